@@ -1,0 +1,115 @@
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kn_arena_chunk {
+    kn_arena_chunk *older;
+};
+
+enum { ALIGN = 16, CHUNK = 16 * 1024, HEADER = 16 };
+
+static void *malloc_alloc(void *user, size_t size)
+{
+    (void)user;
+    return malloc(size);
+}
+
+static void malloc_release(void *user, void *ptr)
+{
+    (void)user;
+    free(ptr);
+}
+
+const kn_allocator kn_malloc_allocator = {malloc_alloc, malloc_release, NULL};
+
+void kn_arena_init(kn_arena *a, const kn_allocator *from)
+{
+    *a = (kn_arena){.from = from ? *from : kn_malloc_allocator};
+}
+
+void kn_arena_finish(kn_arena *a)
+{
+    for (kn_arena_chunk *c = a->chunks; c;) {
+        kn_arena_chunk *older = c->older;
+        a->from.release(a->from.user, c);
+        c = older;
+    }
+    kn_arena_init(a, &a->from);
+}
+
+static _Noreturn void out_of_memory(kn_arena *a, size_t size)
+{
+    kn_fail(KN_MEMORY, "out of memory: %zu bytes", size);
+    if (!a->on_oom) /* only reachable by using an arena outside kn_protect(), a bug of ours */
+        abort();
+    longjmp(*a->on_oom, 1);
+}
+
+void *kn_alloc(kn_arena *a, size_t size)
+{
+    if (size > SIZE_MAX / 4)
+        out_of_memory(a, size);
+    size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (!a->next || (size_t)(a->end - a->next) < size) {
+        size_t body = size > CHUNK - HEADER ? size : CHUNK - HEADER;
+        kn_arena_chunk *c = a->from.alloc(a->from.user, HEADER + body);
+        if (!c)
+            out_of_memory(a, size);
+        c->older = a->chunks;
+        a->chunks = c;
+        a->next = (char *)c + HEADER;
+        a->end = a->next + body;
+    }
+    void *p = a->next;
+    a->next += size;
+    return memset(p, 0, size);
+}
+
+char *kn_strndup(kn_arena *a, const char *s, size_t n)
+{
+    char *p = kn_alloc(a, n + 1);
+    memcpy(p, s, n);
+    return p;
+}
+
+char *kn_strdup(kn_arena *a, const char *s) { return kn_strndup(a, s, strlen(s)); }
+
+char *kn_sprintf(kn_arena *a, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *p = kn_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
+    if (n > 0)
+        vsnprintf(p, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return p;
+}
+
+void *kn_grow(kn_arena *a, void *data, int32_t len, int32_t *cap, size_t elem)
+{
+    int32_t wider = *cap ? *cap * 2 : 8;
+    void *p = kn_alloc(a, (size_t)wider * elem);
+    if (len)
+        memcpy(p, data, (size_t)len * elem);
+    *cap = wider;
+    return p;
+}
+
+kn_status kn_protect(kn_arena *a, kn_protected_fn fn, void *ctx)
+{
+    jmp_buf here, *outer = a->on_oom;
+    kn_status status = KN_MEMORY;
+    a->on_oom = &here;
+    if (setjmp(here) == 0)
+        status = fn(ctx);
+    else
+        status = KN_MEMORY;
+    a->on_oom = outer;
+    return status;
+}

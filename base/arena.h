@@ -1,0 +1,61 @@
+/* Arena allocation: everything of one lifetime is carved from one arena and released at once.
+ *
+ * Running out of memory inside an arena does not return NULL: it unwinds to the innermost kn_protect(),
+ * which reports KN_MEMORY. Code between the two therefore owns nothing that is not in an arena. */
+#ifndef KN_BASE_ARENA_H
+#define KN_BASE_ARENA_H
+
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Where memory comes from. `alloc` returns memory aligned for any object, or NULL. */
+typedef struct kn_allocator {
+    void *(*alloc)(void *user, size_t size);
+    void (*release)(void *user, void *ptr);
+    void *user;
+} kn_allocator;
+
+extern const kn_allocator kn_malloc_allocator;
+
+typedef struct kn_arena_chunk kn_arena_chunk;
+
+typedef struct kn_arena {
+    kn_allocator from;
+    kn_arena_chunk *chunks; /* newest first */
+    char *next, *end;       /* free space of the newest chunk */
+    jmp_buf *on_oom;
+} kn_arena;
+
+void kn_arena_init(kn_arena *a, const kn_allocator *from);
+void kn_arena_finish(kn_arena *a);
+
+/* Zeroed memory, aligned to 16 bytes. */
+void *kn_alloc(kn_arena *a, size_t size);
+#define KN_NEW(a, T) ((T *)kn_alloc((a), sizeof(T)))
+#define KN_NEW_ARRAY(a, T, n) ((T *)kn_alloc((a), sizeof(T) * (size_t)(n)))
+
+char *kn_strdup(kn_arena *a, const char *s);
+char *kn_strndup(kn_arena *a, const char *s, size_t n);
+char *kn_sprintf(kn_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Runs fn(ctx) and returns its status, or KN_MEMORY when an allocation from `a` failed inside it. */
+typedef kn_status (*kn_protected_fn)(void *ctx);
+kn_status kn_protect(kn_arena *a, kn_protected_fn fn, void *ctx);
+
+/* A growable array in an arena: `KN_VEC(int) v = {0}; kn_push(a, &v, 3);` */
+#define KN_VEC(T)                                                                                  \
+    struct {                                                                                       \
+        T *data;                                                                                   \
+        int32_t len, cap;                                                                          \
+    }
+void *kn_grow(kn_arena *a, void *data, int32_t len, int32_t *cap, size_t elem);
+#define kn_push(a, v, x)                                                                           \
+    ((void)((v)->len == (v)->cap                                                                   \
+                ? ((v)->data = kn_grow((a), (v)->data, (v)->len, &(v)->cap, sizeof *(v)->data))    \
+                : NULL),                                                                           \
+     (void)((v)->data[(v)->len++] = (x)))
+
+#endif

@@ -1,0 +1,71 @@
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+kn_text kn_text_new(kn_arena *a) { return (kn_text){.arena = a}; }
+
+static void reserve(kn_text *t, size_t more)
+{
+    size_t need = t->len + more + 1;
+    if (need <= t->cap)
+        return;
+    size_t cap = t->cap ? t->cap * 2 : 256;
+    while (cap < need)
+        cap *= 2;
+    char *p = kn_alloc(t->arena, cap);
+    if (t->len)
+        memcpy(p, t->data, t->len);
+    t->data = p;
+    t->cap = cap;
+}
+
+void kn_putn(kn_text *t, const char *s, size_t n)
+{
+    reserve(t, n);
+    memcpy(t->data + t->len, s, n);
+    t->len += n;
+    t->data[t->len] = '\0';
+}
+
+void kn_put(kn_text *t, const char *s) { kn_putn(t, s, strlen(s)); }
+
+void kn_putv(kn_text *t, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    if (n > 0) {
+        reserve(t, (size_t)n);
+        vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again);
+        t->len += (size_t)n;
+    }
+    va_end(again);
+}
+
+void kn_putf(kn_text *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    kn_putv(t, fmt, ap);
+    va_end(ap);
+}
+
+void kn_put_json(kn_text *t, const char *s)
+{
+    kn_put(t, "\"");
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            kn_putf(t, "\\%c", c);
+        else if (c == '\n')
+            kn_put(t, "\\n");
+        else if (c < 0x20)
+            kn_putf(t, "\\u%04x", c);
+        else
+            kn_putn(t, s, 1);
+    }
+    kn_put(t, "\"");
+}
+
+const char *kn_text_str(const kn_text *t) { return t->data ? t->data : ""; }

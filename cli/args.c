@@ -1,0 +1,146 @@
+#include "cli/args.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct option {
+    const char *name;
+    unsigned flag;
+    bool has_value;
+} option;
+
+static const option options[] = {
+    {"--device", KN_OPT_DEVICE, true}, {"--fusion", KN_OPT_FUSION, true},
+    {"--seed", KN_OPT_SEED, true},     {"--json", KN_OPT_JSON, false},
+    {"-o", KN_OPT_OUT, true},          {"--stage", KN_OPT_STAGE, true},
+    {"--arch", KN_OPT_ARCH, true},     {"--schedule", KN_OPT_SCHEDULE, true},
+};
+
+static const option *find_option(const char *word, size_t n)
+{
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strlen(options[i].name) == n && memcmp(options[i].name, word, n) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static int set_fusion(kn_args *args, const char *text, kn_err *e)
+{
+    args->fusion = strcmp(text, "on") == 0;
+    if (!args->fusion && strcmp(text, "off") != 0)
+        return kn_usage_error(e, "--fusion is on or off, not '%s'", text);
+    return KN_EXIT_OK;
+}
+
+static int set_seed(kn_args *args, const char *text, kn_err *e)
+{
+    char *end;
+    errno = 0;
+    args->seed = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno)
+        return kn_usage_error(e, "--seed is a number from 0 to 2^64-1, not '%s'", text);
+    return KN_EXIT_OK;
+}
+
+static int set_option(kn_args *args, unsigned flag, const char *text, kn_err *e)
+{
+    switch (flag) {
+    case KN_OPT_DEVICE: args->device = text; break;
+    case KN_OPT_FUSION: return set_fusion(args, text, e);
+    case KN_OPT_SEED: return set_seed(args, text, e);
+    case KN_OPT_JSON: args->json = true; break;
+    case KN_OPT_OUT: args->out_dir = text; break;
+    case KN_OPT_STAGE: args->stage = text; break;
+    case KN_OPT_ARCH: args->arch = text; break;
+    default: args->schedule = text; break;
+    }
+    return KN_EXIT_OK;
+}
+
+/* Takes the option at argv[*i] and its value; *i is left at the last word taken. */
+static int parse_option(int argc, char **argv, int *i, const char *command, unsigned allowed,
+                        kn_args *args, kn_err *e)
+{
+    const char *word = argv[*i];
+    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    size_t n = equals ? (size_t)(equals - word) : strlen(word);
+    const option *o = find_option(word, n);
+    if (!o || !(o->flag & allowed))
+        return kn_usage_error(e, "%s has no option '%.*s'; see kiln help %s", command, (int)n, word,
+                              command);
+    if (!o->has_value && equals)
+        return kn_usage_error(e, "%s takes no value: '%s'", o->name, word);
+    const char *text = equals ? equals + 1 : NULL;
+    if (o->has_value && !equals) {
+        if (++*i == argc)
+            return kn_usage_error(e, "%s needs a value", o->name);
+        text = argv[*i];
+    }
+    if (o->has_value && !*text)
+        return kn_usage_error(e, "%s needs a value, not ''", o->name);
+    return set_option(args, o->flag, text, e);
+}
+
+/* NAME=VALUE; *names is where the name goes, and is advanced. */
+static int parse_value(const char *word, char **names, kn_args *args, kn_err *e)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)word[n]) || word[n] == '_')
+        n++;
+    if (n == 0 || isdigit((unsigned char)word[0]) || word[n] != '=')
+        return kn_usage_error(e, "expected NAME=VALUE, found '%s'", word);
+    char *name = *names;
+    memcpy(name, word, n);
+    name[n] = '\0';
+    *names += n + 1;
+    for (int i = 0; i < args->nvalues; i++)
+        if (strcmp(args->values[i].name, name) == 0)
+            return kn_usage_error(e, "%s is given twice", name);
+    return kn_cli_value_parse(name, word + n + 1, &args->values[args->nvalues++], e);
+}
+
+int kn_args_parse(int argc, char **argv, const char *command, unsigned allowed, const char *subject,
+                  kn_args *args, kn_err *e)
+{
+    *args = (kn_args){.fusion = true};
+    size_t length = 1;
+    for (int i = 0; i < argc; i++)
+        length += strlen(argv[i]) + 1;
+    args->values = calloc((size_t)argc + 1, sizeof *args->values);
+    args->names = malloc(length);
+    if (!args->values || !args->names)
+        return kn_run_error(e, "out of memory");
+
+    char *names = args->names;
+    bool plain = false;
+    for (int i = 0; i < argc; i++) {
+        int status = KN_EXIT_OK;
+        if (!plain && strcmp(argv[i], "--") == 0)
+            plain = true;
+        else if (!plain && argv[i][0] == '-' && argv[i][1])
+            status = parse_option(argc, argv, &i, command, allowed, args, e);
+        else if (!subject)
+            status =
+                kn_usage_error(e, "%s takes no '%s'; see kiln help %s", command, argv[i], command);
+        else if (!args->subject)
+            args->subject = argv[i];
+        else
+            status = parse_value(argv[i], &names, args, e);
+        if (status)
+            return status;
+    }
+    if (subject && !args->subject)
+        return kn_usage_error(e, "%s needs %s; see kiln help %s", command, subject, command);
+    return KN_EXIT_OK;
+}
+
+void kn_args_finish(kn_args *args)
+{
+    for (int i = 0; i < args->nvalues; i++)
+        kn_cli_value_finish(&args->values[i]);
+    free(args->values);
+    free(args->names);
+    *args = (kn_args){0};
+}

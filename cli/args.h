@@ -1,0 +1,42 @@
+/* The command line, taken apart: options, one FILE or EXPR, and NAME=VALUE words.
+ *
+ * Options may stand anywhere, as `--name value` or `--name=value`; `--` ends them. */
+#ifndef KN_CLI_ARGS_H
+#define KN_CLI_ARGS_H
+
+#include "cli/value.h"
+
+/* Which options a command takes. */
+enum {
+    KN_OPT_DEVICE = 1,
+    KN_OPT_FUSION = 2,
+    KN_OPT_SEED = 4,
+    KN_OPT_JSON = 8,
+    KN_OPT_OUT = 16,
+    KN_OPT_STAGE = 32,
+    KN_OPT_ARCH = 64,
+    KN_OPT_SCHEDULE = 128
+};
+
+typedef struct kn_args {
+    const char *device; /* NULL: not given, as are the other strings */
+    bool fusion;        /* default true */
+    uint64_t seed;      /* default 0 */
+    bool json;
+    const char *out_dir;
+    const char *stage;
+    const char *arch;
+    const char *schedule;
+    const char *subject;  /* FILE or EXPR */
+    kn_cli_value *values; /* of the NAME=VALUE words, in order; names are unique */
+    int nvalues;
+    char *names; /* what the values' names point into */
+} kn_args;
+
+/* Reads the words after the command's name. `subject` is what the first plain word is ("FILE"), or
+ * NULL for a command that takes none. On failure too, *args is to be finished. */
+int kn_args_parse(int argc, char **argv, const char *command, unsigned options, const char *subject,
+                  kn_args *args, kn_err *e);
+void kn_args_finish(kn_args *args);
+
+#endif

@@ -1,0 +1,54 @@
+#include "cli/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int kn_cli_array_layout(kn_cli_array *a, bool fortran, const char *what, kn_err *e)
+{
+    char type[KN_TYPE_TEXT];
+    int64_t size = (int64_t)kiln_dtype_size(a->dtype);
+    int64_t step = 1;
+    bool empty = false;
+    for (int i = 0; i < a->rank; i++) {
+        int axis = fortran ? i : a->rank - 1 - i;
+        int64_t extent = a->shape[axis];
+        a->strides[axis] = step;
+        empty |= extent == 0;
+        /* An axis of size 0 counts as 1, so that the strides of an empty array do not overflow
+         * either. */
+        if (extent > 0 && step > INT64_MAX / size / extent)
+            return kn_usage_error(e, "%s: %s has more elements than fit in memory", what,
+                                  kn_cli_array_type(a, type));
+        step *= extent > 0 ? extent : 1;
+    }
+    a->compact = !fortran || a->rank < 2;
+    a->count = empty ? 0 : step;
+    a->bytes = (size_t)(a->count * size);
+    return KN_EXIT_OK;
+}
+
+int kn_cli_array_alloc(kn_cli_array *a, const char *what, kn_err *e)
+{
+    char type[KN_TYPE_TEXT];
+    a->data = malloc(a->bytes ? a->bytes : 1);
+    if (!a->data)
+        return kn_run_error(e, "%s: out of memory: %s takes %zu bytes", what,
+                            kn_cli_array_type(a, type), a->bytes);
+    return KN_EXIT_OK;
+}
+
+char *kn_cli_array_type(const kn_cli_array *a, char *text)
+{
+    int n = snprintf(text, KN_TYPE_TEXT, "%s[", kiln_dtype_text(a->dtype));
+    for (int i = 0; i < a->rank; i++)
+        n += snprintf(text + n, (size_t)(KN_TYPE_TEXT - n), "%s%lld", i ? ", " : "",
+                      (long long)a->shape[i]);
+    snprintf(text + n, (size_t)(KN_TYPE_TEXT - n), "]");
+    return text;
+}
+
+void kn_cli_array_finish(kn_cli_array *a)
+{
+    free(a->data);
+    a->data = NULL;
+}

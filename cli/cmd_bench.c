@@ -1,0 +1,96 @@
+/* kiln bench: the same program fused and as one kernel an operation, measured in one process on the
+ * same data. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/session.h"
+
+static void put_json(const char *name, const kiln_measurement *m)
+{
+    kn_json_string(stdout, name);
+    printf(":{\"launches\":%" PRIu64 ",\"us\":", m->launches);
+    kn_json_number(stdout, m->device_us);
+    printf(",\"bytes\":%" PRIu64 ",\"host_us\":", m->bytes);
+    kn_json_number(stdout, m->host_us);
+    printf(",\"compile_ms\":");
+    kn_json_number(stdout, m->compile_ms);
+    printf("}");
+}
+
+static void put_result_json(const kn_session *s, const kiln_measurement *fused,
+                            const kiln_measurement *unfused)
+{
+    printf("{");
+    put_json("fused", fused);
+    printf(",");
+    put_json("unfused", unfused);
+    printf(",\"copy_gbps\":");
+    kn_json_number(stdout, fused->copy_gbps);
+    printf(",\"device\":");
+    kn_json_string(stdout, kiln_ctx_device(s->ctx));
+    printf(",\"program\":");
+    kn_json_string(stdout, kiln_prog_name(s->prog));
+    printf("}\n");
+}
+
+static void put_row(const char *name, const kiln_measurement *m, double copy_gbps)
+{
+    double gbps = m->device_us > 0 ? (double)m->bytes / m->device_us / 1e3 : 0;
+    printf("%-8s %9" PRIu64 " %11.2f %9.2f %10.2f %9.1f", name, m->launches, m->device_us,
+           m->host_us, (double)m->bytes / 1e6, gbps);
+    if (copy_gbps > 0)
+        printf(" %7.0f%%", 100 * gbps / copy_gbps);
+    else
+        printf(" %8s", "-");
+    printf(" %11.1f\n", m->compile_ms);
+}
+
+static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
+
+static void put_table(const kn_session *s, const kiln_measurement *fused,
+                      const kiln_measurement *unfused)
+{
+    printf("%s on %s; a large copy moves %.1f GB/s\n", kiln_prog_name(s->prog),
+           kiln_ctx_device(s->ctx), fused->copy_gbps);
+    printf("%-8s %9s %11s %9s %10s %9s %8s %11s\n", "", "launches", "device us", "host us",
+           "MB moved", "GB/s", "of copy", "compile ms");
+    put_row("fused", fused, fused->copy_gbps);
+    put_row("unfused", unfused, fused->copy_gbps);
+    printf("%-8s %8.1fx %10.2fx %8.2fx %9.2fx\n", "speed-up",
+           ratio((double)unfused->launches, (double)fused->launches),
+           ratio(unfused->device_us, fused->device_us), ratio(unfused->host_us, fused->host_us),
+           ratio((double)unfused->bytes, (double)fused->bytes));
+}
+
+static int measure(kn_session *s, kiln_prog *prog, kiln_measurement *m, kn_err *e)
+{
+    kiln_measurement_init(m);
+    return kn_lib_error(e, kiln_measure(prog, s->args, s->nargs, m));
+}
+
+int kn_cmd_bench(const kn_args *args, kn_err *e)
+{
+    kn_session s;
+    kiln_prog *unfused_prog = NULL;
+    kiln_measurement fused, unfused;
+    int status = kn_session_open(&s, args, "auto", e);
+    if (!status)
+        status = kn_session_parse_file(&s, args, e);
+    if (!status)
+        status = kn_session_bind(&s, args, false, e);
+    if (!status)
+        status = kn_session_upload(&s, e);
+    if (!status)
+        status = kn_session_compile(&s, args, false, &unfused_prog, e);
+    if (!status)
+        status = measure(&s, s.prog, &fused, e);
+    if (!status)
+        status = measure(&s, unfused_prog, &unfused, e);
+    if (!status)
+        (args->json ? put_result_json : put_table)(&s, &fused, &unfused);
+    kiln_prog_destroy(unfused_prog);
+    kn_session_finish(&s);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* kiln explain: what would run, and why. Runs nothing. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/session.h"
+
+static int put_stage(kn_session *s, const kn_args *args, const char *stage, kn_err *e)
+{
+    kiln_explain_options options;
+    kiln_explain_options_init(&options);
+    options.stage = stage;
+    options.arch = args->arch;
+    char *text = NULL;
+    int status = kn_lib_error(e, kiln_explain(s->prog, s->args, s->nargs, &options, &text));
+    if (status)
+        return status;
+    size_t n = strlen(text);
+    fputs(text, stdout);
+    if (n && text[n - 1] != '\n')
+        fputc('\n', stdout);
+    kiln_text_free(s->ctx, text);
+    return KN_EXIT_OK;
+}
+
+/* Stages come as a list with commas. */
+static int put_stages(kn_session *s, const kn_args *args, kn_err *e)
+{
+    if (args->json)
+        return put_stage(s, args, "json", e);
+    if (!args->stage)
+        return put_stage(s, args, NULL, e);
+    for (const char *p = args->stage;; p++) {
+        char stage[32];
+        size_t n = strcspn(p, ",");
+        if (n >= sizeof stage)
+            return kn_usage_error(e, "--stage: there is no stage '%.*s'", (int)n, p);
+        memcpy(stage, p, n);
+        stage[n] = '\0';
+        int status = put_stage(s, args, stage, e);
+        p += n;
+        if (status || !*p)
+            return status;
+    }
+}
+
+int kn_cmd_explain(const kn_args *args, kn_err *e)
+{
+    kn_session s;
+    if (args->json && args->stage)
+        return kn_usage_error(e, "--json and --stage exclude each other");
+    int status = kn_session_open(&s, args, "cpu", e);
+    if (!status)
+        status = kn_session_parse_file(&s, args, e);
+    if (!status)
+        status = kn_session_bind(&s, args, true, e);
+    if (!status)
+        status = put_stages(&s, args, e);
+    kn_session_finish(&s);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* kiln run, kiln eval: run a program once; write or summarise its outputs. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/commands.h"
+#include "cli/save.h"
+#include "cli/session.h"
+#include "cli/summary.h"
+
+static int deliver(kn_session *s, const kn_args *args, kn_err *e)
+{
+    const char **names = calloc((size_t)s->nio + 1, sizeof *names);
+    const kn_cli_array **arrays = calloc((size_t)s->nio + 1, sizeof *arrays);
+    int n = 0, status = KN_EXIT_OK;
+    if (!names || !arrays)
+        status = kn_run_error(e, "out of memory");
+    for (int i = 0; i < s->nio && !status; i++)
+        if (s->io[i].kind == KILN_ARRAY_OUT) {
+            status = kn_session_download(s, i, e);
+            names[n] = s->io[i].name;
+            arrays[n++] = &s->outputs[i];
+        }
+    if (!status && args->out_dir)
+        status = kn_save(args->out_dir, names, arrays, n, e);
+    else
+        for (int i = 0; i < n && !status; i++)
+            kn_summary(stdout, names[i], arrays[i]);
+    free(names);
+    free(arrays);
+    return status;
+}
+
+static int run(kn_session *s, const kn_args *args, kn_err *e)
+{
+    int status = kn_session_bind(s, args, false, e);
+    if (!status)
+        status = kn_session_upload(s, e);
+    if (!status)
+        status = kn_lib_error(e, kiln_run(s->prog, NULL, s->args, s->nargs));
+    if (!status)
+        status = kn_lib_error(e, kiln_sync(s->ctx, NULL));
+    return status ? status : deliver(s, args, e);
+}
+
+int kn_cmd_run(const kn_args *args, kn_err *e)
+{
+    kn_session s;
+    int status = kn_session_open(&s, args, "auto", e);
+    if (!status)
+        status = kn_session_parse_file(&s, args, e);
+    if (!status)
+        status = run(&s, args, e);
+    kn_session_finish(&s);
+    return status;
+}
+
+int kn_cmd_eval(const kn_args *args, kn_err *e)
+{
+    kn_session s;
+    int status = kn_session_open(&s, args, "auto", e);
+    if (!status)
+        status = kn_session_parse_expr(&s, args, e);
+    if (!status)
+        status = run(&s, args, e);
+    kn_session_finish(&s);
+    return status;
+}

@@ -1,0 +1,144 @@
+/* The command `kiln`: a thin program over frontend/kiln.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+
+#define VALUE_HELP                                                                                 \
+    "\n"                                                                                           \
+    "VALUE is one of\n"                                                                            \
+    "  path.npy              a NumPy file: bool, i32, i64, f32 or f64\n"                           \
+    "  3  -2.5  1e-5  True   a number\n"                                                           \
+    "  f32[32,256]           random data: normal for floats, 0..9 for integers, a coin for bool\n" \
+    "  f32[8]@uniform(-1,1)  with a distribution: @normal, @uniform(a,b), @ones, @zeros,\n"        \
+    "                        @randint(a,b); b itself is not drawn\n"
+
+#define DEVICE_HELP "  --device D     auto (default), cpu, cuda, cuda:N, or ref\n"
+#define FUSION_HELP "  --fusion F     on (default), or off: one kernel an operation\n"
+#define SEED_HELP                                                                                  \
+    "  --seed N       of random data; the same seed gives the same data on every machine\n"
+#define SCHEDULE_HELP "  --schedule S   force a schedule: rows or general\n"
+#define OUT_HELP                                                                                   \
+    "  -o DIR         write DIR/<output>.npy, all or none, instead of printing a summary\n"
+
+static const struct command {
+    const char *name;
+    int (*run)(const kn_args *args, kn_err *e);
+    unsigned options;
+    const char *subject; /* its plain word; NULL: none */
+    const char *summary;
+    const char *usage;
+} commands[] = {
+    {"run", kn_cmd_run, KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE,
+     "FILE", "run a .kiln file",
+     "usage: kiln run FILE [NAME=VALUE ...] [-o DIR]\n"
+     "\n"
+     "Runs the function in FILE (- is standard input). Every parameter without a default needs a\n"
+     "value of its type and rank; nothing is converted. Prints one line about each output.\n"
+     "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP VALUE_HELP},
+    {"eval", kn_cmd_eval,
+     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE, "EXPR",
+     "evaluate one expression",
+     "usage: kiln eval 'EXPR' [NAME=VALUE ...] [-o DIR]\n"
+     "\n"
+     "Evaluates an expression; commas give several outputs out0, out1, ... Parameters have the "
+     "types\n"
+     "of their values. A number given as VALUE is a scalar parameter of type i64, f64 or bool; a\n"
+     "number written in EXPR takes the type of what it meets, as in NumPy. An EXPR that begins "
+     "with\n"
+     "a minus sign comes after --: kiln eval -- '-x' x=f32[4]\n"
+     "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP VALUE_HELP},
+    {"bench", kn_cmd_bench, KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE, "FILE",
+     "measure a .kiln file fused and unfused",
+     "usage: kiln bench FILE NAME=VALUE ... [--json]\n"
+     "\n"
+     "Runs the function fused, and as one kernel an operation, and compares kernel launches, "
+     "device\n"
+     "time, host time a call, bytes moved (also as a fraction of what a large copy moves on this\n"
+     "machine) and compile time.\n"
+     "\n"
+     "  --json         one JSON object instead of a table\n" DEVICE_HELP SEED_HELP SCHEDULE_HELP
+         VALUE_HELP},
+    {"explain", kn_cmd_explain,
+     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_ARCH | KN_OPT_SCHEDULE,
+     "FILE", "say what would run, and why",
+     "usage: kiln explain FILE [NAME=VALUE ...] [--stage S] [--arch A] [--json]\n"
+     "\n"
+     "Says in words what a .kiln file becomes; runs nothing and needs no GPU. Only the types and\n"
+     "shapes of values matter; parameters that are not given have assumed sizes.\n"
+     "\n"
+     "  --stage S      print that text instead: graph, ir, schedule, cuda, ptx, dot, or several "
+     "of\n"
+     "                 them with commas\n"
+     "  --arch A       for this GPU architecture: sm_90\n"
+     "  --json         one JSON object\n"
+     "  --device D     cpu (default), auto, cuda, cuda:N, or ref\n" FUSION_HELP SCHEDULE_HELP
+         VALUE_HELP},
+    {"doctor", kn_cmd_doctor, 0, NULL, "say what this machine has, and what is missing",
+     "usage: kiln doctor\n"
+     "\n"
+     "Says what was found of driver, compiler and devices, and what to do about what was not.\n"},
+};
+
+enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; i < NCOMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static void put_usage(FILE *f)
+{
+    fputs("usage: kiln COMMAND ...\n\n", f);
+    for (int i = 0; i < NCOMMANDS; i++)
+        fprintf(f, "  kiln %-8s  %s\n", commands[i].name, commands[i].summary);
+    fputs("  kiln --version\n"
+          "\n"
+          "kiln help COMMAND says more. Exit status: 0 done; 2 the request has no meaning (usage,\n"
+          "syntax, types, shapes); 3 it could not be done (device, compiler, memory, output).\n",
+          f);
+}
+
+static int dispatch(int argc, char **argv, kn_err *e)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    bool help = strcmp(name, "help") == 0;
+    if (argc == 1)
+        return kn_usage_error(e, "no command given; kiln --help lists them");
+    if (strcmp(name, "--version") == 0) {
+        printf("kiln %s\n", kiln_version());
+        return KN_EXIT_OK;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (help && argc == 2)) {
+        put_usage(stdout);
+        return KN_EXIT_OK;
+    }
+    const struct command *c = find_command(help ? argv[2] : name);
+    if (!c)
+        return kn_usage_error(e, "there is no command '%s'; see kiln --help",
+                              help ? argv[2] : name);
+    if (help || (argc > 2 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0))) {
+        fputs(c->usage, stdout);
+        return KN_EXIT_OK;
+    }
+    kn_args args;
+    int status = kn_args_parse(argc - 2, argv + 2, c->name, c->options, c->subject, &args, e);
+    if (!status)
+        status = c->run(&args, e);
+    kn_args_finish(&args);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    kn_err e = {0};
+    int status = dispatch(argc, argv, &e);
+    if (!status && (fflush(stdout) != 0 || ferror(stdout)))
+        status = kn_run_error(&e, "cannot write to standard output");
+    if (status)
+        fprintf(stderr, "kiln: %s\n", e.text);
+    return status;
+}

@@ -1,0 +1,300 @@
+#include "cli/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int kn_session_open(kn_session *s, const kn_args *args, const char *device, kn_err *e)
+{
+    *s = (kn_session){0};
+    kiln_config config;
+    kiln_config_init(&config);
+    config.device = args->device ? args->device : device;
+    return kn_lib_error(e, kiln_ctx_create(&config, &s->ctx));
+}
+
+/* ---- the graph ------------------------------------------------------------------------------- */
+
+static int read_stream(FILE *f, const char *path, char **text, kn_err *e)
+{
+    size_t len = 0, cap = 0;
+    *text = NULL;
+    do {
+        if (cap - len < 2) {
+            cap = cap ? cap * 2 : 4096;
+            char *more = realloc(*text, cap);
+            if (!more)
+                return kn_run_error(e, "%s: out of memory", path);
+            *text = more;
+        }
+        len += fread(*text + len, 1, cap - len - 1, f);
+    } while (!feof(f) && !ferror(f));
+    (*text)[len] = '\0';
+    if (ferror(f))
+        return kn_usage_error(e, "%s: cannot read: %s", path, strerror(errno));
+    if (strlen(*text) != len)
+        return kn_usage_error(e, "%s: not a text file", path);
+    return KN_EXIT_OK;
+}
+
+int kn_session_parse_file(kn_session *s, const kn_args *args, kn_err *e)
+{
+    bool is_stdin = strcmp(args->subject, "-") == 0;
+    const char *path = is_stdin ? "<stdin>" : args->subject;
+    FILE *f = is_stdin ? stdin : fopen(path, "rb");
+    if (!f)
+        return kn_usage_error(e, "%s: cannot open: %s", path, strerror(errno));
+    char *text;
+    int status = read_stream(f, path, &text, e);
+    if (!is_stdin)
+        fclose(f);
+    if (!status)
+        status = kn_lib_error(e, kiln_parse(s->ctx, text, path, &s->graph));
+    free(text);
+    return status;
+}
+
+/* The symbols of an expression's axes: x_dim0, x_dim1; an axis of size 1 is the constant, because
+ * that is what broadcasts. */
+static void expr_dims(const kn_cli_value *v, char *dims, size_t size)
+{
+    size_t n = 0;
+    dims[0] = '\0';
+    for (int i = 0; i < v->array.rank && n < size; i++) {
+        const char *comma = i ? ", " : "";
+        int wrote = v->array.shape[i] == 1
+                        ? snprintf(dims + n, size - n, "%s1", comma)
+                        : snprintf(dims + n, size - n, "%s%s_dim%d", comma, v->name, i);
+        n += (size_t)wrote;
+    }
+}
+
+static int expr_input(kn_session *s, const kn_args *args, kn_cli_value *v, kn_err *e)
+{
+    if (kn_cli_value_is_number(v)) {
+        kiln_dtype dtype = v->kind == KN_VALUE_BOOL  ? KILN_BOOL
+                           : v->kind == KN_VALUE_INT ? KILN_I64
+                                                     : KILN_F64;
+        kiln_scalar(s->graph, v->name, dtype);
+        return KN_EXIT_OK;
+    }
+    int status = kn_cli_value_load(v, args->seed, false, e);
+    if (status)
+        return status;
+    size_t size = KILN_MAX_RANK * (strlen(v->name) + 16);
+    char *dims = malloc(size);
+    if (!dims)
+        return kn_run_error(e, "out of memory");
+    expr_dims(v, dims, size);
+    kiln_input(s->graph, v->name, v->array.dtype, dims);
+    free(dims);
+    return KN_EXIT_OK;
+}
+
+int kn_session_parse_expr(kn_session *s, const kn_args *args, kn_err *e)
+{
+    int status = kn_lib_error(e, kiln_graph_create(s->ctx, &s->graph));
+    if (!status)
+        status = kn_lib_error(e, kiln_graph_name(s->graph, "eval"));
+    for (int i = 0; i < args->nvalues && !status; i++)
+        status = expr_input(s, args, &args->values[i], e);
+    if (!status)
+        status = kn_lib_error(e, kiln_graph_status(s->graph));
+    if (!status)
+        status = kn_lib_error(e, kiln_parse_expr(s->graph, args->subject));
+    return status;
+}
+
+int kn_session_compile(kn_session *s, const kn_args *args, bool fusion, kiln_prog **prog, kn_err *e)
+{
+    kiln_options options;
+    kiln_options_init(&options);
+    options.fusion = fusion;
+    options.schedule = args->schedule;
+    return kn_lib_error(e, kiln_compile(s->graph, &options, prog));
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+/* "f32[N, C]", or "f32" for a scalar. */
+static const char *io_type(const kiln_io *io, char *text, size_t size)
+{
+    if (io->kind == KILN_SCALAR_IN)
+        snprintf(text, size, "%s", kiln_dtype_text(io->dtype));
+    else
+        snprintf(text, size, "%s[%s]", kiln_dtype_text(io->dtype), io->dims);
+    return text;
+}
+
+static int unknown_name(const kn_session *s, const char *name, kn_err *e)
+{
+    char list[2048], type[512];
+    size_t n = 0;
+    list[0] = '\0';
+    for (int i = 0; i < s->nio && n < sizeof list; i++)
+        if (s->io[i].kind != KILN_ARRAY_OUT)
+            n += (size_t)snprintf(list + n, sizeof list - n, "%s%s: %s", n ? ", " : "",
+                                  s->io[i].name, io_type(&s->io[i], type, sizeof type));
+    return kn_usage_error(e, "%s has no parameter '%s'; its parameters are %s",
+                          kiln_prog_name(s->prog), name, n ? list : "none");
+}
+
+/* Whether v can be what io asks for; if it can, fills in *arg but for its data. */
+static int check_value(const kiln_io *io, const kn_cli_value *v, kn_err *e)
+{
+    char want[512], have[KN_TYPE_TEXT];
+    io_type(io, want, sizeof want);
+    if (kn_cli_value_is_number(v)) {
+        if (io->kind == KILN_SCALAR_IN)
+            return KN_EXIT_OK; /* kn_cli_value_number() checks its type */
+        return kn_usage_error(e, "%s is %s, but %s is a number", v->name, want, v->text);
+    }
+    int rank = io->kind == KILN_SCALAR_IN ? 0 : io->rank;
+    if (v->array.dtype != io->dtype || v->array.rank != rank)
+        return kn_usage_error(e, "%s is %s, but %s is %s", v->name, want, v->text,
+                              kn_cli_array_type(&v->array, have));
+    return KN_EXIT_OK;
+}
+
+static int bind_input(kn_session *s, const kn_args *args, int index, bool shape_only, kn_err *e)
+{
+    const kiln_io *io = &s->io[index];
+    kn_cli_value *v = s->given[index];
+    char type[512];
+    if (!v) {
+        if (shape_only || io->has_default)
+            return KN_EXIT_OK;
+        return kn_usage_error(e, "%s is missing: give %s=..., which is %s", io->name, io->name,
+                              io_type(io, type, sizeof type));
+    }
+    /* Random data is checked before it is made, a file after it is read. */
+    bool known = v->kind == KN_VALUE_RANDOM;
+    int status = known ? check_value(io, v, e) : KN_EXIT_OK;
+    if (!status)
+        status = kn_cli_value_load(v, args->seed, shape_only, e);
+    if (!status && !known)
+        status = check_value(io, v, e);
+    if (status)
+        return status;
+
+    kiln_arg *arg = &s->args[s->nargs++];
+    *arg = (kiln_arg){.name = io->name, .dtype = io->dtype};
+    if (io->kind == KILN_SCALAR_IN) {
+        arg->data = &s->numbers[index];
+        if (kn_cli_value_is_number(v))
+            return kn_cli_value_number(v, io->dtype, arg->data, e);
+        if (v->array.data)
+            memcpy(arg->data, v->array.data, v->array.bytes);
+        else
+            memset(arg->data, 0, sizeof s->numbers[index]);
+        return KN_EXIT_OK;
+    }
+    arg->rank = v->array.rank;
+    arg->shape = v->array.shape;
+    arg->strides = v->array.compact ? NULL : v->array.strides;
+    return KN_EXIT_OK;
+}
+
+int kn_session_bind(kn_session *s, const kn_args *args, bool shape_only, kn_err *e)
+{
+    int status = kn_session_compile(s, args, args->fusion, &s->prog, e);
+    if (status)
+        return status;
+    s->nio = kiln_prog_io_count(s->prog);
+    size_t n = (size_t)s->nio + 1;
+    s->io = calloc(n, sizeof *s->io);
+    s->given = calloc(n, sizeof *s->given);
+    s->outputs = calloc(n, sizeof *s->outputs);
+    s->numbers = calloc(n, sizeof *s->numbers);
+    s->args = calloc(n, sizeof *s->args);
+    if (!s->io || !s->given || !s->outputs || !s->numbers || !s->args)
+        return kn_run_error(e, "out of memory");
+    for (int i = 0; i < s->nio && !status; i++)
+        status = kn_lib_error(e, kiln_prog_io(s->prog, i, &s->io[i]));
+    for (int k = 0; k < args->nvalues && !status; k++) {
+        int i = 0;
+        while (i < s->nio && (s->io[i].kind == KILN_ARRAY_OUT ||
+                              strcmp(s->io[i].name, args->values[k].name) != 0))
+            i++;
+        if (i == s->nio)
+            status = unknown_name(s, args->values[k].name, e);
+        else
+            s->given[i] = &args->values[k];
+    }
+    for (int i = 0; i < s->nio && !status; i++)
+        if (s->io[i].kind != KILN_ARRAY_OUT)
+            status = bind_input(s, args, i, shape_only, e);
+    s->nin = s->nargs;
+    return status;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static int upload_input(kn_session *s, kiln_arg *arg, kn_cli_array *a, kn_err *e)
+{
+    int status = kn_lib_error(e, kiln_alloc(s->ctx, a->bytes ? a->bytes : 1, &arg->data));
+    if (!status && a->bytes)
+        status = kn_lib_error(e, kiln_upload(s->ctx, arg->data, a->data, a->bytes));
+    kn_cli_array_finish(a);
+    return status;
+}
+
+static int alloc_output(kn_session *s, int index, kn_err *e)
+{
+    kn_cli_array *a = &s->outputs[index];
+    const char *name = s->io[index].name;
+    int status = kn_lib_error(
+        e, kiln_output_shape(s->prog, name, s->args, s->nin, &a->dtype, &a->rank, a->shape));
+    if (!status)
+        status = kn_cli_array_layout(a, false, name, e);
+    if (status)
+        return status;
+    kiln_arg *arg = &s->args[s->nargs++];
+    *arg = (kiln_arg){.name = name, .dtype = a->dtype, .rank = a->rank, .shape = a->shape};
+    return kn_lib_error(e, kiln_alloc(s->ctx, a->bytes ? a->bytes : 1, &arg->data));
+}
+
+int kn_session_upload(kn_session *s, kn_err *e)
+{
+    int status = KN_EXIT_OK;
+    for (int i = 0, k = 0; i < s->nio && !status; i++)
+        if (s->given[i]) {
+            if (s->io[i].kind == KILN_ARRAY_IN)
+                status = upload_input(s, &s->args[k], &s->given[i]->array, e);
+            k++;
+        }
+    for (int i = 0; i < s->nio && !status; i++)
+        if (s->io[i].kind == KILN_ARRAY_OUT)
+            status = alloc_output(s, i, e);
+    return status;
+}
+
+int kn_session_download(kn_session *s, int index, kn_err *e)
+{
+    kn_cli_array *a = &s->outputs[index];
+    int status = kn_cli_array_alloc(a, s->io[index].name, e);
+    for (int k = s->nin; k < s->nargs && !status; k++)
+        if (s->args[k].shape == a->shape && a->bytes)
+            status = kn_lib_error(e, kiln_download(s->ctx, a->data, s->args[k].data, a->bytes));
+    return status;
+}
+
+void kn_session_finish(kn_session *s)
+{
+    /* The data of a scalar is s->numbers'; every other argument's is the device's. */
+    for (int k = 0; k < s->nargs; k++)
+        if (s->args[k].shape)
+            kiln_free(s->ctx, s->args[k].data);
+    for (int i = 0; s->outputs && i < s->nio; i++)
+        kn_cli_array_finish(&s->outputs[i]);
+    free(s->io);
+    free(s->given);
+    free(s->outputs);
+    free(s->numbers);
+    free(s->args);
+    kiln_prog_destroy(s->prog);
+    kiln_graph_destroy(s->graph);
+    kiln_ctx_destroy(s->ctx);
+    *s = (kn_session){0};
+}

@@ -1,0 +1,198 @@
+/* Phases to kernels: barriers, buffers and parameters of each kernel, temporaries in the workspace. */
+#include <string.h>
+
+#include "codegen/plan.h"
+#include "codegen/sched/sched.h"
+
+enum { WORKSPACE_ALIGN = 256 };
+
+/* Numbers of the planner's lists in the kernel's: -1 until used. */
+typedef struct remap {
+    int *bufs, *scalars, *extents;
+} remap;
+
+static int *fresh_map(kn_arena *a, int n)
+{
+    int *map = KN_NEW_ARRAY(a, int, n + 1);
+    memset(map, -1, sizeof *map * (size_t)n);
+    return map;
+}
+
+static void use_buf(kn_planner *p, kn_kernel *k, remap *m, int *buf)
+{
+    if (m->bufs[*buf] < 0) {
+        m->bufs[*buf] = k->bufs.len;
+        kn_push(p->arena, &k->bufs, p->bufs.data[*buf]);
+    }
+    *buf = m->bufs[*buf];
+}
+
+static void use_value(kn_planner *p, kn_kernel *k, remap *m, kn_value *v)
+{
+    const kn_graph *g = p->problem->graph;
+    if (v->kind == KN_V_LOAD) {
+        use_buf(p, k, m, &v->access.buf);
+    } else if (v->kind == KN_V_SCALAR) {
+        const kn_input *in = &g->inputs.data[v->index];
+        if (m->scalars[v->index] < 0) {
+            m->scalars[v->index] = k->scalars.len;
+            kn_push(p->arena, &k->scalars,
+                    ((kn_scalar_param){v->index, in->node->dtype,
+                                       kn_identifier(p->arena, "arg_", in->name)}));
+        }
+        v->index = m->scalars[v->index];
+    } else if (v->kind == KN_V_EXTENT) {
+        if (m->extents[v->index] < 0) {
+            m->extents[v->index] = k->extents.len;
+            kn_push(p->arena, &k->extents, p->extents.data[v->index]);
+        }
+        v->index = m->extents[v->index];
+    }
+}
+
+/* A barrier in front of every phase that touches what was written since the last one. */
+static void place_barriers(kn_arena *a, kn_kernel *k)
+{
+    bool *written = KN_NEW_ARRAY(a, bool, k->bufs.len + 1);
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        for (int j = 0; j < ph->values.len; j++)
+            if (ph->values.data[j].kind == KN_V_LOAD && written[ph->values.data[j].access.buf])
+                ph->barrier = true;
+        if (ph->barrier)
+            memset(written, 0, sizeof *written * (size_t)k->bufs.len);
+        for (int j = 0; j < ph->stores.len; j++)
+            written[ph->stores.data[j].access.buf] = true;
+    }
+}
+
+/* Could an index, or an element's offset, need more than 31 bits? */
+static bool is_wide(const kn_kernel *k)
+{
+    const int64_t limit = INT32_MAX - (1 << 24); /* room for one step of the whole grid */
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int64_t total;
+        if (__builtin_mul_overflow(ph->groups, ph->members, &total) || total > limit)
+            return true;
+        for (int j = 0; j < ph->values.len + ph->stores.len; j++) {
+            const kn_access *acc;
+            if (j < ph->values.len) {
+                if (ph->values.data[j].kind != KN_V_LOAD)
+                    continue;
+                acc = &ph->values.data[j].access;
+            } else {
+                acc = &ph->stores.data[j - ph->values.len].access;
+            }
+            int64_t reach = acc->split_stride * ph->splits;
+            for (int x = 0; x < ph->naxes; x++) {
+                int64_t s = acc->stride[x] < 0 ? -acc->stride[x] : acc->stride[x];
+                reach += s * (ph->axes[x].extent > 0 ? ph->axes[x].extent - 1 : 0);
+            }
+            if (reach > limit)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void count_sweeps(kn_phase *ph)
+{
+    ph->nsweeps = 0;
+    for (int i = 0; i < ph->reds.len; i++)
+        if (ph->reds.data[i].stage >= ph->nsweeps)
+            ph->nsweeps = ph->reds.data[i].stage + 1;
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage >= ph->nsweeps)
+            ph->nsweeps = ph->stores.data[i].stage + 1;
+}
+
+static int alignment_of(const kn_planner *p, const kn_buf *b)
+{
+    return b->kind == KN_BUF_INPUT    ? p->problem->in[b->index].align
+           : b->kind == KN_BUF_OUTPUT ? p->problem->out[b->index].align
+                                      : 16;
+}
+
+static void schedule_phases(kn_planner *p, kn_kernel *k)
+{
+    const kn_target *target = p->problem->target;
+    int *align = KN_NEW_ARRAY(p->arena, int, k->bufs.len + 1);
+    for (int i = 0; i < k->bufs.len; i++)
+        align[i] = alignment_of(p, &k->bufs.data[i]);
+    k->threads = 32;
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        kn_normalise(p->arena, ph);
+        if (!ph->split) {
+            ph->splits = 1;
+            ph->chunk = ph->members;
+        }
+        count_sweeps(ph);
+        const kn_schedule *s = kn_schedule_choose(ph);
+        ph->walk = s->walk;
+        kn_schedule_vectors(ph, align, k->bufs.data, true);
+        int want = s->threads(ph, target);
+        k->threads = want > k->threads ? want : k->threads;
+    }
+    if (p->problem->max_threads > 0)
+        while (k->threads > 32 && k->threads > p->problem->max_threads)
+            k->threads /= 2;
+    for (int i = 0; i < k->phases.len; i++)
+        kn_schedule_choose(&k->phases.data[i])->bind(&k->phases.data[i], target, k->threads);
+}
+
+static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
+{
+    const kn_graph *g = p->problem->graph;
+    kn_kernel *k = KN_NEW(p->arena, kn_kernel);
+    remap m = {fresh_map(p->arena, p->bufs.len), fresh_map(p->arena, g->inputs.len),
+               fresh_map(p->arena, p->extents.len)};
+    k->arena = p->arena;
+    k->name = name;
+    k->disjoint = true;
+    for (int i = from; i < to; i++) {
+        kn_phase ph = p->phases.data[i];
+        for (int j = 0; j < ph.values.len; j++)
+            use_value(p, k, &m, &ph.values.data[j]);
+        for (int j = 0; j < ph.stores.len; j++)
+            use_buf(p, k, &m, &ph.stores.data[j].access.buf);
+        kn_push(p->arena, &k->phases, ph);
+    }
+    schedule_phases(p, k);
+    place_barriers(p->arena, k);
+    k->wide = is_wide(k);
+    kn_text key = kn_text_new(p->arena);
+    kn_putf(&key, "%s sm %d\n", p->problem->target->kind, p->problem->target->sm);
+    kn_kernel_print(&key, k, false);
+    k->key = kn_text_str(&key);
+    return k;
+}
+
+kn_status kn_assemble(kn_planner *p, kn_plan *plan)
+{
+    const kn_graph *g = p->problem->graph;
+    for (int i = 0; i < p->bufs.len; i++) {
+        kn_buf *b = &p->bufs.data[i];
+        if (b->kind != KN_BUF_TEMP)
+            continue;
+        b->offset = plan->workspace;
+        plan->workspace += (b->bytes + WORKSPACE_ALIGN - 1) / WORKSPACE_ALIGN * WORKSPACE_ALIGN;
+    }
+    const char *base = kn_identifier(p->arena, "kiln_", g->name);
+    bool whole = p->problem->fusion && p->problem->target->cooperative;
+    for (int i = 0, j; i < p->phases.len; i = j) {
+        for (j = i + 1; j < p->phases.len && (whole || (!p->problem->fusion &&
+                                                         p->problem->target->cooperative &&
+                                                         p->region_of.data[i] == p->region_of.data[j]));)
+            j++;
+        const char *name = base;
+        if (i > 0 || j < p->phases.len)
+            name = kn_identifier(p->arena,
+                                 kn_sprintf(p->arena, "%s_%d_", base, plan->kernels.len),
+                                 p->phases.data[i].name);
+        kn_push(p->arena, &plan->kernels, make_kernel(p, i, j, name));
+        KN_TRY(kn_kernel_verify(plan->kernels.data[plan->kernels.len - 1]));
+    }
+    return KN_OK;
+}

@@ -1,0 +1,13 @@
+/* What one launch adds to a kernel's structure and numbers: addresses and by-value arguments. */
+#ifndef KN_CODEGEN_CALL_H
+#define KN_CODEGEN_CALL_H
+
+#include "ir/dtype.h"
+
+typedef struct kn_call {
+    void *const *bufs;        /* per kernel->bufs: address of element (0, 0, ...) */
+    const kn_scalar *scalars; /* per kernel->scalars, in the parameter's dtype */
+    void *barrier;            /* cooperative kernels: 4 zeroed bytes of device memory */
+} kn_call;
+
+#endif

@@ -1,0 +1,549 @@
+#include "codegen/cuda.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "ir/eval.h"
+
+extern const char kn_prelude_prelude[];
+
+/* Writing one kernel. */
+typedef struct writer {
+    kn_text *t;
+    const kn_kernel *k;
+    const kn_phase *ph;
+    int p;      /* phase number */
+    int indent;
+    int sweep;
+    bool *need; /* values of the current sweep */
+} writer;
+
+static void line(writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void line(writer *w, const char *fmt, ...)
+{
+    va_list ap;
+    kn_putf(w->t, "%*s", w->indent * 4, "");
+    va_start(ap, fmt);
+    kn_putv(w->t, fmt, ap);
+    va_end(ap);
+    kn_put(w->t, "\n");
+}
+
+static void open(writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void open(writer *w, const char *fmt, ...)
+{
+    va_list ap;
+    kn_putf(w->t, "%*s", w->indent * 4, "");
+    va_start(ap, fmt);
+    kn_putv(w->t, fmt, ap);
+    va_end(ap);
+    kn_put(w->t, " {\n");
+    w->indent++;
+}
+
+static void close(writer *w)
+{
+    w->indent--;
+    line(w, "}");
+}
+
+static const char *ctype(kn_dtype t) { return kn_dtypes[t].cuda; }
+
+static const char *printed(writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static const char *printed(writer *w, const char *fmt, ...)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    va_list ap;
+    va_start(ap, fmt);
+    kn_putv(&t, fmt, ap);
+    va_end(ap);
+    return kn_text_str(&t);
+}
+
+static const char *value_name(writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    return kn_identifier(w->t->arena, "", printed(w, "%s_%d", v->name ? v->name : "v", i));
+}
+
+static const char *literal(writer *w, kn_scalar v)
+{
+    switch (v.dtype) {
+    case KN_BOOL: return v.i ? "true" : "false";
+    case KN_I32: /* the smallest integer has no literal of its own */
+        return printed(w, "(int)0x%08xu", (unsigned)(uint32_t)v.i);
+    case KN_I64:
+        if (v.i > -1000000 && v.i < 1000000)
+            return printed(w, "%lldLL", (long long)v.i);
+        return printed(w, "(long long)0x%016llxull", (unsigned long long)v.i);
+    default: break;
+    }
+    const char *cast = v.dtype == KN_F32 ? "(float)" : "";
+    if (isnan(v.f))
+        return printed(w, "%sKN_NAN", cast);
+    if (isinf(v.f))
+        return printed(w, "(%s%sKN_INF)", v.f < 0 ? "-" : "", cast);
+    const char *digits = printed(w, v.dtype == KN_F32 ? "%.9g" : "%.17g", v.f);
+    const char *point = strpbrk(digits, ".e") ? "" : ".0";
+    return printed(w, signbit(v.f) ? "(%s%s%s)" : "%s%s%s", digits, point,
+                   v.dtype == KN_F32 ? "f" : "");
+}
+
+/* ---- indices ---- */
+
+/* "a0 * p0_v3_s00 + a1": the element's place, with `lane` added along the vector axis. */
+static const char *offset(writer *w, const kn_access *acc, char kind, int i, const char *lane)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    int va = kn_phase_vector_axis(w->ph);
+    for (int a = 0; a < w->ph->naxes; a++) {
+        if (acc->kind[a] == KN_STRIDE_ZERO)
+            continue;
+        const char *index =
+            a == va && lane ? printed(w, "(a%d + %s)", a, lane) : printed(w, "a%d", a);
+        kn_putf(&t, "%s%s", t.len ? " + " : "", index);
+        if (acc->kind[a] == KN_STRIDE_PARAM)
+            kn_putf(&t, " * p%d_%c%d_s%02d", w->p, kind, i, a);
+    }
+    return t.len ? kn_text_str(&t) : "0";
+}
+
+/* Declares the axis indices [from, to) from the linear index `linear`. */
+static void decompose(writer *w, int from, int to, const char *linear)
+{
+    if (from == to)
+        return;
+    if (to - from == 1) {
+        line(w, "const kn_index a%d = (kn_index)%s;", from, linear);
+        return;
+    }
+    const char *rest = linear;
+    for (int a = to - 1; a > from; a--) {
+        const char *next = printed(w, "q%d", a);
+        line(w, "const kn_count %s = %s / (kn_count)p%d_n%d;", next, rest, w->p, a);
+        line(w, "const kn_index a%d = (kn_index)(%s - %s * (kn_count)p%d_n%d);", a, rest, next, w->p, a);
+        rest = next;
+    }
+    line(w, "const kn_index a%d = (kn_index)%s;", from, rest);
+}
+
+static const char *extent_product(writer *w, int from, int to)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    for (int a = from; a < to; a++)
+        kn_putf(&t, "%s(kn_count)p%d_n%d", a > from ? " * " : "", w->p, a);
+    return to > from ? kn_text_str(&t) : "(kn_count)1";
+}
+
+/* ---- values ---- */
+
+static bool is_infix(const kn_value *v, kn_dtype operand)
+{
+    if (!*kn_ops[v->op].infix)
+        return false;
+    return !kn_is_int(operand) || kn_ops[v->op].rule == KN_RULE_COMPARE;
+}
+
+static const char *expression(writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    const char *in[KN_MAX_IN] = {"", "", ""};
+    for (int k = 0; k < v->nin; k++)
+        in[k] = value_name(w, v->in[k]);
+    if (v->op == KN_OP_CAST)
+        return printed(w, "kn_cast<%s>(%s)", ctype(v->dtype), in[0]);
+    if (v->op == KN_OP_COPY)
+        return in[0];
+    if (is_infix(v, w->ph->values.data[v->in[0]].dtype))
+        return printed(w, "%s %s %s", in[0], kn_ops[v->op].infix, in[1]);
+    return printed(w, "kn_%s(%s%s%s%s%s)", kn_ops[v->op].text, in[0], v->nin > 1 ? ", " : "", in[1],
+                   v->nin > 2 ? ", " : "", in[2]);
+}
+
+static void define(writer *w, int i, const char *expr)
+{
+    line(w, "const %s %s = %s;", ctype(w->ph->values.data[i].dtype), value_name(w, i), expr);
+}
+
+static void define_load(writer *w, int i, const char *lane)
+{
+    const kn_access *acc = &w->ph->values.data[i].access;
+    define(w, i, printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, offset(w, acc, 'v', i, lane)));
+}
+
+/* The group values of one stage: before the sweeps for stage 0, else after a combine. */
+static void write_group_values(writer *w, int stage)
+{
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (v->level != KN_GROUP || v->stage != stage)
+            continue;
+        switch (v->kind) {
+        case KN_V_LOAD: define_load(w, i, NULL); break;
+        case KN_V_SCALAR: define(w, i, w->k->scalars.data[v->index].name); break;
+        case KN_V_CONST: define(w, i, literal(w, v->value)); break;
+        case KN_V_EXTENT: define(w, i, printed(w, "count%d", v->index)); break;
+        case KN_V_RESULT: define(w, i, printed(w, "r%d", v->index)); break;
+        case KN_V_ELEM: define(w, i, expression(w, i)); break;
+        }
+    }
+}
+
+/* "a0 == 0 && a2 == 0" for the axes in `once` */
+static const char *once_condition(writer *w, const kn_store *s, const char *also)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    kn_put(&t, also);
+    for (int a = 0; a < w->ph->naxes; a++)
+        if (s->once >> a & 1)
+            kn_putf(&t, "%sa%d == 0", t.len ? " && " : "", a);
+    return kn_text_str(&t);
+}
+
+static void write_group_stores(writer *w, int stage, const char *leader)
+{
+    for (int i = 0; i < w->ph->stores.len; i++) {
+        const kn_store *s = &w->ph->stores.data[i];
+        if (s->kind == KN_STORE_ELEMENT || s->stage != stage)
+            continue;
+        const char *who = w->ph->split && s->kind == KN_STORE_GROUP
+                              ? printed(w, "%s && split == 0", leader)
+                              : leader;
+        const char *what = s->kind == KN_STORE_PARTIAL ? printed(w, "r%d", s->value)
+                                                       : value_name(w, s->value);
+        const char *to = offset(w, &s->access, 'o', i, NULL);
+        if (s->kind == KN_STORE_PARTIAL)
+            to = printed(w, "%s + (kn_index)split * p%d_o%d_split", to, w->p, i);
+        line(w, "if (%s)", once_condition(w, s, who));
+        line(w, "    %s[%s] = %s;", w->k->bufs.data[s->access.buf].name, to, what);
+    }
+}
+
+/* ---- one step of a sweep ---- */
+
+static bool varies_by_lane(writer *w, const kn_access *acc)
+{
+    int va = kn_phase_vector_axis(w->ph);
+    return w->ph->vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
+}
+
+/* Loads first, all of them, so that they are in flight together. */
+static void write_loads(writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (!w->need[i] || v->level != KN_ELEMENT || v->kind != KN_V_LOAD)
+            continue;
+        if (v->access.vector)
+            line(w, "const kn_vec<%s, %d> %s_at = kn_load<%d>(%s + (%s));", ctype(v->dtype), w->ph->vec,
+                 value_name(w, i), w->ph->vec, w->k->bufs.data[v->access.buf].name,
+                 offset(w, &v->access, 'v', i, NULL));
+        else if (!varies_by_lane(w, &v->access))
+            define_load(w, i, NULL);
+    }
+}
+
+static void write_element_store(writer *w, int i)
+{
+    const kn_store *s = &w->ph->stores.data[i];
+    bool lanes = varies_by_lane(w, &s->access);
+    const char *guard = w->ph->walk == KN_WALK_COLS ? "live" : "";
+    if (w->ph->vec > 1 && !lanes)
+        guard = "l == 0";
+    guard = once_condition(w, s, guard);
+    if (*guard)
+        line(w, "if (%s)", guard);
+    line(w, "%s%s[%s] = %s;", *guard ? "    " : "", w->k->bufs.data[s->access.buf].name,
+         offset(w, &s->access, 'o', i, lanes ? "l" : NULL), value_name(w, s->value));
+}
+
+static bool stores_now(writer *w, int i)
+{
+    const kn_store *s = &w->ph->stores.data[i];
+    return s->kind == KN_STORE_ELEMENT && s->stage == w->sweep;
+}
+
+/* A vector store needs every lane, so it can't be one of the stores that only index 0 does. */
+static bool vector_store(writer *w, int i)
+{
+    const kn_store *s = &w->ph->stores.data[i];
+    return s->access.vector && !s->once && w->ph->walk != KN_WALK_COLS;
+}
+
+static void write_accumulation(writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const char *x = value_name(w, red->value);
+    if (red->op == KN_OP_SUM && kn_is_float(red->dtype))
+        line(w, "acc%d += %s;", r, x);
+    else
+        line(w, "acc%d = kn_%s::of(acc%d, %s);", r, kn_ops[red->op].text, r, x);
+}
+
+static void write_step(writer *w)
+{
+    const kn_phase *ph = w->ph;
+    write_loads(w);
+    for (int i = 0; i < ph->stores.len; i++)
+        if (stores_now(w, i) && vector_store(w, i))
+            line(w, "kn_vec<%s, %d> o%d_at;", ctype(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
+                 ph->vec, i);
+    if (ph->vec > 1) {
+        kn_put(w->t, "#pragma unroll\n");
+        open(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+    }
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (!w->need[i] || v->level != KN_ELEMENT)
+            continue;
+        if (v->kind == KN_V_ELEM)
+            define(w, i, expression(w, i));
+        else if (v->access.vector)
+            define(w, i, printed(w, "%s_at.at[l]", value_name(w, i)));
+        else if (varies_by_lane(w, &v->access))
+            define_load(w, i, "l");
+    }
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == w->sweep)
+            write_accumulation(w, r);
+    for (int i = 0; i < ph->stores.len; i++) {
+        if (!stores_now(w, i))
+            continue;
+        if (vector_store(w, i))
+            line(w, "o%d_at.at[l] = %s;", i, value_name(w, ph->stores.data[i].value));
+        else
+            write_element_store(w, i);
+    }
+    if (ph->vec > 1)
+        close(w);
+    for (int i = 0; i < ph->stores.len; i++)
+        if (stores_now(w, i) && vector_store(w, i))
+            line(w, "kn_store(%s + (%s), o%d_at);", w->k->bufs.data[ph->stores.data[i].access.buf].name,
+                 offset(w, &ph->stores.data[i].access, 'o', i, NULL), i);
+}
+
+/* ---- sweeps ---- */
+
+static void write_combine(writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const char *op = kn_ops[red->op].text, *id = literal(w, kn_identity(red->op, red->dtype));
+    const char *result = printed(w, "const %s r%d", ctype(red->dtype), r);
+    if (w->ph->walk == KN_WALK_COLS)
+        line(w, "%s = kn_combine_rows<kn_%s, %d>(acc%d, %s, scratch);", result, op, w->k->threads / 32, r,
+             id);
+    else if (w->ph->tpg > 32)
+        line(w, "%s = kn_combine_block<kn_%s, %d>(acc%d, %s, scratch);", result, op, w->k->threads, r, id);
+    else
+        line(w, "%s = kn_combine_lanes<kn_%s, %d>(acc%d);", result, op, w->ph->tpg, r);
+}
+
+/* Walks members begin..end with `for (first; ...; step)` and combines. */
+static void write_sweep(writer *w, int t, const char *first, const char *end, const char *step)
+{
+    const kn_phase *ph = w->ph;
+    w->sweep = t;
+    kn_phase_needs(ph, t, w->need);
+    int loads = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        loads += w->need[i] && ph->values.data[i].level == KN_ELEMENT && ph->values.data[i].kind == KN_V_LOAD;
+    line(w, "// sweep %d", t);
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == t)
+            line(w, "%s acc%d = %s;", ctype(ph->reds.data[r].dtype), r,
+                 literal(w, kn_identity(ph->reds.data[r].op, ph->reds.data[r].dtype)));
+    kn_putf(w->t, "#pragma unroll %d\n", loads <= 1 ? 4 : loads <= 3 ? 2 : 1);
+    open(w, "for (kn_count i = %s; i < %s; i += %s)", first, end, step);
+    decompose(w, ph->ngroup, ph->naxes, "i");
+    write_step(w);
+    close(w);
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == t)
+            write_combine(w, r);
+}
+
+static int last_stage(const kn_phase *ph)
+{
+    int last = ph->nsweeps;
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].stage > last)
+            last = ph->stores.data[i].stage;
+    return last;
+}
+
+static void write_sweeps(writer *w, const char *first, const char *end, const char *step,
+                         const char *leader)
+{
+    for (int t = 0; t <= last_stage(w->ph); t++) {
+        write_group_values(w, t);
+        write_group_stores(w, t, leader);
+        if (t < w->ph->nsweeps)
+            write_sweep(w, t, first, end, step);
+    }
+}
+
+/* ---- walks ---- */
+
+static void write_flat(writer *w)
+{
+    const kn_phase *ph = w->ph;
+    line(w, "const kn_count members = %s;", extent_product(w, 0, ph->naxes));
+    write_sweeps(w, printed(w, "((kn_count)blockIdx.x * %d + threadIdx.x) * %d", w->k->threads, ph->vec),
+                 "members", printed(w, "(kn_count)gridDim.x * %d", w->k->threads * ph->vec),
+                 "blockIdx.x == 0 && threadIdx.x == 0");
+}
+
+/* The range of members that a (group, split) works on. */
+static void write_range(writer *w, const char *live)
+{
+    if (!w->ph->split) {
+        line(w, "const kn_count begin = 0, end = %s;", *live ? printed(w, "%s ? members : 0", live) : "members");
+        return;
+    }
+    line(w, "const kn_count begin = split * (kn_count)p%d_chunk;", w->p);
+    line(w, "const kn_count limit = begin + (kn_count)p%d_chunk < members ? begin + (kn_count)p%d_chunk : members;",
+         w->p, w->p);
+    line(w, "const kn_count end = %s;", *live ? printed(w, "%s ? limit : 0", live) : "limit");
+}
+
+static void write_rows(writer *w)
+{
+    const kn_phase *ph = w->ph;
+    int tpg = ph->tpg, per_block = w->k->threads / tpg;
+    line(w, "const kn_count groups = %s, members = %s;", extent_product(w, 0, ph->ngroup),
+         extent_product(w, ph->ngroup, ph->naxes));
+    if (ph->split)
+        line(w, "const kn_count work = groups * (kn_count)p%d_splits;", w->p);
+    else
+        line(w, "const kn_count work = groups;");
+    if (per_block > 1)
+        line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
+    else
+        line(w, "const int lane = threadIdx.x;");
+    open(w, "for (kn_count first = (kn_count)blockIdx.x * %d; first < work; first += (kn_count)gridDim.x * %d)",
+         per_block, per_block);
+    if (per_block > 1) { /* every thread takes part in every combine, live or not */
+        line(w, "const bool live = first + row < work;");
+        line(w, "const kn_count item = live ? first + row : work - 1;");
+    } else {
+        line(w, "const kn_count item = first;");
+    }
+    if (ph->split) {
+        line(w, "const kn_count g = item / (kn_count)p%d_splits, split = item - g * (kn_count)p%d_splits;",
+             w->p, w->p);
+    } else {
+        line(w, "const kn_count g = item;");
+    }
+    decompose(w, 0, ph->ngroup, "g");
+    const char *live = per_block > 1 ? "live" : "";
+    write_range(w, live);
+    write_sweeps(w, printed(w, "begin + (kn_count)lane * %d", ph->vec), "end",
+                 printed(w, "%d", tpg * ph->vec), per_block > 1 ? "live && lane == 0" : "lane == 0");
+    close(w);
+}
+
+static void write_cols(writer *w)
+{
+    const kn_phase *ph = w->ph;
+    line(w, "const kn_count groups = %s, members = %s;", extent_product(w, 0, ph->ngroup),
+         extent_product(w, ph->ngroup, ph->naxes));
+    line(w, "const kn_count tiles = (groups + 31) / 32;");
+    line(w, "const int column = threadIdx.x %% 32, row = threadIdx.x / 32;");
+    const char *work = ph->split ? printed(w, "tiles * (kn_count)p%d_splits", w->p) : "tiles";
+    open(w, "for (kn_count item = blockIdx.x; item < %s; item += gridDim.x)", work);
+    if (ph->split)
+        line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
+    else
+        line(w, "const kn_count tile = item;");
+    line(w, "const bool live = tile * 32 + column < groups;");
+    line(w, "const kn_count g = live ? tile * 32 + column : groups - 1;");
+    decompose(w, 0, ph->ngroup, "g");
+    write_range(w, "");
+    write_sweeps(w, "begin + row", "end", printed(w, "%d", w->k->threads / 32), "live && row == 0");
+    close(w);
+}
+
+/* ---- the kernel ---- */
+
+static int scratch_bytes(const kn_kernel *k)
+{
+    int bytes = 0;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int values = ph->walk == KN_WALK_COLS ? k->threads : ph->tpg > 32 ? 32 : 0;
+        for (int r = 0; r < ph->reds.len; r++)
+            if (values * kn_bytes(ph->reds.data[r].dtype) > bytes)
+                bytes = values * kn_bytes(ph->reds.data[r].dtype);
+    }
+    return bytes;
+}
+
+static void write_signature(writer *w)
+{
+    const kn_kernel *k = w->k;
+    int n = kn_kernel_params(k, NULL, NULL, 0);
+    kn_param *ps = KN_NEW_ARRAY(w->t->arena, kn_param, n + 1);
+    kn_kernel_params(k, w->t->arena, ps, n);
+    kn_putf(w->t, "extern \"C\" __global__ void __launch_bounds__(%d)\n%s(", k->threads, k->name);
+    for (int i = 0; i < n; i++) {
+        kn_putf(w->t, "%s", i ? ",\n    " : "");
+        const kn_buf *b = ps[i].kind == KN_PARAM_BUF ? &k->bufs.data[ps[i].index] : NULL;
+        switch (ps[i].kind) {
+        case KN_PARAM_BUF: /* temporaries and outputs are read again after other blocks wrote them */
+            kn_putf(w->t, b->kind == KN_BUF_INPUT ? "const %s *__restrict__ %s" : "%s *%s",
+                    ctype(b->dtype), b->name);
+            break;
+        case KN_PARAM_SCALAR: kn_putf(w->t, "const %s %s", ctype(ps[i].dtype), ps[i].name); break;
+        case KN_PARAM_EXTENT: kn_putf(w->t, "const long long %s", ps[i].name); break;
+        case KN_PARAM_INDEX: kn_putf(w->t, "const kn_index %s", ps[i].name); break;
+        case KN_PARAM_BARRIER: kn_putf(w->t, "unsigned *%s", ps[i].name); break;
+        }
+    }
+    kn_put(w->t, ")\n{\n");
+}
+
+static void describe_phase(writer *w)
+{
+    const kn_phase *ph = w->ph;
+    kn_putf(w->t, "    // phase %d, %s:", w->p, ph->name);
+    for (int a = 0; a < ph->naxes; a++)
+        kn_putf(w->t, "%s%s", a == 0 && ph->ngroup ? " groups " : a == ph->ngroup ? " members " : " x ",
+                ph->axes[a].name);
+    kn_put(w->t, "\n");
+}
+
+void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
+{
+    writer w = {.t = t, .k = k, .indent = 1};
+    kn_putf(t, "typedef %s kn_index;\ntypedef %s kn_count;\n\n", k->wide ? "long long" : "int",
+            k->wide ? "unsigned long long" : "unsigned");
+    write_signature(&w);
+    if (scratch_bytes(k))
+        line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));
+    for (w.p = 0; w.p < k->phases.len; w.p++) {
+        w.ph = &k->phases.data[w.p];
+        w.need = KN_NEW_ARRAY(t->arena, bool, w.ph->values.len + 1);
+        if (w.ph->barrier)
+            line(&w, "kn_grid_barrier(barrier);");
+        describe_phase(&w);
+        line(&w, "{");
+        w.indent++;
+        switch (w.ph->walk) {
+        case KN_WALK_FLAT: write_flat(&w); break;
+        case KN_WALK_ROWS: write_rows(&w); break;
+        case KN_WALK_COLS: write_cols(&w); break;
+        }
+        close(&w);
+    }
+    kn_put(t, "}\n");
+}
+
+const char *kn_cuda_source(kn_arena *a, const kn_kernel *k)
+{
+    kn_text t = kn_text_new(a);
+    kn_put(&t, kn_prelude_prelude);
+    kn_put(&t, "\n// ---- the kernel ----\n\n");
+    kn_cuda_kernel(&t, k);
+    return kn_text_str(&t);
+}

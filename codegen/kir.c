@@ -1,0 +1,269 @@
+#include "codegen/kir.h"
+
+int kn_phase_vector_axis(const kn_phase *p)
+{
+    if (p->walk == KN_WALK_COLS)
+        return p->ngroup - 1;
+    return p->naxes > p->ngroup ? p->naxes - 1 : -1;
+}
+
+bool kn_kernel_cooperative(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (k->phases.data[i].barrier)
+            return true;
+    return false;
+}
+
+static void need_value(const kn_phase *p, int i, bool *need)
+{
+    if (need[i])
+        return;
+    need[i] = true;
+    for (int k = 0; k < p->values.data[i].nin; k++)
+        need_value(p, p->values.data[i].in[k], need);
+}
+
+void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
+{
+    for (int i = 0; i < p->values.len; i++)
+        need[i] = false;
+    for (int i = 0; i < p->reds.len; i++)
+        if (p->reds.data[i].stage == sweep)
+            need_value(p, p->reds.data[i].value, need);
+    for (int i = 0; i < p->stores.len; i++)
+        if (p->stores.data[i].kind == KN_STORE_ELEMENT && p->stores.data[i].stage == sweep)
+            need_value(p, p->stores.data[i].value, need);
+}
+
+bool kn_sweep_reduces(const kn_phase *p, int sweep)
+{
+    for (int i = 0; i < p->reds.len; i++)
+        if (p->reds.data[i].stage == sweep)
+            return true;
+    return false;
+}
+
+const char *kn_identifier(kn_arena *a, const char *prefix, const char *name)
+{
+    char *id = kn_sprintf(a, "%s%s", prefix, name);
+    for (char *c = id; *c; c++)
+        if (!(*c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+              (*c >= 'A' && *c <= 'Z')))
+            *c = '_';
+    return id;
+}
+
+/* ---- parameters ---- */
+
+typedef struct params {
+    kn_param *out;
+    int cap, n;
+    kn_arena *arena;
+} params;
+
+static void put(params *ps, kn_param p)
+{
+    if (ps->n < ps->cap)
+        ps->out[ps->n] = p;
+    ps->n++;
+}
+
+static void put_index(params *ps, int64_t value, const char *name)
+{
+    put(ps, (kn_param){.kind = KN_PARAM_INDEX, .value = value, .name = name});
+}
+
+/* "x_s1": the stride of the i-th access along axis a */
+static const char *stride_name(const params *ps, int phase, char kind, int i, const char *axis)
+{
+    return ps->arena ? kn_sprintf(ps->arena, "p%d_%c%d_%s", phase, kind, i, axis) : NULL;
+}
+
+static void access_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc, char kind,
+                          int i)
+{
+    for (int a = 0; a < ph->naxes; a++)
+        if (acc->kind[a] == KN_STRIDE_PARAM) {
+            char axis[8] = {'s', (char)('0' + a / 10), (char)('0' + a % 10), 0};
+            put_index(ps, acc->stride[a], stride_name(ps, phase, kind, i, axis));
+        }
+}
+
+int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
+{
+    params ps = {out, cap, 0, a};
+    for (int i = 0; i < k->bufs.len; i++)
+        put(&ps, (kn_param){.kind = KN_PARAM_BUF, .index = i, .name = k->bufs.data[i].name});
+    for (int i = 0; i < k->scalars.len; i++)
+        put(&ps, (kn_param){.kind = KN_PARAM_SCALAR,
+                            .index = i,
+                            .dtype = k->scalars.data[i].dtype,
+                            .name = k->scalars.data[i].name});
+    for (int i = 0; i < k->extents.len; i++)
+        put(&ps, (kn_param){.kind = KN_PARAM_EXTENT,
+                            .index = i,
+                            .value = k->extents.data[i].value,
+                            .name = a ? kn_sprintf(a, "count%d", i) : NULL});
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
+        for (int x = 0; x < ph->naxes; x++)
+            put_index(&ps, ph->axes[x].extent, a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
+        for (int i = 0; i < ph->values.len; i++)
+            if (ph->values.data[i].kind == KN_V_LOAD)
+                access_params(&ps, ph, p, &ph->values.data[i].access, 'v', i);
+        for (int i = 0; i < ph->stores.len; i++) {
+            const kn_store *s = &ph->stores.data[i];
+            access_params(&ps, ph, p, &s->access, 'o', i);
+            if (s->kind == KN_STORE_PARTIAL)
+                put_index(&ps, s->access.split_stride, stride_name(&ps, p, 'o', i, "split"));
+        }
+        if (ph->split) {
+            put_index(&ps, ph->splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
+            put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+        }
+    }
+    if (kn_kernel_cooperative(k))
+        put(&ps, (kn_param){.kind = KN_PARAM_BARRIER, .name = "barrier"});
+    return ps.n;
+}
+
+/* ---- text ---- */
+
+static const char *const walk_text[] = {"flat", "rows", "cols"};
+static const char stride_letter[] = "01s";
+
+static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_access *acc,
+                         bool numbers)
+{
+    kn_putf(t, "%s[", k->bufs.data[acc->buf].name);
+    for (int a = 0; a < ph->naxes; a++)
+        if (numbers)
+            kn_putf(t, "%s%lld", a ? "," : "", (long long)acc->stride[a]);
+        else
+            kn_putf(t, "%c", stride_letter[acc->kind[a]]);
+    kn_putf(t, "%s]", acc->vector ? ":v" : "");
+}
+
+static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int i, bool numbers)
+{
+    const kn_value *v = &ph->values.data[i];
+    kn_putf(t, "    v%d = ", i);
+    switch (v->kind) {
+    case KN_V_LOAD:
+        kn_put(t, "load ");
+        print_access(t, k, ph, &v->access, numbers);
+        break;
+    case KN_V_SCALAR: kn_putf(t, "scalar %s", k->scalars.data[v->index].name); break;
+    case KN_V_CONST:
+        if (kn_is_float(v->dtype))
+            kn_putf(t, "const %.17g", v->value.f);
+        else
+            kn_putf(t, "const %lld", (long long)v->value.i);
+        break;
+    case KN_V_EXTENT: kn_putf(t, "extent %s", k->extents.data[v->index].name); break;
+    case KN_V_RESULT: kn_putf(t, "result r%d", v->index); break;
+    case KN_V_ELEM:
+        kn_put(t, kn_ops[v->op].text);
+        for (int j = 0; j < v->nin; j++)
+            kn_putf(t, "%s v%d", j ? "," : "", v->in[j]);
+        break;
+    }
+    kn_putf(t, " : %s %s stage %d", kn_dtypes[v->dtype].text,
+            v->level == KN_ELEMENT ? "element" : "group", v->stage);
+    kn_putf(t, v->name ? "  # %s\n" : "\n", v->name);
+}
+
+static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    kn_putf(t, "  phase %d%s: %s tpg %d vec %d%s\n", p, ph->barrier ? " after grid barrier" : "",
+            walk_text[ph->walk], ph->tpg, ph->vec, ph->split ? " split" : "");
+    for (int a = 0; a < ph->naxes; a++) {
+        kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
+        if (numbers)
+            kn_putf(t, " = %lld", (long long)ph->axes[a].extent);
+        kn_put(t, "\n");
+    }
+    if (numbers && ph->split)
+        kn_putf(t, "    %lld splits of %lld members\n", (long long)ph->splits, (long long)ph->chunk);
+    for (int i = 0; i < ph->values.len; i++)
+        print_value(t, k, ph, i, numbers);
+    for (int i = 0; i < ph->reds.len; i++)
+        kn_putf(t, "    r%d = sweep %d %s v%d : %s\n", i, ph->reds.data[i].stage,
+                kn_ops[ph->reds.data[i].op].text, ph->reds.data[i].value,
+                kn_dtypes[ph->reds.data[i].dtype].text);
+    for (int i = 0; i < ph->stores.len; i++) {
+        const kn_store *s = &ph->stores.data[i];
+        kn_putf(t, "    store %s ",
+                s->kind == KN_STORE_ELEMENT ? "element" : s->kind == KN_STORE_GROUP ? "group" : "partial");
+        print_access(t, k, ph, &s->access, numbers);
+        kn_putf(t, " = %c%d stage %d once %x\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
+                s->stage, s->once);
+    }
+}
+
+void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
+{
+    kn_putf(t, "kernel %s threads %d index %d%s\n", k->name, k->threads, k->wide ? 64 : 32,
+            k->disjoint ? " disjoint" : "");
+    static const char *const kind_text[] = {"in", "out", "temp"};
+    for (int i = 0; i < k->bufs.len; i++) {
+        kn_putf(t, "  %s %s: %s", kind_text[k->bufs.data[i].kind], k->bufs.data[i].name,
+                kn_dtypes[k->bufs.data[i].dtype].text);
+        if (numbers && k->bufs.data[i].kind == KN_BUF_TEMP)
+            kn_putf(t, " %lld bytes at %lld", (long long)k->bufs.data[i].bytes,
+                    (long long)k->bufs.data[i].offset);
+        kn_put(t, "\n");
+    }
+    for (int i = 0; i < k->scalars.len; i++)
+        kn_putf(t, "  scalar %s: %s\n", k->scalars.data[i].name,
+                kn_dtypes[k->scalars.data[i].dtype].text);
+    for (int i = 0; i < k->phases.len; i++)
+        print_phase(t, k, i, numbers);
+}
+
+/* ---- verifier ---- */
+
+static kn_status broken(const kn_kernel *k, int phase, const char *what)
+{
+    return kn_fail(KN_INTERNAL, "kernel verifier: %s, phase %d: %s", k->name, phase, what);
+}
+
+static kn_status verify_phase(const kn_kernel *k, int p)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    if (ph->ngroup < 0 || ph->ngroup > ph->naxes || ph->naxes > KN_MAX_RANK)
+        return broken(k, p, "axes out of range");
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        for (int j = 0; j < v->nin; j++) {
+            if (v->in[j] < 0 || v->in[j] >= i)
+                return broken(k, p, "operand is not an earlier value");
+            const kn_value *x = &ph->values.data[v->in[j]];
+            if (x->stage > v->stage || (x->level == KN_ELEMENT && v->level == KN_GROUP))
+                return broken(k, p, "operand is not there yet");
+        }
+        if (v->kind == KN_V_LOAD && (v->access.buf < 0 || v->access.buf >= k->bufs.len))
+            return broken(k, p, "load of no buffer");
+        if (v->kind == KN_V_RESULT &&
+            (v->index < 0 || v->index >= ph->reds.len || ph->reds.data[v->index].stage >= v->stage))
+            return broken(k, p, "result used before its combine");
+    }
+    for (int i = 0; i < ph->reds.len; i++)
+        if (ph->reds.data[i].stage != ph->values.data[ph->reds.data[i].value].stage ||
+            ph->reds.data[i].stage >= ph->nsweeps)
+            return broken(k, p, "reduction outside its sweep");
+    if (ph->split && ph->nsweeps > 1)
+        return broken(k, p, "a split phase has one sweep");
+    if (ph->walk == KN_WALK_FLAT && (ph->reds.len || ph->ngroup))
+        return broken(k, p, "a flat phase has no groups");
+    return KN_OK;
+}
+
+kn_status kn_kernel_verify(const kn_kernel *k)
+{
+    for (int p = 0; p < k->phases.len; p++)
+        KN_TRY(verify_phase(k, p));
+    return KN_OK;
+}

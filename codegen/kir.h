@@ -1,0 +1,209 @@
+/* The kernel IR: what a kernel does, in terms that the optimiser, every schedule, `explain`, the CUDA
+ * generator and the CPU device share.
+ *
+ *   kernel   phases in order; a grid barrier in front of a phase that reads what an earlier one wrote
+ *   phase    one iteration space: group axes (kept) x member axes (reduced), walked in sweeps
+ *   value    an SSA value of a phase. A group value has one instance a group, an element value one a
+ *            member. `stage` is the number of combines that must have happened before it can be computed
+ *   sweep t  one walk over the members of each group, doing the reductions and element stores of stage t;
+ *            the element values they need are computed again in every sweep that needs them
+ *   combine  after sweep t, the accumulators of a group's workers become one value
+ *
+ *   for each group:                       |  group values and group stores of stage 0
+ *     for each member:  sweep 0           |  element values of stage 0 as needed; accumulate; store
+ *     combine 0                           |
+ *                                         |  group values and group stores of stage 1
+ *     for each member:  sweep 1           |  ...
+ *
+ * A split phase (`splits` > 1) divides the members of each group into `splits` contiguous ranges of
+ * `chunk` members, each worked on its own: then the phase has one sweep, and its reductions are stored as
+ * partial results, which a later phase combines. In such a phase a store of kind KN_STORE_PARTIAL has the
+ * split as an additional leading index.
+ *
+ * Structure and numbers: fields marked (n) are the numbers of one call. Everything else is the kernel's
+ * structure, which is what a compiled kernel depends on: two calls whose structure prints the same
+ * (kn_kernel_print with numbers false) share the compiled code. */
+#ifndef KN_CODEGEN_KIR_H
+#define KN_CODEGEN_KIR_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "ir/graph.h"
+
+typedef enum kn_buf_kind { KN_BUF_INPUT, KN_BUF_OUTPUT, KN_BUF_TEMP } kn_buf_kind;
+
+/* An array in memory. */
+typedef struct kn_buf {
+    kn_buf_kind kind;
+    int index; /* graph input or output number; temporary number */
+    kn_dtype dtype;
+    const char *name;
+    int64_t bytes;  /* (n) temporaries: size; offset is in the workspace */
+    int64_t offset; /* (n) */
+} kn_buf;
+
+/* How a phase's axes step through a buffer: element = base + sum over axes of index * stride. */
+typedef enum kn_stride_kind {
+    KN_STRIDE_ZERO,  /* the axis is not the buffer's, or is repeated: every index reads the same element */
+    KN_STRIDE_ONE,   /* neighbours in memory: only ever the phase's vector axis */
+    KN_STRIDE_PARAM, /* given at run time */
+} kn_stride_kind;
+
+typedef struct kn_access {
+    int buf;
+    uint32_t axes;                /* bit a: the buffer varies along axis a of the phase */
+    kn_stride_kind kind[KN_MAX_RANK];
+    bool vector;                  /* walked by vec elements at a time along the vector axis, aligned */
+    int64_t stride[KN_MAX_RANK];  /* (n) elements, per axis of the phase */
+    int64_t split_stride;         /* (n) KN_STORE_PARTIAL: elements from one split to the next */
+} kn_access;
+
+typedef enum kn_vkind {
+    KN_V_LOAD,   /* access */
+    KN_V_SCALAR, /* kernel->scalars[index] */
+    KN_V_CONST,  /* value */
+    KN_V_EXTENT, /* kernel->extents[index], an i64 */
+    KN_V_ELEM,   /* op over in[] */
+    KN_V_RESULT, /* reds[index] after its combine */
+} kn_vkind;
+
+typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
+
+typedef struct kn_value {
+    kn_vkind kind;
+    kn_op op; /* ELEM */
+    kn_dtype dtype;
+    kn_level level;
+    int stage;
+    int in[KN_MAX_IN], nin;
+    int index;       /* SCALAR, EXTENT, RESULT */
+    kn_access access; /* LOAD */
+    kn_scalar value; /* CONST */
+    const char *name; /* the user's name or NULL */
+    kn_loc loc;
+} kn_value;
+
+/* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL.
+ * The result has the operand's dtype; floats accumulate in their own type or wider. */
+typedef struct kn_red {
+    kn_op op;
+    int value;
+    kn_dtype dtype;
+    int stage;
+} kn_red;
+
+typedef enum kn_store_kind {
+    KN_STORE_ELEMENT, /* an element value, in its sweep */
+    KN_STORE_GROUP,   /* a group value, once a group */
+    KN_STORE_PARTIAL, /* split phases: reds[value], once a group and split */
+} kn_store_kind;
+
+/* Only workers whose index is 0 along every axis of `once` store: those axes are not the value's. */
+typedef struct kn_store {
+    kn_store_kind kind;
+    int value; /* or reds[] index, for PARTIAL */
+    kn_access access;
+    int stage;
+    uint32_t once;
+} kn_store;
+
+/* How a phase is walked. */
+typedef enum kn_walk {
+    KN_WALK_FLAT, /* no reductions: elements spread over the whole grid; every axis is a member axis */
+    KN_WALK_ROWS, /* `tpg` threads share a group and step through its members side by side */
+    KN_WALK_COLS, /* neighbouring threads take neighbouring groups; the rows of a block share a group */
+} kn_walk;
+
+typedef struct kn_axis {
+    const char *name; /* "C", or "H*W" for collapsed axes */
+    bool member;
+    int64_t extent; /* (n) never 0 and never 1, unless it is the only axis of its kind */
+} kn_axis;
+
+typedef struct kn_phase {
+    const char *name;
+    bool barrier;    /* a grid barrier comes before */
+    kn_walk walk;
+    int tpg;         /* ROWS: threads a group, a power of two; block size or at most a warp */
+    int vec;         /* elements a thread takes at a time along the vector axis: 1, 2 or 4 */
+    bool split;
+    int naxes, ngroup; /* group axes first, then member axes; the last of each kind is the fastest */
+    kn_axis axes[KN_MAX_RANK];
+    KN_VEC(kn_value) values; /* operands before users */
+    KN_VEC(kn_red) reds;
+    KN_VEC(kn_store) stores;
+    int nsweeps;    /* 1 + the highest stage of a reduction or element store; 0 if there are none */
+    int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
+    int64_t splits, chunk;   /* (n) 1 and members unless split; chunk is a multiple of vec */
+} kn_phase;
+
+/* The axis that vectors run along: the last member axis for FLAT and ROWS, the last group axis for COLS;
+ * -1 when there is none. */
+int kn_phase_vector_axis(const kn_phase *p);
+
+typedef struct kn_scalar_param {
+    int input; /* graph input */
+    kn_dtype dtype;
+    const char *name;
+} kn_scalar_param;
+
+typedef struct kn_extent_param {
+    kn_dim dim;
+    const char *name;
+    int64_t value; /* (n) */
+} kn_extent_param;
+
+typedef struct kn_kernel {
+    kn_arena *arena;
+    const char *name; /* a C identifier, unique within the program */
+    int threads;      /* CUDA: block size */
+    bool wide;        /* indices need 64 bits */
+    bool disjoint;    /* no output overlaps an input or another output */
+    KN_VEC(kn_buf) bufs;
+    KN_VEC(kn_scalar_param) scalars;
+    KN_VEC(kn_extent_param) extents;
+    KN_VEC(kn_phase) phases;
+    const char *source; /* CUDA: generated text, set when the device wants it */
+    const char *key;    /* the canonical text of structure, target and options */
+} kn_kernel;
+
+/* Marks in need[] (one per value) what sweep t computes: its element values, and with them the group
+ * values they use. */
+void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
+/* True when sweep t has a reduction, so that a combine follows it. */
+bool kn_sweep_reduces(const kn_phase *p, int sweep);
+
+/* prefix + name as a C identifier. */
+const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
+
+/* True when a phase other than the first starts with a grid barrier: a cooperative launch. */
+bool kn_kernel_cooperative(const kn_kernel *k);
+/* Prints the IR. Without numbers it is the canonical text of the structure. */
+void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers);
+kn_status kn_kernel_verify(const kn_kernel *k);
+
+/* ---- the parameter list of the generated function, in order ----
+ * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, the strides of
+ * its accesses (values, then stores) that are KN_STRIDE_PARAM, split strides, and for split phases
+ * splits and chunk; last, for cooperative kernels, the barrier word (unsigned *). */
+typedef enum kn_param_kind {
+    KN_PARAM_BUF,     /* void * */
+    KN_PARAM_SCALAR,  /* its dtype */
+    KN_PARAM_EXTENT,  /* long long */
+    KN_PARAM_INDEX,   /* int, or long long when wide */
+    KN_PARAM_BARRIER, /* unsigned *: zero before the launch */
+} kn_param_kind;
+
+typedef struct kn_param {
+    kn_param_kind kind;
+    int index;         /* BUF, SCALAR, EXTENT */
+    kn_dtype dtype;    /* SCALAR */
+    int64_t value;     /* (n) EXTENT, INDEX */
+    const char *name;  /* C identifier in the source */
+} kn_param;
+
+/* Fills `out` (room for `cap`) and returns the number of parameters; call with cap 0 to count. Names are
+ * made in `a` only when it is not NULL. */
+int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap);
+
+#endif

@@ -1,0 +1,397 @@
+/* Regions to raw phases. */
+#include <string.h>
+
+#include "codegen/plan.h"
+#include "ir/view.h"
+
+/* Lowering one region. */
+typedef struct lowering {
+    kn_planner *p;
+    const kn_region *region;
+    kn_phase phase;
+    int8_t axis_to[KN_MAX_RANK]; /* region axis -> phase axis: groups first */
+    int *value_of;               /* per graph node */
+} lowering;
+
+int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count)
+{
+    int number = 0;
+    for (int i = 0; i < p->bufs.len; i++)
+        number += p->bufs.data[i].kind == KN_BUF_TEMP;
+    kn_buf b = {.kind = KN_BUF_TEMP,
+                .index = number,
+                .dtype = dtype,
+                .name = kn_identifier(p->arena, kn_sprintf(p->arena, "t%d_", number), name),
+                .bytes = count * kn_bytes(dtype)};
+    kn_push(p->arena, &p->bufs, b);
+    return p->bufs.len - 1;
+}
+
+/* Where a node's elements are: an argument, a temporary, or a view of one of them. False when a view
+ * cannot be expressed by strides (p->blocked says which). */
+static bool layout_of(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
+{
+    const kn_problem *pr = p->problem;
+    int64_t shape[KN_MAX_RANK];
+    if (n->op == KN_OP_INPUT) {
+        *buf = p->buf_of_input[n->u.input];
+        *out = pr->in[n->u.input];
+        return true;
+    }
+    kn_node_sizes(n, pr->sizes, shape); /* checked when the call was bound */
+    if (kn_ops[n->op].cls != KN_VIEW) {
+        *buf = p->buf_of_node[n->id];
+        const kn_buf *b = &p->bufs.data[*buf];
+        if (b->kind == KN_BUF_OUTPUT) {
+            *out = pr->out[b->index];
+            return true;
+        }
+        *out = (kn_layout){.rank = n->rank, .align = 16};
+        memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
+        kn_compact_strides(shape, n->rank, out->stride);
+        return true;
+    }
+    kn_layout from;
+    if (!layout_of(p, n->in[0], buf, &from))
+        return false;
+    if (n->op == KN_OP_RESHAPE) {
+        if (kn_layout_reshape(&from, shape, n->rank, out))
+            return true;
+        p->blocked = n;
+        return false;
+    }
+    *out = (kn_layout){.rank = n->rank, .align = from.align};
+    for (int i = 0; i < n->rank; i++) {
+        int j = n->op == KN_OP_PERMUTE ? n->u.perm[i] : i;
+        out->shape[i] = shape[i];
+        out->stride[i] = from.shape[j] == shape[i] ? from.stride[j] : 0;
+    }
+    return true;
+}
+
+/* The access to an array whose axis j is region axis to[j] (or none, < 0). */
+static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout, const int8_t *to)
+{
+    kn_access acc = {.buf = buf};
+    for (int j = 0; j < layout->rank; j++) {
+        if (to[j] < 0)
+            continue;
+        int a = lo->axis_to[to[j]];
+        acc.axes |= 1u << a;
+        acc.stride[a] += layout->shape[j] == 1 ? 0 : layout->stride[j];
+    }
+    return acc;
+}
+
+static bool same_access(const kn_access *a, const kn_access *b)
+{
+    return a->buf == b->buf && a->axes == b->axes &&
+           memcmp(a->stride, b->stride, sizeof a->stride) == 0;
+}
+
+static bool same_value(const kn_value *x, const kn_value *y)
+{
+    if (x->kind != y->kind || x->dtype != y->dtype || x->nin != y->nin)
+        return false;
+    switch (x->kind) {
+    case KN_V_LOAD: return same_access(&x->access, &y->access);
+    case KN_V_CONST: return x->value.i == y->value.i;
+    case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
+    default: return x->index == y->index;
+    }
+}
+
+/* The phase's value equal to v, added if there is none. */
+static int add_value(lowering *lo, kn_value v)
+{
+    for (int i = 0; i < lo->phase.values.len; i++)
+        if (same_value(&lo->phase.values.data[i], &v))
+            return i;
+    kn_push(lo->p->arena, &lo->phase.values, v);
+    return lo->phase.values.len - 1;
+}
+
+static kn_level level_of_axes(const kn_phase *ph, uint32_t axes)
+{
+    return axes >> ph->ngroup ? KN_ELEMENT : KN_GROUP;
+}
+
+static int lower_load(lowering *lo, const kn_node *base, kn_access acc)
+{
+    return add_value(lo, (kn_value){.kind = KN_V_LOAD,
+                                    .dtype = base->dtype,
+                                    .level = level_of_axes(&lo->phase, acc.axes),
+                                    .access = acc,
+                                    .name = base->name,
+                                    .loc = base->loc});
+}
+
+static int extent_param(kn_planner *p, kn_dim dim)
+{
+    kn_symbols *s = p->problem->graph->syms;
+    for (int i = 0; i < p->extents.len; i++)
+        if (kn_dim_equal(s, p->extents.data[i].dim, dim))
+            return i;
+    kn_text t = kn_text_new(p->arena);
+    kn_dim_print(&t, s, dim);
+    kn_extent_param e = {.dim = dim, .name = kn_text_str(&t)};
+    kn_dim_eval(dim, p->problem->sizes, &e.value);
+    kn_push(p->arena, &p->extents, e);
+    return p->extents.len - 1;
+}
+
+static int lower_leaf(lowering *lo, const kn_node *n)
+{
+    kn_value v = {.dtype = n->dtype, .level = KN_GROUP, .name = n->name, .loc = n->loc};
+    switch (n->op) {
+    case KN_OP_SCALAR:
+        v.kind = KN_V_SCALAR;
+        v.index = n->u.input;
+        break;
+    case KN_OP_CONST:
+        v.kind = KN_V_CONST;
+        v.value = n->u.value;
+        break;
+    default:
+        v.kind = KN_V_EXTENT;
+        v.index = extent_param(lo->p, n->u.dim);
+        break;
+    }
+    return add_value(lo, v);
+}
+
+/* The value of operand k of `user`; -1 when the planner is blocked. */
+static int operand(lowering *lo, const kn_node *user, int k)
+{
+    kn_use use = kn_use_of(lo->p->problem->graph, user, k);
+    const kn_node *base = use.base;
+    if (kn_is_uniform_leaf(base) || (lo->value_of[base->id] >= 0 && lo->p->regions->of[base->id] == lo->region)) {
+        if (lo->value_of[base->id] < 0)
+            lo->value_of[base->id] = lower_leaf(lo, base);
+        return lo->value_of[base->id];
+    }
+    int buf;
+    kn_layout layout;
+    if (!layout_of(lo->p, base, &buf, &layout))
+        return -1;
+    int8_t to[KN_MAX_RANK];
+    for (int j = 0; j < base->rank; j++)
+        to[j] = use.axis[j] < 0 ? -1 : lo->p->regions->axis[user->id][use.axis[j]];
+    return lower_load(lo, base, access_to(lo, buf, &layout, to));
+}
+
+static int lower_elem(lowering *lo, const kn_node *n, const int *in)
+{
+    kn_value v = {.kind = KN_V_ELEM,
+                  .op = n->op,
+                  .dtype = n->dtype,
+                  .level = KN_GROUP,
+                  .nin = n->nin,
+                  .name = n->name,
+                  .loc = n->loc};
+    for (int k = 0; k < n->nin; k++) {
+        const kn_value *x = &lo->phase.values.data[in[k]];
+        v.in[k] = in[k];
+        if (x->level == KN_ELEMENT)
+            v.level = KN_ELEMENT;
+        if (x->stage > v.stage)
+            v.stage = x->stage;
+    }
+    return add_value(lo, v);
+}
+
+static int elem2(lowering *lo, kn_op op, kn_dtype t, int a, int b, kn_loc loc)
+{
+    kn_node like = {.op = op, .dtype = t, .nin = b < 0 ? 1 : 2, .loc = loc};
+    return lower_elem(lo, &like, (int[]){a, b});
+}
+
+/* A mean is a sum divided by the number of members, in the result's type. */
+static int lower_reduce(lowering *lo, const kn_node *n, int in)
+{
+    kn_phase *ph = &lo->phase;
+    int stage = ph->values.data[in].stage;
+    kn_red r = {.op = n->op == KN_OP_MEAN ? KN_OP_SUM : n->op,
+                .value = in,
+                .dtype = n->dtype,
+                .stage = stage};
+    int index = -1;
+    for (int i = 0; i < ph->reds.len; i++)
+        if (ph->reds.data[i].op == r.op && ph->reds.data[i].value == in)
+            index = i;
+    if (index < 0) {
+        kn_push(lo->p->arena, &ph->reds, r);
+        index = ph->reds.len - 1;
+    }
+    int result = add_value(lo, (kn_value){.kind = KN_V_RESULT,
+                                          .dtype = n->dtype,
+                                          .level = KN_GROUP,
+                                          .stage = stage + 1,
+                                          .index = index,
+                                          .name = n->op == KN_OP_MEAN ? NULL : n->name,
+                                          .loc = n->loc});
+    if (n->op != KN_OP_MEAN)
+        return result;
+    kn_graph *g = lo->p->problem->graph;
+    kn_dim count = kn_dim_const(g->syms, 1);
+    for (int j = 0; j < n->rank; j++)
+        if (n->u.reduce.axes >> j & 1)
+            count = kn_dim_mul(g->syms, count, n->in[0]->shape[j]);
+    int extent = add_value(lo, (kn_value){.kind = KN_V_EXTENT,
+                                          .dtype = KN_I64,
+                                          .level = KN_GROUP,
+                                          .index = extent_param(lo->p, count)});
+    int divisor = elem2(lo, KN_OP_CAST, n->dtype, extent, -1, n->loc);
+    int mean = elem2(lo, KN_OP_DIV, n->dtype, result, divisor, n->loc);
+    lo->phase.values.data[mean].name = n->name;
+    return mean;
+}
+
+static void store(lowering *lo, const kn_node *n, int buf)
+{
+    kn_planner *p = lo->p;
+    const kn_buf *b = &p->bufs.data[buf];
+    kn_layout layout = {.rank = n->rank, .align = 16};
+    if (b->kind == KN_BUF_OUTPUT) {
+        layout = p->problem->out[b->index];
+    } else {
+        kn_node_sizes(n, p->problem->sizes, layout.shape);
+        kn_compact_strides(layout.shape, n->rank, layout.stride);
+    }
+    int8_t to[KN_MAX_RANK];
+    for (int j = 0; j < n->rank; j++) /* a reduction's result does not have the axes it reduced */
+        to[j] = kn_ops[n->op].cls == KN_REDUCE && n->u.reduce.axes >> j & 1
+                    ? -1
+                    : p->regions->axis[n->id][j];
+    kn_store s = {.value = lo->value_of[n->id], .access = access_to(lo, buf, &layout, to)};
+    s.kind = level_of_axes(&lo->phase, s.access.axes) == KN_ELEMENT ? KN_STORE_ELEMENT
+                                                                    : KN_STORE_GROUP;
+    s.stage = lo->phase.values.data[s.value].stage;
+    uint32_t all = (1u << lo->phase.naxes) - 1, groups = (1u << lo->phase.ngroup) - 1;
+    s.once = (s.kind == KN_STORE_GROUP ? groups : all) & ~s.access.axes;
+    kn_push(p->arena, &lo->phase.stores, s);
+}
+
+/* Stores a value to each output it is, and to its temporary if it has one of its own. */
+static void store_everywhere(lowering *lo, const kn_node *n)
+{
+    const kn_graph *g = lo->p->problem->graph;
+    int temp = lo->p->buf_of_node[n->id];
+    for (int o = 0; o < g->outputs.len; o++)
+        if (g->outputs.data[o].node == n)
+            store(lo, n, lo->p->buf_of_output[o]);
+    if (temp >= 0 && lo->p->bufs.data[temp].kind == KN_BUF_TEMP)
+        store(lo, n, temp);
+}
+
+/* Group axes first, then members, each in the region's order. Without reductions all are members. */
+static void order_axes(lowering *lo)
+{
+    const kn_region *r = lo->region;
+    kn_phase *ph = &lo->phase;
+    uint32_t members = r->reduces ? r->members : (1u << r->naxes) - 1;
+    for (int member = 0; member < 2; member++)
+        for (int a = 0; a < r->naxes; a++) {
+            if ((int)(members >> a & 1) != member)
+                continue;
+            kn_axis *axis = &ph->axes[ph->naxes];
+            kn_text name = kn_text_new(lo->p->arena);
+            kn_dim_print(&name, lo->p->problem->graph->syms, r->dim[a]);
+            axis->name = kn_text_str(&name);
+            axis->member = member;
+            kn_dim_eval(r->dim[a], lo->p->problem->sizes, &axis->extent);
+            lo->axis_to[a] = (int8_t)ph->naxes++;
+            if (!member)
+                ph->ngroup = ph->naxes;
+        }
+}
+
+static bool lower_region(kn_planner *p, int number)
+{
+    lowering lo = {.p = p, .region = p->regions->list.data[number]};
+    int n = p->problem->graph->nodes.len;
+    lo.value_of = KN_NEW_ARRAY(p->arena, int, n + 1);
+    memset(lo.value_of, -1, sizeof *lo.value_of * (size_t)n);
+    order_axes(&lo);
+    for (int i = 0; i < lo.region->nodes.len; i++) {
+        const kn_node *v = lo.region->nodes.data[i];
+        int in[KN_MAX_IN];
+        for (int k = 0; k < v->nin; k++)
+            if ((in[k] = operand(&lo, v, k)) < 0)
+                return false;
+        lo.value_of[v->id] =
+            kn_ops[v->op].cls == KN_REDUCE ? lower_reduce(&lo, v, in[0]) : lower_elem(&lo, v, in);
+        store_everywhere(&lo, v);
+    }
+    lo.phase.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
+    kn_push(p->arena, &p->phases, lo.phase);
+    kn_push(p->arena, &p->region_of, number);
+    return true;
+}
+
+/* A value goes through memory when another region reads it, or a regrouping reshape does. Read from an
+ * output where it is one (unless regrouped: that needs it compact). */
+static void place_values(kn_planner *p)
+{
+    kn_graph *g = p->problem->graph;
+    bool *crosses = KN_NEW_ARRAY(p->arena, bool, g->nodes.len + 1);
+    bool *regrouped = KN_NEW_ARRAY(p->arena, bool, g->nodes.len + 1);
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *user = g->nodes.data[i];
+        if (!p->regions->of[i])
+            continue;
+        for (int k = 0; k < user->nin; k++) {
+            const kn_node *base = kn_use_of(g, user, k).base, *x = base;
+            while (kn_ops[x->op].cls == KN_VIEW)
+                x = x->in[0];
+            if (x != base)
+                regrouped[x->id] = true;
+            if (p->regions->of[x->id] != p->regions->of[i])
+                crosses[x->id] = true;
+        }
+    }
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
+        if (!p->regions->of[i] || !(crosses[i] || regrouped[i]))
+            continue;
+        for (int o = 0; o < g->outputs.len && !regrouped[i]; o++)
+            if (g->outputs.data[o].node == n)
+                p->buf_of_node[i] = p->buf_of_output[o];
+        if (p->buf_of_node[i] >= 0)
+            continue;
+        int64_t shape[KN_MAX_RANK];
+        kn_node_sizes(n, p->problem->sizes, shape);
+        p->buf_of_node[i] =
+            kn_planner_temp(p, n->dtype, kn_node_title(n), kn_count(shape, n->rank));
+    }
+}
+
+kn_status kn_lower(kn_planner *p)
+{
+    const kn_graph *g = p->problem->graph;
+    p->buf_of_node = KN_NEW_ARRAY(p->arena, int, g->nodes.len + 1);
+    p->buf_of_input = KN_NEW_ARRAY(p->arena, int, g->inputs.len + 1);
+    p->buf_of_output = KN_NEW_ARRAY(p->arena, int, g->outputs.len + 1);
+    memset(p->buf_of_node, -1, sizeof(int) * (size_t)g->nodes.len);
+    for (int i = 0; i < g->inputs.len; i++) {
+        const kn_input *in = &g->inputs.data[i];
+        p->buf_of_input[i] = in->by_value ? -1 : p->bufs.len;
+        if (!in->by_value)
+            kn_push(p->arena, &p->bufs,
+                    ((kn_buf){.kind = KN_BUF_INPUT, .index = i, .dtype = in->node->dtype,
+                              .name = kn_identifier(p->arena, "in_", in->name)}));
+    }
+    for (int o = 0; o < g->outputs.len; o++) {
+        p->buf_of_output[o] = p->bufs.len;
+        kn_push(p->arena, &p->bufs,
+                ((kn_buf){.kind = KN_BUF_OUTPUT,
+                          .index = o,
+                          .dtype = g->outputs.data[o].node->dtype,
+                          .name = kn_identifier(p->arena, "out_", g->outputs.data[o].name)}));
+    }
+    place_values(p);
+    for (int i = 0; i < p->regions->list.len; i++)
+        if (!lower_region(p, i))
+            return KN_OK; /* p->blocked is set */
+    return KN_OK;
+}

@@ -1,0 +1,140 @@
+/* Axes in their shortest form.
+ *
+ * Before: a phase over the region's axes, with numeric strides. After: no axis of one element; within
+ * groups and within members, axes ordered so that the phase's primary access steps through memory in
+ * order; neighbouring axes that every access walks as one are one. What a kernel relies on is therefore
+ * the pattern that is left, not the rank of the user's arrays: an eight-dimensional contiguous sum is
+ * one-dimensional code. Sums are reordered by it, always the same way for the same strides. */
+#include <stdlib.h>
+
+#include "codegen/plan.h"
+
+typedef void (*access_fn)(kn_access *acc, uint32_t *once, int a, int b);
+
+static void each_access(kn_phase *ph, access_fn fn, int a, int b)
+{
+    uint32_t none = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kind == KN_V_LOAD)
+            fn(&ph->values.data[i].access, &none, a, b);
+    for (int i = 0; i < ph->stores.len; i++)
+        fn(&ph->stores.data[i].access, &ph->stores.data[i].once, a, b);
+}
+
+static uint32_t drop_bit(uint32_t bits, int a)
+{
+    uint32_t low = bits & ((1u << a) - 1);
+    return low | (bits >> (a + 1)) << a;
+}
+
+static void drop_in_access(kn_access *acc, uint32_t *once, int a, int naxes)
+{
+    for (int i = a; i + 1 < naxes; i++)
+        acc->stride[i] = acc->stride[i + 1];
+    acc->stride[naxes - 1] = 0;
+    acc->axes = drop_bit(acc->axes, a);
+    *once = drop_bit(*once, a);
+}
+
+static void drop_axis(kn_phase *ph, int a)
+{
+    each_access(ph, drop_in_access, a, ph->naxes);
+    for (int i = a; i + 1 < ph->naxes; i++)
+        ph->axes[i] = ph->axes[i + 1];
+    ph->naxes--;
+    if (a < ph->ngroup)
+        ph->ngroup--;
+}
+
+static void swap_in_access(kn_access *acc, uint32_t *once, int a, int b)
+{
+    int64_t s = acc->stride[a];
+    acc->stride[a] = acc->stride[b];
+    acc->stride[b] = s;
+    uint32_t *bits[] = {&acc->axes, once};
+    for (int i = 0; i < 2; i++)
+        if ((*bits[i] >> a & 1) != (*bits[i] >> b & 1))
+            *bits[i] ^= 1u << a | 1u << b;
+}
+
+static void swap_axes(kn_phase *ph, int a, int b)
+{
+    each_access(ph, swap_in_access, a, b);
+    kn_axis t = ph->axes[a];
+    ph->axes[a] = ph->axes[b];
+    ph->axes[b] = t;
+}
+
+static int axes_of(const kn_access *acc)
+{
+    return __builtin_popcount(acc->axes);
+}
+
+const kn_access *kn_phase_primary(const kn_phase *ph)
+{
+    const kn_access *best = NULL;
+    if (ph->reds.len == 0)
+        for (int i = 0; i < ph->stores.len; i++)
+            if (!best || axes_of(&ph->stores.data[i].access) > axes_of(best))
+                best = &ph->stores.data[i].access;
+    for (int i = 0; i < ph->values.len && ph->reds.len; i++)
+        if (ph->values.data[i].kind == KN_V_LOAD &&
+            (!best || axes_of(&ph->values.data[i].access) > axes_of(best)))
+            best = &ph->values.data[i].access;
+    return best;
+}
+
+/* Insertion sort by falling stride of the primary access; axes it does not have come first. */
+static void order(kn_phase *ph, int from, int to)
+{
+    const kn_access *primary = kn_phase_primary(ph);
+    if (!primary)
+        return;
+    for (int i = from + 1; i < to; i++)
+        for (int j = i; j > from; j--) {
+            int64_t left = llabs(primary->stride[j - 1]), right = llabs(primary->stride[j]);
+            if (right == 0 ? left == 0 : left == 0 || left >= right)
+                break;
+            swap_axes(ph, j - 1, j);
+        }
+}
+
+/* Can axes a and a+1 be walked as one axis of extent n(a) * n(a+1) by every access? */
+static bool collapsible(const kn_phase *ph, int a)
+{
+    int64_t inner = ph->axes[a + 1].extent;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (v->kind == KN_V_LOAD && v->access.stride[a] != v->access.stride[a + 1] * inner)
+            return false;
+    }
+    for (int i = 0; i < ph->stores.len; i++) {
+        const kn_store *s = &ph->stores.data[i];
+        if (s->access.stride[a] != s->access.stride[a + 1] * inner ||
+            (s->once >> a & 1) != (s->once >> (a + 1) & 1))
+            return false;
+    }
+    return true;
+}
+
+static void collapse(kn_phase *ph, kn_arena *arena, int a)
+{
+    ph->axes[a + 1].extent *= ph->axes[a].extent;
+    ph->axes[a + 1].name = kn_sprintf(arena, "%s*%s", ph->axes[a].name, ph->axes[a + 1].name);
+    drop_axis(ph, a);
+}
+
+void kn_normalise(kn_arena *arena, kn_phase *ph)
+{
+    for (int a = ph->naxes - 1; a >= 0; a--)
+        if (ph->axes[a].extent == 1)
+            drop_axis(ph, a);
+    order(ph, 0, ph->ngroup);
+    order(ph, ph->ngroup, ph->naxes);
+    for (int a = ph->naxes - 2; a >= 0; a--)
+        if (a + 1 != ph->ngroup && collapsible(ph, a))
+            collapse(ph, arena, a);
+    ph->groups = ph->members = 1;
+    for (int a = 0; a < ph->naxes; a++)
+        *(a < ph->ngroup ? &ph->groups : &ph->members) *= ph->axes[a].extent;
+}

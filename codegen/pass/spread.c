@@ -1,0 +1,199 @@
+/* Spreading a reduction over the whole machine.
+ *
+ * Before: a raw phase with few groups and many members. After, for each stage t with reductions:
+ *
+ *   partial t   split: each range of members gives one partial result a group; element stores of stage t
+ *   finish t    groups as before, members = the ranges: combines the partial results, in order, and stores
+ *               each reduction's result; group stores that were waiting for it
+ *
+ * and at the end, if element stores are left, a phase over all axes that reads the results. Values are
+ * computed again in every phase that needs them. */
+#include <string.h>
+
+#include "codegen/plan.h"
+
+typedef struct spreader {
+    kn_planner *p;
+    kn_phase from;     /* the phase as it was */
+    int *result_buf;   /* per reduction: buffer of its finished result, -1 before */
+    kn_phase to;       /* the phase being made */
+    int *copy_of;      /* per value of `from`: its copy in `to`, -1 */
+    int *result_value; /* per reduction: a KN_V_RESULT of `to`, or -1 */
+} spreader;
+
+static int push_value(spreader *s, kn_value v)
+{
+    kn_push(s->p->arena, &s->to.values, v);
+    return s->to.values.len - 1;
+}
+
+/* The strides of a compact array over the group axes. */
+static kn_access over_groups(const spreader *s, int buf)
+{
+    kn_access acc = {.buf = buf};
+    int64_t step = 1;
+    for (int a = s->from.ngroup - 1; a >= 0; a--) {
+        acc.axes |= 1u << a;
+        acc.stride[a] = step;
+        step *= s->from.axes[a].extent;
+    }
+    return acc;
+}
+
+static int copy_value(spreader *s, int i)
+{
+    if (s->copy_of[i] >= 0)
+        return s->copy_of[i];
+    kn_value v = s->from.values.data[i];
+    if (v.kind == KN_V_RESULT) {
+        int r = v.index;
+        if (s->result_value[r] >= 0)
+            return s->copy_of[i] = s->result_value[r];
+        v.kind = KN_V_LOAD;
+        v.access = over_groups(s, s->result_buf[r]);
+    }
+    v.stage = 0;
+    bool deep = v.kind == KN_V_LOAD && v.access.axes >> s->to.ngroup;
+    for (int k = 0; k < v.nin; k++) {
+        v.in[k] = copy_value(s, v.in[k]);
+        const kn_value *x = &s->to.values.data[v.in[k]];
+        deep = deep || x->level == KN_ELEMENT;
+        v.stage = x->stage > v.stage ? x->stage : v.stage;
+    }
+    v.level = deep ? KN_ELEMENT : KN_GROUP;
+    return s->copy_of[i] = push_value(s, v);
+}
+
+static void begin(spreader *s)
+{
+    s->to = (kn_phase){.name = s->from.name, .naxes = s->from.naxes, .ngroup = s->from.ngroup};
+    memcpy(s->to.axes, s->from.axes, sizeof s->to.axes);
+    memset(s->copy_of, -1, sizeof(int) * (size_t)s->from.values.len);
+    memset(s->result_value, -1, sizeof(int) * (size_t)s->from.reds.len);
+}
+
+static void copy_store(spreader *s, const kn_store *old)
+{
+    kn_store st = *old;
+    st.value = copy_value(s, old->value);
+    st.stage = s->to.values.data[st.value].stage;
+    kn_push(s->p->arena, &s->to.stores, st);
+}
+
+static void partial_phase(spreader *s, int stage, int64_t splits, int64_t chunk, int *partial)
+{
+    begin(s);
+    s->to.split = true;
+    s->to.splits = splits;
+    s->to.chunk = chunk;
+    int64_t groups = 1;
+    for (int a = 0; a < s->from.ngroup; a++)
+        groups *= s->from.axes[a].extent;
+    for (int r = 0; r < s->from.reds.len; r++) {
+        kn_red red = s->from.reds.data[r];
+        if (red.stage != stage)
+            continue;
+        red.value = copy_value(s, red.value);
+        red.stage = 0;
+        kn_push(s->p->arena, &s->to.reds, red);
+        partial[r] = kn_planner_temp(s->p, red.dtype, "partial", groups * splits);
+        kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.reds.len - 1, .stage = 1};
+        st.access = over_groups(s, partial[r]);
+        st.access.split_stride = groups;
+        kn_push(s->p->arena, &s->to.stores, st);
+    }
+    for (int i = 0; i < s->from.stores.len; i++)
+        if (s->from.stores.data[i].kind == KN_STORE_ELEMENT && s->from.stores.data[i].stage == stage)
+            copy_store(s, &s->from.stores.data[i]);
+    kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+static void finish_phase(spreader *s, int stage, int64_t splits, const int *partial)
+{
+    begin(s);
+    int ng = s->from.ngroup;
+    int64_t groups = 1;
+    for (int a = 0; a < ng; a++)
+        groups *= s->from.axes[a].extent;
+    s->to.naxes = ng + 1;
+    s->to.axes[ng] = (kn_axis){.name = "splits", .member = true, .extent = splits};
+    for (int r = 0; r < s->from.reds.len; r++) {
+        kn_red red = s->from.reds.data[r];
+        if (red.stage != stage)
+            continue;
+        kn_access acc = over_groups(s, partial[r]);
+        acc.axes |= 1u << ng;
+        acc.stride[ng] = groups;
+        red.value = push_value(s, (kn_value){.kind = KN_V_LOAD,
+                                             .dtype = red.dtype,
+                                             .level = KN_ELEMENT,
+                                             .access = acc});
+        red.stage = 0;
+        kn_push(s->p->arena, &s->to.reds, red);
+        s->result_value[r] = push_value(s, (kn_value){.kind = KN_V_RESULT,
+                                                      .dtype = red.dtype,
+                                                      .level = KN_GROUP,
+                                                      .stage = 1,
+                                                      .index = s->to.reds.len - 1});
+        s->result_buf[r] = kn_planner_temp(s->p, red.dtype, "result", groups);
+        kn_store st = {.kind = KN_STORE_GROUP,
+                       .value = s->result_value[r],
+                       .stage = 1,
+                       .access = over_groups(s, s->result_buf[r])};
+        kn_push(s->p->arena, &s->to.stores, st);
+    }
+    for (int i = 0; i < s->from.stores.len; i++) {
+        const kn_store *st = &s->from.stores.data[i];
+        if (st->kind == KN_STORE_GROUP && (st->stage == stage + 1 || (stage == 0 && st->stage == 0)))
+            copy_store(s, st);
+    }
+    kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+/* The element stores after the last combine: no groups any more, every axis is walked by the grid. */
+static void final_phase(spreader *s, int stage)
+{
+    begin(s);
+    s->to.ngroup = 0;
+    for (int a = 0; a < s->to.naxes; a++)
+        s->to.axes[a].member = true;
+    for (int i = 0; i < s->from.stores.len; i++)
+        if (s->from.stores.data[i].kind == KN_STORE_ELEMENT && s->from.stores.data[i].stage == stage)
+            copy_store(s, &s->from.stores.data[i]);
+    if (s->to.stores.len)
+        kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk)
+{
+    spreader s = {.p = p, .from = p->phases.data[index]};
+    int stages = 0, nreds = s.from.reds.len;
+    s.copy_of = KN_NEW_ARRAY(p->arena, int, s.from.values.len + 1);
+    s.result_value = KN_NEW_ARRAY(p->arena, int, nreds + 1);
+    s.result_buf = KN_NEW_ARRAY(p->arena, int, nreds + 1);
+    int *partial = KN_NEW_ARRAY(p->arena, int, nreds + 1);
+    memset(s.result_buf, -1, sizeof(int) * (size_t)nreds);
+    for (int r = 0; r < nreds; r++)
+        if (s.from.reds.data[r].stage >= stages)
+            stages = s.from.reds.data[r].stage + 1;
+
+    kn_phase *all = p->phases.data; /* the phases behind it go behind its parts */
+    int *all_regions = p->region_of.data, count = p->phases.len;
+    p->phases.data = NULL;
+    p->phases.len = p->phases.cap = 0;
+    p->region_of.data = NULL;
+    p->region_of.len = p->region_of.cap = 0;
+    for (int i = 0; i < count; i++) {
+        if (i != index) {
+            kn_push(p->arena, &p->phases, all[i]);
+        } else {
+            for (int t = 0; t < stages; t++) {
+                partial_phase(&s, t, splits, chunk, partial);
+                finish_phase(&s, t, splits, partial);
+            }
+            final_phase(&s, stages);
+        }
+        while (p->region_of.len < p->phases.len)
+            kn_push(p->arena, &p->region_of, all_regions[i]);
+    }
+}

@@ -1,0 +1,96 @@
+/* From regions to kernels: everything between the optimised graph and source text.
+ *
+ *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
+ *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
+ *   normalise  axes of one element dropped, axes ordered by memory, neighbours that every array walks as
+ *              one collapsed
+ *   schedule   walk, threads a group, vector width (codegen/sched)
+ *   assemble   kernels: barriers, temporaries in the workspace, parameter kinds, the canonical key
+ *
+ * A pure function of the problem: no device, no environment, no clock. */
+#ifndef KN_CODEGEN_PLAN_H
+#define KN_CODEGEN_PLAN_H
+
+#include "codegen/kir.h"
+#include "codegen/target.h"
+#include "ir/interp.h"
+#include "ir/pass/pass.h"
+#include "ir/region.h"
+
+/* An argument's place in memory: strides in elements; align: the largest power of two up to 16 that
+ * divides its address. */
+typedef struct kn_layout {
+    int rank;
+    int64_t shape[KN_MAX_RANK], stride[KN_MAX_RANK];
+    int align;
+} kn_layout;
+
+typedef struct kn_problem {
+    kn_graph *graph; /* optimised */
+    const int64_t *sizes; /* per symbol */
+    const kn_layout *in;  /* per graph input */
+    const kn_layout *out; /* per graph output */
+    const kn_target *target;
+    bool fusion;
+    const char *schedule; /* NULL, "rows" or "general" */
+    int max_threads;      /* 0: no limit but the target's */
+} kn_problem;
+
+/* Counted by reading the IR. */
+typedef struct kn_census {
+    int temporaries;
+    int64_t temporary_bytes;
+    int grid, cluster, block, warp; /* barriers by level */
+    int64_t bytes_read, bytes_written; /* global memory, each sweep's loads and stores once */
+} kn_census;
+
+typedef struct kn_plan {
+    kn_arena *arena;
+    KN_VEC(kn_kernel *) kernels; /* in order */
+    int64_t workspace;           /* bytes; temporaries are at kn_buf.offset in it */
+    kn_census before, after;     /* one stage an operation; as planned */
+    const kn_regions *regions;
+    const char *schedule;        /* "rows" or "general" */
+} kn_plan;
+
+/* Arena memory; the plan lives as long as `a`. */
+kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **plan);
+
+/* ---- between the files of codegen/ ---- */
+
+/* A plan being made. Raw phases refer to buffers, extents and graph inputs (scalars) of the planner; assembly
+ * gives each kernel its own lists. */
+typedef struct kn_planner {
+    kn_arena *arena;
+    const kn_problem *problem;
+    const kn_regions *regions;
+    KN_VEC(kn_buf) bufs;
+    KN_VEC(kn_extent_param) extents;
+    KN_VEC(kn_phase) phases;
+    KN_VEC(int) region_of; /* per phase: its region's number, for one kernel a region when unfused */
+    int *buf_of_node;      /* per graph node: buffer of a value that goes through memory; -1 */
+    int *buf_of_input;     /* per graph input; -1 for by-value ones */
+    int *buf_of_output;    /* per graph output */
+    const kn_node *blocked; /* a regrouping reshape that these strides do not allow as a view */
+} kn_planner;
+
+/* codegen/lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
+kn_status kn_lower(kn_planner *p);
+int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
+/* codegen/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
+bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
+/* codegen/pass/spread.c: replaces phase `index` by its split form with `splits` ranges of `chunk`. */
+void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk);
+/* codegen/pass/normalise.c */
+void kn_normalise(kn_arena *arena, kn_phase *phase);
+/* codegen/assemble.c: p->phases into plan->kernels. */
+kn_status kn_assemble(kn_planner *p, kn_plan *plan);
+/* codegen/census.c */
+kn_census kn_census_of_plan(const kn_plan *plan, const kn_planner *p);
+kn_census kn_census_unfused(const kn_problem *problem);
+
+/* The access that stands for the phase's data: the first element store of a phase without reductions,
+ * else the load that varies along the most axes; NULL if there is none. */
+const kn_access *kn_phase_primary(const kn_phase *phase);
+
+#endif

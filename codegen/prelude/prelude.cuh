@@ -1,0 +1,249 @@
+// kiln's device prelude: what generated kernels call. Needs no header.
+
+// ---- memory: N neighbouring elements as one access of up to 16 bytes ----
+
+template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) kn_vec {
+    T at[N];
+};
+
+template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load(const T *p)
+{
+    return *reinterpret_cast<const kn_vec<T, N> *>(p);
+}
+
+template <int N, class T> __device__ __forceinline__ void kn_store(T *p, const kn_vec<T, N> &v)
+{
+    *reinterpret_cast<kn_vec<T, N> *>(p) = v;
+}
+
+// ---- elementwise operations: ir/ops.def says what they mean ----
+
+#define KN_INF __longlong_as_double(0x7ff0000000000000LL)
+#define KN_NAN __longlong_as_double(0x7ff8000000000000LL)
+
+// Integers wrap.
+__device__ __forceinline__ int kn_add(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
+__device__ __forceinline__ int kn_subtract(int a, int b) { return (int)((unsigned)a - (unsigned)b); }
+__device__ __forceinline__ int kn_multiply(int a, int b) { return (int)((unsigned)a * (unsigned)b); }
+__device__ __forceinline__ long long kn_add(long long a, long long b)
+{
+    return (long long)((unsigned long long)a + (unsigned long long)b);
+}
+__device__ __forceinline__ long long kn_subtract(long long a, long long b)
+{
+    return (long long)((unsigned long long)a - (unsigned long long)b);
+}
+__device__ __forceinline__ long long kn_multiply(long long a, long long b)
+{
+    return (long long)((unsigned long long)a * (unsigned long long)b);
+}
+__device__ __forceinline__ float kn_add(float a, float b) { return a + b; }
+__device__ __forceinline__ double kn_add(double a, double b) { return a + b; }
+__device__ __forceinline__ float kn_multiply(float a, float b) { return a * b; }
+__device__ __forceinline__ double kn_multiply(double a, double b) { return a * b; }
+__device__ __forceinline__ bool kn_logical_and(bool a, bool b) { return a & b; }
+__device__ __forceinline__ bool kn_logical_or(bool a, bool b) { return a | b; }
+__device__ __forceinline__ bool kn_logical_not(bool a) { return !a; }
+
+template <class T> __device__ __forceinline__ T kn_negative(T a) { return kn_subtract((T)0, a); }
+__device__ __forceinline__ float kn_negative(float a) { return -a; }
+__device__ __forceinline__ double kn_negative(double a) { return -a; }
+template <class T> __device__ __forceinline__ T kn_abs(T a) { return a < 0 ? kn_negative(a) : a; }
+__device__ __forceinline__ float kn_abs(float a) { return fabsf(a); }
+__device__ __forceinline__ double kn_abs(double a) { return fabs(a); }
+template <class T> __device__ __forceinline__ T kn_where(bool c, T a, T b) { return c ? a : b; }
+template <class T> __device__ __forceinline__ T kn_copy(T a) { return a; }
+
+// NaN wins.
+template <class T> __device__ __forceinline__ T kn_minimum(T a, T b)
+{
+    return a < b || a != a ? a : b;
+}
+template <class T> __device__ __forceinline__ T kn_maximum(T a, T b)
+{
+    return a > b || a != a ? a : b;
+}
+
+template <class T> __device__ __forceinline__ T kn_floor(T a) { return a; }
+template <class T> __device__ __forceinline__ T kn_ceil(T a) { return a; }
+#define KN_FLOAT_FUNCTION(name, f32, f64)                                                          \
+    __device__ __forceinline__ float kn_##name(float a) { return f32(a); }                         \
+    __device__ __forceinline__ double kn_##name(double a) { return f64(a); }
+KN_FLOAT_FUNCTION(floor, floorf, floor)
+KN_FLOAT_FUNCTION(ceil, ceilf, ceil)
+KN_FLOAT_FUNCTION(sqrt, sqrtf, sqrt)
+KN_FLOAT_FUNCTION(rsqrt, rsqrtf, rsqrt)
+KN_FLOAT_FUNCTION(exp, expf, exp)
+KN_FLOAT_FUNCTION(log, logf, log)
+KN_FLOAT_FUNCTION(tanh, tanhf, tanh)
+KN_FLOAT_FUNCTION(sin, sinf, sin)
+KN_FLOAT_FUNCTION(cos, cosf, cos)
+#undef KN_FLOAT_FUNCTION
+
+// Division towards minus infinity; by zero it gives 0.
+template <class T> __device__ __forceinline__ T kn_floor_divide(T a, T b)
+{
+    if (b == 0)
+        return 0;
+    if (b == -1)
+        return kn_negative(a);
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+template <class T> __device__ __forceinline__ T kn_remainder(T a, T b)
+{
+    if (b == 0 || b == -1)
+        return 0;
+    const T r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+#define KN_FLOAT_DIVISION(T, fmod, floor, copysign)                                                \
+    __device__ __forceinline__ T kn_remainder(T a, T b)                                            \
+    {                                                                                              \
+        const T r = fmod(a, b);                                                                    \
+        if (b != 0 && r != 0 && (r < 0) != (b < 0))                                                \
+            return r + b;                                                                          \
+        return r == 0 ? copysign((T)0, b) : r;                                                     \
+    }                                                                                              \
+    __device__ __forceinline__ T kn_floor_divide(T a, T b)                                         \
+    {                                                                                              \
+        if (b == 0)                                                                                \
+            return a / b;                                                                          \
+        const T r = fmod(a, b);                                                                    \
+        T q = (a - r) / b;                                                                         \
+        if (r != 0 && (r < 0) != (b < 0))                                                          \
+            q -= 1;                                                                                \
+        if (q == 0)                                                                                \
+            return copysign((T)0, a / b);                                                          \
+        const T whole = floor(q);                                                                  \
+        return q - whole > (T)0.5 ? whole + 1 : whole;                                             \
+    }
+KN_FLOAT_DIVISION(float, fmodf, floorf, copysignf)
+KN_FLOAT_DIVISION(double, fmod, floor, copysign)
+#undef KN_FLOAT_DIVISION
+
+// By squaring; a negative exponent gives the whole part of 1 / a**-b.
+template <class T> __device__ __forceinline__ T kn_power(T a, T b)
+{
+    if (b < 0)
+        return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+    T result = 1;
+    for (; b; b >>= 1, a = kn_multiply(a, a))
+        if (b & 1)
+            result = kn_multiply(result, a);
+    return result;
+}
+__device__ __forceinline__ float kn_power(float a, float b) { return powf(a, b); }
+__device__ __forceinline__ double kn_power(double a, double b) { return pow(a, b); }
+
+// Floats out of an integer's range, and NaN, become its smallest value.
+template <class To, class From> struct kn_converter {
+    static __device__ __forceinline__ To of(From v) { return (To)v; }
+};
+template <class From> struct kn_converter<bool, From> {
+    static __device__ __forceinline__ bool of(From v) { return v != 0; }
+};
+#define KN_FLOAT_TO_INT(To, From, low, high, smallest)                                             \
+    template <> struct kn_converter<To, From> {                                                    \
+        static __device__ __forceinline__ To of(From v)                                            \
+        {                                                                                          \
+            return v > low && v < high ? (To)v : smallest;                                         \
+        }                                                                                          \
+    };
+KN_FLOAT_TO_INT(int, float, -2147483904.0f, 2147483648.0f, (int)0x80000000u)
+KN_FLOAT_TO_INT(int, double, -2147483649.0, 2147483648.0, (int)0x80000000u)
+KN_FLOAT_TO_INT(long long, float, -9223373136366403584.0f, 9223372036854775808.0f,
+                (long long)0x8000000000000000ull)
+KN_FLOAT_TO_INT(long long, double, -9223372036854777856.0, 9223372036854775808.0,
+                (long long)0x8000000000000000ull)
+#undef KN_FLOAT_TO_INT
+template <class To, class From> __device__ __forceinline__ To kn_cast(From v)
+{
+    return kn_converter<To, From>::of(v);
+}
+
+// ---- combining the accumulators of the threads that share a group ----
+
+struct kn_sum {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return kn_add(a, b); }
+};
+struct kn_prod {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return kn_multiply(a, b); }
+};
+struct kn_min {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return kn_minimum(a, b); }
+};
+struct kn_max {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return kn_maximum(a, b); }
+};
+struct kn_any {
+    static __device__ __forceinline__ bool of(bool a, bool b) { return a | b; }
+};
+struct kn_all {
+    static __device__ __forceinline__ bool of(bool a, bool b) { return a & b; }
+};
+
+template <class T> __device__ __forceinline__ T kn_from_lane_xor(T v, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, v, mask);
+}
+__device__ __forceinline__ bool kn_from_lane_xor(bool v, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, (int)v, mask) != 0;
+}
+
+// Among WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps.
+template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes(T v)
+{
+#pragma unroll
+    for (int step = WIDTH / 2; step > 0; step /= 2)
+        v = Op::of(v, kn_from_lane_xor(v, step));
+    return v;
+}
+
+// Among all THREADS of the block; every thread gets the result. `scratch` has room for one value a warp
+// and is free again on return.
+template <class Op, int THREADS, class T>
+__device__ __forceinline__ T kn_combine_block(T v, T identity, void *scratch)
+{
+    T *const warps = (T *)scratch;
+    const int lane = threadIdx.x % 32;
+    v = kn_combine_lanes<Op, 32>(v);
+    if (lane == 0)
+        warps[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = kn_combine_lanes<Op, 32>(lane < THREADS / 32 ? warps[lane] : identity);
+    __syncthreads();
+    return v;
+}
+
+// Among the ROWS threads of the block that share threadIdx.x % 32, in order; `scratch` has room for one
+// value a thread and is free again on return.
+template <class Op, int ROWS, class T>
+__device__ __forceinline__ T kn_combine_rows(T v, T identity, void *scratch)
+{
+    T *const all = (T *)scratch;
+    all[threadIdx.x] = v;
+    __syncthreads();
+    v = identity;
+#pragma unroll
+    for (int row = 0; row < ROWS; ++row)
+        v = Op::of(v, all[row * 32 + threadIdx.x % 32]);
+    __syncthreads();
+    return v;
+}
+
+// All blocks of a cooperative launch meet; what was written to memory before is seen after. The word is
+// zero at launch and counts arrivals.
+__device__ __forceinline__ void kn_grid_barrier(unsigned *barrier)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        const unsigned before = atomicAdd(barrier, 1u);
+        const unsigned all = (before / gridDim.x + 1) * gridDim.x;
+        while ((int)(*(volatile unsigned *)barrier - all) < 0) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}

@@ -1,0 +1,37 @@
+/* Schedules: how a phase is walked by a machine. One file a kind, each answering "can I?" and "how?".
+ *
+ *     flat   no reductions: the grid strides over all elements
+ *     rows   a sub-warp, a warp or a block works on a group, side by side along its members
+ *     cols   neighbouring threads work on neighbouring groups, for reductions along a strided axis
+ *
+ * A normalised phase goes in; walk, tpg and vec come out, and the block size that suits it best. */
+#ifndef KN_CODEGEN_SCHED_H
+#define KN_CODEGEN_SCHED_H
+
+#include "codegen/plan.h"
+
+typedef struct kn_schedule {
+    const char *name;
+    kn_walk walk;
+    bool (*can)(const kn_phase *phase);
+    /* The block size it wants, a power of two. */
+    int (*threads)(const kn_phase *phase, const kn_target *target);
+    /* Sets tpg for a block of `threads`. */
+    void (*bind)(kn_phase *phase, const kn_target *target, int threads);
+} kn_schedule;
+
+extern const kn_schedule kn_sched_flat, kn_sched_rows, kn_sched_cols;
+
+/* The first schedule that can, by preference. */
+const kn_schedule *kn_schedule_choose(const kn_phase *phase);
+
+/* Elements of the vector axis taken at a time: 4, 2 or 1, as extents, strides and alignment allow.
+ * align[buf] is the alignment in bytes of each buffer's first element. Sets access kinds too. */
+void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs, bool allow);
+
+/* How many ranges to split the members into so that the machine is full; 1: leave it whole. *chunk is
+ * the length of a range. */
+int64_t kn_schedule_splits(const kn_phase *phase, const kn_schedule *kind, const kn_target *target,
+                           const char *force, int64_t *chunk);
+
+#endif

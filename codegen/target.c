@@ -1,0 +1,28 @@
+#include "codegen/target.h"
+
+#include <string.h>
+
+/* NVIDIA, CUDA C++ Programming Guide, "Compute Capabilities", and the data sheets' full chips. */
+static const struct {
+    const char *arch;
+    kn_target target;
+} known[] = {
+    {"sm_70", {"cuda", 70, 80, 1024, 2048, 96 * 1024, true}},
+    {"sm_75", {"cuda", 75, 40, 1024, 1024, 64 * 1024, true}},
+    {"sm_80", {"cuda", 80, 108, 1024, 2048, 163 * 1024, true}},
+    {"sm_86", {"cuda", 86, 84, 1024, 1536, 99 * 1024, true}},
+    {"sm_89", {"cuda", 89, 128, 1024, 1536, 99 * 1024, true}},
+    {"sm_90", {"cuda", 90, 132, 1024, 2048, 227 * 1024, true}},
+    {"sm_100", {"cuda", 100, 148, 1024, 2048, 227 * 1024, true}},
+    {"sm_120", {"cuda", 120, 170, 1024, 1536, 99 * 1024, true}},
+};
+
+bool kn_target_of_arch(const char *arch, kn_target *target)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].arch, arch) == 0) {
+            *target = known[i].target;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,21 @@
+/* The machine that a schedule is chosen for: numbers only, so that choosing needs no device. */
+#ifndef KN_CODEGEN_TARGET_H
+#define KN_CODEGEN_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct kn_target {
+    const char *kind;      /* "cuda" or "cpu" */
+    int sm;                /* CUDA: 90 for sm_90; 0 on the CPU */
+    int units;             /* multiprocessors, or CPU threads */
+    int max_block;         /* threads a block */
+    int max_threads_unit;  /* resident threads a multiprocessor */
+    int smem_block;        /* bytes of shared memory a block may have */
+    bool cooperative;      /* grid barriers are possible */
+} kn_target;
+
+/* A known GPU by its architecture ("sm_90"), for explaining without one. False when not known. */
+bool kn_target_of_arch(const char *arch, kn_target *target);
+
+#endif

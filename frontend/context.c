@@ -1,0 +1,195 @@
+/* Contexts, memory, and the public numbers that must agree with the internal tables. */
+#include <string.h>
+
+#include "frontend/handles.h"
+#include "runtime/cuda/doctor.h"
+
+#define SAME_STATUS(name, internal) _Static_assert((int)KILN_##name == (int)KN_##internal, #name)
+SAME_STATUS(OK, OK);
+SAME_STATUS(ERR_ARGUMENT, ARGUMENT);
+SAME_STATUS(ERR_SYNTAX, SYNTAX);
+SAME_STATUS(ERR_TYPE, TYPE);
+SAME_STATUS(ERR_SHAPE, SHAPE);
+SAME_STATUS(ERR_MEMORY, MEMORY);
+SAME_STATUS(ERR_IO, IO);
+SAME_STATUS(ERR_DEVICE, DEVICE);
+SAME_STATUS(ERR_COMPILE, COMPILE);
+SAME_STATUS(ERR_RUN, RUN);
+SAME_STATUS(ERR_INTERNAL, INTERNAL);
+#define DTYPE(name, code, text, kind, bytes, ctype, cuda, numpy)                                   \
+    _Static_assert((int)KILN_##name == (code), text);
+#include "ir/dtype.def"
+#undef DTYPE
+_Static_assert((int)KILN_MAX_RANK == (int)KN_MAX_RANK, "rank limit");
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+
+const char *kiln_last_error(void) { return kn_last_error(); }
+const char *kiln_status_text(kiln_status status) { return kn_status_text((kn_status)status); }
+
+const char *kiln_version(void)
+{
+    return STRING(KILN_VERSION_MAJOR) "." STRING(KILN_VERSION_MINOR) "." STRING(KILN_VERSION_PATCH);
+}
+
+size_t kiln_dtype_size(kiln_dtype dtype)
+{
+    return kn_dtype_valid((int)dtype) ? (size_t)kn_bytes((kn_dtype)dtype) : 0;
+}
+
+const char *kiln_dtype_text(kiln_dtype dtype)
+{
+    return kn_dtype_valid((int)dtype) ? kn_dtypes[dtype].text : NULL;
+}
+
+kiln_dtype kiln_dtype_find(const char *text)
+{
+    return text ? (kiln_dtype)kn_dtype_find(text, strlen(text)) : KILN_NO_DTYPE;
+}
+
+static kiln_status fail(const char *what)
+{
+    return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", what);
+}
+
+void kiln_config_init(kiln_config *config)
+{
+    if (config)
+        *config = (kiln_config){.struct_size = sizeof *config, .device = "auto"};
+}
+
+kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
+{
+    if (!ctx)
+        return fail("ctx");
+    *ctx = NULL;
+    kiln_config c;
+    kiln_config_init(&c);
+    if (config) {
+        if (config->struct_size < sizeof config->struct_size || config->struct_size > 4096)
+            return (kiln_status)kn_fail(KN_ARGUMENT, "config.struct_size is %zu; call kiln_config_init()",
+                                        config->struct_size);
+        memcpy(&c, config, config->struct_size < sizeof c ? config->struct_size : sizeof c);
+    }
+    if (!c.alloc != !c.release)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "config needs both of alloc and release, or neither");
+    if (c.threads < 0 || c.threads > 1024)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "config.threads is %d", c.threads);
+    kn_allocator from = c.alloc ? (kn_allocator){c.alloc, c.release, c.user} : kn_malloc_allocator;
+    kiln_ctx *made = from.alloc(from.user, sizeof *made);
+    if (!made)
+        return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
+    kn_status status = kn_context_open(c.device, c.threads, &from, &made->core);
+    if (status != KN_OK) {
+        from.release(from.user, made);
+        return (kiln_status)status;
+    }
+    *ctx = made;
+    return KILN_OK;
+}
+
+void kiln_ctx_destroy(kiln_ctx *ctx)
+{
+    if (!ctx)
+        return;
+    kn_allocator from = ctx->core->from;
+    kn_context_close(ctx->core);
+    from.release(from.user, ctx);
+}
+
+const char *kiln_ctx_device(const kiln_ctx *ctx) { return ctx ? ctx->core->name : ""; }
+
+kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
+{
+    if (!ctx || !stats)
+        return fail(ctx ? "stats" : "ctx");
+    const kn_device *dev = ctx->core->dev;
+    kiln_stats s = {.struct_size = sizeof s,
+                    .launches = __atomic_load_n(&dev->launches, __ATOMIC_RELAXED),
+                    .compiles = __atomic_load_n(&dev->compiles, __ATOMIC_RELAXED),
+                    .cache_hits = __atomic_load_n(&ctx->core->cache_hits, __ATOMIC_RELAXED),
+                    .copies = __atomic_load_n(&ctx->core->copies, __ATOMIC_RELAXED),
+                    .compile_ms =
+                        (double)__atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) / 1e6};
+    size_t size = stats->struct_size;
+    if (size < sizeof size || size > 4096)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "stats.struct_size is %zu", size);
+    memcpy(stats, &s, size < sizeof s ? size : sizeof s);
+    stats->struct_size = size;
+    return KILN_OK;
+}
+
+kiln_status kiln_alloc(kiln_ctx *ctx, size_t bytes, void **ptr)
+{
+    if (!ctx || !ptr)
+        return fail(ctx ? "ptr" : "ctx");
+    return (kiln_status)ctx->core->dev->ops->alloc(ctx->core->dev, bytes, ptr);
+}
+
+void kiln_free(kiln_ctx *ctx, void *ptr)
+{
+    if (ctx && ptr)
+        ctx->core->dev->ops->release(ctx->core->dev, ptr);
+}
+
+kiln_status kiln_upload(kiln_ctx *ctx, void *device, const void *host, size_t bytes)
+{
+    if (!ctx || (bytes && (!device || !host)))
+        return fail(!ctx ? "ctx" : device ? "host" : "device");
+    return bytes ? (kiln_status)ctx->core->dev->ops->upload(ctx->core->dev, device, host, bytes)
+                 : KILN_OK;
+}
+
+kiln_status kiln_download(kiln_ctx *ctx, void *host, const void *device, size_t bytes)
+{
+    if (!ctx || (bytes && (!device || !host)))
+        return fail(!ctx ? "ctx" : device ? "host" : "device");
+    return bytes ? (kiln_status)ctx->core->dev->ops->download(ctx->core->dev, host, device, bytes)
+                 : KILN_OK;
+}
+
+kiln_status kiln_sync(kiln_ctx *ctx, void *stream)
+{
+    return ctx ? (kiln_status)ctx->core->dev->ops->sync(ctx->core->dev, stream) : fail("ctx");
+}
+
+/* ---- doctor ---- */
+
+typedef struct report {
+    kn_arena *arena;
+    char **text;
+} report;
+
+static kn_status write_report(void *user)
+{
+    report *r = user;
+    kn_text t = kn_text_new(r->arena);
+    kn_putf(&t, "kiln %s\n", kiln_version());
+    kn_cuda_doctor(&t);
+    size_t n = strlen(kn_text_str(&t)) + 1;
+    *r->text = kn_malloc_allocator.alloc(NULL, n);
+    if (!*r->text)
+        return kn_fail(KN_MEMORY, "out of memory");
+    memcpy(*r->text, kn_text_str(&t), n);
+    return KN_OK;
+}
+
+kiln_status kiln_doctor(char **text)
+{
+    if (!text)
+        return fail("text");
+    kn_arena a;
+    kn_arena_init(&a, NULL);
+    report r = {&a, text};
+    kn_status status = kn_protect(&a, write_report, &r);
+    kn_arena_finish(&a);
+    return (kiln_status)status;
+}
+
+void kiln_text_free(kiln_ctx *ctx, char *text)
+{
+    const kn_allocator *from = ctx ? &ctx->core->from : &kn_malloc_allocator;
+    if (text)
+        from->release(from->user, text);
+}

@@ -1,0 +1,380 @@
+/* kiln: array expressions compiled to one GPU kernel at run time.
+ *
+ *     context  ->  graph (values built by operations)  ->  program (compiled)  ->  runs
+ *
+ * Habits of this API, everywhere:
+ *   - Handles are opaque. `create` makes one, `destroy` releases it and accepts NULL.
+ *   - Functions that can fail return kiln_status; kiln_last_error() has the calling thread's message.
+ *   - A builder function that fails returns a poisoned value; operations on poisoned values are poisoned
+ *     too, and kiln_output() and kiln_compile() report the first error of the graph. So a chain of calls
+ *     needs one check.
+ *   - Structs that the caller fills in begin with `struct_size`; kiln_*_init() sets it and the defaults.
+ *   - Shapes are counted in elements, strides in elements, sizes of memory in bytes.
+ *   - Nothing here exits, aborts or prints.
+ *
+ * Threads: a context and a program may be used by several threads at once; a graph by one at a time.
+ */
+#ifndef KILN_H
+#define KILN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KILN_VERSION_MAJOR 0
+#define KILN_VERSION_MINOR 1
+#define KILN_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define KILN_API __attribute__((visibility("default")))
+#else
+#define KILN_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status ------------------------------------------------------------------------------------ */
+
+typedef enum kiln_status {
+    KILN_OK = 0,
+    KILN_ERR_ARGUMENT, /* NULL, a value of another graph, a missing, unknown or doubled argument, ... */
+    KILN_ERR_SYNTAX,   /* text form: with file, line, column and a caret */
+    KILN_ERR_TYPE,     /* an operation has no meaning for these element types */
+    KILN_ERR_SHAPE,    /* shapes that do not fit, a violated constraint, a size out of range */
+    KILN_ERR_MEMORY,   /* out of memory, host or device */
+    KILN_ERR_IO,
+    KILN_ERR_DEVICE,   /* no such device, no driver, no NVRTC */
+    KILN_ERR_COMPILE,  /* the kernel compiler refused (a bug of kiln's; the message holds its log) */
+    KILN_ERR_RUN,      /* the driver reported an error */
+    KILN_ERR_INTERNAL  /* a broken invariant of kiln's own */
+} kiln_status;
+
+/* The calling thread's last message, "" if none; valid until its next failing call. */
+KILN_API const char *kiln_last_error(void);
+KILN_API const char *kiln_status_text(kiln_status status);
+KILN_API const char *kiln_version(void);
+
+/* ---- element types ----------------------------------------------------------------------------- */
+
+typedef enum kiln_dtype {
+    KILN_NO_DTYPE = 0, /* "by rule" where a dtype is optional */
+    KILN_BOOL = 1,     /* one byte, 0 or 1 */
+    KILN_I32 = 4,
+    KILN_I64 = 5,
+    KILN_F32 = 12,
+    KILN_F64 = 13
+} kiln_dtype;
+
+KILN_API size_t kiln_dtype_size(kiln_dtype dtype);       /* bytes; 0 for no dtype */
+KILN_API const char *kiln_dtype_text(kiln_dtype dtype);  /* "f32"; NULL for no dtype */
+KILN_API kiln_dtype kiln_dtype_find(const char *text);   /* "f32" or "float32" */
+
+enum { KILN_MAX_RANK = 16 };
+
+/* ---- context ----------------------------------------------------------------------------------- */
+
+typedef struct kiln_ctx kiln_ctx;
+typedef struct kiln_graph kiln_graph;
+typedef struct kiln_prog kiln_prog;
+
+typedef struct kiln_config {
+    size_t struct_size;
+    const char *device; /* "auto" (the default: a GPU if there is one, else the CPU), "cpu", "cuda",
+                           "cuda:1", or "ref" (the reference interpreter: slow, the definition) */
+    int threads;        /* CPU device: 0 for one a core */
+    void *(*alloc)(void *user, size_t size); /* host memory; NULL for malloc and free */
+    void (*release)(void *user, void *ptr);
+    void *user;
+} kiln_config;
+
+KILN_API void kiln_config_init(kiln_config *config);
+/* config may be NULL for the defaults. */
+KILN_API kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx);
+/* Programs and graphs made from it must be destroyed before. */
+KILN_API void kiln_ctx_destroy(kiln_ctx *ctx);
+/* "cpu", "cuda:0", ... */
+KILN_API const char *kiln_ctx_device(const kiln_ctx *ctx);
+
+/* Counters since the context was made. */
+typedef struct kiln_stats {
+    size_t struct_size;
+    uint64_t launches;     /* kernels handed to the driver (or run, on the CPU) */
+    uint64_t compiles;     /* kernels compiled */
+    uint64_t cache_hits;   /* kernels found in the context's cache instead */
+    uint64_t copies;       /* device-to-device copies made for arguments that overlap */
+    double compile_ms;     /* time spent in the kernel compiler */
+} kiln_stats;
+KILN_API kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats);
+
+/* Memory on the context's device, and copies between host and device that return when done. An
+ * application that has its own memory needs none of these. */
+KILN_API kiln_status kiln_alloc(kiln_ctx *ctx, size_t bytes, void **ptr);
+KILN_API void kiln_free(kiln_ctx *ctx, void *ptr);
+KILN_API kiln_status kiln_upload(kiln_ctx *ctx, void *device, const void *host, size_t bytes);
+KILN_API kiln_status kiln_download(kiln_ctx *ctx, void *host, const void *device, size_t bytes);
+/* Waits for everything submitted to `stream` (a CUstream; NULL is the default stream). */
+KILN_API kiln_status kiln_sync(kiln_ctx *ctx, void *stream);
+
+/* ---- graph: inputs and numbers ----------------------------------------------------------------- */
+
+/* A value of a graph. Copied freely; owned by its graph. id 0 is poisoned. */
+typedef struct kiln_val {
+    uint32_t graph, id;
+} kiln_val;
+
+KILN_API kiln_status kiln_graph_create(kiln_ctx *ctx, kiln_graph **graph);
+KILN_API void kiln_graph_destroy(kiln_graph *graph);
+/* The program's name, which its kernels carry; a C identifier. */
+KILN_API kiln_status kiln_graph_name(kiln_graph *graph, const char *name);
+/* The first error recorded while building, or KILN_OK. */
+KILN_API kiln_status kiln_graph_status(const kiln_graph *graph);
+
+/* An array argument. dims: comma-separated; names are symbolic sizes shared by name within the graph,
+ * numbers are constants, products and sums of them are allowed: "N, C, 2*H". "" is a 0-d array. */
+KILN_API kiln_val kiln_input(kiln_graph *graph, const char *name, kiln_dtype dtype, const char *dims);
+/* A 0-d argument passed by value: at a run its data pointer is to host memory. */
+KILN_API kiln_val kiln_scalar(kiln_graph *graph, const char *name, kiln_dtype dtype);
+/* The same with a default, used when a run does not give it. */
+KILN_API kiln_val kiln_scalar_default(kiln_graph *graph, const char *name, kiln_dtype dtype, double value);
+
+/* Numbers. They behave like Python's: they take the type of the array they meet. */
+KILN_API kiln_val kiln_int(kiln_graph *graph, int64_t value);
+KILN_API kiln_val kiln_float(kiln_graph *graph, double value);
+/* The size of an axis of x as a number. */
+KILN_API kiln_val kiln_size(kiln_graph *graph, kiln_val x, int axis);
+
+/* ---- graph: operations ------------------------------------------------------------------------- */
+/* NumPy's meaning, NumPy 2's types. Arguments called a, b, c may be values or plain C numbers:
+ * kiln_add(g, x, 1e-5). Shapes broadcast. */
+
+KILN_API kiln_val kiln_add(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_sub(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_mul(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_div(kiln_graph *g, kiln_val a, kiln_val b);      /* true division */
+KILN_API kiln_val kiln_floordiv(kiln_graph *g, kiln_val a, kiln_val b); /* integers: x // 0 is 0 */
+KILN_API kiln_val kiln_mod(kiln_graph *g, kiln_val a, kiln_val b);      /* sign of b; integers: x % 0 is 0 */
+KILN_API kiln_val kiln_pow(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_minimum(kiln_graph *g, kiln_val a, kiln_val b);  /* NaN wins */
+KILN_API kiln_val kiln_maximum(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_lt(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_le(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_gt(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_ge(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_eq(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_ne(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_and(kiln_graph *g, kiln_val a, kiln_val b);      /* logical */
+KILN_API kiln_val kiln_or(kiln_graph *g, kiln_val a, kiln_val b);
+KILN_API kiln_val kiln_not(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_neg(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_abs(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_sqrt(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_rsqrt(kiln_graph *g, kiln_val a);                /* 1 / sqrt(a) */
+KILN_API kiln_val kiln_exp(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_log(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_tanh(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_sin(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_cos(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_floor(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_ceil(kiln_graph *g, kiln_val a);
+KILN_API kiln_val kiln_where(kiln_graph *g, kiln_val a, kiln_val b, kiln_val c); /* a ? b : c */
+KILN_API kiln_val kiln_cast(kiln_graph *g, kiln_val a, kiln_dtype dtype);
+
+/* Any elementwise operation or cast-free unary by NumPy's name: kiln_apply(g, "add", v, 2). */
+KILN_API kiln_val kiln_apply(kiln_graph *g, const char *op, const kiln_val *args, int nargs);
+
+/* Axes of a reduction: KILN_AXES(0, 2, 3), KILN_AXES(-1), KILN_ALL. */
+typedef struct kiln_axes {
+    int count; /* < 0: all */
+    int axis[KILN_MAX_RANK];
+} kiln_axes;
+
+enum { KILN_KEEPDIMS = 1 }; /* flag: reduced axes stay, with size 1 */
+
+KILN_API kiln_val kiln_sum(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
+KILN_API kiln_val kiln_prod(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
+KILN_API kiln_val kiln_min(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
+KILN_API kiln_val kiln_max(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
+KILN_API kiln_val kiln_any(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
+KILN_API kiln_val kiln_all(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
+KILN_API kiln_val kiln_mean(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
+KILN_API kiln_val kiln_var(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
+/* Any reduction by name, with a result dtype (KILN_NO_DTYPE: by rule) and, for var, ddof. */
+KILN_API kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes, unsigned flags,
+                              kiln_dtype dtype, int ddof);
+
+/* Views. dims as in kiln_input(); one dimension of a reshape may be -1. */
+KILN_API kiln_val kiln_reshape(kiln_graph *g, kiln_val x, const char *dims);
+KILN_API kiln_val kiln_broadcast_to(kiln_graph *g, kiln_val x, const char *dims);
+KILN_API kiln_val kiln_expand_dims(kiln_graph *g, kiln_val x, int axis);
+/* axes.count < 0 reverses them. */
+KILN_API kiln_val kiln_transpose(kiln_graph *g, kiln_val x, kiln_axes axes);
+
+/* States a constraint on sizes: "C % 4 == 0" or "N == 2*M". A run that violates it is an error. */
+KILN_API kiln_status kiln_assume(kiln_graph *g, const char *constraint);
+/* A name for a value, seen in generated source and in explain. Returns v. */
+KILN_API kiln_val kiln_name(kiln_graph *g, kiln_val v, const char *name);
+/* Declares an output. Reports the first error of the whole graph. */
+KILN_API kiln_status kiln_output(kiln_graph *g, const char *name, kiln_val v);
+
+/* ---- text form --------------------------------------------------------------------------------- */
+
+/* Parses one function of the text form. `file` is for messages and may be NULL. */
+KILN_API kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_graph **graph);
+
+/* Parses one expression (a comma gives several outputs out0, out1, ...) over inputs that the graph
+ * already has. */
+KILN_API kiln_status kiln_parse_expr(kiln_graph *graph, const char *text);
+
+/* ---- program ----------------------------------------------------------------------------------- */
+
+typedef struct kiln_options {
+    size_t struct_size;
+    bool fusion;          /* default true; false runs one kernel an operation */
+    const char *schedule; /* NULL: chosen; "rows" or "general" to force it */
+    int max_threads;      /* CUDA: threads a block at most; 0: chosen */
+} kiln_options;
+
+KILN_API void kiln_options_init(kiln_options *options);
+/* The program keeps nothing of the graph. options may be NULL. */
+KILN_API kiln_status kiln_compile(kiln_graph *graph, const kiln_options *options, kiln_prog **prog);
+KILN_API void kiln_prog_destroy(kiln_prog *prog);
+
+typedef enum kiln_io_kind { KILN_ARRAY_IN, KILN_SCALAR_IN, KILN_ARRAY_OUT } kiln_io_kind;
+
+/* One parameter or output. Strings belong to the program. */
+typedef struct kiln_io {
+    kiln_io_kind kind;
+    const char *name;
+    kiln_dtype dtype;
+    int rank;
+    const char *dims; /* "N, C" */
+    bool has_default;
+    double dflt;
+} kiln_io;
+
+KILN_API const char *kiln_prog_name(const kiln_prog *prog);
+KILN_API int kiln_prog_io_count(const kiln_prog *prog);
+/* Inputs first, in order of declaration, then outputs. */
+KILN_API kiln_status kiln_prog_io(const kiln_prog *prog, int index, kiln_io *io);
+
+/* One argument of a run. Arrays: data is device memory of the context's device (host memory on "cpu" and
+ * "ref"); shape has `rank` entries; strides too, in elements, NULL for compact row-major. Negative and
+ * zero strides are allowed for inputs. Scalars: data points to one host value, rank 0. */
+typedef struct kiln_arg {
+    const char *name;
+    void *data;
+    kiln_dtype dtype;
+    int rank;
+    const int64_t *shape;
+    const int64_t *strides;
+} kiln_arg;
+
+/* The shape of output `name` for these inputs; outputs among args are ignored. shape has room for
+ * KILN_MAX_RANK. */
+KILN_API kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg *args, int nargs,
+                                       kiln_dtype *dtype, int *rank, int64_t *shape);
+
+/* Compiles and loads what a run with these arguments will need, and says how many bytes of workspace it
+ * takes. workspace may be NULL. */
+KILN_API kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs, size_t *workspace);
+
+/* Runs on `stream` (a CUstream; NULL is the default stream) and returns without waiting, but for the
+ * CPU devices, which return when done. Every array must be given, inputs and outputs. Outputs must not
+ * overlap each other; an output may overlap inputs: results are as if every input had been read before
+ * any output was written. Workspace is the context's own. */
+KILN_API kiln_status kiln_run(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs);
+/* The same with the caller's workspace, of the size kiln_prepare() gave, 256-byte aligned. */
+KILN_API kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs,
+                                 void *workspace, size_t bytes);
+
+/* ---- looking inside ---------------------------------------------------------------------------- */
+
+typedef struct kiln_explain_options {
+    size_t struct_size;
+    const char *stage; /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "cuda", "ptx",
+                          "dot": that text */
+    const char *arch;  /* "sm_90": explain for this GPU architecture; NULL: the context's device, or
+                          sm_90 when that is no GPU */
+} kiln_explain_options;
+
+KILN_API void kiln_explain_options_init(kiln_explain_options *options);
+/* What would run for arguments of these shapes (data may be NULL). Inputs that are not among args are
+ * taken as compact, their free sizes assumed; the text says which. Needs no GPU ("ptx" needs NVRTC).
+ * The text is released with kiln_text_free(). */
+KILN_API kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
+                                  const kiln_explain_options *options, char **text);
+KILN_API void kiln_text_free(kiln_ctx *ctx, char *text);
+
+typedef struct kiln_measurement {
+    size_t struct_size;
+    int repeats;       /* in: timed runs; 0: chosen (21) */
+    uint64_t launches; /* out: kernel launches a run */
+    double device_us;  /* out: median device time of a run, L2 cache flushed before each */
+    double host_us;    /* out: median host time of the call, not waiting for the device */
+    double compile_ms; /* out: time in the kernel compiler for the first run; 0 if it was cached */
+    uint64_t bytes;    /* out: bytes that the kernels read and write in global memory, by count */
+    double copy_gbps;  /* out: bytes read and written a second / 1e9 by a large device copy, same run */
+} kiln_measurement;
+
+KILN_API void kiln_measurement_init(kiln_measurement *m);
+KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs, kiln_measurement *m);
+
+/* What this machine has, in words: driver, NVRTC, devices, and what to do about what is missing. */
+KILN_API kiln_status kiln_doctor(char **text); /* released with kiln_text_free(NULL, text) */
+
+/* ---- numbers as values ------------------------------------------------------------------------- */
+
+static inline kiln_val kiln_val_of_val(kiln_graph *g, kiln_val v)
+{
+    (void)g;
+    return v;
+}
+
+#ifdef __cplusplus
+} /* extern "C" */
+static inline kiln_val KILN_VAL(kiln_graph *g, kiln_val v) { return kiln_val_of_val(g, v); }
+static inline kiln_val KILN_VAL(kiln_graph *g, int v) { return kiln_int(g, v); }
+static inline kiln_val KILN_VAL(kiln_graph *g, long v) { return kiln_int(g, v); }
+static inline kiln_val KILN_VAL(kiln_graph *g, long long v) { return kiln_int(g, v); }
+static inline kiln_val KILN_VAL(kiln_graph *g, float v) { return kiln_float(g, (double)v); }
+static inline kiln_val KILN_VAL(kiln_graph *g, double v) { return kiln_float(g, v); }
+
+template <typename... Axes> static inline kiln_axes KILN_AXES(Axes... axes)
+{
+    return kiln_axes{(int)sizeof...(axes), {axes...}};
+}
+#define KILN_ALL (kiln_axes{-1, {0}})
+#else
+#define KILN_VAL(g, v)                                                                             \
+    _Generic((v),                                                                                  \
+        kiln_val: kiln_val_of_val,                                                                 \
+        float: kiln_float,                                                                         \
+        double: kiln_float,                                                                        \
+        default: kiln_int)(g, v)
+#define KILN_AXES(...)                                                                             \
+    ((kiln_axes){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
+#define KILN_ALL ((kiln_axes){-1, {0}})
+#endif
+
+#define kiln_add(g, a, b) kiln_add(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_sub(g, a, b) kiln_sub(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_mul(g, a, b) kiln_mul(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_div(g, a, b) kiln_div(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_floordiv(g, a, b) kiln_floordiv(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_mod(g, a, b) kiln_mod(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_pow(g, a, b) kiln_pow(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_minimum(g, a, b) kiln_minimum(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_maximum(g, a, b) kiln_maximum(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_lt(g, a, b) kiln_lt(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_le(g, a, b) kiln_le(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_gt(g, a, b) kiln_gt(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_ge(g, a, b) kiln_ge(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_eq(g, a, b) kiln_eq(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_ne(g, a, b) kiln_ne(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_and(g, a, b) kiln_and(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_or(g, a, b) kiln_or(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_where(g, a, b, c) kiln_where(g, KILN_VAL(g, a), KILN_VAL(g, b), KILN_VAL(g, c))
+
+#endif

@@ -1,0 +1,142 @@
+/* kiln_measure(): what a program costs on this machine, each number beside the machine's own. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "frontend/handles.h"
+
+/* A buffer larger than any cache is written before each timed run, so that nothing is warm; the copy that
+ * the rate is compared with moves as much. */
+enum { REPEATS = 21, MAX_REPEATS = 10001 };
+static size_t flush_bytes(bool gpu) { return (size_t)256 << (gpu ? 20 : 18); }
+
+typedef struct measuring {
+    kiln_measurement *m;
+    kiln_prog *prog;
+    const kn_arg *args;
+    int nargs;
+    void *flush, *workspace;
+    size_t workspace_bytes;
+} measuring;
+
+void kiln_measurement_init(kiln_measurement *m)
+{
+    if (m)
+        *m = (kiln_measurement){.struct_size = sizeof *m};
+}
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_value);
+    return x[n / 2];
+}
+
+static kn_status run_once(void *user)
+{
+    measuring *ms = user;
+    return kn_program_run(ms->prog->core, NULL, ms->args, ms->nargs, ms->workspace, ms->workspace_bytes);
+}
+
+static kn_status copy_once(void *user)
+{
+    measuring *ms = user;
+    kn_device *dev = ms->prog->ctx->core->dev;
+    size_t half = flush_bytes(dev->ops->runs_source) / 2;
+    return dev->ops->copy(dev, (char *)ms->flush + half, ms->flush, half, NULL);
+}
+
+static kn_status time_runs(measuring *ms, double *device, double *host, int n)
+{
+    kn_device *dev = ms->prog->ctx->core->dev;
+    size_t flush = flush_bytes(dev->ops->runs_source);
+    for (int i = 0; i < n; i++) {
+        KN_TRY(dev->ops->zero(dev, ms->flush, flush, NULL));
+        KN_TRY(dev->ops->time(dev, NULL, run_once, ms, &device[i]));
+    }
+    for (int i = 0; i < n; i++) { /* the call alone; the device is idle when it starts */
+        KN_TRY(dev->ops->sync(dev, NULL));
+        double start = now_us();
+        KN_TRY(run_once(ms));
+        host[i] = now_us() - start;
+    }
+    return dev->ops->sync(dev, NULL);
+}
+
+static kn_status copy_rate(measuring *ms)
+{
+    kn_device *dev = ms->prog->ctx->core->dev;
+    double us[REPEATS];
+    for (int i = 0; i < REPEATS; i++)
+        KN_TRY(dev->ops->time(dev, NULL, copy_once, ms, &us[i]));
+    ms->m->copy_gbps = (double)flush_bytes(dev->ops->runs_source) / median(us, REPEATS) / 1e3;
+    return KN_OK;
+}
+
+static kn_status measure_with(measuring *ms)
+{
+    kn_context *ctx = ms->prog->ctx->core;
+    kn_device *dev = ctx->dev;
+    kiln_measurement *m = ms->m;
+    uint64_t compiled = __atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED);
+    const kn_plan *plan;
+    KN_TRY(kn_program_variant_plan(ms->prog->core, ms->args, ms->nargs, &plan));
+    m->compile_ms = (double)(__atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) - compiled) / 1e6;
+    m->bytes = plan ? (uint64_t)(plan->after.bytes_read + plan->after.bytes_written) : 0;
+    KN_TRY(kn_program_prepare(ms->prog->core, ms->args, ms->nargs, &ms->workspace_bytes));
+    if (ms->workspace_bytes)
+        KN_TRY(dev->ops->alloc(dev, ms->workspace_bytes, &ms->workspace));
+
+    uint64_t launches = __atomic_load_n(&dev->launches, __ATOMIC_RELAXED);
+    KN_TRY(run_once(ms)); /* also the warm-up */
+    m->launches = __atomic_load_n(&dev->launches, __ATOMIC_RELAXED) - launches;
+    KN_TRY(copy_rate(ms));
+
+    int n = m->repeats > 0 ? m->repeats : REPEATS;
+    double *times = ctx->from.alloc(ctx->from.user, sizeof *times * 2 * (size_t)n);
+    if (!times)
+        return kn_fail(KN_MEMORY, "out of memory");
+    kn_status status = time_runs(ms, times, times + n, n);
+    if (status == KN_OK) {
+        m->device_us = median(times, n);
+        m->host_us = median(times + n, n);
+    }
+    ctx->from.release(ctx->from.user, times);
+    return status;
+}
+
+static kn_status measure(kiln_prog *p, const kn_arg *args, int nargs, void *user)
+{
+    measuring ms = {.m = user, .prog = p, .args = args, .nargs = nargs};
+    kn_device *dev = p->ctx->core->dev;
+    KN_TRY(dev->ops->alloc(dev, flush_bytes(dev->ops->runs_source), &ms.flush));
+    kn_status status = dev->ops->zero(dev, ms.flush, flush_bytes(dev->ops->runs_source), NULL);
+    if (status == KN_OK)
+        status = measure_with(&ms);
+    if (ms.workspace)
+        dev->ops->release(dev, ms.workspace);
+    dev->ops->release(dev, ms.flush);
+    return status;
+}
+
+kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs, kiln_measurement *m)
+{
+    if (!m)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "measurement is NULL");
+    if (m->struct_size != sizeof *m || m->repeats < 0 || m->repeats > MAX_REPEATS)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "measurement: struct_size %zu, repeats %d", m->struct_size,
+                                    m->repeats);
+    return kn_handle_with_args(prog, args, nargs, measure, m);
+}

@@ -1,0 +1,31 @@
+/* The text form: one Python function with NumPy's meaning, parsed straight into a graph.
+ *
+ *     def softmax(x: f32[N, C]):
+ *         e = exp(x - max(x, axis=1, keepdims=True))
+ *         return e / sum(e, axis=1, keepdims=True)
+ *
+ * Everything that is accepted is a valid Python function; what Python or NumPy would refuse, or
+ * what would not mean the same there, is an error. Every error's message is
+ *
+ *     file:line:col: what was expected and what was found
+ *         the line
+ *            ^
+ *
+ * Both functions run inside kn_protect() of the graph's arena. After a failure the graph is half
+ * built and good for nothing. */
+#ifndef KN_FRONTEND_PARSE_H
+#define KN_FRONTEND_PARSE_H
+
+#include "ir/build.h"
+
+enum { KN_PARSE_MAX_TEXT = 1 << 20, KN_PARSE_MAX_DEPTH = 200, KN_PARSE_MAX_PARAMS = 256 };
+
+/* `g` is empty. Fills in its name, inputs, outputs, facts, source and file. `file` may be NULL.
+ * SYNTAX for the grammar and names; TYPE and SHAPE as the operations say. */
+kn_status kn_parse(kn_graph *g, const char *text, const char *file);
+
+/* One expression over the inputs and dimensions that `g` has; line breaks count as blanks. It
+ * adds the output out0; a comma at the top level gives out0, out1, ... */
+kn_status kn_parse_expr(kn_graph *g, const char *text);
+
+#endif

@@ -1,0 +1,339 @@
+#include <limits.h>
+#include <string.h>
+
+#include "frontend/parse_impl.h"
+
+/* Functions that are no plain operation of ops.def, or that NumPy has otherwise than the rest. */
+static const kn_function functions[] = {
+    /* name        how                 op            bare   np.    method */
+    {"cast", KN_CALL_CAST, KN_OP_CAST, true, false, false},
+    {"astype", KN_CALL_CAST, KN_OP_CAST, true, true, true},
+    {"copy", KN_CALL_ELEM, KN_OP_COPY, true, true, true},
+    {"rsqrt", KN_CALL_ELEM, KN_OP_RSQRT, true, false, false},
+    {"square", KN_CALL_SQUARE, KN_OP_MUL, true, true, false},
+    {"amin", KN_CALL_REDUCE, KN_OP_MIN, true, true, false},
+    {"amax", KN_CALL_REDUCE, KN_OP_MAX, true, true, false},
+    {"std", KN_CALL_STD, KN_OP_VAR, true, true, true},
+    {"reshape", KN_CALL_RESHAPE, KN_OP_RESHAPE, true, true, true},
+    {"ravel", KN_CALL_RAVEL, KN_OP_RESHAPE, true, true, true},
+    {"flatten", KN_CALL_RAVEL, KN_OP_RESHAPE, false, false, true},
+    {"transpose", KN_CALL_TRANSPOSE, KN_OP_PERMUTE, true, true, true},
+    {"permute_dims", KN_CALL_TRANSPOSE, KN_OP_PERMUTE, true, true, false},
+    {"swapaxes", KN_CALL_SWAPAXES, KN_OP_PERMUTE, true, true, true},
+    {"broadcast_to", KN_CALL_BROADCAST, KN_OP_BROADCAST, true, true, false},
+    {"expand_dims", KN_CALL_EXPAND, KN_OP_RESHAPE, true, true, false},
+    {"squeeze", KN_CALL_SQUEEZE, KN_OP_RESHAPE, true, true, true},
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+bool kn_function_find(const char *name, kn_function *out)
+{
+    for (int i = 0; i < FUNCTIONS; i++)
+        if (strcmp(functions[i].name, name) == 0) {
+            *out = functions[i];
+            return true;
+        }
+    int op = kn_op_find(name, strlen(name));
+    if (op < 0 || (kn_ops[op].cls != KN_ELEM && kn_ops[op].cls != KN_REDUCE))
+        return false;
+    bool reduce = kn_ops[op].cls == KN_REDUCE;
+    *out =
+        (kn_function){name, reduce ? KN_CALL_REDUCE : KN_CALL_ELEM, (kn_op)op, true, true, reduce};
+    return true;
+}
+
+const char *kn_function_name(int i)
+{
+    if (i < FUNCTIONS)
+        return functions[i].name;
+    for (int op = 0, left = i - FUNCTIONS; op < KN_OP_COUNT; op++)
+        if ((kn_ops[op].cls == KN_ELEM || kn_ops[op].cls == KN_REDUCE) && left-- == 0)
+            return kn_ops[op].text;
+    return NULL;
+}
+
+/* ---- arguments ---- */
+
+static bool parse_args(kn_call_site *c)
+{
+    kn_parser *p = c->p;
+    kn_pos open = p->tok.pos;
+    kn_advance(p);
+    while (!kn_at(p, ')')) {
+        kn_arg a = {.pos = p->tok.pos};
+        if (kn_at(p, '*') || kn_at(p, KN_TOK2('*', '*')))
+            return kn_perror(p, a.pos, KN_SYNTAX, "unpacking of arguments is not supported");
+        if (kn_at(p, KN_TOK_NAME) && kn_peek(p).kind == '=') {
+            a.key = kn_tok_text(p, &p->tok);
+            kn_advance(p);
+            kn_advance(p);
+        } else if (c->args.len > c->by_position) {
+            return kn_perror(p, a.pos, KN_SYNTAX,
+                             "an argument without a name follows one with a name");
+        }
+        if (!kn_expr(p, &a.value))
+            return false;
+        if (c->args.len == KN_MAX_ARGS)
+            return kn_perror(p, a.pos, KN_SYNTAX, "a call has %d arguments at most", KN_MAX_ARGS);
+        c->by_position += !a.key;
+        kn_push(p->arena, &c->args, a);
+        if (!kn_accept(p, ','))
+            break;
+    }
+    if (!kn_at(p, ')'))
+        return kn_pexpected(
+            p, kn_sprintf(p->arena, "',' or ')' to close the '(' at %d:%d", open.line, open.col));
+    kn_advance(p);
+    return true;
+}
+
+static bool wrong_count(kn_call_site *c, int takes, const char *how)
+{
+    int given = c->by_position - c->method;
+    takes -= c->method;
+    return kn_perror(c->p, c->pos, KN_SYNTAX, "%s takes %d argument%s%s, %d given", c->fn->name,
+                     takes, takes == 1 ? "" : "s", how, given);
+}
+
+bool kn_call_bind(kn_call_site *c, const char *const *names, int total, int positional,
+                  int required, const kn_value **slot)
+{
+    kn_parser *p = c->p;
+    for (int i = 0; i < total; i++)
+        slot[i] = NULL;
+    if (c->by_position > positional)
+        return wrong_count(c, positional, total > positional ? " by position" : "");
+    for (int i = 0; i < c->args.len; i++) {
+        const kn_arg *a = &c->args.data[i];
+        int at = i;
+        if (a->key)
+            for (at = 0; at < total && strcmp(names[at], a->key) != 0;)
+                at++;
+        if (at == total) {
+            kn_text t = kn_text_new(p->arena);
+            for (int k = c->method; k < total; k++)
+                kn_putf(&t, "%s%s", k > c->method ? ", " : "", names[k]);
+            return kn_perror(p, a->pos, KN_SYNTAX, "%s has no argument '%s'; it has %s",
+                             c->fn->name, a->key, t.len ? kn_text_str(&t) : "none");
+        }
+        if (slot[at])
+            return kn_perror(p, a->pos, KN_SYNTAX, "%s: the argument '%s' is given twice",
+                             c->fn->name, names[at]);
+        slot[at] = &a->value;
+    }
+    for (int i = 0; i < required; i++)
+        if (!slot[i])
+            return kn_perror(p, c->pos, KN_SYNTAX, "%s: the argument '%s' is missing", c->fn->name,
+                             names[i]);
+    return true;
+}
+
+bool kn_as_dtype(kn_parser *p, const kn_value *v, kn_dtype *out)
+{
+    if (v->kind == KN_V_DTYPE) {
+        *out = v->dtype;
+        return true;
+    }
+    if (v->kind != KN_V_STRING)
+        return kn_perror(p, v->pos, KN_TYPE, "expected a type such as f32, found %s",
+                         kn_value_text(p, v));
+    for (int i = 0; i < KN_DTYPE_LIMIT; i++) /* only NumPy's names: "f32" is none there */
+        if (kn_dtypes[i].text && strcmp(kn_dtypes[i].numpy, v->text) == 0) {
+            *out = (kn_dtype)i;
+            return true;
+        }
+    return kn_dtype_unknown(p, v->text, v->pos);
+}
+
+bool kn_call_int(kn_call_site *c, const kn_value *v, const char *what, int *out)
+{
+    int64_t i;
+    if (!kn_as_int(c->p, v, &i))
+        return kn_perror(c->p, v->pos, KN_TYPE,
+                         "%s: %s must be an integer that is known here, found %s", c->fn->name,
+                         what, kn_value_text(c->p, v));
+    if (i < INT_MIN || i > INT_MAX)
+        return kn_perror(c->p, v->pos, KN_SHAPE, "%s: %s is out of range", c->fn->name, what);
+    *out = (int)i;
+    return true;
+}
+
+static bool flag(kn_call_site *c, const kn_value *v, const char *what, bool *out)
+{
+    const kn_node *x = v->kind == KN_V_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
+    if (!x || kn_is_float(x->dtype))
+        return kn_perror(c->p, v->pos, KN_TYPE, "%s: %s must be True or False, found %s",
+                         c->fn->name, what, kn_value_text(c->p, v));
+    *out = x->u.value.i != 0;
+    return true;
+}
+
+bool kn_call_axes(kn_call_site *c, const kn_value *v, const char *what, bool lists, int *axes,
+                  int *n)
+{
+    *n = 1;
+    if (v->kind != KN_V_TUPLE)
+        return kn_call_int(c, v, what, &axes[0]);
+    if (v->list && !lists)
+        return kn_perror(c->p, v->pos, KN_TYPE, "%s: %s must be a tuple, found a list", c->fn->name,
+                         what);
+    if (v->nitems > KN_MAX_RANK)
+        return kn_perror(c->p, v->pos, KN_SHAPE, "%s: %s has more than %d entries", c->fn->name,
+                         what, KN_MAX_RANK);
+    *n = v->nitems;
+    for (int i = 0; i < *n; i++)
+        if (!kn_call_int(c, &v->items[i], what, &axes[i]))
+            return false;
+    return true;
+}
+
+/* ---- one function a kind ---- */
+
+bool kn_call_done(kn_call_site *c, kn_node *made, int store, kn_value *out)
+{
+    if (!made)
+        return kn_pwrap(c->p, c->pos);
+    *out = kn_node_value(made, out->pos);
+    out->store = store;
+    return true;
+}
+
+kn_node *kn_call_typed(kn_call_site *c, kn_node *x)
+{
+    return x && x->weak ? kn_build_cast(c->p->g, x, x->dtype, c->loc) : x;
+}
+
+static bool call_elem(kn_call_site *c, kn_value *out)
+{
+    kn_node *in[KN_MAX_IN];
+    int arity = kn_ops[c->fn->op].arity;
+    if (c->args.len > c->by_position)
+        return kn_perror(c->p, c->args.data[c->by_position].pos, KN_SYNTAX,
+                         "%s has no argument '%s'", c->fn->name, c->args.data[c->by_position].key);
+    if (c->by_position != arity)
+        return wrong_count(c, arity, "");
+    for (int i = 0; i < arity; i++)
+        if (!kn_as_node(c->p, &c->args.data[i].value, &in[i]))
+            return false;
+    kn_node *made = kn_build_elem(c->p->g, c->fn->op, in, arity, c->loc);
+    bool python =
+        !c->through_numpy && (strcmp(c->fn->name, "abs") == 0 || /* its built-in functions */
+                              strcmp(c->fn->name, "pow") == 0);
+    return kn_call_done(c, python ? made : kn_call_typed(c, made), KN_STORE_NEW, out);
+}
+
+static bool call_cast(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"x", "dtype"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_node *x;
+    kn_dtype dtype;
+    if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !kn_as_dtype(c->p, slot[1], &dtype))
+        return false;
+    return kn_call_done(c, kn_build_cast(c->p->g, x, dtype, c->loc), KN_STORE_NEW, out);
+}
+
+static bool call_square(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"x"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_node *x;
+    if (!kn_call_bind(c, names, 1, 1, 1, slot) || !kn_as_node(c->p, slot[0], &x))
+        return false;
+    kn_node *in[2] = {x, x};
+    return kn_call_done(c, kn_call_typed(c, kn_build_elem(c->p->g, KN_OP_MUL, in, 2, c->loc)),
+                        KN_STORE_NEW, out);
+}
+
+static bool call_reduce(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "axis", "keepdims", "dtype", "ddof"};
+    kn_parser *p = c->p;
+    kn_op op = c->fn->op;
+    const kn_value *slot[KN_CALL_SLOTS];
+    int total = op == KN_OP_VAR                                           ? 5
+                : op == KN_OP_SUM || op == KN_OP_PROD || op == KN_OP_MEAN ? 4
+                                                                          : 3;
+    kn_node *x;
+    int axes[KN_MAX_RANK] = {0}, naxes = -1, ddof = 0;
+    bool keepdims = false;
+    kn_dtype dtype = KN_NO_DTYPE;
+    if (!kn_call_bind(c, names, total, 2, 1, slot) || !kn_as_node(p, slot[0], &x))
+        return false;
+    const kn_value *axis = slot[1];
+    if ((op == KN_OP_MIN || op == KN_OP_MAX) && axis && axis->kind == KN_V_NODE &&
+        !axis->node->weak)
+        return kn_perror(p, axis->pos, KN_TYPE,
+                         "%s reduces one array, and its second argument is an axis; of two values "
+                         "write %simum(a, b)",
+                         c->fn->name, kn_ops[op].text);
+    if (axis && axis->kind != KN_V_NONE && !kn_call_axes(c, axis, "axis", false, axes, &naxes))
+        return false;
+    if ((slot[2] && !flag(c, slot[2], "keepdims", &keepdims)) ||
+        (total > 3 && slot[3] && slot[3]->kind != KN_V_NONE && !kn_as_dtype(p, slot[3], &dtype)) ||
+        (total > 4 && slot[4] && !kn_call_int(c, slot[4], "ddof", &ddof)))
+        return false;
+    kn_node *made = kn_build_reduce(p->g, op, x, axes, naxes, keepdims, dtype, ddof, c->loc);
+    if (c->fn->kind == KN_CALL_STD && made)
+        made = kn_build_elem(p->g, KN_OP_SQRT, &made, 1, c->loc);
+    return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);
+}
+
+static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
+    [KN_CALL_ELEM] = call_elem,
+    [KN_CALL_CAST] = call_cast,
+    [KN_CALL_REDUCE] = call_reduce,
+    [KN_CALL_STD] = call_reduce,
+    [KN_CALL_SQUARE] = call_square,
+    [KN_CALL_RESHAPE] = kn_call_reshape,
+    [KN_CALL_RAVEL] = kn_call_ravel,
+    [KN_CALL_TRANSPOSE] = kn_call_transpose,
+    [KN_CALL_SWAPAXES] = kn_call_swapaxes,
+    [KN_CALL_BROADCAST] = kn_call_reshape,
+    [KN_CALL_EXPAND] = kn_call_expand,
+    [KN_CALL_SQUEEZE] = kn_call_squeeze,
+};
+
+/* Their calls make Python numbers, which have no value here. */
+static bool python_type(const char *name)
+{
+    return name &&
+           (strcmp(name, "float") == 0 || strcmp(name, "int") == 0 || strcmp(name, "bool") == 0);
+}
+
+bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)
+{
+    static const kn_function conversion = {.name = "cast", .kind = KN_CALL_CAST, .op = KN_OP_CAST};
+    kn_call_site c = {.p = p, .fn = &callee->fn, .pos = callee->pos, .loc = kn_loc_of(callee->pos)};
+    if (callee->kind != KN_V_FUNCTION && callee->kind != KN_V_DTYPE) {
+        if (callee->name)
+            return kn_perror(p, callee->pos, KN_TYPE, "'%s' is %s here and cannot be called",
+                             callee->name, kn_value_text(p, callee));
+        return kn_perror(p, callee->pos, KN_TYPE, "%s cannot be called", kn_value_text(p, callee));
+    }
+    if (callee->kind == KN_V_DTYPE && python_type(callee->name))
+        return kn_perror(p, c.pos, KN_SYNTAX, "%s() does not work on arrays; write cast(x, %s)",
+                         callee->name, kn_dtypes[callee->dtype].text);
+    c.through_numpy = callee->through_numpy;
+    c.method = callee->kind == KN_V_FUNCTION && callee->node;
+    if (c.method) {
+        kn_value self = kn_node_value(callee->node, callee->pos);
+        self.store = callee->store;
+        kn_push(p->arena, &c.args, ((kn_arg){.pos = callee->pos, .value = self}));
+        c.by_position = 1;
+    }
+    if (!parse_args(&c))
+        return false;
+    *out = (kn_value){.pos = callee->pos};
+    if (callee->kind == KN_V_FUNCTION)
+        return calls[callee->fn.kind](&c, out);
+
+    /* f32(x) */
+    c.fn = &conversion;
+    if (c.args.len != 1 || c.by_position != 1)
+        return kn_perror(p, c.pos, KN_SYNTAX, "%s takes 1 argument", kn_dtypes[callee->dtype].text);
+    kn_node *x;
+    return kn_as_node(p, &c.args.data[0].value, &x) &&
+           kn_call_done(&c, kn_build_cast(p->g, x, callee->dtype, c.loc), KN_STORE_NEW, out);
+}

@@ -1,0 +1,371 @@
+#include "frontend/parse_impl.h"
+
+kn_value kn_node_value(kn_node *node, kn_pos pos)
+{
+    return (kn_value){.kind = KN_V_NODE, .pos = pos, .node = node};
+}
+
+/* ---- what a value can be used as ---- */
+
+bool kn_as_node(kn_parser *p, const kn_value *v, kn_node **out)
+{
+    switch (v->kind) {
+    case KN_V_NODE: *out = v->node; return true;
+    case KN_V_DIM:
+        *out = kn_build_extent(p->g, v->dim, kn_loc_of(v->pos));
+        return *out || kn_pwrap(p, v->pos);
+    case KN_V_FUNCTION:
+        return kn_perror(p, v->pos, KN_TYPE, "%s is a function; call it: %s(...)", v->fn.name,
+                         v->fn.name);
+    default:
+        return kn_perror(p, v->pos, KN_TYPE, "expected a number or an array, found %s",
+                         kn_value_text(p, v));
+    }
+}
+
+/* `budget` bounds the walk: a DAG can have very many paths. */
+static kn_dim node_dim(kn_parser *p, const kn_node *x, int *budget, int depth)
+{
+    kn_symbols *s = p->g->syms;
+    if (--*budget < 0 || depth > KN_PARSE_MAX_DEPTH)
+        return NULL;
+    if (x->op == KN_OP_CONST && kn_is_int(x->dtype))
+        return kn_dim_const(s, x->u.value.i);
+    if (x->op == KN_OP_EXTENT)
+        return x->u.dim;
+    if (x->nin == 0 || x->nin > 2 || !kn_is_int(x->dtype) || x->rank)
+        return NULL;
+    kn_dim a = node_dim(p, x->in[0], budget, depth + 1), b = NULL;
+    if (a && x->nin == 2)
+        b = node_dim(p, x->in[1], budget, depth + 1);
+    if (!a || (x->nin == 2 && !b))
+        return NULL;
+    int64_t va, vb;
+    bool known = x->nin == 2 && kn_dim_is_const(s, a, &va) && kn_dim_is_const(s, b, &vb);
+    switch (x->op) {
+    case KN_OP_CAST: return a;
+    case KN_OP_NEG: return kn_dim_mul(s, a, kn_dim_const(s, -1));
+    case KN_OP_ADD: return kn_dim_add(s, a, b);
+    case KN_OP_SUB: return kn_dim_add(s, a, kn_dim_mul(s, b, kn_dim_const(s, -1)));
+    case KN_OP_MUL: return kn_dim_mul(s, a, b);
+    case KN_OP_FLOORDIV: {
+        if (known && vb > 0)
+            return kn_dim_const(s, va / vb - (va % vb < 0));
+        kn_dim q = kn_dim_divide_exact(s, a, b);
+        if (q || known)
+            return q;
+        /* a size that does not divide is refused at the run; NumPy would round down */
+        kn_build_assume(p->g, KN_FACT_DIVIDES, a, b, x->loc);
+        return kn_dim_quotient(s, a, b);
+    }
+    case KN_OP_MOD:
+        return known && vb > 0 ? kn_dim_const(s, va % vb + (va % vb < 0 ? vb : 0)) : NULL;
+    default: return NULL;
+    }
+}
+
+kn_dim kn_node_dim(kn_parser *p, const kn_node *x)
+{
+    int budget = 4096;
+    return node_dim(p, x, &budget, 0);
+}
+
+kn_dim kn_as_dim(kn_parser *p, const kn_value *v)
+{
+    if (v->kind == KN_V_DIM)
+        return v->dim;
+    return v->kind == KN_V_NODE && v->node->weak ? kn_node_dim(p, v->node) : NULL;
+}
+
+bool kn_as_int(kn_parser *p, const kn_value *v, int64_t *out)
+{
+    kn_dim d = kn_as_dim(p, v);
+    return d && kn_dim_is_const(p->g->syms, d, out);
+}
+
+/* ---- operators ---- */
+
+enum { PREC_COMPARE, PREC_OR, PREC_XOR, PREC_AND, PREC_SHIFT, PREC_SUM, PREC_PRODUCT };
+
+static const struct binary {
+    int tok, prec;
+    kn_op op; /* KN_OP_COUNT: not supported */
+} binaries[] = {
+    {'<', PREC_COMPARE, KN_OP_LT},
+    {KN_TOK2('<', '='), PREC_COMPARE, KN_OP_LE},
+    {'>', PREC_COMPARE, KN_OP_GT},
+    {KN_TOK2('>', '='), PREC_COMPARE, KN_OP_GE},
+    {KN_TOK2('=', '='), PREC_COMPARE, KN_OP_EQ},
+    {KN_TOK2('!', '='), PREC_COMPARE, KN_OP_NE},
+    {'|', PREC_OR, KN_OP_OR},
+    {'^', PREC_XOR, KN_OP_NE},
+    {'&', PREC_AND, KN_OP_AND},
+    {KN_TOK2('<', '<'), PREC_SHIFT, KN_OP_COUNT},
+    {KN_TOK2('>', '>'), PREC_SHIFT, KN_OP_COUNT},
+    {'+', PREC_SUM, KN_OP_ADD},
+    {'-', PREC_SUM, KN_OP_SUB},
+    {'*', PREC_PRODUCT, KN_OP_MUL},
+    {'/', PREC_PRODUCT, KN_OP_DIV},
+    {KN_TOK2('/', '/'), PREC_PRODUCT, KN_OP_FLOORDIV},
+    {'%', PREC_PRODUCT, KN_OP_MOD},
+    {'@', PREC_PRODUCT, KN_OP_COUNT},
+    {KN_TOK2('*', '*'), PREC_PRODUCT + 1, KN_OP_POW}, /* used up by unary() */
+};
+
+static const struct binary *find_binary(int tok)
+{
+    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
+        if (binaries[i].tok == tok)
+            return &binaries[i];
+    return NULL;
+}
+
+static bool concatenate(kn_parser *p, kn_pos pos, const kn_value *l, const kn_value *r,
+                        kn_value *out)
+{
+    int n = l->nitems + r->nitems;
+    if (n > KN_MAX_TUPLE)
+        return kn_perror(p, pos, KN_SYNTAX, "a tuple has %d items at most", KN_MAX_TUPLE);
+    kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, n);
+    for (int i = 0; i < n; i++)
+        items[i] = i < l->nitems ? l->items[i] : r->items[i - l->nitems];
+    *out = (kn_value){.kind = KN_V_TUPLE, .pos = l->pos, .items = items, .nitems = n};
+    out->list = l->list;
+    return true;
+}
+
+bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_value *r,
+               kn_value *out)
+{
+    const struct binary *b = find_binary(tok);
+    char text[4] = {(char)(tok & 0xff), (char)(tok >> 8 & 0xff), (char)(tok >> 16 & 0xff), '\0'};
+    kn_node *in[2];
+    if (l->kind == KN_V_TUPLE && r->kind == KN_V_TUPLE && tok == '+' && l->list == r->list)
+        return concatenate(p, pos, l, r, out);
+    if (!kn_as_node(p, l, &in[0]) || !kn_as_node(p, r, &in[1]))
+        return false;
+    if (tok == '@')
+        return kn_perror(p, pos, KN_SYNTAX, "the matrix product '@' is not supported yet");
+    bool bitwise = b->prec >= PREC_OR && b->prec <= PREC_SHIFT;
+    bool logical = in[0]->dtype == KN_BOOL && in[1]->dtype == KN_BOOL && b->op != KN_OP_COUNT;
+    if (bitwise && !logical)
+        return kn_perror(p, pos, KN_TYPE,
+                         "'%s' of %s and %s is not supported yet: only '&', '|' and '^' of bool",
+                         text, kn_dtypes[in[0]->dtype].text, kn_dtypes[in[1]->dtype].text);
+    kn_pos start = l->pos;
+    kn_node *made = kn_build_elem(p->g, b->op, in, 2, kn_loc_of(pos));
+    if (!made)
+        return kn_pwrap(p, pos);
+    *out = kn_node_value(made, start);
+    return true;
+}
+
+static bool unary_op(kn_parser *p, int tok, kn_pos pos, const kn_value *v, kn_value *out)
+{
+    kn_node *x, *made;
+    if (!kn_as_node(p, v, &x))
+        return false;
+    kn_loc loc = kn_loc_of(pos);
+    bool number = x->op == KN_OP_CONST && x->weak; /* folded: -1 is a number, not an operation */
+    if (tok == '+') {
+        if (x->dtype == KN_BOOL)
+            return kn_perror(p, pos, KN_TYPE, "unary '+' of bool is not supported");
+        made = x;
+    } else if (tok == '~') {
+        if (x->dtype != KN_BOOL)
+            return kn_perror(p, pos, KN_TYPE, "'~' of %s is not supported yet: only of bool",
+                             kn_dtypes[x->dtype].text);
+        made = kn_build_elem(p->g, KN_OP_NOT, &x, 1, loc);
+    } else if (number && x->dtype == KN_I64 && x->u.value.i != INT64_MIN) {
+        made = kn_build_int(p->g, -x->u.value.i, loc);
+    } else if (number && x->dtype == KN_F64) {
+        made = kn_build_float(p->g, -x->u.value.f, loc);
+    } else {
+        made = kn_build_elem(p->g, KN_OP_NEG, &x, 1, loc);
+    }
+    if (!made)
+        return kn_pwrap(p, pos);
+    *out = kn_node_value(made, pos);
+    return true;
+}
+
+/* ---- the grammar ---- */
+
+/* Items up to `close`, which is used; a comma makes it a tuple. */
+static bool items_until(kn_parser *p, int close, kn_value *out)
+{
+    KN_VEC(kn_value) items = {0};
+    kn_pos open = p->tok.pos;
+    bool comma = false;
+    kn_advance(p);
+    while (!kn_at(p, close)) {
+        kn_value v;
+        if (!kn_expr(p, &v))
+            return false;
+        if (items.len == KN_MAX_TUPLE)
+            return kn_perror(p, v.pos, KN_SYNTAX, "a tuple has %d items at most", KN_MAX_TUPLE);
+        kn_push(p->arena, &items, v);
+        if (!kn_accept(p, ','))
+            break;
+        comma = true;
+    }
+    if (!kn_at(p, close))
+        return kn_pexpected(p, kn_sprintf(p->arena, "',' or '%c' to close the '%c' at %d:%d", close,
+                                          *open.at, open.line, open.col));
+    kn_advance(p);
+    if (close == ')' && items.len == 1 && !comma) {
+        *out = items.data[0];
+        return true;
+    }
+    *out = (kn_value){.kind = KN_V_TUPLE, .pos = open, .items = items.data, .nitems = items.len};
+    out->list = close == ']';
+    return true;
+}
+
+static bool atom(kn_parser *p, kn_value *out)
+{
+    kn_tok t = p->tok;
+    kn_loc loc = kn_loc_of(t.pos);
+    *out = (kn_value){.pos = t.pos};
+    switch (t.kind) {
+    case '(': return items_until(p, ')', out);
+    case '[': return items_until(p, ']', out);
+    case KN_TOK_NAME: kn_advance(p); return kn_name_value(p, kn_tok_text(p, &t), t.pos, out);
+    case KN_TOK_INT: *out = kn_node_value(kn_build_int(p->g, t.u.i, loc), t.pos); break;
+    case KN_TOK_FLOAT: *out = kn_node_value(kn_build_float(p->g, t.u.f, loc), t.pos); break;
+    case KN_TOK3('.', '.', '.'): out->kind = KN_V_ELLIPSIS; break;
+    case KN_TOK_STRING:
+        out->kind = KN_V_STRING;
+        out->text = kn_strndup(p->arena, t.pos.at + 1, t.len - 2);
+        break;
+    case KN_TOK_KEYWORD:
+        if (kn_at_keyword(p, "True") || kn_at_keyword(p, "False"))
+            *out = kn_node_value(kn_build_bool(p->g, *t.pos.at == 'T', loc), t.pos);
+        else if (kn_at_keyword(p, "None"))
+            out->kind = KN_V_NONE;
+        else if (kn_at_keyword(p, "not"))
+            return kn_perror(p, t.pos, KN_SYNTAX,
+                             "'not' does not work on arrays; write logical_not(x) or ~x");
+        else
+            return kn_pexpected(p, "an expression");
+        break;
+    default: return kn_pexpected(p, "an expression");
+    }
+    kn_advance(p);
+    return true;
+}
+
+static bool postfix(kn_parser *p, kn_value *v)
+{
+    if (!atom(p, v))
+        return false;
+    for (;;) {
+        if (kn_at(p, '(')) {
+            kn_value callee = *v;
+            if (!kn_call(p, &callee, v))
+                return false;
+        } else if (kn_at(p, '[')) {
+            if (!kn_index(p, v))
+                return false;
+        } else if (kn_at(p, '.')) {
+            if (!kn_attribute(p, v))
+                return false;
+        } else {
+            return true;
+        }
+    }
+}
+
+/* Every way to nest expressions comes through here, so the depth is counted here. */
+static bool unary(kn_parser *p, kn_value *out)
+{
+    kn_tok t = p->tok;
+    kn_value v;
+    if (++p->depth > KN_PARSE_MAX_DEPTH)
+        return kn_perror(p, t.pos, KN_SYNTAX, "expressions are nested more than %d deep",
+                         KN_PARSE_MAX_DEPTH);
+    if (t.kind == '-' || t.kind == '+' || t.kind == '~') {
+        kn_advance(p);
+        if (!unary(p, &v) || !unary_op(p, t.kind, t.pos, &v, out))
+            return false;
+    } else {
+        if (!postfix(p, out))
+            return false;
+        kn_pos pos = p->tok.pos;
+        if (kn_at(p, KN_TOK2('*',
+                             '*'))) { /* binds tighter than a sign on its left, not on its right */
+            kn_value base = *out;
+            kn_advance(p);
+            if (!unary(p, &v) || !kn_binary(p, KN_TOK2('*', '*'), pos, &base, &v, out))
+                return false;
+        }
+    }
+    p->depth--;
+    return true;
+}
+
+static bool binary(kn_parser *p, int min, kn_value *out)
+{
+    bool compared = false;
+    if (!unary(p, out))
+        return false;
+    for (;;) {
+        const struct binary *b = find_binary(p->tok.kind);
+        kn_pos pos = p->tok.pos;
+        if (!b || b->prec < min)
+            return true;
+        if (b->prec == PREC_COMPARE && compared)
+            return kn_perror(p, pos, KN_SYNTAX,
+                             "chained comparisons do not work on arrays; write "
+                             "logical_and(a < b, b < c)");
+        compared = b->prec == PREC_COMPARE;
+        kn_value l = *out, r;
+        kn_advance(p);
+        if (!binary(p, b->prec + 1, &r) || !kn_binary(p, b->tok, pos, &l, &r, out))
+            return false;
+    }
+}
+
+bool kn_expr(kn_parser *p, kn_value *out)
+{
+    if (!binary(p, 0, out))
+        return false;
+    kn_pos pos = p->tok.pos;
+    if (kn_at_keyword(p, "and") || kn_at_keyword(p, "or"))
+        return kn_perror(p, pos, KN_SYNTAX, "'%s' does not work on arrays; write logical_%s(a, b)",
+                         kn_tok_text(p, &p->tok), kn_tok_text(p, &p->tok));
+    if (kn_at_keyword(p, "if"))
+        return kn_perror(p, pos, KN_SYNTAX,
+                         "'x if c else y' does not work on arrays; write "
+                         "where(c, x, y)");
+    if (kn_at_keyword(p, "in") || kn_at_keyword(p, "is") || kn_at_keyword(p, "not") ||
+        kn_at_keyword(p, "for") || kn_at(p, KN_TOK2(':', '=')))
+        return kn_perror(p, pos, KN_SYNTAX, "'%s' is not part of the text form",
+                         kn_tok_text(p, &p->tok));
+    return true;
+}
+
+bool kn_expr_list(kn_parser *p, kn_value *out)
+{
+    kn_value first;
+    if (!kn_expr(p, &first))
+        return false;
+    *out = first;
+    if (!kn_at(p, ','))
+        return true;
+    KN_VEC(kn_value) items = {0};
+    kn_push(p->arena, &items, first);
+    while (kn_accept(p, ',')) {
+        if (kn_at(p, KN_TOK_NEWLINE) || kn_at(p, KN_TOK_END) || kn_at(p, ';') || kn_at(p, '='))
+            break;
+        kn_value v;
+        if (!kn_expr(p, &v))
+            return false;
+        if (items.len == KN_MAX_TUPLE)
+            return kn_perror(p, v.pos, KN_SYNTAX, "a tuple has %d items at most", KN_MAX_TUPLE);
+        kn_push(p->arena, &items, v);
+    }
+    *out =
+        (kn_value){.kind = KN_V_TUPLE, .pos = first.pos, .items = items.data, .nitems = items.len};
+    return true;
+}

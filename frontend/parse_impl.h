@@ -1,0 +1,207 @@
+/* What the parser's files share.
+ *
+ *     parse.c       the function: parameters and body
+ *     parse_stmt.c  statements and outputs
+ *     parse_expr.c  expressions
+ *     parse_index.c attributes and indexing
+ *     parse_call.c  calls: arguments, and one function for each kind of operation
+ *     parse_view.c  those that change shapes
+ *     parse_name.c  what a name means, and messages
+ *
+ * Functions return false after a failure, which they have put into the thread's message and
+ * p->status. Nothing is tried again after that. */
+#ifndef KN_FRONTEND_PARSE_IMPL_H
+#define KN_FRONTEND_PARSE_IMPL_H
+
+#include "frontend/lex.h"
+#include "frontend/parse.h"
+
+typedef enum kn_value_kind {
+    KN_V_NODE,
+    KN_V_DIM, /* a size: a Python integer whose value is a dimension */
+    KN_V_TUPLE,
+    KN_V_DTYPE,
+    KN_V_STRING,
+    KN_V_NONE,
+    KN_V_ELLIPSIS,
+    KN_V_NUMPY, /* the module */
+    KN_V_FUNCTION,
+} kn_value_kind;
+
+/* How a call is made into nodes. */
+typedef enum kn_call_kind {
+    KN_CALL_ELEM,
+    KN_CALL_CAST,
+    KN_CALL_REDUCE,
+    KN_CALL_STD,
+    KN_CALL_SQUARE,
+    KN_CALL_RESHAPE,
+    KN_CALL_RAVEL,
+    KN_CALL_TRANSPOSE,
+    KN_CALL_SWAPAXES,
+    KN_CALL_BROADCAST,
+    KN_CALL_EXPAND,
+    KN_CALL_SQUEEZE,
+    KN_CALL_COUNT
+} kn_call_kind;
+
+typedef struct kn_function {
+    const char *name;
+    kn_call_kind kind;
+    kn_op op;
+    bool bare, numpy, method; /* sum(x), np.sum(x), x.sum() */
+} kn_function;
+
+/* Whose elements a value shows. NumPy's `y += 1` is seen through every name of them. */
+enum { KN_STORE_NEW = 0, KN_STORE_READONLY = -1 }; /* otherwise an index + 1 into p->stores */
+
+typedef struct kn_store {
+    const char *param; /* the array parameter that it belongs to, or NULL */
+    int names;         /* variables that show it */
+} kn_store;
+
+typedef struct kn_value kn_value;
+struct kn_value {
+    kn_value_kind kind;
+    kn_pos pos;            /* where its expression begins */
+    const char *name;      /* when the expression is one name and nothing else */
+    kn_node *node;         /* NODE; FUNCTION: what the method is of, or NULL */
+    int store;             /* NODE; FUNCTION of a node: the node's */
+    kn_dim dim;            /* DIM */
+    const kn_value *items; /* TUPLE */
+    int nitems;
+    bool list; /* TUPLE: written with [] */
+    kn_dtype dtype;
+    const char *text; /* STRING: its contents */
+    kn_function fn;
+    bool through_numpy; /* FUNCTION: written np.name */
+};
+
+typedef struct kn_var {
+    const char *name;
+    kn_value value;
+    bool param;
+    int32_t next; /* in its bucket, or -1 */
+} kn_var;
+
+enum { KN_VAR_BUCKETS = 512, KN_MAX_TUPLE = 64, KN_MAX_ARGS = 64, KN_CALL_SLOTS = 5 };
+
+typedef struct kn_parser {
+    kn_graph *g;
+    kn_arena *arena;
+    const char *file;
+    kn_lexer lex;
+    kn_tok tok; /* the next token to be used */
+    kn_status status;
+    int depth;
+    KN_VEC(kn_var) vars;
+    int32_t bucket[KN_VAR_BUCKETS];
+    KN_VEC(kn_store) stores;
+    KN_VEC(const char *) globals; /* names that were used as not the function's own */
+} kn_parser;
+
+/* parse_name.c */
+void kn_parser_init(kn_parser *p, kn_graph *g, const char *text, const char *file, bool joined);
+/* Fails with the message, the place, the line and a caret. Returns false. */
+bool kn_perror(kn_parser *p, kn_pos pos, kn_status status, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same with the thread's message, which an operation has just set. */
+bool kn_pwrap(kn_parser *p, kn_pos pos);
+/* Fails with "expected <what>, found <the next token>". */
+bool kn_pexpected(kn_parser *p, const char *what);
+void kn_advance(kn_parser *p);
+kn_tok kn_peek(const kn_parser *p); /* the token after the next */
+bool kn_at(const kn_parser *p, int kind);
+bool kn_at_keyword(const kn_parser *p, const char *word);
+/* Uses the token if it is there. */
+bool kn_accept(kn_parser *p, int kind);
+bool kn_expect(kn_parser *p, int kind, const char *what);
+const char *kn_tok_text(kn_parser *p, const kn_tok *tok);
+kn_loc kn_loc_of(kn_pos pos);
+
+kn_var *kn_var_find(kn_parser *p, const char *name);
+/* Gives the variable its new value; fails when Python would. */
+bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_value v, bool param);
+/* The meaning of a name on its own, or of np.name. */
+bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out);
+bool kn_numpy_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out);
+bool kn_attribute_unknown(kn_parser *p, const char *name, kn_pos pos);
+bool kn_dtype_unknown(kn_parser *p, const char *name, kn_pos pos);
+/* "an f32[N, C] array", "a tuple", ... */
+const char *kn_value_text(kn_parser *p, const kn_value *v);
+
+/* parse_stmt.c */
+/* The statements of one line, its end included. */
+bool kn_statements(kn_parser *p, bool *returned);
+/* Makes the value, or each of a tuple's, an output: by its name, or out<i>. */
+bool kn_outputs(kn_parser *p, const kn_value *v);
+
+/* parse_expr.c */
+bool kn_expr(kn_parser *p, kn_value *out);
+/* Expressions with commas between them: a tuple if there is a comma. */
+bool kn_expr_list(kn_parser *p, kn_value *out);
+/* `tok` is the operator's kind: '+', KN_TOK2('*', '*'), ... */
+bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_value *r,
+               kn_value *out);
+kn_value kn_node_value(kn_node *node, kn_pos pos);
+/* The value as a node; fails when it is no number or array. */
+bool kn_as_node(kn_parser *p, const kn_value *v, kn_node **out);
+/* A Python integer made of numbers and sizes as a dimension: NULL when it is none, without a
+ * message. */
+kn_dim kn_as_dim(kn_parser *p, const kn_value *v);
+kn_dim kn_node_dim(kn_parser *p, const kn_node *x);
+bool kn_as_int(kn_parser *p, const kn_value *v, int64_t *out);
+
+/* parse_index.c: at the '.' or the '['; *v is replaced by what it gives. */
+bool kn_attribute(kn_parser *p, kn_value *v);
+bool kn_index(kn_parser *p, kn_value *v);
+
+/* parse_call.c */
+/* The function of that name, one that NumPy has only as a method included. */
+bool kn_function_find(const char *name, kn_function *out);
+/* Names of functions, for suggestions: NULL after the last. */
+const char *kn_function_name(int i);
+/* At the '(' of a call of `callee`. */
+bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out);
+bool kn_as_dtype(kn_parser *p, const kn_value *v, kn_dtype *out);
+
+/* A call while it is made into nodes. */
+typedef struct kn_arg {
+    const char *key; /* NULL: by position */
+    kn_pos pos;
+    kn_value value;
+} kn_arg;
+
+typedef struct kn_call_site {
+    kn_parser *p;
+    const kn_function *fn;
+    kn_pos pos; /* of the function's name */
+    kn_loc loc;
+    bool method, through_numpy;
+    KN_VEC(kn_arg) args; /* those by position first; a method's array is the first of them */
+    int by_position;
+} kn_call_site;
+
+/* Puts the arguments into slots by NumPy's names: the first `positional` of `names` by position,
+ * all `total` of them by name, the first `required` in any case. Slots of arguments not given
+ * are NULL. */
+bool kn_call_bind(kn_call_site *c, const char *const *names, int total, int positional,
+                  int required, const kn_value **slot);
+bool kn_call_int(kn_call_site *c, const kn_value *v, const char *what, int *out);
+/* An integer or a tuple of them (a list too, where NumPy takes one). */
+bool kn_call_axes(kn_call_site *c, const kn_value *v, const char *what, bool lists, int *axes,
+                  int *n);
+/* Python's operators on Python numbers give Python numbers; NumPy's functions give NumPy's. */
+kn_node *kn_call_typed(kn_call_site *c, kn_node *x);
+/* The call's result: `made`, or the failure to make it. */
+bool kn_call_done(kn_call_site *c, kn_node *made, int store, kn_value *out);
+
+/* parse_view.c */
+bool kn_call_reshape(kn_call_site *c, kn_value *out);
+bool kn_call_ravel(kn_call_site *c, kn_value *out);
+bool kn_call_transpose(kn_call_site *c, kn_value *out);
+bool kn_call_swapaxes(kn_call_site *c, kn_value *out);
+bool kn_call_expand(kn_call_site *c, kn_value *out);
+bool kn_call_squeeze(kn_call_site *c, kn_value *out);
+
+#endif

@@ -1,0 +1,179 @@
+#include <string.h>
+
+#include "frontend/parse_impl.h"
+
+/* ---- attributes ---- */
+
+bool kn_attribute(kn_parser *p, kn_value *v)
+{
+    kn_advance(p); /* the dot */
+    if (!kn_at(p, KN_TOK_NAME))
+        return kn_pexpected(p, "a name after '.'");
+    const char *name = kn_tok_text(p, &p->tok);
+    kn_pos pos = p->tok.pos;
+    kn_loc loc = kn_loc_of(pos);
+    kn_advance(p);
+    if (v->kind == KN_V_NUMPY)
+        return kn_numpy_value(p, name, pos, v);
+    if (v->kind != KN_V_NODE || v->node->weak)
+        return kn_perror(p, pos, KN_TYPE, "%s has no attribute '%s'", kn_value_text(p, v), name);
+
+    kn_node *x = v->node;
+    kn_value out = {.pos = v->pos};
+    if (strcmp(name, "shape") == 0) {
+        kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, x->rank);
+        for (int i = 0; i < x->rank; i++)
+            items[i] = (kn_value){.kind = KN_V_DIM, .pos = v->pos, .dim = x->shape[i]};
+        out.kind = KN_V_TUPLE;
+        out.items = items;
+        out.nitems = x->rank;
+    } else if (strcmp(name, "ndim") == 0) {
+        out = kn_node_value(kn_build_int(p->g, x->rank, loc), v->pos);
+    } else if (strcmp(name, "size") == 0) {
+        out.kind = KN_V_DIM;
+        out.dim = kn_node_count(p->g, x);
+        if (!out.dim)
+            return kn_pwrap(p, pos);
+    } else if (strcmp(name, "dtype") == 0) {
+        out.kind = KN_V_DTYPE;
+        out.dtype = x->dtype;
+    } else if (strcmp(name, "T") == 0) {
+        out = kn_node_value(kn_build_transpose(p->g, x, NULL, 0, loc), v->pos);
+        out.store = v->store;
+        if (!out.node)
+            return kn_pwrap(p, pos);
+    } else {
+        out.kind = KN_V_FUNCTION;
+        if (!kn_function_find(name, &out.fn) || !out.fn.method)
+            return kn_attribute_unknown(p, name, pos);
+        out.node = x;
+        out.store = v->store;
+        out.pos = pos;
+    }
+    *v = out;
+    return true;
+}
+
+/* ---- indexing ---- */
+
+typedef struct subscript {
+    bool slice;
+    bool has_lo, has_hi, has_step;
+    kn_value lo, hi; /* an index is lo */
+    kn_pos pos;
+} subscript;
+
+static bool slice_bound(kn_parser *p, bool *has, kn_value *v)
+{
+    *has = !kn_at(p, ':') && !kn_at(p, ',') && !kn_at(p, ']');
+    return !*has || kn_expr(p, v);
+}
+
+static bool parse_subscript(kn_parser *p, subscript *s)
+{
+    kn_value step;
+    *s = (subscript){.pos = p->tok.pos, .has_lo = !kn_at(p, ':')};
+    if (s->has_lo && !kn_expr(p, &s->lo))
+        return false;
+    s->slice = kn_accept(p, ':');
+    if (!s->slice)
+        return true;
+    if (!slice_bound(p, &s->has_hi, &s->hi))
+        return false;
+    if (kn_accept(p, ':') && !slice_bound(p, &s->has_step, &step))
+        return false;
+    return true;
+}
+
+static bool index_tuple(kn_parser *p, kn_value *v, const subscript *s, int n)
+{
+    int64_t lo = 0, hi = v->nitems;
+    if (n != 1 || s->has_step || (s->has_lo && !kn_as_int(p, &s->lo, &lo)) ||
+        (s->has_hi && !kn_as_int(p, &s->hi, &hi)))
+        return kn_perror(p, s->pos, KN_TYPE,
+                         "a tuple's index must be one integer that is known here");
+    lo += lo < 0 ? v->nitems : 0;
+    hi += hi < 0 ? v->nitems : 0;
+    if (!s->slice) {
+        if (lo < 0 || lo >= v->nitems)
+            return kn_perror(p, s->pos, KN_SHAPE, "index out of range of a tuple of %d", v->nitems);
+        kn_pos start = v->pos;
+        *v = v->items[lo];
+        v->pos = start;
+        v->name = NULL;
+        return true;
+    }
+    lo = lo < 0 ? 0 : lo > v->nitems ? v->nitems : lo;
+    hi = hi < lo ? lo : hi > v->nitems ? v->nitems : hi;
+    v->items += lo;
+    v->nitems = (int)(hi - lo);
+    v->name = NULL;
+    return true;
+}
+
+static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscript *s, int n)
+{
+    kn_node *x = v->node;
+    kn_dim shape[KN_MAX_RANK];
+    int used = 0, added = 0, rank = 0, axis = 0;
+    bool dots = false;
+    for (int i = 0; i < n; i++) {
+        if (!s[i].slice && s[i].lo.kind == KN_V_NONE) {
+            added++;
+        } else if (!s[i].slice && s[i].lo.kind == KN_V_ELLIPSIS) {
+            if (dots)
+                return kn_perror(p, s[i].pos, KN_SYNTAX, "an index can have only one '...'");
+            dots = true;
+        } else if (!s[i].slice) {
+            return kn_perror(p, s[i].pos, KN_SYNTAX,
+                             "indexing with %s is not supported yet; only ':', None and '...'",
+                             kn_value_text(p, &s[i].lo));
+        } else if (s[i].has_lo || s[i].has_hi || s[i].has_step) {
+            return kn_perror(p, s[i].pos, KN_SYNTAX,
+                             "slices with bounds are not supported yet; only ':', None and '...'");
+        } else {
+            used++;
+        }
+    }
+    if (used > x->rank)
+        return kn_perror(p, bracket, KN_SHAPE, "too many indices: %s has %d axes, %d are indexed",
+                         kn_value_text(p, v), x->rank, used);
+    if (x->rank + added > KN_MAX_RANK)
+        return kn_perror(p, bracket, KN_SHAPE, "an array has %d axes at most", KN_MAX_RANK);
+    for (int i = 0; i < n; i++) {
+        int take = s[i].slice ? 1 : s[i].lo.kind == KN_V_ELLIPSIS ? x->rank - used : 0;
+        if (!s[i].slice && s[i].lo.kind == KN_V_NONE)
+            shape[rank++] = kn_dim_const(p->g->syms, 1);
+        while (take-- > 0)
+            shape[rank++] = x->shape[axis++];
+    }
+    while (axis < x->rank)
+        shape[rank++] = x->shape[axis++];
+    kn_value out =
+        kn_node_value(kn_build_reshape(p->g, x, shape, rank, kn_loc_of(bracket)), v->pos);
+    out.store = v->store;
+    *v = out;
+    return v->node || kn_pwrap(p, bracket);
+}
+
+bool kn_index(kn_parser *p, kn_value *v)
+{
+    KN_VEC(subscript) s = {0};
+    kn_pos bracket = p->tok.pos;
+    kn_advance(p);
+    do {
+        subscript one;
+        if (s.len && kn_at(p, ']'))
+            break;
+        if (!parse_subscript(p, &one))
+            return false;
+        kn_push(p->arena, &s, one);
+    } while (kn_accept(p, ','));
+    if (!kn_expect(p, ']', "',' or ']' in an index"))
+        return false;
+    if (v->kind == KN_V_TUPLE)
+        return index_tuple(p, v, s.data, s.len);
+    if (v->kind != KN_V_NODE || v->node->weak)
+        return kn_perror(p, bracket, KN_TYPE, "%s cannot be indexed", kn_value_text(p, v));
+    return index_array(p, bracket, v, s.data, s.len);
+}

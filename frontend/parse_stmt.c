@@ -1,0 +1,267 @@
+#include <string.h>
+
+#include "frontend/parse_impl.h"
+
+static int augmented_op(int kind)
+{
+    switch (kind) {
+    case KN_TOK2('+', '='): return '+';
+    case KN_TOK2('-', '='): return '-';
+    case KN_TOK2('*', '='): return '*';
+    case KN_TOK2('/', '='): return '/';
+    case KN_TOK2('%', '='): return '%';
+    case KN_TOK2('&', '='): return '&';
+    case KN_TOK2('|', '='): return '|';
+    case KN_TOK2('^', '='): return '^';
+    case KN_TOK2('@', '='): return '@';
+    case KN_TOK3('/', '/', '='): return KN_TOK2('/', '/');
+    case KN_TOK3('*', '*', '='): return KN_TOK2('*', '*');
+    case KN_TOK3('<', '<', '='): return KN_TOK2('<', '<');
+    case KN_TOK3('>', '>', '='): return KN_TOK2('>', '>');
+    default: return 0;
+    }
+}
+
+/* NumPy writes the result of `y += v` into y's memory: y keeps its type and shape, and whatever
+ * else shows that memory changes too. Here y becomes a new value, so all of that must make no
+ * difference. */
+static bool in_place(kn_parser *p, const char *name, const kn_value *y, kn_pos pos,
+                     kn_value *result)
+{
+    kn_node *old = y->node, *made = result->node;
+    if (y->kind != KN_V_NODE)
+        return true;
+    const kn_store *store = y->store > 0 ? &p->stores.data[y->store - 1] : NULL;
+    if (store && store->param)
+        return kn_perror(
+            p, pos, KN_SYNTAX,
+            "in-place update of the parameter '%s' is not supported yet; assign to a new "
+            "name instead",
+            store->param);
+    if (old->rank == 0) /* a number: Python makes a new one */
+        return true;
+    if (y->store == KN_STORE_READONLY)
+        return kn_perror(p, pos, KN_SYNTAX, "'%s' comes from broadcast_to and is read-only", name);
+    if (store && store->names > 1)
+        return kn_perror(
+            p, pos, KN_SYNTAX,
+            "in-place update of '%s' would change another name of the same array; that is "
+            "not supported yet",
+            name);
+    bool same = made->rank == old->rank;
+    for (int i = 0; same && i < old->rank; i++)
+        same = kn_dim_equal(p->g->syms, made->shape[i], old->shape[i]);
+    if (!same)
+        return kn_perror(p, pos, KN_SHAPE, "in-place update: the result is %s, but '%s' is %s",
+                         kn_value_text(p, result), name, kn_value_text(p, y));
+    if (made->dtype != old->dtype) {
+        if (kn_dtypes[made->dtype].kind != kn_dtypes[old->dtype].kind)
+            return kn_perror(
+                p, pos, KN_TYPE,
+                "in-place update: the result is of type %s, but '%s' stays %s; write %s = "
+                "%s ...",
+                kn_dtypes[made->dtype].text, name, kn_dtypes[old->dtype].text, name, name);
+        result->node = kn_build_cast(p->g, made, old->dtype, kn_loc_of(pos));
+        if (!result->node)
+            return kn_pwrap(p, pos);
+    }
+    result->store = y->store;
+    return true;
+}
+
+static bool set(kn_parser *p, const char *name, kn_pos pos, kn_value v)
+{
+    if (v.kind == KN_V_ELLIPSIS || v.kind == KN_V_NUMPY)
+        return kn_perror(p, v.pos, KN_TYPE, "%s cannot be assigned", kn_value_text(p, &v));
+    if (v.kind == KN_V_NODE)
+        kn_build_name(p->g, v.node, name);
+    return kn_var_set(p, name, pos, v, false);
+}
+
+static bool augmented(kn_parser *p)
+{
+    const char *name = kn_tok_text(p, &p->tok);
+    kn_pos start = p->tok.pos;
+    kn_value old, right, result;
+    kn_var *var = kn_var_find(p, name);
+    kn_advance(p);
+    kn_pos pos = p->tok.pos;
+    int op = augmented_op(p->tok.kind);
+    if (!var)
+        return kn_perror(p, start, KN_SYNTAX, "'%s' is no local name yet; assign to it first",
+                         name);
+    old = var->value;
+    old.pos = start;
+    kn_advance(p);
+    if (!kn_expr_list(p, &right) || !kn_binary(p, op, pos, &old, &right, &result) ||
+        !in_place(p, name, &old, pos, &result))
+        return false;
+    result.pos = start;
+    return set(p, name, start, result);
+}
+
+typedef struct target {
+    const char *name;
+    kn_pos pos;
+} target;
+
+/* `a =`, `a, b =` or `(a, b) =`. False, nothing used up and no message when there is none. */
+static bool targets(kn_parser *p, target *t, int *n, bool *tuple)
+{
+    kn_lexer back = p->lex;
+    kn_tok tok = p->tok;
+    bool open = kn_accept(p, '(');
+    *n = 0;
+    *tuple = false;
+    while (kn_at(p, KN_TOK_NAME) && *n < KN_MAX_TUPLE) {
+        t[(*n)++] = (target){kn_tok_text(p, &p->tok), p->tok.pos};
+        kn_advance(p);
+        if (!kn_accept(p, ','))
+            break;
+        *tuple = true;
+    }
+    if (*n > 0 && (!open || kn_accept(p, ')')) && kn_accept(p, '='))
+        return true;
+    p->lex = back;
+    p->tok = tok;
+    return false;
+}
+
+static bool assignment(kn_parser *p, const target *t, int n, bool tuple)
+{
+    target more[KN_MAX_TUPLE];
+    int nmore;
+    bool more_tuple;
+    kn_value v;
+    if (targets(p, more, &nmore, &more_tuple))
+        return kn_perror(p, more[0].pos, KN_SYNTAX, "write one assignment a statement");
+    if (!kn_expr_list(p, &v))
+        return false;
+    if (!tuple)
+        return set(p, t[0].name, t[0].pos, v);
+    if (v.kind != KN_V_TUPLE)
+        return kn_perror(p, v.pos, KN_TYPE, "expected %d values to assign, found %s", n,
+                         kn_value_text(p, &v));
+    if (v.nitems != n)
+        return kn_perror(p, v.pos, KN_TYPE, "%d names are assigned %d values", n, v.nitems);
+    for (int i = 0; i < n; i++)
+        if (!set(p, t[i].name, t[i].pos, v.items[i]))
+            return false;
+    return true;
+}
+
+static const kn_node *without_cast(const kn_node *x) { return x->op == KN_OP_CAST ? x->in[0] : x; }
+
+/* assert C % 4 == 0, assert N == 2*M */
+static bool assertion(kn_parser *p)
+{
+    kn_symbols *s = p->g->syms;
+    kn_pos pos = p->tok.pos;
+    kn_value v, message;
+    int64_t va, vb;
+    kn_advance(p);
+    if (!kn_expr(p, &v) || (kn_accept(p, ',') && !kn_expr(p, &message)))
+        return false;
+    const kn_node *x = v.kind == KN_V_NODE ? v.node : NULL;
+    if (x && x->op == KN_OP_EQ && x->rank == 0) {
+        const kn_node *l = without_cast(x->in[0]), *r = without_cast(x->in[1]);
+        kn_dim a = kn_node_dim(p, l), b = kn_node_dim(p, r);
+        if (a && b && kn_dim_is_const(s, a, &va) && kn_dim_is_const(s, b, &vb))
+            return va == vb || kn_perror(p, v.pos, KN_SHAPE, "this is never true: %lld == %lld",
+                                         (long long)va, (long long)vb);
+        if (a && b) {
+            kn_build_assume(p->g, KN_FACT_EQUAL, a, b, kn_loc_of(pos));
+            return true;
+        }
+        if (l->op == KN_OP_MOD && b && kn_dim_is_const(s, b, &vb) && vb == 0) {
+            a = kn_node_dim(p, l->in[0]);
+            b = kn_node_dim(p, l->in[1]);
+            if (a && b && (!kn_dim_is_const(s, b, &vb) || vb > 0)) {
+                kn_build_assume(p->g, KN_FACT_DIVIDES, a, b, kn_loc_of(pos));
+                return true;
+            }
+        }
+    }
+    return kn_perror(p, v.pos, KN_SYNTAX,
+                     "assert takes a constraint on sizes: C %% 4 == 0, or N == 2*M");
+}
+
+static bool name_taken(const kn_graph *g, const char *name)
+{
+    return kn_graph_find_output(g, name) >= 0 || kn_graph_find_input(g, name) >= 0;
+}
+
+bool kn_outputs(kn_parser *p, const kn_value *v)
+{
+    const kn_value *items = v->kind == KN_V_TUPLE ? v->items : v;
+    int n = v->kind == KN_V_TUPLE ? v->nitems : 1;
+    if (n == 0)
+        return kn_perror(p, v->pos, KN_SYNTAX, "expected at least one value, found an empty tuple");
+    for (int i = 0; i < n; i++) {
+        const char *name = items[i].name;
+        kn_node *x;
+        if (!kn_as_node(p, &items[i], &x))
+            return false;
+        for (int k = i; !name || name_taken(p->g, name); k++)
+            name = kn_sprintf(p->arena, "out%d", k);
+        if (kn_build_output(p->g, name, x, kn_loc_of(items[i].pos)) != KN_OK)
+            return kn_pwrap(p, items[i].pos);
+    }
+    return true;
+}
+
+static bool statement(kn_parser *p, bool *returned)
+{
+    kn_pos pos = p->tok.pos;
+    target t[KN_MAX_TUPLE];
+    int n;
+    bool tuple;
+    kn_value v;
+    if (*returned)
+        return kn_perror(p, pos, KN_SYNTAX, "nothing can follow return");
+    if (kn_at(p, KN_TOK_STRING) || kn_at_keyword(p, "pass")) {
+        kn_advance(p);
+        return true;
+    }
+    if (kn_at_keyword(p, "return")) {
+        kn_advance(p);
+        *returned = true;
+        if (kn_at(p, KN_TOK_NEWLINE) || kn_at(p, ';'))
+            return kn_pexpected(p, "a value to return");
+        return kn_expr_list(p, &v) && kn_outputs(p, &v);
+    }
+    if (kn_at_keyword(p, "assert"))
+        return assertion(p);
+    if (kn_at(p, KN_TOK_NAME) && augmented_op(kn_peek(p).kind))
+        return augmented(p);
+    if (targets(p, t, &n, &tuple))
+        return assignment(p, t, n, tuple);
+    if (kn_at(p, KN_TOK_NAME) && kn_peek(p).kind == '[') {
+        /* y[...] = v, or an expression that would have no effect */
+        if (!kn_expr(p, &v))
+            return false;
+        if (kn_at(p, '=') || augmented_op(p->tok.kind))
+            return kn_perror(p, pos, KN_SYNTAX, "assignment to elements is not supported yet");
+    } else if (kn_at(p, KN_TOK_NAME) && kn_peek(p).kind == ':') {
+        kn_advance(p);
+        return kn_perror(p, p->tok.pos, KN_SYNTAX, "only parameters have a type; write %s = ...",
+                         kn_strndup(p->arena, pos.at, (size_t)(p->tok.pos.at - pos.at)));
+    } else if (kn_at(p, KN_TOK_NAME)) {
+        if (!kn_expr_list(p, &v))
+            return false;
+        if (!kn_at(p, KN_TOK_NEWLINE) && !kn_at(p, ';'))
+            return kn_pexpected(p, "an operator or the end of the line");
+        return kn_perror(p, pos, KN_SYNTAX,
+                         "this value is not used; expected an assignment, assert or return");
+    }
+    return kn_pexpected(p, "an assignment, assert or return");
+}
+
+bool kn_statements(kn_parser *p, bool *returned)
+{
+    do {
+        if (!statement(p, returned))
+            return false;
+    } while (kn_accept(p, ';') && !kn_at(p, KN_TOK_NEWLINE));
+    return kn_expect(p, KN_TOK_NEWLINE, "an operator or the end of the line");
+}

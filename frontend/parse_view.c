@@ -1,0 +1,181 @@
+/* Calls that only change how elements are indexed. */
+#include <string.h>
+
+#include "frontend/parse_impl.h"
+
+/* A shape: one size or a tuple of them. `hole`: -1 is allowed and becomes NULL. */
+static bool shape_of(kn_call_site *c, const kn_value *v, bool hole, kn_dim *shape, int *rank)
+{
+    kn_parser *p = c->p;
+    const kn_value *items = v->kind == KN_V_TUPLE ? v->items : v;
+    *rank = v->kind == KN_V_TUPLE ? v->nitems : 1;
+    if (*rank > KN_MAX_RANK)
+        return kn_perror(p, v->pos, KN_SHAPE, "%s: a shape has %d dimensions at most", c->fn->name,
+                         KN_MAX_RANK);
+    for (int i = 0; i < *rank; i++) {
+        int64_t known;
+        shape[i] = kn_as_dim(p, &items[i]);
+        if (!shape[i])
+            return kn_perror(p, items[i].pos, KN_TYPE,
+                             "%s: expected a size (an integer, a dimension such as N, products and "
+                             "sums of them), found %s",
+                             c->fn->name, kn_value_text(p, &items[i]));
+        if (!kn_dim_is_const(p->g->syms, shape[i], &known) || known >= 0)
+            continue;
+        if (!hole || known != -1)
+            return kn_perror(p, items[i].pos, KN_SHAPE, "%s: the size %lld is negative",
+                             c->fn->name, (long long)known);
+        shape[i] = NULL;
+    }
+    return true;
+}
+
+/* A method takes its axes or sizes as arguments or as one tuple: puts the tuple there in any
+ * case. */
+static void gather(kn_call_site *c)
+{
+    if (!c->method || c->by_position <= 2)
+        return;
+    int n = c->by_position - 1;
+    kn_value *items = KN_NEW_ARRAY(c->p->arena, kn_value, n);
+    for (int i = 0; i < n; i++)
+        items[i] = c->args.data[i + 1].value;
+    c->args.data[1].value = (kn_value){
+        .kind = KN_V_TUPLE, .pos = items[0].pos, .items = items, .nitems = n, .list = true};
+    for (int i = c->by_position; i < c->args.len; i++)
+        c->args.data[i - n + 1] = c->args.data[i];
+    c->args.len -= n - 1;
+    c->by_position = 2;
+}
+
+bool kn_call_reshape(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "shape"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_dim shape[KN_MAX_RANK];
+    kn_node *x;
+    int rank;
+    gather(c);
+    if (!c->method && c->by_position > 2)
+        return kn_perror(c->p, c->pos, KN_SYNTAX, "%s takes the shape as one tuple: %s(x, (a, b))",
+                         c->fn->name, c->fn->name);
+    bool to_shape = c->fn->kind == KN_CALL_BROADCAST;
+    if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !shape_of(c, slot[1], !to_shape, shape, &rank))
+        return false;
+    if (to_shape)
+        return kn_call_done(
+            c, kn_call_typed(c, kn_build_broadcast_to(c->p->g, x, shape, rank, c->loc)),
+            KN_STORE_READONLY, out);
+    return kn_call_done(c, kn_call_typed(c, kn_build_reshape(c->p->g, x, shape, rank, c->loc)),
+                        slot[0]->store, out);
+}
+
+bool kn_call_ravel(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_dim shape[1] = {NULL};
+    kn_node *x;
+    if (!kn_call_bind(c, names, 1, 1, 1, slot) || !kn_as_node(c->p, slot[0], &x))
+        return false;
+    shape[0] = kn_node_count(c->p->g, x);
+    bool copies = strcmp(c->fn->name, "flatten") == 0;
+    return kn_call_done(
+        c, shape[0] ? kn_call_typed(c, kn_build_reshape(c->p->g, x, shape, 1, c->loc)) : NULL,
+        copies ? KN_STORE_NEW : slot[0]->store, out);
+}
+
+bool kn_call_transpose(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "axes"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    int axes[KN_MAX_RANK], n = 0;
+    kn_node *x;
+    gather(c);
+    if (!kn_call_bind(c, names, 2, 2, 1, slot) || !kn_as_node(c->p, slot[0], &x))
+        return false;
+    bool given = slot[1] && slot[1]->kind != KN_V_NONE;
+    if (given && !kn_call_axes(c, slot[1], "axes", true, axes, &n))
+        return false;
+    return kn_call_done(
+        c, kn_call_typed(c, kn_build_transpose(c->p->g, x, given ? axes : NULL, n, c->loc)),
+        slot[0]->store, out);
+}
+
+static bool normal_axis(kn_call_site *c, const kn_value *v, const kn_node *x, int given, int *out)
+{
+    *out = given < 0 ? given + x->rank : given;
+    return (*out >= 0 && *out < x->rank) ||
+           kn_perror(c->p, v->pos, KN_SHAPE, "%s: axis %d is out of bounds for an array of rank %d",
+                     c->fn->name, given, x->rank);
+}
+
+bool kn_call_swapaxes(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "axis1", "axis2"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    int perm[KN_MAX_RANK], at[2];
+    kn_node *x;
+    if (!kn_call_bind(c, names, 3, 3, 3, slot) || !kn_as_node(c->p, slot[0], &x))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (!kn_call_int(c, slot[i + 1], names[i + 1], &at[i]) ||
+            !normal_axis(c, slot[i + 1], x, at[i], &at[i]))
+            return false;
+    for (int i = 0; i < x->rank; i++)
+        perm[i] = i == at[0] ? at[1] : i == at[1] ? at[0] : i;
+    return kn_call_done(c, kn_build_transpose(c->p->g, x, perm, x->rank, c->loc), slot[0]->store,
+                        out);
+}
+
+bool kn_call_expand(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "axis"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_node *x;
+    int axis;
+    if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !kn_call_int(c, slot[1], "axis", &axis))
+        return false;
+    return kn_call_done(c, kn_call_typed(c, kn_build_expand_dims(c->p->g, x, axis, c->loc)),
+                        slot[0]->store, out);
+}
+
+bool kn_call_squeeze(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "axis"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_parser *p = c->p;
+    int axes[KN_MAX_RANK], n = -1, rank = 0;
+    bool drop[KN_MAX_RANK] = {false};
+    kn_dim shape[KN_MAX_RANK], one = kn_dim_const(p->g->syms, 1);
+    int64_t size;
+    kn_node *x;
+    if (!kn_call_bind(c, names, 2, 2, 1, slot) || !kn_as_node(p, slot[0], &x))
+        return false;
+    if (slot[1] && slot[1]->kind != KN_V_NONE && !kn_call_axes(c, slot[1], "axis", false, axes, &n))
+        return false;
+    for (int i = 0; i < n; i++) {
+        int axis;
+        if (!normal_axis(c, slot[1], x, axes[i], &axis))
+            return false;
+        if (kn_dim_is_const(p->g->syms, x->shape[axis], &size) && size != 1)
+            return kn_perror(p, slot[1]->pos, KN_SHAPE, "squeeze: axis %d has size %lld, not 1",
+                             axes[i], (long long)size);
+        if (drop[axis])
+            return kn_perror(p, slot[1]->pos, KN_SHAPE, "squeeze: axis %d is given twice", axes[i]);
+        kn_build_assume(p->g, KN_FACT_EQUAL, x->shape[axis], one, c->loc);
+        drop[axis] = true;
+    }
+    for (int i = 0; i < x->rank; i++) {
+        if (n < 0 && !kn_dim_is_const(p->g->syms, x->shape[i], &size))
+            return kn_perror(p, c->pos, KN_SHAPE,
+                             "squeeze without axis= needs sizes that are known here; %s is not",
+                             kn_value_text(p, slot[0]));
+        if (n < 0 ? size != 1 : !drop[i])
+            shape[rank++] = x->shape[i];
+    }
+    return kn_call_done(c, kn_call_typed(c, kn_build_reshape(p->g, x, shape, rank, c->loc)),
+                        slot[0]->store, out);
+}

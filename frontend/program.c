@@ -1,0 +1,282 @@
+/* Programs: compiling, running, explaining. */
+#include <string.h>
+
+#include "frontend/handles.h"
+#include "runtime/explain.h"
+
+static kiln_status null(const char *what)
+{
+    return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", what);
+}
+
+void kiln_options_init(kiln_options *o)
+{
+    if (o)
+        *o = (kiln_options){.struct_size = sizeof *o, .fusion = true};
+}
+
+/* ---- compile ---- */
+
+static const char *dims_text(kn_arena *a, const kn_graph *g, const kn_node *n)
+{
+    kn_text t = kn_text_new(a);
+    for (int i = 0; i < n->rank; i++) {
+        kn_put(&t, i ? ", " : "");
+        kn_dim_print(&t, g->syms, n->shape[i]);
+    }
+    return kn_text_str(&t);
+}
+
+static kn_status list_io(void *user)
+{
+    kiln_prog *p = user;
+    const kn_graph *g = p->core->original;
+    p->io_count = g->inputs.len + g->outputs.len;
+    p->io = KN_NEW_ARRAY(&p->arena, kiln_io, p->io_count + 1);
+    for (int i = 0; i < p->io_count; i++) {
+        bool in = i < g->inputs.len;
+        const kn_input *from = in ? &g->inputs.data[i] : NULL;
+        const kn_node *n = in ? from->node : g->outputs.data[i - g->inputs.len].node;
+        kiln_io *io = &p->io[i];
+        io->kind = !in ? KILN_ARRAY_OUT : from->by_value ? KILN_SCALAR_IN : KILN_ARRAY_IN;
+        io->name = in ? from->name : g->outputs.data[i - g->inputs.len].name;
+        io->dtype = (kiln_dtype)n->dtype;
+        io->rank = n->rank;
+        io->dims = dims_text(&p->arena, g, n);
+        io->has_default = in && from->has_default;
+        if (io->has_default)
+            io->dflt = kn_is_float(from->dflt.dtype) ? from->dflt.f : (double)from->dflt.i;
+    }
+    return KN_OK;
+}
+
+kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog **prog)
+{
+    if (!g || !prog)
+        return null(g ? "prog" : "graph");
+    *prog = NULL;
+    kiln_options o;
+    kiln_options_init(&o);
+    if (options) {
+        if (options->struct_size < sizeof options->struct_size || options->struct_size > 4096)
+            return (kiln_status)kn_fail(KN_ARGUMENT,
+                                        "options.struct_size is %zu; call kiln_options_init()",
+                                        options->struct_size);
+        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
+    }
+    if (kiln_graph_status(g) != KILN_OK)
+        return g->status;
+    const kn_allocator *from = &g->ctx->core->from;
+    kiln_prog *p = from->alloc(from->user, sizeof *p);
+    if (!p)
+        return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
+    memset(p, 0, sizeof *p);
+    p->ctx = g->ctx;
+    kn_arena_init(&p->arena, from);
+    kn_program_options internal = {o.fusion, o.schedule, o.max_threads};
+    kn_status status = kn_program_create(g->ctx->core, g->core, &internal, &p->core);
+    if (status == KN_OK)
+        status = kn_protect(&p->arena, list_io, p);
+    if (status != KN_OK) {
+        kiln_prog_destroy(p);
+        return (kiln_status)status;
+    }
+    *prog = p;
+    return KILN_OK;
+}
+
+void kiln_prog_destroy(kiln_prog *p)
+{
+    if (!p)
+        return;
+    const kn_allocator from = p->ctx->core->from;
+    if (p->core)
+        kn_program_destroy(p->core);
+    kn_arena_finish(&p->arena);
+    from.release(from.user, p);
+}
+
+const char *kiln_prog_name(const kiln_prog *p) { return p ? p->core->original->name : ""; }
+int kiln_prog_io_count(const kiln_prog *p) { return p ? p->io_count : 0; }
+
+kiln_status kiln_prog_io(const kiln_prog *p, int index, kiln_io *io)
+{
+    if (!p || !io)
+        return null(p ? "io" : "prog");
+    if (index < 0 || index >= p->io_count)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "there is no parameter or output %d", index);
+    *io = p->io[index];
+    return KILN_OK;
+}
+
+/* ---- arguments ---- */
+
+kiln_status kn_handle_with_args(kiln_prog *p, const kiln_arg *args, int nargs, kn_with_args fn,
+                                void *user)
+{
+    enum { ON_STACK = 64 };
+    kn_arg few[ON_STACK] = {0}, *many = few;
+    if (!p)
+        return null("prog");
+    if (nargs < 0 || (nargs && !args))
+        return null("args");
+    const kn_allocator *from = &p->ctx->core->from;
+    if (nargs > ON_STACK) {
+        many = from->alloc(from->user, sizeof *many * (size_t)nargs);
+        if (!many)
+            return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
+    }
+    for (int i = 0; i < nargs; i++)
+        many[i] = (kn_arg){args[i].name, args[i].data,  (int)args[i].dtype,
+                           args[i].rank, args[i].shape, args[i].strides};
+    kn_status status = fn(p, many, nargs, user);
+    if (many != few)
+        from->release(from->user, many);
+    return (kiln_status)status;
+}
+
+/* ---- shapes, prepare, run ---- */
+
+typedef struct shape_query {
+    const char *name;
+    kiln_dtype *dtype;
+    int *rank;
+    int64_t *shape;
+    kiln_prog *prog;
+    const kn_arg *args;
+    int nargs;
+    kn_arena *scratch;
+} shape_query;
+
+static kn_status find_shape(void *user)
+{
+    shape_query *q = user;
+    const kn_graph *g = q->prog->core->optimised;
+    int o = kn_graph_find_output(g, q->name);
+    kn_binding b;
+    if (o < 0)
+        return kn_fail(KN_ARGUMENT, "%s has no output %s", g->name, q->name);
+    KN_TRY(kn_bind(q->scratch, g, q->args, q->nargs, KN_BIND_INPUTS, NULL, &b));
+    *q->dtype = (kiln_dtype)g->outputs.data[o].node->dtype;
+    *q->rank = b.out[o].rank;
+    memcpy(q->shape, b.out[o].shape, sizeof *q->shape * (size_t)b.out[o].rank);
+    return KN_OK;
+}
+
+static kn_status output_shape(kiln_prog *p, const kn_arg *args, int nargs, void *user)
+{
+    shape_query *q = user;
+    kn_arena scratch;
+    kn_arena_init(&scratch, &p->ctx->core->from);
+    q->prog = p;
+    q->args = args;
+    q->nargs = nargs;
+    q->scratch = &scratch;
+    kn_status status = kn_protect(&scratch, find_shape, q);
+    kn_arena_finish(&scratch);
+    return status;
+}
+
+kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg *args, int nargs,
+                              kiln_dtype *dtype, int *rank, int64_t *shape)
+{
+    if (!name || !dtype || !rank || !shape)
+        return null(!name ? "name" : !dtype ? "dtype" : !rank ? "rank" : "shape");
+    shape_query q = {.name = name, .dtype = dtype, .rank = rank, .shape = shape};
+    return kn_handle_with_args(prog, args, nargs, output_shape, &q);
+}
+
+static kn_status prepare(kiln_prog *p, const kn_arg *args, int nargs, void *user)
+{
+    return kn_program_prepare(p->core, args, nargs, user);
+}
+
+kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs, size_t *workspace)
+{
+    return kn_handle_with_args(prog, args, nargs, prepare, workspace);
+}
+
+typedef struct running {
+    void *stream, *workspace;
+    size_t bytes;
+} running;
+
+static kn_status run(kiln_prog *p, const kn_arg *args, int nargs, void *user)
+{
+    const running *r = user;
+    return kn_program_run(p->core, r->stream, args, nargs, r->workspace, r->bytes);
+}
+
+kiln_status kiln_run(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs)
+{
+    running r = {.stream = stream};
+    return kn_handle_with_args(prog, args, nargs, run, &r);
+}
+
+kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs, void *workspace,
+                        size_t bytes)
+{
+    running r = {stream, workspace, bytes};
+    return kn_handle_with_args(prog, args, nargs, run, &r);
+}
+
+/* ---- explain ---- */
+
+void kiln_explain_options_init(kiln_explain_options *o)
+{
+    if (o)
+        *o = (kiln_explain_options){.struct_size = sizeof *o};
+}
+
+typedef struct explanation {
+    kiln_prog *prog;
+    const kn_arg *args;
+    int nargs;
+    kiln_explain_options options;
+    char **text;
+    kn_arena *scratch;
+} explanation;
+
+static kn_status explain_inner(void *user)
+{
+    explanation *e = user;
+    const kn_allocator *from = &e->prog->ctx->core->from;
+    kn_text t = kn_text_new(e->scratch);
+    KN_TRY(kn_explain(e->prog->core, e->args, e->nargs, e->options.stage, e->options.arch, &t));
+    *e->text = from->alloc(from->user, t.len + 1);
+    if (!*e->text)
+        return kn_fail(KN_MEMORY, "out of memory");
+    memcpy(*e->text, kn_text_str(&t), t.len + 1);
+    return KN_OK;
+}
+
+static kn_status explain(kiln_prog *p, const kn_arg *args, int nargs, void *user)
+{
+    explanation *e = user;
+    kn_arena scratch;
+    kn_arena_init(&scratch, &p->ctx->core->from);
+    e->prog = p;
+    e->args = args;
+    e->nargs = nargs;
+    e->scratch = &scratch;
+    kn_status status = kn_protect(&scratch, explain_inner, e);
+    kn_arena_finish(&scratch);
+    return status;
+}
+
+kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
+                         const kiln_explain_options *options, char **text)
+{
+    if (!text)
+        return null("text");
+    *text = NULL;
+    explanation e = {.text = text};
+    kiln_explain_options_init(&e.options);
+    if (options) {
+        if (options->struct_size < sizeof options->struct_size || options->struct_size > 4096)
+            return (kiln_status)kn_fail(KN_ARGUMENT, "options.struct_size is %zu", options->struct_size);
+        memcpy(&e.options, options,
+               options->struct_size < sizeof e.options ? options->struct_size : sizeof e.options);
+    }
+    return kn_handle_with_args(prog, args, nargs, explain, &e);
+}

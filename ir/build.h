@@ -1,0 +1,51 @@
+/* Building a graph: one function an operation kind, with NumPy's type and shape rules.
+ *
+ * Each returns NULL after kn_fail() when the operation has no meaning: TYPE or SHAPE, with the operation,
+ * its operands' types and shapes and the place in the text. A NULL operand gives NULL silently, so that
+ * the first error of a chain is the one reported. Equalities that broadcasting needs are recorded in
+ * graph->facts. */
+#ifndef KN_IR_BUILD_H
+#define KN_IR_BUILD_H
+
+#include "ir/graph.h"
+
+/* `shape` dimensions belong to g->syms. A repeated name is an ARGUMENT error. */
+kn_node *kn_build_input(kn_graph *g, const char *name, kn_dtype dtype, const kn_dim *shape, int rank,
+                        kn_loc loc);
+/* A 0-d argument passed by value; dflt may be NULL. */
+kn_node *kn_build_scalar(kn_graph *g, const char *name, kn_dtype dtype, const kn_scalar *dflt,
+                         kn_loc loc);
+
+/* Python numbers: weak, they take the type of what they meet (NEP 50). */
+kn_node *kn_build_int(kn_graph *g, int64_t v, kn_loc loc);
+kn_node *kn_build_float(kn_graph *g, double v, kn_loc loc);
+kn_node *kn_build_bool(kn_graph *g, bool v, kn_loc loc);
+/* A typed constant. */
+kn_node *kn_build_const(kn_graph *g, kn_scalar v, kn_loc loc);
+/* A size as a weak integer: what `x.shape[0]` is. */
+kn_node *kn_build_extent(kn_graph *g, kn_dim d, kn_loc loc);
+
+/* Elementwise operations but cast. */
+kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_loc loc);
+kn_node *kn_build_cast(kn_graph *g, kn_node *x, kn_dtype dtype, kn_loc loc);
+
+/* `axes` as NumPy has them (negative from the end); naxes < 0 means all. dtype KN_NO_DTYPE: by rule. */
+kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int naxes, bool keepdims,
+                         kn_dtype dtype, int ddof, kn_loc loc);
+
+/* A NULL dimension stands for -1, at most one. */
+kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank, kn_loc loc);
+/* perm NULL reverses the axes; entries may be negative. */
+kn_node *kn_build_transpose(kn_graph *g, kn_node *x, const int *perm, int n, kn_loc loc);
+kn_node *kn_build_broadcast_to(kn_graph *g, kn_node *x, const kn_dim *shape, int rank, kn_loc loc);
+/* Inserts an axis of size 1 in front of `axis` (0..rank, or negative from the end of the result). */
+kn_node *kn_build_expand_dims(kn_graph *g, kn_node *x, int axis, kn_loc loc);
+
+/* Adds a named output. A weak value becomes f64, i64 or bool, as NumPy makes it. */
+kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc);
+/* Gives a node the user's name for it (the first one stays). */
+void kn_build_name(kn_graph *g, kn_node *x, const char *name);
+/* A user's constraint: a == b, or a % b == 0. */
+void kn_build_assume(kn_graph *g, kn_fact_kind kind, kn_dim a, kn_dim b, kn_loc loc);
+
+#endif

@@ -1,0 +1,178 @@
+#include "ir/eval.h"
+
+#include <float.h>
+#include <math.h>
+
+static kn_scalar of_float(kn_dtype t, double f)
+{
+    return (kn_scalar){.dtype = t, .f = t == KN_F32 ? (double)(float)f : f};
+}
+
+static kn_scalar of_int(kn_dtype t, uint64_t i)
+{
+    if (t == KN_BOOL)
+        return (kn_scalar){.dtype = t, .i = i != 0};
+    return (kn_scalar){.dtype = t, .i = t == KN_I32 ? (int32_t)(uint32_t)i : (int64_t)i};
+}
+
+kn_scalar kn_eval_cast(kn_scalar v, kn_dtype to)
+{
+    bool from_float = kn_is_float(v.dtype);
+    if (to == KN_BOOL)
+        return of_int(to, from_float ? v.f != 0 : v.i != 0);
+    if (kn_is_float(to)) /* i64 -> f32 rounds once */
+        return of_float(to, from_float       ? v.f
+                            : to == KN_F32 ? (double)(float)v.i
+                                           : (double)v.i);
+    if (!from_float)
+        return of_int(to, (uint64_t)v.i);
+    /* Out of range and NaN: the smallest integer, as x86 and NumPy on it have it. */
+    double lowest = to == KN_I32 ? -0x1p31 : -0x1p63;
+    bool fits = v.f > (to == KN_I32 ? lowest - 1 : nextafter(lowest, -INFINITY)) && v.f < -lowest;
+    return of_int(to, fits ? (uint64_t)(int64_t)v.f : to == KN_I32 ? 1ull << 31 : 1ull << 63);
+}
+
+static int64_t floor_div_int(int64_t a, int64_t b)
+{
+    if (b == 0)
+        return 0;
+    if (b == -1)
+        return (int64_t)(0 - (uint64_t)a); /* the smallest integer wraps */
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static int64_t mod_int(int64_t a, int64_t b)
+{
+    if (b == 0 || b == -1)
+        return 0;
+    int64_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static uint64_t pow_int(int64_t base, int64_t exp)
+{
+    if (exp < 0) /* NumPy raises; the whole part of 1 / base**-exp */
+        return base == 1 ? 1 : base == -1 ? (exp & 1 ? (uint64_t)-1 : 1) : 0;
+    uint64_t result = 1, b = (uint64_t)base;
+    for (; exp; exp >>= 1, b *= b)
+        if (exp & 1)
+            result *= b;
+    return result;
+}
+
+static double mod_float(double a, double b)
+{
+    double r = fmod(a, b);
+    if (b != 0 && r != 0 && (r < 0) != (b < 0))
+        r += b;
+    else if (r == 0)
+        r = copysign(0.0, b);
+    return r;
+}
+
+/* The quotient of a - remainder, rounded to a whole number, as NumPy and Python have it. */
+static double floor_div_float(double a, double b)
+{
+    if (b == 0)
+        return a / b;
+    double r = fmod(a, b), q = (a - r) / b;
+    if (r != 0 && (r < 0) != (b < 0))
+        q -= 1;
+    if (q == 0)
+        return copysign(0.0, a / b);
+    double whole = floor(q);
+    return q - whole > 0.5 ? whole + 1 : whole;
+}
+
+static kn_scalar eval_float(kn_op op, kn_dtype t, double a, double b)
+{
+    switch (op) {
+    case KN_OP_ADD: return of_float(t, a + b);
+    case KN_OP_SUB: return of_float(t, a - b);
+    case KN_OP_MUL: return of_float(t, a * b);
+    case KN_OP_DIV: return of_float(t, a / b);
+    case KN_OP_FLOORDIV: return of_float(t, floor_div_float(a, b));
+    case KN_OP_MOD: return of_float(t, mod_float(a, b));
+    case KN_OP_POW: return of_float(t, pow(a, b));
+    case KN_OP_NEG: return of_float(t, -a);
+    case KN_OP_ABS: return of_float(t, fabs(a));
+    case KN_OP_SQRT: return of_float(t, sqrt(a));
+    case KN_OP_RSQRT: return of_float(t, 1 / sqrt(a));
+    case KN_OP_EXP: return of_float(t, exp(a));
+    case KN_OP_LOG: return of_float(t, log(a));
+    case KN_OP_TANH: return of_float(t, tanh(a));
+    case KN_OP_SIN: return of_float(t, sin(a));
+    case KN_OP_COS: return of_float(t, cos(a));
+    case KN_OP_FLOOR: return of_float(t, floor(a));
+    case KN_OP_CEIL: return of_float(t, ceil(a));
+    case KN_OP_MINIMUM: return of_float(t, isnan(a) || a < b ? a : isnan(b) ? b : a == b && signbit(a) ? a : b);
+    case KN_OP_MAXIMUM: return of_float(t, isnan(a) || a > b ? a : isnan(b) ? b : a == b && !signbit(a) ? a : b);
+    case KN_OP_LT: return of_int(KN_BOOL, a < b);
+    case KN_OP_LE: return of_int(KN_BOOL, a <= b);
+    case KN_OP_GT: return of_int(KN_BOOL, a > b);
+    case KN_OP_GE: return of_int(KN_BOOL, a >= b);
+    case KN_OP_EQ: return of_int(KN_BOOL, a == b);
+    case KN_OP_NE: return of_int(KN_BOOL, a != b);
+    default: return of_float(t, NAN);
+    }
+}
+
+static kn_scalar eval_int(kn_op op, kn_dtype t, int64_t a, int64_t b)
+{
+    uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
+    switch (op) {
+    case KN_OP_ADD: return of_int(t, ua + ub); /* bool: 0, 1 or 2, that is a or b */
+    case KN_OP_SUB: return of_int(t, ua - ub);
+    case KN_OP_MUL: return of_int(t, ua * ub);
+    case KN_OP_FLOORDIV: return of_int(t, (uint64_t)floor_div_int(a, b));
+    case KN_OP_MOD: return of_int(t, (uint64_t)mod_int(a, b));
+    case KN_OP_POW: return of_int(t, pow_int(a, b));
+    case KN_OP_NEG: return of_int(t, 0 - ua);
+    case KN_OP_ABS: return of_int(t, a < 0 ? 0 - ua : ua);
+    case KN_OP_FLOOR:
+    case KN_OP_CEIL: return of_int(t, ua);
+    case KN_OP_MINIMUM: return of_int(t, a < b ? ua : ub);
+    case KN_OP_MAXIMUM: return of_int(t, a > b ? ua : ub);
+    case KN_OP_LT: return of_int(KN_BOOL, a < b);
+    case KN_OP_LE: return of_int(KN_BOOL, a <= b);
+    case KN_OP_GT: return of_int(KN_BOOL, a > b);
+    case KN_OP_GE: return of_int(KN_BOOL, a >= b);
+    case KN_OP_EQ: return of_int(KN_BOOL, a == b);
+    case KN_OP_NE: return of_int(KN_BOOL, a != b);
+    case KN_OP_AND: return of_int(KN_BOOL, a && b);
+    case KN_OP_OR: return of_int(KN_BOOL, a || b);
+    case KN_OP_NOT: return of_int(KN_BOOL, !a);
+    default: return of_int(t, 0);
+    }
+}
+
+kn_scalar kn_eval(kn_op op, kn_dtype dtype, const kn_scalar *in)
+{
+    if (op == KN_OP_CAST)
+        return kn_eval_cast(in[0], dtype);
+    if (op == KN_OP_COPY)
+        return in[0];
+    if (op == KN_OP_WHERE)
+        return in[0].i ? in[1] : in[2];
+    bool two = kn_ops[op].arity == 2;
+    return kn_is_float(in[0].dtype) ? eval_float(op, dtype, in[0].f, two ? in[1].f : 0)
+                                    : eval_int(op, dtype, in[0].i, two ? in[1].i : 0);
+}
+
+kn_scalar kn_identity(kn_op reduce, kn_dtype t)
+{
+    bool f = kn_is_float(t);
+    switch (reduce) {
+    case KN_OP_PROD: return f ? of_float(t, 1) : of_int(t, 1);
+    case KN_OP_ALL: return of_int(t, 1);
+    case KN_OP_MIN:
+        return f              ? of_float(t, INFINITY)
+               : t == KN_BOOL ? of_int(t, 1)
+                              : of_int(t, t == KN_I32 ? INT32_MAX : INT64_MAX);
+    case KN_OP_MAX:
+        return f              ? of_float(t, -INFINITY)
+               : t == KN_BOOL ? of_int(t, 0)
+                              : of_int(t, t == KN_I32 ? 1ull << 31 : 1ull << 63);
+    default: return f ? of_float(t, 0) : of_int(t, 0);
+    }
+}

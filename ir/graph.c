@@ -1,0 +1,232 @@
+#include "ir/graph.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+kn_graph *kn_graph_new(kn_arena *a, const char *name)
+{
+    kn_graph *g = KN_NEW(a, kn_graph);
+    g->arena = a;
+    g->syms = kn_symbols_new(a);
+    g->name = name;
+    return g;
+}
+
+/* The bytes that make two nodes of one op, type and shape differ. */
+static size_t payload(const kn_node *n, const void **bytes)
+{
+    switch (n->op) {
+    case KN_OP_INPUT:
+    case KN_OP_SCALAR: *bytes = &n->u.input; return sizeof n->u.input;
+    case KN_OP_CONST: *bytes = &n->u.value.i; return sizeof n->u.value.i; /* bits: -0 is not 0 */
+    case KN_OP_PERMUTE: *bytes = n->u.perm; return (size_t)n->rank;
+    default: break;
+    }
+    *bytes = &n->u.reduce;
+    return kn_ops[n->op].cls == KN_REDUCE ? sizeof n->u.reduce : 0;
+}
+
+static uint64_t hash_node(const kn_node *n)
+{
+    struct {
+        int op, dtype, weak, rank;
+        int in[KN_MAX_IN];
+    } key = {(int)n->op, (int)n->dtype, n->weak, n->rank, {-1, -1, -1}};
+    for (int i = 0; i < n->nin; i++)
+        key.in[i] = n->in[i]->id;
+    const void *bytes;
+    size_t size = payload(n, &bytes);
+    return kn_hash(bytes, size, kn_hash(&key, sizeof key, 0));
+}
+
+static bool same_node(kn_graph *g, const kn_node *a, const kn_node *b)
+{
+    if (a->hash != b->hash || a->op != b->op || a->dtype != b->dtype || a->weak != b->weak ||
+        a->rank != b->rank || a->nin != b->nin)
+        return false;
+    for (int i = 0; i < a->nin; i++)
+        if (a->in[i] != b->in[i])
+            return false;
+    const void *pa, *pb;
+    size_t size = payload(a, &pa);
+    if (payload(b, &pb) != size || memcmp(pa, pb, size) != 0)
+        return false;
+    if (a->op == KN_OP_EXTENT && !kn_dim_equal(g->syms, a->u.dim, b->u.dim))
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (!kn_dim_equal(g->syms, a->shape[i], b->shape[i]))
+            return false;
+    return true;
+}
+
+static void insert(kn_graph *g, const kn_node *n)
+{
+    int32_t mask = g->table_size - 1, i = (int32_t)(n->hash & (uint64_t)mask);
+    while (g->table[i] >= 0)
+        i = (i + 1) & mask;
+    g->table[i] = n->id;
+}
+
+static void grow_table(kn_graph *g)
+{
+    g->table_size = g->table_size ? g->table_size * 2 : 64;
+    g->table = KN_NEW_ARRAY(g->arena, int32_t, g->table_size);
+    memset(g->table, 0xff, sizeof *g->table * (size_t)g->table_size);
+    for (int i = 0; i < g->nodes.len; i++)
+        insert(g, g->nodes.data[i]);
+}
+
+/* A new node equal to `n`, whatever is there already. */
+static kn_node *append_node(kn_graph *g, const kn_node *n)
+{
+    if (g->nodes.len * 2 >= g->table_size)
+        grow_table(g);
+    kn_node *made = KN_NEW(g->arena, kn_node);
+    *made = *n;
+    made->hash = hash_node(n);
+    made->id = g->nodes.len;
+    kn_dim *shape = KN_NEW_ARRAY(g->arena, kn_dim, n->rank ? n->rank : 1);
+    if (n->rank)
+        memcpy(shape, n->shape, sizeof *shape * (size_t)n->rank);
+    made->shape = shape;
+    kn_push(g->arena, &g->nodes, made);
+    insert(g, made);
+    return made;
+}
+
+kn_node *kn_graph_intern(kn_graph *g, const kn_node *n)
+{
+    kn_node key = *n;
+    key.hash = hash_node(n);
+    int32_t mask = g->table_size - 1;
+    for (int32_t i = (int32_t)(key.hash & (uint64_t)mask); g->table && g->table[i] >= 0;
+         i = (i + 1) & mask) {
+        kn_node *old = g->nodes.data[g->table[i]];
+        if (same_node(g, old, &key))
+            return old;
+    }
+    return append_node(g, n);
+}
+
+kn_node *kn_node_copy(kn_graph *to, const kn_node *old, kn_node *const *in)
+{
+    kn_node n = *old;
+    for (int i = 0; i < n.nin; i++)
+        n.in[i] = in[i];
+    kn_node *made = kn_graph_intern(to, &n);
+    if (!made->name)
+        made->name = old->name;
+    return made;
+}
+
+kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, void *ctx)
+{
+    kn_graph *to = kn_graph_new(a, from->name);
+    to->syms = from->syms;
+    to->facts = from->facts;
+    to->source = from->source;
+    to->file = from->file;
+
+    bool *live = KN_NEW_ARRAY(a, bool, from->nodes.len + 1);
+    for (int i = 0; i < from->outputs.len; i++)
+        live[from->outputs.data[i].node->id] = true;
+    for (int i = 0; i < from->inputs.len; i++)
+        live[from->inputs.data[i].node->id] = true;
+    for (int i = from->nodes.len - 1; i >= 0; i--)
+        if (live[i])
+            for (int j = 0; j < from->nodes.data[i]->nin; j++)
+                live[from->nodes.data[i]->in[j]->id] = true;
+
+    kn_node **map = KN_NEW_ARRAY(a, kn_node *, from->nodes.len + 1);
+    for (int i = 0; i < from->nodes.len; i++) {
+        const kn_node *old = from->nodes.data[i];
+        if (!live[i])
+            continue;
+        kn_node *in[KN_MAX_IN] = {0};
+        for (int j = 0; j < old->nin; j++)
+            in[j] = map[old->in[j]->id];
+        map[i] = fn(ctx, to, old, in);
+        if (!map[i])
+            return NULL;
+        if (!map[i]->name)
+            map[i]->name = old->name;
+    }
+    for (int i = 0; i < from->inputs.len; i++) {
+        kn_input in = from->inputs.data[i];
+        in.node = map[in.node->id];
+        kn_push(a, &to->inputs, in);
+    }
+    for (int i = 0; i < from->outputs.len; i++) {
+        kn_output out = from->outputs.data[i];
+        out.node = map[out.node->id];
+        kn_push(a, &to->outputs, out);
+    }
+    return to;
+}
+
+static const char *copy_text(kn_arena *a, const char *s) { return s ? kn_strdup(a, s) : NULL; }
+
+kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
+{
+    kn_graph *to = kn_graph_new(a, kn_strdup(a, g->name));
+    to->syms = kn_symbols_clone(a, g->syms);
+    to->source = copy_text(a, g->source);
+    to->file = copy_text(a, g->file);
+    for (int i = 0; i < g->facts.list.len; i++) {
+        kn_fact f = g->facts.list.data[i];
+        f.a = kn_dim_copy(to->syms, f.a);
+        f.b = kn_dim_copy(to->syms, f.b);
+        f.why = kn_strdup(a, f.why);
+        f.text = kn_strdup(a, f.text);
+        kn_push(a, &to->facts.list, f);
+    }
+    for (int i = 0; i < g->nodes.len; i++) {
+        kn_node n = *g->nodes.data[i];
+        kn_dim shape[KN_MAX_RANK];
+        for (int j = 0; j < n.rank; j++)
+            shape[j] = kn_dim_copy(to->syms, n.shape[j]);
+        n.shape = shape;
+        for (int k = 0; k < n.nin; k++)
+            n.in[k] = to->nodes.data[n.in[k]->id];
+        n.name = copy_text(a, n.name);
+        if (n.op == KN_OP_EXTENT)
+            n.u.dim = kn_dim_copy(to->syms, n.u.dim);
+        append_node(to, &n);
+    }
+    for (int i = 0; i < g->inputs.len; i++) {
+        kn_input in = g->inputs.data[i];
+        in.name = kn_strdup(a, in.name);
+        in.node = to->nodes.data[in.node->id];
+        kn_push(a, &to->inputs, in);
+    }
+    for (int i = 0; i < g->outputs.len; i++)
+        kn_push(a, &to->outputs,
+                ((kn_output){kn_strdup(a, g->outputs.data[i].name),
+                             to->nodes.data[g->outputs.data[i].node->id]}));
+    return to;
+}
+
+int kn_graph_find_input(const kn_graph *g, const char *name)
+{
+    for (int i = 0; i < g->inputs.len; i++)
+        if (strcmp(g->inputs.data[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+int kn_graph_find_output(const kn_graph *g, const char *name)
+{
+    for (int i = 0; i < g->outputs.len; i++)
+        if (strcmp(g->outputs.data[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+kn_dim kn_node_count(kn_graph *g, const kn_node *n)
+{
+    kn_dim count = kn_dim_const(g->syms, 1);
+    for (int i = 0; i < n->rank; i++)
+        count = kn_dim_mul(g->syms, count, n->shape[i]);
+    return count;
+}

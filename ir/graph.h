@@ -1,0 +1,107 @@
+/* The graph: a hash-consed DAG of typed values with symbolic shapes.
+ *
+ *     node = op(in[0], in[1], ...) : dtype[shape]
+ *
+ * Invariants, held by ir/verify.c:
+ *   - operands come before their users in `nodes`; a node's number is its place there
+ *   - elementwise operands have the result's rank, each dimension equal to the result's or 1, and exactly
+ *     the operation's compute type (casts are explicit nodes)
+ *   - a reduction keeps its axes as size 1; dropping them is a reshape
+ *   - weak constants are gone: the builder gives each its type where it is used */
+#ifndef KN_IR_GRAPH_H
+#define KN_IR_GRAPH_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "ir/op.h"
+#include "shapes/dim.h"
+#include "shapes/facts.h"
+
+enum { KN_MAX_IN = 3 };
+
+/* A place in the user's text; line 0 when there is none (built through the C API). */
+typedef struct kn_loc {
+    int line, col;
+} kn_loc;
+
+typedef struct kn_node kn_node;
+struct kn_node {
+    kn_op op;
+    kn_dtype dtype;
+    bool weak; /* a Python number, or arithmetic of Python numbers only */
+    int rank;
+    int id;
+    const kn_dim *shape;
+    kn_node *in[KN_MAX_IN];
+    int nin;
+    union {
+        int input;       /* INPUT, SCALAR: index into graph->inputs */
+        kn_scalar value; /* CONST */
+        kn_dim dim;      /* EXTENT */
+        struct {
+            uint32_t axes; /* bit i: axis i is reduced */
+            int ddof;      /* VAR */
+        } reduce;
+        int8_t perm[KN_MAX_RANK]; /* PERMUTE */
+    } u;
+    kn_loc loc;
+    const char *name; /* the user's, or NULL */
+    uint64_t hash;
+};
+
+typedef struct kn_input {
+    const char *name;
+    kn_node *node; /* INPUT or SCALAR */
+    bool by_value;
+    bool has_default;
+    kn_scalar dflt;
+} kn_input;
+
+typedef struct kn_output {
+    const char *name;
+    kn_node *node;
+} kn_output;
+
+typedef struct kn_graph {
+    kn_arena *arena;
+    kn_symbols *syms;
+    kn_facts facts;
+    const char *name;   /* the program's, "program" by default */
+    const char *source; /* the user's text, or NULL */
+    const char *file;
+    KN_VEC(kn_node *) nodes;
+    KN_VEC(kn_input) inputs;
+    KN_VEC(kn_output) outputs;
+    int32_t *table; /* open addressing over nodes; -1 empty */
+    int32_t table_size;
+} kn_graph;
+
+kn_graph *kn_graph_new(kn_arena *a, const char *name);
+
+/* The node equal to `n` (which the caller fills in but for id and hash), made if there is none. */
+kn_node *kn_graph_intern(kn_graph *g, const kn_node *n);
+
+/* Rewriting: a new graph in `a` with the same inputs, symbols and facts, whose nodes are made by
+ * `fn(new, old, in)` for each node that an output needs, operands first; `in` are old's operands in the
+ * new graph. */
+typedef kn_node *(*kn_rewrite_fn)(void *ctx, kn_graph *to, const kn_node *old, kn_node *const *in);
+kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, void *ctx);
+/* The rewrite that changes nothing: copies `old` with operands `in`. */
+kn_node *kn_node_copy(kn_graph *to, const kn_node *old, kn_node *const *in);
+
+/* A copy in `a` that shares nothing with `g`, symbols included. */
+kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g);
+
+int kn_graph_find_input(const kn_graph *g, const char *name);
+int kn_graph_find_output(const kn_graph *g, const char *name);
+/* The product of the node's dimensions. */
+kn_dim kn_node_count(kn_graph *g, const kn_node *n);
+
+/* One line a node; stable, so it also serves as the graph's canonical text in cache keys (without names
+ * and places when `canonical`). */
+void kn_graph_print(kn_text *t, const kn_graph *g, bool canonical);
+void kn_graph_dot(kn_text *t, const kn_graph *g);
+/* INTERNAL, naming the node and the broken invariant, when the graph is not well formed. */
+kn_status kn_graph_verify(const kn_graph *g);
+
+#endif

@@ -1,0 +1,402 @@
+#include "ir/interp.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "ir/eval.h"
+
+/* One element: its value and how far a device's may be from it. */
+typedef struct cell {
+    union {
+        int64_t i;
+        double f;
+    };
+    double err;
+} cell;
+
+typedef struct tensor {
+    int64_t shape[KN_MAX_RANK], stride[KN_MAX_RANK];
+    int64_t count;
+    cell *cells; /* compact */
+} tensor;
+
+typedef struct interp {
+    const kn_graph *g;
+    kn_arena *a;
+    const int64_t *sizes;
+    const kn_array *in;
+    bool bounds;
+    tensor *of; /* per node */
+} interp;
+
+void kn_compact_strides(const int64_t *shape, int rank, int64_t *stride)
+{
+    int64_t step = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= shape[i] > 0 ? shape[i] : 1;
+    }
+}
+
+int64_t kn_count(const int64_t *shape, int rank)
+{
+    int64_t n = 1;
+    bool zero = false;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] == 0)
+            zero = true;
+        else if (__builtin_mul_overflow(n, shape[i], &n))
+            return -1;
+    }
+    return zero ? 0 : n;
+}
+
+kn_status kn_node_sizes(const kn_node *n, const int64_t *sizes, int64_t *shape)
+{
+    for (int i = 0; i < n->rank; i++)
+        if (!kn_dim_eval(n->shape[i], sizes, &shape[i]) || shape[i] < 0)
+            return kn_fail(KN_SHAPE, "%s: dimension %d is unknown, negative or out of range",
+                           n->name ? n->name : kn_ops[n->op].text, i);
+    if (kn_count(shape, n->rank) < 0)
+        return kn_fail(KN_SHAPE, "%s: the number of elements does not fit in 63 bits",
+                       n->name ? n->name : kn_ops[n->op].text);
+    return KN_OK;
+}
+
+/* The next index in row-major order; offset follows with the given strides. */
+static void step(int64_t *index, const int64_t *shape, int rank, const int64_t *stride, int64_t *offset)
+{
+    for (int i = rank - 1; i >= 0; i--) {
+        *offset += stride[i];
+        if (++index[i] < shape[i])
+            return;
+        *offset -= stride[i] * shape[i];
+        index[i] = 0;
+    }
+}
+
+static double unit_roundoff(kn_dtype t) { return t == KN_F32 ? 0x1p-24 : t == KN_F64 ? 0x1p-53 : 0; }
+
+static kn_scalar scalar_of(kn_dtype t, const cell *c)
+{
+    kn_scalar v = {.dtype = t};
+    if (kn_is_float(t))
+        v.f = c->f;
+    else
+        v.i = c->i;
+    return v;
+}
+
+static double magnitude(kn_scalar v) { return kn_is_float(v.dtype) ? v.f : (double)v.i; }
+
+/* |a - b|, infinite when one of them is not finite and they differ. */
+static double distance(kn_scalar a, kn_scalar b)
+{
+    double x = magnitude(a), y = magnitude(b);
+    if (x == y || (isnan(x) && isnan(y)))
+        return 0;
+    double d = fabs(x - y);
+    return isnan(d) ? INFINITY : d;
+}
+
+/* `err` plus the operation's own rounding; infinite where the result may overflow. */
+static double with_rounding(double err, double ulp, kn_scalar r)
+{
+    double x = fabs(magnitude(r)), u = unit_roundoff(r.dtype);
+    if (u == 0 || isnan(x))
+        return err;
+    if (isinf(x))
+        return err > 0 ? INFINITY : 0;
+    err += 2 * ulp * (u * x + (r.dtype == KN_F32 ? 0x1p-150 : 0x1p-1074));
+    return x + err > (r.dtype == KN_F32 ? (double)FLT_MAX : DBL_MAX) ? INFINITY : err;
+}
+
+static kn_scalar moved(kn_scalar v, double by)
+{
+    if (kn_is_float(v.dtype))
+        v.f += by;
+    else if (v.dtype == KN_BOOL)
+        v.i = by > 0;
+    else
+        v.i = (int64_t)((uint64_t)v.i + (uint64_t)(int64_t)(by < 0 ? floor(by) : ceil(by)));
+    return v;
+}
+
+static double elem_error(const kn_node *n, kn_scalar r, const kn_scalar *in, const cell *const *c)
+{
+    double err = 0;
+    for (int k = 0; k < n->nin; k++) {
+        if (c[k]->err == 0)
+            continue;
+        if (isinf(c[k]->err) || c[k]->err > 0x1p62)
+            return INFINITY;
+        double worst = 0;
+        for (int side = -1; side <= 1; side += 2) {
+            kn_scalar varied[KN_MAX_IN];
+            memcpy(varied, in, sizeof varied);
+            varied[k] = moved(in[k], side * c[k]->err);
+            double d = distance(r, kn_eval(n->op, n->dtype, varied));
+            worst = d > worst ? d : worst;
+        }
+        err += worst;
+    }
+    /* x < y and floor(x): inside the interval the result may jump though the ends agree */
+    if (kn_ops[n->op].rule == KN_RULE_COMPARE && kn_is_float(in[0].dtype) &&
+        fabs(in[0].f - in[1].f) <= c[0]->err + c[1]->err && c[0]->err + c[1]->err > 0)
+        return 1;
+    return with_rounding(err, kn_op_ulp(n->op, n->dtype), r);
+}
+
+static void run_elem(interp *ip, const kn_node *n, tensor *out)
+{
+    int64_t index[KN_MAX_RANK] = {0}, offset[KN_MAX_IN] = {0}, stride[KN_MAX_IN][KN_MAX_RANK];
+    const tensor *x[KN_MAX_IN] = {0};
+    for (int k = 0; k < n->nin; k++) {
+        x[k] = &ip->of[n->in[k]->id];
+        for (int j = 0; j < n->rank; j++)
+            stride[k][j] = x[k]->shape[j] == 1 ? 0 : x[k]->stride[j];
+    }
+    for (int64_t i = 0; i < out->count; i++) {
+        kn_scalar in[KN_MAX_IN] = {0};
+        const cell *c[KN_MAX_IN] = {0};
+        for (int k = 0; k < n->nin; k++) {
+            c[k] = &x[k]->cells[offset[k]];
+            in[k] = scalar_of(n->in[k]->dtype, c[k]);
+        }
+        kn_scalar r = kn_eval(n->op, n->dtype, in);
+        out->cells[i].i = r.i;
+        if (ip->bounds)
+            out->cells[i].err = elem_error(n, r, in, c);
+        for (int j = n->rank - 1; j >= 0; j--) {
+            bool carry = ++index[j] == out->shape[j];
+            for (int k = 0; k < n->nin; k++)
+                offset[k] += carry ? -stride[k][j] * (out->shape[j] - 1) : stride[k][j];
+            if (!carry)
+                break;
+            index[j] = 0;
+        }
+    }
+}
+
+/* One group of a reduction. */
+typedef struct accumulation {
+    long double sum, magnitude, error, product, product_hi;
+    double extreme, extreme_err;
+    bool nan, any, all, unsure;
+    int64_t n, iextreme;
+    uint64_t isum, iprod;
+} accumulation;
+
+static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const cell *c, double shift)
+{
+    if (t == KN_BOOL) {
+        acc->any |= c->i != 0;
+        acc->all &= c->i != 0;
+        acc->unsure |= c->err > 0;
+        return;
+    }
+    if (!kn_is_float(t)) {
+        acc->isum += (uint64_t)c->i;
+        acc->iprod *= (uint64_t)c->i;
+        if (acc->n == 0 || (op == KN_OP_MIN ? c->i < acc->iextreme : c->i > acc->iextreme))
+            acc->iextreme = c->i;
+        acc->error += c->err;
+        acc->n++;
+        return;
+    }
+    long double x = c->f, e = c->err;
+    if (op == KN_OP_VAR) { /* of centred squares; `shift` is the mean */
+        long double d = x - shift;
+        e = 2 * fabsl(d) * e + e * e + 2 * unit_roundoff(t) * d * d;
+        x = d * d;
+    }
+    acc->sum += x;
+    acc->magnitude += fabsl(x);
+    acc->error += e;
+    acc->product *= x;
+    acc->product_hi *= fabsl(x) + e;
+    acc->nan |= isnan(c->f);
+    if (acc->n == 0 || (op == KN_OP_MIN ? c->f < acc->extreme : c->f > acc->extreme))
+        acc->extreme = c->f;
+    if (c->err > acc->extreme_err)
+        acc->extreme_err = c->err;
+    acc->n++;
+}
+
+static cell finish_float(const kn_node *n, const accumulation *acc, double shift_err)
+{
+    kn_dtype t = n->dtype;
+    long double r = acc->sum, err, u = unit_roundoff(t);
+    /* Partial sums are spread over threads: rounding grows with the depth of the tree and the serial
+     * part, and is relative to the sum of magnitudes. */
+    long double depth = 4 + 2 * log2l(1 + (long double)acc->n);
+    err = acc->error + depth * u * acc->magnitude;
+    switch (n->op) {
+    case KN_OP_MEAN:
+        r /= (long double)acc->n;
+        err /= (long double)acc->n;
+        break;
+    case KN_OP_VAR: {
+        int64_t dof = acc->n - n->u.reduce.ddof;
+        long double d = dof > 0 ? (long double)dof : 0;
+        r /= d;
+        err = err / d + 2 * sqrtl(fabsl(r)) * shift_err + (long double)shift_err * shift_err;
+        break;
+    }
+    case KN_OP_PROD:
+        r = acc->product;
+        err = acc->product_hi - fabsl(acc->product) + 2 * (long double)acc->n * u * acc->product_hi;
+        break;
+    case KN_OP_MIN:
+    case KN_OP_MAX:
+        r = acc->nan ? NAN : acc->extreme;
+        err = acc->extreme_err;
+        break;
+    default: break;
+    }
+    kn_scalar v = {.dtype = t, .f = t == KN_F32 ? (double)(float)r : (double)r};
+    cell c = {.f = v.f, .err = with_rounding(isnan((double)err) ? INFINITY : (double)err, 1, v)};
+    return c;
+}
+
+/* Visits the members of the group whose first element is at `base`. */
+static void reduce_group(const kn_node *n, const tensor *x, int64_t base, cell *out)
+{
+    int64_t shape[KN_MAX_RANK], stride[KN_MAX_RANK], count = 1;
+    int rank = 0;
+    for (int j = 0; j < n->rank; j++)
+        if (n->u.reduce.axes >> j & 1) {
+            shape[rank] = x->shape[j];
+            stride[rank++] = x->stride[j];
+            count *= x->shape[j];
+        }
+    accumulation acc = {.product = 1, .product_hi = 1, .all = true, .iprod = 1};
+    double mean = 0, mean_err = 0;
+    kn_dtype t = n->dtype;
+    for (int pass = n->op == KN_OP_VAR ? 0 : 1; pass < 2; pass++) {
+        kn_op op = pass == 0 ? KN_OP_MEAN : n->op;
+        int64_t index[KN_MAX_RANK] = {0}, offset = base;
+        acc = (accumulation){.product = 1, .product_hi = 1, .all = true, .iprod = 1};
+        for (int64_t i = 0; i < count; i++) {
+            const cell *c = &x->cells[offset];
+            accumulate(&acc, op, t, c, mean);
+            step(index, shape, rank, stride, &offset);
+        }
+        if (pass == 0) {
+            kn_node as_mean = *n;
+            as_mean.op = KN_OP_MEAN;
+            cell m = finish_float(&as_mean, &acc, 0);
+            mean = (double)(acc.sum / (long double)acc.n);
+            mean_err = m.err + fabs(m.f - mean);
+        }
+    }
+    if (t == KN_BOOL) {
+        out->i = n->op == KN_OP_ALL ? acc.all : acc.any;
+        out->err = acc.unsure ? 1 : 0;
+    } else if (kn_is_float(t)) {
+        *out = finish_float(n, &acc, mean_err);
+    } else {
+        kn_scalar v = {.dtype = t, .i = (int64_t)(n->op == KN_OP_PROD ? acc.iprod : acc.isum)};
+        if (n->op == KN_OP_MIN || n->op == KN_OP_MAX)
+            v.i = acc.iextreme;
+        out->i = kn_eval_cast(v, t).i;
+        out->err = acc.error > 0 ? (n->op == KN_OP_PROD ? INFINITY : (double)acc.error) : 0;
+    }
+}
+
+static kn_status run_reduce(interp *ip, const kn_node *n, tensor *out)
+{
+    const tensor *x = &ip->of[n->in[0]->id];
+    if (x->count == 0 && out->count > 0 && kn_ops[n->op].empty == KN_EMPTY_ERROR)
+        return kn_fail(KN_SHAPE, "%s: nothing to reduce, and %s has no identity",
+                       n->name ? n->name : kn_ops[n->op].text, kn_ops[n->op].text);
+    int64_t stride[KN_MAX_RANK], index[KN_MAX_RANK] = {0}, base = 0;
+    for (int j = 0; j < n->rank; j++)
+        stride[j] = n->u.reduce.axes >> j & 1 ? 0 : x->stride[j];
+    for (int64_t i = 0; i < out->count; i++) {
+        reduce_group(n, x, base, &out->cells[i]);
+        step(index, out->shape, n->rank, stride, &base);
+    }
+    return KN_OK;
+}
+
+static void run_view(interp *ip, const kn_node *n, tensor *out)
+{
+    const tensor *x = &ip->of[n->in[0]->id];
+    if (n->op == KN_OP_RESHAPE) {
+        out->cells = x->cells;
+        return;
+    }
+    int64_t stride[KN_MAX_RANK], index[KN_MAX_RANK] = {0}, offset = 0;
+    for (int j = 0; j < n->rank; j++) {
+        int from = n->op == KN_OP_PERMUTE ? n->u.perm[j] : j;
+        stride[j] = x->shape[from] == 1 ? 0 : x->stride[from];
+    }
+    for (int64_t i = 0; i < out->count; i++) {
+        out->cells[i] = x->cells[offset];
+        step(index, out->shape, n->rank, stride, &offset);
+    }
+}
+
+static void load_input(const kn_array *in, tensor *out)
+{
+    int64_t index[KN_MAX_RANK] = {0}, offset = 0;
+    for (int64_t i = 0; i < out->count; i++) {
+        kn_scalar v = kn_scalar_load(in->dtype,
+                                     (const char *)in->data + offset * kn_bytes(in->dtype));
+        out->cells[i].i = v.i;
+        step(index, out->shape, in->rank, in->stride, &offset);
+    }
+}
+
+static kn_status run_node(interp *ip, const kn_node *n)
+{
+    tensor *out = &ip->of[n->id];
+    KN_TRY(kn_node_sizes(n, ip->sizes, out->shape));
+    out->count = kn_count(out->shape, n->rank);
+    kn_compact_strides(out->shape, n->rank, out->stride);
+    if (out->count > INT64_MAX / (int64_t)sizeof(cell) / 4)
+        return kn_fail(KN_MEMORY, "out of memory in the reference interpreter");
+    if (n->op != KN_OP_RESHAPE)
+        out->cells = KN_NEW_ARRAY(ip->a, cell, out->count ? out->count : 1);
+    switch (n->op) {
+    case KN_OP_INPUT:
+    case KN_OP_SCALAR: load_input(&ip->in[n->u.input], out); return KN_OK;
+    case KN_OP_CONST: out->cells[0].i = n->u.value.i; return KN_OK;
+    case KN_OP_EXTENT:
+        if (!kn_dim_eval(n->u.dim, ip->sizes, &out->cells[0].i))
+            return kn_fail(KN_SHAPE, "a size is unknown");
+        return KN_OK;
+    default: break;
+    }
+    switch (kn_ops[n->op].cls) {
+    case KN_ELEM: run_elem(ip, n, out); return KN_OK;
+    case KN_REDUCE: return run_reduce(ip, n, out);
+    default: run_view(ip, n, out); return KN_OK;
+    }
+}
+
+kn_status kn_interp(const kn_graph *g, kn_arena *a, const int64_t *sizes, const kn_array *in,
+                    kn_array *out, double **errors)
+{
+    interp ip = {.g = g, .a = a, .sizes = sizes, .in = in, .bounds = errors != NULL};
+    ip.of = KN_NEW_ARRAY(a, tensor, g->nodes.len + 1);
+    for (int i = 0; i < g->nodes.len; i++)
+        KN_TRY(run_node(&ip, g->nodes.data[i]));
+    for (int o = 0; o < g->outputs.len; o++) {
+        const kn_node *n = g->outputs.data[o].node;
+        const tensor *x = &ip.of[n->id];
+        int64_t index[KN_MAX_RANK] = {0}, offset = 0;
+        if (errors)
+            errors[o] = KN_NEW_ARRAY(a, double, x->count ? x->count : 1);
+        for (int64_t i = 0; i < x->count; i++) {
+            kn_scalar_store(scalar_of(n->dtype, &x->cells[i]),
+                            (char *)out[o].data + offset * kn_bytes(n->dtype));
+            if (errors)
+                errors[o][i] = x->cells[i].err;
+            step(index, x->shape, n->rank, out[o].stride, &offset);
+        }
+    }
+    return KN_OK;
+}

@@ -1,0 +1,63 @@
+/* The operation table of ops.def as an enum and an array. */
+#ifndef KN_IR_OP_H
+#define KN_IR_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ir/dtype.h"
+
+typedef enum kn_op {
+#define ELEM(name, text, arity, rule, f32, f64, cost, infix) KN_OP_##name,
+#define REDUCE(name, text, rule, combine, empty) KN_OP_##name,
+#define VIEW(name, text) KN_OP_##name,
+#define LEAF(name, text) KN_OP_##name,
+#include "ir/ops.def"
+#undef ELEM
+#undef REDUCE
+#undef VIEW
+#undef LEAF
+    KN_OP_COUNT
+} kn_op;
+
+typedef enum kn_op_class { KN_ELEM, KN_REDUCE, KN_VIEW, KN_LEAF } kn_op_class;
+
+typedef enum kn_rule {
+    KN_RULE_NONE,
+    KN_RULE_ARITH,
+    KN_RULE_SIGNED,
+    KN_RULE_INTEGER,
+    KN_RULE_FLOAT,
+    KN_RULE_TRUEDIV,
+    KN_RULE_ROUND,
+    KN_RULE_COMPARE,
+    KN_RULE_LOGIC,
+    KN_RULE_SELECT,
+    KN_RULE_FIXED,
+    KN_RULE_COUNT,
+    KN_RULE_SAME,
+    KN_RULE_BOOL,
+} kn_rule;
+
+typedef enum kn_empty { KN_EMPTY_ZERO, KN_EMPTY_ONE, KN_EMPTY_NAN, KN_EMPTY_ERROR } kn_empty;
+
+typedef struct kn_op_info {
+    const char *text;
+    kn_op_class cls;
+    int arity;
+    kn_rule rule;
+    double ulp_f32, ulp_f64;
+    int cost;
+    const char *infix;
+    kn_op combine;
+    kn_empty empty;
+} kn_op_info;
+
+extern const kn_op_info kn_ops[KN_OP_COUNT];
+
+/* The operation of that name (also NumPy's other names for it: "mod", "absolute", "amax", ...); -1 if none. */
+int kn_op_find(const char *text, size_t len);
+/* The accuracy bound of `op` at `dtype` in ULP; 0 for integers. */
+double kn_op_ulp(kn_op op, kn_dtype dtype);
+
+#endif

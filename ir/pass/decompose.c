@@ -1,0 +1,65 @@
+#include "ir/build.h"
+#include "ir/pass/pass.h"
+
+static kn_dim reduced_count(kn_graph *g, const kn_node *x, uint32_t axes)
+{
+    kn_dim n = kn_dim_const(g->syms, 1);
+    for (int j = 0; j < x->rank; j++)
+        if (axes >> j & 1)
+            n = kn_dim_mul(g->syms, n, x->shape[j]);
+    return n;
+}
+
+static kn_node *reduce(kn_graph *g, kn_op op, const kn_node *like, kn_node *x)
+{
+    kn_node n = *like;
+    n.op = op;
+    n.in[0] = x;
+    n.u.reduce.ddof = 0;
+    n.name = NULL;
+    return kn_graph_intern(g, &n);
+}
+
+static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
+{
+    kn_node *in[] = {a, b};
+    return kn_build_elem(g, op, in, 2, loc);
+}
+
+/* sum((x - mean(x))**2) / (n - ddof), or the mean of it: two passes over x, no cancellation. */
+static kn_node *variance(kn_graph *g, const kn_node *old, kn_node *x)
+{
+    int ddof = old->u.reduce.ddof;
+    kn_node *d = elem(g, KN_OP_SUB, x, reduce(g, KN_OP_MEAN, old, x), old->loc);
+    kn_node *squares = elem(g, KN_OP_MUL, d, d, old->loc);
+    if (ddof == 0)
+        return reduce(g, KN_OP_MEAN, old, squares);
+    kn_node *n = kn_build_extent(g, reduced_count(g, x, old->u.reduce.axes), old->loc);
+    kn_node *dof = elem(g, KN_OP_SUB, n, kn_build_int(g, ddof, old->loc), old->loc);
+    dof = elem(g, KN_OP_MAXIMUM, dof, kn_build_const(g, (kn_scalar){.dtype = KN_I64, .i = 0}, old->loc),
+               old->loc);
+    return elem(g, KN_OP_DIV, reduce(g, KN_OP_SUM, old, squares),
+                kn_build_cast(g, dof, old->dtype, old->loc), old->loc);
+}
+
+static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *const *in)
+{
+    (void)ctx;
+    if (kn_ops[old->op].cls != KN_REDUCE)
+        return kn_node_copy(g, old, in);
+    kn_node n = *old;
+    for (int j = 0; j < n.rank; j++)
+        if (kn_dim_is_one(g->syms, in[0]->shape[j]))
+            n.u.reduce.axes &= ~(1u << j);
+    if (old->op == KN_OP_VAR)
+        return variance(g, &n, in[0]);
+    if (!n.u.reduce.axes)
+        n.op = KN_OP_COPY;
+    return kn_node_copy(g, &n, in);
+}
+
+kn_graph *kn_pass_decompose(kn_arena *a, kn_graph *g)
+{
+    g = kn_graph_rewrite(a, g, rewrite, NULL);
+    return g ? kn_graph_rewrite(a, g, rewrite, NULL) : NULL; /* the means that var left over nothing */
+}

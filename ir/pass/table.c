@@ -1,0 +1,28 @@
+#include "ir/pass/pass.h"
+
+const kn_pass kn_graph_passes[] = {
+    {"decompose", "var into mean and centred squares", kn_pass_decompose},
+    {"fold", "constants", kn_pass_fold},
+    {"views", "canonical views, outputs materialised", kn_pass_views},
+    {"share", "common subexpressions, dead code", kn_pass_share},
+};
+const int kn_graph_pass_count = sizeof kn_graph_passes / sizeof *kn_graph_passes;
+
+kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, kn_pass_record *records)
+{
+    if (kn_graph_verify(g) != KN_OK)
+        return NULL;
+    for (int i = 0; i < kn_graph_pass_count; i++) {
+        int before = g->nodes.len;
+        g = kn_graph_passes[i].run(a, g);
+        if (!g)
+            return NULL;
+        if (kn_graph_verify(g) != KN_OK) {
+            kn_fail_prefix(KN_INTERNAL, "after pass %s: ", kn_graph_passes[i].name);
+            return NULL;
+        }
+        if (records)
+            records[i] = (kn_pass_record){&kn_graph_passes[i], before, g->nodes.len};
+    }
+    return g;
+}

@@ -1,0 +1,97 @@
+/* The graph as text and as a Graphviz drawing. */
+#include <stdio.h>
+
+#include "ir/graph.h"
+
+static void print_scalar(kn_text *t, kn_scalar v)
+{
+    if (v.dtype == KN_BOOL)
+        kn_put(t, v.i ? "True" : "False");
+    else if (kn_is_float(v.dtype))
+        kn_putf(t, "%.17g", v.f);
+    else
+        kn_putf(t, "%lld", (long long)v.i);
+}
+
+static void print_axes(kn_text *t, uint32_t axes)
+{
+    const char *sep = "(";
+    for (int i = 0; i < KN_MAX_RANK; i++)
+        if (axes >> i & 1) {
+            kn_putf(t, "%s%d", sep, i);
+            sep = ", ";
+        }
+    kn_put(t, *sep == '(' ? "()" : ")");
+}
+
+static void print_payload(kn_text *t, const kn_graph *g, const kn_node *n)
+{
+    switch (n->op) {
+    case KN_OP_INPUT:
+    case KN_OP_SCALAR: kn_putf(t, " %s", g->inputs.data[n->u.input].name); break;
+    case KN_OP_CONST:
+        kn_put(t, " ");
+        print_scalar(t, n->u.value);
+        break;
+    case KN_OP_EXTENT:
+        kn_put(t, " ");
+        kn_dim_print(t, g->syms, n->u.dim);
+        break;
+    case KN_OP_PERMUTE:
+        kn_put(t, " (");
+        for (int i = 0; i < n->rank; i++)
+            kn_putf(t, "%s%d", i ? ", " : "", n->u.perm[i]);
+        kn_put(t, ")");
+        break;
+    default:
+        if (kn_ops[n->op].cls == KN_REDUCE) {
+            kn_put(t, " axes=");
+            print_axes(t, n->u.reduce.axes);
+            if (n->u.reduce.ddof)
+                kn_putf(t, " ddof=%d", n->u.reduce.ddof);
+        }
+    }
+}
+
+void kn_graph_print(kn_text *t, const kn_graph *g, bool canonical)
+{
+    if (!canonical)
+        kn_putf(t, "graph %s\n", g->name);
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
+        kn_putf(t, "  %%%d = %s", n->id, kn_ops[n->op].text);
+        for (int j = 0; j < n->nin; j++)
+            kn_putf(t, "%s %%%d", j ? "," : "", n->in[j]->id);
+        print_payload(t, g, n);
+        kn_putf(t, " : %s%s", n->weak ? "weak " : "", kn_dtypes[n->dtype].text);
+        kn_shape_print(t, g->syms, n->shape, n->rank);
+        if (!canonical && n->name && n->op != KN_OP_INPUT && n->op != KN_OP_SCALAR)
+            kn_putf(t, "  # %s", n->name);
+        kn_put(t, "\n");
+    }
+    for (int i = 0; i < g->outputs.len; i++)
+        kn_putf(t, "  return %s = %%%d\n", g->outputs.data[i].name, g->outputs.data[i].node->id);
+    for (int i = 0; i < g->facts.list.len; i++)
+        kn_putf(t, "  fact %s  # %s\n", g->facts.list.data[i].text, g->facts.list.data[i].why);
+}
+
+void kn_graph_dot(kn_text *t, const kn_graph *g)
+{
+    kn_putf(t, "digraph %s {\n  node [shape=box, fontname=\"monospace\"];\n", g->name);
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
+        kn_putf(t, "  n%d [label=\"%s", n->id, kn_ops[n->op].text);
+        print_payload(t, g, n);
+        if (n->name && n->op != KN_OP_INPUT && n->op != KN_OP_SCALAR)
+            kn_putf(t, "\\n%s", n->name);
+        kn_putf(t, "\\n%s", kn_dtypes[n->dtype].text);
+        kn_shape_print(t, g->syms, n->shape, n->rank);
+        kn_put(t, kn_ops[n->op].cls == KN_REDUCE ? "\", style=bold];\n" : "\"];\n");
+        for (int j = 0; j < n->nin; j++)
+            kn_putf(t, "  n%d -> n%d;\n", n->in[j]->id, n->id);
+    }
+    for (int i = 0; i < g->outputs.len; i++)
+        kn_putf(t, "  out%d [label=\"%s\", shape=ellipse];\n  n%d -> out%d;\n", i,
+                g->outputs.data[i].name, g->outputs.data[i].node->id, i);
+    kn_put(t, "}\n");
+}

@@ -1,0 +1,45 @@
+/* Regions: sets of nodes that share one iteration space and run as one phase of a kernel.
+ *
+ * A region has axes. Every node of it maps its own axes to them; reductions of it all reduce the same set,
+ * the member axes, and the remaining axes are its groups. So all of its reductions and everything
+ * elementwise around them run in one loop nest, group by group, with nothing in global memory between.
+ * Values that cross from one region to another go through memory. */
+#ifndef KN_IR_REGION_H
+#define KN_IR_REGION_H
+
+#include "ir/graph.h"
+
+typedef struct kn_region {
+    int naxes;
+    kn_dim dim[KN_MAX_RANK];
+    bool reduces;     /* has reductions; then `members` are its member axes */
+    uint32_t members; /* bit a: axis a is reduced */
+    int level;        /* 1 + the highest level of a region it reads from; 0 if none */
+    KN_VEC(const kn_node *) nodes; /* operands first */
+} kn_region;
+
+/* Why two regions that touch were not merged. */
+typedef struct kn_refusal {
+    const char *what; /* "mean -> subtract (r)" */
+    const char *why;  /* in words */
+    const char *need; /* the fact that would allow it */
+} kn_refusal;
+
+typedef struct kn_regions {
+    const kn_graph *graph;
+    KN_VEC(kn_region *) list;    /* in execution order: by level */
+    KN_VEC(kn_refusal) refusals;
+    kn_region **of;              /* per node; NULL for views and leaves */
+    int8_t (*axis)[KN_MAX_RANK]; /* per node: region axis of each of its axes (a reduction's are its
+                                    operand's); -1 for axes of size 1 */
+} kn_regions;
+
+/* Partitions the ELEM and REDUCE nodes of an optimised graph. fuse false: each node is its own region. */
+kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, bool fuse);
+
+/* The name that stands for a node in messages: the user's, or the operation's. */
+const char *kn_node_title(const kn_node *n);
+/* The dimensions a node is iterated over: its own, or a reduction's operand's. */
+const kn_dim *kn_node_space(const kn_node *n);
+
+#endif

@@ -1,0 +1,97 @@
+/* The graph's invariants, checked after every pass. A failure here is a bug of kiln's. */
+#include "ir/graph.h"
+
+static kn_status broken(const kn_node *n, const char *what)
+{
+    return kn_fail(KN_INTERNAL, "graph verifier: %%%d = %s: %s", n->id, kn_ops[n->op].text, what);
+}
+
+static kn_status verify_elem(const kn_graph *g, const kn_node *n)
+{
+    kn_dtype t = n->nin ? n->in[n->op == KN_OP_WHERE]->dtype : KN_NO_DTYPE;
+    for (int i = 0; i < n->nin; i++) {
+        const kn_node *x = n->in[i];
+        if (x->rank != n->rank)
+            return broken(n, "operand of another rank");
+        for (int j = 0; j < n->rank; j++)
+            if (!kn_dim_equal(g->syms, x->shape[j], n->shape[j]) &&
+                !kn_dim_is_one(g->syms, x->shape[j]))
+                return broken(n, "operand dimension is neither the result's nor 1");
+        if (n->op == KN_OP_WHERE && i == 0 ? x->dtype != KN_BOOL : x->dtype != t)
+            return broken(n, "operand of another type");
+    }
+    switch (kn_ops[n->op].rule) {
+    case KN_RULE_COMPARE: return n->dtype == KN_BOOL ? KN_OK : broken(n, "result is not bool");
+    case KN_RULE_LOGIC:
+        return n->dtype == KN_BOOL && t == KN_BOOL ? KN_OK : broken(n, "not on bool");
+    case KN_RULE_FIXED:
+        return n->op == KN_OP_CAST || n->dtype == t ? KN_OK : broken(n, "copy changes the type");
+    default: return n->dtype == t ? KN_OK : broken(n, "result type differs from the operands'");
+    }
+}
+
+static kn_status verify_reduce(const kn_graph *g, const kn_node *n)
+{
+    const kn_node *x = n->in[0];
+    if (x->rank != n->rank || n->u.reduce.axes >> n->rank)
+        return broken(n, "axes out of range");
+    if (x->dtype != n->dtype)
+        return broken(n, "result type differs from the operand's");
+    for (int j = 0; j < n->rank; j++)
+        if (n->u.reduce.axes >> j & 1 ? !kn_dim_is_one(g->syms, n->shape[j])
+                                      : !kn_dim_equal(g->syms, n->shape[j], x->shape[j]))
+            return broken(n, "wrong shape");
+    return KN_OK;
+}
+
+static kn_status verify_view(const kn_graph *g, const kn_node *n)
+{
+    const kn_node *x = n->in[0];
+    if (x->dtype != n->dtype)
+        return broken(n, "a view changes the type");
+    if (n->op == KN_OP_RESHAPE)
+        return KN_OK;
+    if (x->rank != n->rank)
+        return broken(n, "operand of another rank");
+    uint32_t seen = 0;
+    for (int j = 0; j < n->rank; j++) {
+        int from = n->op == KN_OP_PERMUTE ? n->u.perm[j] : j;
+        if (from < 0 || from >= n->rank || seen >> from & 1)
+            return broken(n, "not a permutation");
+        seen |= 1u << from;
+        if (!kn_dim_equal(g->syms, n->shape[j], x->shape[from]) &&
+            !(n->op == KN_OP_BROADCAST && kn_dim_is_one(g->syms, x->shape[from])))
+            return broken(n, "wrong shape");
+    }
+    return KN_OK;
+}
+
+kn_status kn_graph_verify(const kn_graph *g)
+{
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
+        if (n->id != i)
+            return broken(n, "wrong number");
+        if (!kn_dtype_valid((int)n->dtype) || n->rank < 0 || n->rank > KN_MAX_RANK)
+            return broken(n, "no type or rank");
+        if (n->nin != kn_ops[n->op].arity)
+            return broken(n, "wrong number of operands");
+        for (int j = 0; j < n->nin; j++)
+            if (!n->in[j] || n->in[j]->id >= i || g->nodes.data[n->in[j]->id] != n->in[j])
+                return broken(n, "operand is not an earlier node of this graph");
+        switch (kn_ops[n->op].cls) {
+        case KN_ELEM: KN_TRY(verify_elem(g, n)); break;
+        case KN_REDUCE: KN_TRY(verify_reduce(g, n)); break;
+        case KN_VIEW: KN_TRY(verify_view(g, n)); break;
+        case KN_LEAF:
+            if (n->op != KN_OP_INPUT && n->rank != 0)
+                return broken(n, "leaf is not 0-d");
+            break;
+        }
+    }
+    for (int i = 0; i < g->outputs.len; i++)
+        if (g->nodes.data[g->outputs.data[i].node->id] != g->outputs.data[i].node)
+            return kn_fail(KN_INTERNAL, "graph verifier: output %s is of another graph",
+                           g->outputs.data[i].name);
+    return KN_OK;
+}

@@ -1,0 +1,53 @@
+#include "ir/view.h"
+
+/* axis[j] of the operand for each axis of a reshape that keeps the axes other than those of size 1;
+ * false when there is no such map. */
+static bool unit_reshape_map(const kn_graph *g, const kn_node *n, int8_t *to_out)
+{
+    const kn_node *x = n->in[0];
+    int i = 0, j = 0;
+    for (;;) {
+        while (j < x->rank && kn_dim_is_one(g->syms, x->shape[j]))
+            to_out[j++] = -1;
+        while (i < n->rank && kn_dim_is_one(g->syms, n->shape[i]))
+            i++;
+        if (j == x->rank || i == n->rank)
+            return j == x->rank && i == n->rank;
+        if (!kn_dim_equal(g->syms, x->shape[j], n->shape[i]))
+            return false;
+        to_out[j++] = (int8_t)i++;
+    }
+}
+
+bool kn_regroups(const kn_graph *g, const kn_node *n)
+{
+    int8_t map[KN_MAX_RANK];
+    return n->op == KN_OP_RESHAPE && !unit_reshape_map(g, n, map);
+}
+
+bool kn_is_uniform_leaf(const kn_node *n) { return kn_ops[n->op].cls == KN_LEAF && n->op != KN_OP_INPUT; }
+
+kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
+{
+    kn_use use = {.base = user->in[k]};
+    for (int j = 0; j < use.base->rank; j++) /* operands and users have the same rank */
+        use.axis[j] = kn_dim_is_one(g->syms, use.base->shape[j]) ? -1 : (int8_t)j;
+
+    while (kn_ops[use.base->op].cls == KN_VIEW) {
+        const kn_node *v = use.base, *x = v->in[0];
+        int8_t map[KN_MAX_RANK], next[KN_MAX_RANK];
+        if (v->op == KN_OP_RESHAPE) {
+            if (!unit_reshape_map(g, v, map))
+                break;
+        } else {
+            for (int i = 0; i < v->rank; i++)
+                map[v->op == KN_OP_PERMUTE ? v->u.perm[i] : i] = (int8_t)i;
+        }
+        for (int j = 0; j < x->rank; j++)
+            next[j] = kn_dim_is_one(g->syms, x->shape[j]) || map[j] < 0 ? -1 : use.axis[map[j]];
+        for (int j = 0; j < x->rank; j++)
+            use.axis[j] = next[j];
+        use.base = x;
+    }
+    return use;
+}

@@ -1,0 +1,26 @@
+/* Following views: which element of a value does a use of it read?
+ *
+ * Permutations, broadcasts and reshapes that only add or drop axes of size 1 move axes as a whole, so
+ * a use reads its base with a map of axes:  base index j = user's index axis[j], or 0 where axis[j] < 0.
+ * A reshape that regroups elements does not; uses end there, and it is read from memory. */
+#ifndef KN_IR_VIEW_H
+#define KN_IR_VIEW_H
+
+#include "ir/graph.h"
+
+typedef struct kn_use {
+    const kn_node *base; /* an ELEM, REDUCE or leaf, or a regrouping RESHAPE */
+    int8_t axis[KN_MAX_RANK];
+} kn_use;
+
+/* How `user`, an elementwise node or a reduction, reads its operand k: axes of the result (ELEM) or of the
+ * operand (REDUCE). */
+kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k);
+
+/* True for a RESHAPE that regroups elements, not only axes of size 1. */
+bool kn_regroups(const kn_graph *g, const kn_node *n);
+
+/* A leaf or elementwise result that is one number for the whole program: no axes at all. */
+bool kn_is_uniform_leaf(const kn_node *n);
+
+#endif

@@ -1,0 +1,44 @@
+/* Binding: a call's arguments against a graph's inputs and outputs.
+ *
+ * After it, every input and output has an address and a layout, every symbol a size, every fact holds, and no
+ * two outputs overlap. Each violation is an error that names the argument and both shapes. */
+#ifndef KN_RUNTIME_BIND_H
+#define KN_RUNTIME_BIND_H
+
+#include "codegen/plan.h"
+
+/* One argument as the caller gave it; strides NULL for compact. */
+typedef struct kn_arg {
+    const char *name;
+    void *data;
+    int dtype, rank;
+    const int64_t *shape, *strides;
+} kn_arg;
+
+/* An argument's memory: [low, high) in bytes; empty when it has no elements. */
+typedef struct kn_range {
+    const char *low, *high;
+} kn_range;
+
+typedef struct kn_binding {
+    const kn_graph *graph;
+    int64_t *sizes;     /* per symbol */
+    kn_layout *in, *out;
+    void **in_data, **out_data;
+    kn_range *in_range, *out_range;
+    kn_scalar *scalars; /* per input; set for by-value ones */
+} kn_binding;
+
+typedef enum kn_bind_mode {
+    KN_BIND_RUN,    /* everything must be there, with addresses */
+    KN_BIND_INPUTS, /* inputs only; outputs get compact layouts of their inferred shapes */
+    KN_BIND_ASSUME, /* explain: missing inputs are compact, free sizes are assumed, addresses are not read */
+} kn_bind_mode;
+
+enum { KN_ASSUMED_SIZE = 1024 };
+
+/* Memory in `a`. In mode ASSUME, notes says what was assumed (may be NULL otherwise). */
+kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, kn_bind_mode mode,
+                  kn_text *notes, kn_binding *b);
+
+#endif

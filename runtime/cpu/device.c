@@ -1,0 +1,166 @@
+/* The CPU as a device: host memory, and kernels run by the interpreter in exec.c. A launch is done
+ * when it returns, so streams mean nothing here and nothing is ever waited for. */
+#include "runtime/device.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/cpu/exec.h"
+
+typedef struct cpu_device {
+    kn_device base;
+    kn_allocator from;
+    kn_target target;
+    kn_pool *pool;
+    const kn_loops *loops;
+} cpu_device;
+
+static cpu_device *of(kn_device *dev) { return (cpu_device *)dev; }
+
+static uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static kn_status cpu_open(const kn_device_config *config, kn_device **out)
+{
+    kn_allocator from = config->from.alloc ? config->from : kn_malloc_allocator;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = config->threads > 0 ? config->threads : online > 0 ? (int)online : 1;
+    cpu_device *dev = from.alloc(from.user, sizeof *dev);
+    if (!dev)
+        return kn_fail(KN_MEMORY, "out of memory: CPU device");
+    *dev = (cpu_device){.base = {.ops = &kn_cpu_device},
+                        .from = from,
+                        .loops = kn_loops_choose(),
+                        .target = {.kind = "cpu",
+                                   .units = threads,
+                                   .max_block = 1024,
+                                   .max_threads_unit = 1,
+                                   .cooperative = true}};
+    kn_status status = kn_pool_open(&dev->from, threads, &dev->pool);
+    if (status != KN_OK) {
+        from.release(from.user, dev);
+        return status;
+    }
+    *out = &dev->base;
+    return KN_OK;
+}
+
+static void cpu_close(kn_device *dev)
+{
+    if (!dev)
+        return;
+    kn_allocator from = of(dev)->from;
+    kn_pool_close(of(dev)->pool);
+    from.release(from.user, dev);
+}
+
+static const kn_target *cpu_target(const kn_device *dev)
+{
+    return &((const cpu_device *)dev)->target;
+}
+
+static kn_status cpu_alloc(kn_device *dev, size_t bytes, void **ptr)
+{
+    *ptr = kn_aligned_alloc(&of(dev)->from, bytes);
+    return *ptr ? KN_OK : kn_fail(KN_MEMORY, "out of memory: %zu bytes", bytes);
+}
+
+static void cpu_release(kn_device *dev, void *ptr) { kn_aligned_free(&of(dev)->from, ptr); }
+
+static kn_status cpu_alloc_async(kn_device *dev, size_t bytes, void *stream, void **ptr)
+{
+    (void)stream;
+    return cpu_alloc(dev, bytes, ptr);
+}
+
+static void cpu_release_async(kn_device *dev, void *ptr, void *stream)
+{
+    (void)stream;
+    cpu_release(dev, ptr);
+}
+
+static kn_status cpu_upload(kn_device *dev, void *to, const void *host, size_t bytes)
+{
+    (void)dev;
+    if (bytes)
+        memmove(to, host, bytes);
+    return KN_OK;
+}
+
+static kn_status cpu_copy(kn_device *dev, void *to, const void *from, size_t bytes, void *stream)
+{
+    (void)stream;
+    return cpu_upload(dev, to, from, bytes);
+}
+
+static kn_status cpu_zero(kn_device *dev, void *to, size_t bytes, void *stream)
+{
+    (void)dev, (void)stream;
+    if (bytes)
+        memset(to, 0, bytes);
+    return KN_OK;
+}
+
+static kn_status cpu_sync(kn_device *dev, void *stream)
+{
+    (void)dev, (void)stream;
+    return KN_OK;
+}
+
+static kn_status cpu_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code)
+{
+    uint64_t start = clock_ns();
+    kn_cpu_plan *plan;
+    KN_TRY(kn_cpu_plan_make(kernel, of(dev)->loops, &of(dev)->from, &plan));
+    *code = (kn_code *)plan;
+    __atomic_fetch_add(&dev->compiles, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&dev->compile_ns, clock_ns() - start, __ATOMIC_RELAXED);
+    return KN_OK;
+}
+
+static void cpu_discard(kn_device *dev, kn_code *code)
+{
+    (void)dev;
+    kn_cpu_plan_free((kn_cpu_plan *)code);
+}
+
+static kn_status cpu_launch(kn_device *dev, kn_code *code, const kn_launch *launch)
+{
+    __atomic_fetch_add(&dev->launches, 1, __ATOMIC_RELAXED);
+    return kn_cpu_run((const kn_cpu_plan *)code, launch->kernel, launch->call, of(dev)->pool);
+}
+
+static kn_status cpu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,
+                          double *us)
+{
+    (void)dev, (void)stream;
+    uint64_t start = clock_ns();
+    kn_status status = fn(ctx);
+    *us = (double)(clock_ns() - start) / 1000.0;
+    return status;
+}
+
+const kn_device_ops kn_cpu_device = {
+    .kind = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .target = cpu_target,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .alloc_async = cpu_alloc_async,
+    .release_async = cpu_release_async,
+    .upload = cpu_upload,
+    .download = cpu_upload,
+    .copy = cpu_copy,
+    .zero = cpu_zero,
+    .sync = cpu_sync,
+    .prepare = cpu_prepare,
+    .discard = cpu_discard,
+    .launch = cpu_launch,
+    .time = cpu_time,
+};

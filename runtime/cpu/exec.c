@@ -1,0 +1,259 @@
+#include "runtime/cpu/exec.h"
+
+#include "runtime/cpu/frame.h"
+
+enum {
+    INLINE_WORK = 32 * 1024, /* steps over elements that are not worth waking a thread for */
+    TASK_WORK = 32 * 1024,
+    TASKS_A_THREAD = 8,
+    RUN_LANES = 256,    /* runs this long are worth blocks of their own */
+    FOLD_MEMBERS = 256, /* columns: members before an accumulator is added to its total */
+    FEW_MEMBERS = 32,
+    FEW_GROUPS = 4,
+};
+
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t over(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/* ---- one unit of work ---- */
+
+static void start_folds(kn_frame *f, const kn_stage *stage, int64_t n)
+{
+    for (int i = 0; i < stage->reds.len; i++) {
+        const kn_fold *fold = f->job->plan->folds[stage->reds.data[i]];
+        kn_accumulator *red = &f->red[stage->reds.data[i]];
+        fold->start(n, red->acc);
+        if (fold->blocked && f->job->cols)
+            fold->start(n, red->total);
+    }
+}
+
+/* Adds up what has been accumulated; columns only. */
+static void fold_block(kn_frame *f, const kn_stage *stage, int64_t n)
+{
+    for (int i = 0; i < stage->reds.len; i++) {
+        const kn_fold *fold = f->job->plan->folds[stage->reds.data[i]];
+        kn_accumulator *red = &f->red[stage->reds.data[i]];
+        if (fold->blocked) {
+            fold->accumulate(n, red->total, red->acc);
+            fold->start(n, red->acc);
+        }
+    }
+}
+
+static void finish_folds(kn_frame *f, const kn_stage *stage, int64_t n)
+{
+    for (int i = 0; i < stage->reds.len; i++) {
+        const kn_fold *fold = f->job->plan->folds[stage->reds.data[i]];
+        kn_accumulator *red = &f->red[stage->reds.data[i]];
+        if (fold->blocked && f->job->cols)
+            fold->accumulate(n, red->acc, red->total);
+        fold->finish(n, red->result, red->acc);
+    }
+}
+
+/* Where the block that begins at lane i ends. */
+static int64_t block_end(const kn_job *job, int64_t i, int64_t end)
+{
+    if (job->run == 0)
+        return lesser(end, i + job->most);
+    int64_t within = i % job->run;
+    int64_t stop = lesser(job->run, (within / job->run_step + 1) * job->run_step);
+    return lesser(end, i - within + stop);
+}
+
+static void seek_lanes(kn_frame *f, const kn_ints *which, int64_t start, int64_t n)
+{
+    int count = which ? which->len : f->job->plan->accesses.len;
+    for (int i = 0; i < count; i++) {
+        int a = which ? which->data[i] : i;
+        kn_lanes_seek(&f->job->lanes[a], &f->cursor[a], start, n);
+    }
+}
+
+/* Members [from, to) of one group. */
+static void work_row(kn_frame *f, int64_t group, int64_t from, int64_t to)
+{
+    const kn_job *job = f->job;
+    const kn_phase_plan *plan = job->plan;
+    kn_frame_seek(f, NULL, group);
+    for (int t = 0; t < plan->nstages; t++) {
+        const kn_stage *stage = &plan->stages[t];
+        kn_frame_steps(f, &stage->group, 1, f->part == 0);
+        start_folds(f, stage, 1);
+        if (stage->sweep.len)
+            for (int64_t i = from, end; i < to; i = end) {
+                end = block_end(job, i, to);
+                seek_lanes(f, &stage->accesses, i, end - i);
+                kn_frame_steps(f, &stage->sweep, end - i, true);
+            }
+        finish_folds(f, stage, 1);
+    }
+}
+
+/* Members [from, to) of n neighbouring groups. */
+static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64_t to)
+{
+    const kn_phase_plan *plan = f->job->plan;
+    seek_lanes(f, NULL, group, n);
+    for (int t = 0; t < plan->nstages; t++) {
+        const kn_stage *stage = &plan->stages[t];
+        kn_frame_seek(f, NULL, 0);
+        kn_frame_steps(f, &stage->group, n, f->part == 0);
+        start_folds(f, stage, n);
+        if (stage->sweep.len && from < to) {
+            kn_frame_seek(f, &stage->accesses, from);
+            for (int64_t i = from; i < to; i++) {
+                kn_frame_steps(f, &stage->sweep, n, true);
+                kn_frame_next(f, &stage->accesses);
+                if ((i - from) % FOLD_MEMBERS == FOLD_MEMBERS - 1)
+                    fold_block(f, stage, n);
+            }
+        }
+        finish_folds(f, stage, n);
+    }
+}
+
+static void work(void *ctx, int64_t task, void *scratch)
+{
+    const kn_job *job = ctx;
+    const kn_phase *p = job->phase;
+    kn_frame f;
+    kn_frame_init(&f, job, scratch);
+    int64_t unit = task * job->per_task, end = lesser(unit + job->per_task, job->units);
+    for (; unit < end; unit++) {
+        int64_t of = unit / job->parts;
+        f.part = unit % job->parts;
+        int64_t from = lesser(f.part * job->part, p->members);
+        int64_t to = lesser(from + job->part, p->members);
+        if (!job->cols) {
+            work_row(&f, of, from, to);
+            continue;
+        }
+        int64_t start = of * job->most;
+        if (job->run) {
+            int64_t per_run = over(job->run, job->run_step);
+            start = of / per_run * job->run + of % per_run * job->run_step;
+        }
+        work_tile(&f, start, block_end(job, start, p->groups) - start, from, to);
+    }
+}
+
+/* ---- cutting a phase into units and tasks ---- */
+
+/* Groups as lanes where a group is too small to be worked on in blocks by itself, or where its
+ * members are far apart. */
+static bool choose_cols(const kn_phase *p)
+{
+    if (p->walk == KN_WALK_FLAT || p->ngroup == 0)
+        return false;
+    if (p->walk == KN_WALK_COLS)
+        return p->groups >= FEW_GROUPS || p->groups > p->members;
+    return p->members < FEW_MEMBERS && p->groups / 4 > p->members;
+}
+
+/* Cuts long runs along the last lane axis evenly, so that no block goes over the end of one. */
+static void choose_runs(kn_job *job, int axis, int axes)
+{
+    int64_t run = axes > 1 ? job->phase->axes[axis + axes - 1].extent : 0;
+    if (run < RUN_LANES)
+        return;
+    job->run = run;
+    job->run_step = lesser(job->most, (over(run, over(run, job->most)) + 15) / 16 * 16);
+}
+
+/* Sets the job's numbers; true when it is worth several threads. */
+static bool cut(kn_job *job, int threads)
+{
+    const kn_phase *p = job->phase;
+    const kn_phase_plan *plan = job->plan;
+    int nmember = p->naxes - p->ngroup;
+    double work = (double)p->groups * ((double)p->members * plan->work + plan->owns);
+    bool alone = threads == 1 || work < INLINE_WORK;
+    int64_t across = alone ? 1 : threads;
+    int64_t blocks; /* of groups */
+    if (job->cols) {
+        job->most = plan->col_lanes;
+        if (!alone) /* enough tiles for all, none too narrow; no result depends on it */
+            job->most = lesser(job->most, greater(128, over(p->groups, 2 * across * 64) * 64));
+        choose_runs(job, 0, p->ngroup);
+        blocks = job->run ? p->groups / job->run * over(job->run, job->run_step)
+                          : over(p->groups, job->most);
+    } else {
+        job->most = plan->row_lanes;
+        choose_runs(job, p->ngroup, nmember);
+        blocks = p->groups;
+    }
+    job->parts = 1;
+    job->part = p->members;
+    if (p->split) {
+        job->parts = p->splits;
+        job->part = p->chunk;
+    } else if (!alone && plan->nreds == 0 && p->nsweeps <= 1 && blocks < 4 * across) {
+        int64_t least = job->cols ? 16 : job->most, parts = over(4 * across, blocks);
+        job->part = greater(1, over(over(p->members, parts), least) * least);
+        job->parts = greater(1, over(p->members, job->part));
+    }
+    job->units = blocks * job->parts;
+    double unit_work = work / (double)greater(1, job->units) + 1;
+    job->per_task = alone ? greater(1, job->units)
+                          : greater(greater(1, job->units / (TASKS_A_THREAD * across)),
+                                    (int64_t)(TASK_WORK / unit_work));
+    return !alone && job->units > job->per_task;
+}
+
+static void bind(const kn_job *job, kn_lanes *lanes)
+{
+    const kn_phase *p = job->phase;
+    for (int a = 0; a < job->plan->accesses.len; a++) {
+        const kn_access_ref *ref = &job->plan->accesses.data[a];
+        const kn_store *store = ref->store >= 0 ? &p->stores.data[ref->store] : NULL;
+        const kn_access *access = store ? &store->access : &p->values.data[ref->value].access;
+        int lane = job->cols ? 0 : p->ngroup, nlane = p->naxes - job->outers;
+        kn_lanes_bind(&lanes[a], p, access, job->call->bufs[ref->buf], ref->bytes,
+                      store ? store->once : 0, lane, nlane, job->outer_axis, job->outers);
+    }
+}
+
+static kn_status run_phase(const kn_cpu_plan *plan, kn_job *job, kn_lanes *lanes, char *scratch,
+                           kn_pool *pool)
+{
+    const kn_phase *p = job->phase;
+    if (p->groups == 0)
+        return KN_OK;
+    job->cols = choose_cols(p);
+    job->outer_axis = job->cols ? p->ngroup : 0;
+    job->outers = job->cols ? p->naxes - p->ngroup : p->ngroup;
+    job->lanes = lanes;
+    bind(job, lanes);
+    bool several = cut(job, kn_pool_threads(pool));
+    int64_t tasks = over(job->units, job->per_task);
+    if (several)
+        return kn_pool_run(pool, tasks, plan->frame_bytes, scratch, work, job);
+    for (int64_t task = 0; task < tasks; task++)
+        work(job, task, scratch);
+    return KN_OK;
+}
+
+kn_status kn_cpu_run(const kn_cpu_plan *plan, const kn_kernel *kernel, const kn_call *call,
+                     kn_pool *pool)
+{
+    if (kernel->phases.len != plan->nphases)
+        return kn_fail(KN_INTERNAL, "kernel %s was prepared with %d phases and has %d",
+                       kernel->name, plan->nphases, kernel->phases.len);
+    size_t frame = (plan->frame_bytes + 63) & ~(size_t)63;
+    char *scratch = kn_pool_borrow(pool, frame + (size_t)plan->accesses * sizeof(kn_lanes));
+    if (!scratch)
+        return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", kernel->name);
+    kn_status status = KN_OK;
+    for (int i = 0; i < plan->nphases && status == KN_OK; i++) {
+        kn_job job = {.plan = &plan->phases[i],
+                      .kernel = kernel,
+                      .phase = &kernel->phases.data[i],
+                      .call = call};
+        status = run_phase(plan, &job, (kn_lanes *)(scratch + frame), scratch, pool);
+    }
+    kn_pool_return(pool, scratch);
+    return status;
+}

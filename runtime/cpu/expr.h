@@ -1,0 +1,298 @@
+/* The C form of each elementwise operation: KN_E_<OP>_<KIND>(D, operands), where KIND is BOOL, INT
+ * or FLOAT and D names the operands' type (BOOL, I32, I64, F32, F64). Each gives exactly what
+ * ir/eval.c defines, floats within the bounds of ops.def. Nothing here has undefined behaviour for
+ * any operands.
+ *
+ * Integers wrap, so arithmetic goes through the unsigned type. Floats are never contracted or
+ * reassociated. Transcendental functions of f32 are computed in double without branches, so that
+ * loops over them vectorise; those of f64 are the C library's. */
+#ifndef KN_RUNTIME_CPU_EXPR_H
+#define KN_RUNTIME_CPU_EXPR_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define DTYPE(name, code, text, kind, bytes, ctype, cuda, numpy) typedef ctype kn_c_##name;
+#include "ir/dtype.def"
+#undef DTYPE
+typedef uint32_t kn_u_I32;
+typedef uint64_t kn_u_I64;
+
+#define KN_WRAP(D, a, op, b) ((kn_c_##D)((kn_u_##D)(a)op(kn_u_##D)(b)))
+/* The C library's function of the type: KN_M_F32(sqrt) is sqrtf. */
+#define KN_M_F32(fn) fn##f
+#define KN_M_F64(fn) fn
+
+/* ---- arithmetic ---- */
+#define KN_E_ADD_BOOL(D, a, b) ((a) | (b))
+#define KN_E_ADD_INT(D, a, b) KN_WRAP(D, a, +, b)
+#define KN_E_ADD_FLOAT(D, a, b) ((a) + (b))
+#define KN_E_SUB_INT(D, a, b) KN_WRAP(D, a, -, b)
+#define KN_E_SUB_FLOAT(D, a, b) ((a) - (b))
+#define KN_E_MUL_BOOL(D, a, b) ((a) & (b))
+#define KN_E_MUL_INT(D, a, b) KN_WRAP(D, a, *, b)
+#define KN_E_MUL_FLOAT(D, a, b) ((a) * (b))
+#define KN_E_DIV_FLOAT(D, a, b) ((a) / (b))
+#define KN_E_FLOORDIV_INT(D, a, b) kn_floordiv_##D(a, b)
+#define KN_E_FLOORDIV_FLOAT(D, a, b) kn_floordiv_##D(a, b)
+#define KN_E_MOD_INT(D, a, b) kn_mod_##D(a, b)
+#define KN_E_MOD_FLOAT(D, a, b) kn_mod_##D(a, b)
+#define KN_E_POW_INT(D, a, b) kn_pow_##D(a, b)
+#define KN_E_POW_FLOAT(D, a, b) KN_M_##D(pow)(a, b)
+#define KN_E_NEG_INT(D, a) KN_WRAP(D, 0, -, a)
+#define KN_E_NEG_FLOAT(D, a) (-(a))
+#define KN_E_ABS_BOOL(D, a) (a)
+#define KN_E_ABS_INT(D, a) ((a) < 0 ? KN_WRAP(D, 0, -, a) : (a))
+#define KN_E_ABS_FLOAT(D, a) KN_M_##D(fabs)(a)
+#define KN_E_SQRT_FLOAT(D, a) KN_M_##D(sqrt)(a)
+#define KN_E_RSQRT_FLOAT(D, a) ((kn_c_##D)1 / KN_M_##D(sqrt)(a))
+#define KN_E_EXP_FLOAT(D, a) kn_exp_##D(a)
+#define KN_E_LOG_FLOAT(D, a) kn_log_##D(a)
+#define KN_E_TANH_FLOAT(D, a) kn_tanh_##D(a)
+#define KN_E_SIN_FLOAT(D, a) KN_M_##D(sin)(a)
+#define KN_E_COS_FLOAT(D, a) KN_M_##D(cos)(a)
+#define KN_E_FLOOR_BOOL(D, a) (a)
+#define KN_E_FLOOR_INT(D, a) (a)
+#define KN_E_FLOOR_FLOAT(D, a) KN_M_##D(floor)(a)
+#define KN_E_CEIL_BOOL(D, a) (a)
+#define KN_E_CEIL_INT(D, a) (a)
+#define KN_E_CEIL_FLOAT(D, a) KN_M_##D(ceil)(a)
+
+#define KN_E_MINIMUM_BOOL(D, a, b) ((a) & (b))
+#define KN_E_MINIMUM_INT(D, a, b) ((a) < (b) ? (a) : (b))
+#define KN_E_MINIMUM_FLOAT(D, a, b) kn_minimum_##D(a, b)
+#define KN_E_MAXIMUM_BOOL(D, a, b) ((a) | (b))
+#define KN_E_MAXIMUM_INT(D, a, b) ((a) > (b) ? (a) : (b))
+#define KN_E_MAXIMUM_FLOAT(D, a, b) kn_maximum_##D(a, b)
+
+/* ---- comparison, logic, selection ---- */
+#define KN_E_LT_BOOL(D, a, b) ((a) < (b))
+#define KN_E_LT_INT KN_E_LT_BOOL
+#define KN_E_LT_FLOAT KN_E_LT_BOOL
+#define KN_E_LE_BOOL(D, a, b) ((a) <= (b))
+#define KN_E_LE_INT KN_E_LE_BOOL
+#define KN_E_LE_FLOAT KN_E_LE_BOOL
+#define KN_E_GT_BOOL(D, a, b) ((a) > (b))
+#define KN_E_GT_INT KN_E_GT_BOOL
+#define KN_E_GT_FLOAT KN_E_GT_BOOL
+#define KN_E_GE_BOOL(D, a, b) ((a) >= (b))
+#define KN_E_GE_INT KN_E_GE_BOOL
+#define KN_E_GE_FLOAT KN_E_GE_BOOL
+#define KN_E_EQ_BOOL(D, a, b) ((a) == (b))
+#define KN_E_EQ_INT KN_E_EQ_BOOL
+#define KN_E_EQ_FLOAT KN_E_EQ_BOOL
+#define KN_E_NE_BOOL(D, a, b) ((a) != (b))
+#define KN_E_NE_INT KN_E_NE_BOOL
+#define KN_E_NE_FLOAT KN_E_NE_BOOL
+#define KN_E_AND_BOOL(D, a, b) ((a) & (b))
+#define KN_E_OR_BOOL(D, a, b) ((a) | (b))
+#define KN_E_NOT_BOOL(D, a) ((a) == 0)
+#define KN_E_WHERE_BOOL(D, c, a, b) ((c) ? (a) : (b))
+#define KN_E_WHERE_INT KN_E_WHERE_BOOL
+#define KN_E_WHERE_FLOAT KN_E_WHERE_BOOL
+#define KN_E_COPY_BOOL(D, a) (a)
+#define KN_E_COPY_INT(D, a) (a)
+#define KN_E_COPY_FLOAT(D, a) (a)
+
+/* ---- conversion: KN_CAST_<kind from>_<kind to>(type to, operand) ---- */
+#define KN_CAST_BOOL_BOOL(D, a) (a)
+#define KN_CAST_BOOL_INT(D, a) ((kn_c_##D)(a))
+#define KN_CAST_BOOL_FLOAT(D, a) ((kn_c_##D)(a))
+#define KN_CAST_INT_BOOL(D, a) ((a) != 0)
+#define KN_CAST_INT_INT(D, a) ((kn_c_##D)(kn_u_##D)(a))
+#define KN_CAST_INT_FLOAT(D, a) ((kn_c_##D)(a))
+#define KN_CAST_FLOAT_BOOL(D, a) ((a) != 0)
+#define KN_CAST_FLOAT_INT(D, a)                                                                    \
+    ((a) >= -KN_LIMIT_##D && (a) < KN_LIMIT_##D ? (kn_c_##D)(a) : KN_MIN_##D)
+#define KN_CAST_FLOAT_FLOAT(D, a) ((kn_c_##D)(a))
+#define KN_LIMIT_I32 0x1p31f /* exact in f32 and f64 */
+#define KN_LIMIT_I64 0x1p63f
+
+/* ---- identities of reductions ---- */
+#define KN_MIN_I32 INT32_MIN
+#define KN_MIN_I64 INT64_MIN
+#define KN_MAX_I32 INT32_MAX
+#define KN_MAX_I64 INT64_MAX
+#define KN_ID_SUM_BOOL(D) 0
+#define KN_ID_SUM_INT(D) 0
+#define KN_ID_SUM_FLOAT(D) 0
+#define KN_ID_PROD_BOOL(D) 1
+#define KN_ID_PROD_INT(D) 1
+#define KN_ID_PROD_FLOAT(D) 1
+#define KN_ID_MIN_BOOL(D) 1
+#define KN_ID_MIN_INT(D) KN_MAX_##D
+#define KN_ID_MIN_FLOAT(D) INFINITY
+#define KN_ID_MAX_BOOL(D) 0
+#define KN_ID_MAX_INT(D) KN_MIN_##D
+#define KN_ID_MAX_FLOAT(D) (-INFINITY)
+#define KN_ID_ANY_BOOL(D) 0
+#define KN_ID_ALL_BOOL(D) 1
+
+/* ---- integer division and power ---- */
+#define KN_INT_FUNCTIONS(D)                                                                        \
+    static inline kn_c_##D kn_floordiv_##D(kn_c_##D a, kn_c_##D b)                                 \
+    {                                                                                              \
+        if (b == 0)                                                                                \
+            return 0;                                                                              \
+        if (b == -1) /* MIN / -1 does not fit */                                                   \
+            return KN_WRAP(D, 0, -, a);                                                            \
+        kn_c_##D q = a / b;                                                                        \
+        return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;                                       \
+    }                                                                                              \
+    static inline kn_c_##D kn_mod_##D(kn_c_##D a, kn_c_##D b)                                      \
+    {                                                                                              \
+        if (b == 0 || b == -1)                                                                     \
+            return 0;                                                                              \
+        kn_c_##D r = a % b;                                                                        \
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                           \
+    }                                                                                              \
+    static inline kn_c_##D kn_pow_##D(kn_c_##D x, kn_c_##D n)                                      \
+    {                                                                                              \
+        if (n < 0)                                                                                 \
+            return x == 1 ? 1 : x == -1 ? (n % 2 ? -1 : 1) : 0;                                    \
+        kn_u_##D result = 1, base = (kn_u_##D)x;                                                   \
+        for (; n; n /= 2) {                                                                        \
+            if (n % 2)                                                                             \
+                result *= base;                                                                    \
+            base *= base;                                                                          \
+        }                                                                                          \
+        return (kn_c_##D)result;                                                                   \
+    }
+KN_INT_FUNCTIONS(I32)
+KN_INT_FUNCTIONS(I64)
+#undef KN_INT_FUNCTIONS
+
+/* ---- float division: Python's, through fmod, so that a == (a // b) * b + a % b nearly ---- */
+static inline double kn_mod_F64(double a, double b)
+{
+    double r = fmod(a, b);
+    if (b == 0) /* NaN */
+        return r;
+    if (r == 0)
+        return copysign(0.0, b);
+    return (b < 0) != (r < 0) ? r + b : r;
+}
+
+static inline double kn_floordiv_F64(double a, double b)
+{
+    if (b == 0)
+        return a / b;
+    double r = fmod(a, b), q = (a - r) / b;
+    if (r != 0 && (b < 0) != (r < 0))
+        q -= 1;
+    if (q == 0)
+        return copysign(0.0, a / b);
+    double whole = floor(q); /* q is whole but for its rounding */
+    return q - whole > 0.5 ? whole + 1 : whole;
+}
+
+static inline float kn_mod_F32(float a, float b) { return (float)kn_mod_F64(a, b); }
+static inline float kn_floordiv_F32(float a, float b) { return (float)kn_floordiv_F64(a, b); }
+
+/* ---- minimum and maximum: a NaN on either side wins (unequal to itself on the left, compares
+ * false on the right), and -0 is less than 0 ---- */
+#define KN_PICK(D, UINT, name, less, merge)                                                        \
+    static inline kn_c_##D name##_##D(kn_c_##D a, kn_c_##D b)                                      \
+    {                                                                                              \
+        UINT ua, ub, u;                                                                            \
+        memcpy(&ua, &a, sizeof ua);                                                                \
+        memcpy(&ub, &b, sizeof ub);                                                                \
+        u = (a less b) | (a != a) ? ua : ub;                                                       \
+        u = a == b ? ua merge ub : u; /* the same bits, unless they are zeros */                   \
+        memcpy(&a, &u, sizeof a);                                                                  \
+        return a;                                                                                  \
+    }
+KN_PICK(F32, uint32_t, kn_minimum, <, |)
+KN_PICK(F64, uint64_t, kn_minimum, <, |)
+KN_PICK(F32, uint32_t, kn_maximum, >, &)
+KN_PICK(F64, uint64_t, kn_maximum, >, &)
+#undef KN_PICK
+
+/* ---- transcendental functions ---- */
+#define kn_exp_F64 exp
+#define kn_log_F64 log
+#define kn_tanh_F64 tanh
+
+static inline uint64_t kn_bits(double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline double kn_double(uint64_t u)
+{
+    double x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+/* exp(z) for |z| <= 200 or NaN, to about 2^-36: exp(z) = 2^k exp(r), |r| <= ln(2)/2, series to r^9.
+ */
+static inline double kn_exp_core(double z)
+{
+    const double shift = 0x1.8p52; /* adding it rounds to an integer, found in the low bits */
+    double t = z * 0x1.71547652b82fep0 + shift;
+    double r = z - (t - shift) * 0x1.62e42fefa39efp-1;
+    double p = 1.0 / 362880;
+    p = p * r + 1.0 / 40320;
+    p = p * r + 1.0 / 5040;
+    p = p * r + 1.0 / 720;
+    p = p * r + 1.0 / 120;
+    p = p * r + 1.0 / 24;
+    p = p * r + 1.0 / 6;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    return p * kn_double((kn_bits(t) + 1023) << 52);
+}
+
+/* Beyond 200 the result is inf or 0 in f32 all the same, and rounding to f32 makes it so. */
+static inline float kn_exp_F32(float x)
+{
+    double z = x;
+    z = z > 200.0 ? 200.0 : z;
+    z = z < -200.0 ? -200.0 : z;
+    return (float)kn_exp_core(z);
+}
+
+/* log(x) = k ln(2) + log(m), sqrt(1/2) <= m < sqrt(2); log(m) = 2 atanh((m - 1) / (m + 1)). In
+ * double every f32 is a normal number. */
+static inline float kn_log_F32(float x)
+{
+    const uint64_t half = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000; /* sqrt(1/2), 1 */
+    uint64_t u = kn_bits(x) + (one - half);
+    double k = kn_double((u >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
+    double m = kn_double((u & 0x000fffffffffffff) + half);
+    double s = (m - 1.0) / (m + 1.0), w = s * s;
+    double p = 2.0 / 15;
+    p = p * w + 2.0 / 13;
+    p = p * w + 2.0 / 11;
+    p = p * w + 2.0 / 9;
+    p = p * w + 2.0 / 7;
+    p = p * w + 2.0 / 5;
+    p = p * w + 2.0 / 3;
+    p = p * w + 2.0;
+    float y = (float)(k * 0x1.62e42fefa39efp-1 + s * p);
+    y = x < INFINITY ? y : x; /* inf, NaN */
+    y = x < 0 ? NAN : y;
+    return x == 0 ? -INFINITY : y;
+}
+
+/* 1 - 2 / (exp(2x) + 1), which cancels near 0: there the series. */
+static inline float kn_tanh_F32(float x)
+{
+    double a = fabs((double)x), w = a * a;
+    double z = a > 20.0 ? 20.0 : a;
+    double far = 1.0 - 2.0 / (kn_exp_core(2.0 * z) + 1.0);
+    double p = 62.0 / 2835;
+    p = p * w - 17.0 / 315;
+    p = p * w + 2.0 / 15;
+    p = p * w - 1.0 / 3;
+    double near = a + a * w * p;
+    double y = a < 0.0625 ? near : far;
+    return (float)copysign(y, (double)x);
+}
+
+#endif

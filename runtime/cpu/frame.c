@@ -1,0 +1,224 @@
+#include "runtime/cpu/frame.h"
+
+#include <string.h>
+
+enum {
+    LANES = 1024, /* a block long enough to make the cost of a step small */
+    FEWEST = 128,
+    BUDGET = 256 * 1024, /* all buffers of a block together: they should stay in the cache */
+    STAGGER = 192,       /* keeps buffers from the same offset within a page */
+};
+
+static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
+
+static int fit_lanes(int buffers)
+{
+    int lanes = LANES;
+    while (lanes > FEWEST && buffers * lanes * 8 > BUDGET)
+        lanes /= 2;
+    return lanes;
+}
+
+/* The memory of a frame with `cols` or without; lays it out when f is not NULL.
+ *
+ *     values | cursors | reductions | their memory | group values
+ *     block buffers and a spare one */
+static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *at)
+{
+    size_t lanes = cols ? (size_t)plan->col_lanes : 1;
+    size_t own = cols ? round64(lanes * 8 + STAGGER) : 8;
+    size_t slot = round64((size_t)(cols ? plan->col_lanes : plan->row_lanes) * 8 + STAGGER);
+    size_t values = round64((size_t)plan->nvalues * sizeof(kn_operand));
+    size_t cursors = round64((size_t)plan->accesses.len * sizeof(kn_cursor));
+    size_t reds = round64((size_t)plan->nreds * sizeof(kn_accumulator));
+    size_t accs = round64((size_t)plan->nreds * 3 * own);
+    size_t owns = round64((size_t)(plan->owns + plan->fixed.len) * own);
+    size_t slots = (size_t)(plan->slots + 1) * slot;
+    if (f) {
+        f->value = (kn_operand *)at;
+        f->cursor = (kn_cursor *)(at + values);
+        f->red = (kn_accumulator *)(at + values + cursors);
+        char *memory = at + values + cursors + reds;
+        for (int r = 0; r < plan->nreds; r++, memory += 3 * own)
+            f->red[r] = (kn_accumulator){memory, memory + own, memory + 2 * own};
+        f->owns = at + values + cursors + reds + accs;
+        f->own_bytes = own;
+        f->slots = f->owns + owns;
+        f->slot_bytes = slot;
+    }
+    return values + cursors + reds + accs + owns + slots;
+}
+
+void kn_cpu_frame_size(kn_phase_plan *plan)
+{
+    plan->row_lanes = fit_lanes(plan->slots + 1);
+    plan->col_lanes = fit_lanes(plan->slots + 1 + plan->owns + 3 * plan->nreds);
+    size_t rows = lay_out(plan, false, NULL, NULL), cols = lay_out(plan, true, NULL, NULL);
+    plan->frame_bytes = rows > cols ? rows : cols;
+}
+
+static kn_scalar fixed_value(const kn_job *job, const kn_value *v)
+{
+    if (v->kind == KN_V_SCALAR)
+        return job->call->scalars[v->index];
+    if (v->kind == KN_V_CONST)
+        return v->value;
+    return (kn_scalar){.dtype = KN_I64, .i = job->kernel->extents.data[v->index].value};
+}
+
+void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch)
+{
+    const kn_phase_plan *plan = job->plan;
+    *f = (kn_frame){.job = job};
+    lay_out(plan, job->cols, f, scratch);
+    for (int i = 0; i < plan->fixed.len; i++) {
+        int v = plan->fixed.data[i];
+        char *cell = f->owns + (size_t)(plan->owns + i) * f->own_bytes;
+        kn_scalar_store(fixed_value(job, &job->phase->values.data[v]), cell);
+        f->value[v] = (kn_operand){cell, true};
+    }
+    for (int a = 0; a < plan->accesses.len; a++) {
+        /* What group steps see in rows; sweeps and columns seek first. */
+        f->cursor[a].kind = KN_LANE_SAME;
+        f->cursor[a].lane = f->cursor[a].outer = 0;
+    }
+}
+
+void kn_frame_seek(kn_frame *f, const kn_ints *which, int64_t index)
+{
+    const kn_job *job = f->job;
+    for (int k = job->outers - 1; k >= 0; k--) {
+        int64_t extent = job->phase->axes[job->outer_axis + k].extent;
+        f->outer[k] = 0;
+        if (index == 0) /* also where an extent is 0 */
+            continue;
+        f->outer[k] = k ? index % extent : index;
+        index /= extent;
+    }
+    int count = which ? which->len : job->plan->accesses.len;
+    for (int i = 0; i < count; i++) {
+        int a = which ? which->data[i] : i;
+        const kn_lanes *l = &job->lanes[a];
+        int64_t offset = l->split * f->part;
+        for (int k = 0; k < job->outers; k++)
+            offset += f->outer[k] * l->outer[k];
+        f->cursor[a].outer = offset;
+    }
+}
+
+void kn_frame_next(kn_frame *f, const kn_ints *which)
+{
+    const kn_job *job = f->job;
+    int k = job->outers - 1;
+    for (; k >= 0; k--) {
+        if (++f->outer[k] < job->phase->axes[job->outer_axis + k].extent)
+            break;
+        f->outer[k] = 0;
+    }
+    if (k < 0)
+        return;
+    for (int i = 0; i < which->len; i++)
+        f->cursor[which->data[i]].outer += job->lanes[which->data[i]].carry[k];
+}
+
+/* ---- steps ---- */
+
+static void *memory_of(kn_frame *f, const kn_step *s)
+{
+    return s->slot >= 0 ? f->slots + (size_t)s->slot * f->slot_bytes
+                        : f->owns + (size_t)f->job->plan->own[s->value] * f->own_bytes;
+}
+
+static void load(kn_frame *f, const kn_step *s, int64_t n)
+{
+    const kn_lanes *l = &f->job->lanes[s->access];
+    const kn_cursor *c = &f->cursor[s->access];
+    bool same = c->kind == KN_LANE_SAME;
+    if ((same || c->kind == KN_LANE_UNIT) && !f->job->plan->ordered) {
+        f->value[s->value] = (kn_operand){kn_lanes_at(l, c), same};
+        return;
+    }
+    void *to = memory_of(f, s);
+    if (same)
+        memcpy(to, kn_lanes_at(l, c), (size_t)s->bytes);
+    else
+        kn_lanes_gather(l, c, n, to);
+    f->value[s->value] = (kn_operand){to, same};
+}
+
+static void operate(kn_frame *f, const kn_step *s, int64_t n)
+{
+    const void *in[KN_MAX_IN];
+    unsigned same = 0;
+    for (int k = 0; k < s->nin; k++) {
+        const kn_operand *v = &f->value[s->in[k]];
+        in[k] = v->data;
+        same |= (unsigned)v->same << k;
+    }
+    void *out = memory_of(f, s);
+    if (same == s->all) {
+        s->loop(1, out, in, 0);
+        f->value[s->value] = (kn_operand){out, true};
+        return;
+    }
+    if (s->direct >= 0 && f->cursor[s->direct].kind == KN_LANE_UNIT)
+        out = kn_lanes_at(&f->job->lanes[s->direct], &f->cursor[s->direct]);
+    s->loop(n, out, in, same);
+    f->value[s->value] = (kn_operand){out, false};
+}
+
+static void fold(kn_frame *f, const kn_step *s, int64_t n)
+{
+    const kn_fold *fold = f->job->plan->folds[s->red];
+    const kn_operand *v = &f->value[s->value];
+    const void *in = v->data;
+    if (v->same && n > 1) {
+        void *spare = f->slots + (size_t)f->job->plan->slots * f->slot_bytes;
+        kn_splat(s->bytes, n, spare, in);
+        in = spare;
+    }
+    (f->job->cols ? fold->accumulate : fold->reduce)(n, f->red[s->red].acc, in);
+}
+
+static bool outer_is_first(const kn_frame *f, uint32_t axes)
+{
+    for (int k = 0; axes; k++, axes >>= 1)
+        if ((axes & 1) && f->outer[k] != 0)
+            return false;
+    return true;
+}
+
+static void store(kn_frame *f, const kn_step *s, int64_t n)
+{
+    const kn_lanes *l = &f->job->lanes[s->access];
+    const kn_cursor *c = &f->cursor[s->access];
+    kn_operand v =
+        s->value >= 0 ? f->value[s->value] : (kn_operand){f->red[s->red].result, !f->job->cols};
+    if (l->outer_once && !outer_is_first(f, l->outer_once))
+        return;
+    char *to = kn_lanes_at(l, c);
+    if (c->kind == KN_LANE_UNIT && v.data == to) /* written there directly */
+        return;
+    if (c->kind == KN_LANE_UNIT && !v.same)
+        memcpy(to, v.data, (size_t)(n * s->bytes));
+    else
+        kn_lanes_scatter(l, c, n, v.data, v.same);
+}
+
+void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t n, bool stores)
+{
+    for (const kn_step *s = steps->data, *end = s + steps->len; s < end; s++) {
+        switch (s->kind) {
+        case KN_STEP_LOAD: load(f, s, n); break;
+        case KN_STEP_OP: operate(f, s, n); break;
+        case KN_STEP_RESULT:
+            f->value[s->value] = (kn_operand){f->red[s->red].result, !f->job->cols};
+            break;
+        case KN_STEP_FOLD: fold(f, s, n); break;
+        case KN_STEP_STORE:
+            if (stores || s->value < 0)
+                store(f, s, n);
+            break;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/* A phase bound to a call (kn_job), and a worker's memory while it works on it (kn_frame). */
+#ifndef KN_RUNTIME_CPU_FRAME_H
+#define KN_RUNTIME_CPU_FRAME_H
+
+#include "runtime/cpu/exec.h"
+#include "runtime/cpu/lanes.h"
+
+typedef struct kn_job {
+    const kn_phase_plan *plan;
+    const kn_kernel *kernel;
+    const kn_phase *phase;
+    const kn_call *call;
+    const kn_lanes *lanes; /* per access */
+    bool cols;             /* lanes are groups; else members */
+    int outer_axis, outers;
+    int64_t most;          /* lanes of a block at most */
+    int64_t run, run_step; /* blocks end where a run of lanes does, and every run_step lanes of it;
+                              run 0: every `most` lanes */
+    int64_t parts, part;   /* ranges that the members are cut into, and the length of each */
+    int64_t units, per_task;
+} kn_job;
+
+typedef struct kn_operand {
+    const void *data;
+    bool same; /* one element for all lanes */
+} kn_operand;
+
+typedef struct kn_accumulator {
+    char *acc, *total; /* total: of finished blocks, for folds that want them */
+    char *result;
+} kn_accumulator;
+
+typedef struct kn_frame {
+    const kn_job *job;
+    kn_operand *value;   /* per value */
+    kn_cursor *cursor;   /* per access */
+    kn_accumulator *red; /* per reduction */
+    char *slots, *owns;
+    size_t slot_bytes, own_bytes;
+    int64_t outer[KN_MAX_RANK]; /* index along the outer axes */
+    int64_t part;
+} kn_frame;
+
+/* Lays out `scratch`, which has the plan's frame_bytes, and sets the values that are fixed. */
+void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch);
+
+/* Runs steps over n lanes; stores of group values only if `stores`. */
+void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t n, bool stores);
+
+/* Moves the outer index of the accesses in `which` (NULL: all) to `index`; or on by one. */
+void kn_frame_seek(kn_frame *f, const kn_ints *which, int64_t index);
+void kn_frame_next(kn_frame *f, const kn_ints *which);
+
+#endif

@@ -1,0 +1,218 @@
+#include "runtime/cpu/lanes.h"
+
+#include <string.h>
+
+static int64_t stride_of(const kn_access *a, int axis)
+{
+    return a->kind[axis] == KN_STRIDE_ZERO  ? 0
+           : a->kind[axis] == KN_STRIDE_ONE ? 1
+                                            : a->stride[axis];
+}
+
+void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, void *base,
+                   int bytes, uint32_t once, int lane, int lanes, int outer, int outers)
+{
+    *l = (kn_lanes){.base = base, .bytes = bytes, .split = access->split_stride * bytes};
+    for (int k = lane; k < lane + lanes; k++) {
+        int64_t extent = phase->axes[k].extent, stride = stride_of(access, k) * bytes;
+        bool first_only = once >> k & 1;
+        if (extent == 1)
+            continue;
+        int last = l->rank - 1;
+        if (last >= 0 && l->stride[last] == stride * extent && l->once[last] == first_only) {
+            l->extent[last] *= extent;
+            l->stride[last] = stride;
+            continue;
+        }
+        l->extent[l->rank] = extent;
+        l->stride[l->rank] = stride;
+        l->once[l->rank++] = first_only;
+        l->any_once |= first_only;
+    }
+    int64_t back = 0; /* from the last index to the first along the axes after k */
+    for (int k = outers - 1; k >= 0; k--) {
+        l->outer[k] = stride_of(access, outer + k) * bytes;
+        l->carry[k] = l->outer[k] - back;
+        back += l->outer[k] * (phase->axes[outer + k].extent - 1);
+    }
+    l->outer_once = once >> outer & ((1u << outers) - 1);
+}
+
+static int64_t divide(int64_t a, int64_t b, int64_t *rest)
+{
+    if (((uint64_t)a | (uint64_t)b) >> 32 == 0) { /* much the faster division */
+        *rest = (uint32_t)a % (uint32_t)b;
+        return (uint32_t)a / (uint32_t)b;
+    }
+    *rest = a % b;
+    return a / b;
+}
+
+void kn_lanes_seek(const kn_lanes *l, kn_cursor *c, int64_t start, int64_t n)
+{
+    if (l->rank == 0) {
+        c->lane = 0;
+        c->kind = KN_LANE_UNIT; /* there is one lane only */
+        return;
+    }
+    int last = l->rank - 1;
+    int64_t left = start, offset = 0;
+    for (int k = last; k > 0; k--) {
+        left = divide(left, l->extent[k], &c->index[k]);
+        offset += c->index[k] * l->stride[k];
+    }
+    c->index[0] = left;
+    c->lane = offset + left * l->stride[0];
+    if (l->any_once || c->index[last] + n > l->extent[last])
+        c->kind = KN_LANE_RUNS;
+    else if (l->stride[last] == l->bytes || n == 1)
+        c->kind = KN_LANE_UNIT;
+    else
+        c->kind = l->stride[last] == 0 ? KN_LANE_SAME : KN_LANE_STEP;
+}
+
+/* Steps to the first lane of the next run: index[last] is 0 there. */
+static char *next_run(const kn_lanes *l, int64_t *index, char *p)
+{
+    int k = l->rank - 1;
+    p -= index[k] * l->stride[k];
+    index[k] = 0;
+    while (--k >= 0) {
+        if (++index[k] < l->extent[k])
+            return p + l->stride[k];
+        p -= (l->extent[k] - 1) * l->stride[k];
+        index[k] = 0;
+    }
+    return p;
+}
+
+/* Elements are moved as integers of their width, whatever their type. */
+typedef uint8_t __attribute__((may_alias)) word8;
+typedef uint32_t __attribute__((may_alias)) word32;
+typedef uint64_t __attribute__((may_alias)) word64;
+
+#define MOVE(W)                                                                                    \
+    static void read_##W(int64_t n, void *out, const char *p, int64_t stride)                      \
+    {                                                                                              \
+        W *z = out;                                                                                \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            z[i] = *(const W *)(p + i * stride);                                                   \
+    }                                                                                              \
+    static void write_##W(int64_t n, char *p, int64_t stride, const void *in, int64_t step)        \
+    {                                                                                              \
+        const W *a = in;                                                                           \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            *(W *)(p + i * stride) = a[i * step];                                                  \
+    }                                                                                              \
+    static void splat_##W(int64_t n, void *out, const void *in)                                    \
+    {                                                                                              \
+        W *z = out, s = *(const W *)in;                                                            \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            z[i] = s;                                                                              \
+    }
+MOVE(word8)
+MOVE(word32)
+MOVE(word64)
+
+static void read_run(int bytes, int64_t n, void *out, const char *p, int64_t stride)
+{
+    if (stride == bytes && n >= 16)
+        memcpy(out, p, (size_t)(n * bytes));
+    else if (bytes == 4)
+        read_word32(n, out, p, stride);
+    else if (bytes == 8)
+        read_word64(n, out, p, stride);
+    else
+        read_word8(n, out, p, stride);
+}
+
+static void write_run(int bytes, int64_t n, char *p, int64_t stride, const void *in, int64_t step)
+{
+    if (stride == bytes && n >= 16 && step)
+        memcpy(p, in, (size_t)(n * bytes));
+    else if (bytes == 4)
+        write_word32(n, p, stride, in, step);
+    else if (bytes == 8)
+        write_word64(n, p, stride, in, step);
+    else
+        write_word8(n, p, stride, in, step);
+}
+
+void kn_splat(int bytes, int64_t n, void *out, const void *in)
+{
+    if (bytes == 4)
+        splat_word32(n, out, in);
+    else if (bytes == 8)
+        splat_word64(n, out, in);
+    else
+        splat_word8(n, out, in);
+}
+
+void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out)
+{
+    char *p = kn_lanes_at(l, c), *to = out;
+    if (l->rank == 0) {
+        read_run(l->bytes, 1, out, p, l->bytes);
+        return;
+    }
+    int last = l->rank - 1;
+    int64_t stride = l->stride[last];
+    if (c->kind != KN_LANE_RUNS) {
+        read_run(l->bytes, n, out, p, stride);
+        return;
+    }
+    int64_t index[KN_MAX_RANK];
+    memcpy(index, c->index, sizeof *index * (size_t)l->rank);
+    for (;;) {
+        int64_t len = l->extent[last] - index[last];
+        if (len > n)
+            len = n;
+        read_run(l->bytes, len, to, p, stride);
+        n -= len;
+        if (n == 0)
+            return;
+        to += len * l->bytes;
+        p = next_run(l, index, p);
+    }
+}
+
+/* Whether the lanes of the run at `index` store: index 0 along every `once` axis but the last. */
+static bool stores_here(const kn_lanes *l, const int64_t *index)
+{
+    for (int k = 0; k < l->rank - 1; k++)
+        if (l->once[k] && index[k] != 0)
+            return false;
+    return true;
+}
+
+void kn_lanes_scatter(const kn_lanes *l, const kn_cursor *c, int64_t n, const void *in, bool same)
+{
+    char *p = kn_lanes_at(l, c);
+    const char *from = in;
+    const int64_t step = same ? 0 : 1;
+    if (l->rank == 0 || c->kind == KN_LANE_SAME) {
+        memcpy(p, in, (size_t)l->bytes);
+        return;
+    }
+    int last = l->rank - 1;
+    int64_t stride = l->stride[last];
+    if (c->kind != KN_LANE_RUNS) {
+        write_run(l->bytes, n, p, stride, in, step);
+        return;
+    }
+    int64_t index[KN_MAX_RANK];
+    memcpy(index, c->index, sizeof *index * (size_t)l->rank);
+    for (;;) {
+        int64_t len = l->extent[last] - index[last];
+        if (len > n)
+            len = n;
+        bool first = index[last] == 0;
+        if ((!l->once[last] || first) && stores_here(l, index))
+            write_run(l->bytes, l->once[last] ? 1 : len, p, stride, from, step);
+        n -= len;
+        if (n == 0)
+            return;
+        from += len * l->bytes * step;
+        p = next_run(l, index, p);
+    }
+}

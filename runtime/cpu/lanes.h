@@ -1,0 +1,60 @@
+/* Lanes: the index along which a phase is worked on in blocks, and how blocks are read and written.
+ *
+ *                 lanes          outer
+ *     rows        members        groups    a block is a range of one group's members
+ *     columns     groups         members   a block is a range of groups, at one member
+ *
+ * A kn_lanes is one access bound to a launch's numbers: steps in bytes along the lane axes
+ * (neighbours that form one run are collapsed) and along the outer axes. A kn_cursor is where a
+ * worker is in it. */
+#ifndef KN_RUNTIME_CPU_LANES_H
+#define KN_RUNTIME_CPU_LANES_H
+
+#include "codegen/kir.h"
+
+typedef struct kn_lanes {
+    char *base;
+    int bytes; /* an element's */
+    int rank;  /* lane axes after collapsing; the last is the fastest */
+    int64_t extent[KN_MAX_RANK], stride[KN_MAX_RANK];
+    bool once[KN_MAX_RANK]; /* stores: only index 0 along this lane axis */
+    bool any_once;
+    int64_t outer[KN_MAX_RANK]; /* stride of each outer axis */
+    int64_t carry[KN_MAX_RANK]; /* step when that axis advances and all after it return to 0 */
+    uint32_t outer_once;        /* stores: only index 0 along these outer axes */
+    int64_t split;              /* from one split to the next */
+} kn_lanes;
+
+/* The axes [lane, lane + lanes) of `phase` become lane axes, [outer, outer + outers) outer ones. */
+void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, void *base,
+                   int bytes, uint32_t once, int lane, int lanes, int outer, int outers);
+
+typedef enum kn_lane_kind {
+    KN_LANE_SAME, /* every lane reads one element */
+    KN_LANE_UNIT, /* neighbours in memory */
+    KN_LANE_STEP, /* one stride */
+    KN_LANE_RUNS, /* anything else */
+} kn_lane_kind;
+
+typedef struct kn_cursor {
+    kn_lane_kind kind;
+    int64_t outer, lane;        /* offsets in bytes; their sum is lane `start`'s */
+    int64_t index[KN_MAX_RANK]; /* RUNS: of lane `start` */
+} kn_cursor;
+
+/* Moves to lanes [start, start + n), n > 0. */
+void kn_lanes_seek(const kn_lanes *l, kn_cursor *c, int64_t start, int64_t n);
+
+static inline char *kn_lanes_at(const kn_lanes *l, const kn_cursor *c)
+{
+    return l->base + (c->outer + c->lane);
+}
+
+/* Copies lanes to `out`, and `in` to lanes; `same`: all lanes get in[0]. */
+void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out);
+void kn_lanes_scatter(const kn_lanes *l, const kn_cursor *c, int64_t n, const void *in, bool same);
+
+/* out[i] = in[0] */
+void kn_splat(int bytes, int64_t n, void *out, const void *in);
+
+#endif

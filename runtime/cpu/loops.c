@@ -1,0 +1,203 @@
+/* One function an operation and type, made from ops.def and expr.h. Wants -O3 -ffp-contract=off
+ * -fno-math-errno -fno-trapping-math: without the last two, square roots and selections are not
+ * vectorised; no value changes. */
+#include "runtime/cpu/loops.h"
+
+#include "runtime/cpu/expr.h"
+
+#ifndef KN_ISA
+#define KN_ISA baseline
+#endif
+#define KN_PASTE_(a, b) a##b
+#define KN_PASTE(a, b) KN_PASTE_(a, b)
+#define KN_STRING_(a) #a
+#define KN_STRING(a) KN_STRING_(a)
+
+/* Iterations are independent, even when the result overwrites an operand. */
+#define EACH _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)
+
+#define LOOP_1(OP, D, KIND, RD)                                                                    \
+    static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
+    {                                                                                              \
+        (void)uniform;                                                                             \
+        const kn_c_##D *a = in[0];                                                                 \
+        kn_c_##RD *z = out;                                                                        \
+        EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, a[i]);                                        \
+    }
+
+#define LOOP_2(OP, D, KIND, RD)                                                                    \
+    static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
+    {                                                                                              \
+        const kn_c_##D *a = in[0], *b = in[1];                                                     \
+        kn_c_##RD *z = out;                                                                        \
+        if (uniform == 1) {                                                                        \
+            const kn_c_##D s = a[0];                                                               \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, s, b[i]);                                 \
+        } else if (uniform == 2) {                                                                 \
+            const kn_c_##D s = b[0];                                                               \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, a[i], s);                                 \
+        } else {                                                                                   \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, a[i], b[i]);                              \
+        }                                                                                          \
+    }
+
+/* WHERE, the only one: the first operand is bool. */
+#define LOOP_3(OP, D, KIND, RD)                                                                    \
+    static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
+    {                                                                                              \
+        const uint8_t *c = in[0];                                                                  \
+        const kn_c_##D *a = in[1], *b = in[2];                                                     \
+        kn_c_##RD *z = out;                                                                        \
+        if (uniform & 1) {                                                                         \
+            const kn_c_##D *from = *c ? a : b;                                                     \
+            const int64_t step = uniform & (*c ? 2 : 4) ? 0 : 1;                                   \
+            EACH z[i] = from[i * step];                                                            \
+        } else if (uniform == 2) {                                                                 \
+            const kn_c_##D s = a[0];                                                               \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, c[i], s, b[i]);                           \
+        } else if (uniform == 4) {                                                                 \
+            const kn_c_##D s = b[0];                                                               \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, c[i], a[i], s);                           \
+        } else if (uniform == 6) {                                                                 \
+            const kn_c_##D s = a[0], t = b[0];                                                     \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, c[i], s, t);                              \
+        } else {                                                                                   \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, c[i], a[i], b[i]);                        \
+        }                                                                                          \
+    }
+
+#define LOOP_CAST(FROM, FKIND, TO, TKIND)                                                          \
+    static void CAST_##FROM##_##TO(int64_t n, void *out, const void *const *in, unsigned uniform)  \
+    {                                                                                              \
+        (void)uniform;                                                                             \
+        const kn_c_##FROM *a = in[0];                                                              \
+        kn_c_##TO *z = out;                                                                        \
+        EACH z[i] = (kn_c_##TO)KN_CAST_##FKIND##_##TKIND(TO, a[i]);                                \
+    }
+
+/* The types that an operation exists at, by its rule; X(OP, D, KIND, result) */
+#define AT_ARITH(X, OP) AT_ROUND(X, OP)
+#define AT_SIGNED(X, OP)                                                                           \
+    X(OP, I32, INT, I32) X(OP, I64, INT, I64) X(OP, F32, FLOAT, F32) X(OP, F64, FLOAT, F64)
+#define AT_INTEGER(X, OP) AT_SIGNED(X, OP)
+#define AT_FLOAT(X, OP) X(OP, F32, FLOAT, F32) X(OP, F64, FLOAT, F64)
+#define AT_TRUEDIV(X, OP) AT_FLOAT(X, OP)
+#define AT_ROUND(X, OP) X(OP, BOOL, BOOL, BOOL) AT_SIGNED(X, OP)
+#define AT_COMPARE(X, OP)                                                                          \
+    X(OP, BOOL, BOOL, BOOL)                                                                        \
+    X(OP, I32, INT, BOOL) X(OP, I64, INT, BOOL) X(OP, F32, FLOAT, BOOL) X(OP, F64, FLOAT, BOOL)
+#define AT_LOGIC(X, OP) X(OP, BOOL, BOOL, BOOL)
+#define AT_SELECT(X, OP) AT_ROUND(X, OP)
+#define AT_FIXED(X, OP) AT_FIXED_##OP(X)
+#define AT_FIXED_COPY(X) AT_ROUND(X, COPY)
+#define AT_FIXED_CAST(X) /* a table of its own */
+
+#define CASTS_FROM(X, D, KIND)                                                                     \
+    X(D, KIND, BOOL, BOOL)                                                                         \
+    X(D, KIND, I32, INT) X(D, KIND, I64, INT) X(D, KIND, F32, FLOAT) X(D, KIND, F64, FLOAT)
+#define CASTS(X)                                                                                   \
+    CASTS_FROM(X, BOOL, BOOL)                                                                      \
+    CASTS_FROM(X, I32, INT)                                                                        \
+    CASTS_FROM(X, I64, INT) CASTS_FROM(X, F32, FLOAT) CASTS_FROM(X, F64, FLOAT)
+
+#define REDUCE(name, text, rule, combine, empty)
+#define VIEW(name, text)
+#define LEAF(name, text)
+
+#define ELEM(name, text, arity, rule, f32, f64, cost, infix) AT_##rule(LOOP_##arity, name)
+#include "ir/ops.def"
+#undef ELEM
+CASTS(LOOP_CAST)
+
+/* ---- reductions ---- */
+
+/* A block is reduced by LANES independent accumulators, which then meet in a fixed order. */
+enum { LANES = 32 };
+
+#define FOLD(OP, COMBINE, D, KIND, AD)                                                             \
+    static void OP##_start_##D(int64_t n, void *acc)                                               \
+    {                                                                                              \
+        kn_c_##AD *z = acc;                                                                        \
+        EACH z[i] = (kn_c_##AD)KN_ID_##OP##_##KIND(AD);                                            \
+    }                                                                                              \
+    static void OP##_reduce_##D(int64_t n, void *acc, const void *in)                              \
+    {                                                                                              \
+        const kn_c_##D *a = in;                                                                    \
+        kn_c_##AD *z = acc, lane[LANES];                                                           \
+        for (int j = 0; j < LANES; j++)                                                            \
+            lane[j] = (kn_c_##AD)KN_ID_##OP##_##KIND(AD);                                          \
+        for (; n >= LANES; n -= LANES, a += LANES)                                                 \
+            for (int j = 0; j < LANES; j++)                                                        \
+                lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);        \
+        for (int j = 0; j < (int)n; j++)                                                           \
+            lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);            \
+        for (int half = LANES / 2; half; half /= 2)                                                \
+            for (int j = 0; j < half; j++)                                                         \
+                lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], lane[j + half]);         \
+        *z = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, *z, lane[0]);                                  \
+    }                                                                                              \
+    static void OP##_accumulate_##D(int64_t n, void *acc, const void *in)                          \
+    {                                                                                              \
+        const kn_c_##D *a = in;                                                                    \
+        kn_c_##AD *z = acc;                                                                        \
+        EACH z[i] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, z[i], (kn_c_##AD)a[i]);                 \
+    }                                                                                              \
+    static void OP##_finish_##D(int64_t n, void *out, const void *acc)                             \
+    {                                                                                              \
+        const kn_c_##AD *a = acc;                                                                  \
+        kn_c_##D *z = out;                                                                         \
+        EACH z[i] = (kn_c_##D)a[i];                                                                \
+    }
+
+/* X(OP, COMBINE, D, KIND, accumulator) */
+#define OVER_COUNT(X, OP, COMBINE)                                                                 \
+    X(OP, COMBINE, BOOL, BOOL, BOOL)                                                               \
+    X(OP, COMBINE, I32, INT, I32)                                                                  \
+    X(OP, COMBINE, I64, INT, I64) X(OP, COMBINE, F32, FLOAT, F64) X(OP, COMBINE, F64, FLOAT, F64)
+#define OVER_SAME(X, OP, COMBINE)                                                                  \
+    X(OP, COMBINE, BOOL, BOOL, BOOL)                                                               \
+    X(OP, COMBINE, I32, INT, I32)                                                                  \
+    X(OP, COMBINE, I64, INT, I64) X(OP, COMBINE, F32, FLOAT, F32) X(OP, COMBINE, F64, FLOAT, F64)
+#define OVER_BOOL(X, OP, COMBINE) X(OP, COMBINE, BOOL, BOOL, BOOL)
+#define OVER_FLOAT(X, OP, COMBINE) /* MEAN, VAR: never in the kernel IR */
+
+#undef REDUCE
+#define ELEM(name, text, arity, rule, f32, f64, cost, infix)
+#define REDUCE(name, text, rule, combine, empty) OVER_##rule(FOLD, name, combine)
+#include "ir/ops.def"
+#undef ELEM
+#undef REDUCE
+
+/* ---- the tables ---- */
+
+#define ROW_ELEM(OP, D, KIND, RD) [KN_OP_##OP][KN_##D] = OP##_##D,
+#define ROW_CAST(FROM, FKIND, TO, TKIND) [KN_##FROM][KN_##TO] = CAST_##FROM##_##TO,
+#define IS_SUM_OF_F64(OP, D) (KN_OP_##OP == KN_OP_SUM && KN_##D == KN_F64)
+#define ROW_FOLD(OP, COMBINE, D, KIND, AD)                                                         \
+    [KN_OP_##OP][KN_##D] = {.acc_bytes = (int)sizeof(kn_c_##AD),                                   \
+                            .blocked = IS_SUM_OF_F64(OP, D),                                       \
+                            .start = OP##_start_##D,                                               \
+                            .reduce = OP##_reduce_##D,                                             \
+                            .accumulate = OP##_accumulate_##D,                                     \
+                            .finish = OP##_finish_##D},
+
+const kn_loops KN_PASTE(kn_loops_, KN_ISA) = {
+    .isa = KN_STRING(KN_ISA),
+#define ELEM(name, text, arity, rule, f32, f64, cost, infix) AT_##rule(ROW_ELEM, name)
+#define REDUCE(name, text, rule, combine, empty)
+    .elem =
+        {
+#include "ir/ops.def"
+        },
+#undef ELEM
+#undef REDUCE
+    .cast = {CASTS(ROW_CAST)},
+#define ELEM(name, text, arity, rule, f32, f64, cost, infix)
+#define REDUCE(name, text, rule, combine, empty) OVER_##rule(ROW_FOLD, name, combine)
+    .fold =
+        {
+#include "ir/ops.def"
+        },
+#undef ELEM
+#undef REDUCE
+};

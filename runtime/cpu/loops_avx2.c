@@ -1,0 +1,9 @@
+/* The loops once more for machines with AVX2. No fused multiply-add: results must equal the
+ * baseline's. */
+#if defined(__x86_64__)
+#pragma GCC target("avx2")
+#define KN_ISA avx2
+#include "runtime/cpu/loops.c"
+#else
+typedef int kn_no_avx2; /* ISO C forbids an empty translation unit */
+#endif

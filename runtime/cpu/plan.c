@@ -1,0 +1,339 @@
+#include "runtime/cpu/plan.h"
+
+#include <string.h>
+
+#include "runtime/cpu/exec.h"
+
+typedef struct planner {
+    kn_arena *arena;
+    const kn_kernel *kernel;
+    const kn_loops *loops;
+    const kn_phase *phase;
+    kn_phase_plan *plan;
+    bool *needed;      /* per value: by anything */
+    int *load_access;  /* per value */
+    int *store_access; /* per store */
+} planner;
+
+static bool is_fixed(const kn_value *v)
+{
+    return v->kind == KN_V_SCALAR || v->kind == KN_V_CONST || v->kind == KN_V_EXTENT;
+}
+
+static bool is_group(const kn_value *v)
+{
+    return v->level == KN_GROUP || is_fixed(v) || v->kind == KN_V_RESULT;
+}
+
+static kn_status add_access(planner *pl, const kn_access *access, kn_dtype dtype, int value,
+                            int store)
+{
+    const kn_buf *buf = &pl->kernel->bufs.data[access->buf];
+    if (buf->dtype != dtype)
+        return kn_fail(KN_INTERNAL, "kernel %s, phase %s: %s of %s as %s", pl->kernel->name,
+                       pl->phase->name, store < 0 ? "load" : "store", buf->name,
+                       kn_dtypes[dtype].text);
+    kn_access_ref ref = {value, store, access->buf, kn_bytes(dtype)};
+    *(store < 0 ? &pl->load_access[value] : &pl->store_access[store]) = pl->plan->accesses.len;
+    kn_push(pl->arena, &pl->plan->accesses, ref);
+    return KN_OK;
+}
+
+static kn_status find_accesses(planner *pl)
+{
+    const kn_phase *p = pl->phase;
+    pl->load_access = KN_NEW_ARRAY(pl->arena, int, p->values.len);
+    pl->store_access = KN_NEW_ARRAY(pl->arena, int, p->stores.len);
+    for (int v = 0; v < p->values.len; v++)
+        if (p->values.data[v].kind == KN_V_LOAD && pl->needed[v])
+            KN_TRY(add_access(pl, &p->values.data[v].access, p->values.data[v].dtype, v, -1));
+    pl->plan->ordered = !pl->kernel->disjoint;
+    for (int s = 0; s < p->stores.len; s++) {
+        const kn_store *store = &p->stores.data[s];
+        kn_dtype dtype = store->kind == KN_STORE_PARTIAL ? p->reds.data[store->value].dtype
+                                                         : p->values.data[store->value].dtype;
+        KN_TRY(add_access(pl, &store->access, dtype, -1, s));
+        for (int a = 0; a < pl->plan->accesses.len; a++)
+            if (pl->plan->accesses.data[a].value >= 0 &&
+                pl->plan->accesses.data[a].buf == store->access.buf)
+                pl->plan->ordered = true;
+    }
+    return KN_OK;
+}
+
+/* Adds to `need` the operands of values that are needed, last first. */
+static void close_over(const kn_phase *p, bool *need)
+{
+    for (int v = p->values.len - 1; v >= 0; v--)
+        if (need[v] && p->values.data[v].kind == KN_V_ELEM)
+            for (int k = 0; k < p->values.data[v].nin; k++)
+                need[p->values.data[v].in[k]] = true;
+}
+
+static void find_needed(planner *pl)
+{
+    const kn_phase *p = pl->phase;
+    pl->needed = KN_NEW_ARRAY(pl->arena, bool, p->values.len);
+    for (int s = 0; s < p->stores.len; s++)
+        if (p->stores.data[s].kind != KN_STORE_PARTIAL)
+            pl->needed[p->stores.data[s].value] = true;
+    for (int r = 0; r < p->reds.len; r++)
+        pl->needed[p->reds.data[r].value] = true;
+    close_over(p, pl->needed);
+}
+
+/* The step that computes value v. */
+static kn_status add_value(planner *pl, kn_steps *steps, int v)
+{
+    const kn_value *value = &pl->phase->values.data[v];
+    kn_step s = {.value = v,
+                 .slot = -1,
+                 .access = -1,
+                 .red = -1,
+                 .direct = -1,
+                 .bytes = kn_bytes(value->dtype)};
+    if (value->kind == KN_V_LOAD) {
+        s.kind = KN_STEP_LOAD;
+        s.access = pl->load_access[v];
+    } else if (value->kind == KN_V_RESULT) {
+        s.kind = KN_STEP_RESULT;
+        s.red = value->index;
+    } else {
+        kn_dtype types[KN_MAX_IN];
+        s.kind = KN_STEP_OP;
+        s.nin = value->nin;
+        s.all = (1u << s.nin) - 1;
+        for (int k = 0; k < s.nin; k++) {
+            s.in[k] = value->in[k];
+            types[k] = pl->phase->values.data[s.in[k]].dtype;
+        }
+        if (s.nin == kn_ops[value->op].arity)
+            s.loop = kn_loops_elem(pl->loops, value->op, types, value->dtype);
+        if (!s.loop)
+            return kn_fail(KN_INTERNAL, "kernel %s, phase %s: no loop for %s of %s to %s",
+                           pl->kernel->name, pl->phase->name, kn_ops[value->op].text,
+                           s.nin ? kn_dtypes[types[s.nin - 1]].text : "nothing",
+                           kn_dtypes[value->dtype].text);
+    }
+    kn_push(pl->arena, steps, s);
+    return KN_OK;
+}
+
+static void add_store(planner *pl, kn_steps *steps, int store)
+{
+    const kn_store *st = &pl->phase->stores.data[store];
+    bool partial = st->kind == KN_STORE_PARTIAL;
+    int access = pl->store_access[store];
+    kn_step s = {.kind = KN_STEP_STORE,
+                 .value = partial ? -1 : st->value,
+                 .slot = -1,
+                 .access = access,
+                 .red = partial ? st->value : -1,
+                 .direct = -1,
+                 .bytes = pl->plan->accesses.data[access].bytes};
+    /* The operation that has just made the value may write it where it goes. */
+    if (!partial && !pl->plan->ordered && st->once == 0)
+        for (int i = steps->len - 1; i >= 0; i--)
+            if (steps->data[i].kind == KN_STEP_OP && steps->data[i].value == st->value &&
+                steps->data[i].direct < 0)
+                steps->data[i].direct = access;
+    kn_push(pl->arena, steps, s);
+}
+
+static kn_status plan_groups(planner *pl, int t)
+{
+    const kn_phase *p = pl->phase;
+    kn_steps *steps = &pl->plan->stages[t].group;
+    for (int v = 0; v < p->values.len; v++) {
+        const kn_value *value = &p->values.data[v];
+        /* Loads come first of all, before anything is stored. */
+        int stage = value->kind == KN_V_LOAD ? 0 : value->stage;
+        if (pl->needed[v] && is_group(value) && !is_fixed(value) && stage == t)
+            KN_TRY(add_value(pl, steps, v));
+    }
+    for (int i = 0; i < steps->len; i++)
+        if (steps->data[i].kind != KN_STEP_RESULT)
+            pl->plan->own[steps->data[i].value] = pl->plan->owns++;
+    for (int s = 0; s < p->stores.len; s++) {
+        const kn_store *store = &p->stores.data[s];
+        bool last = t == p->nsweeps;
+        if (store->kind == KN_STORE_PARTIAL ? last
+                                            : store->kind == KN_STORE_GROUP && store->stage == t)
+            add_store(pl, steps, s);
+    }
+    return KN_OK;
+}
+
+/* Folds and stores of value v in sweep t; stores at the end of the block when order matters. */
+static void use_value(planner *pl, int t, int v, bool at_end)
+{
+    const kn_phase *p = pl->phase;
+    kn_stage *stage = &pl->plan->stages[t];
+    for (int r = 0; r < p->reds.len && !at_end; r++)
+        if (p->reds.data[r].stage == t && p->reds.data[r].value == v) {
+            kn_step s = {.kind = KN_STEP_FOLD,
+                         .value = v,
+                         .slot = -1,
+                         .access = -1,
+                         .red = r,
+                         .direct = -1,
+                         .bytes = kn_bytes(p->reds.data[r].dtype)};
+            kn_push(pl->arena, &stage->sweep, s);
+            kn_push(pl->arena, &stage->reds, r);
+        }
+    for (int s = 0; s < p->stores.len && at_end == pl->plan->ordered; s++)
+        if (p->stores.data[s].kind == KN_STORE_ELEMENT && p->stores.data[s].stage == t &&
+            p->stores.data[s].value == v)
+            add_store(pl, &stage->sweep, s);
+}
+
+/* A buffer for each value, which is free again after the value's last use. */
+static void assign_slots(planner *pl, kn_steps *steps)
+{
+    int nvalues = pl->phase->values.len;
+    int *last = KN_NEW_ARRAY(pl->arena, int, nvalues);
+    int *slot = KN_NEW_ARRAY(pl->arena, int, nvalues);
+    bool *busy = KN_NEW_ARRAY(pl->arena, bool, steps->len + 1);
+    for (int i = 0; i < steps->len; i++) {
+        kn_step *s = &steps->data[i];
+        for (int k = 0; k < s->nin; k++)
+            last[s->in[k]] = i;
+        last[s->value] = i;
+    }
+    for (int v = 0; v < nvalues; v++)
+        slot[v] = -1;
+    for (int i = 0; i < steps->len; i++) {
+        kn_step *s = &steps->data[i];
+        if (s->kind == KN_STEP_LOAD || s->kind == KN_STEP_OP) {
+            int free = 0;
+            while (busy[free])
+                free++;
+            busy[free] = true;
+            s->slot = slot[s->value] = free;
+            if (free >= pl->plan->slots)
+                pl->plan->slots = free + 1;
+        }
+        for (int k = 0; k <= s->nin; k++) {
+            int v = k < s->nin ? s->in[k] : s->value;
+            if (last[v] == i && slot[v] >= 0)
+                busy[slot[v]] = false;
+        }
+    }
+}
+
+static kn_status plan_sweep(planner *pl, int t)
+{
+    const kn_phase *p = pl->phase;
+    kn_stage *stage = &pl->plan->stages[t];
+    bool *need = KN_NEW_ARRAY(pl->arena, bool, p->values.len);
+    for (int r = 0; r < p->reds.len; r++)
+        if (p->reds.data[r].stage == t)
+            need[p->reds.data[r].value] = true;
+    for (int s = 0; s < p->stores.len; s++)
+        if (p->stores.data[s].kind == KN_STORE_ELEMENT && p->stores.data[s].stage == t)
+            need[p->stores.data[s].value] = true;
+    close_over(p, need);
+    for (int v = 0; v < p->values.len; v++) {
+        if (!need[v])
+            continue;
+        if (!is_group(&p->values.data[v]))
+            KN_TRY(add_value(pl, &stage->sweep, v));
+        use_value(pl, t, v, false);
+    }
+    for (int v = 0; v < p->values.len && pl->plan->ordered; v++)
+        use_value(pl, t, v, true);
+    assign_slots(pl, &stage->sweep);
+    for (int i = 0; i < stage->sweep.len; i++)
+        if (stage->sweep.data[i].access >= 0)
+            kn_push(pl->arena, &stage->accesses, stage->sweep.data[i].access);
+    pl->plan->work += stage->sweep.len;
+    return KN_OK;
+}
+
+static kn_status plan_phase(planner *pl)
+{
+    const kn_phase *p = pl->phase;
+    kn_phase_plan *plan = pl->plan;
+    plan->nvalues = p->values.len;
+    plan->nreds = p->reds.len;
+    plan->nstages = p->nsweeps + 1;
+    plan->stages = KN_NEW_ARRAY(pl->arena, kn_stage, plan->nstages);
+    plan->folds = KN_NEW_ARRAY(pl->arena, const kn_fold *, p->reds.len);
+    plan->own = KN_NEW_ARRAY(pl->arena, int, p->values.len);
+    for (int r = 0; r < p->reds.len; r++) {
+        const kn_red *red = &p->reds.data[r];
+        plan->folds[r] = kn_loops_fold(pl->loops, red->op, red->dtype);
+        if (!plan->folds[r] || p->values.data[red->value].dtype != red->dtype)
+            return kn_fail(KN_INTERNAL, "kernel %s, phase %s: no loop for %s of %s",
+                           pl->kernel->name, p->name, kn_ops[red->op].text,
+                           kn_dtypes[red->dtype].text);
+    }
+    find_needed(pl);
+    KN_TRY(find_accesses(pl));
+    for (int v = 0; v < p->values.len; v++) {
+        plan->own[v] = -1;
+        if (pl->needed[v] && is_fixed(&p->values.data[v]))
+            kn_push(pl->arena, &plan->fixed, v);
+    }
+    for (int t = 0; t <= p->nsweeps; t++)
+        KN_TRY(plan_groups(pl, t));
+    for (int t = 0; t < p->nsweeps; t++)
+        KN_TRY(plan_sweep(pl, t));
+    kn_cpu_frame_size(plan);
+    return KN_OK;
+}
+
+typedef struct request {
+    const kn_kernel *kernel;
+    const kn_loops *loops;
+    kn_cpu_plan *plan;
+} request;
+
+static kn_status make(void *ctx)
+{
+    request *r = ctx;
+    kn_cpu_plan *plan = r->plan;
+    plan->nphases = r->kernel->phases.len;
+    plan->phases = KN_NEW_ARRAY(&plan->arena, kn_phase_plan, plan->nphases);
+    for (int i = 0; i < plan->nphases; i++) {
+        kn_phase_plan *phase = &plan->phases[i];
+        planner pl = {.arena = &plan->arena,
+                      .kernel = r->kernel,
+                      .loops = r->loops,
+                      .phase = &r->kernel->phases.data[i],
+                      .plan = phase};
+        KN_TRY(plan_phase(&pl));
+        if (phase->frame_bytes > plan->frame_bytes)
+            plan->frame_bytes = phase->frame_bytes;
+        if (phase->accesses.len > plan->accesses)
+            plan->accesses = phase->accesses.len;
+    }
+    return KN_OK;
+}
+
+kn_status kn_cpu_plan_make(const kn_kernel *kernel, const kn_loops *loops, const kn_allocator *from,
+                           kn_cpu_plan **out)
+{
+    kn_cpu_plan *plan = from->alloc(from->user, sizeof *plan);
+    if (!plan)
+        return kn_fail(KN_MEMORY, "out of memory: kernel %s", kernel->name);
+    memset(plan, 0, sizeof *plan);
+    kn_arena_init(&plan->arena, from);
+    request r = {kernel, loops, plan};
+    kn_status status = kn_protect(&plan->arena, make, &r);
+    if (status != KN_OK) {
+        kn_cpu_plan_free(plan);
+        return status;
+    }
+    *out = plan;
+    return KN_OK;
+}
+
+void kn_cpu_plan_free(kn_cpu_plan *plan)
+{
+    if (!plan)
+        return;
+    kn_allocator from = plan->arena.from;
+    kn_arena_finish(&plan->arena);
+    from.release(from.user, plan);
+}

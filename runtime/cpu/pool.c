@@ -1,0 +1,268 @@
+#include "runtime/cpu/pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { ALIGN = 256, SPINS = 200 }; /* a workspace must be 256-byte aligned */
+
+/* In front of a borrowed block; as large as the alignment, so that the block stays aligned. */
+typedef union block {
+    struct {
+        union block *next; /* among those not lent */
+        size_t bytes;
+    } h;
+    char pad[ALIGN];
+} block;
+
+struct kn_pool {
+    kn_allocator from;
+    int threads;
+    int started; /* helpers that run */
+    pthread_t *helpers;
+
+    pthread_mutex_t turn; /* held by the caller whose loop it is */
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t wake, done;
+    atomic_uint generation; /* counts loops; also read by spinning helpers without the lock */
+    bool open;              /* helpers may join the loop */
+    bool closing;
+    int joined;
+    block **scratch; /* per helper; changed only by the caller whose turn it is */
+    kn_task_fn fn;
+    void *ctx;
+    int64_t tasks;
+    _Atomic int64_t next;
+
+    pthread_mutex_t lending;
+    block *idle;
+};
+
+typedef struct helper {
+    kn_pool *pool;
+    int number;
+} helper;
+
+void *kn_aligned_alloc(const kn_allocator *from, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    char *raw = from->alloc(from->user, bytes + ALIGN + sizeof(void *));
+    if (!raw)
+        return NULL;
+    size_t skip = sizeof(void *);
+    skip += (ALIGN - ((uintptr_t)raw + skip) % ALIGN) % ALIGN;
+    memcpy(raw + skip - sizeof(void *), &raw, sizeof(void *));
+    return raw + skip;
+}
+
+void kn_aligned_free(const kn_allocator *from, void *ptr)
+{
+    if (!ptr)
+        return;
+    void *raw;
+    memcpy(&raw, (char *)ptr - sizeof(void *), sizeof(void *));
+    from->release(from->user, raw);
+}
+
+static void work(kn_pool *pool, void *scratch)
+{
+    for (;;) {
+        int64_t task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+        if (task >= pool->tasks)
+            return;
+        pool->fn(pool->ctx, task, scratch);
+    }
+}
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void *help(void *arg)
+{
+    helper me = *(helper *)arg;
+    kn_pool *pool = me.pool;
+    pool->from.release(pool->from.user, arg);
+    unsigned seen = 0;
+    for (;;) {
+        /* The next loop often comes at once: look for it before going to sleep. */
+        for (int i = 0; i < SPINS && atomic_load(&pool->generation) == seen; i++)
+            pause_briefly();
+        pthread_mutex_lock(&pool->lock);
+        while (atomic_load(&pool->generation) == seen && !pool->closing)
+            pthread_cond_wait(&pool->wake, &pool->lock);
+        if (pool->closing) {
+            pthread_mutex_unlock(&pool->lock);
+            return NULL;
+        }
+        seen = atomic_load(&pool->generation);
+        if (pool->open) { /* else it is over already */
+            pool->joined++;
+            void *scratch = pool->scratch[me.number] + 1;
+            pthread_mutex_unlock(&pool->lock);
+            work(pool, scratch);
+            pthread_mutex_lock(&pool->lock);
+            if (--pool->joined == 0)
+                pthread_cond_signal(&pool->done);
+        }
+        pthread_mutex_unlock(&pool->lock);
+    }
+}
+
+/* Starts the helpers; fewer than asked for where the system gives no more. */
+static void start_helpers(kn_pool *pool)
+{
+    while (pool->started < pool->threads - 1) {
+        helper *h = pool->from.alloc(pool->from.user, sizeof *h);
+        if (!h)
+            return;
+        *h = (helper){pool, pool->started};
+        if (pthread_create(&pool->helpers[pool->started], NULL, help, h) != 0) {
+            pool->from.release(pool->from.user, h);
+            return;
+        }
+        pool->started++;
+    }
+}
+
+static block *new_block(kn_pool *pool, size_t bytes)
+{
+    bytes = (bytes + 4095) & ~(size_t)4095;
+    block *b = kn_aligned_alloc(&pool->from, sizeof *b + bytes);
+    if (b)
+        b->h.bytes = bytes;
+    return b;
+}
+
+kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn_task_fn fn,
+                      void *ctx)
+{
+    pthread_mutex_lock(&pool->turn);
+    for (int i = 0; i < pool->threads - 1; i++) {
+        if (pool->scratch[i] && pool->scratch[i]->h.bytes >= bytes)
+            continue;
+        kn_aligned_free(&pool->from, pool->scratch[i]);
+        pool->scratch[i] = new_block(pool, bytes);
+        if (!pool->scratch[i]) {
+            pthread_mutex_unlock(&pool->turn);
+            return kn_fail(KN_MEMORY, "out of memory: scratch of %zu bytes a thread", bytes);
+        }
+    }
+    start_helpers(pool);
+    pthread_mutex_lock(&pool->lock);
+    pool->fn = fn;
+    pool->ctx = ctx;
+    pool->tasks = tasks;
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    pool->open = true;
+    atomic_fetch_add(&pool->generation, 1);
+    if (tasks > pool->started)
+        pthread_cond_broadcast(&pool->wake);
+    else
+        for (int64_t i = 1; i < tasks; i++)
+            pthread_cond_signal(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+
+    work(pool, mine);
+
+    pthread_mutex_lock(&pool->lock);
+    pool->open = false;
+    while (pool->joined > 0)
+        pthread_cond_wait(&pool->done, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(&pool->turn);
+    return KN_OK;
+}
+
+void *kn_pool_borrow(kn_pool *pool, size_t bytes)
+{
+    block *found = NULL, *small = NULL;
+    pthread_mutex_lock(&pool->lending);
+    for (block **at = &pool->idle; *at; at = &(*at)->h.next)
+        if ((*at)->h.bytes >= bytes) {
+            found = *at;
+            *at = found->h.next;
+            break;
+        }
+    if (!found && pool->idle) { /* too small to be of use: make room for a larger one */
+        small = pool->idle;
+        pool->idle = small->h.next;
+    }
+    pthread_mutex_unlock(&pool->lending);
+    kn_aligned_free(&pool->from, small);
+    if (!found)
+        found = new_block(pool, bytes);
+    return found ? found + 1 : NULL;
+}
+
+void kn_pool_return(kn_pool *pool, void *ptr)
+{
+    block *b = (block *)ptr - 1;
+    pthread_mutex_lock(&pool->lending);
+    b->h.next = pool->idle;
+    pool->idle = b;
+    pthread_mutex_unlock(&pool->lending);
+}
+
+int kn_pool_threads(const kn_pool *pool) { return pool->threads; }
+
+kn_status kn_pool_open(const kn_allocator *from, int threads, kn_pool **out)
+{
+    kn_pool *pool = from->alloc(from->user, sizeof *pool);
+    if (!pool)
+        return kn_fail(KN_MEMORY, "out of memory: thread pool");
+    memset(pool, 0, sizeof *pool);
+    pool->from = *from;
+    pool->threads = threads < 1 ? 1 : threads;
+    size_t helpers = (size_t)pool->threads; /* one to spare, so never of size 0 */
+    pool->helpers = from->alloc(from->user, helpers * sizeof *pool->helpers);
+    pool->scratch = from->alloc(from->user, helpers * sizeof *pool->scratch);
+    if (!pool->helpers || !pool->scratch) {
+        if (pool->helpers)
+            from->release(from->user, pool->helpers);
+        if (pool->scratch)
+            from->release(from->user, pool->scratch);
+        from->release(from->user, pool);
+        return kn_fail(KN_MEMORY, "out of memory: thread pool");
+    }
+    memset(pool->scratch, 0, helpers * sizeof *pool->scratch);
+    pthread_mutex_init(&pool->turn, NULL);
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_mutex_init(&pool->lending, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    *out = pool;
+    return KN_OK;
+}
+
+void kn_pool_close(kn_pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->closing = true;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < pool->started; i++)
+        pthread_join(pool->helpers[i], NULL);
+    for (int i = 0; i < pool->threads - 1; i++)
+        kn_aligned_free(&pool->from, pool->scratch[i]);
+    while (pool->idle) {
+        block *b = pool->idle;
+        pool->idle = b->h.next;
+        kn_aligned_free(&pool->from, b);
+    }
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lending);
+    pthread_mutex_destroy(&pool->lock);
+    pthread_mutex_destroy(&pool->turn);
+    pool->from.release(pool->from.user, pool->scratch);
+    pool->from.release(pool->from.user, pool->helpers);
+    pool->from.release(pool->from.user, pool);
+}

@@ -1,0 +1,45 @@
+/* What the files of the CUDA device share.
+ *
+ * The device works in the GPU's primary context, the one that the CUDA runtime API uses, so an
+ * application's allocations and streams are valid here. Every operation pushes that context and
+ * pops it again: which context is current in the calling thread never changes. */
+#ifndef KN_RUNTIME_CUDA_CUDA_DEVICE_H
+#define KN_RUNTIME_CUDA_CUDA_DEVICE_H
+
+#include "runtime/cuda/driver.h"
+#include "runtime/device.h"
+
+typedef struct kn_cuda {
+    kn_device base; /* first: a kn_device * of this kind points to it */
+    const kn_driver *driver;
+    kn_allocator from;
+    kn_target target;
+    int ordinal;
+    int device; /* the driver's handle */
+    kn_cu_context context;
+    kn_cu_pool pool; /* of stream-ordered memory; NULL: cuMemAlloc instead */
+} kn_cuda;
+
+static inline kn_cuda *kn_cuda_of(kn_device *dev) { return (kn_cuda *)dev; }
+
+/* Around driver calls; nests. kn_cuda_leave() only after kn_cuda_enter() returned OK. */
+kn_status kn_cuda_enter(const kn_cuda *d);
+void kn_cuda_leave(const kn_cuda *d);
+
+/* launch.c: these entries of kn_cuda_device. */
+kn_status kn_cuda_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code);
+void kn_cuda_discard(kn_device *dev, kn_code *code);
+kn_status kn_cuda_launch(kn_device *dev, kn_code *code, const kn_launch *launch);
+
+/* What the compiler and the driver said of a prepared kernel. */
+typedef struct kn_cuda_info {
+    int registers;       /* a thread */
+    int local_bytes;     /* a thread: spilled registers and arrays */
+    int shared_bytes;    /* a block */
+    int blocks_per_unit; /* resident on a multiprocessor at a time */
+    size_t binary_bytes;
+} kn_cuda_info;
+
+void kn_cuda_code_info(const kn_code *code, kn_cuda_info *info);
+
+#endif

@@ -1,0 +1,320 @@
+#include "runtime/cuda/cuda_device.h"
+
+#include "runtime/cuda/nvrtc.h"
+
+/* The driver rounds every allocation up at least this far; an empty array still gets an address. */
+enum { LEAST_BYTES = 256 };
+
+/* The driver's addresses are numbers; device.h's are pointers that the host never follows. */
+static kn_cu_ptr address(const void *ptr) { return (kn_cu_ptr)(uintptr_t)ptr; }
+
+kn_status kn_cuda_enter(const kn_cuda *d)
+{
+    return KN_CU(d->driver, cuCtxPushCurrent_v2, d->context);
+}
+
+void kn_cuda_leave(const kn_cuda *d)
+{
+    kn_cu_context popped; /* fails only after the driver has shut down, when it does not matter */
+    d->driver->cuCtxPopCurrent_v2(&popped);
+}
+
+/* ---- open and close ---- */
+
+static kn_status read_target(kn_cuda *d)
+{
+    const kn_driver *drv = d->driver;
+    int major, minor, optin, shared, cooperative;
+    kn_target *t = &d->target;
+    t->kind = "cuda";
+    const struct {
+        int *value, attribute;
+    } wanted[] = {
+        {&major, KN_CU_DEV_SM_MAJOR},
+        {&minor, KN_CU_DEV_SM_MINOR},
+        {&t->units, KN_CU_DEV_MULTIPROCESSORS},
+        {&t->max_block, KN_CU_DEV_MAX_THREADS_PER_BLOCK},
+        {&t->max_threads_unit, KN_CU_DEV_MAX_THREADS_PER_MULTIPROCESSOR},
+        {&shared, KN_CU_DEV_SHARED_PER_BLOCK},
+        {&optin, KN_CU_DEV_SHARED_PER_BLOCK_OPTIN},
+        {&cooperative, KN_CU_DEV_COOPERATIVE_LAUNCH},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        KN_TRY(KN_CU(drv, cuDeviceGetAttribute, wanted[i].value, wanted[i].attribute, d->device));
+    t->sm = major * 10 + minor;
+    t->smem_block = optin > shared ? optin : shared;
+    t->cooperative = cooperative != 0;
+    return KN_OK;
+}
+
+/* A memory pool of our own: the device's default pool gives its memory back to the system at
+ * every synchronisation, and changing that would change it for the whole application. Without
+ * pools (an old driver, some virtual GPUs) d->pool stays NULL. */
+static void make_pool(kn_cuda *d)
+{
+    const kn_driver *drv = d->driver;
+    int supported = 0;
+    if (!drv->cuMemPoolCreate || !drv->cuMemPoolDestroy || !drv->cuMemPoolSetAttribute ||
+        !drv->cuMemAllocFromPoolAsync || !drv->cuMemFreeAsync ||
+        drv->cuDeviceGetAttribute(&supported, KN_CU_DEV_MEMORY_POOLS, d->device) != KN_CU_SUCCESS ||
+        !supported)
+        return;
+    kn_cu_pool_props props = {.alloc_type = KN_CU_POOL_PINNED,
+                              .location_type = KN_CU_POOL_ON_DEVICE,
+                              .location_id = d->device};
+    size_t total = 0;
+    if (drv->cuDeviceTotalMem_v2(&total, d->device) != KN_CU_SUCCESS ||
+        drv->cuMemPoolCreate(&d->pool, &props) != KN_CU_SUCCESS) {
+        d->pool = NULL;
+        return;
+    }
+    /* Enough for the temporaries of common programs, little enough not to starve the
+     * application. */
+    uint64_t keep = total / 16;
+    drv->cuMemPoolSetAttribute(d->pool, KN_CU_POOL_RELEASE_THRESHOLD, &keep);
+}
+
+static kn_status check_compiler(const kn_cuda *d)
+{
+    KN_TRY(kn_nvrtc_find());
+    if (kn_nvrtc_supports(d->target.sm))
+        return KN_OK;
+    int major, minor;
+    kn_nvrtc_version(&major, &minor);
+    return kn_fail(
+        KN_DEVICE,
+        "GPU %d is sm_%d, which NVRTC %d.%d (%s) cannot compile for; install a version that "
+        "can and set KILN_NVRTC to its path, or use the device \"cpu\"",
+        d->ordinal, d->target.sm, major, minor, kn_nvrtc_path());
+}
+
+/* Everything after which the context must be released. */
+static kn_status set_up(kn_cuda *d)
+{
+    KN_TRY(kn_cuda_enter(d));
+    make_pool(d);
+    kn_cuda_leave(d);
+    return KN_OK;
+}
+
+static kn_status open_on(kn_cuda *d)
+{
+    int count;
+    KN_TRY(kn_driver_init(&d->driver, &count));
+    if (d->ordinal < 0 || d->ordinal >= count)
+        return kn_fail(KN_DEVICE, "no GPU %d: there %s %d, numbered from 0", d->ordinal,
+                       count == 1 ? "is" : "are", count);
+    KN_TRY(KN_CU(d->driver, cuDeviceGet, &d->device, d->ordinal));
+    KN_TRY(read_target(d));
+    KN_TRY(check_compiler(d));
+    KN_TRY(KN_CU(d->driver, cuDevicePrimaryCtxRetain, &d->context, d->device));
+    kn_status status = set_up(d);
+    if (status != KN_OK)
+        d->driver->cuDevicePrimaryCtxRelease_v2(d->device);
+    return status;
+}
+
+static kn_status cuda_open(const kn_device_config *config, kn_device **dev)
+{
+    kn_allocator from = config->from.alloc ? config->from : kn_malloc_allocator;
+    kn_cuda *d = from.alloc(from.user, sizeof *d);
+    if (!d)
+        return kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof *d);
+    *d = (kn_cuda){.base.ops = &kn_cuda_device, .from = from, .ordinal = config->ordinal};
+    kn_status status = open_on(d);
+    if (status != KN_OK) {
+        from.release(from.user, d);
+        /* What says DEVICE is complete; a failed driver call lacks what it was for. */
+        return status == KN_DEVICE ? status
+                                   : kn_fail_prefix(status, "opening GPU %d: ", config->ordinal);
+    }
+    *dev = &d->base;
+    return KN_OK;
+}
+
+static void cuda_close(kn_device *dev)
+{
+    if (!dev)
+        return;
+    kn_cuda *d = kn_cuda_of(dev);
+    if (d->pool && kn_cuda_enter(d) == KN_OK) {
+        d->driver->cuMemPoolDestroy(d->pool);
+        kn_cuda_leave(d);
+    }
+    d->driver->cuDevicePrimaryCtxRelease_v2(d->device);
+    d->from.release(d->from.user, d);
+}
+
+static const kn_target *cuda_target(const kn_device *dev)
+{
+    return &((const kn_cuda *)dev)->target;
+}
+
+/* ---- memory ---- */
+
+static kn_status cuda_alloc(kn_device *dev, size_t bytes, void **ptr)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    kn_cu_ptr p = 0;
+    KN_TRY(kn_cuda_enter(d));
+    kn_status status =
+        KN_CU(d->driver, cuMemAlloc_v2, &p, bytes < LEAST_BYTES ? LEAST_BYTES : bytes);
+    kn_cuda_leave(d);
+    if (status != KN_OK)
+        return kn_fail_prefix(status, "device memory, %zu bytes: ", bytes);
+    *ptr = (void *)(uintptr_t)p;
+    return KN_OK;
+}
+
+static void cuda_release(kn_device *dev, void *ptr)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    if (!ptr || kn_cuda_enter(d) != KN_OK)
+        return;
+    d->driver->cuMemFree_v2(address(ptr));
+    kn_cuda_leave(d);
+}
+
+static kn_status cuda_alloc_async(kn_device *dev, size_t bytes, void *stream, void **ptr)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    if (!d->pool)
+        return cuda_alloc(dev, bytes, ptr);
+    kn_cu_ptr p = 0;
+    KN_TRY(kn_cuda_enter(d));
+    kn_status status = KN_CU(d->driver, cuMemAllocFromPoolAsync, &p,
+                             bytes < LEAST_BYTES ? LEAST_BYTES : bytes, d->pool, stream);
+    kn_cuda_leave(d);
+    if (status != KN_OK)
+        return kn_fail_prefix(status, "device memory, %zu bytes: ", bytes);
+    *ptr = (void *)(uintptr_t)p;
+    return KN_OK;
+}
+
+static void cuda_release_async(kn_device *dev, void *ptr, void *stream)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    if (!ptr || kn_cuda_enter(d) != KN_OK)
+        return;
+    if (d->pool) {
+        d->driver->cuMemFreeAsync(address(ptr), stream);
+    } else {
+        d->driver->cuStreamSynchronize(stream);
+        d->driver->cuMemFree_v2(address(ptr));
+    }
+    kn_cuda_leave(d);
+}
+
+static kn_status cuda_upload(kn_device *dev, void *to, const void *host, size_t bytes)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    if (!bytes)
+        return KN_OK;
+    KN_TRY(kn_cuda_enter(d));
+    kn_status status = KN_CU(d->driver, cuMemcpyHtoD_v2, address(to), host, bytes);
+    /* The call returns once `host` may be reused; streams that do not wait for the default
+     * stream may only see the bytes once they have arrived. */
+    if (status == KN_OK)
+        status = KN_CU(d->driver, cuStreamSynchronize, NULL);
+    kn_cuda_leave(d);
+    return status;
+}
+
+static kn_status cuda_download(kn_device *dev, void *host, const void *from, size_t bytes)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    if (!bytes)
+        return KN_OK;
+    KN_TRY(kn_cuda_enter(d));
+    kn_status status = KN_CU(d->driver, cuMemcpyDtoH_v2, host, address(from), bytes);
+    kn_cuda_leave(d);
+    return status;
+}
+
+static kn_status cuda_copy(kn_device *dev, void *to, const void *from, size_t bytes, void *stream)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    if (!bytes)
+        return KN_OK;
+    KN_TRY(kn_cuda_enter(d));
+    kn_status status =
+        KN_CU(d->driver, cuMemcpyDtoDAsync_v2, address(to), address(from), bytes, stream);
+    kn_cuda_leave(d);
+    return status;
+}
+
+static kn_status cuda_zero(kn_device *dev, void *to, size_t bytes, void *stream)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    if (!bytes)
+        return KN_OK;
+    KN_TRY(kn_cuda_enter(d));
+    kn_status status = KN_CU(d->driver, cuMemsetD8Async, address(to), 0, bytes, stream);
+    kn_cuda_leave(d);
+    return status;
+}
+
+static kn_status cuda_sync(kn_device *dev, void *stream)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    KN_TRY(kn_cuda_enter(d));
+    kn_status status = KN_CU(d->driver, cuStreamSynchronize, stream);
+    kn_cuda_leave(d);
+    return status;
+}
+
+/* ---- time ---- */
+
+static kn_status time_between(const kn_driver *drv, kn_cu_event from, kn_cu_event to, void *stream,
+                              kn_status (*fn)(void *ctx), void *ctx, double *us)
+{
+    float ms;
+    KN_TRY(KN_CU(drv, cuEventRecord, from, stream));
+    KN_TRY(fn(ctx));
+    KN_TRY(KN_CU(drv, cuEventRecord, to, stream));
+    KN_TRY(KN_CU(drv, cuEventSynchronize, to));
+    KN_TRY(KN_CU(drv, cuEventElapsedTime, &ms, from, to));
+    *us = (double)ms * 1e3;
+    return KN_OK;
+}
+
+static kn_status cuda_time(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,
+                           double *us)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    const kn_driver *drv = d->driver;
+    kn_cu_event from = NULL, to = NULL;
+    KN_TRY(kn_cuda_enter(d));
+    kn_status status = KN_CU(drv, cuEventCreate, &from, 0);
+    if (status == KN_OK)
+        status = KN_CU(drv, cuEventCreate, &to, 0);
+    if (status == KN_OK)
+        status = time_between(drv, from, to, stream, fn, ctx, us);
+    if (to)
+        drv->cuEventDestroy_v2(to);
+    if (from)
+        drv->cuEventDestroy_v2(from);
+    kn_cuda_leave(d);
+    return status;
+}
+
+const kn_device_ops kn_cuda_device = {
+    .kind = "cuda",
+    .runs_source = true,
+    .open = cuda_open,
+    .close = cuda_close,
+    .target = cuda_target,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .alloc_async = cuda_alloc_async,
+    .release_async = cuda_release_async,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .copy = cuda_copy,
+    .zero = cuda_zero,
+    .sync = cuda_sync,
+    .prepare = kn_cuda_prepare,
+    .discard = kn_cuda_discard,
+    .launch = kn_cuda_launch,
+    .time = cuda_time,
+};

@@ -1,0 +1,89 @@
+/* The CUDA driver, opened at run time: libcuda.so.1 belongs to the GPU's driver package, and
+ * programs that use kiln must start on machines without it. The types here are our own
+ * declarations of the driver's stable ABI, so that building needs no CUDA header. */
+#ifndef KN_RUNTIME_CUDA_DRIVER_H
+#define KN_RUNTIME_CUDA_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef unsigned long long kn_cu_ptr; /* a device address */
+typedef struct CUctx_st *kn_cu_context;
+typedef struct CUmod_st *kn_cu_module;
+typedef struct CUfunc_st *kn_cu_function;
+typedef struct CUstream_st *kn_cu_stream; /* NULL: the legacy default stream */
+typedef struct CUevent_st *kn_cu_event;
+typedef struct CUmemPoolHandle_st *kn_cu_pool;
+
+/* Results that are treated one by one. */
+enum {
+    KN_CU_SUCCESS = 0,
+    KN_CU_OUT_OF_MEMORY = 2,
+    KN_CU_STUB_LIBRARY = 34,
+    KN_CU_NO_DEVICE = 100,
+    KN_CU_INVALID_IMAGE = 200,
+    KN_CU_NO_BINARY_FOR_GPU = 209,
+    KN_CU_UNSUPPORTED_PTX_VERSION = 222,
+    KN_CU_SYSTEM_DRIVER_MISMATCH = 803,
+};
+
+enum { /* cuDeviceGetAttribute */
+       KN_CU_DEV_MAX_THREADS_PER_BLOCK = 1,
+       KN_CU_DEV_SHARED_PER_BLOCK = 8,
+       KN_CU_DEV_MULTIPROCESSORS = 16,
+       KN_CU_DEV_MAX_THREADS_PER_MULTIPROCESSOR = 39,
+       KN_CU_DEV_SM_MAJOR = 75,
+       KN_CU_DEV_SM_MINOR = 76,
+       KN_CU_DEV_COOPERATIVE_LAUNCH = 95,
+       KN_CU_DEV_SHARED_PER_BLOCK_OPTIN = 97,
+       KN_CU_DEV_MEMORY_POOLS = 115,
+};
+
+enum { /* cuFuncGetAttribute */
+       KN_CU_FUNC_MAX_THREADS_PER_BLOCK = 0,
+       KN_CU_FUNC_SHARED_BYTES = 1,
+       KN_CU_FUNC_LOCAL_BYTES = 3,
+       KN_CU_FUNC_REGISTERS = 4,
+};
+
+enum { /* memory pools */
+       KN_CU_POOL_PINNED = 1,
+       KN_CU_POOL_ON_DEVICE = 1,
+       KN_CU_POOL_RELEASE_THRESHOLD = 4, /* a uint64_t: bytes kept over a synchronisation */
+};
+
+typedef struct kn_cu_pool_props {
+    int alloc_type;    /* KN_CU_POOL_PINNED */
+    int handle_types;  /* 0: not shared with other processes */
+    int location_type; /* KN_CU_POOL_ON_DEVICE */
+    int location_id;   /* the device */
+    void *security;
+    unsigned char reserved[64]; /* newer drivers read fields here; 0 means what older ones did */
+} kn_cu_pool_props;
+
+typedef struct kn_driver {
+#define NEED(entry, params) int(*entry) params;
+#define MAY(entry, params) int(*entry) params;
+#include "runtime/cuda/driver.def"
+#undef NEED
+#undef MAY
+    const char *path; /* the file that was loaded */
+    int version;      /* 12040 for CUDA 12.4: the newest that this driver runs */
+} kn_driver;
+
+/* The loaded driver: one table for the process, loaded by the first call and never changed after
+ * it. DEVICE, saying what to do, when there is no usable driver. Does not call cuInit. Any
+ * thread. */
+kn_status kn_driver_find(const kn_driver **driver);
+/* kn_driver_find() and cuInit; *count GPUs, at least one when it returns OK. */
+kn_status kn_driver_init(const kn_driver **driver, int *count);
+
+/* KN_OK for success; else RUN (MEMORY when the device has none left) with a message that names
+ * `call` and the driver's own words for `result`. */
+kn_status kn_driver_check(const kn_driver *d, int result, const char *call);
+/* Calls an entry and checks it: KN_TRY(KN_CU(d, cuEventRecord, event, stream)); */
+#define KN_CU(d, entry, ...) kn_driver_check((d), (d)->entry(__VA_ARGS__), #entry)
+
+#endif

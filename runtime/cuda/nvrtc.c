@@ -1,0 +1,305 @@
+#include "runtime/cuda/nvrtc.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct _nvrtcProgram *nvrtc_program;
+
+enum {
+    NVRTC_SUCCESS = 0,
+    NVRTC_OUT_OF_MEMORY = 1,
+    NVRTC_INVALID_OPTION = 5,
+    NVRTC_COMPILATION = 6
+};
+enum { MAX_ARCHS = 64, PATH_SIZE = 4096 };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* Written by load() under `once`, constant afterwards. */
+static struct {
+#define NEED(type, entry, params) type(*entry) params;
+#define MAY(type, entry, params) type(*entry) params;
+#include "runtime/cuda/nvrtc.def"
+#undef NEED
+#undef MAY
+    int major, minor;
+    int archs[MAX_ARCHS], narchs;
+    char path[PATH_SIZE];
+    char problem[1024]; /* why there is no NVRTC; "" when there is one */
+} nvrtc;
+
+static pthread_once_t build_once = PTHREAD_ONCE_INIT;
+static char build[64]; /* written under `build_once` */
+
+static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                    "libnvrtc.so"};
+enum { NNAMES = sizeof names / sizeof *names };
+
+/* ---- loading ---- */
+
+static void *open_in(const char *folder, const char *below, const char *name)
+{
+    char path[PATH_SIZE];
+    int n = snprintf(path, sizeof path, "%s%s/%s", folder, below, name);
+    return n > 0 && n < PATH_SIZE ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The user said which one: nothing else will do. */
+static void *open_given(const char *given)
+{
+    void *lib = NULL;
+    if (!is_folder(given))
+        lib = dlopen(given, RTLD_NOW | RTLD_LOCAL);
+    else
+        for (int i = 0; i < NNAMES && !lib; i++)
+            lib = open_in(given, "", names[i]);
+    const char *why = lib ? NULL : dlerror();
+    if (!lib)
+        snprintf(nvrtc.problem, sizeof nvrtc.problem,
+                 "no NVRTC: KILN_NVRTC is '%.300s', which cannot be loaded: %.500s", given,
+                 why ? why : "it is no shared library");
+    return lib;
+}
+
+/* The newest version that is found anywhere. */
+static void *open_any(void)
+{
+    const char *home = getenv("CUDA_HOME"), *path = getenv("CUDA_PATH");
+    const struct {
+        const char *folder, *below;
+    } places[] = {{home, "/lib64"}, {path, "/lib64"}, {"/usr/local/cuda", "/lib64"}};
+    for (int i = 0; i < NNAMES; i++) {
+        void *lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        for (size_t j = 0; j < sizeof places / sizeof *places && !lib; j++)
+            if (places[j].folder && places[j].folder[0])
+                lib = open_in(places[j].folder, places[j].below, names[i]);
+        if (lib)
+            return lib;
+    }
+    snprintf(
+        nvrtc.problem, sizeof nvrtc.problem,
+        "no NVRTC, the compiler that makes GPU code: libnvrtc.so.13, .12, .11.2 or libnvrtc.so is "
+        "neither where the dynamic linker looks nor in $CUDA_HOME/lib64, $CUDA_PATH/lib64 or "
+        "/usr/local/cuda/lib64; install libnvrtc11.2 (Debian, non-free), cuda-nvrtc-12-8 or "
+        "cuda-nvrtc-13-0 (NVIDIA's repository), or set KILN_NVRTC to the library's path");
+    return NULL;
+}
+
+static void load(void)
+{
+    const char *given = getenv("KILN_NVRTC");
+    void *lib = given && given[0] ? open_given(given) : open_any();
+    if (!lib)
+        return;
+    const char *missing = NULL;
+    void *symbol;
+    /* POSIX lets dlsym()'s object pointer hold a function; ISO C wants the detour over memcpy(). */
+#define MAY(type, entry, params)                                                                   \
+    symbol = dlsym(lib, #entry);                                                                   \
+    memcpy(&nvrtc.entry, &symbol, sizeof symbol);
+#define NEED(type, entry, params)                                                                  \
+    MAY(type, entry, params)                                                                       \
+    if (!symbol && !missing)                                                                       \
+        missing = #entry;
+#include "runtime/cuda/nvrtc.def"
+#undef NEED
+#undef MAY
+    Dl_info where;
+    symbol = dlsym(lib, "nvrtcVersion");
+    snprintf(nvrtc.path, sizeof nvrtc.path, "%s",
+             symbol && dladdr(symbol, &where) && where.dli_fname ? where.dli_fname : "libnvrtc");
+    if (missing) {
+        snprintf(nvrtc.problem, sizeof nvrtc.problem,
+                 "no usable NVRTC: %.300s has no %s; kiln needs NVRTC 11.2 or newer", nvrtc.path,
+                 missing);
+        return;
+    }
+    nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
+    int n = 0;
+    if (nvrtc.nvrtcGetNumSupportedArchs && nvrtc.nvrtcGetSupportedArchs &&
+        nvrtc.nvrtcGetNumSupportedArchs(&n) == NVRTC_SUCCESS && n > 0 && n <= MAX_ARCHS &&
+        nvrtc.nvrtcGetSupportedArchs(nvrtc.archs) == NVRTC_SUCCESS)
+        nvrtc.narchs = n;
+}
+
+kn_status kn_nvrtc_find(void)
+{
+    pthread_once(&once, load);
+    return nvrtc.problem[0] ? kn_fail(KN_DEVICE, "%s", nvrtc.problem) : KN_OK;
+}
+
+void kn_nvrtc_version(int *major, int *minor)
+{
+    *major = nvrtc.major;
+    *minor = nvrtc.minor;
+}
+
+const char *kn_nvrtc_path(void) { return nvrtc.path; }
+
+bool kn_nvrtc_supports(int sm)
+{
+    for (int i = 0; i < nvrtc.narchs; i++)
+        if (nvrtc.archs[i] == sm)
+            return true;
+    return nvrtc.narchs == 0;
+}
+
+/* ---- compiling ---- */
+
+/* What one kind of result is fetched with. */
+typedef struct product {
+    int (*get_size)(nvrtc_program program, size_t *size);
+    int (*get)(nvrtc_program program, char *data);
+} product;
+
+static kn_status fail_call(int result, const char *call, const char *name)
+{
+    return kn_fail(result == NVRTC_OUT_OF_MEMORY ? KN_MEMORY : KN_COMPILE, "kernel '%s': %s: %s",
+                   name, call, nvrtc.nvrtcGetErrorString(result));
+}
+
+/* The length of the first `lines` lines of `s`, at most `limit` bytes. */
+static int head_length(const char *s, int lines, int limit)
+{
+    int n = 0;
+    while (s[n] && n < limit && lines > 0)
+        lines -= s[n++] == '\n';
+    return n;
+}
+
+/* A compilation that NVRTC refused: its log, and enough of the source to see what was compiled. */
+static kn_status fail_compile(nvrtc_program program, int result, const char *name, const char *arch,
+                              const char *source, const kn_allocator *from)
+{
+    size_t size = 0;
+    char *log = NULL;
+    if (nvrtc.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1)
+        log = from->alloc(from->user, size);
+    if (log && nvrtc.nvrtcGetProgramLog(program, log) != NVRTC_SUCCESS)
+        log[0] = '\0';
+    const char *text = log && log[0] ? log : nvrtc.nvrtcGetErrorString(result);
+    kn_fail(KN_COMPILE,
+            "kernel '%s' does not compile for %s (NVRTC %d.%d%s):\n%.*s\nthe source begins:\n%.*s",
+            name, arch, nvrtc.major, nvrtc.minor,
+            result == NVRTC_INVALID_OPTION ? ", which does not take that architecture" : "",
+            head_length(text, 40, 1300), text, head_length(source, 8, 400), source);
+    if (log)
+        from->release(from->user, log);
+    return result == NVRTC_OUT_OF_MEMORY ? KN_MEMORY : KN_COMPILE;
+}
+
+static kn_status fetch(nvrtc_program program, const product *what, const char *name,
+                       const kn_allocator *from, char **data, size_t *size)
+{
+    size_t n = 0;
+    int result = what->get_size(program, &n);
+    if (result != NVRTC_SUCCESS)
+        return fail_call(result, "the size of the result", name);
+    char *p = from->alloc(from->user, n + 1);
+    if (!p)
+        return kn_fail(KN_MEMORY, "out of memory: %zu bytes for the code of kernel '%s'", n + 1,
+                       name);
+    result = what->get(program, p);
+    if (result != NVRTC_SUCCESS) {
+        from->release(from->user, p);
+        return fail_call(result, "fetching the result", name);
+    }
+    p[n] = '\0';
+    *data = p;
+    *size = n;
+    return KN_OK;
+}
+
+/* arch NULL: the compiler's default. */
+static kn_status compile(const char *name, const char *source, const char *arch,
+                         const product *what, const kn_allocator *from, char **data, size_t *size)
+{
+    char file[96], arch_option[64];
+    snprintf(file, sizeof file, "%s.cu", name);
+    const char *options[3] = {"--std=c++17", "-default-device"};
+    int noptions = 2;
+    if (arch) {
+        snprintf(arch_option, sizeof arch_option, "--gpu-architecture=%s", arch);
+        options[noptions++] = arch_option;
+    }
+    nvrtc_program program;
+    int result = nvrtc.nvrtcCreateProgram(&program, source, file, 0, NULL, NULL);
+    if (result != NVRTC_SUCCESS)
+        return fail_call(result, "nvrtcCreateProgram", name);
+    result = nvrtc.nvrtcCompileProgram(program, noptions, options);
+    kn_status status = result == NVRTC_SUCCESS
+                           ? fetch(program, what, name, from, data, size)
+                           : fail_compile(program, result, name,
+                                          arch ? arch : "the default architecture", source, from);
+    nvrtc.nvrtcDestroyProgram(&program);
+    return status;
+}
+
+kn_status kn_nvrtc_cubin(const char *name, const char *source, int sm, const kn_allocator *from,
+                         char **cubin, size_t *size)
+{
+    KN_TRY(kn_nvrtc_find());
+    const product what = {nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN};
+    char arch[32];
+    size_t n;
+    snprintf(arch, sizeof arch, "sm_%d", sm);
+    KN_TRY(compile(name, source, arch, &what, from ? from : &kn_malloc_allocator, cubin, &n));
+    if (size)
+        *size = n;
+    return KN_OK;
+}
+
+kn_status kn_nvrtc_ptx(const char *name, const char *source, const char *arch,
+                       const kn_allocator *from, char **ptx, size_t *size)
+{
+    KN_TRY(kn_nvrtc_find());
+    const product what = {nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX};
+    char virtual_arch[48];
+    size_t n;
+    /* With a virtual architecture NVRTC stops at PTX. */
+    if (arch)
+        snprintf(virtual_arch, sizeof virtual_arch, "compute_%s",
+                 strncmp(arch, "sm_", 3) == 0        ? arch + 3
+                 : strncmp(arch, "compute_", 8) == 0 ? arch + 8
+                                                     : arch);
+    KN_TRY(compile(name, source, arch ? virtual_arch : NULL, &what,
+                   from ? from : &kn_malloc_allocator, ptx, &n));
+    if (size)
+        *size = strlen(*ptx); /* NVRTC counts its own NUL */
+    return KN_OK;
+}
+
+/* ---- identity ---- */
+
+static void find_build(void)
+{
+    snprintf(build, sizeof build, "NVRTC %d.%d", nvrtc.major, nvrtc.minor);
+    char *ptx;
+    if (kn_nvrtc_ptx("empty", "extern \"C\" __global__ void empty() {}\n", NULL, NULL, &ptx,
+                     NULL) != KN_OK)
+        return;
+    /* The header has a line "// Compiler Build ID: CL-36424714". */
+    const char *id = strstr(ptx, "CL-");
+    size_t n = id ? strspn(id + 3, "0123456789") : 0;
+    size_t have = strlen(build);
+    if (n > 0 && n < 32)
+        snprintf(build + have, sizeof build - have, " %.*s", (int)n + 3, id);
+    free(ptx);
+}
+
+const char *kn_nvrtc_build(void)
+{
+    if (kn_nvrtc_find() != KN_OK)
+        return "";
+    pthread_once(&build_once, find_build);
+    return build;
+}

@@ -1,0 +1,39 @@
+/* NVRTC, CUDA's compiler as a library, opened at run time. It needs no GPU and no driver.
+ *
+ * Looked for as libnvrtc.so.13, .12, .11.2 and libnvrtc.so, each where the dynamic linker
+ * looks, then in $CUDA_HOME/lib64, $CUDA_PATH/lib64 and /usr/local/cuda/lib64; KILN_NVRTC, a
+ * file or a folder, replaces the search. The library is loaded by the first call of any function
+ * here and stays; all of them are safe to call from several threads. */
+#ifndef KN_RUNTIME_CUDA_NVRTC_H
+#define KN_RUNTIME_CUDA_NVRTC_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+
+/* DEVICE, saying where was looked and what to install, when there is no NVRTC. */
+kn_status kn_nvrtc_find(void);
+
+/* The three below are for after kn_nvrtc_find() has returned OK. */
+void kn_nvrtc_version(int *major, int *minor);
+const char *kn_nvrtc_path(void);
+/* Whether it compiles for that architecture (90 for sm_90); true when it cannot tell (before
+ * 11.2). */
+bool kn_nvrtc_supports(int sm);
+
+/* Identifies this build of the compiler, for cache keys: "NVRTC 13.0 CL-36424714". Compiles an
+ * empty kernel the first time. "" when there is no NVRTC. */
+const char *kn_nvrtc_build(void);
+
+/* Compiles `source`. `name` is what messages call the kernel. The result comes from `from`
+ * (NULL: malloc) and is the caller's to release; PTX is NUL-terminated, `size` not counting it,
+ * and `size` may be NULL. COMPILE when the source does not compile, with NVRTC's log and the
+ * source's first lines. */
+kn_status kn_nvrtc_cubin(const char *name, const char *source, int sm, const kn_allocator *from,
+                         char **cubin, size_t *size);
+/* `arch` is "sm_90" or "compute_90". */
+kn_status kn_nvrtc_ptx(const char *name, const char *source, const char *arch,
+                       const kn_allocator *from, char **ptx, size_t *size);
+
+#endif

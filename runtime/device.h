@@ -1,0 +1,74 @@
+/* A device: where memory lives and kernels run. A const table of functions per kind.
+ *
+ *     kind    code it runs                        memory
+ *     cuda    cubin, through NVRTC and the driver  device memory
+ *     cpu     the kernel IR itself                 host memory
+ *     ref     (the graph; see runtime/ref.c)       host memory
+ *
+ * `prepare` turns a kernel (IR and, for CUDA, its source text) into code once; `launch` runs that code
+ * for one call. Both are safe to call from several threads. Nothing in `launch` allocates, waits (the host
+ * devices are done on return) or compiles. */
+#ifndef KN_RUNTIME_DEVICE_H
+#define KN_RUNTIME_DEVICE_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "codegen/call.h"
+#include "codegen/kir.h"
+#include "codegen/target.h"
+
+typedef struct kn_device kn_device;
+typedef struct kn_code kn_code; /* a compiled kernel; each device has its own */
+
+typedef struct kn_device_config {
+    int ordinal; /* which GPU */
+    int threads; /* CPU: 0 for one a core */
+    kn_allocator from;
+} kn_device_config;
+
+/* One launch: the code, its numbers and its grid. */
+typedef struct kn_launch {
+    const kn_kernel *kernel;
+    const kn_call *call;
+    void *stream;
+} kn_launch;
+
+typedef struct kn_device_ops {
+    const char *kind;
+    bool runs_source; /* prepare() needs kernel->source */
+    kn_status (*open)(const kn_device_config *config, kn_device **dev);
+    void (*close)(kn_device *dev);
+    /* The machine as the scheduler sees it. */
+    const kn_target *(*target)(const kn_device *dev);
+
+    kn_status (*alloc)(kn_device *dev, size_t bytes, void **ptr);
+    void (*release)(kn_device *dev, void *ptr);
+    /* Stream-ordered workspace: valid for work submitted to `stream` between the two calls. */
+    kn_status (*alloc_async)(kn_device *dev, size_t bytes, void *stream, void **ptr);
+    void (*release_async)(kn_device *dev, void *ptr, void *stream);
+    kn_status (*upload)(kn_device *dev, void *to, const void *host, size_t bytes);
+    kn_status (*download)(kn_device *dev, void *host, const void *from, size_t bytes);
+    /* Device to device, on the stream. */
+    kn_status (*copy)(kn_device *dev, void *to, const void *from, size_t bytes, void *stream);
+    kn_status (*zero)(kn_device *dev, void *to, size_t bytes, void *stream);
+    kn_status (*sync)(kn_device *dev, void *stream);
+
+    /* The kernel stays valid for as long as the code lives. */
+    kn_status (*prepare)(kn_device *dev, const kn_kernel *kernel, kn_code **code);
+    void (*discard)(kn_device *dev, kn_code *code);
+    kn_status (*launch)(kn_device *dev, kn_code *code, const kn_launch *launch);
+
+    /* Runs fn(ctx), which submits to `stream`, and gives the device time from before it to after it. */
+    kn_status (*time)(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx, double *us);
+} kn_device_ops;
+
+struct kn_device {
+    const kn_device_ops *ops;
+    /* counters; updated with atomic adds */
+    uint64_t launches, compiles, compile_ns;
+};
+
+extern const kn_device_ops kn_cpu_device;
+extern const kn_device_ops kn_cuda_device;
+
+#endif

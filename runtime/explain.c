@@ -1,0 +1,290 @@
+#include "runtime/explain.h"
+
+#include <string.h>
+
+#include "codegen/cuda.h"
+#include "runtime/cuda/nvrtc.h"
+
+/* What is being explained. */
+typedef struct subject {
+    kn_program *prog;
+    kn_plan *plan;
+    kn_target target;
+    kn_text *t;
+    const char *assumed;
+} subject;
+
+static const char *const walk_words[] = {"flat", "rows", "cols"};
+
+/* ---- constraints: what the kernels rely on, one line each ---- */
+
+typedef struct list {
+    kn_arena *a;
+    KN_VEC(const char *) lines;
+} list;
+
+static void add(list *l, const char *text)
+{
+    for (int i = 0; i < l->lines.len; i++)
+        if (strcmp(l->lines.data[i], text) == 0)
+            return;
+    kn_push(l->a, &l->lines, text);
+}
+
+static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
+{
+    int va = kn_phase_vector_axis(ph);
+    for (int a = 0; a < ph->naxes; a++)
+        if (strchr(ph->axes[a].name, '*') && ph->axes[a].extent > 1)
+            add(l, kn_sprintf(l->a, "%s is walked as one axis", ph->axes[a].name));
+    if (ph->vec > 1)
+        add(l, kn_sprintf(l->a, "%s %% %d == 0", ph->axes[va].name, ph->vec));
+    for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
+        bool load = i < ph->values.len;
+        if (load && ph->values.data[i].kind != KN_V_LOAD)
+            continue;
+        const kn_access *acc =
+            load ? &ph->values.data[i].access : &ph->stores.data[i - ph->values.len].access;
+        const kn_buf *b = &k->bufs.data[acc->buf];
+        if (b->kind == KN_BUF_TEMP || va < 0)
+            continue;
+        if (acc->kind[va] == KN_STRIDE_ONE)
+            add(l, kn_sprintf(l->a, "%s is contiguous along %s", b->name, ph->axes[va].name));
+        if (acc->vector) {
+            int bytes = ph->vec * kn_bytes(b->dtype);
+            add(l, kn_sprintf(l->a, "%s is %d-byte aligned", b->name, bytes < 16 ? bytes : 16));
+        }
+    }
+}
+
+static list constraints(const subject *s)
+{
+    const kn_graph *g = s->prog->optimised;
+    list l = {.a = s->plan->arena};
+    for (int i = 0; i < g->facts.list.len; i++)
+        add(&l, kn_sprintf(l.a, "%s (%s)", g->facts.list.data[i].text, g->facts.list.data[i].why));
+    for (int i = 0; i < s->plan->kernels.len; i++) {
+        const kn_kernel *k = s->plan->kernels.data[i];
+        for (int p = 0; p < k->phases.len; p++)
+            phase_constraints(&l, k, &k->phases.data[p]);
+        add(&l, k->wide ? "indices need 64 bits" : "indices fit in 32 bits");
+    }
+    add(&l, "no output overlaps an input (an overlapping input is copied first)");
+    return l;
+}
+
+/* ---- words ---- */
+
+static void put_bytes(kn_text *t, int64_t n)
+{
+    if (n >= 1000000)
+        kn_putf(t, "%.1f MB", (double)n / 1e6);
+    else if (n >= 1000)
+        kn_putf(t, "%.1f kB", (double)n / 1e3);
+    else
+        kn_putf(t, "%lld B", (long long)n);
+}
+
+static void put_census(kn_text *t, const char *when, const kn_census *c)
+{
+    kn_putf(t, "  %-7s temporaries %d (", when, c->temporaries);
+    put_bytes(t, c->temporary_bytes);
+    kn_putf(t, "), barriers: grid %d, cluster %d, block %d, warp %d; reads ", c->grid, c->cluster, c->block,
+            c->warp);
+    put_bytes(t, c->bytes_read);
+    kn_put(t, ", writes ");
+    put_bytes(t, c->bytes_written);
+    kn_put(t, "\n");
+}
+
+static void put_phase(kn_text *t, const kn_kernel *k, int p)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    kn_putf(t, "    phase %d%s: %s", p, ph->barrier ? " (after a grid barrier)" : "", walk_words[ph->walk]);
+    for (int a = 0; a < ph->naxes; a++)
+        kn_putf(t, "%s%s = %lld", a == ph->ngroup ? "; members " : a ? " x " : "; groups ", ph->axes[a].name,
+                (long long)ph->axes[a].extent);
+    kn_putf(t, "; %d sweep%s", ph->nsweeps, ph->nsweeps == 1 ? "" : "s");
+    if (ph->walk == KN_WALK_ROWS)
+        kn_putf(t, ", %d thread%s a group", ph->tpg, ph->tpg == 1 ? "" : "s");
+    if (ph->walk == KN_WALK_COLS)
+        kn_putf(t, ", 32 groups x %d threads", ph->tpg);
+    if (ph->vec > 1)
+        kn_putf(t, ", vectors of %d", ph->vec);
+    if (ph->split)
+        kn_putf(t, ", members split in %lld", (long long)ph->splits);
+    kn_put(t, "\n");
+}
+
+static void in_words(const subject *s)
+{
+    kn_text *t = s->t;
+    const kn_program *p = s->prog;
+    kn_putf(t, "%s for %s", p->optimised->name, s->target.kind);
+    if (s->target.sm)
+        kn_putf(t, " sm_%d", s->target.sm);
+    kn_putf(t, ", fusion %s\n", p->options.fusion ? "on" : "off");
+    if (*s->assumed)
+        kn_putf(t, "assumed sizes: %s\n", s->assumed);
+    kn_put(t, "\npasses\n");
+    for (int i = 0; i < kn_graph_pass_count; i++)
+        kn_putf(t, "  %-10s %3d -> %3d nodes   %s\n", p->passes[i].pass->name, p->passes[i].before,
+                p->passes[i].after, p->passes[i].pass->what);
+    kn_putf(t, "\nfusion: %d loop nest%s\n", s->plan->regions->list.len,
+            s->plan->regions->list.len == 1 ? "" : "s");
+    for (int i = 0; i < s->plan->regions->list.len; i++) {
+        const kn_region *r = s->plan->regions->list.data[i];
+        kn_putf(t, "  %d:", i);
+        for (int j = 0; j < r->nodes.len; j++)
+            kn_putf(t, "%s %s", j ? "," : "", kn_node_title(r->nodes.data[j]));
+        kn_put(t, "\n");
+    }
+    for (int i = 0; i < s->plan->regions->refusals.len; i++) {
+        const kn_refusal *r = &s->plan->regions->refusals.data[i];
+        kn_putf(t, "  not merged: %s: %s (it would need: %s)\n", r->what, r->why, r->need);
+    }
+    kn_put(t, "\nbefore and after\n");
+    put_census(t, "before", &s->plan->before);
+    put_census(t, "after", &s->plan->after);
+    kn_putf(t, "\nschedule %s: %d launch%s, workspace ", s->plan->schedule, s->plan->kernels.len,
+            s->plan->kernels.len == 1 ? "" : "es");
+    put_bytes(t, s->plan->workspace);
+    kn_put(t, "\n");
+    for (int i = 0; i < s->plan->kernels.len; i++) {
+        const kn_kernel *k = s->plan->kernels.data[i];
+        kn_putf(t, "  %s, %d threads a block%s\n", k->name, k->threads,
+                kn_kernel_cooperative(k) ? ", cooperative launch" : "");
+        for (int ph = 0; ph < k->phases.len; ph++)
+            put_phase(t, k, ph);
+    }
+    list l = constraints(s);
+    kn_put(t, "\nthe kernels rely on\n");
+    for (int i = 0; i < l.lines.len; i++)
+        kn_putf(t, "  %s\n", l.lines.data[i]);
+}
+
+/* ---- JSON ---- */
+
+static void json_counts(kn_text *t, const char *what, const kn_census *before, const kn_census *after,
+                        void (*one)(kn_text *, const kn_census *))
+{
+    kn_putf(t, "  \"%s\": {\"before\": ", what);
+    one(t, before);
+    kn_put(t, ", \"after\": ");
+    one(t, after);
+    kn_put(t, "},\n");
+}
+
+static void json_temporaries(kn_text *t, const kn_census *c)
+{
+    kn_putf(t, "{\"count\": %d, \"bytes\": %lld}", c->temporaries, (long long)c->temporary_bytes);
+}
+
+static void json_barriers(kn_text *t, const kn_census *c)
+{
+    kn_putf(t, "{\"grid\": %d, \"cluster\": %d, \"block\": %d, \"warp\": %d}", c->grid, c->cluster, c->block,
+            c->warp);
+}
+
+static void json_bytes(kn_text *t, const kn_census *c)
+{
+    kn_putf(t, "{\"read\": %lld, \"written\": %lld}", (long long)c->bytes_read, (long long)c->bytes_written);
+}
+
+static void in_json(const subject *s)
+{
+    kn_text *t = s->t;
+    kn_putf(t, "{\n  \"launches\": %d,\n", s->plan->kernels.len);
+    json_counts(t, "temporaries", &s->plan->before, &s->plan->after, json_temporaries);
+    json_counts(t, "barriers", &s->plan->before, &s->plan->after, json_barriers);
+    json_counts(t, "bytes", &s->plan->before, &s->plan->after, json_bytes);
+    kn_putf(t, "  \"schedule\": \"%s\",\n  \"workspace\": %lld,\n  \"constraints\": [", s->plan->schedule,
+            (long long)s->plan->workspace);
+    list l = constraints(s);
+    for (int i = 0; i < l.lines.len; i++) {
+        kn_put(t, i ? ",\n    " : "\n    ");
+        kn_put_json(t, l.lines.data[i]);
+    }
+    kn_put(t, "\n  ],\n  \"refusals\": [");
+    for (int i = 0; i < s->plan->regions->refusals.len; i++) {
+        const kn_refusal *r = &s->plan->regions->refusals.data[i];
+        kn_put(t, i ? ",\n    {\"what\": " : "\n    {\"what\": ");
+        kn_put_json(t, r->what);
+        kn_put(t, ", \"why\": ");
+        kn_put_json(t, r->why);
+        kn_put(t, ", \"need\": ");
+        kn_put_json(t, r->need);
+        kn_put(t, "}");
+    }
+    kn_put(t, "],\n  \"assumed\": ");
+    kn_put_json(t, s->assumed);
+    kn_put(t, "\n}\n");
+}
+
+/* ---- stages ---- */
+
+static kn_status put_ptx(const subject *s, kn_kernel *k)
+{
+    char *ptx;
+    const char *arch = kn_sprintf(s->plan->arena, "compute_%d", s->target.sm);
+    KN_TRY(kn_nvrtc_find());
+    KN_TRY(kn_nvrtc_ptx(k->name, kn_cuda_source(k->arena, k), arch, NULL, &ptx, NULL));
+    kn_put(s->t, ptx);
+    kn_malloc_allocator.release(NULL, ptx);
+    return KN_OK;
+}
+
+static kn_status put_stage(const subject *s, const char *stage)
+{
+    bool cuda = strcmp(stage, "cuda") == 0, ptx = strcmp(stage, "ptx") == 0;
+    bool ir = strcmp(stage, "ir") == 0, schedule = strcmp(stage, "schedule") == 0;
+    if (strcmp(stage, "graph") == 0) {
+        kn_graph_print(s->t, s->prog->optimised, false);
+        return KN_OK;
+    }
+    if (strcmp(stage, "dot") == 0) {
+        kn_graph_dot(s->t, s->prog->optimised);
+        return KN_OK;
+    }
+    if (!cuda && !ptx && !ir && !schedule)
+        return kn_fail(KN_ARGUMENT,
+                       "unknown stage '%s'; there are graph, ir, schedule, cuda, ptx, dot and json", stage);
+    for (int i = 0; i < s->plan->kernels.len; i++) {
+        kn_kernel *k = s->plan->kernels.data[i];
+        if (cuda && i == 0)
+            kn_put(s->t, kn_cuda_source(k->arena, k));
+        else if (cuda)
+            kn_cuda_kernel(s->t, k);
+        else if (ptx)
+            KN_TRY(put_ptx(s, k));
+        else if (ir)
+            kn_kernel_print(s->t, k, true);
+        else
+            for (int p = 0; p < k->phases.len; p++)
+                put_phase(s->t, k, p);
+    }
+    return KN_OK;
+}
+
+kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char *stage,
+                     const char *arch, kn_text *t)
+{
+    subject s = {.prog = prog, .t = t};
+    const kn_target *own = prog->ctx->dev->ops->target(prog->ctx->dev);
+    if (!arch && strcmp(own->kind, "cuda") == 0)
+        s.target = *own;
+    else if (!kn_target_of_arch(arch ? arch : "sm_90", &s.target))
+        return kn_fail(KN_ARGUMENT, "unknown architecture '%s'; sm_90 is one", arch);
+    kn_text notes = kn_text_new(t->arena);
+    KN_TRY(kn_program_plan(prog, t->arena, args, nargs, KN_BIND_ASSUME, &s.target, &notes, &s.plan));
+    s.assumed = kn_text_str(&notes);
+    if (!stage) {
+        in_words(&s);
+        return KN_OK;
+    }
+    if (strcmp(stage, "json") == 0) {
+        in_json(&s);
+        return KN_OK;
+    }
+    return put_stage(&s, stage);
+}

@@ -1,0 +1,73 @@
+/* Symbolic dimensions: polynomials with integer coefficients over named sizes.
+ *
+ *     "N"  "3"  "G*K"  "2*N + 1"
+ *
+ * A kn_dim is immutable and lives in the arena of its kn_symbols. Symbols are shared by name. Operations
+ * record equalities between dimensions as they meet (broadcasting, reshape); kn_dim_unify() keeps them:
+ * a symbol that equals another one, or a constant, is replaced wherever dimensions are compared. What
+ * cannot be decided by substitution stays a fact that is checked when the sizes are known (facts.h).
+ *
+ * A symbol is free (bound by an argument's shape) or a quotient num/den (from reshape with -1), which
+ * is known when num and den are and must divide without remainder. */
+#ifndef KN_SHAPES_DIM_H
+#define KN_SHAPES_DIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+
+enum { KN_MAX_RANK = 16, KN_DIM_TERMS = 64, KN_DIM_DEGREE = 16 };
+
+typedef struct kn_symbols kn_symbols;
+typedef const struct kn_dim_s *kn_dim;
+
+kn_symbols *kn_symbols_new(kn_arena *a);
+int kn_symbols_count(const kn_symbols *s);
+const char *kn_symbol_name(const kn_symbols *s, int sym);
+/* The symbol's number, or -1. */
+int kn_symbol_find(const kn_symbols *s, const char *name, size_t len);
+
+/* A copy that shares nothing with `s`, and a dimension of `s` in the copy. */
+kn_symbols *kn_symbols_clone(kn_arena *a, const kn_symbols *s);
+kn_dim kn_dim_copy(kn_symbols *to, kn_dim a);
+
+/* Constructors. NULL (and a message) when the result overflows or has too many terms. */
+kn_dim kn_dim_const(kn_symbols *s, int64_t value);
+kn_dim kn_dim_sym(kn_symbols *s, const char *name, size_t len);
+kn_dim kn_dim_add(kn_symbols *s, kn_dim a, kn_dim b);
+kn_dim kn_dim_mul(kn_symbols *s, kn_dim a, kn_dim b);
+/* a / b when b divides every term of a; else a new quotient symbol. */
+kn_dim kn_dim_quotient(kn_symbols *s, kn_dim a, kn_dim b);
+/* a / b when b is one term that divides every term of a, else NULL without a message. */
+kn_dim kn_dim_divide_exact(kn_symbols *s, kn_dim a, kn_dim b);
+
+/* `a` with every equality known so far substituted. */
+kn_dim kn_dim_resolve(kn_symbols *s, kn_dim a);
+bool kn_dim_is_const(kn_symbols *s, kn_dim a, int64_t *value);
+bool kn_dim_is_one(kn_symbols *s, kn_dim a);
+bool kn_dim_equal(kn_symbols *s, kn_dim a, kn_dim b);
+/* Records a == b, so that both are compared as one from now on. KN_NEVER: no sizes make them equal;
+ * KN_UNDECIDED: some may (2*N against M*M), but neither can stand for the other. */
+typedef enum kn_unified { KN_NEVER, KN_UNIFIED, KN_UNDECIDED } kn_unified;
+kn_unified kn_dim_unify(kn_symbols *s, kn_dim a, kn_dim b);
+
+/* Evaluation: values[sym] for each symbol, KN_UNBOUND where not known. */
+#define KN_UNBOUND INT64_MIN
+/* False when a symbol is unbound or the value overflows 63 bits. */
+bool kn_dim_eval(kn_dim a, const int64_t *values, int64_t *out);
+/* Binds the single unbound symbol of `a` so that a == value. 1: bound, or already equal; 0: cannot tell
+ * yet (several unbound symbols); -1: no value of the symbol gives `value`. */
+int kn_dim_solve(const kn_symbols *s, kn_dim a, int64_t value, int64_t *values);
+/* Gives every symbol that follows from bound ones (quotients, recorded equalities) its value. Free
+ * symbols that no argument binds stay KN_UNBOUND. SHAPE when a quotient leaves a remainder. */
+kn_status kn_symbols_derive(kn_symbols *s, int64_t *values);
+
+void kn_dim_print(kn_text *t, const kn_symbols *s, kn_dim a);
+/* "[N, C, 4]" */
+void kn_shape_print(kn_text *t, const kn_symbols *s, const kn_dim *shape, int rank);
+/* Parses one dimension expression; *end is left at the first character not understood. NULL on error. */
+kn_dim kn_dim_parse(kn_symbols *s, const char *text, const char **end);
+
+#endif

@@ -1,0 +1,280 @@
+#!/bin/sh
+# The command `kiln` from outside: what it prints, its exit status, and that it leaves nothing half-written.
+#
+#     tests/cli/test_cli.sh KILN SCRATCH [EXAMPLES]
+#
+# KILN is the program, SCRATCH a directory for files (made if missing), EXAMPLES that of the .kiln files.
+# Prints a line for each check; exits with 1 if one failed.
+
+if [ $# -lt 2 ]; then
+    echo "usage: $0 KILN SCRATCH [EXAMPLES]" >&2
+    exit 2
+fi
+kiln=$1
+scratch=$2
+examples=${3:-$(dirname "$0")/../../examples}
+examples=$(cd "$examples" && pwd) || exit 2
+case $kiln in
+/*) ;;
+*) kiln=$PWD/$kiln ;;
+esac
+mkdir -p "$scratch" && cd "$scratch" || exit 2
+rm -rf out made && mkdir made || exit 2
+# A sanitizer's malloc aborts when asked for more than there can be; the real one says no.
+export ASAN_OPTIONS="allocator_may_return_null=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+failures=0
+
+result() { # STATUS WHAT
+    if [ "$1" = 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        failures=$((failures + 1))
+        sed 's/^/    stdout: /' stdout
+        sed 's/^/    stderr: /' stderr
+    fi
+}
+
+# check WHAT STATUS TEXT ARG...: `kiln ARG...` exits with STATUS; TEXT is an extended regular expression
+# that its standard output has when STATUS is 0, and otherwise its error message; "" is not looked for.
+check() {
+    what=$1 want=$2 text=$3
+    shift 3
+    "$kiln" "$@" >stdout 2>stderr
+    got=$?
+    bad=0
+    [ "$got" = "$want" ] || bad=1
+    if [ "$want" = 0 ]; then
+        [ -s stderr ] && bad=1
+        grep -Eq -e "$text" stdout || bad=1
+    else
+        [ -s stdout ] && bad=1
+        grep -q '^kiln: ' stderr || bad=1
+        # the message may be several lines: match it as one
+        tr '\n' ' ' <stderr | grep -Eq -e "$text" || bad=1
+    fi
+    [ "$bad" = 0 ] || echo "    status $got, expected $want"
+    result $bad "$what"
+}
+
+# npy FILE DESCR FORTRAN SHAPE BYTES: a .npy file with that many bytes 0 of data.
+npy() {
+    {
+        dict="{'descr': '$2', 'fortran_order': $3, 'shape': $4, }"
+        length=$((${#dict} + 1))
+        printf '\223NUMPY\001\000'
+        # shellcheck disable=SC2059 # the format is the byte
+        printf "\\$(printf %03o "$length")\\000"
+        printf '%s\n' "$dict"
+        head -c "$5" /dev/zero
+    } >"$1"
+}
+
+# no_file WHAT DIR: nothing was left in DIR, hidden files included.
+no_file() {
+    left=$(ls -A "$2" 2>/dev/null)
+    [ -z "$left" ] || echo "    left in $2: $left"
+    [ -z "$left" ]
+    result $? "$1"
+}
+
+cat >add.kiln <<'EOF'
+def add_rows(x: f32[N, C], b: f32[C], eps: f32 = 0.5):
+    y = x + b + eps
+    s = sum(x, axis=0)
+    return y, s
+EOF
+npy x.npy '<f4' False '(2, 3)' 24
+npy xt.npy '<f4' True '(2, 3)' 24
+npy x1.npy '<f4' False '(6,)' 24
+npy x64.npy '<f8' False '(2, 3)' 48
+npy short.npy '<f4' False '(2, 3)' 23
+npy long.npy '<f4' False '(2, 3)' 25
+npy big.npy '>f4' False '(2, 3)' 24
+npy half.npy '<f2' False '(2, 3)' 12
+npy huge.npy '<f4' False '(4294967296, 4294967296)' 24
+npy empty.npy '<f4' False '(0, 3)' 0
+npy scalar.npy '<f4' False '()' 4
+echo 'not an array' >foreign.npy
+
+# usage
+check "--version" 0 '^kiln [0-9]+\.[0-9]+\.[0-9]+$' --version
+check "--help" 0 'kiln explain' --help
+check "help" 0 'kiln explain' help
+for command in run eval bench explain doctor; do
+    check "help $command" 0 "usage: kiln $command" help $command
+    check "$command --help" 0 "usage: kiln $command" $command --help
+done
+check "doctor" 0 '.' doctor
+check "no command" 2 'no command given'
+check "unknown command" 2 "no command 'frob'" frob
+check "help on an unknown command" 2 "no command 'frob'" help frob
+check "run without a file" 2 'run needs FILE' run
+check "unknown option" 2 "no option '--frob'" run add.kiln --frob
+check "an option of another command" 2 "no option '--json'" run add.kiln --json
+check "option without its value" 2 'device needs a value' run add.kiln --device
+check "bad --fusion" 2 "'maybe'" run add.kiln --fusion maybe
+check "bad --seed" 2 "'-1'" run add.kiln --seed -1
+check "a word that is no NAME=VALUE" 2 "NAME=VALUE, found 'x'" run add.kiln x
+check "a name twice" 2 'x is given twice' run add.kiln x=x.npy x=x.npy
+check "missing file" 2 'none.kiln: cannot open' run none.kiln
+check "a directory as file" 2 'made: cannot' run made
+
+# what works, on every device that needs no GPU
+for device in ref cpu; do
+    on="--device=$device"
+    check "run on $device" 0 '^y  f32\[2, 3\]  min=1.5 mean=1.5 max=1.5$' \
+        run add.kiln x=x.npy 'b=f32[3]@ones' "$on"
+    check "outputs are in order on $device" 0 '^s  f32\[3\]  min=0 mean=0 max=0  \[0, 0, 0\]$' \
+        run add.kiln x=x.npy 'b=f32[3]@ones' "$on"
+    check "a scalar is given on $device" 0 '^y  f32\[2, 3\]  min=3 ' \
+        run add.kiln x=x.npy 'b=f32[3]@ones' eps=2 "$on"
+    check "a scalar from a file on $device" 0 '^y  f32\[2, 3\]  min=1 ' \
+        run add.kiln x=x.npy 'b=f32[3]@ones' eps=scalar.npy "$on"
+    check "--fusion off on $device" 0 '^y  f32\[2, 3\]  min=1.5 ' \
+        run add.kiln x=x.npy 'b=f32[3]@ones' --fusion off "$on"
+    check "a column-major file on $device" 0 '^y  f32\[2, 3\]  min=1.5 ' \
+        run add.kiln x=xt.npy 'b=f32[3]@ones' "$on"
+    check "a zero-size file on $device" 0 '^y  f32\[0, 3\]  empty$' \
+        run add.kiln x=empty.npy 'b=f32[3]@ones' "$on"
+    check "a sum of nothing on $device" 0 '^s  f32\[3\]  min=0 .*\[0, 0, 0\]$' \
+        run add.kiln x=empty.npy 'b=f32[3]@ones' "$on"
+    check "a size of zero on every axis on $device" 0 '^y  f32\[0, 0\]  empty$' \
+        run add.kiln 'x=f32[0,0]' 'b=f32[0]' "$on"
+    check "eval on $device" 0 '^out0  f32\[\]  min=6 mean=6 max=6  6$' \
+        eval 'sum(x * 2)' 'x=f32[3]@ones' "$on"
+    check "eval of several outputs on $device" 0 '^out1  i64\[2, 2\]  min=1 ' \
+        eval 'x + 1, n * y' 'x=f32[3]' 'y=i64[2,2]@ones' n=1 "$on"
+    check "eval broadcasts an axis of size 1 on $device" 0 '^out0  f32\[4, 5\]  min=2 ' \
+        eval 'x + y' 'x=f32[4,1]@ones' 'y=f32[5]@ones' "$on"
+    check "eval of a mean of nothing is nan on $device" 0 '^out0  f64\[\]  min=nan mean=nan max=nan  nan$' \
+        eval 'mean(x)' 'x=f64[0]' "$on"
+    check "bool output on $device" 0 '^out0  bool\[2\]  min=True .*\[True, True\]$' \
+        eval 'x > 0' 'x=i32[2]@ones' "$on"
+done
+check "an expression that begins with a minus" 0 '^out0  f32\[2\]  min=-1 ' \
+    eval --device cpu -- '-x' 'x=f32[2]@ones'
+check "a program from standard input" 2 '<stdin>' run - </dev/null
+for file in "$examples"/*.kiln; do
+    name=$(basename "$file" .kiln)
+    type=f32
+    [ "$name" = double_center ] && type=f64
+    set -- "x=${type}[6,5]@uniform(-1,1)"
+    [ "$name" = batchnorm ] && set -- 'x=f32[3,5,2,2]'
+    case $name in batchnorm | layernorm) set -- "$@" 'gamma=f32[5]' 'beta=f32[5]' ;; esac
+    check "example $name" 0 'min=' run "$file" "$@" --device cpu
+    check "explain of example $name" 0 '.' explain "$file" "$@"
+    check "explain of example $name, sizes assumed" 0 '.' explain "$file"
+done
+check "explain --json" 0 '^\{' explain "$examples/softmax.kiln" --json
+check "explain --stage cuda" 0 '__global__' \
+    explain "$examples/softmax.kiln" 'x=f32[64,1000]' --stage cuda --arch sm_90
+check "explain of several stages" 0 '.' explain "$examples/softmax.kiln" --stage graph,schedule
+check "explain of an unknown stage" 2 'frob' explain "$examples/softmax.kiln" --stage frob
+check "bench" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu
+one='\{"launches":[0-9]+,"us":[0-9.e+-]+,"bytes":[0-9]+,"host_us":[0-9.e+-]+,"compile_ms":[0-9.e+-]+\}'
+check "bench --json" 0 "^\\{\"fused\":$one,\"unfused\":$one,\"copy_gbps\":[0-9.e+-]+,\"device\":\"cpu\"" \
+    bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --json
+
+# the user's mistakes
+b='b=f32[3]'
+check "unknown name" 2 "no parameter 'z'.*x: f32\[N, C\].*b: f32\[C\].*eps: f32" run add.kiln z=3
+check "an output is no parameter" 2 "no parameter 'y'" run add.kiln y=3
+check "missing value" 2 'b is missing.*f32\[C\]' run add.kiln x=x.npy
+check "wrong element type" 2 'x is f32\[N, C\], but x64.npy is f64\[2, 3\]' run add.kiln x=x64.npy "$b"
+check "wrong element type of random data" 2 'b is f32\[C\].*i32\[3\]' run add.kiln x=x.npy 'b=i32[3]'
+check "wrong rank of a file" 2 'x is f32\[N, C\], but x1.npy is f32\[6\]' run add.kiln x=x1.npy "$b"
+check "a number for an array" 2 'x is f32\[N, C\], but 3 is a number' run add.kiln x=3 "$b"
+check "an array for a scalar" 2 'eps is f32, but x.npy is f32\[2, 3\]' run add.kiln x=x.npy "$b" eps=x.npy
+check "a bool for a float" 2 'eps is f32, but True is a bool' run add.kiln x=x.npy "$b" eps=True
+check "sizes that disagree" 2 '3.*4|4.*3' run add.kiln x=x.npy 'b=f32[4]'
+check "shapes that cannot broadcast" 2 '3.*4' eval 'x + y' 'x=f32[2,3]' 'y=f32[2,4]' --device cpu
+cat >shapes.kiln <<'EOF'
+def f(x: f32[2, 3], y: f32[4]):
+    return x + y
+EOF
+check "both shapes are named" 2 'shapes.kiln:2:.*2, 3.*4' run shapes.kiln 'x=f32[2,3]' 'y=f32[4]'
+check "wrong arity" 2 'where' eval 'where(x, x)' 'x=f32[3]'
+check "unknown operation" 2 'frob' eval 'frob(x)' 'x=f32[3]'
+check "unknown variable" 2 'q' eval 'x + q' 'x=f32[3]'
+check "axis out of range" 2 'axis 2' eval 'sum(x, axis=2)' 'x=f32[3,4]'
+check "operation without meaning for bool" 2 'bool' eval 'x - x' 'x=bool[3]'
+check "minimum of nothing" 2 '' eval 'min(x)' 'x=f32[0]' --device cpu
+check "syntax error with line and caret" 2 '1:.*\^' eval 'x + * 2' 'x=f32[3]'
+printf 'def f(x: f32[N]:\n    return x\n' >syntax.kiln
+check "syntax error names the file" 2 'syntax.kiln:1:' run syntax.kiln 'x=f32[3]'
+printf '\000\001\002' >binary.kiln
+check "a program that is no text" 2 'binary.kiln: not a text file' run binary.kiln
+check "value of no kind" 2 'x=what: expected a .npy file' run add.kiln x=what
+check "unknown element type" 2 "no element type 'f31'" run add.kiln 'x=f31[2]'
+check "element count overflows" 2 'more elements' run add.kiln 'x=f32[4294967296,4294967296]' "$b"
+check "a size that is no number" 2 "a size, found 'N\]'" run add.kiln 'x=f32[N]' "$b"
+check "truncated file" 2 'short.npy: the file is shorter' run add.kiln x=short.npy "$b"
+check "overlong file" 2 'long.npy: the file is longer' run add.kiln x=long.npy "$b"
+check "foreign file" 2 'foreign.npy: not a .npy file' run add.kiln x=foreign.npy "$b"
+check "big-endian file" 2 "big.npy: .*'>f4' is big-endian" run add.kiln x=big.npy "$b"
+check "element type that kiln lacks" 2 "half.npy: .*'<f2' is not supported" run add.kiln x=half.npy "$b"
+check "file whose size overflows" 2 'huge.npy: .*more elements' run add.kiln x=huge.npy "$b"
+check "missing .npy file" 2 'none.npy: cannot open' run add.kiln x=none.npy "$b"
+check "unknown schedule" 2 'frob' run add.kiln x=x.npy "$b" --schedule frob --device cpu
+
+# what cannot be done
+check "memory that there is not" 3 'memory' run add.kiln 'x=f32[1099511627776,65536]' 'b=f32[65536]' \
+    --device cpu
+check "unknown device" 2 'frob' run add.kiln x=x.npy "$b" --device frob
+if "$kiln" eval 'x' 'x=f32[1]' --device cuda >stdout 2>stderr; then
+    echo "ok - no GPU # SKIP there is one"
+else
+    check "no GPU" 3 '.' run add.kiln x=x.npy "$b" --device cuda
+fi
+check "an output directory that cannot be made" 3 'none/out: cannot make' \
+    run add.kiln x=x.npy "$b" --device cpu -o none/out
+check "an output directory that is a file" 3 'cannot' run add.kiln x=x.npy "$b" --device cpu -o x.npy
+if [ -w /dev/full ]; then
+    "$kiln" --version >/dev/full 2>stderr
+    [ $? = 3 ]
+    result $? "standard output is full"
+fi
+
+# output files
+"$kiln" run add.kiln x=x.npy 'b=f32[3]@ones' --device cpu -o out >stdout 2>stderr
+status=$?
+set -- $(ls -A out)
+[ $status = 0 ] && [ ! -s stdout ] && [ "$*" = "s.npy y.npy" ]
+result $? "-o makes the directory and one file an output"
+[ "$(wc -c <out/y.npy)" = 152 ] && [ "$(wc -c <out/s.npy)" = 140 ]
+result $? "-o writes headers of 128 bytes and the elements"
+check "what was written reads back" 0 '^out0  f32\[2, 3\]  min=1.5 mean=1.5 max=1.5$' \
+    eval 'y' y=out/y.npy --device cpu
+cp out/y.npy y.npy
+"$kiln" run add.kiln x=x.npy 'b=f32[3]@ones' eps=7 --device cpu -o out >stdout 2>stderr
+status=$?
+[ $status = 0 ] && ! cmp -s out/y.npy y.npy
+result $? "-o replaces files"
+rm -rf out
+check "a failing run leaves nothing" 2 '' run add.kiln x=short.npy "$b" --device cpu -o out
+[ ! -e out ]
+result $? "not even the directory"
+mkdir -p made/s.npy
+check "an output that cannot be written" 3 'made/s.npy: cannot write' \
+    run add.kiln x=x.npy "$b" --device cpu -o made
+rmdir made/s.npy
+no_file "then no output is written" made
+(
+    ulimit -f 1
+    trap '' XFSZ
+    "$kiln" eval 'x, y' 'x=f32[4]' 'y=f32[4096]' --device cpu -o made >stdout 2>stderr
+    [ $? = 3 ]
+)
+result $? "a full disk"
+no_file "leaves nothing" made
+
+# the same seed gives the same data
+"$kiln" eval x 'x=f32[1000]' --seed 5 --device cpu >one 2>stderr
+"$kiln" eval x 'x=f32[1000]' --seed 5 --device ref >two 2>stderr
+"$kiln" eval x 'x=f32[1000]' --seed 6 --device cpu >three 2>stderr
+[ -s one ] && cmp -s one two && ! cmp -s one three
+result $? "random data depends on --seed only"
+
+[ $failures = 0 ] || echo "$failures failed"
+[ $failures = 0 ]

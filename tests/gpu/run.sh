@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs the unit tests and the examples of a folder made by `./dev gpu`, on a machine that has a GPU, its
+# driver and NVRTC, and perhaps nothing else.
+# usage: tests/gpu/run.sh
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+
+passed=0 failed=0 skipped=0
+for program in tests/unit/test_* examples/*; do
+    [[ -f $program && -x $program ]] || continue
+    output=$("$program" 2>&1)
+    case $? in
+    0) passed=$((passed + 1)) ;;
+    77) skipped=$((skipped + 1)) && echo "skipped: $program: ${output##*$'\n'}" ;;
+    *)
+        failed=$((failed + 1))
+        printf 'FAILED: %s\n%s\n' "$program" "$output"
+        ;;
+    esac
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0 && passed > 0))

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Installs a build into a scratch prefix and uses it as an application would: through find_package, through
+# pkg-config, and from C++. Then looks at what the shared library exports.
+# usage: tests/install.sh BUILD_DIR SCRATCH_DIR
+set -euo pipefail
+cd "$(dirname "$0")/install"
+build=$1 scratch=$2
+prefix=$scratch/prefix
+
+rm -rf "$scratch"
+mkdir -p "$scratch"
+cmake --install "$build" --prefix "$prefix" >"$scratch/install.log"
+
+echo "== find_package(kiln)"
+cmake -S . -B "$scratch/app" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >"$scratch/configure.log"
+cmake --build "$scratch/app" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
+"$scratch/app/app_shared"
+"$scratch/app/app_static"
+
+echo "== pkg-config"
+pc=$(dirname "$(find "$prefix" -name kiln.pc)")
+lib=$(dirname "$(find "$prefix" -name libkiln.so)")
+export PKG_CONFIG_PATH=$pc
+read -ra flags < <(pkg-config --cflags --libs kiln)
+gcc -std=c17 -Wall -Wextra -Wpedantic -Werror app.c -o "$scratch/app_pc" "${flags[@]}" -Wl,-rpath,"$lib"
+"$scratch/app_pc"
+
+echo "== C++17"
+g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror app.cpp -o "$scratch/app_cxx" "${flags[@]}" \
+    -Wl,-rpath,"$lib"
+"$scratch/app_cxx"
+
+echo "== the command"
+"$prefix/bin/kiln" --version
+
+echo "== exported symbols"
+exported=$(nm -D --defined-only "$lib/libkiln.so" | awk '{print $NF}')
+strays=$(grep -v '^kiln_' <<<"$exported" || true)
+if [[ -n $strays ]]; then
+    echo "libkiln.so exports what is not kiln_*: ${strays//$'\n'/ }"
+    exit 1
+fi
+# Each of them is declared in the public header, and each declared function is there.
+declared=$(grep -oE '^KILN_API .*' "$prefix/include/kiln.h" | grep -oE 'kiln_[a-z0-9_]+\(' |
+    tr -d '(' | sort -u)
+if ! diff <(echo "$declared") <(sort -u <<<"$exported"); then
+    echo "kiln.h (<) and libkiln.so (>) differ"
+    exit 1
+fi
+echo "$(wc -l <<<"$exported") symbols, all of kiln.h"

@@ -1,0 +1,381 @@
+/* frontend/parse: what programs mean, and that every refusal says where and why. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/parse.h"
+
+typedef struct parse_job {
+    kn_arena *arena;
+    const char *text;
+    const char *inputs; /* for an expression: a function whose parameters it may use, or NULL */
+    kn_graph *g;
+    const char *outputs; /* "y f32[N, C]; out1 i64[]" */
+} parse_job;
+
+static kn_status parse(void *ctx)
+{
+    parse_job *j = ctx;
+    j->g = kn_graph_new(j->arena, "program");
+    if (j->inputs) {
+        KN_TRY(kn_parse(j->g, j->inputs, NULL));
+        j->g->outputs.len = 0;
+        KN_TRY(kn_parse_expr(j->g, j->text));
+    } else {
+        KN_TRY(kn_parse(j->g, j->text, "test.kiln"));
+    }
+    KN_TRY(kn_graph_verify(j->g));
+    kn_text t = kn_text_new(j->arena);
+    for (int i = 0; i < j->g->outputs.len; i++) {
+        const kn_node *x = j->g->outputs.data[i].node;
+        kn_putf(&t, "%s%s %s", i ? "; " : "", j->g->outputs.data[i].name, kn_dtypes[x->dtype].text);
+        kn_shape_print(&t, j->g->syms, x->shape, x->rank);
+    }
+    j->outputs = kn_text_str(&t);
+    return KN_OK;
+}
+
+/* ---- programs that are accepted ---- */
+
+static const struct {
+    const char *text, *outputs;
+} programs[] = {
+    {"import numpy as np\n"
+     "from kiln import *\n\n"
+     "# batch normalisation\n"
+     "def batchnorm(x: f32[N, C, H, W], gamma: f32[C], beta: f32[C], eps: f32 = 1e-5) -> "
+     "tuple[\"any\", int]:\n"
+     "    \"\"\"A docstring,\n"
+     "of two lines.\"\"\"\n"
+     "    m = mean(x, axis=(0, 2, 3), keepdims=True)\n"
+     "  # a comment, indented as it likes\n"
+     "    d = x - m\n\n"
+     "    v = mean(d * d,\n"
+     "  axis=(0, 2, 3), keepdims=True)\n"
+     "    y = d * rsqrt(v + eps) * gamma[:, None, None] \\\n"
+     "        + beta[:, None, None]\n"
+     "    return y, m, v\n",
+     "y f32[N, C, H, W]; m f32[1, C, 1, 1]; v f32[1, C, 1, 1]"},
+    {"def f(x: f32[N, C]): return x", "out0 f32[N, C]"},
+    {"def f(x: f32[N, C]): y = x * 2; return (y, x, y)",
+     "y f32[N, C]; out1 f32[N, C]; out2 f32[N, C]"},
+    {"def f(x: np.float32[N, 2*C + 1,]):\r\n\ty = x\r\n\treturn y\r\n", "y f32[N, 2*C + 1]"},
+    {"def f(x: f32[()], s: f64, b: bool = True, n: i32 = -3, t: f32 = -np.inf):\n"
+     "    y = x + n\n"
+     "    n += 1\n"
+     "    return y, s * 2, b, where(b, n, 1), x * t\n",
+     "y f64[]; out1 f64[]; out2 bool[]; out3 i32[]; out4 f32[]"},
+    {"def f(x: f32[N, C]):\n"
+     "    mean, var = np.mean(x, 0), np.var(x, axis=0, ddof=1)\n"
+     "    (a, b) = mean, var\n"
+     "    std = x.std(-1, keepdims=True)\n"
+     "    return mean, b, std, a\n",
+     "mean f32[C]; b f32[C]; std f32[N, 1]; a f32[C]"},
+    {"def f(x: f32[N, C]):\n"
+     "    N, C = x.shape\n"
+     "    out1 = x.sum() / (N * C)\n"
+     "    return x.T, out1, x.size, x.ndim, N // 2\n",
+     "out0 f32[C, N]; out1 f32[]; out2 i64[]; out3 i64[]; out4 i64[]"},
+    {"def f(x: f32[N, C], w: f32[M]):\n"
+     "    assert C % 4 == 0, 'groups of four'\n"
+     "    assert (M == 2 * (C + 1))\n"
+     "    a = x.reshape(N, 4, C // 4)\n"
+     "    return a, reshape(x, (-1,)), np.reshape(x, [C, -1]), "
+     "x.reshape((1,) + x.shape[:]), x.ravel()\n",
+     "a f32[N, 4, (C)/(4)]; out1 f32[N*C]; out2 f32[C, N]; out3 f32[1, N, C]; out4 f32[N*C]"},
+    {"def f(x: f32[A, B, C]):\n"
+     "    return transpose(x), x.transpose(1, 0, 2), x.transpose((2, 0, 1)), x.swapaxes(0, -1), "
+     "permute_dims(x, (1, 2, 0))\n",
+     "out0 f32[C, B, A]; out1 f32[B, A, C]; out2 f32[C, A, B]; out3 f32[C, B, A]; "
+     "out4 f32[B, C, A]"},
+    {"def f(x: f32[N, 1, C]):\n"
+     "    return squeeze(x, 1), x.squeeze(axis=-2), expand_dims(x, -1), "
+     "broadcast_to(x, (2, N, 3, C))\n",
+     "out0 f32[N, C]; out1 f32[N, C]; out2 f32[N, 1, C, 1]; out3 f32[2, N, 3, C]"},
+    {"def f(x: f32[N, C]):\n"
+     "    return x[None], x[..., None], x[:, np.newaxis, :], x[None, ..., :], x[:], x[..., :]\n",
+     "out0 f32[1, N, C]; out1 f32[N, C, 1]; out2 f32[N, 1, C]; out3 f32[1, N, C]; out4 f32[N, C]; "
+     "out5 f32[N, C]"},
+    {"def f(i: i32[N], x: f32[N]):\n"
+     "    return i + 1, i + 1.5, i / 2, i // 2, i % 3, i ** 2, i + x, x + 1, x > 0, sum(i), "
+     "i.mean(), 2 ** -1, 7, 0x1F, 1_000, 1.5e-3, True, pi, np.e\n",
+     "out0 i32[N]; out1 f64[N]; out2 f64[N]; out3 i32[N]; out4 i32[N]; out5 i32[N]; out6 f64[N]; "
+     "out7 f32[N]; out8 bool[N]; out9 i64[]; out10 f64[]; out11 f64[]; out12 i64[]; out13 i64[]; "
+     "out14 i64[]; out15 f64[]; out16 bool[]; pi f64[]; out18 f64[]"},
+    {"def f(x: f32[N], y: f32[N]):\n"
+     "    a = (x > 0) & ~(y > 0) | (x < y) ^ (x == y)\n"
+     "    return a, any(a), a.all(), where(a, x, -y), max(x), x.min(axis=0), abs(x), pow(x, 2), "
+     "np.square(x), minimum(x, 0), logical_and(a, x)\n",
+     "a bool[N]; out1 bool[]; out2 bool[]; out3 f32[N]; out4 f32[]; out5 f32[]; out6 f32[N]; "
+     "out7 f32[N]; out8 f32[N]; out9 f32[N]; out10 bool[N]"},
+    {"def f(x: f32[N]):\n"
+     "    return cast(x, i32), x.astype(np.int64), x.astype(bool), x.astype('float64'), f32(x), "
+     "x.astype(float), sum(x, dtype=f64), x.astype(x.dtype), x.copy(), np.sqrt(2) * x, "
+     "2 ** 0.5 * x\n",
+     "out0 i32[N]; out1 i64[N]; out2 bool[N]; out3 f64[N]; out4 f32[N]; out5 f64[N]; out6 f64[]; "
+     "out7 f32[N]; out8 f32[N]; out9 f64[N]; out10 f32[N]"},
+    {"def f(x: f32[N], z: f64[N]):\n"
+     "    y = x * 1\n"
+     "    y += z\n"
+     "    y **= 2\n"
+     "    y //= 3\n"
+     "    s = x.sum()\n"
+     "    t = s\n"
+     "    s += z.sum()\n"
+     "    return y, s, t\n",
+     "y f32[N]; s f64[]; t f32[]"},
+    {"def f(x: f32[N]):\n    x = x + 1\n    x += 1\n    return x\n", "out0 f32[N]"},
+    {"def f(e: f32[N], pi: f32[N]):\n    return e + pi", "out0 f32[N]"},
+};
+
+static void accepts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        parse_job j = {.arena = &a, .text = programs[i].text};
+        kn_status s = kn_protect(&a, parse, &j);
+        if (s != KN_OK)
+            fail_msg("program %zu: %s", i, kn_last_error());
+        assert_string_equal(j.outputs, programs[i].outputs);
+        kn_arena_finish(&a);
+    }
+}
+
+static void fills_in_the_graph(void **state)
+{
+    (void)state;
+    kn_arena a;
+    kn_arena_init(&a, NULL);
+    parse_job j = {.arena = &a,
+                   .text = "def scale(x: f32[N, C], w: f32[M], s: f32 = -0.5):\n"
+                           "    assert C % 4 == 0\n"
+                           "    assert N == M\n"
+                           "    y = x * s\n"
+                           "    return y\n"};
+    assert_int_equal(kn_protect(&a, parse, &j), KN_OK);
+    assert_string_equal(j.g->name, "scale");
+    assert_string_equal(j.g->file, "test.kiln");
+    assert_string_equal(j.g->source, j.text);
+    assert_int_equal(j.g->inputs.len, 3);
+    assert_false(j.g->inputs.data[0].by_value);
+    assert_true(j.g->inputs.data[2].by_value && j.g->inputs.data[2].has_default);
+    assert_true(j.g->inputs.data[2].dflt.f == -0.5);
+    assert_int_equal(j.g->facts.list.len, 2);
+    assert_string_equal(j.g->facts.list.data[0].text, "C % 4 == 0");
+    assert_int_equal(j.g->outputs.len, 1);
+    assert_string_equal(j.g->outputs.data[0].node->name, "y");
+    assert_int_equal(j.g->outputs.data[0].node->loc.line, 4);
+    assert_int_equal(j.g->outputs.data[0].node->loc.col, 11);
+    kn_arena_finish(&a);
+}
+
+static void expressions(void **state)
+{
+    (void)state;
+    static const char *const table[][2] = {
+        {"x", "out0 f32[N, C]"},
+        {"  sum(x,\n axis=1)\n", "out0 f32[N]"},
+        {"x.mean(), x * s, N", "out0 f32[]; out1 f32[N, C]; out2 i64[]"},
+        {"(x, s)", "out0 f32[N, C]; out1 f32[]"},
+        {"x,", "out0 f32[N, C]"},
+    };
+    static const char *const bad[][2] = {
+        {"x = 1", "<text>:1:3: expected an operator or the end of the text, found '='"},
+        {"x\n+\ny", "<text>:3:1: unknown name 'y'"},
+        {"", "<text>:1:1: expected an expression, found the end of the text"},
+        {"x)", "<text>:1:2: "},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table + sizeof bad / sizeof *bad; i++) {
+        size_t k = i - sizeof table / sizeof *table;
+        bool good = i < sizeof table / sizeof *table;
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        parse_job j = {.arena = &a,
+                       .text = good ? table[i][0] : bad[k][0],
+                       .inputs = "def f(x: f32[N, C], s: f32):\n    return x\n"};
+        kn_status s = kn_protect(&a, parse, &j);
+        if (good && s != KN_OK)
+            fail_msg("expression %zu: %s", i, kn_last_error());
+        if (good)
+            assert_string_equal(j.outputs, table[i][1]);
+        else if (s != KN_SYNTAX || strncmp(kn_last_error(), bad[k][1], strlen(bad[k][1])) != 0)
+            fail_msg("expression %zu: %s", i, kn_last_error());
+        kn_arena_finish(&a);
+    }
+}
+
+/* ---- programs that are refused ---- */
+
+static const struct {
+    const char *text;
+    int line, col;
+    const char *message;
+} refused[] = {
+    {"", 1, 1, "expected 'def name(...):', found the end of the text"},
+    {"x = 1\n", 1, 1, "expected 'def name(...):', found 'x'"},
+    {"def", 1, 4, "expected the function's name"},
+    {"def for(x: f32[N]): return x", 1, 5, "expected the function's name, found 'for'"},
+    {"def f(x): return x", 1, 8, "expected ':' and the type of 'x'"},
+    {"def f(x: f16[N]): return x", 1, 10, "unknown type 'f16'; the types are bool, i32"},
+    {"def f(x: f32[]): return x", 1, 14, "a 0-d value f32 alone"},
+    {"def f(x: f32[N-1]): return x", 1, 15, "expected ',' or ']' after a dimension, found '-'"},
+    {"def f(x: f32[N], x: f32[N]): return x", 1, 18, "there are two parameters 'x'"},
+    {"def f(x: f32[N], N: i32): return x", 1, 18, "both a parameter and a dimension"},
+    {"def f(x: f32[N] = 1): return x", 1, 17, "only a 0-d value"},
+    {"def f(n: i32 = 1.5): return n", 1, 16, "cannot have a float as its default"},
+    {"def f(n: i32 = 1, m: i32): return n", 1, 19, "has no default but follows one"},
+    {"def f(x: f32[N])\n    return x", 1, 17, "expected ':' after the parameters"},
+    {"def f(x: f32[N]):\nreturn x", 2, 1, "expected an indented line"},
+    {"def f(x: f32[N]):\n    y = x\n  return y", 3, 3, "indented otherwise"},
+    {"def f(x: f32[N]):\n    y = x\n      z = y\n    return y", 3, 7, "unexpected indentation"},
+    {"def f(x: f32[N]):\n    y = x\n", 3, 1, "the function has no return"},
+    {"def f(x: f32[N]):\n    return x\n    y = x\n", 3, 5, "nothing can follow return"},
+    {"def f(x: f32[N]):\n    return x\ndef g(): pass\n", 3, 1, "a file has one function"},
+    {"def f(x: f32[N]):\n    return (x + 1", 2, 18,
+     "to close the '(' at 2:12, found the end of the text"},
+    {"def f(x: f32[N]):\n    return 'abc", 2, 12, "never closed"},
+    {"def f(gamma: f32[N]):\n    return gama", 2, 12, "unknown name 'gama'; did you mean 'gamma'?"},
+    {"def f(x: f32[N]):\n    return foo(x)", 2, 12, "unknown name 'foo'\n"},
+    {"def f(x: f32[N]):\n    return x + sumx(x)", 2, 16, "did you mean 'sum'?"},
+    {"def f(x: f32[N]):\n    return x +\n", 2, 15,
+     "expected an expression, found the end of the line"},
+    {"def f(x: f32[N]):\n    return x if x else x", 2, 14, "where(c, x, y)"},
+    {"def f(x: f32[N]):\n    return x or x", 2, 14, "logical_or(a, b)"},
+    {"def f(x: f32[N]):\n    return not x", 2, 12, "logical_not(x)"},
+    {"def f(x: f32[N]):\n    return 0 < x < 1", 2, 18, "chained comparisons"},
+    {"def f(x: f32[N]):\n    return where(x, x)", 2, 12, "where takes 3 arguments, 2 given"},
+    {"def f(x: f32[N]):\n    return exp(x, axis=1)", 2, 19, "exp has no argument 'axis'"},
+    {"def f(x: f32[N]):\n    return sum(x, axes=1)", 2, 19, "sum has no argument 'axes'"},
+    {"def f(x: f32[N]):\n    return sum(x, 0, f64)", 2, 12, "2 arguments by position, 3 given"},
+    {"def f(x: f32[N]):\n    return sum(x, axis=1)", 2, 12, "axis 1 is out of bounds"},
+    {"def f(x: f32[N]):\n    return max(x, x)", 2, 19, "maximum(a, b)"},
+    {"def f(x: f32[N]):\n    return x & x", 2, 14, "'&' of f32 and f32 is not supported yet"},
+    {"def f(x: f32[N]):\n    return ~x", 2, 12, "'~' of f32 is not supported yet"},
+    {"def f(x: f32[N]):\n    return x << 1", 2, 14, "not supported yet"},
+    {"def f(x: f32[N]):\n    return x[0]", 2, 14, "indexing with an integer is not supported yet"},
+    {"def f(x: f32[N]):\n    return x[1:]", 2, 14, "slices with bounds are not supported yet"},
+    {"def f(x: f32[N]):\n    return x[:, :]", 2, 13, "too many indices"},
+    {"def f(x: f32[N]):\n    return x.exp()", 2, 14, "arrays have no method 'exp'; write exp(x)"},
+    {"def f(x: f32[N]):\n    return np.rsqrt(x)", 2, 15, "NumPy has no 'rsqrt'"},
+    {"def f(x: f32[N]):\n    return x.reshape(x)", 2, 22, "expected a size"},
+    {"def f(x: f32[N]):\n    x += 1\n    return x", 2, 7, "in-place update of the parameter 'x'"},
+    {"def f(x: f32[N]):\n    y = x[:]\n    y += 1\n    return y", 3, 7, "the parameter 'x'"},
+    {"def f(x: f32[N]):\n    y = x + 1\n    z = y.T\n    y += 1\n    return y", 4, 7,
+     "another name"},
+    {"def f(x: i32[N]):\n    y = x + 1\n    y /= 2\n    return y", 3, 7,
+     "of type f64, but 'y' stays i32"},
+    {"def f(x: f32[N], y: f32[M, N]):\n    z = x + 1\n    z += y\n    return z", 3, 7, "in-place"},
+    {"def f(x: f32[N]):\n    z += x\n    return z", 2, 5, "'z' is no local name yet"},
+    {"def f(x: f32[N]):\n    mean = mean(x)\n    return mean", 2, 5, "choose another"},
+    {"def f(x: f32[N]):\n    assert N > 2\n    return x", 2, 12,
+     "assert takes a constraint on sizes"},
+    {"def f(x: f32[N]):\n    a, b = x, x, x\n    return a", 2, 12, "2 names are assigned 3 values"},
+    {"def f(x: f32[N]):\n    x + 1\n    return x", 2, 5, "this value is not used"},
+    {"def f(x: f32[N]):\n    for i in x: pass", 2, 5, "found 'for'"},
+    {"def f(x: f32[2], y: f32[3]):\n    return 1 + x * y", 2, 18, "[2] and [3] do not broadcast"},
+    {"def f(x: f32[N]):\n    return -(x > 0)", 2, 12, "bool has no sign"},
+    {"def f(x: f32[N]):\n    return x + 1j", 2, 16, "complex numbers"},
+    {"def f(x: f32[N]):\n    return 0123", 2, 12, "cannot begin with 0"},
+    {"def f(x: f32[N]):\n    return x ? 1", 2, 14, "invalid character '?'"},
+    {"def f(x: f32[N]):\n    return \x01", 2, 12, "invalid control character 0x01"},
+    {"def f(x: f32[N]):\n    '\xc3\xa9\xc3\xa9'; return \xc3\xa9", 2, 18, "only ASCII"},
+};
+
+static void refuses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        parse_job j = {.arena = &a, .text = refused[i].text};
+        char place[64];
+        snprintf(place, sizeof place, "test.kiln:%d:%d: ", refused[i].line, refused[i].col);
+        if (kn_protect(&a, parse, &j) == KN_OK)
+            fail_msg("accepted: %s", refused[i].text);
+        const char *message = kn_last_error(), *caret = strrchr(message, '\n');
+        if (strncmp(message, place, strlen(place)) != 0 || !strstr(message, refused[i].message))
+            fail_msg("%s\nlacks %s %s", message, place, refused[i].message);
+        assert_non_null(caret);
+        assert_int_equal(strcspn(caret + 1, "^"), 4 + refused[i].col - 1);
+        kn_arena_finish(&a);
+    }
+}
+
+/* ---- hostile text ---- */
+
+static kn_status parse_text(const char *text)
+{
+    kn_arena a;
+    kn_arena_init(&a, NULL);
+    parse_job j = {.arena = &a, .text = text};
+    kn_status s = kn_protect(&a, parse, &j);
+    kn_arena_finish(&a);
+    return s;
+}
+
+static void prefixes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        size_t len = strlen(programs[i].text);
+        char *text = malloc(len + 1);
+        assert_non_null(text);
+        for (size_t n = 0; n < len; n++) {
+            memcpy(text, programs[i].text, n);
+            text[n] = '\0';
+            kn_status s = parse_text(text);
+            assert_true(s == KN_OK || s == KN_SYNTAX || s == KN_TYPE || s == KN_SHAPE);
+            memcpy(text, programs[i].text, len + 1); /* and without one character */
+            memmove(text + n, text + n + 1, len - n);
+            s = parse_text(text);
+            assert_true(s == KN_OK || s == KN_SYNTAX || s == KN_TYPE || s == KN_SHAPE);
+        }
+        free(text);
+    }
+}
+
+static void limits(void **state)
+{
+    (void)state;
+    static const char *const nested[] = {"(", "-", "[", "exp(", "x[", "2**", "x.sum("};
+    static const char head[] = "def f(x: f32[N]):\n    return ";
+    size_t size = (size_t)KN_PARSE_MAX_TEXT + 2;
+    char *text = malloc(size);
+    assert_non_null(text);
+    for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
+        size_t n = strlen(nested[i]);
+        strcpy(text, head);
+        for (int k = 0; k < 20000; k++)
+            memcpy(text + strlen(head) + (size_t)k * n, nested[i], n + 1);
+        assert_int_equal(parse_text(text), KN_SYNTAX);
+        assert_non_null(strstr(kn_last_error(), "nested"));
+    }
+    strcpy(text, "def f(x: f32[");
+    memset(text + strlen(text), '(', 20000);
+    text[20013] = '\0';
+    assert_int_equal(parse_text(text), KN_SYNTAX);
+    memset(text, ' ', size - 1);
+    text[size - 1] = '\0';
+    assert_int_equal(parse_text(text), KN_SYNTAX);
+    assert_non_null(strstr(kn_last_error(), "longer than"));
+    free(text);
+    assert_int_equal(parse_text(NULL), KN_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accepts),     cmocka_unit_test(fills_in_the_graph),
+        cmocka_unit_test(expressions), cmocka_unit_test(refuses),
+        cmocka_unit_test(prefixes),    cmocka_unit_test(limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
