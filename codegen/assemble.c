@@ -182,14 +182,13 @@ kn_status kn_assemble(kn_planner *p, kn_plan *plan)
     const char *base = kn_identifier(p->arena, "kiln_", g->name);
     bool whole = p->problem->fusion && p->problem->target->cooperative;
     for (int i = 0, j; i < p->phases.len; i = j) {
-        for (j = i + 1; j < p->phases.len && (whole || (!p->problem->fusion &&
-                                                         p->problem->target->cooperative &&
-                                                         p->region_of.data[i] == p->region_of.data[j]));)
+        for (j = i + 1; j < p->phases.len &&
+                        (whole || (!p->problem->fusion && p->problem->target->cooperative &&
+                                   p->region_of.data[i] == p->region_of.data[j]));)
             j++;
         const char *name = base;
         if (i > 0 || j < p->phases.len)
-            name = kn_identifier(p->arena,
-                                 kn_sprintf(p->arena, "%s_%d_", base, plan->kernels.len),
+            name = kn_identifier(p->arena, kn_sprintf(p->arena, "%s_%d_", base, plan->kernels.len),
                                  p->phases.data[i].name);
         kn_push(p->arena, &plan->kernels, make_kernel(p, i, j, name));
         KN_TRY(kn_kernel_verify(plan->kernels.data[plan->kernels.len - 1]));

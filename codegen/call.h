@@ -4,8 +4,14 @@
 
 #include "ir/dtype.h"
 
+/* The memory that a buffer may touch: [low, high). */
+typedef struct kn_span {
+    const char *low, *high;
+} kn_span;
+
 typedef struct kn_call {
     void *const *bufs;        /* per kernel->bufs: address of element (0, 0, ...) */
+    const kn_span *spans;     /* per kernel->bufs */
     const kn_scalar *scalars; /* per kernel->scalars, in the parameter's dtype */
     void *barrier;            /* cooperative kernels: 4 zeroed bytes of device memory */
 } kn_call;

@@ -13,7 +13,7 @@ typedef struct writer {
     kn_text *t;
     const kn_kernel *k;
     const kn_phase *ph;
-    int p;      /* phase number */
+    int p; /* phase number */
     int indent;
     int sweep;
     bool *need; /* values of the current sweep */
@@ -122,7 +122,8 @@ static void decompose(writer *w, int from, int to, const char *linear)
     for (int a = to - 1; a > from; a--) {
         const char *next = printed(w, "q%d", a);
         line(w, "const kn_count %s = %s / (kn_count)p%d_n%d;", next, rest, w->p, a);
-        line(w, "const kn_index a%d = (kn_index)(%s - %s * (kn_count)p%d_n%d);", a, rest, next, w->p, a);
+        line(w, "const kn_index a%d = (kn_index)(%s - %s * (kn_count)p%d_n%d);", a, rest, next,
+             w->p, a);
         rest = next;
     }
     line(w, "const kn_index a%d = (kn_index)%s;", from, rest);
@@ -169,7 +170,8 @@ static void define(writer *w, int i, const char *expr)
 static void define_load(writer *w, int i, const char *lane)
 {
     const kn_access *acc = &w->ph->values.data[i].access;
-    define(w, i, printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, offset(w, acc, 'v', i, lane)));
+    define(w, i,
+           printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, offset(w, acc, 'v', i, lane)));
 }
 
 /* The group values of one stage: before the sweeps for stage 0, else after a combine. */
@@ -210,8 +212,8 @@ static void write_group_stores(writer *w, int stage, const char *leader)
         const char *who = w->ph->split && s->kind == KN_STORE_GROUP
                               ? printed(w, "%s && split == 0", leader)
                               : leader;
-        const char *what = s->kind == KN_STORE_PARTIAL ? printed(w, "r%d", s->value)
-                                                       : value_name(w, s->value);
+        const char *what =
+            s->kind == KN_STORE_PARTIAL ? printed(w, "r%d", s->value) : value_name(w, s->value);
         const char *to = offset(w, &s->access, 'o', i, NULL);
         if (s->kind == KN_STORE_PARTIAL)
             to = printed(w, "%s + (kn_index)split * p%d_o%d_split", to, w->p, i);
@@ -236,8 +238,8 @@ static void write_loads(writer *w)
         if (!w->need[i] || v->level != KN_ELEMENT || v->kind != KN_V_LOAD)
             continue;
         if (v->access.vector)
-            line(w, "const kn_vec<%s, %d> %s_at = kn_load<%d>(%s + (%s));", ctype(v->dtype), w->ph->vec,
-                 value_name(w, i), w->ph->vec, w->k->bufs.data[v->access.buf].name,
+            line(w, "const kn_vec<%s, %d> %s_at = kn_load<%d>(%s + (%s));", ctype(v->dtype),
+                 w->ph->vec, value_name(w, i), w->ph->vec, w->k->bufs.data[v->access.buf].name,
                  offset(w, &v->access, 'v', i, NULL));
         else if (!varies_by_lane(w, &v->access))
             define_load(w, i, NULL);
@@ -281,14 +283,26 @@ static void write_accumulation(writer *w, int r)
         line(w, "acc%d = kn_%s::of(acc%d, %s);", r, kn_ops[red->op].text, r, x);
 }
 
+/* Does a phase of this kernel load what this access stores? If not, caches need not keep it. */
+static bool read_again(const writer *w, const kn_access *acc)
+{
+    for (int p = 0; p < w->k->phases.len; p++)
+        for (int i = 0; i < w->k->phases.data[p].values.len; i++) {
+            const kn_value *v = &w->k->phases.data[p].values.data[i];
+            if (v->kind == KN_V_LOAD && v->access.buf == acc->buf)
+                return true;
+        }
+    return false;
+}
+
 static void write_step(writer *w)
 {
     const kn_phase *ph = w->ph;
     write_loads(w);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && vector_store(w, i))
-            line(w, "kn_vec<%s, %d> o%d_at;", ctype(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
-                 ph->vec, i);
+            line(w, "kn_vec<%s, %d> o%d_at;",
+                 ctype(w->k->bufs.data[ph->stores.data[i].access.buf].dtype), ph->vec, i);
     if (ph->vec > 1) {
         kn_put(w->t, "#pragma unroll\n");
         open(w, "for (int l = 0; l < %d; ++l)", ph->vec);
@@ -319,7 +333,9 @@ static void write_step(writer *w)
         close(w);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && vector_store(w, i))
-            line(w, "kn_store(%s + (%s), o%d_at);", w->k->bufs.data[ph->stores.data[i].access.buf].name,
+            line(w, "%s(%s + (%s), o%d_at);",
+                 read_again(w, &ph->stores.data[i].access) ? "kn_store" : "kn_stream",
+                 w->k->bufs.data[ph->stores.data[i].access.buf].name,
                  offset(w, &ph->stores.data[i].access, 'o', i, NULL), i);
 }
 
@@ -331,15 +347,17 @@ static void write_combine(writer *w, int r)
     const char *op = kn_ops[red->op].text, *id = literal(w, kn_identity(red->op, red->dtype));
     const char *result = printed(w, "const %s r%d", ctype(red->dtype), r);
     if (w->ph->walk == KN_WALK_COLS)
-        line(w, "%s = kn_combine_rows<kn_%s, %d>(acc%d, %s, scratch);", result, op, w->k->threads / 32, r,
-             id);
+        line(w, "%s = kn_combine_rows<kn_%s, %d>(acc%d, %s, scratch);", result, op,
+             w->k->threads / 32, r, id);
     else if (w->ph->tpg > 32)
-        line(w, "%s = kn_combine_block<kn_%s, %d>(acc%d, %s, scratch);", result, op, w->k->threads, r, id);
+        line(w, "%s = kn_combine_block<kn_%s, %d>(acc%d, %s, scratch);", result, op, w->k->threads,
+             r, id);
     else
         line(w, "%s = kn_combine_lanes<kn_%s, %d>(acc%d);", result, op, w->ph->tpg, r);
 }
 
-/* Walks members begin..end with `for (first; ...; step)` and combines. */
+/* Walks members `first`, first + step, ... below `end`, and combines. Every other sweep walks backwards: the
+ * members it meets first are the ones that the sweep before touched last, and may still be in a cache. */
 static void write_sweep(writer *w, int t, const char *first, const char *end, const char *step)
 {
     const kn_phase *ph = w->ph;
@@ -347,14 +365,20 @@ static void write_sweep(writer *w, int t, const char *first, const char *end, co
     kn_phase_needs(ph, t, w->need);
     int loads = 0;
     for (int i = 0; i < ph->values.len; i++)
-        loads += w->need[i] && ph->values.data[i].level == KN_ELEMENT && ph->values.data[i].kind == KN_V_LOAD;
+        loads += w->need[i] && ph->values.data[i].level == KN_ELEMENT &&
+                 ph->values.data[i].kind == KN_V_LOAD;
     line(w, "// sweep %d", t);
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == t)
             line(w, "%s acc%d = %s;", ctype(ph->reds.data[r].dtype), r,
                  literal(w, kn_identity(ph->reds.data[r].op, ph->reds.data[r].dtype)));
     kn_putf(w->t, "#pragma unroll %d\n", loads <= 1 ? 4 : loads <= 3 ? 2 : 1);
-    open(w, "for (kn_count i = %s; i < %s; i += %s)", first, end, step);
+    if (t % 2 == 0) {
+        open(w, "for (kn_count i = %s; i < %s; i += %s)", first, end, step);
+    } else {
+        open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", first, end, step, first);
+        line(w, "i -= %s;", step);
+    }
     decompose(w, ph->ngroup, ph->naxes, "i");
     write_step(w);
     close(w);
@@ -389,21 +413,25 @@ static void write_flat(writer *w)
 {
     const kn_phase *ph = w->ph;
     line(w, "const kn_count members = %s;", extent_product(w, 0, ph->naxes));
-    write_sweeps(w, printed(w, "((kn_count)blockIdx.x * %d + threadIdx.x) * %d", w->k->threads, ph->vec),
-                 "members", printed(w, "(kn_count)gridDim.x * %d", w->k->threads * ph->vec),
-                 "blockIdx.x == 0 && threadIdx.x == 0");
+    write_sweeps(
+        w, printed(w, "((kn_count)blockIdx.x * %d + threadIdx.x) * %d", w->k->threads, ph->vec),
+        "members", printed(w, "(kn_count)gridDim.x * %d", w->k->threads * ph->vec),
+        "blockIdx.x == 0 && threadIdx.x == 0");
 }
 
 /* The range of members that a (group, split) works on. */
 static void write_range(writer *w, const char *live)
 {
     if (!w->ph->split) {
-        line(w, "const kn_count begin = 0, end = %s;", *live ? printed(w, "%s ? members : 0", live) : "members");
+        line(w, "const kn_count begin = 0, end = %s;",
+             *live ? printed(w, "%s ? members : 0", live) : "members");
         return;
     }
     line(w, "const kn_count begin = split * (kn_count)p%d_chunk;", w->p);
-    line(w, "const kn_count limit = begin + (kn_count)p%d_chunk < members ? begin + (kn_count)p%d_chunk : members;",
-         w->p, w->p);
+    line(
+        w,
+        "const kn_count limit = begin + (kn_count)p%d_chunk < members ? begin + (kn_count)p%d_chunk : members;",
+        w->p, w->p);
     line(w, "const kn_count end = %s;", *live ? printed(w, "%s ? limit : 0", live) : "limit");
 }
 
@@ -421,8 +449,10 @@ static void write_rows(writer *w)
         line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
     else
         line(w, "const int lane = threadIdx.x;");
-    open(w, "for (kn_count first = (kn_count)blockIdx.x * %d; first < work; first += (kn_count)gridDim.x * %d)",
-         per_block, per_block);
+    open(
+        w,
+        "for (kn_count first = (kn_count)blockIdx.x * %d; first < work; first += (kn_count)gridDim.x * %d)",
+        per_block, per_block);
     if (per_block > 1) { /* every thread takes part in every combine, live or not */
         line(w, "const bool live = first + row < work;");
         line(w, "const kn_count item = live ? first + row : work - 1;");
@@ -430,16 +460,19 @@ static void write_rows(writer *w)
         line(w, "const kn_count item = first;");
     }
     if (ph->split) {
-        line(w, "const kn_count g = item / (kn_count)p%d_splits, split = item - g * (kn_count)p%d_splits;",
-             w->p, w->p);
+        line(
+            w,
+            "const kn_count g = item / (kn_count)p%d_splits, split = item - g * (kn_count)p%d_splits;",
+            w->p, w->p);
     } else {
         line(w, "const kn_count g = item;");
     }
     decompose(w, 0, ph->ngroup, "g");
     const char *live = per_block > 1 ? "live" : "";
     write_range(w, live);
-    write_sweeps(w, printed(w, "begin + (kn_count)lane * %d", ph->vec), "end",
-                 printed(w, "%d", tpg * ph->vec), per_block > 1 ? "live && lane == 0" : "lane == 0");
+    write_sweeps(w, printed(w, "(begin + (kn_count)lane * %d)", ph->vec), "end",
+                 printed(w, "(kn_count)%d", tpg * ph->vec),
+                 per_block > 1 ? "live && lane == 0" : "lane == 0");
     close(w);
 }
 
@@ -460,7 +493,8 @@ static void write_cols(writer *w)
     line(w, "const kn_count g = live ? tile * 32 + column : groups - 1;");
     decompose(w, 0, ph->ngroup, "g");
     write_range(w, "");
-    write_sweeps(w, "begin + row", "end", printed(w, "%d", w->k->threads / 32), "live && row == 0");
+    write_sweeps(w, "(begin + row)", "end", printed(w, "(kn_count)%d", w->k->threads / 32),
+                 "live && row == 0");
     close(w);
 }
 
@@ -508,7 +542,10 @@ static void describe_phase(writer *w)
     const kn_phase *ph = w->ph;
     kn_putf(w->t, "    // phase %d, %s:", w->p, ph->name);
     for (int a = 0; a < ph->naxes; a++)
-        kn_putf(w->t, "%s%s", a == 0 && ph->ngroup ? " groups " : a == ph->ngroup ? " members " : " x ",
+        kn_putf(w->t, "%s%s",
+                a == 0 && ph->ngroup ? " groups "
+                : a == ph->ngroup    ? " members "
+                                     : " x ",
                 ph->axes[a].name);
     kn_put(w->t, "\n");
 }

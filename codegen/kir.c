@@ -80,8 +80,8 @@ static const char *stride_name(const params *ps, int phase, char kind, int i, co
     return ps->arena ? kn_sprintf(ps->arena, "p%d_%c%d_%s", phase, kind, i, axis) : NULL;
 }
 
-static void access_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc, char kind,
-                          int i)
+static void access_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc,
+                          char kind, int i)
 {
     for (int a = 0; a < ph->naxes; a++)
         if (acc->kind[a] == KN_STRIDE_PARAM) {
@@ -186,7 +186,8 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_put(t, "\n");
     }
     if (numbers && ph->split)
-        kn_putf(t, "    %lld splits of %lld members\n", (long long)ph->splits, (long long)ph->chunk);
+        kn_putf(t, "    %lld splits of %lld members\n", (long long)ph->splits,
+                (long long)ph->chunk);
     for (int i = 0; i < ph->values.len; i++)
         print_value(t, k, ph, i, numbers);
     for (int i = 0; i < ph->reds.len; i++)
@@ -196,7 +197,9 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
     for (int i = 0; i < ph->stores.len; i++) {
         const kn_store *s = &ph->stores.data[i];
         kn_putf(t, "    store %s ",
-                s->kind == KN_STORE_ELEMENT ? "element" : s->kind == KN_STORE_GROUP ? "group" : "partial");
+                s->kind == KN_STORE_ELEMENT ? "element"
+                : s->kind == KN_STORE_GROUP ? "group"
+                                            : "partial");
         print_access(t, k, ph, &s->access, numbers);
         kn_putf(t, " = %c%d stage %d once %x\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
                 s->stage, s->once);

@@ -44,18 +44,18 @@ typedef struct kn_buf {
 
 /* How a phase's axes step through a buffer: element = base + sum over axes of index * stride. */
 typedef enum kn_stride_kind {
-    KN_STRIDE_ZERO,  /* the axis is not the buffer's, or is repeated: every index reads the same element */
+    KN_STRIDE_ZERO, /* the axis is not the buffer's, or is repeated: every index reads the same element */
     KN_STRIDE_ONE,   /* neighbours in memory: only ever the phase's vector axis */
     KN_STRIDE_PARAM, /* given at run time */
 } kn_stride_kind;
 
 typedef struct kn_access {
     int buf;
-    uint32_t axes;                /* bit a: the buffer varies along axis a of the phase */
+    uint32_t axes; /* bit a: the buffer varies along axis a of the phase */
     kn_stride_kind kind[KN_MAX_RANK];
-    bool vector;                  /* walked by vec elements at a time along the vector axis, aligned */
-    int64_t stride[KN_MAX_RANK];  /* (n) elements, per axis of the phase */
-    int64_t split_stride;         /* (n) KN_STORE_PARTIAL: elements from one split to the next */
+    bool vector; /* walked by vec elements at a time along the vector axis, aligned */
+    int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis of the phase */
+    int64_t split_stride;        /* (n) KN_STORE_PARTIAL: elements from one split to the next */
 } kn_access;
 
 typedef enum kn_vkind {
@@ -76,9 +76,9 @@ typedef struct kn_value {
     kn_level level;
     int stage;
     int in[KN_MAX_IN], nin;
-    int index;       /* SCALAR, EXTENT, RESULT */
+    int index;        /* SCALAR, EXTENT, RESULT */
     kn_access access; /* LOAD */
-    kn_scalar value; /* CONST */
+    kn_scalar value;  /* CONST */
     const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
@@ -122,17 +122,18 @@ typedef struct kn_axis {
 
 typedef struct kn_phase {
     const char *name;
-    bool barrier;    /* a grid barrier comes before */
+    bool barrier; /* a grid barrier comes before */
     kn_walk walk;
-    int tpg;         /* ROWS: threads a group, a power of two; block size or at most a warp */
-    int vec;         /* elements a thread takes at a time along the vector axis: 1, 2 or 4 */
+    int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp */
+    int vec; /* elements a thread takes at a time along the vector axis: 1, 2 or 4 */
     bool split;
-    int naxes, ngroup; /* group axes first, then member axes; the last of each kind is the fastest */
+    int naxes,
+        ngroup; /* group axes first, then member axes; the last of each kind is the fastest */
     kn_axis axes[KN_MAX_RANK];
     KN_VEC(kn_value) values; /* operands before users */
     KN_VEC(kn_red) reds;
     KN_VEC(kn_store) stores;
-    int nsweeps;    /* 1 + the highest stage of a reduction or element store; 0 if there are none */
+    int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 if there are none */
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
     int64_t splits, chunk;   /* (n) 1 and members unless split; chunk is a multiple of vec */
 } kn_phase;
@@ -196,10 +197,10 @@ typedef enum kn_param_kind {
 
 typedef struct kn_param {
     kn_param_kind kind;
-    int index;         /* BUF, SCALAR, EXTENT */
-    kn_dtype dtype;    /* SCALAR */
-    int64_t value;     /* (n) EXTENT, INDEX */
-    const char *name;  /* C identifier in the source */
+    int index;        /* BUF, SCALAR, EXTENT */
+    kn_dtype dtype;   /* SCALAR */
+    int64_t value;    /* (n) EXTENT, INDEX */
+    const char *name; /* C identifier in the source */
 } kn_param;
 
 /* Fills `out` (room for `cap`) and returns the number of parameters; call with cap 0 to count. Names are

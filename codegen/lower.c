@@ -165,7 +165,8 @@ static int operand(lowering *lo, const kn_node *user, int k)
 {
     kn_use use = kn_use_of(lo->p->problem->graph, user, k);
     const kn_node *base = use.base;
-    if (kn_is_uniform_leaf(base) || (lo->value_of[base->id] >= 0 && lo->p->regions->of[base->id] == lo->region)) {
+    if (kn_is_uniform_leaf(base) ||
+        (lo->value_of[base->id] >= 0 && lo->p->regions->of[base->id] == lo->region)) {
         if (lo->value_of[base->id] < 0)
             lo->value_of[base->id] = lower_leaf(lo, base);
         return lo->value_of[base->id];
@@ -264,8 +265,8 @@ static void store(lowering *lo, const kn_node *n, int buf)
                     ? -1
                     : p->regions->axis[n->id][j];
     kn_store s = {.value = lo->value_of[n->id], .access = access_to(lo, buf, &layout, to)};
-    s.kind = level_of_axes(&lo->phase, s.access.axes) == KN_ELEMENT ? KN_STORE_ELEMENT
-                                                                    : KN_STORE_GROUP;
+    s.kind =
+        level_of_axes(&lo->phase, s.access.axes) == KN_ELEMENT ? KN_STORE_ELEMENT : KN_STORE_GROUP;
     s.stage = lo->phase.values.data[s.value].stage;
     uint32_t all = (1u << lo->phase.naxes) - 1, groups = (1u << lo->phase.ngroup) - 1;
     s.once = (s.kind == KN_STORE_GROUP ? groups : all) & ~s.access.axes;
@@ -378,7 +379,9 @@ kn_status kn_lower(kn_planner *p)
         p->buf_of_input[i] = in->by_value ? -1 : p->bufs.len;
         if (!in->by_value)
             kn_push(p->arena, &p->bufs,
-                    ((kn_buf){.kind = KN_BUF_INPUT, .index = i, .dtype = in->node->dtype,
+                    ((kn_buf){.kind = KN_BUF_INPUT,
+                              .index = i,
+                              .dtype = in->node->dtype,
                               .name = kn_identifier(p->arena, "in_", in->name)}));
     }
     for (int o = 0; o < g->outputs.len; o++) {

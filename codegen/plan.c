@@ -50,8 +50,9 @@ static bool spread_all(kn_planner *p)
         shape.values.data = values;
         shape.stores.data = stores;
         kn_normalise(p->arena, &shape);
-        int64_t chunk, splits = kn_schedule_splits(&shape, kn_schedule_choose(&shape),
-                                                   p->problem->target, p->problem->schedule, &chunk);
+        int64_t chunk,
+            splits = kn_schedule_splits(&shape, kn_schedule_choose(&shape), p->problem->target,
+                                        p->problem->schedule, &chunk);
         if (splits < 2)
             continue;
         int before = p->phases.len;

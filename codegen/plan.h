@@ -26,7 +26,7 @@ typedef struct kn_layout {
 } kn_layout;
 
 typedef struct kn_problem {
-    kn_graph *graph; /* optimised */
+    kn_graph *graph;      /* optimised */
     const int64_t *sizes; /* per symbol */
     const kn_layout *in;  /* per graph input */
     const kn_layout *out; /* per graph output */
@@ -40,7 +40,7 @@ typedef struct kn_problem {
 typedef struct kn_census {
     int temporaries;
     int64_t temporary_bytes;
-    int grid, cluster, block, warp; /* barriers by level */
+    int grid, cluster, block, warp;    /* barriers by level */
     int64_t bytes_read, bytes_written; /* global memory, each sweep's loads and stores once */
 } kn_census;
 
@@ -50,7 +50,7 @@ typedef struct kn_plan {
     int64_t workspace;           /* bytes; temporaries are at kn_buf.offset in it */
     kn_census before, after;     /* one stage an operation; as planned */
     const kn_regions *regions;
-    const char *schedule;        /* "rows" or "general" */
+    const char *schedule; /* "rows" or "general" */
 } kn_plan;
 
 /* Arena memory; the plan lives as long as `a`. */
@@ -67,10 +67,11 @@ typedef struct kn_planner {
     KN_VEC(kn_buf) bufs;
     KN_VEC(kn_extent_param) extents;
     KN_VEC(kn_phase) phases;
-    KN_VEC(int) region_of; /* per phase: its region's number, for one kernel a region when unfused */
-    int *buf_of_node;      /* per graph node: buffer of a value that goes through memory; -1 */
-    int *buf_of_input;     /* per graph input; -1 for by-value ones */
-    int *buf_of_output;    /* per graph output */
+    KN_VEC(int)
+    region_of;          /* per phase: its region's number, for one kernel a region when unfused */
+    int *buf_of_node;   /* per graph node: buffer of a value that goes through memory; -1 */
+    int *buf_of_input;  /* per graph input; -1 for by-value ones */
+    int *buf_of_output; /* per graph output */
     const kn_node *blocked; /* a regrouping reshape that these strides do not allow as a view */
 } kn_planner;
 

@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 typedef struct kn_target {
-    const char *kind;      /* "cuda" or "cpu" */
-    int sm;                /* CUDA: 90 for sm_90; 0 on the CPU */
-    int units;             /* multiprocessors, or CPU threads */
-    int max_block;         /* threads a block */
-    int max_threads_unit;  /* resident threads a multiprocessor */
-    int smem_block;        /* bytes of shared memory a block may have */
-    bool cooperative;      /* grid barriers are possible */
+    const char *kind;     /* "cuda" or "cpu" */
+    int sm;               /* CUDA: 90 for sm_90; 0 on the CPU */
+    int units;            /* multiprocessors, or CPU threads */
+    int max_block;        /* threads a block */
+    int max_threads_unit; /* resident threads a multiprocessor */
+    int smem_block;       /* bytes of shared memory a block may have */
+    bool cooperative;     /* grid barriers are possible */
 } kn_target;
 
 /* A known GPU by its architecture ("sm_90"), for explaining without one. False when not known. */

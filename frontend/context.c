@@ -68,12 +68,14 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
     kiln_config_init(&c);
     if (config) {
         if (config->struct_size < sizeof config->struct_size || config->struct_size > 4096)
-            return (kiln_status)kn_fail(KN_ARGUMENT, "config.struct_size is %zu; call kiln_config_init()",
+            return (kiln_status)kn_fail(KN_ARGUMENT,
+                                        "config.struct_size is %zu; call kiln_config_init()",
                                         config->struct_size);
         memcpy(&c, config, config->struct_size < sizeof c ? config->struct_size : sizeof c);
     }
     if (!c.alloc != !c.release)
-        return (kiln_status)kn_fail(KN_ARGUMENT, "config needs both of alloc and release, or neither");
+        return (kiln_status)kn_fail(KN_ARGUMENT,
+                                    "config needs both of alloc and release, or neither");
     if (c.threads < 0 || c.threads > 1024)
         return (kiln_status)kn_fail(KN_ARGUMENT, "config.threads is %d", c.threads);
     kn_allocator from = c.alloc ? (kn_allocator){c.alloc, c.release, c.user} : kn_malloc_allocator;

@@ -146,8 +146,10 @@ static kn_status parse_dims(kn_graph *g, const char *text, kn_dim *dims, int *ra
             const char *end;
             kn_dim d = kn_dim_parse(g->syms, p, &end);
             if (!d)
-                return kn_fail(KN_SHAPE, "dimensions \"%s\", column %d: expected a name, a number, or products and sums of them",
-                               text, (int)(end - text) + 1);
+                return kn_fail(
+                    KN_SHAPE,
+                    "dimensions \"%s\", column %d: expected a name, a number, or products and sums of them",
+                    text, (int)(end - text) + 1);
             dims[(*rank)++] = d;
             p = end;
         }
@@ -261,10 +263,7 @@ static kn_status build(void *user)
 }
 
 /* The status that a NULL node stands for: what kn_fail() was told last. */
-static kn_status run_request(request *r)
-{
-    return kn_protect(&r->g->arena, build, r);
-}
+static kn_status run_request(request *r) { return kn_protect(&r->g->arena, build, r); }
 
 static kiln_val value_of(const kiln_graph *g, const kn_node *n)
 {
@@ -277,7 +276,9 @@ static bool take(request *r, kiln_val v)
     kiln_graph *g = r->g;
     if (v.id == 0) {
         if (g->status == KILN_OK)
-            kn_handle_fail(g, kn_fail(KN_ARGUMENT, "a poisoned value was used, of a call that failed or another graph"));
+            kn_handle_fail(
+                g, kn_fail(KN_ARGUMENT,
+                           "a poisoned value was used, of a call that failed or another graph"));
         return false;
     }
     if (v.graph != g->serial || v.id > (uint32_t)g->core->nodes.len) {
@@ -300,10 +301,7 @@ static kiln_val finish(request *r)
     return value_of(r->g, r->result);
 }
 
-static kiln_val unary(request r, kiln_val x)
-{
-    return r.g && take(&r, x) ? finish(&r) : poison;
-}
+static kiln_val unary(request r, kiln_val x) { return r.g && take(&r, x) ? finish(&r) : poison; }
 
 /* ---- inputs and numbers ---- */
 
@@ -564,7 +562,10 @@ static kn_status parse_expression(void *user)
 kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_graph **graph)
 {
     if (!ctx || !text || !graph)
-        return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", !ctx ? "ctx" : text ? "graph" : "text");
+        return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL",
+                                    !ctx   ? "ctx"
+                                    : text ? "graph"
+                                           : "text");
     *graph = NULL;
     kiln_graph *g;
     kiln_status status = kn_handle_graph(ctx, &g);

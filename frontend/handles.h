@@ -14,9 +14,9 @@ struct kiln_graph {
     kiln_ctx *ctx;
     kn_arena arena;
     kn_graph *core;
-    uint32_t serial;       /* what its values carry */
-    kiln_status status;    /* the first error */
-    char message[1024];    /* its text */
+    uint32_t serial;    /* what its values carry */
+    kiln_status status; /* the first error */
+    char message[1024]; /* its text */
 };
 
 struct kiln_prog {

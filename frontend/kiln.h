@@ -82,11 +82,15 @@ typedef struct kiln_prog kiln_prog;
 typedef struct kiln_config {
     size_t struct_size;
     const char *device; /* "auto" (the default: a GPU if there is one, else the CPU), "cpu", "cuda",
-                           "cuda:1", or "ref" (the reference interpreter: slow, the definition) */
+                           "cuda:1", "emu" (the CUDA source itself, run and checked on the CPU), or
+                           "ref" (the reference interpreter: slow, the definition) */
     int threads;        /* CPU device: 0 for one a core */
     void *(*alloc)(void *user, size_t size); /* host memory; NULL for malloc and free */
     void (*release)(void *user, void *ptr);
     void *user;
+    const char *emulator; /* "emu": NULL, or a comma-separated list: "relaxed" (undefined shuffles give
+                             what hardware gives, no error), "unchecked" (no checks), "reversed" or
+                             "seed=N" (the order in which threads run) */
 } kiln_config;
 
 KILN_API void kiln_config_init(kiln_config *config);
@@ -288,6 +292,34 @@ KILN_API kiln_status kiln_run(kiln_prog *prog, void *stream, const kiln_arg *arg
 /* The same with the caller's workspace, of the size kiln_prepare() gave, 256-byte aligned. */
 KILN_API kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs,
                                  void *workspace, size_t bytes);
+
+/* ---- kernels of your own ----------------------------------------------------------------------- */
+/* CUDA C++ source that you wrote, compiled, cached and launched like the kernels that kiln writes: by NVRTC
+ * on "cuda", by the host's C++ compiler on "emu". The other devices run no source: KILN_ERR_DEVICE. */
+
+typedef struct kiln_kernel kiln_kernel;
+
+/* entry: the name of a __global__ function, or an instance of a template: "reduce<256, float>". */
+KILN_API kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *entry,
+                                        kiln_kernel **kernel);
+KILN_API void kiln_kernel_destroy(kiln_kernel *kernel);
+
+typedef struct kiln_launch {
+    size_t struct_size;
+    unsigned grid[3], block[3]; /* default 1 */
+    unsigned cluster[3];        /* thread-block cluster; 0: none */
+    size_t shared;              /* bytes of dynamic shared memory */
+    bool cooperative;           /* the grid can synchronise */
+} kiln_launch;
+
+KILN_API void kiln_launch_init(kiln_launch *launch);
+/* params[i] points to the value of the i-th parameter; pointers among them are device memory. */
+KILN_API kiln_status kiln_kernel_run(kiln_kernel *kernel, void *stream, const kiln_launch *launch,
+                                     void *const *params, int nparams);
+
+/* Device time, in microseconds, of what fn(user) submits to `stream`. */
+KILN_API kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(void *user), void *user,
+                               double *us);
 
 /* ---- looking inside ---------------------------------------------------------------------------- */
 

@@ -47,7 +47,8 @@ static double median(double *x, int n)
 static kn_status run_once(void *user)
 {
     measuring *ms = user;
-    return kn_program_run(ms->prog->core, NULL, ms->args, ms->nargs, ms->workspace, ms->workspace_bytes);
+    return kn_program_run(ms->prog->core, NULL, ms->args, ms->nargs, ms->workspace,
+                          ms->workspace_bytes);
 }
 
 static kn_status copy_once(void *user)
@@ -136,7 +137,7 @@ kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs, kiln_
     if (!m)
         return (kiln_status)kn_fail(KN_ARGUMENT, "measurement is NULL");
     if (m->struct_size != sizeof *m || m->repeats < 0 || m->repeats > MAX_REPEATS)
-        return (kiln_status)kn_fail(KN_ARGUMENT, "measurement: struct_size %zu, repeats %d", m->struct_size,
-                                    m->repeats);
+        return (kiln_status)kn_fail(KN_ARGUMENT, "measurement: struct_size %zu, repeats %d",
+                                    m->struct_size, m->repeats);
     return kn_handle_with_args(prog, args, nargs, measure, m);
 }

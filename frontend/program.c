@@ -115,7 +115,8 @@ kiln_status kn_handle_with_args(kiln_prog *p, const kiln_arg *args, int nargs, k
                                 void *user)
 {
     enum { ON_STACK = 64 };
-    kn_arg few[ON_STACK] = {0}, *many = few;
+    kn_arg few[ON_STACK], *many = few;
+    few[0] = (kn_arg){0};
     if (!p)
         return null("prog");
     if (nargs < 0 || (nargs && !args))
@@ -213,8 +214,8 @@ kiln_status kiln_run(kiln_prog *prog, void *stream, const kiln_arg *args, int na
     return kn_handle_with_args(prog, args, nargs, run, &r);
 }
 
-kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs, void *workspace,
-                        size_t bytes)
+kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs,
+                        void *workspace, size_t bytes)
 {
     running r = {stream, workspace, bytes};
     return kn_handle_with_args(prog, args, nargs, run, &r);
@@ -274,7 +275,8 @@ kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
     kiln_explain_options_init(&e.options);
     if (options) {
         if (options->struct_size < sizeof options->struct_size || options->struct_size > 4096)
-            return (kiln_status)kn_fail(KN_ARGUMENT, "options.struct_size is %zu", options->struct_size);
+            return (kiln_status)kn_fail(KN_ARGUMENT, "options.struct_size is %zu",
+                                        options->struct_size);
         memcpy(&e.options, options,
                options->struct_size < sizeof e.options ? options->struct_size : sizeof e.options);
     }

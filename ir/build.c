@@ -33,8 +33,8 @@ static kn_status new_input(kn_graph *g, const char *name, kn_dtype dtype)
     return KN_OK;
 }
 
-kn_node *kn_build_input(kn_graph *g, const char *name, kn_dtype dtype, const kn_dim *shape, int rank,
-                        kn_loc loc)
+kn_node *kn_build_input(kn_graph *g, const char *name, kn_dtype dtype, const kn_dim *shape,
+                        int rank, kn_loc loc)
 {
     if (new_input(g, name, dtype) != KN_OK)
         return NULL;
@@ -160,16 +160,19 @@ static kn_dtype compute_type(kn_op op, kn_rule rule, kn_dtype t)
     switch (rule) {
     case KN_RULE_SIGNED:
         if (is_bool)
-            return type_error(op, t, "bool has no sign; use logical_not, or cast first"), KN_NO_DTYPE;
+            return type_error(op, t, "bool has no sign; use logical_not, or cast first"),
+                   KN_NO_DTYPE;
         return t;
     case KN_RULE_INTEGER:
         if (is_bool)
-            return type_error(op, t, "the result would be int8, which is not supported; cast first"),
+            return type_error(op, t,
+                              "the result would be int8, which is not supported; cast first"),
                    KN_NO_DTYPE;
         return t;
     case KN_RULE_FLOAT:
         if (is_bool)
-            return type_error(op, t, "the result would be float16, which is not supported; cast first"),
+            return type_error(op, t,
+                              "the result would be float16, which is not supported; cast first"),
                    KN_NO_DTYPE;
         return kn_is_float(t) ? t : KN_F64;
     case KN_RULE_TRUEDIV: return kn_is_float(t) ? t : KN_F64;
@@ -225,8 +228,8 @@ static kn_node *pad_rank(kn_graph *g, kn_node *x, int rank, kn_loc loc)
     return reshape_to(g, x, shape, rank, loc);
 }
 
-static bool broadcast_shapes(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dim *out, int rank,
-                             kn_loc loc)
+static bool broadcast_shapes(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dim *out,
+                             int rank, kn_loc loc)
 {
     kn_symbols *s = g->syms;
     for (int j = 0; j < rank; j++) {
@@ -340,8 +343,8 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
     return kn_graph_intern(g, &node);
 }
 
-kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int naxes, bool keepdims,
-                         kn_dtype dtype, int ddof, kn_loc loc)
+kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int naxes,
+                         bool keepdims, kn_dtype dtype, int ddof, kn_loc loc)
 {
     if (!x)
         return NULL;
@@ -379,7 +382,9 @@ kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int
         bool not_float = kn_ops[op].rule == KN_RULE_FLOAT && !kn_is_float(dtype);
         if (!kn_dtype_valid((int)dtype) || fixed || not_float) {
             kn_fail(KN_TYPE, "%s: dtype= %s", op_text(op),
-                    fixed ? "does not apply" : not_float ? "must be a float type" : "is unknown");
+                    fixed       ? "does not apply"
+                    : not_float ? "must be a float type"
+                                : "is unknown");
             return NULL;
         }
         t = dtype;

@@ -10,8 +10,8 @@
 #include "ir/graph.h"
 
 /* `shape` dimensions belong to g->syms. A repeated name is an ARGUMENT error. */
-kn_node *kn_build_input(kn_graph *g, const char *name, kn_dtype dtype, const kn_dim *shape, int rank,
-                        kn_loc loc);
+kn_node *kn_build_input(kn_graph *g, const char *name, kn_dtype dtype, const kn_dim *shape,
+                        int rank, kn_loc loc);
 /* A 0-d argument passed by value; dflt may be NULL. */
 kn_node *kn_build_scalar(kn_graph *g, const char *name, kn_dtype dtype, const kn_scalar *dflt,
                          kn_loc loc);
@@ -30,8 +30,8 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_loc 
 kn_node *kn_build_cast(kn_graph *g, kn_node *x, kn_dtype dtype, kn_loc loc);
 
 /* `axes` as NumPy has them (negative from the end); naxes < 0 means all. dtype KN_NO_DTYPE: by rule. */
-kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int naxes, bool keepdims,
-                         kn_dtype dtype, int ddof, kn_loc loc);
+kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int naxes,
+                         bool keepdims, kn_dtype dtype, int ddof, kn_loc loc);
 
 /* A NULL dimension stands for -1, at most one. */
 kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank, kn_loc loc);

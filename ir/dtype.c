@@ -22,10 +22,9 @@ bool kn_dtype_valid(int dtype)
 kn_dtype kn_dtype_find(const char *text, size_t len)
 {
     for (int t = 1; t < KN_DTYPE_LIMIT; t++)
-        if (kn_dtypes[t].text && ((strlen(kn_dtypes[t].text) == len &&
-                                   memcmp(kn_dtypes[t].text, text, len) == 0) ||
-                                  (strlen(kn_dtypes[t].numpy) == len &&
-                                   memcmp(kn_dtypes[t].numpy, text, len) == 0)))
+        if (kn_dtypes[t].text &&
+            ((strlen(kn_dtypes[t].text) == len && memcmp(kn_dtypes[t].text, text, len) == 0) ||
+             (strlen(kn_dtypes[t].numpy) == len && memcmp(kn_dtypes[t].numpy, text, len) == 0)))
             return (kn_dtype)t;
     return KN_NO_DTYPE;
 }

@@ -21,9 +21,7 @@ kn_scalar kn_eval_cast(kn_scalar v, kn_dtype to)
     if (to == KN_BOOL)
         return of_int(to, from_float ? v.f != 0 : v.i != 0);
     if (kn_is_float(to)) /* i64 -> f32 rounds once */
-        return of_float(to, from_float       ? v.f
-                            : to == KN_F32 ? (double)(float)v.i
-                                           : (double)v.i);
+        return of_float(to, from_float ? v.f : to == KN_F32 ? (double)(float)v.i : (double)v.i);
     if (!from_float)
         return of_int(to, (uint64_t)v.i);
     /* Out of range and NaN: the smallest integer, as x86 and NumPy on it have it. */
@@ -105,8 +103,10 @@ static kn_scalar eval_float(kn_op op, kn_dtype t, double a, double b)
     case KN_OP_COS: return of_float(t, cos(a));
     case KN_OP_FLOOR: return of_float(t, floor(a));
     case KN_OP_CEIL: return of_float(t, ceil(a));
-    case KN_OP_MINIMUM: return of_float(t, isnan(a) || a < b ? a : isnan(b) ? b : a == b && signbit(a) ? a : b);
-    case KN_OP_MAXIMUM: return of_float(t, isnan(a) || a > b ? a : isnan(b) ? b : a == b && !signbit(a) ? a : b);
+    case KN_OP_MINIMUM:
+        return of_float(t, isnan(a) || a < b ? a : isnan(b) ? b : a == b && signbit(a) ? a : b);
+    case KN_OP_MAXIMUM:
+        return of_float(t, isnan(a) || a > b ? a : isnan(b) ? b : a == b && !signbit(a) ? a : b);
     case KN_OP_LT: return of_int(KN_BOOL, a < b);
     case KN_OP_LE: return of_int(KN_BOOL, a <= b);
     case KN_OP_GT: return of_int(KN_BOOL, a > b);

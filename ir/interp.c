@@ -65,7 +65,8 @@ kn_status kn_node_sizes(const kn_node *n, const int64_t *sizes, int64_t *shape)
 }
 
 /* The next index in row-major order; offset follows with the given strides. */
-static void step(int64_t *index, const int64_t *shape, int rank, const int64_t *stride, int64_t *offset)
+static void step(int64_t *index, const int64_t *shape, int rank, const int64_t *stride,
+                 int64_t *offset)
 {
     for (int i = rank - 1; i >= 0; i--) {
         *offset += stride[i];
@@ -76,7 +77,10 @@ static void step(int64_t *index, const int64_t *shape, int rank, const int64_t *
     }
 }
 
-static double unit_roundoff(kn_dtype t) { return t == KN_F32 ? 0x1p-24 : t == KN_F64 ? 0x1p-53 : 0; }
+static double unit_roundoff(kn_dtype t)
+{
+    return t == KN_F32 ? 0x1p-24 : t == KN_F64 ? 0x1p-53 : 0;
+}
 
 static kn_scalar scalar_of(kn_dtype t, const cell *c)
 {
@@ -343,8 +347,8 @@ static void load_input(const kn_array *in, tensor *out)
 {
     int64_t index[KN_MAX_RANK] = {0}, offset = 0;
     for (int64_t i = 0; i < out->count; i++) {
-        kn_scalar v = kn_scalar_load(in->dtype,
-                                     (const char *)in->data + offset * kn_bytes(in->dtype));
+        kn_scalar v =
+            kn_scalar_load(in->dtype, (const char *)in->data + offset * kn_bytes(in->dtype));
         out->cells[i].i = v.i;
         step(index, out->shape, in->rank, in->stride, &offset);
     }

@@ -21,8 +21,7 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
                       .combine = KN_OP_##comb,                                                     \
                       .empty = KN_EMPTY_##none,                                                    \
                       .infix = ""},
-#define VIEW(name, txt)                                                                            \
-    [KN_OP_##name] = {.text = txt, .cls = KN_VIEW, .arity = 1, .infix = ""},
+#define VIEW(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_VIEW, .arity = 1, .infix = ""},
 #define LEAF(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_LEAF, .infix = ""},
 #include "ir/ops.def"
 #undef ELEM
@@ -35,10 +34,10 @@ static const struct {
     const char *text;
     kn_op op;
 } aliases[] = {
-    {"mod", KN_OP_MOD},       {"absolute", KN_OP_ABS}, {"pow", KN_OP_POW},
-    {"amin", KN_OP_MIN},      {"amax", KN_OP_MAX},     {"true_divide", KN_OP_DIV},
-    {"astype", KN_OP_CAST},
-    {"permute_dims", KN_OP_PERMUTE},
+    {"mod", KN_OP_MOD},     {"absolute", KN_OP_ABS},
+    {"pow", KN_OP_POW},     {"amin", KN_OP_MIN},
+    {"amax", KN_OP_MAX},    {"true_divide", KN_OP_DIV},
+    {"astype", KN_OP_CAST}, {"permute_dims", KN_OP_PERMUTE},
 };
 
 int kn_op_find(const char *text, size_t len)

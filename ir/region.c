@@ -23,7 +23,7 @@ typedef struct former {
     int8_t (*axis)[KN_MAX_RANK]; /* of every node: values as in kn_regions, leaves as first used */
     int *stamp;                  /* per node: the attempt that placed it */
     int attempt;
-    const char *why, *need;      /* of the last refusal */
+    const char *why, *need; /* of the last refusal */
 } former;
 
 static bool refuse(former *f, const char *why, const char *need)
@@ -198,8 +198,8 @@ static bool makes_cycle(merger *m, kn_region *a, kn_region *b)
         }
     }
     for (int i = 0; i < n; i++)
-        if (m->seen[i] && (reads_region(m, a, m->regions.data[i]) ||
-                           reads_region(m, b, m->regions.data[i])))
+        if (m->seen[i] &&
+            (reads_region(m, a, m->regions.data[i]) || reads_region(m, b, m->regions.data[i])))
             return true;
     return false;
 }
@@ -209,8 +209,8 @@ static kn_region *try_merge(merger *m, kn_region *a, kn_region *b)
     int n = 0, i = 0, j = 0;
     const kn_node **nodes = KN_NEW_ARRAY(m->f.a, const kn_node *, a->nodes.len + b->nodes.len);
     while (i < a->nodes.len || j < b->nodes.len) {
-        bool from_a = j == b->nodes.len ||
-                      (i < a->nodes.len && a->nodes.data[i]->id < b->nodes.data[j]->id);
+        bool from_a =
+            j == b->nodes.len || (i < a->nodes.len && a->nodes.data[i]->id < b->nodes.data[j]->id);
         nodes[n++] = from_a ? a->nodes.data[i++] : b->nodes.data[j++];
     }
     kn_region *r = form(&m->f, nodes, n);
@@ -295,9 +295,9 @@ static void explain_refusals(merger *m)
             kn_region *a = m->regions.data[i], *b = m->regions.data[j];
             if (!touch(m, a, b) || try_merge(m, a, b))
                 continue;
-            const char *what = kn_sprintf(m->f.a, "%s and %s",
-                                          kn_node_title(a->nodes.data[a->nodes.len - 1]),
-                                          kn_node_title(b->nodes.data[b->nodes.len - 1]));
+            const char *what =
+                kn_sprintf(m->f.a, "%s and %s", kn_node_title(a->nodes.data[a->nodes.len - 1]),
+                           kn_node_title(b->nodes.data[b->nodes.len - 1]));
             kn_push(m->f.a, &m->out->refusals, ((kn_refusal){what, m->f.why, m->f.need}));
         }
 }

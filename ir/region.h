@@ -12,9 +12,9 @@
 typedef struct kn_region {
     int naxes;
     kn_dim dim[KN_MAX_RANK];
-    bool reduces;     /* has reductions; then `members` are its member axes */
-    uint32_t members; /* bit a: axis a is reduced */
-    int level;        /* 1 + the highest level of a region it reads from; 0 if none */
+    bool reduces;                  /* has reductions; then `members` are its member axes */
+    uint32_t members;              /* bit a: axis a is reduced */
+    int level;                     /* 1 + the highest level of a region it reads from; 0 if none */
     KN_VEC(const kn_node *) nodes; /* operands first */
 } kn_region;
 
@@ -27,7 +27,7 @@ typedef struct kn_refusal {
 
 typedef struct kn_regions {
     const kn_graph *graph;
-    KN_VEC(kn_region *) list;    /* in execution order: by level */
+    KN_VEC(kn_region *) list; /* in execution order: by level */
     KN_VEC(kn_refusal) refusals;
     kn_region **of;              /* per node; NULL for views and leaves */
     int8_t (*axis)[KN_MAX_RANK]; /* per node: region axis of each of its axes (a reduction's are its

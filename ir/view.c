@@ -25,7 +25,10 @@ bool kn_regroups(const kn_graph *g, const kn_node *n)
     return n->op == KN_OP_RESHAPE && !unit_reshape_map(g, n, map);
 }
 
-bool kn_is_uniform_leaf(const kn_node *n) { return kn_ops[n->op].cls == KN_LEAF && n->op != KN_OP_INPUT; }
+bool kn_is_uniform_leaf(const kn_node *n)
+{
+    return kn_ops[n->op].cls == KN_LEAF && n->op != KN_OP_INPUT;
+}
 
 kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
 {

@@ -23,11 +23,12 @@ static const char *declared(kn_arena *a, const kn_graph *g, const kn_node *n)
 
 /* The layout and memory of one array argument. */
 static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, const char *what,
-                            const kn_arg *arg, bool addresses, kn_layout *layout, kn_range *range)
+                            const kn_arg *arg, bool addresses, kn_layout *layout, kn_span *range)
 {
     if (arg->dtype != (int)n->dtype)
         return kn_fail(KN_TYPE, "%s %s is %s, but %s was given", what, arg->name, declared(a, g, n),
-                       kn_dtype_valid(arg->dtype) ? kn_dtypes[arg->dtype].text : "an unknown dtype");
+                       kn_dtype_valid(arg->dtype) ? kn_dtypes[arg->dtype].text
+                                                  : "an unknown dtype");
     if (arg->rank != n->rank)
         return kn_fail(KN_SHAPE, "%s %s is %s: rank %d was given, not %d", what, arg->name,
                        declared(a, g, n), arg->rank, n->rank);
@@ -57,9 +58,10 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
         if (__builtin_mul_overflow(layout->stride[i], layout->shape[i] - 1, &reach) ||
             reach > INT64_MAX / 16 / bytes || reach < INT64_MIN / 16 / bytes ||
             __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
-            return kn_fail(KN_SHAPE, "%s %s: strides reach out of the address space", what, arg->name);
+            return kn_fail(KN_SHAPE, "%s %s: strides reach out of the address space", what,
+                           arg->name);
     }
-    *range = (kn_range){NULL, NULL};
+    *range = (kn_span){NULL, NULL};
     layout->align = 16;
     if (!addresses)
         return KN_OK;
@@ -72,7 +74,8 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
             layout->align /= 2;
     }
     if (layout->align < bytes)
-        return kn_fail(KN_ARGUMENT, "%s %s: data is not aligned to its element size", what, arg->name);
+        return kn_fail(KN_ARGUMENT, "%s %s: data is not aligned to its element size", what,
+                       arg->name);
     return KN_OK;
 }
 
@@ -116,10 +119,12 @@ static kn_status solve_sizes(kn_arena *a, kn_binding *b, const bool *given)
                 kn_text dim = kn_text_new(a);
                 kn_dim_print(&dim, g->syms, n->shape[j]);
                 if (known)
-                    return kn_fail(KN_SHAPE, "input %s is %s: axis %d has size %lld, but %s is %lld",
+                    return kn_fail(KN_SHAPE,
+                                   "input %s is %s: axis %d has size %lld, but %s is %lld",
                                    g->inputs.data[i].name, declared(a, g, n), j, (long long)size,
                                    kn_text_str(&dim), (long long)before);
-                return kn_fail(KN_SHAPE, "input %s is %s: axis %d has size %lld, which %s cannot be",
+                return kn_fail(KN_SHAPE,
+                               "input %s is %s: axis %d has size %lld, which %s cannot be",
                                g->inputs.data[i].name, declared(a, g, n), j, (long long)size,
                                kn_text_str(&dim));
             }
@@ -173,7 +178,7 @@ static kn_status bind_inputs(kn_arena *a, kn_binding *b, const kn_arg *const *in
         } else if (in[i]) {
             b->in_data[i] = in[i]->data;
             KN_TRY(bind_array(a, g, p->node, "input", in[i], mode == KN_BIND_RUN, &b->in[i],
-                              &b->in_range[i]));
+                              &b->in_span[i]));
         } else if (mode != KN_BIND_ASSUME) {
             return kn_fail(KN_ARGUMENT, "argument %s: %s is missing", p->name,
                            declared(a, g, p->node));
@@ -230,12 +235,13 @@ static kn_status check_nodes(const kn_binding *b)
     return KN_OK;
 }
 
-static bool overlap(const kn_range *x, const kn_range *y)
+static bool overlap(const kn_span *x, const kn_span *y)
 {
     return x->low && y->low && x->low < y->high && y->low < x->high;
 }
 
-static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *out, kn_bind_mode mode)
+static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *out,
+                              kn_bind_mode mode)
 {
     const kn_graph *g = b->graph;
     for (int o = 0; o < g->outputs.len; o++) {
@@ -250,9 +256,10 @@ static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *o
             continue;
         }
         if (!out[o])
-            return kn_fail(KN_ARGUMENT, "output %s: %s is missing", p->name, declared(a, g, p->node));
+            return kn_fail(KN_ARGUMENT, "output %s: %s is missing", p->name,
+                           declared(a, g, p->node));
         b->out_data[o] = out[o]->data;
-        KN_TRY(bind_array(a, g, p->node, "output", out[o], true, &b->out[o], &b->out_range[o]));
+        KN_TRY(bind_array(a, g, p->node, "output", out[o], true, &b->out[o], &b->out_span[o]));
         for (int j = 0; j < p->node->rank; j++)
             if (b->out[o].shape[j] != shape[j])
                 return kn_fail(KN_SHAPE, "output %s has shape %s, but %s was given", p->name,
@@ -260,7 +267,7 @@ static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *o
                                sizes_text(a, out[o]->shape, p->node->rank));
         KN_TRY(check_distinct(&b->out[o], p->name));
         for (int k = 0; k < o; k++)
-            if (overlap(&b->out_range[o], &b->out_range[k]))
+            if (overlap(&b->out_span[o], &b->out_span[k]))
                 return kn_fail(KN_ARGUMENT, "outputs %s and %s overlap in memory",
                                g->outputs.data[k].name, p->name);
     }
@@ -277,8 +284,8 @@ kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
     b->out = KN_NEW_ARRAY(a, kn_layout, nout + 1);
     b->in_data = KN_NEW_ARRAY(a, void *, nin + 1);
     b->out_data = KN_NEW_ARRAY(a, void *, nout + 1);
-    b->in_range = KN_NEW_ARRAY(a, kn_range, nin + 1);
-    b->out_range = KN_NEW_ARRAY(a, kn_range, nout + 1);
+    b->in_span = KN_NEW_ARRAY(a, kn_span, nin + 1);
+    b->out_span = KN_NEW_ARRAY(a, kn_span, nout + 1);
     b->scalars = KN_NEW_ARRAY(a, kn_scalar, nin + 1);
     for (int s = 0; s < nsym; s++)
         b->sizes[s] = KN_UNBOUND;

@@ -5,6 +5,7 @@
 #ifndef KN_RUNTIME_BIND_H
 #define KN_RUNTIME_BIND_H
 
+#include "codegen/call.h"
 #include "codegen/plan.h"
 
 /* One argument as the caller gave it; strides NULL for compact. */
@@ -15,18 +16,13 @@ typedef struct kn_arg {
     const int64_t *shape, *strides;
 } kn_arg;
 
-/* An argument's memory: [low, high) in bytes; empty when it has no elements. */
-typedef struct kn_range {
-    const char *low, *high;
-} kn_range;
-
 typedef struct kn_binding {
     const kn_graph *graph;
-    int64_t *sizes;     /* per symbol */
+    int64_t *sizes; /* per symbol */
     kn_layout *in, *out;
     void **in_data, **out_data;
-    kn_range *in_range, *out_range;
-    kn_scalar *scalars; /* per input; set for by-value ones */
+    kn_span *in_span, *out_span; /* what each may touch; empty when it has no elements */
+    kn_scalar *scalars;          /* per input; set for by-value ones */
 } kn_binding;
 
 typedef enum kn_bind_mode {

@@ -37,12 +37,14 @@ static kn_status open_device(kn_context *ctx, const char *name, int threads)
         return kn_cuda_device.open(&config, &ctx->dev);
     }
     if (strcmp(name, "cpu") != 0 && !ctx->reference)
-        return kn_fail(KN_ARGUMENT, "unknown device '%s'; there are auto, cpu, cuda, cuda:N and ref", name);
+        return kn_fail(KN_ARGUMENT,
+                       "unknown device '%s'; there are auto, cpu, cuda, cuda:N and ref", name);
     strcpy(ctx->name, name);
     return kn_cpu_device.open(&config, &ctx->dev);
 }
 
-kn_status kn_context_open(const char *device, int threads, const kn_allocator *from, kn_context **out)
+kn_status kn_context_open(const char *device, int threads, const kn_allocator *from,
+                          kn_context **out)
 {
     if (!from)
         from = &kn_malloc_allocator;

@@ -9,16 +9,17 @@
 
 typedef struct kn_context {
     kn_allocator from;
-    kn_device *dev;  /* memory and kernels; on "ref" the CPU device, for its memory */
-    bool reference;  /* programs run in the reference interpreter */
-    char name[32];   /* "cuda:0" */
-    pthread_mutex_t lock; /* of `kernels` */
-    kn_memory_cache kernels; /* values are kn_code */
+    kn_device *dev;              /* memory and kernels; on "ref" the CPU device, for its memory */
+    bool reference;              /* programs run in the reference interpreter */
+    char name[32];               /* "cuda:0" */
+    pthread_mutex_t lock;        /* of `kernels` */
+    kn_memory_cache kernels;     /* values are kn_code */
     uint64_t cache_hits, copies; /* atomic */
 } kn_context;
 
 /* device: "auto", "cpu", "cuda", "cuda:N", "ref"; NULL is "auto". */
-kn_status kn_context_open(const char *device, int threads, const kn_allocator *from, kn_context **ctx);
+kn_status kn_context_open(const char *device, int threads, const kn_allocator *from,
+                          kn_context **ctx);
 void kn_context_close(kn_context *ctx);
 
 /* The code of `kernel`, compiled unless the context has it. With a device that runs source, the source is

@@ -33,6 +33,13 @@ typedef struct kn_launch {
     void *stream;
 } kn_launch;
 
+/* The shape of a launch of a user's own kernel. */
+typedef struct kn_grid {
+    unsigned grid[3], block[3], cluster[3]; /* cluster 0 or 1: none */
+    size_t shared;                          /* bytes of dynamic shared memory */
+    bool cooperative;
+} kn_grid;
+
 typedef struct kn_device_ops {
     const char *kind;
     bool runs_source; /* prepare() needs kernel->source */
@@ -58,8 +65,16 @@ typedef struct kn_device_ops {
     void (*discard)(kn_device *dev, kn_code *code);
     kn_status (*launch)(kn_device *dev, kn_code *code, const kn_launch *launch);
 
+    /* Raw kernels: `text` is CUDA source with a kernel `entry` (an extern "C" name, or an instance such as
+     * "reduce<256, float>"). NULL on devices that run no source. */
+    kn_status (*load)(kn_device *dev, const char *entry, const char *text, kn_code **code);
+    /* params[i] points to the i-th argument's value, as for the driver. */
+    kn_status (*start)(kn_device *dev, kn_code *code, const kn_grid *grid, void *const *params,
+                       int nparams, void *stream);
+
     /* Runs fn(ctx), which submits to `stream`, and gives the device time from before it to after it. */
-    kn_status (*time)(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx, double *us);
+    kn_status (*time)(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,
+                      double *us);
 } kn_device_ops;
 
 struct kn_device {

@@ -89,8 +89,8 @@ static void put_census(kn_text *t, const char *when, const kn_census *c)
 {
     kn_putf(t, "  %-7s temporaries %d (", when, c->temporaries);
     put_bytes(t, c->temporary_bytes);
-    kn_putf(t, "), barriers: grid %d, cluster %d, block %d, warp %d; reads ", c->grid, c->cluster, c->block,
-            c->warp);
+    kn_putf(t, "), barriers: grid %d, cluster %d, block %d, warp %d; reads ", c->grid, c->cluster,
+            c->block, c->warp);
     put_bytes(t, c->bytes_read);
     kn_put(t, ", writes ");
     put_bytes(t, c->bytes_written);
@@ -100,10 +100,14 @@ static void put_census(kn_text *t, const char *when, const kn_census *c)
 static void put_phase(kn_text *t, const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
-    kn_putf(t, "    phase %d%s: %s", p, ph->barrier ? " (after a grid barrier)" : "", walk_words[ph->walk]);
+    kn_putf(t, "    phase %d%s: %s", p, ph->barrier ? " (after a grid barrier)" : "",
+            walk_words[ph->walk]);
     for (int a = 0; a < ph->naxes; a++)
-        kn_putf(t, "%s%s = %lld", a == ph->ngroup ? "; members " : a ? " x " : "; groups ", ph->axes[a].name,
-                (long long)ph->axes[a].extent);
+        kn_putf(t, "%s%s = %lld",
+                a == ph->ngroup ? "; members "
+                : a             ? " x "
+                                : "; groups ",
+                ph->axes[a].name, (long long)ph->axes[a].extent);
     kn_putf(t, "; %d sweep%s", ph->nsweeps, ph->nsweeps == 1 ? "" : "s");
     if (ph->walk == KN_WALK_ROWS)
         kn_putf(t, ", %d thread%s a group", ph->tpg, ph->tpg == 1 ? "" : "s");
@@ -165,8 +169,8 @@ static void in_words(const subject *s)
 
 /* ---- JSON ---- */
 
-static void json_counts(kn_text *t, const char *what, const kn_census *before, const kn_census *after,
-                        void (*one)(kn_text *, const kn_census *))
+static void json_counts(kn_text *t, const char *what, const kn_census *before,
+                        const kn_census *after, void (*one)(kn_text *, const kn_census *))
 {
     kn_putf(t, "  \"%s\": {\"before\": ", what);
     one(t, before);
@@ -182,13 +186,14 @@ static void json_temporaries(kn_text *t, const kn_census *c)
 
 static void json_barriers(kn_text *t, const kn_census *c)
 {
-    kn_putf(t, "{\"grid\": %d, \"cluster\": %d, \"block\": %d, \"warp\": %d}", c->grid, c->cluster, c->block,
-            c->warp);
+    kn_putf(t, "{\"grid\": %d, \"cluster\": %d, \"block\": %d, \"warp\": %d}", c->grid, c->cluster,
+            c->block, c->warp);
 }
 
 static void json_bytes(kn_text *t, const kn_census *c)
 {
-    kn_putf(t, "{\"read\": %lld, \"written\": %lld}", (long long)c->bytes_read, (long long)c->bytes_written);
+    kn_putf(t, "{\"read\": %lld, \"written\": %lld}", (long long)c->bytes_read,
+            (long long)c->bytes_written);
 }
 
 static void in_json(const subject *s)
@@ -198,8 +203,8 @@ static void in_json(const subject *s)
     json_counts(t, "temporaries", &s->plan->before, &s->plan->after, json_temporaries);
     json_counts(t, "barriers", &s->plan->before, &s->plan->after, json_barriers);
     json_counts(t, "bytes", &s->plan->before, &s->plan->after, json_bytes);
-    kn_putf(t, "  \"schedule\": \"%s\",\n  \"workspace\": %lld,\n  \"constraints\": [", s->plan->schedule,
-            (long long)s->plan->workspace);
+    kn_putf(t, "  \"schedule\": \"%s\",\n  \"workspace\": %lld,\n  \"constraints\": [",
+            s->plan->schedule, (long long)s->plan->workspace);
     list l = constraints(s);
     for (int i = 0; i < l.lines.len; i++) {
         kn_put(t, i ? ",\n    " : "\n    ");
@@ -248,7 +253,8 @@ static kn_status put_stage(const subject *s, const char *stage)
     }
     if (!cuda && !ptx && !ir && !schedule)
         return kn_fail(KN_ARGUMENT,
-                       "unknown stage '%s'; there are graph, ir, schedule, cuda, ptx, dot and json", stage);
+                       "unknown stage '%s'; there are graph, ir, schedule, cuda, ptx, dot and json",
+                       stage);
     for (int i = 0; i < s->plan->kernels.len; i++) {
         kn_kernel *k = s->plan->kernels.data[i];
         if (cuda && i == 0)
@@ -276,7 +282,8 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char
     else if (!kn_target_of_arch(arch ? arch : "sm_90", &s.target))
         return kn_fail(KN_ARGUMENT, "unknown architecture '%s'; sm_90 is one", arch);
     kn_text notes = kn_text_new(t->arena);
-    KN_TRY(kn_program_plan(prog, t->arena, args, nargs, KN_BIND_ASSUME, &s.target, &notes, &s.plan));
+    KN_TRY(
+        kn_program_plan(prog, t->arena, args, nargs, KN_BIND_ASSUME, &s.target, &notes, &s.plan));
     s.assumed = kn_text_str(&notes);
     if (!stage) {
         in_words(&s);

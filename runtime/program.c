@@ -40,7 +40,8 @@ static kn_status create(void *user)
         return kn_fail(KN_ARGUMENT, "%s has no outputs", c->graph->name);
     p->options = *c->options;
     if (c->options->schedule) {
-        if (strcmp(c->options->schedule, "rows") != 0 && strcmp(c->options->schedule, "general") != 0)
+        if (strcmp(c->options->schedule, "rows") != 0 &&
+            strcmp(c->options->schedule, "general") != 0)
             return kn_fail(KN_ARGUMENT, "unknown schedule '%s'; there are rows and general",
                            c->options->schedule);
         p->options.schedule = kn_strdup(&p->arena, c->options->schedule);
@@ -81,8 +82,7 @@ void kn_program_destroy(kn_program *p)
 {
     kn_allocator from = p->ctx->from;
     kn_variant *v, *next;
-    HASH_ITER(hh, p->variants, v, next)
-    {
+    HASH_ITER (hh, p->variants, v, next) {
         HASH_DEL(p->variants, v);
         free_variant(&from, v);
     }
@@ -130,8 +130,9 @@ static kn_status plan_outer(void *user)
 
 static kn_status protected_plan(planning *pl) { return kn_protect(pl->arena, plan_outer, pl); }
 
-kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_bind_mode mode,
-                          const kn_target *target, kn_text *notes, kn_plan **plan)
+kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_arg *args, int nargs,
+                          kn_bind_mode mode, const kn_target *target, kn_text *notes,
+                          kn_plan **plan)
 {
     kn_binding b;
     KN_TRY(kn_bind(a, p->optimised, args, nargs, mode, notes, &b));
@@ -224,7 +225,8 @@ static kn_status new_variant(kn_program *p, const kn_binding *b, const int64_t *
     return KN_OK;
 }
 
-static kn_status find_variant(kn_program *p, kn_arena *scratch, const kn_binding *b, kn_variant **out)
+static kn_status find_variant(kn_program *p, kn_arena *scratch, const kn_binding *b,
+                              kn_variant **out)
 {
     size_t bytes;
     const int64_t *sig = signature_of(scratch, b, &bytes);
@@ -253,7 +255,7 @@ typedef struct call {
     kn_variant *variant;
 } call;
 
-static bool overlaps(const kn_range *x, const kn_range *y)
+static bool overlaps(const kn_span *x, const kn_span *y)
 {
     return x->low && y->low && x->low < y->high && y->low < x->high;
 }
@@ -263,7 +265,7 @@ static bool overlaps(const kn_range *x, const kn_range *y)
 static bool is_staged(const call *c, int input)
 {
     for (int o = 0; o < c->b.graph->outputs.len; o++)
-        if (overlaps(&c->b.in_range[input], &c->b.out_range[o]))
+        if (overlaps(&c->b.in_span[input], &c->b.out_span[o]))
             return true;
     return false;
 }
@@ -272,10 +274,11 @@ static bool is_staged(const call *c, int input)
 static size_t workspace_size(const call *c)
 {
     const kn_plan *plan = c->variant->plan;
-    size_t n = aligned(sizeof(unsigned) * (size_t)plan->kernels.len) + aligned((size_t)plan->workspace);
+    size_t n =
+        aligned(sizeof(unsigned) * (size_t)plan->kernels.len) + aligned((size_t)plan->workspace);
     for (int i = 0; i < c->b.graph->inputs.len; i++)
         if (is_staged(c, i))
-            n += aligned((size_t)(c->b.in_range[i].high - c->b.in_range[i].low) + ALIGN);
+            n += aligned((size_t)(c->b.in_span[i].high - c->b.in_span[i].low) + ALIGN);
     return n;
 }
 
@@ -300,13 +303,15 @@ static kn_status stage_inputs(call *c, char *at)
 {
     kn_device *dev = c->prog->ctx->dev;
     for (int i = 0; i < c->b.graph->inputs.len; i++) {
-        const kn_range *r = &c->b.in_range[i];
+        const kn_span *r = &c->b.in_span[i];
         if (!is_staged(c, i))
             continue;
-        char *copy = at + (uintptr_t)r->low % ALIGN; /* keeps the alignment that the plan relies on */
+        char *copy =
+            at + (uintptr_t)r->low % ALIGN; /* keeps the alignment that the plan relies on */
         KN_TRY(dev->ops->copy(dev, copy, r->low, (size_t)(r->high - r->low), c->stream));
         __atomic_add_fetch(&c->prog->ctx->copies, 1, __ATOMIC_RELAXED);
         c->b.in_data[i] = copy + ((const char *)c->b.in_data[i] - r->low);
+        c->b.in_span[i] = (kn_span){copy, copy + (r->high - r->low)};
         at += aligned((size_t)(r->high - r->low) + ALIGN);
     }
     return KN_OK;
@@ -316,23 +321,30 @@ static kn_status launch_all(call *c, char *workspace)
 {
     kn_device *dev = c->prog->ctx->dev;
     const kn_plan *plan = c->variant->plan;
-    char *temps = workspace + aligned(sizeof(unsigned) * (size_t)plan->kernels.len);
+    size_t words = sizeof(unsigned) * (size_t)plan->kernels.len;
+    char *temps = workspace ? workspace + aligned(words) : NULL;
     if (any_cooperative(plan))
-        KN_TRY(dev->ops->zero(dev, workspace, sizeof(unsigned) * (size_t)plan->kernels.len, c->stream));
-    KN_TRY(stage_inputs(c, temps + aligned((size_t)plan->workspace)));
+        KN_TRY(dev->ops->zero(dev, workspace, words, c->stream));
+    if (temps)
+        KN_TRY(stage_inputs(c, temps + aligned((size_t)plan->workspace)));
     for (int i = 0; i < plan->kernels.len; i++) {
         const kn_kernel *k = plan->kernels.data[i];
         void **bufs = KN_NEW_ARRAY(c->scratch, void *, k->bufs.len + 1);
         kn_scalar *scalars = KN_NEW_ARRAY(c->scratch, kn_scalar, k->scalars.len + 1);
+        kn_span *spans = KN_NEW_ARRAY(c->scratch, kn_span, k->bufs.len + 1);
         for (int j = 0; j < k->bufs.len; j++) {
             const kn_buf *b = &k->bufs.data[j];
             bufs[j] = b->kind == KN_BUF_INPUT    ? c->b.in_data[b->index]
                       : b->kind == KN_BUF_OUTPUT ? c->b.out_data[b->index]
-                                                 : temps + b->offset;
+                                                 : (void *)(temps + b->offset);
+            spans[j] = b->kind == KN_BUF_INPUT    ? c->b.in_span[b->index]
+                       : b->kind == KN_BUF_OUTPUT ? c->b.out_span[b->index]
+                                                  : (kn_span){bufs[j], (char *)bufs[j] + b->bytes};
         }
         for (int j = 0; j < k->scalars.len; j++)
             scalars[j] = c->b.scalars[k->scalars.data[j].input];
-        kn_call numbers = {bufs, scalars, workspace + sizeof(unsigned) * (size_t)i};
+        unsigned *word = workspace ? (unsigned *)(void *)workspace + i : NULL;
+        kn_call numbers = {bufs, spans, scalars, word};
         kn_launch launch = {k, &numbers, c->stream};
         KN_TRY(dev->ops->launch(dev, c->variant->codes[i], &launch));
     }
@@ -347,7 +359,8 @@ static kn_status launch_in_workspace(call *c)
     size_t need = workspace_size(c);
     if (c->workspace) {
         if (c->bytes < need || (uintptr_t)c->workspace % ALIGN)
-            return kn_fail(KN_ARGUMENT, "the workspace has %zu bytes at %p; it needs %zu, %d-byte aligned",
+            return kn_fail(KN_ARGUMENT,
+                           "the workspace has %zu bytes at %p; it needs %zu, %d-byte aligned",
                            c->bytes, c->workspace, need, ALIGN);
         return launch_all(c, c->workspace);
     }
@@ -419,8 +432,8 @@ kn_status kn_program_prepare(kn_program *p, const kn_arg *args, int nargs, size_
     return with_scratch(&c);
 }
 
-kn_status kn_program_run(kn_program *p, void *stream, const kn_arg *args, int nargs, void *workspace,
-                         size_t bytes)
+kn_status kn_program_run(kn_program *p, void *stream, const kn_arg *args, int nargs,
+                         void *workspace, size_t bytes)
 {
     call c = {.prog = p,
               .stream = stream,
@@ -431,7 +444,8 @@ kn_status kn_program_run(kn_program *p, void *stream, const kn_arg *args, int na
     return with_scratch(&c);
 }
 
-kn_status kn_program_variant_plan(kn_program *p, const kn_arg *args, int nargs, const kn_plan **plan)
+kn_status kn_program_variant_plan(kn_program *p, const kn_arg *args, int nargs,
+                                  const kn_plan **plan)
 {
     call c = {.prog = p, .args = args, .nargs = nargs, .plan = plan};
     *plan = NULL;

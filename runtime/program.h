@@ -24,7 +24,7 @@ typedef struct kn_program_options {
 typedef struct kn_program {
     kn_context *ctx;
     kn_arena arena;
-    kn_graph *original;  /* as built: what the reference interpreter runs */
+    kn_graph *original; /* as built: what the reference interpreter runs */
     kn_graph *optimised;
     kn_pass_record *passes; /* kn_graph_pass_count of them */
     kn_program_options options;
@@ -41,14 +41,16 @@ void kn_program_destroy(kn_program *prog);
 kn_status kn_program_prepare(kn_program *prog, const kn_arg *args, int nargs, size_t *workspace);
 
 /* workspace NULL: taken from the device, in the stream's order. */
-kn_status kn_program_run(kn_program *prog, void *stream, const kn_arg *args, int nargs, void *workspace,
-                         size_t bytes);
+kn_status kn_program_run(kn_program *prog, void *stream, const kn_arg *args, int nargs,
+                         void *workspace, size_t bytes);
 
 /* A plan for these arguments and a target, in arena `a`. mode ASSUME: see bind.h. */
 kn_status kn_program_plan(kn_program *prog, kn_arena *a, const kn_arg *args, int nargs,
-                          kn_bind_mode mode, const kn_target *target, kn_text *notes, kn_plan **plan);
+                          kn_bind_mode mode, const kn_target *target, kn_text *notes,
+                          kn_plan **plan);
 
 /* The plan that a run with these (bound) arguments uses. */
-kn_status kn_program_variant_plan(kn_program *prog, const kn_arg *args, int nargs, const kn_plan **plan);
+kn_status kn_program_variant_plan(kn_program *prog, const kn_arg *args, int nargs,
+                                  const kn_plan **plan);
 
 #endif

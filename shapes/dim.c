@@ -125,8 +125,7 @@ static kn_dim poly_finish(kn_symbols *s, const poly *p)
         kn_fail(KN_SHAPE, "a dimension is too large or has too many terms");
         return NULL;
     }
-    struct kn_dim_s *d =
-        kn_alloc(s->arena, sizeof *d + sizeof(term) * (size_t)(p->n ? p->n : 1));
+    struct kn_dim_s *d = kn_alloc(s->arena, sizeof *d + sizeof(term) * (size_t)(p->n ? p->n : 1));
     d->nterms = p->n;
     memcpy(d->terms, p->t, sizeof(term) * (size_t)p->n);
     return d;
@@ -275,8 +274,7 @@ kn_dim kn_dim_resolve(kn_symbols *s, kn_dim a)
         for (int j = 0; j < a->terms[i].nsym; j++) {
             int sym = a->terms[i].sym[j];
             kn_dim to = s->syms.data[sym].equals;
-            product =
-                kn_dim_mul(s, product, to ? kn_dim_resolve(s, to) : dim_of_symbol(s, sym));
+            product = kn_dim_mul(s, product, to ? kn_dim_resolve(s, to) : dim_of_symbol(s, sym));
         }
         sum = kn_dim_add(s, sum, product);
     }

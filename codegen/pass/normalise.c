@@ -65,10 +65,7 @@ static void swap_axes(kn_phase *ph, int a, int b)
     ph->axes[b] = t;
 }
 
-static int axes_of(const kn_access *acc)
-{
-    return __builtin_popcount(acc->axes);
-}
+static int axes_of(const kn_access *acc) { return __builtin_popcount(acc->axes); }
 
 const kn_access *kn_phase_primary(const kn_phase *ph)
 {

@@ -103,7 +103,8 @@ static void partial_phase(spreader *s, int stage, int64_t splits, int64_t chunk,
         kn_push(s->p->arena, &s->to.stores, st);
     }
     for (int i = 0; i < s->from.stores.len; i++)
-        if (s->from.stores.data[i].kind == KN_STORE_ELEMENT && s->from.stores.data[i].stage == stage)
+        if (s->from.stores.data[i].kind == KN_STORE_ELEMENT &&
+            s->from.stores.data[i].stage == stage)
             copy_store(s, &s->from.stores.data[i]);
     kn_push(s->p->arena, &s->p->phases, s->to);
 }
@@ -124,10 +125,9 @@ static void finish_phase(spreader *s, int stage, int64_t splits, const int *part
         kn_access acc = over_groups(s, partial[r]);
         acc.axes |= 1u << ng;
         acc.stride[ng] = groups;
-        red.value = push_value(s, (kn_value){.kind = KN_V_LOAD,
-                                             .dtype = red.dtype,
-                                             .level = KN_ELEMENT,
-                                             .access = acc});
+        red.value = push_value(
+            s,
+            (kn_value){.kind = KN_V_LOAD, .dtype = red.dtype, .level = KN_ELEMENT, .access = acc});
         red.stage = 0;
         kn_push(s->p->arena, &s->to.reds, red);
         s->result_value[r] = push_value(s, (kn_value){.kind = KN_V_RESULT,
@@ -144,7 +144,8 @@ static void finish_phase(spreader *s, int stage, int64_t splits, const int *part
     }
     for (int i = 0; i < s->from.stores.len; i++) {
         const kn_store *st = &s->from.stores.data[i];
-        if (st->kind == KN_STORE_GROUP && (st->stage == stage + 1 || (stage == 0 && st->stage == 0)))
+        if (st->kind == KN_STORE_GROUP &&
+            (st->stage == stage + 1 || (stage == 0 && st->stage == 0)))
             copy_store(s, st);
     }
     kn_push(s->p->arena, &s->p->phases, s->to);
@@ -158,7 +159,8 @@ static void final_phase(spreader *s, int stage)
     for (int a = 0; a < s->to.naxes; a++)
         s->to.axes[a].member = true;
     for (int i = 0; i < s->from.stores.len; i++)
-        if (s->from.stores.data[i].kind == KN_STORE_ELEMENT && s->from.stores.data[i].stage == stage)
+        if (s->from.stores.data[i].kind == KN_STORE_ELEMENT &&
+            s->from.stores.data[i].stage == stage)
             copy_store(s, &s->from.stores.data[i]);
     if (s->to.stores.len)
         kn_push(s->p->arena, &s->p->phases, s->to);

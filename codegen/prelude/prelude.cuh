@@ -16,6 +16,25 @@ template <int N, class T> __device__ __forceinline__ void kn_store(T *p, const k
     *reinterpret_cast<kn_vec<T, N> *>(p) = v;
 }
 
+// The same for what nobody reads again soon: caches let go of it first.
+template <int BYTES> struct kn_word;
+template <> struct kn_word<1> { typedef unsigned char type; };
+template <> struct kn_word<2> { typedef unsigned short type; };
+template <> struct kn_word<4> { typedef unsigned type; };
+template <> struct kn_word<8> { typedef uint2 type; };
+template <> struct kn_word<16> { typedef uint4 type; };
+template <int N, class T> __device__ __forceinline__ void kn_stream(T *p, const kn_vec<T, N> &v)
+{
+    typedef typename kn_word<sizeof(T) * N>::type word;
+    __stcs(reinterpret_cast<word *>(p), *reinterpret_cast<const word *>(&v));
+}
+
+// The first index of first, first + step, ... that is not below `end`.
+template <class T> __device__ __forceinline__ T kn_walk_end(T first, T end, T step)
+{
+    return first < end ? first + (end - first + step - 1) / step * step : first;
+}
+
 // ---- elementwise operations: ir/ops.def says what they mean ----
 
 #define KN_INF __longlong_as_double(0x7ff0000000000000LL)

@@ -16,7 +16,7 @@ static int64_t steps(const kn_phase *ph)
 static int threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t n = steps(ph);
-    int want = n <= 1024 ? 128 : n <= 8192 ? 256 : 512;
+    int want = n <= 1024 ? 128 : n <= 8192 ? 256 : 1024;
     return want < target->max_block ? want : target->max_block;
 }
 

@@ -12,8 +12,8 @@ const kn_schedule *kn_schedule_choose(const kn_phase *ph)
 }
 
 /* Can `acc` be walked by vectors of `vec` elements along axis `va`? True also where it need not be. */
-static bool vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align, int va,
-                        int vec)
+static bool vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align,
+                        int va, int vec)
 {
     int bytes = kn_bytes(buf->dtype) * vec;
     if (acc->stride[va] != 1)
@@ -56,7 +56,8 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs, boo
         for (int i = 0; fits && i < ph->values.len; i++) {
             const kn_value *v = &ph->values.data[i];
             if (v->kind == KN_V_LOAD)
-                fits = vector_fits(ph, &v->access, &bufs[v->access.buf], align[v->access.buf], va, ph->vec);
+                fits = vector_fits(ph, &v->access, &bufs[v->access.buf], align[v->access.buf], va,
+                                   ph->vec);
         }
         for (int i = 0; fits && i < ph->stores.len; i++) {
             const kn_access *acc = &ph->stores.data[i].access;

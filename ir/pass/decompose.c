@@ -36,8 +36,8 @@ static kn_node *variance(kn_graph *g, const kn_node *old, kn_node *x)
         return reduce(g, KN_OP_MEAN, old, squares);
     kn_node *n = kn_build_extent(g, reduced_count(g, x, old->u.reduce.axes), old->loc);
     kn_node *dof = elem(g, KN_OP_SUB, n, kn_build_int(g, ddof, old->loc), old->loc);
-    dof = elem(g, KN_OP_MAXIMUM, dof, kn_build_const(g, (kn_scalar){.dtype = KN_I64, .i = 0}, old->loc),
-               old->loc);
+    dof = elem(g, KN_OP_MAXIMUM, dof,
+               kn_build_const(g, (kn_scalar){.dtype = KN_I64, .i = 0}, old->loc), old->loc);
     return elem(g, KN_OP_DIV, reduce(g, KN_OP_SUM, old, squares),
                 kn_build_cast(g, dof, old->dtype, old->loc), old->loc);
 }
@@ -61,5 +61,6 @@ static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *con
 kn_graph *kn_pass_decompose(kn_arena *a, kn_graph *g)
 {
     g = kn_graph_rewrite(a, g, rewrite, NULL);
-    return g ? kn_graph_rewrite(a, g, rewrite, NULL) : NULL; /* the means that var left over nothing */
+    return g ? kn_graph_rewrite(a, g, rewrite, NULL)
+             : NULL; /* the means that var left over nothing */
 }

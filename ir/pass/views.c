@@ -44,7 +44,8 @@ static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *con
         int perm[KN_MAX_RANK];
         for (int i = 0; i < old->rank; i++)
             perm[i] = x->op == KN_OP_PERMUTE ? x->u.perm[old->u.perm[i]] : old->u.perm[i];
-        return kn_build_transpose(g, x->op == KN_OP_PERMUTE ? x->in[0] : x, perm, old->rank, old->loc);
+        return kn_build_transpose(g, x->op == KN_OP_PERMUTE ? x->in[0] : x, perm, old->rank,
+                                  old->loc);
     }
     default: return kn_node_copy(g, old, in);
     }
