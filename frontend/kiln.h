@@ -327,8 +327,8 @@ typedef struct kiln_explain_options {
     size_t struct_size;
     const char *stage; /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "cuda", "ptx",
                           "dot": that text */
-    const char *arch;  /* "sm_90": explain for this GPU architecture; NULL: the context's device, or
-                          sm_90 when that is no GPU */
+    const char *arch;  /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU
+                          device; NULL: the context's GPU, or sm_90 when it has none */
 } kiln_explain_options;
 
 KILN_API void kiln_explain_options_init(kiln_explain_options *options);

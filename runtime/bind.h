@@ -31,7 +31,7 @@ typedef enum kn_bind_mode {
     KN_BIND_ASSUME, /* explain: missing inputs are compact, free sizes are assumed, addresses are not read */
 } kn_bind_mode;
 
-enum { KN_ASSUMED_SIZE = 1024 };
+enum { KN_ASSUMED_SIZE = 128 };
 
 /* Memory in `a`. In mode ASSUME, notes says what was assumed (may be NULL otherwise). */
 kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, kn_bind_mode mode,

@@ -277,10 +277,13 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char
 {
     subject s = {.prog = prog, .t = t};
     const kn_target *own = prog->ctx->dev->ops->target(prog->ctx->dev);
-    if (!arch && strcmp(own->kind, "cuda") == 0)
+    if (arch ? strcmp(arch, "cpu") == 0 && strcmp(own->kind, "cpu") == 0
+             : strcmp(own->kind, "cuda") == 0)
         s.target = *own;
     else if (!kn_target_of_arch(arch ? arch : "sm_90", &s.target))
-        return kn_fail(KN_ARGUMENT, "unknown architecture '%s'; sm_90 is one", arch);
+        return kn_fail(
+            KN_ARGUMENT,
+            "unknown architecture '%s'; sm_90 is one, and on the CPU device there is cpu", arch);
     kn_text notes = kn_text_new(t->arena);
     KN_TRY(
         kn_program_plan(prog, t->arena, args, nargs, KN_BIND_ASSUME, &s.target, &notes, &s.plan));

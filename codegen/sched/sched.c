@@ -74,21 +74,53 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs, boo
         set_kinds(ph, &ph->stores.data[i].access, va);
 }
 
+/* What the decision to split rests on: bytes a nanosecond that one block (or CPU thread) and the whole
+ * machine move, and the nanoseconds of a grid barrier with the launch of the phase behind it. Of the order
+ * that an H200 and a desktop CPU show; only their ratios matter. */
+typedef struct machine {
+    double block_rate, machine_rate, barrier_ns;
+    int64_t least_rows, least_cols; /* members that make a range worth a block */
+    int blocks_per_unit;
+} machine;
+
+static const machine gpu_machine = {50, 3500, 2500, 4096, 64, 4};
+static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1};
+
+/* Is it quicker to split the members over the machine, at two barriers a combine, than to leave each group
+ * to its own block? */
+static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, int units)
+{
+    int stages = 0, sweeps = 1;
+    for (int i = 0; i < ph->reds.len; i++)
+        stages = ph->reds.data[i].stage >= stages ? ph->reds.data[i].stage + 1 : stages;
+    for (int i = 0; i < ph->stores.len; i++)
+        sweeps = ph->stores.data[i].kind == KN_STORE_ELEMENT ? stages + 1 : sweeps;
+    if (sweeps < stages)
+        sweeps = stages;
+    double bytes = (double)ph->groups * (double)ph->members * 4 * sweeps;
+    double whole = m->block_rate * (double)(blocks < units ? blocks : units);
+    double waves = (double)((blocks + units - 1) / units) * units / (double)blocks;
+    double unsplit = bytes / (whole < m->machine_rate ? whole : m->machine_rate);
+    if (blocks > units && whole < m->machine_rate)
+        unsplit *= waves;
+    return bytes / m->machine_rate + 2 * stages * m->barrier_ns < unsplit;
+}
+
 int64_t kn_schedule_splits(const kn_phase *ph, const kn_schedule *kind, const kn_target *target,
                            const char *force, int64_t *chunk)
 {
     bool general = force && strcmp(force, "general") == 0, gpu = strcmp(target->kind, "cuda") == 0;
+    bool cols = kind->walk == KN_WALK_COLS;
+    const machine *m = gpu ? &gpu_machine : &cpu_machine;
     *chunk = ph->members;
     if (ph->reds.len == 0 || ph->members < 2 || (force && strcmp(force, "rows") == 0) ||
         (gpu && !target->cooperative))
         return 1;
-    int64_t blocks = kind->walk == KN_WALK_COLS && gpu ? (ph->groups + 31) / 32 : ph->groups;
-    int64_t work = ph->groups * ph->members;
-    if (blocks == 0 || (!general && (blocks >= target->units || work < 1 << 16)))
+    int64_t blocks = cols && gpu ? (ph->groups + 31) / 32 : ph->groups;
+    if (blocks == 0 || (!general && !pays(ph, m, blocks, target->units)))
         return 1;
-    /* a range is worth a block: some steps for each of its threads */
-    int64_t least = general ? 1 : kind->walk == KN_WALK_COLS ? 64 : gpu ? 4096 : 16384;
-    int64_t want = ((gpu ? 4 : 1) * target->units + blocks - 1) / blocks;
+    int64_t least = general ? 1 : cols ? m->least_cols : m->least_rows;
+    int64_t want = ((int64_t)m->blocks_per_unit * target->units + blocks - 1) / blocks;
     int64_t most = (ph->members + least - 1) / least;
     if (general && want < 2)
         want = 2;
@@ -97,6 +129,5 @@ int64_t kn_schedule_splits(const kn_phase *ph, const kn_schedule *kind, const kn
     if (want < 2)
         return 1;
     *chunk = ((ph->members + want - 1) / want + 3) / 4 * 4; /* whole vectors */
-    int64_t splits = (ph->members + *chunk - 1) / *chunk;
-    return general && splits < 2 ? 1 : splits;
+    return (ph->members + *chunk - 1) / *chunk;
 }
