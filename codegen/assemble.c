@@ -96,7 +96,7 @@ static bool is_wide(const kn_kernel *k)
     return false;
 }
 
-static void count_sweeps(kn_phase *ph)
+static void count_sweeps(kn_arena *a, kn_phase *ph)
 {
     ph->nsweeps = 0;
     for (int i = 0; i < ph->reds.len; i++)
@@ -105,6 +105,12 @@ static void count_sweeps(kn_phase *ph)
     for (int i = 0; i < ph->stores.len; i++)
         if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage >= ph->nsweeps)
             ph->nsweeps = ph->stores.data[i].stage + 1;
+    bool *need = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
+    for (int t = 0; t < ph->nsweeps; t++) {
+        kn_phase_needs(ph, t, need);
+        for (int i = 0; i < ph->values.len; i++)
+            ph->values.data[i].sweeps += need[i];
+    }
 }
 
 static int alignment_of(const kn_planner *p, const kn_buf *b)
@@ -128,7 +134,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
             ph->splits = 1;
             ph->chunk = ph->members;
         }
-        count_sweeps(ph);
+        count_sweeps(p->arena, ph);
         const kn_schedule *s = kn_schedule_choose(ph);
         ph->walk = s->walk;
         kn_schedule_vectors(ph, align, k->bufs.data, true);

@@ -16,7 +16,8 @@ typedef struct writer {
     int p; /* phase number */
     int indent;
     int sweep;
-    bool *need; /* values of the current sweep */
+    bool *need;   /* values of the current sweep */
+    bool *loaded; /* kept values that are in their registers */
 } writer;
 
 static void line(writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -230,12 +231,38 @@ static bool varies_by_lane(writer *w, const kn_access *acc)
     return w->ph->vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
 }
 
+static bool keeps_now(const writer *w, int i)
+{
+    return w->ph->values.data[i].kept && w->need[i] && !w->loaded[i];
+}
+
+/* A value that is kept lives in <name>_kept[step] from the first sweep that needs it on. */
+static void write_kept_loads(writer *w)
+{
+    const kn_phase *ph = w->ph;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (!keeps_now(w, i))
+            continue;
+        const char *name = value_name(w, i), *buf = w->k->bufs.data[v->access.buf].name;
+        if (v->access.vector) {
+            line(w, "%s_kept[step] = kn_load<%d>(%s + (%s));", name, ph->vec, buf,
+                 offset(w, &v->access, 'v', i, NULL));
+            continue;
+        }
+        if (ph->vec > 1)
+            kn_put(w->t, "#pragma unroll\n");
+        line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+        line(w, "    %s_kept[step].at[l] = %s[%s];", name, buf, offset(w, &v->access, 'v', i, "l"));
+    }
+}
+
 /* Loads first, all of them, so that they are in flight together. */
 static void write_loads(writer *w)
 {
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (!w->need[i] || v->level != KN_ELEMENT || v->kind != KN_V_LOAD)
+        if (!w->need[i] || v->level != KN_ELEMENT || v->kind != KN_V_LOAD || v->kept)
             continue;
         if (v->access.vector)
             line(w, "const kn_vec<%s, %d> %s_at = kn_load<%d>(%s + (%s));", ctype(v->dtype),
@@ -313,6 +340,9 @@ static void write_step(writer *w)
             continue;
         if (v->kind == KN_V_ELEM)
             define(w, i, expression(w, i));
+        else if (v->kept)
+            define(w, i,
+                   printed(w, "%s_kept[step].at[%s]", value_name(w, i), ph->vec > 1 ? "l" : "0"));
         else if (v->access.vector)
             define(w, i, printed(w, "%s_at.at[l]", value_name(w, i)));
         else if (varies_by_lane(w, &v->access))
@@ -356,32 +386,79 @@ static void write_combine(writer *w, int r)
         line(w, "%s = kn_combine_lanes<kn_%s, %d>(acc%d);", result, op, w->ph->tpg, r);
 }
 
-/* Walks members `first`, first + step, ... below `end`, and combines. Every other sweep walks backwards: the
- * members it meets first are the ones that the sweep before touched last, and may still be in a cache. */
-static void write_sweep(writer *w, int t, const char *first, const char *end, const char *step)
+/* How a sweep steps through the members: `first`, first + step, ... below `end`. */
+typedef struct stride {
+    const char *first, *end, *step;
+} stride;
+
+/* Every other sweep walks backwards: the members it meets first are the ones that the sweep before touched
+ * last, and may still be in a cache. */
+static void write_loop(writer *w, const stride *by)
+{
+    int loads = 0;
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        loads += w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_LOAD;
+    }
+    kn_putf(w->t, "#pragma unroll %d\n", loads <= 1 ? 4 : loads <= 3 ? 2 : 1);
+    if (w->sweep % 2 == 0) {
+        open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
+    } else {
+        open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", by->first, by->end,
+             by->step, by->first);
+        line(w, "i -= %s;", by->step);
+    }
+    decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    write_step(w);
+    close(w);
+}
+
+/* A known number of steps, unrolled; `body` writes one. */
+static void write_unrolled(writer *w, const stride *by, void (*body)(writer *w))
+{
+    kn_put(w->t, "#pragma unroll\n");
+    open(w, "for (int step = 0; step < %d; ++step)", w->ph->steps);
+    line(w, "const kn_count i = %s + (kn_count)step * %s;", by->first, by->step);
+    open(w, "if (i < %s)", by->end);
+    decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    body(w);
+    close(w);
+    close(w);
+}
+
+/* Before the first sweep that needs them, the values to keep are loaded, all steps at once. */
+static void write_steps(writer *w, const stride *by)
+{
+    bool loads = false;
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (!keeps_now(w, i))
+            continue;
+        loads = true;
+        line(w, "kn_vec<%s, %d> %s_kept[%d];", ctype(v->dtype), w->ph->vec, value_name(w, i),
+             w->ph->steps);
+    }
+    if (loads)
+        write_unrolled(w, by, write_kept_loads);
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = w->loaded[i] || keeps_now(w, i);
+    write_unrolled(w, by, write_step);
+}
+
+static void write_sweep(writer *w, int t, const stride *by)
 {
     const kn_phase *ph = w->ph;
     w->sweep = t;
     kn_phase_needs(ph, t, w->need);
-    int loads = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        loads += w->need[i] && ph->values.data[i].level == KN_ELEMENT &&
-                 ph->values.data[i].kind == KN_V_LOAD;
     line(w, "// sweep %d", t);
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == t)
             line(w, "%s acc%d = %s;", ctype(ph->reds.data[r].dtype), r,
                  literal(w, kn_identity(ph->reds.data[r].op, ph->reds.data[r].dtype)));
-    kn_putf(w->t, "#pragma unroll %d\n", loads <= 1 ? 4 : loads <= 3 ? 2 : 1);
-    if (t % 2 == 0) {
-        open(w, "for (kn_count i = %s; i < %s; i += %s)", first, end, step);
-    } else {
-        open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", first, end, step, first);
-        line(w, "i -= %s;", step);
-    }
-    decompose(w, ph->ngroup, ph->naxes, "i");
-    write_step(w);
-    close(w);
+    if (ph->steps)
+        write_steps(w, by);
+    else
+        write_loop(w, by);
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == t)
             write_combine(w, r);
@@ -396,14 +473,13 @@ static int last_stage(const kn_phase *ph)
     return last;
 }
 
-static void write_sweeps(writer *w, const char *first, const char *end, const char *step,
-                         const char *leader)
+static void write_sweeps(writer *w, const stride *by, const char *leader)
 {
     for (int t = 0; t <= last_stage(w->ph); t++) {
         write_group_values(w, t);
         write_group_stores(w, t, leader);
         if (t < w->ph->nsweeps)
-            write_sweep(w, t, first, end, step);
+            write_sweep(w, t, by);
     }
 }
 
@@ -413,10 +489,10 @@ static void write_flat(writer *w)
 {
     const kn_phase *ph = w->ph;
     line(w, "const kn_count members = %s;", extent_product(w, 0, ph->naxes));
-    write_sweeps(
-        w, printed(w, "((kn_count)blockIdx.x * %d + threadIdx.x) * %d", w->k->threads, ph->vec),
-        "members", printed(w, "(kn_count)gridDim.x * %d", w->k->threads * ph->vec),
-        "blockIdx.x == 0 && threadIdx.x == 0");
+    stride by = {
+        printed(w, "((kn_count)blockIdx.x * %d + threadIdx.x) * %d", w->k->threads, ph->vec),
+        "members", printed(w, "(kn_count)gridDim.x * %d", w->k->threads * ph->vec)};
+    write_sweeps(w, &by, "blockIdx.x == 0 && threadIdx.x == 0");
 }
 
 /* The range of members that a (group, split) works on. */
@@ -470,9 +546,9 @@ static void write_rows(writer *w)
     decompose(w, 0, ph->ngroup, "g");
     const char *live = per_block > 1 ? "live" : "";
     write_range(w, live);
-    write_sweeps(w, printed(w, "(begin + (kn_count)lane * %d)", ph->vec), "end",
-                 printed(w, "(kn_count)%d", tpg * ph->vec),
-                 per_block > 1 ? "live && lane == 0" : "lane == 0");
+    stride by = {printed(w, "(begin + (kn_count)lane * %d)", ph->vec), "end",
+                 printed(w, "(kn_count)%d", tpg * ph->vec)};
+    write_sweeps(w, &by, per_block > 1 ? "live && lane == 0" : "lane == 0");
     close(w);
 }
 
@@ -493,8 +569,8 @@ static void write_cols(writer *w)
     line(w, "const kn_count g = live ? tile * 32 + column : groups - 1;");
     decompose(w, 0, ph->ngroup, "g");
     write_range(w, "");
-    write_sweeps(w, "(begin + row)", "end", printed(w, "(kn_count)%d", w->k->threads / 32),
-                 "live && row == 0");
+    stride by = {"(begin + row)", "end", printed(w, "(kn_count)%d", w->k->threads / 32)};
+    write_sweeps(w, &by, "live && row == 0");
     close(w);
 }
 
@@ -561,6 +637,7 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     for (w.p = 0; w.p < k->phases.len; w.p++) {
         w.ph = &k->phases.data[w.p];
         w.need = KN_NEW_ARRAY(t->arena, bool, w.ph->values.len + 1);
+        w.loaded = KN_NEW_ARRAY(t->arena, bool, w.ph->values.len + 1);
         if (w.ph->barrier)
             line(&w, "kn_grid_barrier(barrier);");
         describe_phase(&w);

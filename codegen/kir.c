@@ -153,6 +153,7 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     case KN_V_LOAD:
         kn_put(t, "load ");
         print_access(t, k, ph, &v->access, numbers);
+        kn_put(t, v->kept ? " kept" : "");
         break;
     case KN_V_SCALAR: kn_putf(t, "scalar %s", k->scalars.data[v->index].name); break;
     case KN_V_CONST:
@@ -177,8 +178,9 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
 static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
-    kn_putf(t, "  phase %d%s: %s tpg %d vec %d%s\n", p, ph->barrier ? " after grid barrier" : "",
-            walk_text[ph->walk], ph->tpg, ph->vec, ph->split ? " split" : "");
+    kn_putf(t, "  phase %d %s%s: %s tpg %d vec %d steps %d%s\n", p, ph->name,
+            ph->barrier ? " after grid barrier" : "", walk_text[ph->walk], ph->tpg, ph->vec,
+            ph->steps, ph->split ? " split" : "");
     for (int a = 0; a < ph->naxes; a++) {
         kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
         if (numbers)

@@ -79,6 +79,8 @@ typedef struct kn_value {
     int index;        /* SCALAR, EXTENT, RESULT */
     kn_access access; /* LOAD */
     kn_scalar value;  /* CONST */
+    int sweeps;       /* how many sweeps need it */
+    bool kept;        /* LOAD: each thread keeps what it loads in registers for the later sweeps */
     const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
@@ -126,6 +128,8 @@ typedef struct kn_phase {
     kn_walk walk;
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp */
     int vec; /* elements a thread takes at a time along the vector axis: 1, 2 or 4 */
+    int steps; /* ROWS: every thread takes exactly this many steps, unrolled (values may be kept); 0: a
+                  loop of as many as there are */
     bool split;
     int naxes,
         ngroup; /* group axes first, then member axes; the last of each kind is the fastest */

@@ -115,6 +115,11 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
         kn_putf(t, ", 32 groups x %d threads", ph->tpg);
     if (ph->vec > 1)
         kn_putf(t, ", vectors of %d", ph->vec);
+    if (ph->steps)
+        kn_putf(t, ", %d step%s a thread", ph->steps, ph->steps == 1 ? "" : "s");
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kept)
+            kn_putf(t, ", %s kept in registers", k->bufs.data[ph->values.data[i].access.buf].name);
     if (ph->split)
         kn_putf(t, ", members split in %lld", (long long)ph->splits);
     kn_put(t, "\n");
