@@ -96,7 +96,7 @@ static bool is_wide(const kn_kernel *k)
     return false;
 }
 
-static void count_sweeps(kn_arena *a, kn_phase *ph)
+void kn_count_sweeps(kn_arena *a, kn_phase *ph)
 {
     ph->nsweeps = 0;
     for (int i = 0; i < ph->reds.len; i++)
@@ -134,7 +134,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
             ph->splits = 1;
             ph->chunk = ph->members;
         }
-        count_sweeps(p->arena, ph);
+        kn_count_sweeps(p->arena, ph);
         const kn_schedule *s = kn_schedule_choose(ph);
         ph->walk = s->walk;
         kn_schedule_vectors(ph, align, k->bufs.data, true);

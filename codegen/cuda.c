@@ -304,7 +304,11 @@ static void write_accumulation(writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
     const char *x = value_name(w, red->value);
-    if (red->op == KN_OP_SUM && kn_is_float(red->dtype))
+    if (red->op == KN_OP_MEAN)
+        return; /* its VAR knows */
+    if (red->op == KN_OP_VAR)
+        line(w, "acc%d.add(%s - pilot%d);", r, x, r);
+    else if (red->op == KN_OP_SUM && kn_is_float(red->dtype))
         line(w, "acc%d += %s;", r, x);
     else
         line(w, "acc%d = kn_%s::of(acc%d, %s);", r, kn_ops[red->op].text, r, x);
@@ -371,11 +375,58 @@ static void write_step(writer *w)
 
 /* ---- sweeps ---- */
 
+/* Deviations are from the first member of the range, so that they are of the size of the spread. */
+static void write_pilot(writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    line(w, "%s pilot%d = 0;", ctype(red->dtype), r);
+    open(w, "if (members > 0)");
+    line(w, "const kn_count i = begin;");
+    decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    kn_value_needs(w->ph, red->value, need);
+    w->need = need;
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (!need[i] || v->level != KN_ELEMENT)
+            continue;
+        if (v->kind == KN_V_ELEM)
+            define(w, i, expression(w, i));
+        else
+            define_load(w, i, NULL);
+    }
+    line(w, "pilot%d = %s;", r, value_name(w, red->value));
+    close(w);
+    w->need = outer;
+}
+
+static void write_accumulator(writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    if (red->op == KN_OP_MEAN)
+        return;
+    if (red->op == KN_OP_VAR) {
+        write_pilot(w, r);
+        line(w, "kn_moments<%s> acc%d = {0, 0, 0};", ctype(red->dtype), r);
+        return;
+    }
+    line(w, "%s acc%d = %s;", ctype(red->dtype), r, literal(w, kn_identity(red->op, red->dtype)));
+}
+
 static void write_combine(writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
-    const char *op = kn_ops[red->op].text, *id = literal(w, kn_identity(red->op, red->dtype));
-    const char *result = printed(w, "const %s r%d", ctype(red->dtype), r);
+    const char *t = ctype(red->dtype), *op = kn_ops[red->op].text, *id, *result;
+    if (red->op == KN_OP_MEAN) {
+        int of = kn_red_moments(w->ph, r);
+        line(w, "const %s r%d = (%s)pilot%d + (%s)m%d.mean;", t, r, t, of, t, of);
+        return;
+    }
+    bool moments = red->op == KN_OP_VAR;
+    id = moments ? printed(w, "kn_moments<%s>{0, 0, 0}", t)
+                 : literal(w, kn_identity(red->op, red->dtype));
+    result =
+        moments ? printed(w, "const kn_moments<%s> m%d", t, r) : printed(w, "const %s r%d", t, r);
     if (w->ph->walk == KN_WALK_COLS)
         line(w, "%s = kn_combine_rows<kn_%s, %d>(acc%d, %s, scratch);", result, op,
              w->k->threads / 32, r, id);
@@ -384,6 +435,8 @@ static void write_combine(writer *w, int r)
              r, id);
     else
         line(w, "%s = kn_combine_lanes<kn_%s, %d>(acc%d);", result, op, w->ph->tpg, r);
+    if (moments)
+        line(w, "const %s r%d = m%d.m2;", t, r, r);
 }
 
 /* How a sweep steps through the members: `first`, first + step, ... below `end`. */
@@ -453,15 +506,15 @@ static void write_sweep(writer *w, int t, const stride *by)
     line(w, "// sweep %d", t);
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == t)
-            line(w, "%s acc%d = %s;", ctype(ph->reds.data[r].dtype), r,
-                 literal(w, kn_identity(ph->reds.data[r].op, ph->reds.data[r].dtype)));
+            write_accumulator(w, r);
     if (ph->steps)
         write_steps(w, by);
     else
         write_loop(w, by);
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].stage == t)
-            write_combine(w, r);
+    for (int mean = 0; mean < 2; mean++) /* a MEAN is part of its VAR's combine */
+        for (int r = 0; r < ph->reds.len; r++)
+            if (ph->reds.data[r].stage == t && (ph->reds.data[r].op == KN_OP_MEAN) == mean)
+                write_combine(w, r);
 }
 
 static int last_stage(const kn_phase *ph)
@@ -582,9 +635,11 @@ static int scratch_bytes(const kn_kernel *k)
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
         int values = ph->walk == KN_WALK_COLS ? k->threads : ph->tpg > 32 ? 32 : 0;
-        for (int r = 0; r < ph->reds.len; r++)
-            if (values * kn_bytes(ph->reds.data[r].dtype) > bytes)
-                bytes = values * kn_bytes(ph->reds.data[r].dtype);
+        for (int r = 0; r < ph->reds.len; r++) {
+            int size =
+                kn_bytes(ph->reds.data[r].dtype) * (ph->reds.data[r].op == KN_OP_VAR ? 3 : 1);
+            bytes = values * size > bytes ? values * size : bytes;
+        }
     }
     return bytes;
 }

@@ -36,6 +36,21 @@ void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
             need_value(p, p->stores.data[i].value, need);
 }
 
+void kn_value_needs(const kn_phase *p, int value, bool *need)
+{
+    for (int i = 0; i < p->values.len; i++)
+        need[i] = false;
+    need_value(p, value, need);
+}
+
+int kn_red_moments(const kn_phase *p, int red)
+{
+    for (int r = 0; r < p->reds.len; r++)
+        if (p->reds.data[r].op == KN_OP_VAR && p->reds.data[r].value == p->reds.data[red].value)
+            return r;
+    return -1;
+}
+
 bool kn_sweep_reduces(const kn_phase *p, int sweep)
 {
     for (int i = 0; i < p->reds.len; i++)

@@ -85,8 +85,10 @@ typedef struct kn_value {
     kn_loc loc;
 } kn_value;
 
-/* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL.
- * The result has the operand's dtype; floats accumulate in their own type or wider. */
+/* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL, or (GPU
+ * targets only) VAR, the sum of squared deviations from the group's mean, or MEAN, the mean itself in
+ * f64 as a VAR of the same value at the same stage found it. Otherwise the result has the operand's dtype;
+ * floats accumulate in their own type or wider. */
 typedef struct kn_red {
     kn_op op;
     int value;
@@ -175,6 +177,10 @@ typedef struct kn_kernel {
 /* Marks in need[] (one per value) what sweep t computes: its element values, and with them the group
  * values they use. */
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
+/* The same for one value. */
+void kn_value_needs(const kn_phase *p, int value, bool *need);
+/* MEAN reductions: the VAR reduction that knows it. */
+int kn_red_moments(const kn_phase *p, int red);
 /* True when sweep t has a reduction, so that a combine follows it. */
 bool kn_sweep_reduces(const kn_phase *p, int sweep);
 

@@ -35,24 +35,42 @@ static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_planner *p)
     }
 }
 
-/* Splits the reductions that would leave most of the machine idle. */
+/* A copy of a raw phase, normalised and with the vectors it would have, to decide by. */
+static kn_phase preview(kn_planner *p, int index)
+{
+    kn_phase ph = p->phases.data[index];
+    kn_value *values = KN_NEW_ARRAY(p->arena, kn_value, ph.values.len + 1);
+    kn_store *stores = KN_NEW_ARRAY(p->arena, kn_store, ph.stores.len + 1);
+    int *align = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
+    if (ph.values.len)
+        memcpy(values, ph.values.data, sizeof *values * (size_t)ph.values.len);
+    if (ph.stores.len)
+        memcpy(stores, ph.stores.data, sizeof *stores * (size_t)ph.stores.len);
+    for (int i = 0; i < p->bufs.len; i++)
+        align[i] = 16;
+    ph.values.data = values;
+    ph.stores.data = stores;
+    kn_normalise(p->arena, &ph);
+    ph.splits = 1;
+    ph.chunk = ph.members;
+    kn_count_sweeps(p->arena, &ph);
+    ph.walk = kn_schedule_choose(&ph)->walk;
+    kn_schedule_vectors(&ph, align, p->bufs.data, true);
+    return ph;
+}
+
+/* Sweeps less where a group does not stay on chip, and splits where most of the machine would idle. */
 static bool spread_all(kn_planner *p)
 {
+    const kn_target *target = p->problem->target;
     bool any = false;
     for (int i = 0; i < p->phases.len; i++) {
-        kn_phase shape = p->phases.data[i]; /* a copy to look at */
-        kn_value *values = KN_NEW_ARRAY(p->arena, kn_value, shape.values.len + 1);
-        kn_store *stores = KN_NEW_ARRAY(p->arena, kn_store, shape.stores.len + 1);
-        if (shape.values.len)
-            memcpy(values, shape.values.data, sizeof *values * (size_t)shape.values.len);
-        if (shape.stores.len)
-            memcpy(stores, shape.stores.data, sizeof *stores * (size_t)shape.stores.len);
-        shape.values.data = values;
-        shape.stores.data = stores;
-        kn_normalise(p->arena, &shape);
-        int64_t chunk,
-            splits = kn_schedule_splits(&shape, kn_schedule_choose(&shape), p->problem->target,
-                                        p->problem->schedule, &chunk);
+        kn_phase ph = preview(p, i);
+        bool on_chip = target->sm == 0 || (ph.walk == KN_WALK_ROWS && kn_rows_keep(&ph, target));
+        if (!on_chip && kn_use_moments(p, &p->phases.data[i]))
+            ph = preview(p, i);
+        int64_t chunk, splits = kn_schedule_splits(&ph, kn_schedule_choose(&ph), target,
+                                                   p->problem->schedule, &chunk);
         if (splits < 2)
             continue;
         int before = p->phases.len;

@@ -1,6 +1,7 @@
 /* From regions to kernels: everything between the optimised graph and source text.
  *
  *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
+ *   moments    mean and centred squares of a group that does not stay on chip in one sweep
  *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
  *   normalise  axes of one element dropped, axes ordered by memory, neighbours that every array walks as
  *              one collapsed
@@ -80,10 +81,14 @@ kn_status kn_lower(kn_planner *p);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
 /* codegen/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
+/* codegen/pass/moments.c: sum(x) and sum((x - mean)**2) of a raw phase in one sweep. True if it had any. */
+bool kn_use_moments(kn_planner *p, kn_phase *phase);
 /* codegen/pass/spread.c: replaces phase `index` by its split form with `splits` ranges of `chunk`. */
 void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk);
 /* codegen/pass/normalise.c */
 void kn_normalise(kn_arena *arena, kn_phase *phase);
+/* codegen/assemble.c: nsweeps, and how many sweeps need each value. */
+void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* codegen/assemble.c: p->phases into plan->kernels. */
 kn_status kn_assemble(kn_planner *p, kn_plan *plan);
 /* codegen/census.c */

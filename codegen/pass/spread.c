@@ -6,6 +6,9 @@
  *   finish t    groups as before, members = the ranges: combines the partial results, in order, and stores
  *               each reduction's result; group stores that were waiting for it
  *
+ * A VAR leaves three partial results: its sum of squares, and the mean (f64) and number of members that it
+ * is about; finish adds up  M2 + n * (mean of the range - mean of the group)**2.
+ *
  * and at the end, if element stores are left, a phase over all axes that reads the results. Values are
  * computed again in every phase that needs them. */
 #include <string.h>
@@ -18,7 +21,7 @@ typedef struct spreader {
     int *result_buf;   /* per reduction: buffer of its finished result, -1 before */
     kn_phase to;       /* the phase being made */
     int *copy_of;      /* per value of `from`: its copy in `to`, -1 */
-    int *result_value; /* per reduction: a KN_V_RESULT of `to`, or -1 */
+    int *result_value; /* per reduction: its result as a value of `to`, or -1 */
 } spreader;
 
 static int push_value(spreader *s, kn_value v)
@@ -80,27 +83,52 @@ static void copy_store(spreader *s, const kn_store *old)
     kn_push(s->p->arena, &s->to.stores, st);
 }
 
-static void partial_phase(spreader *s, int stage, int64_t splits, int64_t chunk, int *partial)
+/* Partial results that a reduction leaves in memory. */
+typedef struct parts {
+    int result, mean, count; /* buffers; mean and count of VAR only */
+} parts;
+
+static int64_t groups_of(const spreader *s)
+{
+    int64_t groups = 1;
+    for (int a = 0; a < s->from.ngroup; a++)
+        groups *= s->from.axes[a].extent;
+    return groups;
+}
+
+/* Adds a reduction to the partial phase and stores its result; gives the buffer. */
+static int store_partial(spreader *s, kn_red red, const char *name, int64_t splits)
+{
+    int64_t groups = groups_of(s);
+    int buf = kn_planner_temp(s->p, red.dtype, name, groups * splits);
+    kn_push(s->p->arena, &s->to.reds, red);
+    kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.reds.len - 1, .stage = 1};
+    st.access = over_groups(s, buf);
+    st.access.split_stride = groups;
+    kn_push(s->p->arena, &s->to.stores, st);
+    return buf;
+}
+
+static void partial_phase(spreader *s, int stage, int64_t splits, int64_t chunk, parts *partial)
 {
     begin(s);
     s->to.split = true;
     s->to.splits = splits;
     s->to.chunk = chunk;
-    int64_t groups = 1;
-    for (int a = 0; a < s->from.ngroup; a++)
-        groups *= s->from.axes[a].extent;
     for (int r = 0; r < s->from.reds.len; r++) {
         kn_red red = s->from.reds.data[r];
         if (red.stage != stage)
             continue;
         red.value = copy_value(s, red.value);
         red.stage = 0;
-        kn_push(s->p->arena, &s->to.reds, red);
-        partial[r] = kn_planner_temp(s->p, red.dtype, "partial", groups * splits);
-        kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.reds.len - 1, .stage = 1};
-        st.access = over_groups(s, partial[r]);
-        st.access.split_stride = groups;
-        kn_push(s->p->arena, &s->to.stores, st);
+        partial[r].result = store_partial(s, red, "partial", splits);
+        if (red.op != KN_OP_VAR)
+            continue;
+        kn_red mean = {.op = KN_OP_MEAN, .value = red.value, .dtype = KN_F64};
+        kn_value one = {.kind = KN_V_CONST, .dtype = KN_F64, .value = {.dtype = KN_F64, .f = 1}};
+        kn_red count = {.op = KN_OP_SUM, .value = push_value(s, one), .dtype = KN_F64};
+        partial[r].mean = store_partial(s, mean, "mean", splits);
+        partial[r].count = store_partial(s, count, "count", splits);
     }
     for (int i = 0; i < s->from.stores.len; i++)
         if (s->from.stores.data[i].kind == KN_STORE_ELEMENT &&
@@ -109,36 +137,74 @@ static void partial_phase(spreader *s, int stage, int64_t splits, int64_t chunk,
     kn_push(s->p->arena, &s->p->phases, s->to);
 }
 
-static void finish_phase(spreader *s, int stage, int64_t splits, const int *partial)
+/* ---- finish ---- */
+
+static int load_partial(spreader *s, int buf)
+{
+    int ng = s->from.ngroup;
+    kn_access acc = over_groups(s, buf);
+    acc.axes |= 1u << ng;
+    acc.stride[ng] = groups_of(s);
+    return push_value(s, (kn_value){.kind = KN_V_LOAD,
+                                    .dtype = s->p->bufs.data[buf].dtype,
+                                    .level = KN_ELEMENT,
+                                    .access = acc});
+}
+
+static int elem(spreader *s, kn_op op, kn_dtype t, int a, int b)
+{
+    kn_value v = {.kind = KN_V_ELEM, .op = op, .dtype = t, .in = {a, b}, .nin = b < 0 ? 1 : 2};
+    for (int k = 0; k < v.nin; k++) {
+        const kn_value *x = &s->to.values.data[v.in[k]];
+        v.level = x->level > v.level ? x->level : v.level;
+        v.stage = x->stage > v.stage ? x->stage : v.stage;
+    }
+    return push_value(s, v);
+}
+
+/* The result of a reduction of `value`, which is of dtype t. */
+static int reduced(spreader *s, kn_op op, kn_dtype t, int value)
+{
+    int stage = s->to.values.data[value].stage;
+    kn_push(s->p->arena, &s->to.reds,
+            ((kn_red){.op = op, .value = value, .dtype = t, .stage = stage}));
+    return push_value(s, (kn_value){.kind = KN_V_RESULT,
+                                    .dtype = t,
+                                    .level = KN_GROUP,
+                                    .stage = stage + 1,
+                                    .index = s->to.reds.len - 1});
+}
+
+/* Chan's merge of all ranges at once, in f64. */
+static int merged_moments(spreader *s, const parts *part, kn_dtype t)
+{
+    int m2 = elem(s, KN_OP_CAST, KN_F64, load_partial(s, part->result), -1);
+    int mean = load_partial(s, part->mean), n = load_partial(s, part->count);
+    int sum = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_MUL, KN_F64, mean, n));
+    int whole = elem(s, KN_OP_DIV, KN_F64, sum, reduced(s, KN_OP_SUM, KN_F64, n));
+    int d = elem(s, KN_OP_SUB, KN_F64, mean, whole);
+    int between = elem(s, KN_OP_MUL, KN_F64, elem(s, KN_OP_MUL, KN_F64, d, d), n);
+    int total = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_ADD, KN_F64, m2, between));
+    return elem(s, KN_OP_CAST, t, total, -1);
+}
+
+static void finish_phase(spreader *s, int stage, int64_t splits, const parts *partial)
 {
     begin(s);
     int ng = s->from.ngroup;
-    int64_t groups = 1;
-    for (int a = 0; a < ng; a++)
-        groups *= s->from.axes[a].extent;
     s->to.naxes = ng + 1;
     s->to.axes[ng] = (kn_axis){.name = "splits", .member = true, .extent = splits};
     for (int r = 0; r < s->from.reds.len; r++) {
-        kn_red red = s->from.reds.data[r];
-        if (red.stage != stage)
+        const kn_red *red = &s->from.reds.data[r];
+        if (red->stage != stage)
             continue;
-        kn_access acc = over_groups(s, partial[r]);
-        acc.axes |= 1u << ng;
-        acc.stride[ng] = groups;
-        red.value = push_value(
-            s,
-            (kn_value){.kind = KN_V_LOAD, .dtype = red.dtype, .level = KN_ELEMENT, .access = acc});
-        red.stage = 0;
-        kn_push(s->p->arena, &s->to.reds, red);
-        s->result_value[r] = push_value(s, (kn_value){.kind = KN_V_RESULT,
-                                                      .dtype = red.dtype,
-                                                      .level = KN_GROUP,
-                                                      .stage = 1,
-                                                      .index = s->to.reds.len - 1});
-        s->result_buf[r] = kn_planner_temp(s->p, red.dtype, "result", groups);
+        s->result_value[r] = red->op == KN_OP_VAR ? merged_moments(s, &partial[r], red->dtype)
+                                                  : reduced(s, red->op, red->dtype,
+                                                            load_partial(s, partial[r].result));
+        s->result_buf[r] = kn_planner_temp(s->p, red->dtype, "result", groups_of(s));
         kn_store st = {.kind = KN_STORE_GROUP,
                        .value = s->result_value[r],
-                       .stage = 1,
+                       .stage = s->to.values.data[s->result_value[r]].stage,
                        .access = over_groups(s, s->result_buf[r])};
         kn_push(s->p->arena, &s->to.stores, st);
     }
@@ -173,7 +239,7 @@ void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk)
     s.copy_of = KN_NEW_ARRAY(p->arena, int, s.from.values.len + 1);
     s.result_value = KN_NEW_ARRAY(p->arena, int, nreds + 1);
     s.result_buf = KN_NEW_ARRAY(p->arena, int, nreds + 1);
-    int *partial = KN_NEW_ARRAY(p->arena, int, nreds + 1);
+    parts *partial = KN_NEW_ARRAY(p->arena, parts, nreds + 1);
     memset(s.result_buf, -1, sizeof(int) * (size_t)nreds);
     for (int r = 0; r < nreds; r++)
         if (s.from.reds.data[r].stage >= stages)

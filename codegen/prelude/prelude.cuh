@@ -201,6 +201,32 @@ struct kn_all {
     static __device__ __forceinline__ bool of(bool a, bool b) { return a & b; }
 };
 
+// Welford's running mean and sum of squared deviations. The quotient need not be exact: what the mean is off
+// by, the later deviations take up.
+__device__ __forceinline__ float kn_quotient(float a, float b) { return __fdividef(a, b); }
+__device__ __forceinline__ double kn_quotient(double a, double b) { return a / b; }
+template <class T> struct kn_moments {
+    T n, mean, m2;
+    __device__ __forceinline__ void add(T x)
+    {
+        const T d = x - mean;
+        n += 1;
+        mean += kn_quotient(d, n);
+        m2 += d * (x - mean);
+    }
+};
+// Chan's merge; symmetric, so that lanes that exchange their halves agree to the bit.
+struct kn_var {
+    template <class T>
+    static __device__ __forceinline__ kn_moments<T> of(const kn_moments<T> &a, const kn_moments<T> &b)
+    {
+        const T n = a.n + b.n, d = a.mean - b.mean;
+        if (n == 0)
+            return a;
+        return kn_moments<T>{n, (a.n * a.mean + b.n * b.mean) / n, a.m2 + b.m2 + d * d * (a.n * b.n / n)};
+    }
+};
+
 template <class T> __device__ __forceinline__ T kn_from_lane_xor(T v, int mask)
 {
     return __shfl_xor_sync(0xffffffffu, v, mask);
@@ -208,6 +234,13 @@ template <class T> __device__ __forceinline__ T kn_from_lane_xor(T v, int mask)
 __device__ __forceinline__ bool kn_from_lane_xor(bool v, int mask)
 {
     return __shfl_xor_sync(0xffffffffu, (int)v, mask) != 0;
+}
+
+template <class T>
+__device__ __forceinline__ kn_moments<T> kn_from_lane_xor(const kn_moments<T> &v, int mask)
+{
+    return kn_moments<T>{kn_from_lane_xor(v.n, mask), kn_from_lane_xor(v.mean, mask),
+                         kn_from_lane_xor(v.m2, mask)};
 }
 
 // Among WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps.

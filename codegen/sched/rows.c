@@ -54,6 +54,12 @@ static int64_t power_of_two_from(int64_t n)
 /* Lanes that cover n steps when each takes at most `most` of them. */
 static int64_t lanes_for(int64_t n, int most) { return power_of_two_from((n + most - 1) / most); }
 
+bool kn_rows_keep(const kn_phase *ph, const kn_target *target)
+{
+    int most = keepable_steps(ph, target);
+    return most && lanes_for(steps(ph), most) <= target->max_block;
+}
+
 /* Where a group's values fit in registers, as many threads as that takes; else a block a group from some
  * hundred steps on, and several groups a block below. */
 static int threads(const kn_phase *ph, const kn_target *target)
@@ -61,7 +67,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
     int64_t n = steps(ph);
     int most = keepable_steps(ph, target);
     int want = n <= 1024 ? 128 : n <= 8192 ? 256 : 1024;
-    if (most && lanes_for(n, most) <= target->max_block) {
+    if (kn_rows_keep(ph, target)) {
         want = (int)lanes_for(n, most);
         want = want <= WARP ? 128 : want;
     }
