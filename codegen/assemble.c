@@ -130,6 +130,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
     for (int i = 0; i < k->phases.len; i++) {
         kn_phase *ph = &k->phases.data[i];
         kn_normalise(p->arena, ph);
+        ph->alone = k->phases.len == 1;
         if (!ph->split) {
             ph->splits = 1;
             ph->chunk = ph->members;
@@ -146,6 +147,8 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
             k->threads /= 2;
     for (int i = 0; i < k->phases.len; i++)
         kn_schedule_choose(&k->phases.data[i])->bind(&k->phases.data[i], target, k->threads);
+    for (int i = 0; i < k->phases.len; i++)
+        k->shared += kn_phase_kept_bytes(&k->phases.data[i]);
 }
 
 static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)

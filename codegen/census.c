@@ -21,7 +21,7 @@ static void count_phase(const kn_kernel *k, const kn_phase *ph, kn_census *c)
             const kn_value *v = &ph->values.data[i];
             if (!need[i] || v->kind != KN_V_LOAD || group_seen[i])
                 continue;
-            group_seen[i] = v->level == KN_GROUP || v->kept; /* loaded once, then in registers */
+            group_seen[i] = v->level == KN_GROUP || v->kept; /* loaded once, then on chip */
             c->bytes_read += footprint(ph, &v->access) * kn_bytes(v->dtype);
         }
         if (!kn_sweep_reduces(ph, t))

@@ -233,10 +233,54 @@ static bool varies_by_lane(writer *w, const kn_access *acc)
 
 static bool keeps_now(const writer *w, int i)
 {
-    return w->ph->values.data[i].kept && w->need[i] && !w->loaded[i];
+    return w->ph->values.data[i].kept == KN_KEEP_REGISTERS && w->need[i] && !w->loaded[i];
 }
 
-/* A value that is kept lives in <name>_kept[step] from the first sweep that needs it on. */
+/* Declares <name>_at, this step's elements of a load, as a vector of vec elements. */
+static void write_vector_load(writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    const char *name = value_name(w, i), *buf = w->k->bufs.data[v->access.buf].name;
+    if (v->access.vector || w->ph->vec == 1) {
+        line(w, "const kn_vec<%s, %d> %s_at = kn_load<%d>(%s + (%s));", ctype(v->dtype), w->ph->vec,
+             name, w->ph->vec, buf, offset(w, &v->access, 'v', i, NULL));
+        return;
+    }
+    line(w, "kn_vec<%s, %d> %s_at;", ctype(v->dtype), w->ph->vec, name);
+    kn_put(w->t, "#pragma unroll\n");
+    line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
+    line(w, "    %s_at.at[l] = %s[%s];", name, buf, offset(w, &v->access, 'v', i, "l"));
+}
+
+/* The same for what is kept in shared memory: from there, once it is there. */
+static void write_shared_load(writer *w, int i)
+{
+    const char *name = value_name(w, i), *t = ctype(w->ph->values.data[i].dtype);
+    if (w->loaded[i]) {
+        line(w, "const kn_vec<%s, %d> %s_at = %s_kept[i / %d];", t, w->ph->vec, name, name,
+             w->ph->vec);
+        return;
+    }
+    write_vector_load(w, i);
+    line(w, "%s_kept[i / %d] = %s_at;", name, w->ph->vec, name);
+}
+
+/* Where the values kept in shared memory are, one array behind the other. */
+static void declare_shared(writer *w)
+{
+    const char *at = "dynamic";
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (v->kept != KN_KEEP_SHARED)
+            continue;
+        const char *name = value_name(w, i),
+                   *t = printed(w, "kn_vec<%s, %d>", ctype(v->dtype), w->ph->vec);
+        line(w, "%s *const %s_kept = (%s *)(%s);", t, name, t, at);
+        at = printed(w, "%s_kept + (members + %d) / %d", name, w->ph->vec - 1, w->ph->vec);
+    }
+}
+
+/* A value that is kept in registers lives in <name>_kept[step] from the first sweep that needs it on. */
 static void write_kept_loads(writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -262,12 +306,13 @@ static void write_loads(writer *w)
 {
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (!w->need[i] || v->level != KN_ELEMENT || v->kind != KN_V_LOAD || v->kept)
+        if (!w->need[i] || v->level != KN_ELEMENT || v->kind != KN_V_LOAD ||
+            v->kept == KN_KEEP_REGISTERS)
             continue;
-        if (v->access.vector)
-            line(w, "const kn_vec<%s, %d> %s_at = kn_load<%d>(%s + (%s));", ctype(v->dtype),
-                 w->ph->vec, value_name(w, i), w->ph->vec, w->k->bufs.data[v->access.buf].name,
-                 offset(w, &v->access, 'v', i, NULL));
+        if (v->kept == KN_KEEP_SHARED)
+            write_shared_load(w, i);
+        else if (v->access.vector)
+            write_vector_load(w, i);
         else if (!varies_by_lane(w, &v->access))
             define_load(w, i, NULL);
     }
@@ -344,11 +389,11 @@ static void write_step(writer *w)
             continue;
         if (v->kind == KN_V_ELEM)
             define(w, i, expression(w, i));
-        else if (v->kept)
+        else if (v->kept == KN_KEEP_REGISTERS)
             define(w, i,
                    printed(w, "%s_kept[step].at[%s]", value_name(w, i), ph->vec > 1 ? "l" : "0"));
-        else if (v->access.vector)
-            define(w, i, printed(w, "%s_at.at[l]", value_name(w, i)));
+        else if (v->access.vector || v->kept == KN_KEEP_SHARED)
+            define(w, i, printed(w, "%s_at.at[%s]", value_name(w, i), ph->vec > 1 ? "l" : "0"));
         else if (varies_by_lane(w, &v->access))
             define_load(w, i, "l");
     }
@@ -444,16 +489,25 @@ typedef struct stride {
     const char *first, *end, *step;
 } stride;
 
+/* Steps to unroll so that a thread has about 64 bytes of loads on their way. */
+static int unrolling(writer *w)
+{
+    int bytes = 0, steps = 1;
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_LOAD && !w->loaded[i])
+            bytes += kn_bytes(v->dtype) * w->ph->vec;
+    }
+    while (steps < 8 && steps * 2 * bytes <= 64)
+        steps *= 2;
+    return steps;
+}
+
 /* Every other sweep walks backwards: the members it meets first are the ones that the sweep before touched
  * last, and may still be in a cache. */
 static void write_loop(writer *w, const stride *by)
 {
-    int loads = 0;
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
-        loads += w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_LOAD;
-    }
-    kn_putf(w->t, "#pragma unroll %d\n", loads <= 1 ? 4 : loads <= 3 ? 2 : 1);
+    kn_putf(w->t, "#pragma unroll %d\n", unrolling(w));
     if (w->sweep % 2 == 0) {
         open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
     } else {
@@ -464,6 +518,8 @@ static void write_loop(writer *w, const stride *by)
     decompose(w, w->ph->ngroup, w->ph->naxes, "i");
     write_step(w);
     close(w);
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
 }
 
 /* A known number of steps, unrolled; `body` writes one. */
@@ -570,6 +626,7 @@ static void write_rows(writer *w)
     int tpg = ph->tpg, per_block = w->k->threads / tpg;
     line(w, "const kn_count groups = %s, members = %s;", extent_product(w, 0, ph->ngroup),
          extent_product(w, ph->ngroup, ph->naxes));
+    declare_shared(w);
     if (ph->split)
         line(w, "const kn_count work = groups * (kn_count)p%d_splits;", w->p);
     else
@@ -689,6 +746,8 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     write_signature(&w);
     if (scratch_bytes(k))
         line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));
+    if (k->shared)
+        line(&w, "extern __shared__ uint4 dynamic[];");
     for (w.p = 0; w.p < k->phases.len; w.p++) {
         w.ph = &k->phases.data[w.p];
         w.need = KN_NEW_ARRAY(t->arena, bool, w.ph->values.len + 1);

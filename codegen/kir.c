@@ -15,6 +15,15 @@ bool kn_kernel_cooperative(const kn_kernel *k)
     return false;
 }
 
+int64_t kn_phase_kept_bytes(const kn_phase *p)
+{
+    int64_t steps = (p->members + p->vec - 1) / p->vec, bytes = 0;
+    for (int i = 0; i < p->values.len; i++)
+        if (p->values.data[i].kept == KN_KEEP_SHARED)
+            bytes += steps * p->vec * kn_bytes(p->values.data[i].dtype);
+    return bytes;
+}
+
 static void need_value(const kn_phase *p, int i, bool *need)
 {
     if (need[i])
@@ -168,7 +177,9 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     case KN_V_LOAD:
         kn_put(t, "load ");
         print_access(t, k, ph, &v->access, numbers);
-        kn_put(t, v->kept ? " kept" : "");
+        kn_put(t, v->kept == KN_KEEP_REGISTERS ? " kept in registers"
+                  : v->kept == KN_KEEP_SHARED  ? " kept in shared memory"
+                                               : "");
         break;
     case KN_V_SCALAR: kn_putf(t, "scalar %s", k->scalars.data[v->index].name); break;
     case KN_V_CONST:

@@ -67,6 +67,13 @@ typedef enum kn_vkind {
     KN_V_RESULT, /* reds[index] after its combine */
 } kn_vkind;
 
+/* Kept values are a thread's own: whoever reads one wrote it, so keeping needs no barrier. */
+typedef enum kn_keep {
+    KN_KEEP_NONE,      /* loaded again by every sweep */
+    KN_KEEP_REGISTERS, /* in phases of a known number of steps */
+    KN_KEEP_SHARED,    /* in dynamic shared memory */
+} kn_keep;
+
 typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
 
 typedef struct kn_value {
@@ -80,7 +87,7 @@ typedef struct kn_value {
     kn_access access; /* LOAD */
     kn_scalar value;  /* CONST */
     int sweeps;       /* how many sweeps need it */
-    bool kept;        /* LOAD: each thread keeps what it loads in registers for the later sweeps */
+    kn_keep kept;     /* LOAD: where a thread keeps what it loads for its later sweeps */
     const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
@@ -132,6 +139,7 @@ typedef struct kn_phase {
     int vec; /* elements a thread takes at a time along the vector axis: 1, 2 or 4 */
     int steps; /* ROWS: every thread takes exactly this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
+    bool alone; /* the only phase of its kernel */
     bool split;
     int naxes,
         ngroup; /* group axes first, then member axes; the last of each kind is the fastest */
@@ -164,6 +172,7 @@ typedef struct kn_kernel {
     kn_arena *arena;
     const char *name; /* a C identifier, unique within the program */
     int threads;      /* CUDA: block size */
+    int64_t shared;   /* (n) CUDA: bytes of dynamic shared memory a block */
     bool wide;        /* indices need 64 bits */
     bool disjoint;    /* no output overlaps an input or another output */
     KN_VEC(kn_buf) bufs;
@@ -173,6 +182,9 @@ typedef struct kn_kernel {
     const char *source; /* CUDA: generated text, set when the device wants it */
     const char *key;    /* the canonical text of structure, target and options */
 } kn_kernel;
+
+/* Bytes of shared memory that a group's kept values take. */
+int64_t kn_phase_kept_bytes(const kn_phase *p);
 
 /* Marks in need[] (one per value) what sweep t computes: its element values, and with them the group
  * values they use. */

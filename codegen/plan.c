@@ -25,7 +25,7 @@ static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_planner *p)
 {
     for (;;) {
         *p = (kn_planner){.arena = a, .problem = pr};
-        p->regions = kn_regions_form(a, pr->graph, pr->fusion);
+        p->regions = kn_regions_form(a, pr->graph, pr->sizes, pr->fusion);
         if (!p->regions)
             return KN_INTERNAL;
         KN_TRY(kn_lower(p));
@@ -51,6 +51,7 @@ static kn_phase preview(kn_planner *p, int index)
     ph.values.data = values;
     ph.stores.data = stores;
     kn_normalise(p->arena, &ph);
+    ph.alone = p->phases.len == 1 || !p->problem->fusion;
     ph.splits = 1;
     ph.chunk = ph.members;
     kn_count_sweeps(p->arena, &ph);

@@ -119,7 +119,8 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
         kn_putf(t, ", %d step%s a thread", ph->steps, ph->steps == 1 ? "" : "s");
     for (int i = 0; i < ph->values.len; i++)
         if (ph->values.data[i].kept)
-            kn_putf(t, ", %s kept in registers", k->bufs.data[ph->values.data[i].access.buf].name);
+            kn_putf(t, ", %s kept in %s", k->bufs.data[ph->values.data[i].access.buf].name,
+                    ph->values.data[i].kept == KN_KEEP_REGISTERS ? "registers" : "shared memory");
     if (ph->split)
         kn_putf(t, ", members split in %lld", (long long)ph->splits);
     kn_put(t, "\n");
