@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 
 passed=0 failed=0 skipped=0
-for program in tests/unit/test_* examples/*; do
+for program in tests/*/test_* examples/*; do
     [[ -f $program && -x $program ]] || continue
     output=$("$program" 2>&1)
     case $? in
