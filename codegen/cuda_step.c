@@ -1,0 +1,203 @@
+/* One step of a sweep: loads, element values, accumulations, stores. */
+#include "codegen/cuda_writer.h"
+
+static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
+{
+    int va = kn_phase_vector_axis(w->ph);
+    return w->ph->vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
+}
+
+bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
+{
+    return w->ph->values.data[i].kept == KN_KEEP_REGISTERS && w->need[i] && !w->loaded[i];
+}
+
+/* Declares <name>_at, this step's elements of a load, as a vector of vec elements. */
+static void write_vector_load(kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    const char *name = kn_cuda_value(w, i), *buf = w->k->bufs.data[v->access.buf].name;
+    if (v->access.vector || w->ph->vec == 1) {
+        kn_cuda_line(w, "const kn_vec<%s, %d> %s_at = kn_load<%d>(%s + (%s));",
+                     kn_cuda_type(v->dtype), w->ph->vec, name, w->ph->vec, buf,
+                     kn_cuda_offset(w, &v->access, 'v', i, NULL));
+        return;
+    }
+    kn_cuda_line(w, "kn_vec<%s, %d> %s_at;", kn_cuda_type(v->dtype), w->ph->vec, name);
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
+    kn_cuda_line(w, "    %s_at.at[l] = %s[%s];", name, buf,
+                 kn_cuda_offset(w, &v->access, 'v', i, "l"));
+}
+
+/* The same for what is kept in shared memory: from there, once it is there. */
+static void write_shared_load(kn_cuda_writer *w, int i)
+{
+    const char *name = kn_cuda_value(w, i), *t = kn_cuda_type(w->ph->values.data[i].dtype);
+    if (w->loaded[i]) {
+        kn_cuda_line(w, "const kn_vec<%s, %d> %s_at = %s_kept[i / %d];", t, w->ph->vec, name, name,
+                     w->ph->vec);
+        return;
+    }
+    write_vector_load(w, i);
+    kn_cuda_line(w, "%s_kept[i / %d] = %s_at;", name, w->ph->vec, name);
+}
+
+/* Where the values kept in shared memory are, one array behind the other. */
+void kn_cuda_declare_shared(kn_cuda_writer *w)
+{
+    const char *at = "dynamic";
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (v->kept != KN_KEEP_SHARED)
+            continue;
+        const char *name = kn_cuda_value(w, i),
+                   *t = kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(v->dtype), w->ph->vec);
+        kn_cuda_line(w, "%s *const %s_kept = (%s *)(%s);", t, name, t, at);
+        at = kn_cuda_printed(w, "%s_kept + (members + %d) / %d", name, w->ph->vec - 1, w->ph->vec);
+    }
+}
+
+/* A value that is kept in registers lives in <name>_kept[step] from the first sweep that needs it on. */
+void kn_cuda_kept_loads(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (!kn_cuda_keeps_now(w, i))
+            continue;
+        const char *name = kn_cuda_value(w, i), *buf = w->k->bufs.data[v->access.buf].name;
+        if (v->access.vector) {
+            kn_cuda_line(w, "%s_kept[step] = kn_load<%d>(%s + (%s));", name, ph->vec, buf,
+                         kn_cuda_offset(w, &v->access, 'v', i, NULL));
+            continue;
+        }
+        if (ph->vec > 1)
+            kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "    %s_kept[step].at[l] = %s[%s];", name, buf,
+                     kn_cuda_offset(w, &v->access, 'v', i, "l"));
+    }
+}
+
+/* Loads first, all of them, so that they are in flight together. */
+static void write_loads(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (!w->need[i] || v->level != KN_ELEMENT || v->kind != KN_V_LOAD ||
+            v->kept == KN_KEEP_REGISTERS)
+            continue;
+        if (v->kept == KN_KEEP_SHARED)
+            write_shared_load(w, i);
+        else if (v->access.vector)
+            write_vector_load(w, i);
+        else if (!varies_by_lane(w, &v->access))
+            kn_cuda_define_load(w, i, NULL);
+    }
+}
+
+static void write_element_store(kn_cuda_writer *w, int i)
+{
+    const kn_store *s = &w->ph->stores.data[i];
+    bool lanes = varies_by_lane(w, &s->access);
+    const char *guard = w->ph->walk == KN_WALK_COLS ? "live" : "";
+    if (w->ph->vec > 1 && !lanes)
+        guard = "l == 0";
+    guard = kn_cuda_once(w, s, guard);
+    if (*guard)
+        kn_cuda_line(w, "if (%s)", guard);
+    kn_cuda_line(w, "%s%s[%s] = %s;", *guard ? "    " : "", w->k->bufs.data[s->access.buf].name,
+                 kn_cuda_offset(w, &s->access, 'o', i, lanes ? "l" : NULL),
+                 kn_cuda_value(w, s->value));
+}
+
+static bool stores_now(kn_cuda_writer *w, int i)
+{
+    const kn_store *s = &w->ph->stores.data[i];
+    return s->kind == KN_STORE_ELEMENT && s->stage == w->sweep;
+}
+
+/* A vector store needs every lane, so it can't be one of the stores that only index 0 does. */
+static bool vector_store(kn_cuda_writer *w, int i)
+{
+    const kn_store *s = &w->ph->stores.data[i];
+    return s->access.vector && !s->once && w->ph->walk != KN_WALK_COLS;
+}
+
+static void write_accumulation(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const char *x = kn_cuda_value(w, red->value);
+    if (red->op == KN_OP_MEAN)
+        return; /* its VAR knows */
+    if (red->op == KN_OP_VAR)
+        kn_cuda_line(w, "acc%d.add(%s - pilot%d);", r, x, r);
+    else if (red->op == KN_OP_SUM && kn_is_float(red->dtype))
+        kn_cuda_line(w, "acc%d += %s;", r, x);
+    else
+        kn_cuda_line(w, "acc%d = kn_%s::of(acc%d, %s);", r, kn_ops[red->op].text, r, x);
+}
+
+/* Does a phase of this kernel load what this access stores? If not, caches need not keep it. */
+static bool read_again(const kn_cuda_writer *w, const kn_access *acc)
+{
+    for (int p = 0; p < w->k->phases.len; p++)
+        for (int i = 0; i < w->k->phases.data[p].values.len; i++) {
+            const kn_value *v = &w->k->phases.data[p].values.data[i];
+            if (v->kind == KN_V_LOAD && v->access.buf == acc->buf)
+                return true;
+        }
+    return false;
+}
+
+void kn_cuda_step(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    write_loads(w);
+    for (int i = 0; i < ph->stores.len; i++)
+        if (stores_now(w, i) && vector_store(w, i))
+            kn_cuda_line(w, "kn_vec<%s, %d> o%d_at;",
+                         kn_cuda_type(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
+                         ph->vec, i);
+    if (ph->vec > 1) {
+        kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+    }
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (!w->need[i] || v->level != KN_ELEMENT)
+            continue;
+        if (v->kind == KN_V_ELEM)
+            kn_cuda_define(w, i, kn_cuda_expression(w, i));
+        else if (v->kept == KN_KEEP_REGISTERS)
+            kn_cuda_define(w, i,
+                           kn_cuda_printed(w, "%s_kept[step].at[%s]", kn_cuda_value(w, i),
+                                           ph->vec > 1 ? "l" : "0"));
+        else if (v->access.vector || v->kept == KN_KEEP_SHARED)
+            kn_cuda_define(
+                w, i,
+                kn_cuda_printed(w, "%s_at.at[%s]", kn_cuda_value(w, i), ph->vec > 1 ? "l" : "0"));
+        else if (varies_by_lane(w, &v->access))
+            kn_cuda_define_load(w, i, "l");
+    }
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == w->sweep)
+            write_accumulation(w, r);
+    for (int i = 0; i < ph->stores.len; i++) {
+        if (!stores_now(w, i))
+            continue;
+        if (vector_store(w, i))
+            kn_cuda_line(w, "o%d_at.at[l] = %s;", i, kn_cuda_value(w, ph->stores.data[i].value));
+        else
+            write_element_store(w, i);
+    }
+    if (ph->vec > 1)
+        kn_cuda_close(w);
+    for (int i = 0; i < ph->stores.len; i++)
+        if (stores_now(w, i) && vector_store(w, i))
+            kn_cuda_line(w, "%s(%s + (%s), o%d_at);",
+                         read_again(w, &ph->stores.data[i].access) ? "kn_store" : "kn_stream",
+                         w->k->bufs.data[ph->stores.data[i].access.buf].name,
+                         kn_cuda_offset(w, &ph->stores.data[i].access, 'o', i, NULL), i);
+}

@@ -1,0 +1,209 @@
+/* Lines, names, literals, indices and values of a kernel's text, and what is computed once a group. */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "codegen/cuda_writer.h"
+
+void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...)
+{
+    va_list ap;
+    kn_putf(w->t, "%*s", w->indent * 4, "");
+    va_start(ap, fmt);
+    kn_putv(w->t, fmt, ap);
+    va_end(ap);
+    kn_put(w->t, "\n");
+}
+
+void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...)
+{
+    va_list ap;
+    kn_putf(w->t, "%*s", w->indent * 4, "");
+    va_start(ap, fmt);
+    kn_putv(w->t, fmt, ap);
+    va_end(ap);
+    kn_put(w->t, " {\n");
+    w->indent++;
+}
+
+void kn_cuda_close(kn_cuda_writer *w)
+{
+    w->indent--;
+    kn_cuda_line(w, "}");
+}
+
+const char *kn_cuda_type(kn_dtype t) { return kn_dtypes[t].cuda; }
+
+const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    va_list ap;
+    va_start(ap, fmt);
+    kn_putv(&t, fmt, ap);
+    va_end(ap);
+    return kn_text_str(&t);
+}
+
+const char *kn_cuda_value(kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    return kn_identifier(w->t->arena, "", kn_cuda_printed(w, "%s_%d", v->name ? v->name : "v", i));
+}
+
+const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v)
+{
+    switch (v.dtype) {
+    case KN_BOOL: return v.i ? "true" : "false";
+    case KN_I32: /* the smallest integer has no literal of its own */
+        return kn_cuda_printed(w, "(int)0x%08xu", (unsigned)(uint32_t)v.i);
+    case KN_I64:
+        if (v.i > -1000000 && v.i < 1000000)
+            return kn_cuda_printed(w, "%lldLL", (long long)v.i);
+        return kn_cuda_printed(w, "(long long)0x%016llxull", (unsigned long long)v.i);
+    default: break;
+    }
+    const char *cast = v.dtype == KN_F32 ? "(float)" : "";
+    if (isnan(v.f))
+        return kn_cuda_printed(w, "%sKN_NAN", cast);
+    if (isinf(v.f))
+        return kn_cuda_printed(w, "(%s%sKN_INF)", v.f < 0 ? "-" : "", cast);
+    const char *digits = kn_cuda_printed(w, v.dtype == KN_F32 ? "%.9g" : "%.17g", v.f);
+    const char *point = strpbrk(digits, ".e") ? "" : ".0";
+    return kn_cuda_printed(w, signbit(v.f) ? "(%s%s%s)" : "%s%s%s", digits, point,
+                           v.dtype == KN_F32 ? "f" : "");
+}
+
+/* ---- indices ---- */
+
+/* "a0 * p0_v3_s00 + a1": the element's place, with `lane` added along the vector axis. */
+const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
+                           const char *lane)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    int va = kn_phase_vector_axis(w->ph);
+    for (int a = 0; a < w->ph->naxes; a++) {
+        if (acc->kind[a] == KN_STRIDE_ZERO)
+            continue;
+        const char *index = a == va && lane ? kn_cuda_printed(w, "(a%d + %s)", a, lane)
+                                            : kn_cuda_printed(w, "a%d", a);
+        kn_putf(&t, "%s%s", t.len ? " + " : "", index);
+        if (acc->kind[a] == KN_STRIDE_PARAM)
+            kn_putf(&t, " * p%d_%c%d_s%02d", w->p, kind, i, a);
+    }
+    return t.len ? kn_text_str(&t) : "0";
+}
+
+/* Declares the axis indices [from, to) from the linear index `linear`. */
+void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear)
+{
+    if (from == to)
+        return;
+    if (to - from == 1) {
+        kn_cuda_line(w, "const kn_index a%d = (kn_index)%s;", from, linear);
+        return;
+    }
+    const char *rest = linear;
+    for (int a = to - 1; a > from; a--) {
+        const char *next = kn_cuda_printed(w, "q%d", a);
+        kn_cuda_line(w, "const kn_count %s = %s / (kn_count)p%d_n%d;", next, rest, w->p, a);
+        kn_cuda_line(w, "const kn_index a%d = (kn_index)(%s - %s * (kn_count)p%d_n%d);", a, rest,
+                     next, w->p, a);
+        rest = next;
+    }
+    kn_cuda_line(w, "const kn_index a%d = (kn_index)%s;", from, rest);
+}
+
+const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    for (int a = from; a < to; a++)
+        kn_putf(&t, "%s(kn_count)p%d_n%d", a > from ? " * " : "", w->p, a);
+    return to > from ? kn_text_str(&t) : "(kn_count)1";
+}
+
+/* ---- values ---- */
+
+static bool is_infix(const kn_value *v, kn_dtype operand)
+{
+    if (!*kn_ops[v->op].infix)
+        return false;
+    return !kn_is_int(operand) || kn_ops[v->op].rule == KN_RULE_COMPARE;
+}
+
+const char *kn_cuda_expression(kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    const char *in[KN_MAX_IN] = {"", "", ""};
+    for (int k = 0; k < v->nin; k++)
+        in[k] = kn_cuda_value(w, v->in[k]);
+    if (v->op == KN_OP_CAST)
+        return kn_cuda_printed(w, "kn_cast<%s>(%s)", kn_cuda_type(v->dtype), in[0]);
+    if (v->op == KN_OP_COPY)
+        return in[0];
+    if (is_infix(v, w->ph->values.data[v->in[0]].dtype))
+        return kn_cuda_printed(w, "%s %s %s", in[0], kn_ops[v->op].infix, in[1]);
+    return kn_cuda_printed(w, "kn_%s(%s%s%s%s%s)", kn_ops[v->op].text, in[0],
+                           v->nin > 1 ? ", " : "", in[1], v->nin > 2 ? ", " : "", in[2]);
+}
+
+void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
+{
+    kn_cuda_line(w, "const %s %s = %s;", kn_cuda_type(w->ph->values.data[i].dtype),
+                 kn_cuda_value(w, i), expr);
+}
+
+void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
+{
+    const kn_access *acc = &w->ph->values.data[i].access;
+    kn_cuda_define(w, i,
+                   kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name,
+                                   kn_cuda_offset(w, acc, 'v', i, lane)));
+}
+
+/* The group values of one stage: before the sweeps for stage 0, else after a combine. */
+void kn_cuda_group_values(kn_cuda_writer *w, int stage)
+{
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (v->level != KN_GROUP || v->stage != stage)
+            continue;
+        switch (v->kind) {
+        case KN_V_LOAD: kn_cuda_define_load(w, i, NULL); break;
+        case KN_V_SCALAR: kn_cuda_define(w, i, w->k->scalars.data[v->index].name); break;
+        case KN_V_CONST: kn_cuda_define(w, i, kn_cuda_literal(w, v->value)); break;
+        case KN_V_EXTENT: kn_cuda_define(w, i, kn_cuda_printed(w, "count%d", v->index)); break;
+        case KN_V_RESULT: kn_cuda_define(w, i, kn_cuda_printed(w, "r%d", v->index)); break;
+        case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
+        }
+    }
+}
+
+/* "a0 == 0 && a2 == 0" for the axes in `once` */
+const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    kn_put(&t, also);
+    for (int a = 0; a < w->ph->naxes; a++)
+        if (s->once >> a & 1)
+            kn_putf(&t, "%sa%d == 0", t.len ? " && " : "", a);
+    return kn_text_str(&t);
+}
+
+void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
+{
+    for (int i = 0; i < w->ph->stores.len; i++) {
+        const kn_store *s = &w->ph->stores.data[i];
+        if (s->kind == KN_STORE_ELEMENT || s->stage != stage)
+            continue;
+        const char *who = w->ph->split && s->kind == KN_STORE_GROUP
+                              ? kn_cuda_printed(w, "%s && split == 0", leader)
+                              : leader;
+        const char *what = s->kind == KN_STORE_PARTIAL ? kn_cuda_printed(w, "r%d", s->value)
+                                                       : kn_cuda_value(w, s->value);
+        const char *to = kn_cuda_offset(w, &s->access, 'o', i, NULL);
+        if (s->kind == KN_STORE_PARTIAL)
+            to = kn_cuda_printed(w, "%s + (kn_index)split * p%d_o%d_split", to, w->p, i);
+        kn_cuda_line(w, "if (%s)", kn_cuda_once(w, s, who));
+        kn_cuda_line(w, "    %s[%s] = %s;", w->k->bufs.data[s->access.buf].name, to, what);
+    }
+}

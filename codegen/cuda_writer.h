@@ -1,0 +1,57 @@
+/* What the files of the CUDA generator share: a writer, and the pieces of a kernel's text.
+ *
+ *   cuda_text.c   lines, names, literals, indices, values; what is computed once a group
+ *   cuda_step.c   one step of a sweep: loads, values, accumulations, stores
+ *   cuda.c        sweeps, combines, walks and the kernel around them */
+#ifndef KN_CODEGEN_CUDA_WRITER_H
+#define KN_CODEGEN_CUDA_WRITER_H
+
+#include "codegen/kir.h"
+
+/* Writing one kernel. */
+typedef struct kn_cuda_writer {
+    kn_text *t;
+    const kn_kernel *k;
+    const kn_phase *ph;
+    int p; /* phase number */
+    int indent;
+    int sweep;
+    bool *need;   /* values of the current sweep */
+    bool *loaded; /* kept values that are in their registers */
+} kn_cuda_writer;
+
+/* ---- cuda_text.c ---- */
+
+/* One line, indented; a line that opens a block; the brace that closes it. */
+void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kn_cuda_close(kn_cuda_writer *w);
+/* A piece of text in the arena. */
+const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+const char *kn_cuda_type(kn_dtype t);
+/* The C name of value i of the phase. */
+const char *kn_cuda_value(kn_cuda_writer *w, int i);
+const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v);
+const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
+                           const char *lane);
+void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear);
+const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to);
+const char *kn_cuda_expression(kn_cuda_writer *w, int i);
+/* const T name = expr; */
+void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr);
+void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane);
+const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also);
+void kn_cuda_group_values(kn_cuda_writer *w, int stage);
+void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
+
+/* ---- cuda_step.c ---- */
+
+/* Is value i to be loaded into its registers by this sweep? */
+bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
+void kn_cuda_kept_loads(kn_cuda_writer *w);
+void kn_cuda_declare_shared(kn_cuda_writer *w);
+void kn_cuda_step(kn_cuda_writer *w);
+
+#endif
