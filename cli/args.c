@@ -12,10 +12,21 @@ typedef struct option {
 } option;
 
 static const option options[] = {
-    {"--device", KN_OPT_DEVICE, true}, {"--fusion", KN_OPT_FUSION, true},
-    {"--seed", KN_OPT_SEED, true},     {"--json", KN_OPT_JSON, false},
-    {"-o", KN_OPT_OUT, true},          {"--stage", KN_OPT_STAGE, true},
-    {"--arch", KN_OPT_ARCH, true},     {"--schedule", KN_OPT_SCHEDULE, true},
+    {"--device", KN_OPT_DEVICE, true},
+    {"--fusion", KN_OPT_FUSION, true},
+    {"--seed", KN_OPT_SEED, true},
+    {"--json", KN_OPT_JSON, false},
+    {"-o", KN_OPT_OUT, true},
+    {"--stage", KN_OPT_STAGE, true},
+    {"--arch", KN_OPT_ARCH, true},
+    {"--schedule", KN_OPT_SCHEDULE, true},
+    {"--entry", KN_OPT_LAUNCH, true},
+    {"--grid", KN_OPT_LAUNCH, true},
+    {"--block", KN_OPT_LAUNCH, true},
+    {"--cluster", KN_OPT_LAUNCH, true},
+    {"--shared", KN_OPT_LAUNCH, true},
+    {"--cooperative", KN_OPT_LAUNCH, false},
+    {"--emulator", KN_OPT_LAUNCH, true},
 };
 
 static const option *find_option(const char *word, size_t n)
@@ -44,9 +55,22 @@ static int set_seed(kn_args *args, const char *text, kn_err *e)
     return KN_EXIT_OK;
 }
 
-static int set_option(kn_args *args, unsigned flag, const char *text, kn_err *e)
+static void set_launch(kn_args *args, const char *name, const char *text)
 {
-    switch (flag) {
+    const struct {
+        const char *name, **text;
+    } fields[] = {{"--entry", &args->entry},   {"--grid", &args->grid},
+                  {"--block", &args->block},   {"--cluster", &args->cluster},
+                  {"--shared", &args->shared}, {"--emulator", &args->emulator}};
+    args->cooperative |= strcmp(name, "--cooperative") == 0;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp(name, fields[i].name) == 0)
+            *fields[i].text = text;
+}
+
+static int set_option(kn_args *args, const option *o, const char *text, kn_err *e)
+{
+    switch (o->flag) {
     case KN_OPT_DEVICE: args->device = text; break;
     case KN_OPT_FUSION: return set_fusion(args, text, e);
     case KN_OPT_SEED: return set_seed(args, text, e);
@@ -54,6 +78,7 @@ static int set_option(kn_args *args, unsigned flag, const char *text, kn_err *e)
     case KN_OPT_OUT: args->out_dir = text; break;
     case KN_OPT_STAGE: args->stage = text; break;
     case KN_OPT_ARCH: args->arch = text; break;
+    case KN_OPT_LAUNCH: set_launch(args, o->name, text); break;
     default: args->schedule = text; break;
     }
     return KN_EXIT_OK;
@@ -80,13 +105,16 @@ static int parse_option(int argc, char **argv, int *i, const char *command, unsi
     }
     if (o->has_value && !*text)
         return kn_usage_error(e, "%s needs a value, not ''", o->name);
-    return set_option(args, o->flag, text, e);
+    return set_option(args, o, text, e);
 }
 
-/* NAME=VALUE; *names is where the name goes, and is advanced. */
-static int parse_value(const char *word, char **names, kn_args *args, kn_err *e)
+/* NAME=VALUE; *names is where the name goes, and is advanced. `raw`: an argument of a kernel. */
+static int parse_value(const char *word, char **names, bool raw, kn_args *args, kn_err *e)
 {
     size_t n = 0;
+    bool out = raw && strncmp(word, "out:", 4) == 0;
+    if (out)
+        word += 4;
     while (isalnum((unsigned char)word[n]) || word[n] == '_')
         n++;
     if (n == 0 || isdigit((unsigned char)word[0]) || word[n] != '=')
@@ -98,7 +126,11 @@ static int parse_value(const char *word, char **names, kn_args *args, kn_err *e)
     for (int i = 0; i < args->nvalues; i++)
         if (strcmp(args->values[i].name, name) == 0)
             return kn_usage_error(e, "%s is given twice", name);
-    return kn_cli_value_parse(name, word + n + 1, &args->values[args->nvalues++], e);
+    kn_cli_value *v = &args->values[args->nvalues++];
+    int status = raw ? kn_cli_value_parse_raw(name, word + n + 1, v, e)
+                     : kn_cli_value_parse(name, word + n + 1, v, e);
+    v->out = out;
+    return status;
 }
 
 int kn_args_parse(int argc, char **argv, const char *command, unsigned allowed, const char *subject,
@@ -127,7 +159,7 @@ int kn_args_parse(int argc, char **argv, const char *command, unsigned allowed, 
         else if (!args->subject)
             args->subject = argv[i];
         else
-            status = parse_value(argv[i], &names, args, e);
+            status = parse_value(argv[i], &names, allowed & KN_OPT_LAUNCH, args, e);
         if (status)
             return status;
     }

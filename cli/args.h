@@ -1,6 +1,7 @@
 /* The command line, taken apart: options, one FILE or EXPR, and NAME=VALUE words.
  *
- * Options may stand anywhere, as `--name value` or `--name=value`; `--` ends them. */
+ * Options may stand anywhere, as `--name value` or `--name=value`; `--` ends them. The NAME=VALUE words
+ * of a command with KN_OPT_LAUNCH may be out:NAME=VALUE, and VALUE a number with its type, f32:0.5. */
 #ifndef KN_CLI_ARGS_H
 #define KN_CLI_ARGS_H
 
@@ -15,7 +16,8 @@ enum {
     KN_OPT_OUT = 16,
     KN_OPT_STAGE = 32,
     KN_OPT_ARCH = 64,
-    KN_OPT_SCHEDULE = 128
+    KN_OPT_SCHEDULE = 128,
+    KN_OPT_LAUNCH = 256 /* those of a kernel's launch */
 };
 
 typedef struct kn_args {
@@ -27,6 +29,8 @@ typedef struct kn_args {
     const char *stage;
     const char *arch;
     const char *schedule;
+    const char *entry, *grid, *block, *cluster, *shared, *emulator; /* KN_OPT_LAUNCH */
+    bool cooperative;
     const char *subject;  /* FILE or EXPR */
     kn_cli_value *values; /* of the NAME=VALUE words, in order; names are unique */
     int nvalues;

@@ -13,7 +13,7 @@
     "  f32[8]@uniform(-1,1)  with a distribution: @normal, @uniform(a,b), @ones, @zeros,\n"        \
     "                        @randint(a,b); b itself is not drawn\n"
 
-#define DEVICE_HELP "  --device D     auto (default), cpu, cuda, cuda:N, or ref\n"
+#define DEVICE_HELP "  --device D     auto (default), cpu, cuda, cuda:N, emu, or ref\n"
 #define FUSION_HELP "  --fusion F     on (default), or off: one kernel an operation\n"
 #define SEED_HELP                                                                                  \
     "  --seed N       of random data; the same seed gives the same data on every machine\n"
@@ -72,8 +72,31 @@ static const struct command {
      "                 them with commas\n"
      "  --arch A       for this GPU architecture: sm_90\n"
      "  --json         one JSON object\n"
-     "  --device D     cpu (default), auto, cuda, cuda:N, or ref\n" FUSION_HELP SCHEDULE_HELP
+     "  --device D     cpu (default), auto, cuda, cuda:N, emu, or ref\n" FUSION_HELP SCHEDULE_HELP
          VALUE_HELP},
+    {"kernel", kn_cmd_kernel, KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_LAUNCH, "FILE.cu",
+     "launch a CUDA kernel of your own",
+     "usage: kiln kernel FILE.cu --entry NAME --grid X[,Y,Z] --block X[,Y,Z] [ARG ...] [-o DIR]\n"
+     "\n"
+     "Compiles FILE.cu (- is standard input) and launches one of its kernels once, on a GPU or, run\n"
+     "and checked thread by thread, on the emulator. The ARGs are the kernel's parameters, in order:\n"
+     "\n"
+     "  NAME=VALUE     an array in device memory, or a number. A number is passed as i32, with a\n"
+     "                 point or an exponent as f32, True and False as bool; i32:5, i64:5, f32:0.5,\n"
+     "                 f64:0.5 and bool:True say the type. An unsigned parameter takes i32 or i64.\n"
+     "  out:NAME=VALUE an array that is printed, or written, after the run. f32[1024] alone begins\n"
+     "                 with all bits set (-1, nan), so that what the kernel leaves out shows;\n"
+     "                 f32[1024]@zeros begins with zeros, a file or another @ with that.\n"
+     "\n"
+     "  --entry NAME   a __global__ function, or an instance of a template: 'reduce<256, float>'\n"
+     "  --grid, --block, --cluster X[,Y,Z]\n"
+     "                 blocks of the grid, threads of a block, blocks of a cluster (no clusters)\n"
+     "  --shared BYTES dynamic shared memory of a block\n"
+     "  --cooperative  a grid that can synchronise\n"
+     "  --emulator W   on emu, which it implies: relaxed, unchecked, reversed, seed=N, or several\n"
+     "                 with commas\n"
+     "  --device D     cuda, cuda:N or emu; without it cuda if there is a GPU, else emu\n" OUT_HELP
+         SEED_HELP VALUE_HELP},
     {"doctor", kn_cmd_doctor, 0, NULL, "say what this machine has, and what is missing",
      "usage: kiln doctor\n"
      "\n"

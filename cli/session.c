@@ -1,9 +1,10 @@
 #include "cli/session.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/text.h"
 
 int kn_session_open(kn_session *s, const kn_args *args, const char *device, kn_err *e)
 {
@@ -16,39 +17,11 @@ int kn_session_open(kn_session *s, const kn_args *args, const char *device, kn_e
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-static int read_stream(FILE *f, const char *path, char **text, kn_err *e)
-{
-    size_t len = 0, cap = 0;
-    *text = NULL;
-    do {
-        if (cap - len < 2) {
-            cap = cap ? cap * 2 : 4096;
-            char *more = realloc(*text, cap);
-            if (!more)
-                return kn_run_error(e, "%s: out of memory", path);
-            *text = more;
-        }
-        len += fread(*text + len, 1, cap - len - 1, f);
-    } while (!feof(f) && !ferror(f));
-    (*text)[len] = '\0';
-    if (ferror(f))
-        return kn_usage_error(e, "%s: cannot read: %s", path, strerror(errno));
-    if (strlen(*text) != len)
-        return kn_usage_error(e, "%s: not a text file", path);
-    return KN_EXIT_OK;
-}
-
 int kn_session_parse_file(kn_session *s, const kn_args *args, kn_err *e)
 {
-    bool is_stdin = strcmp(args->subject, "-") == 0;
-    const char *path = is_stdin ? "<stdin>" : args->subject;
-    FILE *f = is_stdin ? stdin : fopen(path, "rb");
-    if (!f)
-        return kn_usage_error(e, "%s: cannot open: %s", path, strerror(errno));
     char *text;
-    int status = read_stream(f, path, &text, e);
-    if (!is_stdin)
-        fclose(f);
+    int status = kn_read_text(args->subject, &text, e);
+    const char *path = strcmp(args->subject, "-") == 0 ? "<stdin>" : args->subject;
     if (!status)
         status = kn_lib_error(e, kiln_parse(s->ctx, text, path, &s->graph));
     free(text);

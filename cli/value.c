@@ -232,6 +232,20 @@ int kn_cli_value_parse(const char *name, const char *text, kn_cli_value *v, kn_e
     return parse_random(&r, v);
 }
 
+int kn_cli_value_parse_raw(const char *name, const char *text, kn_cli_value *v, kn_err *e)
+{
+    size_t n = strcspn(text, ":");
+    kiln_dtype typed = text[n] ? find_dtype(text, n) : KILN_NO_DTYPE;
+    if (typed == KILN_NO_DTYPE)
+        return kn_cli_value_parse(name, text, v, e);
+    int status = kn_cli_value_parse(name, text + n + 1, v, e);
+    v->typed = typed;
+    if (!status && !kn_cli_value_is_number(v))
+        status =
+            kn_usage_error(e, "%s=%s: expected a number after '%.*s:'", name, text, (int)n, text);
+    return status;
+}
+
 int kn_cli_value_load(kn_cli_value *v, uint64_t seed, bool shape_only, kn_err *e)
 {
     if (kn_cli_value_is_number(v) || v->array.data)

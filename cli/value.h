@@ -29,6 +29,8 @@ typedef struct kn_cli_value {
     double f;           /* FLOAT, INT */
     kn_dist dist;       /* RANDOM */
     kn_cli_array array; /* RANDOM: its shape from the start; FILE: once loaded */
+    kiln_dtype typed;   /* of a kernel's argument: the type written before a number */
+    bool out;           /* of a kernel's argument: written by the kernel */
 } kn_cli_value;
 
 static inline bool kn_cli_value_is_number(const kn_cli_value *v)
@@ -38,6 +40,8 @@ static inline bool kn_cli_value_is_number(const kn_cli_value *v)
 
 /* Reads the text, opens no file. `name` and `text` must outlive *v. */
 int kn_cli_value_parse(const char *name, const char *text, kn_cli_value *v, kn_err *e);
+/* The same for an argument of a kernel: a number may be written with its type, "i64:5" or "bool:True". */
+int kn_cli_value_parse_raw(const char *name, const char *text, kn_cli_value *v, kn_err *e);
 /* Makes v->array: reads the file or draws the data (only its shape if shape_only). Once is enough;
  * does nothing for numbers. */
 int kn_cli_value_load(kn_cli_value *v, uint64_t seed, bool shape_only, kn_err *e);

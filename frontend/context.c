@@ -82,7 +82,7 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
     kiln_ctx *made = from.alloc(from.user, sizeof *made);
     if (!made)
         return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
-    kn_status status = kn_context_open(c.device, c.threads, &from, &made->core);
+    kn_status status = kn_context_open(c.device, c.threads, c.emulator, &from, &made->core);
     if (status != KN_OK) {
         from.release(from.user, made);
         return (kiln_status)status;

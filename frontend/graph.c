@@ -259,10 +259,12 @@ static kn_status build(void *user)
     case BUILD_ASSUME: return assume(g, r->name);
     case BUILD_GRAPH_NAME: g->name = kn_strdup(g->arena, r->name); return KN_OK;
     }
-    return r->result ? KN_OK : KN_ARGUMENT;
+    if (r->result)
+        return KN_OK;
+    /* what a NULL node stands for: what kn_fail() was told last */
+    return kn_last_status() != KN_OK ? kn_last_status() : KN_INTERNAL;
 }
 
-/* The status that a NULL node stands for: what kn_fail() was told last. */
 static kn_status run_request(request *r) { return kn_protect(&r->g->arena, build, r); }
 
 static kiln_val value_of(const kiln_graph *g, const kn_node *n)

@@ -40,15 +40,16 @@ extern "C" {
 typedef enum kiln_status {
     KILN_OK = 0,
     KILN_ERR_ARGUMENT, /* NULL, a value of another graph, a missing, unknown or doubled argument, ... */
-    KILN_ERR_SYNTAX,   /* text form: with file, line, column and a caret */
-    KILN_ERR_TYPE,     /* an operation has no meaning for these element types */
-    KILN_ERR_SHAPE,    /* shapes that do not fit, a violated constraint, a size out of range */
-    KILN_ERR_MEMORY,   /* out of memory, host or device */
+    KILN_ERR_SYNTAX, /* text form: with file, line, column and a caret */
+    KILN_ERR_TYPE,   /* an operation has no meaning for these element types */
+    KILN_ERR_SHAPE,  /* shapes that do not fit, a violated constraint, a size out of range */
+    KILN_ERR_MEMORY, /* out of memory, host or device */
     KILN_ERR_IO,
-    KILN_ERR_DEVICE,   /* no such device, no driver, no NVRTC */
-    KILN_ERR_COMPILE,  /* the kernel compiler refused (a bug of kiln's; the message holds its log) */
-    KILN_ERR_RUN,      /* the driver reported an error */
-    KILN_ERR_INTERNAL  /* a broken invariant of kiln's own */
+    KILN_ERR_DEVICE, /* no such device, no driver, no NVRTC */
+    KILN_ERR_COMPILE, /* the kernel compiler refused: the message holds its log (a bug of kiln's, unless
+                          the kernel is your own) */
+    KILN_ERR_RUN,     /* the driver reported an error */
+    KILN_ERR_INTERNAL /* a broken invariant of kiln's own */
 } kiln_status;
 
 /* The calling thread's last message, "" if none; valid until its next failing call. */
@@ -67,9 +68,9 @@ typedef enum kiln_dtype {
     KILN_F64 = 13
 } kiln_dtype;
 
-KILN_API size_t kiln_dtype_size(kiln_dtype dtype);       /* bytes; 0 for no dtype */
-KILN_API const char *kiln_dtype_text(kiln_dtype dtype);  /* "f32"; NULL for no dtype */
-KILN_API kiln_dtype kiln_dtype_find(const char *text);   /* "f32" or "float32" */
+KILN_API size_t kiln_dtype_size(kiln_dtype dtype);      /* bytes; 0 for no dtype */
+KILN_API const char *kiln_dtype_text(kiln_dtype dtype); /* "f32"; NULL for no dtype */
+KILN_API kiln_dtype kiln_dtype_find(const char *text);  /* "f32" or "float32" */
 
 enum { KILN_MAX_RANK = 16 };
 
@@ -88,7 +89,8 @@ typedef struct kiln_config {
     void *(*alloc)(void *user, size_t size); /* host memory; NULL for malloc and free */
     void (*release)(void *user, void *ptr);
     void *user;
-    const char *emulator; /* "emu": NULL, or a comma-separated list: "relaxed" (undefined shuffles give
+    const char
+        *emulator; /* "emu": NULL, or a comma-separated list: "relaxed" (undefined shuffles give
                              what hardware gives, no error), "unchecked" (no checks), "reversed" or
                              "seed=N" (the order in which threads run) */
 } kiln_config;
@@ -104,11 +106,11 @@ KILN_API const char *kiln_ctx_device(const kiln_ctx *ctx);
 /* Counters since the context was made. */
 typedef struct kiln_stats {
     size_t struct_size;
-    uint64_t launches;     /* kernels handed to the driver (or run, on the CPU) */
-    uint64_t compiles;     /* kernels compiled */
-    uint64_t cache_hits;   /* kernels found in the context's cache instead */
-    uint64_t copies;       /* device-to-device copies made for arguments that overlap */
-    double compile_ms;     /* time spent in the kernel compiler */
+    uint64_t launches;   /* kernels handed to the driver (or run, on the CPU) */
+    uint64_t compiles;   /* kernels compiled */
+    uint64_t cache_hits; /* kernels found in the context's cache instead */
+    uint64_t copies;     /* device-to-device copies made for arguments that overlap */
+    double compile_ms;   /* time spent in the kernel compiler */
 } kiln_stats;
 KILN_API kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats);
 
@@ -137,11 +139,13 @@ KILN_API kiln_status kiln_graph_status(const kiln_graph *graph);
 
 /* An array argument. dims: comma-separated; names are symbolic sizes shared by name within the graph,
  * numbers are constants, products and sums of them are allowed: "N, C, 2*H". "" is a 0-d array. */
-KILN_API kiln_val kiln_input(kiln_graph *graph, const char *name, kiln_dtype dtype, const char *dims);
+KILN_API kiln_val kiln_input(kiln_graph *graph, const char *name, kiln_dtype dtype,
+                             const char *dims);
 /* A 0-d argument passed by value: at a run its data pointer is to host memory. */
 KILN_API kiln_val kiln_scalar(kiln_graph *graph, const char *name, kiln_dtype dtype);
 /* The same with a default, used when a run does not give it. */
-KILN_API kiln_val kiln_scalar_default(kiln_graph *graph, const char *name, kiln_dtype dtype, double value);
+KILN_API kiln_val kiln_scalar_default(kiln_graph *graph, const char *name, kiln_dtype dtype,
+                                      double value);
 
 /* Numbers. They behave like Python's: they take the type of the array they meet. */
 KILN_API kiln_val kiln_int(kiln_graph *graph, int64_t value);
@@ -158,9 +162,10 @@ KILN_API kiln_val kiln_sub(kiln_graph *g, kiln_val a, kiln_val b);
 KILN_API kiln_val kiln_mul(kiln_graph *g, kiln_val a, kiln_val b);
 KILN_API kiln_val kiln_div(kiln_graph *g, kiln_val a, kiln_val b);      /* true division */
 KILN_API kiln_val kiln_floordiv(kiln_graph *g, kiln_val a, kiln_val b); /* integers: x // 0 is 0 */
-KILN_API kiln_val kiln_mod(kiln_graph *g, kiln_val a, kiln_val b);      /* sign of b; integers: x % 0 is 0 */
+KILN_API kiln_val kiln_mod(kiln_graph *g, kiln_val a,
+                           kiln_val b); /* sign of b; integers: x % 0 is 0 */
 KILN_API kiln_val kiln_pow(kiln_graph *g, kiln_val a, kiln_val b);
-KILN_API kiln_val kiln_minimum(kiln_graph *g, kiln_val a, kiln_val b);  /* NaN wins */
+KILN_API kiln_val kiln_minimum(kiln_graph *g, kiln_val a, kiln_val b); /* NaN wins */
 KILN_API kiln_val kiln_maximum(kiln_graph *g, kiln_val a, kiln_val b);
 KILN_API kiln_val kiln_lt(kiln_graph *g, kiln_val a, kiln_val b);
 KILN_API kiln_val kiln_le(kiln_graph *g, kiln_val a, kiln_val b);
@@ -168,13 +173,13 @@ KILN_API kiln_val kiln_gt(kiln_graph *g, kiln_val a, kiln_val b);
 KILN_API kiln_val kiln_ge(kiln_graph *g, kiln_val a, kiln_val b);
 KILN_API kiln_val kiln_eq(kiln_graph *g, kiln_val a, kiln_val b);
 KILN_API kiln_val kiln_ne(kiln_graph *g, kiln_val a, kiln_val b);
-KILN_API kiln_val kiln_and(kiln_graph *g, kiln_val a, kiln_val b);      /* logical */
+KILN_API kiln_val kiln_and(kiln_graph *g, kiln_val a, kiln_val b); /* logical */
 KILN_API kiln_val kiln_or(kiln_graph *g, kiln_val a, kiln_val b);
 KILN_API kiln_val kiln_not(kiln_graph *g, kiln_val a);
 KILN_API kiln_val kiln_neg(kiln_graph *g, kiln_val a);
 KILN_API kiln_val kiln_abs(kiln_graph *g, kiln_val a);
 KILN_API kiln_val kiln_sqrt(kiln_graph *g, kiln_val a);
-KILN_API kiln_val kiln_rsqrt(kiln_graph *g, kiln_val a);                /* 1 / sqrt(a) */
+KILN_API kiln_val kiln_rsqrt(kiln_graph *g, kiln_val a); /* 1 / sqrt(a) */
 KILN_API kiln_val kiln_exp(kiln_graph *g, kiln_val a);
 KILN_API kiln_val kiln_log(kiln_graph *g, kiln_val a);
 KILN_API kiln_val kiln_tanh(kiln_graph *g, kiln_val a);
@@ -205,8 +210,8 @@ KILN_API kiln_val kiln_all(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned f
 KILN_API kiln_val kiln_mean(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
 KILN_API kiln_val kiln_var(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags);
 /* Any reduction by name, with a result dtype (KILN_NO_DTYPE: by rule) and, for var, ddof. */
-KILN_API kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes, unsigned flags,
-                              kiln_dtype dtype, int ddof);
+KILN_API kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes,
+                              unsigned flags, kiln_dtype dtype, int ddof);
 
 /* Views. dims as in kiln_input(); one dimension of a reshape may be -1. */
 KILN_API kiln_val kiln_reshape(kiln_graph *g, kiln_val x, const char *dims);
@@ -225,7 +230,8 @@ KILN_API kiln_status kiln_output(kiln_graph *g, const char *name, kiln_val v);
 /* ---- text form --------------------------------------------------------------------------------- */
 
 /* Parses one function of the text form. `file` is for messages and may be NULL. */
-KILN_API kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_graph **graph);
+KILN_API kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file,
+                                kiln_graph **graph);
 
 /* Parses one expression (a comma gives several outputs out0, out1, ...) over inputs that the graph
  * already has. */
@@ -277,12 +283,13 @@ typedef struct kiln_arg {
 
 /* The shape of output `name` for these inputs; outputs among args are ignored. shape has room for
  * KILN_MAX_RANK. */
-KILN_API kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg *args, int nargs,
-                                       kiln_dtype *dtype, int *rank, int64_t *shape);
+KILN_API kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg *args,
+                                       int nargs, kiln_dtype *dtype, int *rank, int64_t *shape);
 
 /* Compiles and loads what a run with these arguments will need, and says how many bytes of workspace it
  * takes. workspace may be NULL. */
-KILN_API kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs, size_t *workspace);
+KILN_API kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs,
+                                  size_t *workspace);
 
 /* Runs on `stream` (a CUstream; NULL is the default stream) and returns without waiting, but for the
  * CPU devices, which return when done. Every array must be given, inputs and outputs. Outputs must not
@@ -295,11 +302,14 @@ KILN_API kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *
 
 /* ---- kernels of your own ----------------------------------------------------------------------- */
 /* CUDA C++ source that you wrote, compiled, cached and launched like the kernels that kiln writes: by NVRTC
- * on "cuda", by the host's C++ compiler on "emu". The other devices run no source: KILN_ERR_DEVICE. */
+ * on "cuda", by the host's C++ compiler on "emu", which checks every access and every barrier. The other
+ * devices run no source: KILN_ERR_DEVICE. */
 
 typedef struct kiln_kernel kiln_kernel;
 
-/* entry: the name of a __global__ function, or an instance of a template: "reduce<256, float>". */
+/* Compiles `source` unless the context has done so before. entry: the name of a __global__ function, or an
+ * instance of a template: "reduce<256, float>". On "cuda" the source may include the CUDA toolkit's headers
+ * where the toolkit is installed. Several threads may run one kernel. */
 KILN_API kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *entry,
                                         kiln_kernel **kernel);
 KILN_API void kiln_kernel_destroy(kiln_kernel *kernel);
@@ -307,27 +317,30 @@ KILN_API void kiln_kernel_destroy(kiln_kernel *kernel);
 typedef struct kiln_launch {
     size_t struct_size;
     unsigned grid[3], block[3]; /* default 1 */
-    unsigned cluster[3];        /* thread-block cluster; 0: none */
-    size_t shared;              /* bytes of dynamic shared memory */
-    bool cooperative;           /* the grid can synchronise */
+    unsigned cluster[3]; /* blocks of a thread-block cluster, which divide the grid; 0: none */
+    size_t shared;       /* bytes of dynamic shared memory */
+    bool cooperative;    /* the grid can synchronise */
 } kiln_launch;
 
 KILN_API void kiln_launch_init(kiln_launch *launch);
-/* params[i] points to the value of the i-th parameter; pointers among them are device memory. */
+/* Launches on `stream` and returns as kiln_run() does. params[i] points to the value of the i-th parameter,
+ * of exactly the parameter's type; pointers among the values are to device memory. */
 KILN_API kiln_status kiln_kernel_run(kiln_kernel *kernel, void *stream, const kiln_launch *launch,
                                      void *const *params, int nparams);
 
-/* Device time, in microseconds, of what fn(user) submits to `stream`. */
-KILN_API kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(void *user), void *user,
-                               double *us);
+/* Device time, in microseconds, of what fn(user) submits to `stream`: on a GPU from event to event, on the
+ * other devices the time that fn() took. A failure of fn() is returned. */
+KILN_API kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(void *user),
+                               void *user, double *us);
 
 /* ---- looking inside ---------------------------------------------------------------------------- */
 
 typedef struct kiln_explain_options {
     size_t struct_size;
-    const char *stage; /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "cuda", "ptx",
+    const char
+        *stage; /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "cuda", "ptx",
                           "dot": that text */
-    const char *arch;  /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU
+    const char *arch; /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU
                           device; NULL: the context's GPU, or sm_90 when it has none */
 } kiln_explain_options;
 
@@ -347,11 +360,13 @@ typedef struct kiln_measurement {
     double host_us;    /* out: median host time of the call, not waiting for the device */
     double compile_ms; /* out: time in the kernel compiler for the first run; 0 if it was cached */
     uint64_t bytes;    /* out: bytes that the kernels read and write in global memory, by count */
-    double copy_gbps;  /* out: bytes read and written a second / 1e9 by a large device copy, same run */
+    double
+        copy_gbps; /* out: bytes read and written a second / 1e9 by a large device copy, same run */
 } kiln_measurement;
 
 KILN_API void kiln_measurement_init(kiln_measurement *m);
-KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs, kiln_measurement *m);
+KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs,
+                                  kiln_measurement *m);
 
 /* What this machine has, in words: driver, NVRTC, devices, and what to do about what is missing. */
 KILN_API kiln_status kiln_doctor(char **text); /* released with kiln_text_free(NULL, text) */
@@ -380,11 +395,11 @@ template <typename... Axes> static inline kiln_axes KILN_AXES(Axes... axes)
 #define KILN_ALL (kiln_axes{-1, {0}})
 #else
 #define KILN_VAL(g, v)                                                                             \
-    _Generic((v),                                                                                  \
-        kiln_val: kiln_val_of_val,                                                                 \
-        float: kiln_float,                                                                         \
-        double: kiln_float,                                                                        \
-        default: kiln_int)(g, v)
+    _Generic((v), kiln_val                                                                         \
+             : kiln_val_of_val, float                                                              \
+             : kiln_float, double                                                                  \
+             : kiln_float, default                                                                 \
+             : kiln_int)(g, v)
 #define KILN_AXES(...)                                                                             \
     ((kiln_axes){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
 #define KILN_ALL ((kiln_axes){-1, {0}})

@@ -283,6 +283,53 @@ static bool negative_const(const kn_node *x)
     return x->op == KN_OP_CONST && !kn_is_float(x->dtype) && x->u.value.i < 0;
 }
 
+/* Arithmetic of Python integers, which do not wrap. False where 64 bits do not hold the result. */
+static bool python_int(kn_op op, int64_t a, int64_t b, int64_t *out)
+{
+    switch (op) {
+    case KN_OP_ADD: return !__builtin_add_overflow(a, b, out);
+    case KN_OP_SUB: return !__builtin_sub_overflow(a, b, out);
+    case KN_OP_MUL: return !__builtin_mul_overflow(a, b, out);
+    case KN_OP_NEG: return !__builtin_sub_overflow(0, a, out);
+    case KN_OP_ABS: *out = a; return a >= 0 || !__builtin_sub_overflow(0, a, out);
+    case KN_OP_POW:
+        *out = a == -1 && b & 1 ? -1 : a == 0 && b ? 0 : 1;
+        if (a >= -1 && a <= 1)
+            return true;
+        while (b-- > 0)
+            if (__builtin_mul_overflow(*out, a, out))
+                return false;
+        return true;
+    default: break;
+    }
+    kn_scalar in[2] = {{.dtype = KN_I64, .i = a}, {.dtype = KN_I64, .i = b}};
+    *out = kn_eval(op, KN_I64, in).i;
+    return a != INT64_MIN || b != -1; /* // and % */
+}
+
+/* What Python itself works out before an array meets it: *out is the number, or stays NULL where the
+ * operands are not all integers that are known. False after an error. */
+static bool python_number(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dtype t, kn_loc loc,
+                          kn_node **out)
+{
+    bool divides = op == KN_OP_DIV || op == KN_OP_FLOORDIV || op == KN_OP_MOD;
+    int64_t v;
+    if (in[0]->op != KN_OP_CONST || in[n - 1]->op != KN_OP_CONST)
+        return true;
+    if (divides && kn_eval_cast(in[1]->u.value, KN_BOOL).i == 0) {
+        kn_fail(KN_TYPE, "%s: division of a Python number by zero", op_text(op));
+        return false;
+    }
+    if (t != KN_I64)
+        return true;
+    if (!python_int(op, in[0]->u.value.i, in[n - 1]->u.value.i, &v)) {
+        kn_fail(KN_TYPE, "%s: the integer does not fit in 64 bits", op_text(op));
+        return false;
+    }
+    *out = kn_build_int(g, v, loc);
+    return true;
+}
+
 kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc)
 {
     const kn_op_info *info = &kn_ops[op];
@@ -325,6 +372,10 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
                     (long long)in[i]->u.value.i, type_text(t));
             return NULL;
         }
+
+    kn_node *number = NULL;
+    if (weak && (!python_number(g, op, in, n, t, loc, &number) || number))
+        return number;
 
     kn_dim shape[KN_MAX_RANK];
     if (!broadcast_shapes(g, op, in, n, shape, rank, loc))

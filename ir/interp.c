@@ -82,6 +82,8 @@ static double unit_roundoff(kn_dtype t)
     return t == KN_F32 ? 0x1p-24 : t == KN_F64 ? 0x1p-53 : 0;
 }
 
+static double range_of(kn_dtype t) { return t == KN_F32 ? (double)FLT_MAX : DBL_MAX; }
+
 static kn_scalar scalar_of(kn_dtype t, const cell *c)
 {
     kn_scalar v = {.dtype = t};
@@ -113,7 +115,7 @@ static double with_rounding(double err, double ulp, kn_scalar r)
     if (isinf(x))
         return err > 0 ? INFINITY : 0;
     err += 2 * ulp * (u * x + (r.dtype == KN_F32 ? 0x1p-150 : 0x1p-1074));
-    return x + err > (r.dtype == KN_F32 ? (double)FLT_MAX : DBL_MAX) ? INFINITY : err;
+    return x + err > range_of(r.dtype) ? INFINITY : err;
 }
 
 static kn_scalar moved(kn_scalar v, double by)
@@ -127,28 +129,81 @@ static kn_scalar moved(kn_scalar v, double by)
     return v;
 }
 
+/* Does the interval around operand k hold 0? */
+static bool may_be_zero(const kn_scalar *in, const cell *const *c, int k)
+{
+    return c[k]->err > 0 && fabs(magnitude(in[k])) <= c[k]->err;
+}
+
+/* Where the result may jump or be infinite somewhere inside an operand's interval, so that its ends say
+ * nothing. */
+static bool may_jump(const kn_node *n, const kn_scalar *in, const cell *const *c)
+{
+    switch (n->op) {
+    case KN_OP_DIV:
+    case KN_OP_FLOORDIV:
+    case KN_OP_MOD: return may_be_zero(in, c, 1);
+    case KN_OP_RSQRT:
+    case KN_OP_LOG: return may_be_zero(in, c, 0);
+    case KN_OP_POW: return may_be_zero(in, c, 0) && magnitude(in[1]) - c[1]->err <= 0;
+    case KN_OP_SIN:
+    case KN_OP_COS: return c[0]->err > 1;
+    default: return false;
+    }
+}
+
+/* x % y moves with x, and against y by the quotient; farther means that it went back to 0. */
+static bool wraps(const kn_scalar *in, const cell *const *c, double err)
+{
+    double y = fabs(magnitude(in[1])), quotient = fabs(magnitude(in[0])) / y;
+    double moves = c[0]->err + (quotient + 1) * c[1]->err;
+    return err > 2 * moves || moves > y / 2;
+}
+
+/* The farthest that the result gets when every operand in `mask` moves to an end of its interval. */
+static double farthest(const kn_node *n, kn_scalar r, const kn_scalar *in, const cell *const *c,
+                       unsigned mask)
+{
+    double worst = 0;
+    for (unsigned ends = 0; ends < 1u << n->nin; ends++) {
+        if (ends & ~mask)
+            continue;
+        kn_scalar varied[KN_MAX_IN];
+        memcpy(varied, in, sizeof varied);
+        for (int k = 0; k < n->nin; k++)
+            if (mask >> k & 1)
+                varied[k] = moved(in[k], ends >> k & 1 ? c[k]->err : -c[k]->err);
+        double d = distance(r, kn_eval(n->op, n->dtype, varied));
+        worst = d > worst ? d : worst;
+    }
+    return worst;
+}
+
 static double elem_error(const kn_node *n, kn_scalar r, const kn_scalar *in, const cell *const *c)
 {
-    double err = 0;
+    double err = 0, reach = 0;
+    unsigned inexact = 0;
     for (int k = 0; k < n->nin; k++) {
         if (c[k]->err == 0)
             continue;
         if (isinf(c[k]->err) || c[k]->err > 0x1p62)
             return INFINITY;
-        double worst = 0;
-        for (int side = -1; side <= 1; side += 2) {
-            kn_scalar varied[KN_MAX_IN];
-            memcpy(varied, in, sizeof varied);
-            varied[k] = moved(in[k], side * c[k]->err);
-            double d = distance(r, kn_eval(n->op, n->dtype, varied));
-            worst = d > worst ? d : worst;
-        }
-        err += worst;
+        inexact |= 1u << k;
+        err += farthest(n, r, in, c, 1u << k);
+        reach += c[k]->err;
     }
-    /* x < y and floor(x): inside the interval the result may jump though the ends agree */
-    if (kn_ops[n->op].rule == KN_RULE_COMPARE && kn_is_float(in[0].dtype) &&
-        fabs(in[0].f - in[1].f) <= c[0]->err + c[1]->err && c[0]->err + c[1]->err > 0)
+    if (!inexact)
+        return with_rounding(0, kn_op_ulp(n->op, n->dtype), r);
+    if (inexact & (inexact - 1)) { /* together they may do more: (0 +- e) * (0 +- e) */
+        double together = farthest(n, r, in, c, inexact);
+        err = together > err ? together : err;
+    }
+    bool close = kn_ops[n->op].rule == KN_RULE_COMPARE && kn_is_float(in[0].dtype) &&
+                 fabs(in[0].f - in[1].f) <= reach;
+    if (close || (n->op == KN_OP_CAST && n->dtype == KN_BOOL && may_be_zero(in, c, 0)))
         return 1;
+    if (may_jump(n, in, c) || (n->op == KN_OP_MOD && wraps(in, c, err)))
+        return INFINITY;
     return with_rounding(err, kn_op_ulp(n->op, n->dtype), r);
 }
 
@@ -186,6 +241,7 @@ static void run_elem(interp *ip, const kn_node *n, tensor *out)
 /* One group of a reduction. */
 typedef struct accumulation {
     long double sum, magnitude, error, product, product_hi;
+    long double largest, smallest; /* that a product of some of the members can be */
     double extreme, extreme_err;
     bool nan, any, all, unsure;
     int64_t n, iextreme;
@@ -220,6 +276,8 @@ static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const cell *c, d
     acc->error += e;
     acc->product *= x;
     acc->product_hi *= fabsl(x) + e;
+    acc->largest *= fmaxl(fabsl(x) + e, 1);
+    acc->smallest *= x == 0 ? 1 : fminl(fabsl(x), 1);
     acc->nan |= isnan(c->f);
     if (acc->n == 0 || (op == KN_OP_MIN ? c->f < acc->extreme : c->f > acc->extreme))
         acc->extreme = c->f;
@@ -232,10 +290,13 @@ static cell finish_float(const kn_node *n, const accumulation *acc, double shift
 {
     kn_dtype t = n->dtype;
     long double r = acc->sum, err, u = unit_roundoff(t);
-    /* Partial sums are spread over threads: rounding grows with the depth of the tree and the serial
-     * part, and is relative to the sum of magnitudes. */
-    long double depth = 4 + 2 * log2l(1 + (long double)acc->n);
+    /* Rounding is relative to the sum of magnitudes and grows with the depth of the tree of partial sums, and
+     * with the serial part, where adding the same number over and over errs to the same side each time. */
+    long double serial = acc->n < 4096 ? (long double)acc->n / 8 : 512;
+    long double depth = 4 + 2 * log2l(1 + (long double)acc->n) + serial;
     err = acc->error + depth * u * acc->magnitude;
+    if (acc->magnitude > range_of(t)) /* a partial sum may overflow */
+        err = INFINITY;
     switch (n->op) {
     case KN_OP_MEAN:
         r /= (long double)acc->n;
@@ -251,6 +312,8 @@ static cell finish_float(const kn_node *n, const accumulation *acc, double shift
     case KN_OP_PROD:
         r = acc->product;
         err = acc->product_hi - fabsl(acc->product) + 2 * (long double)acc->n * u * acc->product_hi;
+        if (acc->largest > range_of(t) || acc->smallest < (t == KN_F32 ? FLT_MIN : DBL_MIN))
+            err = INFINITY;
         break;
     case KN_OP_MIN:
     case KN_OP_MAX:
@@ -259,8 +322,9 @@ static cell finish_float(const kn_node *n, const accumulation *acc, double shift
         break;
     default: break;
     }
+    double ulp = n->op == KN_OP_MIN || n->op == KN_OP_MAX ? 0 : 1;
     kn_scalar v = {.dtype = t, .f = t == KN_F32 ? (double)(float)r : (double)r};
-    cell c = {.f = v.f, .err = with_rounding(isnan((double)err) ? INFINITY : (double)err, 1, v)};
+    cell c = {.f = v.f, .err = with_rounding(isnan((double)err) ? INFINITY : (double)err, ulp, v)};
     return c;
 }
 
@@ -275,13 +339,15 @@ static void reduce_group(const kn_node *n, const tensor *x, int64_t base, cell *
             stride[rank++] = x->stride[j];
             count *= x->shape[j];
         }
-    accumulation acc = {.product = 1, .product_hi = 1, .all = true, .iprod = 1};
+    const accumulation start = {
+        .product = 1, .product_hi = 1, .largest = 1, .smallest = 1, .all = true, .iprod = 1};
+    accumulation acc = start;
     double mean = 0, mean_err = 0;
     kn_dtype t = n->dtype;
     for (int pass = n->op == KN_OP_VAR ? 0 : 1; pass < 2; pass++) {
         kn_op op = pass == 0 ? KN_OP_MEAN : n->op;
         int64_t index[KN_MAX_RANK] = {0}, offset = base;
-        acc = (accumulation){.product = 1, .product_hi = 1, .all = true, .iprod = 1};
+        acc = start;
         for (int64_t i = 0; i < count; i++) {
             const cell *c = &x->cells[offset];
             accumulate(&acc, op, t, c, mean);

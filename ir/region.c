@@ -20,6 +20,7 @@ static bool is_value(const kn_node *n)
 typedef struct former {
     kn_arena *a;
     kn_graph *g;
+    const int64_t *sizes;
     int8_t (*axis)[KN_MAX_RANK]; /* of every node: values as in kn_regions, leaves as first used */
     int *stamp;                  /* per node: the attempt that placed it */
     int attempt;
@@ -145,6 +146,25 @@ static bool place(former *f, kn_region *r, const kn_node *v)
     return true;
 }
 
+/* An axis of size 0 is never walked, so a value without that axis would not be computed. Member axes are an
+ * exception for what has no member axis at all: it is computed once a group, after the walk. */
+static bool is_walked(former *f, const kn_region *r, const kn_node *v)
+{
+    uint32_t covered = 0, empty = 0;
+    int64_t size;
+    for (int c = 0; c < r->naxes; c++)
+        if (kn_dim_eval(r->dim[c], f->sizes, &size) && size == 0)
+            empty |= 1u << c;
+    for (int i = 0; empty && i < v->rank; i++)
+        if (f->axis[v->id][i] >= 0)
+            covered |= 1u << f->axis[v->id][i];
+    if (r->reduces && !(covered & r->members))
+        empty &= ~r->members;
+    return !(empty & ~covered) ||
+           refuse(f, "a size is 0, so nothing is walked, but it has elements",
+                  "no axis of the loop nest has size 0");
+}
+
 /* A region of exactly these nodes (sorted), or NULL with the reason in f. */
 static kn_region *form(former *f, const kn_node *const *nodes, int n)
 {
@@ -152,6 +172,9 @@ static kn_region *form(former *f, const kn_node *const *nodes, int n)
     f->attempt++;
     for (int i = 0; i < n; i++)
         if (!place(f, r, nodes[i]))
+            return NULL;
+    for (int i = 0; i < n; i++)
+        if (!is_walked(f, r, nodes[i]))
             return NULL;
     return r;
 }
@@ -324,10 +347,10 @@ static void order_by_level(merger *m)
             }
 }
 
-kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, bool fuse)
+kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse)
 {
     int n = g->nodes.len;
-    merger m = {.f = {.a = a, .g = g}};
+    merger m = {.f = {.a = a, .g = g, .sizes = sizes}};
     m.out = KN_NEW(a, kn_regions);
     m.out->graph = g;
     m.out->of = KN_NEW_ARRAY(a, kn_region *, n + 1);

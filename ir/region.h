@@ -34,8 +34,9 @@ typedef struct kn_regions {
                                     operand's); -1 for axes of size 1 */
 } kn_regions;
 
-/* Partitions the ELEM and REDUCE nodes of an optimised graph. fuse false: each node is its own region. */
-kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, bool fuse);
+/* Partitions the ELEM and REDUCE nodes of an optimised graph. fuse false: each node is its own region.
+ * sizes, per symbol, tell which loop nests are empty: a value that is not empty stays out of them. */
+kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
 
 /* The name that stands for a node in messages: the user's, or the operation's. */
 const char *kn_node_title(const kn_node *n);

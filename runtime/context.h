@@ -17,13 +17,16 @@ typedef struct kn_context {
     uint64_t cache_hits, copies; /* atomic */
 } kn_context;
 
-/* device: "auto", "cpu", "cuda", "cuda:N", "ref"; NULL is "auto". */
-kn_status kn_context_open(const char *device, int threads, const kn_allocator *from,
-                          kn_context **ctx);
+/* device: "auto", "cpu", "cuda", "cuda:N", "emu", "ref"; NULL is "auto". emulator: options or NULL. */
+kn_status kn_context_open(const char *device, int threads, const char *emulator,
+                          const kn_allocator *from, kn_context **ctx);
 void kn_context_close(kn_context *ctx);
 
 /* The code of `kernel`, compiled unless the context has it. With a device that runs source, the source is
  * generated here, in the kernel's arena, only when it must be compiled. */
 kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_code **code);
+/* The code of the user's kernel `entry` of the CUDA source `text`, compiled unless the context has it;
+ * it lives as long as the context. DEVICE where the device runs no source. */
+kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, kn_code **code);
 
 #endif

@@ -2,6 +2,7 @@
  *
  *     kind    code it runs                        memory
  *     cuda    cubin, through NVRTC and the driver  device memory
+ *     emu     the CUDA source, on the host         host memory
  *     cpu     the kernel IR itself                 host memory
  *     ref     (the graph; see runtime/ref.c)       host memory
  *
@@ -21,8 +22,9 @@ typedef struct kn_device kn_device;
 typedef struct kn_code kn_code; /* a compiled kernel; each device has its own */
 
 typedef struct kn_device_config {
-    int ordinal; /* which GPU */
-    int threads; /* CPU: 0 for one a core */
+    int ordinal;          /* which GPU */
+    int threads;          /* CPU and emulator: 0 for one a core */
+    const char *emulator; /* options of the emulator, or NULL: see kiln_config */
     kn_allocator from;
 } kn_device_config;
 
@@ -65,10 +67,11 @@ typedef struct kn_device_ops {
     void (*discard)(kn_device *dev, kn_code *code);
     kn_status (*launch)(kn_device *dev, kn_code *code, const kn_launch *launch);
 
-    /* Raw kernels: `text` is CUDA source with a kernel `entry` (an extern "C" name, or an instance such as
-     * "reduce<256, float>"). NULL on devices that run no source. */
+    /* Raw kernels: `text` is CUDA source with a kernel `entry` (a __global__ function, extern "C" or not,
+     * or an instance of a template such as "reduce<256, float>"). NULL on devices that run no source. */
     kn_status (*load)(kn_device *dev, const char *entry, const char *text, kn_code **code);
-    /* params[i] points to the i-th argument's value, as for the driver. */
+    /* params[i] points to the i-th argument's value, as for the driver. The caller has checked what does
+     * not depend on the kernel: extents are from 1 up to CUDA's limits, clusters divide the grid. */
     kn_status (*start)(kn_device *dev, kn_code *code, const kn_grid *grid, void *const *params,
                        int nparams, void *stream);
 
@@ -85,5 +88,6 @@ struct kn_device {
 
 extern const kn_device_ops kn_cpu_device;
 extern const kn_device_ops kn_cuda_device;
+extern const kn_device_ops kn_emu_device;
 
 #endif

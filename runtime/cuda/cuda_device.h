@@ -30,13 +30,16 @@ void kn_cuda_leave(const kn_cuda *d);
 kn_status kn_cuda_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code);
 void kn_cuda_discard(kn_device *dev, kn_code *code);
 kn_status kn_cuda_launch(kn_device *dev, kn_code *code, const kn_launch *launch);
+kn_status kn_cuda_load(kn_device *dev, const char *entry, const char *text, kn_code **code);
+kn_status kn_cuda_start(kn_device *dev, kn_code *code, const kn_grid *grid, void *const *params,
+                        int nparams, void *stream);
 
 /* What the compiler and the driver said of a prepared kernel. */
 typedef struct kn_cuda_info {
     int registers;       /* a thread */
     int local_bytes;     /* a thread: spilled registers and arrays */
     int shared_bytes;    /* a block */
-    int blocks_per_unit; /* resident on a multiprocessor at a time */
+    int blocks_per_unit; /* resident on a multiprocessor at a time; 0 for raw kernels */
     size_t binary_bytes;
 } kn_cuda_info;
 

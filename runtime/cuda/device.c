@@ -316,5 +316,7 @@ const kn_device_ops kn_cuda_device = {
     .prepare = kn_cuda_prepare,
     .discard = kn_cuda_discard,
     .launch = kn_cuda_launch,
+    .load = kn_cuda_load,
+    .start = kn_cuda_start,
     .time = cuda_time,
 };

@@ -46,6 +46,8 @@ enum { /* cuFuncGetAttribute */
        KN_CU_FUNC_SHARED_BYTES = 1,
        KN_CU_FUNC_LOCAL_BYTES = 3,
        KN_CU_FUNC_REGISTERS = 4,
+       KN_CU_FUNC_MAX_DYNAMIC_SHARED = 8,     /* may be set */
+       KN_CU_FUNC_NON_PORTABLE_CLUSTERS = 14, /* may be set: of more than 8 blocks */
 };
 
 enum { /* memory pools */
@@ -62,6 +64,28 @@ typedef struct kn_cu_pool_props {
     void *security;
     unsigned char reserved[64]; /* newer drivers read fields here; 0 means what older ones did */
 } kn_cu_pool_props;
+
+enum { /* kn_cu_launch_attribute */
+       KN_CU_LAUNCH_COOPERATIVE = 2,
+       KN_CU_LAUNCH_CLUSTER = 4,
+};
+
+typedef struct kn_cu_launch_attribute {
+    int id;
+    char unused[4];
+    union {
+        char space[64];
+        int cooperative;
+        unsigned cluster[3];
+    } value;
+} kn_cu_launch_attribute;
+
+typedef struct kn_cu_launch {
+    unsigned grid[3], block[3], shared;
+    kn_cu_stream stream;
+    kn_cu_launch_attribute *attributes;
+    unsigned nattributes;
+} kn_cu_launch;
 
 typedef struct kn_driver {
 #define NEED(entry, params) int(*entry) params;

@@ -1,4 +1,6 @@
-/* Kernels as the driver has them: from source to a loaded function once, and one launch a call. */
+/* Kernels as the driver has them: from source to a loaded function once, and one launch a call. Kernels
+ * that kiln wrote and kernels that a user wrote are compiled, loaded and submitted by the same code. */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -12,10 +14,13 @@ enum { MAX_PARAMS = 1024 };
 struct kn_code {
     kn_cu_module module;
     kn_cu_function function;
-    int nparams;
-    int threads;
-    bool cooperative;
+    int nparams;      /* -1: a raw kernel under a driver that does not tell */
+    int threads;      /* a block; of generated kernels */
+    bool cooperative; /* of generated kernels */
+    int max_threads;  /* a block may have, with this kernel's registers */
+    int max_dynamic;  /* bytes of dynamic shared memory that a block may have */
     kn_cuda_info info;
+    char name[64]; /* in messages; cut if longer */
 };
 
 void kn_cuda_code_info(const kn_code *code, kn_cuda_info *info) { *info = code->info; }
@@ -68,70 +73,130 @@ static kn_status load_module(const kn_cuda *d, const char *binary, kn_code *code
 }
 
 /* With the context current. On failure the caller unloads code->module if it is set. */
-static kn_status load_code(const kn_cuda *d, const kn_kernel *k, const char *binary, kn_code *code)
+static kn_status load_function(const kn_cuda *d, const kn_cubin *cubin, kn_code *code)
 {
     const kn_driver *drv = d->driver;
     kn_cuda_info *info = &code->info;
-    KN_TRY(load_module(d, binary, code));
-    KN_TRY(KN_CU(drv, cuModuleGetFunction, &code->function, code->module, k->name));
+    KN_TRY(load_module(d, cubin->data, code));
+    KN_TRY(KN_CU(drv, cuModuleGetFunction, &code->function, code->module, cubin->symbol));
     /* Drivers load a function when it is first needed; a load waits for the device and breaks a
      * stream capture, so it is done here and not in the first launch. */
     if (drv->cuFuncLoad)
         KN_TRY(KN_CU(drv, cuFuncLoad, code->function));
-    int max_threads;
     const struct {
         int *value, attribute;
     } wanted[] = {
         {&info->registers, KN_CU_FUNC_REGISTERS},
         {&info->local_bytes, KN_CU_FUNC_LOCAL_BYTES},
         {&info->shared_bytes, KN_CU_FUNC_SHARED_BYTES},
-        {&max_threads, KN_CU_FUNC_MAX_THREADS_PER_BLOCK},
+        {&code->max_threads, KN_CU_FUNC_MAX_THREADS_PER_BLOCK},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         KN_TRY(
             KN_CU(drv, cuFuncGetAttribute, wanted[i].value, wanted[i].attribute, code->function));
-    KN_TRY(KN_CU(drv, cuOccupancyMaxActiveBlocksPerMultiprocessor, &info->blocks_per_unit,
-                 code->function, code->threads, 0));
+    info->binary_bytes = cubin->size;
+    return KN_OK;
+}
+
+/* The driver must be told once that launches may ask for all the shared memory that a block can have. */
+static kn_status allow_shared(const kn_cuda *d, kn_code *code)
+{
+    code->max_dynamic = d->target.smem_block - code->info.shared_bytes;
+    if (code->max_dynamic <= 0)
+        return KN_OK;
+    return KN_CU(d->driver, cuFuncSetAttribute, code->function, KN_CU_FUNC_MAX_DYNAMIC_SHARED,
+                 code->max_dynamic);
+}
+
+/* How a generated kernel fits on a multiprocessor: its launches fill the machine. */
+static kn_status fit_generated(const kn_cuda *d, kn_code *code)
+{
+    const kn_cuda_info *info = &code->info;
+    KN_TRY(KN_CU(d->driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                 &code->info.blocks_per_unit, code->function, code->threads, 0));
     if (info->blocks_per_unit < 1)
         return kn_fail(
             KN_COMPILE,
             "a block of %d threads does not fit on a multiprocessor: it may have %d at most, "
             "with %d registers a thread and %d bytes of shared memory",
-            code->threads, max_threads, info->registers, info->shared_bytes);
+            code->threads, code->max_threads, info->registers, info->shared_bytes);
+    return allow_shared(d, code);
+}
+
+/* A raw kernel's parameters are counted, so that a launch with others is found out. */
+static kn_status fit_raw(const kn_cuda *d, kn_code *code)
+{
+    const kn_driver *drv = d->driver;
+    KN_TRY(allow_shared(d, code));
+    code->nparams = -1;
+    if (drv->cuFuncGetParamInfo) {
+        size_t offset, size;
+        do
+            code->nparams++;
+        while (drv->cuFuncGetParamInfo(code->function, (size_t)code->nparams, &offset, &size) ==
+               KN_CU_SUCCESS);
+    }
     return KN_OK;
 }
 
-static kn_status build_code(kn_cuda *d, const kn_kernel *k, kn_code *code)
+/* Compiles `entry` of `text` into *code and loads it; `fit` does what the kind of kernel needs. */
+static kn_status build_code(kn_cuda *d, const char *entry, const char *text,
+                            kn_status (*fit)(const kn_cuda *d, kn_code *code), kn_code *code)
 {
-    KN_TRY(check_kernel(d, k, code));
-    char *binary;
+    kn_cubin cubin;
     uint64_t start = now_ns();
-    KN_TRY(kn_nvrtc_cubin(k->name, k->source, d->target.sm, &d->from, &binary,
-                          &code->info.binary_bytes));
+    snprintf(code->name, sizeof code->name, "%s", entry);
+    KN_TRY(kn_nvrtc_cubin(entry, text, d->target.sm, &d->from, &cubin));
     __atomic_fetch_add(&d->base.compile_ns, now_ns() - start, __ATOMIC_RELAXED);
     __atomic_fetch_add(&d->base.compiles, 1, __ATOMIC_RELAXED);
     kn_status status = kn_cuda_enter(d);
     if (status == KN_OK) {
-        status = load_code(d, k, binary, code);
+        status = load_function(d, &cubin, code);
+        if (status == KN_OK)
+            status = fit(d, code);
         if (status != KN_OK) {
-            kn_fail_prefix(status, "kernel '%s': ", k->name);
+            kn_fail_prefix(status, "kernel '%s': ", code->name);
             if (code->module)
                 d->driver->cuModuleUnload(code->module);
         }
         kn_cuda_leave(d);
     }
-    d->from.release(d->from.user, binary);
+    d->from.release(d->from.user, cubin.data);
+    d->from.release(d->from.user, cubin.symbol);
     return status;
+}
+
+static kn_status new_code(kn_cuda *d, kn_code **code)
+{
+    *code = d->from.alloc(d->from.user, sizeof **code);
+    if (!*code)
+        return kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof **code);
+    memset(*code, 0, sizeof **code);
+    return KN_OK;
 }
 
 kn_status kn_cuda_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code)
 {
     kn_cuda *d = kn_cuda_of(dev);
-    kn_code *c = d->from.alloc(d->from.user, sizeof *c);
-    if (!c)
-        return kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof *c);
-    memset(c, 0, sizeof *c);
-    kn_status status = build_code(d, kernel, c);
+    kn_code *c;
+    KN_TRY(new_code(d, &c));
+    kn_status status = check_kernel(d, kernel, c);
+    if (status == KN_OK)
+        status = build_code(d, kernel->name, kernel->source, fit_generated, c);
+    if (status != KN_OK) {
+        d->from.release(d->from.user, c);
+        return status;
+    }
+    *code = c;
+    return KN_OK;
+}
+
+kn_status kn_cuda_load(kn_device *dev, const char *entry, const char *text, kn_code **code)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    kn_code *c;
+    KN_TRY(new_code(d, &c));
+    kn_status status = build_code(d, entry, text, fit_raw, c);
     if (status != KN_OK) {
         d->from.release(d->from.user, c);
         return status;
@@ -191,10 +256,62 @@ static kn_status pack(const kn_kernel *k, const kn_call *call, const kn_param *p
     return KN_OK;
 }
 
+/* A launch with attributes, for clusters: newer than the other two calls. */
+static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g,
+                                 void *stream, void **params)
+{
+    const kn_driver *drv = d->driver;
+    if (!drv->cuLaunchKernelEx || d->target.sm < 90)
+        return kn_fail(KN_DEVICE,
+                       "clusters need a GPU of sm_90 or newer and a driver for CUDA 11.8 or newer; "
+                       "GPU %d is sm_%d, its driver is for CUDA %d.%d",
+                       d->ordinal, d->target.sm, drv->version / 1000, drv->version % 1000 / 10);
+    enum { PORTABLE = 8 }; /* blocks of a cluster that every GPU with clusters can have */
+    if (g->cluster[0] * g->cluster[1] * g->cluster[2] > PORTABLE)
+        KN_TRY(KN_CU(drv, cuFuncSetAttribute, code->function, KN_CU_FUNC_NON_PORTABLE_CLUSTERS, 1));
+    kn_cu_launch_attribute attributes[2] = {
+        {.id = KN_CU_LAUNCH_CLUSTER,
+         .value.cluster = {g->cluster[0], g->cluster[1], g->cluster[2]}},
+        {.id = KN_CU_LAUNCH_COOPERATIVE, .value.cooperative = 1},
+    };
+    const kn_cu_launch launch = {
+        .grid = {g->grid[0], g->grid[1], g->grid[2]},
+        .block = {g->block[0], g->block[1], g->block[2]},
+        .shared = (unsigned)g->shared,
+        .stream = stream,
+        .attributes = attributes,
+        .nattributes = g->cooperative ? 2 : 1,
+    };
+    return KN_CU(drv, cuLaunchKernelEx, &launch, code->function, params, NULL);
+}
+
+static kn_status submit(kn_cuda *d, const kn_code *code, const kn_grid *g, void *stream,
+                        void **params)
+{
+    const kn_driver *drv = d->driver;
+    const unsigned *n = g->grid, *b = g->block, shared = (unsigned)g->shared;
+    kn_status status;
+    KN_TRY(kn_cuda_enter(d));
+    if (g->cluster[0] > 1 || g->cluster[1] > 1 || g->cluster[2] > 1)
+        status = submit_clusters(d, code, g, stream, params);
+    else if (g->cooperative)
+        status = KN_CU(drv, cuLaunchCooperativeKernel, code->function, n[0], n[1], n[2], b[0], b[1],
+                       b[2], shared, stream, params);
+    else
+        status = KN_CU(drv, cuLaunchKernel, code->function, n[0], n[1], n[2], b[0], b[1], b[2],
+                       shared, stream, params, NULL);
+    if (status == KN_OK)
+        __atomic_fetch_add(&d->base.launches, 1, __ATOMIC_RELAXED);
+    kn_cuda_leave(d);
+    return status == KN_OK
+               ? KN_OK
+               : kn_fail_prefix(status, "kernel '%s', grid %ux%ux%u, block %ux%ux%u: ", code->name,
+                                n[0], n[1], n[2], b[0], b[1], b[2]);
+}
+
 kn_status kn_cuda_launch(kn_device *dev, kn_code *code, const kn_launch *launch)
 {
     kn_cuda *d = kn_cuda_of(dev);
-    const kn_driver *drv = d->driver;
     const kn_kernel *k = launch->kernel;
     kn_param params[MAX_PARAMS];
     cell cells[MAX_PARAMS];
@@ -205,20 +322,44 @@ kn_status kn_cuda_launch(kn_device *dev, kn_code *code, const kn_launch *launch)
         return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
                        k->name, n, code->nparams);
     KN_TRY(pack(k, launch->call, params, n, cells, pointers));
-    unsigned blocks = kn_grid_blocks(k, code->info.blocks_per_unit, d->target.units);
-    unsigned threads = (unsigned)code->threads;
+    const kn_grid grid = {
+        .grid = {kn_grid_blocks(k, code->info.blocks_per_unit, d->target.units), 1, 1},
+        .block = {(unsigned)code->threads, 1, 1},
+        .shared = (size_t)k->shared,
+        .cooperative = code->cooperative,
+    };
+    return submit(d, code, &grid, launch->stream, pointers);
+}
 
-    KN_TRY(kn_cuda_enter(d));
-    kn_status status = code->cooperative
-                           ? KN_CU(drv, cuLaunchCooperativeKernel, code->function, blocks, 1, 1,
-                                   threads, 1, 1, 0, launch->stream, pointers)
-                           : KN_CU(drv, cuLaunchKernel, code->function, blocks, 1, 1, threads, 1, 1,
-                                   0, launch->stream, pointers, NULL);
-    if (status == KN_OK)
-        __atomic_fetch_add(&d->base.launches, 1, __ATOMIC_RELAXED);
-    kn_cuda_leave(d);
-    return status == KN_OK
-               ? KN_OK
-               : kn_fail_prefix(status, "kernel '%s', %u blocks of %u threads: ", k->name, blocks,
-                                threads);
+/* What the driver would refuse with fewer words. */
+static kn_status check_start(const kn_cuda *d, const kn_code *code, const kn_grid *g, int nparams)
+{
+    const unsigned *b = g->block;
+    uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
+    if (code->nparams >= 0 && nparams != code->nparams)
+        return kn_fail(KN_ARGUMENT, "kernel '%s' has %d parameter%s, not %d", code->name,
+                       code->nparams, code->nparams == 1 ? "" : "s", nparams);
+    if (threads > (uint64_t)code->max_threads)
+        return kn_fail(KN_ARGUMENT,
+                       "kernel '%s': a block may have %d threads, with the kernel's %d registers "
+                       "a thread, not %llu",
+                       code->name, code->max_threads, code->info.registers,
+                       (unsigned long long)threads);
+    if (g->shared > (size_t)(code->max_dynamic > 0 ? code->max_dynamic : 0))
+        return kn_fail(KN_ARGUMENT,
+                       "kernel '%s': a block may have %d bytes of dynamic shared memory beside the "
+                       "kernel's %d of static, not %zu",
+                       code->name, code->max_dynamic, code->info.shared_bytes, g->shared);
+    if (g->cooperative && !d->target.cooperative)
+        return kn_fail(KN_DEVICE, "kernel '%s': GPU %d has no cooperative launches", code->name,
+                       d->ordinal);
+    return KN_OK;
+}
+
+kn_status kn_cuda_start(kn_device *dev, kn_code *code, const kn_grid *grid, void *const *params,
+                        int nparams, void *stream)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    KN_TRY(check_start(d, code, grid, nparams));
+    return submit(d, code, grid, stream, (void **)params);
 }

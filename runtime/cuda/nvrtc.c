@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct _nvrtcProgram *nvrtc_program;
 
@@ -28,6 +29,8 @@ static struct {
     int major, minor;
     int archs[MAX_ARCHS], narchs;
     char path[PATH_SIZE];
+    char includes[2][PATH_SIZE]; /* options that name folders with headers */
+    int nincludes;
     char problem[1024]; /* why there is no NVRTC; "" when there is one */
 } nvrtc;
 
@@ -94,6 +97,44 @@ static void *open_any(void)
     return NULL;
 }
 
+/* Notes `folder` + `below` as a place of headers if `header` is there. */
+static bool add_include(const char *folder, const char *below, const char *header)
+{
+    enum { FLAG = 2 }; /* "-I" */
+    char *option = nvrtc.includes[nvrtc.nincludes];
+    char path[PATH_SIZE];
+    int n = snprintf(option, PATH_SIZE, "-I%s%s", folder, below);
+    if (n < 0 || n >= PATH_SIZE ||
+        snprintf(path, sizeof path, "%s/%s", option + FLAG, header) >= PATH_SIZE ||
+        access(path, R_OK) != 0)
+        return false;
+    nvrtc.nincludes++;
+    return true;
+}
+
+/* The toolkit's headers; since CUDA 13 those of its C++ library are in a folder of their own. */
+static void find_includes(void)
+{
+    char beside[PATH_SIZE];
+    snprintf(beside, sizeof beside, "%s", nvrtc.path);
+    char *slash = strrchr(beside, '/');
+    *(slash ? slash : beside) = '\0';
+    const char *home = getenv("CUDA_HOME"), *path = getenv("CUDA_PATH");
+    const struct {
+        const char *folder, *below, *library;
+    } places[] = {
+        {beside, "/../include", "/../include/cccl"},
+        {beside, "/../../cuda_runtime/include", "/../../cuda_runtime/include/cccl"},
+        {home, "/include", "/include/cccl"},
+        {path, "/include", "/include/cccl"},
+        {"/usr/local/cuda", "/include", "/include/cccl"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places && !nvrtc.nincludes; i++)
+        if (places[i].folder && places[i].folder[0] &&
+            add_include(places[i].folder, places[i].below, "cuda_runtime_api.h"))
+            add_include(places[i].folder, places[i].library, "cuda/std/type_traits");
+}
+
 static void load(void)
 {
     const char *given = getenv("KILN_NVRTC");
@@ -129,6 +170,7 @@ static void load(void)
         nvrtc.nvrtcGetNumSupportedArchs(&n) == NVRTC_SUCCESS && n > 0 && n <= MAX_ARCHS &&
         nvrtc.nvrtcGetSupportedArchs(nvrtc.archs) == NVRTC_SUCCESS)
         nvrtc.narchs = n;
+    find_includes();
 }
 
 kn_status kn_nvrtc_find(void)
@@ -161,6 +203,16 @@ typedef struct product {
     int (*get)(nvrtc_program program, char *data);
 } product;
 
+/* One compilation: of what, for what, to what. */
+typedef struct job {
+    const char *name; /* in messages */
+    const char *source;
+    const char *entry; /* the kernel whose symbol is wanted; NULL: none */
+    const char *arch;  /* NULL: the compiler's default */
+    product what;
+    const kn_allocator *from;
+} job;
+
 static kn_status fail_call(int result, const char *call, const char *name)
 {
     return kn_fail(result == NVRTC_OUT_OF_MEMORY ? KN_MEMORY : KN_COMPILE, "kernel '%s': %s: %s",
@@ -177,23 +229,28 @@ static int head_length(const char *s, int lines, int limit)
 }
 
 /* A compilation that NVRTC refused: its log, and enough of the source to see what was compiled. */
-static kn_status fail_compile(nvrtc_program program, int result, const char *name, const char *arch,
-                              const char *source, const kn_allocator *from)
+static kn_status fail_compile(nvrtc_program program, int result, const job *j)
 {
     size_t size = 0;
     char *log = NULL;
     if (nvrtc.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size > 1)
-        log = from->alloc(from->user, size);
+        log = j->from->alloc(j->from->user, size);
     if (log && nvrtc.nvrtcGetProgramLog(program, log) != NVRTC_SUCCESS)
         log[0] = '\0';
     const char *text = log && log[0] ? log : nvrtc.nvrtcGetErrorString(result);
-    kn_fail(KN_COMPILE,
+    /* The first error being in the line that NVRTC adds for the entry, the source itself is right. */
+    if (j->entry && strncmp(text, "__nv_name_map", 13) == 0)
+        kn_fail(KN_COMPILE, "the source has no kernel '%s':\n%.*s", j->entry,
+                head_length(text, 40, 1300), text);
+    else
+        kn_fail(
+            KN_COMPILE,
             "kernel '%s' does not compile for %s (NVRTC %d.%d%s):\n%.*s\nthe source begins:\n%.*s",
-            name, arch, nvrtc.major, nvrtc.minor,
+            j->name, j->arch ? j->arch : "the default architecture", nvrtc.major, nvrtc.minor,
             result == NVRTC_INVALID_OPTION ? ", which does not take that architecture" : "",
-            head_length(text, 40, 1300), text, head_length(source, 8, 400), source);
+            head_length(text, 40, 1300), text, head_length(j->source, 8, 400), j->source);
     if (log)
-        from->release(from->user, log);
+        j->from->release(j->from->user, log);
     return result == NVRTC_OUT_OF_MEMORY ? KN_MEMORY : KN_COMPILE;
 }
 
@@ -219,42 +276,77 @@ static kn_status fetch(nvrtc_program program, const product *what, const char *n
     return KN_OK;
 }
 
-/* arch NULL: the compiler's default. */
-static kn_status compile(const char *name, const char *source, const char *arch,
-                         const product *what, const kn_allocator *from, char **data, size_t *size)
+static kn_status fetch_symbol(nvrtc_program program, const job *j, char **symbol)
 {
-    char file[96], arch_option[64];
-    snprintf(file, sizeof file, "%s.cu", name);
-    const char *options[3] = {"--std=c++17", "-default-device"};
-    int noptions = 2;
-    if (arch) {
-        snprintf(arch_option, sizeof arch_option, "--gpu-architecture=%s", arch);
-        options[noptions++] = arch_option;
-    }
-    nvrtc_program program;
-    int result = nvrtc.nvrtcCreateProgram(&program, source, file, 0, NULL, NULL);
+    const char *found = NULL; /* the program's own */
+    int result = nvrtc.nvrtcGetLoweredName(program, j->entry, &found);
     if (result != NVRTC_SUCCESS)
-        return fail_call(result, "nvrtcCreateProgram", name);
+        return fail_call(result, "nvrtcGetLoweredName", j->name);
+    *symbol = j->from->alloc(j->from->user, strlen(found) + 1);
+    if (!*symbol)
+        return kn_fail(KN_MEMORY, "out of memory: the symbol of kernel '%s'", j->name);
+    strcpy(*symbol, found);
+    return KN_OK;
+}
+
+static kn_status build_program(nvrtc_program program, const job *j, char **data, size_t *size,
+                               char **symbol)
+{
+    char arch[64];
+    const char *options[8] = {"--std=c++17", "-default-device"};
+    int noptions = 2;
+    if (j->arch) {
+        snprintf(arch, sizeof arch, "--gpu-architecture=%s", j->arch);
+        options[noptions++] = arch;
+    }
+    for (int i = 0; i < nvrtc.nincludes; i++)
+        options[noptions++] = nvrtc.includes[i];
+    int result = NVRTC_SUCCESS;
+    if (j->entry)
+        result = nvrtc.nvrtcAddNameExpression(program, j->entry);
+    if (result != NVRTC_SUCCESS)
+        return fail_call(result, "nvrtcAddNameExpression", j->name);
     result = nvrtc.nvrtcCompileProgram(program, noptions, options);
-    kn_status status = result == NVRTC_SUCCESS
-                           ? fetch(program, what, name, from, data, size)
-                           : fail_compile(program, result, name,
-                                          arch ? arch : "the default architecture", source, from);
+    if (result != NVRTC_SUCCESS)
+        return fail_compile(program, result, j);
+    KN_TRY(fetch(program, &j->what, j->name, j->from, data, size));
+    kn_status status = j->entry ? fetch_symbol(program, j, symbol) : KN_OK;
+    if (status != KN_OK)
+        j->from->release(j->from->user, *data);
+    return status;
+}
+
+/* symbol may be NULL when j->entry is. */
+static kn_status compile(const job *j, char **data, size_t *size, char **symbol)
+{
+    /* The file that messages of the compiler name: the first identifier of "reduce<256>". */
+    char file[96];
+    size_t n = strspn(j->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    snprintf(file, sizeof file, "%.*s.cu", (int)(n < 80 ? n : 80), j->name);
+    nvrtc_program program;
+    int result = nvrtc.nvrtcCreateProgram(&program, j->source, file, 0, NULL, NULL);
+    if (result != NVRTC_SUCCESS)
+        return fail_call(result, "nvrtcCreateProgram", j->name);
+    kn_status status = build_program(program, j, data, size, symbol);
     nvrtc.nvrtcDestroyProgram(&program);
     return status;
 }
 
-kn_status kn_nvrtc_cubin(const char *name, const char *source, int sm, const kn_allocator *from,
-                         char **cubin, size_t *size)
+kn_status kn_nvrtc_cubin(const char *entry, const char *source, int sm, const kn_allocator *from,
+                         kn_cubin *cubin)
 {
     KN_TRY(kn_nvrtc_find());
-    const product what = {nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN};
     char arch[32];
-    size_t n;
     snprintf(arch, sizeof arch, "sm_%d", sm);
-    KN_TRY(compile(name, source, arch, &what, from ? from : &kn_malloc_allocator, cubin, &n));
-    if (size)
-        *size = n;
+    const job j = {entry,
+                   source,
+                   entry,
+                   arch,
+                   {nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN},
+                   from ? from : &kn_malloc_allocator};
+    kn_cubin made = {0};
+    KN_TRY(compile(&j, &made.data, &made.size, &made.symbol));
+    *cubin = made;
     return KN_OK;
 }
 
@@ -262,7 +354,6 @@ kn_status kn_nvrtc_ptx(const char *name, const char *source, const char *arch,
                        const kn_allocator *from, char **ptx, size_t *size)
 {
     KN_TRY(kn_nvrtc_find());
-    const product what = {nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX};
     char virtual_arch[48];
     size_t n;
     /* With a virtual architecture NVRTC stops at PTX. */
@@ -271,8 +362,13 @@ kn_status kn_nvrtc_ptx(const char *name, const char *source, const char *arch,
                  strncmp(arch, "sm_", 3) == 0        ? arch + 3
                  : strncmp(arch, "compute_", 8) == 0 ? arch + 8
                                                      : arch);
-    KN_TRY(compile(name, source, arch ? virtual_arch : NULL, &what,
-                   from ? from : &kn_malloc_allocator, ptx, &n));
+    const job j = {name,
+                   source,
+                   NULL,
+                   arch ? virtual_arch : NULL,
+                   {nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX},
+                   from ? from : &kn_malloc_allocator};
+    KN_TRY(compile(&j, ptx, &n, NULL));
     if (size)
         *size = strlen(*ptx); /* NVRTC counts its own NUL */
     return KN_OK;

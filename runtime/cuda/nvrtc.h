@@ -2,7 +2,9 @@
  *
  * Looked for as libnvrtc.so.13, .12, .11.2 and libnvrtc.so, each where the dynamic linker
  * looks, then in $CUDA_HOME/lib64, $CUDA_PATH/lib64 and /usr/local/cuda/lib64; KILN_NVRTC, a
- * file or a folder, replaces the search. The library is loaded by the first call of any function
+ * file or a folder, replaces the search. Headers that a source includes (those of kiln's own
+ * kernels include none) are looked for in the CUDA toolkit: beside NVRTC, then in
+ * $CUDA_HOME/include, $CUDA_PATH/include and /usr/local/cuda/include. The library is loaded by the first call of any function
  * here and stays; all of them are safe to call from several threads. */
 #ifndef KN_RUNTIME_CUDA_NVRTC_H
 #define KN_RUNTIME_CUDA_NVRTC_H
@@ -26,13 +28,21 @@ bool kn_nvrtc_supports(int sm);
  * empty kernel the first time. "" when there is no NVRTC. */
 const char *kn_nvrtc_build(void);
 
-/* Compiles `source`. `name` is what messages call the kernel. The result comes from `from`
- * (NULL: malloc) and is the caller's to release; PTX is NUL-terminated, `size` not counting it,
- * and `size` may be NULL. COMPILE when the source does not compile, with NVRTC's log and the
- * source's first lines. */
-kn_status kn_nvrtc_cubin(const char *name, const char *source, int sm, const kn_allocator *from,
-                         char **cubin, size_t *size);
-/* `arch` is "sm_90" or "compute_90". */
+/* A kernel's machine code. */
+typedef struct kn_cubin {
+    char *data; /* both are the caller's to release */
+    char *symbol;
+    size_t size;
+} kn_cubin;
+
+/* Compiles `source` and finds the kernel `entry` in it: a __global__ function, extern "C" or not, or
+ * an instance of a template such as "reduce<256, float>"; `symbol` is what the cubin calls it. What
+ * is returned comes from `from` (NULL: malloc). COMPILE when the source does not compile, with
+ * NVRTC's log and the source's first lines, or when it has no such kernel. */
+kn_status kn_nvrtc_cubin(const char *entry, const char *source, int sm, const kn_allocator *from,
+                         kn_cubin *cubin);
+/* `name` is what messages call the kernel; the text, of `size` bytes (may be NULL) and a NUL, is the
+ * caller's to release. `arch` is "sm_90" or "compute_90". */
 kn_status kn_nvrtc_ptx(const char *name, const char *source, const char *arch,
                        const kn_allocator *from, char **ptx, size_t *size);
 

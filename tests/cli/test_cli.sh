@@ -101,7 +101,7 @@ echo 'not an array' >foreign.npy
 check "--version" 0 '^kiln [0-9]+\.[0-9]+\.[0-9]+$' --version
 check "--help" 0 'kiln explain' --help
 check "help" 0 'kiln explain' help
-for command in run eval bench explain doctor; do
+for command in run eval bench explain kernel doctor; do
     check "help $command" 0 "usage: kiln $command" help $command
     check "$command --help" 0 "usage: kiln $command" $command --help
 done
@@ -275,6 +275,57 @@ no_file "leaves nothing" made
 "$kiln" eval x 'x=f32[1000]' --seed 6 --device cpu >three 2>stderr
 [ -s one ] && cmp -s one two && ! cmp -s one three
 result $? "random data depends on --seed only"
+
+# kernels of one's own
+cat >scale.cu <<'EOF'
+template <typename T> __global__ void scale(const T *x, T *y, T a, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i];
+}
+EOF
+shape='--grid 2 --block 4'
+# shellcheck disable=SC2086 # $shape is several words
+{
+    check "no entry" 2 'needs --entry NAME' kernel scale.cu $shape
+    check "no grid" 2 'needs --grid' kernel scale.cu --entry scale --block 4
+    check "no block" 2 'needs --block' kernel scale.cu --entry scale --grid 4
+    check "a bad grid" 2 ".-grid is X, X,Y or X,Y,Z, not '1,2,3,4'" \
+        kernel scale.cu --entry scale --grid 1,2,3,4 --block 1
+    check "bad shared memory" 2 '.-shared is a number of bytes' \
+        kernel scale.cu --entry scale $shape --shared 4k
+    check "no such source" 2 'absent.cu: cannot open' kernel absent.cu --entry scale $shape
+    check "a type and no number" 2 "n=i32:f32\[2\]: expected a number after 'i32:'" \
+        kernel scale.cu --entry scale $shape 'n=i32:f32[2]'
+    check "options of a launch are the kernel's" 2 "run has no option '--grid'" \
+        run add.kiln --grid 1
+    check "out: is the kernel's" 2 'expected NAME=VALUE' run add.kiln 'out:y=f32[2]'
+    check "a device that runs no source" 3 'the device "cpu" runs no CUDA source' \
+        kernel scale.cu --entry 'scale<float>' $shape --device cpu
+}
+# On a GPU or the emulator, where there is one.
+on_source() { # WHAT STATUS TEXT ARG...
+    "$kiln" kernel scale.cu --entry 'scale<float>' --grid 2 --block 4 'x=f32[1]' 'y=f32[1]' a=1.0 n=0 \
+        >stdout 2>stderr
+    if [ $? = 3 ]; then
+        echo "skipped - $1: $(head -n 1 stderr)"
+    else
+        check "$@"
+    fi
+}
+on_source "a kernel" 0 '^y  f32\[3\]  min=2.5 mean=2.5 max=2.5  \[2.5, 2.5, 2.5\]$' \
+    kernel scale.cu --entry 'scale<float>' --grid 2 --block 4 'x=f32[3]@ones' 'out:y=f32[3]' a=2.5 n=3
+on_source "what it does not write" 0 '^y  i32\[3\]  min=-1 mean=.* max=7  \[7, 7, -1\]$' \
+    kernel scale.cu --entry 'scale<int>' --grid 1 --block 4 'x=i32[3]@ones' 'out:y=i32[3]' a=7 n=2
+on_source "numbers with a type" 0 '^y  f64\[2\].*\[0.1, 0\]$' \
+    kernel scale.cu --entry 'scale<double>' --grid 1 --block 4 'x=f64[2]@ones' 'out:y=f64[2]@zeros' \
+    a=f64:0.1 n=i32:1
+on_source "a kernel that is not there" 3 'has no kernel .absent|absent' \
+    kernel scale.cu --entry absent --grid 1 --block 1
+printf '__global__ void scale(int *y)\n{ *y = nonsense; }\n' >broken.cu
+on_source "an error names file and line" 3 'broken.cu[(:]2.*nonsense' \
+    kernel broken.cu --entry scale --grid 1 --block 1
 
 [ $failures = 0 ] || echo "$failures failed"
 [ $failures = 0 ]

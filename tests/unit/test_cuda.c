@@ -96,16 +96,47 @@ static void need_nvrtc(void)
     skip();
 }
 
+static void release(kn_cubin *cubin)
+{
+    free(cubin->data);
+    free(cubin->symbol);
+}
+
 static void test_nvrtc_cubin(void **state)
 {
     (void)state;
     need_nvrtc();
-    char *cubin = NULL;
-    size_t size = 0;
-    assert_int_equal(kn_nvrtc_cubin("scale", scale_source, 80, NULL, &cubin, &size), KN_OK);
-    assert_true(size > 64);
-    assert_memory_equal(cubin, "\177ELF", 4);
-    free(cubin);
+    kn_cubin cubin;
+    assert_int_equal(kn_nvrtc_cubin("scale", scale_source, 80, NULL, &cubin), KN_OK);
+    assert_true(cubin.size > 64);
+    assert_memory_equal(cubin.data, "\177ELF", 4);
+    assert_string_equal(cubin.symbol, "scale");
+    release(&cubin);
+}
+
+/* Names as C++ has them, instances of templates among them. */
+static void test_nvrtc_entries(void **state)
+{
+    (void)state;
+    need_nvrtc();
+    static const char source[] = "template <int N, typename T> __global__ void fill(T *y)\n"
+                                 "{ y[threadIdx.x] = T(N); }\n"
+                                 "namespace inner { __global__ void one(int *y) { *y = 1; } }\n";
+    static const char *const entries[][2] = {{"fill<3, float>", "_Z4fillILi3EfEvPT0_"},
+                                             {"fill<4,int>", "_Z4fillILi4EiEvPT0_"},
+                                             {"inner::one", "_ZN5inner3oneEPi"}};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        kn_cubin cubin;
+        assert_int_equal(kn_nvrtc_cubin(entries[i][0], source, 80, NULL, &cubin), KN_OK);
+        assert_string_equal(cubin.symbol, entries[i][1]);
+        release(&cubin);
+    }
+    kn_cubin none = {0};
+    assert_int_equal(kn_nvrtc_cubin("fill", source, 80, NULL, &none), KN_COMPILE);
+    assert_non_null(strstr(kn_last_error(), "the source has no kernel 'fill':"));
+    assert_int_equal(kn_nvrtc_cubin("absent<1>", source, 80, NULL, &none), KN_COMPILE);
+    assert_non_null(strstr(kn_last_error(), "the source has no kernel 'absent<1>':"));
+    assert_null(none.data);
 }
 
 static void test_nvrtc_ptx(void **state)
@@ -127,14 +158,13 @@ static void test_nvrtc_errors(void **state)
 {
     (void)state;
     need_nvrtc();
-    char *out = NULL;
-    assert_int_equal(kn_nvrtc_cubin("broken", "int nonsense(;\n", 80, NULL, &out, NULL),
-                     KN_COMPILE);
-    assert_null(out);
+    kn_cubin out = {0};
+    assert_int_equal(kn_nvrtc_cubin("broken", "int nonsense(;\n", 80, NULL, &out), KN_COMPILE);
+    assert_null(out.data);
     assert_non_null(strstr(kn_last_error(), "kernel 'broken' does not compile for sm_80"));
     assert_non_null(strstr(kn_last_error(), "error"));          /* the log */
     assert_non_null(strstr(kn_last_error(), "int nonsense(;")); /* the source */
-    assert_int_equal(kn_nvrtc_cubin("scale", scale_source, 7, NULL, &out, NULL), KN_COMPILE);
+    assert_int_equal(kn_nvrtc_cubin("scale", scale_source, 7, NULL, &out), KN_COMPILE);
     assert_non_null(strstr(kn_last_error(), "does not take that architecture"));
 }
 
@@ -150,11 +180,10 @@ static void test_nvrtc_memory(void **state)
     (void)state;
     need_nvrtc();
     const kn_allocator none = {.alloc = no_memory};
-    char *out = NULL;
-    assert_int_equal(kn_nvrtc_cubin("scale", scale_source, 80, &none, &out, NULL), KN_MEMORY);
-    assert_int_equal(kn_nvrtc_cubin("broken", "int nonsense(;\n", 80, &none, &out, NULL),
-                     KN_COMPILE);
-    assert_null(out);
+    kn_cubin out = {0};
+    assert_int_equal(kn_nvrtc_cubin("scale", scale_source, 80, &none, &out), KN_MEMORY);
+    assert_int_equal(kn_nvrtc_cubin("broken", "int nonsense(;\n", 80, &none, &out), KN_COMPILE);
+    assert_null(out.data);
 }
 
 static void test_nvrtc_identity(void **state)
@@ -174,9 +203,9 @@ static void test_nvrtc_identity(void **state)
 
 static void *compile_one(void *result)
 {
-    char *cubin = NULL;
-    *(kn_status *)result = kn_nvrtc_cubin("scale", scale_source, 80, NULL, &cubin, NULL);
-    free(cubin);
+    kn_cubin cubin = {0};
+    *(kn_status *)result = kn_nvrtc_cubin("scale", scale_source, 80, NULL, &cubin);
+    release(&cubin);
     return NULL;
 }
 
@@ -349,8 +378,8 @@ static void test_prepare_errors(void **state)
     kn_device *dev = need_gpu();
     kn_code *code = NULL;
     kn_kernel k = {.name = "absent", .threads = 128, .source = scale_source};
-    assert_int_equal(dev->ops->prepare(dev, &k, &code), KN_RUN);
-    assert_non_null(strstr(kn_last_error(), "kernel 'absent': cuModuleGetFunction"));
+    assert_int_equal(dev->ops->prepare(dev, &k, &code), KN_COMPILE);
+    assert_non_null(strstr(kn_last_error(), "the source has no kernel 'absent'"));
     k.threads = 4096;
     assert_int_equal(dev->ops->prepare(dev, &k, &code), KN_COMPILE);
     assert_null(code);
@@ -381,12 +410,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grid_phase),     cmocka_unit_test(test_grid_blocks),
         cmocka_unit_test(test_nvrtc_cubin),    cmocka_unit_test(test_nvrtc_ptx),
-        cmocka_unit_test(test_nvrtc_errors),   cmocka_unit_test(test_nvrtc_memory),
-        cmocka_unit_test(test_nvrtc_identity), cmocka_unit_test(test_nvrtc_threads),
-        cmocka_unit_test(test_no_driver),      cmocka_unit_test(test_ordinal),
-        cmocka_unit_test(test_target),         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_launch),         cmocka_unit_test(test_prepare_errors),
-        cmocka_unit_test(test_doctor),
+        cmocka_unit_test(test_nvrtc_entries),  cmocka_unit_test(test_nvrtc_errors),
+        cmocka_unit_test(test_nvrtc_memory),   cmocka_unit_test(test_nvrtc_identity),
+        cmocka_unit_test(test_nvrtc_threads),  cmocka_unit_test(test_no_driver),
+        cmocka_unit_test(test_ordinal),        cmocka_unit_test(test_target),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_prepare_errors), cmocka_unit_test(test_doctor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

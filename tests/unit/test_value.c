@@ -297,6 +297,60 @@ static void command_lines(void **state)
     refuses_args(ARGS(&a, "--json"), &a, "needs FILE");
 }
 
+static int kernel_args(kn_args *a, int argc, const char *const *argv)
+{
+    return kn_args_parse(argc, (char **)(uintptr_t)argv, "kernel", KN_OPT_LAUNCH, "FILE.cu", a,
+                         &err);
+}
+#define KERNEL_ARGS(a, ...)                                                                        \
+    kernel_args(a, (int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)),                  \
+                (const char *[]){__VA_ARGS__})
+
+static void kernel_command_lines(void **state)
+{
+    (void)state;
+    kn_args a;
+    assert_int_equal(KERNEL_ARGS(&a, "f.cu", "--entry=k<1, int>", "--grid", "2,3", "--block", "4",
+                                 "--shared", "64", "--cluster", "2", "--cooperative", "--emulator",
+                                 "relaxed", "x=f32[3]", "out:y=i32[4]@zeros", "n=i64:-5", "a=2.5",
+                                 "out:z=z.npy", "b=bool:True"),
+                     KN_EXIT_OK);
+    assert_string_equal(a.subject, "f.cu");
+    assert_string_equal(a.entry, "k<1, int>");
+    assert_string_equal(a.grid, "2,3");
+    assert_string_equal(a.block, "4");
+    assert_string_equal(a.shared, "64");
+    assert_string_equal(a.cluster, "2");
+    assert_string_equal(a.emulator, "relaxed");
+    assert_true(a.cooperative);
+    static const struct {
+        const char *name;
+        kn_cli_value_kind kind;
+        bool out;
+        kiln_dtype typed;
+    } want[] = {
+        {"x", KN_VALUE_RANDOM, false, KILN_NO_DTYPE}, {"y", KN_VALUE_RANDOM, true, KILN_NO_DTYPE},
+        {"n", KN_VALUE_INT, false, KILN_I64},         {"a", KN_VALUE_FLOAT, false, KILN_NO_DTYPE},
+        {"z", KN_VALUE_FILE, true, KILN_NO_DTYPE},    {"b", KN_VALUE_BOOL, false, KILN_BOOL}};
+    assert_int_equal(a.nvalues, 6);
+    for (int i = 0; i < 6; i++) {
+        assert_string_equal(a.values[i].name, want[i].name);
+        assert_int_equal(a.values[i].kind, want[i].kind);
+        assert_int_equal(a.values[i].out, want[i].out);
+        assert_int_equal(a.values[i].typed, want[i].typed);
+    }
+    assert_int_equal(a.values[2].i, -5);
+    kn_args_finish(&a);
+    refuses_args(KERNEL_ARGS(&a, "f", "x=i32:"), &a, "x=");
+    refuses_args(KERNEL_ARGS(&a, "f", "x=i32:a.npy"), &a, "expected a number after 'i32:'");
+    refuses_args(KERNEL_ARGS(&a, "f", "x=i33:3"), &a, "x=i33:3");
+    refuses_args(KERNEL_ARGS(&a, "f", "out:=3"), &a, "expected NAME=VALUE");
+    refuses_args(KERNEL_ARGS(&a, "f", "out:x=f32[1]", "x=3"), &a, "x is given twice");
+    refuses_args(KERNEL_ARGS(&a, "f", "--cooperative=1"), &a, "takes no value");
+    refuses_args(KERNEL_ARGS(&a, "f", "--fusion", "on"), &a, "kernel has no option '--fusion'");
+    refuses_args(ARGS(&a, "f", "x=i32:3"), &a, "x=i32:3"); /* of kernels only */
+}
+
 static void json(void **state)
 {
     (void)state;
@@ -325,6 +379,7 @@ int main(void)
         cmocka_unit_test(data_depends_on_seed_name_and_index_only),
         cmocka_unit_test(data_is_distributed_as_said),
         cmocka_unit_test(command_lines),
+        cmocka_unit_test(kernel_command_lines),
         cmocka_unit_test(json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

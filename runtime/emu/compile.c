@@ -1,0 +1,375 @@
+/* Source text to a shared object, by the host's C++ compiler.
+ *
+ *     FOLDER/kn_emu_cuda.h ...       the device language, written once
+ *     FOLDER/support.o               what leads from a module to the emulator, compiled once
+ *     FOLDER/0/kernel.cu             the source text, as it is
+ *     FOLDER/0/entry.cpp             includes the two and unpacks the parameters
+ *     FOLDER/0/kernel.o, dynamic.s   and, where the text has `extern __shared__`, that memory
+ *     FOLDER/0/kernel.so
+ *
+ * Programs are run directly, never by a shell. The folder is private, and removed when the device closes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/emu/emu.h"
+
+extern char **environ;
+
+/* ---- running programs ---- */
+
+int kn_emu_run(char *const *argv, char *out, size_t size)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+    pid_t pid;
+    int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    size_t len = 0;
+    while (!failed) { /* what does not fit is read and dropped, so that the program can end */
+        char rest[512];
+        bool room = len + 1 < size;
+        ssize_t n = read(ends[0], room ? out + len : rest, room ? size - 1 - len : sizeof rest);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        len += room ? (size_t)n : 0;
+    }
+    out[len] = 0;
+    close(ends[0]);
+    if (failed)
+        return -1;
+    int state;
+    while (waitpid(pid, &state, 0) < 0)
+        if (errno != EINTR)
+            return 0; /* somebody else waits for all children; what was to be made shows the outcome */
+    return WIFEXITED(state) ? WEXITSTATUS(state) : 128;
+}
+
+/* ---- the compiler and its folder ---- */
+
+static bool answers(kn_emu_compiler *c, const char *program)
+{
+    char out[1024];
+    char *argv[] = {(char *)program, "--version", NULL};
+    if (!program || !*program || strlen(program) >= sizeof c->program ||
+        kn_emu_run(argv, out, sizeof out) != 0)
+        return false;
+    strcpy(c->program, program);
+    c->clang = strstr(out, "clang") != NULL;
+    return true;
+}
+
+static kn_status find_compiler(kn_emu_compiler *c)
+{
+    const char *given = getenv("KILN_CXX");
+    if (given && *given)
+        return answers(c, given)
+                   ? KN_OK
+                   : kn_fail(KN_DEVICE,
+                             "the device \"emu\" needs a C++ compiler, and KILN_CXX is "
+                             "'%.300s', which cannot be run",
+                             given);
+    if (answers(c, getenv("CXX")) || answers(c, "g++") || answers(c, "clang++") ||
+        answers(c, "c++"))
+        return KN_OK;
+    return kn_fail(
+        KN_DEVICE,
+        "the device \"emu\" needs a C++ compiler, and there is no g++ or clang++; install "
+        "one (apt install g++) or name one in KILN_CXX");
+}
+
+static kn_status write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "we");
+    if (!f)
+        return kn_fail(KN_IO, "cannot write '%s': %s", path, strerror(errno));
+    size_t n = strlen(text);
+    bool good = fwrite(text, 1, n, f) == n;
+    return fclose(f) == 0 && good ? KN_OK : kn_fail(KN_IO, "cannot write '%s'", path);
+}
+
+#define SHIM(id, name) extern const char kn_emu_shim_##id[];
+#include "runtime/emu/shims.def"
+#undef SHIM
+
+static const struct {
+    const char *name, *text;
+} shims[] = {
+#define SHIM(id, name) {name, kn_emu_shim_##id},
+#include "runtime/emu/shims.def"
+#undef SHIM
+};
+
+/* Where the messages of a refused text name our folder, they shall not. */
+static void strip(char *text, const char *folder)
+{
+    size_t n = strlen(folder);
+    for (char *at; (at = strstr(text, folder)) != NULL;)
+        memmove(at, at + n, strlen(at + n) + 1);
+}
+
+static kn_status run_compiler(const kn_emu_compiler *c, char *const *argv, const char *what)
+{
+    char out[1500];
+    int status = kn_emu_run(argv, out, sizeof out);
+    if (status == 0)
+        return KN_OK;
+    strip(out, c->folder);
+    return kn_fail(KN_COMPILE, "%s: the host compiler %s refused it (status %d):\n%s", what,
+                   c->program, status, out);
+}
+
+enum { PATH_SIZE = 320 };
+
+static void join(char *path, const char *folder, const char *name)
+{
+    snprintf(path, PATH_SIZE, "%.270s/%.48s", folder, name);
+}
+
+static kn_status fill_folder(kn_emu_compiler *c)
+{
+    char path[PATH_SIZE], object[PATH_SIZE];
+    for (size_t i = 0; i < sizeof shims / sizeof *shims; i++) {
+        join(path, c->folder, shims[i].name);
+        char *below = strchr(shims[i].name, '/');
+        if (below) { /* "cooperative_groups/reduce.h" */
+            char *end = strrchr(path, '/');
+            *end = 0;
+            mkdir(path, 0700);
+            *end = '/';
+        }
+        KN_TRY(write_file(path, shims[i].text));
+    }
+    join(path, c->folder, "support.cpp");
+    join(object, c->folder, "support.o");
+    char include[PATH_SIZE + 2];
+    snprintf(include, sizeof include, "-I%s", c->folder);
+    char *argv[] = {c->program,     "-std=c++17",
+                    "-O2",          "-w",
+                    "-fPIC",        "-fvisibility=hidden",
+                    include,        "-fno-exceptions",
+                    "-fno-builtin", "-c",
+                    path,           "-o",
+                    object,         NULL};
+    return run_compiler(c, argv, "the emulator's support code");
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path) ? 0 : 0; /* what cannot be removed stays */
+}
+
+static void remove_folder(kn_emu_compiler *c)
+{
+    nftw(c->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static kn_status get_ready(kn_emu_compiler *c)
+{
+    if (c->ready)
+        return KN_OK;
+    KN_TRY(find_compiler(c));
+    const char *temp = getenv("TMPDIR");
+    if (!temp || !*temp || strlen(temp) > 150)
+        temp = "/tmp";
+    snprintf(c->folder, sizeof c->folder, "%s/kiln-emu-XXXXXX", temp);
+    if (!mkdtemp(c->folder))
+        return kn_fail(KN_IO,
+                       "the device \"emu\" compiles in '%s', where no folder can be made: %s", temp,
+                       strerror(errno));
+    kn_status status = fill_folder(c);
+    if (status != KN_OK) {
+        remove_folder(c);
+        return status;
+    }
+    c->ready = true;
+    return KN_OK;
+}
+
+void kn_emu_compiler_close(kn_emu_compiler *c)
+{
+    if (c->ready)
+        remove_folder(c);
+}
+
+/* ---- one module ---- */
+
+typedef struct dynamic {
+    FILE *file;
+    const char *path;
+    bool any;
+} dynamic;
+
+/* All extern __shared__ arrays are names of the same memory. */
+static kn_status define_dynamic(void *user, const kn_emu_symbol *symbol)
+{
+    dynamic *d = user;
+    if (symbol->defined)
+        return KN_OK;
+    if (!d->file && !(d->file = fopen(d->path, "we")))
+        return kn_fail(KN_IO, "cannot write '%s'", d->path);
+    if (!d->any)
+        fputs(".section .tbss,\"awT\",%nobits\n.p2align 7\n.globl kn_emu_dynamic\n"
+              "kn_emu_dynamic:\n",
+              d->file);
+    d->any = true;
+    fprintf(d->file, ".globl %s\n%s:\n", symbol->name, symbol->name);
+    return KN_OK;
+}
+
+static kn_status write_dynamic(const char *object, const char *path, bool *any)
+{
+    dynamic d = {.path = path};
+    kn_status status = kn_emu_tls_symbols(object, define_dynamic, &d);
+    *any = d.any;
+    if (!d.file)
+        return status;
+    fprintf(d.file, ".zero %d\n.section .note.GNU-stack,\"\",%%progbits\n", KN_EMU_MAX_SHARED);
+    return fclose(d.file) == 0 || status != KN_OK ? status
+                                                  : kn_fail(KN_IO, "cannot write '%s'", path);
+}
+
+static kn_status write_entry(const char *path, const char *entry)
+{
+    static const char form[] =
+        "#include \"kn_emu_cuda.h\"\n"
+        "#include \"kernel.cu\"\n"
+        "extern \"C\" {\n"
+        "extern __attribute__((visibility(\"default\"))) const auto kn_emu_kinds =\n"
+        "    kn_emu::kinds_of(&%s);\n"
+        "__attribute__((visibility(\"default\"), no_sanitize(\"thread\", \"alignment\")))\n"
+        "void kn_emu_entry(void *const *params) { kn_emu::call(&%s, params); }\n"
+        "}\n";
+    size_t size = sizeof form + 2 * strlen(entry);
+    char *text = malloc(size);
+    if (!text)
+        return kn_fail(KN_MEMORY, "out of memory");
+    snprintf(text, size, form, entry, entry);
+    kn_status status = write_file(path, text);
+    free(text);
+    return status;
+}
+
+static kn_status compile_object(const kn_emu *dev, const char *entry, const char *object,
+                                bool hooks)
+{
+    const kn_emu_compiler *c = &dev->compiler;
+    char include[PATH_SIZE + 2];
+    snprintf(include, sizeof include, "-I%s", c->folder);
+    char *argv[48] = {(char *)c->program,
+                      "-std=c++17",
+                      "-w",
+                      "-O1",
+                      "-g1",
+                      "-gdwarf-4", /* addr2line names the wrong file for newer ones */
+                      "-fPIC",
+                      "-fvisibility=hidden",
+                      "-fno-exceptions",
+                      "-fno-rtti",
+                      "-fno-strict-aliasing",
+                      "-fwrapv",
+                      "-ffp-contract=off",
+                      "-fno-math-errno",
+                      "-fno-trapping-math",
+                      "-fno-stack-protector",
+                      include};
+    int n = 17;
+    if (!c->clang)
+        argv[n++] = "-fno-extern-tls-init";
+    if (hooks) {
+        argv[n++] = "-fsanitize=thread";
+        if (c->clang) {
+            argv[n++] = "-mllvm";
+            argv[n++] = "-tsan-distinguish-volatile=1";
+            argv[n++] = "-mllvm";
+            argv[n++] = "-tsan-instrument-func-entry-exit=0";
+        } else {
+            argv[n++] = "--param=tsan-distinguish-volatile=1";
+            argv[n++] = "--param=tsan-instrument-func-entry-exit=0";
+        }
+    }
+    if (!dev->options.unchecked)
+        argv[n++] = "-fsanitize=bounds,alignment";
+    argv[n++] = "-c";
+    argv[n++] = (char *)entry;
+    argv[n++] = "-o";
+    argv[n++] = (char *)object;
+    return run_compiler(c, argv, "compiling for the emulator");
+}
+
+static kn_status build(kn_emu *dev, unsigned number, const char *entry, const char *text,
+                       char *path)
+{
+    const kn_emu_compiler *c = &dev->compiler;
+    char folder[PATH_SIZE], source[PATH_SIZE], wrapper[PATH_SIZE], object[PATH_SIZE],
+        memory[PATH_SIZE], support[PATH_SIZE];
+    snprintf(folder, sizeof folder, "%.255s/%u", c->folder, number);
+    if (mkdir(folder, 0700) != 0)
+        return kn_fail(KN_IO, "cannot make '%s': %s", folder, strerror(errno));
+    join(source, folder, "kernel.cu");
+    join(wrapper, folder, "entry.cpp");
+    join(object, folder, "kernel.o");
+    join(memory, folder, "dynamic.s");
+    join(path, folder, "kernel.so");
+    join(support, c->folder, "support.o");
+    KN_TRY(write_file(source, text));
+    KN_TRY(write_entry(wrapper, entry));
+    /* Unchecked code needs the hooks only for loops that poll: see kn_emu_call_access. */
+    bool hooks = !dev->options.unchecked || strstr(text, "volatile");
+    KN_TRY(compile_object(dev, wrapper, object, hooks));
+    bool with_dynamic;
+    KN_TRY(write_dynamic(object, memory, &with_dynamic));
+    char *argv[] = {(char *)c->program,
+                    "-shared",
+                    "-nostdlib",
+                    "-o",
+                    path,
+                    object,
+                    support,
+                    "-lm",
+                    "-lc",
+                    with_dynamic ? memory : NULL,
+                    NULL};
+    if (with_dynamic) { /* before support.o, whose variable ends the image */
+        argv[6] = memory;
+        argv[7] = support;
+        argv[8] = "-lm";
+        argv[9] = "-lc";
+    }
+    return run_compiler(c, argv, "linking for the emulator");
+}
+
+kn_status kn_emu_compile(kn_emu *dev, const char *name, const char *entry, const char *text,
+                         char *path, size_t size)
+{
+    kn_emu_compiler *c = &dev->compiler;
+    pthread_mutex_lock(&c->lock);
+    kn_status status = get_ready(c);
+    unsigned number = c->count++;
+    pthread_mutex_unlock(&c->lock);
+    if (status != KN_OK)
+        return status;
+    char made[PATH_SIZE];
+    status = build(dev, number, entry, text, made);
+    if (status != KN_OK)
+        return kn_fail_prefix(status, "kernel '%s': ", name);
+    snprintf(path, size, "%s", made);
+    return KN_OK;
+}

@@ -1,0 +1,351 @@
+/* The emulator as a device: host memory, and CUDA source run thread by thread. A launch is done when it
+ * returns, so streams mean nothing here. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/cpu/pool.h"
+#include "runtime/cuda/grid.h"
+#include "runtime/emu/emu.h"
+
+/* A small machine, of which schedules still use every part: several blocks, of several rounds each. */
+enum { UNITS = 4, BLOCKS_A_UNIT = 2, MAX_PARAMS = 1024 };
+
+static uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- open and close ---- */
+
+static kn_status read_option(kn_emu_options *o, const char *s, size_t n)
+{
+    if (n == 7 && !memcmp(s, "relaxed", n)) {
+        o->relaxed = true;
+    } else if (n == 9 && !memcmp(s, "unchecked", n)) {
+        o->unchecked = true;
+    } else if (n == 8 && !memcmp(s, "reversed", n)) {
+        o->order = KN_EMU_REVERSED;
+    } else if (n > 5 && !memcmp(s, "seed=", 5)) {
+        char *end;
+        o->order = KN_EMU_SEEDED;
+        o->seed = strtoull(s + 5, &end, 10);
+        if (end != s + n)
+            return kn_fail(KN_ARGUMENT, "emulator option '%.*s': a seed is a number", (int)n, s);
+    } else if (n) {
+        return kn_fail(KN_ARGUMENT,
+                       "unknown emulator option '%.*s'; there are relaxed, unchecked, reversed and "
+                       "seed=N",
+                       (int)n, s);
+    }
+    return KN_OK;
+}
+
+static kn_status read_options(kn_emu_options *o, const char *text)
+{
+    while (text && *text) {
+        size_t n = strcspn(text, ",");
+        KN_TRY(read_option(o, text, n));
+        text += n + (text[n] == ',');
+    }
+    return KN_OK;
+}
+
+static kn_status emu_open(const kn_device_config *config, kn_device **out)
+{
+    kn_allocator from = config->from.alloc ? config->from : kn_malloc_allocator;
+    kn_emu_options options = {0};
+    KN_TRY(read_options(&options, config->emulator));
+    kn_emu *dev = from.alloc(from.user, sizeof *dev);
+    if (!dev)
+        return kn_fail(KN_MEMORY, "out of memory: the emulator");
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    *dev = (kn_emu){.base = {.ops = &kn_emu_device},
+                    .from = from,
+                    .options = options,
+                    .threads = config->threads > 0 ? config->threads
+                               : online > 0        ? (int)online
+                                                   : 1,
+                    .target = {.kind = "cuda",
+                               .sm = 90,
+                               .units = UNITS,
+                               .max_block = KN_EMU_MAX_THREADS,
+                               .max_threads_unit = BLOCKS_A_UNIT * KN_EMU_MAX_THREADS,
+                               .smem_block = KN_EMU_MAX_SHARED,
+                               .cooperative = true}};
+    pthread_mutex_init(&dev->compiler.lock, NULL);
+    pthread_mutex_init(&dev->lock, NULL);
+    pthread_mutex_init(&dev->running, NULL);
+    *out = &dev->base;
+    return KN_OK;
+}
+
+static void emu_close(kn_device *base)
+{
+    if (!base)
+        return;
+    kn_emu *dev = kn_emu_of(base);
+    while (dev->idle) {
+        kn_emu_worker *w = dev->idle;
+        dev->idle = w->next;
+        kn_emu_worker_free(w);
+    }
+    kn_emu_shadow_free(dev);
+    kn_emu_compiler_close(&dev->compiler);
+    free(dev->allocations);
+    pthread_mutex_destroy(&dev->compiler.lock);
+    pthread_mutex_destroy(&dev->lock);
+    pthread_mutex_destroy(&dev->running);
+    kn_allocator from = dev->from;
+    from.release(from.user, dev);
+}
+
+static const kn_target *emu_target(const kn_device *dev) { return &((const kn_emu *)dev)->target; }
+
+/* ---- memory ---- */
+
+static bool remember(kn_emu *dev, char *low, size_t bytes)
+{
+    pthread_mutex_lock(&dev->lock);
+    if (dev->nallocations == dev->cap_allocations) {
+        int cap = dev->cap_allocations ? 2 * dev->cap_allocations : 16;
+        kn_emu_allocation *grown = realloc(dev->allocations, sizeof *grown * (size_t)cap);
+        if (grown) {
+            dev->allocations = grown;
+            dev->cap_allocations = cap;
+        }
+    }
+    bool room = dev->nallocations < dev->cap_allocations;
+    if (room)
+        dev->allocations[dev->nallocations++] = (kn_emu_allocation){low, bytes};
+    pthread_mutex_unlock(&dev->lock);
+    return room;
+}
+
+static kn_status emu_alloc(kn_device *base, size_t bytes, void **ptr)
+{
+    kn_emu *dev = kn_emu_of(base);
+    void *p = kn_aligned_alloc(&dev->from, bytes);
+    if (!p || !remember(dev, p, bytes)) {
+        kn_aligned_free(&dev->from, p);
+        return kn_fail(KN_MEMORY, "out of memory: %zu bytes", bytes);
+    }
+    *ptr = p;
+    return KN_OK;
+}
+
+static void emu_release(kn_device *base, void *ptr)
+{
+    kn_emu *dev = kn_emu_of(base);
+    if (!ptr)
+        return;
+    pthread_mutex_lock(&dev->lock);
+    for (int i = 0; i < dev->nallocations; i++)
+        if (dev->allocations[i].low == ptr) {
+            dev->allocations[i] = dev->allocations[--dev->nallocations];
+            break;
+        }
+    pthread_mutex_unlock(&dev->lock);
+    kn_aligned_free(&dev->from, ptr);
+}
+
+static kn_status emu_alloc_async(kn_device *dev, size_t bytes, void *stream, void **ptr)
+{
+    (void)stream;
+    return emu_alloc(dev, bytes, ptr);
+}
+
+static void emu_release_async(kn_device *dev, void *ptr, void *stream)
+{
+    (void)stream;
+    emu_release(dev, ptr);
+}
+
+static kn_status emu_move(kn_device *dev, void *to, const void *from, size_t bytes)
+{
+    (void)dev;
+    if (bytes)
+        memmove(to, from, bytes);
+    return KN_OK;
+}
+
+static kn_status emu_copy(kn_device *dev, void *to, const void *from, size_t bytes, void *stream)
+{
+    (void)stream;
+    return emu_move(dev, to, from, bytes);
+}
+
+static kn_status emu_zero(kn_device *dev, void *to, size_t bytes, void *stream)
+{
+    (void)dev, (void)stream;
+    if (bytes)
+        memset(to, 0, bytes);
+    return KN_OK;
+}
+
+static kn_status emu_sync(kn_device *dev, void *stream)
+{
+    (void)dev, (void)stream;
+    return KN_OK;
+}
+
+/* ---- kernels ---- */
+
+static kn_status emu_load(kn_device *dev, const char *entry, const char *text, kn_code **code)
+{
+    uint64_t start = clock_ns();
+    KN_TRY(kn_emu_module_load(kn_emu_of(dev), entry, entry, text, code));
+    __atomic_fetch_add(&dev->compiles, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&dev->compile_ns, clock_ns() - start, __ATOMIC_RELAXED);
+    return KN_OK;
+}
+
+static kn_status emu_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code)
+{
+    if (!kernel->source)
+        return kn_fail(KN_INTERNAL, "kernel '%s' has no source text", kernel->name);
+    return emu_load(dev, kernel->name, kernel->source, code);
+}
+
+static void emu_discard(kn_device *dev, kn_code *code)
+{
+    (void)dev;
+    kn_emu_module_unload(code);
+}
+
+/* A user's kernel may touch what this device allocated. */
+static kn_status emu_start(kn_device *base, kn_code *code, const kn_grid *grid, void *const *params,
+                           int nparams, void *stream)
+{
+    (void)stream;
+    enum { NAME = 48 };
+    kn_emu *dev = kn_emu_of(base);
+    if (nparams != code->nparams)
+        return kn_fail(KN_ARGUMENT, "kernel '%s' has %d parameters; %d were given", code->name,
+                       code->nparams, nparams);
+    pthread_mutex_lock(&dev->lock);
+    int n = dev->nallocations;
+    kn_emu_span *spans = calloc((size_t)n + 1, sizeof *spans + NAME);
+    char *names = spans ? (char *)(spans + n + 1) : NULL;
+    for (int i = 0; spans && i < n; i++) {
+        const kn_emu_allocation *a = &dev->allocations[i];
+        char *name = names + (size_t)i * NAME;
+        snprintf(name, NAME, "the allocation of %zu bytes", a->bytes);
+        spans[i] = (kn_emu_span){.low = a->low, .high = a->low + a->bytes, .name = name};
+        kn_emu_span_of_params(code, params, &spans[i]);
+    }
+    pthread_mutex_unlock(&dev->lock);
+    if (!spans)
+        return kn_fail(KN_MEMORY, "out of memory");
+    kn_status status = kn_emu_launch_run(dev, code, grid, params, spans, n);
+    free(spans);
+    return status;
+}
+
+/* One parameter's bytes, at offset 0. */
+typedef union cell {
+    void *ptr;
+    int32_t i32;
+    int64_t i64;
+    double f64;
+} cell;
+
+static kn_status pack(const kn_kernel *k, const kn_call *call, const kn_param *params, int n,
+                      cell *cells, void **pointers)
+{
+    for (int i = 0; i < n; i++) {
+        const kn_param *p = &params[i];
+        cell *c = &cells[i];
+        pointers[i] = c;
+        switch (p->kind) {
+        case KN_PARAM_BUF: c->ptr = call->bufs[p->index]; break;
+        case KN_PARAM_SCALAR:
+            if (call->scalars[p->index].dtype != p->dtype)
+                return kn_fail(KN_INTERNAL, "kernel '%s': scalar %d has another type than declared",
+                               k->name, p->index);
+            kn_scalar_store(call->scalars[p->index], c);
+            break;
+        case KN_PARAM_EXTENT: c->i64 = p->value; break;
+        case KN_PARAM_INDEX:
+            if (k->wide)
+                c->i64 = p->value;
+            else
+                c->i32 = (int32_t)p->value;
+            break;
+        case KN_PARAM_BARRIER: c->ptr = call->barrier; break;
+        }
+    }
+    return KN_OK;
+}
+
+/* A generated kernel may touch its buffers, each to the byte, and its barrier's word. */
+static kn_status emu_launch(kn_device *base, kn_code *code, const kn_launch *launch)
+{
+    const kn_kernel *k = launch->kernel;
+    const kn_call *call = launch->call;
+    kn_param params[MAX_PARAMS];
+    cell cells[MAX_PARAMS];
+    void *pointers[MAX_PARAMS];
+    int n = kn_kernel_params(k, NULL, params, MAX_PARAMS);
+    if (n != code->nparams)
+        return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
+                       k->name, n, code->nparams);
+    KN_TRY(pack(k, call, params, n, cells, pointers));
+    kn_emu_span *spans = calloc((size_t)k->bufs.len + 1, sizeof *spans);
+    if (!spans)
+        return kn_fail(KN_MEMORY, "out of memory");
+    for (int i = 0; i < k->bufs.len; i++)
+        spans[i] = (kn_emu_span){.low = call->spans[i].low,
+                                 .high = call->spans[i].high,
+                                 .name = k->bufs.data[i].name,
+                                 .constant = k->bufs.data[i].kind == KN_BUF_INPUT};
+    int nspans = k->bufs.len;
+    kn_grid grid = {.grid = {kn_grid_blocks(k, BLOCKS_A_UNIT, UNITS), 1, 1},
+                    .block = {(unsigned)k->threads, 1, 1},
+                    .shared = (size_t)k->shared,
+                    .cooperative = kn_kernel_cooperative(k)};
+    if (grid.cooperative)
+        spans[nspans++] = (kn_emu_span){.low = call->barrier,
+                                        .high = (char *)call->barrier + sizeof(unsigned),
+                                        .name = "barrier"};
+    kn_status status = kn_emu_launch_run(kn_emu_of(base), code, &grid, pointers, spans, nspans);
+    free(spans);
+    return status;
+}
+
+static kn_status emu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,
+                          double *us)
+{
+    (void)dev, (void)stream;
+    uint64_t start = clock_ns();
+    kn_status status = fn(ctx);
+    *us = (double)(clock_ns() - start) / 1000.0;
+    return status;
+}
+
+const kn_device_ops kn_emu_device = {
+    .kind = "emu",
+    .runs_source = true,
+    .open = emu_open,
+    .close = emu_close,
+    .target = emu_target,
+    .alloc = emu_alloc,
+    .release = emu_release,
+    .alloc_async = emu_alloc_async,
+    .release_async = emu_release_async,
+    .upload = emu_move,
+    .download = emu_move,
+    .copy = emu_copy,
+    .zero = emu_zero,
+    .sync = emu_sync,
+    .prepare = emu_prepare,
+    .discard = emu_discard,
+    .launch = emu_launch,
+    .load = emu_load,
+    .start = emu_start,
+    .time = emu_time,
+};

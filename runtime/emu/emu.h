@@ -1,0 +1,382 @@
+/* The emulator: a GPU of threads that are run one after another, watched at every step.
+ *
+ *   device    memory, options, the compiler                                        device.c
+ *   module    a source text compiled by the host's C++ compiler and loaded         compile.c module.c
+ *   launch    one run of a kernel: its grid, the memory it may touch               launch.c
+ *   worker    an operating system thread that runs blocks                          worker.c
+ *   block     threads, warps, shared memory                                        worker.c
+ *   thread    one CUDA thread; has a fibre from its first step to its last         fiber.c
+ *
+ * A worker runs one block at a time, or, when blocks can wait for each other (cooperative grids, clusters),
+ * a gang of blocks in turns. The threads of a block run until they wait: at a warp operation (warp.c), a
+ * barrier (barrier.c), or in a loop that polls memory. Every access to memory comes by memory.c.
+ *
+ * A failed check ends the launch: kn_emu_fail() leaves the thread for good, and the launch reports it. */
+#ifndef KN_RUNTIME_EMU_EMU_H
+#define KN_RUNTIME_EMU_EMU_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/device.h"
+#include "runtime/emu/fiber.h"
+#include "runtime/emu/shim/kn_emu_abi.h"
+
+enum { KN_EMU_WARP = 32, KN_EMU_MAX_THREADS = 1024, KN_EMU_MAX_CLUSTER = 16 };
+enum { KN_EMU_MAX_SHARED = 227 * 1024 };
+
+/* ---- options and the device ---- */
+
+typedef enum kn_emu_order { KN_EMU_FORWARD, KN_EMU_REVERSED, KN_EMU_SEEDED } kn_emu_order;
+
+typedef struct kn_emu_options {
+    bool relaxed;   /* undefined shuffles and divergent barriers do what hardware does */
+    bool unchecked; /* memory is not watched */
+    kn_emu_order order;
+    uint64_t seed;
+} kn_emu_options;
+
+/* The host's compiler and the folder that everything is compiled in; made at the first compile. */
+typedef struct kn_emu_compiler {
+    pthread_mutex_t lock;
+    bool ready;
+    bool clang;
+    char program[512];
+    char folder[256];
+    unsigned count; /* modules so far: names their files */
+} kn_emu_compiler;
+
+typedef struct kn_emu_span kn_emu_span;
+typedef struct kn_emu_worker kn_emu_worker;
+typedef struct kn_emu_launch kn_emu_launch;
+typedef struct kn_emu_block kn_emu_block;
+typedef struct kn_emu_thread kn_emu_thread;
+
+/* What other blocks did to memory: one cell for 4 bytes; see global.c. */
+typedef struct kn_emu_shadow {
+    struct kn_emu_shadow *next;
+    const char *low, *high; /* multiples of 4 */
+    _Atomic uint64_t *cells;
+    bool used; /* in the launch that is being prepared */
+} kn_emu_shadow;
+
+typedef struct kn_emu_allocation {
+    char *low;
+    size_t bytes;
+} kn_emu_allocation;
+
+typedef struct kn_emu {
+    kn_device base; /* first: a kn_device * of this kind points to it */
+    kn_allocator from;
+    kn_target target;
+    kn_emu_options options;
+    int threads;
+    kn_emu_compiler compiler;
+    pthread_mutex_t lock; /* of what follows */
+    kn_emu_allocation *allocations;
+    int nallocations, cap_allocations;
+    kn_emu_worker *idle;     /* workers that no launch uses */
+    pthread_mutex_t running; /* checked launches take turns: they share the shadow */
+    kn_emu_shadow *shadows;
+    unsigned generation;
+} kn_emu;
+
+static inline kn_emu *kn_emu_of(kn_device *dev) { return (kn_emu *)dev; }
+
+/* ---- modules ---- */
+
+/* A variable in shared memory: where it lies in the image. */
+typedef struct kn_emu_shared {
+    char name[48];
+    size_t offset, bytes;
+} kn_emu_shared;
+
+struct kn_code {
+    kn_emu *dev;
+    char *name;     /* of the kernel, for messages */
+    char *source;   /* its text, for messages */
+    char path[320]; /* of the shared object */
+    char *base;     /* where it is loaded */
+    void *handle;
+    void (*entry)(void *const *params);
+    void *(*anchor)(void);
+    int nparams;
+    const char *kinds;  /* of each parameter: see kn_emu::kind_of in kn_emu_cuda.h */
+    char (*params)[48]; /* names */
+    /* the module in memory: what may be read, and of it what may be written */
+    char *low, *high, *writable, *writable_end;
+    size_t anchor_offset;
+    size_t image;   /* bytes of the thread-local image that hold shared variables */
+    size_t fixed;   /* of it, bytes [0, fixed) that have a size known to the compiler */
+    size_t dynamic; /* where dynamic shared memory begins; image when there is none */
+    bool has_dynamic;
+    kn_emu_shared *shared;
+    int nshared;
+};
+
+/* Compiles `text` and loads it. `name` is for messages. */
+kn_status kn_emu_module_load(kn_emu *dev, const char *name, const char *entry, const char *text,
+                             kn_code **code);
+void kn_emu_module_unload(kn_code *code);
+
+/* params.c */
+kn_status kn_emu_name_params(kn_code *code, const char *entry);
+/* The span's name and whether it is watched, when the parameters have these values. */
+void kn_emu_span_of_params(const kn_code *code, void *const *values, kn_emu_span *span);
+
+/* compile.c: `path` receives the shared object's name. The file remains, for line numbers. */
+kn_status kn_emu_compile(kn_emu *dev, const char *name, const char *entry, const char *text,
+                         char *path, size_t size);
+void kn_emu_compiler_close(kn_emu_compiler *c);
+/* Runs a program, argv[0] sought in PATH; up to size-1 bytes of its output (both streams) in `out`. -1: it
+ * could not be run; otherwise its exit status. */
+int kn_emu_run(char *const *argv, char *out, size_t size);
+
+/* elf.c: the thread-local symbols of an object file. */
+typedef struct kn_emu_symbol {
+    const char *name;
+    size_t offset, bytes;
+    bool defined;
+} kn_emu_symbol;
+kn_status kn_emu_tls_symbols(const char *path,
+                             kn_status (*fn)(void *user, const kn_emu_symbol *symbol), void *user);
+
+/* ---- launches ---- */
+
+/* Memory that a kernel may touch. */
+struct kn_emu_span {
+    const char *low, *high;
+    const char *name;
+    bool constant;         /* a generated kernel's input: never written */
+    bool unwatched;        /* by nothing that is known: accesses of blocks are not compared */
+    kn_emu_shadow *shadow; /* NULL: likewise */
+};
+
+/* What went wrong, as it was found; report.c makes it a message. */
+typedef struct kn_emu_fault {
+    char text[1024];
+    void *pc;
+    int line;
+    bool has_thread;
+    unsigned block[3], thread[3];
+} kn_emu_fault;
+
+struct kn_emu_launch {
+    kn_emu *dev;
+    kn_code *code;
+    void *const *params;
+    kn_grid grid;
+    unsigned nthreads, nblocks, ngangs, gang; /* blocks in a gang */
+    unsigned cluster;                         /* blocks in a cluster; 1: none */
+    bool checked;
+    kn_emu_span *spans;
+    int nspans;
+    unsigned generation;   /* of shadow cells that this launch wrote; 0: blocks are not compared */
+    _Atomic unsigned next; /* gang to run */
+    _Atomic unsigned released, releases; /* see global.c */
+    _Atomic bool failed;
+    pthread_mutex_t lock; /* of `fault` */
+    kn_emu_fault fault;
+};
+
+kn_status kn_emu_launch_run(kn_emu *dev, kn_code *code, const kn_grid *grid, void *const *params,
+                            kn_emu_span *spans, int nspans);
+/* report.c: the launch's fault as the calling thread's error. */
+kn_status kn_emu_report(const kn_emu_launch *l);
+
+/* ---- workers, blocks, threads ---- */
+
+typedef enum kn_emu_state {
+    KN_EMU_NEW,
+    KN_EMU_READY,
+    KN_EMU_AT_WARP,
+    KN_EMU_AT_BLOCK,
+    KN_EMU_AT_GRID,
+    KN_EMU_AT_CLUSTER,
+    KN_EMU_POLLING,
+    KN_EMU_DONE,
+} kn_emu_state;
+
+/* An asynchronous copy, done when it is waited for. */
+typedef struct kn_emu_copy {
+    struct kn_emu_copy *next;
+    char *to;
+    const char *from;
+    unsigned bytes, zeros, group;
+    int line;
+    void *pc;
+} kn_emu_copy;
+
+struct kn_emu_thread {
+    kn_emu_block *block;
+    kn_emu_dim idx;
+    unsigned number; /* in its block */
+    uint8_t lane, state;
+    bool fenced, polled; /* see global.c */
+    unsigned releases;   /* that there had been when it last saw another block's writes */
+    kn_emu_fiber *fiber;
+    /* what it waits in */
+    int op, line;
+    void *pc;
+    unsigned mask, b, c;
+    kn_emu_word value, result;
+    unsigned cluster_phase;
+    bool cluster_arrived;
+    unsigned copy_groups;
+    kn_emu_copy *copies, **last_copy;
+};
+
+/* A meeting of lanes that is not complete: those that arrived at (op, mask). */
+typedef struct kn_emu_meeting {
+    int op;
+    unsigned mask, arrived;
+} kn_emu_meeting;
+
+typedef struct kn_emu_warp_state {
+    unsigned alive;
+    int nmeetings;
+    kn_emu_meeting meetings[KN_EMU_WARP];
+    /* Which lanes' accesses are before mine: those of all lanes before `full`, and of lane b before
+     * known[a][b], seen from lane a. Times as in shared cells. */
+    uint32_t full;
+    bool partial; /* `known` was written for this block */
+    uint32_t known[KN_EMU_WARP][KN_EMU_WARP];
+} kn_emu_warp_state;
+
+/* The last accesses to a byte of shared memory. Times count a worker's synchronisations, so that what a
+ * cell has from an earlier block or launch is older than anything now. */
+typedef struct kn_emu_cell {
+    uint32_t written, read; /* when */
+    uint32_t readers;       /* lanes of warp read_by */
+    uint16_t written_by;    /* thread, see shared.c */
+    uint16_t read_by;       /* warp */
+} kn_emu_cell;
+
+/* Threads in the order in which they became able to run. */
+typedef struct kn_emu_queue {
+    kn_emu_thread **at;
+    unsigned first, count; /* a ring of the block's thread count */
+} kn_emu_queue;
+
+struct kn_emu_block {
+    kn_emu_worker *worker;
+    unsigned number; /* in the grid */
+    kn_emu_dim idx;
+    unsigned rank;         /* in its cluster */
+    kn_emu_block *cluster; /* the block of rank 0 */
+    kn_emu_thread *threads;
+    kn_emu_warp_state *warps;
+    unsigned nthreads, live, fresh;    /* fresh: how many have been started */
+    unsigned waiting, at_grid, asking; /* at the barrier; at the grid's; in __activemask */
+    kn_emu_queue ready, polling;
+    uint32_t start, barrier_time; /* everything in the block before it is before now */
+    unsigned level;               /* see global.c */
+    char *image;                  /* shared memory while another block of the gang runs */
+    kn_emu_cell *cells;
+    /* of a cluster, in its block of rank 0 */
+    unsigned cluster_arrived, cluster_phase, cluster_live;
+    uint32_t cluster_time;
+};
+
+struct kn_emu_worker {
+    kn_emu_worker *next;
+    kn_emu *dev;
+    kn_emu_launch *launch;
+    kn_emu_fibers fibers;
+    kn_emu_thread
+        *handoff; /* for the fibre that is being switched to: the thread to run, if not its own */
+    kn_emu_block *block;   /* the one that runs: its shared memory is the module's image */
+    kn_emu_thread *thread; /* the one that runs; NULL between threads */
+    char *image;           /* this operating system thread's image of the module */
+    size_t shared_bytes;   /* of it that the launch uses */
+    uint32_t time;
+    uint64_t random, progress;
+    int last_span;
+    bool failed;
+    kn_emu_block *gang;
+    unsigned gang_size;
+    void *memory; /* of the gang's blocks */
+    size_t memory_bytes;
+    kn_emu_cell *cells;
+    size_t ncells;
+};
+
+/* The worker of the calling operating system thread. */
+extern _Thread_local kn_emu_worker *kn_emu_here __attribute__((tls_model("initial-exec")));
+
+kn_emu_worker *kn_emu_worker_borrow(kn_emu *dev);
+void kn_emu_worker_return(kn_emu_worker *w);
+void kn_emu_worker_free(kn_emu_worker *w);
+/* Runs gangs of the launch until there are none left or a check failed. */
+void kn_emu_worker_run(kn_emu_worker *w, kn_emu_launch *l);
+
+/* ---- for the files that threads wait in ---- */
+
+/* Gives the worker to others until somebody calls kn_emu_wake(); w->thread's state is set. */
+void kn_emu_pause(kn_emu_worker *w);
+void kn_emu_wake(kn_emu_worker *w, kn_emu_thread *t);
+/* Lets everyone else run first: the block, and the others of its gang. */
+void kn_emu_yield(kn_emu_worker *w, int line, void *pc);
+uint64_t kn_emu_random(kn_emu_worker *w);
+
+/* Ends the launch with this message about the running thread. Must be called on its fibre. */
+_Noreturn void kn_emu_fail(kn_emu_worker *w, int line, void *pc, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same from the worker's own stack, about no thread: returns. */
+void kn_emu_fail_block(kn_emu_worker *w, int line, void *pc, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* After a thread's last step: those who waited for it. */
+void kn_emu_warp_left(kn_emu_worker *w, kn_emu_thread *t);
+void kn_emu_barrier_left(kn_emu_worker *w, kn_emu_thread *t);
+/* Nothing else runs in the block: the lanes in __activemask get their answer. False: there were none. */
+bool kn_emu_answer_activemask(kn_emu_worker *w, kn_emu_block *b);
+/* Nothing can run any more: says who waits where. */
+void kn_emu_deadlock(kn_emu_worker *w);
+const char *kn_emu_op_name(int op);
+const char *kn_emu_barrier_name(int kind);
+
+/* ---- memory ---- */
+
+/* Fails the launch unless the running thread may access this. Returns the span, or NULL for shared memory
+ * and the thread's own. */
+const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, int how, bool atomic,
+                                int line, void *pc);
+/* shared.c: the access is to `bytes` of `owner`'s shared memory at `offset`. */
+void kn_emu_check_shared(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                         int how, bool atomic, int line, void *pc);
+/* Starts a block: its shared memory is unwritten. */
+void kn_emu_shared_reset(kn_emu_worker *w, kn_emu_block *b);
+
+/* global.c */
+kn_status kn_emu_shadow_prepare(kn_emu_launch *l);
+void kn_emu_shadow_free(kn_emu *dev);
+void kn_emu_check_blocks(kn_emu_worker *w, const kn_emu_span *span, const char *p, size_t bytes,
+                         bool write, bool atomic, int line, void *pc);
+/* Around an atomic operation on global memory. */
+void kn_emu_before_atomic(kn_emu_worker *w);
+void kn_emu_after_atomic(kn_emu_worker *w);
+/* Where an address is: "out_y+256 (which has 256 bytes)". */
+void kn_emu_describe(const kn_emu_worker *w, const char *p, char *text, size_t size);
+
+/* The functions that a module calls. */
+extern const kn_emu_calls_table kn_emu_calls_of_runtime;
+void kn_emu_call_access(const void *p, unsigned long bytes, int how, void *pc);
+void kn_emu_call_misaligned(const void *p, unsigned long alignment, void *pc);
+void kn_emu_call_bad_index(const void *array, long long index, void *pc);
+kn_emu_word kn_emu_call_warp(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c,
+                             int line, void *pc);
+int kn_emu_call_barrier(int kind, int predicate, int line, void *pc);
+void kn_emu_call_cluster_arrive(int line, void *pc);
+kn_emu_word kn_emu_call_atomic(int op, int type, void *p, kn_emu_word value, kn_emu_word compare,
+                               int line, void *pc);
+void kn_emu_call_fence(int scope, void *pc);
+void kn_emu_call_relax(int line, void *pc);
+void *kn_emu_call_peer(const void *shared, unsigned rank, int line, void *pc);
+void kn_emu_call_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros, int line,
+                            void *pc);
+void kn_emu_call_copy_commit(void);
+void kn_emu_call_copy_wait(unsigned newest, int line, void *pc);
+void kn_emu_call_trap(const char *message, int line, void *pc);
+
+#endif

@@ -1,0 +1,172 @@
+#include "runtime/emu/fiber.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* Of libboost_context, which declares them for C++ only. */
+typedef struct transfer {
+    void *context, *data;
+} transfer;
+extern transfer jump_fcontext(void *to, void *data);
+extern void *make_fcontext(void *top, size_t bytes, void (*fn)(transfer));
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASAN 1
+#endif
+#endif
+#ifdef ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+/* Only what is touched takes memory. */
+enum { STACK = 256 << 10 };
+enum { PAGE = 4096, SLAB_STACKS = 64 };
+/* Each guarded stack is a mapping of its own, of which a process may have some 65,000. */
+enum { MAX_GUARDED = 12000 };
+
+typedef struct slab {
+    struct slab *next;
+    char *low;
+    size_t bytes;
+} slab;
+
+void kn_emu_fibers_init(kn_emu_fibers *f, void (*body)(void *user), void *user)
+{
+    *f = (kn_emu_fibers){.body = body, .user = user};
+    f->current = &f->root;
+}
+
+void kn_emu_fibers_finish(kn_emu_fibers *f)
+{
+    for (kn_emu_fiber *x = f->all, *next; x; x = next) {
+        next = x->next;
+        free(x);
+    }
+    for (slab *s = f->slabs, *next; s; s = next) {
+        next = s->next;
+        munmap(s->low, s->bytes);
+        free(s);
+    }
+}
+
+/* What every switch passes, so that the other side knows whose stack it comes from. */
+typedef struct passage {
+    kn_emu_fibers *fibers;
+    kn_emu_fiber *from;
+} passage;
+
+static void first_step(transfer t)
+{
+    passage *p = t.data;
+    kn_emu_fibers *f = p->fibers;
+#ifdef ASAN
+    const void *low;
+    size_t bytes;
+    __sanitizer_finish_switch_fiber(NULL, &low, &bytes);
+    if (p->from == &f->root) {
+        f->root.low = (char *)low;
+        f->root.bytes = bytes;
+    }
+#endif
+    p->from->context = t.context;
+    f->body(f->user);
+}
+
+void kn_emu_fiber_switch(kn_emu_fibers *f, kn_emu_fiber *to)
+{
+    passage p = {f, f->current};
+    f->current = to;
+#ifdef ASAN
+    void *fake;
+    __sanitizer_start_switch_fiber(&fake, to->low, to->bytes);
+#endif
+    transfer t = jump_fcontext(to->context, &p);
+    passage *back = t.data;
+#ifdef ASAN
+    const void *low;
+    size_t bytes;
+    __sanitizer_finish_switch_fiber(fake, &low, &bytes);
+    if (back->from == &f->root) {
+        f->root.low = (char *)low;
+        f->root.bytes = bytes;
+    }
+#endif
+    back->from->context = t.context;
+}
+
+static char *new_stack(kn_emu_fibers *f)
+{
+    if (f->next_stack == f->end_of_slab) {
+        slab *s = malloc(sizeof *s);
+        if (!s)
+            return NULL;
+        s->bytes = (size_t)SLAB_STACKS * STACK;
+        s->low = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (s->low == MAP_FAILED) {
+            free(s);
+            return NULL;
+        }
+        s->next = f->slabs;
+        f->slabs = s;
+        f->next_stack = s->low;
+        f->end_of_slab = s->low + s->bytes;
+    }
+    char *low = f->next_stack;
+    f->next_stack += STACK;
+    if (f->count < MAX_GUARDED)
+        mprotect(low, PAGE, PROT_NONE);
+    return low;
+}
+
+/* Stacks begin at different places in their pages: else all of them meet in the same cache sets. */
+static void to_the_top(kn_emu_fiber *x, int number)
+{
+    size_t skew = (size_t)(number % 61) * 64;
+    x->context = make_fcontext(x->low + x->bytes - skew, x->bytes - skew, first_step);
+}
+
+kn_emu_fiber *kn_emu_fiber_take(kn_emu_fibers *f)
+{
+    kn_emu_fiber *x = f->idle;
+    if (x) {
+        f->idle = x->next_idle;
+        return x;
+    }
+    x = calloc(1, sizeof *x);
+    char *stack = x ? new_stack(f) : NULL;
+    if (!stack) {
+        free(x);
+        return NULL;
+    }
+    x->low = stack + PAGE;
+    x->bytes = STACK - PAGE;
+    to_the_top(x, f->count++);
+    x->next = f->all;
+    f->all = x;
+    return x;
+}
+
+void kn_emu_fiber_retire(kn_emu_fibers *f)
+{
+    f->current->next_idle = f->idle;
+    f->idle = f->current;
+}
+
+void kn_emu_fibers_reset(kn_emu_fibers *f)
+{
+    int number = 0;
+    f->idle = NULL;
+    for (kn_emu_fiber *x = f->all; x; x = x->next) {
+#ifdef ASAN
+        __asan_unpoison_memory_region(x->low, x->bytes);
+#endif
+        to_the_top(x, number++);
+        x->next_idle = f->idle;
+        f->idle = x;
+    }
+}

@@ -1,0 +1,189 @@
+/* One run of a kernel: its shape is checked, its blocks are given to workers, and its fault, if it had one,
+ * is reported. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/emu/emu.h"
+
+/* Threads of a launch below which a second worker does not pay. */
+enum { FEW_THREADS = 4096 };
+/* Threads whose blocks may wait for each other: each keeps its stack. */
+enum { MAX_RESIDENT = 65536 };
+
+static kn_emu_dim dim_of(const unsigned size[3]) { return (kn_emu_dim){size[0], size[1], size[2]}; }
+
+static kn_emu_dim thread_idx(void) { return kn_emu_here->thread->idx; }
+static kn_emu_dim block_idx(void) { return kn_emu_here->block->idx; }
+static kn_emu_dim block_dim(void) { return dim_of(kn_emu_here->launch->grid.block); }
+static kn_emu_dim grid_dim(void) { return dim_of(kn_emu_here->launch->grid.grid); }
+static kn_emu_dim cluster_dim(void) { return dim_of(kn_emu_here->launch->grid.cluster); }
+
+static kn_emu_dim cluster_idx(void)
+{
+    const unsigned *size = kn_emu_here->launch->grid.cluster;
+    kn_emu_dim b = block_idx();
+    return (kn_emu_dim){b.x % size[0], b.y % size[1], b.z % size[2]};
+}
+
+static kn_emu_dim lane(void)
+{
+    const kn_emu_thread *t = kn_emu_here->thread;
+    return (kn_emu_dim){t->lane, t->number, t->block->nthreads};
+}
+
+const kn_emu_calls_table kn_emu_calls_of_runtime = {
+    .access = kn_emu_call_access,
+    .misaligned = kn_emu_call_misaligned,
+    .bad_index = kn_emu_call_bad_index,
+    .thread_idx = thread_idx,
+    .block_idx = block_idx,
+    .block_dim = block_dim,
+    .grid_dim = grid_dim,
+    .cluster_idx = cluster_idx,
+    .cluster_dim = cluster_dim,
+    .lane = lane,
+    .warp = kn_emu_call_warp,
+    .barrier = kn_emu_call_barrier,
+    .cluster_arrive = kn_emu_call_cluster_arrive,
+    .atomic = kn_emu_call_atomic,
+    .fence = kn_emu_call_fence,
+    .relax = kn_emu_call_relax,
+    .peer = kn_emu_call_peer,
+    .copy_async = kn_emu_call_copy_async,
+    .copy_commit = kn_emu_call_copy_commit,
+    .copy_wait = kn_emu_call_copy_wait,
+    .trap = kn_emu_call_trap,
+};
+
+/* ---- the shape ---- */
+
+static kn_status check_shape(kn_emu_launch *l)
+{
+    kn_grid *g = &l->grid;
+    const kn_code *code = l->code;
+    uint64_t threads = 1, blocks = 1, cluster = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!g->cluster[i])
+            g->cluster[i] = 1;
+        if (!g->grid[i] || !g->block[i])
+            return kn_fail(KN_ARGUMENT, "kernel '%s': a grid or block without extent", code->name);
+        if (g->block[i] > KN_EMU_MAX_THREADS || g->cluster[i] > KN_EMU_MAX_CLUSTER)
+            return kn_fail(KN_ARGUMENT,
+                           "kernel '%s': a block has at most %d threads, a cluster %d "
+                           "blocks",
+                           code->name, KN_EMU_MAX_THREADS, KN_EMU_MAX_CLUSTER);
+        if (g->grid[i] % g->cluster[i])
+            return kn_fail(KN_ARGUMENT,
+                           "kernel '%s': %u blocks are no whole number of clusters of %u",
+                           code->name, g->grid[i], g->cluster[i]);
+        threads *= g->block[i];
+        blocks *= g->grid[i];
+        cluster *= g->cluster[i];
+        if (blocks > INT32_MAX)
+            return kn_fail(KN_ARGUMENT, "kernel '%s': the grid has too many blocks", code->name);
+    }
+    if (threads > KN_EMU_MAX_THREADS || cluster > KN_EMU_MAX_CLUSTER)
+        return kn_fail(
+            KN_ARGUMENT,
+            "kernel '%s': blocks of %llu threads, clusters of %llu blocks; at most %d and "
+            "%d are possible",
+            code->name, (unsigned long long)threads, (unsigned long long)cluster,
+            KN_EMU_MAX_THREADS, KN_EMU_MAX_CLUSTER);
+    if (g->shared > KN_EMU_MAX_SHARED - code->fixed)
+        return kn_fail(
+            KN_ARGUMENT,
+            "kernel '%s': %zu bytes of dynamic shared memory and %zu of its own; a block "
+            "has at most %d",
+            code->name, g->shared, code->fixed, KN_EMU_MAX_SHARED);
+    l->nthreads = (unsigned)threads;
+    l->nblocks = (unsigned)blocks;
+    l->cluster = (unsigned)cluster;
+    l->gang = g->cooperative ? l->nblocks : l->cluster;
+    l->ngangs = l->nblocks / l->gang;
+    if ((uint64_t)l->gang * threads > MAX_RESIDENT)
+        return kn_fail(
+            KN_ARGUMENT,
+            "kernel '%s': %u blocks of %u threads cannot all run at a time; the emulator "
+            "has room for %d threads",
+            code->name, l->gang, l->nthreads, MAX_RESIDENT);
+    return KN_OK;
+}
+
+/* ---- running ---- */
+
+typedef struct job {
+    pthread_t id;
+    kn_emu_worker *worker;
+    kn_emu_launch *launch;
+} job;
+
+static void *help(void *user)
+{
+    job *j = user;
+    kn_emu_worker_run(j->worker, j->launch);
+    return NULL;
+}
+
+static unsigned workers_for(const kn_emu_launch *l)
+{
+    uint64_t threads = (uint64_t)l->nblocks * l->nthreads;
+    unsigned n = (unsigned)l->dev->threads;
+    if (threads < FEW_THREADS)
+        return 1;
+    return n < l->ngangs ? n : l->ngangs;
+}
+
+/* The calling thread works too; helpers that cannot be had are done without. */
+static kn_status run_workers(kn_emu_launch *l)
+{
+    enum { MOST = 64 };
+    job jobs[MOST];
+    unsigned wanted = workers_for(l), n = 0;
+    kn_emu_worker *mine = kn_emu_worker_borrow(l->dev);
+    if (!mine)
+        return kn_fail(KN_MEMORY, "out of memory: a worker of the emulator");
+    while (n + 1 < wanted && n < MOST) {
+        job *j = &jobs[n];
+        *j = (job){.worker = kn_emu_worker_borrow(l->dev), .launch = l};
+        if (!j->worker)
+            break;
+        if (pthread_create(&j->id, NULL, help, j) != 0) {
+            kn_emu_worker_return(j->worker);
+            break;
+        }
+        n++;
+    }
+    kn_emu_worker_run(mine, l);
+    kn_emu_worker_return(mine);
+    for (unsigned i = 0; i < n; i++) {
+        pthread_join(jobs[i].id, NULL);
+        kn_emu_worker_return(jobs[i].worker);
+    }
+    return KN_OK;
+}
+
+kn_status kn_emu_launch_run(kn_emu *dev, kn_code *code, const kn_grid *grid, void *const *params,
+                            kn_emu_span *spans, int nspans)
+{
+    kn_emu_launch l = {.dev = dev,
+                       .code = code,
+                       .params = params,
+                       .grid = *grid,
+                       .checked = !dev->options.unchecked,
+                       .spans = spans,
+                       .nspans = nspans};
+    KN_TRY(check_shape(&l));
+    pthread_mutex_init(&l.lock, NULL);
+    kn_status status = KN_OK;
+    if (l.checked) {
+        pthread_mutex_lock(&dev->running);
+        status = kn_emu_shadow_prepare(&l);
+    }
+    if (status == KN_OK)
+        status = run_workers(&l);
+    if (l.checked)
+        pthread_mutex_unlock(&dev->running);
+    pthread_mutex_destroy(&l.lock);
+    __atomic_fetch_add(&dev->base.launches, 1, __ATOMIC_RELAXED);
+    return status == KN_OK && atomic_load(&l.failed) ? kn_emu_report(&l) : status;
+}

@@ -1,0 +1,186 @@
+/* A compiled text, loaded: the kernel's entry, and where its shared memory lies. */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/emu/emu.h"
+
+/* ---- the image ---- */
+
+/* "_ZZ6kernelPiE4tile", "tile", "tile.0": the variable's own name. */
+static void plain_name(const char *symbol, char *name, size_t size)
+{
+    const char *start = symbol;
+    size_t n = strcspn(symbol, ".");
+    if (symbol[0] == '_' && symbol[1] == 'Z') {
+        for (const char *e = strchr(symbol, 'E'); e; e = strchr(e + 1, 'E')) {
+            char *end;
+            unsigned long length = strtoul(e + 1, &end, 10);
+            if (end > e + 1 && length > 0 && length <= strlen(end)) {
+                start = end;
+                n = length;
+            }
+        }
+    }
+    if (n >= size)
+        n = size - 1;
+    memcpy(name, start, n);
+    name[n] = 0;
+}
+
+static kn_status note_symbol(void *user, const kn_emu_symbol *symbol)
+{
+    kn_code *code = user;
+    if (strcmp(symbol->name, "kn_emu_anchor") == 0) {
+        code->anchor_offset = symbol->offset;
+        return KN_OK;
+    }
+    if (strcmp(symbol->name, "kn_emu_dynamic") == 0) {
+        code->has_dynamic = true;
+        code->dynamic = symbol->offset;
+        return KN_OK;
+    }
+    if (!symbol->bytes) /* another name of dynamic shared memory */
+        return KN_OK;
+    kn_emu_shared *grown = realloc(code->shared, sizeof *grown * (size_t)(code->nshared + 1));
+    if (!grown)
+        return kn_fail(KN_MEMORY, "out of memory");
+    code->shared = grown;
+    kn_emu_shared *s = &grown[code->nshared++];
+    plain_name(symbol->name, s->name, sizeof s->name);
+    s->offset = symbol->offset;
+    s->bytes = symbol->bytes;
+    if (s->offset + s->bytes > code->fixed)
+        code->fixed = s->offset + s->bytes;
+    return KN_OK;
+}
+
+static kn_status find_image(kn_code *code)
+{
+    KN_TRY(kn_emu_tls_symbols(code->path, note_symbol, code));
+    if (!code->has_dynamic)
+        code->dynamic = code->fixed;
+    size_t end = code->dynamic + (code->has_dynamic ? KN_EMU_MAX_SHARED : 0);
+    if (code->dynamic < code->fixed || code->anchor_offset < end)
+        return kn_fail(KN_INTERNAL, "the linker laid out shared memory in another order");
+    if (code->fixed > KN_EMU_MAX_SHARED)
+        return kn_fail(KN_COMPILE, "%zu bytes of shared memory; a block has at most %d",
+                       code->fixed, KN_EMU_MAX_SHARED);
+    return KN_OK;
+}
+
+/* ---- the module ---- */
+
+static int find_segments(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size;
+    kn_code *code = user;
+    if ((char *)info->dlpi_addr != code->base)
+        return 0;
+    char *fixed_end = NULL; /* of what the loader made read-only after relocation */
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+        char *low = code->base + h->p_vaddr, *high = low + h->p_memsz;
+        if (h->p_type == PT_GNU_RELRO)
+            fixed_end = high;
+        if (h->p_type != PT_LOAD)
+            continue;
+        if (!code->low || low < code->low)
+            code->low = low;
+        if (high > code->high)
+            code->high = high;
+        if (h->p_flags & PF_W) {
+            code->writable = low;
+            code->writable_end = high;
+        }
+    }
+    if (fixed_end > code->writable)
+        code->writable = fixed_end < code->writable_end ? fixed_end : code->writable_end;
+    return 1;
+}
+
+/* Object pointers to function pointers, as POSIX says dlsym's are to be had. */
+static void find(void *handle, const char *name, void *target)
+{
+    void *p = dlsym(handle, name);
+    memcpy(target, &p, sizeof p);
+}
+
+/* The leak checker looks into the thread-local memory of every library that there ever was: with it, none
+ * goes away. */
+#ifdef __SANITIZE_ADDRESS__
+enum { OPEN_FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+#else
+enum { OPEN_FLAGS = RTLD_NOW | RTLD_LOCAL };
+#endif
+
+static kn_status load(kn_code *code)
+{
+    code->handle = dlopen(code->path, OPEN_FLAGS);
+    if (!code->handle) {
+        const char *why = dlerror();
+        return kn_fail(KN_COMPILE, "kernel '%s': what the emulator compiled cannot be loaded: %s",
+                       code->name, why ? why : "?");
+    }
+    kn_emu_calls_table *(*calls)(void);
+    find(code->handle, "kn_emu_find_calls", &calls);
+    code->kinds = dlsym(code->handle, "kn_emu_kinds");
+    find(code->handle, "kn_emu_entry", &code->entry);
+    find(code->handle, "kn_emu_find_anchor", &code->anchor);
+    Dl_info info;
+    if (!calls || !code->kinds || !code->entry || !code->anchor || !dladdr(code->kinds, &info))
+        return kn_fail(KN_INTERNAL, "kernel '%s': its module lacks what the emulator put there",
+                       code->name);
+    *calls() = kn_emu_calls_of_runtime;
+    code->nparams = (int)strlen(code->kinds);
+    code->base = info.dli_fbase;
+    dl_iterate_phdr(find_segments, code);
+    return find_image(code);
+}
+
+static char *copy_of(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = malloc(n);
+    return copy ? memcpy(copy, s, n) : NULL;
+}
+
+kn_status kn_emu_module_load(kn_emu *dev, const char *name, const char *entry, const char *text,
+                             kn_code **out)
+{
+    kn_code *code = calloc(1, sizeof *code);
+    kn_status status = KN_OK;
+    if (code) {
+        code->dev = dev;
+        code->name = copy_of(name);
+        code->source = copy_of(text);
+    }
+    if (!code || !code->name || !code->source)
+        status = kn_fail(KN_MEMORY, "out of memory: kernel '%s'", name);
+    if (status == KN_OK)
+        status = kn_emu_compile(dev, name, entry, text, code->path, sizeof code->path);
+    if (status == KN_OK)
+        status = load(code);
+    if (status == KN_OK)
+        status = kn_emu_name_params(code, entry);
+    if (status != KN_OK) {
+        kn_emu_module_unload(code);
+        return status;
+    }
+    *out = code;
+    return KN_OK;
+}
+
+void kn_emu_module_unload(kn_code *code)
+{
+    if (!code)
+        return;
+    if (code->handle)
+        dlclose(code->handle);
+    free(code->name);
+    free(code->source);
+    free(code->shared);
+    free(code->params);
+    free(code);
+}

@@ -1,0 +1,13 @@
+// Asynchronous copies of single threads, in groups.
+#pragma once
+
+KN_EMU_INLINE void __pipeline_memcpy_async(void *to, const void *from, size_t bytes,
+                                           size_t zeros = 0, KN_EMU_LINE)
+{
+    kn_emu_copy_async(to, from, (unsigned)bytes, (unsigned)zeros, kn_emu_line);
+}
+KN_EMU_INLINE void __pipeline_commit() { kn_emu_copy_commit(); }
+KN_EMU_INLINE void __pipeline_wait_prior(unsigned newest, KN_EMU_LINE)
+{
+    kn_emu_copy_wait(newest, kn_emu_line);
+}

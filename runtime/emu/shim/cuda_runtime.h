@@ -1,0 +1,2 @@
+// Everything of it that kernels use is there already.
+#pragma once

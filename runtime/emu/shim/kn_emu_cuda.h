@@ -1,0 +1,376 @@
+// The device language of CUDA C++ for a host compiler: put in front of a kernel's unchanged source text.
+// Includes no system header, so that a kernel compiles in a fraction of a second.
+#pragma once
+#include <kn_emu_abi.h>
+
+// ---- keywords ----
+
+#define __global__ __attribute__((noinline))
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+// A block's threads share an operating system thread, and with it the thread-local image of the module.
+#define __shared__ thread_local
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#define __grid_constant__
+#define __restrict __restrict__
+#define __align__(n) __attribute__((aligned(n)))
+// The standard's form may not follow __shared__; this one may.
+#define alignas(...) __attribute__((aligned(__VA_ARGS__)))
+#define __CUDACC__ 1
+#define __CUDA_ARCH__ 900
+
+#define KN_EMU_INLINE static inline __attribute__((always_inline))
+// Where a call is in the text: the last parameter of what threads wait in.
+#define KN_EMU_LINE int kn_emu_line = __builtin_LINE()
+
+typedef decltype(sizeof(0)) size_t;
+typedef decltype((char *)0 - (char *)0) ptrdiff_t;
+typedef unsigned int uint;
+typedef unsigned short ushort;
+typedef unsigned char uchar;
+typedef unsigned long ulong;
+
+// ---- vector types ----
+
+#define KN_EMU_VECTORS(T, N)                                                                       \
+    struct N##1 { T x; };                                                                          \
+    struct alignas(2 * sizeof(T)) N##2 { T x, y; };                                                \
+    struct N##3 { T x, y, z; };                                                                    \
+    struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) N##4 { T x, y, z, w; };                \
+    KN_EMU_MAKERS(T, N)                                                                            \
+    KN_EMU_INLINE N##3 make_##N##3(T x, T y, T z) { return {x, y, z}; }
+#define KN_EMU_MAKERS(T, N)                                                                        \
+    KN_EMU_INLINE N##1 make_##N##1(T x) { return {x}; }                                            \
+    KN_EMU_INLINE N##2 make_##N##2(T x, T y) { return {x, y}; }                                    \
+    KN_EMU_INLINE N##4 make_##N##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+KN_EMU_VECTORS(signed char, char)
+KN_EMU_VECTORS(unsigned char, uchar)
+KN_EMU_VECTORS(short, short)
+KN_EMU_VECTORS(unsigned short, ushort)
+KN_EMU_VECTORS(int, int)
+KN_EMU_VECTORS(long long, longlong)
+KN_EMU_VECTORS(unsigned long long, ulonglong)
+KN_EMU_VECTORS(float, float)
+KN_EMU_VECTORS(double, double)
+struct uint1 {
+    unsigned x;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+typedef kn_emu_dim uint3;
+KN_EMU_MAKERS(unsigned, uint)
+KN_EMU_INLINE uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
+#undef KN_EMU_VECTORS
+#undef KN_EMU_MAKERS
+
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+    constexpr operator uint3() const { return {x, y, z}; }
+};
+
+// ---- the emulator: see kn_emu_abi.h ----
+
+#pragma GCC visibility push(hidden)
+extern "C" {
+kn_emu_dim kn_emu_thread_idx() __attribute__((const));
+kn_emu_dim kn_emu_block_idx() __attribute__((const));
+kn_emu_dim kn_emu_block_dim() __attribute__((const));
+kn_emu_dim kn_emu_grid_dim() __attribute__((const));
+kn_emu_dim kn_emu_cluster_idx() __attribute__((const));
+kn_emu_dim kn_emu_cluster_dim() __attribute__((const));
+kn_emu_dim kn_emu_lane() __attribute__((const));
+kn_emu_word kn_emu_warp(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c, int line);
+int kn_emu_barrier_wait(int kind, int predicate, int line);
+void kn_emu_cluster_arrive(int line);
+kn_emu_word kn_emu_atomic(int op, int type, void *p, kn_emu_word value, kn_emu_word compare,
+                          int line);
+void kn_emu_fence(int scope);
+void kn_emu_relax(int line);
+void *kn_emu_peer(const void *shared, unsigned rank, int line);
+void kn_emu_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros, int line);
+void kn_emu_copy_commit();
+void kn_emu_copy_wait(unsigned newest, int line);
+void kn_emu_trap(const char *message, int line);
+void *memcpy(void *to, const void *from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *to, int value, size_t n);
+}
+#pragma GCC visibility pop
+extern "C" int printf(const char *, ...);
+
+#define threadIdx (kn_emu_thread_idx())
+#define blockIdx (kn_emu_block_idx())
+#define blockDim (dim3(kn_emu_block_dim()))
+#define gridDim (dim3(kn_emu_grid_dim()))
+static constexpr int warpSize = 32;
+
+#define assert(condition)                                                                          \
+    ((condition) ? (void)0 : kn_emu_trap("assertion failed: " #condition, __LINE__))
+KN_EMU_INLINE void __trap(KN_EMU_LINE) { kn_emu_trap("__trap()", kn_emu_line); }
+
+namespace kn_emu {
+template <class T> struct same {
+    typedef T type;
+};
+template <class T> KN_EMU_INLINE kn_emu_word bits(T v)
+{
+    static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
+    if constexpr (sizeof(T) == 8)
+        return __builtin_bit_cast(kn_emu_word, v);
+    else if constexpr (sizeof(T) == 4)
+        return __builtin_bit_cast(unsigned, v);
+    else if constexpr (sizeof(T) == 2)
+        return __builtin_bit_cast(unsigned short, v);
+    else
+        return __builtin_bit_cast(unsigned char, v);
+}
+template <class T> KN_EMU_INLINE T value(kn_emu_word w)
+{
+    if constexpr (sizeof(T) == 8)
+        return __builtin_bit_cast(T, w);
+    else if constexpr (sizeof(T) == 4)
+        return __builtin_bit_cast(T, (unsigned)w);
+    else if constexpr (sizeof(T) == 2)
+        return __builtin_bit_cast(T, (unsigned short)w);
+    else
+        return __builtin_bit_cast(T, (unsigned char)w);
+}
+// The clamp and the segment mask of a shuffle within `width` lanes, as the instruction has them.
+KN_EMU_INLINE unsigned segment(int width, unsigned clamp)
+{
+    return ((32u - width) << 8 & 0x1f00) | clamp;
+}
+
+// The type of an atomic operation.
+template <class T> struct type_of;
+#define KN_EMU_TYPE(T, name)                                                                       \
+    template <> struct type_of<T> {                                                                \
+        static constexpr int of = name;                                                            \
+    };
+KN_EMU_TYPE(int, KN_EMU_I32)
+KN_EMU_TYPE(unsigned, KN_EMU_U32)
+KN_EMU_TYPE(long, KN_EMU_I64)
+KN_EMU_TYPE(long long, KN_EMU_I64)
+KN_EMU_TYPE(unsigned long, KN_EMU_U64)
+KN_EMU_TYPE(unsigned long long, KN_EMU_U64)
+KN_EMU_TYPE(float, KN_EMU_F32)
+KN_EMU_TYPE(double, KN_EMU_F64)
+#undef KN_EMU_TYPE
+// How a kernel's entry calls it: each parameter is copied from where its pointer leads.
+template <unsigned... I> struct indices {
+};
+template <unsigned N, unsigned... I> struct indices_to : indices_to<N - 1, N - 1, I...> {
+};
+template <unsigned... I> struct indices_to<0, I...> {
+    typedef indices<I...> type;
+};
+template <class T> struct plain {
+    typedef T type;
+};
+template <class T> struct plain<const T> {
+    typedef T type;
+};
+template <class... A, unsigned... I>
+__attribute__((no_sanitize("thread", "alignment"))) inline void
+call(void (*kernel)(A...), void *const *params, indices<I...>)
+{
+    kernel(*(typename plain<A>::type *)params[I]...);
+}
+template <class... A>
+__attribute__((no_sanitize("thread", "alignment"))) inline void call(void (*kernel)(A...),
+                                                                     void *const *params)
+{
+    call(kernel, params, typename indices_to<sizeof...(A)>::type());
+}
+// What can be reached through a parameter: 'p' memory that is written, 'c' memory that is only read,
+// '.' none, '?' who knows.
+template <class T> struct kind_of {
+    static constexpr char is = __is_class(T) || __is_union(T) ? '?' : '.';
+};
+template <class T> struct kind_of<const T> : kind_of<T> {
+};
+template <class T> struct kind_of<T &> {
+    static constexpr char is = '?';
+};
+template <class T> struct kind_of<T *> {
+    static constexpr char is = kind_of<T>::is == '.' || __is_class(T) ? 'p' : '?';
+};
+template <class T> struct kind_of<const T *> {
+    static constexpr char is = kind_of<T>::is == '.' || __is_class(T) ? 'c' : '?';
+};
+template <unsigned N> struct kinds {
+    char at[N];
+};
+template <class... A> constexpr kinds<sizeof...(A) + 1> kinds_of(void (*)(A...))
+{
+    return {{kind_of<A>::is..., 0}};
+}
+} // namespace kn_emu
+
+// ---- barriers and fences ----
+
+KN_EMU_INLINE void __syncthreads(KN_EMU_LINE)
+{
+    kn_emu_barrier_wait(KN_EMU_BARRIER_SYNC, 0, kn_emu_line);
+}
+KN_EMU_INLINE int __syncthreads_count(int p, KN_EMU_LINE)
+{
+    return kn_emu_barrier_wait(KN_EMU_BARRIER_COUNT, p, kn_emu_line);
+}
+KN_EMU_INLINE int __syncthreads_and(int p, KN_EMU_LINE)
+{
+    return kn_emu_barrier_wait(KN_EMU_BARRIER_AND, p, kn_emu_line);
+}
+KN_EMU_INLINE int __syncthreads_or(int p, KN_EMU_LINE)
+{
+    return kn_emu_barrier_wait(KN_EMU_BARRIER_OR, p, kn_emu_line);
+}
+KN_EMU_INLINE void __threadfence_block() { kn_emu_fence(0); }
+KN_EMU_INLINE void __threadfence() { kn_emu_fence(1); }
+KN_EMU_INLINE void __threadfence_system() { kn_emu_fence(1); }
+KN_EMU_INLINE void __nanosleep(unsigned, KN_EMU_LINE) { kn_emu_relax(kn_emu_line); }
+
+// ---- warps ----
+
+#define KN_EMU_SHUFFLE(name, op, operand, clamp)                                                   \
+    template <class T>                                                                             \
+    KN_EMU_INLINE T name(unsigned mask, T v, operand b, int width = 32, KN_EMU_LINE)               \
+    {                                                                                              \
+        return kn_emu::value<T>(kn_emu_warp(op | (int)sizeof(T) << 8, mask, kn_emu::bits(v),       \
+                                            (unsigned)b, kn_emu::segment(width, clamp),            \
+                                            kn_emu_line));                                         \
+    }
+KN_EMU_SHUFFLE(__shfl_sync, KN_EMU_SHFL, int, 31)
+KN_EMU_SHUFFLE(__shfl_up_sync, KN_EMU_SHFL_UP, unsigned, 0)
+KN_EMU_SHUFFLE(__shfl_down_sync, KN_EMU_SHFL_DOWN, unsigned, 31)
+KN_EMU_SHUFFLE(__shfl_xor_sync, KN_EMU_SHFL_XOR, int, 31)
+#undef KN_EMU_SHUFFLE
+
+KN_EMU_INLINE unsigned __ballot_sync(unsigned mask, int p, KN_EMU_LINE)
+{
+    return (unsigned)kn_emu_warp(KN_EMU_BALLOT, mask, p != 0, 0, 0, kn_emu_line);
+}
+KN_EMU_INLINE int __any_sync(unsigned mask, int p, KN_EMU_LINE)
+{
+    return (int)kn_emu_warp(KN_EMU_ANY, mask, p != 0, 0, 0, kn_emu_line);
+}
+KN_EMU_INLINE int __all_sync(unsigned mask, int p, KN_EMU_LINE)
+{
+    return (int)kn_emu_warp(KN_EMU_ALL, mask, p != 0, 0, 0, kn_emu_line);
+}
+KN_EMU_INLINE void __syncwarp(unsigned mask = 0xffffffffu, KN_EMU_LINE)
+{
+    kn_emu_warp(KN_EMU_SYNCWARP, mask, 0, 0, 0, kn_emu_line);
+}
+KN_EMU_INLINE unsigned __activemask(KN_EMU_LINE)
+{
+    return (unsigned)kn_emu_warp(KN_EMU_ACTIVEMASK, 0, 0, 0, 0, kn_emu_line);
+}
+template <class T> KN_EMU_INLINE unsigned __match_any_sync(unsigned mask, T v, KN_EMU_LINE)
+{
+    return (unsigned)kn_emu_warp(KN_EMU_MATCH_ANY, mask, kn_emu::bits(v), 0, 0, kn_emu_line);
+}
+template <class T>
+KN_EMU_INLINE unsigned __match_all_sync(unsigned mask, T v, int *all, KN_EMU_LINE)
+{
+    const unsigned same =
+        (unsigned)kn_emu_warp(KN_EMU_MATCH_ALL, mask, kn_emu::bits(v), 0, 0, kn_emu_line);
+    *all = same != 0;
+    return same;
+}
+#define KN_EMU_REDUCE(name, T, op)                                                                 \
+    KN_EMU_INLINE T name(unsigned mask, T v, KN_EMU_LINE)                                          \
+    {                                                                                              \
+        return (T)kn_emu_warp(op, mask, (unsigned)v, 0, 0, kn_emu_line);                           \
+    }
+KN_EMU_REDUCE(__reduce_add_sync, int, KN_EMU_REDUCE_ADD)
+KN_EMU_REDUCE(__reduce_add_sync, unsigned, KN_EMU_REDUCE_ADD)
+KN_EMU_REDUCE(__reduce_min_sync, int, KN_EMU_REDUCE_MIN)
+KN_EMU_REDUCE(__reduce_min_sync, unsigned, KN_EMU_REDUCE_UMIN)
+KN_EMU_REDUCE(__reduce_max_sync, int, KN_EMU_REDUCE_MAX)
+KN_EMU_REDUCE(__reduce_max_sync, unsigned, KN_EMU_REDUCE_UMAX)
+KN_EMU_REDUCE(__reduce_and_sync, unsigned, KN_EMU_REDUCE_AND)
+KN_EMU_REDUCE(__reduce_or_sync, unsigned, KN_EMU_REDUCE_OR)
+KN_EMU_REDUCE(__reduce_xor_sync, unsigned, KN_EMU_REDUCE_XOR)
+#undef KN_EMU_REDUCE
+
+// ---- atomics ----
+
+#define KN_EMU_ATOMIC_SCOPE(name, op)                                                              \
+    template <class T> KN_EMU_INLINE T name(T *p, typename kn_emu::same<T>::type v, KN_EMU_LINE)   \
+    {                                                                                              \
+        return kn_emu::value<T>(                                                                   \
+            kn_emu_atomic(op, kn_emu::type_of<T>::of, p, kn_emu::bits(v), 0, kn_emu_line));        \
+    }                                                                                              \
+    template <class T>                                                                             \
+    KN_EMU_INLINE T name(volatile T *p, typename kn_emu::same<T>::type v, KN_EMU_LINE)             \
+    {                                                                                              \
+        return name((T *)p, v, kn_emu_line);                                                       \
+    }
+#define KN_EMU_ATOMIC(name, op)                                                                    \
+    KN_EMU_ATOMIC_SCOPE(name, op)                                                                  \
+    KN_EMU_ATOMIC_SCOPE(name##_block, op)                                                          \
+    KN_EMU_ATOMIC_SCOPE(name##_system, op)
+KN_EMU_ATOMIC(atomicAdd, KN_EMU_ATOMIC_ADD)
+KN_EMU_ATOMIC(atomicSub, KN_EMU_ATOMIC_SUB)
+KN_EMU_ATOMIC(atomicMin, KN_EMU_ATOMIC_MIN)
+KN_EMU_ATOMIC(atomicMax, KN_EMU_ATOMIC_MAX)
+KN_EMU_ATOMIC(atomicExch, KN_EMU_ATOMIC_EXCH)
+KN_EMU_ATOMIC(atomicAnd, KN_EMU_ATOMIC_AND)
+KN_EMU_ATOMIC(atomicOr, KN_EMU_ATOMIC_OR)
+KN_EMU_ATOMIC(atomicXor, KN_EMU_ATOMIC_XOR)
+KN_EMU_ATOMIC(atomicInc, KN_EMU_ATOMIC_INC)
+KN_EMU_ATOMIC(atomicDec, KN_EMU_ATOMIC_DEC)
+#undef KN_EMU_ATOMIC
+#undef KN_EMU_ATOMIC_SCOPE
+#define KN_EMU_ATOMIC(name)                                                                        \
+    template <class T>                                                                             \
+    KN_EMU_INLINE T name(T *p, typename kn_emu::same<T>::type compare,                             \
+                         typename kn_emu::same<T>::type v, KN_EMU_LINE)                            \
+    {                                                                                              \
+        return kn_emu::value<T>(kn_emu_atomic(KN_EMU_ATOMIC_CAS, kn_emu::type_of<T>::of, p,        \
+                                              kn_emu::bits(v), kn_emu::bits(compare),              \
+                                              kn_emu_line));                                       \
+    }
+KN_EMU_ATOMIC(atomicCAS)
+KN_EMU_ATOMIC(atomicCAS_block)
+KN_EMU_ATOMIC(atomicCAS_system)
+#undef KN_EMU_ATOMIC
+
+// ---- loads and stores with cache hints ----
+
+#define KN_EMU_LOAD(name)                                                                          \
+    template <class T> KN_EMU_INLINE T name(const T *p) { return *p; }
+KN_EMU_LOAD(__ldg)
+KN_EMU_LOAD(__ldca)
+KN_EMU_LOAD(__ldcg)
+KN_EMU_LOAD(__ldcs)
+KN_EMU_LOAD(__ldlu)
+KN_EMU_LOAD(__ldcv)
+#undef KN_EMU_LOAD
+#define KN_EMU_STORE(name)                                                                         \
+    template <class T> KN_EMU_INLINE void name(T *p, typename kn_emu::same<T>::type v) { *p = v; }
+KN_EMU_STORE(__stwb)
+KN_EMU_STORE(__stcg)
+KN_EMU_STORE(__stcs)
+KN_EMU_STORE(__stwt)
+#undef KN_EMU_STORE
+
+// Shared addresses as numbers and back.
+KN_EMU_INLINE size_t __cvta_generic_to_shared(const void *p) { return (size_t)p; }
+KN_EMU_INLINE size_t __cvta_generic_to_global(const void *p) { return (size_t)p; }
+KN_EMU_INLINE void *__cvta_shared_to_generic(size_t p) { return (void *)p; }
+
+#include <kn_emu_math.h>

@@ -1,0 +1,339 @@
+/* Results of a device against the reference interpreter's. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/cuda.h"
+#include "tests/differential/program.h"
+
+const kn_program_options option_sets[OPTION_SETS] = {
+    {.fusion = true},
+    {.fusion = true, .schedule = "rows"},
+    {.fusion = true, .schedule = "general"},
+    {.fusion = false},
+    {.fusion = false, .schedule = "rows"},
+    {.fusion = false, .schedule = "general"},
+};
+
+uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* ---- making ---- */
+
+static kn_status reference(program *p)
+{
+    const kn_graph *g = p->graph;
+    kn_array in[MAX_ARGS];
+    for (int i = 0; i < g->inputs.len; i++) {
+        const memory *m = &p->in[i];
+        in[i] = (kn_array){.dtype = m->dtype,
+                           .rank = m->layout.rank,
+                           .data = m->block + m->first * kn_bytes(m->dtype)};
+        memcpy(in[i].shape, m->layout.shape, sizeof in[i].shape);
+        memcpy(in[i].stride, m->layout.stride, sizeof in[i].stride);
+    }
+    for (int o = 0; o < g->outputs.len; o++) {
+        const memory *m = &p->out[o];
+        kn_array *x = &p->expected[o];
+        *x = (kn_array){.dtype = m->dtype, .rank = m->layout.rank};
+        memcpy(x->shape, m->layout.shape, sizeof x->shape);
+        kn_compact_strides(x->shape, x->rank, x->stride);
+        x->data =
+            kn_alloc(p->arena, (size_t)(kn_count(x->shape, x->rank) * kn_bytes(x->dtype)) + 16);
+    }
+    return kn_interp(g, p->arena, p->sizes, in, p->expected, p->bound);
+}
+
+static program *finished(program *p, rng *r)
+{
+    place_outputs(p, r);
+    return reference(p) == KN_OK ? p : NULL;
+}
+
+program *program_make(kn_arena *a, uint64_t seed, int64_t elements)
+{
+    program *p = KN_NEW(a, program);
+    rng r = {seed};
+    p->arena = a;
+    p->seed = seed;
+    generate_graph(p, &r, elements);
+    place_inputs(p, &r);
+    return finished(p, &r);
+}
+
+static kn_node *copied(void *ctx, kn_graph *g, const kn_node *old, kn_node *const *in)
+{
+    (void)ctx;
+    return kn_node_copy(g, old, in);
+}
+
+program *program_of_node(const program *from, const kn_node *node)
+{
+    program *p = KN_NEW(from->arena, program);
+    *p = *from;
+    kn_graph one = *from->graph;
+    kn_output only = {"y", (kn_node *)(uintptr_t)node};
+    one.outputs.data = &only;
+    one.outputs.len = 1;
+    p->graph = kn_graph_rewrite(p->arena, &one, copied, NULL);
+    rng r = {from->seed};
+    return finished(p, &r);
+}
+
+/* ---- arguments ---- */
+
+static void put_arg(kn_arg *arg, const char *name, const memory *m, char *block)
+{
+    *arg = (kn_arg){.name = name,
+                    .data = block + m->first * kn_bytes(m->dtype),
+                    .dtype = (int)m->dtype,
+                    .rank = m->layout.rank,
+                    .shape = m->layout.shape,
+                    .strides = m->layout.stride};
+}
+
+int program_args(const program *p, char *const *data, kn_arg *args)
+{
+    int n = 0, nin = p->graph->inputs.len;
+    for (int i = 0; i < nin; i++)
+        if (!p->omitted[i])
+            put_arg(&args[n++], p->graph->inputs.data[i].name, &p->in[i], data[i]);
+    for (int o = 0; o < p->graph->outputs.len; o++)
+        put_arg(&args[n++], p->graph->outputs.data[o].name, &p->out[o], data[nin + o]);
+    return n;
+}
+
+/* ---- comparing ---- */
+
+static bool close_enough(kn_scalar got, kn_scalar want, double bound)
+{
+    if (!kn_is_float(want.dtype))
+        return fabsl((long double)got.i - (long double)want.i) <= (long double)bound;
+    if (isnan(want.f) || isnan(got.f))
+        return isnan(want.f) && isnan(got.f);
+    return got.f == want.f || fabs(got.f - want.f) <= bound;
+}
+
+static void put_scalar(kn_text *t, kn_scalar v)
+{
+    if (kn_is_float(v.dtype))
+        kn_putf(t, "%.17g (%a)", v.f, v.f);
+    else
+        kn_putf(t, "%lld", (long long)v.i);
+}
+
+enum { UNTOUCHED = 0x5a };
+
+/* Compares output `o`, whose block the device has left as `block`. */
+static bool compare_output(const program *p, int o, const unsigned char *block, kn_text *why,
+                           tally *seen)
+{
+    const memory *m = &p->out[o];
+    const kn_layout *l = &m->layout;
+    int64_t index[KN_MAX_RANK] = {0}, at = m->first, bytes = kn_bytes(m->dtype);
+    int64_t count = kn_count(l->shape, l->rank);
+    bool *own = calloc((size_t)m->elements + 1, sizeof *own), good = true;
+    for (int64_t i = 0; i < count && good; i++) {
+        kn_scalar got = kn_scalar_load(m->dtype, block + at * bytes);
+        kn_scalar want = kn_scalar_load(m->dtype, (const char *)p->expected[o].data + i * bytes);
+        double bound = p->bound[o][i];
+        own[at] = true;
+        seen->compared += !isinf(bound);
+        seen->skipped += isinf(bound);
+        if (m->dtype == KN_BOOL && block[at] > 1) {
+            kn_putf(why, "a bool is %d", block[at]);
+            good = false;
+        } else if (!isinf(bound) && !close_enough(got, want, bound)) {
+            kn_put(why, "got ");
+            put_scalar(why, got);
+            kn_put(why, ", want ");
+            put_scalar(why, want);
+            kn_putf(why, " within %.17g", bound);
+            good = false;
+        }
+        for (int j = l->rank - 1; good && j >= 0; j--) {
+            at += l->stride[j];
+            if (++index[j] < l->shape[j])
+                break;
+            at -= l->stride[j] * l->shape[j];
+            index[j] = 0;
+        }
+    }
+    if (!good) {
+        kn_putf(why, " at %s[", p->graph->outputs.data[o].name);
+        for (int j = 0; j < l->rank; j++)
+            kn_putf(why, "%s%lld", j ? ", " : "", (long long)index[j]);
+        kn_put(why, "]");
+    }
+    for (int64_t i = 0; i < m->elements * bytes && good; i++)
+        if (!own[i / bytes] && block[i] != UNTOUCHED) {
+            kn_putf(why, "memory between the elements of %s was written, at byte %lld of its block",
+                    p->graph->outputs.data[o].name, (long long)i);
+            good = false;
+        }
+    free(own);
+    return good;
+}
+
+/* Uploads, runs, downloads, compares. */
+static bool run_and_compare(const program *p, kn_context *ctx, kn_program *prog, char **data,
+                            kn_text *why, tally *seen)
+{
+    const kn_device_ops *ops = ctx->dev->ops;
+    int nin = p->graph->inputs.len, n = nin + p->graph->outputs.len;
+    kn_arg args[2 * MAX_ARGS];
+    for (int i = 0; i < n; i++) {
+        const memory *m = i < nin ? &p->in[i] : &p->out[i - nin];
+        size_t bytes = (size_t)memory_bytes(m);
+        if (i < nin && p->graph->inputs.data[i].by_value) {
+            data[i] = m->block;
+            continue;
+        }
+        void *ptr = NULL;
+        if (ops->alloc(ctx->dev, bytes + 16, &ptr) != KN_OK)
+            return false;
+        data[i] = ptr;
+        if (i >= nin)
+            memset(m->block, UNTOUCHED, bytes);
+        if (ops->upload(ctx->dev, data[i], m->block, bytes) != KN_OK)
+            return false;
+    }
+    int nargs = program_args(p, data, args);
+    if (kn_program_run(prog, NULL, args, nargs, NULL, 0) != KN_OK ||
+        ops->sync(ctx->dev, NULL) != KN_OK)
+        return false;
+    for (int o = 0; o < p->graph->outputs.len; o++) {
+        const memory *m = &p->out[o];
+        if (ops->download(ctx->dev, m->block, data[nin + o], (size_t)memory_bytes(m)) != KN_OK)
+            return false;
+        if (!compare_output(p, o, (const unsigned char *)m->block, why, seen))
+            return false;
+    }
+    return true;
+}
+
+bool program_check(const program *p, kn_context *ctx, const kn_program_options *o, kn_text *why,
+                   tally *seen)
+{
+    char *data[2 * MAX_ARGS] = {0};
+    kn_program *prog;
+    kn_clear_error();
+    if (kn_program_create(ctx, p->graph, o, &prog) != KN_OK) {
+        kn_putf(why, "kn_program_create: %s", kn_last_error());
+        return false;
+    }
+    bool good = run_and_compare(p, ctx, prog, data, why, seen);
+    if (!good && why->len == 0)
+        kn_put(why, kn_last_error());
+    kn_program_destroy(prog);
+    for (int i = 0; i < p->graph->inputs.len + p->graph->outputs.len; i++)
+        if (data[i] && !(i < p->graph->inputs.len && p->graph->inputs.data[i].by_value))
+            ctx->dev->ops->release(ctx->dev, data[i]);
+    return good;
+}
+
+/* ---- the CUDA generator, without a GPU ---- */
+
+static bool generate_once(const program *p, kn_program *prog, kn_arena *a, kn_text *why,
+                          sources *out)
+{
+    char *data[2 * MAX_ARGS];
+    kn_arg args[2 * MAX_ARGS];
+    kn_target target;
+    kn_plan *plan;
+    int nin = p->graph->inputs.len;
+    for (int i = 0; i < nin; i++)
+        data[i] = p->in[i].block;
+    for (int o = 0; o < p->graph->outputs.len; o++)
+        data[nin + o] = p->out[o].block;
+    int nargs = program_args(p, data, args);
+    kn_target_of_arch("sm_90", &target);
+    if (kn_program_plan(prog, a, args, nargs, KN_BIND_RUN, &target, NULL, &plan) != KN_OK) {
+        kn_putf(why, "planning for sm_90: %s", kn_last_error());
+        return false;
+    }
+    for (int i = 0; i < plan->kernels.len; i++) {
+        kn_kernel *k = plan->kernels.data[i];
+        if (kn_kernel_verify(k) != KN_OK) {
+            kn_putf(why, "for sm_90: %s", kn_last_error());
+            return false;
+        }
+        kn_push(p->arena, &out->text, kn_strdup(p->arena, kn_cuda_source(a, k)));
+    }
+    return true;
+}
+
+bool program_check_cuda(const program *p, kn_context *ctx, const kn_program_options *o,
+                        kn_text *why, sources *out)
+{
+    sources twice[2] = {{{0}}, {{0}}};
+    bool good = true;
+    for (int i = 0; i < 2 && good; i++) {
+        kn_arena a;
+        kn_program *prog;
+        if (kn_program_create(ctx, p->graph, o, &prog) != KN_OK) {
+            kn_putf(why, "kn_program_create: %s", kn_last_error());
+            return false;
+        }
+        kn_arena_init(&a, NULL);
+        good = generate_once(p, prog, &a, why, &twice[i]);
+        kn_arena_finish(&a);
+        kn_program_destroy(prog);
+    }
+    for (int k = 0; k < twice[0].text.len && good; k++)
+        if (twice[1].text.len != twice[0].text.len ||
+            strcmp(twice[0].text.data[k], twice[1].text.data[k]) != 0) {
+            kn_putf(why, "the CUDA source of kernel %d differs the second time", k);
+            good = false;
+        }
+    if (out)
+        *out = twice[0];
+    return good;
+}
+
+/* ---- reporting ---- */
+
+static void put_program(kn_text *t, const program *p)
+{
+    kn_graph_print(t, p->graph, false);
+    for (int s = 0; s < kn_symbols_count(p->graph->syms); s++)
+        kn_putf(t, "  size %s = %lld\n", kn_symbol_name(p->graph->syms, s), (long long)p->sizes[s]);
+    for (int i = 0; i < p->graph->inputs.len + p->graph->outputs.len; i++) {
+        bool input = i < p->graph->inputs.len;
+        const memory *m = input ? &p->in[i] : &p->out[i - p->graph->inputs.len];
+        const char *name = input ? p->graph->inputs.data[i].name
+                                 : p->graph->outputs.data[i - p->graph->inputs.len].name;
+        kn_putf(t, "  %s: first %lld, strides", name, (long long)m->first);
+        for (int j = 0; j < m->layout.rank; j++)
+            kn_putf(t, " %lld", (long long)m->layout.stride[j]);
+        if (input && m->elements == 1) {
+            kn_put(t, " = ");
+            put_scalar(t, kn_scalar_load(m->dtype, m->block));
+        }
+        kn_put(t, "\n");
+    }
+}
+
+const char *program_report(const program *p, const kn_program_options *o, const char *why,
+                           check_fn check, void *user)
+{
+    kn_text t = kn_text_new(p->arena);
+    kn_putf(&t, "KILN_SEED=%llu fusion %s schedule %s: %s\n", (unsigned long long)p->seed,
+            o->fusion ? "on" : "off", o->schedule ? o->schedule : "chosen", why);
+    const program *smallest = p;
+    for (int i = 0; i < p->graph->nodes.len; i++) {
+        const kn_node *n = p->graph->nodes.data[i];
+        const program *part = n->weak ? NULL : program_of_node(p, n);
+        kn_text reason = kn_text_new(p->arena);
+        if (!part || check(user, part, o, &reason))
+            continue;
+        smallest = part;
+        kn_putf(&t, "a part of it: %s\n", kn_text_str(&reason));
+        break;
+    }
+    put_program(&t, smallest);
+    return kn_text_str(&t);
+}

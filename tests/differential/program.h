@@ -1,0 +1,102 @@
+/* Programs at random, and what they must give.
+ *
+ *     seed -> graph (generate.c) -> memory of every argument (memory.c) -> the reference interpreter's
+ *     results with their error bounds -> a device's results, element by element (compare.c)
+ *
+ * Everything follows from the seed, so a failure is repeated by naming it: KILN_SEED=12345 KILN_FUZZ=1. */
+#ifndef KN_TESTS_DIFFERENTIAL_PROGRAM_H
+#define KN_TESTS_DIFFERENTIAL_PROGRAM_H
+
+#include "codegen/plan.h"
+#include "ir/graph.h"
+#include "runtime/program.h"
+
+enum { MAX_SYMBOLS = 4096, MAX_ARGS = 64 };
+
+/* ---- randomness ---- */
+
+typedef struct rng {
+    uint64_t state;
+} rng;
+
+uint64_t random_bits(rng *r);
+/* 0 .. n-1 */
+int below(rng *r, int n);
+/* True in `percent` of all cases. */
+bool chance(rng *r, int percent);
+/* Uniform in [low, high). */
+double between(rng *r, double low, double high);
+
+/* ---- programs ---- */
+
+/* One argument's memory: a block on the host, in which the array's elements lie anywhere. */
+typedef struct memory {
+    kn_layout layout;
+    kn_dtype dtype;
+    char *block;      /* 16-byte aligned */
+    int64_t elements; /* of the whole block */
+    int64_t first;    /* element (0, 0, ...) */
+} memory;
+
+typedef struct program {
+    kn_arena *arena;
+    uint64_t seed;
+    kn_graph *graph;
+    int64_t sizes[MAX_SYMBOLS]; /* per symbol */
+    memory in[MAX_ARGS], out[MAX_ARGS];
+    bool omitted[MAX_ARGS]; /* by-value inputs whose default is used */
+    kn_array expected[MAX_ARGS];
+    double *bound[MAX_ARGS];
+} program;
+
+/* generate.c: the graph. `elements`: no value has more. */
+void generate_graph(program *p, rng *r, int64_t elements);
+
+/* memory.c: layouts and data of the inputs; layouts of the outputs. */
+void place_inputs(program *p, rng *r);
+void place_outputs(program *p, rng *r);
+int64_t memory_bytes(const memory *m);
+
+/* The whole of it, expected results included; in `a`, which outlives it. NULL with a message when the
+ * reference interpreter fails, which it does for no program made here. */
+program *program_make(kn_arena *a, uint64_t seed, int64_t elements);
+/* The same arguments, but `node` as the only output. NULL when the interpreter fails. */
+program *program_of_node(const program *p, const kn_node *node);
+
+/* ---- checking ---- */
+
+typedef struct tally {
+    int64_t compared, skipped; /* elements: a bound, or an infinite one */
+} tally;
+
+/* The arguments of a run. data[]: the addresses of the inputs' blocks, then of the outputs'. Returns
+ * their number; args has room for 2 * MAX_ARGS. */
+int program_args(const program *p, char *const *data, kn_arg *args);
+
+/* Runs on the context's device and compares. False with the reason in `why`. */
+bool program_check(const program *p, kn_context *ctx, const kn_program_options *o, kn_text *why,
+                   tally *t);
+
+/* Plans for sm_90, verifies every kernel and generates its source twice. False with the reason.
+ * out: NULL, or receives the source of each kernel, in the program's arena. */
+typedef struct sources {
+    KN_VEC(const char *) text;
+} sources;
+bool program_check_cuda(const program *p, kn_context *ctx, const kn_program_options *o,
+                        kn_text *why, sources *out);
+
+/* Runs what must hold for one program and these options. */
+typedef bool (*check_fn)(void *user, const program *p, const kn_program_options *o, kn_text *why);
+/* Reports a failure of `check` as text: seed, options, the reason, and the smallest part of the program that
+ * fails too. */
+const char *program_report(const program *p, const kn_program_options *o, const char *why,
+                           check_fn check, void *user);
+
+/* A number from the environment. */
+uint64_t setting(const char *name, uint64_t otherwise);
+
+/* Fusion on and off, each with every schedule. */
+enum { OPTION_SETS = 6 };
+extern const kn_program_options option_sets[OPTION_SETS];
+
+#endif

@@ -1,0 +1,263 @@
+// One mistake a case; the test finds the line to be named by its mark. 64 threads, a block.
+#include <cooperative_groups.h>
+#include <cuda_pipeline.h>
+#define F 0xffffffffu
+namespace cg = cooperative_groups;
+
+extern __shared__ int dyn[];
+
+__device__ void warps(int which, int *o)
+{
+    const int t = threadIdx.x;
+    switch (which) {
+    case 1:
+        o[t] = __shfl_xor_sync(0xffffu, t, 1); // own mask
+        break;
+    case 2:
+        if (t < 16)
+            o[t] = __shfl_down_sync(F, t, 1); // half a warp
+        __syncthreads(); // the others
+        break;
+    case 3:
+        if (t < 16)
+            o[t] = __shfl_down_sync(F, t, 1); // mask one
+        else
+            o[t] = __shfl_down_sync(0xffff0001u, t, 1); // mask two
+        break;
+    }
+}
+
+__device__ void barriers(int which, int *o)
+{
+    __shared__ int s[64];
+    const int t = threadIdx.x;
+    s[t] = t;
+    switch (which) {
+    case 10:
+        if (t < 16)
+            __syncthreads(); // then
+        else
+            __syncthreads(); // else
+        o[t] = s[63 - t];
+        break;
+    case 11:
+        if (t < 16)
+            __syncthreads(); // first
+        __syncthreads(); // second
+        o[t] = s[63 - t];
+        break;
+    case 12:
+        cg::this_grid().sync(); // not cooperative
+        break;
+    }
+}
+
+__device__ void global(int which, int *o, int n)
+{
+    const int t = threadIdx.x;
+    switch (which) {
+    case 20:
+        o[t + n] = t; // past the end
+        break;
+    case 21:
+        o[t] = o[t - n]; // before the beginning
+        break;
+    case 22: {
+        float4 *v = (float4 *)(o + n);
+        v[0].x = v[1].y; // misaligned
+        break;
+    }
+    case 23:
+        *(int *)(size_t)(n * 8) = 1; // nothing there
+        break;
+    case 24:
+        atomicAdd(o + 64 * n, 1); // atomic
+        break;
+    }
+}
+
+__device__ void shared(int which, int *o, int n)
+{
+    __shared__ int s[64], a[32], counter;
+    const int t = threadIdx.x;
+    switch (which) {
+    case 30:
+        dyn[64 * n + t] = t; // dynamic
+        break;
+    case 31:
+        if (t < 63)
+            s[t] = t;
+        __syncthreads();
+        o[t] = s[t]; // unwritten
+        break;
+    case 32:
+        s[t] = t;
+        o[t] = s[63 - t]; // read after write
+        break;
+    case 33:
+        s[t] = t;
+        __syncthreads();
+        if (t < 32)
+            o[t] = s[t + 32];
+        else
+            s[t] = 1; // write after read
+        break;
+    case 34:
+        s[t / 2] = t; // write after write
+        break;
+    case 35:
+        a[t + n - 1] = t; // index
+        break;
+    case 36: // clean: __syncwarp orders
+        s[t] = t;
+        __syncwarp();
+        n = s[t ^ 1];
+        __syncwarp();
+        s[t] = n;
+        __syncwarp();
+        o[t] = s[t ^ 2];
+        break;
+    case 37: // clean: atomic operations
+        if (t == 0)
+            counter = 0;
+        __syncthreads();
+        atomicAdd(&counter, t);
+        __syncthreads();
+        o[t] = counter;
+        break;
+    case 38: // clean: halves of a warp order themselves
+        s[t] = t;
+        cg::tiled_partition<16>(cg::this_thread_block()).sync();
+        o[t] = s[t ^ 8];
+        break;
+    case 39: // halves of a warp, read across
+        s[t] = t;
+        cg::tiled_partition<16>(cg::this_thread_block()).sync();
+        o[t] = s[t ^ 16]; // another tile
+        break;
+    case 40: {
+        volatile int *w = s; // an unrolled last warp
+        w[t] = t;
+        if (t < 32)
+            w[t] += w[t + 32]; // volatile
+        if (t < 16)
+            w[t] += w[t + 16];
+        break;
+    }
+    case 41:
+        __pipeline_memcpy_async(&s[t], &o[t], 4);
+        __pipeline_commit();
+        o[t] = s[t] + 1; // before the wait
+        __pipeline_wait_prior(0);
+        break;
+    case 42:
+        __pipeline_memcpy_async(&s[t], &o[t], 4); // never waited for
+        __pipeline_commit();
+        break;
+    case 43: // clean: a copy
+        __pipeline_memcpy_async(&s[t], &o[t], 4);
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        __syncthreads();
+        o[t] = s[63 - t];
+        break;
+    case 44:
+        o[t] = atomicAdd((int *)((char *)s + 2), 1); // atomic misaligned
+        break;
+    }
+}
+
+extern "C" __global__ void mistake(int which, int *o, int n)
+{
+    warps(which, o);
+    if (which / 10 == 1)
+        barriers(which, o);
+    global(which, o, n);
+    shared(which, o, n);
+}
+
+// Blocks that meet.
+extern "C" __global__ void blocks(int which, int *o)
+{
+    const unsigned t = threadIdx.x, b = blockIdx.x;
+    switch (which) {
+    case 1:
+        if (b != 1)
+            cg::this_grid().sync(); // grid barrier
+        o[t] = 1;
+        break;
+    case 2:
+        o[b * 64 + t] = b;
+        if (b == 1)
+            o[0] = o[t]; // of another block
+        break;
+    case 3:
+        o[t] = b; // everyone
+        break;
+    case 4: // clean: ordered by the barrier
+        o[b * 64 + t] = b;
+        cg::this_grid().sync();
+        o[64 * gridDim.x + b * 64 + t] = o[(b + 1) % gridDim.x * 64 + t];
+        break;
+    case 5: { // clean: the last block to come adds up
+        __shared__ bool last;
+        if (t == 0) {
+            o[1 + b] = b + 1;
+            __threadfence();
+            last = atomicAdd(&o[0], 1) == (int)gridDim.x - 1;
+        }
+        __syncthreads();
+        if (last && t == 0)
+            for (unsigned i = 0; i < gridDim.x; ++i)
+                o[100] += o[1 + i];
+        break;
+    }
+    case 6: { // the same without the fence
+        __shared__ bool last;
+        if (t == 0) {
+            o[1 + b] = b + 1;
+            last = atomicAdd(&o[0], 1) == (int)gridDim.x - 1;
+        }
+        __syncthreads();
+        if (last && t == 0)
+            for (unsigned i = 0; i < gridDim.x; ++i)
+                o[100] += o[1 + i]; // no fence
+        break;
+    }
+    case 7:
+        if (t == 0)
+            while (*(volatile int *)o == 5) { // for ever
+            }
+        break;
+    case 8: { // clean: a lock
+        bool done = t != 0;
+        while (!done) {
+            if (atomicCAS(&o[0], 0, 1) == 0) {
+                __threadfence();
+                o[1] += 1;
+                __threadfence();
+                atomicExch(&o[0], 0);
+                done = true;
+            }
+        }
+        break;
+    }
+    }
+}
+
+// Clusters: each block sums the shared memory of all.
+extern "C" __global__ void cluster(int which, int *o)
+{
+    __shared__ int mine[64];
+    const cg::cluster_group c = cg::this_cluster();
+    const unsigned t = threadIdx.x;
+    mine[t] = (int)(c.block_rank() * 1000 + t);
+    if (which != 1)
+        c.sync();
+    int sum = 0;
+    for (unsigned r = 0; r < c.num_blocks(); ++r)
+        sum += *c.map_shared_rank(&mine[t], r); // another block's
+    if (which != 2)
+        c.sync();
+    o[blockIdx.x * 64 + t] = sum;
+}

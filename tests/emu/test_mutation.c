@@ -1,0 +1,325 @@
+/* Does the emulator notice? Plants one defect at a time into generated sources: a barrier dropped, a mask
+ * narrowed, an index shifted, a loop cut short, a range widened. A defect is caught when the emulator reports
+ * it or the outputs differ, in the usual order of threads or in one of three others; at least 95 of 100 must
+ * be. Those missed are listed. One worker runs all blocks, so that the test gives the same every time.
+ *
+ * KILN_MUTANTS: how many to run (all, by default as many as the ordinary run has time for). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codegen/cuda.h"
+#include "frontend/parse.h"
+#include "runtime/program.h"
+
+static const kn_device_ops *const emu = &kn_emu_device;
+
+/* ---- programs, each with the shapes that bring out a way of walking ---- */
+
+typedef struct subject {
+    const char *what, *text, *schedule;
+    int64_t shape[2];
+} subject;
+
+static const subject subjects[] = {
+    {"rows of a block",
+     "def f(x: f32[N, C]):\n    e = exp(x - max(x, axis=1, keepdims=True))\n    return e / sum(e, axis=1, keepdims=True)\n",
+     "rows",
+     {3, 40000}},
+    {"rows in registers",
+     "def f(x: f32[N, C]):\n    d = x - mean(x, axis=1, keepdims=True)\n    return d * rsqrt(mean(d * d, axis=1, keepdims=True))\n",
+     "rows",
+     {9, 4000}},
+    {"rows of a warp",
+     "def f(x: f32[N, C]):\n    return x / sum(x * x, axis=1, keepdims=True), max(x, axis=1)\n",
+     "rows",
+     {70, 128}},
+    {"columns",
+     "def f(x: f32[N, C]):\n    return x - mean(x, axis=0), var(x, axis=0)\n",
+     "rows",
+     {70, 77}},
+    {"split columns",
+     "def f(x: f32[N, C]):\n    return (x - mean(x, axis=0)) / sqrt(var(x, axis=0))\n",
+     "general",
+     {300, 70}},
+    {"split rows",
+     "def f(x: f32[N, C]):\n    return x / sqrt(sum(x * x)), prod(x)\n",
+     "general",
+     {50, 101}},
+};
+enum { SUBJECTS = sizeof subjects / sizeof *subjects };
+
+/* ---- defects: each place where `find` stands is one ---- */
+
+typedef struct defect {
+    const char *what, *find, *put;
+} defect;
+
+static const defect defects[] = {
+    {"a block barrier dropped", "__syncthreads();", ";"},
+    {"a grid barrier dropped", "\n    kn_grid_barrier(barrier);", "\n    ;"},
+    {"a shuffle mask narrowed", "0xffffffffu", "0x0000ffffu"},
+    {"a load shifted", "kn_load<4>(in_x + (", "kn_load<4>(in_x + 4 + ("},
+    {"a load shifted", "= in_x[", "= in_x[1 + "},
+    {"a store shifted", "kn_stream(out_", "kn_stream(4 + out_"},
+    {"a store shifted", "out_out0[", "out_out0[1 + "},
+    {"a result shifted", "_result[", "_result[1 + "},
+    {"a partial result shifted", "_partial[", "_partial[1 + "},
+    {"a range one too long", "i < end;", "i <= end;"},
+    {"a step skipped", "i < end;", "i + 40 < end;"},
+    {"steps one too few", "step < 8;", "step < 7;"},
+    {"a group skipped", "const kn_count item = first;", "const kn_count item = first + 1;"},
+    {"a combine cut short", "step > 0;", "step > 1;"},
+    {"a combine cut short", "row < ROWS;", "row < ROWS - 1;"},
+    {"warps share a word", "warps[threadIdx.x / 32] = v;", "warps[0] = v;"},
+    {"the wrong warp's word", "warps[lane]", "warps[lane ^ 1 | 1]"},
+    {"everyone leads", "if (lane == 0)\n        warps", "if (true)\n        warps"},
+    {"an accumulator not cleared", " acc1 = 0.0f;", " acc1 = acc0;"},
+    {"a row of another column", "row * 32 + threadIdx.x % 32", "row * 32 + (threadIdx.x + 1) % 32"},
+    {"the wrong start", "(begin + (kn_count)lane * 4)", "(begin + 4 + (kn_count)lane * 4)"},
+    {"a shared value written late", "_kept[i / 4] = ", "_kept[i / 4 + 1] = "},
+    {"arrivals miscounted", "gridDim.x + 1) * gridDim.x", "gridDim.x) * gridDim.x"},
+};
+enum { DEFECTS = sizeof defects / sizeof *defects };
+
+/* ---- one run ---- */
+
+enum { ORDERS = 4 };
+static const char *const order_options[ORDERS] = {NULL, "reversed", "seed=3", "seed=4"};
+
+typedef struct bench {
+    kn_arena arena;
+    kn_device *const *orders; /* the same emulator with other orders of threads */
+    kn_context *ctx;
+    kn_program *prog;
+    kn_plan *plan;
+    const subject *s;
+    float *x;
+    char *out[2], *good[2];
+    size_t bytes[2];
+    kn_arg args[3];
+    int64_t shape[3][KN_MAX_RANK];
+} bench;
+
+static kn_status parse_subject(void *user)
+{
+    bench *b = user;
+    kn_graph *g = kn_graph_new(&b->arena, "f");
+    KN_TRY(kn_parse(g, b->s->text, NULL));
+    kn_program_options options = {.fusion = true, .schedule = b->s->schedule};
+    return kn_program_create(b->ctx, g, &options, &b->prog);
+}
+
+static kn_status make_arguments(void *user)
+{
+    bench *b = user;
+    const kn_graph *g = b->prog->optimised;
+    kn_binding bound;
+    int64_t n = b->s->shape[0] * b->s->shape[1];
+    b->x = kn_alloc(&b->arena, sizeof *b->x * (size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        b->x[i] = 0.5F + (float)((i * 7919) % 1009) / 1009.0F;
+    memcpy(b->shape[0], b->s->shape, sizeof b->s->shape);
+    b->args[0] = (kn_arg){"x", b->x, KN_F32, 2, b->shape[0], NULL};
+    KN_TRY(kn_bind(&b->arena, g, b->args, 1, KN_BIND_INPUTS, NULL, &bound));
+    for (int o = 0; o < g->outputs.len; o++) {
+        int64_t count = kn_count(bound.out[o].shape, bound.out[o].rank);
+        b->bytes[o] = (size_t)count * sizeof(float);
+        b->out[o] = kn_alloc(&b->arena, b->bytes[o]);
+        b->good[o] = kn_alloc(&b->arena, b->bytes[o]);
+        memcpy(b->shape[1 + o], bound.out[o].shape, sizeof bound.out[o].shape);
+        b->args[1 + o] = (kn_arg){g->outputs.data[o].name, b->out[o],       KN_F32,
+                                  bound.out[o].rank,       b->shape[1 + o], NULL};
+    }
+    return kn_program_plan(b->prog, &b->arena, b->args, 1 + g->outputs.len, KN_BIND_RUN,
+                           emu->target(b->ctx->dev), NULL, &b->plan);
+}
+
+static void set_up(bench *b, kn_context *ctx, const subject *s)
+{
+    *b = (bench){.ctx = ctx, .s = s};
+    kn_arena_init(&b->arena, NULL);
+    if (kn_protect(&b->arena, parse_subject, b) != KN_OK ||
+        kn_protect(&b->arena, make_arguments, b) != KN_OK)
+        fail_msg("%s: %s", s->what, kn_last_error());
+    assert_int_equal(b->plan->kernels.len, 1);
+}
+
+static void tear_down(bench *b)
+{
+    kn_program_destroy(b->prog);
+    kn_arena_finish(&b->arena);
+}
+
+/* Runs the plan's kernel with this source, outputs poisoned first. */
+static kn_status run_source(bench *b, kn_device *dev, const char *source)
+{
+    kn_kernel kernel = *b->plan->kernels.data[0];
+    kn_code *code;
+    void *temps = NULL, *word = NULL, *bufs[64];
+    kn_span spans[64];
+    kn_status status;
+    kernel.source = source;
+    for (int o = 0; o < 2; o++)
+        if (b->out[o])
+            memset(b->out[o], 0xff, b->bytes[o]);
+    assert_int_equal(emu->alloc(dev, (size_t)b->plan->workspace + 256, &temps), KN_OK);
+    assert_int_equal(emu->alloc(dev, 4, &word), KN_OK);
+    memset(temps, 0xff, (size_t)b->plan->workspace + 256);
+    memset(word, 0, 4);
+    for (int j = 0; j < kernel.bufs.len; j++) {
+        const kn_buf *buf = &kernel.bufs.data[j];
+        int64_t n = b->s->shape[0] * b->s->shape[1];
+        size_t bytes = buf->kind == KN_BUF_INPUT    ? (size_t)n * sizeof(float)
+                       : buf->kind == KN_BUF_OUTPUT ? b->bytes[buf->index]
+                                                    : (size_t)buf->bytes;
+        bufs[j] = buf->kind == KN_BUF_INPUT    ? (void *)b->x
+                  : buf->kind == KN_BUF_OUTPUT ? (void *)b->out[buf->index]
+                                               : (void *)((char *)temps + buf->offset);
+        spans[j] = (kn_span){bufs[j], (char *)bufs[j] + bytes};
+    }
+    status = emu->prepare(dev, &kernel, &code);
+    if (status == KN_OK) {
+        kn_call call = {.bufs = bufs, .spans = spans, .barrier = word};
+        kn_launch launch = {&kernel, &call, NULL};
+        status = emu->launch(dev, code, &launch);
+        emu->discard(dev, code);
+    }
+    emu->release(dev, temps);
+    emu->release(dev, word);
+    return status;
+}
+
+static bool outputs_differ(const bench *b)
+{
+    for (int o = 0; o < 2; o++)
+        if (b->out[o] && memcmp(b->out[o], b->good[o], b->bytes[o]) != 0)
+            return true;
+    return false;
+}
+
+/* ---- planting ---- */
+
+/* The part of the text that this kernel runs: prelude functions it does not call cannot fail. */
+static bool is_used(const char *source, const char *at)
+{
+    static const struct {
+        const char *head, *called; /* how its definition begins; what calls it, in the kernel */
+    } functions[] = {
+        {"kn_combine_block(", "kn_combine_block"}, {"kn_combine_rows(", "kn_combine_rows"},
+        {"kn_grid_barrier(", "kn_grid_barrier"},   {"T kn_combine_lanes(", "kn_combine_"},
+        {"T kn_from_lane_xor(", "kn_combine_"},    {"bool kn_from_lane_xor(", "kn_any"},
+    };
+    const char *kernel = strstr(source, "// ---- the kernel ----");
+    if (at >= kernel)
+        return true;
+    for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
+        const char *from = strstr(source, functions[f].head);
+        const char *end = from ? strstr(from, "\n}\n") : NULL;
+        if (!from || at < from || at >= end)
+            continue;
+        bool lanes = strstr(kernel, "kn_combine_block") || strstr(kernel, "kn_combine_lanes");
+        return strcmp(functions[f].called, "kn_combine_") == 0
+                   ? lanes
+                   : strstr(kernel, functions[f].called) != NULL;
+    }
+    return true;
+}
+
+static char *planted(bench *b, const char *source, const char *at, const defect *d)
+{
+    char *text = kn_alloc(&b->arena, strlen(source) + strlen(d->put) + 1);
+    size_t before = (size_t)(at - source);
+    memcpy(text, source, before);
+    strcpy(text + before, d->put);
+    strcat(text, at + strlen(d->find));
+    return text;
+}
+
+static int line_of(const char *source, const char *at)
+{
+    int line = 1;
+    for (const char *c = source; c < at; c++)
+        line += *c == '\n';
+    return line;
+}
+
+typedef struct tally {
+    int planted, caught, limit;
+} tally;
+
+typedef struct planting {
+    bench *b;
+    tally *t;
+} planting;
+
+static kn_status plant_all(void *user)
+{
+    planting *pl = user;
+    bench *b = pl->b;
+    const char *source = kn_cuda_source(&b->arena, b->plan->kernels.data[0]);
+    for (int order = ORDERS - 1; order >= 0; order--)
+        if (run_source(b, b->orders[order], source) != KN_OK)
+            fail_msg("%s without a defect: %s", b->s->what, kn_last_error());
+    for (int o = 0; o < 2; o++)
+        if (b->out[o])
+            memcpy(b->good[o], b->out[o], b->bytes[o]);
+    for (int d = 0; d < DEFECTS; d++)
+        for (const char *at = source; (at = strstr(at, defects[d].find)); at++) {
+            if (!is_used(source, at) || pl->t->planted >= pl->t->limit)
+                continue;
+            const char *text = planted(b, source, at, &defects[d]);
+            bool caught = false;
+            for (int order = 0; order < ORDERS && !caught; order++) {
+                kn_status status = run_source(b, b->orders[order], text);
+                caught = status == KN_RUN || (status == KN_OK && outputs_differ(b));
+                if (status != KN_OK && status != KN_RUN)
+                    fail_msg("%s, %s: %s", b->s->what, defects[d].what, kn_last_error());
+            }
+            pl->t->planted++;
+            pl->t->caught += caught;
+            if (!caught)
+                print_message("missed: %s: %s, line %d\n", b->s->what, defects[d].what,
+                              line_of(source, at));
+        }
+    return KN_OK;
+}
+
+static void test_mutants(void **state)
+{
+    (void)state;
+    const char *wanted = getenv("KILN_MUTANTS");
+    tally all = {.limit = wanted ? atoi(wanted) : 1000000};
+    kn_context *ctxs[ORDERS];
+    kn_device *devs[ORDERS];
+    for (int order = 0; order < ORDERS; order++) {
+        if (kn_context_open("emu", 1, order_options[order], NULL, &ctxs[order]) != KN_OK)
+            fail_msg("%s", kn_last_error());
+        devs[order] = ctxs[order]->dev;
+    }
+    for (int s = 0; s < SUBJECTS; s++) {
+        bench b;
+        set_up(&b, ctxs[0], &subjects[s]);
+        b.orders = devs;
+        planting pl = {&b, &all};
+        if (kn_protect(&b.arena, plant_all, &pl) != KN_OK)
+            fail_msg("%s", kn_last_error());
+        tear_down(&b);
+    }
+    for (int order = 0; order < ORDERS; order++)
+        kn_context_close(ctxs[order]);
+    print_message("%d of %d planted defects caught\n", all.caught, all.planted);
+    assert_true(all.caught * 100 >= all.planted * 95);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mutants)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

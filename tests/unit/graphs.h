@@ -1,0 +1,131 @@
+/* For tests of ir/: graphs from the text form, and graphs as text. */
+#ifndef KN_TESTS_UNIT_GRAPHS_H
+#define KN_TESTS_UNIT_GRAPHS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/parse.h"
+
+static kn_arena arena;
+
+static int setup(void **state)
+{
+    (void)state;
+    kn_arena_init(&arena, NULL);
+    kn_clear_error();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    kn_arena_finish(&arena);
+    return 0;
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+/* The graph of "def f(<params>): return <expressions>". */
+static inline kn_graph *graph_of(const char *params, const char *expressions)
+{
+    kn_graph *g = kn_graph_new(&arena, "f");
+    const char *text = kn_sprintf(&arena, "def f(%s):\n    return %s\n", params, expressions);
+    if (kn_parse(g, text, NULL) != KN_OK)
+        fail_msg("%s", kn_last_error());
+    assert_int_equal(kn_graph_verify(g), KN_OK);
+    return g;
+}
+
+/* "add(x, 1.0: f32)": an output as an expression, views and types included:
+ *     leaf            its name, or the number
+ *     cast            f32(x)
+ *     reduction       sum{0,1}(x), var{0;ddof 1}(x)
+ *     view            x as [N, 1], x moved (1, 0), x repeated [N, C] */
+static inline void put_node(kn_text *t, const kn_graph *g, const kn_node *n)
+{
+    const char *separator = "";
+    switch (n->op) {
+    case KN_OP_INPUT:
+    case KN_OP_SCALAR: kn_put(t, g->inputs.data[n->u.input].name); return;
+    case KN_OP_EXTENT:
+        kn_put(t, "size ");
+        kn_dim_print(t, g->syms, n->u.dim);
+        return;
+    case KN_OP_CONST:
+        if (n->dtype == KN_BOOL)
+            kn_put(t, n->u.value.i ? "True" : "False");
+        else if (kn_is_float(n->dtype))
+            kn_putf(t, "%.9g", n->u.value.f);
+        else
+            kn_putf(t, "%lld", (long long)n->u.value.i);
+        kn_putf(t, ":%s", kn_dtypes[n->dtype].text);
+        return;
+    case KN_OP_RESHAPE:
+    case KN_OP_BROADCAST:
+        put_node(t, g, n->in[0]);
+        kn_put(t, n->op == KN_OP_RESHAPE ? " as " : " repeated ");
+        kn_shape_print(t, g->syms, n->shape, n->rank);
+        return;
+    case KN_OP_PERMUTE:
+        put_node(t, g, n->in[0]);
+        kn_put(t, " moved (");
+        for (int i = 0; i < n->rank; i++)
+            kn_putf(t, "%s%d", i ? ", " : "", n->u.perm[i]);
+        kn_put(t, ")");
+        return;
+    case KN_OP_CAST: kn_put(t, kn_dtypes[n->dtype].text); break;
+    default: kn_put(t, kn_ops[n->op].text);
+    }
+    if (kn_ops[n->op].cls == KN_REDUCE) {
+        kn_put(t, "{");
+        for (int i = 0; i < n->rank; i++)
+            if (n->u.reduce.axes >> i & 1) {
+                kn_putf(t, "%s%d", separator, i);
+                separator = ",";
+            }
+        if (n->u.reduce.ddof)
+            kn_putf(t, ";ddof %d", n->u.reduce.ddof);
+        kn_put(t, "}");
+    }
+    for (int i = 0; i < n->nin; i++) {
+        kn_put(t, i ? ", " : "(");
+        put_node(t, g, n->in[i]);
+    }
+    kn_put(t, ")");
+}
+
+static inline const char *text_of(const kn_graph *g, const kn_node *n)
+{
+    kn_text t = kn_text_new(&arena);
+    put_node(&t, g, n);
+    return kn_text_str(&t);
+}
+
+/* "f32[N, C]" */
+static inline const char *type_of(const kn_graph *g, const kn_node *n)
+{
+    kn_text t = kn_text_new(&arena);
+    kn_put(&t, kn_dtypes[n->dtype].text);
+    kn_shape_print(&t, g->syms, n->shape, n->rank);
+    return kn_text_str(&t);
+}
+
+/* All outputs, with "; " between them. */
+static inline const char *outputs_of(const kn_graph *g)
+{
+    kn_text t = kn_text_new(&arena);
+    for (int i = 0; i < g->outputs.len; i++) {
+        kn_put(&t, i ? "; " : "");
+        put_node(&t, g, g->outputs.data[i].node);
+    }
+    return kn_text_str(&t);
+}
+
+#endif

@@ -1,0 +1,260 @@
+/* shapes/: symbolic dimensions, what is known to be equal, sizes, and facts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shapes/dim.h"
+#include "shapes/facts.h"
+
+typedef struct world {
+    kn_arena arena;
+    kn_symbols *s;
+} world;
+
+static int setup(void **state)
+{
+    static world w;
+    kn_arena_init(&w.arena, NULL);
+    w.s = kn_symbols_new(&w.arena);
+    *state = &w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world *w = *state;
+    kn_arena_finish(&w->arena);
+    return 0;
+}
+
+static kn_dim dim(world *w, const char *text)
+{
+    const char *end;
+    kn_dim d = kn_dim_parse(w->s, text, &end);
+    assert_non_null(d);
+    assert_string_equal(end, "");
+    return d;
+}
+
+static const char *text_of(world *w, kn_dim d)
+{
+    kn_text t = kn_text_new(&w->arena);
+    kn_dim_print(&t, w->s, d);
+    return kn_text_str(&t);
+}
+
+static int symbol(world *w, const char *name) { return kn_symbol_find(w->s, name, strlen(name)); }
+
+static int64_t *unbound(world *w)
+{
+    int64_t *values = KN_NEW_ARRAY(&w->arena, int64_t, kn_symbols_count(w->s) + 1);
+    for (int i = 0; i < kn_symbols_count(w->s); i++)
+        values[i] = KN_UNBOUND;
+    return values;
+}
+
+static void test_polynomials(void **state)
+{
+    world *w = *state;
+    static const struct {
+        const char *text, *printed;
+    } cases[] = {
+        {"N", "N"},
+        {"3", "3"},
+        {"0", "0"},
+        {"N + 0", "N"},
+        {"M + N + M", "N + 2*M"},
+        {"2*N*3", "6*N"},
+        {"K*N + N*K", "2*N*K"},
+        {"1 + N*N + N", "N*N + N + 1"},
+        {"2*3 + 4", "10"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(text_of(w, dim(w, cases[i].text)), cases[i].printed);
+    assert_true(kn_dim_equal(w->s, dim(w, "N*K + M"), dim(w, "M + K*N")));
+    assert_false(kn_dim_equal(w->s, dim(w, "N"), dim(w, "M")));
+    assert_false(kn_dim_equal(w->s, dim(w, "N"), dim(w, "2*N")));
+}
+
+static void test_parse_stops(void **state)
+{
+    world *w = *state;
+    const char *end;
+    assert_non_null(kn_dim_parse(w->s, "N, C", &end));
+    assert_string_equal(end, ", C");
+    assert_null(kn_dim_parse(w->s, "", &end));
+    assert_null(kn_dim_parse(w->s, "*", &end));
+    assert_null(kn_dim_parse(w->s, "N +", &end));
+    assert_null(kn_dim_parse(w->s, "99999999999999999999", &end));
+}
+
+static void test_too_large(void **state)
+{
+    world *w = *state;
+    kn_dim huge = kn_dim_const(w->s, INT64_MAX);
+    assert_null(kn_dim_add(w->s, huge, kn_dim_const(w->s, 1)));
+    assert_int_equal(kn_last_status(), KN_SHAPE);
+    assert_null(kn_dim_mul(w->s, huge, dim(w, "2*N")));
+    kn_dim n = dim(w, "N"), product = n;
+    for (int i = 1; i < KN_DIM_DEGREE; i++)
+        product = kn_dim_mul(w->s, product, n);
+    assert_non_null(product);
+    assert_null(kn_dim_mul(w->s, product, n));
+    /* NULL in, NULL out: the first error stays the one reported */
+    assert_null(kn_dim_add(w->s, NULL, n));
+    assert_null(kn_dim_mul(w->s, n, NULL));
+    assert_null(kn_dim_quotient(w->s, NULL, n));
+}
+
+static void test_quotients(void **state)
+{
+    world *w = *state;
+    assert_string_equal(text_of(w, kn_dim_quotient(w->s, dim(w, "6*N*K"), dim(w, "2*K"))), "3*N");
+    assert_string_equal(text_of(w, kn_dim_quotient(w->s, dim(w, "N*K + K"), dim(w, "K"))), "N + 1");
+    assert_null(kn_dim_divide_exact(w->s, dim(w, "N"), dim(w, "2")));
+    assert_null(kn_dim_divide_exact(w->s, dim(w, "N*K"), dim(w, "N + K")));
+
+    kn_dim q = kn_dim_quotient(w->s, dim(w, "N"), dim(w, "4"));
+    assert_string_equal(text_of(w, q), "(N)/(4)");
+    assert_true(kn_dim_equal(w->s, q, kn_dim_quotient(w->s, dim(w, "N"), dim(w, "4"))));
+    int64_t *values = unbound(w), v;
+    values[symbol(w, "N")] = 12;
+    assert_false(kn_dim_eval(q, values, &v));
+    assert_int_equal(kn_symbols_derive(w->s, values), KN_OK);
+    assert_true(kn_dim_eval(q, values, &v));
+    assert_int_equal(v, 3);
+
+    values = unbound(w);
+    values[symbol(w, "N")] = 13;
+    assert_int_equal(kn_symbols_derive(w->s, values), KN_SHAPE);
+    assert_string_equal(kn_last_error(), "(N)/(4) is not a whole number: 4 does not divide 13");
+    assert_null(kn_dim_quotient(w->s, dim(w, "N"), dim(w, "0")));
+    assert_int_equal(kn_last_status(), KN_SHAPE);
+}
+
+static void test_unify(void **state)
+{
+    world *w = *state;
+    int64_t v;
+    assert_int_equal(kn_dim_unify(w->s, dim(w, "N"), dim(w, "M")), KN_UNIFIED);
+    assert_true(kn_dim_equal(w->s, dim(w, "N*2 + 1"), dim(w, "M + M + 1")));
+    assert_int_equal(kn_dim_unify(w->s, dim(w, "M"), dim(w, "4")), KN_UNIFIED);
+    assert_true(kn_dim_is_const(w->s, dim(w, "N*M"), &v));
+    assert_int_equal(v, 16);
+    assert_int_equal(kn_dim_unify(w->s, dim(w, "N"), dim(w, "5")), KN_NEVER);
+
+    assert_int_equal(kn_dim_unify(w->s, dim(w, "A"), dim(w, "B*C")), KN_UNIFIED);
+    assert_true(kn_dim_equal(w->s, dim(w, "A*2"), dim(w, "2*C*B")));
+    assert_int_equal(kn_dim_unify(w->s, dim(w, "2*D"), dim(w, "E*E")), KN_UNDECIDED);
+    assert_int_equal(kn_dim_unify(w->s, dim(w, "F + 1"), dim(w, "F")), KN_NEVER);
+    assert_int_equal(kn_dim_unify(w->s, dim(w, "G"), dim(w, "1")), KN_UNIFIED);
+    assert_true(kn_dim_is_one(w->s, dim(w, "G")));
+}
+
+static void test_derive_both_ways(void **state)
+{
+    world *w = *state;
+    kn_dim_unify(w->s, dim(w, "N"), dim(w, "M"));
+    for (int first = 0; first < 2; first++) {
+        int64_t *values = unbound(w);
+        values[symbol(w, first ? "N" : "M")] = 7;
+        assert_int_equal(kn_symbols_derive(w->s, values), KN_OK);
+        assert_int_equal(values[symbol(w, "M")], 7);
+        assert_int_equal(values[symbol(w, "N")], 7);
+    }
+}
+
+static void test_solve(void **state)
+{
+    world *w = *state;
+    kn_dim d = dim(w, "2*N + 1"), product = dim(w, "A*B"), square = dim(w, "S*S");
+    int64_t *values = unbound(w);
+    assert_int_equal(kn_dim_solve(w->s, d, 8, values), -1);
+    assert_int_equal(kn_dim_solve(w->s, d, -3, values), -1); /* N would be negative */
+    assert_int_equal(kn_dim_solve(w->s, d, 9, values), 1);
+    assert_int_equal(values[symbol(w, "N")], 4);
+    assert_int_equal(kn_dim_solve(w->s, d, 9, values), 1);
+    assert_int_equal(kn_dim_solve(w->s, d, 11, values), -1);
+
+    assert_int_equal(kn_dim_solve(w->s, product, 12, values), 0); /* two unknowns */
+    values[symbol(w, "A")] = 3;
+    assert_int_equal(kn_dim_solve(w->s, product, 12, values), 1);
+    assert_int_equal(values[symbol(w, "B")], 4);
+    assert_int_equal(kn_dim_solve(w->s, square, 9, values), 0);
+
+    values[symbol(w, "A")] = 0; /* 0*B is 0 whatever B is, and never 5 */
+    values[symbol(w, "B")] = KN_UNBOUND;
+    assert_int_equal(kn_dim_solve(w->s, product, 0, values), 0);
+    assert_int_equal(kn_dim_solve(w->s, product, 5, values), -1);
+}
+
+static void test_eval_overflow(void **state)
+{
+    world *w = *state;
+    kn_dim d = dim(w, "N*N");
+    int64_t *values = unbound(w), v;
+    values[symbol(w, "N")] = (int64_t)1 << 31;
+    assert_true(kn_dim_eval(d, values, &v));
+    values[symbol(w, "N")] = (int64_t)1 << 32;
+    assert_false(kn_dim_eval(d, values, &v));
+}
+
+static void test_facts(void **state)
+{
+    world *w = *state;
+    kn_facts f = {{0}};
+    kn_fact same = {KN_FACT_EQUAL, dim(w, "N"), dim(w, "M"), "add of [N] and [M]", NULL};
+    kn_facts_add(&f, w->s, &w->arena, same);
+    kn_facts_add(&f, w->s, &w->arena, same);
+    assert_int_equal(f.list.len, 1);
+    kn_fact four = {KN_FACT_DIVIDES, dim(w, "N"), dim(w, "4"), "the constraint", NULL};
+    kn_facts_add(&f, w->s, &w->arena, four);
+    kn_fact trivial = {KN_FACT_DIVIDES, dim(w, "8"), dim(w, "4"), "the constraint", NULL};
+    kn_facts_add(&f, w->s, &w->arena, trivial);
+    assert_int_equal(f.list.len, 2);
+
+    int64_t *values = unbound(w);
+    values[symbol(w, "N")] = values[symbol(w, "M")] = 8;
+    assert_int_equal(kn_facts_check(&f, values), KN_OK);
+    values[symbol(w, "M")] = 3;
+    assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
+    assert_string_equal(kn_last_error(),
+                        "add of [N] and [M] needs N == M, but the sizes are 8 and 3");
+    values[symbol(w, "N")] = values[symbol(w, "M")] = 6;
+    assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
+    assert_string_equal(kn_last_error(),
+                        "the constraint needs N % 4 == 0, but the sizes are 6 and 4");
+    values[symbol(w, "M")] = KN_UNBOUND;
+    assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
+}
+
+static void test_clone(void **state)
+{
+    world *w = *state;
+    kn_dim_unify(w->s, dim(w, "N"), dim(w, "M"));
+    kn_dim q = kn_dim_quotient(w->s, dim(w, "N*N"), dim(w, "3"));
+    kn_symbols *copy = kn_symbols_clone(&w->arena, w->s);
+    assert_int_equal(kn_symbols_count(copy), kn_symbols_count(w->s));
+    assert_true(kn_dim_equal(copy, kn_dim_copy(copy, dim(w, "N")), kn_dim_copy(copy, dim(w, "M"))));
+    assert_true(kn_dim_equal(copy, kn_dim_copy(copy, q), q));
+    kn_dim_sym(copy, "Z", 1);
+    assert_int_equal(symbol(w, "Z"), -1);
+    assert_null(kn_dim_copy(copy, NULL));
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(test_polynomials), test(test_parse_stops),   test(test_too_large),
+        test(test_quotients),   test(test_unify),         test(test_derive_both_ways),
+        test(test_solve),       test(test_eval_overflow), test(test_facts),
+        test(test_clone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* ir/pass: what each pass makes of a graph, and that all of them keep its meaning's form. */
+#include "ir/pass/pass.h"
+#include "tests/unit/graphs.h"
+
+typedef struct pass_case {
+    const char *params, *expressions, *after;
+} pass_case;
+
+static void run_cases(kn_pass_fn pass, const pass_case *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        kn_graph *g = pass(&arena, graph_of(cases[i].params, cases[i].expressions));
+        assert_non_null(g);
+        assert_int_equal(kn_graph_verify(g), KN_OK);
+        assert_string_equal(outputs_of(g), cases[i].after);
+    }
+}
+
+#define run(pass, cases) run_cases(pass, cases, sizeof cases / sizeof *cases)
+
+static void test_decompose(void **state)
+{
+    (void)state;
+    static const pass_case cases[] = {
+        {"x: f32[N, C]", "var(x, axis=0, keepdims=True)",
+         "mean{0}(multiply(subtract(x, mean{0}(x)), subtract(x, mean{0}(x))))"},
+        /* NumPy divides by max(n - ddof, 0) */
+        {"x: f32[N, C]", "var(x, axis=1, keepdims=True, ddof=1)",
+         "divide(sum{1}(multiply(subtract(x, mean{1}(x)), subtract(x, mean{1}(x)))), "
+         "f32(maximum(i64(subtract(i64(size C), 1:i64)), 0:i64)) as [1, 1])"},
+        /* axes of size 1 are no reduction */
+        {"x: f32[N, 1]", "sum(x, axis=1, keepdims=True)", "copy(x)"},
+        {"x: f32[N, 1]", "mean(x, axis=(0, 1), keepdims=True)", "mean{0}(x)"},
+        {"x: f32[N, 1]", "max(x, axis=())", "copy(x)"},
+        {"x: f32[N, 1]", "var(x, axis=1, keepdims=True)",
+         "copy(multiply(subtract(x, copy(x)), subtract(x, copy(x))))"},
+        {"x: f32[()]", "sum(x)", "copy(x)"},
+        {"x: f32[N]", "x + 1", "add(x, 1:f32 as [1])"},
+    };
+    run(kn_pass_decompose, cases);
+}
+
+static void test_fold(void **state)
+{
+    (void)state;
+    static const pass_case cases[] = {
+        {"x: f32[N]", "x * (2.0 + 3)", "multiply(x, 5:f32 as [1])"},
+        {"x: f32[N]", "x + sqrt(4.0)", "add(f64(x), 2:f64 as [1])"},
+        {"x: f32[N]", "where(1 < 2, x, 0)", "where(True:bool as [1], x, 0:f32 as [1])"},
+        {"x: i32[N]", "x + 7 // -2", "add(x, -4:i32 as [1])"},
+        {"x: f32[N]", "abs(x < x)", "less(x, x)"},
+        {"x: f32[N]", "cast(cast(x, f64), f32)", "f32(f64(x))"}, /* may round: stays */
+        {"x: f32[N]", "x + 0", "add(x, 0:f32 as [1])"},          /* -0.0 + 0 is 0 */
+        {"x: f32[N]", "2.0 ** 10, 1 / 4", "1024:f64; 0.25:f64"},
+    };
+    run(kn_pass_fold, cases);
+}
+
+static void test_views(void **state)
+{
+    (void)state;
+    static const pass_case cases[] = {
+        {"x: f32[N, C]", "exp(x.T.T)", "exp(x)"},
+        {"x: f32[A, B, C]", "exp(transpose(transpose(x, (1, 2, 0)), (1, 2, 0)))",
+         "exp(x moved (2, 0, 1))"},
+        {"x: f32[N, C]", "exp(x.reshape(-1).reshape(N, C))", "exp(x)"},
+        {"x: f32[N, C]", "exp(sum(x, axis=1)[:, None] + x)", "exp(add(sum{1}(x), x))"},
+        /* every output becomes a value */
+        {"x: f32[N, C], s: f32", "x, x.T, x.reshape(-1), s, 1.5",
+         "copy(x); copy(x moved (1, 0)); copy(x as [N*C]); copy(s); copy(1.5:f64)"},
+        /* what a regrouping reads is a value or an input */
+        {"x: f32[N, C]", "exp(exp(x).T.reshape(-1))", "exp(copy(exp(x) moved (1, 0)) as [N*C])"},
+        {"x: f32[N, C]", "exp(x.T.reshape(-1))", "exp(x moved (1, 0) as [N*C])"},
+    };
+    run(kn_pass_views, cases);
+}
+
+/* Nodes of an operation in the graph. */
+static int count(const kn_graph *g, kn_op op)
+{
+    int n = 0;
+    for (int i = 0; i < g->nodes.len; i++)
+        n += g->nodes.data[i]->op == op;
+    return n;
+}
+
+static void test_share(void **state)
+{
+    (void)state;
+    /* different at first, the same after folding */
+    kn_graph *g = graph_of("x: f32[N]", "exp(x + (1.0 + 1)), exp(x + 2.0), log(x)");
+    assert_int_equal(count(g, KN_OP_EXP), 2);
+    g = kn_pass_share(&arena, kn_pass_fold(&arena, g));
+    assert_int_equal(count(g, KN_OP_EXP), 1);
+    assert_ptr_equal(g->outputs.data[0].node, g->outputs.data[1].node);
+    /* what no output needs goes; inputs stay */
+    g->outputs.len = 2;
+    kn_graph *less = kn_pass_share(&arena, g);
+    assert_int_equal(count(g, KN_OP_LOG), 1);
+    assert_int_equal(count(less, KN_OP_LOG), 0);
+    less->outputs.len = 0;
+    less = kn_pass_share(&arena, less);
+    assert_int_equal(less->nodes.len, 1);
+    assert_int_equal(less->inputs.len, 1);
+}
+
+static void test_pipeline(void **state)
+{
+    (void)state;
+    kn_graph *g = graph_of("x: f32[N, C], g: f32[C], eps: f32 = 1e-5",
+                           "(x - mean(x, axis=1)[:, None]) * rsqrt(var(x, axis=1, keepdims=True) + "
+                           "eps) * g");
+    kn_pass_record records[8];
+    assert_true(kn_graph_pass_count <= 8);
+    kn_graph *o = kn_graph_optimise(&arena, g, records);
+    assert_non_null(o);
+    /* the two means and the two differences are one each */
+    assert_string_equal(
+        outputs_of(o), "multiply(multiply(subtract(x, mean{1}(x)), rsqrt(add(mean{1}(multiply("
+                       "subtract(x, mean{1}(x)), subtract(x, mean{1}(x)))), eps as [1, 1]))), g as "
+                       "[1, C])");
+    assert_int_equal(count(o, KN_OP_MEAN), 2);
+    assert_int_equal(count(o, KN_OP_SUB), 1);
+    assert_int_equal(records[0].before, g->nodes.len);
+    assert_int_equal(records[kn_graph_pass_count - 1].after, o->nodes.len);
+    /* a second time changes nothing */
+    kn_text a = kn_text_new(&arena), b = kn_text_new(&arena);
+    kn_graph_print(&a, o, false);
+    kn_graph_print(&b, kn_graph_optimise(&arena, o, NULL), false);
+    assert_string_equal(kn_text_str(&a), kn_text_str(&b));
+    /* inputs, names and facts survive */
+    assert_int_equal(o->inputs.len, 3);
+    assert_true(o->inputs.data[2].by_value);
+    assert_int_equal(o->facts.list.len, g->facts.list.len);
+}
+
+static void broken(kn_graph *g, const char *what)
+{
+    assert_int_equal(kn_graph_verify(g), KN_INTERNAL);
+    assert_non_null(strstr(kn_last_error(), what));
+    assert_null(kn_graph_optimise(&arena, g, NULL));
+}
+
+static void test_verifier(void **state)
+{
+    (void)state;
+    const char *params = "x: f32[N, C], y: f64[N, C]", *expressions = "exp(x), sum(x, axis=0), x.T";
+    kn_graph *g = graph_of(params, expressions);
+    g->outputs.data[0].node->dtype = KN_F64;
+    broken(g, "result type differs from the operands'");
+
+    g = graph_of(params, expressions);
+    g->outputs.data[0].node->in[0] = g->inputs.data[1].node;
+    broken(g, "exp: ");
+
+    g = graph_of(params, expressions);
+    g->outputs.data[0].node->in[0] = g->outputs.data[2].node;
+    broken(g, "operand is not an earlier node");
+
+    g = graph_of(params, expressions);
+    g->outputs.data[2].node->u.perm[1] = 1;
+    broken(g, "not a permutation");
+
+    g = graph_of(params, expressions);
+    g->outputs.data[1].node->in[0]->u.reduce.axes = 4;
+    broken(g, "axes out of range");
+
+    g = graph_of(params, expressions);
+    g->outputs.data[1].node->in[0]->u.reduce.axes = 2;
+    broken(g, "wrong shape");
+
+    g = graph_of(params, expressions);
+    g->outputs.data[0].node->nin = 2;
+    broken(g, "wrong number of operands");
+
+    g = graph_of(params, expressions);
+    g->outputs.data[0].node = graph_of(params, expressions)->outputs.data[0].node;
+    broken(g, "output out0 is of another graph");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(test_decompose), test(test_fold),     test(test_views),
+        test(test_share),     test(test_pipeline), test(test_verifier),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

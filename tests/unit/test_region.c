@@ -1,0 +1,200 @@
+/* ir/region: what becomes one loop nest, what does not, and the reasons given. */
+#include "ir/pass/pass.h"
+#include "ir/region.h"
+#include "tests/unit/graphs.h"
+
+static int64_t sizes[64];
+
+static kn_regions *regions_of(const char *params, const char *expressions, bool fuse)
+{
+    kn_graph *g = kn_graph_optimise(&arena, graph_of(params, expressions), NULL);
+    assert_non_null(g);
+    for (int i = 0; i < kn_symbols_count(g->syms); i++)
+        if (sizes[i] == 0)
+            sizes[i] = 8;
+    kn_regions *r = kn_regions_form(&arena, g, sizes, fuse);
+    assert_non_null(r);
+    return r;
+}
+
+/* "[N, C] over 1: mean subtract; [C]: exp": space, reduced axes, nodes. */
+static const char *regions_text(const kn_regions *r)
+{
+    kn_text t = kn_text_new(&arena);
+    for (int i = 0; i < r->list.len; i++) {
+        const kn_region *one = r->list.data[i];
+        kn_put(&t, i ? "; " : "");
+        kn_shape_print(&t, r->graph->syms, one->dim, one->naxes);
+        for (int a = 0; a < one->naxes && one->reduces; a++)
+            if (one->members >> a & 1)
+                kn_putf(&t, one->members & ((1u << a) - 1) ? ",%d" : " over %d", a);
+        for (int k = 0; k < one->nodes.len; k++)
+            kn_putf(&t, "%s%s", k ? " " : ": ", kn_ops[one->nodes.data[k]->op].text);
+    }
+    return kn_text_str(&t);
+}
+
+static void test_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params, *expressions, *text;
+    } cases[] = {
+        {"x: f32[N, C]", "exp(x) + 1", "[N, C]: exp add"},
+        /* chains around reductions, siblings over the same axes */
+        {"x: f32[N, C]", "x - mean(x, axis=1, keepdims=True)", "[N, C] over 1: mean subtract"},
+        {"x: f32[N, C]", "sum(x, axis=0), max(exp(x), axis=0)",
+         "[N, C] over 0: sum exp max copy copy"},
+        {"x: f32[N, C]",
+         "exp(x - max(x, axis=1, keepdims=True)) / sum(exp(x - max(x, axis=1, "
+         "keepdims=True)), axis=1, keepdims=True)",
+         "[N, C] over 1: max subtract exp sum divide"},
+        {"x: f32[N, C, H, W], b: f32[C]",
+         "(x - mean(x, axis=(0, 2, 3), keepdims=True)) * b[:, None, None]",
+         "[N, C, H, W] over 0,2,3: mean subtract multiply"},
+        /* siblings that share a load only, and one that broadcasts */
+        {"x: f32[N, C]", "exp(x), log(x)", "[N, C]: exp log"},
+        {"x: f32[N, C], b: f32[C]", "x * exp(b)", "[C, N]: exp multiply"},
+        /* group values stay with their reduction, whatever their shape */
+        {"x: f32[N, C]", "sqrt(sum(x, axis=1)) + 1", "[N, C] over 1: sum sqrt add"},
+        {"x: f32[N]", "sum(x) / x", "[N] over 0: sum divide"},
+        /* a transposed use walks the same axes */
+        {"x: f32[N, C]", "x.T + sum(x, axis=1)[None, :]", "[N, C] over 1: sum add"},
+        /* axes of size 1 are nobody's */
+        {"x: f32[N, 1, C]", "x - mean(x, axis=(1, 2), keepdims=True)",
+         "[N, C] over 1: mean subtract"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kn_regions *r = regions_of(cases[i].params, cases[i].expressions, true);
+        assert_string_equal(regions_text(r), cases[i].text);
+        assert_int_equal(r->refusals.len, 0);
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params, *expressions, *text, *what, *why;
+    } cases[] = {
+        {"x: f32[N, C]", "x - mean(x, axis=0) - mean(x, axis=1, keepdims=True)",
+         "[N, C] over 1: mean; [N, C] over 0: mean subtract subtract", "subtract and mean",
+         "it reduces over other axes"},
+        {"x: f32[N, C]", "sum(exp(x).reshape(-1))", "[N, C]: exp; [N*C] over 0: sum copy",
+         "exp and copy", "a reshape regroups the elements between them"},
+        {"x: f32[N]", "x[:, None] * sum(x)  + x[None, :]", "[N] over 0: sum multiply; [N, N]: add",
+         "multiply and add", NULL},
+        {"x: f32[N, N]", "exp(x) + exp(x).T", "[N, N]: exp; [N, N]: add", "exp and add",
+         "it is read along different axes at once, as in x + x.T"},
+        {"x: f32[N], y: f32[M]", "sum(x) + sum(y)", "[M] over 0: sum; [N] over 0: sum add",
+         "add and sum", "it has an axis that the reduction's groups and members do not have"},
+        {"x: f32[N, C]", "sum(sum(x, axis=1))", "[N, C] over 1: sum; [N] over 0: sum copy",
+         "sum and copy", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kn_regions *r = regions_of(cases[i].params, cases[i].expressions, true);
+        assert_string_equal(regions_text(r), cases[i].text);
+        assert_int_equal(r->refusals.len, 1);
+        assert_string_equal(r->refusals.data[0].what, cases[i].what);
+        if (cases[i].why)
+            assert_string_equal(r->refusals.data[0].why, cases[i].why);
+        assert_true(strlen(r->refusals.data[0].need) > 0);
+    }
+}
+
+/* Loading x in two orders is no dependence: one nest reads it twice. */
+static void test_transposed_loads(void **state)
+{
+    (void)state;
+    kn_regions *r = regions_of("x: f32[N, N]", "x + x.T", true);
+    assert_string_equal(regions_text(r), "[N, N]: add");
+}
+
+static void test_unfused(void **state)
+{
+    (void)state;
+    kn_regions *r = regions_of("x: f32[N, C]", "exp(x - mean(x, axis=1, keepdims=True))", false);
+    assert_string_equal(regions_text(r), "[N, C] over 1: mean; [N, C]: subtract; [N, C]: exp");
+    assert_int_equal(r->refusals.len, 0);
+    for (int i = 0; i < r->list.len; i++)
+        assert_int_equal(r->list.data[i]->level, i);
+}
+
+/* a -> c directly and through b, which cannot join: a and c may not be one then. */
+static void test_no_cycles(void **state)
+{
+    (void)state;
+    kn_regions *r =
+        regions_of("x: f32[N, C]", "exp(x) + sum(exp(x).reshape(C, N), axis=0).sum()", true);
+    for (int i = 0; i < r->list.len; i++)
+        for (int k = 0; k < r->list.data[i]->nodes.len; k++) {
+            const kn_node *n = r->list.data[i]->nodes.data[k];
+            assert_ptr_equal(r->of[n->id], r->list.data[i]);
+            for (int j = 0; j < n->nin; j++) {
+                const kn_node *x = n->in[j];
+                while (kn_ops[x->op].cls == KN_VIEW)
+                    x = x->in[0];
+                if (r->of[x->id] && r->of[x->id] != r->list.data[i])
+                    assert_true(r->of[x->id]->level < r->list.data[i]->level);
+            }
+        }
+    assert_true(r->list.len > 1);
+}
+
+/* Every node's axes have the extents of its region's. */
+static void test_axes(void **state)
+{
+    (void)state;
+    kn_regions *r =
+        regions_of("x: f32[N, C, H], b: f32[H, 1]",
+                   "(x.T * b[:, None]).reshape(H, C, N, 1) - sum(x, axis=(0, 2))[:, None, "
+                   "None]",
+                   true);
+    kn_symbols *s = r->graph->syms;
+    for (int i = 0; i < r->list.len; i++)
+        for (int k = 0; k < r->list.data[i]->nodes.len; k++) {
+            const kn_node *n = r->list.data[i]->nodes.data[k];
+            for (int j = 0; j < n->rank; j++) {
+                int a = r->axis[n->id][j];
+                kn_dim d = kn_node_space(n)[j];
+                assert_int_equal(a < 0, kn_dim_is_one(s, d));
+                if (a >= 0)
+                    assert_true(kn_dim_equal(s, r->list.data[i]->dim[a], d));
+            }
+        }
+}
+
+/* A loop nest that is never walked computes nothing, so nothing that has elements may be in it. */
+static void test_empty(void **state)
+{
+    (void)state;
+    const char *params = "x: f32[N, C], b: f32[C]", *expressions = "exp(b) * x, exp(b)";
+    memset(sizes, 0, sizeof sizes);
+    assert_string_equal(regions_text(regions_of(params, expressions, true)),
+                        "[C, N]: exp multiply");
+    kn_graph *g = kn_graph_optimise(&arena, graph_of(params, expressions), NULL);
+    sizes[kn_symbol_find(g->syms, "N", 1)] = 0;
+    sizes[kn_symbol_find(g->syms, "C", 1)] = 5;
+    kn_regions *r = kn_regions_form(&arena, g, sizes, true);
+    assert_string_equal(regions_text(r), "[C]: exp; [N, C]: multiply");
+    assert_string_equal(r->refusals.data[0].why,
+                        "a size is 0, so nothing is walked, but it has elements");
+    /* a group without members is walked: its mean is NaN */
+    g = kn_graph_optimise(&arena, graph_of("x: f32[N, C]", "x - mean(x, axis=0), mean(x, axis=0)"),
+                          NULL);
+    sizes[kn_symbol_find(g->syms, "N", 1)] = 0;
+    sizes[kn_symbol_find(g->syms, "C", 1)] = 5;
+    assert_string_equal(regions_text(kn_regions_form(&arena, g, sizes, true)),
+                        "[N, C] over 0: mean subtract copy");
+    memset(sizes, 0, sizeof sizes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(test_one),     test(test_refused),   test(test_transposed_loads),
+        test(test_unfused), test(test_no_cycles), test(test_axes),
+        test(test_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
