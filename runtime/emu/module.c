@@ -107,17 +107,9 @@ static void find(void *handle, const char *name, void *target)
     memcpy(target, &p, sizeof p);
 }
 
-/* The leak checker looks into the thread-local memory of every library that there ever was: with it, none
- * goes away. */
-#ifdef __SANITIZE_ADDRESS__
-enum { OPEN_FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
-#else
-enum { OPEN_FLAGS = RTLD_NOW | RTLD_LOCAL };
-#endif
-
 static kn_status load(kn_code *code)
 {
-    code->handle = dlopen(code->path, OPEN_FLAGS);
+    code->handle = dlopen(code->path, RTLD_NOW | RTLD_LOCAL);
     if (!code->handle) {
         const char *why = dlerror();
         return kn_fail(KN_COMPILE, "kernel '%s': what the emulator compiled cannot be loaded: %s",
