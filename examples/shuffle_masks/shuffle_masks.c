@@ -121,8 +121,8 @@ static kiln_status run(const test *t, const char *device, const char *emulator, 
     if (!legacy)
         return KILN_ERR_MEMORY;
     strcpy(stpcpy(legacy, define), masks_source);
-    kiln_ctx *ctx;
-    kiln_kernel *kernel;
+    kiln_ctx *ctx = NULL;
+    kiln_kernel *kernel = NULL;
     kiln_status status = open_device(device, emulator, &ctx);
     if (status == KILN_OK) {
         snprintf(o->device, sizeof o->device, "%s", kiln_ctx_device(ctx));
@@ -131,6 +131,11 @@ static kiln_status run(const test *t, const char *device, const char *emulator, 
     }
     if (status == KILN_OK)
         status = launch(ctx, kernel, o->lanes);
+    /* The emulator's files on the disk do not go with the process. */
+    if (ctx && strcmp(o->device, "emu") == 0) {
+        kiln_kernel_destroy(kernel);
+        kiln_ctx_destroy(ctx);
+    }
     return status;
 }
 

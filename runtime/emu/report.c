@@ -22,9 +22,11 @@ static int find_lines(const kn_code *code, void *pc, int *lines)
     char *save;
     for (char *s = strtok_r(out, "\n", &save); s && n < MAX_FRAMES;
          s = strtok_r(NULL, "\n", &save)) {
-        const char *file = strstr(s, "/kernel.cu:");
-        if (file)
-            lines[n++] = atoi(file + strlen("/kernel.cu:"));
+        /* a text may say with #line that it is another file */
+        const char *colon = strrchr(s, ':');
+        bool ours = strncmp(s, code->dev->compiler.folder, strlen(code->dev->compiler.folder)) == 0;
+        if (colon && atoi(colon + 1) > 0 && (!ours || strstr(s, "/kernel.cu:")))
+            lines[n++] = atoi(colon + 1);
     }
     return n;
 }
@@ -33,11 +35,17 @@ static int find_lines(const kn_code *code, void *pc, int *lines)
 static size_t quote(const kn_code *code, int line, char *text, size_t size)
 {
     const char *s = code->source;
-    for (int i = 1; i < line && s; i++) {
+    int first = 1;
+    if (strncmp(s, "#line ", 6) == 0) {
+        first = atoi(s + 6);
         s = strchr(s, '\n');
         s = s ? s + 1 : NULL;
     }
-    if (!s || line < 1)
+    for (int i = first; i < line && s; i++) {
+        s = strchr(s, '\n');
+        s = s ? s + 1 : NULL;
+    }
+    if (!s || line < first)
         return 0;
     int length = (int)strcspn(s, "\r\n");
     int n = snprintf(text, size, "\n  %5d | %.*s", line, length > 160 ? 160 : length, s);

@@ -4,12 +4,49 @@
 
 #define KN_EMU_UNARY(F)                                                                            \
     F(sqrt)                                                                                        \
-    F(cbrt) F(exp) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin)  \
-        F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(floor) F(ceil)        \
-            F(trunc) F(round) F(rint) F(nearbyint) F(fabs) F(erf) F(erfc) F(tgamma) F(lgamma)      \
-                F(logb)
+    F(cbrt)                                                                                        \
+    F(exp)                                                                                         \
+    F(exp2)                                                                                        \
+    F(expm1)                                                                                       \
+    F(log)                                                                                         \
+    F(log2)                                                                                        \
+    F(log10)                                                                                       \
+    F(log1p)                                                                                       \
+    F(sin)                                                                                         \
+    F(cos)                                                                                         \
+    F(tan)                                                                                         \
+    F(asin)                                                                                        \
+    F(acos)                                                                                        \
+    F(atan)                                                                                        \
+    F(sinh)                                                                                        \
+    F(cosh)                                                                                        \
+    F(tanh)                                                                                        \
+    F(asinh)                                                                                       \
+    F(acosh)                                                                                       \
+    F(atanh)                                                                                       \
+    F(floor)                                                                                       \
+    F(ceil)                                                                                        \
+    F(trunc)                                                                                       \
+    F(round)                                                                                       \
+    F(rint)                                                                                        \
+    F(nearbyint)                                                                                   \
+    F(fabs)                                                                                        \
+    F(erf)                                                                                         \
+    F(erfc)                                                                                        \
+    F(tgamma)                                                                                      \
+    F(lgamma)                                                                                      \
+    F(logb)
 #define KN_EMU_BINARY(F)                                                                           \
-    F(pow) F(fmod) F(atan2) F(hypot) F(fmin) F(fmax) F(fdim) F(copysign) F(remainder) F(nextafter)
+    F(pow)                                                                                         \
+    F(fmod)                                                                                        \
+    F(atan2)                                                                                       \
+    F(hypot)                                                                                       \
+    F(fmin)                                                                                        \
+    F(fmax)                                                                                        \
+    F(fdim)                                                                                        \
+    F(copysign)                                                                                    \
+    F(remainder)                                                                                   \
+    F(nextafter)
 
 extern "C" {
 #define KN_EMU_DECLARE(name)                                                                       \
