@@ -95,8 +95,8 @@ kn_status kn_assemble(kn_planner *p, kn_plan *plan);
 kn_census kn_census_of_plan(const kn_plan *plan, const kn_planner *p);
 kn_census kn_census_unfused(const kn_problem *problem);
 
-/* The access that stands for the phase's data: the first element store of a phase without reductions,
- * else the load that varies along the most axes; NULL if there is none. */
+/* The access that stands for the phase's data, the one that varies along the most axes: among the stores of a
+ * phase without reductions, else among the loads. NULL if there is none. */
 const kn_access *kn_phase_primary(const kn_phase *phase);
 
 #endif

@@ -126,6 +126,7 @@ kiln_status kiln_alloc(kiln_ctx *ctx, size_t bytes, void **ptr)
 {
     if (!ctx || !ptr)
         return fail(ctx ? "ptr" : "ctx");
+    *ptr = NULL;
     return (kiln_status)ctx->core->dev->ops->alloc(ctx->core->dev, bytes, ptr);
 }
 

@@ -22,6 +22,19 @@
 #undef kiln_and
 #undef kiln_or
 #undef kiln_where
+#undef kiln_not
+#undef kiln_neg
+#undef kiln_abs
+#undef kiln_sqrt
+#undef kiln_rsqrt
+#undef kiln_exp
+#undef kiln_log
+#undef kiln_tanh
+#undef kiln_sin
+#undef kiln_cos
+#undef kiln_floor
+#undef kiln_ceil
+#undef kiln_cast
 
 static const kn_loc nowhere = {0, 0};
 static const kiln_val poison = {0, 0};
@@ -68,6 +81,7 @@ kiln_status kiln_graph_create(kiln_ctx *ctx, kiln_graph **graph)
 {
     if (!ctx || !graph)
         return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", ctx ? "graph" : "ctx");
+    *graph = NULL;
     return kn_handle_graph(ctx, graph);
 }
 
@@ -249,6 +263,7 @@ static kn_status build(void *user)
         break;
     case BUILD_EXPAND: r->result = kn_build_expand_dims(g, r->in[0], (int)r->i, nowhere); break;
     case BUILD_NAME:
+        KN_TRY(kn_build_check_name(r->name, "a value"));
         kn_build_name(g, r->in[0], r->name);
         r->result = r->in[0];
         break;
@@ -257,7 +272,10 @@ static kn_status build(void *user)
         r->result = r->in[0];
         break;
     case BUILD_ASSUME: return assume(g, r->name);
-    case BUILD_GRAPH_NAME: g->name = kn_strdup(g->arena, r->name); return KN_OK;
+    case BUILD_GRAPH_NAME:
+        KN_TRY(kn_build_check_name(r->name, "a program"));
+        g->name = kn_strdup(g->arena, r->name);
+        return KN_OK;
     }
     if (r->result)
         return KN_OK;

@@ -154,7 +154,8 @@ KILN_API kiln_val kiln_float(kiln_graph *graph, double value);
 KILN_API kiln_val kiln_size(kiln_graph *graph, kiln_val x, int axis);
 
 /* ---- graph: operations ------------------------------------------------------------------------- */
-/* NumPy's meaning, NumPy 2's types. Arguments called a, b, c may be values or plain C numbers:
+/* NumPy's meaning, NumPy 2's types. Names (inputs, outputs, values, programs) are C identifiers.
+ * Arguments called a, b, c may be values or plain C numbers (integers as int64_t):
  * kiln_add(g, x, 1e-5). Shapes broadcast. */
 
 KILN_API kiln_val kiln_add(kiln_graph *g, kiln_val a, kiln_val b);
@@ -385,6 +386,12 @@ static inline kiln_val KILN_VAL(kiln_graph *g, kiln_val v) { return kiln_val_of_
 static inline kiln_val KILN_VAL(kiln_graph *g, int v) { return kiln_int(g, v); }
 static inline kiln_val KILN_VAL(kiln_graph *g, long v) { return kiln_int(g, v); }
 static inline kiln_val KILN_VAL(kiln_graph *g, long long v) { return kiln_int(g, v); }
+static inline kiln_val KILN_VAL(kiln_graph *g, unsigned v) { return kiln_int(g, (int64_t)v); }
+static inline kiln_val KILN_VAL(kiln_graph *g, unsigned long v) { return kiln_int(g, (int64_t)v); }
+static inline kiln_val KILN_VAL(kiln_graph *g, unsigned long long v)
+{
+    return kiln_int(g, (int64_t)v);
+}
 static inline kiln_val KILN_VAL(kiln_graph *g, float v) { return kiln_float(g, (double)v); }
 static inline kiln_val KILN_VAL(kiln_graph *g, double v) { return kiln_float(g, v); }
 
@@ -422,6 +429,19 @@ template <typename... Axes> static inline kiln_axes KILN_AXES(Axes... axes)
 #define kiln_ne(g, a, b) kiln_ne(g, KILN_VAL(g, a), KILN_VAL(g, b))
 #define kiln_and(g, a, b) kiln_and(g, KILN_VAL(g, a), KILN_VAL(g, b))
 #define kiln_or(g, a, b) kiln_or(g, KILN_VAL(g, a), KILN_VAL(g, b))
+#define kiln_not(g, a) kiln_not(g, KILN_VAL(g, a))
+#define kiln_neg(g, a) kiln_neg(g, KILN_VAL(g, a))
+#define kiln_abs(g, a) kiln_abs(g, KILN_VAL(g, a))
+#define kiln_sqrt(g, a) kiln_sqrt(g, KILN_VAL(g, a))
+#define kiln_rsqrt(g, a) kiln_rsqrt(g, KILN_VAL(g, a))
+#define kiln_exp(g, a) kiln_exp(g, KILN_VAL(g, a))
+#define kiln_log(g, a) kiln_log(g, KILN_VAL(g, a))
+#define kiln_tanh(g, a) kiln_tanh(g, KILN_VAL(g, a))
+#define kiln_sin(g, a) kiln_sin(g, KILN_VAL(g, a))
+#define kiln_cos(g, a) kiln_cos(g, KILN_VAL(g, a))
+#define kiln_floor(g, a) kiln_floor(g, KILN_VAL(g, a))
+#define kiln_ceil(g, a) kiln_ceil(g, KILN_VAL(g, a))
+#define kiln_cast(g, a, dtype) kiln_cast(g, KILN_VAL(g, a), dtype)
 #define kiln_where(g, a, b, c) kiln_where(g, KILN_VAL(g, a), KILN_VAL(g, b), KILN_VAL(g, c))
 
 #endif

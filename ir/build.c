@@ -22,10 +22,29 @@ static const char *place(kn_graph *g, kn_loc loc)
 
 /* ---- leaves ---- */
 
-static kn_status new_input(kn_graph *g, const char *name, kn_dtype dtype)
+/* Names stand in generated source, in file names and in Graphviz text. */
+static bool is_identifier(const char *name)
+{
+    bool ok = *name && !(*name >= '0' && *name <= '9');
+    for (; ok && *name; name++)
+        ok = *name == '_' || (*name >= '0' && *name <= '9') || (*name >= 'a' && *name <= 'z') ||
+             (*name >= 'A' && *name <= 'Z');
+    return ok;
+}
+
+kn_status kn_build_check_name(const char *name, const char *what)
 {
     if (!name || !*name)
-        return kn_fail(KN_ARGUMENT, "an input needs a name");
+        return kn_fail(KN_ARGUMENT, "%s needs a name", what);
+    if (!is_identifier(name))
+        return kn_fail(KN_ARGUMENT, "the name '%s' of %s is not an identifier: letters, digits, _",
+                       name, what);
+    return KN_OK;
+}
+
+static kn_status new_input(kn_graph *g, const char *name, kn_dtype dtype)
+{
+    KN_TRY(kn_build_check_name(name, "an input"));
     if (!kn_dtype_valid((int)dtype))
         return kn_fail(KN_TYPE, "input %s: unknown dtype %d", name, (int)dtype);
     if (kn_graph_find_input(g, name) >= 0)
@@ -449,8 +468,16 @@ kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int
                 return NULL;
             }
 
-    kn_dim shape[KN_MAX_RANK], dropped[KN_MAX_RANK];
+    kn_dim shape[KN_MAX_RANK], dropped[KN_MAX_RANK], members = kn_dim_const(g->syms, 1);
     int left = 0;
+    for (int i = 0; i < x->rank; i++)
+        if (mask >> i & 1)
+            members = kn_dim_mul(g->syms, members, x->shape[i]);
+    if (!members) {
+        kn_fail_prefix(KN_SHAPE, "%s over %s, the number of elements: ", op_text(op),
+                       shape_text(g, x->shape, x->rank));
+        return NULL;
+    }
     for (int i = 0; i < x->rank; i++) {
         bool reduced = mask >> i & 1;
         shape[i] = reduced ? kn_dim_const(g->syms, 1) : x->shape[i];
@@ -619,8 +646,7 @@ kn_node *kn_build_expand_dims(kn_graph *g, kn_node *x, int axis, kn_loc loc)
 kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
 {
     (void)loc;
-    if (!name || !*name)
-        return kn_fail(KN_ARGUMENT, "an output needs a name");
+    KN_TRY(kn_build_check_name(name, "an output"));
     if (kn_graph_find_output(g, name) >= 0 || kn_graph_find_input(g, name) >= 0)
         return kn_fail(KN_ARGUMENT, "there is an %s %s already",
                        kn_graph_find_output(g, name) >= 0 ? "output" : "input", name);

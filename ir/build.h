@@ -43,6 +43,8 @@ kn_node *kn_build_expand_dims(kn_graph *g, kn_node *x, int axis, kn_loc loc);
 
 /* Adds a named output. A weak value becomes f64, i64 or bool, as NumPy makes it. */
 kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc);
+/* ARGUMENT unless `name`, of `what` ("an input"), is a C identifier. */
+kn_status kn_build_check_name(const char *name, const char *what);
 /* Gives a node the user's name for it (the first one stays). */
 void kn_build_name(kn_graph *g, kn_node *x, const char *name);
 /* A user's constraint: a == b, or a % b == 0. */

@@ -4,11 +4,11 @@
  *     cuda    cubin, through NVRTC and the driver  device memory
  *     emu     the CUDA source, on the host         host memory
  *     cpu     the kernel IR itself                 host memory
- *     ref     (the graph; see runtime/ref.c)       host memory
+ *     ref     (the graph; see runtime/program.c)       host memory
  *
  * `prepare` turns a kernel (IR and, for CUDA, its source text) into code once; `launch` runs that code
- * for one call. Both are safe to call from several threads. Nothing in `launch` allocates, waits (the host
- * devices are done on return) or compiles. */
+ * for one call. Both are safe to call from several threads. `launch` does not compile, and on a GPU neither
+ * allocates nor waits; the host devices are done on return. */
 #ifndef KN_RUNTIME_DEVICE_H
 #define KN_RUNTIME_DEVICE_H
 
@@ -28,7 +28,7 @@ typedef struct kn_device_config {
     kn_allocator from;
 } kn_device_config;
 
-/* One launch: the code, its numbers and its grid. */
+/* One launch: the kernel's structure and this call's numbers. */
 typedef struct kn_launch {
     const kn_kernel *kernel;
     const kn_call *call;
@@ -62,7 +62,8 @@ typedef struct kn_device_ops {
     kn_status (*zero)(kn_device *dev, void *to, size_t bytes, void *stream);
     kn_status (*sync)(kn_device *dev, void *stream);
 
-    /* The kernel stays valid for as long as the code lives. */
+    /* The code outlives the kernel: prepare() keeps nothing of it, and launch() is given another of the same
+     * structure. */
     kn_status (*prepare)(kn_device *dev, const kn_kernel *kernel, kn_code **code);
     void (*discard)(kn_device *dev, kn_code *code);
     kn_status (*launch)(kn_device *dev, kn_code *code, const kn_launch *launch);

@@ -128,7 +128,14 @@ static kn_status plan_outer(void *user)
     return kn_protect(&pl->prog->arena, plan_inner, pl);
 }
 
-static kn_status protected_plan(planning *pl) { return kn_protect(pl->arena, plan_outer, pl); }
+static kn_status protected_plan(planning *pl)
+{
+    jmp_buf *outer =
+        pl->prog->arena.on_oom; /* unwinding from pl->arena leaves the inner frame behind */
+    kn_status status = kn_protect(pl->arena, plan_outer, pl);
+    pl->prog->arena.on_oom = outer;
+    return status;
+}
 
 kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_arg *args, int nargs,
                           kn_bind_mode mode, const kn_target *target, kn_text *notes,
@@ -405,7 +412,7 @@ static kn_status run(void *user)
     if (p->ctx->reference) {
         if (c->need)
             *c->need = 0;
-        return c->need ? KN_OK : run_reference(c);
+        return c->need || c->plan ? KN_OK : run_reference(c);
     }
     KN_TRY(find_variant(p, c->scratch, &c->b, &c->variant));
     if (c->plan)

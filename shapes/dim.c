@@ -291,7 +291,8 @@ static bool is_const(kn_dim a, int64_t *value)
 
 bool kn_dim_is_const(kn_symbols *s, kn_dim a, int64_t *value)
 {
-    return is_const(kn_dim_resolve(s, a), value);
+    a = kn_dim_resolve(s, a); /* NULL when the substituted form overflows: then nothing is known */
+    return a && is_const(a, value);
 }
 
 bool kn_dim_is_one(kn_symbols *s, kn_dim a)
@@ -312,7 +313,11 @@ static bool same(kn_dim a, kn_dim b)
 
 bool kn_dim_equal(kn_symbols *s, kn_dim a, kn_dim b)
 {
-    return a == b || same(kn_dim_resolve(s, a), kn_dim_resolve(s, b));
+    if (a == b)
+        return true;
+    a = kn_dim_resolve(s, a);
+    b = kn_dim_resolve(s, b);
+    return a && b && same(a, b);
 }
 
 /* `a` as a lone symbol, or -1. */
@@ -347,14 +352,18 @@ static bool isolate(kn_symbols *s, kn_dim difference)
             t.coef *= sign;
             poly_add(&rest, &t);
         }
-    s->syms.data[difference->terms[best].sym[0]].equals = poly_finish(s, &rest);
-    return true;
+    kn_dim equals = poly_finish(s, &rest);
+    if (equals)
+        s->syms.data[difference->terms[best].sym[0]].equals = equals;
+    return equals != NULL;
 }
 
 kn_unified kn_dim_unify(kn_symbols *s, kn_dim a, kn_dim b)
 {
     a = kn_dim_resolve(s, a);
     b = kn_dim_resolve(s, b);
+    if (!a || !b)
+        return KN_UNDECIDED;
     if (same(a, b))
         return KN_UNIFIED;
     kn_dim difference = kn_dim_add(s, a, kn_dim_mul(s, kn_dim_const(s, -1), b));

@@ -34,8 +34,11 @@ kn_status kn_facts_check(const kn_facts *f, const int64_t *values)
             return kn_fail(KN_SHAPE, "a size is unknown or overflows in %s", fact->why);
         if (fact->kind == KN_FACT_EQUAL ? a == b : b != 0 && a % b == 0)
             continue;
-        return kn_fail(KN_SHAPE, "%s needs %s, but the sizes are %lld and %lld", fact->why,
-                       fact->text, (long long)a, (long long)b);
+        if (fact->kind == KN_FACT_DIVIDES)
+            return kn_fail(KN_SHAPE, "%s needs %s, but it is %lld %% %lld", fact->why, fact->text,
+                           (long long)a, (long long)b);
+        return kn_fail(KN_SHAPE, "%s needs %s, but it is %lld == %lld", fact->why, fact->text,
+                       (long long)a, (long long)b);
     }
     return KN_OK;
 }

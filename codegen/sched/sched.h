@@ -34,7 +34,7 @@ void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs, 
 int64_t kn_schedule_splits(const kn_phase *phase, const kn_schedule *kind, const kn_target *target,
                            const char *force, int64_t *chunk);
 
-/* Will rows keep what later sweeps need in registers, given its vectors and sweeps? */
+/* Will rows keep what later sweeps need on chip, given its vectors and sweeps? */
 bool kn_rows_keep(const kn_phase *phase, const kn_target *target);
 
 #endif

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit
 
 passed=0 failed=0 skipped=0
 for program in tests/*/test_* examples/*; do
-    [[ -f $program && -x $program ]] || continue
+    [[ -f $program && -x $program && $program != *.* ]] || continue
     output=$("$program" 2>&1)
     case $? in
     0) passed=$((passed + 1)) ;;

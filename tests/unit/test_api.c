@@ -159,10 +159,11 @@ static kiln_val bad_transpose(kiln_graph *g, kiln_val x)
     return kiln_transpose(g, x, KILN_AXES(0, 0));
 }
 static kiln_val null_label(kiln_graph *g, kiln_val x) { return kiln_name(g, x, NULL); }
+static kiln_val bad_label(kiln_graph *g, kiln_val x) { return kiln_name(g, x, "a\nb"); }
 static kiln_val poisoned(kiln_graph *g, kiln_val x) { return kiln_add(g, x, ((kiln_val){0, 0})); }
 static kiln_val out_of_range(kiln_graph *g, kiln_val x)
 {
-    return kiln_exp(g, (kiln_val){x.graph, 1000});
+    return kiln_exp(g, ((kiln_val){x.graph, 1000}));
 }
 static kiln_val of_another(kiln_graph *g, kiln_val x)
 {
@@ -205,6 +206,7 @@ static void test_builder_errors(void **state)
         {bad_reduction_type, KILN_ERR_TYPE, "must be a float type"},
         {bad_transpose, KILN_ERR_SHAPE, "given twice"},
         {null_label, KILN_ERR_ARGUMENT, "name is NULL"},
+        {bad_label, KILN_ERR_ARGUMENT, "is not an identifier"},
         {poisoned, KILN_ERR_ARGUMENT, "poisoned"},
         {out_of_range, KILN_ERR_ARGUMENT, "another graph"},
         {of_another, KILN_ERR_ARGUMENT, "another graph"},

@@ -223,11 +223,11 @@ static void test_facts(void **state)
     values[symbol(w, "M")] = 3;
     assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
     assert_string_equal(kn_last_error(),
-                        "add of [N] and [M] needs N == M, but the sizes are 8 and 3");
+                        "add of [N] and [M] needs N == M, but it is 8 == 3");
     values[symbol(w, "N")] = values[symbol(w, "M")] = 6;
     assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
     assert_string_equal(kn_last_error(),
-                        "the constraint needs N % 4 == 0, but the sizes are 6 and 4");
+                        "the constraint needs N % 4 == 0, but it is 6 % 4");
     values[symbol(w, "M")] = KN_UNBOUND;
     assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
 }

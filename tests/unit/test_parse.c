@@ -219,6 +219,9 @@ static const struct {
     int line, col;
     const char *message;
 } refused[] = {
+    {"def f(x: f32[N, N*N], y: f32[4000000000000000000, M]):\n    return x + y\n", 2, 14,
+     "do not broadcast"},
+    {"def f(x: f32[A+1,B+1,C+1,D+1,E+1,F+1,G+1]):\n    return mean(x)\n", 2, 12, "too many terms"},
     {"", 1, 1, "expected 'def name(...):', found the end of the text"},
     {"x = 1\n", 1, 1, "expected 'def name(...):', found 'x'"},
     {"def", 1, 4, "expected the function's name"},
