@@ -7,9 +7,7 @@
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/grid.h"
 #include "runtime/cuda/nvrtc.h"
-
-/* A launch keeps its parameters on the stack. */
-enum { MAX_PARAMS = 1024 };
+#include "runtime/params.h"
 
 struct kn_code {
     kn_cu_module module;
@@ -40,10 +38,7 @@ static kn_status check_kernel(const kn_cuda *d, const kn_kernel *k, kn_code *cod
         return kn_fail(KN_INTERNAL, "kernel '%s' has no source text", k->name);
     code->threads = k->threads;
     code->cooperative = kn_kernel_cooperative(k);
-    code->nparams = kn_kernel_params(k, NULL, NULL, 0);
-    if (code->nparams > MAX_PARAMS)
-        return kn_fail(KN_COMPILE, "kernel '%s' has %d parameters, more than the %d of one launch",
-                       k->name, code->nparams, MAX_PARAMS);
+    KN_TRY(kn_count_params(k, &code->nparams));
     if (code->threads < 1 || code->threads > d->target.max_block)
         return kn_fail(KN_COMPILE, "kernel '%s' wants %d threads a block; GPU %d has at most %d",
                        k->name, code->threads, d->ordinal, d->target.max_block);
@@ -219,43 +214,6 @@ void kn_cuda_discard(kn_device *dev, kn_code *code)
 
 /* ---- launch ---- */
 
-/* One parameter's bytes, at offset 0. */
-typedef union cell {
-    void *ptr;
-    int32_t i32;
-    int64_t i64;
-    double f64;
-} cell;
-
-/* Writes the parameters in the order of the generated function's parameter list. */
-static kn_status pack(const kn_kernel *k, const kn_call *call, const kn_param *params, int n,
-                      cell *cells, void **pointers)
-{
-    for (int i = 0; i < n; i++) {
-        const kn_param *p = &params[i];
-        cell *c = &cells[i];
-        pointers[i] = c;
-        switch (p->kind) {
-        case KN_PARAM_BUF: c->ptr = call->bufs[p->index]; break;
-        case KN_PARAM_SCALAR:
-            if (call->scalars[p->index].dtype != p->dtype)
-                return kn_fail(KN_INTERNAL, "kernel '%s': scalar %d has another type than declared",
-                               k->name, p->index);
-            kn_scalar_store(call->scalars[p->index], c);
-            break;
-        case KN_PARAM_EXTENT: c->i64 = p->value; break;
-        case KN_PARAM_INDEX:
-            if (k->wide)
-                c->i64 = p->value;
-            else
-                c->i32 = (int32_t)p->value;
-            break;
-        case KN_PARAM_BARRIER: c->ptr = call->barrier; break;
-        }
-    }
-    return KN_OK;
-}
-
 /* A launch with attributes, for clusters: newer than the other two calls. */
 static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g,
                                  void *stream, void **params)
@@ -313,22 +271,15 @@ kn_status kn_cuda_launch(kn_device *dev, kn_code *code, const kn_launch *launch)
 {
     kn_cuda *d = kn_cuda_of(dev);
     const kn_kernel *k = launch->kernel;
-    kn_param params[MAX_PARAMS];
-    cell cells[MAX_PARAMS];
-    void *pointers[MAX_PARAMS];
-    /* The kernel prepared and the kernel launched may be two, of the same structure. */
-    int n = kn_kernel_params(k, NULL, params, MAX_PARAMS);
-    if (n != code->nparams)
-        return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
-                       k->name, n, code->nparams);
-    KN_TRY(pack(k, launch->call, params, n, cells, pointers));
+    kn_packed_params params;
+    KN_TRY(kn_pack_params(k, launch->call, code->nparams, &params));
     const kn_grid grid = {
         .grid = {kn_grid_blocks(k, code->info.blocks_per_unit, d->target.units), 1, 1},
         .block = {(unsigned)code->threads, 1, 1},
         .shared = (size_t)k->shared,
         .cooperative = code->cooperative,
     };
-    return submit(d, code, &grid, launch->stream, pointers);
+    return submit(d, code, &grid, launch->stream, params.pointers);
 }
 
 /* What the driver would refuse with fewer words. */

@@ -161,7 +161,7 @@ static kn_status fill_folder(kn_emu_compiler *c)
     char include[PATH_SIZE + 2];
     snprintf(include, sizeof include, "-I%s", c->folder);
     char *argv[] = {c->program,     "-std=c++17",
-                    "-O1",          "-w",
+                    "-O2",          "-w",
                     "-fPIC",        "-fvisibility=hidden",
                     include,        "-fno-exceptions",
                     "-fno-builtin", "-c",

@@ -9,9 +9,10 @@
 #include "runtime/cpu/pool.h"
 #include "runtime/cuda/grid.h"
 #include "runtime/emu/emu.h"
+#include "runtime/params.h"
 
 /* A small machine, of which schedules still use every part: several blocks, of several rounds each. */
-enum { UNITS = 4, BLOCKS_A_UNIT = 2, MAX_PARAMS = 1024 };
+enum { UNITS = 4, BLOCKS_A_UNIT = 2 };
 
 static uint64_t clock_ns(void)
 {
@@ -206,8 +207,10 @@ static kn_status emu_load(kn_device *dev, const char *entry, const char *text, k
 
 static kn_status emu_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code)
 {
+    int nparams;
     if (!kernel->source)
         return kn_fail(KN_INTERNAL, "kernel '%s' has no source text", kernel->name);
+    KN_TRY(kn_count_params(kernel, &nparams));
     return emu_load(dev, kernel->name, kernel->source, code);
 }
 
@@ -246,55 +249,13 @@ static kn_status emu_start(kn_device *base, kn_code *code, const kn_grid *grid, 
     return status;
 }
 
-/* One parameter's bytes, at offset 0. */
-typedef union cell {
-    void *ptr;
-    int32_t i32;
-    int64_t i64;
-    double f64;
-} cell;
-
-static kn_status pack(const kn_kernel *k, const kn_call *call, const kn_param *params, int n,
-                      cell *cells, void **pointers)
-{
-    for (int i = 0; i < n; i++) {
-        const kn_param *p = &params[i];
-        cell *c = &cells[i];
-        pointers[i] = c;
-        switch (p->kind) {
-        case KN_PARAM_BUF: c->ptr = call->bufs[p->index]; break;
-        case KN_PARAM_SCALAR:
-            if (call->scalars[p->index].dtype != p->dtype)
-                return kn_fail(KN_INTERNAL, "kernel '%s': scalar %d has another type than declared",
-                               k->name, p->index);
-            kn_scalar_store(call->scalars[p->index], c);
-            break;
-        case KN_PARAM_EXTENT: c->i64 = p->value; break;
-        case KN_PARAM_INDEX:
-            if (k->wide)
-                c->i64 = p->value;
-            else
-                c->i32 = (int32_t)p->value;
-            break;
-        case KN_PARAM_BARRIER: c->ptr = call->barrier; break;
-        }
-    }
-    return KN_OK;
-}
-
 /* A generated kernel may touch its buffers, each to the byte, and its barrier's word. */
 static kn_status emu_launch(kn_device *base, kn_code *code, const kn_launch *launch)
 {
     const kn_kernel *k = launch->kernel;
     const kn_call *call = launch->call;
-    kn_param params[MAX_PARAMS];
-    cell cells[MAX_PARAMS];
-    void *pointers[MAX_PARAMS];
-    int n = kn_kernel_params(k, NULL, params, MAX_PARAMS);
-    if (n != code->nparams)
-        return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
-                       k->name, n, code->nparams);
-    KN_TRY(pack(k, call, params, n, cells, pointers));
+    kn_packed_params params;
+    KN_TRY(kn_pack_params(k, call, code->nparams, &params));
     kn_emu_span *spans = calloc((size_t)k->bufs.len + 1, sizeof *spans);
     if (!spans)
         return kn_fail(KN_MEMORY, "out of memory");
@@ -312,7 +273,8 @@ static kn_status emu_launch(kn_device *base, kn_code *code, const kn_launch *lau
         spans[nspans++] = (kn_emu_span){.low = call->barrier,
                                         .high = (char *)call->barrier + sizeof(unsigned),
                                         .name = "barrier"};
-    kn_status status = kn_emu_launch_run(kn_emu_of(base), code, &grid, pointers, spans, nspans);
+    kn_status status =
+        kn_emu_launch_run(kn_emu_of(base), code, &grid, params.pointers, spans, nspans);
     free(spans);
     return status;
 }

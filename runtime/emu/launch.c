@@ -10,25 +10,22 @@ enum { FEW_THREADS = 4096 };
 /* Threads whose blocks may wait for each other: each keeps its stack. */
 enum { MAX_RESIDENT = 65536 };
 
-static kn_emu_dim dim_of(const unsigned size[3]) { return (kn_emu_dim){size[0], size[1], size[2]}; }
-
-static kn_emu_dim thread_idx(void) { return kn_emu_here->thread->idx; }
-static kn_emu_dim block_idx(void) { return kn_emu_here->block->idx; }
-static kn_emu_dim block_dim(void) { return dim_of(kn_emu_here->launch->grid.block); }
-static kn_emu_dim grid_dim(void) { return dim_of(kn_emu_here->launch->grid.grid); }
-static kn_emu_dim cluster_dim(void) { return dim_of(kn_emu_here->launch->grid.cluster); }
-
-static kn_emu_dim cluster_idx(void)
+static unsigned number_of(kn_emu_dim d, int axis)
 {
-    const unsigned *size = kn_emu_here->launch->grid.cluster;
-    kn_emu_dim b = block_idx();
-    return (kn_emu_dim){b.x % size[0], b.y % size[1], b.z % size[2]};
+    return axis == 0 ? d.x : axis == 1 ? d.y : d.z;
 }
 
-static kn_emu_dim lane(void)
+static unsigned thread_idx(int axis) { return number_of(kn_emu_here->thread->idx, axis); }
+static unsigned block_idx(int axis) { return number_of(kn_emu_here->block->idx, axis); }
+static unsigned block_dim(int axis) { return kn_emu_here->launch->grid.block[axis]; }
+static unsigned grid_dim(int axis) { return kn_emu_here->launch->grid.grid[axis]; }
+static unsigned cluster_dim(int axis) { return kn_emu_here->launch->grid.cluster[axis]; }
+static unsigned cluster_idx(int axis) { return block_idx(axis) % cluster_dim(axis); }
+
+static unsigned lane(int axis)
 {
     const kn_emu_thread *t = kn_emu_here->thread;
-    return (kn_emu_dim){t->lane, t->number, t->block->nthreads};
+    return number_of((kn_emu_dim){t->lane, t->number, t->block->nthreads}, axis);
 }
 
 const kn_emu_calls_table kn_emu_calls_of_runtime = {

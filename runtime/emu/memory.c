@@ -135,6 +135,8 @@ const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, i
         if (s->shadow)
             kn_emu_check_blocks(w, s, p, bytes, how & KN_EMU_WRITE, atomic || how & KN_EMU_VOLATILE,
                                 line, pc);
+        w->quiet = s->low;
+        w->quiet_bytes = s->shadow ? 0 : (size_t)(s->high - s->low);
         return s;
     }
     const kn_emu_fiber *f = w->fibers.current;
@@ -156,7 +158,12 @@ const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, i
 void kn_emu_call_access(const void *p, unsigned long bytes, int how, void *pc)
 {
     kn_emu_worker *w = kn_emu_here;
-    if (!w || !w->thread)
+    if (!w)
+        return;
+    size_t offset = (uintptr_t)p - (uintptr_t)w->quiet;
+    if (how == KN_EMU_READ && offset < w->quiet_bytes && bytes <= w->quiet_bytes - offset)
+        return;
+    if (!w->thread)
         return;
     bool poll = how == (KN_EMU_READ | KN_EMU_VOLATILE);
     if (poll)

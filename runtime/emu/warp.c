@@ -94,6 +94,7 @@ static kn_emu_word combine(int op, kn_emu_word a, kn_emu_word b)
 /* What each of `lanes`, all at the operation of `some`, gets. */
 static void compute(kn_emu_worker *w, const kn_emu_thread *some, unsigned lanes)
 {
+    kn_emu_thread *warp = lane_of(some, 0);
     int op = some->op & OP;
     unsigned votes = 0;
     kn_emu_word all = 0;
@@ -105,10 +106,10 @@ static void compute(kn_emu_worker *w, const kn_emu_thread *some, unsigned lanes)
     case KN_EMU_SHFL_XOR:
         EACH_LANE(lane, lanes)
         {
-            kn_emu_thread *t = lane_of(some, lane);
+            kn_emu_thread *t = &warp[lane];
             unsigned from = shuffle_source(t);
             if (lanes >> from & 1)
-                t->result = lane_of(some, from)->value;
+                t->result = warp[from].value;
             else
                 no_value(w, t, from);
         }
@@ -188,10 +189,13 @@ static bool complete(kn_emu_worker *w, const kn_emu_thread *near, int i, const k
     else
         compute(w, some, lanes);
     bool reversed = w->dev->options.order == KN_EMU_REVERSED;
-    for (unsigned k = 0; k < KN_EMU_WARP; k++) {
-        unsigned lane = reversed ? KN_EMU_WARP - 1 - k : k;
-        if (lanes >> lane & 1 && lane_of(near, lane) != self)
-            kn_emu_wake(w, lane_of(near, lane));
+    kn_emu_thread *warp = lane_of(near, 0);
+    if (self)
+        lanes &= ~(1u << self->lane);
+    while (lanes) {
+        unsigned lane = (unsigned)(reversed ? 31 - __builtin_clz(lanes) : __builtin_ctz(lanes));
+        lanes &= ~(1u << lane);
+        kn_emu_wake(w, &warp[lane]);
     }
     return true;
 }

@@ -265,6 +265,8 @@ static bool make_gang(kn_emu_worker *w)
     size_t need = n * (sizeof(kn_emu_block) + threads * sizeof(kn_emu_thread) +
                        warps * sizeof(kn_emu_warp_state) + 2 * threads * sizeof(void *) + image) +
                   64;
+    w->gang = NULL; /* the last launch's: it lies in memory that goes now, or is laid out anew */
+    w->gang_size = 0;
     if (need > w->memory_bytes) {
         free(w->memory);
         w->memory = calloc(1, need);
@@ -377,6 +379,7 @@ void kn_emu_worker_run(kn_emu_worker *w, kn_emu_launch *l)
     w->launch = l;
     w->failed = false;
     w->last_span = 0;
+    w->quiet_bytes = 0;
     w->image = (char *)code->anchor() - code->anchor_offset;
     w->shared_bytes = code->has_dynamic ? code->dynamic + l->grid.shared : code->fixed;
     if (w->time > 0x80000000u) { /* long before it wraps, while nothing is compared to it */

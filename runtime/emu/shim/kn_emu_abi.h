@@ -84,14 +84,14 @@ typedef struct kn_emu_calls_table {
     void (*access)(const void *p, unsigned long bytes, int how, void *pc);
     void (*misaligned)(const void *p, unsigned long alignment, void *pc);
     void (*bad_index)(const void *array, long long index, void *pc);
-    /* The place of the calling thread. */
-    kn_emu_dim (*thread_idx)(void);
-    kn_emu_dim (*block_idx)(void);
-    kn_emu_dim (*block_dim)(void);
-    kn_emu_dim (*grid_dim)(void);
-    kn_emu_dim (*cluster_idx)(void); /* of the block, within its cluster */
-    kn_emu_dim (*cluster_dim)(void);
-    kn_emu_dim (*lane)(void); /* x: lane; y: thread number in the block; z: threads of the block */
+    /* The place of the calling thread: one number of it, axis 0 for x to 2 for z. */
+    unsigned (*thread_idx)(int axis);
+    unsigned (*block_idx)(int axis);
+    unsigned (*block_dim)(int axis);
+    unsigned (*grid_dim)(int axis);
+    unsigned (*cluster_idx)(int axis); /* of the block, within its cluster */
+    unsigned (*cluster_dim)(int axis);
+    unsigned (*lane)(int axis); /* x: lane; y: thread number in the block; z: threads of the block */
     /* b, c: the lane operand and the clamp-and-segment operand of a shuffle. */
     kn_emu_word (*warp)(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c, int line,
                         void *pc);

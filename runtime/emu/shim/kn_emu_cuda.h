@@ -84,13 +84,13 @@ struct dim3 {
 
 #pragma GCC visibility push(hidden)
 extern "C" {
-kn_emu_dim kn_emu_thread_idx() __attribute__((const));
-kn_emu_dim kn_emu_block_idx() __attribute__((const));
-kn_emu_dim kn_emu_block_dim() __attribute__((const));
-kn_emu_dim kn_emu_grid_dim() __attribute__((const));
-kn_emu_dim kn_emu_cluster_idx() __attribute__((const));
-kn_emu_dim kn_emu_cluster_dim() __attribute__((const));
-kn_emu_dim kn_emu_lane() __attribute__((const));
+unsigned kn_emu_thread_idx_at(int axis) __attribute__((const));
+unsigned kn_emu_block_idx_at(int axis) __attribute__((const));
+unsigned kn_emu_block_dim_at(int axis) __attribute__((const));
+unsigned kn_emu_grid_dim_at(int axis) __attribute__((const));
+unsigned kn_emu_cluster_idx_at(int axis) __attribute__((const));
+unsigned kn_emu_cluster_dim_at(int axis) __attribute__((const));
+unsigned kn_emu_lane_at(int axis) __attribute__((const));
 kn_emu_word kn_emu_warp(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c, int line);
 int kn_emu_barrier_wait(int kind, int predicate, int line);
 void kn_emu_cluster_arrive(int line);
@@ -110,10 +110,16 @@ void *memset(void *to, int value, size_t n);
 #pragma GCC visibility pop
 extern "C" int printf(const char *, ...);
 
-#define threadIdx (kn_emu_thread_idx())
-#define blockIdx (kn_emu_block_idx())
-#define blockDim (dim3(kn_emu_block_dim()))
-#define gridDim (dim3(kn_emu_grid_dim()))
+// Each number is a call of its own: those that are not used fall away, the others leave their loops. (No
+// constructor is called, for that would be checked, and keep the numbers in memory.)
+#define KN_EMU_PLACE(name) (uint3{name##_at(0), name##_at(1), name##_at(2)})
+#define threadIdx KN_EMU_PLACE(kn_emu_thread_idx)
+#define blockIdx KN_EMU_PLACE(kn_emu_block_idx)
+#define blockDim (__builtin_bit_cast(dim3, KN_EMU_PLACE(kn_emu_block_dim)))
+#define gridDim (__builtin_bit_cast(dim3, KN_EMU_PLACE(kn_emu_grid_dim)))
+KN_EMU_INLINE uint3 kn_emu_cluster_idx() { return KN_EMU_PLACE(kn_emu_cluster_idx); }
+KN_EMU_INLINE uint3 kn_emu_cluster_dim() { return KN_EMU_PLACE(kn_emu_cluster_dim); }
+KN_EMU_INLINE uint3 kn_emu_lane() { return KN_EMU_PLACE(kn_emu_lane); }
 static constexpr int warpSize = 32;
 
 #define assert(condition)                                                                          \

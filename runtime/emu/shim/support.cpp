@@ -11,13 +11,13 @@ __attribute__((visibility("default"))) kn_emu_calls_table *kn_emu_find_calls() {
 __attribute__((visibility("default"))) thread_local char kn_emu_anchor;
 __attribute__((visibility("default"))) void *kn_emu_find_anchor() { return &kn_emu_anchor; }
 
-kn_emu_dim kn_emu_thread_idx() { return kn_emu_calls.thread_idx(); }
-kn_emu_dim kn_emu_block_idx() { return kn_emu_calls.block_idx(); }
-kn_emu_dim kn_emu_block_dim() { return kn_emu_calls.block_dim(); }
-kn_emu_dim kn_emu_grid_dim() { return kn_emu_calls.grid_dim(); }
-kn_emu_dim kn_emu_cluster_idx() { return kn_emu_calls.cluster_idx(); }
-kn_emu_dim kn_emu_cluster_dim() { return kn_emu_calls.cluster_dim(); }
-kn_emu_dim kn_emu_lane() { return kn_emu_calls.lane(); }
+unsigned kn_emu_thread_idx_at(int axis) { return kn_emu_calls.thread_idx(axis); }
+unsigned kn_emu_block_idx_at(int axis) { return kn_emu_calls.block_idx(axis); }
+unsigned kn_emu_block_dim_at(int axis) { return kn_emu_calls.block_dim(axis); }
+unsigned kn_emu_grid_dim_at(int axis) { return kn_emu_calls.grid_dim(axis); }
+unsigned kn_emu_cluster_idx_at(int axis) { return kn_emu_calls.cluster_idx(axis); }
+unsigned kn_emu_cluster_dim_at(int axis) { return kn_emu_calls.cluster_dim(axis); }
+unsigned kn_emu_lane_at(int axis) { return kn_emu_calls.lane(axis); }
 
 kn_emu_word kn_emu_warp(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c, int line)
 {
