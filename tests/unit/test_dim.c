@@ -222,12 +222,10 @@ static void test_facts(void **state)
     assert_int_equal(kn_facts_check(&f, values), KN_OK);
     values[symbol(w, "M")] = 3;
     assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
-    assert_string_equal(kn_last_error(),
-                        "add of [N] and [M] needs N == M, but it is 8 == 3");
+    assert_string_equal(kn_last_error(), "add of [N] and [M] needs N == M, but it is 8 == 3");
     values[symbol(w, "N")] = values[symbol(w, "M")] = 6;
     assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
-    assert_string_equal(kn_last_error(),
-                        "the constraint needs N % 4 == 0, but it is 6 % 4");
+    assert_string_equal(kn_last_error(), "the constraint needs N % 4 == 0, but it is 6 % 4");
     values[symbol(w, "M")] = KN_UNBOUND;
     assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
 }

@@ -91,7 +91,8 @@ typedef struct kn_emu_calls_table {
     unsigned (*grid_dim)(int axis);
     unsigned (*cluster_idx)(int axis); /* of the block, within its cluster */
     unsigned (*cluster_dim)(int axis);
-    unsigned (*lane)(int axis); /* x: lane; y: thread number in the block; z: threads of the block */
+    unsigned (*lane)(
+        int axis); /* x: lane; y: thread number in the block; z: threads of the block */
     /* b, c: the lane operand and the clamp-and-segment operand of a shuffle. */
     kn_emu_word (*warp)(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c, int line,
                         void *pc);
