@@ -138,7 +138,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         kn_count_sweeps(p->arena, ph);
         const kn_schedule *s = kn_schedule_choose(ph);
         ph->walk = s->walk;
-        kn_schedule_vectors(ph, align, k->bufs.data, true);
+        kn_schedule_vectors(ph, align, k->bufs.data);
         int want = s->threads(ph, target);
         k->threads = want > k->threads ? want : k->threads;
     }

@@ -56,7 +56,7 @@ static kn_phase preview(kn_planner *p, int index)
     ph.chunk = ph.members;
     kn_count_sweeps(p->arena, &ph);
     ph.walk = kn_schedule_choose(&ph)->walk;
-    kn_schedule_vectors(&ph, align, p->bufs.data, true);
+    kn_schedule_vectors(&ph, align, p->bufs.data);
     return ph;
 }
 

@@ -234,15 +234,28 @@ static void in_json(const subject *s)
 
 /* ---- stages ---- */
 
+typedef struct copying {
+    kn_text *t;
+    const char *text;
+} copying;
+
+static kn_status put_text(void *user)
+{
+    copying *c = user;
+    kn_put(c->t, c->text);
+    return KN_OK;
+}
+
 static kn_status put_ptx(const subject *s, kn_kernel *k)
 {
     char *ptx;
     const char *arch = kn_sprintf(s->plan->arena, "compute_%d", s->target.sm);
     KN_TRY(kn_nvrtc_find());
     KN_TRY(kn_nvrtc_ptx(k->name, kn_cuda_source(k->arena, k), arch, NULL, &ptx, NULL));
-    kn_put(s->t, ptx);
+    copying c = {s->t, ptx};
+    kn_status status = kn_protect(s->t->arena, put_text, &c); /* ptx is not the arena's */
     kn_malloc_allocator.release(NULL, ptx);
-    return KN_OK;
+    return status;
 }
 
 static kn_status put_stage(const subject *s, const char *stage)

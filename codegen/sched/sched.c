@@ -35,7 +35,7 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
     acc->vector = ph->vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE;
 }
 
-void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs, bool allow)
+void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
 {
     int va = kn_phase_vector_axis(ph), widest = 1;
     for (int i = 0; i < ph->values.len; i++) {
@@ -49,7 +49,7 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs, boo
             widest = b;
     }
     ph->vec = widest == 8 ? 2 : 4;
-    if (va < 0 || !allow || ph->walk == KN_WALK_COLS)
+    if (va < 0 || ph->walk == KN_WALK_COLS)
         ph->vec = 1;
     for (; ph->vec > 1; ph->vec /= 2) {
         bool fits = ph->axes[va].extent % ph->vec == 0 && ph->axes[va].extent > 0;

@@ -27,7 +27,7 @@ const kn_schedule *kn_schedule_choose(const kn_phase *phase);
 
 /* Elements of the vector axis taken at a time: 4, 2 or 1, as extents, strides and alignment allow.
  * align[buf] is the alignment in bytes of each buffer's first element. Sets access kinds too. */
-void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs, bool allow);
+void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs);
 
 /* How many ranges to split the members into so that the machine is full; 1: leave it whole. *chunk is
  * the length of a range. */

@@ -398,7 +398,6 @@ def differences(oracle):
     # True and False are typed, where Python computes with them as integers.
     oracle.expect("True + True", {}, array("bool", 1).reshape(()))
     oracle.refuse("-True", {}, numpy_raises=False)
-    # An integer that does not fit: where() of NumPy wraps it.
     # Sizes of different names are equal: a file whose N is 1 and whose M is 3.
     file = "def f(x: f32[N], y: f32[M]):\n    return x + y\n"
     one, three = np.ones(1, np.float32), np.ones(3, np.float32)
