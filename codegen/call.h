@@ -9,6 +9,12 @@ typedef struct kn_span {
     const char *low, *high;
 } kn_span;
 
+/* Empty spans (low NULL) overlap nothing. */
+static inline bool kn_spans_overlap(const kn_span *x, const kn_span *y)
+{
+    return x->low && y->low && x->low < y->high && y->low < x->high;
+}
+
 typedef struct kn_call {
     void *const *bufs;        /* per kernel->bufs: address of element (0, 0, ...) */
     const kn_span *spans;     /* per kernel->bufs */

@@ -71,8 +71,8 @@ kn_census kn_census_unfused(const kn_problem *pr)
     int stages = 0;
     for (int i = 0; i < pr->graph->nodes.len; i++) {
         const kn_node *n = pr->graph->nodes.data[i];
-        bool value = kn_ops[n->op].cls == KN_ELEM || kn_ops[n->op].cls == KN_REDUCE, output = false;
-        if (!value)
+        bool output = false;
+        if (!kn_is_value(n))
             continue;
         stages++;
         for (int o = 0; o < pr->graph->outputs.len; o++)

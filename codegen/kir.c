@@ -154,7 +154,13 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
 
 /* ---- text ---- */
 
-static const char *const walk_text[] = {"flat", "rows", "cols"};
+const char *kn_walk_text(kn_walk walk)
+{
+    static const char *const text[] = {
+        [KN_WALK_FLAT] = "flat", [KN_WALK_ROWS] = "rows", [KN_WALK_COLS] = "cols"};
+    return text[walk];
+}
+
 static const char stride_letter[] = "01s";
 
 static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_access *acc,
@@ -205,7 +211,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "  phase %d %s%s: %s tpg %d vec %d steps %d%s\n", p, ph->name,
-            ph->barrier ? " after grid barrier" : "", walk_text[ph->walk], ph->tpg, ph->vec,
+            ph->barrier ? " after grid barrier" : "", kn_walk_text(ph->walk), ph->tpg, ph->vec,
             ph->steps, ph->split ? " split" : "");
     for (int a = 0; a < ph->naxes; a++) {
         kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);

@@ -125,6 +125,8 @@ typedef enum kn_walk {
     KN_WALK_COLS, /* neighbouring threads take neighbouring groups; the rows of a block share a group */
 } kn_walk;
 
+const char *kn_walk_text(kn_walk walk);
+
 typedef struct kn_axis {
     const char *name; /* "C", or "H*W" for collapsed axes */
     bool member;

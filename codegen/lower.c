@@ -342,9 +342,7 @@ static void place_values(kn_planner *p)
         if (!p->regions->of[i])
             continue;
         for (int k = 0; k < user->nin; k++) {
-            const kn_node *base = kn_use_of(g, user, k).base, *x = base;
-            while (kn_ops[x->op].cls == KN_VIEW)
-                x = x->in[0];
+            const kn_node *base = kn_use_of(g, user, k).base, *x = kn_view_root(base);
             if (x != base)
                 regrouped[x->id] = true;
             if (p->regions->of[x->id] != p->regions->of[i])

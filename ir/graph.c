@@ -207,6 +207,18 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
     return to;
 }
 
+bool kn_is_value(const kn_node *n)
+{
+    return kn_ops[n->op].cls == KN_ELEM || kn_ops[n->op].cls == KN_REDUCE;
+}
+
+const kn_node *kn_view_root(const kn_node *n)
+{
+    while (kn_ops[n->op].cls == KN_VIEW)
+        n = n->in[0];
+    return n;
+}
+
 int kn_graph_find_input(const kn_graph *g, const char *name)
 {
     for (int i = 0; i < g->inputs.len; i++)

@@ -92,6 +92,11 @@ kn_node *kn_node_copy(kn_graph *to, const kn_node *old, kn_node *const *in);
 /* A copy in `a` that shares nothing with `g`, symbols included. */
 kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g);
 
+/* An elementwise or reduced value: what is computed, neither a leaf nor a view. */
+bool kn_is_value(const kn_node *n);
+/* What a chain of views is of; `n` itself when it is no view. */
+const kn_node *kn_view_root(const kn_node *n);
+
 int kn_graph_find_input(const kn_graph *g, const char *name);
 int kn_graph_find_output(const kn_graph *g, const char *name);
 /* The product of the node's dimensions. */

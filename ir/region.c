@@ -11,11 +11,6 @@ const kn_dim *kn_node_space(const kn_node *n)
     return kn_ops[n->op].cls == KN_REDUCE ? n->in[0]->shape : n->shape;
 }
 
-static bool is_value(const kn_node *n)
-{
-    return kn_ops[n->op].cls == KN_ELEM || kn_ops[n->op].cls == KN_REDUCE;
-}
-
 /* Building a region from a set of nodes, one node at a time. */
 typedef struct former {
     kn_arena *a;
@@ -40,7 +35,7 @@ static bool follow_operands(former *f, const kn_node *v, bool values, int8_t *ax
 {
     for (int k = 0; k < v->nin; k++) {
         kn_use use = kn_use_of(f->g, v, k);
-        if (is_value(use.base) != values || f->stamp[use.base->id] != f->attempt)
+        if (kn_is_value(use.base) != values || f->stamp[use.base->id] != f->attempt)
             continue;
         for (int j = 0; j < use.base->rank; j++) {
             int i = use.axis[j], to = f->axis[use.base->id][j];
@@ -111,9 +106,7 @@ static bool place_reduction(former *f, kn_region *r, const kn_node *v, const int
 static bool reads_regrouped(former *f, const kn_node *v)
 {
     for (int k = 0; k < v->nin; k++) {
-        const kn_node *x = kn_use_of(f->g, v, k).base;
-        while (kn_ops[x->op].cls == KN_VIEW)
-            x = x->in[0];
+        const kn_node *x = kn_view_root(kn_use_of(f->g, v, k).base);
         if (kn_regroups(f->g, kn_use_of(f->g, v, k).base) && f->stamp[x->id] == f->attempt)
             return true;
     }
@@ -136,7 +129,7 @@ static bool place(former *f, kn_region *r, const kn_node *v)
     f->stamp[v->id] = f->attempt;
     for (int k = 0; k < v->nin; k++) {
         kn_use use = kn_use_of(f->g, v, k);
-        if (is_value(use.base) || f->stamp[use.base->id] == f->attempt)
+        if (kn_is_value(use.base) || f->stamp[use.base->id] == f->attempt)
             continue;
         for (int j = 0; j < use.base->rank; j++)
             f->axis[use.base->id][j] = (int8_t)(use.axis[j] < 0 ? -1 : axis[use.axis[j]]);
@@ -192,9 +185,7 @@ static bool reads_region(merger *m, const kn_region *user, const kn_region *of)
 {
     for (int i = 0; i < user->nodes.len; i++)
         for (int k = 0; k < user->nodes.data[i]->nin; k++) {
-            const kn_node *x = user->nodes.data[i]->in[k];
-            while (kn_ops[x->op].cls == KN_VIEW)
-                x = x->in[0];
+            const kn_node *x = kn_view_root(user->nodes.data[i]->in[k]);
             if (m->out->of[x->id] == of)
                 return true;
         }
@@ -262,7 +253,7 @@ static void replace(merger *m, kn_region *a, kn_region *b, kn_region *by)
 static const kn_node *shared_leaf(const kn_graph *g, const kn_node *v, int k)
 {
     const kn_node *base = kn_use_of(g, v, k).base;
-    return is_value(base) || kn_is_uniform_leaf(base) ? NULL : base;
+    return kn_is_value(base) || kn_is_uniform_leaf(base) ? NULL : base;
 }
 
 static bool touch(merger *m, const kn_region *a, const kn_region *b)
@@ -284,9 +275,7 @@ static bool touch(merger *m, const kn_region *a, const kn_region *b)
 static void merge_greedily(merger *m, kn_region *r, const kn_node *v)
 {
     for (int k = 0; k < v->nin; k++) {
-        const kn_node *x = v->in[k];
-        while (kn_ops[x->op].cls == KN_VIEW)
-            x = x->in[0];
+        const kn_node *x = kn_view_root(v->in[k]);
         kn_region *to = m->out->of[x->id], *both;
         if (!to || to == r || kn_regroups(m->f.g, kn_use_of(m->f.g, v, k).base) ||
             !(both = try_merge(m, to, r)))
@@ -359,7 +348,7 @@ kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
     m.seen = KN_NEW_ARRAY(a, bool, n + 1);
     for (int i = 0; i < n; i++) {
         const kn_node *v = g->nodes.data[i];
-        if (!is_value(v))
+        if (!kn_is_value(v))
             continue;
         kn_region *r = form(&m.f, &v, 1);
         if (!r) { /* cannot happen: one node always has a space of its own */

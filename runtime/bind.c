@@ -235,11 +235,6 @@ static kn_status check_nodes(const kn_binding *b)
     return KN_OK;
 }
 
-static bool overlap(const kn_span *x, const kn_span *y)
-{
-    return x->low && y->low && x->low < y->high && y->low < x->high;
-}
-
 static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *out,
                               kn_bind_mode mode)
 {
@@ -267,7 +262,7 @@ static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *o
                                sizes_text(a, out[o]->shape, p->node->rank));
         KN_TRY(check_distinct(&b->out[o], p->name));
         for (int k = 0; k < o; k++)
-            if (overlap(&b->out_span[o], &b->out_span[k]))
+            if (kn_spans_overlap(&b->out_span[o], &b->out_span[k]))
                 return kn_fail(KN_ARGUMENT, "outputs %s and %s overlap in memory",
                                g->outputs.data[k].name, p->name);
     }

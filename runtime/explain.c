@@ -14,8 +14,6 @@ typedef struct subject {
     const char *assumed;
 } subject;
 
-static const char *const walk_words[] = {"flat", "rows", "cols"};
-
 /* ---- constraints: what the kernels rely on, one line each ---- */
 
 typedef struct list {
@@ -101,7 +99,7 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "    phase %d%s: %s", p, ph->barrier ? " (after a grid barrier)" : "",
-            walk_words[ph->walk]);
+            kn_walk_text(ph->walk));
     for (int a = 0; a < ph->naxes; a++)
         kn_putf(t, "%s%s = %lld",
                 a == ph->ngroup ? "; members "

@@ -262,17 +262,12 @@ typedef struct call {
     kn_variant *variant;
 } call;
 
-static bool overlaps(const kn_span *x, const kn_span *y)
-{
-    return x->low && y->low && x->low < y->high && y->low < x->high;
-}
-
 /* Inputs that share memory with an output are copied first, so that results are as if every input had
  * been read before any output was written. */
 static bool is_staged(const call *c, int input)
 {
     for (int o = 0; o < c->b.graph->outputs.len; o++)
-        if (overlaps(&c->b.in_span[input], &c->b.out_span[o]))
+        if (kn_spans_overlap(&c->b.in_span[input], &c->b.out_span[o]))
             return true;
     return false;
 }

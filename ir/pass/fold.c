@@ -5,8 +5,7 @@
 /* The constant under views that only repeat it, or NULL. */
 static const kn_node *constant_under(const kn_node *n)
 {
-    while (kn_ops[n->op].cls == KN_VIEW)
-        n = n->in[0];
+    n = kn_view_root(n);
     return n->op == KN_OP_CONST ? n : NULL;
 }
 

@@ -15,16 +15,10 @@ static kn_node *copy_of(kn_graph *g, kn_node *x)
     return kn_graph_intern(g, &n);
 }
 
-static bool is_value(const kn_node *n)
-{
-    return kn_ops[n->op].cls == KN_ELEM || kn_ops[n->op].cls == KN_REDUCE;
-}
-
 /* An input under views: the runtime knows its strides and applies the views to them. */
 static bool is_viewed_input(const kn_node *n)
 {
-    while (kn_ops[n->op].cls == KN_VIEW)
-        n = n->in[0];
+    n = kn_view_root(n);
     return n->op == KN_OP_INPUT;
 }
 
@@ -37,7 +31,7 @@ static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *con
         while (x->op == KN_OP_RESHAPE)
             x = x->in[0];
         x = kn_build_reshape(g, x, old->shape, old->rank, old->loc);
-        if (x && kn_regroups(g, x) && !is_value(x->in[0]) && !is_viewed_input(x->in[0]))
+        if (x && kn_regroups(g, x) && !kn_is_value(x->in[0]) && !is_viewed_input(x->in[0]))
             x = kn_build_reshape(g, copy_of(g, x->in[0]), old->shape, old->rank, old->loc);
         return x;
     case KN_OP_PERMUTE: {
@@ -55,7 +49,7 @@ kn_graph *kn_pass_views(kn_arena *a, kn_graph *g)
 {
     g = kn_graph_rewrite(a, g, rewrite, NULL);
     for (int i = 0; g && i < g->outputs.len; i++)
-        if (!is_value(g->outputs.data[i].node))
+        if (!kn_is_value(g->outputs.data[i].node))
             g->outputs.data[i].node = copy_of(g, g->outputs.data[i].node);
     return g;
 }
