@@ -11,7 +11,7 @@
  *         the line
  *            ^
  *
- * Both functions run inside kn_protect() of the graph's arena. After a failure the graph is half
+ * These functions run inside kn_protect() of the graph's arena. After a failure the graph is half
  * built and good for nothing. */
 #ifndef KN_FRONTEND_PARSE_H
 #define KN_FRONTEND_PARSE_H
@@ -27,5 +27,12 @@ kn_status kn_parse(kn_graph *g, const char *text, const char *file);
 /* One expression over the inputs and dimensions that `g` has; line breaks count as blanks. It
  * adds the output out0; a comma at the top level gives out0, out1, ... */
 kn_status kn_parse_expr(kn_graph *g, const char *text);
+
+/* Dimensions with commas between them, "N, 2*C"; "" is none. New names become symbols. shape has room for
+ * KN_MAX_RANK. With `holes` a dimension may be -1, which gives NULL. */
+kn_status kn_parse_dims(kn_graph *g, const char *text, bool holes, kn_dim *shape, int *rank);
+
+/* "C % 4 == 0" or "N == 2*M": becomes a fact of `g`. */
+kn_status kn_parse_constraint(kn_graph *g, const char *text);
 
 #endif

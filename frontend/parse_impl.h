@@ -1,6 +1,7 @@
 /* What the parser's files share.
  *
  *     parse.c       the function: parameters and body
+ *     parse_dims.c  dimensions
  *     parse_stmt.c  statements and outputs
  *     parse_expr.c  expressions
  *     parse_index.c attributes and indexing
@@ -130,7 +131,12 @@ bool kn_dtype_unknown(kn_parser *p, const char *name, kn_pos pos);
 /* "an f32[N, C] array", "a tuple", ... */
 const char *kn_value_text(kn_parser *p, const kn_value *v);
 
+/* parse_dims.c: at the '[' of `f32[N, C]`. */
+bool kn_dims(kn_parser *p, kn_dim *shape, int *rank);
+
 /* parse_stmt.c */
+/* `C % 4 == 0` or `N == 2*M`: a constraint on sizes, which becomes a fact. */
+bool kn_constraint(kn_parser *p);
 /* The statements of one line, its end included. */
 bool kn_statements(kn_parser *p, bool *returned);
 /* Makes the value, or each of a tuple's, an output: by its name, or out<i>. */

@@ -152,15 +152,13 @@ static bool assignment(kn_parser *p, const target *t, int n, bool tuple)
 
 static const kn_node *without_cast(const kn_node *x) { return x->op == KN_OP_CAST ? x->in[0] : x; }
 
-/* assert C % 4 == 0, assert N == 2*M */
-static bool assertion(kn_parser *p)
+bool kn_constraint(kn_parser *p)
 {
     kn_symbols *s = p->g->syms;
     kn_pos pos = p->tok.pos;
-    kn_value v, message;
+    kn_value v;
     int64_t va, vb;
-    kn_advance(p);
-    if (!kn_expr(p, &v) || (kn_accept(p, ',') && !kn_expr(p, &message)))
+    if (!kn_expr(p, &v))
         return false;
     const kn_node *x = v.kind == KN_V_NODE ? v.node : NULL;
     if (x && x->op == KN_OP_EQ && x->rank == 0) {
@@ -183,7 +181,15 @@ static bool assertion(kn_parser *p)
         }
     }
     return kn_perror(p, v.pos, KN_SYNTAX,
-                     "assert takes a constraint on sizes: C %% 4 == 0, or N == 2*M");
+                     "expected a constraint on sizes: C %% 4 == 0, or N == 2*M");
+}
+
+/* assert C % 4 == 0, "why" */
+static bool assertion(kn_parser *p)
+{
+    kn_value message;
+    kn_advance(p);
+    return kn_constraint(p) && (!kn_accept(p, ',') || kn_expr(p, &message));
 }
 
 static bool name_taken(const kn_graph *g, const char *name)

@@ -1,6 +1,5 @@
 #include "shapes/dim.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* One term: coef * product of symbols, the symbols sorted, repeated for powers. */
@@ -489,76 +488,4 @@ void kn_shape_print(kn_text *t, const kn_symbols *s, const kn_dim *shape, int ra
         kn_dim_print(t, s, shape[i]);
     }
     kn_put(t, "]");
-}
-
-/* sum := product ('+' product)* ; product := atom ('*' atom)* ; atom := NAME | NUMBER | '(' sum ')' */
-static kn_dim parse_sum(kn_symbols *s, const char **p, int depth);
-
-static const char *skip_blanks(const char *p)
-{
-    while (*p == ' ' || *p == '\t')
-        p++;
-    return p;
-}
-
-static kn_dim parse_atom(kn_symbols *s, const char **p, int depth)
-{
-    const char *q = skip_blanks(*p);
-    if (isdigit((unsigned char)*q)) {
-        int64_t v = 0;
-        for (; isdigit((unsigned char)*q); q++)
-            if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *q - '0', &v)) {
-                kn_fail(KN_SHAPE, "dimension out of range");
-                return NULL;
-            }
-        *p = q;
-        return kn_dim_const(s, v);
-    }
-    if (isalpha((unsigned char)*q) || *q == '_') {
-        const char *start = q;
-        while (isalnum((unsigned char)*q) || *q == '_')
-            q++;
-        *p = q;
-        return kn_dim_sym(s, start, (size_t)(q - start));
-    }
-    if (*q == '(' && depth < 32) {
-        *p = q + 1;
-        kn_dim inner = parse_sum(s, p, depth + 1);
-        *p = skip_blanks(*p);
-        if (inner && **p == ')') {
-            ++*p;
-            return inner;
-        }
-    }
-    kn_fail(KN_SYNTAX, "expected a dimension: a name, a number, or products and sums of them");
-    *p = q;
-    return NULL;
-}
-
-static kn_dim parse_product(kn_symbols *s, const char **p, int depth)
-{
-    kn_dim d = parse_atom(s, p, depth);
-    while (d && *(*p = skip_blanks(*p)) == '*') {
-        ++*p;
-        kn_dim factor = parse_atom(s, p, depth);
-        d = factor ? kn_dim_mul(s, d, factor) : NULL;
-    }
-    return d;
-}
-
-static kn_dim parse_sum(kn_symbols *s, const char **p, int depth)
-{
-    kn_dim d = parse_product(s, p, depth);
-    while (d && *(*p = skip_blanks(*p)) == '+') {
-        ++*p;
-        kn_dim more = parse_product(s, p, depth);
-        d = more ? kn_dim_add(s, d, more) : NULL;
-    }
-    return d;
-}
-
-kn_dim kn_dim_parse(kn_symbols *s, const char *text, const char **end)
-{
-    *end = text;
-    return parse_sum(s, end, 0);
 }

@@ -67,7 +67,5 @@ kn_status kn_symbols_derive(kn_symbols *s, int64_t *values);
 void kn_dim_print(kn_text *t, const kn_symbols *s, kn_dim a);
 /* "[N, C, 4]" */
 void kn_shape_print(kn_text *t, const kn_symbols *s, const kn_dim *shape, int rank);
-/* Parses one dimension expression; *end is left at the first character not understood. NULL on error. */
-kn_dim kn_dim_parse(kn_symbols *s, const char *text, const char **end);
 
 #endif

@@ -76,8 +76,7 @@ static kn_node *input(kn_graph *g, const char *name, kn_dtype t, const char *dim
 {
     kn_dim shape[KN_MAX_RANK];
     int rank = 0;
-    for (const char *p = dims; *p; p += *p == ',')
-        shape[rank++] = kn_dim_parse(g->syms, p, &p);
+    assert_int_equal(kn_parse_dims(g, dims, false, shape, &rank), KN_OK);
     return kn_build_input(g, name, t, shape, rank, nowhere);
 }
 

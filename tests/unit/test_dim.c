@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "shapes/dim.h"
-#include "shapes/facts.h"
+#include "frontend/parse.h"
 
 typedef struct world {
     kn_arena arena;
@@ -33,11 +32,12 @@ static int teardown(void **state)
 
 static kn_dim dim(world *w, const char *text)
 {
-    const char *end;
-    kn_dim d = kn_dim_parse(w->s, text, &end);
-    assert_non_null(d);
-    assert_string_equal(end, "");
-    return d;
+    kn_dim d[KN_MAX_RANK];
+    int rank;
+    kn_graph g = {.arena = &w->arena, .syms = w->s};
+    assert_int_equal(kn_parse_dims(&g, text, false, d, &rank), KN_OK);
+    assert_int_equal(rank, 1);
+    return d[0];
 }
 
 static const char *text_of(world *w, kn_dim d)
@@ -80,16 +80,33 @@ static void test_polynomials(void **state)
     assert_false(kn_dim_equal(w->s, dim(w, "N"), dim(w, "2*N")));
 }
 
-static void test_parse_stops(void **state)
+static void test_texts(void **state)
 {
     world *w = *state;
-    const char *end;
-    assert_non_null(kn_dim_parse(w->s, "N, C", &end));
-    assert_string_equal(end, ", C");
-    assert_null(kn_dim_parse(w->s, "", &end));
-    assert_null(kn_dim_parse(w->s, "*", &end));
-    assert_null(kn_dim_parse(w->s, "N +", &end));
-    assert_null(kn_dim_parse(w->s, "99999999999999999999", &end));
+    static const char *const wrong[] = {
+        "*",
+        "N +",
+        "N,",
+        "N,,C",
+        "-1",
+        "(N",
+        "N)",
+        "1.5",
+        "N - 1",
+        "99999999999999999999",
+        "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
+    };
+    kn_graph g = {.arena = &w->arena, .syms = w->s};
+    kn_dim d[KN_MAX_RANK];
+    int rank;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_not_equal(kn_parse_dims(&g, wrong[i], false, d, &rank), KN_OK);
+    assert_int_equal(kn_parse_dims(&g, " ", false, d, &rank), KN_OK);
+    assert_int_equal(rank, 0);
+    assert_int_equal(kn_parse_dims(&g, "N , -1, (C+1)*2", true, d, &rank), KN_OK);
+    assert_int_equal(rank, 3);
+    assert_null(d[1]);
+    assert_string_equal(text_of(w, d[2]), "2*C + 2");
 }
 
 static void test_too_large(void **state)
@@ -249,7 +266,7 @@ static void test_clone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(test_polynomials), test(test_parse_stops),   test(test_too_large),
+        test(test_polynomials), test(test_texts),         test(test_too_large),
         test(test_quotients),   test(test_unify),         test(test_derive_both_ways),
         test(test_solve),       test(test_eval_overflow), test(test_facts),
         test(test_clone),

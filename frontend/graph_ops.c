@@ -1,0 +1,231 @@
+/* The builder's operations, over ir/build.h. */
+#include <string.h>
+
+#include "frontend/parse.h"
+#include "frontend/request.h"
+
+#undef kiln_add
+#undef kiln_sub
+#undef kiln_mul
+#undef kiln_div
+#undef kiln_floordiv
+#undef kiln_mod
+#undef kiln_pow
+#undef kiln_minimum
+#undef kiln_maximum
+#undef kiln_lt
+#undef kiln_le
+#undef kiln_gt
+#undef kiln_ge
+#undef kiln_eq
+#undef kiln_ne
+#undef kiln_and
+#undef kiln_or
+#undef kiln_where
+#undef kiln_not
+#undef kiln_neg
+#undef kiln_abs
+#undef kiln_sqrt
+#undef kiln_rsqrt
+#undef kiln_exp
+#undef kiln_log
+#undef kiln_tanh
+#undef kiln_sin
+#undef kiln_cos
+#undef kiln_floor
+#undef kiln_ceil
+#undef kiln_cast
+
+static const kn_loc nowhere = {0, 0};
+static const kiln_val poison = {0, 0};
+
+/* ---- elementwise ---- */
+
+static kn_status make_elem(kn_graph *g, kn_request *r)
+{
+    return kn_request_made(r, kn_build_elem(g, r->op, r->in, r->nin, nowhere));
+}
+
+static kiln_val elem(kiln_graph *g, kn_op op, int n, kiln_val a, kiln_val b, kiln_val c)
+{
+    kn_request r = {.g = g, .make = make_elem, .op = op};
+    if (!g || !kn_request_take(&r, a) || (n > 1 && !kn_request_take(&r, b)) ||
+        (n > 2 && !kn_request_take(&r, c)))
+        return poison;
+    return kn_request_finish(&r);
+}
+
+#define UNARY(name, op)                                                                            \
+    kiln_val kiln_##name(kiln_graph *g, kiln_val a) { return elem(g, KN_OP_##op, 1, a, a, a); }
+#define BINARY(name, op)                                                                           \
+    kiln_val kiln_##name(kiln_graph *g, kiln_val a, kiln_val b)                                    \
+    {                                                                                              \
+        return elem(g, KN_OP_##op, 2, a, b, b);                                                    \
+    }
+BINARY(add, ADD)
+BINARY(sub, SUB)
+BINARY(mul, MUL)
+BINARY(div, DIV)
+BINARY(floordiv, FLOORDIV)
+BINARY(mod, MOD)
+BINARY(pow, POW)
+BINARY(minimum, MINIMUM)
+BINARY(maximum, MAXIMUM)
+BINARY(lt, LT)
+BINARY(le, LE)
+BINARY(gt, GT)
+BINARY(ge, GE)
+BINARY(eq, EQ)
+BINARY(ne, NE)
+BINARY(and, AND)
+BINARY(or, OR)
+UNARY(not, NOT)
+UNARY(neg, NEG)
+UNARY(abs, ABS)
+UNARY(sqrt, SQRT)
+UNARY(rsqrt, RSQRT)
+UNARY(exp, EXP)
+UNARY(log, LOG)
+UNARY(tanh, TANH)
+UNARY(sin, SIN)
+UNARY(cos, COS)
+UNARY(floor, FLOOR)
+UNARY(ceil, CEIL)
+
+kiln_val kiln_where(kiln_graph *g, kiln_val a, kiln_val b, kiln_val c)
+{
+    return elem(g, KN_OP_WHERE, 3, a, b, c);
+}
+
+static kn_status make_cast(kn_graph *g, kn_request *r)
+{
+    return kn_request_made(r, kn_build_cast(g, r->in[0], r->dtype, nowhere));
+}
+
+kiln_val kiln_cast(kiln_graph *g, kiln_val a, kiln_dtype dtype)
+{
+    return kn_request_unary((kn_request){.g = g, .make = make_cast, .dtype = (kn_dtype)dtype}, a);
+}
+
+kiln_val kiln_apply(kiln_graph *g, const char *op, const kiln_val *args, int nargs)
+{
+    if (!kn_request_named(g, op, "op"))
+        return poison;
+    int found = kn_op_find(op, strlen(op));
+    kn_request r = {.g = g, .make = make_elem, .op = (kn_op)found};
+    if (found < 0 || kn_ops[found].cls != KN_ELEM) {
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "there is no elementwise operation '%s'", op));
+        return poison;
+    }
+    if (nargs < 0 || nargs > KN_MAX_IN || (nargs && !args)) {
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: %d arguments", op, nargs));
+        return poison;
+    }
+    for (int i = 0; i < nargs; i++)
+        if (!kn_request_take(&r, args[i]))
+            return poison;
+    return kn_request_finish(&r);
+}
+
+/* ---- reductions ---- */
+
+static kn_status make_reduction(kn_graph *g, kn_request *r)
+{
+    return kn_request_made(r, kn_build_reduce(g, r->op, r->in[0], r->axes.axis, r->axes.count,
+                                              r->keepdims, r->dtype, r->ddof, nowhere));
+}
+
+static kiln_val reduce(kiln_graph *g, kn_op op, kiln_val x, kiln_axes axes, unsigned flags,
+                       kiln_dtype dtype, int ddof)
+{
+    kn_request r = {.g = g,
+                    .make = make_reduction,
+                    .op = op,
+                    .axes = axes,
+                    .keepdims = flags & KILN_KEEPDIMS,
+                    .dtype = (kn_dtype)dtype,
+                    .ddof = ddof};
+    if (g && axes.count > KN_MAX_RANK) {
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: %d axes", kn_ops[op].text, axes.count));
+        return poison;
+    }
+    return kn_request_unary(r, x);
+}
+
+#define REDUCTION(name, op)                                                                        \
+    kiln_val kiln_##name(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags)                \
+    {                                                                                              \
+        return reduce(g, KN_OP_##op, x, axes, flags, KILN_NO_DTYPE, 0);                            \
+    }
+REDUCTION(sum, SUM)
+REDUCTION(prod, PROD)
+REDUCTION(min, MIN)
+REDUCTION(max, MAX)
+REDUCTION(any, ANY)
+REDUCTION(all, ALL)
+REDUCTION(mean, MEAN)
+REDUCTION(var, VAR)
+
+kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes, unsigned flags,
+                     kiln_dtype dtype, int ddof)
+{
+    if (!kn_request_named(g, op, "op"))
+        return poison;
+    int found = kn_op_find(op, strlen(op));
+    if (found < 0 || kn_ops[found].cls != KN_REDUCE) {
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "there is no reduction '%s'", op));
+        return poison;
+    }
+    return reduce(g, (kn_op)found, x, axes, flags, dtype, ddof);
+}
+
+/* ---- views ---- */
+
+static kn_status make_reshape(kn_graph *g, kn_request *r)
+{
+    kn_dim shape[KN_MAX_RANK];
+    int rank;
+    KN_TRY(kn_parse_dims(g, r->dims, true, shape, &rank));
+    return kn_request_made(r, kn_build_reshape(g, r->in[0], shape, rank, nowhere));
+}
+
+kiln_val kiln_reshape(kiln_graph *g, kiln_val x, const char *dims)
+{
+    kn_request r = {.g = g, .make = make_reshape, .dims = dims};
+    return kn_request_named(g, dims, "dims") ? kn_request_unary(r, x) : poison;
+}
+
+static kn_status make_broadcast(kn_graph *g, kn_request *r)
+{
+    kn_dim shape[KN_MAX_RANK];
+    int rank;
+    KN_TRY(kn_parse_dims(g, r->dims, false, shape, &rank));
+    return kn_request_made(r, kn_build_broadcast_to(g, r->in[0], shape, rank, nowhere));
+}
+
+kiln_val kiln_broadcast_to(kiln_graph *g, kiln_val x, const char *dims)
+{
+    kn_request r = {.g = g, .make = make_broadcast, .dims = dims};
+    return kn_request_named(g, dims, "dims") ? kn_request_unary(r, x) : poison;
+}
+
+static kn_status make_expansion(kn_graph *g, kn_request *r)
+{
+    return kn_request_made(r, kn_build_expand_dims(g, r->in[0], (int)r->i, nowhere));
+}
+
+kiln_val kiln_expand_dims(kiln_graph *g, kiln_val x, int axis)
+{
+    return kn_request_unary((kn_request){.g = g, .make = make_expansion, .i = axis}, x);
+}
+
+static kn_status make_transpose(kn_graph *g, kn_request *r)
+{
+    const int *perm = r->axes.count < 0 ? NULL : r->axes.axis;
+    return kn_request_made(r, kn_build_transpose(g, r->in[0], perm, r->axes.count, nowhere));
+}
+
+kiln_val kiln_transpose(kiln_graph *g, kiln_val x, kiln_axes axes)
+{
+    return kn_request_unary((kn_request){.g = g, .make = make_transpose, .axes = axes}, x);
+}

@@ -1,0 +1,82 @@
+/* One request a builder call. */
+#include "frontend/request.h"
+
+static const kiln_val poison = {0, 0};
+
+static kn_status build(void *user)
+{
+    kn_request *r = user;
+    return r->make(r->g->core, r);
+}
+
+kn_status kn_request_made(kn_request *r, kn_node *made)
+{
+    r->result = made;
+    if (made)
+        return KN_OK;
+    /* what a NULL node stands for: what kn_fail() was told last */
+    return kn_last_status() != KN_OK ? kn_last_status() : KN_INTERNAL;
+}
+
+static kn_status run_request(kn_request *r) { return kn_protect(&r->g->arena, build, r); }
+
+static kiln_val value_of(const kiln_graph *g, const kn_node *n)
+{
+    return (kiln_val){g->serial, (uint32_t)n->id + 1};
+}
+
+bool kn_request_take(kn_request *r, kiln_val v)
+{
+    kiln_graph *g = r->g;
+    if (v.id == 0) {
+        if (g->status == KILN_OK)
+            kn_handle_fail(
+                g, kn_fail(KN_ARGUMENT,
+                           "a poisoned value was used, of a call that failed or another graph"));
+        return false;
+    }
+    if (v.graph != g->serial || v.id > (uint32_t)g->core->nodes.len) {
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "a value of another graph was used"));
+        return false;
+    }
+    r->in[r->nin++] = g->core->nodes.data[v.id - 1];
+    return true;
+}
+
+kiln_val kn_request_finish(kn_request *r)
+{
+    if (!r->g || r->g->status != KILN_OK)
+        return poison;
+    kn_status status = run_request(r);
+    if (status != KN_OK) {
+        kn_handle_fail(r->g, status);
+        return poison;
+    }
+    return value_of(r->g, r->result);
+}
+
+kiln_val kn_request_unary(kn_request r, kiln_val x)
+{
+    return r.g && kn_request_take(&r, x) ? kn_request_finish(&r) : poison;
+}
+
+bool kn_request_named(kiln_graph *g, const char *name, const char *what)
+{
+    if (!g)
+        return false;
+    if (!name)
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s is NULL", what));
+    return name != NULL;
+}
+
+kiln_status kn_request_status(kn_request *r, const char *what)
+{
+    if (!r->g)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "graph is NULL");
+    if (kn_request_named(r->g, r->name, what) && r->g->status == KILN_OK) {
+        kn_status status = run_request(r);
+        if (status != KN_OK)
+            kn_handle_fail(r->g, status);
+    }
+    return kiln_graph_status(r->g);
+}

@@ -1,0 +1,275 @@
+/* Elementwise operations: types, Python numbers, broadcasting. */
+#include <string.h>
+
+#include "ir/build_impl.h"
+#include "ir/eval.h"
+
+static const char *op_text(kn_op op) { return kn_ops[op].text; }
+static const char *type_text(kn_dtype t) { return kn_dtypes[t].text; }
+
+/* ---- types ---- */
+
+kn_node *kn_build_cast_to(kn_graph *g, kn_node *x, kn_dtype t)
+{
+    if (x->dtype == t && !x->weak)
+        return x;
+    if (x->op == KN_OP_CONST)
+        return kn_build_constant(g, kn_eval_cast(x->u.value, t), false, x->loc);
+    kn_node n = {.op = KN_OP_CAST, .dtype = t, .rank = x->rank, .shape = x->shape, .loc = x->loc};
+    n.in[0] = x;
+    n.nin = 1;
+    return kn_graph_intern(g, &n);
+}
+
+kn_node *kn_build_cast(kn_graph *g, kn_node *x, kn_dtype dtype, kn_loc loc)
+{
+    (void)loc;
+    if (!x)
+        return NULL;
+    if (!kn_dtype_valid((int)dtype)) {
+        kn_fail(KN_TYPE, "cast: unknown dtype %d", (int)dtype);
+        return NULL;
+    }
+    return kn_build_cast_to(g, x, dtype);
+}
+
+/* NEP 50: array types promote among themselves; a Python number only raises the kind. All weak: weak. */
+static kn_dtype common_type(kn_node *const *in, int n, bool *weak)
+{
+    kn_dtype strong = KN_NO_DTYPE, soft = KN_NO_DTYPE;
+    for (int i = 0; i < n; i++) {
+        kn_dtype *t = in[i]->weak ? &soft : &strong;
+        *t = *t ? kn_promote(*t, in[i]->dtype) : in[i]->dtype;
+    }
+    *weak = !strong;
+    if (!strong)
+        return soft;
+    return soft && kn_dtypes[soft].kind > kn_dtypes[strong].kind ? soft : strong;
+}
+
+static bool fits(kn_scalar v, kn_dtype t)
+{
+    return t != KN_I32 || kn_is_float(v.dtype) || (v.i >= INT32_MIN && v.i <= INT32_MAX);
+}
+
+static kn_node *type_error(kn_op op, kn_dtype t, const char *why)
+{
+    kn_fail(KN_TYPE, "%s of %s: %s", op_text(op), type_text(t), why);
+    return NULL;
+}
+
+/* The type operands are converted to; KN_NO_DTYPE after an error. */
+static kn_dtype compute_type(kn_op op, kn_rule rule, kn_dtype t)
+{
+    bool is_bool = t == KN_BOOL;
+    switch (rule) {
+    case KN_RULE_SIGNED:
+        if (is_bool)
+            return type_error(op, t, "bool has no sign; use logical_not, or cast first"),
+                   KN_NO_DTYPE;
+        return t;
+    case KN_RULE_INTEGER:
+        if (is_bool)
+            return type_error(op, t,
+                              "the result would be int8, which is not supported; cast first"),
+                   KN_NO_DTYPE;
+        return t;
+    case KN_RULE_FLOAT:
+        if (is_bool)
+            return type_error(op, t,
+                              "the result would be float16, which is not supported; cast first"),
+                   KN_NO_DTYPE;
+        return kn_is_float(t) ? t : KN_F64;
+    case KN_RULE_TRUEDIV: return kn_is_float(t) ? t : KN_F64;
+    case KN_RULE_LOGIC:
+    case KN_RULE_BOOL: return KN_BOOL;
+    default: return t;
+    }
+}
+
+/* Python's own operators on Python numbers give Python numbers; functions give NumPy scalars. */
+static bool stays_weak(kn_op op)
+{
+    switch (op) {
+    case KN_OP_ADD:
+    case KN_OP_SUB:
+    case KN_OP_MUL:
+    case KN_OP_DIV:
+    case KN_OP_FLOORDIV:
+    case KN_OP_MOD:
+    case KN_OP_POW:
+    case KN_OP_NEG:
+    case KN_OP_ABS: return true;
+    default: return false;
+    }
+}
+
+/* ---- shapes ---- */
+
+static bool broadcast_shapes(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dim *out,
+                             int rank, kn_loc loc)
+{
+    kn_symbols *s = g->syms;
+    for (int j = 0; j < rank; j++) {
+        const kn_node *from = NULL; /* whose dimension out[j] is */
+        out[j] = kn_dim_const(s, 1);
+        for (int i = 0; i < n; i++) {
+            int k = j - (rank - in[i]->rank);
+            if (k < 0 || kn_dim_is_one(s, in[i]->shape[k]))
+                continue;
+            kn_dim d = in[i]->shape[k];
+            if (!from || kn_dim_equal(s, out[j], d)) {
+                out[j] = from ? out[j] : d;
+                from = from ? from : in[i];
+                continue;
+            }
+            const char *a = kn_build_shape_text(g, from->shape, from->rank);
+            const char *b = kn_build_shape_text(g, in[i]->shape, in[i]->rank);
+            kn_fact fact = {KN_FACT_EQUAL, out[j], d, NULL, NULL};
+            kn_unified u = kn_dim_unify(s, out[j], d);
+            if (u != KN_UNIFIED) {
+                kn_fail(KN_SHAPE, "%s: shapes %s and %s do not broadcast%s", op_text(op), a, b,
+                        u == KN_UNDECIDED ? ", as far as can be known" : "");
+                return false;
+            }
+            fact.why = kn_sprintf(g->arena, "%s%s of %s and %s", op_text(op),
+                                  kn_build_place(g, loc), a, b);
+            kn_facts_add(&g->facts, s, g->arena, fact);
+        }
+    }
+    return true;
+}
+
+/* bool arithmetic is logic */
+static kn_op op_on(kn_op op, kn_dtype t)
+{
+    if (t != KN_BOOL)
+        return op;
+    switch (op) {
+    case KN_OP_ADD:
+    case KN_OP_MAXIMUM: return KN_OP_OR;
+    case KN_OP_MUL:
+    case KN_OP_MINIMUM: return KN_OP_AND;
+    case KN_OP_ABS:
+    case KN_OP_FLOOR:
+    case KN_OP_CEIL: return KN_OP_COPY;
+    default: return op;
+    }
+}
+
+static bool negative_const(const kn_node *x)
+{
+    return x->op == KN_OP_CONST && !kn_is_float(x->dtype) && x->u.value.i < 0;
+}
+
+/* Arithmetic of Python integers, which do not wrap. False where 64 bits do not hold the result. */
+static bool python_int(kn_op op, int64_t a, int64_t b, int64_t *out)
+{
+    switch (op) {
+    case KN_OP_ADD: return !__builtin_add_overflow(a, b, out);
+    case KN_OP_SUB: return !__builtin_sub_overflow(a, b, out);
+    case KN_OP_MUL: return !__builtin_mul_overflow(a, b, out);
+    case KN_OP_NEG: return !__builtin_sub_overflow(0, a, out);
+    case KN_OP_ABS: *out = a; return a >= 0 || !__builtin_sub_overflow(0, a, out);
+    case KN_OP_POW:
+        *out = a == -1 && b & 1 ? -1 : a == 0 && b ? 0 : 1;
+        if (a >= -1 && a <= 1)
+            return true;
+        while (b-- > 0)
+            if (__builtin_mul_overflow(*out, a, out))
+                return false;
+        return true;
+    default: break;
+    }
+    kn_scalar in[2] = {{.dtype = KN_I64, .i = a}, {.dtype = KN_I64, .i = b}};
+    *out = kn_eval(op, KN_I64, in).i;
+    return a != INT64_MIN || b != -1; /* // and % */
+}
+
+/* What Python itself works out before an array meets it: *out is the number, or stays NULL where the
+ * operands are not all integers that are known. False after an error. */
+static bool python_number(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dtype t, kn_loc loc,
+                          kn_node **out)
+{
+    bool divides = op == KN_OP_DIV || op == KN_OP_FLOORDIV || op == KN_OP_MOD;
+    int64_t v;
+    if (in[0]->op != KN_OP_CONST || in[n - 1]->op != KN_OP_CONST)
+        return true;
+    if (divides && kn_eval_cast(in[1]->u.value, KN_BOOL).i == 0) {
+        kn_fail(KN_TYPE, "%s: division of a Python number by zero", op_text(op));
+        return false;
+    }
+    if (t != KN_I64)
+        return true;
+    if (!python_int(op, in[0]->u.value.i, in[n - 1]->u.value.i, &v)) {
+        kn_fail(KN_TYPE, "%s: the integer does not fit in 64 bits", op_text(op));
+        return false;
+    }
+    *out = kn_build_int(g, v, loc);
+    return true;
+}
+
+kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc)
+{
+    const kn_op_info *info = &kn_ops[op];
+    kn_node *in[KN_MAX_IN] = {0};
+    if (info->cls != KN_ELEM || op == KN_OP_CAST) {
+        kn_fail(KN_ARGUMENT, "%s is not an elementwise operation", info->text);
+        return NULL;
+    }
+    if (n != info->arity) {
+        kn_fail(KN_ARGUMENT, "%s takes %d argument%s, %d given", info->text, info->arity,
+                info->arity == 1 ? "" : "s", n);
+        return NULL;
+    }
+    int rank = 0;
+    for (int i = 0; i < n; i++) {
+        if (!args[i])
+            return NULL;
+        in[i] = args[i];
+        rank = in[i]->rank > rank ? in[i]->rank : rank;
+    }
+
+    int first = op == KN_OP_WHERE; /* the condition does not take part in promotion */
+    bool weak, negative_power = op == KN_OP_POW && negative_const(in[1]);
+    kn_dtype t = common_type(in + first, n - first, &weak);
+    weak = weak && stays_weak(op);
+    if (negative_power && weak)
+        t = KN_F64;
+    t = compute_type(op, info->rule, t);
+    if (!t)
+        return NULL;
+    if (negative_power && kn_is_int(t))
+        return type_error(op, t, "integers to negative integer powers are not allowed");
+    if (info->rule == KN_RULE_COMPARE && t == KN_I32)
+        for (int i = 0; i < n; i++) /* a Python integer compares by its value */
+            if (in[i]->weak && in[i]->op == KN_OP_CONST && !fits(in[i]->u.value, t))
+                t = KN_I64;
+    for (int i = first; i < n; i++)
+        if (in[i]->weak && in[i]->op == KN_OP_CONST && kn_is_int(t) && !fits(in[i]->u.value, t)) {
+            kn_fail(KN_TYPE, "%s: Python integer %lld is out of bounds for %s", info->text,
+                    (long long)in[i]->u.value.i, type_text(t));
+            return NULL;
+        }
+
+    kn_node *number = NULL;
+    if (weak && (!python_number(g, op, in, n, t, loc, &number) || number))
+        return number;
+
+    kn_dim shape[KN_MAX_RANK];
+    if (!broadcast_shapes(g, op, in, n, shape, rank, loc))
+        return NULL;
+    for (int i = 0; i < n; i++)
+        in[i] =
+            kn_build_pad_rank(g, kn_build_cast_to(g, in[i], i < first ? KN_BOOL : t), rank, loc);
+
+    kn_node node = {.op = op_on(op, t),
+                    .dtype = info->rule == KN_RULE_COMPARE ? KN_BOOL : t,
+                    .weak = weak,
+                    .rank = rank,
+                    .shape = shape,
+                    .nin = n,
+                    .loc = loc};
+    memcpy(node.in, in, sizeof in);
+    return kn_graph_intern(g, &node);
+}
