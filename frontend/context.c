@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/handles.h"
+#include "frontend/structs.h"
 #include "runtime/cuda/doctor.h"
 
 #define SAME_STATUS(name, internal) _Static_assert((int)KILN_##name == (int)KN_##internal, #name)
@@ -67,11 +68,9 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
     kiln_config c;
     kiln_config_init(&c);
     if (config) {
-        if (config->struct_size < sizeof config->struct_size || config->struct_size > 4096)
-            return (kiln_status)kn_fail(KN_ARGUMENT,
-                                        "config.struct_size is %zu; call kiln_config_init()",
-                                        config->struct_size);
-        memcpy(&c, config, config->struct_size < sizeof c ? config->struct_size : sizeof c);
+        kn_status status = kn_struct_read("config", config, &c, sizeof c);
+        if (status != KN_OK)
+            return (kiln_status)status;
     }
     if (!c.alloc != !c.release)
         return (kiln_status)kn_fail(KN_ARGUMENT,
@@ -102,24 +101,24 @@ void kiln_ctx_destroy(kiln_ctx *ctx)
 
 const char *kiln_ctx_device(const kiln_ctx *ctx) { return ctx ? ctx->core->name : ""; }
 
+void kiln_stats_init(kiln_stats *stats)
+{
+    if (stats)
+        *stats = (kiln_stats){.struct_size = sizeof *stats};
+}
+
 kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
 {
     if (!ctx || !stats)
         return fail(ctx ? "stats" : "ctx");
     const kn_device *dev = ctx->core->dev;
-    kiln_stats s = {.struct_size = sizeof s,
-                    .launches = __atomic_load_n(&dev->launches, __ATOMIC_RELAXED),
+    kiln_stats s = {.launches = __atomic_load_n(&dev->launches, __ATOMIC_RELAXED),
                     .compiles = __atomic_load_n(&dev->compiles, __ATOMIC_RELAXED),
                     .cache_hits = __atomic_load_n(&ctx->core->cache_hits, __ATOMIC_RELAXED),
                     .copies = __atomic_load_n(&ctx->core->copies, __ATOMIC_RELAXED),
                     .compile_ms =
                         (double)__atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) / 1e6};
-    size_t size = stats->struct_size;
-    if (size < sizeof size || size > 4096)
-        return (kiln_status)kn_fail(KN_ARGUMENT, "stats.struct_size is %zu", size);
-    memcpy(stats, &s, size < sizeof s ? size : sizeof s);
-    stats->struct_size = size;
-    return KILN_OK;
+    return (kiln_status)kn_struct_write("stats", stats, &s, sizeof s);
 }
 
 kiln_status kiln_alloc(kiln_ctx *ctx, size_t bytes, void **ptr)

@@ -149,6 +149,10 @@ static kiln_val reduce(kiln_graph *g, kn_op op, kiln_val x, kiln_axes axes, unsi
         kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: %d axes", kn_ops[op].text, axes.count));
         return poison;
     }
+    if (g && flags & ~(unsigned)KILN_KEEPDIMS) {
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: unknown flags 0x%x", kn_ops[op].text, flags));
+        return poison;
+    }
     return kn_request_unary(r, x);
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/handles.h"
+#include "frontend/structs.h"
 
 struct kiln_kernel {
     kiln_ctx *ctx;
@@ -106,11 +107,8 @@ static kn_status read_launch(const kiln_launch *launch, void *const *params, int
                              kn_grid *grid)
 {
     kiln_launch l;
-    if (launch->struct_size < sizeof launch->struct_size || launch->struct_size > 4096)
-        return kn_fail(KN_ARGUMENT, "launch.struct_size is %zu; call kiln_launch_init()",
-                       launch->struct_size);
     kiln_launch_init(&l);
-    memcpy(&l, launch, launch->struct_size < sizeof l ? launch->struct_size : sizeof l);
+    KN_TRY(kn_struct_read("launch", launch, &l, sizeof l));
     KN_TRY(check_launch(&l));
     if (nparams < 0)
         return kn_fail(KN_ARGUMENT, "nparams is %d", nparams);

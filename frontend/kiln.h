@@ -112,6 +112,7 @@ typedef struct kiln_stats {
     uint64_t copies;     /* device-to-device copies made for arguments that overlap */
     double compile_ms;   /* time spent in the kernel compiler */
 } kiln_stats;
+KILN_API void kiln_stats_init(kiln_stats *stats);
 KILN_API kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats);
 
 /* Memory on the context's device, and copies between host and device that return when done. An
@@ -244,7 +245,7 @@ typedef struct kiln_options {
     size_t struct_size;
     bool fusion;          /* default true; false runs one kernel an operation */
     const char *schedule; /* NULL: chosen; "rows" or "general" to force it */
-    int max_threads;      /* CUDA: threads a block at most; 0: chosen */
+    int max_threads;      /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
 } kiln_options;
 
 KILN_API void kiln_options_init(kiln_options *options);

@@ -1,9 +1,10 @@
 /* kiln_measure(): what a program costs on this machine, each number beside the machine's own. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "frontend/handles.h"
+#include "frontend/structs.h"
 
 /* A buffer larger than any cache is written before each timed run, so that nothing is warm; the copy that
  * the rate is compared with moves as much. */
@@ -23,13 +24,6 @@ void kiln_measurement_init(kiln_measurement *m)
 {
     if (m)
         *m = (kiln_measurement){.struct_size = sizeof *m};
-}
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
 static int by_value(const void *a, const void *b)
@@ -69,9 +63,9 @@ static kn_status time_runs(measuring *ms, double *device, double *host, int n)
     }
     for (int i = 0; i < n; i++) { /* the call alone; the device is idle when it starts */
         KN_TRY(dev->ops->sync(dev, NULL));
-        double start = now_us();
+        uint64_t start = kn_clock_ns();
         KN_TRY(run_once(ms));
-        host[i] = now_us() - start;
+        host[i] = (double)(kn_clock_ns() - start) / 1e3;
     }
     return dev->ops->sync(dev, NULL);
 }
@@ -136,8 +130,15 @@ kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs, kiln_
 {
     if (!m)
         return (kiln_status)kn_fail(KN_ARGUMENT, "measurement is NULL");
-    if (m->struct_size != sizeof *m || m->repeats < 0 || m->repeats > MAX_REPEATS)
-        return (kiln_status)kn_fail(KN_ARGUMENT, "measurement: struct_size %zu, repeats %d",
-                                    m->struct_size, m->repeats);
-    return kn_handle_with_args(prog, args, nargs, measure, m);
+    kiln_measurement own;
+    kiln_measurement_init(&own);
+    kn_status status = kn_struct_read("measurement", m, &own, sizeof own);
+    if (status == KN_OK && (own.repeats < 0 || own.repeats > MAX_REPEATS))
+        status = kn_fail(KN_ARGUMENT, "measurement.repeats is %d; it can be 0 to %d", own.repeats,
+                         MAX_REPEATS);
+    if (status == KN_OK)
+        status = (kn_status)kn_handle_with_args(prog, args, nargs, measure, &own);
+    if (status == KN_OK)
+        status = kn_struct_write("measurement", m, &own, sizeof own);
+    return (kiln_status)status;
 }

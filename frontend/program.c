@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/handles.h"
+#include "frontend/structs.h"
 #include "runtime/explain.h"
 
 static kiln_status null(const char *what)
@@ -58,12 +59,13 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
     kiln_options o;
     kiln_options_init(&o);
     if (options) {
-        if (options->struct_size < sizeof options->struct_size || options->struct_size > 4096)
-            return (kiln_status)kn_fail(KN_ARGUMENT,
-                                        "options.struct_size is %zu; call kiln_options_init()",
-                                        options->struct_size);
-        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
+        kn_status status = kn_struct_read("options", options, &o, sizeof o);
+        if (status != KN_OK)
+            return (kiln_status)status;
     }
+    if (o.max_threads && (o.max_threads < 32 || o.max_threads > 1024))
+        return (kiln_status)kn_fail(
+            KN_ARGUMENT, "options.max_threads is %d; it can be 0 or 32 to 1024", o.max_threads);
     if (kiln_graph_status(g) != KILN_OK)
         return g->status;
     const kn_allocator *from = &g->ctx->core->from;
@@ -274,11 +276,9 @@ kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
     explanation e = {.text = text};
     kiln_explain_options_init(&e.options);
     if (options) {
-        if (options->struct_size < sizeof options->struct_size || options->struct_size > 4096)
-            return (kiln_status)kn_fail(KN_ARGUMENT, "options.struct_size is %zu",
-                                        options->struct_size);
-        memcpy(&e.options, options,
-               options->struct_size < sizeof e.options ? options->struct_size : sizeof e.options);
+        kn_status status = kn_struct_read("explain_options", options, &e.options, sizeof e.options);
+        if (status != KN_OK)
+            return (kiln_status)status;
     }
     return kn_handle_with_args(prog, args, nargs, explain, &e);
 }

@@ -4,13 +4,11 @@
 #ifndef KN_KERNELS_CACHE_MEMORY_H
 #define KN_KERNELS_CACHE_MEMORY_H
 
-#include "base/arena.h"
-
-typedef struct kn_cache_entry kn_cache_entry;
+#include "base/table.h"
 
 typedef struct kn_memory_cache {
-    kn_arena arena; /* entries and keys */
-    kn_cache_entry *entries;
+    kn_arena arena; /* keys */
+    kn_table entries;
 } kn_memory_cache;
 
 void kn_memory_cache_init(kn_memory_cache *c, const kn_allocator *from);

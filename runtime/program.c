@@ -3,13 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-
-#define HASH_FUNCTION(key, len, hash) ((hash) = (unsigned)kn_hash((key), (len), 0))
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(entry) ((entry)->lost = true)
-#include <uthash.h>
-
 enum { ALIGN = 256 };
 
 struct kn_variant {
@@ -18,8 +11,6 @@ struct kn_variant {
     size_t signature_bytes;
     kn_plan *plan;
     kn_code **codes; /* per kernel */
-    bool lost;       /* uthash had no memory for it */
-    UT_hash_handle hh;
 };
 
 static size_t aligned(size_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
@@ -61,6 +52,7 @@ kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program
     memset(p, 0, sizeof *p);
     p->ctx = ctx;
     kn_arena_init(&p->arena, &ctx->from);
+    kn_table_init(&p->variants, &ctx->from);
     pthread_mutex_init(&p->lock, NULL);
     creation c = {p, g, options};
     kn_status status = kn_protect(&p->arena, create, &c);
@@ -81,11 +73,10 @@ static void free_variant(const kn_allocator *from, kn_variant *v)
 void kn_program_destroy(kn_program *p)
 {
     kn_allocator from = p->ctx->from;
-    kn_variant *v, *next;
-    HASH_ITER (hh, p->variants, v, next) {
-        HASH_DEL(p->variants, v);
+    kn_variant *v;
+    for (size_t at = 0; (v = kn_table_next(&p->variants, &at));)
         free_variant(&from, v);
-    }
+    kn_table_finish(&p->variants);
     pthread_mutex_destroy(&p->lock);
     kn_arena_finish(&p->arena);
     from.release(from.user, p);
@@ -219,11 +210,8 @@ static kn_status new_variant(kn_program *p, const kn_binding *b, const int64_t *
     v->signature_bytes = bytes;
     variation va = {p, v, b, sig};
     kn_status status = kn_protect(&v->arena, fill_variant, &va);
-    if (status == KN_OK) {
-        HASH_ADD_KEYPTR(hh, p->variants, v->signature, v->signature_bytes, v);
-        if (v->lost)
-            status = kn_fail(KN_MEMORY, "out of memory");
-    }
+    if (status == KN_OK)
+        status = kn_table_add(&p->variants, v->signature, v->signature_bytes, v);
     if (status != KN_OK) {
         free_variant(&p->ctx->from, v);
         return status;
@@ -239,7 +227,7 @@ static kn_status find_variant(kn_program *p, kn_arena *scratch, const kn_binding
     const int64_t *sig = signature_of(scratch, b, &bytes);
     kn_status status = KN_OK;
     pthread_mutex_lock(&p->lock);
-    HASH_FIND(hh, p->variants, sig, bytes, *out);
+    *out = kn_table_find(&p->variants, sig, bytes);
     if (!*out)
         status = new_variant(p, b, sig, bytes, out);
     pthread_mutex_unlock(&p->lock);

@@ -29,7 +29,7 @@ typedef struct kn_program {
     kn_pass_record *passes; /* kn_graph_pass_count of them */
     kn_program_options options;
     pthread_mutex_t lock; /* of `variants`, and of the graphs' arenas while a plan is made */
-    kn_variant *variants;
+    kn_table variants;
 } kn_program;
 
 /* Copies the graph. */

@@ -3,9 +3,9 @@
 #include "runtime/device.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "runtime/cpu/exec.h"
 
 typedef struct cpu_device {
@@ -17,13 +17,6 @@ typedef struct cpu_device {
 } cpu_device;
 
 static cpu_device *of(kn_device *dev) { return (cpu_device *)dev; }
-
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static kn_status cpu_open(const kn_device_config *config, kn_device **out)
 {
@@ -114,12 +107,12 @@ static kn_status cpu_sync(kn_device *dev, void *stream)
 
 static kn_status cpu_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = kn_clock_ns();
     kn_cpu_plan *plan;
     KN_TRY(kn_cpu_plan_make(kernel, of(dev)->loops, &of(dev)->from, &plan));
     *code = (kn_code *)plan;
     __atomic_fetch_add(&dev->compiles, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&dev->compile_ns, clock_ns() - start, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&dev->compile_ns, kn_clock_ns() - start, __ATOMIC_RELAXED);
     return KN_OK;
 }
 
@@ -139,9 +132,9 @@ static kn_status cpu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ct
                           double *us)
 {
     (void)dev, (void)stream;
-    uint64_t start = clock_ns();
+    uint64_t start = kn_clock_ns();
     kn_status status = fn(ctx);
-    *us = (double)(clock_ns() - start) / 1000.0;
+    *us = (double)(kn_clock_ns() - start) / 1000.0;
     return status;
 }
 

@@ -2,8 +2,8 @@
  * that kiln wrote and kernels that a user wrote are compiled, loaded and submitted by the same code. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/grid.h"
 #include "runtime/cuda/nvrtc.h"
@@ -24,13 +24,6 @@ struct kn_code {
 void kn_cuda_code_info(const kn_code *code, kn_cuda_info *info) { *info = code->info; }
 
 /* ---- prepare ---- */
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static kn_status check_kernel(const kn_cuda *d, const kn_kernel *k, kn_code *code)
 {
@@ -139,10 +132,10 @@ static kn_status build_code(kn_cuda *d, const char *entry, const char *text,
                             kn_status (*fit)(const kn_cuda *d, kn_code *code), kn_code *code)
 {
     kn_cubin cubin;
-    uint64_t start = now_ns();
+    uint64_t start = kn_clock_ns();
     snprintf(code->name, sizeof code->name, "%s", entry);
     KN_TRY(kn_nvrtc_cubin(entry, text, d->target.sm, &d->from, &cubin));
-    __atomic_fetch_add(&d->base.compile_ns, now_ns() - start, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&d->base.compile_ns, kn_clock_ns() - start, __ATOMIC_RELAXED);
     __atomic_fetch_add(&d->base.compiles, 1, __ATOMIC_RELAXED);
     kn_status status = kn_cuda_enter(d);
     if (status == KN_OK) {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cuda/grid.h"
 #include "runtime/emu/emu.h"
@@ -13,13 +13,6 @@
 
 /* A small machine, of which schedules still use every part: several blocks, of several rounds each. */
 enum { UNITS = 4, BLOCKS_A_UNIT = 2 };
-
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- open and close ---- */
 
@@ -198,10 +191,10 @@ static kn_status emu_sync(kn_device *dev, void *stream)
 
 static kn_status emu_load(kn_device *dev, const char *entry, const char *text, kn_code **code)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = kn_clock_ns();
     KN_TRY(kn_emu_module_load(kn_emu_of(dev), entry, entry, text, code));
     __atomic_fetch_add(&dev->compiles, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&dev->compile_ns, clock_ns() - start, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&dev->compile_ns, kn_clock_ns() - start, __ATOMIC_RELAXED);
     return KN_OK;
 }
 
@@ -283,9 +276,9 @@ static kn_status emu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ct
                           double *us)
 {
     (void)dev, (void)stream;
-    uint64_t start = clock_ns();
+    uint64_t start = kn_clock_ns();
     kn_status status = fn(ctx);
-    *us = (double)(clock_ns() - start) / 1000.0;
+    *us = (double)(kn_clock_ns() - start) / 1000.0;
     return status;
 }
 

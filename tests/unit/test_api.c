@@ -297,7 +297,10 @@ static void test_struct_sizes(void **state)
     assert_int_equal(kiln_ctx_create(&c, &other), KILN_OK);
     assert_string_equal(kiln_ctx_device(other), "cpu");
 
-    kiln_stats s = {.struct_size = 3};
+    kiln_stats s;
+    kiln_stats_init(&s);
+    assert_int_equal(kiln_ctx_stats(other, &s), KILN_OK);
+    s.struct_size = 3;
     expect(kiln_ctx_stats(other, &s), KILN_ERR_ARGUMENT, "struct_size is 3");
     s = (kiln_stats){.struct_size = offsetof(kiln_stats, compiles), .compiles = 77};
     assert_int_equal(kiln_ctx_stats(other, &s), KILN_OK);
@@ -315,7 +318,32 @@ static void test_struct_sizes(void **state)
     kiln_options_init(&o);
     o.schedule = "columns";
     expect(kiln_compile(g, &o, &p), KILN_ERR_ARGUMENT, "unknown schedule 'columns'");
+    static const int refused[] = {-1, 1, 31, 1025};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        kiln_options_init(&o);
+        o.max_threads = refused[i];
+        expect(kiln_compile(g, &o, &p), KILN_ERR_ARGUMENT, "options.max_threads is");
+    }
     assert_int_equal(kiln_compile(g, NULL, &p), KILN_OK);
+
+    float x = 1, y = 0;
+    const int64_t n = 1;
+    kiln_arg args[] = {{"x", &x, KILN_F32, 1, &n, NULL}, {"y", &y, KILN_F32, 1, &n, NULL}};
+    kiln_measurement m;
+    kiln_measurement_init(&m);
+    m.struct_size = 4;
+    expect(kiln_measure(p, args, 2, &m), KILN_ERR_ARGUMENT, "kiln_measurement_init()");
+    kiln_measurement_init(&m);
+    m.repeats = -1;
+    expect(kiln_measure(p, args, 2, &m), KILN_ERR_ARGUMENT, "measurement.repeats is -1");
+    kiln_measurement_init(&m);
+    m.repeats = 1;
+    m.copy_gbps = -7; /* behind the end of an older caller's struct */
+    m.struct_size = offsetof(kiln_measurement, copy_gbps);
+    assert_int_equal(kiln_measure(p, args, 2, &m), KILN_OK);
+    assert_int_equal(m.launches, 1);
+    assert_true(m.copy_gbps == -7);
+
     kiln_explain_options e;
     char *text;
     kiln_explain_options_init(&e);
@@ -329,6 +357,11 @@ static void test_struct_sizes(void **state)
     e.arch = "sm_1";
     expect(kiln_explain(p, NULL, 0, &e, &text), KILN_ERR_ARGUMENT, "sm_1");
     kiln_prog_destroy(p);
+    kiln_graph_destroy(g);
+
+    g = new_graph();
+    kiln_val v = kiln_sum(g, kiln_input(g, "x", KILN_F32, "N"), KILN_ALL, 6);
+    expect(kiln_output(g, "y", v), KILN_ERR_ARGUMENT, "sum: unknown flags 0x6");
     kiln_graph_destroy(g);
 }
 
