@@ -50,15 +50,25 @@ static void use_value(kn_planner *p, kn_kernel *k, remap *m, kn_value *v)
     }
 }
 
-/* A barrier in front of every phase that touches what was written since the last one. */
+static bool reads_written(const kn_phase *ph, const bool *written)
+{
+    for (int j = 0; j < ph->values.len; j++)
+        if (ph->values.data[j].kind == KN_V_LOAD && written[ph->values.data[j].access.buf])
+            return true;
+    return false;
+}
+
+/* A barrier in front of every phase that touches, itself or through its local phases, what was written since
+ * the last one. */
 static void place_barriers(kn_arena *a, kn_kernel *k)
 {
     bool *written = KN_NEW_ARRAY(a, bool, k->bufs.len + 1);
     for (int i = 0; i < k->phases.len; i++) {
         kn_phase *ph = &k->phases.data[i];
-        for (int j = 0; j < ph->values.len; j++)
-            if (ph->values.data[j].kind == KN_V_LOAD && written[ph->values.data[j].access.buf])
-                ph->barrier = true;
+        if (ph->local)
+            continue;
+        for (int j = kn_first_local(k, i); j <= i; j++)
+            ph->barrier = ph->barrier || reads_written(&k->phases.data[j], written);
         if (ph->barrier)
             memset(written, 0, sizeof *written * (size_t)k->bufs.len);
         for (int j = 0; j < ph->stores.len; j++)
@@ -120,35 +130,62 @@ static int alignment_of(const kn_planner *p, const kn_buf *b)
                                       : 16;
 }
 
+/* The numbers of a phase, and the walk and vectors of one that is not local. */
+static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *align)
+{
+    if (!ph->split) {
+        ph->splits = 1;
+        ph->chunk = ph->members;
+    }
+    kn_count_sweeps(p->arena, ph);
+    if (ph->local)
+        return;
+    ph->walk = kn_schedule_choose(ph)->walk;
+    kn_schedule_vectors(ph, align, k->bufs.data);
+}
+
+/* A local phase is walked by the workers of its host, or, without groups, by all threads of a block. */
+static void follow_host(const kn_kernel *k, kn_phase *local, const kn_phase *host)
+{
+    bool block = local->ngroup == 0;
+    local->walk = block ? KN_WALK_ROWS : host->walk;
+    local->tpg = block ? k->threads : host->tpg;
+    kn_schedule_one_by_one(local);
+}
+
 static void schedule_phases(kn_planner *p, kn_kernel *k)
 {
     const kn_target *target = p->problem->target;
-    int *align = KN_NEW_ARRAY(p->arena, int, k->bufs.len + 1);
+    int *align = KN_NEW_ARRAY(p->arena, int, k->bufs.len + 1), hosts = 0;
     for (int i = 0; i < k->bufs.len; i++)
         align[i] = alignment_of(p, &k->bufs.data[i]);
+    for (int i = 0; i < k->phases.len; i++)
+        hosts += !k->phases.data[i].local;
     k->threads = 32;
     for (int i = 0; i < k->phases.len; i++) {
         kn_phase *ph = &k->phases.data[i];
-        kn_normalise(p->arena, ph);
-        ph->alone = k->phases.len == 1;
-        if (!ph->split) {
-            ph->splits = 1;
-            ph->chunk = ph->members;
-        }
-        kn_count_sweeps(p->arena, ph);
-        const kn_schedule *s = kn_schedule_choose(ph);
-        ph->walk = s->walk;
-        kn_schedule_vectors(ph, align, k->bufs.data);
-        int want = s->threads(ph, target);
+        if (ph->local)
+            continue;
+        int first = kn_first_local(k, i);
+        kn_normalise(p->arena, &k->phases.data[first], i - first + 1);
+        ph->alone = hosts == 1;
+        for (int j = first; j <= i; j++)
+            shape_phase(p, k, &k->phases.data[j], align);
+        int want = kn_schedule_choose(ph)->threads(ph, target);
         k->threads = want > k->threads ? want : k->threads;
     }
     if (p->problem->max_threads > 0)
         while (k->threads > 32 && k->threads > p->problem->max_threads)
             k->threads /= 2;
-    for (int i = 0; i < k->phases.len; i++)
-        kn_schedule_choose(&k->phases.data[i])->bind(&k->phases.data[i], target, k->threads);
-    for (int i = 0; i < k->phases.len; i++)
-        k->shared += kn_phase_kept_bytes(&k->phases.data[i]);
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        if (ph->local)
+            continue;
+        kn_schedule_choose(ph)->bind(ph, target, k->threads);
+        for (int j = kn_first_local(k, i); j < i; j++)
+            follow_host(k, &k->phases.data[j], ph);
+        k->shared += kn_phase_kept_bytes(ph);
+    }
 }
 
 static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)

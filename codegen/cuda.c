@@ -180,17 +180,15 @@ static void write_sweeps(kn_cuda_writer *w, const stride *by, const char *leader
     }
 }
 
-/* ---- walks ---- */
+/* ---- local phases ---- */
 
-static void write_flat(kn_cuda_writer *w)
+/* What the generator knows of the phase it writes. */
+static void enter_phase(kn_cuda_writer *w, int p)
 {
-    const kn_phase *ph = w->ph;
-    kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->naxes));
-    stride by = {kn_cuda_printed(w, "((kn_count)blockIdx.x * %d + threadIdx.x) * %d", w->k->threads,
-                                 ph->vec),
-                 "members",
-                 kn_cuda_printed(w, "(kn_count)gridDim.x * %d", w->k->threads * ph->vec)};
-    write_sweeps(w, &by, "blockIdx.x == 0 && threadIdx.x == 0");
+    w->p = p;
+    w->ph = &w->k->phases.data[p];
+    w->need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
 }
 
 /* The range of members that a (group, split) works on. */
@@ -210,10 +208,60 @@ static void write_range(kn_cuda_writer *w, const char *live)
                  *live ? kn_cuda_printed(w, "%s ? limit : 0", live) : "limit");
 }
 
+/* One local phase in a scope of its own, which leaves its exports in x<exported>, ... `lane` counts the workers
+ * of a group. */
+static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane, const char *live)
+{
+    enter_phase(w, p);
+    const kn_phase *ph = w->ph;
+    for (int e = 0; e < ph->exports.len; e++)
+        kn_cuda_line(w, "%s x%d;", kn_cuda_type(ph->values.data[ph->exports.data[e]].dtype),
+                     exported + e);
+    kn_cuda_line(w, "{ // phase %d, %s, local", p, ph->name);
+    w->indent++;
+    kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, ph->ngroup, ph->naxes));
+    write_range(w, live);
+    stride by = {kn_cuda_printed(w, "(begin + %s)", lane), "end",
+                 kn_cuda_printed(w, "(kn_count)%d", ph->tpg)};
+    write_sweeps(w, &by, "");
+    for (int e = 0; e < ph->exports.len; e++)
+        kn_cuda_line(w, "x%d = %s;", exported + e, kn_cuda_value(w, ph->exports.data[e]));
+    kn_cuda_close(w);
+}
+
+/* The local phases of the phase being written: those that go group by group, or the others. */
+static void write_locals(kn_cuda_writer *w, bool grouped, const char *lane, const char *live)
+{
+    kn_cuda_writer host = *w;
+    int exported = 0;
+    for (int p = kn_first_local(w->k, host.p); p < host.p; p++) {
+        const kn_phase *local = &w->k->phases.data[p];
+        if ((local->ngroup > 0) == grouped)
+            write_local(w, p, exported, grouped ? lane : "threadIdx.x", live);
+        exported += local->exports.len;
+    }
+    *w = host;
+}
+
+/* ---- walks ---- */
+
+static void write_flat(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    write_locals(w, false, NULL, "");
+    kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->naxes));
+    stride by = {kn_cuda_printed(w, "((kn_count)blockIdx.x * %d + threadIdx.x) * %d", w->k->threads,
+                                 ph->vec),
+                 "members",
+                 kn_cuda_printed(w, "(kn_count)gridDim.x * %d", w->k->threads * ph->vec)};
+    write_sweeps(w, &by, "blockIdx.x == 0 && threadIdx.x == 0");
+}
+
 static void write_rows(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     int tpg = ph->tpg, per_block = w->k->threads / tpg;
+    write_locals(w, false, NULL, "");
     kn_cuda_line(w, "const kn_count groups = %s, members = %s;", kn_cuda_extents(w, 0, ph->ngroup),
                  kn_cuda_extents(w, ph->ngroup, ph->naxes));
     kn_cuda_declare_shared(w);
@@ -245,6 +293,7 @@ static void write_rows(kn_cuda_writer *w)
     }
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
     const char *live = per_block > 1 ? "live" : "";
+    write_locals(w, true, "lane", live);
     write_range(w, live);
     stride by = {kn_cuda_printed(w, "(begin + (kn_count)lane * %d)", ph->vec), "end",
                  kn_cuda_printed(w, "(kn_count)%d", tpg * ph->vec)};
@@ -255,6 +304,7 @@ static void write_rows(kn_cuda_writer *w)
 static void write_cols(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
+    write_locals(w, false, NULL, "");
     kn_cuda_line(w, "const kn_count groups = %s, members = %s;", kn_cuda_extents(w, 0, ph->ngroup),
                  kn_cuda_extents(w, ph->ngroup, ph->naxes));
     kn_cuda_line(w, "const kn_count tiles = (groups + 31) / 32;");
@@ -269,6 +319,7 @@ static void write_cols(kn_cuda_writer *w)
     kn_cuda_line(w, "const bool live = tile * 32 + column < groups;");
     kn_cuda_line(w, "const kn_count g = live ? tile * 32 + column : groups - 1;");
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
+    write_locals(w, true, "row", "");
     write_range(w, "");
     stride by = {"(begin + row)", "end", kn_cuda_printed(w, "(kn_count)%d", w->k->threads / 32)};
     write_sweeps(w, &by, "live && row == 0");
@@ -341,10 +392,10 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
         kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));
     if (k->shared)
         kn_cuda_line(&w, "extern __shared__ uint4 dynamic[];");
-    for (w.p = 0; w.p < k->phases.len; w.p++) {
-        w.ph = &k->phases.data[w.p];
-        w.need = KN_NEW_ARRAY(t->arena, bool, w.ph->values.len + 1);
-        w.loaded = KN_NEW_ARRAY(t->arena, bool, w.ph->values.len + 1);
+    for (int p = 0; p < k->phases.len; p++) {
+        if (k->phases.data[p].local)
+            continue;
+        enter_phase(&w, p);
         if (w.ph->barrier)
             kn_cuda_line(&w, "kn_grid_barrier(barrier);");
         describe_phase(&w);

@@ -190,6 +190,7 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
         case KN_V_CONST: kn_cuda_define(w, i, kn_cuda_literal(w, v->value)); break;
         case KN_V_EXTENT: kn_cuda_define(w, i, kn_cuda_printed(w, "count%d", v->index)); break;
         case KN_V_RESULT: kn_cuda_define(w, i, kn_cuda_printed(w, "r%d", v->index)); break;
+        case KN_V_LOCAL: kn_cuda_define(w, i, kn_cuda_printed(w, "x%d", v->index)); break;
         case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
         }
     }

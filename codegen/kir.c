@@ -15,6 +15,26 @@ bool kn_kernel_cooperative(const kn_kernel *k)
     return false;
 }
 
+int kn_first_local(const kn_kernel *k, int p)
+{
+    while (p > 0 && k->phases.data[p - 1].local)
+        p--;
+    return p;
+}
+
+const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase)
+{
+    for (int i = kn_first_local(k, p); i < p; i++) {
+        const kn_phase *local = &k->phases.data[i];
+        if (index < local->exports.len) {
+            *phase = i;
+            return &local->values.data[local->exports.data[index]];
+        }
+        index -= local->exports.len;
+    }
+    return NULL;
+}
+
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
     int64_t steps = (p->members + p->vec - 1) / p->vec, bytes = 0;
@@ -196,6 +216,7 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
         break;
     case KN_V_EXTENT: kn_putf(t, "extent %s", k->extents.data[v->index].name); break;
     case KN_V_RESULT: kn_putf(t, "result r%d", v->index); break;
+    case KN_V_LOCAL: kn_putf(t, "local x%d", v->index); break;
     case KN_V_ELEM:
         kn_put(t, kn_ops[v->op].text);
         for (int j = 0; j < v->nin; j++)
@@ -210,9 +231,9 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
 static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
-    kn_putf(t, "  phase %d %s%s: %s tpg %d vec %d steps %d%s\n", p, ph->name,
-            ph->barrier ? " after grid barrier" : "", kn_walk_text(ph->walk), ph->tpg, ph->vec,
-            ph->steps, ph->split ? " split" : "");
+    kn_putf(t, "  %sphase %d %s%s: %s tpg %d vec %d steps %d%s\n", ph->local ? "local " : "", p,
+            ph->name, ph->barrier ? " after grid barrier" : "", kn_walk_text(ph->walk), ph->tpg,
+            ph->vec, ph->steps, ph->split ? " split" : "");
     for (int a = 0; a < ph->naxes; a++) {
         kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
         if (numbers)
@@ -228,6 +249,8 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_putf(t, "    r%d = sweep %d %s v%d : %s\n", i, ph->reds.data[i].stage,
                 kn_ops[ph->reds.data[i].op].text, ph->reds.data[i].value,
                 kn_dtypes[ph->reds.data[i].dtype].text);
+    for (int i = 0; i < ph->exports.len; i++)
+        kn_putf(t, "    export v%d\n", ph->exports.data[i]);
     for (int i = 0; i < ph->stores.len; i++) {
         const kn_store *s = &ph->stores.data[i];
         kn_putf(t, "    store %s ",
@@ -291,6 +314,12 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         if (ph->reds.data[i].stage != ph->values.data[ph->reds.data[i].value].stage ||
             ph->reds.data[i].stage >= ph->nsweeps)
             return broken(k, p, "reduction outside its sweep");
+    for (int i = 0, local; i < ph->values.len; i++)
+        if (ph->values.data[i].kind == KN_V_LOCAL &&
+            !kn_local_export(k, p, ph->values.data[i].index, &local))
+            return broken(k, p, "no local phase has this value");
+    if (ph->local && (ph->stores.len || ph->split || p + 1 == k->phases.len))
+        return broken(k, p, "a local phase is whole, stores nothing and has a host");
     if (ph->split && ph->nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
     if (ph->walk == KN_WALK_FLAT && (ph->reds.len || ph->ngroup))

@@ -20,6 +20,10 @@
  * partial results, which a later phase combines. In such a phase a store of kind KN_STORE_PARTIAL has the
  * split as an additional leading index.
  *
+ * A local phase is worked on by the workers of the next phase that is not local, its host: each for its own
+ * group before the host's first sweep, or, without groups, each block once before its first group. What it
+ * finds reaches the host as values, on chip: so partial results are combined without a barrier of their own.
+ *
  * Structure and numbers: fields marked (n) are the numbers of one call. Everything else is the kernel's
  * structure, which is what a compiled kernel depends on: two calls whose structure prints the same
  * (kn_kernel_print with numbers false) share the compiled code. */
@@ -65,6 +69,7 @@ typedef enum kn_vkind {
     KN_V_EXTENT, /* kernel->extents[index], an i64 */
     KN_V_ELEM,   /* op over in[] */
     KN_V_RESULT, /* reds[index] after its combine */
+    KN_V_LOCAL,  /* exports[index], counted through all local phases of this one */
 } kn_vkind;
 
 /* Kept values are a thread's own: whoever reads one wrote it, so keeping needs no barrier. */
@@ -83,7 +88,7 @@ typedef struct kn_value {
     kn_level level;
     int stage;
     int in[KN_MAX_IN], nin;
-    int index;        /* SCALAR, EXTENT, RESULT */
+    int index;        /* SCALAR, EXTENT, RESULT, LOCAL */
     kn_access access; /* LOAD */
     kn_scalar value;  /* CONST */
     int sweeps;       /* how many sweeps need it */
@@ -141,8 +146,10 @@ typedef struct kn_phase {
     int vec; /* elements a thread takes at a time along the vector axis: 1, 2 or 4 */
     int steps; /* ROWS: every thread takes exactly this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
-    bool alone; /* the only phase of its kernel */
+    bool alone; /* the only phase of its kernel that is not local */
     bool split;
+    bool local;          /* part of the next phase that is not */
+    KN_VEC(int) exports; /* local: group values that the host sees */
     int naxes,
         ngroup; /* group axes first, then member axes; the last of each kind is the fastest */
     kn_axis axes[KN_MAX_RANK];
@@ -184,6 +191,11 @@ typedef struct kn_kernel {
     const char *source; /* CUDA: generated text, set when the device wants it */
     const char *key;    /* the canonical text of structure, target and options */
 } kn_kernel;
+
+/* The first local phase of phase p, or p itself if it has none. */
+int kn_first_local(const kn_kernel *k, int p);
+/* The phase and its value behind a KN_V_LOCAL value of phase p. */
+const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase);
 
 /* Bytes of shared memory that a group's kept values take. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);

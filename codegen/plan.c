@@ -50,7 +50,7 @@ static kn_phase preview(kn_planner *p, int index)
         align[i] = 16;
     ph.values.data = values;
     ph.stores.data = stores;
-    kn_normalise(p->arena, &ph);
+    kn_normalise(p->arena, &ph, 1);
     ph.alone = p->phases.len == 1 || !p->problem->fusion;
     ph.splits = 1;
     ph.chunk = ph.members;

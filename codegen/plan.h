@@ -85,8 +85,8 @@ bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn
 bool kn_use_moments(kn_planner *p, kn_phase *phase);
 /* codegen/pass/spread.c: replaces phase `index` by its split form with `splits` ranges of `chunk`. */
 void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk);
-/* codegen/pass/normalise.c */
-void kn_normalise(kn_arena *arena, kn_phase *phase);
+/* codegen/pass/normalise.c: a phase, the last of n, and the local ones that it is the host of. */
+void kn_normalise(kn_arena *arena, kn_phase *phases, int n);
 /* codegen/assemble.c: nsweeps, and how many sweeps need each value. */
 void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* codegen/assemble.c: p->phases into plan->kernels. */

@@ -81,10 +81,22 @@ const kn_access *kn_phase_primary(const kn_phase *ph)
     return best;
 }
 
-/* Insertion sort by falling stride of the primary access; axes it does not have come first. */
-static void order(kn_phase *ph, int from, int to)
+/* Phases that are worked on group by group together: the local ones and their host, which is the last.
+ * What happens to a group axis happens to all of them that have groups. */
+typedef struct family {
+    kn_phase *phases;
+    int n;
+} family;
+
+static bool shares_groups(const family *f, int i)
 {
-    const kn_access *primary = kn_phase_primary(ph);
+    return i == f->n - 1 || f->phases[i].ngroup > 0;
+}
+
+/* Insertion sort by falling stride of the primary access of the last phase; axes it does not have come first. */
+static void order(const family *f, int from, int to)
+{
+    const kn_access *primary = kn_phase_primary(&f->phases[f->n - 1]);
     if (!primary)
         return;
     for (int i = from + 1; i < to; i++)
@@ -92,7 +104,9 @@ static void order(kn_phase *ph, int from, int to)
             int64_t left = llabs(primary->stride[j - 1]), right = llabs(primary->stride[j]);
             if (right == 0 ? left == 0 : left == 0 || left >= right)
                 break;
-            swap_axes(ph, j - 1, j);
+            for (int k = 0; k < f->n; k++)
+                if (shares_groups(f, k))
+                    swap_axes(&f->phases[k], j - 1, j);
         }
 }
 
@@ -121,17 +135,41 @@ static void collapse(kn_phase *ph, kn_arena *arena, int a)
     drop_axis(ph, a);
 }
 
-void kn_normalise(kn_arena *arena, kn_phase *ph)
+static void normalise_groups(kn_arena *arena, const family *f)
 {
-    for (int a = ph->naxes - 1; a >= 0; a--)
+    const kn_phase *host = &f->phases[f->n - 1];
+    for (int a = host->ngroup - 1; a >= 0; a--)
+        for (int i = 0; i < f->n && host->axes[a].extent == 1; i++)
+            if (shares_groups(f, i))
+                drop_axis(&f->phases[i], a);
+    order(f, 0, host->ngroup);
+    for (int a = host->ngroup - 2; a >= 0; a--) {
+        bool can = true;
+        for (int i = 0; i < f->n; i++)
+            can = can && (!shares_groups(f, i) || collapsible(&f->phases[i], a));
+        for (int i = 0; i < f->n && can; i++)
+            if (shares_groups(f, i))
+                collapse(&f->phases[i], arena, a);
+    }
+}
+
+static void normalise_members(kn_arena *arena, kn_phase *ph)
+{
+    for (int a = ph->naxes - 1; a >= ph->ngroup; a--)
         if (ph->axes[a].extent == 1)
             drop_axis(ph, a);
-    order(ph, 0, ph->ngroup);
-    order(ph, ph->ngroup, ph->naxes);
-    for (int a = ph->naxes - 2; a >= 0; a--)
-        if (a + 1 != ph->ngroup && collapsible(ph, a))
+    order(&(family){ph, 1}, ph->ngroup, ph->naxes);
+    for (int a = ph->naxes - 2; a >= ph->ngroup; a--)
+        if (collapsible(ph, a))
             collapse(ph, arena, a);
     ph->groups = ph->members = 1;
     for (int a = 0; a < ph->naxes; a++)
         *(a < ph->ngroup ? &ph->groups : &ph->members) *= ph->axes[a].extent;
+}
+
+void kn_normalise(kn_arena *arena, kn_phase *phases, int n)
+{
+    normalise_groups(arena, &(family){phases, n});
+    for (int i = 0; i < n; i++)
+        normalise_members(arena, &phases[i]);
 }

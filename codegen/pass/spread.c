@@ -3,25 +3,38 @@
  * Before: a raw phase with few groups and many members. After, for each stage t with reductions:
  *
  *   partial t   split: each range of members gives one partial result a group; element stores of stage t
- *   finish t    groups as before, members = the ranges: combines the partial results, in order, and stores
- *               each reduction's result; group stores that were waiting for it
- *
- * A VAR leaves three partial results: its sum of squares, and the mean (f64) and number of members that it
- * is about; finish adds up  M2 + n * (mean of the range - mean of the group)**2.
+ *   finish t    groups as before, members = the ranges: combines the partial results, in order
  *
  * and at the end, if element stores are left, a phase over all axes that reads the results. Values are
- * computed again in every phase that needs them. */
+ * computed again in every phase that needs them.
+ *
+ * On a GPU a finish is local to the phase behind it: every worker combines the partial results of its own
+ * group, which costs some reads through the cache and saves a grid barrier; what still later phases need
+ * is stored. On a CPU, and when nothing but group stores is left, a finish is a phase of its own that stores
+ * each reduction's result.
+ *
+ * A VAR leaves three partial results: its sum of squares, and the mean (f64) and number of members that it
+ * is about; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
 #include <string.h>
 
 #include "codegen/plan.h"
 
+/* Partial results that a reduction leaves in memory. */
+typedef struct parts {
+    int result, mean, count; /* buffers; mean and count of VAR only */
+} parts;
+
 typedef struct spreader {
     kn_planner *p;
-    kn_phase from;     /* the phase as it was */
-    int *result_buf;   /* per reduction: buffer of its finished result, -1 before */
+    kn_phase from; /* the phase as it was */
+    bool local;    /* finishes are local where a phase follows */
+    int64_t splits, chunk;
     kn_phase to;       /* the phase being made */
     int *copy_of;      /* per value of `from`: its copy in `to`, -1 */
     int *result_value; /* per reduction: its result as a value of `to`, or -1 */
+    int *result_buf;   /* per reduction: buffer of its finished result, -1 before */
+    int *export_of;    /* per reduction: what the local phase before `to` exports it as, or -1 */
+    parts *partial;    /* per reduction */
 } spreader;
 
 static int push_value(spreader *s, kn_value v)
@@ -52,8 +65,10 @@ static int copy_value(spreader *s, int i)
         int r = v.index;
         if (s->result_value[r] >= 0)
             return s->copy_of[i] = s->result_value[r];
-        v.kind = KN_V_LOAD;
-        v.access = over_groups(s, s->result_buf[r]);
+        v.kind = s->export_of[r] >= 0 ? KN_V_LOCAL : KN_V_LOAD;
+        v.index = s->export_of[r];
+        if (v.kind == KN_V_LOAD)
+            v.access = over_groups(s, s->result_buf[r]);
     }
     v.stage = 0;
     bool deep = v.kind == KN_V_LOAD && v.access.axes >> s->to.ngroup;
@@ -83,11 +98,6 @@ static void copy_store(spreader *s, const kn_store *old)
     kn_push(s->p->arena, &s->to.stores, st);
 }
 
-/* Partial results that a reduction leaves in memory. */
-typedef struct parts {
-    int result, mean, count; /* buffers; mean and count of VAR only */
-} parts;
-
 static int64_t groups_of(const spreader *s)
 {
     int64_t groups = 1;
@@ -97,44 +107,16 @@ static int64_t groups_of(const spreader *s)
 }
 
 /* Adds a reduction to the partial phase and stores its result; gives the buffer. */
-static int store_partial(spreader *s, kn_red red, const char *name, int64_t splits)
+static int store_partial(spreader *s, kn_red red, const char *name)
 {
     int64_t groups = groups_of(s);
-    int buf = kn_planner_temp(s->p, red.dtype, name, groups * splits);
+    int buf = kn_planner_temp(s->p, red.dtype, name, groups * s->splits);
     kn_push(s->p->arena, &s->to.reds, red);
     kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.reds.len - 1, .stage = 1};
     st.access = over_groups(s, buf);
     st.access.split_stride = groups;
     kn_push(s->p->arena, &s->to.stores, st);
     return buf;
-}
-
-static void partial_phase(spreader *s, int stage, int64_t splits, int64_t chunk, parts *partial)
-{
-    begin(s);
-    s->to.split = true;
-    s->to.splits = splits;
-    s->to.chunk = chunk;
-    for (int r = 0; r < s->from.reds.len; r++) {
-        kn_red red = s->from.reds.data[r];
-        if (red.stage != stage)
-            continue;
-        red.value = copy_value(s, red.value);
-        red.stage = 0;
-        partial[r].result = store_partial(s, red, "partial", splits);
-        if (red.op != KN_OP_VAR)
-            continue;
-        kn_red mean = {.op = KN_OP_MEAN, .value = red.value, .dtype = KN_F64};
-        kn_value one = {.kind = KN_V_CONST, .dtype = KN_F64, .value = {.dtype = KN_F64, .f = 1}};
-        kn_red count = {.op = KN_OP_SUM, .value = push_value(s, one), .dtype = KN_F64};
-        partial[r].mean = store_partial(s, mean, "mean", splits);
-        partial[r].count = store_partial(s, count, "count", splits);
-    }
-    for (int i = 0; i < s->from.stores.len; i++)
-        if (s->from.stores.data[i].kind == KN_STORE_ELEMENT &&
-            s->from.stores.data[i].stage == stage)
-            copy_store(s, &s->from.stores.data[i]);
-    kn_push(s->p->arena, &s->p->phases, s->to);
 }
 
 /* ---- finish ---- */
@@ -188,59 +170,180 @@ static int merged_moments(spreader *s, const parts *part, kn_dtype t)
     return elem(s, KN_OP_CAST, t, total, -1);
 }
 
-static void finish_phase(spreader *s, int stage, int64_t splits, const parts *partial)
+/* The reductions of a stage from their partial results. */
+static void combine_parts(spreader *s, int stage)
 {
-    begin(s);
     int ng = s->from.ngroup;
+    begin(s);
+    memset(s->export_of, -1, sizeof(int) * (size_t)s->from.reds.len);
     s->to.naxes = ng + 1;
-    s->to.axes[ng] = (kn_axis){.name = "splits", .member = true, .extent = splits};
+    s->to.axes[ng] = (kn_axis){.name = "splits", .member = true, .extent = s->splits};
     for (int r = 0; r < s->from.reds.len; r++) {
         const kn_red *red = &s->from.reds.data[r];
-        if (red->stage != stage)
-            continue;
-        s->result_value[r] = red->op == KN_OP_VAR ? merged_moments(s, &partial[r], red->dtype)
-                                                  : reduced(s, red->op, red->dtype,
-                                                            load_partial(s, partial[r].result));
-        s->result_buf[r] = kn_planner_temp(s->p, red->dtype, "result", groups_of(s));
-        kn_store st = {.kind = KN_STORE_GROUP,
-                       .value = s->result_value[r],
-                       .stage = s->to.values.data[s->result_value[r]].stage,
-                       .access = over_groups(s, s->result_buf[r])};
-        kn_push(s->p->arena, &s->to.stores, st);
+        if (red->stage == stage)
+            s->result_value[r] =
+                red->op == KN_OP_VAR
+                    ? merged_moments(s, &s->partial[r], red->dtype)
+                    : reduced(s, red->op, red->dtype, load_partial(s, s->partial[r].result));
     }
-    for (int i = 0; i < s->from.stores.len; i++) {
-        const kn_store *st = &s->from.stores.data[i];
-        if (st->kind == KN_STORE_GROUP &&
-            (st->stage == stage + 1 || (stage == 0 && st->stage == 0)))
-            copy_store(s, st);
+}
+
+static void finish_locally(spreader *s, int stage)
+{
+    combine_parts(s, stage);
+    s->to.local = true;
+    for (int r = 0; r < s->from.reds.len; r++) {
+        if (s->from.reds.data[r].stage != stage)
+            continue;
+        s->export_of[r] = s->to.exports.len;
+        kn_push(s->p->arena, &s->to.exports, s->result_value[r]);
     }
     kn_push(s->p->arena, &s->p->phases, s->to);
 }
 
-/* The element stores after the last combine: no groups any more, every axis is walked by the grid. */
+/* Stores value `value` of `to` as the result of reduction r. */
+static void store_result(spreader *s, int r, int value)
+{
+    s->result_buf[r] = kn_planner_temp(s->p, s->from.reds.data[r].dtype, "result", groups_of(s));
+    kn_store st = {.kind = KN_STORE_GROUP,
+                   .value = value,
+                   .stage = s->to.values.data[value].stage,
+                   .access = over_groups(s, s->result_buf[r])};
+    kn_push(s->p->arena, &s->to.stores, st);
+}
+
+static void copy_stores(spreader *s, kn_store_kind kind, int stage)
+{
+    for (int i = 0; i < s->from.stores.len; i++) {
+        const kn_store *st = &s->from.stores.data[i];
+        if (st->kind == kind && st->stage == stage)
+            copy_store(s, st);
+    }
+}
+
+static void finish_apart(spreader *s, int stage, bool last)
+{
+    combine_parts(s, stage);
+    for (int r = 0; r < s->from.reds.len; r++)
+        if (s->from.reds.data[r].stage == stage && !last)
+            store_result(s, r, s->result_value[r]);
+    copy_stores(s, KN_STORE_GROUP, stage + 1);
+    kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+/* Does anything of a stage above `stage` use the result of reduction r? */
+static bool used_after(const spreader *s, int r, int stage)
+{
+    const kn_phase *from = &s->from;
+    bool *need = KN_NEW_ARRAY(s->p->arena, bool, from->values.len + 1);
+    for (int i = 0; i < from->reds.len + from->stores.len; i++) {
+        bool red = i < from->reds.len;
+        const kn_store *st = red ? NULL : &from->stores.data[i - from->reds.len];
+        if ((red ? from->reds.data[i].stage : st->stage) <= stage)
+            continue;
+        kn_value_needs(from, red ? from->reds.data[i].value : st->value, need);
+        for (int v = 0; v < from->values.len; v++)
+            if (need[v] && from->values.data[v].kind == KN_V_RESULT &&
+                from->values.data[v].index == r)
+                return true;
+    }
+    return false;
+}
+
+/* What the local finish in front of this phase found and later phases need. */
+static void store_local_results(spreader *s, int stage)
+{
+    for (int r = 0; r < s->from.reds.len; r++) {
+        if (s->export_of[r] < 0 || !used_after(s, r, stage))
+            continue;
+        kn_value v = {.kind = KN_V_LOCAL,
+                      .dtype = s->from.reds.data[r].dtype,
+                      .level = KN_GROUP,
+                      .index = s->export_of[r]};
+        store_result(s, r, push_value(s, v));
+    }
+}
+
+static void partial_phase(spreader *s, int stage)
+{
+    begin(s);
+    s->to.split = true;
+    s->to.splits = s->splits;
+    s->to.chunk = s->chunk;
+    store_local_results(s, stage);
+    for (int r = 0; r < s->from.reds.len; r++) {
+        kn_red red = s->from.reds.data[r];
+        parts *partial = &s->partial[r];
+        if (red.stage != stage)
+            continue;
+        red.value = copy_value(s, red.value);
+        red.stage = 0;
+        partial->result = store_partial(s, red, "partial");
+        if (red.op != KN_OP_VAR)
+            continue;
+        kn_red mean = {.op = KN_OP_MEAN, .value = red.value, .dtype = KN_F64};
+        kn_value one = {.kind = KN_V_CONST, .dtype = KN_F64, .value = {.dtype = KN_F64, .f = 1}};
+        kn_red count = {.op = KN_OP_SUM, .value = push_value(s, one), .dtype = KN_F64};
+        partial->mean = store_partial(s, mean, "mean");
+        partial->count = store_partial(s, count, "count");
+    }
+    copy_stores(s, KN_STORE_ELEMENT, stage);
+    if (stage == 0 || s->local)
+        copy_stores(s, KN_STORE_GROUP, stage);
+    kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+/* The stores after the last combine. Without groups every axis is walked by the grid. */
 static void final_phase(spreader *s, int stage)
 {
     begin(s);
-    s->to.ngroup = 0;
-    for (int a = 0; a < s->to.naxes; a++)
-        s->to.axes[a].member = true;
+    if (!s->local || s->to.ngroup == 0) {
+        s->to.ngroup = 0;
+        for (int a = 0; a < s->to.naxes; a++)
+            s->to.axes[a].member = true;
+    } else {
+        s->to.split = true;
+        s->to.splits = s->splits;
+        s->to.chunk = s->chunk;
+    }
+    copy_stores(s, KN_STORE_ELEMENT, stage);
+    if (s->local)
+        copy_stores(s, KN_STORE_GROUP, stage);
+    kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+static void spread_phase(spreader *s, int stages)
+{
+    bool elements = false; /* are any left after the last combine? */
     for (int i = 0; i < s->from.stores.len; i++)
-        if (s->from.stores.data[i].kind == KN_STORE_ELEMENT &&
-            s->from.stores.data[i].stage == stage)
-            copy_store(s, &s->from.stores.data[i]);
-    if (s->to.stores.len)
-        kn_push(s->p->arena, &s->p->phases, s->to);
+        elements = elements || (s->from.stores.data[i].kind == KN_STORE_ELEMENT &&
+                                s->from.stores.data[i].stage == stages);
+    for (int t = 0; t < stages; t++) {
+        partial_phase(s, t);
+        if (s->local && (t + 1 < stages || elements))
+            finish_locally(s, t);
+        else
+            finish_apart(s, t, t + 1 == stages && !elements);
+    }
+    if (elements)
+        final_phase(s, stages);
 }
 
 void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk)
 {
-    spreader s = {.p = p, .from = p->phases.data[index]};
+    spreader s = {.p = p,
+                  .from = p->phases.data[index],
+                  .local = p->problem->target->sm != 0,
+                  .splits = splits,
+                  .chunk = chunk};
     int stages = 0, nreds = s.from.reds.len;
     s.copy_of = KN_NEW_ARRAY(p->arena, int, s.from.values.len + 1);
     s.result_value = KN_NEW_ARRAY(p->arena, int, nreds + 1);
     s.result_buf = KN_NEW_ARRAY(p->arena, int, nreds + 1);
-    parts *partial = KN_NEW_ARRAY(p->arena, parts, nreds + 1);
+    s.export_of = KN_NEW_ARRAY(p->arena, int, nreds + 1);
+    s.partial = KN_NEW_ARRAY(p->arena, parts, nreds + 1);
     memset(s.result_buf, -1, sizeof(int) * (size_t)nreds);
+    memset(s.export_of, -1, sizeof(int) * (size_t)nreds);
     for (int r = 0; r < nreds; r++)
         if (s.from.reds.data[r].stage >= stages)
             stages = s.from.reds.data[r].stage + 1;
@@ -252,15 +355,10 @@ void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk)
     p->region_of.data = NULL;
     p->region_of.len = p->region_of.cap = 0;
     for (int i = 0; i < count; i++) {
-        if (i != index) {
+        if (i == index)
+            spread_phase(&s, stages);
+        else
             kn_push(p->arena, &p->phases, all[i]);
-        } else {
-            for (int t = 0; t < stages; t++) {
-                partial_phase(&s, t, splits, chunk, partial);
-                finish_phase(&s, t, splits, partial);
-            }
-            final_phase(&s, stages);
-        }
         while (p->region_of.len < p->phases.len)
             kn_push(p->arena, &p->region_of, all_regions[i]);
     }

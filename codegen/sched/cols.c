@@ -4,7 +4,7 @@
 static bool can(const kn_phase *ph)
 {
     const kn_access *a = kn_phase_primary(ph);
-    if (!a || ph->ngroup == 0 || ph->reds.len == 0)
+    if (!a || ph->ngroup == 0)
         return false;
     bool rows = ph->naxes > ph->ngroup && a->stride[ph->naxes - 1] == 1;
     return a->stride[ph->ngroup - 1] == 1 && !rows;

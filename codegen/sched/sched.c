@@ -35,6 +35,16 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
     acc->vector = ph->vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE;
 }
 
+static void set_all_kinds(kn_phase *ph)
+{
+    int va = kn_phase_vector_axis(ph);
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kind == KN_V_LOAD)
+            set_kinds(ph, &ph->values.data[i].access, va);
+    for (int i = 0; i < ph->stores.len; i++)
+        set_kinds(ph, &ph->stores.data[i].access, va);
+}
+
 void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
 {
     int va = kn_phase_vector_axis(ph), widest = 1;
@@ -67,11 +77,13 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
         if (fits)
             break;
     }
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOAD)
-            set_kinds(ph, &ph->values.data[i].access, va);
-    for (int i = 0; i < ph->stores.len; i++)
-        set_kinds(ph, &ph->stores.data[i].access, va);
+    set_all_kinds(ph);
+}
+
+void kn_schedule_one_by_one(kn_phase *ph)
+{
+    ph->vec = 1;
+    set_all_kinds(ph);
 }
 
 /* What the decision to split rests on: bytes a nanosecond that one block (or CPU thread) and the whole
@@ -86,7 +98,7 @@ typedef struct machine {
 static const machine gpu_machine = {50, 3500, 2500, 4096, 64, 4};
 static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1};
 
-/* Is it quicker to split the members over the machine, at two barriers a combine, than to leave each group
+/* Is it quicker to split the members over the machine, at a barrier a combine, than to leave each group
  * to its own block? */
 static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, int units)
 {
@@ -103,7 +115,7 @@ static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, int units
     double unsplit = bytes / (whole < m->machine_rate ? whole : m->machine_rate);
     if (blocks > units && whole < m->machine_rate)
         unsplit *= waves;
-    return bytes / m->machine_rate + 2 * stages * m->barrier_ns < unsplit;
+    return bytes / m->machine_rate + stages * m->barrier_ns < unsplit;
 }
 
 int64_t kn_schedule_splits(const kn_phase *ph, const kn_schedule *kind, const kn_target *target,

@@ -29,6 +29,9 @@ const kn_schedule *kn_schedule_choose(const kn_phase *phase);
  * align[buf] is the alignment in bytes of each buffer's first element. Sets access kinds too. */
 void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs);
 
+/* The same for a phase that is walked one element at a time. */
+void kn_schedule_one_by_one(kn_phase *phase);
+
 /* How many ranges to split the members into so that the machine is full; 1: leave it whole. *chunk is
  * the length of a range. */
 int64_t kn_schedule_splits(const kn_phase *phase, const kn_schedule *kind, const kn_target *target,

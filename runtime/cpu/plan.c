@@ -254,6 +254,9 @@ static kn_status plan_phase(planner *pl)
 {
     const kn_phase *p = pl->phase;
     kn_phase_plan *plan = pl->plan;
+    if (p->local)
+        return kn_fail(KN_INTERNAL, "kernel %s, phase %s: the CPU has no local phases",
+                       pl->kernel->name, p->name);
     plan->nvalues = p->values.len;
     plan->nreds = p->reds.len;
     plan->nstages = p->nsweeps + 1;

@@ -21,6 +21,8 @@ enum { KN_GRID_COLS = 32 };
 /* Blocks that a phase has work for; 0 when it is empty. */
 static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
 {
+    if (p->local)
+        return 0;
     switch (p->walk) {
     case KN_WALK_FLAT:
         return kn_grid_ceil_div(kn_grid_times(p->groups, p->members), (int64_t)threads * p->vec);
