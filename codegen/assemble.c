@@ -144,13 +144,14 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
     kn_schedule_vectors(ph, align, k->bufs.data);
 }
 
-/* A local phase is walked by the workers of its host, or, without groups, by all threads of a block. */
+/* A local phase is walked by the workers of its host, or, without groups, by all threads of a block. Columns
+ * keep their vectors: what it loads over the groups are compact temporaries. */
 static void follow_host(const kn_kernel *k, kn_phase *local, const kn_phase *host)
 {
     bool block = local->ngroup == 0;
     local->walk = block ? KN_WALK_ROWS : host->walk;
     local->tpg = block ? k->threads : host->tpg;
-    kn_schedule_one_by_one(local);
+    kn_schedule_as(local, local->walk == KN_WALK_COLS ? host->vec : 1);
 }
 
 static void schedule_phases(kn_planner *p, kn_kernel *k)

@@ -11,13 +11,14 @@ extern const char kn_prelude_prelude[];
 static void write_pilot(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
+    const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    kn_cuda_line(w, "%s pilot%d = 0;", kn_cuda_type(red->dtype), r);
     kn_cuda_open(w, "if (members > 0)");
     kn_cuda_line(w, "const kn_count i = begin;");
     kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
     kn_value_needs(w->ph, red->value, need);
     w->need = need;
+    kn_cuda_open_groups(w);
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
         if (!need[i] || v->level != KN_ELEMENT)
@@ -25,51 +26,75 @@ static void write_pilot(kn_cuda_writer *w, int r)
         if (v->kind == KN_V_ELEM)
             kn_cuda_define(w, i, kn_cuda_expression(w, i));
         else
-            kn_cuda_define_load(w, i, NULL);
+            kn_cuda_define_load(w, i, l);
     }
-    kn_cuda_line(w, "pilot%d = %s;", r, kn_cuda_value(w, red->value));
+    kn_cuda_line(w, "pilot%d%s = %s;", r, l ? "[l]" : "", kn_cuda_operand(w, red->value));
+    kn_cuda_close_groups(w);
     kn_cuda_close(w);
     w->need = outer;
+}
+
+/* Declares `name`, one a group of the thread, with `value` to start from. */
+static void declare(kn_cuda_writer *w, const char *type, const char *name, const char *value)
+{
+    if (!kn_cuda_wide(w->ph)) {
+        kn_cuda_line(w, "%s %s = %s;", type, name, value);
+        return;
+    }
+    kn_cuda_line(w, "%s %s[%d];", type, name, w->ph->vec);
+    kn_cuda_open_groups(w);
+    kn_cuda_line(w, "%s[l] = %s;", name, value);
+    kn_cuda_close_groups(w);
+}
+
+/* The type of an accumulator and the value that changes nothing. */
+static const char *accumulator_type(kn_cuda_writer *w, const kn_red *red)
+{
+    const char *t = kn_cuda_type(red->dtype);
+    return red->op == KN_OP_VAR ? kn_cuda_printed(w, "kn_moments<%s>", t) : t;
+}
+
+static const char *neutral(kn_cuda_writer *w, const kn_red *red)
+{
+    return red->op == KN_OP_VAR ? kn_cuda_printed(w, "%s{0, 0, 0}", accumulator_type(w, red))
+                                : kn_cuda_literal(w, kn_identity(red->op, red->dtype));
 }
 
 static void write_accumulator(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
-    if (red->op == KN_OP_MEAN)
+    if (red->part != KN_PART_RESULT)
         return;
     if (red->op == KN_OP_VAR) {
+        declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "pilot%d", r), "0");
         write_pilot(w, r);
-        kn_cuda_line(w, "kn_moments<%s> acc%d = {0, 0, 0};", kn_cuda_type(red->dtype), r);
-        return;
     }
-    kn_cuda_line(w, "%s acc%d = %s;", kn_cuda_type(red->dtype), r,
-                 kn_cuda_literal(w, kn_identity(red->op, red->dtype)));
+    declare(w, accumulator_type(w, red), kn_cuda_printed(w, "acc%d", r), neutral(w, red));
 }
 
+/* The accumulators of a group's workers become one, in acc<r> of each; r<r> is the result. */
 static void write_combine(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
-    const char *t = kn_cuda_type(red->dtype), *op = kn_ops[red->op].text, *id, *result;
-    if (red->op == KN_OP_MEAN) {
-        int of = kn_red_moments(w->ph, r);
-        kn_cuda_line(w, "const %s r%d = (%s)pilot%d + (%s)m%d.mean;", t, r, t, of, t, of);
+    const char *t = kn_cuda_type(red->dtype), *op = kn_ops[red->op].text;
+    const char *l = kn_cuda_wide(w->ph) ? "[l]" : "", *result = kn_cuda_printed(w, "r%d", r);
+    int of = kn_red_owner(w->ph, r);
+    if (red->part == KN_PART_MEAN)
+        declare(w, t, result,
+                kn_cuda_printed(w, "(%s)pilot%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l));
+    if (red->part == KN_PART_COUNT)
+        declare(w, t, result, kn_cuda_printed(w, "(%s)acc%d%s.n", t, of, l));
+    if (red->part != KN_PART_RESULT)
         return;
-    }
-    bool moments = red->op == KN_OP_VAR;
-    id = moments ? kn_cuda_printed(w, "kn_moments<%s>{0, 0, 0}", t)
-                 : kn_cuda_literal(w, kn_identity(red->op, red->dtype));
-    result = moments ? kn_cuda_printed(w, "const kn_moments<%s> m%d", t, r)
-                     : kn_cuda_printed(w, "const %s r%d", t, r);
     if (w->ph->walk == KN_WALK_COLS)
-        kn_cuda_line(w, "%s = kn_combine_rows<kn_%s, %d>(acc%d, %s, scratch);", result, op,
-                     w->k->threads / 32, r, id);
+        kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d>(acc%d, %s, scratch);", op,
+                     w->k->threads / 32, w->ph->vec, r, neutral(w, red));
     else if (w->ph->tpg > 32)
-        kn_cuda_line(w, "%s = kn_combine_block<kn_%s, %d>(acc%d, %s, scratch);", result, op,
-                     w->k->threads, r, id);
+        kn_cuda_line(w, "acc%d = kn_combine_block<kn_%s, %d>(acc%d, %s, scratch);", r, op,
+                     w->k->threads, r, neutral(w, red));
     else
-        kn_cuda_line(w, "%s = kn_combine_lanes<kn_%s, %d>(acc%d);", result, op, w->ph->tpg, r);
-    if (moments)
-        kn_cuda_line(w, "const %s r%d = m%d.m2;", t, r, r);
+        kn_cuda_line(w, "acc%d = kn_combine_lanes<kn_%s, %d>(acc%d);", r, op, w->ph->tpg, r);
+    declare(w, t, result, kn_cuda_printed(w, "acc%d%s%s", r, l, red->op == KN_OP_VAR ? ".m2" : ""));
 }
 
 /* How a sweep steps through the members: `first`, first + step, ... below `end`. */
@@ -155,10 +180,9 @@ static void write_sweep(kn_cuda_writer *w, int t, const stride *by)
         write_steps(w, by);
     else
         write_loop(w, by);
-    for (int mean = 0; mean < 2; mean++) /* a MEAN is part of its VAR's combine */
-        for (int r = 0; r < ph->reds.len; r++)
-            if (ph->reds.data[r].stage == t && (ph->reds.data[r].op == KN_OP_MEAN) == mean)
-                write_combine(w, r);
+    for (int r = 0; r < ph->reds.len; r++) /* parts come behind their owners */
+        if (ph->reds.data[r].stage == t)
+            write_combine(w, r);
 }
 
 static int last_stage(const kn_phase *ph)
@@ -189,6 +213,7 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->ph = &w->k->phases.data[p];
     w->need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
     w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    kn_cuda_find_wide(w);
 }
 
 /* The range of members that a (group, split) works on. */
@@ -214,9 +239,11 @@ static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane
 {
     enter_phase(w, p);
     const kn_phase *ph = w->ph;
-    for (int e = 0; e < ph->exports.len; e++)
-        kn_cuda_line(w, "%s x%d;", kn_cuda_type(ph->values.data[ph->exports.data[e]].dtype),
-                     exported + e);
+    for (int e = 0; e < ph->exports.len; e++) {
+        const kn_value *v = &ph->values.data[ph->exports.data[e]];
+        kn_cuda_line(w, kn_cuda_wide(ph) ? "%s x%d[%d];" : "%s x%d;", kn_cuda_type(v->dtype),
+                     exported + e, ph->vec);
+    }
     kn_cuda_line(w, "{ // phase %d, %s, local", p, ph->name);
     w->indent++;
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, ph->ngroup, ph->naxes));
@@ -224,8 +251,11 @@ static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane
     stride by = {kn_cuda_printed(w, "(begin + %s)", lane), "end",
                  kn_cuda_printed(w, "(kn_count)%d", ph->tpg)};
     write_sweeps(w, &by, "");
+    kn_cuda_open_groups(w);
     for (int e = 0; e < ph->exports.len; e++)
-        kn_cuda_line(w, "x%d = %s;", exported + e, kn_cuda_value(w, ph->exports.data[e]));
+        kn_cuda_line(w, "x%d%s = %s;", exported + e, kn_cuda_wide(ph) ? "[l]" : "",
+                     kn_cuda_operand(w, ph->exports.data[e]));
+    kn_cuda_close_groups(w);
     kn_cuda_close(w);
 }
 
@@ -304,10 +334,11 @@ static void write_rows(kn_cuda_writer *w)
 static void write_cols(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
+    int width = 32 * ph->vec;
     write_locals(w, false, NULL, "");
     kn_cuda_line(w, "const kn_count groups = %s, members = %s;", kn_cuda_extents(w, 0, ph->ngroup),
                  kn_cuda_extents(w, ph->ngroup, ph->naxes));
-    kn_cuda_line(w, "const kn_count tiles = (groups + 31) / 32;");
+    kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
     kn_cuda_line(w, "const int column = threadIdx.x %% 32, row = threadIdx.x / 32;");
     const char *work =
         ph->split ? kn_cuda_printed(w, "tiles * (kn_count)p%d_splits", w->p) : "tiles";
@@ -316,8 +347,9 @@ static void write_cols(kn_cuda_writer *w)
         kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
     else
         kn_cuda_line(w, "const kn_count tile = item;");
-    kn_cuda_line(w, "const bool live = tile * 32 + column < groups;");
-    kn_cuda_line(w, "const kn_count g = live ? tile * 32 + column : groups - 1;");
+    kn_cuda_line(w, "const kn_count mine = tile * %d + column * %d;", width, ph->vec);
+    kn_cuda_line(w, "const bool live = mine < groups;");
+    kn_cuda_line(w, "const kn_count g = live ? mine : groups - %d;", ph->vec);
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
     write_locals(w, true, "row", "");
     write_range(w, "");
@@ -333,7 +365,7 @@ static int scratch_bytes(const kn_kernel *k)
     int bytes = 0;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        int values = ph->walk == KN_WALK_COLS ? k->threads : ph->tpg > 32 ? 32 : 0;
+        int values = ph->walk == KN_WALK_COLS ? k->threads * ph->vec : ph->tpg > 32 ? 32 : 0;
         for (int r = 0; r < ph->reds.len; r++) {
             int size =
                 kn_bytes(ph->reds.data[r].dtype) * (ph->reds.data[r].op == KN_OP_VAR ? 3 : 1);

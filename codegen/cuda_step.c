@@ -109,7 +109,7 @@ static void write_element_store(kn_cuda_writer *w, int i)
         kn_cuda_line(w, "if (%s)", guard);
     kn_cuda_line(w, "%s%s[%s] = %s;", *guard ? "    " : "", w->k->bufs.data[s->access.buf].name,
                  kn_cuda_offset(w, &s->access, 'o', i, lanes ? "l" : NULL),
-                 kn_cuda_value(w, s->value));
+                 kn_cuda_operand(w, s->value));
 }
 
 static bool stores_now(kn_cuda_writer *w, int i)
@@ -122,21 +122,21 @@ static bool stores_now(kn_cuda_writer *w, int i)
 static bool vector_store(kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->stores.data[i];
-    return s->access.vector && !s->once && w->ph->walk != KN_WALK_COLS;
+    return s->access.vector && !s->once;
 }
 
 static void write_accumulation(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
-    const char *x = kn_cuda_value(w, red->value);
-    if (red->op == KN_OP_MEAN)
-        return; /* its VAR knows */
+    const char *x = kn_cuda_operand(w, red->value), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
+    if (red->part != KN_PART_RESULT)
+        return;
     if (red->op == KN_OP_VAR)
-        kn_cuda_line(w, "acc%d.add(%s - pilot%d);", r, x, r);
+        kn_cuda_line(w, "acc%d%s.add(%s - pilot%d%s);", r, l, x, r, l);
     else if (red->op == KN_OP_SUM && kn_is_float(red->dtype))
-        kn_cuda_line(w, "acc%d += %s;", r, x);
+        kn_cuda_line(w, "acc%d%s += %s;", r, l, x);
     else
-        kn_cuda_line(w, "acc%d = kn_%s::of(acc%d, %s);", r, kn_ops[red->op].text, r, x);
+        kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_ops[red->op].text, r, l, x);
 }
 
 /* Does a phase of this kernel load what this access stores? If not, caches need not keep it. */
@@ -188,7 +188,7 @@ void kn_cuda_step(kn_cuda_writer *w)
         if (!stores_now(w, i))
             continue;
         if (vector_store(w, i))
-            kn_cuda_line(w, "o%d_at.at[l] = %s;", i, kn_cuda_value(w, ph->stores.data[i].value));
+            kn_cuda_line(w, "o%d_at.at[l] = %s;", i, kn_cuda_operand(w, ph->stores.data[i].value));
         else
             write_element_store(w, i);
     }
@@ -196,7 +196,8 @@ void kn_cuda_step(kn_cuda_writer *w)
         kn_cuda_close(w);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && vector_store(w, i))
-            kn_cuda_line(w, "%s(%s + (%s), o%d_at);",
+            kn_cuda_line(w, "%s%s(%s + (%s), o%d_at);",
+                         ph->walk == KN_WALK_COLS ? "if (live) " : "",
                          read_again(w, &ph->stores.data[i].access) ? "kn_store" : "kn_stream",
                          w->k->bufs.data[ph->stores.data[i].access.buf].name,
                          kn_cuda_offset(w, &ph->stores.data[i].access, 'o', i, NULL), i);

@@ -52,6 +52,50 @@ const char *kn_cuda_value(kn_cuda_writer *w, int i)
                    : kn_cuda_printed(w, "v%d", i);
 }
 
+bool kn_cuda_wide(const kn_phase *ph) { return ph->walk == KN_WALK_COLS && ph->vec > 1; }
+
+void kn_cuda_find_wide(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    int va = kn_phase_vector_axis(ph);
+    w->wide = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
+    for (int i = 0; i < ph->values.len && kn_cuda_wide(ph); i++) {
+        const kn_value *v = &ph->values.data[i];
+        int local;
+        if (v->level != KN_GROUP)
+            continue;
+        if (v->kind == KN_V_LOAD)
+            w->wide[i] = v->access.kind[va] != KN_STRIDE_ZERO;
+        else if (v->kind == KN_V_LOCAL)
+            w->wide[i] = kn_local_export(w->k, w->p, v->index, &local) &&
+                         w->k->phases.data[local].ngroup > 0;
+        else
+            w->wide[i] = v->kind == KN_V_RESULT;
+        for (int k = 0; k < v->nin; k++)
+            w->wide[i] = w->wide[i] || w->wide[v->in[k]];
+    }
+}
+
+const char *kn_cuda_operand(kn_cuda_writer *w, int i)
+{
+    const char *name = kn_cuda_value(w, i);
+    return w->wide[i] ? kn_cuda_printed(w, "%s[l]", name) : name;
+}
+
+void kn_cuda_open_groups(kn_cuda_writer *w)
+{
+    if (!kn_cuda_wide(w->ph))
+        return;
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
+}
+
+void kn_cuda_close_groups(kn_cuda_writer *w)
+{
+    if (kn_cuda_wide(w->ph))
+        kn_cuda_close(w);
+}
+
 /* %.9g and the like with a point, whatever the application's locale writes. */
 static const char *digits_of(kn_cuda_writer *w, kn_scalar v)
 {
@@ -152,7 +196,7 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
     const kn_value *v = &w->ph->values.data[i];
     const char *in[KN_MAX_IN] = {"", "", ""};
     for (int k = 0; k < v->nin; k++)
-        in[k] = kn_cuda_value(w, v->in[k]);
+        in[k] = kn_cuda_operand(w, v->in[k]);
     if (v->op == KN_OP_CAST)
         return kn_cuda_printed(w, "kn_cast<%s>(%s)", kn_cuda_type(v->dtype), in[0]);
     if (v->op == KN_OP_COPY)
@@ -165,6 +209,14 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
 {
+    if (w->wide[i]) {
+        kn_cuda_line(w, "%s %s[%d];", kn_cuda_type(w->ph->values.data[i].dtype),
+                     kn_cuda_value(w, i), w->ph->vec);
+        kn_cuda_open_groups(w);
+        kn_cuda_line(w, "%s = %s;", kn_cuda_operand(w, i), expr);
+        kn_cuda_close_groups(w);
+        return;
+    }
     kn_cuda_line(w, "const %s %s = %s;", kn_cuda_type(w->ph->values.data[i].dtype),
                  kn_cuda_value(w, i), expr);
 }
@@ -185,12 +237,16 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
         if (v->level != KN_GROUP || v->stage != stage)
             continue;
         switch (v->kind) {
-        case KN_V_LOAD: kn_cuda_define_load(w, i, NULL); break;
+        case KN_V_LOAD: kn_cuda_define_load(w, i, w->wide[i] ? "l" : NULL); break;
         case KN_V_SCALAR: kn_cuda_define(w, i, w->k->scalars.data[v->index].name); break;
         case KN_V_CONST: kn_cuda_define(w, i, kn_cuda_literal(w, v->value)); break;
         case KN_V_EXTENT: kn_cuda_define(w, i, kn_cuda_printed(w, "count%d", v->index)); break;
-        case KN_V_RESULT: kn_cuda_define(w, i, kn_cuda_printed(w, "r%d", v->index)); break;
-        case KN_V_LOCAL: kn_cuda_define(w, i, kn_cuda_printed(w, "x%d", v->index)); break;
+        case KN_V_RESULT:
+            kn_cuda_define(w, i, kn_cuda_printed(w, "r%d%s", v->index, w->wide[i] ? "[l]" : ""));
+            break;
+        case KN_V_LOCAL:
+            kn_cuda_define(w, i, kn_cuda_printed(w, "x%d%s", v->index, w->wide[i] ? "[l]" : ""));
+            break;
         case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
         }
     }
@@ -209,19 +265,26 @@ const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also)
 
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
 {
+    int va = kn_phase_vector_axis(w->ph);
     for (int i = 0; i < w->ph->stores.len; i++) {
         const kn_store *s = &w->ph->stores.data[i];
         if (s->kind == KN_STORE_ELEMENT || s->stage != stage)
             continue;
+        bool wide = kn_cuda_wide(w->ph), once = wide && s->once >> va & 1;
         const char *who = w->ph->split && s->kind == KN_STORE_GROUP
                               ? kn_cuda_printed(w, "%s && split == 0", leader)
                               : leader;
-        const char *what = s->kind == KN_STORE_PARTIAL ? kn_cuda_printed(w, "r%d", s->value)
-                                                       : kn_cuda_value(w, s->value);
-        const char *to = kn_cuda_offset(w, &s->access, 'o', i, NULL);
+        const char *what = s->kind == KN_STORE_PARTIAL
+                               ? kn_cuda_printed(w, "r%d%s", s->value, wide ? "[l]" : "")
+                               : kn_cuda_operand(w, s->value);
+        const char *to = kn_cuda_offset(w, &s->access, 'o', i, wide && !once ? "l" : NULL);
         if (s->kind == KN_STORE_PARTIAL)
             to = kn_cuda_printed(w, "%s + (kn_index)split * p%d_o%d_split", to, w->p, i);
-        kn_cuda_line(w, "if (%s)", kn_cuda_once(w, s, who));
-        kn_cuda_line(w, "    %s[%s] = %s;", w->k->bufs.data[s->access.buf].name, to, what);
+        kn_cuda_open(w, "if (%s)", kn_cuda_once(w, s, who));
+        kn_cuda_open_groups(w);
+        kn_cuda_line(w, "%s%s[%s] = %s;", once ? "if (l == 0) " : "",
+                     w->k->bufs.data[s->access.buf].name, to, what);
+        kn_cuda_close_groups(w);
+        kn_cuda_close(w);
     }
 }

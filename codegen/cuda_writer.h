@@ -18,6 +18,8 @@ typedef struct kn_cuda_writer {
     int sweep;
     bool *need;   /* values of the current sweep */
     bool *loaded; /* kept values that are in their registers */
+    bool *
+        wide; /* group values that differ between the vec neighbouring groups of a thread: arrays of vec */
 } kn_cuda_writer;
 
 /* ---- cuda_text.c ---- */
@@ -33,6 +35,15 @@ const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
 const char *kn_cuda_type(kn_dtype t);
 /* The C name of value i of the phase. */
 const char *kn_cuda_value(kn_cuda_writer *w, int i);
+/* The same where it is used, inside the loop over l if there is one. */
+const char *kn_cuda_operand(kn_cuda_writer *w, int i);
+/* In columns a thread has vec neighbouring groups. */
+bool kn_cuda_wide(const kn_phase *ph);
+/* Finds wide values, on entering a phase. */
+void kn_cuda_find_wide(kn_cuda_writer *w);
+/* Opens and closes the loop over a thread's groups, where it has several. */
+void kn_cuda_open_groups(kn_cuda_writer *w);
+void kn_cuda_close_groups(kn_cuda_writer *w);
 const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v);
 const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                            const char *lane);

@@ -72,12 +72,15 @@ void kn_value_needs(const kn_phase *p, int value, bool *need)
     need_value(p, value, need);
 }
 
-int kn_red_moments(const kn_phase *p, int red)
+int kn_red_owner(const kn_phase *p, int red)
 {
-    for (int r = 0; r < p->reds.len; r++)
-        if (p->reds.data[r].op == KN_OP_VAR && p->reds.data[r].value == p->reds.data[red].value)
+    const kn_red *of = &p->reds.data[red];
+    for (int r = 0; of->part != KN_PART_RESULT && r < p->reds.len; r++) {
+        const kn_red *own = &p->reds.data[r];
+        if (own->op == of->op && own->value == of->value && own->part == KN_PART_RESULT)
             return r;
-    return -1;
+    }
+    return red;
 }
 
 bool kn_sweep_reduces(const kn_phase *p, int sweep)
@@ -228,6 +231,9 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     kn_putf(t, v->name ? "  # %s\n" : "\n", v->name);
 }
 
+static const char *const part_text[] = {
+    [KN_PART_RESULT] = "", [KN_PART_MEAN] = "'s mean", [KN_PART_COUNT] = "'s count"};
+
 static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
@@ -246,9 +252,9 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
     for (int i = 0; i < ph->values.len; i++)
         print_value(t, k, ph, i, numbers);
     for (int i = 0; i < ph->reds.len; i++)
-        kn_putf(t, "    r%d = sweep %d %s v%d : %s\n", i, ph->reds.data[i].stage,
-                kn_ops[ph->reds.data[i].op].text, ph->reds.data[i].value,
-                kn_dtypes[ph->reds.data[i].dtype].text);
+        kn_putf(t, "    r%d = sweep %d %s%s v%d : %s\n", i, ph->reds.data[i].stage,
+                kn_ops[ph->reds.data[i].op].text, part_text[ph->reds.data[i].part],
+                ph->reds.data[i].value, kn_dtypes[ph->reds.data[i].dtype].text);
     for (int i = 0; i < ph->exports.len; i++)
         kn_putf(t, "    export v%d\n", ph->exports.data[i]);
     for (int i = 0; i < ph->stores.len; i++) {

@@ -98,11 +98,15 @@ typedef struct kn_value {
 } kn_value;
 
 /* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL, or (GPU
- * targets only) VAR, the sum of squared deviations from the group's mean, or MEAN, the mean itself in
- * f64 as a VAR of the same value at the same stage found it. Otherwise the result has the operand's dtype;
- * floats accumulate in their own type or wider. */
+ * targets only) VAR, the sum of squared deviations from the group's mean. The result has the operand's dtype;
+ * floats accumulate in their own type or wider. A VAR knows more, which other reductions of the same value at
+ * the same stage name as their part, without accumulators of their own: the mean and the number of members,
+ * both f64. */
+typedef enum kn_part { KN_PART_RESULT, KN_PART_MEAN, KN_PART_COUNT } kn_part;
+
 typedef struct kn_red {
     kn_op op;
+    kn_part part;
     int value;
     kn_dtype dtype;
     int stage;
@@ -130,6 +134,9 @@ typedef enum kn_walk {
     KN_WALK_COLS, /* neighbouring threads take neighbouring groups; the rows of a block share a group */
 } kn_walk;
 
+/* COLS: threads side by side along the groups, each with vec of them. */
+enum { KN_COLS_LANES = 32 };
+
 const char *kn_walk_text(kn_walk walk);
 
 typedef struct kn_axis {
@@ -143,7 +150,7 @@ typedef struct kn_phase {
     bool barrier; /* a grid barrier comes before */
     kn_walk walk;
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp */
-    int vec; /* elements a thread takes at a time along the vector axis: 1, 2 or 4 */
+    int vec; /* elements (COLS: groups) a thread takes at a time along the vector axis: 1, 2 or 4 */
     int steps; /* ROWS: every thread takes exactly this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
     bool alone; /* the only phase of its kernel that is not local */
@@ -205,8 +212,8 @@ int64_t kn_phase_kept_bytes(const kn_phase *p);
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
 /* The same for one value. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
-/* MEAN reductions: the VAR reduction that knows it. */
-int kn_red_moments(const kn_phase *p, int red);
+/* The reduction that accumulates for this one: itself, or the VAR that it is a part of. */
+int kn_red_owner(const kn_phase *p, int red);
 /* True when sweep t has a reduction, so that a combine follows it. */
 bool kn_sweep_reduces(const kn_phase *p, int sweep);
 

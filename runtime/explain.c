@@ -110,7 +110,7 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
     if (ph->walk == KN_WALK_ROWS)
         kn_putf(t, ", %d thread%s a group", ph->tpg, ph->tpg == 1 ? "" : "s");
     if (ph->walk == KN_WALK_COLS)
-        kn_putf(t, ", 32 groups x %d threads", ph->tpg);
+        kn_putf(t, ", %d groups x %d threads", KN_COLS_LANES * ph->vec, ph->tpg);
     if (ph->vec > 1)
         kn_putf(t, ", vectors of %d", ph->vec);
     if (ph->steps)

@@ -281,11 +281,11 @@ static void partial_phase(spreader *s, int stage)
         partial->result = store_partial(s, red, "partial");
         if (red.op != KN_OP_VAR)
             continue;
-        kn_red mean = {.op = KN_OP_MEAN, .value = red.value, .dtype = KN_F64};
-        kn_value one = {.kind = KN_V_CONST, .dtype = KN_F64, .value = {.dtype = KN_F64, .f = 1}};
-        kn_red count = {.op = KN_OP_SUM, .value = push_value(s, one), .dtype = KN_F64};
-        partial->mean = store_partial(s, mean, "mean");
-        partial->count = store_partial(s, count, "count");
+        red.dtype = KN_F64;
+        red.part = KN_PART_MEAN;
+        partial->mean = store_partial(s, red, "mean");
+        red.part = KN_PART_COUNT;
+        partial->count = store_partial(s, red, "count");
     }
     copy_stores(s, KN_STORE_ELEMENT, stage);
     if (stage == 0 || s->local)

@@ -268,20 +268,31 @@ __device__ __forceinline__ T kn_combine_block(T v, T identity, void *scratch)
     return v;
 }
 
-// Among the ROWS threads of the block that share threadIdx.x % 32, in order; `scratch` has room for one
-// value a thread and is free again on return.
-template <class Op, int ROWS, class T>
-__device__ __forceinline__ T kn_combine_rows(T v, T identity, void *scratch)
+// Among the ROWS threads of the block that share threadIdx.x % 32, in order, each of their N values; every one
+// of them gets the results. `scratch` has room for N values a thread and is free again on return.
+template <class Op, int ROWS, int N, class T>
+__device__ __forceinline__ void kn_combine_rows(T (&v)[N], T identity, void *scratch)
 {
     T *const all = (T *)scratch;
-    all[threadIdx.x] = v;
-    __syncthreads();
-    v = identity;
 #pragma unroll
-    for (int row = 0; row < ROWS; ++row)
-        v = Op::of(v, all[row * 32 + threadIdx.x % 32]);
+    for (int l = 0; l < N; ++l)
+        all[l * ROWS * 32 + threadIdx.x] = v[l];
     __syncthreads();
-    return v;
+#pragma unroll
+    for (int l = 0; l < N; ++l) {
+        v[l] = identity;
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row)
+            v[l] = Op::of(v[l], all[(l * ROWS + row) * 32 + threadIdx.x % 32]);
+    }
+    __syncthreads();
+}
+template <class Op, int ROWS, int N, class T>
+__device__ __forceinline__ void kn_combine_rows(T &v, T identity, void *scratch)
+{
+    T one[1] = {v};
+    kn_combine_rows<Op, ROWS, 1>(one, identity, scratch);
+    v = one[0];
 }
 
 // All blocks of a cooperative launch meet; what was written to memory before is seen after. The word is

@@ -59,8 +59,10 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
             widest = b;
     }
     ph->vec = widest == 8 ? 2 : 4;
-    if (va < 0 || ph->walk == KN_WALK_COLS)
+    if (va < 0)
         ph->vec = 1;
+    while (ph->walk == KN_WALK_COLS && ph->vec > 1 && ph->groups < KN_COLS_LANES * ph->vec)
+        ph->vec /= 2; /* narrow tables: rather all lanes than wide ones */
     for (; ph->vec > 1; ph->vec /= 2) {
         bool fits = ph->axes[va].extent % ph->vec == 0 && ph->axes[va].extent > 0;
         for (int i = 0; fits && i < ph->values.len; i++) {
@@ -80,9 +82,9 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
     set_all_kinds(ph);
 }
 
-void kn_schedule_one_by_one(kn_phase *ph)
+void kn_schedule_as(kn_phase *ph, int vec)
 {
-    ph->vec = 1;
+    ph->vec = vec;
     set_all_kinds(ph);
 }
 
@@ -128,7 +130,8 @@ int64_t kn_schedule_splits(const kn_phase *ph, const kn_schedule *kind, const kn
     if (ph->reds.len == 0 || ph->members < 2 || (force && strcmp(force, "rows") == 0) ||
         (gpu && !target->cooperative))
         return 1;
-    int64_t blocks = cols && gpu ? (ph->groups + 31) / 32 : ph->groups;
+    int64_t tile = KN_COLS_LANES * ph->vec;
+    int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups;
     if (blocks == 0 || (!general && !pays(ph, m, blocks, target->units)))
         return 1;
     int64_t least = general ? 1 : cols ? m->least_cols : m->least_rows;

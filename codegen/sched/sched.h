@@ -25,12 +25,12 @@ extern const kn_schedule kn_sched_flat, kn_sched_rows, kn_sched_cols;
 /* The first schedule that can, by preference. */
 const kn_schedule *kn_schedule_choose(const kn_phase *phase);
 
-/* Elements of the vector axis taken at a time: 4, 2 or 1, as extents, strides and alignment allow.
+/* Sets vec, the elements of the vector axis taken at a time: 4, 2 or 1, as extents, strides and alignment allow.
  * align[buf] is the alignment in bytes of each buffer's first element. Sets access kinds too. */
 void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs);
 
-/* The same for a phase that is walked one element at a time. */
-void kn_schedule_one_by_one(kn_phase *phase);
+/* The same where vectors are known to be whole and aligned. */
+void kn_schedule_as(kn_phase *phase, int vec);
 
 /* How many ranges to split the members into so that the machine is full; 1: leave it whole. *chunk is
  * the length of a range. */

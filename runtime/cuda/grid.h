@@ -15,9 +15,6 @@ static inline int64_t kn_grid_times(int64_t a, int64_t b)
 
 static inline int64_t kn_grid_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-/* The neighbouring groups that a COLS block takes, each with threads/32 rows. */
-enum { KN_GRID_COLS = 32 };
-
 /* Blocks that a phase has work for; 0 when it is empty. */
 static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
 {
@@ -30,7 +27,8 @@ static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
         int at_once = threads / p->tpg;
         return kn_grid_ceil_div(kn_grid_times(p->groups, p->splits), at_once > 1 ? at_once : 1);
     }
-    case KN_WALK_COLS: return kn_grid_times(kn_grid_ceil_div(p->groups, KN_GRID_COLS), p->splits);
+    case KN_WALK_COLS:
+        return kn_grid_times(kn_grid_ceil_div(p->groups, KN_COLS_LANES * p->vec), p->splits);
     }
     return 0;
 }
