@@ -42,10 +42,8 @@ static bool layout_of(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
     if (kn_ops[n->op].cls != KN_VIEW) {
         *buf = p->buf_of_node[n->id];
         const kn_buf *b = &p->bufs.data[*buf];
-        if (b->kind == KN_BUF_OUTPUT) {
-            *out = pr->out[b->index];
-            return true;
-        }
+        if (b->kind == KN_BUF_OUTPUT)
+            return kn_layout_reshape(&pr->out[b->index], shape, n->rank, out);
         *out = (kn_layout){.rank = n->rank, .align = 16};
         memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
         kn_compact_strides(shape, n->rank, out->stride);
@@ -253,11 +251,13 @@ static void store(lowering *lo, const kn_node *n, int buf)
     kn_planner *p = lo->p;
     const kn_buf *b = &p->bufs.data[buf];
     kn_layout layout = {.rank = n->rank, .align = 16};
+    int64_t shape[KN_MAX_RANK];
+    kn_node_sizes(n, p->problem->sizes, shape);
     if (b->kind == KN_BUF_OUTPUT) {
-        layout = p->problem->out[b->index];
+        kn_layout_reshape(&p->problem->out[b->index], shape, n->rank, &layout); /* splits axes */
     } else {
-        kn_node_sizes(n, p->problem->sizes, layout.shape);
-        kn_compact_strides(layout.shape, n->rank, layout.stride);
+        memcpy(layout.shape, shape, sizeof shape);
+        kn_compact_strides(shape, n->rank, layout.stride);
     }
     int8_t to[KN_MAX_RANK];
     for (int j = 0; j < n->rank; j++) /* a reduction's result does not have the axes it reduced */

@@ -3,27 +3,19 @@
 #include <string.h>
 
 #include "codegen/sched/sched.h"
-#include "ir/build.h"
+#include "ir/view.h"
 
 /* Puts a copy under one regrouping reshape, so that it reads compact memory. */
 static kn_node *copy_under(void *ctx, kn_graph *g, const kn_node *old, kn_node *const *in)
 {
-    if (old != ctx)
-        return kn_node_copy(g, old, in);
-    kn_node n = {.op = KN_OP_COPY,
-                 .dtype = old->dtype,
-                 .rank = in[0]->rank,
-                 .shape = in[0]->shape,
-                 .nin = 1,
-                 .loc = old->loc};
-    n.in[0] = in[0];
-    kn_node *copy = kn_graph_intern(g, &n);
-    return kn_node_copy(g, old, &copy);
+    kn_node *x = old == ctx ? kn_copy_of(g, in[0]) : NULL;
+    return kn_node_copy(g, old, x ? &x : in);
 }
 
 static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_planner *p)
 {
-    for (;;) {
+    pr->graph = kn_refine(a, pr->graph, pr->fusion, &pr->sizes);
+    while (pr->graph) {
         *p = (kn_planner){.arena = a, .problem = pr};
         p->regions = kn_regions_form(a, pr->graph, pr->sizes, pr->fusion);
         if (!p->regions)
@@ -33,6 +25,7 @@ static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_planner *p)
             return KN_OK;
         pr->graph = kn_graph_rewrite(a, pr->graph, copy_under, (void *)(uintptr_t)p->blocked);
     }
+    return KN_INTERNAL;
 }
 
 /* A copy of a raw phase, normalised and with the vectors it would have, to decide by. */

@@ -1,8 +1,6 @@
 #include "ir/view.h"
 
-/* axis[j] of the operand for each axis of a reshape that keeps the axes other than those of size 1;
- * false when there is no such map. */
-static bool unit_reshape_map(const kn_graph *g, const kn_node *n, int8_t *to_out)
+bool kn_reshape_axes(const kn_graph *g, const kn_node *n, int8_t *to_out)
 {
     const kn_node *x = n->in[0];
     int i = 0, j = 0;
@@ -22,7 +20,7 @@ static bool unit_reshape_map(const kn_graph *g, const kn_node *n, int8_t *to_out
 bool kn_regroups(const kn_graph *g, const kn_node *n)
 {
     int8_t map[KN_MAX_RANK];
-    return n->op == KN_OP_RESHAPE && !unit_reshape_map(g, n, map);
+    return n->op == KN_OP_RESHAPE && !kn_reshape_axes(g, n, map);
 }
 
 bool kn_is_uniform_leaf(const kn_node *n)
@@ -40,7 +38,7 @@ kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
         const kn_node *v = use.base, *x = v->in[0];
         int8_t map[KN_MAX_RANK], next[KN_MAX_RANK];
         if (v->op == KN_OP_RESHAPE) {
-            if (!unit_reshape_map(g, v, map))
+            if (!kn_reshape_axes(g, v, map))
                 break;
         } else {
             for (int i = 0; i < v->rank; i++)
@@ -53,4 +51,17 @@ kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
         use.base = x;
     }
     return use;
+}
+
+kn_node *kn_copy_of(kn_graph *g, kn_node *x)
+{
+    kn_node n = {.op = KN_OP_COPY,
+                 .dtype = x->dtype,
+                 .rank = x->rank,
+                 .shape = x->shape,
+                 .nin = 1,
+                 .loc = x->loc,
+                 .name = x->name};
+    n.in[0] = x;
+    return kn_graph_intern(g, &n);
 }

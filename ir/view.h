@@ -17,10 +17,16 @@ typedef struct kn_use {
  * operand (REDUCE). */
 kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k);
 
+/* A RESHAPE that only adds or drops axes of size 1: the result's axis for each axis of the operand, -1 for those
+ * of size 1. False for any other. */
+bool kn_reshape_axes(const kn_graph *g, const kn_node *reshape, int8_t *to_out);
 /* True for a RESHAPE that regroups elements, not only axes of size 1. */
 bool kn_regroups(const kn_graph *g, const kn_node *n);
 
 /* A leaf or elementwise result that is one number for the whole program: no axes at all. */
 bool kn_is_uniform_leaf(const kn_node *n);
+
+/* The elements of a view, or of a leaf, as a value of their own. */
+kn_node *kn_copy_of(kn_graph *g, kn_node *x);
 
 #endif

@@ -222,6 +222,13 @@ kn_dim kn_dim_divide_exact(kn_symbols *s, kn_dim a, kn_dim b)
     return poly_finish(s, &p);
 }
 
+/* `a` as a lone symbol, or -1. */
+static int lone_symbol(kn_dim a)
+{
+    return a->nterms == 1 && a->terms[0].coef == 1 && a->terms[0].nsym == 1 ? a->terms[0].sym[0]
+                                                                            : -1;
+}
+
 kn_dim kn_dim_quotient(kn_symbols *s, kn_dim a, kn_dim b)
 {
     kn_dim exact = kn_dim_divide_exact(s, a, b);
@@ -235,6 +242,9 @@ kn_dim kn_dim_quotient(kn_symbols *s, kn_dim a, kn_dim b)
         kn_fail(KN_SHAPE, "cannot divide a dimension by zero");
         return NULL;
     }
+    int divisor = lone_symbol(b);
+    if (divisor >= 0 && s->syms.data[divisor].num && kn_dim_equal(s, s->syms.data[divisor].num, a))
+        return s->syms.data[divisor].den; /* a / (a / d) */
     for (int i = 0; i < s->syms.len; i++) {
         const symbol *q = &s->syms.data[i];
         if (q->num && kn_dim_equal(s, q->num, a) && kn_dim_equal(s, q->den, b))
@@ -317,13 +327,6 @@ bool kn_dim_equal(kn_symbols *s, kn_dim a, kn_dim b)
     a = kn_dim_resolve(s, a);
     b = kn_dim_resolve(s, b);
     return a && b && same(a, b);
-}
-
-/* `a` as a lone symbol, or -1. */
-static int lone_symbol(kn_dim a)
-{
-    return a->nterms == 1 && a->terms[0].coef == 1 && a->terms[0].nsym == 1 ? a->terms[0].sym[0]
-                                                                            : -1;
 }
 
 /* difference == 0 solved for a symbol that occurs once, alone, with factor 1 or -1; the latest such. */

@@ -38,7 +38,7 @@ kn_dim kn_dim_const(kn_symbols *s, int64_t value);
 kn_dim kn_dim_sym(kn_symbols *s, const char *name, size_t len);
 kn_dim kn_dim_add(kn_symbols *s, kn_dim a, kn_dim b);
 kn_dim kn_dim_mul(kn_symbols *s, kn_dim a, kn_dim b);
-/* a / b when b divides every term of a; else a new quotient symbol. */
+/* a / b when b divides every term of a, d when b is a quotient a / d; else a new quotient symbol. */
 kn_dim kn_dim_quotient(kn_symbols *s, kn_dim a, kn_dim b);
 /* a / b when b is one term that divides every term of a, else NULL without a message. */
 kn_dim kn_dim_divide_exact(kn_symbols *s, kn_dim a, kn_dim b);

@@ -31,10 +31,15 @@ kn_graph *kn_pass_decompose(kn_arena *a, kn_graph *g);
  * needs go. */
 kn_graph *kn_pass_fold(kn_arena *a, kn_graph *g);
 /* pass/views.c: chains of views become the shortest ones; an output that is a view or a leaf becomes a
- * copy; what a regrouping reshape reads is a value or an input. After it every output is an ELEM or
- * REDUCE. */
+ * copy. After it every output is an ELEM or REDUCE. */
 kn_graph *kn_pass_views(kn_arena *a, kn_graph *g);
 /* pass/share.c: equal subexpressions become one node, nodes that no output needs go. */
 kn_graph *kn_pass_share(kn_arena *a, kn_graph *g);
+
+/* pass/refine.c: what the table cannot do, because it depends on a call's sizes (one per symbol). A copy of the
+ * optimised graph, symbols included, in which reshapes that split and merge axes are gone (fuse) and the others
+ * read what lies in memory. Nodes may have more axes than the arguments they come from or go to, but never
+ * other elements in row-major order; *sizes becomes the sizes for the copy's symbols. */
+kn_graph *kn_refine(kn_arena *a, const kn_graph *g, bool fuse, const int64_t **sizes);
 
 #endif

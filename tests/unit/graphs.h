@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -41,6 +42,26 @@ static inline kn_graph *graph_of(const char *params, const char *expressions)
         fail_msg("%s", kn_last_error());
     assert_int_equal(kn_graph_verify(g), KN_OK);
     return g;
+}
+
+/* Values for the graph's symbols, "N=4, C=6"; the rest follows from these. */
+static inline int64_t *sizes_of(kn_graph *g, const char *text)
+{
+    int n = kn_symbols_count(g->syms);
+    int64_t *sizes = KN_NEW_ARRAY(&arena, int64_t, n + 1);
+    for (int i = 0; i < n; i++)
+        sizes[i] = KN_UNBOUND;
+    for (const char *at = text; *at; at += strspn(at, ", ")) {
+        size_t name = strcspn(at, "=");
+        char *end;
+        int sym = kn_symbol_find(g->syms, at, name);
+        assert_true(sym >= 0);
+        sizes[sym] = strtoll(at + name + 1, &end, 10);
+        at = end;
+    }
+    assert_int_equal(kn_symbols_derive(g->syms, sizes), KN_OK);
+    assert_int_equal(kn_facts_check(&g->facts, sizes), KN_OK);
+    return sizes;
 }
 
 /* "add(x, 1.0: f32)": an output as an expression, views and types included:

@@ -138,6 +138,7 @@ static void test_quotients(void **state)
     kn_dim q = kn_dim_quotient(w->s, dim(w, "N"), dim(w, "4"));
     assert_string_equal(text_of(w, q), "(N)/(4)");
     assert_true(kn_dim_equal(w->s, q, kn_dim_quotient(w->s, dim(w, "N"), dim(w, "4"))));
+    assert_string_equal(text_of(w, kn_dim_quotient(w->s, dim(w, "N"), q)), "4");
     int64_t *values = unbound(w), v;
     values[symbol(w, "N")] = 12;
     assert_false(kn_dim_eval(q, values, &v));

@@ -68,11 +68,76 @@ static void test_views(void **state)
         /* every output becomes a value */
         {"x: f32[N, C], s: f32", "x, x.T, x.reshape(-1), s, 1.5",
          "copy(x); copy(x moved (1, 0)); copy(x as [N*C]); copy(s); copy(1.5:f64)"},
-        /* what a regrouping reads is a value or an input */
-        {"x: f32[N, C]", "exp(exp(x).T.reshape(-1))", "exp(copy(exp(x) moved (1, 0)) as [N*C])"},
+        {"x: f32[N, C]", "exp(exp(x).T.reshape(-1))", "exp(exp(x) moved (1, 0) as [N*C])"},
         {"x: f32[N, C]", "exp(x.T.reshape(-1))", "exp(x moved (1, 0) as [N*C])"},
     };
     run(kn_pass_views, cases);
+}
+
+/* The refined graph for "N=4, C=6". */
+static kn_graph *refined(const char *params, const char *expressions, const char *sizes, bool fuse)
+{
+    kn_graph *g = kn_graph_optimise(&arena, graph_of(params, expressions), NULL);
+    const int64_t *values = sizes_of(g, sizes);
+    kn_graph *to = kn_refine(&arena, g, fuse, &values);
+    assert_non_null(to);
+    assert_int_equal(kn_graph_verify(to), KN_OK);
+    for (int i = 0; i < kn_symbols_count(to->syms); i++)
+        assert_true(values[i] >= 0);
+    return to;
+}
+
+static void test_refine(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params, *expressions, *sizes, *after;
+    } cases[] = {
+        /* nothing to do */
+        {"x: f32[N, C]", "exp(x)", "N=4, C=6", "exp(x)"},
+        /* a merge is undone, a split carried to the arguments */
+        {"x: f32[N, C]", "exp(x).reshape(-1) * 2", "N=4, C=6", "multiply(exp(x), 2:f32 as [1, 1])"},
+        {"x: f32[G*K], y: f32[G, K]", "exp(x).reshape(G, K) + y", "G=2, K=3",
+         "add(exp(x as [G, K]), y)"},
+        {"x: f32[N, G*K, H], b: f32[G]", "(x.reshape(N, G, K*H) - b[:, None]).reshape(N, G*K, H)",
+         "N=2, G=2, K=3, H=5", "copy(subtract(x as [N, G, K, H], b as [1, G, 1, 1]))"},
+        /* what is no polynomial becomes a quotient; groups of 1 and of all are not special */
+        {"x: f32[N, C], g: f32[G]", "sum(exp(x).reshape(N, G, -1), axis=2) + g", "N=2, C=6, G=3",
+         "add(sum{2}(exp(x as [N, G, (N*C)/(N*G)])) as [N, G], g as [1, G])"},
+        {"x: f32[N, C], g: f32[G]", "sum(exp(x).reshape(N, G, -1), axis=2) + g", "N=2, C=6, G=1",
+         "add(sum{2}(exp(x as [N, G, (N*C)/(N*G)])) as [N, G], g as [1, G])"},
+        {"x: f32[N, C], g: f32[G]", "sum(exp(x).reshape(N, G, -1), axis=2) + g", "N=2, C=6, G=6",
+         "add(sum{2}(exp(x as [N, G, (N*C)/(N*G)])) as [N, G], g as [1, G])"},
+        /* through a transposition */
+        {"x: f32[N, C]", "exp(x).T.reshape(-1)", "N=4, C=6", "copy(exp(x) moved (1, 0))"},
+        /* no boundary divides the other's: what is read lies in memory */
+        {"x: f32[N, C]", "exp(exp(x).reshape(C, N))", "N=4, C=6", "exp(exp(x) as [C, N])"},
+        {"x: f32[N, C], y: f32[2, M]", "exp(exp(x).T.reshape(2, -1)) + y", "N=4, C=3, M=6",
+         "add(exp(copy(exp(x) moved (1, 0)) as [2, M]), y)"},
+        /* nothing is walked: nothing is cut */
+        {"x: f32[N, C]", "exp(exp(x).reshape(-1))", "N=0, C=6", "exp(exp(x) as [N*C])"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(
+            outputs_of(refined(cases[i].params, cases[i].expressions, cases[i].sizes, true)),
+            cases[i].after);
+    kn_graph *g = refined("x: f32[N, C]", "exp(exp(x).T.reshape(-1))", "N=4, C=6", false);
+    assert_string_equal(outputs_of(g), "exp(copy(exp(x) moved (1, 0)) as [N*C])");
+}
+
+/* More axes than a node can have: everything stays as it was. */
+static void test_refine_limit(void **state)
+{
+    (void)state;
+    const char *shape = "2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2";
+    const char *both = kn_sprintf(&arena, "exp(exp(x).reshape(%s)), exp(x)[:, None] + b", shape);
+    const char *one = kn_sprintf(&arena, "exp(exp(x).reshape(%s))", shape);
+    kn_graph *g = refined("x: f32[65536], b: f32[3]", both, "", true);
+    assert_string_equal(
+        outputs_of(g),
+        kn_sprintf(&arena, "exp(exp(x) as [%s]); add(exp(x) as [65536, 1], b as [1, 3])", shape));
+    g = refined("x: f32[65536], b: f32[3]", one, "", true);
+    assert_string_equal(outputs_of(g), kn_sprintf(&arena, "exp(exp(x as [%s]))", shape));
 }
 
 /* Nodes of an operation in the graph. */
@@ -181,8 +246,8 @@ static void test_verifier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(test_decompose), test(test_fold),     test(test_views),
-        test(test_share),     test(test_pipeline), test(test_verifier),
+        test(test_decompose), test(test_fold),     test(test_views),  test(test_share),
+        test(test_pipeline),  test(test_verifier), test(test_refine), test(test_refine_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

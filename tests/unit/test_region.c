@@ -3,18 +3,33 @@
 #include "ir/region.h"
 #include "tests/unit/graphs.h"
 
-static int64_t sizes[64];
-
-static kn_regions *regions_of(const char *params, const char *expressions, bool fuse)
+/* Of "def f(<params>): return <expressions>" for sizes "N=4, C=6". */
+static kn_regions *regions_at(const char *params, const char *expressions, const char *sizes,
+                              bool fuse)
 {
     kn_graph *g = kn_graph_optimise(&arena, graph_of(params, expressions), NULL);
     assert_non_null(g);
-    for (int i = 0; i < kn_symbols_count(g->syms); i++)
-        if (sizes[i] == 0)
-            sizes[i] = 8;
-    kn_regions *r = kn_regions_form(&arena, g, sizes, fuse);
+    const int64_t *values = sizes_of(g, sizes);
+    g = kn_refine(&arena, g, fuse, &values);
+    assert_non_null(g);
+    kn_regions *r = kn_regions_form(&arena, g, values, fuse);
     assert_non_null(r);
     return r;
+}
+
+/* For the sizes that these tests name: four different ones. */
+static kn_regions *regions_of(const char *params, const char *expressions, bool fuse)
+{
+    const char *sizes = "";
+    static const char *const all[] = {"N=4", "C=6", "H=5", "W=3", "M=7"};
+    for (size_t i = 0; i < sizeof all / sizeof *all;
+         i++) /* where the parameters have it as a size */
+        for (const char *at = strpbrk(params, "["); at; at = strpbrk(at + 1, "[, "))
+            if (at[1] == *all[i] || (at[1] == ' ' && at[2] == *all[i])) {
+                sizes = kn_sprintf(&arena, "%s%s%s", sizes, *sizes ? ", " : "", all[i]);
+                break;
+            }
+    return regions_at(params, expressions, sizes, fuse);
 }
 
 /* "[N, C] over 1: mean subtract; [C]: exp": space, reduced axes, nodes. */
@@ -80,7 +95,7 @@ static void test_refused(void **state)
         {"x: f32[N, C]", "x - mean(x, axis=0) - mean(x, axis=1, keepdims=True)",
          "[N, C] over 1: mean; [N, C] over 0: mean subtract subtract", "subtract and mean",
          "it reduces over other axes"},
-        {"x: f32[N, C]", "sum(exp(x).reshape(-1))", "[N, C]: exp; [N*C] over 0: sum copy",
+        {"x: f32[N, C]", "sum(exp(x).reshape(C, N))", "[N, C]: exp; [C, N] over 0,1: sum copy",
          "exp and copy", "a reshape regroups the elements between them"},
         {"x: f32[N]", "x[:, None] * sum(x)  + x[None, :]", "[N] over 0: sum multiply; [N, N]: add",
          "multiply and add", NULL},
@@ -169,24 +184,52 @@ static void test_empty(void **state)
 {
     (void)state;
     const char *params = "x: f32[N, C], b: f32[C]", *expressions = "exp(b) * x, exp(b)";
-    memset(sizes, 0, sizeof sizes);
     assert_string_equal(regions_text(regions_of(params, expressions, true)),
                         "[C, N]: exp multiply");
-    kn_graph *g = kn_graph_optimise(&arena, graph_of(params, expressions), NULL);
-    sizes[kn_symbol_find(g->syms, "N", 1)] = 0;
-    sizes[kn_symbol_find(g->syms, "C", 1)] = 5;
-    kn_regions *r = kn_regions_form(&arena, g, sizes, true);
+    kn_regions *r = regions_at(params, expressions, "N=0, C=5", true);
     assert_string_equal(regions_text(r), "[C]: exp; [N, C]: multiply");
     assert_string_equal(r->refusals.data[0].why,
                         "a size is 0, so nothing is walked, but it has elements");
     /* a group without members is walked: its mean is NaN */
-    g = kn_graph_optimise(&arena, graph_of("x: f32[N, C]", "x - mean(x, axis=0), mean(x, axis=0)"),
-                          NULL);
-    sizes[kn_symbol_find(g->syms, "N", 1)] = 0;
-    sizes[kn_symbol_find(g->syms, "C", 1)] = 5;
-    assert_string_equal(regions_text(kn_regions_form(&arena, g, sizes, true)),
-                        "[N, C] over 0: mean subtract copy");
-    memset(sizes, 0, sizeof sizes);
+    r = regions_at("x: f32[N, C]", "x - mean(x, axis=0), mean(x, axis=0)", "N=0, C=5", true);
+    assert_string_equal(regions_text(r), "[N, C] over 0: mean subtract copy");
+}
+
+/* Group normalisation is one loop nest, whichever way its groups are written. */
+static void test_reshaped(void **state)
+{
+    (void)state;
+    static const char *const programs[][3] = {
+        {"x: f32[N, G*K, H, W], b: f32[G*K], g: f32[G]",
+         "((x.reshape(N, G, K, H, W) - mean(x.reshape(N, G, K, H, W), axis=(2, 3, 4), "
+         "keepdims=True)) / g[:, None, None, None]).reshape(N, G*K, H, W) * b[:, None, None]",
+         "N=2, G=3, K=4, H=5, W=6"},
+        {"x: f32[N, C, H, W], b: f32[C], g: f32[G]",
+         "((x.reshape(N, G, -1) - mean(x.reshape(N, G, -1), axis=2, keepdims=True))"
+         " / g[:, None]).reshape(N, C, H, W) * b[:, None, None]",
+         "N=2, C=12, G=%d, H=5, W=6"},
+        {"x: f32[W, H, C, N], b: f32[C], g: f32[G]",
+         "((x.T.reshape(N, G, -1) - mean(x.T.reshape(N, G, -1), axis=2, keepdims=True))"
+         " / g[:, None]).reshape(N, C, H, W) * b[:, None, None]",
+         "N=2, C=12, G=%d, H=5, W=6"},
+    };
+    static const int groups[] = {1, 3, 4, 12};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        const char *first = NULL;
+        for (size_t j = 0; j < sizeof groups / sizeof *groups; j++) {
+            char sizes[64];
+            snprintf(sizes, sizeof sizes, i ? "N=2, C=12, G=%d, H=5, W=6" : programs[0][2],
+                     groups[j]);
+            kn_regions *r = regions_at(programs[i][0], programs[i][1], sizes, true);
+            assert_int_equal(r->list.len, 1);
+            assert_int_equal(r->list.data[0]->naxes, 5);
+            /* no size decides what it is: a compiled kernel serves all of them */
+            kn_text t = kn_text_new(&arena);
+            kn_graph_print(&t, r->graph, true);
+            first = first ? first : kn_text_str(&t);
+            assert_string_equal(kn_text_str(&t), first);
+        }
+    }
 }
 
 int main(void)
@@ -194,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(test_one),     test(test_refused),   test(test_transposed_loads),
         test(test_unfused), test(test_no_cycles), test(test_axes),
-        test(test_empty),
+        test(test_empty),   test(test_reshaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
