@@ -1,90 +1,252 @@
-/* Counting temporaries, barriers and bytes by reading the IR. */
-#include "codegen/plan.h"
+#include "codegen/census.h"
 
-/* Elements that an access touches once each. */
-static int64_t footprint(const kn_phase *ph, const kn_access *acc)
+#include <string.h>
+
+#include "ir/interp.h"
+#include "ir/view.h"
+
+static kn_census nothing(kn_arena *a, const kn_graph *g)
+{
+    return (kn_census){.input_read = KN_NEW_ARRAY(a, int64_t, g->inputs.len + 1),
+                       .output_written = KN_NEW_ARRAY(a, int64_t, g->outputs.len + 1)};
+}
+
+static void add_temporary(kn_census *c, int64_t bytes)
+{
+    c->temporaries++;
+    c->temporary_bytes += bytes;
+}
+
+bool kn_census_same(const kn_census *x, const kn_census *y)
+{
+    return x->launches == y->launches && x->temporaries == y->temporaries &&
+           x->temporary_bytes == y->temporary_bytes && x->grid == y->grid &&
+           x->cluster == y->cluster && x->block == y->block && x->warp == y->warp &&
+           x->bytes_read == y->bytes_read && x->bytes_written == y->bytes_written;
+}
+
+/* ---- kernel IR ---- */
+
+/* Bytes that an access touches, each once. */
+static int64_t footprint(const kn_phase *ph, const kn_access *acc, const kn_buf *bufs)
 {
     int64_t n = acc->split_stride ? ph->splits : 1;
     for (int a = 0; a < ph->naxes; a++)
         if (acc->stride[a] != 0)
             n *= ph->axes[a].extent;
-    return n;
+    return n * kn_bytes(bufs[acc->buf].dtype);
 }
 
-static void count_phase(const kn_kernel *k, const kn_phase *ph, kn_census *c)
+/* Loads are done once a group where they are the group's or are kept, else by every sweep that needs them. */
+static void add_loads(kn_arena *a, kn_census *c, const kn_phase *ph, const kn_buf *bufs)
 {
-    bool *need = KN_NEW_ARRAY(k->arena, bool, ph->values.len + 1);
-    bool *group_seen = KN_NEW_ARRAY(k->arena, bool, ph->values.len + 1);
-    for (int t = 0; t < ph->nsweeps; t++) {
+    int stages = 1;
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].stage >= stages)
+            stages = ph->values.data[i].stage + 1;
+    bool *need = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
+    bool *done = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
+    for (int t = 0; t < stages; t++) {
         kn_phase_needs(ph, t, need);
         for (int i = 0; i < ph->values.len; i++) {
             const kn_value *v = &ph->values.data[i];
-            if (!need[i] || v->kind != KN_V_LOAD || group_seen[i])
+            if (v->kind != KN_V_LOAD || done[i] || !(need[i] || v->level == KN_GROUP))
                 continue;
-            group_seen[i] = v->level == KN_GROUP || v->kept; /* loaded once, then on chip */
-            c->bytes_read += footprint(ph, &v->access) * kn_bytes(v->dtype);
+            int64_t bytes = footprint(ph, &v->access, bufs);
+            const kn_buf *b = &bufs[v->access.buf];
+            done[i] = v->level == KN_GROUP || v->kept;
+            c->bytes_read += bytes;
+            if (b->kind == KN_BUF_INPUT)
+                c->input_read[b->index] += bytes;
         }
-        if (!kn_sweep_reduces(ph, t))
-            continue;
-        if (ph->walk == KN_WALK_COLS || ph->tpg > 32)
-            c->block++;
-        else if (ph->tpg > 1)
-            c->warp++;
-    }
-    for (int i = 0; i < ph->stores.len; i++) {
-        const kn_access *acc = &ph->stores.data[i].access;
-        c->bytes_written += footprint(ph, acc) * kn_bytes(k->bufs.data[acc->buf].dtype);
     }
 }
 
-kn_census kn_census_of_plan(const kn_plan *plan, const kn_planner *p)
+static void add_stores(kn_census *c, const kn_phase *ph, const kn_buf *bufs)
 {
-    kn_census c = {0};
-    for (int i = 0; i < p->bufs.len; i++)
-        if (p->bufs.data[i].kind == KN_BUF_TEMP) {
-            c.temporaries++;
-            c.temporary_bytes += p->bufs.data[i].bytes;
+    for (int i = 0; i < ph->stores.len; i++) {
+        const kn_access *acc = &ph->stores.data[i].access;
+        int64_t bytes = footprint(ph, acc, bufs);
+        c->bytes_written += bytes;
+        if (bufs[acc->buf].kind == KN_BUF_OUTPUT)
+            c->output_written[bufs[acc->buf].index] += bytes;
+    }
+}
+
+static void add_temporaries(kn_census *c, const kn_buf *bufs, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (bufs[i].kind == KN_BUF_TEMP)
+            add_temporary(c, bufs[i].bytes);
+}
+
+kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const *kernels, int n,
+                               const kn_buf *bufs, int nbufs)
+{
+    kn_census c = nothing(a, g);
+    add_temporaries(&c, bufs, nbufs);
+    c.launches = n;
+    c.grid = n > 0 ? n - 1 : 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < kernels[i]->phases.len; j++) {
+            const kn_phase *ph = &kernels[i]->phases.data[j];
+            c.grid += ph->barrier;
+            add_loads(a, &c, ph, kernels[i]->bufs.data);
+            add_stores(&c, ph, kernels[i]->bufs.data);
+            for (int t = 0; t < ph->nsweeps; t++) {
+                if (!kn_sweep_reduces(ph, t))
+                    continue;
+                if (ph->walk == KN_WALK_COLS || ph->tpg > 32)
+                    c.block++;
+                else if (ph->tpg > 1)
+                    c.warp++;
+            }
         }
-    for (int i = 0; i < plan->kernels.len; i++) {
-        const kn_kernel *k = plan->kernels.data[i];
-        for (int j = 0; j < k->phases.len; j++) {
-            c.grid += k->phases.data[j].barrier;
-            count_phase(k, &k->phases.data[j], &c);
+    return c;
+}
+
+/* Does the phase read what was written since the last barrier? */
+static bool reads(const kn_phase *ph, const bool *written)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kind == KN_V_LOAD && written[ph->values.data[i].access.buf])
+            return true;
+    return false;
+}
+
+kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *phases, int n,
+                              const kn_buf *bufs, int nbufs)
+{
+    kn_census c = nothing(a, g);
+    bool *written = KN_NEW_ARRAY(a, bool, nbufs + 1);
+    add_temporaries(&c, bufs, nbufs);
+    c.launches = 1;
+    for (int i = 0; i < n; i++) {
+        const kn_phase *ph = &phases[i];
+        if (reads(ph, written)) {
+            c.grid++;
+            memset(written, 0, sizeof *written * (size_t)nbufs);
         }
+        for (int j = 0; j < ph->stores.len; j++)
+            written[ph->stores.data[j].access.buf] = true;
+        add_loads(a, &c, ph, bufs);
+        add_stores(&c, ph, bufs);
+        uint32_t stages =
+            0; /* with a combine of their own: partial results have it in a later phase */
+        for (int j = 0; j < ph->reds.len && !ph->split; j++)
+            stages |= 1u << (ph->reds.data[j].stage < 31 ? ph->reds.data[j].stage : 31);
+        c.grid += __builtin_popcount(stages);
     }
     return c;
 }
 
-static int64_t node_bytes(const kn_problem *pr, const kn_node *n)
+/* ---- graphs ---- */
+
+static int64_t bytes_of(const kn_node *n, const int64_t *sizes)
 {
     int64_t shape[KN_MAX_RANK];
-    if (kn_node_sizes(n, pr->sizes, shape) != KN_OK)
+    if (kn_node_sizes(n, sizes, shape) != KN_OK)
         return 0;
     return kn_count(shape, n->rank) * kn_bytes(n->dtype);
 }
 
-/* One stage an operation: every result that is no output is a temporary, every operand is read once, and
- * a grid barrier stands between one stage and the next. */
-kn_census kn_census_unfused(const kn_problem *pr)
+/* What the outputs need, per node. */
+static bool *needed(kn_arena *a, const kn_graph *g)
 {
-    kn_census c = {0};
-    int stages = 0;
-    for (int i = 0; i < pr->graph->nodes.len; i++) {
-        const kn_node *n = pr->graph->nodes.data[i];
-        bool output = false;
-        if (!kn_is_value(n))
-            continue;
-        stages++;
-        for (int o = 0; o < pr->graph->outputs.len; o++)
-            output = output || pr->graph->outputs.data[o].node == n;
-        if (!output) {
-            c.temporaries++;
-            c.temporary_bytes += node_bytes(pr, n);
+    bool *need = KN_NEW_ARRAY(a, bool, g->nodes.len + 1);
+    for (int o = 0; o < g->outputs.len; o++)
+        need[g->outputs.data[o].node->id] = true;
+    for (int i = g->nodes.len - 1; i >= 0; i--)
+        for (int k = 0; k < g->nodes.data[i]->nin && need[i]; k++)
+            need[g->nodes.data[i]->in[k]->id] = true;
+    return need;
+}
+
+static void read_operand(kn_census *c, const kn_node *x, const int64_t *sizes)
+{
+    const kn_node *root = kn_view_root(x);
+    if (kn_is_uniform_leaf(root))
+        return;
+    int64_t bytes = bytes_of(root, sizes);
+    c->bytes_read += bytes;
+    if (root->op == KN_OP_INPUT)
+        c->input_read[root->u.input] += bytes;
+}
+
+static bool same_use(const kn_use *x, const kn_use *y)
+{
+    return x->base == y->base && memcmp(x->axis, y->axis, (size_t)x->base->rank) == 0;
+}
+
+/* One operation: every array it reads, once unless it is read in two orders. */
+static void add_operation(kn_census *c, const kn_graph *g, const kn_node *n, const int64_t *sizes)
+{
+    c->launches++;
+    for (int k = 0; k < n->nin; k++) {
+        bool again = false;
+        kn_use use = kn_use_of(g, n, k);
+        for (int j = 0; j < k; j++) {
+            kn_use earlier = kn_use_of(g, n, j);
+            again = again || same_use(&use, &earlier);
         }
-        for (int k = 0; k < n->nin; k++)
-            c.bytes_read += node_bytes(pr, n->in[k]);
-        c.bytes_written += node_bytes(pr, n);
+        if (!again)
+            read_operand(c, n->in[k], sizes);
     }
-    c.grid = stages > 0 ? stages - 1 : 0;
+}
+
+/* How a value leaves the operation that computes it. */
+typedef enum leaving { UNSEEN = 0, SHOWN = 1, OUTPUT = 2, USED = 4 } leaving;
+
+/* Marks what later operations read. */
+static void mark_used(const kn_graph *g, const bool *need, int *leaves)
+{
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
+        if (!need[i] || !kn_is_value(n) || kn_is_output_copy(g, n))
+            continue;
+        for (int k = 0; k < n->nin; k++)
+            leaves[kn_view_root(n->in[k])->id] |= USED;
+    }
+}
+
+/* Counts the writing of every output, and the copies of those that no operation computes. */
+static void add_outputs(kn_census *c, const kn_graph *g, const int64_t *sizes, int *leaves)
+{
+    for (int o = 0; o < g->outputs.len; o++) {
+        const kn_node *out = g->outputs.data[o].node, *shown = kn_shown_value(out);
+        bool again = false;
+        for (int before = 0; before < o; before++)
+            again = again || g->outputs.data[before].node == out;
+        c->output_written[o] = bytes_of(out, sizes);
+        c->bytes_written += c->output_written[o];
+        if (shown) {
+            leaves[shown->id] |= shown == out ? OUTPUT : SHOWN;
+        } else if (!again) {
+            const kn_node *from = out->op == KN_OP_COPY ? out->in[0] : out;
+            c->launches++;
+            leaves[kn_view_root(from)->id] |= USED;
+            read_operand(c, from, sizes);
+        }
+    }
+}
+
+kn_census kn_census_of_graph(kn_arena *a, const kn_graph *g, const int64_t *sizes)
+{
+    kn_census c = nothing(a, g);
+    const bool *need = needed(a, g);
+    int *leaves = KN_NEW_ARRAY(a, int, g->nodes.len + 1);
+    mark_used(g, need, leaves);
+    add_outputs(&c, g, sizes, leaves);
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
+        if (!need[i] || !kn_is_value(n) || kn_is_output_copy(g, n))
+            continue;
+        add_operation(&c, g, n, sizes);
+        if (leaves[i] & OUTPUT || leaves[i] == SHOWN)
+            continue;
+        add_temporary(&c, bytes_of(n, sizes));
+        c.bytes_written += bytes_of(n, sizes);
+    }
+    c.grid = c.launches > 0 ? c.launches - 1 : 0;
     return c;
 }

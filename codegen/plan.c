@@ -53,17 +53,32 @@ static kn_phase preview(kn_planner *p, int index)
     return ph;
 }
 
-/* Sweeps less where a group does not stay on chip, and splits where most of the machine would idle. */
-static bool spread_all(kn_planner *p)
+static void record(kn_plan *plan, const kn_planner *p, const char *name, const char *what)
+{
+    kn_plan_step step = {name, what,
+                         kn_census_of_phases(p->arena, p->problem->graph, p->phases.data,
+                                             p->phases.len, p->bufs.data, p->bufs.len)};
+    kn_push(p->arena, &plan->steps, step);
+}
+
+/* One sweep less where a group does not stay on chip. */
+static void use_moments(kn_planner *p)
 {
     const kn_target *target = p->problem->target;
+    for (int i = 0; i < p->phases.len; i++) {
+        kn_phase ph = preview(p, i);
+        if (target->sm != 0 && !(ph.walk == KN_WALK_ROWS && kn_rows_keep(&ph, target)))
+            kn_use_moments(p, &p->phases.data[i]);
+    }
+}
+
+/* Splits where most of the machine would idle. */
+static bool spread_all(kn_planner *p)
+{
     bool any = false;
     for (int i = 0; i < p->phases.len; i++) {
         kn_phase ph = preview(p, i);
-        bool on_chip = target->sm == 0 || (ph.walk == KN_WALK_ROWS && kn_rows_keep(&ph, target));
-        if (!on_chip && kn_use_moments(p, &p->phases.data[i]))
-            ph = preview(p, i);
-        int64_t chunk, splits = kn_schedule_splits(&ph, kn_schedule_choose(&ph), target,
+        int64_t chunk, splits = kn_schedule_splits(&ph, kn_schedule_choose(&ph), p->problem->target,
                                                    p->problem->schedule, &chunk);
         if (splits < 2)
             continue;
@@ -81,12 +96,26 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     *pr = *problem;
     kn_plan *plan = KN_NEW(a, kn_plan);
     plan->arena = a;
-    plan->before = kn_census_unfused(pr);
+    int symbols = kn_symbols_count(pr->graph->syms);
+    int64_t *sizes = KN_NEW_ARRAY(a, int64_t, symbols + 1);
+    memcpy(sizes, pr->sizes, sizeof *sizes * (size_t)symbols);
+    plan->sizes = sizes;
+    plan->before = kn_census_of_graph(a, pr->graph, pr->sizes);
     kn_planner p;
     KN_TRY(lower_all(a, pr, &p));
+    record(plan, &p, "merge", "operations that share an iteration space in one loop nest");
+    use_moments(&p);
+    record(plan, &p, "moments", "mean and centred squares in one sweep");
     bool spread = spread_all(&p);
+    record(plan, &p, "spread", "reductions of few groups over the whole machine");
     KN_TRY(kn_assemble(&p, plan));
-    plan->after = kn_census_of_plan(plan, &p);
+    for (int i = 0; i < p.bufs.len; i++)
+        if (p.bufs.data[i].kind == KN_BUF_TEMP)
+            kn_push(a, &plan->temporaries, p.bufs.data[i]);
+    plan->after = kn_census_of_kernels(a, pr->graph, plan->kernels.data, plan->kernels.len,
+                                       p.bufs.data, p.bufs.len);
+    kn_push(a, &plan->steps,
+            ((kn_plan_step){"schedule", "groups to threads, values kept on chip", plan->after}));
     plan->regions = p.regions;
     plan->schedule = spread || p.phases.len > 1 ? "general" : "rows";
     *out = plan;

@@ -12,6 +12,7 @@
 #ifndef KN_CODEGEN_PLAN_H
 #define KN_CODEGEN_PLAN_H
 
+#include "codegen/census.h"
 #include "codegen/kir.h"
 #include "codegen/target.h"
 #include "ir/interp.h"
@@ -37,19 +38,20 @@ typedef struct kn_problem {
     int max_threads;      /* 0: no limit but the target's */
 } kn_problem;
 
-/* Counted by reading the IR. */
-typedef struct kn_census {
-    int temporaries;
-    int64_t temporary_bytes;
-    int grid, cluster, block, warp;    /* barriers by level */
-    int64_t bytes_read, bytes_written; /* global memory, each sweep's loads and stores once */
-} kn_census;
+/* A step of planning and what it left. */
+typedef struct kn_plan_step {
+    const char *name, *what;
+    kn_census after;
+} kn_plan_step;
 
 typedef struct kn_plan {
     kn_arena *arena;
     KN_VEC(kn_kernel *) kernels; /* in order */
     int64_t workspace;           /* bytes; temporaries are at kn_buf.offset in it */
     kn_census before, after;     /* one stage an operation; as planned */
+    KN_VEC(kn_plan_step) steps;  /* from the one to the other, in order */
+    KN_VEC(kn_buf) temporaries;
+    const int64_t *sizes; /* per symbol of the graph */
     const kn_regions *regions;
     const char *schedule; /* "rows" or "general" */
 } kn_plan;
@@ -91,10 +93,6 @@ void kn_normalise(kn_arena *arena, kn_phase *phases, int n);
 void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* codegen/assemble.c: p->phases into plan->kernels. */
 kn_status kn_assemble(kn_planner *p, kn_plan *plan);
-/* codegen/census.c */
-kn_census kn_census_of_plan(const kn_plan *plan, const kn_planner *p);
-kn_census kn_census_unfused(const kn_problem *problem);
-
 /* The access that stands for the phase's data, the one that varies along the most axes: among the stores of a
  * phase without reductions, else among the loads. NULL if there is none. */
 const kn_access *kn_phase_primary(const kn_phase *phase);

@@ -219,6 +219,23 @@ const kn_node *kn_view_root(const kn_node *n)
     return n;
 }
 
+const kn_node *kn_shown_value(const kn_node *n)
+{
+    if (n->op == KN_OP_COPY)
+        n = n->in[0];
+    while (n->op == KN_OP_RESHAPE || n->op == KN_OP_PERMUTE)
+        n = n->in[0];
+    return kn_is_value(n) ? n : NULL;
+}
+
+bool kn_is_output_copy(const kn_graph *g, const kn_node *n)
+{
+    for (int o = 0; o < g->outputs.len && n->op == KN_OP_COPY; o++)
+        if (g->outputs.data[o].node == n)
+            return true;
+    return false;
+}
+
 int kn_graph_find_input(const kn_graph *g, const char *name)
 {
     for (int i = 0; i < g->inputs.len; i++)

@@ -97,6 +97,12 @@ bool kn_is_value(const kn_node *n);
 /* What a chain of views is of; `n` itself when it is no view. */
 const kn_node *kn_view_root(const kn_node *n);
 
+/* The computed value that `n` shows, itself or with its axes regrouped or in another order, perhaps copied to be an
+ * output; NULL for leaves, and for values repeated. */
+const kn_node *kn_shown_value(const kn_node *n);
+/* Is `n` a copy that is there to be an output? */
+bool kn_is_output_copy(const kn_graph *g, const kn_node *n);
+
 int kn_graph_find_input(const kn_graph *g, const char *name);
 int kn_graph_find_output(const kn_graph *g, const char *name);
 /* The product of the node's dimensions. */

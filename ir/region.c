@@ -357,7 +357,8 @@ kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
         }
         kn_push(a, &m.regions, r);
         m.out->of[i] = r;
-        if (fuse)
+        /* what only gives an output its shape is no operation: it stays with the value that it shows */
+        if (fuse || (kn_is_output_copy(g, v) && kn_shown_value(v)))
             merge_greedily(&m, r, v);
     }
     if (fuse)

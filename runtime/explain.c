@@ -1,25 +1,11 @@
-#include "runtime/explain.h"
+#include "runtime/explain_impl.h"
 
 #include <string.h>
 
 #include "codegen/cuda.h"
 #include "runtime/cuda/nvrtc.h"
 
-/* What is being explained. */
-typedef struct subject {
-    kn_program *prog;
-    kn_plan *plan;
-    kn_target target;
-    kn_text *t;
-    const char *assumed;
-} subject;
-
 /* ---- constraints: what the kernels rely on, one line each ---- */
-
-typedef struct list {
-    kn_arena *a;
-    KN_VEC(const char *) lines;
-} list;
 
 static void add(list *l, const char *text)
 {
@@ -55,7 +41,7 @@ static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
     }
 }
 
-static list constraints(const subject *s)
+list kn_explain_constraints(const subject *s)
 {
     const kn_graph *g = s->prog->optimised;
     list l = {.a = s->plan->arena};
@@ -93,6 +79,22 @@ static void put_census(kn_text *t, const char *when, const kn_census *c)
     kn_put(t, ", writes ");
     put_bytes(t, c->bytes_written);
     kn_put(t, "\n");
+}
+
+/* What each step of planning left; the last one's is `after`. */
+static void put_steps(kn_text *t, const kn_plan *plan)
+{
+    put_census(t, "before", &plan->before);
+    const kn_census *last = &plan->before;
+    for (int i = 0; i < plan->steps.len - 1; i++) {
+        const kn_plan_step *step = &plan->steps.data[i];
+        if (kn_census_same(last, &step->after))
+            kn_putf(t, "  %-7s changed nothing\n", step->name);
+        else
+            put_census(t, step->name, &step->after);
+        last = &step->after;
+    }
+    put_census(t, "after", &plan->after);
 }
 
 static void put_phase(kn_text *t, const kn_kernel *k, int p)
@@ -152,8 +154,7 @@ static void in_words(const subject *s)
         kn_putf(t, "  not merged: %s: %s (it would need: %s)\n", r->what, r->why, r->need);
     }
     kn_put(t, "\nbefore and after\n");
-    put_census(t, "before", &s->plan->before);
-    put_census(t, "after", &s->plan->after);
+    put_steps(t, s->plan);
     kn_putf(t, "\nschedule %s: %d launch%s, workspace ", s->plan->schedule, s->plan->kernels.len,
             s->plan->kernels.len == 1 ? "" : "es");
     put_bytes(t, s->plan->workspace);
@@ -165,69 +166,10 @@ static void in_words(const subject *s)
         for (int ph = 0; ph < k->phases.len; ph++)
             put_phase(t, k, ph);
     }
-    list l = constraints(s);
+    list l = kn_explain_constraints(s);
     kn_put(t, "\nthe kernels rely on\n");
     for (int i = 0; i < l.lines.len; i++)
         kn_putf(t, "  %s\n", l.lines.data[i]);
-}
-
-/* ---- JSON ---- */
-
-static void json_counts(kn_text *t, const char *what, const kn_census *before,
-                        const kn_census *after, void (*one)(kn_text *, const kn_census *))
-{
-    kn_putf(t, "  \"%s\": {\"before\": ", what);
-    one(t, before);
-    kn_put(t, ", \"after\": ");
-    one(t, after);
-    kn_put(t, "},\n");
-}
-
-static void json_temporaries(kn_text *t, const kn_census *c)
-{
-    kn_putf(t, "{\"count\": %d, \"bytes\": %lld}", c->temporaries, (long long)c->temporary_bytes);
-}
-
-static void json_barriers(kn_text *t, const kn_census *c)
-{
-    kn_putf(t, "{\"grid\": %d, \"cluster\": %d, \"block\": %d, \"warp\": %d}", c->grid, c->cluster,
-            c->block, c->warp);
-}
-
-static void json_bytes(kn_text *t, const kn_census *c)
-{
-    kn_putf(t, "{\"read\": %lld, \"written\": %lld}", (long long)c->bytes_read,
-            (long long)c->bytes_written);
-}
-
-static void in_json(const subject *s)
-{
-    kn_text *t = s->t;
-    kn_putf(t, "{\n  \"launches\": %d,\n", s->plan->kernels.len);
-    json_counts(t, "temporaries", &s->plan->before, &s->plan->after, json_temporaries);
-    json_counts(t, "barriers", &s->plan->before, &s->plan->after, json_barriers);
-    json_counts(t, "bytes", &s->plan->before, &s->plan->after, json_bytes);
-    kn_putf(t, "  \"schedule\": \"%s\",\n  \"workspace\": %lld,\n  \"constraints\": [",
-            s->plan->schedule, (long long)s->plan->workspace);
-    list l = constraints(s);
-    for (int i = 0; i < l.lines.len; i++) {
-        kn_put(t, i ? ",\n    " : "\n    ");
-        kn_put_json(t, l.lines.data[i]);
-    }
-    kn_put(t, "\n  ],\n  \"refusals\": [");
-    for (int i = 0; i < s->plan->regions->refusals.len; i++) {
-        const kn_refusal *r = &s->plan->regions->refusals.data[i];
-        kn_put(t, i ? ",\n    {\"what\": " : "\n    {\"what\": ");
-        kn_put_json(t, r->what);
-        kn_put(t, ", \"why\": ");
-        kn_put_json(t, r->why);
-        kn_put(t, ", \"need\": ");
-        kn_put_json(t, r->need);
-        kn_put(t, "}");
-    }
-    kn_put(t, "],\n  \"assumed\": ");
-    kn_put_json(t, s->assumed);
-    kn_put(t, "\n}\n");
 }
 
 /* ---- stages ---- */
@@ -310,7 +252,7 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char
         return KN_OK;
     }
     if (strcmp(stage, "json") == 0) {
-        in_json(&s);
+        kn_explain_json(&s);
         return KN_OK;
     }
     return put_stage(&s, stage);

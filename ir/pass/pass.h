@@ -18,7 +18,8 @@ extern const int kn_graph_pass_count;
 
 typedef struct kn_pass_record {
     const kn_pass *pass;
-    int before, after; /* nodes */
+    int before, after;     /* nodes */
+    const kn_graph *graph; /* as it left it */
 } kn_pass_record;
 
 /* Runs the whole table. records has room for kn_graph_pass_count, or is NULL. */

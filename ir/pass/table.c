@@ -22,7 +22,7 @@ kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, kn_pass_record *records)
             return NULL;
         }
         if (records)
-            records[i] = (kn_pass_record){&kn_graph_passes[i], before, g->nodes.len};
+            records[i] = (kn_pass_record){&kn_graph_passes[i], before, g->nodes.len, g};
     }
     return g;
 }

@@ -1,0 +1,28 @@
+/* Between the files of explain. */
+#ifndef KN_RUNTIME_EXPLAIN_IMPL_H
+#define KN_RUNTIME_EXPLAIN_IMPL_H
+
+#include "runtime/explain.h"
+
+/* What is being explained. */
+typedef struct subject {
+    kn_program *prog;
+    kn_plan *plan;
+    kn_target target;
+    kn_text *t;
+    const char *assumed;
+} subject;
+
+/* Lines of text, each once. */
+typedef struct list {
+    kn_arena *a;
+    KN_VEC(const char *) lines;
+} list;
+
+/* explain.c: what the kernels rely on, one line each. */
+list kn_explain_constraints(const subject *s);
+
+/* explain_json.c */
+void kn_explain_json(const subject *s);
+
+#endif

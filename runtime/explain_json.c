@@ -1,0 +1,205 @@
+/* explain as one JSON document. Field names are a promise: scripts and tests read them.
+ *
+ *   program, device, arch, fusion
+ *   launches, temporaries, barriers, bytes   before: one launch an operation; after: as planned
+ *   inputs, outputs                          bytes of each, and the bytes that go through memory for it;
+ *                                            reads and writes are their ratio
+ *   workspace, buffers                       bytes, and the temporaries that lie in it
+ *   passes                                   what each left: graph passes, then steps of planning
+ *   schedule, kernels                        how each loop nest is walked
+ *   constraints, refusals, assumed           texts */
+#include "runtime/explain_impl.h"
+
+static void put_string(kn_text *t, const char *before, const char *s)
+{
+    kn_put(t, before);
+    kn_put_json(t, s);
+}
+
+static void put_temporaries(kn_text *t, const kn_census *c)
+{
+    kn_putf(t, "{\"count\": %d, \"bytes\": %lld}", c->temporaries, (long long)c->temporary_bytes);
+}
+
+static void put_barriers(kn_text *t, const kn_census *c)
+{
+    kn_putf(t, "{\"grid\": %d, \"cluster\": %d, \"block\": %d, \"warp\": %d}", c->grid, c->cluster,
+            c->block, c->warp);
+}
+
+static void put_traffic(kn_text *t, const kn_census *c)
+{
+    kn_putf(t, "{\"read\": %lld, \"written\": %lld}", (long long)c->bytes_read,
+            (long long)c->bytes_written);
+}
+
+static void put_both(const subject *s, const char *what, void (*one)(kn_text *, const kn_census *))
+{
+    kn_putf(s->t, "  \"%s\": {\"before\": ", what);
+    one(s->t, &s->plan->before);
+    kn_put(s->t, ", \"after\": ");
+    one(s->t, &s->plan->after);
+    kn_put(s->t, "},\n");
+}
+
+/* [one, one, ...], a line each. */
+static void put_list(const subject *s, const char *what, int n,
+                     void (*one)(const subject *, int index))
+{
+    kn_putf(s->t, "  \"%s\": [", what);
+    for (int i = 0; i < n; i++) {
+        kn_put(s->t, i ? ",\n    " : "\n    ");
+        one(s, i);
+    }
+    kn_put(s->t, n ? "\n  ],\n" : "],\n");
+}
+
+/* ---- arguments ---- */
+
+static void put_argument(const subject *s, const char *name, const kn_node *n, const char *moved,
+                         const char *times, int64_t before, int64_t after)
+{
+    int64_t shape[KN_MAX_RANK], bytes = 0;
+    if (kn_node_sizes(n, s->plan->sizes, shape) == KN_OK)
+        bytes = kn_count(shape, n->rank) * kn_bytes(n->dtype);
+    put_string(s->t, "{\"name\": ", name);
+    kn_putf(s->t,
+            ", \"dtype\": \"%s\", \"bytes\": %lld, \"%s\": {\"before\": %lld, \"after\": %lld}",
+            kn_dtypes[n->dtype].text, (long long)bytes, moved, (long long)before, (long long)after);
+    kn_putf(s->t, ", \"%s\": %.4g}", times, bytes ? (double)after / (double)bytes : 0.0);
+}
+
+static void put_input(const subject *s, int i)
+{
+    const kn_input *in = &s->prog->optimised->inputs.data[i];
+    put_argument(s, in->name, in->node, "read", "reads",
+                 in->by_value ? 0 : s->plan->before.input_read[i],
+                 in->by_value ? 0 : s->plan->after.input_read[i]);
+}
+
+static void put_output(const subject *s, int o)
+{
+    const kn_output *out = &s->prog->optimised->outputs.data[o];
+    put_argument(s, out->name, out->node, "written", "writes", s->plan->before.output_written[o],
+                 s->plan->after.output_written[o]);
+}
+
+static void put_buffer(const subject *s, int i)
+{
+    const kn_buf *b = &s->plan->temporaries.data[i];
+    put_string(s->t, "{\"name\": ", b->name);
+    kn_putf(s->t, ", \"dtype\": \"%s\", \"bytes\": %lld, \"offset\": %lld}",
+            kn_dtypes[b->dtype].text, (long long)b->bytes, (long long)b->offset);
+}
+
+/* ---- passes ---- */
+
+static void put_pass(const subject *s, int i)
+{
+    const kn_pass_record *r = i < kn_graph_pass_count ? &s->prog->passes[i] : NULL;
+    const kn_plan_step *step = r ? NULL : &s->plan->steps.data[i - kn_graph_pass_count];
+    kn_census c = r ? kn_census_of_graph(s->plan->arena, r->graph, s->plan->sizes) : step->after;
+    put_string(s->t, "{\"name\": ", r ? r->pass->name : step->name);
+    put_string(s->t, ", \"what\": ", r ? r->pass->what : step->what);
+    if (r)
+        kn_putf(s->t, ", \"nodes\": {\"before\": %d, \"after\": %d}", r->before, r->after);
+    kn_put(s->t, ",\n     \"temporaries\": ");
+    put_temporaries(s->t, &c);
+    kn_put(s->t, ", \"barriers\": ");
+    put_barriers(s->t, &c);
+    kn_put(s->t, ", \"bytes\": ");
+    put_traffic(s->t, &c);
+    kn_put(s->t, "}");
+}
+
+/* ---- schedules ---- */
+
+static void put_axes(const subject *s, const kn_phase *ph)
+{
+    for (int a = 0; a < ph->naxes; a++) {
+        put_string(s->t, a ? ", {\"name\": " : "{\"name\": ", ph->axes[a].name);
+        kn_putf(s->t, ", \"of\": \"%s\", \"size\": %lld}", a < ph->ngroup ? "groups" : "members",
+                (long long)ph->axes[a].extent);
+    }
+}
+
+static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
+{
+    bool any = false;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (v->kept == KN_KEEP_NONE)
+            continue;
+        put_string(s->t, any ? ", {\"name\": " : "{\"name\": ", k->bufs.data[v->access.buf].name);
+        kn_putf(s->t, ", \"in\": \"%s\"}", v->kept == KN_KEEP_REGISTERS ? "registers" : "shared");
+        any = true;
+    }
+}
+
+static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph)
+{
+    put_string(s->t, "{\"name\": ", ph->name);
+    kn_putf(s->t, ", \"grid_barrier\": %s, \"walk\": \"%s\", \"sweeps\": %d",
+            ph->barrier ? "true" : "false", kn_walk_text(ph->walk), ph->nsweeps);
+    kn_putf(s->t, ", \"threads_a_group\": %d, \"vector\": %d, \"steps\": %d, \"splits\": %lld",
+            ph->tpg, ph->vec, ph->steps, (long long)ph->splits);
+    kn_put(s->t, ",\n        \"axes\": [");
+    put_axes(s, ph);
+    kn_put(s->t, "], \"kept\": [");
+    put_kept(s, k, ph);
+    kn_put(s->t, "]}");
+}
+
+static void put_kernel(const subject *s, int i)
+{
+    const kn_kernel *k = s->plan->kernels.data[i];
+    put_string(s->t, "{\"name\": ", k->name);
+    kn_putf(s->t, ", \"threads\": %d, \"cooperative\": %s, \"shared\": %lld,\n     \"phases\": [",
+            k->threads, kn_kernel_cooperative(k) ? "true" : "false", (long long)k->shared);
+    for (int p = 0; p < k->phases.len; p++) {
+        kn_put(s->t, p ? ",\n       " : "\n       ");
+        put_phase(s, k, &k->phases.data[p]);
+    }
+    kn_put(s->t, "\n     ]}");
+}
+
+/* ---- texts ---- */
+
+static void put_refusal(const subject *s, int i)
+{
+    const kn_refusal *r = &s->plan->regions->refusals.data[i];
+    put_string(s->t, "{\"what\": ", r->what);
+    put_string(s->t, ", \"why\": ", r->why);
+    put_string(s->t, ", \"need\": ", r->need);
+    kn_put(s->t, "}");
+}
+
+void kn_explain_json(const subject *s)
+{
+    kn_text *t = s->t;
+    const kn_plan *plan = s->plan;
+    put_string(t, "{\n  \"program\": ", s->prog->optimised->name);
+    put_string(t, ",\n  \"device\": ", s->target.kind);
+    if (s->target.sm)
+        kn_putf(t, ",\n  \"arch\": \"sm_%d\"", s->target.sm);
+    kn_putf(t, ",\n  \"fusion\": %s,\n  \"launches\": %d,\n",
+            s->prog->options.fusion ? "true" : "false", plan->after.launches);
+    put_both(s, "temporaries", put_temporaries);
+    put_both(s, "barriers", put_barriers);
+    put_both(s, "bytes", put_traffic);
+    put_list(s, "inputs", s->prog->optimised->inputs.len, put_input);
+    put_list(s, "outputs", s->prog->optimised->outputs.len, put_output);
+    kn_putf(t, "  \"workspace\": %lld,\n", (long long)plan->workspace);
+    put_list(s, "buffers", plan->temporaries.len, put_buffer);
+    put_list(s, "passes", kn_graph_pass_count + plan->steps.len, put_pass);
+    kn_putf(t, "  \"schedule\": \"%s\",\n", plan->schedule);
+    put_list(s, "kernels", plan->kernels.len, put_kernel);
+    list l = kn_explain_constraints(s);
+    kn_put(t, "  \"constraints\": [");
+    for (int i = 0; i < l.lines.len; i++)
+        put_string(t, i ? ",\n    " : "\n    ", l.lines.data[i]);
+    kn_put(t, "\n  ],\n");
+    put_list(s, "refusals", plan->regions->refusals.len, put_refusal);
+    put_string(t, "  \"assumed\": ", s->assumed);
+    kn_put(t, "\n}\n");
+}
