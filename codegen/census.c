@@ -131,9 +131,8 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
             written[ph->stores.data[j].access.buf] = true;
         add_loads(a, &c, ph, bufs);
         add_stores(&c, ph, bufs);
-        /* partial results are combined in a later phase, a local one by its host */
+        /* partial results are combined in a later phase, and a local phase is its host's */
         uint32_t stages = 0;
-        0; /* with a combine of their own: partial results have it in a later phase */
         for (int j = 0; j < ph->reds.len && !ph->split; j++)
             stages |= 1u << (ph->reds.data[j].stage < 31 ? ph->reds.data[j].stage : 31);
         c.grid += __builtin_popcount(stages);
