@@ -30,6 +30,13 @@ void kn_arena_init(kn_arena *a, const kn_allocator *from)
     *a = (kn_arena){.from = from ? *from : kn_malloc_allocator};
 }
 
+void kn_arena_init_in(kn_arena *a, const kn_allocator *from, void *space, size_t size)
+{
+    kn_arena_init(a, from);
+    a->next = space;
+    a->end = a->next + size;
+}
+
 void kn_arena_finish(kn_arena *a)
 {
     for (kn_arena_chunk *c = a->chunks; c;) {

@@ -30,6 +30,8 @@ typedef struct kn_arena {
 } kn_arena;
 
 void kn_arena_init(kn_arena *a, const kn_allocator *from);
+/* The same with space of the caller's, aligned to 16 bytes, to use first. */
+void kn_arena_init_in(kn_arena *a, const kn_allocator *from, void *space, size_t size);
 void kn_arena_finish(kn_arena *a);
 
 /* Zeroed memory, aligned to 16 bytes. */

@@ -19,7 +19,7 @@ typedef struct kn_call {
     void *const *bufs;        /* per kernel->bufs: address of element (0, 0, ...) */
     const kn_span *spans;     /* per kernel->bufs */
     const kn_scalar *scalars; /* per kernel->scalars, in the parameter's dtype */
-    void *barrier;            /* cooperative kernels: 4 zeroed bytes of device memory */
+    void *barrier; /* cooperative kernels: a word of device memory, 0 or as such a launch left it */
 } kn_call;
 
 #endif

@@ -235,7 +235,7 @@ typedef enum kn_param_kind {
     KN_PARAM_SCALAR,  /* its dtype */
     KN_PARAM_EXTENT,  /* long long */
     KN_PARAM_INDEX,   /* int, or long long when wide */
-    KN_PARAM_BARRIER, /* unsigned *: zero before the launch */
+    KN_PARAM_BARRIER, /* unsigned *: see kn_call */
 } kn_param_kind;
 
 typedef struct kn_param {

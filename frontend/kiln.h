@@ -288,15 +288,27 @@ typedef struct kiln_arg {
 KILN_API kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg *args,
                                        int nargs, kiln_dtype *dtype, int *rank, int64_t *shape);
 
-/* Compiles and loads what a run with these arguments will need, and says how many bytes of workspace it
- * takes. workspace may be NULL. */
+typedef struct kiln_prepared {
+    size_t struct_size;
+    bool own_workspace; /* in: runs will bring their own workspace, so none is set aside for them */
+    size_t workspace;   /* out: bytes of workspace that a run takes; 0: none */
+    uint64_t launches;  /* out: kernels that a run launches */
+    uint64_t copies;    /* out: inputs that a run copies first, as they overlap outputs */
+} kiln_prepared;
+
+KILN_API void kiln_prepared_init(kiln_prepared *info);
+/* Compiles and loads what a run with these arguments will need, sets workspace aside for it and says what
+ * it takes; info may be NULL. A run with arguments of the same shapes, strides, alignments and overlaps then
+ * neither compiles nor allocates nor waits; a program keeps 256 such sets of arguments, the last used ones.
+ * Runs in several streams at a time, or of several threads, take a workspace each: the first such run
+ * makes it. */
 KILN_API kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs,
-                                  size_t *workspace);
+                                  kiln_prepared *info);
 
 /* Runs on `stream` (a CUstream; NULL is the default stream) and returns without waiting, but for the
  * CPU devices, which return when done. Every array must be given, inputs and outputs. Outputs must not
  * overlap each other; an output may overlap inputs: results are as if every input had been read before
- * any output was written. Workspace is the context's own. */
+ * any output was written. Workspace is the context's own, kept for later runs in the same stream. */
 KILN_API kiln_status kiln_run(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs);
 /* The same with the caller's workspace, of the size kiln_prepare() gave, 256-byte aligned. */
 KILN_API kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs,

@@ -16,8 +16,7 @@ typedef struct measuring {
     kiln_prog *prog;
     const kn_arg *args;
     int nargs;
-    void *flush, *workspace;
-    size_t workspace_bytes;
+    void *flush;
 } measuring;
 
 void kiln_measurement_init(kiln_measurement *m)
@@ -41,8 +40,7 @@ static double median(double *x, int n)
 static kn_status run_once(void *user)
 {
     measuring *ms = user;
-    return kn_program_run(ms->prog->core, NULL, ms->args, ms->nargs, ms->workspace,
-                          ms->workspace_bytes);
+    return kn_program_run(ms->prog->core, NULL, ms->args, ms->nargs, NULL, 0);
 }
 
 static kn_status copy_once(void *user)
@@ -86,13 +84,10 @@ static kn_status measure_with(measuring *ms)
     kn_device *dev = ctx->dev;
     kiln_measurement *m = ms->m;
     uint64_t compiled = __atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED);
-    const kn_plan *plan;
-    KN_TRY(kn_program_variant_plan(ms->prog->core, ms->args, ms->nargs, &plan));
+    kn_prepared info;
+    KN_TRY(kn_program_prepare(ms->prog->core, ms->args, ms->nargs, true, &info));
     m->compile_ms = (double)(__atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) - compiled) / 1e6;
-    m->bytes = plan ? (uint64_t)(plan->after.bytes_read + plan->after.bytes_written) : 0;
-    KN_TRY(kn_program_prepare(ms->prog->core, ms->args, ms->nargs, &ms->workspace_bytes));
-    if (ms->workspace_bytes)
-        KN_TRY(dev->ops->alloc(dev, ms->workspace_bytes, &ms->workspace));
+    m->bytes = info.bytes;
 
     uint64_t launches = __atomic_load_n(&dev->launches, __ATOMIC_RELAXED);
     KN_TRY(run_once(ms)); /* also the warm-up */
@@ -120,8 +115,6 @@ static kn_status measure(kiln_prog *p, const kn_arg *args, int nargs, void *user
     kn_status status = dev->ops->zero(dev, ms.flush, flush_bytes(dev->ops->runs_source), NULL);
     if (status == KN_OK)
         status = measure_with(&ms);
-    if (ms.workspace)
-        dev->ops->release(dev, ms.workspace);
     dev->ops->release(dev, ms.flush);
     return status;
 }

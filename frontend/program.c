@@ -189,14 +189,33 @@ kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg 
     return kn_handle_with_args(prog, args, nargs, output_shape, &q);
 }
 
-static kn_status prepare(kiln_prog *p, const kn_arg *args, int nargs, void *user)
+void kiln_prepared_init(kiln_prepared *p)
 {
-    return kn_program_prepare(p->core, args, nargs, user);
+    if (p)
+        *p = (kiln_prepared){.struct_size = sizeof *p};
 }
 
-kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs, size_t *workspace)
+static kn_status prepare(kiln_prog *p, const kn_arg *args, int nargs, void *user)
 {
-    return kn_handle_with_args(prog, args, nargs, prepare, workspace);
+    kiln_prepared *out = user;
+    kn_prepared info;
+    KN_TRY(kn_program_prepare(p->core, args, nargs, !out->own_workspace, &info));
+    out->workspace = info.workspace;
+    out->launches = (uint64_t)info.launches;
+    out->copies = (uint64_t)info.copies;
+    return KN_OK;
+}
+
+kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs, kiln_prepared *info)
+{
+    kiln_prepared own;
+    kiln_prepared_init(&own);
+    kn_status status = info ? kn_struct_read("prepared", info, &own, sizeof own) : KN_OK;
+    if (status == KN_OK)
+        status = (kn_status)kn_handle_with_args(prog, args, nargs, prepare, &own);
+    if (status == KN_OK && info)
+        status = kn_struct_write("prepared", info, &own, sizeof own);
+    return (kiln_status)status;
 }
 
 typedef struct running {

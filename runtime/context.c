@@ -61,40 +61,100 @@ kn_status kn_context_open(const char *device, int threads, const char *emulator,
         from->release(from->user, ctx);
         return status;
     }
-    pthread_mutex_init(&ctx->lock, NULL);
-    kn_memory_cache_init(&ctx->kernels, from);
+    kn_context_init(ctx, ctx->dev, from);
     *out = ctx;
     return KN_OK;
 }
 
-static void discard(void *user, void *code)
-{
-    kn_context *ctx = user;
-    ctx->dev->ops->discard(ctx->dev, code);
-}
-
 void kn_context_close(kn_context *ctx)
 {
-    kn_memory_cache_finish(&ctx->kernels, discard, ctx);
+    kn_context_finish(ctx);
     ctx->dev->ops->close(ctx->dev);
-    pthread_mutex_destroy(&ctx->lock);
     kn_allocator from = ctx->from;
     from.release(from.user, ctx);
 }
 
-static kn_status find_or_compile(kn_context *ctx, kn_kernel *kernel, kn_code **code)
+/* ---- kernels: each is compiled once ---- */
+
+/* What the cache has of a key: nothing yet, for a thread that is about to compile it or failed to. */
+typedef struct slot {
+    bool busy;
+    kn_code *code;
+} slot;
+
+void kn_context_init(kn_context *ctx, kn_device *dev, const kn_allocator *from)
 {
-    *code = kn_memory_cache_find(&ctx->kernels, kernel->key);
-    if (*code) {
-        __atomic_add_fetch(&ctx->cache_hits, 1, __ATOMIC_RELAXED);
+    ctx->from = *from;
+    ctx->dev = dev;
+    ctx->compiling = 0;
+    pthread_mutex_init(&ctx->lock, NULL);
+    pthread_cond_init(&ctx->compiled, NULL);
+    kn_memory_cache_init(&ctx->kernels, from);
+    kn_workspaces_init(&ctx->workspaces, dev, from);
+}
+
+static void discard(void *user, void *value)
+{
+    kn_context *ctx = user;
+    slot *s = value;
+    if (s->code)
+        ctx->dev->ops->discard(ctx->dev, s->code);
+    ctx->from.release(ctx->from.user, s);
+}
+
+void kn_context_finish(kn_context *ctx)
+{
+    kn_workspaces_finish(&ctx->workspaces);
+    kn_memory_cache_finish(&ctx->kernels, discard, ctx);
+    pthread_cond_destroy(&ctx->compiled);
+    pthread_mutex_destroy(&ctx->lock);
+}
+
+/* With the lock held. */
+static kn_status slot_of(kn_context *ctx, const char *key, slot **out)
+{
+    *out = kn_memory_cache_find(&ctx->kernels, key);
+    if (*out)
         return KN_OK;
+    slot *s = ctx->from.alloc(ctx->from.user, sizeof *s);
+    if (!s)
+        return kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof *s);
+    *s = (slot){0};
+    kn_status status = kn_memory_cache_add(&ctx->kernels, key, s);
+    if (status == KN_OK)
+        *out = s;
+    else
+        ctx->from.release(ctx->from.user, s);
+    return status;
+}
+
+typedef kn_status (*compile_fn)(kn_context *ctx, void *user, kn_code **code);
+
+/* A thread that waited for a compile that failed tries itself: the message is its own then. */
+static kn_status once(kn_context *ctx, const char *key, compile_fn compile, void *user,
+                      kn_code **code)
+{
+    slot *s = NULL;
+    pthread_mutex_lock(&ctx->lock);
+    kn_status status = slot_of(ctx, key, &s);
+    while (status == KN_OK && !s->code && (s->busy || ctx->compiling == KN_MAX_COMPILES))
+        pthread_cond_wait(&ctx->compiled, &ctx->lock);
+    if (status == KN_OK && s->code) {
+        __atomic_add_fetch(&ctx->cache_hits, 1, __ATOMIC_RELAXED);
+    } else if (status == KN_OK) {
+        kn_code *made = NULL;
+        s->busy = true;
+        ctx->compiling++;
+        pthread_mutex_unlock(&ctx->lock);
+        status = compile(ctx, user, &made);
+        pthread_mutex_lock(&ctx->lock);
+        ctx->compiling--;
+        s->busy = false;
+        s->code = status == KN_OK ? made : NULL;
+        pthread_cond_broadcast(&ctx->compiled);
     }
-    if (ctx->dev->ops->runs_source)
-        kernel->source = kn_cuda_source(kernel->arena, kernel);
-    KN_TRY(ctx->dev->ops->prepare(ctx->dev, kernel, code));
-    kn_status status = kn_memory_cache_add(&ctx->kernels, kernel->key, *code);
-    if (status != KN_OK)
-        ctx->dev->ops->discard(ctx->dev, *code);
+    *code = s ? s->code : NULL;
+    pthread_mutex_unlock(&ctx->lock);
     return status;
 }
 
@@ -104,39 +164,37 @@ typedef struct request {
     kn_code **code;
 } request;
 
-static kn_status serve(void *user)
+static kn_status prepare(void *user)
 {
     request *r = user;
-    return find_or_compile(r->ctx, r->kernel, r->code);
+    if (r->ctx->dev->ops->runs_source)
+        r->kernel->source = kn_cuda_source(r->kernel->arena, r->kernel);
+    return r->ctx->dev->ops->prepare(r->ctx->dev, r->kernel, r->code);
+}
+
+/* Running out of memory in the kernel's arena must not unwind past the slot. */
+static kn_status compile_kernel(kn_context *ctx, void *user, kn_code **code)
+{
+    kn_kernel *kernel = user;
+    request r = {ctx, kernel, code};
+    return kn_protect(kernel->arena, prepare, &r);
 }
 
 kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_code **code)
 {
-    /* One compile at a time: the lock is held across it, so that the same kernel is compiled once. Running
-     * out of memory in the kernel's arena must not unwind past the lock. */
-    request r = {ctx, kernel, code};
-    pthread_mutex_lock(&ctx->lock);
-    kn_status status = kn_protect(kernel->arena, serve, &r);
-    pthread_mutex_unlock(&ctx->lock);
-    return status;
+    return once(ctx, kernel->key, compile_kernel, kernel, code);
 }
 
 /* ---- raw kernels ---- */
 
-/* With the lock held. */
-static kn_status find_or_load(kn_context *ctx, const char *key, const char *entry, const char *text,
-                              kn_code **code)
+typedef struct raw {
+    const char *entry, *text;
+} raw;
+
+static kn_status compile_raw(kn_context *ctx, void *user, kn_code **code)
 {
-    *code = kn_memory_cache_find(&ctx->kernels, key);
-    if (*code) {
-        __atomic_add_fetch(&ctx->cache_hits, 1, __ATOMIC_RELAXED);
-        return KN_OK;
-    }
-    KN_TRY(ctx->dev->ops->load(ctx->dev, entry, text, code));
-    kn_status status = kn_memory_cache_add(&ctx->kernels, key, *code);
-    if (status != KN_OK)
-        ctx->dev->ops->discard(ctx->dev, *code);
-    return status;
+    const raw *r = user;
+    return ctx->dev->ops->load(ctx->dev, r->entry, r->text, code);
 }
 
 kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, kn_code **code)
@@ -154,9 +212,8 @@ kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, 
     if (!key)
         return kn_fail(KN_MEMORY, "out of memory: %zu bytes", size);
     snprintf(key, size, format, ops->kind, entry, text);
-    pthread_mutex_lock(&ctx->lock);
-    kn_status status = find_or_load(ctx, key, entry, text, code);
-    pthread_mutex_unlock(&ctx->lock);
+    raw r = {entry, text};
+    kn_status status = once(ctx, key, compile_raw, &r, code);
     ctx->from.release(ctx->from.user, key);
     return status;
 }

@@ -1,19 +1,24 @@
-/* A context: one device, the kernels compiled for it, and counters. */
+/* A context: one device, the kernels compiled for it, memory that its runs borrow, and counters. */
 #ifndef KN_RUNTIME_CONTEXT_H
 #define KN_RUNTIME_CONTEXT_H
 
 #include <pthread.h>
 
 #include "kernels_cache/memory.h"
-#include "runtime/device.h"
+#include "runtime/workspace.h"
+
+enum { KN_MAX_COMPILES = 4 }; /* at a time: each takes hundreds of megabytes */
 
 typedef struct kn_context {
     kn_allocator from;
-    kn_device *dev;              /* memory and kernels; on "ref" the CPU device, for its memory */
-    bool reference;              /* programs run in the reference interpreter */
-    char name[32];               /* "cuda:0" */
-    pthread_mutex_t lock;        /* of `kernels` */
-    kn_memory_cache kernels;     /* values are kn_code */
+    kn_device *dev;          /* memory and kernels; on "ref" the CPU device, for its memory */
+    bool reference;          /* programs run in the reference interpreter */
+    char name[32];           /* "cuda:0" */
+    pthread_mutex_t lock;    /* of what follows; never held while a kernel is compiled */
+    pthread_cond_t compiled; /* a compile has ended */
+    int compiling;           /* how many there are */
+    kn_memory_cache kernels; /* see context.c */
+    kn_workspaces workspaces;
     uint64_t cache_hits, copies; /* atomic */
 } kn_context;
 
@@ -22,11 +27,15 @@ kn_status kn_context_open(const char *device, int threads, const char *emulator,
                           const kn_allocator *from, kn_context **ctx);
 void kn_context_close(kn_context *ctx);
 
-/* The code of `kernel`, compiled unless the context has it. With a device that runs source, the source is
- * generated here, in the kernel's arena, only when it must be compiled. */
+/* A context around a device of the caller's, in memory of the caller's. */
+void kn_context_init(kn_context *ctx, kn_device *dev, const kn_allocator *from);
+void kn_context_finish(kn_context *ctx);
+
+/* The code of `kernel`, which lives as long as the context. Threads that want the same kernel get one
+ * compile: the first compiles, the others wait. With a device that runs source, the source is generated
+ * here, in the kernel's arena, only when it must be compiled. */
 kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_code **code);
-/* The code of the user's kernel `entry` of the CUDA source `text`, compiled unless the context has it;
- * it lives as long as the context. DEVICE where the device runs no source. */
+/* The same for the user's kernel `entry` of the CUDA source `text`. DEVICE where the device runs no source. */
 kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, kn_code **code);
 
 #endif

@@ -17,6 +17,7 @@
 #include "codegen/call.h"
 #include "codegen/kir.h"
 #include "codegen/target.h"
+#include "runtime/params.h"
 
 typedef struct kn_device kn_device;
 typedef struct kn_code kn_code; /* a compiled kernel; each device has its own */
@@ -28,19 +29,20 @@ typedef struct kn_device_config {
     kn_allocator from;
 } kn_device_config;
 
-/* One launch: the kernel's structure and this call's numbers. */
-typedef struct kn_launch {
-    const kn_kernel *kernel;
-    const kn_call *call;
-    void *stream;
-} kn_launch;
-
-/* The shape of a launch of a user's own kernel. */
+/* The shape of a launch. */
 typedef struct kn_grid {
     unsigned grid[3], block[3], cluster[3]; /* cluster 0 or 1: none */
     size_t shared;                          /* bytes of dynamic shared memory */
     bool cooperative;
 } kn_grid;
+
+/* What launches of a kernel have in common: see launch.h. */
+typedef struct kn_launch {
+    const kn_kernel *kernel; /* structure and numbers */
+    kn_code *code;
+    kn_grid grid;     /* devices that run source */
+    kn_params params; /* the same */
+} kn_launch;
 
 typedef struct kn_device_ops {
     const char *kind;
@@ -52,9 +54,8 @@ typedef struct kn_device_ops {
 
     kn_status (*alloc)(kn_device *dev, size_t bytes, void **ptr);
     void (*release)(kn_device *dev, void *ptr);
-    /* Stream-ordered workspace: valid for work submitted to `stream` between the two calls. */
-    kn_status (*alloc_async)(kn_device *dev, size_t bytes, void *stream, void **ptr);
-    void (*release_async)(kn_device *dev, void *ptr, void *stream);
+    /* What is in one stream runs in order. NULL: the device is done when a call returns. */
+    uint64_t (*stream_id)(kn_device *dev, void *stream);
     kn_status (*upload)(kn_device *dev, void *to, const void *host, size_t bytes);
     kn_status (*download)(kn_device *dev, void *host, const void *from, size_t bytes);
     /* Device to device, on the stream. */
@@ -62,11 +63,13 @@ typedef struct kn_device_ops {
     kn_status (*zero)(kn_device *dev, void *to, size_t bytes, void *stream);
     kn_status (*sync)(kn_device *dev, void *stream);
 
-    /* The code outlives the kernel: prepare() keeps nothing of it, and launch() is given another of the same
+    /* The code outlives the kernel: prepare() keeps nothing of it, and launches are of kernels with the same
      * structure. */
     kn_status (*prepare)(kn_device *dev, const kn_kernel *kernel, kn_code **code);
     void (*discard)(kn_device *dev, kn_code *code);
-    kn_status (*launch)(kn_device *dev, kn_code *code, const kn_launch *launch);
+    /* The shape of launches of `kernel`; NULL on devices that run no source. */
+    void (*grid)(const kn_device *dev, const kn_code *code, const kn_kernel *kernel, kn_grid *grid);
+    kn_status (*launch)(kn_device *dev, const kn_launch *launch, const kn_call *call, void *stream);
 
     /* Raw kernels: `text` is CUDA source with a kernel `entry` (a __global__ function, extern "C" or not,
      * or an instance of a template such as "reduce<256, float>"). NULL on devices that run no source. */

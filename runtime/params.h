@@ -1,4 +1,5 @@
-/* The values of a generated kernel's parameters: what a launch hands to the function that codegen wrote. */
+/* The values of a generated kernel's parameters: what a launch hands to the function that codegen wrote.
+ * The numbers are packed once; a launch copies them and fills in addresses and by-value arguments. */
 #ifndef KN_RUNTIME_PARAMS_H
 #define KN_RUNTIME_PARAMS_H
 
@@ -16,18 +17,30 @@ typedef union kn_param_cell {
     double f64;
 } kn_param_cell;
 
+/* A parameter that every launch fills in: KN_PARAM_BUF, SCALAR or BARRIER. */
+typedef struct kn_param_hole {
+    int cell;
+    kn_param_kind kind;
+    int index;
+    kn_dtype dtype;
+} kn_param_hole;
+
+typedef struct kn_params {
+    int n, nholes;
+    kn_param_cell *cells; /* in the order of the function's parameter list */
+    kn_param_hole *holes;
+} kn_params;
+
 typedef struct kn_packed_params {
-    int n;
-    void *pointers[KN_MAX_PARAMS]; /* to the cells, in the order of the function's parameter list */
+    void *pointers[KN_MAX_PARAMS]; /* to the cells */
     kn_param_cell cells[KN_MAX_PARAMS];
 } kn_packed_params;
 
-/* How many parameters the kernel has; fails when a launch cannot hold so many. */
+/* How many parameters the kernel has; COMPILE when a launch cannot hold so many. */
 kn_status kn_count_params(const kn_kernel *k, int *n);
-
-/* Fills `out` for one call of `k`, whose code was prepared for `expected` parameters. The kernel prepared
- * and the kernel launched may be two, of the same structure. */
-kn_status kn_pack_params(const kn_kernel *k, const kn_call *call, int expected,
-                         kn_packed_params *out);
+/* The parameters of `k`, whose numbers they keep; memory in `a`. */
+kn_status kn_params_make(kn_arena *a, const kn_kernel *k, kn_params *out);
+/* Fills the first p->n of `out` for one call. */
+kn_status kn_params_pack(const kn_params *p, const kn_call *call, kn_packed_params *out);
 
 #endif

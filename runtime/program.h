@@ -1,11 +1,10 @@
-/* A program: an optimised graph and the kernels it has needed so far.
+/* A program: an optimised graph and the variants that its runs have needed.
  *
- *   run -> bind arguments -> exact signature (shapes, strides, alignments) -> variant -> launches
+ *   run -> signature of the arguments (shapes, strides, alignments) -> variant -> launches
  *                                  | not seen yet
- *                                  +-> plan kernels -> the context's cache, by structure -> compile
+ *                                  +-> bind -> plan -> the context's kernels, by structure -> compile
  *
- * A variant is a plan with the numbers of one signature and the code of its kernels. Two signatures whose
- * plans have the same structure share the code. */
+ * runtime/variant.h has the first line, runtime/run.c the launches. */
 #ifndef KN_RUNTIME_PROGRAM_H
 #define KN_RUNTIME_PROGRAM_H
 
@@ -21,6 +20,13 @@ typedef struct kn_program_options {
     int max_threads;
 } kn_program_options;
 
+/* What a run must give, inputs first, then outputs. */
+typedef struct kn_slot {
+    const char *name;
+    int dtype, rank;
+    bool output, by_value, has_default;
+} kn_slot;
+
 typedef struct kn_program {
     kn_context *ctx;
     kn_arena arena;
@@ -28,8 +34,13 @@ typedef struct kn_program {
     kn_graph *optimised;
     kn_pass_record *passes; /* kn_graph_pass_count of them */
     kn_program_options options;
-    pthread_mutex_t lock; /* of `variants`, and of the graphs' arenas while a plan is made */
-    kn_table variants;
+    kn_slot *slots;
+    int nslots;
+    size_t signature_bytes;
+    pthread_mutex_t lock; /* of what follows */
+    kn_table variants;    /* by signature */
+    kn_variant *newest, *oldest;
+    int nvariants;
 } kn_program;
 
 /* Copies the graph. */
@@ -37,20 +48,29 @@ kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program
                             kn_program **prog);
 void kn_program_destroy(kn_program *prog);
 
-/* workspace: bytes that a run with these arguments takes. Compiles and loads what it needs. */
-kn_status kn_program_prepare(kn_program *prog, const kn_arg *args, int nargs, size_t *workspace);
-
-/* workspace NULL: taken from the device, in the stream's order. */
-kn_status kn_program_run(kn_program *prog, void *stream, const kn_arg *args, int nargs,
-                         void *workspace, size_t bytes);
-
-/* A plan for these arguments and a target, in arena `a`. mode ASSUME: see bind.h. */
+/* A plan for these arguments and a target, in arena `a`. mode ASSUME: see bind.h. Several threads may plan. */
 kn_status kn_program_plan(kn_program *prog, kn_arena *a, const kn_arg *args, int nargs,
                           kn_bind_mode mode, const kn_target *target, kn_text *notes,
                           kn_plan **plan);
+kn_status kn_program_plan_bound(kn_program *prog, kn_arena *a, const kn_binding *b,
+                                const kn_target *target, kn_plan **plan);
 
-/* The plan that a run with these (bound) arguments uses. */
-kn_status kn_program_variant_plan(kn_program *prog, const kn_arg *args, int nargs,
-                                  const kn_plan **plan);
+/* What a run takes. */
+typedef struct kn_prepared {
+    size_t workspace; /* bytes */
+    int launches;
+    int copies;     /* of inputs, made before */
+    uint64_t bytes; /* of global memory that the kernels read and write, by count */
+} kn_prepared;
+
+/* Compiles and loads what a run with these arguments needs; with `reserve`, sees to it that the context has
+ * the workspace for one. */
+kn_status kn_program_prepare(kn_program *prog, const kn_arg *args, int nargs, bool reserve,
+                             kn_prepared *info);
+/* workspace NULL: the context's. After kn_program_prepare() for the same arguments this allocates nothing,
+ * compiles nothing and does not wait (but for what the host devices compute), unless the variant was evicted
+ * since or more threads run at a time than have before. */
+kn_status kn_program_run(kn_program *prog, void *stream, const kn_arg *args, int nargs,
+                         void *workspace, size_t bytes);
 
 #endif

@@ -44,6 +44,14 @@ int kn_symbol_find(const kn_symbols *s, const char *name, size_t len)
     return -1;
 }
 
+kn_symbols *kn_symbols_within(kn_arena *a, const kn_symbols *s)
+{
+    kn_symbols *within = kn_symbols_new(a);
+    for (int i = 0; i < s->syms.len; i++)
+        kn_push(a, &within->syms, s->syms.data[i]);
+    return within;
+}
+
 kn_dim kn_dim_copy(kn_symbols *to, kn_dim a)
 {
     if (!a)

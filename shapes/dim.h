@@ -29,6 +29,8 @@ const char *kn_symbol_name(const kn_symbols *s, int sym);
 /* The symbol's number, or -1. */
 int kn_symbol_find(const kn_symbols *s, const char *name, size_t len);
 
+/* The symbols of `s`, numbers and dimensions included, for work whose results live in `a`: `s` stays as it is. */
+kn_symbols *kn_symbols_within(kn_arena *a, const kn_symbols *s);
 /* A copy that shares nothing with `s`, and a dimension of `s` in the copy. */
 kn_symbols *kn_symbols_clone(kn_arena *a, const kn_symbols *s);
 kn_dim kn_dim_copy(kn_symbols *to, kn_dim a);

@@ -295,16 +295,17 @@ __device__ __forceinline__ void kn_combine_rows(T &v, T identity, void *scratch)
     v = one[0];
 }
 
-// All blocks of a cooperative launch meet; what was written to memory before is seen after. The word is
-// zero at launch and counts arrivals.
+// All blocks of a cooperative launch meet; what was written to memory before is seen after. The arrivals add
+// up to 2^31: the word's top bit turns over when all have come. The other bits are zero again then, so that
+// one word, zeroed once, serves launch after launch.
 __device__ __forceinline__ void kn_grid_barrier(unsigned *barrier)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
-        const unsigned before = atomicAdd(barrier, 1u);
-        const unsigned all = (before / gridDim.x + 1) * gridDim.x;
-        while ((int)(*(volatile unsigned *)barrier - all) < 0) {
+        const unsigned top = 0x80000000u;
+        const unsigned before = atomicAdd(barrier, blockIdx.x == 0 ? top - (gridDim.x - 1) : 1u);
+        while (((*(volatile unsigned *)barrier ^ before) & top) == 0) {
         }
         __threadfence();
     }

@@ -65,18 +65,6 @@ static kn_status cpu_alloc(kn_device *dev, size_t bytes, void **ptr)
 
 static void cpu_release(kn_device *dev, void *ptr) { kn_aligned_free(&of(dev)->from, ptr); }
 
-static kn_status cpu_alloc_async(kn_device *dev, size_t bytes, void *stream, void **ptr)
-{
-    (void)stream;
-    return cpu_alloc(dev, bytes, ptr);
-}
-
-static void cpu_release_async(kn_device *dev, void *ptr, void *stream)
-{
-    (void)stream;
-    cpu_release(dev, ptr);
-}
-
 static kn_status cpu_upload(kn_device *dev, void *to, const void *host, size_t bytes)
 {
     (void)dev;
@@ -122,10 +110,12 @@ static void cpu_discard(kn_device *dev, kn_code *code)
     kn_cpu_plan_free((kn_cpu_plan *)code);
 }
 
-static kn_status cpu_launch(kn_device *dev, kn_code *code, const kn_launch *launch)
+static kn_status cpu_launch(kn_device *dev, const kn_launch *launch, const kn_call *call,
+                            void *stream)
 {
+    (void)stream;
     __atomic_fetch_add(&dev->launches, 1, __ATOMIC_RELAXED);
-    return kn_cpu_run((const kn_cpu_plan *)code, launch->kernel, launch->call, of(dev)->pool);
+    return kn_cpu_run((const kn_cpu_plan *)launch->code, launch->kernel, call, of(dev)->pool);
 }
 
 static kn_status cpu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,
@@ -145,8 +135,6 @@ const kn_device_ops kn_cpu_device = {
     .target = cpu_target,
     .alloc = cpu_alloc,
     .release = cpu_release,
-    .alloc_async = cpu_alloc_async,
-    .release_async = cpu_release_async,
     .upload = cpu_upload,
     .download = cpu_upload,
     .copy = cpu_copy,

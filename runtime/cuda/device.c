@@ -19,6 +19,12 @@ void kn_cuda_leave(const kn_cuda *d)
     d->driver->cuCtxPopCurrent_v2(&popped);
 }
 
+bool kn_cuda_inside(const kn_cuda *d)
+{
+    kn_cu_context current = NULL;
+    return d->driver->cuCtxGetCurrent(&current) == KN_CU_SUCCESS && current == d->context;
+}
+
 /* ---- open and close ---- */
 
 static kn_status read_target(kn_cuda *d)
@@ -47,33 +53,6 @@ static kn_status read_target(kn_cuda *d)
     return KN_OK;
 }
 
-/* A memory pool of our own: the device's default pool gives its memory back to the system at
- * every synchronisation, and changing that would change it for the whole application. Without
- * pools (an old driver, some virtual GPUs) d->pool stays NULL. */
-static void make_pool(kn_cuda *d)
-{
-    const kn_driver *drv = d->driver;
-    int supported = 0;
-    if (!drv->cuMemPoolCreate || !drv->cuMemPoolDestroy || !drv->cuMemPoolSetAttribute ||
-        !drv->cuMemAllocFromPoolAsync || !drv->cuMemFreeAsync ||
-        drv->cuDeviceGetAttribute(&supported, KN_CU_DEV_MEMORY_POOLS, d->device) != KN_CU_SUCCESS ||
-        !supported)
-        return;
-    kn_cu_pool_props props = {.alloc_type = KN_CU_POOL_PINNED,
-                              .location_type = KN_CU_POOL_ON_DEVICE,
-                              .location_id = d->device};
-    size_t total = 0;
-    if (drv->cuDeviceTotalMem_v2(&total, d->device) != KN_CU_SUCCESS ||
-        drv->cuMemPoolCreate(&d->pool, &props) != KN_CU_SUCCESS) {
-        d->pool = NULL;
-        return;
-    }
-    /* Enough for the temporaries of common programs, little enough not to starve the
-     * application. */
-    uint64_t keep = total / 16;
-    drv->cuMemPoolSetAttribute(d->pool, KN_CU_POOL_RELEASE_THRESHOLD, &keep);
-}
-
 static kn_status check_compiler(const kn_cuda *d)
 {
     KN_TRY(kn_nvrtc_find());
@@ -88,15 +67,6 @@ static kn_status check_compiler(const kn_cuda *d)
         d->ordinal, d->target.sm, major, minor, kn_nvrtc_path());
 }
 
-/* Everything after which the context must be released. */
-static kn_status set_up(kn_cuda *d)
-{
-    KN_TRY(kn_cuda_enter(d));
-    make_pool(d);
-    kn_cuda_leave(d);
-    return KN_OK;
-}
-
 static kn_status open_on(kn_cuda *d)
 {
     int count;
@@ -107,11 +77,7 @@ static kn_status open_on(kn_cuda *d)
     KN_TRY(KN_CU(d->driver, cuDeviceGet, &d->device, d->ordinal));
     KN_TRY(read_target(d));
     KN_TRY(check_compiler(d));
-    KN_TRY(KN_CU(d->driver, cuDevicePrimaryCtxRetain, &d->context, d->device));
-    kn_status status = set_up(d);
-    if (status != KN_OK)
-        d->driver->cuDevicePrimaryCtxRelease_v2(d->device);
-    return status;
+    return KN_CU(d->driver, cuDevicePrimaryCtxRetain, &d->context, d->device);
 }
 
 static kn_status cuda_open(const kn_device_config *config, kn_device **dev)
@@ -137,10 +103,6 @@ static void cuda_close(kn_device *dev)
     if (!dev)
         return;
     kn_cuda *d = kn_cuda_of(dev);
-    if (d->pool && kn_cuda_enter(d) == KN_OK) {
-        d->driver->cuMemPoolDestroy(d->pool);
-        kn_cuda_leave(d);
-    }
     d->driver->cuDevicePrimaryCtxRelease_v2(d->device);
     d->from.release(d->from.user, d);
 }
@@ -175,34 +137,23 @@ static void cuda_release(kn_device *dev, void *ptr)
     kn_cuda_leave(d);
 }
 
-static kn_status cuda_alloc_async(kn_device *dev, size_t bytes, void *stream, void **ptr)
+/* A number that no other stream of the process ever has: handles are used again, and the handle of "the
+ * thread's default stream" stands for another stream in each thread. */
+static uint64_t cuda_stream_id(kn_device *dev, void *stream)
 {
+    static _Thread_local char here;
     kn_cuda *d = kn_cuda_of(dev);
-    if (!d->pool)
-        return cuda_alloc(dev, bytes, ptr);
-    kn_cu_ptr p = 0;
-    KN_TRY(kn_cuda_enter(d));
-    kn_status status = KN_CU(d->driver, cuMemAllocFromPoolAsync, &p,
-                             bytes < LEAST_BYTES ? LEAST_BYTES : bytes, d->pool, stream);
-    kn_cuda_leave(d);
-    if (status != KN_OK)
-        return kn_fail_prefix(status, "device memory, %zu bytes: ", bytes);
-    *ptr = (void *)(uintptr_t)p;
-    return KN_OK;
-}
-
-static void cuda_release_async(kn_device *dev, void *ptr, void *stream)
-{
-    kn_cuda *d = kn_cuda_of(dev);
-    if (!ptr || kn_cuda_enter(d) != KN_OK)
-        return;
-    if (d->pool) {
-        d->driver->cuMemFreeAsync(address(ptr), stream);
-    } else {
-        d->driver->cuStreamSynchronize(stream);
-        d->driver->cuMemFree_v2(address(ptr));
+    unsigned long long id;
+    bool inside = kn_cuda_inside(d);
+    int result = -1;
+    if (d->driver->cuStreamGetId && (inside || kn_cuda_enter(d) == KN_OK)) {
+        result = d->driver->cuStreamGetId(stream, &id);
+        if (!inside)
+            kn_cuda_leave(d);
     }
-    kn_cuda_leave(d);
+    if (result == KN_CU_SUCCESS)
+        return id;
+    return (uintptr_t)stream == KN_CU_STREAM_PER_THREAD ? (uintptr_t)&here : (uintptr_t)stream;
 }
 
 static kn_status cuda_upload(kn_device *dev, void *to, const void *host, size_t bytes)
@@ -306,8 +257,7 @@ const kn_device_ops kn_cuda_device = {
     .target = cuda_target,
     .alloc = cuda_alloc,
     .release = cuda_release,
-    .alloc_async = cuda_alloc_async,
-    .release_async = cuda_release_async,
+    .stream_id = cuda_stream_id,
     .upload = cuda_upload,
     .download = cuda_download,
     .copy = cuda_copy,
@@ -315,6 +265,7 @@ const kn_device_ops kn_cuda_device = {
     .sync = cuda_sync,
     .prepare = kn_cuda_prepare,
     .discard = kn_cuda_discard,
+    .grid = kn_cuda_grid,
     .launch = kn_cuda_launch,
     .load = kn_cuda_load,
     .start = kn_cuda_start,

@@ -15,7 +15,6 @@ typedef struct CUmod_st *kn_cu_module;
 typedef struct CUfunc_st *kn_cu_function;
 typedef struct CUstream_st *kn_cu_stream; /* NULL: the legacy default stream */
 typedef struct CUevent_st *kn_cu_event;
-typedef struct CUmemPoolHandle_st *kn_cu_pool;
 
 /* Results that are treated one by one. */
 enum {
@@ -38,7 +37,6 @@ enum { /* cuDeviceGetAttribute */
        KN_CU_DEV_SM_MINOR = 76,
        KN_CU_DEV_COOPERATIVE_LAUNCH = 95,
        KN_CU_DEV_SHARED_PER_BLOCK_OPTIN = 97,
-       KN_CU_DEV_MEMORY_POOLS = 115,
 };
 
 enum { /* cuFuncGetAttribute */
@@ -50,20 +48,7 @@ enum { /* cuFuncGetAttribute */
        KN_CU_FUNC_NON_PORTABLE_CLUSTERS = 14, /* may be set: of more than 8 blocks */
 };
 
-enum { /* memory pools */
-       KN_CU_POOL_PINNED = 1,
-       KN_CU_POOL_ON_DEVICE = 1,
-       KN_CU_POOL_RELEASE_THRESHOLD = 4, /* a uint64_t: bytes kept over a synchronisation */
-};
-
-typedef struct kn_cu_pool_props {
-    int alloc_type;    /* KN_CU_POOL_PINNED */
-    int handle_types;  /* 0: not shared with other processes */
-    int location_type; /* KN_CU_POOL_ON_DEVICE */
-    int location_id;   /* the device */
-    void *security;
-    unsigned char reserved[64]; /* newer drivers read fields here; 0 means what older ones did */
-} kn_cu_pool_props;
+enum { KN_CU_STREAM_PER_THREAD = 2 }; /* a handle: the calling thread's default stream */
 
 enum { /* kn_cu_launch_attribute */
        KN_CU_LAUNCH_COOPERATIVE = 2,

@@ -242,7 +242,9 @@ static kn_status submit(kn_cuda *d, const kn_code *code, const kn_grid *g, void 
     const kn_driver *drv = d->driver;
     const unsigned *n = g->grid, *b = g->block, shared = (unsigned)g->shared;
     kn_status status;
-    KN_TRY(kn_cuda_enter(d));
+    bool inside = kn_cuda_inside(d);
+    if (!inside)
+        KN_TRY(kn_cuda_enter(d));
     if (g->cluster[0] > 1 || g->cluster[1] > 1 || g->cluster[2] > 1)
         status = submit_clusters(d, code, g, stream, params);
     else if (g->cooperative)
@@ -253,26 +255,34 @@ static kn_status submit(kn_cuda *d, const kn_code *code, const kn_grid *g, void 
                        shared, stream, params, NULL);
     if (status == KN_OK)
         __atomic_fetch_add(&d->base.launches, 1, __ATOMIC_RELAXED);
-    kn_cuda_leave(d);
+    if (!inside)
+        kn_cuda_leave(d);
     return status == KN_OK
                ? KN_OK
                : kn_fail_prefix(status, "kernel '%s', grid %ux%ux%u, block %ux%ux%u: ", code->name,
                                 n[0], n[1], n[2], b[0], b[1], b[2]);
 }
 
-kn_status kn_cuda_launch(kn_device *dev, kn_code *code, const kn_launch *launch)
+void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k, kn_grid *grid)
 {
-    kn_cuda *d = kn_cuda_of(dev);
-    const kn_kernel *k = launch->kernel;
-    kn_packed_params params;
-    KN_TRY(kn_pack_params(k, launch->call, code->nparams, &params));
-    const kn_grid grid = {
+    const kn_cuda *d = (const kn_cuda *)dev;
+    *grid = (kn_grid){
         .grid = {kn_grid_blocks(k, code->info.blocks_per_unit, d->target.units), 1, 1},
         .block = {(unsigned)code->threads, 1, 1},
         .shared = (size_t)k->shared,
         .cooperative = code->cooperative,
     };
-    return submit(d, code, &grid, launch->stream, params.pointers);
+}
+
+kn_status kn_cuda_launch(kn_device *dev, const kn_launch *launch, const kn_call *call, void *stream)
+{
+    const kn_code *code = launch->code;
+    kn_packed_params params;
+    if (launch->params.n != code->nparams)
+        return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
+                       code->name, launch->params.n, code->nparams);
+    KN_TRY(kn_params_pack(&launch->params, call, &params));
+    return submit(kn_cuda_of(dev), code, &launch->grid, stream, params.pointers);
 }
 
 /* What the driver would refuse with fewer words. */

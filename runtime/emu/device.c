@@ -147,18 +147,6 @@ static void emu_release(kn_device *base, void *ptr)
     kn_aligned_free(&dev->from, ptr);
 }
 
-static kn_status emu_alloc_async(kn_device *dev, size_t bytes, void *stream, void **ptr)
-{
-    (void)stream;
-    return emu_alloc(dev, bytes, ptr);
-}
-
-static void emu_release_async(kn_device *dev, void *ptr, void *stream)
-{
-    (void)stream;
-    emu_release(dev, ptr);
-}
-
 static kn_status emu_move(kn_device *dev, void *to, const void *from, size_t bytes)
 {
     (void)dev;
@@ -242,13 +230,26 @@ static kn_status emu_start(kn_device *base, kn_code *code, const kn_grid *grid, 
     return status;
 }
 
-/* A generated kernel may touch its buffers, each to the byte, and its barrier's word. */
-static kn_status emu_launch(kn_device *base, kn_code *code, const kn_launch *launch)
+static void emu_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k, kn_grid *grid)
 {
+    (void)dev, (void)code;
+    *grid = (kn_grid){.grid = {kn_grid_blocks(k, BLOCKS_A_UNIT, UNITS), 1, 1},
+                      .block = {(unsigned)k->threads, 1, 1},
+                      .shared = (size_t)k->shared,
+                      .cooperative = kn_kernel_cooperative(k)};
+}
+
+/* A generated kernel may touch its buffers, each to the byte, and its barrier's word. */
+static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_call *call,
+                            void *stream)
+{
+    (void)stream;
     const kn_kernel *k = launch->kernel;
-    const kn_call *call = launch->call;
     kn_packed_params params;
-    KN_TRY(kn_pack_params(k, call, code->nparams, &params));
+    if (launch->params.n != launch->code->nparams)
+        return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
+                       k->name, launch->params.n, launch->code->nparams);
+    KN_TRY(kn_params_pack(&launch->params, call, &params));
     kn_emu_span *spans = calloc((size_t)k->bufs.len + 1, sizeof *spans);
     if (!spans)
         return kn_fail(KN_MEMORY, "out of memory");
@@ -258,16 +259,12 @@ static kn_status emu_launch(kn_device *base, kn_code *code, const kn_launch *lau
                                  .name = k->bufs.data[i].name,
                                  .constant = k->bufs.data[i].kind == KN_BUF_INPUT};
     int nspans = k->bufs.len;
-    kn_grid grid = {.grid = {kn_grid_blocks(k, BLOCKS_A_UNIT, UNITS), 1, 1},
-                    .block = {(unsigned)k->threads, 1, 1},
-                    .shared = (size_t)k->shared,
-                    .cooperative = kn_kernel_cooperative(k)};
-    if (grid.cooperative)
+    if (launch->grid.cooperative)
         spans[nspans++] = (kn_emu_span){.low = call->barrier,
                                         .high = (char *)call->barrier + sizeof(unsigned),
                                         .name = "barrier"};
-    kn_status status =
-        kn_emu_launch_run(kn_emu_of(base), code, &grid, params.pointers, spans, nspans);
+    kn_status status = kn_emu_launch_run(kn_emu_of(base), launch->code, &launch->grid,
+                                         params.pointers, spans, nspans);
     free(spans);
     return status;
 }
@@ -290,8 +287,6 @@ const kn_device_ops kn_emu_device = {
     .target = emu_target,
     .alloc = emu_alloc,
     .release = emu_release,
-    .alloc_async = emu_alloc_async,
-    .release_async = emu_release_async,
     .upload = emu_move,
     .download = emu_move,
     .copy = emu_copy,
@@ -299,6 +294,7 @@ const kn_device_ops kn_emu_device = {
     .sync = emu_sync,
     .prepare = emu_prepare,
     .discard = emu_discard,
+    .grid = emu_grid,
     .launch = emu_launch,
     .load = emu_load,
     .start = emu_start,

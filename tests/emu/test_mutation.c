@@ -16,6 +16,7 @@
 
 #include "codegen/cuda.h"
 #include "frontend/parse.h"
+#include "runtime/launch.h"
 #include "runtime/program.h"
 
 static const kn_device_ops *const emu = &kn_emu_device;
@@ -84,7 +85,7 @@ static const defect defects[] = {
     {"a row of another column", "row * 32 + threadIdx.x % 32", "row * 32 + (threadIdx.x + 1) % 32"},
     {"the wrong start", "(begin + (kn_count)lane * 4)", "(begin + 4 + (kn_count)lane * 4)"},
     {"a shared value written late", "_kept[i / 4] = ", "_kept[i / 4 + 1] = "},
-    {"arrivals miscounted", "gridDim.x + 1) * gridDim.x", "gridDim.x) * gridDim.x"},
+    {"arrivals miscounted", "top - (gridDim.x - 1)", "top - (gridDim.x - 2)"},
 };
 enum { DEFECTS = sizeof defects / sizeof *defects };
 
@@ -187,8 +188,10 @@ static kn_status run_source(bench *b, kn_device *dev, const char *source)
     status = emu->prepare(dev, &kernel, &code);
     if (status == KN_OK) {
         kn_call call = {.bufs = bufs, .spans = spans, .barrier = word};
-        kn_launch launch = {&kernel, &call, NULL};
-        status = emu->launch(dev, code, &launch);
+        kn_launch launch;
+        status = kn_launch_make(&b->arena, dev, &kernel, code, &launch);
+        if (status == KN_OK)
+            status = emu->launch(dev, &launch, &call, NULL);
         emu->discard(dev, code);
     }
     emu->release(dev, temps);

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "ir/eval.h"
-#include "runtime/device.h"
+#include "runtime/launch.h"
 
 /* ---- making kernels ---- */
 
@@ -267,9 +267,10 @@ static inline void run_on(kn_device *dev, world *w)
 {
     kn_code *code;
     kn_call call = {.bufs = w->bufs, .scalars = w->scalars};
-    kn_launch launch = {.kernel = w->k, .call = &call};
+    kn_launch launch;
     if (dev->ops->prepare(dev, w->k, &code) != KN_OK ||
-        dev->ops->launch(dev, code, &launch) != KN_OK)
+        kn_launch_make(w->k->arena, dev, w->k, code, &launch) != KN_OK ||
+        dev->ops->launch(dev, &launch, &call, NULL) != KN_OK)
         fail_msg("%s", kn_last_error());
     dev->ops->discard(dev, code);
 }

@@ -229,9 +229,14 @@ static void test_workspace(void **state)
     assert_int_equal(kiln_compile(g, NULL, &p), KILN_OK);
     kiln_graph_destroy(g);
     kiln_arg args[] = {arg_x(), arg_y()};
-    size_t need = 0;
-    assert_int_equal(kiln_prepare(p, args, 2, &need), KILN_OK);
+    kiln_prepared info;
+    kiln_prepared_init(&info);
+    info.own_workspace = true;
+    assert_int_equal(kiln_prepare(p, args, 2, &info), KILN_OK);
+    size_t need = info.workspace;
     assert_true(need > 0);
+    assert_int_equal(info.copies, 0);
+    assert_true(info.launches > 0);
     char *block = malloc(need + 512);
     char *aligned = block + (256 - (uintptr_t)block % 256) % 256;
     assert_int_equal(kiln_run_in(p, NULL, args, 2, aligned, need), KILN_OK);

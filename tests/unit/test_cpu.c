@@ -200,7 +200,7 @@ static void memory(void **state)
     void *p, *q;
     assert_int_equal(ops->alloc(dev, 0, &p), KN_OK);
     assert_non_null(p);
-    assert_int_equal(ops->alloc_async(dev, 100, NULL, &q), KN_OK);
+    assert_int_equal(ops->alloc(dev, 100, &q), KN_OK);
     assert_int_equal((uintptr_t)p % 64, 0);
     assert_int_equal((uintptr_t)q % 64, 0);
     char text[100] = "kiln", back[100] = "";
@@ -213,7 +213,7 @@ static void memory(void **state)
     assert_int_equal(ops->sync(dev, NULL), KN_OK);
     ops->release(dev, p);
     ops->release(dev, NULL);
-    ops->release_async(dev, q, NULL);
+    ops->release(dev, q);
     assert_int_equal(ops->alloc(dev, SIZE_MAX, &p), KN_MEMORY);
     assert_string_equal(ops->target(dev)->kind, "cpu");
     assert_int_equal(ops->target(dev)->units, 2);

@@ -14,6 +14,7 @@
 #include "runtime/cuda/doctor.h"
 #include "runtime/cuda/grid.h"
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/launch.h"
 
 /* ---- grid.h ---- */
 
@@ -282,7 +283,7 @@ static void test_memory(void **state)
         in[i] = i * i + 1;
     void *a, *b, *empty;
     assert_int_equal(ops->alloc(dev, sizeof in, &a), KN_OK);
-    assert_int_equal(ops->alloc_async(dev, sizeof in, NULL, &b), KN_OK);
+    assert_int_equal(ops->alloc(dev, sizeof in, &b), KN_OK);
     assert_int_equal(ops->alloc(dev, 0, &empty), KN_OK);
     assert_non_null(empty);
     assert_int_equal(ops->upload(dev, a, in, sizeof in), KN_OK);
@@ -294,7 +295,8 @@ static void test_memory(void **state)
     assert_memory_equal(in, out, sizeof in);
     assert_int_equal(ops->upload(dev, empty, NULL, 0), KN_OK);
     assert_int_equal(ops->copy(dev, empty, empty, 0, NULL), KN_OK);
-    ops->release_async(dev, b, NULL);
+    ops->release(dev, b);
+    assert_true(ops->stream_id(dev, NULL) == ops->stream_id(dev, NULL));
     ops->release(dev, a);
     ops->release(dev, empty);
     ops->release(dev, NULL);
@@ -306,14 +308,14 @@ static void test_memory(void **state)
 
 typedef struct scaling {
     kn_device *dev;
-    kn_code *code;
     kn_launch launch;
+    kn_call call;
 } scaling;
 
 static kn_status run_scaling(void *ctx)
 {
     const scaling *s = ctx;
-    return s->dev->ops->launch(s->dev, s->code, &s->launch);
+    return s->dev->ops->launch(s->dev, &s->launch, &s->call, NULL);
 }
 
 static void test_launch(void **state)
@@ -355,8 +357,10 @@ static void test_launch(void **state)
     assert_int_equal(info.local_bytes, 0);
 
     const kn_scalar half = {.dtype = KN_F32, .f = 0.5};
-    const kn_call call = {.bufs = data, .scalars = &half};
-    scaling s = {dev, code, {.kernel = &k, .call = &call}};
+    scaling s = {.dev = dev, .call = {.bufs = data, .scalars = &half}};
+    kn_arena arena;
+    kn_arena_init(&arena, NULL);
+    assert_int_equal(kn_launch_make(&arena, dev, &k, code, &s.launch), KN_OK);
     double us = 0;
     assert_int_equal(ops->time(dev, NULL, run_scaling, &s, &us), KN_OK);
     assert_true(us > 0);
@@ -365,6 +369,7 @@ static void test_launch(void **state)
     for (int i = 0; i < N; i++)
         assert_float_equal(got[i], host[i] * 0.5f, 0);
 
+    kn_arena_finish(&arena);
     ops->discard(dev, code);
     ops->discard(dev, NULL);
     ops->release(dev, data[0]);

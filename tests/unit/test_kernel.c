@@ -87,20 +87,15 @@ typedef struct fixture {
 
 static void open_notes(fixture *f)
 {
-    *f = (fixture){.dev.base.ops = &note_ops, .core.from = kn_malloc_allocator};
-    f->core.dev = &f->dev.base;
+    *f = (fixture){.dev.base.ops = &note_ops};
+    kn_context_init(&f->core, &f->dev.base, &kn_malloc_allocator);
     strcpy(f->core.name, "notes");
-    pthread_mutex_init(&f->core.lock, NULL);
-    kn_memory_cache_init(&f->core.kernels, &kn_malloc_allocator);
     f->ctx.core = &f->core;
 }
 
-static void discard_value(void *dev, void *code) { note_discard(dev, code); }
-
 static void close_notes(fixture *f)
 {
-    kn_memory_cache_finish(&f->core.kernels, discard_value, &f->dev);
-    pthread_mutex_destroy(&f->core.lock);
+    kn_context_finish(&f->core);
     assert_int_equal(f->dev.loads, f->dev.discards);
 }
 

@@ -1,0 +1,234 @@
+#include "runtime/variant.h"
+
+#include <string.h>
+
+/* ---- signatures ---- */
+
+/* From `first` on and around: arguments mostly come in the order of the slots. */
+static int find_slot(const kn_program *p, const char *name, int first)
+{
+    for (int k = 0, i = first; k < p->nslots; k++, i++) {
+        i = i == p->nslots ? 0 : i;
+        if (p->slots[i].name[0] == name[0] && strcmp(p->slots[i].name, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static bool sort_args(const kn_program *p, const kn_arg *args, int nargs, const kn_arg **sorted)
+{
+    for (int k = 0, i = -1; k < nargs; k++) {
+        i = args[k].name ? find_slot(p, args[k].name, i + 1) : -1;
+        if (i < 0 || sorted[i])
+            return false;
+        const kn_slot *s = &p->slots[i];
+        if (args[k].dtype != s->dtype || args[k].rank != s->rank || (s->rank && !args[k].shape) ||
+            (s->by_value && !args[k].data))
+            return false;
+        sorted[i] = &args[k];
+    }
+    for (int i = 0; i < p->nslots; i++)
+        if (!sorted[i] && !p->slots[i].has_default)
+            return false;
+    return true;
+}
+
+/* The largest power of two up to 16 that divides the address; 0 for none. */
+static int64_t alignment(const void *data)
+{
+    return (int64_t)(((uintptr_t)data | 16) & -((uintptr_t)data | 16)) * (data != NULL);
+}
+
+static int64_t *put_array(int64_t *at, const kn_arg *arg)
+{
+    int rank = arg->rank;
+    const int64_t *shape = arg->shape;
+    int64_t *stride = at + 1 + rank, *end = stride + rank;
+    uint64_t compact = 1; /* wraps where the shape is refused later on */
+    *at++ = alignment(arg->data);
+    for (int j = 0; j < rank; j++)
+        *at++ = *shape++;
+    if (arg->strides) {
+        memcpy(stride, arg->strides, sizeof *stride * (size_t)rank);
+        return end;
+    }
+    for (int64_t *last = end; last-- != stride; compact *= (uint64_t) * --shape)
+        *last = (int64_t)compact;
+    return end;
+}
+
+bool kn_sign(const kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_inputs *in)
+{
+    in->args = KN_NEW_ARRAY(a, const kn_arg *, p->nslots);
+    if (!sort_args(p, args, nargs, in->args))
+        return false;
+    int64_t *at = in->signature = kn_alloc(a, p->signature_bytes);
+    for (int i = 0; i < p->nslots; i++)
+        if (!p->slots[i].by_value)
+            at = put_array(at, in->args[i]);
+    return true;
+}
+
+/* ---- making one ---- */
+
+typedef struct making {
+    kn_program *prog;
+    kn_variant *variant;
+    const kn_inputs *in;
+    const kn_binding *binding;
+} making;
+
+static kn_reach reach_of(const kn_span *span, const void *data)
+{
+    return span->low ? (kn_reach){span->low - (const char *)data, span->high - (const char *)data}
+                     : (kn_reach){0, 0};
+}
+
+static void note_reaches(kn_variant *v, const kn_binding *b)
+{
+    const kn_graph *g = b->graph;
+    v->in = KN_NEW_ARRAY(&v->arena, kn_reach, g->inputs.len + 1);
+    v->out = KN_NEW_ARRAY(&v->arena, kn_reach, g->outputs.len + 1);
+    for (int i = 0; i < g->inputs.len; i++)
+        v->in[i] = reach_of(&b->in_span[i], b->in_data[i]);
+    for (int o = 0; o < g->outputs.len; o++)
+        v->out[o] = reach_of(&b->out_span[o], b->out_data[o]);
+}
+
+static kn_status make(void *user)
+{
+    making *m = user;
+    kn_variant *v = m->variant;
+    kn_context *ctx = m->prog->ctx;
+    int64_t *signature = kn_alloc(&v->arena, m->prog->signature_bytes);
+    v->signature = memcpy(signature, m->in->signature, m->prog->signature_bytes);
+    KN_TRY(kn_program_plan_bound(m->prog, &v->arena, m->binding, ctx->dev->ops->target(ctx->dev),
+                                 &v->plan));
+    note_reaches(v, m->binding);
+    v->launches = KN_NEW_ARRAY(&v->arena, kn_launch, v->plan->kernels.len + 1);
+    for (int i = 0; i < v->plan->kernels.len; i++) {
+        kn_kernel *k = v->plan->kernels.data[i];
+        kn_code *code;
+        KN_TRY(kn_context_code(ctx, k, &code));
+        KN_TRY(kn_launch_make(&v->arena, ctx->dev, k, code, &v->launches[i]));
+        v->most_bufs = k->bufs.len > v->most_bufs ? k->bufs.len : v->most_bufs;
+        v->most_scalars = k->scalars.len > v->most_scalars ? k->scalars.len : v->most_scalars;
+        v->cooperative = v->cooperative || kn_kernel_cooperative(k);
+    }
+    return KN_OK;
+}
+
+static void free_variant(kn_program *p, kn_variant *v)
+{
+    kn_arena_finish(&v->arena);
+    p->ctx->from.release(p->ctx->from.user, v);
+}
+
+static kn_status new_variant(kn_program *p, const kn_inputs *in, const kn_binding *b,
+                             kn_variant **out)
+{
+    const kn_allocator *from = &p->ctx->from;
+    kn_variant *v = from->alloc(from->user, sizeof *v);
+    if (!v)
+        return kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof *v);
+    memset(v, 0, sizeof *v);
+    kn_arena_init(&v->arena, from);
+    making m = {p, v, in, b};
+    kn_status status = kn_protect(&v->arena, make, &m);
+    if (status == KN_OK)
+        *out = v;
+    else
+        free_variant(p, v);
+    return status;
+}
+
+/* ---- keeping them; with the lock held ---- */
+
+static void unlink_variant(kn_program *p, kn_variant *v)
+{
+    *(v->newer ? &v->newer->older : &p->newest) = v->older;
+    *(v->older ? &v->older->newer : &p->oldest) = v->newer;
+}
+
+static void link_newest(kn_program *p, kn_variant *v)
+{
+    v->newer = NULL;
+    v->older = p->newest;
+    *(p->newest ? &p->newest->newer : &p->oldest) = v;
+    p->newest = v;
+}
+
+static kn_variant *find(kn_program *p, const int64_t *signature)
+{
+    kn_variant *v = p->newest;
+    if (!v)
+        return NULL;
+    if (memcmp(v->signature, signature, p->signature_bytes) != 0) {
+        v = kn_table_find(&p->variants, signature, p->signature_bytes);
+        if (!v)
+            return NULL;
+        unlink_variant(p, v);
+        link_newest(p, v);
+    }
+    __atomic_add_fetch(&v->users, 1, __ATOMIC_RELAXED);
+    return v;
+}
+
+/* The program's and the caller's. *evicted: what the program no longer has. */
+static kn_status add(kn_program *p, kn_variant *v, kn_variant **evicted)
+{
+    KN_TRY(kn_table_add(&p->variants, v->signature, p->signature_bytes, v));
+    v->users = 2;
+    link_newest(p, v);
+    if (++p->nvariants <= KN_MAX_VARIANTS)
+        return KN_OK;
+    *evicted = p->oldest;
+    unlink_variant(p, *evicted);
+    kn_table_remove(&p->variants, (*evicted)->signature, p->signature_bytes);
+    p->nvariants--;
+    return KN_OK;
+}
+
+void kn_variant_release(kn_program *p, kn_variant *v)
+{
+    if (v && __atomic_sub_fetch(&v->users, 1, __ATOMIC_ACQ_REL) == 0)
+        free_variant(p, v);
+}
+
+void kn_variants_finish(kn_program *p)
+{
+    for (kn_variant *v = p->newest, *older; v; v = older) {
+        older = v->older;
+        kn_variant_release(p, v);
+    }
+    kn_table_finish(&p->variants);
+}
+
+/* ---- finding one ---- */
+
+kn_status kn_variant_acquire(kn_program *p, kn_arena *scratch, const kn_inputs *in,
+                             const kn_arg *args, int nargs, kn_variant **out)
+{
+    pthread_mutex_lock(&p->lock);
+    *out = find(p, in->signature);
+    pthread_mutex_unlock(&p->lock);
+    if (*out)
+        return KN_OK;
+
+    kn_binding b;
+    kn_variant *mine = NULL, *evicted = NULL;
+    KN_TRY(kn_bind(scratch, p->optimised, args, nargs, KN_BIND_RUN, NULL, &b));
+    KN_TRY(new_variant(p, in, &b, &mine));
+    pthread_mutex_lock(&p->lock);
+    *out = find(p, in->signature); /* another thread was as quick */
+    kn_status status = *out ? KN_OK : add(p, mine, &evicted);
+    if (!*out && status == KN_OK) {
+        *out = mine;
+        mine = NULL;
+    }
+    pthread_mutex_unlock(&p->lock);
+    kn_variant_release(p, evicted);
+    if (mine)
+        free_variant(p, mine);
+    return status;
+}

@@ -1,0 +1,51 @@
+/* Variants: a program's plan for one signature, ready to launch.
+ *
+ * The signature is everything that a plan depends on besides the program: of every array its shape, its
+ * strides and the alignment of its address. Two signatures whose plans have the same structure share the
+ * code of their kernels, which are the context's; a variant is numbers only.
+ *
+ * A program keeps KN_MAX_VARIANTS of them and forgets the one not used for longest; a variant is freed when
+ * the last run that uses it has submitted its work. */
+#ifndef KN_RUNTIME_VARIANT_H
+#define KN_RUNTIME_VARIANT_H
+
+#include "runtime/launch.h"
+#include "runtime/program.h"
+
+enum { KN_MAX_VARIANTS = 256 };
+
+/* Where an array's elements are, in bytes from the address of its first: [low, high). Both 0: nowhere. */
+typedef struct kn_reach {
+    int64_t low, high;
+} kn_reach;
+
+struct kn_variant {
+    kn_arena arena;
+    const int64_t *signature;
+    kn_plan *plan;
+    kn_launch *launches; /* per kernel */
+    kn_reach *in, *out;
+    int most_bufs, most_scalars; /* of a kernel */
+    bool cooperative;
+    int users; /* atomic: runs, and the program while it has the variant */
+    kn_variant *newer, *older;
+};
+
+/* A call's arguments, sorted. */
+typedef struct kn_inputs {
+    const kn_arg **args; /* per slot; NULL: by its default */
+    int64_t *signature;
+} kn_inputs;
+
+/* Sorts the arguments and signs them. False when they do not fit the program, which kn_bind() explains. */
+bool kn_sign(const kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_inputs *in);
+
+/* The variant of these arguments, made if the program does not have it. The caller releases it. */
+kn_status kn_variant_acquire(kn_program *p, kn_arena *scratch, const kn_inputs *in,
+                             const kn_arg *args, int nargs, kn_variant **variant);
+void kn_variant_release(kn_program *p, kn_variant *v);
+
+/* Forgets all. */
+void kn_variants_finish(kn_program *p);
+
+#endif

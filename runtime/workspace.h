@@ -1,0 +1,42 @@
+/* Device memory that runs borrow for their temporaries, kept and lent again.
+ *
+ * A block that was used in a stream is lent for the same stream only, whose order keeps its users apart; a
+ * block that two threads would share at a time is not. Every block begins with KN_WORKSPACE_ALIGN bytes for the
+ * grid barrier's word, zero when the block was made and kept as barriers leave it. */
+#ifndef KN_RUNTIME_WORKSPACE_H
+#define KN_RUNTIME_WORKSPACE_H
+
+#include <pthread.h>
+
+#include "runtime/device.h"
+
+enum {
+    KN_WORKSPACE_ALIGN = 256,
+    KN_WORKSPACES = 32, /* idle blocks that are kept */
+};
+
+typedef struct kn_workspace {
+    struct kn_workspace *next;
+    char *memory;
+    size_t bytes;
+    uint64_t stream;
+    bool fresh; /* of no stream yet */
+} kn_workspace;
+
+typedef struct kn_workspaces {
+    kn_device *dev;
+    kn_allocator from;
+    pthread_mutex_t lock;
+    kn_workspace *idle; /* the last used first */
+} kn_workspaces;
+
+void kn_workspaces_init(kn_workspaces *w, kn_device *dev, const kn_allocator *from);
+void kn_workspaces_finish(kn_workspaces *w);
+
+/* A block of at least `bytes` for work in `stream`, the caller's until it gives it back. */
+kn_status kn_workspaces_take(kn_workspaces *w, void *stream, size_t bytes, kn_workspace **out);
+void kn_workspaces_give(kn_workspaces *w, kn_workspace *block);
+/* Sees to it that the next run finds a block of `bytes`, in whatever stream. May wait for the device. */
+kn_status kn_workspaces_reserve(kn_workspaces *w, size_t bytes);
+
+#endif

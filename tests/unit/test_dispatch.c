@@ -1,0 +1,322 @@
+/* Dispatch: what a run does not do after a prepare, variants and their memory, kernels compiled once, workspaces. On a
+ * device that takes kernels and runs none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bench/null_device.h"
+
+/* ---- counted memory ---- */
+
+typedef struct ledger {
+    size_t live, most;
+    long calls;
+} ledger;
+
+static void *counted(void *user, size_t size)
+{
+    ledger *l = user;
+    size_t *p = malloc(size + 16);
+    *p = size;
+    size_t live = __atomic_add_fetch(&l->live, size, __ATOMIC_RELAXED);
+    l->most = live > l->most ? live : l->most;
+    l->calls++;
+    return p + 2;
+}
+
+static void uncounted(void *user, void *ptr)
+{
+    ledger *l = user;
+    if (!ptr)
+        return;
+    size_t *p = (size_t *)ptr - 2;
+    __atomic_sub_fetch(&l->live, *p, __ATOMIC_RELAXED);
+    free(p);
+}
+
+static kiln_prog *compile(kiln_ctx *ctx, const char *text)
+{
+    kiln_graph *g;
+    kiln_prog *p;
+    if (kiln_parse(ctx, text, NULL, &g) != KILN_OK || kiln_compile(g, NULL, &p) != KILN_OK)
+        fail_msg("%s", kiln_last_error());
+    kiln_graph_destroy(g);
+    return p;
+}
+
+/* One input x, one output y of its shape. */
+static kiln_status run_shape(kiln_prog *p, void *stream, const int64_t *shape, int rank)
+{
+    kiln_arg args[] = {{"x", (void *)(uintptr_t)0x10000000000, KILN_F32, rank, shape, NULL},
+                       {"y", (void *)(uintptr_t)0x20000000000, KILN_F32, rank, shape, NULL}};
+    return kiln_run(p, stream, args, 2);
+}
+
+static const char softmax[] = "def softmax(x: f32[N, C]):\n"
+                              "    e = exp(x - max(x, axis=1, keepdims=True))\n"
+                              "    y = e / sum(e, axis=1, keepdims=True)\n"
+                              "    return y\n";
+/* Needs temporaries, and blocks that meet. */
+static const char centred[] = "def centred(x: f32[N, M]):\n"
+                              "    y = x - mean(x, axis=0) - mean(x, axis=1, keepdims=True)\n"
+                              "    return y\n";
+
+/* ---- after a prepare ---- */
+
+static void test_run_takes_nothing(void **state)
+{
+    (void)state;
+    ledger l = {0};
+    const kn_allocator from = {counted, uncounted, &l};
+    static const char *const texts[] = {softmax, centred};
+    for (size_t t = 0; t < 2; t++) {
+        null_context n;
+        null_open(&n, &from);
+        kiln_prog *p = compile(&n.ctx, texts[t]);
+        const int64_t shape[] = {300, 500};
+        char *data = NULL;
+        kiln_arg args[] = {{"x", data + 4096, KILN_F32, 2, shape, NULL},
+                           {"y", data + (1 << 24), KILN_F32, 2, shape, NULL}};
+        kiln_prepared info;
+        kiln_prepared_init(&info);
+        assert_int_equal(kiln_prepare(p, args, 2, &info), KILN_OK);
+        assert_int_equal(info.workspace > 0, t == 1);
+        assert_int_equal(info.launches, 1);
+        uint64_t compiles = n.dev.base.compiles, launches = n.dev.base.launches;
+        long calls = l.calls;
+        int allocations = n.dev.allocations;
+        void *stream = (void *)(uintptr_t)0x77; /* whichever */
+        for (int i = 0; i < 10; i++)
+            assert_int_equal(kiln_run(p, stream, args, 2), KILN_OK);
+        assert_int_equal(l.calls, calls);
+        assert_int_equal(n.dev.allocations, allocations);
+        assert_int_equal(n.dev.base.compiles, compiles);
+        assert_int_equal(n.dev.base.launches, launches + 10);
+        kiln_prog_destroy(p);
+        null_close(&n);
+    }
+    assert_int_equal(l.live, 0);
+}
+
+/* ---- variants ---- */
+
+static void test_variants_are_bounded(void **state)
+{
+    (void)state;
+    ledger l = {0};
+    const kn_allocator from = {counted, uncounted, &l};
+    null_context n;
+    null_open(&n, &from);
+    kiln_prog *p = compile(&n.ctx, softmax);
+    size_t half = 0;
+    for (int i = 0; i < 10000; i++) {
+        const int64_t shape[] = {1 + i, 64};
+        assert_int_equal(run_shape(p, NULL, shape, 2), KILN_OK);
+        if (i == 4999)
+            half = l.most;
+    }
+    print_message("10000 shapes: %zu bytes at most, %llu kernels\n", l.most,
+                  (unsigned long long)n.dev.base.compiles);
+    assert_true(l.most < half + half / 16);
+    assert_true(l.most < (size_t)32 << 20);
+    kiln_prog_destroy(p);
+    null_close(&n);
+    assert_int_equal(l.live, 0);
+}
+
+/* The one not used for longest goes: a shape that is in constant use is planned once. */
+static void test_used_variants_stay(void **state)
+{
+    (void)state;
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    kiln_prog *p = compile(&n.ctx, softmax);
+    const int64_t kept[] = {7, 64};
+    assert_int_equal(run_shape(p, NULL, kept, 2), KILN_OK);
+    uint64_t hits = 0;
+    for (int i = 0; i < 2000; i++) {
+        const int64_t shape[] = {100 + i, 64};
+        assert_int_equal(run_shape(p, NULL, shape, 2), KILN_OK);
+        uint64_t before = n.core.cache_hits + n.dev.base.compiles;
+        assert_int_equal(run_shape(p, NULL, kept, 2), KILN_OK);
+        hits += n.core.cache_hits + n.dev.base.compiles - before;
+    }
+    assert_int_equal(hits, 0); /* no kernel was asked for */
+    kiln_prog_destroy(p);
+    null_close(&n);
+}
+
+/* ---- kernels are compiled once, four at a time ---- */
+
+enum { THREADS = 8 };
+
+typedef struct crowd {
+    int now, most;
+    pthread_mutex_t lock;
+    bool fail;
+} crowd;
+
+static kn_status slow_compile(null_device *dev, const kn_kernel *kernel)
+{
+    crowd *c = dev->user;
+    (void)kernel;
+    pthread_mutex_lock(&c->lock);
+    c->most = ++c->now > c->most ? c->now : c->most;
+    pthread_mutex_unlock(&c->lock);
+    usleep(20000);
+    pthread_mutex_lock(&c->lock);
+    c->now--;
+    pthread_mutex_unlock(&c->lock);
+    return c->fail ? kn_fail(KN_COMPILE, "refused") : KN_OK;
+}
+
+typedef struct runner {
+    kiln_prog *prog;
+    kiln_status status;
+    char message[32];
+} runner;
+
+static void *run_one(void *user)
+{
+    runner *r = user;
+    const int64_t shape[] = {300, 500};
+    r->status = run_shape(r->prog, NULL, shape, 2);
+    snprintf(r->message, sizeof r->message, "%s", kiln_last_error());
+    return NULL;
+}
+
+static void run_together(runner *runners)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run_one, &runners[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void test_single_flight(void **state)
+{
+    (void)state;
+    crowd c = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    runner runners[THREADS];
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    n.dev.compile = slow_compile;
+    n.dev.user = &c;
+
+    /* one program by all */
+    kiln_prog *p = compile(&n.ctx, softmax);
+    for (int i = 0; i < THREADS; i++)
+        runners[i].prog = p;
+    run_together(runners);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(runners[i].status, KILN_OK);
+    assert_int_equal(n.dev.base.compiles, 1);
+    assert_int_equal(c.most, 1);
+    kiln_prog_destroy(p);
+
+    /* a program each: different kernels side by side, but not all */
+    char text[256];
+    for (int i = 0; i < THREADS; i++) {
+        snprintf(text, sizeof text, "def f%d(x: f32[N, C]):\n    y = x + %d\n    return y\n", i, i);
+        runners[i].prog = compile(&n.ctx, text);
+    }
+    run_together(runners);
+    assert_int_equal(n.dev.base.compiles, 1 + THREADS);
+    assert_in_range(c.most, 2, KN_MAX_COMPILES);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(runners[i].status, KILN_OK);
+        kiln_prog_destroy(runners[i].prog);
+    }
+
+    /* a compile that fails fails for all, each with its message, and can be tried again */
+    p = compile(&n.ctx, "def g(x: f32[N, C]):\n    y = x * 7\n    return y\n");
+    c.fail = true;
+    for (int i = 0; i < THREADS; i++)
+        runners[i].prog = p;
+    run_together(runners);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(runners[i].status, KILN_ERR_COMPILE);
+        assert_string_equal(runners[i].message, "refused");
+    }
+    c.fail = false;
+    run_one(&runners[0]);
+    assert_int_equal(runners[0].status, KILN_OK);
+    kiln_prog_destroy(p);
+    null_close(&n);
+}
+
+/* ---- workspaces ---- */
+
+static int idle(const null_context *n)
+{
+    int count = 0;
+    for (const kn_workspace *w = n->core.workspaces.idle; w; w = w->next)
+        count++;
+    return count;
+}
+
+static void test_workspaces(void **state)
+{
+    (void)state;
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    kiln_prog *p = compile(&n.ctx, centred);
+    const int64_t small[] = {100, 100}, large[] = {1000, 1000};
+    char *base = NULL;
+
+    /* one a stream, replaced when it is too small */
+    for (int round = 0; round < 3; round++)
+        for (uintptr_t s = 1; s <= 3; s++)
+            assert_int_equal(run_shape(p, base + s, small, 2), KILN_OK);
+    assert_int_equal(n.dev.allocations, 3);
+    assert_int_equal(run_shape(p, base + 2, large, 2), KILN_OK);
+    assert_int_equal(n.dev.allocations, 4);
+    assert_int_equal(idle(&n), 3);
+    assert_int_equal(run_shape(p, base + 2, small, 2), KILN_OK);
+    assert_int_equal(n.dev.allocations, 4);
+
+    /* a bounded number of idle ones */
+    for (uintptr_t s = 1; s <= 100; s++)
+        assert_int_equal(run_shape(p, base + s, small, 2), KILN_OK);
+    assert_int_equal(idle(&n), KN_WORKSPACES);
+
+    /* none where the run brings its own */
+    kiln_arg args[] = {{"x", (void *)(uintptr_t)0x10000000000, KILN_F32, 2, large, NULL},
+                       {"y", (void *)(uintptr_t)0x20000000000, KILN_F32, 2, large, NULL}};
+    int allocations = n.dev.allocations;
+    kiln_prepared info;
+    kiln_prepared_init(&info);
+    info.own_workspace = true;
+    assert_int_equal(kiln_prepare(p, args, 2, &info), KILN_OK);
+    assert_true(info.workspace > 0);
+    void *own = aligned_alloc(256, (info.workspace + 255) / 256 * 256);
+    assert_int_equal(kiln_run_in(p, base + 999, args, 2, own, info.workspace), KILN_OK);
+    assert_int_equal(n.dev.allocations, allocations);
+    free(own);
+
+    /* prepared for a stream that was never seen, and again */
+    info.own_workspace = false;
+    assert_int_equal(kiln_prepare(p, args, 2, &info), KILN_OK);
+    assert_int_equal(kiln_prepare(p, args, 2, &info), KILN_OK);
+    assert_int_equal(n.dev.allocations, allocations + 1);
+    assert_int_equal(run_shape(p, base + 1234, large, 2), KILN_OK);
+    assert_int_equal(n.dev.allocations, allocations + 1);
+    kiln_prog_destroy(p);
+    null_close(&n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_takes_nothing),  cmocka_unit_test(test_variants_are_bounded),
+        cmocka_unit_test(test_used_variants_stay), cmocka_unit_test(test_single_flight),
+        cmocka_unit_test(test_workspaces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
