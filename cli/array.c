@@ -52,3 +52,10 @@ void kn_cli_array_finish(kn_cli_array *a)
     free(a->data);
     a->data = NULL;
 }
+
+bool kn_cli_holds(kiln_dtype t, int64_t i)
+{
+    int64_t memory;
+    kiln_store_int(t, &memory, i);
+    return kiln_load_int(t, &memory) == i && !(t == KILN_U64 && i < 0);
+}

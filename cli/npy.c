@@ -10,11 +10,15 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 enum { MAX_HEADER = 1 << 20 };
 
+/* The first of a type is what is written. NumPy has no bfloat16: ml_dtypes saves it as two raw bytes. */
 static const struct {
     const char *descr;
     kiln_dtype dtype;
 } descrs[] = {
-    {"|b1", KILN_BOOL}, {"<i4", KILN_I32}, {"<i8", KILN_I64}, {"<f4", KILN_F32}, {"<f8", KILN_F64},
+    {"|b1", KILN_BOOL}, {"|i1", KILN_I8},   {"<i2", KILN_I16},       {"<i4", KILN_I32},
+    {"<i8", KILN_I64},  {"|u1", KILN_U8},   {"<u2", KILN_U16},       {"<u4", KILN_U32},
+    {"<u8", KILN_U64},  {"<f2", KILN_F16},  {"<V2", KILN_BF16},      {"<f4", KILN_F32},
+    {"<f8", KILN_F64},  {"|V2", KILN_BF16}, {"bfloat16", KILN_BF16},
 };
 
 /* ---- the header: a Python dict of literals -----------------------------------------------------
@@ -94,9 +98,10 @@ static int read_descr(reader *r, kiln_dtype *dtype)
         return kn_usage_error(
             r->e, "%s: element type '%s' is big-endian; only little-endian is supported", r->path,
             descr);
-    return kn_usage_error(
-        r->e, "%s: element type '%s' is not supported; the supported ones are |b1 <i4 <i8 <f4 <f8",
-        r->path, descr);
+    return kn_usage_error(r->e,
+                          "%s: element type '%s' is not supported; the supported ones are "
+                          "|b1 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 <f2 <f4 <f8 and <V2 for bfloat16",
+                          r->path, descr);
 }
 
 static int read_shape(reader *r, kn_cli_array *a)
@@ -273,7 +278,7 @@ int kn_npy_read(const char *path, bool header_only, kn_cli_array *a, kn_err *e)
 bool kn_npy_write(FILE *f, const kn_cli_array *a)
 {
     const char *descr = "";
-    for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++)
+    for (size_t i = 0; i < sizeof descrs / sizeof *descrs && !*descr; i++)
         if (descrs[i].dtype == a->dtype)
             descr = descrs[i].descr;
 

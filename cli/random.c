@@ -111,31 +111,19 @@ void kn_random_fill(const kn_dist *dist, uint64_t key, kn_cli_array *a)
     bool real = dist->kind == KN_DIST_NORMAL || dist->kind == KN_DIST_UNIFORM;
     double f[BLOCK];
     int64_t n[BLOCK];
+    size_t size = kiln_dtype_size(a->dtype);
     for (int64_t first = 0; first < a->count; first += BLOCK) {
         int64_t len = a->count - first < BLOCK ? a->count - first : BLOCK;
         if (real)
             float_block(dist, key, (uint64_t)first, f);
         else
             int_block(dist, key, (uint64_t)first, n);
-        switch (a->dtype) {
-        case KILN_F64:
-            for (int64_t i = 0; i < len; i++)
-                ((double *)a->data)[first + i] = real ? f[i] : (double)n[i];
-            break;
-        case KILN_F32:
-            for (int64_t i = 0; i < len; i++)
-                ((float *)a->data)[first + i] = real ? (float)f[i] : (float)n[i];
-            break;
-        case KILN_I64: memcpy((int64_t *)a->data + first, n, (size_t)len * sizeof *n); break;
-        case KILN_I32:
-            for (int64_t i = 0; i < len; i++)
-                ((int32_t *)a->data)[first + i] = (int32_t)n[i];
-            break;
-        case KILN_BOOL:
-            for (int64_t i = 0; i < len; i++)
-                ((uint8_t *)a->data)[first + i] = n[i] != 0;
-            break;
-        case KILN_NO_DTYPE: break;
+        char *to = (char *)a->data + (size_t)first * size;
+        for (int64_t i = 0; i < len; i++, to += size) {
+            if (real)
+                kiln_store_float(a->dtype, to, f[i]);
+            else
+                kiln_store_int(a->dtype, to, n[i]);
         }
     }
 }

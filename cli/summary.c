@@ -6,22 +6,37 @@
 
 enum { FEW = 8 };
 
+static const char *at(const kn_cli_array *a, int64_t i)
+{
+    return (const char *)a->data + (size_t)i * kiln_dtype_size(a->dtype);
+}
+
 static double element(const kn_cli_array *a, int64_t i)
 {
-    switch (a->dtype) {
-    case KILN_BOOL: return ((const uint8_t *)a->data)[i];
-    case KILN_I32: return ((const int32_t *)a->data)[i];
-    case KILN_I64: return (double)((const int64_t *)a->data)[i];
-    case KILN_F32: return (double)((const float *)a->data)[i];
-    case KILN_F64: return ((const double *)a->data)[i];
-    case KILN_NO_DTYPE: break;
-    }
-    return 0;
+    return kiln_load_float(a->dtype, at(a, i));
 }
 
 static int64_t integer(const kn_cli_array *a, int64_t i)
 {
-    return a->dtype == KILN_I64 ? ((const int64_t *)a->data)[i] : (int64_t)element(a, i);
+    return kiln_load_int(a->dtype, at(a, i));
+}
+
+static bool less(const kn_cli_array *a, int64_t i, int64_t j)
+{
+    if (kn_cli_is_float(a->dtype))
+        return element(a, i) < element(a, j);
+    return a->dtype == KILN_U64 ? (uint64_t)integer(a, i) < (uint64_t)integer(a, j)
+                                : integer(a, i) < integer(a, j);
+}
+
+/* Is `text` this float of type t when it is read back? */
+static bool reads_back(const char *text, kiln_dtype t, double v)
+{
+    char memory[8];
+    if (t == KILN_F32) /* rounded once */
+        return strtof(text, NULL) == (float)v;
+    kiln_store_float(t, memory, strtod(text, NULL));
+    return kiln_load_float(t, memory) == v;
 }
 
 /* The shortest decimal that is this element again when read back. */
@@ -31,26 +46,26 @@ static void put_element(FILE *f, const kn_cli_array *a, int64_t i)
     double v = element(a, i);
     if (a->dtype == KILN_BOOL) {
         fputs(v != 0 ? "True" : "False", f);
-    } else if (a->dtype == KILN_I32 || a->dtype == KILN_I64) {
+    } else if (a->dtype == KILN_U64) {
+        fprintf(f, "%llu", (unsigned long long)integer(a, i));
+    } else if (!kn_cli_is_float(a->dtype)) {
         fprintf(f, "%lld", (long long)integer(a, i));
     } else if (isnan(v)) {
         fputs("nan", f); /* printf() writes the sign of a NaN */
     } else {
         for (int digits = 1; digits <= 17; digits++) {
             snprintf(text, sizeof text, "%.*g", digits, v);
-            if (a->dtype == KILN_F32 ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
+            if (reads_back(text, a->dtype, v))
                 break;
         }
         fputs(text, f);
     }
 }
 
-static bool is_float(const kn_cli_array *a) { return a->dtype == KILN_F32 || a->dtype == KILN_F64; }
-
 static void put_range(FILE *f, const kn_cli_array *a)
 {
     int64_t least = 0, most = 0;
-    double sum = 0, low = element(a, 0), high = low;
+    double sum = 0;
     for (int64_t i = 0; i < a->count; i++) {
         double v = element(a, i);
         sum += v;
@@ -58,12 +73,10 @@ static void put_range(FILE *f, const kn_cli_array *a)
             fputs("  min=nan mean=nan max=nan", f);
             return;
         }
-        bool less = is_float(a) ? v < low : integer(a, i) < integer(a, least);
-        bool more = is_float(a) ? v > high : integer(a, i) > integer(a, most);
-        if (less)
-            least = i, low = v;
-        if (more)
-            most = i, high = v;
+        if (less(a, i, least))
+            least = i;
+        if (less(a, most, i))
+            most = i;
     }
     double mean = sum / (double)a->count;
     fputs("  min=", f);

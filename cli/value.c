@@ -157,14 +157,15 @@ static int parse_dist(reader *r, kn_cli_value *v)
             return status;
     }
     kiln_dtype t = v->array.dtype;
-    bool real = t == KILN_F32 || t == KILN_F64;
+    bool real = kn_cli_is_float(t);
     if ((!real && (kind == KN_DIST_NORMAL || kind == KN_DIST_UNIFORM)) ||
         (t == KILN_BOOL && kind == KN_DIST_RANDINT))
         return kn_usage_error(r->e, "%s=%s: %s makes no %s", v->name, v->text, dist_names[kind],
                               kiln_dtype_text(t));
-    if (t == KILN_I32 && kind == KN_DIST_RANDINT &&
-        (v->dist.ilo < INT32_MIN || v->dist.ihi - 1 > INT32_MAX))
-        return kn_usage_error(r->e, "%s=%s: these bounds do not fit i32", v->name, v->text);
+    if (kind == KN_DIST_RANDINT && !real &&
+        !(kn_cli_holds(t, v->dist.ilo) && kn_cli_holds(t, v->dist.ihi - 1)))
+        return kn_usage_error(r->e, "%s=%s: these bounds do not fit %s", v->name, v->text,
+                              kiln_dtype_text(t));
     return KN_EXIT_OK;
 }
 
@@ -197,7 +198,7 @@ static int parse_random(reader *r, kn_cli_value *v)
     v->dist.kind = KN_DIST_NORMAL;
     if (dtype == KILN_BOOL)
         v->dist.kind = KN_DIST_COIN;
-    else if (dtype == KILN_I32 || dtype == KILN_I64)
+    else if (!kn_cli_is_float(dtype))
         v->dist = (kn_dist){.kind = KN_DIST_RANDINT, .ilo = 0, .ihi = 10};
     int status = KN_EXIT_OK;
     if (take(r, '['))
@@ -263,35 +264,22 @@ int kn_cli_value_load(kn_cli_value *v, uint64_t seed, bool shape_only, kn_err *e
 int kn_cli_value_number(const kn_cli_value *v, kiln_dtype dtype, void *out, kn_err *e)
 {
     bool is_float = v->kind == KN_VALUE_FLOAT, is_bool = v->kind == KN_VALUE_BOOL;
-    switch (dtype) {
-    case KILN_BOOL:
+    const char *type = kiln_dtype_text(dtype);
+    if (dtype == KILN_BOOL) {
         if (!is_bool)
             return kn_usage_error(e, "%s is bool: True or False, not %s", v->name, v->text);
-        *(uint8_t *)out = v->i != 0;
-        break;
-    case KILN_I32:
-    case KILN_I64:
-        if (is_float || is_bool)
-            return kn_usage_error(e, "%s is %s, but %s is %s", v->name, kiln_dtype_text(dtype),
-                                  v->text, is_bool ? "a bool" : "a float");
-        if (dtype == KILN_I64)
-            *(int64_t *)out = v->i;
-        else if (v->i < INT32_MIN || v->i > INT32_MAX)
-            return kn_usage_error(e, "%s is i32, which %s does not fit", v->name, v->text);
-        else
-            *(int32_t *)out = (int32_t)v->i;
-        break;
-    case KILN_F32:
-    case KILN_F64:
+        kiln_store_int(dtype, out, v->i);
+    } else if (kn_cli_is_float(dtype)) {
         if (is_bool)
-            return kn_usage_error(e, "%s is %s, but %s is a bool", v->name, kiln_dtype_text(dtype),
-                                  v->text);
-        if (dtype == KILN_F64)
-            *(double *)out = v->f;
-        else
-            *(float *)out = (float)v->f;
-        break;
-    case KILN_NO_DTYPE: break;
+            return kn_usage_error(e, "%s is %s, but %s is a bool", v->name, type, v->text);
+        kiln_store_float(dtype, out, v->f);
+    } else {
+        if (is_float || is_bool)
+            return kn_usage_error(e, "%s is %s, but %s is %s", v->name, type, v->text,
+                                  is_bool ? "a bool" : "a float");
+        if (!kn_cli_holds(dtype, v->i))
+            return kn_usage_error(e, "%s is %s, which %s does not fit", v->name, type, v->text);
+        kiln_store_int(dtype, out, v->i);
     }
     return KN_EXIT_OK;
 }

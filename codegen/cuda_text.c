@@ -111,8 +111,9 @@ static const char *digits_of(kn_cuda_writer *w, kn_scalar v)
     return kn_text_str(&t);
 }
 
-const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v)
+static const char *integer_literal(kn_cuda_writer *w, kn_scalar v)
 {
+    const char *type = kn_cuda_type(v.dtype);
     switch (v.dtype) {
     case KN_BOOL: return v.i ? "true" : "false";
     case KN_I32: /* the smallest integer has no literal of its own */
@@ -121,7 +122,19 @@ const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v)
         if (v.i > -1000000 && v.i < 1000000)
             return kn_cuda_printed(w, "%lldLL", (long long)v.i);
         return kn_cuda_printed(w, "(long long)0x%016llxull", (unsigned long long)v.i);
-    default: break;
+    case KN_U64: return kn_cuda_printed(w, "%lluull", (unsigned long long)v.i);
+    default: return kn_cuda_printed(w, "(%s)%lld", type, (long long)v.i);
+    }
+}
+
+const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v)
+{
+    if (!kn_is_float(v.dtype))
+        return integer_literal(w, v);
+    if (kn_is_half(v.dtype)) {
+        uint16_t bits;
+        kn_scalar_store(v, &bits);
+        return kn_cuda_printed(w, "%s{0x%04x}", kn_cuda_type(v.dtype), bits);
     }
     const char *cast = v.dtype == KN_F32 ? "(float)" : "";
     if (isnan(v.f))

@@ -214,6 +214,8 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     case KN_V_CONST:
         if (kn_is_float(v->dtype))
             kn_putf(t, "const %.17g", v->value.f);
+        else if (kn_is_unsigned(v->dtype))
+            kn_putf(t, "const %llu", (unsigned long long)v->value.i);
         else
             kn_putf(t, "const %lld", (long long)v->value.i);
         break;

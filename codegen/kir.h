@@ -150,7 +150,7 @@ typedef struct kn_phase {
     bool barrier; /* a grid barrier comes before */
     kn_walk walk;
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp */
-    int vec; /* elements (COLS: groups) a thread takes at a time along the vector axis: 1, 2 or 4 */
+    int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
     int steps; /* ROWS: every thread takes exactly this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
     bool alone; /* the only phase of its kernel that is not local */

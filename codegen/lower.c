@@ -179,16 +179,12 @@ static int operand(lowering *lo, const kn_node *user, int k)
     return lower_load(lo, base, access_to(lo, buf, &layout, to));
 }
 
-static int lower_elem(lowering *lo, const kn_node *n, const int *in)
+/* The value of an operation on values `in`, all of which are of types that devices compute with. */
+static int add_elem(lowering *lo, kn_op op, kn_dtype t, const int *in, int nin, kn_loc loc)
 {
-    kn_value v = {.kind = KN_V_ELEM,
-                  .op = n->op,
-                  .dtype = n->dtype,
-                  .level = KN_GROUP,
-                  .nin = n->nin,
-                  .name = n->name,
-                  .loc = n->loc};
-    for (int k = 0; k < n->nin; k++) {
+    kn_value v = {
+        .kind = KN_V_ELEM, .op = op, .dtype = t, .level = KN_GROUP, .nin = nin, .loc = loc};
+    for (int k = 0; k < nin; k++) {
         const kn_value *x = &lo->phase.values.data[in[k]];
         v.in[k] = in[k];
         if (x->level == KN_ELEMENT)
@@ -199,21 +195,57 @@ static int lower_elem(lowering *lo, const kn_node *n, const int *in)
     return add_value(lo, v);
 }
 
-static int elem2(lowering *lo, kn_op op, kn_dtype t, int a, int b, kn_loc loc)
+static kn_dtype type_of(const lowering *lo, int value)
 {
-    kn_node like = {.op = op, .dtype = t, .nin = b < 0 ? 1 : 2, .loc = loc};
-    return lower_elem(lo, &like, (int[]){a, b});
+    return lo->phase.values.data[value].dtype;
 }
 
-/* A mean is a sum divided by the number of members, in the result's type. */
+/* Between a 16-bit float and another type than f32 lies f32, but f64 rounds to f16 at once. */
+static int cast_value(lowering *lo, int value, kn_dtype t, kn_loc loc)
+{
+    kn_dtype from = type_of(lo, value);
+    if (from == t)
+        return value;
+    bool direct = from == KN_F64 && t == KN_F16;
+    if (kn_is_half(from) && t != KN_F32)
+        value = add_elem(lo, KN_OP_CAST, KN_F32, &value, 1, loc);
+    else if (kn_is_half(t) && from != KN_F32 && !direct)
+        value = add_elem(lo, KN_OP_CAST, KN_F32, &value, 1, loc);
+    return add_elem(lo, KN_OP_CAST, t, &value, 1, loc);
+}
+
+/* 16-bit floats are computed with in f32, and the result of each operation rounds to 16 bits: what is kept in
+ * memory between two operations and what is not have the same value. */
+static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
+{
+    int in[KN_MAX_IN], made;
+    bool moves = n->op == KN_OP_COPY || n->op == KN_OP_WHERE;
+    for (int k = 0; k < n->nin; k++)
+        in[k] =
+            moves || n->op == KN_OP_CAST
+                ? operands[k]
+                : cast_value(lo, operands[k], kn_compute_dtype(type_of(lo, operands[k])), n->loc);
+    if (n->op == KN_OP_CAST && type_of(lo, in[0]) != n->dtype) {
+        made = cast_value(lo, in[0], n->dtype, n->loc);
+    } else {
+        made =
+            add_elem(lo, n->op, moves ? n->dtype : kn_compute_dtype(n->dtype), in, n->nin, n->loc);
+        made = cast_value(lo, made, n->dtype, n->loc);
+    }
+    if (!lo->phase.values.data[made].name)
+        lo->phase.values.data[made].name = n->name;
+    return made;
+}
+
+/* A mean is a sum divided by the number of members, in the type of the sum: f32 for 16-bit floats. */
 static int lower_reduce(lowering *lo, const kn_node *n, int in)
 {
     kn_phase *ph = &lo->phase;
+    kn_dtype t = kn_compute_dtype(n->dtype);
+    in = cast_value(lo, in, kn_compute_dtype(type_of(lo, in)), n->loc);
     int stage = ph->values.data[in].stage;
-    kn_red r = {.op = n->op == KN_OP_MEAN ? KN_OP_SUM : n->op,
-                .value = in,
-                .dtype = n->dtype,
-                .stage = stage};
+    kn_red r = {
+        .op = n->op == KN_OP_MEAN ? KN_OP_SUM : n->op, .value = in, .dtype = t, .stage = stage};
     int index = -1;
     for (int i = 0; i < ph->reds.len; i++)
         if (ph->reds.data[i].op == r.op && ph->reds.data[i].value == in)
@@ -223,27 +255,28 @@ static int lower_reduce(lowering *lo, const kn_node *n, int in)
         index = ph->reds.len - 1;
     }
     int result = add_value(lo, (kn_value){.kind = KN_V_RESULT,
-                                          .dtype = n->dtype,
+                                          .dtype = t,
                                           .level = KN_GROUP,
                                           .stage = stage + 1,
                                           .index = index,
-                                          .name = n->op == KN_OP_MEAN ? NULL : n->name,
                                           .loc = n->loc});
-    if (n->op != KN_OP_MEAN)
-        return result;
-    kn_graph *g = lo->p->problem->graph;
-    kn_dim count = kn_dim_const(g->syms, 1);
-    for (int j = 0; j < n->rank; j++)
-        if (n->u.reduce.axes >> j & 1)
-            count = kn_dim_mul(g->syms, count, n->in[0]->shape[j]);
-    int extent = add_value(lo, (kn_value){.kind = KN_V_EXTENT,
-                                          .dtype = KN_I64,
-                                          .level = KN_GROUP,
-                                          .index = extent_param(lo->p, count)});
-    int divisor = elem2(lo, KN_OP_CAST, n->dtype, extent, -1, n->loc);
-    int mean = elem2(lo, KN_OP_DIV, n->dtype, result, divisor, n->loc);
-    lo->phase.values.data[mean].name = n->name;
-    return mean;
+    if (n->op == KN_OP_MEAN) {
+        kn_graph *g = lo->p->problem->graph;
+        kn_dim count = kn_dim_const(g->syms, 1);
+        for (int j = 0; j < n->rank; j++)
+            if (n->u.reduce.axes >> j & 1)
+                count = kn_dim_mul(g->syms, count, n->in[0]->shape[j]);
+        int extent = add_value(lo, (kn_value){.kind = KN_V_EXTENT,
+                                              .dtype = KN_I64,
+                                              .level = KN_GROUP,
+                                              .index = extent_param(lo->p, count)});
+        int divided[] = {result, cast_value(lo, extent, t, n->loc)};
+        result = add_elem(lo, KN_OP_DIV, t, divided, 2, n->loc);
+    }
+    result = cast_value(lo, result, n->dtype, n->loc);
+    if (!lo->phase.values.data[result].name)
+        lo->phase.values.data[result].name = n->name;
+    return result;
 }
 
 static void store(lowering *lo, const kn_node *n, int buf)

@@ -22,6 +22,7 @@ SAME_STATUS(ERR_INTERNAL, INTERNAL);
 #include "ir/dtype.def"
 #undef DTYPE
 _Static_assert((int)KILN_MAX_RANK == (int)KN_MAX_RANK, "rank limit");
+#include "ir/eval.h"
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
@@ -47,6 +48,29 @@ const char *kiln_dtype_text(kiln_dtype dtype)
 kiln_dtype kiln_dtype_find(const char *text)
 {
     return text ? (kiln_dtype)kn_dtype_find(text, strlen(text)) : KILN_NO_DTYPE;
+}
+
+double kiln_load_float(kiln_dtype dtype, const void *element)
+{
+    return kn_scalar_number(kn_scalar_load((kn_dtype)dtype, element));
+}
+
+int64_t kiln_load_int(kiln_dtype dtype, const void *element)
+{
+    kn_scalar v = kn_scalar_load((kn_dtype)dtype, element);
+    return kn_is_float(v.dtype) ? kn_eval_cast(v, KN_I64).i : v.i;
+}
+
+void kiln_store_float(kiln_dtype dtype, void *element, double value)
+{
+    kn_scalar v = {.dtype = KN_F64, .f = value};
+    kn_scalar_store(kn_eval_cast(v, (kn_dtype)dtype), element);
+}
+
+void kiln_store_int(kiln_dtype dtype, void *element, int64_t value)
+{
+    kn_scalar v = {.dtype = KN_I64, .i = value};
+    kn_scalar_store(kn_eval_cast(v, (kn_dtype)dtype), element);
 }
 
 static kiln_status fail(const char *what)

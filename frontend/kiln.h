@@ -62,8 +62,16 @@ KILN_API const char *kiln_version(void);
 typedef enum kiln_dtype {
     KILN_NO_DTYPE = 0, /* "by rule" where a dtype is optional */
     KILN_BOOL = 1,     /* one byte, 0 or 1 */
+    KILN_I8 = 2,
+    KILN_I16 = 3,
     KILN_I32 = 4,
     KILN_I64 = 5,
+    KILN_U8 = 6,
+    KILN_U16 = 7,
+    KILN_U32 = 8,
+    KILN_U64 = 9,
+    KILN_F16 = 10,  /* IEEE half precision; operations on it are computed in f32 and rounded once */
+    KILN_BF16 = 11, /* the upper half of an f32; the same */
     KILN_F32 = 12,
     KILN_F64 = 13
 } kiln_dtype;
@@ -71,6 +79,13 @@ typedef enum kiln_dtype {
 KILN_API size_t kiln_dtype_size(kiln_dtype dtype);      /* bytes; 0 for no dtype */
 KILN_API const char *kiln_dtype_text(kiln_dtype dtype); /* "f32"; NULL for no dtype */
 KILN_API kiln_dtype kiln_dtype_find(const char *text);  /* "f32" or "float32" */
+
+/* One element of memory as C numbers: floats of any width as double, bool and integers as int64_t (u64 by its
+ * bits). The number read of the other kind is converted, and what is stored rounds or wraps as cast does. */
+KILN_API double kiln_load_float(kiln_dtype dtype, const void *element);
+KILN_API int64_t kiln_load_int(kiln_dtype dtype, const void *element);
+KILN_API void kiln_store_float(kiln_dtype dtype, void *element, double value);
+KILN_API void kiln_store_int(kiln_dtype dtype, void *element, int64_t value);
 
 enum { KILN_MAX_RANK = 16 };
 

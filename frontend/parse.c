@@ -37,12 +37,14 @@ static bool default_value(kn_parser *p, kn_dtype dtype, kn_scalar *out)
         return kn_perror(p, pos, KN_SYNTAX, "a default must be a number, found %s",
                          kn_value_text(p, &v));
     *out = x->u.value;
-    kn_kind from = kn_dtypes[out->dtype].kind, to = kn_dtypes[dtype].kind;
-    if (from > to || (to == KN_KIND_BOOL && from != to))
+    int from = kn_category(out->dtype), to = kn_category(dtype);
+    if (from > to || (dtype == KN_BOOL && from != to))
         return kn_perror(p, pos, KN_TYPE, "a parameter of type %s cannot have %s as its default",
                          kn_dtypes[dtype].text, kn_value_text(p, &v));
-    if (dtype == KN_I32 && (out->i < INT32_MIN || out->i > INT32_MAX))
-        return kn_perror(p, pos, KN_TYPE, "%lld is out of bounds for i32", (long long)out->i);
+    if (kn_is_int(dtype) && out->dtype != KN_BOOL &&
+        (out->i < kn_int_min(dtype) || (dtype != KN_U64 && out->i > kn_int_max(dtype))))
+        return kn_perror(p, pos, KN_TYPE, "%lld is out of bounds for %s", (long long)out->i,
+                         kn_dtypes[dtype].text);
     return true;
 }
 

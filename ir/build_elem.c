@@ -44,12 +44,14 @@ static kn_dtype common_type(kn_node *const *in, int n, bool *weak)
     *weak = !strong;
     if (!strong)
         return soft;
-    return soft && kn_dtypes[soft].kind > kn_dtypes[strong].kind ? soft : strong;
+    return soft && kn_category(soft) > kn_category(strong) ? soft : strong;
 }
 
 static bool fits(kn_scalar v, kn_dtype t)
 {
-    return t != KN_I32 || kn_is_float(v.dtype) || (v.i >= INT32_MIN && v.i <= INT32_MAX);
+    if (kn_is_float(v.dtype) || !kn_is_int(t))
+        return true;
+    return v.i >= kn_int_min(t) && (t == KN_U64 || v.i <= kn_int_max(t));
 }
 
 static kn_node *type_error(kn_op op, kn_dtype t, const char *why)
@@ -68,18 +70,8 @@ static kn_dtype compute_type(kn_op op, kn_rule rule, kn_dtype t)
             return type_error(op, t, "bool has no sign; use logical_not, or cast first"),
                    KN_NO_DTYPE;
         return t;
-    case KN_RULE_INTEGER:
-        if (is_bool)
-            return type_error(op, t,
-                              "the result would be int8, which is not supported; cast first"),
-                   KN_NO_DTYPE;
-        return t;
-    case KN_RULE_FLOAT:
-        if (is_bool)
-            return type_error(op, t,
-                              "the result would be float16, which is not supported; cast first"),
-                   KN_NO_DTYPE;
-        return kn_is_float(t) ? t : KN_F64;
+    case KN_RULE_INTEGER: return is_bool ? KN_I8 : t;
+    case KN_RULE_FLOAT: return kn_float_of(t);
     case KN_RULE_TRUEDIV: return kn_is_float(t) ? t : KN_F64;
     case KN_RULE_LOGIC:
     case KN_RULE_BOOL: return KN_BOOL;
@@ -241,10 +233,10 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
         return NULL;
     if (negative_power && kn_is_int(t))
         return type_error(op, t, "integers to negative integer powers are not allowed");
-    if (info->rule == KN_RULE_COMPARE && t == KN_I32)
-        for (int i = 0; i < n; i++) /* a Python integer compares by its value */
+    if (info->rule == KN_RULE_COMPARE && kn_is_int(t))
+        for (int i = 0; i < n; i++) /* a Python integer compares by its value, with u64 too */
             if (in[i]->weak && in[i]->op == KN_OP_CONST && !fits(in[i]->u.value, t))
-                t = KN_I64;
+                t = t == KN_U64 ? KN_F64 : KN_I64;
     for (int i = first; i < n; i++)
         if (in[i]->weak && in[i]->op == KN_OP_CONST && kn_is_int(t) && !fits(in[i]->u.value, t)) {
             kn_fail(KN_TYPE, "%s: Python integer %lld is out of bounds for %s", info->text,

@@ -32,7 +32,7 @@ kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int
 
     kn_dtype t = x->dtype;
     switch (kn_ops[op].rule) {
-    case KN_RULE_COUNT: t = kn_is_float(t) ? t : KN_I64; break;
+    case KN_RULE_COUNT: t = kn_sum_of(t); break;
     case KN_RULE_FLOAT: t = kn_is_float(t) ? t : KN_F64; break;
     case KN_RULE_BOOL: t = KN_BOOL; break;
     default: break;

@@ -1,5 +1,7 @@
 #include "ir/dtype.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 const kn_dtype_info kn_dtypes[KN_DTYPE_LIMIT] = {
@@ -29,6 +31,13 @@ kn_dtype kn_dtype_find(const char *text, size_t len)
     return KN_NO_DTYPE;
 }
 
+/* A signed and an unsigned integer: the signed type that holds both, f64 where there is none. */
+static kn_dtype promote_signs(kn_dtype s, kn_dtype u)
+{
+    static const kn_dtype twice[] = {[1] = KN_I16, [2] = KN_I32, [4] = KN_I64, [8] = KN_F64};
+    return kn_bytes(s) > kn_bytes(u) ? s : twice[kn_bytes(u)];
+}
+
 kn_dtype kn_promote(kn_dtype a, kn_dtype b)
 {
     if (kn_dtypes[a].kind > kn_dtypes[b].kind) {
@@ -37,21 +46,148 @@ kn_dtype kn_promote(kn_dtype a, kn_dtype b)
         b = t;
     }
     /* now kind(a) <= kind(b) */
+    if (a == b || kn_dtypes[a].kind == KN_KIND_BOOL)
+        return b;
+    if (kn_is_half(a) && kn_is_half(b))
+        return KN_F32;
     if (kn_dtypes[a].kind == kn_dtypes[b].kind)
         return kn_bytes(a) > kn_bytes(b) ? a : b;
-    if (kn_dtypes[a].kind == KN_KIND_INT) /* with a float: one that holds the integer's range */
-        return KN_F64;
-    return b; /* bool with anything */
+    if (kn_is_int(b))
+        return promote_signs(a, b);
+    if (kn_is_int(a) && kn_bytes(a) > 1) /* one that holds the integer's range */
+        a = kn_float_of(a);
+    else if (kn_is_int(a))
+        return b;
+    return kn_bytes(a) > kn_bytes(b) ? a : b;
 }
+
+kn_dtype kn_float_of(kn_dtype t)
+{
+    if (kn_is_float(t))
+        return t;
+    return kn_bytes(t) == 1 ? KN_F16 : kn_bytes(t) == 2 ? KN_F32 : KN_F64;
+}
+
+kn_dtype kn_sum_of(kn_dtype t) { return kn_is_float(t) ? t : kn_is_unsigned(t) ? KN_U64 : KN_I64; }
+
+/* ---- 16-bit floats: `digits` bits of mantissa, the smallest normal number 2^low ---- */
+
+typedef struct half_format {
+    int digits, low;
+} half_format;
+
+static half_format format_of(kn_dtype t)
+{
+    return t == KN_F16 ? (half_format){10, -14} : (half_format){7, -126};
+}
+
+double kn_round(kn_dtype t, double x)
+{
+    if (t == KN_F64)
+        return x;
+    if (t != KN_F16)
+        x = (double)(float)x;
+    if (t == KN_F32 || x == 0 || !isfinite(x))
+        return x;
+    half_format h = format_of(t);
+    int e = ilogb(x);
+    double unit = ldexp(1, (e > h.low ? e : h.low) - h.digits), r = rint(x / unit) * unit;
+    return fabs(r) > kn_largest(t) ? copysign(INFINITY, x) : r;
+}
+
+static double half_value(kn_dtype t, uint16_t bits)
+{
+    half_format h = format_of(t);
+    int top = (1 << (15 - h.digits)) - 1, e = bits >> h.digits & top;
+    int m = bits & ((1 << h.digits) - 1);
+    double v = e == top ? (m ? NAN : INFINITY)
+               : e      ? ldexp(m + (1 << h.digits), e - 1 + h.low - h.digits)
+                        : ldexp(m, h.low - h.digits);
+    return bits >> 15 ? -v : v;
+}
+
+/* x is a value of the type already. */
+static uint16_t half_bits(kn_dtype t, double x)
+{
+    half_format h = format_of(t);
+    unsigned sign = signbit(x) ? 1u << 15 : 0, top = ((1u << (15 - h.digits)) - 1) << h.digits;
+    if (isnan(x))
+        return (uint16_t)(sign | top | 1u << (h.digits - 1));
+    if (isinf(x))
+        return (uint16_t)(sign | top);
+    int e = x == 0 || ilogb(x) < h.low ? h.low : ilogb(x);
+    unsigned m = (unsigned)ldexp(fabs(x), h.digits - e);
+    return (uint16_t)(sign | (((unsigned)(e - h.low) << h.digits) + m));
+}
+
+double kn_unit_roundoff(kn_dtype t)
+{
+    return t == KN_F16    ? 0x1p-11
+           : t == KN_BF16 ? 0x1p-8
+           : t == KN_F32  ? 0x1p-24
+           : t == KN_F64  ? 0x1p-53
+                          : 0;
+}
+
+double kn_least(kn_dtype t)
+{
+    return t == KN_F16    ? 0x1p-24
+           : t == KN_BF16 ? 0x1p-133
+           : t == KN_F32  ? 0x1p-149
+           : t == KN_F64  ? 0x1p-1074
+                          : 0;
+}
+
+double kn_largest(kn_dtype t)
+{
+    return t == KN_F16    ? 65504
+           : t == KN_BF16 ? 0x1.fep127
+           : t == KN_F32  ? (double)FLT_MAX
+           : t == KN_F64  ? DBL_MAX
+                          : 0;
+}
+
+/* ---- integers ---- */
+
+int64_t kn_int_min(kn_dtype t)
+{
+    bool is_signed = kn_dtypes[t].kind == KN_KIND_INT;
+    return is_signed ? (int64_t) - (1ull << (8 * kn_bytes(t) - 1)) : 0;
+}
+
+int64_t kn_int_max(kn_dtype t)
+{
+    if (t == KN_BOOL)
+        return 1;
+    return (int64_t)(UINT64_MAX >> (64 - 8 * kn_bytes(t) + !kn_is_unsigned(t)));
+}
+
+int64_t kn_int_wrap(kn_dtype t, uint64_t i)
+{
+    if (t == KN_BOOL)
+        return i != 0;
+    int spare = 64 - 8 * kn_bytes(t);
+    return kn_is_unsigned(t) ? (int64_t)(i << spare >> spare) : (int64_t)(i << spare) >> spare;
+}
+
+/* ---- elements in memory ---- */
 
 kn_scalar kn_scalar_load(kn_dtype t, const void *p)
 {
     kn_scalar v = {.dtype = t};
     switch (t) {
     case KN_BOOL: v.i = *(const uint8_t *)p != 0; break;
+    case KN_I8: v.i = *(const int8_t *)p; break;
+    case KN_I16: v.i = *(const int16_t *)p; break;
     case KN_I32: v.i = *(const int32_t *)p; break;
-    case KN_I64: v.i = *(const int64_t *)p; break;
-    case KN_F32: v.f = *(const float *)p; break;
+    case KN_U8: v.i = *(const uint8_t *)p; break;
+    case KN_U16: v.i = *(const uint16_t *)p; break;
+    case KN_U32: v.i = *(const uint32_t *)p; break;
+    case KN_I64:
+    case KN_U64: v.i = *(const int64_t *)p; break;
+    case KN_F16:
+    case KN_BF16: v.f = half_value(t, *(const uint16_t *)p); break;
+    case KN_F32: v.f = (double)*(const float *)p; break;
     case KN_F64: v.f = *(const double *)p; break;
     case KN_NO_DTYPE:
     case KN_DTYPE_LIMIT: break;
@@ -63,8 +199,16 @@ void kn_scalar_store(kn_scalar v, void *p)
 {
     switch (v.dtype) {
     case KN_BOOL: *(uint8_t *)p = v.i != 0; break;
-    case KN_I32: *(int32_t *)p = (int32_t)v.i; break;
-    case KN_I64: *(int64_t *)p = v.i; break;
+    case KN_I8:
+    case KN_U8: *(uint8_t *)p = (uint8_t)v.i; break;
+    case KN_I16:
+    case KN_U16: *(uint16_t *)p = (uint16_t)v.i; break;
+    case KN_I32:
+    case KN_U32: *(uint32_t *)p = (uint32_t)v.i; break;
+    case KN_I64:
+    case KN_U64: *(int64_t *)p = v.i; break;
+    case KN_F16:
+    case KN_BF16: *(uint16_t *)p = half_bits(v.dtype, v.f); break;
     case KN_F32: *(float *)p = (float)v.f; break;
     case KN_F64: *(double *)p = v.f; break;
     case KN_NO_DTYPE:

@@ -1,18 +1,31 @@
 #include "ir/eval.h"
 
-#include <float.h>
 #include <math.h>
 
 static kn_scalar of_float(kn_dtype t, double f)
 {
-    return (kn_scalar){.dtype = t, .f = t == KN_F32 ? (double)(float)f : f};
+    return (kn_scalar){.dtype = t, .f = kn_round(t, f)};
 }
 
 static kn_scalar of_int(kn_dtype t, uint64_t i)
 {
-    if (t == KN_BOOL)
-        return (kn_scalar){.dtype = t, .i = i != 0};
-    return (kn_scalar){.dtype = t, .i = t == KN_I32 ? (int32_t)(uint32_t)i : (int64_t)i};
+    return (kn_scalar){.dtype = t, .i = kn_int_wrap(t, i)};
+}
+
+/* Truncated, and modulo 2^bits where the type is narrower than the conversion that x86 has for it: i32 for
+ * types of 8 and 16 bits, i64 for u32, and for u64 i64 below 2^63 and from there on. Out of that conversion's
+ * range, and NaN: its smallest integer. */
+static kn_scalar int_of_float(double f, kn_dtype to)
+{
+    bool narrow = kn_bytes(to) < 4 || to == KN_I32;
+    double high = narrow ? 0x1p31 : 0x1p63;
+    uint64_t smallest = narrow ? (uint64_t)INT32_MIN : 1ull << 63, upper = 0;
+    if (to == KN_U64 && f >= 0x1p63) {
+        f -= 0x1p63;
+        upper = 1ull << 63;
+    }
+    bool fits = trunc(f) >= -high && f < high;
+    return of_int(to, (fits ? (uint64_t)(int64_t)f : smallest) ^ upper);
 }
 
 kn_scalar kn_eval_cast(kn_scalar v, kn_dtype to)
@@ -20,14 +33,14 @@ kn_scalar kn_eval_cast(kn_scalar v, kn_dtype to)
     bool from_float = kn_is_float(v.dtype);
     if (to == KN_BOOL)
         return of_int(to, from_float ? v.f != 0 : v.i != 0);
-    if (kn_is_float(to)) /* i64 -> f32 rounds once */
-        return of_float(to, from_float ? v.f : to == KN_F32 ? (double)(float)v.i : (double)v.i);
-    if (!from_float)
-        return of_int(to, (uint64_t)v.i);
-    /* Out of range and NaN: the smallest integer, as x86 and NumPy on it have it. */
-    double lowest = to == KN_I32 ? -0x1p31 : -0x1p63;
-    bool fits = v.f > (to == KN_I32 ? lowest - 1 : nextafter(lowest, -INFINITY)) && v.f < -lowest;
-    return of_int(to, fits ? (uint64_t)(int64_t)v.f : to == KN_I32 ? 1ull << 31 : 1ull << 63);
+    if (!kn_is_float(to))
+        return from_float ? int_of_float(v.f, to) : of_int(to, (uint64_t)v.i);
+    if (from_float)
+        return of_float(to, v.f);
+    if (to == KN_F64)
+        return of_float(to, kn_scalar_number(v));
+    /* 64-bit integers round once to f32, and from there to a 16-bit float */
+    return of_float(to, (double)(v.dtype == KN_U64 ? (float)(uint64_t)v.i : (float)v.i));
 }
 
 static int64_t floor_div_int(int64_t a, int64_t b)
@@ -146,6 +159,34 @@ static kn_scalar eval_int(kn_op op, kn_dtype t, int64_t a, int64_t b)
     }
 }
 
+static uint64_t pow_unsigned(uint64_t base, uint64_t exp)
+{
+    uint64_t result = 1;
+    for (; exp; exp >>= 1, base *= base)
+        if (exp & 1)
+            result *= base;
+    return result;
+}
+
+/* Where unsigned integers differ from signed ones. */
+static kn_scalar eval_unsigned(kn_op op, kn_dtype t, kn_scalar x, kn_scalar y)
+{
+    uint64_t a = (uint64_t)x.i, b = (uint64_t)y.i;
+    switch (op) {
+    case KN_OP_FLOORDIV: return of_int(t, b ? a / b : 0);
+    case KN_OP_MOD: return of_int(t, b ? a % b : 0);
+    case KN_OP_POW: return of_int(t, pow_unsigned(a, b));
+    case KN_OP_ABS: return x;
+    case KN_OP_MINIMUM: return a < b ? x : y;
+    case KN_OP_MAXIMUM: return a > b ? x : y;
+    case KN_OP_LT: return of_int(KN_BOOL, a < b);
+    case KN_OP_LE: return of_int(KN_BOOL, a <= b);
+    case KN_OP_GT: return of_int(KN_BOOL, a > b);
+    case KN_OP_GE: return of_int(KN_BOOL, a >= b);
+    default: return eval_int(op, t, x.i, y.i);
+    }
+}
+
 kn_scalar kn_eval(kn_op op, kn_dtype dtype, const kn_scalar *in)
 {
     if (op == KN_OP_CAST)
@@ -154,9 +195,11 @@ kn_scalar kn_eval(kn_op op, kn_dtype dtype, const kn_scalar *in)
         return in[0];
     if (op == KN_OP_WHERE)
         return in[0].i ? in[1] : in[2];
-    bool two = kn_ops[op].arity == 2;
-    return kn_is_float(in[0].dtype) ? eval_float(op, dtype, in[0].f, two ? in[1].f : 0)
-                                    : eval_int(op, dtype, in[0].i, two ? in[1].i : 0);
+    kn_scalar y = kn_ops[op].arity > 1 ? in[1] : (kn_scalar){.dtype = in[0].dtype};
+    if (kn_is_float(in[0].dtype))
+        return eval_float(op, dtype, in[0].f, y.f);
+    return kn_is_unsigned(in[0].dtype) ? eval_unsigned(op, dtype, in[0], y)
+                                       : eval_int(op, dtype, in[0].i, y.i);
 }
 
 kn_scalar kn_identity(kn_op reduce, kn_dtype t)
@@ -165,14 +208,8 @@ kn_scalar kn_identity(kn_op reduce, kn_dtype t)
     switch (reduce) {
     case KN_OP_PROD: return f ? of_float(t, 1) : of_int(t, 1);
     case KN_OP_ALL: return of_int(t, 1);
-    case KN_OP_MIN:
-        return f              ? of_float(t, INFINITY)
-               : t == KN_BOOL ? of_int(t, 1)
-                              : of_int(t, t == KN_I32 ? INT32_MAX : INT64_MAX);
-    case KN_OP_MAX:
-        return f              ? of_float(t, -INFINITY)
-               : t == KN_BOOL ? of_int(t, 0)
-                              : of_int(t, t == KN_I32 ? 1ull << 31 : 1ull << 63);
+    case KN_OP_MIN: return f ? of_float(t, INFINITY) : (kn_scalar){.dtype = t, .i = kn_int_max(t)};
+    case KN_OP_MAX: return f ? of_float(t, -INFINITY) : (kn_scalar){.dtype = t, .i = kn_int_min(t)};
     default: return f ? of_float(t, 0) : of_int(t, 0);
     }
 }

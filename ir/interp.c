@@ -77,13 +77,6 @@ static void step(int64_t *index, const int64_t *shape, int rank, const int64_t *
     }
 }
 
-static double unit_roundoff(kn_dtype t)
-{
-    return t == KN_F32 ? 0x1p-24 : t == KN_F64 ? 0x1p-53 : 0;
-}
-
-static double range_of(kn_dtype t) { return t == KN_F32 ? (double)FLT_MAX : DBL_MAX; }
-
 static kn_scalar scalar_of(kn_dtype t, const cell *c)
 {
     kn_scalar v = {.dtype = t};
@@ -94,12 +87,10 @@ static kn_scalar scalar_of(kn_dtype t, const cell *c)
     return v;
 }
 
-static double magnitude(kn_scalar v) { return kn_is_float(v.dtype) ? v.f : (double)v.i; }
-
 /* |a - b|, infinite when one of them is not finite and they differ. */
 static double distance(kn_scalar a, kn_scalar b)
 {
-    double x = magnitude(a), y = magnitude(b);
+    double x = kn_scalar_number(a), y = kn_scalar_number(b);
     if (x == y || (isnan(x) && isnan(y)))
         return 0;
     double d = fabs(x - y);
@@ -109,13 +100,13 @@ static double distance(kn_scalar a, kn_scalar b)
 /* `err` plus the operation's own rounding; infinite where the result may overflow. */
 static double with_rounding(double err, double ulp, kn_scalar r)
 {
-    double x = fabs(magnitude(r)), u = unit_roundoff(r.dtype);
+    double x = fabs(kn_scalar_number(r)), u = kn_unit_roundoff(r.dtype);
     if (u == 0 || isnan(x))
         return err;
     if (isinf(x))
         return err > 0 ? INFINITY : 0;
-    err += 2 * ulp * (u * x + (r.dtype == KN_F32 ? 0x1p-150 : 0x1p-1074));
-    return x + err > range_of(r.dtype) ? INFINITY : err;
+    err += 2 * ulp * (u * x + fmax(kn_least(r.dtype) / 2, 0x1p-1074));
+    return x + err > kn_largest(r.dtype) ? INFINITY : err;
 }
 
 static kn_scalar moved(kn_scalar v, double by)
@@ -132,7 +123,7 @@ static kn_scalar moved(kn_scalar v, double by)
 /* Does the interval around operand k hold 0? */
 static bool may_be_zero(const kn_scalar *in, const cell *const *c, int k)
 {
-    return c[k]->err > 0 && fabs(magnitude(in[k])) <= c[k]->err;
+    return c[k]->err > 0 && fabs(kn_scalar_number(in[k])) <= c[k]->err;
 }
 
 /* Where the result may jump or be infinite somewhere inside an operand's interval, so that its ends say
@@ -145,7 +136,7 @@ static bool may_jump(const kn_node *n, const kn_scalar *in, const cell *const *c
     case KN_OP_MOD: return may_be_zero(in, c, 1);
     case KN_OP_RSQRT:
     case KN_OP_LOG: return may_be_zero(in, c, 0);
-    case KN_OP_POW: return may_be_zero(in, c, 0) && magnitude(in[1]) - c[1]->err <= 0;
+    case KN_OP_POW: return may_be_zero(in, c, 0) && kn_scalar_number(in[1]) - c[1]->err <= 0;
     case KN_OP_SIN:
     case KN_OP_COS: return c[0]->err > 1;
     default: return false;
@@ -155,9 +146,24 @@ static bool may_jump(const kn_node *n, const kn_scalar *in, const cell *const *c
 /* x % y moves with x, and against y by the quotient; farther means that it went back to 0. */
 static bool wraps(const kn_scalar *in, const cell *const *c, double err)
 {
-    double y = fabs(magnitude(in[1])), quotient = fabs(magnitude(in[0])) / y;
+    double y = fabs(kn_scalar_number(in[1])), quotient = fabs(kn_scalar_number(in[0])) / y;
     double moves = c[0]->err + (quotient + 1) * c[1]->err;
     return err > 2 * moves || moves > y / 2;
+}
+
+/* Does a narrow integer leave its type, so that the result wraps somewhere in the operands' intervals? */
+static bool may_wrap(const kn_node *n, const kn_scalar *in)
+{
+    kn_scalar wide[KN_MAX_IN];
+    if (!kn_is_int(n->dtype) || kn_bytes(n->dtype) == 8)
+        return false;
+    for (int k = 0; k < n->nin; k++) {
+        wide[k] = in[k];
+        if (kn_is_int(in[k].dtype))
+            wide[k].dtype = KN_I64;
+    }
+    int64_t r = kn_eval(n->op, KN_I64, wide).i;
+    return r < kn_int_min(n->dtype) || r > kn_int_max(n->dtype);
 }
 
 /* The farthest that the result gets when every operand in `mask` moves to an end of its interval. */
@@ -173,6 +179,8 @@ static double farthest(const kn_node *n, kn_scalar r, const kn_scalar *in, const
         for (int k = 0; k < n->nin; k++)
             if (mask >> k & 1)
                 varied[k] = moved(in[k], ends >> k & 1 ? c[k]->err : -c[k]->err);
+        if (may_wrap(n, varied))
+            return INFINITY;
         double d = distance(r, kn_eval(n->op, n->dtype, varied));
         worst = d > worst ? d : worst;
     }
@@ -257,9 +265,11 @@ static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const cell *c, d
         return;
     }
     if (!kn_is_float(t)) {
+        kn_scalar x = scalar_of(t, c), best = {.dtype = t, .i = acc->iextreme};
         acc->isum += (uint64_t)c->i;
         acc->iprod *= (uint64_t)c->i;
-        if (acc->n == 0 || (op == KN_OP_MIN ? c->i < acc->iextreme : c->i > acc->iextreme))
+        if (acc->n == 0 ||
+            kn_eval(op == KN_OP_MIN ? KN_OP_LT : KN_OP_GT, KN_BOOL, (kn_scalar[]){x, best}).i)
             acc->iextreme = c->i;
         acc->error += c->err;
         acc->n++;
@@ -268,7 +278,7 @@ static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const cell *c, d
     long double x = c->f, e = c->err;
     if (op == KN_OP_VAR) { /* of centred squares; `shift` is the mean */
         long double d = x - shift;
-        e = 2 * fabsl(d) * e + e * e + 2 * unit_roundoff(t) * d * d;
+        e = 2 * fabsl(d) * e + e * e + 2 * kn_unit_roundoff(kn_compute_dtype(t)) * d * d;
         x = d * d;
     }
     acc->sum += x;
@@ -289,13 +299,14 @@ static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const cell *c, d
 static cell finish_float(const kn_node *n, const accumulation *acc, double shift_err)
 {
     kn_dtype t = n->dtype;
-    long double r = acc->sum, err, u = unit_roundoff(t);
+    kn_dtype in = kn_compute_dtype(t); /* that devices accumulate in, at least */
+    long double r = acc->sum, err, u = kn_unit_roundoff(in);
     /* Rounding is relative to the sum of magnitudes and grows with the depth of the tree of partial sums, and
      * with the serial part, where adding the same number over and over errs to the same side each time. */
     long double serial = acc->n < 4096 ? (long double)acc->n / 8 : 512;
     long double depth = 4 + 2 * log2l(1 + (long double)acc->n) + serial;
     err = acc->error + depth * u * acc->magnitude;
-    if (acc->magnitude > range_of(t)) /* a partial sum may overflow */
+    if (acc->magnitude > kn_largest(in)) /* a partial sum may overflow */
         err = INFINITY;
     switch (n->op) {
     case KN_OP_MEAN:
@@ -312,7 +323,7 @@ static cell finish_float(const kn_node *n, const accumulation *acc, double shift
     case KN_OP_PROD:
         r = acc->product;
         err = acc->product_hi - fabsl(acc->product) + 2 * (long double)acc->n * u * acc->product_hi;
-        if (acc->largest > range_of(t) || acc->smallest < (t == KN_F32 ? FLT_MIN : DBL_MIN))
+        if (acc->largest > kn_largest(in) || acc->smallest < (in == KN_F32 ? FLT_MIN : DBL_MIN))
             err = INFINITY;
         break;
     case KN_OP_MIN:
@@ -323,7 +334,7 @@ static cell finish_float(const kn_node *n, const accumulation *acc, double shift
     default: break;
     }
     double ulp = n->op == KN_OP_MIN || n->op == KN_OP_MAX ? 0 : 1;
-    kn_scalar v = {.dtype = t, .f = t == KN_F32 ? (double)(float)r : (double)r};
+    kn_scalar v = {.dtype = t, .f = kn_round(t, (double)r)};
     cell c = {.f = v.f, .err = with_rounding(isnan((double)err) ? INFINITY : (double)err, ulp, v)};
     return c;
 }

@@ -54,5 +54,13 @@ int kn_op_find(const char *text, size_t len)
 
 double kn_op_ulp(kn_op op, kn_dtype dtype)
 {
-    return dtype == KN_F32 ? kn_ops[op].ulp_f32 : dtype == KN_F64 ? kn_ops[op].ulp_f64 : 0.0;
+    double f32 = kn_ops[op].ulp_f32;
+    switch (dtype) {
+    case KN_F64: return kn_ops[op].ulp_f64;
+    case KN_F32: return f32;
+    case KN_F16:
+    case KN_BF16: /* f32's result, rounded once more */
+        return f32 == 0 ? 0 : 0.5 + f32 * kn_unit_roundoff(KN_F32) / kn_unit_roundoff(dtype);
+    default: return 0;
+    }
 }

@@ -57,7 +57,8 @@ extern const kn_op_info kn_ops[KN_OP_COUNT];
 
 /* The operation of that name (also NumPy's other names for it: "mod", "absolute", "amax", ...); -1 if none. */
 int kn_op_find(const char *text, size_t len);
-/* The accuracy bound of `op` at `dtype` in ULP; 0 for integers. */
+/* The accuracy bound of `op` at `dtype` in ULP; 0 for integers. 16-bit floats: f32's bound, and half an ULP of
+ * their own. */
 double kn_op_ulp(kn_op op, kn_dtype dtype);
 
 #endif

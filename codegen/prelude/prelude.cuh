@@ -40,21 +40,23 @@ template <class T> __device__ __forceinline__ T kn_walk_end(T first, T end, T st
 #define KN_INF __longlong_as_double(0x7ff0000000000000LL)
 #define KN_NAN __longlong_as_double(0x7ff8000000000000LL)
 
-// Integers wrap.
-__device__ __forceinline__ int kn_add(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
-__device__ __forceinline__ int kn_subtract(int a, int b) { return (int)((unsigned)a - (unsigned)b); }
-__device__ __forceinline__ int kn_multiply(int a, int b) { return (int)((unsigned)a * (unsigned)b); }
-__device__ __forceinline__ long long kn_add(long long a, long long b)
+// Integers wrap: their arithmetic is that of an unsigned type of at least their size.
+template <int BYTES> struct kn_modular { typedef unsigned type; };
+template <> struct kn_modular<8> { typedef unsigned long long type; };
+template <class T> __device__ __forceinline__ T kn_add(T a, T b)
 {
-    return (long long)((unsigned long long)a + (unsigned long long)b);
+    typedef typename kn_modular<sizeof(T)>::type word;
+    return (T)((word)a + (word)b);
 }
-__device__ __forceinline__ long long kn_subtract(long long a, long long b)
+template <class T> __device__ __forceinline__ T kn_subtract(T a, T b)
 {
-    return (long long)((unsigned long long)a - (unsigned long long)b);
+    typedef typename kn_modular<sizeof(T)>::type word;
+    return (T)((word)a - (word)b);
 }
-__device__ __forceinline__ long long kn_multiply(long long a, long long b)
+template <class T> __device__ __forceinline__ T kn_multiply(T a, T b)
 {
-    return (long long)((unsigned long long)a * (unsigned long long)b);
+    typedef typename kn_modular<sizeof(T)>::type word;
+    return (T)((word)a * (word)b);
 }
 __device__ __forceinline__ float kn_add(float a, float b) { return a + b; }
 __device__ __forceinline__ double kn_add(double a, double b) { return a + b; }
@@ -99,21 +101,21 @@ KN_FLOAT_FUNCTION(sin, sinf, sin)
 KN_FLOAT_FUNCTION(cos, cosf, cos)
 #undef KN_FLOAT_FUNCTION
 
-// Division towards minus infinity; by zero it gives 0.
+// Division towards minus infinity; by zero it gives 0. (T)-1 < 0 says that T is signed.
 template <class T> __device__ __forceinline__ T kn_floor_divide(T a, T b)
 {
     if (b == 0)
         return 0;
-    if (b == -1)
+    if ((T)-1 < 0 && b == (T)-1)
         return kn_negative(a);
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+    return (T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));
 }
 template <class T> __device__ __forceinline__ T kn_remainder(T a, T b)
 {
-    if (b == 0 || b == -1)
+    if (b == 0 || ((T)-1 < 0 && b == (T)-1))
         return 0;
-    const T r = a % b;
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    const T r = (T)(a % b);
+    return r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r;
 }
 #define KN_FLOAT_DIVISION(T, fmod, floor, copysign)                                                \
     __device__ __forceinline__ T kn_remainder(T a, T b)                                            \
@@ -144,9 +146,9 @@ KN_FLOAT_DIVISION(double, fmod, floor, copysign)
 template <class T> __device__ __forceinline__ T kn_power(T a, T b)
 {
     if (b < 0)
-        return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+        return a == 1 ? 1 : a == (T)-1 ? (b & 1 ? (T)-1 : 1) : 0;
     T result = 1;
-    for (; b; b >>= 1, a = kn_multiply(a, a))
+    for (; b; b = (T)(b >> 1), a = kn_multiply(a, a))
         if (b & 1)
             result = kn_multiply(result, a);
     return result;
@@ -154,27 +156,132 @@ template <class T> __device__ __forceinline__ T kn_power(T a, T b)
 __device__ __forceinline__ float kn_power(float a, float b) { return powf(a, b); }
 __device__ __forceinline__ double kn_power(double a, double b) { return pow(a, b); }
 
-// Floats out of an integer's range, and NaN, become its smallest value.
+// 16-bit floats: bits in memory and between operations. Arithmetic is that of float, rounded once.
+struct kn_f16 {
+    unsigned short bits;
+};
+struct kn_bf16 {
+    unsigned short bits;
+};
+__device__ __forceinline__ float kn_widen(kn_bf16 h) { return __uint_as_float((unsigned)h.bits << 16); }
+#ifdef __CUDACC_RTC__ // one instruction each
+__device__ __forceinline__ float kn_widen(kn_f16 h)
+{
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h.bits));
+    return f;
+}
+__device__ __forceinline__ void kn_narrow(float f, kn_f16 &h)
+{
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
+}
+__device__ __forceinline__ void kn_narrow(float f, kn_bf16 &h)
+{
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
+}
+#else // what they do, bit by bit
+__device__ __forceinline__ float kn_widen(kn_f16 h)
+{
+    const unsigned m = h.bits & 0x7fff;
+    const unsigned u = m >= 0x7c00 ? m << 13 | 0x7f800000
+                                   : __float_as_uint(__uint_as_float(m << 13) * 5192296858534827628530496329220096.0f);
+    return __uint_as_float(u | (unsigned)(h.bits & 0x8000) << 16);
+}
+__device__ __forceinline__ void kn_narrow(float f, kn_f16 &h)
+{
+    const unsigned u = __float_as_uint(f), m = u & 0x7fffffff;
+    unsigned r;
+    if (m > 0x7f800000)
+        r = 0x7fff;
+    else if (m >= 0x477ff000)
+        r = 0x7c00;
+    else if (m < 0x38800000) // below the normal numbers, adding 1/2 rounds where the last bit is
+        r = __float_as_uint(__uint_as_float(m) + 0.5f) - 0x3f000000;
+    else
+        r = (m - 0x38000000 + 0xfff + (m >> 13 & 1)) >> 13;
+    h.bits = (unsigned short)(r | (u >> 16 & 0x8000));
+}
+__device__ __forceinline__ void kn_narrow(float f, kn_bf16 &h)
+{
+    const unsigned u = __float_as_uint(f);
+    h.bits = (unsigned short)(f != f ? 0x7fff : (u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+#endif
+
+// A float out of the range of int, and NaN, become its smallest value, of which narrower types have the low
+// bits; unsigned ones of 32 bits and 64-bit ones go through long long in the same way.
 template <class To, class From> struct kn_converter {
     static __device__ __forceinline__ To of(From v) { return (To)v; }
 };
 template <class From> struct kn_converter<bool, From> {
     static __device__ __forceinline__ bool of(From v) { return v != 0; }
 };
-#define KN_FLOAT_TO_INT(To, From, low, high, smallest)                                             \
-    template <> struct kn_converter<To, From> {                                                    \
-        static __device__ __forceinline__ To of(From v)                                            \
-        {                                                                                          \
-            return v > low && v < high ? (To)v : smallest;                                         \
-        }                                                                                          \
+template <class From> __device__ __forceinline__ int kn_to_int(From v)
+{
+    return v >= (From)-2147483648.0 && v < (From)2147483648.0 ? (int)v : (int)0x80000000u;
+}
+template <class From> __device__ __forceinline__ long long kn_to_long(From v)
+{
+    return v >= (From)-9223372036854775808.0 && v < (From)9223372036854775808.0
+               ? (long long)v
+               : (long long)0x8000000000000000ull;
+}
+#define KN_FLOAT_TO_INT(To, way)                                                                   \
+    template <> struct kn_converter<To, float> {                                                   \
+        static __device__ __forceinline__ To of(float v) { return (To)way(v); }                    \
+    };                                                                                             \
+    template <> struct kn_converter<To, double> {                                                  \
+        static __device__ __forceinline__ To of(double v) { return (To)way(v); }                   \
     };
-KN_FLOAT_TO_INT(int, float, -2147483904.0f, 2147483648.0f, (int)0x80000000u)
-KN_FLOAT_TO_INT(int, double, -2147483649.0, 2147483648.0, (int)0x80000000u)
-KN_FLOAT_TO_INT(long long, float, -9223373136366403584.0f, 9223372036854775808.0f,
-                (long long)0x8000000000000000ull)
-KN_FLOAT_TO_INT(long long, double, -9223372036854777856.0, 9223372036854775808.0,
-                (long long)0x8000000000000000ull)
+KN_FLOAT_TO_INT(signed char, kn_to_int)
+KN_FLOAT_TO_INT(short, kn_to_int)
+KN_FLOAT_TO_INT(int, kn_to_int)
+KN_FLOAT_TO_INT(long long, kn_to_long)
+KN_FLOAT_TO_INT(unsigned char, kn_to_int)
+KN_FLOAT_TO_INT(unsigned short, kn_to_int)
+KN_FLOAT_TO_INT(unsigned, kn_to_long)
+template <class From> __device__ __forceinline__ unsigned long long kn_to_unsigned_long(From v)
+{
+    const From half = (From)9223372036854775808.0;
+    return v >= half ? (unsigned long long)kn_to_long(v - half) ^ 0x8000000000000000ull
+                     : (unsigned long long)kn_to_long(v);
+}
+KN_FLOAT_TO_INT(unsigned long long, kn_to_unsigned_long)
 #undef KN_FLOAT_TO_INT
+template <> struct kn_converter<float, kn_f16> {
+    static __device__ __forceinline__ float of(kn_f16 v) { return kn_widen(v); }
+};
+template <> struct kn_converter<float, kn_bf16> {
+    static __device__ __forceinline__ float of(kn_bf16 v) { return kn_widen(v); }
+};
+template <> struct kn_converter<kn_f16, float> {
+    static __device__ __forceinline__ kn_f16 of(float v)
+    {
+        kn_f16 h;
+        kn_narrow(v, h);
+        return h;
+    }
+};
+template <> struct kn_converter<kn_bf16, float> {
+    static __device__ __forceinline__ kn_bf16 of(float v)
+    {
+        kn_bf16 h;
+        kn_narrow(v, h);
+        return h;
+    }
+};
+// To float with the last bit set when anything was cut off, so that rounding once more rounds as at once.
+template <> struct kn_converter<kn_f16, double> {
+    static __device__ __forceinline__ kn_f16 of(double v)
+    {
+        float f = (float)v;
+        const double back = (double)f;
+        const unsigned u = __float_as_uint(f);
+        if (back != v && v == v && !(u & 1))
+            f = __uint_as_float(fabs(back) > fabs(v) ? u - 1 : u + 1);
+        return kn_converter<kn_f16, float>::of(f);
+    }
+};
 template <class To, class From> __device__ __forceinline__ To kn_cast(From v)
 {
     return kn_converter<To, From>::of(v);

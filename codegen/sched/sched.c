@@ -58,7 +58,9 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
         if (ph->stores.data[i].kind == KN_STORE_ELEMENT && b > widest)
             widest = b;
     }
-    ph->vec = widest == 8 ? 2 : 4;
+    ph->vec = widest < 2 ? 8 : 16 / widest;
+    if (ph->walk == KN_WALK_COLS && ph->vec > 4)
+        ph->vec = 4;
     if (va < 0)
         ph->vec = 1;
     while (ph->walk == KN_WALK_COLS && ph->vec > 1 && ph->groups < KN_COLS_LANES * ph->vec)
@@ -143,6 +145,6 @@ int64_t kn_schedule_splits(const kn_phase *ph, const kn_schedule *kind, const kn
         want = most;
     if (want < 2)
         return 1;
-    *chunk = ((ph->members + want - 1) / want + 3) / 4 * 4; /* whole vectors */
+    *chunk = ((ph->members + want - 1) / want + 7) / 8 * 8; /* whole vectors */
     return (ph->members + *chunk - 1) / *chunk;
 }

@@ -26,9 +26,15 @@ static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
     return kn_build_elem(g, op, in, 2, loc);
 }
 
-/* sum((x - mean(x))**2) / (n - ddof), or the mean of it: two passes over x, no cancellation. */
+/* sum((x - mean(x))**2) / (n - ddof), or the mean of it: two passes over x, no cancellation. In f32 for 16-bit
+ * floats, so that neither the mean nor a deviation is rounded to 16 bits. */
 static kn_node *variance(kn_graph *g, const kn_node *old, kn_node *x)
 {
+    kn_node wide = *old;
+    wide.dtype = kn_compute_dtype(old->dtype);
+    if (wide.dtype != old->dtype)
+        return kn_build_cast(g, variance(g, &wide, kn_build_cast(g, x, wide.dtype, old->loc)),
+                             old->dtype, old->loc);
     int ddof = old->u.reduce.ddof;
     kn_node *d = elem(g, KN_OP_SUB, x, reduce(g, KN_OP_MEAN, old, x), old->loc);
     kn_node *squares = elem(g, KN_OP_MUL, d, d, old->loc);

@@ -1,5 +1,5 @@
-/* The C form of each elementwise operation: KN_E_<OP>_<KIND>(D, operands), where KIND is BOOL, INT
- * or FLOAT and D names the operands' type (BOOL, I32, I64, F32, F64). Each gives exactly what
+/* The C form of each elementwise operation: KN_E_<OP>_<KIND>(D, operands), where KIND is BOOL, INT, UINT
+ * or FLOAT and D names the operands' type (BOOL, I8, ..., F64). 16-bit floats are only moved and converted. Each gives exactly what
  * ir/eval.c defines, floats within the bounds of ops.def. Nothing here has undefined behaviour for
  * any operands.
  *
@@ -16,8 +16,9 @@
 #define DTYPE(name, code, text, kind, bytes, ctype, cuda, numpy) typedef ctype kn_c_##name;
 #include "ir/dtype.def"
 #undef DTYPE
-typedef uint32_t kn_u_I32;
-typedef uint64_t kn_u_I64;
+/* What an integer type is computed in; its low bits are the result. */
+typedef uint32_t kn_u_I8, kn_u_I16, kn_u_I32, kn_u_U8, kn_u_U16, kn_u_U32;
+typedef uint64_t kn_u_I64, kn_u_U64;
 
 #define KN_WRAP(D, a, op, b) ((kn_c_##D)((kn_u_##D)(a)op(kn_u_##D)(b)))
 /* The C library's function of the type: KN_M_F32(sqrt) is sqrtf. */
@@ -27,22 +28,30 @@ typedef uint64_t kn_u_I64;
 /* ---- arithmetic ---- */
 #define KN_E_ADD_BOOL(D, a, b) ((a) | (b))
 #define KN_E_ADD_INT(D, a, b) KN_WRAP(D, a, +, b)
+#define KN_E_ADD_UINT KN_E_ADD_INT
 #define KN_E_ADD_FLOAT(D, a, b) ((a) + (b))
 #define KN_E_SUB_INT(D, a, b) KN_WRAP(D, a, -, b)
+#define KN_E_SUB_UINT KN_E_SUB_INT
 #define KN_E_SUB_FLOAT(D, a, b) ((a) - (b))
 #define KN_E_MUL_BOOL(D, a, b) ((a) & (b))
 #define KN_E_MUL_INT(D, a, b) KN_WRAP(D, a, *, b)
+#define KN_E_MUL_UINT KN_E_MUL_INT
 #define KN_E_MUL_FLOAT(D, a, b) ((a) * (b))
 #define KN_E_DIV_FLOAT(D, a, b) ((a) / (b))
 #define KN_E_FLOORDIV_INT(D, a, b) kn_floordiv_##D(a, b)
+#define KN_E_FLOORDIV_UINT KN_E_FLOORDIV_INT
 #define KN_E_FLOORDIV_FLOAT(D, a, b) kn_floordiv_##D(a, b)
 #define KN_E_MOD_INT(D, a, b) kn_mod_##D(a, b)
+#define KN_E_MOD_UINT KN_E_MOD_INT
 #define KN_E_MOD_FLOAT(D, a, b) kn_mod_##D(a, b)
 #define KN_E_POW_INT(D, a, b) kn_pow_##D(a, b)
+#define KN_E_POW_UINT KN_E_POW_INT
 #define KN_E_POW_FLOAT(D, a, b) KN_M_##D(pow)(a, b)
 #define KN_E_NEG_INT(D, a) KN_WRAP(D, 0, -, a)
+#define KN_E_NEG_UINT KN_E_NEG_INT
 #define KN_E_NEG_FLOAT(D, a) (-(a))
 #define KN_E_ABS_BOOL(D, a) (a)
+#define KN_E_ABS_UINT(D, a) (a)
 #define KN_E_ABS_INT(D, a) ((a) < 0 ? KN_WRAP(D, 0, -, a) : (a))
 #define KN_E_ABS_FLOAT(D, a) KN_M_##D(fabs)(a)
 #define KN_E_SQRT_FLOAT(D, a) KN_M_##D(sqrt)(a)
@@ -54,46 +63,60 @@ typedef uint64_t kn_u_I64;
 #define KN_E_COS_FLOAT(D, a) KN_M_##D(cos)(a)
 #define KN_E_FLOOR_BOOL(D, a) (a)
 #define KN_E_FLOOR_INT(D, a) (a)
+#define KN_E_FLOOR_UINT KN_E_FLOOR_INT
 #define KN_E_FLOOR_FLOAT(D, a) KN_M_##D(floor)(a)
 #define KN_E_CEIL_BOOL(D, a) (a)
 #define KN_E_CEIL_INT(D, a) (a)
+#define KN_E_CEIL_UINT KN_E_CEIL_INT
 #define KN_E_CEIL_FLOAT(D, a) KN_M_##D(ceil)(a)
 
 #define KN_E_MINIMUM_BOOL(D, a, b) ((a) & (b))
 #define KN_E_MINIMUM_INT(D, a, b) ((a) < (b) ? (a) : (b))
+#define KN_E_MINIMUM_UINT KN_E_MINIMUM_INT
 #define KN_E_MINIMUM_FLOAT(D, a, b) kn_minimum_##D(a, b)
 #define KN_E_MAXIMUM_BOOL(D, a, b) ((a) | (b))
 #define KN_E_MAXIMUM_INT(D, a, b) ((a) > (b) ? (a) : (b))
+#define KN_E_MAXIMUM_UINT KN_E_MAXIMUM_INT
 #define KN_E_MAXIMUM_FLOAT(D, a, b) kn_maximum_##D(a, b)
 
 /* ---- comparison, logic, selection ---- */
 #define KN_E_LT_BOOL(D, a, b) ((a) < (b))
 #define KN_E_LT_INT KN_E_LT_BOOL
+#define KN_E_LT_UINT KN_E_LT_BOOL
 #define KN_E_LT_FLOAT KN_E_LT_BOOL
 #define KN_E_LE_BOOL(D, a, b) ((a) <= (b))
 #define KN_E_LE_INT KN_E_LE_BOOL
+#define KN_E_LE_UINT KN_E_LE_BOOL
 #define KN_E_LE_FLOAT KN_E_LE_BOOL
 #define KN_E_GT_BOOL(D, a, b) ((a) > (b))
 #define KN_E_GT_INT KN_E_GT_BOOL
+#define KN_E_GT_UINT KN_E_GT_BOOL
 #define KN_E_GT_FLOAT KN_E_GT_BOOL
 #define KN_E_GE_BOOL(D, a, b) ((a) >= (b))
 #define KN_E_GE_INT KN_E_GE_BOOL
+#define KN_E_GE_UINT KN_E_GE_BOOL
 #define KN_E_GE_FLOAT KN_E_GE_BOOL
 #define KN_E_EQ_BOOL(D, a, b) ((a) == (b))
 #define KN_E_EQ_INT KN_E_EQ_BOOL
+#define KN_E_EQ_UINT KN_E_EQ_BOOL
 #define KN_E_EQ_FLOAT KN_E_EQ_BOOL
 #define KN_E_NE_BOOL(D, a, b) ((a) != (b))
 #define KN_E_NE_INT KN_E_NE_BOOL
+#define KN_E_NE_UINT KN_E_NE_BOOL
 #define KN_E_NE_FLOAT KN_E_NE_BOOL
 #define KN_E_AND_BOOL(D, a, b) ((a) & (b))
 #define KN_E_OR_BOOL(D, a, b) ((a) | (b))
 #define KN_E_NOT_BOOL(D, a) ((a) == 0)
 #define KN_E_WHERE_BOOL(D, c, a, b) ((c) ? (a) : (b))
 #define KN_E_WHERE_INT KN_E_WHERE_BOOL
+#define KN_E_WHERE_UINT KN_E_WHERE_BOOL
 #define KN_E_WHERE_FLOAT KN_E_WHERE_BOOL
+#define KN_E_WHERE_HALF KN_E_WHERE_BOOL
 #define KN_E_COPY_BOOL(D, a) (a)
 #define KN_E_COPY_INT(D, a) (a)
+#define KN_E_COPY_UINT KN_E_COPY_INT
 #define KN_E_COPY_FLOAT(D, a) (a)
+#define KN_E_COPY_HALF(D, a) (a)
 
 /* ---- conversion: KN_CAST_<kind from>_<kind to>(type to, operand) ---- */
 #define KN_CAST_BOOL_BOOL(D, a) (a)
@@ -103,65 +126,171 @@ typedef uint64_t kn_u_I64;
 #define KN_CAST_INT_INT(D, a) ((kn_c_##D)(kn_u_##D)(a))
 #define KN_CAST_INT_FLOAT(D, a) ((kn_c_##D)(a))
 #define KN_CAST_FLOAT_BOOL(D, a) ((a) != 0)
-#define KN_CAST_FLOAT_INT(D, a)                                                                    \
-    ((a) >= -KN_LIMIT_##D && (a) < KN_LIMIT_##D ? (kn_c_##D)(a) : KN_MIN_##D)
+#define KN_CAST_FLOAT_INT(D, a) KN_FLOAT_TO_##D(a)
 #define KN_CAST_FLOAT_FLOAT(D, a) ((kn_c_##D)(a))
-#define KN_LIMIT_I32 0x1p31f /* exact in f32 and f64 */
-#define KN_LIMIT_I64 0x1p63f
+/* The limits are exact in f32 and f64. What fits no i32 (i64 for types of 32 bits and more) becomes its
+ * smallest value, and narrower types have that one's low bits. */
+#define KN_FLOAT_TO_I32(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (int32_t)(a) : INT32_MIN)
+#define KN_FLOAT_TO_I64(a) ((a) >= -0x1p63f && (a) < 0x1p63f ? (int64_t)(a) : INT64_MIN)
+#define KN_FLOAT_TO_I8(a) ((int8_t)(uint32_t)KN_FLOAT_TO_I32(a))
+#define KN_FLOAT_TO_U8(a) ((uint8_t)(uint32_t)KN_FLOAT_TO_I32(a))
+#define KN_FLOAT_TO_I16(a) ((int16_t)(uint32_t)KN_FLOAT_TO_I32(a))
+#define KN_FLOAT_TO_U16(a) ((uint16_t)(uint32_t)KN_FLOAT_TO_I32(a))
+#define KN_FLOAT_TO_U32(a) ((uint32_t)(uint64_t)KN_FLOAT_TO_I64(a))
+#define KN_FLOAT_TO_U64(a)                                                                         \
+    ((a) >= 0x1p63f ? (uint64_t)KN_FLOAT_TO_I64((a)-0x1p63f) ^ 1ull << 63                          \
+                    : (uint64_t)KN_FLOAT_TO_I64(a))
 
 /* ---- identities of reductions ---- */
+#define KN_MIN_I8 INT8_MIN
+#define KN_MIN_I16 INT16_MIN
 #define KN_MIN_I32 INT32_MIN
 #define KN_MIN_I64 INT64_MIN
+#define KN_MIN_U8 0
+#define KN_MIN_U16 0
+#define KN_MIN_U32 0
+#define KN_MIN_U64 0
+#define KN_MAX_I8 INT8_MAX
+#define KN_MAX_I16 INT16_MAX
 #define KN_MAX_I32 INT32_MAX
 #define KN_MAX_I64 INT64_MAX
+#define KN_MAX_U8 UINT8_MAX
+#define KN_MAX_U16 UINT16_MAX
+#define KN_MAX_U32 UINT32_MAX
+#define KN_MAX_U64 UINT64_MAX
 #define KN_ID_SUM_BOOL(D) 0
 #define KN_ID_SUM_INT(D) 0
+#define KN_ID_SUM_UINT KN_ID_SUM_INT
 #define KN_ID_SUM_FLOAT(D) 0
 #define KN_ID_PROD_BOOL(D) 1
 #define KN_ID_PROD_INT(D) 1
+#define KN_ID_PROD_UINT KN_ID_PROD_INT
 #define KN_ID_PROD_FLOAT(D) 1
 #define KN_ID_MIN_BOOL(D) 1
 #define KN_ID_MIN_INT(D) KN_MAX_##D
+#define KN_ID_MIN_UINT KN_ID_MIN_INT
 #define KN_ID_MIN_FLOAT(D) INFINITY
 #define KN_ID_MAX_BOOL(D) 0
 #define KN_ID_MAX_INT(D) KN_MIN_##D
+#define KN_ID_MAX_UINT KN_ID_MAX_INT
 #define KN_ID_MAX_FLOAT(D) (-INFINITY)
 #define KN_ID_ANY_BOOL(D) 0
 #define KN_ID_ALL_BOOL(D) 1
 
 /* ---- integer division and power ---- */
-#define KN_INT_FUNCTIONS(D)                                                                        \
+#define KN_SIGNED_FUNCTIONS(D)                                                                     \
     static inline kn_c_##D kn_floordiv_##D(kn_c_##D a, kn_c_##D b)                                 \
     {                                                                                              \
         if (b == 0)                                                                                \
             return 0;                                                                              \
         if (b == -1) /* MIN / -1 does not fit */                                                   \
             return KN_WRAP(D, 0, -, a);                                                            \
-        kn_c_##D q = a / b;                                                                        \
-        return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;                                       \
+        kn_c_##D q = (kn_c_##D)(a / b);                                                            \
+        return a % b != 0 && (a < 0) != (b < 0) ? (kn_c_##D)(q - 1) : q;                           \
     }                                                                                              \
     static inline kn_c_##D kn_mod_##D(kn_c_##D a, kn_c_##D b)                                      \
     {                                                                                              \
         if (b == 0 || b == -1)                                                                     \
             return 0;                                                                              \
-        kn_c_##D r = a % b;                                                                        \
-        return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                           \
+        kn_c_##D r = (kn_c_##D)(a % b);                                                            \
+        return r != 0 && (r < 0) != (b < 0) ? (kn_c_##D)(r + b) : r;                               \
     }                                                                                              \
     static inline kn_c_##D kn_pow_##D(kn_c_##D x, kn_c_##D n)                                      \
     {                                                                                              \
         if (n < 0)                                                                                 \
             return x == 1 ? 1 : x == -1 ? (n % 2 ? -1 : 1) : 0;                                    \
         kn_u_##D result = 1, base = (kn_u_##D)x;                                                   \
-        for (; n; n /= 2) {                                                                        \
+        for (; n; n = (kn_c_##D)(n / 2)) {                                                         \
             if (n % 2)                                                                             \
                 result *= base;                                                                    \
             base *= base;                                                                          \
         }                                                                                          \
         return (kn_c_##D)result;                                                                   \
     }
-KN_INT_FUNCTIONS(I32)
-KN_INT_FUNCTIONS(I64)
-#undef KN_INT_FUNCTIONS
+KN_SIGNED_FUNCTIONS(I8)
+KN_SIGNED_FUNCTIONS(I16)
+KN_SIGNED_FUNCTIONS(I32)
+KN_SIGNED_FUNCTIONS(I64)
+#undef KN_SIGNED_FUNCTIONS
+
+#define KN_UNSIGNED_FUNCTIONS(D)                                                                   \
+    static inline kn_c_##D kn_floordiv_##D(kn_c_##D a, kn_c_##D b)                                 \
+    {                                                                                              \
+        return b == 0 ? 0 : (kn_c_##D)(a / b);                                                     \
+    }                                                                                              \
+    static inline kn_c_##D kn_mod_##D(kn_c_##D a, kn_c_##D b)                                      \
+    {                                                                                              \
+        return b == 0 ? 0 : (kn_c_##D)(a % b);                                                     \
+    }                                                                                              \
+    static inline kn_c_##D kn_pow_##D(kn_c_##D x, kn_c_##D n)                                      \
+    {                                                                                              \
+        kn_u_##D result = 1, base = (kn_u_##D)x;                                                   \
+        for (; n; n = (kn_c_##D)(n / 2)) {                                                         \
+            if (n % 2)                                                                             \
+                result *= base;                                                                    \
+            base *= base;                                                                          \
+        }                                                                                          \
+        return (kn_c_##D)result;                                                                   \
+    }
+KN_UNSIGNED_FUNCTIONS(U8)
+KN_UNSIGNED_FUNCTIONS(U16)
+KN_UNSIGNED_FUNCTIONS(U32)
+KN_UNSIGNED_FUNCTIONS(U64)
+#undef KN_UNSIGNED_FUNCTIONS
+
+/* ---- 16-bit floats; without branches ---- */
+static inline uint32_t kn_bits32(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline float kn_float(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static inline float kn_F32_from_BF16(uint16_t h) { return kn_float((uint32_t)h << 16); }
+
+static inline uint16_t kn_BF16_from_F32(float x)
+{
+    uint32_t u = kn_bits32(x), nearest = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+    return (uint16_t)(x != x ? 0x7fc0 : nearest);
+}
+
+/* The exponent is shifted into place; multiplying mends its bias, and makes subnormal numbers normal. */
+static inline float kn_F32_from_F16(uint16_t h)
+{
+    uint32_t m = h & 0x7fffu;
+    uint32_t u = m >= 0x7c00 ? m << 13 | 0x7f800000 : kn_bits32(kn_float(m << 13) * 0x1p112f);
+    return kn_float(u | (uint32_t)(h & 0x8000u) << 16);
+}
+
+/* Below the normal numbers, adding 1/2 rounds where the last bit is. */
+static inline uint16_t kn_F16_from_F32(float x)
+{
+    uint32_t u = kn_bits32(x), m = u & 0x7fffffff;
+    uint32_t small = kn_bits32(kn_float(m) + 0.5f) - 0x3f000000;
+    uint32_t normal = (m - 0x38000000 + 0xfff + (m >> 13 & 1)) >> 13;
+    uint32_t h = m < 0x38800000 ? small : normal;
+    h = m >= 0x477ff000 ? 0x7c00 : h;
+    h = m > 0x7f800000 ? 0x7e00 : h;
+    return (uint16_t)(h | (u >> 16 & 0x8000));
+}
+
+/* To f32 with the last bit set when anything was cut off, so that rounding once more rounds as at once. */
+static inline uint16_t kn_F16_from_F64(double x)
+{
+    float f = (float)x;
+    double back = (double)f, a = back < 0 ? -back : back, b = x < 0 ? -x : x;
+    uint32_t u = kn_bits32(f);
+    uint32_t odd = a > b ? u - 1 : u + 1;
+    u = a != b && !(u & 1) ? odd : u;
+    return kn_F16_from_F32(x != x ? f : kn_float(u));
+}
 
 /* ---- float division: Python's, through fmod, so that a == (a // b) * b + a % b nearly ---- */
 static inline double kn_mod_F64(double a, double b)

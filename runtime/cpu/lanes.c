@@ -88,6 +88,7 @@ static char *next_run(const kn_lanes *l, int64_t *index, char *p)
 
 /* Elements are moved as integers of their width, whatever their type. */
 typedef uint8_t __attribute__((may_alias)) word8;
+typedef uint16_t __attribute__((may_alias)) word16;
 typedef uint32_t __attribute__((may_alias)) word32;
 typedef uint64_t __attribute__((may_alias)) word64;
 
@@ -111,6 +112,7 @@ typedef uint64_t __attribute__((may_alias)) word64;
             z[i] = s;                                                                              \
     }
 MOVE(word8)
+MOVE(word16)
 MOVE(word32)
 MOVE(word64)
 
@@ -122,6 +124,8 @@ static void read_run(int bytes, int64_t n, void *out, const char *p, int64_t str
         read_word32(n, out, p, stride);
     else if (bytes == 8)
         read_word64(n, out, p, stride);
+    else if (bytes == 2)
+        read_word16(n, out, p, stride);
     else
         read_word8(n, out, p, stride);
 }
@@ -134,6 +138,8 @@ static void write_run(int bytes, int64_t n, char *p, int64_t stride, const void 
         write_word32(n, p, stride, in, step);
     else if (bytes == 8)
         write_word64(n, p, stride, in, step);
+    else if (bytes == 2)
+        write_word16(n, p, stride, in, step);
     else
         write_word8(n, p, stride, in, step);
 }
@@ -144,6 +150,8 @@ void kn_splat(int bytes, int64_t n, void *out, const void *in)
         splat_word32(n, out, in);
     else if (bytes == 8)
         splat_word64(n, out, in);
+    else if (bytes == 2)
+        splat_word16(n, out, in);
     else
         splat_word8(n, out, in);
 }

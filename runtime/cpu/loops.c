@@ -75,30 +75,66 @@
         EACH z[i] = (kn_c_##TO)KN_CAST_##FKIND##_##TKIND(TO, a[i]);                                \
     }
 
+/* From and to types that have no arithmetic. */
+#define LOOP_HALF(FROM, TO)                                                                        \
+    static void CAST_##FROM##_##TO(int64_t n, void *out, const void *const *in, unsigned uniform)  \
+    {                                                                                              \
+        (void)uniform;                                                                             \
+        const kn_c_##FROM *a = in[0];                                                              \
+        kn_c_##TO *z = out;                                                                        \
+        EACH z[i] = kn_##TO##_from_##FROM(a[i]);                                                   \
+    }
+
 /* The types that an operation exists at, by its rule; X(OP, D, KIND, result) */
+#define AT_INTS(X, OP)                                                                             \
+    X(OP, I8, INT, I8)                                                                             \
+    X(OP, I16, INT, I16)                                                                           \
+    X(OP, I32, INT, I32)                                                                           \
+    X(OP, I64, INT, I64)                                                                           \
+    X(OP, U8, UINT, U8) X(OP, U16, UINT, U16) X(OP, U32, UINT, U32) X(OP, U64, UINT, U64)
 #define AT_ARITH(X, OP) AT_ROUND(X, OP)
-#define AT_SIGNED(X, OP)                                                                           \
-    X(OP, I32, INT, I32) X(OP, I64, INT, I64) X(OP, F32, FLOAT, F32) X(OP, F64, FLOAT, F64)
+#define AT_SIGNED(X, OP) AT_INTS(X, OP) AT_FLOAT(X, OP)
 #define AT_INTEGER(X, OP) AT_SIGNED(X, OP)
 #define AT_FLOAT(X, OP) X(OP, F32, FLOAT, F32) X(OP, F64, FLOAT, F64)
 #define AT_TRUEDIV(X, OP) AT_FLOAT(X, OP)
 #define AT_ROUND(X, OP) X(OP, BOOL, BOOL, BOOL) AT_SIGNED(X, OP)
 #define AT_COMPARE(X, OP)                                                                          \
     X(OP, BOOL, BOOL, BOOL)                                                                        \
-    X(OP, I32, INT, BOOL) X(OP, I64, INT, BOOL) X(OP, F32, FLOAT, BOOL) X(OP, F64, FLOAT, BOOL)
+    X(OP, I8, INT, BOOL)                                                                           \
+    X(OP, I16, INT, BOOL)                                                                          \
+    X(OP, I32, INT, BOOL)                                                                          \
+    X(OP, I64, INT, BOOL)                                                                          \
+    X(OP, U8, UINT, BOOL)                                                                          \
+    X(OP, U16, UINT, BOOL)                                                                         \
+    X(OP, U32, UINT, BOOL)                                                                         \
+    X(OP, U64, UINT, BOOL) X(OP, F32, FLOAT, BOOL) X(OP, F64, FLOAT, BOOL)
 #define AT_LOGIC(X, OP) X(OP, BOOL, BOOL, BOOL)
-#define AT_SELECT(X, OP) AT_ROUND(X, OP)
+#define AT_SELECT(X, OP) AT_ROUND(X, OP) X(OP, F16, HALF, F16) X(OP, BF16, HALF, BF16)
 #define AT_FIXED(X, OP) AT_FIXED_##OP(X)
-#define AT_FIXED_COPY(X) AT_ROUND(X, COPY)
+#define AT_FIXED_COPY(X) AT_SELECT(X, COPY)
 #define AT_FIXED_CAST(X) /* a table of its own */
 
 #define CASTS_FROM(X, D, KIND)                                                                     \
     X(D, KIND, BOOL, BOOL)                                                                         \
-    X(D, KIND, I32, INT) X(D, KIND, I64, INT) X(D, KIND, F32, FLOAT) X(D, KIND, F64, FLOAT)
+    X(D, KIND, I8, INT)                                                                            \
+    X(D, KIND, I16, INT)                                                                           \
+    X(D, KIND, I32, INT)                                                                           \
+    X(D, KIND, I64, INT)                                                                           \
+    X(D, KIND, U8, INT)                                                                            \
+    X(D, KIND, U16, INT)                                                                           \
+    X(D, KIND, U32, INT)                                                                           \
+    X(D, KIND, U64, INT) X(D, KIND, F32, FLOAT) X(D, KIND, F64, FLOAT)
 #define CASTS(X)                                                                                   \
     CASTS_FROM(X, BOOL, BOOL)                                                                      \
+    CASTS_FROM(X, I8, INT)                                                                         \
+    CASTS_FROM(X, I16, INT)                                                                        \
     CASTS_FROM(X, I32, INT)                                                                        \
-    CASTS_FROM(X, I64, INT) CASTS_FROM(X, F32, FLOAT) CASTS_FROM(X, F64, FLOAT)
+    CASTS_FROM(X, I64, INT)                                                                        \
+    CASTS_FROM(X, U8, INT)                                                                         \
+    CASTS_FROM(X, U16, INT)                                                                        \
+    CASTS_FROM(X, U32, INT)                                                                        \
+    CASTS_FROM(X, U64, INT) CASTS_FROM(X, F32, FLOAT) CASTS_FROM(X, F64, FLOAT)
+#define HALVES(X) X(F16, F32) X(BF16, F32) X(F32, F16) X(F32, BF16) X(F64, F16)
 
 #define REDUCE(name, text, rule, combine, empty)
 #define VIEW(name, text)
@@ -108,6 +144,7 @@
 #include "ir/ops.def"
 #undef ELEM
 CASTS(LOOP_CAST)
+HALVES(LOOP_HALF)
 
 /* ---- reductions ---- */
 
@@ -150,14 +187,20 @@ enum { LANES = 32 };
     }
 
 /* X(OP, COMBINE, D, KIND, accumulator) */
+#define OVER_INTS(X, OP, COMBINE)                                                                  \
+    X(OP, COMBINE, BOOL, BOOL, BOOL)                                                               \
+    X(OP, COMBINE, I8, INT, I8)                                                                    \
+    X(OP, COMBINE, I16, INT, I16)                                                                  \
+    X(OP, COMBINE, I32, INT, I32)                                                                  \
+    X(OP, COMBINE, I64, INT, I64)                                                                  \
+    X(OP, COMBINE, U8, UINT, U8)                                                                   \
+    X(OP, COMBINE, U16, UINT, U16) X(OP, COMBINE, U32, UINT, U32) X(OP, COMBINE, U64, UINT, U64)
 #define OVER_COUNT(X, OP, COMBINE)                                                                 \
-    X(OP, COMBINE, BOOL, BOOL, BOOL)                                                               \
-    X(OP, COMBINE, I32, INT, I32)                                                                  \
-    X(OP, COMBINE, I64, INT, I64) X(OP, COMBINE, F32, FLOAT, F64) X(OP, COMBINE, F64, FLOAT, F64)
+    OVER_INTS(X, OP, COMBINE)                                                                      \
+    X(OP, COMBINE, F32, FLOAT, F64) X(OP, COMBINE, F64, FLOAT, F64)
 #define OVER_SAME(X, OP, COMBINE)                                                                  \
-    X(OP, COMBINE, BOOL, BOOL, BOOL)                                                               \
-    X(OP, COMBINE, I32, INT, I32)                                                                  \
-    X(OP, COMBINE, I64, INT, I64) X(OP, COMBINE, F32, FLOAT, F32) X(OP, COMBINE, F64, FLOAT, F64)
+    OVER_INTS(X, OP, COMBINE)                                                                      \
+    X(OP, COMBINE, F32, FLOAT, F32) X(OP, COMBINE, F64, FLOAT, F64)
 #define OVER_BOOL(X, OP, COMBINE) X(OP, COMBINE, BOOL, BOOL, BOOL)
 #define OVER_FLOAT(X, OP, COMBINE) /* MEAN, VAR: never in the kernel IR */
 
@@ -172,6 +215,7 @@ enum { LANES = 32 };
 
 #define ROW_ELEM(OP, D, KIND, RD) [KN_OP_##OP][KN_##D] = OP##_##D,
 #define ROW_CAST(FROM, FKIND, TO, TKIND) [KN_##FROM][KN_##TO] = CAST_##FROM##_##TO,
+#define ROW_HALF(FROM, TO) [KN_##FROM][KN_##TO] = CAST_##FROM##_##TO,
 #define IS_SUM_OF_F64(OP, D) (KN_OP_##OP == KN_OP_SUM && KN_##D == KN_F64)
 #define ROW_FOLD(OP, COMBINE, D, KIND, AD)                                                         \
     [KN_OP_##OP][KN_##D] = {.acc_bytes = (int)sizeof(kn_c_##AD),                                   \
@@ -191,7 +235,7 @@ const kn_loops KN_PASTE(kn_loops_, KN_ISA) = {
         },
 #undef ELEM
 #undef REDUCE
-    .cast = {CASTS(ROW_CAST)},
+    .cast = {CASTS(ROW_CAST) HALVES(ROW_HALF)},
 #define ELEM(name, text, arity, rule, f32, f64, cost, infix)
 #define REDUCE(name, text, rule, combine, empty) OVER_##rule(ROW_FOLD, name, combine)
     .fold =

@@ -91,7 +91,7 @@ npy x64.npy '<f8' False '(2, 3)' 48
 npy short.npy '<f4' False '(2, 3)' 23
 npy long.npy '<f4' False '(2, 3)' 25
 npy big.npy '>f4' False '(2, 3)' 24
-npy half.npy '<f2' False '(2, 3)' 12
+npy quad.npy '<f16' False '(2, 3)' 96
 npy huge.npy '<f4' False '(4294967296, 4294967296)' 24
 npy empty.npy '<f4' False '(0, 3)' 0
 npy scalar.npy '<f4' False '()' 4
@@ -213,7 +213,7 @@ check "truncated file" 2 'short.npy: the file is shorter' run add.kiln x=short.n
 check "overlong file" 2 'long.npy: the file is longer' run add.kiln x=long.npy "$b"
 check "foreign file" 2 'foreign.npy: not a .npy file' run add.kiln x=foreign.npy "$b"
 check "big-endian file" 2 "big.npy: .*'>f4' is big-endian" run add.kiln x=big.npy "$b"
-check "element type that kiln lacks" 2 "half.npy: .*'<f2' is not supported" run add.kiln x=half.npy "$b"
+check "element type that kiln lacks" 2 "quad.npy: .*'<f16' is not supported" run add.kiln x=quad.npy "$b"
 check "file whose size overflows" 2 'huge.npy: .*more elements' run add.kiln x=huge.npy "$b"
 check "missing .npy file" 2 'none.npy: cannot open' run add.kiln x=none.npy "$b"
 check "unknown schedule" 2 'frob' run add.kiln x=x.npy "$b" --schedule frob --device cpu

@@ -24,7 +24,11 @@ double between(rng *r, double low, double high)
 
 enum { MAX_POOL = 128, MAX_DIMS = 6, TOP_RANK = 6 };
 
-static const kn_dtype dtypes[] = {KN_F32, KN_F64, KN_I32, KN_I64, KN_BOOL};
+/* Any type, f32 and f64 most often. */
+static kn_dtype random_dtype(rng *r)
+{
+    return chance(r, 40) ? (chance(r, 50) ? KN_F32 : KN_F64) : (kn_dtype)(1 + below(r, KN_F64));
+}
 
 typedef struct maker {
     program *p;
@@ -132,7 +136,7 @@ static void make_input(maker *m)
             m->bound[used[i]] = true;
     char name[16];
     snprintf(name, sizeof name, "x%d", m->g->inputs.len);
-    kn_dtype t = dtypes[chance(m->r, 65) ? below(m->r, 2) : below(m->r, 5)];
+    kn_dtype t = random_dtype(m->r);
     keep(m, kn_build_input(m->g, name, t, shape, rank, nowhere));
 }
 
@@ -140,7 +144,7 @@ static void make_scalar(maker *m)
 {
     char name[16];
     snprintf(name, sizeof name, "s%d", m->g->inputs.len);
-    kn_dtype t = dtypes[below(m->r, 5)];
+    kn_dtype t = random_dtype(m->r);
     kn_scalar dflt = {.dtype = KN_F64, .f = between(m->r, -3, 3)};
     bool has_default = chance(m->r, 50);
     m->p->omitted[m->g->inputs.len] = has_default && chance(m->r, 50);
@@ -237,7 +241,7 @@ static kn_node *random_elem(maker *m)
     static const kn_op common[] = {KN_OP_ADD, KN_OP_SUB, KN_OP_MUL, KN_OP_DIV};
     kn_op op = chance(m->r, 30) ? common[below(m->r, 4)] : (kn_op)below(m->r, KN_OP_COPY);
     if (op == KN_OP_CAST)
-        return kn_build_cast(m->g, pick(m), dtypes[below(m->r, 5)], nowhere);
+        return kn_build_cast(m->g, pick(m), random_dtype(m->r), nowhere);
     kn_node *in[KN_MAX_IN] = {tamed(m, op, pick(m))};
     if (!in[0])
         return NULL;
@@ -280,7 +284,7 @@ static kn_node *random_reduce(maker *m)
         empty = empty || size_of(m, x->shape[i]) == 0;
     if (empty && kn_ops[op].empty == KN_EMPTY_ERROR)
         return NULL;
-    kn_dtype t = chance(m->r, 15) ? dtypes[below(m->r, 5)] : KN_NO_DTYPE;
+    kn_dtype t = chance(m->r, 15) ? random_dtype(m->r) : KN_NO_DTYPE;
     return kn_build_reduce(m->g, op, x, axes, all ? -1 : n, chance(m->r, 50), t,
                            chance(m->r, 40) ? 1 + below(m->r, 2) : 0, nowhere);
 }
@@ -381,7 +385,7 @@ static kn_node *random_operation(maker *m)
     if (kind < 50)
         return random_elem(m);
     if (kind < 56)
-        return kn_build_cast(m->g, pick(m), dtypes[below(m->r, 5)], nowhere);
+        return kn_build_cast(m->g, pick(m), random_dtype(m->r), nowhere);
     if (kind < 78)
         return random_reduce(m);
     if (kind < 84)

@@ -70,19 +70,19 @@ static double random_float(rng *r, kn_dtype t, flavour f)
         v *= exp(between(r, -8, 8));
     if (f == SPECIAL && chance(r, 3))
         v = special[below(r, 8)];
-    return t == KN_F32 ? (double)(float)v : v;
+    return kn_round(t, v);
 }
 
 static int64_t random_int(rng *r, kn_dtype t, flavour f)
 {
-    int64_t lowest = t == KN_I32 ? INT32_MIN : INT64_MIN;
     if (t == KN_BOOL)
         return below(r, 2);
     if (f == LARGE)
-        return t == KN_I32 ? (int32_t)random_bits(r) : (int64_t)random_bits(r);
+        return kn_int_wrap(t, random_bits(r));
     if (f == SPECIAL && chance(r, 3))
-        return chance(r, 50) ? lowest : -(lowest + 1);
-    return below(r, f == WHOLE ? 9 : 200) - (f == WHOLE ? 4 : 100);
+        return chance(r, 50) ? kn_int_min(t) : kn_int_max(t);
+    int spread = f == WHOLE ? 4 : 100;
+    return below(r, 2 * spread + 1) - (kn_is_unsigned(t) ? 0 : spread);
 }
 
 static void fill(memory *m, rng *r)

@@ -15,8 +15,11 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-TYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
-WIDER = {np.dtype(np.float32): np.float64, np.dtype(np.float64): np.longdouble}
+TYPES = {"bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+         "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+         "f16": np.float16, "f32": np.float32, "f64": np.float64}  # fmt: skip
+WIDER = {np.dtype(np.float16): np.float32, np.dtype(np.float32): np.float64,
+         np.dtype(np.float64): np.longdouble}  # fmt: skip
 FUNCTIONS = """sqrt exp log tanh sin cos floor ceil minimum maximum where sum prod min max any all mean
     var std add subtract multiply divide floor_divide remainder power negative square amin amax less
     less_equal greater greater_equal equal not_equal logical_and logical_or logical_not reshape ravel
@@ -24,7 +27,8 @@ FUNCTIONS = """sqrt exp log tanh sin cos floor ceil minimum maximum where sum pr
 
 # operation: its bound in ULP for f32 and for f64
 ULPS = {
-    m[1]: {np.dtype(np.float32): float(m[2]), np.dtype(np.float64): float(m[3])}
+    m[1]: {np.dtype(np.float16): 0.5 + (float(m[2]) > 0.5) * float(m[2]) * 2.0**-13,
+           np.dtype(np.float32): float(m[2]), np.dtype(np.float64): float(m[3])}
     for m in re.finditer(
         r'^ELEM\(\w+,\s*"(\w+)",\s*\d,\s*\w+,\s*([\d.]+),\s*([\d.]+)',
         (ROOT / "ir/ops.def").read_text(), re.M)

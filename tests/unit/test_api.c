@@ -32,6 +32,19 @@ static void test_null(void **state)
     assert_null(kiln_dtype_text(KILN_NO_DTYPE));
     assert_int_equal(kiln_dtype_find(NULL), KILN_NO_DTYPE);
     assert_int_equal(kiln_dtype_size((kiln_dtype)77), 0);
+    uint16_t half;
+    int8_t narrow;
+    uint64_t wide;
+    kiln_store_float(KILN_F16, &half, 0.1);
+    assert_int_equal(half, 0x2e66);
+    assert_true(kiln_load_float(KILN_F16, &half) == 0x1.998p-4);
+    kiln_store_float(KILN_BF16, &half, -3.14159);
+    assert_int_equal(half, 0xc049);
+    assert_int_equal(kiln_load_int(KILN_BF16, &half), -3);
+    kiln_store_int(KILN_I8, &narrow, 300);
+    assert_int_equal(narrow, 44);
+    kiln_store_int(KILN_U64, &wide, -1);
+    assert_true(kiln_load_float(KILN_U64, &wide) == 0x1p64 && kiln_load_int(KILN_U64, &wide) == -1);
 
     expect(kiln_ctx_create(NULL, NULL), KILN_ERR_ARGUMENT, "ctx is NULL");
     expect(kiln_ctx_stats(NULL, NULL), KILN_ERR_ARGUMENT, "ctx is NULL");
@@ -111,7 +124,7 @@ static kiln_val same_name(kiln_graph *g, kiln_val x)
 static kiln_val no_type(kiln_graph *g, kiln_val x)
 {
     (void)x;
-    return kiln_input(g, "y", (kiln_dtype)3, "");
+    return kiln_input(g, "y", (kiln_dtype)15, "");
 }
 static kiln_val bad_dims(kiln_graph *g, kiln_val x)
 {
@@ -186,7 +199,7 @@ static void test_builder_errors(void **state)
         {null_name, KILN_ERR_ARGUMENT, "name is NULL"},
         {null_dims, KILN_ERR_ARGUMENT, "dims is NULL"},
         {same_name, KILN_ERR_ARGUMENT, "there is an input x already"},
-        {no_type, KILN_ERR_TYPE, "unknown dtype 3"},
+        {no_type, KILN_ERR_TYPE, "unknown dtype 15"},
         {bad_dims, KILN_ERR_SYNTAX, "dimensions:1:3: expected a dimension"},
         {deep, KILN_ERR_SHAPE, "16 dimensions at most"},
         {bad_shapes, KILN_ERR_SHAPE, "add: shapes [3, N] and [4, N]"},

@@ -16,7 +16,8 @@
 
 enum { N = 1024 };
 
-static const kn_dtype types[] = {KN_BOOL, KN_I32, KN_I64, KN_F32, KN_F64};
+static const kn_dtype types[] = {KN_BOOL, KN_I8,  KN_I16, KN_I32, KN_I64, KN_U8,  KN_U16,
+                                 KN_U32,  KN_U64, KN_F32, KN_F64, KN_F16, KN_BF16};
 enum { TYPES = sizeof types / sizeof *types };
 
 static const double special_floats[] = {
@@ -37,12 +38,12 @@ static kn_scalar sample(kn_dtype t, int k, int i)
     int at = k == 0 ? i / count : i % count;
     if (kn_is_float(t)) {
         double f = at < FLOATS ? special_floats[at] : (i * 37 % 4001 - 2000) * 0.013;
-        return (kn_scalar){.dtype = t, .f = t == KN_F32 ? (double)(float)f : f};
+        return (kn_scalar){.dtype = t, .f = kn_round(t, f)};
     }
     int64_t v = at < INTS ? special_ints[at] : i * 37 % 4001 - 2000;
     if (t == KN_BOOL)
         v = (i >> k) & 1;
-    return (kn_scalar){.dtype = t, .i = t == KN_I32 ? (int32_t)(uint32_t)(uint64_t)v : v};
+    return (kn_scalar){.dtype = t, .i = kn_int_wrap(t, (uint64_t)v)};
 }
 
 static void fill(kn_dtype t, int k, void *out)
@@ -111,6 +112,8 @@ static void check(kn_op op, const kn_dtype *in, kn_dtype out, const kn_loops *lo
 
 static bool exists(kn_op op, kn_dtype t)
 {
+    if (kn_is_half(t))
+        return op == KN_OP_COPY || op == KN_OP_WHERE;
     switch (kn_ops[op].rule) {
     case KN_RULE_SIGNED:
     case KN_RULE_INTEGER: return t != KN_BOOL;
@@ -131,6 +134,8 @@ static void operations(void **state)
         for (int t = 0; t < TYPES && kn_ops[o].cls == KN_ELEM; t++) {
             kn_op op = (kn_op)o;
             kn_dtype in[3] = {types[t], types[t], types[t]}, out = types[t];
+            if (op == KN_OP_CAST)
+                continue; /* conversions() */
             if (op == KN_OP_WHERE)
                 in[0] = KN_BOOL;
             if (kn_ops[o].rule == KN_RULE_COMPARE)
@@ -151,8 +156,53 @@ static void conversions(void **state)
     (void)state;
     for (int from = 0; from < TYPES; from++)
         for (int to = 0; to < TYPES; to++)
-            for (int b = 0; b < nbuilds; b++)
-                check(KN_OP_CAST, &types[from], types[to], builds[b], result[b]);
+            for (int b = 0; b < nbuilds; b++) {
+                kn_dtype f = types[from], t = types[to];
+                bool direct = (kn_is_half(f) && t == KN_F32) || (kn_is_half(t) && f == KN_F32) ||
+                              (f == KN_F64 && t == KN_F16);
+                if (direct || !(kn_is_half(f) || kn_is_half(t)))
+                    check(KN_OP_CAST, &f, t, builds[b], result[b]);
+                else
+                    assert_null(kn_loops_elem(builds[b], KN_OP_CAST, &f, t));
+            }
+}
+
+/* All 16-bit floats to f32, and what lies near the middle of two of them from f32 and f64. */
+static void halves(void **state)
+{
+    (void)state;
+    static const kn_dtype small[] = {KN_F16, KN_BF16}, f32 = KN_F32, f64 = KN_F64;
+    static uint16_t bits[N], back[N];
+    static float wide[N];
+    static double doubles[N];
+    const void *from_bits[3] = {bits}, *from_wide[3] = {wide}, *from_doubles[3] = {doubles};
+    for (int k = 0; k < 2; k++)
+        for (unsigned chunk = 0; chunk < 0x10000; chunk += N)
+            for (int b = 0; b < nbuilds; b++) {
+                for (unsigned i = 0; i < N; i++)
+                    bits[i] = (uint16_t)(chunk + i);
+                kn_loops_elem(builds[b], KN_OP_CAST, &small[k], KN_F32)(N, wide, from_bits, 0);
+                for (int i = 0; i < N; i++) {
+                    same("to f32", KN_OP_COUNT, (kn_scalar){.dtype = KN_F32, .f = (double)wide[i]},
+                         (kn_scalar){.dtype = KN_F32, .f = kn_scalar_load(small[k], &bits[i]).f});
+                    uint16_t next = (uint16_t)(bits[i] + 1);
+                    double middle = kn_scalar_load(small[k], &bits[i]).f / 2 +
+                                    kn_scalar_load(small[k], &next).f / 2;
+                    doubles[i] = i % 3 == 0 ? middle : nextafter(middle, i % 3 == 1 ? 0 : INFINITY);
+                    wide[i] = i % 3 == 0 ? (float)middle
+                                         : nextafterf((float)middle, i % 3 == 1 ? 0 : INFINITY);
+                }
+                kn_loops_elem(builds[b], KN_OP_CAST, &f32, small[k])(N, back, from_wide, 0);
+                for (int i = 0; i < N; i++)
+                    same("from f32", KN_OP_COUNT, kn_scalar_load(small[k], &back[i]),
+                         (kn_scalar){.dtype = small[k], .f = kn_round(small[k], (double)wide[i])});
+                if (small[k] != KN_F16)
+                    continue;
+                kn_loops_elem(builds[b], KN_OP_CAST, &f64, KN_F16)(N, back, from_doubles, 0);
+                for (int i = 0; i < N; i++)
+                    same("from f64", KN_OP_COUNT, kn_scalar_load(KN_F16, &back[i]),
+                         (kn_scalar){.dtype = KN_F16, .f = kn_round(KN_F16, doubles[i])});
+            }
 }
 
 /* Sums of whole numbers are exact in any order; min and max see a NaN wherever it is. */
@@ -166,7 +216,7 @@ static void reductions(void **state)
             for (int b = 0; b < nbuilds; b++) {
                 kn_dtype dtype = types[t];
                 const kn_fold *fold = kn_loops_fold(builds[b], ops[o], dtype);
-                if (o >= 4 && dtype != KN_BOOL) {
+                if ((o >= 4 && dtype != KN_BOOL) || kn_is_half(dtype)) {
                     assert_null(fold);
                     continue;
                 }
@@ -226,10 +276,8 @@ int main(void)
     if (kn_loops_choose() != &kn_loops_baseline)
         builds[nbuilds++] = kn_loops_choose();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations),
-        cmocka_unit_test(conversions),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(transcendental),
+        cmocka_unit_test(operations), cmocka_unit_test(conversions),    cmocka_unit_test(halves),
+        cmocka_unit_test(reductions), cmocka_unit_test(transcendental),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,7 +227,7 @@ static const struct {
     {"def", 1, 4, "expected the function's name"},
     {"def for(x: f32[N]): return x", 1, 5, "expected the function's name, found 'for'"},
     {"def f(x): return x", 1, 8, "expected ':' and the type of 'x'"},
-    {"def f(x: f16[N]): return x", 1, 10, "unknown type 'f16'; the types are bool, i32"},
+    {"def f(x: f8[N]): return x", 1, 10, "unknown type 'f8'; the types are bool, i8"},
     {"def f(x: f32[]): return x", 1, 14, "a 0-d value f32 alone"},
     {"def f(x: f32[N-1]): return x", 1, 15, "expected ',' or ']' after a dimension, found '-'"},
     {"def f(x: f32[N], x: f32[N]): return x", 1, 18, "there are two parameters 'x'"},
