@@ -14,6 +14,23 @@ static const kn_function functions[] = {
     {"amin", KN_CALL_REDUCE, KN_OP_MIN, true, true, false},
     {"amax", KN_CALL_REDUCE, KN_OP_MAX, true, true, false},
     {"std", KN_CALL_STD, KN_OP_VAR, true, true, true},
+    {"nansum", KN_CALL_REDUCE, KN_OP_SUM, true, true, false},
+    {"nanprod", KN_CALL_REDUCE, KN_OP_PROD, true, true, false},
+    {"nanmin", KN_CALL_REDUCE, KN_OP_MIN, true, true, false},
+    {"nanmax", KN_CALL_REDUCE, KN_OP_MAX, true, true, false},
+    {"nanmean", KN_CALL_REDUCE, KN_OP_MEAN, true, true, false},
+    {"nanvar", KN_CALL_REDUCE, KN_OP_VAR, true, true, false},
+    {"nanstd", KN_CALL_STD, KN_OP_VAR, true, true, false},
+    {"ptp", KN_CALL_PTP, KN_OP_MAX, true, true, false},
+    {"count_nonzero", KN_CALL_COUNT_NONZERO, KN_OP_SUM, true, true, false},
+    {"average", KN_CALL_AVERAGE, KN_OP_MEAN, true, true, false},
+    {"norm", KN_CALL_NORM, KN_OP_SUM, true, false, false},
+    {"logsumexp", KN_CALL_LOGSUMEXP, KN_OP_SUM, true, false, false},
+    {"softmax", KN_CALL_SOFTMAX, KN_OP_SUM, true, false, false},
+    {"log_softmax", KN_CALL_SOFTMAX, KN_OP_SUM, true, false, false},
+    {"dot", KN_CALL_DOT, KN_OP_SUM, true, true, true},
+    {"vdot", KN_CALL_DOT, KN_OP_SUM, true, true, false},
+    {"inner", KN_CALL_DOT, KN_OP_SUM, true, true, false},
     {"reshape", KN_CALL_RESHAPE, KN_OP_RESHAPE, true, true, true},
     {"ravel", KN_CALL_RAVEL, KN_OP_RESHAPE, true, true, true},
     {"flatten", KN_CALL_RAVEL, KN_OP_RESHAPE, false, false, true},
@@ -158,16 +175,6 @@ bool kn_call_int(kn_call_site *c, const kn_value *v, const char *what, int *out)
     return true;
 }
 
-static bool flag(kn_call_site *c, const kn_value *v, const char *what, bool *out)
-{
-    const kn_node *x = v->kind == KN_V_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
-    if (!x || kn_is_float(x->dtype))
-        return kn_perror(c->p, v->pos, KN_TYPE, "%s: %s must be True or False, found %s",
-                         c->fn->name, what, kn_value_text(c->p, v));
-    *out = x->u.value.i != 0;
-    return true;
-}
-
 bool kn_call_axes(kn_call_site *c, const kn_value *v, const char *what, bool lists, int *axes,
                   int *n)
 {
@@ -246,45 +253,18 @@ static bool call_square(kn_call_site *c, kn_value *out)
                         KN_STORE_NEW, out);
 }
 
-static bool call_reduce(kn_call_site *c, kn_value *out)
-{
-    static const char *const names[] = {"a", "axis", "keepdims", "dtype", "ddof"};
-    kn_parser *p = c->p;
-    kn_op op = c->fn->op;
-    const kn_value *slot[KN_CALL_SLOTS];
-    int total = op == KN_OP_VAR                                           ? 5
-                : op == KN_OP_SUM || op == KN_OP_PROD || op == KN_OP_MEAN ? 4
-                                                                          : 3;
-    kn_node *x;
-    int axes[KN_MAX_RANK] = {0}, naxes = -1, ddof = 0;
-    bool keepdims = false;
-    kn_dtype dtype = KN_NO_DTYPE;
-    if (!kn_call_bind(c, names, total, 2, 1, slot) || !kn_as_node(p, slot[0], &x))
-        return false;
-    const kn_value *axis = slot[1];
-    if ((op == KN_OP_MIN || op == KN_OP_MAX) && axis && axis->kind == KN_V_NODE &&
-        !axis->node->weak)
-        return kn_perror(p, axis->pos, KN_TYPE,
-                         "%s reduces one array, and its second argument is an axis; of two values "
-                         "write %simum(a, b)",
-                         c->fn->name, kn_ops[op].text);
-    if (axis && axis->kind != KN_V_NONE && !kn_call_axes(c, axis, "axis", false, axes, &naxes))
-        return false;
-    if ((slot[2] && !flag(c, slot[2], "keepdims", &keepdims)) ||
-        (total > 3 && slot[3] && slot[3]->kind != KN_V_NONE && !kn_as_dtype(p, slot[3], &dtype)) ||
-        (total > 4 && slot[4] && !kn_call_int(c, slot[4], "ddof", &ddof)))
-        return false;
-    kn_node *made = kn_build_reduce(p->g, op, x, axes, naxes, keepdims, dtype, ddof, c->loc);
-    if (c->fn->kind == KN_CALL_STD && made)
-        made = kn_build_elem(p->g, KN_OP_SQRT, &made, 1, c->loc);
-    return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);
-}
-
 static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
     [KN_CALL_ELEM] = call_elem,
     [KN_CALL_CAST] = call_cast,
-    [KN_CALL_REDUCE] = call_reduce,
-    [KN_CALL_STD] = call_reduce,
+    [KN_CALL_REDUCE] = kn_call_reduce,
+    [KN_CALL_STD] = kn_call_reduce,
+    [KN_CALL_PTP] = kn_call_reduce,
+    [KN_CALL_COUNT_NONZERO] = kn_call_reduce,
+    [KN_CALL_AVERAGE] = kn_call_reduce,
+    [KN_CALL_NORM] = kn_call_reduce,
+    [KN_CALL_LOGSUMEXP] = kn_call_reduce,
+    [KN_CALL_SOFTMAX] = kn_call_reduce,
+    [KN_CALL_DOT] = kn_call_dot,
     [KN_CALL_SQUARE] = call_square,
     [KN_CALL_RESHAPE] = kn_call_reshape,
     [KN_CALL_RAVEL] = kn_call_ravel,

@@ -144,8 +144,15 @@ bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_va
         return concatenate(p, pos, l, r, out);
     if (!kn_as_node(p, l, &in[0]) || !kn_as_node(p, r, &in[1]))
         return false;
-    if (tok == '@')
-        return kn_perror(p, pos, KN_SYNTAX, "the matrix product '@' is not supported yet");
+    if (tok == '@') {
+        kn_node *product = NULL;
+        if (in[0]->rank == 1 && in[1]->rank == 1)
+            product = kn_build_dot(p->g, in[0], in[1], kn_loc_of(pos));
+        else
+            kn_fail(KN_SHAPE, "'@' is of two vectors; of matrices it is not supported");
+        *out = kn_node_value(product, l->pos);
+        return product || kn_pwrap(p, pos);
+    }
     bool bitwise = b->prec >= PREC_OR && b->prec <= PREC_SHIFT;
     bool logical = in[0]->dtype == KN_BOOL && in[1]->dtype == KN_BOOL && b->op != KN_OP_COUNT;
     if (bitwise && !logical)

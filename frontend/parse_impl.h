@@ -6,6 +6,7 @@
  *     parse_expr.c  expressions
  *     parse_index.c attributes and indexing
  *     parse_call.c  calls: arguments, and one function for each kind of operation
+ *     parse_reduce.c those of reductions
  *     parse_view.c  those that change shapes
  *     parse_name.c  what a name means, and messages
  *
@@ -35,6 +36,13 @@ typedef enum kn_call_kind {
     KN_CALL_CAST,
     KN_CALL_REDUCE,
     KN_CALL_STD,
+    KN_CALL_PTP,
+    KN_CALL_COUNT_NONZERO,
+    KN_CALL_AVERAGE,
+    KN_CALL_NORM,
+    KN_CALL_LOGSUMEXP,
+    KN_CALL_SOFTMAX,
+    KN_CALL_DOT,
     KN_CALL_SQUARE,
     KN_CALL_RESHAPE,
     KN_CALL_RAVEL,
@@ -85,7 +93,7 @@ typedef struct kn_var {
     int32_t next; /* in its bucket, or -1 */
 } kn_var;
 
-enum { KN_VAR_BUCKETS = 512, KN_MAX_TUPLE = 64, KN_MAX_ARGS = 64, KN_CALL_SLOTS = 5 };
+enum { KN_VAR_BUCKETS = 512, KN_MAX_TUPLE = 64, KN_MAX_ARGS = 64, KN_CALL_SLOTS = 8 };
 
 typedef struct kn_parser {
     kn_graph *g;
@@ -201,6 +209,10 @@ bool kn_call_axes(kn_call_site *c, const kn_value *v, const char *what, bool lis
 kn_node *kn_call_typed(kn_call_site *c, kn_node *x);
 /* The call's result: `made`, or the failure to make it. */
 bool kn_call_done(kn_call_site *c, kn_node *made, int store, kn_value *out);
+
+/* parse_reduce.c */
+bool kn_call_reduce(kn_call_site *c, kn_value *out);
+bool kn_call_dot(kn_call_site *c, kn_value *out);
 
 /* parse_view.c */
 bool kn_call_reshape(kn_call_site *c, kn_value *out);

@@ -13,6 +13,12 @@ bool kn_attribute(kn_parser *p, kn_value *v)
     kn_pos pos = p->tok.pos;
     kn_loc loc = kn_loc_of(pos);
     kn_advance(p);
+    if (v->kind == KN_V_NUMPY && v->text) { /* np.linalg has one */
+        if (strcmp(name, "norm") != 0)
+            return kn_perror(p, pos, KN_SYNTAX, "np.linalg has only norm here, not '%s'", name);
+        *v = (kn_value){.kind = KN_V_FUNCTION, .pos = pos};
+        return kn_function_find(name, &v->fn);
+    }
     if (v->kind == KN_V_NUMPY)
         return kn_numpy_value(p, name, pos, v);
     if (v->kind != KN_V_NODE || v->node->weak)

@@ -305,6 +305,10 @@ bool kn_numpy_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
         *out = (kn_value){.kind = KN_V_DTYPE, .pos = pos, .dtype = KN_BOOL};
         return true;
     }
+    if (strcmp(name, "linalg") == 0) {
+        *out = (kn_value){.kind = KN_V_NUMPY, .pos = pos, .text = name};
+        return true;
+    }
     kn_dtype ours = kn_dtype_find(name, strlen(name));
     if (ours)
         return kn_perror(p, pos, KN_SYNTAX, "NumPy has no '%s'; write np.%s or %s", name,

@@ -33,6 +33,35 @@ kn_node *kn_build_cast(kn_graph *g, kn_node *x, kn_dtype dtype, kn_loc loc);
 kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int naxes,
                          bool keepdims, kn_dtype dtype, int ddof, kn_loc loc);
 
+/* A reduction with NumPy's arguments. */
+typedef struct kn_reduction {
+    const int *axes;
+    int naxes; /* < 0: all */
+    bool keepdims;
+    kn_dtype dtype; /* KN_NO_DTYPE: by rule */
+    int ddof;
+    kn_node *where;   /* a bool mask that broadcasts to x, or NULL: only these elements count */
+    kn_node *initial; /* a 0-d value that the result begins with, or NULL */
+    bool skip_nan;    /* nansum, nanmin, ...: NaN does not count */
+} kn_reduction;
+
+/* sum, prod, min, max, any, all, mean, var with all of these. */
+kn_node *kn_build_reduction(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc);
+
+/* Made of several operations; they use r's axes and keepdims. */
+kn_node *kn_build_ptp(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc);
+kn_node *kn_build_count_nonzero(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc);
+kn_node *kn_build_logsumexp(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc);
+/* log: of it, by the sum of exponentials. */
+kn_node *kn_build_softmax(kn_graph *g, kn_node *x, const kn_reduction *r, bool log, kn_loc loc);
+/* The vector norm of that order, which may be infinite. */
+kn_node *kn_build_norm(kn_graph *g, kn_node *x, double order, const kn_reduction *r, kn_loc loc);
+/* weights: of x's shape, or one an element along the one axis; NULL: 1. */
+kn_node *kn_build_average(kn_graph *g, kn_node *x, kn_node *weights, const kn_reduction *r,
+                          kn_loc loc);
+/* The inner product of two vectors; of a 0-d value the product. */
+kn_node *kn_build_dot(kn_graph *g, kn_node *a, kn_node *b, kn_loc loc);
+
 /* A NULL dimension stands for -1, at most one. */
 kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank, kn_loc loc);
 /* perm NULL reverses the axes; entries may be negative. */

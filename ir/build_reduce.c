@@ -3,54 +3,75 @@
 
 static const char *op_text(kn_op op) { return kn_ops[op].text; }
 
+bool kn_build_axes(kn_graph *g, const char *what, const kn_node *x, const int *axes, int naxes,
+                   uint32_t *mask)
+{
+    *mask = naxes < 0 ? (1u << x->rank) - 1 : 0;
+    for (int i = 0; i < naxes; i++) {
+        int axis = axes[i] < 0 ? axes[i] + x->rank : axes[i];
+        if (axis < 0 || axis >= x->rank) {
+            kn_fail(KN_SHAPE, "%s: axis %d is out of bounds for %s, which has %d dimension%s", what,
+                    axes[i], kn_build_shape_text(g, x->shape, x->rank), x->rank,
+                    x->rank == 1 ? "" : "s");
+            return false;
+        }
+        if (*mask >> axis & 1) {
+            kn_fail(KN_SHAPE, "%s: axis %d is given twice", what, axes[i]);
+            return false;
+        }
+        *mask |= 1u << axis;
+    }
+    return true;
+}
+
+kn_dtype kn_build_reduce_type(kn_op op, kn_dtype x, kn_dtype dtype)
+{
+    kn_rule rule = kn_ops[op].rule;
+    bool fixed = rule == KN_RULE_SAME || rule == KN_RULE_BOOL;
+    bool not_float = rule == KN_RULE_FLOAT && !kn_is_float(dtype);
+    if (dtype && (!kn_dtype_valid((int)dtype) || fixed || not_float)) {
+        kn_fail(KN_TYPE, "%s: dtype= %s", op_text(op),
+                fixed       ? "does not apply"
+                : not_float ? "must be a float type"
+                            : "is unknown");
+        return KN_NO_DTYPE;
+    }
+    if (dtype)
+        return dtype;
+    switch (rule) {
+    case KN_RULE_COUNT: return kn_sum_of(x);
+    case KN_RULE_FLOAT: return kn_is_float(x) ? x : KN_F64;
+    case KN_RULE_BOOL: return KN_BOOL;
+    default: return x;
+    }
+}
+
 kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int naxes,
                          bool keepdims, kn_dtype dtype, int ddof, kn_loc loc)
 {
+    const kn_reduction r = {
+        .axes = axes, .naxes = naxes, .keepdims = keepdims, .dtype = dtype, .ddof = ddof};
+    return kn_build_reduce_over(g, op, x, &r, false, loc);
+}
+
+kn_node *kn_build_reduce_over(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, bool total,
+                              kn_loc loc)
+{
+    uint32_t mask;
     if (!x)
         return NULL;
     if (kn_ops[op].cls != KN_REDUCE) {
         kn_fail(KN_ARGUMENT, "%s is not a reduction", op_text(op));
         return NULL;
     }
-    uint32_t mask = 0;
-    for (int i = 0; i < naxes; i++) {
-        int axis = axes[i] < 0 ? axes[i] + x->rank : axes[i];
-        if (axis < 0 || axis >= x->rank) {
-            kn_fail(KN_SHAPE, "%s: axis %d is out of bounds for %s, which has %d dimension%s",
-                    op_text(op), axes[i], kn_build_shape_text(g, x->shape, x->rank), x->rank,
-                    x->rank == 1 ? "" : "s");
-            return NULL;
-        }
-        if (mask >> axis & 1) {
-            kn_fail(KN_SHAPE, "%s: axis %d is given twice", op_text(op), axes[i]);
-            return NULL;
-        }
-        mask |= 1u << axis;
-    }
-    if (naxes < 0)
-        mask = (1u << x->rank) - 1;
-
-    kn_dtype t = x->dtype;
-    switch (kn_ops[op].rule) {
-    case KN_RULE_COUNT: t = kn_sum_of(t); break;
-    case KN_RULE_FLOAT: t = kn_is_float(t) ? t : KN_F64; break;
-    case KN_RULE_BOOL: t = KN_BOOL; break;
-    default: break;
-    }
-    if (dtype) {
-        bool fixed = kn_ops[op].rule == KN_RULE_SAME || kn_ops[op].rule == KN_RULE_BOOL;
-        bool not_float = kn_ops[op].rule == KN_RULE_FLOAT && !kn_is_float(dtype);
-        if (!kn_dtype_valid((int)dtype) || fixed || not_float) {
-            kn_fail(KN_TYPE, "%s: dtype= %s", op_text(op),
-                    fixed       ? "does not apply"
-                    : not_float ? "must be a float type"
-                                : "is unknown");
-            return NULL;
-        }
-        t = dtype;
-    }
+    if (!kn_build_axes(g, op_text(op), x, r->axes, r->naxes, &mask))
+        return NULL;
+    kn_dtype t = kn_build_reduce_type(op, x->dtype, r->dtype);
+    if (!t)
+        return NULL;
     int64_t extent;
-    if (kn_ops[op].empty == KN_EMPTY_ERROR)
+    bool nonempty = kn_ops[op].empty == KN_EMPTY_ERROR && !total;
+    if (nonempty)
         for (int i = 0; i < x->rank; i++)
             if (mask >> i & 1 && kn_dim_is_const(g->syms, x->shape[i], &extent) && extent == 0) {
                 kn_fail(KN_SHAPE, "%s over %s: nothing to reduce, and %s has no identity",
@@ -81,8 +102,9 @@ kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int
                                                   : op;
     kn_node n = {.op = op, .dtype = t, .rank = x->rank, .shape = shape, .nin = 1, .loc = loc};
     n.u.reduce.axes = mask;
-    n.u.reduce.ddof = op == KN_OP_VAR ? ddof : 0;
+    n.u.reduce.ddof = op == KN_OP_VAR ? r->ddof : 0;
+    n.u.reduce.nonempty = nonempty;
     n.in[0] = kn_build_cast_to(g, x, t);
     kn_node *made = kn_graph_intern(g, &n);
-    return keepdims ? made : kn_build_reshape_to(g, made, dropped, left, loc);
+    return r->keepdims ? made : kn_build_reshape_to(g, made, dropped, left, loc);
 }

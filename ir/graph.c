@@ -212,6 +212,11 @@ bool kn_is_value(const kn_node *n)
     return kn_ops[n->op].cls == KN_ELEM || kn_ops[n->op].cls == KN_REDUCE;
 }
 
+bool kn_needs_members(const kn_node *n)
+{
+    return kn_ops[n->op].cls == KN_REDUCE && n->u.reduce.nonempty;
+}
+
 const kn_node *kn_view_root(const kn_node *n)
 {
     while (kn_ops[n->op].cls == KN_VIEW)

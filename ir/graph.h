@@ -41,6 +41,7 @@ struct kn_node {
         struct {
             uint32_t axes; /* bit i: axis i is reduced */
             int ddof;      /* VAR */
+            int nonempty;  /* 1: over nothing it has no meaning (min and max without a start) */
         } reduce;
         int8_t perm[KN_MAX_RANK]; /* PERMUTE */
     } u;
@@ -94,6 +95,8 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g);
 
 /* An elementwise or reduced value: what is computed, neither a leaf nor a view. */
 bool kn_is_value(const kn_node *n);
+/* A reduction that has no meaning over no elements. */
+bool kn_needs_members(const kn_node *n);
 /* What a chain of views is of; `n` itself when it is no view. */
 const kn_node *kn_view_root(const kn_node *n);
 

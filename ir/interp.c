@@ -372,7 +372,10 @@ static void reduce_group(const kn_node *n, const tensor *x, int64_t base, cell *
             mean_err = m.err + fabs(m.f - mean);
         }
     }
-    if (t == KN_BOOL) {
+    if (count == 0 && kn_ops[n->op].empty == KN_EMPTY_ERROR) {
+        kn_scalar v = kn_identity(n->op, t);
+        *out = (cell){.i = v.i};
+    } else if (t == KN_BOOL) {
         out->i = n->op == KN_OP_ALL ? acc.all : acc.any;
         out->err = acc.unsure ? 1 : 0;
     } else if (kn_is_float(t)) {
@@ -389,9 +392,9 @@ static void reduce_group(const kn_node *n, const tensor *x, int64_t base, cell *
 static kn_status run_reduce(interp *ip, const kn_node *n, tensor *out)
 {
     const tensor *x = &ip->of[n->in[0]->id];
-    if (x->count == 0 && out->count > 0 && kn_ops[n->op].empty == KN_EMPTY_ERROR)
-        return kn_fail(KN_SHAPE, "%s: nothing to reduce, and %s has no identity",
-                       n->name ? n->name : kn_ops[n->op].text, kn_ops[n->op].text);
+    if (x->count == 0 && out->count > 0 && kn_needs_members(n))
+        return kn_fail(KN_SHAPE, "%s: nothing to reduce, and a minimum or maximum has no identity",
+                       n->name ? n->name : kn_ops[n->op].text);
     int64_t stride[KN_MAX_RANK], index[KN_MAX_RANK] = {0}, base = 0;
     for (int j = 0; j < n->rank; j++)
         stride[j] = n->u.reduce.axes >> j & 1 ? 0 : x->stride[j];

@@ -51,6 +51,8 @@ static void print_payload(kn_text *t, const kn_graph *g, const kn_node *n)
             print_axes(t, n->u.reduce.axes);
             if (n->u.reduce.ddof)
                 kn_putf(t, " ddof=%d", n->u.reduce.ddof);
+            if (kn_ops[n->op].empty == KN_EMPTY_ERROR && !n->u.reduce.nonempty)
+                kn_put(t, " of identity");
         }
     }
 }

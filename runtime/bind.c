@@ -224,13 +224,13 @@ static kn_status check_nodes(const kn_binding *b)
         if (kn_count(shape, n->rank) > INT64_MAX / 64)
             return kn_fail(KN_SHAPE, "%s: the number of elements is out of range",
                            n->name ? n->name : kn_ops[n->op].text);
-        if (kn_ops[n->op].cls != KN_REDUCE || kn_ops[n->op].empty != KN_EMPTY_ERROR)
+        if (!kn_needs_members(n))
             continue;
         KN_TRY(kn_node_sizes(n->in[0], b->sizes, from));
         if (kn_count(shape, n->rank) > 0 && kn_count(from, n->rank) == 0)
-            return kn_fail(KN_SHAPE, "%s%s%s: nothing to reduce, and %s has no identity",
-                           n->name ? n->name : "", n->name ? ", " : "", kn_ops[n->op].text,
-                           kn_ops[n->op].text);
+            return kn_fail(KN_SHAPE,
+                           "%s: nothing to reduce, and a minimum or maximum has no identity",
+                           n->name ? n->name : kn_ops[n->op].text);
     }
     return KN_OK;
 }

@@ -51,7 +51,7 @@ static kn_status create(void *user)
     p->passes = KN_NEW_ARRAY(&p->arena, kn_pass_record, kn_graph_pass_count);
     p->optimised = kn_graph_optimise(&p->arena, p->original, p->passes);
     if (!p->optimised)
-        return KN_INTERNAL;
+        return kn_last_status();
     list_slots(p);
     return KN_OK;
 }

@@ -443,15 +443,16 @@ kn_status kn_symbols_derive(kn_symbols *s, int64_t *values)
             int64_t num, den;
             if (values[i] != KN_UNBOUND)
                 continue;
-            if (q->equals && kn_dim_eval(q->equals, values, &num)) {
-                values[i] = num;
-                changed = true;
-            } else if (q->num && kn_dim_eval(q->num, values, &num) &&
-                       kn_dim_eval(q->den, values, &den)) {
+            if (q->num) { /* its value, whatever it should be equal to: that is a fact */
+                if (!kn_dim_eval(q->num, values, &num) || !kn_dim_eval(q->den, values, &den))
+                    continue;
                 if (den == 0 || num % den != 0)
                     return kn_fail(KN_SHAPE, "%s is not a whole number: %lld does not divide %lld",
                                    q->name, (long long)den, (long long)num);
                 values[i] = num / den;
+                changed = true;
+            } else if (q->equals && kn_dim_eval(q->equals, values, &num)) {
+                values[i] = num;
                 changed = true;
             }
         }

@@ -305,7 +305,7 @@ struct kn_emu_worker {
 };
 
 /* The worker of the calling operating system thread. */
-extern _Thread_local kn_emu_worker *kn_emu_here __attribute__((tls_model("initial-exec")));
+extern _Thread_local kn_emu_worker *kn_emu_here;
 
 kn_emu_worker *kn_emu_worker_borrow(kn_emu *dev);
 void kn_emu_worker_return(kn_emu_worker *w);

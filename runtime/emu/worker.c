@@ -6,7 +6,7 @@
 
 #include "runtime/emu/emu.h"
 
-_Thread_local kn_emu_worker *kn_emu_here __attribute__((tls_model("initial-exec")));
+_Thread_local kn_emu_worker *kn_emu_here;
 
 uint64_t kn_emu_random(kn_emu_worker *w)
 {

@@ -23,7 +23,8 @@ WIDER = {np.dtype(np.float16): np.float32, np.dtype(np.float32): np.float64,
 FUNCTIONS = """sqrt exp log tanh sin cos floor ceil minimum maximum where sum prod min max any all mean
     var std add subtract multiply divide floor_divide remainder power negative square amin amax less
     less_equal greater greater_equal equal not_equal logical_and logical_or logical_not reshape ravel
-    transpose permute_dims swapaxes broadcast_to expand_dims squeeze newaxis inf nan pi e""".split()
+    transpose permute_dims swapaxes broadcast_to expand_dims squeeze newaxis inf nan pi e nansum nanprod
+    nanmin nanmax nanmean nanvar nanstd ptp count_nonzero average dot vdot inner""".split()
 
 # operation: its bound in ULP for f32 and for f64
 ULPS = {
@@ -63,6 +64,31 @@ def widen(x):
     return x.astype(WIDER.get(x.dtype, x.dtype))
 
 
+def float_of(x):
+    x = np.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    x = float_of(x)
+    m = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    m = np.where(np.isfinite(m), m, x.dtype.type(0))
+    log = np.log(np.sum(np.exp(x - m), axis=axis, keepdims=keepdims))
+    return log + m.reshape(log.shape)
+
+
+def softmax(x, axis=None):
+    e = np.exp(float_of(x) - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def log_softmax(x, axis=None):
+    x = float_of(x)
+    m = np.max(x, axis=axis, keepdims=True)
+    d = x - np.where(np.isfinite(m), m, x.dtype.type(0))
+    return d - np.log(np.sum(np.exp(d), axis=axis, keepdims=True))
+
+
 def names_of(wide):
     """What a text sees: NumPy's functions, kiln's own, and the types."""
     env = {name: getattr(np, name) for name in FUNCTIONS}
@@ -70,6 +96,7 @@ def names_of(wide):
         env[name] = Type(dtype, WIDER.get(np.dtype(dtype), dtype) if wide else dtype)
     env["abs"] = abs  # Python's own: abs(-2) stays a Python number
     env["np"] = np
+    env.update(norm=np.linalg.norm, logsumexp=logsumexp, softmax=softmax, log_softmax=log_softmax)
     env["rsqrt"] = lambda x: 1 / np.sqrt(x)
     env["cast"] = lambda x, dtype: np.asarray(x).astype(np.dtype(dtype))
     return env

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Random programs on kiln and on NumPy: equal types and shapes, values within bounds, errors where NumPy raises.
+
+usage: differential.py LIBKILN [--count N] [--seed N] [--device D,...] [--verbose]
+
+A program is grown a statement at a time by running it on NumPy, in the types it is in and one size up (f32 in
+f64, f64 in long double). The difference of the two says how far rounding may move each element; where it
+moves a result that cannot move a little (a comparison, a floor, an index), the element does not count. A
+program whose last statement makes NumPy raise must be refused by kiln, for a reason of the same kind.
+"""
+import argparse
+import sys
+import warnings
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: this Python has no NumPy")
+    sys.exit(77)
+if int(np.__version__.split(".")[0]) < 2:
+    print(f"skipped: NumPy {np.__version__} is older than 2")
+    sys.exit(77)
+
+sys.dont_write_bytecode = True
+from api import Kiln, Refused  # noqa: E402
+from grow import Program  # noqa: E402
+
+REASONS = {  # what NumPy raises, and the kiln_status that says the same
+    TypeError: {"TYPE", "SYNTAX", "SHAPE"},
+    ValueError: {"SHAPE", "TYPE", "SYNTAX", "ARGUMENT"},
+    IndexError: {"SHAPE", "SYNTAX", "RUN"},
+    OverflowError: {"TYPE"},
+    ZeroDivisionError: {"TYPE"},
+}
+
+
+def problem_of(got, narrow, wide, scale, eps):
+    """None, or how `got` differs from NumPy's `narrow`, which in exact arithmetic is about `wide`;
+    `eps` is that of the shortest type on the way."""
+    narrow, wide = np.asarray(narrow), np.asarray(wide)
+    if got.dtype != narrow.dtype:
+        return f"is {got.dtype}, NumPy has {narrow.dtype}"
+    if got.shape != narrow.shape:
+        return f"has shape {got.shape}, NumPy {narrow.shape}"
+    ok = (got == narrow) | ((got != got) & (narrow != narrow))
+    if narrow.dtype.kind in "fc":
+        near = wide.astype(narrow.dtype)
+        with np.errstate(all="ignore"):
+            moved = np.abs(narrow - near)
+            allowed = 16 * moved + 64 * eps * (np.abs(narrow) + scale)
+            ok |= np.isfinite(moved) & (np.abs(got - narrow) <= allowed)
+            # the two of NumPy differ altogether: nothing is known
+            ok |= moved > 0.01 * (np.abs(narrow) + scale)
+            ok |= np.isfinite(narrow) != np.isfinite(near)
+            ok |= np.isnan(narrow) != np.isnan(near)
+    else:
+        ok |= narrow != wide.astype(narrow.dtype)
+    if ok.all():
+        return None
+    at = tuple(int(k) for k in np.argwhere(~ok)[0])
+    return f"at {list(at)} it is {got[at]!r}, NumPy has {narrow[at]!r}, and {wide[at]!r} one size up"
+
+
+def check(kiln, program):
+    """What is wrong, or None."""
+    inputs = {n: x.copy(order="K") if program.updates else x for n, x in program.inputs.items()}
+    try:
+        got = kiln.run(program.text, inputs)
+    except Refused as refused:
+        if not program.raised:
+            return None if program.may_refuse(refused.message) else f"refused: {refused}"
+        if any(refused.status in REASONS.get(kind, ()) for kind in type(program.raised).__mro__):
+            return None
+        return f"refused for another reason: {refused}, NumPy: {program.raised!r}"
+    if program.raised:
+        return f"NumPy raises {program.raised!r}"
+    for name, (narrow, wide) in program.outputs.items():
+        difference = problem_of(got[name], narrow, wide, program.scale, program.eps)
+        if difference:
+            return f"{name} {difference}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("library")
+    parser.add_argument("--count", type=int, default=2400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", default="ref,cpu")
+    parser.add_argument("--verbose", action="store_true")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    devices = {d: Kiln(args.library, d) for d in args.device.split(",")}
+    failed = raised = refused = 0
+    used = {}
+    for seed in range(args.seed, args.seed + args.count):
+        program = Program(np.random.default_rng([20250, seed]))
+        raised += program.raised is not None
+        for op in program.ops:
+            used[op] = used.get(op, 0) + 1
+        for device, kiln in devices.items():
+            problem = check(kiln, program)
+            if problem:
+                failed += 1
+                shapes = ", ".join(f"{n} {x.dtype}{list(x.shape)} strides {x.strides}"
+                                   for n, x in program.inputs.items())  # fmt: skip
+                print(f"FAIL --seed {seed} --count 1 on {device}: {problem}\n  {shapes}")
+                print("  " + program.text.replace("\n", "\n  "))
+                break
+        if failed >= 20:
+            print("stopped after 20 failures")
+            break
+    for kiln in devices.values():
+        kiln.close()
+    if args.verbose:
+        print(", ".join(f"{n} {k}" for k, n in sorted(used.items(), key=lambda item: -item[1])))
+    print(f"{args.count} programs on {args.device}: {failed} failed; NumPy raised in {raised}, "
+          f"{len(used)} different operations")  # fmt: skip
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,327 @@
+"""Random programs of the text form, grown by running them on NumPy."""
+import re
+
+import numpy as np
+
+from api import CODES, ROOT
+from harness import ULPS, WIDER, Array, names_of, widen
+
+KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+TEXTS = {m[2]: m[1] for m in re.finditer(r'^DTYPE\(\w+,\s*\d+,\s*"(\w+)".*"(\w+)"\)',
+                                         (ROOT / "ir/dtype.def").read_text(), re.M)}  # fmt: skip
+ARITY = {m[1]: int(m[2]) for m in re.finditer(r'^ELEM\(\w+,\s*"(\w+)",\s*(\d)',
+                                              (ROOT / "ir/ops.def").read_text(), re.M)}  # fmt: skip
+NUMPY = {n: k for n, k in ARITY.items() if isinstance(getattr(np, n, None), np.ufunc)}
+# power of integers and shifts are written with exponents that NumPy takes
+UNARY = [n for n, k in NUMPY.items() if k == 1 and getattr(np, n).nout == 1]
+BINARY = [n for n, k in NUMPY.items() if k == 2 and n != "power"]
+# What the language's reference says that kiln does not have, or has otherwise than NumPy.
+DIFFERENT = [
+    r"not supported yet: only '&', '\|' and '\^' of bool", r"not supported yet: only of bool",
+    r"float16, which is not supported", r"int8, which is not supported",
+    r"but it is (1 == \d+|\d+ == 1)$",  # sizes that happen to be 1 do not broadcast
+    r"do not broadcast, as far as can be known",
+]  # fmt: skip
+MOST = 3000  # elements
+
+
+def axes_text(rng, rank, wild=0.03, single=False):
+    """An axis, several, or none, most of them valid."""
+    if rng.random() < wild:
+        return "1" if rank == 0 else rng.choice([str(rank), str(-rank - 1), "(0, 0)", f"({rank},)"])
+    if rank == 0:  # NumPy lets 0 and -1 pass for a 0-d array in some functions
+        return None if single else rng.choice(["None", "()"])
+    count = 1 if single else int(rng.integers(0, rank + 1))
+    axes = [int(a) - (rank if rng.random() < 0.5 else 0) for a in rng.permutation(rank)[:count]]
+    if count == 1 and (single or rng.random() < 0.7):
+        return str(axes[0])
+    return "(" + ", ".join(map(str, axes)) + ("," if count == 1 else "") + ")"
+
+
+class Program:
+    def __init__(self, rng):
+        self.rng = rng
+        self.inputs, self.outputs, self.ops = {}, {}, []
+        self.raised, self.updates, self.scale, self.eps = None, False, 1.0, 0.0
+        self.env = [names_of(False), names_of(True)]
+        self.sizes, self.vars, self.lines, self.params = {}, {}, [], []
+        self.make_params()
+        for k in range(int(rng.integers(1, 7))):
+            if not self.make_statement(f"v{k}"):
+                break
+        self.make_return()
+        self.text = "\n".join([f"def program({', '.join(self.params)}):", *self.lines, ""])
+
+    def may_refuse(self, message):
+        return any(re.search(d, message) for d in DIFFERENT)
+
+    # ---- parameters ----
+
+    def values(self, shape, dtype):
+        rng = self.rng
+        if dtype.kind == "b":
+            return rng.random(shape) < 0.5
+        if dtype.kind == "u":
+            return rng.integers(0, 9, shape).astype(dtype)
+        if dtype.kind == "i":
+            return rng.integers(-8, 9, shape).astype(dtype)
+        x = rng.integers(-32, 33, shape) / 8  # exact in every float type
+        if dtype.kind == "c":
+            return (x + 1j * rng.integers(-32, 33, shape) / 8).astype(dtype)
+        if rng.random() < 0.15:
+            special = rng.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], shape)
+            x = np.where(rng.random(shape) < 0.2, special, x)
+        return x.astype(dtype)
+
+    def laid_out(self, shape, dtype):
+        """Values in memory of some order, with steps and directions of some kind."""
+        rng, how = self.rng, self.rng.integers(0, 6)
+        if how == 0:
+            return np.array(self.values(shape, dtype), order="F")
+        if how == 1:
+            return self.values(tuple(2 * n for n in shape), dtype)[tuple(slice(None, None, 2) for _ in shape)]
+        if how == 2:
+            return self.values(shape, dtype)[tuple(slice(None, None, -1) for _ in shape)]
+        if how == 3 and shape:
+            return np.broadcast_to(self.values((1,) + shape[1:], dtype), shape)
+        if how == 4:
+            order = rng.permutation(len(shape))
+            return self.values(tuple(shape[a] for a in order), dtype).transpose(np.argsort(order))
+        return self.values(shape, dtype)
+
+    def make_params(self):
+        rng = self.rng
+        rank = int(rng.choice(5, p=[0.05, 0.3, 0.35, 0.2, 0.1]))
+        base = tuple(int(n) for n in rng.choice([0, 1, 2, 3, 4, 5, 7, 13], rank,
+                                                p=[0.02, 0.12, 0.16, 0.2, 0.16, 0.16, 0.1, 0.08]))  # fmt: skip
+        types = [np.dtype(t) for t in TEXTS if t in CODES and hasattr(np, t)]
+        for name in "xyz"[:int(rng.integers(1, 4))]:
+            shape = base[int(rng.integers(0, len(base) + 1)) if name != "x" and rng.random() < 0.3 else 0:]
+            shape = tuple(1 if name != "x" and rng.random() < 0.2 else n for n in shape)
+            x = np.asarray(self.laid_out(shape, types[int(rng.integers(len(types)))]))
+            self.inputs[name] = x
+            self.params.append(f"{name}: {TEXTS[x.dtype.name]}[{self.dims(shape)}]")
+            self.bind(name, x, widen(x))
+
+    def dims(self, shape):
+        """As symbols where they are not 1."""
+        def one(n):
+            if n == 1 or self.rng.random() < 0.2:
+                return str(n)
+            self.sizes[f"D{n}"] = n
+            for env in self.env:
+                env[f"D{n}"] = n
+            return f"D{n}"
+        return ", ".join(map(one, shape)) or "()"
+
+    def bind(self, name, narrow, wide):
+        self.vars[name] = (narrow, wide)
+        self.env[0][name], self.env[1][name] = narrow, wide
+        x = np.asarray(wide)
+        if x.dtype.kind in "fc":
+            self.eps = max(self.eps, float(np.finfo(np.asarray(narrow).dtype).eps))
+        if x.dtype.kind in "fc" and x.size:
+            with np.errstate(all="ignore"):
+                finite = np.abs(x[np.isfinite(x)])
+            self.scale = max(self.scale, float(finite.max()) if finite.size else 0)
+
+    # ---- statements ----
+
+    def pick(self, kinds="biufc", rank=0):
+        fit = [n for n, (x, _) in self.vars.items() if np.asarray(x).dtype.kind in kinds and np.ndim(x) >= rank]
+        return str(self.rng.choice(fit)) if fit else None
+
+    def of(self, name):
+        return np.asarray(self.vars[name][0])
+
+    def make_statement(self, name):
+        """Adds `name = ...`; False after one that makes NumPy raise."""
+        for _ in range(40):
+            make = TEMPLATES[int(self.rng.integers(len(TEMPLATES)))]
+            text = make(self)
+            if not text:
+                continue
+            try:
+                with np.errstate(all="ignore"):
+                    narrow = eval(text, self.env[0])
+                    wide = eval(text, self.env[1])
+            except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as raised:
+                if self.rng.random() < 0.5:
+                    continue
+                self.raised = raised
+                self.lines.append(f"    {name} = {text}")
+                return False
+            x = np.asarray(narrow)
+            if x.dtype.name not in CODES or x.size > MOST or x.ndim > 8 or not self.steady(narrow, wide):
+                continue
+            self.ops += re.findall(r"[a-z_]\w+(?=\()|[-+*/%<>=!&|^~@]+|\[", text)
+            self.bind(name, narrow, wide)
+            self.lines.append(f"    {name} = {text}")
+            return True
+        return True
+
+    def steady(self, narrow, wide):
+        """Rounding has not yet taken over."""
+        x, w = np.asarray(narrow), np.asarray(wide)
+        if x.dtype.kind not in "fc":
+            return bool(np.all(x == w))
+        with np.errstate(all="ignore"):
+            near = w.astype(x.dtype)
+            both = (x != x) & (near != near)
+            left = (x != 0) & (np.abs(x) < 1e-6 * self.scale) & (x.dtype != np.float16)  # of a cancellation
+            return bool(np.all(both | (x == near) | (np.abs(x - near) <= 1e-3 * np.abs(near))) and
+                        not left.any())
+
+    def make_return(self):
+        names = list(self.vars)
+        last = names[-1] if self.raised is None else self.lines[-1].split()[0]
+        others = [str(n) for n in self.rng.permutation(names)[:int(self.rng.integers(0, 3))] if n != last]
+        returned = [last, *others]
+        self.lines.append(f"    return {', '.join(returned)}")
+        for k, name in enumerate(returned if self.raised is None else []):
+            self.outputs[f"out{k}" if name in self.inputs else name] = self.vars[name]
+
+
+# ---- statements ----------------------------------------------------------------------------------
+
+
+def unary(p):
+    x = p.pick()
+    return f"{p.rng.choice(UNARY)}({x})"
+
+
+def operator(p):
+    x, y = p.pick(), p.pick()
+    literal = str(p.rng.choice(["2", "3", "-1", "0.5", "1.25", "7", "True"]))
+    op = str(p.rng.choice(["+", "-", "*", "/", "//", "%", "<", "<=", "==", "!=", ">", ">=", "&", "|", "^"]))
+    y = literal if p.rng.random() < 0.3 else y
+    x, y = (x, y) if p.rng.random() < 0.8 else (y, x)
+    return f"{x} {op} {y}"
+
+
+def prefix(p):
+    return p.rng.choice(["-", "~", "+"]) + p.pick()
+
+
+def power(p):
+    x = p.pick("iuf")
+    return x and f"{x} ** {p.rng.choice(['2', '3', '2.0', '1', '0'])}"
+
+
+def binary(p):
+    x, y = p.pick(), p.pick()
+    return f"{p.rng.choice(BINARY)}({x}, {y})"
+
+
+def select(p):
+    return f"where({p.pick()}, {p.pick()}, {p.rng.choice([p.pick(), '0', '1.5'])})"
+
+
+def cast(p):
+    x = p.pick()
+    values, to = p.of(x), str(p.rng.choice(list(TEXTS.values())))
+    if values.dtype.kind == "f" and to[0] in "iu" and not (np.abs(values) < 100).all():
+        return None
+    return f"cast({x}, {to})" if p.rng.random() < 0.5 else f"{x}.astype({to})"
+
+
+def reduction(p):
+    rng = p.rng
+    x = p.pick()
+    name = str(rng.choice("""sum prod min max any all mean var std nansum nanprod nanmin nanmax nanmean nanvar
+        nanstd ptp count_nonzero logsumexp norm average""".split()))
+    args, rank = [x], p.of(x).ndim
+    axes = axes_text(rng, rank)
+    if name == "logsumexp" and axes == "()":
+        axes = None
+    if axes is not None and rng.random() < 0.85:
+        args.append(f"axis={axes}")
+    if rng.random() < 0.4:
+        args.append("keepdims=True")
+    plain = name.removeprefix("nan")
+    if name == "average" and p.of(x).size == 0:
+        return None  # NumPy divides Python numbers there
+    if plain in ("sum", "prod", "mean", "var", "std") and rng.random() < 0.2:
+        args.append(f"dtype={rng.choice(['f32', 'f64', 'i64', 'i32'][:2 if plain in ('mean', 'var', 'std') else 4])}")
+    if plain in ("var", "std") and rng.random() < 0.4:
+        args.append(f"ddof={rng.integers(-1, 4)}")
+    masks = [m for m in p.vars if p.of(m).dtype.kind == "b" and p.of(m).ndim <= rank]
+    if plain in "sum prod min max any all mean var std".split() and masks and rng.random() < 0.5:
+        args.append(f"where={rng.choice(masks)}")
+    if plain in ("sum", "prod", "min", "max") and rng.random() < 0.3:
+        args.append(f"initial={rng.choice(['1', '0', '-2', '2.5'])}")
+    if dtype_cast_unclear(p, x, args):
+        return None
+    return f"{name}({', '.join(args)})"
+
+
+def dtype_cast_unclear(p, x, args):
+    """A float out of range or NaN has no integer value."""
+    values = p.of(x)
+    return "dtype=i" in " ".join(args) and values.dtype.kind == "f" and not (np.abs(values) < 100).all()
+
+
+def normalised(p):
+    x = p.pick("f")
+    if x is None or p.of(x).size == 0 or p.of(x).ndim == 0:
+        return None
+    axis = axes_text(p.rng, p.of(x).ndim, single=True)
+    return axis and f"{p.rng.choice(['softmax', 'log_softmax'])}({x}, axis={axis})"
+
+
+def dot(p):
+    fit = [n for n in p.vars if p.of(n).ndim == 1]
+    if not fit:
+        return None
+    a, b = p.rng.choice(fit), p.rng.choice(fit)
+    return str(p.rng.choice([f"dot({a}, {b})", f"{a} @ {b}", f"inner({a}, {b})", f"{a}.dot({b})"]))
+
+
+def moved_axes(p):
+    x = p.pick(rank=1)
+    if x is None:
+        return None
+    rank = p.of(x).ndim
+    order = [int(a) - (rank if p.rng.random() < 0.3 else 0) for a in p.rng.permutation(rank)]
+    a, b = (int(k) for k in p.rng.integers(-rank, rank + (p.rng.random() < 0.03), 2))
+    return str(p.rng.choice([f"{x}.T", f"transpose({x}, ({', '.join(map(str, order))},))",
+                             f"{x}.swapaxes({a}, {b})", f"swapaxes({x}, {a}, {b})", f"transpose({x})"]))  # fmt: skip
+
+
+def reshaped(p):
+    x = p.pick()
+    shape, size = p.of(x).shape, p.of(x).size
+    if p.rng.random() < 0.4 and shape:
+        cut = int(p.rng.integers(0, len(shape)))
+        parts = [*shape[:cut], -1]
+    else:
+        parts, left = [], size
+        for n in (2, 3, 5, 7):
+            if left and left % n == 0 and p.rng.random() < 0.6:
+                parts.append(n)
+                left //= n
+        parts.insert(int(p.rng.integers(0, len(parts) + 1)), left if p.rng.random() < 0.5 else -1)
+    if size == 0 and -1 in parts:
+        return None
+    return f"reshape({x}, ({', '.join(map(str, parts))},))"
+
+
+def regrouped(p):
+    x = p.pick()
+    rank = p.of(x).ndim
+    ones = [a for a, n in enumerate(p.of(x).shape) if n == 1]
+    ways = [f"ravel({x})", f"{x}.flatten()", f"expand_dims({x}, {p.rng.integers(-rank - 1, rank + 1)})"]
+    if ones:
+        ways.append(f"squeeze({x}, axis={p.rng.choice(ones)})")
+    if rank:
+        ways.append(f"{x}[{', '.join(p.rng.permutation([':', 'None', '...']))}]")
+    return str(p.rng.choice(ways))
+
+
+def broadcast(p):
+    x, y = p.pick(), p.pick()
+    return f"broadcast_to({x}, {y}.shape)"
+
+
+TEMPLATES = [unary] * 3 + [operator] * 5 + [binary] * 3 + [prefix, power, select, select, cast] + \
+    [reduction] * 6 + [normalised, dot, moved_axes, moved_axes, reshaped, regrouped, regrouped, broadcast]  # fmt: skip
