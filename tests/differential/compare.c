@@ -1,9 +1,11 @@
 /* Results of a device against the reference interpreter's. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codegen/cuda.h"
+#include "frontend/parse.h"
 #include "tests/differential/program.h"
 
 const kn_program_options option_sets[OPTION_SETS] = {
@@ -60,6 +62,44 @@ program *program_make(kn_arena *a, uint64_t seed, int64_t elements)
     p->arena = a;
     p->seed = seed;
     generate_graph(p, &r, elements);
+    place_inputs(p, &r);
+    return finished(p, &r);
+}
+
+/* "N=3 C=64" */
+static kn_status read_sizes(program *p, const char *text)
+{
+    for (char *end; *text; text = end + strspn(end, " ")) {
+        size_t name = strcspn(text, "=");
+        int symbol = kn_symbol_find(p->graph->syms, text, name);
+        int64_t value = strtoll(text + name + 1, &end, 10);
+        if (symbol >= 0)
+            p->sizes[symbol] = value;
+    }
+    return kn_symbols_derive(p->graph->syms, p->sizes);
+}
+
+program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t seed)
+{
+    program *p = KN_NEW(a, program);
+    rng r = {seed};
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        kn_fail(KN_ARGUMENT, "no file %s", path);
+        return NULL;
+    }
+    char *text = kn_alloc(a, KN_PARSE_MAX_TEXT);
+    text[fread(text, 1, KN_PARSE_MAX_TEXT - 1, f)] = '\0';
+    fclose(f);
+    *p = (program){.arena = a, .seed = seed, .graph = kn_graph_new(a, "program"), .positive = true};
+    if (kn_parse(p->graph, text, path) != KN_OK)
+        return NULL;
+    for (int i = 0; i < MAX_SYMBOLS; i++)
+        p->sizes[i] = KN_UNBOUND;
+    if (read_sizes(p, sizes) != KN_OK)
+        return NULL;
+    for (int i = 0; i < p->graph->inputs.len; i++)
+        p->omitted[i] = p->graph->inputs.data[i].has_default;
     place_inputs(p, &r);
     return finished(p, &r);
 }

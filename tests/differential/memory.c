@@ -41,31 +41,33 @@ static void stride_oddly(memory *m, rng *r, bool may_repeat)
         m->elements = step;
 }
 
-static void place(memory *m, rng *r, kn_arena *a, bool is_input)
+static void place(const program *p, memory *m, rng *r, bool is_input)
 {
     kn_layout *l = &m->layout;
     kn_compact_strides(l->shape, l->rank, l->stride);
     m->first = 0;
     m->elements = kn_count(l->shape, l->rank);
-    if (!chance(r, 50))
+    if (!p->compact && !chance(r, 50))
         stride_oddly(m, r, is_input);
-    if (chance(r, 40)) { /* anywhere within a vector */
+    if (!p->compact && chance(r, 40)) { /* anywhere within a vector */
         int64_t lead = below(r, 6);
         m->first += lead;
         m->elements += lead;
     }
-    m->elements += below(r, 4);
-    m->block = kn_alloc(a, (size_t)memory_bytes(m) + 16);
+    m->elements += p->compact ? 0 : below(r, 4);
+    m->block = kn_alloc(p->arena, (size_t)memory_bytes(m) + 16);
     uint64_t odd = (uint64_t)(m->first * kn_bytes(m->dtype));
     l->align = odd % 16 == 0 ? 16 : odd % 8 == 0 ? 8 : odd % 4 == 0 ? 4 : odd % 2 == 0 ? 2 : 1;
 }
 
-typedef enum flavour { SMALL, WHOLE, LARGE, SPECIAL } flavour;
+typedef enum flavour { SMALL, WHOLE, LARGE, SPECIAL, POSITIVE } flavour;
 
 static double random_float(rng *r, kn_dtype t, flavour f)
 {
     static const double special[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-40, 3e38, -1e30};
-    double v = f == WHOLE ? (double)(below(r, 9) - 4) : between(r, -2, 2);
+    double v = f == WHOLE      ? (double)(below(r, 9) - 4)
+               : f == POSITIVE ? between(r, 0.25, 2)
+                               : between(r, -2, 2);
     if (f == LARGE)
         v *= exp(between(r, -8, 8));
     if (f == SPECIAL && chance(r, 3))
@@ -85,9 +87,10 @@ static int64_t random_int(rng *r, kn_dtype t, flavour f)
     return below(r, 2 * spread + 1) - (kn_is_unsigned(t) ? 0 : spread);
 }
 
-static void fill(memory *m, rng *r)
+static void fill(const program *p, memory *m, rng *r)
 {
     flavour f = chance(r, 60) ? SMALL : (flavour)(1 + below(r, 3));
+    f = p->positive ? POSITIVE : f;
     for (int64_t i = 0; i < m->elements; i++) {
         kn_scalar v = {.dtype = m->dtype};
         if (kn_is_float(m->dtype))
@@ -118,11 +121,11 @@ void place_inputs(program *p, rng *r)
             if (p->omitted[i])
                 kn_scalar_store(in->dflt, m->block);
             else
-                fill(m, r);
+                fill(p, m, r);
             continue;
         }
-        place(m, r, p->arena, true);
-        fill(m, r);
+        place(p, m, r, true);
+        fill(p, m, r);
     }
 }
 
@@ -130,6 +133,6 @@ void place_outputs(program *p, rng *r)
 {
     for (int o = 0; o < p->graph->outputs.len; o++) {
         shape_of(p, p->graph->outputs.data[o].node, &p->out[o]);
-        place(&p->out[o], r, p->arena, false);
+        place(p, &p->out[o], r, false);
     }
 }

@@ -42,6 +42,8 @@ typedef struct program {
     kn_arena *arena;
     uint64_t seed;
     kn_graph *graph;
+    bool compact;               /* all arrays are; otherwise they lie in memory in every odd way */
+    bool positive;              /* floats are ordinary numbers above 0 */
     int64_t sizes[MAX_SYMBOLS]; /* per symbol */
     memory in[MAX_ARGS], out[MAX_ARGS];
     bool omitted[MAX_ARGS]; /* by-value inputs whose default is used */
@@ -60,6 +62,9 @@ int64_t memory_bytes(const memory *m);
 /* The whole of it, expected results included; in `a`, which outlives it. NULL with a message when the
  * reference interpreter fails, which it does for no program made here. */
 program *program_make(kn_arena *a, uint64_t seed, int64_t elements);
+/* The program of a .kiln file, for sizes such as "N=3 C=64"; its layouts and data follow from the seed. Floats are
+ * positive. NULL with a message when there is no such file, or it has no meaning for the sizes. */
+program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t seed);
 /* The same arguments, but `node` as the only output. NULL when the interpreter fails. */
 program *program_of_node(const program *p, const kn_node *node);
 

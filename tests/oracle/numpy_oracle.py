@@ -25,77 +25,32 @@ sys.dont_write_bytecode = True  # leaves nothing beside harness.py
 from harness import (ROOT, TYPES, ULPS, WIDER, Array, Oracle, call, difference, evaluate,  # noqa: E402
                      load_function, widen)
 from numpy_types import check_types  # noqa: E402
+from programs import EXAMPLE_UNITS, EXAMPLES, PROGRAMS  # noqa: E402
 
 # ---- examples ------------------------------------------------------------------------------------
 
 
-def spread(x, axis):
-    """What an error of eps in x and its mean does to (x - mean) / deviation, but for the division."""
-    return np.abs(x) + np.mean(np.abs(x), axis=axis, keepdims=True)
-
-
-def relative(x, axis, eps=0):
-    """1 + the condition number of the variance."""
-    v = np.var(x, axis=axis, keepdims=True) + eps
-    return 1 + np.sqrt(np.mean(x * x, axis=axis, keepdims=True) / v)
-
-
-def normal_scale(x, axis, eps, gamma=1, beta=0):
-    d = np.abs(x - np.mean(x, axis=axis, keepdims=True))
-    r = 1 / np.sqrt(np.var(x, axis=axis, keepdims=True) + eps)
-    return (spread(x, axis) + d * relative(x, axis, eps)) * r * np.abs(gamma) + np.abs(beta)
-
-
-def batchnorm_scales(x, gamma, beta):
-    axes, g, b = (0, 2, 3), gamma[:, None, None], beta[:, None, None]
-    v = np.var(x, axis=axes, keepdims=True)
-    moment = np.mean(x * x, axis=axes, keepdims=True)
-    return (normal_scale(x, axes, 1e-5, g, b), np.mean(np.abs(x), axis=axes, keepdims=True),
-            v + np.sqrt(v * moment))  # fmt: skip
-
-
-def softmax_scales(x):
-    # exp turns the absolute error of x - max into a relative one.
-    d = x - np.max(x, axis=-1, keepdims=True)
-    e = np.exp(d)
-    y = e / np.sum(e, axis=-1, keepdims=True)
-    return (y * (1 - d),)
-
-
-def double_center_scales(x):
-    a = np.abs(x)
-    return (a + np.mean(a, axis=1, keepdims=True) + np.mean(a, axis=0, keepdims=True) + np.mean(a),)
-
-
-TABLES = [(1, 1), (7, 5), (1, 9), (13, 1), (3, 257), (130, 33), (0, 4), (4, 0)]
-EXAMPLES = {  # file: shapes of its arguments, natural magnitudes of its outputs
-    "batchnorm": ([[s, s[1:2], s[1:2]] for s in
-                   [(1, 1, 1, 1), (3, 5, 7, 1), (2, 1, 9, 11), (4, 6, 8, 8), (5, 3, 1, 31),
-                    (0, 3, 2, 2), (2, 0, 3, 3)]], batchnorm_scales),
-    "layernorm": ([[s, s[1:], s[1:]] for s in TABLES],
-                  lambda x, gamma, beta: (normal_scale(x, -1, 1e-5, gamma, beta),)),
-    "softmax": ([[s] for s in TABLES], softmax_scales),
-    "standardize": ([[s] for s in TABLES], lambda x: (normal_scale(x, 0, 1e-12),)),
-    "double_center": ([[s] for s in TABLES], double_center_scales),
-}  # fmt: skip
-EXAMPLE_UNITS = 8
-
-
-def run_examples(oracle, random):
-    for path in sorted((ROOT / "examples").glob("*.kiln")):
-        if path.stem not in EXAMPLES:
-            oracle.check(path.name, "has no entry in EXAMPLES of this test")
+def run_examples(oracle, random, folder, cases):
+    for path in sorted((ROOT / folder).glob("*.kiln")):
+        if path.stem not in cases:
+            oracle.check(path.name, "has no entry in programs.py of this test")
             continue
-        shapes, scales = EXAMPLES[path.stem]
+        shapes, scales = cases[path.stem]
         function, outputs = load_function(path, False)
         wide_function, _ = load_function(path, True)
         arrays = {n: k for n, k in function.__annotations__.items() if isinstance(k, Array)}
         for case in shapes:
             for offset in (0, 100):  # a mean far from 0 is where a sum of squares would fail
-                values = {n: (random.standard_normal(s) + (offset if n == "x" else 0))
-                          .astype(k.dtype.own) for (n, k), s in zip(arrays.items(), case)}
+                values = {n: argument(random, n, s, offset).astype(k.dtype.own)
+                          for (n, k), s in zip(arrays.items(), case)}  # fmt: skip
                 run_example(oracle, path, values, (function, wide_function), outputs, scales)
-        oracle.group(f"examples/{path.name}")
+        oracle.group(f"{folder}/{path.name}")
+
+
+def argument(random, name, shape, offset):
+    """Data for an argument; v is a variance."""
+    x = random.standard_normal(shape)
+    return np.abs(x) + 0.1 if name == "v" else x + (offset if name == "x" else 0)
 
 
 def run_example(oracle, path, values, functions, outputs, scales):
@@ -416,7 +371,8 @@ def main():
     warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of means of nothing
     oracle = Oracle(args.kiln, args.scratch, args.device)
     random = np.random.default_rng(7)
-    run_examples(oracle, random)
+    run_examples(oracle, random, "examples", EXAMPLES)
+    run_examples(oracle, random, "tests/golden/programs", PROGRAMS)
     promotion(oracle)
     weak_numbers(oracle)
     choices_and_casts(oracle)

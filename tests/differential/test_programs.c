@@ -1,0 +1,84 @@
+/* The programs of tests/golden/programs, which the optimiser has aims for: CPU device, emulator and reference
+ * interpreter agree, in every layout, fused and unfused, with reductions split and not. */
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/differential/program.h"
+
+/* Sizes for every program: each takes those of its own symbols. */
+static const char *const sizes[] = {
+    "N=1 C=1 H=1 W=1 M=1 G=1",
+    "N=5 C=6 H=3 W=7 M=4",
+    "N=7 C=130 H=1 W=2 M=67",
+    "N=3 C=64 H=8 W=8 M=96",
+};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+/* One row of many members, and many rows of few: on the CPU only, where it takes no time. */
+static const char *const long_sizes[] = {"N=2 C=20000 H=2 W=1 M=3000", "N=300 C=32 H=2 W=2 M=16"};
+
+static tally seen;
+
+static void check(kn_context *ctx, const char *path, const char *size, uint64_t seed,
+                  const kn_program_options *o)
+{
+    kn_arena a;
+    kn_arena_init(&a, NULL);
+    kn_text why = kn_text_new(&a);
+    program *p = program_read(&a, path, size, seed);
+    if (!p) { /* 32 groups must divide the channels */
+        const char *message = kn_last_error();
+        if (!strstr(message, "not a whole number"))
+            fail_msg("%s: %s", path, message);
+    } else if (!program_check(p, ctx, o, &why, &seen)) {
+        fail_msg("%s with %s, KILN_SEED=%llu, fusion %d, schedule %s: %s", path, size,
+                 (unsigned long long)seed, o->fusion, o->schedule ? o->schedule : "chosen",
+                 kn_text_str(&why));
+    }
+    kn_arena_finish(&a);
+}
+
+/* Every program with each of `n` sizes, under `options` of the option sets in turn. */
+static void check_all(const char *device, const char *const *which, int n, int options)
+{
+    kn_context *ctx;
+    glob_t files;
+    assert_int_equal(kn_context_open(device, 0, NULL, NULL, &ctx), KN_OK);
+    assert_int_equal(glob("tests/golden/programs/*.kiln", 0, NULL, &files), 0);
+    assert_true(files.gl_pathc >= 16);
+    seen = (tally){0, 0};
+    for (size_t f = 0; f < files.gl_pathc; f++)
+        for (int s = 0; s < n; s++)
+            for (int i = 0; i < options; i++)
+                check(ctx, files.gl_pathv[f], which[s], f + 1,
+                      &option_sets[options == 1 ? s % 3 : i]);
+    globfree(&files);
+    kn_context_close(ctx);
+    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
+}
+
+static void test_cpu(void **state)
+{
+    (void)state;
+    check_all("cpu", sizes, SIZES, OPTION_SETS);
+    check_all("cpu", long_sizes, 2, OPTION_SETS);
+}
+
+static void test_emu(void **state)
+{
+    (void)state;
+    check_all("emu", sizes, SIZES, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_emu)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
