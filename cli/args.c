@@ -20,6 +20,7 @@ static const option options[] = {
     {"--stage", KN_OPT_STAGE, true},
     {"--arch", KN_OPT_ARCH, true},
     {"--schedule", KN_OPT_SCHEDULE, true},
+    {"--reuse", KN_OPT_SCHEDULE, true},
     {"--entry", KN_OPT_LAUNCH, true},
     {"--grid", KN_OPT_LAUNCH, true},
     {"--block", KN_OPT_LAUNCH, true},
@@ -79,7 +80,7 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
     case KN_OPT_STAGE: args->stage = text; break;
     case KN_OPT_ARCH: args->arch = text; break;
     case KN_OPT_LAUNCH: set_launch(args, o->name, text); break;
-    default: args->schedule = text; break;
+    default: *(strcmp(o->name, "--reuse") == 0 ? &args->reuse : &args->schedule) = text; break;
     }
     return KN_EXIT_OK;
 }

@@ -28,7 +28,7 @@ typedef struct kn_args {
     const char *out_dir;
     const char *stage;
     const char *arch;
-    const char *schedule;
+    const char *schedule, *reuse;
     const char *entry, *grid, *block, *cluster, *shared, *emulator; /* KN_OPT_LAUNCH */
     bool cooperative;
     const char *subject;  /* FILE or EXPR */

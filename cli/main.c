@@ -17,7 +17,9 @@
 #define FUSION_HELP "  --fusion F     on (default), or off: one kernel an operation\n"
 #define SEED_HELP                                                                                  \
     "  --seed N       of random data; the same seed gives the same data on every machine\n"
-#define SCHEDULE_HELP "  --schedule S   force a schedule: rows or general\n"
+#define SCHEDULE_HELP                                                                              \
+    "  --schedule S   force a schedule: rows or general\n"                                         \
+    "  --reuse R      force what several places need: keep or recompute\n"
 #define OUT_HELP                                                                                   \
     "  -o DIR         write DIR/<output>.npy, all or none, instead of printing a summary\n"
 

@@ -85,6 +85,7 @@ int kn_session_compile(kn_session *s, const kn_args *args, bool fusion, kiln_pro
     kiln_options_init(&options);
     options.fusion = fusion;
     options.schedule = args->schedule;
+    options.reuse = args->reuse;
     return kn_lib_error(e, kiln_compile(s->graph, &options, prog));
 }
 

@@ -158,27 +158,6 @@ static int lower_leaf(lowering *lo, const kn_node *n)
     return add_value(lo, v);
 }
 
-/* The value of operand k of `user`; -1 when the planner is blocked. */
-static int operand(lowering *lo, const kn_node *user, int k)
-{
-    kn_use use = kn_use_of(lo->p->problem->graph, user, k);
-    const kn_node *base = use.base;
-    if (kn_is_uniform_leaf(base) ||
-        (lo->value_of[base->id] >= 0 && lo->p->regions->of[base->id] == lo->region)) {
-        if (lo->value_of[base->id] < 0)
-            lo->value_of[base->id] = lower_leaf(lo, base);
-        return lo->value_of[base->id];
-    }
-    int buf;
-    kn_layout layout;
-    if (!layout_of(lo->p, base, &buf, &layout))
-        return -1;
-    int8_t to[KN_MAX_RANK];
-    for (int j = 0; j < base->rank; j++)
-        to[j] = use.axis[j] < 0 ? -1 : lo->p->regions->axis[user->id][use.axis[j]];
-    return lower_load(lo, base, access_to(lo, buf, &layout, to));
-}
-
 /* The value of an operation on values `in`, all of which are of types that devices compute with. */
 static int add_elem(lowering *lo, kn_op op, kn_dtype t, const int *in, int nin, kn_loc loc)
 {
@@ -235,6 +214,42 @@ static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
     if (!lo->phase.values.data[made].name)
         lo->phase.values.data[made].name = n->name;
     return made;
+}
+
+static int lower_again(lowering *lo, const kn_node *n, const int8_t *axis);
+
+/* The value of operand k of `user`, whose axes are the region's axes axis[]; -1 when the planner is blocked. */
+static int operand(lowering *lo, const kn_node *user, int k, const int8_t *axis)
+{
+    const kn_planner *p = lo->p;
+    kn_use use = kn_use_of(p->problem->graph, user, k);
+    const kn_node *base = use.base;
+    if (kn_is_uniform_leaf(base) ||
+        (lo->value_of[base->id] >= 0 && p->regions->of[base->id] == lo->region)) {
+        if (lo->value_of[base->id] < 0)
+            lo->value_of[base->id] = lower_leaf(lo, base);
+        return lo->value_of[base->id];
+    }
+    int8_t to[KN_MAX_RANK];
+    for (int j = 0; j < base->rank; j++)
+        to[j] = use.axis[j] < 0 ? (int8_t)-1 : axis[use.axis[j]];
+    if (p->again[base->id])
+        return lower_again(lo, base, to);
+    int buf;
+    kn_layout layout;
+    if (!layout_of(lo->p, base, &buf, &layout))
+        return -1;
+    return lower_load(lo, base, access_to(lo, buf, &layout, to));
+}
+
+/* An elementwise value of another region, computed here too. */
+static int lower_again(lowering *lo, const kn_node *n, const int8_t *axis)
+{
+    int in[KN_MAX_IN];
+    for (int k = 0; k < n->nin; k++)
+        if ((in[k] = operand(lo, n, k, axis)) < 0)
+            return -1;
+    return lower_elem(lo, n, in);
 }
 
 /* A mean is a sum divided by the number of members, in the type of the sum: f32 for 16-bit floats. */
@@ -340,6 +355,37 @@ static void order_axes(lowering *lo)
         }
 }
 
+/* Values that are only for regions which compute them again are not needed here. */
+static void drop_dead_values(lowering *lo)
+{
+    kn_phase *ph = &lo->phase;
+    int n = ph->values.len, live = 0;
+    bool *need = KN_NEW_ARRAY(lo->p->arena, bool, n + 1),
+         *one = KN_NEW_ARRAY(lo->p->arena, bool, n + 1);
+    int *to = KN_NEW_ARRAY(lo->p->arena, int, n + 1);
+    for (int i = 0; i < ph->reds.len + ph->stores.len; i++) {
+        kn_value_needs(
+            ph, i < ph->reds.len ? ph->reds.data[i].value : ph->stores.data[i - ph->reds.len].value,
+            one);
+        for (int v = 0; v < n; v++)
+            need[v] = need[v] || one[v];
+    }
+    for (int v = 0; v < n; v++) {
+        if (!need[v])
+            continue;
+        kn_value value = ph->values.data[v];
+        for (int k = 0; k < value.nin; k++)
+            value.in[k] = to[value.in[k]];
+        to[v] = live;
+        ph->values.data[live++] = value;
+    }
+    ph->values.len = live;
+    for (int i = 0; i < ph->reds.len; i++)
+        ph->reds.data[i].value = to[ph->reds.data[i].value];
+    for (int i = 0; i < ph->stores.len; i++)
+        ph->stores.data[i].value = to[ph->stores.data[i].value];
+}
+
 static bool lower_region(kn_planner *p, int number)
 {
     lowering lo = {.p = p, .region = p->regions->list.data[number]};
@@ -351,60 +397,26 @@ static bool lower_region(kn_planner *p, int number)
         const kn_node *v = lo.region->nodes.data[i];
         int in[KN_MAX_IN];
         for (int k = 0; k < v->nin; k++)
-            if ((in[k] = operand(&lo, v, k)) < 0)
+            if ((in[k] = operand(&lo, v, k, p->regions->axis[v->id])) < 0)
                 return false;
         lo.value_of[v->id] =
             kn_ops[v->op].cls == KN_REDUCE ? lower_reduce(&lo, v, in[0]) : lower_elem(&lo, v, in);
         store_everywhere(&lo, v);
     }
+    drop_dead_values(&lo);
+    if (!lo.phase.stores.len) /* what it was for is computed where it is read */
+        return true;
     lo.phase.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
     kn_push(p->arena, &p->phases, lo.phase);
     kn_push(p->arena, &p->region_of, number);
     return true;
 }
 
-/* A value goes through memory when another region reads it, or a regrouping reshape does. Read from an
- * output where it is one (unless regrouped: that needs it compact). */
-static void place_values(kn_planner *p)
-{
-    kn_graph *g = p->problem->graph;
-    bool *crosses = KN_NEW_ARRAY(p->arena, bool, g->nodes.len + 1);
-    bool *regrouped = KN_NEW_ARRAY(p->arena, bool, g->nodes.len + 1);
-    for (int i = 0; i < g->nodes.len; i++) {
-        const kn_node *user = g->nodes.data[i];
-        if (!p->regions->of[i])
-            continue;
-        for (int k = 0; k < user->nin; k++) {
-            const kn_node *base = kn_use_of(g, user, k).base, *x = kn_view_root(base);
-            if (x != base)
-                regrouped[x->id] = true;
-            if (p->regions->of[x->id] != p->regions->of[i])
-                crosses[x->id] = true;
-        }
-    }
-    for (int i = 0; i < g->nodes.len; i++) {
-        const kn_node *n = g->nodes.data[i];
-        if (!p->regions->of[i] || !(crosses[i] || regrouped[i]))
-            continue;
-        for (int o = 0; o < g->outputs.len && !regrouped[i]; o++)
-            if (g->outputs.data[o].node == n)
-                p->buf_of_node[i] = p->buf_of_output[o];
-        if (p->buf_of_node[i] >= 0)
-            continue;
-        int64_t shape[KN_MAX_RANK];
-        kn_node_sizes(n, p->problem->sizes, shape);
-        p->buf_of_node[i] =
-            kn_planner_temp(p, n->dtype, kn_node_title(n), kn_count(shape, n->rank));
-    }
-}
-
 kn_status kn_lower(kn_planner *p)
 {
     const kn_graph *g = p->problem->graph;
-    p->buf_of_node = KN_NEW_ARRAY(p->arena, int, g->nodes.len + 1);
     p->buf_of_input = KN_NEW_ARRAY(p->arena, int, g->inputs.len + 1);
     p->buf_of_output = KN_NEW_ARRAY(p->arena, int, g->outputs.len + 1);
-    memset(p->buf_of_node, -1, sizeof(int) * (size_t)g->nodes.len);
     for (int i = 0; i < g->inputs.len; i++) {
         const kn_input *in = &g->inputs.data[i];
         p->buf_of_input[i] = in->by_value ? -1 : p->bufs.len;
@@ -423,7 +435,7 @@ kn_status kn_lower(kn_planner *p)
                           .dtype = g->outputs.data[o].node->dtype,
                           .name = kn_identifier(p->arena, "out_", g->outputs.data[o].name)}));
     }
-    place_values(p);
+    kn_place_values(p);
     for (int i = 0; i < p->regions->list.len; i++)
         if (!lower_region(p, i))
             return KN_OK; /* p->blocked is set */

@@ -1,5 +1,6 @@
 /* From regions to kernels: everything between the optimised graph and source text.
  *
+ *   place      what goes through memory between regions, and what is computed again where it is read
  *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
  *   moments    mean and centred squares of a group that does not stay on chip in one sweep
  *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
@@ -27,6 +28,9 @@ typedef struct kn_layout {
     int align;
 } kn_layout;
 
+/* A value that is needed in several places: is it computed once and kept, or again in each? */
+typedef enum kn_reuse { KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE } kn_reuse;
+
 typedef struct kn_problem {
     kn_graph *graph;      /* optimised */
     const int64_t *sizes; /* per symbol */
@@ -35,7 +39,8 @@ typedef struct kn_problem {
     const kn_target *target;
     bool fusion;
     const char *schedule; /* NULL, "rows" or "general" */
-    int max_threads;      /* 0: no limit but the target's */
+    kn_reuse reuse;
+    int max_threads; /* 0: no limit but the target's */
 } kn_problem;
 
 /* A step of planning and what it left. */
@@ -73,6 +78,7 @@ typedef struct kn_planner {
     KN_VEC(int)
     region_of;          /* per phase: its region's number, for one kernel a region when unfused */
     int *buf_of_node;   /* per graph node: buffer of a value that goes through memory; -1 */
+    bool *again;        /* per graph node: other regions compute it again */
     int *buf_of_input;  /* per graph input; -1 for by-value ones */
     int *buf_of_output; /* per graph output */
     const kn_node *blocked; /* a regrouping reshape that these strides do not allow as a view */
@@ -80,6 +86,8 @@ typedef struct kn_planner {
 
 /* codegen/lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
+/* codegen/place.c: buf_of_node and again. */
+void kn_place_values(kn_planner *p);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
 /* codegen/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);

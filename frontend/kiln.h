@@ -261,6 +261,8 @@ typedef struct kiln_options {
     bool fusion;          /* default true; false runs one kernel an operation */
     const char *schedule; /* NULL: chosen; "rows" or "general" to force it */
     int max_threads;      /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
+    const char *reuse;    /* what several places need is kept or recomputed. NULL: chosen by cost;
+                             "keep" or "recompute" to force it where possible */
 } kiln_options;
 
 KILN_API void kiln_options_init(kiln_options *options);

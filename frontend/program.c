@@ -75,7 +75,7 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
     memset(p, 0, sizeof *p);
     p->ctx = g->ctx;
     kn_arena_init(&p->arena, from);
-    kn_program_options internal = {o.fusion, o.schedule, o.max_threads};
+    kn_program_options internal = {o.fusion, o.schedule, o.max_threads, o.reuse};
     kn_status status = kn_program_create(g->ctx->core, g->core, &internal, &p->core);
     if (status == KN_OK)
         status = kn_protect(&p->arena, list_io, p);

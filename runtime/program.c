@@ -33,6 +33,20 @@ static void list_slots(kn_program *p)
     }
 }
 
+/* An option that is NULL or one of two words. */
+static kn_status take_choice(const char *option, const char *value, const char *one,
+                             const char *other, const char **out)
+{
+    *out = NULL;
+    if (!value)
+        return KN_OK;
+    if (strcmp(value, one) != 0 && strcmp(value, other) != 0)
+        return kn_fail(KN_ARGUMENT, "unknown %s '%s'; there are %s and %s", option, value, one,
+                       other);
+    *out = strcmp(value, one) == 0 ? one : other;
+    return KN_OK;
+}
+
 static kn_status create(void *user)
 {
     creation *c = user;
@@ -40,13 +54,8 @@ static kn_status create(void *user)
     if (c->graph->outputs.len == 0)
         return kn_fail(KN_ARGUMENT, "%s has no outputs", c->graph->name);
     p->options = *c->options;
-    if (c->options->schedule) {
-        if (strcmp(c->options->schedule, "rows") != 0 &&
-            strcmp(c->options->schedule, "general") != 0)
-            return kn_fail(KN_ARGUMENT, "unknown schedule '%s'; there are rows and general",
-                           c->options->schedule);
-        p->options.schedule = kn_strdup(&p->arena, c->options->schedule);
-    }
+    KN_TRY(take_choice("schedule", c->options->schedule, "rows", "general", &p->options.schedule));
+    KN_TRY(take_choice("reuse", c->options->reuse, "keep", "recompute", &p->options.reuse));
     p->original = kn_graph_clone(&p->arena, c->graph);
     p->passes = KN_NEW_ARRAY(&p->arena, kn_pass_record, kn_graph_pass_count);
     p->optimised = kn_graph_optimise(&p->arena, p->original, p->passes);
@@ -104,6 +113,8 @@ kn_status kn_program_plan_bound(kn_program *p, kn_arena *a, const kn_binding *b,
                           .fusion = p->options.fusion,
                           .schedule = p->options.schedule,
                           .max_threads = p->options.max_threads};
+    if (p->options.reuse)
+        problem.reuse = strcmp(p->options.reuse, "keep") == 0 ? KN_REUSE_KEEP : KN_REUSE_RECOMPUTE;
     return kn_plan_make(a, &problem, plan);
 }
 

@@ -18,6 +18,7 @@ typedef struct kn_program_options {
     bool fusion;
     const char *schedule; /* NULL, "rows", "general" */
     int max_threads;
+    const char *reuse; /* NULL, "keep", "recompute" */
 } kn_program_options;
 
 /* What a run must give, inputs first, then outputs. */
