@@ -35,6 +35,24 @@ const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase
     return NULL;
 }
 
+#define COPY_VEC(a, to, from)                                                                      \
+    do {                                                                                           \
+        (to)->data = NULL;                                                                         \
+        (to)->len = (to)->cap = 0;                                                                 \
+        for (int i_ = 0; i_ < (from)->len; i_++)                                                   \
+            kn_push(a, to, (from)->data[i_]);                                                      \
+    } while (0)
+
+kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
+{
+    kn_phase copy = *p;
+    COPY_VEC(a, &copy.values, &p->values);
+    COPY_VEC(a, &copy.reds, &p->reds);
+    COPY_VEC(a, &copy.stores, &p->stores);
+    COPY_VEC(a, &copy.exports, &p->exports);
+    return copy;
+}
+
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
     int64_t steps = (p->members + p->vec - 1) / p->vec, bytes = 0;

@@ -204,6 +204,9 @@ int kn_first_local(const kn_kernel *k, int p);
 /* The phase and its value behind a KN_V_LOCAL value of phase p. */
 const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase);
 
+/* A copy whose values, reductions and stores are its own. */
+kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
+
 /* Bytes of shared memory that a group's kept values take. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 

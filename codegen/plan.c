@@ -31,18 +31,10 @@ static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_planner *p)
 /* A copy of a raw phase, normalised and with the vectors it would have, to decide by. */
 static kn_phase preview(kn_planner *p, int index)
 {
-    kn_phase ph = p->phases.data[index];
-    kn_value *values = KN_NEW_ARRAY(p->arena, kn_value, ph.values.len + 1);
-    kn_store *stores = KN_NEW_ARRAY(p->arena, kn_store, ph.stores.len + 1);
+    kn_phase ph = kn_phase_copy(p->arena, &p->phases.data[index]);
     int *align = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
-    if (ph.values.len)
-        memcpy(values, ph.values.data, sizeof *values * (size_t)ph.values.len);
-    if (ph.stores.len)
-        memcpy(stores, ph.stores.data, sizeof *stores * (size_t)ph.stores.len);
     for (int i = 0; i < p->bufs.len; i++)
         align[i] = 16;
-    ph.values.data = values;
-    ph.stores.data = stores;
     kn_normalise(p->arena, &ph, 1);
     ph.alone = p->phases.len == 1 || !p->problem->fusion;
     ph.splits = 1;
@@ -108,6 +100,10 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     record(plan, &p, "moments", "mean and centred squares in one sweep");
     bool spread = spread_all(&p);
     record(plan, &p, "spread", "reductions of few groups over the whole machine");
+    if (pr->target->sm != 0 && pr->fusion) {
+        kn_make_local(&p);
+        record(plan, &p, "local", "small reductions by each block for itself");
+    }
     KN_TRY(kn_assemble(&p, plan));
     for (int i = 0; i < p.bufs.len; i++)
         if (p.bufs.data[i].kind == KN_BUF_TEMP)

@@ -4,6 +4,7 @@
  *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
  *   moments    mean and centred squares of a group that does not stay on chip in one sweep
  *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
+ *   local      small reductions by each block for itself instead of once behind a grid barrier
  *   normalise  axes of one element dropped, axes ordered by memory, neighbours that every array walks as
  *              one collapsed
  *   schedule   walk, threads a group, vector width (codegen/sched)
@@ -95,6 +96,8 @@ bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn
 bool kn_use_moments(kn_planner *p, kn_phase *phase);
 /* codegen/pass/spread.c: replaces phase `index` by its split form with `splits` ranges of `chunk`. */
 void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk);
+/* codegen/pass/local.c: GPU targets. */
+void kn_make_local(kn_planner *p);
 /* codegen/pass/normalise.c: a phase, the last of n, and the local ones that it is the host of. */
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n);
 /* codegen/assemble.c: nsweeps, and how many sweeps need each value. */

@@ -34,6 +34,8 @@ kn_graph *kn_pass_fold(kn_arena *a, kn_graph *g);
 /* pass/views.c: chains of views become the shortest ones; an output that is a view or a leaf becomes a
  * copy. After it every output is an ELEM or REDUCE. */
 kn_graph *kn_pass_views(kn_arena *a, kn_graph *g);
+/* pass/nest.c: a reduction over axes of which another, of the same value, takes a part is made from that one. */
+kn_graph *kn_pass_nest(kn_arena *a, kn_graph *g);
 /* pass/share.c: equal subexpressions become one node, nodes that no output needs go. */
 kn_graph *kn_pass_share(kn_arena *a, kn_graph *g);
 

@@ -4,6 +4,7 @@ const kn_pass kn_graph_passes[] = {
     {"decompose", "var into mean and centred squares", kn_pass_decompose},
     {"fold", "constants", kn_pass_fold},
     {"views", "canonical views, outputs materialised", kn_pass_views},
+    {"nest", "reductions of reductions", kn_pass_nest},
     {"share", "common subexpressions, dead code", kn_pass_share},
 };
 const int kn_graph_pass_count = sizeof kn_graph_passes / sizeof *kn_graph_passes;
