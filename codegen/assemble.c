@@ -189,6 +189,18 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
     }
 }
 
+/* Does the kernel have an input and the output that lies on it? */
+static bool has_overlap(const kn_planner *p, const kn_kernel *k)
+{
+    const int *over = p->problem->over;
+    for (int i = 0; i < k->bufs.len && over; i++)
+        for (int j = 0; j < k->bufs.len; j++)
+            if (k->bufs.data[i].kind == KN_BUF_INPUT && k->bufs.data[j].kind == KN_BUF_OUTPUT &&
+                over[k->bufs.data[i].index] == k->bufs.data[j].index)
+                return true;
+    return false;
+}
+
 static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
 {
     const kn_graph *g = p->problem->graph;
@@ -197,7 +209,6 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
                fresh_map(p->arena, p->extents.len)};
     k->arena = p->arena;
     k->name = name;
-    k->disjoint = true;
     for (int i = from; i < to; i++) {
         kn_phase ph = p->phases.data[i];
         for (int j = 0; j < ph.values.len; j++)
@@ -206,6 +217,7 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
             use_buf(p, k, &m, &ph.stores.data[j].access.buf);
         kn_push(p->arena, &k->phases, ph);
     }
+    k->disjoint = !has_overlap(p, k);
     schedule_phases(p, k);
     place_barriers(p->arena, k);
     k->wide = is_wide(k);

@@ -4,16 +4,19 @@
 
 #include "ir/dtype.h"
 
-/* The memory that a buffer may touch: [low, high). */
+/* The memory that a buffer may touch: [low, high), in elements of `size` bytes at multiples of `step` bytes from
+ * low; step 0: not known. */
 typedef struct kn_span {
     const char *low, *high;
+    int64_t step, size;
 } kn_span;
 
-/* Empty spans (low NULL) overlap nothing. */
-static inline bool kn_spans_overlap(const kn_span *x, const kn_span *y)
-{
-    return x->low && y->low && x->low < y->high && y->low < x->high;
-}
+/* Do the elements of both share bytes? Empty spans (low NULL) overlap nothing. Arrays that lie between each other's
+ * elements, such as every other column and the columns between them, do not overlap. */
+bool kn_spans_overlap(const kn_span *x, const kn_span *y);
+
+/* The largest number that divides both; 0 divides nothing, and is divided by all. */
+int64_t kn_common_divisor(int64_t a, int64_t b);
 
 typedef struct kn_call {
     void *const *bufs;        /* per kernel->bufs: address of element (0, 0, ...) */

@@ -387,7 +387,10 @@ static void write_signature(kn_cuda_writer *w)
         const kn_buf *b = ps[i].kind == KN_PARAM_BUF ? &k->bufs.data[ps[i].index] : NULL;
         switch (ps[i].kind) {
         case KN_PARAM_BUF: /* temporaries and outputs are read again after other blocks wrote them */
-            kn_putf(w->t, b->kind == KN_BUF_INPUT ? "const %s *__restrict__ %s" : "%s *%s",
+            kn_putf(w->t,
+                    b->kind != KN_BUF_INPUT ? "%s *%s"
+                    : w->k->disjoint        ? "const %s *__restrict__ %s"
+                                            : "const %s *%s",
                     kn_cuda_type(b->dtype), b->name);
             break;
         case KN_PARAM_SCALAR:

@@ -190,7 +190,7 @@ typedef struct kn_kernel {
     int threads;      /* CUDA: block size */
     int64_t shared;   /* (n) CUDA: bytes of dynamic shared memory a block */
     bool wide;        /* indices need 64 bits */
-    bool disjoint;    /* no output overlaps an input or another output */
+    bool disjoint;    /* no output lies on an input */
     KN_VEC(kn_buf) bufs;
     KN_VEC(kn_scalar_param) scalars;
     KN_VEC(kn_extent_param) extents;

@@ -37,6 +37,7 @@ typedef struct kn_problem {
     const int64_t *sizes; /* per symbol */
     const kn_layout *in;  /* per graph input */
     const kn_layout *out; /* per graph output */
+    const int *over; /* per graph input: the output that lies exactly on it, or -1. NULL: none */
     const kn_target *target;
     bool fusion;
     const char *schedule; /* NULL, "rows" or "general" */
@@ -64,6 +65,10 @@ typedef struct kn_plan {
 
 /* Arena memory; the plan lives as long as `a`. */
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **plan);
+
+/* May `output` be written over `input`, of the same address, shape, strides and element size, without a copy?
+ * Yes when whoever stores an element has read it and nobody reads it later. codegen/alias.c */
+bool kn_plan_in_place(kn_arena *a, const kn_plan *plan, int input, int output);
 
 /* ---- between the files of codegen/ ---- */
 

@@ -50,7 +50,7 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
     else
         kn_compact_strides(layout->shape, layout->rank, layout->stride);
 
-    int64_t low = 0, high = 0;
+    int64_t low = 0, high = 0, between = 0;
     for (int i = 0; i < layout->rank && count; i++) {
         int64_t reach;
         if (layout->shape[i] == 1)
@@ -60,8 +60,9 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
             __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
             return kn_fail(KN_SHAPE, "%s %s: strides reach out of the address space", what,
                            arg->name);
+        between = kn_common_divisor(between, llabs(layout->stride[i]));
     }
-    *range = (kn_span){NULL, NULL};
+    *range = (kn_span){0};
     layout->align = 16;
     if (!addresses)
         return KN_OK;
@@ -70,6 +71,8 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
     if (count) {
         range->low = (const char *)arg->data + low * bytes;
         range->high = (const char *)arg->data + (high + 1) * bytes;
+        range->size = bytes;
+        range->step = between * bytes;
         while ((uintptr_t)arg->data % (uintptr_t)layout->align)
             layout->align /= 2;
     }
@@ -269,6 +272,24 @@ static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *o
     return KN_OK;
 }
 
+static bool same_layout(const kn_layout *x, const kn_layout *y)
+{
+    return x->rank == y->rank && memcmp(x->shape, y->shape, sizeof x->shape) == 0 &&
+           memcmp(x->stride, y->stride, sizeof x->stride) == 0;
+}
+
+static void find_over(kn_binding *b)
+{
+    const kn_graph *g = b->graph;
+    for (int i = 0; i < g->inputs.len; i++) {
+        b->over[i] = -1;
+        for (int o = g->outputs.len - 1; o >= 0; o--)
+            if (b->in_span[i].low && b->in_data[i] == b->out_data[o] &&
+                b->in_span[i].size == b->out_span[o].size && same_layout(&b->in[i], &b->out[o]))
+                b->over[i] = o;
+    }
+}
+
 kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, kn_bind_mode mode,
                   kn_text *notes, kn_binding *b)
 {
@@ -282,6 +303,7 @@ kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
     b->in_span = KN_NEW_ARRAY(a, kn_span, nin + 1);
     b->out_span = KN_NEW_ARRAY(a, kn_span, nout + 1);
     b->scalars = KN_NEW_ARRAY(a, kn_scalar, nin + 1);
+    b->over = KN_NEW_ARRAY(a, int, nin + 1);
     for (int s = 0; s < nsym; s++)
         b->sizes[s] = KN_UNBOUND;
     const kn_arg **in = KN_NEW_ARRAY(a, const kn_arg *, nin + 1);
@@ -295,5 +317,7 @@ kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
         KN_TRY(assume(b, given, notes));
     KN_TRY(kn_facts_check(&g->facts, b->sizes));
     KN_TRY(check_nodes(b));
-    return bind_outputs(a, b, out, mode);
+    KN_TRY(bind_outputs(a, b, out, mode));
+    find_over(b);
+    return KN_OK;
 }

@@ -41,6 +41,19 @@ static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
     }
 }
 
+static bool may_lie_on(const subject *s, int input, int output)
+{
+    const kn_graph *g = s->prog->optimised;
+    const kn_node *x = g->inputs.data[input].node, *y = g->outputs.data[output].node;
+    if (g->inputs.data[input].by_value || kn_bytes(x->dtype) != kn_bytes(y->dtype) ||
+        x->rank != y->rank)
+        return false;
+    for (int j = 0; j < x->rank; j++)
+        if (!kn_dim_equal(g->syms, x->shape[j], y->shape[j]))
+            return false;
+    return kn_plan_in_place(s->plan->arena, s->plan, input, output);
+}
+
 list kn_explain_constraints(const subject *s)
 {
     const kn_graph *g = s->prog->optimised;
@@ -54,6 +67,11 @@ list kn_explain_constraints(const subject *s)
         add(&l, k->wide ? "indices need 64 bits" : "indices fit in 32 bits");
     }
     add(&l, "no output overlaps an input (an overlapping input is copied first)");
+    for (int i = 0; i < g->inputs.len; i++)
+        for (int o = 0; o < g->outputs.len; o++)
+            if (may_lie_on(s, i, o))
+                add(&l, kn_sprintf(l.a, "%s may be written over %s without a copy",
+                                   g->outputs.data[o].name, g->inputs.data[i].name));
     return l;
 }
 

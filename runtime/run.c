@@ -35,7 +35,8 @@ typedef struct call {
 
 static kn_span span_of(const kn_reach *r, char *data)
 {
-    return r->low == r->high ? (kn_span){NULL, NULL} : (kn_span){data + r->low, data + r->high};
+    return r->low == r->high ? (kn_span){0}
+                             : (kn_span){data + r->low, data + r->high, r->step, r->size};
 }
 
 /* All memory of a call is taken here: after it nothing unwinds, and blocks are given back. */
@@ -69,8 +70,8 @@ static void read_args(call *c)
     }
 }
 
-/* Inputs that share memory with an output are copied first, so that results are as if every input had
- * been read before any output was written. False when outputs overlap. */
+/* Inputs that share memory with an output are copied first, so that results are as if every input had been
+ * read before any output was written, unless the kernels do so anyway. False when outputs overlap. */
 static bool find_overlaps(call *c)
 {
     const kn_graph *g = c->prog->optimised;
@@ -79,7 +80,8 @@ static bool find_overlaps(call *c)
             if (kn_spans_overlap(&c->out_span[o], &c->out_span[k]))
                 return false;
         for (int i = 0; i < g->inputs.len; i++) {
-            if (c->staged[i] || !kn_spans_overlap(&c->in_span[i], &c->out_span[o]))
+            if (c->staged[i] || c->variant->in_place[i] == o ||
+                !kn_spans_overlap(&c->in_span[i], &c->out_span[o]))
                 continue;
             c->staged[i] = true;
             c->copies++;
@@ -113,7 +115,7 @@ static kn_status stage_inputs(call *c, char *at)
         __atomic_add_fetch(&c->prog->ctx->copies, 1, __ATOMIC_RELAXED);
         at += aligned((size_t)(r->high - r->low) + ALIGN);
         c->in_data[i] = copy + ((const char *)c->in_data[i] - r->low);
-        c->in_span[i] = (kn_span){copy, copy + (r->high - r->low)};
+        c->in_span[i] = (kn_span){copy, copy + (r->high - r->low), r->step, r->size};
     }
     return KN_OK;
 }
@@ -137,7 +139,7 @@ static kn_status launch_all(call *c, char *workspace)
                                                     : temp;
             c->spans[j] = b->kind == KN_BUF_INPUT    ? c->in_span[b->index]
                           : b->kind == KN_BUF_OUTPUT ? c->out_span[b->index]
-                                                     : (kn_span){temp, temp + b->bytes};
+                                                     : (kn_span){temp, temp + b->bytes, 0, 0};
         }
         for (int j = 0; j < k->scalars.len; j++)
             c->params[j] = c->scalars[k->scalars.data[j].input];

@@ -39,13 +39,13 @@ static int64_t alignment(const void *data)
     return (int64_t)(((uintptr_t)data | 16) & -((uintptr_t)data | 16)) * (data != NULL);
 }
 
-static int64_t *put_array(int64_t *at, const kn_arg *arg)
+static int64_t *put_array(int64_t *at, const kn_arg *arg, int over)
 {
     int rank = arg->rank;
     const int64_t *shape = arg->shape;
     int64_t *stride = at + 1 + rank, *end = stride + rank;
     uint64_t compact = 1; /* wraps where the shape is refused later on */
-    *at++ = alignment(arg->data);
+    *at++ = alignment(arg->data) | (int64_t)over << 8;
     for (int j = 0; j < rank; j++)
         *at++ = *shape++;
     if (arg->strides) {
@@ -63,9 +63,15 @@ bool kn_sign(const kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn
     if (!sort_args(p, args, nargs, in->args))
         return false;
     int64_t *at = in->signature = kn_alloc(a, p->signature_bytes);
-    for (int i = 0; i < p->nslots; i++)
-        if (!p->slots[i].by_value)
-            at = put_array(at, in->args[i]);
+    int nin = p->optimised->inputs.len;
+    for (int i = 0; i < p->nslots; i++) {
+        if (p->slots[i].by_value)
+            continue;
+        int over = 0; /* 1 + the output with the address of this input */
+        for (int o = nin; i < nin && o < p->nslots && !over; o++)
+            over = in->args[i]->data == in->args[o]->data ? o - nin + 1 : 0;
+        at = put_array(at, in->args[i], over);
+    }
     return true;
 }
 
@@ -80,17 +86,23 @@ typedef struct making {
 
 static kn_reach reach_of(const kn_span *span, const void *data)
 {
-    return span->low ? (kn_reach){span->low - (const char *)data, span->high - (const char *)data}
-                     : (kn_reach){0, 0};
+    if (!span->low)
+        return (kn_reach){0};
+    return (kn_reach){span->low - (const char *)data, span->high - (const char *)data, span->step,
+                      span->size};
 }
 
-static void note_reaches(kn_variant *v, const kn_binding *b)
+static void note_memory(kn_variant *v, const kn_binding *b)
 {
     const kn_graph *g = b->graph;
     v->in = KN_NEW_ARRAY(&v->arena, kn_reach, g->inputs.len + 1);
     v->out = KN_NEW_ARRAY(&v->arena, kn_reach, g->outputs.len + 1);
-    for (int i = 0; i < g->inputs.len; i++)
+    v->in_place = KN_NEW_ARRAY(&v->arena, int, g->inputs.len + 1);
+    for (int i = 0; i < g->inputs.len; i++) {
+        bool in_place = b->over[i] >= 0 && kn_plan_in_place(&v->arena, v->plan, i, b->over[i]);
         v->in[i] = reach_of(&b->in_span[i], b->in_data[i]);
+        v->in_place[i] = in_place ? b->over[i] : -1;
+    }
     for (int o = 0; o < g->outputs.len; o++)
         v->out[o] = reach_of(&b->out_span[o], b->out_data[o]);
 }
@@ -104,7 +116,7 @@ static kn_status make(void *user)
     v->signature = memcpy(signature, m->in->signature, m->prog->signature_bytes);
     KN_TRY(kn_program_plan_bound(m->prog, &v->arena, m->binding, ctx->dev->ops->target(ctx->dev),
                                  &v->plan));
-    note_reaches(v, m->binding);
+    note_memory(v, m->binding);
     v->launches = KN_NEW_ARRAY(&v->arena, kn_launch, v->plan->kernels.len + 1);
     for (int i = 0; i < v->plan->kernels.len; i++) {
         kn_kernel *k = v->plan->kernels.data[i];

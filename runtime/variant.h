@@ -1,7 +1,7 @@
 /* Variants: a program's plan for one signature, ready to launch.
  *
  * The signature is everything that a plan depends on besides the program: of every array its shape, its
- * strides and the alignment of its address. Two signatures whose plans have the same structure share the
+ * strides and the alignment of its address, and which inputs have the address of an output. Two signatures whose plans have the same structure share the
  * code of their kernels, which are the context's; a variant is numbers only.
  *
  * A program keeps KN_MAX_VARIANTS of them and forgets the one not used for longest; a variant is freed when
@@ -14,9 +14,9 @@
 
 enum { KN_MAX_VARIANTS = 256 };
 
-/* Where an array's elements are, in bytes from the address of its first: [low, high). Both 0: nowhere. */
+/* Where an array's elements are, in bytes from the address of its first: a kn_span. All 0: nowhere. */
 typedef struct kn_reach {
-    int64_t low, high;
+    int64_t low, high, step, size;
 } kn_reach;
 
 struct kn_variant {
@@ -25,6 +25,7 @@ struct kn_variant {
     kn_plan *plan;
     kn_launch *launches; /* per kernel */
     kn_reach *in, *out;
+    int *in_place;               /* per input: the output that is written over it, or -1 */
     int most_bufs, most_scalars; /* of a kernel */
     bool cooperative;
     int users; /* atomic: runs, and the program while it has the variant */

@@ -239,6 +239,17 @@ static void emu_grid(const kn_device *dev, const kn_code *code, const kn_kernel 
                       .cooperative = kn_kernel_cooperative(k)};
 }
 
+/* An input among whose bytes no output has any. */
+static bool is_constant(const kn_kernel *k, const kn_call *call, int buf)
+{
+    const kn_span *s = &call->spans[buf];
+    bool constant = k->bufs.data[buf].kind == KN_BUF_INPUT;
+    for (int i = 0; i < k->bufs.len && constant; i++)
+        constant = k->bufs.data[i].kind == KN_BUF_INPUT || call->spans[i].low >= s->high ||
+                   s->low >= call->spans[i].high;
+    return constant;
+}
+
 /* A generated kernel may touch its buffers, each to the byte, and its barrier's word. */
 static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_call *call,
                             void *stream)
@@ -257,7 +268,7 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
         spans[i] = (kn_emu_span){.low = call->spans[i].low,
                                  .high = call->spans[i].high,
                                  .name = k->bufs.data[i].name,
-                                 .constant = k->bufs.data[i].kind == KN_BUF_INPUT};
+                                 .constant = is_constant(k, call, i)};
     int nspans = k->bufs.len;
     if (launch->grid.cooperative)
         spans[nspans++] = (kn_emu_span){.low = call->barrier,

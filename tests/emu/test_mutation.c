@@ -183,7 +183,7 @@ static kn_status run_source(bench *b, kn_device *dev, const char *source)
         bufs[j] = buf->kind == KN_BUF_INPUT    ? (void *)b->x
                   : buf->kind == KN_BUF_OUTPUT ? (void *)b->out[buf->index]
                                                : (void *)((char *)temps + buf->offset);
-        spans[j] = (kn_span){bufs[j], (char *)bufs[j] + bytes};
+        spans[j] = (kn_span){bufs[j], (char *)bufs[j] + bytes, 0, 0};
     }
     status = emu->prepare(dev, &kernel, &code);
     if (status == KN_OK) {
