@@ -17,7 +17,8 @@ enum {
     KN_OPT_STAGE = 32,
     KN_OPT_ARCH = 64,
     KN_OPT_SCHEDULE = 128,
-    KN_OPT_LAUNCH = 256 /* those of a kernel's launch */
+    KN_OPT_LAUNCH = 256, /* those of a kernel's launch */
+    KN_OPT_BYTES = 512
 };
 
 typedef struct kn_args {
@@ -29,6 +30,7 @@ typedef struct kn_args {
     const char *stage;
     const char *arch;
     const char *schedule, *reuse;
+    const char *bytes;
     const char *entry, *grid, *block, *cluster, *shared, *emulator; /* KN_OPT_LAUNCH */
     bool cooperative;
     const char *subject;  /* FILE or EXPR */

@@ -99,6 +99,19 @@ static const struct command {
      "                 with commas\n"
      "  --device D     cuda, cuda:N or emu; without it cuda if there is a GPU, else emu\n" OUT_HELP
          SEED_HELP VALUE_HELP},
+    {"cache", kn_cmd_cache, KN_OPT_JSON | KN_OPT_BYTES, "WHAT",
+     "look after the compiled kernels that are kept on disk",
+     "usage: kiln cache stats|list|clear|trim\n"
+     "\n"
+     "Compiled kernels are kept in $KILN_CACHE_DIR, else $XDG_CACHE_HOME/kiln, else\n"
+     "$HOME/.cache/kiln; KILN_CACHE=off keeps none.\n"
+     "\n"
+     "  stats          the directory, whether it can be used, what is in it\n"
+     "  list           each file: when it was last used, its size, what compiling it took\n"
+     "  clear          removes all of kiln's files there\n"
+     "  trim           removes the longest unused ones beyond a limit, and what was half written\n"
+     "  --bytes N      the limit of trim: 64M; without it the one that kiln keeps itself\n"
+     "  --json         of stats: one JSON object\n"},
     {"doctor", kn_cmd_doctor, 0, NULL, "say what this machine has, and what is missing",
      "usage: kiln doctor\n"
      "\n"

@@ -4,6 +4,7 @@
 #include "frontend/handles.h"
 #include "frontend/structs.h"
 #include "runtime/cuda/doctor.h"
+#include "runtime/cuda/nvrtc.h"
 
 #define SAME_STATUS(name, internal) _Static_assert((int)KILN_##name == (int)KN_##internal, #name)
 SAME_STATUS(OK, OK);
@@ -105,7 +106,9 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
     kiln_ctx *made = from.alloc(from.user, sizeof *made);
     if (!made)
         return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
-    kn_status status = kn_context_open(c.device, c.threads, c.emulator, &from, &made->core);
+    const kn_context_config inner = {c.device,    c.threads,     c.emulator,
+                                     c.cache_dir, c.cache_bytes, &from};
+    kn_status status = kn_context_open(&inner, &made->core);
     if (status != KN_OK) {
         from.release(from.user, made);
         return (kiln_status)status;
@@ -140,8 +143,12 @@ kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
                     .compiles = __atomic_load_n(&dev->compiles, __ATOMIC_RELAXED),
                     .cache_hits = __atomic_load_n(&ctx->core->cache_hits, __ATOMIC_RELAXED),
                     .copies = __atomic_load_n(&ctx->core->copies, __ATOMIC_RELAXED),
-                    .compile_ms =
-                        (double)__atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) / 1e6};
+                    .compile_ms = (double)__atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) / 1e6,
+                    .disk_hits = __atomic_load_n(&dev->disk_hits, __ATOMIC_RELAXED),
+                    .saved_ms = (double)__atomic_load_n(&dev->saved_ns, __ATOMIC_RELAXED) / 1e6,
+                    .compiler_calls = __atomic_load_n(&dev->compiler_calls, __ATOMIC_RELAXED)};
+    if (dev->ops == &kn_cuda_device)
+        s.compiler_calls += kn_nvrtc_calls();
     return (kiln_status)kn_struct_write("stats", stats, &s, sizeof s);
 }
 
@@ -187,12 +194,35 @@ typedef struct report {
     char **text;
 } report;
 
+/* The directory that programs use unless they name another. */
+static kn_status put_cache(kn_text *t)
+{
+    kn_disk *disk;
+    kn_disk_usage usage;
+    char problem[256];
+    KN_TRY(kn_disk_open(NULL, 0, NULL, &disk));
+    const char *dir = kn_disk_dir(disk);
+    kn_status status = kn_disk_list(disk, NULL, NULL, &usage);
+    kn_disk_problem(disk, problem, sizeof problem);
+    if (!dir[0])
+        kn_putf(t, "cache     kernels are not kept on disk: %s\n", problem);
+    else if (problem[0])
+        kn_putf(t, "cache     %s is not used: %s\n", dir, problem);
+    else
+        kn_putf(t, "cache     %s: %llu files, %.1f of %.0f MiB\n", dir,
+                (unsigned long long)usage.files, (double)usage.bytes / 1048576,
+                (double)kn_disk_limit(disk) / 1048576);
+    kn_disk_close(disk);
+    return status;
+}
+
 static kn_status write_report(void *user)
 {
     report *r = user;
     kn_text t = kn_text_new(r->arena);
     kn_putf(&t, "kiln %s\n", kiln_version());
     kn_cuda_doctor(&t);
+    KN_TRY(put_cache(&t));
     size_t n = strlen(kn_text_str(&t)) + 1;
     *r->text = kn_malloc_allocator.alloc(NULL, n);
     if (!*r->text)

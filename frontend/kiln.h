@@ -108,6 +108,11 @@ typedef struct kiln_config {
         *emulator; /* "emu": NULL, or a comma-separated list: "relaxed" (undefined shuffles give
                              what hardware gives, no error), "unchecked" (no checks), "reversed" or
                              "seed=N" (the order in which threads run) */
+    const char
+        *cache_dir; /* where compiled kernels are kept for later processes. NULL: $KILN_CACHE_DIR,
+                              else $XDG_CACHE_HOME/kiln, else $HOME/.cache/kiln; "": nowhere. With
+                              KILN_CACHE=off in the environment: nowhere. See docs/cache.md */
+    uint64_t cache_bytes; /* how large that may grow; 0: 256 MiB */
 } kiln_config;
 
 KILN_API void kiln_config_init(kiln_config *config);
@@ -126,9 +131,55 @@ typedef struct kiln_stats {
     uint64_t cache_hits; /* kernels found in the context's cache instead */
     uint64_t copies;     /* device-to-device copies made for arguments that overlap */
     double compile_ms;   /* time spent in the kernel compiler */
+    uint64_t disk_hits;  /* kernels found in the disk cache instead */
+    double saved_ms;     /* what compiling those took when it was done */
+    uint64_t
+        compiler_calls; /* "cuda": times that the process opened NVRTC or compiled something with it;
+                                "emu": runs of the host's compiler; 0 when all that was needed was kept */
 } kiln_stats;
 KILN_API void kiln_stats_init(kiln_stats *stats);
 KILN_API kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats);
+
+/* ---- compiled kernels on disk ---- */
+/* What the compiler made is kept in a directory, so that later processes need no compiler for it. docs/cache.md
+ * says what is stored and what makes it safe. Nothing that is wrong with the directory is ever an error. */
+
+typedef struct kiln_cache_info {
+    size_t struct_size;
+    const char *dir; /* the context's; "" when nothing is kept on disk */
+    char problem
+        [256]; /* why it cannot be used, in words; "" when it can (it may not be there yet) */
+    uint64_t files, bytes; /* in the directory now */
+    uint64_t limit;        /* bytes that it may grow to */
+    /* of this context, since it was made. A lookup is a hit or a miss; kernels are looked up, and what is known
+     * of the compiler itself. */
+    uint64_t hits, misses, writes;
+    uint64_t write_failures; /* no room, no right, ...: the kernel runs all the same */
+    uint64_t evictions;      /* files removed for room */
+    /* reasons of misses and write failures */
+    uint64_t refused_unsafe;  /* a directory or file that others own or may write to */
+    uint64_t refused_damaged; /* a file that was cut short or changed, or did not load */
+    uint64_t refused_foreign; /* a file of another key */
+} kiln_cache_info;
+KILN_API void kiln_cache_info_init(kiln_cache_info *info);
+KILN_API kiln_status kiln_cache_stats(kiln_ctx *ctx, kiln_cache_info *info);
+
+typedef struct kiln_cache_entry {
+    const char *title; /* "cuda kiln_batchnorm"; "?" when the file cannot be read */
+    uint64_t bytes;
+    int64_t used;      /* when last: seconds since 1970 */
+    double compile_ms; /* what making it took */
+} kiln_cache_entry;
+/* Calls fn for each file in the directory, the longest unused first. */
+KILN_API kiln_status kiln_cache_list(kiln_ctx *ctx,
+                                     void (*fn)(void *user, const kiln_cache_entry *entry),
+                                     void *user);
+/* Removes the longest unused files until at most `bytes` are left; clear() removes all. Only this library's own
+ * files, and those of the same format, are touched. What was removed: files and bytes, which may be NULL. */
+KILN_API kiln_status kiln_cache_trim(kiln_ctx *ctx, uint64_t bytes, uint64_t *removed_files,
+                                     uint64_t *removed_bytes);
+KILN_API kiln_status kiln_cache_clear(kiln_ctx *ctx, uint64_t *removed_files,
+                                      uint64_t *removed_bytes);
 
 /* Memory on the context's device, and copies between host and device that return when done. An
  * application that has its own memory needs none of these. */
@@ -400,7 +451,8 @@ KILN_API void kiln_measurement_init(kiln_measurement *m);
 KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   kiln_measurement *m);
 
-/* What this machine has, in words: driver, NVRTC, devices, and what to do about what is missing. */
+/* What this machine has, in words: driver, NVRTC, devices, the directory of compiled kernels, and what to do
+ * about what is missing. */
 KILN_API kiln_status kiln_doctor(char **text); /* released with kiln_text_free(NULL, text) */
 
 /* ---- numbers as values ------------------------------------------------------------------------- */

@@ -18,9 +18,13 @@ static int cuda_ordinal(const char *text)
     return text[4] == ':' && text[5] && !*end && n >= 0 && n < 1024 ? (int)n : -1;
 }
 
-static kn_status open_device(kn_context *ctx, const char *name, int threads, const char *emulator)
+static kn_status open_device(kn_context *ctx, const kn_context_config *given)
 {
-    kn_device_config config = {.threads = threads, .emulator = emulator, .from = ctx->from};
+    const char *name = given->device ? given->device : "auto";
+    kn_device_config config = {.threads = given->threads,
+                               .emulator = given->emulator,
+                               .disk = ctx->disk,
+                               .from = ctx->from};
     if (strcmp(name, "auto") == 0) {
         if (kn_cuda_device.open(&config, &ctx->dev) == KN_OK) {
             strcpy(ctx->name, "cuda:0");
@@ -46,18 +50,19 @@ static kn_status open_device(kn_context *ctx, const char *name, int threads, con
     return kn_cpu_device.open(&config, &ctx->dev);
 }
 
-kn_status kn_context_open(const char *device, int threads, const char *emulator,
-                          const kn_allocator *from, kn_context **out)
+kn_status kn_context_open(const kn_context_config *config, kn_context **out)
 {
-    if (!from)
-        from = &kn_malloc_allocator;
+    const kn_allocator *from = config->from ? config->from : &kn_malloc_allocator;
     kn_context *ctx = from->alloc(from->user, sizeof *ctx);
     if (!ctx)
         return kn_fail(KN_MEMORY, "out of memory");
     memset(ctx, 0, sizeof *ctx);
     ctx->from = *from;
-    kn_status status = open_device(ctx, device ? device : "auto", threads, emulator);
+    kn_status status = kn_disk_open(config->cache_dir, config->cache_bytes, from, &ctx->disk);
+    if (status == KN_OK)
+        status = open_device(ctx, config);
     if (status != KN_OK) {
+        kn_disk_close(ctx->disk);
         from->release(from->user, ctx);
         return status;
     }
@@ -70,6 +75,7 @@ void kn_context_close(kn_context *ctx)
 {
     kn_context_finish(ctx);
     ctx->dev->ops->close(ctx->dev);
+    kn_disk_close(ctx->disk);
     kn_allocator from = ctx->from;
     from.release(from.user, ctx);
 }

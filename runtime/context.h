@@ -11,6 +11,7 @@ enum { KN_MAX_COMPILES = 4 }; /* at a time: each takes hundreds of megabytes */
 
 typedef struct kn_context {
     kn_allocator from;
+    kn_disk *disk;           /* its own; NULL where the device is the caller's */
     kn_device *dev;          /* memory and kernels; on "ref" the CPU device, for its memory */
     bool reference;          /* programs run in the reference interpreter */
     char name[32];           /* "cuda:0" */
@@ -22,9 +23,16 @@ typedef struct kn_context {
     uint64_t cache_hits, copies; /* atomic */
 } kn_context;
 
-/* device: "auto", "cpu", "cuda", "cuda:N", "emu", "ref"; NULL is "auto". emulator: options or NULL. */
-kn_status kn_context_open(const char *device, int threads, const char *emulator,
-                          const kn_allocator *from, kn_context **ctx);
+typedef struct kn_context_config {
+    const char *device;   /* "auto", "cpu", "cuda", "cuda:N", "emu", "ref"; NULL is "auto" */
+    int threads;          /* see kn_device_config */
+    const char *emulator; /* options or NULL */
+    const char *cache_dir;
+    uint64_t cache_bytes;     /* as in kiln_config */
+    const kn_allocator *from; /* NULL: malloc */
+} kn_context_config;
+
+kn_status kn_context_open(const kn_context_config *config, kn_context **ctx);
 void kn_context_close(kn_context *ctx);
 
 /* A context around a device of the caller's, in memory of the caller's. */

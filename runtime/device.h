@@ -17,6 +17,7 @@
 #include "codegen/call.h"
 #include "codegen/kir.h"
 #include "codegen/target.h"
+#include "kernels_cache/disk.h"
 #include "runtime/params.h"
 
 typedef struct kn_device kn_device;
@@ -26,6 +27,7 @@ typedef struct kn_device_config {
     int ordinal;          /* which GPU */
     int threads;          /* CPU and emulator: 0 for one a core */
     const char *emulator; /* options of the emulator, or NULL: see kiln_config */
+    kn_disk *disk;        /* compiled kernels of other processes; outlives the device; NULL: none */
     kn_allocator from;
 } kn_device_config;
 
@@ -86,8 +88,12 @@ typedef struct kn_device_ops {
 
 struct kn_device {
     const kn_device_ops *ops;
+    kn_disk *disk;
     /* counters; updated with atomic adds */
-    uint64_t launches, compiles, compile_ns;
+    uint64_t launches;
+    uint64_t compiles, compile_ns;
+    uint64_t disk_hits, saved_ns; /* kernels found on disk; what compiling those had taken */
+    uint64_t compiler_calls;      /* runs of the host's compiler */
 };
 
 extern const kn_device_ops kn_cpu_device;

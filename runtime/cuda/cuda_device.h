@@ -7,6 +7,7 @@
 #define KN_RUNTIME_CUDA_CUDA_DEVICE_H
 
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/identity.h"
 #include "runtime/device.h"
 
 typedef struct kn_cuda {
@@ -17,6 +18,7 @@ typedef struct kn_cuda {
     int ordinal;
     int device; /* the driver's handle */
     kn_cu_context context;
+    kn_nvrtc_facts compiler;
 } kn_cuda;
 
 static inline kn_cuda *kn_cuda_of(kn_device *dev) { return (kn_cuda *)dev; }

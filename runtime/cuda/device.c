@@ -1,7 +1,5 @@
 #include "runtime/cuda/cuda_device.h"
 
-#include "runtime/cuda/nvrtc.h"
-
 /* The driver rounds every allocation up at least this far; an empty array still gets an address. */
 enum { LEAST_BYTES = 256 };
 
@@ -53,18 +51,17 @@ static kn_status read_target(kn_cuda *d)
     return KN_OK;
 }
 
-static kn_status check_compiler(const kn_cuda *d)
+static kn_status check_compiler(kn_cuda *d)
 {
-    KN_TRY(kn_nvrtc_find());
-    if (kn_nvrtc_supports(d->target.sm))
+    const kn_nvrtc_facts *f = &d->compiler;
+    KN_TRY(kn_nvrtc_learn(d->base.disk, &d->compiler));
+    if (kn_nvrtc_facts_support(f, d->target.sm))
         return KN_OK;
-    int major, minor;
-    kn_nvrtc_version(&major, &minor);
     return kn_fail(
         KN_DEVICE,
         "GPU %d is sm_%d, which NVRTC %d.%d (%s) cannot compile for; install a version that "
         "can and set KILN_NVRTC to its path, or use the device \"cpu\"",
-        d->ordinal, d->target.sm, major, minor, kn_nvrtc_path());
+        d->ordinal, d->target.sm, f->major, f->minor, f->path);
 }
 
 static kn_status open_on(kn_cuda *d)
@@ -86,7 +83,9 @@ static kn_status cuda_open(const kn_device_config *config, kn_device **dev)
     kn_cuda *d = from.alloc(from.user, sizeof *d);
     if (!d)
         return kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof *d);
-    *d = (kn_cuda){.base.ops = &kn_cuda_device, .from = from, .ordinal = config->ordinal};
+    *d = (kn_cuda){.base = {.ops = &kn_cuda_device, .disk = config->disk},
+                   .from = from,
+                   .ordinal = config->ordinal};
     kn_status status = open_on(d);
     if (status != KN_OK) {
         from.release(from.user, d);

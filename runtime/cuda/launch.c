@@ -3,13 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/grid.h"
-#include "runtime/cuda/nvrtc.h"
 #include "runtime/params.h"
 
+/* How a loaded kernel fits the machine, by the kind of kernel. */
+typedef kn_status (*fit_fn)(const kn_cuda *d, kn_code *code);
+
 struct kn_code {
+    fit_fn fit;
     kn_cu_module module;
     kn_cu_function function;
     int nparams;      /* -1: a raw kernel under a driver that does not tell */
@@ -50,18 +52,17 @@ static kn_status load_module(const kn_cuda *d, const char *binary, kn_code *code
     if (result != KN_CU_INVALID_IMAGE && result != KN_CU_NO_BINARY_FOR_GPU &&
         result != KN_CU_UNSUPPORTED_PTX_VERSION)
         return kn_driver_check(d->driver, result, "cuModuleLoadData");
-    int major, minor;
-    kn_nvrtc_version(&major, &minor);
     kn_driver_check(d->driver, result, "cuModuleLoadData");
     return kn_fail_prefix(
         KN_DEVICE,
         "the driver (for CUDA %d.%d) does not take code of NVRTC %d.%d; update the "
         "driver, or name an older NVRTC in KILN_NVRTC: ",
-        d->driver->version / 1000, d->driver->version % 1000 / 10, major, minor);
+        d->driver->version / 1000, d->driver->version % 1000 / 10, d->compiler.major,
+        d->compiler.minor);
 }
 
 /* With the context current. On failure the caller unloads code->module if it is set. */
-static kn_status load_function(const kn_cuda *d, const kn_cubin *cubin, kn_code *code)
+static kn_status load_function(const kn_cuda *d, const kn_binary *cubin, kn_code *code)
 {
     const kn_driver *drv = d->driver;
     kn_cuda_info *info = &code->info;
@@ -127,70 +128,80 @@ static kn_status fit_raw(const kn_cuda *d, kn_code *code)
     return KN_OK;
 }
 
-/* Compiles `entry` of `text` into *code and loads it; `fit` does what the kind of kernel needs. */
-static kn_status build_code(kn_cuda *d, const char *entry, const char *text,
-                            kn_status (*fit)(const kn_cuda *d, kn_code *code), kn_code *code)
+/* ---- the compiler ---- */
+
+static kn_status describe(kn_device *dev, const char *text, kn_text *key)
 {
-    kn_cubin cubin;
-    uint64_t start = kn_clock_ns();
-    snprintf(code->name, sizeof code->name, "%s", entry);
-    KN_TRY(kn_nvrtc_cubin(entry, text, d->target.sm, &d->from, &cubin));
-    __atomic_fetch_add(&d->base.compile_ns, kn_clock_ns() - start, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&d->base.compiles, 1, __ATOMIC_RELAXED);
-    kn_status status = kn_cuda_enter(d);
-    if (status == KN_OK) {
-        status = load_function(d, &cubin, code);
-        if (status == KN_OK)
-            status = fit(d, code);
-        if (status != KN_OK) {
-            kn_fail_prefix(status, "kernel '%s': ", code->name);
-            if (code->module)
-                d->driver->cuModuleUnload(code->module);
-        }
-        kn_cuda_leave(d);
+    (void)text;
+    const kn_cuda *d = kn_cuda_of(dev);
+    kn_putf(key, "compiler %s\noptions %s\narchitecture sm_%d\n", d->compiler.build,
+            kn_nvrtc_options, d->target.sm);
+    return KN_OK;
+}
+
+static kn_status compile(kn_device *dev, const char *entry, const char *text,
+                         const kn_allocator *from, kn_binary *binary)
+{
+    const kn_cuda *d = kn_cuda_of(dev);
+    KN_TRY(kn_nvrtc_cubin(entry, text, d->target.sm, from, binary));
+    binary->private = !kn_nvrtc_facts_hold(&d->compiler);
+    return KN_OK;
+}
+
+static kn_status load(kn_device *dev, const kn_binary *binary, kn_code *code)
+{
+    const kn_cuda *d = kn_cuda_of(dev);
+    KN_TRY(kn_cuda_enter(d));
+    kn_status status = load_function(d, binary, code);
+    if (status == KN_OK)
+        status = code->fit(d, code);
+    if (status != KN_OK) {
+        kn_fail_prefix(status, "kernel '%s': ", code->name);
+        if (code->module)
+            d->driver->cuModuleUnload(code->module);
+        code->module = NULL;
     }
-    d->from.release(d->from.user, cubin.data);
-    d->from.release(d->from.user, cubin.symbol);
+    kn_cuda_leave(d);
     return status;
 }
 
-static kn_status new_code(kn_cuda *d, kn_code **code)
+static const kn_compiler compiler = {describe, compile, load, NULL};
+
+static kn_status new_code(kn_cuda *d, const char *name, fit_fn fit, kn_code **code)
 {
     *code = d->from.alloc(d->from.user, sizeof **code);
     if (!*code)
         return kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof **code);
     memset(*code, 0, sizeof **code);
+    (*code)->fit = fit;
+    snprintf((*code)->name, sizeof(*code)->name, "%s", name);
     return KN_OK;
+}
+
+/* Compiles `entry` of `text` into a new code, for which `kernel` is NULL if a user wrote it. */
+static kn_status make_code(kn_cuda *d, const kn_kernel *kernel, const char *entry, const char *text,
+                           kn_code **code)
+{
+    kn_code *c;
+    KN_TRY(new_code(d, entry, kernel ? fit_generated : fit_raw, &c));
+    kn_status status = kernel ? check_kernel(d, kernel, c) : KN_OK;
+    if (status == KN_OK)
+        status = kn_binary_load(&d->base, &compiler, &d->from, entry, text, c);
+    if (status == KN_OK)
+        *code = c;
+    else
+        d->from.release(d->from.user, c);
+    return status;
 }
 
 kn_status kn_cuda_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code)
 {
-    kn_cuda *d = kn_cuda_of(dev);
-    kn_code *c;
-    KN_TRY(new_code(d, &c));
-    kn_status status = check_kernel(d, kernel, c);
-    if (status == KN_OK)
-        status = build_code(d, kernel->name, kernel->source, fit_generated, c);
-    if (status != KN_OK) {
-        d->from.release(d->from.user, c);
-        return status;
-    }
-    *code = c;
-    return KN_OK;
+    return make_code(kn_cuda_of(dev), kernel, kernel->name, kernel->source, code);
 }
 
 kn_status kn_cuda_load(kn_device *dev, const char *entry, const char *text, kn_code **code)
 {
-    kn_cuda *d = kn_cuda_of(dev);
-    kn_code *c;
-    KN_TRY(new_code(d, &c));
-    kn_status status = build_code(d, entry, text, fit_raw, c);
-    if (status != KN_OK) {
-        d->from.release(d->from.user, c);
-        return status;
-    }
-    *code = c;
-    return KN_OK;
+    return make_code(kn_cuda_of(dev), NULL, entry, text, code);
 }
 
 void kn_cuda_discard(kn_device *dev, kn_code *code)

@@ -16,7 +16,7 @@ enum {
     NVRTC_INVALID_OPTION = 5,
     NVRTC_COMPILATION = 6
 };
-enum { MAX_ARCHS = 64, PATH_SIZE = 4096 };
+enum { PATH_SIZE = 4096 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Written by load() under `once`, constant afterwards. */
@@ -27,7 +27,7 @@ static struct {
 #undef NEED
 #undef MAY
     int major, minor;
-    int archs[MAX_ARCHS], narchs;
+    int archs[KN_NVRTC_ARCHS], narchs;
     char path[PATH_SIZE];
     char includes[2][PATH_SIZE]; /* options that name folders with headers */
     int nincludes;
@@ -36,6 +36,12 @@ static struct {
 
 static pthread_once_t build_once = PTHREAD_ONCE_INIT;
 static char build[64]; /* written under `build_once` */
+
+static uint64_t calls; /* atomic */
+
+uint64_t kn_nvrtc_calls(void) { return __atomic_load_n(&calls, __ATOMIC_RELAXED); }
+
+static void count_call(void) { __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED); }
 
 static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                                     "libnvrtc.so"};
@@ -138,6 +144,7 @@ static void find_includes(void)
 static void load(void)
 {
     const char *given = getenv("KILN_NVRTC");
+    count_call();
     void *lib = given && given[0] ? open_given(given) : open_any();
     if (!lib)
         return;
@@ -167,7 +174,7 @@ static void load(void)
     nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
     int n = 0;
     if (nvrtc.nvrtcGetNumSupportedArchs && nvrtc.nvrtcGetSupportedArchs &&
-        nvrtc.nvrtcGetNumSupportedArchs(&n) == NVRTC_SUCCESS && n > 0 && n <= MAX_ARCHS &&
+        nvrtc.nvrtcGetNumSupportedArchs(&n) == NVRTC_SUCCESS && n > 0 && n <= KN_NVRTC_ARCHS &&
         nvrtc.nvrtcGetSupportedArchs(nvrtc.archs) == NVRTC_SUCCESS)
         nvrtc.narchs = n;
     find_includes();
@@ -186,6 +193,12 @@ void kn_nvrtc_version(int *major, int *minor)
 }
 
 const char *kn_nvrtc_path(void) { return nvrtc.path; }
+
+int kn_nvrtc_archs(int archs[KN_NVRTC_ARCHS])
+{
+    memcpy(archs, nvrtc.archs, sizeof nvrtc.archs);
+    return nvrtc.narchs;
+}
 
 bool kn_nvrtc_supports(int sm)
 {
@@ -289,11 +302,15 @@ static kn_status fetch_symbol(nvrtc_program program, const job *j, char **symbol
     return KN_OK;
 }
 
+#define STANDARD "--std=c++17"
+#define UNMARKED "-default-device" /* functions that are not marked are for the device */
+const char kn_nvrtc_options[] = STANDARD " " UNMARKED;
+
 static kn_status build_program(nvrtc_program program, const job *j, char **data, size_t *size,
                                char **symbol)
 {
     char arch[64];
-    const char *options[8] = {"--std=c++17", "-default-device"};
+    const char *options[8] = {STANDARD, UNMARKED};
     int noptions = 2;
     if (j->arch) {
         snprintf(arch, sizeof arch, "--gpu-architecture=%s", j->arch);
@@ -306,6 +323,7 @@ static kn_status build_program(nvrtc_program program, const job *j, char **data,
         result = nvrtc.nvrtcAddNameExpression(program, j->entry);
     if (result != NVRTC_SUCCESS)
         return fail_call(result, "nvrtcAddNameExpression", j->name);
+    count_call();
     result = nvrtc.nvrtcCompileProgram(program, noptions, options);
     if (result != NVRTC_SUCCESS)
         return fail_compile(program, result, j);
@@ -333,7 +351,7 @@ static kn_status compile(const job *j, char **data, size_t *size, char **symbol)
 }
 
 kn_status kn_nvrtc_cubin(const char *entry, const char *source, int sm, const kn_allocator *from,
-                         kn_cubin *cubin)
+                         kn_binary *cubin)
 {
     KN_TRY(kn_nvrtc_find());
     char arch[32];
@@ -344,7 +362,7 @@ kn_status kn_nvrtc_cubin(const char *entry, const char *source, int sm, const kn
                    arch,
                    {nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN},
                    from ? from : &kn_malloc_allocator};
-    kn_cubin made = {0};
+    kn_binary made = {0};
     KN_TRY(compile(&j, &made.data, &made.size, &made.symbol));
     *cubin = made;
     return KN_OK;

@@ -9,38 +9,36 @@
 #ifndef KN_RUNTIME_CUDA_NVRTC_H
 #define KN_RUNTIME_CUDA_NVRTC_H
 
-#include <stdbool.h>
-
-#include "base/arena.h"
-#include "base/status.h"
+#include "runtime/binary.h"
 
 /* DEVICE, saying where was looked and what to install, when there is no NVRTC. */
 kn_status kn_nvrtc_find(void);
 
-/* The three below are for after kn_nvrtc_find() has returned OK. */
+/* The four below are for after kn_nvrtc_find() has returned OK. */
 void kn_nvrtc_version(int *major, int *minor);
 const char *kn_nvrtc_path(void);
 /* Whether it compiles for that architecture (90 for sm_90); true when it cannot tell (before
  * 11.2). */
 bool kn_nvrtc_supports(int sm);
+enum { KN_NVRTC_ARCHS = 64 };
+/* The architectures that it compiles for; how many. 0: it cannot tell. */
+int kn_nvrtc_archs(int archs[KN_NVRTC_ARCHS]);
+
+/* Times that this process has opened NVRTC (once, at most) or compiled something with it. */
+uint64_t kn_nvrtc_calls(void);
+/* The options of kn_nvrtc_cubin() that are always the same, with blanks between. */
+extern const char kn_nvrtc_options[];
 
 /* Identifies this build of the compiler, for cache keys: "NVRTC 13.0 CL-36424714". Compiles an
  * empty kernel the first time. "" when there is no NVRTC. */
 const char *kn_nvrtc_build(void);
 
-/* A kernel's machine code. */
-typedef struct kn_cubin {
-    char *data; /* both are the caller's to release */
-    char *symbol;
-    size_t size;
-} kn_cubin;
-
 /* Compiles `source` and finds the kernel `entry` in it: a __global__ function, extern "C" or not, or
- * an instance of a template such as "reduce<256, float>"; `symbol` is what the cubin calls it. What
- * is returned comes from `from` (NULL: malloc). COMPILE when the source does not compile, with
+ * an instance of a template such as "reduce<256, float>"; What is returned
+ * comes from `from` (NULL: malloc). COMPILE when the source does not compile, with
  * NVRTC's log and the source's first lines, or when it has no such kernel. */
 kn_status kn_nvrtc_cubin(const char *entry, const char *source, int sm, const kn_allocator *from,
-                         kn_cubin *cubin);
+                         kn_binary *cubin);
 /* `name` is what messages call the kernel; the text, of `size` bytes (may be NULL) and a NUL, is the
  * caller's to release. `arch` is "sm_90" or "compute_90". */
 kn_status kn_nvrtc_ptx(const char *name, const char *source, const char *arch,

@@ -6,6 +6,7 @@
  *     FOLDER/0/entry.cpp             includes the two and unpacks the parameters
  *     FOLDER/0/kernel.o, dynamic.s   and, where the text has `extern __shared__`, that memory
  *     FOLDER/0/kernel.so
+ *     FOLDER/1.so                    a binary, compiled or from the disk cache, as it is loaded
  *
  * Programs are run directly, never by a shell. The folder is private, and removed when the device closes. */
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "runtime/emu/emu.h"
 
 extern char **environ;
@@ -63,37 +65,6 @@ int kn_emu_run(char *const *argv, char *out, size_t size)
 
 /* ---- the compiler and its folder ---- */
 
-static bool answers(kn_emu_compiler *c, const char *program)
-{
-    char out[1024];
-    char *argv[] = {(char *)program, "--version", NULL};
-    if (!program || !*program || strlen(program) >= sizeof c->program ||
-        kn_emu_run(argv, out, sizeof out) != 0)
-        return false;
-    strcpy(c->program, program);
-    c->clang = strstr(out, "clang") != NULL;
-    return true;
-}
-
-static kn_status find_compiler(kn_emu_compiler *c)
-{
-    const char *given = getenv("KILN_CXX");
-    if (given && *given)
-        return answers(c, given)
-                   ? KN_OK
-                   : kn_fail(KN_DEVICE,
-                             "the device \"emu\" needs a C++ compiler, and KILN_CXX is "
-                             "'%.300s', which cannot be run",
-                             given);
-    if (answers(c, getenv("CXX")) || answers(c, "g++") || answers(c, "clang++") ||
-        answers(c, "c++"))
-        return KN_OK;
-    return kn_fail(
-        KN_DEVICE,
-        "the device \"emu\" needs a C++ compiler, and there is no g++ or clang++; install "
-        "one (apt install g++) or name one in KILN_CXX");
-}
-
 static kn_status write_file(const char *path, const char *text)
 {
     FILE *f = fopen(path, "we");
@@ -124,9 +95,11 @@ static void strip(char *text, const char *folder)
         memmove(at, at + n, strlen(at + n) + 1);
 }
 
-static kn_status run_compiler(const kn_emu_compiler *c, char *const *argv, const char *what)
+static kn_status run_compiler(kn_emu *dev, char *const *argv, const char *what)
 {
+    const kn_emu_compiler *c = &dev->compiler;
     char out[1500];
+    __atomic_fetch_add(&dev->base.compiler_calls, 1, __ATOMIC_RELAXED);
     int status = kn_emu_run(argv, out, sizeof out);
     if (status == 0)
         return KN_OK;
@@ -142,8 +115,9 @@ static void join(char *path, const char *folder, const char *name)
     snprintf(path, PATH_SIZE, "%.270s/%.48s", folder, name);
 }
 
-static kn_status fill_folder(kn_emu_compiler *c)
+static kn_status fill_folder(kn_emu *dev)
 {
+    kn_emu_compiler *c = &dev->compiler;
     char path[PATH_SIZE], object[PATH_SIZE];
     for (size_t i = 0; i < sizeof shims / sizeof *shims; i++) {
         join(path, c->folder, shims[i].name);
@@ -167,7 +141,7 @@ static kn_status fill_folder(kn_emu_compiler *c)
                     "-fno-builtin", "-c",
                     path,           "-o",
                     object,         NULL};
-    return run_compiler(c, argv, "the emulator's support code");
+    return run_compiler(dev, argv, "the emulator's support code");
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -176,37 +150,50 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path) ? 0 : 0; /* what cannot be removed stays */
 }
 
-static void remove_folder(kn_emu_compiler *c)
-{
-    nftw(c->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
+/* ---- steps that are taken once ---- */
 
-static kn_status get_ready(kn_emu_compiler *c)
+static kn_status make_folder(kn_emu_compiler *c)
 {
-    if (c->ready)
-        return KN_OK;
-    KN_TRY(find_compiler(c));
     const char *temp = getenv("TMPDIR");
+    if (c->folder[0])
+        return KN_OK;
     if (!temp || !*temp || strlen(temp) > 150)
         temp = "/tmp";
     snprintf(c->folder, sizeof c->folder, "%s/kiln-emu-XXXXXX", temp);
-    if (!mkdtemp(c->folder))
-        return kn_fail(KN_IO,
-                       "the device \"emu\" compiles in '%s', where no folder can be made: %s", temp,
-                       strerror(errno));
-    kn_status status = fill_folder(c);
-    if (status != KN_OK) {
-        remove_folder(c);
-        return status;
-    }
+    if (mkdtemp(c->folder))
+        return KN_OK;
+    c->folder[0] = '\0';
+    return kn_fail(KN_IO, "the device \"emu\" works in '%s', where no folder can be made: %s", temp,
+                   strerror(errno));
+}
+
+static kn_status get_ready(kn_emu *dev)
+{
+    kn_emu_compiler *c = &dev->compiler;
+    if (c->ready)
+        return KN_OK;
+    KN_TRY(kn_emu_find_compiler(dev));
+    KN_TRY(make_folder(c));
+    KN_TRY(fill_folder(dev));
     c->ready = true;
     return KN_OK;
 }
 
+/* Takes a step, and a number that names files. */
+static kn_status step(kn_emu *dev, kn_status (*fn)(kn_emu *dev), unsigned *number)
+{
+    kn_emu_compiler *c = &dev->compiler;
+    pthread_mutex_lock(&c->lock);
+    kn_status status = fn(dev);
+    *number = c->count++;
+    pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
 void kn_emu_compiler_close(kn_emu_compiler *c)
 {
-    if (c->ready)
-        remove_folder(c);
+    if (c->folder[0])
+        nftw(c->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- one module ---- */
@@ -267,51 +254,71 @@ static kn_status write_entry(const char *path, const char *entry)
     return status;
 }
 
-static kn_status compile_object(const kn_emu *dev, const char *entry, const char *object,
-                                bool hooks)
+enum { MAX_FLAGS = 40 };
+
+/* The compiler's options, up to a NULL; those that name files are not among them. */
+static void put_flags(const kn_emu *dev, const char *text, const char *flags[MAX_FLAGS])
 {
-    const kn_emu_compiler *c = &dev->compiler;
-    char include[PATH_SIZE + 2];
-    snprintf(include, sizeof include, "-I%s", c->folder);
-    char *argv[48] = {(char *)c->program,
-                      "-std=c++17",
-                      "-w",
-                      "-O1",
-                      "-g1",
-                      "-gdwarf-4", /* addr2line names the wrong file for newer ones */
-                      "-fPIC",
-                      "-fvisibility=hidden",
-                      "-fno-exceptions",
-                      "-fno-rtti",
-                      "-fno-strict-aliasing",
-                      "-fwrapv",
-                      "-ffp-contract=off",
-                      "-fno-math-errno",
-                      "-fno-trapping-math",
-                      "-fno-stack-protector",
-                      include};
-    int n = 17;
-    if (!c->clang)
-        argv[n++] = "-fno-extern-tls-init";
+    static const char *const always[] = {
+        "-std=c++17",
+        "-w",
+        "-O1",
+        "-g1",
+        "-gdwarf-4", /* addr2line names the wrong file for newer ones */
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-fno-exceptions",
+        "-fno-rtti",
+        "-fno-strict-aliasing",
+        "-fwrapv",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-fno-stack-protector"};
+    int n = 0;
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        flags[n++] = always[i];
+    if (!dev->compiler.clang)
+        flags[n++] = "-fno-extern-tls-init";
+    /* Unchecked code needs the hooks only for loops that poll: see kn_emu_call_access. */
+    bool hooks = !dev->options.unchecked || strstr(text, "volatile");
     if (hooks) {
-        argv[n++] = "-fsanitize=thread";
-        if (c->clang) {
-            argv[n++] = "-mllvm";
-            argv[n++] = "-tsan-distinguish-volatile=1";
-            argv[n++] = "-mllvm";
-            argv[n++] = "-tsan-instrument-func-entry-exit=0";
+        flags[n++] = "-fsanitize=thread";
+        if (dev->compiler.clang) {
+            flags[n++] = "-mllvm";
+            flags[n++] = "-tsan-distinguish-volatile=1";
+            flags[n++] = "-mllvm";
+            flags[n++] = "-tsan-instrument-func-entry-exit=0";
         } else {
-            argv[n++] = "--param=tsan-distinguish-volatile=1";
-            argv[n++] = "--param=tsan-instrument-func-entry-exit=0";
+            flags[n++] = "--param=tsan-distinguish-volatile=1";
+            flags[n++] = "--param=tsan-instrument-func-entry-exit=0";
         }
     }
     if (!dev->options.unchecked)
-        argv[n++] = "-fsanitize=bounds,alignment";
+        flags[n++] = "-fsanitize=bounds,alignment";
+    flags[n] = NULL;
+}
+
+static kn_status compile_object(kn_emu *dev, const char *text, const char *entry,
+                                const char *object)
+{
+    const kn_emu_compiler *c = &dev->compiler;
+    char include[PATH_SIZE + 2], map[PATH_SIZE + 64];
+    const char *argv[MAX_FLAGS + 10] = {c->program};
+    snprintf(include, sizeof include, "-I%s", c->folder);
+    /* What is compiled does not depend on where. */
+    snprintf(map, sizeof map, "-ffile-prefix-map=%s=" KN_EMU_FOLDER, c->folder);
+    put_flags(dev, text, argv + 1);
+    int n = 1;
+    while (argv[n])
+        n++;
+    argv[n++] = include;
+    argv[n++] = map;
     argv[n++] = "-c";
-    argv[n++] = (char *)entry;
+    argv[n++] = entry;
     argv[n++] = "-o";
-    argv[n++] = (char *)object;
-    return run_compiler(c, argv, "compiling for the emulator");
+    argv[n++] = object;
+    return run_compiler(dev, (char *const *)argv, "compiling for the emulator");
 }
 
 static kn_status build(kn_emu *dev, unsigned number, const char *entry, const char *text,
@@ -331,9 +338,7 @@ static kn_status build(kn_emu *dev, unsigned number, const char *entry, const ch
     join(support, c->folder, "support.o");
     KN_TRY(write_file(source, text));
     KN_TRY(write_entry(wrapper, entry));
-    /* Unchecked code needs the hooks only for loops that poll: see kn_emu_call_access. */
-    bool hooks = !dev->options.unchecked || strstr(text, "volatile");
-    KN_TRY(compile_object(dev, wrapper, object, hooks));
+    KN_TRY(compile_object(dev, text, wrapper, object));
     bool with_dynamic;
     KN_TRY(write_dynamic(object, memory, &with_dynamic));
     char *argv[] = {(char *)c->program,
@@ -353,23 +358,87 @@ static kn_status build(kn_emu *dev, unsigned number, const char *entry, const ch
         argv[8] = "-lm";
         argv[9] = "-lc";
     }
-    return run_compiler(c, argv, "linking for the emulator");
+    return run_compiler(dev, argv, "linking for the emulator");
 }
 
-kn_status kn_emu_compile(kn_emu *dev, const char *name, const char *entry, const char *text,
-                         char *path, size_t size)
+/* ---- binaries ---- */
+
+bool kn_emu_has_header(const char *name, size_t n)
 {
-    kn_emu_compiler *c = &dev->compiler;
-    pthread_mutex_lock(&c->lock);
-    kn_status status = get_ready(c);
-    unsigned number = c->count++;
-    pthread_mutex_unlock(&c->lock);
-    if (status != KN_OK)
-        return status;
-    char made[PATH_SIZE];
-    status = build(dev, number, entry, text, made);
-    if (status != KN_OK)
-        return kn_fail_prefix(status, "kernel '%s': ", name);
-    snprintf(path, size, "%s", made);
+    for (size_t i = 0; i < sizeof shims / sizeof *shims; i++)
+        if (strlen(shims[i].name) == n && memcmp(shims[i].name, name, n) == 0)
+            return true;
+    return false;
+}
+
+kn_status kn_emu_describe_compiler(kn_device *base, const char *text, kn_text *key)
+{
+    kn_emu *dev = kn_emu_of(base);
+    unsigned number;
+    const char *flags[MAX_FLAGS];
+    KN_TRY(step(dev, kn_emu_find_compiler, &number));
+    kn_putf(key, "compiler %s\n%s\noptions", dev->compiler.file, dev->compiler.version);
+    put_flags(dev, text, flags);
+    for (int i = 0; flags[i]; i++)
+        kn_putf(key, " %s", flags[i]);
+    kn_put(key, "\n");
+    for (size_t i = 0; i < sizeof shims / sizeof *shims; i++) {
+        char digest[KN_DIGEST_TEXT];
+        const kn_digest d = kn_digest_of(shims[i].text, strlen(shims[i].text));
+        kn_digest_text(&d, digest);
+        kn_putf(key, "header %s %s\n", shims[i].name, digest);
+    }
     return KN_OK;
+}
+
+static kn_status read_file(const char *path, const kn_allocator *from, kn_binary *binary)
+{
+    struct stat st;
+    FILE *f = fopen(path, "re");
+    if (!f || fstat(fileno(f), &st) != 0) {
+        if (f)
+            fclose(f);
+        return kn_fail(KN_IO, "cannot read '%s': %s", path, strerror(errno));
+    }
+    *binary = (kn_binary){.size = (size_t)st.st_size};
+    binary->data = from->alloc(from->user, binary->size + 1);
+    binary->symbol = from->alloc(from->user, 1);
+    kn_status status = KN_OK;
+    if (!binary->data || !binary->symbol)
+        status = kn_fail(KN_MEMORY, "out of memory: %zu bytes", binary->size);
+    else if (fread(binary->data, 1, binary->size, f) != binary->size)
+        status = kn_fail(KN_IO, "cannot read '%s'", path);
+    fclose(f);
+    if (status != KN_OK)
+        kn_binary_finish(binary, from);
+    else
+        binary->symbol[0] = '\0'; /* every module calls it kn_emu_entry */
+    return status;
+}
+
+kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,
+                         const kn_allocator *from, kn_binary *binary)
+{
+    kn_emu *dev = kn_emu_of(base);
+    char made[PATH_SIZE];
+    unsigned number;
+    KN_TRY(step(dev, get_ready, &number));
+    kn_status status = build(dev, number, entry, text, made);
+    if (status == KN_OK)
+        status = read_file(made, from, binary);
+    return status == KN_OK ? KN_OK : kn_fail_prefix(status, "kernel '%s': ", entry);
+}
+
+static kn_status need_folder(kn_emu *dev) { return make_folder(&dev->compiler); }
+
+kn_status kn_emu_write(kn_emu *dev, const kn_binary *binary, char *path, size_t size)
+{
+    unsigned number;
+    KN_TRY(step(dev, need_folder, &number));
+    snprintf(path, size, "%.255s/%u.so", dev->compiler.folder, number);
+    FILE *f = fopen(path, "wxe");
+    if (!f)
+        return kn_fail(KN_IO, "cannot write '%s': %s", path, strerror(errno));
+    bool good = fwrite(binary->data, 1, binary->size, f) == binary->size;
+    return fclose(f) == 0 && good ? KN_OK : kn_fail(KN_IO, "cannot write '%s'", path);
 }

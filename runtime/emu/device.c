@@ -58,7 +58,7 @@ static kn_status emu_open(const kn_device_config *config, kn_device **out)
     if (!dev)
         return kn_fail(KN_MEMORY, "out of memory: the emulator");
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    *dev = (kn_emu){.base = {.ops = &kn_emu_device},
+    *dev = (kn_emu){.base = {.ops = &kn_emu_device, .disk = config->disk},
                     .from = from,
                     .options = options,
                     .threads = config->threads > 0 ? config->threads
@@ -179,11 +179,7 @@ static kn_status emu_sync(kn_device *dev, void *stream)
 
 static kn_status emu_load(kn_device *dev, const char *entry, const char *text, kn_code **code)
 {
-    uint64_t start = kn_clock_ns();
-    KN_TRY(kn_emu_module_load(kn_emu_of(dev), entry, entry, text, code));
-    __atomic_fetch_add(&dev->compiles, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&dev->compile_ns, kn_clock_ns() - start, __ATOMIC_RELAXED);
-    return KN_OK;
+    return kn_emu_module_load(kn_emu_of(dev), entry, text, code);
 }
 
 static kn_status emu_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code)

@@ -18,7 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/device.h"
+#include "runtime/binary.h"
 #include "runtime/emu/fiber.h"
 #include "runtime/emu/shim/kn_emu_abi.h"
 
@@ -36,15 +36,21 @@ typedef struct kn_emu_options {
     uint64_t seed;
 } kn_emu_options;
 
-/* The host's compiler and the folder that everything is compiled in; made at the first compile. */
+/* The host's compiler, found when it is first asked for; and the folder that modules are compiled in and
+ * loaded from, made when it is first needed. */
 typedef struct kn_emu_compiler {
     pthread_mutex_t lock;
-    bool ready;
+    char program[512];  /* "": not found yet */
+    char file[8192];    /* which file that is: name, size, time */
+    char version[1024]; /* what it says to --version */
     bool clang;
-    char program[512];
-    char folder[256];
-    unsigned count; /* modules so far: names their files */
+    char folder[256]; /* "": not made yet */
+    bool ready;       /* what every module needs is in the folder */
+    unsigned count;   /* so far: names files */
 } kn_emu_compiler;
+
+/* The folder's name in what is compiled. */
+#define KN_EMU_FOLDER "/kiln-emu"
 
 typedef struct kn_emu_span kn_emu_span;
 typedef struct kn_emu_worker kn_emu_worker;
@@ -114,9 +120,8 @@ struct kn_code {
     int nshared;
 };
 
-/* Compiles `text` and loads it. `name` is for messages. */
-kn_status kn_emu_module_load(kn_emu *dev, const char *name, const char *entry, const char *text,
-                             kn_code **code);
+/* The kernel `entry` of `text`, compiled or from the disk cache. */
+kn_status kn_emu_module_load(kn_emu *dev, const char *entry, const char *text, kn_code **code);
 void kn_emu_module_unload(kn_code *code);
 
 /* params.c */
@@ -124,9 +129,17 @@ kn_status kn_emu_name_params(kn_code *code, const char *entry);
 /* The span's name and whether it is watched, when the parameters have these values. */
 void kn_emu_span_of_params(const kn_code *code, void *const *values, kn_emu_span *span);
 
-/* compile.c: `path` receives the shared object's name. The file remains, for line numbers. */
-kn_status kn_emu_compile(kn_emu *dev, const char *name, const char *entry, const char *text,
-                         char *path, size_t size);
+/* host.c; with the compiler's lock held */
+kn_status kn_emu_find_compiler(kn_emu *dev);
+
+/* compile.c: as in kn_compiler. */
+kn_status kn_emu_describe_compiler(kn_device *base, const char *text, kn_text *key);
+kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,
+                         const kn_allocator *from, kn_binary *binary);
+bool kn_emu_has_header(const char *name, size_t n);
+/* Writes a shared object where it can be loaded; `path` receives its name. The file remains, for line
+ * numbers. */
+kn_status kn_emu_write(kn_emu *dev, const kn_binary *binary, char *path, size_t size);
 void kn_emu_compiler_close(kn_emu_compiler *c);
 /* Runs a program, argv[0] sought in PATH; up to size-1 bytes of its output (both streams) in `out`. -1: it
  * could not be run; otherwise its exit status. */

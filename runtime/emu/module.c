@@ -107,7 +107,7 @@ static void find(void *handle, const char *name, void *target)
     memcpy(target, &p, sizeof p);
 }
 
-static kn_status load(kn_code *code)
+static kn_status open_module(kn_code *code)
 {
     code->handle = dlopen(code->path, RTLD_NOW | RTLD_LOCAL);
     if (!code->handle) {
@@ -138,24 +138,44 @@ static char *copy_of(const char *s)
     return copy ? memcpy(copy, s, n) : NULL;
 }
 
-kn_status kn_emu_module_load(kn_emu *dev, const char *name, const char *entry, const char *text,
-                             kn_code **out)
+static void close_module(kn_code *code)
 {
+    if (code->handle)
+        dlclose(code->handle);
+    free(code->shared);
+    free(code->params);
+}
+
+/* In a copy: a failure leaves the code as it was. */
+static kn_status load(kn_device *base, const kn_binary *binary, kn_code *code)
+{
+    kn_code loaded = *code;
+    KN_TRY(kn_emu_write(kn_emu_of(base), binary, loaded.path, sizeof loaded.path));
+    kn_status status = open_module(&loaded);
+    if (status == KN_OK)
+        status = kn_emu_name_params(&loaded, code->name);
+    if (status == KN_OK)
+        *code = loaded;
+    else
+        close_module(&loaded);
+    return status;
+}
+
+kn_status kn_emu_module_load(kn_emu *dev, const char *entry, const char *text, kn_code **out)
+{
+    static const kn_compiler compiler = {kn_emu_describe_compiler, kn_emu_compile, load,
+                                         kn_emu_has_header};
     kn_code *code = calloc(1, sizeof *code);
     kn_status status = KN_OK;
     if (code) {
         code->dev = dev;
-        code->name = copy_of(name);
+        code->name = copy_of(entry);
         code->source = copy_of(text);
     }
     if (!code || !code->name || !code->source)
-        status = kn_fail(KN_MEMORY, "out of memory: kernel '%s'", name);
+        status = kn_fail(KN_MEMORY, "out of memory: kernel '%s'", entry);
     if (status == KN_OK)
-        status = kn_emu_compile(dev, name, entry, text, code->path, sizeof code->path);
-    if (status == KN_OK)
-        status = load(code);
-    if (status == KN_OK)
-        status = kn_emu_name_params(code, entry);
+        status = kn_binary_load(&dev->base, &compiler, &dev->from, entry, text, code);
     if (status != KN_OK) {
         kn_emu_module_unload(code);
         return status;
@@ -168,11 +188,8 @@ void kn_emu_module_unload(kn_code *code)
 {
     if (!code)
         return;
-    if (code->handle)
-        dlclose(code->handle);
+    close_module(code);
     free(code->name);
     free(code->source);
-    free(code->shared);
-    free(code->params);
     free(code);
 }

@@ -24,7 +24,7 @@ static int find_lines(const kn_code *code, void *pc, int *lines)
          s = strtok_r(NULL, "\n", &save)) {
         /* a text may say with #line that it is another file */
         const char *colon = strrchr(s, ':');
-        bool ours = strncmp(s, code->dev->compiler.folder, strlen(code->dev->compiler.folder)) == 0;
+        bool ours = strncmp(s, KN_EMU_FOLDER "/", strlen(KN_EMU_FOLDER "/")) == 0;
         if (colon && atoi(colon + 1) > 0 && (!ours || strstr(s, "/kernel.cu:")))
             lines[n++] = atoi(colon + 1);
     }

@@ -101,7 +101,7 @@ echo 'not an array' >foreign.npy
 check "--version" 0 '^kiln [0-9]+\.[0-9]+\.[0-9]+$' --version
 check "--help" 0 'kiln explain' --help
 check "help" 0 'kiln explain' help
-for command in run eval bench explain kernel doctor; do
+for command in run eval bench explain kernel cache doctor; do
     check "help $command" 0 "usage: kiln $command" help $command
     check "$command --help" 0 "usage: kiln $command" $command --help
 done
@@ -326,6 +326,33 @@ on_source "a kernel that is not there" 3 'has no kernel .absent|absent' \
 printf '__global__ void scale(int *y)\n{ *y = nonsense; }\n' >broken.cu
 on_source "an error names file and line" 3 'broken.cu[(:]2.*nonsense' \
     kernel broken.cu --entry scale --grid 1 --block 1
+
+# ---- cache ----
+
+mkdir -p kernels
+KILN_CACHE_DIR=$scratch/kernels
+export KILN_CACHE_DIR
+check "cache clear" 0 '^removed [0-9]+ file' cache clear
+check "cache stats, empty" 0 '^files +0$' cache stats
+if "$kiln" eval x+1 'x=f32[4]' --device emu >stdout 2>stderr; then
+    check "cache list" 0 ' emu kiln_eval$' cache list
+    check "cache stats" 0 '^directory +.*/kernels$' cache stats
+    check "cache stats --json" 0 '^\{"directory":".*/kernels","problem":"","files":2,"bytes":[0-9]+,"limit":268435456\}$' cache stats --json
+    check "doctor names it" 0 '^cache .*/kernels: 2 files' doctor
+    check "cache trim, nothing to do" 0 '^removed 0 files, 0 bytes$' cache trim
+    check "cache trim" 0 '^removed 2 files, [0-9]+ bytes$' cache trim --bytes 1K
+fi
+chmod 777 kernels
+check "an unsafe directory" 0 '^not used +it must be' cache stats
+check "doctor on an unsafe directory" 0 '^cache .* is not used: it must be' doctor
+chmod 700 kernels
+KILN_CACHE=off check "no directory" 0 '^not used +KILN_CACHE is off' cache stats
+check "cache trim --bytes without a number" 2 "'x'" cache trim --bytes x
+check "cache trim --bytes with two units" 2 "'1KK'" cache trim --bytes 1KK
+check "cache trim --bytes that overflows" 2 "G'" cache trim --bytes 18446744073709551615G
+check "cache without a word" 2 'cache needs WHAT' cache
+check "cache with another word" 2 'stats, list, clear and trim' cache frob
+check "cache with a value" 2 'takes no values' cache stats x=3
 
 [ $failures = 0 ] || echo "$failures failed"
 [ $failures = 0 ]

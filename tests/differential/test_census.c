@@ -70,7 +70,7 @@ static void test_unfused(void **state)
     kn_context *ctx;
     int compared = 0;
     uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", PROGRAMS);
-    assert_int_equal(kn_context_open("cpu", 0, NULL, NULL, &ctx), KN_OK);
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
     for (uint64_t seed = first; seed < first + n; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);

@@ -50,7 +50,7 @@ static void check_all(const char *device, const char *const *which, int n, int o
 {
     kn_context *ctx;
     glob_t files;
-    assert_int_equal(kn_context_open(device, 0, NULL, NULL, &ctx), KN_OK);
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = device}, &ctx), KN_OK);
     assert_int_equal(glob("tests/golden/programs/*.kiln", 0, NULL, &files), 0);
     assert_true(files.gl_pathc >= 16);
     seen = (tally){0, 0};

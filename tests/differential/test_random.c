@@ -46,7 +46,7 @@ static void check_all(check_fn check)
     where w = {0};
     int failed = 0;
     uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", PROGRAMS);
-    assert_int_equal(kn_context_open("cpu", 0, NULL, NULL, &w.ctx), KN_OK);
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &w.ctx), KN_OK);
     for (uint64_t seed = first; seed < first + n && failed < MOST_REPORTS; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);
@@ -96,7 +96,7 @@ static void test_cuda_compiles(void **state)
         skip();
     kn_context *ctx;
     int compiled = 0, want = setting("KILN_FUZZ", PROGRAMS) < PROGRAMS ? 2 : COMPILED;
-    assert_int_equal(kn_context_open("cpu", 0, NULL, NULL, &ctx), KN_OK);
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
     for (uint64_t seed = setting("KILN_SEED", 1); compiled < want; seed++) {
         kn_arena a;
         kn_text why;

@@ -194,7 +194,7 @@ static void test_random(void **state)
     where w = {0};
     int failed = 0;
     uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", PROGRAMS);
-    assert_int_equal(kn_context_open("emu", 0, NULL, NULL, &w.ctx), KN_OK);
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &w.ctx), KN_OK);
     for (uint64_t seed = first; seed < first + n && !failed; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);

@@ -302,7 +302,10 @@ static void test_mutants(void **state)
     kn_context *ctxs[ORDERS];
     kn_device *devs[ORDERS];
     for (int order = 0; order < ORDERS; order++) {
-        if (kn_context_open("emu", 1, order_options[order], NULL, &ctxs[order]) != KN_OK)
+        if (kn_context_open(&(kn_context_config){.device = "emu",
+                                                 .threads = 1,
+                                                 .emulator = order_options[order]},
+                            &ctxs[order]) != KN_OK)
             fail_msg("%s", kn_last_error());
         devs[order] = ctxs[order]->dev;
     }

@@ -34,7 +34,8 @@ static void test_random(void **state)
     int failed = 0;
     const char *device = getenv("KILN_DEVICE");
     uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", PROGRAMS);
-    if (kn_context_open(device ? device : "cuda", 0, NULL, NULL, &w.ctx) != KN_OK) {
+    if (kn_context_open(&(kn_context_config){.device = device ? device : "cuda"}, &w.ctx) !=
+        KN_OK) {
         print_message("%s\n", kn_last_error());
         skipped = true;
         skip();

@@ -59,9 +59,8 @@ class Kiln:
         self.lib = c.CDLL(str(library))
         self.lib.kiln_last_error.restype = c.c_char_p
         self.ctx = c.c_void_p()
-        config = Config()
-        self.lib.kiln_config_init(c.byref(config))
-        config.device = device.encode()
+        # Not kiln_config_init(): it is for the header's struct, which may have more fields than this one.
+        config = Config(struct_size=c.sizeof(Config), device=device.encode())
         self.check(self.lib.kiln_ctx_create(c.byref(config), c.byref(self.ctx)))
 
     def close(self):

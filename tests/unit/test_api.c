@@ -78,6 +78,12 @@ static void test_null(void **state)
     expect(kiln_explain(NULL, NULL, 0, NULL, &text), KILN_ERR_ARGUMENT, "prog is NULL");
     expect(kiln_measure(NULL, NULL, 0, NULL), KILN_ERR_ARGUMENT, "is NULL");
     expect(kiln_doctor(NULL), KILN_ERR_ARGUMENT, "text is NULL");
+    kiln_cache_info info;
+    expect(kiln_cache_stats(ctx, NULL), KILN_ERR_ARGUMENT, "info is NULL");
+    expect(kiln_cache_stats(NULL, &info), KILN_ERR_ARGUMENT, "ctx is NULL");
+    expect(kiln_cache_list(ctx, NULL, NULL), KILN_ERR_ARGUMENT, "fn is NULL");
+    expect(kiln_cache_trim(NULL, 0, NULL, NULL), KILN_ERR_ARGUMENT, "ctx is NULL");
+    expect(kiln_cache_clear(NULL, NULL, NULL), KILN_ERR_ARGUMENT, "ctx is NULL");
 
     /* every builder: no graph, no value */
     assert_int_equal(kiln_input(NULL, "x", KILN_F32, "").id, 0);
@@ -318,6 +324,15 @@ static void test_struct_sizes(void **state)
     s = (kiln_stats){.struct_size = offsetof(kiln_stats, compiles), .compiles = 77};
     assert_int_equal(kiln_ctx_stats(other, &s), KILN_OK);
     assert_int_equal(s.compiles, 77);
+
+    kiln_cache_info info;
+    kiln_cache_info_init(&info);
+    assert_int_equal(kiln_cache_stats(other, &info), KILN_OK);
+    info.struct_size = 1;
+    expect(kiln_cache_stats(other, &info), KILN_ERR_ARGUMENT, "struct_size is 1");
+    info = (kiln_cache_info){.struct_size = offsetof(kiln_cache_info, files), .files = 77};
+    assert_int_equal(kiln_cache_stats(other, &info), KILN_OK);
+    assert_int_equal(info.files, 77);
     kiln_ctx_destroy(other);
 
     kiln_graph *g = new_graph();

@@ -97,7 +97,7 @@ static void need_nvrtc(void)
     skip();
 }
 
-static void release(kn_cubin *cubin)
+static void release(kn_binary *cubin)
 {
     free(cubin->data);
     free(cubin->symbol);
@@ -107,7 +107,7 @@ static void test_nvrtc_cubin(void **state)
 {
     (void)state;
     need_nvrtc();
-    kn_cubin cubin;
+    kn_binary cubin;
     assert_int_equal(kn_nvrtc_cubin("scale", scale_source, 80, NULL, &cubin), KN_OK);
     assert_true(cubin.size > 64);
     assert_memory_equal(cubin.data, "\177ELF", 4);
@@ -127,12 +127,12 @@ static void test_nvrtc_entries(void **state)
                                              {"fill<4,int>", "_Z4fillILi4EiEvPT0_"},
                                              {"inner::one", "_ZN5inner3oneEPi"}};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        kn_cubin cubin;
+        kn_binary cubin;
         assert_int_equal(kn_nvrtc_cubin(entries[i][0], source, 80, NULL, &cubin), KN_OK);
         assert_string_equal(cubin.symbol, entries[i][1]);
         release(&cubin);
     }
-    kn_cubin none = {0};
+    kn_binary none = {0};
     assert_int_equal(kn_nvrtc_cubin("fill", source, 80, NULL, &none), KN_COMPILE);
     assert_non_null(strstr(kn_last_error(), "the source has no kernel 'fill':"));
     assert_int_equal(kn_nvrtc_cubin("absent<1>", source, 80, NULL, &none), KN_COMPILE);
@@ -159,7 +159,7 @@ static void test_nvrtc_errors(void **state)
 {
     (void)state;
     need_nvrtc();
-    kn_cubin out = {0};
+    kn_binary out = {0};
     assert_int_equal(kn_nvrtc_cubin("broken", "int nonsense(;\n", 80, NULL, &out), KN_COMPILE);
     assert_null(out.data);
     assert_non_null(strstr(kn_last_error(), "kernel 'broken' does not compile for sm_80"));
@@ -181,7 +181,7 @@ static void test_nvrtc_memory(void **state)
     (void)state;
     need_nvrtc();
     const kn_allocator none = {.alloc = no_memory};
-    kn_cubin out = {0};
+    kn_binary out = {0};
     assert_int_equal(kn_nvrtc_cubin("scale", scale_source, 80, &none, &out), KN_MEMORY);
     assert_int_equal(kn_nvrtc_cubin("broken", "int nonsense(;\n", 80, &none, &out), KN_COMPILE);
     assert_null(out.data);
@@ -204,7 +204,7 @@ static void test_nvrtc_identity(void **state)
 
 static void *compile_one(void *result)
 {
-    kn_cubin cubin = {0};
+    kn_binary cubin = {0};
     *(kn_status *)result = kn_nvrtc_cubin("scale", scale_source, 80, NULL, &cubin);
     release(&cubin);
     return NULL;

@@ -1,0 +1,100 @@
+/* Which C++ compiler of the host's the emulator uses, found and told apart without running it if it is one
+ * that has been run before: what it said then is kept in the disk cache, and holds while its file is as it
+ * was. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/emu/emu.h"
+
+/* The file that posix_spawnp() would run. */
+static bool in_path(const char *program, char *file, size_t size)
+{
+    if (strchr(program, '/'))
+        return snprintf(file, size, "%s", program) < (int)size && access(file, X_OK) == 0;
+    const char *path = getenv("PATH");
+    for (const char *s = path ? path : "/bin:/usr/bin"; s; s = *s ? s + 1 : NULL) {
+        int n = (int)strcspn(s, ":");
+        struct stat st;
+        if (snprintf(file, size, "%.*s%s%s", n, s, n ? "/" : "", program) < (int)size &&
+            access(file, X_OK) == 0 && stat(file, &st) == 0 && S_ISREG(st.st_mode))
+            return true;
+        s += n;
+    }
+    return false;
+}
+
+/* "g++: /usr/bin/x86_64-linux-gnu-g++-12, 1234 bytes, ..." */
+static bool describe_file(const char *program, char *text, size_t size)
+{
+    char file[PATH_MAX], real[PATH_MAX];
+    struct stat st;
+    if (!in_path(program, file, sizeof file) || !realpath(file, real) || stat(real, &st) != 0)
+        return false;
+    int n = snprintf(text, size, "%s: %s, %llx:%llx %lld bytes, changed %lld.%09ld", program, real,
+                     (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+                     (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    return n > 0 && (size_t)n < size;
+}
+
+/* What the program says to --version. */
+static bool ask(kn_emu *dev, const char *program, const char *file, char *version, size_t size)
+{
+    char key[sizeof dev->compiler.file + 64];
+    kn_disk_value value;
+    int n = snprintf(key, sizeof key, "what a compiler says to --version\n%s\n", file);
+    const kn_bytes_view k = {key, (size_t)n};
+    if (dev->base.disk && kn_disk_find(dev->base.disk, k, &value)) {
+        bool fits = value.bytes.size < size;
+        if (fits) {
+            memcpy(version, value.bytes.data, value.bytes.size);
+            version[value.bytes.size] = '\0';
+        }
+        kn_disk_release(dev->base.disk, &value);
+        if (fits)
+            return true;
+    }
+    char *argv[] = {(char *)program, "--version", NULL};
+    __atomic_fetch_add(&dev->base.compiler_calls, 1, __ATOMIC_RELAXED);
+    if (kn_emu_run(argv, version, size) != 0)
+        return false;
+    if (dev->base.disk)
+        kn_disk_store(dev->base.disk, k, (kn_bytes_view){version, strlen(version)}, 0);
+    return true;
+}
+
+static bool answers(kn_emu *dev, const char *program)
+{
+    kn_emu_compiler *c = &dev->compiler;
+    if (!program || !*program || strlen(program) >= sizeof c->program ||
+        !describe_file(program, c->file, sizeof c->file) ||
+        !ask(dev, program, c->file, c->version, sizeof c->version))
+        return false;
+    strcpy(c->program, program);
+    c->clang = strstr(c->version, "clang") != NULL;
+    return true;
+}
+
+kn_status kn_emu_find_compiler(kn_emu *dev)
+{
+    const char *given = getenv("KILN_CXX");
+    if (dev->compiler.program[0])
+        return KN_OK;
+    if (given && *given)
+        return answers(dev, given)
+                   ? KN_OK
+                   : kn_fail(KN_DEVICE,
+                             "the device \"emu\" needs a C++ compiler, and KILN_CXX is "
+                             "'%.300s', which cannot be run",
+                             given);
+    if (answers(dev, getenv("CXX")) || answers(dev, "g++") || answers(dev, "clang++") ||
+        answers(dev, "c++"))
+        return KN_OK;
+    return kn_fail(
+        KN_DEVICE,
+        "the device \"emu\" needs a C++ compiler, and there is no g++ or clang++; install "
+        "one (apt install g++) or name one in KILN_CXX");
+}
