@@ -218,14 +218,22 @@ static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
 
 static int lower_again(lowering *lo, const kn_node *n, const int8_t *axis);
 
+/* Is what the region has of `base` walked along its axes as to[] says? */
+static bool is_walked_so(const lowering *lo, const kn_node *base, const int8_t *to)
+{
+    bool same = true;
+    for (int j = 0; same && j < base->rank; j++)
+        same = to[j] < 0 || to[j] == lo->p->regions->axis[base->id][j];
+    return same;
+}
+
 /* The value of operand k of `user`, whose axes are the region's axes axis[]; -1 when the planner is blocked. */
 static int operand(lowering *lo, const kn_node *user, int k, const int8_t *axis)
 {
     const kn_planner *p = lo->p;
     kn_use use = kn_use_of(p->problem->graph, user, k);
     const kn_node *base = use.base;
-    if (kn_is_uniform_leaf(base) ||
-        (lo->value_of[base->id] >= 0 && p->regions->of[base->id] == lo->region)) {
+    if (kn_is_uniform_leaf(base)) {
         if (lo->value_of[base->id] < 0)
             lo->value_of[base->id] = lower_leaf(lo, base);
         return lo->value_of[base->id];
@@ -233,7 +241,10 @@ static int operand(lowering *lo, const kn_node *user, int k, const int8_t *axis)
     int8_t to[KN_MAX_RANK];
     for (int j = 0; j < base->rank; j++)
         to[j] = use.axis[j] < 0 ? (int8_t)-1 : axis[use.axis[j]];
-    if (p->again[base->id])
+    bool here = p->regions->of[base->id] == lo->region;
+    if (here && lo->value_of[base->id] >= 0 && is_walked_so(lo, base, to))
+        return lo->value_of[base->id];
+    if (here || p->again[base->id])
         return lower_again(lo, base, to);
     int buf;
     kn_layout layout;
@@ -242,7 +253,7 @@ static int operand(lowering *lo, const kn_node *user, int k, const int8_t *axis)
     return lower_load(lo, base, access_to(lo, buf, &layout, to));
 }
 
-/* An elementwise value of another region, computed here too. */
+/* An elementwise value of another region, or one walked along other axes: computed here too. */
 static int lower_again(lowering *lo, const kn_node *n, const int8_t *axis)
 {
     int in[KN_MAX_IN];

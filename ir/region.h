@@ -3,7 +3,7 @@
  * A region has axes. Every node of it maps its own axes to them; reductions of it all reduce the same set,
  * the member axes, and the remaining axes are its groups. So all of its reductions and everything
  * elementwise around them run in one loop nest, group by group, with nothing in global memory between.
- * Values that cross from one region to another go through memory. */
+ * Values that cross from one region to another go through memory or are computed again. */
 #ifndef KN_IR_REGION_H
 #define KN_IR_REGION_H
 
@@ -16,27 +16,38 @@ typedef struct kn_region {
     uint32_t members;              /* bit a: axis a is reduced */
     int level;                     /* 1 + the highest level of a region it reads from; 0 if none */
     KN_VEC(const kn_node *) nodes; /* operands first */
+    KN_VEC(const kn_node *)
+    again; /* other regions' elementwise nodes that it computes for itself */
 } kn_region;
 
 /* Why two regions that touch were not merged. */
 typedef struct kn_refusal {
-    const char *what; /* "mean -> subtract (r)" */
+    const char *what; /* "mean and y" */
     const char *why;  /* in words */
     const char *need; /* the fact that would allow it */
 } kn_refusal;
 
+typedef KN_VEC(kn_refusal) kn_refusals;
+
+typedef struct kn_former kn_former;
+
 typedef struct kn_regions {
     const kn_graph *graph;
-    KN_VEC(kn_region *) list; /* in execution order: by level */
-    KN_VEC(kn_refusal) refusals;
+    KN_VEC(kn_region *) list;    /* in execution order: by level */
     kn_region **of;              /* per node; NULL for views and leaves */
     int8_t (*axis)[KN_MAX_RANK]; /* per node: region axis of each of its axes (a reduction's are its
                                     operand's); -1 for axes of size 1 */
+    int64_t work;                /* steps that forming them took: for tests */
+    kn_former *former;
 } kn_regions;
 
-/* Partitions the ELEM and REDUCE nodes of an optimised graph. fuse false: each node is its own region.
- * sizes, per symbol, tell which loop nests are empty: a value that is not empty stays out of them. */
+/* Partitions the ELEM and REDUCE nodes of a refined graph. fuse false: each node is its own region.
+ * sizes, per symbol, tell which loop nests are empty (a value that is not empty stays out of them) and how much
+ * memory a value takes. A region may read an elementwise value of its own along other axes than it has it: it is
+ * cheap to compute from arguments then, which is what is to be done. */
 kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
+/* One for each two regions that touch: one reads what the other makes, or both read the same array. */
+kn_refusals kn_regions_refusals(const kn_regions *r);
 
 /* The name that stands for a node in messages: the user's, or the operation's. */
 const char *kn_node_title(const kn_node *n);

@@ -167,8 +167,8 @@ static void in_words(const subject *s)
             kn_putf(t, "%s %s", j ? "," : "", kn_node_title(r->nodes.data[j]));
         kn_put(t, "\n");
     }
-    for (int i = 0; i < s->plan->regions->refusals.len; i++) {
-        const kn_refusal *r = &s->plan->regions->refusals.data[i];
+    for (int i = 0; i < s->refusals.len; i++) {
+        const kn_refusal *r = &s->refusals.data[i];
         kn_putf(t, "  not merged: %s: %s (it would need: %s)\n", r->what, r->why, r->need);
     }
     kn_put(t, "\nbefore and after\n");
@@ -265,6 +265,7 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char
     KN_TRY(
         kn_program_plan(prog, t->arena, args, nargs, KN_BIND_ASSUME, &s.target, &notes, &s.plan));
     s.assumed = kn_text_str(&notes);
+    s.refusals = kn_regions_refusals(s.plan->regions);
     if (!stage) {
         in_words(&s);
         return KN_OK;

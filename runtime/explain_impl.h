@@ -11,6 +11,7 @@ typedef struct subject {
     kn_target target;
     kn_text *t;
     const char *assumed;
+    kn_refusals refusals;
 } subject;
 
 /* Lines of text, each once. */

@@ -168,7 +168,7 @@ static void put_kernel(const subject *s, int i)
 
 static void put_refusal(const subject *s, int i)
 {
-    const kn_refusal *r = &s->plan->regions->refusals.data[i];
+    const kn_refusal *r = &s->refusals.data[i];
     put_string(s->t, "{\"what\": ", r->what);
     put_string(s->t, ", \"why\": ", r->why);
     put_string(s->t, ", \"need\": ", r->need);
@@ -200,7 +200,7 @@ void kn_explain_json(const subject *s)
     for (int i = 0; i < l.lines.len; i++)
         put_string(t, i ? ",\n    " : "\n    ", l.lines.data[i]);
     kn_put(t, "\n  ],\n");
-    put_list(s, "refusals", plan->regions->refusals.len, put_refusal);
+    put_list(s, "refusals", s->refusals.len, put_refusal);
     put_string(t, "  \"assumed\": ", s->assumed);
     kn_put(t, "\n}\n");
 }

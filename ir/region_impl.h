@@ -1,0 +1,66 @@
+/* Between the files of region forming. */
+#ifndef KN_IR_REGION_IMPL_H
+#define KN_IR_REGION_IMPL_H
+
+#include "ir/region.h"
+#include "ir/view.h"
+
+/* Operand k of `node`. */
+typedef struct kn_reader {
+    const kn_node *node;
+    int k;
+} kn_reader;
+
+typedef KN_VEC(kn_reader) kn_readers;
+
+/* An array that a region loads, and one of its loads. */
+typedef struct kn_load {
+    const kn_node *leaf;
+    kn_reader by;
+} kn_load;
+
+/* A region being formed. */
+typedef struct kn_forming {
+    kn_region *region;
+    int first, last; /* its lowest and highest node */
+    KN_VEC(int)
+    reads; /* values that it reads; after merging perhaps its own, or several of one region */
+    KN_VEC(kn_load) loads; /* by leaf number */
+    KN_VEC(int) apart;     /* regions whose axes do not allow it to be one with them */
+} kn_forming;
+
+/* Regions are known by the number of one of their nodes, to which parent[] leads from the others. */
+struct kn_former {
+    kn_arena *a;
+    kn_graph *g;
+    const int64_t *sizes;
+    bool fuse;
+    kn_regions *out;
+    int *parent;              /* per node; -1 where it is no value */
+    kn_forming *forming;      /* per region */
+    kn_use (*use)[KN_MAX_IN]; /* per node: how it reads its operands */
+    kn_readers *readers;      /* per value: who reads it, through whatever views */
+    int *seen, visit;         /* marks of one search */
+    int *listed, list;        /* marks of one list */
+    int *cost;                /* per node: additions that computing it from arguments alone takes */
+    int64_t *bytes;           /* per node: what it reads for that */
+    const char *why, *need;   /* of the last refusal */
+};
+
+int kn_region_find(kn_former *f, int node);
+bool kn_region_refuse(kn_former *f, const char *why, const char *need);
+/* May region s become part of region t? Then map has the axis of t for each of s; new ones are behind t's. */
+bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map);
+
+/* region_axes.c: the same as far as axes go; two regions may also need a third one between them. */
+bool kn_region_map_axes(kn_former *f, int t, int s, int8_t *map);
+
+/* region_cost.c: fills cost and bytes. */
+void kn_region_costs(kn_former *f);
+/* Is n cheap enough to be computed from arguments once more, in a loop nest of that many elements? */
+bool kn_region_may_repeat(const kn_former *f, const kn_node *n, int64_t elements);
+
+/* Elements of a shape; of as many as 63 bits hold when they are more or unknown. */
+int64_t kn_region_elements(const kn_former *f, const kn_dim *shape, int rank);
+
+#endif
