@@ -288,7 +288,8 @@ KILN_API kiln_val kiln_expand_dims(kiln_graph *g, kiln_val x, int axis);
 /* axes.count < 0 reverses them. */
 KILN_API kiln_val kiln_transpose(kiln_graph *g, kiln_val x, kiln_axes axes);
 
-/* States a constraint on sizes: "C % 4 == 0" or "N == 2*M". A run that violates it is an error. */
+/* States a constraint on sizes: "C % 4 == 0", "N == 2*M", "C <= 1024". A run that violates it is an error, which
+ * names the constraint and the sizes. */
 KILN_API kiln_status kiln_assume(kiln_graph *g, const char *constraint);
 /* A name for a value, seen in generated source and in explain. Returns v. */
 KILN_API kiln_val kiln_name(kiln_graph *g, kiln_val v, const char *name);

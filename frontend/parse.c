@@ -253,7 +253,13 @@ kn_status kn_parse_constraint(kn_graph *g, const char *text)
 {
     kn_parser p;
     kn_parser_init(&p, g, kn_strdup(g->arena, text), "constraint", true);
-    bool ok =
-        kn_constraint(&p) && (kn_at(&p, KN_TOK_END) || kn_pexpected(&p, "an operator or the end"));
-    return ok ? KN_OK : p.status;
+    kn_fact fact;
+    bool evident;
+    if (!kn_constraint(&p, &fact, &evident) ||
+        (!kn_at(&p, KN_TOK_END) && !kn_pexpected(&p, "an operator or the end")))
+        return p.status;
+    if (!evident)
+        kn_build_assume(g, fact.kind, fact.a, fact.b,
+                        kn_sprintf(g->arena, "the program assumes %s", text), (kn_loc){0});
+    return KN_OK;
 }

@@ -55,7 +55,7 @@ static kn_dim node_dim(kn_parser *p, const kn_node *x, int *budget, int depth)
         if (q || known)
             return q;
         /* a size that does not divide is refused at the run; NumPy would round down */
-        kn_build_assume(p->g, KN_FACT_DIVIDES, a, b, x->loc);
+        kn_build_assume(p->g, KN_FACT_DIVIDES, a, b, NULL, x->loc);
         return kn_dim_quotient(s, a, b);
     }
     case KN_OP_MOD:

@@ -100,7 +100,8 @@ typedef struct kn_parser {
     kn_arena *arena;
     const char *file;
     kn_lexer lex;
-    kn_tok tok; /* the next token to be used */
+    kn_tok tok;       /* the next token to be used */
+    const char *used; /* the end of the last one that was */
     kn_status status;
     int depth;
     KN_VEC(kn_var) vars;
@@ -144,7 +145,8 @@ bool kn_dims(kn_parser *p, kn_dim *shape, int *rank);
 
 /* parse_stmt.c */
 /* `C % 4 == 0` or `N == 2*M`: a constraint on sizes, which becomes a fact. */
-bool kn_constraint(kn_parser *p);
+/* A relation of sizes; what is evident is said to be so. The caller adds the fact. */
+bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident);
 /* The statements of one line, its end included. */
 bool kn_statements(kn_parser *p, bool *returned);
 /* Makes the value, or each of a tuple's, an output: by its name, or out<i>. */

@@ -79,8 +79,10 @@ bool kn_pexpected(kn_parser *p, const char *what)
 
 void kn_advance(kn_parser *p)
 {
-    if (p->tok.kind != KN_TOK_ERROR) /* the lexer does not go on after one */
-        kn_lex_next(&p->lex, &p->tok);
+    if (p->tok.kind == KN_TOK_ERROR) /* the lexer does not go on after one */
+        return;
+    p->used = p->tok.pos.at + p->tok.len;
+    kn_lex_next(&p->lex, &p->tok);
 }
 
 kn_tok kn_peek(const kn_parser *p)

@@ -152,44 +152,78 @@ static bool assignment(kn_parser *p, const target *t, int n, bool tuple)
 
 static const kn_node *without_cast(const kn_node *x) { return x->op == KN_OP_CAST ? x->in[0] : x; }
 
-bool kn_constraint(kn_parser *p)
+/* The relation that a comparison is; `turned` when its sides change places. */
+static bool relation_of(kn_op op, kn_fact_kind *kind, bool *turned)
+{
+    *turned = op == KN_OP_GT || op == KN_OP_GE;
+    switch (op) {
+    case KN_OP_EQ: *kind = KN_FACT_EQUAL; return true;
+    case KN_OP_NE: *kind = KN_FACT_DIFFERS; return true;
+    case KN_OP_LT:
+    case KN_OP_GT: *kind = KN_FACT_LESS; return true;
+    case KN_OP_LE:
+    case KN_OP_GE: *kind = KN_FACT_AT_MOST; return true;
+    default: return false;
+    }
+}
+
+/* l % r == 0 */
+static bool divisibility(kn_parser *p, const kn_node *l, kn_dim zero, kn_fact *fact)
 {
     kn_symbols *s = p->g->syms;
-    kn_pos pos = p->tok.pos;
+    int64_t v;
+    if (l->op != KN_OP_MOD || !zero || !kn_dim_is_const(s, zero, &v) || v != 0)
+        return false;
+    fact->a = kn_node_dim(p, l->in[0]);
+    fact->b = kn_node_dim(p, l->in[1]);
+    fact->kind = KN_FACT_DIVIDES;
+    return fact->a && fact->b && (!kn_dim_is_const(s, fact->b, &v) || v > 0);
+}
+
+bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident)
+{
+    kn_symbols *s = p->g->syms;
     kn_value v;
     int64_t va, vb;
+    bool turned;
+    *fact = (kn_fact){0};
+    *evident = false;
     if (!kn_expr(p, &v))
         return false;
     const kn_node *x = v.kind == KN_V_NODE ? v.node : NULL;
-    if (x && x->op == KN_OP_EQ && x->rank == 0) {
-        const kn_node *l = without_cast(x->in[0]), *r = without_cast(x->in[1]);
-        kn_dim a = kn_node_dim(p, l), b = kn_node_dim(p, r);
-        if (a && b && kn_dim_is_const(s, a, &va) && kn_dim_is_const(s, b, &vb))
-            return va == vb || kn_perror(p, v.pos, KN_SHAPE, "this is never true: %lld == %lld",
+    if (x && x->rank == 0 && relation_of(x->op, &fact->kind, &turned)) {
+        const kn_node *l = without_cast(x->in[turned]), *r = without_cast(x->in[!turned]);
+        fact->a = kn_node_dim(p, l);
+        fact->b = kn_node_dim(p, r);
+        if (fact->a && fact->b && kn_dim_is_const(s, fact->a, &va) &&
+            kn_dim_is_const(s, fact->b, &vb)) {
+            *evident = kn_fact_holds(fact->kind, va, vb);
+            return *evident || kn_perror(p, v.pos, KN_SHAPE, "this is never true: %lld and %lld",
                                          (long long)va, (long long)vb);
-        if (a && b) {
-            kn_build_assume(p->g, KN_FACT_EQUAL, a, b, kn_loc_of(pos));
+        }
+        if ((fact->a && fact->b) ||
+            (fact->kind == KN_FACT_EQUAL && divisibility(p, l, fact->b, fact)))
             return true;
-        }
-        if (l->op == KN_OP_MOD && b && kn_dim_is_const(s, b, &vb) && vb == 0) {
-            a = kn_node_dim(p, l->in[0]);
-            b = kn_node_dim(p, l->in[1]);
-            if (a && b && (!kn_dim_is_const(s, b, &vb) || vb > 0)) {
-                kn_build_assume(p->g, KN_FACT_DIVIDES, a, b, kn_loc_of(pos));
-                return true;
-            }
-        }
     }
     return kn_perror(p, v.pos, KN_SYNTAX,
-                     "expected a constraint on sizes: C %% 4 == 0, or N == 2*M");
+                     "expected a constraint on sizes: C %% 4 == 0, N == 2*M, or C <= 1024");
 }
 
 /* assert C % 4 == 0, "why" */
 static bool assertion(kn_parser *p)
 {
+    kn_pos pos = p->tok.pos;
     kn_value message;
+    kn_fact fact;
+    bool evident;
     kn_advance(p);
-    return kn_constraint(p) && (!kn_accept(p, ',') || kn_expr(p, &message));
+    if (!kn_constraint(p, &fact, &evident) || (kn_accept(p, ',') && !kn_expr(p, &message)))
+        return false;
+    const char *said = kn_sprintf(p->g->arena, "%s:%d:%d: %.*s", p->file, pos.line, pos.col,
+                                  (int)(p->used - pos.at), pos.at);
+    if (!evident)
+        kn_build_assume(p->g, fact.kind, fact.a, fact.b, said, kn_loc_of(pos));
+    return true;
 }
 
 static bool name_taken(const kn_graph *g, const char *name)

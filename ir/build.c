@@ -12,6 +12,7 @@ const char *kn_build_place(kn_graph *g, kn_loc loc)
 {
     return loc.line ? kn_sprintf(g->arena, " at %d:%d", loc.line, loc.col) : "";
 }
+
 /* ---- leaves ---- */
 
 /* Names stand in generated source, in file names and in Graphviz text. */
@@ -137,11 +138,12 @@ void kn_build_name(kn_graph *g, kn_node *x, const char *name)
         x->name = kn_strdup(g->arena, name);
 }
 
-void kn_build_assume(kn_graph *g, kn_fact_kind kind, kn_dim a, kn_dim b, kn_loc loc)
+void kn_build_assume(kn_graph *g, kn_fact_kind kind, kn_dim a, kn_dim b, const char *said,
+                     kn_loc loc)
 {
     if (kind == KN_FACT_EQUAL)
         kn_dim_unify(g->syms, a, b);
-    kn_fact fact = {kind, a, b, kn_sprintf(g->arena, "the constraint%s", kn_build_place(g, loc)),
-                    NULL};
+    kn_fact fact = {.kind = kind, .a = a, .b = b, .said = said};
+    fact.why = kn_sprintf(g->arena, said ? "stated%s" : "the constraint%s", kn_build_place(g, loc));
     kn_facts_add(&g->facts, g->syms, g->arena, fact);
 }

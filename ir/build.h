@@ -76,7 +76,8 @@ kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
 kn_status kn_build_check_name(const char *name, const char *what);
 /* Gives a node the user's name for it (the first one stays). */
 void kn_build_name(kn_graph *g, kn_node *x, const char *name);
-/* A user's constraint: a == b, or a % b == 0. */
-void kn_build_assume(kn_graph *g, kn_fact_kind kind, kn_dim a, kn_dim b, kn_loc loc);
+/* What must hold of sizes. said: the user's words, or NULL for what an operation at `loc` needs. */
+void kn_build_assume(kn_graph *g, kn_fact_kind kind, kn_dim a, kn_dim b, const char *said,
+                     kn_loc loc);
 
 #endif

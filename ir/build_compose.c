@@ -286,7 +286,7 @@ kn_node *kn_build_dot(kn_graph *g, kn_node *a, kn_node *b, kn_loc loc)
         return NULL;
     }
     if (a->rank && b->rank)
-        kn_build_assume(g, KN_FACT_EQUAL, a->shape[0], b->shape[0], loc);
+        kn_build_assume(g, KN_FACT_EQUAL, a->shape[0], b->shape[0], NULL, loc);
     kn_node *product = binary(g, KN_OP_MUL, a, b, loc);
     if (!product || !a->rank || !b->rank)
         return product;

@@ -117,7 +117,7 @@ static bool broadcast_shapes(kn_graph *g, kn_op op, kn_node *const *in, int n, k
             }
             const char *a = kn_build_shape_text(g, from->shape, from->rank);
             const char *b = kn_build_shape_text(g, in[i]->shape, in[i]->rank);
-            kn_fact fact = {KN_FACT_EQUAL, out[j], d, NULL, NULL};
+            kn_fact fact = {.kind = KN_FACT_EQUAL, .a = out[j], .b = d};
             kn_unified u = kn_dim_unify(s, out[j], d);
             if (u != KN_UNIFIED) {
                 kn_fail(KN_SHAPE, "%s: shapes %s and %s do not broadcast%s", op_text(op), a, b,

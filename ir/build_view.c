@@ -66,7 +66,7 @@ kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank
     if (!kn_dim_equal(s, total, count)) {
         const char *a = kn_build_shape_text(g, x->shape, x->rank),
                    *b = kn_build_shape_text(g, to, rank);
-        kn_fact fact = {KN_FACT_EQUAL, total, count, NULL, NULL};
+        kn_fact fact = {.kind = KN_FACT_EQUAL, .a = total, .b = count};
         if (kn_dim_unify(s, total, count) == KN_NEVER) {
             kn_fail(KN_SHAPE, "reshape: %s and %s have different numbers of elements", a, b);
             return NULL;
@@ -136,7 +136,7 @@ kn_node *kn_build_broadcast_to(kn_graph *g, kn_node *x, const kn_dim *shape, int
         }
         const char *a = kn_build_shape_text(g, x->shape, rank),
                    *b = kn_build_shape_text(g, shape, rank);
-        kn_fact fact = {KN_FACT_EQUAL, x->shape[i], shape[i], NULL, NULL};
+        kn_fact fact = {.kind = KN_FACT_EQUAL, .a = x->shape[i], .b = shape[i]};
         if (kn_dim_unify(g->syms, x->shape[i], shape[i]) != KN_UNIFIED) {
             kn_fail(KN_SHAPE, "broadcast_to: %s does not broadcast to %s", a, b);
             return NULL;

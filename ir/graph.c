@@ -178,6 +178,7 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
         f.a = kn_dim_copy(to->syms, f.a);
         f.b = kn_dim_copy(to->syms, f.b);
         f.why = kn_strdup(a, f.why);
+        f.said = copy_text(a, f.said);
         f.text = kn_strdup(a, f.text);
         kn_push(a, &to->facts.list, f);
     }

@@ -315,7 +315,7 @@ kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
     KN_TRY(solve_sizes(a, b, given));
     if (mode == KN_BIND_ASSUME)
         KN_TRY(assume(b, given, notes));
-    KN_TRY(kn_facts_check(&g->facts, b->sizes));
+    KN_TRY(kn_facts_check(&g->facts, g->syms, a, b->sizes));
     KN_TRY(check_nodes(b));
     KN_TRY(bind_outputs(a, b, out, mode));
     find_over(b);

@@ -491,6 +491,31 @@ void kn_dim_print(kn_text *t, const kn_symbols *s, kn_dim a)
     }
 }
 
+/* Is the k-th symbol of term j of dimension i in something before that? */
+static bool seen_before(const kn_dim *dims, int i, int j, int k)
+{
+    int sym = dims[i]->terms[j].sym[k];
+    for (int x = 0; x <= i; x++)
+        for (int y = 0; y < (x == i ? j + 1 : dims[x]->nterms); y++)
+            for (int z = 0; z < (x == i && y == j ? k : dims[x]->terms[y].nsym); z++)
+                if (dims[x]->terms[y].sym[z] == sym)
+                    return true;
+    return false;
+}
+
+void kn_dim_print_values(kn_text *t, const kn_symbols *s, const kn_dim *dims, int n,
+                         const int64_t *values)
+{
+    size_t start = t->len;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < dims[i]->nterms; j++)
+            for (int k = 0; k < dims[i]->terms[j].nsym; k++)
+                if (!seen_before(dims, i, j, k))
+                    kn_putf(t, "%s%s is %lld", t->len > start ? ", " : "",
+                            s->syms.data[dims[i]->terms[j].sym[k]].name,
+                            (long long)values[dims[i]->terms[j].sym[k]]);
+}
+
 void kn_shape_print(kn_text *t, const kn_symbols *s, const kn_dim *shape, int rank)
 {
     kn_put(t, "[");

@@ -67,6 +67,9 @@ int kn_dim_solve(const kn_symbols *s, kn_dim a, int64_t value, int64_t *values);
 kn_status kn_symbols_derive(kn_symbols *s, int64_t *values);
 
 void kn_dim_print(kn_text *t, const kn_symbols *s, kn_dim a);
+/* "N is 4, M is 3": the symbols of n dimensions. */
+void kn_dim_print_values(kn_text *t, const kn_symbols *s, const kn_dim *dims, int n,
+                         const int64_t *values);
 /* "[N, C, 4]" */
 void kn_shape_print(kn_text *t, const kn_symbols *s, const kn_dim *shape, int rank);
 

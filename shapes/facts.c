@@ -2,43 +2,72 @@
 
 #include <string.h>
 
+/*                                         between the sides, behind them */
+static const char *const form[][2] = {
+    [KN_FACT_EQUAL] = {" == ", ""},   [KN_FACT_DIVIDES] = {" % ", " == 0"},
+    [KN_FACT_DIFFERS] = {" != ", ""}, [KN_FACT_LESS] = {" < ", ""},
+    [KN_FACT_AT_MOST] = {" <= ", ""},
+};
+
+bool kn_fact_holds(kn_fact_kind kind, int64_t a, int64_t b)
+{
+    switch (kind) {
+    case KN_FACT_EQUAL: return a == b;
+    case KN_FACT_DIVIDES: return b != 0 && a % b == 0;
+    case KN_FACT_DIFFERS: return a != b;
+    case KN_FACT_LESS: return a < b;
+    case KN_FACT_AT_MOST: return a <= b;
+    }
+    return false;
+}
+
+static bool same_said(const char *x, const char *y)
+{
+    return x == y || (x && y && strcmp(x, y) == 0);
+}
+
 void kn_facts_add(kn_facts *f, kn_symbols *s, kn_arena *a, kn_fact fact)
 {
     int64_t va, vb;
-    if (fact.a == fact.b)
+    if (fact.kind == KN_FACT_EQUAL && fact.a == fact.b)
         return;
     if (fact.kind == KN_FACT_DIVIDES && kn_dim_is_const(s, fact.a, &va) &&
-        kn_dim_is_const(s, fact.b, &vb) && vb != 0 && va % vb == 0)
+        kn_dim_is_const(s, fact.b, &vb) && kn_fact_holds(fact.kind, va, vb))
         return;
-    for (int i = 0; i < f->list.len; i++)
-        if (f->list.data[i].kind == fact.kind && kn_dim_equal(s, f->list.data[i].a, fact.a) &&
-            kn_dim_equal(s, f->list.data[i].b, fact.b) &&
-            strcmp(f->list.data[i].why, fact.why) == 0)
+    for (int i = 0; i < f->list.len; i++) {
+        const kn_fact *old = &f->list.data[i];
+        if (old->kind == fact.kind && kn_dim_equal(s, old->a, fact.a) &&
+            kn_dim_equal(s, old->b, fact.b) && strcmp(old->why, fact.why) == 0 &&
+            same_said(old->said, fact.said))
             return;
+    }
     kn_text t = kn_text_new(a);
     kn_dim_print(&t, s, fact.a);
-    kn_put(&t, fact.kind == KN_FACT_EQUAL ? " == " : " % ");
+    kn_put(&t, form[fact.kind][0]);
     kn_dim_print(&t, s, fact.b);
-    if (fact.kind == KN_FACT_DIVIDES)
-        kn_put(&t, " == 0");
+    kn_put(&t, form[fact.kind][1]);
     fact.text = kn_text_str(&t);
     kn_push(a, &f->list, fact);
 }
 
-kn_status kn_facts_check(const kn_facts *f, const int64_t *values)
+kn_status kn_facts_check(const kn_facts *f, const kn_symbols *s, kn_arena *arena,
+                         const int64_t *values)
 {
     for (int i = 0; i < f->list.len; i++) {
         const kn_fact *fact = &f->list.data[i];
         int64_t a, b;
         if (!kn_dim_eval(fact->a, values, &a) || !kn_dim_eval(fact->b, values, &b))
-            return kn_fail(KN_SHAPE, "a size is unknown or overflows in %s", fact->why);
-        if (fact->kind == KN_FACT_EQUAL ? a == b : b != 0 && a % b == 0)
+            return kn_fail(KN_SHAPE, "a size is unknown or overflows in %s",
+                           fact->said ? fact->said : fact->why);
+        if (kn_fact_holds(fact->kind, a, b))
             continue;
-        if (fact->kind == KN_FACT_DIVIDES)
-            return kn_fail(KN_SHAPE, "%s needs %s, but it is %lld %% %lld", fact->why, fact->text,
-                           (long long)a, (long long)b);
-        return kn_fail(KN_SHAPE, "%s needs %s, but it is %lld == %lld", fact->why, fact->text,
-                       (long long)a, (long long)b);
+        kn_text sizes = kn_text_new(arena);
+        kn_dim_print_values(&sizes, s, (kn_dim[]){fact->a, fact->b}, 2, values);
+        if (fact->said)
+            return kn_fail(KN_SHAPE, "%s, but %s", fact->said, kn_text_str(&sizes));
+        return kn_fail(KN_SHAPE, "%s needs %s, but it is %lld%s%lld%s (%s)", fact->why, fact->text,
+                       (long long)a, form[fact->kind][0], (long long)b, form[fact->kind][1],
+                       kn_text_str(&sizes));
     }
     return KN_OK;
 }

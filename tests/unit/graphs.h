@@ -60,7 +60,7 @@ static inline int64_t *sizes_of(kn_graph *g, const char *text)
         at = end;
     }
     assert_int_equal(kn_symbols_derive(g->syms, sizes), KN_OK);
-    assert_int_equal(kn_facts_check(&g->facts, sizes), KN_OK);
+    assert_int_equal(kn_facts_check(&g->facts, g->syms, g->arena, sizes), KN_OK);
     return sizes;
 }
 

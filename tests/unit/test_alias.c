@@ -2,7 +2,7 @@
  * device of the host. A copy is made only where a kernel could not give them otherwise. */
 #include <stdio.h>
 
-#include "api.h"
+#include "tests/unit/api.h"
 
 enum { ROWS = 37, COLUMNS = 24, N = ROWS * COLUMNS };
 

@@ -1,4 +1,6 @@
 /* frontend/kiln.h: arguments of a run, right and wrong, memory that overlaps, and memory that runs out. */
+#include <stdio.h>
+
 #include "tests/unit/api.h"
 
 /* ---- arguments ---- */
@@ -173,6 +175,64 @@ static void test_constraints(void **state)
     kiln_prog_destroy(p);
 }
 
+/* Every relation, held and violated: the message has the words, the place and the sizes. */
+static void test_assumptions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words;
+        int64_t good[2], bad[2];
+        const char *sizes;
+    } cases[] = {
+        {"C % 4 == 0", {1, 8}, {1, 6}, "C is 6"},
+        {"N == 2*C", {4, 2}, {4, 8}, "N is 4, C is 8"},
+        {"N != C", {4, 2}, {3, 3}, "N is 3, C is 3"},
+        {"N < C", {1, 2}, {2, 2}, "N is 2, C is 2"},
+        {"N*C <= 12", {3, 4}, {2, 7}, "N is 2, C is 7"},
+        {"N > 2", {3, 1}, {2, 1}, "N is 2"},
+        {"C >= N + 1", {1, 2}, {2, 2}, "N is 2, C is 2"},
+        {"(N + C) % (2*N) == 0", {2, 6}, {2, 3}, "N is 2, C is 3"},
+    };
+    static float memory[2][64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int text = 0; text < 2; text++) {
+            char source[200], wanted[200];
+            kiln_graph *g;
+            kiln_prog *p;
+            if (text) {
+                snprintf(source, sizeof source,
+                         "def f(x: f32[N, C]):\n    assert %s, 'so'\n    y = x + 1\n    return y\n",
+                         cases[i].words);
+                snprintf(wanted, sizeof wanted, "f.kiln:2:5: assert %s, 'so', but %s",
+                         cases[i].words, cases[i].sizes);
+                assert_int_equal(kiln_parse(ctx, source, "f.kiln", &g), KILN_OK);
+            } else {
+                g = new_graph();
+                kiln_val x = kiln_input(g, "x", KILN_F32, "N, C");
+                assert_int_equal(kiln_assume(g, cases[i].words), KILN_OK);
+                assert_int_equal(kiln_output(g, "y", kiln_add(g, x, 1)), KILN_OK);
+                snprintf(wanted, sizeof wanted, "the program assumes %s, but %s", cases[i].words,
+                         cases[i].sizes);
+            }
+            assert_int_equal(kiln_compile(g, NULL, &p), KILN_OK);
+            kiln_graph_destroy(g);
+            kiln_arg args[] = {{"x", memory[0], KILN_F32, 2, cases[i].good, NULL},
+                               {"y", memory[1], KILN_F32, 2, cases[i].good, NULL}};
+            assert_int_equal(kiln_run(p, NULL, args, 2), KILN_OK);
+            char *said;
+            assert_int_equal(kiln_explain(p, args, 2, NULL, &said), KILN_OK);
+            assert_non_null(strstr(said, text ? " (stated at 2:5)" : " (stated)"));
+            kiln_text_free(ctx, said);
+            args[0].shape = args[1].shape = cases[i].bad;
+            expect(kiln_run(p, NULL, args, 2), KILN_ERR_SHAPE, wanted);
+            kiln_prog_destroy(p);
+        }
+    kiln_graph *g = new_graph();
+    kiln_input(g, "x", KILN_F32, "N");
+    expect(kiln_assume(g, "4 < 3"), KILN_ERR_SHAPE, "this is never true");
+    kiln_graph_destroy(g);
+}
+
 /* ---- memory that overlaps ---- */
 
 /* y = reversed copies and sums of x: what is read is never what was just written. */
@@ -344,8 +404,9 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(test_arguments), test(test_scalars),   test(test_constraints),
-        test(test_overlap),   test(test_workspace), test(test_out_of_memory),
+        test(test_arguments),     test(test_scalars), test(test_constraints),
+        test(test_assumptions),   test(test_overlap), test(test_workspace),
+        test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

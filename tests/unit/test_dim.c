@@ -225,27 +225,29 @@ static void test_facts(void **state)
 {
     world *w = *state;
     kn_facts f = {{0}};
-    kn_fact same = {KN_FACT_EQUAL, dim(w, "N"), dim(w, "M"), "add of [N] and [M]", NULL};
+    kn_fact same = {KN_FACT_EQUAL, dim(w, "N"), dim(w, "M"), "add of [N] and [M]", NULL, NULL};
     kn_facts_add(&f, w->s, &w->arena, same);
     kn_facts_add(&f, w->s, &w->arena, same);
     assert_int_equal(f.list.len, 1);
-    kn_fact four = {KN_FACT_DIVIDES, dim(w, "N"), dim(w, "4"), "the constraint", NULL};
+    kn_fact four = {
+        KN_FACT_DIVIDES, dim(w, "N"), dim(w, "4"), "stated", "f:1:2: assert N % 4 == 0", NULL};
     kn_facts_add(&f, w->s, &w->arena, four);
-    kn_fact trivial = {KN_FACT_DIVIDES, dim(w, "8"), dim(w, "4"), "the constraint", NULL};
+    kn_fact trivial = {KN_FACT_DIVIDES, dim(w, "8"), dim(w, "4"), "the constraint", NULL, NULL};
     kn_facts_add(&f, w->s, &w->arena, trivial);
     assert_int_equal(f.list.len, 2);
 
     int64_t *values = unbound(w);
     values[symbol(w, "N")] = values[symbol(w, "M")] = 8;
-    assert_int_equal(kn_facts_check(&f, values), KN_OK);
+    assert_int_equal(kn_facts_check(&f, w->s, &w->arena, values), KN_OK);
     values[symbol(w, "M")] = 3;
-    assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
-    assert_string_equal(kn_last_error(), "add of [N] and [M] needs N == M, but it is 8 == 3");
+    assert_int_equal(kn_facts_check(&f, w->s, &w->arena, values), KN_SHAPE);
+    assert_string_equal(kn_last_error(),
+                        "add of [N] and [M] needs N == M, but it is 8 == 3 (N is 8, M is 3)");
     values[symbol(w, "N")] = values[symbol(w, "M")] = 6;
-    assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
-    assert_string_equal(kn_last_error(), "the constraint needs N % 4 == 0, but it is 6 % 4");
+    assert_int_equal(kn_facts_check(&f, w->s, &w->arena, values), KN_SHAPE);
+    assert_string_equal(kn_last_error(), "f:1:2: assert N % 4 == 0, but N is 6");
     values[symbol(w, "M")] = KN_UNBOUND;
-    assert_int_equal(kn_facts_check(&f, values), KN_SHAPE);
+    assert_int_equal(kn_facts_check(&f, w->s, &w->arena, values), KN_SHAPE);
 }
 
 static void test_clone(void **state)

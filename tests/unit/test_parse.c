@@ -279,7 +279,7 @@ static const struct {
     {"def f(x: f32[N], y: f32[M, N]):\n    z = x + 1\n    z += y\n    return z", 3, 7, "in-place"},
     {"def f(x: f32[N]):\n    z += x\n    return z", 2, 5, "'z' is no local name yet"},
     {"def f(x: f32[N]):\n    mean = mean(x)\n    return mean", 2, 5, "choose another"},
-    {"def f(x: f32[N]):\n    assert N > 2\n    return x", 2, 12, "expected a constraint on sizes"},
+    {"def f(x: f32[N]):\n    assert N > x\n    return x", 2, 12, "expected a constraint on sizes"},
     {"def f(x: f32[N]):\n    a, b = x, x, x\n    return a", 2, 12, "2 names are assigned 3 values"},
     {"def f(x: f32[N]):\n    x + 1\n    return x", 2, 5, "this value is not used"},
     {"def f(x: f32[N]):\n    for i in x: pass", 2, 5, "found 'for'"},
