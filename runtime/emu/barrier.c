@@ -64,6 +64,7 @@ static void try_block(kn_emu_worker *w, kn_emu_block *b)
                                                       : yes != 0;
     }
     b->waiting = 0;
+    kn_emu_share_clocks(w, b);
     b->barrier_time = ++w->time;
     w->progress++;
     wake_waiting(w, b, KN_EMU_AT_BLOCK);
@@ -182,8 +183,13 @@ void kn_emu_barrier_left(kn_emu_worker *w, kn_emu_thread *t)
 
 /* ---- deadlock ---- */
 
-static const char *waits_in(const kn_emu_thread *t)
+/* `text` is room for what has to be put together. */
+static const char *waits_in(const kn_emu_thread *t, char *text, size_t size)
 {
+    if (t->polled_barrier) {
+        kn_emu_mbarrier_describe(t->polled_barrier, text, size);
+        return text;
+    }
     switch ((kn_emu_state)t->state) {
     case KN_EMU_AT_WARP: return kn_emu_op_name(t->op);
     case KN_EMU_POLLING: return "a loop that polls memory which nobody changes";
@@ -196,7 +202,8 @@ static const char *waits_in(const kn_emu_thread *t)
 
 static bool same_wait(const kn_emu_thread *a, const kn_emu_thread *b)
 {
-    return a->state == b->state && a->line == b->line && a->pc == b->pc;
+    return a->state == b->state && a->line == b->line && a->pc == b->pc &&
+           a->polled_barrier == b->polled_barrier;
 }
 
 /* Neighbours that wait at the same place are one range. */
@@ -217,14 +224,15 @@ void kn_emu_deadlock(kn_emu_worker *w)
             witness = witness ? witness : t;
             while (last + 1 < b->nthreads && same_wait(t, &b->threads[last + 1]))
                 last++;
-            char line[32] = "";
+            char line[32] = "", what[120];
             if (t->line)
                 snprintf(line, sizeof line, " at line %d", t->line);
             if (ranges++ < MOST && len < sizeof text)
                 len +=
                     (size_t)snprintf(text + len, sizeof text - len,
                                      "; block (%u,%u,%u) threads %u to %u wait in %s%s", b->idx.x,
-                                     b->idx.y, b->idx.z, first, last, waits_in(t), line);
+                                     b->idx.y, b->idx.z, first, last,
+                                     waits_in(t, what, sizeof what), line);
         }
     }
     char more[40] = "";

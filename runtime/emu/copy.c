@@ -1,58 +1,184 @@
-/* Asynchronous copies into shared memory. A copy is done when its thread waits for it, as late as it may be:
- * whoever reads earlier, or never waits, sees that nothing was written. */
+/* Asynchronous copies. A copy is done when somebody waits for it, as late as it may be: what it is to fill is
+ * marked and poisoned at once, so whoever reads earlier, or never waits, is found out.
+ *
+ *     cp.async        into shared memory; its thread waits for groups of its own copies
+ *     bulk, loading   into shared memory; an mbarrier counts the bytes: mbarrier.c
+ *     bulk, storing   out of shared memory; its thread waits for groups, as for cp.async */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/emu/emu.h"
 
-void kn_emu_call_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros, int line,
-                            void *pc)
+enum { BULK_PIECE = 16 };
+
+static kn_emu_place place_of(const kn_emu_worker *w, const void *p)
 {
-    kn_emu_worker *w = kn_emu_here;
-    kn_emu_thread *t = w->thread;
-    if (zeros > bytes)
-        kn_emu_fail(w, line, pc, "a copy of %u bytes, %u of them zeros", bytes, zeros);
+    size_t offset;
+    kn_emu_block *owner = kn_emu_owner(w, p, &offset);
+    return (kn_emu_place){owner, owner ? offset : (uintptr_t)p};
+}
+
+static char *pointer_to(const kn_emu_worker *w, kn_emu_place at)
+{
+    return at.owner ? kn_emu_shared_at(w, at.owner, at.offset) : (char *)at.offset;
+}
+
+kn_emu_copy *kn_emu_copy_new(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
+                             unsigned zeros, bool bulk, int line, void *pc)
+{
     kn_emu_copy *c = malloc(sizeof *c);
     if (!c)
         kn_emu_fail(w, line, pc, "out of memory for an asynchronous copy");
-    *c = (kn_emu_copy){.to = to,
-                       .from = from,
+    *c = (kn_emu_copy){.to = place_of(w, to),
+                       .from = place_of(w, from),
                        .bytes = bytes,
                        .zeros = zeros,
-                       .group = t->copy_groups,
+                       .bulk = bulk,
+                       .by = w->thread,
                        .line = line,
                        .pc = pc};
-    *t->last_copy = c;
-    t->last_copy = &c->next;
+    w->thread->unplaced = c; /* freed with the thread, should a check fail */
+    unsigned taken = bytes - zeros;
+    if (w->launch->checked && taken)
+        kn_emu_check(w, from, taken, KN_EMU_READ, false, line, pc);
+    if (w->launch->checked && taken && bulk && c->from.owner)
+        kn_emu_check_fenced(w, c->from.owner, c->from.offset, taken, line, pc);
+    if (c->to.owner)
+        kn_emu_shared_in_flight(w, c->to.owner, c->to.offset, bytes, line, pc);
+    else if (w->launch->checked && bytes)
+        kn_emu_check(w, to, bytes, KN_EMU_WRITE, false, line, pc);
+    c->issued = ++w->time;
+    w->thread->unplaced = NULL;
+    return c;
 }
 
-void kn_emu_call_copy_commit(void) { kn_emu_here->thread->copy_groups++; }
-
-static void perform(kn_emu_worker *w, const kn_emu_copy *c)
+void kn_emu_copy_perform(kn_emu_worker *w, const kn_emu_copy *c)
 {
     unsigned taken = c->bytes - c->zeros;
-    if (w->launch->checked) {
-        if (taken)
-            kn_emu_check(w, c->from, taken, KN_EMU_READ, false, c->line, c->pc);
-        if (c->bytes)
-            kn_emu_check(w, c->to, c->bytes, KN_EMU_WRITE, false, c->line, c->pc);
-    }
-    memcpy(c->to, c->from, taken);
-    memset(c->to + taken, 0, c->zeros);
+    char *to = pointer_to(w, c->to);
+    if (w->launch->checked && c->from.owner)
+        kn_emu_check_unchanged(w, c->from.owner, c->from.offset, taken, c->issued, c->line, c->pc);
+    memcpy(to, pointer_to(w, c->from), taken);
+    memset(to + taken, 0, c->zeros);
+    if (c->to.owner)
+        kn_emu_shared_landed(w, c->to.owner, c->to.offset, c->bytes, c->by, c->bulk);
     w->progress++;
 }
 
-void kn_emu_call_copy_wait(unsigned newest, int line, void *pc)
+void kn_emu_copies_add(kn_emu_copies *list, kn_emu_copy *c)
+{
+    *list->last = c;
+    list->last = &c->next;
+}
+
+void kn_emu_copies_free(kn_emu_copies *list)
+{
+    while (list->first) {
+        kn_emu_copy *c = list->first;
+        list->first = c->next;
+        free(c);
+    }
+    list->last = &list->first;
+}
+
+static void require_alignment(kn_emu_worker *w, const void *p, unsigned alignment, int line,
+                              void *pc)
+{
+    char where[200];
+    if ((uintptr_t)p % alignment == 0)
+        return;
+    kn_emu_describe(w, p, where, sizeof where);
+    kn_emu_fail(w, line, pc, "misaligned: an asynchronous copy at %s, no multiple of %u", where,
+                alignment);
+}
+
+void kn_emu_call_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros,
+                            unsigned alignment, int line, void *pc)
 {
     kn_emu_worker *w = kn_emu_here;
-    kn_emu_thread *t = w->thread;
+    kn_emu_copies *list = &w->thread->copies[KN_EMU_COPY_THREAD];
+    if (zeros > bytes)
+        kn_emu_fail(w, line, pc, "a copy of %u bytes, %u of them zeros", bytes, zeros);
+    require_alignment(w, to, alignment, line, pc);
+    require_alignment(w, from, alignment, line, pc);
+    kn_emu_copy *c = kn_emu_copy_new(w, to, from, bytes, zeros, false, line, pc);
+    c->group = list->groups;
+    kn_emu_copies_add(list, c);
+    if (c->to.owner != w->block)
+        kn_emu_fail(w, line, pc, "an asynchronous copy to what is not the block's shared memory");
+}
+
+/* What the bulk copies require of addresses and sizes. */
+static void check_bulk(kn_emu_worker *w, const void *to, const void *from, unsigned bytes, int line,
+                       void *pc)
+{
+    if (bytes == 0 || bytes % BULK_PIECE)
+        kn_emu_fail(w, line, pc, "a bulk copy of %u bytes, no multiple of %d", bytes, BULK_PIECE);
+    require_alignment(w, to, BULK_PIECE, line, pc);
+    require_alignment(w, from, BULK_PIECE, line, pc);
+}
+
+static void store(kn_emu_worker *w, void *to, const void *from, unsigned bytes, int line, void *pc)
+{
+    kn_emu_copies *list = &w->thread->copies[KN_EMU_COPY_BULK];
+    kn_emu_copy *c = kn_emu_copy_new(w, to, from, bytes, 0, true, line, pc);
+    c->group = list->groups;
+    kn_emu_copies_add(list, c);
+}
+
+void kn_emu_call_bulk(int kind, void *to, const void *from, unsigned bytes, void *barrier,
+                      unsigned mask, int line, void *pc)
+{
+    kn_emu_worker *w = kn_emu_here;
+    check_bulk(w, to, from, bytes, line, pc);
+    if (kind == KN_EMU_BULK_STORE) {
+        store(w, to, from, bytes, line, pc);
+        return;
+    }
+    if (kind == KN_EMU_BULK_LOAD) {
+        kn_emu_mbarrier_load(w, to, from, bytes, barrier, line, pc);
+        return;
+    }
+    if (!mask || mask >> w->launch->cluster)
+        kn_emu_fail(w, line, pc, "a multicast to the blocks 0x%x of a cluster of %u", mask,
+                    w->launch->cluster);
+    for (unsigned rank = 0; rank < w->launch->cluster; rank++)
+        if (mask >> rank & 1)
+            kn_emu_mbarrier_load(w, kn_emu_in_rank(w, to, rank, line, pc), from, bytes,
+                                 kn_emu_in_rank(w, barrier, rank, line, pc), line, pc);
+}
+
+void kn_emu_call_proxy_fence(void)
+{
+    kn_emu_worker *w = kn_emu_here;
+    w->thread->proxy_fence = ++w->time;
+}
+
+void kn_emu_call_copy_commit(int kind) { kn_emu_here->thread->copies[kind].groups++; }
+
+void kn_emu_call_copy_wait(int kind, unsigned newest, int line, void *pc)
+{
+    kn_emu_worker *w = kn_emu_here;
+    kn_emu_copies *list = &w->thread->copies[kind];
     (void)line, (void)pc;
-    while (t->copies && t->copies->group + newest < t->copy_groups) {
-        kn_emu_copy *c = t->copies;
-        perform(w, c);
-        t->copies = c->next;
-        if (!t->copies)
-            t->last_copy = &t->copies;
+    while (list->first && list->first->group < list->groups &&
+           list->groups - list->first->group > newest) {
+        kn_emu_copy *c = list->first;
+        kn_emu_copy_perform(w, c);
+        list->first = c->next;
+        if (!list->first)
+            list->last = &list->first;
         free(c);
+    }
+}
+
+void kn_emu_copies_left(kn_emu_worker *w, const kn_emu_thread *t)
+{
+    for (int kind = 0; kind < KN_EMU_COPY_KINDS; kind++) {
+        const kn_emu_copy *c = t->copies[kind].first;
+        if (c)
+            kn_emu_fail(w, c->line, c->pc,
+                        "the thread ends with an asynchronous copy that it never waited for%s",
+                        c->group == t->copies[kind].groups ? ", nor committed" : "");
     }
 }

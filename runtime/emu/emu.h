@@ -6,6 +6,7 @@
  *   worker    an operating system thread that runs blocks                          worker.c
  *   block     threads, warps, shared memory                                        worker.c
  *   thread    one CUDA thread; has a fibre from its first step to its last         fiber.c
+ *   copies    asynchronous ones, and the mbarriers that count them                 copy.c mbarrier.c
  *
  * A worker runs one block at a time, or, when blocks can wait for each other (cooperative grids, clusters),
  * a gang of blocks in turns. The threads of a block run until they wait: at a warp operation (warp.c), a
@@ -210,15 +211,30 @@ typedef enum kn_emu_state {
     KN_EMU_DONE,
 } kn_emu_state;
 
+/* Shared memory of a block of the gang, wherever it lies at the time; or, without an owner, an address. */
+typedef struct kn_emu_place {
+    kn_emu_block *owner;
+    size_t offset;
+} kn_emu_place;
+
 /* An asynchronous copy, done when it is waited for. */
 typedef struct kn_emu_copy {
     struct kn_emu_copy *next;
-    char *to;
-    const char *from;
+    kn_emu_place to, from;
     unsigned bytes, zeros, group;
+    bool bulk; /* by the bulk engine, not by its thread */
+    kn_emu_thread *by;
+    uint32_t issued; /* when: as in cells */
     int line;
     void *pc;
 } kn_emu_copy;
+
+typedef struct kn_emu_copies {
+    kn_emu_copy *first, **last;
+    unsigned groups; /* committed */
+} kn_emu_copies;
+
+typedef struct kn_emu_mbarrier kn_emu_mbarrier; /* mbarrier.c */
 
 struct kn_emu_thread {
     kn_emu_block *block;
@@ -235,8 +251,11 @@ struct kn_emu_thread {
     kn_emu_word value, result;
     unsigned cluster_phase;
     bool cluster_arrived;
-    unsigned copy_groups;
-    kn_emu_copy *copies, **last_copy;
+    kn_emu_copies copies[KN_EMU_COPY_KINDS];
+    kn_emu_copy *unplaced;                 /* one that is being checked */
+    const kn_emu_mbarrier *polled_barrier; /* while it lets others run */
+    uint32_t *clock;                       /* see order.c; NULL for most */
+    uint32_t proxy_fence;                  /* when it last made its writes known to the bulk engine */
 };
 
 /* A meeting of lanes that is not complete: those that arrived at (op, mask). */
@@ -261,9 +280,11 @@ typedef struct kn_emu_warp_state {
 typedef struct kn_emu_cell {
     uint32_t written, read; /* when */
     uint32_t readers;       /* lanes of warp read_by */
-    uint16_t written_by;    /* thread, see shared.c */
+    uint16_t written_by;    /* thread, see order.c */
     uint16_t read_by;       /* warp */
 } kn_emu_cell;
+/* read_by: of several warps; written_by: an asynchronous copy will */
+enum { KN_EMU_MANY = 0xffff, KN_EMU_IN_FLIGHT = 0xffff };
 
 /* Threads in the order in which they became able to run. */
 typedef struct kn_emu_queue {
@@ -286,6 +307,9 @@ struct kn_emu_block {
     unsigned level;               /* see global.c */
     char *image;                  /* shared memory while another block of the gang runs */
     kn_emu_cell *cells;
+    kn_emu_mbarrier *mbarriers;
+    bool clocks;     /* some thread has one */
+    uint32_t *clock; /* what all threads learnt at a barrier */
     /* of a cluster, in its block of rank 0 */
     unsigned cluster_arrived, cluster_phase, cluster_live;
     uint32_t cluster_time;
@@ -352,6 +376,46 @@ void kn_emu_deadlock(kn_emu_worker *w);
 const char *kn_emu_op_name(int op);
 const char *kn_emu_barrier_name(int kind);
 
+/* ---- what is before what: order.c ---- */
+
+/* Is what thread `number` of block `rank` of the cluster did at `time` before anything that `t` does now?
+ * async: not the thread itself did it, but a copy that it started. */
+bool kn_emu_before(const kn_emu_thread *t, uint32_t time, unsigned rank, unsigned number,
+                   bool async);
+/* Notes an access of the running thread in a cell, where what is older than `since` does not count. Returns
+ * NULL, or the kind of race and in *other with whom: see kn_emu_who(). */
+const char *kn_emu_note_access(kn_emu_worker *w, kn_emu_cell *c, uint32_t since, bool write,
+                               bool atomic, unsigned *other);
+/* The thread that a cell names; NULL for several. */
+kn_emu_thread *kn_emu_who(const kn_emu_worker *w, unsigned who);
+void kn_emu_note_landing(kn_emu_worker *w, kn_emu_cell *c, const kn_emu_thread *by, bool async);
+bool kn_emu_wrote_async(const kn_emu_cell *c);
+/* A clock has an entry for each thread of the cluster. What `t` did and knows goes into it, or out of it. */
+uint32_t *kn_emu_new_clock(kn_emu_worker *w);
+void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock);
+void kn_emu_learn(kn_emu_worker *w, kn_emu_thread *t, const uint32_t *clock);
+/* At a block's barrier; and at __syncwarp of `lanes`, `warp` being lane 0. */
+void kn_emu_share_clocks(kn_emu_worker *w, kn_emu_block *b);
+void kn_emu_order_lanes(kn_emu_worker *w, kn_emu_thread *warp, unsigned lanes);
+void kn_emu_free_clocks(kn_emu_block *b);
+
+/* ---- asynchronous copies: copy.c, mbarrier.c ---- */
+
+/* Checks the copy and marks what it is to fill. */
+kn_emu_copy *kn_emu_copy_new(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
+                             unsigned zeros, bool bulk, int line, void *pc);
+void kn_emu_copy_perform(kn_emu_worker *w, const kn_emu_copy *c);
+void kn_emu_copies_add(kn_emu_copies *list, kn_emu_copy *c);
+void kn_emu_copies_free(kn_emu_copies *list);
+/* A bulk copy into shared memory that `barrier` counts. */
+void kn_emu_mbarrier_load(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
+                          void *barrier, int line, void *pc);
+void kn_emu_mbarrier_describe(const kn_emu_mbarrier *m, char *text, size_t size);
+/* At a thread's and a block's end: fail if anything is left over. */
+void kn_emu_copies_left(kn_emu_worker *w, const kn_emu_thread *t);
+void kn_emu_mbarriers_left(kn_emu_worker *w, const kn_emu_block *b);
+void kn_emu_mbarriers_free(kn_emu_block *b);
+
 /* ---- memory ---- */
 
 /* Fails the launch unless the running thread may access this. Returns the span, or NULL for shared memory
@@ -363,6 +427,22 @@ void kn_emu_check_shared(kn_emu_worker *w, kn_emu_block *owner, size_t offset, s
                          int how, bool atomic, int line, void *pc);
 /* Starts a block: its shared memory is unwritten. */
 void kn_emu_shared_reset(kn_emu_worker *w, kn_emu_block *b);
+/* The block of the gang in whose shared memory p is, and where in it; NULL when it is in none. */
+kn_emu_block *kn_emu_owner(const kn_emu_worker *w, const void *p, size_t *offset);
+/* Where that memory lies now. */
+char *kn_emu_shared_at(const kn_emu_worker *w, const kn_emu_block *owner, size_t offset);
+/* The address in block `rank` of the cluster that p is in block b. */
+void *kn_emu_in_rank(kn_emu_worker *w, const void *p, unsigned rank, int line, void *pc);
+/* A copy that is to fill this begins; was made, begun by thread `by`. */
+void kn_emu_shared_in_flight(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                             int line, void *pc);
+void kn_emu_shared_landed(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                          const kn_emu_thread *by, bool async);
+/* The source of a copy: whoever wrote it made that known to the bulk engine; nobody wrote it since `issued`. */
+void kn_emu_check_fenced(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                         int line, void *pc);
+void kn_emu_check_unchanged(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                            uint32_t issued, int line, void *pc);
 
 /* global.c */
 kn_status kn_emu_shadow_prepare(kn_emu_launch *l);
@@ -389,10 +469,18 @@ kn_emu_word kn_emu_call_atomic(int op, int type, void *p, kn_emu_word value, kn_
 void kn_emu_call_fence(int scope, void *pc);
 void kn_emu_call_relax(int line, void *pc);
 void *kn_emu_call_peer(const void *shared, unsigned rank, int line, void *pc);
-void kn_emu_call_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros, int line,
-                            void *pc);
-void kn_emu_call_copy_commit(void);
-void kn_emu_call_copy_wait(unsigned newest, int line, void *pc);
+unsigned kn_emu_call_to_shared(const void *p, int line, void *pc);
+void *kn_emu_call_from_shared(unsigned address, int cluster, int line, void *pc);
+unsigned kn_emu_call_map_rank(unsigned address, unsigned rank, int line, void *pc);
+void kn_emu_call_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros,
+                            unsigned alignment, int line, void *pc);
+void kn_emu_call_copy_commit(int kind);
+void kn_emu_call_copy_wait(int kind, unsigned newest, int line, void *pc);
+void kn_emu_call_bulk(int kind, void *to, const void *from, unsigned bytes, void *barrier,
+                      unsigned mask, int line, void *pc);
+kn_emu_word kn_emu_call_mbarrier(int op, void *p, kn_emu_word a, unsigned bytes, int line,
+                                 void *pc);
+void kn_emu_call_proxy_fence(void);
 void kn_emu_call_trap(const char *message, int line, void *pc);
 
 #endif

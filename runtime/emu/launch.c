@@ -46,9 +46,15 @@ const kn_emu_calls_table kn_emu_calls_of_runtime = {
     .fence = kn_emu_call_fence,
     .relax = kn_emu_call_relax,
     .peer = kn_emu_call_peer,
+    .to_shared = kn_emu_call_to_shared,
+    .from_shared = kn_emu_call_from_shared,
+    .map_rank = kn_emu_call_map_rank,
     .copy_async = kn_emu_call_copy_async,
     .copy_commit = kn_emu_call_copy_commit,
     .copy_wait = kn_emu_call_copy_wait,
+    .bulk = kn_emu_call_bulk,
+    .mbarrier = kn_emu_call_mbarrier,
+    .proxy_fence = kn_emu_call_proxy_fence,
     .trap = kn_emu_call_trap,
 };
 

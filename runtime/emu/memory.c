@@ -26,12 +26,9 @@ static const kn_emu_span *find_span(kn_emu_worker *w, const char *p, size_t byte
 /* The block of the gang, not the running one, whose shared memory this is. */
 static kn_emu_block *find_peer(const kn_emu_worker *w, const char *p)
 {
-    for (unsigned i = 0; w->gang_size > 1 && i < w->gang_size; i++) {
-        kn_emu_block *b = &w->gang[i];
-        if (p >= b->image && p < b->image + w->shared_bytes)
-            return b;
-    }
-    return NULL;
+    size_t offset;
+    kn_emu_block *b = kn_emu_owner(w, p, &offset);
+    return b == w->block ? NULL : b;
 }
 
 static uintptr_t distance(const char *a, const char *b)
@@ -196,19 +193,6 @@ void kn_emu_call_bad_index(const void *array, long long index, void *pc)
     if (index > INT32_MAX && index <= UINT32_MAX)
         index = (int32_t)index;
     kn_emu_fail(w, 0, pc, "out of bounds: index %lld is not one of the array's", index);
-}
-
-void *kn_emu_call_peer(const void *shared, unsigned rank, int line, void *pc)
-{
-    kn_emu_worker *w = kn_emu_here;
-    kn_emu_block *b = w->block;
-    size_t offset = (uintptr_t)shared - (uintptr_t)w->image;
-    if (rank >= w->launch->cluster)
-        kn_emu_fail(w, line, pc, "rank %u of a cluster of %u blocks", rank, w->launch->cluster);
-    if (offset >= w->shared_bytes)
-        kn_emu_fail(w, line, pc, "map_shared_rank: %p is no shared memory of the block", shared);
-    kn_emu_block *peer = &b->cluster[rank];
-    return peer == b ? w->image + offset : peer->image + offset;
 }
 
 void kn_emu_call_relax(int line, void *pc) { kn_emu_yield(kn_emu_here, line, pc); }

@@ -1,134 +1,215 @@
-/* Shared memory: bounds, reads of what nobody wrote, and races between the threads of a block (and, through
- * distributed shared memory, of a cluster).
+/* Shared memory: bounds, reads of what nobody wrote, copies under way, and races between the threads of a
+ * block (and, through distributed shared memory, of a cluster).
  *
- * Two accesses race when one is a write, they are of two threads, and nothing orders them: no barrier that
- * both threads were at in between, and within a warp no __syncwarp. A cell keeps the last write and the
- * reads since that are not before each other; `time` counts the worker's synchronisations.
- *
- *     written_by   | 0 | atomic | rank in cluster (4) | thread (10) |
- *     read_by      | 0 ... | rank (4) | warp (5) |     or MANY: of several warps
- */
+ * Two accesses race when one is a write, they are of two threads, and nothing orders them: see order.c. A
+ * cell for each byte keeps the last write and the reads since that are not before each other. */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/emu/emu.h"
-
-enum { THREAD_BITS = 10, ATOMIC = 1 << 14, WARP_BITS = 5, MANY = 0xffff };
-_Static_assert(KN_EMU_MAX_THREADS <= 1 << THREAD_BITS, "a thread's number fits");
-_Static_assert(KN_EMU_MAX_CLUSTER << THREAD_BITS <= ATOMIC, "and its block's rank");
 
 void kn_emu_shared_reset(kn_emu_worker *w, kn_emu_block *b)
 {
     memset(b->image ? b->image : w->image, 0xff, w->shared_bytes);
 }
 
-/* Was what thread `number` of block `rank` did at `time` before anything that `t` does now? */
-static bool before(const kn_emu_thread *t, uint32_t time, unsigned rank, unsigned number)
+char *kn_emu_shared_at(const kn_emu_worker *w, const kn_emu_block *owner, size_t offset)
 {
-    const kn_emu_block *b = t->block;
-    if (rank != b->rank)
-        return time < b->cluster->cluster_time;
-    if (number == t->number || time < b->barrier_time)
-        return true;
-    if (number / KN_EMU_WARP != t->number / KN_EMU_WARP)
-        return false;
-    const kn_emu_warp_state *s = &b->warps[number / KN_EMU_WARP];
-    return time < s->full || (s->partial && time < s->known[t->lane][number % KN_EMU_WARP]);
+    return (owner == w->block || !owner->image ? w->image : owner->image) + offset;
 }
 
-static bool write_before(const kn_emu_thread *t, const kn_emu_cell *c)
+kn_emu_block *kn_emu_owner(const kn_emu_worker *w, const void *p, size_t *offset)
 {
-    return before(t, c->written, c->written_by >> THREAD_BITS & (KN_EMU_MAX_CLUSTER - 1),
-                  c->written_by & ((1 << THREAD_BITS) - 1));
-}
-
-static bool reads_before(const kn_emu_thread *t, const kn_emu_cell *c)
-{
-    unsigned rank = c->read_by >> WARP_BITS, warp = c->read_by & ((1 << WARP_BITS) - 1);
-    if (c->read_by == MANY || rank == t->block->rank)
-        if (c->read < t->block->barrier_time)
-            return true;
-    if (c->read_by == MANY)
-        return false;
-    for (unsigned lanes = c->readers; lanes; lanes &= lanes - 1)
-        if (!before(t, c->read, rank, warp * KN_EMU_WARP + (unsigned)__builtin_ctz(lanes)))
-            return false;
-    return true;
-}
-
-static void note_read(kn_emu_worker *w, const kn_emu_block *owner, kn_emu_cell *c)
-{
-    const kn_emu_thread *t = w->thread;
-    unsigned by = t->block->rank << WARP_BITS | t->number / KN_EMU_WARP;
-    if (c->read < owner->start || reads_before(t, c)) {
-        c->read = w->time;
-        c->read_by = (uint16_t)by;
-        c->readers = 1u << t->lane;
-    } else if (c->read_by == by) {
-        c->readers |=
-            1u << t->lane; /* at the earlier time: that may miss a race, and invents none */
-    } else {
-        c->read_by = MANY;
+    *offset = (uintptr_t)p - (uintptr_t)w->image;
+    if (*offset < w->shared_bytes)
+        return w->block;
+    for (unsigned i = 0; w->gang_size > 1 && i < w->gang_size; i++) {
+        kn_emu_block *b = &w->gang[i];
+        *offset = (uintptr_t)p - (uintptr_t)b->image;
+        if (*offset < w->shared_bytes)
+            return b;
     }
+    return NULL;
 }
+
+/* ---- checks ---- */
 
 _Noreturn static void race(kn_emu_worker *w, kn_emu_block *owner, size_t offset, const char *kind,
                            unsigned other, int line, void *pc)
 {
     char where[200];
-    const char *base = owner->image && owner != w->block ? owner->image : w->image;
-    kn_emu_describe(w, base + offset, where, sizeof where);
-    if (other == MANY)
+    kn_emu_describe(w, kn_emu_shared_at(w, owner, offset), where, sizeof where);
+    const kn_emu_thread *o = kn_emu_who(w, other);
+    if (!o)
         kn_emu_fail(w, line, pc, "%s race on %s: with several threads, no barrier between", kind,
                     where);
-    const kn_emu_block *b = w->block->cluster + (other >> THREAD_BITS & (KN_EMU_MAX_CLUSTER - 1));
     kn_emu_fail(w, line, pc, "%s race on %s: thread %u with thread %u%s, no barrier between", kind,
-                where, w->thread->number, other & ((1 << THREAD_BITS) - 1),
-                b != w->block ? " of another block of the cluster" : "");
+                where, w->thread->number, o->number,
+                o->block != w->block ? " of another block of the cluster" : "");
 }
 
-static unsigned a_reader(const kn_emu_cell *c)
+_Noreturn static void unwritten(kn_emu_worker *w, kn_emu_block *owner, size_t offset, int line,
+                                void *pc)
 {
-    if (c->read_by == MANY)
-        return MANY;
-    unsigned rank = c->read_by >> WARP_BITS, warp = c->read_by & ((1 << WARP_BITS) - 1);
-    return rank << THREAD_BITS |
-           (warp * KN_EMU_WARP + (c->readers ? (unsigned)__builtin_ctz(c->readers) : 0));
+    char where[200];
+    kn_emu_describe(w, kn_emu_shared_at(w, owner, offset), where, sizeof where);
+    kn_emu_fail(w, line, pc, "reads %s, which nobody has written", where);
+}
+
+_Noreturn static void under_way(kn_emu_worker *w, kn_emu_block *owner, size_t offset, bool write,
+                                int line, void *pc)
+{
+    char where[200];
+    kn_emu_describe(w, kn_emu_shared_at(w, owner, offset), where, sizeof where);
+    kn_emu_fail(w, line, pc,
+                "%s %s, which an asynchronous copy is to fill, and nobody has waited for it",
+                write ? "writes" : "reads", where);
+}
+
+static void check_bounds(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                         bool write, int line, void *pc)
+{
+    const kn_code *code = w->launch->code;
+    size_t end = offset + bytes;
+    if (end <= code->fixed || (offset >= code->dynamic && end <= w->shared_bytes))
+        return;
+    char where[200];
+    kn_emu_describe(w, kn_emu_shared_at(w, owner, offset), where, sizeof where);
+    kn_emu_fail(w, line, pc, "out of bounds: %s %zu bytes at %s", write ? "writes" : "reads", bytes,
+                where);
 }
 
 void kn_emu_check_shared(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
                          int how, bool atomic, int line, void *pc)
 {
-    const kn_code *code = w->launch->code;
-    const kn_emu_thread *t = w->thread;
-    size_t end = offset + bytes;
     bool write = how & KN_EMU_WRITE;
-    if (end > code->fixed && (offset < code->dynamic || end > w->shared_bytes)) {
-        char where[200];
-        const char *base = owner->image && owner != w->block ? owner->image : w->image;
-        kn_emu_describe(w, base + offset, where, sizeof where);
-        kn_emu_fail(w, line, pc, "out of bounds: %s %zu bytes at %s", write ? "writes" : "reads",
-                    bytes, where);
-    }
-    unsigned me = t->block->rank << THREAD_BITS | t->number | (atomic ? ATOMIC : 0);
-    for (size_t i = offset; i < end; i++) {
+    check_bounds(w, owner, offset, bytes, write, line, pc);
+    for (size_t i = offset; i < offset + bytes; i++) {
         kn_emu_cell *c = &owner->cells[i];
-        bool written = c->written >= owner->start;
-        if (!written && (!write || atomic)) {
-            char where[200];
-            const char *base = owner->image && owner != w->block ? owner->image : w->image;
-            kn_emu_describe(w, base + i, where, sizeof where);
-            kn_emu_fail(w, line, pc, "reads %s, which nobody has written", where);
+        unsigned other;
+        if (c->written < owner->start) {
+            if (!write || atomic)
+                unwritten(w, owner, i, line, pc);
+        } else if (c->written_by == KN_EMU_IN_FLIGHT) {
+            under_way(w, owner, i, write, line, pc);
         }
-        if (written && !write_before(t, c) && !(atomic && c->written_by & ATOMIC))
-            race(w, owner, i, write ? "write-after-write" : "read-after-write", c->written_by, line,
-                 pc);
-        if (!write) {
-            note_read(w, owner, c);
-            continue;
-        }
-        if (c->read >= owner->start && !reads_before(t, c))
-            race(w, owner, i, "write-after-read", a_reader(c), line, pc);
-        c->written = w->time;
-        c->written_by = (uint16_t)me;
+        const char *kind = kn_emu_note_access(w, c, owner->start, write, atomic, &other);
+        if (kind)
+            race(w, owner, i, kind, other, line, pc);
     }
+}
+
+/* ---- asynchronous copies ---- */
+
+void kn_emu_shared_in_flight(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                             int line, void *pc)
+{
+    if (!w->launch->checked)
+        return;
+    kn_emu_check_shared(w, owner, offset, bytes, KN_EMU_WRITE, false, line, pc);
+    for (size_t i = offset; i < offset + bytes; i++)
+        owner->cells[i].written_by = KN_EMU_IN_FLIGHT;
+    memset(kn_emu_shared_at(w, owner, offset), 0xff, bytes);
+}
+
+void kn_emu_shared_landed(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                          const kn_emu_thread *by, bool async)
+{
+    for (size_t i = offset; w->launch->checked && i < offset + bytes; i++)
+        kn_emu_note_landing(w, &owner->cells[i], by, async);
+}
+
+/* The source of a copy that the bulk engine reads: written before `issued`, and made known to it. */
+void kn_emu_check_fenced(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                         int line, void *pc)
+{
+    for (size_t i = offset; i < offset + bytes; i++) {
+        const kn_emu_cell *c = &owner->cells[i];
+        const kn_emu_thread *o = kn_emu_who(w, c->written_by);
+        if (c->written < owner->start || c->written < w->thread->proxy_fence ||
+            c->written < o->proxy_fence || kn_emu_wrote_async(c))
+            continue;
+        char where[200];
+        kn_emu_describe(w, kn_emu_shared_at(w, owner, i), where, sizeof where);
+        kn_emu_fail(w, line, pc,
+                    "copies %s, which thread %u wrote, with no fence.proxy.async between", where,
+                    o->number);
+    }
+}
+
+void kn_emu_check_unchanged(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
+                            uint32_t issued, int line, void *pc)
+{
+    for (size_t i = offset; i < offset + bytes; i++) {
+        const kn_emu_cell *c = &owner->cells[i];
+        if (c->written < issued)
+            continue;
+        char where[200];
+        kn_emu_describe(w, kn_emu_shared_at(w, owner, i), where, sizeof where);
+        kn_emu_fail(w, line, pc,
+                    "%s was written again, by thread %u, before the copy out of it was waited for",
+                    where, kn_emu_who(w, c->written_by)->number);
+    }
+}
+
+/* ---- addresses ---- */
+
+/* A shared address as a number of 32 bits: BASE + the offset in the block's shared memory, above which the
+ * alignment is that of the pointer; for another block of the cluster (rank + 1) << RANK_SHIFT is added. */
+enum { BASE = 1024, RANK_SHIFT = 24 };
+
+static unsigned base_of(const kn_emu_worker *w)
+{
+    return BASE + (unsigned)((uintptr_t)w->image % BASE);
+}
+
+void *kn_emu_in_rank(kn_emu_worker *w, const void *p, unsigned rank, int line, void *pc)
+{
+    size_t offset;
+    if (rank >= w->launch->cluster)
+        kn_emu_fail(w, line, pc, "rank %u of a cluster of %u blocks", rank, w->launch->cluster);
+    if (!kn_emu_owner(w, p, &offset))
+        kn_emu_fail(w, line, pc, "map_shared_rank: %p is no shared memory of the block", p);
+    return kn_emu_shared_at(w, &w->block->cluster[rank], offset);
+}
+
+void *kn_emu_call_peer(const void *shared, unsigned rank, int line, void *pc)
+{
+    return kn_emu_in_rank(kn_emu_here, shared, rank, line, pc);
+}
+
+unsigned kn_emu_call_to_shared(const void *p, int line, void *pc)
+{
+    kn_emu_worker *w = kn_emu_here;
+    size_t offset;
+    const kn_emu_block *owner = kn_emu_owner(w, p, &offset);
+    if (!owner)
+        kn_emu_fail(w, line, pc, "the shared address of %p, which is no shared memory", p);
+    return base_of(w) + (unsigned)offset +
+           (owner == w->block ? 0 : (owner->rank + 1) << RANK_SHIFT);
+}
+
+void *kn_emu_call_from_shared(unsigned address, int cluster, int line, void *pc)
+{
+    kn_emu_worker *w = kn_emu_here;
+    unsigned rank = address >> RANK_SHIFT;
+    size_t offset = (address & ((1u << RANK_SHIFT) - 1)) - (size_t)base_of(w);
+    if (!rank)
+        return w->image + offset;
+    if (rank > w->launch->cluster)
+        kn_emu_fail(w, line, pc, "0x%x is no shared address", address);
+    if (!cluster)
+        kn_emu_fail(w, line, pc,
+                    "an address of the cluster's shared memory (of rank %u) where one of the "
+                    "block's must be",
+                    rank - 1);
+    return kn_emu_shared_at(w, &w->block->cluster[rank - 1], offset);
+}
+
+unsigned kn_emu_call_map_rank(unsigned address, unsigned rank, int line, void *pc)
+{
+    kn_emu_worker *w = kn_emu_here;
+    if (rank >= w->launch->cluster)
+        kn_emu_fail(w, line, pc, "rank %u of a cluster of %u blocks", rank, w->launch->cluster);
+    return (address & ((1u << RANK_SHIFT) - 1)) | (rank + 1) << RANK_SHIFT;
 }

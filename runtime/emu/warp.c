@@ -142,35 +142,6 @@ static void compute(kn_emu_worker *w, const kn_emu_thread *some, unsigned lanes)
     EACH_LANE(lane, lanes) lane_of(some, lane)->result = result;
 }
 
-/* __syncwarp: what any of `lanes` did, or knows to have been done before, is before what each does next. */
-static void order_memory(kn_emu_worker *w, kn_emu_warp_state *s, unsigned lanes)
-{
-    uint32_t now = ++w->time;
-    if (lanes == s->alive) {
-        s->full = now;
-        return;
-    }
-    if (!s->partial) {
-        s->partial = true;
-        for (int a = 0; a < KN_EMU_WARP; a++)
-            for (int b = 0; b < KN_EMU_WARP; b++)
-                s->known[a][b] = 0;
-    }
-    uint32_t joined[KN_EMU_WARP] = {0};
-    EACH_LANE(lane, lanes)
-    {
-        for (int b = 0; b < KN_EMU_WARP; b++)
-            if (s->known[lane][b] > joined[b])
-                joined[b] = s->known[lane][b];
-    }
-    EACH_LANE(lane, lanes) joined[lane] = now;
-    EACH_LANE(lane, lanes)
-    {
-        for (int b = 0; b < KN_EMU_WARP; b++)
-            s->known[lane][b] = joined[b];
-    }
-}
-
 /* Ends meeting i when everyone has come. `self`, one of them or NULL, is running and is not woken. */
 static bool complete(kn_emu_worker *w, const kn_emu_thread *near, int i, const kn_emu_thread *self)
 {
@@ -185,7 +156,7 @@ static bool complete(kn_emu_worker *w, const kn_emu_thread *near, int i, const k
     w->progress++;
     const kn_emu_thread *some = lane_of(near, (unsigned)__builtin_ctz(lanes));
     if ((m.op & OP) == KN_EMU_SYNCWARP)
-        order_memory(w, s, lanes);
+        kn_emu_order_lanes(w, lane_of(near, 0), lanes);
     else
         compute(w, some, lanes);
     bool reversed = w->dev->options.order == KN_EMU_REVERSED;

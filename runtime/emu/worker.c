@@ -133,9 +133,9 @@ static void run_thread(kn_emu_worker *w, kn_emu_thread *t)
     w->thread = t;
     w->launch->code->entry(w->launch->params);
     w->progress++;
-    if (t->copies)
-        kn_emu_fail(w, t->copies->line, t->copies->pc,
-                    "the thread ends with an asynchronous copy that it never waited for");
+    kn_emu_copies_left(w, t);
+    if (t->block->live == 1)
+        kn_emu_mbarriers_left(w, t->block);
     t->state = KN_EMU_DONE;
     t->block->live--;
     kn_emu_warp_left(w, t);
@@ -240,9 +240,8 @@ static void start_block(kn_emu_worker *w, kn_emu_block *b, unsigned ordinal)
         t->state = KN_EMU_NEW;
         t->fenced = t->polled = t->cluster_arrived = false;
         t->releases = 0;
-        t->cluster_phase = t->copy_groups = 0;
-        t->copies = NULL;
-        t->last_copy = &t->copies;
+        t->cluster_phase = 0;
+        t->proxy_fence = 0;
     }
     for (unsigned i = 0; i * KN_EMU_WARP < b->nthreads; i++) {
         kn_emu_warp_state *s = &b->warps[i];
@@ -300,9 +299,13 @@ static bool make_gang(kn_emu_worker *w)
         b->polling.at = b->ready.at + threads;
         b->image = image ? at + i * image : NULL;
         b->cells = ncells ? w->cells + i * w->shared_bytes : NULL;
-        for (unsigned j = 0; j < b->nthreads; j++)
-            b->threads[j] = (kn_emu_thread){
+        for (unsigned j = 0; j < b->nthreads; j++) {
+            kn_emu_thread *t = &b->threads[j];
+            *t = (kn_emu_thread){
                 .block = b, .number = j, .lane = j % KN_EMU_WARP, .idx = place(j, l->grid.block)};
+            for (int kind = 0; kind < KN_EMU_COPY_KINDS; kind++)
+                t->copies[kind].last = &t->copies[kind].first;
+        }
     }
     return true;
 }
@@ -337,6 +340,23 @@ static bool anyone_polls(const kn_emu_worker *w)
         if (w->gang[i].polling.count)
             return true;
     return false;
+}
+
+/* What its threads left behind: little, unless a check failed. */
+static void clean_up(kn_emu_worker *w)
+{
+    for (unsigned i = 0; i < w->gang_size; i++) {
+        kn_emu_block *b = &w->gang[i];
+        kn_emu_mbarriers_free(b);
+        kn_emu_free_clocks(b);
+        for (unsigned j = 0; w->failed && j < b->nthreads; j++) {
+            kn_emu_thread *t = &b->threads[j];
+            for (int kind = 0; kind < KN_EMU_COPY_KINDS; kind++)
+                kn_emu_copies_free(&t->copies[kind]);
+            free(t->unplaced);
+            t->unplaced = NULL;
+        }
+    }
 }
 
 static void run_gang(kn_emu_worker *w, unsigned gang)
@@ -395,16 +415,9 @@ void kn_emu_worker_run(kn_emu_worker *w, kn_emu_launch *l)
         if (i >= l->ngangs)
             break;
         run_gang(w, in_order(&w->dev->options, i, l->ngangs, 0));
+        clean_up(w);
     }
     if (w->failed) {
-        for (unsigned i = 0; w->gang && i < l->gang * l->nthreads; i++) {
-            kn_emu_thread *t = &w->gang[i / l->nthreads].threads[i % l->nthreads];
-            while (t->copies) {
-                kn_emu_copy *copy = t->copies;
-                t->copies = copy->next;
-                free(copy);
-            }
-        }
         w->handoff = NULL;
         kn_emu_fibers_reset(&w->fibers);
     }

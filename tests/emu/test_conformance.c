@@ -267,7 +267,7 @@ static void test_mistakes(void **state)
         {35, 1, "index", "index 32"},
         {39, 1, "another tile", "shared s"},
         {40, 1, "volatile", "race on shared s"},
-        {41, 1, "before the wait", "nobody has written"},
+        {41, 1, "before the wait", "which an asynchronous copy is to fill, and nobody has waited"},
         {42, 1, "never waited for", "never waited for"},
         {44, 1, "atomic misaligned", "misaligned"},
     };

@@ -56,6 +56,21 @@ typedef struct kn_emu_dim {
     X(INC, "atomicInc")                                                                            \
     X(DEC, "atomicDec")
 
+/* What is done to an mbarrier: name in messages. TEST and TRY are about the phase of a state that an arrival
+ * gave, the others about the phase with this parity. */
+#define KN_EMU_MBARRIERS(X)                                                                        \
+    X(INIT, "mbarrier.init")                                                                       \
+    X(INVAL, "mbarrier.inval")                                                                     \
+    X(ARRIVE, "mbarrier.arrive")                                                                   \
+    X(DROP, "mbarrier.arrive_drop")                                                                \
+    X(EXPECT, "mbarrier.expect_tx")                                                                \
+    X(COPIES, "cp.async.mbarrier.arrive")                                                          \
+    X(LOAD, "cp.async.bulk")                                                                       \
+    X(TEST, "mbarrier.test_wait")                                                                  \
+    X(TRY, "mbarrier.try_wait")                                                                    \
+    X(TEST_PARITY, "mbarrier.test_wait.parity")                                                    \
+    X(TRY_PARITY, "mbarrier.try_wait.parity")
+
 #define KN_EMU_ENUM(name, text) KN_EMU_##name,
 typedef enum kn_emu_warp_op { KN_EMU_WARP_OPS(KN_EMU_ENUM) KN_EMU_WARP_OP_COUNT } kn_emu_warp_op;
 #undef KN_EMU_ENUM
@@ -65,6 +80,24 @@ typedef enum kn_emu_barrier { KN_EMU_BARRIERS(KN_EMU_ENUM) KN_EMU_BARRIER_KINDS 
 #define KN_EMU_ENUM(name, text) KN_EMU_ATOMIC_##name,
 typedef enum kn_emu_atomic_op { KN_EMU_ATOMICS(KN_EMU_ENUM) KN_EMU_ATOMIC_COUNT } kn_emu_atomic_op;
 #undef KN_EMU_ENUM
+#define KN_EMU_ENUM(name, text) KN_EMU_MBARRIER_##name,
+typedef enum kn_emu_mbarrier_op {
+    KN_EMU_MBARRIERS(KN_EMU_ENUM) KN_EMU_MBARRIER_COUNT
+} kn_emu_mbarrier_op;
+#undef KN_EMU_ENUM
+
+/* Asynchronous copies that a thread waits for: its own, and those of the bulk engine. */
+typedef enum kn_emu_copy_kind {
+    KN_EMU_COPY_THREAD,
+    KN_EMU_COPY_BULK,
+    KN_EMU_COPY_KINDS
+} kn_emu_copy_kind;
+/* Bulk copies: counted by an mbarrier, by one in each of several blocks, or waited for in groups. */
+typedef enum kn_emu_bulk {
+    KN_EMU_BULK_LOAD,
+    KN_EMU_BULK_MULTICAST,
+    KN_EMU_BULK_STORE
+} kn_emu_bulk;
 
 /* The type an atomic operation works on. */
 typedef enum kn_emu_type {
@@ -103,10 +136,19 @@ typedef struct kn_emu_calls_table {
     void (*fence)(int scope, void *pc); /* 0 block, 1 device or wider */
     void (*relax)(int line, void *pc);  /* lets the others run */
     void *(*peer)(const void *shared, unsigned rank, int line, void *pc);
-    void (*copy_async)(void *to, const void *from, unsigned bytes, unsigned zeros, int line,
-                       void *pc);
-    void (*copy_commit)(void);
-    void (*copy_wait)(unsigned newest, int line, void *pc); /* all groups but the newest ones */
+    /* Shared addresses as the numbers that PTX has; `cluster`: they may be another block's. */
+    unsigned (*to_shared)(const void *p, int line, void *pc);
+    void *(*from_shared)(unsigned address, int cluster, int line, void *pc);
+    unsigned (*map_rank)(unsigned address, unsigned rank, int line, void *pc);
+    void (*copy_async)(void *to, const void *from, unsigned bytes, unsigned zeros,
+                       unsigned alignment, int line, void *pc);
+    void (*copy_commit)(int kind);
+    void (*copy_wait)(int kind, unsigned newest, int line, void *pc); /* all but the newest groups */
+    void (*bulk)(int kind, void *to, const void *from, unsigned bytes, void *barrier, unsigned mask,
+                 int line, void *pc);
+    /* a: the count of arrivals, or the phase; bytes: announced. Gives the phase, or whether it ended. */
+    kn_emu_word (*mbarrier)(int op, void *p, kn_emu_word a, unsigned bytes, int line, void *pc);
+    void (*proxy_fence)(void);
     void (*trap)(const char *message, int line, void *pc);
 } kn_emu_calls_table;
 

@@ -99,9 +99,17 @@ kn_emu_word kn_emu_atomic(int op, int type, void *p, kn_emu_word value, kn_emu_w
 void kn_emu_fence(int scope);
 void kn_emu_relax(int line);
 void *kn_emu_peer(const void *shared, unsigned rank, int line);
-void kn_emu_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros, int line);
-void kn_emu_copy_commit();
-void kn_emu_copy_wait(unsigned newest, int line);
+unsigned kn_emu_to_shared(const void *p, int line);
+void *kn_emu_from_shared(unsigned address, int cluster, int line);
+unsigned kn_emu_map_rank(unsigned address, unsigned rank, int line);
+void kn_emu_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros,
+                       unsigned alignment, int line);
+void kn_emu_copy_commit(int kind);
+void kn_emu_copy_wait(int kind, unsigned newest, int line);
+void kn_emu_bulk_copy(int kind, void *to, const void *from, unsigned bytes, void *barrier,
+                      unsigned mask, int line);
+kn_emu_word kn_emu_mbarrier_call(int op, void *p, kn_emu_word a, unsigned bytes, int line);
+void kn_emu_proxy_fence();
 void kn_emu_trap(const char *message, int line);
 void *memcpy(void *to, const void *from, size_t n);
 void *memmove(void *to, const void *from, size_t n);
@@ -375,8 +383,15 @@ KN_EMU_STORE(__stwt)
 #undef KN_EMU_STORE
 
 // Shared addresses as numbers and back.
-KN_EMU_INLINE size_t __cvta_generic_to_shared(const void *p) { return (size_t)p; }
+KN_EMU_INLINE size_t __cvta_generic_to_shared(const void *p, KN_EMU_LINE)
+{
+    return kn_emu_to_shared(p, kn_emu_line);
+}
 KN_EMU_INLINE size_t __cvta_generic_to_global(const void *p) { return (size_t)p; }
-KN_EMU_INLINE void *__cvta_shared_to_generic(size_t p) { return (void *)p; }
+KN_EMU_INLINE void *__cvta_shared_to_generic(size_t p, KN_EMU_LINE)
+{
+    return kn_emu_from_shared((unsigned)p, 1, kn_emu_line);
+}
+KN_EMU_INLINE void *__cvta_global_to_generic(size_t p) { return (void *)p; }
 
 #include <kn_emu_math.h>

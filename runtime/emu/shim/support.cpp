@@ -38,12 +38,35 @@ void *kn_emu_peer(const void *shared, unsigned rank, int line)
 {
     return kn_emu_calls.peer(shared, rank, line, PC);
 }
-void kn_emu_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros, int line)
+unsigned kn_emu_to_shared(const void *p, int line) { return kn_emu_calls.to_shared(p, line, PC); }
+void *kn_emu_from_shared(unsigned address, int cluster, int line)
 {
-    kn_emu_calls.copy_async(to, from, bytes, zeros, line, PC);
+    return kn_emu_calls.from_shared(address, cluster, line, PC);
 }
-void kn_emu_copy_commit() { kn_emu_calls.copy_commit(); }
-void kn_emu_copy_wait(unsigned newest, int line) { kn_emu_calls.copy_wait(newest, line, PC); }
+unsigned kn_emu_map_rank(unsigned address, unsigned rank, int line)
+{
+    return kn_emu_calls.map_rank(address, rank, line, PC);
+}
+void kn_emu_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros,
+                       unsigned alignment, int line)
+{
+    kn_emu_calls.copy_async(to, from, bytes, zeros, alignment, line, PC);
+}
+void kn_emu_copy_commit(int kind) { kn_emu_calls.copy_commit(kind); }
+void kn_emu_copy_wait(int kind, unsigned newest, int line)
+{
+    kn_emu_calls.copy_wait(kind, newest, line, PC);
+}
+void kn_emu_bulk_copy(int kind, void *to, const void *from, unsigned bytes, void *barrier,
+                      unsigned mask, int line)
+{
+    kn_emu_calls.bulk(kind, to, from, bytes, barrier, mask, line, PC);
+}
+kn_emu_word kn_emu_mbarrier_call(int op, void *p, kn_emu_word a, unsigned bytes, int line)
+{
+    return kn_emu_calls.mbarrier(op, p, a, bytes, line, PC);
+}
+void kn_emu_proxy_fence() { kn_emu_calls.proxy_fence(); }
 void kn_emu_trap(const char *message, int line) { kn_emu_calls.trap(message, line, PC); }
 
 // ---- what -fsanitize=thread calls before each access ----
