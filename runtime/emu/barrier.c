@@ -228,11 +228,10 @@ void kn_emu_deadlock(kn_emu_worker *w)
             if (t->line)
                 snprintf(line, sizeof line, " at line %d", t->line);
             if (ranges++ < MOST && len < sizeof text)
-                len +=
-                    (size_t)snprintf(text + len, sizeof text - len,
-                                     "; block (%u,%u,%u) threads %u to %u wait in %s%s", b->idx.x,
-                                     b->idx.y, b->idx.z, first, last,
-                                     waits_in(t, what, sizeof what), line);
+                len += (size_t)snprintf(text + len, sizeof text - len,
+                                        "; block (%u,%u,%u) threads %u to %u wait in %s%s",
+                                        b->idx.x, b->idx.y, b->idx.z, first, last,
+                                        waits_in(t, what, sizeof what), line);
         }
     }
     char more[40] = "";

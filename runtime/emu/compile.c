@@ -2,7 +2,7 @@
  *
  *     FOLDER/kn_emu_cuda.h ...       the device language, written once
  *     FOLDER/support.o               what leads from a module to the emulator, compiled once
- *     FOLDER/0/kernel.cu             the source text, as it is
+ *     FOLDER/0/kernel.cu             the source text, as it is but for asm statements: see ptx.h
  *     FOLDER/0/entry.cpp             includes the two and unpacks the parameters
  *     FOLDER/0/kernel.o, dynamic.s   and, where the text has `extern __shared__`, that memory
  *     FOLDER/0/kernel.so
@@ -22,6 +22,7 @@
 
 #include "base/hash.h"
 #include "runtime/emu/emu.h"
+#include "runtime/emu/ptx.h"
 
 extern char **environ;
 
@@ -233,10 +234,11 @@ static kn_status write_dynamic(const char *object, const char *path, bool *any)
                                                   : kn_fail(KN_IO, "cannot write '%s'", path);
 }
 
-static kn_status write_entry(const char *path, const char *entry)
+static kn_status write_entry(const char *path, const char *entry, bool ptx)
 {
     static const char form[] =
         "#include \"kn_emu_cuda.h\"\n"
+        "%s"
         "#include \"kernel.cu\"\n"
         "extern \"C\" {\n"
         "extern __attribute__((visibility(\"default\"))) const auto kn_emu_kinds =\n"
@@ -244,14 +246,30 @@ static kn_status write_entry(const char *path, const char *entry)
         "__attribute__((visibility(\"default\"), no_sanitize(\"thread\", \"alignment\")))\n"
         "void kn_emu_entry(void *const *params) { kn_emu::call(&%s, params); }\n"
         "}\n";
-    size_t size = sizeof form + 2 * strlen(entry);
+    const char *with = ptx ? "#include \"kn_emu_ptx.h\"\n" : "";
+    size_t size = sizeof form + strlen(with) + 2 * strlen(entry);
     char *text = malloc(size);
     if (!text)
         return kn_fail(KN_MEMORY, "out of memory");
-    snprintf(text, size, form, entry, entry);
+    snprintf(text, size, form, with, entry, entry);
     kn_status status = write_file(path, text);
     free(text);
     return status;
+}
+
+typedef struct source {
+    kn_arena arena;
+    const char *path, *text;
+    bool ptx;
+} source;
+
+/* The text as it is, but for asm statements. */
+static kn_status write_source(void *user)
+{
+    source *s = user;
+    const char *without = kn_emu_without_asm(&s->arena, s->text);
+    s->ptx = without != NULL;
+    return write_file(s->path, without ? without : s->text);
 }
 
 enum { MAX_FLAGS = 40 };
@@ -325,19 +343,23 @@ static kn_status build(kn_emu *dev, unsigned number, const char *entry, const ch
                        char *path)
 {
     const kn_emu_compiler *c = &dev->compiler;
-    char folder[PATH_SIZE], source[PATH_SIZE], wrapper[PATH_SIZE], object[PATH_SIZE],
+    char folder[PATH_SIZE], kernel[PATH_SIZE], wrapper[PATH_SIZE], object[PATH_SIZE],
         memory[PATH_SIZE], support[PATH_SIZE];
     snprintf(folder, sizeof folder, "%.255s/%u", c->folder, number);
     if (mkdir(folder, 0700) != 0)
         return kn_fail(KN_IO, "cannot make '%s': %s", folder, strerror(errno));
-    join(source, folder, "kernel.cu");
+    join(kernel, folder, "kernel.cu");
     join(wrapper, folder, "entry.cpp");
     join(object, folder, "kernel.o");
     join(memory, folder, "dynamic.s");
     join(path, folder, "kernel.so");
     join(support, c->folder, "support.o");
-    KN_TRY(write_file(source, text));
-    KN_TRY(write_entry(wrapper, entry));
+    source src = {.path = kernel, .text = text};
+    kn_arena_init(&src.arena, NULL);
+    kn_status status = kn_protect(&src.arena, write_source, &src);
+    kn_arena_finish(&src.arena);
+    KN_TRY(status);
+    KN_TRY(write_entry(wrapper, entry, src.ptx));
     KN_TRY(compile_object(dev, text, wrapper, object));
     bool with_dynamic;
     KN_TRY(write_dynamic(object, memory, &with_dynamic));

@@ -255,7 +255,7 @@ struct kn_emu_thread {
     kn_emu_copy *unplaced;                 /* one that is being checked */
     const kn_emu_mbarrier *polled_barrier; /* while it lets others run */
     uint32_t *clock;                       /* see order.c; NULL for most */
-    uint32_t proxy_fence;                  /* when it last made its writes known to the bulk engine */
+    uint32_t proxy_fence; /* when it last made its writes known to the bulk engine */
 };
 
 /* A meeting of lanes that is not complete: those that arrived at (op, mask). */
@@ -389,7 +389,7 @@ const char *kn_emu_note_access(kn_emu_worker *w, kn_emu_cell *c, uint32_t since,
 /* The thread that a cell names; NULL for several. */
 kn_emu_thread *kn_emu_who(const kn_emu_worker *w, unsigned who);
 void kn_emu_note_landing(kn_emu_worker *w, kn_emu_cell *c, const kn_emu_thread *by, bool async);
-bool kn_emu_wrote_async(const kn_emu_cell *c);
+bool kn_emu_is_copy(unsigned who); /* not the thread itself, but a copy that it started */
 /* A clock has an entry for each thread of the cluster. What `t` did and knows goes into it, or out of it. */
 uint32_t *kn_emu_new_clock(kn_emu_worker *w);
 void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock);

@@ -41,8 +41,7 @@ bool kn_emu_before(const kn_emu_thread *t, uint32_t time, unsigned rank, unsigne
             return true;
         if (number / KN_EMU_WARP == t->number / KN_EMU_WARP) {
             const kn_emu_warp_state *s = &b->warps[number / KN_EMU_WARP];
-            if (time < s->full ||
-                (s->partial && time < s->known[t->lane][number % KN_EMU_WARP]))
+            if (time < s->full || (s->partial && time < s->known[t->lane][number % KN_EMU_WARP]))
                 return true;
         }
     }
@@ -167,7 +166,10 @@ _Static_assert(KN_EMU_MAX_CLUSTER << THREAD_BITS <= ATOMIC, "and its block's ran
 static unsigned rank_of(unsigned who) { return who >> THREAD_BITS & (KN_EMU_MAX_CLUSTER - 1); }
 static unsigned number_of(unsigned who) { return who & ((1 << THREAD_BITS) - 1); }
 
-static unsigned name_of(const kn_emu_thread *t) { return t->block->rank << THREAD_BITS | t->number; }
+static unsigned name_of(const kn_emu_thread *t)
+{
+    return t->block->rank << THREAD_BITS | t->number;
+}
 
 static bool write_before(const kn_emu_thread *t, const kn_emu_cell *c)
 {
@@ -231,6 +233,11 @@ const char *kn_emu_note_access(kn_emu_worker *w, kn_emu_cell *c, uint32_t since,
         *other = a_reader(c);
         return "write-after-read";
     }
+    /* A plain write that others do not know of yet stays: their atomic operations race with it, though none
+     * with the atomic one that follows it. */
+    if (atomic && c->written >= since && c->written >= t->block->barrier_time &&
+        !(c->written_by & (ATOMIC | ASYNC)))
+        return NULL;
     c->written = w->time;
     c->written_by = (uint16_t)(name_of(t) | (atomic ? ATOMIC : 0));
     return NULL;
@@ -242,10 +249,9 @@ void kn_emu_note_landing(kn_emu_worker *w, kn_emu_cell *c, const kn_emu_thread *
     c->written_by = (uint16_t)(name_of(by) | (async ? ASYNC : 0));
 }
 
-bool kn_emu_wrote_async(const kn_emu_cell *c) { return c->written_by & ASYNC; }
+bool kn_emu_is_copy(unsigned who) { return who != KN_EMU_MANY && who & ASYNC; }
 
 kn_emu_thread *kn_emu_who(const kn_emu_worker *w, unsigned who)
 {
-    return who == KN_EMU_MANY ? NULL
-                              : &w->block->cluster[rank_of(who)].threads[number_of(who)];
+    return who == KN_EMU_MANY ? NULL : &w->block->cluster[rank_of(who)].threads[number_of(who)];
 }

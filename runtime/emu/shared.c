@@ -43,9 +43,9 @@ _Noreturn static void race(kn_emu_worker *w, kn_emu_block *owner, size_t offset,
     if (!o)
         kn_emu_fail(w, line, pc, "%s race on %s: with several threads, no barrier between", kind,
                     where);
-    kn_emu_fail(w, line, pc, "%s race on %s: thread %u with thread %u%s, no barrier between", kind,
-                where, w->thread->number, o->number,
-                o->block != w->block ? " of another block of the cluster" : "");
+    kn_emu_fail(w, line, pc, "%s race on %s: thread %u with %sthread %u%s, no barrier between",
+                kind, where, w->thread->number, kn_emu_is_copy(other) ? "a copy begun by " : "",
+                o->number, o->block != w->block ? " of another block of the cluster" : "");
 }
 
 _Noreturn static void unwritten(kn_emu_worker *w, kn_emu_block *owner, size_t offset, int line,
@@ -127,7 +127,7 @@ void kn_emu_check_fenced(kn_emu_worker *w, kn_emu_block *owner, size_t offset, s
         const kn_emu_cell *c = &owner->cells[i];
         const kn_emu_thread *o = kn_emu_who(w, c->written_by);
         if (c->written < owner->start || c->written < w->thread->proxy_fence ||
-            c->written < o->proxy_fence || kn_emu_wrote_async(c))
+            c->written < o->proxy_fence || kn_emu_is_copy(c->written_by))
             continue;
         char where[200];
         kn_emu_describe(w, kn_emu_shared_at(w, owner, i), where, sizeof where);
