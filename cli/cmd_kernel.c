@@ -11,7 +11,8 @@
 /* One argument: `param` points to `value`, or to `data`. */
 typedef struct argument {
     kn_cli_value *from;
-    void *data; /* device memory of an array */
+    void *data;       /* device memory of an array */
+    kiln_dtype dtype; /* of a number */
     union {
         uint8_t b;
         int32_t i;
@@ -154,6 +155,7 @@ static int bind_number(argument *a, kn_err *e)
                                                   : KILN_F32;
     if (v->out)
         return kn_usage_error(e, "out:%s is an array, but %s is a number", v->name, v->text);
+    a->dtype = dtype;
     return kn_cli_value_number(v, dtype, &a->value, e);
 }
 
@@ -167,6 +169,55 @@ static int fill(const job *j, kn_cli_value *v, kn_err *e)
     if (!status)
         memset(v->array.data, 0xFF, v->array.bytes);
     return status;
+}
+
+/* The type of C whose values have this dtype; unsigned ones will do, too. */
+static const char *type_of(kiln_dtype dtype)
+{
+    switch (dtype) {
+    case KILN_BOOL: return "bool";
+    case KILN_I32: return "int";
+    case KILN_I64: return "long long";
+    case KILN_F32: return "float";
+    default: return "double";
+    }
+}
+
+static bool same_type(kiln_dtype dtype, const kiln_param *p, size_t bytes)
+{
+    const char *type = p->type;
+    if (!type) /* a struct, say, or unknown: there is only its size, if that */
+        return !bytes || bytes == kiln_dtype_size(dtype);
+    if (strncmp(type, "unsigned", 8) == 0)
+        return dtype == (strcmp(type, "unsigned") == 0 ? KILN_I32 : KILN_I64);
+    return strcmp(type, type_of(dtype)) == 0;
+}
+
+/* Does the value fit the kernel's parameter, as far as the device knows it? */
+static int check_type(const argument *a, const kiln_param *p, int place, kn_err *e)
+{
+    const kn_cli_value *v = a->from;
+    bool number = kn_cli_value_is_number(v);
+    const char *type = p->type ? p->type : p->is_pointer ? "something" : "another type";
+    char what[100];
+    snprintf(what, sizeof what, "the kernel's parameter %d%s%.60s%s", place, p->name ? ", '" : "",
+             p->name ? p->name : "", p->name ? "'," : "");
+    if (number ? p->is_pointer : p->is_value || (p->bytes && p->bytes != sizeof(void *)))
+        return kn_usage_error(e, "%s=%s is %s, but %s is %s %s", v->name, v->text,
+                              number ? "a number" : "an array", what,
+                              p->is_pointer ? "a pointer to" : "a value of", type);
+    if (number && !same_type(a->dtype, p, p->bytes) && !p->type)
+        return kn_usage_error(e, "%s=%s is of the type %s, but %s has %zu bytes", v->name, v->text,
+                              kiln_dtype_text(a->dtype), what, p->bytes);
+    if (number && !same_type(a->dtype, p, p->bytes))
+        return kn_usage_error(
+            e,
+            "%s=%s is of the type %s, but %s is %s; write the type before the number, as in f32:1",
+            v->name, v->text, kiln_dtype_text(a->dtype), what, type);
+    if (!number && p->type && !same_type(v->array.dtype, p, p->element_bytes))
+        return kn_usage_error(e, "%s has elements of the type %s, but %s points to %s", v->name,
+                              kiln_dtype_text(v->array.dtype), what, type);
+    return KN_EXIT_OK;
 }
 
 static int bind_array(const job *j, argument *a, kn_err *e)
@@ -195,12 +246,18 @@ static int bind(job *j, kn_err *e)
     j->params = calloc((size_t)n + 1, sizeof *j->params);
     if (!j->arguments || !j->params)
         return kn_run_error(e, "out of memory");
+    int known = kiln_kernel_params(j->kernel);
     for (int i = 0; i < n && !status; i++) {
         argument *a = &j->arguments[i];
         a->from = &j->args->values[i];
         bool number = kn_cli_value_is_number(a->from);
         status = number ? bind_number(a, e) : bind_array(j, a, e);
         j->params[i] = number ? (void *)&a->value : (void *)&a->data;
+        kiln_param p;
+        if (!status && i < known)
+            status = kn_lib_error(e, kiln_kernel_param(j->kernel, i, &p));
+        if (!status && i < known)
+            status = check_type(a, &p, i + 1, e);
     }
     return status;
 }

@@ -50,6 +50,31 @@ void kiln_kernel_destroy(kiln_kernel *k)
         k->ctx->core->from.release(k->ctx->core->from.user, k);
 }
 
+/* ---- parameters ---- */
+
+int kiln_kernel_params(const kiln_kernel *k)
+{
+    kn_code_param unused;
+    if (!k)
+        return -1;
+    kn_device *dev = k->ctx->core->dev;
+    return dev->ops->describe(dev, k->code, -1, &unused);
+}
+
+kiln_status kiln_kernel_param(const kiln_kernel *k, int i, kiln_param *param)
+{
+    if (!k || !param)
+        return null(!k ? "kernel" : "param");
+    kn_device *dev = k->ctx->core->dev;
+    kn_code_param p = {0};
+    int n = dev->ops->describe(dev, k->code, i, &p);
+    if (i < 0 || i >= n)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "kernel '%s': no parameter %d of %d", k->entry, i,
+                                    n);
+    *param = (kiln_param){p.name, p.type, p.bytes, p.element, p.pointer, p.value};
+    return KILN_OK;
+}
+
 /* ---- launches ---- */
 
 void kiln_launch_init(kiln_launch *launch)
@@ -119,7 +144,8 @@ static kn_status read_launch(const kiln_launch *launch, void *const *params, int
     *grid = (kn_grid){.shared = l.shared, .cooperative = l.cooperative};
     memcpy(grid->grid, l.grid, sizeof grid->grid);
     memcpy(grid->block, l.block, sizeof grid->block);
-    for (int i = 0; i < 3; i++)
+    bool clusters = l.cluster[0] || l.cluster[1] || l.cluster[2];
+    for (int i = 0; i < 3 && clusters; i++)
         grid->cluster[i] = l.cluster[i] ? l.cluster[i] : 1;
     return KN_OK;
 }

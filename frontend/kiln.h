@@ -398,10 +398,25 @@ KILN_API kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const
                                         kiln_kernel **kernel);
 KILN_API void kiln_kernel_destroy(kiln_kernel *kernel);
 
+/* What the device knows of a parameter: "emu" everything, "cuda" how many bytes its value has. */
+typedef struct kiln_param {
+    const char *name,
+        *type; /* NULL: unknown. type: of its value, or of what it points to; "bool", "int",
+                                "unsigned", "long long", "unsigned long long", "float", "double", or NULL */
+    size_t bytes, element_bytes; /* of its value; of what it points to; 0: unknown */
+    bool is_pointer, is_value;   /* neither: unknown */
+} kiln_param;
+
+/* How many parameters it has; -1 if the device cannot tell. */
+KILN_API int kiln_kernel_params(const kiln_kernel *kernel);
+/* The i-th; its texts live as long as the context. */
+KILN_API kiln_status kiln_kernel_param(const kiln_kernel *kernel, int i, kiln_param *param);
+
 typedef struct kiln_launch {
     size_t struct_size;
     unsigned grid[3], block[3]; /* default 1 */
-    unsigned cluster[3]; /* blocks of a thread-block cluster, which divide the grid; 0: none */
+    unsigned cluster[3]; /* blocks of a cluster, which divide the grid; 0: as the kernel's own
+                            __cluster_dims__ say, or none */
     size_t shared;       /* bytes of dynamic shared memory */
     bool cooperative;    /* the grid can synchronise */
 } kiln_launch;

@@ -33,8 +33,9 @@ typedef struct kn_device_config {
 
 /* The shape of a launch. */
 typedef struct kn_grid {
-    unsigned grid[3], block[3], cluster[3]; /* cluster 0 or 1: none */
-    size_t shared;                          /* bytes of dynamic shared memory */
+    unsigned grid[3], block[3],
+        cluster[3]; /* cluster all 0 or 1: what the kernel's own attribute says */
+    size_t shared;  /* bytes of dynamic shared memory */
     bool cooperative;
 } kn_grid;
 
@@ -45,6 +46,15 @@ typedef struct kn_launch {
     kn_grid grid;     /* devices that run source */
     kn_params params; /* the same */
 } kn_launch;
+
+/* What a device knows of a parameter of a user's own kernel. */
+typedef struct kn_code_param {
+    const char *name,
+        *type; /* type: of its value, or of what it points to; NULL: unknown, or another than
+                                "bool", "int", "unsigned", "long long", "unsigned long long", "float", "double" */
+    size_t bytes, element; /* of its value; of what it points to, or 0 */
+    bool pointer, value;   /* which of the two it is, if that is known */
+} kn_code_param;
 
 typedef struct kn_device_ops {
     const char *kind;
@@ -80,6 +90,8 @@ typedef struct kn_device_ops {
      * not depend on the kernel: extents are from 1 up to CUDA's limits, clusters divide the grid. */
     kn_status (*start)(kn_device *dev, kn_code *code, const kn_grid *grid, void *const *params,
                        int nparams, void *stream);
+    /* The number of the kernel's parameters, -1 if that is unknown; *param is filled in when i is one. */
+    int (*describe)(kn_device *dev, kn_code *code, int i, kn_code_param *param);
 
     /* Runs fn(ctx), which submits to `stream`, and gives the device time from before it to after it. */
     kn_status (*time)(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,

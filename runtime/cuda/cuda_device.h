@@ -39,6 +39,8 @@ kn_status kn_cuda_load(kn_device *dev, const char *entry, const char *text, kn_c
 kn_status kn_cuda_start(kn_device *dev, kn_code *code, const kn_grid *grid, void *const *params,
                         int nparams, void *stream);
 
+int kn_cuda_describe(kn_device *dev, kn_code *code, int i, kn_code_param *param);
+
 /* What the compiler and the driver said of a prepared kernel. */
 typedef struct kn_cuda_info {
     int registers;       /* a thread */

@@ -268,5 +268,6 @@ const kn_device_ops kn_cuda_device = {
     .launch = kn_cuda_launch,
     .load = kn_cuda_load,
     .start = kn_cuda_start,
+    .describe = kn_cuda_describe,
     .time = cuda_time,
 };

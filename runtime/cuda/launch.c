@@ -328,3 +328,17 @@ kn_status kn_cuda_start(kn_device *dev, kn_code *code, const kn_grid *grid, void
     KN_TRY(check_start(d, code, grid, nparams));
     return submit(d, code, grid, stream, (void **)params);
 }
+
+/* The driver knows sizes only. */
+int kn_cuda_describe(kn_device *dev, kn_code *code, int i, kn_code_param *param)
+{
+    const kn_cuda *d = kn_cuda_of(dev);
+    size_t offset;
+    if (i < 0 || i >= code->nparams)
+        return code->nparams;
+    *param = (kn_code_param){0};
+    if (d->driver->cuFuncGetParamInfo(code->function, (size_t)i, &offset, &param->bytes) !=
+        KN_CU_SUCCESS)
+        param->bytes = 0;
+    return code->nparams;
+}

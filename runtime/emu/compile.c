@@ -234,26 +234,29 @@ static kn_status write_dynamic(const char *object, const char *path, bool *any)
                                                   : kn_fail(KN_IO, "cannot write '%s'", path);
 }
 
-static kn_status write_entry(const char *path, const char *entry, bool ptx)
+static kn_status write_entry(const char *path, const char *entry, const char *text, bool ptx)
 {
     static const char form[] =
         "#include \"kn_emu_cuda.h\"\n"
         "%s"
         "#include \"kernel.cu\"\n"
         "extern \"C\" {\n"
-        "extern __attribute__((visibility(\"default\"))) const auto kn_emu_kinds =\n"
-        "    kn_emu::kinds_of(&%s);\n"
+        "extern __attribute__((visibility(\"default\"))) const auto kn_emu_params =\n"
+        "    kn_emu::params_of(&%s);\n"
+        "extern __attribute__((visibility(\"default\"))) const unsigned kn_emu_cluster[3] = {%.*s};\n"
         "__attribute__((visibility(\"default\"), no_sanitize(\"thread\", \"alignment\")))\n"
         "void kn_emu_entry(void *const *params) { kn_emu::call(&%s, params); }\n"
         "}\n";
+    size_t length, size;
     const char *with = ptx ? "#include \"kn_emu_ptx.h\"\n" : "";
-    size_t size = sizeof form + strlen(with) + 2 * strlen(entry);
-    char *text = malloc(size);
-    if (!text)
+    const char *cluster = kn_emu_find_cluster(text, entry, &length);
+    size = sizeof form + strlen(with) + 2 * strlen(entry) + length;
+    char *entry_text = malloc(size);
+    if (!entry_text)
         return kn_fail(KN_MEMORY, "out of memory");
-    snprintf(text, size, form, with, entry, entry);
-    kn_status status = write_file(path, text);
-    free(text);
+    snprintf(entry_text, size, form, with, entry, (int)length, cluster, entry);
+    kn_status status = write_file(path, entry_text);
+    free(entry_text);
     return status;
 }
 
@@ -359,7 +362,7 @@ static kn_status build(kn_emu *dev, unsigned number, const char *entry, const ch
     kn_status status = kn_protect(&src.arena, write_source, &src);
     kn_arena_finish(&src.arena);
     KN_TRY(status);
-    KN_TRY(write_entry(wrapper, entry, src.ptx));
+    KN_TRY(write_entry(wrapper, entry, text, src.ptx));
     KN_TRY(compile_object(dev, text, wrapper, object));
     bool with_dynamic;
     KN_TRY(write_dynamic(object, memory, &with_dynamic));
@@ -410,6 +413,13 @@ kn_status kn_emu_describe_compiler(kn_device *base, const char *text, kn_text *k
         kn_digest_text(&d, digest);
         kn_putf(key, "header %s %s\n", shims[i].name, digest);
     }
+    const char *without = kn_emu_without_asm(key->arena, text);
+    if (without) { /* what became of it is this library's doing */
+        char digest[KN_DIGEST_TEXT];
+        const kn_digest d = kn_digest_of(without, strlen(without));
+        kn_digest_text(&d, digest);
+        kn_putf(key, "without asm %s\n", digest);
+    }
     return KN_OK;
 }
 
@@ -438,6 +448,29 @@ static kn_status read_file(const char *path, const kn_allocator *from, kn_binary
     return status;
 }
 
+/* What the compiler said first is about our own lines: `entry` is not what they can be written with. */
+static bool about_entry(const char *message)
+{
+    const char *error = strstr(message, ": error: "), *line = error;
+    while (line && line > message && line[-1] != '\n')
+        line--;
+    const char *file = line ? strstr(line, "/entry.cpp:") : NULL;
+    return file && file < error;
+}
+
+static kn_status refuse(const char *entry, const char *text)
+{
+    char list[300], before[1500];
+    bool found = kn_emu_find_entry(text, entry, list, sizeof list);
+    snprintf(before, sizeof before, "%s", kn_last_error());
+    if (found && !about_entry(before))
+        return kn_fail_prefix(KN_COMPILE, "kernel '%s': ", entry);
+    const char *why = found ? strstr(before, ": error: ") + strlen(": error: ") : "";
+    return kn_fail(KN_COMPILE, "there is no kernel '%s' in the source; %s%s%s%.*s%s", entry,
+                   list[0] ? "it has " : "it has no __global__ function", list, found ? " (" : "",
+                   (int)strcspn(why, "\n"), why, found ? ")" : "");
+}
+
 kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,
                          const kn_allocator *from, kn_binary *binary)
 {
@@ -448,6 +481,8 @@ kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,
     kn_status status = build(dev, number, entry, text, made);
     if (status == KN_OK)
         status = read_file(made, from, binary);
+    if (status == KN_COMPILE)
+        return refuse(entry, text);
     return status == KN_OK ? KN_OK : kn_fail_prefix(status, "kernel '%s': ", entry);
 }
 

@@ -305,5 +305,6 @@ const kn_device_ops kn_emu_device = {
     .launch = emu_launch,
     .load = emu_load,
     .start = emu_start,
+    .describe = kn_emu_describe_param,
     .time = emu_time,
 };

@@ -108,8 +108,9 @@ struct kn_code {
     void (*entry)(void *const *params);
     void *(*anchor)(void);
     int nparams;
-    const char *kinds;  /* of each parameter: see kn_emu::kind_of in kn_emu_cuda.h */
-    char (*params)[48]; /* names */
+    const kn_emu_param *params;
+    char (*names)[48];       /* of parameters */
+    const unsigned *cluster; /* its __cluster_dims__; 0: it has none */
     /* the module in memory: what may be read, and of it what may be written */
     char *low, *high, *writable, *writable_end;
     size_t anchor_offset;
@@ -127,6 +128,11 @@ void kn_emu_module_unload(kn_code *code);
 
 /* params.c */
 kn_status kn_emu_name_params(kn_code *code, const char *entry);
+/* What is between the brackets of the kernel's __cluster_dims__; *length is 0 when it has none. */
+const char *kn_emu_find_cluster(const char *text, const char *entry, size_t *length);
+/* Is there a kernel of this name in the text? Puts the names of those that there are into `list`. */
+bool kn_emu_find_entry(const char *text, const char *entry, char *list, size_t size);
+int kn_emu_describe_param(kn_device *dev, kn_code *code, int i, kn_code_param *out);
 /* The span's name and whether it is watched, when the parameters have these values. */
 void kn_emu_span_of_params(const kn_code *code, void *const *values, kn_emu_span *span);
 
@@ -300,8 +306,8 @@ struct kn_emu_block {
     kn_emu_block *cluster; /* the block of rank 0 */
     kn_emu_thread *threads;
     kn_emu_warp_state *warps;
-    unsigned nthreads, live, fresh;    /* fresh: how many have been started */
-    unsigned waiting, at_grid, asking; /* at the barrier; at the grid's; in __activemask */
+    unsigned nthreads, live, fresh; /* fresh: how many have been started */
+    unsigned waiting, at_grid;      /* at the barrier; at the grid's */
     kn_emu_queue ready, polling;
     uint32_t start, barrier_time; /* everything in the block before it is before now */
     unsigned level;               /* see global.c */
@@ -369,8 +375,9 @@ void kn_emu_fail_block(kn_emu_worker *w, int line, void *pc, const char *fmt, ..
 /* After a thread's last step: those who waited for it. */
 void kn_emu_warp_left(kn_emu_worker *w, kn_emu_thread *t);
 void kn_emu_barrier_left(kn_emu_worker *w, kn_emu_thread *t);
-/* Nothing else runs in the block: the lanes in __activemask get their answer. False: there were none. */
-bool kn_emu_answer_activemask(kn_emu_worker *w, kn_emu_block *b);
+/* Nothing else runs in the block: lanes in __activemask get their answer, and in relaxed mode those that wait
+ * for what their masks do not say. False: there were none. */
+bool kn_emu_answer_stragglers(kn_emu_worker *w, kn_emu_block *b);
 /* Nothing can run any more: says who waits where. */
 void kn_emu_deadlock(kn_emu_worker *w);
 const char *kn_emu_op_name(int op);

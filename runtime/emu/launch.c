@@ -60,10 +60,31 @@ const kn_emu_calls_table kn_emu_calls_of_runtime = {
 
 /* ---- the shape ---- */
 
+/* The cluster is the launch's or the kernel's own; where both say something, it must be the same. */
+static kn_status choose_cluster(const kn_code *code, kn_grid *g)
+{
+    const unsigned *own = code->cluster;
+    unsigned want[3], given[3];
+    for (int i = 0; i < 3; i++) {
+        want[i] = own[i] ? own[i] : 1;
+        given[i] = g->cluster[i] ? g->cluster[i] : 1;
+    }
+    if (!own[0])
+        return KN_OK;
+    if (given[0] * given[1] * given[2] > 1 && memcmp(given, want, sizeof want) != 0)
+        return kn_fail(KN_ARGUMENT,
+                       "kernel '%s': clusters of %ux%ux%u blocks, but its __cluster_dims__ are "
+                       "%ux%ux%u",
+                       code->name, given[0], given[1], given[2], want[0], want[1], want[2]);
+    memcpy(g->cluster, want, sizeof want);
+    return KN_OK;
+}
+
 static kn_status check_shape(kn_emu_launch *l)
 {
     kn_grid *g = &l->grid;
     const kn_code *code = l->code;
+    KN_TRY(choose_cluster(code, g));
     uint64_t threads = 1, blocks = 1, cluster = 1;
     for (int i = 0; i < 3; i++) {
         if (!g->cluster[i])

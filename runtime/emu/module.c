@@ -117,15 +117,18 @@ static kn_status open_module(kn_code *code)
     }
     kn_emu_calls_table *(*calls)(void);
     find(code->handle, "kn_emu_find_calls", &calls);
-    code->kinds = dlsym(code->handle, "kn_emu_kinds");
+    code->params = dlsym(code->handle, "kn_emu_params");
+    code->cluster = dlsym(code->handle, "kn_emu_cluster");
     find(code->handle, "kn_emu_entry", &code->entry);
     find(code->handle, "kn_emu_find_anchor", &code->anchor);
     Dl_info info;
-    if (!calls || !code->kinds || !code->entry || !code->anchor || !dladdr(code->kinds, &info))
+    if (!calls || !code->params || !code->cluster || !code->entry || !code->anchor ||
+        !dladdr(code->params, &info))
         return kn_fail(KN_INTERNAL, "kernel '%s': its module lacks what the emulator put there",
                        code->name);
     *calls() = kn_emu_calls_of_runtime;
-    code->nparams = (int)strlen(code->kinds);
+    while (code->params[code->nparams].reach)
+        code->nparams++;
     code->base = info.dli_fbase;
     dl_iterate_phdr(find_segments, code);
     return find_image(code);
@@ -191,5 +194,6 @@ void kn_emu_module_unload(kn_code *code)
     close_module(code);
     free(code->name);
     free(code->source);
+    free(code->names);
     free(code);
 }

@@ -1,4 +1,5 @@
-/* A kernel's parameters: their names, for messages, and through which of them memory may be written. */
+/* What the source text says of a kernel: its name, its parameters' names, its cluster; and through which of its
+ * parameters memory may be written. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,20 +9,102 @@
 
 static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* The "(" of the parameter list of `__global__ ... name(`; NULL when it is not found. */
-static const char *find_list(const char *text, const char *name, size_t n)
+/* A declaration "__global__ ... name(" in a text. */
+typedef struct declaration {
+    const char *begin;       /* of __global__ */
+    const char *name, *list; /* list: the "(" of the parameters */
+    size_t length;           /* of the name */
+} declaration;
+
+/* The last word before the brackets that hold the parameters: attributes have brackets too, but a word that
+ * begins with "__". */
+static bool read_declaration(const char *s, declaration *d)
 {
-    for (const char *s = text; (s = strstr(s, "__global__")) != NULL; s++) {
-        const char *end = s + strcspn(s, "{};");
-        for (const char *at = s; at + n < end; at++) {
-            if (strncmp(at, name, n) != 0 || in_word(at[-1]) || in_word(at[n]))
-                continue;
-            const char *open = at + n + strspn(at + n, " \t\n\r");
-            if (*open == '(')
-                return open;
+    *d = (declaration){.begin = s};
+    const char *word = NULL;
+    int depth = 0;
+    for (; *s && !strchr("{;", *s); s++) {
+        if (depth == 0 && in_word(*s) && !in_word(s[-1]))
+            word = s;
+        if (*s == '(' && depth++ == 0 && word && strncmp(word, "__", 2) != 0) {
+            size_t n = 0;
+            while (in_word(word[n]))
+                n++;
+            d->name = word;
+            d->length = n;
+            d->list = s;
+            return true;
         }
+        depth -= *s == ')';
     }
-    return NULL;
+    return false;
+}
+
+/* The next one from *at on, which is moved past it. */
+static bool next_declaration(const char **at, declaration *d)
+{
+    for (const char *s; (s = strstr(*at, "__global__")) != NULL;) {
+        *at = s + 1;
+        if (read_declaration(s, d))
+            return true;
+    }
+    return false;
+}
+
+/* The name in "space::name<arguments>". */
+static const char *own_name(const char *entry, size_t *length)
+{
+    size_t n = strcspn(entry, "< ");
+    for (const char *colons; (colons = strstr(entry, "::")) != NULL && colons < entry + n;) {
+        n -= (size_t)(colons + 2 - entry);
+        entry = colons + 2;
+    }
+    *length = n;
+    return entry;
+}
+
+static bool find_declaration(const char *text, const char *entry, declaration *d)
+{
+    size_t n;
+    const char *name = own_name(entry, &n);
+    while (next_declaration(&text, d))
+        if (d->length == n && strncmp(d->name, name, n) == 0)
+            return true;
+    return false;
+}
+
+bool kn_emu_find_entry(const char *text, const char *entry, char *list, size_t size)
+{
+    declaration d;
+    bool found = find_declaration(text, entry, &d);
+    size_t len = 0;
+    list[0] = 0;
+    while (next_declaration(&text, &d) && len + d.length + 3 < size)
+        len += (size_t)snprintf(list + len, size - len, "%s%.*s", len ? ", " : "", (int)d.length,
+                                d.name);
+    return found;
+}
+
+const char *kn_emu_find_cluster(const char *text, const char *entry, size_t *length)
+{
+    static const char word[] = "__cluster_dims__";
+    declaration d;
+    *length = 0;
+    if (!find_declaration(text, entry, &d))
+        return "";
+    /* before or behind __global__, but of this declaration */
+    const char *from = d.begin;
+    while (from > text && !strchr(";}", from[-1]))
+        from--;
+    const char *at = strstr(from, word);
+    const char *open = at && at < d.list ? strchr(at, '(') : NULL;
+    if (!open || open >= d.list)
+        return "";
+    const char *s = open + 1;
+    for (int depth = 1; *s && depth; s++)
+        depth += (*s == '(') - (*s == ')');
+    *length = (size_t)(s - open) - 2;
+    return open + 1;
 }
 
 /* The last word of [s, end), which declares a parameter. */
@@ -44,28 +127,22 @@ static void copy_name(const char *s, const char *end, char *name, size_t size)
 kn_status kn_emu_name_params(kn_code *code, const char *entry)
 {
     size_t count = (size_t)code->nparams;
-    code->params = calloc(count + 1, sizeof *code->params);
-    if (!code->params)
+    declaration d;
+    code->names = calloc(count + 1, sizeof *code->names);
+    if (!code->names)
         return kn_fail(KN_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++)
-        snprintf(code->params[i], sizeof code->params[i], "parameter %zu", i + 1);
-    const char *colons = strstr(entry, "::");
-    size_t n = strcspn(entry, "< ");
-    while (colons && colons < entry + n) {
-        n -= (size_t)(colons + 2 - entry);
-        entry = colons + 2;
-        colons = strstr(entry, "::");
-    }
-    const char *s = find_list(code->source, entry, n);
+        snprintf(code->names[i], sizeof code->names[i], "parameter %zu", i + 1);
+    const char *s = find_declaration(code->source, entry, &d) ? d.list : NULL;
     int depth = 0;
     for (size_t i = 0; s && *s && i < count;) {
         const char *from = ++s;
         for (; *s && (depth > 0 || (*s != ',' && *s != ')')); s++)
             depth += (*s == '(' || *s == '<') - (*s == ')' || *s == '>');
-        char name[sizeof *code->params];
+        char name[sizeof *code->names];
         copy_name(from, s, name, sizeof name);
         if (*name)
-            memcpy(code->params[i], name, sizeof name);
+            memcpy(code->names[i], name, sizeof name);
         i++;
         if (*s == ')')
             break;
@@ -79,7 +156,7 @@ void kn_emu_span_of_params(const kn_code *code, void *const *values, kn_emu_span
 {
     bool written = false;
     for (int i = 0; i < code->nparams; i++) {
-        char kind = code->kinds[i];
+        char kind = code->params[i].reach;
         if (kind == '?')
             written = true;
         if (kind != 'c' && kind != 'p')
@@ -87,8 +164,28 @@ void kn_emu_span_of_params(const kn_code *code, void *const *values, kn_emu_span
         const char *p = *(const char *const *)values[i];
         if (p < span->low || p >= span->high)
             continue;
-        span->name = code->params[i];
+        span->name = code->names[i];
         written = written || kind == 'p';
     }
     span->unwatched = !written;
+}
+
+int kn_emu_describe_param(kn_device *dev, kn_code *code, int i, kn_code_param *out)
+{
+    static const char letters[] = "biulmfd";
+    static const char *const types[] = {
+        "bool", "int", "unsigned", "long long", "unsigned long long", "float", "double"};
+    (void)dev;
+    if (i < 0 || i >= code->nparams)
+        return code->nparams;
+    const kn_emu_param *p = &code->params[i];
+    const char *letter = strchr(letters, p->type);
+    bool pointer = p->element || p->reach == 'p' || p->reach == 'c';
+    *out = (kn_code_param){.name = code->names[i],
+                           .type = letter ? types[letter - letters] : NULL,
+                           .bytes = p->bytes,
+                           .element = p->element,
+                           .pointer = pointer,
+                           .value = !pointer};
+    return code->nparams;
 }

@@ -142,25 +142,16 @@ static void compute(kn_emu_worker *w, const kn_emu_thread *some, unsigned lanes)
     EACH_LANE(lane, lanes) lane_of(some, lane)->result = result;
 }
 
-/* Ends meeting i when everyone has come. `self`, one of them or NULL, is running and is not woken. */
-static bool complete(kn_emu_worker *w, const kn_emu_thread *near, int i, const kn_emu_thread *self)
+/* Gives `lanes` their results, and wakes them but for `self`, which runs. */
+static void leave(kn_emu_worker *w, kn_emu_thread *warp, unsigned lanes, const kn_emu_thread *self)
 {
-    kn_emu_warp_state *s = warp_of(near);
-    kn_emu_meeting m = s->meetings[i];
-    unsigned lanes = m.mask & s->alive;
-    if ((m.arrived & lanes) != lanes)
-        return false;
-    s->meetings[i] = s->meetings[--s->nmeetings];
-    if (!lanes)
-        return true;
+    const kn_emu_thread *some = &warp[__builtin_ctz(lanes)];
     w->progress++;
-    const kn_emu_thread *some = lane_of(near, (unsigned)__builtin_ctz(lanes));
-    if ((m.op & OP) == KN_EMU_SYNCWARP)
-        kn_emu_order_lanes(w, lane_of(near, 0), lanes);
+    if ((some->op & OP) == KN_EMU_SYNCWARP)
+        kn_emu_order_lanes(w, warp, lanes);
     else
         compute(w, some, lanes);
     bool reversed = w->dev->options.order == KN_EMU_REVERSED;
-    kn_emu_thread *warp = lane_of(near, 0);
     if (self)
         lanes &= ~(1u << self->lane);
     while (lanes) {
@@ -168,6 +159,24 @@ static bool complete(kn_emu_worker *w, const kn_emu_thread *near, int i, const k
         lanes &= ~(1u << lane);
         kn_emu_wake(w, &warp[lane]);
     }
+}
+
+/* Ends meeting i when everyone has come. `self`, one of them or NULL, is running and is not woken. In relaxed
+ * mode lanes that the mask lacks may be on their way: unless all lanes are there it waits for
+ * kn_emu_answer_stragglers(), which insists. */
+static bool complete(kn_emu_worker *w, const kn_emu_thread *near, int i, const kn_emu_thread *self,
+                     bool insist)
+{
+    kn_emu_warp_state *s = warp_of(near);
+    kn_emu_meeting m = s->meetings[i];
+    unsigned lanes = m.mask & s->alive;
+    if ((m.arrived & lanes) != lanes)
+        return false;
+    if (w->dev->options.relaxed && lanes != s->alive && !insist)
+        return false;
+    s->meetings[i] = s->meetings[--s->nmeetings];
+    if (lanes)
+        leave(w, lane_of(near, 0), lanes, self);
     return true;
 }
 
@@ -176,7 +185,7 @@ void kn_emu_warp_left(kn_emu_worker *w, kn_emu_thread *t)
     kn_emu_warp_state *s = warp_of(t);
     s->alive &= ~(1u << t->lane);
     for (int i = 0; i < s->nmeetings;)
-        i = complete(w, t, i, NULL) ? 0 : i + 1;
+        i = complete(w, t, i, NULL, false) ? 0 : i + 1;
 }
 
 /* Two lanes that wait for each other in different meetings will wait for ever. */
@@ -213,12 +222,12 @@ kn_emu_word kn_emu_call_warp(int op, unsigned mask, kn_emu_word value, unsigned 
     t->line = line;
     t->pc = pc;
     t->state = KN_EMU_AT_WARP;
-    if (op == KN_EMU_ACTIVEMASK) {
-        t->block->asking++;
+    bool member = mask >> t->lane & 1;
+    if (op == KN_EMU_ACTIVEMASK || (!member && w->dev->options.relaxed)) {
         kn_emu_pause(w);
         return t->result;
     }
-    if (!(mask >> t->lane & 1))
+    if (!member)
         kn_emu_fail(w, line, pc, "%s: lane %u is not in its own mask 0x%08x", kn_emu_op_name(op),
                     t->lane, mask);
     kn_emu_warp_state *s = warp_of(t);
@@ -228,37 +237,91 @@ kn_emu_word kn_emu_call_warp(int op, unsigned mask, kn_emu_word value, unsigned 
     if (i == s->nmeetings)
         s->meetings[s->nmeetings++] = (kn_emu_meeting){.op = op, .mask = mask};
     s->meetings[i].arrived |= 1u << t->lane;
-    if (complete(w, t, i, t)) {
+    if (complete(w, t, i, t, false)) {
         t->state = KN_EMU_READY;
         return t->result;
     }
-    check_agreement(w, t);
+    if (!w->dev->options.relaxed)
+        check_agreement(w, t);
     kn_emu_pause(w);
     return t->result;
 }
 
-/* The lanes of one warp that ask at the same line are those that run together there. */
-bool kn_emu_answer_activemask(kn_emu_worker *w, kn_emu_block *b)
+/* ---- when nothing else runs ---- */
+
+static bool waits(const kn_emu_thread *t) { return t->state == KN_EMU_AT_WARP; }
+
+/* Waiting lanes of the warp at the operation, the mask and the line of `t`: those that run together there. */
+static unsigned lanes_with(const kn_emu_thread *t)
 {
-    for (unsigned i = 0; i < b->nthreads; i++) {
-        kn_emu_thread *t = &b->threads[i];
-        if (t->state != KN_EMU_AT_WARP || t->op != KN_EMU_ACTIVEMASK)
-            continue;
-        unsigned lanes = 0;
-        EACH_LANE(lane, warp_of(t)->alive)
-        {
-            const kn_emu_thread *o = lane_of(t, lane);
-            if (o->state == KN_EMU_AT_WARP && o->op == KN_EMU_ACTIVEMASK && o->line == t->line)
-                lanes |= 1u << lane;
-        }
-        EACH_LANE(lane, lanes)
-        {
-            lane_of(t, lane)->result = lanes;
-            kn_emu_wake(w, lane_of(t, lane));
-            b->asking--;
-        }
-        w->progress++;
-        return true;
+    unsigned lanes = 0;
+    EACH_LANE(lane, warp_of(t)->alive)
+    {
+        const kn_emu_thread *o = lane_of(t, lane);
+        if (waits(o) && o->op == t->op && o->mask == t->mask && o->line == t->line)
+            lanes |= 1u << lane;
     }
+    return lanes;
+}
+
+/* They go on without the others of their meeting. */
+static void leave_meeting(kn_emu_worker *w, kn_emu_thread *t, unsigned lanes)
+{
+    kn_emu_warp_state *s = warp_of(t);
+    for (int i = 0; i < s->nmeetings; i++) {
+        kn_emu_meeting *m = &s->meetings[i];
+        if (m->op != t->op || m->mask != t->mask)
+            continue;
+        m->arrived &= ~lanes;
+        if (!m->arrived)
+            *m = s->meetings[--s->nmeetings];
+        break;
+    }
+    leave(w, lane_of(t, 0), lanes, NULL);
+}
+
+/* __activemask: the lanes that ask together. */
+static bool answer_activemask(kn_emu_worker *w, kn_emu_thread *t)
+{
+    if (t->op != KN_EMU_ACTIVEMASK)
+        return false;
+    unsigned lanes = lanes_with(t);
+    w->progress++;
+    EACH_LANE(lane, lanes)
+    {
+        lane_of(t, lane)->result = lanes;
+        kn_emu_wake(w, lane_of(t, lane));
+    }
+    return true;
+}
+
+/* What hardware does with a constant mask that lacks a caller: the lanes that run together make do with each
+ * other. */
+static bool answer_outsider(kn_emu_worker *w, kn_emu_thread *t)
+{
+    if (t->mask >> t->lane & 1)
+        return false;
+    leave_meeting(w, t, lanes_with(t));
+    return true;
+}
+
+static bool answer_meeting(kn_emu_worker *w, kn_emu_thread *t)
+{
+    const kn_emu_warp_state *s = warp_of(t);
+    for (int i = 0; i < s->nmeetings; i++)
+        if (s->meetings[i].arrived >> t->lane & 1 && complete(w, t, i, NULL, true))
+            return true;
+    return false;
+}
+
+bool kn_emu_answer_stragglers(kn_emu_worker *w, kn_emu_block *b)
+{
+    typedef bool answer(kn_emu_worker *, kn_emu_thread *);
+    static answer *const answers[] = {answer_activemask, answer_outsider, answer_meeting};
+    int n = !b->live ? 0 : w->dev->options.relaxed ? 3 : 1;
+    for (int a = 0; a < n; a++)
+        for (unsigned i = 0; i < b->nthreads; i++)
+            if (waits(&b->threads[i]) && answers[a](w, &b->threads[i]))
+                return true;
     return false;
 }

@@ -75,7 +75,7 @@ static kn_emu_thread *take(kn_emu_worker *w)
             return pop(&b->ready, b->nthreads);
         if (fresh)
             return start_next(w, b);
-        if (!b->asking || !kn_emu_answer_activemask(w, b))
+        if (!kn_emu_answer_stragglers(w, b))
             return NULL;
     }
 }
@@ -228,7 +228,7 @@ static void start_block(kn_emu_worker *w, kn_emu_block *b, unsigned ordinal)
     const kn_emu_launch *l = w->launch;
     place_block(l, b, ordinal);
     b->live = b->nthreads;
-    b->fresh = b->waiting = b->at_grid = b->asking = 0;
+    b->fresh = b->waiting = b->at_grid = 0;
     b->ready.first = b->ready.count = b->polling.first = b->polling.count = 0;
     b->level = 0;
     b->cluster = b - b->rank;

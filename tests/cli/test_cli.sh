@@ -323,6 +323,22 @@ on_source "numbers with a type" 0 '^y  f64\[2\].*\[0.1, 0\]$' \
     a=f64:0.1 n=i32:1
 on_source "a kernel that is not there" 3 'has no kernel .absent|absent' \
     kernel scale.cu --entry absent --grid 1 --block 1
+# The emulator knows the parameters' types; a GPU's driver their sizes.
+on_emulator() { # WHAT STATUS TEXT ARG...
+    on_source "$@" --device emu
+}
+on_emulator "an int for a float" 2 "a=2 is of the type i32, but the kernel's parameter 3, 'a', is float" \
+    kernel scale.cu --entry 'scale<float>' --grid 1 --block 4 'x=f32[3]' 'out:y=f32[3]' a=2 n=3
+on_emulator "elements of another type" 2 "x has elements of the type f64, but .*'x', points to float" \
+    kernel scale.cu --entry 'scale<float>' --grid 1 --block 4 'x=f64[3]' 'out:y=f32[3]' a=2.0 n=3
+on_emulator "an array for a number" 2 "n=i32\[3\] is an array, but .* is a value of int" \
+    kernel scale.cu --entry 'scale<float>' --grid 1 --block 4 'x=f32[3]' 'out:y=f32[3]' a=2.0 'n=i32[3]'
+on_emulator "a number for an array" 2 "x=3 is a number, but .* is a pointer to float" \
+    kernel scale.cu --entry 'scale<float>' --grid 1 --block 4 x=3 'out:y=f32[3]' a=2.0 n=3
+on_emulator "an entry that is not there" 3 "no kernel 'scal' in the source; it has scale" \
+    kernel scale.cu --entry scal --grid 1 --block 1
+on_emulator "no instance of a kernel" 3 "no kernel 'scale<nothing>' in the source; it has scale" \
+    kernel scale.cu --entry 'scale<nothing>' --grid 1 --block 1
 printf '__global__ void scale(int *y)\n{ *y = nonsense; }\n' >broken.cu
 on_source "an error names file and line" 3 'broken.cu[(:]2.*nonsense' \
     kernel broken.cu --entry scale --grid 1 --block 1

@@ -102,6 +102,38 @@ static void test_undefined(void **state)
     close_machine(&m);
 }
 
+static void test_outsiders(void **state)
+{
+    (void)state;
+    machine m = open_machine(NULL, "warp.cu");
+    int *o = take(&m, 128 * sizeof *o, 0xff);
+    kn_code *code = load(&m, "outsiders");
+    says(&m, RUN(&m, code, shape(1, 32), &o), "mask 0", "lane 0 is not in its own mask 0x00000000");
+    emu->release(m.dev, o);
+    emu->discard(m.dev, code);
+    close_machine(&m);
+    static const char *const options[] = {"relaxed", "relaxed,reversed", "relaxed,seed=4"};
+    for (int i = 0; i < 3; i++) {
+        m = open_machine(options[i], "warp.cu");
+        o = take(&m, 128 * sizeof *o, 0xff);
+        code = load(&m, "outsiders");
+        good(RUN(&m, code, shape(1, 32), &o));
+        for (int t = 0; t < 32; t++) {
+            int up = t < 31 ? t + 101 : 131;
+            assert_int_equal(o[t], up);
+            assert_int_equal(o[32 + t], up);
+            assert_int_equal(o[64 + t], t < 15    ? t + 101
+                                        : t == 15 ? 0
+                                        : t < 30  ? t + 102
+                                                  : t + 100);
+            assert_int_equal(o[96 + t], up);
+        }
+        emu->release(m.dev, o);
+        emu->discard(m.dev, code);
+        close_machine(&m);
+    }
+}
+
 static void check_partial(const int *o)
 {
     for (int t = 0; t < 40; t++) {
@@ -305,6 +337,27 @@ static void test_clusters(void **state)
     close_machine(&m);
 }
 
+static void test_own_cluster(void **state)
+{
+    (void)state;
+    machine m = open_machine(NULL, "warp.cu");
+    kn_code *code = load(&m, "own_cluster");
+    int *o = take(&m, 8 * sizeof *o, 0);
+    kn_grid g = shape(8, 1);
+    good(RUN(&m, code, g, &o));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(o[i], i % 4 + 40);
+    g.cluster[0] = 4;
+    good(RUN(&m, code, g, &o));
+    g.cluster[0] = 2;
+    assert_int_equal(RUN(&m, code, g, &o), KN_ARGUMENT);
+    assert_non_null(strstr(kn_last_error(), "its __cluster_dims__ are 4x1x1"));
+    assert_int_equal(RUN(&m, code, shape(6, 1), &o), KN_ARGUMENT);
+    emu->release(m.dev, o);
+    emu->discard(m.dev, code);
+    close_machine(&m);
+}
+
 /* ---- reductions: cases 17 and 18 ---- */
 
 enum { N = 1 << 20, THREADS = 256 };
@@ -417,7 +470,7 @@ static void test_refusals(void **state)
     assert_non_null(strstr(kn_last_error(), "missing"));
     assert_int_equal(emu->load(m.dev, "absent", "__global__ void k(int *o) {}\n", &code),
                      KN_COMPILE);
-    assert_non_null(strstr(kn_last_error(), "absent"));
+    assert_non_null(strstr(kn_last_error(), "no kernel 'absent' in the source; it has k"));
     code = load(&m, "grid_sum");
     int *o = take(&m, 4, 0);
     assert_int_equal(RUN(&m, code, shape(1, 64), &o), KN_ARGUMENT);
@@ -443,6 +496,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warp_table),   cmocka_unit_test(test_undefined),
+        cmocka_unit_test(test_outsiders),    cmocka_unit_test(test_own_cluster),
         cmocka_unit_test(test_partial_warp), cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_clean),        cmocka_unit_test(test_relaxed_barriers),
         cmocka_unit_test(test_blocks),       cmocka_unit_test(test_clusters),

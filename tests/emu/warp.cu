@@ -93,3 +93,28 @@ extern "C" __global__ void partial(int *o, int shuffles)
     if (shuffles)
         o[160 + t] = __shfl_down_sync(F, v, 1);
 }
+
+// Masks that lack callers, which are constants: what an H200 gave. Also a result for each half's ballot.
+extern "C" __global__ void outsiders(int *o)
+{
+    const int t = threadIdx.x, v = t + 100;
+    int r = -1;
+    o[t] = __shfl_down_sync(0u, v, 1); // mask 0
+    o[32 + t] = __shfl_down_sync(0x00ff00ffu, v, 1);
+    if (t < 16)
+        r = __shfl_down_sync(0u, v, 1);
+    else
+        r = __shfl_down_sync(0u, v, 2);
+    o[64 + t] = r;
+    __syncwarp();
+    o[96 + t] = __shfl_down_sync(F, v, 1);
+}
+
+// Without dimensions from the launch: its own.
+extern "C" __global__ void __cluster_dims__(2 * sizeof(short), 1, 1) own_cluster(int *o)
+{
+    unsigned rank, blocks;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+    o[blockIdx.x] = (int)(rank + 10 * blocks);
+}

@@ -246,7 +246,7 @@ static void test_run(void **state)
     kiln_launch l;
     kiln_launch_init(&l);
     assert_int_equal(kiln_kernel_run(k, NULL, &l, NULL, 0), KILN_OK);
-    assert_grid(&f.dev.grid, &(kn_grid){{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0, false});
+    assert_grid(&f.dev.grid, &(kn_grid){{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, false});
 
     l = (kiln_launch){sizeof l, {8, 65535, 3}, {16, 8, 8}, {4, 0, 1}, 70000, true};
     int32_t value = 7;
@@ -336,6 +336,30 @@ static kiln_ctx *need_device(const char *name)
     return NULL;
 }
 
+/* Of (const int *in, int *out, int add): the emulator knows all, a driver sizes or nothing. */
+static void check_params(const kiln_kernel *k, bool all)
+{
+    static const size_t bytes[] = {sizeof(void *), sizeof(void *), sizeof(int32_t)};
+    int n = kiln_kernel_params(k);
+    kiln_param p;
+    if (!all && n < 0)
+        return;
+    assert_int_equal(n, 3);
+    assert_int_equal(kiln_kernel_param(k, 3, &p), KILN_ERR_ARGUMENT);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(kiln_kernel_param(k, i, &p), KILN_OK);
+        assert_int_equal(p.bytes, bytes[i]);
+        assert_true(!(p.is_pointer && p.is_value));
+        if (!all)
+            continue;
+        assert_int_equal(p.is_pointer, i < 2);
+        assert_int_equal(p.is_value, i == 2);
+        assert_string_equal(p.type, "int");
+        assert_int_equal(p.element_bytes, i < 2 ? sizeof(int32_t) : 0);
+        assert_non_null(p.name);
+    }
+}
+
 static void run_on(const char *name)
 {
     enum { N = 256 };
@@ -358,6 +382,7 @@ static void run_on(const char *name)
     l.shared = N; /* N/4 ints */
     int32_t add = 5;
     void *params[] = {&x, &y, &add};
+    check_params(k, strcmp(name, "emu") == 0);
     assert_int_equal(kiln_kernel_run(k, NULL, &l, params, 3), KILN_OK);
     assert_int_equal(kiln_sync(ctx, NULL), KILN_OK);
     assert_int_equal(kiln_download(ctx, out, y, sizeof out), KILN_OK);

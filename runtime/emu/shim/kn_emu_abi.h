@@ -93,11 +93,7 @@ typedef enum kn_emu_copy_kind {
     KN_EMU_COPY_KINDS
 } kn_emu_copy_kind;
 /* Bulk copies: counted by an mbarrier, by one in each of several blocks, or waited for in groups. */
-typedef enum kn_emu_bulk {
-    KN_EMU_BULK_LOAD,
-    KN_EMU_BULK_MULTICAST,
-    KN_EMU_BULK_STORE
-} kn_emu_bulk;
+typedef enum kn_emu_bulk { KN_EMU_BULK_LOAD, KN_EMU_BULK_MULTICAST, KN_EMU_BULK_STORE } kn_emu_bulk;
 
 /* The type an atomic operation works on. */
 typedef enum kn_emu_type {
@@ -108,6 +104,18 @@ typedef enum kn_emu_type {
     KN_EMU_F32,
     KN_EMU_F64
 } kn_emu_type;
+
+/* A parameter of a kernel. */
+typedef struct kn_emu_param {
+    /* What is reached through it: 'p' memory that is written, 'c' memory that is only read, '.' none, '?' who
+     * knows. */
+    char reach;
+    /* Its type, or that of what it points to: 'b' bool, 'i' and 'l' signed of 4 and 8 bytes, 'u' and 'm'
+     * unsigned, 'f' float, 'd' double, '?' another. */
+    char type;
+    unsigned short bytes,
+        element; /* sizes of it and of what it points to; 0: it is no pointer, or to void */
+} kn_emu_param;
 
 /* A memory access; flags. */
 enum { KN_EMU_READ = 0, KN_EMU_WRITE = 1, KN_EMU_VOLATILE = 2 };
@@ -143,7 +151,8 @@ typedef struct kn_emu_calls_table {
     void (*copy_async)(void *to, const void *from, unsigned bytes, unsigned zeros,
                        unsigned alignment, int line, void *pc);
     void (*copy_commit)(int kind);
-    void (*copy_wait)(int kind, unsigned newest, int line, void *pc); /* all but the newest groups */
+    void (*copy_wait)(int kind, unsigned newest, int line,
+                      void *pc); /* all but the newest groups */
     void (*bulk)(int kind, void *to, const void *from, unsigned bytes, void *barrier, unsigned mask,
                  int line, void *pc);
     /* a: the count of arrivals, or the phase; bytes: announced. Gives the phase, or whether it ended. */

@@ -208,8 +208,7 @@ __attribute__((no_sanitize("thread", "alignment"))) inline void call(void (*kern
 {
     call(kernel, params, typename indices_to<sizeof...(A)>::type());
 }
-// What can be reached through a parameter: 'p' memory that is written, 'c' memory that is only read,
-// '.' none, '?' who knows.
+// What can be reached through a parameter: see kn_emu_param.
 template <class T> struct kind_of {
     static constexpr char is = __is_class(T) || __is_union(T) ? '?' : '.';
 };
@@ -224,12 +223,46 @@ template <class T> struct kind_of<T *> {
 template <class T> struct kind_of<const T *> {
     static constexpr char is = kind_of<T>::is == '.' || __is_class(T) ? 'c' : '?';
 };
-template <unsigned N> struct kinds {
-    char at[N];
+template <class T> struct letter_of {
+    static constexpr char is = '?';
 };
-template <class... A> constexpr kinds<sizeof...(A) + 1> kinds_of(void (*)(A...))
+#define KN_EMU_LETTER(T, letter)                                                                   \
+    template <> struct letter_of<T> {                                                              \
+        static constexpr char is = letter;                                                         \
+    };
+KN_EMU_LETTER(bool, 'b')
+KN_EMU_LETTER(int, 'i')
+KN_EMU_LETTER(unsigned, 'u')
+KN_EMU_LETTER(long, 'l')
+KN_EMU_LETTER(long long, 'l')
+KN_EMU_LETTER(unsigned long, 'm')
+KN_EMU_LETTER(unsigned long long, 'm')
+KN_EMU_LETTER(float, 'f')
+KN_EMU_LETTER(double, 'd')
+#undef KN_EMU_LETTER
+template <class T> struct size_of {
+    static constexpr unsigned short is = sizeof(T);
+};
+template <> struct size_of<void> {
+    static constexpr unsigned short is = 0;
+};
+template <class T> struct param_of {
+    static constexpr kn_emu_param is = {kind_of<T>::is, letter_of<typename plain<T>::type>::is,
+                                        sizeof(T), 0};
+};
+template <class T> struct param_of<T *> {
+    typedef typename plain<T>::type element;
+    static constexpr kn_emu_param is = {kind_of<T *>::is, letter_of<element>::is, sizeof(T *),
+                                        size_of<element>::is};
+};
+template <class T> struct param_of<T *const> : param_of<T *> {
+};
+template <unsigned N> struct params {
+    kn_emu_param at[N];
+};
+template <class... A> constexpr params<sizeof...(A) + 1> params_of(void (*)(A...))
 {
-    return {{kind_of<A>::is..., 0}};
+    return {{param_of<A>::is..., {}}};
 }
 } // namespace kn_emu
 

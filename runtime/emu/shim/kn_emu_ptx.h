@@ -29,23 +29,25 @@ template <class T, class V> KN_EMU_INLINE T as(V v)
 {
     if constexpr (is_same<T, V>::value || is_pointer<T>::value || is_pointer<V>::value)
         return (T)v;
-    else if constexpr (sizeof(T) == sizeof(V) && (__is_class(T) || __is_class(V) ||
-                                                  is_float<T>::value != is_float<V>::value))
+    else if constexpr (sizeof(T) == sizeof(V) &&
+                       (__is_class(T) || __is_class(V) || is_float<T>::value != is_float<V>::value))
         return __builtin_bit_cast(T, v);
     else
         return (T)v;
 }
 template <class T, class V> KN_EMU_INLINE T in(V v) { return as<T>(v); }
 template <class D, class V> KN_EMU_INLINE void out(D &d, V v) { d = as<D>(v); }
-struct sink {
-};
+struct sink {};
 template <class T> struct bare {
     typedef T type;
 };
 template <class T> struct bare<T &> {
     typedef T type;
 };
-template <class D, class V> KN_EMU_INLINE void put(D &&d, V v) { d = as<typename bare<D>::type>(v); }
+template <class D, class V> KN_EMU_INLINE void put(D &&d, V v)
+{
+    d = as<typename bare<D>::type>(v);
+}
 template <class V> KN_EMU_INLINE void put(sink, V) {}
 
 template <class T, int N> struct alignas(sizeof(T) * N) vec {
@@ -272,8 +274,8 @@ KN_EMU_INLINE void bulk_send(address to, address from, unsigned bytes, address b
 }
 KN_EMU_INLINE void bulk_store(address to, address from, unsigned bytes, KN_EMU_LINE)
 {
-    kn_emu_bulk_copy(KN_EMU_BULK_STORE, (void *)to, at<shared>(from, kn_emu_line), bytes, nullptr, 0,
-                     kn_emu_line);
+    kn_emu_bulk_copy(KN_EMU_BULK_STORE, (void *)to, at<shared>(from, kn_emu_line), bytes, nullptr,
+                     0, kn_emu_line);
 }
 KN_EMU_INLINE void bulk_commit() { kn_emu_copy_commit(KN_EMU_COPY_BULK); }
 KN_EMU_INLINE void bulk_wait(unsigned newest, KN_EMU_LINE)
@@ -308,8 +310,7 @@ template <space S> KN_EMU_INLINE word mbarrier_arrive(address a, KN_EMU_HERE)
 {
     return mbarrier_arrive<S>(a, 1, here);
 }
-template <space S>
-KN_EMU_INLINE word mbarrier_arrive_expect(address a, unsigned bytes, KN_EMU_LINE)
+template <space S> KN_EMU_INLINE word mbarrier_arrive_expect(address a, unsigned bytes, KN_EMU_LINE)
 {
     return on_mbarrier<S>(KN_EMU_MBARRIER_ARRIVE, a, 1, bytes, kn_emu_line);
 }
@@ -471,10 +472,7 @@ template <class T, class... V> KN_EMU_INLINE T packed(const bunch<V...> &b)
     return (T)all;
 }
 template <class T, class V> KN_EMU_INLINE T move(V v) { return as<T>(v); }
-template <class T, class... V> KN_EMU_INLINE T move(const bunch<V...> &b)
-{
-    return packed<T>(b);
-}
+template <class T, class... V> KN_EMU_INLINE T move(const bunch<V...> &b) { return packed<T>(b); }
 template <class T, class A, class B> KN_EMU_INLINE T select(A a, B b, bool p)
 {
     return p ? as<T>(a) : as<T>(b);
