@@ -171,26 +171,14 @@ static int fill(const job *j, kn_cli_value *v, kn_err *e)
     return status;
 }
 
-/* The type of C whose values have this dtype; unsigned ones will do, too. */
-static const char *type_of(kiln_dtype dtype)
+/* Do values of this dtype do for a parameter of that dtype and size? */
+static bool same_type(kiln_dtype given, kiln_dtype wanted, size_t bytes)
 {
-    switch (dtype) {
-    case KILN_BOOL: return "bool";
-    case KILN_I32: return "int";
-    case KILN_I64: return "long long";
-    case KILN_F32: return "float";
-    default: return "double";
-    }
-}
-
-static bool same_type(kiln_dtype dtype, const kiln_param *p, size_t bytes)
-{
-    const char *type = p->type;
-    if (!type) /* a struct, say, or unknown: there is only its size, if that */
-        return !bytes || bytes == kiln_dtype_size(dtype);
-    if (strncmp(type, "unsigned", 8) == 0)
-        return dtype == (strcmp(type, "unsigned") == 0 ? KILN_I32 : KILN_I64);
-    return strcmp(type, type_of(dtype)) == 0;
+    if (bytes && bytes != kiln_dtype_size(given))
+        return false;
+    bool integers = !kn_cli_is_float(given) && !kn_cli_is_float(wanted);
+    return wanted == KILN_NO_DTYPE || wanted == given ||
+           (integers && given != KILN_BOOL && wanted != KILN_BOOL);
 }
 
 /* Does the value fit the kernel's parameter, as far as the device knows it? */
@@ -198,7 +186,8 @@ static int check_type(const argument *a, const kiln_param *p, int place, kn_err 
 {
     const kn_cli_value *v = a->from;
     bool number = kn_cli_value_is_number(v);
-    const char *type = p->type ? p->type : p->is_pointer ? "something" : "another type";
+    kiln_dtype given = number ? a->dtype : v->array.dtype;
+    const char *type = p->dtype ? kiln_dtype_text(p->dtype) : "another type";
     char what[100];
     snprintf(what, sizeof what, "the kernel's parameter %d%s%.60s%s", place, p->name ? ", '" : "",
              p->name ? p->name : "", p->name ? "'," : "");
@@ -206,17 +195,15 @@ static int check_type(const argument *a, const kiln_param *p, int place, kn_err 
         return kn_usage_error(e, "%s=%s is %s, but %s is %s %s", v->name, v->text,
                               number ? "a number" : "an array", what,
                               p->is_pointer ? "a pointer to" : "a value of", type);
-    if (number && !same_type(a->dtype, p, p->bytes) && !p->type)
-        return kn_usage_error(e, "%s=%s is of the type %s, but %s has %zu bytes", v->name, v->text,
-                              kiln_dtype_text(a->dtype), what, p->bytes);
-    if (number && !same_type(a->dtype, p, p->bytes))
+    if (number && !same_type(given, p->dtype, p->bytes))
         return kn_usage_error(
             e,
-            "%s=%s is of the type %s, but %s is %s; write the type before the number, as in f32:1",
-            v->name, v->text, kiln_dtype_text(a->dtype), what, type);
-    if (!number && p->type && !same_type(v->array.dtype, p, p->element_bytes))
+            "%s=%s is of the type %s, but %s is of %s (%zu bytes); write the type "
+            "before the number, as in f32:1",
+            v->name, v->text, kiln_dtype_text(given), what, type, p->bytes);
+    if (!number && p->dtype && !same_type(given, p->dtype, p->element_bytes))
         return kn_usage_error(e, "%s has elements of the type %s, but %s points to %s", v->name,
-                              kiln_dtype_text(v->array.dtype), what, type);
+                              kiln_dtype_text(given), what, type);
     return KN_EXIT_OK;
 }
 

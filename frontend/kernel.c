@@ -71,7 +71,7 @@ kiln_status kiln_kernel_param(const kiln_kernel *k, int i, kiln_param *param)
     if (i < 0 || i >= n)
         return (kiln_status)kn_fail(KN_ARGUMENT, "kernel '%s': no parameter %d of %d", k->entry, i,
                                     n);
-    *param = (kiln_param){p.name, p.type, p.bytes, p.element, p.pointer, p.value};
+    *param = (kiln_param){p.name, (kiln_dtype)p.dtype, p.bytes, p.element, p.pointer, p.value};
     return KILN_OK;
 }
 

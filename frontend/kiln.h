@@ -400,9 +400,9 @@ KILN_API void kiln_kernel_destroy(kiln_kernel *kernel);
 
 /* What the device knows of a parameter: "emu" everything, "cuda" how many bytes its value has. */
 typedef struct kiln_param {
-    const char *name,
-        *type; /* NULL: unknown. type: of its value, or of what it points to; "bool", "int",
-                                "unsigned", "long long", "unsigned long long", "float", "double", or NULL */
+    const char *name; /* NULL: unknown */
+    kiln_dtype
+        dtype; /* of its value, or of what it points to; KILN_NO_DTYPE: another, or unknown */
     size_t bytes, element_bytes; /* of its value; of what it points to; 0: unknown */
     bool is_pointer, is_value;   /* neither: unknown */
 } kiln_param;

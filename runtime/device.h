@@ -49,11 +49,10 @@ typedef struct kn_launch {
 
 /* What a device knows of a parameter of a user's own kernel. */
 typedef struct kn_code_param {
-    const char *name,
-        *type; /* type: of its value, or of what it points to; NULL: unknown, or another than
-                                "bool", "int", "unsigned", "long long", "unsigned long long", "float", "double" */
+    const char *name;
     size_t bytes, element; /* of its value; of what it points to, or 0 */
-    bool pointer, value;   /* which of the two it is, if that is known */
+    kn_dtype dtype; /* of its value, or of what it points to; KN_NO_DTYPE: another or unknown */
+    bool pointer, value; /* which of the two it is, if that is known */
 } kn_code_param;
 
 typedef struct kn_device_ops {

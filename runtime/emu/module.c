@@ -146,7 +146,7 @@ static void close_module(kn_code *code)
     if (code->handle)
         dlclose(code->handle);
     free(code->shared);
-    free(code->params);
+    free(code->names);
 }
 
 /* In a copy: a failure leaves the code as it was. */
@@ -194,6 +194,5 @@ void kn_emu_module_unload(kn_code *code)
     close_module(code);
     free(code->name);
     free(code->source);
-    free(code->names);
     free(code);
 }

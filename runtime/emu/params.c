@@ -172,17 +172,13 @@ void kn_emu_span_of_params(const kn_code *code, void *const *values, kn_emu_span
 
 int kn_emu_describe_param(kn_device *dev, kn_code *code, int i, kn_code_param *out)
 {
-    static const char letters[] = "biulmfd";
-    static const char *const types[] = {
-        "bool", "int", "unsigned", "long long", "unsigned long long", "float", "double"};
     (void)dev;
     if (i < 0 || i >= code->nparams)
         return code->nparams;
     const kn_emu_param *p = &code->params[i];
-    const char *letter = strchr(letters, p->type);
     bool pointer = p->element || p->reach == 'p' || p->reach == 'c';
     *out = (kn_code_param){.name = code->names[i],
-                           .type = letter ? types[letter - letters] : NULL,
+                           .dtype = (kn_dtype)p->dtype,
                            .bytes = p->bytes,
                            .element = p->element,
                            .pointer = pointer,

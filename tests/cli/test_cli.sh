@@ -327,13 +327,13 @@ on_source "a kernel that is not there" 3 'has no kernel .absent|absent' \
 on_emulator() { # WHAT STATUS TEXT ARG...
     on_source "$@" --device emu
 }
-on_emulator "an int for a float" 2 "a=2 is of the type i32, but the kernel's parameter 3, 'a', is float" \
+on_emulator "an int for a float" 2 "a=2 is of the type i32, but the kernel's parameter 3, 'a', is of f32" \
     kernel scale.cu --entry 'scale<float>' --grid 1 --block 4 'x=f32[3]' 'out:y=f32[3]' a=2 n=3
-on_emulator "elements of another type" 2 "x has elements of the type f64, but .*'x', points to float" \
+on_emulator "elements of another type" 2 "x has elements of the type f64, but .*'x', points to f32" \
     kernel scale.cu --entry 'scale<float>' --grid 1 --block 4 'x=f64[3]' 'out:y=f32[3]' a=2.0 n=3
-on_emulator "an array for a number" 2 "n=i32\[3\] is an array, but .* is a value of int" \
+on_emulator "an array for a number" 2 "n=i32\[3\] is an array, but .* is a value of i32" \
     kernel scale.cu --entry 'scale<float>' --grid 1 --block 4 'x=f32[3]' 'out:y=f32[3]' a=2.0 'n=i32[3]'
-on_emulator "a number for an array" 2 "x=3 is a number, but .* is a pointer to float" \
+on_emulator "a number for an array" 2 "x=3 is a number, but .* is a pointer to f32" \
     kernel scale.cu --entry 'scale<float>' --grid 1 --block 4 x=3 'out:y=f32[3]' a=2.0 n=3
 on_emulator "an entry that is not there" 3 "no kernel 'scal' in the source; it has scale" \
     kernel scale.cu --entry scal --grid 1 --block 1

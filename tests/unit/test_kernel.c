@@ -354,7 +354,7 @@ static void check_params(const kiln_kernel *k, bool all)
             continue;
         assert_int_equal(p.is_pointer, i < 2);
         assert_int_equal(p.is_value, i == 2);
-        assert_string_equal(p.type, "int");
+        assert_int_equal(p.dtype, KILN_I32);
         assert_int_equal(p.element_bytes, i < 2 ? sizeof(int32_t) : 0);
         assert_non_null(p.name);
     }

@@ -16,6 +16,7 @@ struct alignas(2) __nv_bfloat16 {
     operator float() const { return __uint_as_float((unsigned)bits << 16); }
 };
 typedef __nv_bfloat16 nv_bfloat16;
+KN_EMU_DTYPE(__nv_bfloat16, 11)
 struct alignas(4) __nv_bfloat162 {
     __nv_bfloat16 x, y;
 };

@@ -37,6 +37,7 @@ struct alignas(2) __half {
     operator float() const { return kn_emu::float_of_half(bits); }
 };
 typedef __half half;
+KN_EMU_DTYPE(__half, 10)
 struct alignas(4) __half2 {
     __half x, y;
 };

@@ -110,11 +110,10 @@ typedef struct kn_emu_param {
     /* What is reached through it: 'p' memory that is written, 'c' memory that is only read, '.' none, '?' who
      * knows. */
     char reach;
-    /* Its type, or that of what it points to: 'b' bool, 'i' and 'l' signed of 4 and 8 bytes, 'u' and 'm'
-     * unsigned, 'f' float, 'd' double, '?' another. */
-    char type;
-    unsigned short bytes,
-        element; /* sizes of it and of what it points to; 0: it is no pointer, or to void */
+    /* The number of its dtype, or of that of what it points to: see ir/dtype.def. 0: another type. */
+    unsigned char dtype;
+    /* Sizes of it and of what it points to; 0: it is no pointer, or one to void. */
+    unsigned short bytes, element;
 } kn_emu_param;
 
 /* A memory access; flags. */

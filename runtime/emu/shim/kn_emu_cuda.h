@@ -223,23 +223,13 @@ template <class T> struct kind_of<T *> {
 template <class T> struct kind_of<const T *> {
     static constexpr char is = kind_of<T>::is == '.' || __is_class(T) ? 'c' : '?';
 };
-template <class T> struct letter_of {
-    static constexpr char is = '?';
+template <class T> struct dtype_of {
+    static constexpr unsigned char is = 0;
 };
-#define KN_EMU_LETTER(T, letter)                                                                   \
-    template <> struct letter_of<T> {                                                              \
-        static constexpr char is = letter;                                                         \
+#define KN_EMU_DTYPE(T, number)                                                                    \
+    template <> struct kn_emu::dtype_of<T> {                                                       \
+        static constexpr unsigned char is = number;                                                \
     };
-KN_EMU_LETTER(bool, 'b')
-KN_EMU_LETTER(int, 'i')
-KN_EMU_LETTER(unsigned, 'u')
-KN_EMU_LETTER(long, 'l')
-KN_EMU_LETTER(long long, 'l')
-KN_EMU_LETTER(unsigned long, 'm')
-KN_EMU_LETTER(unsigned long long, 'm')
-KN_EMU_LETTER(float, 'f')
-KN_EMU_LETTER(double, 'd')
-#undef KN_EMU_LETTER
 template <class T> struct size_of {
     static constexpr unsigned short is = sizeof(T);
 };
@@ -247,12 +237,12 @@ template <> struct size_of<void> {
     static constexpr unsigned short is = 0;
 };
 template <class T> struct param_of {
-    static constexpr kn_emu_param is = {kind_of<T>::is, letter_of<typename plain<T>::type>::is,
+    static constexpr kn_emu_param is = {kind_of<T>::is, dtype_of<typename plain<T>::type>::is,
                                         sizeof(T), 0};
 };
 template <class T> struct param_of<T *> {
     typedef typename plain<T>::type element;
-    static constexpr kn_emu_param is = {kind_of<T *>::is, letter_of<element>::is, sizeof(T *),
+    static constexpr kn_emu_param is = {kind_of<T *>::is, dtype_of<element>::is, sizeof(T *),
                                         size_of<element>::is};
 };
 template <class T> struct param_of<T *const> : param_of<T *> {
@@ -265,6 +255,20 @@ template <class... A> constexpr params<sizeof...(A) + 1> params_of(void (*)(A...
     return {{param_of<A>::is..., {}}};
 }
 } // namespace kn_emu
+KN_EMU_DTYPE(bool, 1)
+KN_EMU_DTYPE(char, 2)
+KN_EMU_DTYPE(signed char, 2)
+KN_EMU_DTYPE(short, 3)
+KN_EMU_DTYPE(int, 4)
+KN_EMU_DTYPE(long, 5)
+KN_EMU_DTYPE(long long, 5)
+KN_EMU_DTYPE(unsigned char, 6)
+KN_EMU_DTYPE(unsigned short, 7)
+KN_EMU_DTYPE(unsigned, 8)
+KN_EMU_DTYPE(unsigned long, 9)
+KN_EMU_DTYPE(unsigned long long, 9)
+KN_EMU_DTYPE(float, 12)
+KN_EMU_DTYPE(double, 13)
 
 // ---- barriers and fences ----
 
