@@ -7,96 +7,6 @@ extern const char kn_prelude_prelude[];
 
 /* ---- sweeps ---- */
 
-/* Deviations are from the first member of the range, so that they are of the size of the spread. */
-static void write_pilot(kn_cuda_writer *w, int r)
-{
-    const kn_red *red = &w->ph->reds.data[r];
-    const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
-    bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    kn_cuda_open(w, "if (members > 0)");
-    kn_cuda_line(w, "const kn_count i = begin;");
-    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
-    kn_value_needs(w->ph, red->value, need);
-    w->need = need;
-    kn_cuda_open_groups(w);
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
-        if (!need[i] || v->level != KN_ELEMENT)
-            continue;
-        if (v->kind == KN_V_ELEM)
-            kn_cuda_define(w, i, kn_cuda_expression(w, i));
-        else
-            kn_cuda_define_load(w, i, l);
-    }
-    kn_cuda_line(w, "pilot%d%s = %s;", r, l ? "[l]" : "", kn_cuda_operand(w, red->value));
-    kn_cuda_close_groups(w);
-    kn_cuda_close(w);
-    w->need = outer;
-}
-
-/* Declares `name`, one a group of the thread, with `value` to start from. */
-static void declare(kn_cuda_writer *w, const char *type, const char *name, const char *value)
-{
-    if (!kn_cuda_wide(w->ph)) {
-        kn_cuda_line(w, "%s %s = %s;", type, name, value);
-        return;
-    }
-    kn_cuda_line(w, "%s %s[%d];", type, name, w->ph->vec);
-    kn_cuda_open_groups(w);
-    kn_cuda_line(w, "%s[l] = %s;", name, value);
-    kn_cuda_close_groups(w);
-}
-
-/* The type of an accumulator and the value that changes nothing. */
-static const char *accumulator_type(kn_cuda_writer *w, const kn_red *red)
-{
-    const char *t = kn_cuda_type(red->dtype);
-    return red->op == KN_OP_VAR ? kn_cuda_printed(w, "kn_moments<%s>", t) : t;
-}
-
-static const char *neutral(kn_cuda_writer *w, const kn_red *red)
-{
-    return red->op == KN_OP_VAR ? kn_cuda_printed(w, "%s{0, 0, 0}", accumulator_type(w, red))
-                                : kn_cuda_literal(w, kn_identity(red->op, red->dtype));
-}
-
-static void write_accumulator(kn_cuda_writer *w, int r)
-{
-    const kn_red *red = &w->ph->reds.data[r];
-    if (red->part != KN_PART_RESULT)
-        return;
-    if (red->op == KN_OP_VAR) {
-        declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "pilot%d", r), "0");
-        write_pilot(w, r);
-    }
-    declare(w, accumulator_type(w, red), kn_cuda_printed(w, "acc%d", r), neutral(w, red));
-}
-
-/* The accumulators of a group's workers become one, in acc<r> of each; r<r> is the result. */
-static void write_combine(kn_cuda_writer *w, int r)
-{
-    const kn_red *red = &w->ph->reds.data[r];
-    const char *t = kn_cuda_type(red->dtype), *op = kn_ops[red->op].text;
-    const char *l = kn_cuda_wide(w->ph) ? "[l]" : "", *result = kn_cuda_printed(w, "r%d", r);
-    int of = kn_red_owner(w->ph, r);
-    if (red->part == KN_PART_MEAN)
-        declare(w, t, result,
-                kn_cuda_printed(w, "(%s)pilot%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l));
-    if (red->part == KN_PART_COUNT)
-        declare(w, t, result, kn_cuda_printed(w, "(%s)acc%d%s.n", t, of, l));
-    if (red->part != KN_PART_RESULT)
-        return;
-    if (w->ph->walk == KN_WALK_COLS)
-        kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d>(acc%d, %s, scratch);", op,
-                     w->k->threads / 32, w->ph->vec, r, neutral(w, red));
-    else if (w->ph->tpg > 32)
-        kn_cuda_line(w, "acc%d = kn_combine_block<kn_%s, %d>(acc%d, %s, scratch);", r, op,
-                     w->k->threads, r, neutral(w, red));
-    else
-        kn_cuda_line(w, "acc%d = kn_combine_lanes<kn_%s, %d>(acc%d);", r, op, w->ph->tpg, r);
-    declare(w, t, result, kn_cuda_printed(w, "acc%d%s%s", r, l, red->op == KN_OP_VAR ? ".m2" : ""));
-}
-
 /* How a sweep steps through the members: `first`, first + step, ... below `end`. */
 typedef struct stride {
     const char *first, *end, *step;
@@ -175,14 +85,14 @@ static void write_sweep(kn_cuda_writer *w, int t, const stride *by)
     kn_cuda_line(w, "// sweep %d", t);
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == t)
-            write_accumulator(w, r);
+            kn_cuda_accumulator(w, r);
     if (ph->steps)
         write_steps(w, by);
     else
         write_loop(w, by);
     for (int r = 0; r < ph->reds.len; r++) /* parts come behind their owners */
         if (ph->reds.data[r].stage == t)
-            write_combine(w, r);
+            kn_cuda_combine(w, r);
 }
 
 static int last_stage(const kn_phase *ph)
@@ -367,8 +277,7 @@ static int scratch_bytes(const kn_kernel *k)
         const kn_phase *ph = &k->phases.data[i];
         int values = ph->walk == KN_WALK_COLS ? k->threads * ph->vec : ph->tpg > 32 ? 32 : 0;
         for (int r = 0; r < ph->reds.len; r++) {
-            int size =
-                kn_bytes(ph->reds.data[r].dtype) * (ph->reds.data[r].op == KN_OP_VAR ? 3 : 1);
+            int size = kn_cuda_state_bytes(ph, r);
             bytes = values * size > bytes ? values * size : bytes;
         }
     }

@@ -125,20 +125,6 @@ static bool vector_store(kn_cuda_writer *w, int i)
     return s->access.vector && !s->once;
 }
 
-static void write_accumulation(kn_cuda_writer *w, int r)
-{
-    const kn_red *red = &w->ph->reds.data[r];
-    const char *x = kn_cuda_operand(w, red->value), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
-    if (red->part != KN_PART_RESULT)
-        return;
-    if (red->op == KN_OP_VAR)
-        kn_cuda_line(w, "acc%d%s.add(%s - pilot%d%s);", r, l, x, r, l);
-    else if (red->op == KN_OP_SUM && kn_is_float(red->dtype))
-        kn_cuda_line(w, "acc%d%s += %s;", r, l, x);
-    else
-        kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_ops[red->op].text, r, l, x);
-}
-
 /* Does a phase of this kernel load what this access stores? If not, caches need not keep it. */
 static bool read_again(const kn_cuda_writer *w, const kn_access *acc)
 {
@@ -183,7 +169,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     }
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == w->sweep)
-            write_accumulation(w, r);
+            kn_cuda_accumulate(w, r);
     for (int i = 0; i < ph->stores.len; i++) {
         if (!stores_now(w, i))
             continue;

@@ -2,6 +2,7 @@
  *
  *   cuda_text.c   lines, names, literals, indices, values; what is computed once a group
  *   cuda_step.c   one step of a sweep: loads, values, accumulations, stores
+ *   cuda_reduce.c accumulators and combines
  *   cuda.c        sweeps, combines, walks and the kernel around them */
 #ifndef KN_CODEGEN_CUDA_WRITER_H
 #define KN_CODEGEN_CUDA_WRITER_H
@@ -56,6 +57,15 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane);
 const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also);
 void kn_cuda_group_values(kn_cuda_writer *w, int stage);
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
+
+/* ---- cuda_reduce.c: reduction r of the phase ---- */
+
+/* Bytes of what its workers hand each other. */
+int kn_cuda_state_bytes(const kn_phase *ph, int r);
+/* Declares acc<r>; adds an element to it; makes it one for all workers of a group and declares r<r>. */
+void kn_cuda_accumulator(kn_cuda_writer *w, int r);
+void kn_cuda_accumulate(kn_cuda_writer *w, int r);
+void kn_cuda_combine(kn_cuda_writer *w, int r);
 
 /* ---- cuda_step.c ---- */
 

@@ -101,6 +101,33 @@ int kn_red_owner(const kn_phase *p, int red)
     return red;
 }
 
+void kn_restage(kn_phase *ph)
+{
+    for (int i = 0; i < ph->values.len; i++) {
+        kn_value *v = &ph->values.data[i];
+        v->stage =
+            v->kind == KN_V_RESULT ? ph->values.data[ph->reds.data[v->index].value].stage + 1 : 0;
+        for (int k = 0; k < v->nin; k++)
+            if (ph->values.data[v->in[k]].stage > v->stage)
+                v->stage = ph->values.data[v->in[k]].stage;
+    }
+    for (int r = 0; r < ph->reds.len; r++)
+        ph->reds.data[r].stage = ph->values.data[ph->reds.data[r].value].stage;
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind != KN_STORE_PARTIAL)
+            ph->stores.data[i].stage = ph->values.data[ph->stores.data[i].value].stage;
+}
+
+kn_state kn_red_state(const kn_phase *p, int red)
+{
+    if (p->reds.data[red].op == KN_OP_VAR)
+        return KN_STATE_MOMENTS;
+    for (int r = 0; r < p->reds.len; r++)
+        if (p->reds.data[r].part == KN_PART_EXPSUM && kn_red_owner(p, r) == red)
+            return KN_STATE_PEAK;
+    return KN_STATE_PLAIN;
+}
+
 bool kn_sweep_reduces(const kn_phase *p, int sweep)
 {
     for (int i = 0; i < p->reds.len; i++)
@@ -251,8 +278,10 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     kn_putf(t, v->name ? "  # %s\n" : "\n", v->name);
 }
 
-static const char *const part_text[] = {
-    [KN_PART_RESULT] = "", [KN_PART_MEAN] = "'s mean", [KN_PART_COUNT] = "'s count"};
+static const char *const part_text[] = {[KN_PART_RESULT] = "",
+                                        [KN_PART_MEAN] = "'s mean",
+                                        [KN_PART_COUNT] = "'s count",
+                                        [KN_PART_EXPSUM] = "'s sum of exp"};
 
 static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {

@@ -99,10 +99,12 @@ typedef struct kn_value {
 
 /* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL, or (GPU
  * targets only) VAR, the sum of squared deviations from the group's mean. The result has the operand's dtype;
- * floats accumulate in their own type or wider. A VAR knows more, which other reductions of the same value at
- * the same stage name as their part, without accumulators of their own: the mean and the number of members,
- * both f64. */
-typedef enum kn_part { KN_PART_RESULT, KN_PART_MEAN, KN_PART_COUNT } kn_part;
+ * floats accumulate in their own type or wider.
+ *
+ * Some accumulators know more, which other reductions of the same operation on the same value name as their part,
+ * without accumulators of their own: a VAR the mean and the number of members, both f64; a MAX, on GPU targets,
+ * the sum of exp(x - max). */
+typedef enum kn_part { KN_PART_RESULT, KN_PART_MEAN, KN_PART_COUNT, KN_PART_EXPSUM } kn_part;
 
 typedef struct kn_red {
     kn_op op;
@@ -215,8 +217,13 @@ int64_t kn_phase_kept_bytes(const kn_phase *p);
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
 /* The same for one value. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
+/* What the accumulator of a reduction holds. */
+typedef enum kn_state { KN_STATE_PLAIN, KN_STATE_MOMENTS, KN_STATE_PEAK } kn_state;
+kn_state kn_red_state(const kn_phase *p, int red);
 /* The reduction that accumulates for this one: itself, or the VAR that it is a part of. */
 int kn_red_owner(const kn_phase *p, int red);
+/* Stages of everything, from the reductions as they are now. */
+void kn_restage(kn_phase *p);
 /* True when sweep t has a reduction, so that a combine follows it. */
 bool kn_sweep_reduces(const kn_phase *p, int sweep);
 

@@ -53,15 +53,11 @@ static void record(kn_plan *plan, const kn_planner *p, const char *name, const c
     kn_push(p->arena, &plan->steps, step);
 }
 
-/* One sweep less where a group does not stay on chip. */
-static void use_moments(kn_planner *p)
+/* Does every group stay on chip, so that sweeps are cheap? */
+static bool stays_on_chip(kn_planner *p, int i)
 {
-    const kn_target *target = p->problem->target;
-    for (int i = 0; i < p->phases.len; i++) {
-        kn_phase ph = preview(p, i);
-        if (target->sm != 0 && !(ph.walk == KN_WALK_ROWS && kn_rows_keep(&ph, target)))
-            kn_use_moments(p, &p->phases.data[i]);
-    }
+    kn_phase ph = preview(p, i);
+    return ph.walk == KN_WALK_ROWS && kn_rows_keep(&ph, p->problem->target);
 }
 
 /* Splits where most of the machine would idle. */
@@ -96,8 +92,15 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     kn_planner p;
     KN_TRY(lower_all(a, pr, &p));
     record(plan, &p, "merge", "operations that share an iteration space in one loop nest");
-    use_moments(&p);
+    for (int i = 0; i < p.phases.len && pr->target->sm; i++)
+        if (!stays_on_chip(&p, i))
+            kn_use_moments(&p, &p.phases.data[i]);
     record(plan, &p, "moments", "mean and centred squares in one sweep");
+    bool split = pr->schedule && strcmp(pr->schedule, "general") == 0;
+    for (int i = 0; i < p.phases.len && pr->target->sm; i++)
+        if (split || !stays_on_chip(&p, i))
+            kn_use_online(&p.phases.data[i]);
+    record(plan, &p, "online", "maximum and sum of exponentials in one sweep");
     bool spread = spread_all(&p);
     record(plan, &p, "spread", "reductions of few groups over the whole machine");
     if (pr->target->sm != 0 && pr->fusion) {

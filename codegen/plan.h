@@ -3,6 +3,7 @@
  *   place      what goes through memory between regions, and what is computed again where it is read
  *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
  *   moments    mean and centred squares of a group that does not stay on chip in one sweep
+ *   online     maximum and sum of exponentials likewise
  *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
  *   local      small reductions by each block for itself instead of once behind a grid barrier
  *   normalise  axes of one element dropped, axes ordered by memory, neighbours that every array walks as
@@ -99,6 +100,8 @@ int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t cou
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
 /* codegen/pass/moments.c: sum(x) and sum((x - mean)**2) of a raw phase in one sweep. True if it had any. */
 bool kn_use_moments(kn_planner *p, kn_phase *phase);
+/* codegen/pass/online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. True if it had any. */
+bool kn_use_online(kn_phase *phase);
 /* codegen/pass/spread.c: replaces phase `index` by its split form with `splits` ranges of `chunk`. */
 void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk);
 /* codegen/pass/local.c: GPU targets. */

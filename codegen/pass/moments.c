@@ -50,23 +50,6 @@ static bool is_centred_squares(const kn_planner *p, const kn_phase *ph, const kn
     return sum_behind_mean(p, ph, d->in[1], *x) >= 0;
 }
 
-/* Stages from the reductions as they are now. */
-static void restage(kn_phase *ph)
-{
-    for (int i = 0; i < ph->values.len; i++) {
-        kn_value *v = &ph->values.data[i];
-        v->stage = v->kind == KN_V_RESULT ? at(ph, ph->reds.data[v->index].value)->stage + 1 : 0;
-        for (int k = 0; k < v->nin; k++)
-            if (at(ph, v->in[k])->stage > v->stage)
-                v->stage = at(ph, v->in[k])->stage;
-    }
-    for (int r = 0; r < ph->reds.len; r++)
-        ph->reds.data[r].stage = at(ph, ph->reds.data[r].value)->stage;
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind != KN_STORE_PARTIAL)
-            ph->stores.data[i].stage = at(ph, ph->stores.data[i].value)->stage;
-}
-
 bool kn_use_moments(kn_planner *p, kn_phase *ph)
 {
     bool any = false;
@@ -79,6 +62,6 @@ bool kn_use_moments(kn_planner *p, kn_phase *ph)
         any = true;
     }
     if (any)
-        restage(ph);
+        kn_restage(ph);
     return any;
 }

@@ -170,6 +170,27 @@ static int merged_moments(spreader *s, const parts *part, kn_dtype t)
     return elem(s, KN_OP_CAST, t, total, -1);
 }
 
+/* The sums of exp(x - max) of all ranges, each relative to the maximum of its own range. */
+static int merged_sums(spreader *s, int r)
+{
+    int of = kn_red_owner(&s->from, r);
+    kn_dtype t = s->from.reds.data[r].dtype;
+    int max = load_partial(s, s->partial[of].result), sum = load_partial(s, s->partial[r].result);
+    int down = elem(s, KN_OP_EXP, t, elem(s, KN_OP_SUB, t, max, s->result_value[of]), -1);
+    return reduced(s, KN_OP_SUM, t, elem(s, KN_OP_MUL, t, sum, down));
+}
+
+/* Reduction r from its partial results; parts come behind their owners. */
+static int merged(spreader *s, int r)
+{
+    const kn_red *red = &s->from.reds.data[r];
+    if (red->op == KN_OP_VAR)
+        return merged_moments(s, &s->partial[r], red->dtype);
+    if (red->part == KN_PART_EXPSUM)
+        return merged_sums(s, r);
+    return reduced(s, red->op, red->dtype, load_partial(s, s->partial[r].result));
+}
+
 /* The reductions of a stage from their partial results. */
 static void combine_parts(spreader *s, int stage)
 {
@@ -179,12 +200,8 @@ static void combine_parts(spreader *s, int stage)
     s->to.naxes = ng + 1;
     s->to.axes[ng] = (kn_axis){.name = "splits", .member = true, .extent = s->splits};
     for (int r = 0; r < s->from.reds.len; r++) {
-        const kn_red *red = &s->from.reds.data[r];
-        if (red->stage == stage)
-            s->result_value[r] =
-                red->op == KN_OP_VAR
-                    ? merged_moments(s, &s->partial[r], red->dtype)
-                    : reduced(s, red->op, red->dtype, load_partial(s, s->partial[r].result));
+        if (s->from.reds.data[r].stage == stage)
+            s->result_value[r] = merged(s, r);
     }
 }
 

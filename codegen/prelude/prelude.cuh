@@ -308,6 +308,10 @@ struct kn_all {
     static __device__ __forceinline__ bool of(bool a, bool b) { return a & b; }
 };
 
+// A product that does not become part of a fused multiply-add.
+__device__ __forceinline__ float kn_product(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ double kn_product(double a, double b) { return __dmul_rn(a, b); }
+
 // Welford's running mean and sum of squared deviations. The quotient need not be exact: what the mean is off
 // by, the later deviations take up.
 __device__ __forceinline__ float kn_quotient(float a, float b) { return __fdividef(a, b); }
@@ -330,7 +334,31 @@ struct kn_var {
         const T n = a.n + b.n, d = a.mean - b.mean;
         if (n == 0)
             return a;
-        return kn_moments<T>{n, (a.n * a.mean + b.n * b.mean) / n, a.m2 + b.m2 + d * d * (a.n * b.n / n)};
+        return kn_moments<T>{n, (kn_product(a.n, a.mean) + kn_product(b.n, b.mean)) / n, a.m2 + b.m2 + d * d * (a.n * b.n / n)};
+    }
+};
+
+// The largest value so far and the sum of exp(x - max) so far (Milakov and Gimelshein, "Online normalizer calculation
+// for softmax", 2018). Infinite maxima stay out of the differences, so that a finite sum is one.
+template <class T> struct kn_peak {
+    T max, sum;
+    static __device__ __forceinline__ T scale(T x, T max) { return x == max ? (T)1 : kn_exp(x - max); }
+    __device__ __forceinline__ void add(T x)
+    {
+        const T e = x == max ? (T)1 : kn_exp(-kn_abs(x - max));
+        sum = x > max ? sum * e + 1 : sum + e;
+        max = kn_maximum(max, x);
+    }
+    // The sum as the definition has it: x - max of infinities is NaN.
+    __device__ __forceinline__ T whole() const { return sum + (max - max); }
+};
+// Symmetric, so that lanes that exchange their halves agree to the bit.
+struct kn_max_and_sum {
+    template <class T> static __device__ __forceinline__ kn_peak<T> of(const kn_peak<T> &a, const kn_peak<T> &b)
+    {
+        const T max = kn_maximum(a.max, b.max);
+        return kn_peak<T>{max, kn_product(a.sum, kn_peak<T>::scale(a.max, max)) +
+                                   kn_product(b.sum, kn_peak<T>::scale(b.max, max))};
     }
 };
 
@@ -348,6 +376,12 @@ __device__ __forceinline__ kn_moments<T> kn_from_lane_xor(const kn_moments<T> &v
 {
     return kn_moments<T>{kn_from_lane_xor(v.n, mask), kn_from_lane_xor(v.mean, mask),
                          kn_from_lane_xor(v.m2, mask)};
+}
+
+template <class T>
+__device__ __forceinline__ kn_peak<T> kn_from_lane_xor(const kn_peak<T> &v, int mask)
+{
+    return kn_peak<T>{kn_from_lane_xor(v.max, mask), kn_from_lane_xor(v.sum, mask)};
 }
 
 // Among WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps.

@@ -1,6 +1,6 @@
 #include "codegen/sched/sched.h"
 
-static bool can(const kn_phase *ph) { return ph->reds.len == 0 && ph->ngroup == 0; }
+static bool can(const kn_phase *ph) { return ph->reds.len == 0 && ph->ngroup == 0 && !ph->split; }
 
 static int threads(const kn_phase *ph, const kn_target *target)
 {

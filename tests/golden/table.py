@@ -51,11 +51,6 @@ MISSES = {
     # (x - m) ** 2 is a power, so mean and centred squares are not one sweep; no cluster holds a channel
     ("batchnorm", 0, "reads"): 3,
     ("batchnorm_backward", 0, "reads"): 2,
-    # maximum and sum are two sweeps
-    ("log_softmax", 1, "reads"): 3,
-    ("logsumexp", 1, "reads"): 2,
-    ("softmax", 1, "reads"): 3,
-    ("softmax", 2, "reads"): 3,
     # the rows' sums and the columns' sums are two sweeps
     ("sinkhorn", 0, "reads"): 3,
     ("sinkhorn", 0, "grid barriers"): 2,

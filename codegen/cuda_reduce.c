@@ -1,0 +1,139 @@
+/* Reductions: accumulators, what a step adds to them, and how the workers of a group combine theirs. */
+#include "codegen/cuda_writer.h"
+#include "ir/eval.h"
+
+/* The states that accumulators have, by kn_state. An empty `type` is the reduction's own dtype. `neutral` are the
+ * fields of a state that has seen nothing. */
+static const struct {
+    const char *type, *neutral, *combine, *result;
+    int fields;
+} states[] = {
+    [KN_STATE_PLAIN] = {"", "", "", "", 1},
+    [KN_STATE_MOMENTS] = {"kn_moments", "0, 0, 0", "kn_var", ".m2", 3},
+    [KN_STATE_PEAK] = {"kn_peak", "-KN_INF, 0", "kn_max_and_sum", ".max", 2},
+};
+
+static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
+
+int kn_cuda_state_bytes(const kn_phase *ph, int r)
+{
+    return kn_bytes(ph->reds.data[r].dtype) * states[kn_red_state(ph, r)].fields;
+}
+
+/* Deviations are from the first member of the range, so that they are of the size of the spread. */
+static void write_pilot(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
+    bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    kn_cuda_open(w, "if (members > 0)");
+    kn_cuda_line(w, "const kn_count i = begin;");
+    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    kn_value_needs(w->ph, red->value, need);
+    w->need = need;
+    kn_cuda_open_groups(w);
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (!need[i] || v->level != KN_ELEMENT)
+            continue;
+        if (v->kind == KN_V_ELEM)
+            kn_cuda_define(w, i, kn_cuda_expression(w, i));
+        else
+            kn_cuda_define_load(w, i, l);
+    }
+    kn_cuda_line(w, "pilot%d%s = %s;", r, l ? "[l]" : "", kn_cuda_operand(w, red->value));
+    kn_cuda_close_groups(w);
+    kn_cuda_close(w);
+    w->need = outer;
+}
+
+/* Declares `name`, one a group of the thread, with `value` to start from. */
+static void declare(kn_cuda_writer *w, const char *type, const char *name, const char *value)
+{
+    if (!kn_cuda_wide(w->ph)) {
+        kn_cuda_line(w, "%s %s = %s;", type, name, value);
+        return;
+    }
+    kn_cuda_line(w, "%s %s[%d];", type, name, w->ph->vec);
+    kn_cuda_open_groups(w);
+    kn_cuda_line(w, "%s[l] = %s;", name, value);
+    kn_cuda_close_groups(w);
+}
+
+static const char *accumulator_type(kn_cuda_writer *w, int r)
+{
+    const char *t = kn_cuda_type(w->ph->reds.data[r].dtype), *state = states[state_of(w, r)].type;
+    return *state ? kn_cuda_printed(w, "%s<%s>", state, t) : t;
+}
+
+static const char *neutral(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    kn_state state = state_of(w, r);
+    return state == KN_STATE_PLAIN
+               ? kn_cuda_literal(w, kn_identity(red->op, red->dtype))
+               : kn_cuda_printed(w, "%s{%s}", accumulator_type(w, r), states[state].neutral);
+}
+
+void kn_cuda_accumulator(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    if (red->part != KN_PART_RESULT)
+        return;
+    if (state_of(w, r) == KN_STATE_MOMENTS) {
+        declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "pilot%d", r), "0");
+        write_pilot(w, r);
+    }
+    declare(w, accumulator_type(w, r), kn_cuda_printed(w, "acc%d", r), neutral(w, r));
+}
+
+void kn_cuda_accumulate(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const char *x = kn_cuda_operand(w, red->value), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
+    if (red->part != KN_PART_RESULT)
+        return;
+    if (state_of(w, r) == KN_STATE_MOMENTS)
+        kn_cuda_line(w, "acc%d%s.add(%s - pilot%d%s);", r, l, x, r, l);
+    else if (state_of(w, r) != KN_STATE_PLAIN)
+        kn_cuda_line(w, "acc%d%s.add(%s);", r, l, x);
+    else if (red->op == KN_OP_SUM && kn_is_float(red->dtype))
+        kn_cuda_line(w, "acc%d%s += %s;", r, l, x);
+    else
+        kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_ops[red->op].text, r, l, x);
+}
+
+/* What a reduction takes from the accumulator of its owner. */
+static const char *part_of(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const char *t = kn_cuda_type(red->dtype), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
+    int of = kn_red_owner(w->ph, r);
+    switch (red->part) {
+    case KN_PART_MEAN:
+        return kn_cuda_printed(w, "(%s)pilot%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l);
+    case KN_PART_COUNT: return kn_cuda_printed(w, "(%s)acc%d%s.n", t, of, l);
+    case KN_PART_EXPSUM: /* a range's sum is finite; what it adds up to is found when all are there */
+        return kn_cuda_printed(w, "acc%d%s.%s", of, l, w->ph->split ? "sum" : "whole()");
+    default: return kn_cuda_printed(w, "acc%d%s%s", r, l, states[state_of(w, r)].result);
+    }
+}
+
+void kn_cuda_combine(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    kn_state state = state_of(w, r);
+    const char *op = state == KN_STATE_PLAIN ? kn_cuda_printed(w, "kn_%s", kn_ops[red->op].text)
+                                             : states[state].combine;
+    if (red->part != KN_PART_RESULT)
+        ;
+    else if (w->ph->walk == KN_WALK_COLS)
+        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d>(acc%d, %s, scratch);", op, w->k->threads / 32,
+                     w->ph->vec, r, neutral(w, r));
+    else if (w->ph->tpg > 32)
+        kn_cuda_line(w, "acc%d = kn_combine_block<%s, %d>(acc%d, %s, scratch);", r, op,
+                     w->k->threads, r, neutral(w, r));
+    else
+        kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
+    declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "r%d", r), part_of(w, r));
+}
