@@ -16,7 +16,7 @@ static void put_json(const char *name, const kiln_measurement *m)
     kn_json_number(stdout, m->host_us);
     printf(",\"compile_ms\":");
     kn_json_number(stdout, m->compile_ms);
-    printf("}");
+    printf(",\"disk_hits\":%" PRIu64 "}", m->disk_hits);
 }
 
 static void put_result_json(const kn_session *s, const kiln_measurement *fused,
@@ -44,7 +44,8 @@ static void put_row(const char *name, const kiln_measurement *m, double copy_gbp
         printf(" %7.0f%%", 100 * gbps / copy_gbps);
     else
         printf(" %8s", "-");
-    printf(" %11.1f\n", m->compile_ms);
+    printf(" %11.1f%s\n", m->compile_ms,
+           m->disk_hits ? "  when it was compiled; now from the disk cache" : "");
 }
 
 static double ratio(double a, double b) { return b > 0 ? a / b : 0; }

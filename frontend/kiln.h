@@ -457,10 +457,13 @@ typedef struct kiln_measurement {
     uint64_t launches; /* out: kernel launches a run */
     double device_us;  /* out: median device time of a run, L2 cache flushed before each */
     double host_us;    /* out: median host time of the call, not waiting for the device */
-    double compile_ms; /* out: time in the kernel compiler for the first run; 0 if it was cached */
-    uint64_t bytes;    /* out: bytes that the kernels read and write in global memory, by count */
+    double
+        compile_ms; /* out: what compiling for the first run took: now, or, of kernels in the disk cache,
+                          when they were compiled; 0 if the context had them */
+    uint64_t bytes; /* out: bytes that the kernels read and write in global memory, by count */
     double
         copy_gbps; /* out: bytes read and written a second / 1e9 by a large device copy, same run */
+    uint64_t disk_hits; /* out: kernels of the first run that were in the disk cache */
 } kiln_measurement;
 
 KILN_API void kiln_measurement_init(kiln_measurement *m);

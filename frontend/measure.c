@@ -78,15 +78,22 @@ static kn_status copy_rate(measuring *ms)
     return KN_OK;
 }
 
+static uint64_t compile_ns(const kn_device *dev)
+{
+    return __atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) +
+           __atomic_load_n(&dev->saved_ns, __ATOMIC_RELAXED);
+}
+
 static kn_status measure_with(measuring *ms)
 {
     kn_context *ctx = ms->prog->ctx->core;
     kn_device *dev = ctx->dev;
     kiln_measurement *m = ms->m;
-    uint64_t compiled = __atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED);
+    uint64_t compiled = compile_ns(dev), kept = __atomic_load_n(&dev->disk_hits, __ATOMIC_RELAXED);
     kn_prepared info;
     KN_TRY(kn_program_prepare(ms->prog->core, ms->args, ms->nargs, true, &info));
-    m->compile_ms = (double)(__atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) - compiled) / 1e6;
+    m->compile_ms = (double)(compile_ns(dev) - compiled) / 1e6;
+    m->disk_hits = __atomic_load_n(&dev->disk_hits, __ATOMIC_RELAXED) - kept;
     m->bytes = info.bytes;
 
     uint64_t launches = __atomic_load_n(&dev->launches, __ATOMIC_RELAXED);

@@ -172,7 +172,7 @@ check "explain --stage cuda" 0 '__global__' \
 check "explain of several stages" 0 '.' explain "$examples/softmax.kiln" --stage graph,schedule
 check "explain of an unknown stage" 2 'frob' explain "$examples/softmax.kiln" --stage frob
 check "bench" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu
-one='\{"launches":[0-9]+,"us":[0-9.e+-]+,"bytes":[0-9]+,"host_us":[0-9.e+-]+,"compile_ms":[0-9.e+-]+\}'
+one='\{"launches":[0-9]+,"us":[0-9.e+-]+,"bytes":[0-9]+,"host_us":[0-9.e+-]+,"compile_ms":[0-9.e+-]+,"disk_hits":[0-9]+\}'
 check "bench --json" 0 "^\\{\"fused\":$one,\"unfused\":$one,\"copy_gbps\":[0-9.e+-]+,\"device\":\"cpu\"" \
     bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --json
 
@@ -354,9 +354,12 @@ if "$kiln" eval x+1 'x=f32[4]' --device emu >stdout 2>stderr; then
     check "cache list" 0 ' emu kiln_eval$' cache list
     check "cache stats" 0 '^directory +.*/kernels$' cache stats
     check "cache stats --json" 0 '^\{"directory":".*/kernels","problem":"","files":2,"bytes":[0-9]+,"limit":268435456\}$' cache stats --json
-    check "doctor names it" 0 '^cache .*/kernels: 2 files' doctor
+    check "bench compiles" 0 '"compile_ms":[1-9][0-9.]*,"disk_hits":0\},"unf' bench "$examples/softmax.kiln" 'x=f32[4,8]' --device emu --json
+    check "bench again" 0 '"compile_ms":[1-9][0-9.]*,"disk_hits":1\},"unf' bench "$examples/softmax.kiln" 'x=f32[4,8]' --device emu --json
+    check "doctor names it" 0 '^cache .*/kernels: [1-9][0-9]* files' doctor
     check "cache trim, nothing to do" 0 '^removed 0 files, 0 bytes$' cache trim
-    check "cache trim" 0 '^removed 2 files, [0-9]+ bytes$' cache trim --bytes 1K
+    check "cache trim" 0 '^removed [0-9]+ files, [0-9]+ bytes$' cache trim --bytes 1K
+    check "cache stats after it" 0 '^files +0$' cache stats
 fi
 chmod 777 kernels
 check "an unsafe directory" 0 '^not used +it must be' cache stats
