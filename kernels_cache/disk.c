@@ -91,6 +91,7 @@ static bool take(kn_disk *d, const kn_place_file *file, kn_bytes_view key, kn_di
     char *memory = file->size < SIZE_MAX ? d->from.alloc(d->from.user, file->size + 1) : NULL;
     if (!memory)
         return false;
+    memory[file->size] = '\0';
     kn_entry entry;
     bool good = read_all(file->fd, memory, file->size) && kn_entry_read(memory, file->size, &entry);
     if (!good) {

@@ -27,8 +27,8 @@ void kn_disk_close(kn_disk *d);
 
 /* A value that was found; released with kn_disk_release(). */
 typedef struct kn_disk_value {
-    kn_bytes_view bytes;
-    uint64_t cost_ns; /* what making it took */
+    kn_bytes_view bytes; /* and a NUL behind them */
+    uint64_t cost_ns;    /* what making it took */
     void *memory;
 } kn_disk_value;
 

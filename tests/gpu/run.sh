@@ -5,6 +5,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 
+# Not the user's own compiled kernels, and none from before.
+KILN_CACHE_DIR=$(mktemp -d) || exit
+export KILN_CACHE_DIR
+trap 'rm -rf "$KILN_CACHE_DIR"' EXIT
+
 passed=0 failed=0 skipped=0
 for program in tests/*/test_* examples/*; do
     [[ -f $program && -x $program && $program != *.* ]] || continue
