@@ -216,11 +216,11 @@ KN_SIGNED_FUNCTIONS(I64)
 #define KN_UNSIGNED_FUNCTIONS(D)                                                                   \
     static inline kn_c_##D kn_floordiv_##D(kn_c_##D a, kn_c_##D b)                                 \
     {                                                                                              \
-        return b == 0 ? 0 : (kn_c_##D)(a / b);                                                     \
+        return (kn_c_##D)(b == 0 ? 0 : a / b);                                                     \
     }                                                                                              \
     static inline kn_c_##D kn_mod_##D(kn_c_##D a, kn_c_##D b)                                      \
     {                                                                                              \
-        return b == 0 ? 0 : (kn_c_##D)(a % b);                                                     \
+        return (kn_c_##D)(b == 0 ? 0 : a % b);                                                     \
     }                                                                                              \
     static inline kn_c_##D kn_pow_##D(kn_c_##D x, kn_c_##D n)                                      \
     {                                                                                              \
