@@ -151,6 +151,79 @@ static void test_used_variants_stay(void **state)
     null_close(&n);
 }
 
+/* ---- one kernel for many shapes ---- */
+
+/* Notes the lines of the kernel's structure that shapes choose: threads, and each phase's walk. */
+static kn_status note_kernel(null_device *dev, const kn_kernel *kernel)
+{
+    (void)dev;
+    for (int i = 0; i < kernel->phases.len; i++) {
+        const kn_phase *p = &kernel->phases.data[i];
+        print_message("%s%s of %d, %d threads a group, vectors of %d, %d steps, %d axes%s",
+                      i ? "; " : "    ", kn_walk_text(p->walk), kernel->threads, p->tpg, p->vec,
+                      p->steps, p->naxes, p->split ? ", split" : "");
+    }
+    print_message("\n");
+    return KN_OK;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static int64_t size_up_to(uint64_t *state, int64_t most)
+{
+    return 1 + (int64_t)(next_random(state) % (uint64_t)most);
+}
+
+static const char batchnorm[] =
+    "def batchnorm(x: f32[N, C, H, W], gamma: f32[C], beta: f32[C], eps: f32 = 1e-5):\n"
+    "    m = mean(x, axis=(0, 2, 3), keepdims=True)\n"
+    "    d = x - m\n"
+    "    v = mean(d * d, axis=(0, 2, 3), keepdims=True)\n"
+    "    y = d * rsqrt(v + eps) * gamma[:, None, None] + beta[:, None, None]\n"
+    "    return y, m, v\n";
+
+static char *place(int n) { return (char *)((uintptr_t)(n + 1) << 40); }
+
+/* Sizes are parameters: what is compiled depends on their class only. The bounds are what the schedules' classes
+ * (threads, steps, vectors, axes that are left) come to; a size that leaks into a kernel's structure breaks them. */
+static void test_classes(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    n.dev.compile = note_kernel;
+    kiln_prog *p = compile(&n.ctx, softmax);
+    print_message("softmax, 1000 shapes\n");
+    for (int i = 0; i < 1000; i++) {
+        const int64_t shape[] = {size_up_to(&random, 16384), size_up_to(&random, 16384)};
+        assert_int_equal(run_shape(p, NULL, shape, 2), KILN_OK);
+    }
+    uint64_t kernels = n.dev.base.compiles;
+    assert_in_range(kernels, 1, 30);
+    kiln_prog_destroy(p);
+
+    p = compile(&n.ctx, batchnorm);
+    print_message("batchnorm, 200 shapes\n");
+    for (int i = 0; i < 200; i++) {
+        const int64_t x[] = {size_up_to(&random, 64), size_up_to(&random, 512),
+                             size_up_to(&random, 64), size_up_to(&random, 64)};
+        const int64_t c[] = {x[1]}, kept[] = {1, x[1], 1, 1};
+        kiln_arg args[] = {
+            {"x", place(0), KILN_F32, 4, x, NULL},    {"gamma", place(1), KILN_F32, 1, c, NULL},
+            {"beta", place(2), KILN_F32, 1, c, NULL}, {"y", place(3), KILN_F32, 4, x, NULL},
+            {"m", place(4), KILN_F32, 4, kept, NULL}, {"v", place(5), KILN_F32, 4, kept, NULL}};
+        assert_int_equal(kiln_run(p, NULL, args, 6), KILN_OK);
+    }
+    assert_in_range(n.dev.base.compiles - kernels, 1, 45);
+    kiln_prog_destroy(p);
+    null_close(&n);
+}
+
 /* ---- kernels are compiled once, four at a time ---- */
 
 enum { THREADS = 8 };
@@ -315,8 +388,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_takes_nothing),  cmocka_unit_test(test_variants_are_bounded),
-        cmocka_unit_test(test_used_variants_stay), cmocka_unit_test(test_single_flight),
-        cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_used_variants_stay), cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_single_flight),      cmocka_unit_test(test_workspaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

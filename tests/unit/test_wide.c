@@ -1,0 +1,126 @@
+/* More elements, or farther apart, than 31 bits count: by strides of zero and by memory that is mostly not there. */
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "tests/unit/api.h"
+
+enum { ROWS = 65537, COLUMNS = 32768 }; /* 2^31 + 2^15 elements */
+
+static kiln_ctx *open_device(const char *device)
+{
+    kiln_config c;
+    kiln_ctx *opened;
+    kiln_config_init(&c);
+    c.device = device;
+    if (kiln_ctx_create(&c, &opened) != KILN_OK)
+        fail_msg("%s", kiln_last_error());
+    return opened;
+}
+
+static kiln_prog *compile(kiln_ctx *on, const char *text)
+{
+    kiln_graph *g;
+    kiln_prog *p;
+    if (kiln_parse(on, text, NULL, &g) != KILN_OK || kiln_compile(g, NULL, &p) != KILN_OK)
+        fail_msg("%s", kiln_last_error());
+    kiln_graph_destroy(g);
+    return p;
+}
+
+static void must_run(kiln_prog *p, const kiln_arg *args, int nargs)
+{
+    if (kiln_run(p, NULL, args, nargs) != KILN_OK)
+        fail_msg("%s", kiln_last_error());
+}
+
+/* The fact that chose the kernel's index type. */
+static void must_say(kiln_ctx *on, kiln_prog *p, const kiln_arg *args, int nargs, const char *fact)
+{
+    char *text;
+    assert_int_equal(kiln_explain(p, args, nargs, NULL, &text), KILN_OK);
+    if (!strstr(text, fact))
+        fail_msg("not \"%s\":\n%s", fact, text);
+    kiln_text_free(on, text);
+}
+
+static const char wide[] = "indices need 64 bits", narrow[] = "indices fit in 32 bits";
+
+/* One element, and one row, for all of them. */
+static void test_many(void **state)
+{
+    (void)state;
+    kiln_ctx *cpu = open_device("cpu");
+    kiln_prog *p = compile(cpu, "def f(x: bool[N, M]):\n"
+                                "    return sum(x), max(x, axis=1), sum(x, axis=0)\n");
+    static bool one = true, all[ROWS];
+    static int64_t total, down[COLUMNS];
+    const int64_t shape[] = {ROWS, COLUMNS}, none[] = {0, 0}, rows[] = {ROWS},
+                  columns[] = {COLUMNS};
+    kiln_arg args[] = {{"x", &one, KILN_BOOL, 2, shape, none},
+                       {"out0", &total, KILN_I64, 0, NULL, NULL},
+                       {"out1", all, KILN_BOOL, 1, rows, NULL},
+                       {"out2", down, KILN_I64, 1, columns, NULL}};
+    must_run(p, args, 4);
+    assert_true(total == (int64_t)ROWS * COLUMNS);
+    for (int i = 0; i < ROWS; i++)
+        assert_true(all[i]);
+    for (int j = 0; j < COLUMNS; j++)
+        assert_true(down[j] == ROWS);
+    must_say(cpu, p, args, 4, wide);
+    const int64_t fewer[] = {1000, COLUMNS};
+    args[0].shape = fewer;
+    must_say(cpu, p, args, 1, narrow);
+    kiln_prog_destroy(p);
+    kiln_ctx_destroy(cpu);
+}
+
+/* Few elements, gigabytes apart; the same kernel in both index types, side by side. */
+static void test_far(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"ref", "cpu", "emu"};
+    const size_t bytes = ((size_t)5 << 31) + 4096;
+    float *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        skip();
+    const int64_t shape[] = {3, 4}, far[] = {(int64_t)5 << 28, 2}, near[] = {100, 2},
+                  small[] = {4, 1};
+    for (int d = 0; d < 3; d++) {
+        kiln_ctx *on = open_device(devices[d]);
+        kiln_prog *p = compile(on, "def f(x: f32[N, M]):\n"
+                                   "    y = x - max(x, axis=0)\n"
+                                   "    return y\n");
+        for (int k = 0; k < 2; k++) {
+            const int64_t *strides = k ? near : far;
+            float y[3][4];
+            for (int i = 0; i < 3; i++)
+                for (int j = 0; j < 4; j++)
+                    memory[i * strides[0] + j * strides[1]] = (float)(10 * i + j * j);
+            kiln_arg args[] = {{"x", memory, KILN_F32, 2, shape, strides},
+                               {"y", y, KILN_F32, 2, shape, small}};
+            must_run(p, args, 2);
+            for (int i = 0; i < 3; i++)
+                for (int j = 0; j < 4; j++)
+                    assert_true(y[i][j] == (float)(10 * i - 20));
+            must_say(on, p, args, 2, k ? narrow : wide);
+        }
+        kiln_stats stats;
+        kiln_stats_init(&stats);
+        kiln_ctx_stats(on, &stats);
+        if (d)
+            assert_int_equal(stats.launches, 2);
+        kiln_prog_destroy(p);
+        kiln_ctx_destroy(on);
+    }
+    munmap(memory, bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_far),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
