@@ -58,6 +58,7 @@ static bool own_elements(kn_arena *a, const kn_phase *ph, int in, int out)
             if (v->kind != KN_V_LOAD || v->access.buf != in)
                 continue;
             if (v->level != KN_ELEMENT || v->access.axes != st->access.axes ||
+                v->access.offset != st->access.offset ||
                 memcmp(v->access.stride, st->access.stride, sizeof v->access.stride) != 0 ||
                 !read_by(a, ph, i, st->stage))
                 return false;

@@ -88,13 +88,14 @@ static bool is_wide(const kn_kernel *k)
         for (int j = 0; j < ph->values.len + ph->stores.len; j++) {
             const kn_access *acc;
             if (j < ph->values.len) {
-                if (ph->values.data[j].kind != KN_V_LOAD)
+                if (!kn_has_access(&ph->values.data[j]))
                     continue;
                 acc = &ph->values.data[j].access;
             } else {
                 acc = &ph->stores.data[j - ph->values.len].access;
             }
             int64_t reach = acc->split_stride * ph->splits;
+            reach += acc->offset < 0 ? -acc->offset : acc->offset;
             for (int x = 0; x < ph->naxes; x++) {
                 int64_t s = acc->stride[x] < 0 ? -acc->stride[x] : acc->stride[x];
                 reach += s * (ph->axes[x].extent > 0 ? ph->axes[x].extent - 1 : 0);

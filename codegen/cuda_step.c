@@ -85,12 +85,12 @@ static void write_loads(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (!w->need[i] || v->level != KN_ELEMENT || v->kind != KN_V_LOAD ||
+        if (!w->need[i] || v->level != KN_ELEMENT || !kn_has_access(v) ||
             v->kept == KN_KEEP_REGISTERS)
             continue;
         if (v->kept == KN_KEEP_SHARED)
             write_shared_load(w, i);
-        else if (v->access.vector)
+        else if (v->access.vector && v->kind == KN_V_LOAD)
             write_vector_load(w, i);
         else if (!varies_by_lane(w, &v->access))
             kn_cuda_define_load(w, i, NULL);
@@ -160,7 +160,7 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_define(w, i,
                            kn_cuda_printed(w, "%s_kept[step].at[%s]", kn_cuda_value(w, i),
                                            ph->vec > 1 ? "l" : "0"));
-        else if (v->access.vector || v->kept == KN_KEEP_SHARED)
+        else if ((v->access.vector && v->kind == KN_V_LOAD) || v->kept == KN_KEEP_SHARED)
             kn_cuda_define(
                 w, i,
                 kn_cuda_printed(w, "%s_at.at[%s]", kn_cuda_value(w, i), ph->vec > 1 ? "l" : "0"));

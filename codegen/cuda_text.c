@@ -64,7 +64,7 @@ void kn_cuda_find_wide(kn_cuda_writer *w)
         int local;
         if (v->level != KN_GROUP)
             continue;
-        if (v->kind == KN_V_LOAD)
+        if (kn_has_access(v))
             w->wide[i] = v->access.kind[va] != KN_STRIDE_ZERO;
         else if (v->kind == KN_V_LOCAL)
             w->wide[i] = kn_local_export(w->k, w->p, v->index, &local) &&
@@ -155,6 +155,8 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
 {
     kn_text t = kn_text_new(w->t->arena);
     int va = kn_phase_vector_axis(w->ph);
+    if (acc->shifted)
+        kn_putf(&t, "p%d_%c%d_at", w->p, kind, i);
     for (int a = 0; a < w->ph->naxes; a++) {
         if (acc->kind[a] == KN_STRIDE_ZERO)
             continue;
@@ -237,9 +239,12 @@ void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
 void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
 {
     const kn_access *acc = &w->ph->values.data[i].access;
-    kn_cuda_define(w, i,
-                   kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name,
-                                   kn_cuda_offset(w, acc, 'v', i, lane)));
+    const char *at = kn_cuda_offset(w, acc, 'v', i, lane);
+    if (w->ph->values.data[i].kind == KN_V_INDEX) {
+        kn_cuda_define(w, i, at);
+        return;
+    }
+    kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
 }
 
 /* The group values of one stage: before the sweeps for stage 0, else after a combine. */
@@ -250,6 +255,7 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
         if (v->level != KN_GROUP || v->stage != stage)
             continue;
         switch (v->kind) {
+        case KN_V_INDEX:
         case KN_V_LOAD: kn_cuda_define_load(w, i, w->wide[i] ? "l" : NULL); break;
         case KN_V_SCALAR: kn_cuda_define(w, i, w->k->scalars.data[v->index].name); break;
         case KN_V_CONST: kn_cuda_define(w, i, kn_cuda_literal(w, v->value)); break;

@@ -175,6 +175,8 @@ static const char *stride_name(const params *ps, int phase, char kind, int i, co
 static void access_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc,
                           char kind, int i)
 {
+    if (acc->shifted)
+        put_index(ps, acc->offset, stride_name(ps, phase, kind, i, "at"));
     for (int a = 0; a < ph->naxes; a++)
         if (acc->kind[a] == KN_STRIDE_PARAM) {
             char axis[8] = {'s', (char)('0' + a / 10), (char)('0' + a % 10), 0};
@@ -202,7 +204,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         for (int x = 0; x < ph->naxes; x++)
             put_index(&ps, ph->axes[x].extent, a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
         for (int i = 0; i < ph->values.len; i++)
-            if (ph->values.data[i].kind == KN_V_LOAD)
+            if (kn_has_access(&ph->values.data[i]))
                 access_params(&ps, ph, p, &ph->values.data[i].access, 'v', i);
         for (int i = 0; i < ph->stores.len; i++) {
             const kn_store *s = &ph->stores.data[i];
@@ -234,7 +236,11 @@ static const char stride_letter[] = "01s";
 static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_access *acc,
                          bool numbers)
 {
-    kn_putf(t, "%s[", k->bufs.data[acc->buf].name);
+    kn_putf(t, "%s[", acc->buf == KN_BUF_COUNT ? "count" : k->bufs.data[acc->buf].name);
+    if (numbers && acc->shifted)
+        kn_putf(t, "%lld:", (long long)acc->offset);
+    else if (acc->shifted)
+        kn_put(t, "+");
     for (int a = 0; a < ph->naxes; a++)
         if (numbers)
             kn_putf(t, "%s%lld", a ? "," : "", (long long)acc->stride[a]);
@@ -254,6 +260,10 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
         kn_put(t, v->kept == KN_KEEP_REGISTERS ? " kept in registers"
                   : v->kept == KN_KEEP_SHARED  ? " kept in shared memory"
                                                : "");
+        break;
+    case KN_V_INDEX:
+        kn_put(t, "index ");
+        print_access(t, k, ph, &v->access, numbers);
         break;
     case KN_V_SCALAR: kn_putf(t, "scalar %s", k->scalars.data[v->index].name); break;
     case KN_V_CONST:

@@ -34,6 +34,9 @@
 #include "base/text.h"
 #include "ir/graph.h"
 
+/* What stands for a buffer where there is none: each element would be its own offset. */
+enum { KN_BUF_COUNT = -2 };
+
 typedef enum kn_buf_kind { KN_BUF_INPUT, KN_BUF_OUTPUT, KN_BUF_TEMP } kn_buf_kind;
 
 /* An array in memory. */
@@ -46,7 +49,7 @@ typedef struct kn_buf {
     int64_t offset; /* (n) */
 } kn_buf;
 
-/* How a phase's axes step through a buffer: element = base + sum over axes of index * stride. */
+/* How a phase's axes step through a buffer: element = base + offset + sum over axes of index * stride. */
 typedef enum kn_stride_kind {
     KN_STRIDE_ZERO, /* the axis is not the buffer's, or is repeated: every index reads the same element */
     KN_STRIDE_ONE,   /* neighbours in memory: only ever the phase's vector axis */
@@ -59,11 +62,14 @@ typedef struct kn_access {
     kn_stride_kind kind[KN_MAX_RANK];
     bool vector; /* walked by vec elements at a time along the vector axis, aligned */
     int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis of the phase */
+    bool shifted;                /* offset is not 0 */
+    int64_t offset;              /* (n) elements */
     int64_t split_stride;        /* (n) KN_STORE_PARTIAL: elements from one split to the next */
 } kn_access;
 
 typedef enum kn_vkind {
     KN_V_LOAD,   /* access */
+    KN_V_INDEX,  /* the offset itself that access has, an i64; its buf is KN_BUF_COUNT */
     KN_V_SCALAR, /* kernel->scalars[index] */
     KN_V_CONST,  /* value */
     KN_V_EXTENT, /* kernel->extents[index], an i64 */
@@ -89,7 +95,7 @@ typedef struct kn_value {
     int stage;
     int in[KN_MAX_IN], nin;
     int index;        /* SCALAR, EXTENT, RESULT, LOCAL */
-    kn_access access; /* LOAD */
+    kn_access access; /* LOAD, INDEX */
     kn_scalar value;  /* CONST */
     int sweeps;       /* how many sweeps need it */
     kn_keep kept;     /* LOAD: where a thread keeps what it loads for its later sweeps */
@@ -209,6 +215,12 @@ const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase
 /* A copy whose values, reductions and stores are its own. */
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
 
+/* True for a value that has an access: it walks along the axes of the phase. */
+static inline bool kn_has_access(const kn_value *v)
+{
+    return v->kind == KN_V_LOAD || v->kind == KN_V_INDEX;
+}
+
 /* Bytes of shared memory that a group's kept values take. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
@@ -237,8 +249,8 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers);
 kn_status kn_kernel_verify(const kn_kernel *k);
 
 /* ---- the parameter list of the generated function, in order ----
- * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, the strides of
- * its accesses (values, then stores) that are KN_STRIDE_PARAM, split strides, and for split phases
+ * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, the offsets (if shifted) and
+ * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, split strides, and for split phases
  * splits and chunk; last, for cooperative kernels, the barrier word (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */

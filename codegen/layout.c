@@ -10,7 +10,7 @@ bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn
             old.shape[old.rank] = from->shape[i];
             old.stride[old.rank++] = from->stride[i];
         }
-    *to = (kn_layout){.rank = rank, .align = from->align};
+    *to = (kn_layout){.rank = rank, .offset = from->offset, .align = from->align};
     for (int i = 0; i < rank; i++)
         to->shape[i] = shape[i];
     if (kn_count(shape, rank) == 0) {

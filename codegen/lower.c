@@ -27,6 +27,20 @@ int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t cou
     return p->bufs.len - 1;
 }
 
+static void index_layout(const kn_problem *pr, const kn_node *n, const kn_layout *from,
+                         const int64_t *shape, kn_layout *out)
+{
+    *out = (kn_layout){.rank = n->rank, .offset = from->offset, .align = from->align};
+    memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
+    for (int j = 0; j < n->in[0]->rank; j++) {
+        int64_t start;
+        kn_dim_eval(n->u.index->start[j], pr->sizes, &start); /* checked when the call was bound */
+        out->offset += start * from->stride[j];
+        if (n->u.index->axis[j] >= 0)
+            out->stride[n->u.index->axis[j]] += n->u.index->step[j] * from->stride[j];
+    }
+}
+
 /* Where a node's elements are: an argument, a temporary, or a view of one of them. False when a view
  * cannot be expressed by strides (p->blocked says which). */
 static bool layout_of(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
@@ -39,6 +53,11 @@ static bool layout_of(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
         return true;
     }
     kn_node_sizes(n, pr->sizes, shape); /* checked when the call was bound */
+    if (n->op == KN_OP_IOTA) {          /* as an array whose elements are their own offsets */
+        *buf = KN_BUF_COUNT;
+        *out = (kn_layout){.rank = 1, .shape = {shape[0]}, .stride = {1}, .align = 16};
+        return true;
+    }
     if (kn_ops[n->op].cls != KN_VIEW) {
         *buf = p->buf_of_node[n->id];
         const kn_buf *b = &p->bufs.data[*buf];
@@ -52,13 +71,17 @@ static bool layout_of(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
     kn_layout from;
     if (!layout_of(p, n->in[0], buf, &from))
         return false;
+    if (n->op == KN_OP_INDEX) {
+        index_layout(pr, n, &from, shape, out);
+        return true;
+    }
     if (n->op == KN_OP_RESHAPE) {
         if (kn_layout_reshape(&from, shape, n->rank, out))
             return true;
         p->blocked = n;
         return false;
     }
-    *out = (kn_layout){.rank = n->rank, .align = from.align};
+    *out = (kn_layout){.rank = n->rank, .offset = from.offset, .align = from.align};
     for (int i = 0; i < n->rank; i++) {
         int j = n->op == KN_OP_PERMUTE ? n->u.perm[i] : i;
         out->shape[i] = shape[i];
@@ -70,7 +93,7 @@ static bool layout_of(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
 /* The access to an array whose axis j is region axis to[j] (or none, < 0). */
 static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout, const int8_t *to)
 {
-    kn_access acc = {.buf = buf};
+    kn_access acc = {.buf = buf, .offset = layout->offset};
     for (int j = 0; j < layout->rank; j++) {
         if (to[j] < 0)
             continue;
@@ -83,7 +106,7 @@ static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout,
 
 static bool same_access(const kn_access *a, const kn_access *b)
 {
-    return a->buf == b->buf && a->axes == b->axes &&
+    return a->buf == b->buf && a->axes == b->axes && a->offset == b->offset &&
            memcmp(a->stride, b->stride, sizeof a->stride) == 0;
 }
 
@@ -92,7 +115,8 @@ static bool same_value(const kn_value *x, const kn_value *y)
     if (x->kind != y->kind || x->dtype != y->dtype || x->nin != y->nin)
         return false;
     switch (x->kind) {
-    case KN_V_LOAD: return same_access(&x->access, &y->access);
+    case KN_V_LOAD:
+    case KN_V_INDEX: return same_access(&x->access, &y->access);
     case KN_V_CONST: return x->value.i == y->value.i;
     case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
     default: return x->index == y->index;
@@ -116,7 +140,7 @@ static kn_level level_of_axes(const kn_phase *ph, uint32_t axes)
 
 static int lower_load(lowering *lo, const kn_node *base, kn_access acc)
 {
-    return add_value(lo, (kn_value){.kind = KN_V_LOAD,
+    return add_value(lo, (kn_value){.kind = acc.buf == KN_BUF_COUNT ? KN_V_INDEX : KN_V_LOAD,
                                     .dtype = base->dtype,
                                     .level = level_of_axes(&lo->phase, acc.axes),
                                     .access = acc,

@@ -58,7 +58,7 @@ static bool add_operands(const placer *pl, const kn_node *x, expression *e)
         if (is_inner(pl, base)) {
             if (!add_operands(pl, base, e))
                 return false;
-        } else if (e->leaves == MOST_NODES || kn_regroups(pl->g, base)) {
+        } else if (e->leaves == MOST_NODES || kn_moves(pl->g, base)) {
             return false;
         } else {
             e->leaf[e->leaves++] = base;

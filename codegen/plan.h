@@ -27,6 +27,7 @@
 typedef struct kn_layout {
     int rank;
     int64_t shape[KN_MAX_RANK], stride[KN_MAX_RANK];
+    int64_t offset; /* of element (0, 0, ...), in elements */
     int align;
 } kn_layout;
 

@@ -41,25 +41,20 @@ static kn_dim node_dim(kn_parser *p, const kn_node *x, int *budget, int depth)
     if (!a || (x->nin == 2 && !b))
         return NULL;
     int64_t va, vb;
-    bool known = x->nin == 2 && kn_dim_is_const(s, a, &va) && kn_dim_is_const(s, b, &vb);
+    bool divisor = x->nin == 2 && kn_dim_is_const(s, b, &vb);
     switch (x->op) {
     case KN_OP_CAST: return a;
     case KN_OP_NEG: return kn_dim_mul(s, a, kn_dim_const(s, -1));
     case KN_OP_ADD: return kn_dim_add(s, a, b);
     case KN_OP_SUB: return kn_dim_add(s, a, kn_dim_mul(s, b, kn_dim_const(s, -1)));
     case KN_OP_MUL: return kn_dim_mul(s, a, b);
-    case KN_OP_FLOORDIV: {
-        if (known && vb > 0)
-            return kn_dim_const(s, va / vb - (va % vb < 0));
-        kn_dim q = kn_dim_divide_exact(s, a, b);
-        if (q || known)
-            return q;
-        /* a size that does not divide is refused at the run; NumPy would round down */
-        kn_build_assume(p->g, KN_FACT_DIVIDES, a, b, NULL, x->loc);
-        return kn_dim_quotient(s, a, b);
-    }
+    case KN_OP_FLOORDIV: return divisor && vb == 0 ? NULL : kn_dim_floordiv(s, a, b);
     case KN_OP_MOD:
-        return known && vb > 0 ? kn_dim_const(s, va % vb + (va % vb < 0 ? vb : 0)) : NULL;
+        return divisor && vb > 0 && kn_dim_is_const(s, a, &va)
+                   ? kn_dim_const(s, va % vb + (va % vb < 0 ? vb : 0))
+                   : NULL;
+    case KN_OP_MINIMUM: return kn_dim_min(s, a, b);
+    case KN_OP_MAXIMUM: return kn_dim_max(s, a, b);
     default: return NULL;
     }
 }

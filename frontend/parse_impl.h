@@ -8,6 +8,7 @@
  *     parse_call.c  calls: arguments, and one function for each kind of operation
  *     parse_reduce.c those of reductions
  *     parse_view.c  those that change shapes
+ *     parse_make.c  those that make arrays of numbers and sizes
  *     parse_name.c  what a name means, and messages
  *
  * Functions return false after a failure, which they have put into the thread's message and
@@ -43,6 +44,15 @@ typedef enum kn_call_kind {
     KN_CALL_LOGSUMEXP,
     KN_CALL_SOFTMAX,
     KN_CALL_DOT,
+    KN_CALL_ARG,
+    KN_CALL_FLIP,
+    KN_CALL_DIAGONAL,
+    KN_CALL_TRIANGLE,
+    KN_CALL_MOVEAXIS,
+    KN_CALL_ARANGE,
+    KN_CALL_FULL,
+    KN_CALL_LIKE,
+    KN_CALL_LEN,
     KN_CALL_SQUARE,
     KN_CALL_RESHAPE,
     KN_CALL_RAVEL,
@@ -215,6 +225,8 @@ bool kn_call_done(kn_call_site *c, kn_node *made, int store, kn_value *out);
 /* parse_reduce.c */
 bool kn_call_reduce(kn_call_site *c, kn_value *out);
 bool kn_call_dot(kn_call_site *c, kn_value *out);
+bool kn_call_arg(kn_call_site *c, kn_value *out);
+bool kn_call_flag(kn_call_site *c, const kn_value *v, const char *what, bool *out);
 
 /* parse_view.c */
 bool kn_call_reshape(kn_call_site *c, kn_value *out);
@@ -223,5 +235,16 @@ bool kn_call_transpose(kn_call_site *c, kn_value *out);
 bool kn_call_swapaxes(kn_call_site *c, kn_value *out);
 bool kn_call_expand(kn_call_site *c, kn_value *out);
 bool kn_call_squeeze(kn_call_site *c, kn_value *out);
+bool kn_call_flip(kn_call_site *c, kn_value *out);
+bool kn_call_diagonal(kn_call_site *c, kn_value *out);
+bool kn_call_triangle(kn_call_site *c, kn_value *out);
+bool kn_call_moveaxis(kn_call_site *c, kn_value *out);
+/* A shape: one size or a tuple of them. `hole`: -1 is allowed and becomes NULL. */
+bool kn_call_shape(kn_call_site *c, const kn_value *v, bool hole, kn_dim *shape, int *rank);
+
+/* parse_make.c */
+bool kn_call_arange(kn_call_site *c, kn_value *out);
+bool kn_call_full(kn_call_site *c, kn_value *out);
+bool kn_call_len(kn_call_site *c, kn_value *out);
 
 #endif

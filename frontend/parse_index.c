@@ -65,7 +65,7 @@ bool kn_attribute(kn_parser *p, kn_value *v)
 typedef struct subscript {
     bool slice;
     bool has_lo, has_hi, has_step;
-    kn_value lo, hi; /* an index is lo */
+    kn_value lo, hi, step; /* an index is lo */
     kn_pos pos;
 } subscript;
 
@@ -77,7 +77,6 @@ static bool slice_bound(kn_parser *p, bool *has, kn_value *v)
 
 static bool parse_subscript(kn_parser *p, subscript *s)
 {
-    kn_value step;
     *s = (subscript){.pos = p->tok.pos, .has_lo = !kn_at(p, ':')};
     if (s->has_lo && !kn_expr(p, &s->lo))
         return false;
@@ -86,7 +85,7 @@ static bool parse_subscript(kn_parser *p, subscript *s)
         return true;
     if (!slice_bound(p, &s->has_hi, &s->hi))
         return false;
-    if (kn_accept(p, ':') && !slice_bound(p, &s->has_step, &step))
+    if (kn_accept(p, ':') && !slice_bound(p, &s->has_step, &s->step))
         return false;
     return true;
 }
@@ -117,46 +116,45 @@ static bool index_tuple(kn_parser *p, kn_value *v, const subscript *s, int n)
     return true;
 }
 
+/* A bound or an index: a Python integer made of numbers and sizes, or None. */
+static bool bound(kn_parser *p, bool given, const kn_value *v, kn_dim *out)
+{
+    *out = NULL;
+    if (!given || v->kind == KN_V_NONE)
+        return true;
+    *out = kn_as_dim(p, v);
+    return *out ||
+           kn_perror(p, v->pos, KN_TYPE, "expected an integer made of numbers and sizes, found %s",
+                     kn_value_text(p, v));
+}
+
+static bool index_item(kn_parser *p, const subscript *s, kn_index_item *item)
+{
+    int64_t step = 1;
+    *item = (kn_index_item){.step = 1};
+    if (s->slice) {
+        item->kind = KN_INDEX_SLICE;
+        if (s->has_step && s->step.kind != KN_V_NONE && !kn_as_int(p, &s->step, &step))
+            return kn_perror(p, s->step.pos, KN_TYPE,
+                             "the step of a slice must be an integer that is known here, found %s",
+                             kn_value_text(p, &s->step));
+        item->step = step;
+        return bound(p, s->has_lo, &s->lo, &item->lo) && bound(p, s->has_hi, &s->hi, &item->hi);
+    }
+    item->kind = s->lo.kind == KN_V_NONE       ? KN_INDEX_NEWAXIS
+                 : s->lo.kind == KN_V_ELLIPSIS ? KN_INDEX_ELLIPSIS
+                                               : KN_INDEX_AT;
+    return item->kind != KN_INDEX_AT || bound(p, true, &s->lo, &item->lo);
+}
+
 static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscript *s, int n)
 {
-    kn_node *x = v->node;
-    kn_dim shape[KN_MAX_RANK];
-    int used = 0, added = 0, rank = 0, axis = 0;
-    bool dots = false;
-    for (int i = 0; i < n; i++) {
-        if (!s[i].slice && s[i].lo.kind == KN_V_NONE) {
-            added++;
-        } else if (!s[i].slice && s[i].lo.kind == KN_V_ELLIPSIS) {
-            if (dots)
-                return kn_perror(p, s[i].pos, KN_SYNTAX, "an index can have only one '...'");
-            dots = true;
-        } else if (!s[i].slice) {
-            return kn_perror(p, s[i].pos, KN_SYNTAX,
-                             "indexing with %s is not supported yet; only ':', None and '...'",
-                             kn_value_text(p, &s[i].lo));
-        } else if (s[i].has_lo || s[i].has_hi || s[i].has_step) {
-            return kn_perror(p, s[i].pos, KN_SYNTAX,
-                             "slices with bounds are not supported yet; only ':', None and '...'");
-        } else {
-            used++;
-        }
-    }
-    if (used > x->rank)
-        return kn_perror(p, bracket, KN_SHAPE, "too many indices: %s has %d axes, %d are indexed",
-                         kn_value_text(p, v), x->rank, used);
-    if (x->rank + added > KN_MAX_RANK)
-        return kn_perror(p, bracket, KN_SHAPE, "an array has %d axes at most", KN_MAX_RANK);
-    for (int i = 0; i < n; i++) {
-        int take = s[i].slice ? 1 : s[i].lo.kind == KN_V_ELLIPSIS ? x->rank - used : 0;
-        if (!s[i].slice && s[i].lo.kind == KN_V_NONE)
-            shape[rank++] = kn_dim_const(p->g->syms, 1);
-        while (take-- > 0)
-            shape[rank++] = x->shape[axis++];
-    }
-    while (axis < x->rank)
-        shape[rank++] = x->shape[axis++];
+    kn_index_item *items = KN_NEW_ARRAY(p->arena, kn_index_item, n);
+    for (int i = 0; i < n; i++)
+        if (!index_item(p, &s[i], &items[i]))
+            return false;
     kn_value out =
-        kn_node_value(kn_build_reshape(p->g, x, shape, rank, kn_loc_of(bracket)), v->pos);
+        kn_node_value(kn_build_index(p->g, v->node, items, n, kn_loc_of(bracket)), v->pos);
     out.store = v->store;
     *v = out;
     return v->node || kn_pwrap(p, bracket);

@@ -43,7 +43,7 @@ static const signature *signature_of(const kn_function *fn)
     }
 }
 
-static bool flag(kn_call_site *c, const kn_value *v, const char *what, bool *out)
+bool kn_call_flag(kn_call_site *c, const kn_value *v, const char *what, bool *out)
 {
     const kn_node *x = v->kind == KN_V_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
     if (!x || kn_is_float(x->dtype))
@@ -109,7 +109,7 @@ static bool reduction_of(const given *a, kn_reduction *r, int *axes)
     ddof = ddof ? ddof : correction;
     r->skip_nan = strncmp(c->fn->name, "nan", 3) == 0;
     return (!axis || kn_call_axes(c, axis, "axis", false, axes, &r->naxes)) &&
-           (!keep || flag(c, keep, "keepdims", &r->keepdims)) &&
+           (!keep || kn_call_flag(c, keep, "keepdims", &r->keepdims)) &&
            (!dtype || kn_as_dtype(c->p, dtype, &r->dtype)) &&
            (!ddof || kn_call_int(c, ddof, "ddof", &r->ddof)) &&
            node_argument(a, "where", &r->where) && node_argument(a, "initial", &r->initial);
@@ -168,4 +168,22 @@ bool kn_call_dot(kn_call_site *c, kn_value *out)
         return false;
     return kn_call_done(c, kn_call_typed(c, kn_build_dot(c->p->g, a, b, c->loc)), KN_STORE_NEW,
                         out);
+}
+
+bool kn_call_arg(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "axis", "keepdims"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_node *x;
+    int axis;
+    bool keepdims = false;
+    if (!kn_call_bind(c, names, 3, 2, 1, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        (slot[2] && !kn_call_flag(c, slot[2], "keepdims", &keepdims)))
+        return false;
+    bool one = slot[1] && slot[1]->kind != KN_V_NONE;
+    if (one && !kn_call_int(c, slot[1], "axis", &axis))
+        return false;
+    return kn_call_done(c,
+                        kn_build_arg(c->p->g, c->fn->op, x, one ? &axis : NULL, keepdims, c->loc),
+                        KN_STORE_NEW, out);
 }

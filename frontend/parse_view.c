@@ -3,8 +3,7 @@
 
 #include "frontend/parse_impl.h"
 
-/* A shape: one size or a tuple of them. `hole`: -1 is allowed and becomes NULL. */
-static bool shape_of(kn_call_site *c, const kn_value *v, bool hole, kn_dim *shape, int *rank)
+bool kn_call_shape(kn_call_site *c, const kn_value *v, bool hole, kn_dim *shape, int *rank)
 {
     kn_parser *p = c->p;
     const kn_value *items = v->kind == KN_V_TUPLE ? v->items : v;
@@ -61,7 +60,7 @@ bool kn_call_reshape(kn_call_site *c, kn_value *out)
                          c->fn->name, c->fn->name);
     bool to_shape = c->fn->kind == KN_CALL_BROADCAST;
     if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
-        !shape_of(c, slot[1], !to_shape, shape, &rank))
+        !kn_call_shape(c, slot[1], !to_shape, shape, &rank))
         return false;
     if (to_shape)
         return kn_call_done(
@@ -178,4 +177,96 @@ bool kn_call_squeeze(kn_call_site *c, kn_value *out)
     }
     return kn_call_done(c, kn_call_typed(c, kn_build_reshape(p->g, x, shape, rank, c->loc)),
                         slot[0]->store, out);
+}
+
+bool kn_call_moveaxis(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "source", "destination"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    int from[KN_MAX_RANK], to[KN_MAX_RANK], nfrom, nto, perm[KN_MAX_RANK], next = 0;
+    bool moved[KN_MAX_RANK] = {false};
+    kn_node *x;
+    if (!kn_call_bind(c, names, 3, 3, 3, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !kn_call_axes(c, slot[1], "source", true, from, &nfrom) ||
+        !kn_call_axes(c, slot[2], "destination", true, to, &nto))
+        return false;
+    if (nfrom != nto)
+        return kn_perror(c->p, slot[2]->pos, KN_SHAPE, "moveaxis: %d axes are moved to %d places",
+                         nfrom, nto);
+    for (int i = 0; i < x->rank; i++)
+        perm[i] = -1;
+    for (int i = 0; i < nfrom; i++) {
+        if (!normal_axis(c, slot[1], x, from[i], &from[i]) ||
+            !normal_axis(c, slot[2], x, to[i], &to[i]))
+            return false;
+        if (moved[from[i]] || perm[to[i]] >= 0)
+            return kn_perror(c->p, slot[1]->pos, KN_SHAPE, "moveaxis: an axis is given twice");
+        moved[from[i]] = true;
+        perm[to[i]] = from[i];
+    }
+    for (int i = 0; i < x->rank; i++) {
+        if (perm[i] >= 0)
+            continue;
+        while (moved[next])
+            next++;
+        perm[i] = next++;
+    }
+    return kn_call_done(c, kn_build_transpose(c->p->g, x, perm, x->rank, c->loc), slot[0]->store,
+                        out);
+}
+
+bool kn_call_flip(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"m", "axis"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    int axes[KN_MAX_RANK] = {0}, n = -1;
+    bool all = strcmp(c->fn->name, "flip") == 0, columns = strcmp(c->fn->name, "fliplr") == 0;
+    kn_node *x;
+    if (!kn_call_bind(c, names, all ? 2 : 1, all ? 2 : 1, 1, slot) ||
+        !kn_as_node(c->p, slot[0], &x))
+        return false;
+    if (!all) {
+        axes[0] = columns;
+        n = 1;
+    } else if (slot[1] && slot[1]->kind != KN_V_NONE &&
+               !kn_call_axes(c, slot[1], "axis", false, axes, &n)) {
+        return false;
+    }
+    return kn_call_done(c, kn_build_flip(c->p->g, x, axes, n, c->loc), slot[0]->store, out);
+}
+
+/* diagonal, and trace, which is its sum. */
+bool kn_call_diagonal(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "offset", "axis1", "axis2", "dtype"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    int offset = 0, axis1 = 0, axis2 = 1, last = -1;
+    bool sums = c->fn->op == KN_OP_SUM;
+    kn_dtype dtype = KN_NO_DTYPE;
+    kn_node *x;
+    if (!kn_call_bind(c, names, sums ? 5 : 4, 4, 1, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        (slot[1] && !kn_call_int(c, slot[1], "offset", &offset)) ||
+        (slot[2] && !kn_call_int(c, slot[2], "axis1", &axis1)) ||
+        (slot[3] && !kn_call_int(c, slot[3], "axis2", &axis2)) ||
+        (sums && slot[4] && !kn_as_dtype(c->p, slot[4], &dtype)))
+        return false;
+    kn_node *made = kn_build_diagonal(c->p->g, x, offset, axis1, axis2, c->loc);
+    if (!sums) /* NumPy's is read-only */
+        return kn_call_done(c, made, KN_STORE_READONLY, out);
+    made = kn_build_reduce(c->p->g, KN_OP_SUM, made, &last, 1, false, dtype, 0, c->loc);
+    return kn_call_done(c, made, KN_STORE_NEW, out);
+}
+
+bool kn_call_triangle(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"m", "k"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    int k = 0;
+    kn_node *x;
+    if (!kn_call_bind(c, names, 2, 2, 1, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        (slot[1] && !kn_call_int(c, slot[1], "k", &k)))
+        return false;
+    return kn_call_done(c,
+                        kn_build_triangle(c->p->g, x, k, strcmp(c->fn->name, "triu") == 0, c->loc),
+                        KN_STORE_NEW, out);
 }

@@ -70,6 +70,39 @@ kn_node *kn_build_broadcast_to(kn_graph *g, kn_node *x, const kn_dim *shape, int
 /* Inserts an axis of size 1 in front of `axis` (0..rank, or negative from the end of the result). */
 kn_node *kn_build_expand_dims(kn_graph *g, kn_node *x, int axis, kn_loc loc);
 
+/* One item of an index: x[lo], x[lo:hi:step], x[None], x[...]. */
+typedef enum kn_index_kind {
+    KN_INDEX_AT,
+    KN_INDEX_SLICE,
+    KN_INDEX_NEWAXIS,
+    KN_INDEX_ELLIPSIS
+} kn_index_kind;
+
+typedef struct kn_index_item {
+    kn_index_kind kind;
+    kn_dim lo, hi; /* NULL where not given; negative ones count from the end, if that is known */
+    int64_t step;  /* SLICE */
+} kn_index_item;
+
+kn_node *kn_build_index(kn_graph *g, kn_node *x, const kn_index_item *items, int n, kn_loc loc);
+kn_node *kn_build_flip(kn_graph *g, kn_node *x, const int *axes, int naxes, kn_loc loc);
+/* The elements x[..., i, i + offset] of two axes, as the last axis. */
+kn_node *kn_build_diagonal(kn_graph *g, kn_node *x, int64_t offset, int axis1, int axis2,
+                           kn_loc loc);
+/* triu, or tril: 0 below, or above, the k-th diagonal of the last two axes. */
+kn_node *kn_build_triangle(kn_graph *g, kn_node *x, int64_t k, bool upper, kn_loc loc);
+/* argmin (op MIN) or argmax (MAX) along an axis; axis NULL: of all elements in row-major order. */
+kn_node *kn_build_arg(kn_graph *g, kn_op op, kn_node *x, const int *axis, bool keepdims,
+                      kn_loc loc);
+
+/* 0, 1, ..., n - 1 in i64; and NumPy's arange with sizes as bounds. */
+kn_node *kn_build_iota(kn_graph *g, kn_dim n, kn_loc loc);
+kn_node *kn_build_arange(kn_graph *g, kn_dim start, kn_dim stop, int64_t step, kn_dtype dtype,
+                         kn_loc loc);
+/* `value`, 0-d, everywhere. dtype KN_NO_DTYPE: its own. */
+kn_node *kn_build_full(kn_graph *g, const kn_dim *shape, int rank, kn_node *value, kn_dtype dtype,
+                       kn_loc loc);
+
 /* Adds a named output. A weak value becomes f64, i64 or bool, as NumPy makes it. */
 kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc);
 /* ARGUMENT unless `name`, of `what` ("an input"), is a C identifier. */

@@ -4,7 +4,8 @@
  *     build_elem.c    elementwise operations and their types
  *     build_reduce.c  reductions
  *     build_compose.c reductions with a mask or a start, and what is made of several operations
- *     build_view.c    views */
+ *     build_view.c    views that keep every element
+ *     build_index.c   slices, counts, and what is made of them */
 #ifndef KN_IR_BUILD_IMPL_H
 #define KN_IR_BUILD_IMPL_H
 

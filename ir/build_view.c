@@ -28,6 +28,21 @@ kn_node *kn_build_pad_rank(kn_graph *g, kn_node *x, int rank, kn_loc loc)
     return kn_build_reshape_to(g, x, shape, rank, loc);
 }
 
+/* C // G among the new sizes of as many elements: G divides C. True when there is one, which is exact then. */
+static bool take_exact(kn_graph *g, kn_dim *shape, int rank, kn_loc loc)
+{
+    bool any = false;
+    for (int i = 0; i < rank; i++) {
+        kn_dim num, den, exact;
+        while (shape[i] && (exact = kn_dim_take_exact(g->syms, shape[i], &num, &den))) {
+            kn_build_assume(g, KN_FACT_DIVIDES, num, den, NULL, loc);
+            shape[i] = exact;
+            any = true;
+        }
+    }
+    return any;
+}
+
 kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank, kn_loc loc)
 {
     if (!x)
@@ -52,6 +67,10 @@ kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank
     }
     if (!count || !total)
         return NULL;
+    bool fits =
+        hole >= 0 ? kn_dim_divide_exact(s, total, count) != NULL : kn_dim_equal(s, total, count);
+    if (!fits && take_exact(g, to, rank, loc))
+        return kn_build_reshape(g, x, to, rank, loc);
     if (hole >= 0) {
         int64_t vc, vt;
         if (kn_dim_is_const(s, count, &vc) && kn_dim_is_const(s, total, &vt) &&
@@ -63,7 +82,7 @@ kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank
         to[hole] = kn_dim_quotient(s, total, count);
         return to[hole] ? kn_build_reshape_to(g, x, to, rank, loc) : NULL;
     }
-    if (!kn_dim_equal(s, total, count)) {
+    if (!fits) {
         const char *a = kn_build_shape_text(g, x->shape, x->rank),
                    *b = kn_build_shape_text(g, to, rank);
         kn_fact fact = {.kind = KN_FACT_EQUAL, .a = total, .b = count};

@@ -27,6 +27,16 @@ static size_t payload(const kn_node *n, const void **bytes)
     return kn_ops[n->op].cls == KN_REDUCE ? sizeof n->u.reduce : 0;
 }
 
+static bool same_indexing(kn_graph *g, const kn_node *a, const kn_node *b)
+{
+    for (int j = 0; j < a->in[0]->rank; j++)
+        if (a->u.index->axis[j] != b->u.index->axis[j] ||
+            a->u.index->step[j] != b->u.index->step[j] ||
+            !kn_dim_equal(g->syms, a->u.index->start[j], b->u.index->start[j]))
+            return false;
+    return true;
+}
+
 static uint64_t hash_node(const kn_node *n)
 {
     struct {
@@ -51,6 +61,8 @@ static bool same_node(kn_graph *g, const kn_node *a, const kn_node *b)
     const void *pa, *pb;
     size_t size = payload(a, &pa);
     if (payload(b, &pb) != size || memcmp(pa, pb, size) != 0)
+        return false;
+    if (a->op == KN_OP_INDEX && !same_indexing(g, a, b))
         return false;
     if (a->op == KN_OP_EXTENT && !kn_dim_equal(g->syms, a->u.dim, b->u.dim))
         return false;
@@ -193,6 +205,13 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
         n.name = copy_text(a, n.name);
         if (n.op == KN_OP_EXTENT)
             n.u.dim = kn_dim_copy(to->syms, n.u.dim);
+        if (n.op == KN_OP_INDEX) {
+            kn_indexing *index = KN_NEW(a, kn_indexing);
+            *index = *n.u.index;
+            for (int j = 0; j < n.in[0]->rank; j++)
+                index->start[j] = kn_dim_copy(to->syms, index->start[j]);
+            n.u.index = index;
+        }
         append_node(to, &n);
     }
     for (int i = 0; i < g->inputs.len; i++) {

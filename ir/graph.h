@@ -24,6 +24,14 @@ typedef struct kn_loc {
     int line, col;
 } kn_loc;
 
+/* INDEX: axis j of the operand is read at start[j] + step[j] * i, where i is the index along the result's axis
+ * axis[j], or 0 where axis[j] < 0. */
+typedef struct kn_indexing {
+    int8_t axis[KN_MAX_RANK];
+    int64_t step[KN_MAX_RANK];
+    kn_dim start[KN_MAX_RANK];
+} kn_indexing;
+
 typedef struct kn_node kn_node;
 struct kn_node {
     kn_op op;
@@ -44,6 +52,7 @@ struct kn_node {
             int nonempty;  /* 1: over nothing it has no meaning (min and max without a start) */
         } reduce;
         int8_t perm[KN_MAX_RANK]; /* PERMUTE */
+        const kn_indexing *index; /* INDEX */
     } u;
     kn_loc loc;
     const char *name; /* the user's, or NULL */

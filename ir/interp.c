@@ -412,8 +412,16 @@ static void run_view(interp *ip, const kn_node *n, tensor *out)
         out->cells = x->cells;
         return;
     }
-    int64_t stride[KN_MAX_RANK], index[KN_MAX_RANK] = {0}, offset = 0;
-    for (int j = 0; j < n->rank; j++) {
+    int64_t stride[KN_MAX_RANK] = {0}, index[KN_MAX_RANK] = {0}, offset = 0;
+    for (int j = 0; n->op == KN_OP_INDEX && j < n->in[0]->rank; j++) {
+        const kn_indexing *at = n->u.index;
+        int64_t start;
+        kn_dim_eval(at->start[j], ip->sizes, &start); /* checked when the call was bound */
+        offset += start * x->stride[j];
+        if (at->axis[j] >= 0)
+            stride[at->axis[j]] += at->step[j] * x->stride[j];
+    }
+    for (int j = 0; n->op != KN_OP_INDEX && j < n->rank; j++) {
         int from = n->op == KN_OP_PERMUTE ? n->u.perm[j] : j;
         stride[j] = x->shape[from] == 1 ? 0 : x->stride[from];
     }
@@ -448,6 +456,10 @@ static kn_status run_node(interp *ip, const kn_node *n)
     case KN_OP_INPUT:
     case KN_OP_SCALAR: load_input(&ip->in[n->u.input], out); return KN_OK;
     case KN_OP_CONST: out->cells[0].i = n->u.value.i; return KN_OK;
+    case KN_OP_IOTA:
+        for (int64_t i = 0; i < out->count; i++)
+            out->cells[i].i = i;
+        return KN_OK;
     case KN_OP_EXTENT:
         if (!kn_dim_eval(n->u.dim, ip->sizes, &out->cells[0].i))
             return kn_fail(KN_SHAPE, "a size is unknown");

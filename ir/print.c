@@ -45,6 +45,15 @@ static void print_payload(kn_text *t, const kn_graph *g, const kn_node *n)
             kn_putf(t, "%s%d", i ? ", " : "", n->u.perm[i]);
         kn_put(t, ")");
         break;
+    case KN_OP_INDEX:
+        for (int j = 0; j < n->in[0]->rank; j++) {
+            kn_put(t, j ? ", " : " [");
+            kn_dim_print(t, g->syms, n->u.index->start[j]);
+            if (n->u.index->axis[j] >= 0)
+                kn_putf(t, " + %lld*i%d", (long long)n->u.index->step[j], n->u.index->axis[j]);
+        }
+        kn_put(t, "]");
+        break;
     default:
         if (kn_ops[n->op].cls == KN_REDUCE) {
             kn_put(t, " axes=");

@@ -51,6 +51,12 @@ static kn_status verify_view(const kn_graph *g, const kn_node *n)
         return broken(n, "a view changes the type");
     if (n->op == KN_OP_RESHAPE)
         return KN_OK;
+    if (n->op == KN_OP_INDEX) {
+        for (int j = 0; j < x->rank; j++)
+            if (!n->u.index->start[j] || n->u.index->axis[j] >= n->rank)
+                return broken(n, "no start, or an axis out of range");
+        return KN_OK;
+    }
     if (x->rank != n->rank)
         return broken(n, "operand of another rank");
     uint32_t seen = 0;
@@ -84,7 +90,7 @@ kn_status kn_graph_verify(const kn_graph *g)
         case KN_REDUCE: KN_TRY(verify_reduce(g, n)); break;
         case KN_VIEW: KN_TRY(verify_view(g, n)); break;
         case KN_LEAF:
-            if (n->op != KN_OP_INPUT && n->rank != 0)
+            if (n->op != KN_OP_INPUT && n->op != KN_OP_IOTA && n->rank != 0)
                 return broken(n, "leaf is not 0-d");
             break;
         }

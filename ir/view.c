@@ -23,9 +23,14 @@ bool kn_regroups(const kn_graph *g, const kn_node *n)
     return n->op == KN_OP_RESHAPE && !kn_reshape_axes(g, n, map);
 }
 
+bool kn_moves(const kn_graph *g, const kn_node *n)
+{
+    return n->op == KN_OP_INDEX || kn_regroups(g, n);
+}
+
 bool kn_is_uniform_leaf(const kn_node *n)
 {
-    return kn_ops[n->op].cls == KN_LEAF && n->op != KN_OP_INPUT;
+    return kn_ops[n->op].cls == KN_LEAF && n->op != KN_OP_INPUT && n->op != KN_OP_IOTA;
 }
 
 kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
@@ -34,7 +39,7 @@ kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
     for (int j = 0; j < use.base->rank; j++) /* operands and users have the same rank */
         use.axis[j] = kn_dim_is_one(g->syms, use.base->shape[j]) ? -1 : (int8_t)j;
 
-    while (kn_ops[use.base->op].cls == KN_VIEW) {
+    while (kn_ops[use.base->op].cls == KN_VIEW && use.base->op != KN_OP_INDEX) {
         const kn_node *v = use.base, *x = v->in[0];
         int8_t map[KN_MAX_RANK], next[KN_MAX_RANK];
         if (v->op == KN_OP_RESHAPE) {

@@ -2,14 +2,14 @@
  *
  * Permutations, broadcasts and reshapes that only add or drop axes of size 1 move axes as a whole, so
  * a use reads its base with a map of axes:  base index j = user's index axis[j], or 0 where axis[j] < 0.
- * A reshape that regroups elements does not; uses end there, and it is read from memory. */
+ * A reshape that regroups elements does not, nor does an INDEX; uses end there, and it is read from memory. */
 #ifndef KN_IR_VIEW_H
 #define KN_IR_VIEW_H
 
 #include "ir/graph.h"
 
 typedef struct kn_use {
-    const kn_node *base; /* an ELEM, REDUCE or leaf, or a regrouping RESHAPE */
+    const kn_node *base; /* an ELEM, REDUCE or leaf, or a view that moves elements */
     int8_t axis[KN_MAX_RANK];
 } kn_use;
 
@@ -22,6 +22,9 @@ kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k);
 bool kn_reshape_axes(const kn_graph *g, const kn_node *reshape, int8_t *to_out);
 /* True for a RESHAPE that regroups elements, not only axes of size 1. */
 bool kn_regroups(const kn_graph *g, const kn_node *n);
+
+/* A view that moves elements, at which uses end: a regrouping RESHAPE, or an INDEX. */
+bool kn_moves(const kn_graph *g, const kn_node *n);
 
 /* A leaf or elementwise result that is one number for the whole program: no axes at all. */
 bool kn_is_uniform_leaf(const kn_node *n);

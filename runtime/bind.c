@@ -215,6 +215,27 @@ static kn_status assume(kn_binding *b, const bool *given, kn_text *notes)
     return KN_OK;
 }
 
+/* Everything that an INDEX reads is there. */
+static kn_status check_index(const kn_node *n, const int64_t *sizes, const int64_t *shape)
+{
+    int64_t from[KN_MAX_RANK], start;
+    KN_TRY(kn_node_sizes(n->in[0], sizes, from));
+    for (int j = 0; j < n->in[0]->rank; j++) {
+        int axis = n->u.index->axis[j];
+        if (!kn_dim_eval(n->u.index->start[j], sizes, &start))
+            return kn_fail(KN_SHAPE, "an index is unknown");
+        int64_t last = axis >= 0 ? start + (shape[axis] - 1) * n->u.index->step[j] : start;
+        if (axis >= 0 && kn_count(shape, n->rank) == 0)
+            continue;
+        if (start < 0 || start >= from[j] || last < 0 || last >= from[j])
+            return kn_fail(KN_SHAPE, "%s: index %lld is out of bounds for axis %d with size %lld",
+                           n->name ? n->name : kn_ops[n->op].text,
+                           (long long)(start < 0 || start >= from[j] ? start : last), j,
+                           (long long)from[j]);
+    }
+    return KN_OK;
+}
+
 /* Sizes of everything inside: known, not negative, their products in range; nothing that has no identity
  * is reduced over nothing. */
 static kn_status check_nodes(const kn_binding *b)
@@ -227,6 +248,8 @@ static kn_status check_nodes(const kn_binding *b)
         if (kn_count(shape, n->rank) > INT64_MAX / 64)
             return kn_fail(KN_SHAPE, "%s: the number of elements is out of range",
                            n->name ? n->name : kn_ops[n->op].text);
+        if (n->op == KN_OP_INDEX)
+            KN_TRY(check_index(n, b->sizes, shape));
         if (!kn_needs_members(n))
             continue;
         KN_TRY(kn_node_sizes(n->in[0], b->sizes, from));

@@ -15,10 +15,14 @@ struct kn_dim_s {
     term terms[];
 };
 
+/* What a symbol is of its two parts. */
+typedef enum function { QUOTIENT, FLOOR, MIN, MAX } function;
+
 typedef struct symbol {
     const char *name;
-    kn_dim num, den; /* quotient, or NULL */
-    kn_dim equals;   /* a dimension that does not contain this symbol, or NULL */
+    kn_dim num, den; /* its parts, or NULL */
+    function fn;
+    kn_dim equals; /* a dimension that does not contain this symbol, or NULL */
 } symbol;
 
 struct kn_symbols {
@@ -66,7 +70,7 @@ kn_symbols *kn_symbols_clone(kn_arena *a, const kn_symbols *s)
     for (int i = 0; i < s->syms.len; i++) {
         const symbol *from = &s->syms.data[i];
         symbol to = {kn_strdup(a, from->name), kn_dim_copy(copy, from->num),
-                     kn_dim_copy(copy, from->den), kn_dim_copy(copy, from->equals)};
+                     kn_dim_copy(copy, from->den), from->fn, kn_dim_copy(copy, from->equals)};
         kn_push(a, &copy->syms, to);
     }
     return copy;
@@ -237,6 +241,31 @@ static int lone_symbol(kn_dim a)
                                                                             : -1;
 }
 
+/* The symbol for a function of two dimensions; the one there is already if there is one. */
+static kn_dim symbol_of(kn_symbols *s, function fn, kn_dim a, kn_dim b)
+{
+    static const char *const before[] = {"(", "(", "min(", "max("}, *const between[] = {
+                                                                        ")/(", ")//(", ", ", ", "};
+    for (int i = 0; i < s->syms.len; i++) {
+        const symbol *q = &s->syms.data[i];
+        if (q->num && q->fn == fn && kn_dim_equal(s, q->num, a) && kn_dim_equal(s, q->den, b))
+            return dim_of_symbol(s, i);
+    }
+    kn_text name = kn_text_new(s->arena);
+    kn_put(&name, before[fn]);
+    kn_dim_print(&name, s, a);
+    kn_put(&name, between[fn]);
+    kn_dim_print(&name, s, b);
+    kn_put(&name, ")");
+    int sym = new_symbol(s, kn_text_str(&name));
+    if (sym < 0)
+        return NULL;
+    s->syms.data[sym].num = a;
+    s->syms.data[sym].den = b;
+    s->syms.data[sym].fn = fn;
+    return dim_of_symbol(s, sym);
+}
+
 kn_dim kn_dim_quotient(kn_symbols *s, kn_dim a, kn_dim b)
 {
     kn_dim exact = kn_dim_divide_exact(s, a, b);
@@ -251,26 +280,69 @@ kn_dim kn_dim_quotient(kn_symbols *s, kn_dim a, kn_dim b)
         return NULL;
     }
     int divisor = lone_symbol(b);
-    if (divisor >= 0 && s->syms.data[divisor].num && kn_dim_equal(s, s->syms.data[divisor].num, a))
-        return s->syms.data[divisor].den; /* a / (a / d) */
-    for (int i = 0; i < s->syms.len; i++) {
-        const symbol *q = &s->syms.data[i];
-        if (q->num && kn_dim_equal(s, q->num, a) && kn_dim_equal(s, q->den, b))
-            return dim_of_symbol(s, i);
-    }
-    kn_text name = kn_text_new(s->arena);
-    kn_put(&name, "(");
-    kn_dim_print(&name, s, a);
-    kn_put(&name, ")/(");
-    kn_dim_print(&name, s, b);
-    kn_put(&name, ")");
-    int sym = new_symbol(s, kn_text_str(&name));
-    if (sym < 0)
-        return NULL;
-    s->syms.data[sym].num = a;
-    s->syms.data[sym].den = b;
-    return dim_of_symbol(s, sym);
+    const symbol *d = divisor >= 0 ? &s->syms.data[divisor] : NULL;
+    if (d && d->num && d->fn == QUOTIENT && kn_dim_equal(s, d->num, a))
+        return d->den; /* a / (a / d) */
+    return symbol_of(s, QUOTIENT, a, b);
 }
+
+kn_dim kn_dim_sub(kn_symbols *s, kn_dim a, kn_dim b)
+{
+    return kn_dim_add(s, a, kn_dim_mul(s, kn_dim_const(s, -1), b));
+}
+
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+kn_dim kn_dim_floordiv(kn_symbols *s, kn_dim a, kn_dim b)
+{
+    int64_t va, vb;
+    a = kn_dim_resolve(s, a);
+    b = kn_dim_resolve(s, b);
+    if (!a || !b)
+        return NULL;
+    if (kn_dim_is_const(s, a, &va) && kn_dim_is_const(s, b, &vb) && vb)
+        return kn_dim_const(s, floor_divide(va, vb));
+    kn_dim exact = kn_dim_divide_exact(s, a, b);
+    return exact ? exact : symbol_of(s, FLOOR, a, b);
+}
+
+bool kn_dim_not_negative(kn_symbols *s, kn_dim a)
+{
+    a = kn_dim_resolve(s, a);
+    for (int i = 0; a && i < a->nterms; i++) {
+        if (a->terms[i].coef < 0)
+            return false;
+        for (int j = 0; j < a->terms[i].nsym; j++) {
+            const symbol *q = &s->syms.data[a->terms[i].sym[j]];
+            bool num = !q->num || q->fn == QUOTIENT || kn_dim_not_negative(s, q->num);
+            bool den = !q->num || q->fn == QUOTIENT || kn_dim_not_negative(s, q->den);
+            if (q->num && q->fn == MAX ? !num && !den : !num || !den)
+                return false;
+        }
+    }
+    return a != NULL;
+}
+
+/* The one of a and b that is known to be the smaller, or the larger; else a symbol. */
+static kn_dim extreme(kn_symbols *s, function fn, kn_dim a, kn_dim b)
+{
+    a = kn_dim_resolve(s, a);
+    b = kn_dim_resolve(s, b);
+    kn_dim difference = kn_dim_sub(s, a, b);
+    if (!difference)
+        return NULL;
+    if (kn_dim_not_negative(s, difference))
+        return fn == MAX ? a : b;
+    if (kn_dim_not_negative(s, kn_dim_sub(s, b, a)))
+        return fn == MAX ? b : a;
+    return symbol_of(s, fn, a, b);
+}
+
+kn_dim kn_dim_min(kn_symbols *s, kn_dim a, kn_dim b) { return extreme(s, MIN, a, b); }
+kn_dim kn_dim_max(kn_symbols *s, kn_dim a, kn_dim b) { return extreme(s, MAX, a, b); }
 
 static bool has_known_equal(const kn_symbols *s, kn_dim a)
 {
@@ -292,6 +364,31 @@ kn_dim kn_dim_resolve(kn_symbols *s, kn_dim a)
             int sym = a->terms[i].sym[j];
             kn_dim to = s->syms.data[sym].equals;
             product = kn_dim_mul(s, product, to ? kn_dim_resolve(s, to) : dim_of_symbol(s, sym));
+        }
+        sum = kn_dim_add(s, sum, product);
+    }
+    return sum;
+}
+
+kn_dim kn_dim_take_exact(kn_symbols *s, kn_dim a, kn_dim *num, kn_dim *den)
+{
+    int found = -1;
+    for (int i = 0; i < a->nterms && found < 0; i++)
+        for (int j = 0; j < a->terms[i].nsym && found < 0; j++) {
+            const symbol *q = &s->syms.data[a->terms[i].sym[j]];
+            if (q->num && q->fn == FLOOR)
+                found = a->terms[i].sym[j];
+        }
+    if (found < 0)
+        return NULL;
+    *num = s->syms.data[found].num;
+    *den = s->syms.data[found].den;
+    kn_dim by = kn_dim_quotient(s, *num, *den), sum = kn_dim_const(s, 0);
+    for (int i = 0; i < a->nterms; i++) {
+        kn_dim product = kn_dim_const(s, a->terms[i].coef);
+        for (int j = 0; j < a->terms[i].nsym; j++) {
+            int sym = a->terms[i].sym[j];
+            product = kn_dim_mul(s, product, sym == found ? by : dim_of_symbol(s, sym));
         }
         sum = kn_dim_add(s, sum, product);
     }
@@ -446,10 +543,15 @@ kn_status kn_symbols_derive(kn_symbols *s, int64_t *values)
             if (q->num) { /* its value, whatever it should be equal to: that is a fact */
                 if (!kn_dim_eval(q->num, values, &num) || !kn_dim_eval(q->den, values, &den))
                     continue;
-                if (den == 0 || num % den != 0)
+                if (q->fn == QUOTIENT && (den == 0 || num % den != 0))
                     return kn_fail(KN_SHAPE, "%s is not a whole number: %lld does not divide %lld",
                                    q->name, (long long)den, (long long)num);
-                values[i] = num / den;
+                if (q->fn == FLOOR && den == 0)
+                    return kn_fail(KN_SHAPE, "%s divides by zero", q->name);
+                values[i] = q->fn == QUOTIENT ? num / den
+                            : q->fn == FLOOR  ? floor_divide(num, den)
+                            : q->fn == MIN    ? (num < den ? num : den)
+                                              : (num > den ? num : den);
                 changed = true;
             } else if (q->equals && kn_dim_eval(q->equals, values, &num)) {
                 values[i] = num;

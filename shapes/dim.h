@@ -7,8 +7,9 @@
  * a symbol that equals another one, or a constant, is replaced wherever dimensions are compared. What
  * cannot be decided by substitution stays a fact that is checked when the sizes are known (facts.h).
  *
- * A symbol is free (bound by an argument's shape) or a quotient num/den (from reshape with -1), which
- * is known when num and den are and must divide without remainder. */
+ * A symbol is free (bound by an argument's shape) or stands for what is no polynomial of the others: a
+ * quotient num/den (from reshape with -1), which must divide without remainder, a quotient rounded down, a
+ * minimum or a maximum (from slices). Its value is known when those of its two parts are. */
 #ifndef KN_SHAPES_DIM_H
 #define KN_SHAPES_DIM_H
 
@@ -42,6 +43,15 @@ kn_dim kn_dim_add(kn_symbols *s, kn_dim a, kn_dim b);
 kn_dim kn_dim_mul(kn_symbols *s, kn_dim a, kn_dim b);
 /* a / b when b divides every term of a, d when b is a quotient a / d; else a new quotient symbol. */
 kn_dim kn_dim_quotient(kn_symbols *s, kn_dim a, kn_dim b);
+/* NumPy's a // b, and the smaller and the larger of two: symbols of their own where it is not known. */
+kn_dim kn_dim_floordiv(kn_symbols *s, kn_dim a, kn_dim b);
+kn_dim kn_dim_min(kn_symbols *s, kn_dim a, kn_dim b);
+kn_dim kn_dim_max(kn_symbols *s, kn_dim a, kn_dim b);
+kn_dim kn_dim_sub(kn_symbols *s, kn_dim a, kn_dim b);
+/* `a` with its first quotient that is rounded down taken as exact, of *num by *den; NULL if it has none. */
+kn_dim kn_dim_take_exact(kn_symbols *s, kn_dim a, kn_dim *num, kn_dim *den);
+/* True when no sizes make it negative; sizes are not negative. */
+bool kn_dim_not_negative(kn_symbols *s, kn_dim a);
 /* a / b when b is one term that divides every term of a, else NULL without a message. */
 kn_dim kn_dim_divide_exact(kn_symbols *s, kn_dim a, kn_dim b);
 

@@ -15,7 +15,7 @@ static void each_access(kn_phase *ph, access_fn fn, int a, int b)
 {
     uint32_t none = 0;
     for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOAD)
+        if (kn_has_access(&ph->values.data[i]))
             fn(&ph->values.data[i].access, &none, a, b);
     for (int i = 0; i < ph->stores.len; i++)
         fn(&ph->stores.data[i].access, &ph->stores.data[i].once, a, b);
@@ -116,7 +116,7 @@ static bool collapsible(const kn_phase *ph, int a)
     int64_t inner = ph->axes[a + 1].extent;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
-        if (v->kind == KN_V_LOAD && v->access.stride[a] != v->access.stride[a + 1] * inner)
+        if (kn_has_access(v) && v->access.stride[a] != v->access.stride[a + 1] * inner)
             return false;
     }
     for (int i = 0; i < ph->stores.len; i++) {

@@ -71,7 +71,7 @@ static int copy_value(spreader *s, int i)
             v.access = over_groups(s, s->result_buf[r]);
     }
     v.stage = 0;
-    bool deep = v.kind == KN_V_LOAD && v.access.axes >> s->to.ngroup;
+    bool deep = kn_has_access(&v) && v.access.axes >> s->to.ngroup;
     for (int k = 0; k < v.nin; k++) {
         v.in[k] = copy_value(s, v.in[k]);
         const kn_value *x = &s->to.values.data[v.in[k]];

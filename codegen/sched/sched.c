@@ -23,7 +23,7 @@ static bool vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *
     for (int a = 0; a < ph->naxes; a++)
         if (a != va && acc->stride[a] % vec != 0)
             return false;
-    return acc->split_stride % vec == 0;
+    return acc->split_stride % vec == 0 && acc->offset % vec == 0;
 }
 
 static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
@@ -32,6 +32,7 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
         acc->kind[a] = acc->stride[a] == 0              ? KN_STRIDE_ZERO
                        : a == va && acc->stride[a] == 1 ? KN_STRIDE_ONE
                                                         : KN_STRIDE_PARAM;
+    acc->shifted = acc->offset != 0;
     acc->vector = ph->vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE;
 }
 
@@ -39,7 +40,7 @@ static void set_all_kinds(kn_phase *ph)
 {
     int va = kn_phase_vector_axis(ph);
     for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOAD)
+        if (kn_has_access(&ph->values.data[i]))
             set_kinds(ph, &ph->values.data[i].access, va);
     for (int i = 0; i < ph->stores.len; i++)
         set_kinds(ph, &ph->stores.data[i].access, va);

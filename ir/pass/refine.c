@@ -100,6 +100,8 @@ static void unite_axes(refiner *r, const kn_node *a, int i, const kn_node *b, in
 static void unite_with_operands(refiner *r, const kn_node *n)
 {
     int8_t map[KN_MAX_RANK];
+    if (n->op == KN_OP_INDEX)
+        return;
     if (n->op == KN_OP_RESHAPE) {
         if (!kn_reshape_axes(r->g, n, map))
             return;
@@ -347,13 +349,15 @@ static kn_node *permute(refiner *r, kn_graph *to, const kn_node *old, kn_node *x
     return kn_node_copy(to, &n, &x);
 }
 
-/* What a regrouping reads must lie in memory: a value, or an input, whose strides the planner knows. */
+/* What a view that moves elements reads must lie in memory: a value, or an input or a count, whose strides the
+ * planner knows. */
 static kn_node *in_memory(kn_graph *to, kn_node *x)
 {
     const kn_node *root = x;
     while (root->op == KN_OP_RESHAPE)
         root = root->in[0];
-    if (kn_is_value(root) || kn_view_root(x)->op == KN_OP_INPUT)
+    kn_op leaf = kn_view_root(x)->op;
+    if (kn_is_value(root) || leaf == KN_OP_INPUT || leaf == KN_OP_IOTA)
         return x;
     return kn_copy_of(to, x);
 }
@@ -374,9 +378,14 @@ static kn_node *rewrite(void *ctx, kn_graph *to, const kn_node *old, kn_node *co
         return permute(r, to, old, in[0]);
     for (int j = 0; j < old->rank; j++)
         rank += put_axis(r, old, j, shape + rank);
-    kn_node *x = old->op != KN_OP_RESHAPE ? kn_node_copy(to, old, in)
-                 : r->stays[old->id]      ? in_memory(to, in[0])
-                                          : in[0];
+    kn_node *whole = NULL; /* what an INDEX reads, on the axes that it counts along */
+    if (old->op == KN_OP_INDEX)
+        whole = in_memory(
+            to, view(to, KN_OP_RESHAPE, in[0], old->in[0]->shape, old->in[0]->rank, old->loc));
+    kn_node *x = old->op == KN_OP_INDEX     ? kn_node_copy(to, old, &whole)
+                 : old->op != KN_OP_RESHAPE ? kn_node_copy(to, old, in)
+                 : r->stays[old->id]        ? in_memory(to, in[0])
+                                            : in[0];
     return view(to, KN_OP_RESHAPE, x, shape, rank, old->loc);
 }
 

@@ -211,8 +211,9 @@ static void bind(const kn_job *job, kn_lanes *lanes)
         const kn_store *store = ref->store >= 0 ? &p->stores.data[ref->store] : NULL;
         const kn_access *access = store ? &store->access : &p->values.data[ref->value].access;
         int lane = job->cols ? 0 : p->ngroup, nlane = p->naxes - job->outers;
-        kn_lanes_bind(&lanes[a], p, access, job->call->bufs[ref->buf], ref->bytes,
-                      store ? store->once : 0, lane, nlane, job->outer_axis, job->outers);
+        void *base = ref->buf == KN_BUF_COUNT ? NULL : job->call->bufs[ref->buf];
+        kn_lanes_bind(&lanes[a], p, access, base, ref->bytes, store ? store->once : 0, lane, nlane,
+                      job->outer_axis, job->outers);
     }
 }
 

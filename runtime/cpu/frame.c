@@ -146,6 +146,15 @@ static void load(kn_frame *f, const kn_step *s, int64_t n)
     f->value[s->value] = (kn_operand){to, same};
 }
 
+static void count(kn_frame *f, const kn_step *s, int64_t n)
+{
+    const kn_cursor *c = &f->cursor[s->access];
+    bool same = c->kind == KN_LANE_SAME;
+    void *to = memory_of(f, s);
+    kn_lanes_count(&f->job->lanes[s->access], c, same ? 1 : n, to);
+    f->value[s->value] = (kn_operand){to, same};
+}
+
 static void operate(kn_frame *f, const kn_step *s, int64_t n)
 {
     const void *in[KN_MAX_IN];
@@ -210,6 +219,7 @@ void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t n, bool stores)
     for (const kn_step *s = steps->data, *end = s + steps->len; s < end; s++) {
         switch (s->kind) {
         case KN_STEP_LOAD: load(f, s, n); break;
+        case KN_STEP_INDEX: count(f, s, n); break;
         case KN_STEP_OP: operate(f, s, n); break;
         case KN_STEP_RESULT:
             f->value[s->value] = (kn_operand){f->red[s->red].result, !f->job->cols};

@@ -13,6 +13,7 @@ void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, 
                    int bytes, uint32_t once, int lane, int lanes, int outer, int outers)
 {
     *l = (kn_lanes){.base = base, .bytes = bytes, .split = access->split_stride * bytes};
+    l->start = access->offset * bytes;
     for (int k = lane; k < lane + lanes; k++) {
         int64_t extent = phase->axes[k].extent, stride = stride_of(access, k) * bytes;
         bool first_only = once >> k & 1;
@@ -71,19 +72,19 @@ void kn_lanes_seek(const kn_lanes *l, kn_cursor *c, int64_t start, int64_t n)
         c->kind = l->stride[last] == 0 ? KN_LANE_SAME : KN_LANE_STEP;
 }
 
-/* Steps to the first lane of the next run: index[last] is 0 there. */
-static char *next_run(const kn_lanes *l, int64_t *index, char *p)
+/* Steps to the first lane of the next run: index[last] is 0 there. How far that is. */
+static int64_t next_run(const kn_lanes *l, int64_t *index)
 {
     int k = l->rank - 1;
-    p -= index[k] * l->stride[k];
+    int64_t by = -index[k] * l->stride[k];
     index[k] = 0;
     while (--k >= 0) {
         if (++index[k] < l->extent[k])
-            return p + l->stride[k];
-        p -= (l->extent[k] - 1) * l->stride[k];
+            return by + l->stride[k];
+        by -= (l->extent[k] - 1) * l->stride[k];
         index[k] = 0;
     }
-    return p;
+    return by;
 }
 
 /* Elements are moved as integers of their width, whatever their type. */
@@ -180,7 +181,28 @@ void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out
         if (n == 0)
             return;
         to += len * l->bytes;
-        p = next_run(l, index, p);
+        p += next_run(l, index);
+    }
+}
+
+void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, int64_t *out)
+{
+    int64_t at = l->start + c->outer + c->lane, index[KN_MAX_RANK];
+    int last = l->rank - 1;
+    if (last >= 0)
+        memcpy(index, c->index, sizeof *index * (size_t)l->rank);
+    for (;;) {
+        int64_t len = last >= 0 && c->kind == KN_LANE_RUNS ? l->extent[last] - index[last] : n;
+        int64_t stride = last >= 0 ? l->stride[last] : 0;
+        if (len > n)
+            len = n;
+        for (int64_t i = 0; i < len; i++)
+            out[i] = at + i * stride;
+        n -= len;
+        if (n == 0)
+            return;
+        out += len;
+        at += next_run(l, index);
     }
 }
 
@@ -221,6 +243,6 @@ void kn_lanes_scatter(const kn_lanes *l, const kn_cursor *c, int64_t n, const vo
         if (n == 0)
             return;
         from += len * l->bytes * step;
-        p = next_run(l, index, p);
+        p += next_run(l, index);
     }
 }

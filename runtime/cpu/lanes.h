@@ -13,9 +13,10 @@
 #include "codegen/kir.h"
 
 typedef struct kn_lanes {
-    char *base;
-    int bytes; /* an element's */
-    int rank;  /* lane axes after collapsing; the last is the fastest */
+    char *base;    /* of the buffer; NULL for counts */
+    int64_t start; /* offset of element (0, 0, ...) in it */
+    int bytes;     /* an element's */
+    int rank;      /* lane axes after collapsing; the last is the fastest */
     int64_t extent[KN_MAX_RANK], stride[KN_MAX_RANK];
     bool once[KN_MAX_RANK]; /* stores: only index 0 along this lane axis */
     bool any_once;
@@ -47,12 +48,15 @@ void kn_lanes_seek(const kn_lanes *l, kn_cursor *c, int64_t start, int64_t n);
 
 static inline char *kn_lanes_at(const kn_lanes *l, const kn_cursor *c)
 {
-    return l->base + (c->outer + c->lane);
+    return l->base + (l->start + c->outer + c->lane);
 }
 
 /* Copies lanes to `out`, and `in` to lanes; `same`: all lanes get in[0]. */
 void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out);
 void kn_lanes_scatter(const kn_lanes *l, const kn_cursor *c, int64_t n, const void *in, bool same);
+
+/* out[i] = the offset of lane i */
+void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, int64_t *out);
 
 /* out[i] = in[0] */
 void kn_splat(int bytes, int64_t n, void *out, const void *in);

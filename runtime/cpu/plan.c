@@ -28,12 +28,12 @@ static bool is_group(const kn_value *v)
 static kn_status add_access(planner *pl, const kn_access *access, kn_dtype dtype, int value,
                             int store)
 {
-    const kn_buf *buf = &pl->kernel->bufs.data[access->buf];
-    if (buf->dtype != dtype)
+    const kn_buf *buf = access->buf == KN_BUF_COUNT ? NULL : &pl->kernel->bufs.data[access->buf];
+    if (buf && buf->dtype != dtype)
         return kn_fail(KN_INTERNAL, "kernel %s, phase %s: %s of %s as %s", pl->kernel->name,
                        pl->phase->name, store < 0 ? "load" : "store", buf->name,
                        kn_dtypes[dtype].text);
-    kn_access_ref ref = {value, store, access->buf, kn_bytes(dtype)};
+    kn_access_ref ref = {value, store, access->buf, buf ? kn_bytes(dtype) : 1};
     *(store < 0 ? &pl->load_access[value] : &pl->store_access[store]) = pl->plan->accesses.len;
     kn_push(pl->arena, &pl->plan->accesses, ref);
     return KN_OK;
@@ -45,7 +45,7 @@ static kn_status find_accesses(planner *pl)
     pl->load_access = KN_NEW_ARRAY(pl->arena, int, p->values.len);
     pl->store_access = KN_NEW_ARRAY(pl->arena, int, p->stores.len);
     for (int v = 0; v < p->values.len; v++)
-        if (p->values.data[v].kind == KN_V_LOAD && pl->needed[v])
+        if (kn_has_access(&p->values.data[v]) && pl->needed[v])
             KN_TRY(add_access(pl, &p->values.data[v].access, p->values.data[v].dtype, v, -1));
     pl->plan->ordered = !pl->kernel->disjoint;
     for (int s = 0; s < p->stores.len; s++) {
@@ -92,8 +92,8 @@ static kn_status add_value(planner *pl, kn_steps *steps, int v)
                  .red = -1,
                  .direct = -1,
                  .bytes = kn_bytes(value->dtype)};
-    if (value->kind == KN_V_LOAD) {
-        s.kind = KN_STEP_LOAD;
+    if (kn_has_access(value)) {
+        s.kind = value->kind == KN_V_LOAD ? KN_STEP_LOAD : KN_STEP_INDEX;
         s.access = pl->load_access[v];
     } else if (value->kind == KN_V_RESULT) {
         s.kind = KN_STEP_RESULT;
@@ -147,7 +147,7 @@ static kn_status plan_groups(planner *pl, int t)
     for (int v = 0; v < p->values.len; v++) {
         const kn_value *value = &p->values.data[v];
         /* Loads come first of all, before anything is stored. */
-        int stage = value->kind == KN_V_LOAD ? 0 : value->stage;
+        int stage = kn_has_access(value) ? 0 : value->stage;
         if (pl->needed[v] && is_group(value) && !is_fixed(value) && stage == t)
             KN_TRY(add_value(pl, steps, v));
     }
@@ -204,7 +204,7 @@ static void assign_slots(planner *pl, kn_steps *steps)
         slot[v] = -1;
     for (int i = 0; i < steps->len; i++) {
         kn_step *s = &steps->data[i];
-        if (s->kind == KN_STEP_LOAD || s->kind == KN_STEP_OP) {
+        if (s->kind == KN_STEP_LOAD || s->kind == KN_STEP_INDEX || s->kind == KN_STEP_OP) {
             int free = 0;
             while (busy[free])
                 free++;

@@ -14,6 +14,7 @@
 
 typedef enum kn_step_kind {
     KN_STEP_LOAD,   /* value from access */
+    KN_STEP_INDEX,  /* value: the offsets of access */
     KN_STEP_OP,     /* value by loop over in[] */
     KN_STEP_RESULT, /* value from red */
     KN_STEP_FOLD,   /* value into red */

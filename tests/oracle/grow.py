@@ -122,7 +122,7 @@ class Program:
         x = np.asarray(wide)
         if x.dtype.kind in "fc":
             self.eps = max(self.eps, float(np.finfo(np.asarray(narrow).dtype).eps))
-        if x.dtype.kind in "fc" and x.size:
+        if x.dtype.kind in "iufc" and x.size:
             with np.errstate(all="ignore"):
                 finite = np.abs(x[np.isfinite(x)])
             self.scale = max(self.scale, float(finite.max()) if finite.size else 0)
@@ -325,5 +325,58 @@ def broadcast(p):
     return f"broadcast_to({x}, {y}.shape)"
 
 
+def sliced(p):
+    rng, x = p.rng, p.pick(rank=1)
+    if x is None:
+        return None
+    shape = p.of(x).shape
+    items = []
+    for n in shape[:int(rng.integers(1, len(shape) + 1))]:
+        how = rng.random()
+        lo, hi = (int(k) for k in rng.integers(-n - 2, n + 3, 2))
+        step = int(rng.choice([1, 1, 2, 3, -1, -1, -2]))
+        if how < 0.2 and (n or rng.random() < 0.1):
+            items.append(str(int(rng.integers(-n, n)) if n and rng.random() < 0.97 else n))
+        elif how < 0.3:
+            items.append(":")
+        else:
+            items.append(f"{rng.choice(['', str(lo)])}:{rng.choice(['', str(hi)])}"
+                         f"{'' if step == 1 else f':{step}'}")
+        if rng.random() < 0.1:
+            items.append("None")
+    if rng.random() < 0.2 and len(shape) < 8:
+        items.insert(int(rng.integers(0, len(items) + 1)), "...")
+    return f"{x}[{', '.join(items)}]"
+
+
+def viewed(p):
+    rng, x = p.rng, p.pick(rank=1)
+    if x is None:
+        return None
+    rank, k = p.of(x).ndim, int(rng.integers(-3, 4))
+    ways = [f"flip({x}, axis={axes_text(rng, rank)})", f"flip({x})", f"flipud({x})", f"argmax({x})", f"argmin({x})",
+            f"argmin({x}, axis={axes_text(rng, rank, single=True)})",
+            f"argmax({x}, axis={axes_text(rng, rank, single=True)}, keepdims=True)"]  # fmt: skip
+    if rank > 1:
+        a, b = (int(i) for i in rng.permutation(rank)[:2])
+        ways += [f"diagonal({x}, {k}, {a}, {b})", f"trace({x}, {k}, {a}, {b})", f"tril({x}, {k})", f"triu({x}, k={k})",
+                 f"moveaxis({x}, {a}, {b - rank})", f"fliplr({x})"]  # fmt: skip
+    way = str(rng.choice(ways))
+    return None if "=()" in way and "flip" not in way else way
+
+
+def made(p):
+    rng, x = p.rng, p.pick()
+    a, b, step = (int(k) for k in rng.integers(-6, 9, 3))
+    dtype = rng.choice(["", ", dtype=f32", ", dtype=i32", ", dtype=f64"])
+    rank = p.of(x).ndim
+    ways = [f"arange({a}, {b}, {step or 1}{dtype})", f"arange({b}{dtype})", f"arange({a}, {b}, 0.25)",
+            f"zeros_like({x}{dtype})", f"ones_like({x}{dtype})", f"full_like({x}, {b % 7}{dtype})", f"zeros({x}.shape{dtype})",
+            f"full({x}.shape, {a}{dtype})", f"ones(({abs(a)}, {abs(b)}){dtype})"]  # fmt: skip
+    if rank:
+        ways += [f"arange({x}.shape[-1])", f"arange(len({x}), 0, -1)"] * 3
+    return str(rng.choice(ways))
+
+
 TEMPLATES = [unary] * 3 + [operator] * 5 + [binary] * 3 + [prefix, power, select, select, cast] + \
-    [reduction] * 6 + [normalised, dot, moved_axes, moved_axes, reshaped, regrouped, regrouped, broadcast]  # fmt: skip
+    [reduction] * 6 + [sliced] * 5 + [viewed] * 4 + [made] * 2 + [normalised, dot, moved_axes, moved_axes, reshaped, regrouped, regrouped, broadcast]  # fmt: skip

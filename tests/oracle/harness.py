@@ -24,7 +24,8 @@ FUNCTIONS = """sqrt exp log tanh sin cos floor ceil minimum maximum where sum pr
     var std add subtract multiply divide floor_divide remainder power negative square amin amax less
     less_equal greater greater_equal equal not_equal logical_and logical_or logical_not reshape ravel
     transpose permute_dims swapaxes broadcast_to expand_dims squeeze newaxis inf nan pi e nansum nanprod
-    nanmin nanmax nanmean nanvar nanstd ptp count_nonzero average dot vdot inner""".split()
+    nanmin nanmax nanmean nanvar nanstd ptp count_nonzero average dot vdot inner argmin argmax flip flipud fliplr
+    diagonal trace tril triu moveaxis arange full zeros ones full_like zeros_like ones_like""".split()
 
 # operation: its bound in ULP for f32 and for f64
 ULPS = {

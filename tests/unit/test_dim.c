@@ -221,6 +221,55 @@ static void test_eval_overflow(void **state)
     assert_false(kn_dim_eval(d, values, &v));
 }
 
+/* Two sizes that one operation makes equal to the same number are two facts, though both are that number by then. */
+static void test_facts_of_one_number(void **state)
+{
+    world *w = *state;
+    kn_facts f = {{0}};
+    const char *const names[] = {"N", "M"};
+    for (int i = 0; i < 2; i++) {
+        kn_fact fact = {KN_FACT_EQUAL, dim(w, names[i]), dim(w, "3"), "add", NULL, NULL};
+        kn_dim_unify(w->s, fact.a, fact.b);
+        kn_facts_add(&f, w->s, &w->arena, fact);
+    }
+    int64_t *values = unbound(w);
+    values[symbol(w, "N")] = 3;
+    values[symbol(w, "M")] = 4;
+    assert_int_equal(kn_facts_check(&f, w->s, &w->arena, values), KN_SHAPE);
+}
+
+/* What is of two sizes has the value of its parts, whatever it was said to equal; what is known needs no symbol. */
+static void test_functions(void **state)
+{
+    world *w = *state;
+    kn_symbols *s = w->s;
+    kn_dim n = dim(w, "N"), zero = dim(w, "0"), two = dim(w, "2");
+    kn_dim less = kn_dim_sub(s, n, two), cut = kn_dim_max(s, less, zero);
+    assert_string_equal(text_of(w, cut), "max(N - 2, 0)");
+    assert_true(kn_dim_equal(s, cut, kn_dim_max(s, less, zero)));
+    assert_true(kn_dim_equal(s, kn_dim_min(s, less, n), less));
+    assert_true(kn_dim_equal(s, kn_dim_max(s, n, zero), n));
+    assert_true(kn_dim_equal(s, kn_dim_floordiv(s, dim(w, "4*N"), two), dim(w, "2*N")));
+    assert_true(kn_dim_equal(s, kn_dim_floordiv(s, kn_dim_const(s, -7), two), kn_dim_const(s, -4)));
+    kn_dim half = kn_dim_floordiv(s, n, two);
+    assert_string_equal(text_of(w, half), "(N)//(2)");
+    assert_true(kn_dim_not_negative(s, half));
+    assert_false(kn_dim_not_negative(s, less));
+    assert_int_equal(kn_dim_unify(s, cut, dim(w, "M")), KN_UNIFIED);
+
+    int64_t *values = unbound(w), v;
+    values[symbol(w, "N")] = 1;
+    values[symbol(w, "M")] = 5;
+    assert_int_equal(kn_symbols_derive(s, values), KN_OK);
+    assert_true(kn_dim_eval(cut, values, &v));
+    assert_int_equal(v, 0);
+    assert_true(kn_dim_eval(half, values, &v));
+    assert_int_equal(v, 0);
+    kn_dim num, den;
+    assert_null(kn_dim_take_exact(s, cut, &num, &den));
+    assert_string_equal(text_of(w, kn_dim_take_exact(s, half, &num, &den)), "(N)/(2)");
+}
+
 static void test_facts(void **state)
 {
     world *w = *state;
@@ -269,10 +318,12 @@ static void test_clone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(test_polynomials), test(test_texts),         test(test_too_large),
-        test(test_quotients),   test(test_unify),         test(test_derive_both_ways),
-        test(test_solve),       test(test_eval_overflow), test(test_facts),
-        test(test_clone),
+        test(test_polynomials), test(test_texts),
+        test(test_too_large),   test(test_quotients),
+        test(test_unify),       test(test_derive_both_ways),
+        test(test_solve),       test(test_eval_overflow),
+        test(test_facts),       test(test_facts_of_one_number),
+        test(test_functions),   test(test_clone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
