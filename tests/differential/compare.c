@@ -49,10 +49,18 @@ static kn_status reference(program *p)
     return kn_interp(g, p->arena, p->sizes, in, p->expected, p->bound);
 }
 
-static program *finished(program *p, rng *r)
+program *program_results(program *p)
 {
-    place_outputs(p, r);
+    rng r = {~p->seed};
+    place_outputs(p, &r);
     return reference(p) == KN_OK ? p : NULL;
+}
+
+program *program_with_data(program *p)
+{
+    rng r = {p->seed};
+    place_inputs(p, &r);
+    return program_results(p);
 }
 
 program *program_make(kn_arena *a, uint64_t seed, int64_t elements)
@@ -63,7 +71,7 @@ program *program_make(kn_arena *a, uint64_t seed, int64_t elements)
     p->seed = seed;
     generate_graph(p, &r, elements);
     place_inputs(p, &r);
-    return finished(p, &r);
+    return program_results(p);
 }
 
 /* "N=3 C=64" */
@@ -82,7 +90,6 @@ static kn_status read_sizes(program *p, const char *text)
 program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t seed)
 {
     program *p = KN_NEW(a, program);
-    rng r = {seed};
     FILE *f = fopen(path, "r");
     if (!f) {
         kn_fail(KN_ARGUMENT, "no file %s", path);
@@ -100,27 +107,7 @@ program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t
         return NULL;
     for (int i = 0; i < p->graph->inputs.len; i++)
         p->omitted[i] = p->graph->inputs.data[i].has_default;
-    place_inputs(p, &r);
-    return finished(p, &r);
-}
-
-static kn_node *copied(void *ctx, kn_graph *g, const kn_node *old, kn_node *const *in)
-{
-    (void)ctx;
-    return kn_node_copy(g, old, in);
-}
-
-program *program_of_node(const program *from, const kn_node *node)
-{
-    program *p = KN_NEW(from->arena, program);
-    *p = *from;
-    kn_graph one = *from->graph;
-    kn_output only = {"y", (kn_node *)(uintptr_t)node};
-    one.outputs.data = &only;
-    one.outputs.len = 1;
-    p->graph = kn_graph_rewrite(p->arena, &one, copied, NULL);
-    rng r = {from->seed};
-    return finished(p, &r);
+    return program_with_data(p);
 }
 
 /* ---- arguments ---- */
@@ -332,48 +319,4 @@ bool program_check_cuda(const program *p, kn_context *ctx, const kn_program_opti
     if (out)
         *out = twice[0];
     return good;
-}
-
-/* ---- reporting ---- */
-
-static void put_program(kn_text *t, const program *p)
-{
-    kn_graph_print(t, p->graph, false);
-    for (int s = 0; s < kn_symbols_count(p->graph->syms); s++)
-        kn_putf(t, "  size %s = %lld\n", kn_symbol_name(p->graph->syms, s), (long long)p->sizes[s]);
-    for (int i = 0; i < p->graph->inputs.len + p->graph->outputs.len; i++) {
-        bool input = i < p->graph->inputs.len;
-        const memory *m = input ? &p->in[i] : &p->out[i - p->graph->inputs.len];
-        const char *name = input ? p->graph->inputs.data[i].name
-                                 : p->graph->outputs.data[i - p->graph->inputs.len].name;
-        kn_putf(t, "  %s: first %lld, strides", name, (long long)m->first);
-        for (int j = 0; j < m->layout.rank; j++)
-            kn_putf(t, " %lld", (long long)m->layout.stride[j]);
-        if (input && m->elements == 1) {
-            kn_put(t, " = ");
-            put_scalar(t, kn_scalar_load(m->dtype, m->block));
-        }
-        kn_put(t, "\n");
-    }
-}
-
-const char *program_report(const program *p, const kn_program_options *o, const char *why,
-                           check_fn check, void *user)
-{
-    kn_text t = kn_text_new(p->arena);
-    kn_putf(&t, "KILN_SEED=%llu fusion %s schedule %s: %s\n", (unsigned long long)p->seed,
-            o->fusion ? "on" : "off", o->schedule ? o->schedule : "chosen", why);
-    const program *smallest = p;
-    for (int i = 0; i < p->graph->nodes.len; i++) {
-        const kn_node *n = p->graph->nodes.data[i];
-        const program *part = n->weak ? NULL : program_of_node(p, n);
-        kn_text reason = kn_text_new(p->arena);
-        if (!part || check(user, part, o, &reason))
-            continue;
-        smallest = part;
-        kn_putf(&t, "a part of it: %s\n", kn_text_str(&reason));
-        break;
-    }
-    put_program(&t, smallest);
-    return kn_text_str(&t);
 }

@@ -65,8 +65,34 @@ program *program_make(kn_arena *a, uint64_t seed, int64_t elements);
 /* The program of a .kiln file, for sizes such as "N=3 C=64"; its layouts and data follow from the seed. Floats are
  * positive. NULL with a message when there is no such file, or it has no meaning for the sizes. */
 program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t seed);
-/* The same arguments, but `node` as the only output. NULL when the interpreter fails. */
-program *program_of_node(const program *p, const kn_node *node);
+/* For a graph and sizes: where the outputs lie, and what they should be. NULL when the interpreter fails. */
+program *program_results(program *p);
+/* The same, with the inputs' data from the seed. */
+program *program_with_data(program *p);
+
+/* ---- changing (edit.c) ---- */
+
+typedef enum edit_by {
+    BY_NOTHING,
+    BY_OPERAND,    /* operand `index` */
+    BY_ONE,        /* a constant */
+    BY_INPUT,      /* a new input of the same type and shape */
+    BY_FLAT_INPUT, /* an input: one without axis `index` */
+} edit_by;
+
+/* One change, or several of different kinds. */
+typedef struct edit {
+    int node; /* this node of the graph (-1: none) is replaced */
+    edit_by by;
+    int index;
+    bool drop[MAX_ARGS];   /* outputs that go */
+    int symbol;            /* this symbol (-1: none) ... */
+    int64_t size, becomes; /* ... or dimensions that are the number `size` (0: none), become this */
+    bool compact, positive;
+} edit;
+
+/* In p's arena. NULL when the result has no meaning. */
+program *program_edit(const program *p, const edit *e);
 
 /* ---- checking ---- */
 
@@ -92,10 +118,24 @@ bool program_check_cuda(const program *p, kn_context *ctx, const kn_program_opti
 
 /* Runs what must hold for one program and these options. */
 typedef bool (*check_fn)(void *user, const program *p, const kn_program_options *o, kn_text *why);
-/* Reports a failure of `check` as text: seed, options, the reason, and the smallest part of the program that
- * fails too. */
-const char *program_report(const program *p, const kn_program_options *o, const char *why,
-                           check_fn check, void *user);
+/* ---- reporting ---- */
+
+/* write.c: the program as a .kiln file, and the command line for it: arguments come from .npy files in `dir`. */
+const char *program_text(const program *p);
+const char *program_command(const program *p, const char *device, const kn_program_options *o,
+                            const char *dir);
+/* Writes both, the reason as a comment, and the data, to `dir`/failing.kiln and beside it. False with errno. */
+bool program_write(const program *p, const char *device, const kn_program_options *o,
+                   const char *why, const char *dir);
+
+/* minimise.c: the smallest program found for which `check` fails too, in p's arena; p itself if there is none. Operations are
+ * replaced by operands, inputs and constants, outputs dropped, shapes shrunk, until no such step keeps the failure. */
+const program *program_minimise(const program *p, const kn_program_options *o, check_fn check,
+                                void *user);
+/* Reports a failure of `check` as text: seed, options, the reason, and where the minimised program was written: a new
+ * directory in KILN_FAILURES of the environment, by default that of temporary files. */
+const char *program_report(const program *p, const char *device, const kn_program_options *o,
+                           const char *why, check_fn check, void *user);
 
 /* A number from the environment. */
 uint64_t setting(const char *name, uint64_t otherwise);

@@ -17,7 +17,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 enum { PROGRAMS = 80, COMPILED = 2 };
 #else
-enum { PROGRAMS = 400, COMPILED = 10 };
+enum { PROGRAMS = 500, COMPILED = 10 };
 #endif
 enum { ELEMENTS = 6000, MANY_ELEMENTS = 100000, MOST_REPORTS = 3 };
 
@@ -41,7 +41,7 @@ static bool check_cuda(void *user, const program *p, const kn_program_options *o
 }
 
 /* Checks programs first, first + 1, ...; fails at the end, with the first few reports. */
-static void check_all(check_fn check)
+static void check_all(const char *device, check_fn check)
 {
     where w = {0};
     int failed = 0;
@@ -61,7 +61,7 @@ static void check_all(check_fn check)
             if (check(&w, p, &option_sets[i], &why))
                 continue;
             fprintf(stderr, "%s\n",
-                    program_report(p, &option_sets[i], kn_text_str(&why), check, &w));
+                    program_report(p, device, &option_sets[i], kn_text_str(&why), check, &w));
             failed++;
             break;
         }
@@ -80,13 +80,13 @@ static void check_all(check_fn check)
 static void test_cpu(void **state)
 {
     (void)state;
-    check_all(check_cpu);
+    check_all("cpu", check_cpu);
 }
 
 static void test_cuda_sources(void **state)
 {
     (void)state;
-    check_all(check_cuda);
+    check_all("cuda", check_cuda);
 }
 
 static void test_cuda_compiles(void **state)

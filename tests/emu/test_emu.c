@@ -203,7 +203,7 @@ static void test_random(void **state)
         const kn_program_options *o = &option_sets[seed % OPTION_SETS];
         kn_text why = kn_text_new(&a);
         if (!check(&w, p, o, &why)) {
-            print_error("%s\n", program_report(p, o, kn_text_str(&why), check, &w));
+            print_error("%s\n", program_report(p, "emu", o, kn_text_str(&why), check, &w));
             failed++;
         }
         kn_arena_finish(&a);

@@ -51,7 +51,8 @@ static void test_random(void **state)
             kn_text why = kn_text_new(&a);
             if (check(&w, p, o, &why))
                 continue;
-            fprintf(stderr, "%s\n", program_report(p, o, kn_text_str(&why), check, &w));
+            fprintf(stderr, "%s\n",
+                    program_report(p, device ? device : "cuda", o, kn_text_str(&why), check, &w));
             failed++;
             break;
         }

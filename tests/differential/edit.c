@@ -1,0 +1,211 @@
+/* A program built again with one thing changed. The builder sees to it that the result has a meaning. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/parse.h"
+#include "tests/differential/program.h"
+
+typedef struct editor {
+    const program *from;
+    const edit *e;
+    program *to;
+    kn_node **node; /* per node of `from`: its successor */
+} editor;
+
+static const kn_loc nowhere;
+
+static bool is_number(const char *text) { return *text && !text[strspn(text, "0123456789")]; }
+
+/* A shape in the new graph's dimensions, less axis `drop`. A quotient is left to the reshape to find. */
+static bool shape_of(editor *ed, const kn_node *n, int drop, kn_dim *shape, int *rank)
+{
+    kn_arena *a = ed->to->arena;
+    kn_text t = kn_text_new(a);
+    const char *separator = "";
+    for (int i = 0; i < n->rank; i++) {
+        kn_text one = kn_text_new(a);
+        kn_dim_print(&one, ed->from->graph->syms, n->shape[i]);
+        const char *dim = kn_text_str(&one);
+        if (strchr(dim, '/'))
+            dim = "-1";
+        else if (is_number(dim) && strtoll(dim, NULL, 10) == ed->e->size && ed->e->size)
+            dim = kn_sprintf(a, "%lld", (long long)ed->e->becomes);
+        if (i == drop)
+            continue;
+        kn_putf(&t, "%s%s", separator, dim);
+        separator = ", ";
+    }
+    return kn_parse_dims(ed->to->graph, kn_text_str(&t), n->op == KN_OP_RESHAPE, shape, rank) ==
+           KN_OK;
+}
+
+static kn_node *input_like(editor *ed, const kn_node *n, const char *name, int drop)
+{
+    kn_dim shape[KN_MAX_RANK];
+    int rank;
+    return shape_of(ed, n, drop, shape, &rank)
+               ? kn_build_input(ed->to->graph, name, n->dtype, shape, rank, nowhere)
+               : NULL;
+}
+
+static kn_node *one(editor *ed, const kn_node *n)
+{
+    kn_scalar v = {.dtype = n->dtype};
+    if (kn_is_float(n->dtype))
+        v.f = 1;
+    else
+        v.i = 1;
+    return kn_build_const(ed->to->graph, v, nowhere);
+}
+
+static kn_node *leaf(editor *ed, const kn_node *n)
+{
+    kn_graph *g = ed->to->graph;
+    const kn_input *in;
+    kn_scalar v = n->u.value;
+    switch (n->op) {
+    case KN_OP_INPUT: return input_like(ed, n, ed->from->graph->inputs.data[n->u.input].name, -1);
+    case KN_OP_SCALAR:
+        in = &ed->from->graph->inputs.data[n->u.input];
+        ed->to->omitted[g->inputs.len] = ed->from->omitted[n->u.input];
+        return kn_build_scalar(g, in->name, n->dtype, in->has_default ? &in->dflt : NULL, nowhere);
+    case KN_OP_EXTENT: {
+        kn_node like = {.rank = 1, .shape = &n->u.dim};
+        kn_dim d;
+        int rank;
+        return shape_of(ed, &like, -1, &d, &rank) ? kn_build_extent(g, d, nowhere) : NULL;
+    }
+    default:
+        return !n->weak              ? kn_build_const(g, v, nowhere)
+               : n->dtype == KN_BOOL ? kn_build_bool(g, v.i != 0, nowhere)
+               : n->dtype == KN_I64  ? kn_build_int(g, v.i, nowhere)
+                                     : kn_build_float(g, v.f, nowhere);
+    }
+}
+
+/* Over the same axes, as far as the operand still has them. */
+static kn_node *reduction(editor *ed, const kn_node *n, kn_node *x)
+{
+    int axes[KN_MAX_RANK], count = 0;
+    for (int i = 0; i < n->rank && i < x->rank; i++)
+        if (n->u.reduce.axes >> i & 1)
+            axes[count++] = i;
+    bool typed =
+        n->op == KN_OP_SUM || n->op == KN_OP_PROD || n->op == KN_OP_MEAN || n->op == KN_OP_VAR;
+    return kn_build_reduce(ed->to->graph, n->op, x, axes, count, true,
+                           typed ? n->dtype : KN_NO_DTYPE, n->u.reduce.ddof, nowhere);
+}
+
+static kn_node *rebuilt(editor *ed, const kn_node *n)
+{
+    kn_graph *g = ed->to->graph;
+    kn_node *in[KN_MAX_IN] = {0};
+    kn_dim shape[KN_MAX_RANK];
+    int rank, perm[KN_MAX_RANK];
+    for (int k = 0; k < n->nin; k++)
+        if (!(in[k] = ed->node[n->in[k]->id]))
+            return NULL;
+    if (kn_ops[n->op].cls == KN_LEAF)
+        return leaf(ed, n);
+    if (kn_ops[n->op].cls == KN_REDUCE)
+        return reduction(ed, n, in[0]);
+    switch (n->op) {
+    case KN_OP_CAST: return kn_build_cast(g, in[0], n->dtype, nowhere);
+    case KN_OP_COPY: return kn_build_elem(g, KN_OP_FLOOR, in, 1, nowhere); /* of integers */
+    case KN_OP_PERMUTE:
+        for (int i = 0; i < n->rank; i++)
+            perm[i] = n->u.perm[i];
+        return kn_build_transpose(g, in[0], perm, n->rank, nowhere);
+    case KN_OP_RESHAPE:
+        return shape_of(ed, n, -1, shape, &rank) ? kn_build_reshape(g, in[0], shape, rank, nowhere)
+                                                 : NULL;
+    case KN_OP_BROADCAST:
+        return shape_of(ed, n, -1, shape, &rank)
+                   ? kn_build_broadcast_to(g, in[0], shape, rank, nowhere)
+                   : NULL;
+    default: return kn_build_elem(g, n->op, in, n->nin, nowhere);
+    }
+}
+
+static kn_node *successor(editor *ed, const kn_node *n)
+{
+    const edit *e = ed->e;
+    if (n->id != e->node)
+        return rebuilt(ed, n);
+    switch (e->by) {
+    case BY_OPERAND: return ed->node[n->in[e->index]->id];
+    case BY_ONE: return one(ed, n);
+    case BY_INPUT: return input_like(ed, n, kn_sprintf(ed->to->arena, "r%d", n->id), -1);
+    case BY_FLAT_INPUT:
+        return input_like(ed, n, ed->from->graph->inputs.data[n->u.input].name, e->index);
+    default: return rebuilt(ed, n);
+    }
+}
+
+/* What the outputs kept need, but for what the edited node no longer does. */
+static bool *needed(const program *p, const edit *e)
+{
+    const kn_graph *g = p->graph;
+    bool *need = KN_NEW_ARRAY(p->arena, bool, g->nodes.len + 1);
+    for (int o = 0; o < g->outputs.len; o++)
+        if (!e->drop[o])
+            need[g->outputs.data[o].node->id] = true;
+    for (int i = g->nodes.len - 1; i >= 0; i--) {
+        const kn_node *n = g->nodes.data[i];
+        bool cut = i == e->node && (e->by == BY_ONE || e->by == BY_INPUT);
+        for (int k = 0; k < n->nin && need[i] && !cut; k++)
+            if (i != e->node || e->by != BY_OPERAND || k == e->index)
+                need[n->in[k]->id] = true;
+    }
+    return need;
+}
+
+static void take_sizes(editor *ed)
+{
+    kn_symbols *from = ed->from->graph->syms, *to = ed->to->graph->syms;
+    for (int i = 0; i < MAX_SYMBOLS; i++)
+        ed->to->sizes[i] = KN_UNBOUND;
+    for (int s = 0; s < kn_symbols_count(to); s++) {
+        const char *name = kn_symbol_name(to, s);
+        int old = kn_symbol_find(from, name, strlen(name));
+        if (old >= 0 && !strchr(name, '/'))
+            ed->to->sizes[s] = old == ed->e->symbol ? ed->e->becomes : ed->from->sizes[old];
+    }
+}
+
+/* Facts that are left to check when the sizes are known: do they hold? */
+static bool sizes_hold(const program *p)
+{
+    int64_t shape[KN_MAX_RANK];
+    if (kn_symbols_derive(p->graph->syms, (int64_t *)(uintptr_t)p->sizes) != KN_OK ||
+        kn_facts_check(&p->graph->facts, p->sizes) != KN_OK)
+        return false;
+    for (int i = 0; i < p->graph->nodes.len; i++)
+        if (kn_node_sizes(p->graph->nodes.data[i], p->sizes, shape) != KN_OK)
+            return false;
+    return true;
+}
+
+program *program_edit(const program *p, const edit *e)
+{
+    program *to = KN_NEW(p->arena, program);
+    editor ed = {p, e, to, KN_NEW_ARRAY(p->arena, kn_node *, p->graph->nodes.len + 1)};
+    *to = (program){.arena = p->arena,
+                    .seed = p->seed,
+                    .compact = p->compact || e->compact,
+                    .positive = p->positive || e->positive,
+                    .graph = kn_graph_new(p->arena, p->graph->name)};
+    const bool *need = needed(p, e);
+    for (int i = 0; i < p->graph->nodes.len; i++)
+        if (need[i] && !(ed.node[i] = successor(&ed, p->graph->nodes.data[i])))
+            return NULL;
+    for (int o = 0; o < p->graph->outputs.len; o++) {
+        const kn_output *out = &p->graph->outputs.data[o];
+        if (!e->drop[o] &&
+            kn_build_output(to->graph, out->name, ed.node[out->node->id], nowhere) != KN_OK)
+            return NULL;
+    }
+    take_sizes(&ed);
+    return to->graph->outputs.len && sizes_hold(to) ? program_with_data(to) : NULL;
+}
