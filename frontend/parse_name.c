@@ -11,7 +11,8 @@ void kn_parser_init(kn_parser *p, kn_graph *g, const char *text, const char *fil
     for (int i = 0; i < KN_VAR_BUCKETS; i++)
         p->bucket[i] = -1;
     kn_lex_start(&p->lex, p->arena, text, joined);
-    kn_advance(p);
+    p->used = p->lex.p;
+    kn_lex_next(&p->lex, &p->tok);
 }
 
 /* ---- messages ---- */

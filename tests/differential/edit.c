@@ -179,7 +179,7 @@ static bool sizes_hold(const program *p)
 {
     int64_t shape[KN_MAX_RANK];
     if (kn_symbols_derive(p->graph->syms, (int64_t *)(uintptr_t)p->sizes) != KN_OK ||
-        kn_facts_check(&p->graph->facts, p->sizes) != KN_OK)
+        kn_facts_check(&p->graph->facts, p->graph->syms, p->arena, p->sizes) != KN_OK)
         return false;
     for (int i = 0; i < p->graph->nodes.len; i++)
         if (kn_node_sizes(p->graph->nodes.data[i], p->sizes, shape) != KN_OK)
