@@ -27,7 +27,7 @@ static inline const kn_target *null_target(const kn_device *dev)
 
 static inline kn_status null_alloc(kn_device *dev, size_t bytes, void **ptr)
 {
-    ((null_device *)dev)->allocations++;
+    __atomic_fetch_add(&((null_device *)dev)->allocations, 1, __ATOMIC_RELAXED);
     *ptr = aligned_alloc(256, (bytes + 256) / 256 * 256);
     return *ptr ? KN_OK : kn_fail(KN_MEMORY, "out of memory");
 }

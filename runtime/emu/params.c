@@ -24,7 +24,7 @@ static bool read_declaration(const char *s, declaration *d)
     const char *word = NULL;
     int depth = 0;
     for (; *s && !strchr("{;", *s); s++) {
-        if (depth == 0 && in_word(*s) && !in_word(s[-1]))
+        if (depth == 0 && in_word(*s) && (s == d->begin || !in_word(s[-1])))
             word = s;
         if (*s == '(' && depth++ == 0 && word && strncmp(word, "__", 2) != 0) {
             size_t n = 0;
