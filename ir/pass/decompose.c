@@ -48,9 +48,32 @@ static kn_node *variance(kn_graph *g, const kn_node *old, kn_node *x)
                 kn_build_cast(g, dof, old->dtype, old->loc), old->loc);
 }
 
+static bool is_two(const kn_node *n)
+{
+    const kn_node *c = kn_view_root(n);
+    return c->op == KN_OP_CONST && (kn_is_float(c->dtype) ? c->u.value.f == 2 : c->u.value.i == 2);
+}
+
+/* x ** 2 is x * x, which is exact to half an ULP and which variances are recognised by; NULL for other powers. */
+static kn_node *square(kn_graph *g, const kn_node *old, kn_node *const *in)
+{
+    if (old->op != KN_OP_POW || !is_two(in[1]) || in[0]->rank != old->rank)
+        return NULL;
+    for (int j = 0; j < old->rank; j++)
+        if (!kn_dim_equal(g->syms, in[0]->shape[j], old->shape[j]))
+            return NULL;
+    kn_node *made = elem(g, KN_OP_MUL, in[0], in[0], old->loc);
+    if (made && !made->name)
+        made->name = old->name;
+    return made;
+}
+
 static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *const *in)
 {
     (void)ctx;
+    kn_node *squared = square(g, old, in);
+    if (squared)
+        return squared;
     if (kn_ops[old->op].cls != KN_REDUCE)
         return kn_node_copy(g, old, in);
     kn_node n = *old;
