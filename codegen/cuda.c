@@ -3,7 +3,7 @@
 #include "codegen/cuda_writer.h"
 #include "ir/eval.h"
 
-extern const char kn_prelude_prelude[];
+extern const char kn_prelude_elementwise[], kn_prelude_prelude[];
 
 /* ---- sweeps ---- */
 
@@ -358,6 +358,7 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
 const char *kn_cuda_source(kn_arena *a, const kn_kernel *k)
 {
     kn_text t = kn_text_new(a);
+    kn_put(&t, kn_prelude_elementwise);
     kn_put(&t, kn_prelude_prelude);
     kn_put(&t, "\n// ---- the kernel ----\n\n");
     kn_cuda_kernel(&t, k);

@@ -113,7 +113,7 @@ kiln_val kiln_apply(kiln_graph *g, const char *op, const kiln_val *args, int nar
         return poison;
     int found = kn_op_find(op, strlen(op));
     kn_request r = {.g = g, .make = make_elem, .op = (kn_op)found};
-    if (found < 0 || kn_ops[found].cls != KN_ELEM) {
+    if (found < 0 || !kn_op_elementwise(found)) {
         kn_handle_fail(g, kn_fail(KN_ARGUMENT, "there is no elementwise operation '%s'", op));
         return poison;
     }

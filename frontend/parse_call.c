@@ -9,8 +9,8 @@ static const kn_function functions[] = {
     {"cast", KN_CALL_CAST, KN_OP_CAST, true, false, false},
     {"astype", KN_CALL_CAST, KN_OP_CAST, true, true, true},
     {"copy", KN_CALL_ELEM, KN_OP_COPY, true, true, true},
-    {"rsqrt", KN_CALL_ELEM, KN_OP_RSQRT, true, false, false},
-    {"square", KN_CALL_SQUARE, KN_OP_MUL, true, true, false},
+    {"clip", KN_CALL_ELEM, KN_OP_CLIP, true, true, true},
+    {"round", KN_CALL_ELEM, KN_OP_ROUND, true, true, true},
     {"amin", KN_CALL_REDUCE, KN_OP_MIN, true, true, false},
     {"amax", KN_CALL_REDUCE, KN_OP_MAX, true, true, false},
     {"std", KN_CALL_STD, KN_OP_VAR, true, true, true},
@@ -61,6 +61,21 @@ static const kn_function functions[] = {
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
+/* Operations that NumPy does not have. */
+static bool is_own(int op)
+{
+    static const kn_op own[] = {
+        KN_OP_RSQRT,     KN_OP_ERF,     KN_OP_ERFC,       KN_OP_ERFINV,   KN_OP_GAMMA,
+        KN_OP_LGAMMA,    KN_OP_SCALB,   KN_OP_MANTISSA,   KN_OP_EXPONENT, KN_OP_FRACTION,
+        KN_OP_WHOLE,     KN_OP_SIGMOID, KN_OP_SOFTPLUS,   KN_OP_SILU,     KN_OP_GELU,
+        KN_OP_GELU_TANH, KN_OP_RELU,    KN_OP_LEAKY_RELU,
+    };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i] == (kn_op)op)
+            return true;
+    return false;
+}
+
 bool kn_function_find(const char *name, kn_function *out)
 {
     for (int i = 0; i < FUNCTIONS; i++)
@@ -69,11 +84,11 @@ bool kn_function_find(const char *name, kn_function *out)
             return true;
         }
     int op = kn_op_find(name, strlen(name));
-    if (op < 0 || (kn_ops[op].cls != KN_ELEM && kn_ops[op].cls != KN_REDUCE))
+    if (op < 0 || (!kn_op_elementwise(op) && kn_ops[op].cls != KN_REDUCE))
         return false;
     bool reduce = kn_ops[op].cls == KN_REDUCE;
-    *out =
-        (kn_function){name, reduce ? KN_CALL_REDUCE : KN_CALL_ELEM, (kn_op)op, true, true, reduce};
+    *out = (kn_function){
+        name, reduce ? KN_CALL_REDUCE : KN_CALL_ELEM, (kn_op)op, true, !is_own(op), reduce};
     return true;
 }
 
@@ -82,7 +97,7 @@ const char *kn_function_name(int i)
     if (i < FUNCTIONS)
         return functions[i].name;
     for (int op = 0, left = i - FUNCTIONS; op < KN_OP_COUNT; op++)
-        if ((kn_ops[op].cls == KN_ELEM || kn_ops[op].cls == KN_REDUCE) && left-- == 0)
+        if ((kn_op_elementwise(op) || kn_ops[op].cls == KN_REDUCE) && left-- == 0)
             return kn_ops[op].text;
     return NULL;
 }
@@ -228,19 +243,26 @@ kn_node *kn_call_typed(kn_call_site *c, kn_node *x)
     return x && x->weak ? kn_build_cast(c->p->g, x, x->dtype, c->loc) : x;
 }
 
+/* Arguments are known by position, and by name where one may be left out. */
 static bool call_elem(kn_call_site *c, kn_value *out)
 {
+    static const char *const decimals[] = {"a", "decimals"}, *const slope[] = {"x", "slope"};
+    const kn_op op = c->fn->op;
+    const char *const *names = op == KN_OP_ROUND ? decimals : op == KN_OP_LEAKY_RELU ? slope : NULL;
+    const kn_value *slot[KN_CALL_SLOTS];
     kn_node *in[KN_MAX_IN];
-    int arity = kn_ops[c->fn->op].arity;
-    if (c->args.len > c->by_position)
+    int arity = kn_ops[op].arity, n = 0;
+    if (c->args.len > c->by_position && !names)
         return kn_perror(c->p, c->args.data[c->by_position].pos, KN_SYNTAX,
                          "%s has no argument '%s'", c->fn->name, c->args.data[c->by_position].key);
-    if (c->by_position != arity)
+    if (!names && c->by_position != arity)
         return wrong_count(c, arity, "");
-    for (int i = 0; i < arity; i++)
-        if (!kn_as_node(c->p, &c->args.data[i].value, &in[i]))
+    if (names && !kn_call_bind(c, names, arity, arity, kn_ops[op].least, slot))
+        return false;
+    for (; n < arity && (!names || slot[n]); n++)
+        if (!kn_as_node(c->p, names ? slot[n] : &c->args.data[n].value, &in[n]))
             return false;
-    kn_node *made = kn_build_elem(c->p->g, c->fn->op, in, arity, c->loc);
+    kn_node *made = kn_build_elem(c->p->g, op, in, n, c->loc);
     bool python =
         !c->through_numpy && (strcmp(c->fn->name, "abs") == 0 || /* its built-in functions */
                               strcmp(c->fn->name, "pow") == 0);
@@ -257,18 +279,6 @@ static bool call_cast(kn_call_site *c, kn_value *out)
         !kn_as_dtype(c->p, slot[1], &dtype))
         return false;
     return kn_call_done(c, kn_build_cast(c->p->g, x, dtype, c->loc), KN_STORE_NEW, out);
-}
-
-static bool call_square(kn_call_site *c, kn_value *out)
-{
-    static const char *const names[] = {"x"};
-    const kn_value *slot[KN_CALL_SLOTS];
-    kn_node *x;
-    if (!kn_call_bind(c, names, 1, 1, 1, slot) || !kn_as_node(c->p, slot[0], &x))
-        return false;
-    kn_node *in[2] = {x, x};
-    return kn_call_done(c, kn_call_typed(c, kn_build_elem(c->p->g, KN_OP_MUL, in, 2, c->loc)),
-                        KN_STORE_NEW, out);
 }
 
 static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
@@ -292,7 +302,6 @@ static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
     [KN_CALL_FULL] = kn_call_full,
     [KN_CALL_LIKE] = kn_call_full,
     [KN_CALL_LEN] = kn_call_len,
-    [KN_CALL_SQUARE] = call_square,
     [KN_CALL_RESHAPE] = kn_call_reshape,
     [KN_CALL_RAVEL] = kn_call_ravel,
     [KN_CALL_TRANSPOSE] = kn_call_transpose,

@@ -92,11 +92,11 @@ static const struct binary {
     {KN_TOK2('>', '='), PREC_COMPARE, KN_OP_GE},
     {KN_TOK2('=', '='), PREC_COMPARE, KN_OP_EQ},
     {KN_TOK2('!', '='), PREC_COMPARE, KN_OP_NE},
-    {'|', PREC_OR, KN_OP_OR},
-    {'^', PREC_XOR, KN_OP_NE},
-    {'&', PREC_AND, KN_OP_AND},
-    {KN_TOK2('<', '<'), PREC_SHIFT, KN_OP_COUNT},
-    {KN_TOK2('>', '>'), PREC_SHIFT, KN_OP_COUNT},
+    {'|', PREC_OR, KN_OP_BITOR},
+    {'^', PREC_XOR, KN_OP_BITXOR},
+    {'&', PREC_AND, KN_OP_BITAND},
+    {KN_TOK2('<', '<'), PREC_SHIFT, KN_OP_SHL},
+    {KN_TOK2('>', '>'), PREC_SHIFT, KN_OP_SHR},
     {'+', PREC_SUM, KN_OP_ADD},
     {'-', PREC_SUM, KN_OP_SUB},
     {'*', PREC_PRODUCT, KN_OP_MUL},
@@ -133,7 +133,6 @@ bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_va
                kn_value *out)
 {
     const struct binary *b = find_binary(tok);
-    char text[4] = {(char)(tok & 0xff), (char)(tok >> 8 & 0xff), (char)(tok >> 16 & 0xff), '\0'};
     kn_node *in[2];
     if (l->kind == KN_V_TUPLE && r->kind == KN_V_TUPLE && tok == '+' && l->list == r->list)
         return concatenate(p, pos, l, r, out);
@@ -148,12 +147,6 @@ bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_va
         *out = kn_node_value(product, l->pos);
         return product || kn_pwrap(p, pos);
     }
-    bool bitwise = b->prec >= PREC_OR && b->prec <= PREC_SHIFT;
-    bool logical = in[0]->dtype == KN_BOOL && in[1]->dtype == KN_BOOL && b->op != KN_OP_COUNT;
-    if (bitwise && !logical)
-        return kn_perror(p, pos, KN_TYPE,
-                         "'%s' of %s and %s is not supported yet: only '&', '|' and '^' of bool",
-                         text, kn_dtypes[in[0]->dtype].text, kn_dtypes[in[1]->dtype].text);
     kn_pos start = l->pos;
     kn_node *made = kn_build_elem(p->g, b->op, in, 2, kn_loc_of(pos));
     if (!made)
@@ -174,10 +167,7 @@ static bool unary_op(kn_parser *p, int tok, kn_pos pos, const kn_value *v, kn_va
             return kn_perror(p, pos, KN_TYPE, "unary '+' of bool is not supported");
         made = x;
     } else if (tok == '~') {
-        if (x->dtype != KN_BOOL)
-            return kn_perror(p, pos, KN_TYPE, "'~' of %s is not supported yet: only of bool",
-                             kn_dtypes[x->dtype].text);
-        made = kn_build_elem(p->g, KN_OP_NOT, &x, 1, loc);
+        made = kn_build_elem(p->g, KN_OP_INVERT, &x, 1, loc);
     } else if (number && x->dtype == KN_I64 && x->u.value.i != INT64_MIN) {
         made = kn_build_int(p->g, -x->u.value.i, loc);
     } else if (number && x->dtype == KN_F64) {

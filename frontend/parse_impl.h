@@ -53,7 +53,6 @@ typedef enum kn_call_kind {
     KN_CALL_FULL,
     KN_CALL_LIKE,
     KN_CALL_LEN,
-    KN_CALL_SQUARE,
     KN_CALL_RESHAPE,
     KN_CALL_RAVEL,
     KN_CALL_TRANSPOSE,

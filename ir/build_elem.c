@@ -34,7 +34,7 @@ kn_node *kn_build_cast(kn_graph *g, kn_node *x, kn_dtype dtype, kn_loc loc)
 }
 
 /* NEP 50: array types promote among themselves; a Python number only raises the kind. All weak: weak. */
-static kn_dtype common_type(kn_node *const *in, int n, bool *weak)
+kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak)
 {
     kn_dtype strong = KN_NO_DTYPE, soft = KN_NO_DTYPE;
     for (int i = 0; i < n; i++) {
@@ -71,7 +71,20 @@ static kn_dtype compute_type(kn_op op, kn_rule rule, kn_dtype t)
                    KN_NO_DTYPE;
         return t;
     case KN_RULE_INTEGER: return is_bool ? KN_I8 : t;
-    case KN_RULE_FLOAT: return kn_float_of(t);
+    case KN_RULE_FLOAT:
+    case KN_RULE_EXPONENT: return kn_float_of(t);
+    case KN_RULE_BITS:
+        if (kn_is_float(t))
+            return type_error(op, t, "only bool and integers have bits"), KN_NO_DTYPE;
+        return t;
+    case KN_RULE_SHIFT:
+        if (kn_is_float(t))
+            return type_error(op, t, "only integers are shifted"), KN_NO_DTYPE;
+        return is_bool ? KN_I8 : t;
+    case KN_RULE_WHOLE:
+        if (!kn_is_int(t))
+            return type_error(op, t, "it is of integers only"), KN_NO_DTYPE;
+        return t;
     case KN_RULE_TRUEDIV: return kn_is_float(t) ? t : KN_F64;
     case KN_RULE_LOGIC:
     case KN_RULE_BOOL: return KN_BOOL;
@@ -91,6 +104,12 @@ static bool stays_weak(kn_op op)
     case KN_OP_MOD:
     case KN_OP_POW:
     case KN_OP_NEG:
+    case KN_OP_BITAND:
+    case KN_OP_BITOR:
+    case KN_OP_BITXOR:
+    case KN_OP_INVERT:
+    case KN_OP_SHL:
+    case KN_OP_SHR:
     case KN_OP_ABS: return true;
     default: return false;
     }
@@ -139,11 +158,18 @@ static kn_op op_on(kn_op op, kn_dtype t)
         return op;
     switch (op) {
     case KN_OP_ADD:
+    case KN_OP_FMAX:
+    case KN_OP_BITOR:
     case KN_OP_MAXIMUM: return KN_OP_OR;
     case KN_OP_MUL:
+    case KN_OP_FMIN:
+    case KN_OP_BITAND:
     case KN_OP_MINIMUM: return KN_OP_AND;
+    case KN_OP_BITXOR: return KN_OP_NE;
+    case KN_OP_INVERT: return KN_OP_NOT;
     case KN_OP_ABS:
     case KN_OP_FLOOR:
+    case KN_OP_TRUNC:
     case KN_OP_CEIL: return KN_OP_COPY;
     default: return op;
     }
@@ -162,6 +188,11 @@ static bool python_int(kn_op op, int64_t a, int64_t b, int64_t *out)
     case KN_OP_SUB: return !__builtin_sub_overflow(a, b, out);
     case KN_OP_MUL: return !__builtin_mul_overflow(a, b, out);
     case KN_OP_NEG: return !__builtin_sub_overflow(0, a, out);
+    case KN_OP_SHL:
+        *out = b < 62 ? (int64_t)1 << b : INT64_MAX;
+        return b >= 0 &&
+               (a == 0 ? (*out = 0, true) : b < 62 && !__builtin_mul_overflow(a, *out, out));
+    case KN_OP_SHR: *out = a >> (b < 63 ? b : 63); return b >= 0;
     case KN_OP_ABS: *out = a; return a >= 0 || !__builtin_sub_overflow(0, a, out);
     case KN_OP_POW:
         *out = a == -1 && b & 1 ? -1 : a == 0 && b ? 0 : 1;
@@ -193,6 +224,10 @@ static bool python_number(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_d
     }
     if (t != KN_I64)
         return true;
+    if ((op == KN_OP_SHL || op == KN_OP_SHR) && in[1]->u.value.i < 0) {
+        kn_fail(KN_TYPE, "%s: negative shift count", op_text(op));
+        return false;
+    }
     if (!python_int(op, in[0]->u.value.i, in[n - 1]->u.value.i, &v)) {
         kn_fail(KN_TYPE, "%s: the integer does not fit in 64 bits", op_text(op));
         return false;
@@ -205,11 +240,11 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
 {
     const kn_op_info *info = &kn_ops[op];
     kn_node *in[KN_MAX_IN] = {0};
-    if (info->cls != KN_ELEM || op == KN_OP_CAST) {
+    if (!kn_op_elementwise((int)op) || op == KN_OP_CAST) {
         kn_fail(KN_ARGUMENT, "%s is not an elementwise operation", info->text);
         return NULL;
     }
-    if (n != info->arity) {
+    if (n < info->least || n > info->arity) {
         kn_fail(KN_ARGUMENT, "%s takes %d argument%s, %d given", info->text, info->arity,
                 info->arity == 1 ? "" : "s", n);
         return NULL;
@@ -221,11 +256,16 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
         in[i] = args[i];
         rank = in[i]->rank > rank ? in[i]->rank : rank;
     }
+    if (info->cls == KN_FORMULA)
+        return kn_build_formula(g, op, in, n, loc);
 
     int first = op == KN_OP_WHERE; /* the condition does not take part in promotion */
     bool weak, negative_power = op == KN_OP_POW && negative_const(in[1]);
-    kn_dtype t = common_type(in + first, n - first, &weak);
+    kn_dtype t = kn_build_common_type(in + first, n - first, &weak);
     weak = weak && stays_weak(op);
+    if (info->rule == KN_RULE_COMPARE && kn_is_float(t) && kn_is_int(in[0]->dtype) &&
+        kn_is_int(in[1]->dtype) && !in[0]->weak && !in[1]->weak)
+        return kn_build_compare_signs(g, op, in[0], in[1], loc);
     if (negative_power && weak)
         t = KN_F64;
     t = compute_type(op, info->rule, t);
@@ -256,7 +296,7 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
             kn_build_pad_rank(g, kn_build_cast_to(g, in[i], i < first ? KN_BOOL : t), rank, loc);
 
     kn_node node = {.op = op_on(op, t),
-                    .dtype = info->rule == KN_RULE_COMPARE ? KN_BOOL : t,
+                    .dtype = kn_op_result(op, t),
                     .weak = weak,
                     .rank = rank,
                     .shape = shape,

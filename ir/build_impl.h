@@ -4,6 +4,7 @@
  *     build_elem.c    elementwise operations and their types
  *     build_reduce.c  reductions
  *     build_compose.c reductions with a mask or a start, and what is made of several operations
+ *     formula.c       elementwise operations made of others
  *     build_view.c    views that keep every element
  *     build_index.c   slices, counts, and what is made of them */
 #ifndef KN_IR_BUILD_IMPL_H
@@ -31,5 +32,11 @@ kn_dtype kn_build_reduce_type(kn_op op, kn_dtype x, kn_dtype dtype);
 /* A reduction without where= and initial=. total: over nothing it gives its identity. */
 kn_node *kn_build_reduce_over(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, bool total,
                               kn_loc loc);
+/* The type that operands have in common, by NumPy's promotion; *weak: they are all Python numbers. */
+kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak);
+/* A FORMULA of `n` operands, as many as it takes. */
+kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc);
+/* A comparison of a signed integer with a u64, which no integer type holds both of. */
+kn_node *kn_build_compare_signs(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "ir/special.h"
+
 static kn_scalar of_float(kn_dtype t, double f)
 {
     return (kn_scalar){.dtype = t, .f = kn_round(t, f)};
@@ -11,6 +13,8 @@ static kn_scalar of_int(kn_dtype t, uint64_t i)
 {
     return (kn_scalar){.dtype = t, .i = kn_int_wrap(t, i)};
 }
+
+static kn_scalar of_bool(bool b) { return of_int(KN_BOOL, b); }
 
 /* Truncated, and modulo 2^bits where the type is narrower than the conversion that x86 has for it: i32 for
  * types of 8 and 16 bits, i64 for u32, and for u64 i64 below 2^63 and from there on. Out of that conversion's
@@ -97,6 +101,7 @@ static double floor_div_float(double a, double b)
 
 static kn_scalar eval_float(kn_op op, kn_dtype t, double a, double b)
 {
+    int exponent;
     switch (op) {
     case KN_OP_ADD: return of_float(t, a + b);
     case KN_OP_SUB: return of_float(t, a - b);
@@ -114,8 +119,48 @@ static kn_scalar eval_float(kn_op op, kn_dtype t, double a, double b)
     case KN_OP_TANH: return of_float(t, tanh(a));
     case KN_OP_SIN: return of_float(t, sin(a));
     case KN_OP_COS: return of_float(t, cos(a));
+    case KN_OP_EXP2: return of_float(t, exp2(a));
+    case KN_OP_EXPM1: return of_float(t, expm1(a));
+    case KN_OP_LOG2: return of_float(t, log2(a));
+    case KN_OP_LOG10: return of_float(t, log10(a));
+    case KN_OP_LOG1P: return of_float(t, log1p(a));
+    case KN_OP_CBRT: return of_float(t, cbrt(a));
+    case KN_OP_TAN: return of_float(t, tan(a));
+    case KN_OP_ARCSIN: return of_float(t, asin(a));
+    case KN_OP_ARCCOS: return of_float(t, acos(a));
+    case KN_OP_ARCTAN: return of_float(t, atan(a));
+    case KN_OP_SINH: return of_float(t, sinh(a));
+    case KN_OP_COSH: return of_float(t, cosh(a));
+    case KN_OP_ARCSINH: return of_float(t, asinh(a));
+    case KN_OP_ARCCOSH: return of_float(t, acosh(a));
+    case KN_OP_ARCTANH: return of_float(t, atanh(a));
+    case KN_OP_ARCTAN2: return of_float(t, atan2(a, b));
+    case KN_OP_HYPOT: return of_float(t, hypot(a, b));
+    case KN_OP_ERF: return of_float(t, erf(a));
+    case KN_OP_ERFC: return of_float(t, erfc(a));
+    case KN_OP_ERFINV: return of_float(t, kn_erfinv(a));
+    case KN_OP_GAMMA: return of_float(t, tgamma(a));
+    case KN_OP_LGAMMA: return of_float(t, kn_lgamma(a));
     case KN_OP_FLOOR: return of_float(t, floor(a));
     case KN_OP_CEIL: return of_float(t, ceil(a));
+    case KN_OP_TRUNC: return of_float(t, trunc(a));
+    case KN_OP_RINT: return of_float(t, rint(a));
+    case KN_OP_SIGN: return of_float(t, isnan(a) ? a : (a > 0) - (a < 0));
+    case KN_OP_COPYSIGN: return of_float(t, copysign(a, b));
+    case KN_OP_FMOD: return of_float(t, fmod(a, b));
+    case KN_OP_SCALB: return of_float(t, kn_scalb(a, b));
+    case KN_OP_MANTISSA: return of_float(t, frexp(a, &exponent));
+    case KN_OP_EXPONENT:
+        frexp(isfinite(a) ? a : 0, &exponent);
+        return of_int(KN_I32, (uint64_t)(int64_t)exponent);
+    case KN_OP_FMIN:
+        return isnan(b) ? of_float(t, a) : eval_float(KN_OP_MINIMUM, t, isnan(a) ? b : a, b);
+    case KN_OP_FMAX:
+        return isnan(b) ? of_float(t, a) : eval_float(KN_OP_MAXIMUM, t, isnan(a) ? b : a, b);
+    case KN_OP_ISNAN: return of_bool(isnan(a));
+    case KN_OP_ISINF: return of_bool(isinf(a));
+    case KN_OP_ISFINITE: return of_bool(isfinite(a));
+    case KN_OP_SIGNBIT: return of_bool(signbit(a));
     case KN_OP_MINIMUM:
         return of_float(t, isnan(a) || a < b ? a : isnan(b) ? b : a == b && signbit(a) ? a : b);
     case KN_OP_MAXIMUM:
@@ -128,6 +173,26 @@ static kn_scalar eval_float(kn_op op, kn_dtype t, double a, double b)
     case KN_OP_NE: return of_int(KN_BOOL, a != b);
     default: return of_float(t, NAN);
     }
+}
+
+static uint64_t size_of(int64_t a) { return a < 0 ? 0 - (uint64_t)a : (uint64_t)a; }
+static uint64_t bits_of(kn_dtype t) { return 8 * (uint64_t)kn_bytes(t); }
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+/* In the type's own arithmetic, as NumPy has it: abs of the smallest integer is itself. */
+static uint64_t lcm(kn_dtype t, uint64_t a, uint64_t b)
+{
+    uint64_t d = gcd(a, b);
+    return d ? (uint64_t)kn_int_wrap(t, a / d * b) : 0;
 }
 
 static kn_scalar eval_int(kn_op op, kn_dtype t, int64_t a, int64_t b)
@@ -143,9 +208,26 @@ static kn_scalar eval_int(kn_op op, kn_dtype t, int64_t a, int64_t b)
     case KN_OP_NEG: return of_int(t, 0 - ua);
     case KN_OP_ABS: return of_int(t, a < 0 ? 0 - ua : ua);
     case KN_OP_FLOOR:
-    case KN_OP_CEIL: return of_int(t, ua);
+    case KN_OP_CEIL:
+    case KN_OP_TRUNC: return of_int(t, ua);
+    case KN_OP_SIGN: return of_int(t, (uint64_t)(int64_t)((a > 0) - (a < 0)));
+    case KN_OP_FMOD: return of_int(t, b == 0 || b == -1 ? 0 : (uint64_t)(a % b));
+    case KN_OP_BITAND: return of_int(t, ua & ub);
+    case KN_OP_BITOR: return of_int(t, ua | ub);
+    case KN_OP_BITXOR: return of_int(t, ua ^ ub);
+    case KN_OP_INVERT: return of_int(t, ~ua);
+    case KN_OP_SHL: return of_int(t, ub < bits_of(t) ? ua << ub : 0);
+    case KN_OP_SHR: return of_int(t, (uint64_t)(a >> (ub < bits_of(t) ? ub : 63)));
+    case KN_OP_GCD: return of_int(t, gcd(size_of(a), size_of(b)));
+    case KN_OP_LCM: return of_int(t, lcm(t, size_of(a), size_of(b)));
+    case KN_OP_FMIN:
     case KN_OP_MINIMUM: return of_int(t, a < b ? ua : ub);
+    case KN_OP_FMAX:
     case KN_OP_MAXIMUM: return of_int(t, a > b ? ua : ub);
+    case KN_OP_ISNAN:
+    case KN_OP_ISINF: return of_int(KN_BOOL, 0);
+    case KN_OP_ISFINITE: return of_int(KN_BOOL, 1);
+    case KN_OP_SIGNBIT:
     case KN_OP_LT: return of_int(KN_BOOL, a < b);
     case KN_OP_LE: return of_int(KN_BOOL, a <= b);
     case KN_OP_GT: return of_int(KN_BOOL, a > b);
@@ -177,8 +259,16 @@ static kn_scalar eval_unsigned(kn_op op, kn_dtype t, kn_scalar x, kn_scalar y)
     case KN_OP_MOD: return of_int(t, b ? a % b : 0);
     case KN_OP_POW: return of_int(t, pow_unsigned(a, b));
     case KN_OP_ABS: return x;
+    case KN_OP_SIGN: return of_int(t, a != 0);
+    case KN_OP_FMOD: return of_int(t, b ? a % b : 0);
+    case KN_OP_SHR: return of_int(t, b < bits_of(t) ? a >> b : 0);
+    case KN_OP_GCD: return of_int(t, gcd(a, b));
+    case KN_OP_LCM: return of_int(t, lcm(t, a, b));
+    case KN_OP_FMIN:
     case KN_OP_MINIMUM: return a < b ? x : y;
+    case KN_OP_FMAX:
     case KN_OP_MAXIMUM: return a > b ? x : y;
+    case KN_OP_SIGNBIT: return of_int(KN_BOOL, 0);
     case KN_OP_LT: return of_int(KN_BOOL, a < b);
     case KN_OP_LE: return of_int(KN_BOOL, a <= b);
     case KN_OP_GT: return of_int(KN_BOOL, a > b);

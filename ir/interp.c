@@ -134,8 +134,25 @@ static bool may_jump(const kn_node *n, const kn_scalar *in, const cell *const *c
     case KN_OP_DIV:
     case KN_OP_FLOORDIV:
     case KN_OP_MOD: return may_be_zero(in, c, 1);
+    case KN_OP_FMOD:
+    case KN_OP_COPYSIGN: return may_be_zero(in, c, 1);
     case KN_OP_RSQRT:
+    case KN_OP_LOG2:
+    case KN_OP_LOG10:
     case KN_OP_LOG: return may_be_zero(in, c, 0);
+    case KN_OP_LOG1P: return fabs(1 + in[0].f) <= c[0]->err;
+    case KN_OP_GAMMA:
+    case KN_OP_LGAMMA: /* poles at whole numbers, up to 0 */
+        return in[0].f - c[0]->err <= 0 && floor(in[0].f - c[0]->err) != floor(in[0].f + c[0]->err);
+    case KN_OP_TAN: /* the sign of the cosine changes at a pole */
+        return c[0]->err > 1 || cos(in[0].f - c[0]->err) * cos(in[0].f + c[0]->err) <= 0;
+    case KN_OP_ARCTAN2: return may_be_zero(in, c, 0) && in[1].f - c[1]->err <= 0;
+    case KN_OP_MANTISSA: return c[0]->err > fabs(in[0].f) / 4;
+    case KN_OP_BITAND: /* which bits change says nothing about how much */
+    case KN_OP_BITOR:
+    case KN_OP_BITXOR:
+    case KN_OP_GCD:
+    case KN_OP_LCM: return true;
     case KN_OP_POW: return may_be_zero(in, c, 0) && kn_scalar_number(in[1]) - c[1]->err <= 0;
     case KN_OP_SIN:
     case KN_OP_COS: return c[0]->err > 1;
@@ -210,7 +227,7 @@ static double elem_error(const kn_node *n, kn_scalar r, const kn_scalar *in, con
                  fabs(in[0].f - in[1].f) <= reach;
     if (close || (n->op == KN_OP_CAST && n->dtype == KN_BOOL && may_be_zero(in, c, 0)))
         return 1;
-    if (may_jump(n, in, c) || (n->op == KN_OP_MOD && wraps(in, c, err)))
+    if (may_jump(n, in, c) || ((n->op == KN_OP_MOD || n->op == KN_OP_FMOD) && wraps(in, c, err)))
         return INFINITY;
     return with_rounding(err, kn_op_ulp(n->op, n->dtype), r);
 }

@@ -7,6 +7,7 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
     [KN_OP_##name] = {.text = txt,                                                                 \
                       .cls = KN_ELEM,                                                              \
                       .arity = n,                                                                  \
+                      .least = n,                                                                  \
                       .rule = KN_RULE_##r,                                                         \
                       .ulp_f32 = u32,                                                              \
                       .ulp_f64 = u64,                                                              \
@@ -21,10 +22,19 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
                       .combine = KN_OP_##comb,                                                     \
                       .empty = KN_EMPTY_##none,                                                    \
                       .infix = ""},
+#define FORMULA(name, txt, lo, hi, r, is)                                                          \
+    [KN_OP_##name] = {.text = txt,                                                                 \
+                      .cls = KN_FORMULA,                                                           \
+                      .arity = hi,                                                                 \
+                      .least = lo,                                                                 \
+                      .rule = KN_RULE_##r,                                                         \
+                      .infix = "",                                                                 \
+                      .formula = is},
 #define VIEW(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_VIEW, .arity = 1, .infix = ""},
 #define LEAF(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_LEAF, .infix = ""},
 #include "ir/ops.def"
 #undef ELEM
+#undef FORMULA
 #undef REDUCE
 #undef VIEW
 #undef LEAF
@@ -34,10 +44,29 @@ static const struct {
     const char *text;
     kn_op op;
 } aliases[] = {
-    {"mod", KN_OP_MOD},     {"absolute", KN_OP_ABS},
-    {"pow", KN_OP_POW},     {"amin", KN_OP_MIN},
-    {"amax", KN_OP_MAX},    {"true_divide", KN_OP_DIV},
-    {"astype", KN_OP_CAST}, {"permute_dims", KN_OP_PERMUTE},
+    {"mod", KN_OP_MOD},
+    {"absolute", KN_OP_ABS},
+    {"pow", KN_OP_POW},
+    {"amin", KN_OP_MIN},
+    {"amax", KN_OP_MAX},
+    {"true_divide", KN_OP_DIV},
+    {"astype", KN_OP_CAST},
+    {"permute_dims", KN_OP_PERMUTE},
+    {"asin", KN_OP_ARCSIN},
+    {"acos", KN_OP_ARCCOS},
+    {"atan", KN_OP_ARCTAN},
+    {"asinh", KN_OP_ARCSINH},
+    {"acosh", KN_OP_ARCCOSH},
+    {"atanh", KN_OP_ARCTANH},
+    {"atan2", KN_OP_ARCTAN2},
+    {"fix", KN_OP_TRUNC},
+    {"degrees", KN_OP_RAD2DEG},
+    {"radians", KN_OP_DEG2RAD},
+    {"around", KN_OP_ROUND},
+    {"bitwise_not", KN_OP_INVERT},
+    {"bitwise_invert", KN_OP_INVERT},
+    {"bitwise_left_shift", KN_OP_SHL},
+    {"bitwise_right_shift", KN_OP_SHR},
 };
 
 int kn_op_find(const char *text, size_t len)
@@ -62,5 +91,31 @@ double kn_op_ulp(kn_op op, kn_dtype dtype)
     case KN_BF16: /* f32's result, rounded once more */
         return f32 == 0 ? 0 : 0.5 + f32 * kn_unit_roundoff(KN_F32) / kn_unit_roundoff(dtype);
     default: return 0;
+    }
+}
+
+kn_dtype kn_op_result(kn_op op, kn_dtype operand)
+{
+    switch (kn_ops[op].rule) {
+    case KN_RULE_COMPARE:
+    case KN_RULE_TEST: return KN_BOOL;
+    case KN_RULE_EXPONENT: return KN_I32;
+    default: return operand;
+    }
+}
+
+bool kn_op_exists(kn_op op, kn_dtype t)
+{
+    switch (kn_ops[op].rule) {
+    case KN_RULE_SIGNED:
+    case KN_RULE_INTEGER: return t != KN_BOOL;
+    case KN_RULE_BITS: /* of bool they are logic */
+    case KN_RULE_SHIFT:
+    case KN_RULE_WHOLE: return kn_is_int(t);
+    case KN_RULE_FLOAT:
+    case KN_RULE_EXPONENT:
+    case KN_RULE_TRUEDIV: return kn_is_float(t);
+    case KN_RULE_LOGIC: return t == KN_BOOL;
+    default: return true;
     }
 }

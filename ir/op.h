@@ -9,18 +9,20 @@
 
 typedef enum kn_op {
 #define ELEM(name, text, arity, rule, f32, f64, cost, infix) KN_OP_##name,
+#define FORMULA(name, text, least, most, rule, is) KN_OP_##name,
 #define REDUCE(name, text, rule, combine, empty) KN_OP_##name,
 #define VIEW(name, text) KN_OP_##name,
 #define LEAF(name, text) KN_OP_##name,
 #include "ir/ops.def"
 #undef ELEM
+#undef FORMULA
 #undef REDUCE
 #undef VIEW
 #undef LEAF
     KN_OP_COUNT
 } kn_op;
 
-typedef enum kn_op_class { KN_ELEM, KN_REDUCE, KN_VIEW, KN_LEAF } kn_op_class;
+typedef enum kn_op_class { KN_ELEM, KN_FORMULA, KN_REDUCE, KN_VIEW, KN_LEAF } kn_op_class;
 
 typedef enum kn_rule {
     KN_RULE_NONE,
@@ -30,7 +32,12 @@ typedef enum kn_rule {
     KN_RULE_FLOAT,
     KN_RULE_TRUEDIV,
     KN_RULE_ROUND,
+    KN_RULE_BITS,
+    KN_RULE_SHIFT,
+    KN_RULE_WHOLE,
     KN_RULE_COMPARE,
+    KN_RULE_TEST,
+    KN_RULE_EXPONENT,
     KN_RULE_LOGIC,
     KN_RULE_SELECT,
     KN_RULE_FIXED,
@@ -44,13 +51,15 @@ typedef enum kn_empty { KN_EMPTY_ZERO, KN_EMPTY_ONE, KN_EMPTY_NAN, KN_EMPTY_ERRO
 typedef struct kn_op_info {
     const char *text;
     kn_op_class cls;
-    int arity;
+    int arity; /* FORMULA: at most */
+    int least; /* arguments; fewer than arity only for FORMULA */
     kn_rule rule;
     double ulp_f32, ulp_f64;
     int cost;
     const char *infix;
     kn_op combine;
     kn_empty empty;
+    const char *formula; /* FORMULA: what it is, in words of the text form */
 } kn_op_info;
 
 extern const kn_op_info kn_ops[KN_OP_COUNT];
@@ -60,5 +69,15 @@ int kn_op_find(const char *text, size_t len);
 /* The accuracy bound of `op` at `dtype` in ULP; 0 for integers. 16-bit floats: f32's bound, and half an ULP of
  * their own. */
 double kn_op_ulp(kn_op op, kn_dtype dtype);
+
+/* What an elementwise operation gives for operands converted to `operand` (where: the second's type). */
+kn_dtype kn_op_result(kn_op op, kn_dtype operand);
+/* Does an elementwise operation compute with operands of type t, without converting them? */
+bool kn_op_exists(kn_op op, kn_dtype t);
+/* Elementwise, to a user: an operation or a formula. */
+static inline bool kn_op_elementwise(int op)
+{
+    return kn_ops[op].cls == KN_ELEM || kn_ops[op].cls == KN_FORMULA;
+}
 
 #endif

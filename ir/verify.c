@@ -21,12 +21,14 @@ static kn_status verify_elem(const kn_graph *g, const kn_node *n)
             return broken(n, "operand of another type");
     }
     switch (kn_ops[n->op].rule) {
-    case KN_RULE_COMPARE: return n->dtype == KN_BOOL ? KN_OK : broken(n, "result is not bool");
     case KN_RULE_LOGIC:
         return n->dtype == KN_BOOL && t == KN_BOOL ? KN_OK : broken(n, "not on bool");
     case KN_RULE_FIXED:
         return n->op == KN_OP_CAST || n->dtype == t ? KN_OK : broken(n, "copy changes the type");
-    default: return n->dtype == t ? KN_OK : broken(n, "result type differs from the operands'");
+    default:
+        if (!kn_op_exists(n->op, t))
+            return broken(n, "operands of a type that it does not have");
+        return n->dtype == kn_op_result(n->op, t) ? KN_OK : broken(n, "wrong result type");
     }
 }
 
@@ -87,6 +89,7 @@ kn_status kn_graph_verify(const kn_graph *g)
                 return broken(n, "operand is not an earlier node of this graph");
         switch (kn_ops[n->op].cls) {
         case KN_ELEM: KN_TRY(verify_elem(g, n)); break;
+        case KN_FORMULA: return broken(n, "a formula, which is no operation of a graph");
         case KN_REDUCE: KN_TRY(verify_reduce(g, n)); break;
         case KN_VIEW: KN_TRY(verify_view(g, n)); break;
         case KN_LEAF:

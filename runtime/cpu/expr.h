@@ -10,8 +10,11 @@
 #define KN_RUNTIME_CPU_EXPR_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "ir/special.h"
 
 #define DTYPE(name, code, text, kind, bytes, ctype, cuda, numpy) typedef ctype kn_c_##name;
 #include "ir/dtype.def"
@@ -70,6 +73,44 @@ typedef uint64_t kn_u_I64, kn_u_U64;
 #define KN_E_CEIL_UINT KN_E_CEIL_INT
 #define KN_E_CEIL_FLOAT(D, a) KN_M_##D(ceil)(a)
 
+#define KN_E_TRUNC_BOOL(D, a) (a)
+#define KN_E_TRUNC_INT(D, a) (a)
+#define KN_E_TRUNC_UINT(D, a) (a)
+#define KN_E_TRUNC_FLOAT(D, a) KN_M_##D(trunc)(a)
+#define KN_E_RINT_FLOAT(D, a) KN_M_##D(rint)(a)
+#define KN_E_SIGN_INT(D, a) (((a) > 0) - ((a) < 0))
+#define KN_E_SIGN_UINT(D, a) ((a) != 0)
+#define KN_E_SIGN_FLOAT(D, a) ((a) > 0 ? 1 : (a) < 0 ? -1 : (a) == 0 ? 0 : (a))
+#define KN_E_COPYSIGN_FLOAT(D, a, b) KN_M_##D(copysign)(a, b)
+#define KN_E_EXP2_FLOAT(D, a) KN_M_##D(exp2)(a)
+#define KN_E_EXPM1_FLOAT(D, a) KN_M_##D(expm1)(a)
+#define KN_E_LOG2_FLOAT(D, a) KN_M_##D(log2)(a)
+#define KN_E_LOG10_FLOAT(D, a) KN_M_##D(log10)(a)
+#define KN_E_LOG1P_FLOAT(D, a) KN_M_##D(log1p)(a)
+#define KN_E_CBRT_FLOAT(D, a) KN_M_##D(cbrt)(a)
+#define KN_E_TAN_FLOAT(D, a) KN_M_##D(tan)(a)
+#define KN_E_ARCSIN_FLOAT(D, a) KN_M_##D(asin)(a)
+#define KN_E_ARCCOS_FLOAT(D, a) KN_M_##D(acos)(a)
+#define KN_E_ARCTAN_FLOAT(D, a) KN_M_##D(atan)(a)
+#define KN_E_SINH_FLOAT(D, a) KN_M_##D(sinh)(a)
+#define KN_E_COSH_FLOAT(D, a) KN_M_##D(cosh)(a)
+#define KN_E_ARCSINH_FLOAT(D, a) KN_M_##D(asinh)(a)
+#define KN_E_ARCCOSH_FLOAT(D, a) KN_M_##D(acosh)(a)
+#define KN_E_ARCTANH_FLOAT(D, a) KN_M_##D(atanh)(a)
+#define KN_E_ARCTAN2_FLOAT(D, a, b) KN_M_##D(atan2)(a, b)
+#define KN_E_HYPOT_FLOAT(D, a, b) KN_M_##D(hypot)(a, b)
+#define KN_E_ERF_FLOAT(D, a) KN_M_##D(erf)(a)
+#define KN_E_ERFC_FLOAT(D, a) KN_M_##D(erfc)(a)
+#define KN_E_ERFINV_FLOAT(D, a) ((kn_c_##D)kn_erfinv((double)(a)))
+#define KN_E_GAMMA_FLOAT(D, a) ((kn_c_##D)tgamma((double)(a)))
+#define KN_E_LGAMMA_FLOAT(D, a) ((kn_c_##D)kn_lgamma((double)(a)))
+#define KN_E_FMOD_INT(D, a, b) ((b) == 0 || (b) == -1 ? 0 : (a) % (b))
+#define KN_E_FMOD_UINT(D, a, b) ((b) == 0 ? 0 : (a) % (b))
+#define KN_E_FMOD_FLOAT(D, a, b) KN_M_##D(fmod)(a, b)
+#define KN_E_SCALB_FLOAT(D, a, b) ((kn_c_##D)kn_scalb((double)(a), (double)(b)))
+#define KN_E_MANTISSA_FLOAT(D, a) KN_M_##D(kn_mantissa)(a)
+#define KN_E_EXPONENT_FLOAT(D, a) kn_exponent((double)(a))
+
 #define KN_E_MINIMUM_BOOL(D, a, b) ((a) & (b))
 #define KN_E_MINIMUM_INT(D, a, b) ((a) < (b) ? (a) : (b))
 #define KN_E_MINIMUM_UINT KN_E_MINIMUM_INT
@@ -78,6 +119,55 @@ typedef uint64_t kn_u_I64, kn_u_U64;
 #define KN_E_MAXIMUM_INT(D, a, b) ((a) > (b) ? (a) : (b))
 #define KN_E_MAXIMUM_UINT KN_E_MAXIMUM_INT
 #define KN_E_MAXIMUM_FLOAT(D, a, b) kn_maximum_##D(a, b)
+
+#define KN_E_FMIN_BOOL KN_E_MINIMUM_BOOL
+#define KN_E_FMIN_INT KN_E_MINIMUM_INT
+#define KN_E_FMIN_UINT KN_E_MINIMUM_UINT
+#define KN_E_FMIN_FLOAT(D, a, b) ((a) != (a) ? (b) : (b) != (b) ? (a) : kn_minimum_##D(a, b))
+#define KN_E_FMAX_BOOL KN_E_MAXIMUM_BOOL
+#define KN_E_FMAX_INT KN_E_MAXIMUM_INT
+#define KN_E_FMAX_UINT KN_E_MAXIMUM_UINT
+#define KN_E_FMAX_FLOAT(D, a, b) ((a) != (a) ? (b) : (b) != (b) ? (a) : kn_maximum_##D(a, b))
+
+/* ---- bits ---- */
+#define KN_E_BITAND_INT(D, a, b) ((a) & (b))
+#define KN_E_BITAND_UINT KN_E_BITAND_INT
+#define KN_E_BITOR_INT(D, a, b) ((a) | (b))
+#define KN_E_BITOR_UINT KN_E_BITOR_INT
+#define KN_E_BITXOR_INT(D, a, b) ((a) ^ (b))
+#define KN_E_BITXOR_UINT KN_E_BITXOR_INT
+#define KN_E_INVERT_INT(D, a) (~(a))
+#define KN_E_INVERT_UINT(D, a) (~(a))
+/* A shift by the type's width and more, or by a negative number, shifts everything out. */
+#define KN_WIDTH(D) (8 * sizeof(kn_c_##D))
+#define KN_E_SHL_INT(D, a, b)                                                                      \
+    ((kn_u_##D)(b) < KN_WIDTH(D) ? (kn_c_##D)((kn_u_##D)(a) << (b)) : (kn_c_##D)0)
+#define KN_E_SHL_UINT KN_E_SHL_INT
+#define KN_E_SHR_INT(D, a, b)                                                                      \
+    ((kn_c_##D)((a) >> ((kn_u_##D)(b) < KN_WIDTH(D) ? (int)(b) : (int)KN_WIDTH(D) - 1)))
+#define KN_E_SHR_UINT(D, a, b) ((kn_c_##D)((kn_u_##D)(b) < KN_WIDTH(D) ? (a) >> (b) : 0))
+#define KN_E_GCD_INT(D, a, b) kn_gcd_##D(a, b)
+#define KN_E_GCD_UINT KN_E_GCD_INT
+#define KN_E_LCM_INT(D, a, b) kn_lcm_##D(a, b)
+#define KN_E_LCM_UINT KN_E_LCM_INT
+
+/* ---- tests ---- */
+#define KN_E_ISNAN_BOOL(D, a) ((void)(a), 0)
+#define KN_E_ISNAN_INT KN_E_ISNAN_BOOL
+#define KN_E_ISNAN_UINT KN_E_ISNAN_BOOL
+#define KN_E_ISNAN_FLOAT(D, a) ((a) != (a))
+#define KN_E_ISINF_BOOL KN_E_ISNAN_BOOL
+#define KN_E_ISINF_INT KN_E_ISNAN_BOOL
+#define KN_E_ISINF_UINT KN_E_ISNAN_BOOL
+#define KN_E_ISINF_FLOAT(D, a) (KN_M_##D(fabs)(a) == INFINITY)
+#define KN_E_ISFINITE_BOOL(D, a) ((void)(a), 1)
+#define KN_E_ISFINITE_INT KN_E_ISFINITE_BOOL
+#define KN_E_ISFINITE_UINT KN_E_ISFINITE_BOOL
+#define KN_E_ISFINITE_FLOAT(D, a) (KN_M_##D(fabs)(a) < INFINITY)
+#define KN_E_SIGNBIT_BOOL KN_E_ISNAN_BOOL
+#define KN_E_SIGNBIT_INT(D, a) ((a) < 0)
+#define KN_E_SIGNBIT_UINT KN_E_ISNAN_BOOL
+#define KN_E_SIGNBIT_FLOAT(D, a) (KN_M_##D(copysign)(1, a) < 0)
 
 /* ---- comparison, logic, selection ---- */
 #define KN_E_LT_BOOL(D, a, b) ((a) < (b))
@@ -290,6 +380,65 @@ static inline uint16_t kn_F16_from_F64(double x)
     uint32_t odd = a > b ? u - 1 : u + 1;
     u = a != b && !(u & 1) ? odd : u;
     return kn_F16_from_F32(x != x ? f : kn_float(u));
+}
+
+/* Euclid's, of absolute values; the smallest integer's is itself. */
+#define KN_DIVISOR_FUNCTIONS(D, negative)                                                          \
+    static inline kn_u_##D kn_magnitude_##D(kn_c_##D x)                                            \
+    {                                                                                              \
+        kn_u_##D u = (kn_u_##D)x;                                                                  \
+        return negative(x) ? 0 - u : u;                                                            \
+    }                                                                                              \
+    static inline kn_u_##D kn_divisor_##D(kn_u_##D a, kn_u_##D b)                                  \
+    {                                                                                              \
+        while (b) {                                                                                \
+            kn_u_##D r = a % b;                                                                    \
+            a = b;                                                                                 \
+            b = r;                                                                                 \
+        }                                                                                          \
+        return a;                                                                                  \
+    }                                                                                              \
+    static inline kn_c_##D kn_gcd_##D(kn_c_##D x, kn_c_##D y)                                      \
+    {                                                                                              \
+        return (kn_c_##D)kn_divisor_##D(kn_magnitude_##D(x), kn_magnitude_##D(y));                 \
+    }                                                                                              \
+    static inline kn_c_##D kn_lcm_##D(kn_c_##D x, kn_c_##D y)                                      \
+    {                                                                                              \
+        kn_u_##D a = kn_magnitude_##D(x), b = kn_magnitude_##D(y), d = kn_divisor_##D(a, b);       \
+        return d == 0 ? 0 : (kn_c_##D)(a / d * b);                                                 \
+    }
+#define KN_NEGATIVE(a) ((a) < 0)
+#define KN_NEVER(a) false
+KN_DIVISOR_FUNCTIONS(I8, KN_NEGATIVE)
+KN_DIVISOR_FUNCTIONS(I16, KN_NEGATIVE)
+KN_DIVISOR_FUNCTIONS(I32, KN_NEGATIVE)
+KN_DIVISOR_FUNCTIONS(I64, KN_NEGATIVE)
+KN_DIVISOR_FUNCTIONS(U8, KN_NEVER)
+KN_DIVISOR_FUNCTIONS(U16, KN_NEVER)
+KN_DIVISOR_FUNCTIONS(U32, KN_NEVER)
+KN_DIVISOR_FUNCTIONS(U64, KN_NEVER)
+#undef KN_DIVISOR_FUNCTIONS
+#undef KN_NEGATIVE
+#undef KN_NEVER
+
+/* ---- the parts of a float; the exponent of what is not finite is 0 ---- */
+static inline double kn_mantissa(double a)
+{
+    int e;
+    return frexp(a, &e);
+}
+
+static inline float kn_mantissaf(float a)
+{
+    int e;
+    return frexpf(a, &e);
+}
+
+static inline int32_t kn_exponent(double a)
+{
+    int e = 0;
+    frexp(fabs(a) < INFINITY ? a : 0, &e);
+    return e;
 }
 
 /* ---- float division: Python's, through fmod, so that a == (a // b) * b + a % b nearly ---- */

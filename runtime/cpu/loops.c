@@ -108,6 +108,11 @@
     X(OP, U16, UINT, BOOL)                                                                         \
     X(OP, U32, UINT, BOOL)                                                                         \
     X(OP, U64, UINT, BOOL) X(OP, F32, FLOAT, BOOL) X(OP, F64, FLOAT, BOOL)
+#define AT_TEST(X, OP) AT_COMPARE(X, OP)
+#define AT_BITS(X, OP) AT_INTS(X, OP)
+#define AT_SHIFT(X, OP) AT_INTS(X, OP)
+#define AT_WHOLE(X, OP) AT_INTS(X, OP)
+#define AT_EXPONENT(X, OP) X(OP, F32, FLOAT, I32) X(OP, F64, FLOAT, I32)
 #define AT_LOGIC(X, OP) X(OP, BOOL, BOOL, BOOL)
 #define AT_SELECT(X, OP) AT_ROUND(X, OP) X(OP, F16, HALF, F16) X(OP, BF16, HALF, BF16)
 #define AT_FIXED(X, OP) AT_FIXED_##OP(X)
@@ -136,6 +141,7 @@
     CASTS_FROM(X, U64, INT) CASTS_FROM(X, F32, FLOAT) CASTS_FROM(X, F64, FLOAT)
 #define HALVES(X) X(F16, F32) X(BF16, F32) X(F32, F16) X(F32, BF16) X(F64, F16)
 
+#define FORMULA(name, text, least, most, rule, is)
 #define REDUCE(name, text, rule, combine, empty)
 #define VIEW(name, text)
 #define LEAF(name, text)

@@ -20,7 +20,7 @@ kn_loop kn_loops_elem(const kn_loops *loops, kn_op op, const kn_dtype *in, kn_dt
     for (int k = 0; k < info->arity; k++)
         if (in[k] != (op == KN_OP_WHERE && k == 0 ? KN_BOOL : type))
             return NULL;
-    if (out != (info->rule == KN_RULE_COMPARE ? KN_BOOL : type))
+    if (out != kn_op_result(op, type))
         return NULL;
     return loops->elem[op][type];
 }

@@ -230,7 +230,22 @@ static kn_node *tamed(maker *m, kn_op op, kn_node *x)
     case KN_OP_LOG:
         x = elem(m, KN_OP_ABS, x, NULL);
         return elem(m, KN_OP_ADD, x, kn_build_float(m->g, 0.25, nowhere));
+    case KN_OP_LOG2:
+    case KN_OP_LOG10:
+    case KN_OP_LOG1P:
     case KN_OP_POW: return elem(m, KN_OP_ABS, x, NULL);
+    case KN_OP_ARCCOSH:
+        return elem(m, KN_OP_ADD, elem(m, KN_OP_ABS, x, NULL), kn_build_int(m->g, 1, nowhere));
+    case KN_OP_ARCSIN:
+    case KN_OP_ARCCOS:
+    case KN_OP_ARCTANH:
+    case KN_OP_ERFINV:
+        return elem(m, KN_OP_MUL, elem(m, KN_OP_TANH, x, NULL), kn_build_float(m->g, 0.9, nowhere));
+    case KN_OP_SINH:
+    case KN_OP_COSH:
+    case KN_OP_EXP2:
+    case KN_OP_EXPM1:
+    case KN_OP_GAMMA:
     case KN_OP_EXP: return elem(m, KN_OP_MINIMUM, x, kn_build_float(m->g, 4, nowhere));
     default: return x;
     }
@@ -239,13 +254,19 @@ static kn_node *tamed(maker *m, kn_op op, kn_node *x)
 static kn_node *random_elem(maker *m)
 {
     static const kn_op common[] = {KN_OP_ADD, KN_OP_SUB, KN_OP_MUL, KN_OP_DIV};
-    kn_op op = chance(m->r, 30) ? common[below(m->r, 4)] : (kn_op)below(m->r, KN_OP_COPY);
+    kn_op op = (kn_op)below(m->r, KN_OP_SUM); /* elementwise ones come first, formulas included */
+    if (chance(m->r, 30))
+        op = common[below(m->r, 4)];
+    if (op == KN_OP_COPY)
+        return NULL;
     if (op == KN_OP_CAST)
         return kn_build_cast(m->g, pick(m), random_dtype(m->r), nowhere);
     kn_node *in[KN_MAX_IN] = {tamed(m, op, pick(m))};
     if (!in[0])
         return NULL;
-    for (int k = 1; k < kn_ops[op].arity; k++) {
+    if (op == KN_OP_ROUND)
+        in[1] = kn_build_int(m->g, below(m->r, 5) - 2, nowhere);
+    for (int k = 1; k < kn_ops[op].arity && op != KN_OP_ROUND; k++) {
         in[k] = operand(m, in[0]);
         if (k == 2 && in[1] && (!in[2] || !broadcasts(m, in[1], in[2])))
             in[2] = number(m);
@@ -255,7 +276,7 @@ static kn_node *random_elem(maker *m)
         in[1] = chance(m->r, 50) ? kn_build_int(m->g, below(m->r, 4), nowhere)
                                  : kn_build_float(m->g, powers[below(m->r, 5)], nowhere);
     }
-    if (kn_ops[op].arity > 1 && chance(m->r, 30)) {
+    if (kn_ops[op].arity > 1 && op != KN_OP_ROUND && chance(m->r, 30)) {
         kn_node *swap = in[0];
         in[0] = in[1];
         in[1] = swap;

@@ -25,7 +25,12 @@ FUNCTIONS = """sqrt exp log tanh sin cos floor ceil minimum maximum where sum pr
     less_equal greater greater_equal equal not_equal logical_and logical_or logical_not reshape ravel
     transpose permute_dims swapaxes broadcast_to expand_dims squeeze newaxis inf nan pi e nansum nanprod
     nanmin nanmax nanmean nanvar nanstd ptp count_nonzero average dot vdot inner argmin argmax flip flipud fliplr
-    diagonal trace tril triu moveaxis arange full zeros ones full_like zeros_like ones_like""".split()
+    diagonal trace tril triu moveaxis arange full zeros ones full_like zeros_like ones_like
+    exp2 expm1 log2 log10 log1p cbrt tan arcsin arccos arctan sinh cosh arcsinh arccosh arctanh arctan2
+    hypot trunc rint sign copysign fmod fmin fmax bitwise_and bitwise_or bitwise_xor invert left_shift
+    right_shift gcd lcm isnan isinf isfinite signbit clip positive reciprocal logical_xor nan_to_num
+    round ldexp fabs logaddexp logaddexp2 sinc heaviside deg2rad rad2deg asin acos atan asinh acosh
+    atanh atan2 pow mod absolute degrees radians fix""".split()
 
 # operation: its bound in ULP for f32 and for f64
 ULPS = {
@@ -99,6 +104,10 @@ def names_of(wide):
     env["np"] = np
     env.update(norm=np.linalg.norm, logsumexp=logsumexp, softmax=softmax, log_softmax=log_softmax)
     env["rsqrt"] = lambda x: 1 / np.sqrt(x)
+    for name, part in (("frexp_mantissa", 0), ("frexp_exponent", 1)):
+        env[name] = lambda x, part=part: np.frexp(x)[part]
+    for name, part in (("modf_fraction", 0), ("modf_whole", 1)):
+        env[name] = lambda x, part=part: np.modf(x)[part]
     env["cast"] = lambda x, dtype: np.asarray(x).astype(np.dtype(dtype))
     return env
 

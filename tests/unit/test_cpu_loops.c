@@ -114,14 +114,7 @@ static bool exists(kn_op op, kn_dtype t)
 {
     if (kn_is_half(t))
         return op == KN_OP_COPY || op == KN_OP_WHERE;
-    switch (kn_ops[op].rule) {
-    case KN_RULE_SIGNED:
-    case KN_RULE_INTEGER: return t != KN_BOOL;
-    case KN_RULE_FLOAT:
-    case KN_RULE_TRUEDIV: return kn_is_float(t);
-    case KN_RULE_LOGIC: return t == KN_BOOL;
-    default: return true;
-    }
+    return kn_op_exists(op, t);
 }
 
 static const kn_loops *builds[2];
@@ -138,8 +131,7 @@ static void operations(void **state)
                 continue; /* conversions() */
             if (op == KN_OP_WHERE)
                 in[0] = KN_BOOL;
-            if (kn_ops[o].rule == KN_RULE_COMPARE)
-                out = KN_BOOL;
+            out = kn_op_result(op, out);
             if (!exists(op, types[t])) {
                 assert_null(kn_loops_elem(builds[0], op, in, out));
                 continue;

@@ -99,6 +99,27 @@ KN_EMU_INLINE long long abs(long long x) { return x < 0 ? -x : x; }
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
 
+// Newton's method on erf; in the tails on log(erfc), whose slope is known from the other side too.
+KN_EMU_INLINE double erfinv(double x)
+{
+    const double a = fabs(x), slope = 1.1283791670955126; // 2 / sqrt(pi)
+    if (!(a < 1))
+        return a == 1 ? copysign(INFINITY, x) : NAN;
+    if (a < 3e-9)
+        return x / slope;
+    const double w = -log((1 - a) * (1 + a));
+    double y = w > 3 ? sqrt(w) : a / slope;
+    for (int i = 0; i < 60; ++i) {
+        const double density = slope * exp(-y * y), tail = erfc(y);
+        const double step =
+            a < 0.5 ? (erf(y) - a) / density : -log(tail / (1 - a)) * tail / density;
+        y -= step;
+        if (fabs(step) <= 1e-17 * y)
+            break;
+    }
+    return copysign(y, x);
+}
+KN_EMU_INLINE float erfinvf(float x) { return (float)erfinv((double)x); }
 KN_EMU_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 KN_EMU_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
 KN_EMU_INLINE float rsqrt(float x) { return rsqrtf(x); }

@@ -1,0 +1,237 @@
+/* The operations that are made of others: FORMULA rows of ops.def. */
+#include <math.h>
+
+#include "ir/build_impl.h"
+
+typedef struct maker {
+    kn_graph *g;
+    kn_loc loc;
+} maker;
+
+static kn_node *op1(const maker *m, kn_op op, kn_node *a)
+{
+    return kn_build_elem(m->g, op, &a, 1, m->loc);
+}
+
+static kn_node *op2(const maker *m, kn_op op, kn_node *a, kn_node *b)
+{
+    kn_node *in[] = {a, b};
+    return kn_build_elem(m->g, op, in, 2, m->loc);
+}
+
+static kn_node *where(const maker *m, kn_node *c, kn_node *a, kn_node *b)
+{
+    kn_node *in[] = {c, a, b};
+    return kn_build_elem(m->g, KN_OP_WHERE, in, 3, m->loc);
+}
+
+static kn_node *cast(const maker *m, kn_node *x, kn_dtype t)
+{
+    return kn_build_cast(m->g, x, t, m->loc);
+}
+
+static kn_node *number(const maker *m, double v) { return kn_build_float(m->g, v, m->loc); }
+static kn_node *whole(const maker *m, int64_t v) { return kn_build_int(m->g, v, m->loc); }
+static kn_node *add(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_ADD, a, b); }
+static kn_node *mul(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_MUL, a, b); }
+static kn_node *divide(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_DIV, a, b); }
+
+/* exp(-abs(x)): no overflow on either side. */
+static kn_node *falling(const maker *m, kn_op exp, kn_node *x)
+{
+    return op1(m, exp, op1(m, KN_OP_NEG, op1(m, KN_OP_ABS, x)));
+}
+
+/* ---- operands in the float type of the result ---- */
+
+static kn_node *sigmoid(const maker *m, kn_node *x)
+{
+    kn_node *e = falling(m, KN_OP_EXP, x);
+    kn_node *above = where(m, op2(m, KN_OP_LT, x, whole(m, 0)), e, number(m, 1));
+    return divide(m, above, add(m, e, number(m, 1)));
+}
+
+/* log(b^x + b^y) / log(b); equal ones are apart, for the sake of infinities. */
+static kn_node *log_add(const maker *m, kn_node *x, kn_node *y, kn_op exp, double log_of_2,
+                        double scale)
+{
+    kn_node *more = op1(m, KN_OP_LOG1P, falling(m, exp, op2(m, KN_OP_SUB, x, y)));
+    if (scale != 1)
+        more = mul(m, more, number(m, scale));
+    return where(m, op2(m, KN_OP_EQ, x, y), add(m, x, number(m, log_of_2)),
+                 add(m, op2(m, KN_OP_MAXIMUM, x, y), more));
+}
+
+static kn_node *softplus(const maker *m, kn_node *x)
+{
+    return add(m, op2(m, KN_OP_MAXIMUM, x, whole(m, 0)),
+               op1(m, KN_OP_LOG1P, falling(m, KN_OP_EXP, x)));
+}
+
+static kn_node *sinc(const maker *m, kn_node *x)
+{
+    kn_node *near = where(m, op2(m, KN_OP_EQ, x, whole(m, 0)), number(m, 1e-20), x);
+    kn_node *y = mul(m, near, number(m, M_PI));
+    return divide(m, op1(m, KN_OP_SIN, y), y);
+}
+
+static kn_node *gelu(const maker *m, kn_node *x)
+{
+    kn_node *tail = op1(m, KN_OP_ERFC, mul(m, x, number(m, -M_SQRT1_2)));
+    return mul(m, mul(m, x, number(m, 0.5)), tail);
+}
+
+static kn_node *gelu_tanh(const maker *m, kn_node *x)
+{
+    kn_node *cube = mul(m, mul(m, mul(m, x, x), x), number(m, 0.044715));
+    kn_node *t = op1(m, KN_OP_TANH, mul(m, add(m, x, cube), number(m, M_SQRT1_2 * M_2_SQRTPI)));
+    return mul(m, mul(m, x, number(m, 0.5)), add(m, t, number(m, 1)));
+}
+
+static kn_node *heaviside(const maker *m, kn_node *x, kn_node *at_zero)
+{
+    kn_node *step =
+        where(m, op2(m, KN_OP_LT, x, whole(m, 0)), number(m, 0), cast(m, number(m, 1), x->dtype));
+    step = where(m, op2(m, KN_OP_EQ, x, whole(m, 0)), at_zero, step);
+    return where(m, op1(m, KN_OP_ISNAN, x), x, step);
+}
+
+static kn_node *fraction(const maker *m, kn_node *x)
+{
+    kn_node *rest = op2(m, KN_OP_SUB, x, op1(m, KN_OP_TRUNC, x));
+    return op2(m, KN_OP_COPYSIGN, where(m, op1(m, KN_OP_ISINF, x), number(m, 0), rest), x);
+}
+
+/* a / b, each rounded to t, as NumPy has its constants. */
+static kn_node *ratio(const maker *m, double a, double b, kn_dtype t)
+{
+    return divide(m, cast(m, number(m, a), t), cast(m, number(m, b), t));
+}
+
+static kn_node *of_floats(const maker *m, kn_op op, kn_node *const *x, int n)
+{
+    switch (op) {
+    case KN_OP_FRACTION: return fraction(m, x[0]);
+    case KN_OP_WHOLE: return op1(m, KN_OP_TRUNC, x[0]);
+    case KN_OP_FABS: return op1(m, KN_OP_ABS, x[0]);
+    case KN_OP_LOGADDEXP: return log_add(m, x[0], x[1], KN_OP_EXP, M_LN2, 1);
+    case KN_OP_LOGADDEXP2: return log_add(m, x[0], x[1], KN_OP_EXP2, 1, M_LOG2E);
+    case KN_OP_SINC: return sinc(m, x[0]);
+    case KN_OP_HEAVISIDE: return heaviside(m, x[0], x[1]);
+    case KN_OP_DEG2RAD: return mul(m, x[0], ratio(m, M_PI, 180, x[0]->dtype));
+    case KN_OP_RAD2DEG: return mul(m, x[0], ratio(m, 180, M_PI, x[0]->dtype));
+    case KN_OP_SIGMOID: return sigmoid(m, x[0]);
+    case KN_OP_SOFTPLUS: return softplus(m, x[0]);
+    case KN_OP_SILU: return mul(m, x[0], sigmoid(m, x[0]));
+    case KN_OP_GELU: return gelu(m, x[0]);
+    case KN_OP_GELU_TANH: return gelu_tanh(m, x[0]);
+    case KN_OP_LEAKY_RELU:
+        return where(m, op2(m, KN_OP_LT, x[0], whole(m, 0)),
+                     mul(m, x[0], n > 1 ? x[1] : number(m, 0.01)), x[0]);
+    default: return NULL;
+    }
+}
+
+/* ---- operands as they are ---- */
+
+static bool is_number(const kn_node *x, kn_op op)
+{
+    if (x->dtype != KN_BOOL)
+        return true;
+    kn_fail(KN_TYPE, "%s of bool: cast first", kn_ops[op].text);
+    return false;
+}
+
+static kn_node *nan_to_num(const maker *m, kn_node *x)
+{
+    if (!kn_is_float(x->dtype))
+        return op1(m, KN_OP_COPY, x);
+    kn_node *most = cast(m, number(m, kn_largest(x->dtype)), x->dtype);
+    kn_node *finite = where(m, op1(m, KN_OP_ISINF, x), op2(m, KN_OP_COPYSIGN, most, x), x);
+    return where(m, op1(m, KN_OP_ISNAN, x), number(m, 0), finite);
+}
+
+static kn_node *reciprocal(const maker *m, kn_node *x)
+{
+    kn_dtype t = x->dtype == KN_BOOL ? KN_I8 : x->dtype;
+    return cast(m, divide(m, cast(m, number(m, 1), kn_is_float(t) ? t : KN_F64), x), t);
+}
+
+/* By the power of ten that is a whole number, as NumPy. */
+static kn_node *rounded(const maker *m, kn_node *x, int64_t decimals)
+{
+    kn_dtype t = x->dtype;
+    if (kn_is_int(t) && decimals >= 0)
+        return op1(m, KN_OP_COPY, x);
+    x = kn_is_int(t) ? cast(m, x, KN_F64) : x;
+    if (decimals == 0)
+        return op1(m, KN_OP_RINT, x);
+    bool up = decimals > 0;
+    kn_node *power = number(m, pow(10, (double)(up ? decimals : -decimals)));
+    x = op1(m, KN_OP_RINT, op2(m, up ? KN_OP_MUL : KN_OP_DIV, x, power));
+    x = op2(m, up ? KN_OP_DIV : KN_OP_MUL, x, power);
+    return kn_is_int(t) ? cast(m, x, t) : x;
+}
+
+static kn_node *round_to(const maker *m, kn_node *const *x, int n)
+{
+    if (n > 1 && (x[1]->op != KN_OP_CONST || kn_is_float(x[1]->dtype))) {
+        kn_fail(KN_TYPE, "round: the number of decimals must be an integer that is known here");
+        return NULL;
+    }
+    return rounded(m, x[0], n > 1 ? x[1]->u.value.i : 0);
+}
+
+static kn_node *ldexp_of(const maker *m, kn_node *x, kn_node *n)
+{
+    if (kn_is_float(n->dtype)) {
+        kn_fail(KN_TYPE, "ldexp: the exponent must be an integer, not %s",
+                kn_dtypes[n->dtype].text);
+        return NULL;
+    }
+    kn_dtype t = kn_float_of(x->dtype), wide = kn_compute_dtype(t);
+    return cast(m, op2(m, KN_OP_SCALB, cast(m, x, wide), cast(m, n, wide)), t);
+}
+
+static kn_node *of_any(const maker *m, kn_op op, kn_node *const *x, int n)
+{
+    switch (op) {
+    case KN_OP_CLIP: return op2(m, KN_OP_MINIMUM, op2(m, KN_OP_MAXIMUM, x[0], x[1]), x[2]);
+    case KN_OP_POSITIVE: return is_number(x[0], op) ? op1(m, KN_OP_COPY, x[0]) : NULL;
+    case KN_OP_SQUARE:
+        return x[0]->dtype == KN_BOOL ? op1(m, KN_OP_SQUARE, cast(m, x[0], KN_I8))
+                                      : mul(m, x[0], x[0]);
+    case KN_OP_RECIPROCAL: return reciprocal(m, x[0]);
+    case KN_OP_XOR: return op2(m, KN_OP_NE, cast(m, x[0], KN_BOOL), cast(m, x[1], KN_BOOL));
+    case KN_OP_NAN_TO_NUM: return nan_to_num(m, x[0]);
+    case KN_OP_ROUND: return round_to(m, x, n);
+    case KN_OP_LDEXP: return ldexp_of(m, x[0], x[1]);
+    case KN_OP_RELU: return op2(m, KN_OP_MAXIMUM, x[0], whole(m, 0));
+    default: return NULL;
+    }
+}
+
+kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc)
+{
+    const maker m = {g, loc};
+    kn_node *x[KN_MAX_IN];
+    bool weak;
+    if (kn_ops[op].rule != KN_RULE_FLOAT)
+        return of_any(&m, op, args, n);
+    kn_dtype t = kn_float_of(kn_build_common_type(args, n, &weak));
+    for (int i = 0; i < n; i++)
+        x[i] = cast(&m, args[i], kn_compute_dtype(t));
+    return cast(&m, of_floats(&m, op, x, n), t);
+}
+
+/* NumPy compares i64 and u64 by value: what is negative is less than every u64, and the rest is a u64. */
+kn_node *kn_build_compare_signs(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
+{
+    const maker m = {g, loc};
+    bool first = !kn_is_unsigned(a->dtype), holds;
+    holds = op == KN_OP_NE ||
+            (first ? op == KN_OP_LT || op == KN_OP_LE : op == KN_OP_GT || op == KN_OP_GE);
+    kn_node *negative = op2(&m, KN_OP_LT, first ? a : b, whole(&m, 0));
+    kn_node *other = op2(&m, op, cast(&m, a, KN_U64), cast(&m, b, KN_U64));
+    return where(&m, negative, kn_build_bool(g, holds, loc), other);
+}
