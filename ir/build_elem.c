@@ -47,6 +47,18 @@ kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak)
     return soft && kn_category(soft) > kn_category(strong) ? soft : strong;
 }
 
+/* That of the functions of floats. Integers of two types need not have an integer type in common: each goes to
+ * the float that holds it. */
+kn_dtype kn_build_float_type(kn_node *const *in, int n)
+{
+    bool weak;
+    kn_dtype t = kn_build_common_type(in, n, &weak), of = KN_NO_DTYPE;
+    for (int i = 0; i < n && !kn_is_float(t); i++)
+        if (!in[i]->weak)
+            of = of ? kn_promote(of, kn_float_of(in[i]->dtype)) : kn_float_of(in[i]->dtype);
+    return of ? of : kn_float_of(t);
+}
+
 static bool fits(kn_scalar v, kn_dtype t)
 {
     if (kn_is_float(v.dtype) || !kn_is_int(t))
@@ -71,8 +83,6 @@ static kn_dtype compute_type(kn_op op, kn_rule rule, kn_dtype t)
                    KN_NO_DTYPE;
         return t;
     case KN_RULE_INTEGER: return is_bool ? KN_I8 : t;
-    case KN_RULE_FLOAT:
-    case KN_RULE_EXPONENT: return kn_float_of(t);
     case KN_RULE_BITS:
         if (kn_is_float(t))
             return type_error(op, t, "only bool and integers have bits"), KN_NO_DTYPE;
@@ -268,6 +278,8 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
         return kn_build_compare_signs(g, op, in[0], in[1], loc);
     if (negative_power && weak)
         t = KN_F64;
+    if (info->rule == KN_RULE_FLOAT || info->rule == KN_RULE_EXPONENT)
+        t = kn_build_float_type(in, n);
     t = compute_type(op, info->rule, t);
     if (!t)
         return NULL;

@@ -34,6 +34,8 @@ kn_node *kn_build_reduce_over(kn_graph *g, kn_op op, kn_node *x, const kn_reduct
                               kn_loc loc);
 /* The type that operands have in common, by NumPy's promotion; *weak: they are all Python numbers. */
 kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak);
+/* The float type that functions of floats take them in. */
+kn_dtype kn_build_float_type(kn_node *const *in, int n);
 /* A FORMULA of `n` operands, as many as it takes. */
 kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc);
 /* A comparison of a signed integer with a u64, which no integer type holds both of. */

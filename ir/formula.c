@@ -215,10 +215,9 @@ kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn
 {
     const maker m = {g, loc};
     kn_node *x[KN_MAX_IN];
-    bool weak;
     if (kn_ops[op].rule != KN_RULE_FLOAT)
         return of_any(&m, op, args, n);
-    kn_dtype t = kn_float_of(kn_build_common_type(args, n, &weak));
+    kn_dtype t = kn_build_float_type(args, n);
     for (int i = 0; i < n; i++)
         x[i] = cast(&m, args[i], kn_compute_dtype(t));
     return cast(&m, of_floats(&m, op, x, n), t);

@@ -204,10 +204,19 @@ static double farthest(const kn_node *n, kn_scalar r, const kn_scalar *in, const
     return worst;
 }
 
+/* The sign of a NaN is whatever made it. */
+static bool asks_sign_of_nan(const kn_node *n, const kn_scalar *in)
+{
+    return (n->op == KN_OP_SIGNBIT && kn_is_float(in[0].dtype) && isnan(in[0].f)) ||
+           (n->op == KN_OP_COPYSIGN && isnan(in[1].f));
+}
+
 static double elem_error(const kn_node *n, kn_scalar r, const kn_scalar *in, const cell *const *c)
 {
     double err = 0, reach = 0;
     unsigned inexact = 0;
+    if (asks_sign_of_nan(n, in))
+        return INFINITY;
     for (int k = 0; k < n->nin; k++) {
         if (c[k]->err == 0)
             continue;

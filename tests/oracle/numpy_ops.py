@@ -59,6 +59,7 @@ def check_ops(oracle, random):
                 cases += exact(f"round({x} * 10, decimals=-2)", f"np.round({x}, 2)")
         else:
             cases += exact(f"ldexp({x}, y_i8)")
+    cases += exact("copysign(x_i8, y_u16)", "copysign(x_u8, y_i8)", "copysign(x_i32, y_f16)", "heaviside(x_u16, y_i16)")
     cases += exact("round(x_i32, -1)", "round(x_u8)", "x_i32 << 33", "x_i8 >> 9", "x_u64 >> 64", "x_i32 & 255", "x_u8 | 3",
                    "x_bool & 3", "x_i16 ^ x_u16", "1 << 10", "~5 & 12", "x_i64 >> 2", "np.bitwise_not(x_u16)", "x_f32.round(1)",
                    "x_f64.clip(0, 1)", "np.degrees(x_f64)", "asin(x_f32 * 0)", "np.atan2(x_f64 * 0, y_f64)", "fix(x_f64)")
