@@ -405,7 +405,7 @@ static inline uint16_t kn_F16_from_F64(double x)
     static inline kn_c_##D kn_lcm_##D(kn_c_##D x, kn_c_##D y)                                      \
     {                                                                                              \
         kn_u_##D a = kn_magnitude_##D(x), b = kn_magnitude_##D(y), d = kn_divisor_##D(a, b);       \
-        return d == 0 ? 0 : (kn_c_##D)(a / d * b);                                                 \
+        return (kn_c_##D)(d == 0 ? 0 : a / d * b);                                                 \
     }
 #define KN_NEGATIVE(a) ((a) < 0)
 #define KN_NEVER(a) false
