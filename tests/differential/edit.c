@@ -15,7 +15,8 @@ typedef struct editor {
 
 static const kn_loc nowhere;
 
-static bool is_number(const char *text) { return *text && !text[strspn(text, "0123456789")]; }
+/* A number, or made of several names and numbers; a name alone changes by its size. */
+static bool is_fixed(const char *text) { return strpbrk(text, "0123456789+*") != NULL; }
 
 /* A shape in the new graph's dimensions, less axis `drop`. A quotient is left to the reshape to find. */
 static bool shape_of(editor *ed, const kn_node *n, int drop, kn_dim *shape, int *rank)
@@ -24,12 +25,14 @@ static bool shape_of(editor *ed, const kn_node *n, int drop, kn_dim *shape, int 
     kn_text t = kn_text_new(a);
     const char *separator = "";
     for (int i = 0; i < n->rank; i++) {
+        int64_t size;
         kn_text one = kn_text_new(a);
         kn_dim_print(&one, ed->from->graph->syms, n->shape[i]);
         const char *dim = kn_text_str(&one);
         if (strchr(dim, '/'))
             dim = "-1";
-        else if (is_number(dim) && strtoll(dim, NULL, 10) == ed->e->size && ed->e->size)
+        else if (ed->e->size && is_fixed(dim) && kn_dim_eval(n->shape[i], ed->from->sizes, &size) &&
+                 size == ed->e->size)
             dim = kn_sprintf(a, "%lld", (long long)ed->e->becomes);
         if (i == drop)
             continue;
@@ -112,7 +115,6 @@ static kn_node *rebuilt(editor *ed, const kn_node *n)
         return reduction(ed, n, in[0]);
     switch (n->op) {
     case KN_OP_CAST: return kn_build_cast(g, in[0], n->dtype, nowhere);
-    case KN_OP_COPY: return kn_build_elem(g, KN_OP_FLOOR, in, 1, nowhere); /* of integers */
     case KN_OP_PERMUTE:
         for (int i = 0; i < n->rank; i++)
             perm[i] = n->u.perm[i];

@@ -87,7 +87,7 @@ typedef struct edit {
     int index;
     bool drop[MAX_ARGS];   /* outputs that go */
     int symbol;            /* this symbol (-1: none) ... */
-    int64_t size, becomes; /* ... or dimensions that are the number `size` (0: none), become this */
+    int64_t size, becomes; /* ... or dimensions of `size` (0: none) that are no name, become this */
     bool compact, positive;
 } edit;
 

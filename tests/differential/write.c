@@ -91,7 +91,7 @@ static void put_reduction(kn_text *t, const kn_node *n)
 
 static void put_node(kn_text *t, const kn_graph *g, const kn_node *n)
 {
-    kn_putf(t, "    n%d = %s", n->id, n->op == KN_OP_COPY ? "floor" : kn_ops[n->op].text);
+    kn_putf(t, "    n%d = %s", n->id, kn_ops[n->op].text);
     put_operands(t, g, n);
     switch (n->op) {
     case KN_OP_CAST: kn_putf(t, ", %s", type_text(n->dtype)); break;
