@@ -12,18 +12,15 @@ typedef struct stride {
     const char *first, *end, *step;
 } stride;
 
-/* Steps to unroll so that a thread has about 64 bytes of loads on their way. */
 static int unrolling(kn_cuda_writer *w)
 {
-    int bytes = 0, steps = 1;
+    int bytes = 0;
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
         if (w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_LOAD && !w->loaded[i])
             bytes += kn_bytes(v->dtype) * w->ph->vec;
     }
-    while (steps < 8 && steps * 2 * bytes <= 64)
-        steps *= 2;
-    return steps;
+    return kn_steps_at_once(bytes);
 }
 
 /* Every other sweep walks backwards: the members it meets first are the ones that the sweep before touched
@@ -331,6 +328,7 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     kn_cuda_writer w = {.t = t, .k = k, .indent = 1};
     kn_putf(t, "typedef %s kn_index;\ntypedef %s kn_count;\n\n", k->wide ? "long long" : "int",
             k->wide ? "unsigned long long" : "unsigned");
+    kn_cuda_find_traffic(&w);
     write_signature(&w);
     if (scratch_bytes(k))
         kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));

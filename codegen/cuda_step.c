@@ -12,14 +12,57 @@ bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
     return w->ph->values.data[i].kept == KN_KEEP_REGISTERS && w->need[i] && !w->loaded[i];
 }
 
+/* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. */
+static int times_read(const kn_kernel *k, int buf)
+{
+    int times = 0;
+    for (int p = 0; p < k->phases.len; p++)
+        for (int i = 0; i < k->phases.data[p].values.len; i++) {
+            const kn_value *v = &k->phases.data[p].values.data[i];
+            if (v->kind == KN_V_LOAD && v->access.buf == buf)
+                times += v->kept == KN_KEEP_NONE ? v->sweeps : 1;
+        }
+    return times;
+}
+
+/* Each of its elements is loaded by one step of one worker. */
+static bool varies_everywhere(const kn_phase *ph, const kn_value *v)
+{
+    bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
+    for (int a = 0; a < ph->naxes; a++)
+        varies = varies && v->access.kind[a] != KN_STRIDE_ZERO;
+    return varies;
+}
+
+void kn_cuda_find_traffic(kn_cuda_writer *w)
+{
+    for (int p = 0; p < w->k->phases.len; p++) {
+        const kn_phase *ph = &w->k->phases.data[p];
+        for (int i = 0; i < ph->values.len; i++)
+            w->rereads = w->rereads || (varies_everywhere(ph, &ph->values.data[i]) &&
+                                        times_read(w->k, ph->values.data[i].access.buf) > 1);
+        for (int i = 0; i < ph->stores.len; i++)
+            w->writes = w->writes || ph->stores.data[i].kind == KN_STORE_ELEMENT;
+    }
+}
+
+/* Where a kernel only reads, what it will not read again lets go of the caches first: what others left there to be
+ * written back can stay (a sum of 128 MB: 38.9 us against 43.9 on an H200). Beside writes of the same size it costs
+ * 5 % instead. */
+static const char *load_function(const kn_cuda_writer *w, const kn_value *v)
+{
+    bool once = !w->writes && varies_everywhere(w->ph, v) && times_read(w->k, v->access.buf) == 1;
+    return once ? "kn_load_once" : "kn_load";
+}
+
 /* Declares <name>_at, this step's elements of a load, as a vector of vec elements. */
 static void write_vector_load(kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->values.data[i];
     const char *name = kn_cuda_value(w, i), *buf = w->k->bufs.data[v->access.buf].name;
     if (v->access.vector || w->ph->vec == 1) {
-        kn_cuda_line(w, "const kn_vec<%s, %d> %s_at = kn_load<%d>(%s + (%s));",
-                     kn_cuda_type(v->dtype), w->ph->vec, name, w->ph->vec, buf,
+        kn_cuda_line(w, "const kn_vec<%s, %d> %s_at = %s<%d>(%s + (%s));", kn_cuda_type(v->dtype),
+                     w->ph->vec, name, load_function(w, v), w->ph->vec, buf,
                      kn_cuda_offset(w, &v->access, 'v', i, NULL));
         return;
     }
@@ -68,8 +111,8 @@ void kn_cuda_kept_loads(kn_cuda_writer *w)
             continue;
         const char *name = kn_cuda_value(w, i), *buf = w->k->bufs.data[v->access.buf].name;
         if (v->access.vector) {
-            kn_cuda_line(w, "%s_kept[step] = kn_load<%d>(%s + (%s));", name, ph->vec, buf,
-                         kn_cuda_offset(w, &v->access, 'v', i, NULL));
+            kn_cuda_line(w, "%s_kept[step] = %s<%d>(%s + (%s));", name, load_function(w, v),
+                         ph->vec, buf, kn_cuda_offset(w, &v->access, 'v', i, NULL));
             continue;
         }
         if (ph->vec > 1)
@@ -125,16 +168,10 @@ static bool vector_store(kn_cuda_writer *w, int i)
     return s->access.vector && !s->once;
 }
 
-/* Does a phase of this kernel load what this access stores? If not, caches need not keep it. */
-static bool read_again(const kn_cuda_writer *w, const kn_access *acc)
+/* What is written for others lets go of the caches first where the kernel itself has use for them. */
+static const char *store_function(const kn_cuda_writer *w, const kn_access *acc)
 {
-    for (int p = 0; p < w->k->phases.len; p++)
-        for (int i = 0; i < w->k->phases.data[p].values.len; i++) {
-            const kn_value *v = &w->k->phases.data[p].values.data[i];
-            if (v->kind == KN_V_LOAD && v->access.buf == acc->buf)
-                return true;
-        }
-    return false;
+    return w->rereads && times_read(w->k, acc->buf) == 0 ? "kn_stream" : "kn_store";
 }
 
 void kn_cuda_step(kn_cuda_writer *w)
@@ -184,7 +221,7 @@ void kn_cuda_step(kn_cuda_writer *w)
         if (stores_now(w, i) && vector_store(w, i))
             kn_cuda_line(w, "%s%s(%s + (%s), o%d_at);",
                          ph->walk == KN_WALK_COLS ? "if (live) " : "",
-                         read_again(w, &ph->stores.data[i].access) ? "kn_store" : "kn_stream",
+                         store_function(w, &ph->stores.data[i].access),
                          w->k->bufs.data[ph->stores.data[i].access.buf].name,
                          kn_cuda_offset(w, &ph->stores.data[i].access, 'o', i, NULL), i);
 }

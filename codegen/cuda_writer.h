@@ -17,6 +17,8 @@ typedef struct kn_cuda_writer {
     int p; /* phase number */
     int indent;
     int sweep;
+    bool rereads; /* the kernel reads elements of some array more than once from memory */
+    bool writes;  /* it writes results as large as what it reads */
     bool *need;   /* values of the current sweep */
     bool *loaded; /* kept values that are in their registers */
     bool *
@@ -68,6 +70,9 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r);
 void kn_cuda_combine(kn_cuda_writer *w, int r);
 
 /* ---- cuda_step.c ---- */
+
+/* What the kernel's arrays have of the caches, on entering it. */
+void kn_cuda_find_traffic(kn_cuda_writer *w);
 
 /* Is value i to be loaded into its registers by this sweep? */
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);

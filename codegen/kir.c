@@ -53,6 +53,23 @@ kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
     return copy;
 }
 
+int kn_steps_at_once(int bytes)
+{
+    int steps = 1;
+    while (steps < 8 && steps * 2 * bytes <= 64)
+        steps *= 2;
+    return steps;
+}
+
+int kn_flat_steps(const kn_phase *p)
+{
+    int bytes = 0;
+    for (int i = 0; i < p->values.len; i++)
+        if (p->values.data[i].kind == KN_V_LOAD && p->values.data[i].level == KN_ELEMENT)
+            bytes += kn_bytes(p->values.data[i].dtype) * p->vec;
+    return kn_steps_at_once(bytes);
+}
+
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
     int64_t steps = (p->members + p->vec - 1) / p->vec, bytes = 0;

@@ -221,6 +221,11 @@ static inline bool kn_has_access(const kn_value *v)
     return v->kind == KN_V_LOAD || v->kind == KN_V_INDEX;
 }
 
+/* Steps of a loop to unroll so that a thread has about 64 bytes of loads on their way; `bytes`: of one step. */
+int kn_steps_at_once(int bytes);
+/* The same for the one sweep of a FLAT phase. */
+int kn_flat_steps(const kn_phase *p);
+
 /* Bytes of shared memory that a group's kept values take. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 

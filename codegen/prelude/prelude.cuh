@@ -28,6 +28,13 @@ template <int N, class T> __device__ __forceinline__ void kn_stream(T *p, const 
     typedef typename kn_word<sizeof(T) * N>::type word;
     __stcs(reinterpret_cast<word *>(p), *reinterpret_cast<const word *>(&v));
 }
+template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_once(const T *p)
+{
+    typedef typename kn_word<sizeof(T) * N>::type word;
+    kn_vec<T, N> v;
+    *reinterpret_cast<word *>(&v) = __ldcs(reinterpret_cast<const word *>(p));
+    return v;
+}
 
 // The first index of first, first + step, ... that is not below `end`.
 template <class T> __device__ __forceinline__ T kn_walk_end(T first, T end, T step)

@@ -95,7 +95,10 @@ static int threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t n = steps(ph);
     int most = keepable_steps(ph, target);
-    int want = n <= 1024 ? 128 : n <= 8192 && !shared_keeps(ph, target) ? 256 : 1024;
+    int want = n <= 1024                                ? 128
+               : n <= 8192 && !shared_keeps(ph, target) ? 256
+               : ph->split                              ? 512
+                                                        : 1024;
     if (registers_keep(ph, target)) {
         want = (int)lanes_for(n, most);
         want = want <= WARP ? 128 : want;

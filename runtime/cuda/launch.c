@@ -278,7 +278,7 @@ void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k,
 {
     const kn_cuda *d = (const kn_cuda *)dev;
     *grid = (kn_grid){
-        .grid = {kn_grid_blocks(k, code->info.blocks_per_unit, d->target.units), 1, 1},
+        .grid = {kn_grid_all_blocks(k, code->info.blocks_per_unit, d->target.units), 1, 1},
         .block = {(unsigned)code->threads, 1, 1},
         .shared = (size_t)k->shared,
         .cooperative = code->cooperative,

@@ -80,6 +80,35 @@ static void test_grid_blocks(void **state)
     assert_int_equal(kn_grid_blocks(&k, 8, 132), 1);
 }
 
+/* Without a barrier there is a block for all the work; with one, the machine holds the grid. */
+static void test_grid_all_blocks(void **state)
+{
+    (void)state;
+    kn_value load = {.kind = KN_V_LOAD, .level = KN_ELEMENT, .dtype = KN_F32};
+    kn_phase phases[] = {phase(KN_WALK_FLAT, 1, 1 << 24), phase(KN_WALK_ROWS, 5000, 8)};
+    phases[0].vec = 4;
+    phases[0].values.data = &load;
+    phases[0].values.len = 1;
+    phases[1].tpg = 256;
+    kn_kernel k = {.threads = 256};
+    k.phases.data = phases;
+    k.phases.len = 1;
+    assert_int_equal(kn_grid_all_blocks(&k, 8, 132), (1 << 24) / (256 * 4 * 4));
+    phases[0].members = 1 << 20; /* four steps a block would leave multiprocessors idle */
+    assert_int_equal(kn_grid_all_blocks(&k, 8, 132), 1024);
+    phases[0].members = 1 << 21;
+    assert_int_equal(kn_grid_all_blocks(&k, 8, 132), 8 * 132);
+    k.phases.data = &phases[1];
+    assert_int_equal(kn_grid_all_blocks(&k, 8, 132), 5000);
+    k.phases.data = phases;
+    k.phases.len = 2;
+    phases[1].barrier = true;
+    assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 2 * 132);
+    phases[1].barrier = false;
+    phases[0].local = true;
+    assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 2 * 132);
+}
+
 /* ---- nvrtc.h ---- */
 
 static const char scale_source[] =
@@ -413,14 +442,15 @@ static void test_doctor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grid_phase),     cmocka_unit_test(test_grid_blocks),
-        cmocka_unit_test(test_nvrtc_cubin),    cmocka_unit_test(test_nvrtc_ptx),
-        cmocka_unit_test(test_nvrtc_entries),  cmocka_unit_test(test_nvrtc_errors),
-        cmocka_unit_test(test_nvrtc_memory),   cmocka_unit_test(test_nvrtc_identity),
-        cmocka_unit_test(test_nvrtc_threads),  cmocka_unit_test(test_no_driver),
-        cmocka_unit_test(test_ordinal),        cmocka_unit_test(test_target),
-        cmocka_unit_test(test_memory),         cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_prepare_errors), cmocka_unit_test(test_doctor),
+        cmocka_unit_test(test_grid_phase),      cmocka_unit_test(test_grid_blocks),
+        cmocka_unit_test(test_grid_all_blocks), cmocka_unit_test(test_nvrtc_cubin),
+        cmocka_unit_test(test_nvrtc_ptx),       cmocka_unit_test(test_nvrtc_entries),
+        cmocka_unit_test(test_nvrtc_errors),    cmocka_unit_test(test_nvrtc_memory),
+        cmocka_unit_test(test_nvrtc_identity),  cmocka_unit_test(test_nvrtc_threads),
+        cmocka_unit_test(test_no_driver),       cmocka_unit_test(test_ordinal),
+        cmocka_unit_test(test_target),          cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_launch),          cmocka_unit_test(test_prepare_errors),
+        cmocka_unit_test(test_doctor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
