@@ -103,9 +103,9 @@ typedef struct kn_value {
     kn_loc loc;
 } kn_value;
 
-/* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL, or (GPU
- * targets only) VAR, the sum of squared deviations from the group's mean. The result has the operand's dtype;
- * floats accumulate in their own type or wider.
+/* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL, or VAR, the sum of
+ * squared deviations from the group's mean. The result has the operand's dtype; floats accumulate in their own type
+ * or wider.
  *
  * Some accumulators know more, which other reductions of the same operation on the same value name as their part,
  * without accumulators of their own: a VAR the mean and the number of members, both f64; a MAX, on GPU targets,

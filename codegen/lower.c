@@ -287,41 +287,70 @@ static int lower_again(lowering *lo, const kn_node *n, const int8_t *axis)
     return lower_elem(lo, n, in);
 }
 
-/* A mean is a sum divided by the number of members, in the type of the sum: f32 for 16-bit floats. */
-static int lower_reduce(lowering *lo, const kn_node *n, int in)
+/* The result of a reduction of value `in`, which has the type it is computed in. */
+static int reduced(lowering *lo, kn_op op, int in, kn_loc loc)
 {
     kn_phase *ph = &lo->phase;
-    kn_dtype t = kn_compute_dtype(n->dtype);
-    in = cast_value(lo, in, kn_compute_dtype(type_of(lo, in)), n->loc);
-    int stage = ph->values.data[in].stage;
-    kn_red r = {
-        .op = n->op == KN_OP_MEAN ? KN_OP_SUM : n->op, .value = in, .dtype = t, .stage = stage};
-    int index = -1;
+    kn_dtype t = type_of(lo, in);
+    int stage = ph->values.data[in].stage, index = -1;
     for (int i = 0; i < ph->reds.len; i++)
-        if (ph->reds.data[i].op == r.op && ph->reds.data[i].value == in)
+        if (ph->reds.data[i].op == op && ph->reds.data[i].value == in)
             index = i;
     if (index < 0) {
-        kn_push(lo->p->arena, &ph->reds, r);
+        kn_push(lo->p->arena, &ph->reds,
+                ((kn_red){.op = op, .value = in, .dtype = t, .stage = stage}));
         index = ph->reds.len - 1;
     }
-    int result = add_value(lo, (kn_value){.kind = KN_V_RESULT,
-                                          .dtype = t,
-                                          .level = KN_GROUP,
-                                          .stage = stage + 1,
-                                          .index = index,
-                                          .loc = n->loc});
-    if (n->op == KN_OP_MEAN) {
-        kn_graph *g = lo->p->problem->graph;
-        kn_dim count = kn_dim_const(g->syms, 1);
-        for (int j = 0; j < n->rank; j++)
-            if (n->u.reduce.axes >> j & 1)
-                count = kn_dim_mul(g->syms, count, n->in[0]->shape[j]);
-        int extent = add_value(lo, (kn_value){.kind = KN_V_EXTENT,
-                                              .dtype = KN_I64,
-                                              .level = KN_GROUP,
-                                              .index = extent_param(lo->p, count)});
-        int divided[] = {result, cast_value(lo, extent, t, n->loc)};
-        result = add_elem(lo, KN_OP_DIV, t, divided, 2, n->loc);
+    return add_value(lo, (kn_value){.kind = KN_V_RESULT,
+                                    .dtype = t,
+                                    .level = KN_GROUP,
+                                    .stage = stage + 1,
+                                    .index = index,
+                                    .loc = loc});
+}
+
+static int integer(lowering *lo, int64_t i)
+{
+    kn_scalar value = {.dtype = KN_I64, .i = i};
+    return add_value(
+        lo, (kn_value){.kind = KN_V_CONST, .dtype = KN_I64, .level = KN_GROUP, .value = value});
+}
+
+/* sum / (members - ddof), where fewer than none are none. */
+static int divided(lowering *lo, const kn_node *n, int sum, int ddof)
+{
+    kn_graph *g = lo->p->problem->graph;
+    kn_dim count = kn_dim_const(g->syms, 1);
+    for (int j = 0; j < n->rank; j++)
+        if (n->u.reduce.axes >> j & 1)
+            count = kn_dim_mul(g->syms, count, n->in[0]->shape[j]);
+    int by = add_value(lo, (kn_value){.kind = KN_V_EXTENT,
+                                      .dtype = KN_I64,
+                                      .level = KN_GROUP,
+                                      .index = extent_param(lo->p, count)});
+    if (ddof) {
+        by = add_elem(lo, KN_OP_SUB, KN_I64, (int[]){by, integer(lo, ddof)}, 2, n->loc);
+        by = add_elem(lo, KN_OP_MAXIMUM, KN_I64, (int[]){by, integer(lo, 0)}, 2, n->loc);
+    }
+    kn_dtype t = type_of(lo, sum);
+    return add_elem(lo, KN_OP_DIV, t, (int[]){sum, cast_value(lo, by, t, n->loc)}, 2, n->loc);
+}
+
+/* A mean is a sum divided by the number of members, and a variance the mean square of the deviations from the mean,
+ * written as one would by hand: codegen/pass/moments.c makes what is stable of both. In the type of the sum, which is
+ * f32 for 16-bit floats. */
+static int lower_reduce(lowering *lo, const kn_node *n, int in)
+{
+    bool mean = n->op == KN_OP_MEAN, var = n->op == KN_OP_VAR;
+    in = cast_value(lo, in, kn_compute_dtype(type_of(lo, in)), n->loc);
+    kn_dtype t = type_of(lo, in);
+    int result = reduced(lo, mean || var ? KN_OP_SUM : n->op, in, n->loc);
+    if (mean || var)
+        result = divided(lo, n, result, 0);
+    if (var) {
+        int d = add_elem(lo, KN_OP_SUB, t, (int[]){in, result}, 2, n->loc);
+        int square = add_elem(lo, KN_OP_MUL, t, (int[]){d, d}, 2, n->loc);
+        result = divided(lo, n, reduced(lo, KN_OP_SUM, square, n->loc), n->u.reduce.ddof);
     }
     result = cast_value(lo, result, n->dtype, n->loc);
     if (!lo->phase.values.data[result].name)

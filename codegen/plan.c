@@ -92,10 +92,9 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     kn_planner p;
     KN_TRY(lower_all(a, pr, &p));
     record(plan, &p, "merge", "operations that share an iteration space in one loop nest");
-    for (int i = 0; i < p.phases.len && pr->target->sm; i++)
-        if (!stays_on_chip(&p, i))
-            kn_use_moments(&p, &p.phases.data[i]);
-    record(plan, &p, "moments", "mean and centred squares in one sweep");
+    for (int i = 0; i < p.phases.len; i++)
+        kn_use_moments(&p, &p.phases.data[i], !stays_on_chip(&p, i));
+    record(plan, &p, "moments", "mean and centred squares without cancellation, in one sweep");
     bool split = pr->schedule && strcmp(pr->schedule, "general") == 0;
     for (int i = 0; i < p.phases.len && pr->target->sm; i++)
         if (split || !stays_on_chip(&p, i))

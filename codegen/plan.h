@@ -2,7 +2,7 @@
  *
  *   place      what goes through memory between regions, and what is computed again where it is read
  *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
- *   moments    mean and centred squares of a group that does not stay on chip in one sweep
+ *   moments    mean and centred squares: without cancellation, and in one sweep where a group does not stay on chip
  *   online     maximum and sum of exponentials likewise
  *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
  *   local      small reductions by each block for itself instead of once behind a grid barrier
@@ -99,8 +99,9 @@ void kn_place_values(kn_planner *p);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
 /* codegen/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
-/* codegen/pass/moments.c: sum(x) and sum((x - mean)**2) of a raw phase in one sweep. True if it had any. */
-bool kn_use_moments(kn_planner *p, kn_phase *phase);
+/* codegen/pass/moments.c: sum((x - mean)**2) of a raw phase without cancellation, in one sweep with sum(x) or in the one
+ * behind. */
+void kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 /* codegen/pass/online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. True if it had any. */
 bool kn_use_online(kn_phase *phase);
 /* codegen/pass/spread.c: replaces phase `index` by its split form with `splits` ranges of `chunk`. */

@@ -18,11 +18,14 @@ static bool is_nestable(const kn_node *n)
     return kn_ops[n->op].cls == KN_REDUCE && n->op != KN_OP_VAR;
 }
 
-/* Is the result of reduction b subtracted from what it reduces? */
+/* Is the result of reduction b subtracted from what it reduces, as a variance over the same axes does too? */
 static bool is_centre(const kn_graph *g, const kn_node *b)
 {
-    for (int i = b->id + 1; i < g->nodes.len; i++) {
+    for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *user = g->nodes.data[i];
+        if (user->op == KN_OP_VAR && b->op == KN_OP_MEAN && user->in[0] == b->in[0] &&
+            user->u.reduce.axes == b->u.reduce.axes)
+            return true;
         if (user->op == KN_OP_SUB && kn_view_root(user->in[0]) == kn_view_root(b->in[0]) &&
             kn_view_root(user->in[1]) == b)
             return true;

@@ -25,8 +25,8 @@ typedef struct kn_pass_record {
 /* Runs the whole table. records has room for kn_graph_pass_count, or is NULL. */
 kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, kn_pass_record *records);
 
-/* pass/decompose.c: var becomes mean, centred squares and a sum; x ** 2 becomes x * x; a reduction over axes of size 1 becomes
- * a copy. After it no VAR and no reduction over nothing is left. */
+/* pass/decompose.c: the variance of 16-bit floats becomes one of f32; x ** 2 becomes x * x; a reduction over axes of
+ * size 1 becomes elementwise. After it no reduction over nothing is left. */
 kn_graph *kn_pass_decompose(kn_arena *a, kn_graph *g);
 /* pass/fold.c: operations on constants become constants; casts to the same type and copies that nobody
  * needs go. */

@@ -1,7 +1,8 @@
 #include "ir/pass/pass.h"
 
 const kn_pass kn_graph_passes[] = {
-    {"decompose", "var into mean and centred squares", kn_pass_decompose},
+    {"decompose", "powers, variances and reductions in the form that later passes know",
+     kn_pass_decompose},
     {"fold", "constants", kn_pass_fold},
     {"views", "canonical views, outputs materialised", kn_pass_views},
     {"nest", "reductions of reductions", kn_pass_nest},

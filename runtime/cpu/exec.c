@@ -36,7 +36,7 @@ static void fold_block(kn_frame *f, const kn_stage *stage, int64_t n)
         const kn_fold *fold = f->job->plan->folds[stage->reds.data[i]];
         kn_accumulator *red = &f->red[stage->reds.data[i]];
         if (fold->blocked) {
-            fold->accumulate(n, red->total, red->acc);
+            fold->merge(n, red->total, red->acc);
             fold->start(n, red->acc);
         }
     }
@@ -44,12 +44,22 @@ static void fold_block(kn_frame *f, const kn_stage *stage, int64_t n)
 
 static void finish_folds(kn_frame *f, const kn_stage *stage, int64_t n)
 {
-    for (int i = 0; i < stage->reds.len; i++) {
-        const kn_fold *fold = f->job->plan->folds[stage->reds.data[i]];
+    const kn_phase_plan *plan = f->job->plan;
+    for (int i = 0; i < stage->reds.len && f->job->cols; i++) {
+        const kn_fold *fold = plan->folds[stage->reds.data[i]];
         kn_accumulator *red = &f->red[stage->reds.data[i]];
-        if (fold->blocked && f->job->cols)
-            fold->accumulate(n, red->acc, red->total);
-        fold->finish(n, red->result, red->acc);
+        if (fold->blocked)
+            fold->merge(n, red->acc, red->total);
+    }
+    for (int i = 0; i < stage->results.len; i++) {
+        int r = stage->results.data[i];
+        const kn_fold *fold = plan->folds[r];
+        const void *acc = f->red[plan->owner[r]].acc;
+        switch (f->job->phase->reds.data[r].part) {
+        case KN_PART_MEAN: fold->mean(n, (double *)f->red[r].result, acc); break;
+        case KN_PART_COUNT: fold->count(n, (double *)f->red[r].result, acc); break;
+        default: fold->finish(n, f->red[r].result, acc); break;
+        }
     }
 }
 

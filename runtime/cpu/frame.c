@@ -31,7 +31,12 @@ static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *a
     size_t values = round64((size_t)plan->nvalues * sizeof(kn_operand));
     size_t cursors = round64((size_t)plan->accesses.len * sizeof(kn_cursor));
     size_t reds = round64((size_t)plan->nreds * sizeof(kn_accumulator));
-    size_t accs = round64((size_t)plan->nreds * 3 * own);
+    size_t state = 0; /* accumulators of the widest kind */
+    for (int r = 0; r < plan->nreds; r++)
+        if ((size_t)plan->folds[r]->acc_bytes > state)
+            state = (size_t)plan->folds[r]->acc_bytes;
+    state = round64(lanes * state + (cols ? STAGGER : 0));
+    size_t accs = (size_t)plan->nreds * (2 * state + round64(own));
     size_t owns = round64((size_t)(plan->owns + plan->fixed.len) * own);
     size_t slots = (size_t)(plan->slots + 1) * slot;
     if (f) {
@@ -39,8 +44,8 @@ static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *a
         f->cursor = (kn_cursor *)(at + values);
         f->red = (kn_accumulator *)(at + values + cursors);
         char *memory = at + values + cursors + reds;
-        for (int r = 0; r < plan->nreds; r++, memory += 3 * own)
-            f->red[r] = (kn_accumulator){memory, memory + own, memory + 2 * own};
+        for (int r = 0; r < plan->nreds; r++, memory += 2 * state + round64(own))
+            f->red[r] = (kn_accumulator){memory, memory + state, memory + 2 * state};
         f->owns = at + values + cursors + reds + accs;
         f->own_bytes = own;
         f->slots = f->owns + owns;

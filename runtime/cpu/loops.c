@@ -208,7 +208,7 @@ enum { LANES = 32 };
     OVER_INTS(X, OP, COMBINE)                                                                      \
     X(OP, COMBINE, F32, FLOAT, F32) X(OP, COMBINE, F64, FLOAT, F64)
 #define OVER_BOOL(X, OP, COMBINE) X(OP, COMBINE, BOOL, BOOL, BOOL)
-#define OVER_FLOAT(X, OP, COMBINE) /* MEAN, VAR: never in the kernel IR */
+#define OVER_FLOAT(X, OP, COMBINE) /* MEAN: never in the kernel IR; VAR: below */
 
 #undef REDUCE
 #define ELEM(name, text, arity, rule, f32, f64, cost, infix)
@@ -216,6 +216,91 @@ enum { LANES = 32 };
 #include "ir/ops.def"
 #undef ELEM
 #undef REDUCE
+
+/* ---- variances ---- */
+
+/* The state of n groups side by side, in doubles: how many members each has seen, the n means, the n sums of squared
+ * deviations from them. */
+static void VAR_start(int64_t n, void *acc)
+{
+    double *z = acc;
+    for (int64_t i = 0; i <= 2 * n; i++)
+        z[i] = 0;
+}
+
+/* Chan's merge (codegen/pass/moments.c has the source). */
+static void VAR_merge(int64_t n, void *acc, const void *from)
+{
+    double *count = acc, *mean = count + 1, *m2 = mean + n;
+    const double *other = from, *b = other + 1, *b2 = b + n;
+    const double sum = *count + *other;
+    if (*other == 0)
+        return;
+    const double part = *other / sum, both = *count * part;
+    EACH
+    {
+        const double d = b[i] - mean[i];
+        mean[i] += d * part;
+        m2[i] += b2[i] + d * d * both;
+    }
+    *count = sum;
+}
+
+static void VAR_mean(int64_t n, double *out, const void *acc)
+{
+    memcpy(out, (const double *)acc + 1, (size_t)n * sizeof *out);
+}
+
+static void VAR_count(int64_t n, double *out, const void *acc)
+{
+    const double seen = *(const double *)acc;
+    EACH out[i] = seen;
+}
+
+/* A block has a mean of its own, and then joins the rest; one member at a time goes by Welford's update, whose
+ * division all groups share. */
+#define MOMENTS(D)                                                                                 \
+    static double sum_of_##D(int64_t n, const kn_c_##D *a, double mean, bool squares)              \
+    {                                                                                              \
+        double lane[LANES] = {0};                                                                  \
+        for (int64_t i = 0; i < n; i += LANES) {                                                   \
+            const int m = n - i < LANES ? (int)(n - i) : LANES;                                    \
+            for (int j = 0; j < m; j++) {                                                          \
+                const double d = (double)a[i + j] - mean;                                          \
+                lane[j] += squares ? d * d : d;                                                    \
+            }                                                                                      \
+        }                                                                                          \
+        for (int half = LANES / 2; half; half /= 2)                                                \
+            for (int j = 0; j < half; j++)                                                         \
+                lane[j] += lane[j + half];                                                         \
+        return lane[0];                                                                            \
+    }                                                                                              \
+    static void VAR_reduce_##D(int64_t n, void *acc, const void *in)                               \
+    {                                                                                              \
+        const double mean = sum_of_##D(n, in, 0, false) / (double)n;                               \
+        const double block[] = {(double)n, mean, sum_of_##D(n, in, mean, true)};                   \
+        VAR_merge(1, acc, block);                                                                  \
+    }                                                                                              \
+    static void VAR_accumulate_##D(int64_t n, void *acc, const void *in)                           \
+    {                                                                                              \
+        const kn_c_##D *a = in;                                                                    \
+        double *count = acc, *mean = count + 1, *m2 = mean + n;                                    \
+        const double part = 1 / (*count += 1);                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
+            const double d = (double)a[i] - mean[i];                                               \
+            mean[i] += d * part;                                                                   \
+            m2[i] += d * ((double)a[i] - mean[i]);                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    static void VAR_finish_##D(int64_t n, void *out, const void *acc)                              \
+    {                                                                                              \
+        const double *m2 = (const double *)acc + 1 + n;                                            \
+        kn_c_##D *z = out;                                                                         \
+        EACH z[i] = (kn_c_##D)m2[i];                                                               \
+    }
+MOMENTS(F32)
+MOMENTS(F64)
 
 /* ---- the tables ---- */
 
@@ -229,7 +314,19 @@ enum { LANES = 32 };
                             .start = OP##_start_##D,                                               \
                             .reduce = OP##_reduce_##D,                                             \
                             .accumulate = OP##_accumulate_##D,                                     \
+                            .merge = OP##_accumulate_##D,                                          \
                             .finish = OP##_finish_##D},
+
+#define ROW_MOMENTS(D)                                                                             \
+    [KN_OP_VAR][KN_##D] = {.acc_bytes = 3 * (int)sizeof(double),                                   \
+                           .blocked = true,                                                        \
+                           .start = VAR_start,                                                     \
+                           .reduce = VAR_reduce_##D,                                               \
+                           .accumulate = VAR_accumulate_##D,                                       \
+                           .merge = VAR_merge,                                                     \
+                           .finish = VAR_finish_##D,                                               \
+                           .mean = VAR_mean,                                                       \
+                           .count = VAR_count},
 
 const kn_loops KN_PASTE(kn_loops_, KN_ISA) = {
     .isa = KN_STRING(KN_ISA),
@@ -247,7 +344,7 @@ const kn_loops KN_PASTE(kn_loops_, KN_ISA) = {
     .fold =
         {
 #include "ir/ops.def"
-        },
+            ROW_MOMENTS(F32) ROW_MOMENTS(F64)},
 #undef ELEM
 #undef REDUCE
 };

@@ -12,14 +12,18 @@
 typedef void (*kn_loop)(int64_t n, void *out, const void *const *in, unsigned uniform);
 
 /* A reduction at a type. Accumulators are `acc_bytes` wide: double for sums and products of floats,
- * the operand's type else. */
+ * three of them for variances, the operand's type else. Those of n groups side by side are one state, which all
+ * functions are given the same n for. */
 typedef struct kn_fold {
     int acc_bytes;
     bool blocked; /* accumulate() into one place for long loses accuracy: add up in blocks */
     void (*start)(int64_t n, void *acc);                      /* acc[i] = identity */
     void (*reduce)(int64_t n, void *acc, const void *in);     /* acc[0] gets all of in[0..n) */
     void (*accumulate)(int64_t n, void *acc, const void *in); /* acc[i] gets in[i] */
+    void (*merge)(int64_t n, void *acc, const void *from);    /* acc[i] gets from[i]; if blocked */
     void (*finish)(int64_t n, void *out, const void *acc);    /* to the operand's type */
+    void (*mean)(int64_t n, double *out, const void *acc);    /* VAR: what it is about, */
+    void (*count)(int64_t n, double *out, const void *acc);   /* and of how many */
 } kn_fold;
 
 typedef struct kn_loops {

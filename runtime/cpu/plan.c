@@ -171,6 +171,9 @@ static void use_value(planner *pl, int t, int v, bool at_end)
     kn_stage *stage = &pl->plan->stages[t];
     for (int r = 0; r < p->reds.len && !at_end; r++)
         if (p->reds.data[r].stage == t && p->reds.data[r].value == v) {
+            kn_push(pl->arena, &stage->results, r);
+            if (pl->plan->owner[r] != r)
+                continue;
             kn_step s = {.kind = KN_STEP_FOLD,
                          .value = v,
                          .slot = -1,
@@ -262,11 +265,15 @@ static kn_status plan_phase(planner *pl)
     plan->nstages = p->nsweeps + 1;
     plan->stages = KN_NEW_ARRAY(pl->arena, kn_stage, plan->nstages);
     plan->folds = KN_NEW_ARRAY(pl->arena, const kn_fold *, p->reds.len);
+    plan->owner = KN_NEW_ARRAY(pl->arena, int, p->reds.len);
     plan->own = KN_NEW_ARRAY(pl->arena, int, p->values.len);
     for (int r = 0; r < p->reds.len; r++) {
         const kn_red *red = &p->reds.data[r];
-        plan->folds[r] = kn_loops_fold(pl->loops, red->op, red->dtype);
-        if (!plan->folds[r] || p->values.data[red->value].dtype != red->dtype)
+        kn_dtype in = p->values.data[red->value].dtype;
+        bool part = red->part == KN_PART_MEAN || red->part == KN_PART_COUNT;
+        plan->owner[r] = kn_red_owner(p, r);
+        plan->folds[r] = kn_loops_fold(pl->loops, red->op, in);
+        if (!plan->folds[r] || red->part == KN_PART_EXPSUM || (part ? KN_F64 : in) != red->dtype)
             return kn_fail(KN_INTERNAL, "kernel %s, phase %s: no loop for %s of %s",
                            pl->kernel->name, p->name, kn_ops[red->op].text,
                            kn_dtypes[red->dtype].text);

@@ -40,7 +40,8 @@ typedef KN_VEC(int) kn_ints;
 typedef struct kn_stage {
     kn_steps group, sweep;
     kn_ints accesses; /* of the sweep's steps */
-    kn_ints reds;     /* that the sweep does */
+    kn_ints reds;     /* that the sweep accumulates */
+    kn_ints results;  /* and the reductions that it has the results of: parts of others too */
 } kn_stage;
 
 /* An access of the phase: a load's, or a store's. */
@@ -52,7 +53,8 @@ typedef struct kn_access_ref {
 typedef struct kn_phase_plan {
     int nvalues;
     KN_VEC(kn_access_ref) accesses;
-    const kn_fold **folds; /* per reduction */
+    const kn_fold **folds; /* per reduction: its owner's */
+    int *owner;            /* per reduction: the one that accumulates for it */
     int nreds;
     kn_stage *stages;
     int nstages;   /* nsweeps + 1 */
