@@ -1,10 +1,8 @@
-/* Phases to kernels: barriers, buffers and parameters of each kernel, temporaries in the workspace. */
+/* Phases to kernels: barriers, buffers and parameters of each kernel. */
 #include <string.h>
 
 #include "codegen/plan.h"
 #include "codegen/sched/sched.h"
-
-enum { WORKSPACE_ALIGN = 256 };
 
 /* Numbers of the planner's lists in the kernel's: -1 until used. */
 typedef struct remap {
@@ -232,13 +230,6 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
 kn_status kn_assemble(kn_planner *p, kn_plan *plan)
 {
     const kn_graph *g = p->problem->graph;
-    for (int i = 0; i < p->bufs.len; i++) {
-        kn_buf *b = &p->bufs.data[i];
-        if (b->kind != KN_BUF_TEMP)
-            continue;
-        b->offset = plan->workspace;
-        plan->workspace += (b->bytes + WORKSPACE_ALIGN - 1) / WORKSPACE_ALIGN * WORKSPACE_ALIGN;
-    }
     const char *base = kn_identifier(p->arena, "kiln_", g->name);
     bool whole = p->problem->fusion && p->problem->target->cooperative;
     for (int i = 0, j; i < p->phases.len; i = j) {
@@ -253,5 +244,6 @@ kn_status kn_assemble(kn_planner *p, kn_plan *plan)
         kn_push(p->arena, &plan->kernels, make_kernel(p, i, j, name));
         KN_TRY(kn_kernel_verify(plan->kernels.data[plan->kernels.len - 1]));
     }
+    kn_place_temporaries(p, plan);
     return KN_OK;
 }

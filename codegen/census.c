@@ -73,18 +73,34 @@ static void add_stores(kn_census *c, const kn_phase *ph, const kn_buf *bufs)
     }
 }
 
-static void add_temporaries(kn_census *c, const kn_buf *bufs, int n)
+/* Marks the buffers that a phase touches. */
+static void mark_touched(const kn_phase *ph, bool *touched)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kind == KN_V_LOAD)
+            touched[ph->values.data[i].access.buf] = true;
+    for (int i = 0; i < ph->stores.len; i++)
+        touched[ph->stores.data[i].access.buf] = true;
+}
+
+/* Does one of the kernels have temporary b? */
+static bool is_used(kn_kernel *const *kernels, int n, const kn_buf *b)
 {
     for (int i = 0; i < n; i++)
-        if (bufs[i].kind == KN_BUF_TEMP)
-            add_temporary(c, bufs[i].bytes);
+        for (int j = 0; j < kernels[i]->bufs.len; j++)
+            if (kernels[i]->bufs.data[j].kind == KN_BUF_TEMP &&
+                kernels[i]->bufs.data[j].index == b->index)
+                return true;
+    return false;
 }
 
 kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const *kernels, int n,
                                const kn_buf *bufs, int nbufs)
 {
     kn_census c = nothing(a, g);
-    add_temporaries(&c, bufs, nbufs);
+    for (int i = 0; i < nbufs; i++)
+        if (bufs[i].kind == KN_BUF_TEMP && is_used(kernels, n, &bufs[i]))
+            add_temporary(&c, bufs[i].bytes);
     c.launches = n;
     c.grid = n > 0 ? n - 1 : 0;
     for (int i = 0; i < n; i++)
@@ -119,7 +135,12 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
 {
     kn_census c = nothing(a, g);
     bool *written = KN_NEW_ARRAY(a, bool, nbufs + 1);
-    add_temporaries(&c, bufs, nbufs);
+    bool *touched = KN_NEW_ARRAY(a, bool, nbufs + 1);
+    for (int i = 0; i < n; i++)
+        mark_touched(&phases[i], touched);
+    for (int i = 0; i < nbufs; i++)
+        if (bufs[i].kind == KN_BUF_TEMP && touched[i])
+            add_temporary(&c, bufs[i].bytes);
     c.launches = 1;
     for (int i = 0; i < n; i++) {
         const kn_phase *ph = &phases[i];

@@ -107,9 +107,6 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
         record(plan, &p, "local", "small reductions by each block for itself");
     }
     KN_TRY(kn_assemble(&p, plan));
-    for (int i = 0; i < p.bufs.len; i++)
-        if (p.bufs.data[i].kind == KN_BUF_TEMP)
-            kn_push(a, &plan->temporaries, p.bufs.data[i]);
     plan->after = kn_census_of_kernels(a, pr->graph, plan->kernels.data, plan->kernels.len,
                                        p.bufs.data, p.bufs.len);
     kn_push(a, &plan->steps,

@@ -9,7 +9,8 @@
  *   normalise  axes of one element dropped, axes ordered by memory, neighbours that every array walks as
  *              one collapsed
  *   schedule   walk, threads a group, vector width (codegen/sched)
- *   assemble   kernels: barriers, temporaries in the workspace, parameter kinds, the canonical key
+ *   assemble   kernels: barriers, parameter kinds, the canonical key
+ *   workspace  temporaries that do not live at the same time share memory
  *
  * A pure function of the problem: no device, no environment, no clock. */
 #ifndef KN_CODEGEN_PLAN_H
@@ -56,11 +57,11 @@ typedef struct kn_plan_step {
 typedef struct kn_plan {
     kn_arena *arena;
     KN_VEC(kn_kernel *) kernels; /* in order */
-    int64_t workspace;           /* bytes; temporaries are at kn_buf.offset in it */
+    int64_t workspace;           /* bytes, at the peak; temporaries are at kn_buf.offset in it */
     kn_census before, after;     /* one stage an operation; as planned */
     KN_VEC(kn_plan_step) steps;  /* from the one to the other, in order */
-    KN_VEC(kn_buf) temporaries;
-    const int64_t *sizes; /* per symbol of the graph */
+    KN_VEC(kn_buf) temporaries;  /* those that a kernel touches */
+    const int64_t *sizes;        /* per symbol of the graph */
     const kn_regions *regions;
     const char *schedule; /* "rows" or "general" */
 } kn_plan;
@@ -114,6 +115,8 @@ void kn_normalise(kn_arena *arena, kn_phase *phases, int n);
 void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* codegen/assemble.c: p->phases into plan->kernels. */
 kn_status kn_assemble(kn_planner *p, kn_plan *plan);
+/* codegen/workspace.c: plan->temporaries, plan->workspace, and the offsets in it. */
+void kn_place_temporaries(kn_planner *p, kn_plan *plan);
 /* The access that stands for the phase's data, the one that varies along the most axes: among the stores of a
  * phase without reductions, else among the loads. NULL if there is none. */
 const kn_access *kn_phase_primary(const kn_phase *phase);

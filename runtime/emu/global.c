@@ -174,6 +174,19 @@ void kn_emu_shadow_free(kn_emu *dev)
     }
 }
 
+/* Spans that share memory share cells: the range grows over whatever overlaps it. */
+static void widen(const kn_emu_launch *l, const char **low, const char **high)
+{
+    for (int i = 0; i < l->nspans; i++) {
+        const kn_emu_span *s = &l->spans[i];
+        if (s->low >= *high || s->high <= *low || (s->low >= *low && s->high <= *high))
+            continue;
+        *low = s->low < *low ? s->low : *low;
+        *high = s->high > *high ? s->high : *high;
+        i = -1;
+    }
+}
+
 kn_status kn_emu_shadow_prepare(kn_emu_launch *l)
 {
     kn_emu *dev = l->dev;
@@ -191,8 +204,10 @@ kn_status kn_emu_shadow_prepare(kn_emu_launch *l)
         kn_emu_span *span = &l->spans[i];
         if (span->constant || span->unwatched || span->low == span->high)
             continue;
-        const char *low = span->low - (uintptr_t)span->low % GRANULE;
-        const char *high = span->high + (GRANULE - (uintptr_t)span->high % GRANULE) % GRANULE;
+        const char *low = span->low, *high = span->high;
+        widen(l, &low, &high);
+        low -= (uintptr_t)low % GRANULE;
+        high += (GRANULE - (uintptr_t)high % GRANULE) % GRANULE;
         kn_emu_shadow *s = dev->shadows;
         while (s && (s->low > low || s->high < high))
             s = s->next;

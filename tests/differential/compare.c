@@ -205,6 +205,37 @@ static bool compare_output(const program *p, int o, const unsigned char *block, 
     return good;
 }
 
+/* What no kernel may take for a number that it wrote, and guards behind the workspace. */
+enum { POISON = 0xff, GUARD = 256 };
+
+/* Runs in a workspace of the program's own size, which is poisoned before. NULL for *block: it needs none. */
+static kn_status run_poisoned(kn_context *ctx, kn_program *prog, const kn_arg *args, int nargs,
+                              void **block, bool *kept)
+{
+    const kn_device_ops *ops = ctx->dev->ops;
+    kn_prepared info = {0};
+    *block = NULL;
+    *kept = true;
+    KN_TRY(kn_program_prepare(prog, args, nargs, false, &info));
+    if (!info.workspace)
+        return kn_program_run(prog, NULL, args, nargs, NULL, 0);
+    size_t bytes = info.workspace + 2 * GUARD;
+    unsigned char *fill = malloc(bytes);
+    memset(fill, POISON, bytes);
+    kn_status status = ops->alloc(ctx->dev, bytes, block);
+    if (status == KN_OK)
+        status = ops->upload(ctx->dev, *block, fill, bytes);
+    char *at = (char *)(((uintptr_t)*block + GUARD - 1) / GUARD * GUARD);
+    if (status == KN_OK)
+        status = kn_program_run(prog, NULL, args, nargs, at, info.workspace);
+    if (status == KN_OK)
+        status = ops->download(ctx->dev, fill, *block, bytes);
+    for (size_t i = (size_t)(at - (char *)*block) + info.workspace; i < bytes; i++)
+        *kept = *kept && fill[i] == POISON;
+    free(fill);
+    return status;
+}
+
 /* Uploads, runs, downloads, compares. */
 static bool run_and_compare(const program *p, kn_context *ctx, kn_program *prog, char **data,
                             kn_text *why, tally *seen)
@@ -229,9 +260,17 @@ static bool run_and_compare(const program *p, kn_context *ctx, kn_program *prog,
             return false;
     }
     int nargs = program_args(p, data, args);
-    if (kn_program_run(prog, NULL, args, nargs, NULL, 0) != KN_OK ||
-        ops->sync(ctx->dev, NULL) != KN_OK)
+    void *workspace;
+    bool kept;
+    kn_status status = run_poisoned(ctx, prog, args, nargs, &workspace, &kept);
+    if (workspace)
+        ops->release(ctx->dev, workspace);
+    if (status != KN_OK || ops->sync(ctx->dev, NULL) != KN_OK)
         return false;
+    if (!kept) {
+        kn_put(why, "memory behind the workspace was written");
+        return false;
+    }
     for (int o = 0; o < p->graph->outputs.len; o++) {
         const memory *m = &p->out[o];
         if (ops->download(ctx->dev, m->block, data[nin + o], (size_t)memory_bytes(m)) != KN_OK)

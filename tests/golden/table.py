@@ -126,12 +126,12 @@ def row(name, sizes, plan):
     local = ", ".join(f"{barriers[k]} {k}" for k in ("cluster", "block", "warp") if barriers[k])
     _, inputs = large_inputs(plan)
     reads = ", ".join(f"{i['name']} {i['read']['before'] / i['bytes']:g} → {i['reads']:g}" for i in inputs)
-    return (f"| {name} | `{sizes}` | {temporaries[0]} | {temporaries[1]} | {before['barriers']['grid']} | "
+    return (f"| {name} | `{sizes}` | {temporaries[0]} | {temporaries[1]} | {size_text(plan['workspace'])} | {before['barriers']['grid']} | "
             f"{barriers['grid']} | {local or '0'} | {reads} |")  # fmt: skip
 
 
-HEAD = """| program | sizes | temporaries before | after | grid barriers before | after | others after | reads |
-|---|---|---|---|---|---|---|---|"""
+HEAD = """| program | sizes | temporaries before | after | workspace | grid barriers before | after | others after | reads |
+|---|---|---|---|---|---|---|---|---|"""
 
 
 def main():
