@@ -153,6 +153,22 @@ static void follow_host(const kn_kernel *k, kn_phase *local, const kn_phase *hos
     kn_schedule_as(local, local->walk == KN_WALK_COLS ? host->vec : 1);
 }
 
+/* A block that works on its groups as a whole can be of any size: how many threads it has is a number. Columns
+ * combine in as many rows as the block has, and groups that share a block divide it: there it is structure. */
+static bool any_block(const kn_kernel *k)
+{
+    bool any = false;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        if (ph->local || ph->walk == KN_WALK_FLAT)
+            continue;
+        if (!kn_by_block(ph))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 static void schedule_phases(kn_planner *p, kn_kernel *k)
 {
     const kn_target *target = p->problem->target;
@@ -174,9 +190,9 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         int want = kn_schedule_choose(ph)->threads(ph, target);
         k->threads = want > k->threads ? want : k->threads;
     }
-    if (p->problem->max_threads > 0)
-        while (k->threads > 32 && k->threads > p->problem->max_threads)
-            k->threads /= 2;
+    int limit = p->problem->max_threads > 0 ? p->problem->max_threads : target->max_block;
+    while (k->threads > 32 && k->threads > limit)
+        k->threads /= 2;
     for (int i = 0; i < k->phases.len; i++) {
         kn_phase *ph = &k->phases.data[i];
         if (ph->local)
@@ -186,6 +202,8 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
             follow_host(k, &k->phases.data[j], ph);
         k->shared += kn_phase_kept_bytes(ph);
     }
+    if (any_block(k))
+        k->bound = limit;
 }
 
 /* Does the kernel have an input and the output that lies on it? */

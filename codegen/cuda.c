@@ -5,6 +5,14 @@
 
 extern const char kn_prelude_elementwise[], kn_prelude_prelude[];
 
+/* n times the threads of a block. */
+static const char *block_times(kn_cuda_writer *w, int n)
+{
+    if (!w->k->bound)
+        return kn_cuda_printed(w, "%d", w->k->threads * n);
+    return n == 1 ? "blockDim.x" : kn_cuda_printed(w, "(blockDim.x * %d)", n);
+}
+
 /* ---- sweeps ---- */
 
 /* How a sweep steps through the members: `first`, first + step, ... below `end`. */
@@ -156,7 +164,8 @@ static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, ph->ngroup, ph->naxes));
     write_range(w, live);
     stride by = {kn_cuda_printed(w, "(begin + %s)", lane), "end",
-                 kn_cuda_printed(w, "(kn_count)%d", ph->tpg)};
+                 kn_by_block(ph) ? kn_cuda_printed(w, "(kn_count)%s", block_times(w, 1))
+                                 : kn_cuda_printed(w, "(kn_count)%d", ph->tpg)};
     write_sweeps(w, &by, "");
     kn_cuda_open_groups(w);
     for (int e = 0; e < ph->exports.len; e++)
@@ -187,17 +196,17 @@ static void write_flat(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     write_locals(w, false, NULL, "");
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->naxes));
-    stride by = {kn_cuda_printed(w, "((kn_count)blockIdx.x * %d + threadIdx.x) * %d", w->k->threads,
-                                 ph->vec),
+    stride by = {kn_cuda_printed(w, "((kn_count)blockIdx.x * %s + threadIdx.x) * %d",
+                                 block_times(w, 1), ph->vec),
                  "members",
-                 kn_cuda_printed(w, "(kn_count)gridDim.x * %d", w->k->threads * ph->vec)};
+                 kn_cuda_printed(w, "(kn_count)gridDim.x * %s", block_times(w, ph->vec))};
     write_sweeps(w, &by, "blockIdx.x == 0 && threadIdx.x == 0");
 }
 
 static void write_rows(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    int tpg = ph->tpg, per_block = w->k->threads / tpg;
+    int tpg = ph->tpg, per_block = w->k->threads / tpg; /* groups */
     write_locals(w, false, NULL, "");
     kn_cuda_line(w, "const kn_count groups = %s, members = %s;", kn_cuda_extents(w, 0, ph->ngroup),
                  kn_cuda_extents(w, ph->ngroup, ph->naxes));
@@ -233,7 +242,8 @@ static void write_rows(kn_cuda_writer *w)
     write_locals(w, true, "lane", live);
     write_range(w, live);
     stride by = {kn_cuda_printed(w, "(begin + (kn_count)lane * %d)", ph->vec), "end",
-                 kn_cuda_printed(w, "(kn_count)%d", tpg * ph->vec)};
+                 per_block > 1 ? kn_cuda_printed(w, "(kn_count)%d", tpg * ph->vec)
+                               : kn_cuda_printed(w, "(kn_count)%s", block_times(w, ph->vec))};
     write_sweeps(w, &by, per_block > 1 ? "live && lane == 0" : "lane == 0");
     kn_cuda_close(w);
 }
@@ -272,7 +282,7 @@ static int scratch_bytes(const kn_kernel *k)
     int bytes = 0;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        int values = ph->walk == KN_WALK_COLS ? k->threads * ph->vec : ph->tpg > 32 ? 32 : 0;
+        int values = ph->walk == KN_WALK_COLS ? k->threads * ph->vec : kn_by_block(ph) ? 32 : 0;
         for (int r = 0; r < ph->reds.len; r++) {
             int size = kn_cuda_state_bytes(ph, r);
             bytes = values * size > bytes ? values * size : bytes;
@@ -287,7 +297,8 @@ static void write_signature(kn_cuda_writer *w)
     int n = kn_kernel_params(k, NULL, NULL, 0);
     kn_param *ps = KN_NEW_ARRAY(w->t->arena, kn_param, n + 1);
     kn_kernel_params(k, w->t->arena, ps, n);
-    kn_putf(w->t, "extern \"C\" __global__ void __launch_bounds__(%d)\n%s(", k->threads, k->name);
+    kn_putf(w->t, "extern \"C\" __global__ void __launch_bounds__(%d)\n%s(",
+            k->bound ? k->bound : k->threads, k->name);
     for (int i = 0; i < n; i++) {
         kn_putf(w->t, "%s", i ? ",\n    " : "");
         const kn_buf *b = ps[i].kind == KN_PARAM_BUF ? &k->bufs.data[ps[i].index] : NULL;

@@ -130,9 +130,9 @@ void kn_cuda_combine(kn_cuda_writer *w, int r)
     else if (w->ph->walk == KN_WALK_COLS)
         kn_cuda_line(w, "kn_combine_rows<%s, %d, %d>(acc%d, %s, scratch);", op, w->k->threads / 32,
                      w->ph->vec, r, neutral(w, r));
-    else if (w->ph->tpg > 32)
-        kn_cuda_line(w, "acc%d = kn_combine_block<%s, %d>(acc%d, %s, scratch);", r, op,
-                     w->k->threads, r, neutral(w, r));
+    else if (kn_by_block(w->ph))
+        kn_cuda_line(w, "acc%d = kn_combine_block<%s>(acc%d, %s, scratch);", r, op, r,
+                     neutral(w, r));
     else
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
     declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "r%d", r), part_of(w, r));

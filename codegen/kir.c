@@ -313,9 +313,13 @@ static const char *const part_text[] = {[KN_PART_RESULT] = "",
 static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
-    kn_putf(t, "  %sphase %d %s%s: %s tpg %d vec %d steps %d%s\n", ph->local ? "local " : "", p,
-            ph->name, ph->barrier ? " after grid barrier" : "", kn_walk_text(ph->walk), ph->tpg,
-            ph->vec, ph->steps, ph->split ? " split" : "");
+    kn_putf(t, "  %sphase %d %s%s: %s ", ph->local ? "local " : "", p, ph->name,
+            ph->barrier ? " after grid barrier" : "", kn_walk_text(ph->walk));
+    if (k->bound && kn_by_block(ph) && !numbers)
+        kn_put(t, "by block");
+    else
+        kn_putf(t, "tpg %d", ph->tpg);
+    kn_putf(t, " vec %d steps %d%s\n", ph->vec, ph->steps, ph->split ? " split" : "");
     for (int a = 0; a < ph->naxes; a++) {
         kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
         if (numbers)
@@ -347,8 +351,12 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 
 void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
 {
-    kn_putf(t, "kernel %s threads %d index %d%s\n", k->name, k->threads, k->wide ? 64 : 32,
-            k->disjoint ? " disjoint" : "");
+    kn_putf(t, "kernel %s ", k->name);
+    if (numbers || !k->bound)
+        kn_putf(t, "threads %d ", k->threads);
+    if (k->bound)
+        kn_putf(t, "at most %d threads ", k->bound);
+    kn_putf(t, "index %d%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "");
     static const char *const kind_text[] = {"in", "out", "temp"};
     for (int i = 0; i < k->bufs.len; i++) {
         kn_putf(t, "  %s %s: %s", kind_text[k->bufs.data[i].kind], k->bufs.data[i].name,

@@ -159,7 +159,7 @@ typedef struct kn_phase {
     kn_walk walk;
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp */
     int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
-    int steps; /* ROWS: every thread takes exactly this many steps, unrolled (values may be kept); 0: a
+    int steps; /* ROWS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
     bool alone; /* the only phase of its kernel that is not local */
     bool split;
@@ -195,10 +195,12 @@ typedef struct kn_extent_param {
 typedef struct kn_kernel {
     kn_arena *arena;
     const char *name; /* a C identifier, unique within the program */
-    int threads;      /* CUDA: block size */
-    int64_t shared;   /* (n) CUDA: bytes of dynamic shared memory a block */
-    bool wide;        /* indices need 64 bits */
-    bool disjoint;    /* no output lies on an input */
+    int threads;      /* CUDA: block size; (n) where bound is not 0 */
+    int bound; /* CUDA: not 0: the code serves blocks of every size from 64 threads, a power of two, up to
+                         this; 0: of `threads` only */
+    int64_t shared; /* (n) CUDA: bytes of dynamic shared memory a block */
+    bool wide;      /* indices need 64 bits */
+    bool disjoint;  /* no output lies on an input */
     KN_VEC(kn_buf) bufs;
     KN_VEC(kn_scalar_param) scalars;
     KN_VEC(kn_extent_param) extents;
@@ -246,6 +248,9 @@ bool kn_sweep_reduces(const kn_phase *p, int sweep);
 
 /* prefix + name as a C identifier. */
 const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
+
+/* True for a phase of which a whole block, of more than a warp, works on each group. */
+static inline bool kn_by_block(const kn_phase *p) { return p->walk == KN_WALK_ROWS && p->tpg > 32; }
 
 /* True when a phase other than the first starts with a grid barrier: a cooperative launch. */
 bool kn_kernel_cooperative(const kn_kernel *k);

@@ -148,18 +148,18 @@ template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_
     return v;
 }
 
-// Among all THREADS of the block; every thread gets the result. `scratch` has room for one value a warp
-// and is free again on return.
-template <class Op, int THREADS, class T>
+// Among all threads of the block, which has whole warps; every thread gets the result. `scratch` has room for one
+// value a warp and is free again on return.
+template <class Op, class T>
 __device__ __forceinline__ T kn_combine_block(T v, T identity, void *scratch)
 {
     T *const warps = (T *)scratch;
-    const int lane = threadIdx.x % 32;
+    const unsigned lane = threadIdx.x % 32;
     v = kn_combine_lanes<Op, 32>(v);
     if (lane == 0)
         warps[threadIdx.x / 32] = v;
     __syncthreads();
-    v = kn_combine_lanes<Op, 32>(lane < THREADS / 32 ? warps[lane] : identity);
+    v = kn_combine_lanes<Op, 32>(lane < blockDim.x / 32 ? warps[lane] : identity);
     __syncthreads();
     return v;
 }

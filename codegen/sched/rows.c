@@ -1,8 +1,8 @@
 #include "codegen/sched/sched.h"
 
-/* Data registers a thread may spend on values kept from one sweep to the next, and the most steps they
- * are spread over: eight 16-byte loads in flight a thread. */
-enum { KEEP_REGISTERS = 64, KEEP_STEPS = 8, WARP = 32 };
+/* Data registers a thread may spend on values kept from one sweep to the next, half of what each has in the largest
+ * block, and the most steps they are spread over: eight 16-byte loads in flight a thread. */
+enum { KEEP_REGISTERS = 32, KEEP_STEPS = 8, WARP = 32 };
 
 /* Static shared memory that a kernel may use beside what it keeps there. */
 enum { SCRATCH_BYTES = 8192 };
@@ -32,15 +32,14 @@ static bool is_reread(const kn_phase *ph, int value)
  * nothing to keep or the machine has no registers to speak of. */
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
-    int words = 0;
+    int words = 0, most = 1;
     if (target->sm == 0 || ph->split || ph->nsweeps < 2)
         return 0;
     for (int i = 0; i < ph->values.len; i++)
         if (is_reread(ph, i))
-            words += ph->vec * (kn_bytes(ph->values.data[i].dtype) + 3) / 4;
+            words += (ph->vec * kn_bytes(ph->values.data[i].dtype) + 3) / 4;
     if (!words || words > KEEP_REGISTERS)
         return 0;
-    int most = 1;
     while (most * 2 <= KEEP_STEPS && most * 2 * words <= KEEP_REGISTERS)
         most *= 2;
     return most;
@@ -89,51 +88,68 @@ bool kn_rows_keep(const kn_phase *ph, const kn_target *target)
     return registers_keep(ph, target) || shared_keeps(ph, target);
 }
 
+/* Groups enough to give each only a part of a block. */
+static bool crowded(const kn_phase *ph, const kn_target *target)
+{
+    return ph->groups * ph->splits >= target->units * 8;
+}
+
 /* Where a group's values fit in registers, as many threads as that takes; else a block a group from some
  * hundred steps on, and several groups a block below. */
 static int threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t n = steps(ph);
-    int most = keepable_steps(ph, target);
     int want = n <= 1024                                ? 128
                : n <= 8192 && !shared_keeps(ph, target) ? 256
                : ph->split                              ? 512
                                                         : 1024;
     if (registers_keep(ph, target)) {
-        want = (int)lanes_for(n, most);
+        want = (int)lanes_for(n, keepable_steps(ph, target));
         want = want <= WARP ? 128 : want;
     }
     return want < target->max_block ? want : target->max_block;
 }
 
+/* Every step that a thread may take is written out. In a kernel of its own a phase may take as many as there is
+ * room for, whatever the size of its groups, and one kernel serves all; phases side by side share registers, and
+ * take no more than they need. */
+static void keep_in_registers(kn_phase *ph, const kn_target *target)
+{
+    ph->steps = ph->alone ? keepable_steps(ph, target)
+                          : (int)power_of_two_from((steps(ph) + ph->tpg - 1) / ph->tpg);
+}
+
 static void keep(kn_phase *ph, kn_keep where)
 {
-    if (where == KN_KEEP_REGISTERS)
-        ph->steps = (int)power_of_two_from((steps(ph) + ph->tpg - 1) / ph->tpg);
     for (int i = 0; i < ph->values.len; i++)
         if (is_reread(ph, i))
             ph->values.data[i].kept = where;
 }
 
+/* At least so many, of the few widths that a part of a warp may have: each is another kernel. */
+static int part_of_warp(int64_t lanes)
+{
+    return lanes <= 1 ? 1 : lanes <= 4 ? 4 : lanes <= 8 ? 8 : WARP;
+}
+
 static void bind(kn_phase *ph, const kn_target *target, int block)
 {
-    int64_t n = steps(ph), work = ph->groups * ph->splits;
+    int64_t n = steps(ph);
     int most = keepable_steps(ph, target);
-    bool crowded =
-        work >= target->units * 8; /* groups enough to give each only a part of a block */
+    bool several = crowded(ph, target) || block <= WARP;
     ph->steps = 0;
     ph->tpg = block;
-    if (most && lanes_for(n, most) <= WARP && (n <= 128 || crowded)) {
-        ph->tpg = (int)lanes_for(n, most);
+    if (most && several && lanes_for(n, most) <= WARP) {
+        ph->tpg = part_of_warp(lanes_for(n, most));
         keep(ph, KN_KEEP_REGISTERS);
-    } else if (most && n <= (int64_t)most * block) {
+        keep_in_registers(ph, target);
+    } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
         keep(ph, KN_KEEP_REGISTERS);
+        keep_in_registers(ph, target);
     } else if (n > 512 && shared_keeps(ph, target)) {
         keep(ph, KN_KEEP_SHARED);
-    } else if (n <= 128 || (n <= 512 && crowded)) {
-        ph->tpg = 1; /* at least two steps a lane, at most a warp */
-        while (ph->tpg < WARP && ph->tpg * 2 < n)
-            ph->tpg *= 2;
+    } else if (several && n <= 512) {
+        ph->tpg = part_of_warp(power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */
     }
 }
 

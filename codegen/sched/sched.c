@@ -46,6 +46,9 @@ static void set_all_kinds(kn_phase *ph)
         set_kinds(ph, &ph->stores.data[i].access, va);
 }
 
+/* From elements of 16 bytes to those of 4, to one. */
+static int narrower(int vec, int bytes) { return vec * bytes > 4 && bytes < 4 ? 4 / bytes : 1; }
+
 void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
 {
     int va = kn_phase_vector_axis(ph), widest = 1;
@@ -66,7 +69,7 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
         ph->vec = 1;
     while (ph->walk == KN_WALK_COLS && ph->vec > 1 && ph->groups < KN_COLS_LANES * ph->vec)
         ph->vec /= 2; /* narrow tables: rather all lanes than wide ones */
-    for (; ph->vec > 1; ph->vec /= 2) {
+    for (; ph->vec > 1; ph->vec = narrower(ph->vec, widest)) {
         bool fits = ph->axes[va].extent % ph->vec == 0 && ph->axes[va].extent > 0;
         for (int i = 0; fits && i < ph->values.len; i++) {
             const kn_value *v = &ph->values.data[i];

@@ -25,7 +25,8 @@ extern const kn_schedule kn_sched_flat, kn_sched_rows, kn_sched_cols;
 /* The first schedule that can, by preference. */
 const kn_schedule *kn_schedule_choose(const kn_phase *phase);
 
-/* Sets vec, the elements of the vector axis taken at a time: 4, 2 or 1, as extents, strides and alignment allow.
+/* Sets vec, the elements of the vector axis taken at a time, as extents, strides and alignment allow: those of 16
+ * bytes, of 4, or one; every width more would be another kernel.
  * align[buf] is the alignment in bytes of each buffer's first element. Sets access kinds too. */
 void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs);
 

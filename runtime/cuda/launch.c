@@ -15,7 +15,7 @@ struct kn_code {
     kn_cu_module module;
     kn_cu_function function;
     int nparams;      /* -1: a raw kernel under a driver that does not tell */
-    int threads;      /* a block; of generated kernels */
+    int threads;      /* a block at most; of generated kernels */
     bool cooperative; /* of generated kernels */
     int max_threads;  /* a block may have, with this kernel's registers */
     int max_dynamic;  /* bytes of dynamic shared memory that a block may have */
@@ -31,7 +31,7 @@ static kn_status check_kernel(const kn_cuda *d, const kn_kernel *k, kn_code *cod
 {
     if (!k->source)
         return kn_fail(KN_INTERNAL, "kernel '%s' has no source text", k->name);
-    code->threads = k->threads;
+    code->threads = k->bound ? k->bound : k->threads;
     code->cooperative = kn_kernel_cooperative(k);
     KN_TRY(kn_count_params(k, &code->nparams));
     if (code->threads < 1 || code->threads > d->target.max_block)
@@ -274,12 +274,26 @@ static kn_status submit(kn_cuda *d, const kn_code *code, const kn_grid *g, void 
                                 n[0], n[1], n[2], b[0], b[1], b[2]);
 }
 
+/* Smaller blocks than the largest that the code serves may fit in greater number. */
+static int blocks_per_unit(const kn_cuda *d, const kn_code *code, int threads)
+{
+    int blocks;
+    if (threads == code->threads || kn_cuda_enter(d) != KN_OK)
+        return code->info.blocks_per_unit;
+    if (d->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, code->function, threads,
+                                                               0) != KN_CU_SUCCESS)
+        blocks = code->info.blocks_per_unit;
+    kn_cuda_leave(d);
+    return blocks;
+}
+
 void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k, kn_grid *grid)
 {
     const kn_cuda *d = (const kn_cuda *)dev;
     *grid = (kn_grid){
-        .grid = {kn_grid_all_blocks(k, code->info.blocks_per_unit, d->target.units), 1, 1},
-        .block = {(unsigned)code->threads, 1, 1},
+        .grid = {kn_grid_all_blocks(k, blocks_per_unit(d, code, k->threads), d->target.units), 1,
+                 1},
+        .block = {(unsigned)k->threads, 1, 1},
         .shared = (size_t)k->shared,
         .cooperative = code->cooperative,
     };
