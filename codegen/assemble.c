@@ -115,6 +115,8 @@ void kn_count_sweeps(kn_arena *a, kn_phase *ph)
         if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage >= ph->nsweeps)
             ph->nsweeps = ph->stores.data[i].stage + 1;
     bool *need = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
+    for (int i = 0; i < ph->values.len; i++)
+        ph->values.data[i].sweeps = 0;
     for (int t = 0; t < ph->nsweeps; t++) {
         kn_phase_needs(ph, t, need);
         for (int i = 0; i < ph->values.len; i++)

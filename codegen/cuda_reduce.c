@@ -75,6 +75,13 @@ static const char *neutral(kn_cuda_writer *w, int r)
                : kn_cuda_printed(w, "%s{%s}", accumulator_type(w, r), states[state].neutral);
 }
 
+/* The neighbouring groups of a thread have seen equally many members. */
+static bool counts_alike(kn_cuda_writer *w, int r)
+{
+    return kn_cuda_wide(w->ph) && state_of(w, r) == KN_STATE_MOMENTS &&
+           w->ph->reds.data[r].part == KN_PART_RESULT;
+}
+
 void kn_cuda_accumulator(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
@@ -85,6 +92,17 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r)
         write_pilot(w, r);
     }
     declare(w, accumulator_type(w, r), kn_cuda_printed(w, "acc%d", r), neutral(w, r));
+    if (counts_alike(w, r))
+        kn_cuda_line(w, "%s seen%d = 0;", kn_cuda_type(red->dtype), r);
+}
+
+void kn_cuda_count(kn_cuda_writer *w, int r)
+{
+    if (!counts_alike(w, r))
+        return;
+    kn_cuda_line(w, "seen%d += 1;", r);
+    kn_cuda_line(w, "const %s each%d = kn_reciprocal(seen%d);",
+                 kn_cuda_type(w->ph->reds.data[r].dtype), r, r);
 }
 
 void kn_cuda_accumulate(kn_cuda_writer *w, int r)
@@ -93,7 +111,9 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
     const char *x = kn_cuda_operand(w, red->value), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
     if (red->part != KN_PART_RESULT)
         return;
-    if (state_of(w, r) == KN_STATE_MOMENTS)
+    if (counts_alike(w, r))
+        kn_cuda_line(w, "acc%d[l].add(%s - pilot%d[l], seen%d, each%d);", r, x, r, r, r);
+    else if (state_of(w, r) == KN_STATE_MOMENTS)
         kn_cuda_line(w, "acc%d%s.add(%s - pilot%d%s);", r, l, x, r, l);
     else if (state_of(w, r) != KN_STATE_PLAIN)
         kn_cuda_line(w, "acc%d%s.add(%s);", r, l, x);

@@ -183,6 +183,9 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_line(w, "kn_vec<%s, %d> o%d_at;",
                          kn_cuda_type(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
                          ph->vec, i);
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == w->sweep)
+            kn_cuda_count(w, r);
     if (ph->vec > 1) {
         kn_put(w->t, "#pragma unroll\n");
         kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->vec);

@@ -66,6 +66,8 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 int kn_cuda_state_bytes(const kn_phase *ph, int r);
 /* Declares acc<r>; adds an element to it; makes it one for all workers of a group and declares r<r>. */
 void kn_cuda_accumulator(kn_cuda_writer *w, int r);
+void kn_cuda_count(kn_cuda_writer *w,
+                   int r); /* before the loop over l: what is the same in all of it */
 void kn_cuda_accumulate(kn_cuda_writer *w, int r);
 void kn_cuda_combine(kn_cuda_writer *w, int r);
 

@@ -53,11 +53,24 @@ static void record(kn_plan *plan, const kn_planner *p, const char *name, const c
     kn_push(p->arena, &plan->steps, step);
 }
 
-/* Does every group stay on chip, so that sweeps are cheap? */
-static bool stays_on_chip(kn_planner *p, int i)
+/* Where every group stays on chip, so that sweeps are cheap; NONE if it does not. */
+static kn_keep kept(kn_planner *p, int i)
 {
     kn_phase ph = preview(p, i);
-    return ph.walk == KN_WALK_ROWS && kn_rows_keep(&ph, p->problem->target);
+    return ph.walk == KN_WALK_ROWS ? kn_rows_keep(&ph, p->problem->target) : KN_KEEP_NONE;
+}
+
+/* The online form saves a sweep over memory. It also saves shared memory if it leaves nothing to sweep again. */
+static void use_online(kn_planner *p, int i)
+{
+    bool split = p->problem->schedule && strcmp(p->problem->schedule, "general") == 0;
+    kn_keep keep = split ? KN_KEEP_NONE : kept(p, i);
+    kn_phase online = kn_phase_copy(p->arena, &p->phases.data[i]);
+    if (p->problem->target->sm == 0 || keep == KN_KEEP_REGISTERS || !kn_use_online(p, &online))
+        return;
+    kn_count_sweeps(p->arena, &online);
+    if (keep == KN_KEEP_NONE || online.nsweeps == 1)
+        p->phases.data[i] = online;
 }
 
 /* Splits where most of the machine would idle. */
@@ -93,12 +106,10 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     KN_TRY(lower_all(a, pr, &p));
     record(plan, &p, "merge", "operations that share an iteration space in one loop nest");
     for (int i = 0; i < p.phases.len; i++)
-        kn_use_moments(&p, &p.phases.data[i], !stays_on_chip(&p, i));
+        kn_use_moments(&p, &p.phases.data[i], kept(&p, i) == KN_KEEP_NONE);
     record(plan, &p, "moments", "mean and centred squares without cancellation, in one sweep");
-    bool split = pr->schedule && strcmp(pr->schedule, "general") == 0;
-    for (int i = 0; i < p.phases.len && pr->target->sm; i++)
-        if (split || !stays_on_chip(&p, i))
-            kn_use_online(&p.phases.data[i]);
+    for (int i = 0; i < p.phases.len; i++)
+        use_online(&p, i);
     record(plan, &p, "online", "maximum and sum of exponentials in one sweep");
     bool spread = spread_all(&p);
     record(plan, &p, "spread", "reductions of few groups over the whole machine");

@@ -100,11 +100,18 @@ void kn_place_values(kn_planner *p);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
 /* codegen/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
+/* codegen/pass/instead.c: a value at the end of a raw phase, one of two operands, its stage found. */
+int kn_add_value(kn_planner *p, kn_phase *phase, kn_value v);
+int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a, int b);
+/* Writes a raw phase's values anew: behind the result of reduction `red` comes what `make` adds, which stands for it
+ * in all that follows, reductions and stores. `to` has the new places of the values before. */
+typedef int (*kn_instead_fn)(kn_planner *p, kn_phase *phase, int result, const int *to, void *ctx);
+void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_instead_fn make, void *ctx);
 /* codegen/pass/moments.c: sum((x - mean)**2) of a raw phase without cancellation, in one sweep with sum(x) or in the one
  * behind. */
 void kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 /* codegen/pass/online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. True if it had any. */
-bool kn_use_online(kn_phase *phase);
+bool kn_use_online(kn_planner *p, kn_phase *phase);
 /* codegen/pass/spread.c: replaces phase `index` by its split form with `splits` ranges of `chunk`. */
 void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk);
 /* codegen/pass/local.c: GPU targets. */

@@ -16,8 +16,6 @@
  *                where a second sweep costs less than Welford's divisions.
  *
  * Both from Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983. */
-#include <string.h>
-
 #include "codegen/plan.h"
 
 static const kn_value *at(const kn_phase *ph, int i) { return &ph->values.data[i]; }
@@ -65,53 +63,33 @@ static bool is_centred_squares(const kn_planner *p, const kn_phase *ph, const kn
            sum_behind_mean(p, ph, v->in[1], v->in[0]) >= 0;
 }
 
-static int push(kn_planner *p, kn_phase *ph, kn_value v)
-{
-    for (int k = 0; k < v.nin; k++)
-        v.stage = at(ph, v.in[k])->stage > v.stage ? at(ph, v.in[k])->stage : v.stage;
-    kn_push(p->arena, &ph->values, v);
-    return ph->values.len - 1;
-}
+/* What a correction needs: the reduction r, and the value n as it was before. */
+typedef struct correction {
+    int r, n;
+} correction;
 
-static int elem(kn_planner *p, kn_phase *ph, kn_op op, kn_dtype t, int a, int b)
+/* maximum(q - r * (r / n), 0) for the value q. */
+static int corrected(kn_planner *p, kn_phase *ph, int q, const int *to, void *ctx)
 {
-    return push(p, ph, (kn_value){.kind = KN_V_ELEM, .op = op, .dtype = t, .in = {a, b}, .nin = 2});
-}
-
-/* maximum(q - r * (r / n), 0) of values q, r and n. */
-static int corrected(kn_planner *p, kn_phase *ph, int q, int r, int n)
-{
+    const correction *by = ctx;
     kn_dtype t = at(ph, q)->dtype;
-    int zero =
-        push(p, ph, (kn_value){.kind = KN_V_CONST, .dtype = t, .value = {.dtype = t, .f = 0}});
-    int beside = elem(p, ph, KN_OP_MUL, t, r, elem(p, ph, KN_OP_DIV, t, r, n));
-    return elem(p, ph, KN_OP_MAXIMUM, t, elem(p, ph, KN_OP_SUB, t, q, beside), zero);
+    kn_value result = *at(ph, q);
+    result.index = by->r;
+    result.name = NULL;
+    int r = kn_add_value(p, ph, result), n = to[by->n];
+    int zero = kn_add_value(
+        p, ph, (kn_value){.kind = KN_V_CONST, .dtype = t, .value = {.dtype = t, .f = 0}});
+    int beside = kn_add_elem(p, ph, KN_OP_MUL, t, r, kn_add_elem(p, ph, KN_OP_DIV, t, r, n));
+    return kn_add_elem(p, ph, KN_OP_MAXIMUM, t, kn_add_elem(p, ph, KN_OP_SUB, t, q, beside), zero);
 }
 
-/* Corrects reduction q: behind the value that is its result comes what everybody else uses instead. */
+/* Corrects reduction q by sum(d). */
 static void correct(kn_planner *p, kn_phase *ph, int q, int d)
 {
-    int n = at(ph, at(ph, d)->in[1])->in[1], old = ph->values.len;
-    int *to = KN_NEW_ARRAY(p->arena, int, old + 1);
+    correction by = {ph->reds.len, at(ph, at(ph, d)->in[1])->in[1]};
     const kn_red sum = {KN_OP_SUM, KN_PART_RESULT, d, at(ph, d)->dtype, at(ph, d)->stage};
     kn_push(p->arena, &ph->reds, sum);
-    kn_phase from = *ph;
-    memset(&ph->values, 0, sizeof ph->values);
-    for (int i = 0; i < old; i++) {
-        kn_value v = from.values.data[i];
-        for (int k = 0; k < v.nin; k++)
-            v.in[k] = to[v.in[k]];
-        to[i] = push(p, ph, v);
-        if (v.kind != KN_V_RESULT || v.index != q)
-            continue;
-        v.index = ph->reds.len - 1;
-        v.name = NULL;
-        to[i] = corrected(p, ph, to[i], push(p, ph, v), to[n]);
-    }
-    for (int i = 0; i < ph->reds.len; i++)
-        ph->reds.data[i].value = to[ph->reds.data[i].value];
-    for (int i = 0; i < ph->stores.len; i++)
-        ph->stores.data[i].value = to[ph->stores.data[i].value];
+    kn_instead_of_result(p, ph, q, corrected, &by);
 }
 
 void kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)

@@ -2,33 +2,89 @@
  *
  * Before: a raw phase with   m = max(x)             stage t
  *                            s = sum(exp(x - m))    stage t + 1
+ * or logsumexp's             s = sum(exp(x - where(m is finite, m, 0)))
  * After: s is a part of m's accumulator, which keeps the largest value so far and the sum relative to it, scaled
  * down whenever the largest value grows. x is read once less; values of later stages move one stage up. Worth
- * it where the group does not stay on chip. */
+ * it where the group does not stay on chip.
+ *
+ * An m that is not finite makes the first s NaN, and the accumulator's. The second is exp(m) then: no members but
+ * -inf add up to 0, a member of inf to inf. */
 #include "codegen/plan.h"
 
-/* The MAX reduction that is subtracted from its own operand under the exponential; -1 for none. */
-static int max_behind(const kn_phase *ph, const kn_red *sum)
+static const kn_value *at(const kn_phase *ph, int i) { return &ph->values.data[i]; }
+
+static bool is_elem(const kn_value *v, kn_op op) { return v->kind == KN_V_ELEM && v->op == op; }
+
+static bool is_zero(const kn_value *v)
 {
-    const kn_value *values = ph->values.data, *e = &values[sum->value];
-    if (sum->op != KN_OP_SUM || e->kind != KN_V_ELEM || e->op != KN_OP_EXP ||
-        e->level != KN_ELEMENT)
-        return -1;
-    const kn_value *d = &values[e->in[0]];
-    if (d->kind != KN_V_ELEM || d->op != KN_OP_SUB || values[d->in[1]].kind != KN_V_RESULT)
-        return -1;
-    int r = values[d->in[1]].index;
-    return ph->reds.data[r].op == KN_OP_MAX && ph->reds.data[r].value == d->in[0] ? r : -1;
+    return v->kind == KN_V_CONST && kn_is_float(v->dtype) && v->value.f == 0;
 }
 
-bool kn_use_online(kn_phase *ph)
+/* Is value i  m - m == 0 ? */
+static bool is_finite_of(const kn_phase *ph, int i, int m)
+{
+    const kn_value *v = at(ph, i);
+    if (!is_elem(v, KN_OP_EQ) || !is_zero(at(ph, v->in[1])))
+        return false;
+    const kn_value *d = at(ph, v->in[0]);
+    return is_elem(d, KN_OP_SUB) && d->in[0] == m && d->in[1] == m;
+}
+
+/* The maximum that is subtracted under the exponential. */
+typedef struct peak {
+    int red;    /* its reduction; -1 for none */
+    int m;      /* the value that is its result */
+    int finite; /* the value that says whether it is subtracted; -1: it always is */
+} peak;
+
+static peak behind(const kn_phase *ph, const kn_red *sum)
+{
+    const peak none = {-1, -1, -1};
+    const kn_value *e = at(ph, sum->value);
+    if (sum->op != KN_OP_SUM || !is_elem(e, KN_OP_EXP) || e->level != KN_ELEMENT ||
+        !is_elem(at(ph, e->in[0]), KN_OP_SUB))
+        return none;
+    const kn_value *d = at(ph, e->in[0]), *by = at(ph, d->in[1]);
+    peak of = {-1, d->in[1], -1};
+    if (is_elem(by, KN_OP_WHERE) && is_zero(at(ph, by->in[2])) &&
+        is_finite_of(ph, by->in[0], by->in[1])) {
+        of.m = by->in[1];
+        of.finite = by->in[0];
+    }
+    const kn_value *m = at(ph, of.m);
+    if (m->kind != KN_V_RESULT || ph->reds.data[m->index].op != KN_OP_MAX ||
+        ph->reds.data[m->index].part != KN_PART_RESULT || ph->reds.data[m->index].value != d->in[0])
+        return none;
+    of.red = m->index;
+    return of;
+}
+
+/* where(finite, s, exp(m)) */
+static int unless_infinite(kn_planner *p, kn_phase *ph, int s, const int *to, void *ctx)
+{
+    const peak *of = ctx;
+    kn_dtype t = at(ph, s)->dtype;
+    int e = kn_add_value(
+        p, ph,
+        (kn_value){.kind = KN_V_ELEM, .op = KN_OP_EXP, .dtype = t, .in = {to[of->m]}, .nin = 1});
+    return kn_add_value(p, ph,
+                        (kn_value){.kind = KN_V_ELEM,
+                                   .op = KN_OP_WHERE,
+                                   .dtype = t,
+                                   .in = {to[of->finite], s, e},
+                                   .nin = 3});
+}
+
+bool kn_use_online(kn_planner *p, kn_phase *ph)
 {
     bool any = false;
     for (int r = 0; r < ph->reds.len; r++) {
-        int of = max_behind(ph, &ph->reds.data[r]);
-        if (of < 0)
+        peak of = behind(ph, &ph->reds.data[r]);
+        if (of.red < 0)
             continue;
-        ph->reds.data[r] = ph->reds.data[of];
+        if (of.finite >= 0)
+            kn_instead_of_result(p, ph, r, unless_infinite, &of);
+        ph->reds.data[r] = ph->reds.data[of.red];
         ph->reds.data[r].part = KN_PART_EXPSUM;
         any = true;
     }

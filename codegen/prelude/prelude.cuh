@@ -67,19 +67,20 @@ struct kn_all {
 __device__ __forceinline__ float kn_product(float a, float b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ double kn_product(double a, double b) { return __dmul_rn(a, b); }
 
-// Welford's running mean and sum of squared deviations. The quotient need not be exact: what the mean is off
-// by, the later deviations take up.
-__device__ __forceinline__ float kn_quotient(float a, float b) { return __fdividef(a, b); }
-__device__ __forceinline__ double kn_quotient(double a, double b) { return a / b; }
+// Welford's running mean and sum of squared deviations. The reciprocal need not be exact: what the mean is off
+// by, the later deviations take up. Accumulators that count alike share it.
+__device__ __forceinline__ float kn_reciprocal(float n) { return __fdividef(1, n); }
+__device__ __forceinline__ double kn_reciprocal(double n) { return 1 / n; }
 template <class T> struct kn_moments {
     T n, mean, m2;
-    __device__ __forceinline__ void add(T x)
+    __device__ __forceinline__ void add(T x, T count, T reciprocal)
     {
         const T d = x - mean;
-        n += 1;
-        mean += kn_quotient(d, n);
+        n = count;
+        mean += d * reciprocal;
         m2 += d * (x - mean);
     }
+    __device__ __forceinline__ void add(T x) { add(x, n + 1, kn_reciprocal(n + 1)); }
 };
 // Chan's merge; symmetric, so that lanes that exchange their halves agree to the bit.
 struct kn_var {

@@ -83,9 +83,11 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
     return width && bytes <= target->smem_block - SCRATCH_BYTES;
 }
 
-bool kn_rows_keep(const kn_phase *ph, const kn_target *target)
+kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
 {
-    return registers_keep(ph, target) || shared_keeps(ph, target);
+    return registers_keep(ph, target) ? KN_KEEP_REGISTERS
+           : shared_keeps(ph, target) ? KN_KEEP_SHARED
+                                      : KN_KEEP_NONE;
 }
 
 /* Groups enough to give each only a part of a block. */

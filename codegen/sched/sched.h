@@ -38,7 +38,7 @@ void kn_schedule_as(kn_phase *phase, int vec);
 int64_t kn_schedule_splits(const kn_phase *phase, const kn_schedule *kind, const kn_target *target,
                            const char *force, int64_t *chunk);
 
-/* Will rows keep what later sweeps need on chip, given its vectors and sweeps? */
-bool kn_rows_keep(const kn_phase *phase, const kn_target *target);
+/* Where rows will keep what later sweeps need, given its vectors and sweeps. */
+kn_keep kn_rows_keep(const kn_phase *phase, const kn_target *target);
 
 #endif
