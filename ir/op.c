@@ -22,12 +22,15 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
                       .combine = KN_OP_##comb,                                                     \
                       .empty = KN_EMPTY_##none,                                                    \
                       .infix = ""},
-#define FORMULA(name, txt, lo, hi, r, is)                                                          \
+#define FORMULA(name, txt, lo, hi, r, ulp, unit, is)                                               \
     [KN_OP_##name] = {.text = txt,                                                                 \
                       .cls = KN_FORMULA,                                                           \
                       .arity = hi,                                                                 \
                       .least = lo,                                                                 \
                       .rule = KN_RULE_##r,                                                         \
+                      .ulp_f32 = ulp,                                                              \
+                      .ulp_f64 = ulp,                                                              \
+                      .of = KN_OF_##unit,                                                          \
                       .infix = "",                                                                 \
                       .formula = is},
 #define VIEW(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_VIEW, .arity = 1, .infix = ""},

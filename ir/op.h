@@ -9,7 +9,7 @@
 
 typedef enum kn_op {
 #define ELEM(name, text, arity, rule, f32, f64, cost, infix) KN_OP_##name,
-#define FORMULA(name, text, least, most, rule, is) KN_OP_##name,
+#define FORMULA(name, text, least, most, rule, ulp, of, is) KN_OP_##name,
 #define REDUCE(name, text, rule, combine, empty) KN_OP_##name,
 #define VIEW(name, text) KN_OP_##name,
 #define LEAF(name, text) KN_OP_##name,
@@ -48,6 +48,9 @@ typedef enum kn_rule {
 
 typedef enum kn_empty { KN_EMPTY_ZERO, KN_EMPTY_ONE, KN_EMPTY_NAN, KN_EMPTY_ERROR } kn_empty;
 
+/* What the units of an accuracy bound are of. */
+typedef enum kn_bound_of { KN_OF_RESULT, KN_OF_OPERANDS, KN_OF_ONE } kn_bound_of;
+
 typedef struct kn_op_info {
     const char *text;
     kn_op_class cls;
@@ -55,6 +58,7 @@ typedef struct kn_op_info {
     int least; /* arguments; fewer than arity only for FORMULA */
     kn_rule rule;
     double ulp_f32, ulp_f64;
+    kn_bound_of of;
     int cost;
     const char *infix;
     kn_op combine;

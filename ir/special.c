@@ -47,5 +47,7 @@ double kn_lgamma(double x)
 
 double kn_scalb(double a, double n)
 {
+    if (n != n)
+        return n;
     return ldexp(a, n > 5000 ? 5000 : n < -5000 ? -5000 : (int)n);
 }

@@ -6,7 +6,7 @@
 double kn_erfinv(double x);
 /* log(abs(gamma(x))), without the C library's global variable for the sign. */
 double kn_lgamma(double x);
-/* a * 2^n for a whole number n of any size. */
+/* a * 2^n for a whole number n of any size; NaN of a NaN. */
 double kn_scalb(double a, double n);
 
 #endif

@@ -154,13 +154,13 @@ KN_FLOAT_FUNCTION(hypot, hypotf, hypot)
 KN_FLOAT_FUNCTION(copysign, copysignf, copysign)
 #undef KN_FLOAT_FUNCTION
 
-// a * 2**b, b a whole number of any size.
+// a * 2**b, b a whole number of any size; NaN of a NaN.
 template <class T> __device__ __forceinline__ int kn_clamped(T b)
 {
     return b > 5000 ? 5000 : b < -5000 ? -5000 : (int)b;
 }
-__device__ __forceinline__ float kn_scalb(float a, float b) { return ldexpf(a, kn_clamped(b)); }
-__device__ __forceinline__ double kn_scalb(double a, double b) { return ldexp(a, kn_clamped(b)); }
+__device__ __forceinline__ float kn_scalb(float a, float b) { return b != b ? b : ldexpf(a, kn_clamped(b)); }
+__device__ __forceinline__ double kn_scalb(double a, double b) { return b != b ? b : ldexp(a, kn_clamped(b)); }
 // The parts of a float; what is not finite is its own mantissa, and has the exponent 0.
 __device__ __forceinline__ float kn_frexp_mantissa(float a)
 {

@@ -141,7 +141,7 @@
     CASTS_FROM(X, U64, INT) CASTS_FROM(X, F32, FLOAT) CASTS_FROM(X, F64, FLOAT)
 #define HALVES(X) X(F16, F32) X(BF16, F32) X(F32, F16) X(F32, BF16) X(F64, F16)
 
-#define FORMULA(name, text, least, most, rule, is)
+#define FORMULA(name, text, least, most, rule, ulp, of, is)
 #define REDUCE(name, text, rule, combine, empty)
 #define VIEW(name, text)
 #define LEAF(name, text)

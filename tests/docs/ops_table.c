@@ -21,14 +21,16 @@ static const char *result_of(kn_graph *g, kn_op op, kn_dtype t)
     return made ? kn_dtypes[made->dtype].text : NULL;
 }
 
-static void write_ulp(double ulp)
+static void write_ulp(const kn_op_info *op, double ulp)
 {
+    static const char *const of[] = {
+        [KN_OF_RESULT] = "", [KN_OF_OPERANDS] = " of operands", [KN_OF_ONE] = " of 1"};
     if (ulp == 0)
         printf(" exact |");
     else if (ulp == 0.5)
         printf(" rounded |");
     else
-        printf(" %g |", ulp);
+        printf(" %g%s |", ulp, of[op->of]);
 }
 
 static void write_table(kn_graph *g)
@@ -48,12 +50,8 @@ static void write_table(kn_graph *g)
             const char *result = result_of(g, (kn_op)op, (kn_dtype)t);
             printf(" %s |", result ? result : "");
         }
-        if (kn_ops[op].cls == KN_ELEM) {
-            write_ulp(kn_ops[op].ulp_f32);
-            write_ulp(kn_ops[op].ulp_f64);
-        } else {
-            printf(" formula | |");
-        }
+        write_ulp(&kn_ops[op], kn_ops[op].ulp_f32);
+        write_ulp(&kn_ops[op], kn_ops[op].ulp_f64);
         printf("\n");
     }
 }

@@ -1,4 +1,4 @@
-"""The elementwise functions of every type beside NumPy; kiln's own ones are in the sweep of tests/gpu."""
+"""The elementwise functions of every type beside NumPy; kiln's own ones are in tests/sweep."""
 import numpy as np
 
 from harness import TYPES, ULPS, evaluate
