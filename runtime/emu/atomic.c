@@ -107,9 +107,8 @@ kn_emu_word kn_emu_call_atomic(int op, int type, void *p, kn_emu_word value, kn_
 {
     kn_emu_worker *w = kn_emu_here;
     size_t bytes = type == KN_EMU_I32 || type == KN_EMU_U32 || type == KN_EMU_F32 ? 4 : 8;
-    bool global = true;
     if (w->launch->checked) {
-        global = kn_emu_check(w, p, bytes, KN_EMU_WRITE, true, line, pc) != NULL;
+        kn_emu_check(w, p, bytes, KN_EMU_WRITE, true, line, pc);
         if ((uintptr_t)p % bytes) {
             char where[200];
             kn_emu_describe(w, p, where, sizeof where);
@@ -117,11 +116,9 @@ kn_emu_word kn_emu_call_atomic(int op, int type, void *p, kn_emu_word value, kn_
                         bytes);
         }
     }
-    if (global)
-        kn_emu_before_atomic(w);
+    kn_emu_before_strong_write(w, p);
     kn_emu_word now, old = exchange(op, type, p, value, compare, &now);
-    if (global)
-        kn_emu_after_atomic(w);
+    kn_emu_after_atomic(w, p);
     /* One that changes nothing may be a loop that waits for another thread. */
     if (now == old && op != KN_EMU_ATOMIC_EXCH)
         kn_emu_yield(w, line, pc);

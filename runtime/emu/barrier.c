@@ -64,6 +64,7 @@ static void try_block(kn_emu_worker *w, kn_emu_block *b)
                                                       : yes != 0;
     }
     b->waiting = 0;
+    b->cluster->shared_fence = b->cluster->fence_epoch;
     kn_emu_share_clocks(w, b);
     b->barrier_time = ++w->time;
     w->progress++;
@@ -78,17 +79,23 @@ static void try_cluster(kn_emu_worker *w, kn_emu_block *head)
         return;
     head->cluster_arrived = 0;
     head->cluster_phase++;
-    head->cluster_time = ++w->time;
+    head->met_time = ++w->time;
+    head->shared_fence = head->fence_epoch;
     w->progress++;
+    unsigned now = head->cluster_phase & 1;
     for (unsigned i = 0; i < w->launch->cluster; i++) {
-        head[i].barrier_time = w->time;
-        for (unsigned j = 0; j < head[i].nthreads; j++)
-            head[i].threads[j].cluster_arrived = false;
+        for (unsigned j = 0; j < head[i].nthreads; j++) {
+            kn_emu_thread *t = &head[i].threads[j];
+            t->met[now] = t->state == KN_EMU_DONE ? w->time
+                          : t->relaxed            ? t->met[!now]
+                                                  : t->arrived_time;
+            t->cluster_arrived = false;
+        }
         wake_waiting(w, &head[i], KN_EMU_AT_CLUSTER);
     }
 }
 
-void kn_emu_call_cluster_arrive(int line, void *pc)
+void kn_emu_call_cluster_arrive(int relaxed, int line, void *pc)
 {
     kn_emu_worker *w = kn_emu_here;
     kn_emu_thread *t = w->thread;
@@ -98,6 +105,8 @@ void kn_emu_call_cluster_arrive(int line, void *pc)
     t->line = line;
     t->pc = pc;
     t->cluster_arrived = true;
+    t->relaxed = relaxed != 0;
+    t->arrived_time = ++w->time;
     t->cluster_phase = head->cluster_phase;
     head->cluster_arrived++;
     try_cluster(w, head);
@@ -125,16 +134,12 @@ static void try_grid(kn_emu_worker *w)
         if (!w->gang[i].live || w->gang[i].at_grid != w->gang[i].live)
             return;
     uint32_t now = ++w->time;
-    unsigned level = 0;
     w->progress++;
-    for (unsigned i = 0; i < w->gang_size; i++)
-        if (w->gang[i].level > level)
-            level = w->gang[i].level;
+    kn_emu_grid_epoch(w);
     for (unsigned i = 0; i < w->gang_size; i++) {
         kn_emu_block *b = &w->gang[i];
         b->at_grid = 0;
         b->barrier_time = b->cluster_time = now;
-        b->level = level + 1;
         wake_waiting(w, b, KN_EMU_AT_GRID);
     }
 }

@@ -58,12 +58,17 @@ typedef struct kn_emu_worker kn_emu_worker;
 typedef struct kn_emu_launch kn_emu_launch;
 typedef struct kn_emu_block kn_emu_block;
 typedef struct kn_emu_thread kn_emu_thread;
+typedef struct kn_emu_release kn_emu_release; /* fence.c */
 
-/* What other blocks did to memory: one cell for 4 bytes; see global.c. */
+/* What was done to global memory: one cell for 4 bytes; see global.c. */
+typedef struct kn_emu_trace {
+    _Atomic uint64_t written, read;
+} kn_emu_trace;
+
 typedef struct kn_emu_shadow {
     struct kn_emu_shadow *next;
     const char *low, *high; /* multiples of 4 */
-    _Atomic uint64_t *cells;
+    kn_emu_trace *cells;
     bool used; /* in the launch that is being prepared */
 } kn_emu_shadow;
 
@@ -168,7 +173,7 @@ struct kn_emu_span {
     const char *low, *high;
     const char *name;
     bool constant;         /* a generated kernel's input: never written */
-    bool unwatched;        /* by nothing that is known: accesses of blocks are not compared */
+    bool unwatched;        /* by nothing that is known: accesses are not compared */
     kn_emu_shadow *shadow; /* NULL: likewise */
 };
 
@@ -191,9 +196,11 @@ struct kn_emu_launch {
     bool checked;
     kn_emu_span *spans;
     int nspans;
-    unsigned generation;   /* of shadow cells that this launch wrote; 0: blocks are not compared */
-    _Atomic unsigned next; /* gang to run */
-    _Atomic unsigned released, releases; /* see global.c */
+    unsigned
+        generation; /* of shadow cells that this launch wrote; 0: global memory is not watched */
+    _Atomic unsigned next;    /* gang to run */
+    kn_emu_release *releases; /* see fence.c */
+    pthread_mutex_t releasing;
     _Atomic bool failed;
     pthread_mutex_t lock; /* of `fault` */
     kn_emu_fault fault;
@@ -247,16 +254,26 @@ struct kn_emu_thread {
     kn_emu_dim idx;
     unsigned number; /* in its block */
     uint8_t lane, state;
-    bool fenced, polled; /* see global.c */
-    unsigned releases;   /* that there had been when it last saw another block's writes */
+    /* see fence.c: whether it has fenced, and the block's epoch when it last did for other blocks (0: never);
+     * where it looked since, and what it will know of other blocks at its next fence */
+    bool fenced;
+    uint8_t fence_epoch;
+    const void *polled;
+    uint8_t *seen;
+    uint32_t
+        caught_up; /* what the cluster did before is before now: by an atomic operation and a fence */
     kn_emu_fiber *fiber;
     /* what it waits in */
     int op, line;
     void *pc;
     unsigned mask, b, c;
     kn_emu_word value, result;
+    /* the cluster's barrier: the phases that it has waited for; whether and when it arrived for the next, with
+     * what it did before made known or not (relaxed); before when what it did was made known by the last phase
+     * but one and the last, whichever is even being first */
     unsigned cluster_phase;
-    bool cluster_arrived;
+    bool cluster_arrived, relaxed;
+    uint32_t arrived_time, met[2];
     kn_emu_copies copies[KN_EMU_COPY_KINDS];
     kn_emu_copy *unplaced;                 /* one that is being checked */
     const kn_emu_mbarrier *polled_barrier; /* while it lets others run */
@@ -310,15 +327,20 @@ struct kn_emu_block {
     unsigned waiting, at_grid;      /* at the barrier; at the grid's */
     kn_emu_queue ready, polling;
     uint32_t start, barrier_time; /* everything in the block before it is before now */
-    unsigned level;               /* see global.c */
-    char *image;                  /* shared memory while another block of the gang runs */
+    /* see fence.c: the epoch of its accesses from now on, and whether there were any; of its last fence, and
+     * of the last before a barrier; the first that the grid's barrier left open; those of each block that are
+     * before now, and the latest of them */
+    uint8_t epoch, fence_epoch, shared_fence, floor, known_most;
+    bool dirty;
+    uint8_t *known;
+    char *image; /* shared memory while another block of the gang runs */
     kn_emu_cell *cells;
     kn_emu_mbarrier *mbarriers;
     bool clocks;     /* some thread has one */
     uint32_t *clock; /* what all threads learnt at a barrier */
     /* of a cluster, in its block of rank 0 */
     unsigned cluster_arrived, cluster_phase, cluster_live;
-    uint32_t cluster_time;
+    uint32_t cluster_time, met_time; /* of all that was done before; of the last phase */
 };
 
 struct kn_emu_worker {
@@ -397,6 +419,8 @@ const char *kn_emu_note_access(kn_emu_worker *w, kn_emu_cell *c, uint32_t since,
 kn_emu_thread *kn_emu_who(const kn_emu_worker *w, unsigned who);
 void kn_emu_note_landing(kn_emu_worker *w, kn_emu_cell *c, const kn_emu_thread *by, bool async);
 bool kn_emu_is_copy(unsigned who); /* not the thread itself, but a copy that it started */
+/* Has it met others since then: of other warps, or of any? */
+bool kn_emu_met(const kn_emu_thread *t, uint32_t since, bool other_warps);
 /* A clock has an entry for each thread of the cluster. What `t` did and knows goes into it, or out of it. */
 uint32_t *kn_emu_new_clock(kn_emu_worker *w);
 void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock);
@@ -454,11 +478,22 @@ void kn_emu_check_unchanged(kn_emu_worker *w, kn_emu_block *owner, size_t offset
 /* global.c */
 kn_status kn_emu_shadow_prepare(kn_emu_launch *l);
 void kn_emu_shadow_free(kn_emu *dev);
-void kn_emu_check_blocks(kn_emu_worker *w, const kn_emu_span *span, const char *p, size_t bytes,
-                         bool write, bool atomic, int line, void *pc);
-/* Around an atomic operation on global memory. */
-void kn_emu_before_atomic(kn_emu_worker *w);
-void kn_emu_after_atomic(kn_emu_worker *w);
+/* Notes an access in the span's cells; fails if it races. strong: it is atomic, or volatile. */
+void kn_emu_check_global(kn_emu_worker *w, const kn_emu_span *span, const char *p, size_t bytes,
+                         bool write, bool strong, int line, void *pc);
+
+/* fence.c: an atomic operation or a volatile access, on either side of it */
+enum { KN_EMU_LAST_EPOCH = 255 }; /* it never ends: what is done in it counts as ordered */
+void kn_emu_before_strong_write(kn_emu_worker *w, const void *p);
+void kn_emu_after_atomic(kn_emu_worker *w, const void *p);
+void kn_emu_polls(kn_emu_worker *w, const void *p);
+/* The epoch of an access by the running thread. */
+unsigned kn_emu_epoch(const kn_emu_worker *w, bool strong_write);
+/* At the grid's barrier; at a block's and a launch's end. */
+void kn_emu_grid_epoch(kn_emu_worker *w);
+void kn_emu_forget_seen(kn_emu_worker *w, kn_emu_block *b);
+void kn_emu_forget_releases(kn_emu_launch *l);
+
 /* Where an address is: "out_y+256 (which has 256 bytes)". */
 void kn_emu_describe(const kn_emu_worker *w, const char *p, char *text, size_t size);
 
@@ -470,7 +505,7 @@ void kn_emu_call_bad_index(const void *array, long long index, void *pc);
 kn_emu_word kn_emu_call_warp(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c,
                              int line, void *pc);
 int kn_emu_call_barrier(int kind, int predicate, int line, void *pc);
-void kn_emu_call_cluster_arrive(int line, void *pc);
+void kn_emu_call_cluster_arrive(int relaxed, int line, void *pc);
 kn_emu_word kn_emu_call_atomic(int op, int type, void *p, kn_emu_word value, kn_emu_word compare,
                                int line, void *pc);
 void kn_emu_call_fence(int scope, void *pc);

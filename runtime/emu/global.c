@@ -1,129 +1,149 @@
-/* Races between blocks on global memory.
+/* Races on global memory, of threads of a block or a cluster and of blocks that have nothing to do with each
+ * other. What orders the first is in order.c, what orders the others in fence.c.
  *
- * Blocks run in any order, unless one makes its writes known (a fence, then an atomic operation or a volatile
- * write) and another learns of them (a volatile read or an atomic operation, then a fence), or the whole
- * grid meets at a barrier. Every block has a level: learning raises it above the level of whoever made
- * something known before. An access of another block is before mine only if its level was lower; so two
- * accesses at the wrong levels are ordered by nothing. (The other way round some races are missed: it is
- * not asked which variable carried the knowledge.)
+ * A cell for 4 bytes has the last write and the last read, each
  *
- * A cell for 4 bytes has the last write and the last reads, each
+ *     | generation of the launch (8) | epoch (8) | block, or MANY (15) | STRONG | thread (10) | time (22) |
  *
- *     | generation of the launch (8) | level (8) | atomic (1) | block, or MANY (15) |
- *
- * so that cells need no clearing between launches. Accesses of less than 4 bytes are not compared. Workers
- * update cells without locks: at worst a race goes unseen. */
+ * so that cells need no clearing between launches. A read that nothing orders before the next one leaves a mark
+ * that there were several, of one warp or of many (LANES, WARPS: the upper bits of `time`, which counts the
+ * worker's synchronisations since the cluster started). Accesses of less than 4 bytes are not compared.
+ * Workers update cells without locks: at worst a race goes unseen. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/emu/emu.h"
 
-enum { MANY = 0x7fff, ATOMIC = 0x8000, LEVELS = 0xff, GRANULE = 4 };
+enum { MANY = 0x7fff, GRANULE = 4, TIME_BITS = 20 };
 enum { MAX_KEPT = 256 << 20 }; /* bytes of cells kept for later launches */
 
-static unsigned block_of(uint32_t half) { return half & MANY; }
-static unsigned level_of(uint32_t half) { return half >> 16 & 0xff; }
+static const uint64_t STRONG = 1ull << 32, LANES = 1ull << 20, WARPS = 1ull << 21;
+static const unsigned LATEST = (1u << TIME_BITS) - 1; /* from then on time stands still */
 
-_Noreturn static void race(kn_emu_worker *w, const char *kind, uint32_t half, const char *p,
+static unsigned generation_of(uint64_t made) { return (unsigned)(made >> 56); }
+static unsigned epoch_of(uint64_t made) { return (unsigned)(made >> 48) & 0xff; }
+static unsigned block_of(uint64_t made) { return (unsigned)(made >> 33) & MANY; }
+static unsigned thread_of(uint64_t made)
+{
+    return (unsigned)(made >> 22) & (KN_EMU_MAX_THREADS - 1);
+}
+static unsigned time_of(uint64_t made) { return (unsigned)made & LATEST; }
+
+/* An access by the running thread. */
+static uint64_t make(const kn_emu_worker *w, bool write, bool strong)
+{
+    const kn_emu_block *b = w->block;
+    uint32_t time = w->time - b->cluster->start;
+    return (uint64_t)w->launch->generation << 56 |
+           (uint64_t)kn_emu_epoch(w, write && strong) << 48 | (uint64_t)b->number << 33 |
+           (strong ? STRONG : 0) | (uint64_t)w->thread->number << 22 |
+           (time < LATEST ? time : LATEST);
+}
+
+/* The block of the running one's cluster that made it; NULL: another. */
+static const kn_emu_block *peer_of(const kn_emu_worker *w, uint64_t made)
+{
+    const kn_emu_block *head = w->block->cluster;
+    unsigned number = block_of(made);
+    for (unsigned i = 0; i < w->launch->cluster; i++)
+        if (head[i].number == number)
+            return &head[i];
+    return NULL;
+}
+
+/* Is it before what the running thread does? Of MANY blocks, those that it names the latest epoch of: in a
+ * program that orders them, some are. */
+static bool is_before(const kn_emu_worker *w, uint64_t made)
+{
+    const kn_emu_block *head = w->block->cluster, *peer = peer_of(w, made);
+    unsigned epoch = epoch_of(made), block = block_of(made);
+    if (epoch < head->floor || epoch == KN_EMU_LAST_EPOCH)
+        return true;
+    if (peer)
+        return time_of(made) == LATEST || kn_emu_before(w->thread, head->start + time_of(made),
+                                                        peer->rank, thread_of(made), false);
+    return block == MANY ? epoch < head->known_most : head->known && epoch < head->known[block];
+}
+
+static bool was_read_unordered(const kn_emu_worker *w, uint64_t read)
+{
+    if (!is_before(w, read))
+        return true;
+    return read & (LANES | WARPS) && block_of(read) == w->block->number &&
+           time_of(read) != LATEST &&
+           !kn_emu_met(w->thread, w->block->cluster->start + time_of(read), read & WARPS);
+}
+
+_Noreturn static void race(kn_emu_worker *w, const char *kind, uint64_t made, const char *p,
                            int line, void *pc)
 {
-    char where[200], who[64] = "several blocks";
+    char where[200], who[96] = "several blocks";
     const unsigned *g = w->launch->grid.grid;
-    unsigned b = block_of(half);
+    unsigned b = block_of(made);
     kn_emu_describe(w, p, where, sizeof where);
-    if (b != MANY)
-        snprintf(who, sizeof who, "block (%u,%u,%u)", b % g[0], b / g[0] % g[1], b / g[0] / g[1]);
+    if (b == w->block->number && made & (LANES | WARPS))
+        snprintf(who, sizeof who, "several threads of the block");
+    else if (b == w->block->number)
+        snprintf(who, sizeof who, "thread %u of the block", thread_of(made));
+    else if (b != MANY)
+        snprintf(who, sizeof who, "block (%u,%u,%u), thread %u", b % g[0], b / g[0] % g[1],
+                 b / g[0] / g[1], thread_of(made));
     kn_emu_fail(w, line, pc, "%s race on %s: with %s, and nothing orders the two", kind, where,
                 who);
 }
 
-void kn_emu_check_blocks(kn_emu_worker *w, const kn_emu_span *span, const char *p, size_t bytes,
-                         bool write, bool atomic, int line, void *pc)
+/* What stays of an access and one that it is not ordered with. */
+static uint64_t joined(uint64_t made, uint64_t older)
 {
-    const kn_emu_launch *l = w->launch;
-    const kn_emu_block *b = w->block;
+    if (block_of(made) != block_of(older)) {
+        uint64_t later = epoch_of(made) > epoch_of(older) ? made : older;
+        return later | (uint64_t)MANY << 33;
+    }
+    bool one_warp = thread_of(made) / KN_EMU_WARP == thread_of(older) / KN_EMU_WARP;
+    return made | (one_warp ? LANES | (older & WARPS) : WARPS);
+}
+
+/* A plain write of the block's that others do not know of stays when an atomic operation follows: theirs race
+ * with it. */
+static bool stays(const kn_emu_worker *w, uint64_t written)
+{
+    const kn_emu_block *b = w->block, *head = b->cluster;
+    return !(written & STRONG) && block_of(written) == b->number &&
+           (head->start + time_of(written) >= b->barrier_time ||
+            (w->launch->nblocks > 1 && epoch_of(written) == head->epoch));
+}
+
+void kn_emu_check_global(kn_emu_worker *w, const kn_emu_span *span, const char *p, size_t bytes,
+                         bool write, bool strong, int line, void *pc)
+{
     const kn_emu_shadow *s = span->shadow;
-    if (b->level >= LEVELS || (atomic && !write))
+    if (strong && !write)
         return;
     size_t first = ((size_t)(p - s->low) + GRANULE - 1) / GRANULE;
     size_t end = (size_t)(p + bytes - s->low) / GRANULE;
-    uint32_t generation = l->generation;
-    uint32_t mine = generation << 24 | b->level << 16 | b->number;
+    unsigned generation = w->launch->generation;
+    uint64_t mine = make(w, write, strong);
+    w->block->cluster->dirty |= !(write && strong);
     for (size_t i = first; i < end; i++) {
-        uint64_t cell = atomic_load_explicit(&s->cells[i], memory_order_relaxed);
-        uint32_t written = (uint32_t)cell, read = (uint32_t)(cell >> 32);
-        bool wrote = written >> 24 == generation && block_of(written) != b->number;
-        bool was_read = read >> 24 == generation && block_of(read) != b->number;
-        if (wrote && level_of(written) >= b->level && !(atomic && written & ATOMIC))
+        kn_emu_trace *cell = &s->cells[i];
+        uint64_t written = atomic_load_explicit(&cell->written, memory_order_relaxed);
+        uint64_t read = atomic_load_explicit(&cell->read, memory_order_relaxed);
+        bool wrote = generation_of(written) == generation && written != mine;
+        bool was_read = generation_of(read) == generation && read != mine;
+        bool both_strong = strong && written & STRONG;
+        bool after = wrote && !is_before(w, written);
+        if (after && !both_strong)
             race(w, write ? "write-after-write" : "read-after-write", written, s->low + i * GRANULE,
                  line, pc);
-        if (!write) {
-            if (was_read && level_of(read) >= b->level)
-                read = (read & ~(uint32_t)MANY) | MANY;
-            else
-                read = mine;
-        } else {
-            if (was_read && level_of(read) >= b->level)
-                race(w, "write-after-read", read, s->low + i * GRANULE, line, pc);
-            bool many = atomic && wrote && level_of(written) >= b->level;
-            written = many ? (written | MANY) : mine | (atomic ? ATOMIC : 0);
-        }
-        uint64_t now = (uint64_t)read << 32 | written;
-        if (now != cell)
-            atomic_store_explicit(&s->cells[i], now, memory_order_relaxed);
-    }
-}
-
-/* ---- levels ---- */
-
-/* released: 1 + the highest level that anything was made known at; 0 for nothing. */
-static void release(kn_emu_launch *l, const kn_emu_block *b)
-{
-    unsigned now = b->level + 1, was = atomic_load(&l->released);
-    while (was < now && !atomic_compare_exchange_weak(&l->released, &was, now)) {
-    }
-    atomic_fetch_add(&l->releases, 1);
-}
-
-static void acquire(kn_emu_launch *l, kn_emu_block *b)
-{
-    unsigned known = atomic_load(&l->released);
-    if (known > b->level)
-        b->level = known;
-}
-
-void kn_emu_before_atomic(kn_emu_worker *w)
-{
-    if (w->thread->fenced)
-        release(w->launch, w->block);
-}
-
-/* "The last block to come finishes the work" has its fence before the operation only: it orders both ways. */
-void kn_emu_after_atomic(kn_emu_worker *w)
-{
-    w->thread->polled = true;
-    if (w->thread->fenced)
-        acquire(w->launch, w->block);
-}
-
-void kn_emu_call_fence(int scope, void *pc)
-{
-    kn_emu_worker *w = kn_emu_here;
-    kn_emu_thread *t = w->thread;
-    if (!scope)
-        return;
-    t->fenced = true;
-    if (!t->polled)
-        return;
-    t->polled = false;
-    acquire(w->launch, w->block);
-    /* The other blocks learn of the same before this one goes on and makes more known: else they would
-     * seem to know that too, and fewer races would show. */
-    unsigned releases = atomic_load(&w->launch->releases);
-    if (w->gang_size > 1 && releases != t->releases) {
-        t->releases = releases;
-        w->progress++;
-        kn_emu_yield(w, 0, pc);
+        if (write && was_read && was_read_unordered(w, read))
+            race(w, "write-after-read", read, s->low + i * GRANULE, line, pc);
+        if (write && !(strong && wrote && stays(w, written)))
+            atomic_store_explicit(&cell->written, after ? joined(mine, written) : mine,
+                                  memory_order_relaxed);
+        if (!write && read != mine)
+            atomic_store_explicit(&cell->read,
+                                  was_read && !is_before(w, read) ? joined(mine, read) : mine,
+                                  memory_order_relaxed);
     }
 }
 
@@ -190,7 +210,7 @@ static void widen(const kn_emu_launch *l, const char **low, const char **high)
 kn_status kn_emu_shadow_prepare(kn_emu_launch *l)
 {
     kn_emu *dev = l->dev;
-    if (l->nblocks < 2 || l->nblocks >= MANY)
+    if (l->nblocks >= MANY)
         return KN_OK;
     if (++dev->generation >
         0xff) { /* cells of the launch before last with this number would count */

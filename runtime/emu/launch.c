@@ -198,6 +198,7 @@ kn_status kn_emu_launch_run(kn_emu *dev, kn_code *code, const kn_grid *grid, voi
                        .nspans = nspans};
     KN_TRY(check_shape(&l));
     pthread_mutex_init(&l.lock, NULL);
+    pthread_mutex_init(&l.releasing, NULL);
     kn_status status = KN_OK;
     if (l.checked) {
         pthread_mutex_lock(&dev->running);
@@ -207,6 +208,8 @@ kn_status kn_emu_launch_run(kn_emu *dev, kn_code *code, const kn_grid *grid, voi
         status = run_workers(&l);
     if (l.checked)
         pthread_mutex_unlock(&dev->running);
+    kn_emu_forget_releases(&l);
+    pthread_mutex_destroy(&l.releasing);
     pthread_mutex_destroy(&l.lock);
     __atomic_fetch_add(&dev->base.launches, 1, __ATOMIC_RELAXED);
     return status == KN_OK && atomic_load(&l.failed) ? kn_emu_report(&l) : status;

@@ -130,7 +130,7 @@ const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, i
         if (how & KN_EMU_WRITE && s->constant)
             kn_emu_fail(w, line, pc, "writes to the input %s", s->name);
         if (s->shadow)
-            kn_emu_check_blocks(w, s, p, bytes, how & KN_EMU_WRITE, atomic || how & KN_EMU_VOLATILE,
+            kn_emu_check_global(w, s, p, bytes, how & KN_EMU_WRITE, atomic || how & KN_EMU_VOLATILE,
                                 line, pc);
         w->quiet = s->low;
         w->quiet_bytes = s->shadow ? 0 : (size_t)(s->high - s->low);
@@ -169,9 +169,10 @@ void kn_emu_call_access(const void *p, unsigned long bytes, int how, void *pc)
         return;
     kn_emu_check(w, p, bytes, how, false, 0, pc);
     if (poll)
-        w->thread->polled = true;
-    else
-        w->progress += (how & KN_EMU_WRITE) != 0;
+        kn_emu_polls(w, p);
+    else if (how == (KN_EMU_WRITE | KN_EMU_VOLATILE))
+        kn_emu_before_strong_write(w, p);
+    w->progress += (how & KN_EMU_WRITE) != 0;
 }
 
 void kn_emu_call_misaligned(const void *p, unsigned long alignment, void *pc)

@@ -1,11 +1,14 @@
 /* What is before what: whether an access that one thread made is ordered before what another does now.
  *
- * Every worker counts its synchronisations; an access has the count at which it was made. Four things order:
+ * Every worker counts its synchronisations; an access has the count at which it was made. Four things order within a
+ * cluster:
  *
- *     a barrier of the block or the cluster     one number each: whatever was done before it
+ *     a barrier of the block or the grid         one number each: whatever was done before it
+ *     a barrier of the cluster                   one number a thread: what it did before it arrived
  *     __syncwarp                                 one number a warp; a table of lanes once masks are partial
- *     an mbarrier, an atomic after a fence        clocks: for each thread of the cluster, the count before which
+ *     an mbarrier                                clocks: for each thread of the cluster, the count before which
  *                                                what it did is known. A thread has one from its first wait on.
+ *     a fence and an atomic operation            one number a thread; see fence.c
  *
  * Clocks are needed by few kernels and are made when they are. */
 #include <stdlib.h>
@@ -33,6 +36,8 @@ bool kn_emu_before(const kn_emu_thread *t, uint32_t time, unsigned rank, unsigne
                    bool async)
 {
     const kn_emu_block *b = t->block;
+    if (time < t->caught_up || time < b->cluster[rank].threads[number].met[t->cluster_phase & 1])
+        return true;
     if (rank != b->rank) {
         if (time < b->cluster->cluster_time)
             return true;
@@ -49,6 +54,29 @@ bool kn_emu_before(const kn_emu_thread *t, uint32_t time, unsigned rank, unsigne
     return (t->clock && time < t->clock[i]) || (b->clock && time < b->clock[i]);
 }
 
+/* Where it is not known whose accesses are meant: in a program that orders them, those of one thread at least
+ * are before now. */
+bool kn_emu_met(const kn_emu_thread *t, uint32_t since, bool other_warps)
+{
+    const kn_emu_block *b = t->block;
+    const kn_emu_warp_state *s = &b->warps[t->number / KN_EMU_WARP];
+    if (since < b->barrier_time || since < t->caught_up || since < b->cluster->met_time)
+        return true;
+    size_t n = (size_t)b->worker->launch->cluster * b->nthreads,
+           mine = (size_t)b->rank * b->nthreads;
+    size_t warp = mine + t->number - t->lane;
+    for (size_t i = 0; b->clocks && i < n; i++)
+        if (((t->clock && since < t->clock[i]) || (b->clock && since < b->clock[i])) &&
+            (i < warp || i >= warp + KN_EMU_WARP))
+            return true;
+    if (other_warps)
+        return false;
+    for (unsigned lane = 0; s->partial && lane < KN_EMU_WARP; lane++)
+        if (since < s->known[t->lane][lane])
+            return true;
+    return since < s->full;
+}
+
 void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock)
 {
     const kn_emu_block *b = t->block;
@@ -56,6 +84,9 @@ void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock)
     for (size_t i = 0; i < entries(w); i++) {
         bool own = i - mine < b->nthreads; /* below `mine` the difference wraps */
         clock[i] = later(clock[i], own ? b->barrier_time : b->cluster->cluster_time);
+        clock[i] =
+            later(clock[i],
+                  b->cluster[i / b->nthreads].threads[i % b->nthreads].met[t->cluster_phase & 1]);
         if (t->clock)
             clock[i] = later(clock[i], t->clock[i]);
         if (b->clock)
@@ -184,7 +215,7 @@ static bool reads_before(const kn_emu_thread *t, const kn_emu_cell *c)
         if (c->read < t->block->barrier_time)
             return true;
     if (c->read_by == KN_EMU_MANY)
-        return false;
+        return kn_emu_met(t, c->read, true);
     for (unsigned lanes = c->readers; lanes; lanes &= lanes - 1)
         if (!kn_emu_before(t, c->read, rank, warp * KN_EMU_WARP + (unsigned)__builtin_ctz(lanes),
                            false))

@@ -230,17 +230,21 @@ static void start_block(kn_emu_worker *w, kn_emu_block *b, unsigned ordinal)
     b->live = b->nthreads;
     b->fresh = b->waiting = b->at_grid = 0;
     b->ready.first = b->ready.count = b->polling.first = b->polling.count = 0;
-    b->level = 0;
+    b->epoch = 1;
+    b->dirty = false;
+    b->fence_epoch = b->shared_fence = b->floor = b->known_most = 0;
     b->cluster = b - b->rank;
     b->cluster_arrived = b->cluster_phase = 0;
     b->cluster_live = l->cluster * l->nthreads;
-    b->start = b->barrier_time = b->cluster_time = ++w->time;
+    b->start = b->barrier_time = b->cluster_time = b->met_time = ++w->time;
     for (unsigned i = 0; i < b->nthreads; i++) {
         kn_emu_thread *t = &b->threads[i];
         t->state = KN_EMU_NEW;
-        t->fenced = t->polled = t->cluster_arrived = false;
-        t->releases = 0;
-        t->cluster_phase = 0;
+        t->fenced = t->cluster_arrived = false;
+        t->fence_epoch = 0;
+        t->polled = NULL;
+        t->caught_up = 0;
+        t->cluster_phase = t->met[0] = t->met[1] = 0;
         t->proxy_fence = 0;
     }
     for (unsigned i = 0; i * KN_EMU_WARP < b->nthreads; i++) {
@@ -349,6 +353,7 @@ static void clean_up(kn_emu_worker *w)
         kn_emu_block *b = &w->gang[i];
         kn_emu_mbarriers_free(b);
         kn_emu_free_clocks(b);
+        kn_emu_forget_seen(w, b);
         for (unsigned j = 0; w->failed && j < b->nthreads; j++) {
             kn_emu_thread *t = &b->threads[j];
             for (int kind = 0; kind < KN_EMU_COPY_KINDS; kind++)

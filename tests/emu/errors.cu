@@ -76,6 +76,67 @@ __device__ void global(int which, int *o, int n)
     }
 }
 
+// Threads of a block, on global memory.
+__device__ void together(int which, int *o)
+{
+    const int t = threadIdx.x;
+    int v;
+    switch (which) {
+    case 50:
+        o[t] = t;
+        if (t >= 32)
+            o[t] = o[t - 32]; // global read after write
+        break;
+    case 51:
+        o[t / 2] = t; // global write after write
+        break;
+    case 52:
+        if (t < 32)
+            v = o[t + 32];
+        else
+            o[t] = v = 1; // global write after read
+        if (v == 12345)
+            o[0] = v;
+        break;
+    case 53:
+        v = o[63];
+        o[t] = v; // global write after many reads
+        break;
+    case 54: // clean: a barrier between
+        v = o[63 - t];
+        __syncthreads();
+        o[t] = v;
+        __syncthreads();
+        v = o[63];
+        __syncthreads();
+        o[t] -= v;
+        break;
+    case 55: // clean: within warps
+        o[t] = t;
+        __syncwarp();
+        v = o[t ^ 1];
+        __syncwarp();
+        o[t] = v;
+        break;
+    case 56:
+        if (t == 0)
+            o[0] = 0;
+        atomicAdd(&o[0], t); // global write beside atomic
+        break;
+    case 57: // clean: a lock
+        o[1] = 0;
+        for (bool done = false; !done;)
+            if (atomicCAS(&o[0], 0, 1) == 0) {
+                __threadfence();
+                o[2] += t;
+                __threadfence();
+                atomicExch(&o[0], 0);
+                done = true;
+            }
+        break;
+    }
+}
+
 __device__ void shared(int which, int *o, int n)
 {
     __shared__ int s[64], a[32], counter;
@@ -173,6 +234,7 @@ extern "C" __global__ void mistake(int which, int *o, int n)
     if (which / 10 == 1)
         barriers(which, o);
     global(which, o, n);
+    together(which, o);
     shared(which, o, n);
 }
 
@@ -242,6 +304,50 @@ extern "C" __global__ void blocks(int which, int *o)
         }
         break;
     }
+    case 9: // what the other threads wrote is not there yet, perhaps
+    case 10: // clean
+    case 11: { // clean: the fences are every thread's own
+        __shared__ bool last;
+        o[1 + b * 64 + t] = 1;
+        if (which == 11)
+            __threadfence();
+        if (which != 9)
+            __syncthreads();
+        if (t == 0) {
+            if (which != 11)
+                __threadfence();
+            last = atomicAdd(&o[0], 1) == (int)gridDim.x - 1;
+        }
+        __syncthreads();
+        for (unsigned i = t; last && i < gridDim.x * 64; i += 64)
+            atomicAdd(&o[1000], o[1 + i]); // not fenced
+        break;
+    }
+    case 12: // clean: flags
+    case 13: // not made known
+    case 14: // not learnt
+    case 15: // another's flag
+        if (t != 0)
+            break;
+        if (b < 2) {
+            o[10 + b] = 7;
+            if (which != 13)
+                __threadfence();
+            *(volatile int *)&o[b] = 1;
+        } else {
+            while (*(volatile int *)&o[which == 15] == 0) {
+            }
+            if (which != 14)
+                __threadfence();
+            o[20] = o[10]; // behind a flag
+        }
+        break;
+    case 16:
+        if (b != 2)
+            o[100 + b * 64 + t] = o[0];
+        else if (t == 0)
+            o[0] = 1; // which others read
+        break;
     }
 }
 
@@ -260,4 +366,26 @@ extern "C" __global__ void cluster(int which, int *o)
     if (which != 2)
         c.sync();
     o[blockIdx.x * 64 + t] = sum;
+    if (which == 2)
+        return;
+    if (which != 4)
+        c.sync();
+    const unsigned other = blockIdx.x ^ 1;
+    if (which != 4 || blockIdx.x % 2)
+        sum = o[other * 64 + t]; // global, of the cluster
+    if (which == 3 && blockIdx.x >= 4)
+        sum += o[(other ^ 4) * 64 + t]; // global, of another cluster
+    if (which == 5) { // clean: what is between does not touch what others read
+        c.barrier_arrive();
+        mine[t] = sum;
+        c.barrier_wait();
+    }
+    if (which == 6) {
+        c.barrier_arrive();
+        mine[t] = sum;
+        c.barrier_wait();
+        sum = *c.map_shared_rank(&mine[t], c.block_rank() ^ 1); // after arriving
+    }
+    c.sync();
+    o[blockIdx.x * 64 + t] += sum > 1000000;
 }

@@ -201,6 +201,11 @@ static void test_mistakes(void **state)
         {41, 1, "before the wait", "which an asynchronous copy is to fill, and nobody has waited"},
         {42, 1, "never waited for", "never waited for"},
         {44, 1, "atomic misaligned", "misaligned"},
+        {50, 1, "global read after write", "read-after-write race on o+"},
+        {51, 1, "global write after write", "write-after-write race on o+0"},
+        {52, 1, "global write after read", "write-after-read race on o+"},
+        {53, 1, "global write after many reads", "write-after-read race on o+252"},
+        {56, 1, "global write beside atomic", "write-after-write race on o+0"},
     };
     machine m = open_machine(NULL, "errors.cu");
     kn_code *code = load(&m, "mistake");
@@ -217,6 +222,10 @@ static void test_mistakes(void **state)
     assert_non_null(strstr(kn_last_error(), "thread (63,0,0)"));
     assert_non_null(strstr(kn_last_error(), "| "));
     assert_non_null(strstr(kn_last_error(), "o[t + n] = t;"));
+    which = 50;
+    assert_int_equal(RUN(&m, code, g, &which, &o, &n), KN_RUN);
+    assert_non_null(strstr(kn_last_error(), "block (0,0,0), thread (32,0,0)"));
+    assert_non_null(strstr(kn_last_error(), "with thread 0 of the block"));
     /* who waits where */
     which = 2;
     assert_int_equal(RUN(&m, code, g, &which, &o, &n), KN_RUN);
@@ -254,6 +263,14 @@ static void test_clean(void **state)
         good(RUN(&m, code, g, &which, &o, &one));
         for (int t = 0; t < 64; t++)
             assert_int_equal(o[t], 7 * (63 - t));
+        which = 54;
+        good(RUN(&m, code, g, &which, &o, &one));
+        for (int t = 0; t < 64; t++)
+            assert_int_equal(o[t], 7 * t - 7 * 63);
+        which = 55;
+        good(RUN(&m, code, g, &which, &o, &one));
+        for (int t = 0; t < 64; t++)
+            assert_int_equal(o[t], t ^ 1);
         emu->release(m.dev, o);
         emu->discard(m.dev, code);
         close_machine(&m);
@@ -312,6 +329,21 @@ static void test_blocks(void **state)
     o[0] = o[1] = 0;
     good(RUN(&m, code, g, &which, &o));
     assert_int_equal(o[1], 3);
+    for (which = 9; which <= 16; which++) {
+        memset(o, 0, 1024 * sizeof *o);
+        kn_status status = RUN(&m, code, g, &which, &o);
+        switch (which) {
+        case 9: says(&m, status, "not fenced", "read-after-write race on o+"); break;
+        case 13:
+        case 14:
+        case 15:
+            says(&m, status, "behind a flag", "race on o+40");
+            assert_non_null(strstr(kn_last_error(), "with block (0,0,0), thread 0"));
+            break;
+        case 16: says(&m, status, "which others read", "write-after-read race on o+0"); break;
+        default: good(status); assert_int_equal(o[which == 12 ? 20 : 1000], which == 12 ? 7 : 192);
+        }
+    }
     emu->release(m.dev, o);
     emu->discard(m.dev, code);
     close_machine(&m);
@@ -328,6 +360,14 @@ static void test_clusters(void **state)
     good(RUN(&m, code, g, &which, &o));
     for (int i = 0; i < 8 * 64; i++)
         assert_int_equal(o[i], 6000 + 4 * (i % 64));
+    which = 5;
+    good(RUN(&m, code, g, &which, &o));
+    which = 3;
+    says(&m, RUN(&m, code, g, &which, &o), "global, of another cluster", "race on o+");
+    which = 4;
+    says(&m, RUN(&m, code, g, &which, &o), "global, of the cluster", "race on o+");
+    which = 6;
+    says(&m, RUN(&m, code, g, &which, &o), "after arriving", "race on shared mine");
     which = 1;
     says(&m, RUN(&m, code, g, &which, &o), "another block's", "shared mine");
     which = 2;

@@ -60,14 +60,17 @@ struct cluster_group {
     }
     static dim3 block_index() { return kn_emu_cluster_idx(); }
     static dim3 dim_blocks() { return kn_emu_cluster_dim(); }
-    static __forceinline__ void barrier_arrive(KN_EMU_LINE) { kn_emu_cluster_arrive(kn_emu_line); }
+    static __forceinline__ void barrier_arrive(KN_EMU_LINE)
+    {
+        kn_emu_cluster_arrive(0, kn_emu_line);
+    }
     static __forceinline__ void barrier_wait(KN_EMU_LINE)
     {
         kn_emu_barrier_wait(KN_EMU_BARRIER_CLUSTER, 0, kn_emu_line);
     }
     static __forceinline__ void sync(KN_EMU_LINE)
     {
-        kn_emu_cluster_arrive(kn_emu_line);
+        kn_emu_cluster_arrive(0, kn_emu_line);
         kn_emu_barrier_wait(KN_EMU_BARRIER_CLUSTER, 0, kn_emu_line);
     }
     template <class T> static __forceinline__ T *map_shared_rank(T *p, unsigned rank, KN_EMU_LINE)

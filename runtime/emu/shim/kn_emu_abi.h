@@ -137,7 +137,7 @@ typedef struct kn_emu_calls_table {
     kn_emu_word (*warp)(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c, int line,
                         void *pc);
     int (*barrier)(int kind, int predicate, int line, void *pc);
-    void (*cluster_arrive)(int line, void *pc);
+    void (*cluster_arrive)(int relaxed, int line, void *pc);
     kn_emu_word (*atomic)(int op, int type, void *p, kn_emu_word value, kn_emu_word compare,
                           int line, void *pc);
     void (*fence)(int scope, void *pc); /* 0 block, 1 device or wider */

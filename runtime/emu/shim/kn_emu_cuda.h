@@ -93,7 +93,7 @@ unsigned kn_emu_cluster_dim_at(int axis) __attribute__((const));
 unsigned kn_emu_lane_at(int axis) __attribute__((const));
 kn_emu_word kn_emu_warp(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c, int line);
 int kn_emu_barrier_wait(int kind, int predicate, int line);
-void kn_emu_cluster_arrive(int line);
+void kn_emu_cluster_arrive(int relaxed, int line);
 kn_emu_word kn_emu_atomic(int op, int type, void *p, kn_emu_word value, kn_emu_word compare,
                           int line);
 void kn_emu_fence(int scope);

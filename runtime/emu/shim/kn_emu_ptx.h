@@ -353,7 +353,10 @@ KN_EMU_INLINE void block_barrier(unsigned which, KN_EMU_LINE)
     __syncthreads(kn_emu_line);
 }
 KN_EMU_INLINE void warp_barrier(unsigned mask, KN_EMU_LINE) { __syncwarp(mask, kn_emu_line); }
-KN_EMU_INLINE void cluster_arrive(KN_EMU_LINE) { kn_emu_cluster_arrive(kn_emu_line); }
+template <int RELAXED> KN_EMU_INLINE void cluster_arrive(KN_EMU_LINE)
+{
+    kn_emu_cluster_arrive(RELAXED, kn_emu_line);
+}
 KN_EMU_INLINE void cluster_wait(KN_EMU_LINE)
 {
     kn_emu_barrier_wait(KN_EMU_BARRIER_CLUSTER, 0, kn_emu_line);

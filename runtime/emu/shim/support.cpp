@@ -27,7 +27,7 @@ int kn_emu_barrier_wait(int kind, int predicate, int line)
 {
     return kn_emu_calls.barrier(kind, predicate, line, PC);
 }
-void kn_emu_cluster_arrive(int line) { kn_emu_calls.cluster_arrive(line, PC); }
+void kn_emu_cluster_arrive(int relaxed, int line) { kn_emu_calls.cluster_arrive(relaxed, line, PC); }
 kn_emu_word kn_emu_atomic(int op, int type, void *p, kn_emu_word value, kn_emu_word compare, int line)
 {
     return kn_emu_calls.atomic(op, type, p, value, compare, line, PC);
