@@ -80,6 +80,7 @@ int main(int argc, char **argv)
     kiln_config config;
     kiln_config_init(&config);
     config.device = "emu";
+    config.cache_dir = ""; /* compiling is measured */
     config.emulator = argc > 1 ? argv[1] : NULL;
     kiln_ctx *ctx;
     check(kiln_ctx_create(&config, &ctx));

@@ -268,8 +268,8 @@ static void write_cols(kn_cuda_writer *w)
     kn_cuda_line(w, "const bool live = mine < groups;");
     kn_cuda_line(w, "const kn_count g = live ? mine : groups - %d;", ph->vec);
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
-    write_locals(w, true, "row", "");
-    write_range(w, "");
+    write_locals(w, true, "row", "live");
+    write_range(w, "live");
     stride by = {"(begin + row)", "end", kn_cuda_printed(w, "(kn_count)%d", w->k->threads / 32)};
     write_sweeps(w, &by, "live && row == 0");
     kn_cuda_close(w);

@@ -144,10 +144,7 @@ static void write_element_store(kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->stores.data[i];
     bool lanes = varies_by_lane(w, &s->access);
-    const char *guard = w->ph->walk == KN_WALK_COLS ? "live" : "";
-    if (w->ph->vec > 1 && !lanes)
-        guard = "l == 0";
-    guard = kn_cuda_once(w, s, guard);
+    const char *guard = kn_cuda_once(w, s, w->ph->vec > 1 && !lanes ? "l == 0" : "");
     if (*guard)
         kn_cuda_line(w, "if (%s)", guard);
     kn_cuda_line(w, "%s%s[%s] = %s;", *guard ? "    " : "", w->k->bufs.data[s->access.buf].name,
@@ -222,9 +219,7 @@ void kn_cuda_step(kn_cuda_writer *w)
         kn_cuda_close(w);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && vector_store(w, i))
-            kn_cuda_line(w, "%s%s(%s + (%s), o%d_at);",
-                         ph->walk == KN_WALK_COLS ? "if (live) " : "",
-                         store_function(w, &ph->stores.data[i].access),
+            kn_cuda_line(w, "%s(%s + (%s), o%d_at);", store_function(w, &ph->stores.data[i].access),
                          w->k->bufs.data[ph->stores.data[i].access.buf].name,
                          kn_cuda_offset(w, &ph->stores.data[i].access, 'o', i, NULL), i);
 }
