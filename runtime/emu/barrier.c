@@ -117,13 +117,12 @@ static void wait_for_cluster(kn_emu_worker *w, kn_emu_thread *t)
     kn_emu_block *head = t->block->cluster;
     if (!t->cluster_arrived && t->cluster_phase == head->cluster_phase)
         kn_emu_fail(w, t->line, t->pc, "the thread waits at the cluster barrier without arriving");
-    if (t->cluster_phase != head->cluster_phase) {
-        t->cluster_phase = head->cluster_phase;
-        return;
+    if (t->cluster_phase == head->cluster_phase) {
+        t->state = KN_EMU_AT_CLUSTER;
+        kn_emu_pause(w);
     }
-    t->state = KN_EMU_AT_CLUSTER;
-    kn_emu_pause(w);
     t->cluster_phase = head->cluster_phase;
+    t->block->met_cluster = true;
 }
 
 /* ---- the grid ---- */

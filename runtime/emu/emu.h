@@ -336,8 +336,9 @@ struct kn_emu_block {
     char *image; /* shared memory while another block of the gang runs */
     kn_emu_cell *cells;
     kn_emu_mbarrier *mbarriers;
-    bool clocks;     /* some thread has one */
-    uint32_t *clock; /* what all threads learnt at a barrier */
+    bool clocks;      /* some thread has one */
+    uint32_t *clock;  /* what all threads learnt at a barrier */
+    bool met_cluster; /* it waited at the cluster's barrier */
     /* of a cluster, in its block of rank 0 */
     unsigned cluster_arrived, cluster_phase, cluster_live;
     uint32_t cluster_time, met_time; /* of all that was done before; of the last phase */
@@ -421,6 +422,7 @@ void kn_emu_note_landing(kn_emu_worker *w, kn_emu_cell *c, const kn_emu_thread *
 bool kn_emu_is_copy(unsigned who); /* not the thread itself, but a copy that it started */
 /* Has it met others since then: of other warps, or of any? */
 bool kn_emu_met(const kn_emu_thread *t, uint32_t since, bool other_warps);
+bool kn_emu_has_started(const kn_emu_worker *w, const kn_emu_block *peer);
 /* A clock has an entry for each thread of the cluster. What `t` did and knows goes into it, or out of it. */
 uint32_t *kn_emu_new_clock(kn_emu_worker *w);
 void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock);

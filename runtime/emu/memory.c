@@ -105,12 +105,16 @@ static void check_peer(kn_emu_worker *w, kn_emu_block *owner, const char *p, siz
     const kn_emu_block *mine = w->block;
     if (owner->cluster != mine->cluster)
         out_of_bounds(w, p, bytes, how, line, pc);
-    if (!owner->live && owner->fresh == owner->nthreads)
-        kn_emu_fail(w, line, pc,
-                    "%s shared memory of block (%u,%u,%u), rank %u of the cluster, all of whose "
-                    "threads have exited",
-                    how & KN_EMU_WRITE ? "writes" : "reads", owner->idx.x, owner->idx.y,
-                    owner->idx.z, owner->rank);
+    bool exited = !owner->live && owner->fresh == owner->nthreads;
+    if (exited || !(kn_emu_has_started(w, owner) || w->dev->options.relaxed)) {
+        char where[200];
+        kn_emu_describe(w, p, where, sizeof where);
+        kn_emu_fail(w, line, pc, "%s %s of block (%u,%u,%u), rank %u of the cluster, %s",
+                    how & KN_EMU_WRITE ? "writes" : "reads", where, owner->idx.x, owner->idx.y,
+                    owner->idx.z, owner->rank,
+                    exited ? "all of whose threads have exited"
+                           : "which may not have started: no barrier of the cluster comes before");
+    }
     kn_emu_check_shared(w, owner, (size_t)(p - owner->image), bytes, how, atomic, line, pc);
 }
 

@@ -77,6 +77,19 @@ bool kn_emu_met(const kn_emu_thread *t, uint32_t since, bool other_warps)
     return since < s->full;
 }
 
+/* Does the running thread know that this block of its cluster has? */
+bool kn_emu_has_started(const kn_emu_worker *w, const kn_emu_block *peer)
+{
+    const kn_emu_thread *t = w->thread;
+    const kn_emu_block *b = t->block;
+    if (b->met_cluster || t->caught_up || peer->start < b->cluster->cluster_time)
+        return true;
+    for (unsigned i = peer->rank * b->nthreads; i < (peer->rank + 1) * b->nthreads; i++)
+        if ((t->clock && t->clock[i] > peer->start) || (b->clock && b->clock[i] > peer->start))
+            return true;
+    return false;
+}
+
 void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock)
 {
     const kn_emu_block *b = t->block;

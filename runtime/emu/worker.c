@@ -231,7 +231,7 @@ static void start_block(kn_emu_worker *w, kn_emu_block *b, unsigned ordinal)
     b->fresh = b->waiting = b->at_grid = 0;
     b->ready.first = b->ready.count = b->polling.first = b->polling.count = 0;
     b->epoch = 1;
-    b->dirty = false;
+    b->dirty = b->met_cluster = false;
     b->fence_epoch = b->shared_fence = b->floor = b->known_most = 0;
     b->cluster = b - b->rank;
     b->cluster_arrived = b->cluster_phase = 0;

@@ -369,7 +369,10 @@ static void test_clusters(void **state)
     which = 6;
     says(&m, RUN(&m, code, g, &which, &o), "after arriving", "race on shared mine");
     which = 1;
-    says(&m, RUN(&m, code, g, &which, &o), "another block's", "shared mine");
+    says(
+        &m, RUN(&m, code, g, &which, &o), "another block's",
+        "reads shared mine+0 (of 256 bytes) of block (1,0,0), rank 1 of the cluster, which may not "
+        "have started");
     which = 2;
     says(&m, RUN(&m, code, g, &which, &o), "another block's", "have exited");
     emu->release(m.dev, o);

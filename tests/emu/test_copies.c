@@ -134,7 +134,7 @@ static const struct {
     {3, 2, "use", "which nobody has written"},
     {3, 3, "a piece", "misaligned"},
     {3, 4, "use", "which an asynchronous copy is to fill"},
-    {5, 1, "multicast", "reads shared bar+0 (of 8 bytes), which nobody has written"},
+    {5, 1, "multicast", "rank 1 of the cluster, which may not have started"},
     {5, 2, "theirs", "which an asynchronous copy is to fill"},
     {5, 3, "done", "1 of 2 arrivals"},
 };

@@ -1,7 +1,8 @@
 /* Does the emulator notice? Plants one defect at a time into generated sources: a barrier dropped, a mask
- * narrowed, an index shifted, a loop cut short, a range widened. A defect is caught when the emulator reports
- * it or the outputs differ, in the usual order of threads or in one of three others; at least 95 of 100 must
- * be. Those missed are listed. One worker runs all blocks, so that the test gives the same every time.
+ * narrowed, an index shifted, a loop cut short, a range widened; and into kernels written by hand: a cluster's
+ * barrier dropped, memory read before the copy's wait. A defect is caught when the emulator reports it or the
+ * outputs differ, in the usual order of threads or in one of three others; at least 95 of 100 must be. Those
+ * missed are listed. One worker runs all blocks, so that the test gives the same every time.
  *
  * KILN_MUTANTS: how many to run (all, by default as many as the ordinary run has time for). */
 #include <setjmp.h>
@@ -18,8 +19,7 @@
 #include "frontend/parse.h"
 #include "runtime/launch.h"
 #include "runtime/program.h"
-
-static const kn_device_ops *const emu = &kn_emu_device;
+#include "tests/emu/machine.h"
 
 /* ---- programs, each with the shapes that bring out a way of walking ---- */
 
@@ -235,9 +235,9 @@ static bool is_used(const char *source, const char *at)
     return true;
 }
 
-static char *planted(bench *b, const char *source, const char *at, const defect *d)
+static char *planted(kn_arena *a, const char *source, const char *at, const defect *d)
 {
-    char *text = kn_alloc(&b->arena, strlen(source) + strlen(d->put) + 1);
+    char *text = kn_alloc(a, strlen(source) + strlen(d->put) + 1);
     size_t before = (size_t)(at - source);
     memcpy(text, source, before);
     strcpy(text + before, d->put);
@@ -245,7 +245,7 @@ static char *planted(bench *b, const char *source, const char *at, const defect 
     return text;
 }
 
-static int line_of(const char *source, const char *at)
+static int line_of_place(const char *source, const char *at)
 {
     int line = 1;
     for (const char *c = source; c < at; c++)
@@ -277,7 +277,7 @@ static kn_status plant_all(void *user)
         for (const char *at = source; (at = strstr(at, defects[d].find)); at++) {
             if (!is_used(source, at) || pl->t->planted >= pl->t->limit)
                 continue;
-            const char *text = planted(b, source, at, &defects[d]);
+            const char *text = planted(&b->arena, source, at, &defects[d]);
             bool caught = false;
             for (int order = 0; order < ORDERS && !caught; order++) {
                 kn_status status = run_source(b, b->orders[order], text);
@@ -289,9 +289,128 @@ static kn_status plant_all(void *user)
             pl->t->caught += caught;
             if (!caught)
                 print_message("missed: %s: %s, line %d\n", b->s->what, defects[d].what,
-                              line_of(source, at));
+                              line_of_place(source, at));
         }
     return KN_OK;
+}
+
+/* ---- kernels written by hand: tests/emu/planted.cu ---- */
+
+enum { ELEMENTS = 512 };
+
+static const struct {
+    const char *entry;
+    unsigned blocks, cluster;
+    int nparams;
+} written[] = {
+    {"cluster_sum", 8, 4, 2}, {"cluster_ring", 8, 4, 2}, {"cluster_gather", 8, 4, 2},
+    {"staged", 1, 1, 2},      {"together", 1, 1, 2},     {"ring", 1, 1, 2},
+    {"stores", 1, 1, 2},      {"last_block", 8, 1, 3},
+};
+enum { WRITTEN = sizeof written / sizeof *written };
+
+/* In any of their bodies. */
+static const defect slips[] = {
+    {"a block barrier dropped", "    __syncthreads();", "    ;"},
+    {"a block barrier dropped", "block.sync();", ";"},
+    {"a warp barrier dropped", "__syncwarp();", ";"},
+    {"a fence dropped", "__threadfence();", ";"},
+    {"a cluster barrier dropped", "cluster.sync();", ";"},
+    {"a cluster barrier dropped", "cluster_arrive();\n    cluster_wait();", ";"},
+    {"a cluster barrier dropped", "cluster_arrive();\n        cluster_wait();", ";"},
+    {"a cluster barrier not waited for", "cluster_wait();", ";"},
+    {"a cluster barrier of the block only", "cluster.sync();", "__syncthreads();"},
+    {"another block's memory", "&mine, rank)", "&mine, rank + 1)"},
+    {"another block's memory", "(rank + 1) % 4", "rank"},
+    {"another block's memory", "[t], 0)[0]", "[t], 1)[0]"},
+    {"read before the copy's wait", "__pipeline_wait_prior(1);", ";"},
+    {"read before the copy's wait", "__pipeline_wait_prior(1);", "__pipeline_wait_prior(2);"},
+    {"a group of copies not committed", "__pipeline_commit();", ";"},
+    {"read before the copy's wait", "cg::wait(block);", ";"},
+    {"read before the copy's wait", "wait(&full[i % SLOTS], i / SLOTS & 1);", ";"},
+    {"written before the slot was empty", "wait(&empty[i % SLOTS], (i / SLOTS - 1) & 1);", ";"},
+    {"the wrong phase", "(i / SLOTS - 1) & 1", "i / SLOTS & 1"},
+    {"the wrong phase", "i / SLOTS & 1);\n            sum",
+     "(i / SLOTS + 1) & 1);\n            sum"},
+    {"a slot given back early",
+     "sum += slots[i % SLOTS][t - 32];\n            arrive(&empty[i % SLOTS]);",
+     "arrive(&empty[i % SLOTS]);\n            sum += slots[i % SLOTS][t - 32];"},
+    {"an arrival dropped", "arrive(&empty[i % SLOTS]);", ";"},
+    {"arrivals miscounted", "init(&empty[i], 32)", "init(&empty[i], 31)"},
+    {"too few bytes announced", "SIZE * 4);", "SIZE * 4 - 16);"},
+    {"a fence dropped", "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");", ";"},
+    {"written before the copy's wait",
+     "asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\");", ";"},
+    {"a group of copies not committed",
+     "asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");", ";"},
+};
+enum { SLIPS = sizeof slips / sizeof *slips };
+
+/* Runs kernel k of the text; its results are in `out`. */
+static kn_status run_written(kn_device *dev, int k, const char *text, float *out)
+{
+    machine m = {.dev = dev};
+    kn_code *code;
+    kn_status status = emu->load(dev, written[k].entry, text, &code);
+    if (status != KN_OK)
+        return status;
+    float *in = take(&m, ELEMENTS * sizeof *in, 0), *to = take(&m, ELEMENTS * sizeof *to, 0xff);
+    unsigned *count = take(&m, sizeof *count, 0);
+    for (int i = 0; i < ELEMENTS; i++)
+        in[i] = 0.5F + (float)((i * 7919) % 1009) / 1009.0F;
+    kn_grid g = shape(written[k].blocks, 64);
+    g.cluster[0] = written[k].cluster;
+    void *params[] = {&in, &to, &count};
+    status = run(&m, code, g, written[k].nparams, params);
+    memcpy(out, to, ELEMENTS * sizeof *to);
+    emu->release(dev, in);
+    emu->release(dev, to);
+    emu->release(dev, count);
+    emu->discard(dev, code);
+    return status;
+}
+
+static bool slip_is_caught(kn_device *const *devs, int k, const char *text, const float *good)
+{
+    float out[ELEMENTS];
+    for (int order = 0; order < ORDERS; order++) {
+        kn_status status = run_written(devs[order], k, text, out);
+        if (status == KN_RUN || (status == KN_OK && memcmp(out, good, sizeof out) != 0))
+            return true;
+        if (status != KN_OK)
+            fail_msg("%s: %s", written[k].entry, kn_last_error());
+    }
+    return false;
+}
+
+static void plant_slips(kn_device *const *devs, int k, tally *t)
+{
+    kn_arena arena;
+    machine m = open_machine(NULL, "planted.cu");
+    float good[ELEMENTS], out[ELEMENTS];
+    char head[80];
+    kn_arena_init(&arena, NULL);
+    snprintf(head, sizeof head, "__global__ void %s(", written[k].entry);
+    const char *from = strstr(m.text, head), *end = from ? strstr(from, "\n}\n") : NULL;
+    assert_non_null(end);
+    for (int order = ORDERS - 1; order >= 0; order--) {
+        if (run_written(devs[order], k, m.text, order ? out : good) != KN_OK)
+            fail_msg("%s without a defect: %s", written[k].entry, kn_last_error());
+    }
+    assert_memory_equal(out, good, sizeof good);
+    for (int d = 0; d < SLIPS; d++)
+        for (const char *at = from; (at = strstr(at, slips[d].find)) && at < end; at++) {
+            if (t->planted >= t->limit)
+                continue;
+            bool caught = slip_is_caught(devs, k, planted(&arena, m.text, at, &slips[d]), good);
+            t->planted++;
+            t->caught += caught;
+            if (!caught)
+                print_message("missed: %s: %s, line %d\n", written[k].entry, slips[d].what,
+                              line_of_place(m.text, at));
+        }
+    kn_arena_finish(&arena);
+    close_machine(&m);
 }
 
 static void test_mutants(void **state)
@@ -318,6 +437,8 @@ static void test_mutants(void **state)
             fail_msg("%s", kn_last_error());
         tear_down(&b);
     }
+    for (int k = 0; k < WRITTEN; k++)
+        plant_slips(devs, k, &all);
     for (int order = 0; order < ORDERS; order++)
         kn_context_close(ctxs[order]);
     print_message("%d of %d planted defects caught\n", all.caught, all.planted);
