@@ -45,7 +45,8 @@ static const char operations[] =
 
 static const char special[] =
     "laneid warpid nwarpid smid nsmid gridid tid.x tid.y tid.z ntid.x ntid.y ntid.z ctaid.x ctaid.y "
-    "ctaid.z nctaid.x nctaid.y nctaid.z cluster_ctaid.x cluster_ctaid.y cluster_ctaid.z "
+    "ctaid.z nctaid.x nctaid.y nctaid.z clusterid.x clusterid.y clusterid.z nclusterid.x "
+    "nclusterid.y nclusterid.z cluster_ctaid.x cluster_ctaid.y cluster_ctaid.z "
     "cluster_nctaid.x cluster_nctaid.y cluster_nctaid.z cluster_ctarank cluster_nctarank clock "
     "clock64 globaltimer lanemask_eq lanemask_lt lanemask_le lanemask_gt lanemask_ge";
 

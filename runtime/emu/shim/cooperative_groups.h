@@ -80,21 +80,87 @@ struct cluster_group {
 };
 KN_EMU_INLINE cluster_group this_cluster() { return {}; }
 
-// ---- tiles ----
+// ---- lanes of a warp ----
 
-template <unsigned N, class Parent = thread_block> struct thread_block_tile {
-    static_assert(N <= 32 && (N & (N - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+// Of the lanes in a mask, numbered from the lowest up.
+KN_EMU_INLINE unsigned kn_emu_rank_in(unsigned lanes)
+{
+    return (unsigned)__popc(lanes & ((1u << kn_emu_lane().x) - 1));
+}
+KN_EMU_INLINE unsigned kn_emu_lane_of(unsigned lanes, unsigned rank)
+{
+    for (; rank > 0; --rank)
+        lanes &= lanes - 1;
+    return (unsigned)__ffs((int)lanes) - 1;
+}
+// Bits of lanes as bits of ranks.
+KN_EMU_INLINE unsigned kn_emu_pack(unsigned lanes, unsigned bits)
+{
+    unsigned packed = 0;
+    for (unsigned rank = 0; lanes; lanes &= lanes - 1, ++rank)
+        packed |= (bits >> (__ffs((int)lanes) - 1) & 1) << rank;
+    return packed;
+}
+
+// Any lanes. (Where they lie among other groups is not known: meta_group_rank() is of tiles only.)
+struct coalesced_group {
+    unsigned lanes;
+    unsigned mask() const { return lanes; }
+    unsigned thread_rank() const { return kn_emu_rank_in(lanes); }
+    unsigned size() const { return (unsigned)__popc(lanes); }
+    unsigned num_threads() const { return size(); }
+    __forceinline__ void sync(KN_EMU_LINE) const { __syncwarp(lanes, kn_emu_line); }
+    template <class T> __forceinline__ T shfl(T v, unsigned from, KN_EMU_LINE) const
+    {
+        return __shfl_sync(lanes, v, (int)kn_emu_lane_of(lanes, from), 32, kn_emu_line);
+    }
+    template <class T> __forceinline__ T shfl_up(T v, unsigned d, KN_EMU_LINE) const
+    {
+        const unsigned rank = thread_rank();
+        return shfl(v, rank < d ? rank : rank - d, kn_emu_line);
+    }
+    template <class T> __forceinline__ T shfl_down(T v, unsigned d, KN_EMU_LINE) const
+    {
+        const unsigned rank = thread_rank();
+        return shfl(v, rank + d < size() ? rank + d : rank, kn_emu_line);
+    }
+    __forceinline__ int any(int p, KN_EMU_LINE) const { return __any_sync(lanes, p, kn_emu_line); }
+    __forceinline__ int all(int p, KN_EMU_LINE) const { return __all_sync(lanes, p, kn_emu_line); }
+    __forceinline__ unsigned ballot(int p, KN_EMU_LINE) const
+    {
+        return kn_emu_pack(lanes, __ballot_sync(lanes, p, kn_emu_line));
+    }
+    template <class T> __forceinline__ unsigned match_any(T v, KN_EMU_LINE) const
+    {
+        return kn_emu_pack(lanes, __match_any_sync(lanes, v, kn_emu_line));
+    }
+    template <class T> __forceinline__ unsigned match_all(T v, int &all, KN_EMU_LINE) const
+    {
+        return kn_emu_pack(lanes, __match_all_sync(lanes, v, &all, kn_emu_line));
+    }
+};
+KN_EMU_INLINE coalesced_group coalesced_threads(KN_EMU_LINE) { return {__activemask(kn_emu_line)}; }
+
+template <unsigned N, class Parent = thread_block> struct thread_block_tile;
+// Where a tile lies among those of its parent: a block, or a larger tile.
+template <class Parent> struct kn_emu_tiles {
+    static unsigned rank() { return Parent::thread_rank(); }
+    static unsigned size() { return Parent::size(); }
+};
+template <unsigned N, class Parent> struct thread_block_tile {
+    static_assert(N >= 1 && (N & (N - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+    static_assert(N <= 32, "the emulator knows no tiles of more than 32 threads");
     static unsigned thread_rank() { return kn_emu_lane().x % N; }
     static constexpr unsigned size() { return N; }
     static constexpr unsigned num_threads() { return N; }
-    static unsigned meta_group_rank() { return kn_emu_lane().y / N; }
-    static unsigned meta_group_size() { return (thread_block::size() + N - 1) / N; }
+    static unsigned meta_group_rank() { return kn_emu_tiles<Parent>::rank() / N; }
+    static unsigned meta_group_size() { return (kn_emu_tiles<Parent>::size() + N - 1) / N; }
     static unsigned mask()
     {
         if constexpr (N == 32)
             return 0xffffffffu;
         else
-            return ((1u << N) - 1) << (kn_emu_lane().x / N * N);
+            return ((1u << N) - 1) << first();
     }
     static __forceinline__ void sync(KN_EMU_LINE) { __syncwarp(mask(), kn_emu_line); }
     template <class T> static __forceinline__ T shfl(T v, int from, KN_EMU_LINE)
@@ -123,16 +189,75 @@ template <unsigned N, class Parent = thread_block> struct thread_block_tile {
     }
     static __forceinline__ unsigned ballot(int p, KN_EMU_LINE)
     {
-        return __ballot_sync(mask(), p, kn_emu_line) >> (kn_emu_lane().x / N * N);
+        return __ballot_sync(mask(), p, kn_emu_line) >> first();
     }
     template <class T> static __forceinline__ unsigned match_any(T v, KN_EMU_LINE)
     {
-        return __match_any_sync(mask(), v, kn_emu_line) >> (kn_emu_lane().x / N * N);
+        return __match_any_sync(mask(), v, kn_emu_line) >> first();
     }
+    template <class T> static __forceinline__ unsigned match_all(T v, int &all, KN_EMU_LINE)
+    {
+        return __match_all_sync(mask(), v, &all, kn_emu_line) >> first();
+    }
+
+  private:
+    static unsigned first() { return kn_emu_lane().x / N * N; }
 };
 template <unsigned N, class G> KN_EMU_INLINE thread_block_tile<N, G> tiled_partition(const G &)
 {
     return {};
+}
+
+// Some group, by value: a block, a tile, or any lanes.
+struct thread_group {
+    unsigned lanes; // 0: the block
+    thread_group(const thread_block &) : lanes(0) {}
+    thread_group(const coalesced_group &g) : lanes(g.lanes) {}
+    template <unsigned N, class P>
+    thread_group(const thread_block_tile<N, P> &tile) : lanes(tile.mask() & kn_emu_there())
+    {
+    }
+    unsigned thread_rank() const { return lanes ? kn_emu_rank_in(lanes) : kn_emu_lane().y; }
+    unsigned size() const { return lanes ? (unsigned)__popc(lanes) : kn_emu_lane().z; }
+    unsigned num_threads() const { return size(); }
+    __forceinline__ void sync(KN_EMU_LINE) const
+    {
+        if (lanes)
+            __syncwarp(lanes, kn_emu_line);
+        else
+            __syncthreads(kn_emu_line);
+    }
+
+  private:
+    static unsigned kn_emu_there() // lanes that the last warp of the block has
+    {
+        const unsigned left = kn_emu_lane().z - (kn_emu_lane().y - kn_emu_lane().x);
+        return left >= 32 ? 0xffffffffu : (1u << left) - 1;
+    }
+};
+// Of a size that is not known before: `size` threads of the group, in the order of their ranks.
+KN_EMU_INLINE thread_group tiled_partition(const thread_group &g, unsigned size, KN_EMU_LINE)
+{
+    if (size == 0 || size > 32 || (size & (size - 1)))
+        kn_emu_trap("the emulator knows tiles of 1, 2, 4, 8, 16 and 32 threads", kn_emu_line);
+    const unsigned all = g.lanes ? g.lanes : thread_group(thread_block_tile<32>()).lanes;
+    const unsigned first = kn_emu_rank_in(all) / size * size;
+    unsigned lanes = 0;
+    for (unsigned rank = first; rank < first + size && rank < (unsigned)__popc(all); ++rank)
+        lanes |= 1u << kn_emu_lane_of(all, rank);
+    return coalesced_group{lanes};
+}
+
+// Those with the same label.
+template <class G, class T>
+KN_EMU_INLINE coalesced_group labeled_partition(const G &g, T label, KN_EMU_LINE)
+{
+    return {__match_any_sync(g.mask(), label, kn_emu_line)};
+}
+template <class G>
+KN_EMU_INLINE coalesced_group binary_partition(const G &g, bool side, KN_EMU_LINE)
+{
+    return {__match_any_sync(g.mask(), (int)side, kn_emu_line)};
 }
 
 struct thread_group_of_one {

@@ -293,6 +293,44 @@ KN_EMU_INLINE void __threadfence() { kn_emu_fence(1); }
 KN_EMU_INLINE void __threadfence_system() { kn_emu_fence(1); }
 KN_EMU_INLINE void __nanosleep(unsigned, KN_EMU_LINE) { kn_emu_relax(kn_emu_line); }
 
+// ---- clusters ----
+
+KN_EMU_INLINE void __cluster_barrier_arrive(KN_EMU_LINE) { kn_emu_cluster_arrive(0, kn_emu_line); }
+KN_EMU_INLINE void __cluster_barrier_arrive_relaxed(KN_EMU_LINE)
+{
+    kn_emu_cluster_arrive(1, kn_emu_line);
+}
+KN_EMU_INLINE void __cluster_barrier_wait(KN_EMU_LINE)
+{
+    kn_emu_barrier_wait(KN_EMU_BARRIER_CLUSTER, 0, kn_emu_line);
+}
+KN_EMU_INLINE void *__cluster_map_shared_rank(const void *p, unsigned rank, KN_EMU_LINE)
+{
+    return kn_emu_peer(p, rank, kn_emu_line);
+}
+KN_EMU_INLINE dim3 __clusterDim() { return kn_emu_cluster_dim(); }
+KN_EMU_INLINE dim3 __clusterRelativeBlockIdx() { return kn_emu_cluster_idx(); }
+KN_EMU_INLINE unsigned __clusterSizeInBlocks()
+{
+    const uint3 d = kn_emu_cluster_dim();
+    return d.x * d.y * d.z;
+}
+KN_EMU_INLINE unsigned __clusterRelativeBlockRank()
+{
+    const uint3 i = kn_emu_cluster_idx(), d = kn_emu_cluster_dim();
+    return (i.z * d.y + i.y) * d.x + i.x;
+}
+KN_EMU_INLINE dim3 __clusterIdx()
+{
+    const uint3 b = blockIdx, d = kn_emu_cluster_dim();
+    return dim3(b.x / d.x, b.y / d.y, b.z / d.z);
+}
+KN_EMU_INLINE dim3 __clusterGridDimInClusters()
+{
+    const uint3 g = gridDim, d = kn_emu_cluster_dim();
+    return dim3(g.x / d.x, g.y / d.y, g.z / d.z);
+}
+
 // ---- warps ----
 
 #define KN_EMU_SHUFFLE(name, op, operand, clamp)                                                   \

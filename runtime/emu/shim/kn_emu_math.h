@@ -194,8 +194,17 @@ KN_EMU_MIXED(double, float, double)
 
 // ---- bits ----
 
-KN_EMU_INLINE int __popc(unsigned x) { return __builtin_popcount(x); }
-KN_EMU_INLINE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+// Not the compiler's own: that calls a function of its library on machines without the instruction.
+KN_EMU_INLINE int __popc(unsigned x)
+{
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int)(((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24);
+}
+KN_EMU_INLINE int __popcll(unsigned long long x)
+{
+    return __popc((unsigned)x) + __popc((unsigned)(x >> 32));
+}
 KN_EMU_INLINE int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 KN_EMU_INLINE int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
 KN_EMU_INLINE int __ffs(int x) { return __builtin_ffs(x); }

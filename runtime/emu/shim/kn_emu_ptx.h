@@ -424,6 +424,8 @@ KN_EMU_PLACES(tid, threadIdx)
 KN_EMU_PLACES(ntid, blockDim)
 KN_EMU_PLACES(ctaid, blockIdx)
 KN_EMU_PLACES(nctaid, gridDim)
+KN_EMU_PLACES(clusterid, __clusterIdx())
+KN_EMU_PLACES(nclusterid, __clusterGridDimInClusters())
 KN_EMU_PLACES(cluster_ctaid, kn_emu_cluster_idx())
 KN_EMU_PLACES(cluster_nctaid, kn_emu_cluster_dim())
 #undef KN_EMU_PLACES

@@ -1,4 +1,4 @@
-// Reductions over the threads of a tile.
+// Reductions over the lanes of a tile, or of any group.
 #pragma once
 #include <cooperative_groups.h>
 
@@ -22,6 +22,14 @@ __forceinline__ T reduce(const thread_block_tile<N, G> &tile, T v, F f, KN_EMU_L
     for (unsigned step = N / 2; step; step /= 2)
         v = f(v, tile.shfl_xor(v, step, kn_emu_line));
     return v;
+}
+template <class T, class F>
+__forceinline__ T reduce(const coalesced_group &group, T v, F f, KN_EMU_LINE)
+{
+    T all = group.shfl(v, 0, kn_emu_line);
+    for (unsigned rank = 1; rank < group.size(); ++rank)
+        all = f(all, group.shfl(v, rank, kn_emu_line));
+    return all;
 }
 
 } // namespace cooperative_groups
