@@ -8,61 +8,18 @@
  *     FOLDER/0/kernel.so
  *     FOLDER/1.so                    a binary, compiled or from the disk cache, as it is loaded
  *
- * Programs are run directly, never by a shell. The folder is private, and removed when the device closes. */
+ * The folder is private, and removed when the device closes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "runtime/emu/emu.h"
 #include "runtime/emu/ptx.h"
-
-extern char **environ;
-
-/* ---- running programs ---- */
-
-int kn_emu_run(char *const *argv, char *out, size_t size)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return -1;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    pid_t pid;
-    int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    size_t len = 0;
-    while (!failed) { /* what does not fit is read and dropped, so that the program can end */
-        char rest[512];
-        bool room = len + 1 < size;
-        ssize_t n = read(ends[0], room ? out + len : rest, room ? size - 1 - len : sizeof rest);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        len += room ? (size_t)n : 0;
-    }
-    out[len] = 0;
-    close(ends[0]);
-    if (failed)
-        return -1;
-    int state;
-    while (waitpid(pid, &state, 0) < 0)
-        if (errno != EINTR)
-            return 0; /* somebody else waits for all children; what was to be made shows the outcome */
-    return WIFEXITED(state) ? WEXITSTATUS(state) : 128;
-}
 
 /* ---- the compiler and its folder ---- */
 
