@@ -69,9 +69,8 @@ static const struct command {
      "Says in words what a .kiln file becomes; runs nothing and needs no GPU. Only the types and\n"
      "shapes of values matter; parameters that are not given have assumed sizes.\n"
      "\n"
-     "  --stage S      print that text instead: graph, ir, schedule, cuda, ptx, dot, or several "
-     "of\n"
-     "                 them with commas\n"
+     "  --stage S      print that text instead: graph, ir, schedule, cuda, ptx, resources, dot, or\n"
+     "                 several of them with commas\n"
      "  --arch A       for this GPU architecture: sm_90\n"
      "  --json         one JSON object\n"
      "  --device D     cpu (default), auto, cuda, cuda:N, emu, or ref\n" FUSION_HELP SCHEDULE_HELP

@@ -20,6 +20,8 @@ typedef struct stride {
     const char *first, *end, *step;
 } stride;
 
+enum { LOCAL_STEPS = 2 }; /* a local phase's members are few: more steps only take registers */
+
 static int unrolling(kn_cuda_writer *w)
 {
     int bytes = 0;
@@ -28,7 +30,8 @@ static int unrolling(kn_cuda_writer *w)
         if (w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_LOAD && !w->loaded[i])
             bytes += kn_bytes(v->dtype) * w->ph->vec;
     }
-    return kn_steps_at_once(bytes);
+    int steps = kn_steps_at_once(bytes);
+    return w->ph->local && steps > LOCAL_STEPS ? LOCAL_STEPS : steps;
 }
 
 /* Every other sweep walks backwards: the members it meets first are the ones that the sweep before touched

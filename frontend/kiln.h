@@ -438,14 +438,14 @@ typedef struct kiln_explain_options {
     size_t struct_size;
     const char
         *stage; /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "cuda", "ptx",
-                          "dot": that text */
+                          "dot": that text; "resources": registers, local and shared memory */
     const char *arch; /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU
                           device; NULL: the context's GPU, or sm_90 when it has none */
 } kiln_explain_options;
 
 KILN_API void kiln_explain_options_init(kiln_explain_options *options);
 /* What would run for arguments of these shapes (data may be NULL). Inputs that are not among args are
- * taken as compact, their free sizes assumed; the text says which. Needs no GPU ("ptx" needs NVRTC).
+ * taken as compact, their free sizes assumed; the text says which. Needs no GPU ("ptx" and "resources" need NVRTC).
  * The text is released with kiln_text_free(). */
 KILN_API kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   const kiln_explain_options *options, char **text);

@@ -216,9 +216,21 @@ static kn_status put_ptx(const subject *s, kn_kernel *k)
     return status;
 }
 
+static kn_status put_resources(const subject *s, kn_kernel *k)
+{
+    kn_nvrtc_use use;
+    KN_TRY(kn_nvrtc_find());
+    KN_TRY(kn_nvrtc_resources(k->name, kn_cuda_source(k->arena, k), s->target.sm, &use));
+    kn_putf(s->t, "%s: %d threads, %d registers, %d B local, %d B spilled, %lld B shared\n",
+            k->name, k->threads, use.registers, use.stack, use.spilled,
+            (long long)k->shared + use.shared);
+    return KN_OK;
+}
+
 static kn_status put_stage(const subject *s, const char *stage)
 {
     bool cuda = strcmp(stage, "cuda") == 0, ptx = strcmp(stage, "ptx") == 0;
+    bool resources = strcmp(stage, "resources") == 0;
     bool ir = strcmp(stage, "ir") == 0, schedule = strcmp(stage, "schedule") == 0;
     if (strcmp(stage, "graph") == 0) {
         kn_graph_print(s->t, s->prog->optimised, false);
@@ -228,9 +240,10 @@ static kn_status put_stage(const subject *s, const char *stage)
         kn_graph_dot(s->t, s->prog->optimised);
         return KN_OK;
     }
-    if (!cuda && !ptx && !ir && !schedule)
+    if (!cuda && !ptx && !ir && !schedule && !resources)
         return kn_fail(KN_ARGUMENT,
-                       "unknown stage '%s'; there are graph, ir, schedule, cuda, ptx, dot and json",
+                       "unknown stage '%s'; there are graph, ir, schedule, cuda, ptx, resources, "
+                       "dot and json",
                        stage);
     for (int i = 0; i < s->plan->kernels.len; i++) {
         kn_kernel *k = s->plan->kernels.data[i];
@@ -240,6 +253,8 @@ static kn_status put_stage(const subject *s, const char *stage)
             kn_cuda_kernel(s->t, k);
         else if (ptx)
             KN_TRY(put_ptx(s, k));
+        else if (resources)
+            KN_TRY(put_resources(s, k));
         else if (ir)
             kn_kernel_print(s->t, k, true);
         else

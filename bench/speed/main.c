@@ -1,6 +1,7 @@
 /* What kiln's kernels take, beside a copy of the same bytes on the same machine in the same run.
  *
  *     speed [--device auto|cpu|cuda[:N]] [--only TEXT] [--repeats N] [--json FILE] [--no-check]
+ *     speed --list      one JSON object with all workloads, and measures nothing
  *
  * For each workload of workloads.def: random inputs; outputs filled with NaN; the result compared with the same
  * program computed in f64 on the host (by the CPU device for a GPU, by the reference interpreter for the CPU); then
@@ -19,7 +20,7 @@ enum { MAX_ARRAYS = 12, MAX_TEXT = 2048, CALLS = 200, BATCHES = 15 };
 typedef struct options {
     const char *device, *only, *json;
     int repeats;
-    bool check;
+    bool check, list;
 } options;
 
 /* A workload on the measured machine, and what came of it. */
@@ -274,7 +275,8 @@ static void put_job(FILE *f, const job *j, bool ok)
     char name[128], text[MAX_TEXT];
     workload_name(j->w, name, sizeof name);
     workload_text(j->w, j->w->dtype, text, sizeof text);
-    fprintf(f, "{\"name\": \"%s\", \"program\": \"%s\", \"dtype\": \"%s\", \"ok\": %s, \"text\": ",
+    fprintf(f, "{\"gpu\": %s, ", j->w->on_gpu ? "true" : "false");
+    fprintf(f, "\"name\": \"%s\", \"program\": \"%s\", \"dtype\": \"%s\", \"ok\": %s, \"text\": ",
             name, j->w->program, j->w->dtype, ok ? "true" : "false");
     put_text(f, text);
     fprintf(f, ",\n   \"inputs\": [");
@@ -341,6 +343,30 @@ static int measure_all(machine *m, const options *o, FILE *json)
     return failures;
 }
 
+static int list_all(void)
+{
+    kiln_ctx *ctx = NULL;
+    kiln_config config;
+    kiln_config_init(&config);
+    config.device = "ref";
+    bool ok = !failed("list", kiln_ctx_create(&config, &ctx));
+    printf("{\"workloads\": [");
+    for (int i = 0; i < workload_count && ok; i++) {
+        job *j = calloc(1, sizeof *j);
+        if (!j)
+            return 1;
+        j->w = &workloads[i];
+        ok = !failed("list", compile(ctx, j->w, j->w->dtype, &j->prog)) && find_shapes(j);
+        printf("%s\n  ", i ? "," : "");
+        put_job(stdout, j, ok);
+        kiln_prog_destroy(j->prog);
+        free(j);
+    }
+    printf("]}\n");
+    kiln_ctx_destroy(ctx);
+    return ok ? 0 : 1;
+}
+
 static bool read_options(int argc, char **argv, options *o)
 {
     *o = (options){.device = "auto", .repeats = 21, .check = true};
@@ -348,6 +374,10 @@ static bool read_options(int argc, char **argv, options *o)
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--no-check") == 0) {
             o->check = false;
+            continue;
+        }
+        if (strcmp(argv[i], "--list") == 0) {
+            o->list = true;
             continue;
         }
         if (!value)
@@ -374,9 +404,11 @@ int main(int argc, char **argv)
     if (!read_options(argc, argv, &o)) {
         fprintf(
             stderr,
-            "usage: speed [--device D] [--only TEXT] [--repeats N] [--json FILE] [--no-check]\n");
+            "usage: speed [--device D] [--only TEXT] [--repeats N] [--json FILE] [--no-check] | --list\n");
         return 2;
     }
+    if (o.list)
+        return list_all();
     FILE *json = o.json ? fopen(o.json, "w") : NULL;
     if (o.json && !json) {
         perror(o.json);

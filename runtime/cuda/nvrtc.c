@@ -224,6 +224,7 @@ typedef struct job {
     const char *arch;  /* NULL: the compiler's default */
     product what;
     const kn_allocator *from;
+    const char *option; /* one more, or NULL */
 } job;
 
 static kn_status fail_call(int result, const char *call, const char *name)
@@ -316,6 +317,8 @@ static kn_status build_program(nvrtc_program program, const job *j, char **data,
         snprintf(arch, sizeof arch, "--gpu-architecture=%s", j->arch);
         options[noptions++] = arch;
     }
+    if (j->option)
+        options[noptions++] = j->option;
     for (int i = 0; i < nvrtc.nincludes; i++)
         options[noptions++] = nvrtc.includes[i];
     int result = NVRTC_SUCCESS;
@@ -361,7 +364,8 @@ kn_status kn_nvrtc_cubin(const char *entry, const char *source, int sm, const kn
                    entry,
                    arch,
                    {nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN},
-                   from ? from : &kn_malloc_allocator};
+                   from ? from : &kn_malloc_allocator,
+                   NULL};
     kn_binary made = {0};
     KN_TRY(compile(&j, &made.data, &made.size, &made.symbol));
     *cubin = made;
@@ -385,10 +389,50 @@ kn_status kn_nvrtc_ptx(const char *name, const char *source, const char *arch,
                    NULL,
                    arch ? virtual_arch : NULL,
                    {nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX},
-                   from ? from : &kn_malloc_allocator};
+                   from ? from : &kn_malloc_allocator,
+                   NULL};
     KN_TRY(compile(&j, ptx, &n, NULL));
     if (size)
         *size = strlen(*ptx); /* NVRTC counts its own NUL */
+    return KN_OK;
+}
+
+/* The largest number in front of `what` in a log, -1 if there is none. */
+static int number_before(const char *log, const char *what)
+{
+    int most = -1;
+    for (const char *at = strstr(log, what); at; at = strstr(at + 1, what)) {
+        const char *p = at;
+        while (p > log && p[-1] >= '0' && p[-1] <= '9')
+            p--;
+        most = atoi(p) > most ? atoi(p) : most;
+    }
+    return most;
+}
+
+kn_status kn_nvrtc_resources(const char *name, const char *source, int sm, kn_nvrtc_use *use)
+{
+    KN_TRY(kn_nvrtc_find());
+    char arch[32], *log;
+    size_t n;
+    snprintf(arch, sizeof arch, "sm_%d", sm);
+    const job j = {name,
+                   source,
+                   NULL,
+                   arch,
+                   {nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog},
+                   &kn_malloc_allocator,
+                   "--ptxas-options=-v"};
+    KN_TRY(compile(&j, &log, &n, NULL));
+    use->registers = number_before(log, " registers");
+    use->stack = number_before(log, " bytes stack frame");
+    use->spilled = number_before(log, " bytes spill stores");
+    int shared = number_before(log, " bytes smem");
+    use->shared = shared < 0 ? 0 : shared;
+    free(log);
+    if (use->registers < 0 || use->stack < 0 || use->spilled < 0)
+        return kn_fail(KN_COMPILE, "kernel '%s': NVRTC %d.%d reports no resources for %s", name,
+                       nvrtc.major, nvrtc.minor, arch);
     return KN_OK;
 }
 

@@ -44,4 +44,14 @@ kn_status kn_nvrtc_cubin(const char *entry, const char *source, int sm, const kn
 kn_status kn_nvrtc_ptx(const char *name, const char *source, const char *arch,
                        const kn_allocator *from, char **ptx, size_t *size);
 
+/* What one thread (shared memory: one block) of the only kernel in `source` takes. */
+typedef struct kn_nvrtc_use {
+    int registers;
+    int stack;   /* bytes of local memory for arrays and what does not fit in registers */
+    int spilled; /* bytes that are stored there for want of registers */
+    int shared;  /* bytes that the source declares */
+} kn_nvrtc_use;
+/* As the compiler reports it, for sm_90 and its like. */
+kn_status kn_nvrtc_resources(const char *name, const char *source, int sm, kn_nvrtc_use *use);
+
 #endif
