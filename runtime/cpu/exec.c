@@ -1,5 +1,7 @@
 #include "runtime/cpu/exec.h"
 
+#include <stdlib.h>
+
 #include "runtime/cpu/frame.h"
 
 enum {
@@ -10,6 +12,8 @@ enum {
     FOLD_MEMBERS = 256, /* columns: members before an accumulator is added to its total */
     FEW_MEMBERS = 32,
     FEW_GROUPS = 4,
+    TILE = 32,
+    CACHE_LINE = 64,
 };
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -125,6 +129,40 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
     }
 }
 
+/* The tiles of a phase along its last two axes. */
+static int64_t tiles_down(const kn_job *job)
+{
+    return over(job->phase->axes[job->phase->naxes - 2].extent, job->tile);
+}
+
+static int64_t tiles_across(const kn_job *job)
+{
+    return over(job->phase->axes[job->phase->naxes - 1].extent, job->tile);
+}
+
+/* One tile of a phase without reductions: they are numbered along the columns first, so that what runs down in
+ * memory is read on from where the tile before ended. */
+static void work_flat_tile(kn_frame *f, int64_t unit)
+{
+    const kn_job *job = f->job;
+    const kn_phase *p = job->phase;
+    int64_t down = tiles_down(job), across = tiles_across(job);
+    int64_t row = unit % down * job->tile, column = unit / down % across * job->tile;
+    int64_t rows = lesser(job->tile, p->axes[p->naxes - 2].extent - row);
+    int64_t columns = lesser(job->tile, p->axes[p->naxes - 1].extent - column);
+    f->part = unit; /* the first one stores what is the group's */
+    kn_frame_seek(f, NULL, unit / (down * across));
+    for (int t = 0; t < job->plan->nstages; t++) {
+        const kn_stage *stage = &job->plan->stages[t];
+        kn_frame_steps(f, &stage->group, 1, unit == 0);
+        for (int i = 0; i < stage->accesses.len; i++) {
+            int a = stage->accesses.data[i];
+            kn_lanes_seek_tile(&job->lanes[a], &f->cursor[a], row, rows, column, columns);
+        }
+        kn_frame_steps(f, &stage->sweep, rows * columns, true);
+    }
+}
+
 static void work(void *ctx, int64_t task, void *scratch)
 {
     const kn_job *job = ctx;
@@ -133,6 +171,10 @@ static void work(void *ctx, int64_t task, void *scratch)
     kn_frame_init(&f, job, scratch);
     int64_t unit = task * job->per_task, end = lesser(unit + job->per_task, job->units);
     for (; unit < end; unit++) {
+        if (job->tile) {
+            work_flat_tile(&f, unit);
+            continue;
+        }
         int64_t of = unit / job->parts;
         f.part = unit % job->parts;
         int64_t from = lesser(f.part * job->part, p->members);
@@ -161,6 +203,26 @@ static bool choose_cols(const kn_phase *p)
     if (p->walk == KN_WALK_COLS)
         return p->groups >= FEW_GROUPS || p->groups > p->members;
     return p->members < FEW_MEMBERS && p->groups / 4 > p->members;
+}
+
+/* A side of the tiles to walk in where an array has its elements side by side along the axis before the last and
+ * another along the last, so that rows of one go through all of the other: two cache lines of 4-byte elements.
+ * 0: no such arrays, or something that blocks alone can do. */
+static int64_t choose_tile(const kn_job *job)
+{
+    const kn_phase *p = job->phase;
+    bool turned = false;
+    if (p->walk != KN_WALK_FLAT || p->ngroup > 0 || p->naxes < 2 || p->split || p->reds.len > 0 ||
+        p->axes[p->naxes - 2].extent < TILE / 2 || p->axes[p->naxes - 1].extent < TILE / 2 ||
+        job->plan->row_lanes < TILE * TILE)
+        return 0;
+    for (int a = 0; a < job->plan->accesses.len; a++) {
+        const kn_lanes *l = &job->lanes[a];
+        if (l->any_once || l->outer_once || job->plan->accesses.data[a].buf == KN_BUF_COUNT)
+            return 0;
+        turned |= llabs(l->down) == l->bytes && llabs(l->across) >= CACHE_LINE;
+    }
+    return turned ? TILE : 0;
 }
 
 /* Cuts long runs along the last lane axis evenly, so that no block goes over the end of one. */
@@ -197,7 +259,10 @@ static bool cut(kn_job *job, int threads)
     }
     job->parts = 1;
     job->part = p->members;
-    if (p->split) {
+    if (job->tile) {
+        int64_t area = p->axes[p->naxes - 2].extent * p->axes[p->naxes - 1].extent;
+        blocks = p->members / area * tiles_down(job) * tiles_across(job);
+    } else if (p->split) {
         job->parts = p->splits;
         job->part = p->chunk;
     } else if (!alone && plan->nreds == 0 && p->nsweeps <= 1 && blocks < 4 * across) {
@@ -220,7 +285,8 @@ static void bind(const kn_job *job, kn_lanes *lanes)
         const kn_access_ref *ref = &job->plan->accesses.data[a];
         const kn_store *store = ref->store >= 0 ? &p->stores.data[ref->store] : NULL;
         const kn_access *access = store ? &store->access : &p->values.data[ref->value].access;
-        int lane = job->cols ? 0 : p->ngroup, nlane = p->naxes - job->outers;
+        int lane = job->tile ? p->naxes - 2 : job->cols ? 0 : p->ngroup;
+        int nlane = p->naxes - job->outers;
         void *base = ref->buf == KN_BUF_COUNT ? NULL : job->call->bufs[ref->buf];
         kn_lanes_bind(&lanes[a], p, access, base, ref->bytes, store ? store->once : 0, lane, nlane,
                       job->outer_axis, job->outers);
@@ -238,6 +304,11 @@ static kn_status run_phase(const kn_cpu_plan *plan, kn_job *job, kn_lanes *lanes
     job->outers = job->cols ? p->naxes - p->ngroup : p->ngroup;
     job->lanes = lanes;
     bind(job, lanes);
+    job->tile = choose_tile(job);
+    if (job->tile) { /* the axes before are walked around the tiles */
+        job->outers = p->naxes - 2;
+        bind(job, lanes);
+    }
     bool several = cut(job, kn_pool_threads(pool));
     int64_t tasks = over(job->units, job->per_task);
     if (several)

@@ -1,5 +1,6 @@
 #include "runtime/cpu/lanes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int64_t stride_of(const kn_access *a, int axis)
@@ -14,6 +15,10 @@ void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, 
 {
     *l = (kn_lanes){.base = base, .bytes = bytes, .split = access->split_stride * bytes};
     l->start = access->offset * bytes;
+    if (phase->naxes >= 2) {
+        l->down = stride_of(access, phase->naxes - 2) * bytes;
+        l->across = stride_of(access, phase->naxes - 1) * bytes;
+    }
     for (int k = lane; k < lane + lanes; k++) {
         int64_t extent = phase->axes[k].extent, stride = stride_of(access, k) * bytes;
         bool first_only = once >> k & 1;
@@ -72,6 +77,19 @@ void kn_lanes_seek(const kn_lanes *l, kn_cursor *c, int64_t start, int64_t n)
         c->kind = l->stride[last] == 0 ? KN_LANE_SAME : KN_LANE_STEP;
 }
 
+void kn_lanes_seek_tile(const kn_lanes *l, kn_cursor *c, int64_t row, int64_t rows, int64_t column,
+                        int64_t columns)
+{
+    c->lane = row * l->down + column * l->across;
+    c->columns = columns;
+    if (l->down == 0 && l->across == 0)
+        c->kind = KN_LANE_SAME;
+    else if (l->across == l->bytes && (rows == 1 || l->down == columns * l->bytes))
+        c->kind = KN_LANE_UNIT;
+    else
+        c->kind = KN_LANE_TILE;
+}
+
 /* Steps to the first lane of the next run: index[last] is 0 there. How far that is. */
 static int64_t next_run(const kn_lanes *l, int64_t *index)
 {
@@ -111,6 +129,22 @@ typedef uint64_t __attribute__((may_alias)) word64;
         W *z = out, s = *(const W *)in;                                                            \
         for (int64_t i = 0; i < n; i++)                                                            \
             z[i] = s;                                                                              \
+    }                                                                                              \
+    static void turn_in_##W(int64_t rows, int64_t columns, void *out, const char *p, int64_t down, \
+                            int64_t across)                                                        \
+    {                                                                                              \
+        W *z = out;                                                                                \
+        for (int64_t j = 0; j < columns; j++)                                                      \
+            for (int64_t i = 0; i < rows; i++)                                                     \
+                z[i * columns + j] = *(const W *)(p + i * down + j * across);                      \
+    }                                                                                              \
+    static void turn_out_##W(int64_t rows, int64_t columns, char *p, int64_t down, int64_t across, \
+                             const void *in)                                                       \
+    {                                                                                              \
+        const W *a = in;                                                                           \
+        for (int64_t j = 0; j < columns; j++)                                                      \
+            for (int64_t i = 0; i < rows; i++)                                                     \
+                *(W *)(p + i * down + j * across) = a[i * columns + j];                            \
     }
 MOVE(word8)
 MOVE(word16)
@@ -145,6 +179,60 @@ static void write_run(int bytes, int64_t n, char *p, int64_t stride, const void 
         write_word8(n, p, stride, in, step);
 }
 
+/* The columns of a tile that runs down in memory, one after the other. */
+static void turn_in(int bytes, int64_t rows, int64_t columns, void *out, const char *p,
+                    int64_t down, int64_t across)
+{
+    if (bytes == 4)
+        turn_in_word32(rows, columns, out, p, down, across);
+    else if (bytes == 8)
+        turn_in_word64(rows, columns, out, p, down, across);
+    else if (bytes == 2)
+        turn_in_word16(rows, columns, out, p, down, across);
+    else
+        turn_in_word8(rows, columns, out, p, down, across);
+}
+
+static void turn_out(int bytes, int64_t rows, int64_t columns, char *p, int64_t down,
+                     int64_t across, const void *in)
+{
+    if (bytes == 4)
+        turn_out_word32(rows, columns, p, down, across, in);
+    else if (bytes == 8)
+        turn_out_word64(rows, columns, p, down, across, in);
+    else if (bytes == 2)
+        turn_out_word16(rows, columns, p, down, across, in);
+    else
+        turn_out_word8(rows, columns, p, down, across, in);
+}
+
+static bool runs_down(const kn_lanes *l) { return llabs(l->down) < llabs(l->across); }
+
+static void gather_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out)
+{
+    const char *p = kn_lanes_at(l, c);
+    int64_t rows = n / c->columns;
+    if (runs_down(l))
+        turn_in(l->bytes, rows, c->columns, out, p, l->down, l->across);
+    else
+        for (int64_t i = 0; i < rows; i++)
+            read_run(l->bytes, c->columns, (char *)out + i * c->columns * l->bytes, p + i * l->down,
+                     l->across);
+}
+
+static void scatter_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, const char *in,
+                         bool same)
+{
+    char *p = kn_lanes_at(l, c);
+    int64_t rows = n / c->columns;
+    if (runs_down(l) && !same)
+        turn_out(l->bytes, rows, c->columns, p, l->down, l->across, in);
+    else
+        for (int64_t i = 0; i < rows; i++)
+            write_run(l->bytes, c->columns, p + i * l->down, l->across,
+                      same ? in : in + i * c->columns * l->bytes, same ? 0 : 1);
+}
+
 void kn_splat(int bytes, int64_t n, void *out, const void *in)
 {
     if (bytes == 4)
@@ -160,6 +248,10 @@ void kn_splat(int bytes, int64_t n, void *out, const void *in)
 void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out)
 {
     char *p = kn_lanes_at(l, c), *to = out;
+    if (c->kind == KN_LANE_TILE) {
+        gather_tile(l, c, n, out);
+        return;
+    }
     if (l->rank == 0) {
         read_run(l->bytes, 1, out, p, l->bytes);
         return;
@@ -220,6 +312,10 @@ void kn_lanes_scatter(const kn_lanes *l, const kn_cursor *c, int64_t n, const vo
     char *p = kn_lanes_at(l, c);
     const char *from = in;
     const int64_t step = same ? 0 : 1;
+    if (c->kind == KN_LANE_TILE) {
+        scatter_tile(l, c, n, in, same);
+        return;
+    }
     if (l->rank == 0 || c->kind == KN_LANE_SAME) {
         memcpy(p, in, (size_t)l->bytes);
         return;

@@ -3,6 +3,8 @@
  *                 lanes          outer
  *     rows        members        groups    a block is a range of one group's members
  *     columns     groups         members   a block is a range of groups, at one member
+ *     tiles       the last two   the axes  a block is a range of both: where one array runs along one of them and
+ *                 axes           before    another along the other
  *
  * A kn_lanes is one access bound to a launch's numbers: steps in bytes along the lane axes
  * (neighbours that form one run are collapsed) and along the outer axes. A kn_cursor is where a
@@ -24,6 +26,7 @@ typedef struct kn_lanes {
     int64_t carry[KN_MAX_RANK]; /* step when that axis advances and all after it return to 0 */
     uint32_t outer_once;        /* stores: only index 0 along these outer axes */
     int64_t split;              /* from one split to the next */
+    int64_t down, across; /* strides of the last two axes of the phase; 0 where there are none */
 } kn_lanes;
 
 /* The axes [lane, lane + lanes) of `phase` become lane axes, [outer, outer + outers) outer ones. */
@@ -34,17 +37,23 @@ typedef enum kn_lane_kind {
     KN_LANE_SAME, /* every lane reads one element */
     KN_LANE_UNIT, /* neighbours in memory */
     KN_LANE_STEP, /* one stride */
+    KN_LANE_TILE, /* rows of columns, a stride each */
     KN_LANE_RUNS, /* anything else */
 } kn_lane_kind;
 
 typedef struct kn_cursor {
     kn_lane_kind kind;
     int64_t outer, lane;        /* offsets in bytes; their sum is lane `start`'s */
+    int64_t columns;            /* TILE */
     int64_t index[KN_MAX_RANK]; /* RUNS: of lane `start` */
 } kn_cursor;
 
 /* Moves to lanes [start, start + n), n > 0. */
 void kn_lanes_seek(const kn_lanes *l, kn_cursor *c, int64_t start, int64_t n);
+
+/* Moves to the tile of `rows` x `columns` that begins there; its lanes are row after row. */
+void kn_lanes_seek_tile(const kn_lanes *l, kn_cursor *c, int64_t row, int64_t rows, int64_t column,
+                        int64_t columns);
 
 static inline char *kn_lanes_at(const kn_lanes *l, const kn_cursor *c)
 {

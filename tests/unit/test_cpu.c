@@ -75,6 +75,36 @@ static void flat(void **state)
     }
 }
 
+/* y[o, i, j] = x[o, i, j] + t[o, j, i] + row[j], stored also with i and j exchanged: whole and partial tiles, at
+ * every width, and shapes that are too narrow for any. */
+static void turned(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{1, 16, 16}, {2, 33, 65},  {3, 64, 17}, {1, 31, 100},
+                                        {1, 15, 40}, {2, 200, 16}, {0, 32, 32}, {2, 32, 0}};
+    static const kn_dtype types[] = {KN_I8, KN_I16, KN_F32, KN_F64};
+    for (size_t n = 0; n < sizeof shapes / sizeof *shapes * 4; n++) {
+        kn_dtype type = types[n % 4];
+        int64_t o = shapes[n / 4][0], a = shapes[n / 4][1], b = shapes[n / 4][2];
+        world w;
+        world_init(&w);
+        int x = buffer(&w, KN_BUF_INPUT, type, o * a * b, 0);
+        int t = buffer(&w, KN_BUF_INPUT, type, o * a * b, 0);
+        int row = buffer(&w, KN_BUF_INPUT, type, b, 0);
+        int y = buffer(&w, KN_BUF_OUTPUT, type, o * a * b, 0);
+        int z = buffer(&w, KN_BUF_OUTPUT, type, o * a * b, 0);
+        phase(&w, KN_WALK_FLAT, 3, 0, S(o, a, b), 1);
+        int lx = load(&w, KN_ELEMENT, x, S(a * b, b, 1));
+        int lt = load(&w, KN_ELEMENT, t, S(a * b, 1, a));
+        int out = op(&w, KN_OP_ADD, type, op(&w, KN_OP_ADD, type, lx, lt, 0),
+                     load(&w, KN_ELEMENT, row, S(0, 0, 1)), 0);
+        store(&w, KN_STORE_ELEMENT, out, y, S(a * b, b, 1), 0);
+        store(&w, KN_STORE_ELEMENT, out, z, S(a * b, 1, a), 0);
+        check(&w, "turned");
+        world_finish(&w);
+    }
+}
+
 /* Column sums of [M, G], and the largest; then split, with a second phase that adds the parts. */
 static void cols(void **state)
 {
@@ -246,9 +276,9 @@ int main(void)
     if (open_devices())
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows),     cmocka_unit_test(flat),    cmocka_unit_test(cols),
-        cmocka_unit_test(in_place), cmocka_unit_test(threads), cmocka_unit_test(memory),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(rows),   cmocka_unit_test(flat),     cmocka_unit_test(cols),
+        cmocka_unit_test(turned), cmocka_unit_test(in_place), cmocka_unit_test(threads),
+        cmocka_unit_test(memory), cmocka_unit_test(refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     close_devices();
