@@ -24,8 +24,8 @@ REGISTERS = 65536  # of a multiprocessor and of a block, since sm_70: CUDA C++ P
 LINE = re.compile(r"(\w+): (\d+) threads, (\d+) registers, (\d+) B local, (\d+) B spilled, (\d+) B shared")
 # (program, architecture): bytes of local memory
 EXCEPTIONS = {
-    # the compiler would rather have two blocks of 1024 threads in a multiprocessor than one without this
-    ("zscore_rows", "sm_100"): 8,
+    # rows kept in registers count the registers of what is loaded, not of the arithmetic, which f64 has in pairs
+    ("layernorm f64 8192x4096", "sm_90"): 56,
 }
 # What is compiled for every architecture when there is little time: one of each way of walking.
 FEW = {"softmax", "batchnorm", "zscore_columns", "normalise", "adam"}
