@@ -185,7 +185,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         if (ph->local)
             continue;
         int first = kn_first_local(k, i);
-        kn_normalise(p->arena, &k->phases.data[first], i - first + 1);
+        kn_normalise(p->arena, &k->phases.data[first], i - first + 1, target->sm != 0);
         ph->alone = hosts == 1;
         for (int j = first; j <= i; j++)
             shape_phase(p, k, &k->phases.data[j], align);

@@ -150,7 +150,8 @@ const char *kn_walk_text(kn_walk walk);
 typedef struct kn_axis {
     const char *name; /* "C", or "H*W" for collapsed axes */
     bool member;
-    int64_t extent; /* (n) never 0 and never 1, unless it is the only axis of its kind */
+    int at;         /* its place among the region's axes; of collapsed ones the first's */
+    int64_t extent; /* (n) */
 } kn_axis;
 
 typedef struct kn_phase {

@@ -1,4 +1,13 @@
+#include <string.h>
+
 #include "codegen/plan.h"
+
+void kn_layout_ones(kn_layout *l)
+{
+    for (int i = l->rank - 1; i >= 0; i--)
+        if (l->shape[i] == 1)
+            l->stride[i] = i + 1 < l->rank ? l->stride[i + 1] * l->shape[i + 1] : 1;
+}
 
 /* NumPy's rule for reshaping without a copy: cut both shapes into the shortest runs of axes with equal
  * products; a run of old axes must be contiguous in itself, and its new axes step through it. */
@@ -11,8 +20,7 @@ bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn
             old.stride[old.rank++] = from->stride[i];
         }
     *to = (kn_layout){.rank = rank, .offset = from->offset, .align = from->align};
-    for (int i = 0; i < rank; i++)
-        to->shape[i] = shape[i];
+    memcpy(to->shape, shape, sizeof *shape * (size_t)rank);
     if (kn_count(shape, rank) == 0) {
         kn_compact_strides(shape, rank, to->stride);
         return true;
@@ -41,5 +49,6 @@ bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn
             step *= shape[k];
         }
     }
-    return true; /* what is left has size 1 on both sides; its stride does not matter */
+    kn_layout_ones(to);
+    return true;
 }

@@ -41,6 +41,13 @@ static void index_layout(const kn_problem *pr, const kn_node *n, const kn_layout
     }
 }
 
+/* Is axis i of a BROADCAST a repetition of axis j of its operand? A size that is 1 by chance repeats nothing. */
+static bool is_repeated(const kn_planner *p, const kn_node *n, int i, int j)
+{
+    kn_symbols *s = p->problem->graph->syms;
+    return kn_dim_is_one(s, n->in[0]->shape[j]) && !kn_dim_is_one(s, n->shape[i]);
+}
+
 /* Where a node's elements are: an argument, a temporary, or a view of one of them. False when a view
  * cannot be expressed by strides (p->blocked says which). */
 static bool layout_of(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
@@ -85,7 +92,7 @@ static bool layout_of(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
     for (int i = 0; i < n->rank; i++) {
         int j = n->op == KN_OP_PERMUTE ? n->u.perm[i] : i;
         out->shape[i] = shape[i];
-        out->stride[i] = from.shape[j] == shape[i] ? from.stride[j] : 0;
+        out->stride[i] = is_repeated(p, n, i, j) ? 0 : from.stride[j];
     }
     return true;
 }
@@ -99,7 +106,7 @@ static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout,
             continue;
         int a = lo->axis_to[to[j]];
         acc.axes |= 1u << a;
-        acc.stride[a] += layout->shape[j] == 1 ? 0 : layout->stride[j];
+        acc.stride[a] += layout->stride[j];
     }
     return acc;
 }
@@ -412,6 +419,7 @@ static void order_axes(lowering *lo)
             kn_dim_print(&name, lo->p->problem->graph->syms, r->dim[a]);
             axis->name = kn_text_str(&name);
             axis->member = member;
+            axis->at = a;
             kn_dim_eval(r->dim[a], lo->p->problem->sizes, &axis->extent);
             lo->axis_to[a] = (int8_t)ph->naxes++;
             if (!member)

@@ -35,7 +35,7 @@ static kn_phase preview(kn_planner *p, int index)
     int *align = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
     for (int i = 0; i < p->bufs.len; i++)
         align[i] = 16;
-    kn_normalise(p->arena, &ph, 1);
+    kn_normalise(p->arena, &ph, 1, p->problem->target->sm != 0);
     ph.alone = p->phases.len == 1 || !p->problem->fusion;
     ph.splits = 1;
     ph.chunk = ph.members;
@@ -53,18 +53,27 @@ static void record(kn_plan *plan, const kn_planner *p, const char *name, const c
     kn_push(p->arena, &plan->steps, step);
 }
 
-/* Where every group stays on chip, so that sweeps are cheap; NONE if it does not. */
+/* How many ranges the members of a phase as it was previewed are split into; 1: none. */
+static int64_t splits_of(const kn_planner *p, const kn_phase *ph, int64_t *chunk)
+{
+    return kn_schedule_splits(ph, kn_schedule_choose(ph), p->problem->target, p->problem->schedule,
+                              chunk);
+}
+
+/* Where every group stays on chip, and in one place, so that sweeps are cheap; NONE if it does not. */
 static kn_keep kept(kn_planner *p, int i)
 {
     kn_phase ph = preview(p, i);
-    return ph.walk == KN_WALK_ROWS ? kn_rows_keep(&ph, p->problem->target) : KN_KEEP_NONE;
+    int64_t chunk;
+    return ph.walk == KN_WALK_ROWS && splits_of(p, &ph, &chunk) < 2
+               ? kn_rows_keep(&ph, p->problem->target)
+               : KN_KEEP_NONE;
 }
 
 /* The online form saves a sweep over memory. It also saves shared memory if it leaves nothing to sweep again. */
 static void use_online(kn_planner *p, int i)
 {
-    bool split = p->problem->schedule && strcmp(p->problem->schedule, "general") == 0;
-    kn_keep keep = split ? KN_KEEP_NONE : kept(p, i);
+    kn_keep keep = kept(p, i);
     kn_phase online = kn_phase_copy(p->arena, &p->phases.data[i]);
     if (p->problem->target->sm == 0 || keep == KN_KEEP_REGISTERS || !kn_use_online(p, &online))
         return;
@@ -79,8 +88,7 @@ static bool spread_all(kn_planner *p)
     bool any = false;
     for (int i = 0; i < p->phases.len; i++) {
         kn_phase ph = preview(p, i);
-        int64_t chunk, splits = kn_schedule_splits(&ph, kn_schedule_choose(&ph), p->problem->target,
-                                                   p->problem->schedule, &chunk);
+        int64_t chunk, splits = splits_of(p, &ph, &chunk);
         if (splits < 2)
             continue;
         int before = p->phases.len;

@@ -6,8 +6,7 @@
  *   online     maximum and sum of exponentials likewise
  *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
  *   local      small reductions by each block for itself instead of once behind a grid barrier
- *   normalise  axes of one element dropped, axes ordered by memory, neighbours that every array walks as
- *              one collapsed
+ *   normalise  axes ordered by memory, neighbours that every array walks as one collapsed
  *   schedule   walk, threads a group, vector width (codegen/sched)
  *   assemble   kernels: barriers, parameter kinds, the canonical key
  *   workspace  temporaries that do not live at the same time share memory
@@ -100,6 +99,9 @@ void kn_place_values(kn_planner *p);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
 /* codegen/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
+/* Gives axes of one element, whose strides do not matter, those of a compact array: what follows from strides is
+ * then the same as for other sizes. */
+void kn_layout_ones(kn_layout *layout);
 /* codegen/pass/instead.c: a value at the end of a raw phase, one of two operands, its stage found. */
 int kn_add_value(kn_planner *p, kn_phase *phase, kn_value v);
 int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a, int b);
@@ -116,8 +118,9 @@ bool kn_use_online(kn_planner *p, kn_phase *phase);
 void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk);
 /* codegen/pass/local.c: GPU targets. */
 void kn_make_local(kn_planner *p);
-/* codegen/pass/normalise.c: a phase, the last of n, and the local ones that it is the host of. */
-void kn_normalise(kn_arena *arena, kn_phase *phases, int n);
+/* codegen/pass/normalise.c: a phase, the last of n, and the local ones that it is the host of. keep_ones: kernels are
+ * compiled, and a size that is 1 shall need no other than 2. */
+void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones);
 /* codegen/assemble.c: nsweeps, and how many sweeps need each value. */
 void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* codegen/assemble.c: p->phases into plan->kernels. */

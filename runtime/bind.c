@@ -50,6 +50,9 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
     else
         kn_compact_strides(layout->shape, layout->rank, layout->stride);
 
+    if (count)
+        kn_layout_ones(layout);
+
     int64_t low = 0, high = 0, between = 0;
     for (int i = 0; i < layout->rank && count; i++) {
         int64_t reach;

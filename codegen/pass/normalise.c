@@ -1,10 +1,15 @@
 /* Axes in their shortest form.
  *
- * Before: a phase over the region's axes, with numeric strides. After: no axis of one element; within
- * groups and within members, axes ordered so that the phase's primary access steps through memory in
- * order; neighbouring axes that every access walks as one are one. What a kernel relies on is therefore
- * the pattern that is left, not the rank of the user's arrays: an eight-dimensional contiguous sum is
- * one-dimensional code. Sums are reordered by it, always the same way for the same strides. */
+ * Before: a phase over the region's axes, with numeric strides. After: within groups and within members,
+ * axes ordered so that the phase's primary access steps through memory in order; neighbouring axes that
+ * every access walks as one are one. What a kernel relies on is therefore the pattern that is left, not the
+ * rank of the user's arrays: an eight-dimensional contiguous sum is one-dimensional code. Sums are reordered
+ * by it, always the same way for the same strides.
+ *
+ * Where kernels are compiled a size that happens to be 1 is one like others, so that the kernel for batches
+ * serves a batch of one: its axis stays, and holds apart what it would hold apart if it were 2. Only an axis
+ * along which vectors would run, of a phase without reductions, goes: its neighbour has more to give. Elsewhere
+ * all axes of one element go. */
 #include <stdlib.h>
 
 #include "codegen/plan.h"
@@ -110,18 +115,31 @@ static void order(const family *f, int from, int to)
         }
 }
 
+/* Axes of one element between axes a and a+1: arrays that have them would not be walked as one if they were more. */
+static uint32_t ones_between(const kn_phase *ph, int a)
+{
+    uint32_t ones = 0;
+    for (int b = 0; b < ph->naxes; b++)
+        if (ph->axes[b].extent == 1 && ph->axes[a].at < ph->axes[b].at &&
+            ph->axes[b].at < ph->axes[a + 1].at)
+            ones |= 1u << b;
+    return ones & ~(1u << a | 2u << a);
+}
+
 /* Can axes a and a+1 be walked as one axis of extent n(a) * n(a+1) by every access? */
 static bool collapsible(const kn_phase *ph, int a)
 {
     int64_t inner = ph->axes[a + 1].extent;
+    uint32_t between = ones_between(ph, a);
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
-        if (kn_has_access(v) && v->access.stride[a] != v->access.stride[a + 1] * inner)
+        if (kn_has_access(v) &&
+            (v->access.stride[a] != v->access.stride[a + 1] * inner || v->access.axes & between))
             return false;
     }
     for (int i = 0; i < ph->stores.len; i++) {
         const kn_store *s = &ph->stores.data[i];
-        if (s->access.stride[a] != s->access.stride[a + 1] * inner ||
+        if (s->access.stride[a] != s->access.stride[a + 1] * inner || s->access.axes & between ||
             (s->once >> a & 1) != (s->once >> (a + 1) & 1))
             return false;
     }
@@ -132,14 +150,15 @@ static void collapse(kn_phase *ph, kn_arena *arena, int a)
 {
     ph->axes[a + 1].extent *= ph->axes[a].extent;
     ph->axes[a + 1].name = kn_sprintf(arena, "%s*%s", ph->axes[a].name, ph->axes[a + 1].name);
+    ph->axes[a + 1].at = ph->axes[a].at;
     drop_axis(ph, a);
 }
 
-static void normalise_groups(kn_arena *arena, const family *f)
+static void normalise_groups(kn_arena *arena, const family *f, bool keep_ones)
 {
     const kn_phase *host = &f->phases[f->n - 1];
     for (int a = host->ngroup - 1; a >= 0; a--)
-        for (int i = 0; i < f->n && host->axes[a].extent == 1; i++)
+        for (int i = 0; i < f->n && host->axes[a].extent == 1 && !keep_ones; i++)
             if (shares_groups(f, i))
                 drop_axis(&f->phases[i], a);
     order(f, 0, host->ngroup);
@@ -153,23 +172,26 @@ static void normalise_groups(kn_arena *arena, const family *f)
     }
 }
 
-static void normalise_members(kn_arena *arena, kn_phase *ph)
+static void normalise_members(kn_arena *arena, kn_phase *ph, bool keep_ones)
 {
     for (int a = ph->naxes - 1; a >= ph->ngroup; a--)
-        if (ph->axes[a].extent == 1)
+        if (ph->axes[a].extent == 1 && !keep_ones)
             drop_axis(ph, a);
     order(&(family){ph, 1}, ph->ngroup, ph->naxes);
     for (int a = ph->naxes - 2; a >= ph->ngroup; a--)
         if (collapsible(ph, a))
             collapse(ph, arena, a);
+    while (ph->naxes > 1 && ph->reds.len == 0 && ph->ngroup == 0 &&
+           ph->axes[ph->naxes - 1].extent == 1)
+        drop_axis(ph, ph->naxes - 1);
     ph->groups = ph->members = 1;
     for (int a = 0; a < ph->naxes; a++)
         *(a < ph->ngroup ? &ph->groups : &ph->members) *= ph->axes[a].extent;
 }
 
-void kn_normalise(kn_arena *arena, kn_phase *phases, int n)
+void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones)
 {
-    normalise_groups(arena, &(family){phases, n});
+    normalise_groups(arena, &(family){phases, n}, keep_ones);
     for (int i = 0; i < n; i++)
-        normalise_members(arena, &phases[i]);
+        normalise_members(arena, &phases[i], keep_ones);
 }

@@ -140,10 +140,11 @@ __device__ __forceinline__ kn_peak<T> kn_from_lane_xor(const kn_peak<T> &v, int 
     return kn_peak<T>{kn_from_lane_xor(v.max, mask), kn_from_lane_xor(v.sum, mask)};
 }
 
-// Among WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps.
+// Among WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps. States of several
+// numbers take many instructions to merge: written out five times they are half of what a kernel takes to compile.
 template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes(T v)
 {
-#pragma unroll
+#pragma unroll(sizeof(T) > 8 ? 1 : 5)
     for (int step = WIDTH / 2; step > 0; step /= 2)
         v = Op::of(v, kn_from_lane_xor(v, step));
     return v;

@@ -21,7 +21,7 @@ static bool vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *
     if (align % (bytes < 16 ? bytes : 16) != 0)
         return false;
     for (int a = 0; a < ph->naxes; a++)
-        if (a != va && acc->stride[a] % vec != 0)
+        if (a != va && ph->axes[a].extent != 1 && acc->stride[a] % vec != 0)
             return false;
     return acc->split_stride % vec == 0 && acc->offset % vec == 0;
 }

@@ -305,14 +305,18 @@ static kn_status fetch_symbol(nvrtc_program program, const job *j, char **symbol
 
 #define STANDARD "--std=c++17"
 #define UNMARKED "-default-device" /* functions that are not marked are for the device */
+#define MINIMAL "--minimal"
+/* Whether it is minimal follows from the text and NVRTC's version. */
 const char kn_nvrtc_options[] = STANDARD " " UNMARKED;
 
-static kn_status build_program(nvrtc_program program, const job *j, char **data, size_t *size,
-                               char **symbol)
+static kn_status build_program(nvrtc_program program, const job *j, bool minimal, char **data,
+                               size_t *size, char **symbol)
 {
     char arch[64];
     const char *options[8] = {STANDARD, UNMARKED};
     int noptions = 2;
+    if (minimal)
+        options[noptions++] = MINIMAL;
     if (j->arch) {
         snprintf(arch, sizeof arch, "--gpu-architecture=%s", j->arch);
         options[noptions++] = arch;
@@ -338,7 +342,7 @@ static kn_status build_program(nvrtc_program program, const job *j, char **data,
 }
 
 /* symbol may be NULL when j->entry is. */
-static kn_status compile(const job *j, char **data, size_t *size, char **symbol)
+static kn_status compile_with(const job *j, bool minimal, char **data, size_t *size, char **symbol)
 {
     /* The file that messages of the compiler name: the first identifier of "reduce<256>". */
     char file[96];
@@ -348,9 +352,25 @@ static kn_status compile(const job *j, char **data, size_t *size, char **symbol)
     int result = nvrtc.nvrtcCreateProgram(&program, j->source, file, 0, NULL, NULL);
     if (result != NVRTC_SUCCESS)
         return fail_call(result, "nvrtcCreateProgram", j->name);
-    kn_status status = build_program(program, j, data, size, symbol);
+    kn_status status = build_program(program, j, minimal, data, size, symbol);
     nvrtc.nvrtcDestroyProgram(&program);
     return status;
+}
+
+/* From 12.4 on NVRTC can leave out what kernels hardly need, textures and the runtime's own types and functions, and
+ * takes some milliseconds less. A text that does need them is compiled again. */
+static bool can_be_minimal(const job *j)
+{
+    bool knows = nvrtc.major > 12 || (nvrtc.major == 12 && nvrtc.minor >= 4);
+    return knows && !strstr(j->source, "#include");
+}
+
+static kn_status compile(const job *j, char **data, size_t *size, char **symbol)
+{
+    kn_status status = KN_COMPILE;
+    if (can_be_minimal(j))
+        status = compile_with(j, true, data, size, symbol);
+    return status == KN_COMPILE ? compile_with(j, false, data, size, symbol) : status;
 }
 
 kn_status kn_nvrtc_cubin(const char *entry, const char *source, int sm, const kn_allocator *from,
