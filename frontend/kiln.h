@@ -378,7 +378,10 @@ KILN_API kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nar
  * CPU devices, which return when done. Every array must be given, inputs and outputs. Outputs must not
  * share elements; an output may overlap inputs: results are as if every input had been read before
  * any output was written (an input is copied first, unless the output lies exactly on it and every element of it
- * is read by the thread that writes it, before it does). Workspace is the context's own, kept for later runs in the same stream. */
+ * is read by the thread that writes it, before it does). Workspace is the context's own, kept for later runs in the same stream.
+ *
+ * After kiln_prepare() a run may be part of a stream capture. The graph then has the arguments' addresses and the
+ * workspace's, which the context may give to others: give it one of its own with kiln_run_in() if it needs any. */
 KILN_API kiln_status kiln_run(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs);
 /* The same with the caller's workspace, of the size kiln_prepare() gave, 256-byte aligned. */
 KILN_API kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs,

@@ -1,0 +1,247 @@
+/* Host time of kiln_run() on a GPU, after kiln_prepare(), beside a bare cuLaunchKernelEx() of the very same kernel: the
+ * same function, grid, attributes and parameter values, noted by a driver table that looks over kiln's shoulder.
+ *
+ *     launch     a table; needs a GPU
+ *
+ * Calls are made a batch at a time into an idle stream; a batch is short enough for the driver's queue to take it, so
+ * that the host never waits for the device. The two take turns, and each one's best batch counts. The last column is
+ * kiln_run() by a thread that has not made the GPU's context current, as one that uses the CUDA runtime has. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "frontend/handles.h"
+#include "runtime/cuda/cuda_device.h"
+
+enum { BATCH = 200, ROUNDS = 41, MOST_ARGS = 6 };
+
+static const int64_t few[] = {1000}, nchw[] = {8, 64, 28, 28}, c[] = {64}, kept[] = {1, 64, 1, 1},
+                     table[] = {512, 1000}, many[] = {1 << 22};
+
+static const struct {
+    const char *name, *text;
+    int nargs;
+    kiln_arg args[MOST_ARGS];
+} cases[] = {
+    {"add",
+     "def add(x: f32[N], y: f32[N]):\n    z = x + y\n    return z\n",
+     3,
+     {{"x", NULL, KILN_F32, 1, few, NULL},
+      {"y", NULL, KILN_F32, 1, few, NULL},
+      {"z", NULL, KILN_F32, 1, few, NULL}}},
+    {"softmax",
+     "def softmax(x: f32[N, C]):\n"
+     "    e = exp(x - max(x, axis=1, keepdims=True))\n"
+     "    y = e / sum(e, axis=1, keepdims=True)\n"
+     "    return y\n",
+     2,
+     {{"x", NULL, KILN_F32, 2, table, NULL}, {"y", NULL, KILN_F32, 2, table, NULL}}},
+    {"batchnorm",
+     "def batchnorm(x: f32[N, C, H, W], gamma: f32[C], beta: f32[C], eps: f32 = 1e-5):\n"
+     "    m = mean(x, axis=(0, 2, 3), keepdims=True)\n"
+     "    d = x - m\n"
+     "    v = mean(d * d, axis=(0, 2, 3), keepdims=True)\n"
+     "    y = d * rsqrt(v + eps) * gamma[:, None, None] + beta[:, None, None]\n"
+     "    return y, m, v\n",
+     6,
+     {{"x", NULL, KILN_F32, 4, nchw, NULL},
+      {"gamma", NULL, KILN_F32, 1, c, NULL},
+      {"beta", NULL, KILN_F32, 1, c, NULL},
+      {"y", NULL, KILN_F32, 4, nchw, NULL},
+      {"m", NULL, KILN_F32, 4, kept, NULL},
+      {"v", NULL, KILN_F32, 4, kept, NULL}}},
+    {"unit_norm", /* a grid barrier, a workspace */
+     "def unit_norm(x: f32[N]):\n    y = x / sqrt(sum(x * x))\n    return y\n",
+     2,
+     {{"x", NULL, KILN_F32, 1, many, NULL}, {"y", NULL, KILN_F32, 1, many, NULL}}},
+};
+
+static void check(int status)
+{
+    if (status == KILN_OK)
+        return;
+    fprintf(stderr, "launch: %s\n", kiln_last_error());
+    exit(3);
+}
+
+/* ---- what kiln launched last ---- */
+
+static struct {
+    kn_driver driver; /* the real one */
+    kn_cu_function function;
+    kn_cu_launch launch;
+    kn_cu_launch_attribute attributes[4];
+    kn_packed_params params;
+    int launches;
+} seen;
+
+static void note(kn_cu_function function, void **params)
+{
+    seen.function = function;
+    memcpy(&seen.params, params, sizeof seen.params); /* `pointers` comes first in it */
+    for (int i = 0; i < KN_MAX_PARAMS; i++)
+        seen.params.pointers[i] = &seen.params.cells[i];
+    seen.launches++;
+}
+
+static void note_shape(const unsigned grid[3], const unsigned block[3], unsigned shared,
+                       kn_cu_stream stream, bool cooperative)
+{
+    memset(seen.attributes, 0, sizeof seen.attributes);
+    seen.attributes[0].id = KN_CU_LAUNCH_COOPERATIVE;
+    seen.attributes[0].value.cooperative = 1;
+    seen.launch = (kn_cu_launch){.grid = {grid[0], grid[1], grid[2]},
+                                 .block = {block[0], block[1], block[2]},
+                                 .shared = shared,
+                                 .stream = stream,
+                                 .attributes = seen.attributes,
+                                 .nattributes = cooperative};
+}
+
+static int note_launch(kn_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                       unsigned by, unsigned bz, unsigned shared, kn_cu_stream stream,
+                       void **params, void **extra)
+{
+    note_shape((unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream, false);
+    note(f, params);
+    return seen.driver.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+}
+
+static int note_cooperative(kn_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                            unsigned by, unsigned bz, unsigned shared, kn_cu_stream stream,
+                            void **params)
+{
+    note_shape((unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream, true);
+    note(f, params);
+    return seen.driver.cuLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params);
+}
+
+static int note_launch_ex(const kn_cu_launch *launch, kn_cu_function f, void **params, void **extra)
+{
+    seen.launch = *launch;
+    memcpy(seen.attributes, launch->attributes, sizeof *launch->attributes * launch->nattributes);
+    seen.launch.attributes = seen.attributes;
+    note(f, params);
+    return seen.driver.cuLaunchKernelEx(launch, f, params, extra);
+}
+
+/* ---- one case ---- */
+
+typedef struct bench {
+    kiln_ctx *ctx;
+    kn_cuda *gpu;
+    kiln_prog *prog;
+    kiln_arg args[MOST_ARGS];
+    int nargs;
+} bench;
+
+static void set_up(bench *b, int which)
+{
+    kiln_graph *g;
+    check(kiln_parse(b->ctx, cases[which].text, NULL, &g));
+    check(kiln_compile(g, NULL, &b->prog));
+    kiln_graph_destroy(g);
+    b->nargs = cases[which].nargs;
+    for (int i = 0; i < b->nargs; i++) {
+        b->args[i] = cases[which].args[i];
+        size_t n = 4;
+        for (int a = 0; a < b->args[i].rank; a++)
+            n *= (size_t)b->args[i].shape[a];
+        check(kiln_alloc(b->ctx, n, &b->args[i].data));
+    }
+    check(kiln_prepare(b->prog, b->args, b->nargs, NULL));
+}
+
+static void tear_down(bench *b)
+{
+    kiln_prog_destroy(b->prog);
+    for (int i = 0; i < b->nargs; i++)
+        kiln_free(b->ctx, b->args[i].data);
+}
+
+/* Runs once through a table that notes what is launched. */
+static void look(bench *b)
+{
+    const kn_driver *driver = b->gpu->driver;
+    static kn_driver noting;
+    noting = seen.driver = *driver;
+    noting.cuLaunchKernel = note_launch;
+    noting.cuLaunchCooperativeKernel = note_cooperative;
+    noting.cuLaunchKernelEx = note_launch_ex;
+    seen.launches = 0;
+    b->gpu->driver = &noting;
+    check(kiln_run(b->prog, NULL, b->args, b->nargs));
+    b->gpu->driver = driver;
+    check(kiln_sync(b->ctx, NULL));
+    if (seen.launches != 1) {
+        fprintf(stderr, "launch: a run makes %d launches\n", seen.launches);
+        exit(3);
+    }
+}
+
+static double bare(const bench *b)
+{
+    uint64_t start = kn_clock_ns();
+    for (int i = 0; i < BATCH; i++)
+        check((int)kn_driver_check(b->gpu->driver,
+                                   b->gpu->driver->cuLaunchKernelEx(&seen.launch, seen.function,
+                                                                    seen.params.pointers, NULL),
+                                   "cuLaunchKernelEx"));
+    double ns = (double)(kn_clock_ns() - start) / BATCH;
+    check(kiln_sync(b->ctx, NULL));
+    return ns;
+}
+
+static double by_kiln(bench *b)
+{
+    uint64_t start = kn_clock_ns();
+    for (int i = 0; i < BATCH; i++)
+        check(kiln_run(b->prog, NULL, b->args, b->nargs));
+    double ns = (double)(kn_clock_ns() - start) / BATCH;
+    check(kiln_sync(b->ctx, NULL));
+    return ns;
+}
+
+static void measure(bench *b, const char *name)
+{
+    double best[3] = {1e300, 1e300, 1e300};
+    for (int round = 0; round < ROUNDS; round++)
+        for (int way = 0; way < 3; way++) {
+            if (way < 2)
+                check((int)kn_cuda_enter(b->gpu));
+            double ns = way == 0 ? bare(b) : by_kiln(b);
+            if (way < 2)
+                kn_cuda_leave(b->gpu);
+            best[way] = ns < best[way] ? ns : best[way];
+        }
+    printf("  %-10s %9.0f %9.0f %9.0f %12.0f\n", name, best[0], best[1], best[1] - best[0],
+           best[2]);
+}
+
+int main(void)
+{
+    bench b = {0};
+    kiln_config config;
+    kiln_config_init(&config);
+    config.device = "cuda";
+    if (kiln_ctx_create(&config, &b.ctx) != KILN_OK) {
+        printf("launch: not measured: %s\n", kiln_last_error());
+        return 0;
+    }
+    b.gpu = kn_cuda_of(b.ctx->core->dev);
+    if (!b.gpu->driver->cuLaunchKernelEx) {
+        puts("launch: not measured: the driver has no cuLaunchKernelEx()");
+        return 0;
+    }
+    puts("launch: host time of one call, in ns\n"
+         "                  bare  kiln_run  kiln's own  no context");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_up(&b, (int)i);
+        look(&b);
+        measure(&b, cases[i].name);
+        tear_down(&b);
+    }
+    kiln_ctx_destroy(b.ctx);
+    return 0;
+}

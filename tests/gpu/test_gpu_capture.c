@@ -1,0 +1,165 @@
+/* A run in a stream capture: after a prepare it makes no call that a capture forbids, and the graph, launched with other
+ * numbers in the same arrays, computes what a run computes. Skipped where there is no GPU. */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/handles.h"
+#include "runtime/cuda/cuda_device.h"
+
+enum { ROWS = 700, COLUMNS = 900, ELEMENTS = ROWS * COLUMNS, BYTES = 4 * ELEMENTS };
+
+/* The driver's graphs, which kiln itself has no use for; CUDA driver API, "Graph Management". */
+static struct {
+    int (*cuStreamCreate)(void **stream, unsigned flags);
+    int (*cuStreamDestroy_v2)(void *stream);
+    int (*cuStreamBeginCapture_v2)(void *stream, int mode);
+    int (*cuStreamEndCapture)(void *stream, void **graph);
+    int (*cuGraphInstantiateWithFlags)(void **exec, void *graph, unsigned long long flags);
+    int (*cuGraphLaunch)(void *exec, void *stream);
+    int (*cuGraphExecDestroy)(void *exec);
+    int (*cuGraphDestroy)(void *graph);
+} driver;
+
+enum {
+    NON_BLOCKING = 1,
+    CAPTURE_GLOBAL = 0
+}; /* the strictest: forbids allocations of every thread */
+
+static bool find_driver(void)
+{
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *symbol;
+    bool all = lib != NULL;
+#define FIND(entry)                                                                                \
+    symbol = lib ? dlsym(lib, #entry) : NULL;                                                      \
+    memcpy(&driver.entry, &symbol, sizeof symbol);                                                 \
+    all = all && symbol;
+    FIND(cuStreamCreate)
+    FIND(cuStreamDestroy_v2)
+    FIND(cuStreamBeginCapture_v2)
+    FIND(cuStreamEndCapture)
+    FIND(cuGraphInstantiateWithFlags)
+    FIND(cuGraphLaunch)
+    FIND(cuGraphExecDestroy)
+    FIND(cuGraphDestroy)
+#undef FIND
+    return all;
+}
+
+static bool skipped;
+static kiln_ctx *ctx;
+
+static void check(kiln_status status)
+{
+    if (status != KILN_OK)
+        fail_msg("%s", kiln_last_error());
+}
+
+static void open_gpu(void)
+{
+    kiln_config c;
+    kiln_config_init(&c);
+    c.device = "cuda";
+    if (kiln_ctx_create(&c, &ctx) == KILN_OK && find_driver())
+        return;
+    print_message("%s\n", ctx ? "the driver has no graphs" : kiln_last_error());
+    skipped = true;
+    skip();
+}
+
+static kiln_prog *compile(const char *text)
+{
+    kiln_graph *g;
+    kiln_prog *p;
+    check(kiln_parse(ctx, text, NULL, &g));
+    check(kiln_compile(g, NULL, &p));
+    kiln_graph_destroy(g);
+    return p;
+}
+
+static void fill(float *x, unsigned seed)
+{
+    for (int i = 0; i < ELEMENTS; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)(seed >> 8) / (1 << 24) - 0.5F;
+    }
+}
+
+/* One run of `text` as a graph; own: in the caller's workspace. */
+static void capture(const char *text, bool own)
+{
+    static float x[ELEMENTS], got[ELEMENTS], want[ELEMENTS];
+    static const int64_t shape[] = {ROWS, COLUMNS};
+    const kn_cuda *gpu = kn_cuda_of(ctx->core->dev);
+    kiln_prog *p = compile(text);
+    void *in, *out, *stream, *graph = NULL, *exec = NULL, *workspace = NULL;
+    check(kiln_alloc(ctx, BYTES, &in));
+    check(kiln_alloc(ctx, BYTES, &out));
+    kiln_arg args[] = {{"x", in, KILN_F32, 2, shape, NULL}, {"y", out, KILN_F32, 2, shape, NULL}};
+    kiln_prepared info;
+    kiln_prepared_init(&info);
+    info.own_workspace = own;
+    check(kiln_prepare(p, args, 2, &info));
+    if (own && info.workspace)
+        check(kiln_alloc(ctx, info.workspace, &workspace));
+
+    assert_int_equal(kn_cuda_enter(gpu), KN_OK);
+    assert_int_equal(driver.cuStreamCreate(&stream, NON_BLOCKING), 0);
+    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
+    kiln_status status = workspace ? kiln_run_in(p, stream, args, 2, workspace, info.workspace)
+                                   : kiln_run(p, stream, args, 2);
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
+    check(status);
+    assert_non_null(graph);
+    assert_int_equal(driver.cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
+    for (unsigned round = 1; round <= 3; round++) {
+        fill(x, round);
+        check(kiln_upload(ctx, in, x, BYTES));
+        assert_int_equal(driver.cuGraphLaunch(exec, stream), 0);
+        check(kiln_sync(ctx, stream));
+        check(kiln_download(ctx, got, out, BYTES));
+        check(kiln_run(p, NULL, args, 2));
+        check(kiln_sync(ctx, NULL));
+        check(kiln_download(ctx, want, out, BYTES));
+        assert_memory_equal(got, want, BYTES);
+    }
+    driver.cuGraphExecDestroy(exec);
+    driver.cuGraphDestroy(graph);
+    driver.cuStreamDestroy_v2(stream);
+    kn_cuda_leave(gpu);
+    kiln_free(ctx, workspace);
+    kiln_free(ctx, in);
+    kiln_free(ctx, out);
+    kiln_prog_destroy(p);
+}
+
+static void test_capture(void **state)
+{
+    (void)state;
+    open_gpu();
+    static const char softmax[] = "def softmax(x: f32[N, C]):\n"
+                                  "    e = exp(x - max(x, axis=1, keepdims=True))\n"
+                                  "    y = e / sum(e, axis=1, keepdims=True)\n"
+                                  "    return y\n";
+    /* blocks that meet, and temporaries */
+    static const char centred[] = "def centred(x: f32[N, M]):\n"
+                                  "    y = x - mean(x, axis=0) - mean(x, axis=1, keepdims=True)\n"
+                                  "    return y\n";
+    capture(softmax, false);
+    capture(centred, true);
+    capture(centred, false);
+    kiln_ctx_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_capture)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed ? failed : skipped ? 77 : 0;
+}
