@@ -236,10 +236,10 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
             use_buf(p, k, &m, &ph.stores.data[j].access.buf);
         kn_push(p->arena, &k->phases, ph);
     }
-    k->disjoint = !has_overlap(p, k);
+    k->disjoint = !p->problem->universal && !has_overlap(p, k);
     schedule_phases(p, k);
     place_barriers(p->arena, k);
-    k->wide = is_wide(k);
+    k->wide = p->problem->universal || is_wide(k);
     kn_text key = kn_text_new(p->arena);
     kn_putf(&key, "%s sm %d\n", p->problem->target->kind, p->problem->target->sm);
     kn_kernel_print(&key, k, false);

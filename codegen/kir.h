@@ -62,7 +62,7 @@ typedef struct kn_access {
     kn_stride_kind kind[KN_MAX_RANK];
     bool vector; /* walked by vec elements at a time along the vector axis, aligned */
     int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis of the phase */
-    bool shifted;                /* offset is not 0 */
+    bool shifted;                /* offset may be other than 0 */
     int64_t offset;              /* (n) elements */
     int64_t split_stride;        /* (n) KN_STORE_PARTIAL: elements from one split to the next */
 } kn_access;
@@ -162,7 +162,8 @@ typedef struct kn_phase {
     int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
     int steps; /* ROWS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
-    bool alone; /* the only phase of its kernel that is not local */
+    bool alone;     /* the only phase of its kernel that is not local */
+    bool universal; /* relies on no size, stride or alignment */
     bool split;
     bool local;          /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */

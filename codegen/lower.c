@@ -409,6 +409,7 @@ static void order_axes(lowering *lo)
 {
     const kn_region *r = lo->region;
     kn_phase *ph = &lo->phase;
+    ph->universal = lo->p->problem->universal;
     uint32_t members = r->reduces ? r->members : (1u << r->naxes) - 1;
     for (int member = 0; member < 2; member++)
         for (int a = 0; a < r->naxes; a++) {

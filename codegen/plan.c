@@ -103,6 +103,8 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
 {
     kn_problem *pr = KN_NEW(a, kn_problem);
     *pr = *problem;
+    if (pr->universal && pr->reuse == KN_REUSE_BY_COST)
+        pr->reuse = KN_REUSE_RECOMPUTE; /* the cost follows from the sizes */
     kn_plan *plan = KN_NEW(a, kn_plan);
     plan->arena = a;
     int symbols = kn_symbols_count(pr->graph->syms);
@@ -121,7 +123,7 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     record(plan, &p, "online", "maximum and sum of exponentials in one sweep");
     bool spread = spread_all(&p);
     record(plan, &p, "spread", "reductions of few groups over the whole machine");
-    if (pr->target->sm != 0 && pr->fusion) {
+    if (pr->target->sm != 0 && pr->fusion && !pr->universal) {
         kn_make_local(&p);
         record(plan, &p, "local", "small reductions by each block for itself");
     }

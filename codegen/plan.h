@@ -44,6 +44,8 @@ typedef struct kn_problem {
     bool fusion;
     const char *schedule; /* NULL, "rows" or "general" */
     kn_reuse reuse;
+    bool
+        universal; /* kernels that rely on nothing: of every size, stride, alignment and overlap, one each */
     int max_threads; /* 0: no limit but the target's */
 } kn_problem;
 

@@ -315,6 +315,8 @@ typedef struct kiln_options {
     int max_threads;      /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
     const char *reuse;    /* what several places need is kept or recomputed. NULL: chosen by cost;
                              "keep" or "recompute" to force it where possible */
+    int max_kinds; /* kinds of arguments (classes of shapes, layouts, alignments) that get kernels which suit
+                             them best; later ones share kernels that rely on nothing. 0: 32; -1: none */
 } kiln_options;
 
 KILN_API void kiln_options_init(kiln_options *options);

@@ -66,6 +66,9 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
     if (o.max_threads && (o.max_threads < 32 || o.max_threads > 1024))
         return (kiln_status)kn_fail(
             KN_ARGUMENT, "options.max_threads is %d; it can be 0 or 32 to 1024", o.max_threads);
+    if (o.max_kinds < -1)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "options.max_kinds is %d; it can be -1 or more",
+                                    o.max_kinds);
     if (kiln_graph_status(g) != KILN_OK)
         return g->status;
     const kn_allocator *from = &g->ctx->core->from;
@@ -75,7 +78,11 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
     memset(p, 0, sizeof *p);
     p->ctx = g->ctx;
     kn_arena_init(&p->arena, from);
-    kn_program_options internal = {o.fusion, o.schedule, o.max_threads, o.reuse};
+    const kn_program_options internal = {.fusion = o.fusion,
+                                         .schedule = o.schedule,
+                                         .max_threads = o.max_threads,
+                                         .reuse = o.reuse,
+                                         .max_kinds = o.max_kinds};
     kn_status status = kn_program_create(g->ctx->core, g->core, &internal, &p->core);
     if (status == KN_OK)
         status = kn_protect(&p->arena, list_io, p);

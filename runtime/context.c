@@ -191,6 +191,14 @@ kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_code **code)
     return once(ctx, kernel->key, compile_kernel, kernel, code);
 }
 
+bool kn_context_has(kn_context *ctx, const kn_kernel *kernel)
+{
+    pthread_mutex_lock(&ctx->lock);
+    bool has = kn_memory_cache_find(&ctx->kernels, kernel->key) != NULL;
+    pthread_mutex_unlock(&ctx->lock);
+    return has;
+}
+
 /* ---- raw kernels ---- */
 
 typedef struct raw {

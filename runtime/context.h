@@ -43,6 +43,8 @@ void kn_context_finish(kn_context *ctx);
  * compile: the first compiles, the others wait. With a device that runs source, the source is generated
  * here, in the kernel's arena, only when it must be compiled. */
 kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_code **code);
+/* Has it been compiled, or is it being compiled? */
+bool kn_context_has(kn_context *ctx, const kn_kernel *kernel);
 /* The same for the user's kernel `entry` of the CUDA source `text`. DEVICE where the device runs no source. */
 kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, kn_code **code);
 

@@ -98,7 +98,7 @@ void kn_program_destroy(kn_program *p)
 /* ---- plans ---- */
 
 kn_status kn_program_plan_bound(kn_program *p, kn_arena *a, const kn_binding *b,
-                                const kn_target *target, kn_plan **plan)
+                                const kn_target *target, bool universal, kn_plan **plan)
 {
     /* Planning makes dimensions. They live with the plan: the program's symbols are shared by threads. */
     kn_graph *g = KN_NEW(a, kn_graph);
@@ -113,6 +113,7 @@ kn_status kn_program_plan_bound(kn_program *p, kn_arena *a, const kn_binding *b,
                           .target = target,
                           .fusion = p->options.fusion,
                           .schedule = p->options.schedule,
+                          .universal = universal,
                           .max_threads = p->options.max_threads};
     if (p->options.reuse)
         problem.reuse = strcmp(p->options.reuse, "keep") == 0 ? KN_REUSE_KEEP : KN_REUSE_RECOMPUTE;
@@ -125,5 +126,5 @@ kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_arg *args, int na
 {
     kn_binding b;
     KN_TRY(kn_bind(a, p->optimised, args, nargs, mode, notes, &b));
-    return kn_program_plan_bound(p, a, &b, target, plan);
+    return kn_program_plan_bound(p, a, &b, target, p->options.max_kinds < 0, plan);
 }

@@ -19,6 +19,7 @@ typedef struct kn_program_options {
     const char *schedule; /* NULL, "rows", "general" */
     int max_threads;
     const char *reuse; /* NULL, "keep", "recompute" */
+    int max_kinds;     /* of arguments that get kernels of their own; 0: KN_MAX_KINDS; -1: none */
 } kn_program_options;
 
 /* What a run must give, inputs first, then outputs. */
@@ -42,7 +43,12 @@ typedef struct kn_program {
     kn_table variants;    /* by signature */
     kn_variant *newest, *oldest;
     int nvariants;
+    int kinds; /* atomic: plans that needed new kernels */
 } kn_program;
+
+/* Every kind of shape, layout and overlap has the kernel that suits it best, up to so many a program. From then on,
+ * kinds for which there is no kernel yet get universal ones. */
+enum { KN_MAX_KINDS = 32 };
 
 /* Copies the graph. */
 kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program_options *options,
@@ -54,7 +60,7 @@ kn_status kn_program_plan(kn_program *prog, kn_arena *a, const kn_arg *args, int
                           kn_bind_mode mode, const kn_target *target, kn_text *notes,
                           kn_plan **plan);
 kn_status kn_program_plan_bound(kn_program *prog, kn_arena *a, const kn_binding *b,
-                                const kn_target *target, kn_plan **plan);
+                                const kn_target *target, bool universal, kn_plan **plan);
 
 /* What a run takes. */
 typedef struct kn_prepared {

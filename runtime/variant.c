@@ -107,6 +107,31 @@ static void note_memory(kn_variant *v, const kn_binding *b)
         v->out[o] = reach_of(&b->out_span[o], b->out_data[o]);
 }
 
+static bool has_all(kn_context *ctx, const kn_plan *plan)
+{
+    bool all = true;
+    for (int i = 0; i < plan->kernels.len; i++)
+        all = all && kn_context_has(ctx, plan->kernels.data[i]);
+    return all;
+}
+
+/* The plan that suits the arguments best, or, where that takes kernels of one kind too many, the one that other
+ * arguments share. Devices that run no source compile nothing. */
+static kn_status make_plan(making *m)
+{
+    kn_program *p = m->prog;
+    kn_variant *v = m->variant;
+    const kn_target *target = p->ctx->dev->ops->target(p->ctx->dev);
+    int most = p->options.max_kinds ? p->options.max_kinds : KN_MAX_KINDS;
+    KN_TRY(kn_program_plan_bound(p, &v->arena, m->binding, target, most < 0, &v->plan));
+    if (!p->ctx->dev->ops->runs_source || most < 0 || has_all(p->ctx, v->plan))
+        return KN_OK;
+    if (__atomic_add_fetch(&p->kinds, 1, __ATOMIC_RELAXED) <= most)
+        return KN_OK;
+    __atomic_sub_fetch(&p->kinds, 1, __ATOMIC_RELAXED);
+    return kn_program_plan_bound(p, &v->arena, m->binding, target, true, &v->plan);
+}
+
 static kn_status make(void *user)
 {
     making *m = user;
@@ -114,8 +139,7 @@ static kn_status make(void *user)
     kn_context *ctx = m->prog->ctx;
     int64_t *signature = kn_alloc(&v->arena, m->prog->signature_bytes);
     v->signature = memcpy(signature, m->in->signature, m->prog->signature_bytes);
-    KN_TRY(kn_program_plan_bound(m->prog, &v->arena, m->binding, ctx->dev->ops->target(ctx->dev),
-                                 &v->plan));
+    KN_TRY(make_plan(m));
     note_memory(v, m->binding);
     v->launches = KN_NEW_ARRAY(&v->arena, kn_launch, v->plan->kernels.len + 1);
     for (int i = 0; i < v->plan->kernels.len; i++) {

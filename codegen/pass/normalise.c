@@ -184,6 +184,10 @@ static void normalise_members(kn_arena *arena, kn_phase *ph, bool keep_ones)
     while (ph->naxes > 1 && ph->reds.len == 0 && ph->ngroup == 0 &&
            ph->axes[ph->naxes - 1].extent == 1)
         drop_axis(ph, ph->naxes - 1);
+}
+
+static void count_elements(kn_phase *ph)
+{
     ph->groups = ph->members = 1;
     for (int a = 0; a < ph->naxes; a++)
         *(a < ph->ngroup ? &ph->groups : &ph->members) *= ph->axes[a].extent;
@@ -191,7 +195,12 @@ static void normalise_members(kn_arena *arena, kn_phase *ph, bool keep_ones)
 
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones)
 {
-    normalise_groups(arena, &(family){phases, n}, keep_ones);
-    for (int i = 0; i < n; i++)
-        normalise_members(arena, &phases[i], keep_ones);
+    bool universal = phases[n - 1].universal;
+    if (!universal)
+        normalise_groups(arena, &(family){phases, n}, keep_ones);
+    for (int i = 0; i < n; i++) {
+        if (!universal)
+            normalise_members(arena, &phases[i], keep_ones);
+        count_elements(&phases[i]);
+    }
 }

@@ -33,7 +33,7 @@ static bool is_reread(const kn_phase *ph, int value)
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
     int words = 0, most = 1;
-    if (target->sm == 0 || ph->split || ph->nsweeps < 2)
+    if (target->sm == 0 || ph->universal || ph->split || ph->nsweeps < 2)
         return 0;
     for (int i = 0; i < ph->values.len; i++)
         if (is_reread(ph, i))
@@ -69,7 +69,7 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
     int64_t bytes = 0;
     int width = 0;
-    if (target->sm == 0 || !ph->alone || ph->split || ph->nsweeps < 2)
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->split || ph->nsweeps < 2)
         return false;
     for (int i = 0; i < ph->values.len; i++) {
         int own = kn_bytes(ph->values.data[i].dtype);
@@ -93,7 +93,7 @@ kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
 /* Groups enough to give each only a part of a block. */
 static bool crowded(const kn_phase *ph, const kn_target *target)
 {
-    return ph->groups * ph->splits >= target->units * 8;
+    return !ph->universal && ph->groups * ph->splits >= target->units * 8;
 }
 
 /* Where a group's values fit in registers, as many threads as that takes; else a block a group from some

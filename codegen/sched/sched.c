@@ -6,7 +6,7 @@ const kn_schedule *kn_schedule_choose(const kn_phase *ph)
 {
     static const kn_schedule *const kinds[] = {&kn_sched_flat, &kn_sched_cols, &kn_sched_rows};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i]->can(ph))
+        if (kinds[i]->can(ph) && !(ph->universal && kinds[i]->walk == KN_WALK_COLS))
             return kinds[i];
     return &kn_sched_rows;
 }
@@ -29,10 +29,13 @@ static bool vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *
 static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
 {
     for (int a = 0; a < ph->naxes; a++)
-        acc->kind[a] = acc->stride[a] == 0              ? KN_STRIDE_ZERO
-                       : a == va && acc->stride[a] == 1 ? KN_STRIDE_ONE
-                                                        : KN_STRIDE_PARAM;
-    acc->shifted = acc->offset != 0;
+        if (ph->universal)
+            acc->kind[a] = acc->axes >> a & 1 ? KN_STRIDE_PARAM : KN_STRIDE_ZERO;
+        else
+            acc->kind[a] = acc->stride[a] == 0              ? KN_STRIDE_ZERO
+                           : a == va && acc->stride[a] == 1 ? KN_STRIDE_ONE
+                                                            : KN_STRIDE_PARAM;
+    acc->shifted = acc->offset != 0 || ph->universal;
     acc->vector = ph->vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE;
 }
 
@@ -65,7 +68,7 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
     ph->vec = widest < 2 ? 8 : 16 / widest;
     if (ph->walk == KN_WALK_COLS && ph->vec > 4)
         ph->vec = 4;
-    if (va < 0)
+    if (va < 0 || ph->universal)
         ph->vec = 1;
     while (ph->walk == KN_WALK_COLS && ph->vec > 1 && ph->groups < KN_COLS_LANES * ph->vec)
         ph->vec /= 2; /* narrow tables: rather all lanes than wide ones */
@@ -136,8 +139,8 @@ int64_t kn_schedule_splits(const kn_phase *ph, const kn_schedule *kind, const kn
     bool cols = kind->walk == KN_WALK_COLS;
     const machine *m = gpu ? &gpu_machine : &cpu_machine;
     *chunk = ph->members;
-    if (ph->reds.len == 0 || ph->members < 2 || (force && strcmp(force, "rows") == 0) ||
-        (gpu && !target->cooperative))
+    if (ph->universal || ph->reds.len == 0 || ph->members < 2 ||
+        (force && strcmp(force, "rows") == 0) || (gpu && !target->cooperative))
         return 1;
     int64_t tile = KN_COLS_LANES * ph->vec;
     int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups;

@@ -15,6 +15,7 @@ const kn_program_options option_sets[OPTION_SETS] = {
     {.fusion = false},
     {.fusion = false, .schedule = "rows"},
     {.fusion = false, .schedule = "general"},
+    {.fusion = true, .max_kinds = -1},
 };
 
 uint64_t setting(const char *name, uint64_t otherwise)

@@ -141,7 +141,7 @@ const char *program_report(const program *p, const char *device, const kn_progra
 uint64_t setting(const char *name, uint64_t otherwise);
 
 /* Fusion on and off, each with every schedule. */
-enum { OPTION_SETS = 6 };
+enum { OPTION_SETS = 7 };
 extern const kn_program_options option_sets[OPTION_SETS];
 
 #endif

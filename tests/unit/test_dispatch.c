@@ -224,6 +224,55 @@ static void test_classes(void **state)
     null_close(&n);
 }
 
+/* ---- too many kinds ---- */
+
+/* Arrays in every order of their axes, some repeated, backwards, far apart or badly aligned. */
+static void lay_out(uint64_t *random, const int64_t *shape, int64_t *stride)
+{
+    int64_t step = 1;
+    int order[] = {0, 1, 2, 3};
+    for (int i = 3; i > 0; i--) {
+        int j = (int)(next_random(random) % (uint64_t)(i + 1)), t = order[i];
+        order[i] = order[j];
+        order[j] = t;
+    }
+    for (int i = 0; i < 4; i++) {
+        uint64_t odd = next_random(random) % 8;
+        stride[order[i]] = odd == 0 ? 0 : odd == 1 ? -step : step;
+        step *= shape[order[i]] * (odd == 2 ? 3 : 1);
+    }
+}
+
+static void test_kinds_are_bounded(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    kiln_prog *p = compile(&n.ctx, "def f(x: f32[A, B, C, D], y: f32[A, B, C, D]):\n"
+                                   "    z = sum(x * y, axis=(1, 3))\n"
+                                   "    return z\n");
+    uint64_t last = 0;
+    for (int i = 0; i < 1000; i++) {
+        int64_t shape[4], x[4], y[4];
+        for (int a = 0; a < 4; a++)
+            shape[a] = size_up_to(&random, 30);
+        lay_out(&random, shape, x);
+        lay_out(&random, shape, y);
+        const int64_t z[] = {shape[0], shape[2]};
+        size_t off = 4 * (next_random(&random) % 4);
+        kiln_arg args[] = {{"x", place(0) + off, KILN_F32, 4, shape, x},
+                           {"y", place(2) + 16, KILN_F32, 4, shape, y},
+                           {"z", place(4), KILN_F32, 2, z, NULL}};
+        assert_int_equal(kiln_run(p, NULL, args, 3), KILN_OK);
+        last = n.dev.base.compiles > last ? n.dev.base.compiles : last;
+    }
+    print_message("1000 layouts: %d kernels\n", (int)last);
+    assert_in_range(last, KN_MAX_KINDS + 1, KN_MAX_KINDS + 2);
+    kiln_prog_destroy(p);
+    null_close(&n);
+}
+
 /* ---- kernels are compiled once, four at a time ---- */
 
 enum { THREADS = 8 };
@@ -389,7 +438,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_takes_nothing),  cmocka_unit_test(test_variants_are_bounded),
         cmocka_unit_test(test_used_variants_stay), cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_single_flight),      cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_kinds_are_bounded),  cmocka_unit_test(test_single_flight),
+        cmocka_unit_test(test_workspaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
