@@ -10,10 +10,10 @@ static kiln_status null(const char *what)
     return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", what);
 }
 
-void kiln_cache_info_init(kiln_cache_info *info)
+void kiln_cache_info_init_size(kiln_cache_info *s, size_t size)
 {
-    if (info)
-        *info = (kiln_cache_info){.struct_size = sizeof *info, .dir = ""};
+    const kiln_cache_info defaults = {.dir = ""};
+    kn_struct_init(s, size, &defaults, sizeof defaults);
 }
 
 kiln_status kiln_cache_stats(kiln_ctx *ctx, kiln_cache_info *info)

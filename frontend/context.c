@@ -79,10 +79,10 @@ static kiln_status fail(const char *what)
     return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", what);
 }
 
-void kiln_config_init(kiln_config *config)
+void kiln_config_init_size(kiln_config *s, size_t size)
 {
-    if (config)
-        *config = (kiln_config){.struct_size = sizeof *config, .device = "auto"};
+    const kiln_config defaults = {.device = "auto"};
+    kn_struct_init(s, size, &defaults, sizeof defaults);
 }
 
 kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
@@ -128,10 +128,10 @@ void kiln_ctx_destroy(kiln_ctx *ctx)
 
 const char *kiln_ctx_device(const kiln_ctx *ctx) { return ctx ? ctx->core->name : ""; }
 
-void kiln_stats_init(kiln_stats *stats)
+void kiln_stats_init_size(kiln_stats *s, size_t size)
 {
-    if (stats)
-        *stats = (kiln_stats){.struct_size = sizeof *stats};
+    const kiln_stats defaults = {0};
+    kn_struct_init(s, size, &defaults, sizeof defaults);
 }
 
 kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)

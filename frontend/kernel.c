@@ -77,11 +77,10 @@ kiln_status kiln_kernel_param(const kiln_kernel *k, int i, kiln_param *param)
 
 /* ---- launches ---- */
 
-void kiln_launch_init(kiln_launch *launch)
+void kiln_launch_init_size(kiln_launch *s, size_t size)
 {
-    if (launch)
-        *launch =
-            (kiln_launch){.struct_size = sizeof *launch, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+    const kiln_launch defaults = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    kn_struct_init(s, size, &defaults, sizeof defaults);
 }
 
 enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_GRID_YZ = 65535, MAX_CLUSTER = 16 };

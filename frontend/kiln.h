@@ -8,7 +8,9 @@
  *   - A builder function that fails returns a poisoned value; operations on poisoned values are poisoned
  *     too, and kiln_output() and kiln_compile() report the first error of the graph. So a chain of calls
  *     needs one check.
- *   - Structs that the caller fills in begin with `struct_size`; kiln_*_init() sets it and the defaults.
+ *   - Structs that the caller fills in begin with `struct_size`; kiln_*_init() sets it and the defaults. The size is
+ *     the one that the caller was compiled with, so that library and caller may be of different versions; callers that
+ *     do not use this header call kiln_*_init_size() with theirs.
  *   - Shapes are counted in elements, strides in elements, sizes of memory in bytes.
  *   - Nothing here exits, aborts or prints.
  *
@@ -30,6 +32,11 @@
 #else
 #define KILN_API
 #endif
+
+/* A struct's kiln_*_init() and what it calls. */
+#define KILN_INIT(type)                                                                            \
+    KILN_API void type##_init_size(type *s, size_t size);                                          \
+    static inline void type##_init(type *s) { type##_init_size(s, sizeof *s); }
 
 #ifdef __cplusplus
 extern "C" {
@@ -115,7 +122,7 @@ typedef struct kiln_config {
     uint64_t cache_bytes; /* how large that may grow; 0: 256 MiB */
 } kiln_config;
 
-KILN_API void kiln_config_init(kiln_config *config);
+KILN_INIT(kiln_config)
 /* config may be NULL for the defaults. */
 KILN_API kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx);
 /* Programs and graphs made from it must be destroyed before. */
@@ -137,7 +144,7 @@ typedef struct kiln_stats {
         compiler_calls; /* "cuda": times that the process opened NVRTC or compiled something with it;
                                 "emu": runs of the host's compiler; 0 when all that was needed was kept */
 } kiln_stats;
-KILN_API void kiln_stats_init(kiln_stats *stats);
+KILN_INIT(kiln_stats)
 KILN_API kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats);
 
 /* ---- compiled kernels on disk ---- */
@@ -161,7 +168,7 @@ typedef struct kiln_cache_info {
     uint64_t refused_damaged; /* a file that was cut short or changed, or did not load */
     uint64_t refused_foreign; /* a file of another key */
 } kiln_cache_info;
-KILN_API void kiln_cache_info_init(kiln_cache_info *info);
+KILN_INIT(kiln_cache_info)
 KILN_API kiln_status kiln_cache_stats(kiln_ctx *ctx, kiln_cache_info *info);
 
 typedef struct kiln_cache_entry {
@@ -319,7 +326,7 @@ typedef struct kiln_options {
                              them best; later ones share kernels that rely on nothing. 0: 32; -1: none */
 } kiln_options;
 
-KILN_API void kiln_options_init(kiln_options *options);
+KILN_INIT(kiln_options)
 /* The program keeps nothing of the graph. options may be NULL. */
 KILN_API kiln_status kiln_compile(kiln_graph *graph, const kiln_options *options, kiln_prog **prog);
 KILN_API void kiln_prog_destroy(kiln_prog *prog);
@@ -367,7 +374,7 @@ typedef struct kiln_prepared {
     uint64_t copies;    /* out: inputs that a run copies first, as they overlap outputs */
 } kiln_prepared;
 
-KILN_API void kiln_prepared_init(kiln_prepared *info);
+KILN_INIT(kiln_prepared)
 /* Compiles and loads what a run with these arguments will need, sets workspace aside for it and says what
  * it takes; info may be NULL. A run with arguments of the same shapes, strides, alignments and overlaps then
  * neither compiles nor allocates nor waits; a program keeps 256 such sets of arguments, the last used ones.
@@ -426,7 +433,7 @@ typedef struct kiln_launch {
     bool cooperative;    /* the grid can synchronise */
 } kiln_launch;
 
-KILN_API void kiln_launch_init(kiln_launch *launch);
+KILN_INIT(kiln_launch)
 /* Launches on `stream` and returns as kiln_run() does. params[i] points to the value of the i-th parameter,
  * of exactly the parameter's type; pointers among the values are to device memory. */
 KILN_API kiln_status kiln_kernel_run(kiln_kernel *kernel, void *stream, const kiln_launch *launch,
@@ -448,7 +455,7 @@ typedef struct kiln_explain_options {
                           device; NULL: the context's GPU, or sm_90 when it has none */
 } kiln_explain_options;
 
-KILN_API void kiln_explain_options_init(kiln_explain_options *options);
+KILN_INIT(kiln_explain_options)
 /* What would run for arguments of these shapes (data may be NULL). Inputs that are not among args are
  * taken as compact, their free sizes assumed; the text says which. Needs no GPU ("ptx" and "resources" need NVRTC).
  * The text is released with kiln_text_free(). */
@@ -471,7 +478,7 @@ typedef struct kiln_measurement {
     uint64_t disk_hits; /* out: kernels of the first run that were in the disk cache */
 } kiln_measurement;
 
-KILN_API void kiln_measurement_init(kiln_measurement *m);
+KILN_INIT(kiln_measurement)
 KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   kiln_measurement *m);
 

@@ -19,10 +19,10 @@ typedef struct measuring {
     void *flush;
 } measuring;
 
-void kiln_measurement_init(kiln_measurement *m)
+void kiln_measurement_init_size(kiln_measurement *s, size_t size)
 {
-    if (m)
-        *m = (kiln_measurement){.struct_size = sizeof *m};
+    const kiln_measurement defaults = {0};
+    kn_struct_init(s, size, &defaults, sizeof defaults);
 }
 
 static int by_value(const void *a, const void *b)

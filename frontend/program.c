@@ -10,10 +10,10 @@ static kiln_status null(const char *what)
     return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", what);
 }
 
-void kiln_options_init(kiln_options *o)
+void kiln_options_init_size(kiln_options *s, size_t size)
 {
-    if (o)
-        *o = (kiln_options){.struct_size = sizeof *o, .fusion = true};
+    const kiln_options defaults = {.fusion = true};
+    kn_struct_init(s, size, &defaults, sizeof defaults);
 }
 
 /* ---- compile ---- */
@@ -196,10 +196,10 @@ kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg 
     return kn_handle_with_args(prog, args, nargs, output_shape, &q);
 }
 
-void kiln_prepared_init(kiln_prepared *p)
+void kiln_prepared_init_size(kiln_prepared *s, size_t size)
 {
-    if (p)
-        *p = (kiln_prepared){.struct_size = sizeof *p};
+    const kiln_prepared defaults = {0};
+    kn_struct_init(s, size, &defaults, sizeof defaults);
 }
 
 static kn_status prepare(kiln_prog *p, const kn_arg *args, int nargs, void *user)
@@ -251,10 +251,10 @@ kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int
 
 /* ---- explain ---- */
 
-void kiln_explain_options_init(kiln_explain_options *o)
+void kiln_explain_options_init_size(kiln_explain_options *s, size_t size)
 {
-    if (o)
-        *o = (kiln_explain_options){.struct_size = sizeof *o};
+    const kiln_explain_options defaults = {0};
+    kn_struct_init(s, size, &defaults, sizeof defaults);
 }
 
 typedef struct explanation {

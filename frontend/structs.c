@@ -4,6 +4,15 @@
 
 enum { MOST_BYTES = 4096 };
 
+void kn_struct_init(void *to, size_t given, const void *defaults, size_t size)
+{
+    if (!to || given < sizeof given)
+        return;
+    memset(to, 0, given);
+    memcpy(to, defaults, given < size ? given : size);
+    memcpy(to, &given, sizeof given);
+}
+
 /* Copies what is behind struct_size and both have; `theirs` is the caller's of the two. */
 static kn_status copy(const char *what, const void *theirs, void *to, const void *from, size_t size)
 {

@@ -5,6 +5,8 @@
 
 #include "base/status.h"
 
+/* Sets the `given` bytes of the caller's *to to the library's defaults, of `size` bytes, and what those lack to 0. */
+void kn_struct_init(void *to, size_t given, const void *defaults, size_t size);
 /* Reads *from into *to, which has `size` bytes and already the defaults; `what` is the struct's name
  * without kiln_. ARGUMENT when struct_size cannot be one. to->struct_size stays the library's own. */
 kn_status kn_struct_read(const char *what, const void *from, void *to, size_t size);

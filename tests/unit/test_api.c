@@ -292,6 +292,23 @@ static void test_struct_sizes(void **state)
     kiln_ctx *other;
     kiln_config_init(&c);
     assert_int_equal(c.struct_size, sizeof c);
+    /* init writes the caller's bytes and no more: what an older caller has, and all of a newer one's */
+    struct {
+        kiln_config config;
+        char more[16];
+    } wide;
+    memset(&wide, 7, sizeof wide);
+    kiln_config_init_size(&wide.config, offsetof(kiln_config, threads));
+    assert_int_equal(wide.config.struct_size, offsetof(kiln_config, threads));
+    assert_string_equal(wide.config.device, "auto");
+    assert_int_equal(wide.config.threads, 0x07070707);
+    kiln_config_init_size(&wide.config, sizeof wide);
+    assert_int_equal(wide.config.struct_size, sizeof wide);
+    assert_int_equal(wide.config.threads, 0);
+    assert_int_equal(wide.more[15], 0);
+    wide.config.device = "cpu";
+    assert_int_equal(kiln_ctx_create(&wide.config, &other), KILN_OK);
+    kiln_ctx_destroy(other);
     c.struct_size = 0;
     expect(kiln_ctx_create(&c, &other), KILN_ERR_ARGUMENT, "kiln_config_init()");
     c.struct_size = 1 << 20;
