@@ -134,7 +134,7 @@ static int alignment_of(const kn_planner *p, const kn_buf *b)
 /* The numbers of a phase, and the walk and vectors of one that is not local. */
 static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *align)
 {
-    if (!ph->split) {
+    if (!ph->split && !ph->banded) {
         ph->splits = 1;
         ph->chunk = ph->members;
     }
@@ -164,7 +164,7 @@ static bool any_block(const kn_kernel *k)
         const kn_phase *ph = &k->phases.data[i];
         if (ph->local || ph->walk == KN_WALK_FLAT)
             continue;
-        if (!kn_by_block(ph))
+        if (!kn_by_block(ph) || ph->banded)
             return false;
         any = true;
     }

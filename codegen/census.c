@@ -109,6 +109,7 @@ kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const 
             c.grid += ph->barrier;
             add_loads(a, &c, ph, kernels[i]->bufs.data);
             add_stores(&c, ph, kernels[i]->bufs.data);
+            c.block += ph->banded && ph->tpg < kernels[i]->threads; /* a band's rows side by side */
             for (int t = 0; t < ph->nsweeps; t++) {
                 if (!kn_sweep_reduces(ph, t))
                     continue;
@@ -155,7 +156,8 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
         /* partial results are combined in a later phase, and a local phase is its host's */
         uint32_t stages = 0;
         for (int j = 0; j < ph->reds.len && !ph->split; j++)
-            stages |= 1u << (ph->reds.data[j].stage < 31 ? ph->reds.data[j].stage : 31);
+            if (!ph->reds.data[j].across)
+                stages |= 1u << (ph->reds.data[j].stage < 31 ? ph->reds.data[j].stage : 31);
         c.grid += __builtin_popcount(stages);
     }
     return c;

@@ -92,14 +92,14 @@ static void write_sweep(kn_cuda_writer *w, int t, const stride *by)
     kn_phase_needs(ph, t, w->need);
     kn_cuda_line(w, "// sweep %d", t);
     for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].stage == t)
+        if (ph->reds.data[r].stage == t && !ph->reds.data[r].across)
             kn_cuda_accumulator(w, r);
     if (ph->steps)
         write_steps(w, by);
     else
         write_loop(w, by);
     for (int r = 0; r < ph->reds.len; r++) /* parts come behind their owners */
-        if (ph->reds.data[r].stage == t)
+        if (ph->reds.data[r].stage == t && !ph->reds.data[r].across)
             kn_cuda_combine(w, r);
 }
 
@@ -206,6 +206,38 @@ static void write_flat(kn_cuda_writer *w)
     write_sweeps(w, &by, "blockIdx.x == 0 && threadIdx.x == 0");
 }
 
+/* A block takes the groups of a band from the first to the last, `per_block` at a time, and keeps what it
+ * accumulates across them. */
+static void open_band(kn_cuda_writer *w, int per_block)
+{
+    kn_cuda_open(w,
+                 "for (kn_count band = blockIdx.x; band < (kn_count)p%d_splits; band += gridDim.x)",
+                 w->p);
+    kn_cuda_line(w, "const kn_count top = band * (kn_count)p%d_chunk;", w->p);
+    kn_cuda_line(
+        w,
+        "const kn_count work = top + (kn_count)p%d_chunk < groups ? top + (kn_count)p%d_chunk : groups;",
+        w->p, w->p);
+    kn_cuda_across_accumulators(w);
+    kn_cuda_open(w, "for (kn_count first = top; first < work; first += %d)", per_block);
+}
+
+static void close_band(kn_cuda_writer *w, int per_block)
+{
+    const kn_phase *ph = w->ph;
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", ph->steps);
+    kn_cuda_combine_across(w);
+    kn_cuda_line(w, "const kn_count i = (kn_count)lane * %d + (kn_count)step * %d;", ph->vec,
+                 ph->tpg * ph->vec);
+    kn_cuda_open(w, per_block > 1 ? "if (row == 0 && i < members)" : "if (i < members)");
+    kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
+    kn_cuda_store_across(w);
+    kn_cuda_close(w);
+    kn_cuda_close(w);
+    kn_cuda_close(w);
+}
+
 static void write_rows(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -216,16 +248,19 @@ static void write_rows(kn_cuda_writer *w)
     kn_cuda_declare_shared(w);
     if (ph->split)
         kn_cuda_line(w, "const kn_count work = groups * (kn_count)p%d_splits;", w->p);
-    else
+    else if (!ph->banded)
         kn_cuda_line(w, "const kn_count work = groups;");
     if (per_block > 1)
         kn_cuda_line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
     else
         kn_cuda_line(w, "const int lane = threadIdx.x;");
-    kn_cuda_open(
-        w,
-        "for (kn_count first = (kn_count)blockIdx.x * %d; first < work; first += (kn_count)gridDim.x * %d)",
-        per_block, per_block);
+    if (ph->banded)
+        open_band(w, per_block);
+    else
+        kn_cuda_open(
+            w,
+            "for (kn_count first = (kn_count)blockIdx.x * %d; first < work; first += (kn_count)gridDim.x * %d)",
+            per_block, per_block);
     if (per_block > 1) { /* every thread takes part in every combine, live or not */
         kn_cuda_line(w, "const bool live = first + row < work;");
         kn_cuda_line(w, "const kn_count item = live ? first + row : work - 1;");
@@ -249,6 +284,8 @@ static void write_rows(kn_cuda_writer *w)
                                : kn_cuda_printed(w, "(kn_count)%s", block_times(w, ph->vec))};
     write_sweeps(w, &by, per_block > 1 ? "live && lane == 0" : "lane == 0");
     kn_cuda_close(w);
+    if (ph->banded)
+        close_band(w, per_block);
 }
 
 static void write_cols(kn_cuda_writer *w)
@@ -285,8 +322,10 @@ static int scratch_bytes(const kn_kernel *k)
     int bytes = 0;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        int values = ph->walk == KN_WALK_COLS ? k->threads * ph->vec : kn_by_block(ph) ? 32 : 0;
         for (int r = 0; r < ph->reds.len; r++) {
+            bool rows =
+                ph->walk == KN_WALK_COLS || (ph->reds.data[r].across && ph->tpg < k->threads);
+            int values = rows ? k->threads * ph->vec : kn_by_block(ph) ? 32 : 0;
             int size = kn_cuda_state_bytes(ph, r);
             bytes = values * size > bytes ? values * size : bytes;
         }

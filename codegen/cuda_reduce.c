@@ -109,6 +109,8 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
     const char *x = kn_cuda_operand(w, red->value), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
+    if (red->across)
+        l = w->ph->vec > 1 ? "[step][l]" : "[step][0]";
     if (red->part != KN_PART_RESULT)
         return;
     if (counts_alike(w, r))
@@ -148,12 +150,61 @@ void kn_cuda_combine(kn_cuda_writer *w, int r)
     if (red->part != KN_PART_RESULT)
         ;
     else if (w->ph->walk == KN_WALK_COLS)
-        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d>(acc%d, %s, scratch);", op, w->k->threads / 32,
-                     w->ph->vec, r, neutral(w, r));
+        kn_cuda_line(w, "kn_combine_rows<%s, %d, 32, %d>(acc%d, %s, scratch);", op,
+                     w->k->threads / 32, w->ph->vec, r, neutral(w, r));
+    else if (kn_by_block(w->ph) && w->ph->banded)
+        kn_cuda_line(w, "acc%d = kn_combine_team<%s, %d>(acc%d, %s, scratch);", r, op, w->ph->tpg,
+                     r, neutral(w, r));
     else if (kn_by_block(w->ph))
         kn_cuda_line(w, "acc%d = kn_combine_block<%s>(acc%d, %s, scratch);", r, op, r,
                      neutral(w, r));
     else
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
     declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "r%d", r), part_of(w, r));
+}
+
+/* ---- across groups: acc<r>[step][l] is a member's, over the groups of a band ---- */
+
+void kn_cuda_across_accumulators(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    for (int r = 0; r < ph->reds.len; r++) {
+        if (!ph->reds.data[r].across)
+            continue;
+        kn_cuda_line(w, "%s acc%d[%d][%d];", accumulator_type(w, r), r, ph->steps, ph->vec);
+        kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_line(w, "for (int step = 0; step < %d; ++step)", ph->steps);
+        kn_cuda_line(w, "    for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "        acc%d[step][l] = %s;", r, neutral(w, r));
+    }
+}
+
+/* The threads of a block that have the same members make one of what they have. */
+void kn_cuda_combine_across(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    if (ph->tpg == w->k->threads)
+        return;
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].across)
+            kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d>(acc%d[step], %s, scratch);",
+                         kn_ops[ph->reds.data[r].op].text, w->k->threads / ph->tpg, ph->tpg,
+                         ph->vec, r, neutral(w, r));
+}
+
+void kn_cuda_store_across(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    for (int i = 0; i < ph->stores.len; i++) {
+        const kn_store *s = &ph->stores.data[i];
+        if (!kn_stores_across(ph, s))
+            continue;
+        if (ph->vec > 1)
+            kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "    %s[%s + (kn_index)band * p%d_o%d_split] = acc%d[step][l];",
+                     w->k->bufs.data[s->access.buf].name,
+                     kn_cuda_offset(w, &s->access, 'o', i, ph->vec > 1 ? "l" : NULL), w->p, i,
+                     s->value);
+    }
 }

@@ -287,7 +287,7 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
     int va = kn_phase_vector_axis(w->ph);
     for (int i = 0; i < w->ph->stores.len; i++) {
         const kn_store *s = &w->ph->stores.data[i];
-        if (s->kind == KN_STORE_ELEMENT || s->stage != stage)
+        if (s->kind == KN_STORE_ELEMENT || s->stage != stage || kn_stores_across(w->ph, s))
             continue;
         bool wide = kn_cuda_wide(w->ph), once = wide && s->once >> va & 1;
         const char *who = w->ph->split && s->kind == KN_STORE_GROUP

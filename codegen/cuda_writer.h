@@ -70,6 +70,11 @@ void kn_cuda_count(kn_cuda_writer *w,
                    int r); /* before the loop over l: what is the same in all of it */
 void kn_cuda_accumulate(kn_cuda_writer *w, int r);
 void kn_cuda_combine(kn_cuda_writer *w, int r);
+/* All reductions across groups: the accumulators of a band; at its end, for one step, what the threads of the
+ * block combine, and the stores. */
+void kn_cuda_across_accumulators(kn_cuda_writer *w);
+void kn_cuda_combine_across(kn_cuda_writer *w);
+void kn_cuda_store_across(kn_cuda_writer *w);
 
 /* ---- cuda_step.c ---- */
 

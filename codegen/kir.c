@@ -1,5 +1,7 @@
 #include "codegen/kir.h"
 
+#include <string.h>
+
 int kn_phase_vector_axis(const kn_phase *p)
 {
     if (p->walk == KN_WALK_COLS)
@@ -33,6 +35,25 @@ const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase
         index -= local->exports.len;
     }
     return NULL;
+}
+
+bool kn_access_same(const kn_access *a, const kn_access *b)
+{
+    return a->buf == b->buf && a->axes == b->axes && a->offset == b->offset &&
+           memcmp(a->stride, b->stride, sizeof a->stride) == 0;
+}
+
+bool kn_value_same(const kn_value *x, const kn_value *y)
+{
+    if (x->kind != y->kind || x->dtype != y->dtype || x->nin != y->nin)
+        return false;
+    switch (x->kind) {
+    case KN_V_LOAD:
+    case KN_V_INDEX: return kn_access_same(&x->access, &y->access);
+    case KN_V_CONST: return x->value.i == y->value.i;
+    case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
+    default: return x->index == y->index;
+    }
 }
 
 #define COPY_VEC(a, to, from)                                                                      \
@@ -148,9 +169,14 @@ kn_state kn_red_state(const kn_phase *p, int red)
 bool kn_sweep_reduces(const kn_phase *p, int sweep)
 {
     for (int i = 0; i < p->reds.len; i++)
-        if (p->reds.data[i].stage == sweep)
+        if (p->reds.data[i].stage == sweep && !p->reds.data[i].across)
             return true;
     return false;
+}
+
+bool kn_stores_across(const kn_phase *p, const kn_store *s)
+{
+    return s->kind == KN_STORE_PARTIAL && p->reds.data[s->value].across;
 }
 
 const char *kn_identifier(kn_arena *a, const char *prefix, const char *name)
@@ -229,7 +255,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
             if (s->kind == KN_STORE_PARTIAL)
                 put_index(&ps, s->access.split_stride, stride_name(&ps, p, 'o', i, "split"));
         }
-        if (ph->split) {
+        if (ph->split || ph->banded) {
             put_index(&ps, ph->splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
             put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         }
@@ -319,22 +345,27 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_put(t, "by block");
     else
         kn_putf(t, "tpg %d", ph->tpg);
-    kn_putf(t, " vec %d steps %d%s\n", ph->vec, ph->steps, ph->split ? " split" : "");
+    kn_putf(t, " vec %d steps %d%s\n", ph->vec, ph->steps,
+            ph->split    ? " split"
+            : ph->banded ? " banded"
+                         : "");
     for (int a = 0; a < ph->naxes; a++) {
         kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
         if (numbers)
             kn_putf(t, " = %lld", (long long)ph->axes[a].extent);
         kn_put(t, "\n");
     }
-    if (numbers && ph->split)
-        kn_putf(t, "    %lld splits of %lld members\n", (long long)ph->splits,
-                (long long)ph->chunk);
+    if (numbers && (ph->split || ph->banded))
+        kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->splits,
+                ph->banded ? "bands" : "splits", (long long)ph->chunk,
+                ph->banded ? "groups" : "members");
     for (int i = 0; i < ph->values.len; i++)
         print_value(t, k, ph, i, numbers);
     for (int i = 0; i < ph->reds.len; i++)
-        kn_putf(t, "    r%d = sweep %d %s%s v%d : %s\n", i, ph->reds.data[i].stage,
+        kn_putf(t, "    r%d = sweep %d %s%s%s v%d : %s\n", i, ph->reds.data[i].stage,
                 kn_ops[ph->reds.data[i].op].text, part_text[ph->reds.data[i].part],
-                ph->reds.data[i].value, kn_dtypes[ph->reds.data[i].dtype].text);
+                ph->reds.data[i].across ? " across groups" : "", ph->reds.data[i].value,
+                kn_dtypes[ph->reds.data[i].dtype].text);
     for (int i = 0; i < ph->exports.len; i++)
         kn_putf(t, "    export v%d\n", ph->exports.data[i]);
     for (int i = 0; i < ph->stores.len; i++) {
@@ -410,6 +441,13 @@ static kn_status verify_phase(const kn_kernel *k, int p)
             return broken(k, p, "no local phase has this value");
     if (ph->local && (ph->stores.len || ph->split || p + 1 == k->phases.len))
         return broken(k, p, "a local phase is whole, stores nothing and has a host");
+    for (int i = 0; i < ph->reds.len; i++)
+        if (ph->reds.data[i].across &&
+            (!ph->banded || ph->walk != KN_WALK_ROWS || !ph->steps || kn_red_state(ph, i)))
+            return broken(
+                k, p, "across groups reduce rows of a known number of steps, by sums and the like");
+    if (ph->banded && (ph->split || ph->local))
+        return broken(k, p, "a banded phase is whole but for its bands");
     if (ph->split && ph->nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
     if (ph->walk == KN_WALK_FLAT && (ph->reds.len || ph->ngroup))

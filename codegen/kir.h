@@ -20,6 +20,11 @@
  * partial results, which a later phase combines. In such a phase a store of kind KN_STORE_PARTIAL has the
  * split as an additional leading index.
  *
+ * A banded phase divides its groups instead, into `splits` contiguous ranges of `chunk` groups, its bands, each
+ * walked by one block. Reductions `across` accumulate over the groups of a band, for each member apart: they are
+ * stored as partial results over the members, with the band as an additional leading index. So one sweep over
+ * an array sums its rows and its columns.
+ *
  * A local phase is worked on by the workers of the next phase that is not local, its host: each for its own
  * group before the host's first sweep, or, without groups, each block once before its first group. What it
  * finds reaches the host as values, on chip: so partial results are combined without a barrier of their own.
@@ -64,7 +69,7 @@ typedef struct kn_access {
     int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis of the phase */
     bool shifted;                /* offset may be other than 0 */
     int64_t offset;              /* (n) elements */
-    int64_t split_stride;        /* (n) KN_STORE_PARTIAL: elements from one split to the next */
+    int64_t split_stride; /* (n) KN_STORE_PARTIAL: elements from one split or band to the next */
 } kn_access;
 
 typedef enum kn_vkind {
@@ -118,12 +123,13 @@ typedef struct kn_red {
     int value;
     kn_dtype dtype;
     int stage;
+    bool across; /* banded phases: over the groups; its result is only stored */
 } kn_red;
 
 typedef enum kn_store_kind {
     KN_STORE_ELEMENT, /* an element value, in its sweep */
     KN_STORE_GROUP,   /* a group value, once a group */
-    KN_STORE_PARTIAL, /* split phases: reds[value], once a group and split */
+    KN_STORE_PARTIAL, /* reds[value], once a group and split, or once a member and band */
 } kn_store_kind;
 
 /* Only workers whose index is 0 along every axis of `once` store: those axes are not the value's. */
@@ -158,13 +164,14 @@ typedef struct kn_phase {
     const char *name;
     bool barrier; /* a grid barrier comes before */
     kn_walk walk;
-    int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp */
+    int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp, but in bands also a
+                part of the block */
     int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
     int steps; /* ROWS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
     bool alone;     /* the only phase of its kernel that is not local */
     bool universal; /* relies on no size, stride or alignment */
-    bool split;
+    bool split, banded;
     bool local;          /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */
     int naxes,
@@ -175,7 +182,8 @@ typedef struct kn_phase {
     KN_VEC(kn_store) stores;
     int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 if there are none */
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
-    int64_t splits, chunk;   /* (n) 1 and members unless split; chunk is a multiple of vec */
+    /* (n) split: a chunk is a multiple of vec; banded: ranges of groups; else 1 and members */
+    int64_t splits, chunk;
 } kn_phase;
 
 /* The axis that vectors run along: the last member axis for FLAT and ROWS, the last group axis for COLS;
@@ -216,6 +224,11 @@ int kn_first_local(const kn_kernel *k, int p);
 /* The phase and its value behind a KN_V_LOCAL value of phase p. */
 const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase);
 
+/* Do they step through the same elements of a buffer alike? */
+bool kn_access_same(const kn_access *a, const kn_access *b);
+/* Are they the same computation of the same operands? */
+bool kn_value_same(const kn_value *x, const kn_value *y);
+
 /* A copy whose values, reductions and stores are its own. */
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
 
@@ -245,7 +258,9 @@ kn_state kn_red_state(const kn_phase *p, int red);
 int kn_red_owner(const kn_phase *p, int red);
 /* Stages of everything, from the reductions as they are now. */
 void kn_restage(kn_phase *p);
-/* True when sweep t has a reduction, so that a combine follows it. */
+/* Does this store the result of a reduction across the groups? */
+bool kn_stores_across(const kn_phase *p, const kn_store *s);
+/* True when sweep t has a reduction over the members, so that a combine follows it. */
 bool kn_sweep_reduces(const kn_phase *p, int sweep);
 
 /* prefix + name as a C identifier. */
@@ -262,8 +277,8 @@ kn_status kn_kernel_verify(const kn_kernel *k);
 
 /* ---- the parameter list of the generated function, in order ----
  * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, the offsets (if shifted) and
- * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, split strides, and for split phases
- * splits and chunk; last, for cooperative kernels, the barrier word (unsigned *). */
+ * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, split strides, and for split and banded
+ * phases splits and chunk; last, for cooperative kernels, the barrier word (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */
     KN_PARAM_SCALAR,  /* its dtype */

@@ -111,30 +111,11 @@ static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout,
     return acc;
 }
 
-static bool same_access(const kn_access *a, const kn_access *b)
-{
-    return a->buf == b->buf && a->axes == b->axes && a->offset == b->offset &&
-           memcmp(a->stride, b->stride, sizeof a->stride) == 0;
-}
-
-static bool same_value(const kn_value *x, const kn_value *y)
-{
-    if (x->kind != y->kind || x->dtype != y->dtype || x->nin != y->nin)
-        return false;
-    switch (x->kind) {
-    case KN_V_LOAD:
-    case KN_V_INDEX: return same_access(&x->access, &y->access);
-    case KN_V_CONST: return x->value.i == y->value.i;
-    case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
-    default: return x->index == y->index;
-    }
-}
-
 /* The phase's value equal to v, added if there is none. */
 static int add_value(lowering *lo, kn_value v)
 {
     for (int i = 0; i < lo->phase.values.len; i++)
-        if (same_value(&lo->phase.values.data[i], &v))
+        if (kn_value_same(&lo->phase.values.data[i], &v))
             return i;
     kn_push(lo->p->arena, &lo->phase.values, v);
     return lo->phase.values.len - 1;

@@ -28,17 +28,18 @@ static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_planner *p)
     return KN_INTERNAL;
 }
 
-/* A copy of a raw phase, normalised and with the vectors it would have, to decide by. */
-static kn_phase preview(kn_planner *p, int index)
+kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
 {
-    kn_phase ph = kn_phase_copy(p->arena, &p->phases.data[index]);
+    kn_phase ph = kn_phase_copy(p->arena, phase);
     int *align = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
     for (int i = 0; i < p->bufs.len; i++)
         align[i] = 16;
     kn_normalise(p->arena, &ph, 1, p->problem->target->sm != 0);
     ph.alone = p->phases.len == 1 || !p->problem->fusion;
-    ph.splits = 1;
-    ph.chunk = ph.members;
+    if (!ph.banded) {
+        ph.splits = 1;
+        ph.chunk = ph.members;
+    }
     kn_count_sweeps(p->arena, &ph);
     ph.walk = kn_schedule_choose(&ph)->walk;
     kn_schedule_vectors(&ph, align, p->bufs.data);
@@ -53,19 +54,17 @@ static void record(kn_plan *plan, const kn_planner *p, const char *name, const c
     kn_push(p->arena, &plan->steps, step);
 }
 
-/* How many ranges the members of a phase as it was previewed are split into; 1: none. */
-static int64_t splits_of(const kn_planner *p, const kn_phase *ph, int64_t *chunk)
+/* The ranges that the members of a phase as it was previewed are split into. */
+static kn_range splits_of(const kn_planner *p, const kn_phase *ph)
 {
-    return kn_schedule_splits(ph, kn_schedule_choose(ph), p->problem->target, p->problem->schedule,
-                              chunk);
+    return kn_schedule_splits(ph, p->problem->target, p->problem->schedule);
 }
 
 /* Where every group stays on chip, and in one place, so that sweeps are cheap; NONE if it does not. */
 static kn_keep kept(kn_planner *p, int i)
 {
-    kn_phase ph = preview(p, i);
-    int64_t chunk;
-    return ph.walk == KN_WALK_ROWS && splits_of(p, &ph, &chunk) < 2
+    kn_phase ph = kn_preview(p, &p->phases.data[i]);
+    return ph.walk == KN_WALK_ROWS && splits_of(p, &ph).n < 2
                ? kn_rows_keep(&ph, p->problem->target)
                : KN_KEEP_NONE;
 }
@@ -82,17 +81,31 @@ static void use_online(kn_planner *p, int i)
         p->phases.data[i] = online;
 }
 
+/* Does it combine partial results? */
+static bool finishes(const kn_planner *p, const kn_phase *ph)
+{
+    for (int i = 0; i < p->phases.len; i++)
+        for (int j = 0; j < p->phases.data[i].stores.len; j++) {
+            const kn_store *st = &p->phases.data[i].stores.data[j];
+            for (int v = 0; st->kind == KN_STORE_PARTIAL && v < ph->values.len; v++)
+                if (ph->values.data[v].kind == KN_V_LOAD &&
+                    ph->values.data[v].access.buf == st->access.buf)
+                    return true;
+        }
+    return false;
+}
+
 /* Splits where most of the machine would idle. */
 static bool spread_all(kn_planner *p)
 {
     bool any = false;
     for (int i = 0; i < p->phases.len; i++) {
-        kn_phase ph = preview(p, i);
-        int64_t chunk, splits = splits_of(p, &ph, &chunk);
-        if (splits < 2)
+        kn_phase ph = kn_preview(p, &p->phases.data[i]);
+        kn_range members = splits_of(p, &ph);
+        if (members.n < 2 || finishes(p, &p->phases.data[i]))
             continue;
         int before = p->phases.len;
-        kn_spread(p, i, splits, chunk);
+        kn_spread(p, i, members, NULL);
         i += p->phases.len - before;
         any = true;
     }
@@ -121,6 +134,10 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     for (int i = 0; i < p.phases.len; i++)
         use_online(&p, i);
     record(plan, &p, "online", "maximum and sum of exponentials in one sweep");
+    if (pr->target->sm && pr->target->cooperative && pr->fusion && !pr->schedule) {
+        kn_cross(&p);
+        record(plan, &p, "cross", "rows and columns of an array in one sweep");
+    }
     bool spread = spread_all(&p);
     record(plan, &p, "spread", "reductions of few groups over the whole machine");
     if (pr->target->sm != 0 && pr->fusion && !pr->universal) {

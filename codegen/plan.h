@@ -4,6 +4,7 @@
  *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
  *   moments    mean and centred squares: without cancellation, and in one sweep where a group does not stay on chip
  *   online     maximum and sum of exponentials likewise
+ *   cross      reductions along the columns of an array in the sweep that reduces its rows
  *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
  *   local      small reductions by each block for itself instead of once behind a grid barrier
  *   normalise  axes ordered by memory, neighbours that every array walks as one collapsed
@@ -116,8 +117,22 @@ void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_instead_fn
 void kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 /* codegen/pass/online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. True if it had any. */
 bool kn_use_online(kn_planner *p, kn_phase *phase);
-/* codegen/pass/spread.c: replaces phase `index` by its split form with `splits` ranges of `chunk`. */
-void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk);
+/* A phase without axes of one element, with the walk and the vectors it would have: to decide by. plan.c */
+kn_phase kn_preview(kn_planner *p, const kn_phase *phase);
+/* codegen/pass/cross.c: GPU targets. */
+void kn_cross(kn_planner *p);
+/* `n` ranges of `length` each, the last perhaps shorter. */
+typedef struct kn_range {
+    int64_t n, length;
+} kn_range;
+/* Partial results of a phase's reductions of stage 0 that another phase leaves: how many of each, compact over the
+ * phase's group axes one behind the other, and their buffers, per reduction. */
+typedef struct kn_partials {
+    int64_t n;
+    const int *buf;
+} kn_partials;
+/* codegen/pass/spread.c: replaces phase `index` by its split form; `made`: its partial results of stage 0, or NULL. */
+void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made);
 /* codegen/pass/local.c: GPU targets. */
 void kn_make_local(kn_planner *p);
 /* codegen/pass/normalise.c: a phase, the last of n, and the local ones that it is the host of. keep_ones: kernels are

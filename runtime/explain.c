@@ -139,8 +139,8 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
         if (ph->values.data[i].kept)
             kn_putf(t, ", %s kept in %s", k->bufs.data[ph->values.data[i].access.buf].name,
                     ph->values.data[i].kept == KN_KEEP_REGISTERS ? "registers" : "shared memory");
-    if (ph->split)
-        kn_putf(t, ", members split in %lld", (long long)ph->splits);
+    if (ph->split || ph->banded)
+        kn_putf(t, ", %s split in %lld", ph->split ? "members" : "groups", (long long)ph->splits);
     kn_put(t, "\n");
 }
 

@@ -142,8 +142,10 @@ static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph)
     kn_putf(s->t, ", \"local\": %s, \"grid_barrier\": %s, \"walk\": \"%s\", \"sweeps\": %d",
             ph->local ? "true" : "false", ph->barrier ? "true" : "false", kn_walk_text(ph->walk),
             ph->nsweeps);
-    kn_putf(s->t, ", \"threads_a_group\": %d, \"vector\": %d, \"steps\": %d, \"splits\": %lld",
-            ph->tpg, ph->vec, ph->steps, (long long)ph->splits);
+    kn_putf(
+        s->t,
+        ", \"threads_a_group\": %d, \"vector\": %d, \"steps\": %d, \"splits\": %lld, \"banded\": %s",
+        ph->tpg, ph->vec, ph->steps, (long long)ph->splits, ph->banded ? "true" : "false");
     kn_put(s->t, ",\n        \"axes\": [");
     put_axes(s, ph);
     kn_put(s->t, "], \"kept\": [");

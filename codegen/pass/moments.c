@@ -87,7 +87,8 @@ static int corrected(kn_planner *p, kn_phase *ph, int q, const int *to, void *ct
 static void correct(kn_planner *p, kn_phase *ph, int q, int d)
 {
     correction by = {ph->reds.len, at(ph, at(ph, d)->in[1])->in[1]};
-    const kn_red sum = {KN_OP_SUM, KN_PART_RESULT, d, at(ph, d)->dtype, at(ph, d)->stage};
+    const kn_red sum = {
+        .op = KN_OP_SUM, .value = d, .dtype = at(ph, d)->dtype, .stage = at(ph, d)->stage};
     kn_push(p->arena, &ph->reds, sum);
     kn_instead_of_result(p, ph, q, corrected, &by);
 }

@@ -26,15 +26,16 @@ typedef struct parts {
 
 typedef struct spreader {
     kn_planner *p;
-    kn_phase from; /* the phase as it was */
-    bool local;    /* finishes are local where a phase follows */
-    int64_t splits, chunk;
-    kn_phase to;       /* the phase being made */
-    int *copy_of;      /* per value of `from`: its copy in `to`, -1 */
-    int *result_value; /* per reduction: its result as a value of `to`, or -1 */
-    int *result_buf;   /* per reduction: buffer of its finished result, -1 before */
-    int *export_of;    /* per reduction: what the local phase before `to` exports it as, or -1 */
-    parts *partial;    /* per reduction */
+    kn_phase from;           /* the phase as it was */
+    bool local;              /* finishes are local where a phase follows */
+    kn_range members;        /* split so, by the phases made */
+    const kn_partials *made; /* of stage 0, by another phase; or NULL */
+    kn_phase to;             /* the phase being made */
+    int *copy_of;            /* per value of `from`: its copy in `to`, -1 */
+    int *result_value;       /* per reduction: its result as a value of `to`, or -1 */
+    int *result_buf;         /* per reduction: buffer of its finished result, -1 before */
+    int *export_of; /* per reduction: what the local phase before `to` exports it as, or -1 */
+    parts *partial; /* per reduction */
 } spreader;
 
 static int push_value(spreader *s, kn_value v)
@@ -110,7 +111,7 @@ static int64_t groups_of(const spreader *s)
 static int store_partial(spreader *s, kn_red red, const char *name)
 {
     int64_t groups = groups_of(s);
-    int buf = kn_planner_temp(s->p, red.dtype, name, groups * s->splits);
+    int buf = kn_planner_temp(s->p, red.dtype, name, groups * s->members.n);
     kn_push(s->p->arena, &s->to.reds, red);
     kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.reds.len - 1, .stage = 1};
     st.access = over_groups(s, buf);
@@ -198,7 +199,10 @@ static void combine_parts(spreader *s, int stage)
     begin(s);
     memset(s->export_of, -1, sizeof(int) * (size_t)s->from.reds.len);
     s->to.naxes = ng + 1;
-    s->to.axes[ng] = (kn_axis){.name = "splits", .member = true, .extent = s->splits};
+    bool made = stage == 0 && s->made;
+    s->to.axes[ng] = (kn_axis){.name = made ? "bands" : "splits",
+                               .member = true,
+                               .extent = made ? s->made->n : s->members.n};
     for (int r = 0; r < s->from.reds.len; r++) {
         if (s->from.reds.data[r].stage == stage)
             s->result_value[r] = merged(s, r);
@@ -285,8 +289,8 @@ static void partial_phase(spreader *s, int stage)
 {
     begin(s);
     s->to.split = true;
-    s->to.splits = s->splits;
-    s->to.chunk = s->chunk;
+    s->to.splits = s->members.n;
+    s->to.chunk = s->members.length;
     store_local_results(s, stage);
     for (int r = 0; r < s->from.reds.len; r++) {
         kn_red red = s->from.reds.data[r];
@@ -320,8 +324,8 @@ static void final_phase(spreader *s, int stage)
             s->to.axes[a].member = true;
     } else {
         s->to.split = true;
-        s->to.splits = s->splits;
-        s->to.chunk = s->chunk;
+        s->to.splits = s->members.n;
+        s->to.chunk = s->members.length;
     }
     copy_stores(s, KN_STORE_ELEMENT, stage);
     if (s->local)
@@ -335,8 +339,11 @@ static void spread_phase(spreader *s, int stages)
     for (int i = 0; i < s->from.stores.len; i++)
         elements = elements || (s->from.stores.data[i].kind == KN_STORE_ELEMENT &&
                                 s->from.stores.data[i].stage == stages);
+    for (int r = 0; s->made && r < s->from.reds.len; r++)
+        s->partial[r].result = s->made->buf[r];
     for (int t = 0; t < stages; t++) {
-        partial_phase(s, t);
+        if (t > 0 || !s->made)
+            partial_phase(s, t);
         if (s->local && (t + 1 < stages || elements))
             finish_locally(s, t);
         else
@@ -346,13 +353,13 @@ static void spread_phase(spreader *s, int stages)
         final_phase(s, stages);
 }
 
-void kn_spread(kn_planner *p, int index, int64_t splits, int64_t chunk)
+void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made)
 {
     spreader s = {.p = p,
                   .from = p->phases.data[index],
                   .local = p->problem->target->sm != 0,
-                  .splits = splits,
-                  .chunk = chunk};
+                  .members = members,
+                  .made = made};
     int stages = 0, nreds = s.from.reds.len;
     s.copy_of = KN_NEW_ARRAY(p->arena, int, s.from.values.len + 1);
     s.result_value = KN_NEW_ARRAY(p->arena, int, nreds + 1);

@@ -166,30 +166,45 @@ __device__ __forceinline__ T kn_combine_block(T v, T identity, void *scratch)
     return v;
 }
 
-// Among the ROWS threads of the block that share threadIdx.x % 32, in order, each of their N values; every one
+// The same among WIDTH neighbouring threads of the block, whole warps too. All of the block take part.
+template <class Op, int WIDTH, class T>
+__device__ __forceinline__ T kn_combine_team(T v, T identity, void *scratch)
+{
+    T *const warps = (T *)scratch;
+    const unsigned lane = threadIdx.x % 32, first = threadIdx.x / WIDTH * (WIDTH / 32);
+    v = kn_combine_lanes<Op, 32>(v);
+    if (lane == 0)
+        warps[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = kn_combine_lanes<Op, 32>(lane < WIDTH / 32 ? warps[first + lane] : identity);
+    __syncthreads();
+    return v;
+}
+
+// Among the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values; every one
 // of them gets the results. `scratch` has room for N values a thread and is free again on return.
-template <class Op, int ROWS, int N, class T>
+template <class Op, int ROWS, int WIDTH, int N, class T>
 __device__ __forceinline__ void kn_combine_rows(T (&v)[N], T identity, void *scratch)
 {
     T *const all = (T *)scratch;
 #pragma unroll
     for (int l = 0; l < N; ++l)
-        all[l * ROWS * 32 + threadIdx.x] = v[l];
+        all[l * ROWS * WIDTH + threadIdx.x] = v[l];
     __syncthreads();
 #pragma unroll
     for (int l = 0; l < N; ++l) {
         v[l] = identity;
 #pragma unroll
         for (int row = 0; row < ROWS; ++row)
-            v[l] = Op::of(v[l], all[(l * ROWS + row) * 32 + threadIdx.x % 32]);
+            v[l] = Op::of(v[l], all[(l * ROWS + row) * WIDTH + threadIdx.x % WIDTH]);
     }
     __syncthreads();
 }
-template <class Op, int ROWS, int N, class T>
+template <class Op, int ROWS, int WIDTH, int N, class T>
 __device__ __forceinline__ void kn_combine_rows(T &v, T identity, void *scratch)
 {
     T one[1] = {v};
-    kn_combine_rows<Op, ROWS, 1>(one, identity, scratch);
+    kn_combine_rows<Op, ROWS, WIDTH, 1>(one, identity, scratch);
     v = one[0];
 }
 

@@ -4,6 +4,9 @@
  * block, and the most steps they are spread over: eight 16-byte loads in flight a thread. */
 enum { KEEP_REGISTERS = 32, KEEP_STEPS = 8, WARP = 32 };
 
+/* Threads of a block of bands at least: two such blocks have some 64 KB of loads on their way. */
+enum { BAND_BLOCK = 512 };
+
 /* Static shared memory that a kernel may use beside what it keeps there. */
 enum { SCRATCH_BYTES = 8192 };
 
@@ -28,21 +31,37 @@ static bool is_reread(const kn_phase *ph, int value)
            v->access.kind[va] != KN_STRIDE_ZERO;
 }
 
+/* Registers that a step's elements of what is kept take: loads that are read again, and accumulators across
+ * groups. */
+static int words_a_step(const kn_phase *ph)
+{
+    int words = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        if (is_reread(ph, i))
+            words += (ph->vec * kn_bytes(ph->values.data[i].dtype) + 3) / 4;
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].across)
+            words += (ph->vec * kn_bytes(ph->reds.data[r].dtype) + 3) / 4;
+    return words;
+}
+
+/* The most steps, up to a limit, for which there are registers; 0 when not even one fits. */
+static int most_steps(int words, int limit)
+{
+    int most = 1;
+    while (most * 2 <= limit && most * 2 * words <= KEEP_REGISTERS)
+        most *= 2;
+    return words <= KEEP_REGISTERS ? most : 0;
+}
+
 /* The most steps a thread can take with everything that is read again kept in registers; 0 when there is
  * nothing to keep or the machine has no registers to speak of. */
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
-    int words = 0, most = 1;
-    if (target->sm == 0 || ph->universal || ph->split || ph->nsweeps < 2)
+    int words = words_a_step(ph);
+    if (target->sm == 0 || ph->universal || ph->split || ph->nsweeps < 2 || !words)
         return 0;
-    for (int i = 0; i < ph->values.len; i++)
-        if (is_reread(ph, i))
-            words += (ph->vec * kn_bytes(ph->values.data[i].dtype) + 3) / 4;
-    if (!words || words > KEEP_REGISTERS)
-        return 0;
-    while (most * 2 <= KEEP_STEPS && most * 2 * words <= KEEP_REGISTERS)
-        most *= 2;
-    return most;
+    return most_steps(words, KEEP_STEPS);
 }
 
 static int64_t power_of_two_from(int64_t n)
@@ -83,6 +102,20 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
     return width && bytes <= target->smem_block - SCRATCH_BYTES;
 }
 
+/* Threads of a group in bands: what is accumulated across groups always stays in registers. */
+static int64_t band_lanes(const kn_phase *ph)
+{
+    int64_t lanes = lanes_for(steps(ph), most_steps(words_a_step(ph), 2 * KEEP_STEPS));
+    return lanes < WARP ? WARP : lanes;
+}
+
+bool kn_rows_across(const kn_phase *ph, const kn_target *target)
+{
+    int words = words_a_step(ph);
+    return target->sm && !ph->universal && words && words <= KEEP_REGISTERS && steps(ph) >= WARP / 2 &&
+           band_lanes(ph) <= target->max_block;
+}
+
 kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
 {
     return registers_keep(ph, target) ? KN_KEEP_REGISTERS
@@ -105,11 +138,18 @@ static int threads(const kn_phase *ph, const kn_target *target)
                : n <= 8192 && !shared_keeps(ph, target) ? 256
                : ph->split                              ? 512
                                                         : 1024;
-    if (registers_keep(ph, target)) {
+    if (ph->banded) {
+        want = band_lanes(ph) > BAND_BLOCK ? (int)band_lanes(ph) : BAND_BLOCK;
+    } else if (registers_keep(ph, target)) {
         want = (int)lanes_for(n, keepable_steps(ph, target));
         want = want <= WARP ? 128 : want;
     }
     return want < target->max_block ? want : target->max_block;
+}
+
+static int needed_steps(const kn_phase *ph)
+{
+    return (int)power_of_two_from((steps(ph) + ph->tpg - 1) / ph->tpg);
 }
 
 /* Every step that a thread may take is written out. In a kernel of its own a phase may take as many as there is
@@ -117,8 +157,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
  * take no more than they need. */
 static void keep_in_registers(kn_phase *ph, const kn_target *target)
 {
-    ph->steps = ph->alone ? keepable_steps(ph, target)
-                          : (int)power_of_two_from((steps(ph) + ph->tpg - 1) / ph->tpg);
+    ph->steps = ph->alone ? keepable_steps(ph, target) : needed_steps(ph);
 }
 
 static void keep(kn_phase *ph, kn_keep where)
@@ -141,7 +180,11 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     bool several = crowded(ph, target) || block <= WARP;
     ph->steps = 0;
     ph->tpg = block;
-    if (most && several && lanes_for(n, most) <= WARP) {
+    if (ph->banded) {
+        ph->tpg = band_lanes(ph) < block ? (int)band_lanes(ph) : block;
+        keep(ph, KN_KEEP_REGISTERS);
+        ph->steps = needed_steps(ph);
+    } else if (most && several && lanes_for(n, most) <= WARP) {
         ph->tpg = part_of_warp(lanes_for(n, most));
         keep(ph, KN_KEEP_REGISTERS);
         keep_in_registers(ph, target);

@@ -61,9 +61,9 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
             widest = b;
     }
     for (int i = 0; i < ph->stores.len; i++) {
-        int b = kn_bytes(bufs[ph->stores.data[i].access.buf].dtype);
-        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && b > widest)
-            widest = b;
+        const kn_store *st = &ph->stores.data[i];
+        if (st->kind == KN_STORE_ELEMENT && kn_bytes(bufs[st->access.buf].dtype) > widest)
+            widest = kn_bytes(bufs[st->access.buf].dtype);
     }
     ph->vec = widest < 2 ? 8 : 16 / widest;
     if (ph->walk == KN_WALK_COLS && ph->vec > 4)
@@ -132,20 +132,26 @@ static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, int units
     return bytes / m->machine_rate + stages * m->barrier_ns < unsplit;
 }
 
-int64_t kn_schedule_splits(const kn_phase *ph, const kn_schedule *kind, const kn_target *target,
-                           const char *force, int64_t *chunk)
+/* About `want` ranges of n members, of whole vectors. */
+static kn_range ranges_of(int64_t n, int64_t want)
+{
+    int64_t length = ((n + want - 1) / want + 7) / 8 * 8;
+    return (kn_range){(n + length - 1) / length, length};
+}
+
+kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, const char *force)
 {
     bool general = force && strcmp(force, "general") == 0, gpu = strcmp(target->kind, "cuda") == 0;
-    bool cols = kind->walk == KN_WALK_COLS;
+    bool cols = kn_schedule_choose(ph)->walk == KN_WALK_COLS;
     const machine *m = gpu ? &gpu_machine : &cpu_machine;
-    *chunk = ph->members;
-    if (ph->universal || ph->reds.len == 0 || ph->members < 2 ||
+    const kn_range whole = {1, ph->members};
+    if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 || ph->members < 2 ||
         (force && strcmp(force, "rows") == 0) || (gpu && !target->cooperative))
-        return 1;
+        return whole;
     int64_t tile = KN_COLS_LANES * ph->vec;
     int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups;
     if (blocks == 0 || (!general && !pays(ph, m, blocks, target->units)))
-        return 1;
+        return whole;
     int per_unit = cols ? m->cols_per_unit : m->rows_per_unit;
     int64_t least = general ? 1 : cols ? m->least_cols : m->least_rows;
     int64_t want = ((int64_t)per_unit * target->units + blocks - 1) / blocks;
@@ -156,8 +162,57 @@ int64_t kn_schedule_splits(const kn_phase *ph, const kn_schedule *kind, const kn
         want = 2;
     if (want > most)
         want = most;
-    if (want < 2)
-        return 1;
-    *chunk = ((ph->members + want - 1) / want + 7) / 8 * 8; /* whole vectors */
-    return (ph->members + *chunk - 1) / *chunk;
+    return want < 2 ? whole : ranges_of(ph->members, want);
+}
+
+static kn_range columns_left(const kn_phase *columns, int64_t blocks)
+{
+    int64_t tile = KN_COLS_LANES * columns->vec, tiles = (columns->groups + tile - 1) / tile;
+    int64_t most = columns->members / gpu_machine.least_cols, splits = blocks / tiles;
+    splits = splits > most ? most : splits;
+    return ranges_of(columns->members, splits < 1 ? 1 : splits);
+}
+
+/* A thread of a band waits for its loads of one group before it asks for the next. So many bytes of them keep
+ * memory busy. */
+enum { BYTES_ON_THEIR_WAY = 64 };
+
+/* How much longer than at full speed it takes to go through the groups in bands. */
+static double slowness(const kn_phase *rows, const kn_target *target, int block, double group_bytes)
+{
+    kn_phase bound = *rows;
+    kn_sched_rows.bind(&bound, target, block);
+    double bytes = group_bytes / bound.tpg;
+    return bytes < BYTES_ON_THEIR_WAY ? BYTES_ON_THEIR_WAY / bytes : 1;
+}
+
+/* Fewer bands leave fewer partial results, more of them fill the machine. Everything in bytes that could be moved
+ * meanwhile. */
+kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const kn_target *target,
+                           const kn_crossing_cost *cost)
+{
+    const machine *m = &gpu_machine;
+    if (cost->saved <= 0)
+        return (kn_bands){.bands = {0}};
+    int block = kn_sched_rows.threads(rows, target);
+    int at_once = target->max_threads_unit / 2 / block;
+    double full = target->units * (at_once > 1 ? at_once : 1);
+    double rate = m->block_rate * target->units;
+    double barrier = m->barrier_ns * (rate < m->machine_rate ? rate : m->machine_rate);
+    kn_bands best = {.left = columns_left(columns, (int64_t)full)};
+    double results = cost->partial * (double)(1 + (columns->nsweeps > 1 ? best.left.n : 1));
+    double least = 2 * cost->saved - barrier * cost->barriers;
+    double all = cost->saved * slowness(rows, target, block, cost->saved / (double)rows->groups);
+    for (int64_t want = (int64_t)full; want > 0; want /= 2) {
+        kn_range bands;
+        bands.length = (rows->groups + want - 1) / want;
+        bands.n = (rows->groups + bands.length - 1) / bands.length;
+        double idle = (double)bands.n < full ? full / (double)bands.n : 1;
+        double bytes = all * idle + results * (double)bands.n;
+        if (bytes >= least)
+            continue;
+        least = bytes;
+        best.bands = bands;
+    }
+    return best;
 }

@@ -33,12 +33,28 @@ void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs);
 /* The same where vectors are known to be whole and aligned. */
 void kn_schedule_as(kn_phase *phase, int vec);
 
-/* How many ranges to split the members into so that the machine is full; 1: leave it whole. *chunk is
- * the length of a range. */
-int64_t kn_schedule_splits(const kn_phase *phase, const kn_schedule *kind, const kn_target *target,
-                           const char *force, int64_t *chunk);
+/* The ranges to split the members into so that the machine is full; one: leave it whole. */
+kn_range kn_schedule_splits(const kn_phase *phase, const kn_target *target, const char *force);
 
 /* Where rows will keep what later sweeps need, given its vectors and sweeps. */
 kn_keep kn_rows_keep(const kn_phase *phase, const kn_target *target);
+
+/* Can rows be summed across groups too, given vectors and sweeps: does a block hold what that takes? */
+bool kn_rows_across(const kn_phase *phase, const kn_target *target);
+
+/* What it means to do reductions across the groups of another phase: bytes that are not read again, bytes of results
+ * that a band leaves, grid barriers more than without. */
+typedef struct kn_crossing_cost {
+    double saved, partial;
+    int barriers;
+} kn_crossing_cost;
+
+/* Reductions of `columns` done across the groups of `rows`, both normalised: the bands that the groups are divided
+ * into, none where it does not pay, and the ranges of the members of `columns` for what is left to do there. */
+typedef struct kn_bands {
+    kn_range bands, left;
+} kn_bands;
+kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const kn_target *target,
+                           const kn_crossing_cost *cost);
 
 #endif

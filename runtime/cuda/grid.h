@@ -25,6 +25,8 @@ static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
         return kn_grid_ceil_div(kn_grid_times(p->groups, p->members), (int64_t)threads * p->vec);
     case KN_WALK_ROWS: {
         int at_once = threads / p->tpg;
+        if (p->banded)
+            return p->splits;
         return kn_grid_ceil_div(kn_grid_times(p->groups, p->splits), at_once > 1 ? at_once : 1);
     }
     case KN_WALK_COLS:

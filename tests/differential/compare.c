@@ -88,17 +88,10 @@ static kn_status read_sizes(program *p, const char *text)
     return kn_symbols_derive(p->graph->syms, p->sizes);
 }
 
-program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t seed)
+program *program_of_text(kn_arena *a, const char *text, const char *path, const char *sizes,
+                         uint64_t seed)
 {
     program *p = KN_NEW(a, program);
-    FILE *f = fopen(path, "r");
-    if (!f) {
-        kn_fail(KN_ARGUMENT, "no file %s", path);
-        return NULL;
-    }
-    char *text = kn_alloc(a, KN_PARSE_MAX_TEXT);
-    text[fread(text, 1, KN_PARSE_MAX_TEXT - 1, f)] = '\0';
-    fclose(f);
     *p = (program){.arena = a, .seed = seed, .graph = kn_graph_new(a, "program"), .positive = true};
     if (kn_parse(p->graph, text, path) != KN_OK)
         return NULL;
@@ -108,7 +101,21 @@ program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t
         return NULL;
     for (int i = 0; i < p->graph->inputs.len; i++)
         p->omitted[i] = p->graph->inputs.data[i].has_default;
+    p->compact = seed == 0;
     return program_with_data(p);
+}
+
+program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t seed)
+{
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        kn_fail(KN_ARGUMENT, "no file %s", path);
+        return NULL;
+    }
+    char *text = kn_alloc(a, KN_PARSE_MAX_TEXT);
+    text[fread(text, 1, KN_PARSE_MAX_TEXT - 1, f)] = '\0';
+    fclose(f);
+    return program_of_text(a, text, path, sizes, seed);
 }
 
 /* ---- arguments ---- */

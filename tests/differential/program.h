@@ -62,8 +62,11 @@ int64_t memory_bytes(const memory *m);
 /* The whole of it, expected results included; in `a`, which outlives it. NULL with a message when the
  * reference interpreter fails, which it does for no program made here. */
 program *program_make(kn_arena *a, uint64_t seed, int64_t elements);
-/* The program of a .kiln file, for sizes such as "N=3 C=64"; its layouts and data follow from the seed. Floats are
- * positive. NULL with a message when there is no such file, or it has no meaning for the sizes. */
+/* A program in the text form, for sizes such as "N=3 C=64"; its layouts and data follow from the seed, and all arrays are
+ * compact when that is 0. Floats are positive. NULL with a message when it has no meaning for the sizes. */
+program *program_of_text(kn_arena *a, const char *text, const char *path, const char *sizes,
+                         uint64_t seed);
+/* The program of a .kiln file. NULL with a message also when there is no such file. */
 program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t seed);
 /* For a graph and sizes: where the outputs lie, and what they should be. NULL when the interpreter fails. */
 program *program_results(program *p);

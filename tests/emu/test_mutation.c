@@ -82,7 +82,8 @@ static const defect defects[] = {
     {"the wrong warp's word", "warps[lane]", "warps[lane ^ 1 | 1]"},
     {"everyone leads", "if (lane == 0)\n        warps", "if (true)\n        warps"},
     {"an accumulator not cleared", " acc1 = 0.0f;", " acc1 = acc0;"},
-    {"a row of another column", "row * 32 + threadIdx.x % 32", "row * 32 + (threadIdx.x + 1) % 32"},
+    {"a row of another column", "* WIDTH + threadIdx.x % WIDTH",
+     "* WIDTH + (threadIdx.x + 1) % WIDTH"},
     {"the wrong start", "(begin + (kn_count)lane * 4)", "(begin + 4 + (kn_count)lane * 4)"},
     {"a shared value written late", "_kept[i / 4] = ", "_kept[i / 4 + 1] = "},
     {"arrivals miscounted", "top - (gridDim.x - 1)", "top - (gridDim.x - 2)"},
@@ -218,6 +219,7 @@ static bool is_used(const char *source, const char *at)
         {"kn_combine_block(", "kn_combine_block"}, {"kn_combine_rows(", "kn_combine_rows"},
         {"kn_grid_barrier(", "kn_grid_barrier"},   {"T kn_combine_lanes(", "kn_combine_"},
         {"T kn_from_lane_xor(", "kn_combine_"},    {"bool kn_from_lane_xor(", "kn_any"},
+        {"kn_combine_team(", "kn_combine_team"},
     };
     const char *kernel = strstr(source, "// ---- the kernel ----");
     if (at >= kernel)
@@ -227,7 +229,8 @@ static bool is_used(const char *source, const char *at)
         const char *end = from ? strstr(from, "\n}\n") : NULL;
         if (!from || at < from || at >= end)
             continue;
-        bool lanes = strstr(kernel, "kn_combine_block") || strstr(kernel, "kn_combine_lanes");
+        bool lanes = strstr(kernel, "kn_combine_block") || strstr(kernel, "kn_combine_team") ||
+                     strstr(kernel, "kn_combine_lanes");
         return strcmp(functions[f].called, "kn_combine_") == 0
                    ? lanes
                    : strstr(kernel, functions[f].called) != NULL;
