@@ -74,6 +74,30 @@ static void place_barriers(kn_arena *a, kn_kernel *k)
     }
 }
 
+/* What a block reads alone in the time that a barrier takes. */
+enum { LAST_BLOCK_BYTES = 64 * 1024 };
+
+/* Where a kernel's only barrier is in front of its last phase, and that is small, the last block to come there does
+ * it: partial results, mostly, which it combines in the order that they always have. Nobody waits then, so the
+ * launch need not be one whose blocks are all there at a time. */
+static void finish_by_last_block(kn_kernel *k)
+{
+    int last = k->phases.len - 1, barriers = 0;
+    kn_phase *ph = &k->phases.data[last];
+    int64_t bytes = 0;
+    for (int i = 0; i <= last; i++)
+        barriers += k->phases.data[i].barrier;
+    for (int i = kn_first_local(k, last); i <= last && bytes <= LAST_BLOCK_BYTES; i++)
+        bytes += kn_phase_bytes_read(&k->phases.data[i], k->bufs.data);
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
+            return;
+    if (barriers != 1 || !ph->barrier || bytes > LAST_BLOCK_BYTES)
+        return;
+    ph->barrier = false;
+    ph->last_block = true;
+}
+
 /* Could an index, or an element's offset, need more than 31 bits? */
 static bool is_wide(const kn_kernel *k)
 {
@@ -239,6 +263,8 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
     k->disjoint = !p->problem->universal && !has_overlap(p, k);
     schedule_phases(p, k);
     place_barriers(p->arena, k);
+    if (p->problem->target->sm != 0 && !p->problem->universal)
+        finish_by_last_block(k);
     k->wide = p->problem->universal || is_wide(k);
     kn_text key = kn_text_new(p->arena);
     kn_putf(&key, "%s sm %d\n", p->problem->target->kind, p->problem->target->sm);

@@ -22,7 +22,8 @@ typedef struct kn_call {
     void *const *bufs;        /* per kernel->bufs: address of element (0, 0, ...) */
     const kn_span *spans;     /* per kernel->bufs */
     const kn_scalar *scalars; /* per kernel->scalars, in the parameter's dtype */
-    void *barrier; /* cooperative kernels: a word of device memory, 0 or as such a launch left it */
+    void *
+        barrier; /* kernels whose blocks meet: a word of device memory, 0 or as such a launch left it */
 } kn_call;
 
 #endif

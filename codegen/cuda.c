@@ -199,20 +199,19 @@ static void write_flat(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     write_locals(w, false, NULL, "");
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->naxes));
-    stride by = {kn_cuda_printed(w, "((kn_count)blockIdx.x * %s + threadIdx.x) * %d",
+    stride by = {kn_cuda_printed(w, "((kn_count)%s * %s + threadIdx.x) * %d", w->block,
                                  block_times(w, 1), ph->vec),
                  "members",
-                 kn_cuda_printed(w, "(kn_count)gridDim.x * %s", block_times(w, ph->vec))};
-    write_sweeps(w, &by, "blockIdx.x == 0 && threadIdx.x == 0");
+                 kn_cuda_printed(w, "(kn_count)%s * %s", w->blocks, block_times(w, ph->vec))};
+    write_sweeps(w, &by, kn_cuda_printed(w, "%s == 0 && threadIdx.x == 0", w->block));
 }
 
 /* A block takes the groups of a band from the first to the last, `per_block` at a time, and keeps what it
  * accumulates across them. */
 static void open_band(kn_cuda_writer *w, int per_block)
 {
-    kn_cuda_open(w,
-                 "for (kn_count band = blockIdx.x; band < (kn_count)p%d_splits; band += gridDim.x)",
-                 w->p);
+    kn_cuda_open(w, "for (kn_count band = %s; band < (kn_count)p%d_splits; band += %s)", w->block,
+                 w->p, w->blocks);
     kn_cuda_line(w, "const kn_count top = band * (kn_count)p%d_chunk;", w->p);
     kn_cuda_line(
         w,
@@ -258,9 +257,8 @@ static void write_rows(kn_cuda_writer *w)
         open_band(w, per_block);
     else
         kn_cuda_open(
-            w,
-            "for (kn_count first = (kn_count)blockIdx.x * %d; first < work; first += (kn_count)gridDim.x * %d)",
-            per_block, per_block);
+            w, "for (kn_count first = (kn_count)%s * %d; first < work; first += (kn_count)%s * %d)",
+            w->block, per_block, w->blocks, per_block);
     if (per_block > 1) { /* every thread takes part in every combine, live or not */
         kn_cuda_line(w, "const bool live = first + row < work;");
         kn_cuda_line(w, "const kn_count item = live ? first + row : work - 1;");
@@ -299,7 +297,7 @@ static void write_cols(kn_cuda_writer *w)
     kn_cuda_line(w, "const int column = threadIdx.x %% 32, row = threadIdx.x / 32;");
     const char *work =
         ph->split ? kn_cuda_printed(w, "tiles * (kn_count)p%d_splits", w->p) : "tiles";
-    kn_cuda_open(w, "for (kn_count item = blockIdx.x; item < %s; item += gridDim.x)", work);
+    kn_cuda_open(w, "for (kn_count item = %s; item < %s; item += %s)", w->block, work, w->blocks);
     if (ph->split)
         kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
     else
@@ -394,6 +392,10 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
         if (w.ph->barrier)
             kn_cuda_line(&w, "kn_grid_barrier(barrier);");
         describe_phase(&w);
+        if (w.ph->last_block)
+            kn_cuda_line(&w, "if (kn_last_block(barrier))");
+        w.block = w.ph->last_block ? "0" : "blockIdx.x";
+        w.blocks = w.ph->last_block ? "1" : "gridDim.x";
         kn_cuda_line(&w, "{");
         w.indent++;
         switch (w.ph->walk) {

@@ -17,6 +17,12 @@ bool kn_kernel_cooperative(const kn_kernel *k)
     return false;
 }
 
+bool kn_kernel_meets(const kn_kernel *k)
+{
+    return kn_kernel_cooperative(k) ||
+           (k->phases.len > 0 && k->phases.data[k->phases.len - 1].last_block);
+}
+
 int kn_first_local(const kn_kernel *k, int p)
 {
     while (p > 0 && k->phases.data[p - 1].local)
@@ -260,7 +266,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
             put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         }
     }
-    if (kn_kernel_cooperative(k))
+    if (kn_kernel_meets(k))
         put(&ps, (kn_param){.kind = KN_PARAM_BARRIER, .name = "barrier"});
     return ps.n;
 }
@@ -340,7 +346,10 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "  %sphase %d %s%s: %s ", ph->local ? "local " : "", p, ph->name,
-            ph->barrier ? " after grid barrier" : "", kn_walk_text(ph->walk));
+            ph->barrier      ? " after grid barrier"
+            : ph->last_block ? " by the last block"
+                             : "",
+            kn_walk_text(ph->walk));
     if (k->bound && kn_by_block(ph) && !numbers)
         kn_put(t, "by block");
     else
@@ -448,6 +457,8 @@ static kn_status verify_phase(const kn_kernel *k, int p)
                 k, p, "across groups reduce rows of a known number of steps, by sums and the like");
     if (ph->banded && (ph->split || ph->local))
         return broken(k, p, "a banded phase is whole but for its bands");
+    if (ph->last_block && (ph->barrier || p + 1 < k->phases.len))
+        return broken(k, p, "the last block does the last phase, without a barrier");
     if (ph->split && ph->nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
     if (ph->walk == KN_WALK_FLAT && (ph->reds.len || ph->ngroup))

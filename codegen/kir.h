@@ -1,7 +1,8 @@
 /* The kernel IR: what a kernel does, in terms that the optimiser, every schedule, `explain`, the CUDA
  * generator and the CPU device share.
  *
- *   kernel   phases in order; a grid barrier in front of a phase that reads what an earlier one wrote
+ *   kernel   phases in order; a grid barrier in front of a phase that reads what an earlier one wrote, or the
+ *            block that is the last to come there does the phase alone, and nobody waits
  *   phase    one iteration space: group axes (kept) x member axes (reduced), walked in sweeps
  *   value    an SSA value of a phase. A group value has one instance a group, an element value one a
  *            member. `stage` is the number of combines that must have happened before it can be computed
@@ -162,7 +163,8 @@ typedef struct kn_axis {
 
 typedef struct kn_phase {
     const char *name;
-    bool barrier; /* a grid barrier comes before */
+    bool barrier;    /* a grid barrier comes before */
+    bool last_block; /* the last block to come here works on it, alone; only the last phase */
     kn_walk walk;
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp, but in bands also a
                 part of the block */
@@ -271,6 +273,8 @@ static inline bool kn_by_block(const kn_phase *p) { return p->walk == KN_WALK_RO
 
 /* True when a phase other than the first starts with a grid barrier: a cooperative launch. */
 bool kn_kernel_cooperative(const kn_kernel *k);
+/* True when blocks wait for each other, or find out which is the last: the kernel has a barrier word. */
+bool kn_kernel_meets(const kn_kernel *k);
 /* Prints the IR. Without numbers it is the canonical text of the structure. */
 void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers);
 kn_status kn_kernel_verify(const kn_kernel *k);
@@ -278,7 +282,7 @@ kn_status kn_kernel_verify(const kn_kernel *k);
 /* ---- the parameter list of the generated function, in order ----
  * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, the offsets (if shifted) and
  * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, split strides, and for split and banded
- * phases splits and chunk; last, for cooperative kernels, the barrier word (unsigned *). */
+ * phases splits and chunk; last, for kernels whose blocks meet, the barrier word (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */
     KN_PARAM_SCALAR,  /* its dtype */

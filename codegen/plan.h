@@ -133,7 +133,9 @@ typedef struct kn_partials {
 } kn_partials;
 /* codegen/pass/spread.c: replaces phase `index` by its split form; `made`: its partial results of stage 0, or NULL. */
 void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made);
-/* codegen/pass/local.c: GPU targets. */
+/* codegen/pass/local.c: bytes that a phase loads; INT64_MAX if they are as many or more. */
+int64_t kn_phase_bytes_read(const kn_phase *phase, const kn_buf *bufs);
+/* GPU targets. */
 void kn_make_local(kn_planner *p);
 /* codegen/pass/normalise.c: a phase, the last of n, and the local ones that it is the host of. keep_ones: kernels are
  * compiled, and a size that is 1 shall need no other than 2. */

@@ -29,7 +29,7 @@ static void find_lives(kn_kernel *const *kernels, int n, life *lives)
         for (int p = 0; p < k->phases.len; p++) {
             if (k->phases.data[p].local)
                 continue;
-            interval += k->phases.data[p].barrier;
+            interval += k->phases.data[p].barrier || k->phases.data[p].last_block;
             for (int q = kn_first_local(k, p); q <= p; q++) {
                 const kn_phase *ph = &k->phases.data[q];
                 for (int j = 0; j < ph->values.len + ph->stores.len; j++) {

@@ -119,7 +119,10 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "    %sphase %d%s: %s", ph->local ? "local " : "", p,
-            ph->barrier ? " (after a grid barrier)" : "", kn_walk_text(ph->walk));
+            ph->barrier      ? " (after a grid barrier)"
+            : ph->last_block ? " (by the last block)"
+                             : "",
+            kn_walk_text(ph->walk));
     for (int a = 0; a < ph->naxes; a++)
         kn_putf(t, "%s%s = %lld",
                 a == ph->ngroup ? "; members "

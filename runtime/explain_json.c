@@ -139,9 +139,11 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
 static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph)
 {
     put_string(s->t, "{\"name\": ", ph->name);
-    kn_putf(s->t, ", \"local\": %s, \"grid_barrier\": %s, \"walk\": \"%s\", \"sweeps\": %d",
-            ph->local ? "true" : "false", ph->barrier ? "true" : "false", kn_walk_text(ph->walk),
-            ph->nsweeps);
+    kn_putf(
+        s->t,
+        ", \"local\": %s, \"grid_barrier\": %s, \"last_block\": %s, \"walk\": \"%s\", \"sweeps\": %d",
+        ph->local ? "true" : "false", ph->barrier ? "true" : "false",
+        ph->last_block ? "true" : "false", kn_walk_text(ph->walk), ph->nsweeps);
     kn_putf(
         s->t,
         ", \"threads_a_group\": %d, \"vector\": %d, \"steps\": %d, \"splits\": %lld, \"banded\": %s",

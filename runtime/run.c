@@ -97,7 +97,7 @@ static bool find_overlaps(call *c)
 static size_t workspace_size(const call *c)
 {
     size_t temporaries = (size_t)c->variant->plan->workspace;
-    if (!temporaries && !c->staging && !c->variant->cooperative)
+    if (!temporaries && !c->staging && !c->variant->meets)
         return 0;
     return ALIGN + aligned(temporaries) + c->staging;
 }
@@ -159,7 +159,7 @@ static kn_status launch_in_workspace(call *c)
             return kn_fail(KN_ARGUMENT,
                            "the workspace has %zu bytes at %p; it needs %zu, %d-byte aligned",
                            c->bytes, c->workspace, need, ALIGN);
-        if (c->variant->cooperative)
+        if (c->variant->meets)
             KN_TRY(ctx->dev->ops->zero(ctx->dev, c->workspace, ALIGN, c->stream));
         return launch_all(c, c->workspace);
     }

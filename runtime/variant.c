@@ -149,7 +149,7 @@ static kn_status make(void *user)
         KN_TRY(kn_launch_make(&v->arena, ctx->dev, k, code, &v->launches[i]));
         v->most_bufs = k->bufs.len > v->most_bufs ? k->bufs.len : v->most_bufs;
         v->most_scalars = k->scalars.len > v->most_scalars ? k->scalars.len : v->most_scalars;
-        v->cooperative = v->cooperative || kn_kernel_cooperative(k);
+        v->meets = v->meets || kn_kernel_meets(k);
     }
     return KN_OK;
 }

@@ -27,8 +27,8 @@ struct kn_variant {
     kn_reach *in, *out;
     int *in_place;               /* per input: the output that is written over it, or -1 */
     int most_bufs, most_scalars; /* of a kernel */
-    bool cooperative;
-    int users; /* atomic: runs, and the program while it has the variant */
+    bool meets;                  /* blocks of a kernel: there is a barrier word */
+    int users;                   /* atomic: runs, and the program while it has the variant */
     kn_variant *newer, *older;
 };
 

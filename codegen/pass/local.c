@@ -13,14 +13,14 @@ enum {
     MOST_READERS = 4,
 };
 
-static int64_t bytes_read(const kn_planner *p, const kn_phase *ph)
+int64_t kn_phase_bytes_read(const kn_phase *ph, const kn_buf *bufs)
 {
     int64_t bytes = 0, n;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_access *acc = &ph->values.data[i].access;
         if (ph->values.data[i].kind != KN_V_LOAD)
             continue;
-        n = kn_bytes(p->bufs.data[acc->buf].dtype);
+        n = kn_bytes(bufs[acc->buf].dtype);
         for (int a = 0; a < ph->naxes; a++)
             if (acc->axes >> a & 1 && __builtin_mul_overflow(n, ph->axes[a].extent, &n))
                 return INT64_MAX;
@@ -40,7 +40,7 @@ static bool can_be_local(const kn_planner *p, const kn_phase *ph)
     for (int i = 0; i < ph->values.len; i++)
         if (ph->values.data[i].kind == KN_V_LOCAL)
             return false;
-    return bytes_read(p, ph) <= MOST_BYTES;
+    return kn_phase_bytes_read(ph, p->bufs.data) <= MOST_BYTES;
 }
 
 /* Which store of `from` writes what value v of another phase loads; -1 for none. */

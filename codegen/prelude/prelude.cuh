@@ -224,3 +224,19 @@ __device__ __forceinline__ void kn_grid_barrier(unsigned *barrier)
     }
     __syncthreads();
 }
+
+// True for all threads of the block that is the last of the grid to come here, and for no other's; what was written
+// to memory before, by any block, is seen after. The word is then as it was before the first came.
+__device__ __forceinline__ bool kn_last_block(unsigned *barrier)
+{
+    bool last = false;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = (atomicAdd(barrier, 1u) & 0x7fffffffu) == gridDim.x - 1;
+        if (last)
+            atomicSub(barrier, gridDim.x);
+        __threadfence();
+    }
+    return __syncthreads_or(last);
+}

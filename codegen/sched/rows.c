@@ -112,8 +112,8 @@ static int64_t band_lanes(const kn_phase *ph)
 bool kn_rows_across(const kn_phase *ph, const kn_target *target)
 {
     int words = words_a_step(ph);
-    return target->sm && !ph->universal && words && words <= KEEP_REGISTERS && steps(ph) >= WARP / 2 &&
-           band_lanes(ph) <= target->max_block;
+    return target->sm && !ph->universal && words && words <= KEEP_REGISTERS &&
+           steps(ph) >= WARP / 2 && band_lanes(ph) <= target->max_block;
 }
 
 kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)

@@ -145,8 +145,8 @@ kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, const c
     bool cols = kn_schedule_choose(ph)->walk == KN_WALK_COLS;
     const machine *m = gpu ? &gpu_machine : &cpu_machine;
     const kn_range whole = {1, ph->members};
-    if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 || ph->members < 2 ||
-        (force && strcmp(force, "rows") == 0) || (gpu && !target->cooperative))
+    if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
+        ph->members < 2 || (force && strcmp(force, "rows") == 0) || (gpu && !target->cooperative))
         return whole;
     int64_t tile = KN_COLS_LANES * ph->vec;
     int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups;

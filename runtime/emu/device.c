@@ -266,7 +266,7 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
                                  .name = k->bufs.data[i].name,
                                  .constant = is_constant(k, call, i)};
     int nspans = k->bufs.len;
-    if (launch->grid.cooperative)
+    if (kn_kernel_meets(k))
         spans[nspans++] = (kn_emu_span){.low = call->barrier,
                                         .high = (char *)call->barrier + sizeof(unsigned),
                                         .name = "barrier"};

@@ -53,6 +53,11 @@ static const subject subjects[] = {
      "def f(x: f32[N, C]):\n    return x / sqrt(sum(x * x)), prod(x)\n",
      "general",
      {50, 101}},
+    {"a last block", "def f(x: f32[N, C]):\n    return sum(x), max(x)\n", "general", {50, 101}},
+    {"bands",
+     "def f(x: f32[N, C]):\n    r = x / sum(x, axis=1)[:, None]\n    return r / sum(r, axis=0)\n",
+     NULL,
+     {45, 512}},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
@@ -86,6 +91,10 @@ static const defect defects[] = {
      "* WIDTH + (threadIdx.x + 1) % WIDTH"},
     {"the wrong start", "(begin + (kn_count)lane * 4)", "(begin + 4 + (kn_count)lane * 4)"},
     {"a shared value written late", "_kept[i / 4] = ", "_kept[i / 4 + 1] = "},
+    {"the last block miscounted", "== gridDim.x - 1", "== gridDim.x - 2"},
+    {"a fence dropped", "__threadfence();\n        last", ";\n        last"},
+    {"a row of the next band", "const kn_count top = band", "const kn_count top = 1 + band"},
+    {"a member of another step", "acc1[step][l] +=", "acc1[0][l] +="},
     {"arrivals miscounted", "top - (gridDim.x - 1)", "top - (gridDim.x - 2)"},
 };
 enum { DEFECTS = sizeof defects / sizeof *defects };
@@ -219,7 +228,7 @@ static bool is_used(const char *source, const char *at)
         {"kn_combine_block(", "kn_combine_block"}, {"kn_combine_rows(", "kn_combine_rows"},
         {"kn_grid_barrier(", "kn_grid_barrier"},   {"T kn_combine_lanes(", "kn_combine_"},
         {"T kn_from_lane_xor(", "kn_combine_"},    {"bool kn_from_lane_xor(", "kn_any"},
-        {"kn_combine_team(", "kn_combine_team"},
+        {"kn_combine_team(", "kn_combine_team"},   {"kn_last_block(", "kn_last_block"},
     };
     const char *kernel = strstr(source, "// ---- the kernel ----");
     if (at >= kernel)

@@ -1,0 +1,90 @@
+/* Blocks that meet at a barrier of the grid, and blocks of which the last to come does the rest, count in one word,
+ * which every launch leaves as the next needs it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/differential/program.h"
+
+static const struct {
+    const char *text, *sizes;
+    bool waits, last; /* for a barrier; the last block finishes */
+} cases[] = {
+    {"def f(x: f32[N]):\n    return sum(x)\n", "N=100000", false, true},
+    {"def f(x: f32[N]):\n    return x / sqrt(sum(x * x))\n", "N=100000", true, false},
+    {"def f(x: i32[N, M]):\n    return sum(x), max(x)\n", "N=301 M=257", false, true},
+    {"def f(x: f64[N, M]):\n    return var(x)\n", "N=301 M=257", false, true},
+    {"def f(x: f32[N, M]):\n    y = sum(x, axis=1)\n    return y, sqrt(y) + 1\n", "N=3 M=50000",
+     false, true},
+    /* two barriers */
+    {"def f(x: f32[N]):\n    m = max(x)\n    return log(sum(exp((x - m) * 0.5) + m)) + m\n",
+     "N=100000", true, false},
+    {"def f(x: f32[N, M]):\n    return sum(x, axis=1)\n", "N=60 M=40", false, false},
+    {"def f(x: f32[N]):\n    return sum(x)\n", "N=0", false, false},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static void plan_of(const program *p, kn_context *ctx, bool *waits, bool *last)
+{
+    char *data[2 * MAX_ARGS];
+    kn_arg args[2 * MAX_ARGS];
+    kn_program *prog;
+    kn_plan *plan;
+    int nin = p->graph->inputs.len;
+    for (int i = 0; i < nin; i++)
+        data[i] = p->in[i].block;
+    for (int o = 0; o < p->graph->outputs.len; o++)
+        data[nin + o] = p->out[o].block;
+    int nargs = program_args(p, data, args);
+    assert_int_equal(kn_program_create(ctx, p->graph, &option_sets[0], &prog), KN_OK);
+    assert_int_equal(kn_program_plan(prog, p->arena, args, nargs, KN_BIND_RUN,
+                                     ctx->dev->ops->target(ctx->dev), NULL, &plan),
+                     KN_OK);
+    *waits = *last = false;
+    for (int k = 0; k < plan->kernels.len; k++) {
+        *waits = *waits || kn_kernel_cooperative(plan->kernels.data[k]);
+        *last = *last || (kn_kernel_meets(plan->kernels.data[k]) &&
+                          !kn_kernel_cooperative(plan->kernels.data[k]));
+    }
+    kn_program_destroy(prog);
+}
+
+static void check(kn_context *ctx, int i, uint64_t seed, tally *seen)
+{
+    kn_arena a;
+    bool waits, last;
+    kn_arena_init(&a, NULL);
+    kn_text why = kn_text_new(&a);
+    program *p = program_of_text(&a, cases[i].text, "text", cases[i].sizes, seed);
+    if (!p)
+        fail_msg("%s%s: %s", cases[i].text, cases[i].sizes, kn_last_error());
+    plan_of(p, ctx, &waits, &last);
+    if (waits != cases[i].waits || last != cases[i].last)
+        fail_msg("%s with %s: blocks wait: %d, the last one finishes: %d", cases[i].text,
+                 cases[i].sizes, waits, last);
+    if (!program_check(p, ctx, &option_sets[0], &why, seen))
+        fail_msg("%s with %s: %s", cases[i].text, cases[i].sizes, kn_text_str(&why));
+    kn_arena_finish(&a);
+}
+
+static void test_emu(void **state)
+{
+    (void)state;
+    kn_context *ctx;
+    tally seen = {0, 0};
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    for (int round = 0; round < 2; round++) /* one stream, one word */
+        for (int i = 0; i < CASES; i++)
+            check(ctx, i, 0, &seen);
+    kn_context_close(ctx);
+    assert_true(seen.compared > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
