@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int kn_cli_array_layout(kn_cli_array *a, bool fortran, const char *what, kn_err *e)
 {
@@ -45,6 +46,31 @@ char *kn_cli_array_type(const kn_cli_array *a, char *text)
                       (long long)a->shape[i]);
     snprintf(text + n, (size_t)(KN_TYPE_TEXT - n), "]");
     return text;
+}
+
+int kn_cli_array_compact(kn_cli_array *a, const char *what, kn_err *e)
+{
+    kn_cli_array old = *a;
+    size_t size = kiln_dtype_size(a->dtype);
+    int64_t index[KILN_MAX_RANK] = {0}, from = 0;
+    if (a->compact)
+        return KN_EXIT_OK;
+    a->data = NULL;
+    int status = kn_cli_array_layout(a, false, what, e);
+    if (!status)
+        status = kn_cli_array_alloc(a, what, e);
+    for (int64_t i = 0; i < a->count && !status; i++) {
+        memcpy((char *)a->data + (size_t)i * size, (char *)old.data + (size_t)from * size, size);
+        for (int j = a->rank - 1; j >= 0; j--) {
+            from += old.strides[j];
+            if (++index[j] < a->shape[j])
+                break;
+            from -= old.strides[j] * a->shape[j];
+            index[j] = 0;
+        }
+    }
+    free(old.data);
+    return status;
 }
 
 void kn_cli_array_finish(kn_cli_array *a)

@@ -28,6 +28,8 @@ int kn_cli_array_layout(kn_cli_array *a, bool fortran, const char *what, kn_err 
 int kn_cli_array_alloc(kn_cli_array *a, const char *what, kn_err *e);
 /* "f32[3, 4]" into text, which has room for KN_TYPE_TEXT; returns it. */
 char *kn_cli_array_type(const kn_cli_array *a, char *text);
+/* Makes its elements compact in row-major order, if they are not. */
+int kn_cli_array_compact(kn_cli_array *a, const char *what, kn_err *e);
 void kn_cli_array_finish(kn_cli_array *a);
 
 #endif

@@ -15,7 +15,7 @@ static int deliver(kn_session *s, const kn_args *args, kn_err *e)
     if (!names || !arrays)
         status = kn_run_error(e, "out of memory");
     for (int i = 0; i < s->nio && !status; i++)
-        if (s->io[i].kind == KILN_ARRAY_OUT) {
+        if (s->io[i].kind == KILN_ARRAY_OUT || s->io[i].kind == KILN_ARRAY_UPDATE) {
             status = kn_session_download(s, i, e);
             names[n] = s->io[i].name;
             arrays[n++] = &s->outputs[i];

@@ -234,8 +234,10 @@ int kn_session_upload(kn_session *s, kn_err *e)
     int status = KN_EXIT_OK;
     for (int i = 0, k = 0; i < s->nio && !status; i++)
         if (s->given[i]) {
-            if (s->io[i].kind == KILN_ARRAY_IN)
+            if (s->io[i].kind != KILN_SCALAR_IN)
                 status = upload_input(s, &s->args[k], &s->given[i]->array, e);
+            if (s->io[i].kind == KILN_ARRAY_UPDATE) /* its data is the device's now */
+                s->outputs[i] = s->given[i]->array;
             k++;
         }
     for (int i = 0; i < s->nio && !status; i++)
@@ -248,10 +250,10 @@ int kn_session_download(kn_session *s, int index, kn_err *e)
 {
     kn_cli_array *a = &s->outputs[index];
     int status = kn_cli_array_alloc(a, s->io[index].name, e);
-    for (int k = s->nin; k < s->nargs && !status; k++)
-        if (s->args[k].shape == a->shape && a->bytes)
+    for (int k = 0; k < s->nargs && !status; k++)
+        if (s->args[k].name == s->io[index].name && a->bytes)
             status = kn_lib_error(e, kiln_download(s->ctx, a->data, s->args[k].data, a->bytes));
-    return status;
+    return status ? status : kn_cli_array_compact(a, s->io[index].name, e);
 }
 
 void kn_session_finish(kn_session *s)

@@ -14,7 +14,7 @@ static int find_buf(const kn_kernel *k, kn_buf_kind kind, int index)
 static bool loads(const kn_phase *ph, int buf)
 {
     for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOAD && ph->values.data[i].access.buf == buf)
+        if (kn_is_read(&ph->values.data[i]) && ph->values.data[i].access.buf == buf)
             return true;
     return false;
 }
@@ -55,10 +55,10 @@ static bool own_elements(kn_arena *a, const kn_phase *ph, int in, int out)
             return false;
         for (int i = 0; i < ph->values.len; i++) {
             const kn_value *v = &ph->values.data[i];
-            if (v->kind != KN_V_LOAD || v->access.buf != in)
+            if (!kn_is_read(v) || v->access.buf != in)
                 continue;
-            if (v->level != KN_ELEMENT || v->access.axes != st->access.axes ||
-                v->access.offset != st->access.offset ||
+            if (v->kind == KN_V_GATHER || v->level != KN_ELEMENT ||
+                v->access.axes != st->access.axes || v->access.offset != st->access.offset ||
                 memcmp(v->access.stride, st->access.stride, sizeof v->access.stride) != 0 ||
                 !read_by(a, ph, i, st->stage))
                 return false;

@@ -28,7 +28,7 @@ static void use_buf(kn_planner *p, kn_kernel *k, remap *m, int *buf)
 static void use_value(kn_planner *p, kn_kernel *k, remap *m, kn_value *v)
 {
     const kn_graph *g = p->problem->graph;
-    if (v->kind == KN_V_LOAD) {
+    if (kn_is_read(v)) {
         use_buf(p, k, m, &v->access.buf);
     } else if (v->kind == KN_V_SCALAR) {
         const kn_input *in = &g->inputs.data[v->index];
@@ -51,7 +51,7 @@ static void use_value(kn_planner *p, kn_kernel *k, remap *m, kn_value *v)
 static bool reads_written(const kn_phase *ph, const bool *written)
 {
     for (int j = 0; j < ph->values.len; j++)
-        if (ph->values.data[j].kind == KN_V_LOAD && written[ph->values.data[j].access.buf])
+        if (kn_is_read(&ph->values.data[j]) && written[ph->values.data[j].access.buf])
             return true;
     return false;
 }
@@ -117,6 +117,11 @@ static bool is_wide(const kn_kernel *k)
                 acc = &ph->stores.data[j - ph->values.len].access;
             }
             int64_t reach = acc->split_stride * ph->splits;
+            for (int x = 0; j < ph->values.len && x < ph->values.data[j].nin; x++) {
+                const kn_place *place = &ph->values.data[j].place[x];
+                int64_t s = place->stride < 0 ? -place->stride : place->stride;
+                reach += s * (place->extent > 0 ? place->extent - 1 : 0);
+            }
             reach += acc->offset < 0 ? -acc->offset : acc->offset;
             for (int x = 0; x < ph->naxes; x++) {
                 int64_t s = acc->stride[x] < 0 ? -acc->stride[x] : acc->stride[x];

@@ -50,9 +50,11 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_phase *ph, const kn_bu
         kn_phase_needs(ph, t, need);
         for (int i = 0; i < ph->values.len; i++) {
             const kn_value *v = &ph->values.data[i];
-            if (v->kind != KN_V_LOAD || done[i] || !(need[i] || v->level == KN_GROUP))
+            if (!kn_is_read(v) || done[i] || !(need[i] || v->level == KN_GROUP))
                 continue;
             int64_t bytes = footprint(ph, &v->access, bufs);
+            for (int k = 0; v->kind == KN_V_GATHER && k < v->nin; k++)
+                bytes *= v->place[k].extent;
             const kn_buf *b = &bufs[v->access.buf];
             done[i] = v->level == KN_GROUP || v->kept;
             c->bytes_read += bytes;
@@ -77,7 +79,7 @@ static void add_stores(kn_census *c, const kn_phase *ph, const kn_buf *bufs)
 static void mark_touched(const kn_phase *ph, bool *touched)
 {
     for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOAD)
+        if (kn_is_read(&ph->values.data[i]))
             touched[ph->values.data[i].access.buf] = true;
     for (int i = 0; i < ph->stores.len; i++)
         touched[ph->stores.data[i].access.buf] = true;
@@ -126,7 +128,7 @@ kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const 
 static bool reads(const kn_phase *ph, const bool *written)
 {
     for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOAD && written[ph->values.data[i].access.buf])
+        if (kn_is_read(&ph->values.data[i]) && written[ph->values.data[i].access.buf])
             return true;
     return false;
 }

@@ -19,7 +19,7 @@ static int times_read(const kn_kernel *k, int buf)
     for (int p = 0; p < k->phases.len; p++)
         for (int i = 0; i < k->phases.data[p].values.len; i++) {
             const kn_value *v = &k->phases.data[p].values.data[i];
-            if (v->kind == KN_V_LOAD && v->access.buf == buf)
+            if (kn_is_read(v) && v->access.buf == buf)
                 times += v->kept == KN_KEEP_NONE ? v->sweeps : 1;
         }
     return times;
@@ -128,7 +128,7 @@ static void write_loads(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (!w->need[i] || v->level != KN_ELEMENT || !kn_has_access(v) ||
+        if (!w->need[i] || v->level != KN_ELEMENT || !kn_has_access(v) || v->kind == KN_V_GATHER ||
             v->kept == KN_KEEP_REGISTERS)
             continue;
         if (v->kept == KN_KEEP_SHARED)
@@ -193,6 +193,8 @@ void kn_cuda_step(kn_cuda_writer *w)
             continue;
         if (v->kind == KN_V_ELEM)
             kn_cuda_define(w, i, kn_cuda_expression(w, i));
+        else if (v->kind == KN_V_GATHER) /* its place has just been computed */
+            kn_cuda_define_load(w, i, varies_by_lane(w, &v->access) ? "l" : NULL);
         else if (v->kept == KN_KEEP_REGISTERS)
             kn_cuda_define(w, i,
                            kn_cuda_printed(w, "%s_kept[step].at[%s]", kn_cuda_value(w, i),

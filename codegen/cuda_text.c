@@ -209,7 +209,7 @@ static bool is_infix(const kn_value *v, kn_dtype operand)
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->values.data[i];
-    const char *in[KN_MAX_IN] = {"", "", ""};
+    const char *in[KN_MAX_IN] = {"", "", "", "", ""};
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_cuda_operand(w, v->in[k]);
     if (v->op == KN_OP_CAST)
@@ -236,14 +236,35 @@ void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
                  kn_cuda_value(w, i), expr);
 }
 
+/* Where a GATHER reads, beyond its access. */
+static const char *gathered(kn_cuda_writer *w, int i, const char *at)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    bool rows = w->ph->walk == KN_WALK_ROWS && w->k->threads > w->ph->tpg;
+    const char *live = rows && v->level == KN_GROUP ? "live" : "true";
+    kn_text t = kn_text_new(w->t->arena);
+    kn_put(&t, at);
+    for (int k = 0; k < v->nin; k++) {
+        const char *index = kn_cuda_operand(w, v->in[k]);
+        if (v->checked)
+            index = kn_cuda_printed(w, "kn_checked_index(%s, p%d_v%d_g%d_size, %s)", index, w->p, i,
+                                    k, live);
+        kn_putf(&t, " + (kn_index)%s * p%d_v%d_g%d_step", index, w->p, i, k);
+    }
+    return kn_text_str(&t);
+}
+
 void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
 {
-    const kn_access *acc = &w->ph->values.data[i].access;
+    const kn_value *v = &w->ph->values.data[i];
+    const kn_access *acc = &v->access;
     const char *at = kn_cuda_offset(w, acc, 'v', i, lane);
-    if (w->ph->values.data[i].kind == KN_V_INDEX) {
+    if (v->kind == KN_V_INDEX) {
         kn_cuda_define(w, i, at);
         return;
     }
+    if (v->kind == KN_V_GATHER)
+        at = gathered(w, i, at);
     kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
 }
 
@@ -256,6 +277,7 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
             continue;
         switch (v->kind) {
         case KN_V_INDEX:
+        case KN_V_GATHER:
         case KN_V_LOAD: kn_cuda_define_load(w, i, w->wide[i] ? "l" : NULL); break;
         case KN_V_SCALAR: kn_cuda_define(w, i, w->k->scalars.data[v->index].name); break;
         case KN_V_CONST: kn_cuda_define(w, i, kn_cuda_literal(w, v->value)); break;

@@ -56,6 +56,10 @@ bool kn_value_same(const kn_value *x, const kn_value *y)
     switch (x->kind) {
     case KN_V_LOAD:
     case KN_V_INDEX: return kn_access_same(&x->access, &y->access);
+    case KN_V_GATHER:
+        return kn_access_same(&x->access, &y->access) && x->checked == y->checked &&
+               memcmp(x->in, y->in, sizeof x->in) == 0 &&
+               memcmp(x->place, y->place, sizeof x->place) == 0;
     case KN_V_CONST: return x->value.i == y->value.i;
     case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
     default: return x->index == y->index;
@@ -221,6 +225,12 @@ static const char *stride_name(const params *ps, int phase, char kind, int i, co
     return ps->arena ? kn_sprintf(ps->arena, "p%d_%c%d_%s", phase, kind, i, axis) : NULL;
 }
 
+/* "p0_v3_g1_step": of the axis that the value's operand 1 gives the index of */
+static const char *place_name(const params *ps, int phase, int i, int place, const char *what)
+{
+    return ps->arena ? kn_sprintf(ps->arena, "p%d_v%d_g%d_%s", phase, i, place, what) : NULL;
+}
+
 static void access_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc,
                           char kind, int i)
 {
@@ -252,9 +262,16 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         const kn_phase *ph = &k->phases.data[p];
         for (int x = 0; x < ph->naxes; x++)
             put_index(&ps, ph->axes[x].extent, a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
-        for (int i = 0; i < ph->values.len; i++)
-            if (kn_has_access(&ph->values.data[i]))
-                access_params(&ps, ph, p, &ph->values.data[i].access, 'v', i);
+        for (int i = 0; i < ph->values.len; i++) {
+            const kn_value *v = &ph->values.data[i];
+            if (kn_has_access(v))
+                access_params(&ps, ph, p, &v->access, 'v', i);
+            for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
+                put_index(&ps, v->place[j].stride, place_name(&ps, p, i, j, "step"));
+                if (v->checked)
+                    put_index(&ps, v->place[j].extent, place_name(&ps, p, i, j, "size"));
+            }
+        }
         for (int i = 0; i < ph->stores.len; i++) {
             const kn_store *s = &ph->stores.data[i];
             access_params(&ps, ph, p, &s->access, 'o', i);
@@ -309,6 +326,16 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
         kn_put(t, v->kept == KN_KEEP_REGISTERS ? " kept in registers"
                   : v->kept == KN_KEEP_SHARED  ? " kept in shared memory"
                                                : "");
+        break;
+    case KN_V_GATHER:
+        kn_put(t, "gather ");
+        print_access(t, k, ph, &v->access, numbers);
+        for (int j = 0; j < v->nin; j++) {
+            kn_putf(t, " + v%d", v->in[j]);
+            if (numbers)
+                kn_putf(t, " * %lld", (long long)v->place[j].stride);
+        }
+        kn_put(t, v->checked ? " checked" : "");
         break;
     case KN_V_INDEX:
         kn_put(t, "index ");
@@ -434,7 +461,7 @@ static kn_status verify_phase(const kn_kernel *k, int p)
             if (x->stage > v->stage || (x->level == KN_ELEMENT && v->level == KN_GROUP))
                 return broken(k, p, "operand is not there yet");
         }
-        if (v->kind == KN_V_LOAD && (v->access.buf < 0 || v->access.buf >= k->bufs.len))
+        if (kn_is_read(v) && (v->access.buf < 0 || v->access.buf >= k->bufs.len))
             return broken(k, p, "load of no buffer");
         if (v->kind == KN_V_RESULT &&
             (v->index < 0 || v->index >= ph->reds.len || ph->reds.data[v->index].stage >= v->stage))

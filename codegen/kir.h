@@ -75,6 +75,7 @@ typedef struct kn_access {
 
 typedef enum kn_vkind {
     KN_V_LOAD,   /* access */
+    KN_V_GATHER, /* access, moved on by in[k] * place[k].stride for each k */
     KN_V_INDEX,  /* the offset itself that access has, an i64; its buf is KN_BUF_COUNT */
     KN_V_SCALAR, /* kernel->scalars[index] */
     KN_V_CONST,  /* value */
@@ -93,6 +94,12 @@ typedef enum kn_keep {
 
 typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
 
+/* An axis of memory that a GATHER does not walk, but reads at the index that a value gives. */
+typedef struct kn_place {
+    int64_t stride; /* (n) elements */
+    int64_t extent; /* (n) the index is below it */
+} kn_place;
+
 typedef struct kn_value {
     kn_vkind kind;
     kn_op op; /* ELEM */
@@ -100,12 +107,14 @@ typedef struct kn_value {
     kn_level level;
     int stage;
     int in[KN_MAX_IN], nin;
-    int index;        /* SCALAR, EXTENT, RESULT, LOCAL */
-    kn_access access; /* LOAD, INDEX */
-    kn_scalar value;  /* CONST */
-    int sweeps;       /* how many sweeps need it */
-    kn_keep kept;     /* LOAD: where a thread keeps what it loads for its later sweeps */
-    const char *name; /* the user's name or NULL */
+    int index;                 /* SCALAR, EXTENT, RESULT, LOCAL */
+    kn_access access;          /* LOAD, GATHER, INDEX */
+    kn_place place[KN_MAX_IN]; /* GATHER */
+    bool checked;              /* GATHER: an index may be out of bounds, which is an error */
+    kn_scalar value;           /* CONST */
+    int sweeps;                /* how many sweeps need it */
+    kn_keep kept;              /* LOAD: where a thread keeps what it loads for its later sweeps */
+    const char *name;          /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
 
@@ -234,10 +243,15 @@ bool kn_value_same(const kn_value *x, const kn_value *y);
 /* A copy whose values, reductions and stores are its own. */
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
 
+/* True for a value that is read from memory. */
+static inline bool kn_is_read(const kn_value *v)
+{
+    return v->kind == KN_V_LOAD || v->kind == KN_V_GATHER;
+}
 /* True for a value that has an access: it walks along the axes of the phase. */
 static inline bool kn_has_access(const kn_value *v)
 {
-    return v->kind == KN_V_LOAD || v->kind == KN_V_INDEX;
+    return kn_is_read(v) || v->kind == KN_V_INDEX;
 }
 
 /* Steps of a loop to unroll so that a thread has about 64 bytes of loads on their way; `bytes`: of one step. */
@@ -281,7 +295,8 @@ kn_status kn_kernel_verify(const kn_kernel *k);
 
 /* ---- the parameter list of the generated function, in order ----
  * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, the offsets (if shifted) and
- * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, split strides, and for split and banded
+ * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
+ * index and, if it is checked, their extents, split strides, and for split and banded
  * phases splits and chunk; last, for kernels whose blocks meet, the barrier word (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */

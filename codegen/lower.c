@@ -27,76 +27,6 @@ int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t cou
     return p->bufs.len - 1;
 }
 
-static void index_layout(const kn_problem *pr, const kn_node *n, const kn_layout *from,
-                         const int64_t *shape, kn_layout *out)
-{
-    *out = (kn_layout){.rank = n->rank, .offset = from->offset, .align = from->align};
-    memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
-    for (int j = 0; j < n->in[0]->rank; j++) {
-        int64_t start;
-        kn_dim_eval(n->u.index->start[j], pr->sizes, &start); /* checked when the call was bound */
-        out->offset += start * from->stride[j];
-        if (n->u.index->axis[j] >= 0)
-            out->stride[n->u.index->axis[j]] += n->u.index->step[j] * from->stride[j];
-    }
-}
-
-/* Is axis i of a BROADCAST a repetition of axis j of its operand? A size that is 1 by chance repeats nothing. */
-static bool is_repeated(const kn_planner *p, const kn_node *n, int i, int j)
-{
-    kn_symbols *s = p->problem->graph->syms;
-    return kn_dim_is_one(s, n->in[0]->shape[j]) && !kn_dim_is_one(s, n->shape[i]);
-}
-
-/* Where a node's elements are: an argument, a temporary, or a view of one of them. False when a view
- * cannot be expressed by strides (p->blocked says which). */
-static bool layout_of(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
-{
-    const kn_problem *pr = p->problem;
-    int64_t shape[KN_MAX_RANK];
-    if (n->op == KN_OP_INPUT) {
-        *buf = p->buf_of_input[n->u.input];
-        *out = pr->in[n->u.input];
-        return true;
-    }
-    kn_node_sizes(n, pr->sizes, shape); /* checked when the call was bound */
-    if (n->op == KN_OP_IOTA) {          /* as an array whose elements are their own offsets */
-        *buf = KN_BUF_COUNT;
-        *out = (kn_layout){.rank = 1, .shape = {shape[0]}, .stride = {1}, .align = 16};
-        return true;
-    }
-    if (kn_ops[n->op].cls != KN_VIEW) {
-        *buf = p->buf_of_node[n->id];
-        const kn_buf *b = &p->bufs.data[*buf];
-        if (b->kind == KN_BUF_OUTPUT)
-            return kn_layout_reshape(&pr->out[b->index], shape, n->rank, out);
-        *out = (kn_layout){.rank = n->rank, .align = 16};
-        memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
-        kn_compact_strides(shape, n->rank, out->stride);
-        return true;
-    }
-    kn_layout from;
-    if (!layout_of(p, n->in[0], buf, &from))
-        return false;
-    if (n->op == KN_OP_INDEX) {
-        index_layout(pr, n, &from, shape, out);
-        return true;
-    }
-    if (n->op == KN_OP_RESHAPE) {
-        if (kn_layout_reshape(&from, shape, n->rank, out))
-            return true;
-        p->blocked = n;
-        return false;
-    }
-    *out = (kn_layout){.rank = n->rank, .offset = from.offset, .align = from.align};
-    for (int i = 0; i < n->rank; i++) {
-        int j = n->op == KN_OP_PERMUTE ? n->u.perm[i] : i;
-        out->shape[i] = shape[i];
-        out->stride[i] = is_repeated(p, n, i, j) ? 0 : from.stride[j];
-    }
-    return true;
-}
-
 /* The access to an array whose axis j is region axis to[j] (or none, < 0). */
 static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout, const int8_t *to)
 {
@@ -228,7 +158,7 @@ static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
     return made;
 }
 
-static int lower_again(lowering *lo, const kn_node *n, const int8_t *axis);
+static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis);
 
 /* Is what the region has of `base` walked along its axes as to[] says? */
 static bool is_walked_so(const lowering *lo, const kn_node *base, const int8_t *to)
@@ -257,22 +187,12 @@ static int operand(lowering *lo, const kn_node *user, int k, const int8_t *axis)
     if (here && lo->value_of[base->id] >= 0 && is_walked_so(lo, base, to))
         return lo->value_of[base->id];
     if (here || p->again[base->id])
-        return lower_again(lo, base, to);
+        return lower_value(lo, base, to);
     int buf;
     kn_layout layout;
-    if (!layout_of(lo->p, base, &buf, &layout))
+    if (!kn_locate(lo->p, base, &buf, &layout))
         return -1;
     return lower_load(lo, base, access_to(lo, buf, &layout, to));
-}
-
-/* An elementwise value of another region, or one walked along other axes: computed here too. */
-static int lower_again(lowering *lo, const kn_node *n, const int8_t *axis)
-{
-    int in[KN_MAX_IN];
-    for (int k = 0; k < n->nin; k++)
-        if ((in[k] = operand(lo, n, k, axis)) < 0)
-            return -1;
-    return lower_elem(lo, n, in);
 }
 
 /* The result of a reduction of value `in`, which has the type it is computed in. */
@@ -344,6 +264,72 @@ static int lower_reduce(lowering *lo, const kn_node *n, int in)
     if (!lo->phase.values.data[result].name)
         lo->phase.values.data[result].name = n->name;
     return result;
+}
+
+/* A GATHER of elements that are their own offsets. */
+static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
+{
+    int made = lower_load(lo, n, gather.access);
+    for (int k = 0; k < gather.nin; k++) {
+        kn_value step = {.kind = KN_V_CONST,
+                         .dtype = KN_I64,
+                         .level = KN_GROUP,
+                         .value = {.dtype = KN_I64, .i = gather.place[k].stride}};
+        int by[] = {gather.in[k], add_value(lo, step)};
+        int sum[] = {made, add_elem(lo, KN_OP_MUL, KN_I64, by, 2, n->loc)};
+        made = add_elem(lo, KN_OP_ADD, KN_I64, sum, 2, n->loc);
+    }
+    return made;
+}
+
+/* What lies at places that values give. Nothing can be read of an array without elements, and nobody uses it. */
+static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const int *in)
+{
+    const kn_node *x = n->in[0];
+    kn_value v = {.kind = KN_V_GATHER, .dtype = n->dtype, .name = n->name, .loc = n->loc};
+    int8_t to[KN_MAX_RANK];
+    kn_layout layout;
+    int buf;
+    if (!kn_locate(lo->p, x, &buf, &layout))
+        return -1;
+    v.checked = n->u.gather.checked;
+    int64_t made[KN_MAX_RANK];
+    kn_node_sizes(n, lo->p->problem->sizes, made);
+    if (kn_count(layout.shape, layout.rank) == 0 || kn_count(made, n->rank) == 0)
+        return add_value(lo, (kn_value){.kind = KN_V_CONST,
+                                        .dtype = n->dtype,
+                                        .level = KN_GROUP,
+                                        .value = {.dtype = n->dtype}});
+    for (int j = 0; j < layout.rank; j++) {
+        int by = n->u.gather.by[j], walked = n->u.gather.axis[j];
+        to[j] = by || walked < 0 ? (int8_t)-1 : axis[walked];
+        if (!by)
+            continue;
+        const kn_value *place = &lo->phase.values.data[in[by]];
+        v.in[v.nin] = in[by];
+        v.place[v.nin++] = (kn_place){layout.stride[j], layout.shape[j]};
+        v.level = place->level > v.level ? place->level : v.level;
+        v.stage = place->stage > v.stage ? place->stage : v.stage;
+    }
+    v.access = access_to(lo, buf, &layout, to);
+    if (buf == KN_BUF_COUNT)
+        return lower_count(lo, n, v);
+    if (level_of_axes(&lo->phase, v.access.axes) == KN_ELEMENT)
+        v.level = KN_ELEMENT;
+    return add_value(lo, v);
+}
+
+/* A value whose axes are the region's axes axis[]; -1 when the planner is blocked. */
+static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis)
+{
+    int in[KN_MAX_IN];
+    bool takes = n->op == KN_OP_TAKE;
+    for (int k = takes; k < n->nin; k++)
+        if ((in[k] = operand(lo, n, k, axis)) < 0)
+            return -1;
+    if (takes)
+        return lower_take(lo, n, axis, in);
+    return kn_ops[n->op].cls == KN_REDUCE ? lower_reduce(lo, n, in[0]) : lower_elem(lo, n, in);
 }
 
 static void store(lowering *lo, const kn_node *n, int buf)
@@ -449,12 +435,9 @@ static bool lower_region(kn_planner *p, int number)
     order_axes(&lo);
     for (int i = 0; i < lo.region->nodes.len; i++) {
         const kn_node *v = lo.region->nodes.data[i];
-        int in[KN_MAX_IN];
-        for (int k = 0; k < v->nin; k++)
-            if ((in[k] = operand(&lo, v, k, p->regions->axis[v->id])) < 0)
-                return false;
-        lo.value_of[v->id] =
-            kn_ops[v->op].cls == KN_REDUCE ? lower_reduce(&lo, v, in[0]) : lower_elem(&lo, v, in);
+        lo.value_of[v->id] = lower_value(&lo, v, p->regions->axis[v->id]);
+        if (lo.value_of[v->id] < 0)
+            return false;
         store_everywhere(&lo, v);
     }
     drop_dead_values(&lo);

@@ -100,6 +100,9 @@ kn_status kn_lower(kn_planner *p);
 /* codegen/place.c: buf_of_node and again. */
 void kn_place_values(kn_planner *p);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
+/* codegen/locate.c: where a node's elements are: an argument, a temporary, or a view of one of them. False when a view
+ * cannot be expressed by strides (p->blocked says which). */
+bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out);
 /* codegen/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
 /* Gives axes of one element, whose strides do not matter, those of a compact array: what follows from strides is

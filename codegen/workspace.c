@@ -37,8 +37,7 @@ static void find_lives(kn_kernel *const *kernels, int n, life *lives)
                     const kn_value *v = load ? &ph->values.data[j] : NULL;
                     const kn_access *acc =
                         load ? &v->access : &ph->stores.data[j - ph->values.len].access;
-                    if ((!load || v->kind == KN_V_LOAD) &&
-                        k->bufs.data[acc->buf].kind == KN_BUF_TEMP)
+                    if ((!load || kn_is_read(v)) && k->bufs.data[acc->buf].kind == KN_BUF_TEMP)
                         touch(&lives[k->bufs.data[acc->buf].index], interval);
                 }
             }

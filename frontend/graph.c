@@ -201,6 +201,19 @@ kiln_status kiln_output(kiln_graph *g, const char *name, kiln_val v)
     return kn_request_status(&r, "name");
 }
 
+static kn_status make_update(kn_graph *g, kn_request *r)
+{
+    return kn_build_update(g, r->name, r->in[0], nowhere);
+}
+
+kiln_status kiln_update(kiln_graph *g, const char *name, kiln_val v)
+{
+    kn_request r = {.g = g, .make = make_update, .name = name};
+    if (g && g->status == KILN_OK && kn_request_named(g, name, "name"))
+        kn_request_take(&r, v);
+    return kn_request_status(&r, "name");
+}
+
 /* ---- text form ---- */
 
 typedef struct parsing {
@@ -218,6 +231,35 @@ static kn_status parse_expression(void *user)
 {
     parsing *p = user;
     return kn_parse_expr(p->g->core, p->text);
+}
+
+enum { MOST_NAMES = 64 };
+
+typedef struct naming {
+    kn_request r; /* first: `make` gets it */
+    const char *const *names;
+    kn_node *nodes[MOST_NAMES];
+    int n;
+} naming;
+
+static kn_status make_expression(kn_graph *g, kn_request *r)
+{
+    const naming *in = (const naming *)r;
+    return kn_parse_value(g, r->name, in->names, in->nodes, in->n, &r->result);
+}
+
+kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *names,
+                   const kiln_val *values, int n)
+{
+    naming in = {.r = {.g = g, .make = make_expression, .name = text}, .names = names, .n = n};
+    if (!kn_request_named(g, text, "text"))
+        return poison;
+    if (n < 0 || n > MOST_NAMES || (n && (!names || !values))) {
+        kn_handle_fail(
+            g, kn_fail(KN_ARGUMENT, "an expression of %d names; it can have %d", n, MOST_NAMES));
+        return poison;
+    }
+    return kn_request_nodes(g, values, n, in.nodes) ? kn_request_finish(&in.r) : poison;
 }
 
 kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_graph **graph)

@@ -303,6 +303,11 @@ KILN_API kiln_val kiln_name(kiln_graph *g, kiln_val v, const char *name);
 /* Declares an output. Reports the first error of the whole graph. */
 KILN_API kiln_status kiln_output(kiln_graph *g, const char *name, kiln_val v);
 
+/* A run leaves v, cast to its type and broadcast to its shape, in the array input `name`: what `x[...] = v` does to a
+ * parameter of the text form. It is read, as every input is, before anything is written. At a run it is one argument,
+ * whose elements are distinct. Reports the first error of the whole graph. */
+KILN_API kiln_status kiln_update(kiln_graph *g, const char *name, kiln_val v);
+
 /* ---- text form --------------------------------------------------------------------------------- */
 
 /* Parses one function of the text form. `file` is for messages and may be NULL. */
@@ -312,6 +317,12 @@ KILN_API kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *fil
 /* Parses one expression (a comma gives several outputs out0, out1, ...) over inputs that the graph
  * already has. */
 KILN_API kiln_status kiln_parse_expr(kiln_graph *graph, const char *text);
+
+/* The value of an expression of the text form (docs/language.md) in which names[i] means values[i]; sizes have the names
+ * that inputs gave them. So all of the language can be built with:
+ *     kiln_expr(g, "softmax(x / sqrt(C), axis=-1)", (const char *[]){"x"}, &x, 1) */
+KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *names,
+                            const kiln_val *values, int n);
 
 /* ---- program ----------------------------------------------------------------------------------- */
 
@@ -331,7 +342,12 @@ KILN_INIT(kiln_options)
 KILN_API kiln_status kiln_compile(kiln_graph *graph, const kiln_options *options, kiln_prog **prog);
 KILN_API void kiln_prog_destroy(kiln_prog *prog);
 
-typedef enum kiln_io_kind { KILN_ARRAY_IN, KILN_SCALAR_IN, KILN_ARRAY_OUT } kiln_io_kind;
+typedef enum kiln_io_kind {
+    KILN_ARRAY_IN,
+    KILN_SCALAR_IN,
+    KILN_ARRAY_OUT,
+    KILN_ARRAY_UPDATE /* an input that is an output too: a run leaves other elements in it */
+} kiln_io_kind;
 
 /* One parameter or output. Strings belong to the program. */
 typedef struct kiln_io {
@@ -346,7 +362,7 @@ typedef struct kiln_io {
 
 KILN_API const char *kiln_prog_name(const kiln_prog *prog);
 KILN_API int kiln_prog_io_count(const kiln_prog *prog);
-/* Inputs first, in order of declaration, then outputs. */
+/* Inputs first, in order of declaration, then outputs that are no inputs. */
 KILN_API kiln_status kiln_prog_io(const kiln_prog *prog, int index, kiln_io *io);
 
 /* One argument of a run. Arrays: data is device memory of the context's device (host memory on "cpu" and

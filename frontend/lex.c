@@ -161,15 +161,15 @@ static bool digits(const char **p, int base, char **to)
 
 static void int_value(kn_lexer *lx, kn_tok *tok, const char *text, int base)
 {
-    int64_t v = 0;
+    uint64_t v = 0;
     for (; *text; text++) {
-        if (__builtin_mul_overflow(v, base, &v) ||
-            __builtin_add_overflow(v, digit_value(*text), &v)) {
+        if (__builtin_mul_overflow(v, (uint64_t)base, &v) ||
+            __builtin_add_overflow(v, (uint64_t)digit_value(*text), &v)) {
             error_at(lx, tok, tok->pos.at, "this integer does not fit in 64 bits");
             return;
         }
     }
-    tok->u.i = v;
+    tok->u.i = (int64_t)v;
 }
 
 /* strtod() follows the application's locale; Python's numbers do not. */

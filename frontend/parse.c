@@ -41,10 +41,9 @@ static bool default_value(kn_parser *p, kn_dtype dtype, kn_scalar *out)
     if (from > to || (dtype == KN_BOOL && from != to))
         return kn_perror(p, pos, KN_TYPE, "a parameter of type %s cannot have %s as its default",
                          kn_dtypes[dtype].text, kn_value_text(p, &v));
-    if (kn_is_int(dtype) && out->dtype != KN_BOOL &&
-        (out->i < kn_int_min(dtype) || (dtype != KN_U64 && out->i > kn_int_max(dtype))))
-        return kn_perror(p, pos, KN_TYPE, "%lld is out of bounds for %s", (long long)out->i,
-                         kn_dtypes[dtype].text);
+    if (kn_is_int(dtype) && out->dtype != KN_BOOL && !kn_int_fits(*out, dtype))
+        return kn_perror(p, pos, KN_TYPE, "%s is out of bounds for %s",
+                         kn_build_int_text(p->g, *out), kn_dtypes[dtype].text);
     return true;
 }
 
@@ -144,7 +143,10 @@ static bool body(kn_parser *p)
     }
     if (kn_at(p, KN_TOK_ERROR))
         return kn_pexpected(p, "the end of the function");
-    if (!returned)
+    bool updated;
+    if (!kn_updates(p, &updated))
+        return false;
+    if (!returned && !updated)
         return kn_perror(p, p->tok.pos, KN_SYNTAX, "the function has no return");
     return true;
 }
@@ -247,6 +249,26 @@ kn_status kn_parse_expr(kn_graph *g, const char *text)
     }
     v = (kn_value){.kind = KN_V_TUPLE, .pos = v.pos, .items = items, .nitems = n};
     return kn_outputs(&p, &v) ? KN_OK : p.status;
+}
+
+kn_status kn_parse_value(kn_graph *g, const char *text, const char *const *names,
+                         kn_node *const *values, int n, kn_node **out)
+{
+    kn_parser p;
+    kn_value v;
+    KN_TRY(check_text(text, "expression"));
+    kn_parser_init(&p, g, kn_strdup(g->arena, text), "expression", true);
+    for (int i = 0; i < n; i++) {
+        KN_TRY(kn_build_check_name(names[i], "a value in an expression"));
+        if (!kn_var_set(&p, kn_strdup(g->arena, names[i]), p.tok.pos,
+                        kn_node_value(values[i], p.tok.pos), true))
+            return p.status;
+    }
+    if (!kn_expr(&p, &v) ||
+        (!kn_at(&p, KN_TOK_END) && !kn_pexpected(&p, "an operator or the end of the expression")) ||
+        !kn_as_node(&p, &v, out))
+        return p.status;
+    return KN_OK;
 }
 
 kn_status kn_parse_constraint(kn_graph *g, const char *text)

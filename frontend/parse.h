@@ -28,6 +28,10 @@ kn_status kn_parse(kn_graph *g, const char *text, const char *file);
  * adds the output out0; a comma at the top level gives out0, out1, ... */
 kn_status kn_parse_expr(kn_graph *g, const char *text);
 
+/* One expression in which names[i] means values[i], beside the dimensions of `g`: a single value. */
+kn_status kn_parse_value(kn_graph *g, const char *text, const char *const *names,
+                         kn_node *const *values, int n, kn_node **out);
+
 /* Dimensions with commas between them, "N, 2*C"; "" is none. New names become symbols. shape has room for
  * KN_MAX_RANK. With `holes` a dimension may be -1, which gives NULL. */
 kn_status kn_parse_dims(kn_graph *g, const char *text, bool holes, kn_dim *shape, int *rank);

@@ -11,6 +11,9 @@ static const kn_function functions[] = {
     {"copy", KN_CALL_ELEM, KN_OP_COPY, true, true, true},
     {"clip", KN_CALL_ELEM, KN_OP_CLIP, true, true, true},
     {"round", KN_CALL_ELEM, KN_OP_ROUND, true, true, true},
+    {"divmod", KN_CALL_PAIR, KN_OP_FLOORDIV, true, true, false},
+    {"modf", KN_CALL_PAIR, KN_OP_FRACTION, true, true, false},
+    {"frexp", KN_CALL_PAIR, KN_OP_MANTISSA, true, true, false},
     {"amin", KN_CALL_REDUCE, KN_OP_MIN, true, true, false},
     {"amax", KN_CALL_REDUCE, KN_OP_MAX, true, true, false},
     {"std", KN_CALL_STD, KN_OP_VAR, true, true, true},
@@ -38,6 +41,15 @@ static const kn_function functions[] = {
     {"tril", KN_CALL_TRIANGLE, KN_OP_LE, true, true, false},
     {"triu", KN_CALL_TRIANGLE, KN_OP_GE, true, true, false},
     {"moveaxis", KN_CALL_MOVEAXIS, KN_OP_PERMUTE, true, true, false},
+    {"concatenate", KN_CALL_JOIN, KN_OP_TAKE, true, true, false},
+    {"concat", KN_CALL_JOIN, KN_OP_TAKE, true, true, false},
+    {"stack", KN_CALL_JOIN, KN_OP_TAKE, true, true, false},
+    {"pad", KN_CALL_PAD, KN_OP_TAKE, true, true, false},
+    {"take", KN_CALL_TAKE, KN_OP_TAKE, true, true, true},
+    {"take_along_axis", KN_CALL_TAKE_ALONG, KN_OP_TAKE, true, true, false},
+    {"repeat", KN_CALL_REPEAT, KN_OP_TAKE, true, true, true},
+    {"tile", KN_CALL_TILE, KN_OP_TAKE, true, true, false},
+    {"roll", KN_CALL_ROLL, KN_OP_TAKE, true, true, false},
     {"arange", KN_CALL_ARANGE, KN_OP_IOTA, true, true, false},
     {"full", KN_CALL_FULL, KN_OP_BROADCAST, true, true, false},
     {"zeros", KN_CALL_FULL, KN_OP_BROADCAST, true, true, false},
@@ -234,7 +246,9 @@ bool kn_call_done(kn_call_site *c, kn_node *made, int store, kn_value *out)
     if (!made)
         return kn_pwrap(c->p, c->pos);
     *out = kn_node_value(made, out->pos);
-    out->store = store;
+    out->store = kn_view_store(c->p, store);
+    out->uncertain = store != KN_STORE_NEW && c->args.len && c->args.data[0].value.uncertain;
+    out->readonly = store != KN_STORE_NEW && c->args.len && c->args.data[0].value.readonly;
     return true;
 }
 
@@ -269,6 +283,27 @@ static bool call_elem(kn_call_site *c, kn_value *out)
     return kn_call_done(c, python ? made : kn_call_typed(c, made), KN_STORE_NEW, out);
 }
 
+/* Those that NumPy gives two results of. */
+static bool call_pair(kn_call_site *c, kn_value *out)
+{
+    kn_function half[2] = {*c->fn, *c->fn};
+    kn_value *items = KN_NEW_ARRAY(c->p->arena, kn_value, 2);
+    half[1].op = c->fn->op == KN_OP_FLOORDIV   ? KN_OP_MOD
+                 : c->fn->op == KN_OP_FRACTION ? KN_OP_WHOLE
+                                               : KN_OP_EXPONENT;
+    for (int i = 0; i < 2; i++) {
+        kn_call_site site = *c;
+        site.fn = &half[i];
+        items[i].pos = out->pos;
+        if (!call_elem(&site, &items[i]))
+            return false;
+    }
+    out->kind = KN_V_TUPLE;
+    out->items = items;
+    out->nitems = 2;
+    return true;
+}
+
 static bool call_cast(kn_call_site *c, kn_value *out)
 {
     static const char *const names[] = {"x", "dtype"};
@@ -284,6 +319,7 @@ static bool call_cast(kn_call_site *c, kn_value *out)
 static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
     [KN_CALL_ELEM] = call_elem,
     [KN_CALL_CAST] = call_cast,
+    [KN_CALL_PAIR] = call_pair,
     [KN_CALL_REDUCE] = kn_call_reduce,
     [KN_CALL_STD] = kn_call_reduce,
     [KN_CALL_PTP] = kn_call_reduce,
@@ -298,6 +334,13 @@ static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
     [KN_CALL_DIAGONAL] = kn_call_diagonal,
     [KN_CALL_TRIANGLE] = kn_call_triangle,
     [KN_CALL_MOVEAXIS] = kn_call_moveaxis,
+    [KN_CALL_JOIN] = kn_call_join,
+    [KN_CALL_PAD] = kn_call_pad,
+    [KN_CALL_TAKE] = kn_call_take,
+    [KN_CALL_TAKE_ALONG] = kn_call_take_along,
+    [KN_CALL_REPEAT] = kn_call_repeat,
+    [KN_CALL_TILE] = kn_call_tile,
+    [KN_CALL_ROLL] = kn_call_roll,
     [KN_CALL_ARANGE] = kn_call_arange,
     [KN_CALL_FULL] = kn_call_full,
     [KN_CALL_LIKE] = kn_call_full,
@@ -336,6 +379,8 @@ bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)
     if (c.method) {
         kn_value self = kn_node_value(callee->node, callee->pos);
         self.store = callee->store;
+        self.readonly = callee->readonly;
+        self.uncertain = callee->uncertain;
         kn_push(p->arena, &c.args, ((kn_arg){.pos = callee->pos, .value = self}));
         c.by_position = 1;
     }

@@ -29,7 +29,7 @@ static kn_dim node_dim(kn_parser *p, const kn_node *x, int *budget, int depth)
     kn_symbols *s = p->g->syms;
     if (--*budget < 0 || depth > KN_PARSE_MAX_DEPTH)
         return NULL;
-    if (x->op == KN_OP_CONST && kn_is_int(x->dtype))
+    if (x->op == KN_OP_CONST && kn_is_int(x->dtype) && kn_int_fits(x->u.value, KN_I64))
         return kn_dim_const(s, x->u.value.i);
     if (x->op == KN_OP_EXTENT)
         return x->u.dim;
@@ -168,6 +168,8 @@ static bool unary_op(kn_parser *p, int tok, kn_pos pos, const kn_value *v, kn_va
         made = x;
     } else if (tok == '~') {
         made = kn_build_elem(p->g, KN_OP_INVERT, &x, 1, loc);
+    } else if (number && x->dtype == KN_U64 && x->u.value.i == INT64_MIN) { /* 2^63 */
+        made = kn_build_int(p->g, INT64_MIN, loc);
     } else if (number && x->dtype == KN_I64 && x->u.value.i != INT64_MIN) {
         made = kn_build_int(p->g, -x->u.value.i, loc);
     } else if (number && x->dtype == KN_F64) {
@@ -223,7 +225,7 @@ static bool atom(kn_parser *p, kn_value *out)
     case '(': return items_until(p, ')', out);
     case '[': return items_until(p, ']', out);
     case KN_TOK_NAME: kn_advance(p); return kn_name_value(p, kn_tok_text(p, &t), t.pos, out);
-    case KN_TOK_INT: *out = kn_node_value(kn_build_int(p->g, t.u.i, loc), t.pos); break;
+    case KN_TOK_INT: *out = kn_node_value(kn_build_uint(p->g, (uint64_t)t.u.i, loc), t.pos); break;
     case KN_TOK_FLOAT: *out = kn_node_value(kn_build_float(p->g, t.u.f, loc), t.pos); break;
     case KN_TOK3('.', '.', '.'): out->kind = KN_V_ELLIPSIS; break;
     case KN_TOK_STRING:

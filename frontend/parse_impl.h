@@ -3,11 +3,13 @@
  *     parse.c       the function: parameters and body
  *     parse_dims.c  dimensions
  *     parse_stmt.c  statements and outputs
+ *     parse_assign.c assignments, and which names show the same memory
  *     parse_expr.c  expressions
  *     parse_index.c attributes and indexing
  *     parse_call.c  calls: arguments, and one function for each kind of operation
  *     parse_reduce.c those of reductions
  *     parse_view.c  those that change shapes
+ *     parse_join.c  those that read elements at other places
  *     parse_make.c  those that make arrays of numbers and sizes
  *     parse_name.c  what a name means, and messages
  *
@@ -35,6 +37,7 @@ typedef enum kn_value_kind {
 typedef enum kn_call_kind {
     KN_CALL_ELEM,
     KN_CALL_CAST,
+    KN_CALL_PAIR,
     KN_CALL_REDUCE,
     KN_CALL_STD,
     KN_CALL_PTP,
@@ -49,6 +52,13 @@ typedef enum kn_call_kind {
     KN_CALL_DIAGONAL,
     KN_CALL_TRIANGLE,
     KN_CALL_MOVEAXIS,
+    KN_CALL_JOIN,
+    KN_CALL_PAD,
+    KN_CALL_TAKE,
+    KN_CALL_TAKE_ALONG,
+    KN_CALL_REPEAT,
+    KN_CALL_TILE,
+    KN_CALL_ROLL,
     KN_CALL_ARANGE,
     KN_CALL_FULL,
     KN_CALL_LIKE,
@@ -71,11 +81,15 @@ typedef struct kn_function {
 } kn_function;
 
 /* Whose elements a value shows. NumPy's `y += 1` is seen through every name of them. */
-enum { KN_STORE_NEW = 0, KN_STORE_READONLY = -1 }; /* otherwise an index + 1 into p->stores */
+enum { KN_STORE_NEW = 0 }; /* otherwise an index + 1 into p->stores */
 
+/* An array that names show, itself or views of it. */
 typedef struct kn_store {
     const char *param; /* the array parameter that it belongs to, or NULL */
-    int names;         /* variables that show it */
+    kn_node *
+        base; /* its elements as they are now; a value that shows it is this or a chain of views of it */
+    int names; /* variables that show it */
+    bool readonly;
 } kn_store;
 
 typedef struct kn_value kn_value;
@@ -88,7 +102,11 @@ struct kn_value {
     kn_dim dim;            /* DIM */
     const kn_value *items; /* TUPLE */
     int nitems;
-    bool list; /* TUPLE: written with [] */
+    bool list;      /* TUPLE: written with [] */
+    bool scalar;    /* NODE: an element, which NumPy copies: x[0] of a vector */
+    bool readonly;  /* NODE: a view that NumPy lets nobody write through */
+    bool uncertain; /* NODE: a view or a copy of what its store has, as strides allow */
+    bool stale;     /* NODE: the memory that it may or may not show has changed since */
     kn_dtype dtype;
     const char *text; /* STRING: its contents */
     kn_function fn;
@@ -158,8 +176,28 @@ bool kn_dims(kn_parser *p, kn_dim *shape, int *rank);
 bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident);
 /* The statements of one line, its end included. */
 bool kn_statements(kn_parser *p, bool *returned);
+/* The variable becomes v, which gets its name. */
+bool kn_set(kn_parser *p, const char *name, kn_pos pos, kn_value v);
 /* Makes the value, or each of a tuple's, an output: by its name, or out<i>. */
 bool kn_outputs(kn_parser *p, const kn_value *v);
+
+/* parse_assign.c */
+/* The operator of `+=` and the like; 0 of other tokens. */
+int kn_augmented_op(int tok);
+/* At `=` or `+=` behind `target`, which is a name of an array or was written with an index. */
+bool kn_assign_elements(kn_parser *p, const kn_value *target);
+/* At `name +=`. */
+bool kn_assign_augmented(kn_parser *p);
+/* Can v be assigned to elements of type t? NumPy casts all but Python numbers that do not fit. */
+bool kn_can_assign(kn_parser *p, kn_pos pos, const kn_node *v, kn_dtype t);
+/* A variable's value gets a store of its own, if it has none. */
+void kn_own_store(kn_parser *p, kn_value *v, const char *param);
+/* The store of a view of a value of store `store`: a number, which NumPy copies, gives a new one. */
+int kn_view_store(const kn_parser *p, int store);
+/* Parameters that were assigned to become outputs. False after a failure; *any: are there any? */
+bool kn_updates(kn_parser *p, bool *any);
+/* The parameter whose elements, which have changed, v is; NULL where it is none. */
+const char *kn_updated_param(const kn_parser *p, const kn_value *v);
 
 /* parse_expr.c */
 bool kn_expr(kn_parser *p, kn_value *out);
@@ -240,6 +278,15 @@ bool kn_call_triangle(kn_call_site *c, kn_value *out);
 bool kn_call_moveaxis(kn_call_site *c, kn_value *out);
 /* A shape: one size or a tuple of them. `hole`: -1 is allowed and becomes NULL. */
 bool kn_call_shape(kn_call_site *c, const kn_value *v, bool hole, kn_dim *shape, int *rank);
+
+/* parse_join.c */
+bool kn_call_join(kn_call_site *c, kn_value *out);
+bool kn_call_pad(kn_call_site *c, kn_value *out);
+bool kn_call_take(kn_call_site *c, kn_value *out);
+bool kn_call_take_along(kn_call_site *c, kn_value *out);
+bool kn_call_repeat(kn_call_site *c, kn_value *out);
+bool kn_call_tile(kn_call_site *c, kn_value *out);
+bool kn_call_roll(kn_call_site *c, kn_value *out);
 
 /* parse_make.c */
 bool kn_call_arange(kn_call_site *c, kn_value *out);

@@ -46,6 +46,8 @@ bool kn_attribute(kn_parser *p, kn_value *v)
     } else if (strcmp(name, "T") == 0) {
         out = kn_node_value(kn_build_transpose(p->g, x, NULL, 0, loc), v->pos);
         out.store = v->store;
+        out.readonly = v->readonly;
+        out.uncertain = v->uncertain;
         if (!out.node)
             return kn_pwrap(p, pos);
     } else {
@@ -54,6 +56,8 @@ bool kn_attribute(kn_parser *p, kn_value *v)
             return kn_attribute_unknown(p, name, pos);
         out.node = x;
         out.store = v->store;
+        out.readonly = v->readonly;
+        out.uncertain = v->uncertain;
         out.pos = pos;
     }
     *v = out;
@@ -155,7 +159,12 @@ static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscri
             return false;
     kn_value out =
         kn_node_value(kn_build_index(p->g, v->node, items, n, kn_loc_of(bracket)), v->pos);
-    out.store = v->store;
+    out.store = kn_view_store(p, v->store);
+    out.readonly = v->readonly;
+    out.uncertain = v->uncertain;
+    out.scalar = out.node && out.node->rank == 0;
+    for (int i = 0; i < n; i++)
+        out.scalar = out.scalar && items[i].kind != KN_INDEX_ELLIPSIS;
     *v = out;
     return v->node || kn_pwrap(p, bracket);
 }

@@ -160,11 +160,7 @@ bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_value v, bool par
             "'%s' is used above with its meaning outside of the function; Python makes a "
             "name that is assigned local everywhere, so choose another one",
             name);
-    if (v.kind == KN_V_NODE && v.store == KN_STORE_NEW) {
-        bool array = v.node->op == KN_OP_INPUT;
-        kn_push(p->arena, &p->stores, ((kn_store){.param = param && array ? name : NULL}));
-        v.store = p->stores.len;
-    }
+    kn_own_store(p, &v, param ? name : NULL);
     v.name = NULL;
     count_names(p, &v, 1);
     if (var) {
@@ -329,6 +325,12 @@ bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
     const kn_var *var = kn_var_find(p, name);
     if (var) {
         *out = var->value;
+        if (out->stale)
+            return kn_perror(
+                p, pos, KN_TYPE,
+                "'%s' was reshaped from an array that has been assigned to since; whether "
+                "it shows that depends on strides. Reshape again, or copy first",
+                name);
         out->pos = pos;
         out->name = name;
         return true;
@@ -368,7 +370,7 @@ const char *kn_value_text(kn_parser *p, const kn_value *v)
     case KN_V_NODE: {
         const char *type = kn_dtypes[v->node->dtype].text;
         if (v->node->weak)
-            return v->node->dtype == KN_I64 ? "an integer" : "a float";
+            return kn_is_int(v->node->dtype) ? "an integer" : "a float";
         if (v->node->rank == 0)
             return kn_sprintf(p->arena, "a value of type %s", type);
         kn_text t = kn_text_new(p->arena);

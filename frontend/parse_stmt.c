@@ -2,102 +2,13 @@
 
 #include "frontend/parse_impl.h"
 
-static int augmented_op(int kind)
-{
-    switch (kind) {
-    case KN_TOK2('+', '='): return '+';
-    case KN_TOK2('-', '='): return '-';
-    case KN_TOK2('*', '='): return '*';
-    case KN_TOK2('/', '='): return '/';
-    case KN_TOK2('%', '='): return '%';
-    case KN_TOK2('&', '='): return '&';
-    case KN_TOK2('|', '='): return '|';
-    case KN_TOK2('^', '='): return '^';
-    case KN_TOK2('@', '='): return '@';
-    case KN_TOK3('/', '/', '='): return KN_TOK2('/', '/');
-    case KN_TOK3('*', '*', '='): return KN_TOK2('*', '*');
-    case KN_TOK3('<', '<', '='): return KN_TOK2('<', '<');
-    case KN_TOK3('>', '>', '='): return KN_TOK2('>', '>');
-    default: return 0;
-    }
-}
-
-/* NumPy writes the result of `y += v` into y's memory: y keeps its type and shape, and whatever
- * else shows that memory changes too. Here y becomes a new value, so all of that must make no
- * difference. */
-static bool in_place(kn_parser *p, const char *name, const kn_value *y, kn_pos pos,
-                     kn_value *result)
-{
-    kn_node *old = y->node, *made = result->node;
-    if (y->kind != KN_V_NODE)
-        return true;
-    const kn_store *store = y->store > 0 ? &p->stores.data[y->store - 1] : NULL;
-    if (store && store->param)
-        return kn_perror(
-            p, pos, KN_SYNTAX,
-            "in-place update of the parameter '%s' is not supported yet; assign to a new "
-            "name instead",
-            store->param);
-    if (old->rank == 0) /* a number: Python makes a new one */
-        return true;
-    if (y->store == KN_STORE_READONLY)
-        return kn_perror(p, pos, KN_SYNTAX, "'%s' comes from broadcast_to and is read-only", name);
-    if (store && store->names > 1)
-        return kn_perror(
-            p, pos, KN_SYNTAX,
-            "in-place update of '%s' would change another name of the same array; that is "
-            "not supported yet",
-            name);
-    bool same = made->rank == old->rank;
-    for (int i = 0; same && i < old->rank; i++)
-        same = kn_dim_equal(p->g->syms, made->shape[i], old->shape[i]);
-    if (!same)
-        return kn_perror(p, pos, KN_SHAPE, "in-place update: the result is %s, but '%s' is %s",
-                         kn_value_text(p, result), name, kn_value_text(p, y));
-    if (made->dtype != old->dtype) {
-        if (kn_dtypes[made->dtype].kind != kn_dtypes[old->dtype].kind)
-            return kn_perror(
-                p, pos, KN_TYPE,
-                "in-place update: the result is of type %s, but '%s' stays %s; write %s = "
-                "%s ...",
-                kn_dtypes[made->dtype].text, name, kn_dtypes[old->dtype].text, name, name);
-        result->node = kn_build_cast(p->g, made, old->dtype, kn_loc_of(pos));
-        if (!result->node)
-            return kn_pwrap(p, pos);
-    }
-    result->store = y->store;
-    return true;
-}
-
-static bool set(kn_parser *p, const char *name, kn_pos pos, kn_value v)
+bool kn_set(kn_parser *p, const char *name, kn_pos pos, kn_value v)
 {
     if (v.kind == KN_V_ELLIPSIS || v.kind == KN_V_NUMPY)
         return kn_perror(p, v.pos, KN_TYPE, "%s cannot be assigned", kn_value_text(p, &v));
     if (v.kind == KN_V_NODE)
         kn_build_name(p->g, v.node, name);
     return kn_var_set(p, name, pos, v, false);
-}
-
-static bool augmented(kn_parser *p)
-{
-    const char *name = kn_tok_text(p, &p->tok);
-    kn_pos start = p->tok.pos;
-    kn_value old, right, result;
-    kn_var *var = kn_var_find(p, name);
-    kn_advance(p);
-    kn_pos pos = p->tok.pos;
-    int op = augmented_op(p->tok.kind);
-    if (!var)
-        return kn_perror(p, start, KN_SYNTAX, "'%s' is no local name yet; assign to it first",
-                         name);
-    old = var->value;
-    old.pos = start;
-    kn_advance(p);
-    if (!kn_expr_list(p, &right) || !kn_binary(p, op, pos, &old, &right, &result) ||
-        !in_place(p, name, &old, pos, &result))
-        return false;
-    result.pos = start;
-    return set(p, name, start, result);
 }
 
 typedef struct target {
@@ -138,14 +49,14 @@ static bool assignment(kn_parser *p, const target *t, int n, bool tuple)
     if (!kn_expr_list(p, &v))
         return false;
     if (!tuple)
-        return set(p, t[0].name, t[0].pos, v);
+        return kn_set(p, t[0].name, t[0].pos, v);
     if (v.kind != KN_V_TUPLE)
         return kn_perror(p, v.pos, KN_TYPE, "expected %d values to assign, found %s", n,
                          kn_value_text(p, &v));
     if (v.nitems != n)
         return kn_perror(p, v.pos, KN_TYPE, "%d names are assigned %d values", n, v.nitems);
     for (int i = 0; i < n; i++)
-        if (!set(p, t[i].name, t[i].pos, v.items[i]))
+        if (!kn_set(p, t[i].name, t[i].pos, v.items[i]))
             return false;
     return true;
 }
@@ -240,6 +151,8 @@ bool kn_outputs(kn_parser *p, const kn_value *v)
     for (int i = 0; i < n; i++) {
         const char *name = items[i].name;
         kn_node *x;
+        if (kn_updated_param(p, &items[i])) /* it is the output already */
+            continue;
         if (!kn_as_node(p, &items[i], &x))
             return false;
         for (int k = i; !name || name_taken(p->g, name); k++)
@@ -272,23 +185,19 @@ static bool statement(kn_parser *p, bool *returned)
     }
     if (kn_at_keyword(p, "assert"))
         return assertion(p);
-    if (kn_at(p, KN_TOK_NAME) && augmented_op(kn_peek(p).kind))
-        return augmented(p);
+    if (kn_at(p, KN_TOK_NAME) && kn_augmented_op(kn_peek(p).kind))
+        return kn_assign_augmented(p);
     if (targets(p, t, &n, &tuple))
         return assignment(p, t, n, tuple);
-    if (kn_at(p, KN_TOK_NAME) && kn_peek(p).kind == '[') {
-        /* y[...] = v, or an expression that would have no effect */
-        if (!kn_expr(p, &v))
-            return false;
-        if (kn_at(p, '=') || augmented_op(p->tok.kind))
-            return kn_perror(p, pos, KN_SYNTAX, "assignment to elements is not supported yet");
-    } else if (kn_at(p, KN_TOK_NAME) && kn_peek(p).kind == ':') {
+    if (kn_at(p, KN_TOK_NAME) && kn_peek(p).kind == ':') {
         kn_advance(p);
         return kn_perror(p, p->tok.pos, KN_SYNTAX, "only parameters have a type; write %s = ...",
                          kn_strndup(p->arena, pos.at, (size_t)(p->tok.pos.at - pos.at)));
     } else if (kn_at(p, KN_TOK_NAME)) {
         if (!kn_expr_list(p, &v))
             return false;
+        if (kn_at(p, '=') || kn_augmented_op(p->tok.kind))
+            return kn_assign_elements(p, &v);
         if (!kn_at(p, KN_TOK_NEWLINE) && !kn_at(p, ';'))
             return kn_pexpected(p, "an operator or the end of the line");
         return kn_perror(p, pos, KN_SYNTAX,

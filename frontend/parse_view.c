@@ -62,10 +62,12 @@ bool kn_call_reshape(kn_call_site *c, kn_value *out)
     if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
         !kn_call_shape(c, slot[1], !to_shape, shape, &rank))
         return false;
-    if (to_shape)
-        return kn_call_done(
-            c, kn_call_typed(c, kn_build_broadcast_to(c->p->g, x, shape, rank, c->loc)),
-            KN_STORE_READONLY, out);
+    if (to_shape) {
+        kn_node *made = kn_build_broadcast_to(c->p->g, x, shape, rank, c->loc);
+        bool done = kn_call_done(c, kn_call_typed(c, made), slot[0]->store, out);
+        out->readonly = true;
+        return done;
+    }
     return kn_call_done(c, kn_call_typed(c, kn_build_reshape(c->p->g, x, shape, rank, c->loc)),
                         slot[0]->store, out);
 }
@@ -80,9 +82,11 @@ bool kn_call_ravel(kn_call_site *c, kn_value *out)
         return false;
     shape[0] = kn_node_count(c->p->g, x);
     bool copies = strcmp(c->fn->name, "flatten") == 0;
-    return kn_call_done(
-        c, shape[0] ? kn_call_typed(c, kn_build_reshape(c->p->g, x, shape, 1, c->loc)) : NULL,
-        copies ? KN_STORE_NEW : slot[0]->store, out);
+    kn_node *made = shape[0] ? kn_build_reshape(c->p->g, x, shape, 1, c->loc) : NULL;
+    if (!kn_call_done(c, kn_call_typed(c, made), copies ? KN_STORE_NEW : slot[0]->store, out))
+        return false;
+    out->uncertain = !copies;
+    return true;
 }
 
 bool kn_call_transpose(kn_call_site *c, kn_value *out)
@@ -251,8 +255,11 @@ bool kn_call_diagonal(kn_call_site *c, kn_value *out)
         (sums && slot[4] && !kn_as_dtype(c->p, slot[4], &dtype)))
         return false;
     kn_node *made = kn_build_diagonal(c->p->g, x, offset, axis1, axis2, c->loc);
-    if (!sums) /* NumPy's is read-only */
-        return kn_call_done(c, made, KN_STORE_READONLY, out);
+    if (!sums) {
+        bool done = kn_call_done(c, made, slot[0]->store, out);
+        out->readonly = true;
+        return done;
+    }
     made = kn_build_reduce(c->p->g, KN_OP_SUM, made, &last, 1, false, dtype, 0, c->loc);
     return kn_call_done(c, made, KN_STORE_NEW, out);
 }

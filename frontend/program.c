@@ -32,14 +32,19 @@ static kn_status list_io(void *user)
 {
     kiln_prog *p = user;
     const kn_graph *g = p->core->original;
-    p->io_count = g->inputs.len + g->outputs.len;
-    p->io = KN_NEW_ARRAY(&p->arena, kiln_io, p->io_count + 1);
-    for (int i = 0; i < p->io_count; i++) {
+    int all = g->inputs.len + g->outputs.len;
+    p->io = KN_NEW_ARRAY(&p->arena, kiln_io, all + 1);
+    for (int i = 0; i < all; i++) {
         bool in = i < g->inputs.len;
         const kn_input *from = in ? &g->inputs.data[i] : NULL;
         const kn_node *n = in ? from->node : g->outputs.data[i - g->inputs.len].node;
-        kiln_io *io = &p->io[i];
-        io->kind = !in ? KILN_ARRAY_OUT : from->by_value ? KILN_SCALAR_IN : KILN_ARRAY_IN;
+        if (!in && g->outputs.data[i - g->inputs.len].updates >= 0)
+            continue;
+        kiln_io *io = &p->io[p->io_count++];
+        io->kind = !in                                        ? KILN_ARRAY_OUT
+                   : from->by_value                           ? KILN_SCALAR_IN
+                   : kn_graph_find_output(g, from->name) >= 0 ? KILN_ARRAY_UPDATE
+                                                              : KILN_ARRAY_IN;
         io->name = in ? from->name : g->outputs.data[i - g->inputs.len].name;
         io->dtype = (kiln_dtype)n->dtype;
         io->rank = n->rank;

@@ -43,6 +43,17 @@ bool kn_request_take(kn_request *r, kiln_val v)
     return true;
 }
 
+bool kn_request_nodes(kiln_graph *g, const kiln_val *v, int n, kn_node **nodes)
+{
+    for (int i = 0; i < n; i++) {
+        kn_request one = {.g = g};
+        if (!kn_request_take(&one, v[i]))
+            return false;
+        nodes[i] = one.in[0];
+    }
+    return true;
+}
+
 kiln_val kn_request_finish(kn_request *r)
 {
     if (!r->g || r->g->status != KILN_OK)

@@ -25,6 +25,8 @@ struct kn_request {
 
 /* Adds v's node to r->in; false when v is poisoned or not of this graph (then the graph has an error). */
 bool kn_request_take(kn_request *r, kiln_val v);
+/* The same for any number of values, into `nodes`. */
+bool kn_request_nodes(kiln_graph *g, const kiln_val *v, int n, kn_node **nodes);
 /* Runs the request; poison when the graph has an error already, or now. */
 kiln_val kn_request_finish(kn_request *r);
 /* Both for one operand. */

@@ -13,6 +13,12 @@ const char *kn_build_place(kn_graph *g, kn_loc loc)
     return loc.line ? kn_sprintf(g->arena, " at %d:%d", loc.line, loc.col) : "";
 }
 
+const char *kn_build_int_text(kn_graph *g, kn_scalar v)
+{
+    return v.dtype == KN_U64 ? kn_sprintf(g->arena, "%llu", (unsigned long long)v.i)
+                             : kn_sprintf(g->arena, "%lld", (long long)v.i);
+}
+
 /* ---- leaves ---- */
 
 /* Names stand in generated source, in file names and in Graphviz text. */
@@ -90,6 +96,13 @@ kn_node *kn_build_int(kn_graph *g, int64_t v, kn_loc loc)
     return kn_build_constant(g, (kn_scalar){.dtype = KN_I64, .i = v}, true, loc);
 }
 
+kn_node *kn_build_uint(kn_graph *g, uint64_t v, kn_loc loc)
+{
+    kn_scalar large = {.dtype = KN_U64, .i = (int64_t)v};
+    return v <= INT64_MAX ? kn_build_int(g, (int64_t)v, loc)
+                          : kn_build_constant(g, large, true, loc);
+}
+
 kn_node *kn_build_float(kn_graph *g, double v, kn_loc loc)
 {
     return kn_build_constant(g, (kn_scalar){.dtype = KN_F64, .f = v}, true, loc);
@@ -128,7 +141,25 @@ kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
                        kn_graph_find_output(g, name) >= 0 ? "output" : "input", name);
     if (x->weak)
         x = kn_build_cast_to(g, x, x->dtype);
-    kn_push(g->arena, &g->outputs, ((kn_output){kn_strdup(g->arena, name), x}));
+    kn_push(g->arena, &g->outputs, ((kn_output){kn_strdup(g->arena, name), x, -1}));
+    return KN_OK;
+}
+
+kn_status kn_build_update(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
+{
+    int input = kn_graph_find_input(g, name);
+    if (input < 0 || g->inputs.data[input].by_value)
+        return kn_fail(KN_ARGUMENT,
+                       input < 0 ? "there is no input %s to update"
+                                 : "%s is a number passed by value, which cannot change",
+                       name);
+    if (kn_graph_find_output(g, name) >= 0)
+        return kn_fail(KN_ARGUMENT, "the input %s is updated already", name);
+    const kn_node *in = g->inputs.data[input].node;
+    x = kn_build_broadcast_to(g, kn_build_cast(g, x, in->dtype, loc), in->shape, in->rank, loc);
+    if (!x)
+        return kn_last_status();
+    kn_push(g->arena, &g->outputs, ((kn_output){in->name, x, input}));
     return KN_OK;
 }
 

@@ -18,8 +18,11 @@ kn_node *kn_build_scalar(kn_graph *g, const char *name, kn_dtype dtype, const kn
 
 /* Python numbers: weak, they take the type of what they meet (NEP 50). */
 kn_node *kn_build_int(kn_graph *g, int64_t v, kn_loc loc);
+kn_node *kn_build_uint(kn_graph *g, uint64_t v, kn_loc loc);
 kn_node *kn_build_float(kn_graph *g, double v, kn_loc loc);
 kn_node *kn_build_bool(kn_graph *g, bool v, kn_loc loc);
+/* The digits of an integer, for messages. */
+const char *kn_build_int_text(kn_graph *g, kn_scalar v);
 /* A typed constant. */
 kn_node *kn_build_const(kn_graph *g, kn_scalar v, kn_loc loc);
 /* A size as a weak integer: what `x.shape[0]` is. */
@@ -95,6 +98,43 @@ kn_node *kn_build_triangle(kn_graph *g, kn_node *x, int64_t k, bool upper, kn_lo
 kn_node *kn_build_arg(kn_graph *g, kn_op op, kn_node *x, const int *axis, bool keepdims,
                       kn_loc loc);
 
+/* What take() does with an index out of bounds: an error where devices check (others read the nearest element),
+ * counted around, or the nearest element. Only KN_TAKE_RAISE counts negative ones from the end. */
+typedef enum kn_take_mode { KN_TAKE_RAISE, KN_TAKE_WRAP, KN_TAKE_CLIP } kn_take_mode;
+
+/* x with the elements of an axis at `indices`, integers of any shape, in the axis's place. axis NULL: of all elements. */
+kn_node *kn_build_take(kn_graph *g, kn_node *x, kn_node *indices, const int *axis,
+                       kn_take_mode mode, kn_loc loc);
+/* An index for each element of the result, as argmax gives them; other axes broadcast. */
+kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const int *axis,
+                             kn_loc loc);
+
+/* What `base` becomes when v is assigned to `view` of it: v in base's type and of view's shape, or broadcast to it. SHAPE
+ * where the view repeats elements, or regroups them. */
+kn_node *kn_build_put(kn_graph *g, kn_node *base, const kn_node *view, kn_node *v, kn_loc loc);
+/* `view`, a chain of views of `from`, of `to` instead; NULL without a message where it is none. */
+kn_node *kn_build_same_view(kn_graph *g, const kn_node *view, const kn_node *from, kn_node *to);
+
+kn_node *kn_build_concatenate(kn_graph *g, kn_node *const *x, int n, int axis, kn_loc loc);
+kn_node *kn_build_stack(kn_graph *g, kn_node *const *x, int n, int axis, kn_loc loc);
+
+typedef enum kn_pad_mode {
+    KN_PAD_CONSTANT,
+    KN_PAD_EDGE,
+    KN_PAD_WRAP,
+    KN_PAD_REFLECT,
+    KN_PAD_SYMMETRIC
+} kn_pad_mode;
+
+/* before and after: one for each axis. value: 0-d, for KN_PAD_CONSTANT. */
+kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_dim *before, const kn_dim *after,
+                      kn_pad_mode mode, kn_node *value, kn_loc loc);
+/* Each element n times. axis NULL: of all elements. */
+kn_node *kn_build_repeat(kn_graph *g, kn_node *x, kn_dim n, const int *axis, kn_loc loc);
+kn_node *kn_build_tile(kn_graph *g, kn_node *x, const kn_dim *n, int rank, kn_loc loc);
+kn_node *kn_build_roll(kn_graph *g, kn_node *x, const int64_t *shift, int nshift, const int *axes,
+                       int naxes, kn_loc loc);
+
 /* 0, 1, ..., n - 1 in i64; and NumPy's arange with sizes as bounds. */
 kn_node *kn_build_iota(kn_graph *g, kn_dim n, kn_loc loc);
 kn_node *kn_build_arange(kn_graph *g, kn_dim start, kn_dim stop, int64_t step, kn_dtype dtype,
@@ -105,6 +145,8 @@ kn_node *kn_build_full(kn_graph *g, const kn_dim *shape, int rank, kn_node *valu
 
 /* Adds a named output. A weak value becomes f64, i64 or bool, as NumPy makes it. */
 kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc);
+/* A run leaves x, cast and broadcast to it, in the array input `name`, which is an output of that name then. */
+kn_status kn_build_update(kn_graph *g, const char *name, kn_node *x, kn_loc loc);
 /* ARGUMENT unless `name`, of `what` ("an input"), is a C identifier. */
 kn_status kn_build_check_name(const char *name, const char *what);
 /* Gives a node the user's name for it (the first one stays). */

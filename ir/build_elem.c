@@ -33,6 +33,20 @@ kn_node *kn_build_cast(kn_graph *g, kn_node *x, kn_dtype dtype, kn_loc loc)
     return kn_build_cast_to(g, x, dtype);
 }
 
+/* A Python integer beyond 2^63 - 1. */
+static bool is_large(const kn_node *x)
+{
+    return x->weak && x->op == KN_OP_CONST && x->dtype == KN_U64;
+}
+
+static bool all_integers(kn_node *const *in, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (in[i]->weak && !kn_is_int(in[i]->dtype))
+            return false;
+    return true;
+}
+
 /* NEP 50: array types promote among themselves; a Python number only raises the kind. All weak: weak. */
 kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak)
 {
@@ -40,6 +54,8 @@ kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak)
     for (int i = 0; i < n; i++) {
         kn_dtype *t = in[i]->weak ? &soft : &strong;
         *t = *t ? kn_promote(*t, in[i]->dtype) : in[i]->dtype;
+        if (in[i]->weak && soft == KN_F64 && all_integers(in, i + 1))
+            soft = KN_U64; /* a literal beyond 2^63 - 1 is an integer all the same */
     }
     *weak = !strong;
     if (!strong)
@@ -63,7 +79,7 @@ static bool fits(kn_scalar v, kn_dtype t)
 {
     if (kn_is_float(v.dtype) || !kn_is_int(t))
         return true;
-    return v.i >= kn_int_min(t) && (t == KN_U64 || v.i <= kn_int_max(t));
+    return kn_int_fits(v, t);
 }
 
 static kn_node *type_error(kn_op op, kn_dtype t, const char *why)
@@ -187,7 +203,7 @@ static kn_op op_on(kn_op op, kn_dtype t)
 
 static bool negative_const(const kn_node *x)
 {
-    return x->op == KN_OP_CONST && !kn_is_float(x->dtype) && x->u.value.i < 0;
+    return x->op == KN_OP_CONST && kn_is_int(x->dtype) && x->dtype != KN_U64 && x->u.value.i < 0;
 }
 
 /* Arithmetic of Python integers, which do not wrap. False where 64 bits do not hold the result. */
@@ -232,6 +248,10 @@ static bool python_number(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_d
         kn_fail(KN_TYPE, "%s: division of a Python number by zero", op_text(op));
         return false;
     }
+    if (t == KN_U64) {
+        kn_fail(KN_TYPE, "%s: Python integers beyond 2^63 - 1 can only be literals", op_text(op));
+        return false;
+    }
     if (t != KN_I64)
         return true;
     if ((op == KN_OP_SHL || op == KN_OP_SHR) && in[1]->u.value.i < 0) {
@@ -270,6 +290,9 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
         return kn_build_formula(g, op, in, n, loc);
 
     int first = op == KN_OP_WHERE; /* the condition does not take part in promotion */
+    for (int i = 0; i < n && info->rule == KN_RULE_COMPARE; i++) /* by value, as what it is */
+        if (is_large(in[i]) && !in[1 - i]->weak && kn_is_int(in[1 - i]->dtype))
+            in[i] = kn_build_const(g, in[i]->u.value, loc);
     bool weak, negative_power = op == KN_OP_POW && negative_const(in[1]);
     kn_dtype t = kn_build_common_type(in + first, n - first, &weak);
     weak = weak && stays_weak(op);
@@ -291,8 +314,8 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
                 t = t == KN_U64 ? KN_F64 : KN_I64;
     for (int i = first; i < n; i++)
         if (in[i]->weak && in[i]->op == KN_OP_CONST && kn_is_int(t) && !fits(in[i]->u.value, t)) {
-            kn_fail(KN_TYPE, "%s: Python integer %lld is out of bounds for %s", info->text,
-                    (long long)in[i]->u.value.i, type_text(t));
+            kn_fail(KN_TYPE, "%s: Python integer %s is out of bounds for %s", info->text,
+                    kn_build_int_text(g, in[i]->u.value), type_text(t));
             return NULL;
         }
 

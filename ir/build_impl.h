@@ -6,7 +6,9 @@
  *     build_compose.c reductions with a mask or a start, and what is made of several operations
  *     formula.c       elementwise operations made of others
  *     build_view.c    views that keep every element
- *     build_index.c   slices, counts, and what is made of them */
+ *     build_index.c   slices, counts, and what is made of them
+ *     build_take.c    elements at places that values give, and assignment to a view
+ *     build_join.c    concatenation, padding, repetition */
 #ifndef KN_IR_BUILD_IMPL_H
 #define KN_IR_BUILD_IMPL_H
 
@@ -40,5 +42,16 @@ kn_dtype kn_build_float_type(kn_node *const *in, int n);
 kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc);
 /* A comparison of a signed integer with a u64, which no integer type holds both of. */
 kn_node *kn_build_compare_signs(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc);
+
+/* The index along axis `axis` of `shape`, with its rank. */
+kn_node *kn_build_index_along(kn_graph *g, const kn_dim *shape, int rank, int axis, kn_loc loc);
+/* What a TAKE of x reads: a view that stands for memory, x itself in any case as an INDEX. */
+kn_node *kn_build_in_memory(kn_graph *g, kn_node *x, kn_loc loc);
+/* x[places[0], places[1], ...]: places of the result's rank, i64, NULL where x's axis is walked. The result has x's rank
+ * and `shape`. */
+kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *places, const kn_dim *shape,
+                        bool checked, kn_loc loc);
+/* Bounds an index to 0, ..., n - 1. */
+kn_node *kn_build_clamp(kn_graph *g, kn_node *i, kn_dim n, kn_loc loc);
 
 #endif

@@ -170,14 +170,13 @@ kn_node *kn_build_diagonal(kn_graph *g, kn_node *x, int64_t offset, int axis1, i
 
 /* ---- counts ---- */
 
-/* The index along `axis` of x, with x's rank. */
-static kn_node *index_along(kn_graph *g, const kn_node *x, int axis, kn_loc loc)
+kn_node *kn_build_index_along(kn_graph *g, const kn_dim *shape, int rank, int axis, kn_loc loc)
 {
-    kn_dim shape[KN_MAX_RANK];
-    kn_node *i = kn_build_iota(g, x->shape[axis], loc);
-    for (int j = 0; j < x->rank; j++)
-        shape[j] = j == axis ? x->shape[j] : kn_dim_const(g->syms, 1);
-    return i ? kn_build_reshape_to(g, i, shape, x->rank, loc) : NULL;
+    kn_dim along[KN_MAX_RANK];
+    kn_node *i = kn_build_iota(g, shape[axis], loc);
+    for (int j = 0; j < rank; j++)
+        along[j] = j == axis ? shape[j] : kn_dim_const(g->syms, 1);
+    return i ? kn_build_reshape_to(g, i, along, rank, loc) : NULL;
 }
 
 static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
@@ -194,7 +193,8 @@ kn_node *kn_build_triangle(kn_graph *g, kn_node *x, int64_t k, bool upper, kn_lo
                 kn_build_shape_text(g, x->shape, x->rank));
         return NULL;
     }
-    kn_node *row = index_along(g, x, x->rank - 2, loc), *col = index_along(g, x, x->rank - 1, loc);
+    kn_node *row = kn_build_index_along(g, x->shape, x->rank, x->rank - 2, loc);
+    kn_node *col = kn_build_index_along(g, x->shape, x->rank, x->rank - 1, loc);
     kn_node *edge = elem(g, KN_OP_ADD, row, kn_build_int(g, k, loc), loc);
     kn_node *kept = elem(g, upper ? KN_OP_GE : KN_OP_LE, col, edge, loc);
     kn_node *zero = kn_build_const(g, (kn_scalar){.dtype = x->dtype}, loc);

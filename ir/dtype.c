@@ -162,6 +162,13 @@ int64_t kn_int_max(kn_dtype t)
     return (int64_t)(UINT64_MAX >> (64 - 8 * kn_bytes(t) + !kn_is_unsigned(t)));
 }
 
+bool kn_int_fits(kn_scalar v, kn_dtype t)
+{
+    if (v.dtype == KN_U64)
+        return t == KN_U64 || (v.i >= 0 && v.i <= kn_int_max(t));
+    return v.i >= kn_int_min(t) && (t == KN_U64 || v.i <= kn_int_max(t));
+}
+
 int64_t kn_int_wrap(kn_dtype t, uint64_t i)
 {
     if (t == KN_BOOL)

@@ -21,6 +21,7 @@ static size_t payload(const kn_node *n, const void **bytes)
     case KN_OP_SCALAR: *bytes = &n->u.input; return sizeof n->u.input;
     case KN_OP_CONST: *bytes = &n->u.value.i; return sizeof n->u.value.i; /* bits: -0 is not 0 */
     case KN_OP_PERMUTE: *bytes = n->u.perm; return (size_t)n->rank;
+    case KN_OP_TAKE: *bytes = &n->u.gather; return sizeof n->u.gather;
     default: break;
     }
     *bytes = &n->u.reduce;
@@ -42,9 +43,9 @@ static uint64_t hash_node(const kn_node *n)
     struct {
         int op, dtype, weak, rank;
         int in[KN_MAX_IN];
-    } key = {(int)n->op, (int)n->dtype, n->weak, n->rank, {-1, -1, -1}};
-    for (int i = 0; i < n->nin; i++)
-        key.in[i] = n->in[i]->id;
+    } key = {(int)n->op, (int)n->dtype, n->weak, n->rank, {0}};
+    for (int i = 0; i < KN_MAX_IN; i++)
+        key.in[i] = i < n->nin ? n->in[i]->id : -1;
     const void *bytes;
     size_t size = payload(n, &bytes);
     return kn_hash(bytes, size, kn_hash(&key, sizeof key, 0));
@@ -221,15 +222,17 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
         kn_push(a, &to->inputs, in);
     }
     for (int i = 0; i < g->outputs.len; i++)
-        kn_push(a, &to->outputs,
-                ((kn_output){kn_strdup(a, g->outputs.data[i].name),
-                             to->nodes.data[g->outputs.data[i].node->id]}));
+        kn_push(
+            a, &to->outputs,
+            ((kn_output){kn_strdup(a, g->outputs.data[i].name),
+                         to->nodes.data[g->outputs.data[i].node->id], g->outputs.data[i].updates}));
     return to;
 }
 
 bool kn_is_value(const kn_node *n)
 {
-    return kn_ops[n->op].cls == KN_ELEM || kn_ops[n->op].cls == KN_REDUCE;
+    kn_op_class cls = kn_ops[n->op].cls;
+    return cls == KN_ELEM || cls == KN_REDUCE || cls == KN_GATHER;
 }
 
 bool kn_needs_members(const kn_node *n)

@@ -17,7 +17,7 @@
 #include "shapes/dim.h"
 #include "shapes/facts.h"
 
-enum { KN_MAX_IN = 3 };
+enum { KN_MAX_IN = 5 };
 
 /* A place in the user's text; line 0 when there is none (built through the C API). */
 typedef struct kn_loc {
@@ -31,6 +31,15 @@ typedef struct kn_indexing {
     int64_t step[KN_MAX_RANK];
     kn_dim start[KN_MAX_RANK];
 } kn_indexing;
+
+/* TAKE: a view, the first operand, stands for memory. Its axis j is read at the place that operand by[j] gives; where by[j] is 0, at the index along
+ * the result's axis axis[j], or at 0 where that is < 0. Places are of the result's rank, i64, and within the axis, unless
+ * `checked`: then devices that check say what is not, and others read the nearest element. */
+typedef struct kn_gathering {
+    int8_t axis[KN_MAX_RANK];
+    int8_t by[KN_MAX_RANK];
+    int checked;
+} kn_gathering;
 
 typedef struct kn_node kn_node;
 struct kn_node {
@@ -53,6 +62,7 @@ struct kn_node {
         } reduce;
         int8_t perm[KN_MAX_RANK]; /* PERMUTE */
         const kn_indexing *index; /* INDEX */
+        kn_gathering gather;      /* TAKE */
     } u;
     kn_loc loc;
     const char *name; /* the user's, or NULL */
@@ -70,6 +80,7 @@ typedef struct kn_input {
 typedef struct kn_output {
     const char *name;
     kn_node *node;
+    int updates; /* the input whose elements become these, and whose name it has; or -1 */
 } kn_output;
 
 typedef struct kn_graph {
@@ -102,7 +113,7 @@ kn_node *kn_node_copy(kn_graph *to, const kn_node *old, kn_node *const *in);
 /* A copy in `a` that shares nothing with `g`, symbols included. */
 kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g);
 
-/* An elementwise or reduced value: what is computed, neither a leaf nor a view. */
+/* An elementwise, reduced or gathered value: what is computed, neither a leaf nor a view. */
 bool kn_is_value(const kn_node *n);
 /* A reduction that has no meaning over no elements. */
 bool kn_needs_members(const kn_node *n);

@@ -457,6 +457,50 @@ static void run_view(interp *ip, const kn_node *n, tensor *out)
     }
 }
 
+/* Where element `index` of the result is in the first operand; -1 after a failure. */
+static int64_t place_of(const interp *ip, const kn_node *n, const int64_t *index, bool *unsure)
+{
+    const tensor *x = &ip->of[n->in[0]->id];
+    int64_t offset = 0;
+    for (int j = 0; j < n->in[0]->rank; j++) {
+        int axis = n->u.gather.axis[j], by = n->u.gather.by[j];
+        int64_t at = axis < 0 ? 0 : index[axis], from = 0;
+        if (by) {
+            const tensor *place = &ip->of[n->in[by]->id];
+            for (int i = 0; i < n->rank; i++)
+                from += place->shape[i] == 1 ? 0 : index[i] * place->stride[i];
+            at = place->cells[from].i;
+            *unsure = *unsure || place->cells[from].err > 0;
+        }
+        if (at < 0 || at >= x->shape[j]) {
+            kn_fail(n->u.gather.checked ? KN_RUN : KN_INTERNAL,
+                    "%s: index %lld is out of bounds for axis %d with size %lld",
+                    n->name ? n->name : kn_ops[n->op].text, (long long)at, j,
+                    (long long)x->shape[j]);
+            return -1;
+        }
+        offset += at * x->stride[j];
+    }
+    return offset;
+}
+
+static kn_status run_take(interp *ip, const kn_node *n, tensor *out)
+{
+    int64_t index[KN_MAX_RANK] = {0}, at = 0;
+    const tensor *x = &ip->of[n->in[0]->id];
+    for (int64_t i = 0; i < out->count; i++) {
+        bool unsure = false;
+        int64_t from = x->count ? place_of(ip, n, index, &unsure) : 0;
+        if (from < 0)
+            return kn_last_status();
+        out->cells[i] = x->count ? x->cells[from] : (cell){0}; /* of nothing: not used */
+        if (unsure)
+            out->cells[i].err = INFINITY;
+        step(index, out->shape, n->rank, out->stride, &at);
+    }
+    return KN_OK;
+}
+
 static void load_input(const kn_array *in, tensor *out)
 {
     int64_t index[KN_MAX_RANK] = {0}, offset = 0;
@@ -495,6 +539,7 @@ static kn_status run_node(interp *ip, const kn_node *n)
     switch (kn_ops[n->op].cls) {
     case KN_ELEM: run_elem(ip, n, out); return KN_OK;
     case KN_REDUCE: return run_reduce(ip, n, out);
+    case KN_GATHER: return run_take(ip, n, out);
     default: run_view(ip, n, out); return KN_OK;
     }
 }

@@ -35,12 +35,14 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
                       .formula = is},
 #define VIEW(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_VIEW, .arity = 1, .infix = ""},
 #define LEAF(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_LEAF, .infix = ""},
+#define GATHER(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_GATHER, .cost = 4, .infix = ""},
 #include "ir/ops.def"
 #undef ELEM
 #undef FORMULA
 #undef REDUCE
 #undef VIEW
 #undef LEAF
+#undef GATHER
 };
 
 static const struct {

@@ -13,16 +13,25 @@ typedef enum kn_op {
 #define REDUCE(name, text, rule, combine, empty) KN_OP_##name,
 #define VIEW(name, text) KN_OP_##name,
 #define LEAF(name, text) KN_OP_##name,
+#define GATHER(name, text) KN_OP_##name,
 #include "ir/ops.def"
 #undef ELEM
 #undef FORMULA
 #undef REDUCE
 #undef VIEW
 #undef LEAF
+#undef GATHER
     KN_OP_COUNT
 } kn_op;
 
-typedef enum kn_op_class { KN_ELEM, KN_FORMULA, KN_REDUCE, KN_VIEW, KN_LEAF } kn_op_class;
+typedef enum kn_op_class {
+    KN_ELEM,
+    KN_FORMULA,
+    KN_REDUCE,
+    KN_VIEW,
+    KN_LEAF,
+    KN_GATHER
+} kn_op_class;
 
 typedef enum kn_rule {
     KN_RULE_NONE,

@@ -54,6 +54,15 @@ static void print_payload(kn_text *t, const kn_graph *g, const kn_node *n)
         }
         kn_put(t, "]");
         break;
+    case KN_OP_TAKE:
+        for (int j = 0; j < n->in[0]->rank; j++)
+            if (n->u.gather.by[j])
+                kn_putf(t, "%s%%%d", j ? ", " : " [", n->in[n->u.gather.by[j]]->id);
+            else
+                kn_putf(t, n->u.gather.axis[j] < 0 ? "%s0" : "%si%d", j ? ", " : " [",
+                        n->u.gather.axis[j]);
+        kn_put(t, n->u.gather.checked ? "] checked" : "]");
+        break;
     default:
         if (kn_ops[n->op].cls == KN_REDUCE) {
             kn_put(t, " axes=");
@@ -83,7 +92,8 @@ void kn_graph_print(kn_text *t, const kn_graph *g, bool canonical)
         kn_put(t, "\n");
     }
     for (int i = 0; i < g->outputs.len; i++)
-        kn_putf(t, "  return %s = %%%d\n", g->outputs.data[i].name, g->outputs.data[i].node->id);
+        kn_putf(t, "  %s %s = %%%d\n", g->outputs.data[i].updates < 0 ? "return" : "update",
+                g->outputs.data[i].name, g->outputs.data[i].node->id);
     for (int i = 0; i < g->facts.list.len; i++)
         kn_putf(t, "  fact %s  # %s\n", g->facts.list.data[i].text, g->facts.list.data[i].why);
 }

@@ -74,6 +74,31 @@ static kn_status verify_view(const kn_graph *g, const kn_node *n)
     return KN_OK;
 }
 
+static kn_status verify_gather(const kn_graph *g, const kn_node *n)
+{
+    const kn_node *x = n->in[0];
+    if (x->dtype != n->dtype)
+        return broken(n, "result type differs from the operand's");
+    if (kn_ops[x->op].cls != KN_VIEW)
+        return broken(n, "what it reads is no view");
+    for (int k = 1; k < n->nin; k++) {
+        if (n->in[k]->dtype != KN_I64 || n->in[k]->rank != n->rank)
+            return broken(n, "a place is no i64 of the result's rank");
+        for (int j = 0; j < n->rank; j++)
+            if (!kn_dim_equal(g->syms, n->in[k]->shape[j], n->shape[j]) &&
+                !kn_dim_is_one(g->syms, n->in[k]->shape[j]))
+                return broken(n, "a place's dimension is neither the result's nor 1");
+    }
+    for (int j = 0; j < x->rank; j++) {
+        int axis = n->u.gather.axis[j], by = n->u.gather.by[j];
+        if (by < 0 || by >= n->nin || axis >= n->rank)
+            return broken(n, "places or axes out of range");
+        if (!by && axis >= 0 && !kn_dim_equal(g->syms, x->shape[j], n->shape[axis]))
+            return broken(n, "wrong shape");
+    }
+    return KN_OK;
+}
+
 kn_status kn_graph_verify(const kn_graph *g)
 {
     for (int i = 0; i < g->nodes.len; i++) {
@@ -82,7 +107,7 @@ kn_status kn_graph_verify(const kn_graph *g)
             return broken(n, "wrong number");
         if (!kn_dtype_valid((int)n->dtype) || n->rank < 0 || n->rank > KN_MAX_RANK)
             return broken(n, "no type or rank");
-        if (n->nin != kn_ops[n->op].arity)
+        if (kn_ops[n->op].cls == KN_GATHER ? n->nin < 2 : n->nin != kn_ops[n->op].arity)
             return broken(n, "wrong number of operands");
         for (int j = 0; j < n->nin; j++)
             if (!n->in[j] || n->in[j]->id >= i || g->nodes.data[n->in[j]->id] != n->in[j])
@@ -92,6 +117,7 @@ kn_status kn_graph_verify(const kn_graph *g)
         case KN_FORMULA: return broken(n, "a formula, which is no operation of a graph");
         case KN_REDUCE: KN_TRY(verify_reduce(g, n)); break;
         case KN_VIEW: KN_TRY(verify_view(g, n)); break;
+        case KN_GATHER: KN_TRY(verify_gather(g, n)); break;
         case KN_LEAF:
             if (n->op != KN_OP_INPUT && n->op != KN_OP_IOTA && n->rank != 0)
                 return broken(n, "leaf is not 0-d");

@@ -36,6 +36,13 @@ bool kn_is_uniform_leaf(const kn_node *n)
 kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
 {
     kn_use use = {.base = user->in[k]};
+    if (user->op == KN_OP_TAKE && k == 0) { /* what is read stands for memory */
+        for (int j = 0; j < use.base->rank; j++)
+            use.axis[j] = user->u.gather.by[j] || kn_dim_is_one(g->syms, use.base->shape[j])
+                              ? -1
+                              : user->u.gather.axis[j];
+        return use;
+    }
     for (int j = 0; j < use.base->rank; j++) /* operands and users have the same rank */
         use.axis[j] = kn_dim_is_one(g->syms, use.base->shape[j]) ? -1 : (int8_t)j;
 

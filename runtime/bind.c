@@ -153,6 +153,9 @@ static kn_status find_args(const kn_graph *g, const kn_arg *args, int nargs, con
             return kn_fail(KN_ARGUMENT, "argument %s is given twice", args[k].name);
         *slot = &args[k];
     }
+    for (int o = 0; o < g->outputs.len; o++)
+        if (g->outputs.data[o].updates >= 0)
+            out[o] = in[g->outputs.data[o].updates];
     return KN_OK;
 }
 
@@ -253,6 +256,12 @@ static kn_status check_nodes(const kn_binding *b)
                            n->name ? n->name : kn_ops[n->op].text);
         if (n->op == KN_OP_INDEX)
             KN_TRY(check_index(n, b->sizes, shape));
+        if (n->op == KN_OP_TAKE && n->u.gather.checked) {
+            KN_TRY(kn_node_sizes(n->in[0], b->sizes, from));
+            if (kn_count(shape, n->rank) > 0 && kn_count(from, n->in[0]->rank) == 0)
+                return kn_fail(KN_SHAPE, "%s: nothing can be taken of an axis with size 0",
+                               n->name ? n->name : kn_ops[n->op].text);
+        }
         if (!kn_needs_members(n))
             continue;
         KN_TRY(kn_node_sizes(n->in[0], b->sizes, from));

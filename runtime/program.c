@@ -27,7 +27,8 @@ static void list_slots(kn_program *p)
                                 .rank = n->rank,
                                 .output = output,
                                 .by_value = in && in->by_value,
-                                .has_default = in && in->has_default};
+                                .has_default = in && in->has_default,
+                                .same = out ? out->updates : -1};
         if (!p->slots[i].by_value)
             p->signature_bytes += sizeof(int64_t) * (size_t)(1 + 2 * n->rank);
     }

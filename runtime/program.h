@@ -27,6 +27,7 @@ typedef struct kn_slot {
     const char *name;
     int dtype, rank;
     bool output, by_value, has_default;
+    int same; /* the slot whose argument this one is: an input that is updated; -1: its own */
 } kn_slot;
 
 typedef struct kn_program {

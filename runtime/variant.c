@@ -9,7 +9,8 @@ static int find_slot(const kn_program *p, const char *name, int first)
 {
     for (int k = 0, i = first; k < p->nslots; k++, i++) {
         i = i == p->nslots ? 0 : i;
-        if (p->slots[i].name[0] == name[0] && strcmp(p->slots[i].name, name) == 0)
+        if (p->slots[i].name[0] == name[0] && p->slots[i].same < 0 &&
+            strcmp(p->slots[i].name, name) == 0)
             return i;
     }
     return -1;
@@ -27,9 +28,12 @@ static bool sort_args(const kn_program *p, const kn_arg *args, int nargs, const 
             return false;
         sorted[i] = &args[k];
     }
-    for (int i = 0; i < p->nslots; i++)
+    for (int i = 0; i < p->nslots; i++) {
+        if (p->slots[i].same >= 0)
+            sorted[i] = sorted[p->slots[i].same];
         if (!sorted[i] && !p->slots[i].has_default)
             return false;
+    }
     return true;
 }
 

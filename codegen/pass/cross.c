@@ -144,6 +144,8 @@ static int carry(crossing *c, int i)
         return c->copy_of[i];
     if (v.kind == KN_V_LOAD)
         return c->copy_of[i] = load(c, v);
+    if (v.kind == KN_V_GATHER) /* of what rows may not have made yet */
+        return -1;
     if (v.kind == KN_V_INDEX) {
         v.access = along_rows(c, &v.access);
         v.level = v.access.axes >> c->host.ngroup ? KN_ELEMENT : KN_GROUP;
@@ -239,7 +241,7 @@ static bool can_wait(const crossing *c)
     const kn_phase *all = c->p->phases.data;
     for (int i = c->columns + 1; i <= c->rows; i++)
         for (int j = 0; j < all[i].values.len; j++)
-            if (all[i].values.data[j].kind == KN_V_LOAD &&
+            if (kn_is_read(&all[i].values.data[j]) &&
                 stores_to(c->from, all[i].values.data[j].access.buf))
                 return false;
     return true;

@@ -18,7 +18,7 @@ int64_t kn_phase_bytes_read(const kn_phase *ph, const kn_buf *bufs)
     int64_t bytes = 0, n;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_access *acc = &ph->values.data[i].access;
-        if (ph->values.data[i].kind != KN_V_LOAD)
+        if (!kn_is_read(&ph->values.data[i]))
             continue;
         n = kn_bytes(bufs[acc->buf].dtype);
         for (int a = 0; a < ph->naxes; a++)
@@ -153,13 +153,27 @@ static void drop_phase(kn_planner *p, int at)
     p->region_of.len--;
 }
 
+/* Does the reader gather from what `from` stores? That wants it in memory. */
+static bool gathers(const kn_phase *reader, const kn_phase *from)
+{
+    for (int i = 0; i < reader->values.len; i++)
+        for (int k = 0; reader->values.data[i].kind == KN_V_GATHER && k < from->stores.len; k++)
+            if (from->stores.data[k].access.buf == reader->values.data[i].access.buf)
+                return true;
+    return false;
+}
+
 /* A local phase that reads them keeps them from going: it cannot have local phases of its own. */
 static int count_readers(const kn_planner *p, int index)
 {
     int readers = 0;
-    for (int i = index + 1; i < p->phases.len; i++)
-        if (reads(&p->phases.data[i], &p->phases.data[index]))
-            readers += p->phases.data[i].local ? MOST_READERS + 1 : 1;
+    for (int i = index + 1; i < p->phases.len; i++) {
+        const kn_phase *reader = &p->phases.data[i], *from = &p->phases.data[index];
+        if (gathers(reader, from))
+            return MOST_READERS + 1;
+        if (reads(reader, from))
+            readers += reader->local ? MOST_READERS + 1 : 1;
+    }
     return readers;
 }
 

@@ -42,6 +42,17 @@ template <class T> __device__ __forceinline__ T kn_walk_end(T first, T end, T st
     return first < end ? first + (end - first + step - 1) / step * step : first;
 }
 
+// A place that the caller's data gives: out of bounds it is an error where that can be told, else the nearest. Threads
+// without a group have no data.
+template <class I> __device__ __forceinline__ I kn_checked_index(long long at, I size, bool live)
+{
+#ifdef KN_EMU_INLINE
+    if (live && (at < 0 || at >= (long long)size))
+        kn_emu_trap("an index is out of bounds for its axis", __LINE__);
+#endif
+    return at < 0 ? 0 : at < (long long)size ? (I)at : size - 1;
+}
+
 // ---- combining the accumulators of the threads that share a group ----
 
 struct kn_sum {

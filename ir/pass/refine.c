@@ -110,7 +110,11 @@ static void unite_with_operands(refiner *r, const kn_node *n)
                 unite_axes(r, n, map[j], n->in[0], j);
         return;
     }
-    for (int k = 0; k < n->nin; k++)
+    bool takes = n->op == KN_OP_TAKE;
+    for (int j = 0; takes && j < n->in[0]->rank; j++)
+        if (!n->u.gather.by[j] && n->u.gather.axis[j] >= 0)
+            unite_axes(r, n, n->u.gather.axis[j], n->in[0], j);
+    for (int k = takes; k < n->nin; k++)
         for (int j = 0; j < n->rank; j++)
             unite_axes(r, n, j, n->in[k], n->op == KN_OP_PERMUTE ? n->u.perm[j] : j);
 }
@@ -275,13 +279,40 @@ static kn_node *view(kn_graph *to, kn_op op, kn_node *x, const kn_dim *shape, in
     return kn_graph_intern(to, &n);
 }
 
+/* What a TAKE reads: axes that it walks are refined as the result's are, the others stay. */
+static kn_node *taken(refiner *r, kn_graph *to, const kn_node *old, kn_node *x, kn_gathering *how)
+{
+    const kn_gathering *was = &old->u.gather;
+    kn_dim shape[KN_MAX_RANK];
+    int first[KN_MAX_RANK + 1] = {0}, rank = 0;
+    for (int i = 0; i < old->rank; i++)
+        first[i + 1] = first[i] + put_axis(r, old, i, shape);
+    *how = (kn_gathering){.checked = was->checked};
+    for (int j = 0; j < old->in[0]->rank; j++) {
+        bool walked = !was->by[j] && was->axis[j] >= 0;
+        int m = 1;
+        if (walked)
+            m = put_axis(r, old->in[0], j, shape + rank);
+        else
+            shape[rank] = old->in[0]->shape[j];
+        for (int i = 0; i < m; i++, rank++) {
+            how->by[rank] = was->by[j];
+            how->axis[rank] = (int8_t)(walked ? first[was->axis[j]] + i : -1);
+        }
+    }
+    return view(to, KN_OP_RESHAPE, x, shape, rank, old->loc);
+}
+
 /* A new node like `old` on refined axes `shape`, its operands given axes of size 1 where they lack some. */
 static kn_node *elementwise(refiner *r, kn_graph *to, const kn_node *old, kn_node *const *in)
 {
     kn_node n = *old;
     kn_dim shape[KN_MAX_RANK], padded[KN_MAX_RANK];
     kn_node *operands[KN_MAX_IN] = {0};
-    for (int k = 0; k < old->nin; k++) {
+    bool takes = old->op == KN_OP_TAKE;
+    if (takes)
+        operands[0] = taken(r, to, old, in[0], &n.u.gather);
+    for (int k = takes; k < old->nin; k++) {
         int rank = 0, m;
         for (int j = 0; j < old->rank; j++, rank += m) {
             m = put_axis(r, old, j, shape + rank);
@@ -353,13 +384,13 @@ static kn_node *permute(refiner *r, kn_graph *to, const kn_node *old, kn_node *x
  * planner knows. */
 static kn_node *in_memory(kn_graph *to, kn_node *x)
 {
-    const kn_node *root = x;
+    kn_node *root = x;
     while (root->op == KN_OP_RESHAPE)
         root = root->in[0];
     kn_op leaf = kn_view_root(x)->op;
     if (kn_is_value(root) || leaf == KN_OP_INPUT || leaf == KN_OP_IOTA)
         return x;
-    return kn_copy_of(to, x);
+    return view(to, KN_OP_RESHAPE, kn_copy_of(to, root), x->shape, x->rank, x->loc);
 }
 
 static kn_node *rewrite(void *ctx, kn_graph *to, const kn_node *old, kn_node *const *in)
@@ -368,6 +399,7 @@ static kn_node *rewrite(void *ctx, kn_graph *to, const kn_node *old, kn_node *co
     kn_dim shape[KN_MAX_RANK];
     int rank = 0;
     switch (kn_ops[old->op].cls) {
+    case KN_GATHER:
     case KN_ELEM: return elementwise(r, to, old, in);
     case KN_REDUCE: return reduction(r, to, old, in[0]);
     default: break;

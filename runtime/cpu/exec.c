@@ -218,7 +218,9 @@ static int64_t choose_tile(const kn_job *job)
         return 0;
     for (int a = 0; a < job->plan->accesses.len; a++) {
         const kn_lanes *l = &job->lanes[a];
-        if (l->any_once || l->outer_once || job->plan->accesses.data[a].buf == KN_BUF_COUNT)
+        int value = job->plan->accesses.data[a].value;
+        if (l->any_once || l->outer_once || job->plan->accesses.data[a].buf == KN_BUF_COUNT ||
+            (value >= 0 && p->values.data[value].kind == KN_V_GATHER))
             return 0;
         turned |= llabs(l->down) == l->bytes && llabs(l->across) >= CACHE_LINE;
     }
@@ -329,12 +331,18 @@ kn_status kn_cpu_run(const kn_cpu_plan *plan, const kn_kernel *kernel, const kn_
     if (!scratch)
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", kernel->name);
     kn_status status = KN_OK;
+    kn_bad_index bad = {0};
     for (int i = 0; i < plan->nphases && status == KN_OK; i++) {
         kn_job job = {.plan = &plan->phases[i],
+                      .bad = &bad,
                       .kernel = kernel,
                       .phase = &kernel->phases.data[i],
                       .call = call};
         status = run_phase(plan, &job, (kn_lanes *)(scratch + frame), scratch, pool);
+        if (bad.found && status == KN_OK)
+            status = kn_fail(KN_RUN, "%s: index %lld is out of bounds for an axis with size %lld",
+                             bad.value->name ? bad.value->name : kernel->name, (long long)bad.index,
+                             (long long)bad.size);
     }
     kn_pool_return(pool, scratch);
     return status;

@@ -160,6 +160,48 @@ static void count(kn_frame *f, const kn_step *s, int64_t n)
     f->value[s->value] = (kn_operand){to, same};
 }
 
+static void report_index(kn_bad_index *bad, const kn_value *v, int64_t index, int64_t size)
+{
+    if (__atomic_exchange_n(&bad->found, 1, __ATOMIC_RELAXED))
+        return;
+    bad->value = v;
+    bad->index = index;
+    bad->size = size;
+}
+
+/* Adds to the offset of each lane what one place gives. */
+static void add_place(kn_frame *f, const kn_value *v, int k, const kn_operand *by, int bytes,
+                      int64_t n, int64_t *offset)
+{
+    const int64_t *at = by->data, size = v->place[k].extent, stride = v->place[k].stride * bytes;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t place = at[by->same ? 0 : i];
+        if (v->checked && (place < 0 || place >= size)) {
+            report_index(f->job->bad, v, place, size);
+            place = 0;
+        }
+        offset[i] += place * stride;
+    }
+}
+
+static void gather(kn_frame *f, const kn_step *s, int64_t n)
+{
+    const kn_lanes *l = &f->job->lanes[s->access];
+    const kn_cursor *c = &f->cursor[s->access];
+    const kn_value *v = &f->job->phase->values.data[s->value];
+    bool same = c->kind == KN_LANE_SAME;
+    for (int k = 0; k < s->nin; k++)
+        same = same && f->value[s->in[k]].same;
+    int64_t *offset = (int64_t *)(f->slots + (size_t)f->job->plan->slots * f->slot_bytes);
+    void *to = memory_of(f, s);
+    n = same ? 1 : n;
+    kn_lanes_count(l, c, n, offset);
+    for (int k = 0; k < s->nin; k++)
+        add_place(f, v, k, &f->value[s->in[k]], s->bytes, n, offset);
+    kn_lanes_pick(l->base, s->bytes, n, offset, to);
+    f->value[s->value] = (kn_operand){to, same};
+}
+
 static void operate(kn_frame *f, const kn_step *s, int64_t n)
 {
     const void *in[KN_MAX_IN];
@@ -224,6 +266,7 @@ void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t n, bool stores)
     for (const kn_step *s = steps->data, *end = s + steps->len; s < end; s++) {
         switch (s->kind) {
         case KN_STEP_LOAD: load(f, s, n); break;
+        case KN_STEP_GATHER: gather(f, s, n); break;
         case KN_STEP_INDEX: count(f, s, n); break;
         case KN_STEP_OP: operate(f, s, n); break;
         case KN_STEP_RESULT:

@@ -5,6 +5,13 @@
 #include "runtime/cpu/exec.h"
 #include "runtime/cpu/lanes.h"
 
+/* The first checked index that was found out of bounds. */
+typedef struct kn_bad_index {
+    int found; /* atomic */
+    const kn_value *value;
+    int64_t index, size;
+} kn_bad_index;
+
 typedef struct kn_job {
     const kn_phase_plan *plan;
     const kn_kernel *kernel;
@@ -20,6 +27,7 @@ typedef struct kn_job {
                               run 0: every `most` lanes */
     int64_t parts, part;   /* ranges that the members are cut into, and the length of each */
     int64_t units, per_task;
+    kn_bad_index *bad;
 } kn_job;
 
 typedef struct kn_operand {

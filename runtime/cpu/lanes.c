@@ -124,6 +124,12 @@ typedef uint64_t __attribute__((may_alias)) word64;
         for (int64_t i = 0; i < n; i++)                                                            \
             *(W *)(p + i * stride) = a[i * step];                                                  \
     }                                                                                              \
+    static void pick_##W(int64_t n, void *out, const char *p, const int64_t *offset)               \
+    {                                                                                              \
+        W *z = out;                                                                                \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            z[i] = *(const W *)(p + offset[i]);                                                    \
+    }                                                                                              \
     static void splat_##W(int64_t n, void *out, const void *in)                                    \
     {                                                                                              \
         W *z = out, s = *(const W *)in;                                                            \
@@ -231,6 +237,18 @@ static void scatter_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, const
         for (int64_t i = 0; i < rows; i++)
             write_run(l->bytes, c->columns, p + i * l->down, l->across,
                       same ? in : in + i * c->columns * l->bytes, same ? 0 : 1);
+}
+
+void kn_lanes_pick(const char *base, int bytes, int64_t n, const int64_t *offset, void *out)
+{
+    if (bytes == 4)
+        pick_word32(n, out, base, offset);
+    else if (bytes == 8)
+        pick_word64(n, out, base, offset);
+    else if (bytes == 2)
+        pick_word16(n, out, base, offset);
+    else
+        pick_word8(n, out, base, offset);
 }
 
 void kn_splat(int bytes, int64_t n, void *out, const void *in)

@@ -65,7 +65,7 @@ static kn_status find_accesses(planner *pl)
 static void close_over(const kn_phase *p, bool *need)
 {
     for (int v = p->values.len - 1; v >= 0; v--)
-        if (need[v] && p->values.data[v].kind == KN_V_ELEM)
+        if (need[v])
             for (int k = 0; k < p->values.data[v].nin; k++)
                 need[p->values.data[v].in[k]] = true;
 }
@@ -93,8 +93,12 @@ static kn_status add_value(planner *pl, kn_steps *steps, int v)
                  .direct = -1,
                  .bytes = kn_bytes(value->dtype)};
     if (kn_has_access(value)) {
-        s.kind = value->kind == KN_V_LOAD ? KN_STEP_LOAD : KN_STEP_INDEX;
+        s.kind = value->kind == KN_V_LOAD     ? KN_STEP_LOAD
+                 : value->kind == KN_V_GATHER ? KN_STEP_GATHER
+                                              : KN_STEP_INDEX;
         s.access = pl->load_access[v];
+        s.nin = value->nin;
+        memcpy(s.in, value->in, sizeof s.in);
     } else if (value->kind == KN_V_RESULT) {
         s.kind = KN_STEP_RESULT;
         s.red = value->index;
@@ -147,7 +151,7 @@ static kn_status plan_groups(planner *pl, int t)
     for (int v = 0; v < p->values.len; v++) {
         const kn_value *value = &p->values.data[v];
         /* Loads come first of all, before anything is stored. */
-        int stage = kn_has_access(value) ? 0 : value->stage;
+        int stage = kn_has_access(value) && value->kind != KN_V_GATHER ? 0 : value->stage;
         if (pl->needed[v] && is_group(value) && !is_fixed(value) && stage == t)
             KN_TRY(add_value(pl, steps, v));
     }
@@ -207,7 +211,8 @@ static void assign_slots(planner *pl, kn_steps *steps)
         slot[v] = -1;
     for (int i = 0; i < steps->len; i++) {
         kn_step *s = &steps->data[i];
-        if (s->kind == KN_STEP_LOAD || s->kind == KN_STEP_INDEX || s->kind == KN_STEP_OP) {
+        if (s->kind == KN_STEP_LOAD || s->kind == KN_STEP_GATHER || s->kind == KN_STEP_INDEX ||
+            s->kind == KN_STEP_OP) {
             int free = 0;
             while (busy[free])
                 free++;

@@ -14,6 +14,7 @@
 
 typedef enum kn_step_kind {
     KN_STEP_LOAD,   /* value from access */
+    KN_STEP_GATHER, /* value from access, at the places that in[] give */
     KN_STEP_INDEX,  /* value: the offsets of access */
     KN_STEP_OP,     /* value by loop over in[] */
     KN_STEP_RESULT, /* value from red */
@@ -24,7 +25,7 @@ typedef enum kn_step_kind {
 typedef struct kn_step {
     kn_step_kind kind;
     int value;
-    int slot; /* LOAD, OP in a sweep: the block buffer; -1: the group value's own memory */
+    int slot; /* LOAD, GATHER, INDEX, OP in a sweep: the block buffer; -1: the group value's own memory */
     int access;
     int red;
     int bytes; /* of an element */

@@ -84,11 +84,13 @@ class Kiln:
 
     def call(self, prog, inputs, outputs):
         args = [argument(n, x) for n, x in inputs.items()]
-        io, made = Io(), {}
+        io, made, self.updated = Io(), {}, []
         for k in range(self.lib.kiln_prog_io_count(prog)):
             self.check(self.lib.kiln_prog_io(prog, k, c.byref(io)))
             if io.kind == 2:
                 made[io.name.decode()] = None
+            if io.kind == 3:
+                self.updated.append(io.name.decode())
         for name in made:
             dtype, rank, shape = c.c_int(), c.c_int(), (c.c_int64 * 16)()
             self.check(self.lib.kiln_output_shape(

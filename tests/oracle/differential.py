@@ -23,12 +23,12 @@ if int(np.__version__.split(".")[0]) < 2:
 
 sys.dont_write_bytecode = True
 from api import Kiln, Refused  # noqa: E402
-from grow import Program  # noqa: E402
+from grow import Program, copied  # noqa: E402
 
 REASONS = {  # what NumPy raises, and the kiln_status that says the same
     TypeError: {"TYPE", "SYNTAX", "SHAPE"},
     ValueError: {"SHAPE", "TYPE", "SYNTAX", "ARGUMENT"},
-    IndexError: {"SHAPE", "SYNTAX", "RUN"},
+    IndexError: {"SHAPE", "SYNTAX", "RUN", "TYPE"},  # sizes are known later than types
     OverflowError: {"TYPE"},
     ZeroDivisionError: {"TYPE"},
 }
@@ -63,7 +63,7 @@ def problem_of(got, narrow, wide, scale, eps):
 
 def check(kiln, program):
     """What is wrong, or None."""
-    inputs = {n: x.copy(order="K") if program.updates else x for n, x in program.inputs.items()}
+    inputs = {n: copied(x) if program.updates else x for n, x in program.inputs.items()}
     try:
         got = kiln.run(program.text, inputs)
     except Refused as refused:
@@ -76,7 +76,15 @@ def check(kiln, program):
         return f"refused for another reason: {refused}, NumPy: {program.raised!r}"
     if program.raised:
         return f"NumPy raises {program.raised!r}"
+    for name in kiln.updated:
+        narrow, wide = program.vars[name]
+        difference = problem_of(inputs[name], narrow, wide, program.scale, program.eps)
+        if difference:
+            return f"{name}, updated, {difference}"
     for name, (narrow, wide) in program.outputs.items():
+        own = np.size(narrow) == 0 or any(np.shares_memory(narrow, program.vars[n][0]) for n in kiln.updated)
+        if name not in got and kiln.updated and own:
+            continue  # it is the parameter itself
         difference = problem_of(got[name], narrow, wide, program.scale, program.eps)
         if difference:
             return f"{name} {difference}"

@@ -23,6 +23,11 @@ DIFFERENT = [
     r"float16, which is not supported", r"int8, which is not supported",
     r"but it is (1 == \d+|\d+ == 1) \(",  # sizes that happen to be 1 do not broadcast
     r"do not broadcast, as far as can be known",
+    r"depends on strides",  # whether a reshape is a view
+    r"a width can be negative",
+    r"broadcast_to: \[.*(max|min)\(.* does not broadcast",  # the same of a part
+    r"an element is assigned one number",  # NumPy takes one of bool in an array
+    r"\[.*(max|min)\(.* but it goes to",  # the same of an assignment
 ]  # fmt: skip
 MOST = 3000  # elements
 
@@ -40,11 +45,23 @@ def axes_text(rng, rank, wild=0.03, single=False):
     return "(" + ", ".join(map(str, axes)) + ("," if count == 1 else "") + ")"
 
 
+def copied(x):
+    """x in memory of its own, with its strides."""
+    if x.size == 0 or any(s == 0 and n > 1 for s, n in zip(x.strides, x.shape)):
+        return x.copy()
+    low = sum(min(0, s * (n - 1)) for s, n in zip(x.strides, x.shape))
+    high = sum(max(0, s * (n - 1)) for s, n in zip(x.strides, x.shape)) + x.itemsize
+    memory = np.zeros(high - low, np.uint8)
+    made = np.ndarray(x.shape, x.dtype, memory.data, -low, x.strides)
+    made[...] = x
+    return made
+
+
 class Program:
     def __init__(self, rng):
         self.rng = rng
         self.inputs, self.outputs, self.ops = {}, {}, []
-        self.raised, self.updates, self.scale, self.eps = None, False, 1.0, 0.0
+        self.raised, self.updates, self.scale, self.eps = None, bool(rng.random() < 0.4), 1.0, 0.0
         self.env = [names_of(False), names_of(True)]
         self.sizes, self.vars, self.lines, self.params = {}, {}, [], []
         self.make_params()
@@ -84,7 +101,7 @@ class Program:
             return self.values(tuple(2 * n for n in shape), dtype)[tuple(slice(None, None, 2) for _ in shape)]
         if how == 2:
             return self.values(shape, dtype)[tuple(slice(None, None, -1) for _ in shape)]
-        if how == 3 and shape:
+        if how == 3 and shape and not self.updates:
             return np.broadcast_to(self.values((1,) + shape[1:], dtype), shape)
         if how == 4:
             order = rng.permutation(len(shape))
@@ -103,7 +120,7 @@ class Program:
             x = np.asarray(self.laid_out(shape, types[int(rng.integers(len(types)))]))
             self.inputs[name] = x
             self.params.append(f"{name}: {TEXTS[x.dtype.name]}[{self.dims(shape)}]")
-            self.bind(name, x, widen(x))
+            self.bind(name, x.copy(order="K") if self.updates else x, widen(x))
 
     def dims(self, shape):
         """As symbols where they are not 1."""
@@ -139,6 +156,11 @@ class Program:
     def make_statement(self, name):
         """Adds `name = ...`; False after one that makes NumPy raise."""
         for _ in range(40):
+            if self.updates and self.rng.random() < 0.5:
+                done = self.make_assignment()
+                if done is None:
+                    continue
+                return done
             make = TEMPLATES[int(self.rng.integers(len(TEMPLATES)))]
             text = make(self)
             if not text:
@@ -162,6 +184,32 @@ class Program:
             return True
         return True
 
+    def make_assignment(self):
+        """Adds an assignment to a part of an array; None where there is nothing to add."""
+        text = assignment(self)
+        if not text:
+            return None
+        arrays = [x for pair in self.vars.values() for x in pair if isinstance(x, np.ndarray) and x.flags.writeable]
+        before = [x.copy() for x in arrays]
+        try:
+            with np.errstate(all="ignore"):
+                for env in self.env:
+                    exec(text, env)
+            good = all(self.steady(*pair) for pair in self.vars.values())
+        except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as raised:
+            good = self.rng.random() < 0.5 and "cannot convert float" not in str(raised)  # of an element
+            self.raised = raised if good else None
+        if not good or self.raised:
+            for x, was in zip(arrays, before):
+                x[...] = was
+        if not good:
+            return None
+        self.ops += ["assign"] + re.findall(r"(?<= )[-+*/%&|^]+=", text)
+        self.lines.append("    " + text)
+        for name, (narrow, wide) in self.vars.items():
+            self.bind(name, narrow, wide)
+        return not self.raised
+
     def steady(self, narrow, wide):
         """Rounding has not yet taken over."""
         x, w = np.asarray(narrow), np.asarray(wide)
@@ -177,6 +225,7 @@ class Program:
     def make_return(self):
         names = list(self.vars)
         last = names[-1] if self.raised is None else self.lines[-1].split()[0]
+        last = last if last.isidentifier() else names[-1]
         others = [str(n) for n in self.rng.permutation(names)[:int(self.rng.integers(0, 3))] if n != last]
         returned = [last, *others]
         self.lines.append(f"    return {', '.join(returned)}")
@@ -325,8 +374,8 @@ def broadcast(p):
     return f"broadcast_to({x}, {y}.shape)"
 
 
-def sliced(p):
-    rng, x = p.rng, p.pick(rank=1)
+def sliced(p, of=None):
+    rng, x = p.rng, of or p.pick(rank=1)
     if x is None:
         return None
     shape = p.of(x).shape
@@ -378,5 +427,58 @@ def made(p):
     return str(rng.choice(ways))
 
 
+def assignment(p):
+    rng = p.rng
+    fit = [n for n, (x, _) in p.vars.items() if isinstance(x, np.ndarray) and x.ndim]
+    if not fit:
+        return None
+    x = str(rng.choice(fit))
+    y = str(rng.choice([p.pick(), x, f"{x}[0]", "3", "-1", "0.5", "2"]))
+    how = rng.random()
+    target = sliced(p, x) if how < 0.6 else f"{x}[...]" if how < 0.75 else x
+    if rng.random() < 0.3:
+        y = str(rng.choice([f"{target} * 2", f"{x}[::-1]", sliced(p, x)]))
+    ops = ["+", "-", "*", "/", "//", "%"] + ["&", "|"] * (p.of(x).dtype.kind in "biu")
+    op = str(rng.choice(ops)) if target == x or rng.random() < 0.4 else ""
+    if not op and not y.startswith(x):
+        try:
+            with np.errstate(all="ignore"):
+                if not convertible(np.asarray(eval(y, p.env[0])), TEXTS[p.of(x).dtype.name]):
+                    return None
+        except (TypeError, ValueError, IndexError):
+            return None
+    return f"{target} {op}= {y}"
+
+
+def paired(p):
+    x, y = p.pick("iuf"), p.pick("iuf")
+    k = int(p.rng.integers(0, 2))
+    return x and str(p.rng.choice([f"divmod({x}, {y})[{k}]", f"modf({x})[{k}]", f"frexp({x})[{k}]"]))
+
+
+def joined(p):
+    rng, x = p.rng, p.pick(rank=1)
+    if x is None:
+        return None
+    rank = p.of(x).ndim
+    axis = int(rng.integers(-rank, rank + (rng.random() < 0.02)))
+    like = [n for n in p.vars if p.of(n).ndim == rank]
+    others = ", ".join([x] + [str(rng.choice(like)) for _ in range(int(rng.integers(0, 3)))])
+    n, k = int(rng.integers(0, 4)), int(rng.integers(-5, 6))
+    mode = rng.choice(["edge", "wrap", "reflect", "symmetric"])
+    widths = ", ".join(f"({a}, {b})" for a, b in rng.integers(0, 4, (rank, 2)))
+    indices = [i for i in p.vars if p.of(i).dtype.kind in "iu"]
+    ways = [f"concatenate(({others},), axis={axis})", f"stack(({others},), axis={axis})", f"concatenate(({x}, {x}[:1], {x}))",
+            f"pad({x}, {n})", f"pad({x}, ({widths},), constant_values={k})", f"pad({x}, ({widths},), mode='{mode}')",
+            f"repeat({x}, {n}, axis={axis})", f"{x}.repeat({n})", f"tile({x}, {n})", f"tile({x}, (2, {n}))",
+            f"roll({x}, {k}, axis={axis})", f"roll({x}, {k})", f"take({x}, {k}, axis={axis})",
+            f"take_along_axis({x}, argmax({x}, axis={axis}, keepdims=True), axis={axis})"]  # fmt: skip
+    if indices:
+        i = str(rng.choice(indices))
+        ways += [f"take({x}, {i}, axis={axis})", f"take({x}, {i} % 3, axis={axis})", f"{x}.take({i}, mode='wrap')",
+                 f"take({x}, {i}, axis={axis}, mode='clip')"] * 2  # fmt: skip
+    return str(rng.choice(ways))
+
+
 TEMPLATES = [unary] * 3 + [operator] * 5 + [binary] * 3 + [prefix, power, select, select, cast] + \
-    [reduction] * 6 + [sliced] * 5 + [viewed] * 4 + [made] * 2 + [normalised, dot, moved_axes, moved_axes, reshaped, regrouped, regrouped, broadcast]  # fmt: skip
+    [reduction] * 6 + [sliced] * 5 + [joined] * 5 + [paired] + [viewed] * 4 + [made] * 2 + [normalised, dot, moved_axes, moved_axes, reshaped, regrouped, regrouped, broadcast]  # fmt: skip

@@ -26,6 +26,7 @@ FUNCTIONS = """sqrt exp log tanh sin cos floor ceil minimum maximum where sum pr
     transpose permute_dims swapaxes broadcast_to expand_dims squeeze newaxis inf nan pi e nansum nanprod
     nanmin nanmax nanmean nanvar nanstd ptp count_nonzero average dot vdot inner argmin argmax flip flipud fliplr
     diagonal trace tril triu moveaxis arange full zeros ones full_like zeros_like ones_like
+    divmod modf frexp concatenate concat stack pad take take_along_axis repeat tile roll
     exp2 expm1 log2 log10 log1p cbrt tan arcsin arccos arctan sinh cosh arcsinh arccosh arctanh arctan2
     hypot trunc rint sign copysign fmod fmin fmax bitwise_and bitwise_or bitwise_xor invert left_shift
     right_shift gcd lcm isnan isinf isfinite signbit clip positive reciprocal logical_xor nan_to_num

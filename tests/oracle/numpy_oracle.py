@@ -161,6 +161,13 @@ def weak_numbers(oracle):
               "f / 0", "i / 0", "i // 0", "k % 0", "f // 0", "f % 0", "-f // 0.0", "i * inf", "f + nan",
               "f * pi", "d - e"]  # fmt: skip
     oracle.eval_all(exact(*texts), VALUES)
+    large = {"u": np.array([0, 1, 2**63, 2**64 - 1, 2**63 - 1], np.uint64), "i": array("i32", 1, 2, 3, 4, 5),
+             "k": array("i64", 0, -1, 2**63 - 1, -(2**63), 5)}  # fmt: skip
+    oracle.eval_all(exact(
+        "u + 9223372036854775808", "u == 18446744073709551615", "k < 9223372036854775808", "k > 9223372036854775808",
+        "i == 9223372036854775808", "k == -9223372036854775808", "k + -9223372036854775808", "u // 9223372036854775808",
+        "where(u > 3, u, 18446744073709551615)", "u % 0xFFFFFFFFFFFFFFFF", "maximum(u, 9223372036854775809)"),
+        large)  # fmt: skip
     powers = [f"{x} ** {y}" for x in "pqmn" for y in ("2", "3", "0.5", "2.0", "0", "1")]
     powers += ["p ** -1", "q ** -2", "p ** -0.5", "f ** 2", "d ** 2", "b ** 3", "k ** 3"]
     powers += [f"{x} ** {y}" for x in ("2", "3", "2.5", "-2") for y in "pqmn"]
@@ -309,6 +316,10 @@ def views(oracle, random):
         "reshape(x, (x.shape[0], x.shape[1] * x.shape[2]))", "x.astype(x.dtype)", "y.sum() + y",
         "(x > 0).T & (x < 1).T", "reshape(u, (1, 1))", "reshape(x, (5, 3, 4)) + c[:, None]"),
         values)  # fmt: skip
+    values = {"q": random.standard_normal((40, 48)), "p": random.standard_normal((48, 40)),
+              "j": random.integers(-40, 40, 40)}  # fmt: skip
+    oracle.eval_all(exact("take(q, j, axis=0) + p.T", "take(p.T, j, axis=0) - q", "take(p, j, axis=1) * q.T",
+                          "roll(q, 3, axis=1) + p.T", "pad(p.T, 1)[1:-1, 1:-1] - q"), values)  # fmt: skip
     oracle.group("views, broadcasting, sizes")
 
 

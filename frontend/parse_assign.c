@@ -1,0 +1,250 @@
+/* Assignments: `x += v`, `x[1:-1] = v`, `x[0] *= v`.
+ *
+ * NumPy writes into memory, which every name of it shows. Here an array never changes: what is assigned makes a new
+ * one, of which all names that show the old one show the same part. Names of one array share a store; each is a chain
+ * of views of the store's base. */
+#include <math.h>
+
+#include "frontend/parse_impl.h"
+#include "ir/view.h"
+
+int kn_augmented_op(int tok)
+{
+    switch (tok) {
+    case KN_TOK2('+', '='): return '+';
+    case KN_TOK2('-', '='): return '-';
+    case KN_TOK2('*', '='): return '*';
+    case KN_TOK2('/', '='): return '/';
+    case KN_TOK2('%', '='): return '%';
+    case KN_TOK2('&', '='): return '&';
+    case KN_TOK2('|', '='): return '|';
+    case KN_TOK2('^', '='): return '^';
+    case KN_TOK2('@', '='): return '@';
+    case KN_TOK3('/', '/', '='): return KN_TOK2('/', '/');
+    case KN_TOK3('*', '*', '='): return KN_TOK2('*', '*');
+    case KN_TOK3('<', '<', '='): return KN_TOK2('<', '<');
+    case KN_TOK3('>', '>', '='): return KN_TOK2('>', '>');
+    default: return 0;
+    }
+}
+
+/* ---- stores ---- */
+
+/* Does the chain of views from `from` to `node` regroup elements? NumPy copies then, unless strides allow a view. */
+static bool regroups(const kn_parser *p, const kn_node *node, const kn_node *from)
+{
+    for (; node != from && kn_ops[node->op].cls == KN_VIEW; node = node->in[0])
+        if (kn_regroups(p->g, node))
+            return true;
+    return false;
+}
+
+void kn_own_store(kn_parser *p, kn_value *v, const char *param)
+{
+    if (v->kind == KN_V_TUPLE) {
+        kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, v->nitems + 1);
+        for (int i = 0; i < v->nitems; i++) {
+            items[i] = v->items[i];
+            kn_own_store(p, &items[i], NULL);
+        }
+        v->items = items;
+    }
+    if (v->kind != KN_V_NODE)
+        return;
+    kn_store *shared = v->store > 0 ? &p->stores.data[v->store - 1] : NULL;
+    bool alone = shared && !shared->param && shared->names <= 1;
+    bool copied = alone && (v->uncertain || regroups(p, v->node, shared->base));
+    if (shared && !v->scalar && !copied)
+        return;
+    bool array = v->node->op == KN_OP_INPUT;
+    kn_push(p->arena, &p->stores,
+            ((kn_store){.param = array ? param : NULL, .base = v->node, .readonly = v->readonly}));
+    v->store = p->stores.len;
+    v->scalar = v->uncertain = false;
+}
+
+/* v, after the base of its store has changed. */
+static void refresh(kn_parser *p, kn_value *v, int store, const kn_node *old)
+{
+    if (v->kind == KN_V_TUPLE) {
+        kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, v->nitems + 1);
+        for (int i = 0; i < v->nitems; i++) {
+            items[i] = v->items[i];
+            refresh(p, &items[i], store, old);
+        }
+        v->items = items;
+    }
+    if (!v->node || v->store != store)
+        return;
+    if (v->uncertain || regroups(p, v->node, old)) {
+        v->stale = true;
+        return;
+    }
+    kn_node *now = kn_build_same_view(p->g, v->node, old, p->stores.data[store - 1].base);
+    v->node = now ? now : v->node;
+}
+
+static void set_base(kn_parser *p, int store, kn_node *base)
+{
+    const kn_node *old = p->stores.data[store - 1].base;
+    p->stores.data[store - 1].base = base;
+    for (int i = 0; i < p->vars.len && base != old; i++)
+        refresh(p, &p->vars.data[i].value, store, old);
+}
+
+static bool is_updated(const kn_parser *p, const kn_store *s)
+{
+    int input = s->param ? kn_graph_find_input(p->g, s->param) : -1;
+    return input >= 0 && s->base != p->g->inputs.data[input].node;
+}
+
+bool kn_updates(kn_parser *p, bool *any)
+{
+    *any = false;
+    for (int i = 0; i < p->stores.len; i++) {
+        const kn_store *s = &p->stores.data[i];
+        if (!is_updated(p, s))
+            continue;
+        *any = true;
+        kn_build_name(p->g, s->base, s->param);
+        if (kn_build_update(p->g, s->param, s->base, s->base->loc) != KN_OK)
+            return kn_pwrap(p, p->tok.pos);
+    }
+    return true;
+}
+
+const char *kn_updated_param(const kn_parser *p, const kn_value *v)
+{
+    const kn_store *s = v->kind == KN_V_NODE && v->store > 0 ? &p->stores.data[v->store - 1] : NULL;
+    return s && v->node == s->base && is_updated(p, s) ? s->param : NULL;
+}
+
+int kn_view_store(const kn_parser *p, int store)
+{
+    const kn_store *s = store > 0 ? &p->stores.data[store - 1] : NULL;
+    return s && s->base->rank == 0 && !s->param ? KN_STORE_NEW : store;
+}
+
+/* ---- assigning ---- */
+
+bool kn_can_assign(kn_parser *p, kn_pos pos, const kn_node *v, kn_dtype t)
+{
+    if (v->op != KN_OP_CONST || !v->weak || !kn_is_int(t))
+        return true;
+    kn_scalar value = v->u.value;
+    if (kn_is_float(value.dtype))
+        return isfinite(value.f) || kn_perror(p, pos, KN_TYPE, "%s cannot be assigned to %s",
+                                              isnan(value.f) ? "nan" : "inf", kn_dtypes[t].text);
+    return kn_int_fits(value, t) ||
+           kn_perror(p, pos, KN_TYPE, "Python integer %s is out of bounds for %s",
+                     kn_build_int_text(p->g, value), kn_dtypes[t].text);
+}
+
+/* v as an array that broadcasts to `to`: NumPy lets axes of size 1 in front of it go. */
+static kn_node *fitted(kn_parser *p, kn_node *v, const kn_node *to, kn_loc loc)
+{
+    int more = v->rank - to->rank;
+    bool ones = more > 0;
+    for (int i = 0; i < more; i++)
+        ones = ones && kn_dim_is_one(p->g->syms, v->shape[i]);
+    if (ones)
+        v = kn_build_reshape(p->g, v, v->shape + more, to->rank, loc);
+    return v && kn_build_broadcast_to(p->g, v, to->shape, to->rank, loc) ? v : NULL;
+}
+
+/* The elements that `target` shows become v. */
+static bool put(kn_parser *p, const kn_value *target, kn_pos pos, kn_node *v)
+{
+    kn_store *s = &p->stores.data[target->store - 1];
+    kn_loc loc = kn_loc_of(pos);
+    if (s->readonly || target->readonly)
+        return kn_perror(p, pos, KN_SHAPE, "what broadcast_to and diagonal give is read-only");
+    if (target->uncertain)
+        return kn_perror(p, pos, KN_SHAPE,
+                         "whether ravel gives a view of the same memory depends on strides; assign "
+                         "to the array itself");
+    v = kn_build_cast(p->g, v, target->node->dtype, loc);
+    if (v && v->rank && target->scalar)
+        return kn_perror(p, pos, KN_SHAPE,
+                         "an element is assigned one number, not an array of rank %d", v->rank);
+    v = v ? fitted(p, v, target->node, loc) : NULL;
+    kn_node *base = v ? kn_build_put(p->g, s->base, target->node, v, loc) : NULL;
+    if (!base)
+        return kn_pwrap(p, pos);
+    set_base(p, target->store, base);
+    return true;
+}
+
+/* NumPy's kinds, of which a lower one is cast to a higher one in place. */
+static int kind_of(kn_dtype t) { return 2 * kn_category(t) - kn_is_unsigned(t); }
+
+/* `result`, of target op value, may be written over target: NumPy keeps its type and shape. */
+static bool check_in_place(kn_parser *p, const kn_value *target, const kn_value *result, kn_pos pos)
+{
+    const kn_node *old = target->node, *made = result->node;
+    bool same = made->rank == old->rank;
+    for (int i = 0; same && i < old->rank; i++)
+        same = kn_dim_equal(p->g->syms, made->shape[i], old->shape[i]);
+    if (!same)
+        return kn_perror(p, pos, KN_SHAPE, "in-place update: the result is %s, but it goes to %s",
+                         kn_value_text(p, result), kn_value_text(p, target));
+    if (kind_of(made->dtype) > kind_of(old->dtype))
+        return kn_perror(
+            p, pos, KN_TYPE,
+            "in-place update: the result is of type %s, but %s stays %s; write x = x ...",
+            kn_dtypes[made->dtype].text, kn_value_text(p, target), kn_dtypes[old->dtype].text);
+    return true;
+}
+
+bool kn_assign_elements(kn_parser *p, const kn_value *target)
+{
+    kn_pos pos = p->tok.pos;
+    int op = kn_augmented_op(p->tok.kind);
+    bool indexed = p->used[-1] == ']';
+    kn_value v;
+    if (!indexed || target->kind != KN_V_NODE || target->store <= 0)
+        return kn_perror(p, target->pos, KN_SYNTAX,
+                         "only names and elements of a named array can be assigned to");
+    kn_advance(p);
+    if (!kn_expr_list(p, &v))
+        return false;
+    if (kn_at(p, '='))
+        return kn_perror(p, p->tok.pos, KN_SYNTAX, "write one assignment a statement");
+    if (op) {
+        kn_value result;
+        if (!kn_binary(p, op, pos, target, &v, &result) ||
+            (!target->scalar && !check_in_place(p, target, &result, pos)))
+            return false;
+        v = result;
+    }
+    kn_node *x;
+    return kn_as_node(p, &v, &x) && kn_can_assign(p, v.pos, x, target->node->dtype) &&
+           put(p, target, pos, x);
+}
+
+bool kn_assign_augmented(kn_parser *p)
+{
+    const char *name = kn_tok_text(p, &p->tok);
+    kn_pos start = p->tok.pos;
+    kn_value old, right, result;
+    if (!kn_var_find(p, name))
+        return kn_perror(p, start, KN_SYNTAX, "'%s' is no local name yet; assign to it first",
+                         name);
+    kn_advance(p);
+    kn_pos pos = p->tok.pos;
+    int op = kn_augmented_op(p->tok.kind);
+    if (!kn_name_value(p, name, start, &old))
+        return false;
+    kn_advance(p);
+    if (!kn_expr_list(p, &right) || !kn_binary(p, op, pos, &old, &right, &result))
+        return false;
+    result.pos = start;
+    bool number = old.kind != KN_V_NODE || old.node->weak ||
+                  (old.node->rank == 0 && !p->stores.data[old.store - 1].param);
+    if (number) /* Python makes a new one */
+        return kn_set(p, name, start, result);
+    if (!check_in_place(p, &old, &result, pos) || !put(p, &old, pos, result.node))
+        return false;
+    kn_build_name(p->g, kn_var_find(p, name)->value.node, name);
+    return true;
+}

@@ -1,0 +1,191 @@
+/* Calls whose results read elements at other places: joined, padded, repeated, taken by index. */
+#include <string.h>
+
+#include "frontend/parse_impl.h"
+
+/* The axis of argument `v`: `otherwise` where it was not given, NULL where it is None. */
+static bool axis_of(kn_call_site *c, const kn_value *v, int otherwise, int *axis, const int **out)
+{
+    *axis = otherwise;
+    *out = v && v->kind == KN_V_NONE ? NULL : axis;
+    return !v || v->kind == KN_V_NONE || kn_call_int(c, v, "axis", axis);
+}
+
+/* concatenate and stack. */
+bool kn_call_join(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"arrays", "axis", "dtype"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_parser *p = c->p;
+    kn_node *x[KN_MAX_TUPLE];
+    kn_dtype dtype = KN_NO_DTYPE;
+    bool stacks = strcmp(c->fn->name, "stack") == 0;
+    const int *along;
+    int axis;
+    if (!kn_call_bind(c, names, 3, 2, 1, slot) || !axis_of(c, slot[1], 0, &axis, &along) ||
+        (slot[2] && slot[2]->kind != KN_V_NONE && !kn_as_dtype(p, slot[2], &dtype)))
+        return false;
+    if (slot[0]->kind != KN_V_TUPLE)
+        return kn_perror(p, slot[0]->pos, KN_TYPE, "%s: expected a tuple of arrays, found %s",
+                         c->fn->name, kn_value_text(p, slot[0]));
+    int n = slot[0]->nitems;
+    for (int i = 0; i < n; i++) {
+        if (!kn_as_node(p, &slot[0]->items[i], &x[i]))
+            return false;
+        if (!along && !(x[i] = kn_build_reshape(p->g, x[i], (kn_dim[]){NULL}, 1, c->loc)))
+            return kn_pwrap(p, slot[0]->items[i].pos);
+    }
+    if (stacks && !along)
+        return kn_perror(p, slot[1]->pos, KN_TYPE, "stack: axis must be an integer");
+    kn_node *made = stacks ? kn_build_stack(p->g, x, n, axis, c->loc)
+                           : kn_build_concatenate(p->g, x, n, axis, c->loc);
+    return kn_call_done(c, made && dtype ? kn_build_cast(p->g, made, dtype, c->loc) : made,
+                        KN_STORE_NEW, out);
+}
+
+static bool size_of(kn_call_site *c, const kn_value *v, const char *what, kn_dim *out)
+{
+    *out = kn_as_dim(c->p, v);
+    return *out || kn_perror(c->p, v->pos, KN_TYPE,
+                             "%s: %s must be an integer made of numbers and sizes, found %s",
+                             c->fn->name, what, kn_value_text(c->p, v));
+}
+
+/* n, (n,), (before, after), ((before, after),) or one pair for each axis. */
+static bool widths_of(kn_call_site *c, const kn_value *v, int rank, kn_dim *before, kn_dim *after)
+{
+    bool nested = v->kind == KN_V_TUPLE && v->nitems && v->items[0].kind == KN_V_TUPLE;
+    if (nested && v->nitems != 1 && v->nitems != rank)
+        return kn_perror(c->p, v->pos, KN_SHAPE, "pad: %d pairs of widths for %d axes", v->nitems,
+                         rank);
+    for (int j = 0; j < rank; j++) {
+        const kn_value *w = nested ? &v->items[v->nitems == 1 ? 0 : j] : v;
+        bool pair = w->kind == KN_V_TUPLE;
+        if (pair && w->nitems != 1 && w->nitems != 2)
+            return kn_perror(c->p, w->pos, KN_SHAPE, "pad: widths are (before, after)");
+        if (!size_of(c, pair ? &w->items[0] : w, "a width", &before[j]) ||
+            !size_of(c, pair ? &w->items[w->nitems - 1] : w, "a width", &after[j]))
+            return false;
+    }
+    return true;
+}
+
+bool kn_call_pad(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"array", "pad_width", "mode", "constant_values"};
+    static const char *const modes[] = {"constant", "edge", "wrap", "reflect", "symmetric"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_parser *p = c->p;
+    kn_dim before[KN_MAX_RANK], after[KN_MAX_RANK];
+    kn_node *x, *value = kn_build_int(p->g, 0, c->loc);
+    int mode = KN_PAD_CONSTANT;
+    if (!kn_call_bind(c, names, 4, 3, 2, slot) || !kn_as_node(p, slot[0], &x) ||
+        !widths_of(c, slot[1], x->rank, before, after))
+        return false;
+    if (slot[2]) {
+        for (mode = 0; mode <= KN_PAD_SYMMETRIC; mode++)
+            if (slot[2]->kind == KN_V_STRING && strcmp(slot[2]->text, modes[mode]) == 0)
+                break;
+        if (mode > KN_PAD_SYMMETRIC)
+            return kn_perror(p, slot[2]->pos, KN_TYPE,
+                             "pad: mode is 'constant', 'edge', 'wrap', 'reflect' or 'symmetric'");
+    }
+    if (slot[3] && !kn_as_node(p, slot[3], &value))
+        return false;
+    if (slot[3] && (value->rank || mode != KN_PAD_CONSTANT))
+        return kn_perror(p, slot[3]->pos, KN_TYPE,
+                         value->rank ? "pad: constant_values must be one number here"
+                                     : "pad: constant_values are of mode='constant'");
+    return kn_call_done(
+        c, kn_build_pad(p->g, kn_call_typed(c, x), before, after, (kn_pad_mode)mode, value, c->loc),
+        KN_STORE_NEW, out);
+}
+
+bool kn_call_take(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "indices", "axis", "mode"};
+    static const char *const modes[] = {"raise", "wrap", "clip"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_parser *p = c->p;
+    kn_node *x, *indices;
+    const int *along;
+    int axis, mode = KN_TAKE_RAISE;
+    if (!kn_call_bind(c, names, 4, 3, 2, slot) || !kn_as_node(p, slot[0], &x) ||
+        !kn_as_node(p, slot[1], &indices) || !axis_of(c, slot[2], 0, &axis, &along))
+        return false;
+    if (slot[3]) {
+        for (mode = 0; mode <= KN_TAKE_CLIP; mode++)
+            if (slot[3]->kind == KN_V_STRING && strcmp(slot[3]->text, modes[mode]) == 0)
+                break;
+        if (mode > KN_TAKE_CLIP)
+            return kn_perror(p, slot[3]->pos, KN_TYPE, "take: mode is 'raise', 'wrap' or 'clip'");
+    }
+    return kn_call_done(c,
+                        kn_build_take(p->g, kn_call_typed(c, x), indices, slot[2] ? along : NULL,
+                                      (kn_take_mode)mode, c->loc),
+                        KN_STORE_NEW, out);
+}
+
+bool kn_call_take_along(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"arr", "indices", "axis"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_node *x, *indices;
+    const int *along;
+    int axis;
+    if (!kn_call_bind(c, names, 3, 3, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !kn_as_node(c->p, slot[1], &indices) || !axis_of(c, slot[2], -1, &axis, &along))
+        return false;
+    return kn_call_done(c,
+                        kn_build_take_along(c->p->g, kn_call_typed(c, x), indices, along, c->loc),
+                        KN_STORE_NEW, out);
+}
+
+bool kn_call_repeat(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "repeats", "axis"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    const int *along;
+    kn_node *x;
+    kn_dim n;
+    int axis;
+    if (!kn_call_bind(c, names, 3, 3, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !size_of(c, slot[1], "repeats", &n) || !axis_of(c, slot[2], 0, &axis, &along))
+        return false;
+    return kn_call_done(
+        c, kn_build_repeat(c->p->g, kn_call_typed(c, x), n, slot[2] ? along : NULL, c->loc),
+        KN_STORE_NEW, out);
+}
+
+bool kn_call_tile(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"A", "reps"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_dim reps[KN_MAX_RANK];
+    kn_node *x;
+    int rank;
+    if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !kn_call_shape(c, slot[1], false, reps, &rank))
+        return false;
+    return kn_call_done(c, kn_build_tile(c->p->g, kn_call_typed(c, x), reps, rank, c->loc),
+                        KN_STORE_NEW, out);
+}
+
+bool kn_call_roll(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "shift", "axis"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    int axes[KN_MAX_RANK], by[KN_MAX_RANK], naxes = -1, n;
+    int64_t shift[KN_MAX_RANK];
+    kn_node *x;
+    if (!kn_call_bind(c, names, 3, 3, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !kn_call_axes(c, slot[1], "shift", true, by, &n) ||
+        (slot[2] && slot[2]->kind != KN_V_NONE &&
+         !kn_call_axes(c, slot[2], "axis", true, axes, &naxes)))
+        return false;
+    for (int i = 0; i < n; i++)
+        shift[i] = by[i];
+    return kn_call_done(c,
+                        kn_build_roll(c->p->g, kn_call_typed(c, x), shift, n, axes, naxes, c->loc),
+                        KN_STORE_NEW, out);
+}

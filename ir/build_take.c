@@ -1,0 +1,331 @@
+/* Elements at places that values give, and what an array becomes when something is assigned to a part of it. */
+#include <string.h>
+
+#include "ir/build_impl.h"
+#include "ir/view.h"
+
+static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
+{
+    return kn_build_elem(g, op, (kn_node *[]){a, b}, 2, loc);
+}
+
+static kn_node *select(kn_graph *g, kn_node *c, kn_node *a, kn_node *b, kn_loc loc)
+{
+    return kn_build_elem(g, KN_OP_WHERE, (kn_node *[]){c, a, b}, 3, loc);
+}
+
+static kn_node *extent(kn_graph *g, kn_dim d, kn_loc loc)
+{
+    kn_node *n = kn_build_extent(g, d, loc);
+    return n ? kn_build_cast(g, n, KN_I64, loc) : NULL;
+}
+
+kn_node *kn_build_clamp(kn_graph *g, kn_node *i, kn_dim n, kn_loc loc)
+{
+    kn_node *last = extent(g, kn_dim_sub(g->syms, n, kn_dim_const(g->syms, 1)), loc);
+    return elem(g, KN_OP_MAXIMUM, elem(g, KN_OP_MINIMUM, i, last, loc), kn_build_int(g, 0, loc),
+                loc);
+}
+
+/* ---- TAKE ---- */
+
+kn_node *kn_build_in_memory(kn_graph *g, kn_node *x, kn_loc loc)
+{
+    if (x->op == KN_OP_INDEX)
+        return x;
+    kn_indexing *whole = KN_NEW(g->arena, kn_indexing);
+    for (int j = 0; j < x->rank; j++) {
+        whole->axis[j] = (int8_t)j;
+        whole->step[j] = 1;
+        whole->start[j] = kn_dim_const(g->syms, 0);
+    }
+    kn_node n = {.op = KN_OP_INDEX,
+                 .dtype = x->dtype,
+                 .rank = x->rank,
+                 .shape = x->shape,
+                 .nin = 1,
+                 .loc = loc};
+    n.in[0] = x;
+    n.u.index = whole;
+    return kn_graph_intern(g, &n);
+}
+
+/* axis[j]: the result's axis along which axis j of x is walked; places[j] instead, where it is not NULL. */
+static kn_node *take(kn_graph *g, kn_node *x, kn_node *const *places, const int *axis,
+                     const kn_dim *shape, int rank, bool checked, kn_loc loc)
+{
+    kn_node n = {
+        .op = KN_OP_TAKE, .dtype = x->dtype, .rank = rank, .shape = shape, .nin = 1, .loc = loc};
+    n.in[0] = kn_build_in_memory(g, x, loc);
+    n.u.gather.checked = checked;
+    for (int j = 0; j < x->rank; j++) {
+        bool one = kn_dim_is_one(g->syms, x->shape[j]);
+        n.u.gather.axis[j] = (int8_t)(places[j] || one ? -1 : axis[j]);
+        if (!places[j])
+            continue;
+        n.u.gather.by[j] = (int8_t)n.nin;
+        n.in[n.nin++] = places[j];
+    }
+    return kn_graph_intern(g, &n);
+}
+
+kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *places, const kn_dim *shape,
+                        bool checked, kn_loc loc)
+{
+    kn_node *some[KN_MAX_RANK] = {0};
+    kn_dim between[KN_MAX_RANK];
+    int axis[KN_MAX_RANK], count = 0, rank = x ? x->rank : 0;
+    for (int j = 0; j < rank; j++) {
+        if (!shape[j])
+            return NULL;
+        axis[j] = j;
+        between[j] = x->shape[j];
+    }
+    for (int j = 0; j < rank; j++) { /* as many at a time as a node has operands for */
+        if (!places[j])
+            continue;
+        some[j] = kn_build_cast(g, places[j], KN_I64, loc);
+        between[j] = shape[j];
+        if (++count % (KN_MAX_IN - 1) != 0)
+            continue;
+        x = take(g, x, some, axis, between, rank, checked, loc);
+        memset(some, 0, sizeof some);
+    }
+    return x && count % (KN_MAX_IN - 1) ? take(g, x, some, axis, between, rank, checked, loc) : x;
+}
+
+/* Indices as a TAKE has them. */
+static kn_node *places_of(kn_graph *g, const char *what, kn_node *i, const kn_node *x, int axis,
+                          kn_take_mode mode, kn_loc loc)
+{
+    kn_dim n = x->shape[axis];
+    bool known = i->op == KN_OP_CONST; /* and there is something to take */
+    if (kn_is_float(i->dtype) || i->dtype == KN_BOOL) {
+        kn_fail(KN_TYPE, "%s: indices must be integers, not %s", what, kn_dtypes[i->dtype].text);
+        return NULL;
+    }
+    int64_t size;
+    for (int j = x->rank - 1; j >= 0; j--)
+        known = known && kn_dim_is_const(g->syms, x->shape[j], &size) && size > 0;
+    known = known && kn_dim_is_const(g->syms, n, &size);
+    if (mode == KN_TAKE_RAISE && known && (i->u.value.i < -size || i->u.value.i >= size)) {
+        kn_fail(KN_SHAPE, "%s: index %lld is out of bounds for an axis with size %lld", what,
+                (long long)i->u.value.i, (long long)size);
+        return NULL;
+    }
+    i = kn_build_cast(g, i, KN_I64, loc);
+    if (mode == KN_TAKE_CLIP)
+        return kn_build_clamp(g, i, n, loc);
+    if (mode == KN_TAKE_WRAP)
+        return elem(g, KN_OP_MOD, i, extent(g, n, loc), loc);
+    return select(g, elem(g, KN_OP_LT, i, kn_build_int(g, 0, loc), loc),
+                  elem(g, KN_OP_ADD, i, extent(g, n, loc), loc), i, loc);
+}
+
+/* x as one axis, where no axis is given; *axis is the one to use. */
+static kn_node *one_axis(kn_graph *g, const char *what, kn_node *x, const int *given, int *axis,
+                         kn_loc loc)
+{
+    uint32_t mask;
+    *axis = 0;
+    if (!given) {
+        kn_dim count = kn_node_count(g, x);
+        return count ? kn_build_reshape(g, x, &count, 1, loc) : NULL;
+    }
+    if (!kn_build_axes(g, what, x, given, 1, &mask))
+        return NULL;
+    *axis = *given < 0 ? *given + x->rank : *given;
+    return x;
+}
+
+kn_node *kn_build_take(kn_graph *g, kn_node *x, kn_node *indices, const int *given,
+                       kn_take_mode mode, kn_loc loc)
+{
+    int axis;
+    if (!x || !indices || !(x = one_axis(g, "take", x, given, &axis, loc)))
+        return NULL;
+    int rank = x->rank - 1 + indices->rank;
+    if (rank > KN_MAX_RANK) {
+        kn_fail(KN_SHAPE, "take: the result has more than %d axes", KN_MAX_RANK);
+        return NULL;
+    }
+    kn_node *at = places_of(g, "take", indices, x, axis, mode, loc);
+    if (!at)
+        return NULL;
+    kn_dim shape[KN_MAX_RANK], along[KN_MAX_RANK];
+    kn_node *places[KN_MAX_RANK] = {0};
+    int walked[KN_MAX_RANK];
+    for (int i = 0; i < rank; i++) {
+        bool own = i >= axis && i < axis + indices->rank;
+        shape[i] = own        ? indices->shape[i - axis]
+                   : i < axis ? x->shape[i]
+                              : x->shape[i - indices->rank + 1];
+        along[i] = own ? shape[i] : kn_dim_const(g->syms, 1);
+    }
+    for (int j = 0; j < x->rank; j++)
+        walked[j] = j < axis ? j : j + indices->rank - 1;
+    places[axis] = kn_build_reshape_to(g, at, along, rank, loc);
+    return take(g, x, places, walked, shape, rank, true, loc);
+}
+
+kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const int *given,
+                             kn_loc loc)
+{
+    int axis;
+    if (!x || !indices || !(x = one_axis(g, "take_along_axis", x, given, &axis, loc)))
+        return NULL;
+    if (indices->rank != x->rank) {
+        kn_fail(KN_SHAPE, "take_along_axis: indices of %s for %s; they have as many axes",
+                kn_build_shape_text(g, indices->shape, indices->rank),
+                kn_build_shape_text(g, x->shape, x->rank));
+        return NULL;
+    }
+    kn_dim shape[KN_MAX_RANK];
+    kn_node *places[KN_MAX_RANK] = {0};
+    for (int j = 0; j < x->rank; j++) {
+        kn_dim a = x->shape[j], b = indices->shape[j];
+        bool one = kn_dim_is_one(g->syms, a), other = kn_dim_is_one(g->syms, b);
+        shape[j] = j == axis || one ? b : a;
+        if (j == axis || one || other || kn_dim_equal(g->syms, a, b))
+            continue;
+        if (kn_dim_unify(g->syms, a, b) != KN_UNIFIED) {
+            kn_fail(KN_SHAPE, "take_along_axis: indices of %s do not broadcast with %s",
+                    kn_build_shape_text(g, indices->shape, indices->rank),
+                    kn_build_shape_text(g, x->shape, x->rank));
+            return NULL;
+        }
+        kn_build_assume(g, KN_FACT_EQUAL, a, b, NULL, loc);
+    }
+    places[axis] = places_of(g, "take_along_axis", indices, x, axis, KN_TAKE_RAISE, loc);
+    return places[axis] ? kn_build_taken(g, x, places, shape, true, loc) : NULL;
+}
+
+/* ---- assignment ---- */
+
+kn_node *kn_build_same_view(kn_graph *g, const kn_node *view, const kn_node *from, kn_node *to)
+{
+    if (view == from)
+        return to;
+    if (kn_ops[view->op].cls != KN_VIEW)
+        return NULL;
+    kn_node *below = kn_build_same_view(g, view->in[0], from, to);
+    return below ? kn_node_copy(g, view, &below) : NULL;
+}
+
+/* Is axis j of an INDEX all of the operand's, in its order? */
+static bool is_whole(kn_graph *g, const kn_node *index, int j)
+{
+    const kn_indexing *at = index->u.index;
+    return at->axis[j] >= 0 && at->step[j] == 1 &&
+           kn_dim_equal(g->syms, at->start[j], kn_dim_const(g->syms, 0)) &&
+           kn_dim_equal(g->syms, index->shape[at->axis[j]], index->in[0]->shape[j]);
+}
+
+static kn_node *both(kn_graph *g, kn_node *a, kn_node *b, kn_loc loc)
+{
+    return !a ? b : !b ? a : elem(g, KN_OP_AND, a, b, loc);
+}
+
+/* Which places of axis j of the operand an INDEX shows, and where each of them is in it. */
+static void shown_places(kn_graph *g, const kn_node *index, int j, kn_loc loc, kn_node **mask,
+                         kn_node **place)
+{
+    const kn_indexing *at = index->u.index;
+    const kn_node *x = index->in[0];
+    int64_t step = at->step[j];
+    kn_node *i = kn_build_index_along(g, x->shape, x->rank, j, loc);
+    kn_node *start = extent(g, at->start[j], loc), *zero = kn_build_int(g, 0, loc);
+    *place = NULL;
+    if (at->axis[j] < 0) { /* nothing reads it, so this is where its bounds are checked */
+        if (!kn_dim_not_negative(g->syms, at->start[j]))
+            kn_build_assume(g, KN_FACT_AT_MOST, kn_dim_const(g->syms, 0), at->start[j], NULL, loc);
+        kn_build_assume(g, KN_FACT_LESS, at->start[j], x->shape[j], NULL, loc);
+        *mask = elem(g, KN_OP_EQ, i, start, loc);
+        return;
+    }
+    kn_node *by = kn_build_int(g, step < 0 ? -step : step, loc);
+    kn_node *d = elem(g, KN_OP_SUB, step < 0 ? start : i, step < 0 ? i : start, loc), *q = d;
+    kn_dim n = index->shape[at->axis[j]];
+    *mask = elem(g, KN_OP_GE, d, zero, loc);
+    if (step != 1 && step != -1) {
+        q = elem(g, KN_OP_FLOORDIV, d, by, loc);
+        kn_node *rest = elem(g, KN_OP_SUB, d, elem(g, KN_OP_MUL, q, by, loc), loc);
+        *mask = both(g, *mask, elem(g, KN_OP_EQ, rest, zero, loc), loc);
+    }
+    *mask = both(g, *mask, elem(g, KN_OP_LT, q, extent(g, n, loc), loc), loc);
+    *place = kn_build_clamp(g, q, n, loc);
+}
+
+/* v, of the shape of an INDEX, at the places that it shows; the operand elsewhere. */
+static kn_node *put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_node *v, kn_loc loc)
+{
+    const kn_indexing *at = index->u.index;
+    kn_node *places[KN_MAX_RANK] = {0}, *mask = NULL;
+    kn_dim shape[KN_MAX_RANK], one = kn_dim_const(g->syms, 1);
+    bool any = false;
+    for (int j = 0; j < x->rank; j++)
+        shape[j] = at->axis[j] < 0 ? one : v->shape[at->axis[j]];
+    v = kn_build_reshape_to(g, v, shape, x->rank, loc);
+    for (int j = 0; j < x->rank; j++) {
+        kn_node *here, *place;
+        if (is_whole(g, index, j))
+            continue;
+        shown_places(g, index, j, loc, &here, &place);
+        mask = both(g, mask, here, loc);
+        if (!place || kn_dim_is_one(g->syms, v->shape[j]))
+            continue;
+        places[j] = place;
+        shape[j] = x->shape[j];
+        any = true;
+    }
+    if (any)
+        v = kn_build_taken(g, v, places, shape, false, loc);
+    return mask ? select(g, mask, v, x, loc) : kn_build_broadcast_to(g, v, x->shape, x->rank, loc);
+}
+
+/* Do two axes of the operand follow one of the result's? */
+static bool repeats_axis(const kn_node *index)
+{
+    uint32_t seen = 0;
+    for (int j = 0; j < index->in[0]->rank; j++) {
+        int axis = index->u.index->axis[j];
+        if (axis >= 0 && seen >> axis & 1)
+            return true;
+        seen |= axis >= 0 ? 1u << axis : 0;
+    }
+    return false;
+}
+
+kn_node *kn_build_put(kn_graph *g, kn_node *base, const kn_node *view, kn_node *v, kn_loc loc)
+{
+    int8_t axes[KN_MAX_RANK];
+    int inverse[KN_MAX_RANK];
+    if (!base || !v)
+        return NULL;
+    v = kn_build_pad_rank(g, v, view->rank, loc);
+    if (view == base)
+        return kn_build_broadcast_to(g, v, base->shape, base->rank, loc);
+    kn_node *x = view->in[0];
+    switch (view->op) {
+    case KN_OP_INDEX:
+        if (repeats_axis(view)) {
+            kn_fail(KN_SHAPE, "what diagonal gives is read-only");
+            return NULL;
+        }
+        return kn_build_put(g, base, x, put_index(g, x, view, v, loc), loc);
+    case KN_OP_PERMUTE:
+        for (int i = 0; i < view->rank; i++)
+            inverse[view->u.perm[i]] = i;
+        return kn_build_put(g, base, x, kn_build_transpose(g, v, inverse, view->rank, loc), loc);
+    case KN_OP_RESHAPE:
+        if (!kn_reshape_axes(g, view, axes)) {
+            kn_fail(KN_SHAPE, "whether reshape gives a view of the same memory depends on strides; "
+                              "assign to the array itself");
+            return NULL;
+        }
+        v = kn_build_broadcast_to(g, v, view->shape, view->rank, loc);
+        return v ? kn_build_put(g, base, x, kn_build_reshape_to(g, v, x->shape, x->rank, loc), loc)
+                 : NULL;
+    default: kn_fail(KN_SHAPE, "a view made by broadcast_to is read-only"); return NULL;
+    }
+}
