@@ -237,6 +237,23 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         k->bound = limit;
 }
 
+/* Reads that are worth telling the caches about: see load_function() in cuda_step.c. */
+static bool lets_go(const kn_kernel *k)
+{
+    const int64_t most = (int64_t)512 << 20;
+    int64_t bytes = 0;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        for (int j = 0; j < ph->stores.len; j++)
+            if (ph->stores.data[j].kind == KN_STORE_ELEMENT)
+                return false;
+        for (int j = 0; j < ph->values.len; j++)
+            if (ph->values.data[j].kind == KN_V_LOAD && ph->values.data[j].level == KN_ELEMENT)
+                bytes += ph->groups * ph->members * kn_bytes(ph->values.data[j].dtype);
+    }
+    return bytes < most;
+}
+
 /* Does the kernel have an input and the output that lies on it? */
 static bool has_overlap(const kn_planner *p, const kn_kernel *k)
 {
@@ -271,6 +288,7 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
     if (p->problem->target->sm != 0 && !p->problem->universal)
         finish_by_last_block(k);
     k->wide = p->problem->universal || is_wide(k);
+    k->lets_go = p->problem->target->sm != 0 && !k->wide && lets_go(k);
     kn_text key = kn_text_new(p->arena);
     kn_putf(&key, "%s sm %d\n", p->problem->target->kind, p->problem->target->sm);
     kn_kernel_print(&key, k, false);

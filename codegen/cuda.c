@@ -134,11 +134,23 @@ static void enter_phase(kn_cuda_writer *w, int p)
     kn_cuda_find_wide(w);
 }
 
-/* The range of members that a (group, split) works on. */
+/* The members that the workers of a group take in one step, ROWS. */
+static const char *turn_of(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    return w->k->threads / ph->tpg > 1
+               ? kn_cuda_printed(w, "(kn_count)%d", ph->tpg * ph->vec)
+               : kn_cuda_printed(w, "(kn_count)%s", block_times(w, ph->vec));
+}
+
+/* The members that a (group, split) works on: of columns a range of neighbours, of rows one turn in `splits`, so that
+ * blocks side by side read memory side by side (2 to 5 % on an H200). */
 static void write_range(kn_cuda_writer *w, const char *live)
 {
-    if (!w->ph->split) {
-        kn_cuda_line(w, "const kn_count begin = 0, end = %s;",
+    bool turns = w->ph->split && w->ph->walk == KN_WALK_ROWS;
+    if (turns || !w->ph->split) {
+        kn_cuda_line(w, "const kn_count begin = %s, end = %s;",
+                     turns ? "split < parts ? split * turn : members" : "0",
                      *live ? kn_cuda_printed(w, "%s ? members : 0", live) : "members");
         return;
     }
@@ -237,6 +249,21 @@ static void close_band(kn_cuda_writer *w, int per_block)
     kn_cuda_close(w);
 }
 
+/* A group is divided among as many as there are to work on it, when these are fewer than the plan has partial results:
+ * so nobody goes a second round. The other partial results are those of no members. */
+static void write_parts(kn_cuda_writer *w, int per_block)
+{
+    kn_cuda_line(w, "const kn_count work = groups * (kn_count)p%d_splits, turn = %s;", w->p,
+                 turn_of(w));
+    kn_cuda_line(w,
+                 "const kn_count workers = (kn_count)%s * %d / (groups > 0 ? groups : 1);",
+                 w->blocks, per_block);
+    kn_cuda_line(
+        w,
+        "const kn_count parts = workers > 0 && workers < (kn_count)p%d_splits ? workers : (kn_count)p%d_splits;",
+        w->p, w->p);
+}
+
 static void write_rows(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -246,7 +273,7 @@ static void write_rows(kn_cuda_writer *w)
                  kn_cuda_extents(w, ph->ngroup, ph->naxes));
     kn_cuda_declare_shared(w);
     if (ph->split)
-        kn_cuda_line(w, "const kn_count work = groups * (kn_count)p%d_splits;", w->p);
+        write_parts(w, per_block);
     else if (!ph->banded)
         kn_cuda_line(w, "const kn_count work = groups;");
     if (per_block > 1)
@@ -266,10 +293,7 @@ static void write_rows(kn_cuda_writer *w)
         kn_cuda_line(w, "const kn_count item = first;");
     }
     if (ph->split) {
-        kn_cuda_line(
-            w,
-            "const kn_count g = item / (kn_count)p%d_splits, split = item - g * (kn_count)p%d_splits;",
-            w->p, w->p);
+        kn_cuda_line(w, "const kn_count split = item / groups, g = item - split * groups;");
     } else {
         kn_cuda_line(w, "const kn_count g = item;");
     }
@@ -278,8 +302,7 @@ static void write_rows(kn_cuda_writer *w)
     write_locals(w, true, "lane", live);
     write_range(w, live);
     stride by = {kn_cuda_printed(w, "(begin + (kn_count)lane * %d)", ph->vec), "end",
-                 per_block > 1 ? kn_cuda_printed(w, "(kn_count)%d", tpg * ph->vec)
-                               : kn_cuda_printed(w, "(kn_count)%s", block_times(w, ph->vec))};
+                 ph->split ? "(parts * turn)" : turn_of(w)};
     write_sweeps(w, &by, per_block > 1 ? "live && lane == 0" : "lane == 0");
     kn_cuda_close(w);
     if (ph->banded)

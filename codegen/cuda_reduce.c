@@ -26,7 +26,7 @@ static void write_pilot(kn_cuda_writer *w, int r)
     const kn_red *red = &w->ph->reds.data[r];
     const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    kn_cuda_open(w, "if (members > 0)");
+    kn_cuda_open(w, "if (begin < members)");
     kn_cuda_line(w, "const kn_count i = begin;");
     kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
     kn_value_needs(w->ph, red->value, need);

@@ -206,6 +206,37 @@ static bool is_infix(const kn_value *v, kn_dtype operand)
     return !kn_is_int(operand) || kn_ops[v->op].rule == KN_RULE_COMPARE;
 }
 
+/* Do the members of a group divide by value `by`, which is one for all of them? */
+static bool divides(const kn_phase *ph, const kn_value *v, int by)
+{
+    return v->kind == KN_V_ELEM && v->op == KN_OP_DIV && kn_is_float(v->dtype) &&
+           v->level == KN_ELEMENT && v->in[1] == by && ph->values.data[by].level == KN_GROUP;
+}
+
+static bool is_divisor(const kn_phase *ph, int by)
+{
+    for (int i = by + 1; i < ph->values.len; i++)
+        if (divides(ph, &ph->values.data[i], by))
+            return true;
+    return false;
+}
+
+/* Declares <name>_by, which divides as the group value i does. */
+static void define_divisor(kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    const char *name = kn_cuda_value(w, i),
+               *type = v->dtype == KN_F64 ? "kn_divisor<double>" : "kn_divisor<float>";
+    if (!w->wide[i]) {
+        kn_cuda_line(w, "const %s %s_by = kn_divide_by(%s);", type, name, name);
+        return;
+    }
+    kn_cuda_line(w, "%s %s_by[%d];", type, name, w->ph->vec);
+    kn_cuda_open_groups(w);
+    kn_cuda_line(w, "%s_by[l] = kn_divide_by(%s[l]);", name, name);
+    kn_cuda_close_groups(w);
+}
+
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->values.data[i];
@@ -216,6 +247,9 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
         return kn_cuda_printed(w, "kn_cast<%s>(%s)", kn_cuda_type(v->dtype), in[0]);
     if (v->op == KN_OP_COPY)
         return in[0];
+    if (divides(w->ph, v, v->in[1]))
+        return kn_cuda_printed(w, "%s / %s_by%s", in[0], kn_cuda_value(w, v->in[1]),
+                               w->wide[v->in[1]] ? "[l]" : "");
     if (is_infix(v, w->ph->values.data[v->in[0]].dtype))
         return kn_cuda_printed(w, "%s %s %s", in[0], kn_ops[v->op].infix, in[1]);
     return kn_cuda_printed(w, "kn_%s(%s%s%s%s%s)", kn_ops[v->op].text, in[0],
@@ -290,6 +324,8 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
             break;
         case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
         }
+        if (is_divisor(w->ph, i))
+            define_divisor(w, i);
     }
 }
 

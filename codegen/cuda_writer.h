@@ -19,7 +19,6 @@ typedef struct kn_cuda_writer {
     int sweep;
     const char *block, *blocks; /* that work on the phase: which this is, and how many */
     bool rereads; /* the kernel reads elements of some array more than once from memory */
-    bool writes;  /* it writes results as large as what it reads */
     bool *need;   /* values of the current sweep */
     bool *loaded; /* kept values that are in their registers */
     bool *

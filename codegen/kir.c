@@ -280,7 +280,8 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         }
         if (ph->split || ph->banded) {
             put_index(&ps, ph->splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
-            put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+            if (ph->banded || ph->walk != KN_WALK_ROWS) /* split rows take turns */
+                put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         }
     }
     if (kn_kernel_meets(k))
@@ -423,7 +424,8 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
         kn_putf(t, "threads %d ", k->threads);
     if (k->bound)
         kn_putf(t, "at most %d threads ", k->bound);
-    kn_putf(t, "index %d%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "");
+    kn_putf(t, "index %d%s%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "",
+            k->lets_go ? " lets go" : "");
     static const char *const kind_text[] = {"in", "out", "temp"};
     for (int i = 0; i < k->bufs.len; i++) {
         kn_putf(t, "  %s %s: %s", kind_text[k->bufs.data[i].kind], k->bufs.data[i].name,

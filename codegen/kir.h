@@ -16,8 +16,8 @@
  *                                         |  group values and group stores of stage 1
  *     for each member:  sweep 1           |  ...
  *
- * A split phase (`splits` > 1) divides the members of each group into `splits` contiguous ranges of
- * `chunk` members, each worked on its own: then the phase has one sweep, and its reductions are stored as
+ * A split phase (`splits` > 1) divides the members of each group into `splits` parts, each worked on its own:
+ * contiguous ranges of `chunk` members, or, on GPUs by rows, every `splits`-th step of a block. Then the phase has one sweep, and its reductions are stored as
  * partial results, which a later phase combines. In such a phase a store of kind KN_STORE_PARTIAL has the
  * split as an additional leading index.
  *
@@ -222,6 +222,8 @@ typedef struct kn_kernel {
     int64_t shared; /* (n) CUDA: bytes of dynamic shared memory a block */
     bool wide;      /* indices need 64 bits */
     bool disjoint;  /* no output lies on an input */
+    bool
+        lets_go; /* CUDA: caches need not hold what it reads: it reads a few hundred MB once, writes little */
     KN_VEC(kn_buf) bufs;
     KN_VEC(kn_scalar_param) scalars;
     KN_VEC(kn_extent_param) extents;
@@ -296,8 +298,8 @@ kn_status kn_kernel_verify(const kn_kernel *k);
 /* ---- the parameter list of the generated function, in order ----
  * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, the offsets (if shifted) and
  * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
- * index and, if it is checked, their extents, split strides, and for split and banded
- * phases splits and chunk; last, for kernels whose blocks meet, the barrier word (unsigned *). */
+ * index and, if it is checked, their extents, split strides, and for split and banded phases splits and, but for split
+ * rows, chunk; last, for kernels whose blocks meet, the barrier word (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */
     KN_PARAM_SCALAR,  /* its dtype */

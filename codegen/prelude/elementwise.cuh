@@ -293,6 +293,41 @@ __device__ __forceinline__ void kn_narrow(float f, kn_bf16 &h)
 }
 #endif
 
+// What many numbers are divided by: with its reciprocal, and two corrections by the remainder, which round the quotient
+// as division rounds it (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
+// Where a remainder could underflow, and for divisors that are no ordinary number, by division.
+template <class T> struct kn_divisor {
+    T by, reciprocal;
+};
+#define KN_DIVISION(T, fma, abs, small, large)                                                     \
+    __device__ __forceinline__ kn_divisor<T> kn_divide_by(T by)                                    \
+    {                                                                                              \
+        return kn_divisor<T>{by, abs(by) > small && abs(by) < large ? 1 / by : (T)KN_NAN};         \
+    }                                                                                              \
+    __device__ __forceinline__ T operator/(T x, const kn_divisor<T> &d)                            \
+    {                                                                                              \
+        const T q0 = x * d.reciprocal, q1 = fma(fma(-q0, d.by, x), d.reciprocal, q0);              \
+        const T q = fma(fma(-q1, d.by, x), d.reciprocal, q1);                                      \
+        return abs(q) > small && abs(q) < large ? q : x / d.by;                                    \
+    }
+KN_DIVISION(float, fmaf, fabsf, 1e-15f, 1e15f)
+KN_DIVISION(double, fma, fabs, 1e-140, 1e140)
+#undef KN_DIVISION
+__device__ __forceinline__ kn_divisor<float> kn_divide_by(kn_f16 by) { return kn_divide_by(kn_widen(by)); }
+__device__ __forceinline__ kn_divisor<float> kn_divide_by(kn_bf16 by) { return kn_divide_by(kn_widen(by)); }
+__device__ __forceinline__ kn_f16 operator/(kn_f16 x, const kn_divisor<float> &d)
+{
+    kn_f16 h;
+    kn_narrow(kn_widen(x) / d, h);
+    return h;
+}
+__device__ __forceinline__ kn_bf16 operator/(kn_bf16 x, const kn_divisor<float> &d)
+{
+    kn_bf16 h;
+    kn_narrow(kn_widen(x) / d, h);
+    return h;
+}
+
 // A float out of the range of int, and NaN, become its smallest value, of which narrower types have the low
 // bits; unsigned ones of 32 bits and 64-bit ones go through long long in the same way.
 template <class To, class From> struct kn_converter {

@@ -167,10 +167,12 @@ static void keep(kn_phase *ph, kn_keep where)
             ph->values.data[i].kept = where;
 }
 
-/* At least so many, of the few widths that a part of a warp may have: each is another kernel. */
-static int part_of_warp(int64_t lanes)
+/* At least so many lanes for n steps, of the few widths that a part of a warp may have: each is another kernel. Four
+ * where there are four steps, so that vectors side by side are 64 bytes of memory side by side: a lane for a row of
+ * 128 bytes took 3.4 times as long on an H200. */
+static int part_of_warp(int64_t n, int64_t lanes)
 {
-    return lanes <= 1 ? 1 : lanes <= 4 ? 4 : lanes <= 8 ? 8 : WARP;
+    return n < 4 && lanes <= 1 ? 1 : lanes <= 4 ? 4 : lanes <= 8 ? 8 : WARP;
 }
 
 static void bind(kn_phase *ph, const kn_target *target, int block)
@@ -185,7 +187,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
         keep(ph, KN_KEEP_REGISTERS);
         ph->steps = needed_steps(ph);
     } else if (most && several && lanes_for(n, most) <= WARP) {
-        ph->tpg = part_of_warp(lanes_for(n, most));
+        ph->tpg = part_of_warp(n, lanes_for(n, most));
         keep(ph, KN_KEEP_REGISTERS);
         keep_in_registers(ph, target);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
@@ -194,7 +196,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     } else if (n > 512 && shared_keeps(ph, target)) {
         keep(ph, KN_KEEP_SHARED);
     } else if (several && n <= 512) {
-        ph->tpg = part_of_warp(power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */
+        ph->tpg = part_of_warp(n, power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */
     }
 }
 

@@ -102,15 +102,12 @@ void kn_schedule_as(kn_phase *ph, int vec)
  * that an H200 and a desktop CPU show; only their ratios matter. */
 typedef struct machine {
     double block_rate, machine_rate, barrier_ns;
-    int64_t least_rows, least_cols;   /* members that make a range worth a block */
-    int rows_per_unit, cols_per_unit; /* blocks, or ranges, for a multiprocessor */
-    int rounds; /* rows: ranges that a block takes one after the other, where there is enough for all */
+    int64_t least_rows, least_cols; /* members that make a range worth a block */
+    int parts_per_unit;             /* to split into, for a multiprocessor */
 } machine;
 
-/* Of blocks of 512 threads a multiprocessor holds 2, 3 or 4, as their registers allow. Twelve ranges for each go
- * round evenly in all three cases, and cost nothing beside three (measured on an H200). */
-static const machine gpu_machine = {50, 3500, 2500, 4096, 64, 3, 4, 4};
-static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1, 1, 1};
+static const machine gpu_machine = {50, 3500, 2500, 4096, 64, 4};
+static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1};
 
 /* Is it quicker to split the members over the machine, at a barrier a combine, than to leave each group
  * to its own block? */
@@ -152,11 +149,8 @@ kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, const c
     int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups;
     if (blocks == 0 || (!general && !pays(ph, m, blocks, target->units)))
         return whole;
-    int per_unit = cols ? m->cols_per_unit : m->rows_per_unit;
     int64_t least = general ? 1 : cols ? m->least_cols : m->least_rows;
-    int64_t want = ((int64_t)per_unit * target->units + blocks - 1) / blocks;
-    if (!cols && ph->members / (want * m->rounds) >= 4 * least)
-        want *= m->rounds;
+    int64_t want = ((int64_t)m->parts_per_unit * target->units + blocks - 1) / blocks;
     int64_t most = (ph->members + least - 1) / least;
     if (general && want < 2)
         want = 2;
