@@ -19,7 +19,7 @@ case $kiln in
 *) kiln=$PWD/$kiln ;;
 esac
 mkdir -p "$scratch" && cd "$scratch" || exit 2
-rm -rf out made && mkdir made || exit 2
+rm -rf out made kernels && mkdir made || exit 2
 # A sanitizer's malloc aborts when asked for more than there can be; the real one says no.
 export ASAN_OPTIONS="allocator_may_return_null=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 failures=0
