@@ -108,6 +108,8 @@ struct kn_device {
 };
 
 extern const kn_device_ops kn_cpu_device;
+/* Adds a line on the CPU device: threads, vectors, where its functions of floats come from. */
+void kn_cpu_doctor(kn_text *t);
 extern const kn_device_ops kn_cuda_device;
 extern const kn_device_ops kn_emu_device;
 

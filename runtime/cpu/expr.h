@@ -5,7 +5,7 @@
  *
  * Integers wrap, so arithmetic goes through the unsigned type. Floats are never contracted or
  * reassociated. Transcendental functions of f32 are computed in double without branches, so that
- * loops over them vectorise; those of f64 are the C library's. */
+ * loops over them vectorise; those of f64 are the C library's. Where there is libmvec, mvec.c has its own. */
 #ifndef KN_RUNTIME_CPU_EXPR_H
 #define KN_RUNTIME_CPU_EXPR_H
 

@@ -7,6 +7,7 @@
 
 #ifndef KN_ISA
 #define KN_ISA baseline
+#define KN_MATHS NULL
 #endif
 #define KN_PASTE_(a, b) a##b
 #define KN_PASTE(a, b) KN_PASTE_(a, b)
@@ -330,6 +331,7 @@ MOMENTS(F64)
 
 const kn_loops KN_PASTE(kn_loops_, KN_ISA) = {
     .isa = KN_STRING(KN_ISA),
+    .maths = KN_MATHS,
 #define ELEM(name, text, arity, rule, f32, f64, cost, infix) AT_##rule(ROW_ELEM, name)
 #define REDUCE(name, text, rule, combine, empty)
     .elem =

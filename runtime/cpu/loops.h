@@ -1,7 +1,7 @@
 /* Typed loops over a block of lanes: the only code of the CPU device that touches numbers.
  *
  * Built once for the baseline of the machine's architecture and, on x86-64, once more for AVX2
- * (loops_avx2.c); both give bit-identical results. */
+ * (loops_avx2.c); both give bit-identical results, except for the functions that kn_maths has for the one. */
 #ifndef KN_RUNTIME_CPU_LOOPS_H
 #define KN_RUNTIME_CPU_LOOPS_H
 
@@ -26,8 +26,16 @@ typedef struct kn_fold {
     void (*count)(int64_t n, double *out, const void *acc);   /* and of how many */
 } kn_fold;
 
+/* Loops that evaluate functions of floats, several elements at a time, by a library of vector functions. What an element
+ * gives depends on its operands only, not on its place in the block. */
+typedef struct kn_maths {
+    const char *name;                          /* "libmvec" */
+    kn_loop elem[KN_OP_COUNT][KN_DTYPE_LIMIT]; /* by the operands' type; NULL: not here */
+} kn_maths;
+
 typedef struct kn_loops {
     const char *isa;
+    const kn_maths *maths;                     /* NULL: none */
     kn_loop elem[KN_OP_COUNT][KN_DTYPE_LIMIT]; /* by the operands' type (WHERE: the last ones') */
     kn_loop cast[KN_DTYPE_LIMIT][KN_DTYPE_LIMIT]; /* from, to */
     kn_fold fold[KN_OP_COUNT][KN_DTYPE_LIMIT];
@@ -36,6 +44,9 @@ typedef struct kn_loops {
 extern const kn_loops kn_loops_baseline;
 #if defined(__x86_64__)
 extern const kn_loops kn_loops_avx2;
+#endif
+#if defined(KN_LIBMVEC) /* the library has it: CMakeLists.txt looks for it */
+extern const kn_maths kn_maths_mvec;
 #endif
 
 /* The best loops that this machine can run. */

@@ -3,6 +3,11 @@
 #if defined(__x86_64__)
 #pragma GCC target("avx2")
 #define KN_ISA avx2
+#if defined(KN_LIBMVEC)
+#define KN_MATHS &kn_maths_mvec
+#else
+#define KN_MATHS NULL
+#endif
 #include "runtime/cpu/loops.c"
 #else
 typedef int kn_no_avx2; /* ISO C forbids an empty translation unit */

@@ -22,7 +22,8 @@ kn_loop kn_loops_elem(const kn_loops *loops, kn_op op, const kn_dtype *in, kn_dt
             return NULL;
     if (out != kn_op_result(op, type))
         return NULL;
-    return loops->elem[op][type];
+    kn_loop vector = loops->maths ? loops->maths->elem[op][type] : NULL;
+    return vector ? vector : loops->elem[op][type];
 }
 
 const kn_fold *kn_loops_fold(const kn_loops *loops, kn_op op, kn_dtype dtype)
