@@ -1,0 +1,217 @@
+/* Functions of floats for expr.h, and conversions of 16-bit ones. */
+#ifndef KN_RUNTIME_CPU_REAL_H
+#define KN_RUNTIME_CPU_REAL_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "runtime/cpu/whole.h"
+
+/* ---- 16-bit floats; without branches ---- */
+static inline uint32_t kn_bits32(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline float kn_float(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static inline float kn_F32_from_BF16(uint16_t h) { return kn_float((uint32_t)h << 16); }
+
+static inline uint16_t kn_BF16_from_F32(float x)
+{
+    uint32_t u = kn_bits32(x), nearest = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+    return (uint16_t)(x != x ? 0x7fc0 : nearest);
+}
+
+/* The exponent is shifted into place; multiplying mends its bias, and makes subnormal numbers normal. */
+static inline float kn_F32_from_F16(uint16_t h)
+{
+    uint32_t m = h & 0x7fffu;
+    uint32_t u = m >= 0x7c00 ? m << 13 | 0x7f800000 : kn_bits32(kn_float(m << 13) * 0x1p112f);
+    return kn_float(u | (uint32_t)(h & 0x8000u) << 16);
+}
+
+/* Below the normal numbers, adding 1/2 rounds where the last bit is. */
+static inline uint16_t kn_F16_from_F32(float x)
+{
+    uint32_t u = kn_bits32(x), m = u & 0x7fffffff;
+    uint32_t small = kn_bits32(kn_float(m) + 0.5f) - 0x3f000000;
+    uint32_t normal = (m - 0x38000000 + 0xfff + (m >> 13 & 1)) >> 13;
+    uint32_t h = m < 0x38800000 ? small : normal;
+    h = m >= 0x477ff000 ? 0x7c00 : h;
+    h = m > 0x7f800000 ? 0x7e00 : h;
+    return (uint16_t)(h | (u >> 16 & 0x8000));
+}
+
+/* To f32 with the last bit set when anything was cut off, so that rounding once more rounds as at once. */
+static inline uint16_t kn_F16_from_F64(double x)
+{
+    float f = (float)x;
+    double back = (double)f, a = back < 0 ? -back : back, b = x < 0 ? -x : x;
+    uint32_t u = kn_bits32(f);
+    uint32_t odd = a > b ? u - 1 : u + 1;
+    u = a != b && !(u & 1) ? odd : u;
+    return kn_F16_from_F32(x != x ? f : kn_float(u));
+}
+
+/* ---- the parts of a float; the exponent of what is not finite is 0 ---- */
+static inline double kn_mantissa(double a)
+{
+    int e;
+    return frexp(a, &e);
+}
+
+static inline float kn_mantissaf(float a)
+{
+    int e;
+    return frexpf(a, &e);
+}
+
+static inline int32_t kn_exponent(double a)
+{
+    int e = 0;
+    frexp(fabs(a) < INFINITY ? a : 0, &e);
+    return e;
+}
+
+/* ---- float division: Python's, through fmod, so that a == (a // b) * b + a % b nearly ---- */
+static inline double kn_mod_F64(double a, double b)
+{
+    double r = fmod(a, b);
+    if (b == 0) /* NaN */
+        return r;
+    if (r == 0)
+        return copysign(0.0, b);
+    return (b < 0) != (r < 0) ? r + b : r;
+}
+
+static inline double kn_floordiv_F64(double a, double b)
+{
+    if (b == 0)
+        return a / b;
+    double r = fmod(a, b), q = (a - r) / b;
+    if (r != 0 && (b < 0) != (r < 0))
+        q -= 1;
+    if (q == 0)
+        return copysign(0.0, a / b);
+    double whole = floor(q); /* q is whole but for its rounding */
+    return q - whole > 0.5 ? whole + 1 : whole;
+}
+
+static inline float kn_mod_F32(float a, float b) { return (float)kn_mod_F64(a, b); }
+static inline float kn_floordiv_F32(float a, float b) { return (float)kn_floordiv_F64(a, b); }
+
+/* ---- minimum and maximum: a NaN on either side wins (unequal to itself on the left, compares
+ * false on the right), and -0 is less than 0 ---- */
+#define KN_PICK(D, UINT, name, less, merge)                                                        \
+    static inline kn_c_##D name##_##D(kn_c_##D a, kn_c_##D b)                                      \
+    {                                                                                              \
+        UINT ua, ub, u;                                                                            \
+        memcpy(&ua, &a, sizeof ua);                                                                \
+        memcpy(&ub, &b, sizeof ub);                                                                \
+        u = (a less b) | (a != a) ? ua : ub;                                                       \
+        u = a == b ? ua merge ub : u; /* the same bits, unless they are zeros */                   \
+        memcpy(&a, &u, sizeof a);                                                                  \
+        return a;                                                                                  \
+    }
+KN_PICK(F32, uint32_t, kn_minimum, <, |)
+KN_PICK(F64, uint64_t, kn_minimum, <, |)
+KN_PICK(F32, uint32_t, kn_maximum, >, &)
+KN_PICK(F64, uint64_t, kn_maximum, >, &)
+#undef KN_PICK
+
+/* ---- transcendental functions ---- */
+#define kn_exp_F64 exp
+#define kn_log_F64 log
+#define kn_tanh_F64 tanh
+
+static inline uint64_t kn_bits(double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline double kn_double(uint64_t u)
+{
+    double x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+/* exp(z) for |z| <= 200 or NaN, to about 2^-36: exp(z) = 2^k exp(r), |r| <= ln(2)/2, series to r^9.
+ */
+static inline double kn_exp_core(double z)
+{
+    const double shift = 0x1.8p52; /* adding it rounds to an integer, found in the low bits */
+    double t = z * 0x1.71547652b82fep0 + shift;
+    double r = z - (t - shift) * 0x1.62e42fefa39efp-1;
+    double p = 1.0 / 362880;
+    p = p * r + 1.0 / 40320;
+    p = p * r + 1.0 / 5040;
+    p = p * r + 1.0 / 720;
+    p = p * r + 1.0 / 120;
+    p = p * r + 1.0 / 24;
+    p = p * r + 1.0 / 6;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    return p * kn_double((kn_bits(t) + 1023) << 52);
+}
+
+/* Beyond 200 the result is inf or 0 in f32 all the same, and rounding to f32 makes it so. */
+static inline float kn_exp_F32(float x)
+{
+    double z = x;
+    z = z > 200.0 ? 200.0 : z;
+    z = z < -200.0 ? -200.0 : z;
+    return (float)kn_exp_core(z);
+}
+
+/* log(x) = k ln(2) + log(m), sqrt(1/2) <= m < sqrt(2); log(m) = 2 atanh((m - 1) / (m + 1)). In
+ * double every f32 is a normal number. */
+static inline float kn_log_F32(float x)
+{
+    const uint64_t half = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000; /* sqrt(1/2), 1 */
+    uint64_t u = kn_bits(x) + (one - half);
+    double k = kn_double((u >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
+    double m = kn_double((u & 0x000fffffffffffff) + half);
+    double s = (m - 1.0) / (m + 1.0), w = s * s;
+    double p = 2.0 / 15;
+    p = p * w + 2.0 / 13;
+    p = p * w + 2.0 / 11;
+    p = p * w + 2.0 / 9;
+    p = p * w + 2.0 / 7;
+    p = p * w + 2.0 / 5;
+    p = p * w + 2.0 / 3;
+    p = p * w + 2.0;
+    float y = (float)(k * 0x1.62e42fefa39efp-1 + s * p);
+    y = x < INFINITY ? y : x; /* inf, NaN */
+    y = x < 0 ? NAN : y;
+    return x == 0 ? -INFINITY : y;
+}
+
+/* 1 - 2 / (exp(2x) + 1), which cancels near 0: there the series. */
+static inline float kn_tanh_F32(float x)
+{
+    double a = fabs((double)x), w = a * a;
+    double z = a > 20.0 ? 20.0 : a;
+    double far = 1.0 - 2.0 / (kn_exp_core(2.0 * z) + 1.0);
+    double p = 62.0 / 2835;
+    p = p * w - 17.0 / 315;
+    p = p * w + 2.0 / 15;
+    p = p * w - 1.0 / 3;
+    double near = a + a * w * p;
+    double y = a < 0.0625 ? near : far;
+    return (float)copysign(y, (double)x);
+}
+
+#endif
