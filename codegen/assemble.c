@@ -229,6 +229,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         if (ph->local)
             continue;
         kn_schedule_choose(ph)->bind(ph, target, k->threads);
+        kn_keep_computed(p->arena, ph, target, p->problem->reuse);
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(k, &k->phases.data[j], ph);
         k->shared += kn_phase_kept_bytes(ph);

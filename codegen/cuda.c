@@ -66,13 +66,13 @@ static void write_unrolled(kn_cuda_writer *w, const stride *by, void (*body)(kn_
     kn_cuda_close(w);
 }
 
-/* Before the first sweep that needs them, the values to keep are loaded, all steps at once. */
+/* Before the first sweep that needs them, the loads to keep are done, all steps at once. */
 static void write_steps(kn_cuda_writer *w, const stride *by)
 {
     bool loads = false;
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (!kn_cuda_keeps_now(w, i))
+        if (!kn_cuda_keeps_now(w, i) || v->kind != KN_V_LOAD)
             continue;
         loads = true;
         kn_cuda_line(w, "kn_vec<%s, %d> %s_kept[%d];", kn_cuda_type(v->dtype), w->ph->vec,
@@ -81,8 +81,11 @@ static void write_steps(kn_cuda_writer *w, const stride *by)
     if (loads)
         write_unrolled(w, by, kn_cuda_kept_loads);
     for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
+        w->loaded[i] =
+            w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
     write_unrolled(w, by, kn_cuda_step);
+    for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
+        w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
 }
 
 static void write_sweep(kn_cuda_writer *w, int t, const stride *by)

@@ -106,7 +106,7 @@ void kn_cuda_kept_loads(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
-        if (!kn_cuda_keeps_now(w, i))
+        if (!kn_cuda_keeps_now(w, i) || v->kind != KN_V_LOAD)
             continue;
         const char *name = kn_cuda_value(w, i), *buf = w->k->bufs.data[v->access.buf].name;
         if (v->access.vector) {
@@ -170,6 +170,23 @@ static const char *store_function(const kn_cuda_writer *w, const kn_access *acc)
     return w->rereads && times_read(w->k, acc->buf) == 0 ? "kn_stream" : "kn_store";
 }
 
+/* Where the element of this step of a value that is kept in registers is. */
+static const char *kept_element(kn_cuda_writer *w, int i)
+{
+    if (w->ph->values.data[i].kind == KN_V_ELEM)
+        i = w->ph->values.data[i].room;
+    return kn_cuda_printed(w, "%s_kept[step].at[%s]", kn_cuda_value(w, i),
+                           w->ph->vec > 1 ? "l" : "0");
+}
+
+/* An element value, computed, and kept if later sweeps want it. */
+static void define_element(kn_cuda_writer *w, int i)
+{
+    kn_cuda_define(w, i, kn_cuda_expression(w, i));
+    if (w->ph->values.data[i].kept == KN_KEEP_REGISTERS)
+        kn_cuda_line(w, "%s = %s;", kept_element(w, i), kn_cuda_value(w, i));
+}
+
 void kn_cuda_step(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -190,14 +207,12 @@ void kn_cuda_step(kn_cuda_writer *w)
         const kn_value *v = &ph->values.data[i];
         if (!w->need[i] || v->level != KN_ELEMENT)
             continue;
-        if (v->kind == KN_V_ELEM)
-            kn_cuda_define(w, i, kn_cuda_expression(w, i));
+        if (v->kind == KN_V_ELEM && !w->loaded[i])
+            define_element(w, i);
         else if (v->kind == KN_V_GATHER) /* its place has just been computed */
             kn_cuda_define_load(w, i, varies_by_lane(w, &v->access) ? "l" : NULL);
         else if (v->kept == KN_KEEP_REGISTERS)
-            kn_cuda_define(w, i,
-                           kn_cuda_printed(w, "%s_kept[step].at[%s]", kn_cuda_value(w, i),
-                                           ph->vec > 1 ? "l" : "0"));
+            kn_cuda_define(w, i, kept_element(w, i));
         else if ((v->access.vector && v->kind == KN_V_LOAD) || v->kept == KN_KEEP_SHARED)
             kn_cuda_define(
                 w, i,

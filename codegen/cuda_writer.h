@@ -81,7 +81,7 @@ void kn_cuda_store_across(kn_cuda_writer *w);
 /* What the kernel's arrays have of the caches, on entering it. */
 void kn_cuda_find_traffic(kn_cuda_writer *w);
 
-/* Is value i to be loaded into its registers by this sweep? */
+/* Is value i to be put into its registers by this sweep? */
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
 void kn_cuda_kept_loads(kn_cuda_writer *w);
 void kn_cuda_declare_shared(kn_cuda_writer *w);

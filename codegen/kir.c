@@ -110,13 +110,15 @@ int64_t kn_phase_kept_bytes(const kn_phase *p)
     return bytes;
 }
 
-static void need_value(const kn_phase *p, int i, bool *need)
+/* What is kept since an earlier sweep needs no operands; sweep -1: nothing is kept yet. */
+static void need_value(const kn_phase *p, int i, int sweep, bool *need)
 {
+    const kn_value *v = &p->values.data[i];
     if (need[i])
         return;
     need[i] = true;
-    for (int k = 0; k < p->values.data[i].nin; k++)
-        need_value(p, p->values.data[i].in[k], need);
+    for (int k = 0; k < v->nin && !(v->kept && sweep > v->since); k++)
+        need_value(p, v->in[k], sweep, need);
 }
 
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
@@ -125,17 +127,17 @@ void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
         need[i] = false;
     for (int i = 0; i < p->reds.len; i++)
         if (p->reds.data[i].stage == sweep)
-            need_value(p, p->reds.data[i].value, need);
+            need_value(p, p->reds.data[i].value, sweep, need);
     for (int i = 0; i < p->stores.len; i++)
         if (p->stores.data[i].kind == KN_STORE_ELEMENT && p->stores.data[i].stage == sweep)
-            need_value(p, p->stores.data[i].value, need);
+            need_value(p, p->stores.data[i].value, sweep, need);
 }
 
 void kn_value_needs(const kn_phase *p, int value, bool *need)
 {
     for (int i = 0; i < p->values.len; i++)
         need[i] = false;
-    need_value(p, value, need);
+    need_value(p, value, -1, need);
 }
 
 int kn_red_owner(const kn_phase *p, int red)
@@ -298,6 +300,15 @@ const char *kn_walk_text(kn_walk walk)
     return text[walk];
 }
 
+const char *kn_keep_text(kn_keep keep)
+{
+    static const char *const text[] = {[KN_KEEP_NONE] = "nothing",
+                                       [KN_KEEP_REGISTERS] = "registers",
+                                       [KN_KEEP_SHARED] = "shared memory",
+                                       [KN_KEEP_FRAME] = "the cache"};
+    return text[keep];
+}
+
 static const char stride_letter[] = "01s";
 
 static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_access *acc,
@@ -324,9 +335,6 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     case KN_V_LOAD:
         kn_put(t, "load ");
         print_access(t, k, ph, &v->access, numbers);
-        kn_put(t, v->kept == KN_KEEP_REGISTERS ? " kept in registers"
-                  : v->kept == KN_KEEP_SHARED  ? " kept in shared memory"
-                                               : "");
         break;
     case KN_V_GATHER:
         kn_put(t, "gather ");
@@ -362,6 +370,12 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     }
     kn_putf(t, " : %s %s stage %d", kn_dtypes[v->dtype].text,
             v->level == KN_ELEMENT ? "element" : "group", v->stage);
+    if (v->kept)
+        kn_putf(t, " kept in %s", kn_keep_text(v->kept));
+    if (v->kept && v->kind == KN_V_ELEM)
+        kn_putf(t, " since sweep %d", v->since);
+    if (v->kept == KN_KEEP_REGISTERS && v->kind == KN_V_ELEM)
+        kn_putf(t, " for v%d", v->room);
     kn_putf(t, v->name ? "  # %s\n" : "\n", v->name);
 }
 

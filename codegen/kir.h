@@ -87,10 +87,15 @@ typedef enum kn_vkind {
 
 /* Kept values are a thread's own: whoever reads one wrote it, so keeping needs no barrier. */
 typedef enum kn_keep {
-    KN_KEEP_NONE,      /* loaded again by every sweep */
+    KN_KEEP_NONE,      /* loaded, or computed, again by every sweep */
     KN_KEEP_REGISTERS, /* in phases of a known number of steps */
-    KN_KEEP_SHARED,    /* in dynamic shared memory */
+    KN_KEEP_SHARED,    /* in dynamic shared memory; loads only */
+    KN_KEEP_FRAME, /* in the worker's own memory, on CPUs; rows of at most KN_FRAME_MEMBERS; computed values only */
 } kn_keep;
+
+enum {
+    KN_FRAME_MEMBERS = 8192
+}; /* whose values fit in a second-level cache, beside what they are computed from */
 
 typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
 
@@ -113,7 +118,10 @@ typedef struct kn_value {
     bool checked;              /* GATHER: an index may be out of bounds, which is an error */
     kn_scalar value;           /* CONST */
     int sweeps;                /* how many sweeps need it */
-    kn_keep kept;              /* LOAD: where a thread keeps what it loads for its later sweeps */
+    kn_keep
+        kept;  /* LOAD, ELEM: where a thread keeps what it loads or computes for its later sweeps */
+    int since; /* kept ELEM: the sweep that computes it */
+    int room; /* REGISTERS: and the load in whose registers it is then, which nobody needs any more */
     const char *name;          /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
@@ -250,6 +258,9 @@ static inline bool kn_is_read(const kn_value *v)
 {
     return v->kind == KN_V_LOAD || v->kind == KN_V_GATHER;
 }
+
+const char *kn_keep_text(kn_keep keep);
+
 /* True for a value that has an access: it walks along the axes of the phase. */
 static inline bool kn_has_access(const kn_value *v)
 {
@@ -264,8 +275,8 @@ int kn_flat_steps(const kn_phase *p);
 /* Bytes of shared memory that a group's kept values take. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
-/* Marks in need[] (one per value) what sweep t computes: its element values, and with them the group
- * values they use. */
+/* Marks in need[] (one per value) what sweep t computes or takes from where it is kept: its element values, and with them
+ * the group values they use. */
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
 /* The same for one value. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);

@@ -115,6 +115,13 @@ static void put_steps(kn_text *t, const kn_plan *plan)
     put_census(t, "after", &plan->after);
 }
 
+const char *kn_explain_value(const kn_kernel *k, const kn_value *v)
+{
+    return v->kind == KN_V_LOAD ? k->bufs.data[v->access.buf].name
+           : v->name            ? v->name
+                                : kn_ops[v->op].text;
+}
+
 static void put_phase(kn_text *t, const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
@@ -140,8 +147,8 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
         kn_putf(t, ", %d step%s a thread", ph->steps, ph->steps == 1 ? "" : "s");
     for (int i = 0; i < ph->values.len; i++)
         if (ph->values.data[i].kept)
-            kn_putf(t, ", %s kept in %s", k->bufs.data[ph->values.data[i].access.buf].name,
-                    ph->values.data[i].kept == KN_KEEP_REGISTERS ? "registers" : "shared memory");
+            kn_putf(t, ", %s kept in %s", kn_explain_value(k, &ph->values.data[i]),
+                    kn_keep_text(ph->values.data[i].kept));
     if (ph->split || ph->banded)
         kn_putf(t, ", %s split in %lld", ph->split ? "members" : "groups", (long long)ph->splits);
     kn_put(t, "\n");

@@ -22,6 +22,8 @@ typedef struct list {
 
 /* explain.c: what the kernels rely on, one line each. */
 list kn_explain_constraints(const subject *s);
+/* What a kept value is called: its array, the user's name or its operation. */
+const char *kn_explain_value(const kn_kernel *k, const kn_value *v);
 
 /* explain_json.c */
 void kn_explain_json(const subject *s);

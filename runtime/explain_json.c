@@ -130,8 +130,11 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
         const kn_value *v = &ph->values.data[i];
         if (v->kept == KN_KEEP_NONE)
             continue;
-        put_string(s->t, any ? ", {\"name\": " : "{\"name\": ", k->bufs.data[v->access.buf].name);
-        kn_putf(s->t, ", \"in\": \"%s\"}", v->kept == KN_KEEP_REGISTERS ? "registers" : "shared");
+        put_string(s->t, any ? ", {\"name\": " : "{\"name\": ", kn_explain_value(k, v));
+        kn_putf(s->t, ", \"in\": \"%s\"}",
+                v->kept == KN_KEEP_REGISTERS ? "registers"
+                : v->kept == KN_KEEP_SHARED  ? "shared"
+                                             : "cache");
         any = true;
     }
 }

@@ -57,4 +57,7 @@ typedef struct kn_bands {
 kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const kn_target *target,
                            const kn_crossing_cost *cost);
 
+/* keep.c: which values that a scheduled phase computes are kept for its later sweeps. */
+void kn_keep_computed(kn_arena *a, kn_phase *phase, const kn_target *target, kn_reuse reuse);
+
 #endif

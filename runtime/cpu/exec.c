@@ -100,6 +100,7 @@ static void work_row(kn_frame *f, int64_t group, int64_t from, int64_t to)
             for (int64_t i = from, end; i < to; i = end) {
                 end = block_end(job, i, to);
                 seek_lanes(f, &stage->accesses, i, end - i);
+                f->done = i - from;
                 kn_frame_steps(f, &stage->sweep, end - i, true);
             }
         finish_folds(f, stage, 1);
@@ -119,6 +120,7 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
         if (stage->sweep.len && from < to) {
             kn_frame_seek(f, &stage->accesses, from);
             for (int64_t i = from; i < to; i++) {
+                f->done = (i - from) * n;
                 kn_frame_steps(f, &stage->sweep, n, true);
                 kn_frame_next(f, &stage->accesses);
                 if ((i - from) % FOLD_MEMBERS == FOLD_MEMBERS - 1)
@@ -251,6 +253,8 @@ static bool cut(kn_job *job, int threads)
         job->most = plan->col_lanes;
         if (!alone) /* enough tiles for all, none too narrow; no result depends on it */
             job->most = lesser(job->most, greater(128, over(p->groups, 2 * across * 64) * 64));
+        if (plan->kept) /* a tile's row buffers */
+            job->most = greater(1, lesser(job->most, KN_FRAME_MEMBERS / greater(1, p->members)));
         choose_runs(job, 0, p->ngroup);
         blocks = job->run ? p->groups / job->run * over(job->run, job->run_step)
                           : over(p->groups, job->most);

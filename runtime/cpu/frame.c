@@ -7,6 +7,7 @@ enum {
     FEWEST = 128,
     BUDGET = 256 * 1024, /* all buffers of a block together: they should stay in the cache */
     STAGGER = 192,       /* keeps buffers from the same offset within a page */
+    KEPT_BYTES = KN_FRAME_MEMBERS * 8 + STAGGER,
 };
 
 static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -22,7 +23,7 @@ static int fit_lanes(int buffers)
 /* The memory of a frame with `cols` or without; lays it out when f is not NULL.
  *
  *     values | cursors | reductions | their memory | group values
- *     block buffers and a spare one */
+ *     block buffers and a spare one | row buffers */
 static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *at)
 {
     size_t lanes = cols ? (size_t)plan->col_lanes : 1;
@@ -50,8 +51,9 @@ static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *a
         f->own_bytes = own;
         f->slots = f->owns + owns;
         f->slot_bytes = slot;
+        f->kept = f->slots + slots;
     }
-    return values + cursors + reds + accs + owns + slots;
+    return values + cursors + reds + accs + owns + slots + (size_t)plan->kept * KEPT_BYTES;
 }
 
 void kn_cpu_frame_size(kn_phase_plan *plan)
@@ -130,6 +132,8 @@ void kn_frame_next(kn_frame *f, const kn_ints *which)
 
 static void *memory_of(kn_frame *f, const kn_step *s)
 {
+    if (s->kept >= 0)
+        return f->kept + (size_t)s->kept * KEPT_BYTES + f->done * s->bytes;
     return s->slot >= 0 ? f->slots + (size_t)s->slot * f->slot_bytes
                         : f->owns + (size_t)f->job->plan->own[s->value] * f->own_bytes;
 }
@@ -214,7 +218,9 @@ static void operate(kn_frame *f, const kn_step *s, int64_t n)
     void *out = memory_of(f, s);
     if (same == s->all) {
         s->loop(1, out, in, 0);
-        f->value[s->value] = (kn_operand){out, true};
+        if (s->kept >= 0) /* other blocks of the row may differ */
+            kn_splat(s->bytes, n, out, out);
+        f->value[s->value] = (kn_operand){out, s->kept < 0};
         return;
     }
     if (s->direct >= 0 && f->cursor[s->direct].kind == KN_LANE_UNIT)
@@ -269,6 +275,7 @@ void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t n, bool stores)
         case KN_STEP_GATHER: gather(f, s, n); break;
         case KN_STEP_INDEX: count(f, s, n); break;
         case KN_STEP_OP: operate(f, s, n); break;
+        case KN_STEP_KEPT: f->value[s->value] = (kn_operand){memory_of(f, s), false}; break;
         case KN_STEP_RESULT:
             f->value[s->value] = (kn_operand){f->red[s->red].result, !f->job->cols};
             break;

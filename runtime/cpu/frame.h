@@ -45,8 +45,9 @@ typedef struct kn_frame {
     kn_operand *value;   /* per value */
     kn_cursor *cursor;   /* per access */
     kn_accumulator *red; /* per reduction */
-    char *slots, *owns;
+    char *slots, *owns, *kept;
     size_t slot_bytes, own_bytes;
+    int64_t done;               /* elements of the row, or tile, that this sweep has been through */
     int64_t outer[KN_MAX_RANK]; /* index along the outer axes */
     int64_t part;
 } kn_frame;

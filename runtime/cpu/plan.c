@@ -13,6 +13,7 @@ typedef struct planner {
     bool *needed;      /* per value: by anything */
     int *load_access;  /* per value */
     int *store_access; /* per store */
+    int *kept;         /* per value: its row buffer, or -1 */
 } planner;
 
 static bool is_fixed(const kn_value *v)
@@ -82,6 +83,14 @@ static void find_needed(planner *pl)
     close_over(p, pl->needed);
 }
 
+static void find_kept(planner *pl)
+{
+    const kn_phase *p = pl->phase;
+    pl->kept = KN_NEW_ARRAY(pl->arena, int, p->values.len + 1);
+    for (int v = 0; v < p->values.len; v++)
+        pl->kept[v] = p->values.data[v].kept == KN_KEEP_FRAME ? pl->plan->kept++ : -1;
+}
+
 /* The step that computes value v. */
 static kn_status add_value(planner *pl, kn_steps *steps, int v)
 {
@@ -90,6 +99,7 @@ static kn_status add_value(planner *pl, kn_steps *steps, int v)
                  .slot = -1,
                  .access = -1,
                  .red = -1,
+                 .kept = pl->kept[v],
                  .direct = -1,
                  .bytes = kn_bytes(value->dtype)};
     if (kn_has_access(value)) {
@@ -123,6 +133,19 @@ static kn_status add_value(planner *pl, kn_steps *steps, int v)
     return KN_OK;
 }
 
+static void add_kept(planner *pl, kn_steps *steps, int v)
+{
+    kn_step s = {.kind = KN_STEP_KEPT,
+                 .value = v,
+                 .slot = -1,
+                 .access = -1,
+                 .red = -1,
+                 .kept = pl->kept[v],
+                 .direct = -1,
+                 .bytes = kn_bytes(pl->phase->values.data[v].dtype)};
+    kn_push(pl->arena, steps, s);
+}
+
 static void add_store(planner *pl, kn_steps *steps, int store)
 {
     const kn_store *st = &pl->phase->stores.data[store];
@@ -133,13 +156,14 @@ static void add_store(planner *pl, kn_steps *steps, int store)
                  .slot = -1,
                  .access = access,
                  .red = partial ? st->value : -1,
+                 .kept = -1,
                  .direct = -1,
                  .bytes = pl->plan->accesses.data[access].bytes};
     /* The operation that has just made the value may write it where it goes. */
     if (!partial && !pl->plan->ordered && st->once == 0)
         for (int i = steps->len - 1; i >= 0; i--)
             if (steps->data[i].kind == KN_STEP_OP && steps->data[i].value == st->value &&
-                steps->data[i].direct < 0)
+                steps->data[i].kept < 0 && steps->data[i].direct < 0)
                 steps->data[i].direct = access;
     kn_push(pl->arena, steps, s);
 }
@@ -183,6 +207,7 @@ static void use_value(planner *pl, int t, int v, bool at_end)
                          .slot = -1,
                          .access = -1,
                          .red = r,
+                         .kept = -1,
                          .direct = -1,
                          .bytes = kn_bytes(p->reds.data[r].dtype)};
             kn_push(pl->arena, &stage->sweep, s);
@@ -211,8 +236,9 @@ static void assign_slots(planner *pl, kn_steps *steps)
         slot[v] = -1;
     for (int i = 0; i < steps->len; i++) {
         kn_step *s = &steps->data[i];
-        if (s->kind == KN_STEP_LOAD || s->kind == KN_STEP_GATHER || s->kind == KN_STEP_INDEX ||
-            s->kind == KN_STEP_OP) {
+        if (s->kept < 0 &&
+            (s->kind == KN_STEP_LOAD || s->kind == KN_STEP_GATHER || s->kind == KN_STEP_INDEX ||
+             s->kind == KN_STEP_OP)) {
             int free = 0;
             while (busy[free])
                 free++;
@@ -233,18 +259,14 @@ static kn_status plan_sweep(planner *pl, int t)
 {
     const kn_phase *p = pl->phase;
     kn_stage *stage = &pl->plan->stages[t];
-    bool *need = KN_NEW_ARRAY(pl->arena, bool, p->values.len);
-    for (int r = 0; r < p->reds.len; r++)
-        if (p->reds.data[r].stage == t)
-            need[p->reds.data[r].value] = true;
-    for (int s = 0; s < p->stores.len; s++)
-        if (p->stores.data[s].kind == KN_STORE_ELEMENT && p->stores.data[s].stage == t)
-            need[p->stores.data[s].value] = true;
-    close_over(p, need);
+    bool *need = KN_NEW_ARRAY(pl->arena, bool, p->values.len + 1);
+    kn_phase_needs(p, t, need);
     for (int v = 0; v < p->values.len; v++) {
         if (!need[v])
             continue;
-        if (!is_group(&p->values.data[v]))
+        if (pl->kept[v] >= 0 && t > p->values.data[v].since)
+            add_kept(pl, &stage->sweep, v);
+        else if (!is_group(&p->values.data[v]))
             KN_TRY(add_value(pl, &stage->sweep, v));
         use_value(pl, t, v, false);
     }
@@ -284,6 +306,7 @@ static kn_status plan_phase(planner *pl)
                            kn_dtypes[red->dtype].text);
     }
     find_needed(pl);
+    find_kept(pl);
     KN_TRY(find_accesses(pl));
     for (int v = 0; v < p->values.len; v++) {
         plan->own[v] = -1;

@@ -17,6 +17,7 @@ typedef enum kn_step_kind {
     KN_STEP_GATHER, /* value from access, at the places that in[] give */
     KN_STEP_INDEX,  /* value: the offsets of access */
     KN_STEP_OP,     /* value by loop over in[] */
+    KN_STEP_KEPT,   /* value that an earlier sweep has kept */
     KN_STEP_RESULT, /* value from red */
     KN_STEP_FOLD,   /* value into red */
     KN_STEP_STORE,  /* value to access, or red's result (value -1) */
@@ -28,6 +29,7 @@ typedef struct kn_step {
     int slot; /* LOAD, GATHER, INDEX, OP in a sweep: the block buffer; -1: the group value's own memory */
     int access;
     int red;
+    int kept;  /* OP: the row buffer that keeps the value, or -1; KEPT: that buffer */
     int bytes; /* of an element */
     kn_loop loop;
     int in[KN_MAX_IN], nin;
@@ -62,6 +64,7 @@ typedef struct kn_phase_plan {
     kn_ints fixed; /* values that are one number for the whole launch */
     bool ordered;  /* outputs may lie on inputs: read a block's inputs before writing its outputs */
     int slots;     /* block buffers of element values */
+    int kept;      /* row buffers, of KN_FRAME_MEMBERS elements of all lanes */
     int *own;      /* per value: which group buffer, or -1 */
     int owns;
     int work;                 /* steps of all sweeps: the cost of a member */

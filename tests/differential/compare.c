@@ -10,7 +10,7 @@
 
 const kn_program_options option_sets[OPTION_SETS] = {
     {.fusion = true},
-    {.fusion = true, .schedule = "rows"},
+    {.fusion = true, .schedule = "rows", .reuse = "keep"},
     {.fusion = true, .schedule = "general"},
     {.fusion = false},
     {.fusion = false, .schedule = "rows"},

@@ -1,0 +1,123 @@
+/* Which computed values a phase keeps for its later sweeps, instead of computing them again.
+ *
+ * Before: a scheduled phase that keeps loads in registers or none. After, of the values that several sweeps need, those
+ * are kept whose computing again costs more than keeping them, best first; costs in additions an element (ir/ops.def).
+ *
+ *   registers  A value takes the registers of a kept one that nobody needs any more once it is there: exp(x - max) those
+ *              of x. So keeping costs no register, and pays if it saves anything worth a copy.
+ *   CPUs       A value is written to the worker's memory and read from there, in phases of rows that the second-level
+ *              cache holds. At most MOST_FRAMES of them, so that it does.
+ *
+ * --reuse keep and recompute force it either way. */
+#include <string.h>
+
+#include "codegen/sched/sched.h"
+
+enum { REGISTER_PRICE = 1, FRAME_PRICE = 4, LOAD_COST = 2, MOST_FRAMES = 2, MOST_VALUES = 256 };
+
+typedef struct keeper {
+    kn_phase *ph;
+    bool *need; /* of one sweep */
+    kn_keep where;
+} keeper;
+
+/* Additions an element that the sweeps from `from` on take. */
+static int cost_from(const keeper *k, int from)
+{
+    int cost = 0;
+    for (int t = from; t < k->ph->nsweeps; t++) {
+        kn_phase_needs(k->ph, t, k->need);
+        for (int i = 0; i < k->ph->values.len; i++) {
+            const kn_value *v = &k->ph->values.data[i];
+            bool kept = v->kept && (v->kind == KN_V_LOAD || t > v->since);
+            if (k->need[i] && v->level == KN_ELEMENT && !kept)
+                cost += v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
+        }
+    }
+    return cost;
+}
+
+/* The first sweep from `from` on that needs a value; nsweeps: none. */
+static int next_need(const keeper *k, int value, int from)
+{
+    for (int t = from; t < k->ph->nsweeps; t++) {
+        kn_phase_needs(k->ph, t, k->need);
+        if (k->need[value])
+            return t;
+    }
+    return k->ph->nsweeps;
+}
+
+/* Is value a done with, in every step, before value b takes its registers? Within a step values are computed, or taken
+ * from where they are kept, by number. */
+static bool is_over_before(const keeper *k, int a, int b)
+{
+    int since = k->ph->values.data[b].since;
+    return a < b && next_need(k, a, 0) <= since && next_need(k, a, since + 1) == k->ph->nsweeps;
+}
+
+/* A load of the same type, whose registers are free for value i as long as that is needed; -1 for none. */
+static int find_room(const keeper *k, int i)
+{
+    const kn_value *values = k->ph->values.data;
+    for (int r = 0; r < i; r++) {
+        bool free = values[r].kind == KN_V_LOAD && values[r].kept == KN_KEEP_REGISTERS &&
+                    values[r].dtype == values[i].dtype && is_over_before(k, r, i);
+        for (int o = 0; o < k->ph->values.len && free; o++)
+            if (o != i && values[o].kind == KN_V_ELEM && values[o].kept && values[o].room == r)
+                free = is_over_before(k, o, i) || is_over_before(k, i, o);
+        if (free)
+            return r;
+    }
+    return -1;
+}
+
+/* Additions that keeping value i saves, 0 if there is no room for it. Leaves it kept. */
+static int keep_one(keeper *k, int i)
+{
+    kn_value *v = &k->ph->values.data[i];
+    v->since = next_need(k, i, 0);
+    int cost = cost_from(k, v->since + 1);
+    v->kept = k->where;
+    v->room = i;
+    if (k->where == KN_KEEP_REGISTERS && (v->room = find_room(k, i)) < 0)
+        return 0;
+    return cost - cost_from(k, v->since + 1);
+}
+
+/* Keeps the value that saves most, if it is worth more than `price`. */
+static bool keep_best(keeper *k, int price)
+{
+    int best = -1, most = price;
+    for (int i = 0; i < k->ph->values.len; i++) {
+        kn_value *v = &k->ph->values.data[i];
+        if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || v->kept || v->sweeps < 2)
+            continue;
+        int gain = keep_one(k, i);
+        v->kept = KN_KEEP_NONE;
+        if (gain > most) {
+            most = gain;
+            best = i;
+        }
+    }
+    if (best >= 0)
+        keep_one(k, best);
+    return best >= 0;
+}
+
+void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reuse reuse)
+{
+    bool cpu = strcmp(target->kind, "cpu") == 0, registers = false;
+    keeper k = {.ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->values.len + 1)};
+    if (ph->nsweeps < 2 || ph->walk != KN_WALK_ROWS || ph->split || ph->values.len > MOST_VALUES ||
+        reuse == KN_REUSE_RECOMPUTE)
+        return;
+    for (int i = 0; i < ph->values.len; i++)
+        registers = registers || ph->values.data[i].kept == KN_KEEP_REGISTERS;
+    if (!registers && !(cpu && ph->members <= KN_FRAME_MEMBERS))
+        return;
+    k.where = registers ? KN_KEEP_REGISTERS : KN_KEEP_FRAME;
+    int price = reuse == KN_REUSE_KEEP ? 0 : registers ? REGISTER_PRICE : FRAME_PRICE;
+    for (int n = 0; (registers || n < MOST_FRAMES) && keep_best(&k, price);)
+        n++;
+}

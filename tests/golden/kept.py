@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Which values are kept for later sweeps, and where: codegen/sched/keep.c and rows.c.
+
+usage: kept.py KILN
+
+Exit status: 0, or 1 if anything differs.
+"""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOFTMAX = ["e = exp(x - max(x, axis=1, keepdims=True))", "y = e / sum(e, axis=1, keepdims=True)"]
+COLUMNS = ["e = exp(x - max(x, axis=0, keepdims=True))", "y = e / sum(e, axis=0, keepdims=True)"]
+NEEDS_X = [*SOFTMAX, "y = y + x"]
+CENTRED = ["d = x - mean(x, axis=1, keepdims=True)", "y = d / sqrt(mean(d * d, axis=1, keepdims=True))"]
+CHAIN = [*SOFTMAX, "s = tanh(y)", "y = s / max(s, axis=1, keepdims=True)"]
+WIDER = ["e = cast(exp(x - max(x, axis=1, keepdims=True)), f64)", "y = e / sum(e, axis=1, keepdims=True)"]
+
+# statements, size, options, then what is kept where
+X, E = ("in_x", "registers"), ("e", "registers")
+CASES = [
+    (SOFTMAX, "16384,4096", "--arch sm_90", [X, E]),
+    (SOFTMAX, "16384,4096", "--arch sm_90 --reuse keep", [X, E]),
+    (SOFTMAX, "16384,4096", "--arch sm_90 --reuse recompute", [X]),
+    (SOFTMAX, "16384,64", "--arch sm_90", [X, E]),
+    (SOFTMAX, "1024,1048576", "--arch sm_90", []),
+    (COLUMNS, "4096,4096", "--arch sm_90", []),
+    # no room: x is needed to the end
+    (NEEDS_X, "16384,4096", "--arch sm_90", [X]),
+    # f64 does not go where f32 was, but what it is converted from does
+    (WIDER, "16384,4096", "--arch sm_90", [X, ("exp", "registers")]),
+    # a subtraction is not worth a copy
+    (CENTRED, "16384,4096", "--arch sm_90", [X]),
+    (CENTRED, "16384,4096", "--arch sm_90 --reuse keep", [X, ("d", "registers")]),
+    (CHAIN, "16384,4096", "--arch sm_90", [X, E, ("s", "registers")]),
+    (SOFTMAX, "16384,4096", "--arch cpu", [("e", "cache")]),
+    (SOFTMAX, "16384,4096", "--arch cpu --reuse recompute", []),
+    (SOFTMAX, "1024,1048576", "--arch cpu", []),
+    (NEEDS_X, "16384,4096", "--arch cpu", [("e", "cache")]),
+    (CHAIN, "16384,4096", "--arch cpu", [("e", "cache"), ("s", "cache")]),
+]  # fmt: skip
+
+
+def kept(kiln, folder, statements, size, options):
+    path = Path(folder) / "f.kiln"
+    body = "".join(f"    {s}\n" for s in statements)
+    path.write_text(f"def f(x: f32[N, C]):\n{body}    return y\n")
+    command = [kiln, "explain", "--json", *options.split(), path, f"x=f32[{size}]"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{statements}: {done.stderr}")
+    phases = [p for k in json.loads(done.stdout)["kernels"] for p in k["phases"]]
+    return [(v["name"], v["in"]) for p in phases for v in p["kept"]]
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for statements, size, options, want in CASES:
+            got = kept(sys.argv[1], folder, statements, size, options)
+            if got != want:
+                failed += 1
+                print(f"{'; '.join(statements)}\n  of [{size}], {options}: {got}, not {want}")
+    print(f"{len(CASES)} cases, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
