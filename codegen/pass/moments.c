@@ -30,21 +30,27 @@ static int64_t members(const kn_phase *ph)
     return n;
 }
 
-/* Is value i the number of members, converted? */
-static bool is_count(const kn_planner *p, const kn_phase *ph, int i)
+/* Is value v divided, or multiplied, so that a sum over all members becomes their mean? */
+static bool is_by_count(const kn_planner *p, const kn_phase *ph, const kn_value *v)
 {
-    const kn_value *v = at(ph, i);
-    if (is_elem(v, KN_OP_CAST))
-        v = at(ph, v->in[0]);
-    return v->kind == KN_V_EXTENT && p->extents.data[v->index].value == members(ph);
+    const kn_value *n = at(ph, v->in[1]);
+    double count = (double)members(ph);
+    if (n->kind == KN_V_CONST && kn_is_float(n->dtype))
+        return is_elem(v, KN_OP_DIV)   ? n->value.f == count
+               : is_elem(v, KN_OP_MUL) ? n->value.f * count == 1
+                                       : false;
+    if (is_elem(n, KN_OP_CAST))
+        n = at(ph, n->in[0]);
+    return is_elem(v, KN_OP_DIV) && n->kind == KN_V_EXTENT &&
+           p->extents.data[n->index].value == members(ph);
 }
 
 /* The SUM reduction of x whose mean is value m, or -1. */
 static int sum_behind_mean(const kn_planner *p, const kn_phase *ph, int m, int x)
 {
     const kn_value *v = at(ph, m);
-    if (!is_elem(v, KN_OP_DIV) || at(ph, v->in[0])->kind != KN_V_RESULT ||
-        !is_count(p, ph, v->in[1]))
+    if (v->kind != KN_V_ELEM || v->nin != 2 || at(ph, v->in[0])->kind != KN_V_RESULT ||
+        !is_by_count(p, ph, v))
         return -1;
     int r = at(ph, v->in[0])->index;
     return ph->reds.data[r].op == KN_OP_SUM && ph->reds.data[r].value == x ? r : -1;

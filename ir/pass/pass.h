@@ -31,6 +31,8 @@ kn_graph *kn_pass_decompose(kn_arena *a, kn_graph *g);
 /* pass/fold.c: operations on constants become constants; casts to the same type and copies that nobody
  * needs go. */
 kn_graph *kn_pass_fold(kn_arena *a, kn_graph *g);
+/* pass/algebra.c: identities that hold for every number, as a list at the top of it. */
+kn_graph *kn_pass_algebra(kn_arena *a, kn_graph *g);
 /* pass/sink.c: what an INDEX or a TAKE reads is no cheap elementwise value, where it need not be. */
 kn_graph *kn_pass_sink(kn_arena *a, kn_graph *g);
 /* pass/views.c: chains of views become the shortest ones; an output that is a view or a leaf becomes a

@@ -4,6 +4,7 @@ const kn_pass kn_graph_passes[] = {
     {"decompose", "powers, variances and reductions in the form that later passes know",
      kn_pass_decompose},
     {"fold", "constants", kn_pass_fold},
+    {"algebra", "what is the same for all numbers, NaN, infinities and -0 too", kn_pass_algebra},
     {"sink", "slices and gathers below cheap operations", kn_pass_sink},
     {"views", "canonical views, outputs materialised", kn_pass_views},
     {"nest", "reductions of reductions", kn_pass_nest},

@@ -1,4 +1,7 @@
 /* ir/pass: what each pass makes of a graph, and that all of them keep its meaning's form. */
+#include <math.h>
+
+#include "ir/interp.h"
 #include "ir/pass/pass.h"
 #include "tests/unit/graphs.h"
 
@@ -14,6 +17,11 @@ static void run_cases(kn_pass_fn pass, const pass_case *cases, size_t n)
         assert_int_equal(kn_graph_verify(g), KN_OK);
         assert_string_equal(outputs_of(g), cases[i].after);
     }
+}
+
+static kn_graph *folded_algebra(kn_arena *a, kn_graph *g)
+{
+    return kn_pass_algebra(a, kn_pass_fold(a, g));
 }
 
 #define run(pass, cases) run_cases(pass, cases, sizeof cases / sizeof *cases)
@@ -56,6 +64,101 @@ static void test_fold(void **state)
         {"x: f32[N]", "2.0 ** 10, 1 / 4", "1024:f64; 0.25:f64"},
     };
     run(kn_pass_fold, cases);
+}
+
+static const pass_case identities[] = {
+    {"x: f32[N]", "x * 1", "x"},
+    {"x: f32[N]", "1 * x / 1", "x"},
+    {"x: i32[N]", "x * 1 + 0 - 0", "x"},
+    {"x: f32[N]", "x - 0", "x"},
+    {"x: f32[N]", "x - -0.0", "subtract(x, -0:f32 as [1])"}, /* -0 - -0 is 0 */
+    {"x: f32[N]", "x + 0", "add(x, 0:f32 as [1])"},          /* and so is -0 + 0 */
+    {"x: f32[N]", "x + -0.0", "x"},
+    {"x: f32[N]", "-0.0 + x", "x"},
+    {"x: f32[N]", "x * 0", "multiply(x, 0:f32 as [1])"}, /* not of infinities */
+    {"x: f32[N]", "x - x", "subtract(x, x)"},
+    {"x: f32[N]", "x == x", "equal(x, x)"},
+    {"x: f32[N]", "-(-x)", "x"},
+    {"x: f32[N]", "x * -1", "negative(x)"},
+    {"x: f32[N]", "x / -1", "negative(x)"},
+    {"x: u8[N]", "x * 255", "multiply(x, 255:u8 as [1])"},
+    {"x: f32[N]", "x / 8", "multiply(x, 0.125:f32 as [1])"},
+    {"x: f32[N]", "x / -0.25", "multiply(x, -4:f32 as [1])"},
+    {"x: f32[N]", "x / 3", "divide(x, 3:f32 as [1])"}, /* a third is rounded */
+    {"x: f32[N]", "x / 0", "divide(x, 0:f32 as [1])"},
+    {"x: f32[N], y: f32[N]", "x + -y", "subtract(x, y)"},
+    {"x: f32[N], y: f32[N]", "-x + y", "subtract(y, x)"},
+    {"x: f32[N], y: f32[N]", "x - -y", "add(x, y)"},
+    {"x: f32[N], y: f32[N]", "-x * -y", "multiply(x, y)"},
+    {"x: f32[N], y: f32[N]", "-x / -y", "divide(x, y)"},
+    {"x: f32[N], y: f32[N]", "-x - y", "subtract(negative(x), y)"},
+    {"x: f32[N]", "abs(-x)", "abs(x)"},
+    {"x: f32[N]", "abs(abs(x))", "abs(x)"},
+    {"x: i8[N]", "abs(-x)", "abs(x)"},
+    {"x: f32[N]", "maximum(x, x) + minimum(x, x)", "add(x, x)"},
+    {"x: f32[N], y: f32[N]", "where(y > 0, x, x)", "x"},
+    {"x: f32[N]", "cast(cast(x, f64), f32)", "x"},
+    {"x: f16[N]", "cast(cast(x, f32), f16)", "x"},
+    {"x: f32[N]", "cast(cast(x, f16), f32)", "f32(f16(x))"}, /* rounds */
+    {"x: f16[N]", "cast(cast(x, bf16), f16)", "f16(bf16(x))"},
+};
+enum { IDENTITIES = sizeof identities / sizeof *identities };
+
+static void test_algebra(void **state)
+{
+    (void)state;
+    run(folded_algebra, identities);
+}
+
+/* The bits of what a graph of x[N], and perhaps y[N], makes of all pairs of special values. */
+static void *values_of(const kn_graph *g, int64_t *bytes)
+{
+    static const double special[] = {0.0,   -0.0,   1,     -1,   0.5,      3,
+                                     1e-45, -1e-45, 1e-38, 7,    INFINITY, -INFINITY,
+                                     NAN,   3e38,   -3e38, -128, 127,      65504};
+    enum { N = sizeof special / sizeof *special };
+    int64_t sizes[] = {N * N};
+    kn_array in[2],
+        out = {.dtype = g->outputs.data[0].node->dtype, .rank = 1, .shape = {N * N}, .stride = {1}};
+    for (int i = 0; i < g->inputs.len; i++) {
+        kn_dtype t = g->inputs.data[i].node->dtype;
+        in[i] = (kn_array){.dtype = t, .rank = 1, .shape = {N * N}, .stride = {1}};
+        in[i].data = kn_alloc(&arena, N * N * 8);
+        for (int k = 0; k < N * N; k++) {
+            double f = special[i ? k % N : k / N];
+            kn_scalar v = {.dtype = t};
+            if (kn_is_float(t))
+                v.f = kn_round(t, f);
+            else
+                v.i = kn_int_wrap(t, (uint64_t)(int64_t)(isfinite(f) && fabs(f) < 1e9 ? f : 5));
+            kn_scalar_store(v, (char *)in[i].data + k * kn_bytes(t));
+        }
+    }
+    *bytes = N * N * kn_bytes(out.dtype);
+    out.data = kn_alloc(&arena, N * N * 8);
+    if (kn_interp(g, &arena, sizes, in, &out, NULL) != KN_OK)
+        fail_msg("%s", kn_last_error());
+    for (int k = 0; k < N * N && kn_is_float(out.dtype); k++) { /* one NaN for all */
+        char *at = (char *)out.data + k * kn_bytes(out.dtype);
+        kn_scalar v = kn_scalar_load(out.dtype, at);
+        if (isnan(v.f))
+            memset(at, 0xff, (size_t)kn_bytes(out.dtype));
+    }
+    return out.data;
+}
+
+static void test_algebra_values(void **state)
+{
+    (void)state;
+    for (int i = 0; i < IDENTITIES; i++) {
+        int64_t n, m;
+        kn_graph *g = graph_of(identities[i].params, identities[i].expressions);
+        const void *before = values_of(g, &n), *after = values_of(folded_algebra(&arena, g), &m);
+        assert_int_equal(n, m);
+        if (memcmp(before, after, (size_t)n))
+            fail_msg("%s is not %s for every number", identities[i].expressions,
+                     identities[i].after);
+    }
 }
 
 static void test_views(void **state)
@@ -246,8 +349,10 @@ static void test_verifier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(test_decompose), test(test_fold),     test(test_views),  test(test_share),
-        test(test_pipeline),  test(test_verifier), test(test_refine), test(test_refine_limit),
+        test(test_decompose),      test(test_fold),     test(test_algebra),
+        test(test_algebra_values), test(test_views),    test(test_share),
+        test(test_pipeline),       test(test_verifier), test(test_refine),
+        test(test_refine_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
