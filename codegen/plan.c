@@ -127,6 +127,9 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     plan->before = kn_census_of_graph(a, pr->graph, pr->sizes);
     kn_planner p;
     KN_TRY(lower_all(a, pr, &p));
+    kn_push(a, &plan->steps,
+            ((kn_plan_step){"refine", "reshapes that split or merge axes as views",
+                            kn_census_of_graph(a, pr->graph, pr->sizes)}));
     record(plan, &p, "merge", "operations that share an iteration space in one loop nest");
     for (int i = 0; i < p.phases.len; i++)
         kn_use_moments(&p, &p.phases.data[i], kept(&p, i) == KN_KEEP_NONE);

@@ -52,7 +52,7 @@ static void add_operands(kn_former *f, const kn_node *n, kn_forming *region)
             kn_push(f->a, &region->reads, root->id);
             kn_push(f->a, &f->readers[root->id], ((kn_reader){n, k}));
         }
-        if (!kn_is_value(use->base) && !kn_is_uniform_leaf(use->base))
+        if (!kn_is_uniform_leaf(use->base))
             add_load(f, region, (kn_load){use->base, {n, k}});
     }
 }
@@ -166,20 +166,23 @@ static void merge(kn_former *f, int t, int s, const int8_t *map)
 }
 
 /* The smaller one's nodes are looked at, the earlier one's axes come first where neither is. */
-static void try_merge(kn_former *f, int a, int b)
+bool kn_region_merge(kn_former *f, int a, int b)
 {
     int8_t map[KN_MAX_RANK];
     int na = f->forming[a].region->nodes.len, nb = f->forming[b].region->nodes.len;
     bool a_first = na != nb ? na > nb : f->forming[a].first < f->forming[b].first;
     int t = a_first ? a : b, s = a_first ? b : a;
     if (a == b || are_apart(f, a, b))
-        return;
+        return false;
     if (!kn_region_map_axes(f, t, s, map)) {
         kn_push(f->a, &f->forming[a].apart, b);
         kn_push(f->a, &f->forming[b].apart, a);
-    } else if (!depends_through_another(f, t, s) && !depends_through_another(f, s, t)) {
-        merge(f, t, s, map);
+        return false;
     }
+    if (depends_through_another(f, t, s) || depends_through_another(f, s, t))
+        return false;
+    merge(f, t, s, map);
+    return true;
 }
 
 static void merge_with_operands(kn_former *f, const kn_node *n)
@@ -187,11 +190,11 @@ static void merge_with_operands(kn_former *f, const kn_node *n)
     for (int k = 0; k < n->nin; k++) {
         const kn_node *x = f->use[n->id][k].base;
         if (kn_is_value(x))
-            try_merge(f, kn_region_find(f, x->id), kn_region_find(f, n->id));
+            kn_region_merge(f, kn_region_find(f, x->id), kn_region_find(f, n->id));
     }
 }
 
-/* ---- regions that load the same array ---- */
+/* ---- regions that load the same array, an argument or what another region makes ---- */
 
 typedef struct shared_leaf {
     const kn_node *leaf;
@@ -232,7 +235,7 @@ static void merge_siblings(kn_former *f)
         for (int j = 0; j < leaves[i].regions.len; j++) {
             int node = at[j];
             for (int k = kept - 1; k >= 0 && k >= kept - NEIGHBOURS; k--)
-                try_merge(f, kn_region_find(f, at[k]), kn_region_find(f, node));
+                kn_region_merge(f, kn_region_find(f, at[k]), kn_region_find(f, node));
             bool merged = false;
             for (int k = kept - 1; k >= 0 && k >= kept - NEIGHBOURS; k--)
                 merged = merged || kn_region_find(f, at[k]) == kn_region_find(f, node);
@@ -316,14 +319,20 @@ static kn_former *new_former(kn_arena *a, kn_graph *g, const int64_t *sizes, boo
     return f;
 }
 
-kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse)
+kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse)
 {
     kn_former *f = new_former(a, g, sizes, fuse);
-    int n = g->nodes.len;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < g->nodes.len; i++)
         if (kn_is_value(g->nodes.data[i]))
             add_node(f, g->nodes.data[i]);
     kn_region_costs(f);
+    return f;
+}
+
+kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse)
+{
+    kn_former *f = kn_regions_begin(a, g, sizes, fuse);
+    int n = g->nodes.len;
     for (int i = 0; i < n; i++) {
         const kn_node *v = g->nodes.data[i];
         /* what only gives an output its shape is no operation: it stays with the value that it shows */

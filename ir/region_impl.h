@@ -47,7 +47,12 @@ struct kn_former {
     const char *why, *need;   /* of the last refusal */
 };
 
+/* Every value a region of its own. */
+kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
+/* The region that a node is in now. */
 int kn_region_find(kn_former *f, int node);
+/* Makes two regions one, if that is allowed. */
+bool kn_region_merge(kn_former *f, int a, int b);
 bool kn_region_refuse(kn_former *f, const char *why, const char *need);
 /* May region s become part of region t? Then map has the axis of t for each of s; new ones are behind t's. */
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map);

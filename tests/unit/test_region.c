@@ -87,6 +87,14 @@ static void test_one(void **state)
     }
 }
 
+/* Siblings may share what another loop nest computes, too. */
+static void test_siblings(void **state)
+{
+    (void)state;
+    kn_regions *r = regions_of("x: f32[N, C]", "sum(prod(x, axis=1)), max(prod(x, axis=1))", true);
+    assert_string_equal(regions_text(r), "[N, C] over 1: prod; [N] over 0: sum max copy copy");
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -350,9 +358,11 @@ static void test_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(test_one),        test(test_refused),   test(test_transposed_loads),
-        test(test_unfused),    test(test_no_cycles), test(test_axes),
-        test(test_empty),      test(test_reshaped),  test(test_siblings_last),
+        test(test_one),        test(test_siblings),
+        test(test_refused),    test(test_transposed_loads),
+        test(test_unfused),    test(test_no_cycles),
+        test(test_axes),       test(test_empty),
+        test(test_reshaped),   test(test_siblings_last),
         test(test_two_orders), test(test_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
