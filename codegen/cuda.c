@@ -258,8 +258,7 @@ static void write_parts(kn_cuda_writer *w, int per_block)
 {
     kn_cuda_line(w, "const kn_count work = groups * (kn_count)p%d_splits, turn = %s;", w->p,
                  turn_of(w));
-    kn_cuda_line(w,
-                 "const kn_count workers = (kn_count)%s * %d / (groups > 0 ? groups : 1);",
+    kn_cuda_line(w, "const kn_count workers = (kn_count)%s * %d / (groups > 0 ? groups : 1);",
                  w->blocks, per_block);
     kn_cuda_line(
         w,

@@ -249,7 +249,7 @@ struct kn_bf16 {
     unsigned short bits;
 };
 __device__ __forceinline__ float kn_widen(kn_bf16 h) { return __uint_as_float((unsigned)h.bits << 16); }
-#if __CUDA_ARCH__ >= 800 // one instruction each
+#if defined __CUDACC_RTC__ && __CUDA_ARCH__ >= 800 // one instruction each
 __device__ __forceinline__ float kn_widen(kn_f16 h)
 {
     float f;
