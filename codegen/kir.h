@@ -122,7 +122,7 @@ typedef struct kn_value {
         kept;  /* LOAD, ELEM: where a thread keeps what it loads or computes for its later sweeps */
     int since; /* kept ELEM: the sweep that computes it */
     int room; /* REGISTERS: and the load in whose registers it is then, which nobody needs any more */
-    const char *name;          /* the user's name or NULL */
+    const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
 

@@ -236,9 +236,8 @@ static void assign_slots(planner *pl, kn_steps *steps)
         slot[v] = -1;
     for (int i = 0; i < steps->len; i++) {
         kn_step *s = &steps->data[i];
-        if (s->kept < 0 &&
-            (s->kind == KN_STEP_LOAD || s->kind == KN_STEP_GATHER || s->kind == KN_STEP_INDEX ||
-             s->kind == KN_STEP_OP)) {
+        if (s->kept < 0 && (s->kind == KN_STEP_LOAD || s->kind == KN_STEP_GATHER ||
+                            s->kind == KN_STEP_INDEX || s->kind == KN_STEP_OP)) {
             int free = 0;
             while (busy[free])
                 free++;
