@@ -18,7 +18,7 @@
 #define SEED_HELP                                                                                  \
     "  --seed N       of random data; the same seed gives the same data on every machine\n"
 #define SCHEDULE_HELP                                                                              \
-    "  --schedule S   force a schedule: rows or general\n"                                         \
+    "  --schedule S   divide groups so: whole, split (over the machine), cluster or cluster=N\n"   \
     "  --reuse R      force what several places need: keep or recompute\n"
 #define OUT_HELP                                                                                   \
     "  -o DIR         write DIR/<output>.npy, all or none, instead of printing a summary\n"

@@ -43,6 +43,21 @@ static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
     return true;
 }
 
+/* Do all threads look at one element's value i, to measure deviations from, in sweep `stage` or later? */
+static bool is_pilot(kn_arena *a, const kn_phase *ph, int i, int stage)
+{
+    bool *need = KN_NEW_ARRAY(a, bool, ph->values.len);
+    for (int r = 0; r < ph->reds.len; r++) {
+        const kn_red *red = &ph->reds.data[r];
+        if (red->op != KN_OP_VAR || red->stage < stage)
+            continue;
+        kn_value_needs(ph, red->value, need);
+        if (need[i])
+            return true;
+    }
+    return false;
+}
+
 /* In a phase that loads one and stores the other: the thread that stores an element is the only one that
  * reads it, and has done so. In one sweep loads come before stores; a group's sweeps are in order. */
 static bool own_elements(kn_arena *a, const kn_phase *ph, int in, int out)
@@ -60,7 +75,7 @@ static bool own_elements(kn_arena *a, const kn_phase *ph, int in, int out)
             if (v->kind == KN_V_GATHER || v->level != KN_ELEMENT ||
                 v->access.axes != st->access.axes || v->access.offset != st->access.offset ||
                 memcmp(v->access.stride, st->access.stride, sizeof v->access.stride) != 0 ||
-                !read_by(a, ph, i, st->stage))
+                !read_by(a, ph, i, st->stage) || is_pilot(a, ph, i, st->stage))
                 return false;
         }
     }

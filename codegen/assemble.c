@@ -172,6 +172,7 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
         return;
     ph->walk = kn_schedule_choose(ph)->walk;
     kn_schedule_vectors(ph, align, k->bufs.data);
+    kn_schedule_cluster(ph, p->problem->target, p->problem->division, p->problem->cluster);
 }
 
 /* A local phase is walked by the workers of its host, or, without groups, by all threads of a block. Columns

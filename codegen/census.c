@@ -115,7 +115,9 @@ kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const 
             for (int t = 0; t < ph->nsweeps; t++) {
                 if (!kn_sweep_reduces(ph, t))
                     continue;
-                if (ph->walk == KN_WALK_COLS || kn_by_block(ph))
+                if (ph->cluster)
+                    c.cluster++;
+                else if (ph->walk == KN_WALK_COLS || kn_by_block(ph))
                     c.block++;
                 else if (ph->tpg > 1)
                     c.warp++;

@@ -31,6 +31,8 @@ static int unrolling(kn_cuda_writer *w)
             bytes += kn_bytes(v->dtype) * w->ph->vec;
     }
     int steps = kn_steps_at_once(bytes);
+    if (w->ph->slabs)
+        return 2; /* slabs are some steps long, and near */
     return w->ph->local && steps > LOCAL_STEPS ? LOCAL_STEPS : steps;
 }
 
@@ -39,7 +41,7 @@ static int unrolling(kn_cuda_writer *w)
 static void write_loop(kn_cuda_writer *w, const stride *by)
 {
     kn_putf(w->t, "#pragma unroll %d\n", unrolling(w));
-    if (w->sweep % 2 == 0) {
+    if (w->sweep % 2 == 0 || w->ph->slabs) {
         kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
     } else {
         kn_cuda_open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", by->first, by->end,
@@ -88,6 +90,18 @@ static void write_steps(kn_cuda_writer *w, const stride *by)
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
 }
 
+/* The loop, slab by slab. All of what is kept comes before the first sweep. */
+static void write_slabs(kn_cuda_writer *w, const stride *by)
+{
+    const stride within = {kn_cuda_printed(w, "(from + (kn_count)lane * %d)", w->ph->vec), "to",
+                           by->step};
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = w->loaded[i] || w->ph->values.data[i].kept == KN_KEEP_SHARED;
+    kn_cuda_open_slab(w, w->sweep == 0);
+    write_loop(w, &within);
+    kn_cuda_close_slab(w, w->sweep == w->ph->nsweeps - 1);
+}
+
 static void write_sweep(kn_cuda_writer *w, int t, const stride *by)
 {
     const kn_phase *ph = w->ph;
@@ -99,11 +113,11 @@ static void write_sweep(kn_cuda_writer *w, int t, const stride *by)
             kn_cuda_accumulator(w, r);
     if (ph->steps)
         write_steps(w, by);
+    else if (ph->slabs)
+        write_slabs(w, by);
     else
         write_loop(w, by);
-    for (int r = 0; r < ph->reds.len; r++) /* parts come behind their owners */
-        if (ph->reds.data[r].stage == t && !ph->reds.data[r].across)
-            kn_cuda_combine(w, r);
+    kn_cuda_combine(w, t);
 }
 
 static int last_stage(const kn_phase *ph)
@@ -151,6 +165,13 @@ static const char *turn_of(kn_cuda_writer *w)
 static void write_range(kn_cuda_writer *w, const char *live)
 {
     bool turns = w->ph->split && w->ph->walk == KN_WALK_ROWS;
+    if (w->ph->cluster) {
+        kn_cuda_line(w, "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, members);",
+                     w->p);
+        kn_cuda_line(w, "const kn_count end = kn_least(begin + (kn_count)p%d_chunk, members);",
+                     w->p);
+        return;
+    }
     if (turns || !w->ph->split) {
         kn_cuda_line(w, "const kn_count begin = %s, end = %s;",
                      turns ? "split < parts ? split * turn : members" : "0",
@@ -266,6 +287,19 @@ static void write_parts(kn_cuda_writer *w, int per_block)
         w->p, w->p);
 }
 
+/* The loop over groups of a phase of clusters, and what its blocks have in front of it. */
+static void open_clusters(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "const kn_count rank = kn_cluster_rank(), blocks = kn_cluster_blocks();");
+    kn_cuda_line(w, "int board = 0;");
+    write_range(w, "");
+    if (w->ph->slabs)
+        kn_cuda_begin_slabs(w);
+    kn_cuda_line(w, "kn_cluster_barrier(); // the others run: they have boards");
+    kn_cuda_open(
+        w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
+}
+
 static void write_rows(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -284,6 +318,8 @@ static void write_rows(kn_cuda_writer *w)
         kn_cuda_line(w, "const int lane = threadIdx.x;");
     if (ph->banded)
         open_band(w, per_block);
+    else if (ph->cluster)
+        open_clusters(w);
     else
         kn_cuda_open(
             w, "for (kn_count first = (kn_count)%s * %d; first < work; first += (kn_count)%s * %d)",
@@ -302,10 +338,14 @@ static void write_rows(kn_cuda_writer *w)
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
     const char *live = per_block > 1 ? "live" : "";
     write_locals(w, true, "lane", live);
-    write_range(w, live);
+    if (!ph->cluster)
+        write_range(w, live);
     stride by = {kn_cuda_printed(w, "(begin + (kn_count)lane * %d)", ph->vec), "end",
                  ph->split ? "(parts * turn)" : turn_of(w)};
-    write_sweeps(w, &by, per_block > 1 ? "live && lane == 0" : "lane == 0");
+    write_sweeps(w, &by,
+                 ph->cluster     ? "lane == 0 && rank == 0"
+                 : per_block > 1 ? "live && lane == 0"
+                                 : "lane == 0");
     kn_cuda_close(w);
     if (ph->banded)
         close_band(w, per_block);
@@ -408,6 +448,10 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     write_signature(&w);
     if (scratch_bytes(k))
         kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));
+    for (int p = 0; p < k->phases.len; p++)
+        if (kn_cuda_board_bytes(&k->phases.data[p]))
+            kn_cuda_line(&w, "__shared__ alignas(16) unsigned char boards[2][%d];",
+                         kn_cuda_board_bytes(&k->phases.data[p]));
     if (k->shared)
         kn_cuda_line(&w, "extern __shared__ uint4 dynamic[];");
     for (int p = 0; p < k->phases.len; p++) {

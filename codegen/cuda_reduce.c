@@ -13,6 +13,9 @@ static const struct {
     [KN_STATE_PEAK] = {"kn_peak", "-KN_INF, 0", "kn_max_and_sum", ".max", 2},
 };
 
+/* Blocks that a board has places for: no machine has larger clusters. */
+enum { MOST_BLOCKS = 16 };
+
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
 
 int kn_cuda_state_bytes(const kn_phase *ph, int r)
@@ -20,14 +23,15 @@ int kn_cuda_state_bytes(const kn_phase *ph, int r)
     return kn_bytes(ph->reds.data[r].dtype) * states[kn_red_state(ph, r)].fields;
 }
 
-/* Deviations are from the first member of the range, so that they are of the size of the spread. */
+/* Deviations are from the first member of the range, so that they are of the size of the spread; blocks of a
+ * cluster, which merge what they found as it is, all take that of the group. */
 static void write_pilot(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
     const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    kn_cuda_open(w, "if (begin < members)");
-    kn_cuda_line(w, "const kn_count i = begin;");
+    kn_cuda_open(w, w->ph->cluster ? "if (members > 0)" : "if (begin < members)");
+    kn_cuda_line(w, "const kn_count i = %s;", w->ph->cluster ? "0" : "begin");
     kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
     kn_value_needs(w->ph, red->value, need);
     w->need = need;
@@ -141,15 +145,19 @@ static const char *part_of(kn_cuda_writer *w, int r)
     }
 }
 
-void kn_cuda_combine(kn_cuda_writer *w, int r)
+static const char *combine_op(kn_cuda_writer *w, int r)
 {
-    const kn_red *red = &w->ph->reds.data[r];
     kn_state state = state_of(w, r);
-    const char *op = state == KN_STATE_PLAIN ? kn_cuda_printed(w, "kn_%s", kn_ops[red->op].text)
-                                             : states[state].combine;
-    if (red->part != KN_PART_RESULT)
-        ;
-    else if (w->ph->walk == KN_WALK_COLS)
+    return state == KN_STATE_PLAIN
+               ? kn_cuda_printed(w, "kn_%s", kn_ops[w->ph->reds.data[r].op].text)
+               : states[state].combine;
+}
+
+/* One for all workers of a block, or of a group that has a part of one. */
+static void combine_in_block(kn_cuda_writer *w, int r)
+{
+    const char *op = combine_op(w, r);
+    if (w->ph->walk == KN_WALK_COLS)
         kn_cuda_line(w, "kn_combine_rows<%s, %d, 32, %d>(acc%d, %s, scratch);", op,
                      w->k->threads / 32, w->ph->vec, r, neutral(w, r));
     else if (kn_by_block(w->ph) && w->ph->banded)
@@ -160,7 +168,67 @@ void kn_cuda_combine(kn_cuda_writer *w, int r)
                      neutral(w, r));
     else
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
-    declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "r%d", r), part_of(w, r));
+}
+
+/* Does reduction r have an accumulator, in this sweep? Parts are their owner's. */
+static bool accumulates(const kn_phase *ph, int r, int sweep)
+{
+    return ph->reds.data[r].stage == sweep && ph->reds.data[r].part == KN_PART_RESULT;
+}
+
+/* Bytes of one reduction on the board: a state of each block. */
+static int place_bytes(const kn_phase *ph, int r)
+{
+    return (MOST_BLOCKS * kn_cuda_state_bytes(ph, r) + 15) / 16 * 16;
+}
+
+int kn_cuda_board_bytes(const kn_phase *ph)
+{
+    int most = 0;
+    for (int t = 0; t < ph->nsweeps && ph->cluster; t++) {
+        int bytes = 0;
+        for (int r = 0; r < ph->reds.len; r++)
+            bytes += accumulates(ph, r, t) ? place_bytes(ph, r) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* Every block writes what it found on the boards of all, which meet; then each merges what its own board has. There
+ * are two boards, so that nobody writes on one that a slower block still reads. */
+static void combine_in_cluster(kn_cuda_writer *w, int sweep)
+{
+    int at = 0;
+    kn_cuda_line(w, "board ^= 1;");
+    for (int r = 0; r < w->ph->reds.len; r++) {
+        if (!accumulates(w->ph, r, sweep))
+            continue;
+        kn_cuda_line(w, "kn_publish(acc%d, boards[board] + %d);", r, at);
+        at += place_bytes(w->ph, r);
+    }
+    kn_cuda_line(w, "kn_cluster_barrier();");
+    at = 0;
+    for (int r = 0; r < w->ph->reds.len; r++) {
+        if (!accumulates(w->ph, r, sweep))
+            continue;
+        kn_cuda_line(w, "acc%d = kn_merge<%s, %s>(boards[board] + %d);", r, combine_op(w, r),
+                     accumulator_type(w, r), at);
+        at += place_bytes(w->ph, r);
+    }
+}
+
+void kn_cuda_combine(kn_cuda_writer *w, int sweep)
+{
+    const kn_phase *ph = w->ph;
+    for (int r = 0; r < ph->reds.len; r++)
+        if (accumulates(ph, r, sweep))
+            combine_in_block(w, r);
+    if (ph->cluster && kn_sweep_reduces(ph, sweep))
+        combine_in_cluster(w, sweep);
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == sweep)
+            declare(w, kn_cuda_type(ph->reds.data[r].dtype), kn_cuda_printed(w, "r%d", r),
+                    part_of(w, r));
 }
 
 /* ---- across groups: acc<r>[step][l] is a member's, over the groups of a band ---- */

@@ -76,13 +76,14 @@ static void write_vector_load(kn_cuda_writer *w, int i)
 static void write_shared_load(kn_cuda_writer *w, int i)
 {
     const char *name = kn_cuda_value(w, i), *t = kn_cuda_type(w->ph->values.data[i].dtype);
+    const char *place = w->ph->cluster ? "(i - begin)" : "i";
     if (w->loaded[i]) {
-        kn_cuda_line(w, "const kn_vec<%s, %d> %s_at = %s_kept[i / %d];", t, w->ph->vec, name, name,
-                     w->ph->vec);
+        kn_cuda_line(w, "const kn_vec<%s, %d> %s_at = %s_kept[%s / %d];", t, w->ph->vec, name, name,
+                     place, w->ph->vec);
         return;
     }
     write_vector_load(w, i);
-    kn_cuda_line(w, "%s_kept[i / %d] = %s_at;", name, w->ph->vec, name);
+    kn_cuda_line(w, "%s_kept[%s / %d] = %s_at;", name, place, w->ph->vec, name);
 }
 
 /* Where the values kept in shared memory are, one array behind the other. */
@@ -96,7 +97,10 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
         const char *name = kn_cuda_value(w, i),
                    *t = kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(v->dtype), w->ph->vec);
         kn_cuda_line(w, "%s *const %s_kept = (%s *)(%s);", t, name, t, at);
-        at = kn_cuda_printed(w, "%s_kept + (members + %d) / %d", name, w->ph->vec - 1, w->ph->vec);
+        at = w->ph->cluster
+                 ? kn_cuda_printed(w, "%s_kept + (kn_count)p%d_chunk / %d", name, w->p, w->ph->vec)
+                 : kn_cuda_printed(w, "%s_kept + (members + %d) / %d", name, w->ph->vec - 1,
+                                   w->ph->vec);
     }
 }
 

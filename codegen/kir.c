@@ -23,6 +23,14 @@ bool kn_kernel_meets(const kn_kernel *k)
            (k->phases.len > 0 && k->phases.data[k->phases.len - 1].last_block);
 }
 
+int kn_kernel_cluster(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (k->phases.data[i].cluster)
+            return (int)k->phases.data[i].splits;
+    return 1;
+}
+
 int kn_first_local(const kn_kernel *k, int p)
 {
     while (p > 0 && k->phases.data[p - 1].local)
@@ -103,7 +111,7 @@ int kn_flat_steps(const kn_phase *p)
 
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
-    int64_t steps = (p->members + p->vec - 1) / p->vec, bytes = 0;
+    int64_t steps = ((p->cluster ? p->chunk : p->members) + p->vec - 1) / p->vec, bytes = 0;
     for (int i = 0; i < p->values.len; i++)
         if (p->values.data[i].kept == KN_KEEP_SHARED)
             bytes += steps * p->vec * kn_bytes(p->values.data[i].dtype);
@@ -285,6 +293,10 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
             if (ph->banded || ph->walk != KN_WALK_ROWS) /* split rows take turns */
                 put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         }
+        if (ph->cluster)
+            put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+        if (ph->slabs)
+            put_index(&ps, ph->slab, a ? kn_sprintf(a, "p%d_slab", p) : NULL);
     }
     if (kn_kernel_meets(k))
         put(&ps, (kn_param){.kind = KN_PARAM_BARRIER, .name = "barrier"});
@@ -397,16 +409,18 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
     else
         kn_putf(t, "tpg %d", ph->tpg);
     kn_putf(t, " vec %d steps %d%s\n", ph->vec, ph->steps,
-            ph->split    ? " split"
-            : ph->banded ? " banded"
-                         : "");
+            ph->split     ? " split"
+            : ph->banded  ? " banded"
+            : ph->slabs   ? " cluster slabs"
+            : ph->cluster ? " cluster"
+                          : "");
     for (int a = 0; a < ph->naxes; a++) {
         kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
         if (numbers)
             kn_putf(t, " = %lld", (long long)ph->axes[a].extent);
         kn_put(t, "\n");
     }
-    if (numbers && (ph->split || ph->banded))
+    if (numbers && (ph->split || ph->banded || ph->cluster))
         kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->splits,
                 ph->banded ? "bands" : "splits", (long long)ph->chunk,
                 ph->banded ? "groups" : "members");
@@ -504,6 +518,13 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "the last block does the last phase, without a barrier");
     if (ph->split && ph->nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
+    if (ph->cluster &&
+        (ph->split || !ph->alone || ph->walk != KN_WALK_ROWS || ph->tpg != k->threads))
+        return broken(k, p,
+                      "blocks of a cluster share the groups of a phase of rows that is alone");
+    if (ph->slabs && (!ph->cluster || ph->slab < 1 || ph->slab % ph->vec ||
+                      (ph->chunk + ph->slab - 1) / ph->slab > KN_MOST_SLABS))
+        return broken(k, p, "a block's part of a group is some slabs of whole vectors");
     if (ph->walk == KN_WALK_FLAT && (ph->reds.len || ph->ngroup))
         return broken(k, p, "a flat phase has no groups");
     return KN_OK;

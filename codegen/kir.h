@@ -21,6 +21,9 @@
  * partial results, which a later phase combines. In such a phase a store of kind KN_STORE_PARTIAL has the
  * split as an additional leading index.
  *
+ * A phase of clusters divides them likewise over the blocks of a thread-block cluster, but its blocks work side by
+ * side and combine what they found through each other's shared memory: it has as many sweeps as it needs.
+ *
  * A banded phase divides its groups instead, into `splits` contiguous ranges of `chunk` groups, its bands, each
  * walked by one block. Reductions `across` accumulate over the groups of a band, for each member apart: they are
  * stored as partial results over the members, with the band as an additional leading index. So one sweep over
@@ -166,6 +169,9 @@ typedef enum kn_walk {
     KN_WALK_COLS, /* neighbouring threads take neighbouring groups; the rows of a block share a group */
 } kn_walk;
 
+/* Slabs of a block's part of a group. */
+enum { KN_MOST_SLABS = 16 };
+
 /* COLS: threads side by side along the groups, each with vec of them. */
 enum { KN_COLS_LANES = 32 };
 
@@ -191,6 +197,10 @@ typedef struct kn_phase {
     bool alone;     /* the only phase of its kernel that is not local */
     bool universal; /* relies on no size, stride or alignment */
     bool split, banded;
+    bool cluster; /* ROWS: a group is shared by the `splits` blocks of a cluster, a range each */
+    /* of clusters: what is kept in shared memory comes there by bulk copies, a slab of the block's part after the
+     * other, while the group before is still stored: codegen/cuda_slabs.c */
+    bool slabs;
     bool local;          /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */
     int naxes,
@@ -201,8 +211,9 @@ typedef struct kn_phase {
     KN_VEC(kn_store) stores;
     int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 if there are none */
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
-    /* (n) split: a chunk is a multiple of vec; banded: ranges of groups; else 1 and members */
+    /* (n) split, of clusters: a chunk is a multiple of vec; banded: ranges of groups; else 1 and members */
     int64_t splits, chunk;
+    int64_t slab; /* (n) with slabs: members of one, a multiple of vec */
 } kn_phase;
 
 /* The axis that vectors run along: the last member axis for FLAT and ROWS, the last group axis for COLS;
@@ -272,7 +283,7 @@ int kn_steps_at_once(int bytes);
 /* The same for the one sweep of a FLAT phase. */
 int kn_flat_steps(const kn_phase *p);
 
-/* Bytes of shared memory that a group's kept values take. */
+/* Bytes of shared memory that a block's part of a group takes, of values kept there. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
 /* Marks in need[] (one per value) what sweep t computes or takes from where it is kept: its element values, and with them
@@ -298,6 +309,8 @@ const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
 /* True for a phase of which a whole block, of more than a warp, works on each group. */
 static inline bool kn_by_block(const kn_phase *p) { return p->walk == KN_WALK_ROWS && p->tpg > 32; }
 
+/* The blocks of a cluster that its launches need; 1: none. */
+int kn_kernel_cluster(const kn_kernel *k);
 /* True when a phase other than the first starts with a grid barrier: a cooperative launch. */
 bool kn_kernel_cooperative(const kn_kernel *k);
 /* True when blocks wait for each other, or find out which is the last: the kernel has a barrier word. */
@@ -310,7 +323,8 @@ kn_status kn_kernel_verify(const kn_kernel *k);
  * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, the offsets (if shifted) and
  * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
  * index and, if it is checked, their extents, split strides, and for split and banded phases splits and, but for split
- * rows, chunk; last, for kernels whose blocks meet, the barrier word (unsigned *). */
+ * rows, chunk, for those of clusters chunk, and slab where there are slabs; last, for kernels whose blocks meet, the
+ * barrier word (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */
     KN_PARAM_SCALAR,  /* its dtype */

@@ -43,6 +43,7 @@ kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
     kn_count_sweeps(p->arena, &ph);
     ph.walk = kn_schedule_choose(&ph)->walk;
     kn_schedule_vectors(&ph, align, p->bufs.data);
+    kn_schedule_cluster(&ph, p->problem->target, p->problem->division, p->problem->cluster);
     return ph;
 }
 
@@ -57,14 +58,15 @@ static void record(kn_plan *plan, const kn_planner *p, const char *name, const c
 /* The ranges that the members of a phase as it was previewed are split into. */
 static kn_range splits_of(const kn_planner *p, const kn_phase *ph)
 {
-    return kn_schedule_splits(ph, p->problem->target, p->problem->schedule);
+    return kn_schedule_splits(ph, p->problem->target, p->problem->division);
 }
 
-/* Where every group stays on chip, and in one place, so that sweeps are cheap; NONE if it does not. */
+/* Where every group stays on chip, and within a block, so that sweeps are cheap; NONE if it does not. The blocks of a
+ * cluster meet after each. */
 static kn_keep kept(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);
-    return ph.walk == KN_WALK_ROWS && splits_of(p, &ph).n < 2
+    return ph.walk == KN_WALK_ROWS && !ph.cluster && splits_of(p, &ph).n < 2
                ? kn_rows_keep(&ph, p->problem->target)
                : KN_KEEP_NONE;
 }
@@ -137,7 +139,8 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     for (int i = 0; i < p.phases.len; i++)
         use_online(&p, i);
     record(plan, &p, "online", "maximum and sum of exponentials in one sweep");
-    if (pr->target->sm && pr->target->cooperative && pr->fusion && !pr->schedule) {
+    if (pr->target->sm && pr->target->cooperative && pr->fusion &&
+        pr->division == KN_DIVIDE_BY_COST) {
         kn_cross(&p);
         record(plan, &p, "cross", "rows and columns of an array in one sweep");
     }
@@ -153,7 +156,10 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     kn_push(a, &plan->steps,
             ((kn_plan_step){"schedule", "groups to threads, values kept on chip", plan->after}));
     plan->regions = p.regions;
-    plan->schedule = spread || p.phases.len > 1 ? "general" : "rows";
+    plan->schedule = spread || p.phases.len > 1 ? "split" : "whole";
+    for (int i = 0; i < plan->kernels.len; i++)
+        if (kn_kernel_cluster(plan->kernels.data[i]) > 1)
+            plan->schedule = "cluster";
     *out = plan;
     return KN_OK;
 }

@@ -2,7 +2,8 @@
  *
  *   place      what goes through memory between regions, and what is computed again where it is read
  *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
- *   moments    mean and centred squares: without cancellation, and in one sweep where a group does not stay on chip
+ *   moments    mean and centred squares: without cancellation, and in one sweep where a group does not stay within a
+ *              block
  *   online     maximum and sum of exponentials likewise
  *   cross      reductions along the columns of an array in the sweep that reduces its rows
  *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
@@ -35,6 +36,14 @@ typedef struct kn_layout {
 /* A value that is needed in several places: is it computed once and kept, or again in each? */
 typedef enum kn_reuse { KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE } kn_reuse;
 
+/* What the members of a group are divided over. What cannot be divided over clusters is whole. */
+typedef enum kn_division {
+    KN_DIVIDE_BY_COST,
+    KN_DIVIDE_WHOLE,   /* nothing: a group is a block's or a part of one's */
+    KN_DIVIDE_CLUSTER, /* the blocks of a cluster */
+    KN_DIVIDE_SPLIT,   /* the machine */
+} kn_division;
+
 typedef struct kn_problem {
     kn_graph *graph;      /* optimised */
     const int64_t *sizes; /* per symbol */
@@ -43,7 +52,8 @@ typedef struct kn_problem {
     const int *over; /* per graph input: the output that lies exactly on it, or -1. NULL: none */
     const kn_target *target;
     bool fusion;
-    const char *schedule; /* NULL, "rows" or "general" */
+    kn_division division;
+    int cluster; /* blocks of a cluster where there are any; 0: chosen */
     kn_reuse reuse;
     bool
         universal; /* kernels that rely on nothing: of every size, stride, alignment and overlap, one each */
@@ -65,7 +75,7 @@ typedef struct kn_plan {
     KN_VEC(kn_buf) temporaries;  /* those that a kernel touches */
     const int64_t *sizes;        /* per symbol of the graph */
     const kn_regions *regions;
-    const char *schedule; /* "rows" or "general" */
+    const char *schedule; /* "whole", "cluster" or "split" */
 } kn_plan;
 
 /* Arena memory; the plan lives as long as `a`. */

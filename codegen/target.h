@@ -13,6 +13,7 @@ typedef struct kn_target {
     int max_threads_unit; /* resident threads a multiprocessor */
     int smem_block;       /* bytes of shared memory a block may have */
     bool cooperative;     /* grid barriers are possible */
+    int cluster; /* blocks that a cluster may have on every such machine; 0: it has no clusters */
 } kn_target;
 
 /* A known GPU by its architecture ("sm_90"), for explaining without one. False when not known. */

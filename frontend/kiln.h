@@ -328,10 +328,13 @@ KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *
 
 typedef struct kiln_options {
     size_t struct_size;
-    bool fusion;          /* default true; false runs one kernel an operation */
-    const char *schedule; /* NULL: chosen; "rows" or "general" to force it */
-    int max_threads;      /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
-    const char *reuse;    /* what several places need is kept or recomputed. NULL: chosen by cost;
+    bool fusion; /* default true; false runs one kernel an operation */
+    const char
+        *schedule; /* how groups are divided. NULL: chosen; "whole": not; "split": over the machine;
+                             "cluster" or "cluster=N", N from 2: over the blocks of a cluster where the device
+                             has clusters and the program's shape allows it, else as "whole" */
+    int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
+    const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;
                              "keep" or "recompute" to force it where possible */
     int max_kinds; /* kinds of arguments (classes of shapes, layouts, alignments) that get kernels which suit
                              them best; later ones share kernels that rely on nothing. 0: 32; -1: none */

@@ -138,7 +138,12 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
                 ph->axes[a].name, (long long)ph->axes[a].extent);
     kn_putf(t, "; %d sweep%s", ph->nsweeps, ph->nsweeps == 1 ? "" : "s");
     if (ph->walk == KN_WALK_ROWS)
-        kn_putf(t, ", %d thread%s a group", ph->tpg, ph->tpg == 1 ? "" : "s");
+        kn_putf(t, ", %d thread%s a %s", ph->tpg, ph->tpg == 1 ? "" : "s",
+                ph->cluster ? "block" : "group");
+    if (ph->cluster)
+        kn_putf(t, ", clusters of %lld blocks", (long long)ph->splits);
+    if (ph->slabs)
+        kn_putf(t, ", bulk copies in slabs of %lld", (long long)ph->slab);
     if (ph->walk == KN_WALK_COLS)
         kn_putf(t, ", %d groups x %d threads", KN_COLS_LANES * ph->vec, ph->tpg);
     if (ph->vec > 1)

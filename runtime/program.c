@@ -1,5 +1,6 @@
 #include "runtime/program.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/variant.h"
@@ -48,6 +49,35 @@ static kn_status take_choice(const char *option, const char *value, const char *
     return KN_OK;
 }
 
+enum { MOST_BLOCKS = 16 }; /* that any machine has in a cluster */
+
+/* Reads kn_program_options.schedule. */
+static kn_status read_schedule(const char *text, kn_division *division, int *cluster)
+{
+    static const char *const names[] = {
+        [KN_DIVIDE_WHOLE] = "whole", [KN_DIVIDE_CLUSTER] = "cluster", [KN_DIVIDE_SPLIT] = "split"};
+    *division = KN_DIVIDE_BY_COST;
+    *cluster = 0;
+    if (!text)
+        return KN_OK;
+    for (int d = KN_DIVIDE_WHOLE; d <= KN_DIVIDE_SPLIT; d++)
+        if (strcmp(text, names[d]) == 0) {
+            *division = (kn_division)d;
+            return KN_OK;
+        }
+    char *end = NULL;
+    long n = strncmp(text, "cluster=", 8) == 0 ? strtol(text + 8, &end, 10) : 0;
+    if (n < 2 || n > MOST_BLOCKS || *end)
+        return kn_fail(
+            KN_ARGUMENT,
+            "unknown schedule '%s'; there are whole, split, cluster, and cluster=N with N "
+            "from 2 to %d",
+            text, MOST_BLOCKS);
+    *division = KN_DIVIDE_CLUSTER;
+    *cluster = (int)n;
+    return KN_OK;
+}
+
 static kn_status create(void *user)
 {
     creation *c = user;
@@ -55,7 +85,8 @@ static kn_status create(void *user)
     if (c->graph->outputs.len == 0)
         return kn_fail(KN_ARGUMENT, "%s has no outputs", c->graph->name);
     p->options = *c->options;
-    KN_TRY(take_choice("schedule", c->options->schedule, "rows", "general", &p->options.schedule));
+    KN_TRY(read_schedule(c->options->schedule, &p->division, &p->cluster));
+    p->options.schedule = NULL; /* the caller's text */
     KN_TRY(take_choice("reuse", c->options->reuse, "keep", "recompute", &p->options.reuse));
     p->original = kn_graph_clone(&p->arena, c->graph);
     p->passes = KN_NEW_ARRAY(&p->arena, kn_pass_record, kn_graph_pass_count);
@@ -113,7 +144,8 @@ kn_status kn_program_plan_bound(kn_program *p, kn_arena *a, const kn_binding *b,
                           .over = b->over,
                           .target = target,
                           .fusion = p->options.fusion,
-                          .schedule = p->options.schedule,
+                          .division = p->division,
+                          .cluster = p->cluster,
                           .universal = universal,
                           .max_threads = p->options.max_threads};
     if (p->options.reuse)

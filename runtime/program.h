@@ -16,7 +16,7 @@ typedef struct kn_variant kn_variant;
 
 typedef struct kn_program_options {
     bool fusion;
-    const char *schedule; /* NULL, "rows", "general" */
+    const char *schedule; /* NULL, "whole", "split", "cluster", "cluster=N" */
     int max_threads;
     const char *reuse; /* NULL, "keep", "recompute" */
     int max_kinds;     /* of arguments that get kernels of their own; 0: KN_MAX_KINDS; -1: none */
@@ -37,6 +37,8 @@ typedef struct kn_program {
     kn_graph *optimised;
     kn_pass_record *passes; /* kn_graph_pass_count of them */
     kn_program_options options;
+    kn_division division; /* of options.schedule */
+    int cluster;
     kn_slot *slots;
     int nslots;
     size_t signature_bytes;

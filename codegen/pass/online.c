@@ -5,7 +5,7 @@
  * or logsumexp's             s = sum(exp(x - where(m is finite, m, 0)))
  * After: s is a part of m's accumulator, which keeps the largest value so far and the sum relative to it, scaled
  * down whenever the largest value grows. x is read once less; values of later stages move one stage up. Worth
- * it where the group does not stay on chip.
+ * it where the group does not stay within a block.
  *
  * An m that is not finite makes the first s NaN, and the accumulator's. The second is exp(m) then: no members but
  * -inf add up to 0, a member of inf to inf. */

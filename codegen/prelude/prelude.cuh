@@ -36,6 +36,8 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_once(c
     return v;
 }
 
+template <class T> __device__ __forceinline__ T kn_least(T a, T b) { return a < b ? a : b; }
+
 // The first index of first, first + step, ... that is not below `end`.
 template <class T> __device__ __forceinline__ T kn_walk_end(T first, T end, T step)
 {
@@ -217,6 +219,91 @@ __device__ __forceinline__ void kn_combine_rows(T &v, T identity, void *scratch)
     T one[1] = {v};
     kn_combine_rows<Op, ROWS, WIDTH, 1>(one, identity, scratch);
     v = one[0];
+}
+
+// ---- the blocks of a cluster ----
+
+__device__ __forceinline__ unsigned kn_cluster_rank()
+{
+    unsigned rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+__device__ __forceinline__ unsigned kn_cluster_blocks()
+{
+    unsigned blocks;
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+    return blocks;
+}
+
+// All threads of the cluster meet; what one of them wrote before, the others see after.
+__device__ __forceinline__ void kn_cluster_barrier()
+{
+    asm volatile("barrier.cluster.arrive;" ::: "memory");
+    asm volatile("barrier.cluster.wait;" ::: "memory");
+}
+
+// What block `rank` of the cluster has where this block has `mine`, in shared memory.
+template <class T> __device__ __forceinline__ T *kn_in_block(T *mine, unsigned rank)
+{
+    T *its;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(its) : "l"(mine), "r"(rank));
+    return its;
+}
+
+// Writes v, which all threads of the block have, on the board of every block of the cluster.
+template <class T> __device__ __forceinline__ void kn_publish(const T &v, unsigned char *board)
+{
+    if (threadIdx.x < kn_cluster_blocks())
+        kn_in_block((T *)board, threadIdx.x)[kn_cluster_rank()] = v;
+}
+
+// What the blocks wrote on this block's board, merged in the order of their ranks.
+template <class Op, class T> __device__ __forceinline__ T kn_merge(const unsigned char *board)
+{
+    T v = ((const T *)board)[0];
+    for (unsigned rank = 1; rank < kn_cluster_blocks(); ++rank)
+        v = Op::of(v, ((const T *)board)[rank]);
+    return v;
+}
+
+// ---- bulk copies into shared memory, whose bytes an mbarrier counts ----
+
+__device__ __forceinline__ unsigned kn_shared_address(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+// One thread announces the bytes of each phase.
+__device__ __forceinline__ void kn_init_barrier(unsigned long long *barrier)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(kn_shared_address(barrier)) : "memory");
+}
+// After the last of them: the copy engine, and after a barrier all threads, see them.
+__device__ __forceinline__ void kn_publish_barriers()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void kn_expect(unsigned long long *barrier, unsigned bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(kn_shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+__device__ __forceinline__ void kn_fetch(void *to, const void *from, unsigned bytes, unsigned long long *barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     kn_shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(kn_shared_address(barrier))
+                 : "memory");
+}
+// Until the phase of this parity has ended.
+__device__ __forceinline__ void kn_await(unsigned long long *barrier, unsigned parity)
+{
+    asm volatile("{\n.reg .pred done;\nAGAIN:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra OVER;\nbra AGAIN;\nOVER:\n}" ::"r"(kn_shared_address(barrier)),
+                 "r"(parity)
+                 : "memory");
 }
 
 // All blocks of a cooperative launch meet; what was written to memory before is seen after. The arrivals add

@@ -7,6 +7,10 @@ enum { KEEP_REGISTERS = 32, KEEP_STEPS = 8, WARP = 32 };
 /* Threads of a block of bands at least: two such blocks have some 64 KB of loads on their way. */
 enum { BAND_BLOCK = 512 };
 
+/* Threads of a cluster's blocks, of which two, with all those registers, fit on a multiprocessor: one alone leaves
+ * memory idle while it waits at its barriers. */
+enum { CLUSTER_THREADS = 512 };
+
 /* Static shared memory that a kernel may use beside what it keeps there. */
 enum { SCRATCH_BYTES = 8192 };
 
@@ -18,7 +22,7 @@ static bool can(const kn_phase *ph)
 
 static int64_t steps(const kn_phase *ph)
 {
-    int64_t members = ph->split ? ph->chunk : ph->members;
+    int64_t members = ph->split || ph->cluster ? ph->chunk : ph->members;
     return (members + ph->vec - 1) / ph->vec;
 }
 
@@ -78,28 +82,48 @@ static int64_t lanes_for(int64_t n, int most) { return power_of_two_from((n + mo
 static bool registers_keep(const kn_phase *ph, const kn_target *target)
 {
     int most = keepable_steps(ph, target);
-    return most && lanes_for(steps(ph), most) <= target->max_block;
+    int threads =
+        ph->cluster && target->max_block > CLUSTER_THREADS ? CLUSTER_THREADS : target->max_block;
+    return most && lanes_for(steps(ph), most) <= threads;
 }
 
-/* Do the group's values fit in a block's shared memory? Only in a kernel of one phase: others launch as
- * many blocks as fit at a time, which shared memory would cut down. Values of one width keep their
- * alignment side by side. */
-static bool shared_keeps(const kn_phase *ph, const kn_target *target)
+int kn_rows_reread_arrays(const kn_phase *ph)
 {
-    int64_t bytes = 0;
+    int arrays = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        arrays += is_reread(ph, i);
+    return arrays;
+}
+
+/* Values of one width keep their alignment side by side. */
+int64_t kn_rows_reread_bytes(const kn_phase *ph)
+{
     int width = 0;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->split || ph->nsweeps < 2)
-        return false;
     for (int i = 0; i < ph->values.len; i++) {
         int own = kn_bytes(ph->values.data[i].dtype);
         if (!is_reread(ph, i))
             continue;
         if (width && width != own)
-            return false;
+            return 0;
         width = own;
-        bytes += steps(ph) * ph->vec * own;
     }
-    return width && bytes <= target->smem_block - SCRATCH_BYTES;
+    return ph->nsweeps < 2 ? 0 : ph->members * width * kn_rows_reread_arrays(ph);
+}
+
+/* Of these, a block's part. */
+static int64_t part_bytes(const kn_phase *ph)
+{
+    return kn_rows_reread_bytes(ph) / ph->members * steps(ph) * ph->vec;
+}
+
+/* Does a block's part of the group fit in its shared memory? Only in a kernel of one phase: others launch as
+ * many blocks as fit at a time, which shared memory would cut down. */
+static bool shared_keeps(const kn_phase *ph, const kn_target *target)
+{
+    int64_t bytes = kn_rows_reread_bytes(ph);
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->split || !bytes)
+        return false;
+    return part_bytes(ph) <= target->smem_block - SCRATCH_BYTES;
 }
 
 /* Threads of a group in bands: what is accumulated across groups always stays in registers. */
@@ -123,10 +147,45 @@ kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
                                       : KN_KEEP_NONE;
 }
 
+/* Can the bulk engine bring what is kept? It moves runs of whole 16 bytes, and short ones no faster than threads. */
+static bool copies(const kn_phase *ph, const kn_target *target)
+{
+    enum { LEAST_RUN = 512 };
+    int va = kn_phase_vector_axis(ph);
+    if (!ph->cluster || !shared_keeps(ph, target))
+        return false;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        int bytes = kn_bytes(v->dtype);
+        if (is_reread(ph, i) && (!v->access.vector || ph->vec * bytes % 16 != 0 ||
+                                 ph->axes[va].extent * bytes < LEAST_RUN))
+            return false;
+    }
+    return true;
+}
+
+/* Slabs of at least 8 KB and whole steps of all threads. */
+static void cut_slabs(kn_phase *ph, int block)
+{
+    enum { LEAST_BYTES = 8192 };
+    int64_t step = (int64_t)block * ph->vec, all = (ph->chunk + step - 1) / step;
+    int64_t least = LEAST_BYTES * ph->members / kn_rows_reread_bytes(ph) / step;
+    int64_t each = (all + KN_MOST_SLABS - 1) / KN_MOST_SLABS;
+    ph->slabs = true;
+    ph->slab = step * (each > least ? each : least);
+}
+
 /* Groups enough to give each only a part of a block. */
 static bool crowded(const kn_phase *ph, const kn_target *target)
 {
     return !ph->universal && ph->groups * ph->splits >= target->units * 8;
+}
+
+/* Threads of blocks that share a multiprocessor's memory: a thousand or two for all of them. */
+static int sharing_threads(const kn_phase *ph, const kn_target *target)
+{
+    int64_t at_once = target->smem_block / (part_bytes(ph) + SCRATCH_BYTES / 2);
+    return at_once >= 2 ? 512 : 1024;
 }
 
 /* Where a group's values fit in registers, as many threads as that takes; else a block a group from some
@@ -138,9 +197,11 @@ static int threads(const kn_phase *ph, const kn_target *target)
                : n <= 8192 && !shared_keeps(ph, target) ? 256
                : ph->split                              ? 512
                                                         : 1024;
+    if (ph->cluster && n > 1024 && shared_keeps(ph, target))
+        want = sharing_threads(ph, target);
     if (ph->banded) {
         want = band_lanes(ph) > BAND_BLOCK ? (int)band_lanes(ph) : BAND_BLOCK;
-    } else if (registers_keep(ph, target)) {
+    } else if (!copies(ph, target) && registers_keep(ph, target)) {
         want = (int)lanes_for(n, keepable_steps(ph, target));
         want = want <= WARP ? 128 : want;
     }
@@ -179,7 +240,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
 {
     int64_t n = steps(ph);
     int most = keepable_steps(ph, target);
-    bool several = crowded(ph, target) || block <= WARP;
+    bool several = !ph->cluster && (crowded(ph, target) || block <= WARP);
     ph->steps = 0;
     ph->tpg = block;
     if (ph->banded) {
@@ -190,10 +251,13 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
         ph->tpg = part_of_warp(n, lanes_for(n, most));
         keep(ph, KN_KEEP_REGISTERS);
         keep_in_registers(ph, target);
+    } else if (copies(ph, target)) {
+        keep(ph, KN_KEEP_SHARED);
+        cut_slabs(ph, block);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
         keep(ph, KN_KEEP_REGISTERS);
         keep_in_registers(ph, target);
-    } else if (n > 512 && shared_keeps(ph, target)) {
+    } else if ((n > 512 || ph->cluster) && shared_keeps(ph, target)) {
         keep(ph, KN_KEEP_SHARED);
     } else if (several && n <= 512) {
         ph->tpg = part_of_warp(n, power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */

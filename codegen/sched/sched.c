@@ -111,8 +111,9 @@ static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1};
 
 /* Is it quicker to split the members over the machine, at a barrier a combine, than to leave each group
  * to its own block? */
-static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, int units)
+static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, const kn_target *target)
 {
+    int units = target->units;
     int stages = 0, sweeps = 1;
     for (int i = 0; i < ph->reds.len; i++)
         stages = ph->reds.data[i].stage >= stages ? ph->reds.data[i].stage + 1 : stages;
@@ -121,9 +122,10 @@ static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, int units
     if (sweeps < stages)
         sweeps = stages;
     double bytes = (double)ph->groups * (double)ph->members * 4 * sweeps;
+    double alone = ph->cluster && kn_rows_keep(ph, target) != KN_KEEP_NONE ? bytes / sweeps : bytes;
     double whole = m->block_rate * (double)(blocks < units ? blocks : units);
     double waves = (double)((blocks + units - 1) / units) * units / (double)blocks;
-    double unsplit = bytes / (whole < m->machine_rate ? whole : m->machine_rate);
+    double unsplit = alone / (whole < m->machine_rate ? whole : m->machine_rate);
     if (blocks > units && whole < m->machine_rate)
         unsplit *= waves;
     return bytes / m->machine_rate + stages * m->barrier_ns < unsplit;
@@ -136,23 +138,25 @@ static kn_range ranges_of(int64_t n, int64_t want)
     return (kn_range){(n + length - 1) / length, length};
 }
 
-kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, const char *force)
+kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_division force)
 {
-    bool general = force && strcmp(force, "general") == 0, gpu = strcmp(target->kind, "cuda") == 0;
+    bool forced = force == KN_DIVIDE_SPLIT, gpu = strcmp(target->kind, "cuda") == 0;
     bool cols = kn_schedule_choose(ph)->walk == KN_WALK_COLS;
     const machine *m = gpu ? &gpu_machine : &cpu_machine;
     const kn_range whole = {1, ph->members};
     if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
-        ph->members < 2 || (force && strcmp(force, "rows") == 0) || (gpu && !target->cooperative))
+        ph->members < 2 || force == KN_DIVIDE_WHOLE || force == KN_DIVIDE_CLUSTER ||
+        (gpu && !target->cooperative))
         return whole;
     int64_t tile = KN_COLS_LANES * ph->vec;
-    int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups;
-    if (blocks == 0 || (!general && !pays(ph, m, blocks, target->units)))
+    int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups * ph->splits;
+    if (blocks == 0 || (!forced && !pays(ph, m, blocks, target)))
         return whole;
-    int64_t least = general ? 1 : cols ? m->least_cols : m->least_rows;
+    blocks /= ph->splits;
+    int64_t least = forced ? 1 : cols ? m->least_cols : m->least_rows;
     int64_t want = ((int64_t)m->parts_per_unit * target->units + blocks - 1) / blocks;
     int64_t most = (ph->members + least - 1) / least;
-    if (general && want < 2)
+    if (forced && want < 2)
         want = 2;
     if (want > most)
         want = most;

@@ -2,6 +2,7 @@
  *
  *     flat   no reductions: the grid strides over all elements
  *     rows   a sub-warp, a warp or a block works on a group, side by side along its members
+ *            the blocks of a cluster, where one block cannot keep it or there are few groups (cluster.c)
  *     cols   neighbouring threads work on neighbouring groups, for reductions along a strided axis
  *
  * A normalised phase goes in; walk, tpg and vec come out, and the block size that suits it best. */
@@ -34,7 +35,17 @@ void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs);
 void kn_schedule_as(kn_phase *phase, int vec);
 
 /* The ranges to split the members into so that the machine is full; one: leave it whole. */
-kn_range kn_schedule_splits(const kn_phase *phase, const kn_target *target, const char *force);
+kn_range kn_schedule_splits(const kn_phase *phase, const kn_target *target, kn_division force);
+
+/* Divides the groups of a phase of rows over the blocks of clusters, where that is right or forced: sets cluster,
+ * splits and chunk. `want`: how many blocks, 0: chosen. codegen/sched/cluster.c */
+void kn_schedule_cluster(kn_phase *phase, const kn_target *target, kn_division force, int want);
+
+/* Bytes of what a group's later sweeps read again; 0 if there is nothing, or it cannot be kept in shared memory. */
+int64_t kn_rows_reread_bytes(const kn_phase *phase);
+
+/* The number of arrays that this is. */
+int kn_rows_reread_arrays(const kn_phase *phase);
 
 /* Where rows will keep what later sweeps need, given its vectors and sweeps. */
 kn_keep kn_rows_keep(const kn_phase *phase, const kn_target *target);

@@ -48,6 +48,7 @@ static kn_status read_target(kn_cuda *d)
     t->sm = major * 10 + minor;
     t->smem_block = optin > shared ? optin : shared;
     t->cooperative = cooperative != 0;
+    t->cluster = t->sm >= 90 && drv->cuLaunchKernelEx ? KN_CU_PORTABLE_CLUSTER : 0;
     return KN_OK;
 }
 

@@ -46,21 +46,23 @@ static inline int64_t kn_grid_work(const kn_kernel *k)
     return work;
 }
 
-/* The grid of a launch whose blocks stay: `per_unit` of them fit on each of `units` multiprocessors. At least 1,
- * so that a kernel without work is still a valid launch. */
+/* The grid of a launch whose blocks stay: `per_unit` of them fit on each of `units` multiprocessors. Whole clusters;
+ * at least one, so that a kernel without work is still a valid launch. */
 static inline unsigned kn_grid_blocks(const kn_kernel *k, int per_unit, int units)
 {
-    int64_t work = kn_grid_work(k), resident = (int64_t)per_unit * units;
+    int64_t cluster = kn_kernel_cluster(k), work = kn_grid_ceil_div(kn_grid_work(k), cluster);
+    int64_t resident = (int64_t)per_unit * units / cluster;
     if (resident < 1)
         resident = 1;
-    return (unsigned)(work < resident ? work : resident);
+    return (unsigned)((work < resident ? work : resident) * cluster);
 }
 
-/* Must the blocks stay? They meet, or each does something once before its first group. */
+/* Must the blocks stay? They meet, or each does something once before its first group, or has its next group on its
+ * way while it works on one. */
 static inline bool kn_grid_stays(const kn_kernel *k)
 {
     for (int32_t i = 0; i < k->phases.len; i++)
-        if (k->phases.data[i].local && k->phases.data[i].ngroup == 0)
+        if ((k->phases.data[i].local && k->phases.data[i].ngroup == 0) || k->phases.data[i].slabs)
             return true;
     return kn_kernel_cooperative(k);
 }
@@ -69,7 +71,7 @@ static inline bool kn_grid_stays(const kn_kernel *k)
  * where that leaves the machine full. */
 static inline unsigned kn_grid_all_blocks(const kn_kernel *k, int per_unit, int units)
 {
-    const int64_t most = INT32_MAX;
+    const int64_t most = INT32_MAX / kn_kernel_cluster(k) * kn_kernel_cluster(k);
     unsigned resident = kn_grid_blocks(k, per_unit, units);
     int64_t work = kn_grid_work(k);
     if (kn_grid_stays(k) || work <= resident)

@@ -218,25 +218,14 @@ void kn_cuda_discard(kn_device *dev, kn_code *code)
 
 /* ---- launch ---- */
 
-/* A launch with attributes, for clusters: newer than the other two calls. */
-static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g,
-                                 void *stream, void **params)
+/* The driver's description of a launch of clusters; the attributes are the caller's memory. */
+static kn_cu_launch launch_of(const kn_grid *g, void *stream, kn_cu_launch_attribute *attributes)
 {
-    const kn_driver *drv = d->driver;
-    if (!drv->cuLaunchKernelEx || d->target.sm < 90)
-        return kn_fail(KN_DEVICE,
-                       "clusters need a GPU of sm_90 or newer and a driver for CUDA 11.8 or newer; "
-                       "GPU %d is sm_%d, its driver is for CUDA %d.%d",
-                       d->ordinal, d->target.sm, drv->version / 1000, drv->version % 1000 / 10);
-    enum { PORTABLE = 8 }; /* blocks of a cluster that every GPU with clusters can have */
-    if (g->cluster[0] * g->cluster[1] * g->cluster[2] > PORTABLE)
-        KN_TRY(KN_CU(drv, cuFuncSetAttribute, code->function, KN_CU_FUNC_NON_PORTABLE_CLUSTERS, 1));
-    kn_cu_launch_attribute attributes[2] = {
-        {.id = KN_CU_LAUNCH_CLUSTER,
-         .value.cluster = {g->cluster[0], g->cluster[1], g->cluster[2]}},
-        {.id = KN_CU_LAUNCH_COOPERATIVE, .value.cooperative = 1},
-    };
-    const kn_cu_launch launch = {
+    attributes[0] = (kn_cu_launch_attribute){
+        .id = KN_CU_LAUNCH_CLUSTER, .value.cluster = {g->cluster[0], g->cluster[1], g->cluster[2]}};
+    attributes[1] =
+        (kn_cu_launch_attribute){.id = KN_CU_LAUNCH_COOPERATIVE, .value.cooperative = 1};
+    return (kn_cu_launch){
         .grid = {g->grid[0], g->grid[1], g->grid[2]},
         .block = {g->block[0], g->block[1], g->block[2]},
         .shared = (unsigned)g->shared,
@@ -244,6 +233,22 @@ static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn
         .attributes = attributes,
         .nattributes = g->cooperative ? 2 : 1,
     };
+}
+
+/* A launch with attributes, for clusters: newer than the other two calls. */
+static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g,
+                                 void *stream, void **params)
+{
+    const kn_driver *drv = d->driver;
+    kn_cu_launch_attribute attributes[2];
+    if (!drv->cuLaunchKernelEx || d->target.sm < 90)
+        return kn_fail(KN_DEVICE,
+                       "clusters need a GPU of sm_90 or newer and a driver for CUDA 11.8 or newer; "
+                       "GPU %d is sm_%d, its driver is for CUDA %d.%d",
+                       d->ordinal, d->target.sm, drv->version / 1000, drv->version % 1000 / 10);
+    if (g->cluster[0] * g->cluster[1] * g->cluster[2] > KN_CU_PORTABLE_CLUSTER)
+        KN_TRY(KN_CU(drv, cuFuncSetAttribute, code->function, KN_CU_FUNC_NON_PORTABLE_CLUSTERS, 1));
+    const kn_cu_launch launch = launch_of(g, stream, attributes);
     return KN_CU(drv, cuLaunchKernelEx, &launch, code->function, params, NULL);
 }
 
@@ -287,6 +292,24 @@ static int blocks_per_unit(const kn_cuda *d, const kn_code *code, int threads)
     return blocks;
 }
 
+/* Blocks of clusters of this shape that the machine holds at a time: its multiprocessors come in groups, of which a
+ * cluster needs one, and not all groups are as large. Where the driver does not tell, what fits on all of them. */
+static int64_t resident_in_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g)
+{
+    const kn_driver *drv = d->driver;
+    kn_cu_launch_attribute attributes[2];
+    const kn_cu_launch launch = launch_of(g, NULL, attributes);
+    int clusters = 0;
+    if (drv->cuOccupancyMaxActiveClusters && kn_cuda_enter(d) == KN_OK) {
+        if (drv->cuOccupancyMaxActiveClusters(&clusters, code->function, &launch) != KN_CU_SUCCESS)
+            clusters = 0;
+        kn_cuda_leave(d);
+    }
+    return clusters > 0 ? (int64_t)clusters * g->cluster[0]
+                        : (int64_t)code->info.blocks_per_unit * d->target.units / g->cluster[0] *
+                              g->cluster[0];
+}
+
 void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k, kn_grid *grid)
 {
     const kn_cuda *d = (const kn_cuda *)dev;
@@ -294,9 +317,14 @@ void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k,
         .grid = {kn_grid_all_blocks(k, blocks_per_unit(d, code, k->threads), d->target.units), 1,
                  1},
         .block = {(unsigned)k->threads, 1, 1},
+        .cluster = {(unsigned)kn_kernel_cluster(k), 1, 1},
         .shared = (size_t)k->shared,
         .cooperative = code->cooperative,
     };
+    if (grid->cluster[0] > 1 && kn_grid_stays(k)) {
+        int64_t work = kn_grid_work(k), resident = resident_in_clusters(d, code, grid);
+        grid->grid[0] = (unsigned)(work < resident ? work : resident);
+    }
 }
 
 kn_status kn_cuda_launch(kn_device *dev, const kn_launch *launch, const kn_call *call, void *stream)

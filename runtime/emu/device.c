@@ -70,7 +70,8 @@ static kn_status emu_open(const kn_device_config *config, kn_device **out)
                                .max_block = KN_EMU_MAX_THREADS,
                                .max_threads_unit = BLOCKS_A_UNIT * KN_EMU_MAX_THREADS,
                                .smem_block = KN_EMU_MAX_SHARED,
-                               .cooperative = true}};
+                               .cooperative = true,
+                               .cluster = 8}};
     pthread_mutex_init(&dev->compiler.lock, NULL);
     pthread_mutex_init(&dev->lock, NULL);
     pthread_mutex_init(&dev->running, NULL);
@@ -231,6 +232,7 @@ static void emu_grid(const kn_device *dev, const kn_code *code, const kn_kernel 
     (void)dev, (void)code;
     *grid = (kn_grid){.grid = {kn_grid_blocks(k, BLOCKS_A_UNIT, UNITS), 1, 1},
                       .block = {(unsigned)k->threads, 1, 1},
+                      .cluster = {(unsigned)kn_kernel_cluster(k), 1, 1},
                       .shared = (size_t)k->shared,
                       .cooperative = kn_kernel_cooperative(k)};
 }

@@ -10,12 +10,16 @@
 
 const kn_program_options option_sets[OPTION_SETS] = {
     {.fusion = true},
-    {.fusion = true, .schedule = "rows", .reuse = "keep"},
-    {.fusion = true, .schedule = "general"},
+    {.fusion = true, .schedule = "whole", .reuse = "keep"},
+    {.fusion = true, .schedule = "split"},
     {.fusion = false},
-    {.fusion = false, .schedule = "rows"},
-    {.fusion = false, .schedule = "general"},
+    {.fusion = false, .schedule = "whole"},
+    {.fusion = false, .schedule = "split"},
     {.fusion = true, .max_kinds = -1},
+    {.fusion = true, .schedule = "cluster=2"},
+    {.fusion = true, .schedule = "cluster=3"},
+    {.fusion = true, .schedule = "cluster=8"},
+    {.fusion = false, .schedule = "cluster=5"},
 };
 
 uint64_t setting(const char *name, uint64_t otherwise)

@@ -127,7 +127,7 @@ static int check_axis(kiln_ctx *ctx, const char *device, int s, int axis, way w)
 
 static void check_device(const char *device, int nshapes)
 {
-    static const way ways[] = {{true, NULL}, {true, "rows"}, {true, "general"}, {false, NULL}};
+    static const way ways[] = {{true, NULL}, {true, "whole"}, {true, "split"}, {false, NULL}};
     int failed = 0;
     kiln_config config;
     kiln_ctx *ctx;

@@ -76,7 +76,8 @@ static void test_unfused(void **state)
         kn_arena_init(&a, NULL);
         program *p = program_make(&a, seed, ELEMENTS);
         assert_non_null(p);
-        kn_plan *plan = plan_of(p, ctx, &(kn_program_options){.fusion = false, .schedule = "rows"});
+        kn_plan *plan =
+            plan_of(p, ctx, &(kn_program_options){.fusion = false, .schedule = "whole"});
         if (plan) {
             assert_same(p, "launches", plan->before.launches, plan->after.launches);
             assert_same(p, "temporaries", plan->before.temporaries, plan->after.temporaries);

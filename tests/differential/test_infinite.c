@@ -109,7 +109,7 @@ static int check(kiln_ctx *ctx, const char *device, int e, const char *schedule,
 static void check_device(const char *device)
 {
     static const int64_t lengths[] = {1, 100, 50257, 70000};
-    static const char *const schedules[] = {NULL, "rows", "general"};
+    static const char *const schedules[] = {NULL, "whole", "split"};
     int failed = 0;
     kiln_config config;
     kiln_ctx *ctx;

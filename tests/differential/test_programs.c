@@ -77,8 +77,29 @@ static void test_emu(void **state)
     check_all("emu", sizes, SIZES, 1);
 }
 
+/* Every program with one of the sizes, groups divided over clusters of 2 to 8 blocks in turn. */
+static void test_clusters(void **state)
+{
+    (void)state;
+    kn_context *ctx;
+    glob_t files;
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    assert_int_equal(glob("tests/golden/programs/*.kiln", 0, NULL, &files), 0);
+    seen = (tally){0, 0};
+    for (size_t f = 0; f < files.gl_pathc; f++) {
+        char schedule[] = "cluster=0";
+        schedule[sizeof schedule - 2] = (char)('2' + f % 7);
+        check(ctx, files.gl_pathv[f], sizes[1 + f % 3], f + 1,
+              &(kn_program_options){.fusion = true, .schedule = schedule});
+    }
+    globfree(&files);
+    kn_context_close(ctx);
+    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_emu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_emu),
+                                       cmocka_unit_test(test_clusters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static void rows(void **state)
                      op(&w, KN_OP_MOD, KN_F32, q, number(&w, KN_F32, 97), 0), 0);
         store(&w, KN_STORE_ELEMENT, out, y, S(hw, c * hw, 1), 0);
         store(&w, KN_STORE_GROUP, q, v, S(1, 0, 0), 0);
-        check(&w, "rows");
+        check(&w, "whole");
         const float *px = w.data[x], *py = w.data[y], *pv = w.data[v];
         double sum = 0, squares = 0;
         for (int64_t k = 0; k < n * hw; k++)

@@ -107,6 +107,14 @@ static void test_grid_all_blocks(void **state)
     phases[1].barrier = false;
     phases[0].local = true;
     assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 2 * 132);
+    /* whole clusters; those whose next group is on its way stay */
+    phases[1].cluster = true;
+    phases[1].splits = 5;
+    k.phases.data = &phases[1];
+    k.phases.len = 1;
+    assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 5 * 5000);
+    phases[1].slabs = true;
+    assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 2 * 132 / 5 * 5);
 }
 
 /* ---- nvrtc.h ---- */

@@ -1,0 +1,69 @@
+/* Clusters: the blocks of a cluster share a group that one block cannot keep on chip, or can, but alone on its
+ * multiprocessor, which then waits at every barrier of the block.
+ *
+ * What is chosen is what was faster on an H200; the option forces clusters wherever they are possible.
+ *
+ *     reread, bytes a group                         clusters of      else
+ *     two arrays, 803 KB  (batchnorm backward)      8: 101 us        reads twice: 124
+ *     rows of 201 KB, without vectors (softmax)     4: 1701          one block: 2161
+ *     rows of 131 KB, f32 softmax                   2: 416           one block, in registers: 440
+ *     one array, 401 KB in 32 runs (batchnorm)      8: 104, 2: 87    reads twice: 84
+ *     rows of 524 KB (layernorm)                    8: 482           reads twice: 403 */
+#include "codegen/sched/sched.h"
+
+/* Shared memory of a block that is not for kept values, what its warps and its cluster hand each other and what the
+ * hardware takes for itself: what it mostly is, and the most, with so many reductions. */
+enum { SCRATCH_BYTES = 3072, MOST_SCRATCH_BYTES = 8192, MOST_REDUCTIONS = 8 };
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static bool can(const kn_phase *ph, const kn_target *target)
+{
+    return target->cluster > 1 && !ph->universal && ph->alone && !ph->banded && !ph->split &&
+           !ph->local && ph->walk == KN_WALK_ROWS && ph->reds.len > 0 &&
+           ph->reds.len <= MOST_REDUCTIONS && ph->members > 1;
+}
+
+/* The fewest blocks that keep a group of so many bytes when `at_once` of them share a multiprocessor. */
+static int64_t blocks_for(int64_t bytes, int at_once, const kn_target *target)
+{
+    int scratch = at_once > 1 ? SCRATCH_BYTES : MOST_SCRATCH_BYTES;
+    return ceil_div(bytes, target->smem_block / at_once - scratch);
+}
+
+/* The same for the most of four, two or one at a time that the largest cluster allows; 0 for none. */
+static int64_t blocks_that_keep(int64_t bytes, const kn_target *target)
+{
+    for (int at_once = 4; at_once > 0; at_once /= 2)
+        if (blocks_for(bytes, at_once, target) <= target->cluster)
+            return blocks_for(bytes, at_once, target);
+    return 0;
+}
+
+static int64_t choose(const kn_phase *ph, const kn_target *target)
+{
+    int64_t kept = kn_rows_reread_bytes(ph);
+    bool one_run = ph->naxes - ph->ngroup == 1;
+    if (blocks_for(kept, 2, target) < 2)
+        return 1;
+    if (blocks_for(kept, 1, target) < 2)
+        return one_run ? blocks_for(kept, ph->vec > 1 ? 2 : 4, target) : 1;
+    return kn_rows_reread_arrays(ph) > 1 ? blocks_that_keep(kept, target) : 1;
+}
+
+void kn_schedule_cluster(kn_phase *ph, const kn_target *target, kn_division force, int want)
+{
+    if (!can(ph, target) || ph->groups == 0 ||
+        (force != KN_DIVIDE_BY_COST && force != KN_DIVIDE_CLUSTER))
+        return;
+    int64_t blocks = want ? want : choose(ph, target);
+    if (force == KN_DIVIDE_CLUSTER && blocks < 2)
+        blocks = blocks_that_keep(kn_rows_reread_bytes(ph), target);
+    if (force == KN_DIVIDE_CLUSTER && blocks < 2)
+        blocks = 2;
+    if (blocks < 2 || (!want && blocks > target->cluster))
+        return;
+    ph->cluster = true;
+    ph->splits = blocks;
+    ph->chunk = ceil_div(ceil_div(ph->members, blocks), 8) * 8; /* whole vectors */
+}
