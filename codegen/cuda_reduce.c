@@ -173,7 +173,8 @@ static void combine_in_block(kn_cuda_writer *w, int r)
 /* Does reduction r have an accumulator, in this sweep? Parts are their owner's. */
 static bool accumulates(const kn_phase *ph, int r, int sweep)
 {
-    return ph->reds.data[r].stage == sweep && ph->reds.data[r].part == KN_PART_RESULT;
+    const kn_red *red = &ph->reds.data[r];
+    return red->stage == sweep && red->part == KN_PART_RESULT && !red->across;
 }
 
 /* Bytes of one reduction on the board: a state of each block. */
@@ -226,7 +227,7 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
     if (ph->cluster && kn_sweep_reduces(ph, sweep))
         combine_in_cluster(w, sweep);
     for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].stage == sweep)
+        if (ph->reds.data[r].stage == sweep && !ph->reds.data[r].across)
             declare(w, kn_cuda_type(ph->reds.data[r].dtype), kn_cuda_printed(w, "r%d", r),
                     part_of(w, r));
 }

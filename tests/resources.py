@@ -26,6 +26,8 @@ LINE = re.compile(r"(\w+): (\d+) threads, (\d+) registers, (\d+) B local, (\d+) 
 EXCEPTIONS = {
     # rows kept in registers count the registers of what is loaded, not of the arithmetic, which f64 has in pairs
     ("layernorm f64 8192x4096", "sm_90"): 56,
+    # of the finish of a split variance, once a kernel
+    ("zscore_rows x=f32[8,16777216]", "sm_100"): 8,
 }
 # What is compiled for every architecture when there is little time.
 FEW = {"softmax", "batchnorm"}
@@ -69,7 +71,7 @@ def check(job):
     problems = [] if kernels else [f"{name} for {arch}: no kernel in '{done.stdout}'"]
     for kernel, *numbers in kernels:
         threads, registers, local, spilled, _ = map(int, numbers)
-        allowed = EXCEPTIONS.get((name, arch), 0)
+        allowed = EXCEPTIONS.get((name, arch), EXCEPTIONS.get((f"{name} {' '.join(sizes)}", arch), 0))
         if local != allowed or (spilled and not allowed):
             problems.append(f"{name} {' '.join(sizes)} for {arch}: {kernel} has {local} B of local memory, {spilled} B spilled"
                             f" ({allowed} expected)")  # fmt: skip
