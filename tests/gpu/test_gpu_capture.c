@@ -114,8 +114,8 @@ static void capture(const char *text, bool own)
     assert_int_equal(driver.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
     kiln_status status = workspace ? kiln_run_in(p, stream, args, 2, workspace, info.workspace)
                                    : kiln_run(p, stream, args, 2);
-    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
     check(status);
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
     assert_non_null(graph);
     assert_int_equal(driver.cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
     for (unsigned round = 1; round <= 3; round++) {
