@@ -137,8 +137,16 @@ static void cuda_release(kn_device *dev, void *ptr)
     kn_cuda_leave(d);
 }
 
+/* A stream in a capture does not tell its number, and asking breaks the capture. */
+static bool captures(const kn_cuda *d, void *stream)
+{
+    int status = 0;
+    return d->driver->cuStreamIsCapturing &&
+           d->driver->cuStreamIsCapturing(stream, &status) == KN_CU_SUCCESS && status != 0;
+}
+
 /* A number that no other stream of the process ever has: handles are used again, and the handle of "the
- * thread's default stream" stands for another stream in each thread. */
+ * thread's default stream" stands for another stream in each thread. In a capture it is the handle for all that. */
 static uint64_t cuda_stream_id(kn_device *dev, void *stream)
 {
     static _Thread_local char here;
@@ -147,7 +155,8 @@ static uint64_t cuda_stream_id(kn_device *dev, void *stream)
     bool inside = kn_cuda_inside(d);
     int result = -1;
     if (d->driver->cuStreamGetId && (inside || kn_cuda_enter(d) == KN_OK)) {
-        result = d->driver->cuStreamGetId(stream, &id);
+        if (!captures(d, stream))
+            result = d->driver->cuStreamGetId(stream, &id);
         if (!inside)
             kn_cuda_leave(d);
     }
