@@ -107,12 +107,12 @@ static void look(kn_emu_worker *w)
 {
     kn_emu_launch *l = w->launch;
     kn_emu_thread *t = w->thread;
-    if (l->generation && l->nblocks > 1 && !t->seen)
-        t->seen = calloc(1, l->nblocks);
-    if (t->seen) {
+    if (l->generation && l->nblocks > 1) {
         pthread_mutex_lock(&l->releasing);
         const kn_emu_release *r = release_at(l, t->polled, false);
-        if (r)
+        if (r && !t->seen)
+            t->seen = calloc(1, l->nblocks);
+        if (r && t->seen)
             raise(t->seen, r->known, l->nblocks);
         pthread_mutex_unlock(&l->releasing);
     }
