@@ -1,0 +1,41 @@
+/* Between the files of the reference interpreter:
+ *
+ *     interp.c         nodes in order, elementwise operations, views, elements at computed places
+ *     interp_bound.c   how far a device's result may be from the reference
+ *     interp_reduce.c  reductions */
+#ifndef KN_IR_INTERP_IMPL_H
+#define KN_IR_INTERP_IMPL_H
+
+#include "ir/interp.h"
+
+/* One element: its value and how far a device's may be from it. */
+typedef struct kn_cell {
+    union {
+        int64_t i;
+        double f;
+    };
+    double err;
+} kn_cell;
+
+typedef struct kn_tensor {
+    int64_t shape[KN_MAX_RANK], stride[KN_MAX_RANK];
+    int64_t count;
+    kn_cell *cells; /* compact */
+} kn_tensor;
+
+kn_scalar kn_cell_value(kn_dtype t, const kn_cell *c);
+
+/* The next index in row-major order; offset follows with the given strides. */
+void kn_interp_step(int64_t *index, const int64_t *shape, int rank, const int64_t *stride,
+                    int64_t *offset);
+
+/* How far the result of an elementwise node's operation, r of operands `in`, may be from a device's, whose operands are
+ * off by the errors in `c`. */
+double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c);
+/* `err` plus a rounding of that many ULP; infinite where the result may overflow. */
+double kn_interp_rounding(double err, double ulp, kn_scalar r);
+
+/* A reduction of x. */
+kn_status kn_interp_reduce(const kn_node *n, const kn_tensor *x, kn_tensor *out);
+
+#endif

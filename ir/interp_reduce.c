@@ -1,0 +1,165 @@
+/* Reductions in the reference interpreter: in order, in extended precision. */
+#include <float.h>
+#include <math.h>
+
+#include "ir/eval.h"
+#include "ir/interp_impl.h"
+
+/* One group of a reduction. */
+typedef struct accumulation {
+    long double sum, magnitude, error, product, product_hi;
+    long double largest, smallest; /* that a product of some of the members can be */
+    double extreme, extreme_err;
+    bool nan, any, all, unsure;
+    int64_t n, iextreme;
+    uint64_t isum, iprod;
+} accumulation;
+
+static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const kn_cell *c, double shift)
+{
+    if (t == KN_BOOL) {
+        acc->any |= c->i != 0;
+        acc->all &= c->i != 0;
+        acc->unsure |= c->err > 0;
+        return;
+    }
+    if (!kn_is_float(t)) {
+        kn_scalar x = kn_cell_value(t, c), best = {.dtype = t, .i = acc->iextreme};
+        acc->isum += (uint64_t)c->i;
+        acc->iprod *= (uint64_t)c->i;
+        if (acc->n == 0 ||
+            kn_eval(op == KN_OP_MIN ? KN_OP_LT : KN_OP_GT, KN_BOOL, (kn_scalar[]){x, best}).i)
+            acc->iextreme = c->i;
+        acc->error += c->err;
+        acc->n++;
+        return;
+    }
+    long double x = c->f, e = c->err;
+    if (op == KN_OP_VAR) { /* of centred squares; `shift` is the mean */
+        long double d = x - shift;
+        e = 2 * fabsl(d) * e + e * e + 2 * kn_unit_roundoff(kn_compute_dtype(t)) * d * d;
+        x = d * d;
+    }
+    acc->sum += x;
+    acc->magnitude += fabsl(x);
+    acc->error += e;
+    acc->product *= x;
+    acc->product_hi *= fabsl(x) + e;
+    acc->largest *= fmaxl(fabsl(x) + e, 1);
+    acc->smallest *= x == 0 ? 1 : fminl(fabsl(x), 1);
+    acc->nan |= isnan(c->f);
+    if (acc->n == 0 || (op == KN_OP_MIN ? c->f < acc->extreme : c->f > acc->extreme))
+        acc->extreme = c->f;
+    if (c->err > acc->extreme_err)
+        acc->extreme_err = c->err;
+    acc->n++;
+}
+
+static kn_cell finish_float(const kn_node *n, const accumulation *acc, double shift_err)
+{
+    kn_dtype t = n->dtype;
+    kn_dtype in = kn_compute_dtype(t); /* that devices accumulate in, at least */
+    long double r = acc->sum, err, u = kn_unit_roundoff(in);
+    /* Rounding is relative to the sum of magnitudes and grows with the depth of the tree of partial sums, and
+     * with the serial part, where adding the same number over and over errs to the same side each time. */
+    long double serial = acc->n < 4096 ? (long double)acc->n / 8 : 512;
+    long double depth = 4 + 2 * log2l(1 + (long double)acc->n) + serial;
+    err = acc->error + depth * u * acc->magnitude;
+    if (acc->magnitude > kn_largest(in)) /* a partial sum may overflow */
+        err = INFINITY;
+    switch (n->op) {
+    case KN_OP_MEAN:
+        r /= (long double)acc->n;
+        err /= (long double)acc->n;
+        break;
+    case KN_OP_VAR: {
+        int64_t dof = acc->n - n->u.reduce.ddof;
+        long double d = dof > 0 ? (long double)dof : 0;
+        r /= d;
+        err = err / d + 2 * sqrtl(fabsl(r)) * shift_err + (long double)shift_err * shift_err;
+        break;
+    }
+    case KN_OP_PROD:
+        r = acc->product;
+        err = acc->product_hi - fabsl(acc->product) + 2 * (long double)acc->n * u * acc->product_hi;
+        if (acc->largest > kn_largest(in) || acc->smallest < (in == KN_F32 ? FLT_MIN : DBL_MIN))
+            err = INFINITY;
+        break;
+    case KN_OP_MIN:
+    case KN_OP_MAX:
+        r = acc->nan ? NAN : acc->extreme;
+        err = acc->extreme_err;
+        break;
+    default: break;
+    }
+    double ulp = n->op == KN_OP_MIN || n->op == KN_OP_MAX ? 0 : 1;
+    kn_scalar v = {.dtype = t, .f = kn_round(t, (double)r)};
+    kn_cell c = {.f = v.f,
+                 .err = kn_interp_rounding(isnan((double)err) ? INFINITY : (double)err, ulp, v)};
+    return c;
+}
+
+/* Visits the members of the group whose first element is at `base`. */
+static void reduce_group(const kn_node *n, const kn_tensor *x, int64_t base, kn_cell *out)
+{
+    int64_t shape[KN_MAX_RANK], stride[KN_MAX_RANK], count = 1;
+    int rank = 0;
+    for (int j = 0; j < n->rank; j++)
+        if (n->u.reduce.axes >> j & 1) {
+            shape[rank] = x->shape[j];
+            stride[rank++] = x->stride[j];
+            count *= x->shape[j];
+        }
+    const accumulation start = {
+        .product = 1, .product_hi = 1, .largest = 1, .smallest = 1, .all = true, .iprod = 1};
+    accumulation acc = start;
+    double mean = 0, mean_err = 0;
+    kn_dtype t = n->dtype;
+    for (int pass = n->op == KN_OP_VAR ? 0 : 1; pass < 2; pass++) {
+        kn_op op = pass == 0 ? KN_OP_MEAN : n->op;
+        int64_t index[KN_MAX_RANK] = {0}, offset = base;
+        acc = start;
+        for (int64_t i = 0; i < count; i++) {
+            const kn_cell *c = &x->cells[offset];
+            accumulate(&acc, op, t, c, mean);
+            kn_interp_step(index, shape, rank, stride, &offset);
+        }
+        if (pass == 0) {
+            kn_node as_mean = *n;
+            as_mean.op = KN_OP_MEAN;
+            kn_cell m = finish_float(&as_mean, &acc, 0);
+            mean = (double)(acc.sum / (long double)acc.n);
+            mean_err = m.err + fabs(m.f - mean);
+        }
+    }
+    if (count == 0 && kn_ops[n->op].empty == KN_EMPTY_ERROR) {
+        kn_scalar v = kn_identity(n->op, t);
+        *out = (kn_cell){.i = v.i};
+    } else if (t == KN_BOOL) {
+        out->i = n->op == KN_OP_ALL ? acc.all : acc.any;
+        out->err = acc.unsure ? 1 : 0;
+    } else if (kn_is_float(t)) {
+        *out = finish_float(n, &acc, mean_err);
+    } else {
+        kn_scalar v = {.dtype = t, .i = (int64_t)(n->op == KN_OP_PROD ? acc.iprod : acc.isum)};
+        if (n->op == KN_OP_MIN || n->op == KN_OP_MAX)
+            v.i = acc.iextreme;
+        out->i = kn_eval_cast(v, t).i;
+        out->err = acc.error > 0 ? (n->op == KN_OP_PROD ? INFINITY : (double)acc.error) : 0;
+    }
+}
+
+kn_status kn_interp_reduce(const kn_node *n, const kn_tensor *x, kn_tensor *out)
+{
+    if (x->count == 0 && out->count > 0 && kn_needs_members(n))
+        return kn_fail(KN_SHAPE, "%s: nothing to reduce, and a minimum or maximum has no identity",
+                       n->name ? n->name : kn_ops[n->op].text);
+    int64_t stride[KN_MAX_RANK], index[KN_MAX_RANK] = {0}, base = 0;
+    for (int j = 0; j < n->rank; j++)
+        stride[j] = n->u.reduce.axes >> j & 1 ? 0 : x->stride[j];
+    for (int64_t i = 0; i < out->count; i++) {
+        reduce_group(n, x, base, &out->cells[i]);
+        kn_interp_step(index, out->shape, n->rank, stride, &base);
+    }
+    return KN_OK;
+}
