@@ -6,9 +6,8 @@
  *     for n in 1000 11000; do valgrind --tool=callgrind --callgrind-out-file=/dev/null dispatch batchnorm $n; done
  *
  * and the difference of the two totals, divided by 10000, is the instructions of a call. */
-#include <stdio.h>
-
-#include "base/clock.h"
+#include "bench/cases.h"
+#include "bench/common.h"
 #include "bench/null_device.h"
 
 enum { REPEATS = 9, CALLS = 20000 };
@@ -17,47 +16,10 @@ enum { REPEATS = 9, CALLS = 20000 };
 static char *const memory = (char *)(uintptr_t)0x100000000;
 static char *place(int n) { return memory + ((size_t)n << 32); }
 
-static const int64_t nchw[] = {32, 256, 56, 56}, c[] = {256}, kept[] = {1, 256, 1, 1}, n[] = {1000};
-
-static const struct {
-    const char *name, *text;
-    int nargs;
-    kiln_arg args[6];
-} cases[] = {
-    {"add",
-     "def add(x: f32[N], y: f32[N]):\n    z = x + y\n    return z\n",
-     3,
-     {{"x", NULL, KILN_F32, 1, n, NULL},
-      {"y", NULL, KILN_F32, 1, n, NULL},
-      {"z", NULL, KILN_F32, 1, n, NULL}}},
-    {"batchnorm",
-     "def batchnorm(x: f32[N, C, H, W], gamma: f32[C], beta: f32[C], eps: f32 = 1e-5):\n"
-     "    m = mean(x, axis=(0, 2, 3), keepdims=True)\n"
-     "    d = x - m\n"
-     "    v = mean(d * d, axis=(0, 2, 3), keepdims=True)\n"
-     "    y = d * rsqrt(v + eps) * gamma[:, None, None] + beta[:, None, None]\n"
-     "    return y, m, v\n",
-     6,
-     {{"x", NULL, KILN_F32, 4, nchw, NULL},
-      {"gamma", NULL, KILN_F32, 1, c, NULL},
-      {"beta", NULL, KILN_F32, 1, c, NULL},
-      {"y", NULL, KILN_F32, 4, nchw, NULL},
-      {"m", NULL, KILN_F32, 4, kept, NULL},
-      {"v", NULL, KILN_F32, 4, kept, NULL}}},
-};
-
-static void check(kiln_status status)
-{
-    if (status == KILN_OK)
-        return;
-    fprintf(stderr, "dispatch: %s\n", kiln_last_error());
-    exit(3);
-}
-
 typedef struct bench {
     null_context context;
     kiln_prog *prog;
-    kiln_arg args[6];
+    kiln_arg args[MOST_ARGS];
     int nargs;
 } bench;
 
@@ -93,16 +55,16 @@ int main(int argc, char **argv)
     bench b;
     if (argc == 1)
         puts("dispatch: host time of kiln_run() without the driver's");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int i = 0; i < CASES; i++) {
         if (argc == 3 && strcmp(argv[1], cases[i].name) == 0) {
-            set_up(&b, (int)i);
+            set_up(&b, i);
             run(&b, atol(argv[2]));
             tear_down(&b);
         }
         if (argc != 1)
             continue;
         double best = 1e300;
-        set_up(&b, (int)i);
+        set_up(&b, i);
         for (int r = 0; r < REPEATS; r++) {
             uint64_t start = kn_clock_ns();
             run(&b, CALLS);

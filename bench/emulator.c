@@ -1,10 +1,6 @@
 /* What the emulator costs, with every check on: compiling a kernel, and summing 1 Mi floats in blocks of 256
  * threads by shuffles, once with a block for every 256 elements and once with a grid-stride loop. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
-#include <kiln.h>
+#include "bench/common.h"
 
 static const char source[] =
     "__device__ float warp_sum(float v)\n"
@@ -32,21 +28,6 @@ static const char source[] =
     "}\n";
 
 enum { N = 1 << 20, THREADS = 256, RUNS = 7 };
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static void check(kiln_status status)
-{
-    if (status == KILN_OK)
-        return;
-    fprintf(stderr, "emulator: %s\n", kiln_last_error());
-    exit(3);
-}
 
 static void measure(kiln_ctx *ctx, kiln_kernel *kernel, void *in, void *out, unsigned blocks)
 {

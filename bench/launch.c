@@ -6,64 +6,14 @@
  * Calls are made a batch at a time into an idle stream; a batch is short enough for the driver's queue to take it, so
  * that the host never waits for the device. The two take turns, and each one's best batch counts. The last column is
  * kiln_run() by a thread that has not made the GPU's context current, as one that uses the CUDA runtime has. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "bench/cases.h"
+#include "bench/common.h"
 #include "frontend/handles.h"
 #include "runtime/cuda/cuda_device.h"
 
-enum { BATCH = 200, ROUNDS = 41, MOST_ARGS = 6 };
-
-static const int64_t few[] = {1000}, nchw[] = {8, 64, 28, 28}, c[] = {64}, kept[] = {1, 64, 1, 1},
-                     table[] = {512, 1000}, many[] = {1 << 22};
-
-static const struct {
-    const char *name, *text;
-    int nargs;
-    kiln_arg args[MOST_ARGS];
-} cases[] = {
-    {"add",
-     "def add(x: f32[N], y: f32[N]):\n    z = x + y\n    return z\n",
-     3,
-     {{"x", NULL, KILN_F32, 1, few, NULL},
-      {"y", NULL, KILN_F32, 1, few, NULL},
-      {"z", NULL, KILN_F32, 1, few, NULL}}},
-    {"softmax",
-     "def softmax(x: f32[N, C]):\n"
-     "    e = exp(x - max(x, axis=1, keepdims=True))\n"
-     "    y = e / sum(e, axis=1, keepdims=True)\n"
-     "    return y\n",
-     2,
-     {{"x", NULL, KILN_F32, 2, table, NULL}, {"y", NULL, KILN_F32, 2, table, NULL}}},
-    {"batchnorm",
-     "def batchnorm(x: f32[N, C, H, W], gamma: f32[C], beta: f32[C], eps: f32 = 1e-5):\n"
-     "    m = mean(x, axis=(0, 2, 3), keepdims=True)\n"
-     "    d = x - m\n"
-     "    v = mean(d * d, axis=(0, 2, 3), keepdims=True)\n"
-     "    y = d * rsqrt(v + eps) * gamma[:, None, None] + beta[:, None, None]\n"
-     "    return y, m, v\n",
-     6,
-     {{"x", NULL, KILN_F32, 4, nchw, NULL},
-      {"gamma", NULL, KILN_F32, 1, c, NULL},
-      {"beta", NULL, KILN_F32, 1, c, NULL},
-      {"y", NULL, KILN_F32, 4, nchw, NULL},
-      {"m", NULL, KILN_F32, 4, kept, NULL},
-      {"v", NULL, KILN_F32, 4, kept, NULL}}},
-    {"unit_norm", /* a grid barrier, a workspace */
-     "def unit_norm(x: f32[N]):\n    y = x / sqrt(sum(x * x))\n    return y\n",
-     2,
-     {{"x", NULL, KILN_F32, 1, many, NULL}, {"y", NULL, KILN_F32, 1, many, NULL}}},
-};
-
-static void check(int status)
-{
-    if (status == KILN_OK)
-        return;
-    fprintf(stderr, "launch: %s\n", kiln_last_error());
-    exit(3);
-}
+enum { BATCH = 200, ROUNDS = 41 };
 
 /* ---- what kiln launched last ---- */
 
@@ -184,10 +134,11 @@ static double bare(const bench *b)
 {
     uint64_t start = kn_clock_ns();
     for (int i = 0; i < BATCH; i++)
-        check((int)kn_driver_check(b->gpu->driver,
-                                   b->gpu->driver->cuLaunchKernelEx(&seen.launch, seen.function,
-                                                                    seen.params.pointers, NULL),
-                                   "cuLaunchKernelEx"));
+        check((kiln_status)kn_driver_check(
+            b->gpu->driver,
+            b->gpu->driver->cuLaunchKernelEx(&seen.launch, seen.function, seen.params.pointers,
+                                             NULL),
+            "cuLaunchKernelEx"));
     double ns = (double)(kn_clock_ns() - start) / BATCH;
     check(kiln_sync(b->ctx, NULL));
     return ns;
@@ -209,7 +160,7 @@ static void measure(bench *b, const char *name)
     for (int round = 0; round < ROUNDS; round++)
         for (int way = 0; way < 3; way++) {
             if (way < 2)
-                check((int)kn_cuda_enter(b->gpu));
+                check((kiln_status)kn_cuda_enter(b->gpu));
             double ns = way == 0 ? bare(b) : by_kiln(b);
             if (way < 2)
                 kn_cuda_leave(b->gpu);
@@ -236,8 +187,8 @@ int main(void)
     }
     puts("launch: host time of one call, in ns\n"
          "                  bare  kiln_run  kiln's own  no context");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        set_up(&b, (int)i);
+    for (int i = 0; i < CASES; i++) {
+        set_up(&b, i);
         look(&b);
         measure(&b, cases[i].name);
         tear_down(&b);

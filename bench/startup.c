@@ -2,22 +2,11 @@
  * and with the disk cache off. Each run is a process of its own.
  *
  *   startup [DEVICE [N C H W]]      DEVICE: cuda if there is a GPU, else emu */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <kiln.h>
-
-static const char source[] =
-    "def batchnorm(x: f32[N, C, H, W], gamma: f32[C], beta: f32[C], eps: f32 = 1e-5):\n"
-    "    m = mean(x, axis=(0, 2, 3), keepdims=True)\n"
-    "    d = x - m\n"
-    "    v = mean(d * d, axis=(0, 2, 3), keepdims=True)\n"
-    "    y = d * rsqrt(v + eps) * gamma[:, None, None] + beta[:, None, None]\n"
-    "    return y, m, v\n";
+#include "bench/cases.h"
+#include "bench/common.h"
 
 enum { ARRAYS = 6, RUNS = 9 };
 
@@ -30,21 +19,6 @@ typedef struct timing {
     double compile; /* of that, in the compiler */
     unsigned compiles, disk_hits, calls;
 } timing;
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static void check(kiln_status status)
-{
-    if (status == KILN_OK)
-        return;
-    fprintf(stderr, "startup: %s\n", kiln_last_error());
-    exit(3);
-}
 
 /* ---- a process ---- */
 
@@ -95,7 +69,7 @@ static timing live(const job *j)
     t.context = now_ms() - before;
     fill_args(ctx, j, host, args); /* the caller's own business */
     before = now_ms();
-    check(kiln_parse(ctx, source, "batchnorm.kiln", &graph));
+    check(kiln_parse(ctx, cases[BATCHNORM].text, "batchnorm.kiln", &graph));
     check(kiln_compile(graph, NULL, &prog));
     check(kiln_run(prog, NULL, args, ARRAYS));
     check(kiln_download(ctx, host, args[4].data, sizeof *host));

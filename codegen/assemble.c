@@ -89,10 +89,7 @@ static void finish_by_last_block(kn_kernel *k)
         barriers += k->phases.data[i].barrier;
     for (int i = kn_first_local(k, last); i <= last && bytes <= LAST_BLOCK_BYTES; i++)
         bytes += kn_phase_bytes_read(&k->phases.data[i], k->bufs.data);
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
-            return;
-    if (barriers != 1 || !ph->barrier || bytes > LAST_BLOCK_BYTES)
+    if (barriers != 1 || !ph->barrier || bytes > LAST_BLOCK_BYTES || kn_phase_stores_elements(ph))
         return;
     ph->barrier = false;
     ph->last_block = true;
@@ -246,14 +243,12 @@ static bool lets_go(const kn_kernel *k)
     int64_t bytes = 0;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        for (int j = 0; j < ph->stores.len; j++)
-            if (ph->stores.data[j].kind == KN_STORE_ELEMENT)
-                return false;
-        for (int j = 0; j < ph->values.len; j++)
-            if (ph->values.data[j].kind == KN_V_LOAD && ph->values.data[j].level == KN_ELEMENT)
-                bytes += ph->groups * ph->members * kn_bytes(ph->values.data[j].dtype);
+        int64_t read = kn_phase_bytes_read(ph, k->bufs.data);
+        if (kn_phase_stores_elements(ph) || read >= most - bytes)
+            return false;
+        bytes += read;
     }
-    return bytes < most;
+    return true;
 }
 
 /* Does the kernel have an input and the output that lies on it? */

@@ -51,17 +51,10 @@ static void write_pilot(kn_cuda_writer *w, int r)
     w->need = outer;
 }
 
-/* Declares `name`, one a group of the thread, with `value` to start from. */
+/* One a group of the thread. */
 static void declare(kn_cuda_writer *w, const char *type, const char *name, const char *value)
 {
-    if (!kn_cuda_wide(w->ph)) {
-        kn_cuda_line(w, "%s %s = %s;", type, name, value);
-        return;
-    }
-    kn_cuda_line(w, "%s %s[%d];", type, name, w->ph->vec);
-    kn_cuda_open_groups(w);
-    kn_cuda_line(w, "%s[l] = %s;", name, value);
-    kn_cuda_close_groups(w);
+    kn_cuda_declare(w, false, type, name, kn_cuda_wide(w->ph), value);
 }
 
 static const char *accumulator_type(kn_cuda_writer *w, int r)

@@ -12,7 +12,8 @@ bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
     return w->ph->values.data[i].kept == KN_KEEP_REGISTERS && w->need[i] && !w->loaded[i];
 }
 
-/* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. */
+/* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. Group values are loaded once,
+ * also those that no sweep needs. */
 static int times_read(const kn_kernel *k, int buf)
 {
     int times = 0;
@@ -20,7 +21,7 @@ static int times_read(const kn_kernel *k, int buf)
         for (int i = 0; i < k->phases.data[p].values.len; i++) {
             const kn_value *v = &k->phases.data[p].values.data[i];
             if (kn_is_read(v) && v->access.buf == buf)
-                times += v->kept == KN_KEEP_NONE ? v->sweeps : 1;
+                times += v->kept == KN_KEEP_NONE && v->level == KN_ELEMENT ? v->sweeps : 1;
         }
     return times;
 }
@@ -46,7 +47,7 @@ void kn_cuda_find_traffic(kn_cuda_writer *w)
 
 /* Where a kernel only reads, what it will not read again lets go of the caches first: what others left there to be
  * written back can stay (a sum of 128 MB: 41 us against 45 on an H200; of 1 GB, 273 against 257, so only where
- * few hundred MB are read). Beside writes of the same size it costs 5 % instead. */
+ * a few hundred MB are read). Beside writes of the same size it costs 5 % instead. */
 static const char *load_function(const kn_cuda_writer *w, const kn_value *v)
 {
     bool once =

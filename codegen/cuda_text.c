@@ -96,6 +96,19 @@ void kn_cuda_close_groups(kn_cuda_writer *w)
         kn_cuda_close(w);
 }
 
+void kn_cuda_declare(kn_cuda_writer *w, bool constant, const char *type, const char *name,
+                     bool wide, const char *value)
+{
+    if (!wide) {
+        kn_cuda_line(w, "%s%s %s = %s;", constant ? "const " : "", type, name, value);
+        return;
+    }
+    kn_cuda_line(w, "%s %s[%d];", type, name, w->ph->vec);
+    kn_cuda_open_groups(w);
+    kn_cuda_line(w, "%s[l] = %s;", name, value);
+    kn_cuda_close_groups(w);
+}
+
 /* %.9g and the like with a point, whatever the application's locale writes. */
 static const char *digits_of(kn_cuda_writer *w, kn_scalar v)
 {
@@ -209,8 +222,8 @@ static bool is_infix(const kn_value *v, kn_dtype operand)
 /* Do the members of a group divide by value `by`, which is one for all of them? */
 static bool divides(const kn_phase *ph, const kn_value *v, int by)
 {
-    return v->kind == KN_V_ELEM && v->op == KN_OP_DIV && kn_is_float(v->dtype) &&
-           v->level == KN_ELEMENT && v->in[1] == by && ph->values.data[by].level == KN_GROUP;
+    return kn_is_elem(v, KN_OP_DIV) && kn_is_float(v->dtype) && v->level == KN_ELEMENT &&
+           v->in[1] == by && ph->values.data[by].level == KN_GROUP;
 }
 
 static bool is_divisor(const kn_phase *ph, int by)
@@ -224,17 +237,10 @@ static bool is_divisor(const kn_phase *ph, int by)
 /* Declares <name>_by, which divides as the group value i does. */
 static void define_divisor(kn_cuda_writer *w, int i)
 {
-    const kn_value *v = &w->ph->values.data[i];
-    const char *name = kn_cuda_value(w, i),
-               *type = v->dtype == KN_F64 ? "kn_divisor<double>" : "kn_divisor<float>";
-    if (!w->wide[i]) {
-        kn_cuda_line(w, "const %s %s_by = kn_divide_by(%s);", type, name, name);
-        return;
-    }
-    kn_cuda_line(w, "%s %s_by[%d];", type, name, w->ph->vec);
-    kn_cuda_open_groups(w);
-    kn_cuda_line(w, "%s_by[l] = kn_divide_by(%s[l]);", name, name);
-    kn_cuda_close_groups(w);
+    const char *type = kn_value_at(w->ph, i)->dtype == KN_F64 ? "double" : "float";
+    kn_cuda_declare(w, true, kn_cuda_printed(w, "kn_divisor<%s>", type),
+                    kn_cuda_printed(w, "%s_by", kn_cuda_value(w, i)), w->wide[i],
+                    kn_cuda_printed(w, "kn_divide_by(%s)", kn_cuda_operand(w, i)));
 }
 
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
@@ -258,16 +264,8 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
 {
-    if (w->wide[i]) {
-        kn_cuda_line(w, "%s %s[%d];", kn_cuda_type(w->ph->values.data[i].dtype),
-                     kn_cuda_value(w, i), w->ph->vec);
-        kn_cuda_open_groups(w);
-        kn_cuda_line(w, "%s = %s;", kn_cuda_operand(w, i), expr);
-        kn_cuda_close_groups(w);
-        return;
-    }
-    kn_cuda_line(w, "const %s %s = %s;", kn_cuda_type(w->ph->values.data[i].dtype),
-                 kn_cuda_value(w, i), expr);
+    kn_cuda_declare(w, true, kn_cuda_type(kn_value_at(w->ph, i)->dtype), kn_cuda_value(w, i),
+                    w->wide[i], expr);
 }
 
 /* Where a GATHER reads, beyond its access. */

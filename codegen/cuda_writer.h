@@ -48,6 +48,10 @@ void kn_cuda_find_wide(kn_cuda_writer *w);
 /* Opens and closes the loop over a thread's groups, where it has several. */
 void kn_cuda_open_groups(kn_cuda_writer *w);
 void kn_cuda_close_groups(kn_cuda_writer *w);
+/* Declares `name` with `value` to start from: one, const if `constant`, or if `wide` an array with one for each of a
+ * thread's groups. */
+void kn_cuda_declare(kn_cuda_writer *w, bool constant, const char *type, const char *name,
+                     bool wide, const char *value);
 const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v);
 const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                            const char *lane);

@@ -129,6 +129,14 @@ static void need_value(const kn_phase *p, int i, int sweep, bool *need)
         need_value(p, v->in[k], sweep, need);
 }
 
+bool kn_phase_stores_elements(const kn_phase *p)
+{
+    for (int i = 0; i < p->stores.len; i++)
+        if (p->stores.data[i].kind == KN_STORE_ELEMENT)
+            return true;
+    return false;
+}
+
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
 {
     for (int i = 0; i < p->values.len; i++)

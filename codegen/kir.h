@@ -17,9 +17,9 @@
  *     for each member:  sweep 1           |  ...
  *
  * A split phase (`splits` > 1) divides the members of each group into `splits` parts, each worked on its own:
- * contiguous ranges of `chunk` members, or, on GPUs by rows, every `splits`-th step of a block. Then the phase has one sweep, and its reductions are stored as
- * partial results, which a later phase combines. In such a phase a store of kind KN_STORE_PARTIAL has the
- * split as an additional leading index.
+ * contiguous ranges of `chunk` members, or, on GPUs by rows, every `splits`-th step of a block. Then the phase has
+ * one sweep, and its reductions are stored as partial results, which a later phase combines. In such a phase a
+ * store of kind KN_STORE_PARTIAL has the split as an additional leading index.
  *
  * A phase of clusters divides them likewise over the blocks of a thread-block cluster, but its blocks work side by
  * side and combine what they found through each other's shared memory: it has as many sweeps as it needs.
@@ -242,7 +242,7 @@ typedef struct kn_kernel {
     bool wide;      /* indices need 64 bits */
     bool disjoint;  /* no output lies on an input */
     bool
-        lets_go; /* CUDA: caches need not hold what it reads: it reads a few hundred MB once, writes little */
+        lets_go; /* CUDA: caches need not hold what it reads: a few hundred MB once, and it writes little */
     KN_VEC(kn_buf) bufs;
     KN_VEC(kn_scalar_param) scalars;
     KN_VEC(kn_extent_param) extents;
@@ -263,6 +263,14 @@ bool kn_value_same(const kn_value *x, const kn_value *y);
 
 /* A copy whose values, reductions and stores are its own. */
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
+
+static inline const kn_value *kn_value_at(const kn_phase *p, int i) { return &p->values.data[i]; }
+
+/* True for a value that is computed by this operation. */
+static inline bool kn_is_elem(const kn_value *v, kn_op op)
+{
+    return v->kind == KN_V_ELEM && v->op == op;
+}
 
 /* True for a value that is read from memory. */
 static inline bool kn_is_read(const kn_value *v)
@@ -286,8 +294,8 @@ int kn_flat_steps(const kn_phase *p);
 /* Bytes of shared memory that a block's part of a group takes, of values kept there. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
-/* Marks in need[] (one per value) what sweep t computes or takes from where it is kept: its element values, and with them
- * the group values they use. */
+/* Marks in need[] (one per value) what sweep t computes or takes from where it is kept: its element values, and with
+ * them the group values they use. */
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
 /* The same for one value. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
@@ -298,6 +306,8 @@ kn_state kn_red_state(const kn_phase *p, int red);
 int kn_red_owner(const kn_phase *p, int red);
 /* Stages of everything, from the reductions as they are now. */
 void kn_restage(kn_phase *p);
+/* Does it store anything for every member? */
+bool kn_phase_stores_elements(const kn_phase *p);
 /* Does this store the result of a reduction across the groups? */
 bool kn_stores_across(const kn_phase *p, const kn_store *s);
 /* True when sweep t has a reduction over the members, so that a combine follows it. */

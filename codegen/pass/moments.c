@@ -18,10 +18,6 @@
  * Both from Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983. */
 #include "codegen/plan.h"
 
-static const kn_value *at(const kn_phase *ph, int i) { return &ph->values.data[i]; }
-
-static bool is_elem(const kn_value *v, kn_op op) { return v->kind == KN_V_ELEM && v->op == op; }
-
 static int64_t members(const kn_phase *ph)
 {
     int64_t n = 1;
@@ -33,39 +29,39 @@ static int64_t members(const kn_phase *ph)
 /* Is value v divided, or multiplied, so that a sum over all members becomes their mean? */
 static bool is_by_count(const kn_planner *p, const kn_phase *ph, const kn_value *v)
 {
-    const kn_value *n = at(ph, v->in[1]);
+    const kn_value *n = kn_value_at(ph, v->in[1]);
     double count = (double)members(ph);
     if (n->kind == KN_V_CONST && kn_is_float(n->dtype))
-        return is_elem(v, KN_OP_DIV)   ? n->value.f == count
-               : is_elem(v, KN_OP_MUL) ? n->value.f * count == 1
-                                       : false;
-    if (is_elem(n, KN_OP_CAST))
-        n = at(ph, n->in[0]);
-    return is_elem(v, KN_OP_DIV) && n->kind == KN_V_EXTENT &&
+        return kn_is_elem(v, KN_OP_DIV)   ? n->value.f == count
+               : kn_is_elem(v, KN_OP_MUL) ? n->value.f * count == 1
+                                          : false;
+    if (kn_is_elem(n, KN_OP_CAST))
+        n = kn_value_at(ph, n->in[0]);
+    return kn_is_elem(v, KN_OP_DIV) && n->kind == KN_V_EXTENT &&
            p->extents.data[n->index].value == members(ph);
 }
 
 /* The SUM reduction of x whose mean is value m, or -1. */
 static int sum_behind_mean(const kn_planner *p, const kn_phase *ph, int m, int x)
 {
-    const kn_value *v = at(ph, m);
-    if (v->kind != KN_V_ELEM || v->nin != 2 || at(ph, v->in[0])->kind != KN_V_RESULT ||
+    const kn_value *v = kn_value_at(ph, m);
+    if (v->kind != KN_V_ELEM || v->nin != 2 || kn_value_at(ph, v->in[0])->kind != KN_V_RESULT ||
         !is_by_count(p, ph, v))
         return -1;
-    int r = at(ph, v->in[0])->index;
+    int r = kn_value_at(ph, v->in[0])->index;
     return ph->reds.data[r].op == KN_OP_SUM && ph->reds.data[r].value == x ? r : -1;
 }
 
 /* Is reduction q = sum((x - mean(x))**2)? Gives x - mean(x). */
 static bool is_centred_squares(const kn_planner *p, const kn_phase *ph, const kn_red *q, int *d)
 {
-    const kn_value *square = at(ph, q->value);
-    if (q->op != KN_OP_SUM || !kn_is_float(q->dtype) || !is_elem(square, KN_OP_MUL) ||
+    const kn_value *square = kn_value_at(ph, q->value);
+    if (q->op != KN_OP_SUM || !kn_is_float(q->dtype) || !kn_is_elem(square, KN_OP_MUL) ||
         square->in[0] != square->in[1])
         return false;
     *d = square->in[0];
-    const kn_value *v = at(ph, *d);
-    return is_elem(v, KN_OP_SUB) && at(ph, v->in[0])->level == KN_ELEMENT &&
+    const kn_value *v = kn_value_at(ph, *d);
+    return kn_is_elem(v, KN_OP_SUB) && kn_value_at(ph, v->in[0])->level == KN_ELEMENT &&
            sum_behind_mean(p, ph, v->in[1], v->in[0]) >= 0;
 }
 
@@ -78,8 +74,8 @@ typedef struct correction {
 static int corrected(kn_planner *p, kn_phase *ph, int q, const int *to, void *ctx)
 {
     const correction *by = ctx;
-    kn_dtype t = at(ph, q)->dtype;
-    kn_value result = *at(ph, q);
+    kn_dtype t = kn_value_at(ph, q)->dtype;
+    kn_value result = *kn_value_at(ph, q);
     result.index = by->r;
     result.name = NULL;
     int r = kn_add_value(p, ph, result), n = to[by->n];
@@ -92,9 +88,11 @@ static int corrected(kn_planner *p, kn_phase *ph, int q, const int *to, void *ct
 /* Corrects reduction q by sum(d). */
 static void correct(kn_planner *p, kn_phase *ph, int q, int d)
 {
-    correction by = {ph->reds.len, at(ph, at(ph, d)->in[1])->in[1]};
-    const kn_red sum = {
-        .op = KN_OP_SUM, .value = d, .dtype = at(ph, d)->dtype, .stage = at(ph, d)->stage};
+    correction by = {ph->reds.len, kn_value_at(ph, kn_value_at(ph, d)->in[1])->in[1]};
+    const kn_red sum = {.op = KN_OP_SUM,
+                        .value = d,
+                        .dtype = kn_value_at(ph, d)->dtype,
+                        .stage = kn_value_at(ph, d)->stage};
     kn_push(p->arena, &ph->reds, sum);
     kn_instead_of_result(p, ph, q, corrected, &by);
 }
@@ -108,7 +106,7 @@ void kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)
             continue;
         if (one_sweep) {
             ph->reds.data[r].op = KN_OP_VAR;
-            ph->reds.data[r].value = at(ph, d)->in[0];
+            ph->reds.data[r].value = kn_value_at(ph, d)->in[0];
         } else if (members(ph) > 0) { /* of nothing the sum is 0, and has no mean */
             correct(p, ph, r, d);
         }

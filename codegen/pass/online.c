@@ -11,10 +11,6 @@
  * -inf add up to 0, a member of inf to inf. */
 #include "codegen/plan.h"
 
-static const kn_value *at(const kn_phase *ph, int i) { return &ph->values.data[i]; }
-
-static bool is_elem(const kn_value *v, kn_op op) { return v->kind == KN_V_ELEM && v->op == op; }
-
 static bool is_zero(const kn_value *v)
 {
     return v->kind == KN_V_CONST && kn_is_float(v->dtype) && v->value.f == 0;
@@ -23,11 +19,11 @@ static bool is_zero(const kn_value *v)
 /* Is value i  m - m == 0 ? */
 static bool is_finite_of(const kn_phase *ph, int i, int m)
 {
-    const kn_value *v = at(ph, i);
-    if (!is_elem(v, KN_OP_EQ) || !is_zero(at(ph, v->in[1])))
+    const kn_value *v = kn_value_at(ph, i);
+    if (!kn_is_elem(v, KN_OP_EQ) || !is_zero(kn_value_at(ph, v->in[1])))
         return false;
-    const kn_value *d = at(ph, v->in[0]);
-    return is_elem(d, KN_OP_SUB) && d->in[0] == m && d->in[1] == m;
+    const kn_value *d = kn_value_at(ph, v->in[0]);
+    return kn_is_elem(d, KN_OP_SUB) && d->in[0] == m && d->in[1] == m;
 }
 
 /* The maximum that is subtracted under the exponential. */
@@ -40,18 +36,18 @@ typedef struct peak {
 static peak behind(const kn_phase *ph, const kn_red *sum)
 {
     const peak none = {-1, -1, -1};
-    const kn_value *e = at(ph, sum->value);
-    if (sum->op != KN_OP_SUM || !is_elem(e, KN_OP_EXP) || e->level != KN_ELEMENT ||
-        !is_elem(at(ph, e->in[0]), KN_OP_SUB))
+    const kn_value *e = kn_value_at(ph, sum->value);
+    if (sum->op != KN_OP_SUM || !kn_is_elem(e, KN_OP_EXP) || e->level != KN_ELEMENT ||
+        !kn_is_elem(kn_value_at(ph, e->in[0]), KN_OP_SUB))
         return none;
-    const kn_value *d = at(ph, e->in[0]), *by = at(ph, d->in[1]);
+    const kn_value *d = kn_value_at(ph, e->in[0]), *by = kn_value_at(ph, d->in[1]);
     peak of = {-1, d->in[1], -1};
-    if (is_elem(by, KN_OP_WHERE) && is_zero(at(ph, by->in[2])) &&
+    if (kn_is_elem(by, KN_OP_WHERE) && is_zero(kn_value_at(ph, by->in[2])) &&
         is_finite_of(ph, by->in[0], by->in[1])) {
         of.m = by->in[1];
         of.finite = by->in[0];
     }
-    const kn_value *m = at(ph, of.m);
+    const kn_value *m = kn_value_at(ph, of.m);
     if (m->kind != KN_V_RESULT || ph->reds.data[m->index].op != KN_OP_MAX ||
         ph->reds.data[m->index].part != KN_PART_RESULT || ph->reds.data[m->index].value != d->in[0])
         return none;
@@ -63,7 +59,7 @@ static peak behind(const kn_phase *ph, const kn_red *sum)
 static int unless_infinite(kn_planner *p, kn_phase *ph, int s, const int *to, void *ctx)
 {
     const peak *of = ctx;
-    kn_dtype t = at(ph, s)->dtype;
+    kn_dtype t = kn_value_at(ph, s)->dtype;
     int e = kn_add_value(
         p, ph,
         (kn_value){.kind = KN_V_ELEM, .op = KN_OP_EXP, .dtype = t, .in = {to[of->m]}, .nin = 1});

@@ -114,11 +114,10 @@ static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1};
 static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, const kn_target *target)
 {
     int units = target->units;
-    int stages = 0, sweeps = 1;
+    int stages = 0;
     for (int i = 0; i < ph->reds.len; i++)
         stages = ph->reds.data[i].stage >= stages ? ph->reds.data[i].stage + 1 : stages;
-    for (int i = 0; i < ph->stores.len; i++)
-        sweeps = ph->stores.data[i].kind == KN_STORE_ELEMENT ? stages + 1 : sweeps;
+    int sweeps = kn_phase_stores_elements(ph) ? stages + 1 : 1;
     if (sweeps < stages)
         sweeps = stages;
     double bytes = (double)ph->groups * (double)ph->members * 4 * sweeps;

@@ -15,6 +15,27 @@ typedef uint64_t kn_u_I64, kn_u_U64;
 #define KN_WRAP(D, a, op, b) ((kn_c_##D)((kn_u_##D)(a)op(kn_u_##D)(b)))
 
 /* ---- integer division and power ---- */
+#define KN_POWER_FUNCTION(D)                                                                       \
+    static inline kn_c_##D kn_power_##D(kn_c_##D x, kn_u_##D n)                                    \
+    {                                                                                              \
+        kn_u_##D result = 1, base = (kn_u_##D)x;                                                   \
+        for (; n; n /= 2) {                                                                        \
+            if (n % 2)                                                                             \
+                result *= base;                                                                    \
+            base *= base;                                                                          \
+        }                                                                                          \
+        return (kn_c_##D)result;                                                                   \
+    }
+KN_POWER_FUNCTION(I8)
+KN_POWER_FUNCTION(I16)
+KN_POWER_FUNCTION(I32)
+KN_POWER_FUNCTION(I64)
+KN_POWER_FUNCTION(U8)
+KN_POWER_FUNCTION(U16)
+KN_POWER_FUNCTION(U32)
+KN_POWER_FUNCTION(U64)
+#undef KN_POWER_FUNCTION
+
 #define KN_SIGNED_FUNCTIONS(D)                                                                     \
     static inline kn_c_##D kn_floordiv_##D(kn_c_##D a, kn_c_##D b)                                 \
     {                                                                                              \
@@ -36,13 +57,7 @@ typedef uint64_t kn_u_I64, kn_u_U64;
     {                                                                                              \
         if (n < 0)                                                                                 \
             return x == 1 ? 1 : x == -1 ? (n % 2 ? -1 : 1) : 0;                                    \
-        kn_u_##D result = 1, base = (kn_u_##D)x;                                                   \
-        for (; n; n = (kn_c_##D)(n / 2)) {                                                         \
-            if (n % 2)                                                                             \
-                result *= base;                                                                    \
-            base *= base;                                                                          \
-        }                                                                                          \
-        return (kn_c_##D)result;                                                                   \
+        return kn_power_##D(x, (kn_u_##D)n);                                                       \
     }
 KN_SIGNED_FUNCTIONS(I8)
 KN_SIGNED_FUNCTIONS(I16)
@@ -59,16 +74,7 @@ KN_SIGNED_FUNCTIONS(I64)
     {                                                                                              \
         return (kn_c_##D)(b == 0 ? 0 : a % b);                                                     \
     }                                                                                              \
-    static inline kn_c_##D kn_pow_##D(kn_c_##D x, kn_c_##D n)                                      \
-    {                                                                                              \
-        kn_u_##D result = 1, base = (kn_u_##D)x;                                                   \
-        for (; n; n = (kn_c_##D)(n / 2)) {                                                         \
-            if (n % 2)                                                                             \
-                result *= base;                                                                    \
-            base *= base;                                                                          \
-        }                                                                                          \
-        return (kn_c_##D)result;                                                                   \
-    }
+    static inline kn_c_##D kn_pow_##D(kn_c_##D x, kn_c_##D n) { return kn_power_##D(x, n); }
 KN_UNSIGNED_FUNCTIONS(U8)
 KN_UNSIGNED_FUNCTIONS(U16)
 KN_UNSIGNED_FUNCTIONS(U32)

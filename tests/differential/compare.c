@@ -145,6 +145,20 @@ int program_args(const program *p, char *const *data, kn_arg *args)
     return n;
 }
 
+kn_status program_plan(const program *p, kn_program *prog, const kn_target *target, kn_arena *a,
+                       kn_plan **plan)
+{
+    char *data[2 * MAX_ARGS];
+    kn_arg args[2 * MAX_ARGS];
+    int nin = p->graph->inputs.len;
+    for (int i = 0; i < nin; i++)
+        data[i] = p->in[i].block;
+    for (int o = 0; o < p->graph->outputs.len; o++)
+        data[nin + o] = p->out[o].block;
+    int nargs = program_args(p, data, args);
+    return kn_program_plan(prog, a, args, nargs, KN_BIND_RUN, target, NULL, plan);
+}
+
 /* ---- comparing ---- */
 
 static bool close_enough(kn_scalar got, kn_scalar want, double bound)
@@ -318,18 +332,10 @@ bool program_check(const program *p, kn_context *ctx, const kn_program_options *
 static bool generate_once(const program *p, kn_program *prog, kn_arena *a, kn_text *why,
                           sources *out)
 {
-    char *data[2 * MAX_ARGS];
-    kn_arg args[2 * MAX_ARGS];
     kn_target target;
     kn_plan *plan;
-    int nin = p->graph->inputs.len;
-    for (int i = 0; i < nin; i++)
-        data[i] = p->in[i].block;
-    for (int o = 0; o < p->graph->outputs.len; o++)
-        data[nin + o] = p->out[o].block;
-    int nargs = program_args(p, data, args);
     kn_target_of_arch("sm_90", &target);
-    if (kn_program_plan(prog, a, args, nargs, KN_BIND_RUN, &target, NULL, &plan) != KN_OK) {
+    if (program_plan(p, prog, &target, a, &plan) != KN_OK) {
         kn_putf(why, "planning for sm_90: %s", kn_last_error());
         return false;
     }

@@ -107,6 +107,10 @@ typedef struct tally {
  * their number; args has room for 2 * MAX_ARGS. */
 int program_args(const program *p, char *const *data, kn_arg *args);
 
+/* Plans a run for `target`, in `a`. */
+kn_status program_plan(const program *p, kn_program *prog, const kn_target *target, kn_arena *a,
+                       kn_plan **plan);
+
 /* Runs on the context's device and compares. False with the reason in `why`. */
 bool program_check(const program *p, kn_context *ctx, const kn_program_options *o, kn_text *why,
                    tally *t);

@@ -2,17 +2,11 @@
  * neighbours are 8 apart. A sum of squares less the square of the sum has no digit left here, and centring by a
  * mean that is rounded to f32 has four too few. Every device, schedule and spelling is held to 1e-5. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "frontend/kiln.h"
+#include "tests/device.h"
 
 /* Each is over axis 1 of x[N, C] and gives y[N], or over axis 0 and gives y[C]. */
 static const char *const rows[] = {"var(x, axis=1)",
@@ -48,27 +42,16 @@ static double exact(const float *x, int64_t n, int64_t step)
     return (double)(squares / n);
 }
 
-static void good(kiln_status status)
-{
-    if (status != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-}
-
 static kiln_prog *program_of(kiln_ctx *ctx, const char *expression, bool fusion,
                              const char *schedule)
 {
     char text[256];
-    kiln_graph *g;
-    kiln_prog *prog;
     kiln_options options;
     kiln_options_init(&options);
     options.fusion = fusion;
     options.schedule = schedule;
     snprintf(text, sizeof text, "def f(x: f32[N, C]):\n    y = %s\n    return y\n", expression);
-    good(kiln_parse(ctx, text, NULL, &g));
-    good(kiln_compile(g, &options, &prog));
-    kiln_graph_destroy(g);
-    return prog;
+    return compile_with(ctx, text, &options);
 }
 
 /* The largest relative error of the expression over axis 1 or 0 of data[n, c]. */
@@ -129,11 +112,7 @@ static void check_device(const char *device, int nshapes)
 {
     static const way ways[] = {{true, NULL}, {true, "whole"}, {true, "split"}, {false, NULL}};
     int failed = 0;
-    kiln_config config;
-    kiln_ctx *ctx;
-    kiln_config_init(&config);
-    config.device = device;
-    good(kiln_ctx_create(&config, &ctx));
+    kiln_ctx *ctx = open_device(device);
     for (int s = 0; s < nshapes; s++) {
         fill(shapes[s][0] * shapes[s][1]);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)

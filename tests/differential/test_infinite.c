@@ -1,16 +1,10 @@
 /* Softmax and its kin over members that are infinite or not numbers. However a device walks the members, with the
  * maximum found first or while it sums, it gives what the definitions give member by member in f64. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "frontend/kiln.h"
+#include "tests/device.h"
 
 /* Over axis 1 of x[N, C], to y[N]: logsumexp, and the sum of softmax's exponentials. */
 static const char *const expressions[] = {"logsumexp(x, axis=1)",
@@ -43,25 +37,14 @@ static double definition(int e, const float *x, int64_t n)
     return e == 0 ? log(sum) + by : sum;
 }
 
-static void good(kiln_status status)
-{
-    if (status != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-}
-
 static kiln_prog *program_of(kiln_ctx *ctx, const char *expression, const char *schedule)
 {
     char text[256];
-    kiln_graph *g;
-    kiln_prog *prog;
     kiln_options options;
     kiln_options_init(&options);
     options.schedule = schedule;
     snprintf(text, sizeof text, "def f(x: f32[N, C]):\n    y = %s\n    return y\n", expression);
-    good(kiln_parse(ctx, text, NULL, &g));
-    good(kiln_compile(g, &options, &prog));
-    kiln_graph_destroy(g);
-    return prog;
+    return compile_with(ctx, text, &options);
 }
 
 static bool agree(double got, double want)
@@ -111,11 +94,7 @@ static void check_device(const char *device)
     static const int64_t lengths[] = {1, 100, 50257, 70000};
     static const char *const schedules[] = {NULL, "whole", "split"};
     int failed = 0;
-    kiln_config config;
-    kiln_ctx *ctx;
-    kiln_config_init(&config);
-    config.device = device;
-    good(kiln_ctx_create(&config, &ctx));
+    kiln_ctx *ctx = open_device(device);
     for (int l = 0; l < 4; l++)
         for (int s = 0; s < 3; s++)
             for (int e = 0; e < 2; e++)

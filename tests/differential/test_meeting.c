@@ -29,19 +29,10 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 static void plan_of(const program *p, kn_context *ctx, bool *waits, bool *last)
 {
-    char *data[2 * MAX_ARGS];
-    kn_arg args[2 * MAX_ARGS];
     kn_program *prog;
     kn_plan *plan;
-    int nin = p->graph->inputs.len;
-    for (int i = 0; i < nin; i++)
-        data[i] = p->in[i].block;
-    for (int o = 0; o < p->graph->outputs.len; o++)
-        data[nin + o] = p->out[o].block;
-    int nargs = program_args(p, data, args);
     assert_int_equal(kn_program_create(ctx, p->graph, &option_sets[0], &prog), KN_OK);
-    assert_int_equal(kn_program_plan(prog, p->arena, args, nargs, KN_BIND_RUN,
-                                     ctx->dev->ops->target(ctx->dev), NULL, &plan),
+    assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), p->arena, &plan),
                      KN_OK);
     *waits = *last = false;
     for (int k = 0; k < plan->kernels.len; k++) {

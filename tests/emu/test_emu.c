@@ -3,17 +3,11 @@
  *
  * KILN_FUZZ: how many random programs; KILN_SEED: the first one's seed. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "frontend/kiln.h"
+#include "tests/device.h"
 #include "tests/differential/program.h"
 
 /* ---- examples ---- */
@@ -48,12 +42,6 @@ static const example examples[] = {
     {"double_center", {{"x", KILN_F64, 2, {101, 70}}}, {{"y", KILN_F64, 2, {101, 70}}}, 1e-12},
     {"standardize", {{"x", KILN_F32, 2, {333, 40}}}, {{"z", KILN_F32, 2, {333, 40}}}, 1e-4},
 };
-
-static void good(kiln_status status)
-{
-    if (status != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-}
 
 static int64_t count(const array *a)
 {

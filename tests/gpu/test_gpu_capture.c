@@ -1,17 +1,12 @@
 /* A run in a stream capture: after a prepare it makes no call that a capture forbids, and the graph, launched with other
  * numbers in the same arrays, computes what a run computes. Skipped where there is no GPU. */
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "frontend/handles.h"
 #include "runtime/cuda/cuda_device.h"
+#include "tests/device.h"
 
 enum { ROWS = 700, COLUMNS = 900, ELEMENTS = ROWS * COLUMNS, BYTES = 4 * ELEMENTS };
 
@@ -55,12 +50,6 @@ static bool find_driver(void)
 static bool skipped;
 static kiln_ctx *ctx;
 
-static void check(kiln_status status)
-{
-    if (status != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-}
-
 static void open_gpu(void)
 {
     kiln_config c;
@@ -71,16 +60,6 @@ static void open_gpu(void)
     print_message("%s\n", ctx ? "the driver has no graphs" : kiln_last_error());
     skipped = true;
     skip();
-}
-
-static kiln_prog *compile(const char *text)
-{
-    kiln_graph *g;
-    kiln_prog *p;
-    check(kiln_parse(ctx, text, NULL, &g));
-    check(kiln_compile(g, NULL, &p));
-    kiln_graph_destroy(g);
-    return p;
 }
 
 static void fill(float *x, unsigned seed)
@@ -97,36 +76,36 @@ static void capture(const char *text, bool own)
     static float x[ELEMENTS], got[ELEMENTS], want[ELEMENTS];
     static const int64_t shape[] = {ROWS, COLUMNS};
     const kn_cuda *gpu = kn_cuda_of(ctx->core->dev);
-    kiln_prog *p = compile(text);
+    kiln_prog *p = compile(ctx, text);
     void *in, *out, *stream, *graph = NULL, *exec = NULL, *workspace = NULL;
-    check(kiln_alloc(ctx, BYTES, &in));
-    check(kiln_alloc(ctx, BYTES, &out));
+    good(kiln_alloc(ctx, BYTES, &in));
+    good(kiln_alloc(ctx, BYTES, &out));
     kiln_arg args[] = {{"x", in, KILN_F32, 2, shape, NULL}, {"y", out, KILN_F32, 2, shape, NULL}};
     kiln_prepared info;
     kiln_prepared_init(&info);
     info.own_workspace = own;
-    check(kiln_prepare(p, args, 2, &info));
+    good(kiln_prepare(p, args, 2, &info));
     if (own && info.workspace)
-        check(kiln_alloc(ctx, info.workspace, &workspace));
+        good(kiln_alloc(ctx, info.workspace, &workspace));
 
     assert_int_equal(kn_cuda_enter(gpu), KN_OK);
     assert_int_equal(driver.cuStreamCreate(&stream, NON_BLOCKING), 0);
     assert_int_equal(driver.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
     kiln_status status = workspace ? kiln_run_in(p, stream, args, 2, workspace, info.workspace)
                                    : kiln_run(p, stream, args, 2);
-    check(status);
+    good(status);
     assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
     assert_non_null(graph);
     assert_int_equal(driver.cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
     for (unsigned round = 1; round <= 3; round++) {
         fill(x, round);
-        check(kiln_upload(ctx, in, x, BYTES));
+        good(kiln_upload(ctx, in, x, BYTES));
         assert_int_equal(driver.cuGraphLaunch(exec, stream), 0);
-        check(kiln_sync(ctx, stream));
-        check(kiln_download(ctx, got, out, BYTES));
-        check(kiln_run(p, NULL, args, 2));
-        check(kiln_sync(ctx, NULL));
-        check(kiln_download(ctx, want, out, BYTES));
+        good(kiln_sync(ctx, stream));
+        good(kiln_download(ctx, got, out, BYTES));
+        good(kiln_run(p, NULL, args, 2));
+        good(kiln_sync(ctx, NULL));
+        good(kiln_download(ctx, want, out, BYTES));
         assert_memory_equal(got, want, BYTES);
     }
     driver.cuGraphExecDestroy(exec);

@@ -2,16 +2,10 @@
 #ifndef KN_TESTS_UNIT_API_H
 #define KN_TESTS_UNIT_API_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "frontend/kiln.h"
+#include "tests/device.h"
 
 static kiln_ctx *ctx;
 

@@ -1,15 +1,10 @@
 /* Dispatch: what a run does not do after a prepare, variants and their memory, kernels compiled once, workspaces. On a
  * device that takes kernels and runs none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "bench/null_device.h"
+#include "tests/device.h"
 
 /* ---- counted memory ---- */
 
@@ -37,16 +32,6 @@ static void uncounted(void *user, void *ptr)
     size_t *p = (size_t *)ptr - 2;
     __atomic_sub_fetch(&l->live, *p, __ATOMIC_RELAXED);
     free(p);
-}
-
-static kiln_prog *compile(kiln_ctx *ctx, const char *text)
-{
-    kiln_graph *g;
-    kiln_prog *p;
-    if (kiln_parse(ctx, text, NULL, &g) != KILN_OK || kiln_compile(g, NULL, &p) != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-    kiln_graph_destroy(g);
-    return p;
 }
 
 /* One input x, one output y of its shape. */

@@ -2,8 +2,9 @@
  * the kernels are those that larger sizes have. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "tests/unit/api.h"
+#include "tests/device.h"
 
 enum { RANK = 4, MORE = 3, MOST = 81 /* elements */ };
 
@@ -37,28 +38,6 @@ static const program programs[] = {
      {0xf, 0x5}},
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };
-
-static kiln_ctx *open_device(const char *device)
-{
-    kiln_config c;
-    kiln_ctx *opened;
-    kiln_config_init(&c);
-    c.device = device;
-    c.threads = 2;
-    if (kiln_ctx_create(&c, &opened) != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-    return opened;
-}
-
-static kiln_prog *compile(kiln_ctx *on, const char *text)
-{
-    kiln_graph *g;
-    kiln_prog *p;
-    if (kiln_parse(on, text, NULL, &g) != KILN_OK || kiln_compile(g, NULL, &p) != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-    kiln_graph_destroy(g);
-    return p;
-}
 
 /* The shape of an array with these axes; inputs do not have the others, outputs have one element there. */
 static int shape_of(int axes, bool output, const int64_t *sizes, int64_t *shape)

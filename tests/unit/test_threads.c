@@ -1,13 +1,8 @@
 /* Threads that share a context and its programs: every result right, and no race for the thread sanitizer to find. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "bench/null_device.h"
+#include "tests/device.h"
 
 enum { THREADS = 8, RUNS = 1000, ROWS = 320, COLUMNS = 7 };
 
@@ -20,16 +15,6 @@ static const char centred[] = "def centred(x: f32[N, M]):\n"
                               "    return y\n";
 
 static float x[ROWS][COLUMNS];
-
-static kiln_prog *compile(kiln_ctx *ctx, const char *text)
-{
-    kiln_graph *g;
-    kiln_prog *p;
-    if (kiln_parse(ctx, text, NULL, &g) != KILN_OK || kiln_compile(g, NULL, &p) != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-    kiln_graph_destroy(g);
-    return p;
-}
 
 typedef struct worker {
     kiln_ctx *ctx;

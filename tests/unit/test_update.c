@@ -5,29 +5,12 @@
 static const char *const devices[] = {"ref", "cpu", "emu"};
 enum { DEVICES = sizeof devices / sizeof *devices };
 
-static int open_device(const char *device)
-{
-    kiln_config c;
-    kiln_config_init(&c);
-    c.device = device;
-    return kiln_ctx_create(&c, &ctx);
-}
-
 static kiln_prog *compiled(kiln_graph *g)
 {
     kiln_prog *p = NULL;
-    if (kiln_compile(g, NULL, &p) != KILN_OK)
-        fail_msg("%s", kiln_last_error());
+    good(kiln_compile(g, NULL, &p));
     kiln_graph_destroy(g);
     return p;
-}
-
-static kiln_prog *parsed(const char *text)
-{
-    kiln_graph *g = NULL;
-    if (kiln_parse(ctx, text, NULL, &g) != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-    return compiled(g);
 }
 
 static kiln_arg vector(const char *name, void *data, kiln_dtype dtype, const int64_t *n)
@@ -42,7 +25,7 @@ static void updates_in_place(void **state)
     for (int d = 0; d < DEVICES; d++) {
         float x[5] = {0, 1, 2, 3, 4};
         int64_t n = 5;
-        assert_int_equal(open_device(devices[d]), KILN_OK);
+        ctx = open_device(devices[d]);
         kiln_graph *g = new_graph();
         kiln_val v = kiln_input(g, "x", KILN_F32, "N");
         assert_int_equal(kiln_update(g, "x", kiln_add(g, kiln_mul(g, v, 2), 1)), KILN_OK);
@@ -138,9 +121,9 @@ static void fuses(void **state)
         "    x -= mean(x, axis=1, keepdims=True)\n",
         "def f(x: f32[N, M]):\n    x[...] = pad(sqrt(x[1:-1, 1:-1] * x[1:-1, 1:-1]), 1)\n",
     };
-    assert_int_equal(open_device("emu"), KILN_OK);
+    ctx = open_device("emu");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        kiln_prog *p = parsed(texts[i]);
+        kiln_prog *p = compile(ctx, texts[i]);
         float x[12 * 10] = {0};
         int64_t shape[] = {12, 10};
         kiln_arg arg = {"x", x, KILN_F32, 2, shape, NULL};
@@ -167,8 +150,9 @@ static void checks_indices(void **state)
         float x[4] = {10, 11, 12, 13}, y[3];
         int32_t i[3] = {0, -1, 3}, far[3] = {0, 4, 1}, low[3] = {1, 2, -5};
         int64_t n = 4, k = 3;
-        assert_int_equal(open_device(devices[d]), KILN_OK);
-        kiln_prog *p = parsed("def f(x: f32[N], i: i32[K]):\n    y = take(x, i)\n    return y\n");
+        ctx = open_device(devices[d]);
+        kiln_prog *p =
+            compile(ctx, "def f(x: f32[N], i: i32[K]):\n    y = take(x, i)\n    return y\n");
         kiln_arg args[] = {vector("x", x, KILN_F32, &n), vector("i", i, KILN_I32, &k),
                            vector("y", y, KILN_F32, &k)};
         if (kiln_run(p, NULL, args, 3) != KILN_OK)
@@ -179,8 +163,9 @@ static void checks_indices(void **state)
         args[1].data = low;
         expect(kiln_run(p, NULL, args, 3), KILN_ERR_RUN, "out of bounds");
         kiln_prog_destroy(p);
-        p = parsed("def f(x: f32[N], i: i32[K]):\n"
-                   "    y = take(x, i, mode='wrap') - take(x, i, mode='clip')\n    return y\n");
+        p = compile(ctx,
+                    "def f(x: f32[N], i: i32[K]):\n"
+                    "    y = take(x, i, mode='wrap') - take(x, i, mode='clip')\n    return y\n");
         assert_int_equal(kiln_run(p, NULL, args, 3), KILN_OK);
         assert_true(y[0] == 0 && y[1] == 0 && y[2] == 3);
         kiln_prog_destroy(p);

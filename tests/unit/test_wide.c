@@ -1,31 +1,10 @@
 /* More elements, or farther apart, than 31 bits count: by strides of zero and by memory that is mostly not there. */
-#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
-#include "tests/unit/api.h"
+#include "tests/device.h"
 
 enum { ROWS = 65537, COLUMNS = 32768 }; /* 2^31 + 2^15 elements */
-
-static kiln_ctx *open_device(const char *device)
-{
-    kiln_config c;
-    kiln_ctx *opened;
-    kiln_config_init(&c);
-    c.device = device;
-    if (kiln_ctx_create(&c, &opened) != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-    return opened;
-}
-
-static kiln_prog *compile(kiln_ctx *on, const char *text)
-{
-    kiln_graph *g;
-    kiln_prog *p;
-    if (kiln_parse(on, text, NULL, &g) != KILN_OK || kiln_compile(g, NULL, &p) != KILN_OK)
-        fail_msg("%s", kiln_last_error());
-    kiln_graph_destroy(g);
-    return p;
-}
 
 static void must_run(kiln_prog *p, const kiln_arg *args, int nargs)
 {
