@@ -1,10 +1,7 @@
 /* What is remembered of NVRTC: a second process need not open it to know which it is; and it knows of every
  * change. The library is tests/cache/nvrtc.c, built here with one build number or another. */
-#include <sys/mman.h>
-#include <sys/wait.h>
-
 #include "runtime/cuda/identity.h"
-#include "tests/cache/cache.h"
+#include "tests/cache/process.h"
 
 /* What one process learnt. NVRTC is opened once a process, so each is a child. */
 typedef struct learnt {
@@ -32,18 +29,6 @@ static bool build_library(const char *path, const char *build)
     return system(command) == 0;
 }
 
-static bool is_mapped(const char *part)
-{
-    char line[1000];
-    bool found = false;
-    FILE *f = fopen("/proc/self/maps", "r");
-    while (f && !found && fgets(line, sizeof line, f))
-        found = strstr(line, part) != NULL;
-    if (f)
-        fclose(f);
-    return found;
-}
-
 static void learn(const place *p, learnt *l)
 {
     kn_disk *disk = NULL;
@@ -67,19 +52,14 @@ static const learnt *process(const place *p)
 {
     static learnt *l;
     if (!l)
-        l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(l != MAP_FAILED);
+        l = shared_memory(sizeof *l);
     memset(l, 0, sizeof *l);
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
+    pid_t pid = begin_process();
     if (pid == 0) {
         learn(p, l);
         _exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    end_process(pid);
     return l;
 }
 
@@ -177,21 +157,9 @@ static void test_senseless_memory(void **state)
     static const char *const values[] = {"", "\n\n\n\n", "/x\ny\n\n12 3\n80", "/x\ny\nb\nz\n"};
     place p = set_up(*state, *state);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        char path[300];
         char bytes[3000];
-        kn_entry e;
         process(&p);
-        FILE *list = NULL;
-        char command[400];
-        snprintf(command, sizeof command, "ls '%s'/*.kiln1", (char *)*state);
-        assert_non_null(list = popen(command, "r"));
-        assert_int_equal(fscanf(list, "%299s", path), 1);
-        pclose(list);
-        FILE *f = fopen(path, "rb");
-        assert_non_null(f);
-        size_t n = fread(bytes, 1, sizeof bytes, f);
-        fclose(f);
-        assert_true(kn_entry_read(bytes, n, &e));
+        kn_entry e = largest_entry(*state, bytes, sizeof bytes);
         kn_disk *d = open_disk(*state, 0);
         kn_disk_store(d, e.key, (kn_bytes_view){values[i], strlen(values[i])}, 0);
         kn_disk_close(d);

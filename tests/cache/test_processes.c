@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 
-#include "tests/cache/cache.h"
+#include "tests/cache/process.h"
 
 enum { SKIPPED = 77 };
 
@@ -18,9 +16,7 @@ enum { SKIPPED = 77 };
 static int in_child(int (*fn)(const char *dir), const char *dir)
 {
     int status;
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
+    pid_t pid = begin_process();
     if (pid == 0)
         _exit(fn(dir));
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -85,13 +81,10 @@ static void use_all(const char *dir, unsigned process, told *t)
 
 static void test_many_processes(void **state)
 {
-    told *all = mmap(NULL, PROCESSES * sizeof *all, PROT_READ | PROT_WRITE,
-                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(all != MAP_FAILED);
+    told *all = shared_memory(PROCESSES * sizeof *all);
     pid_t pids[PROCESSES];
     for (unsigned p = 0; p < PROCESSES; p++) {
-        pids[p] = fork();
-        assert_true(pids[p] >= 0);
+        pids[p] = begin_process();
         if (pids[p] == 0) {
             use_all(*state, p, &all[p]);
             _exit(0);
@@ -99,9 +92,7 @@ static void test_many_processes(void **state)
     }
     uint64_t writes = 0;
     for (unsigned p = 0; p < PROCESSES; p++) {
-        int status;
-        assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
-        assert_int_equal(status, 0);
+        end_process(pids[p]);
         const kn_disk_counts *c = &all[p].counts;
         assert_int_equal(all[p].wrong, 0);
         assert_int_equal(c->hits + c->misses, 2 * KERNELS);
@@ -142,16 +133,12 @@ static void test_many_evict(void **state)
     enum { N = 4 };
     pid_t pids[N];
     for (int i = 0; i < N; i++) {
-        pids[i] = fork();
-        assert_true(pids[i] >= 0);
+        pids[i] = begin_process();
         if (pids[i] == 0)
             _exit(use_little(*state));
     }
-    for (int i = 0; i < N; i++) {
-        int status;
-        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-        assert_int_equal(status, 0);
-    }
+    for (int i = 0; i < N; i++)
+        end_process(pids[i]);
 }
 
 /* ---- killed ---- */
@@ -199,8 +186,7 @@ static void test_killed(void **state)
 {
     enum { AT_LEAST = 30, AT_MOST = 2000, TEMPORARIES = 3 };
     for (int i = 0; i < AT_MOST; i++) {
-        pid_t pid = fork();
-        assert_true(pid >= 0);
+        pid_t pid = begin_process();
         if (pid == 0)
             write_forever(*state);
         nanosleep(&(struct timespec){.tv_nsec = 1000000 + i % 7 * 700000}, NULL);

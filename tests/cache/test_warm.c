@@ -2,12 +2,10 @@
  * compiler; and whatever was done to the files in between, it gives the same results. */
 #include <fcntl.h>
 #include <glob.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "frontend/kiln.h"
 #include "runtime/binary.h"
-#include "tests/cache/cache.h"
+#include "tests/cache/process.h"
 
 /* ---- a process ---- */
 
@@ -129,9 +127,7 @@ static void live(process *p)
 
 static pid_t start(process *p)
 {
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
+    pid_t pid = begin_process();
     if (pid == 0) {
         live(p);
         _exit(0);
@@ -139,29 +135,14 @@ static pid_t start(process *p)
     return pid;
 }
 
-static void finish(pid_t pid)
-{
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-}
-
-static process *new_processes(size_t n)
-{
-    process *p =
-        mmap(NULL, n * sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(p != MAP_FAILED);
-    return p;
-}
-
 /* Runs the program, or the raw kernel, in a process of its own. The result is overwritten by the next call's. */
 static const process *run(const char *dir, bool raw, const char *options)
 {
     static process *p;
     if (!p)
-        p = new_processes(1);
+        p = shared_memory(sizeof *p);
     *p = (process){.dir = dir, .options = options, .raw = raw};
-    finish(start(p));
+    end_process(start(p));
     if (p->status == KILN_ERR_DEVICE)
         skip();
     if (p->status != KILN_OK)
@@ -303,10 +284,10 @@ static void test_off(void **state)
 /* Messages name the line of the user's text, also when another process compiled it. */
 static void test_lines_of_messages(void **state)
 {
-    process *p = new_processes(2);
+    process *p = shared_memory(2 * sizeof *p);
     for (int i = 0; i < 2; i++) {
         p[i] = (process){.dir = *state, .raw = true, .rounds = 1};
-        finish(start(&p[i]));
+        end_process(start(&p[i]));
     }
     assert_int_equal(p[0].status, KILN_ERR_RUN);
     assert_non_null(strstr(p[0].message, "line 11"));
@@ -344,12 +325,10 @@ static void test_wrong_value(void **state)
 {
     static const char *const values[] = {"", "no symbol ends", "x\0no shared object", "\0\177ELF"};
     static const size_t sizes[] = {0, 14, 18, 5};
+    static char bytes[1 << 20];
     float first[N];
-    size_t size;
-    kn_entry entry;
     memcpy(first, cold(*state, true)->out, sizeof first);
-    char *bytes = read_file(kernel_file(*state), &size);
-    assert_true(kn_entry_read(bytes, size, &entry));
+    kn_entry entry = largest_entry(*state, bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         kn_disk *d = open_disk(*state, 0);
         kn_disk_store(d, entry.key, (kn_bytes_view){values[i], sizes[i]}, 0);
@@ -359,7 +338,6 @@ static void test_wrong_value(void **state)
         assert_memory_equal(p->out, first, sizeof first);
         assert_int_equal(run(*state, true, NULL)->stats.compiler_calls, 0);
     }
-    free(bytes);
 }
 
 /* A module that is fine, of another kernel, under this kernel's name: its code must not run. */
@@ -401,21 +379,21 @@ static void test_writable_by_others(void **state)
 static void test_processes_at_once(void **state)
 {
     enum { PROCESSES = 4, ROUNDS = 2 };
-    process *p = new_processes(PROCESSES);
+    process *p = shared_memory(PROCESSES * sizeof *p);
     pid_t pids[PROCESSES];
     for (int i = 0; i < PROCESSES; i++) {
         p[i] = (process){.dir = *state, .rounds = ROUNDS};
         pids[i] = start(&p[i]);
     }
     for (int i = 0; i < PROCESSES; i++) {
-        finish(pids[i]);
+        end_process(pids[i]);
         assert_int_equal(p[i].status, KILN_OK);
         assert_int_equal(p[i].stats.compiles + p[i].stats.disk_hits, ROUNDS + 1);
         assert_memory_equal(p[i].out, p[0].out, sizeof p->out);
         assert_int_equal(p[i].info.refused_damaged + p[i].info.refused_unsafe, 0);
     }
     p[0] = (process){.dir = *state, .rounds = ROUNDS};
-    finish(start(&p[0]));
+    end_process(start(&p[0]));
     assert_int_equal(p[0].stats.compiler_calls, 0);
     assert_memory_equal(p[0].out, p[1].out, sizeof p->out);
     munmap(p, PROCESSES * sizeof *p);

@@ -1,10 +1,7 @@
 /* Kernels on disk and a GPU: the second process opens no NVRTC and has the same bits; a binary that the driver
  * does not take is compiled anew. Skipped where there is no GPU. */
-#include <sys/mman.h>
-#include <sys/wait.h>
-
 #include "frontend/kiln.h"
-#include "tests/cache/cache.h"
+#include "tests/cache/process.h"
 
 enum { ROWS = 64, COLUMNS = 1000, N = ROWS * COLUMNS };
 
@@ -16,18 +13,6 @@ typedef struct process {
     kiln_cache_info info;
     float out[N];
 } process;
-
-static bool is_mapped(const char *part)
-{
-    char line[1000];
-    bool found = false;
-    FILE *f = fopen("/proc/self/maps", "r");
-    while (f && !found && fgets(line, sizeof line, f))
-        found = strstr(line, part) != NULL;
-    if (f)
-        fclose(f);
-    return found;
-}
 
 static kiln_status softmax(kiln_ctx *ctx, process *p)
 {
@@ -93,19 +78,14 @@ static const process *run(const char *dir)
 {
     static process *p;
     if (!p)
-        p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(p != MAP_FAILED);
+        p = shared_memory(sizeof *p);
     memset(p, 0, sizeof *p);
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
+    pid_t pid = begin_process();
     if (pid == 0) {
         live(dir, p);
         _exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    end_process(pid);
     if (p->status == KILN_ERR_DEVICE) {
         print_message("%s\n", p->message);
         skipped = true;
@@ -154,19 +134,8 @@ static void test_refused_by_driver(void **state)
     static const size_t sizes[] = {0, 14, 15};
     static float first[N];
     static char bytes[1 << 20];
-    char command[300], path[300];
-    kn_entry entry;
     memcpy(first, cold(*state)->out, sizeof first);
-    snprintf(command, sizeof command, "ls -S '%s'/*.kiln1", (char *)*state); /* the largest first */
-    FILE *list = popen(command, "r");
-    assert_non_null(list);
-    assert_int_equal(fscanf(list, "%299s", path), 1);
-    pclose(list);
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    size_t n = fread(bytes, 1, sizeof bytes, f);
-    fclose(f);
-    assert_true(kn_entry_read(bytes, n, &entry));
+    kn_entry entry = largest_entry(*state, bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         kn_disk *d = open_disk(*state, 0);
         kn_disk_store(d, entry.key, (kn_bytes_view){values[i], sizes[i]}, 0);
