@@ -12,7 +12,7 @@
  *     maximum(x, x), minimum(x, x), where(c, x, x)   x
  *     t(u(x))                                 x           u a wider float, which holds every x
  *
- * Signed integers wrap, so that all but division hold for them too, and 0 has one sign. What only fast_math would allow is
+ * Integers wrap, so that all but division hold for them too, and 0 has one sign; abs(-x) needs one that has a sign. What only fast_math would allow is
  * left alone. */
 #include <math.h>
 
@@ -111,7 +111,9 @@ static kn_node *simpler(kn_graph *g, const kn_node *old, kn_node *const *in)
     case KN_OP_ABS:
         if (a->op == KN_OP_ABS)
             return as(g, old, a);
-        return na ? as(g, old, kn_build_elem(g, KN_OP_ABS, &na, 1, old->loc)) : NULL;
+        return na && !kn_is_unsigned(old->dtype)
+                   ? as(g, old, kn_build_elem(g, KN_OP_ABS, &na, 1, old->loc))
+                   : NULL;
     case KN_OP_MAXIMUM:
     case KN_OP_MINIMUM: return a == b ? as(g, old, a) : NULL;
     case KN_OP_WHERE: return b == in[2] ? as(g, old, b) : NULL;
