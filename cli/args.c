@@ -21,6 +21,7 @@ static const option options[] = {
     {"--arch", KN_OPT_ARCH, true},
     {"--schedule", KN_OPT_SCHEDULE, true},
     {"--reuse", KN_OPT_SCHEDULE, true},
+    {"--fast-math", KN_OPT_FAST, false},
     {"--bytes", KN_OPT_BYTES, true},
     {"--entry", KN_OPT_LAUNCH, true},
     {"--grid", KN_OPT_LAUNCH, true},
@@ -80,6 +81,7 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
     case KN_OPT_OUT: args->out_dir = text; break;
     case KN_OPT_STAGE: args->stage = text; break;
     case KN_OPT_ARCH: args->arch = text; break;
+    case KN_OPT_FAST: args->fast_math = true; break;
     case KN_OPT_BYTES: args->bytes = text; break;
     case KN_OPT_LAUNCH: set_launch(args, o->name, text); break;
     default: *(strcmp(o->name, "--reuse") == 0 ? &args->reuse : &args->schedule) = text; break;

@@ -18,7 +18,8 @@ enum {
     KN_OPT_ARCH = 64,
     KN_OPT_SCHEDULE = 128,
     KN_OPT_LAUNCH = 256, /* those of a kernel's launch */
-    KN_OPT_BYTES = 512
+    KN_OPT_BYTES = 512,
+    KN_OPT_FAST = 1024
 };
 
 typedef struct kn_args {
@@ -30,6 +31,7 @@ typedef struct kn_args {
     const char *stage;
     const char *arch;
     const char *schedule, *reuse;
+    bool fast_math;
     const char *bytes;
     const char *entry, *grid, *block, *cluster, *shared, *emulator; /* KN_OPT_LAUNCH */
     bool cooperative;

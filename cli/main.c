@@ -19,7 +19,8 @@
     "  --seed N       of random data; the same seed gives the same data on every machine\n"
 #define SCHEDULE_HELP                                                                              \
     "  --schedule S   divide groups so: whole, split (over the machine), cluster or cluster=N\n"   \
-    "  --reuse R      force what several places need: keep or recompute\n"
+    "  --reuse R      force what several places need: keep or recompute\n"                         \
+    "  --fast-math    algebra that floating point does not allow, approximate functions\n"
 #define OUT_HELP                                                                                   \
     "  -o DIR         write DIR/<output>.npy, all or none, instead of printing a summary\n"
 
@@ -31,7 +32,8 @@ static const struct command {
     const char *summary;
     const char *usage;
 } commands[] = {
-    {"run", kn_cmd_run, KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE,
+    {"run", kn_cmd_run,
+     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST,
      "FILE", "run a .kiln file",
      "usage: kiln run FILE [NAME=VALUE ...] [-o DIR]\n"
      "\n"
@@ -39,8 +41,8 @@ static const struct command {
      "value of its type and rank; nothing is converted. Prints one line about each output.\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP VALUE_HELP},
     {"eval", kn_cmd_eval,
-     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE, "EXPR",
-     "evaluate one expression",
+     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST,
+     "EXPR", "evaluate one expression",
      "usage: kiln eval 'EXPR' [NAME=VALUE ...] [-o DIR]\n"
      "\n"
      "Evaluates an expression; commas give several outputs out0, out1, ... Parameters have the "
@@ -50,7 +52,8 @@ static const struct command {
      "with\n"
      "a minus sign comes after --: kiln eval -- '-x' x=f32[4]\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP VALUE_HELP},
-    {"bench", kn_cmd_bench, KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE, "FILE",
+    {"bench", kn_cmd_bench,
+     KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE | KN_OPT_FAST, "FILE",
      "measure a .kiln file fused and unfused",
      "usage: kiln bench FILE NAME=VALUE ... [--json]\n"
      "\n"
@@ -62,7 +65,8 @@ static const struct command {
      "  --json         one JSON object instead of a table\n" DEVICE_HELP SEED_HELP SCHEDULE_HELP
          VALUE_HELP},
     {"explain", kn_cmd_explain,
-     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_ARCH | KN_OPT_SCHEDULE,
+     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_ARCH | KN_OPT_SCHEDULE |
+         KN_OPT_FAST,
      "FILE", "say what would run, and why",
      "usage: kiln explain FILE [NAME=VALUE ...] [--stage S] [--arch A] [--json]\n"
      "\n"

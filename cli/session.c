@@ -86,6 +86,7 @@ int kn_session_compile(kn_session *s, const kn_args *args, bool fusion, kiln_pro
     options.fusion = fusion;
     options.schedule = args->schedule;
     options.reuse = args->reuse;
+    options.fast_math = args->fast_math;
     return kn_lib_error(e, kiln_compile(s->graph, &options, prog));
 }
 

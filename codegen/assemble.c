@@ -279,6 +279,7 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
             use_buf(p, k, &m, &ph.stores.data[j].access.buf);
         kn_push(p->arena, &k->phases, ph);
     }
+    k->fast = p->problem->fast;
     k->disjoint = !p->problem->universal && !has_overlap(p, k);
     schedule_phases(p, k);
     place_barriers(p->arena, k);

@@ -3,7 +3,7 @@
 #include "codegen/cuda_writer.h"
 #include "ir/eval.h"
 
-extern const char kn_prelude_elementwise[], kn_prelude_prelude[];
+extern const char kn_prelude_elementwise[], kn_prelude_fast[], kn_prelude_prelude[];
 
 /* n times the threads of a block. */
 static const char *block_times(kn_cuda_writer *w, int n)
@@ -481,6 +481,8 @@ const char *kn_cuda_source(kn_arena *a, const kn_kernel *k)
 {
     kn_text t = kn_text_new(a);
     kn_put(&t, kn_prelude_elementwise);
+    if (k->fast)
+        kn_put(&t, kn_prelude_fast);
     kn_put(&t, kn_prelude_prelude);
     kn_put(&t, "\n// ---- the kernel ----\n\n");
     kn_cuda_kernel(&t, k);

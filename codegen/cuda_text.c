@@ -219,17 +219,23 @@ static bool is_infix(const kn_value *v, kn_dtype operand)
     return !kn_is_int(operand) || kn_ops[v->op].rule == KN_RULE_COMPARE;
 }
 
-/* Do the members of a group divide by value `by`, which is one for all of them? */
-static bool divides(const kn_phase *ph, const kn_value *v, int by)
+/* Is the quotient by the hardware's approximation? */
+static bool divides_fast(const kn_cuda_writer *w, const kn_value *v)
 {
-    return kn_is_elem(v, KN_OP_DIV) && kn_is_float(v->dtype) && v->level == KN_ELEMENT &&
-           v->in[1] == by && ph->values.data[by].level == KN_GROUP;
+    return w->k->fast && kn_is_elem(v, KN_OP_DIV) && v->dtype == KN_F32;
 }
 
-static bool is_divisor(const kn_phase *ph, int by)
+/* Do the members of a group divide by value `by`, which is one for all of them? */
+static bool divides(const kn_cuda_writer *w, const kn_value *v, int by)
 {
-    for (int i = by + 1; i < ph->values.len; i++)
-        if (divides(ph, &ph->values.data[i], by))
+    return kn_is_elem(v, KN_OP_DIV) && kn_is_float(v->dtype) && v->level == KN_ELEMENT &&
+           v->in[1] == by && w->ph->values.data[by].level == KN_GROUP && !divides_fast(w, v);
+}
+
+static bool is_divisor(const kn_cuda_writer *w, int by)
+{
+    for (int i = by + 1; i < w->ph->values.len; i++)
+        if (divides(w, &w->ph->values.data[i], by))
             return true;
     return false;
 }
@@ -253,9 +259,11 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
         return kn_cuda_printed(w, "kn_cast<%s>(%s)", kn_cuda_type(v->dtype), in[0]);
     if (v->op == KN_OP_COPY)
         return in[0];
-    if (divides(w->ph, v, v->in[1]))
+    if (divides(w, v, v->in[1]))
         return kn_cuda_printed(w, "%s / %s_by%s", in[0], kn_cuda_value(w, v->in[1]),
                                w->wide[v->in[1]] ? "[l]" : "");
+    if (divides_fast(w, v))
+        return kn_cuda_printed(w, "kn_fast_divide(%s, %s)", in[0], in[1]);
     if (is_infix(v, w->ph->values.data[v->in[0]].dtype))
         return kn_cuda_printed(w, "%s %s %s", in[0], kn_ops[v->op].infix, in[1]);
     return kn_cuda_printed(w, "kn_%s(%s%s%s%s%s)", kn_ops[v->op].text, in[0],
@@ -322,7 +330,7 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
             break;
         case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
         }
-        if (is_divisor(w->ph, i))
+        if (is_divisor(w, i))
             define_divisor(w, i);
     }
 }

@@ -241,6 +241,7 @@ typedef struct kn_kernel {
     int64_t shared; /* (n) CUDA: bytes of dynamic shared memory a block */
     bool wide;      /* indices need 64 bits */
     bool disjoint;  /* no output lies on an input */
+    bool fast;      /* functions by the hardware's approximations: fast_math */
     bool
         lets_go; /* CUDA: caches need not hold what it reads: a few hundred MB once, and it writes little */
     KN_VEC(kn_buf) bufs;

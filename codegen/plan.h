@@ -55,6 +55,7 @@ typedef struct kn_problem {
     kn_division division;
     int cluster; /* blocks of a cluster where there are any; 0: chosen */
     kn_reuse reuse;
+    bool fast; /* fast_math */
     bool
         universal; /* kernels that rely on nothing: of every size, stride, alignment and overlap, one each */
     int max_threads; /* 0: no limit but the target's */

@@ -338,6 +338,9 @@ typedef struct kiln_options {
                              "keep" or "recompute" to force it where possible */
     int max_kinds; /* kinds of arguments (classes of shapes, layouts, alignments) that get kernels which suit
                              them best; later ones share kernels that rely on nothing. 0: 32; -1: none */
+    bool
+        fast_math; /* default false; true allows algebra that holds for real numbers but not for floats, and the
+                             hardware's approximate functions: docs/optimizer.md says within which bounds */
 } kiln_options;
 
 KILN_INIT(kiln_options)

@@ -87,6 +87,7 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
                                          .schedule = o.schedule,
                                          .max_threads = o.max_threads,
                                          .reuse = o.reuse,
+                                         .fast_math = o.fast_math,
                                          .max_kinds = o.max_kinds};
     kn_status status = kn_program_create(g->ctx->core, g->core, &internal, &p->core);
     if (status == KN_OK)

@@ -9,7 +9,7 @@ typedef struct interp {
     kn_arena *a;
     const int64_t *sizes;
     const kn_array *in;
-    bool bounds;
+    bool bounds, fast;
     kn_tensor *of; /* per node */
 } interp;
 
@@ -88,7 +88,7 @@ static void run_elem(interp *ip, const kn_node *n, kn_tensor *out)
         kn_scalar r = kn_eval(n->op, n->dtype, in);
         out->cells[i].i = r.i;
         if (ip->bounds)
-            out->cells[i].err = kn_interp_bound(n, r, in, c);
+            out->cells[i].err = kn_interp_bound(n, r, in, c, ip->fast);
         for (int j = n->rank - 1; j >= 0; j--) {
             bool carry = ++index[j] == out->shape[j];
             for (int k = 0; k < n->nin; k++)
@@ -214,9 +214,9 @@ static kn_status run_node(interp *ip, const kn_node *n)
 }
 
 kn_status kn_interp(const kn_graph *g, kn_arena *a, const int64_t *sizes, const kn_array *in,
-                    kn_array *out, double **errors)
+                    kn_array *out, double **errors, bool fast)
 {
-    interp ip = {.g = g, .a = a, .sizes = sizes, .in = in, .bounds = errors != NULL};
+    interp ip = {.g = g, .a = a, .sizes = sizes, .in = in, .bounds = errors != NULL, .fast = fast};
     ip.of = KN_NEW_ARRAY(a, kn_tensor, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++)
         KN_TRY(run_node(&ip, g->nodes.data[i]));

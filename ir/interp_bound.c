@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/eval.h"
+#include "ir/fast.h"
 #include "ir/interp_impl.h"
 
 /* |a - b|, infinite when one of them is not finite and they differ. */
@@ -15,7 +16,8 @@ static double distance(kn_scalar a, kn_scalar b)
     return isnan(d) ? INFINITY : d;
 }
 
-/* `err` plus the operation's own rounding; infinite where the result may overflow. */
+/* `err` plus the operation's own rounding; infinite where the result may overflow. The reference rounds too, to the same
+ * side only where both round the same number: else a device's result may be the next number on the other side. */
 double kn_interp_rounding(double err, double ulp, kn_scalar r)
 {
     double x = fabs(kn_scalar_number(r)), u = kn_unit_roundoff(r.dtype);
@@ -23,6 +25,8 @@ double kn_interp_rounding(double err, double ulp, kn_scalar r)
         return err;
     if (isinf(x))
         return err > 0 ? INFINITY : 0;
+    if (ulp > 0.5 || (ulp > 0 && err > 0))
+        ulp += 0.5;
     err += 2 * ulp * (u * x + fmax(kn_least(r.dtype) / 2, 0x1p-1074));
     return x + err > kn_largest(r.dtype) ? INFINITY : err;
 }
@@ -129,7 +133,17 @@ static bool asks_sign_of_nan(const kn_node *n, const kn_scalar *in)
            (n->op == KN_OP_COPYSIGN && isnan(in[1].f));
 }
 
-double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c)
+/* `err` plus the own rounding of n. */
+static double own_rounding(double err, const kn_node *n, kn_scalar r, const kn_scalar *in,
+                           bool fast)
+{
+    kn_scalar of = r;
+    double ulp = fast ? kn_fast_ulp(n, in, r, &of) : kn_op_ulp(n->op, n->dtype);
+    return isinf(ulp) ? INFINITY : kn_interp_rounding(err, ulp, of);
+}
+
+double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c,
+                       bool fast)
 {
     double err = 0, reach = 0;
     unsigned inexact = 0;
@@ -145,7 +159,7 @@ double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const
         reach += c[k]->err;
     }
     if (!inexact)
-        return kn_interp_rounding(0, kn_op_ulp(n->op, n->dtype), r);
+        return own_rounding(0, n, r, in, fast);
     if (inexact & (inexact - 1)) { /* together they may do more: (0 +- e) * (0 +- e) */
         double together = farthest(n, r, in, c, inexact);
         err = together > err ? together : err;
@@ -156,5 +170,5 @@ double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const
         return 1;
     if (may_jump(n, in, c) || ((n->op == KN_OP_MOD || n->op == KN_OP_FMOD) && wraps(in, c, err)))
         return INFINITY;
-    return kn_interp_rounding(err, kn_op_ulp(n->op, n->dtype), r);
+    return own_rounding(err, n, r, in, fast);
 }

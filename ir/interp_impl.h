@@ -30,8 +30,9 @@ void kn_interp_step(int64_t *index, const int64_t *shape, int rank, const int64_
                     int64_t *offset);
 
 /* How far the result of an elementwise node's operation, r of operands `in`, may be from a device's, whose operands are
- * off by the errors in `c`. */
-double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c);
+ * off by the errors in `c`; with `fast`, under fast_math. */
+double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c,
+                       bool fast);
 /* `err` plus a rounding of that many ULP; infinite where the result may overflow. */
 double kn_interp_rounding(double err, double ulp, kn_scalar r);
 

@@ -66,6 +66,8 @@ list kn_explain_constraints(const subject *s)
             phase_constraints(&l, k, &k->phases.data[p]);
         add(&l, k->wide ? "indices need 64 bits" : "indices fit in 32 bits");
     }
+    if (s->prog->options.fast_math)
+        add(&l, "fast_math is on: results may differ as docs/optimizer.md says");
     add(&l, "no output overlaps an input (an overlapping input is copied first)");
     for (int i = 0; i < g->inputs.len; i++)
         for (int o = 0; o < g->outputs.len; o++)
@@ -166,11 +168,12 @@ static void in_words(const subject *s)
     kn_putf(t, "%s for %s", p->optimised->name, s->target.kind);
     if (s->target.sm)
         kn_putf(t, " sm_%d", s->target.sm);
-    kn_putf(t, ", fusion %s\n", p->options.fusion ? "on" : "off");
+    kn_putf(t, ", fusion %s%s\n", p->options.fusion ? "on" : "off",
+            p->options.fast_math ? ", fast math" : "");
     if (*s->assumed)
         kn_putf(t, "assumed sizes: %s\n", s->assumed);
     kn_put(t, "\npasses\n");
-    for (int i = 0; i < kn_graph_pass_count; i++)
+    for (int i = 0; p->passes[i].pass; i++)
         kn_putf(t, "  %-10s %3d -> %3d nodes   %s\n", p->passes[i].pass->name, p->passes[i].before,
                 p->passes[i].after, p->passes[i].pass->what);
     kn_putf(t, "\nfusion: %d loop nest%s\n", s->plan->regions->list.len,

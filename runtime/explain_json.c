@@ -94,10 +94,19 @@ static void put_buffer(const subject *s, int i)
 
 /* ---- passes ---- */
 
+static int passes_run(const subject *s)
+{
+    int n = 0;
+    while (s->prog->passes[n].pass)
+        n++;
+    return n;
+}
+
 static void put_pass(const subject *s, int i)
 {
-    const kn_pass_record *r = i < kn_graph_pass_count ? &s->prog->passes[i] : NULL;
-    const kn_plan_step *step = r ? NULL : &s->plan->steps.data[i - kn_graph_pass_count];
+    int passes = passes_run(s);
+    const kn_pass_record *r = i < passes ? &s->prog->passes[i] : NULL;
+    const kn_plan_step *step = r ? NULL : &s->plan->steps.data[i - passes];
     kn_census c = r ? kn_census_of_graph(s->plan->arena, r->graph, s->plan->sizes) : step->after;
     put_string(s->t, "{\"name\": ", r ? r->pass->name : step->name);
     put_string(s->t, ", \"what\": ", r ? r->pass->what : step->what);
@@ -199,7 +208,7 @@ void kn_explain_json(const subject *s)
     put_list(s, "outputs", s->prog->optimised->outputs.len, put_output);
     kn_putf(t, "  \"workspace\": %lld,\n", (long long)plan->workspace);
     put_list(s, "buffers", plan->temporaries.len, put_buffer);
-    put_list(s, "passes", kn_graph_pass_count + plan->steps.len, put_pass);
+    put_list(s, "passes", passes_run(s) + plan->steps.len, put_pass);
     kn_putf(t, "  \"schedule\": \"%s\",\n", plan->schedule);
     put_list(s, "kernels", plan->kernels.len, put_kernel);
     list l = kn_explain_constraints(s);

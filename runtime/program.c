@@ -89,8 +89,8 @@ static kn_status create(void *user)
     p->options.schedule = NULL; /* the caller's text */
     KN_TRY(take_choice("reuse", c->options->reuse, "keep", "recompute", &p->options.reuse));
     p->original = kn_graph_clone(&p->arena, c->graph);
-    p->passes = KN_NEW_ARRAY(&p->arena, kn_pass_record, kn_graph_pass_count);
-    p->optimised = kn_graph_optimise(&p->arena, p->original, p->passes);
+    p->passes = KN_NEW_ARRAY(&p->arena, kn_pass_record, kn_graph_pass_count + 1);
+    p->optimised = kn_graph_optimise(&p->arena, p->original, p->options.fast_math, p->passes);
     if (!p->optimised)
         return kn_last_status();
     list_slots(p);
@@ -146,6 +146,7 @@ kn_status kn_program_plan_bound(kn_program *p, kn_arena *a, const kn_binding *b,
                           .fusion = p->options.fusion,
                           .division = p->division,
                           .cluster = p->cluster,
+                          .fast = p->options.fast_math,
                           .universal = universal,
                           .max_threads = p->options.max_threads};
     if (p->options.reuse)

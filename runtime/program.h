@@ -19,7 +19,8 @@ typedef struct kn_program_options {
     const char *schedule; /* NULL, "whole", "split", "cluster", "cluster=N" */
     int max_threads;
     const char *reuse; /* NULL, "keep", "recompute" */
-    int max_kinds;     /* of arguments that get kernels of their own; 0: KN_MAX_KINDS; -1: none */
+    bool fast_math;
+    int max_kinds; /* of arguments that get kernels of their own; 0: KN_MAX_KINDS; -1: none */
 } kn_program_options;
 
 /* What a run must give, inputs first, then outputs. */
@@ -35,7 +36,7 @@ typedef struct kn_program {
     kn_arena arena;
     kn_graph *original; /* as built: what the reference interpreter runs */
     kn_graph *optimised;
-    kn_pass_record *passes; /* kn_graph_pass_count of them */
+    kn_pass_record *passes; /* those that ran; behind them one without a pass */
     kn_program_options options;
     kn_division division; /* of options.schedule */
     int cluster;

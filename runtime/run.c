@@ -199,7 +199,7 @@ static kn_status run_reference(call *c)
     }
     for (int o = 0; o < g->outputs.len; o++)
         out[o] = array_of(&b.out[o], g->outputs.data[o].node->dtype, b.out_data[o]);
-    return kn_interp(g, c->scratch, b.sizes, in, out, NULL);
+    return kn_interp(g, c->scratch, b.sizes, in, out, NULL, false);
 }
 
 /* ---- a call ---- */

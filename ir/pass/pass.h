@@ -11,6 +11,7 @@ typedef struct kn_pass {
     const char *name;
     const char *what; /* for explain */
     kn_pass_fn run;   /* NULL after kn_fail() */
+    bool fast;        /* only under fast_math */
 } kn_pass;
 
 extern const kn_pass kn_graph_passes[];
@@ -22,12 +23,15 @@ typedef struct kn_pass_record {
     const kn_graph *graph; /* as it left it */
 } kn_pass_record;
 
-/* Runs the whole table. records has room for kn_graph_pass_count, or is NULL. */
-kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, kn_pass_record *records);
+/* Runs the whole table, what only fast_math allows where that is on. records has room for kn_graph_pass_count + 1, and
+ * gets one for each pass that ran and one without a pass behind them; or is NULL. */
+kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records);
 
 /* pass/decompose.c: the variance of 16-bit floats becomes one of f32; x ** 2 becomes x * x; a reduction over axes of
  * size 1 becomes elementwise. After it no reduction over nothing is left. */
 kn_graph *kn_pass_decompose(kn_arena *a, kn_graph *g);
+/* pass/relax.c: what is equal in real numbers only, as a list at the top of it. */
+kn_graph *kn_pass_relax(kn_arena *a, kn_graph *g);
 /* pass/fold.c: operations on constants become constants; casts to the same type and copies that nobody
  * needs go. */
 kn_graph *kn_pass_fold(kn_arena *a, kn_graph *g);

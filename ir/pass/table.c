@@ -2,22 +2,27 @@
 
 const kn_pass kn_graph_passes[] = {
     {"decompose", "powers, variances and reductions in the form that later passes know",
-     kn_pass_decompose},
-    {"fold", "constants", kn_pass_fold},
-    {"algebra", "what is the same for all numbers, NaN, infinities and -0 too", kn_pass_algebra},
-    {"sink", "slices and gathers below cheap operations", kn_pass_sink},
-    {"views", "canonical views, outputs materialised", kn_pass_views},
-    {"nest", "reductions of reductions", kn_pass_nest},
-    {"share", "common subexpressions, dead code", kn_pass_share},
+     kn_pass_decompose, false},
+    {"relax", "what fast_math allows: fewer divisions and functions an element", kn_pass_relax,
+     true},
+    {"fold", "constants", kn_pass_fold, false},
+    {"algebra", "what is the same for all numbers, NaN, infinities and -0 too", kn_pass_algebra,
+     false},
+    {"sink", "slices and gathers below cheap operations", kn_pass_sink, false},
+    {"views", "canonical views, outputs materialised", kn_pass_views, false},
+    {"nest", "reductions of reductions", kn_pass_nest, false},
+    {"share", "common subexpressions, dead code", kn_pass_share, false},
 };
 const int kn_graph_pass_count = sizeof kn_graph_passes / sizeof *kn_graph_passes;
 
-kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, kn_pass_record *records)
+kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records)
 {
     if (kn_graph_verify(g) != KN_OK)
         return NULL;
     for (int i = 0; i < kn_graph_pass_count; i++) {
         int before = g->nodes.len;
+        if (kn_graph_passes[i].fast && !fast)
+            continue;
         g = kn_graph_passes[i].run(a, g);
         if (!g)
             return NULL;
@@ -26,7 +31,9 @@ kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, kn_pass_record *records)
             return NULL;
         }
         if (records)
-            records[i] = (kn_pass_record){&kn_graph_passes[i], before, g->nodes.len, g};
+            *records++ = (kn_pass_record){&kn_graph_passes[i], before, g->nodes.len, g};
     }
+    if (records)
+        *records = (kn_pass_record){0};
     return g;
 }

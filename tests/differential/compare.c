@@ -51,7 +51,7 @@ static kn_status reference(program *p)
         x->data =
             kn_alloc(p->arena, (size_t)(kn_count(x->shape, x->rank) * kn_bytes(x->dtype)) + 16);
     }
-    return kn_interp(g, p->arena, p->sizes, in, p->expected, p->bound);
+    return kn_interp(g, p->arena, p->sizes, in, p->expected, p->bound, p->fast);
 }
 
 program *program_results(program *p)

@@ -43,6 +43,7 @@ typedef struct program {
     uint64_t seed;
     kn_graph *graph;
     bool compact;               /* all arrays are; otherwise they lie in memory in every odd way */
+    bool fast;                  /* bounds are those of fast_math */
     bool positive;              /* floats are ordinary numbers above 0 */
     int64_t sizes[MAX_SYMBOLS]; /* per symbol */
     memory in[MAX_ARGS], out[MAX_ARGS];

@@ -58,7 +58,7 @@ static void assert_same(const program *p, const char *what, int64_t graph, int64
     if (graph == kernels)
         return;
     kn_graph_print(&t, p->graph, false);
-    kn_graph_print(&t, kn_graph_optimise(p->arena, p->graph, NULL), false);
+    kn_graph_print(&t, kn_graph_optimise(p->arena, p->graph, false, NULL), false);
     fail_msg("KILN_SEED=%llu: %s: %lld by the graph, %lld by the kernels\n%s",
              (unsigned long long)p->seed, what, (long long)graph, (long long)kernels,
              kn_text_str(&t));

@@ -111,7 +111,7 @@ static void test_fewest(void **state)
         kn_arena_init(&a, NULL);
         program *p = program_make(&a, seed, ELEMENTS);
         search s = {.a = &a, .sizes = p->sizes};
-        s.g = kn_graph_optimise(&a, p->graph, NULL);
+        s.g = kn_graph_optimise(&a, p->graph, false, NULL);
         s.g = s.g ? kn_refine(&a, s.g, true, &s.sizes) : NULL;
         assert_non_null(s.g);
         if (find_values(&s)) {

@@ -166,6 +166,8 @@ const char *program_command(const program *p, const char *device, const kn_progr
         kn_put(&t, " --fusion off");
     if (o->schedule)
         kn_putf(&t, " --schedule %s", o->schedule);
+    if (o->fast_math)
+        kn_put(&t, " --fast-math");
     for (int i = 0; i < p->graph->inputs.len; i++) {
         const kn_input *in = &p->graph->inputs.data[i];
         if (p->omitted[i] && shows_default(p->graph, i))

@@ -34,7 +34,7 @@ static kn_status parse(void *user)
         return KN_OK;
     }
     must(kn_graph_verify(g) == KN_OK, "not well formed");
-    must(kn_graph_optimise(in->arena, g, NULL) || kn_last_status() != KN_INTERNAL,
+    must(kn_graph_optimise(in->arena, g, false, NULL) || kn_last_status() != KN_INTERNAL,
          "broken by a pass");
     return KN_OK;
 }

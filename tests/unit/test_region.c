@@ -8,7 +8,7 @@
 static kn_regions *regions_at(const char *params, const char *expressions, const char *sizes,
                               bool fuse)
 {
-    kn_graph *g = kn_graph_optimise(&arena, graph_of(params, expressions), NULL);
+    kn_graph *g = kn_graph_optimise(&arena, graph_of(params, expressions), false, NULL);
     assert_non_null(g);
     const int64_t *values = sizes_of(g, sizes);
     g = kn_refine(&arena, g, fuse, &values);

@@ -1,0 +1,151 @@
+/* Random programs under fast_math against the reference interpreter, which computes them as they were written: within the
+ * bounds of ir/fast.h on the CPU device and the emulator; and the sources, which differ from those without it, compile.
+ *
+ * KILN_FUZZ: how many; KILN_SEED: the first one's seed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/cuda/nvrtc.h"
+#include "tests/differential/program.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+enum { PROGRAMS = 40, EMULATED = 2, COMPILED = 1 };
+#else
+enum { PROGRAMS = 300, EMULATED = 6, COMPILED = 4 };
+#endif
+enum { ELEMENTS = 6000, FEW_ELEMENTS = 2000 };
+
+static const kn_program_options fast_sets[] = {
+    {.fusion = true, .fast_math = true},
+    {.fusion = true, .fast_math = true, .schedule = "whole", .reuse = "keep"},
+    {.fusion = true, .fast_math = true, .schedule = "split"},
+    {.fusion = false, .fast_math = true},
+};
+
+typedef struct where {
+    kn_context *ctx;
+    tally tally;
+} where;
+
+/* A minimised program has bounds of its own. */
+static bool check(void *user, const program *p, const kn_program_options *o, kn_text *why)
+{
+    where *w = user;
+    program fast = *p;
+    fast.fast = true;
+    return program_results(&fast) && program_check(&fast, w->ctx, o, why, &w->tally);
+}
+
+static void check_on(const char *device, int programs, int64_t elements, int sets)
+{
+    where w = {0};
+    int failed = 0;
+    uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", (uint64_t)programs);
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = device}, &w.ctx), KN_OK);
+    for (uint64_t seed = first; seed < first + n && !failed; seed++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        program *p = program_make(&a, seed, elements);
+        assert_non_null(p);
+        for (int i = 0; i < sets && !failed; i++) {
+            const kn_program_options *o = &fast_sets[(seed + (uint64_t)i) % 4];
+            kn_text why = kn_text_new(&a);
+            if (check(&w, p, o, &why))
+                continue;
+            print_error("%s\n", program_report(p, device, o, kn_text_str(&why), check, &w));
+            failed++;
+        }
+        kn_arena_finish(&a);
+    }
+    kn_context_close(w.ctx);
+    print_message("%lld elements compared, %lld without a bound\n", (long long)w.tally.compared,
+                  (long long)w.tally.skipped);
+    assert_int_equal(failed, 0);
+    if (w.tally.compared + w.tally.skipped > 100000)
+        assert_true(w.tally.compared > w.tally.skipped);
+}
+
+static void test_cpu(void **state)
+{
+    (void)state;
+    check_on("cpu", PROGRAMS, ELEMENTS, 4);
+}
+
+static void test_emu(void **state)
+{
+    (void)state;
+    check_on("emu", EMULATED, FEW_ELEMENTS, 1);
+}
+
+/* ---- sources ---- */
+
+static const char *source_of(const program *p, kn_context *ctx, bool fast)
+{
+    kn_text why = kn_text_new(p->arena);
+    sources s = {{0}};
+    const kn_program_options o = {.fusion = true, .fast_math = fast};
+    if (!program_check_cuda(p, ctx, &o, &why, &s))
+        fail_msg("%s", kn_text_str(&why));
+    assert_int_equal(s.text.len, 1);
+    return s.text.data[0];
+}
+
+/* The kernel itself, behind the prelude. */
+static const char *kernel_in(const char *source) { return strstr(source, "// ---- the kernel"); }
+
+static void test_sources(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *sizes, *fast; /* what the fast kernel has in it; NULL: the same kernel */
+    } cases[] = {
+        {"def f(x: f32[N, C]):\n    return x / sqrt(sum(x * x, axis=1, keepdims=True) + 1)\n",
+         "N=8 C=64", "kn_rsqrt("},
+        {"def f(x: f32[N], y: f32[N]):\n    return exp(x) / exp(y)\n", "N=64", "kn_exp("},
+        {"def f(x: f32[N], y: f32[N]):\n    return (x - 1) / y\n", "N=64", "kn_fast_divide("},
+        {"def f(x: f32[N], y: f32[N]):\n    return x + y\n", "N=64", NULL},
+        {"def f(x: i32[N], y: i32[N]):\n    return x // y\n", "N=64", NULL},
+        {"def f(x: f16[N], y: f16[N]):\n    return x / y + tanh(x)\n", "N=64", "kn_fast_divide("},
+        {"def f(x: f64[N], y: f64[N]):\n    return exp(x) + y / x\n", "N=64", NULL},
+    };
+    kn_context *ctx;
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    bool compiler = kn_nvrtc_find() == KN_OK;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        const program *p = program_of_text(&a, cases[i].text, "f.kiln", cases[i].sizes, 0);
+        assert_non_null(p);
+        const char *plain = source_of(p, ctx, false), *fast = source_of(p, ctx, true);
+        assert_null(strstr(plain, "kn_fast"));
+        assert_non_null(strstr(fast, "#define kn_exp kn_fast_exp"));
+        if (cases[i].fast)
+            assert_non_null(strstr(kernel_in(fast), cases[i].fast));
+        else
+            assert_string_equal(kernel_in(fast), kernel_in(plain));
+        char *ptx = NULL;
+        if (compiler && i < COMPILED &&
+            kn_nvrtc_ptx("fast", fast, "compute_90", NULL, &ptx, NULL) != KN_OK)
+            fail_msg("%s", kn_last_error());
+        free(ptx);
+        kn_arena_finish(&a);
+    }
+    kn_context_close(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cpu),
+        cmocka_unit_test(test_emu),
+        cmocka_unit_test(test_sources),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
