@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/differential/program.h"
+#include "tests/effort.h"
 
 /* Sizes for every program: each takes those of its own symbols. */
 static const char *const sizes[] = {
@@ -45,9 +46,11 @@ static void check(kn_context *ctx, const char *path, const char *size, uint64_t 
     kn_arena_finish(&a);
 }
 
-/* Every program with each of `n` sizes, under `options` of the option sets in turn. */
-static void check_all(const char *device, const char *const *which, int n, int options)
+/* Every program with each of `n` sizes: under one of the fused option sets, or under all (sanitized, some of them),
+ * another choice for each. */
+static void check_all(const char *device, const char *const *which, int n, bool all)
 {
+    const size_t every = EFFORT(1, 4);
     kn_context *ctx;
     glob_t files;
     assert_int_equal(kn_context_open(&(kn_context_config){.device = device}, &ctx), KN_OK);
@@ -56,9 +59,9 @@ static void check_all(const char *device, const char *const *which, int n, int o
     seen = (tally){0, 0};
     for (size_t f = 0; f < files.gl_pathc; f++)
         for (int s = 0; s < n; s++)
-            for (int i = 0; i < options; i++)
-                check(ctx, files.gl_pathv[f], which[s], f + 1,
-                      &option_sets[options == 1 ? s % 3 : i]);
+            for (size_t i = all ? (f + (size_t)s) % every : (size_t)s % 3; i < OPTION_SETS;
+                 i += all ? every : OPTION_SETS)
+                check(ctx, files.gl_pathv[f], which[s], f + 1, &option_sets[i]);
     globfree(&files);
     kn_context_close(ctx);
     assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
@@ -67,14 +70,14 @@ static void check_all(const char *device, const char *const *which, int n, int o
 static void test_cpu(void **state)
 {
     (void)state;
-    check_all("cpu", sizes, SIZES, OPTION_SETS);
-    check_all("cpu", long_sizes, 2, OPTION_SETS);
+    check_all("cpu", sizes, SIZES, true);
+    check_all("cpu", long_sizes, 2, true);
 }
 
 static void test_emu(void **state)
 {
     (void)state;
-    check_all("emu", sizes, SIZES, 1);
+    check_all("emu", sizes, SIZES, false);
 }
 
 /* Every program with one of the sizes, groups divided over clusters of 2 to 8 blocks in turn. */

@@ -13,12 +13,9 @@
 
 #include "runtime/cuda/nvrtc.h"
 #include "tests/differential/program.h"
+#include "tests/effort.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { PROGRAMS = 80, COMPILED = 2 };
-#else
-enum { PROGRAMS = 500, COMPILED = 10 };
-#endif
+enum { PROGRAMS = EFFORT(500, 80), COMPILED = EFFORT(10, 2) };
 enum { ELEMENTS = 6000, MANY_ELEMENTS = 100000, MOST_REPORTS = 3 };
 
 static int64_t elements(uint64_t seed) { return seed % 20 == 0 ? MANY_ELEMENTS : ELEMENTS; }

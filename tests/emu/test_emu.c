@@ -9,6 +9,7 @@
 
 #include "tests/device.h"
 #include "tests/differential/program.h"
+#include "tests/effort.h"
 
 /* ---- examples ---- */
 
@@ -158,12 +159,7 @@ static void test_examples(void **state)
 
 /* ---- random programs ---- */
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { PROGRAMS = 3 };
-#else
-enum { PROGRAMS = 12 };
-#endif
-enum { ELEMENTS = 3000 };
+enum { PROGRAMS = EFFORT(12, 3), ELEMENTS = 3000 };
 
 typedef struct where {
     kn_context *ctx;

@@ -15,13 +15,10 @@
 #include <cmocka.h>
 
 #include "frontend/kiln.h"
+#include "tests/effort.h"
 #include "tests/sweep/sweep.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { VALUES = 14000 };
-#else
-enum { VALUES = 110000 };
-#endif
+enum { VALUES = EFFORT(110000, 14000) };
 enum { OPERANDS = 3, OUTPUTS = 40, MOST_DEVICES = 4, MOST_REPORTS = 3 };
 
 static const kn_dtype types[] = {KN_BOOL, KN_I8,  KN_I16, KN_I32,  KN_I64, KN_U8, KN_U16,

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "tests/device.h"
+#include "tests/effort.h"
 
 enum { ROWS = 65537, COLUMNS = 32768 }; /* 2^31 + 2^15 elements */
 
@@ -28,6 +29,8 @@ static const char wide[] = "indices need 64 bits", narrow[] = "indices fit in 32
 static void test_many(void **state)
 {
     (void)state;
+    if (EFFORT(false, true))
+        skip(); /* 20 s, and nothing that test_far does not do */
     kiln_ctx *cpu = open_device("cpu");
     kiln_prog *p = compile(cpu, "def f(x: bool[N, M]):\n"
                                 "    return sum(x), max(x, axis=1), sum(x, axis=0)\n");
