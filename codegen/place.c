@@ -4,11 +4,13 @@
  * temporary) or is marked to be computed again by each region that reads it. Reductions always have a buffer. */
 #include <string.h>
 
-#include "codegen/plan.h"
+#include "codegen/sched/sched.h"
 #include "ir/view.h"
 
 /* The largest expression that is computed again. */
 enum { MOST_NODES = 16 };
+
+typedef KN_VEC(const kn_region *) region_list;
 
 typedef struct placer {
     kn_planner *p;
@@ -16,7 +18,8 @@ typedef struct placer {
     bool *crosses; /* per node: another region reads it */
     bool *
         regrouped; /* per node: read through a regrouping reshape, which wants it compact in memory */
-    bool *output; /* per node */
+    bool *output;      /* per node */
+    region_list *also; /* per node: regions that read it for what they compute again */
 } placer;
 
 static double bytes_of(const placer *pl, const kn_node *n)
@@ -73,34 +76,62 @@ static bool reads(const placer *pl, const kn_region *r, const kn_node *leaf)
         for (int k = 0; k < r->nodes.data[i]->nin; k++)
             if (kn_use_of(pl->g, r->nodes.data[i], k).base == leaf)
                 return true;
+    for (int i = 0; i < pl->also[leaf->id].len; i++)
+        if (pl->also[leaf->id].data[i] == r)
+            return true;
     return false;
 }
 
 /* Bytes moved that one addition is worth: a GPU has some ten operations a byte to spare, a CPU few. */
 static double bytes_per_addition(const kn_target *target) { return target->sm ? 0.1 : 0.5; }
 
-/* Is it cheaper that each region which reads x computes it, than that x goes through memory? */
-static bool pays(const placer *pl, const kn_node *x)
+/* Does region r, which is another one, need x? */
+static bool needs(const placer *pl, const kn_region *r, const kn_node *x)
+{
+    return r != pl->p->regions->of[x->id] && reads(pl, r, x);
+}
+
+/* Is x all that others need of its region, and the region all that there is at its level? With x computed again, of what
+ * is there earlier, what comes later waits once less. */
+static bool is_a_barrier(const placer *pl, const kn_node *x, const expression *e)
+{
+    const kn_regions *regions = pl->p->regions;
+    const kn_region *r = regions->of[x->id];
+    for (int i = 0; i < regions->list.len; i++)
+        if (regions->list.data[i] != r && regions->list.data[i]->level == r->level)
+            return false;
+    for (int i = 0; i < r->nodes.len; i++)
+        if (r->nodes.data[i] != x && pl->crosses[r->nodes.data[i]->id])
+            return false;
+    for (int k = 0; k < e->leaves; k++)
+        if (regions->of[e->leaf[k]->id] == r)
+            return false;
+    return true;
+}
+
+/* Is it cheaper that each region which reads x computes it, by e, than that x goes through memory? */
+static bool pays(const placer *pl, const kn_node *x, const expression *e)
 {
     const kn_planner *p = pl->p;
-    expression e = {0};
-    if (!add_operands(pl, x, &e))
-        return false;
+    if (p->problem->choices)
+        return p->problem->choices->again[x->id];
     double bytes = bytes_of(pl, x), elements = bytes / kn_bytes(x->dtype);
     double memory = bytes, again = 0;
+    if (is_a_barrier(pl, x, e))
+        memory += kn_schedule_barrier_bytes(p->problem->target);
     for (int i = 0; i < p->regions->list.len; i++) {
         const kn_region *r = p->regions->list.data[i];
-        if (r == p->regions->of[x->id] || !reads(pl, r, x))
+        if (!needs(pl, r, x))
             continue;
         memory += bytes;
-        again += elements * e.arithmetic * bytes_per_addition(p->problem->target);
-        for (int k = 0; k < e.leaves; k++)
-            again += reads(pl, r, e.leaf[k]) ? 0 : bytes_of(pl, e.leaf[k]);
+        again += elements * e->arithmetic * bytes_per_addition(p->problem->target);
+        for (int k = 0; k < e->leaves; k++)
+            again += reads(pl, r, e->leaf[k]) ? 0 : bytes_of(pl, e->leaf[k]);
     }
     switch (p->problem->reuse) {
     case KN_REUSE_RECOMPUTE: return true;
     case KN_REUSE_KEEP: return false;
-    default: return again < memory;
+    default: return again <= memory; /* of nothing, too: no temporary */
     }
 }
 
@@ -115,6 +146,19 @@ static void compute_again(placer *pl, const kn_node *x)
             compute_again(pl, base);
         else if (kn_is_value(base))
             pl->crosses[base->id] = true;
+    }
+}
+
+/* The regions that need x read what it is computed from. */
+static void read_leaves(placer *pl, const kn_node *x, const expression *e)
+{
+    const kn_regions *regions = pl->p->regions;
+    for (int i = 0; i < regions->list.len; i++) {
+        const kn_region *r = regions->list.data[i];
+        if (!needs(pl, r, x))
+            continue;
+        for (int k = 0; k < e->leaves; k++)
+            kn_push(pl->p->arena, &pl->also[e->leaf[k]->id], r);
     }
 }
 
@@ -159,16 +203,20 @@ void kn_place_values(kn_planner *p)
                  .g = g,
                  .crosses = KN_NEW_ARRAY(p->arena, bool, n + 1),
                  .regrouped = KN_NEW_ARRAY(p->arena, bool, n + 1),
-                 .output = KN_NEW_ARRAY(p->arena, bool, n + 1)};
+                 .output = KN_NEW_ARRAY(p->arena, bool, n + 1),
+                 .also = KN_NEW_ARRAY(p->arena, region_list, n + 1)};
+
     p->buf_of_node = KN_NEW_ARRAY(p->arena, int, n + 1);
     p->again = KN_NEW_ARRAY(p->arena, bool, n + 1);
     memset(p->buf_of_node, -1, sizeof(int) * (size_t)n);
     find_crossing(&pl);
     for (int i = 0; i < n && p->problem->fusion; i++) {
         const kn_node *x = g->nodes.data[i];
+        expression e = {0};
         if (!pl.crosses[i] || kn_ops[x->op].cls != KN_ELEM || pl.output[i] || pl.regrouped[i] ||
-            !pays(&pl, x))
+            !add_operands(&pl, x, &e) || !pays(&pl, x, &e))
             continue;
+        read_leaves(&pl, x, &e);
         pl.crosses[i] = false;
         compute_again(&pl, x);
     }

@@ -17,7 +17,9 @@ static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_planner *p)
     pr->graph = kn_refine(a, pr->graph, pr->fusion, &pr->sizes);
     while (pr->graph) {
         *p = (kn_planner){.arena = a, .problem = pr};
-        p->regions = kn_regions_form(a, pr->graph, pr->sizes, pr->fusion);
+        const kn_choices *c = pr->choices;
+        p->regions = c ? kn_regions_form_by(a, pr->graph, pr->sizes, c->merges, c->nmerges)
+                       : kn_regions_form(a, pr->graph, pr->sizes, pr->fusion);
         if (!p->regions)
             return KN_INTERNAL;
         KN_TRY(kn_lower(p));

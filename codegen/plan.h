@@ -44,6 +44,14 @@ typedef enum kn_division {
     KN_DIVIDE_SPLIT,   /* the machine */
 } kn_division;
 
+/* What a search tries in place of the planner's own choices. Nodes are those of the refined graph. */
+typedef struct kn_choices {
+    const kn_merge *merges; /* of loop nests: kn_regions_form_by() */
+    int nmerges;
+    const bool *
+        again; /* per node: between loop nests it is computed again, where that can be, else kept */
+} kn_choices;
+
 typedef struct kn_problem {
     kn_graph *graph;      /* optimised */
     const int64_t *sizes; /* per symbol */
@@ -58,7 +66,8 @@ typedef struct kn_problem {
     bool fast; /* fast_math */
     bool
         universal; /* kernels that rely on nothing: of every size, stride, alignment and overlap, one each */
-    int max_threads; /* 0: no limit but the target's */
+    int max_threads;           /* 0: no limit but the target's */
+    const kn_choices *choices; /* NULL: the planner's own */
 } kn_problem;
 
 /* A step of planning and what it left. */

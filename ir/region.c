@@ -329,6 +329,15 @@ kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
     return f;
 }
 
+static kn_regions *finish(kn_former *f)
+{
+    for (int i = 0; i < f->g->nodes.len; i++)
+        if (f->parent[i] >= 0 && !f->out->of[i])
+            assign_nodes(f, f->forming[kn_region_find(f, i)].region);
+    list_by_level(f);
+    return f->out;
+}
+
 kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse)
 {
     kn_former *f = kn_regions_begin(a, g, sizes, fuse);
@@ -341,9 +350,14 @@ kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
     }
     if (fuse)
         merge_siblings(f);
+    return finish(f);
+}
+
+kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,
+                               const kn_merge *merges, int n)
+{
+    kn_former *f = kn_regions_begin(a, g, sizes, true);
     for (int i = 0; i < n; i++)
-        if (f->parent[i] >= 0 && !f->out->of[i])
-            assign_nodes(f, f->forming[kn_region_find(f, i)].region);
-    list_by_level(f);
-    return f->out;
+        kn_region_merge(f, kn_region_find(f, merges[i].a), kn_region_find(f, merges[i].b));
+    return finish(f);
 }

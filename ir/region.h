@@ -46,6 +46,13 @@ typedef struct kn_regions {
  * memory a value takes. A region may read an elementwise value of its own along other axes than it has it: it is
  * cheap to compute from arguments then, which is what is to be done. */
 kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
+/* The same by these merges alone, of the regions of two nodes each, one after the other; those that are not allowed are
+ * left out. For searches: whether another order would do better. */
+typedef struct kn_merge {
+    int a, b; /* nodes */
+} kn_merge;
+kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,
+                               const kn_merge *merges, int n);
 /* One for each two regions that touch: one reads what the other makes, or both read the same array. */
 kn_refusals kn_regions_refusals(const kn_regions *r);
 

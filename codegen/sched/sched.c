@@ -109,6 +109,18 @@ typedef struct machine {
 static const machine gpu_machine = {50, 3500, 2500, 4096, 64, 4};
 static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1};
 
+static const machine *machine_of(const kn_target *target)
+{
+    return strcmp(target->kind, "cuda") == 0 ? &gpu_machine : &cpu_machine;
+}
+
+double kn_schedule_barrier_bytes(const kn_target *target)
+{
+    const machine *m = machine_of(target);
+    double rate = m->block_rate * target->units;
+    return m->barrier_ns * (rate < m->machine_rate ? rate : m->machine_rate);
+}
+
 /* Is it quicker to split the members over the machine, at a barrier a combine, than to leave each group
  * to its own block? */
 static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, const kn_target *target)
@@ -141,7 +153,7 @@ kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_divi
 {
     bool forced = force == KN_DIVIDE_SPLIT, gpu = strcmp(target->kind, "cuda") == 0;
     bool cols = kn_schedule_choose(ph)->walk == KN_WALK_COLS;
-    const machine *m = gpu ? &gpu_machine : &cpu_machine;
+    const machine *m = machine_of(target);
     const kn_range whole = {1, ph->members};
     if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
         ph->members < 2 || force == KN_DIVIDE_WHOLE || force == KN_DIVIDE_CLUSTER ||
@@ -188,14 +200,12 @@ static double slowness(const kn_phase *rows, const kn_target *target, int block,
 kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const kn_target *target,
                            const kn_crossing_cost *cost)
 {
-    const machine *m = &gpu_machine;
     if (cost->saved <= 0)
         return (kn_bands){.bands = {0}};
     int block = kn_sched_rows.threads(rows, target);
     int at_once = target->max_threads_unit / 2 / block;
     double full = target->units * (at_once > 1 ? at_once : 1);
-    double rate = m->block_rate * target->units;
-    double barrier = m->barrier_ns * (rate < m->machine_rate ? rate : m->machine_rate);
+    double barrier = kn_schedule_barrier_bytes(target);
     kn_bands best = {.left = columns_left(columns, (int64_t)full)};
     double results = cost->partial * (double)(1 + (columns->nsweeps > 1 ? best.left.n : 1));
     double least = 2 * cost->saved - barrier * cost->barriers;

@@ -37,6 +37,9 @@ void kn_schedule_as(kn_phase *phase, int vec);
 /* The ranges to split the members into so that the machine is full; one: leave it whole. */
 kn_range kn_schedule_splits(const kn_phase *phase, const kn_target *target, kn_division force);
 
+/* Bytes that the machine could move in the time of a grid barrier. */
+double kn_schedule_barrier_bytes(const kn_target *target);
+
 /* Divides the groups of a phase of rows over the blocks of clusters, where that is right or forced: sets cluster,
  * splits and chunk. `want`: how many blocks, 0: chosen. codegen/sched/cluster.c */
 void kn_schedule_cluster(kn_phase *phase, const kn_target *target, kn_division force, int want);
