@@ -132,7 +132,8 @@ static inline void null_open(null_context *n, const kn_allocator *from)
                                            .max_block = 1024,
                                            .max_threads_unit = 2048,
                                            .smem_block = 227 * 1024,
-                                           .cooperative = true}}};
+                                           .cooperative = true,
+                                           .cluster = 8}}};
     kn_context_init(&n->core, &n->dev.base, from);
     strcpy(n->core.name, "null");
     n->ctx.core = &n->core;

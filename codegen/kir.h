@@ -220,6 +220,9 @@ typedef struct kn_phase {
  * -1 when there is none. */
 int kn_phase_vector_axis(const kn_phase *p);
 
+/* True where the members of a group are one run of neighbours, or evenly apart. */
+static inline bool kn_phase_one_run(const kn_phase *p) { return p->naxes - p->ngroup == 1; }
+
 typedef struct kn_scalar_param {
     int input; /* graph input */
     kn_dtype dtype;
@@ -331,7 +334,8 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers);
 kn_status kn_kernel_verify(const kn_kernel *k);
 
 /* ---- the parameter list of the generated function, in order ----
- * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, the offsets (if shifted) and
+ * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, unless wide with what
+ * divides by those that are not the first of their kind, the offsets (if shifted) and
  * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
  * index and, if it is checked, their extents, split strides, and for split and banded phases splits and, but for split
  * rows, chunk, for those of clusters chunk, and slab where there are slabs; last, for kernels whose blocks meet, the

@@ -12,8 +12,11 @@
 #include "codegen/sched/sched.h"
 
 /* Shared memory of a block that is not for kept values, what its warps and its cluster hand each other and what the
- * hardware takes for itself: what it mostly is, and the most, with so many reductions. */
-enum { SCRATCH_BYTES = 3072, MOST_SCRATCH_BYTES = 8192, MOST_REDUCTIONS = 8 };
+ * hardware takes for itself: what it mostly is, with at most so many reductions. */
+enum { SCRATCH_BYTES = 3072, MOST_REDUCTIONS = 8 };
+
+/* The members of a block's part are a multiple of this: whole vectors. */
+enum { PART_MULTIPLE = 8 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -24,31 +27,33 @@ static bool can(const kn_phase *ph, const kn_target *target)
            ph->reds.len <= MOST_REDUCTIONS && ph->members > 1;
 }
 
-/* The fewest blocks that keep a group of so many bytes when `at_once` of them share a multiprocessor. */
-static int64_t blocks_for(int64_t bytes, int at_once, const kn_target *target)
+/* The fewest blocks that keep a group when `at_once` of them share a multiprocessor; 0 where there is nothing to keep. */
+static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *target)
 {
-    int scratch = at_once > 1 ? SCRATCH_BYTES : MOST_SCRATCH_BYTES;
-    return ceil_div(bytes, target->smem_block / at_once - scratch);
+    int scratch = at_once > 1 ? SCRATCH_BYTES : KN_SCRATCH_BYTES;
+    int64_t each = kn_rows_reread_bytes(ph) / ph->members;
+    if (!each)
+        return 0;
+    int64_t most = (target->smem_block / at_once - scratch) / each / PART_MULTIPLE * PART_MULTIPLE;
+    return ceil_div(ph->members, most);
 }
 
 /* The same for the most of four, two or one at a time that the largest cluster allows; 0 for none. */
-static int64_t blocks_that_keep(int64_t bytes, const kn_target *target)
+static int64_t blocks_that_keep(const kn_phase *ph, const kn_target *target)
 {
     for (int at_once = 4; at_once > 0; at_once /= 2)
-        if (blocks_for(bytes, at_once, target) <= target->cluster)
-            return blocks_for(bytes, at_once, target);
+        if (blocks_for(ph, at_once, target) <= target->cluster)
+            return blocks_for(ph, at_once, target);
     return 0;
 }
 
 static int64_t choose(const kn_phase *ph, const kn_target *target)
 {
-    int64_t kept = kn_rows_reread_bytes(ph);
-    bool one_run = ph->naxes - ph->ngroup == 1;
-    if (blocks_for(kept, 2, target) < 2)
+    if (blocks_for(ph, 2, target) < 2)
         return 1;
-    if (blocks_for(kept, 1, target) < 2)
-        return one_run ? blocks_for(kept, ph->vec > 1 ? 2 : 4, target) : 1;
-    return kn_rows_reread_arrays(ph) > 1 ? blocks_that_keep(kept, target) : 1;
+    if (blocks_for(ph, 1, target) < 2)
+        return kn_phase_one_run(ph) ? blocks_for(ph, ph->vec > 1 ? 2 : 4, target) : 1;
+    return kn_rows_reread_arrays(ph) > 1 ? blocks_that_keep(ph, target) : 1;
 }
 
 void kn_schedule_cluster(kn_phase *ph, const kn_target *target, kn_division force, int want)
@@ -58,12 +63,12 @@ void kn_schedule_cluster(kn_phase *ph, const kn_target *target, kn_division forc
         return;
     int64_t blocks = want ? want : choose(ph, target);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
-        blocks = blocks_that_keep(kn_rows_reread_bytes(ph), target);
+        blocks = blocks_that_keep(ph, target);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = 2;
     if (blocks < 2 || (!want && blocks > target->cluster))
         return;
     ph->cluster = true;
     ph->splits = blocks;
-    ph->chunk = ceil_div(ceil_div(ph->members, blocks), 8) * 8; /* whole vectors */
+    ph->chunk = ceil_div(ceil_div(ph->members, blocks), PART_MULTIPLE) * PART_MULTIPLE;
 }

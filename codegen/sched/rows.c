@@ -11,9 +11,6 @@ enum { BAND_BLOCK = 512 };
  * memory idle while it waits at its barriers. */
 enum { CLUSTER_THREADS = 512 };
 
-/* Static shared memory that a kernel may use beside what it keeps there. */
-enum { SCRATCH_BYTES = 8192 };
-
 static bool can(const kn_phase *ph)
 {
     (void)ph;
@@ -116,14 +113,17 @@ static int64_t part_bytes(const kn_phase *ph)
     return kn_rows_reread_bytes(ph) / ph->members * steps(ph) * ph->vec;
 }
 
-/* Does a block's part of the group fit in its shared memory? Only in a kernel of one phase: others launch as
- * many blocks as fit at a time, which shared memory would cut down. */
+/* Does a block's part of the group fit in its shared memory, and is that a place for it? Only in a kernel of one phase:
+ * others launch as many blocks as fit at a time, which shared memory would cut down. Not for one array in several runs:
+ * clusters that kept it there were no faster than reading it twice (cluster.c), and groups that no memory keeps are read
+ * by that same kernel. */
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
     int64_t bytes = kn_rows_reread_bytes(ph);
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->split || !bytes)
+    bool place = ph->cluster || kn_phase_one_run(ph) || kn_rows_reread_arrays(ph) > 1;
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->split || !bytes || !place)
         return false;
-    return part_bytes(ph) <= target->smem_block - SCRATCH_BYTES;
+    return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
 }
 
 /* Threads of a group in bands: what is accumulated across groups always stays in registers. */
@@ -184,7 +184,7 @@ static bool crowded(const kn_phase *ph, const kn_target *target)
 /* Threads of blocks that share a multiprocessor's memory: a thousand or two for all of them. */
 static int sharing_threads(const kn_phase *ph, const kn_target *target)
 {
-    int64_t at_once = target->smem_block / (part_bytes(ph) + SCRATCH_BYTES / 2);
+    int64_t at_once = target->smem_block / (part_bytes(ph) + KN_SCRATCH_BYTES / 2);
     return at_once >= 2 ? 512 : 1024;
 }
 

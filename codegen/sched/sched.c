@@ -26,15 +26,17 @@ static bool vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *
     return acc->split_stride % vec == 0 && acc->offset % vec == 0;
 }
 
+/* Partial results of a single group are neighbours by chance, which is not worth a kernel. */
 static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
 {
+    bool by_chance = ph->local && ph->vec == 1;
     for (int a = 0; a < ph->naxes; a++)
         if (ph->universal)
             acc->kind[a] = acc->axes >> a & 1 ? KN_STRIDE_PARAM : KN_STRIDE_ZERO;
         else
-            acc->kind[a] = acc->stride[a] == 0              ? KN_STRIDE_ZERO
-                           : a == va && acc->stride[a] == 1 ? KN_STRIDE_ONE
-                                                            : KN_STRIDE_PARAM;
+            acc->kind[a] = acc->stride[a] == 0                            ? KN_STRIDE_ZERO
+                           : a == va && acc->stride[a] == 1 && !by_chance ? KN_STRIDE_ONE
+                                                                          : KN_STRIDE_PARAM;
     acc->shifted = acc->offset != 0 || ph->universal;
     acc->vector = ph->vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE;
 }

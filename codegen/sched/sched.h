@@ -11,6 +11,9 @@
 
 #include "codegen/plan.h"
 
+/* Static shared memory that a kernel may use beside what it keeps there, with as many reductions as it may have. */
+enum { KN_SCRATCH_BYTES = 8192 };
+
 typedef struct kn_schedule {
     const char *name;
     kn_walk walk;

@@ -148,9 +148,23 @@ static kn_status note_kernel(null_device *dev, const kn_kernel *kernel)
         const kn_phase *p = &kernel->phases.data[i];
         print_message("%s%s of %d, %d threads a group, vectors of %d, %d steps, %d axes%s",
                       i ? "; " : "    ", kn_walk_text(p->walk), kernel->threads, p->tpg, p->vec,
-                      p->steps, p->naxes, p->split ? ", split" : "");
+                      p->steps, p->naxes,
+                      p->split     ? ", split"
+                      : p->cluster ? ", clusters"
+                                   : "");
     }
     print_message("\n");
+    return KN_OK;
+}
+
+/* The cluster of a kernel that keeps what it reads again. */
+static kn_status note_cluster(null_device *dev, const kn_kernel *kernel)
+{
+    const kn_phase *p = &kernel->phases.data[0];
+    *(int *)dev->user = kn_kernel_cluster(kernel);
+    for (int v = 0; v < p->values.len && p->cluster; v++)
+        if (p->values.data[v].kind == KN_V_LOAD && p->values.data[v].sweeps > 1)
+            assert_int_not_equal(p->values.data[v].kept, KN_KEEP_NONE);
     return KN_OK;
 }
 
@@ -175,26 +189,25 @@ static const char batchnorm[] =
 
 static char *place(int n) { return (char *)((uintptr_t)(n + 1) << 40); }
 
-/* Sizes are parameters: what is compiled depends on their class only. The bounds are what the schedules' classes
- * (threads, steps, vectors, axes that are left) come to; a size that leaks into a kernel's structure breaks them. */
-static void test_classes(void **state)
+/* Kernels for 1,000 random shapes of softmax. */
+static uint64_t softmax_classes(null_context *n, uint64_t random)
 {
-    (void)state;
-    uint64_t random = 1;
-    null_context n;
-    null_open(&n, &kn_malloc_allocator);
-    n.dev.compile = note_kernel;
-    kiln_prog *p = compile(&n.ctx, softmax);
+    uint64_t before = n->dev.base.compiles;
+    kiln_prog *p = compile(&n->ctx, softmax);
     print_message("softmax, 1000 shapes\n");
     for (int i = 0; i < 1000; i++) {
         const int64_t shape[] = {size_up_to(&random, 16384), size_up_to(&random, 16384)};
         assert_int_equal(run_shape(p, NULL, shape, 2), KILN_OK);
     }
-    uint64_t kernels = n.dev.base.compiles;
-    assert_in_range(kernels, 1, 12);
     kiln_prog_destroy(p);
+    return n->dev.base.compiles - before;
+}
 
-    p = compile(&n.ctx, batchnorm);
+/* Kernels for 200 random shapes of batchnorm. */
+static uint64_t batchnorm_classes(null_context *n, uint64_t random)
+{
+    uint64_t before = n->dev.base.compiles;
+    kiln_prog *p = compile(&n->ctx, batchnorm);
     print_message("batchnorm, 200 shapes\n");
     for (int i = 0; i < 200; i++) {
         const int64_t x[] = {size_up_to(&random, 64), size_up_to(&random, 512),
@@ -206,9 +219,53 @@ static void test_classes(void **state)
             {"m", place(4), KILN_F32, 4, kept, NULL}, {"v", place(5), KILN_F32, 4, kept, NULL}};
         assert_int_equal(kiln_run(p, NULL, args, 6), KILN_OK);
     }
-    assert_in_range(n.dev.base.compiles - kernels, 1, 8);
     kiln_prog_destroy(p);
-    null_close(&n);
+    return n->dev.base.compiles - before;
+}
+
+/* Sizes are parameters: what is compiled depends on their class only. The bounds are what the schedules' classes
+ * (threads, steps, vectors, axes that are left) come to; a size that leaks into a kernel's structure breaks them. */
+static void test_classes(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        null_context n;
+        null_open(&n, &kn_malloc_allocator);
+        n.dev.compile = note_kernel;
+        assert_in_range(softmax_classes(&n, seed), 1, 12);
+        assert_in_range(batchnorm_classes(&n, seed), 1, 6);
+        null_close(&n);
+    }
+}
+
+/* Groups of the size that just fits, or just does not, in the shared memory of the largest cluster. */
+static void test_clusters_keep(void **state)
+{
+    (void)state;
+    int cluster = 0, largest = 0, without = 0;
+    for (int64_t members = 89600; members < 89800; members += 4) {
+        null_context n;
+        null_open(&n, &kn_malloc_allocator);
+        n.dev.compile = note_cluster;
+        n.dev.user = &cluster;
+        kiln_prog *p = compile(
+            &n.ctx, "def f(a: f32[N, M], b: f32[N, M], c: f32[N, M], d: f32[N, M], e: f32[N, M]):\n"
+                    "    s = a * b + c * d + e\n"
+                    "    y = s - mean(s, axis=1, keepdims=True)\n"
+                    "    return y\n");
+        const int64_t shape[] = {500, members};
+        static const char *const names[] = {"a", "b", "c", "d", "e", "y"};
+        kiln_arg args[6];
+        for (int i = 0; i < 6; i++)
+            args[i] = (kiln_arg){names[i], place(i), KILN_F32, 2, shape, NULL};
+        assert_int_equal(kiln_run(p, NULL, args, 6), KILN_OK);
+        largest += cluster == 8;
+        without += cluster == 1;
+        kiln_prog_destroy(p);
+        null_close(&n);
+    }
+    assert_int_not_equal(largest, 0);
+    assert_int_not_equal(without, 0);
 }
 
 /* ---- too many kinds ---- */
@@ -434,8 +491,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_takes_nothing),  cmocka_unit_test(test_variants_are_bounded),
         cmocka_unit_test(test_used_variants_stay), cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_kinds_are_bounded),  cmocka_unit_test(test_single_flight),
-        cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_clusters_keep),      cmocka_unit_test(test_kinds_are_bounded),
+        cmocka_unit_test(test_single_flight),      cmocka_unit_test(test_workspaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
