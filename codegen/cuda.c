@@ -27,13 +27,19 @@ static int unrolling(kn_cuda_writer *w)
     int bytes = 0;
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_LOAD && !w->loaded[i])
+        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i))
             bytes += kn_bytes(v->dtype) * w->ph->vec;
     }
     int steps = kn_steps_at_once(bytes);
     if (w->ph->slabs)
         return 2; /* slabs are some steps long, and near */
     return w->ph->local && steps > LOCAL_STEPS ? LOCAL_STEPS : steps;
+}
+
+static void write_axes(kn_cuda_writer *w)
+{
+    if (kn_cuda_steps_in_memory(w))
+        kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
 }
 
 /* Every other sweep walks backwards: the members it meets first are the ones that the sweep before touched
@@ -48,7 +54,7 @@ static void write_loop(kn_cuda_writer *w, const stride *by)
                      by->step, by->first);
         kn_cuda_line(w, "i -= %s;", by->step);
     }
-    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    write_axes(w);
     kn_cuda_step(w);
     kn_cuda_close(w);
     for (int i = 0; i < w->ph->values.len; i++)
@@ -62,7 +68,7 @@ static void write_unrolled(kn_cuda_writer *w, const stride *by, void (*body)(kn_
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", w->ph->steps);
     kn_cuda_line(w, "const kn_count i = %s + (kn_count)step * %s;", by->first, by->step);
     kn_cuda_open(w, "if (i < %s)", by->end);
-    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    write_axes(w);
     body(w);
     kn_cuda_close(w);
     kn_cuda_close(w);

@@ -93,13 +93,29 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r)
         kn_cuda_line(w, "%s seen%d = 0;", kn_cuda_type(red->dtype), r);
 }
 
-void kn_cuda_count(kn_cuda_writer *w, int r)
+/* The elements that a thread has of one group in a step are added at once. */
+static bool adds_at_once(kn_cuda_writer *w, int r)
 {
+    return w->ph->vec > 1 && !kn_cuda_wide(w->ph) && state_of(w, r) == KN_STATE_MOMENTS &&
+           w->ph->reds.data[r].part == KN_PART_RESULT;
+}
+
+void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
+{
+    if (adds_at_once(w, r))
+        kn_cuda_line(w, "kn_vec<%s, %d> from_pilot%d;", kn_cuda_type(w->ph->reds.data[r].dtype),
+                     w->ph->vec, r);
     if (!counts_alike(w, r))
         return;
     kn_cuda_line(w, "seen%d += 1;", r);
     kn_cuda_line(w, "const %s each%d = kn_reciprocal(seen%d);",
                  kn_cuda_type(w->ph->reds.data[r].dtype), r, r);
+}
+
+void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
+{
+    if (adds_at_once(w, r))
+        kn_cuda_line(w, "acc%d.add(from_pilot%d);", r, r);
 }
 
 void kn_cuda_accumulate(kn_cuda_writer *w, int r)
@@ -110,7 +126,9 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
         l = w->ph->vec > 1 ? "[step][l]" : "[step][0]";
     if (red->part != KN_PART_RESULT)
         return;
-    if (counts_alike(w, r))
+    if (adds_at_once(w, r))
+        kn_cuda_line(w, "from_pilot%d.at[l] = %s - pilot%d;", r, x, r);
+    else if (counts_alike(w, r))
         kn_cuda_line(w, "acc%d[l].add(%s - pilot%d[l], seen%d, each%d);", r, x, r, r, r);
     else if (state_of(w, r) == KN_STATE_MOMENTS)
         kn_cuda_line(w, "acc%d%s.add(%s - pilot%d%s);", r, l, x, r, l);

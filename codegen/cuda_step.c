@@ -55,36 +55,66 @@ static const char *load_function(const kn_cuda_writer *w, const kn_value *v)
     return once ? "kn_load_once" : "kn_load";
 }
 
-/* Declares <name>_at, this step's elements of a load, as a vector of vec elements. */
-static void write_vector_load(kn_cuda_writer *w, int i)
+/* This step's elements of a load, as a vector of vec elements: into `to`, which it declares if `type` is its type, else
+ * "". */
+static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const kn_value *v = &w->ph->values.data[i];
-    const char *name = kn_cuda_value(w, i), *buf = w->k->bufs.data[v->access.buf].name;
+    const char *buf = w->k->bufs.data[v->access.buf].name;
     if (v->access.vector || w->ph->vec == 1) {
-        kn_cuda_line(w, "const kn_vec<%s, %d> %s_at = %s<%d>(%s + (%s));", kn_cuda_type(v->dtype),
-                     w->ph->vec, name, load_function(w, v), w->ph->vec, buf,
+        kn_cuda_line(w, "%s%s%s = %s<%d>(%s + (%s));", *type ? "const " : "", type, to,
+                     load_function(w, v), w->ph->vec, buf,
                      kn_cuda_offset(w, &v->access, 'v', i, NULL));
         return;
     }
-    kn_cuda_line(w, "kn_vec<%s, %d> %s_at;", kn_cuda_type(v->dtype), w->ph->vec, name);
+    if (*type)
+        kn_cuda_line(w, "%s%s;", type, to);
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
-    kn_cuda_line(w, "    %s_at.at[l] = %s[%s];", name, buf,
-                 kn_cuda_offset(w, &v->access, 'v', i, "l"));
+    kn_cuda_line(w, "    %s.at[l] = %s[%s];", to, buf, kn_cuda_offset(w, &v->access, 'v', i, "l"));
+}
+
+static bool stores_now(const kn_cuda_writer *w, int i)
+{
+    const kn_store *s = &w->ph->stores.data[i];
+    return s->kind == KN_STORE_ELEMENT && s->stage == w->sweep;
+}
+
+bool kn_cuda_loads(const kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    return w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i];
+}
+
+bool kn_cuda_steps_in_memory(const kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (kn_cuda_loads(w, i))
+            return true;
+    for (int i = 0; i < w->ph->stores.len; i++)
+        if (stores_now(w, i))
+            return true;
+    return false;
+}
+
+static const char *vector_type(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(w->ph->values.data[i].dtype),
+                           w->ph->vec);
 }
 
 /* The same for what is kept in shared memory: from there, once it is there. */
-static void write_shared_load(kn_cuda_writer *w, int i)
+static void write_shared_load(kn_cuda_writer *w, int i, const char *at)
 {
-    const char *name = kn_cuda_value(w, i), *t = kn_cuda_type(w->ph->values.data[i].dtype);
-    const char *place = w->ph->cluster ? "(i - begin)" : "i";
+    const char *type = kn_cuda_printed(w, "%s ", vector_type(w, i));
+    const char *place = kn_cuda_printed(w, "%s_kept[%s / %d]", kn_cuda_value(w, i),
+                                        w->ph->cluster ? "(i - begin)" : "i", w->ph->vec);
     if (w->loaded[i]) {
-        kn_cuda_line(w, "const kn_vec<%s, %d> %s_at = %s_kept[%s / %d];", t, w->ph->vec, name, name,
-                     place, w->ph->vec);
+        kn_cuda_line(w, "const %s%s = %s;", type, at, place);
         return;
     }
-    write_vector_load(w, i);
-    kn_cuda_line(w, "%s_kept[%s / %d] = %s_at;", name, place, w->ph->vec, name);
+    write_vector_load(w, i, type, at);
+    kn_cuda_line(w, "%s = %s;", place, at);
 }
 
 /* Where the values kept in shared memory are, one array behind the other. */
@@ -95,8 +125,7 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
         const kn_value *v = &w->ph->values.data[i];
         if (v->kept != KN_KEEP_SHARED)
             continue;
-        const char *name = kn_cuda_value(w, i),
-                   *t = kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(v->dtype), w->ph->vec);
+        const char *name = kn_cuda_value(w, i), *t = vector_type(w, i);
         kn_cuda_line(w, "%s *const %s_kept = (%s *)(%s);", t, name, t, at);
         at = w->ph->cluster
                  ? kn_cuda_printed(w, "%s_kept + (kn_count)p%d_chunk / %d", name, w->p, w->ph->vec)
@@ -113,17 +142,7 @@ void kn_cuda_kept_loads(kn_cuda_writer *w)
         const kn_value *v = &ph->values.data[i];
         if (!kn_cuda_keeps_now(w, i) || v->kind != KN_V_LOAD)
             continue;
-        const char *name = kn_cuda_value(w, i), *buf = w->k->bufs.data[v->access.buf].name;
-        if (v->access.vector) {
-            kn_cuda_line(w, "%s_kept[step] = %s<%d>(%s + (%s));", name, load_function(w, v),
-                         ph->vec, buf, kn_cuda_offset(w, &v->access, 'v', i, NULL));
-            continue;
-        }
-        if (ph->vec > 1)
-            kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
-        kn_cuda_line(w, "    %s_kept[step].at[l] = %s[%s];", name, buf,
-                     kn_cuda_offset(w, &v->access, 'v', i, "l"));
+        write_vector_load(w, i, "", kn_cuda_printed(w, "%s_kept[step]", kn_cuda_value(w, i)));
     }
 }
 
@@ -135,10 +154,11 @@ static void write_loads(kn_cuda_writer *w)
         if (!w->need[i] || v->level != KN_ELEMENT || !kn_has_access(v) || v->kind == KN_V_GATHER ||
             v->kept == KN_KEEP_REGISTERS)
             continue;
+        const char *at = kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
         if (v->kept == KN_KEEP_SHARED)
-            write_shared_load(w, i);
+            write_shared_load(w, i, at);
         else if (v->access.vector && v->kind == KN_V_LOAD)
-            write_vector_load(w, i);
+            write_vector_load(w, i, kn_cuda_printed(w, "%s ", vector_type(w, i)), at);
         else if (!varies_by_lane(w, &v->access))
             kn_cuda_define_load(w, i, NULL);
     }
@@ -154,12 +174,6 @@ static void write_element_store(kn_cuda_writer *w, int i)
     kn_cuda_line(w, "%s%s[%s] = %s;", *guard ? "    " : "", w->k->bufs.data[s->access.buf].name,
                  kn_cuda_offset(w, &s->access, 'o', i, lanes ? "l" : NULL),
                  kn_cuda_operand(w, s->value));
-}
-
-static bool stores_now(kn_cuda_writer *w, int i)
-{
-    const kn_store *s = &w->ph->stores.data[i];
-    return s->kind == KN_STORE_ELEMENT && s->stage == w->sweep;
 }
 
 /* A vector store needs every lane, so it can't be one of the stores that only index 0 does. */
@@ -203,7 +217,7 @@ void kn_cuda_step(kn_cuda_writer *w)
                          ph->vec, i);
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == w->sweep)
-            kn_cuda_count(w, r);
+            kn_cuda_before_lanes(w, r);
     if (ph->vec > 1) {
         kn_put(w->t, "#pragma unroll\n");
         kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->vec);
@@ -238,6 +252,9 @@ void kn_cuda_step(kn_cuda_writer *w)
     }
     if (ph->vec > 1)
         kn_cuda_close(w);
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == w->sweep)
+            kn_cuda_after_lanes(w, r);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && vector_store(w, i))
             kn_cuda_line(w, "%s(%s + (%s), o%d_at);", store_function(w, &ph->stores.data[i].access),

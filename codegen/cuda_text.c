@@ -194,7 +194,11 @@ void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear)
     const char *rest = linear;
     for (int a = to - 1; a > from; a--) {
         const char *next = kn_cuda_printed(w, "q%d", a);
-        kn_cuda_line(w, "const kn_count %s = %s / (kn_count)p%d_n%d;", next, rest, w->p, a);
+        if (w->k->wide)
+            kn_cuda_line(w, "const kn_count %s = %s / (kn_count)p%d_n%d;", next, rest, w->p, a);
+        else
+            kn_cuda_line(w, "const kn_count %s = kn_quotient(%s, p%d_n%d_times, p%d_n%d_shift);",
+                         next, rest, w->p, a, w->p, a);
         kn_cuda_line(w, "const kn_index a%d = (kn_index)(%s - %s * (kn_count)p%d_n%d);", a, rest,
                      next, w->p, a);
         rest = next;

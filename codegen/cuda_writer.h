@@ -69,11 +69,12 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
 /* Bytes of what its workers hand each other. */
 int kn_cuda_state_bytes(const kn_phase *ph, int r);
-/* Declares acc<r>; adds an element to it. */
+/* Declares acc<r>; adds a step's elements to it: in the loop over l, with what is common to all of them before and after
+ * it. */
 void kn_cuda_accumulator(kn_cuda_writer *w, int r);
-void kn_cuda_count(kn_cuda_writer *w,
-                   int r); /* before the loop over l: what is the same in all of it */
+void kn_cuda_before_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_accumulate(kn_cuda_writer *w, int r);
+void kn_cuda_after_lanes(kn_cuda_writer *w, int r);
 /* After a sweep: makes each of its accumulators one for all workers of a group and declares r<r>. */
 void kn_cuda_combine(kn_cuda_writer *w, int sweep);
 /* Bytes of the board on which the blocks of a cluster write what they found in a sweep; 0 without clusters. */
@@ -99,6 +100,10 @@ void kn_cuda_find_traffic(kn_cuda_writer *w);
 
 /* Is value i to be put into its registers by this sweep? */
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
+/* Does this sweep read value i, an element's, from memory? */
+bool kn_cuda_loads(const kn_cuda_writer *w, int i);
+/* Does a step of this sweep read or write memory, at what the axes say? */
+bool kn_cuda_steps_in_memory(const kn_cuda_writer *w);
 void kn_cuda_kept_loads(kn_cuda_writer *w);
 void kn_cuda_declare_shared(kn_cuda_writer *w);
 void kn_cuda_step(kn_cuda_writer *w);

@@ -36,6 +36,12 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_once(c
     return v;
 }
 
+// a / n for a below 2^31, by two numbers that stand for n.
+__device__ __forceinline__ unsigned kn_quotient(unsigned a, int times, int shift)
+{
+    return (unsigned)((unsigned long long)a * (unsigned)times >> shift);
+}
+
 template <class T> __device__ __forceinline__ T kn_least(T a, T b) { return a < b ? a : b; }
 
 // The first index of first, first + step, ... that is not below `end`.
@@ -94,16 +100,33 @@ template <class T> struct kn_moments {
         m2 += d * (x - mean);
     }
     __device__ __forceinline__ void add(T x) { add(x, n + 1, kn_reciprocal(n + 1)); }
+    // N at once: their own mean and squared deviations, and Chan's merge with what was before.
+    template <int N> __device__ __forceinline__ void add(const kn_vec<T, N> &x)
+    {
+        T sum = x.at[0], squares = 0;
+#pragma unroll
+        for (int l = 1; l < N; ++l)
+            sum += x.at[l];
+        const T center = sum / N;
+#pragma unroll
+        for (int l = 0; l < N; ++l)
+            squares += (x.at[l] - center) * (x.at[l] - center);
+        const T d = center - mean, share = N * kn_reciprocal(n + N);
+        m2 += squares + d * d * (n * share);
+        mean += d * share;
+        n += N;
+    }
 };
 // Chan's merge; symmetric, so that lanes that exchange their halves agree to the bit.
 struct kn_var {
     template <class T>
     static __device__ __forceinline__ kn_moments<T> of(const kn_moments<T> &a, const kn_moments<T> &b)
     {
-        const T n = a.n + b.n, d = a.mean - b.mean;
+        const T n = a.n + b.n, d = a.mean - b.mean, each = kn_reciprocal(n);
         if (n == 0)
             return a;
-        return kn_moments<T>{n, (kn_product(a.n, a.mean) + kn_product(b.n, b.mean)) / n, a.m2 + b.m2 + d * d * (a.n * b.n / n)};
+        return kn_moments<T>{n, (kn_product(a.n, a.mean) + kn_product(b.n, b.mean)) * each,
+                             a.m2 + b.m2 + d * d * (a.n * b.n * each)};
     }
 };
 
@@ -157,7 +180,7 @@ __device__ __forceinline__ kn_peak<T> kn_from_lane_xor(const kn_peak<T> &v, int 
 // numbers take many instructions to merge: written out five times they are half of what a kernel takes to compile.
 template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes(T v)
 {
-#pragma unroll(sizeof(T) > 8 ? 1 : 5)
+#pragma unroll(__is_class(T) ? 1 : 5)
     for (int step = WIDTH / 2; step > 0; step /= 2)
         v = Op::of(v, kn_from_lane_xor(v, step));
     return v;
@@ -207,7 +230,7 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], T identity, void *scr
 #pragma unroll
     for (int l = 0; l < N; ++l) {
         v[l] = identity;
-#pragma unroll
+#pragma unroll(__is_class(T) ? 1 : ROWS)
         for (int row = 0; row < ROWS; ++row)
             v[l] = Op::of(v[l], all[(l * ROWS + row) * WIDTH + threadIdx.x % WIDTH]);
     }
