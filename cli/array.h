@@ -15,6 +15,8 @@ typedef struct kn_cli_array {
     void *data; /* malloc'ed; NULL where only the shape is known */
 } kn_cli_array;
 
+static inline bool kn_cli_is_complex(kiln_dtype t) { return t >= KILN_C64; }
+/* Or complex. */
 static inline bool kn_cli_is_float(kiln_dtype t) { return t >= KILN_F16; }
 /* Does an integer type have the number i? */
 bool kn_cli_holds(kiln_dtype t, int64_t i);

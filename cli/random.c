@@ -106,11 +106,25 @@ static void int_block(const kn_dist *d, uint64_t key, uint64_t first, int64_t *o
         out[i] = (int64_t)(lo + (uint64_t)((wide)draw(key, first + i) * range >> 64));
 }
 
+/* A complex number is two of the array's reals, which are independent. */
+static kn_cli_array parts_of(const kn_cli_array *a)
+{
+    kn_cli_array parts = *a;
+    parts.dtype = a->dtype == KILN_C64 ? KILN_F32 : KILN_F64;
+    parts.count = 2 * a->count;
+    return parts;
+}
+
 void kn_random_fill(const kn_dist *dist, uint64_t key, kn_cli_array *a)
 {
     bool real = dist->kind == KN_DIST_NORMAL || dist->kind == KN_DIST_UNIFORM;
     double f[BLOCK];
     int64_t n[BLOCK];
+    if (real && kn_cli_is_complex(a->dtype)) {
+        kn_cli_array parts = parts_of(a);
+        kn_random_fill(dist, key, &parts);
+        return;
+    }
     size_t size = kiln_dtype_size(a->dtype);
     for (int64_t first = 0; first < a->count; first += BLOCK) {
         int64_t len = a->count - first < BLOCK ? a->count - first : BLOCK;

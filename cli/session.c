@@ -46,9 +46,10 @@ static void expr_dims(const kn_cli_value *v, char *dims, size_t size)
 static int expr_input(kn_session *s, const kn_args *args, kn_cli_value *v, kn_err *e)
 {
     if (kn_cli_value_is_number(v)) {
-        kiln_dtype dtype = v->kind == KN_VALUE_BOOL  ? KILN_BOOL
-                           : v->kind == KN_VALUE_INT ? KILN_I64
-                                                     : KILN_F64;
+        kiln_dtype dtype = v->kind == KN_VALUE_BOOL      ? KILN_BOOL
+                           : v->kind == KN_VALUE_INT     ? KILN_I64
+                           : v->kind == KN_VALUE_COMPLEX ? KILN_C128
+                                                         : KILN_F64;
         kiln_scalar(s->graph, v->name, dtype);
         return KN_EXIT_OK;
     }

@@ -19,6 +19,7 @@ typedef struct kn_session {
         int64_t l;
         float f;
         double d;
+        _Alignas(16) double z[2];
     } * numbers;    /* by io: values of scalars */
     kiln_arg *args; /* inputs that were given, then outputs */
     int nargs;

@@ -21,8 +21,15 @@ static int64_t integer(const kn_cli_array *a, int64_t i)
     return kiln_load_int(a->dtype, at(a, i));
 }
 
+/* Complex numbers by their real parts, then by their imaginary ones. */
 static bool less(const kn_cli_array *a, int64_t i, int64_t j)
 {
+    if (kn_cli_is_complex(a->dtype)) {
+        double x[2], y[2];
+        kiln_load_complex(a->dtype, at(a, i), &x[0], &x[1]);
+        kiln_load_complex(a->dtype, at(a, j), &y[0], &y[1]);
+        return x[0] == y[0] ? x[1] < y[1] : x[0] < y[0];
+    }
     if (kn_cli_is_float(a->dtype))
         return element(a, i) < element(a, j);
     return a->dtype == KILN_U64 ? (uint64_t)integer(a, i) < (uint64_t)integer(a, j)
@@ -39,37 +46,61 @@ static bool reads_back(const char *text, kiln_dtype t, double v)
     return kiln_load_float(t, memory) == v;
 }
 
-/* The shortest decimal that is this element again when read back. */
-static void put_element(FILE *f, const kn_cli_array *a, int64_t i)
+/* The shortest decimal that is v, of type t, again when read back. */
+static void put_float(FILE *f, kiln_dtype t, double v, const char *sign)
 {
     char text[64];
+    if (isnan(v)) { /* printf() writes its sign */
+        fprintf(f, "%snan", sign);
+        return;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (reads_back(text, t, v))
+            break;
+    }
+    fprintf(f, "%s%s", *text == '-' ? "" : sign, text);
+}
+
+/* As Python writes them. */
+static void put_complex(FILE *f, const kn_cli_array *a, int64_t i)
+{
+    const kiln_dtype part = a->dtype == KILN_C64 ? KILN_F32 : KILN_F64;
+    double re, im;
+    kiln_load_complex(a->dtype, at(a, i), &re, &im);
+    fputc('(', f);
+    put_float(f, part, re, "");
+    put_float(f, part, im, "+");
+    fputs("j)", f);
+}
+
+static void put_element(FILE *f, const kn_cli_array *a, int64_t i)
+{
     double v = element(a, i);
-    if (a->dtype == KILN_BOOL) {
+    if (kn_cli_is_complex(a->dtype)) {
+        put_complex(f, a, i);
+    } else if (a->dtype == KILN_BOOL) {
         fputs(v != 0 ? "True" : "False", f);
     } else if (a->dtype == KILN_U64) {
         fprintf(f, "%llu", (unsigned long long)integer(a, i));
     } else if (!kn_cli_is_float(a->dtype)) {
         fprintf(f, "%lld", (long long)integer(a, i));
-    } else if (isnan(v)) {
-        fputs("nan", f); /* printf() writes the sign of a NaN */
     } else {
-        for (int digits = 1; digits <= 17; digits++) {
-            snprintf(text, sizeof text, "%.*g", digits, v);
-            if (reads_back(text, a->dtype, v))
-                break;
-        }
-        fputs(text, f);
+        put_float(f, a->dtype, v, "");
     }
 }
 
 static void put_range(FILE *f, const kn_cli_array *a)
 {
+    const bool complex = kn_cli_is_complex(a->dtype);
     int64_t least = 0, most = 0;
-    double sum = 0;
+    double sum = 0, imaginary = 0;
     for (int64_t i = 0; i < a->count; i++) {
-        double v = element(a, i);
-        sum += v;
-        if (isnan(v)) {
+        double re, im;
+        kiln_load_complex(a->dtype, at(a, i), &re, &im);
+        sum += re;
+        imaginary += im;
+        if (isnan(re) || isnan(im)) {
             fputs("  min=nan mean=nan max=nan", f);
             return;
         }
@@ -78,11 +109,13 @@ static void put_range(FILE *f, const kn_cli_array *a)
         if (less(a, most, i))
             most = i;
     }
-    double mean = sum / (double)a->count;
+    double mean = sum / (double)a->count, turned = imaginary / (double)a->count;
     fputs("  min=", f);
     put_element(f, a, least);
-    if (isnan(mean)) /* inf - inf */
+    if (isnan(mean) || isnan(turned)) /* inf - inf */
         fputs(" mean=nan max=", f);
+    else if (complex)
+        fprintf(f, " mean=(%.6g%+.6gj) max=", mean, turned);
     else
         fprintf(f, " mean=%.6g max=", mean);
     put_element(f, a, most);

@@ -64,6 +64,23 @@ static size_t number_length(const char *s, bool *is_float)
     return (size_t)(p - s);
 }
 
+/* "2j", "1-0.5j": false where it is none. The second sign is the one before the last number. */
+static bool parse_complex(const char *s, double *re, double *im)
+{
+    bool is_float;
+    *re = 0;
+    size_t n = number_length(s, &is_float);
+    if (n && (s[n] == '+' || s[n] == '-')) {
+        *re = strtod(s, NULL);
+        s += n;
+        n = number_length(s, &is_float);
+    }
+    if (!n || (s[n] != 'j' && s[n] != 'J') || s[n + 1])
+        return false;
+    *im = strtod(s, NULL);
+    return true;
+}
+
 static int parse_double(reader *r, double *out)
 {
     bool is_float;
@@ -230,6 +247,10 @@ int kn_cli_value_parse(const char *name, const char *text, kn_cli_value *v, kn_e
         v->f = strtod(text, NULL);
         return is_float ? KN_EXIT_OK : parse_int(&r, &v->i);
     }
+    if (parse_complex(text, &v->f, &v->im)) {
+        v->kind = KN_VALUE_COMPLEX;
+        return KN_EXIT_OK;
+    }
     return parse_random(&r, v);
 }
 
@@ -265,6 +286,8 @@ int kn_cli_value_number(const kn_cli_value *v, kiln_dtype dtype, void *out, kn_e
 {
     bool is_float = v->kind == KN_VALUE_FLOAT, is_bool = v->kind == KN_VALUE_BOOL;
     const char *type = kiln_dtype_text(dtype);
+    if (v->kind == KN_VALUE_COMPLEX && !kn_cli_is_complex(dtype))
+        return kn_usage_error(e, "%s is %s, but %s is a complex number", v->name, type, v->text);
     if (dtype == KILN_BOOL) {
         if (!is_bool)
             return kn_usage_error(e, "%s is bool: True or False, not %s", v->name, v->text);
@@ -272,7 +295,7 @@ int kn_cli_value_number(const kn_cli_value *v, kiln_dtype dtype, void *out, kn_e
     } else if (kn_cli_is_float(dtype)) {
         if (is_bool)
             return kn_usage_error(e, "%s is %s, but %s is a bool", v->name, type, v->text);
-        kiln_store_float(dtype, out, v->f);
+        kiln_store_complex(dtype, out, v->f, v->im);
     } else {
         if (is_float || is_bool)
             return kn_usage_error(e, "%s is %s, but %s is %s", v->name, type, v->text,

@@ -3,7 +3,8 @@
 #include "codegen/cuda_writer.h"
 #include "ir/eval.h"
 
-extern const char kn_prelude_elementwise[], kn_prelude_fast[], kn_prelude_prelude[];
+extern const char kn_prelude_elementwise[], kn_prelude_complex[], kn_prelude_fast[],
+    kn_prelude_prelude[];
 
 /* n times the threads of a block. */
 static const char *block_times(kn_cuda_writer *w, int n)
@@ -483,12 +484,23 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     kn_put(t, "}\n");
 }
 
+static bool has_complex(const kn_kernel *k)
+{
+    for (int p = 0; p < k->phases.len; p++)
+        for (int i = 0; i < k->phases.data[p].values.len; i++)
+            if (kn_is_complex(k->phases.data[p].values.data[i].dtype))
+                return true;
+    return false;
+}
+
 const char *kn_cuda_source(kn_arena *a, const kn_kernel *k)
 {
     kn_text t = kn_text_new(a);
     kn_put(&t, kn_prelude_elementwise);
     if (k->fast)
         kn_put(&t, kn_prelude_fast);
+    if (has_complex(k))
+        kn_put(&t, kn_prelude_complex);
     kn_put(&t, kn_prelude_prelude);
     kn_put(&t, "\n// ---- the kernel ----\n\n");
     kn_cuda_kernel(&t, k);

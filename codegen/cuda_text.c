@@ -142,6 +142,12 @@ static const char *integer_literal(kn_cuda_writer *w, kn_scalar v)
 
 const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v)
 {
+    if (kn_is_complex(v.dtype)) {
+        const kn_dtype t = kn_real_of(v.dtype);
+        return kn_cuda_printed(w, "%s{%s, %s}", kn_cuda_type(v.dtype),
+                               kn_cuda_literal(w, (kn_scalar){.dtype = t, .f = v.f}),
+                               kn_cuda_literal(w, (kn_scalar){.dtype = t, .f = v.im}));
+    }
     if (!kn_is_float(v.dtype))
         return integer_literal(w, v);
     if (kn_is_half(v.dtype)) {

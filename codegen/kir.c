@@ -68,7 +68,8 @@ bool kn_value_same(const kn_value *x, const kn_value *y)
         return kn_access_same(&x->access, &y->access) && x->checked == y->checked &&
                memcmp(x->in, y->in, sizeof x->in) == 0 &&
                memcmp(x->place, y->place, sizeof x->place) == 0;
-    case KN_V_CONST: return x->value.i == y->value.i;
+    case KN_V_CONST:
+        return x->value.i == y->value.i && memcmp(&x->value.im, &y->value.im, sizeof x->value.im) == 0;
     case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
     default: return x->index == y->index;
     }
@@ -280,6 +281,8 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     case KN_V_CONST:
         if (kn_is_float(v->dtype))
             kn_putf(t, "const %.17g", v->value.f);
+        else if (kn_is_complex(v->dtype))
+            kn_putf(t, "const %.17g%+.17gj", v->value.f, v->value.im);
         else if (kn_is_unsigned(v->dtype))
             kn_putf(t, "const %llu", (unsigned long long)v->value.i);
         else

@@ -59,7 +59,7 @@ double kiln_load_float(kiln_dtype dtype, const void *element)
 int64_t kiln_load_int(kiln_dtype dtype, const void *element)
 {
     kn_scalar v = kn_scalar_load((kn_dtype)dtype, element);
-    return kn_is_float(v.dtype) ? kn_eval_cast(v, KN_I64).i : v.i;
+    return kn_is_inexact(v.dtype) ? kn_eval_cast(v, KN_I64).i : v.i;
 }
 
 void kiln_store_float(kiln_dtype dtype, void *element, double value)
@@ -71,6 +71,19 @@ void kiln_store_float(kiln_dtype dtype, void *element, double value)
 void kiln_store_int(kiln_dtype dtype, void *element, int64_t value)
 {
     kn_scalar v = {.dtype = KN_I64, .i = value};
+    kn_scalar_store(kn_eval_cast(v, (kn_dtype)dtype), element);
+}
+
+void kiln_load_complex(kiln_dtype dtype, const void *element, double *re, double *im)
+{
+    kn_scalar v = kn_scalar_load((kn_dtype)dtype, element);
+    *re = kn_scalar_number(v);
+    *im = v.im;
+}
+
+void kiln_store_complex(kiln_dtype dtype, void *element, double re, double im)
+{
+    kn_scalar v = {.dtype = KN_C128, .f = re, .im = im};
     kn_scalar_store(kn_eval_cast(v, (kn_dtype)dtype), element);
 }
 

@@ -135,6 +135,17 @@ kiln_val kiln_float(kiln_graph *g, double value)
     return kn_request_finish(&r);
 }
 
+static kn_status make_complex(kn_graph *g, kn_request *r)
+{
+    return kn_request_made(r, kn_build_complex_number(g, r->f, r->imag, nowhere));
+}
+
+kiln_val kiln_complex(kiln_graph *g, double re, double im)
+{
+    kn_request r = {.g = g, .make = make_complex, .f = re, .imag = im};
+    return kn_request_finish(&r);
+}
+
 static kn_status make_size(kn_graph *g, kn_request *r)
 {
     const kn_node *x = r->in[0];

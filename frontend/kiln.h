@@ -80,7 +80,9 @@ typedef enum kiln_dtype {
     KILN_F16 = 10,  /* IEEE half precision; operations on it are computed in f32 and rounded once */
     KILN_BF16 = 11, /* the upper half of an f32; the same */
     KILN_F32 = 12,
-    KILN_F64 = 13
+    KILN_F64 = 13,
+    KILN_C64 = 14, /* two f32: real, imaginary; 8-byte aligned */
+    KILN_C128 = 15 /* two f64; 16-byte aligned */
 } kiln_dtype;
 
 KILN_API size_t kiln_dtype_size(kiln_dtype dtype);      /* bytes; 0 for no dtype */
@@ -93,6 +95,9 @@ KILN_API double kiln_load_float(kiln_dtype dtype, const void *element);
 KILN_API int64_t kiln_load_int(kiln_dtype dtype, const void *element);
 KILN_API void kiln_store_float(kiln_dtype dtype, void *element, double value);
 KILN_API void kiln_store_int(kiln_dtype dtype, void *element, int64_t value);
+/* The same of complex numbers, of which the functions above have the real part. */
+KILN_API void kiln_load_complex(kiln_dtype dtype, const void *element, double *re, double *im);
+KILN_API void kiln_store_complex(kiln_dtype dtype, void *element, double re, double im);
 
 enum { KILN_MAX_RANK = 16 };
 
@@ -224,6 +229,7 @@ KILN_API kiln_val kiln_scalar_default(kiln_graph *graph, const char *name, kiln_
 /* Numbers. They behave like Python's: they take the type of the array they meet. */
 KILN_API kiln_val kiln_int(kiln_graph *graph, int64_t value);
 KILN_API kiln_val kiln_float(kiln_graph *graph, double value);
+KILN_API kiln_val kiln_complex(kiln_graph *graph, double re, double im);
 /* The size of an axis of x as a number. */
 KILN_API kiln_val kiln_size(kiln_graph *graph, kiln_val x, int axis);
 
@@ -364,6 +370,7 @@ typedef struct kiln_io {
     const char *dims; /* "N, C" */
     bool has_default;
     double dflt;
+    double dflt_imag;
 } kiln_io;
 
 KILN_API const char *kiln_prog_name(const kiln_prog *prog);

@@ -212,20 +212,19 @@ static void lex_number(kn_lexer *lx, kn_tok *tok)
             ok = digits(&p, 10, &to);
         }
     }
+    bool imaginary = ok && base == 10 && lower(*p) == 'j';
+    p += imaginary;
     if (!ok || name_char(*p)) {
-        bool imaginary = ok && (*p == 'j' || *p == 'J') && !name_char(p[1]);
         while (name_char(*p))
             p++;
         int n = p - lx->p > 40 ? 40 : (int)(p - lx->p);
-        error_at(lx, tok, tok->pos.at,
-                 imaginary ? "complex numbers are not supported yet"
-                           : kn_sprintf(lx->arena, "invalid number '%.*s'", n, lx->p));
+        error_at(lx, tok, tok->pos.at, kn_sprintf(lx->arena, "invalid number '%.*s'", n, lx->p));
         return;
     }
     tok->len = (size_t)(p - lx->p);
     lx->p = p;
-    if (is_float) {
-        tok->kind = KN_TOK_FLOAT;
+    if (is_float || imaginary) {
+        tok->kind = imaginary ? KN_TOK_IMAGINARY : KN_TOK_FLOAT;
         tok->u.f = float_value(copy);
     } else if (base == 10 && *copy == '0' && strspn(copy, "0") != strlen(copy)) {
         error_at(lx, tok, tok->pos.at, "an integer cannot begin with 0");

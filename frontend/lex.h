@@ -21,6 +21,7 @@ enum {
     KN_TOK_KEYWORD, /* Python's reserved words, True, False and None among them */
     KN_TOK_INT,
     KN_TOK_FLOAT,
+    KN_TOK_IMAGINARY,
     KN_TOK_STRING,
     KN_TOK_ERROR,
 };
@@ -36,7 +37,7 @@ typedef struct kn_tok {
     size_t len; /* the token's text is pos.at[0 .. len) */
     union {
         int64_t i;         /* INT */
-        double f;          /* FLOAT */
+        double f;          /* FLOAT, IMAGINARY */
         const char *error; /* ERROR: the message */
     } u;
 } kn_tok;

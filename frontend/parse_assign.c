@@ -129,6 +129,9 @@ int kn_view_store(const kn_parser *p, int store)
 
 bool kn_can_assign(kn_parser *p, kn_pos pos, const kn_node *v, kn_dtype t)
 {
+    if (v->op == KN_OP_CONST && v->weak && kn_is_complex(v->dtype) && !kn_is_complex(t))
+        return kn_perror(p, pos, KN_TYPE, "a complex number cannot be assigned to %s",
+                         kn_dtypes[t].text);
     if (v->op != KN_OP_CONST || !v->weak || !kn_is_int(t))
         return true;
     kn_scalar value = v->u.value;

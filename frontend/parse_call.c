@@ -10,6 +10,10 @@ static const kn_function functions[] = {
     {"astype", KN_CALL_CAST, KN_OP_CAST, true, true, true},
     {"copy", KN_CALL_ELEM, KN_OP_COPY, true, true, true},
     {"clip", KN_CALL_ELEM, KN_OP_CLIP, true, true, true},
+    {"conj", KN_CALL_ELEM, KN_OP_CONJ, true, true, true},
+    {"conjugate", KN_CALL_ELEM, KN_OP_CONJ, true, true, true},
+    {"real", KN_CALL_PART, KN_OP_REAL, true, true, false},
+    {"imag", KN_CALL_PART, KN_OP_IMAG, true, true, false},
     {"round", KN_CALL_ELEM, KN_OP_ROUND, true, true, true},
     {"divmod", KN_CALL_PAIR, KN_OP_FLOORDIV, true, true, false},
     {"modf", KN_CALL_PAIR, KN_OP_FRACTION, true, true, false},
@@ -80,7 +84,7 @@ static bool is_own(int op)
         KN_OP_RSQRT,     KN_OP_ERF,     KN_OP_ERFC,       KN_OP_ERFINV,   KN_OP_GAMMA,
         KN_OP_LGAMMA,    KN_OP_SCALB,   KN_OP_MANTISSA,   KN_OP_EXPONENT, KN_OP_FRACTION,
         KN_OP_WHOLE,     KN_OP_SIGMOID, KN_OP_SOFTPLUS,   KN_OP_SILU,     KN_OP_GELU,
-        KN_OP_GELU_TANH, KN_OP_RELU,    KN_OP_LEAKY_RELU,
+        KN_OP_GELU_TANH, KN_OP_RELU,    KN_OP_LEAKY_RELU, KN_OP_PAIR,
     };
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (own[i] == (kn_op)op)
@@ -304,6 +308,18 @@ static bool call_pair(kn_call_site *c, kn_value *out)
     return true;
 }
 
+static bool call_part(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"val"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_node *x;
+    if (!kn_call_bind(c, names, 1, 1, 1, slot) || !kn_as_node(c->p, slot[0], &x))
+        return false;
+    kn_value v = *slot[0];
+    v.node = x;
+    return kn_part_value(c->p, c->fn->op, &v, out) || kn_pwrap(c->p, c->pos);
+}
+
 static bool call_cast(kn_call_site *c, kn_value *out)
 {
     static const char *const names[] = {"x", "dtype"};
@@ -320,6 +336,7 @@ static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
     [KN_CALL_ELEM] = call_elem,
     [KN_CALL_CAST] = call_cast,
     [KN_CALL_PAIR] = call_pair,
+    [KN_CALL_PART] = call_part,
     [KN_CALL_REDUCE] = kn_call_reduce,
     [KN_CALL_STD] = kn_call_reduce,
     [KN_CALL_PTP] = kn_call_reduce,
@@ -358,7 +375,8 @@ static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
 static bool python_type(const char *name)
 {
     return name &&
-           (strcmp(name, "float") == 0 || strcmp(name, "int") == 0 || strcmp(name, "bool") == 0);
+           (strcmp(name, "float") == 0 || strcmp(name, "int") == 0 || strcmp(name, "bool") == 0 ||
+            strcmp(name, "complex") == 0);
 }
 
 bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)

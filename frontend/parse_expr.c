@@ -141,7 +141,7 @@ bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_va
     if (tok == '@') {
         kn_node *product = NULL;
         if (in[0]->rank == 1 && in[1]->rank == 1)
-            product = kn_build_dot(p->g, in[0], in[1], kn_loc_of(pos));
+            product = kn_build_dot(p->g, in[0], in[1], false, kn_loc_of(pos));
         else
             kn_fail(KN_SHAPE, "'@' is of two vectors; of matrices it is not supported");
         *out = kn_node_value(product, l->pos);
@@ -227,6 +227,9 @@ static bool atom(kn_parser *p, kn_value *out)
     case KN_TOK_NAME: kn_advance(p); return kn_name_value(p, kn_tok_text(p, &t), t.pos, out);
     case KN_TOK_INT: *out = kn_node_value(kn_build_uint(p->g, (uint64_t)t.u.i, loc), t.pos); break;
     case KN_TOK_FLOAT: *out = kn_node_value(kn_build_float(p->g, t.u.f, loc), t.pos); break;
+    case KN_TOK_IMAGINARY:
+        *out = kn_node_value(kn_build_complex_number(p->g, 0, t.u.f, loc), t.pos);
+        break;
     case KN_TOK3('.', '.', '.'): out->kind = KN_V_ELLIPSIS; break;
     case KN_TOK_STRING:
         out->kind = KN_V_STRING;

@@ -38,6 +38,7 @@ typedef enum kn_call_kind {
     KN_CALL_ELEM,
     KN_CALL_CAST,
     KN_CALL_PAIR,
+    KN_CALL_PART,
     KN_CALL_REDUCE,
     KN_CALL_STD,
     KN_CALL_PTP,
@@ -218,6 +219,8 @@ bool kn_as_int(kn_parser *p, const kn_value *v, int64_t *out);
 /* parse_index.c: at the '.' or the '['; *v is replaced by what it gives. */
 bool kn_attribute(kn_parser *p, kn_value *v);
 bool kn_index(kn_parser *p, kn_value *v);
+/* x.real (op REAL) or x.imag (IMAG) of a value with a node. False without a place after a failure. */
+bool kn_part_value(kn_parser *p, kn_op op, const kn_value *x, kn_value *out);
 
 /* parse_call.c */
 /* The function of that name, one that NumPy has only as a method included. */

@@ -4,6 +4,25 @@
 
 /* ---- attributes ---- */
 
+/* NumPy's are views, which here nobody can write through: `uncertain` of a complex array, what it shows once the array
+ * has changed. That of a real array is the array itself, and its imaginary part, zeros, is read-only in NumPy too. */
+bool kn_part_value(kn_parser *p, kn_op op, const kn_value *x, kn_value *out)
+{
+    kn_node *made = x->node;
+    bool complex = kn_is_complex(made->dtype);
+    if (complex || op == KN_OP_IMAG)
+        made = kn_build_elem(p->g, op, &made, 1, kn_loc_of(x->pos));
+    if (!made)
+        return false;
+    *out = kn_node_value(made, x->pos);
+    if (complex || op == KN_OP_REAL)
+        out->store = kn_view_store(p, x->store);
+    out->scalar = x->scalar;
+    out->uncertain = out->store && (complex || x->uncertain);
+    out->readonly = x->readonly || op == KN_OP_IMAG;
+    return true;
+}
+
 bool kn_attribute(kn_parser *p, kn_value *v)
 {
     kn_advance(p); /* the dot */
@@ -21,6 +40,11 @@ bool kn_attribute(kn_parser *p, kn_value *v)
     }
     if (v->kind == KN_V_NUMPY)
         return kn_numpy_value(p, name, pos, v);
+    bool part = strcmp(name, "real") == 0 || strcmp(name, "imag") == 0;
+    if (part && v->kind == KN_V_NODE) {
+        kn_value of = *v;
+        return kn_part_value(p, *name == 'r' ? KN_OP_REAL : KN_OP_IMAG, &of, v) || kn_pwrap(p, pos);
+    }
     if (v->kind != KN_V_NODE || v->node->weak)
         return kn_perror(p, pos, KN_TYPE, "%s has no attribute '%s'", kn_value_text(p, v), name);
 

@@ -13,6 +13,8 @@ static bool optional_dtype(kn_call_site *c, const kn_value *v, kn_dtype *dtype)
 static bool number(const kn_value *v, double *out)
 {
     const kn_node *x = v->kind == KN_V_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
+    if (x && kn_is_complex(x->dtype))
+        return false;
     if (x)
         *out = kn_is_float(x->dtype) ? x->u.value.f : (double)x->u.value.i;
     return x != NULL;

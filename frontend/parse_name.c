@@ -342,8 +342,10 @@ bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
         out->dim = kn_dim_sym(p->g->syms, name, strlen(name));
     } else if (strcmp(name, "np") == 0 || strcmp(name, "numpy") == 0) {
         *out = (kn_value){.kind = KN_V_NUMPY, .pos = pos};
-    } else if (strcmp(name, "float") == 0 || strcmp(name, "int") == 0) {
-        *out = (kn_value){.kind = KN_V_DTYPE, .pos = pos, .dtype = *name == 'f' ? KN_F64 : KN_I64};
+    } else if (strcmp(name, "float") == 0 || strcmp(name, "int") == 0 ||
+               strcmp(name, "complex") == 0) {
+        kn_dtype python = *name == 'f' ? KN_F64 : *name == 'i' ? KN_I64 : KN_C128;
+        *out = (kn_value){.kind = KN_V_DTYPE, .pos = pos, .dtype = python};
     } else if (dtype) {
         *out = (kn_value){.kind = KN_V_DTYPE, .pos = pos, .dtype = dtype};
     } else {
@@ -370,7 +372,9 @@ const char *kn_value_text(kn_parser *p, const kn_value *v)
     case KN_V_NODE: {
         const char *type = kn_dtypes[v->node->dtype].text;
         if (v->node->weak)
-            return kn_is_int(v->node->dtype) ? "an integer" : "a float";
+            return kn_is_int(v->node->dtype)       ? "an integer"
+                   : kn_is_complex(v->node->dtype) ? "a complex number"
+                                                   : "a float";
         if (v->node->rank == 0)
             return kn_sprintf(p->arena, "a value of type %s", type);
         kn_text t = kn_text_new(p->arena);

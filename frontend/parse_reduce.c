@@ -46,7 +46,7 @@ static const signature *signature_of(const kn_function *fn)
 bool kn_call_flag(kn_call_site *c, const kn_value *v, const char *what, bool *out)
 {
     const kn_node *x = v->kind == KN_V_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
-    if (!x || kn_is_float(x->dtype))
+    if (!x || kn_is_inexact(x->dtype))
         return kn_perror(c->p, v->pos, KN_TYPE, "%s: %s must be True or False, found %s",
                          c->fn->name, what, kn_value_text(c->p, v));
     *out = x->u.value.i != 0;
@@ -83,7 +83,7 @@ static bool order_of(const given *a, double *order)
     if (!v)
         return true;
     const kn_node *x = v->kind == KN_V_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
-    if (!x)
+    if (!x || kn_is_complex(x->dtype))
         return kn_perror(a->c->p, v->pos, KN_TYPE, "norm: ord must be a number, found %s",
                          kn_value_text(a->c->p, v));
     *order = kn_is_float(x->dtype) ? x->u.value.f : (double)x->u.value.i;
@@ -166,8 +166,9 @@ bool kn_call_dot(kn_call_site *c, kn_value *out)
     if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &a) ||
         !kn_as_node(c->p, slot[1], &b))
         return false;
-    return kn_call_done(c, kn_call_typed(c, kn_build_dot(c->p->g, a, b, c->loc)), KN_STORE_NEW,
-                        out);
+    bool conjugate = strcmp(c->fn->name, "vdot") == 0;
+    kn_node *made = kn_build_dot(c->p->g, a, b, conjugate, c->loc);
+    return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);
 }
 
 bool kn_call_arg(kn_call_site *c, kn_value *out)

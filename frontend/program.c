@@ -51,7 +51,8 @@ static kn_status list_io(void *user)
         io->dims = dims_text(&p->arena, g, n);
         io->has_default = in && from->has_default;
         if (io->has_default)
-            io->dflt = kn_is_float(from->dflt.dtype) ? from->dflt.f : (double)from->dflt.i;
+            io->dflt = kn_is_inexact(from->dflt.dtype) ? from->dflt.f : (double)from->dflt.i;
+        io->dflt_imag = io->has_default ? from->dflt.im : 0;
     }
     return KN_OK;
 }

@@ -16,7 +16,7 @@ struct kn_request {
     const char *name, *dims;
     kn_dtype dtype;
     int64_t i;
-    double f;
+    double f, imag;
     bool has_default, keepdims;
     kiln_axes axes;
     int ddof;

@@ -108,6 +108,11 @@ kn_node *kn_build_float(kn_graph *g, double v, kn_loc loc)
     return kn_build_constant(g, (kn_scalar){.dtype = KN_F64, .f = v}, true, loc);
 }
 
+kn_node *kn_build_complex_number(kn_graph *g, double re, double im, kn_loc loc)
+{
+    return kn_build_constant(g, (kn_scalar){.dtype = KN_C128, .f = re, .im = im}, true, loc);
+}
+
 kn_node *kn_build_bool(kn_graph *g, bool v, kn_loc loc)
 {
     return kn_build_constant(g, (kn_scalar){.dtype = KN_BOOL, .i = v}, false, loc);

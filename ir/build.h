@@ -20,6 +20,7 @@ kn_node *kn_build_scalar(kn_graph *g, const char *name, kn_dtype dtype, const kn
 kn_node *kn_build_int(kn_graph *g, int64_t v, kn_loc loc);
 kn_node *kn_build_uint(kn_graph *g, uint64_t v, kn_loc loc);
 kn_node *kn_build_float(kn_graph *g, double v, kn_loc loc);
+kn_node *kn_build_complex_number(kn_graph *g, double re, double im, kn_loc loc);
 kn_node *kn_build_bool(kn_graph *g, bool v, kn_loc loc);
 /* The digits of an integer, for messages. */
 const char *kn_build_int_text(kn_graph *g, kn_scalar v);
@@ -62,8 +63,8 @@ kn_node *kn_build_norm(kn_graph *g, kn_node *x, double order, const kn_reduction
 /* weights: of x's shape, or one an element along the one axis; NULL: 1. */
 kn_node *kn_build_average(kn_graph *g, kn_node *x, kn_node *weights, const kn_reduction *r,
                           kn_loc loc);
-/* The inner product of two vectors; of a 0-d value the product. */
-kn_node *kn_build_dot(kn_graph *g, kn_node *a, kn_node *b, kn_loc loc);
+/* The inner product of two vectors; of a 0-d value the product. conjugate: a's conjugate is taken. */
+kn_node *kn_build_dot(kn_graph *g, kn_node *a, kn_node *b, bool conjugate, kn_loc loc);
 
 /* A NULL dimension stands for -1, at most one. */
 kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank, kn_loc loc);

@@ -23,7 +23,7 @@ static kn_node *select(kn_graph *g, kn_node *c, kn_node *a, kn_node *b, kn_loc l
 
 static kn_node *float_of(kn_graph *g, kn_node *x, kn_loc loc)
 {
-    return x && !kn_is_float(x->dtype) ? kn_build_cast(g, x, KN_F64, loc) : x;
+    return x && !kn_is_inexact(x->dtype) ? kn_build_cast(g, x, KN_F64, loc) : x;
 }
 
 /* r's axes, kept. */
@@ -41,7 +41,7 @@ static kn_node *reduce(kn_graph *g, kn_op op, kn_node *x, kn_reduction r, kn_loc
 
 static bool skips_nan(const kn_node *x, const kn_reduction *r)
 {
-    return r->skip_nan && kn_is_float(x->dtype);
+    return r->skip_nan && kn_is_inexact(x->dtype);
 }
 
 /* The mask of the elements that count, in x's shape; NULL where all do. False after a failure. */
@@ -92,10 +92,11 @@ static kn_node *masked_moment(kn_graph *g, kn_op op, kn_node *x, kn_node *mask,
     if (op == KN_OP_MEAN)
         return mean;
     kn_node *d = masked(g, mask, binary(g, KN_OP_SUB, v, mean, loc), zero, loc);
-    kn_node *squares = reduce(g, KN_OP_SUM, binary(g, KN_OP_MUL, d, d, loc), outer, loc);
+    kn_node *squares = reduce(g, KN_OP_SUM, kn_build_square_size(g, d, loc), outer, loc);
     kn_node *n = count_of(g, mask, outer, KN_I64, loc);
     kn_node *dof = binary(g, KN_OP_SUB, n, kn_build_int(g, r->ddof, loc), loc);
-    dof = kn_build_cast(g, binary(g, KN_OP_MAXIMUM, dof, kn_build_int(g, 0, loc), loc), t, loc);
+    dof = binary(g, KN_OP_MAXIMUM, dof, kn_build_int(g, 0, loc), loc);
+    dof = kn_build_cast(g, dof, kn_real_of(t), loc);
     kn_node *var = binary(g, KN_OP_DIV, squares, dof, loc);
     if (!skips_nan(x, r))
         return var;
@@ -144,6 +145,11 @@ kn_node *kn_build_reduction(kn_graph *g, kn_op op, kn_node *x, const kn_reductio
     if (!r->initial)
         return made;
     kn_node *initial = r->initial;
+    if (kn_is_complex(initial->dtype) && !kn_is_complex(t)) {
+        kn_fail(KN_TYPE, "%s of %s: initial= is a complex number", kn_ops[op].text,
+                kn_dtypes[t].text);
+        return NULL;
+    }
     if (!initial->weak || !kn_is_int(t) || !kn_is_int(initial->dtype)) /* else it has to fit */
         initial = kn_build_cast(g, initial, t, loc);
     return binary(g, kn_ops[op].combine, initial, made, loc);
@@ -188,9 +194,18 @@ static kn_node *without_axes(kn_graph *g, kn_node *m, const kn_reduction *r, kn_
     return kn_build_reshape_to(g, m, shape, rank, loc);
 }
 
+/* The same for what is of real numbers only. */
+static kn_node *real_float_of(kn_graph *g, const char *what, kn_node *x, kn_loc loc)
+{
+    if (!x || !kn_is_complex(x->dtype))
+        return float_of(g, x, loc);
+    kn_fail(KN_TYPE, "%s of %s: it is of real numbers", what, kn_dtypes[x->dtype].text);
+    return NULL;
+}
+
 kn_node *kn_build_logsumexp(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc)
 {
-    x = float_of(g, x, loc);
+    x = real_float_of(g, "logsumexp", x, loc);
     kn_node *m = finite_max(g, x, r, loc);
     kn_node *e = unary(g, KN_OP_EXP, binary(g, KN_OP_SUB, x, m, loc), loc);
     kn_node *log = unary(g, KN_OP_LOG, reduce(g, KN_OP_SUM, e, *r, loc), loc);
@@ -199,7 +214,7 @@ kn_node *kn_build_logsumexp(kn_graph *g, kn_node *x, const kn_reduction *r, kn_l
 
 kn_node *kn_build_softmax(kn_graph *g, kn_node *x, const kn_reduction *r, bool log, kn_loc loc)
 {
-    x = float_of(g, x, loc);
+    x = real_float_of(g, "softmax", x, loc);
     kn_reduction k = kept(r);
     kn_node *m =
         log ? finite_max(g, x, r, loc) : kn_build_reduce_over(g, KN_OP_MAX, x, &k, true, loc);
@@ -213,16 +228,18 @@ kn_node *kn_build_norm(kn_graph *g, kn_node *x, double order, const kn_reduction
 {
     x = float_of(g, x, loc);
     kn_node *a = unary(g, KN_OP_ABS, x, loc);
+    if (!a)
+        return NULL;
     if (isinf(order))
         return reduce(g, order > 0 ? KN_OP_MAX : KN_OP_MIN, a, *r, loc);
     if (order == 1)
         return reduce(g, KN_OP_SUM, a, *r, loc);
     if (order == 2)
-        return unary(g, KN_OP_SQRT, reduce(g, KN_OP_SUM, binary(g, KN_OP_MUL, x, x, loc), *r, loc),
-                     loc);
+        return unary(g, KN_OP_SQRT,
+                     reduce(g, KN_OP_SUM, kn_build_square_size(g, x, loc), *r, loc), loc);
     if (order == 0) {
         kn_node *count = kn_build_count_nonzero(g, x, r, loc);
-        return count ? kn_build_cast(g, count, x->dtype, loc) : NULL;
+        return count ? kn_build_cast(g, count, a->dtype, loc) : NULL;
     }
     kn_node *powers = binary(g, KN_OP_POW, a, kn_build_float(g, order, loc), loc);
     return binary(g, KN_OP_POW, reduce(g, KN_OP_SUM, powers, *r, loc),
@@ -255,7 +272,7 @@ kn_node *kn_build_average(kn_graph *g, kn_node *x, kn_node *w, const kn_reductio
     if (!w || !x)
         return reduce(g, KN_OP_MEAN, x, *r, loc);
     kn_dtype t = kn_promote(x->dtype, w->dtype);
-    if (!kn_is_float(x->dtype))
+    if (!kn_is_inexact(x->dtype))
         t = kn_promote(t, KN_F64);
     if (w->rank != x->rank)
         w = weights_along(g, x, w, r, loc);
@@ -268,7 +285,7 @@ kn_node *kn_build_average(kn_graph *g, kn_node *x, kn_node *w, const kn_reductio
                   loc);
 }
 
-kn_node *kn_build_dot(kn_graph *g, kn_node *a, kn_node *b, kn_loc loc)
+kn_node *kn_build_dot(kn_graph *g, kn_node *a, kn_node *b, bool conjugate, kn_loc loc)
 {
     if (!a || !b)
         return NULL;
@@ -287,6 +304,8 @@ kn_node *kn_build_dot(kn_graph *g, kn_node *a, kn_node *b, kn_loc loc)
     }
     if (a->rank && b->rank)
         kn_build_assume(g, KN_FACT_EQUAL, a->shape[0], b->shape[0], NULL, loc);
+    if (conjugate && kn_is_complex(a->dtype))
+        a = unary(g, KN_OP_CONJ, a, loc);
     kn_node *product = binary(g, KN_OP_MUL, a, b, loc);
     if (!product || !a->rank || !b->rank)
         return product;

@@ -60,7 +60,9 @@ kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak)
     *weak = !strong;
     if (!strong)
         return soft;
-    return soft && kn_category(soft) > kn_category(strong) ? soft : strong;
+    if (!soft || kn_category(soft) <= kn_category(strong))
+        return strong;
+    return kn_is_complex(soft) && kn_is_float(strong) ? kn_complex_of(strong) : soft;
 }
 
 /* That of the functions of floats. Integers of two types need not have an integer type in common: each goes to
@@ -69,7 +71,7 @@ kn_dtype kn_build_float_type(kn_node *const *in, int n)
 {
     bool weak;
     kn_dtype t = kn_build_common_type(in, n, &weak), of = KN_NO_DTYPE;
-    for (int i = 0; i < n && !kn_is_float(t); i++)
+    for (int i = 0; i < n && !kn_is_inexact(t); i++)
         if (!in[i]->weak)
             of = of ? kn_promote(of, kn_float_of(in[i]->dtype)) : kn_float_of(in[i]->dtype);
     return of ? of : kn_float_of(t);
@@ -77,7 +79,7 @@ kn_dtype kn_build_float_type(kn_node *const *in, int n)
 
 static bool fits(kn_scalar v, kn_dtype t)
 {
-    if (kn_is_float(v.dtype) || !kn_is_int(t))
+    if (kn_is_inexact(v.dtype) || !kn_is_int(t))
         return true;
     return kn_int_fits(v, t);
 }
@@ -92,6 +94,8 @@ static kn_node *type_error(kn_op op, kn_dtype t, const char *why)
 static kn_dtype compute_type(kn_op op, kn_rule rule, kn_dtype t)
 {
     bool is_bool = t == KN_BOOL;
+    if (kn_is_complex(t) && rule != KN_RULE_LOGIC && !kn_complex_ops[op].exists)
+        return type_error(op, t, "complex numbers do not have it"), KN_NO_DTYPE;
     switch (rule) {
     case KN_RULE_SIGNED:
         if (is_bool)
@@ -111,7 +115,8 @@ static kn_dtype compute_type(kn_op op, kn_rule rule, kn_dtype t)
         if (!kn_is_int(t))
             return type_error(op, t, "it is of integers only"), KN_NO_DTYPE;
         return t;
-    case KN_RULE_TRUEDIV: return kn_is_float(t) ? t : KN_F64;
+    case KN_RULE_TRUEDIV: return kn_is_inexact(t) ? t : KN_F64;
+    case KN_RULE_PAIR: return kn_compute_dtype(t);
     case KN_RULE_LOGIC:
     case KN_RULE_BOOL: return KN_BOOL;
     default: return t;
@@ -136,7 +141,9 @@ static bool stays_weak(kn_op op)
     case KN_OP_INVERT:
     case KN_OP_SHL:
     case KN_OP_SHR:
-    case KN_OP_ABS: return true;
+    case KN_OP_ABS:
+    case KN_OP_REAL:
+    case KN_OP_IMAG: return true;
     default: return false;
     }
 }
@@ -252,6 +259,11 @@ static bool python_number(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_d
         kn_fail(KN_TYPE, "%s: Python integers beyond 2^63 - 1 can only be literals", op_text(op));
         return false;
     }
+    if (kn_is_complex(t)) {
+        kn_scalar c[2] = {kn_eval_cast(in[0]->u.value, t), kn_eval_cast(in[n - 1]->u.value, t)};
+        *out = kn_build_constant(g, kn_eval(op, kn_op_result(op, t), c), true, loc);
+        return true;
+    }
     if (t != KN_I64)
         return true;
     if ((op == KN_OP_SHL || op == KN_OP_SHR) && in[1]->u.value.i < 0) {
@@ -289,6 +301,11 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
     if (info->cls == KN_FORMULA)
         return kn_build_formula(g, op, in, n, loc);
 
+    if (info->rule == KN_RULE_COMPLEX && !kn_is_complex(in[0]->dtype))
+        return kn_build_part(g, op, in[0], loc);
+    if (kn_is_complex(in[0]->dtype) && n == 1 && kn_complex_ops[op].made)
+        return kn_build_complex(g, op, in[0], loc);
+
     int first = op == KN_OP_WHERE; /* the condition does not take part in promotion */
     for (int i = 0; i < n && info->rule == KN_RULE_COMPARE; i++) /* by value, as what it is */
         if (is_large(in[i]) && !in[1 - i]->weak && kn_is_int(in[1 - i]->dtype))
@@ -301,7 +318,8 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
         return kn_build_compare_signs(g, op, in[0], in[1], loc);
     if (negative_power && weak)
         t = KN_F64;
-    if (info->rule == KN_RULE_FLOAT || info->rule == KN_RULE_EXPONENT)
+    if (info->rule == KN_RULE_FLOAT || info->rule == KN_RULE_EXPONENT ||
+        info->rule == KN_RULE_PAIR)
         t = kn_build_float_type(in, n);
     t = compute_type(op, info->rule, t);
     if (!t)

@@ -40,6 +40,14 @@ kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak);
 kn_dtype kn_build_float_type(kn_node *const *in, int n);
 /* A FORMULA of `n` operands, as many as it takes. */
 kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc);
+/* An operation of the rows MADE that has one operand, x, which is complex. */
+kn_node *kn_build_complex(kn_graph *g, kn_op op, kn_node *x, kn_loc loc);
+/* REAL, IMAG or CONJ of a real x. */
+kn_node *kn_build_part(kn_graph *g, kn_op op, kn_node *x, kn_loc loc);
+/* SUM or MEAN of a complex x, or its VAR, which is real: by parts. */
+kn_node *kn_build_complex_sum(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc);
+/* x * x, or x times its conjugate, which is real. */
+kn_node *kn_build_square_size(kn_graph *g, kn_node *x, kn_loc loc);
 /* A comparison of a signed integer with a u64, which no integer type holds both of. */
 kn_node *kn_build_compare_signs(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc);
 

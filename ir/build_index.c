@@ -221,7 +221,7 @@ kn_node *kn_build_arg(kn_graph *g, kn_op op, kn_node *x, const int *axis, bool k
     i = kn_build_reshape_to(g, i, shape, x->rank, loc);
     kn_node *extreme = kn_build_reduction(g, op, x, &all, loc);
     kn_node *here = elem(g, KN_OP_EQ, x, extreme, loc);
-    if (kn_is_float(x->dtype))
+    if (kn_is_inexact(x->dtype))
         here = elem(g, KN_OP_OR, here, elem(g, KN_OP_NE, x, x, loc), loc);
     kn_node *none = kn_build_const(g, (kn_scalar){.dtype = KN_I64, .i = INT64_MAX}, loc);
     kn_node *at = kn_build_elem(g, KN_OP_WHERE, (kn_node *[]){here, i, none}, 3, loc);

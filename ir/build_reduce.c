@@ -28,7 +28,7 @@ kn_dtype kn_build_reduce_type(kn_op op, kn_dtype x, kn_dtype dtype)
 {
     kn_rule rule = kn_ops[op].rule;
     bool fixed = rule == KN_RULE_SAME || rule == KN_RULE_BOOL;
-    bool not_float = rule == KN_RULE_FLOAT && !kn_is_float(dtype);
+    bool not_float = rule == KN_RULE_FLOAT && !kn_is_inexact(dtype);
     if (dtype && (!kn_dtype_valid((int)dtype) || fixed || not_float)) {
         kn_fail(KN_TYPE, "%s: dtype= %s", op_text(op),
                 fixed       ? "does not apply"
@@ -40,7 +40,7 @@ kn_dtype kn_build_reduce_type(kn_op op, kn_dtype x, kn_dtype dtype)
         return dtype;
     switch (rule) {
     case KN_RULE_COUNT: return kn_sum_of(x);
-    case KN_RULE_FLOAT: return kn_is_float(x) ? x : KN_F64;
+    case KN_RULE_FLOAT: return kn_is_inexact(x) ? x : KN_F64;
     case KN_RULE_BOOL: return KN_BOOL;
     default: return x;
     }
@@ -69,6 +69,8 @@ kn_node *kn_build_reduce_over(kn_graph *g, kn_op op, kn_node *x, const kn_reduct
     kn_dtype t = kn_build_reduce_type(op, x->dtype, r->dtype);
     if (!t)
         return NULL;
+    if (kn_is_complex(t) && (op == KN_OP_SUM || kn_ops[op].rule == KN_RULE_FLOAT))
+        return kn_build_complex_sum(g, op, kn_build_cast_to(g, x, t), r, loc);
     int64_t extent;
     bool nonempty = kn_ops[op].empty == KN_EMPTY_ERROR && !total;
     if (nonempty)

@@ -100,7 +100,7 @@ static kn_node *places_of(kn_graph *g, const char *what, kn_node *i, const kn_no
 {
     kn_dim n = x->shape[axis];
     bool known = i->op == KN_OP_CONST; /* and there is something to take */
-    if (kn_is_float(i->dtype) || i->dtype == KN_BOOL) {
+    if (kn_is_inexact(i->dtype) || i->dtype == KN_BOOL) {
         kn_fail(KN_TYPE, "%s: indices must be integers, not %s", what, kn_dtypes[i->dtype].text);
         return NULL;
     }

@@ -48,6 +48,8 @@ kn_dtype kn_promote(kn_dtype a, kn_dtype b)
     /* now kind(a) <= kind(b) */
     if (a == b || kn_dtypes[a].kind == KN_KIND_BOOL)
         return b;
+    if (kn_is_complex(b))
+        return kn_complex_of(kn_promote(kn_real_of(a), kn_real_of(b)));
     if (kn_is_half(a) && kn_is_half(b))
         return KN_F32;
     if (kn_dtypes[a].kind == kn_dtypes[b].kind)
@@ -61,14 +63,21 @@ kn_dtype kn_promote(kn_dtype a, kn_dtype b)
     return kn_bytes(a) > kn_bytes(b) ? a : b;
 }
 
+kn_dtype kn_real_of(kn_dtype t) { return t == KN_C64 ? KN_F32 : t == KN_C128 ? KN_F64 : t; }
+
+kn_dtype kn_complex_of(kn_dtype t)
+{
+    return kn_real_of(kn_float_of(t)) == KN_F64 ? KN_C128 : KN_C64;
+}
+
 kn_dtype kn_float_of(kn_dtype t)
 {
-    if (kn_is_float(t))
+    if (kn_is_inexact(t))
         return t;
     return kn_bytes(t) == 1 ? KN_F16 : kn_bytes(t) == 2 ? KN_F32 : KN_F64;
 }
 
-kn_dtype kn_sum_of(kn_dtype t) { return kn_is_float(t) ? t : kn_is_unsigned(t) ? KN_U64 : KN_I64; }
+kn_dtype kn_sum_of(kn_dtype t) { return kn_is_inexact(t) ? t : kn_is_unsigned(t) ? KN_U64 : KN_I64; }
 
 /* ---- 16-bit floats: `digits` bits of mantissa, the smallest normal number 2^low ---- */
 
@@ -83,6 +92,7 @@ static half_format format_of(kn_dtype t)
 
 double kn_round(kn_dtype t, double x)
 {
+    t = kn_real_of(t);
     if (t == KN_F64)
         return x;
     if (t != KN_F16)
@@ -122,6 +132,7 @@ static uint16_t half_bits(kn_dtype t, double x)
 
 double kn_unit_roundoff(kn_dtype t)
 {
+    t = kn_real_of(t);
     return t == KN_F16    ? 0x1p-11
            : t == KN_BF16 ? 0x1p-8
            : t == KN_F32  ? 0x1p-24
@@ -131,6 +142,7 @@ double kn_unit_roundoff(kn_dtype t)
 
 double kn_least(kn_dtype t)
 {
+    t = kn_real_of(t);
     return t == KN_F16    ? 0x1p-24
            : t == KN_BF16 ? 0x1p-133
            : t == KN_F32  ? 0x1p-149
@@ -140,6 +152,7 @@ double kn_least(kn_dtype t)
 
 double kn_largest(kn_dtype t)
 {
+    t = kn_real_of(t);
     return t == KN_F16    ? 65504
            : t == KN_BF16 ? 0x1.fep127
            : t == KN_F32  ? (double)FLT_MAX
@@ -196,6 +209,14 @@ kn_scalar kn_scalar_load(kn_dtype t, const void *p)
     case KN_BF16: v.f = half_value(t, *(const uint16_t *)p); break;
     case KN_F32: v.f = (double)*(const float *)p; break;
     case KN_F64: v.f = *(const double *)p; break;
+    case KN_C64:
+        v.f = (double)((const float *)p)[0];
+        v.im = (double)((const float *)p)[1];
+        break;
+    case KN_C128:
+        v.f = ((const double *)p)[0];
+        v.im = ((const double *)p)[1];
+        break;
     case KN_NO_DTYPE:
     case KN_DTYPE_LIMIT: break;
     }
@@ -218,6 +239,14 @@ void kn_scalar_store(kn_scalar v, void *p)
     case KN_BF16: *(uint16_t *)p = half_bits(v.dtype, v.f); break;
     case KN_F32: *(float *)p = (float)v.f; break;
     case KN_F64: *(double *)p = v.f; break;
+    case KN_C64:
+        ((float *)p)[0] = (float)v.f;
+        ((float *)p)[1] = (float)v.im;
+        break;
+    case KN_C128:
+        ((double *)p)[0] = v.f;
+        ((double *)p)[1] = v.im;
+        break;
     case KN_NO_DTYPE:
     case KN_DTYPE_LIMIT: break;
     }

@@ -20,7 +20,8 @@ typedef enum kn_kind {
     KN_KIND_INT,
     KN_KIND_UINT,
     KN_KIND_HALF,
-    KN_KIND_FLOAT
+    KN_KIND_FLOAT,
+    KN_KIND_COMPLEX
 } kn_kind;
 
 typedef struct kn_dtype_info {
@@ -40,13 +41,24 @@ kn_dtype kn_dtype_find(const char *text, size_t len);
 /* NumPy's result type of two array operands. bf16 as ml_dtypes has it: it holds bool, i8 and u8, and meets f16
  * and the 16-bit integers in f32, wider integers in f64. */
 kn_dtype kn_promote(kn_dtype a, kn_dtype b);
+/* The type of a complex number's parts; a real type's own. */
+kn_dtype kn_real_of(kn_dtype t);
+/* The complex type that holds what NumPy's functions of floats make of type t: c64 up to f32, else c128. */
+kn_dtype kn_complex_of(kn_dtype t);
 /* The type in which NumPy's functions of floats take an operand of type t: the narrowest float that holds it
- * (bool and 8-bit integers in f16, 16-bit ones in f32, wider ones in f64); a float's own. */
+ * (bool and 8-bit integers in f16, 16-bit ones in f32, wider ones in f64); a float's or complex type's own. */
 kn_dtype kn_float_of(kn_dtype t);
-/* What sums and products of type t are of: 64-bit integers for bool and integers, a float's own type. */
+/* What sums and products of type t are of: 64-bit integers for bool and integers, else their own type. */
 kn_dtype kn_sum_of(kn_dtype t);
 
-static inline bool kn_is_float(kn_dtype t) { return kn_dtypes[t].kind >= KN_KIND_HALF; }
+/* A real float. */
+static inline bool kn_is_float(kn_dtype t)
+{
+    return kn_dtypes[t].kind == KN_KIND_HALF || kn_dtypes[t].kind == KN_KIND_FLOAT;
+}
+static inline bool kn_is_complex(kn_dtype t) { return kn_dtypes[t].kind == KN_KIND_COMPLEX; }
+/* A float or a complex type. */
+static inline bool kn_is_inexact(kn_dtype t) { return kn_dtypes[t].kind >= KN_KIND_HALF; }
 static inline bool kn_is_half(kn_dtype t) { return kn_dtypes[t].kind == KN_KIND_HALF; }
 static inline bool kn_is_unsigned(kn_dtype t) { return kn_dtypes[t].kind == KN_KIND_UINT; }
 static inline bool kn_is_int(kn_dtype t)
@@ -56,33 +68,35 @@ static inline bool kn_is_int(kn_dtype t)
 static inline int kn_bytes(kn_dtype t) { return kn_dtypes[t].bytes; }
 /* The type that devices compute in with values of type t: f32 for 16-bit floats. */
 static inline kn_dtype kn_compute_dtype(kn_dtype t) { return kn_is_half(t) ? KN_F32 : t; }
-/* NEP 50's order of kinds, bool < integer < float: a Python number of a higher kind changes an array's type. */
+/* NEP 50's order of kinds, bool < integer < float < complex: a Python number of a higher kind changes an array's type. */
 static inline int kn_category(kn_dtype t)
 {
-    return kn_dtypes[t].kind == KN_KIND_BOOL ? 0 : kn_is_int(t) ? 1 : 2;
+    return kn_dtypes[t].kind == KN_KIND_BOOL ? 0 : kn_is_int(t) ? 1 : kn_is_float(t) ? 2 : 3;
 }
 
-/* One value of any dtype: f for floats, i for the rest (bool is 0 or 1; u64 by its bits). */
+/* One value of any dtype: f for floats, f + im * 1j for complex numbers, i for the rest (bool is 0 or 1; u64 by its bits). */
 typedef struct kn_scalar {
     kn_dtype dtype;
     union {
         int64_t i;
         double f;
     };
+    double im; /* 0 for all others */
 } kn_scalar;
 
-/* The value as a number; integers of 64 bits rounded. */
+/* The value as a number, of a complex one the real part; integers of 64 bits rounded. */
 static inline double kn_scalar_number(kn_scalar v)
 {
-    return kn_is_float(v.dtype)      ? v.f
+    return kn_is_inexact(v.dtype)    ? v.f
            : kn_is_unsigned(v.dtype) ? (double)(uint64_t)v.i
                                      : (double)v.i;
 }
 
-/* x rounded to a float type, to nearest, ties to even; overflow gives infinity. bf16 through f32, as ml_dtypes
+/* x rounded to a float type, or that of a complex type's parts, to nearest, ties to even; overflow gives infinity. bf16 through f32, as ml_dtypes
  * rounds. */
 double kn_round(kn_dtype t, double x);
-/* Half the distance of 1 and the next number; the smallest positive number; the largest finite one. */
+/* Half the distance of 1 and the next number; the smallest positive number; the largest finite one. Of a complex type:
+ * its parts'. */
 double kn_unit_roundoff(kn_dtype t);
 double kn_least(kn_dtype t);
 double kn_largest(kn_dtype t);

@@ -1,7 +1,6 @@
-#include "ir/eval.h"
-
 #include <math.h>
 
+#include "ir/eval_impl.h"
 #include "ir/special.h"
 
 static kn_scalar of_float(kn_dtype t, double f)
@@ -34,7 +33,13 @@ static kn_scalar int_of_float(double f, kn_dtype to)
 
 kn_scalar kn_eval_cast(kn_scalar v, kn_dtype to)
 {
-    bool from_float = kn_is_float(v.dtype);
+    if (to == KN_BOOL && kn_is_complex(v.dtype))
+        return of_int(to, v.f != 0 || v.im != 0);
+    if (kn_is_complex(to)) {
+        kn_scalar real = kn_eval_cast((kn_scalar){kn_real_of(v.dtype), {v.i}, 0}, kn_real_of(to));
+        return (kn_scalar){.dtype = to, .f = real.f, .im = kn_round(to, v.im)};
+    }
+    bool from_float = kn_is_inexact(v.dtype);
     if (to == KN_BOOL)
         return of_int(to, from_float ? v.f != 0 : v.i != 0);
     if (!kn_is_float(to))
@@ -285,7 +290,11 @@ kn_scalar kn_eval(kn_op op, kn_dtype dtype, const kn_scalar *in)
         return in[0];
     if (op == KN_OP_WHERE)
         return in[0].i ? in[1] : in[2];
+    if (op == KN_OP_PAIR)
+        return (kn_scalar){.dtype = dtype, .f = in[0].f, .im = in[1].f};
     kn_scalar y = kn_ops[op].arity > 1 ? in[1] : (kn_scalar){.dtype = in[0].dtype};
+    if (kn_is_complex(in[0].dtype))
+        return kn_eval_complex(op, dtype, in[0], y);
     if (kn_is_float(in[0].dtype))
         return eval_float(op, dtype, in[0].f, y.f);
     return kn_is_unsigned(in[0].dtype) ? eval_unsigned(op, dtype, in[0], y)
@@ -294,7 +303,11 @@ kn_scalar kn_eval(kn_op op, kn_dtype dtype, const kn_scalar *in)
 
 kn_scalar kn_identity(kn_op reduce, kn_dtype t)
 {
-    bool f = kn_is_float(t);
+    bool f = kn_is_inexact(t);
+    if (kn_is_complex(t) && (reduce == KN_OP_MIN || reduce == KN_OP_MAX)) {
+        const double far = reduce == KN_OP_MIN ? INFINITY : -INFINITY;
+        return (kn_scalar){.dtype = t, .f = far, .im = far};
+    }
     switch (reduce) {
     case KN_OP_PROD: return f ? of_float(t, 1) : of_int(t, 1);
     case KN_OP_ALL: return of_int(t, 1);

@@ -144,6 +144,8 @@ static bool is_number(const kn_node *x, kn_op op)
 
 static kn_node *nan_to_num(const maker *m, kn_node *x)
 {
+    if (kn_is_complex(x->dtype))
+        return kn_build_complex(m->g, KN_OP_NAN_TO_NUM, x, m->loc);
     if (!kn_is_float(x->dtype))
         return op1(m, KN_OP_COPY, x);
     kn_node *most = cast(m, number(m, kn_largest(x->dtype)), x->dtype);
@@ -154,13 +156,16 @@ static kn_node *nan_to_num(const maker *m, kn_node *x)
 static kn_node *reciprocal(const maker *m, kn_node *x)
 {
     kn_dtype t = x->dtype == KN_BOOL ? KN_I8 : x->dtype;
-    return cast(m, divide(m, cast(m, number(m, 1), kn_is_float(t) ? t : KN_F64), x), t);
+    return cast(m, divide(m, cast(m, number(m, 1), kn_is_inexact(t) ? t : KN_F64), x), t);
 }
 
 /* By the power of ten that is a whole number, as NumPy. */
 static kn_node *rounded(const maker *m, kn_node *x, int64_t decimals)
 {
     kn_dtype t = x->dtype;
+    if (kn_is_complex(t))
+        return op2(m, KN_OP_PAIR, rounded(m, op1(m, KN_OP_REAL, x), decimals),
+                   rounded(m, op1(m, KN_OP_IMAG, x), decimals));
     if (kn_is_int(t) && decimals >= 0)
         return op1(m, KN_OP_COPY, x);
     x = kn_is_int(t) ? cast(m, x, KN_F64) : x;
@@ -175,7 +180,7 @@ static kn_node *rounded(const maker *m, kn_node *x, int64_t decimals)
 
 static kn_node *round_to(const maker *m, kn_node *const *x, int n)
 {
-    if (n > 1 && (x[1]->op != KN_OP_CONST || kn_is_float(x[1]->dtype))) {
+    if (n > 1 && (x[1]->op != KN_OP_CONST || kn_is_inexact(x[1]->dtype))) {
         kn_fail(KN_TYPE, "round: the number of decimals must be an integer that is known here");
         return NULL;
     }
@@ -206,6 +211,8 @@ static kn_node *of_any(const maker *m, kn_op op, kn_node *const *x, int n)
     case KN_OP_NAN_TO_NUM: return nan_to_num(m, x[0]);
     case KN_OP_ROUND: return round_to(m, x, n);
     case KN_OP_LDEXP: return ldexp_of(m, x[0], x[1]);
+    case KN_OP_ANGLE:
+        return op2(m, KN_OP_ARCTAN2, op1(m, KN_OP_IMAG, x[0]), op1(m, KN_OP_REAL, x[0]));
     case KN_OP_RELU: return op2(m, KN_OP_MAXIMUM, x[0], whole(m, 0));
     default: return NULL;
     }
@@ -215,6 +222,12 @@ kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn
 {
     const maker m = {g, loc};
     kn_node *x[KN_MAX_IN];
+    for (int i = 0; i < n; i++)
+        if (kn_is_complex(args[i]->dtype) && !kn_complex_ops[op].exists) {
+            kn_fail(KN_TYPE, "%s of %s: complex numbers do not have it", kn_ops[op].text,
+                    kn_dtypes[args[i]->dtype].text);
+            return NULL;
+        }
     if (kn_ops[op].rule != KN_RULE_FLOAT)
         return of_any(&m, op, args, n);
     kn_dtype t = kn_build_float_type(args, n);

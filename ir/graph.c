@@ -19,7 +19,9 @@ static size_t payload(const kn_node *n, const void **bytes)
     switch (n->op) {
     case KN_OP_INPUT:
     case KN_OP_SCALAR: *bytes = &n->u.input; return sizeof n->u.input;
-    case KN_OP_CONST: *bytes = &n->u.value.i; return sizeof n->u.value.i; /* bits: -0 is not 0 */
+    case KN_OP_CONST: /* bits: -0 is not 0 */
+        *bytes = &n->u.value.i;
+        return sizeof n->u.value - offsetof(kn_scalar, i);
     case KN_OP_PERMUTE: *bytes = n->u.perm; return (size_t)n->rank;
     case KN_OP_TAKE: *bytes = &n->u.gather; return sizeof n->u.gather;
     default: break;

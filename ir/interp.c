@@ -61,12 +61,7 @@ void kn_interp_step(int64_t *index, const int64_t *shape, int rank, const int64_
 
 kn_scalar kn_cell_value(kn_dtype t, const kn_cell *c)
 {
-    kn_scalar v = {.dtype = t};
-    if (kn_is_float(t))
-        v.f = c->f;
-    else
-        v.i = c->i;
-    return v;
+    return (kn_scalar){.dtype = t, .i = c->i, .im = c->im};
 }
 
 static void run_elem(interp *ip, const kn_node *n, kn_tensor *out)
@@ -87,6 +82,7 @@ static void run_elem(interp *ip, const kn_node *n, kn_tensor *out)
         }
         kn_scalar r = kn_eval(n->op, n->dtype, in);
         out->cells[i].i = r.i;
+        out->cells[i].im = r.im;
         if (ip->bounds)
             out->cells[i].err = kn_interp_bound(n, r, in, c, ip->fast);
         for (int j = n->rank - 1; j >= 0; j--) {
@@ -177,6 +173,7 @@ static void load_input(const kn_array *in, kn_tensor *out)
         kn_scalar v =
             kn_scalar_load(in->dtype, (const char *)in->data + offset * kn_bytes(in->dtype));
         out->cells[i].i = v.i;
+        out->cells[i].im = v.im;
         kn_interp_step(index, out->shape, in->rank, in->stride, &offset);
     }
 }
@@ -194,7 +191,10 @@ static kn_status run_node(interp *ip, const kn_node *n)
     switch (n->op) {
     case KN_OP_INPUT:
     case KN_OP_SCALAR: load_input(&ip->in[n->u.input], out); return KN_OK;
-    case KN_OP_CONST: out->cells[0].i = n->u.value.i; return KN_OK;
+    case KN_OP_CONST:
+        out->cells[0].i = n->u.value.i;
+        out->cells[0].im = n->u.value.im;
+        return KN_OK;
     case KN_OP_IOTA:
         for (int64_t i = 0; i < out->count; i++)
             out->cells[i].i = i;

@@ -6,14 +6,27 @@
 #include "ir/fast.h"
 #include "ir/interp_impl.h"
 
+static bool is_nan(kn_scalar v) { return isnan(kn_scalar_number(v)) || isnan(v.im); }
+
 /* |a - b|, infinite when one of them is not finite and they differ. */
 static double distance(kn_scalar a, kn_scalar b)
 {
     double x = kn_scalar_number(a), y = kn_scalar_number(b);
-    if (x == y || (isnan(x) && isnan(y)))
+    if ((x == y && a.im == b.im) || (is_nan(a) && is_nan(b)))
         return 0;
-    double d = fabs(x - y);
+    double d = hypot(x - y, a.im - b.im);
     return isnan(d) ? INFINITY : d;
+}
+
+/* Of numbers that are not finite only copies are known: which part of a result is NaN or infinite hangs on the order in
+ * which it is computed. */
+static double complex_rounding(double err, double ulp, kn_scalar r)
+{
+    double x = hypot(r.f, r.im);
+    if (isnan(x) || isinf(x))
+        return err > 0 || ulp > 0 ? INFINITY : 0;
+    err += 2 * ulp * (kn_unit_roundoff(r.dtype) * x + 2 * kn_least(r.dtype));
+    return ulp > 0 && x + err > kn_largest(r.dtype) / 2 ? INFINITY : err;
 }
 
 /* `err` plus the operation's own rounding; infinite where the result may overflow. The reference rounds too, to the same
@@ -21,6 +34,8 @@ static double distance(kn_scalar a, kn_scalar b)
 double kn_interp_rounding(double err, double ulp, kn_scalar r)
 {
     double x = fabs(kn_scalar_number(r)), u = kn_unit_roundoff(r.dtype);
+    if (kn_is_complex(r.dtype))
+        return complex_rounding(err, ulp, r);
     if (u == 0 || isnan(x))
         return err;
     if (isinf(x))
@@ -31,55 +46,21 @@ double kn_interp_rounding(double err, double ulp, kn_scalar r)
     return x + err > kn_largest(r.dtype) ? INFINITY : err;
 }
 
-static kn_scalar moved(kn_scalar v, double by)
+/* Directions that a value can move in: there and back along the real line, of complex numbers along the imaginary one. */
+static unsigned directions(kn_dtype t) { return kn_is_complex(t) ? 4 : 2; }
+
+static kn_scalar moved(kn_scalar v, double by, unsigned direction)
 {
-    if (kn_is_float(v.dtype))
+    by = direction % 2 ? by : -by;
+    if (direction > 1)
+        v.im += by;
+    else if (kn_is_inexact(v.dtype))
         v.f += by;
     else if (v.dtype == KN_BOOL)
         v.i = by > 0;
     else
         v.i = (int64_t)((uint64_t)v.i + (uint64_t)(int64_t)(by < 0 ? floor(by) : ceil(by)));
     return v;
-}
-
-/* Does the interval around operand k hold 0? */
-static bool may_be_zero(const kn_scalar *in, const kn_cell *const *c, int k)
-{
-    return c[k]->err > 0 && fabs(kn_scalar_number(in[k])) <= c[k]->err;
-}
-
-/* Where the result may jump or be infinite somewhere inside an operand's interval, so that its ends say
- * nothing. */
-static bool may_jump(const kn_node *n, const kn_scalar *in, const kn_cell *const *c)
-{
-    switch (n->op) {
-    case KN_OP_DIV:
-    case KN_OP_FLOORDIV:
-    case KN_OP_MOD: return may_be_zero(in, c, 1);
-    case KN_OP_FMOD:
-    case KN_OP_COPYSIGN: return may_be_zero(in, c, 1);
-    case KN_OP_RSQRT:
-    case KN_OP_LOG2:
-    case KN_OP_LOG10:
-    case KN_OP_LOG: return may_be_zero(in, c, 0);
-    case KN_OP_LOG1P: return fabs(1 + in[0].f) <= c[0]->err;
-    case KN_OP_GAMMA:
-    case KN_OP_LGAMMA: /* poles at whole numbers, up to 0 */
-        return in[0].f - c[0]->err <= 0 && floor(in[0].f - c[0]->err) != floor(in[0].f + c[0]->err);
-    case KN_OP_TAN: /* the sign of the cosine changes at a pole */
-        return c[0]->err > 1 || cos(in[0].f - c[0]->err) * cos(in[0].f + c[0]->err) <= 0;
-    case KN_OP_ARCTAN2: return may_be_zero(in, c, 0) && in[1].f - c[1]->err <= 0;
-    case KN_OP_MANTISSA: return c[0]->err > fabs(in[0].f) / 4;
-    case KN_OP_BITAND: /* which bits change says nothing about how much */
-    case KN_OP_BITOR:
-    case KN_OP_BITXOR:
-    case KN_OP_GCD:
-    case KN_OP_LCM: return true;
-    case KN_OP_POW: return may_be_zero(in, c, 0) && kn_scalar_number(in[1]) - c[1]->err <= 0;
-    case KN_OP_SIN:
-    case KN_OP_COS: return c[0]->err > 1;
-    default: return false;
-    }
 }
 
 /* x % y moves with x, and against y by the quotient; farther means that it went back to 0. */
@@ -110,14 +91,18 @@ static double farthest(const kn_node *n, kn_scalar r, const kn_scalar *in, const
                        unsigned mask)
 {
     double worst = 0;
-    for (unsigned ends = 0; ends < 1u << n->nin; ends++) {
-        if (ends & ~mask)
-            continue;
+    unsigned all = 1;
+    for (int k = 0; k < n->nin; k++)
+        all *= mask >> k & 1 ? directions(in[k].dtype) : 1;
+    for (unsigned ends = 0; ends < all; ends++) {
         kn_scalar varied[KN_MAX_IN];
         memcpy(varied, in, sizeof varied);
+        unsigned left = ends;
         for (int k = 0; k < n->nin; k++)
-            if (mask >> k & 1)
-                varied[k] = moved(in[k], ends >> k & 1 ? c[k]->err : -c[k]->err);
+            if (mask >> k & 1) {
+                varied[k] = moved(in[k], c[k]->err, left % directions(in[k].dtype));
+                left /= directions(in[k].dtype);
+            }
         if (may_wrap(n, varied))
             return INFINITY;
         double d = distance(r, kn_eval(n->op, n->dtype, varied));
@@ -133,12 +118,22 @@ static bool asks_sign_of_nan(const kn_node *n, const kn_scalar *in)
            (n->op == KN_OP_COPYSIGN && isnan(in[1].f));
 }
 
+/* The operation's own bound in ULP. */
+static double ulp_of(const kn_node *n, const kn_scalar *in)
+{
+    double ulp = kn_op_ulp(n->op, n->dtype);
+    if (n->op != KN_OP_POW || !kn_is_complex(n->dtype))
+        return ulp;
+    double turn = hypot(log(hypot(in[0].f, in[0].im)), atan2(in[0].im, in[0].f));
+    return ulp * fmax(1, hypot(in[1].f, in[1].im) * fmax(1, turn));
+}
+
 /* `err` plus the own rounding of n. */
 static double own_rounding(double err, const kn_node *n, kn_scalar r, const kn_scalar *in,
                            bool fast)
 {
     kn_scalar of = r;
-    double ulp = fast ? kn_fast_ulp(n, in, r, &of) : kn_op_ulp(n->op, n->dtype);
+    double ulp = fast ? kn_fast_ulp(n, in, r, &of) : ulp_of(n, in);
     return isinf(ulp) ? INFINITY : kn_interp_rounding(err, ulp, of);
 }
 
@@ -164,11 +159,11 @@ double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const
         double together = farthest(n, r, in, c, inexact);
         err = together > err ? together : err;
     }
-    bool close = kn_ops[n->op].rule == KN_RULE_COMPARE && kn_is_float(in[0].dtype) &&
+    bool close = kn_ops[n->op].rule == KN_RULE_COMPARE && kn_is_inexact(in[0].dtype) &&
                  fabs(in[0].f - in[1].f) <= reach;
-    if (close || (n->op == KN_OP_CAST && n->dtype == KN_BOOL && may_be_zero(in, c, 0)))
+    if (close || (n->op == KN_OP_CAST && n->dtype == KN_BOOL && kn_interp_may_be_zero(in, c, 0)))
         return 1;
-    if (may_jump(n, in, c) || ((n->op == KN_OP_MOD || n->op == KN_OP_FMOD) && wraps(in, c, err)))
+    if (kn_interp_may_jump(n, in, c) || ((n->op == KN_OP_MOD || n->op == KN_OP_FMOD) && wraps(in, c, err)))
         return INFINITY;
     return own_rounding(err, n, r, in, fast);
 }

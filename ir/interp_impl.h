@@ -2,18 +2,20 @@
  *
  *     interp.c         nodes in order, elementwise operations, views, elements at computed places
  *     interp_bound.c   how far a device's result may be from the reference
+ *     interp_jump.c    where that is not known
  *     interp_reduce.c  reductions */
 #ifndef KN_IR_INTERP_IMPL_H
 #define KN_IR_INTERP_IMPL_H
 
 #include "ir/interp.h"
 
-/* One element: its value and how far a device's may be from it. */
+/* One element: its value and how far a device's may be from it, of a complex number in the plane. */
 typedef struct kn_cell {
     union {
         int64_t i;
         double f;
     };
+    double im;
     double err;
 } kn_cell;
 
@@ -35,6 +37,11 @@ double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const
                        bool fast);
 /* `err` plus a rounding of that many ULP; infinite where the result may overflow. */
 double kn_interp_rounding(double err, double ulp, kn_scalar r);
+
+/* May the result jump or be infinite somewhere inside an operand's interval, so that its ends say nothing? */
+bool kn_interp_may_jump(const kn_node *n, const kn_scalar *in, const kn_cell *const *c);
+/* Does the interval around operand k hold 0? */
+bool kn_interp_may_be_zero(const kn_scalar *in, const kn_cell *const *c, int k);
 
 /* A reduction of x. */
 kn_status kn_interp_reduce(const kn_node *n, const kn_tensor *x, kn_tensor *out);

@@ -1,4 +1,5 @@
 /* Reductions in the reference interpreter: in order, in extended precision. */
+#include <complex.h>
 #include <float.h>
 #include <math.h>
 
@@ -13,7 +14,44 @@ typedef struct accumulation {
     bool nan, any, all, unsure;
     int64_t n, iextreme;
     uint64_t isum, iprod;
+    long double _Complex turned; /* product of complex numbers */
+    kn_scalar outermost;         /* their extreme */
 } accumulation;
+
+/* Products and extremes; sums are those of the parts. */
+static void accumulate_complex(accumulation *acc, kn_op op, kn_dtype t, const kn_cell *c)
+{
+    const kn_scalar z = kn_cell_value(t, c);
+    const long double size = hypotl(z.f, z.im), e = c->err;
+    acc->turned *= CMPLXL(z.f, z.im);
+    acc->product *= size;
+    acc->product_hi *= size + e;
+    acc->largest *= fmaxl(size + e, 1);
+    acc->smallest *= size == 0 ? 1 : fminl(size, 1);
+    if (acc->n++ == 0)
+        acc->outermost = z;
+    else
+        acc->outermost = kn_eval(kn_ops[op].combine, t, (kn_scalar[]){acc->outermost, z});
+    acc->extreme_err = c->err > 0 ? INFINITY : acc->extreme_err; /* another may take its place */
+}
+
+static kn_cell finish_complex(const kn_node *n, const accumulation *acc)
+{
+    const kn_dtype t = n->dtype;
+    const long double u = kn_unit_roundoff(t), size = acc->product;
+    if (n->op != KN_OP_PROD)
+        return (kn_cell){
+            .f = acc->outermost.f, .im = acc->outermost.im, .err = acc->extreme_err};
+    double err = (double)(acc->product_hi - size + 4 * (long double)acc->n * u * acc->product_hi);
+    if (!(acc->largest < (long double)kn_largest(t) / 2) ||
+        acc->smallest < (t == KN_C64 ? (long double)FLT_MIN : (long double)DBL_MIN))
+        err = INFINITY;
+    const kn_scalar v = {.dtype = t,
+                         .f = kn_round(t, (double)creall(acc->turned)),
+                         .im = kn_round(t, (double)cimagl(acc->turned))};
+    return (kn_cell){
+        .f = v.f, .im = v.im, .err = kn_interp_rounding(isnan(err) ? INFINITY : err, 1, v)};
+}
 
 static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const kn_cell *c, double shift)
 {
@@ -21,6 +59,10 @@ static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const kn_cell *c
         acc->any |= c->i != 0;
         acc->all &= c->i != 0;
         acc->unsure |= c->err > 0;
+        return;
+    }
+    if (kn_is_complex(t)) {
+        accumulate_complex(acc, op, t, c);
         return;
     }
     if (!kn_is_float(t)) {
@@ -111,7 +153,7 @@ static void reduce_group(const kn_node *n, const kn_tensor *x, int64_t base, kn_
             count *= x->shape[j];
         }
     const accumulation start = {
-        .product = 1, .product_hi = 1, .largest = 1, .smallest = 1, .all = true, .iprod = 1};
+        .product = 1, .product_hi = 1, .largest = 1, .smallest = 1, .all = true, .iprod = 1, .turned = 1};
     accumulation acc = start;
     double mean = 0, mean_err = 0;
     kn_dtype t = n->dtype;
@@ -134,10 +176,12 @@ static void reduce_group(const kn_node *n, const kn_tensor *x, int64_t base, kn_
     }
     if (count == 0 && kn_ops[n->op].empty == KN_EMPTY_ERROR) {
         kn_scalar v = kn_identity(n->op, t);
-        *out = (kn_cell){.i = v.i};
+        *out = (kn_cell){.i = v.i, .im = v.im};
     } else if (t == KN_BOOL) {
         out->i = n->op == KN_OP_ALL ? acc.all : acc.any;
         out->err = acc.unsure ? 1 : 0;
+    } else if (kn_is_complex(t)) {
+        *out = finish_complex(n, &acc);
     } else if (kn_is_float(t)) {
         *out = finish_float(n, &acc, mean_err);
     } else {

@@ -45,6 +45,29 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
 #undef GATHER
 };
 
+const kn_complex_info kn_complex_ops[KN_OP_COUNT] = {
+#define ELEM(name, text, arity, rule, f32, f64, cost, infix)
+#define FORMULA(name, text, least, most, rule, ulp, of, is)
+#define REDUCE(name, text, rule, combine, empty)
+#define VIEW(name, text)
+#define LEAF(name, text)
+#define IS_PART_SAME false
+#define IS_PART_BOOL false
+#define IS_PART_FIXED false
+#define IS_PART_PART true
+#define COMPLEX(name, arity, result, bound, unit)                                                  \
+    [KN_OP_##name] = {true, false, IS_PART_##result, bound, KN_OF_##unit},
+#define MADE(name, bound, unit) [KN_OP_##name] = {true, true, false, bound, KN_OF_##unit},
+#include "ir/ops.def"
+#undef ELEM
+#undef FORMULA
+#undef REDUCE
+#undef VIEW
+#undef LEAF
+#undef COMPLEX
+#undef MADE
+};
+
 static const struct {
     const char *text;
     kn_op op;
@@ -65,6 +88,7 @@ static const struct {
     {"atanh", KN_OP_ARCTANH},
     {"atan2", KN_OP_ARCTAN2},
     {"fix", KN_OP_TRUNC},
+    {"conj", KN_OP_CONJ},
     {"degrees", KN_OP_RAD2DEG},
     {"radians", KN_OP_DEG2RAD},
     {"around", KN_OP_ROUND},
@@ -95,6 +119,8 @@ double kn_op_ulp(kn_op op, kn_dtype dtype)
     case KN_F16:
     case KN_BF16: /* f32's result, rounded once more */
         return f32 == 0 ? 0 : 0.5 + f32 * kn_unit_roundoff(KN_F32) / kn_unit_roundoff(dtype);
+    case KN_C64:
+    case KN_C128: return kn_complex_ops[op].ulp;
     default: return 0;
     }
 }
@@ -105,12 +131,16 @@ kn_dtype kn_op_result(kn_op op, kn_dtype operand)
     case KN_RULE_COMPARE:
     case KN_RULE_TEST: return KN_BOOL;
     case KN_RULE_EXPONENT: return KN_I32;
+    case KN_RULE_PAIR: return kn_complex_of(operand);
+    case KN_RULE_COMPLEX: return kn_complex_ops[op].part ? kn_real_of(operand) : operand;
     default: return operand;
     }
 }
 
 bool kn_op_exists(kn_op op, kn_dtype t)
 {
+    if (kn_is_complex(t))
+        return kn_complex_ops[op].exists && !kn_complex_ops[op].made;
     switch (kn_ops[op].rule) {
     case KN_RULE_SIGNED:
     case KN_RULE_INTEGER: return t != KN_BOOL;
@@ -121,6 +151,8 @@ bool kn_op_exists(kn_op op, kn_dtype t)
     case KN_RULE_EXPONENT:
     case KN_RULE_TRUEDIV: return kn_is_float(t);
     case KN_RULE_LOGIC: return t == KN_BOOL;
+    case KN_RULE_COMPLEX: return false;
+    case KN_RULE_PAIR: return t == KN_F32 || t == KN_F64;
     default: return true;
     }
 }

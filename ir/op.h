@@ -49,6 +49,8 @@ typedef enum kn_rule {
     KN_RULE_EXPONENT,
     KN_RULE_LOGIC,
     KN_RULE_SELECT,
+    KN_RULE_COMPLEX,
+    KN_RULE_PAIR,
     KN_RULE_FIXED,
     KN_RULE_COUNT,
     KN_RULE_SAME,
@@ -58,7 +60,12 @@ typedef enum kn_rule {
 typedef enum kn_empty { KN_EMPTY_ZERO, KN_EMPTY_ONE, KN_EMPTY_NAN, KN_EMPTY_ERROR } kn_empty;
 
 /* What the units of an accuracy bound are of. */
-typedef enum kn_bound_of { KN_OF_RESULT, KN_OF_OPERANDS, KN_OF_ONE } kn_bound_of;
+typedef enum kn_bound_of {
+    KN_OF_RESULT,
+    KN_OF_OPERANDS,
+    KN_OF_ONE,
+    KN_OF_EXPONENT
+} kn_bound_of;
 
 typedef struct kn_op_info {
     const char *text;
@@ -77,9 +84,19 @@ typedef struct kn_op_info {
 
 extern const kn_op_info kn_ops[KN_OP_COUNT];
 
+/* An operation of complex numbers: its rows COMPLEX and MADE. */
+typedef struct kn_complex_info {
+    bool exists, made; /* made: of others, so that no graph holds it at a complex type */
+    bool part;         /* the result is of the type of the parts */
+    double ulp;
+    kn_bound_of of;
+} kn_complex_info;
+
+extern const kn_complex_info kn_complex_ops[KN_OP_COUNT];
+
 /* The operation of that name (also NumPy's other names for it: "mod", "absolute", "amax", ...); -1 if none. */
 int kn_op_find(const char *text, size_t len);
-/* The accuracy bound of `op` at `dtype` in ULP; 0 for integers. 16-bit floats: f32's bound, and half an ULP of
+/* The accuracy bound of `op` at `dtype`, its result's type, in ULP; 0 for integers. 16-bit floats: f32's bound, and half an ULP of
  * their own. */
 double kn_op_ulp(kn_op op, kn_dtype dtype);
 

@@ -9,6 +9,8 @@ static void print_scalar(kn_text *t, kn_scalar v)
         kn_put(t, v.i ? "True" : "False");
     else if (kn_is_float(v.dtype))
         kn_putf(t, "%.17g", v.f);
+    else if (kn_is_complex(v.dtype))
+        kn_putf(t, "%.17g%+.17gj", v.f, v.im);
     else if (kn_is_unsigned(v.dtype))
         kn_putf(t, "%llu", (unsigned long long)v.i);
     else

@@ -15,6 +15,7 @@ typedef union kn_param_cell {
     int32_t i32;
     int64_t i64;
     double f64;
+    _Alignas(16) double c128[2];
 } kn_param_cell;
 
 /* A parameter that every launch fills in: KN_PARAM_BUF, SCALAR or BARRIER. */

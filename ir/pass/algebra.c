@@ -10,7 +10,9 @@
  *     -x * -y, -x / -y                        x * y, x / y
  *     abs(-x), abs(abs(x))                    abs(x)
  *     maximum(x, x), minimum(x, x), where(c, x, x)   x
- *     t(u(x))                                 x           u a wider float, which holds every x
+ *     t(u(x))                                 x           u a wider float or complex type, which holds every x
+ *     real(complex_of(x, y)), imag(...)       x, y
+ *     complex_of(real(z), imag(z))            z
  *
  * Integers wrap, so that all but division hold for them too, and 0 has one sign; abs(-x) needs one that has a sign. What only fast_math would allow is
  * left alone. */
@@ -29,7 +31,7 @@ static const kn_node *constant_under(const kn_node *n)
 static bool is(const kn_node *n, double f)
 {
     const kn_node *c = constant_under(n);
-    if (!c || c->dtype == KN_BOOL)
+    if (!c || c->dtype == KN_BOOL || kn_is_complex(c->dtype)) /* (x + yj) * (1 + 0j) can be NaN */
         return false;
     if (!kn_is_float(c->dtype))
         return c->u.value.i == (int64_t)f && !(f < 0 && kn_is_unsigned(c->dtype));
@@ -74,6 +76,8 @@ static kn_node *reciprocal(kn_graph *g, const kn_node *old, const kn_node *n)
 
 static bool holds(kn_dtype wide, kn_dtype narrow)
 {
+    if (wide == KN_C128)
+        return narrow == KN_C64;
     return kn_is_float(wide) && kn_is_float(narrow) &&
            (wide == KN_F64 || (wide == KN_F32 && kn_is_half(narrow)));
 }
@@ -117,6 +121,12 @@ static kn_node *simpler(kn_graph *g, const kn_node *old, kn_node *const *in)
     case KN_OP_MAXIMUM:
     case KN_OP_MINIMUM: return a == b ? as(g, old, a) : NULL;
     case KN_OP_WHERE: return b == in[2] ? as(g, old, b) : NULL;
+    case KN_OP_REAL: return a->op == KN_OP_PAIR ? as(g, old, a->in[0]) : NULL;
+    case KN_OP_IMAG: return a->op == KN_OP_PAIR ? as(g, old, a->in[1]) : NULL;
+    case KN_OP_PAIR:
+        return a->op == KN_OP_REAL && b->op == KN_OP_IMAG && a->in[0] == b->in[0]
+                   ? as(g, old, a->in[0])
+                   : NULL;
     case KN_OP_CAST:
         return a->op == KN_OP_CAST && holds(a->dtype, old->dtype) ? as(g, old, a->in[0]) : NULL;
     default: return NULL;

@@ -32,7 +32,8 @@ static kn_node *variance(kn_graph *g, const kn_node *old, kn_node *x)
 static bool is_two(const kn_node *n)
 {
     const kn_node *c = kn_view_root(n);
-    return c->op == KN_OP_CONST && (kn_is_float(c->dtype) ? c->u.value.f == 2 : c->u.value.i == 2);
+    return c->op == KN_OP_CONST && c->u.value.im == 0 &&
+           (kn_is_inexact(c->dtype) ? c->u.value.f == 2 : c->u.value.i == 2);
 }
 
 /* x ** 2 is x * x, which is exact to half an ULP and which variances are recognised by; NULL for other powers. */

@@ -1,7 +1,7 @@
-/* The C form of each elementwise operation: KN_E_<OP>_<KIND>(D, operands), where KIND is BOOL, INT, UINT
- * or FLOAT and D names the operands' type (BOOL, I8, ..., F64). 16-bit floats are only moved and converted. Each gives exactly what
- * ir/eval.c defines, floats within the bounds of ops.def. Nothing here has undefined behaviour for
- * any operands.
+/* The C form of each elementwise operation: KN_E_<OP>_<KIND>(D, operands), where KIND is BOOL, INT, UINT,
+ * FLOAT or COMPLEX (complex.h) and D names the operands' type (BOOL, I8, ..., C128). 16-bit floats are only moved and
+ * converted. Each gives exactly what ir/eval.c defines, floats within the bounds of ops.def. Nothing here has undefined
+ * behaviour for any operands.
  *
  * Integers wrap, so arithmetic goes through the unsigned type. Floats are never contracted or
  * reassociated. Transcendental functions of f32 are computed in double without branches, so that
@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "ir/special.h"
+#include "runtime/cpu/complex.h"
 #include "runtime/cpu/real.h"
 #include "runtime/cpu/whole.h"
 

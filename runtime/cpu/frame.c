@@ -7,15 +7,19 @@ enum {
     FEWEST = 128,
     BUDGET = 256 * 1024, /* all buffers of a block together: they should stay in the cache */
     STAGGER = 192,       /* keeps buffers from the same offset within a page */
-    KEPT_BYTES = KN_FRAME_MEMBERS * 8 + STAGGER,
 };
 
 static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
 
-static int fit_lanes(int buffers)
+static size_t kept_bytes(const kn_phase_plan *plan)
+{
+    return (size_t)KN_FRAME_MEMBERS * plan->widest + STAGGER;
+}
+
+static int fit_lanes(int buffers, size_t widest)
 {
     int lanes = LANES;
-    while (lanes > FEWEST && buffers * lanes * 8 > BUDGET)
+    while (lanes > FEWEST && (size_t)(buffers * lanes) * widest > BUDGET)
         lanes /= 2;
     return lanes;
 }
@@ -27,8 +31,9 @@ static int fit_lanes(int buffers)
 static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *at)
 {
     size_t lanes = cols ? (size_t)plan->col_lanes : 1;
-    size_t own = cols ? round64(lanes * 8 + STAGGER) : 8;
-    size_t slot = round64((size_t)(cols ? plan->col_lanes : plan->row_lanes) * 8 + STAGGER);
+    size_t own = cols ? round64(lanes * plan->widest + STAGGER) : plan->widest;
+    size_t slot =
+        round64((size_t)(cols ? plan->col_lanes : plan->row_lanes) * plan->widest + STAGGER);
     size_t values = round64((size_t)plan->nvalues * sizeof(kn_operand));
     size_t cursors = round64((size_t)plan->accesses.len * sizeof(kn_cursor));
     size_t reds = round64((size_t)plan->nreds * sizeof(kn_accumulator));
@@ -53,13 +58,13 @@ static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *a
         f->slot_bytes = slot;
         f->kept = f->slots + slots;
     }
-    return values + cursors + reds + accs + owns + slots + (size_t)plan->kept * KEPT_BYTES;
+    return values + cursors + reds + accs + owns + slots + (size_t)plan->kept * kept_bytes(plan);
 }
 
 void kn_cpu_frame_size(kn_phase_plan *plan)
 {
-    plan->row_lanes = fit_lanes(plan->slots + 1);
-    plan->col_lanes = fit_lanes(plan->slots + 1 + plan->owns + 3 * plan->nreds);
+    plan->row_lanes = fit_lanes(plan->slots + 1, plan->widest);
+    plan->col_lanes = fit_lanes(plan->slots + 1 + plan->owns + 3 * plan->nreds, plan->widest);
     size_t rows = lay_out(plan, false, NULL, NULL), cols = lay_out(plan, true, NULL, NULL);
     plan->frame_bytes = rows > cols ? rows : cols;
 }
@@ -133,7 +138,7 @@ void kn_frame_next(kn_frame *f, const kn_ints *which)
 static void *memory_of(kn_frame *f, const kn_step *s)
 {
     if (s->kept >= 0)
-        return f->kept + (size_t)s->kept * KEPT_BYTES + f->done * s->bytes;
+        return f->kept + (size_t)s->kept * kept_bytes(f->job->plan) + f->done * s->bytes;
     return s->slot >= 0 ? f->slots + (size_t)s->slot * f->slot_bytes
                         : f->owns + (size_t)f->job->plan->own[s->value] * f->own_bytes;
 }

@@ -110,6 +110,9 @@ typedef uint8_t __attribute__((may_alias)) word8;
 typedef uint16_t __attribute__((may_alias)) word16;
 typedef uint32_t __attribute__((may_alias)) word32;
 typedef uint64_t __attribute__((may_alias)) word64;
+typedef struct {
+    uint64_t half[2];
+} __attribute__((may_alias)) word128;
 
 #define MOVE(W)                                                                                    \
     static void read_##W(int64_t n, void *out, const char *p, int64_t stride)                      \
@@ -156,6 +159,7 @@ MOVE(word8)
 MOVE(word16)
 MOVE(word32)
 MOVE(word64)
+MOVE(word128)
 
 static void read_run(int bytes, int64_t n, void *out, const char *p, int64_t stride)
 {
@@ -165,6 +169,8 @@ static void read_run(int bytes, int64_t n, void *out, const char *p, int64_t str
         read_word32(n, out, p, stride);
     else if (bytes == 8)
         read_word64(n, out, p, stride);
+    else if (bytes == 16)
+        read_word128(n, out, p, stride);
     else if (bytes == 2)
         read_word16(n, out, p, stride);
     else
@@ -179,6 +185,8 @@ static void write_run(int bytes, int64_t n, char *p, int64_t stride, const void 
         write_word32(n, p, stride, in, step);
     else if (bytes == 8)
         write_word64(n, p, stride, in, step);
+    else if (bytes == 16)
+        write_word128(n, p, stride, in, step);
     else if (bytes == 2)
         write_word16(n, p, stride, in, step);
     else
@@ -193,6 +201,8 @@ static void turn_in(int bytes, int64_t rows, int64_t columns, void *out, const c
         turn_in_word32(rows, columns, out, p, down, across);
     else if (bytes == 8)
         turn_in_word64(rows, columns, out, p, down, across);
+    else if (bytes == 16)
+        turn_in_word128(rows, columns, out, p, down, across);
     else if (bytes == 2)
         turn_in_word16(rows, columns, out, p, down, across);
     else
@@ -206,6 +216,8 @@ static void turn_out(int bytes, int64_t rows, int64_t columns, char *p, int64_t 
         turn_out_word32(rows, columns, p, down, across, in);
     else if (bytes == 8)
         turn_out_word64(rows, columns, p, down, across, in);
+    else if (bytes == 16)
+        turn_out_word128(rows, columns, p, down, across, in);
     else if (bytes == 2)
         turn_out_word16(rows, columns, p, down, across, in);
     else
@@ -245,6 +257,8 @@ void kn_lanes_pick(const char *base, int bytes, int64_t n, const int64_t *offset
         pick_word32(n, out, base, offset);
     else if (bytes == 8)
         pick_word64(n, out, base, offset);
+    else if (bytes == 16)
+        pick_word128(n, out, base, offset);
     else if (bytes == 2)
         pick_word16(n, out, base, offset);
     else
@@ -257,6 +271,8 @@ void kn_splat(int bytes, int64_t n, void *out, const void *in)
         splat_word32(n, out, in);
     else if (bytes == 8)
         splat_word64(n, out, in);
+    else if (bytes == 16)
+        splat_word128(n, out, in);
     else if (bytes == 2)
         splat_word16(n, out, in);
     else

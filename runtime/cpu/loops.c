@@ -116,9 +116,17 @@
 #define AT_EXPONENT(X, OP) X(OP, F32, FLOAT, I32) X(OP, F64, FLOAT, I32)
 #define AT_LOGIC(X, OP) X(OP, BOOL, BOOL, BOOL)
 #define AT_SELECT(X, OP) AT_ROUND(X, OP) X(OP, F16, HALF, F16) X(OP, BF16, HALF, BF16)
+#define AT_COMPLEX(X, OP) /* a table of its own, of what complex numbers have */
+#define AT_PAIR(X, OP) X(OP, F32, FLOAT, C64) X(OP, F64, FLOAT, C128)
 #define AT_FIXED(X, OP) AT_FIXED_##OP(X)
 #define AT_FIXED_COPY(X) AT_SELECT(X, COPY)
 #define AT_FIXED_CAST(X) /* a table of its own */
+
+/* The same of complex numbers, by what the result is */
+#define OF_COMPLEX_SAME(X, OP) X(OP, C64, COMPLEX, C64) X(OP, C128, COMPLEX, C128)
+#define OF_COMPLEX_PART(X, OP) X(OP, C64, COMPLEX, F32) X(OP, C128, COMPLEX, F64)
+#define OF_COMPLEX_BOOL(X, OP) X(OP, C64, COMPLEX, BOOL) X(OP, C128, COMPLEX, BOOL)
+#define OF_COMPLEX_FIXED(X, OP) /* casts: below */
 
 #define CASTS_FROM(X, D, KIND)                                                                     \
     X(D, KIND, BOOL, BOOL)                                                                         \
@@ -129,7 +137,9 @@
     X(D, KIND, U8, INT)                                                                            \
     X(D, KIND, U16, INT)                                                                           \
     X(D, KIND, U32, INT)                                                                           \
-    X(D, KIND, U64, INT) X(D, KIND, F32, FLOAT) X(D, KIND, F64, FLOAT)
+    X(D, KIND, U64, INT)                                                                           \
+    X(D, KIND, F32, FLOAT)                                                                         \
+    X(D, KIND, F64, FLOAT) X(D, KIND, C64, COMPLEX) X(D, KIND, C128, COMPLEX)
 #define CASTS(X)                                                                                   \
     CASTS_FROM(X, BOOL, BOOL)                                                                      \
     CASTS_FROM(X, I8, INT)                                                                         \
@@ -139,7 +149,9 @@
     CASTS_FROM(X, U8, INT)                                                                         \
     CASTS_FROM(X, U16, INT)                                                                        \
     CASTS_FROM(X, U32, INT)                                                                        \
-    CASTS_FROM(X, U64, INT) CASTS_FROM(X, F32, FLOAT) CASTS_FROM(X, F64, FLOAT)
+    CASTS_FROM(X, U64, INT)                                                                        \
+    CASTS_FROM(X, F32, FLOAT)                                                                      \
+    CASTS_FROM(X, F64, FLOAT) CASTS_FROM(X, C64, COMPLEX) CASTS_FROM(X, C128, COMPLEX)
 #define HALVES(X) X(F16, F32) X(BF16, F32) X(F32, F16) X(F32, BF16) X(F64, F16)
 
 #define FORMULA(name, text, least, most, rule, ulp, of, is)
@@ -148,8 +160,10 @@
 #define LEAF(name, text)
 
 #define ELEM(name, text, arity, rule, f32, f64, cost, infix) AT_##rule(LOOP_##arity, name)
+#define COMPLEX(name, arity, result, ulp, of) OF_COMPLEX_##result(LOOP_##arity, name)
 #include "ir/ops.def"
 #undef ELEM
+#undef COMPLEX
 CASTS(LOOP_CAST)
 HALVES(LOOP_HALF)
 
@@ -204,10 +218,14 @@ enum { LANES = 32 };
     X(OP, COMBINE, U16, UINT, U16) X(OP, COMBINE, U32, UINT, U32) X(OP, COMBINE, U64, UINT, U64)
 #define OVER_COUNT(X, OP, COMBINE)                                                                 \
     OVER_INTS(X, OP, COMBINE)                                                                      \
-    X(OP, COMBINE, F32, FLOAT, F64) X(OP, COMBINE, F64, FLOAT, F64)
+    X(OP, COMBINE, F32, FLOAT, F64)                                                                \
+    X(OP, COMBINE, F64, FLOAT, F64)                                                                \
+    X(OP, COMBINE, C64, COMPLEX, C128) X(OP, COMBINE, C128, COMPLEX, C128)
 #define OVER_SAME(X, OP, COMBINE)                                                                  \
     OVER_INTS(X, OP, COMBINE)                                                                      \
-    X(OP, COMBINE, F32, FLOAT, F32) X(OP, COMBINE, F64, FLOAT, F64)
+    X(OP, COMBINE, F32, FLOAT, F32)                                                                \
+    X(OP, COMBINE, F64, FLOAT, F64)                                                                \
+    X(OP, COMBINE, C64, COMPLEX, C64) X(OP, COMBINE, C128, COMPLEX, C128)
 #define OVER_BOOL(X, OP, COMBINE) X(OP, COMBINE, BOOL, BOOL, BOOL)
 #define OVER_FLOAT(X, OP, COMBINE) /* MEAN: never in the kernel IR; VAR: below */
 
@@ -333,12 +351,14 @@ const kn_loops KN_PASTE(kn_loops_, KN_ISA) = {
     .isa = KN_STRING(KN_ISA),
     .maths = KN_MATHS,
 #define ELEM(name, text, arity, rule, f32, f64, cost, infix) AT_##rule(ROW_ELEM, name)
+#define COMPLEX(name, arity, result, ulp, of) OF_COMPLEX_##result(ROW_ELEM, name)
 #define REDUCE(name, text, rule, combine, empty)
     .elem =
         {
 #include "ir/ops.def"
         },
 #undef ELEM
+#undef COMPLEX
 #undef REDUCE
     .cast = {CASTS(ROW_CAST) HALVES(ROW_HALF)},
 #define ELEM(name, text, arity, rule, f32, f64, cost, infix)

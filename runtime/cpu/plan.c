@@ -304,6 +304,10 @@ static kn_status plan_phase(planner *pl)
                            pl->kernel->name, p->name, kn_ops[red->op].text,
                            kn_dtypes[red->dtype].text);
     }
+    plan->widest = 8;
+    for (int v = 0; v < p->values.len; v++)
+        if ((size_t)kn_bytes(p->values.data[v].dtype) > plan->widest)
+            plan->widest = (size_t)kn_bytes(p->values.data[v].dtype);
     find_needed(pl);
     find_kept(pl);
     KN_TRY(find_accesses(pl));

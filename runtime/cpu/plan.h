@@ -69,6 +69,7 @@ typedef struct kn_phase_plan {
     int owns;
     int work;                 /* steps of all sweeps: the cost of a member */
     int row_lanes, col_lanes; /* most lanes of a block */
+    size_t widest;            /* bytes of a lane in any buffer */
     size_t frame_bytes;       /* scratch of a worker, for either */
 } kn_phase_plan;
 
