@@ -13,13 +13,7 @@ typedef struct argument {
     kn_cli_value *from;
     void *data;       /* device memory of an array */
     kiln_dtype dtype; /* of a number */
-    union {
-        uint8_t b;
-        int32_t i;
-        int64_t l;
-        float f;
-        double d;
-    } value;
+    kn_cli_number value;
 } argument;
 
 typedef struct job {
@@ -145,14 +139,15 @@ static int make_kernel(job *j, kn_err *e)
 
 /* ---- the arguments --------------------------------------------------------------------------- */
 
-/* By value: as the type written before it, or else as i32, f32 or bool. */
+/* By value: as the type written before it, or else as i32, f32, bool or c64. */
 static int bind_number(argument *a, kn_err *e)
 {
     const kn_cli_value *v = a->from;
-    kiln_dtype dtype = v->typed                   ? v->typed
-                       : v->kind == KN_VALUE_INT  ? KILN_I32
-                       : v->kind == KN_VALUE_BOOL ? KILN_BOOL
-                                                  : KILN_F32;
+    kiln_dtype dtype = v->typed                      ? v->typed
+                       : v->kind == KN_VALUE_INT     ? KILN_I32
+                       : v->kind == KN_VALUE_BOOL    ? KILN_BOOL
+                       : v->kind == KN_VALUE_COMPLEX ? KILN_C64
+                                                     : KILN_F32;
     if (v->out)
         return kn_usage_error(e, "out:%s is an array, but %s is a number", v->name, v->text);
     a->dtype = dtype;

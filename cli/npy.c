@@ -15,10 +15,10 @@ static const struct {
     const char *descr;
     kiln_dtype dtype;
 } descrs[] = {
-    {"|b1", KILN_BOOL}, {"|i1", KILN_I8},   {"<i2", KILN_I16},       {"<i4", KILN_I32},
-    {"<i8", KILN_I64},  {"|u1", KILN_U8},   {"<u2", KILN_U16},       {"<u4", KILN_U32},
-    {"<u8", KILN_U64},  {"<f2", KILN_F16},  {"<V2", KILN_BF16},      {"<f4", KILN_F32},
-    {"<f8", KILN_F64},  {"<c8", KILN_C64},  {"<c16", KILN_C128},     {"|V2", KILN_BF16},
+    {"|b1", KILN_BOOL},      {"|i1", KILN_I8},  {"<i2", KILN_I16},   {"<i4", KILN_I32},
+    {"<i8", KILN_I64},       {"|u1", KILN_U8},  {"<u2", KILN_U16},   {"<u4", KILN_U32},
+    {"<u8", KILN_U64},       {"<f2", KILN_F16}, {"<V2", KILN_BF16},  {"<f4", KILN_F32},
+    {"<f8", KILN_F64},       {"<c8", KILN_C64}, {"<c16", KILN_C128}, {"|V2", KILN_BF16},
     {"bfloat16", KILN_BF16},
 };
 
@@ -99,10 +99,11 @@ static int read_descr(reader *r, kiln_dtype *dtype)
         return kn_usage_error(
             r->e, "%s: element type '%s' is big-endian; only little-endian is supported", r->path,
             descr);
-    return kn_usage_error(r->e,
-                          "%s: element type '%s' is not supported; the supported ones are "
-                          "|b1 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 <f2 <f4 <f8 <c8 <c16 and <V2 for bfloat16",
-                          r->path, descr);
+    return kn_usage_error(
+        r->e,
+        "%s: element type '%s' is not supported; the supported ones are "
+        "|b1 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 <f2 <f4 <f8 <c8 <c16 and <V2 for bfloat16",
+        r->path, descr);
 }
 
 static int read_shape(reader *r, kn_cli_array *a)

@@ -10,18 +10,11 @@ typedef struct kn_session {
     kiln_graph *graph;
     kiln_prog *prog;
     int nio;
-    kiln_io *io;           /* of prog: inputs first, then outputs */
-    kn_cli_value **given;  /* by io: the value of an input; NULL where none was given */
-    kn_cli_array *outputs; /* by io: shapes of the outputs */
-    union kn_number {
-        uint8_t b;
-        int32_t i;
-        int64_t l;
-        float f;
-        double d;
-        _Alignas(16) double z[2];
-    } * numbers;    /* by io: values of scalars */
-    kiln_arg *args; /* inputs that were given, then outputs */
+    kiln_io *io;            /* of prog: inputs first, then outputs */
+    kn_cli_value **given;   /* by io: the value of an input; NULL where none was given */
+    kn_cli_array *outputs;  /* by io: shapes of the outputs */
+    kn_cli_number *numbers; /* by io: values of scalars */
+    kiln_arg *args;         /* inputs that were given, then outputs */
     int nargs;
     int nin;
 } kn_session;

@@ -36,6 +36,16 @@ typedef struct kn_cli_value {
     bool out;           /* of a kernel's argument: written by the kernel */
 } kn_cli_value;
 
+/* A number by value, of any type. */
+typedef union kn_cli_number {
+    uint8_t b;
+    int32_t i;
+    int64_t l;
+    float f;
+    double d;
+    _Alignas(16) double z[2];
+} kn_cli_number;
+
 static inline bool kn_cli_value_is_number(const kn_cli_value *v)
 {
     return v->kind == KN_VALUE_INT || v->kind == KN_VALUE_FLOAT || v->kind == KN_VALUE_COMPLEX ||

@@ -497,10 +497,10 @@ const char *kn_cuda_source(kn_arena *a, const kn_kernel *k)
 {
     kn_text t = kn_text_new(a);
     kn_put(&t, kn_prelude_elementwise);
-    if (k->fast)
-        kn_put(&t, kn_prelude_fast);
     if (has_complex(k))
         kn_put(&t, kn_prelude_complex);
+    if (k->fast)
+        kn_put(&t, kn_prelude_fast);
     kn_put(&t, kn_prelude_prelude);
     kn_put(&t, "\n// ---- the kernel ----\n\n");
     kn_cuda_kernel(&t, k);

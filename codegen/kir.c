@@ -69,7 +69,8 @@ bool kn_value_same(const kn_value *x, const kn_value *y)
                memcmp(x->in, y->in, sizeof x->in) == 0 &&
                memcmp(x->place, y->place, sizeof x->place) == 0;
     case KN_V_CONST:
-        return x->value.i == y->value.i && memcmp(&x->value.im, &y->value.im, sizeof x->value.im) == 0;
+        return x->value.i == y->value.i &&
+               memcmp(&x->value.im, &y->value.im, sizeof x->value.im) == 0;
     case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
     default: return x->index == y->index;
     }

@@ -161,7 +161,9 @@ static bool put(kn_parser *p, const kn_value *target, kn_pos pos, kn_node *v)
     kn_store *s = &p->stores.data[target->store - 1];
     kn_loc loc = kn_loc_of(pos);
     if (s->readonly || target->readonly)
-        return kn_perror(p, pos, KN_SHAPE, "what broadcast_to and diagonal give is read-only");
+        return kn_perror(p, pos, KN_SHAPE,
+                         "what broadcast_to and diagonal give is read-only, and so are the "
+                         "parts of a complex array");
     if (target->uncertain)
         return kn_perror(p, pos, KN_SHAPE,
                          "whether ravel gives a view of the same memory depends on strides; assign "

@@ -374,9 +374,8 @@ static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
 /* Their calls make Python numbers, which have no value here. */
 static bool python_type(const char *name)
 {
-    return name &&
-           (strcmp(name, "float") == 0 || strcmp(name, "int") == 0 || strcmp(name, "bool") == 0 ||
-            strcmp(name, "complex") == 0);
+    return name && (strcmp(name, "float") == 0 || strcmp(name, "int") == 0 ||
+                    strcmp(name, "bool") == 0 || strcmp(name, "complex") == 0);
 }
 
 bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)

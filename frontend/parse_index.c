@@ -19,7 +19,7 @@ bool kn_part_value(kn_parser *p, kn_op op, const kn_value *x, kn_value *out)
         out->store = kn_view_store(p, x->store);
     out->scalar = x->scalar;
     out->uncertain = out->store && (complex || x->uncertain);
-    out->readonly = x->readonly || op == KN_OP_IMAG;
+    out->readonly = x->readonly || complex || op == KN_OP_IMAG;
     return true;
 }
 

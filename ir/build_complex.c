@@ -83,7 +83,9 @@ static kn_node *log1p_of(const maker *m, kn_node *x)
 static kn_node *sign_of(const maker *m, parts z)
 {
     kn_node *a = op1(m, KN_OP_ABS, z.re), *b = op1(m, KN_OP_ABS, z.im);
-    kn_node *most = op2(m, KN_OP_FMAX, a, b), *none = op2(m, KN_OP_EQ, most, number(m, 0));
+    kn_node *most = op2(m, KN_OP_FMAX, a, b);
+    kn_node *none =
+        op2(m, KN_OP_AND, op2(m, KN_OP_EQ, a, number(m, 0)), op2(m, KN_OP_EQ, b, number(m, 0)));
     kn_node *infinite = op1(m, KN_OP_ISINF, most);
     kn_node *scale = where(m, none, number(m, 1), most);
     kn_node *x[] = {divide(m, z.re, scale), divide(m, z.im, scale)};

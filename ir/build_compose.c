@@ -235,8 +235,8 @@ kn_node *kn_build_norm(kn_graph *g, kn_node *x, double order, const kn_reduction
     if (order == 1)
         return reduce(g, KN_OP_SUM, a, *r, loc);
     if (order == 2)
-        return unary(g, KN_OP_SQRT,
-                     reduce(g, KN_OP_SUM, kn_build_square_size(g, x, loc), *r, loc), loc);
+        return unary(g, KN_OP_SQRT, reduce(g, KN_OP_SUM, kn_build_square_size(g, x, loc), *r, loc),
+                     loc);
     if (order == 0) {
         kn_node *count = kn_build_count_nonzero(g, x, r, loc);
         return count ? kn_build_cast(g, count, a->dtype, loc) : NULL;

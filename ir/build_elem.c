@@ -318,8 +318,7 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
         return kn_build_compare_signs(g, op, in[0], in[1], loc);
     if (negative_power && weak)
         t = KN_F64;
-    if (info->rule == KN_RULE_FLOAT || info->rule == KN_RULE_EXPONENT ||
-        info->rule == KN_RULE_PAIR)
+    if (info->rule == KN_RULE_FLOAT || info->rule == KN_RULE_EXPONENT || info->rule == KN_RULE_PAIR)
         t = kn_build_float_type(in, n);
     t = compute_type(op, info->rule, t);
     if (!t)

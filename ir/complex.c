@@ -25,7 +25,8 @@ static kn_complex scaled(kn_complex a, int e)
 
 kn_complex kn_complex_div(kn_complex a, kn_complex b)
 {
-    bool finite = isfinite(creal(a)) && isfinite(cimag(a)) && isfinite(creal(b)) && isfinite(cimag(b));
+    bool finite =
+        isfinite(creal(a)) && isfinite(cimag(a)) && isfinite(creal(b)) && isfinite(cimag(b));
     if (!finite || b == 0)
         return smith(a, b);
     if (a == 0)

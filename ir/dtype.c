@@ -77,7 +77,10 @@ kn_dtype kn_float_of(kn_dtype t)
     return kn_bytes(t) == 1 ? KN_F16 : kn_bytes(t) == 2 ? KN_F32 : KN_F64;
 }
 
-kn_dtype kn_sum_of(kn_dtype t) { return kn_is_inexact(t) ? t : kn_is_unsigned(t) ? KN_U64 : KN_I64; }
+kn_dtype kn_sum_of(kn_dtype t)
+{
+    return kn_is_inexact(t) ? t : kn_is_unsigned(t) ? KN_U64 : KN_I64;
+}
 
 /* ---- 16-bit floats: `digits` bits of mantissa, the smallest normal number 2^low ---- */
 

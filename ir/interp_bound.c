@@ -163,7 +163,8 @@ double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const
                  fabs(in[0].f - in[1].f) <= reach;
     if (close || (n->op == KN_OP_CAST && n->dtype == KN_BOOL && kn_interp_may_be_zero(in, c, 0)))
         return 1;
-    if (kn_interp_may_jump(n, in, c) || ((n->op == KN_OP_MOD || n->op == KN_OP_FMOD) && wraps(in, c, err)))
+    if (kn_interp_may_jump(n, in, c) ||
+        ((n->op == KN_OP_MOD || n->op == KN_OP_FMOD) && wraps(in, c, err)))
         return INFINITY;
     return own_rounding(err, n, r, in, fast);
 }

@@ -66,7 +66,8 @@ bool kn_interp_may_jump(const kn_node *n, const kn_scalar *in, const kn_cell *co
     case KN_OP_BITXOR:
     case KN_OP_GCD:
     case KN_OP_LCM: return true;
-    case KN_OP_POW: return kn_interp_may_be_zero(in, c, 0) && kn_scalar_number(in[1]) - c[1]->err <= 0;
+    case KN_OP_POW:
+        return kn_interp_may_be_zero(in, c, 0) && kn_scalar_number(in[1]) - c[1]->err <= 0;
     case KN_OP_SIN:
     case KN_OP_COS: return c[0]->err > 1;
     default: return false;

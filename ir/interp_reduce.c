@@ -40,8 +40,7 @@ static kn_cell finish_complex(const kn_node *n, const accumulation *acc)
     const kn_dtype t = n->dtype;
     const long double u = kn_unit_roundoff(t), size = acc->product;
     if (n->op != KN_OP_PROD)
-        return (kn_cell){
-            .f = acc->outermost.f, .im = acc->outermost.im, .err = acc->extreme_err};
+        return (kn_cell){.f = acc->outermost.f, .im = acc->outermost.im, .err = acc->extreme_err};
     double err = (double)(acc->product_hi - size + 4 * (long double)acc->n * u * acc->product_hi);
     if (!(acc->largest < (long double)kn_largest(t) / 2) ||
         acc->smallest < (t == KN_C64 ? (long double)FLT_MIN : (long double)DBL_MIN))
@@ -152,8 +151,13 @@ static void reduce_group(const kn_node *n, const kn_tensor *x, int64_t base, kn_
             stride[rank++] = x->stride[j];
             count *= x->shape[j];
         }
-    const accumulation start = {
-        .product = 1, .product_hi = 1, .largest = 1, .smallest = 1, .all = true, .iprod = 1, .turned = 1};
+    const accumulation start = {.product = 1,
+                                .product_hi = 1,
+                                .largest = 1,
+                                .smallest = 1,
+                                .all = true,
+                                .iprod = 1,
+                                .turned = 1};
     accumulation acc = start;
     double mean = 0, mean_err = 0;
     kn_dtype t = n->dtype;

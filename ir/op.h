@@ -60,12 +60,7 @@ typedef enum kn_rule {
 typedef enum kn_empty { KN_EMPTY_ZERO, KN_EMPTY_ONE, KN_EMPTY_NAN, KN_EMPTY_ERROR } kn_empty;
 
 /* What the units of an accuracy bound are of. */
-typedef enum kn_bound_of {
-    KN_OF_RESULT,
-    KN_OF_OPERANDS,
-    KN_OF_ONE,
-    KN_OF_EXPONENT
-} kn_bound_of;
+typedef enum kn_bound_of { KN_OF_RESULT, KN_OF_OPERANDS, KN_OF_ONE, KN_OF_EXPONENT } kn_bound_of;
 
 typedef struct kn_op_info {
     const char *text;

@@ -149,12 +149,12 @@ KN_COMPLEX kn_sqrt(kn_complex<T> a)
                      : kn_complex<T>{kn_abs(other) * out, kn_copysign(t, a.im) * out};
 }
 
-// e^x (cos y, sin y), in two factors where e^x alone is infinite.
-KN_COMPLEX kn_turned(T x, T y)
+// by e^x (cos y, sin y), in two factors where e^x alone is infinite.
+KN_COMPLEX kn_turned(T x, T y, T by)
 {
     const bool far = x > kn_limits<T>::exp_fits();
     const T e = kn_exp(far ? x * (T)0.5 : x), more = far ? e : (T)1;
-    return kn_complex<T>{e * kn_cos(y) * more, e * kn_sin(y) * more};
+    return kn_complex<T>{e * by * kn_cos(y) * more, e * by * kn_sin(y) * more};
 }
 KN_COMPLEX kn_exp(kn_complex<T> a)
 {
@@ -165,7 +165,7 @@ KN_COMPLEX kn_exp(kn_complex<T> a)
             return a.re < 0 ? kn_complex<T>{0, 0} : kn_complex<T>{a.re, kn_nan_of<T>()};
         return kn_complex<T>{kn_nan_of<T>(), kn_nan_of<T>()};
     }
-    return kn_turned(a.re, a.im);
+    return kn_turned(a.re, a.im, (T)1);
 }
 
 // log(abs(a)): near 1 by abs(a)^2 - 1, which abs(a) would lose.
@@ -226,7 +226,7 @@ KN_COMPLEX kn_sinh(kn_complex<T> a)
     if (!kn_isfinite(y))
         return kn_complex<T>{x == 0 || kn_isinf(x) ? x : kn_nan_of<T>(), kn_nan_of<T>()};
     if (kn_abs(x) > kn_limits<T>::exp_fits() && kn_isfinite(x)) {
-        const kn_complex<T> e = kn_turned(kn_abs(x) - (T)0.6931471805599453, y);
+        const kn_complex<T> e = kn_turned(kn_abs(x), y, (T)0.5);
         return kn_complex<T>{kn_copysign((T)1, x) * e.re, e.im};
     }
     return kn_complex<T>{x == 0 ? x : kn_sinh(x) * kn_cos(y), kn_cosh(x) * kn_sin(y)};
@@ -239,7 +239,7 @@ KN_COMPLEX kn_cosh(kn_complex<T> a)
     if (!kn_isfinite(y))
         return kn_complex<T>{kn_isinf(x) ? kn_abs(x) : kn_nan_of<T>(), x == 0 ? x : kn_nan_of<T>()};
     if (kn_abs(x) > kn_limits<T>::exp_fits() && kn_isfinite(x)) {
-        const kn_complex<T> e = kn_turned(kn_abs(x) - (T)0.6931471805599453, y);
+        const kn_complex<T> e = kn_turned(kn_abs(x), y, (T)0.5);
         return kn_complex<T>{e.re, kn_copysign((T)1, x) * e.im};
     }
     return kn_complex<T>{kn_cosh(x) * kn_cos(y), x == 0 ? x : kn_sinh(x) * kn_sin(y)};

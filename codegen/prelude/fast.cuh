@@ -1,6 +1,6 @@
 
-// Under fast_math functions of float are the hardware's approximations; ir/fast.h has their bounds. Those of double stay.
-// sin, cos and tan stay too: their approximations are good near 0 only.
+// Under fast_math functions of float are the hardware's approximations; ir/fast.h has their bounds. Those of double and of
+// complex numbers stay; sin, cos and tan too: their approximations are good near 0 only.
 __device__ __forceinline__ float kn_approximate_exp2(float a)
 {
     float r;
@@ -23,7 +23,7 @@ __device__ __forceinline__ float kn_approximate_tanh(float a) { return 1.0f - __
 __device__ __forceinline__ float kn_fast_divide(float a, float b) { return __fdividef(a, b); }
 #define KN_FAST_FUNCTION(name, f32)                                                                \
     __device__ __forceinline__ float kn_fast_##name(float a) { return f32(a); }                    \
-    __device__ __forceinline__ double kn_fast_##name(double a) { return kn_##name(a); }
+    template <class T> __device__ __forceinline__ T kn_fast_##name(T a) { return kn_##name(a); }
 KN_FAST_FUNCTION(exp, __expf)
 KN_FAST_FUNCTION(exp2, kn_approximate_exp2)
 KN_FAST_FUNCTION(log, __logf)

@@ -23,11 +23,12 @@ KN_PARTS(C128, double, creal, cimag)
 /* In double no square of a part of c64 leaves the range. */
 static inline kn_c_C64 kn_div_C64(kn_c_C64 a, kn_c_C64 b)
 {
-    const double ar = (double)crealf(a), ai = (double)cimagf(a), br = (double)crealf(b), bi = (double)cimagf(b),
-                 square = br * br + bi * bi;
+    const double ar = (double)crealf(a), ai = (double)cimagf(a), br = (double)crealf(b),
+                 bi = (double)cimagf(b), square = br * br + bi * bi;
     if (!(square > 0 && square < INFINITY))
         return (kn_c_C64)kn_complex_div(a, b);
-    return kn_pair_C64((float)((ar * br + ai * bi) / square), (float)((ai * br - ar * bi) / square));
+    return kn_pair_C64((float)((ar * br + ai * bi) / square),
+                       (float)((ai * br - ar * bi) / square));
 }
 #define kn_div_C128 kn_complex_div
 
@@ -58,8 +59,10 @@ static inline kn_c_C64 kn_div_C64(kn_c_C64 a, kn_c_C64 b)
 #define KN_E_ARCTANH_COMPLEX(D, a) catanh(a)
 #define KN_E_MINIMUM_COMPLEX(D, a, b) kn_complex_minimum(a, b)
 #define KN_E_MAXIMUM_COMPLEX(D, a, b) kn_complex_maximum(a, b)
-#define KN_E_FMIN_COMPLEX(D, a, b) ((b) != (b) ? (a) : kn_complex_minimum((a) != (a) ? (b) : (a), b))
-#define KN_E_FMAX_COMPLEX(D, a, b) ((b) != (b) ? (a) : kn_complex_maximum((a) != (a) ? (b) : (a), b))
+#define KN_E_FMIN_COMPLEX(D, a, b)                                                                 \
+    ((b) != (b) ? (a) : kn_complex_minimum((a) != (a) ? (b) : (a), b))
+#define KN_E_FMAX_COMPLEX(D, a, b)                                                                 \
+    ((b) != (b) ? (a) : kn_complex_maximum((a) != (a) ? (b) : (a), b))
 #define KN_E_LT_COMPLEX(D, a, b) kn_complex_less(a, b)
 #define KN_E_LE_COMPLEX(D, a, b) kn_complex_less_equal(a, b)
 #define KN_E_GT_COMPLEX(D, a, b) kn_complex_less(b, a)

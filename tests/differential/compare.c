@@ -163,16 +163,20 @@ kn_status program_plan(const program *p, kn_program *prog, const kn_target *targ
 
 static bool close_enough(kn_scalar got, kn_scalar want, double bound)
 {
-    if (!kn_is_float(want.dtype))
+    if (!kn_is_inexact(want.dtype))
         return fabsl((long double)got.i - (long double)want.i) <= (long double)bound;
-    if (isnan(want.f) || isnan(got.f))
-        return isnan(want.f) && isnan(got.f);
-    return got.f == want.f || fabs(got.f - want.f) <= bound;
+    bool nan[] = {isnan(got.f) || isnan(got.im), isnan(want.f) || isnan(want.im)};
+    if (nan[0] || nan[1])
+        return nan[0] && nan[1];
+    return (got.f == want.f && got.im == want.im) ||
+           hypot(got.f - want.f, got.im - want.im) <= bound;
 }
 
 static void put_scalar(kn_text *t, kn_scalar v)
 {
-    if (kn_is_float(v.dtype))
+    if (kn_is_complex(v.dtype))
+        kn_putf(t, "%.17g %+.17gj (%a, %a)", v.f, v.im, v.f, v.im);
+    else if (kn_is_float(v.dtype))
         kn_putf(t, "%.17g (%a)", v.f, v.f);
     else
         kn_putf(t, "%lld", (long long)v.i);

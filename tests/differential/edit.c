@@ -55,7 +55,7 @@ static kn_node *input_like(editor *ed, const kn_node *n, const char *name, int d
 static kn_node *one(editor *ed, const kn_node *n)
 {
     kn_scalar v = {.dtype = n->dtype};
-    if (kn_is_float(n->dtype))
+    if (kn_is_inexact(n->dtype))
         v.f = 1;
     else
         v.i = 1;
@@ -83,6 +83,7 @@ static kn_node *leaf(editor *ed, const kn_node *n)
         return !n->weak              ? kn_build_const(g, v, nowhere)
                : n->dtype == KN_BOOL ? kn_build_bool(g, v.i != 0, nowhere)
                : n->dtype == KN_I64  ? kn_build_int(g, v.i, nowhere)
+               : n->dtype == KN_C128 ? kn_build_complex_number(g, v.f, v.im, nowhere)
                                      : kn_build_float(g, v.f, nowhere);
     }
 }

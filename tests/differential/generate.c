@@ -27,7 +27,7 @@ enum { MAX_POOL = 128, MAX_DIMS = 6, TOP_RANK = 6 };
 /* Any type, f32 and f64 most often. */
 static kn_dtype random_dtype(rng *r)
 {
-    return chance(r, 40) ? (chance(r, 50) ? KN_F32 : KN_F64) : (kn_dtype)(1 + below(r, KN_F64));
+    return chance(r, 40) ? (chance(r, 50) ? KN_F32 : KN_F64) : (kn_dtype)(1 + below(r, KN_C128));
 }
 
 typedef struct maker {
@@ -166,6 +166,11 @@ static kn_node *number(maker *m)
         return kn_build_const(m->g, (kn_scalar){.dtype = KN_F64, .f = floats[below(m->r, 8)]},
                               nowhere);
     case 5: return kn_build_extent(m->g, known_dim(m), nowhere);
+    case 6:
+        if (chance(m->r, 30))
+            return kn_build_complex_number(m->g, floats[below(m->r, 8)], floats[below(m->r, 8)],
+                                           nowhere);
+        return kn_build_float(m->g, floats[below(m->r, 8)], nowhere);
     default: return kn_build_float(m->g, floats[below(m->r, 8)], nowhere);
     }
 }

@@ -93,10 +93,12 @@ static void fill(const program *p, memory *m, rng *r)
     f = p->positive ? POSITIVE : f;
     for (int64_t i = 0; i < m->elements; i++) {
         kn_scalar v = {.dtype = m->dtype};
-        if (kn_is_float(m->dtype))
+        if (kn_is_inexact(m->dtype))
             v.f = random_float(r, m->dtype, f);
         else
             v.i = random_int(r, m->dtype, f);
+        if (kn_is_complex(m->dtype))
+            v.im = random_float(r, m->dtype, f);
         kn_scalar_store(v, m->block + i * kn_bytes(m->dtype));
     }
 }

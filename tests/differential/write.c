@@ -21,12 +21,28 @@ static void put_float(kn_text *t, double v)
         kn_putf(t, signbit(v) ? "(%s%s)" : "%s%s", digits, strpbrk(digits, ".e") ? "" : ".0");
 }
 
+/* (1.5-2j), or by its parts where one has no digits. */
+static void put_complex(kn_text *t, kn_scalar v)
+{
+    if (isfinite(v.f) && isfinite(v.im)) {
+        kn_putf(t, "(%.17g%+.17gj)", v.f, v.im);
+        return;
+    }
+    kn_put(t, "complex_of(");
+    put_float(t, v.f);
+    kn_put(t, ", ");
+    put_float(t, v.im);
+    kn_put(t, ")");
+}
+
 static void put_number(kn_text *t, kn_scalar v)
 {
     if (v.dtype == KN_BOOL)
         kn_put(t, v.i ? "True" : "False");
     else if (kn_is_float(v.dtype))
         put_float(t, v.f);
+    else if (kn_is_complex(v.dtype))
+        put_complex(t, v);
     else if (v.dtype == KN_U64)
         kn_putf(t, "%llu", (unsigned long long)v.i);
     else
@@ -175,7 +191,9 @@ const char *program_command(const program *p, const char *device, const kn_progr
         kn_putf(&t, " '%s=", in->name);
         if (in->by_value) {
             kn_scalar v = kn_scalar_load(in->node->dtype, p->in[i].block);
-            if (kn_is_float(v.dtype))
+            if (kn_is_complex(v.dtype))
+                kn_putf(&t, "%.17g%+.17gj", v.f, v.im);
+            else if (kn_is_float(v.dtype))
                 kn_putf(&t, "%.17g", v.f);
             else
                 put_number(&t, v);

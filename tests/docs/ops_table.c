@@ -21,37 +21,43 @@ static const char *result_of(kn_graph *g, kn_op op, kn_dtype t)
     return made ? kn_dtypes[made->dtype].text : NULL;
 }
 
-static void write_ulp(const kn_op_info *op, double ulp)
+static void write_ulp(kn_bound_of unit, double ulp)
 {
-    static const char *const of[] = {
-        [KN_OF_RESULT] = "", [KN_OF_OPERANDS] = " of operands", [KN_OF_ONE] = " of 1"};
+    static const char *const of[] = {[KN_OF_RESULT] = "",
+                                     [KN_OF_OPERANDS] = " of operands",
+                                     [KN_OF_ONE] = " of 1",
+                                     [KN_OF_EXPONENT] = " by exponent"};
     if (ulp == 0)
         printf(" exact |");
     else if (ulp == 0.5)
         printf(" rounded |");
     else
-        printf(" %g%s |", ulp, of[op->of]);
+        printf(" %g%s |", ulp, of[unit]);
 }
 
 static void write_table(kn_graph *g)
 {
     printf("| of |");
-    for (int t = KN_BOOL; t <= KN_F64; t++)
+    for (int t = KN_BOOL; t <= KN_C128; t++)
         printf(" %s |", kn_dtypes[t].text);
-    printf(" f32 ULP | f64 ULP |\n|---|");
-    for (int t = KN_BOOL; t <= KN_F64 + 2; t++)
+    printf(" f32 ULP | f64 ULP | complex ULP |\n|---|");
+    for (int t = KN_BOOL; t <= KN_C128 + 3; t++)
         printf("---|");
     printf("\n");
     for (int op = 0; op < KN_OP_COUNT; op++) {
         if (!kn_op_elementwise(op) || op == KN_OP_CAST || op == KN_OP_COPY)
             continue;
         printf("| `%s` |", kn_ops[op].text);
-        for (int t = KN_BOOL; t <= KN_F64; t++) {
+        for (int t = KN_BOOL; t <= KN_C128; t++) {
             const char *result = result_of(g, (kn_op)op, (kn_dtype)t);
             printf(" %s |", result ? result : "");
         }
-        write_ulp(&kn_ops[op], kn_ops[op].ulp_f32);
-        write_ulp(&kn_ops[op], kn_ops[op].ulp_f64);
+        write_ulp(kn_ops[op].of, kn_ops[op].ulp_f32);
+        write_ulp(kn_ops[op].of, kn_ops[op].ulp_f64);
+        if (kn_complex_ops[op].exists)
+            write_ulp(kn_complex_ops[op].of, kn_complex_ops[op].ulp);
+        else
+            printf(" |");
         printf("\n");
     }
 }

@@ -72,6 +72,7 @@ static kn_dtype formula_operand(kn_op op, kn_dtype t)
     case KN_OP_RECIPROCAL: return is_bool ? KN_I8 : t;
     case KN_OP_RELU: return is_bool ? KN_I64 : t;
     case KN_OP_ROUND: return is_bool ? KN_F16 : t;
+    case KN_OP_ANGLE:
     case KN_OP_LDEXP: return kn_float_of(t);
     case KN_OP_XOR: return KN_BOOL;
     default: return t;
@@ -91,6 +92,7 @@ kn_dtype exact_operand(kn_op op, kn_dtype t)
     case KN_RULE_SHIFT: return is_float ? KN_NO_DTYPE : is_bool ? KN_I8 : t;
     case KN_RULE_WHOLE: return is_float || is_bool ? KN_NO_DTYPE : t;
     case KN_RULE_LOGIC: return KN_BOOL;
+    case KN_RULE_COMPLEX: return op == KN_OP_CONJ && is_bool ? KN_I8 : t;
     case KN_RULE_SAME: return formula_operand(op, t);
     default: return t;
     }
@@ -174,6 +176,7 @@ static wide of_whole(kn_op op, kn_dtype t, wide a, wide b, wide c)
     case KN_OP_OR: return a || b;
     case KN_OP_NOT: return !a;
     case KN_OP_WHERE: return a ? b : c;
+    case KN_OP_IMAG: return 0;
     default: return a; /* floor, copy, ... */
     }
 }
@@ -270,6 +273,7 @@ static long double of_formula(kn_op op, kn_dtype t, long double a, long double b
     case KN_OP_GELU: return a * 0.5L * erfcl(-a * SQRT_HALF);
     case KN_OP_GELU_TANH: return a * sigmoid(2 * SQRT_2_PI * (a + 0.044715L * a * a * a));
     case KN_OP_RELU: return most(a, 0);
+    case KN_OP_ANGLE: return atan2l(0, a);
     case KN_OP_LEAKY_RELU: return a < 0 ? a * b : a;
     default: return a;
     }
@@ -334,6 +338,7 @@ static long double of_float(kn_op op, kn_dtype t, long double a, long double b, 
     case KN_OP_FMIN: return a != a ? b : b != b ? a : least(a, b);
     case KN_OP_FMAX: return a != a ? b : b != b ? a : most(a, b);
     case KN_OP_WHERE: return a != 0 ? b : c;
+    case KN_OP_IMAG: return 0;
     default: return of_formula(op, t, a, b, c);
     }
 }

@@ -306,7 +306,7 @@ static void sweep(kn_dtype t, bool converts)
     s.c = test_malloc((size_t)s.n);
     values_fill(KN_BOOL, 0, s.n, s.c);
     for (int op = 0; op < KN_OP_COUNT; op++) {
-        if ((kn_ops[op].cls != KN_ELEM && kn_ops[op].cls != KN_FORMULA) || op == KN_OP_CAST)
+        if (!kn_op_elementwise(op) || op == KN_OP_CAST || op == KN_OP_PAIR) /* test_complex.c */
             continue;
         kn_dtype operands = exact_operand((kn_op)op, t);
         if ((kn_is_float(operands) && !kn_is_float(t)) == converts)

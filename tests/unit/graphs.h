@@ -84,6 +84,8 @@ static inline void put_node(kn_text *t, const kn_graph *g, const kn_node *n)
             kn_put(t, n->u.value.i ? "True" : "False");
         else if (kn_is_float(n->dtype))
             kn_putf(t, "%.9g", n->u.value.f);
+        else if (kn_is_complex(n->dtype))
+            kn_putf(t, "%.9g%+.9gj", n->u.value.f, n->u.value.im);
         else
             kn_putf(t, "%lld", (long long)n->u.value.i);
         kn_putf(t, ":%s", kn_dtypes[n->dtype].text);

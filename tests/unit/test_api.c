@@ -130,7 +130,7 @@ static kiln_val same_name(kiln_graph *g, kiln_val x)
 static kiln_val no_type(kiln_graph *g, kiln_val x)
 {
     (void)x;
-    return kiln_input(g, "y", (kiln_dtype)15, "");
+    return kiln_input(g, "y", (kiln_dtype)16, "");
 }
 static kiln_val bad_dims(kiln_graph *g, kiln_val x)
 {
@@ -205,7 +205,7 @@ static void test_builder_errors(void **state)
         {null_name, KILN_ERR_ARGUMENT, "name is NULL"},
         {null_dims, KILN_ERR_ARGUMENT, "dims is NULL"},
         {same_name, KILN_ERR_ARGUMENT, "there is an input x already"},
-        {no_type, KILN_ERR_TYPE, "unknown dtype 15"},
+        {no_type, KILN_ERR_TYPE, "unknown dtype 16"},
         {bad_dims, KILN_ERR_SYNTAX, "dimensions:1:3: expected a dimension"},
         {deep, KILN_ERR_SHAPE, "16 dimensions at most"},
         {bad_shapes, KILN_ERR_SHAPE, "add: shapes [3, N] and [4, N]"},

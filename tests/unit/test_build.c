@@ -32,6 +32,16 @@ static const struct {
     {"x: f32[N, 1], y: f32[C]", "x + y", "add(x, y as [1, C])", "f32[N, C]"},
     {"x: f32[N, C], y: f32", "x + y", "add(x, y as [1, 1])", "f32[N, C]"},
     {"x: f32[N, C], y: f32[M]", "x + y", "add(x, y as [1, M])", "f32[N, C]"},
+    /* complex numbers: sums and what is made of them by parts */
+    {"x: f32[N]", "x * 2j", "multiply(c64(x), 0+2j:c64 as [1])", "c64[N]"},
+    {"x: i32[N]", "x + 1j", "add(c128(x), 0+1j:c128 as [1])", "c128[N]"},
+    {"x: c64[N]", "x + (1 + 2j) ** 2", "add(x, -3+4j:c64 as [1])", "c64[N]"},
+    {"x: c64[N]", "abs(x)", "hypot(real(x), imag(x))", "f32[N]"},
+    {"x: f16[N]", "complex_of(x, 1)", "complex_of(f32(x), 1:f32 as [1])", "c64[N]"},
+    {"x: c64[N]", "sum(x)", "complex_of(sum{0}(real(x)) as [], sum{0}(imag(x)) as [])", "c64[]"},
+    {"x: c64[N]", "var(x)", "add(var{0}(real(x)) as [], var{0}(imag(x)) as [])", "f32[]"},
+    {"x: c128[N]", "prod(x)", "prod{0}(x) as []", "c128[]"},
+    {"x: f32[N]", "imag(x)", "0:f32 as [1] repeated [N]", "f32[N]"},
     /* reductions */
     {"x: f32[N, C]", "sum(x, axis=0)", "sum{0}(x) as [C]", "f32[C]"},
     {"x: f32[N, C]", "sum(x, axis=-1, keepdims=True)", "sum{1}(x)", "f32[N, 1]"},
@@ -104,7 +114,7 @@ static void test_refusals(void **state)
 
     refused(input(g, "x", KN_F32, ""), KN_ARGUMENT, "there is an input x already");
     refused(input(g, "", KN_F32, ""), KN_ARGUMENT, "an input needs a name");
-    refused(input(g, "q", (kn_dtype)15, ""), KN_TYPE, "input q: unknown dtype 15");
+    refused(input(g, "q", (kn_dtype)16, ""), KN_TYPE, "input q: unknown dtype 16");
     refused(elem(g, KN_OP_ADD, three, five), KN_SHAPE, "add: shapes [3] and [5] do not broadcast");
     refused(elem(g, KN_OP_SUB, b, b), KN_TYPE,
             "subtract of bool: bool has no sign; use logical_not, or cast first");
@@ -120,7 +130,7 @@ static void test_refusals(void **state)
     refused(elem(g, KN_OP_ADD, x, NULL), KN_ARGUMENT, "add takes 2 arguments, 1 given");
     refused(elem(g, KN_OP_SUM, x, NULL), KN_ARGUMENT, "sum is not an elementwise operation");
     refused(elem(g, KN_OP_CAST, x, NULL), KN_ARGUMENT, "cast is not an elementwise operation");
-    refused(kn_build_cast(g, x, (kn_dtype)15, nowhere), KN_TYPE, "cast: unknown dtype 15");
+    refused(kn_build_cast(g, x, (kn_dtype)16, nowhere), KN_TYPE, "cast: unknown dtype 16");
 
     int two = 2, twice[] = {0, -2};
     refused(kn_build_reduce(g, KN_OP_SUM, x, &two, 1, false, 0, 0, nowhere), KN_SHAPE,
