@@ -12,7 +12,7 @@
  * for 101 102 103 104, "0 x4" for four times 0. The kernels are in masks.cu, beside this file.
  *
  * Exit status: 0; 1 if a case that is defined gives another result, or the emulator lets one pass that is
- * not; 77 if there is neither a GPU nor an emulator.
+ * not; 2 if there is no such device; 77 if there is neither a GPU nor an emulator.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 extern const char masks_source[]; /* masks.cu */
 
-enum { SKIPPED = 77, LANES = 32 };
+enum { UNUSABLE = 2, SKIPPED = 77, LANES = 32 };
 
 typedef enum verdict {
     DEFINED,     /* both halves get what `down 1`, or half by half `down 1` and `down 2`, says */
@@ -226,6 +226,13 @@ static bool right(const test *t, const outcome *o)
     return ok;
 }
 
+static bool refused(const test *t, const outcome *o)
+{
+    if (o->status != KILN_ERR_COMPILE)
+        fprintf(stderr, "shuffle_masks: case %s calls what there is not, and compiles\n", t->name);
+    return o->status == KILN_ERR_COMPILE;
+}
+
 /* A case on the emulator: what it says, and what it gives when it is not to say it. */
 static bool show_emulated(const test *t, const outcome *strict)
 {
@@ -255,6 +262,10 @@ static int show(const test *t, const char *device)
         printf("skipped: %s\n", o.message);
         return SKIPPED;
     }
+    if (o.status == KILN_ERR_ARGUMENT && !o.device[0]) {
+        fprintf(stderr, "shuffle_masks: %s\n", o.message);
+        return UNUSABLE;
+    }
     if (t == tests)
         printf("One warp on %s; lane t has 100 + t.\n", o.device);
     printf("%3s  %s\n", t->name, t->what);
@@ -263,7 +274,9 @@ static int show(const test *t, const char *device)
         ok = show_emulated(t, &o);
     else
         put_outcome("", &o);
-    if (t->verdict != UNDEFINED && t->verdict != NO_SUCH_CALL)
+    if (t->verdict == NO_SUCH_CALL)
+        ok &= refused(t, &o);
+    else if (t->verdict != UNDEFINED)
         ok &= right(t, &o);
     return ok ? 0 : 1;
 }
@@ -273,9 +286,9 @@ int main(int argc, char **argv)
     int result = 0;
     if (argc > 2) {
         fprintf(stderr, "usage: shuffle_masks [DEVICE]\n");
-        return 2;
+        return UNUSABLE;
     }
-    for (int i = 0; i < NTESTS && result != SKIPPED; i++) {
+    for (int i = 0; i < NTESTS && result != SKIPPED && result != UNUSABLE; i++) {
         int status = show(&tests[i], argc > 1 ? argv[1] : "auto");
         result = status ? status : result;
     }

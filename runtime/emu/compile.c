@@ -252,7 +252,8 @@ static void put_flags(const kn_emu *dev, const char *text, const char *flags[MAX
         "-ffp-contract=off",
         "-fno-math-errno",
         "-fno-trapping-math",
-        "-fno-stack-protector"};
+        "-fno-stack-protector",
+        "-fsanitize=integer-divide-by-zero,signed-integer-overflow"}; /* -fwrapv: of division only */
     int n = 0;
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         flags[n++] = always[i];
@@ -422,10 +423,15 @@ static kn_status refuse(const char *entry, const char *text)
     snprintf(before, sizeof before, "%s", kn_last_error());
     if (found && !about_entry(before))
         return kn_fail_prefix(KN_COMPILE, "kernel '%s': ", entry);
-    const char *why = found ? strstr(before, ": error: ") + strlen(": error: ") : "";
-    return kn_fail(KN_COMPILE, "there is no kernel '%s' in the source; %s%s%s%.*s%s", entry,
-                   list[0] ? "it has " : "it has no __global__ function", list, found ? " (" : "",
-                   (int)strcspn(why, "\n"), why, found ? ")" : "");
+    char hint[600] = "";
+    if (found) {
+        const char *why = strstr(before, ": error: ") + strlen(": error: ");
+        snprintf(hint, sizeof hint,
+                 "; an instance of a template is named as in 'name<256, float>' (%.*s)",
+                 (int)strcspn(why, "\n"), why);
+    }
+    return kn_fail(KN_COMPILE, "there is no kernel '%s' in the source; %s%s%s", entry,
+                   list[0] ? "it has " : "it has no __global__ function", list, hint);
 }
 
 kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,

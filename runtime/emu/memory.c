@@ -36,16 +36,19 @@ static uintptr_t distance(const char *a, const char *b)
     return (uintptr_t)a > (uintptr_t)b ? (uintptr_t)a - (uintptr_t)b : (uintptr_t)b - (uintptr_t)a;
 }
 
-/* The span that an address is in, or else nearest to, within reach. */
-static const kn_emu_span *nearest(const kn_emu_launch *l, const char *p)
+/* The span that an address is in, or else nearest to, within reach; *away is how far. */
+static const kn_emu_span *nearest(const kn_emu_launch *l, const char *p, uintptr_t *away)
 {
     const kn_emu_span *best = NULL;
-    uintptr_t least = NEARBY;
+    *away = NEARBY;
     for (int i = 0; i < l->nspans; i++) {
         const kn_emu_span *s = &l->spans[i];
-        uintptr_t away = p < s->low ? distance(p, s->low) : p >= s->high ? distance(p, s->high) : 0;
-        if (away < least || (away == 0 && !best)) {
-            least = away;
+        /* at its end it is already past it */
+        uintptr_t by = p < s->low     ? distance(p, s->low)
+                       : p >= s->high ? distance(p, s->high) + 1
+                                      : 0;
+        if (by < *away) {
+            *away = by;
             best = s;
         }
     }
@@ -78,10 +81,10 @@ void kn_emu_describe(const kn_emu_worker *w, const char *p, char *text, size_t s
         describe_shared(w, (size_t)(p - peer->image), text, size);
         return;
     }
-    uintptr_t offset = (uintptr_t)p - (uintptr_t)w->image;
-    const kn_emu_span *s = nearest(w->launch, p);
-    bool within = s && p >= s->low && p < s->high;
-    if (!within && w->shared_bytes && offset < w->shared_bytes + SHARED_NEARBY)
+    uintptr_t offset = (uintptr_t)p - (uintptr_t)w->image, away;
+    const kn_emu_span *s = nearest(w->launch, p, &away);
+    uintptr_t reach = w->shared_bytes + (away < SHARED_NEARBY ? away : SHARED_NEARBY);
+    if (w->shared_bytes && offset < reach)
         describe_shared(w, offset, text, size);
     else if (s)
         snprintf(text, size, "%s%c%zu (of %zu bytes)", s->name, p < s->low ? '-' : '+',

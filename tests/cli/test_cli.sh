@@ -341,8 +341,10 @@ on_emulator "a number for an array" 2 "x=3 is a number, but .* is a pointer to f
     kernel scale.cu --entry 'scale<float>' --grid 1 --block 4 x=3 'out:y=f32[3]' a=2.0 n=3
 on_emulator "an entry that is not there" 3 "no kernel 'scal' in the source; it has scale" \
     kernel scale.cu --entry scal --grid 1 --block 1
-on_emulator "no instance of a kernel" 3 "no kernel 'scale<nothing>' in the source; it has scale" \
+on_emulator "no instance of a kernel" 3 "no kernel 'scale<nothing>' in the source; it has scale; an instance .*nothing" \
     kernel scale.cu --entry 'scale<nothing>' --grid 1 --block 1
+on_emulator "a template" 3 "no kernel 'scale' in the source; it has scale; an instance .* named as in" \
+    kernel scale.cu --entry scale --grid 1 --block 1
 printf '__global__ void scale(int *y)\n{ *y = nonsense; }\n' >broken.cu
 on_source "an error names file and line" 3 'broken.cu[(:]2.*nonsense' \
     kernel broken.cu --entry scale --grid 1 --block 1

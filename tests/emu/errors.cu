@@ -73,6 +73,12 @@ __device__ void global(int which, int *o, int n)
     case 24:
         atomicAdd(o + 64 * n, 1); // atomic
         break;
+    case 25:
+        o[t] = t % (n - 1); // by zero
+        break;
+    case 26:
+        o[t] = (t - 0x7fffffff - n) / -n; // too large
+        break;
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/emu/emu.h"
 #include "tests/emu/machine.h"
 
 /* ---- warps: cases 1 to 15 ---- */
@@ -190,6 +191,8 @@ static void test_mistakes(void **state)
         {22, 1, "misaligned", "misaligned"},
         {23, 1, "nothing there", "no memory of this launch"},
         {24, 1, "atomic", "o+256"},
+        {25, 1, "by zero", "integer division by zero"},
+        {26, 1, "too large", "the quotient of an integer division does not fit"},
         {30, 1, "dynamic", "dynamic shared memory+256 (of 256 bytes)"},
         {31, 1, "unwritten", "shared s+252 (of 256 bytes), which nobody has written"},
         {32, 1, "read after write", "shared s"},
@@ -241,6 +244,33 @@ static void test_mistakes(void **state)
     emu->release(m.dev, o);
     emu->discard(m.dev, code);
     close_machine(&m);
+}
+
+/* Memory of small arrays and of blocks can lie side by side: what an address is nearest to is what it is a mistake
+ * about. */
+static void test_neighbours(void **state)
+{
+    (void)state;
+    static char memory[512];
+    const kn_emu_span spans[] = {{.low = memory + 256, .high = memory + 384, .name = "x"}};
+    kn_code code = {.name = "k"};
+    kn_emu_launch launch = {.spans = (kn_emu_span *)spans, .nspans = 1, .code = &code};
+    const kn_emu_worker w = {.launch = &launch, .image = memory, .shared_bytes = 64};
+    static const struct {
+        int at;
+        const char *words;
+    } cases[] = {
+        {64, "shared memory+64 (past its 64 bytes)"},
+        {100, "shared memory+100 (past its 64 bytes)"},
+        {250, "x-6 (of 128 bytes)"},
+        {256, "x+0 (of 128 bytes)"},
+        {384, "x+128 (of 128 bytes)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        kn_emu_describe(&w, memory + cases[i].at, text, sizeof text);
+        assert_string_equal(text, cases[i].words);
+    }
 }
 
 static void test_clean(void **state)
@@ -430,12 +460,12 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_warp_table),       cmocka_unit_test(test_undefined),
-        cmocka_unit_test(test_outsiders),        cmocka_unit_test(test_partial_warp),
-        cmocka_unit_test(test_mistakes),         cmocka_unit_test(test_clean),
-        cmocka_unit_test(test_relaxed_barriers), cmocka_unit_test(test_ladder),
-        cmocka_unit_test(test_grid_sum),         cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_warp_table), cmocka_unit_test(test_undefined),
+        cmocka_unit_test(test_outsiders),  cmocka_unit_test(test_partial_warp),
+        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_clean),      cmocka_unit_test(test_relaxed_barriers),
+        cmocka_unit_test(test_ladder),     cmocka_unit_test(test_grid_sum),
+        cmocka_unit_test(test_shapes),     cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,7 +182,7 @@ static void test_limits(void **state)
          "__shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> s;\n"
          "cuda::make_pipeline(cooperative_groups::this_thread_block(), &s, cuda::pipeline_role::producer);",
          "the emulator knows no pipelines with threads that only produce or only consume"},
-        {"cub/cub.cuh", "", "cub/cub.cuh: No such file"},
+        {"cub/cub.cuh", "", "cub/cub.cuh"},
     };
     machine m = open_machine(NULL, "groups.cu");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

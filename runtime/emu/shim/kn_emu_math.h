@@ -104,7 +104,7 @@ KN_EMU_INLINE double erfinv(double x)
 {
     const double a = fabs(x), slope = 1.1283791670955126; // 2 / sqrt(pi)
     if (!(a < 1))
-        return a == 1 ? copysign(INFINITY, x) : NAN;
+        return a == 1 ? copysign((double)INFINITY, x) : NAN;
     if (a < 3e-9)
         return x / slope;
     const double w = -log((1 - a) * (1 + a));

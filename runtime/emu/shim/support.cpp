@@ -137,7 +137,7 @@ void *__tsan_memcpy(void *to, const void *from, unsigned long n) { return memcpy
 void *__tsan_memmove(void *to, const void *from, unsigned long n) { return memmove(to, from, n); }
 void *__tsan_memset(void *to, int value, unsigned long n) { return memset(to, value, n); }
 
-// ---- what -fsanitize=alignment,bounds calls when an access is wrong ----
+// ---- what -fsanitize=alignment,bounds and its kin call when something is wrong ----
 
 struct kn_emu_source_place {
     const char *file;
@@ -163,6 +163,12 @@ void __ubsan_handle_type_mismatch_v1_abort(kn_emu_mismatch *data, const void *p)
 void __ubsan_handle_out_of_bounds_abort(kn_emu_source_place *data, unsigned long index)
 {
     kn_emu_calls.bad_index(data, (long long)index, PC);
+}
+// What would end the process; no GPU says what it gives.
+void __ubsan_handle_divrem_overflow(void *, unsigned long, unsigned long by)
+{
+    kn_emu_calls.trap(by ? "the quotient of an integer division does not fit" : "integer division by zero",
+                      0, PC);
 }
 // Left over from cleanups that never run: kernels throw nothing.
 void _Unwind_Resume() {}
