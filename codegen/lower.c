@@ -390,7 +390,7 @@ static void order_axes(lowering *lo)
             kn_axis *axis = &ph->axes[ph->naxes];
             kn_text name = kn_text_new(lo->p->arena);
             kn_dim_print(&name, lo->p->problem->graph->syms, r->dim[a]);
-            axis->name = kn_text_str(&name);
+            axis->name = kn_dim_product_text(lo->p->arena, kn_text_str(&name), "");
             axis->member = member;
             axis->at = a;
             kn_dim_eval(r->dim[a], lo->p->problem->sizes, &axis->extent);

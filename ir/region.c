@@ -91,6 +91,7 @@ static bool depends_through_another(kn_former *f, int a, int b)
     while (todo.len && !through) {
         int r = todo.data[--todo.len], kept = 0;
         kn_forming *region = &f->forming[r];
+        f->between = r;
         f->list++;
         for (int i = 0; i < region->reads.len; i++) {
             int x = kn_region_find(f, region->reads.data[i]);
@@ -113,9 +114,7 @@ bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map)
 {
     return kn_region_map_axes(f, t, s, map) &&
            ((!depends_through_another(f, t, s) && !depends_through_another(f, s, t)) ||
-            kn_region_refuse(
-                f, "a value between them is computed elsewhere, from one and for the other",
-                "that value joins the loop nest too"));
+            kn_region_refuse_between(f));
 }
 
 /* Have they been refused for their axes? More nodes only add to the reasons. */

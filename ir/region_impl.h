@@ -45,6 +45,7 @@ struct kn_former {
     int *cost;                /* per node: additions that computing it from arguments alone takes */
     int64_t *bytes;           /* per node: what it reads for that */
     const char *why, *need;   /* of the last refusal */
+    int between; /* a region that needs what one makes, and makes what the other needs */
 };
 
 /* Every value a region of its own. */
@@ -54,6 +55,8 @@ int kn_region_find(kn_former *f, int node);
 /* Makes two regions one, if that is allowed. */
 bool kn_region_merge(kn_former *f, int a, int b);
 bool kn_region_refuse(kn_former *f, const char *why, const char *need);
+/* Because of f->between. */
+bool kn_region_refuse_between(kn_former *f);
 /* May region s become part of region t? Then map has the axis of t for each of s; new ones are behind t's. */
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map);
 

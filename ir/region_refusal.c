@@ -3,13 +3,29 @@
 
 #include "ir/region_impl.h"
 
-/* The name of a region: what the user called the last named value in it, else its last operation. */
-static const char *title_of(const kn_region *r)
+/* The name of a region: what the user called the last named value in it, else its last operation: "multiply(x, exp)". */
+static const char *title_of(const kn_former *f, const kn_region *r)
 {
     for (int i = r->nodes.len - 1; i >= 0; i--)
         if (r->nodes.data[i]->name)
             return r->nodes.data[i]->name;
-    return kn_node_title(r->nodes.data[r->nodes.len - 1]);
+    const kn_node *n = r->nodes.data[r->nodes.len - 1];
+    kn_text t = kn_text_new(f->a);
+    kn_putf(&t, "%s(", kn_node_title(n));
+    for (int k = 0; k < n->nin; k++)
+        kn_putf(&t, "%s%s", k ? ", " : "", kn_node_title(kn_view_root(n->in[k])));
+    kn_put(&t, ")");
+    return kn_text_str(&t);
+}
+
+bool kn_region_refuse_between(kn_former *f)
+{
+    const char *title = title_of(f, f->forming[f->between].region);
+    return kn_region_refuse(
+        f,
+        kn_sprintf(f->a, "%s, of another loop nest, is made from one and needed by the other",
+                   title),
+        kn_sprintf(f->a, "%s joins the loop nest too", title));
 }
 
 static bool reads(const kn_regions *out, const kn_region *r, const kn_region *from)
@@ -32,6 +48,15 @@ static bool load_the_same(const kn_forming *a, const kn_forming *b)
     return false;
 }
 
+/* What looks the same is said once. */
+static bool is_listed(const kn_refusals *list, const kn_refusal *r)
+{
+    for (int i = 0; i < list->len; i++)
+        if (strcmp(list->data[i].what, r->what) == 0 && strcmp(list->data[i].why, r->why) == 0)
+            return true;
+    return false;
+}
+
 kn_refusals kn_regions_refusals(const kn_regions *out)
 {
     kn_former *f = out->former;
@@ -47,9 +72,10 @@ kn_refusals kn_regions_refusals(const kn_regions *out)
             if (kn_region_can_merge(f, x, y, map))
                 kn_region_refuse(f, "each of them joined other operations first",
                                  "fewer operations between them");
-            kn_refusal r = {kn_sprintf(f->a, "%s and %s", title_of(a), title_of(b)), f->why,
+            kn_refusal r = {kn_sprintf(f->a, "%s and %s", title_of(f, a), title_of(f, b)), f->why,
                             f->need};
-            kn_push(f->a, &list, r);
+            if (!is_listed(&list, &r))
+                kn_push(f->a, &list, r);
         }
     return list;
 }

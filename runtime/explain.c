@@ -161,6 +161,25 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
     kn_put(t, "\n");
 }
 
+/* A graph pass: its name, and what it changed if the operations were run one by one. */
+static void put_pass(const subject *s, int i)
+{
+    const kn_pass_record *r = &s->prog->passes[i];
+    const kn_graph *from = i ? r[-1].graph : s->prog->original;
+    kn_census was = kn_census_of_graph(s->plan->arena, from, s->plan->sizes);
+    kn_census is = kn_census_of_graph(s->plan->arena, r->graph, s->plan->sizes);
+    kn_putf(s->t, "  %-10s %3d -> %3d nodes   %s\n", r->pass->name, r->before, r->after,
+            r->pass->what);
+    if (was.temporaries == is.temporaries && was.temporary_bytes == is.temporary_bytes &&
+        was.grid == is.grid)
+        return;
+    kn_putf(s->t, "  %-10s temporaries %d (", "", was.temporaries);
+    put_bytes(s->t, was.temporary_bytes);
+    kn_putf(s->t, ") -> %d (", is.temporaries);
+    put_bytes(s->t, is.temporary_bytes);
+    kn_putf(s->t, "), grid barriers %d -> %d\n", was.grid, is.grid);
+}
+
 static void in_words(const subject *s)
 {
     kn_text *t = s->t;
@@ -174,8 +193,7 @@ static void in_words(const subject *s)
         kn_putf(t, "assumed sizes: %s\n", s->assumed);
     kn_put(t, "\npasses\n");
     for (int i = 0; p->passes[i].pass; i++)
-        kn_putf(t, "  %-10s %3d -> %3d nodes   %s\n", p->passes[i].pass->name, p->passes[i].before,
-                p->passes[i].after, p->passes[i].pass->what);
+        put_pass(s, i);
     kn_putf(t, "\nfusion: %d loop nest%s\n", s->plan->regions->list.len,
             s->plan->regions->list.len == 1 ? "" : "s");
     for (int i = 0; i < s->plan->regions->list.len; i++) {

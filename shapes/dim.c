@@ -241,11 +241,26 @@ static int lone_symbol(kn_dim a)
                                                                             : -1;
 }
 
+/* A number or a symbol that is no quotient. */
+static bool is_one_factor(const kn_symbols *s, kn_dim a)
+{
+    const term *t = a->terms;
+    return a->nterms == 1 &&
+           (t->nsym == 0 || (t->nsym == 1 && t->coef == 1 && !s->syms.data[t->sym[0]].num));
+}
+
+static void print_part(kn_text *t, const kn_symbols *s, kn_dim a, bool parentheses)
+{
+    kn_put(t, parentheses ? "(" : "");
+    kn_dim_print(t, s, a);
+    kn_put(t, parentheses ? ")" : "");
+}
+
 /* The symbol for a function of two dimensions; the one there is already if there is one. */
 static kn_dim symbol_of(kn_symbols *s, function fn, kn_dim a, kn_dim b)
 {
-    static const char *const before[] = {"(", "(", "min(", "max("}, *const between[] = {
-                                                                        ")/(", ")//(", ", ", ", "};
+    static const char *const before[] = {"", "(", "min(", "max("}, *const between[] = {"/", ")//(",
+                                                                                       ", ", ", "};
     for (int i = 0; i < s->syms.len; i++) {
         const symbol *q = &s->syms.data[i];
         if (q->num && q->fn == fn && kn_dim_equal(s, q->num, a) && kn_dim_equal(s, q->den, b))
@@ -253,10 +268,10 @@ static kn_dim symbol_of(kn_symbols *s, function fn, kn_dim a, kn_dim b)
     }
     kn_text name = kn_text_new(s->arena);
     kn_put(&name, before[fn]);
-    kn_dim_print(&name, s, a);
+    print_part(&name, s, a, fn == QUOTIENT && a->nterms > 1);
     kn_put(&name, between[fn]);
-    kn_dim_print(&name, s, b);
-    kn_put(&name, ")");
+    print_part(&name, s, b, fn == QUOTIENT && !is_one_factor(s, b));
+    kn_put(&name, fn == QUOTIENT ? "" : ")");
     int sym = new_symbol(s, kn_text_str(&name));
     if (sym < 0)
         return NULL;
@@ -588,8 +603,11 @@ void kn_dim_print(kn_text *t, const kn_symbols *s, kn_dim a)
             coef = -coef;
         if (coef != 1 || m->nsym == 0)
             kn_putf(t, "%lld%s", (long long)coef, m->nsym ? "*" : "");
-        for (int j = 0; j < m->nsym; j++)
-            kn_putf(t, "%s%s", j ? "*" : "", s->syms.data[m->sym[j]].name);
+        for (int j = 0; j < m->nsym; j++) {
+            const symbol *q = &s->syms.data[m->sym[j]];
+            bool quotient = q->num && q->fn == QUOTIENT && (coef != 1 || m->nsym > 1);
+            kn_putf(t, quotient ? "%s(%s)" : "%s%s", j ? "*" : "", q->name);
+        }
     }
 }
 

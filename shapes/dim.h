@@ -77,6 +77,9 @@ int kn_dim_solve(const kn_symbols *s, kn_dim a, int64_t value, int64_t *values);
 kn_status kn_symbols_derive(kn_symbols *s, int64_t *values);
 
 void kn_dim_print(kn_text *t, const kn_symbols *s, kn_dim a);
+/* The product of two printed dimensions (the second may be ""), in `a`: what quotients divide by is left out where it is
+ * a factor too. "16" and "N/16" give "N". shapes/product.c */
+const char *kn_dim_product_text(kn_arena *a, const char *x, const char *y);
 /* "N is 4, M is 3": the symbols of n dimensions. */
 void kn_dim_print_values(kn_text *t, const kn_symbols *s, const kn_dim *dims, int n,
                          const int64_t *values);

@@ -149,7 +149,7 @@ static bool collapsible(const kn_phase *ph, int a)
 static void collapse(kn_phase *ph, kn_arena *arena, int a)
 {
     ph->axes[a + 1].extent *= ph->axes[a].extent;
-    ph->axes[a + 1].name = kn_sprintf(arena, "%s*%s", ph->axes[a].name, ph->axes[a + 1].name);
+    ph->axes[a + 1].name = kn_dim_product_text(arena, ph->axes[a].name, ph->axes[a + 1].name);
     ph->axes[a + 1].at = ph->axes[a].at;
     drop_axis(ph, a);
 }

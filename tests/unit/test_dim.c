@@ -136,7 +136,7 @@ static void test_quotients(void **state)
     assert_null(kn_dim_divide_exact(w->s, dim(w, "N*K"), dim(w, "N + K")));
 
     kn_dim q = kn_dim_quotient(w->s, dim(w, "N"), dim(w, "4"));
-    assert_string_equal(text_of(w, q), "(N)/(4)");
+    assert_string_equal(text_of(w, q), "N/4");
     assert_true(kn_dim_equal(w->s, q, kn_dim_quotient(w->s, dim(w, "N"), dim(w, "4"))));
     assert_string_equal(text_of(w, kn_dim_quotient(w->s, dim(w, "N"), q)), "4");
     int64_t *values = unbound(w), v;
@@ -149,9 +149,38 @@ static void test_quotients(void **state)
     values = unbound(w);
     values[symbol(w, "N")] = 13;
     assert_int_equal(kn_symbols_derive(w->s, values), KN_SHAPE);
-    assert_string_equal(kn_last_error(), "(N)/(4) is not a whole number: 4 does not divide 13");
+    assert_string_equal(kn_last_error(), "N/4 is not a whole number: 4 does not divide 13");
     assert_null(kn_dim_quotient(w->s, dim(w, "N"), dim(w, "0")));
     assert_int_equal(kn_last_status(), KN_SHAPE);
+    assert_string_equal(text_of(w, kn_dim_quotient(w->s, dim(w, "N + 1"), dim(w, "2*K"))),
+                        "(N + 1)/(2*K)");
+    assert_string_equal(text_of(w, kn_dim_quotient(w->s, dim(w, "K"), q)), "K/(N/4)");
+}
+
+static void test_product_text(void **state)
+{
+    world *w = *state;
+    static const char *const cases[][3] = {
+        {"N", "C", "N*C"},
+        {"16", "N/16", "N"},
+        {"N/16", "16", "N"},
+        {"16*(N*N/16)", "", "N*N"},
+        {"N*G*(N*C/(N*G))", "H", "N*C*H"},
+        {"2*N", "C/2", "N*C"},
+        {"N*G", "N*C*H/(N*G)", "N*C*H"},
+        {"N*C*H/(N*G)", "", "C*H/G"},
+        {"16", "16/16", "16"},
+        {"G", "1/G", "1"},
+        {"N/(2*K)", "K", "N/2"},
+        {"(N + 1)/2", "2", "(N + 1)"},
+        {"(N + 1)*C", "4", "(N + 1)*C*4"},
+        {"(N)//(2)", "2", "(N)//(2)*2"}, /* rounded down: no quotient */
+        {"N/(C + 1)", "C + 1", "N"},
+        {"N", "C + 1", "N*(C + 1)"},
+        {"C + 1", "", "C + 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(kn_dim_product_text(&w->arena, cases[i][0], cases[i][1]), cases[i][2]);
 }
 
 static void test_unify(void **state)
@@ -267,7 +296,7 @@ static void test_functions(void **state)
     assert_int_equal(v, 0);
     kn_dim num, den;
     assert_null(kn_dim_take_exact(s, cut, &num, &den));
-    assert_string_equal(text_of(w, kn_dim_take_exact(s, half, &num, &den)), "(N)/(2)");
+    assert_string_equal(text_of(w, kn_dim_take_exact(s, half, &num, &den)), "N/2");
 }
 
 static void test_facts(void **state)
@@ -318,12 +347,19 @@ static void test_clone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(test_polynomials), test(test_texts),
-        test(test_too_large),   test(test_quotients),
-        test(test_unify),       test(test_derive_both_ways),
-        test(test_solve),       test(test_eval_overflow),
-        test(test_facts),       test(test_facts_of_one_number),
-        test(test_functions),   test(test_clone),
+        test(test_polynomials),
+        test(test_texts),
+        test(test_too_large),
+        test(test_quotients),
+        test(test_product_text),
+        test(test_unify),
+        test(test_derive_both_ways),
+        test(test_solve),
+        test(test_eval_overflow),
+        test(test_facts),
+        test(test_facts_of_one_number),
+        test(test_functions),
+        test(test_clone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,7 +88,7 @@ static const struct {
      "    a = x.reshape(N, 4, C // 4)\n"
      "    return a, reshape(x, (-1,)), np.reshape(x, [C, -1]), "
      "x.reshape((1,) + x.shape[:]), x.ravel()\n",
-     "a f32[N, 4, (C)/(4)]; out1 f32[N*C]; out2 f32[C, N]; out3 f32[1, N, C]; out4 f32[N*C]"},
+     "a f32[N, 4, C/4]; out1 f32[N*C]; out2 f32[C, N]; out3 f32[1, N, C]; out4 f32[N*C]"},
     {"def f(x: f32[A, B, C]):\n"
      "    return transpose(x), x.transpose(1, 0, 2), x.transpose((2, 0, 1)), x.swapaxes(0, -1), "
      "permute_dims(x, (1, 2, 0))\n",

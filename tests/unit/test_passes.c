@@ -263,11 +263,11 @@ static void test_refine(void **state)
          "N=2, G=2, K=3, H=5", "copy(subtract(x as [N, G, K, H], b as [1, G, 1, 1]))"},
         /* what is no polynomial becomes a quotient; groups of 1 and of all are not special */
         {"x: f32[N, C], g: f32[G]", "sum(exp(x).reshape(N, G, -1), axis=2) + g", "N=2, C=6, G=3",
-         "add(sum{2}(exp(x as [N, G, (N*C)/(N*G)])) as [N, G], g as [1, G])"},
+         "add(sum{2}(exp(x as [N, G, N*C/(N*G)])) as [N, G], g as [1, G])"},
         {"x: f32[N, C], g: f32[G]", "sum(exp(x).reshape(N, G, -1), axis=2) + g", "N=2, C=6, G=1",
-         "add(sum{2}(exp(x as [N, G, (N*C)/(N*G)])) as [N, G], g as [1, G])"},
+         "add(sum{2}(exp(x as [N, G, N*C/(N*G)])) as [N, G], g as [1, G])"},
         {"x: f32[N, C], g: f32[G]", "sum(exp(x).reshape(N, G, -1), axis=2) + g", "N=2, C=6, G=6",
-         "add(sum{2}(exp(x as [N, G, (N*C)/(N*G)])) as [N, G], g as [1, G])"},
+         "add(sum{2}(exp(x as [N, G, N*C/(N*G)])) as [N, G], g as [1, G])"},
         /* through a transposition */
         {"x: f32[N, C]", "exp(x).T.reshape(-1)", "N=4, C=6", "copy(exp(x) moved (1, 0))"},
         /* no boundary divides the other's: what is read lies in memory */
