@@ -32,8 +32,6 @@ static int unrolling(kn_cuda_writer *w)
             bytes += kn_bytes(v->dtype) * w->ph->vec;
     }
     int steps = kn_steps_at_once(bytes);
-    if (w->ph->slabs)
-        return 2; /* slabs are some steps long, and near */
     return w->ph->local && steps > LOCAL_STEPS ? LOCAL_STEPS : steps;
 }
 
@@ -48,7 +46,7 @@ static void write_axes(kn_cuda_writer *w)
 static void write_loop(kn_cuda_writer *w, const stride *by)
 {
     kn_putf(w->t, "#pragma unroll %d\n", unrolling(w));
-    if (w->sweep % 2 == 0 || w->ph->slabs) {
+    if (w->sweep % 2 == 0 || w->ph->fetched) {
         kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
     } else {
         kn_cuda_open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", by->first, by->end,
@@ -97,18 +95,6 @@ static void write_steps(kn_cuda_writer *w, const stride *by)
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
 }
 
-/* The loop, slab by slab. All of what is kept comes before the first sweep. */
-static void write_slabs(kn_cuda_writer *w, const stride *by)
-{
-    const stride within = {kn_cuda_printed(w, "(from + (kn_count)lane * %d)", w->ph->vec), "to",
-                           by->step};
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = w->loaded[i] || w->ph->values.data[i].kept == KN_KEEP_SHARED;
-    kn_cuda_open_slab(w, w->sweep == 0);
-    write_loop(w, &within);
-    kn_cuda_close_slab(w, w->sweep == w->ph->nsweeps - 1);
-}
-
 static void write_sweep(kn_cuda_writer *w, int t, const stride *by)
 {
     const kn_phase *ph = w->ph;
@@ -118,10 +104,10 @@ static void write_sweep(kn_cuda_writer *w, int t, const stride *by)
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == t && !ph->reds.data[r].across)
             kn_cuda_accumulator(w, r);
+    if (ph->fetched && t == 0)
+        kn_cuda_await_fetch(w);
     if (ph->steps)
         write_steps(w, by);
-    else if (ph->slabs)
-        write_slabs(w, by);
     else
         write_loop(w, by);
     kn_cuda_combine(w, t);
@@ -298,11 +284,11 @@ static void write_parts(kn_cuda_writer *w, int per_block)
 static void open_clusters(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count rank = kn_cluster_rank(), blocks = kn_cluster_blocks();");
-    kn_cuda_line(w, "int board = 0;");
     write_range(w, "");
-    if (w->ph->slabs)
-        kn_cuda_begin_slabs(w);
-    kn_cuda_line(w, "kn_cluster_barrier(); // the others run: they have boards");
+    kn_cuda_begin_boards(w);
+    if (w->ph->fetched)
+        kn_cuda_begin_fetches(w);
+    kn_cuda_line(w, "kn_cluster_barrier(); // the others run, and have boards");
     kn_cuda_open(
         w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
 }
@@ -353,6 +339,8 @@ static void write_rows(kn_cuda_writer *w)
                  ph->cluster     ? "lane == 0 && rank == 0"
                  : per_block > 1 ? "live && lane == 0"
                                  : "lane == 0");
+    if (ph->fetched)
+        kn_cuda_fetch_next(w);
     kn_cuda_close(w);
     if (ph->banded)
         close_band(w, per_block);

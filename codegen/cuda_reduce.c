@@ -13,7 +13,7 @@ static const struct {
     [KN_STATE_PEAK] = {"kn_peak", "-KN_INF, 0", "kn_max_and_sum", ".max", 2},
 };
 
-/* Blocks that a board has places for: no machine has larger clusters. */
+/* Blocks that a board has places for: no machine has larger clusters, and a warp's lanes read them all. */
 enum { MOST_BLOCKS = 16 };
 
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
@@ -188,11 +188,13 @@ static bool accumulates(const kn_phase *ph, int r, int sweep)
     return red->stage == sweep && red->part == KN_PART_RESULT && !red->across;
 }
 
-/* Bytes of one reduction on the board: a state of each block. */
-static int place_bytes(const kn_phase *ph, int r)
+/* Bytes of what a block tells of one reduction, in whole words; and of the place on the board for it from all. */
+static int message_bytes(const kn_phase *ph, int r)
 {
-    return (MOST_BLOCKS * kn_cuda_state_bytes(ph, r) + 15) / 16 * 16;
+    return (kn_cuda_state_bytes(ph, r) + 3) / 4 * 4;
 }
+
+static int place_bytes(const kn_phase *ph, int r) { return MOST_BLOCKS * message_bytes(ph, r); }
 
 int kn_cuda_board_bytes(const kn_phase *ph)
 {
@@ -206,27 +208,43 @@ int kn_cuda_board_bytes(const kn_phase *ph)
     return most;
 }
 
-/* Every block writes what it found on the boards of all, which meet; then each merges what its own board has. There
- * are two boards, so that nobody writes on one that a slower block still reads. */
+void kn_cuda_begin_boards(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2];");
+    kn_cuda_line(w, "unsigned turn = 0;");
+    kn_cuda_open(w, "if (threadIdx.x == 0)");
+    kn_cuda_line(w, "kn_init_barrier(&told[0]);");
+    kn_cuda_line(w, "kn_init_barrier(&told[1]);");
+    kn_cuda_line(w, "kn_publish_barriers();");
+    kn_cuda_close(w);
+}
+
+/* Every block writes what it found on the boards of all and waits until all have written on its own; then it merges
+ * what is there. There are two boards in turn: who writes on the first again has had news on the second from every
+ * other block, which it sends when it has read the first. */
 static void combine_in_cluster(kn_cuda_writer *w, int sweep)
 {
-    int at = 0;
-    kn_cuda_line(w, "board ^= 1;");
+    int at = 0, bytes = 0;
+    for (int r = 0; r < w->ph->reds.len; r++)
+        bytes += accumulates(w->ph, r, sweep) ? message_bytes(w->ph, r) : 0;
+    kn_cuda_line(w, "if (threadIdx.x == 0)");
+    kn_cuda_line(w, "    kn_expect(&told[turn %% 2], blocks * %d);", bytes);
     for (int r = 0; r < w->ph->reds.len; r++) {
         if (!accumulates(w->ph, r, sweep))
             continue;
-        kn_cuda_line(w, "kn_publish(acc%d, boards[board] + %d);", r, at);
+        kn_cuda_line(w, "kn_publish(acc%d, boards[turn %% 2] + %d, &told[turn %% 2]);", r, at);
         at += place_bytes(w->ph, r);
     }
-    kn_cuda_line(w, "kn_cluster_barrier();");
+    kn_cuda_line(w, "kn_await(&told[turn %% 2], turn / 2 %% 2);");
     at = 0;
     for (int r = 0; r < w->ph->reds.len; r++) {
         if (!accumulates(w->ph, r, sweep))
             continue;
-        kn_cuda_line(w, "acc%d = kn_merge<%s, %s>(boards[board] + %d);", r, combine_op(w, r),
-                     accumulator_type(w, r), at);
+        kn_cuda_line(w, "acc%d = kn_merge<%s, %d>(boards[turn %% 2] + %d, %s);", r,
+                     combine_op(w, r), MOST_BLOCKS, at, neutral(w, r));
         at += place_bytes(w->ph, r);
     }
+    kn_cuda_line(w, "++turn;");
 }
 
 void kn_cuda_combine(kn_cuda_writer *w, int sweep)

@@ -3,7 +3,7 @@
  *   cuda_text.c   lines, names, literals, indices, values; what is computed once a group
  *   cuda_step.c   one step of a sweep: loads, values, accumulations, stores
  *   cuda_reduce.c accumulators and combines
- *   cuda_slabs.c  bulk copies into shared memory
+ *   cuda_fetch.c  bulk copies into shared memory
  *   cuda.c        sweeps, combines, walks and the kernel around them */
 #ifndef KN_CODEGEN_CUDA_WRITER_H
 #define KN_CODEGEN_CUDA_WRITER_H
@@ -79,19 +79,21 @@ void kn_cuda_after_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_combine(kn_cuda_writer *w, int sweep);
 /* Bytes of the board on which the blocks of a cluster write what they found in a sweep; 0 without clusters. */
 int kn_cuda_board_bytes(const kn_phase *ph);
+/* In front of the loop over the groups of a cluster: the mbarriers of its boards. */
+void kn_cuda_begin_boards(kn_cuda_writer *w);
 /* All reductions across groups: the accumulators of a band; at its end, for one step, what the threads of the
  * block combine, and the stores. */
 void kn_cuda_across_accumulators(kn_cuda_writer *w);
 void kn_cuda_combine_across(kn_cuda_writer *w);
 void kn_cuda_store_across(kn_cuda_writer *w);
 
-/* ---- cuda_slabs.c: see there ---- */
+/* ---- cuda_fetch.c: see there ---- */
 
-/* In front of the loop over groups: the barriers, and the copies of the first group. */
-void kn_cuda_begin_slabs(kn_cuda_writer *w);
-/* Around a sweep's loop over [from, to): one slab. */
-void kn_cuda_open_slab(kn_cuda_writer *w, bool first);
-void kn_cuda_close_slab(kn_cuda_writer *w, bool last);
+/* In front of the loop over groups: the barrier, and the copies of the first group. */
+void kn_cuda_begin_fetches(kn_cuda_writer *w);
+/* In front of a group's first sweep, and behind its last. */
+void kn_cuda_await_fetch(kn_cuda_writer *w);
+void kn_cuda_fetch_next(kn_cuda_writer *w);
 
 /* ---- cuda_step.c ---- */
 

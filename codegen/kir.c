@@ -329,7 +329,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
     kn_putf(t, " vec %d steps %d%s\n", ph->vec, ph->steps,
             ph->split     ? " split"
             : ph->banded  ? " banded"
-            : ph->slabs   ? " cluster slabs"
+            : ph->fetched ? " cluster fetched"
             : ph->cluster ? " cluster"
                           : "");
     for (int a = 0; a < ph->naxes; a++) {
@@ -440,9 +440,8 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         (ph->split || !ph->alone || ph->walk != KN_WALK_ROWS || ph->tpg != k->threads))
         return broken(k, p,
                       "blocks of a cluster share the groups of a phase of rows that is alone");
-    if (ph->slabs && (!ph->cluster || ph->slab < 1 || ph->slab % ph->vec ||
-                      (ph->chunk + ph->slab - 1) / ph->slab > KN_MOST_SLABS))
-        return broken(k, p, "a block's part of a group is some slabs of whole vectors");
+    if (ph->fetched && !ph->cluster)
+        return broken(k, p, "bulk copies bring what the blocks of a cluster keep");
     if (ph->walk == KN_WALK_FLAT && (ph->reds.len || ph->ngroup))
         return broken(k, p, "a flat phase has no groups");
     return KN_OK;

@@ -169,9 +169,6 @@ typedef enum kn_walk {
     KN_WALK_COLS, /* neighbouring threads take neighbouring groups; the rows of a block share a group */
 } kn_walk;
 
-/* Slabs of a block's part of a group. */
-enum { KN_MOST_SLABS = 16 };
-
 /* COLS: threads side by side along the groups, each with vec of them. */
 enum { KN_COLS_LANES = 32 };
 
@@ -198,9 +195,8 @@ typedef struct kn_phase {
     bool universal; /* relies on no size, stride or alignment */
     bool split, banded;
     bool cluster; /* ROWS: a group is shared by the `splits` blocks of a cluster, a range each */
-    /* of clusters: what is kept in shared memory comes there by bulk copies, a slab of the block's part after the
-     * other, while the group before is still stored: codegen/cuda_slabs.c */
-    bool slabs;
+    bool
+        fetched; /* of clusters: what is kept in shared memory comes there by bulk copies: codegen/cuda_fetch.c */
     bool local;          /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */
     int naxes,
@@ -213,7 +209,6 @@ typedef struct kn_phase {
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
     /* (n) split, of clusters: a chunk is a multiple of vec; banded: ranges of groups; else 1 and members */
     int64_t splits, chunk;
-    int64_t slab; /* (n) with slabs: members of one, a multiple of vec */
 } kn_phase;
 
 /* The axis that vectors run along: the last member axis for FLAT and ROWS, the last group axis for COLS;
@@ -338,7 +333,7 @@ kn_status kn_kernel_verify(const kn_kernel *k);
  * divides by those that are not the first of their kind, the offsets (if shifted) and
  * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
  * index and, if it is checked, their extents, split strides, and for split and banded phases splits and, but for split
- * rows, chunk, for those of clusters chunk, and slab where there are slabs; last, for kernels whose blocks meet, the
+ * rows, chunk, for those of clusters chunk; last, for kernels whose blocks meet, the
  * barrier word (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */

@@ -63,12 +63,11 @@ static kn_range splits_of(const kn_planner *p, const kn_phase *ph)
     return kn_schedule_splits(ph, p->problem->target, p->problem->division);
 }
 
-/* Where every group stays on chip, and within a block, so that sweeps are cheap; NONE if it does not. The blocks of a
- * cluster meet after each. */
+/* Where every group stays on chip, so that sweeps are cheap; NONE if it does not. */
 static kn_keep kept(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);
-    return ph.walk == KN_WALK_ROWS && !ph.cluster && splits_of(p, &ph).n < 2
+    return ph.walk == KN_WALK_ROWS && splits_of(p, &ph).n < 2
                ? kn_rows_keep(&ph, p->problem->target)
                : KN_KEEP_NONE;
 }

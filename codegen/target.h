@@ -13,8 +13,12 @@ typedef struct kn_target {
     int max_threads_unit; /* resident threads a multiprocessor */
     int smem_block;       /* bytes of shared memory a block may have */
     bool cooperative;     /* grid barriers are possible */
-    int cluster; /* blocks that a cluster may have on every such machine; 0: it has no clusters */
+    int cluster;          /* blocks that a cluster may have; 0: the machine has no clusters */
 } kn_target;
+
+/* Blocks that a cluster may have on GPUs of this architecture: 8 everywhere, 16 where the data centre's chips are (CUDA
+ * C++ Programming Guide, "Thread Block Clusters"). */
+int kn_target_most_cluster(int sm);
 
 /* A known GPU by its architecture ("sm_90"), for explaining without one. False when not known. */
 bool kn_target_of_arch(const char *arch, kn_target *target);

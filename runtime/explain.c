@@ -144,8 +144,8 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
                 ph->cluster ? "block" : "group");
     if (ph->cluster)
         kn_putf(t, ", clusters of %lld blocks", (long long)ph->splits);
-    if (ph->slabs)
-        kn_putf(t, ", bulk copies in slabs of %lld", (long long)ph->slab);
+    if (ph->fetched)
+        kn_put(t, ", bulk copies");
     if (ph->walk == KN_WALK_COLS)
         kn_putf(t, ", %d groups x %d threads", KN_COLS_LANES * ph->vec, ph->tpg);
     if (ph->vec > 1)

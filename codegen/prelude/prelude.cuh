@@ -185,6 +185,16 @@ template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_
         v = Op::of(v, kn_from_lane_xor(v, step));
     return v;
 }
+// Moments all at once: the whole mean, and then how far from it each part is. Two by two they would take a division for
+// every step, one after the other.
+template <class Op, int WIDTH, class T>
+__device__ __forceinline__ kn_moments<T> kn_combine_lanes(kn_moments<T> v)
+{
+    const T n = kn_combine_lanes<kn_sum, WIDTH>(v.n);
+    const T mean = n == 0 ? 0 : kn_combine_lanes<kn_sum, WIDTH>(kn_product(v.n, v.mean)) / n;
+    const T d = v.mean - mean;
+    return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH>(v.m2 + v.n * d * d)};
+}
 
 // Among all threads of the block, which has whole warps; every thread gets the result. `scratch` has room for one
 // value a warp and is free again on return.
@@ -266,30 +276,6 @@ __device__ __forceinline__ void kn_cluster_barrier()
     asm volatile("barrier.cluster.wait;" ::: "memory");
 }
 
-// What block `rank` of the cluster has where this block has `mine`, in shared memory.
-template <class T> __device__ __forceinline__ T *kn_in_block(T *mine, unsigned rank)
-{
-    T *its;
-    asm("mapa.u64 %0, %1, %2;" : "=l"(its) : "l"(mine), "r"(rank));
-    return its;
-}
-
-// Writes v, which all threads of the block have, on the board of every block of the cluster.
-template <class T> __device__ __forceinline__ void kn_publish(const T &v, unsigned char *board)
-{
-    if (threadIdx.x < kn_cluster_blocks())
-        kn_in_block((T *)board, threadIdx.x)[kn_cluster_rank()] = v;
-}
-
-// What the blocks wrote on this block's board, merged in the order of their ranks.
-template <class Op, class T> __device__ __forceinline__ T kn_merge(const unsigned char *board)
-{
-    T v = ((const T *)board)[0];
-    for (unsigned rank = 1; rank < kn_cluster_blocks(); ++rank)
-        v = Op::of(v, ((const T *)board)[rank]);
-    return v;
-}
-
 // ---- bulk copies into shared memory, whose bytes an mbarrier counts ----
 
 __device__ __forceinline__ unsigned kn_shared_address(const void *p)
@@ -327,6 +313,46 @@ __device__ __forceinline__ void kn_await(unsigned long long *barrier, unsigned p
                  "@done bra OVER;\nbra AGAIN;\nOVER:\n}" ::"r"(kn_shared_address(barrier)),
                  "r"(parity)
                  : "memory");
+}
+
+// ---- what the blocks of a cluster tell each other ----
+
+// A T in whole words; a board has one for each block.
+template <class T> union kn_message {
+    T value;
+    unsigned words[(sizeof(T) + 3) / 4];
+};
+
+// Writes v, which all threads of the block have, on the board of every block of the cluster, whose mbarrier `told`
+// counts the bytes. No fence: what the block has stored elsewhere meanwhile need not have got there.
+template <class T>
+__device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, unsigned long long *told)
+{
+    kn_message<T> message = {};
+    message.value = v;
+    if (threadIdx.x < kn_cluster_blocks()) {
+        unsigned to, counter;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(to)
+            : "r"(kn_shared_address((kn_message<T> *)board + kn_cluster_rank())), "r"(threadIdx.x));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(counter)
+            : "r"(kn_shared_address(told)), "r"(threadIdx.x));
+#pragma unroll
+        for (int i = 0; i < (int)(sizeof(message) / 4); ++i)
+            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to + 4 * i),
+                         "r"(message.words[i]), "r"(counter)
+                         : "memory");
+    }
+}
+
+// What the blocks, of which there are at most WIDTH, wrote on this block's board.
+template <class Op, int WIDTH, class T>
+__device__ __forceinline__ T kn_merge(const unsigned char *board, T identity)
+{
+    const unsigned rank = threadIdx.x % WIDTH;
+    return kn_combine_lanes<Op, WIDTH>(rank < kn_cluster_blocks() ? ((const kn_message<T> *)board)[rank].value
+                                                                  : identity);
 }
 
 // All blocks of a cooperative launch meet; what was written to memory before is seen after. The arrivals add

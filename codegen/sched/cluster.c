@@ -3,12 +3,17 @@
  *
  * What is chosen is what was faster on an H200; the option forces clusters wherever they are possible.
  *
- *     reread, bytes a group                         clusters of      else
- *     two arrays, 803 KB  (batchnorm backward)      8: 101 us        reads twice: 124
- *     rows of 201 KB, without vectors (softmax)     4: 1701          one block: 2161
- *     rows of 131 KB, f32 softmax                   2: 416           one block, in registers: 440
- *     one array, 401 KB in 32 runs (batchnorm)      8: 104, 2: 87    reads twice: 84
- *     rows of 524 KB (layernorm)                    8: 482           reads twice: 403 */
+ *     reread, bytes a group                         clusters of                  else
+ *     one array, 401 KB in 32 runs (batchnorm)      8: 67 us, 4: 72, 16: 67      reads twice: 83
+ *     the same, 1.6 MB                              16: 74 to 76, 8: 93          reads twice: 95
+ *     two arrays, 803 KB  (batchnorm backward)      16: 90, 8: 94                reads twice: 124
+ *     rows of 524 KB (layernorm)                    16: 338, 8: 340, 10: 418     reads twice: 403
+ *     rows of 201 KB, without vectors (softmax)     4: 1705                      one block: 2161
+ *     rows of 131 KB, f32 softmax                   2: 416                       one block, in registers: 440
+ *     rows of 1 MB, 256 of them (softmax)           16: 242                      split over the machine: 211
+ *
+ * So blocks of which four share a multiprocessor are better than two, two better than one; and multiprocessors come in
+ * groups of 16 or 18, which sizes other than powers of two leave in part idle. */
 #include "codegen/sched/sched.h"
 
 /* Shared memory of a block that is not for kept values, what its warps and its cluster hand each other and what the
@@ -35,7 +40,7 @@ static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *targ
     if (!each)
         return 0;
     int64_t most = (target->smem_block / at_once - scratch) / each / PART_MULTIPLE * PART_MULTIPLE;
-    return ceil_div(ph->members, most);
+    return kn_power_of_two_from(ceil_div(ph->members, most));
 }
 
 /* The same for the most of four, two or one at a time that the largest cluster allows; 0 for none. */
@@ -47,13 +52,20 @@ static int64_t blocks_that_keep(const kn_phase *ph, const kn_target *target)
     return 0;
 }
 
+/* 0 for no cluster. A group in several runs that registers do not keep may have a cluster of one block: so one kernel
+ * serves it and the larger ones. */
 static int64_t choose(const kn_phase *ph, const kn_target *target)
 {
-    if (blocks_for(ph, 2, target) < 2)
-        return 1;
+    int64_t two = blocks_for(ph, 2, target);
+    if (!kn_phase_one_run(ph))
+        return two == 0 || kn_rows_keep(ph, target) == KN_KEEP_REGISTERS ? 0
+               : two == 1                                                ? 1
+                          : blocks_that_keep(ph, target);
+    if (two < 2)
+        return 0;
     if (blocks_for(ph, 1, target) < 2)
-        return kn_phase_one_run(ph) ? blocks_for(ph, ph->vec > 1 ? 2 : 4, target) : 1;
-    return kn_rows_reread_arrays(ph) > 1 ? blocks_that_keep(ph, target) : 1;
+        return ph->vec > 1 ? two : blocks_for(ph, 4, target);
+    return blocks_that_keep(ph, target);
 }
 
 void kn_schedule_cluster(kn_phase *ph, const kn_target *target, kn_division force, int want)
@@ -66,7 +78,7 @@ void kn_schedule_cluster(kn_phase *ph, const kn_target *target, kn_division forc
         blocks = blocks_that_keep(ph, target);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = 2;
-    if (blocks < 2 || (!want && blocks > target->cluster))
+    if (blocks < 1 || (!want && blocks > target->cluster))
         return;
     ph->cluster = true;
     ph->splits = blocks;

@@ -65,16 +65,11 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     return most_steps(words, KEEP_STEPS);
 }
 
-static int64_t power_of_two_from(int64_t n)
-{
-    int64_t p = 1;
-    while (p < n)
-        p *= 2;
-    return p;
-}
-
 /* Lanes that cover n steps when each takes at most `most` of them. */
-static int64_t lanes_for(int64_t n, int most) { return power_of_two_from((n + most - 1) / most); }
+static int64_t lanes_for(int64_t n, int most)
+{
+    return kn_power_of_two_from((n + most - 1) / most);
+}
 
 static bool registers_keep(const kn_phase *ph, const kn_target *target)
 {
@@ -114,13 +109,12 @@ static int64_t part_bytes(const kn_phase *ph)
 }
 
 /* Does a block's part of the group fit in its shared memory, and is that a place for it? Only in a kernel of one phase:
- * others launch as many blocks as fit at a time, which shared memory would cut down. Not for one array in several runs:
- * clusters that kept it there were no faster than reading it twice (cluster.c), and groups that no memory keeps are read
- * by that same kernel. */
+ * others launch as many blocks as fit at a time, which shared memory would cut down. Groups in
+ * several runs have clusters for that, of one block if need be (cluster.c), where there are clusters. */
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
     int64_t bytes = kn_rows_reread_bytes(ph);
-    bool place = ph->cluster || kn_phase_one_run(ph) || kn_rows_reread_arrays(ph) > 1;
+    bool place = ph->cluster || kn_phase_one_run(ph) || target->cluster == 0;
     if (target->sm == 0 || ph->universal || !ph->alone || ph->split || !bytes || !place)
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
@@ -164,28 +158,18 @@ static bool copies(const kn_phase *ph, const kn_target *target)
     return true;
 }
 
-/* Slabs of at least 8 KB and whole steps of all threads. */
-static void cut_slabs(kn_phase *ph, int block)
-{
-    enum { LEAST_BYTES = 8192 };
-    int64_t step = (int64_t)block * ph->vec, all = (ph->chunk + step - 1) / step;
-    int64_t least = LEAST_BYTES * ph->members / kn_rows_reread_bytes(ph) / step;
-    int64_t each = (all + KN_MOST_SLABS - 1) / KN_MOST_SLABS;
-    ph->slabs = true;
-    ph->slab = step * (each > least ? each : least);
-}
-
 /* Groups enough to give each only a part of a block. */
 static bool crowded(const kn_phase *ph, const kn_target *target)
 {
     return !ph->universal && ph->groups * ph->splits >= target->units * 8;
 }
 
-/* Threads of blocks that share a multiprocessor's memory: a thousand or two for all of them. */
+/* Threads of blocks that share a multiprocessor's memory: a thousand for all of them, twice as many where each takes one
+ * element at a time. */
 static int sharing_threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t at_once = target->smem_block / (part_bytes(ph) + KN_SCRATCH_BYTES / 2);
-    return at_once >= 2 ? 512 : 1024;
+    return at_once >= 4 && ph->vec > 1 ? 256 : at_once >= 2 ? 512 : 1024;
 }
 
 /* Where a group's values fit in registers, as many threads as that takes; else a block a group from some
@@ -210,7 +194,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
 
 static int needed_steps(const kn_phase *ph)
 {
-    return (int)power_of_two_from((steps(ph) + ph->tpg - 1) / ph->tpg);
+    return (int)kn_power_of_two_from((steps(ph) + ph->tpg - 1) / ph->tpg);
 }
 
 /* Every step that a thread may take is written out. In a kernel of its own a phase may take as many as there is
@@ -253,14 +237,15 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
         keep_in_registers(ph, target);
     } else if (copies(ph, target)) {
         keep(ph, KN_KEEP_SHARED);
-        cut_slabs(ph, block);
+        ph->fetched = true;
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
         keep(ph, KN_KEEP_REGISTERS);
         keep_in_registers(ph, target);
     } else if ((n > 512 || ph->cluster) && shared_keeps(ph, target)) {
         keep(ph, KN_KEEP_SHARED);
     } else if (several && n <= 512) {
-        ph->tpg = part_of_warp(n, power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */
+        ph->tpg =
+            part_of_warp(n, kn_power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */
     }
 }
 

@@ -144,6 +144,15 @@ static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, const kn_
     return bytes / m->machine_rate + stages * m->barrier_ns < unsplit;
 }
 
+/* A group in several runs that is too large for any cluster. Split it moves as many bytes as read twice by one block, and
+ * is served by the kernel for few groups. */
+static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
+{
+    return target->cluster > 1 && kn_schedule_choose(ph)->walk == KN_WALK_ROWS && !ph->cluster &&
+           ph->alone && kn_rows_reread_bytes(ph) && !kn_phase_one_run(ph) &&
+           kn_rows_keep(ph, target) == KN_KEEP_NONE;
+}
+
 /* About `want` ranges of n members, of whole vectors. */
 static kn_range ranges_of(int64_t n, int64_t want)
 {
@@ -163,7 +172,7 @@ kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_divi
         return whole;
     int64_t tile = KN_COLS_LANES * ph->vec;
     int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups * ph->splits;
-    if (blocks == 0 || (!forced && !pays(ph, m, blocks, target)))
+    if (blocks == 0 || (!forced && !nothing_keeps(ph, target) && !pays(ph, m, blocks, target)))
         return whole;
     blocks /= ph->splits;
     int64_t least = forced ? 1 : cols ? m->least_cols : m->least_rows;

@@ -77,4 +77,13 @@ kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const 
 /* keep.c: which values that a scheduled phase computes are kept for its later sweeps. */
 void kn_keep_computed(kn_arena *a, kn_phase *phase, const kn_target *target, kn_reuse reuse);
 
+/* The smallest power of two from n on. */
+static inline int64_t kn_power_of_two_from(int64_t n)
+{
+    int64_t p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+
 #endif

@@ -48,7 +48,7 @@ static kn_status read_target(kn_cuda *d)
     t->sm = major * 10 + minor;
     t->smem_block = optin > shared ? optin : shared;
     t->cooperative = cooperative != 0;
-    t->cluster = t->sm >= 90 && drv->cuLaunchKernelEx ? KN_CU_PORTABLE_CLUSTER : 0;
+    t->cluster = drv->cuLaunchKernelEx ? kn_target_most_cluster(t->sm) : 0;
     return KN_OK;
 }
 

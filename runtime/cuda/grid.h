@@ -62,7 +62,7 @@ static inline unsigned kn_grid_blocks(const kn_kernel *k, int per_unit, int unit
 static inline bool kn_grid_stays(const kn_kernel *k)
 {
     for (int32_t i = 0; i < k->phases.len; i++)
-        if ((k->phases.data[i].local && k->phases.data[i].ngroup == 0) || k->phases.data[i].slabs)
+        if ((k->phases.data[i].local && k->phases.data[i].ngroup == 0) || k->phases.data[i].fetched)
             return true;
     return kn_kernel_cooperative(k);
 }

@@ -235,6 +235,15 @@ static kn_cu_launch launch_of(const kn_grid *g, void *stream, kn_cu_launch_attri
     };
 }
 
+/* Clusters of more blocks than every GPU with clusters can have are to be allowed first, also to be counted. */
+static kn_status allow_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g)
+{
+    if (g->cluster[0] * g->cluster[1] * g->cluster[2] <= KN_CU_PORTABLE_CLUSTER)
+        return KN_OK;
+    return KN_CU(d->driver, cuFuncSetAttribute, code->function, KN_CU_FUNC_NON_PORTABLE_CLUSTERS,
+                 1);
+}
+
 /* A launch with attributes, for clusters: newer than the other two calls. */
 static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g,
                                  void *stream, void **params)
@@ -246,8 +255,7 @@ static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn
                        "clusters need a GPU of sm_90 or newer and a driver for CUDA 11.8 or newer; "
                        "GPU %d is sm_%d, its driver is for CUDA %d.%d",
                        d->ordinal, d->target.sm, drv->version / 1000, drv->version % 1000 / 10);
-    if (g->cluster[0] * g->cluster[1] * g->cluster[2] > KN_CU_PORTABLE_CLUSTER)
-        KN_TRY(KN_CU(drv, cuFuncSetAttribute, code->function, KN_CU_FUNC_NON_PORTABLE_CLUSTERS, 1));
+    KN_TRY(allow_clusters(d, code, g));
     const kn_cu_launch launch = launch_of(g, stream, attributes);
     return KN_CU(drv, cuLaunchKernelEx, &launch, code->function, params, NULL);
 }
@@ -301,7 +309,8 @@ static int64_t resident_in_clusters(const kn_cuda *d, const kn_code *code, const
     const kn_cu_launch launch = launch_of(g, NULL, attributes);
     int clusters = 0;
     if (drv->cuOccupancyMaxActiveClusters && kn_cuda_enter(d) == KN_OK) {
-        if (drv->cuOccupancyMaxActiveClusters(&clusters, code->function, &launch) != KN_CU_SUCCESS)
+        if (allow_clusters(d, code, g) != KN_OK ||
+            drv->cuOccupancyMaxActiveClusters(&clusters, code->function, &launch) != KN_CU_SUCCESS)
             clusters = 0;
         kn_cuda_leave(d);
     }

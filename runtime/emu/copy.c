@@ -3,7 +3,8 @@
  *
  *     cp.async        into shared memory; its thread waits for groups of its own copies
  *     bulk, loading   into shared memory; an mbarrier counts the bytes: mbarrier.c
- *     bulk, storing   out of shared memory; its thread waits for groups, as for cp.async */
+ *     bulk, storing   out of shared memory; its thread waits for groups, as for cp.async
+ *     st.async        a value, into shared memory; counted as bulk loads are */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,21 +24,38 @@ static char *pointer_to(const kn_emu_worker *w, kn_emu_place at)
     return at.owner ? kn_emu_shared_at(w, at.owner, at.offset) : (char *)at.offset;
 }
 
-kn_emu_copy *kn_emu_copy_new(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
-                             unsigned zeros, bool bulk, int line, void *pc)
+/* A copy of which only the destination is known. */
+static kn_emu_copy *new_to(kn_emu_worker *w, void *to, unsigned bytes, int line, void *pc)
 {
     kn_emu_copy *c = malloc(sizeof *c);
     if (!c)
         kn_emu_fail(w, line, pc, "out of memory for an asynchronous copy");
-    *c = (kn_emu_copy){.to = place_of(w, to),
-                       .from = place_of(w, from),
-                       .bytes = bytes,
-                       .zeros = zeros,
-                       .bulk = bulk,
-                       .by = w->thread,
-                       .line = line,
-                       .pc = pc};
+    *c = (kn_emu_copy){
+        .to = place_of(w, to), .bytes = bytes, .by = w->thread, .line = line, .pc = pc};
     w->thread->unplaced = c; /* freed with the thread, should a check fail */
+    return c;
+}
+
+kn_emu_copy *kn_emu_copy_of_value(kn_emu_worker *w, void *to, const void *value, unsigned bytes,
+                                  int line, void *pc)
+{
+    kn_emu_copy *c = new_to(w, to, bytes, line, pc);
+    memcpy(&c->value, value, bytes);
+    c->from = (kn_emu_place){NULL, (uintptr_t)&c->value};
+    if (c->to.owner)
+        kn_emu_shared_in_flight(w, c->to.owner, c->to.offset, bytes, line, pc);
+    c->issued = ++w->time;
+    w->thread->unplaced = NULL;
+    return c;
+}
+
+kn_emu_copy *kn_emu_copy_new(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
+                             unsigned zeros, bool bulk, int line, void *pc)
+{
+    kn_emu_copy *c = new_to(w, to, bytes, line, pc);
+    c->from = place_of(w, from);
+    c->zeros = zeros;
+    c->bulk = bulk;
     unsigned taken = bytes - zeros;
     if (w->launch->checked && taken)
         kn_emu_check(w, from, taken, KN_EMU_READ, false, line, pc);
@@ -130,6 +148,11 @@ void kn_emu_call_bulk(int kind, void *to, const void *from, unsigned bytes, void
                       unsigned mask, int line, void *pc)
 {
     kn_emu_worker *w = kn_emu_here;
+    if (kind == KN_EMU_BULK_VALUE) {
+        require_alignment(w, to, bytes, line, pc);
+        kn_emu_mbarrier_store(w, to, from, bytes, barrier, line, pc);
+        return;
+    }
     check_bulk(w, to, from, bytes, line, pc);
     if (kind == KN_EMU_BULK_STORE) {
         store(w, to, from, bytes, line, pc);

@@ -71,7 +71,7 @@ static kn_status emu_open(const kn_device_config *config, kn_device **out)
                                .max_threads_unit = BLOCKS_A_UNIT * KN_EMU_MAX_THREADS,
                                .smem_block = KN_EMU_MAX_SHARED,
                                .cooperative = true,
-                               .cluster = 8}};
+                               .cluster = kn_target_most_cluster(90)}};
     pthread_mutex_init(&dev->compiler.lock, NULL);
     pthread_mutex_init(&dev->lock, NULL);
     pthread_mutex_init(&dev->running, NULL);

@@ -146,7 +146,8 @@ typedef struct kn_emu_copy {
     struct kn_emu_copy *next;
     kn_emu_place to, from;
     unsigned bytes, zeros, group;
-    bool bulk; /* by the bulk engine, not by its thread */
+    bool bulk;                /* by the bulk engine, not by its thread */
+    unsigned long long value; /* of st.async, which copies it */
     kn_emu_thread *by;
     uint32_t issued; /* when: as in cells */
     int line;
@@ -351,11 +352,16 @@ void kn_emu_free_clocks(kn_emu_block *b);
 /* ---- asynchronous copies: copy.c, mbarrier.c ---- */
 
 /* Checks the copy and marks what it is to fill. */
+kn_emu_copy *kn_emu_copy_of_value(kn_emu_worker *w, void *to, const void *value, unsigned bytes,
+                                  int line, void *pc);
 kn_emu_copy *kn_emu_copy_new(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
                              unsigned zeros, bool bulk, int line, void *pc);
 void kn_emu_copy_perform(kn_emu_worker *w, const kn_emu_copy *c);
 void kn_emu_copies_add(kn_emu_copies *list, kn_emu_copy *c);
 void kn_emu_copies_free(kn_emu_copies *list);
+/* st.async: the `bytes`, 4 or 8, at `value` are on their way to shared memory; `barrier` counts them. */
+void kn_emu_mbarrier_store(kn_emu_worker *w, void *to, const void *value, unsigned bytes,
+                           void *barrier, int line, void *pc);
 /* A bulk copy into shared memory that `barrier` counts. */
 void kn_emu_mbarrier_load(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
                           void *barrier, int line, void *pc);

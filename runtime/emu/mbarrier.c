@@ -224,23 +224,36 @@ void kn_emu_mbarrier_describe(const kn_emu_mbarrier *m, char *text, size_t size)
 
 /* ---- what kernels call ---- */
 
-void kn_emu_mbarrier_load(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
-                          void *barrier, int line, void *pc)
+/* The phase counts this copy. */
+static void count_copy(kn_emu_worker *w, kn_emu_mbarrier *m, kn_emu_copy *c, const void *barrier)
 {
     size_t at;
-    kn_emu_mbarrier *m = of_pointer(w, barrier, KN_EMU_MBARRIER_LOAD, line, pc);
-    catch_up(w, m);
-    kn_emu_copy *c = kn_emu_copy_new(w, to, from, bytes, 0, true, line, pc);
     kn_emu_copies_add(&m->copies, c);
     if (!c->to.owner || c->to.owner != kn_emu_owner(w, barrier, &at))
-        kn_emu_fail(w, line, pc,
+        kn_emu_fail(w, c->line, c->pc,
                     "a bulk copy goes to the shared memory of the block that its mbarrier is in");
-    m->brought += bytes;
+    m->brought += c->bytes;
     if (m->expected && m->brought > m->expected)
-        kn_emu_fail(w, line, pc,
+        kn_emu_fail(w, c->line, c->pc,
                     "the mbarrier's phase expects %llu bytes, and its copies bring %llu",
                     (unsigned long long)m->expected, (unsigned long long)m->brought);
     w->progress++;
+}
+
+void kn_emu_mbarrier_load(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
+                          void *barrier, int line, void *pc)
+{
+    kn_emu_mbarrier *m = of_pointer(w, barrier, KN_EMU_MBARRIER_LOAD, line, pc);
+    catch_up(w, m);
+    count_copy(w, m, kn_emu_copy_new(w, to, from, bytes, 0, true, line, pc), barrier);
+}
+
+void kn_emu_mbarrier_store(kn_emu_worker *w, void *to, const void *value, unsigned bytes,
+                           void *barrier, int line, void *pc)
+{
+    kn_emu_mbarrier *m = of_pointer(w, barrier, KN_EMU_MBARRIER_STORE, line, pc);
+    catch_up(w, m);
+    count_copy(w, m, kn_emu_copy_of_value(w, to, value, bytes, line, pc), barrier);
 }
 
 /* cp.async.mbarrier.arrive: the thread's copies so far end with the phase, to which they are an arrival. */

@@ -65,6 +65,7 @@ typedef struct kn_emu_dim {
     X(DROP, "mbarrier.arrive_drop")                                                                \
     X(EXPECT, "mbarrier.expect_tx")                                                                \
     X(COPIES, "cp.async.mbarrier.arrive")                                                          \
+    X(STORE, "st.async")                                                                           \
     X(LOAD, "cp.async.bulk")                                                                       \
     X(TEST, "mbarrier.test_wait")                                                                  \
     X(TRY, "mbarrier.try_wait")                                                                    \
@@ -92,8 +93,14 @@ typedef enum kn_emu_copy_kind {
     KN_EMU_COPY_BULK,
     KN_EMU_COPY_KINDS
 } kn_emu_copy_kind;
-/* Bulk copies: counted by an mbarrier, by one in each of several blocks, or waited for in groups. */
-typedef enum kn_emu_bulk { KN_EMU_BULK_LOAD, KN_EMU_BULK_MULTICAST, KN_EMU_BULK_STORE } kn_emu_bulk;
+/* Bulk copies: counted by an mbarrier, by one in each of several blocks, or waited for in groups; and st.async, which
+ * brings a value instead, counted by an mbarrier too. */
+typedef enum kn_emu_bulk {
+    KN_EMU_BULK_LOAD,
+    KN_EMU_BULK_MULTICAST,
+    KN_EMU_BULK_STORE,
+    KN_EMU_BULK_VALUE
+} kn_emu_bulk;
 
 /* The type an atomic operation works on. */
 typedef enum kn_emu_type {
