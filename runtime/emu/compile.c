@@ -324,24 +324,14 @@ static kn_status build(kn_emu *dev, unsigned number, const char *entry, const ch
     KN_TRY(compile_object(dev, text, wrapper, object));
     bool with_dynamic;
     KN_TRY(write_dynamic(object, memory, &with_dynamic));
-    char *argv[] = {(char *)c->program,
-                    "-shared",
-                    "-nostdlib",
-                    "-o",
-                    path,
-                    object,
-                    support,
-                    "-lm",
-                    "-lc",
-                    with_dynamic ? memory : NULL,
-                    NULL};
-    if (with_dynamic) { /* before support.o, whose variable ends the image */
-        argv[6] = memory;
-        argv[7] = support;
-        argv[8] = "-lm";
-        argv[9] = "-lc";
-    }
-    return run_compiler(dev, argv, "linking for the emulator");
+    const char *argv[12] = {c->program, "-shared", "-nostdlib", "-o", path, object};
+    int n = 6;
+    if (with_dynamic) /* before support.o, whose variable ends the image */
+        argv[n++] = memory;
+    argv[n++] = support;
+    argv[n++] = "-lm";
+    argv[n++] = "-lc";
+    return run_compiler(dev, (char *const *)argv, "linking for the emulator");
 }
 
 /* ---- binaries ---- */

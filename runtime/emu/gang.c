@@ -66,6 +66,17 @@ void kn_emu_gang_start(kn_emu_worker *w, unsigned gang)
         start_block(w, &w->gang[i], gang * w->gang_size + i);
 }
 
+static void make_threads(kn_emu_block *b, const unsigned extents[3])
+{
+    for (unsigned i = 0; i < b->nthreads; i++) {
+        kn_emu_thread *t = &b->threads[i];
+        *t = (kn_emu_thread){
+            .block = b, .number = i, .lane = i % KN_EMU_WARP, .idx = place(i, extents)};
+        for (int kind = 0; kind < KN_EMU_COPY_KINDS; kind++)
+            t->copies[kind].last = &t->copies[kind].first;
+    }
+}
+
 /* The gang's memory: blocks, threads, warps, queues, images. */
 bool kn_emu_gang_make(kn_emu_worker *w)
 {
@@ -111,13 +122,7 @@ bool kn_emu_gang_make(kn_emu_worker *w)
         b->polling.at = b->ready.at + threads;
         b->image = image ? at + i * image : NULL;
         b->cells = ncells ? w->cells + i * w->shared_bytes : NULL;
-        for (unsigned j = 0; j < b->nthreads; j++) {
-            kn_emu_thread *t = &b->threads[j];
-            *t = (kn_emu_thread){
-                .block = b, .number = j, .lane = j % KN_EMU_WARP, .idx = place(j, l->grid.block)};
-            for (int kind = 0; kind < KN_EMU_COPY_KINDS; kind++)
-                t->copies[kind].last = &t->copies[kind].first;
-        }
+        make_threads(b, l->grid.block);
     }
     return true;
 }

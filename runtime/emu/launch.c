@@ -69,68 +69,73 @@ static kn_status choose_cluster(const kn_code *code, kn_grid *g)
         want[i] = own[i] ? own[i] : 1;
         given[i] = g->cluster[i] ? g->cluster[i] : 1;
     }
-    if (!own[0])
-        return KN_OK;
-    if (given[0] * given[1] * given[2] > 1 && memcmp(given, want, sizeof want) != 0)
+    bool says = given[0] * given[1] * given[2] > 1;
+    if (own[0] && says && memcmp(given, want, sizeof want) != 0)
         return kn_fail(KN_ARGUMENT,
-                       "kernel '%s': clusters of %ux%ux%u blocks, but its __cluster_dims__ are "
-                       "%ux%ux%u",
-                       code->name, given[0], given[1], given[2], want[0], want[1], want[2]);
-    memcpy(g->cluster, want, sizeof want);
+                       "clusters of %ux%ux%u blocks, but its __cluster_dims__ are %ux%ux%u",
+                       given[0], given[1], given[2], want[0], want[1], want[2]);
+    memcpy(g->cluster, own[0] ? want : given, sizeof want);
+    return KN_OK;
+}
+
+/* The shape's products, none of which is too large. */
+static kn_status count(kn_emu_launch *l)
+{
+    const kn_grid *g = &l->grid;
+    uint64_t threads = 1, blocks = 1, cluster = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!g->grid[i] || !g->block[i])
+            return kn_fail(KN_ARGUMENT, "a grid or block without extent");
+        if (g->block[i] > KN_EMU_MAX_THREADS || g->cluster[i] > KN_EMU_MAX_CLUSTER)
+            return kn_fail(KN_ARGUMENT, "a block has at most %d threads, a cluster %d blocks",
+                           KN_EMU_MAX_THREADS, KN_EMU_MAX_CLUSTER);
+        if (g->grid[i] % g->cluster[i])
+            return kn_fail(KN_ARGUMENT, "%u blocks are no whole number of clusters of %u",
+                           g->grid[i], g->cluster[i]);
+        threads *= g->block[i];
+        blocks *= g->grid[i];
+        cluster *= g->cluster[i];
+        if (blocks > INT32_MAX)
+            return kn_fail(KN_ARGUMENT, "the grid has too many blocks");
+    }
+    if (threads > KN_EMU_MAX_THREADS || cluster > KN_EMU_MAX_CLUSTER)
+        return kn_fail(KN_ARGUMENT,
+                       "blocks of %llu threads, clusters of %llu blocks; at most %d and %d are "
+                       "possible",
+                       (unsigned long long)threads, (unsigned long long)cluster, KN_EMU_MAX_THREADS,
+                       KN_EMU_MAX_CLUSTER);
+    l->nthreads = (unsigned)threads;
+    l->nblocks = (unsigned)blocks;
+    l->cluster = (unsigned)cluster;
+    return KN_OK;
+}
+
+static kn_status make_room(kn_emu_launch *l)
+{
+    const size_t own = l->code->fixed;
+    if (l->grid.shared > KN_EMU_MAX_SHARED - own)
+        return kn_fail(KN_ARGUMENT,
+                       "%zu bytes of dynamic shared memory and %zu of its own; a block has at "
+                       "most %d",
+                       l->grid.shared, own, KN_EMU_MAX_SHARED);
+    l->gang = l->grid.cooperative ? l->nblocks : l->cluster;
+    l->ngangs = l->nblocks / l->gang;
+    if ((uint64_t)l->gang * l->nthreads > MAX_RESIDENT)
+        return kn_fail(KN_ARGUMENT,
+                       "%u blocks of %u threads cannot all run at a time; the emulator has room "
+                       "for %d threads",
+                       l->gang, l->nthreads, MAX_RESIDENT);
     return KN_OK;
 }
 
 static kn_status check_shape(kn_emu_launch *l)
 {
-    kn_grid *g = &l->grid;
-    const kn_code *code = l->code;
-    KN_TRY(choose_cluster(code, g));
-    uint64_t threads = 1, blocks = 1, cluster = 1;
-    for (int i = 0; i < 3; i++) {
-        if (!g->cluster[i])
-            g->cluster[i] = 1;
-        if (!g->grid[i] || !g->block[i])
-            return kn_fail(KN_ARGUMENT, "kernel '%s': a grid or block without extent", code->name);
-        if (g->block[i] > KN_EMU_MAX_THREADS || g->cluster[i] > KN_EMU_MAX_CLUSTER)
-            return kn_fail(KN_ARGUMENT,
-                           "kernel '%s': a block has at most %d threads, a cluster %d "
-                           "blocks",
-                           code->name, KN_EMU_MAX_THREADS, KN_EMU_MAX_CLUSTER);
-        if (g->grid[i] % g->cluster[i])
-            return kn_fail(KN_ARGUMENT,
-                           "kernel '%s': %u blocks are no whole number of clusters of %u",
-                           code->name, g->grid[i], g->cluster[i]);
-        threads *= g->block[i];
-        blocks *= g->grid[i];
-        cluster *= g->cluster[i];
-        if (blocks > INT32_MAX)
-            return kn_fail(KN_ARGUMENT, "kernel '%s': the grid has too many blocks", code->name);
-    }
-    if (threads > KN_EMU_MAX_THREADS || cluster > KN_EMU_MAX_CLUSTER)
-        return kn_fail(
-            KN_ARGUMENT,
-            "kernel '%s': blocks of %llu threads, clusters of %llu blocks; at most %d and "
-            "%d are possible",
-            code->name, (unsigned long long)threads, (unsigned long long)cluster,
-            KN_EMU_MAX_THREADS, KN_EMU_MAX_CLUSTER);
-    if (g->shared > KN_EMU_MAX_SHARED - code->fixed)
-        return kn_fail(
-            KN_ARGUMENT,
-            "kernel '%s': %zu bytes of dynamic shared memory and %zu of its own; a block "
-            "has at most %d",
-            code->name, g->shared, code->fixed, KN_EMU_MAX_SHARED);
-    l->nthreads = (unsigned)threads;
-    l->nblocks = (unsigned)blocks;
-    l->cluster = (unsigned)cluster;
-    l->gang = g->cooperative ? l->nblocks : l->cluster;
-    l->ngangs = l->nblocks / l->gang;
-    if ((uint64_t)l->gang * threads > MAX_RESIDENT)
-        return kn_fail(
-            KN_ARGUMENT,
-            "kernel '%s': %u blocks of %u threads cannot all run at a time; the emulator "
-            "has room for %d threads",
-            code->name, l->gang, l->nthreads, MAX_RESIDENT);
-    return KN_OK;
+    kn_status status = choose_cluster(l->code, &l->grid);
+    if (status == KN_OK)
+        status = count(l);
+    if (status == KN_OK)
+        status = make_room(l);
+    return status == KN_OK ? KN_OK : kn_fail_prefix(status, "kernel '%s': ", l->code->name);
 }
 
 /* ---- running ---- */
