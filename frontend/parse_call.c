@@ -10,8 +10,8 @@ static const kn_function functions[] = {
     {"astype", KN_CALL_CAST, KN_OP_CAST, true, true, true},
     {"copy", KN_CALL_ELEM, KN_OP_COPY, true, true, true},
     {"clip", KN_CALL_ELEM, KN_OP_CLIP, true, true, true},
-    {"conj", KN_CALL_ELEM, KN_OP_CONJ, true, true, true},
-    {"conjugate", KN_CALL_ELEM, KN_OP_CONJ, true, true, true},
+    {"conj", KN_CALL_PART, KN_OP_CONJ, true, true, true},
+    {"conjugate", KN_CALL_PART, KN_OP_CONJ, true, true, true},
     {"real", KN_CALL_PART, KN_OP_REAL, true, true, false},
     {"imag", KN_CALL_PART, KN_OP_IMAG, true, true, false},
     {"round", KN_CALL_ELEM, KN_OP_ROUND, true, true, true},
@@ -308,6 +308,7 @@ static bool call_pair(kn_call_site *c, kn_value *out)
     return true;
 }
 
+/* The method conj() of a real array is the array itself, where the function makes an i8 of bool. */
 static bool call_part(kn_call_site *c, kn_value *out)
 {
     static const char *const names[] = {"val"};
@@ -315,9 +316,13 @@ static bool call_part(kn_call_site *c, kn_value *out)
     kn_node *x;
     if (!kn_call_bind(c, names, 1, 1, 1, slot) || !kn_as_node(c->p, slot[0], &x))
         return false;
+    bool itself = c->method && !kn_is_complex(x->dtype);
+    if (c->fn->op == KN_OP_CONJ && !itself)
+        return kn_call_done(c, kn_call_typed(c, kn_build_elem(c->p->g, KN_OP_CONJ, &x, 1, c->loc)),
+                            KN_STORE_NEW, out);
     kn_value v = *slot[0];
     v.node = x;
-    return kn_part_value(c->p, c->fn->op, &v, out) || kn_pwrap(c->p, c->pos);
+    return kn_part_value(c->p, itself ? KN_OP_REAL : c->fn->op, &v, out) || kn_pwrap(c->p, c->pos);
 }
 
 static bool call_cast(kn_call_site *c, kn_value *out)

@@ -66,13 +66,13 @@ kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak)
 }
 
 /* That of the functions of floats. Integers of two types need not have an integer type in common: each goes to
- * the float that holds it. */
+ * the float that holds it. A Python integer makes an i64 of bool. */
 kn_dtype kn_build_float_type(kn_node *const *in, int n)
 {
     bool weak;
     kn_dtype t = kn_build_common_type(in, n, &weak), of = KN_NO_DTYPE;
     for (int i = 0; i < n && !kn_is_inexact(t); i++)
-        if (!in[i]->weak)
+        if (!in[i]->weak && kn_category(in[i]->dtype) == kn_category(t))
             of = of ? kn_promote(of, kn_float_of(in[i]->dtype)) : kn_float_of(in[i]->dtype);
     return of ? of : kn_float_of(t);
 }

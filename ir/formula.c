@@ -212,7 +212,9 @@ static kn_node *of_any(const maker *m, kn_op op, kn_node *const *x, int n)
     case KN_OP_ROUND: return round_to(m, x, n);
     case KN_OP_LDEXP: return ldexp_of(m, x[0], x[1]);
     case KN_OP_ANGLE:
-        return op2(m, KN_OP_ARCTAN2, op1(m, KN_OP_IMAG, x[0]), op1(m, KN_OP_REAL, x[0]));
+        return kn_is_complex(x[0]->dtype)
+                   ? op2(m, KN_OP_ARCTAN2, op1(m, KN_OP_IMAG, x[0]), op1(m, KN_OP_REAL, x[0]))
+                   : op2(m, KN_OP_ARCTAN2, whole(m, 0), x[0]);
     case KN_OP_RELU: return op2(m, KN_OP_MAXIMUM, x[0], whole(m, 0));
     default: return NULL;
     }

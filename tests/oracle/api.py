@@ -23,7 +23,8 @@ class Config(c.Structure):
 
 class Io(c.Structure):
     _fields_ = [("kind", c.c_int), ("name", c.c_char_p), ("dtype", c.c_int), ("rank", c.c_int),
-                ("dims", c.c_char_p), ("has_default", c.c_bool), ("dflt", c.c_double)]  # fmt: skip
+                ("dims", c.c_char_p), ("has_default", c.c_bool), ("dflt", c.c_double),
+                ("dflt_imag", c.c_double)]  # fmt: skip
 
 
 class Arg(c.Structure):

@@ -17,9 +17,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 TYPES = {"bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
          "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
-         "f16": np.float16, "f32": np.float32, "f64": np.float64}  # fmt: skip
+         "f16": np.float16, "f32": np.float32, "f64": np.float64, "c64": np.complex64,
+         "c128": np.complex128}  # fmt: skip
+REALS = {t: d for t, d in TYPES.items() if t[0] != "c"}
 WIDER = {np.dtype(np.float16): np.float32, np.dtype(np.float32): np.float64,
-         np.dtype(np.float64): np.longdouble}  # fmt: skip
+         np.dtype(np.float64): np.longdouble, np.dtype(np.complex64): np.complex128,
+         np.dtype(np.complex128): np.clongdouble}  # fmt: skip
 FUNCTIONS = """sqrt exp log tanh sin cos floor ceil minimum maximum where sum prod min max any all mean
     var std add subtract multiply divide floor_divide remainder power negative square amin amax less
     less_equal greater greater_equal equal not_equal logical_and logical_or logical_not reshape ravel
@@ -31,8 +34,11 @@ FUNCTIONS = """sqrt exp log tanh sin cos floor ceil minimum maximum where sum pr
     hypot trunc rint sign copysign fmod fmin fmax bitwise_and bitwise_or bitwise_xor invert left_shift
     right_shift gcd lcm isnan isinf isfinite signbit clip positive reciprocal logical_xor nan_to_num
     round ldexp fabs logaddexp logaddexp2 sinc heaviside deg2rad rad2deg asin acos atan asinh acosh
-    atanh atan2 pow mod absolute degrees radians fix""".split()
+    atanh atan2 pow mod absolute degrees radians fix real imag conj conjugate angle""".split()
 
+# operation of complex numbers: its bound in units of the last place of the larger part
+COMPLEX = {m[1].lower(): float(m[2]) for m in re.finditer(
+    r"^(?:COMPLEX|MADE)\((\w+),(?:\s*\d,\s*\w+,)?\s*([\d.]+),", (ROOT / "ir/ops.def").read_text(), re.M)}
 # operation: its bound in ULP for f32 and for f64
 ULPS = {
     m[1]: {np.dtype(np.float16): 0.5 + (float(m[2]) > 0.5) * float(m[2]) * 2.0**-13,
@@ -169,15 +175,16 @@ def difference(got, want, wide=None, ulps=None, scale=None):
         ref = want if exact else np.asarray(wide).astype(WIDER[want.dtype])
         near = ref.astype(want.dtype)
         ok = (got == near) | ((got != got) & (near != near))
-        if want.dtype in WIDER and scale is None:
+        if want.dtype.kind == "f" and want.dtype in WIDER and scale is None:
             ok &= (got != 0) | (np.signbit(got) == np.signbit(near))
         if not exact:
             # The reference is itself rounded: a hundredth of a place, or one where long double is double.
             slack = 0.01 if np.finfo(ref.dtype).eps < np.finfo(want.dtype).eps else 1
             info = np.finfo(want.dtype)
-            unit = np.spacing(np.abs(near)).astype(ref.dtype)
+            larger = np.maximum(np.abs(near.real), np.abs(near.imag))
+            unit = np.spacing(larger).astype(ref.real.dtype)
             if scale is not None:
-                unit = info.eps * np.asarray(scale).astype(ref.dtype) + info.smallest_subnormal
+                unit = info.eps * np.asarray(scale).astype(ref.real.dtype) + info.smallest_subnormal
             ok |= np.isfinite(near) & (np.abs(got.astype(ref.dtype) - ref) <= (ulps + slack) * unit)
     if ok.all():
         return None

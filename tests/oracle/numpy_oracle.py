@@ -24,6 +24,7 @@ if int(np.__version__.split(".")[0]) < 2:
 sys.dont_write_bytecode = True  # leaves nothing beside harness.py
 from harness import (ROOT, TYPES, ULPS, WIDER, Array, Oracle, call, difference, evaluate,  # noqa: E402
                      load_function, widen)
+from numpy_complex import check_complex  # noqa: E402
 from numpy_ops import check_ops  # noqa: E402
 from numpy_types import check_types  # noqa: E402
 from programs import EXAMPLE_UNITS, EXAMPLES, PROGRAMS  # noqa: E402
@@ -393,6 +394,7 @@ def main():
     views(oracle, random)
     check_types(oracle, random)
     check_ops(oracle, random)
+    check_complex(oracle, random)
     errors(oracle)
     differences(oracle)
     print(f"{oracle.passed} passed, {oracle.failed} failed")

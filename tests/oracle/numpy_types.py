@@ -1,11 +1,11 @@
 """Every pair of element types beside NumPy: promotion, arithmetic, casts, Python numbers, reductions."""
 import numpy as np
 
-from harness import TYPES, ULPS, evaluate
+from harness import REALS, ULPS, evaluate
 
-INTEGERS = [t for t in TYPES if t[0] in "iu"]
-NAMES = {t: f"x_{t}" for t in TYPES}
-OTHERS = {t: f"y_{t}" for t in TYPES}
+INTEGERS = [t for t in REALS if t[0] in "iu"]
+NAMES = {t: f"x_{t}" for t in REALS}
+OTHERS = {t: f"y_{t}" for t in REALS}
 
 
 def sample(dtype, second):
@@ -38,9 +38,9 @@ def bounded(name, text, values):
 def pairs(oracle, values):
     signs = {"+": "add", "*": "multiply", "-": "subtract", "/": "divide", "//": "floor_divide",
              "%": "remainder"}  # fmt: skip
-    for a in TYPES:
+    for a in REALS:
         cases = []
-        for b in TYPES:
+        for b in REALS:
             x, y = NAMES[a], OTHERS[b]
             both = a == b == "bool"
             cases += [bounded(name, f"{x} {sign} {y}", values) for sign, name in signs.items()
@@ -69,11 +69,11 @@ def numbers(oracle, values):
 def casts(oracle, values):
     values = dict(values)
     for t in ("f16", "f32", "f64"):  # what integers can hold, for those that cannot hold the rest
-        values[f"s_{t}"] = np.array([0, 1.9, 2.5, 100.7, 127], TYPES[t])
-        values[f"n_{t}"] = np.array([-1.9, -100.7, -128], TYPES[t])
+        values[f"s_{t}"] = np.array([0, 1.9, 2.5, 100.7, 127], REALS[t])
+        values[f"n_{t}"] = np.array([-1.9, -100.7, -128], REALS[t])
     cases = []
     for a, x in NAMES.items():
-        for b in TYPES:
+        for b in REALS:
             if a[0] == "f" and b in INTEGERS:
                 cases += exact(f"cast(s_{a}, {b})")
                 cases += exact(f"cast(n_{a}, {b})") if b[0] == "i" else []
@@ -88,13 +88,13 @@ def casts(oracle, values):
     for name, want in (("u8", [44, 251, 0, 0, 64, 0]), ("i16", [300, -5, 0, 0, -25536, 0]),
                        ("u32", [300, 2**32 - 5, 0, 0, 40000, 3000000000]),
                        ("u64", [300, 2**64 - 5, 2**63, 0, 40000, 3000000000])):  # fmt: skip
-        oracle.expect(f"cast(d, {name})", {"d": wild}, np.array(want, TYPES[name]))
+        oracle.expect(f"cast(d, {name})", {"d": wild}, np.array(want, REALS[name]))
     oracle.group("casts of every type")
 
 
 def reductions(oracle, random):
     cases, values = [], {}
-    for t, dtype in TYPES.items():
+    for t, dtype in REALS.items():
         whole = random.integers(0, 2 if t == "bool" else 100, (3, 5, 7))
         values[f"r_{t}"] = (whole - (50 if t[0] in "if" else 0)).astype(dtype)
         x = f"r_{t}"
@@ -117,8 +117,8 @@ def reductions(oracle, random):
 
 
 def check_types(oracle, random):
-    values = {NAMES[t]: sample(d, False) for t, d in TYPES.items()}
-    values |= {OTHERS[t]: sample(d, True) for t, d in TYPES.items()}
+    values = {NAMES[t]: sample(d, False) for t, d in REALS.items()}
+    values |= {OTHERS[t]: sample(d, True) for t, d in REALS.items()}
     pairs(oracle, values)
     numbers(oracle, values)
     casts(oracle, values)

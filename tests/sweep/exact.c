@@ -72,7 +72,7 @@ static kn_dtype formula_operand(kn_op op, kn_dtype t)
     case KN_OP_RECIPROCAL: return is_bool ? KN_I8 : t;
     case KN_OP_RELU: return is_bool ? KN_I64 : t;
     case KN_OP_ROUND: return is_bool ? KN_F16 : t;
-    case KN_OP_ANGLE:
+    case KN_OP_ANGLE: return is_bool ? KN_F64 : kn_float_of(t);
     case KN_OP_LDEXP: return kn_float_of(t);
     case KN_OP_XOR: return KN_BOOL;
     default: return t;
