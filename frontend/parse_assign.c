@@ -39,20 +39,21 @@ static bool regroups(const kn_parser *p, const kn_node *node, const kn_node *fro
     return false;
 }
 
-void kn_own_store(kn_parser *p, kn_value *v, const char *param)
+void kn_own_store(kn_parser *p, kn_value *v, const char *param, const kn_value *was)
 {
     if (v->kind == KN_V_TUPLE) {
         kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, v->nitems + 1);
         for (int i = 0; i < v->nitems; i++) {
             items[i] = v->items[i];
-            kn_own_store(p, &items[i], NULL);
+            kn_own_store(p, &items[i], NULL, NULL);
         }
         v->items = items;
     }
     if (v->kind != KN_V_NODE)
         return;
     kn_store *shared = v->store > 0 ? &p->stores.data[v->store - 1] : NULL;
-    bool alone = shared && !shared->param && shared->names <= 1;
+    bool again = was && was->kind == KN_V_NODE && was->store == v->store;
+    bool alone = shared && !shared->param && shared->names <= again;
     bool copied = alone && (v->uncertain || regroups(p, v->node, shared->base));
     if (shared && !v->scalar && !copied)
         return;

@@ -191,8 +191,8 @@ bool kn_assign_elements(kn_parser *p, const kn_value *target);
 bool kn_assign_augmented(kn_parser *p);
 /* Can v be assigned to elements of type t? NumPy casts all but Python numbers that do not fit. */
 bool kn_can_assign(kn_parser *p, kn_pos pos, const kn_node *v, kn_dtype t);
-/* A variable's value gets a store of its own, if it has none. */
-void kn_own_store(kn_parser *p, kn_value *v, const char *param);
+/* A variable's value, which was *was before, gets a store of its own, if it has none. */
+void kn_own_store(kn_parser *p, kn_value *v, const char *param, const kn_value *was);
 /* The store of a view of a value of store `store`: a number, which NumPy copies, gives a new one. */
 int kn_view_store(const kn_parser *p, int store);
 /* Parameters that were assigned to become outputs. False after a failure; *any: are there any? */

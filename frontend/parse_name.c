@@ -160,7 +160,7 @@ bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_value v, bool par
             "'%s' is used above with its meaning outside of the function; Python makes a "
             "name that is assigned local everywhere, so choose another one",
             name);
-    kn_own_store(p, &v, param ? name : NULL);
+    kn_own_store(p, &v, param ? name : NULL, var ? &var->value : NULL);
     v.name = NULL;
     count_names(p, &v, 1);
     if (var) {

@@ -304,6 +304,8 @@ static const struct {
     {"def f(x: f32[N]):\n    x[0] = 1j\n    return x", 2, 12, "complex number"},
     {"def f(x: c64[N]):\n    return x // 2", 2, 14, "complex numbers"},
     {"def f(x: c64[N]):\n    y = x.real\n    y[0] = 1\n    return y", 3, 10, "read-only"},
+    {"def f(x: f32[N, 2]):\n    y = x + 1\n    z = ravel(y)\n    y += 1\n    return z", 5, 12,
+     "assigned to since"},
     {"def f(x: c64[N]):\n    y = x.imag\n    x[0] = 1\n    return y", 4, 12, "assigned to since"},
     {"def f(x: f32[N]):\n    return 0123", 2, 12, "cannot begin with 0"},
     {"def f(x: f32[N]):\n    return x ? 1", 2, 14, "invalid character '?'"},
