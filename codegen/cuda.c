@@ -60,17 +60,63 @@ static void write_loop(kn_cuda_writer *w, const stride *by)
         w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
 }
 
+static bool stores_elements(const kn_phase *ph, int sweep)
+{
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage == sweep)
+            return true;
+    return false;
+}
+
+/* Registers of a thread that all steps of a sweep take, of what is kept and of what they load beside that. */
+static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
+{
+    int words = 0;
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        bool kept = v->kept == KN_KEEP_REGISTERS && w->declared[i];
+        bool loaded = w->need[i] && v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !v->kept;
+        *loads = *loads || loaded;
+        words += kept || loaded ? kn_kept_words(w->ph, i) : 0;
+    }
+    return words;
+}
+
+/* Where there may be no member for a step. Of a full group there are all; threads without a group work on another's
+ * without storing anything. What a sweep loads must stay behind a branch where the compiler would have it all at once,
+ * and no registers for it. */
+static const char *step_guard(kn_cuda_writer *w, const stride *by)
+{
+    bool loads = false;
+    if (!w->ph->full || (words_of_sweep(w, &loads) > KN_KEPT_WORDS && loads))
+        return kn_cuda_printed(w, "i < %s", by->end);
+    return stores_elements(w->ph, w->sweep) && w->k->threads > w->ph->tpg ? "live" : NULL;
+}
+
 /* A known number of steps, unrolled; `body` writes one. */
 static void write_unrolled(kn_cuda_writer *w, const stride *by, void (*body)(kn_cuda_writer *w))
 {
+    const char *guard = step_guard(w, by);
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", w->ph->steps);
     kn_cuda_line(w, "const kn_count i = %s + (kn_count)step * %s;", by->first, by->step);
-    kn_cuda_open(w, "if (i < %s)", by->end);
+    if (guard)
+        kn_cuda_open(w, "if (%s)", guard);
     write_axes(w);
     body(w);
+    if (guard)
+        kn_cuda_close(w);
     kn_cuda_close(w);
-    kn_cuda_close(w);
+}
+
+/* The registers of value i, for all steps, unless they are there. */
+static void declare_kept(kn_cuda_writer *w, int i)
+{
+    if (w->declared[i])
+        return;
+    w->declared[i] = true;
+    kn_cuda_line(w, "kn_vec<%s, %d> %s_kept[%d];", kn_cuda_type(w->ph->values.data[i].dtype),
+                 w->ph->vec, kn_cuda_value(w, i), w->ph->steps);
 }
 
 /* Before the first sweep that needs them, the loads to keep are done, all steps at once. */
@@ -79,11 +125,9 @@ static void write_steps(kn_cuda_writer *w, const stride *by)
     bool loads = false;
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (!kn_cuda_keeps_now(w, i) || v->kind != KN_V_LOAD)
-            continue;
-        loads = true;
-        kn_cuda_line(w, "kn_vec<%s, %d> %s_kept[%d];", kn_cuda_type(v->dtype), w->ph->vec,
-                     kn_cuda_value(w, i), w->ph->steps);
+        if (kn_cuda_keeps_now(w, i))
+            declare_kept(w, v->kind == KN_V_LOAD ? i : v->room);
+        loads = loads || (kn_cuda_keeps_now(w, i) && v->kind == KN_V_LOAD);
     }
     if (loads)
         write_unrolled(w, by, kn_cuda_kept_loads);
@@ -141,6 +185,7 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->ph = &w->k->phases.data[p];
     w->need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
     w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
     kn_cuda_find_wide(w);
 }
 

@@ -242,21 +242,54 @@ static bool divides(const kn_cuda_writer *w, const kn_value *v, int by)
            v->in[1] == by && w->ph->values.data[by].level == KN_GROUP && !divides_fast(w, v);
 }
 
-static bool is_divisor(const kn_cuda_writer *w, int by)
+/* Is nothing left of value i but its roundings to 16 bits? */
+static bool is_narrowed(const kn_phase *ph, int i)
+{
+    bool narrowed = kn_value_at(ph, i)->dtype == KN_F32;
+    for (int u = i + 1; u < ph->values.len && narrowed; u++) {
+        const kn_value *v = kn_value_at(ph, u);
+        for (int k = 0; k < v->nin; k++)
+            narrowed =
+                narrowed && (v->in[k] != i || (kn_is_elem(v, KN_OP_CAST) && kn_is_half(v->dtype)));
+    }
+    for (int r = 0; r < ph->reds.len; r++)
+        narrowed = narrowed && ph->reds.data[r].value != i;
+    for (int s = 0; s < ph->stores.len; s++)
+        narrowed = narrowed &&
+                   (ph->stores.data[s].kind == KN_STORE_PARTIAL || ph->stores.data[s].value != i);
+    return narrowed;
+}
+
+/* Does an element divide by group value `by`, its quotient narrowed or not? */
+static bool is_divisor(const kn_cuda_writer *w, int by, bool narrowed)
 {
     for (int i = by + 1; i < w->ph->values.len; i++)
-        if (divides(w, &w->ph->values.data[i], by))
+        if (divides(w, &w->ph->values.data[i], by) && is_narrowed(w->ph, i) == narrowed)
             return true;
     return false;
 }
 
-/* Declares <name>_by, which divides as the group value i does. */
-static void define_divisor(kn_cuda_writer *w, int i)
+/* How value i divides by group value `by`: the suffix of the divisor's name, and what makes it. */
+typedef struct division {
+    const char *suffix, *type, *make;
+} division;
+
+static division division_of(const kn_phase *ph, int by, bool narrowed)
 {
-    const char *type = kn_value_at(w->ph, i)->dtype == KN_F64 ? "double" : "float";
-    kn_cuda_declare(w, true, kn_cuda_printed(w, "kn_divisor<%s>", type),
-                    kn_cuda_printed(w, "%s_by", kn_cuda_value(w, i)), w->wide[i],
-                    kn_cuda_printed(w, "kn_divide_by(%s)", kn_cuda_operand(w, i)));
+    if (narrowed)
+        return (division){"over", "kn_rough_divisor", "kn_divide_roughly_by"};
+    return (division){
+        "by", kn_value_at(ph, by)->dtype == KN_F64 ? "kn_divisor<double>" : "kn_divisor<float>",
+        "kn_divide_by"};
+}
+
+/* Declares what divides as the group value i does. */
+static void define_divisor(kn_cuda_writer *w, int i, bool narrowed)
+{
+    const division d = division_of(w->ph, i, narrowed);
+    if (is_divisor(w, i, narrowed))
+        kn_cuda_declare(w, true, d.type, kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), d.suffix),
+                        w->wide[i], kn_cuda_printed(w, "%s(%s)", d.make, kn_cuda_operand(w, i)));
 }
 
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
@@ -270,7 +303,8 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
     if (v->op == KN_OP_COPY)
         return in[0];
     if (divides(w, v, v->in[1]))
-        return kn_cuda_printed(w, "%s / %s_by%s", in[0], kn_cuda_value(w, v->in[1]),
+        return kn_cuda_printed(w, "%s / %s_%s%s", in[0], kn_cuda_value(w, v->in[1]),
+                               division_of(w->ph, v->in[1], is_narrowed(w->ph, i)).suffix,
                                w->wide[v->in[1]] ? "[l]" : "");
     if (divides_fast(w, v))
         return kn_cuda_printed(w, "kn_fast_divide(%s, %s)", in[0], in[1]);
@@ -340,8 +374,8 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
             break;
         case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
         }
-        if (is_divisor(w, i))
-            define_divisor(w, i);
+        define_divisor(w, i, false);
+        define_divisor(w, i, true);
     }
 }
 

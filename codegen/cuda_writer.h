@@ -19,9 +19,10 @@ typedef struct kn_cuda_writer {
     int indent;
     int sweep;
     const char *block, *blocks; /* that work on the phase: which this is, and how many */
-    bool rereads; /* the kernel reads elements of some array more than once from memory */
-    bool *need;   /* values of the current sweep */
-    bool *loaded; /* kept values that are in their registers */
+    bool rereads;   /* the kernel reads elements of some array more than once from memory */
+    bool *need;     /* values of the current sweep */
+    bool *loaded;   /* kept values that are in their registers */
+    bool *declared; /* values whose registers are declared */
     bool *
         wide; /* group values that differ between the vec neighbouring groups of a thread: arrays of vec */
 } kn_cuda_writer;

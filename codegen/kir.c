@@ -111,6 +111,11 @@ int kn_flat_steps(const kn_phase *p)
     return kn_steps_at_once(bytes);
 }
 
+int kn_kept_words(const kn_phase *p, int value)
+{
+    return (p->vec * kn_bytes(p->values.data[value].dtype) + 3) / 4 * p->steps;
+}
+
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
     int64_t steps = ((p->cluster ? p->chunk : p->members) + p->vec - 1) / p->vec, bytes = 0;
@@ -326,7 +331,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_put(t, "by block");
     else
         kn_putf(t, "tpg %d", ph->tpg);
-    kn_putf(t, " vec %d steps %d%s\n", ph->vec, ph->steps,
+    kn_putf(t, " vec %d steps %d%s%s\n", ph->vec, ph->steps, ph->full ? " full" : "",
             ph->split     ? " split"
             : ph->banded  ? " banded"
             : ph->fetched ? " cluster fetched"

@@ -124,7 +124,8 @@ typedef struct kn_value {
     kn_keep
         kept;  /* LOAD, ELEM: where a thread keeps what it loads or computes for its later sweeps */
     int since; /* kept ELEM: the sweep that computes it */
-    int room; /* REGISTERS: and the load in whose registers it is then, which nobody needs any more */
+    int room; /* REGISTERS: and the value in whose registers it is then, a load that nobody needs any more, itself, or
+               * another that is kept */
     const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
@@ -191,6 +192,7 @@ typedef struct kn_phase {
     int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
     int steps; /* ROWS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
+    bool full;      /* ROWS: all threads take all of their steps */
     bool alone;     /* the only phase of its kernel that is not local */
     bool universal; /* relies on no size, stride or alignment */
     bool split, banded;
@@ -289,6 +291,11 @@ static inline bool kn_has_access(const kn_value *v)
 int kn_steps_at_once(int bytes);
 /* The same for the one sweep of a FLAT phase. */
 int kn_flat_steps(const kn_phase *p);
+
+/* Registers that a thread has for what it keeps: three quarters of those in the largest block. */
+enum { KN_KEPT_WORDS = 48 };
+/* Registers that a thread's elements of one value take, of all its steps. */
+int kn_kept_words(const kn_phase *p, int value);
 
 /* Bytes of shared memory that a block's part of a group takes, of values kept there. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);

@@ -140,6 +140,8 @@ void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_instead_fn
 void kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 /* codegen/pass/online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. True if it had any. */
 bool kn_use_online(kn_planner *p, kn_phase *phase);
+/* codegen/pass/narrow.c: GPU targets. */
+void kn_narrow_indices(kn_planner *p, kn_phase *phase);
 /* A phase without axes of one element, with the walk and the vectors it would have: to decide by. plan.c */
 kn_phase kn_preview(kn_planner *p, const kn_phase *phase);
 /* codegen/pass/cross.c: GPU targets. */

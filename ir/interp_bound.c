@@ -128,12 +128,30 @@ static double ulp_of(const kn_node *n, const kn_scalar *in)
     return ulp * fmax(1, hypot(in[1].f, in[1].im) * fmax(1, turn));
 }
 
+/* How far the result is from that of a quotient in f32 which is off by 2 units of its last place, as it may be where
+ * nothing is left of it but its rounding to 16 bits. */
+static double rough_division(const kn_node *n, kn_scalar r, const kn_scalar *in)
+{
+    bool cast =
+        n->op == KN_OP_CAST && in[0].dtype == KN_F32 && kn_view_root(n->in[0])->op == KN_OP_DIV;
+    if (!kn_is_half(n->dtype) || !(cast || n->op == KN_OP_DIV))
+        return 0;
+    kn_scalar less = r, more = r;
+    double q = cast ? in[0].f : in[0].f / in[1].f, off = 4 * kn_unit_roundoff(KN_F32) * fabs(q);
+    if (!isfinite(q))
+        return 0;
+    less.f = kn_round(r.dtype, q - off);
+    more.f = kn_round(r.dtype, q + off);
+    return fmax(distance(r, less), distance(r, more));
+}
+
 /* `err` plus the own rounding of n. */
 static double own_rounding(double err, const kn_node *n, kn_scalar r, const kn_scalar *in,
                            bool fast)
 {
     kn_scalar of = r;
     double ulp = fast ? kn_fast_ulp(n, in, r, &of) : ulp_of(n, in);
+    err += rough_division(n, r, in);
     return isinf(ulp) ? INFINITY : kn_interp_rounding(err, ulp, of);
 }
 

@@ -47,6 +47,20 @@ template <class T> __device__ __forceinline__ T kn_maximum(T a, T b)
 {
     return a > b || a != a ? a : b;
 }
+#if defined __CUDACC_RTC__ && __CUDA_ARCH__ >= 800 // one instruction each
+__device__ __forceinline__ float kn_minimum(float a, float b)
+{
+    float c;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+__device__ __forceinline__ float kn_maximum(float a, float b)
+{
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+#endif
 
 // The one that is no NaN.
 template <class T> __device__ __forceinline__ T kn_fmin(T a, T b)
@@ -248,8 +262,13 @@ struct kn_f16 {
 struct kn_bf16 {
     unsigned short bits;
 };
-__device__ __forceinline__ float kn_widen(kn_bf16 h) { return __uint_as_float((unsigned)h.bits << 16); }
 #if defined __CUDACC_RTC__ && __CUDA_ARCH__ >= 800 // one instruction each
+__device__ __forceinline__ float kn_widen(kn_bf16 h)
+{
+    float f;
+    asm("mov.b32 %0, {%1, %2};" : "=f"(f) : "h"((unsigned short)0), "h"(h.bits));
+    return f;
+}
 __device__ __forceinline__ float kn_widen(kn_f16 h)
 {
     float f;
@@ -265,6 +284,7 @@ __device__ __forceinline__ void kn_narrow(float f, kn_bf16 &h)
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
 }
 #else // what they do, bit by bit
+__device__ __forceinline__ float kn_widen(kn_bf16 h) { return __uint_as_float((unsigned)h.bits << 16); }
 __device__ __forceinline__ float kn_widen(kn_f16 h)
 {
     const unsigned m = h.bits & 0x7fff;
@@ -313,20 +333,18 @@ template <class T> struct kn_divisor {
 KN_DIVISION(float, fmaf, fabsf, 1e-15f, 1e15f)
 KN_DIVISION(double, fma, fabs, 1e-140, 1e140)
 #undef KN_DIVISION
-__device__ __forceinline__ kn_divisor<float> kn_divide_by(kn_f16 by) { return kn_divide_by(kn_widen(by)); }
-__device__ __forceinline__ kn_divisor<float> kn_divide_by(kn_bf16 by) { return kn_divide_by(kn_widen(by)); }
-__device__ __forceinline__ kn_f16 operator/(kn_f16 x, const kn_divisor<float> &d)
+
+// The same for quotients that are only rounded to 16 bits: within 2^-22 of them. The reciprocal of what is below the
+// normal numbers may be none, so that is scaled, with what it divides.
+struct kn_rough_divisor {
+    float scale, reciprocal;
+};
+__device__ __forceinline__ kn_rough_divisor kn_divide_roughly_by(float by)
 {
-    kn_f16 h;
-    kn_narrow(kn_widen(x) / d, h);
-    return h;
+    const float scale = fabsf(by) < 1.17549435e-38f ? 18446744073709551616.0f : 1.0f;
+    return kn_rough_divisor{scale, 1 / (by * scale)};
 }
-__device__ __forceinline__ kn_bf16 operator/(kn_bf16 x, const kn_divisor<float> &d)
-{
-    kn_bf16 h;
-    kn_narrow(kn_widen(x) / d, h);
-    return h;
-}
+__device__ __forceinline__ float operator/(float x, const kn_rough_divisor &d) { return x * d.scale * d.reciprocal; }
 
 // A float out of the range of int, and NaN, become its smallest value, of which narrower types have the low
 // bits; unsigned ones of 32 bits and 64-bit ones go through long long in the same way.

@@ -4,7 +4,8 @@
  * are kept whose computing again costs more than keeping them, best first; costs in additions an element (ir/ops.def).
  *
  *   registers  A value takes the registers of a kept one that nobody needs any more once it is there: exp(x - max) those
- *              of x. So keeping costs no register, and pays if it saves anything worth a copy.
+ *              of x. So keeping costs no register, and pays if it saves anything worth a copy. Where there is none, as for
+ *              a float that is computed from 16-bit x, it takes new ones, up to KN_KEPT_WORDS with all others.
  *   CPUs       A value is written to the worker's memory and read from there, in phases of rows that the second-level
  *              cache holds. At most MOST_FRAMES of them, so that it does.
  *
@@ -56,20 +57,36 @@ static bool is_over_before(const keeper *k, int a, int b)
     return a < b && next_need(k, a, 0) <= since && next_need(k, a, since + 1) == k->ph->nsweeps;
 }
 
-/* A load of the same type, whose registers are free for value i as long as that is needed; -1 for none. */
-static int find_room(const keeper *k, int i)
+/* Has value i registers that are its own? */
+static bool has_registers(const keeper *k, int i)
+{
+    const kn_value *v = &k->ph->values.data[i];
+    return v->kept == KN_KEEP_REGISTERS && (v->kind == KN_V_LOAD || v->room == i);
+}
+
+/* Is nobody who uses the registers of value r in need of them when value i is? */
+static bool has_room(const keeper *k, int r, int i)
 {
     const kn_value *values = k->ph->values.data;
-    for (int r = 0; r < i; r++) {
-        bool free = values[r].kind == KN_V_LOAD && values[r].kept == KN_KEEP_REGISTERS &&
-                    values[r].dtype == values[i].dtype && is_over_before(k, r, i);
-        for (int o = 0; o < k->ph->values.len && free; o++)
-            if (o != i && values[o].kind == KN_V_ELEM && values[o].kept && values[o].room == r)
-                free = is_over_before(k, o, i) || is_over_before(k, i, o);
-        if (free)
+    bool free = has_registers(k, r) && values[r].dtype == values[i].dtype &&
+                (values[r].kind == KN_V_ELEM || is_over_before(k, r, i));
+    for (int o = 0; o < k->ph->values.len && free; o++)
+        if (o != i && values[o].kind == KN_V_ELEM && values[o].kept && values[o].room == r)
+            free = is_over_before(k, o, i) || is_over_before(k, i, o);
+    return free;
+}
+
+/* The value of the same type whose registers are free for value i as long as that is needed, i itself if there are new
+ * ones for it; -1 for none. */
+static int find_room(const keeper *k, int i)
+{
+    int words = kn_kept_words(k->ph, i);
+    for (int r = 0; r < k->ph->values.len; r++) {
+        if (r != i && has_room(k, r, i))
             return r;
+        words += r != i && has_registers(k, r) ? kn_kept_words(k->ph, r) : 0;
     }
-    return -1;
+    return words <= KN_KEPT_WORDS ? i : -1;
 }
 
 /* Additions that keeping value i saves, 0 if there is no room for it. Leaves it kept. */
@@ -78,7 +95,7 @@ static int keep_one(keeper *k, int i)
     kn_value *v = &k->ph->values.data[i];
     v->since = next_need(k, i, 0);
     int cost = cost_from(k, v->since + 1);
-    v->kept = k->where;
+    v->kept = k->where; /* which others are not needed any more depends on it */
     v->room = i;
     if (k->where == KN_KEEP_REGISTERS && (v->room = find_room(k, i)) < 0)
         return 0;

@@ -4,6 +4,9 @@
  * block, and the most steps they are spread over: eight 16-byte loads in flight a thread. */
 enum { KEEP_REGISTERS = 32, KEEP_STEPS = 8, WARP = 32 };
 
+/* Threads a group at most for which narrow elements are kept as if they had 32 bits. */
+enum { NARROW_BLOCK = 512 };
+
 /* Threads of a block of bands at least: two such blocks have some 64 KB of loads on their way. */
 enum { BAND_BLOCK = 512 };
 
@@ -32,14 +35,16 @@ static bool is_reread(const kn_phase *ph, int value)
            v->access.kind[va] != KN_STRIDE_ZERO;
 }
 
-/* Registers that a step's elements of what is kept take: loads that are read again, and accumulators across
- * groups. */
-static int words_a_step(const kn_phase *ph)
+/* Registers that a step's elements of what is kept take: loads that are read again, each element `least` bytes or more,
+ * and accumulators across groups. */
+static int words_a_step(const kn_phase *ph, int least)
 {
     int words = 0;
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->values.len; i++) {
+        int bytes = kn_bytes(ph->values.data[i].dtype);
         if (is_reread(ph, i))
-            words += (ph->vec * kn_bytes(ph->values.data[i].dtype) + 3) / 4;
+            words += (ph->vec * (bytes > least ? bytes : least) + 3) / 4;
+    }
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].across)
             words += (ph->vec * kn_bytes(ph->reds.data[r].dtype) + 3) / 4;
@@ -55,20 +60,22 @@ static int most_steps(int words, int limit)
     return words <= KEEP_REGISTERS ? most : 0;
 }
 
-/* The most steps a thread can take with everything that is read again kept in registers; 0 when there is
- * nothing to keep or the machine has no registers to speak of. */
-static int keepable_steps(const kn_phase *ph, const kn_target *target)
-{
-    int words = words_a_step(ph);
-    if (target->sm == 0 || ph->universal || ph->split || ph->nsweeps < 2 || !words)
-        return 0;
-    return most_steps(words, KEEP_STEPS);
-}
-
 /* Lanes that cover n steps when each takes at most `most` of them. */
 static int64_t lanes_for(int64_t n, int most)
 {
     return kn_power_of_two_from((n + most - 1) / most);
+}
+
+/* The most steps a thread can take with everything that is read again kept in registers; 0 when there is
+ * nothing to keep or the machine has no registers to speak of. What is computed from narrow elements takes a register for
+ * each: there is room for that too while it costs no more than some lanes. */
+static int keepable_steps(const kn_phase *ph, const kn_target *target)
+{
+    int words = words_a_step(ph, 0);
+    if (target->sm == 0 || ph->universal || ph->split || ph->nsweeps < 2 || !words)
+        return 0;
+    int most = most_steps(words, KEEP_STEPS), wide = most_steps(words_a_step(ph, 4), KEEP_STEPS);
+    return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
 }
 
 static bool registers_keep(const kn_phase *ph, const kn_target *target)
@@ -123,13 +130,13 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 /* Threads of a group in bands: what is accumulated across groups always stays in registers. */
 static int64_t band_lanes(const kn_phase *ph)
 {
-    int64_t lanes = lanes_for(steps(ph), most_steps(words_a_step(ph), 2 * KEEP_STEPS));
+    int64_t lanes = lanes_for(steps(ph), most_steps(words_a_step(ph, 0), 2 * KEEP_STEPS));
     return lanes < WARP ? WARP : lanes;
 }
 
 bool kn_rows_across(const kn_phase *ph, const kn_target *target)
 {
-    int words = words_a_step(ph);
+    int words = words_a_step(ph, 0);
     return target->sm && !ph->universal && words && words <= KEEP_REGISTERS &&
            steps(ph) >= WARP / 2 && band_lanes(ph) <= target->max_block;
 }
@@ -197,12 +204,30 @@ static int needed_steps(const kn_phase *ph)
     return (int)kn_power_of_two_from((steps(ph) + ph->tpg - 1) / ph->tpg);
 }
 
+/* Are there so few bytes of an element to move that instructions are what its time goes to? */
+static bool is_light(const kn_phase *ph)
+{
+    enum { HEAVY = 8 };
+    int bytes = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        if (is_reread(ph, i) && ph->values.data[i].access.axes & ((1u << ph->ngroup) - 1))
+            bytes += kn_bytes(ph->values.data[i].dtype);
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
+            bytes += kn_bytes(ph->values.data[ph->stores.data[i].value].dtype);
+    return bytes < HEAVY;
+}
+
 /* Every step that a thread may take is written out. In a kernel of its own a phase may take as many as there is
  * room for, whatever the size of its groups, and one kernel serves all; phases side by side share registers, and
- * take no more than they need. */
+ * take no more than they need. Light groups of exactly so many members, powers of two, have a kernel without tests. */
 static void keep_in_registers(kn_phase *ph, const kn_target *target)
 {
-    ph->steps = ph->alone ? keepable_steps(ph, target) : needed_steps(ph);
+    ph->steps = needed_steps(ph);
+    ph->full = !ph->cluster && is_light(ph) && ph->vec > 1 &&
+               ph->members == (int64_t)ph->tpg * ph->vec * ph->steps;
+    if (ph->alone && !ph->full)
+        ph->steps = keepable_steps(ph, target);
 }
 
 static void keep(kn_phase *ph, kn_keep where)

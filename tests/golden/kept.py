@@ -18,7 +18,10 @@ CENTRED = ["d = x - mean(x, axis=1, keepdims=True)", "y = d / sqrt(mean(d * d, a
 CHAIN = [*SOFTMAX, "s = tanh(y)", "y = s / max(s, axis=1, keepdims=True)"]
 WIDER = ["e = cast(exp(x - max(x, axis=1, keepdims=True)), f64)", "y = e / sum(e, axis=1, keepdims=True)"]
 
-# statements, size, options, then what is kept where
+HALVES = ["h = cast(x, f32)", "e = exp(h - max(h, axis=1, keepdims=True))", "y = cast(e / sum(e, axis=1, keepdims=True), bf16)"]
+HALF_CENTRED = ["h = cast(x, f32)", "d = h - mean(h, axis=1, keepdims=True)", "y = cast(d / mean(d * d, axis=1, keepdims=True), bf16)"]
+
+# statements, size (of another type than f32 behind that), options, then what is kept where
 X, E = ("in_x", "registers"), ("e", "registers")
 CASES = [
     (SOFTMAX, "16384,4096", "--arch sm_90", [X, E]),
@@ -29,12 +32,17 @@ CASES = [
     (COLUMNS, "4096,4096", "--arch sm_90", []),
     # no room: x is needed to the end
     (NEEDS_X, "16384,4096", "--arch sm_90", [X]),
-    # f64 does not go where f32 was, but what it is converted from does
-    (WIDER, "16384,4096", "--arch sm_90", [X, ("exp", "registers")]),
+    # f64 does not go where f32 was, but there are registers for it
+    (WIDER, "16384,4096", "--arch sm_90", [X, E]),
     # a subtraction is not worth a copy
     (CENTRED, "16384,4096", "--arch sm_90", [X]),
     (CENTRED, "16384,4096", "--arch sm_90 --reuse keep", [X, ("d", "registers")]),
     (CHAIN, "16384,4096", "--arch sm_90", [X, E, ("s", "registers")]),
+    # nor f32 where bf16 was
+    (HALVES, "bf16:16384,4096", "--arch sm_90", [X, E]),
+    (HALVES, "bf16:16384,128", "--arch sm_90", [X, E]),
+    (HALVES, "bf16:4096,32768", "--arch sm_90", [X]),
+    (HALF_CENTRED, "bf16:16384,4096", "--arch sm_90", [X, ("h", "registers")]),
     (SOFTMAX, "16384,4096", "--arch cpu", [("e", "cache")]),
     (SOFTMAX, "16384,4096", "--arch cpu --reuse recompute", []),
     (SOFTMAX, "1024,1048576", "--arch cpu", []),
@@ -46,8 +54,9 @@ CASES = [
 def kept(kiln, folder, statements, size, options):
     path = Path(folder) / "f.kiln"
     body = "".join(f"    {s}\n" for s in statements)
-    path.write_text(f"def f(x: f32[N, C]):\n{body}    return y\n")
-    command = [kiln, "explain", "--json", *options.split(), path, f"x=f32[{size}]"]
+    dtype, size = size.split(":") if ":" in size else ("f32", size)
+    path.write_text(f"def f(x: {dtype}[N, C]):\n{body}    return y\n")
+    command = [kiln, "explain", "--json", *options.split(), path, f"x={dtype}[{size}]"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{statements}: {done.stderr}")

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Which indices are looked for in 32 bits, and what is found where there is none: codegen/pass/narrow.c.
+
+usage: narrow.py KILN
+
+Exit status: 0, or 1 if anything differs.
+"""
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SEARCH = "min(where(x > {}, arange(100), 9223372036854775807), axis=1)"
+# An expression of x: f32[N, C], its sizes, and the type of the last accumulator.
+TYPES = [
+    ("argmax(x, axis=1)", "64,4096", "int"),
+    ("argmin(x, axis=0)", "64,4096", "int"),
+    ("argmax(x)", "16384,4096", "long long"),  # partial results are in memory
+    ("argmax(x, axis=1)", "4096,2147483647", "int"),
+    ("argmax(x, axis=1)", "4096,2147483648", "long long"),  # 2^31 - 1 would be both an index and none
+    ("min(where(x > 0, arange(C), 5), axis=1)", "64,4096", "long long"),
+]
+# What is found in x of random numbers between 0 and 1.
+FOUND = [("argmax(x * 0, axis=1)", "0"), (SEARCH.format(-1), "0"), (SEARCH.format(2), "9223372036854775807")]
+
+
+def kiln(*command):
+    done = subprocess.run([sys.argv[1], *command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{command}: {done.stderr}")
+    return done.stdout
+
+
+def explain(expression, sizes):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "f.kiln"
+        path.write_text(f"def f(x: f32[N, C]):\n    return {expression}\n")
+        return kiln("explain", "--stage", "cuda", "--arch", "sm_90", path, f"x=f32[{sizes}]")
+
+
+def main():
+    failed = 0
+    for expression, sizes, want in TYPES:
+        text = explain(expression, sizes)
+        got = re.findall(r"^ *([a-z][a-z ]*) acc\d+(?:\[\d+\])?(?:;| =)", text, re.MULTILINE)[-1]
+        if got != want:
+            failed += 1
+            print(f"{expression} of [{sizes}]: {got}, not {want}")
+    for expression, want in FOUND:
+        text = kiln("eval", "--device", "emu", expression, "x=f32[3,100]@uniform(0,1)")
+        if f"min={want} " not in text or f"max={want} " not in text:
+            failed += 1
+            print(f"{expression}: {text}, not {want}")
+    print(f"{len(TYPES) + len(FOUND)} cases, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
