@@ -147,6 +147,8 @@ for device in ref cpu; do
         eval 'x + 1, n * y' 'x=f32[3]' 'y=i64[2,2]@ones' n=1 "$on"
     check "eval broadcasts an axis of size 1 on $device" 0 '^out0  f32\[4, 5\]  min=2 ' \
         eval 'x + y' 'x=f32[4,1]@ones' 'y=f32[5]@ones' "$on"
+    check "eval of complex numbers on $device" 0 '^out0  c128\[2\]  min=\(0\+2j\) mean=\(0\+2j\) max=\(0\+2j\)  \[\(0\+2j\), \(0\+2j\)\]$' \
+        eval '(x + z.imag) * c64(1j)' 'x=c64[2]@ones' 'z=0.5+1j' "$on"
     check "eval of a mean of nothing is nan on $device" 0 '^out0  f64\[\]  min=nan mean=nan max=nan  nan$' \
         eval 'mean(x)' 'x=f64[0]' "$on"
     check "bool output on $device" 0 '^out0  bool\[2\]  min=True .*\[True, True\]$' \

@@ -49,6 +49,15 @@ static void numbers(void **state)
         assert_int_equal(v.kind, KN_VALUE_FLOAT);
         assert_true(v.f == values[i]);
     }
+    static const char *const complex[] = {"2j", "1-0.5j", "-1e-3+1e2J", "inf-nanj"};
+    static const double parts[][2] = {{0, 2}, {1, -0.5}, {-1e-3, 100}, {INFINITY, NAN}};
+    for (int i = 0; i < 4; i++) {
+        v = parse(complex[i]);
+        assert_int_equal(v.kind, KN_VALUE_COMPLEX);
+        assert_true(v.f == parts[i][0] && (v.im == parts[i][1] || i == 3));
+    }
+    refuses("1+2", "expected a .npy file");
+    refuses("1+2jj", "expected a .npy file");
     assert_true(isinf(parse("-inf").f));
     assert_true(isnan(parse("nan").f));
     refuses("9223372036854775808", "64 bits");
@@ -118,13 +127,7 @@ static void distributions(void **state)
 static void scalars(void **state)
 {
     (void)state;
-    union {
-        float f;
-        double d;
-        int32_t i;
-        int64_t l;
-        uint8_t b;
-    } out;
+    kn_cli_number out;
     kn_cli_value v = parse("3");
     assert_int_equal(kn_cli_value_number(&v, KILN_F32, &out, &err), KN_EXIT_OK);
     assert_true(out.f == 3);
@@ -141,6 +144,11 @@ static void scalars(void **state)
     assert_int_equal(out.b, 1);
     assert_int_equal(kn_cli_value_number(&v, KILN_F32, &out, &err), KN_EXIT_USAGE);
     assert_int_equal(kn_cli_value_number(&v, KILN_I64, &out, &err), KN_EXIT_USAGE);
+    v = parse("1-2j");
+    assert_int_equal(kn_cli_value_number(&v, KILN_C128, &out, &err), KN_EXIT_OK);
+    assert_true(out.z[0] == 1 && out.z[1] == -2);
+    assert_int_equal(kn_cli_value_number(&v, KILN_F64, &out, &err), KN_EXIT_USAGE);
+    assert_non_null(strstr(err.text, "x is f64, but 1-2j is a complex number"));
     v = parse("2147483648");
     assert_int_equal(kn_cli_value_number(&v, KILN_I32, &out, &err), KN_EXIT_USAGE);
     assert_int_equal(kn_cli_value_number(&v, KILN_I64, &out, &err), KN_EXIT_OK);
