@@ -42,11 +42,11 @@ static void write_axes(kn_cuda_writer *w)
 }
 
 /* Every other sweep walks backwards: the members it meets first are the ones that the sweep before touched
- * last, and may still be in a cache. */
+ * last, and may still be in a cache. But not where they are combined in order. */
 static void write_loop(kn_cuda_writer *w, const stride *by)
 {
     kn_putf(w->t, "#pragma unroll %d\n", unrolling(w));
-    if (w->sweep % 2 == 0 || w->ph->fetched) {
+    if (w->sweep % 2 == 0 || w->ph->fetched || kn_phase_in_order(w->ph)) {
         kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
     } else {
         kn_cuda_open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", by->first, by->end,
@@ -202,7 +202,7 @@ static const char *turn_of(kn_cuda_writer *w)
  * blocks side by side read memory side by side (2 to 5 % on an H200). */
 static void write_range(kn_cuda_writer *w, const char *live)
 {
-    bool turns = w->ph->split && w->ph->walk == KN_WALK_ROWS;
+    bool turns = kn_takes_turns(w->ph);
     if (w->ph->cluster) {
         kn_cuda_line(w, "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, members);",
                      w->p);
@@ -225,6 +225,23 @@ static void write_range(kn_cuda_writer *w, const char *live)
                  *live ? kn_cuda_printed(w, "%s ? limit : 0", live) : "limit");
 }
 
+/* How worker `lane` of `lanes` goes through [begin, end): `by`, in turns with the others, or, where members are combined in
+ * order, through a range of its own, of whole vectors. */
+static stride in_order(kn_cuda_writer *w, stride by, const char *lane, const char *lanes)
+{
+    int vec =
+        w->ph->walk == KN_WALK_ROWS ? w->ph->vec : 1; /* of columns they run along the groups */
+    if (!kn_phase_in_order(w->ph))
+        return by;
+    kn_cuda_line(w, "const kn_count all = begin < end ? end - begin : 0, lanes = %s;", lanes);
+    kn_cuda_line(w, "const kn_count share = (all + lanes * %d - 1) / (lanes * %d) * %d;", vec, vec,
+                 vec);
+    kn_cuda_line(w, "const kn_count mine_from = kn_least(begin + (kn_count)%s * share, end);",
+                 lane);
+    kn_cuda_line(w, "const kn_count mine_to = kn_least(mine_from + share, end);");
+    return (stride){"mine_from", "mine_to", kn_cuda_printed(w, "(kn_count)%d", vec)};
+}
+
 /* One local phase in a scope of its own, which leaves its exports in x<exported>, ... `lane` counts the workers
  * of a group. */
 static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane, const char *live)
@@ -240,9 +257,10 @@ static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane
     w->indent++;
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, ph->ngroup, ph->naxes));
     write_range(w, live);
-    stride by = {kn_cuda_printed(w, "(begin + %s)", lane), "end",
-                 kn_by_block(ph) ? kn_cuda_printed(w, "(kn_count)%s", block_times(w, 1))
-                                 : kn_cuda_printed(w, "(kn_count)%d", ph->tpg)};
+    const char *lanes = kn_by_block(ph) ? kn_cuda_printed(w, "(kn_count)%s", block_times(w, 1))
+                                        : kn_cuda_printed(w, "(kn_count)%d", ph->tpg);
+    stride by = {kn_cuda_printed(w, "(begin + %s)", lane), "end", lanes};
+    by = in_order(w, by, lane, lanes);
     write_sweeps(w, &by, "");
     kn_cuda_open_groups(w);
     for (int e = 0; e < ph->exports.len; e++)
@@ -346,8 +364,10 @@ static void write_rows(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count groups = %s, members = %s;", kn_cuda_extents(w, 0, ph->ngroup),
                  kn_cuda_extents(w, ph->ngroup, ph->naxes));
     kn_cuda_declare_shared(w);
-    if (ph->split)
+    if (kn_takes_turns(ph))
         write_parts(w, per_block);
+    else if (ph->split)
+        kn_cuda_line(w, "const kn_count work = groups * (kn_count)p%d_splits;", w->p);
     else if (!ph->banded)
         kn_cuda_line(w, "const kn_count work = groups;");
     if (per_block > 1)
@@ -380,6 +400,7 @@ static void write_rows(kn_cuda_writer *w)
         write_range(w, live);
     stride by = {kn_cuda_printed(w, "(begin + (kn_count)lane * %d)", ph->vec), "end",
                  ph->split ? "(parts * turn)" : turn_of(w)};
+    by = in_order(w, by, "lane", per_block > 1 ? kn_cuda_printed(w, "%d", tpg) : block_times(w, 1));
     write_sweeps(w, &by,
                  ph->cluster     ? "lane == 0 && rank == 0"
                  : per_block > 1 ? "live && lane == 0"
@@ -413,7 +434,8 @@ static void write_cols(kn_cuda_writer *w)
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
     write_locals(w, true, "row", "live");
     write_range(w, "live");
-    stride by = {"(begin + row)", "end", kn_cuda_printed(w, "(kn_count)%d", w->k->threads / 32)};
+    const char *rows = kn_cuda_printed(w, "(kn_count)%d", w->k->threads / 32);
+    stride by = in_order(w, (stride){"(begin + row)", "end", rows}, "row", rows);
     write_sweeps(w, &by, "live && row == 0");
     kn_cuda_close(w);
 }
@@ -484,6 +506,7 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     kn_cuda_writer w = {.t = t, .k = k, .indent = 1};
     kn_putf(t, "typedef %s kn_index;\ntypedef %s kn_count;\n\n", k->wide ? "long long" : "int",
             k->wide ? "unsigned long long" : "unsigned");
+    kn_cuda_own_types(&w);
     kn_cuda_find_traffic(&w);
     write_signature(&w);
     if (scratch_bytes(k))
@@ -517,13 +540,19 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     kn_put(t, "}\n");
 }
 
+/* In the combine of a reduction of the user's own too. */
 static bool has_complex(const kn_kernel *k)
 {
-    for (int p = 0; p < k->phases.len; p++)
-        for (int i = 0; i < k->phases.data[p].values.len; i++)
-            if (kn_is_complex(k->phases.data[p].values.data[i].dtype))
-                return true;
-    return false;
+    bool has = false;
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
+        for (int i = 0; i < ph->values.len; i++)
+            has = has || kn_is_complex(ph->values.data[i].dtype);
+        for (int r = 0; r < ph->reds.len; r++)
+            for (int i = 0; ph->reds.data[r].by && i < ph->reds.data[r].by->nsteps; i++)
+                has = has || kn_is_complex(ph->reds.data[r].by->steps[i].dtype);
+    }
+    return has;
 }
 
 const char *kn_cuda_source(kn_arena *a, const kn_kernel *k)

@@ -3,7 +3,7 @@
 #include "ir/eval.h"
 
 /* The states that accumulators have, by kn_state. An empty `type` is the reduction's own dtype. `neutral` are the
- * fields of a state that has seen nothing. */
+ * fields of a state that has seen nothing. That of a REDUCE_BY is in cuda_own.c. */
 static const struct {
     const char *type, *neutral, *combine, *result;
     int fields;
@@ -11,6 +11,7 @@ static const struct {
     [KN_STATE_PLAIN] = {"", "", "", "", 1},
     [KN_STATE_MOMENTS] = {"kn_moments", "0, 0, 0", "kn_var", ".m2", 3},
     [KN_STATE_PEAK] = {"kn_peak", "-KN_INF, 0", "kn_max_and_sum", ".max", 2},
+    [KN_STATE_OWN] = {0},
 };
 
 /* Blocks that a board has places for: no machine has larger clusters, and a warp's lanes read them all. */
@@ -18,9 +19,14 @@ enum { MOST_BLOCKS = 16 };
 
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
 
+/* Does reduction r have an accumulator? Parts are their owner's. */
+static bool owns(const kn_phase *ph, int r) { return kn_red_owner(ph, r) == r; }
+
 int kn_cuda_state_bytes(const kn_phase *ph, int r)
 {
-    return kn_bytes(ph->reds.data[r].dtype) * states[kn_red_state(ph, r)].fields;
+    const kn_red *red = &ph->reds.data[r];
+    return red->by ? kn_cuda_own_bytes(red->by)
+                   : kn_bytes(red->dtype) * states[kn_red_state(ph, r)].fields;
 }
 
 /* Deviations are from the first member of the range, so that they are of the size of the spread; blocks of a
@@ -60,6 +66,8 @@ static void declare(kn_cuda_writer *w, const char *type, const char *name, const
 static const char *accumulator_type(kn_cuda_writer *w, int r)
 {
     const char *t = kn_cuda_type(w->ph->reds.data[r].dtype), *state = states[state_of(w, r)].type;
+    if (state_of(w, r) == KN_STATE_OWN)
+        return kn_cuda_own_name(w, r);
     return *state ? kn_cuda_printed(w, "%s<%s>", state, t) : t;
 }
 
@@ -67,6 +75,8 @@ static const char *neutral(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
     kn_state state = state_of(w, r);
+    if (state == KN_STATE_OWN)
+        return kn_cuda_own_identity(w, r);
     return state == KN_STATE_PLAIN
                ? kn_cuda_literal(w, kn_identity(red->op, red->dtype))
                : kn_cuda_printed(w, "%s{%s}", accumulator_type(w, r), states[state].neutral);
@@ -82,7 +92,7 @@ static bool counts_alike(kn_cuda_writer *w, int r)
 void kn_cuda_accumulator(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->reds.data[r];
-    if (red->part != KN_PART_RESULT)
+    if (!owns(w->ph, r))
         return;
     if (state_of(w, r) == KN_STATE_MOMENTS) {
         declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "pilot%d", r), "0");
@@ -124,9 +134,12 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
     const char *x = kn_cuda_operand(w, red->value), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
     if (red->across)
         l = w->ph->vec > 1 ? "[step][l]" : "[step][0]";
-    if (red->part != KN_PART_RESULT)
+    if (!owns(w->ph, r))
         return;
-    if (adds_at_once(w, r))
+    if (red->by)
+        kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_cuda_own_name(w, r), r, l,
+                     kn_cuda_own_element(w, r));
+    else if (adds_at_once(w, r))
         kn_cuda_line(w, "from_pilot%d.at[l] = %s - pilot%d;", r, x, r);
     else if (counts_alike(w, r))
         kn_cuda_line(w, "acc%d[l].add(%s - pilot%d[l], seen%d, each%d);", r, x, r, r, r);
@@ -146,6 +159,8 @@ static const char *part_of(kn_cuda_writer *w, int r)
     const kn_red *red = &w->ph->reds.data[r];
     const char *t = kn_cuda_type(red->dtype), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
     int of = kn_red_owner(w->ph, r);
+    if (red->by)
+        return kn_cuda_printed(w, "acc%d%s.c%d", of, l, red->carried);
     switch (red->part) {
     case KN_PART_MEAN:
         return kn_cuda_printed(w, "(%s)pilot%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l);
@@ -159,6 +174,8 @@ static const char *part_of(kn_cuda_writer *w, int r)
 static const char *combine_op(kn_cuda_writer *w, int r)
 {
     kn_state state = state_of(w, r);
+    if (state == KN_STATE_OWN)
+        return kn_cuda_printed(w, "kn_%s", kn_cuda_own_name(w, r));
     return state == KN_STATE_PLAIN
                ? kn_cuda_printed(w, "kn_%s", kn_ops[w->ph->reds.data[r].op].text)
                : states[state].combine;
@@ -181,11 +198,11 @@ static void combine_in_block(kn_cuda_writer *w, int r)
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
 }
 
-/* Does reduction r have an accumulator, in this sweep? Parts are their owner's. */
+/* Does reduction r accumulate in this sweep? */
 static bool accumulates(const kn_phase *ph, int r, int sweep)
 {
     const kn_red *red = &ph->reds.data[r];
-    return red->stage == sweep && red->part == KN_PART_RESULT && !red->across;
+    return red->stage == sweep && owns(ph, r) && !red->across;
 }
 
 /* Bytes of what a block tells of one reduction, in whole words; and of the place on the board for it from all. */

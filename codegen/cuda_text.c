@@ -222,24 +222,40 @@ const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to)
 
 /* ---- values ---- */
 
-static bool is_infix(const kn_value *v, kn_dtype operand)
+static bool is_infix(kn_op op, kn_dtype operand)
 {
-    if (!*kn_ops[v->op].infix)
+    if (!*kn_ops[op].infix)
         return false;
-    return !kn_is_int(operand) || kn_ops[v->op].rule == KN_RULE_COMPARE;
+    return !kn_is_int(operand) || kn_ops[op].rule == KN_RULE_COMPARE;
 }
 
 /* Is the quotient by the hardware's approximation? */
-static bool divides_fast(const kn_cuda_writer *w, const kn_value *v)
+static bool divides_fast(const kn_cuda_writer *w, kn_op op, kn_dtype t)
 {
-    return w->k->fast && kn_is_elem(v, KN_OP_DIV) && v->dtype == KN_F32;
+    return w->k->fast && op == KN_OP_DIV && t == KN_F32;
+}
+
+const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype operand,
+                              const char *const *in, int nin)
+{
+    if (op == KN_OP_CAST)
+        return kn_cuda_printed(w, "kn_cast<%s>(%s)", kn_cuda_type(t), in[0]);
+    if (op == KN_OP_COPY)
+        return in[0];
+    if (divides_fast(w, op, t))
+        return kn_cuda_printed(w, "kn_fast_divide(%s, %s)", in[0], in[1]);
+    if (is_infix(op, operand))
+        return kn_cuda_printed(w, "%s %s %s", in[0], kn_ops[op].infix, in[1]);
+    return kn_cuda_printed(w, "kn_%s(%s%s%s%s%s)", kn_ops[op].text, in[0], nin > 1 ? ", " : "",
+                           nin > 1 ? in[1] : "", nin > 2 ? ", " : "", nin > 2 ? in[2] : "");
 }
 
 /* Do the members of a group divide by value `by`, which is one for all of them? */
 static bool divides(const kn_cuda_writer *w, const kn_value *v, int by)
 {
     return kn_is_elem(v, KN_OP_DIV) && kn_is_float(v->dtype) && v->level == KN_ELEMENT &&
-           v->in[1] == by && w->ph->values.data[by].level == KN_GROUP && !divides_fast(w, v);
+           v->in[1] == by && w->ph->values.data[by].level == KN_GROUP &&
+           !divides_fast(w, v->op, v->dtype);
 }
 
 /* Is nothing left of value i but its roundings to 16 bits? */
@@ -295,23 +311,14 @@ static void define_divisor(kn_cuda_writer *w, int i, bool narrowed)
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->values.data[i];
-    const char *in[KN_MAX_IN] = {"", "", "", "", ""};
+    const char *in[KN_MAX_IN] = {0};
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_cuda_operand(w, v->in[k]);
-    if (v->op == KN_OP_CAST)
-        return kn_cuda_printed(w, "kn_cast<%s>(%s)", kn_cuda_type(v->dtype), in[0]);
-    if (v->op == KN_OP_COPY)
-        return in[0];
     if (divides(w, v, v->in[1]))
         return kn_cuda_printed(w, "%s / %s_%s%s", in[0], kn_cuda_value(w, v->in[1]),
                                division_of(w->ph, v->in[1], is_narrowed(w->ph, i)).suffix,
                                w->wide[v->in[1]] ? "[l]" : "");
-    if (divides_fast(w, v))
-        return kn_cuda_printed(w, "kn_fast_divide(%s, %s)", in[0], in[1]);
-    if (is_infix(v, w->ph->values.data[v->in[0]].dtype))
-        return kn_cuda_printed(w, "%s %s %s", in[0], kn_ops[v->op].infix, in[1]);
-    return kn_cuda_printed(w, "kn_%s(%s%s%s%s%s)", kn_ops[v->op].text, in[0],
-                           v->nin > 1 ? ", " : "", in[1], v->nin > 2 ? ", " : "", in[2]);
+    return kn_cuda_operation(w, v->op, v->dtype, w->ph->values.data[v->in[0]].dtype, in, v->nin);
 }
 
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)

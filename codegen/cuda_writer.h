@@ -3,6 +3,7 @@
  *   cuda_text.c   lines, names, literals, indices, values; what is computed once a group
  *   cuda_step.c   one step of a sweep: loads, values, accumulations, stores
  *   cuda_reduce.c accumulators and combines
+ *   cuda_own.c    types and functions of reductions of the user's own
  *   cuda_fetch.c  bulk copies into shared memory
  *   cuda.c        sweeps, combines, walks and the kernel around them */
 #ifndef KN_CODEGEN_CUDA_WRITER_H
@@ -58,6 +59,9 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
                            const char *lane);
 void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear);
 const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to);
+/* An elementwise operation that gives type t, of operands of type `operand` whose text is in[]. */
+const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype operand,
+                              const char *const *in, int nin);
 const char *kn_cuda_expression(kn_cuda_writer *w, int i);
 /* const T name = expr; */
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr);
@@ -87,6 +91,18 @@ void kn_cuda_begin_boards(kn_cuda_writer *w);
 void kn_cuda_across_accumulators(kn_cuda_writer *w);
 void kn_cuda_combine_across(kn_cuda_writer *w);
 void kn_cuda_store_across(kn_cuda_writer *w);
+
+/* ---- cuda_own.c: a REDUCE_BY whose first reduction is r ---- */
+
+/* What its type and its struct of functions are called. */
+const char *kn_cuda_own_name(kn_cuda_writer *w, int r);
+/* Bytes of its type. */
+int kn_cuda_own_bytes(const kn_reducer *by);
+/* In front of a kernel: those of all its phases. */
+void kn_cuda_own_types(kn_cuda_writer *w);
+/* The identities, or the operands of a step, as its type. */
+const char *kn_cuda_own_identity(kn_cuda_writer *w, int r);
+const char *kn_cuda_own_element(kn_cuda_writer *w, int r);
 
 /* ---- cuda_fetch.c: see there ---- */
 

@@ -166,6 +166,8 @@ void kn_value_needs(const kn_phase *p, int value, bool *need)
 int kn_red_owner(const kn_phase *p, int red)
 {
     const kn_red *of = &p->reds.data[red];
+    if (of->by)
+        return red - of->carried;
     for (int r = 0; of->part != KN_PART_RESULT && r < p->reds.len; r++) {
         const kn_red *own = &p->reds.data[r];
         if (own->op == of->op && own->value == of->value && own->part == KN_PART_RESULT)
@@ -174,18 +176,40 @@ int kn_red_owner(const kn_phase *p, int red)
     return red;
 }
 
+int kn_red_stage(const kn_phase *p, int red)
+{
+    const kn_red *first = &p->reds.data[kn_red_owner(p, red)];
+    int stage = p->values.data[p->reds.data[red].value].stage;
+    for (int c = 0; first->by && c < first->by->count; c++)
+        if (p->values.data[first[c].value].stage > stage)
+            stage = p->values.data[first[c].value].stage;
+    return stage;
+}
+
+bool kn_phase_in_order(const kn_phase *p)
+{
+    for (int r = 0; r < p->reds.len; r++)
+        if (p->reds.data[r].by && !p->reds.data[r].by->commutes)
+            return true;
+    return false;
+}
+
+bool kn_takes_turns(const kn_phase *p)
+{
+    return p->split && p->walk == KN_WALK_ROWS && !kn_phase_in_order(p);
+}
+
 void kn_restage(kn_phase *ph)
 {
     for (int i = 0; i < ph->values.len; i++) {
         kn_value *v = &ph->values.data[i];
-        v->stage =
-            v->kind == KN_V_RESULT ? ph->values.data[ph->reds.data[v->index].value].stage + 1 : 0;
+        v->stage = v->kind == KN_V_RESULT ? kn_red_stage(ph, v->index) + 1 : 0;
         for (int k = 0; k < v->nin; k++)
             if (ph->values.data[v->in[k]].stage > v->stage)
                 v->stage = ph->values.data[v->in[k]].stage;
     }
     for (int r = 0; r < ph->reds.len; r++)
-        ph->reds.data[r].stage = ph->values.data[ph->reds.data[r].value].stage;
+        ph->reds.data[r].stage = kn_red_stage(ph, r);
     for (int i = 0; i < ph->stores.len; i++)
         if (ph->stores.data[i].kind != KN_STORE_PARTIAL)
             ph->stores.data[i].stage = ph->values.data[ph->stores.data[i].value].stage;
@@ -195,6 +219,8 @@ kn_state kn_red_state(const kn_phase *p, int red)
 {
     if (p->reds.data[red].op == KN_OP_VAR)
         return KN_STATE_MOMENTS;
+    if (p->reds.data[red].by)
+        return KN_STATE_OWN;
     for (int r = 0; r < p->reds.len; r++)
         if (p->reds.data[r].part == KN_PART_EXPSUM && kn_red_owner(p, r) == red)
             return KN_STATE_PEAK;
@@ -349,11 +375,15 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
                 ph->banded ? "groups" : "members");
     for (int i = 0; i < ph->values.len; i++)
         print_value(t, k, ph, i, numbers);
-    for (int i = 0; i < ph->reds.len; i++)
-        kn_putf(t, "    r%d = sweep %d %s%s%s v%d : %s\n", i, ph->reds.data[i].stage,
-                kn_ops[ph->reds.data[i].op].text, part_text[ph->reds.data[i].part],
-                ph->reds.data[i].across ? " across groups" : "", ph->reds.data[i].value,
-                kn_dtypes[ph->reds.data[i].dtype].text);
+    for (int i = 0; i < ph->reds.len; i++) {
+        const kn_red *red = &ph->reds.data[i];
+        kn_putf(t, "    r%d = sweep %d %s%s%s v%d : %s", i, red->stage, kn_ops[red->op].text,
+                part_text[red->part], red->across ? " across groups" : "", red->value,
+                kn_dtypes[red->dtype].text);
+        if (red->by)
+            kn_putf(t, " carried %d of {%s}", red->carried, red->by->text);
+        kn_put(t, "\n");
+    }
     for (int i = 0; i < ph->exports.len; i++)
         kn_putf(t, "    export v%d\n", ph->exports.data[i]);
     for (int i = 0; i < ph->stores.len; i++) {
@@ -421,9 +451,14 @@ static kn_status verify_phase(const kn_kernel *k, int p)
             return broken(k, p, "result used before its combine");
     }
     for (int i = 0; i < ph->reds.len; i++)
-        if (ph->reds.data[i].stage != ph->values.data[ph->reds.data[i].value].stage ||
-            ph->reds.data[i].stage >= ph->nsweeps)
+        if (ph->reds.data[i].stage != kn_red_stage(ph, i) || ph->reds.data[i].stage >= ph->nsweeps)
             return broken(k, p, "reduction outside its sweep");
+    for (int i = 0; i < ph->reds.len; i++) {
+        const kn_red *red = &ph->reds.data[i];
+        if (red->by && (red->carried > i || ph->reds.data[i - red->carried].by != red->by ||
+                        i - red->carried + red->by->count > ph->reds.len))
+            return broken(k, p, "what a reduction carries is not side by side");
+    }
     for (int i = 0, local; i < ph->values.len; i++)
         if (ph->values.data[i].kind == KN_V_LOCAL &&
             !kn_local_export(k, p, ph->values.data[i].index, &local))

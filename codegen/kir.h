@@ -17,9 +17,9 @@
  *     for each member:  sweep 1           |  ...
  *
  * A split phase (`splits` > 1) divides the members of each group into `splits` parts, each worked on its own:
- * contiguous ranges of `chunk` members, or, on GPUs by rows, every `splits`-th step of a block. Then the phase has
- * one sweep, and its reductions are stored as partial results, which a later phase combines. In such a phase a
- * store of kind KN_STORE_PARTIAL has the split as an additional leading index.
+ * contiguous ranges of `chunk` members, or, on GPUs by rows and where the order does not matter, every `splits`-th
+ * step of a block. Then the phase has one sweep, and its reductions are stored as partial results, which a later
+ * phase combines. In such a phase a store of kind KN_STORE_PARTIAL has the split as an additional leading index.
  *
  * A phase of clusters divides them likewise over the blocks of a thread-block cluster, but its blocks work side by
  * side and combine what they found through each other's shared memory: it has as many sweeps as it needs.
@@ -136,7 +136,10 @@ typedef struct kn_value {
  *
  * Some accumulators know more, which other reductions of the same operation on the same value name as their part,
  * without accumulators of their own: a VAR the mean and the number of members, both f64; a MAX, on GPU targets,
- * the sum of exp(x - max). */
+ * the sum of exp(x - max).
+ *
+ * A REDUCE_BY carries several values: it is as many reductions side by side, in their order, of which the first has the
+ * accumulator. */
 typedef enum kn_part { KN_PART_RESULT, KN_PART_MEAN, KN_PART_COUNT, KN_PART_EXPSUM } kn_part;
 
 typedef struct kn_red {
@@ -145,7 +148,9 @@ typedef struct kn_red {
     int value;
     kn_dtype dtype;
     int stage;
-    bool across; /* banded phases: over the groups; its result is only stored */
+    bool across;          /* banded phases: over the groups; its result is only stored */
+    const kn_reducer *by; /* REDUCE_BY */
+    int carried;          /* of the values that it carries */
 } kn_red;
 
 typedef enum kn_store_kind {
@@ -306,10 +311,20 @@ void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
 /* The same for one value. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
 /* What the accumulator of a reduction holds. */
-typedef enum kn_state { KN_STATE_PLAIN, KN_STATE_MOMENTS, KN_STATE_PEAK } kn_state;
+typedef enum kn_state { KN_STATE_PLAIN, KN_STATE_MOMENTS, KN_STATE_PEAK, KN_STATE_OWN } kn_state;
 kn_state kn_red_state(const kn_phase *p, int red);
-/* The reduction that accumulates for this one: itself, or the VAR that it is a part of. */
+/* The reduction that accumulates for this one: itself, the VAR or MAX that it is a part of, or the first of what is
+ * carried. */
 int kn_red_owner(const kn_phase *p, int red);
+/* The reductions beside the first one of a REDUCE_BY, itself included; 1 for others. */
+static inline int kn_red_width(const kn_red *red) { return red->by ? red->by->count : 1; }
+/* The stage that follows from its operands. */
+int kn_red_stage(const kn_phase *p, int red);
+/* Must its members be combined in their order? Then every worker has a range of neighbours, and results are combined in
+ * the order of workers. */
+bool kn_phase_in_order(const kn_phase *p);
+/* Do the workers of a split group take turns, instead of a range each? */
+bool kn_takes_turns(const kn_phase *p);
 /* Stages of everything, from the reductions as they are now. */
 void kn_restage(kn_phase *p);
 /* Does it store anything for every member? */

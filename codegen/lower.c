@@ -222,6 +222,48 @@ static int reduced(lowering *lo, kn_op op, int in, kn_loc loc)
                                     .loc = loc});
 }
 
+/* Where the phase has the reductions of this reducer of values in[]; -1 where it has not. */
+static int find_own(const kn_phase *ph, const kn_reducer *by, const int *in)
+{
+    for (int i = 0; i < ph->reds.len; i++) {
+        const kn_red *first = &ph->reds.data[i];
+        bool same = first->by && first->carried == 0 && strcmp(first->by->text, by->text) == 0;
+        for (int c = 0; same && c < by->count; c++)
+            same = first[c].value == in[c];
+        if (same)
+            return i;
+    }
+    return -1;
+}
+
+/* What a reduction of the user's own carries to its end. */
+static int lower_own(lowering *lo, const kn_node *n, const int *in)
+{
+    kn_phase *ph = &lo->phase;
+    int first = find_own(ph, n->by, in), count = n->by->count;
+    if (first < 0) {
+        first = ph->reds.len;
+        for (int c = 0; c < count; c++)
+            kn_push(lo->p->arena, &ph->reds,
+                    ((kn_red){.op = n->op,
+                              .value = in[c],
+                              .dtype = n->by->dtype[c],
+                              .by = n->by,
+                              .carried = c}));
+        for (int c = 0; c < count; c++)
+            ph->reds.data[first + c].stage = kn_red_stage(ph, first + c);
+    }
+    int made = add_value(lo, (kn_value){.kind = KN_V_RESULT,
+                                        .dtype = n->dtype,
+                                        .level = KN_GROUP,
+                                        .stage = ph->reds.data[first].stage + 1,
+                                        .index = first + n->u.reduce.carried,
+                                        .loc = n->loc});
+    if (!ph->values.data[made].name)
+        ph->values.data[made].name = n->name;
+    return made;
+}
+
 static int integer(lowering *lo, int64_t i)
 {
     kn_scalar value = {.dtype = KN_I64, .i = i};
@@ -334,6 +376,8 @@ static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis)
             return -1;
     if (takes)
         return lower_take(lo, n, axis, in);
+    if (n->op == KN_OP_REDUCE_BY)
+        return lower_own(lo, n, in);
     return kn_ops[n->op].cls == KN_REDUCE ? lower_reduce(lo, n, in[0]) : lower_elem(lo, n, in);
 }
 
@@ -376,7 +420,8 @@ static void store_everywhere(lowering *lo, const kn_node *n)
         store(lo, n, temp);
 }
 
-/* Group axes first, then members, each in the region's order. Without reductions all are members. */
+/* Group axes first, then members, each in the region's order, members in the one that they must be walked in, if there is
+ * one. Without reductions all are members. */
 static void order_axes(lowering *lo)
 {
     const kn_region *r = lo->region;
@@ -384,7 +429,8 @@ static void order_axes(lowering *lo)
     ph->universal = lo->p->problem->universal;
     uint32_t members = r->reduces ? r->members : (1u << r->naxes) - 1;
     for (int member = 0; member < 2; member++)
-        for (int a = 0; a < r->naxes; a++) {
+        for (int i = 0; i < (member && r->norder ? r->norder : r->naxes); i++) {
+            int a = member && r->norder ? r->order[i] : i;
             if ((int)(members >> a & 1) != member)
                 continue;
             kn_axis *axis = &ph->axes[ph->naxes];

@@ -127,62 +127,6 @@ kiln_val kiln_apply(kiln_graph *g, const char *op, const kiln_val *args, int nar
     return kn_request_finish(&r);
 }
 
-/* ---- reductions ---- */
-
-static kn_status make_reduction(kn_graph *g, kn_request *r)
-{
-    return kn_request_made(r, kn_build_reduce(g, r->op, r->in[0], r->axes.axis, r->axes.count,
-                                              r->keepdims, r->dtype, r->ddof, nowhere));
-}
-
-static kiln_val reduce(kiln_graph *g, kn_op op, kiln_val x, kiln_axes axes, unsigned flags,
-                       kiln_dtype dtype, int ddof)
-{
-    kn_request r = {.g = g,
-                    .make = make_reduction,
-                    .op = op,
-                    .axes = axes,
-                    .keepdims = flags & KILN_KEEPDIMS,
-                    .dtype = (kn_dtype)dtype,
-                    .ddof = ddof};
-    if (g && axes.count > KN_MAX_RANK) {
-        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: %d axes", kn_ops[op].text, axes.count));
-        return poison;
-    }
-    if (g && flags & ~(unsigned)KILN_KEEPDIMS) {
-        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: unknown flags 0x%x", kn_ops[op].text, flags));
-        return poison;
-    }
-    return kn_request_unary(r, x);
-}
-
-#define REDUCTION(name, op)                                                                        \
-    kiln_val kiln_##name(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags)                \
-    {                                                                                              \
-        return reduce(g, KN_OP_##op, x, axes, flags, KILN_NO_DTYPE, 0);                            \
-    }
-REDUCTION(sum, SUM)
-REDUCTION(prod, PROD)
-REDUCTION(min, MIN)
-REDUCTION(max, MAX)
-REDUCTION(any, ANY)
-REDUCTION(all, ALL)
-REDUCTION(mean, MEAN)
-REDUCTION(var, VAR)
-
-kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes, unsigned flags,
-                     kiln_dtype dtype, int ddof)
-{
-    if (!kn_request_named(g, op, "op"))
-        return poison;
-    int found = kn_op_find(op, strlen(op));
-    if (found < 0 || kn_ops[found].cls != KN_REDUCE) {
-        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "there is no reduction '%s'", op));
-        return poison;
-    }
-    return reduce(g, (kn_op)found, x, axes, flags, dtype, ddof);
-}
-
 /* ---- views ---- */
 
 static kn_status make_reshape(kn_graph *g, kn_request *r)

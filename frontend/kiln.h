@@ -294,6 +294,39 @@ KILN_API kiln_val kiln_var(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned f
 KILN_API kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes,
                               unsigned flags, kiln_dtype dtype, int ddof);
 
+/* A reduction of your own. It carries `count` values from element to element; `combined` says what becomes of those that
+ * two neighbouring ranges of elements have left, as an expression of the ones before (`left`) and the ones behind
+ * (`right`), which kiln_carried() makes. combine must be associative, up to rounding, and with `identity` before or behind
+ * it must give the other operand: then every way of dividing the elements gives the same.
+ *
+ *     kiln_val a = kiln_carried(g, KILN_F32), b = kiln_carried(g, KILN_F32), last;
+ *     kiln_reducer by = {.count = 1, .left = {a}, .right = {b}, .identity = {kiln_float(g, NAN)},
+ *                        .combined = {kiln_where(g, kiln_apply(g, "isnan", &b, 1), a, b)}};
+ *     kiln_reduce_by(g, &by, &x, KILN_AXES(-1), 0, NULL, NULL, &last);         the last element that is no NaN
+ *
+ * kiln_expr(g, "where(isnan(b), a, b)", (const char *[]){"a", "b"}, (kiln_val[]){a, b}, 2) is the same expression. */
+enum { KILN_MAX_CARRIED = 4 };
+typedef struct kiln_reducer {
+    int count;                                                /* 1 to KILN_MAX_CARRIED */
+    kiln_val left[KILN_MAX_CARRIED], right[KILN_MAX_CARRIED]; /* left[i] and right[i] of one type */
+    kiln_val combined
+        [KILN_MAX_CARRIED]; /* cast to that type; of elementwise operations, at most 256, and numbers */
+    kiln_val identity[KILN_MAX_CARRIED]; /* numbers */
+    bool
+        commutes; /* combine(a, b) is combine(b, a): elements are taken in any order, which is faster. Else in order of
+                      their indices, row by row */
+} kiln_reducer;
+
+/* An operand of a combine, of any type but 16-bit floats; it has no meaning elsewhere. */
+KILN_API kiln_val kiln_carried(kiln_graph *g, kiln_dtype dtype);
+/* Reduces x[0..count), which are cast to the types that are carried and broadcast together, over axes of their common shape.
+ * where: NULL, or a bool mask that broadcasts to that: only these elements count. initial: NULL, or `count` 0-d values that
+ * come before all elements; over nothing, and without them, the result is the identity. results: `count` of them, of the
+ * types that are carried. `by` is not kept; reports the first error of the graph, and poisons the results. */
+KILN_API kiln_status kiln_reduce_by(kiln_graph *g, const kiln_reducer *by, const kiln_val *x,
+                                    kiln_axes axes, unsigned flags, const kiln_val *where,
+                                    const kiln_val *initial, kiln_val *results);
+
 /* Views. dims as in kiln_input(); one dimension of a reshape may be -1. */
 KILN_API kiln_val kiln_reshape(kiln_graph *g, kiln_val x, const char *dims);
 KILN_API kiln_val kiln_broadcast_to(kiln_graph *g, kiln_val x, const char *dims);

@@ -20,7 +20,7 @@ kn_status kn_request_made(kn_request *r, kn_node *made)
 
 static kn_status run_request(kn_request *r) { return kn_protect(&r->g->arena, build, r); }
 
-static kiln_val value_of(const kiln_graph *g, const kn_node *n)
+kiln_val kn_request_value(const kiln_graph *g, const kn_node *n)
 {
     return (kiln_val){g->serial, (uint32_t)n->id + 1};
 }
@@ -63,7 +63,7 @@ kiln_val kn_request_finish(kn_request *r)
         kn_handle_fail(r->g, status);
         return poison;
     }
-    return value_of(r->g, r->result);
+    return kn_request_value(r->g, r->result);
 }
 
 kiln_val kn_request_unary(kn_request r, kiln_val x)

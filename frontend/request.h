@@ -36,6 +36,9 @@ bool kn_request_named(kiln_graph *g, const char *name, const char *what);
 /* Requests that give a status: the first error of the graph, if it has one. r->name is not NULL. */
 kiln_status kn_request_status(kn_request *r, const char *what);
 
+/* The handle of a node of g. */
+kiln_val kn_request_value(const kiln_graph *g, const kn_node *n);
+
 /* The end of a `make`: what ir/build.h gave is the result; where that is NULL, the status of its failure. */
 kn_status kn_request_made(kn_request *r, kn_node *made);
 

@@ -137,6 +137,28 @@ kn_node *kn_build_extent(kn_graph *g, kn_dim d, kn_loc loc)
 
 /* ---- the rest ---- */
 
+/* Is it made of an operand of a combine, which has a value only there? */
+static bool is_carried(const kn_graph *g, const kn_node *x)
+{
+    bool *needed = KN_NEW_ARRAY(g->arena, bool, g->nodes.len);
+    needed[x->id] = true;
+    for (int i = x->id; i >= 0; i--) {
+        const kn_node *n = g->nodes.data[i];
+        if (needed[i] && n->op == KN_OP_CARRIED)
+            return true;
+        for (int k = 0; needed[i] && k < n->nin; k++)
+            needed[n->in[k]->id] = true;
+    }
+    return false;
+}
+
+static kn_status check_output(const kn_graph *g, const char *name, const kn_node *x)
+{
+    return g->carried && is_carried(g, x)
+               ? kn_fail(KN_ARGUMENT, "output %s uses a carried value outside of a combine", name)
+               : KN_OK;
+}
+
 kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
 {
     (void)loc;
@@ -144,6 +166,7 @@ kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
     if (kn_graph_find_output(g, name) >= 0 || kn_graph_find_input(g, name) >= 0)
         return kn_fail(KN_ARGUMENT, "there is an %s %s already",
                        kn_graph_find_output(g, name) >= 0 ? "output" : "input", name);
+    KN_TRY(check_output(g, name, x));
     if (x->weak)
         x = kn_build_cast_to(g, x, x->dtype);
     kn_push(g->arena, &g->outputs, ((kn_output){kn_strdup(g->arena, name), x, -1}));
@@ -160,6 +183,7 @@ kn_status kn_build_update(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
                        name);
     if (kn_graph_find_output(g, name) >= 0)
         return kn_fail(KN_ARGUMENT, "the input %s is updated already", name);
+    KN_TRY(check_output(g, name, x));
     const kn_node *in = g->inputs.data[input].node;
     x = kn_build_broadcast_to(g, kn_build_cast(g, x, in->dtype, loc), in->shape, in->rank, loc);
     if (!x)

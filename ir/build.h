@@ -52,6 +52,23 @@ typedef struct kn_reduction {
 /* sum, prod, min, max, any, all, mean, var with all of these. */
 kn_node *kn_build_reduction(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc);
 
+/* An operand of a combine: what is carried from the elements before, or from those behind. TYPE for 16-bit floats. */
+kn_node *kn_build_carried(kn_graph *g, kn_dtype dtype, kn_loc loc);
+
+/* A reduction of the user's own, as an expression: ir/reducer.h. left and right are CARRIED, combined is made of them, of
+ * numbers and elementwise operations; identities are numbers. */
+typedef struct kn_combining {
+    int count; /* 1 to KN_MAX_CARRIED */
+    kn_node *left[KN_MAX_CARRIED], *right[KN_MAX_CARRIED], *combined[KN_MAX_CARRIED],
+        *identity[KN_MAX_CARRIED];
+    bool commutes;
+} kn_combining;
+
+/* out[c] from x[c]; r's axes, keepdims and where. initial: 0-d values, which come before all elements; or NULL. */
+kn_status kn_build_reduce_by(kn_graph *g, const kn_combining *by, kn_node *const *x,
+                             const kn_reduction *r, kn_node *const *initial, kn_node **out,
+                             kn_loc loc);
+
 /* Made of several operations; they use r's axes and keepdims. */
 kn_node *kn_build_ptp(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc);
 kn_node *kn_build_count_nonzero(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc);

@@ -150,8 +150,8 @@ static bool stays_weak(kn_op op)
 
 /* ---- shapes ---- */
 
-static bool broadcast_shapes(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dim *out,
-                             int rank, kn_loc loc)
+bool kn_build_common_shape(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dim *out, int rank,
+                           kn_loc loc)
 {
     kn_symbols *s = g->syms;
     for (int j = 0; j < rank; j++) {
@@ -341,7 +341,7 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
         return number;
 
     kn_dim shape[KN_MAX_RANK];
-    if (!broadcast_shapes(g, op, in, n, shape, rank, loc))
+    if (!kn_build_common_shape(g, op, in, n, shape, rank, loc))
         return NULL;
     for (int i = 0; i < n; i++)
         in[i] =

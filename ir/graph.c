@@ -18,6 +18,7 @@ static size_t payload(const kn_node *n, const void **bytes)
 {
     switch (n->op) {
     case KN_OP_INPUT:
+    case KN_OP_CARRIED:
     case KN_OP_SCALAR: *bytes = &n->u.input; return sizeof n->u.input;
     case KN_OP_CONST: /* bits: -0 is not 0 */
         *bytes = &n->u.value.i;
@@ -50,7 +51,8 @@ static uint64_t hash_node(const kn_node *n)
         key.in[i] = i < n->nin ? n->in[i]->id : -1;
     const void *bytes;
     size_t size = payload(n, &bytes);
-    return kn_hash(bytes, size, kn_hash(&key, sizeof key, 0));
+    uint64_t by = n->op == KN_OP_REDUCE_BY ? kn_hash(n->by->text, strlen(n->by->text), 0) : 0;
+    return kn_hash(bytes, size, kn_hash(&key, sizeof key, by));
 }
 
 static bool same_node(kn_graph *g, const kn_node *a, const kn_node *b)
@@ -66,6 +68,8 @@ static bool same_node(kn_graph *g, const kn_node *a, const kn_node *b)
     if (payload(b, &pb) != size || memcmp(pa, pb, size) != 0)
         return false;
     if (a->op == KN_OP_INDEX && !same_indexing(g, a, b))
+        return false;
+    if (a->op == KN_OP_REDUCE_BY && strcmp(a->by->text, b->by->text) != 0)
         return false;
     if (a->op == KN_OP_EXTENT && !kn_dim_equal(g->syms, a->u.dim, b->u.dim))
         return false;
@@ -135,6 +139,27 @@ kn_node *kn_node_copy(kn_graph *to, const kn_node *old, kn_node *const *in)
     return made;
 }
 
+kn_node *kn_reduce_nothing(kn_graph *to, const kn_node *old, kn_node *const *in)
+{
+    kn_node n = *old;
+    n.op = KN_OP_COPY;
+    n.nin = 1;
+    return kn_node_copy(to, &n, old->op == KN_OP_REDUCE_BY ? in + old->u.reduce.carried : in);
+}
+
+const bool *kn_needed_nodes(const kn_graph *g, kn_arena *a)
+{
+    bool *needed = KN_NEW_ARRAY(a, bool, g->nodes.len + 1);
+    for (int i = 0; i < g->outputs.len; i++)
+        needed[g->outputs.data[i].node->id] = true;
+    for (int i = 0; i < g->inputs.len; i++)
+        needed[g->inputs.data[i].node->id] = true;
+    for (int i = g->nodes.len - 1; i >= 0; i--)
+        for (int k = 0; needed[i] && k < g->nodes.data[i]->nin; k++)
+            needed[g->nodes.data[i]->in[k]->id] = true;
+    return needed;
+}
+
 kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, void *ctx)
 {
     kn_graph *to = kn_graph_new(a, from->name);
@@ -143,16 +168,7 @@ kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, 
     to->source = from->source;
     to->file = from->file;
 
-    bool *live = KN_NEW_ARRAY(a, bool, from->nodes.len + 1);
-    for (int i = 0; i < from->outputs.len; i++)
-        live[from->outputs.data[i].node->id] = true;
-    for (int i = 0; i < from->inputs.len; i++)
-        live[from->inputs.data[i].node->id] = true;
-    for (int i = from->nodes.len - 1; i >= 0; i--)
-        if (live[i])
-            for (int j = 0; j < from->nodes.data[i]->nin; j++)
-                live[from->nodes.data[i]->in[j]->id] = true;
-
+    const bool *live = kn_needed_nodes(from, a);
     kn_node **map = KN_NEW_ARRAY(a, kn_node *, from->nodes.len + 1);
     for (int i = 0; i < from->nodes.len; i++) {
         const kn_node *old = from->nodes.data[i];
@@ -206,6 +222,8 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
         for (int k = 0; k < n.nin; k++)
             n.in[k] = to->nodes.data[n.in[k]->id];
         n.name = copy_text(a, n.name);
+        if (n.op == KN_OP_REDUCE_BY)
+            n.by = kn_reducer_clone(a, n.by);
         if (n.op == KN_OP_EXTENT)
             n.u.dim = kn_dim_copy(to->syms, n.u.dim);
         if (n.op == KN_OP_INDEX) {

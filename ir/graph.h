@@ -6,7 +6,8 @@
  *   - operands come before their users in `nodes`; a node's number is its place there
  *   - elementwise operands have the result's rank, each dimension equal to the result's or 1, and exactly
  *     the operation's compute type (casts are explicit nodes)
- *   - a reduction keeps its axes as size 1; dropping them is a reshape
+ *   - a reduction keeps its axes as size 1; dropping them is a reshape. REDUCE_BY has an operand a value that it
+ *     carries, all of one shape; one that does not commute reduces one axis, or what has been made of one
  *   - weak constants are gone: the builder gives each its type where it is used */
 #ifndef KN_IR_GRAPH_H
 #define KN_IR_GRAPH_H
@@ -14,6 +15,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "ir/op.h"
+#include "ir/reducer.h"
 #include "shapes/dim.h"
 #include "shapes/facts.h"
 
@@ -52,18 +54,20 @@ struct kn_node {
     kn_node *in[KN_MAX_IN];
     int nin;
     union {
-        int input;       /* INPUT, SCALAR: index into graph->inputs */
+        int input;       /* INPUT, SCALAR: index into graph->inputs; CARRIED: its number */
         kn_scalar value; /* CONST */
         kn_dim dim;      /* EXTENT */
         struct {
             uint32_t axes; /* bit i: axis i is reduced */
             int ddof;      /* VAR */
             int nonempty;  /* 1: over nothing it has no meaning (min and max without a start) */
+            int carried;   /* REDUCE_BY: which of the values carried it is */
         } reduce;
         int8_t perm[KN_MAX_RANK]; /* PERMUTE */
         const kn_indexing *index; /* INDEX */
         kn_gathering gather;      /* TAKE */
     } u;
+    const kn_reducer *by; /* REDUCE_BY */
     kn_loc loc;
     const char *name; /* the user's, or NULL */
     uint64_t hash;
@@ -95,12 +99,16 @@ typedef struct kn_graph {
     KN_VEC(kn_output) outputs;
     int32_t *table; /* open addressing over nodes; -1 empty */
     int32_t table_size;
+    int carried; /* CARRIED nodes so far */
 } kn_graph;
 
 kn_graph *kn_graph_new(kn_arena *a, const char *name);
 
 /* The node equal to `n` (which the caller fills in but for id and hash), made if there is none. */
 kn_node *kn_graph_intern(kn_graph *g, const kn_node *n);
+
+/* Per node: is it an input, or does an output need it? */
+const bool *kn_needed_nodes(const kn_graph *g, kn_arena *a);
 
 /* Rewriting: a new graph in `a` with the same inputs, symbols and facts, whose nodes are made by
  * `fn(new, old, in)` for each node that an output needs, operands first; `in` are old's operands in the
@@ -112,6 +120,9 @@ kn_node *kn_node_copy(kn_graph *to, const kn_node *old, kn_node *const *in);
 
 /* A copy in `a` that shares nothing with `g`, symbols included. */
 kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g);
+
+/* The reduction `old` over axes of one element only, which are no axes of it any more: the operand itself. */
+kn_node *kn_reduce_nothing(kn_graph *to, const kn_node *old, kn_node *const *in);
 
 /* An elementwise, reduced or gathered value: what is computed, neither a leaf nor a view. */
 bool kn_is_value(const kn_node *n);
@@ -134,6 +145,8 @@ kn_dim kn_node_count(kn_graph *g, const kn_node *n);
 /* One line a node; stable, so it also serves as the graph's canonical text in cache keys (without names
  * and places when `canonical`). */
 void kn_graph_print(kn_text *t, const kn_graph *g, bool canonical);
+/* A number as the text form has it. */
+void kn_scalar_print(kn_text *t, kn_scalar v);
 void kn_graph_dot(kn_text *t, const kn_graph *g);
 /* INTERNAL, naming the node and the broken invariant, when the graph is not well formed. */
 kn_status kn_graph_verify(const kn_graph *g);

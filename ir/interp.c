@@ -178,6 +178,14 @@ static void load_input(const kn_array *in, kn_tensor *out)
     }
 }
 
+static kn_status run_reduce(interp *ip, const kn_node *n, kn_tensor *out)
+{
+    const kn_tensor *x[KN_MAX_IN] = {0};
+    for (int k = 0; k < n->nin; k++)
+        x[k] = &ip->of[n->in[k]->id];
+    return kn_interp_reduce(n, x, ip->bounds, ip->fast, out);
+}
+
 static kn_status run_node(interp *ip, const kn_node *n)
 {
     kn_tensor *out = &ip->of[n->id];
@@ -207,7 +215,7 @@ static kn_status run_node(interp *ip, const kn_node *n)
     }
     switch (kn_ops[n->op].cls) {
     case KN_ELEM: run_elem(ip, n, out); return KN_OK;
-    case KN_REDUCE: return kn_interp_reduce(n, &ip->of[n->in[0]->id], out);
+    case KN_REDUCE: return run_reduce(ip, n, out);
     case KN_GATHER: return run_take(ip, n, out);
     default: run_view(ip, n, out); return KN_OK;
     }
@@ -218,8 +226,10 @@ kn_status kn_interp(const kn_graph *g, kn_arena *a, const int64_t *sizes, const 
 {
     interp ip = {.g = g, .a = a, .sizes = sizes, .in = in, .bounds = errors != NULL, .fast = fast};
     ip.of = KN_NEW_ARRAY(a, kn_tensor, g->nodes.len + 1);
+    const bool *needed = kn_needed_nodes(g, a);
     for (int i = 0; i < g->nodes.len; i++)
-        KN_TRY(run_node(&ip, g->nodes.data[i]));
+        if (needed[i])
+            KN_TRY(run_node(&ip, g->nodes.data[i]));
     for (int o = 0; o < g->outputs.len; o++) {
         const kn_node *n = g->outputs.data[o].node;
         const kn_tensor *x = &ip.of[n->id];

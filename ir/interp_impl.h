@@ -43,7 +43,8 @@ bool kn_interp_may_jump(const kn_node *n, const kn_scalar *in, const kn_cell *co
 /* Does the interval around operand k hold 0? */
 bool kn_interp_may_be_zero(const kn_scalar *in, const kn_cell *const *c, int k);
 
-/* A reduction of x. */
-kn_status kn_interp_reduce(const kn_node *n, const kn_tensor *x, kn_tensor *out);
+/* A reduction; x[k] is operand k. */
+kn_status kn_interp_reduce(const kn_node *n, const kn_tensor *const *x, bool bounds, bool fast,
+                           kn_tensor *out);
 
 #endif

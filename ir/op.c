@@ -35,6 +35,8 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
                       .formula = is},
 #define VIEW(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_VIEW, .arity = 1, .infix = ""},
 #define LEAF(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_LEAF, .infix = ""},
+#define REDUCE_OWN(name, txt)                                                                      \
+    [KN_OP_##name] = {.text = txt, .cls = KN_REDUCE, .cost = 4, .infix = ""},
 #define GATHER(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_GATHER, .cost = 4, .infix = ""},
 #include "ir/ops.def"
 #undef ELEM
@@ -43,6 +45,7 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
 #undef VIEW
 #undef LEAF
 #undef GATHER
+#undef REDUCE_OWN
 };
 
 const kn_complex_info kn_complex_ops[KN_OP_COUNT] = {
@@ -101,7 +104,7 @@ static const struct {
 int kn_op_find(const char *text, size_t len)
 {
     for (int i = 0; i < KN_OP_COUNT; i++)
-        if (kn_ops[i].cls != KN_LEAF && strlen(kn_ops[i].text) == len &&
+        if (kn_ops[i].cls != KN_LEAF && i != KN_OP_REDUCE_BY && strlen(kn_ops[i].text) == len &&
             memcmp(kn_ops[i].text, text, len) == 0)
             return i;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)

@@ -14,6 +14,7 @@ typedef enum kn_op {
 #define VIEW(name, text) KN_OP_##name,
 #define LEAF(name, text) KN_OP_##name,
 #define GATHER(name, text) KN_OP_##name,
+#define REDUCE_OWN(name, text) KN_OP_##name,
 #include "ir/ops.def"
 #undef ELEM
 #undef FORMULA
@@ -21,6 +22,7 @@ typedef enum kn_op {
 #undef VIEW
 #undef LEAF
 #undef GATHER
+#undef REDUCE_OWN
     KN_OP_COUNT
 } kn_op;
 

@@ -3,7 +3,7 @@
 
 #include "ir/graph.h"
 
-static void print_scalar(kn_text *t, kn_scalar v)
+void kn_scalar_print(kn_text *t, kn_scalar v)
 {
     if (v.dtype == KN_BOOL)
         kn_put(t, v.i ? "True" : "False");
@@ -35,7 +35,7 @@ static void print_payload(kn_text *t, const kn_graph *g, const kn_node *n)
     case KN_OP_SCALAR: kn_putf(t, " %s", g->inputs.data[n->u.input].name); break;
     case KN_OP_CONST:
         kn_put(t, " ");
-        print_scalar(t, n->u.value);
+        kn_scalar_print(t, n->u.value);
         break;
     case KN_OP_EXTENT:
         kn_put(t, " ");
@@ -69,6 +69,8 @@ static void print_payload(kn_text *t, const kn_graph *g, const kn_node *n)
         if (kn_ops[n->op].cls == KN_REDUCE) {
             kn_put(t, " axes=");
             print_axes(t, n->u.reduce.axes);
+            if (n->op == KN_OP_REDUCE_BY)
+                kn_putf(t, " carried %d of {%s}", n->u.reduce.carried, n->by->text);
             if (n->u.reduce.ddof)
                 kn_putf(t, " ddof=%d", n->u.reduce.ddof);
             if (kn_ops[n->op].empty == KN_EMPTY_ERROR && !n->u.reduce.nonempty)

@@ -72,6 +72,8 @@ static void add_node(kn_former *f, const kn_node *n)
             continue;
         if (r->reduces && n->u.reduce.axes >> j & 1)
             r->members |= 1u << r->naxes;
+        if (r->members >> r->naxes & 1 && n->op == KN_OP_REDUCE_BY && !n->by->commutes)
+            r->order[r->norder++] = (int8_t)r->naxes;
         r->dim[r->naxes++] = space[j];
     }
     kn_push(f->a, &r->nodes, n);
@@ -145,6 +147,9 @@ static void merge(kn_former *f, int t, int s, const int8_t *map)
     for (int a = 0; a < part->naxes; a++)
         into->naxes = map[a] >= into->naxes ? map[a] + 1 : into->naxes;
     into->reduces |= part->reduces;
+    for (int i = 0; i < part->norder; i++)
+        into->order[i] = map[part->order[i]];
+    into->norder = part->norder ? part->norder : into->norder;
     for (int i = 0; i < part->nodes.len; i++) {
         int8_t *axis = f->out->axis[part->nodes.data[i]->id];
         for (int j = 0; j < part->nodes.data[i]->rank; j++)

@@ -12,8 +12,10 @@
 typedef struct kn_region {
     int naxes;
     kn_dim dim[KN_MAX_RANK];
-    bool reduces;                  /* has reductions; then `members` are its member axes */
-    uint32_t members;              /* bit a: axis a is reduced */
+    bool reduces;     /* has reductions; then `members` are its member axes */
+    uint32_t members; /* bit a: axis a is reduced */
+    int norder;       /* not 0: the member axes are walked in this order */
+    int8_t order[KN_MAX_RANK];
     int level;                     /* 1 + the highest level of a region it reads from; 0 if none */
     KN_VEC(const kn_node *) nodes; /* operands first */
     KN_VEC(const kn_node *)

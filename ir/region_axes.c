@@ -213,6 +213,18 @@ static bool same_members(merging *m)
         "both reduce over the same axes");
 }
 
+/* Reductions that do not commute go over their elements in one order. */
+static bool same_order(merging *m)
+{
+    for (int i = 0; m->into->norder && i < m->from->norder; i++)
+        if (m->map[m->from->order[i]] != m->into->order[i])
+            return kn_region_refuse(
+                m->f,
+                "both have reductions that do not commute, and go over the axes in different orders",
+                "the axes are in the same order");
+    return true;
+}
+
 /* An axis of size 0 is never walked, so a value without that axis would not be computed. Member axes are an
  * exception for what has no member axis at all: it is computed once a group, after the walk. */
 static bool all_walked(merging *m)
@@ -252,5 +264,5 @@ bool kn_region_map_axes(kn_former *f, int t, int s, int8_t *map)
     if (!follow_values(&m))
         return false;
     follow_loads(&m);
-    return place_rest(&m) && same_members(&m) && all_walked(&m);
+    return place_rest(&m) && same_members(&m) && same_order(&m) && all_walked(&m);
 }

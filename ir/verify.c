@@ -34,15 +34,23 @@ static kn_status verify_elem(const kn_graph *g, const kn_node *n)
 
 static kn_status verify_reduce(const kn_graph *g, const kn_node *n)
 {
-    const kn_node *x = n->in[0];
-    if (x->rank != n->rank || n->u.reduce.axes >> n->rank)
+    bool own = n->op == KN_OP_REDUCE_BY;
+    if (n->in[0]->rank != n->rank || n->u.reduce.axes >> n->rank)
         return broken(n, "axes out of range");
-    if (x->dtype != n->dtype)
+    if (n->in[own ? n->u.reduce.carried : 0]->dtype != n->dtype)
         return broken(n, "result type differs from the operand's");
     for (int j = 0; j < n->rank; j++)
         if (n->u.reduce.axes >> j & 1 ? !kn_dim_is_one(g->syms, n->shape[j])
-                                      : !kn_dim_equal(g->syms, n->shape[j], x->shape[j]))
+                                      : !kn_dim_equal(g->syms, n->shape[j], n->in[0]->shape[j]))
             return broken(n, "wrong shape");
+    for (int k = 0; k < n->nin; k++) {
+        const kn_node *x = n->in[k];
+        if (x->rank != n->rank || (own && x->dtype != n->by->dtype[k]))
+            return broken(n, "operand of another rank or type than what is carried");
+        for (int j = 0; j < n->rank; j++)
+            if (!kn_dim_equal(g->syms, x->shape[j], n->in[0]->shape[j]))
+                return broken(n, "operands of several shapes");
+    }
     return KN_OK;
 }
 
@@ -107,7 +115,9 @@ kn_status kn_graph_verify(const kn_graph *g)
             return broken(n, "wrong number");
         if (!kn_dtype_valid((int)n->dtype) || n->rank < 0 || n->rank > KN_MAX_RANK)
             return broken(n, "no type or rank");
-        if (kn_ops[n->op].cls == KN_GATHER ? n->nin < 2 : n->nin != kn_ops[n->op].arity)
+        if (kn_ops[n->op].cls == KN_GATHER ? n->nin < 2
+            : n->op == KN_OP_REDUCE_BY     ? n->nin != n->by->count || n->u.reduce.carried >= n->nin
+                                           : n->nin != kn_ops[n->op].arity)
             return broken(n, "wrong number of operands");
         for (int j = 0; j < n->nin; j++)
             if (!n->in[j] || n->in[j]->id >= i || g->nodes.data[n->in[j]->id] != n->in[j])

@@ -272,7 +272,7 @@ static bool cross(crossing *c)
     const kn_target *target = p->problem->target;
     const kn_phase *rows = &p->phases.data[c->rows];
     c->from = &p->phases.data[c->columns];
-    if (!is_raw(rows) || !is_raw(c->from) || !only_reduces(c->from) ||
+    if (!is_raw(rows) || !is_raw(c->from) || !only_reduces(c->from) || kn_phase_in_order(rows) ||
         !find_axes(rows, c->from, c->to) || (c->columns < c->rows && !can_wait(c)))
         return false;
     c->host = kn_phase_copy(p->arena, rows);

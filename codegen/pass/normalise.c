@@ -4,7 +4,7 @@
  * axes ordered so that the phase's primary access steps through memory in order; neighbouring axes that
  * every access walks as one are one. What a kernel relies on is therefore the pattern that is left, not the
  * rank of the user's arrays: an eight-dimensional contiguous sum is one-dimensional code. Sums are reordered
- * by it, always the same way for the same strides.
+ * by it, always the same way for the same strides; members that are combined in order keep theirs.
  *
  * Where kernels are compiled a size that happens to be 1 is one like others, so that the kernel for batches
  * serves a batch of one: its axis stays, and holds apart what it would hold apart if it were 2. Only an axis
@@ -177,7 +177,8 @@ static void normalise_members(kn_arena *arena, kn_phase *ph, bool keep_ones)
     for (int a = ph->naxes - 1; a >= ph->ngroup; a--)
         if (ph->axes[a].extent == 1 && !keep_ones)
             drop_axis(ph, a);
-    order(&(family){ph, 1}, ph->ngroup, ph->naxes);
+    if (!kn_phase_in_order(ph))
+        order(&(family){ph, 1}, ph->ngroup, ph->naxes);
     for (int a = ph->naxes - 2; a >= ph->ngroup; a--)
         if (collapsible(ph, a))
             collapse(ph, arena, a);

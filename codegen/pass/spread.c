@@ -181,6 +181,26 @@ static int merged_sums(spreader *s, int r)
     return reduced(s, KN_OP_SUM, t, elem(s, KN_OP_MUL, t, sum, down));
 }
 
+/* A value that is carried, which comes behind the first one: its reductions, side by side, are made with that. */
+static int merged_own(spreader *s, int r)
+{
+    const kn_red *own = &s->from.reds.data[r];
+    int first = s->to.reds.len;
+    if (own->carried > 0)
+        first = s->to.values.data[s->result_value[r - own->carried]].index;
+    for (int c = 0; own->carried == 0 && c < own->by->count; c++) {
+        kn_red red = own[c];
+        red.value = load_partial(s, s->partial[r + c].result);
+        red.stage = 0;
+        kn_push(s->p->arena, &s->to.reds, red);
+    }
+    return push_value(s, (kn_value){.kind = KN_V_RESULT,
+                                    .dtype = own->dtype,
+                                    .level = KN_GROUP,
+                                    .stage = 1,
+                                    .index = first + own->carried});
+}
+
 /* Reduction r from its partial results; parts come behind their owners. */
 static int merged(spreader *s, int r)
 {
@@ -189,6 +209,8 @@ static int merged(spreader *s, int r)
         return merged_moments(s, &s->partial[r], red->dtype);
     if (red->part == KN_PART_EXPSUM)
         return merged_sums(s, r);
+    if (red->by)
+        return merged_own(s, r);
     return reduced(s, red->op, red->dtype, load_partial(s, s->partial[r].result));
 }
 

@@ -176,10 +176,27 @@ __device__ __forceinline__ kn_peak<T> kn_from_lane_xor(const kn_peak<T> &v, int 
     return kn_peak<T>{kn_from_lane_xor(v.max, mask), kn_from_lane_xor(v.sum, mask)};
 }
 
+// True for operations of the user's own, which may depend on the order of their operands.
+template <class Op> struct kn_ordered { static const bool value = false; };
+
+// Among WIDTH neighbouring lanes, in their order: what has met so far is of neighbours. Every lane gets the result.
+template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes_in_order(T v)
+{
+#pragma unroll 1
+    for (int step = 1; step < WIDTH; step *= 2) {
+        const T other = kn_from_lane_xor(v, step);
+        const bool upper = threadIdx.x & step;
+        v = Op::of(upper ? other : v, upper ? v : other);
+    }
+    return v;
+}
+
 // Among WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps. States of several
 // numbers take many instructions to merge: written out five times they are half of what a kernel takes to compile.
 template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes(T v)
 {
+    if (kn_ordered<Op>::value)
+        return kn_combine_lanes_in_order<Op, WIDTH>(v);
 #pragma unroll(__is_class(T) ? 1 : 5)
     for (int step = WIDTH / 2; step > 0; step /= 2)
         v = Op::of(v, kn_from_lane_xor(v, step));

@@ -64,9 +64,7 @@ static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *con
             n.u.reduce.axes &= ~(1u << j);
     if (old->op == KN_OP_VAR)
         return variance(g, &n, in[0]);
-    if (!n.u.reduce.axes)
-        n.op = KN_OP_COPY;
-    return kn_node_copy(g, &n, in);
+    return n.u.reduce.axes ? kn_node_copy(g, &n, in) : kn_reduce_nothing(g, &n, in);
 }
 
 kn_graph *kn_pass_decompose(kn_arena *a, kn_graph *g)

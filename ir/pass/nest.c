@@ -15,7 +15,7 @@ typedef struct nesting {
 
 static bool is_nestable(const kn_node *n)
 {
-    return kn_ops[n->op].cls == KN_REDUCE && n->op != KN_OP_VAR;
+    return kn_ops[n->op].cls == KN_REDUCE && n->op != KN_OP_VAR && n->op != KN_OP_REDUCE_BY;
 }
 
 /* Is the result of reduction b subtracted from what it reduces, as a variance over the same axes does too? */

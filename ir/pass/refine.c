@@ -117,6 +117,9 @@ static void unite_with_operands(refiner *r, const kn_node *n)
     for (int k = takes; k < n->nin; k++)
         for (int j = 0; j < n->rank; j++)
             unite_axes(r, n, j, n->in[k], n->op == KN_OP_PERMUTE ? n->u.perm[j] : j);
+    for (int k = 1; n->op == KN_OP_REDUCE_BY && k < n->nin; k++)
+        for (int j = 0; j < n->rank; j++)
+            unite_axes(r, n->in[0], j, n->in[k], j);
 }
 
 static void add_axes(refiner *r, const kn_node *n)
@@ -331,7 +334,7 @@ static kn_node *elementwise(refiner *r, kn_graph *to, const kn_node *old, kn_nod
     return kn_node_copy(to, &n, operands);
 }
 
-static kn_node *reduction(refiner *r, kn_graph *to, const kn_node *old, kn_node *x)
+static kn_node *reduction(refiner *r, kn_graph *to, const kn_node *old, kn_node *const *in)
 {
     kn_node n = *old;
     kn_dim wide[KN_MAX_RANK], shape[KN_MAX_RANK];
@@ -354,9 +357,7 @@ static kn_node *reduction(refiner *r, kn_graph *to, const kn_node *old, kn_node 
     }
     n.rank = rank;
     n.shape = wide;
-    if (!n.u.reduce.axes)
-        n.op = KN_OP_COPY;
-    kn_node *made = kn_node_copy(to, &n, &x);
+    kn_node *made = n.u.reduce.axes ? kn_node_copy(to, &n, in) : kn_reduce_nothing(to, &n, in);
     return view(to, KN_OP_RESHAPE, made, shape, narrow, old->loc);
 }
 
@@ -401,7 +402,7 @@ static kn_node *rewrite(void *ctx, kn_graph *to, const kn_node *old, kn_node *co
     switch (kn_ops[old->op].cls) {
     case KN_GATHER:
     case KN_ELEM: return elementwise(r, to, old, in);
-    case KN_REDUCE: return reduction(r, to, old, in[0]);
+    case KN_REDUCE: return reduction(r, to, old, in);
     default: break;
     }
     if (old->op == KN_OP_BROADCAST)

@@ -27,6 +27,10 @@ static void start_folds(kn_frame *f, const kn_stage *stage, int64_t n)
     for (int i = 0; i < stage->reds.len; i++) {
         const kn_fold *fold = f->job->plan->folds[stage->reds.data[i]];
         kn_accumulator *red = &f->red[stage->reds.data[i]];
+        if (!fold) {
+            kn_frame_start_own(f, stage->reds.data[i], n);
+            continue;
+        }
         fold->start(n, red->acc);
         if (fold->blocked && f->job->cols)
             fold->start(n, red->total);
@@ -39,7 +43,7 @@ static void fold_block(kn_frame *f, const kn_stage *stage, int64_t n)
     for (int i = 0; i < stage->reds.len; i++) {
         const kn_fold *fold = f->job->plan->folds[stage->reds.data[i]];
         kn_accumulator *red = &f->red[stage->reds.data[i]];
-        if (fold->blocked) {
+        if (fold && fold->blocked) {
             fold->merge(n, red->total, red->acc);
             fold->start(n, red->acc);
         }
@@ -52,13 +56,17 @@ static void finish_folds(kn_frame *f, const kn_stage *stage, int64_t n)
     for (int i = 0; i < stage->reds.len && f->job->cols; i++) {
         const kn_fold *fold = plan->folds[stage->reds.data[i]];
         kn_accumulator *red = &f->red[stage->reds.data[i]];
-        if (fold->blocked)
+        if (fold && fold->blocked)
             fold->merge(n, red->acc, red->total);
     }
     for (int i = 0; i < stage->results.len; i++) {
         int r = stage->results.data[i];
         const kn_fold *fold = plan->folds[r];
         const void *acc = f->red[plan->owner[r]].acc;
+        if (!fold) {
+            kn_frame_finish_own(f, r, n);
+            continue;
+        }
         switch (f->job->phase->reds.data[r].part) {
         case KN_PART_MEAN: fold->mean(n, (double *)f->red[r].result, acc); break;
         case KN_PART_COUNT: fold->count(n, (double *)f->red[r].result, acc); break;

@@ -27,38 +27,44 @@ static int fit_lanes(int buffers, size_t widest)
 /* The memory of a frame with `cols` or without; lays it out when f is not NULL.
  *
  *     values | cursors | reductions | their memory | group values
- *     block buffers and a spare one | row buffers */
+ *     block buffers and a spare one | row buffers | scratch of reductions of the user's own */
 static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *at)
 {
     size_t lanes = cols ? (size_t)plan->col_lanes : 1;
-    size_t own = cols ? round64(lanes * plan->widest + STAGGER) : plan->widest;
+    size_t each = cols ? round64(lanes * plan->widest + STAGGER) : plan->widest;
     size_t slot =
         round64((size_t)(cols ? plan->col_lanes : plan->row_lanes) * plan->widest + STAGGER);
     size_t values = round64((size_t)plan->nvalues * sizeof(kn_operand));
     size_t cursors = round64((size_t)plan->accesses.len * sizeof(kn_cursor));
     size_t reds = round64((size_t)plan->nreds * sizeof(kn_accumulator));
     size_t state = 0; /* accumulators of the widest kind */
-    for (int r = 0; r < plan->nreds; r++)
-        if ((size_t)plan->folds[r]->acc_bytes > state)
-            state = (size_t)plan->folds[r]->acc_bytes;
+    size_t most = (size_t)(cols ? plan->col_lanes : plan->row_lanes), scratch = 0;
+    for (int r = 0; r < plan->nreds; r++) {
+        size_t acc = plan->folds[r] ? (size_t)plan->folds[r]->acc_bytes : plan->widest;
+        size_t own = plan->own_folds[r] ? kn_own_scratch(plan->own_folds[r], most) : 0;
+        state = acc > state ? acc : state;
+        scratch = own > scratch ? own : scratch;
+    }
     state = round64(lanes * state + (cols ? STAGGER : 0));
-    size_t accs = (size_t)plan->nreds * (2 * state + round64(own));
-    size_t owns = round64((size_t)(plan->owns + plan->fixed.len) * own);
-    size_t slots = (size_t)(plan->slots + 1) * slot;
+    size_t accs = (size_t)plan->nreds * (2 * state + round64(each));
+    size_t owns = round64((size_t)(plan->owns + plan->fixed.len) * each);
+    size_t slots = (size_t)(plan->slots + 1) * slot, kept = (size_t)plan->kept * kept_bytes(plan);
     if (f) {
         f->value = (kn_operand *)at;
         f->cursor = (kn_cursor *)(at + values);
         f->red = (kn_accumulator *)(at + values + cursors);
         char *memory = at + values + cursors + reds;
-        for (int r = 0; r < plan->nreds; r++, memory += 2 * state + round64(own))
+        for (int r = 0; r < plan->nreds; r++, memory += 2 * state + round64(each))
             f->red[r] = (kn_accumulator){memory, memory + state, memory + 2 * state};
         f->owns = at + values + cursors + reds + accs;
-        f->own_bytes = own;
+        f->own_bytes = each;
         f->slots = f->owns + owns;
         f->slot_bytes = slot;
         f->kept = f->slots + slots;
+        f->own = f->kept + kept;
+        f->own_lanes = most;
     }
-    return values + cursors + reds + accs + owns + slots + (size_t)plan->kept * kept_bytes(plan);
+    return values + cursors + reds + accs + owns + slots + kept + scratch;
 }
 
 void kn_cpu_frame_size(kn_phase_plan *plan)
@@ -234,9 +240,48 @@ static void operate(kn_frame *f, const kn_step *s, int64_t n)
     f->value[s->value] = (kn_operand){out, false};
 }
 
+/* The accumulators of what reduction r carries. */
+static const kn_own *own_of(kn_frame *f, int r, char **acc)
+{
+    const kn_own *own = f->job->plan->own_folds[r];
+    for (int c = 0; c < own->by->count; c++)
+        acc[c] = f->red[r + c].acc;
+    return own;
+}
+
+void kn_frame_start_own(kn_frame *f, int r, int64_t n)
+{
+    char *acc[KN_MAX_CARRIED];
+    kn_own_start(own_of(f, r, acc), n, acc);
+}
+
+void kn_frame_finish_own(kn_frame *f, int r, int64_t n)
+{
+    memcpy(f->red[r].result, f->red[r].acc,
+           (size_t)n * (size_t)kn_bytes(f->job->phase->reds.data[r].dtype));
+}
+
+static void fold_own(kn_frame *f, const kn_step *s, int64_t n)
+{
+    char *acc[KN_MAX_CARRIED];
+    const kn_own *own = own_of(f, s->red, acc);
+    const void *in[KN_MAX_CARRIED];
+    unsigned same = 0;
+    for (int c = 0; c < s->nin; c++) {
+        const kn_operand *v = &f->value[s->in[c]];
+        in[c] = v->data;
+        same |= (unsigned)(v->same && n > 1) << c;
+    }
+    (f->job->cols ? kn_own_accumulate : kn_own_reduce)(own, n, acc, in, same, f->own_lanes, f->own);
+}
+
 static void fold(kn_frame *f, const kn_step *s, int64_t n)
 {
     const kn_fold *fold = f->job->plan->folds[s->red];
+    if (!fold) {
+        fold_own(f, s, n);
+        return;
+    }
     const kn_operand *v = &f->value[s->value];
     const void *in = v->data;
     if (v->same && n > 1) {

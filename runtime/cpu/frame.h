@@ -46,6 +46,8 @@ typedef struct kn_frame {
     kn_cursor *cursor;   /* per access */
     kn_accumulator *red; /* per reduction */
     char *slots, *owns, *kept;
+    char *own;        /* scratch of reductions of the user's own */
+    size_t own_lanes; /* what it has room for */
     size_t slot_bytes, own_bytes;
     int64_t done;               /* elements of the row, or tile, that this sweep has been through */
     int64_t outer[KN_MAX_RANK]; /* index along the outer axes */
@@ -54,6 +56,10 @@ typedef struct kn_frame {
 
 /* Lays out `scratch`, which has the plan's frame_bytes, and sets the values that are fixed. */
 void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch);
+
+/* A reduction of the user's own that begins at r, over n groups: from nothing; and the results of r alone. */
+void kn_frame_start_own(kn_frame *f, int r, int64_t n);
+void kn_frame_finish_own(kn_frame *f, int r, int64_t n);
 
 /* Runs steps over n lanes; stores of group values only if `stores`. */
 void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t n, bool stores);

@@ -192,13 +192,23 @@ static kn_status plan_groups(planner *pl, int t)
     return KN_OK;
 }
 
+/* The last of the values that reduction r folds, with those beside it: then all are there. */
+static int last_operand(const kn_phase *p, int r)
+{
+    const kn_red *first = &p->reds.data[kn_red_owner(p, r)];
+    int last = p->reds.data[r].value;
+    for (int c = 0; first->by && c < first->by->count; c++)
+        last = first[c].value > last ? first[c].value : last;
+    return last;
+}
+
 /* Folds and stores of value v in sweep t; stores at the end of the block when order matters. */
 static void use_value(planner *pl, int t, int v, bool at_end)
 {
     const kn_phase *p = pl->phase;
     kn_stage *stage = &pl->plan->stages[t];
     for (int r = 0; r < p->reds.len && !at_end; r++)
-        if (p->reds.data[r].stage == t && p->reds.data[r].value == v) {
+        if (p->reds.data[r].stage == t && last_operand(p, r) == v) {
             kn_push(pl->arena, &stage->results, r);
             if (pl->plan->owner[r] != r)
                 continue;
@@ -207,9 +217,12 @@ static void use_value(planner *pl, int t, int v, bool at_end)
                          .slot = -1,
                          .access = -1,
                          .red = r,
+                         .nin = kn_red_width(&p->reds.data[r]),
                          .kept = -1,
                          .direct = -1,
                          .bytes = kn_bytes(p->reds.data[r].dtype)};
+            for (int c = 0; c < s.nin; c++)
+                s.in[c] = p->reds.data[r + c].value;
             kn_push(pl->arena, &stage->sweep, s);
             kn_push(pl->arena, &stage->reds, r);
         }
@@ -291,6 +304,7 @@ static kn_status plan_phase(planner *pl)
     plan->nstages = p->nsweeps + 1;
     plan->stages = KN_NEW_ARRAY(pl->arena, kn_stage, plan->nstages);
     plan->folds = KN_NEW_ARRAY(pl->arena, const kn_fold *, p->reds.len);
+    plan->own_folds = KN_NEW_ARRAY(pl->arena, const kn_own *, p->reds.len);
     plan->owner = KN_NEW_ARRAY(pl->arena, int, p->reds.len);
     plan->own = KN_NEW_ARRAY(pl->arena, int, p->values.len);
     for (int r = 0; r < p->reds.len; r++) {
@@ -298,6 +312,11 @@ static kn_status plan_phase(planner *pl)
         kn_dtype in = p->values.data[red->value].dtype;
         bool part = red->part == KN_PART_MEAN || red->part == KN_PART_COUNT;
         plan->owner[r] = kn_red_owner(p, r);
+        if (red->by) {
+            if (plan->owner[r] == r)
+                KN_TRY(kn_own_make(pl->arena, pl->loops, red->by, &plan->own_folds[r]));
+            continue;
+        }
         plan->folds[r] = kn_loops_fold(pl->loops, red->op, in);
         if (!plan->folds[r] || red->part == KN_PART_EXPSUM || (part ? KN_F64 : in) != red->dtype)
             return kn_fail(KN_INTERNAL, "kernel %s, phase %s: no loop for %s of %s",

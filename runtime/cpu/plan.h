@@ -11,6 +11,7 @@
 
 #include "codegen/kir.h"
 #include "runtime/cpu/loops.h"
+#include "runtime/cpu/own.h"
 
 typedef enum kn_step_kind {
     KN_STEP_LOAD,   /* value from access */
@@ -56,8 +57,9 @@ typedef struct kn_access_ref {
 typedef struct kn_phase_plan {
     int nvalues;
     KN_VEC(kn_access_ref) accesses;
-    const kn_fold **folds; /* per reduction: its owner's */
-    int *owner;            /* per reduction: the one that accumulates for it */
+    const kn_fold **folds;    /* per reduction: its owner's; NULL for those of the user's own */
+    const kn_own **own_folds; /* per reduction: of the user's own that begin here; else NULL */
+    int *owner;               /* per reduction: the one that accumulates for it */
     int nreds;
     kn_stage *stages;
     int nstages;   /* nsweeps + 1 */

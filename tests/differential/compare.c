@@ -95,10 +95,14 @@ static kn_status read_sizes(program *p, const char *text)
 program *program_of_text(kn_arena *a, const char *text, const char *path, const char *sizes,
                          uint64_t seed)
 {
-    program *p = KN_NEW(a, program);
-    *p = (program){.arena = a, .seed = seed, .graph = kn_graph_new(a, "program"), .positive = true};
-    if (kn_parse(p->graph, text, path) != KN_OK)
-        return NULL;
+    kn_graph *g = kn_graph_new(a, "program");
+    return kn_parse(g, text, path) == KN_OK ? program_of_graph(g, sizes, seed) : NULL;
+}
+
+program *program_of_graph(kn_graph *g, const char *sizes, uint64_t seed)
+{
+    program *p = KN_NEW(g->arena, program);
+    *p = (program){.arena = g->arena, .seed = seed, .graph = g, .positive = true};
     for (int i = 0; i < MAX_SYMBOLS; i++)
         p->sizes[i] = KN_UNBOUND;
     if (read_sizes(p, sizes) != KN_OK)

@@ -67,6 +67,8 @@ program *program_make(kn_arena *a, uint64_t seed, int64_t elements);
  * compact when that is 0. Floats are positive. NULL with a message when it has no meaning for the sizes. */
 program *program_of_text(kn_arena *a, const char *text, const char *path, const char *sizes,
                          uint64_t seed);
+/* The same of a graph, in its arena. */
+program *program_of_graph(kn_graph *g, const char *sizes, uint64_t seed);
 /* The program of a .kiln file. NULL with a message also when there is no such file. */
 program *program_read(kn_arena *a, const char *path, const char *sizes, uint64_t seed);
 /* For a graph and sizes: where the outputs lie, and what they should be. NULL when the interpreter fails. */

@@ -1,0 +1,134 @@
+/* Reductions of the builder: kiln's, and those of the user's own. */
+#include <string.h>
+
+#include "frontend/request.h"
+
+static const kn_loc nowhere = {0, 0};
+static const kiln_val poison = {0, 0};
+
+static bool check(kiln_graph *g, kn_op op, kiln_axes axes, unsigned flags)
+{
+    if (g && axes.count > KN_MAX_RANK)
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: %d axes", kn_ops[op].text, axes.count));
+    else if (g && flags & ~(unsigned)KILN_KEEPDIMS)
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: unknown flags 0x%x", kn_ops[op].text, flags));
+    else
+        return g != NULL;
+    return false;
+}
+
+static kn_status make_reduction(kn_graph *g, kn_request *r)
+{
+    return kn_request_made(r, kn_build_reduce(g, r->op, r->in[0], r->axes.axis, r->axes.count,
+                                              r->keepdims, r->dtype, r->ddof, nowhere));
+}
+
+static kiln_val reduce(kiln_graph *g, kn_op op, kiln_val x, kiln_axes axes, unsigned flags,
+                       kiln_dtype dtype, int ddof)
+{
+    kn_request r = {.g = g,
+                    .make = make_reduction,
+                    .op = op,
+                    .axes = axes,
+                    .keepdims = flags & KILN_KEEPDIMS,
+                    .dtype = (kn_dtype)dtype,
+                    .ddof = ddof};
+    return check(g, op, axes, flags) ? kn_request_unary(r, x) : poison;
+}
+
+#define REDUCTION(name, op)                                                                        \
+    kiln_val kiln_##name(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags)                \
+    {                                                                                              \
+        return reduce(g, KN_OP_##op, x, axes, flags, KILN_NO_DTYPE, 0);                            \
+    }
+REDUCTION(sum, SUM)
+REDUCTION(prod, PROD)
+REDUCTION(min, MIN)
+REDUCTION(max, MAX)
+REDUCTION(any, ANY)
+REDUCTION(all, ALL)
+REDUCTION(mean, MEAN)
+REDUCTION(var, VAR)
+
+kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes, unsigned flags,
+                     kiln_dtype dtype, int ddof)
+{
+    if (!kn_request_named(g, op, "op"))
+        return poison;
+    int found = kn_op_find(op, strlen(op));
+    if (found < 0 || kn_ops[found].cls != KN_REDUCE) {
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "there is no reduction '%s'", op));
+        return poison;
+    }
+    return reduce(g, (kn_op)found, x, axes, flags, dtype, ddof);
+}
+
+/* ---- of the user's own ---- */
+
+static kn_status make_carried(kn_graph *g, kn_request *r)
+{
+    return kn_request_made(r, kn_build_carried(g, r->dtype, nowhere));
+}
+
+kiln_val kiln_carried(kiln_graph *g, kiln_dtype dtype)
+{
+    kn_request r = {.g = g, .make = make_carried, .dtype = (kn_dtype)dtype};
+    return kn_request_finish(&r);
+}
+
+typedef struct reducing {
+    kn_request r; /* first: `make` gets it */
+    kn_combining by;
+    kn_node *x[KN_MAX_CARRIED], *initial[KN_MAX_CARRIED], *where, *out[KN_MAX_CARRIED];
+    bool starts;
+} reducing;
+
+static kn_status make_reduction_by(kn_graph *g, kn_request *r)
+{
+    reducing *in = (reducing *)r;
+    const kn_reduction how = {
+        .axes = r->axes.axis, .naxes = r->axes.count, .keepdims = r->keepdims, .where = in->where};
+    KN_TRY(kn_build_reduce_by(g, &in->by, in->x, &how, in->starts ? in->initial : NULL, in->out,
+                              nowhere));
+    return kn_request_made(r, in->out[0]);
+}
+
+static bool take(kiln_graph *g, reducing *in, const kiln_reducer *by, const kiln_val *x,
+                 const kiln_val *where, const kiln_val *initial)
+{
+    int n = by->count;
+    in->by.count = n;
+    in->by.commutes = by->commutes;
+    in->starts = initial != NULL;
+    return kn_request_nodes(g, by->left, n, in->by.left) &&
+           kn_request_nodes(g, by->right, n, in->by.right) &&
+           kn_request_nodes(g, by->combined, n, in->by.combined) &&
+           kn_request_nodes(g, by->identity, n, in->by.identity) &&
+           kn_request_nodes(g, x, n, in->x) &&
+           (!where || kn_request_nodes(g, where, 1, &in->where)) &&
+           (!initial || kn_request_nodes(g, initial, n, in->initial));
+}
+
+kiln_status kiln_reduce_by(kiln_graph *g, const kiln_reducer *by, const kiln_val *x, kiln_axes axes,
+                           unsigned flags, const kiln_val *where, const kiln_val *initial,
+                           kiln_val *results)
+{
+    reducing in = {
+        .r = {.g = g, .make = make_reduction_by, .axes = axes, .keepdims = flags & KILN_KEEPDIMS}};
+    if (!g || !by || !x || !results)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL",
+                                    !g    ? "graph"
+                                    : !by ? "by"
+                                    : x   ? "results"
+                                          : "x");
+    if (by->count < 1 || by->count > KILN_MAX_CARRIED)
+        return kn_handle_fail(g, kn_fail(KN_ARGUMENT, "reduce_by carries 1 to %d values, not %d",
+                                         KILN_MAX_CARRIED, by->count));
+    for (int c = 0; c < by->count; c++)
+        results[c] = poison;
+    if (g->status == KILN_OK && check(g, KN_OP_REDUCE_BY, axes, flags) &&
+        take(g, &in, by, x, where, initial) && kn_request_finish(&in.r).id)
+        for (int c = 0; c < by->count; c++)
+            results[c] = kn_request_value(g, in.out[c]);
+    return kiln_graph_status(g);
+}

@@ -1,0 +1,194 @@
+#include "runtime/cpu/own.h"
+
+#include <string.h>
+
+#include "runtime/cpu/lanes.h"
+
+/* Lanes that the steps of a combine go through at a time: its values should stay in the first-level cache. */
+enum { CHUNK = 128, WIDEST = 16 };
+
+/* Scratch: a chunk a step, then of each value carried four arrays of `lanes`. */
+typedef struct areas {
+    char *steps, *spread[KN_MAX_CARRIED], *even[KN_MAX_CARRIED], *odd[KN_MAX_CARRIED],
+        *met[KN_MAX_CARRIED];
+} areas;
+
+size_t kn_own_scratch(const kn_own *own, size_t lanes)
+{
+    return ((size_t)own->by->nsteps * CHUNK + 4 * (size_t)own->by->count * lanes) * WIDEST;
+}
+
+static areas lay_out(const kn_own *own, size_t lanes, char *scratch)
+{
+    areas s = {.steps = scratch};
+    char *at = scratch + (size_t)own->by->nsteps * CHUNK * WIDEST;
+    for (int c = 0; c < own->by->count; c++, at += 4 * lanes * WIDEST) {
+        s.spread[c] = at;
+        s.even[c] = at + lanes * WIDEST;
+        s.odd[c] = at + 2 * lanes * WIDEST;
+        s.met[c] = at + 3 * lanes * WIDEST;
+    }
+    return s;
+}
+
+kn_status kn_own_make(kn_arena *a, const kn_loops *loops, const kn_reducer *by, const kn_own **out)
+{
+    kn_own *own = KN_NEW(a, kn_own);
+    *out = own;
+    own->by = kn_reducer_clone(a, by);
+    own->loop = KN_NEW_ARRAY(a, kn_loop, by->nsteps + 1);
+    own->constant = kn_alloc(a, sizeof *own->constant * (size_t)(by->nsteps + 1));
+    for (int i = 0; i < by->nsteps; i++) {
+        const kn_combine_step *s = &by->steps[i];
+        kn_dtype in[3] = {KN_NO_DTYPE};
+        for (int k = 0; k < s->nin; k++)
+            in[k] = kn_reducer_type(by, s->in[k]);
+        if (s->op == KN_OP_CONST)
+            kn_scalar_store(s->value, own->constant[i]);
+        else if (!(own->loop[i] = kn_loops_elem(loops, s->op, in, s->dtype)))
+            return kn_fail(KN_INTERNAL, "reduce_by: no loop for %s to %s", kn_ops[s->op].text,
+                           kn_dtypes[s->dtype].text);
+    }
+    return KN_OK;
+}
+
+/* Where value `value` has the lanes from `at` on. */
+static const void *lanes_of(const kn_own *own, int value, const void *const *a,
+                            const void *const *b, int64_t at, const areas *s)
+{
+    int count = own->by->count, step = value - 2 * count;
+    if (step < 0) {
+        const char *from = value < count ? a[value] : b[value - count];
+        return from + at * kn_bytes(own->by->dtype[value % count]);
+    }
+    return own->loop[step] ? (const void *)(s->steps + (size_t)step * CHUNK * WIDEST)
+                           : own->constant[step];
+}
+
+static bool is_constant(const kn_own *own, int value)
+{
+    const kn_combine_step *s = kn_reducer_step(own->by, value);
+    return s && s->op == KN_OP_CONST;
+}
+
+/* out[i] = combine(a[i], b[i]); out may be a or b. */
+static void combine(const kn_own *own, int64_t n, const void *const *a, const void *const *b,
+                    char *const *out, const areas *s)
+{
+    const kn_reducer *by = own->by;
+    for (int64_t at = 0; at < n; at += CHUNK) {
+        int64_t lanes = n - at < CHUNK ? n - at : CHUNK;
+        for (int i = 0; i < by->nsteps; i++) {
+            const kn_combine_step *step = &by->steps[i];
+            const void *in[3] = {0};
+            unsigned uniform = 0;
+            if (!own->loop[i])
+                continue;
+            for (int k = 0; k < step->nin; k++) {
+                in[k] = lanes_of(own, step->in[k], a, b, at, s);
+                uniform |= (unsigned)is_constant(own, step->in[k]) << k;
+            }
+            own->loop[i](lanes, s->steps + (size_t)i * CHUNK * WIDEST, in, uniform);
+        }
+        /* Results that are operands first, as operands may be overwritten: a pair may change places. */
+        char kept[KN_MAX_CARRIED][CHUNK * WIDEST];
+        for (int c = 0; c < by->count; c++) {
+            int bytes = kn_bytes(by->dtype[c]), from = by->result[c];
+            const void *made = lanes_of(own, from, a, b, at, s);
+            if (is_constant(own, from))
+                kn_splat(bytes, lanes, kept[c], made);
+            else
+                memcpy(kept[c], made, (size_t)(lanes * bytes));
+        }
+        for (int c = 0; c < by->count; c++) {
+            int bytes = kn_bytes(by->dtype[c]);
+            memcpy(out[c] + at * bytes, kept[c], (size_t)(lanes * bytes));
+        }
+    }
+}
+
+void kn_own_start(const kn_own *own, int64_t n, char *const *acc)
+{
+    for (int c = 0; c < own->by->count; c++) {
+        double element[2];
+        kn_scalar_store(own->by->identity[c], element);
+        kn_splat(kn_bytes(own->by->dtype[c]), n, acc[c], element);
+    }
+}
+
+/* Operands with an element a lane. */
+static void spread(const kn_own *own, int64_t n, const void *const *in, unsigned same,
+                   const areas *s, const void **out)
+{
+    for (int c = 0; c < own->by->count; c++) {
+        out[c] = in[c];
+        if (same >> c & 1) {
+            kn_splat(kn_bytes(own->by->dtype[c]), n, s->spread[c], in[c]);
+            out[c] = s->spread[c];
+        }
+    }
+}
+
+void kn_own_accumulate(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
+                       unsigned same, size_t lanes, char *scratch)
+{
+    const void *x[KN_MAX_CARRIED], *so_far[KN_MAX_CARRIED];
+    areas s = lay_out(own, lanes, scratch);
+    spread(own, n, in, same, &s, x);
+    for (int c = 0; c < own->by->count; c++)
+        so_far[c] = acc[c];
+    combine(own, n, so_far, x, acc, &s);
+}
+
+typedef uint16_t __attribute__((may_alias)) word16;
+typedef uint32_t __attribute__((may_alias)) word32;
+typedef uint64_t __attribute__((may_alias)) word64;
+typedef struct {
+    uint64_t word[2];
+} __attribute__((may_alias)) pair;
+
+#define UNZIP(type)                                                                                \
+    do {                                                                                           \
+        const type *x = from;                                                                      \
+        type *e = even, *o = odd;                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            e[i] = x[2 * i];                                                                       \
+            o[i] = x[2 * i + 1];                                                                   \
+        }                                                                                          \
+    } while (0)
+
+/* n pairs of neighbours apart. */
+static void unzip(int bytes, int64_t n, const void *from, void *even, void *odd)
+{
+    switch (bytes) {
+    case 1: UNZIP(uint8_t); break;
+    case 2: UNZIP(word16); break;
+    case 4: UNZIP(word32); break;
+    case 8: UNZIP(word64); break;
+    default: UNZIP(pair); break;
+    }
+}
+
+/* Neighbours are combined until one is left: half as many lanes each time, all in order. */
+void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
+                   unsigned same, size_t lanes, char *scratch)
+{
+    const void *x[KN_MAX_CARRIED], *even[KN_MAX_CARRIED], *odd[KN_MAX_CARRIED];
+    areas s = lay_out(own, lanes, scratch);
+    spread(own, n, in, same, &s, x);
+    for (; n > 1; n = n / 2 + n % 2) {
+        int64_t pairs = n / 2;
+        for (int c = 0; c < own->by->count; c++) {
+            int bytes = kn_bytes(own->by->dtype[c]);
+            unzip(bytes, pairs, x[c], s.even[c], s.odd[c]);
+            if (n % 2) /* alone this time */
+                memmove(s.met[c] + pairs * bytes, (const char *)x[c] + (n - 1) * bytes,
+                        (size_t)bytes);
+            even[c] = s.even[c];
+            odd[c] = s.odd[c];
+            x[c] = s.met[c];
+        }
+        combine(own, pairs, even, odd, s.met, &s);
+    }
+    kn_own_accumulate(own, n, acc, x, 0, lanes, scratch);
+}

@@ -1,0 +1,30 @@
+/* Reductions of the user's own: their combine as typed loops over lanes. */
+#ifndef KN_RUNTIME_CPU_OWN_H
+#define KN_RUNTIME_CPU_OWN_H
+
+#include "ir/reducer.h"
+#include "runtime/cpu/loops.h"
+
+typedef struct kn_own {
+    const kn_reducer *by;
+    kn_loop *loop;         /* per step; NULL for constants */
+    double (*constant)[2]; /* per step: room for an element of any type */
+} kn_own;
+
+/* INTERNAL where there is no loop for a step. What it makes is in `a`. */
+kn_status kn_own_make(kn_arena *a, const kn_loops *loops, const kn_reducer *by, const kn_own **own);
+/* Memory that the functions below need for blocks of at most `lanes` lanes. */
+size_t kn_own_scratch(const kn_own *own, size_t lanes);
+
+/* In these, arrays have a pointer a value that is carried; acc are compact, of n lanes. */
+
+/* acc[i] = identity */
+void kn_own_start(const kn_own *own, int64_t n, char *const *acc);
+/* acc[i] = combine(acc[i], in[i]). Bit c of `same`: in[c] is one element for all i. */
+void kn_own_accumulate(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
+                       unsigned same, size_t lanes, char *scratch);
+/* acc[0] = combine(acc[0], all of in[0..n) in order) */
+void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
+                   unsigned same, size_t lanes, char *scratch);
+
+#endif
