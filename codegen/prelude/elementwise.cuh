@@ -166,6 +166,8 @@ KN_FLOAT_FUNCTION(rint, rintf, rint)
 KN_FLOAT_FUNCTION(arctan2, atan2f, atan2)
 KN_FLOAT_FUNCTION(hypot, hypotf, hypot)
 KN_FLOAT_FUNCTION(copysign, copysignf, copysign)
+KN_FLOAT_FUNCTION(fmin, fminf, fmin)
+KN_FLOAT_FUNCTION(fmax, fmaxf, fmax)
 #undef KN_FLOAT_FUNCTION
 
 // a * 2**b, b a whole number of any size; NaN of a NaN.

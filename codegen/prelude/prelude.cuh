@@ -137,7 +137,7 @@ template <class T> struct kn_peak {
     static __device__ __forceinline__ T scale(T x, T max) { return x == max ? (T)1 : kn_exp(x - max); }
     __device__ __forceinline__ void add(T x)
     {
-        const T e = x == max ? (T)1 : kn_exp(-kn_abs(x - max));
+        const T e = kn_exp(kn_fmin(-kn_abs(x - max), (T)0)); // 1 of equal infinities
         sum = x > max ? sum * e + 1 : sum + e;
         max = kn_maximum(max, x);
     }
