@@ -23,14 +23,21 @@ typedef struct stride {
 
 enum { LOCAL_STEPS = 2 }; /* a local phase's members are few: more steps only take registers */
 
+/* What is in shared memory is soon there: so many at once only spare counting. */
+enum { NEAR_ELEMENTS = 8 };
+
 static int unrolling(kn_cuda_writer *w)
 {
     int bytes = 0;
+    bool near = false;
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
         if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i))
             bytes += kn_bytes(v->dtype) * w->ph->vec;
+        near = near || (w->need[i] && w->loaded[i] && v->kept == KN_KEEP_SHARED);
     }
+    if (near && !bytes)
+        return w->ph->vec < NEAR_ELEMENTS / 2 ? NEAR_ELEMENTS / w->ph->vec : 2;
     int steps = kn_steps_at_once(bytes);
     return w->ph->local && steps > LOCAL_STEPS ? LOCAL_STEPS : steps;
 }
@@ -444,18 +451,12 @@ static void write_cols(kn_cuda_writer *w)
 
 static int scratch_bytes(const kn_kernel *k)
 {
-    int bytes = 0;
-    for (int i = 0; i < k->phases.len; i++) {
-        const kn_phase *ph = &k->phases.data[i];
-        for (int r = 0; r < ph->reds.len; r++) {
-            bool rows =
-                ph->walk == KN_WALK_COLS || (ph->reds.data[r].across && ph->tpg < k->threads);
-            int values = rows ? k->threads * ph->vec : kn_by_block(ph) ? 32 : 0;
-            int size = kn_cuda_state_bytes(ph, r);
-            bytes = values * size > bytes ? values * size : bytes;
-        }
+    int most = 0;
+    for (int p = 0; p < k->phases.len; p++) {
+        int bytes = kn_cuda_scratch_bytes(k, &k->phases.data[p]);
+        most = bytes > most ? bytes : most;
     }
-    return bytes;
+    return most;
 }
 
 static void write_signature(kn_cuda_writer *w)

@@ -22,7 +22,7 @@ static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, 
 /* Does reduction r have an accumulator? Parts are their owner's. */
 static bool owns(const kn_phase *ph, int r) { return kn_red_owner(ph, r) == r; }
 
-int kn_cuda_state_bytes(const kn_phase *ph, int r)
+static int state_bytes(const kn_phase *ph, int r)
 {
     const kn_red *red = &ph->reds.data[r];
     return red->by ? kn_cuda_own_bytes(red->by)
@@ -181,23 +181,6 @@ static const char *combine_op(kn_cuda_writer *w, int r)
                : states[state].combine;
 }
 
-/* One for all workers of a block, or of a group that has a part of one. */
-static void combine_in_block(kn_cuda_writer *w, int r)
-{
-    const char *op = combine_op(w, r);
-    if (w->ph->walk == KN_WALK_COLS)
-        kn_cuda_line(w, "kn_combine_rows<%s, %d, 32, %d>(acc%d, %s, scratch);", op,
-                     w->k->threads / 32, w->ph->vec, r, neutral(w, r));
-    else if (kn_by_block(w->ph) && w->ph->banded)
-        kn_cuda_line(w, "acc%d = kn_combine_team<%s, %d>(acc%d, %s, scratch);", r, op, w->ph->tpg,
-                     r, neutral(w, r));
-    else if (kn_by_block(w->ph))
-        kn_cuda_line(w, "acc%d = kn_combine_block<%s>(acc%d, %s, scratch);", r, op, r,
-                     neutral(w, r));
-    else
-        kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
-}
-
 /* Does reduction r accumulate in this sweep? */
 static bool accumulates(const kn_phase *ph, int r, int sweep)
 {
@@ -205,11 +188,65 @@ static bool accumulates(const kn_phase *ph, int r, int sweep)
     return red->stage == sweep && owns(ph, r) && !red->across;
 }
 
-/* Bytes of what a block tells of one reduction, in whole words; and of the place on the board for it from all. */
-static int message_bytes(const kn_phase *ph, int r)
+/* Bytes of what each warp of a block leaves of reduction r for the others. */
+static int warps_bytes(const kn_phase *ph, int r) { return 32 * state_bytes(ph, r); }
+
+int kn_cuda_scratch_bytes(const kn_kernel *k, const kn_phase *ph)
 {
-    return (kn_cuda_state_bytes(ph, r) + 3) / 4 * 4;
+    int most = 0;
+    for (int t = 0; t < ph->nsweeps && kn_by_block(ph); t++) {
+        int bytes = 0;
+        for (int r = 0; r < ph->reds.len; r++)
+            bytes += accumulates(ph, r, t) ? warps_bytes(ph, r) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    for (int r = 0; r < ph->reds.len; r++) {
+        bool rows = ph->walk == KN_WALK_COLS || (ph->reds.data[r].across && ph->tpg < k->threads);
+        int bytes = rows ? k->threads * ph->vec * state_bytes(ph, r) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }
+
+/* One for all workers of a group that has several warps of a block. */
+static void combine_warps(kn_cuda_writer *w, int sweep)
+{
+    const kn_phase *ph = w->ph;
+    const char *which = ph->banded ? kn_cuda_printed(w, "threadIdx.x / %d * %d, %d", ph->tpg,
+                                                     ph->tpg / 32, ph->tpg / 32)
+                                   : "0, blockDim.x / 32";
+    int at = 0;
+    for (int r = 0; r < ph->reds.len; r++) {
+        if (!accumulates(ph, r, sweep))
+            continue;
+        kn_cuda_line(w, "kn_leave_of_warp<%s>(acc%d, scratch + %d);", combine_op(w, r), r, at);
+        at += warps_bytes(ph, r);
+    }
+    kn_cuda_line(w, "__syncthreads();");
+    at = 0;
+    for (int r = 0; r < ph->reds.len; r++) {
+        if (!accumulates(ph, r, sweep))
+            continue;
+        kn_cuda_line(w, "acc%d = kn_combine_warps<%s>(%s, scratch + %d, %s);", r, combine_op(w, r),
+                     neutral(w, r), at, which);
+        at += warps_bytes(ph, r);
+    }
+    kn_cuda_line(w, "__syncthreads();");
+}
+
+/* One for all workers of a group that has a part of a warp, or of a block's columns. */
+static void combine_lanes_or_rows(kn_cuda_writer *w, int r)
+{
+    const char *op = combine_op(w, r);
+    if (w->ph->walk == KN_WALK_COLS)
+        kn_cuda_line(w, "kn_combine_rows<%s, %d, 32, %d>(acc%d, %s, scratch);", op,
+                     w->k->threads / 32, w->ph->vec, r, neutral(w, r));
+    else
+        kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
+}
+
+/* Bytes of what a block tells of one reduction, in whole words; and of the place on the board for it from all. */
+static int message_bytes(const kn_phase *ph, int r) { return (state_bytes(ph, r) + 3) / 4 * 4; }
 
 static int place_bytes(const kn_phase *ph, int r) { return MOST_BLOCKS * message_bytes(ph, r); }
 
@@ -267,9 +304,11 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
 void kn_cuda_combine(kn_cuda_writer *w, int sweep)
 {
     const kn_phase *ph = w->ph;
-    for (int r = 0; r < ph->reds.len; r++)
+    if (kn_by_block(ph) && kn_sweep_reduces(ph, sweep))
+        combine_warps(w, sweep);
+    for (int r = 0; r < ph->reds.len && !kn_by_block(ph); r++)
         if (accumulates(ph, r, sweep))
-            combine_in_block(w, r);
+            combine_lanes_or_rows(w, r);
     if (ph->cluster && kn_sweep_reduces(ph, sweep))
         combine_in_cluster(w, sweep);
     for (int r = 0; r < ph->reds.len; r++)

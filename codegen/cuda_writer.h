@@ -72,8 +72,8 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
 /* ---- cuda_reduce.c: reduction r of the phase ---- */
 
-/* Bytes of what its workers hand each other. */
-int kn_cuda_state_bytes(const kn_phase *ph, int r);
+/* Bytes of shared memory in which the threads of a block leave each other what they found. */
+int kn_cuda_scratch_bytes(const kn_kernel *k, const kn_phase *ph);
 /* Declares acc<r>; adds a step's elements to it: in the loop over l, with what is common to all of them before and after
  * it. */
 void kn_cuda_accumulator(kn_cuda_writer *w, int r);

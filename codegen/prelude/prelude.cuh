@@ -213,35 +213,20 @@ __device__ __forceinline__ kn_moments<T> kn_combine_lanes(kn_moments<T> v)
     return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH>(v.m2 + v.n * d * d)};
 }
 
-// Among all threads of the block, which has whole warps; every thread gets the result. `scratch` has room for one
-// value a warp and is free again on return.
-template <class Op, class T>
-__device__ __forceinline__ T kn_combine_block(T v, T identity, void *scratch)
+// Among threads of a block that are whole warps, in two parts with a barrier between: so several accumulators share it,
+// and the one that frees `warps` again. Each warp leaves what it has in its place, then all threads combine `count` of
+// them from the first on.
+template <class Op, class T> __device__ __forceinline__ void kn_leave_of_warp(T v, void *warps)
 {
-    T *const warps = (T *)scratch;
-    const unsigned lane = threadIdx.x % 32;
     v = kn_combine_lanes<Op, 32>(v);
-    if (lane == 0)
-        warps[threadIdx.x / 32] = v;
-    __syncthreads();
-    v = kn_combine_lanes<Op, 32>(lane < blockDim.x / 32 ? warps[lane] : identity);
-    __syncthreads();
-    return v;
+    if (threadIdx.x % 32 == 0)
+        ((T *)warps)[threadIdx.x / 32] = v;
 }
-
-// The same among WIDTH neighbouring threads of the block, whole warps too. All of the block take part.
-template <class Op, int WIDTH, class T>
-__device__ __forceinline__ T kn_combine_team(T v, T identity, void *scratch)
+template <class Op, class T>
+__device__ __forceinline__ T kn_combine_warps(T identity, const void *warps, unsigned first, unsigned count)
 {
-    T *const warps = (T *)scratch;
-    const unsigned lane = threadIdx.x % 32, first = threadIdx.x / WIDTH * (WIDTH / 32);
-    v = kn_combine_lanes<Op, 32>(v);
-    if (lane == 0)
-        warps[threadIdx.x / 32] = v;
-    __syncthreads();
-    v = kn_combine_lanes<Op, 32>(lane < WIDTH / 32 ? warps[first + lane] : identity);
-    __syncthreads();
-    return v;
+    const unsigned lane = threadIdx.x % 32;
+    return kn_combine_lanes<Op, 32>(lane < count ? ((const T *)warps)[first + lane] : identity);
 }
 
 // Among the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values; every one

@@ -244,13 +244,13 @@ static bool is_used(const char *source, const char *at)
     static const struct {
         const char *head, *called; /* how its definition begins; what calls it, in the kernel */
     } functions[] = {
-        {"kn_combine_block(", "kn_combine_block"},
+        {"kn_leave_of_warp(", "kn_leave_of_warp"},
+        {"kn_combine_warps(", "kn_combine_warps"},
         {"kn_combine_rows(", "kn_combine_rows"},
         {"kn_grid_barrier(", "kn_grid_barrier"},
         {"T kn_combine_lanes(", "kn_combine_"},
         {"T kn_from_lane_xor(", "kn_combine_"},
         {"bool kn_from_lane_xor(", "kn_any"},
-        {"kn_combine_team(", "kn_combine_team"},
         {"kn_last_block(", "kn_last_block"},
         {"void kn_publish(", "kn_publish"},
         {"T kn_merge(", "kn_merge"},
@@ -264,8 +264,7 @@ static bool is_used(const char *source, const char *at)
         const char *end = from ? strstr(from, "\n}\n") : NULL;
         if (!from || at < from || at >= end)
             continue;
-        bool lanes = strstr(kernel, "kn_combine_block") || strstr(kernel, "kn_combine_team") ||
-                     strstr(kernel, "kn_combine_lanes");
+        bool lanes = strstr(kernel, "kn_combine_warps") || strstr(kernel, "kn_combine_lanes");
         return strcmp(functions[f].called, "kn_combine_") == 0
                    ? lanes
                    : strstr(kernel, functions[f].called) != NULL;
