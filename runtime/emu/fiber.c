@@ -34,6 +34,17 @@ typedef struct slab {
     size_t bytes;
 } slab;
 
+/* Frames that nobody returned from are still marked for the address sanitizer, and the marks would be found by whoever
+ * has the memory next. */
+static void forget_frames(char *low, size_t bytes)
+{
+#ifdef ASAN
+    __asan_unpoison_memory_region(low, bytes);
+#else
+    (void)low, (void)bytes;
+#endif
+}
+
 void kn_emu_fibers_init(kn_emu_fibers *f, void (*body)(void *user), void *user)
 {
     *f = (kn_emu_fibers){.body = body, .user = user};
@@ -48,6 +59,7 @@ void kn_emu_fibers_finish(kn_emu_fibers *f)
     }
     for (slab *s = f->slabs, *next; s; s = next) {
         next = s->next;
+        forget_frames(s->low, s->bytes);
         munmap(s->low, s->bytes);
         free(s);
     }
@@ -188,9 +200,7 @@ void kn_emu_fibers_reset(kn_emu_fibers *f)
     int number = 0;
     f->idle = NULL;
     for (kn_emu_fiber *x = f->all; x; x = x->next) {
-#ifdef ASAN
-        __asan_unpoison_memory_region(x->low, x->bytes);
-#endif
+        forget_frames(x->low, x->bytes);
         to_the_top(x, number++);
         x->next_idle = f->idle;
         f->idle = x;

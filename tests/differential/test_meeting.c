@@ -12,26 +12,28 @@
 static const struct {
     const char *text, *sizes;
     bool waits, last; /* for a barrier; the last block finishes */
+    int options;      /* of the option sets; 2: split where a cluster would do */
 } cases[] = {
-    {"def f(x: f32[N]):\n    return sum(x)\n", "N=100000", false, true},
-    {"def f(x: f32[N]):\n    return x / sqrt(sum(x * x))\n", "N=100000", true, false},
-    {"def f(x: i32[N, M]):\n    return sum(x), max(x)\n", "N=301 M=257", false, true},
-    {"def f(x: f64[N, M]):\n    return var(x)\n", "N=301 M=257", false, true},
+    {"def f(x: f32[N]):\n    return sum(x)\n", "N=100000", false, true, 0},
+    {"def f(x: f32[N]):\n    return x / sqrt(sum(x * x))\n", "N=100000", true, false, 2},
+    {"def f(x: i32[N, M]):\n    return sum(x), max(x)\n", "N=301 M=257", false, true, 0},
+    {"def f(x: f64[N, M]):\n    return var(x)\n", "N=301 M=257", false, true, 2},
     {"def f(x: f32[N, M]):\n    y = sum(x, axis=1)\n    return y, sqrt(y) + 1\n", "N=3 M=50000",
-     false, true},
+     false, true, 0},
     /* two barriers */
     {"def f(x: f32[N]):\n    m = max(x)\n    return log(sum(exp((x - m) * 0.5) + m)) + m\n",
-     "N=100000", true, false},
-    {"def f(x: f32[N, M]):\n    return sum(x, axis=1)\n", "N=60 M=40", false, false},
-    {"def f(x: f32[N]):\n    return sum(x)\n", "N=0", false, false},
+     "N=100000", true, false, 2},
+    {"def f(x: f32[N, M]):\n    return sum(x, axis=1)\n", "N=60 M=40", false, false, 0},
+    {"def f(x: f32[N]):\n    return sum(x)\n", "N=0", false, false, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static void plan_of(const program *p, kn_context *ctx, bool *waits, bool *last)
+static void plan_of(const program *p, kn_context *ctx, int i, bool *waits, bool *last)
 {
     kn_program *prog;
     kn_plan *plan;
-    assert_int_equal(kn_program_create(ctx, p->graph, &option_sets[0], &prog), KN_OK);
+    assert_int_equal(kn_program_create(ctx, p->graph, &option_sets[cases[i].options], &prog),
+                     KN_OK);
     assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), p->arena, &plan),
                      KN_OK);
     *waits = *last = false;
@@ -52,11 +54,11 @@ static void check(kn_context *ctx, int i, uint64_t seed, tally *seen)
     program *p = program_of_text(&a, cases[i].text, "text", cases[i].sizes, seed);
     if (!p)
         fail_msg("%s%s: %s", cases[i].text, cases[i].sizes, kn_last_error());
-    plan_of(p, ctx, &waits, &last);
+    plan_of(p, ctx, i, &waits, &last);
     if (waits != cases[i].waits || last != cases[i].last)
         fail_msg("%s with %s: blocks wait: %d, the last one finishes: %d", cases[i].text,
                  cases[i].sizes, waits, last);
-    if (!program_check(p, ctx, &option_sets[0], &why, seen))
+    if (!program_check(p, ctx, &option_sets[cases[i].options], &why, seen))
         fail_msg("%s with %s: %s", cases[i].text, cases[i].sizes, kn_text_str(&why));
     kn_arena_finish(&a);
 }
