@@ -1,16 +1,7 @@
 /* Reductions along the rows and along the columns of one array, in one sweep where the planner says so: every device
  * agrees with the reference interpreter, for ranges of rows that do not come out even, rows that do not fill a
  * block's threads, every width of type, arrays that lie oddly, and empty ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/cases.h"
 
 #define SINKHORN                                                                                   \
     "def f(k: f32[N, M]):\n"                                                                       \
@@ -18,11 +9,8 @@
     "    return r / sum(r, axis=0)\n"
 #define BOTH(T) "def f(x: " T "[N, M]):\n    return sum(x, axis=0), sum(x, axis=1)\n"
 
-/* crossed: are there bands on the emulator where all arrays are compact? */
-static const struct {
-    const char *text, *sizes;
-    bool crossed;
-} cases[] = {
+/* Those that have bands. */
+static const text_case cases[] = {
     {SINKHORN, "N=64 M=512", true},
     {SINKHORN, "N=61 M=512", true},   /* the last band is short */
     {SINKHORN, "N=300 M=1020", true}, /* threads without members */
@@ -70,61 +58,18 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static bool has_bands(const program *p, kn_context *ctx)
-{
-    kn_program *prog;
-    kn_plan *plan;
-    bool bands = false;
-    assert_int_equal(kn_program_create(ctx, p->graph, &option_sets[0], &prog), KN_OK);
-    assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), p->arena, &plan),
-                     KN_OK);
-    for (int k = 0; k < plan->kernels.len; k++)
-        for (int i = 0; i < plan->kernels.data[k]->phases.len; i++)
-            bands = bands || plan->kernels.data[k]->phases.data[i].banded;
-    kn_program_destroy(prog);
-    return bands;
-}
-
-/* Every case with compact arrays (sanitized, every third), and each `every`th with others. */
-static void check_device(const char *device, int every)
-{
-    kn_context *ctx;
-    tally seen = {0, 0};
-    int failed = 0;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = device}, &ctx), KN_OK);
-    for (int i = 0; i < CASES; i += EFFORT(1, 3))
-        for (uint64_t seed = 0; seed <= (i % every == 0); seed++) {
-            kn_arena a;
-            kn_arena_init(&a, NULL);
-            kn_text why = kn_text_new(&a);
-            program *p = program_of_text(&a, cases[i].text, "text", cases[i].sizes, seed);
-            if (!p)
-                fail_msg("%s%s: %s", cases[i].text, cases[i].sizes, kn_last_error());
-            if (!program_check(p, ctx, &option_sets[0], &why, &seen))
-                fail_msg("%s with %s, seed %d, on %s: %s", cases[i].text, cases[i].sizes, (int)seed,
-                         device, kn_text_str(&why));
-            if (seed == 0 && strcmp(device, "emu") == 0 && has_bands(p, ctx) != cases[i].crossed) {
-                print_error("%s with %s has %s\n", cases[i].text, cases[i].sizes,
-                            cases[i].crossed ? "no bands" : "bands");
-                failed++;
-            }
-            kn_arena_finish(&a);
-        }
-    kn_context_close(ctx);
-    assert_int_equal(failed, 0);
-    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
-}
+static bool is_banded(const kn_phase *ph) { return ph->banded; }
 
 static void test_cpu(void **state)
 {
     (void)state;
-    check_device("cpu", 1);
+    check_cases("cpu", cases, CASES, 1, is_banded);
 }
 
 static void test_emu(void **state)
 {
     (void)state;
-    check_device("emu", 4);
+    check_cases("emu", cases, CASES, 4, is_banded);
 }
 
 int main(void)

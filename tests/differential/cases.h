@@ -1,0 +1,71 @@
+/* Programs in the text form, held to the reference interpreter on a device, and to what is known of their phases. */
+#ifndef KN_TESTS_CASES_H
+#define KN_TESTS_CASES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/differential/program.h"
+#include "tests/effort.h"
+
+/* has: is there a phase of a certain kind on the emulator where all arrays are compact? */
+typedef struct text_case {
+    const char *text, *sizes;
+    bool has;
+} text_case;
+
+typedef bool (*phase_kind)(const kn_phase *ph);
+
+static bool has_phase(const program *p, kn_context *ctx, phase_kind kind)
+{
+    kn_program *prog;
+    kn_plan *plan;
+    bool has = false;
+    assert_int_equal(kn_program_create(ctx, p->graph, &option_sets[0], &prog), KN_OK);
+    assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), p->arena, &plan),
+                     KN_OK);
+    for (int k = 0; k < plan->kernels.len; k++)
+        for (int i = 0; i < plan->kernels.data[k]->phases.len; i++)
+            has = has || kind(&plan->kernels.data[k]->phases.data[i]);
+    kn_program_destroy(prog);
+    return has;
+}
+
+/* Every case with compact arrays (sanitized, every third), and each `every`th with others. */
+static void check_cases(const char *device, const text_case *cases, int n, int every,
+                        phase_kind kind)
+{
+    kn_context *ctx;
+    tally seen = {0, 0};
+    int failed = 0;
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = device}, &ctx), KN_OK);
+    for (int i = 0; i < n; i += EFFORT(1, 3))
+        for (uint64_t seed = 0; seed <= (i % every == 0); seed++) {
+            kn_arena a;
+            kn_arena_init(&a, NULL);
+            kn_text why = kn_text_new(&a);
+            program *p = program_of_text(&a, cases[i].text, "text", cases[i].sizes, seed);
+            if (!p)
+                fail_msg("%s%s: %s", cases[i].text, cases[i].sizes, kn_last_error());
+            if (!program_check(p, ctx, &option_sets[0], &why, &seen))
+                fail_msg("%s with %s, seed %d, on %s: %s", cases[i].text, cases[i].sizes, (int)seed,
+                         device, kn_text_str(&why));
+            if (seed == 0 && strcmp(device, "emu") == 0 &&
+                has_phase(p, ctx, kind) != cases[i].has) {
+                print_error("%s with %s: %s\n", cases[i].text, cases[i].sizes,
+                            cases[i].has ? "no such phase" : "there is such a phase");
+                failed++;
+            }
+            kn_arena_finish(&a);
+        }
+    kn_context_close(ctx);
+    assert_int_equal(failed, 0);
+    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* Rows of few bytes an element, whose time goes to instructions: where threads take exactly all of their steps they have
+ * no tests; what is computed from 16-bit floats is kept as f32; quotients that become 16-bit floats go by a
+ * reciprocal; where an extreme is is looked for in 32 bits. Every device agrees with the reference interpreter. */
+#include "tests/differential/cases.h"
+
+#define SOFTMAX(T)                                                                                 \
+    "def f(x: " T "[N, C]):\n"                                                                     \
+    "    h = cast(x, f32)\n"                                                                       \
+    "    e = exp(h - max(h, axis=1, keepdims=True))\n"                                             \
+    "    return cast(e / sum(e, axis=1, keepdims=True), " T ")\n"
+#define OVER(T, FACTOR)                                                                            \
+    "def f(x: " T "[N, C]):\n"                                                                     \
+    "    h = cast(x, f32)\n"                                                                       \
+    "    m = max(abs(h), axis=1, keepdims=True)\n"                                                 \
+    "    return cast((h * " FACTOR ") / (m * " FACTOR "), " T "), cast(h / (m * " FACTOR "), " T   \
+    ")\n"
+
+/* Those that have a phase without tests. */
+static const text_case cases[] = {
+    {SOFTMAX("bf16"), "N=65 C=64", true}, /* threads without a row */
+    {SOFTMAX("f16"), "N=33 C=128", true},
+    {SOFTMAX("bf16"), "N=9 C=1024", true}, /* a warp a row */
+    {SOFTMAX("f16"), "N=3 C=4096", true},  /* a block a row */
+    {SOFTMAX("bf16"), "N=33 C=136", false},
+    {SOFTMAX("f16"), "N=33 C=63", false},
+    {SOFTMAX("f32"), "N=33 C=128", false}, /* as many bytes again to write */
+    {"def f(x: bf16[N, C]):\n    return softmax(x, axis=1)\n", "N=33 C=64", true},
+    {"def f(x: bf16[N, C], gamma: f16[C]):\n"
+     "    h = cast(x, f32)\n"
+     "    d = h - mean(h, axis=1, keepdims=True)\n"
+     "    return cast(d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1e-5) * gamma, bf16)\n",
+     "N=5 C=2048", true},
+    {"def f(x: f32[N, C]):\n    return argmax(x, axis=1), argmin(x, axis=1)\n", "N=5 C=2048", true},
+    {"def f(x: bf16[N, C]):\n    return argmax(x, axis=1)\n", "N=40 C=64", true},
+    {"def f(x: i8[N, C]):\n    return argmin(x, axis=1), argmax(x, axis=0)\n", "N=40 C=63", false},
+    /* divisors below the normal numbers, and of all but the largest */
+    {OVER("bf16", "1e-40"), "N=33 C=64", true},
+    {OVER("bf16", "1e37"), "N=33 C=64", true},
+    {OVER("f16", "1e-3"), "N=33 C=64", true},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static bool is_full(const kn_phase *ph) { return ph->full; }
+
+static void test_cpu(void **state)
+{
+    (void)state;
+    check_cases("cpu", cases, CASES, 1, is_full);
+}
+
+static void test_emu(void **state)
+{
+    (void)state;
+    check_cases("emu", cases, CASES, 4, is_full);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_emu)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
