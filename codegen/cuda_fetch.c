@@ -7,7 +7,7 @@
  *     fetch the first group
  *     for each group:
  *       wait until it is full; all sweeps
- *       when all threads are done: fetch the next group into its place
+ *       when all threads are done: fetch the next group into its place, also where a computed value took it
  *
  * In one piece: pieces that are waited for, and let go, one by one took up to 20 % longer on an H200, where several
  * blocks share a multiprocessor and each has some microseconds of loads on its way.
@@ -15,13 +15,18 @@
  * The clusters stay, as many as fit on the machine at a time. */
 #include "codegen/cuda_writer.h"
 
-/* fetch(), for all values that are kept. */
+static bool is_fetched(const kn_value *v)
+{
+    return v->kept == KN_KEEP_SHARED && v->kind == KN_V_LOAD;
+}
+
+/* fetch(), for all loads that are kept. */
 static void write_fetch(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     int va = kn_phase_vector_axis(ph), bytes = 0;
     for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kept == KN_KEEP_SHARED)
+        if (is_fetched(&ph->values.data[i]))
             bytes += kn_bytes(ph->values.data[i].dtype);
     kn_cuda_open(w, "const auto fetch = [&](kn_count g)");
     kn_cuda_line(w, "kn_expect(&full, (unsigned)(end - begin) * %d);", bytes);
@@ -31,7 +36,7 @@ static void write_fetch(kn_cuda_writer *w)
     kn_cuda_line(w, "run = kn_least((kn_count)(p%d_n%d - a%d), end - i);", w->p, va, va);
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
-        if (v->kept != KN_KEEP_SHARED)
+        if (!is_fetched(v))
             continue;
         const char *from = kn_cuda_offset(w, &v->access, 'v', i, NULL);
         kn_cuda_line(w,
@@ -63,11 +68,16 @@ void kn_cuda_await_fetch(kn_cuda_writer *w)
     kn_cuda_line(w, "kn_await(&full, parity);");
     kn_cuda_line(w, "parity ^= 1;");
     for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = w->loaded[i] || w->ph->values.data[i].kept == KN_KEEP_SHARED;
+        w->loaded[i] = w->loaded[i] || is_fetched(&w->ph->values.data[i]);
 }
 
 void kn_cuda_fetch_next(kn_cuda_writer *w)
 {
+    bool written = false;
+    for (int i = 0; i < w->ph->values.len; i++)
+        written = written || (w->ph->values.data[i].kept && !is_fetched(&w->ph->values.data[i]));
+    if (written)
+        kn_cuda_line(w, "kn_write_before_fetch();");
     kn_cuda_line(w, "__syncthreads(); // its place is free");
     kn_cuda_line(w, "if (threadIdx.x == 0 && first + clusters < work)");
     kn_cuda_line(w, "    fetch(first + clusters);");

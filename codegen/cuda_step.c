@@ -103,18 +103,53 @@ static const char *vector_type(kn_cuda_writer *w, int i)
                            w->ph->vec);
 }
 
-/* The same for what is kept in shared memory: from there, once it is there. */
-static void write_shared_load(kn_cuda_writer *w, int i, const char *at)
+/* The load in whose place a kept value is. */
+static int place_of(const kn_cuda_writer *w, int i)
+{
+    return w->ph->values.data[i].kind == KN_V_ELEM ? w->ph->values.data[i].room : i;
+}
+
+/* Where this step's elements of a value that is kept in shared memory are. */
+static const char *shared_place(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "%s_kept[%s / %d]", kn_cuda_value(w, place_of(w, i)),
+                           w->ph->cluster ? "(i - begin)" : "i", w->ph->vec);
+}
+
+/* Does a value that this sweep computes take the place of load i, or one before it did? */
+static bool is_taken(const kn_cuda_writer *w, int load)
+{
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (v->kind == KN_V_ELEM && v->kept && v->room == load && v->since <= w->sweep)
+            return true;
+    }
+    return false;
+}
+
+/* This step's elements of such a value: from there, once it is there. */
+static void write_shared(kn_cuda_writer *w, int i, const char *at)
 {
     const char *type = kn_cuda_printed(w, "%s ", vector_type(w, i));
-    const char *place = kn_cuda_printed(w, "%s_kept[%s / %d]", kn_cuda_value(w, i),
-                                        w->ph->cluster ? "(i - begin)" : "i", w->ph->vec);
     if (w->loaded[i]) {
-        kn_cuda_line(w, "const %s%s = %s;", type, at, place);
-        return;
+        kn_cuda_line(w, "const %s%s = %s;", type, at, shared_place(w, i));
+    } else if (w->ph->values.data[i].kind == KN_V_ELEM) {
+        kn_cuda_line(w, "%s%s;", type, at);
+    } else {
+        write_vector_load(w, i, type, at);
+        if (!is_taken(w, i))
+            kn_cuda_line(w, "%s = %s;", shared_place(w, i), at);
     }
-    write_vector_load(w, i, type, at);
-    kn_cuda_line(w, "%s = %s;", place, at);
+}
+
+/* What this step has computed to be kept there. */
+static void keep_shared(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (w->need[i] && !w->loaded[i] && v->kind == KN_V_ELEM && v->kept == KN_KEEP_SHARED)
+            kn_cuda_line(w, "%s = %s_at;", shared_place(w, i), kn_cuda_value(w, i));
+    }
 }
 
 /* Where the values kept in shared memory are, one array behind the other. */
@@ -123,7 +158,7 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
     const char *at = "dynamic";
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (v->kept != KN_KEEP_SHARED)
+        if (v->kept != KN_KEEP_SHARED || v->kind != KN_V_LOAD)
             continue;
         const char *name = kn_cuda_value(w, i), *t = vector_type(w, i);
         kn_cuda_line(w, "%s *const %s_kept = (%s *)(%s);", t, name, t, at);
@@ -151,12 +186,13 @@ static void write_loads(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (!w->need[i] || v->level != KN_ELEMENT || !kn_has_access(v) || v->kind == KN_V_GATHER ||
+        bool shared = v->kept == KN_KEEP_SHARED, load = kn_has_access(v) && v->kind != KN_V_GATHER;
+        if (!w->need[i] || v->level != KN_ELEMENT || (!load && !shared) ||
             v->kept == KN_KEEP_REGISTERS)
             continue;
         const char *at = kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
-        if (v->kept == KN_KEEP_SHARED)
-            write_shared_load(w, i, at);
+        if (shared)
+            write_shared(w, i, at);
         else if (v->access.vector && v->kind == KN_V_LOAD)
             write_vector_load(w, i, kn_cuda_printed(w, "%s ", vector_type(w, i)), at);
         else if (!varies_by_lane(w, &v->access))
@@ -192,9 +228,7 @@ static const char *store_function(const kn_cuda_writer *w, const kn_access *acc)
 /* Where the element of this step of a value that is kept in registers is. */
 static const char *kept_element(kn_cuda_writer *w, int i)
 {
-    if (w->ph->values.data[i].kind == KN_V_ELEM)
-        i = w->ph->values.data[i].room;
-    return kn_cuda_printed(w, "%s_kept[step].at[%s]", kn_cuda_value(w, i),
+    return kn_cuda_printed(w, "%s_kept[step].at[%s]", kn_cuda_value(w, place_of(w, i)),
                            w->ph->vec > 1 ? "l" : "0");
 }
 
@@ -204,6 +238,9 @@ static void define_element(kn_cuda_writer *w, int i)
     kn_cuda_define(w, i, kn_cuda_expression(w, i));
     if (w->ph->values.data[i].kept == KN_KEEP_REGISTERS)
         kn_cuda_line(w, "%s = %s;", kept_element(w, i), kn_cuda_value(w, i));
+    else if (w->ph->values.data[i].kept == KN_KEEP_SHARED)
+        kn_cuda_line(w, "%s_at.at[%s] = %s;", kn_cuda_value(w, i), w->ph->vec > 1 ? "l" : "0",
+                     kn_cuda_value(w, i));
 }
 
 void kn_cuda_step(kn_cuda_writer *w)
@@ -255,6 +292,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == w->sweep)
             kn_cuda_after_lanes(w, r);
+    keep_shared(w);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && vector_store(w, i))
             kn_cuda_line(w, "%s(%s + (%s), o%d_at);", store_function(w, &ph->stores.data[i].access),

@@ -120,7 +120,7 @@ int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
     int64_t steps = ((p->cluster ? p->chunk : p->members) + p->vec - 1) / p->vec, bytes = 0;
     for (int i = 0; i < p->values.len; i++)
-        if (p->values.data[i].kept == KN_KEEP_SHARED)
+        if (p->values.data[i].kept == KN_KEEP_SHARED && p->values.data[i].kind == KN_V_LOAD)
             bytes += steps * p->vec * kn_bytes(p->values.data[i].dtype);
     return bytes;
 }
@@ -335,7 +335,7 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
         kn_putf(t, " kept in %s", kn_keep_text(v->kept));
     if (v->kept && v->kind == KN_V_ELEM)
         kn_putf(t, " since sweep %d", v->since);
-    if (v->kept == KN_KEEP_REGISTERS && v->kind == KN_V_ELEM)
+    if (v->kept && v->kept != KN_KEEP_FRAME && v->kind == KN_V_ELEM)
         kn_putf(t, " for v%d", v->room);
     kn_putf(t, v->name ? "  # %s\n" : "\n", v->name);
 }

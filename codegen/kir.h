@@ -92,7 +92,7 @@ typedef enum kn_vkind {
 typedef enum kn_keep {
     KN_KEEP_NONE,      /* loaded, or computed, again by every sweep */
     KN_KEEP_REGISTERS, /* in phases of a known number of steps */
-    KN_KEEP_SHARED,    /* in dynamic shared memory; loads only */
+    KN_KEEP_SHARED,    /* in dynamic shared memory */
     KN_KEEP_FRAME, /* in the worker's own memory, on CPUs; rows of at most KN_FRAME_MEMBERS; computed values only */
 } kn_keep;
 
@@ -124,8 +124,8 @@ typedef struct kn_value {
     kn_keep
         kept;  /* LOAD, ELEM: where a thread keeps what it loads or computes for its later sweeps */
     int since; /* kept ELEM: the sweep that computes it */
-    int room; /* REGISTERS: and the value in whose registers it is then, a load that nobody needs any more, itself, or
-               * another that is kept */
+    int room; /* REGISTERS, SHARED: and the value in whose place it is then, a load that nobody needs any more or another
+               * that is kept; in registers also itself */
     const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
@@ -302,7 +302,7 @@ enum { KN_KEPT_WORDS = 48 };
 /* Registers that a thread's elements of one value take, of all its steps. */
 int kn_kept_words(const kn_phase *p, int value);
 
-/* Bytes of shared memory that a block's part of a group takes, of values kept there. */
+/* Bytes of shared memory that a block's part of a group takes, of loads kept there. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
 /* Marks in need[] (one per value) what sweep t computes or takes from where it is kept: its element values, and with

@@ -294,6 +294,11 @@ __device__ __forceinline__ void kn_publish_barriers()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
+// What this thread has written to shared memory comes before bulk copies there that are asked for behind a barrier.
+__device__ __forceinline__ void kn_write_before_fetch()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 __device__ __forceinline__ void kn_expect(unsigned long long *barrier, unsigned bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(kn_shared_address(barrier)),

@@ -1,11 +1,14 @@
 /* Which computed values a phase keeps for its later sweeps, instead of computing them again.
  *
- * Before: a scheduled phase that keeps loads in registers or none. After, of the values that several sweeps need, those
- * are kept whose computing again costs more than keeping them, best first; costs in additions an element (ir/ops.def).
+ * Before: a scheduled phase that keeps loads in registers, in shared memory or none. After, of the values that several
+ * sweeps need, those are kept whose computing again costs more than keeping them, best first; costs in additions an
+ * element (ir/ops.def).
  *
  *   registers  A value takes the registers of a kept one that nobody needs any more once it is there: exp(x - max) those
  *              of x. So keeping costs no register, and pays if it saves anything worth a copy. Where there is none, as for
  *              a float that is computed from 16-bit x, it takes new ones, up to KN_KEPT_WORDS with all others.
+ *   shared     The place of a load in shared memory likewise, of a block or over a cluster, and none of its own: it is
+ *              written and read once more.
  *   CPUs       A value is written to the worker's memory and read from there, in phases of rows that the second-level
  *              cache holds. At most MOST_FRAMES of them, so that it does.
  *
@@ -14,7 +17,7 @@
 
 #include "codegen/sched/sched.h"
 
-enum { REGISTER_PRICE = 1, FRAME_PRICE = 4, LOAD_COST = 2, MOST_FRAMES = 2, MOST_VALUES = 256 };
+enum { REGISTER_PRICE = 1, MEMORY_PRICE = 4, LOAD_COST = 2, MOST_FRAMES = 2, MOST_VALUES = 256 };
 
 typedef struct keeper {
     kn_phase *ph;
@@ -57,18 +60,18 @@ static bool is_over_before(const keeper *k, int a, int b)
     return a < b && next_need(k, a, 0) <= since && next_need(k, a, since + 1) == k->ph->nsweeps;
 }
 
-/* Has value i registers that are its own? */
-static bool has_registers(const keeper *k, int i)
+/* Has value i a place that is its own? */
+static bool has_place(const keeper *k, int i)
 {
     const kn_value *v = &k->ph->values.data[i];
-    return v->kept == KN_KEEP_REGISTERS && (v->kind == KN_V_LOAD || v->room == i);
+    return v->kept == k->where && (v->kind == KN_V_LOAD || v->room == i);
 }
 
-/* Is nobody who uses the registers of value r in need of them when value i is? */
+/* Is nobody who uses the place of value r in need of it when value i is? */
 static bool has_room(const keeper *k, int r, int i)
 {
     const kn_value *values = k->ph->values.data;
-    bool free = has_registers(k, r) && values[r].dtype == values[i].dtype &&
+    bool free = has_place(k, r) && values[r].dtype == values[i].dtype &&
                 (values[r].kind == KN_V_ELEM || is_over_before(k, r, i));
     for (int o = 0; o < k->ph->values.len && free; o++)
         if (o != i && values[o].kind == KN_V_ELEM && values[o].kept && values[o].room == r)
@@ -76,17 +79,17 @@ static bool has_room(const keeper *k, int r, int i)
     return free;
 }
 
-/* The value of the same type whose registers are free for value i as long as that is needed, i itself if there are new
- * ones for it; -1 for none. */
+/* The value of the same type whose place is free for value i as long as that is needed, i itself if there are new
+ * registers for it; -1 for none. */
 static int find_room(const keeper *k, int i)
 {
     int words = kn_kept_words(k->ph, i);
     for (int r = 0; r < k->ph->values.len; r++) {
         if (r != i && has_room(k, r, i))
             return r;
-        words += r != i && has_registers(k, r) ? kn_kept_words(k->ph, r) : 0;
+        words += r != i && has_place(k, r) ? kn_kept_words(k->ph, r) : 0;
     }
-    return words <= KN_KEPT_WORDS ? i : -1;
+    return k->where == KN_KEEP_REGISTERS && words <= KN_KEPT_WORDS ? i : -1;
 }
 
 /* Additions that keeping value i saves, 0 if there is no room for it. Leaves it kept. */
@@ -97,7 +100,7 @@ static int keep_one(keeper *k, int i)
     int cost = cost_from(k, v->since + 1);
     v->kept = k->where; /* which others are not needed any more depends on it */
     v->room = i;
-    if (k->where == KN_KEEP_REGISTERS && (v->room = find_room(k, i)) < 0)
+    if (k->where != KN_KEEP_FRAME && (v->room = find_room(k, i)) < 0)
         return 0;
     return cost - cost_from(k, v->since + 1);
 }
@@ -124,17 +127,20 @@ static bool keep_best(keeper *k, int price)
 
 void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reuse reuse)
 {
-    bool cpu = strcmp(target->kind, "cpu") == 0, registers = false;
+    bool cpu = strcmp(target->kind, "cpu") == 0;
     keeper k = {.ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->values.len + 1)};
     if (ph->nsweeps < 2 || ph->walk != KN_WALK_ROWS || ph->split || ph->values.len > MOST_VALUES ||
         reuse == KN_REUSE_RECOMPUTE)
         return;
-    for (int i = 0; i < ph->values.len; i++)
-        registers = registers || ph->values.data[i].kept == KN_KEEP_REGISTERS;
-    if (!registers && !(cpu && ph->members <= KN_FRAME_MEMBERS))
+    for (int i = 0; i < ph->values.len && !k.where; i++)
+        k.where = ph->values.data[i].kept;
+    if (cpu && ph->members <= KN_FRAME_MEMBERS)
+        k.where = KN_KEEP_FRAME;
+    if (!k.where)
         return;
-    k.where = registers ? KN_KEEP_REGISTERS : KN_KEEP_FRAME;
-    int price = reuse == KN_REUSE_KEEP ? 0 : registers ? REGISTER_PRICE : FRAME_PRICE;
-    for (int n = 0; (registers || n < MOST_FRAMES) && keep_best(&k, price);)
+    int price = reuse == KN_REUSE_KEEP         ? 0
+                : k.where == KN_KEEP_REGISTERS ? REGISTER_PRICE
+                                               : MEMORY_PRICE;
+    for (int n = 0; (k.where != KN_KEEP_FRAME || n < MOST_FRAMES) && keep_best(&k, price);)
         n++;
 }

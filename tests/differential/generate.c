@@ -452,6 +452,8 @@ static void make_outputs(maker *m)
         snprintf(name, sizeof name, "y%d", made++);
         kn_build_output(m->g, name, n, nowhere);
     }
+    if (!made) /* nothing is there but inputs */
+        kn_build_output(m->g, "y0", m->pool[m->count - 1], nowhere);
 }
 
 void generate_graph(program *p, rng *r, int64_t elements)

@@ -18,11 +18,13 @@ CENTRED = ["d = x - mean(x, axis=1, keepdims=True)", "y = d / sqrt(mean(d * d, a
 CHAIN = [*SOFTMAX, "s = tanh(y)", "y = s / max(s, axis=1, keepdims=True)"]
 WIDER = ["e = cast(exp(x - max(x, axis=1, keepdims=True)), f64)", "y = e / sum(e, axis=1, keepdims=True)"]
 
+GROWN = ["t = tanh(x)", "d = t - mean(t, axis=1, keepdims=True)", "y = d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1)"]
 HALVES = ["h = cast(x, f32)", "e = exp(h - max(h, axis=1, keepdims=True))", "y = cast(e / sum(e, axis=1, keepdims=True), bf16)"]
 HALF_CENTRED = ["h = cast(x, f32)", "d = h - mean(h, axis=1, keepdims=True)", "y = cast(d / mean(d * d, axis=1, keepdims=True), bf16)"]
 
 # statements, size (of another type than f32 behind that), options, then what is kept where
 X, E = ("in_x", "registers"), ("e", "registers")
+SHARED = [("in_x", "shared"), ("t", "shared")]
 CASES = [
     (SOFTMAX, "16384,4096", "--arch sm_90", [X, E]),
     (SOFTMAX, "16384,4096", "--arch sm_90 --reuse keep", [X, E]),
@@ -43,6 +45,13 @@ CASES = [
     (HALVES, "bf16:16384,128", "--arch sm_90", [X, E]),
     (HALVES, "bf16:4096,32768", "--arch sm_90", [X]),
     (HALF_CENTRED, "bf16:16384,4096", "--arch sm_90", [X, ("h", "registers")]),
+    # in the place of a load in shared memory too: of a block, of a cluster's blocks
+    (GROWN, "1024,20001", "--arch sm_90", SHARED),
+    (GROWN, "1024,20001", "--arch sm_90 --reuse recompute", SHARED[:1]),
+    (GROWN, "1024,20001", "--arch sm_90 --reuse keep", [*SHARED, ("d", "shared")]),
+    (GROWN, "1024,50001", "--arch sm_90", SHARED),
+    (GROWN, "1024,50001", "--arch sm_90 --schedule whole", SHARED),
+    (GROWN, "1024,50000", "--arch sm_90", SHARED), # bulk copies bring x
     (SOFTMAX, "16384,4096", "--arch cpu", [("e", "cache")]),
     (SOFTMAX, "16384,4096", "--arch cpu --reuse recompute", []),
     (SOFTMAX, "1024,1048576", "--arch cpu", []),
