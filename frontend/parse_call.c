@@ -9,7 +9,8 @@ static const kn_function functions[] = {
     {"cast", KN_CALL_CAST, KN_OP_CAST, true, false, false},
     {"astype", KN_CALL_CAST, KN_OP_CAST, true, true, true},
     {"copy", KN_CALL_ELEM, KN_OP_COPY, true, true, true},
-    {"clip", KN_CALL_ELEM, KN_OP_CLIP, true, true, true},
+    {"clip", KN_CALL_CLIP, KN_OP_CLIP, true, true, true},
+    {"nan_to_num", KN_CALL_NAN_TO_NUM, KN_OP_NAN_TO_NUM, true, true, false},
     {"conj", KN_CALL_PART, KN_OP_CONJ, true, true, true},
     {"conjugate", KN_CALL_PART, KN_OP_CONJ, true, true, true},
     {"real", KN_CALL_PART, KN_OP_REAL, true, true, false},
@@ -113,7 +114,8 @@ const char *kn_function_name(int i)
     if (i < FUNCTIONS)
         return functions[i].name;
     for (int op = 0, left = i - FUNCTIONS; op < KN_OP_COUNT; op++)
-        if ((kn_op_elementwise(op) || kn_ops[op].cls == KN_REDUCE) && left-- == 0)
+        if ((kn_op_elementwise(op) || kn_ops[op].cls == KN_REDUCE) && op != KN_OP_REDUCE_BY &&
+            left-- == 0)
             return kn_ops[op].text;
     return NULL;
 }
@@ -337,9 +339,54 @@ static bool call_cast(kn_call_site *c, kn_value *out)
     return kn_call_done(c, kn_build_cast(c->p->g, x, dtype, c->loc), KN_STORE_NEW, out);
 }
 
+/* The value of an argument that may be left out, or None; NULL then. */
+static bool optional_node(kn_call_site *c, const kn_value *v, kn_node **out)
+{
+    *out = NULL;
+    return !v || v->kind == KN_V_NONE || kn_as_node(c->p, v, out);
+}
+
+static bool call_clip(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"a", "a_min", "a_max", "min", "max"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_node *x, *lo, *hi;
+    if (!kn_call_bind(c, names, 5, 3, 1, slot))
+        return false;
+    if ((slot[1] || slot[2]) && (slot[3] || slot[4]))
+        return kn_perror(c->p, c->pos, KN_SYNTAX, "clip: a_min and a_max, or min and max");
+    if (!kn_as_node(c->p, slot[0], &x) || !optional_node(c, slot[1] ? slot[1] : slot[3], &lo) ||
+        !optional_node(c, slot[2] ? slot[2] : slot[4], &hi))
+        return false;
+    kn_op op = lo && hi ? KN_OP_CLIP : lo ? KN_OP_MAXIMUM : hi ? KN_OP_MINIMUM : KN_OP_COPY;
+    kn_node *in[] = {x, lo ? lo : hi, hi};
+    kn_node *made = kn_build_elem(c->p->g, op, in, 1 + (lo != NULL) + (hi != NULL), c->loc);
+    return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);
+}
+
+static bool call_nan_to_num(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"x", "copy", "nan", "posinf", "neginf"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_node *x, *copy, *instead[KN_NOT_FINITE];
+    if (!kn_call_bind(c, names, 5, 5, 1, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !optional_node(c, slot[1], &copy))
+        return false;
+    if (copy && (copy->op != KN_OP_CONST || !copy->u.value.i))
+        return kn_perror(
+            c->p, slot[1]->pos, KN_TYPE,
+            "nan_to_num: with copy=False x would change; write x[...] = nan_to_num(x)");
+    for (int i = 0; i < KN_NOT_FINITE; i++)
+        if (!optional_node(c, slot[2 + i], &instead[i]))
+            return false;
+    return kn_call_done(c, kn_build_nan_to_num(c->p->g, x, instead, c->loc), KN_STORE_NEW, out);
+}
+
 static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
     [KN_CALL_ELEM] = call_elem,
     [KN_CALL_CAST] = call_cast,
+    [KN_CALL_CLIP] = call_clip,
+    [KN_CALL_NAN_TO_NUM] = call_nan_to_num,
     [KN_CALL_PAIR] = call_pair,
     [KN_CALL_PART] = call_part,
     [KN_CALL_REDUCE] = kn_call_reduce,

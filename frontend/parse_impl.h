@@ -37,6 +37,8 @@ typedef enum kn_value_kind {
 typedef enum kn_call_kind {
     KN_CALL_ELEM,
     KN_CALL_CAST,
+    KN_CALL_CLIP,
+    KN_CALL_NAN_TO_NUM,
     KN_CALL_PAIR,
     KN_CALL_PART,
     KN_CALL_REDUCE,

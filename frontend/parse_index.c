@@ -175,12 +175,82 @@ static bool index_item(kn_parser *p, const subscript *s, kn_index_item *item)
     return item->kind != KN_INDEX_AT || bound(p, true, &s->lo, &item->lo);
 }
 
+/* An integer that is computed, or an argument, alone or an array of them; or a mask. */
+static bool is_computed(const subscript *s)
+{
+    return !s->slice && s->lo.kind == KN_V_NODE && !s->lo.node->weak &&
+           !kn_is_inexact(s->lo.node->dtype);
+}
+
+/* The axes of x[items] in front of what item `at` gives. */
+static int axes_before(const kn_node *x, const kn_index_item *items, int n, int at)
+{
+    int axes = 0, walked = 0;
+    for (int i = 0; i < n; i++)
+        walked += items[i].kind == KN_INDEX_AT || items[i].kind == KN_INDEX_SLICE;
+    for (int i = 0; i < at; i++)
+        axes +=
+            items[i].kind == KN_INDEX_ELLIPSIS ? x->rank - walked : items[i].kind != KN_INDEX_AT;
+    return axes;
+}
+
+/* Are the numbers and the array in an index not all side by side? Then NumPy puts the array's axes first. */
+static bool is_apart(const kn_index_item *items, int n, int array)
+{
+    int first = array, last = array;
+    for (int i = 0; i < n; i++)
+        if (items[i].kind == KN_INDEX_AT) {
+            first = i < first ? i : first;
+            last = i > last ? i : last;
+        }
+    for (int i = first; i <= last; i++)
+        if (i != array && items[i].kind != KN_INDEX_AT)
+            return true;
+    return false;
+}
+
+static kn_node *axes_first(kn_graph *g, kn_node *x, int axis, int n, kn_loc loc)
+{
+    int perm[KN_MAX_RANK];
+    for (int i = 0; i < x->rank; i++)
+        perm[i] = i < n ? axis + i : i < axis + n ? i - n : i;
+    return kn_build_transpose(g, x, perm, x->rank, loc);
+}
+
+/* x[items] where item `at`, so far a slice of all, is an array of indices: a copy. */
+static bool index_by(kn_parser *p, kn_pos bracket, kn_value *v, const kn_value *by,
+                     const kn_index_item *items, int n, int at)
+{
+    kn_loc loc = kn_loc_of(bracket);
+    kn_node *x = kn_build_index(p->g, v->node, items, n, loc), *indices = by->node;
+    int axis = axes_before(v->node, items, n, at);
+    kn_node *made = kn_build_take(p->g, x, indices, &axis, KN_TAKE_RAISE, loc);
+    if (made && is_apart(items, n, at))
+        made = axes_first(p->g, made, axis, indices->rank, loc);
+    *v = kn_node_value(made, v->pos);
+    v->scalar = made && made->rank == 0;
+    return made || kn_pwrap(p, bracket);
+}
+
 static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscript *s, int n)
 {
     kn_index_item *items = KN_NEW_ARRAY(p->arena, kn_index_item, n);
-    for (int i = 0; i < n; i++)
-        if (!index_item(p, &s[i], &items[i]))
+    int array = -1;
+    for (int i = 0; i < n; i++) {
+        if (is_computed(&s[i]) && array >= 0)
+            return kn_perror(p, s[i].pos, KN_TYPE, "an index has one array of indices at most");
+        if (is_computed(&s[i]) && s[i].lo.node->dtype == KN_BOOL)
+            return kn_perror(p, s[i].pos, KN_TYPE,
+                             "how many elements a mask selects is not known here; use where");
+        if (is_computed(&s[i])) {
+            items[i] = (kn_index_item){.kind = KN_INDEX_SLICE, .step = 1};
+            array = i;
+        } else if (!index_item(p, &s[i], &items[i])) {
             return false;
+        }
+    }
+    if (array >= 0)
+        return index_by(p, bracket, v, &s[array].lo, items, n, array);
     kn_value out =
         kn_node_value(kn_build_index(p->g, v->node, items, n, kn_loc_of(bracket)), v->pos);
     out.store = kn_view_store(p, v->store);

@@ -52,6 +52,10 @@ typedef struct kn_reduction {
 /* sum, prod, min, max, any, all, mean, var with all of these. */
 kn_node *kn_build_reduction(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc);
 
+/* nan_to_num with what NaN, inf and -inf become: 0-d values, or NULL for 0 and the largest numbers. */
+enum { KN_NOT_FINITE = 3 };
+kn_node *kn_build_nan_to_num(kn_graph *g, kn_node *x, kn_node *const *instead, kn_loc loc);
+
 /* An operand of a combine: what is carried from the elements before, or from those behind. TYPE for 16-bit floats. */
 kn_node *kn_build_carried(kn_graph *g, kn_dtype dtype, kn_loc loc);
 

@@ -116,7 +116,6 @@ kn_node *kn_build_complex(kn_graph *g, kn_op op, kn_node *x, kn_loc loc)
     case KN_OP_EXPM1: return expm1_of(&m, z);
     case KN_OP_LOG1P: return log1p_of(&m, x);
     case KN_OP_RINT: return each(&m, KN_OP_RINT, z);
-    case KN_OP_NAN_TO_NUM: return each(&m, KN_OP_NAN_TO_NUM, z);
     case KN_OP_SIGN: return sign_of(&m, z);
     case KN_OP_ISNAN:
     case KN_OP_ISINF: return op2(&m, KN_OP_OR, op1(&m, op, z.re), op1(&m, op, z.im));

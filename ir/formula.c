@@ -142,15 +142,33 @@ static bool is_number(const kn_node *x, kn_op op)
     return false;
 }
 
-static kn_node *nan_to_num(const maker *m, kn_node *x)
+/* Of an infinity the largest numbers, unless others are given; of NaN 0. */
+static kn_node *nan_to_num(const maker *m, kn_node *x, kn_node *const *instead)
 {
     if (kn_is_complex(x->dtype))
-        return kn_build_complex(m->g, KN_OP_NAN_TO_NUM, x, m->loc);
+        return op2(m, KN_OP_PAIR, nan_to_num(m, op1(m, KN_OP_REAL, x), instead),
+                   nan_to_num(m, op1(m, KN_OP_IMAG, x), instead));
     if (!kn_is_float(x->dtype))
         return op1(m, KN_OP_COPY, x);
     kn_node *most = cast(m, number(m, kn_largest(x->dtype)), x->dtype);
-    kn_node *finite = where(m, op1(m, KN_OP_ISINF, x), op2(m, KN_OP_COPYSIGN, most, x), x);
-    return where(m, op1(m, KN_OP_ISNAN, x), number(m, 0), finite);
+    kn_node *nan = instead[0] ? cast(m, instead[0], x->dtype) : number(m, 0);
+    kn_node *far = op2(m, KN_OP_COPYSIGN, most, x);
+    if (instead[1])
+        far = where(m, op1(m, KN_OP_SIGNBIT, x), far, cast(m, instead[1], x->dtype));
+    if (instead[2])
+        far = where(m, op1(m, KN_OP_SIGNBIT, x), cast(m, instead[2], x->dtype), far);
+    return where(m, op1(m, KN_OP_ISNAN, x), nan, where(m, op1(m, KN_OP_ISINF, x), far, x));
+}
+
+kn_node *kn_build_nan_to_num(kn_graph *g, kn_node *x, kn_node *const *instead, kn_loc loc)
+{
+    const maker m = {g, loc};
+    for (int i = 0; i < KN_NOT_FINITE; i++)
+        if (instead[i] && (instead[i]->rank > 0 || kn_is_complex(instead[i]->dtype))) {
+            kn_fail(KN_TYPE, "nan_to_num: what NaN and infinities become must be real numbers");
+            return NULL;
+        }
+    return x ? nan_to_num(&m, x->weak ? kn_build_cast_to(g, x, x->dtype) : x, instead) : NULL;
 }
 
 static kn_node *reciprocal(const maker *m, kn_node *x)
@@ -208,7 +226,7 @@ static kn_node *of_any(const maker *m, kn_op op, kn_node *const *x, int n)
                                       : mul(m, x[0], x[0]);
     case KN_OP_RECIPROCAL: return reciprocal(m, x[0]);
     case KN_OP_XOR: return op2(m, KN_OP_NE, cast(m, x[0], KN_BOOL), cast(m, x[1], KN_BOOL));
-    case KN_OP_NAN_TO_NUM: return nan_to_num(m, x[0]);
+    case KN_OP_NAN_TO_NUM: return nan_to_num(m, x[0], (kn_node *[KN_NOT_FINITE]){0});
     case KN_OP_ROUND: return round_to(m, x, n);
     case KN_OP_LDEXP: return ldexp_of(m, x[0], x[1]);
     case KN_OP_ANGLE:

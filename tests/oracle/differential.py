@@ -61,11 +61,21 @@ def problem_of(got, narrow, wide, scale, eps):
     return f"at {list(at)} it is {got[at]!r}, NumPy has {narrow[at]!r}, and {wide[at]!r} one size up"
 
 
-def check(kiln, program):
-    """What is wrong, or None."""
+def spread(narrow, order):
+    """Memory for an output, every third element of some that nobody may touch, in some order of axes."""
+    axes = np.random.default_rng(order).permutation(narrow.ndim)
+    memory = np.full(tuple(3 * narrow.shape[a] for a in axes), 77).astype(narrow.dtype)
+    return memory, memory[(*(slice(1, None, 3) for _ in axes), ...)].transpose(np.argsort(axes))
+
+
+def check(kiln, program, order=None):
+    """What is wrong, or None. With an order, outputs have strides."""
+    given = {}
+    if order is not None and not program.raised:
+        given = {n: spread(np.asarray(narrow), order) for n, (narrow, _) in program.outputs.items()}
     inputs = {n: copied(x) if program.updates else x for n, x in program.inputs.items()}
     try:
-        got = kiln.run(program.text, inputs)
+        got = kiln.run(program.text, inputs, {n: out for n, (_, out) in given.items()})
     except Refused as refused:
         if program.may_refuse(refused.message):
             return None
@@ -88,7 +98,30 @@ def check(kiln, program):
         difference = problem_of(got[name], narrow, wide, program.scale, program.eps)
         if difference:
             return f"{name} {difference}"
+        if name in given and got[name] is given[name][1]:
+            memory, out = given[name]
+            out[...] = 77
+            if (memory != np.full((), 77).astype(memory.dtype)).any():
+                return f"{name}, which has strides: something between its elements was written"
     return None
+
+
+class Long:
+    """A program of a very long or very tall array."""
+
+    def __init__(self, shape, expression):
+        x = (np.arange(1_000_000) * 7919 % 1009 / 64).astype(np.float32).reshape(shape)
+        self.text = f"def program(x: f32[N, M]):\n    y = {expression}\n    return y\n"
+        results = [eval(expression, {"np": np}, {"x": np.asarray(x, t)}) for t in (np.float32, np.float64)]
+        self.inputs, self.outputs = {"x": x}, {"y": tuple(results)}
+        self.raised, self.updates, self.scale, self.eps = None, False, float(np.abs(results[1]).max()), 1.2e-7
+
+    def may_refuse(self, _):
+        return False
+
+
+LONG = ("np.sum(x, axis=0)", "np.sum(x, axis=1, keepdims=True)", "np.mean(x)", "np.argmax(x, axis=0)", "x - np.max(x, axis=(0, 1))",
+        "x.T[::-1] * 2", "np.std(x, axis=1)", "np.concatenate((x, x), axis=1)[:, 1:]")
 
 
 def main():
@@ -109,7 +142,7 @@ def main():
         for op in program.ops:
             used[op] = used.get(op, 0) + 1
         for device, kiln in devices.items():
-            problem = check(kiln, program)
+            problem = check(kiln, program, seed if seed % 2 else None)
             if problem:
                 failed += 1
                 shapes = ", ".join(f"{n} {x.dtype}{list(x.shape)} strides {x.strides}"
@@ -120,6 +153,12 @@ def main():
         if failed >= 20:
             print("stopped after 20 failures")
             break
+    for shape in ((1_000_000, 1), (1, 1_000_000)):
+        for expression in LONG:
+            problem = check(devices["cpu"], Long(shape, expression)) if "cpu" in devices else None
+            failed += problem is not None
+            if problem:
+                print(f"FAIL {expression} of {shape}: {problem}")
     for kiln in devices.values():
         kiln.close()
     if args.verbose:
