@@ -240,12 +240,13 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], T identity, void *scr
         all[l * ROWS * WIDTH + threadIdx.x] = v[l];
     __syncthreads();
 #pragma unroll
-    for (int l = 0; l < N; ++l) {
+    for (int l = 0; l < N; ++l)
         v[l] = identity;
-#pragma unroll(__is_class(T) ? 1 : ROWS)
-        for (int row = 0; row < ROWS; ++row)
+#pragma unroll(__is_class(T) ? 1 : 8 / N)
+    for (int row = 0; row < ROWS; ++row)
+#pragma unroll
+        for (int l = 0; l < N; ++l)
             v[l] = Op::of(v[l], all[(l * ROWS + row) * WIDTH + threadIdx.x % WIDTH]);
-    }
     __syncthreads();
 }
 template <class Op, int ROWS, int WIDTH, int N, class T>
