@@ -220,11 +220,13 @@ static bool is_light(const kn_phase *ph)
 
 /* Every step that a thread may take is written out. In a kernel of its own a phase may take as many as there is
  * room for, whatever the size of its groups, and one kernel serves all; phases side by side share registers, and
- * take no more than they need. Light groups of exactly so many members, powers of two, have a kernel without tests. */
+ * take no more than they need. Light or short groups of exactly so many members, powers of two, have a kernel without
+ * tests. */
 static void keep_in_registers(kn_phase *ph, const kn_target *target)
 {
+    enum { FEW_LANES = 4 };
     ph->steps = needed_steps(ph);
-    ph->full = !ph->cluster && is_light(ph) && ph->vec > 1 &&
+    ph->full = !ph->cluster && (is_light(ph) || ph->tpg <= FEW_LANES) && ph->vec > 1 &&
                ph->members == (int64_t)ph->tpg * ph->vec * ph->steps;
     if (ph->alone && !ph->full)
         ph->steps = keepable_steps(ph, target);
