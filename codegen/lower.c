@@ -121,17 +121,19 @@ static kn_dtype type_of(const lowering *lo, int value)
     return lo->phase.values.data[value].dtype;
 }
 
-/* Between a 16-bit float and another type than f32 lies f32, but f64 rounds to f16 at once. Of a complex number it is the
- * real part. */
+/* Between a 16-bit float and another type than f32 lies f32, but f64 rounds to f16 at once. A complex number is
+ * converted by its real part, but to bool, and made of that. */
 static int cast_value(lowering *lo, int value, kn_dtype t, kn_loc loc)
 {
     kn_dtype from = type_of(lo, value);
     if (from == t)
         return value;
-    if (kn_is_complex(from) && kn_is_half(t)) {
-        from = kn_real_of(from);
-        value = add_elem(lo, KN_OP_CAST, from, &value, 1, loc);
-    }
+    if (kn_is_complex(from) && !kn_is_complex(t) && t != KN_BOOL)
+        return cast_value(lo, add_elem(lo, KN_OP_REAL, kn_real_of(from), &value, 1, loc), t, loc);
+    if (kn_is_complex(t) && !kn_is_complex(from))
+        value = cast_value(lo, value, kn_real_of(t), loc);
+    if (kn_is_complex(t))
+        return add_elem(lo, KN_OP_CAST, t, &value, 1, loc);
     bool direct = from == KN_F64 && t == KN_F16;
     if (kn_is_half(from) && t != KN_F32)
         value = add_elem(lo, KN_OP_CAST, KN_F32, &value, 1, loc);

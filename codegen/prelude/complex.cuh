@@ -110,13 +110,10 @@ KN_COMPLEX kn_from_lane_xor(kn_complex<T> v, int mask)
     return kn_complex<T>{__shfl_xor_sync(0xffffffffu, v.re, mask), __shfl_xor_sync(0xffffffffu, v.im, mask)};
 }
 
-// ---- conversion: of the real part, but to bool ----
+// ---- conversion; others are those of the real part ----
 
-template <class T, class From> struct kn_converter<kn_complex<T>, From> {
-    static __device__ __forceinline__ kn_complex<T> of(From v) { return kn_complex<T>{kn_converter<T, From>::of(v), 0}; }
-};
-template <class To, class S> struct kn_converter<To, kn_complex<S>> {
-    static __device__ __forceinline__ To of(kn_complex<S> v) { return kn_converter<To, S>::of(v.re); }
+template <class T> struct kn_converter<kn_complex<T>, T> {
+    static __device__ __forceinline__ kn_complex<T> of(T v) { return kn_complex<T>{v, 0}; }
 };
 template <class S> struct kn_converter<bool, kn_complex<S>> {
     static __device__ __forceinline__ bool of(kn_complex<S> v) { return v.re != 0 || v.im != 0; }

@@ -72,14 +72,10 @@ static inline kn_c_C64 kn_div_C64(kn_c_C64 a, kn_c_C64 b)
 #define KN_E_WHERE_COMPLEX(D, c, a, b) ((c) ? (a) : (b))
 #define KN_E_COPY_COMPLEX(D, a) (a)
 
-/* Of a complex number the real part is converted, but to bool. */
+/* Other conversions are those of the real part. */
 #define KN_CAST_COMPLEX_BOOL(D, a) ((a) != 0)
-#define KN_CAST_COMPLEX_INT(D, a) KN_FLOAT_TO_##D(creal(a))
-#define KN_CAST_COMPLEX_FLOAT(D, a) ((kn_c_##D)creal(a))
 #define KN_CAST_COMPLEX_COMPLEX(D, a) ((kn_c_##D)(a))
-#define KN_CAST_BOOL_COMPLEX(D, a) ((kn_c_##D)(a))
-#define KN_CAST_INT_COMPLEX KN_CAST_BOOL_COMPLEX
-#define KN_CAST_FLOAT_COMPLEX KN_CAST_BOOL_COMPLEX
+#define KN_CAST_FLOAT_COMPLEX(D, a) ((kn_c_##D)(a))
 
 #define KN_ID_SUM_COMPLEX(D) 0
 #define KN_ID_PROD_COMPLEX(D) 1

@@ -137,9 +137,7 @@
     X(D, KIND, U8, INT)                                                                            \
     X(D, KIND, U16, INT)                                                                           \
     X(D, KIND, U32, INT)                                                                           \
-    X(D, KIND, U64, INT)                                                                           \
-    X(D, KIND, F32, FLOAT)                                                                         \
-    X(D, KIND, F64, FLOAT) X(D, KIND, C64, COMPLEX) X(D, KIND, C128, COMPLEX)
+    X(D, KIND, U64, INT) X(D, KIND, F32, FLOAT) X(D, KIND, F64, FLOAT)
 #define CASTS(X)                                                                                   \
     CASTS_FROM(X, BOOL, BOOL)                                                                      \
     CASTS_FROM(X, I8, INT)                                                                         \
@@ -151,7 +149,11 @@
     CASTS_FROM(X, U32, INT)                                                                        \
     CASTS_FROM(X, U64, INT)                                                                        \
     CASTS_FROM(X, F32, FLOAT)                                                                      \
-    CASTS_FROM(X, F64, FLOAT) CASTS_FROM(X, C64, COMPLEX) CASTS_FROM(X, C128, COMPLEX)
+    CASTS_FROM(X, F64, FLOAT)                                                                      \
+    X(F32, FLOAT, C64, COMPLEX)                                                                    \
+    X(F64, FLOAT, C128, COMPLEX)                                                                   \
+    X(C64, COMPLEX, C128, COMPLEX)                                                                 \
+    X(C128, COMPLEX, C64, COMPLEX) X(C64, COMPLEX, BOOL, BOOL) X(C128, COMPLEX, BOOL, BOOL)
 #define HALVES(X) X(F16, F32) X(BF16, F32) X(F32, F16) X(F32, BF16) X(F64, F16)
 
 #define FORMULA(name, text, least, most, rule, ulp, of, is)

@@ -3,42 +3,17 @@
  * in the same parts where they are not.
  *
  * usage: test_complex [DEVICE ...]
- * KILN_SWEEP: how many values; KILN_SWEEP_OP: of this operation only */
+ * devices.h says what the environment does. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "frontend/kiln.h"
+#include "tests/sweep/devices.h"
 #include "tests/sweep/sweep.h"
 
-enum { VALUES = 14000, MOST_DEVICES = 4, MOST_REPORTS = 3, OPERANDS = 3 };
+enum { VALUES = 14000, MOST_REPORTS = 3, OPERANDS = 3 };
 
 typedef long double _Complex number_c;
-
-typedef struct device {
-    const char *name;
-    kiln_ctx *ctx;
-    int failed;
-} device;
-
-static device devices[MOST_DEVICES];
-static int ndevices;
-static int64_t values, compared;
-static const char *only_op;
-
-static void must(kiln_status s, const char *what)
-{
-    if (s != KILN_OK)
-        fail_msg("%s: %s", what, kiln_last_error());
-}
 
 /* ---- operands ---- */
 
@@ -410,38 +385,15 @@ static void sweep(kn_dtype t)
 static void test_complex(void **state)
 {
     (void)state;
-    int failed = 0;
     sweep(KN_C64);
     sweep(KN_C128);
-    for (int d = 0; d < ndevices; d++)
-        failed += devices[d].failed;
-    printf("%lld results compared\n", (long long)compared);
-    assert_true(compared > 0);
-    assert_int_equal(failed, 0);
+    expect_no_failure();
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_complex)};
-    static char *all[] = {"ref", "cpu", "emu", "cuda"};
-    char **names = argc > 1 ? argv + 1 : all;
-    int n = argc > 1 ? argc - 1 : MOST_DEVICES;
-    const char *asked = getenv("KILN_SWEEP");
-    values = asked ? atoll(asked) : VALUES;
-    only_op = getenv("KILN_SWEEP_OP");
-    for (int i = 0; i < n && i < MOST_DEVICES; i++) {
-        kiln_config cfg;
-        kiln_config_init(&cfg);
-        cfg.device = names[i];
-        if (kiln_ctx_create(&cfg, &devices[ndevices].ctx) == KILN_OK)
-            devices[ndevices++].name = names[i];
-        else
-            printf("%s is left out: %s\n", names[i], kiln_last_error());
-    }
-    if (ndevices == 0)
+    if (!open_devices(argc, argv, VALUES))
         return 77;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (int d = 0; d < ndevices; d++)
-        kiln_ctx_destroy(devices[d].ctx);
-    return failed;
+    return close_devices(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,41 +1,21 @@
 /* What the devices of this machine give for every elementwise operation, formula and cast at every type.
  *
  * usage: test_sweep [DEVICE ...]
- * KILN_SWEEP: how many values of f32, f64 and wide integers; KILN_SWEEP_OP: of this operation only */
+ * devices.h says what the environment does. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "frontend/kiln.h"
 #include "tests/effort.h"
+#include "tests/sweep/devices.h"
 #include "tests/sweep/sweep.h"
 
 enum { VALUES = EFFORT(110000, 14000) };
-enum { OPERANDS = 3, OUTPUTS = 40, MOST_DEVICES = 4, MOST_REPORTS = 3 };
+enum { OPERANDS = 3, OUTPUTS = 40, MOST_REPORTS = 3 };
 
 static const kn_dtype types[] = {KN_BOOL, KN_I8,  KN_I16, KN_I32,  KN_I64, KN_U8, KN_U16,
                                  KN_U32,  KN_U64, KN_F16, KN_BF16, KN_F32, KN_F64};
 enum { TYPES = sizeof types / sizeof *types };
-
-typedef struct device {
-    const char *name;
-    kiln_ctx *ctx;
-    int failed;
-} device;
-
-static const char *only_op;
-static device devices[MOST_DEVICES];
-static int ndevices;
-static int64_t values;   /* as asked for */
-static int64_t compared; /* results */
 
 /* One result of a kernel: an operation, or a cast to a type. */
 typedef struct column {
@@ -57,12 +37,6 @@ typedef struct sheet {
 } sheet;
 
 /* ---- running ---- */
-
-static void must(kiln_status s, const char *what)
-{
-    if (s != KILN_OK)
-        fail_msg("%s: %s", what, kiln_last_error());
-}
 
 static kiln_val make(kiln_graph *g, const column *col, const kiln_val *xyz, kiln_val c)
 {
@@ -323,7 +297,6 @@ static void sweep(kn_dtype t, bool converts)
 static void test_sweep(void **state)
 {
     (void)state;
-    int failed = 0;
     for (int t = 0; t < TYPES; t++) {
         if (types[t] == KN_F64 && LDBL_MANT_DIG < 64) {
             print_message("f64 is left out: long double has %d bits\n", LDBL_MANT_DIG);
@@ -333,40 +306,13 @@ static void test_sweep(void **state)
         if (!kn_is_float(types[t]))
             sweep(types[t], true);
     }
-    for (int d = 0; d < ndevices; d++)
-        failed += devices[d].failed;
-    printf("%lld results compared\n", (long long)compared);
-    assert_true(compared > 0);
-    assert_int_equal(failed, 0);
-}
-
-static void open_devices(char **names, int n)
-{
-    for (int i = 0; i < n && i < MOST_DEVICES; i++) {
-        kiln_config cfg;
-        kiln_config_init(&cfg);
-        cfg.device = names[i];
-        if (kiln_ctx_create(&cfg, &devices[ndevices].ctx) == KILN_OK)
-            devices[ndevices++].name = names[i];
-        else
-            printf("%s is left out: %s\n", names[i], kiln_last_error());
-    }
+    expect_no_failure();
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sweep)};
-    const char *asked = getenv("KILN_SWEEP");
-    values = asked ? atoll(asked) : VALUES;
-    only_op = getenv("KILN_SWEEP_OP");
-    if (argc > 1)
-        open_devices(argv + 1, argc - 1);
-    else
-        open_devices((char *[]){"ref", "cpu", "emu", "cuda"}, MOST_DEVICES);
-    if (ndevices == 0)
+    if (!open_devices(argc, argv, VALUES))
         return 77;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (int d = 0; d < ndevices; d++)
-        kiln_ctx_destroy(devices[d].ctx);
-    return failed;
+    return close_devices(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -204,7 +204,12 @@ static void conversions(void **state)
                 kn_dtype f = types[from], t = types[to];
                 bool direct = (kn_is_half(f) && t == KN_F32) || (kn_is_half(t) && f == KN_F32) ||
                               (f == KN_F64 && t == KN_F16);
-                if (direct || !(kn_is_half(f) || kn_is_half(t)))
+                bool half = kn_is_half(f) || kn_is_half(t),
+                     complex = kn_is_complex(f) || kn_is_complex(t);
+                direct = direct || (complex && f == kn_real_of(t)) ||
+                         (kn_is_complex(f) && t == KN_BOOL) ||
+                         (kn_is_complex(f) && kn_is_complex(t) && f != t);
+                if (direct || !(half || complex))
                     check(KN_OP_CAST, &f, t, builds[b], result[b]);
                 else
                     assert_null(kn_loops_elem(builds[b], KN_OP_CAST, &f, t));
