@@ -335,6 +335,12 @@ bool program_check(const program *p, kn_context *ctx, const kn_program_options *
     return good;
 }
 
+bool check_there(void *user, const program *p, const kn_program_options *o, kn_text *why)
+{
+    where *w = user;
+    return program_check(p, w->ctx, o, why, &w->tally);
+}
+
 /* ---- the CUDA generator, without a GPU ---- */
 
 static bool generate_once(const program *p, kn_program *prog, kn_arena *a, kn_text *why,

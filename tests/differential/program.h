@@ -128,6 +128,13 @@ bool program_check_cuda(const program *p, kn_context *ctx, const kn_program_opti
 
 /* Runs what must hold for one program and these options. */
 typedef bool (*check_fn)(void *user, const program *p, const kn_program_options *o, kn_text *why);
+/* A device, and what was compared on it; what the check runs is program_check(). */
+typedef struct where {
+    kn_context *ctx;
+    tally tally;
+} where;
+bool check_there(void *where, const program *p, const kn_program_options *o, kn_text *why);
+
 /* ---- reporting ---- */
 
 /* write.c: the program as a .kiln file, and the command line for it: arguments come from .npy files in `dir`. */

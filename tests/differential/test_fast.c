@@ -14,12 +14,9 @@
 
 #include "runtime/cuda/nvrtc.h"
 #include "tests/differential/program.h"
+#include "tests/effort.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { PROGRAMS = 40, EMULATED = 2, COMPILED = 1 };
-#else
-enum { PROGRAMS = 300, EMULATED = 6, COMPILED = 4 };
-#endif
+enum { PROGRAMS = EFFORT(300, 40), EMULATED = EFFORT(6, 2), COMPILED = EFFORT(4, 1) };
 enum { ELEMENTS = 6000, FEW_ELEMENTS = 2000 };
 
 static const kn_program_options fast_sets[] = {
@@ -29,18 +26,12 @@ static const kn_program_options fast_sets[] = {
     {.fusion = false, .fast_math = true},
 };
 
-typedef struct where {
-    kn_context *ctx;
-    tally tally;
-} where;
-
 /* A minimised program has bounds of its own. */
 static bool check(void *user, const program *p, const kn_program_options *o, kn_text *why)
 {
-    where *w = user;
     program fast = *p;
     fast.fast = true;
-    return program_results(&fast) && program_check(&fast, w->ctx, o, why, &w->tally);
+    return program_results(&fast) && check_there(user, &fast, o, why);
 }
 
 static void check_on(const char *device, int programs, int64_t elements, int sets)

@@ -17,13 +17,10 @@
 #include "ir/pass/pass.h"
 #include "ir/region_impl.h"
 #include "tests/differential/program.h"
+#include "tests/effort.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { WANTED = 10 };
-#else
-enum { WANTED = 60 };
-#endif
 enum {
+    WANTED = EFFORT(60, 10),
     LEAST_OPERATIONS = 5,
     MOST_OPERATIONS = 40,
     MOST_VALUES = 9,

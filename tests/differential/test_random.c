@@ -20,17 +20,6 @@ enum { ELEMENTS = 6000, MANY_ELEMENTS = 100000, MOST_REPORTS = 3 };
 
 static int64_t elements(uint64_t seed) { return seed % 20 == 0 ? MANY_ELEMENTS : ELEMENTS; }
 
-typedef struct where {
-    kn_context *ctx;
-    tally tally;
-} where;
-
-static bool check_cpu(void *user, const program *p, const kn_program_options *o, kn_text *why)
-{
-    where *w = user;
-    return program_check(p, w->ctx, o, why, &w->tally);
-}
-
 static bool check_cuda(void *user, const program *p, const kn_program_options *o, kn_text *why)
 {
     where *w = user;
@@ -77,7 +66,7 @@ static void check_all(const char *device, check_fn check)
 static void test_cpu(void **state)
 {
     (void)state;
-    check_all("cpu", check_cpu);
+    check_all("cpu", check_there);
 }
 
 static void test_cuda_sources(void **state)

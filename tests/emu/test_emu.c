@@ -161,17 +161,6 @@ static void test_examples(void **state)
 
 enum { PROGRAMS = EFFORT(12, 3), ELEMENTS = 3000 };
 
-typedef struct where {
-    kn_context *ctx;
-    tally tally;
-} where;
-
-static bool check(void *user, const program *p, const kn_program_options *o, kn_text *why)
-{
-    where *w = user;
-    return program_check(p, w->ctx, o, why, &w->tally);
-}
-
 static void test_random(void **state)
 {
     (void)state;
@@ -186,8 +175,8 @@ static void test_random(void **state)
         assert_non_null(p);
         const kn_program_options *o = &option_sets[seed % OPTION_SETS];
         kn_text why = kn_text_new(&a);
-        if (!check(&w, p, o, &why)) {
-            print_error("%s\n", program_report(p, "emu", o, kn_text_str(&why), check, &w));
+        if (!check_there(&w, p, o, &why)) {
+            print_error("%s\n", program_report(p, "emu", o, kn_text_str(&why), check_there, &w));
             failed++;
         }
         kn_arena_finish(&a);

@@ -14,17 +14,6 @@
 
 enum { PROGRAMS = 40, ELEMENTS = 20000, MANY_ELEMENTS = 300000, MOST_REPORTS = 5 };
 
-typedef struct where {
-    kn_context *ctx;
-    tally tally;
-} where;
-
-static bool check(void *user, const program *p, const kn_program_options *o, kn_text *why)
-{
-    where *w = user;
-    return program_check(p, w->ctx, o, why, &w->tally);
-}
-
 static bool skipped;
 
 static void test_random(void **state)
@@ -49,10 +38,11 @@ static void test_random(void **state)
         for (int i = 0; i < 2; i++) {
             const kn_program_options *o = &option_sets[i ? 1 + seed % (OPTION_SETS - 1) : 0];
             kn_text why = kn_text_new(&a);
-            if (check(&w, p, o, &why))
+            if (check_there(&w, p, o, &why))
                 continue;
-            fprintf(stderr, "%s\n",
-                    program_report(p, device ? device : "cuda", o, kn_text_str(&why), check, &w));
+            fprintf(
+                stderr, "%s\n",
+                program_report(p, device ? device : "cuda", o, kn_text_str(&why), check_there, &w));
             failed++;
             break;
         }
