@@ -17,9 +17,10 @@
 #define FUSION_HELP "  --fusion F     on (default), or off: one kernel an operation\n"
 #define SEED_HELP                                                                                  \
     "  --seed N       of random data; the same seed gives the same data on every machine\n"
-#define SCHEDULE_HELP                                                                              \
-    "  --schedule S   divide groups so: whole, split (over the machine), cluster or cluster=N\n"   \
-    "  --reuse R      force what several places need: keep or recompute\n"                         \
+#define SCHEDULE_HELP                                                                               \
+    "  --schedule S   divide groups so: whole, split (over the machine), cluster or cluster=N;\n"   \
+    "                 tiles: whole, and what lies transposed through tiles wherever there is any\n" \
+    "  --reuse R      force what several places need: keep or recompute\n"                          \
     "  --fast-math    algebra that floating point does not allow, approximate functions\n"
 #define OUT_HELP                                                                                   \
     "  -o DIR         write DIR/<output>.npy, all or none, instead of printing a summary\n"

@@ -169,6 +169,7 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
         return;
     ph->walk = kn_schedule_choose(ph)->walk;
     kn_schedule_vectors(ph, align, k->bufs.data);
+    kn_schedule_tiles(p->arena, ph, align, k->bufs.data, p->problem->target, p->problem->division);
     kn_schedule_cluster(ph, p->problem->target, p->problem->division, p->problem->cluster);
 }
 
@@ -216,7 +217,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         ph->alone = hosts == 1;
         for (int j = first; j <= i; j++)
             shape_phase(p, k, &k->phases.data[j], align);
-        int want = kn_schedule_choose(ph)->threads(ph, target);
+        int want = kn_schedule_of(ph->walk)->threads(ph, target);
         k->threads = want > k->threads ? want : k->threads;
     }
     int limit = p->problem->max_threads > 0 ? p->problem->max_threads : target->max_block;
@@ -226,7 +227,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         kn_phase *ph = &k->phases.data[i];
         if (ph->local)
             continue;
-        kn_schedule_choose(ph)->bind(ph, target, k->threads);
+        kn_schedule_of(ph->walk)->bind(ph, target, k->threads);
         kn_keep_computed(p->arena, ph, target, p->problem->reuse);
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(k, &k->phases.data[j], ph);

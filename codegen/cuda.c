@@ -21,7 +21,10 @@ typedef struct stride {
     const char *first, *end, *step;
 } stride;
 
-enum { LOCAL_STEPS = 2 }; /* a local phase's members are few: more steps only take registers */
+enum {
+    LOCAL_STEPS = 2, /* a local phase's members are few: more steps only take registers */
+    TILE_STEPS = 4,  /* of eight, ptxas spills some */
+};
 
 /* What is in shared memory is soon there: so many at once only spare counting. */
 enum { NEAR_ELEMENTS = 8 };
@@ -32,13 +35,15 @@ static int unrolling(kn_cuda_writer *w)
     bool near = false;
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i))
+        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access.turned)
             bytes += kn_bytes(v->dtype) * w->ph->vec;
         near = near || (w->need[i] && w->loaded[i] && v->kept == KN_KEEP_SHARED);
     }
     if (near && !bytes)
         return w->ph->vec < NEAR_ELEMENTS / 2 ? NEAR_ELEMENTS / w->ph->vec : 2;
     int steps = kn_steps_at_once(bytes);
+    if (w->tiled && steps > TILE_STEPS)
+        steps = TILE_STEPS;
     return w->ph->local && steps > LOCAL_STEPS ? LOCAL_STEPS : steps;
 }
 
@@ -53,7 +58,10 @@ static void write_axes(kn_cuda_writer *w)
 static void write_loop(kn_cuda_writer *w, const stride *by)
 {
     kn_putf(w->t, "#pragma unroll %d\n", unrolling(w));
-    if (w->sweep % 2 == 0 || w->ph->fetched || kn_phase_in_order(w->ph)) {
+    if (w->tiled) { /* counted, so that the compiler can do several steps' loads at once */
+        kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
+        kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
+    } else if (w->sweep % 2 == 0 || w->ph->fetched || kn_phase_in_order(w->ph)) {
         kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
     } else {
         kn_cuda_open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", by->first, by->end,
@@ -146,6 +154,20 @@ static void write_steps(kn_cuda_writer *w, const stride *by)
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
 }
 
+/* The loop, tile by tile. All threads of the block take part in what goes between a tile and memory. */
+static void write_tiles(kn_cuda_writer *w, const stride *by)
+{
+    const stride within = {"from + row", "left", by->step};
+    w->tiled = true;
+    kn_cuda_open_tile(w, w->ph->split ? "limit" : "members");
+    kn_cuda_line(
+        w, "const kn_count left = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
+        w->ph->tpg);
+    write_loop(w, &within);
+    kn_cuda_close_tile(w);
+    w->tiled = false;
+}
+
 static void write_sweep(kn_cuda_writer *w, int t, const stride *by)
 {
     const kn_phase *ph = w->ph;
@@ -159,6 +181,8 @@ static void write_sweep(kn_cuda_writer *w, int t, const stride *by)
         kn_cuda_await_fetch(w);
     if (ph->steps)
         write_steps(w, by);
+    else if (kn_cuda_turns(w))
+        write_tiles(w, by);
     else
         write_loop(w, by);
     kn_cuda_combine(w, t);
@@ -428,6 +452,7 @@ static void write_cols(kn_cuda_writer *w)
                  kn_cuda_extents(w, ph->ngroup, ph->naxes));
     kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
     kn_cuda_line(w, "const int column = threadIdx.x %% 32, row = threadIdx.x / 32;");
+    kn_cuda_declare_tiles(w);
     const char *work =
         ph->split ? kn_cuda_printed(w, "tiles * (kn_count)p%d_splits", w->p) : "tiles";
     kn_cuda_open(w, "for (kn_count item = %s; item < %s; item += %s)", w->block, work, w->blocks);
@@ -454,7 +479,9 @@ static int scratch_bytes(const kn_kernel *k)
     int most = 0;
     for (int p = 0; p < k->phases.len; p++) {
         int bytes = kn_cuda_scratch_bytes(k, &k->phases.data[p]);
+        int tiles = kn_tile_bytes(&k->phases.data[p], k->bufs.data);
         most = bytes > most ? bytes : most;
+        most = tiles > most ? tiles : most;
     }
     return most;
 }

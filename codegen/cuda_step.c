@@ -205,6 +205,11 @@ static void write_element_store(kn_cuda_writer *w, int i)
     const kn_store *s = &w->ph->stores.data[i];
     bool lanes = varies_by_lane(w, &s->access);
     const char *guard = kn_cuda_once(w, s, w->ph->vec > 1 && !lanes ? "l == 0" : "");
+    if (s->access.turned) {
+        kn_cuda_line(w, "%s = %s;", kn_cuda_in_tile(w, &s->access, 'o', i, lanes ? "l" : NULL),
+                     kn_cuda_operand(w, s->value));
+        return;
+    }
     if (*guard)
         kn_cuda_line(w, "if (%s)", guard);
     kn_cuda_line(w, "%s%s[%s] = %s;", *guard ? "    " : "", w->k->bufs.data[s->access.buf].name,
@@ -220,9 +225,9 @@ static bool vector_store(kn_cuda_writer *w, int i)
 }
 
 /* What is written for others lets go of the caches first where the kernel itself has use for them. */
-static const char *store_function(const kn_cuda_writer *w, const kn_access *acc)
+const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf)
 {
-    return w->rereads && times_read(w->k, acc->buf) == 0 ? "kn_stream" : "kn_store";
+    return w->rereads && times_read(w->k, buf) == 0 ? "kn_stream" : "kn_store";
 }
 
 /* Where the element of this step of a value that is kept in registers is. */
@@ -295,7 +300,8 @@ void kn_cuda_step(kn_cuda_writer *w)
     keep_shared(w);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && vector_store(w, i))
-            kn_cuda_line(w, "%s(%s + (%s), o%d_at);", store_function(w, &ph->stores.data[i].access),
+            kn_cuda_line(w, "%s(%s + (%s), o%d_at);",
+                         kn_cuda_store_function(w, ph->stores.data[i].access.buf),
                          w->k->bufs.data[ph->stores.data[i].access.buf].name,
                          kn_cuda_offset(w, &ph->stores.data[i].access, 'o', i, NULL), i);
 }

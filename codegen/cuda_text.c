@@ -356,7 +356,10 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
     }
     if (v->kind == KN_V_GATHER)
         at = gathered(w, i, at);
-    kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
+    if (w->tiled && acc->turned)
+        kn_cuda_define(w, i, kn_cuda_in_tile(w, acc, 'v', i, lane));
+    else
+        kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
 }
 
 /* The group values of one stage: before the sweeps for stage 0, else after a combine. */

@@ -5,6 +5,7 @@
  *   cuda_reduce.c accumulators and combines
  *   cuda_own.c    types and functions of reductions of the user's own
  *   cuda_fetch.c  bulk copies into shared memory
+ *   cuda_tiles.c  turned accesses through tiles in shared memory
  *   cuda.c        sweeps, combines, walks and the kernel around them */
 #ifndef KN_CODEGEN_CUDA_WRITER_H
 #define KN_CODEGEN_CUDA_WRITER_H
@@ -20,6 +21,7 @@ typedef struct kn_cuda_writer {
     int indent;
     int sweep;
     const char *block, *blocks; /* that work on the phase: which this is, and how many */
+    bool tiled;                 /* in a tile, where turned accesses find what they want */
     bool rereads;   /* the kernel reads elements of some array more than once from memory */
     bool *need;     /* values of the current sweep */
     bool *loaded;   /* kept values that are in their registers */
@@ -112,7 +114,22 @@ void kn_cuda_begin_fetches(kn_cuda_writer *w);
 void kn_cuda_await_fetch(kn_cuda_writer *w);
 void kn_cuda_fetch_next(kn_cuda_writer *w);
 
+/* ---- cuda_tiles.c: see there ---- */
+
+/* Does this sweep have turned accesses? */
+bool kn_cuda_turns(kn_cuda_writer *w);
+void kn_cuda_declare_tiles(kn_cuda_writer *w);
+/* Around a sweep's loop over [from, to): one tile of the members from `begin` to `limit`. */
+void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
+void kn_cuda_close_tile(kn_cuda_writer *w);
+/* This step's element, or that of lane `lane`, of a turned access in its tile. */
+const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
+                            const char *lane);
+
 /* ---- cuda_step.c ---- */
+
+/* How an element store to this buffer treats the caches. */
+const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf);
 
 /* What the kernel's arrays have of the caches, on entering it. */
 void kn_cuda_find_traffic(kn_cuda_writer *w);

@@ -1,5 +1,6 @@
 #include "codegen/kir.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int kn_phase_vector_axis(const kn_phase *p)
@@ -92,6 +93,33 @@ kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
     COPY_VEC(a, &copy.stores, &p->stores);
     COPY_VEC(a, &copy.exports, &p->exports);
     return copy;
+}
+
+bool kn_access_turned(const kn_access *acc, int across, int down, int bytes)
+{
+    enum { LINE = 64 };
+    return llabs(acc->stride[down]) == 1 && llabs(acc->stride[across]) * bytes >= LINE;
+}
+
+int kn_tile_pitch(const kn_phase *p, int bytes)
+{
+    return KN_COLS_LANES * p->vec + (bytes < 4 ? 4 / bytes : 1);
+}
+
+int kn_tile_bytes_of(const kn_phase *p, int bytes)
+{
+    return (p->tile * kn_tile_pitch(p, bytes) * bytes + 15) / 16 * 16;
+}
+
+int kn_tile_bytes(const kn_phase *p, const kn_buf *bufs)
+{
+    int total = 0;
+    for (int i = 0; i < p->values.len + p->stores.len; i++) {
+        const kn_access *acc = i < p->values.len ? &p->values.data[i].access
+                                                 : &p->stores.data[i - p->values.len].access;
+        total += acc->turned ? kn_tile_bytes_of(p, kn_bytes(bufs[acc->buf].dtype)) : 0;
+    }
+    return total;
 }
 
 int kn_steps_at_once(int bytes)
@@ -284,6 +312,8 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, con
         else
             kn_putf(t, "%c", stride_letter[acc->kind[a]]);
     kn_putf(t, "%s]", acc->vector ? ":v" : "");
+    if (acc->turned)
+        kn_putf(t, " turned by %d", acc->turned);
 }
 
 static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int i, bool numbers)
@@ -357,7 +387,10 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_put(t, "by block");
     else
         kn_putf(t, "tpg %d", ph->tpg);
-    kn_putf(t, " vec %d steps %d%s%s\n", ph->vec, ph->steps, ph->full ? " full" : "",
+    kn_putf(t, " vec %d steps %d%s", ph->vec, ph->steps, ph->full ? " full" : "");
+    if (ph->tile)
+        kn_putf(t, " tile %d", ph->tile);
+    kn_putf(t, "%s\n",
             ph->split     ? " split"
             : ph->banded  ? " banded"
             : ph->fetched ? " cluster fetched"
@@ -482,6 +515,10 @@ static kn_status verify_phase(const kn_kernel *k, int p)
                       "blocks of a cluster share the groups of a phase of rows that is alone");
     if (ph->fetched && !ph->cluster)
         return broken(k, p, "bulk copies bring what the blocks of a cluster keep");
+    if (ph->tile && (ph->walk != KN_WALK_COLS || ph->ngroup == 0 || ph->ngroup == ph->naxes))
+        return broken(k, p, "tiles are of groups and members, walked as columns");
+    if (ph->tile && kn_phase_in_order(ph))
+        return broken(k, p, "in a tile members are not combined in order");
     if (ph->walk == KN_WALK_FLAT && (ph->reds.len || ph->ngroup))
         return broken(k, p, "a flat phase has no groups");
     return KN_OK;

@@ -61,7 +61,7 @@ typedef struct kn_buf {
 /* How a phase's axes step through a buffer: element = base + offset + sum over axes of index * stride. */
 typedef enum kn_stride_kind {
     KN_STRIDE_ZERO, /* the axis is not the buffer's, or is repeated: every index reads the same element */
-    KN_STRIDE_ONE,   /* neighbours in memory: only ever the phase's vector axis */
+    KN_STRIDE_ONE, /* neighbours in memory: the phase's vector axis, or of a turned access the last axis */
     KN_STRIDE_PARAM, /* given at run time */
 } kn_stride_kind;
 
@@ -70,6 +70,7 @@ typedef struct kn_access {
     uint32_t axes; /* bit a: the buffer varies along axis a of the phase */
     kn_stride_kind kind[KN_MAX_RANK];
     bool vector; /* walked by vec elements at a time along the vector axis, aligned */
+    int turned; /* phases in tiles: between memory and its tile so many elements at a time, along the last axis */
     int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis of the phase */
     bool shifted;                /* offset may be other than 0 */
     int64_t offset;              /* (n) elements */
@@ -178,6 +179,10 @@ typedef enum kn_walk {
 /* COLS: threads side by side along the groups, each with vec of them. */
 enum { KN_COLS_LANES = 32 };
 
+/* Does an access step from neighbour to neighbour along axis `down`, and from one cache line to another along axis
+ * `across`? Whoever walks along `across` then reads a line an element. */
+bool kn_access_turned(const kn_access *acc, int across, int down, int bytes);
+
 const char *kn_walk_text(kn_walk walk);
 
 typedef struct kn_axis {
@@ -216,6 +221,7 @@ typedef struct kn_phase {
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
     /* (n) split, of clusters: a chunk is a multiple of vec; banded: ranges of groups; else 1 and members */
     int64_t splits, chunk;
+    int tile; /* COLS: members of a tile, through which turned accesses go; 0: none. codegen/cuda_tiles.c */
 } kn_phase;
 
 /* The axis that vectors run along: the last member axis for FLAT and ROWS, the last group axis for COLS;
@@ -304,6 +310,13 @@ int kn_kept_words(const kn_phase *p, int value);
 
 /* Bytes of shared memory that a block's part of a group takes, of loads kept there. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
+
+/* Elements from one member of a tile to the next, of elements of so many bytes: 4 bytes of padding put neighbours along
+ * the members into different banks of shared memory. */
+int kn_tile_pitch(const kn_phase *p, int bytes);
+/* Bytes of shared memory that such a tile takes, and all tiles of a phase. */
+int kn_tile_bytes_of(const kn_phase *p, int bytes);
+int kn_tile_bytes(const kn_phase *p, const kn_buf *bufs);
 
 /* Marks in need[] (one per value) what sweep t computes or takes from where it is kept: its element values, and with
  * them the group values they use. */

@@ -158,9 +158,13 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
             ((kn_plan_step){"schedule", "groups to threads, values kept on chip", plan->after}));
     plan->regions = p.regions;
     plan->schedule = spread || p.phases.len > 1 ? "split" : "whole";
-    for (int i = 0; i < plan->kernels.len; i++)
-        if (kn_kernel_cluster(plan->kernels.data[i]) > 1)
+    for (int i = 0; i < plan->kernels.len; i++) {
+        const kn_kernel *k = plan->kernels.data[i];
+        if (kn_kernel_cluster(k) > 1)
             plan->schedule = "cluster";
+        else if (k->phases.len == 1 && k->phases.data[0].tile)
+            plan->schedule = "tiles";
+    }
     *out = plan;
     return KN_OK;
 }

@@ -42,6 +42,7 @@ typedef enum kn_division {
     KN_DIVIDE_WHOLE,   /* nothing: a group is a block's or a part of one's */
     KN_DIVIDE_CLUSTER, /* the blocks of a cluster */
     KN_DIVIDE_SPLIT,   /* the machine */
+    KN_DIVIDE_TILES, /* nothing; arrays that lie transposed go through tiles wherever there are any */
 } kn_division;
 
 /* What a search tries in place of the planner's own choices. Nodes are those of the refined graph. */
@@ -85,7 +86,7 @@ typedef struct kn_plan {
     KN_VEC(kn_buf) temporaries;  /* those that a kernel touches */
     const int64_t *sizes;        /* per symbol of the graph */
     const kn_regions *regions;
-    const char *schedule; /* "whole", "cluster" or "split" */
+    const char *schedule; /* "whole", "cluster", "split" or "tiles" */
 } kn_plan;
 
 /* Arena memory; the plan lives as long as `a`. */
@@ -165,6 +166,8 @@ void kn_make_local(kn_planner *p);
 /* codegen/pass/normalise.c: a phase, the last of n, and the local ones that it is the host of. keep_ones: kernels are
  * compiled, and a size that is 1 shall need no other than 2. */
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones);
+/* codegen/pass/normalise.c: of a phase that has no local ones. */
+void kn_swap_axes(kn_phase *phase, int a, int b);
 /* codegen/assemble.c: nsweeps, and how many sweeps need each value. */
 void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* codegen/assemble.c: p->phases into plan->kernels. */

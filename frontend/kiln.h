@@ -371,7 +371,9 @@ typedef struct kiln_options {
     const char
         *schedule; /* how groups are divided. NULL: chosen; "whole": not; "split": over the machine;
                              "cluster" or "cluster=N", N from 2: over the blocks of a cluster where the device
-                             has clusters and the program's shape allows it, else as "whole" */
+                             has clusters and the program's shape allows it, else as "whole";
+                             "tiles": not, and on GPUs what lies transposed goes through tiles in shared
+                             memory wherever there is any ("whole": nowhere) */
     int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
     const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;
                              "keep" or "recompute" to force it where possible */

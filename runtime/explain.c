@@ -15,6 +15,13 @@ static void add(list *l, const char *text)
     kn_push(l->a, &l->lines, text);
 }
 
+const kn_access *kn_explain_access(const kn_phase *ph, int i)
+{
+    if (i >= ph->values.len)
+        return &ph->stores.data[i - ph->values.len].access;
+    return ph->values.data[i].kind == KN_V_LOAD ? &ph->values.data[i].access : NULL;
+}
+
 static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
 {
     int va = kn_phase_vector_axis(ph);
@@ -24,18 +31,17 @@ static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
     if (ph->vec > 1)
         add(l, kn_sprintf(l->a, "%s %% %d == 0", ph->axes[va].name, ph->vec));
     for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
-        bool load = i < ph->values.len;
-        if (load && ph->values.data[i].kind != KN_V_LOAD)
+        const kn_access *acc = kn_explain_access(ph, i);
+        const kn_buf *b = acc ? &k->bufs.data[acc->buf] : NULL;
+        if (!b || b->kind == KN_BUF_TEMP || va < 0)
             continue;
-        const kn_access *acc =
-            load ? &ph->values.data[i].access : &ph->stores.data[i - ph->values.len].access;
-        const kn_buf *b = &k->bufs.data[acc->buf];
-        if (b->kind == KN_BUF_TEMP || va < 0)
-            continue;
-        if (acc->kind[va] == KN_STRIDE_ONE)
-            add(l, kn_sprintf(l->a, "%s is contiguous along %s", b->name, ph->axes[va].name));
-        if (acc->vector) {
-            int bytes = ph->vec * kn_bytes(b->dtype);
+        int along = acc->turned ? ph->naxes - 1 : va, vec = acc->turned ? acc->turned : ph->vec;
+        if (acc->kind[along] == KN_STRIDE_ONE)
+            add(l, kn_sprintf(l->a, "%s is contiguous along %s", b->name, ph->axes[along].name));
+        if (acc->turned > 1)
+            add(l, kn_sprintf(l->a, "%s %% %d == 0", ph->axes[along].name, vec));
+        if (acc->vector || acc->turned > 1) {
+            int bytes = vec * kn_bytes(b->dtype);
             add(l, kn_sprintf(l->a, "%s is %d-byte aligned", b->name, bytes < 16 ? bytes : 16));
         }
     }
@@ -148,6 +154,13 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
         kn_put(t, ", bulk copies");
     if (ph->walk == KN_WALK_COLS)
         kn_putf(t, ", %d groups x %d threads", KN_COLS_LANES * ph->vec, ph->tpg);
+    if (ph->tile)
+        kn_putf(t, ", tiles of %d members", ph->tile);
+    for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
+        const kn_access *acc = kn_explain_access(ph, i);
+        if (acc && acc->turned)
+            kn_putf(t, ", %s turned", k->bufs.data[acc->buf].name);
+    }
     if (ph->vec > 1)
         kn_putf(t, ", vectors of %d", ph->vec);
     if (ph->steps)

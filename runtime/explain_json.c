@@ -148,6 +148,18 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
     }
 }
 
+static void put_turned(const subject *s, const kn_kernel *k, const kn_phase *ph)
+{
+    bool any = false;
+    for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
+        const kn_access *acc = kn_explain_access(ph, i);
+        if (!acc || !acc->turned)
+            continue;
+        put_string(s->t, any ? ", " : "", k->bufs.data[acc->buf].name);
+        any = true;
+    }
+}
+
 static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph)
 {
     put_string(s->t, "{\"name\": ", ph->name);
@@ -164,6 +176,8 @@ static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph)
     put_axes(s, ph);
     kn_put(s->t, "], \"kept\": [");
     put_kept(s, k, ph);
+    kn_putf(s->t, "], \"tile\": %d, \"turned\": [", ph->tile);
+    put_turned(s, k, ph);
     kn_put(s->t, "]}");
 }
 

@@ -54,13 +54,15 @@ enum { MOST_BLOCKS = 16 }; /* that any machine has in a cluster */
 /* Reads kn_program_options.schedule. */
 static kn_status read_schedule(const char *text, kn_division *division, int *cluster)
 {
-    static const char *const names[] = {
-        [KN_DIVIDE_WHOLE] = "whole", [KN_DIVIDE_CLUSTER] = "cluster", [KN_DIVIDE_SPLIT] = "split"};
+    static const char *const names[] = {[KN_DIVIDE_WHOLE] = "whole",
+                                        [KN_DIVIDE_CLUSTER] = "cluster",
+                                        [KN_DIVIDE_SPLIT] = "split",
+                                        [KN_DIVIDE_TILES] = "tiles"};
     *division = KN_DIVIDE_BY_COST;
     *cluster = 0;
     if (!text)
         return KN_OK;
-    for (int d = KN_DIVIDE_WHOLE; d <= KN_DIVIDE_SPLIT; d++)
+    for (int d = KN_DIVIDE_WHOLE; d <= KN_DIVIDE_TILES; d++)
         if (strcmp(text, names[d]) == 0) {
             *division = (kn_division)d;
             return KN_OK;
@@ -70,7 +72,7 @@ static kn_status read_schedule(const char *text, kn_division *division, int *clu
     if (n < 2 || n > MOST_BLOCKS || *end)
         return kn_fail(
             KN_ARGUMENT,
-            "unknown schedule '%s'; there are whole, split, cluster, and cluster=N with N "
+            "unknown schedule '%s'; there are whole, split, tiles, cluster, and cluster=N with N "
             "from 2 to %d",
             text, MOST_BLOCKS);
     *division = KN_DIVIDE_CLUSTER;

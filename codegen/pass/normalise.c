@@ -62,7 +62,7 @@ static void swap_in_access(kn_access *acc, uint32_t *once, int a, int b)
             *bits[i] ^= 1u << a | 1u << b;
 }
 
-static void swap_axes(kn_phase *ph, int a, int b)
+void kn_swap_axes(kn_phase *ph, int a, int b)
 {
     each_access(ph, swap_in_access, a, b);
     kn_axis t = ph->axes[a];
@@ -111,7 +111,7 @@ static void order(const family *f, int from, int to)
                 break;
             for (int k = 0; k < f->n; k++)
                 if (shares_groups(f, k))
-                    swap_axes(&f->phases[k], j - 1, j);
+                    kn_swap_axes(&f->phases[k], j - 1, j);
         }
 }
 

@@ -10,9 +10,12 @@ static bool can(const kn_phase *ph)
     return a->stride[ph->ngroup - 1] == 1 && !rows;
 }
 
+enum { BLOCK_OF_TILES = 256 };
+
 static int threads(const kn_phase *ph, const kn_target *target)
 {
-    (void)ph;
+    if (ph->tile && ph->reds.len == 0)
+        return BLOCK_OF_TILES; /* which only meet: several of them keep memory busy */
     return target->max_block < 512 ? target->max_block : 512;
 }
 

@@ -2,18 +2,26 @@
 
 #include <string.h>
 
+static const kn_schedule *const kinds[] = {&kn_sched_flat, &kn_sched_cols, &kn_sched_rows};
+
+const kn_schedule *kn_schedule_of(kn_walk walk)
+{
+    size_t i = 0;
+    while (kinds[i]->walk != walk)
+        i++;
+    return kinds[i];
+}
+
 const kn_schedule *kn_schedule_choose(const kn_phase *ph)
 {
-    static const kn_schedule *const kinds[] = {&kn_sched_flat, &kn_sched_cols, &kn_sched_rows};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i]->can(ph) && !(ph->universal && kinds[i]->walk == KN_WALK_COLS))
             return kinds[i];
     return &kn_sched_rows;
 }
 
-/* Can `acc` be walked by vectors of `vec` elements along axis `va`? True also where it need not be. */
-static bool vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align,
-                        int va, int vec)
+bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align, int va,
+                    int vec)
 {
     int bytes = kn_bytes(buf->dtype) * vec;
     if (acc->stride[va] != 1)
@@ -30,13 +38,14 @@ static bool vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *
 static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
 {
     bool by_chance = ph->local && ph->vec == 1;
+    int along = acc->turned ? ph->naxes - 1 : va;
     for (int a = 0; a < ph->naxes; a++)
         if (ph->universal)
             acc->kind[a] = acc->axes >> a & 1 ? KN_STRIDE_PARAM : KN_STRIDE_ZERO;
         else
-            acc->kind[a] = acc->stride[a] == 0                            ? KN_STRIDE_ZERO
-                           : a == va && acc->stride[a] == 1 && !by_chance ? KN_STRIDE_ONE
-                                                                          : KN_STRIDE_PARAM;
+            acc->kind[a] = acc->stride[a] == 0                               ? KN_STRIDE_ZERO
+                           : a == along && acc->stride[a] == 1 && !by_chance ? KN_STRIDE_ONE
+                                                                             : KN_STRIDE_PARAM;
     acc->shifted = acc->offset != 0 || ph->universal;
     acc->vector = ph->vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE;
 }
@@ -79,13 +88,13 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
         for (int i = 0; fits && i < ph->values.len; i++) {
             const kn_value *v = &ph->values.data[i];
             if (v->kind == KN_V_LOAD)
-                fits = vector_fits(ph, &v->access, &bufs[v->access.buf], align[v->access.buf], va,
-                                   ph->vec);
+                fits = kn_vector_fits(ph, &v->access, &bufs[v->access.buf], align[v->access.buf],
+                                      va, ph->vec);
         }
         for (int i = 0; fits && i < ph->stores.len; i++) {
             const kn_access *acc = &ph->stores.data[i].access;
             if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
-                fits = vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], va, ph->vec);
+                fits = kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], va, ph->vec);
         }
         if (fits)
             break;
@@ -167,8 +176,7 @@ kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_divi
     const machine *m = machine_of(target);
     const kn_range whole = {1, ph->members};
     if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
-        ph->members < 2 || force == KN_DIVIDE_WHOLE || force == KN_DIVIDE_CLUSTER ||
-        (gpu && !target->cooperative))
+        ph->members < 2 || (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
         return whole;
     int64_t tile = KN_COLS_LANES * ph->vec;
     int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups * ph->splits;

@@ -4,6 +4,7 @@
  *     rows   a sub-warp, a warp or a block works on a group, side by side along its members
  *            the blocks of a cluster, where one block cannot keep it or there are few groups (cluster.c)
  *     cols   neighbouring threads work on neighbouring groups, for reductions along a strided axis
+ *            in tiles, where arrays lie one way and others the other (tiles.c)
  *
  * A normalised phase goes in; walk, tpg and vec come out, and the block size that suits it best. */
 #ifndef KN_CODEGEN_SCHED_H
@@ -26,8 +27,13 @@ typedef struct kn_schedule {
 
 extern const kn_schedule kn_sched_flat, kn_sched_rows, kn_sched_cols;
 
-/* The first schedule that can, by preference. */
+/* The first schedule that can, by preference; the one that walks so. */
 const kn_schedule *kn_schedule_choose(const kn_phase *phase);
+const kn_schedule *kn_schedule_of(kn_walk walk);
+
+/* Can `acc` be walked by vectors of `vec` elements along axis `va`? True also where it need not be. */
+bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *buf, int align,
+                    int va, int vec);
 
 /* Sets vec, the elements of the vector axis taken at a time, as extents, strides and alignment allow: those of 16
  * bytes, of 4, or one; every width more would be another kernel.
@@ -46,6 +52,12 @@ double kn_schedule_barrier_bytes(const kn_target *target);
 /* Divides the groups of a phase of rows over the blocks of clusters, where that is right or forced: sets cluster,
  * splits and chunk. `want`: how many blocks, 0: chosen. codegen/sched/cluster.c */
 void kn_schedule_cluster(kn_phase *phase, const kn_target *target, kn_division force, int want);
+
+/* Has the arrays that lie turned to the walk of a scheduled phase go through tiles in shared memory, where that is
+ * quicker or forced: sets tile and what is turned. A phase without reductions may be walked otherwise for it.
+ * codegen/sched/tiles.c */
+void kn_schedule_tiles(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
+                       const kn_target *target, kn_division force);
 
 /* Bytes of what a group's later sweeps read again; 0 if there is nothing, or it cannot be kept in shared memory. */
 int64_t kn_rows_reread_bytes(const kn_phase *phase);

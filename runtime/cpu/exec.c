@@ -13,7 +13,6 @@ enum {
     FEW_MEMBERS = 32,
     FEW_GROUPS = 4,
     TILE = 32,
-    CACHE_LINE = 64,
 };
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -215,6 +214,12 @@ static bool choose_cols(const kn_phase *p)
     return p->members < FEW_MEMBERS && p->groups / 4 > p->members;
 }
 
+static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
+{
+    return ref->store >= 0 ? &p->stores.data[ref->store].access
+                           : &p->values.data[ref->value].access;
+}
+
 /* A side of the tiles to walk in where an array has its elements side by side along the axis before the last and
  * another along the last, so that rows of one go through all of the other: two cache lines of 4-byte elements.
  * 0: no such arrays, or something that blocks alone can do. */
@@ -227,12 +232,12 @@ static int64_t choose_tile(const kn_job *job)
         job->plan->row_lanes < TILE * TILE)
         return 0;
     for (int a = 0; a < job->plan->accesses.len; a++) {
+        const kn_access_ref *ref = &job->plan->accesses.data[a];
         const kn_lanes *l = &job->lanes[a];
-        int value = job->plan->accesses.data[a].value;
-        if (l->any_once || l->outer_once || job->plan->accesses.data[a].buf == KN_BUF_COUNT ||
-            (value >= 0 && p->values.data[value].kind == KN_V_GATHER))
+        if (l->any_once || l->outer_once || ref->buf == KN_BUF_COUNT ||
+            (ref->value >= 0 && p->values.data[ref->value].kind == KN_V_GATHER))
             return 0;
-        turned |= llabs(l->down) == l->bytes && llabs(l->across) >= CACHE_LINE;
+        turned |= kn_access_turned(access_of(p, ref), p->naxes - 1, p->naxes - 2, ref->bytes);
     }
     return turned ? TILE : 0;
 }
@@ -298,12 +303,11 @@ static void bind(const kn_job *job, kn_lanes *lanes)
     for (int a = 0; a < job->plan->accesses.len; a++) {
         const kn_access_ref *ref = &job->plan->accesses.data[a];
         const kn_store *store = ref->store >= 0 ? &p->stores.data[ref->store] : NULL;
-        const kn_access *access = store ? &store->access : &p->values.data[ref->value].access;
         int lane = job->tile ? p->naxes - 2 : job->cols ? 0 : p->ngroup;
         int nlane = p->naxes - job->outers;
         void *base = ref->buf == KN_BUF_COUNT ? NULL : job->call->bufs[ref->buf];
-        kn_lanes_bind(&lanes[a], p, access, base, ref->bytes, store ? store->once : 0, lane, nlane,
-                      job->outer_axis, job->outers);
+        kn_lanes_bind(&lanes[a], p, access_of(p, ref), base, ref->bytes, store ? store->once : 0,
+                      lane, nlane, job->outer_axis, job->outers);
     }
 }
 

@@ -63,6 +63,11 @@ static const subject subjects[] = {
      "def f(x: f32[N, C]):\n    r = x / sum(x, axis=1)[:, None]\n    return r / sum(r, axis=0)\n",
      NULL,
      {45, 512}},
+    {"tiles", "def f(x: f32[N, N]):\n    return x + x.T\n", NULL, {132, 132}},
+    {"columns in tiles",
+     "def f(x: f32[C, N]):\n    return x.T / sum(x, axis=0)[:, None]\n",
+     "tiles",
+     {40, 136}},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
@@ -114,6 +119,13 @@ static const defect defects[] = {
     {"a fence dropped", "__threadfence();\n        last", ";\n        last"},
     {"a row of the next band", "const kn_count top = band", "const kn_count top = 1 + band"},
     {"a member of another step", "acc1[step][l] +=", "acc1[0][l] +="},
+    {"a turned group of the next tile", "kn_least(tile * 128 + c", "kn_least(tile * 128 + c + 1"},
+    {"a tile's edge cut", "kn_least(from + m, to - 4)", "kn_least(from + m, to - 8)"},
+    {"a tile's members shifted", "[(m + k) *", "[(m + k + 1) *"},
+    {"a tile's groups turned about", "column * 4 + l]", "column * 4 + (l ^ 1)]"},
+    {"a tile one too long", "g < groups && i < to", "g < groups && i <= to"},
+    {"a tile cut short", "step < left;", "step + 1 < left;"},
+    {"an odd tile out", "from += 32", "from += 64"},
     {"arrivals miscounted", "top - (gridDim.x - 1)", "top - (gridDim.x - 2)"},
 };
 enum { DEFECTS = sizeof defects / sizeof *defects };

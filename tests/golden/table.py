@@ -45,6 +45,8 @@ AIMS = {
     "sinkhorn": [(COLUMNS, 1, 2)],
     "power_iteration": [(SMALL, 3, 3)],
     "adam": [(NONE, 0, 1)],
+    "transposed_add": [(NONE, 0, 1)],
+    "transposed_softmax": [(SMALL, 1, 2), (NONE, 0, 2)],
 }
 
 # (program, number of its sizes, what): where the aim is not reached, today's number.

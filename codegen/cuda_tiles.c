@@ -1,0 +1,171 @@
+/* Tiles: turned accesses lie along the members while neighbouring threads take neighbouring groups. They go through
+ * shared memory, tile by tile, so that threads side by side touch memory side by side on both of its sides.
+ *
+ *     for each tile [from, to) of the members:
+ *       turned loads: memory -> tile, threads side by side along the members; all meet
+ *       the step, for each member: turned loads and stores are of the tile; all meet
+ *       turned stores: tile -> memory, threads side by side along the members; all meet
+ *
+ * A tile has the members one behind the other, each with its groups side by side, and a little room behind them:
+ * kn_tile_pitch(). Its memory is what the combines use after the loop. */
+#include "codegen/cuda_writer.h"
+
+static const char *tile_name(kn_cuda_writer *w, char kind, int i)
+{
+    return kind == 'v' ? kn_cuda_printed(w, "%s_tile", kn_cuda_value(w, i))
+                       : kn_cuda_printed(w, "o%d_tile", i);
+}
+
+/* Is value i, or store i, turned and this sweep's? */
+static bool loads_turned(const kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    return v->access.turned && w->need[i];
+}
+
+static bool stores_turned(const kn_cuda_writer *w, int i)
+{
+    const kn_store *s = &w->ph->stores.data[i];
+    return s->access.turned && s->stage == w->sweep;
+}
+
+static bool any_load(const kn_cuda_writer *w)
+{
+    bool any = false;
+    for (int i = 0; i < w->ph->values.len; i++)
+        any = any || loads_turned(w, i);
+    return any;
+}
+
+bool kn_cuda_turns(kn_cuda_writer *w)
+{
+    bool any = any_load(w);
+    for (int i = 0; i < w->ph->stores.len; i++)
+        any = any || stores_turned(w, i);
+    return any;
+}
+
+/* One behind the other, in whole 16 bytes. */
+static int declare_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i, int at)
+{
+    kn_dtype dtype = w->k->bufs.data[acc->buf].dtype;
+    if (!acc->turned)
+        return at;
+    kn_cuda_line(w, "%s *const %s = (%s *)(scratch + %d);", kn_cuda_type(dtype),
+                 tile_name(w, kind, i), kn_cuda_type(dtype), at);
+    return at + kn_tile_bytes_of(w->ph, kn_bytes(dtype));
+}
+
+void kn_cuda_declare_tiles(kn_cuda_writer *w)
+{
+    int at = 0;
+    for (int i = 0; i < w->ph->values.len; i++)
+        at = declare_tile(w, &w->ph->values.data[i].access, 'v', i, at);
+    for (int i = 0; i < w->ph->stores.len; i++)
+        at = declare_tile(w, &w->ph->stores.data[i].access, 'o', i, at);
+}
+
+const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
+                            const char *lane)
+{
+    int pitch = kn_tile_pitch(w->ph, kn_bytes(w->k->bufs.data[acc->buf].dtype));
+    return kn_cuda_printed(w, "%s[(i - from) * %d + column * %d%s%s]", tile_name(w, kind, i), pitch,
+                           w->ph->vec, lane ? " + " : "", lane ? lane : "");
+}
+
+/* Opens a loop over a tile's elements by vectors along the members: of group c of the tile those from member m on. */
+static void open_turned(kn_cuda_writer *w, const kn_access *acc, int at_once)
+{
+    const kn_phase *ph = w->ph;
+    int a_group = ph->tile / acc->turned, all = KN_COLS_LANES * ph->vec * a_group;
+    int steps = (all + w->k->threads - 1) / w->k->threads;
+    kn_putf(w->t, "#pragma unroll %d\n", at_once);
+    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
+    kn_cuda_line(w, "const int at = step * %d + threadIdx.x;", w->k->threads);
+    kn_cuda_line(w, "const int m = at %% %d * %d, c = at / %d;", a_group, acc->turned, a_group);
+    if (all % w->k->threads)
+        kn_cuda_line(w, "if (at >= %d)\n%*sbreak;", all, (w->indent + 1) * 4, "");
+}
+
+/* Between vector `at` and the tile, an element after the other. */
+static const char *in_turn(kn_cuda_writer *w, const kn_access *acc, char kind, int i)
+{
+    return kn_cuda_printed(w, "%s[(m + k) * %d + c]", tile_name(w, kind, i),
+                           kn_tile_pitch(w->ph, kn_bytes(w->k->bufs.data[acc->buf].dtype)));
+}
+
+/* What is beyond the edge is read from the edge, and nobody uses it: loads without conditions are on their way
+ * together. */
+static void write_turned_load(kn_cuda_writer *w, int i)
+{
+    const kn_access *acc = &w->ph->values.data[i].access;
+    const kn_buf *b = &w->k->bufs.data[acc->buf];
+    open_turned(w, acc, kn_steps_at_once(kn_bytes(b->dtype) * acc->turned));
+    kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
+                 KN_COLS_LANES * w->ph->vec);
+    kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", acc->turned);
+    kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
+    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    kn_cuda_line(w, "const kn_vec<%s, %d> some = kn_load<%d>(%s + (%s));", kn_cuda_type(b->dtype),
+                 acc->turned, acc->turned, b->name, kn_cuda_offset(w, acc, 'v', i, NULL));
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->turned);
+    kn_cuda_line(w, "    %s = some.at[k];", in_turn(w, acc, 'v', i));
+    kn_cuda_close(w);
+}
+
+/* One step at a time: nobody waits for stores, and to have several at hand takes registers that softmax lacks. */
+static void write_turned_store(kn_cuda_writer *w, int i)
+{
+    const kn_access *acc = &w->ph->stores.data[i].access;
+    const kn_buf *b = &w->k->bufs.data[acc->buf];
+    open_turned(w, acc, 1);
+    kn_cuda_line(w, "const kn_count g = tile * %d + c, i = from + m;", KN_COLS_LANES * w->ph->vec);
+    kn_cuda_open(w, "if (g < groups && i < to)");
+    kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
+    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    kn_cuda_line(w, "kn_vec<%s, %d> some;", kn_cuda_type(b->dtype), acc->turned);
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->turned);
+    kn_cuda_line(w, "    some.at[k] = %s;", in_turn(w, acc, 'o', i));
+    kn_cuda_line(w, "%s(%s + (%s), some);", kn_cuda_store_function(w, acc->buf), b->name,
+                 kn_cuda_offset(w, acc, 'o', i, NULL));
+    kn_cuda_close(w);
+    kn_cuda_close(w);
+}
+
+/* Every other sweep walks backwards, as in write_loop(). */
+void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit)
+{
+    int tile = w->ph->tile;
+    if (w->sweep % 2 == 0) {
+        kn_cuda_open(w, "for (kn_count from = begin; from < %s; from += %d)", limit, tile);
+    } else {
+        kn_cuda_open(w,
+                     "for (kn_count from = kn_walk_end(begin, %s, (kn_count)%d); from != begin; )",
+                     limit, tile);
+        kn_cuda_line(w, "from -= %d;", tile);
+    }
+    kn_cuda_line(w, "const kn_count to = kn_least(from + %d, %s);", tile, limit);
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (loads_turned(w, i))
+            write_turned_load(w, i);
+    if (any_load(w))
+        kn_cuda_line(w, "__syncthreads();");
+}
+
+/* The tile's memory is free again at the end. */
+void kn_cuda_close_tile(kn_cuda_writer *w)
+{
+    bool any = false;
+    kn_cuda_line(w, "__syncthreads();");
+    for (int i = 0; i < w->ph->stores.len; i++) {
+        if (!stores_turned(w, i))
+            continue;
+        write_turned_store(w, i);
+        any = true;
+    }
+    if (any)
+        kn_cuda_line(w, "__syncthreads();");
+    kn_cuda_close(w);
+}

@@ -1,0 +1,194 @@
+/* Tiles: where one array has its neighbours along one axis and another along another, nobody who walks the phase meets
+ * both in order. So a block goes through the phase in tiles of groups x members: straight accesses go by groups, as in
+ * all columns; turned ones, which lie along the members, between memory and the tile by members and between the tile
+ * and the thread by groups. Each then moves whole lines of memory.
+ *
+ *   columns      their turned accesses go through tiles: the result of a softmax of an array that lies transposed
+ *   rows         without reductions, as are left behind a split one: become columns
+ *   elementwise  becomes columns: the members are the axis along which most of what is turned lies, the groups all
+ *                the others; split into one tile each
+ *
+ * It pays where fewer bytes come from the caches: an element by itself costs a sector of 32. What it costs is idle
+ * lanes, where the tile is larger than what is there. */
+#include <stdlib.h>
+
+#include "codegen/sched/sched.h"
+
+enum {
+    SECTOR = 32,            /* bytes that the caches move at least */
+    RUN = 128,              /* bytes of a turned array that a tile has side by side */
+    MOST_BYTES = 40 * 1024, /* of shared memory: a kernel has 48 of its own */
+    MOST_VECTOR = 8,        /* every range of members is whole vectors of as many */
+    TILES_A_PART = 8,       /* whose groups have something to do before */
+};
+
+/* The accesses of a phase that go through its elements: loads, then stores. NULL for what is none. */
+static kn_access *element_access(kn_phase *ph, int i)
+{
+    if (i < ph->values.len) {
+        kn_value *v = &ph->values.data[i];
+        return v->kind == KN_V_LOAD && v->level == KN_ELEMENT ? &v->access : NULL;
+    }
+    kn_store *s = &ph->stores.data[i - ph->values.len];
+    return s->kind == KN_STORE_ELEMENT && !s->once ? &s->access : NULL;
+}
+
+static int accesses(const kn_phase *ph) { return ph->values.len + ph->stores.len; }
+
+/* Bytes an element of what is turned, seen along axis `across`, and lies along axis `down`. */
+static int turned_bytes(kn_phase *ph, const kn_buf *bufs, int across, int down)
+{
+    int total = 0;
+    for (int i = 0; i < accesses(ph); i++) {
+        const kn_access *acc = element_access(ph, i);
+        int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
+        if (acc && kn_access_turned(acc, across, down, bytes))
+            total += bytes;
+    }
+    return total;
+}
+
+/* ---- phases without reductions as columns ---- */
+
+/* The members become axis `down`; everything before it in the order it has. */
+static void as_columns(kn_phase *ph, int down)
+{
+    for (int a = down; a + 1 < ph->naxes; a++)
+        kn_swap_axes(ph, a, a + 1);
+    ph->ngroup = ph->naxes - 1;
+    ph->groups = 1;
+    for (int a = 0; a < ph->naxes; a++) {
+        ph->axes[a].member = a == ph->ngroup;
+        ph->groups *= a < ph->ngroup ? ph->axes[a].extent : 1;
+    }
+    ph->members = ph->axes[ph->ngroup].extent;
+    for (int i = 0; i < ph->stores.len; i++) {
+        kn_store *s = &ph->stores.data[i];
+        if (s->kind == KN_STORE_GROUP)
+            s->once |= ((1u << ph->ngroup) - 1) & ~s->access.axes;
+    }
+}
+
+/* The axis along which most of what is turned lies; -1 for none. */
+static int turned_axis(kn_phase *ph, const kn_buf *bufs)
+{
+    int best = -1, most = 0;
+    for (int a = 0; a + 1 < ph->naxes; a++) {
+        int bytes = turned_bytes(ph, bufs, ph->naxes - 1, a);
+        if (bytes > most) {
+            most = bytes;
+            best = a;
+        }
+    }
+    return best;
+}
+
+/* Makes columns of it, with something turned in them. False if there is nothing to turn. */
+static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs)
+{
+    if (ph->walk != KN_WALK_COLS && ph->reds.len > 0)
+        return false;
+    if (ph->walk == KN_WALK_FLAT) {
+        int down = ph->split ? -1 : turned_axis(ph, bufs);
+        if (down < 0)
+            return false;
+        as_columns(ph, down);
+    }
+    if (ph->ngroup == 0 || ph->ngroup == ph->naxes)
+        return false;
+    if (ph->walk != KN_WALK_COLS) {
+        ph->walk = KN_WALK_COLS;
+        ph->split = true;
+        kn_schedule_vectors(ph, align, bufs);
+    }
+    return turned_bytes(ph, bufs, ph->ngroup - 1, ph->naxes - 1) > 0;
+}
+
+/* ---- tiles ---- */
+
+/* How many elements of a turned access go at a time. */
+static int turned_vector(const kn_phase *ph, const kn_access *acc, const int *align,
+                         const kn_buf *bufs)
+{
+    int last = ph->naxes - 1, vec = 16 / kn_bytes(bufs[acc->buf].dtype);
+    vec = vec > MOST_VECTOR ? MOST_VECTOR : vec;
+    bool whole = acc->stride[last] == 1 && ph->axes[last].extent % vec == 0;
+    return whole && kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], last, vec) ? vec : 1;
+}
+
+/* As many of the turned accesses as there is room for, each of at least a sector. */
+static void turn(kn_phase *ph, const int *align, const kn_buf *bufs)
+{
+    int least = SECTOR;
+    for (int i = 0; i < accesses(ph); i++) {
+        const kn_access *acc = element_access(ph, i);
+        int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : least;
+        if (acc && kn_access_turned(acc, ph->ngroup - 1, ph->naxes - 1, bytes) && bytes < least)
+            least = bytes;
+    }
+    ph->tile = RUN / least;
+    for (int i = 0; i < accesses(ph); i++) {
+        kn_access *acc = element_access(ph, i);
+        int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
+        if (!acc || !kn_access_turned(acc, ph->ngroup - 1, ph->naxes - 1, bytes))
+            continue;
+        acc->turned = turned_vector(ph, acc, align, bufs);
+        while (kn_tile_bytes(ph, bufs) > MOST_BYTES && ph->tile > SECTOR / least)
+            ph->tile /= 2;
+        if (kn_tile_bytes(ph, bufs) > MOST_BYTES)
+            acc->turned = 0;
+    }
+    kn_schedule_as(ph, ph->vec);
+}
+
+/* Parts of whole tiles, of a phase without reductions. One is enough for a block, but for what it does first for each
+ * of its groups. */
+static void cut(kn_phase *ph, bool local)
+{
+    ph->chunk = ph->tile * (local ? TILES_A_PART : 1);
+    ph->splits = (ph->members + ph->chunk - 1) / ph->chunk;
+}
+
+/* ---- does it pay? ---- */
+
+static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/* Bytes of a group's or an element's access that the caches move, along the axis of vectors. */
+static double traffic(kn_phase *ph, const kn_buf *bufs)
+{
+    int va = kn_phase_vector_axis(ph);
+    double total = 0;
+    for (int i = 0; i < accesses(ph); i++) {
+        const kn_access *acc = element_access(ph, i);
+        if (!acc)
+            continue;
+        double bytes = kn_bytes(bufs[acc->buf].dtype), apart = (double)llabs(acc->stride[va]);
+        double each = acc->turned || apart < 1 ? bytes : apart * bytes;
+        each = each > SECTOR ? SECTOR : each;
+        for (int a = 0; a < ph->naxes; a++)
+            each *= acc->stride[a] ? (double)ph->axes[a].extent : 1;
+        total += each * (i < ph->values.len ? ph->values.data[i].sweeps : 1);
+    }
+    if (!ph->tile)
+        return total;
+    double slots = (double)round_up(ph->groups, KN_COLS_LANES * ph->vec) *
+                   (double)round_up(ph->members, ph->tile);
+    return total * slots / ((double)ph->groups * (double)ph->members);
+}
+
+void kn_schedule_tiles(kn_arena *a, kn_phase *ph, const int *align, const kn_buf *bufs,
+                       const kn_target *target, kn_division force)
+{
+    if (target->sm == 0 || ph->universal || ph->local || ph->banded || kn_phase_in_order(ph) ||
+        ph->groups == 0 || ph->members == 0 || force == KN_DIVIDE_WHOLE ||
+        force == KN_DIVIDE_CLUSTER)
+        return;
+    kn_phase tiled = kn_phase_copy(a, ph);
+    if (!make_columns(&tiled, align, bufs))
+        return;
+    turn(&tiled, align, bufs);
+    if (tiled.reds.len == 0)
+        cut(&tiled, ph->walk == KN_WALK_ROWS);
+    if (force == KN_DIVIDE_TILES || traffic(&tiled, bufs) < traffic(ph, bufs))
+        *ph = tiled;
+}
