@@ -97,6 +97,52 @@ static void test_in_place(void **state)
     }
 }
 
+/* The end of the recurrence z[i] = a[i] z[i-1] + b[i], z[-1] = 0: maps z -> a z + b are composed, which does not commute. */
+static void test_recurrence(void **state)
+{
+    (void)state;
+    enum { LENGTH = 700 };
+    static float _Complex a[LENGTH], b[LENGTH], end[2];
+    double _Complex want = 0;
+    for (int i = 0; i < LENGTH; i++) {
+        a[i] = CMPLXF(0.5f, i % 5 == 0 ? -0.75f : 0.625f);
+        b[i] = CMPLXF((float)(i % 7 - 3), (float)(i % 3));
+        want = (double _Complex)a[i] * want + (double _Complex)b[i];
+    }
+    for (int d = 0; d < DEVICES; d++) {
+        kiln_ctx *ctx = open_device(devices[d]);
+        kiln_graph *g;
+        kiln_prog *p;
+        good(kiln_graph_create(ctx, &g));
+        kiln_val in[] = {kiln_input(g, "a", KILN_C64, "N"), kiln_input(g, "b", KILN_C64, "N")};
+        kiln_reducer by = {.count = 2, .identity = {kiln_int(g, 1), kiln_int(g, 0)}};
+        for (int k = 0; k < 2; k++) {
+            by.left[k] = kiln_carried(g, KILN_C64);
+            by.right[k] = kiln_carried(g, KILN_C64);
+        }
+        by.combined[0] = kiln_mul(g, by.right[0], by.left[0]);
+        by.combined[1] = kiln_add(g, kiln_mul(g, by.right[0], by.left[1]), by.right[1]);
+        kiln_val composed[2];
+        good(kiln_reduce_by(g, &by, in, KILN_ALL, 0, NULL, NULL, composed));
+        good(kiln_output(g, "turn", composed[0]));
+        good(kiln_output(g, "end", composed[1]));
+        good(kiln_compile(g, NULL, &p));
+        kiln_graph_destroy(g);
+        const int64_t n = LENGTH;
+        kiln_arg args[] = {{"a", a, KILN_C64, 1, &n, NULL},
+                           {"b", b, KILN_C64, 1, &n, NULL},
+                           {"turn", &end[0], KILN_C64, 0, NULL, NULL},
+                           {"end", &end[1], KILN_C64, 0, NULL, NULL}};
+        good(kiln_run(p, NULL, args, 4));
+        if (!(cabs((double _Complex)end[1] - want) < 1e-4 * cabs(want)))
+            fail_msg("%s: %g%+gj, not %g%+gj", devices[d], (double)crealf(end[1]),
+                     (double)cimagf(end[1]), creal(want), cimag(want));
+        assert_true(cabsf(end[0]) < 1e-20f);
+        kiln_prog_destroy(p);
+        kiln_ctx_destroy(ctx);
+    }
+}
+
 static void test_elements(void **state)
 {
     (void)state;
@@ -147,8 +193,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_value), cmocka_unit_test(test_builder),
-        cmocka_unit_test(test_in_place), cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_source),
+        cmocka_unit_test(test_in_place), cmocka_unit_test(test_recurrence),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
