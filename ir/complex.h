@@ -7,6 +7,10 @@
 #include <complex.h>
 #include <stdbool.h>
 
+#ifndef CMPLX /* glibc's header has it for GCC only */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 typedef double _Complex kn_complex;
 
 /* By parts, without Annex G's search for infinities. */

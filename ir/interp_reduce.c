@@ -1,9 +1,9 @@
 /* Reductions in the reference interpreter: in order, in extended precision. */
-#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "ir/complex.h"
 #include "ir/eval.h"
 #include "ir/interp_impl.h"
 

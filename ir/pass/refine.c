@@ -15,6 +15,7 @@
  * stays, and what it reads goes through memory. */
 #include <string.h>
 
+#include "ir/build_impl.h"
 #include "ir/pass/pass.h"
 #include "ir/view.h"
 
@@ -306,6 +307,14 @@ static kn_node *taken(refiner *r, kn_graph *to, const kn_node *old, kn_node *x, 
     return view(to, KN_OP_RESHAPE, x, shape, rank, old->loc);
 }
 
+/* Where indices are checked they are places in memory: of a count, which is in none, there is an array. */
+static kn_node *checkable(kn_graph *to, const kn_node *take, kn_node *x)
+{
+    bool count = kn_view_root(x)->op == KN_OP_IOTA;
+    return take->u.gather.checked && count ? kn_build_in_memory(to, kn_copy_of(to, x), take->loc)
+                                           : x;
+}
+
 /* A new node like `old` on refined axes `shape`, its operands given axes of size 1 where they lack some. */
 static kn_node *elementwise(refiner *r, kn_graph *to, const kn_node *old, kn_node *const *in)
 {
@@ -314,7 +323,7 @@ static kn_node *elementwise(refiner *r, kn_graph *to, const kn_node *old, kn_nod
     kn_node *operands[KN_MAX_IN] = {0};
     bool takes = old->op == KN_OP_TAKE;
     if (takes)
-        operands[0] = taken(r, to, old, in[0], &n.u.gather);
+        operands[0] = taken(r, to, old, checkable(to, old, in[0]), &n.u.gather);
     for (int k = takes; k < old->nin; k++) {
         int rank = 0, m;
         for (int j = 0; j < old->rank; j++, rank += m) {

@@ -169,6 +169,13 @@ static void checks_indices(void **state)
         assert_int_equal(kiln_run(p, NULL, args, 3), KILN_OK);
         assert_true(y[0] == 0 && y[1] == 0 && y[2] == 3);
         kiln_prog_destroy(p);
+        p = compile(ctx, "def f(x: f32[N], i: i32[K]):\n"
+                         "    y = arange(len(x), dtype=f32)[i]\n    return y\n");
+        expect(kiln_run(p, NULL, args, 3), KILN_ERR_RUN, "out of bounds");
+        args[1].data = i;
+        assert_int_equal(kiln_run(p, NULL, args, 3), KILN_OK);
+        assert_true(y[0] == 0 && y[1] == 3 && y[2] == 3);
+        kiln_prog_destroy(p);
         kiln_ctx_destroy(ctx);
     }
 }
