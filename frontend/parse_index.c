@@ -138,7 +138,7 @@ static bool index_tuple(kn_parser *p, kn_value *v, const subscript *s, int n)
     }
     lo = lo < 0 ? 0 : lo > v->nitems ? v->nitems : lo;
     hi = hi < lo ? lo : hi > v->nitems ? v->nitems : hi;
-    v->items += lo;
+    v->items = lo > 0 ? v->items + lo : v->items; /* of () there are none, not even an address */
     v->nitems = (int)(hi - lo);
     v->name = NULL;
     return true;
