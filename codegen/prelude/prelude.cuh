@@ -208,7 +208,8 @@ template <class Op, int WIDTH, class T>
 __device__ __forceinline__ kn_moments<T> kn_combine_lanes(kn_moments<T> v)
 {
     const T n = kn_combine_lanes<kn_sum, WIDTH>(v.n);
-    const T mean = n == 0 ? 0 : kn_combine_lanes<kn_sum, WIDTH>(kn_product(v.n, v.mean)) / n;
+    const T sum = kn_combine_lanes<kn_sum, WIDTH>(kn_product(v.n, v.mean)); // by all, also those without members
+    const T mean = n == 0 ? 0 : sum / n;
     const T d = v.mean - mean;
     return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH>(v.m2 + v.n * d * d)};
 }

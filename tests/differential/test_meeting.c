@@ -24,6 +24,8 @@ static const struct {
     {"def f(x: f32[N]):\n    m = max(x)\n    return log(sum(exp((x - m) * 0.5) + m)) + m\n",
      "N=100000", true, false, 2},
     {"def f(x: f32[N, M]):\n    return sum(x, axis=1)\n", "N=60 M=40", false, false, 0},
+    /* lanes of one warp with a group and without combine their moments */
+    {"def f(x: f32[N, M]):\n    return var(x, axis=1)\n", "N=33 M=14", false, true, 2},
     {"def f(x: f32[N]):\n    return sum(x)\n", "N=0", false, false, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases };
