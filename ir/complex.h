@@ -7,8 +7,10 @@
 #include <complex.h>
 #include <stdbool.h>
 
-#ifndef CMPLX /* glibc's header has it for GCC only */
-#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#ifndef CMPLX /* glibc has them for GCC only */
+#define CMPLX(x, y) __builtin_complex((double)(x), (double)(y))
+#define CMPLXF(x, y) __builtin_complex((float)(x), (float)(y))
+#define CMPLXL(x, y) __builtin_complex((long double)(x), (long double)(y))
 #endif
 
 typedef double _Complex kn_complex;

@@ -4,10 +4,10 @@
  *
  * usage: test_complex [DEVICE ...]
  * devices.h says what the environment does. */
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
+#include "ir/complex.h"
 #include "tests/sweep/devices.h"
 #include "tests/sweep/sweep.h"
 

@@ -1,8 +1,8 @@
 /* Complex numbers through the public API, on every device without a GPU: by value, by default, in place, and moved as the
  * one access that two elements of c64 or one of c128 are. */
-#include <complex.h>
 #include <string.h>
 
+#include "ir/complex.h"
 #include "tests/device.h"
 
 static const char *const devices[] = {"ref", "cpu", "emu"};
