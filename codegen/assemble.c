@@ -168,7 +168,7 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
     if (ph->local)
         return;
     ph->walk = kn_schedule_choose(ph)->walk;
-    kn_schedule_vectors(ph, align, k->bufs.data);
+    kn_schedule_vectors(ph, align, k->bufs.data, p->problem->target);
     kn_schedule_tiles(p->arena, ph, align, k->bufs.data, p->problem->target, p->problem->division);
     kn_schedule_cluster(ph, p->problem->target, p->problem->division, p->problem->cluster);
 }

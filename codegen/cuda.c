@@ -54,22 +54,40 @@ static void write_axes(kn_cuda_writer *w)
 }
 
 /* Every other sweep walks backwards: the members it meets first are the ones that the sweep before touched
- * last, and may still be in a cache. But not where they are combined in order. */
-static void write_loop(kn_cuda_writer *w, const stride *by)
+ * last, and may still be in a cache; but not where they are combined in order. Where there may be many steps they are counted before: the compiler then has the
+ * loads of several on their way at once, without a branch between them. */
+static void open_loop(kn_cuda_writer *w, const stride *by, int steps)
 {
-    kn_putf(w->t, "#pragma unroll %d\n", unrolling(w));
+    kn_putf(w->t, "#pragma unroll %d\n", steps);
+    bool forwards = w->sweep % 2 == 0 || w->ph->fetched || kn_phase_in_order(w->ph);
     if (w->tiled) { /* counted, so that the compiler can do several steps' loads at once */
         kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
         kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
-    } else if (w->sweep % 2 == 0 || w->ph->fetched || kn_phase_in_order(w->ph)) {
+    } else if (forwards && kn_by_block(w->ph) && !w->ph->local) {
+        kn_cuda_open(w,
+                     "for (kn_count i = %s, left = kn_steps(i, %s, %s); left > 0; --left, i += %s)",
+                     by->first, by->end, by->step, by->step);
+    } else if (forwards) {
         kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
     } else {
         kn_cuda_open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", by->first, by->end,
                      by->step, by->first);
         kn_cuda_line(w, "i -= %s;", by->step);
     }
-    write_axes(w);
-    kn_cuda_step(w);
+}
+
+static void write_loop(kn_cuda_writer *w, const stride *by)
+{
+    int steps = unrolling(w);
+    if (w->ph->ragged) {
+        kn_cuda_ragged_steps(w);
+        open_loop(w, by, steps);
+        kn_cuda_line(w, "step%d(i, kn_bool<true>());", w->sweep);
+    } else {
+        open_loop(w, by, steps);
+        write_axes(w);
+        kn_cuda_step(w);
+    }
     kn_cuda_close(w);
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
@@ -108,18 +126,22 @@ static const char *step_guard(kn_cuda_writer *w, const stride *by)
     return stores_elements(w->ph, w->sweep) && w->k->threads > w->ph->tpg ? "live" : NULL;
 }
 
-/* A known number of steps, unrolled; `body` writes one. */
+/* A known number of steps, unrolled; `body` writes one. Loads to keep end with the first step that is not there: between
+ * branches the compiler leaves them together, which it would not behind a predicate for each. */
 static void write_unrolled(kn_cuda_writer *w, const stride *by, void (*body)(kn_cuda_writer *w))
 {
     const char *guard = step_guard(w, by);
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", w->ph->steps);
     kn_cuda_line(w, "const kn_count i = %s + (kn_count)step * %s;", by->first, by->step);
-    if (guard)
+    bool leaves = guard && body == kn_cuda_kept_loads;
+    if (leaves)
+        kn_cuda_line(w, "if (!(%s))\n%*sbreak;", guard, w->indent * 4 + 4, "");
+    else if (guard)
         kn_cuda_open(w, "if (%s)", guard);
     write_axes(w);
     body(w);
-    if (guard)
+    if (guard && !leaves)
         kn_cuda_close(w);
     kn_cuda_close(w);
 }
@@ -234,17 +256,18 @@ static const char *turn_of(kn_cuda_writer *w)
 static void write_range(kn_cuda_writer *w, const char *live)
 {
     bool turns = kn_takes_turns(w->ph);
+    const char *members = w->ph->ragged ? "members + skew" : "members";
     if (w->ph->cluster) {
-        kn_cuda_line(w, "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, members);",
-                     w->p);
-        kn_cuda_line(w, "const kn_count end = kn_least(begin + (kn_count)p%d_chunk, members);",
-                     w->p);
+        kn_cuda_line(w, "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, %s);", w->p,
+                     members);
+        kn_cuda_line(w, "const kn_count end = kn_least(begin + (kn_count)p%d_chunk, %s);", w->p,
+                     members);
         return;
     }
     if (turns || !w->ph->split) {
         kn_cuda_line(w, "const kn_count begin = %s, end = %s;",
                      turns ? "split < parts ? split * turn : members" : "0",
-                     *live ? kn_cuda_printed(w, "%s ? members : 0", live) : "members");
+                     *live ? kn_cuda_printed(w, "%s ? %s : 0", live, members) : members);
         return;
     }
     kn_cuda_line(w, "const kn_count begin = split * (kn_count)p%d_chunk;", w->p);
@@ -378,7 +401,8 @@ static void write_parts(kn_cuda_writer *w, int per_block)
 static void open_clusters(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count rank = kn_cluster_rank(), blocks = kn_cluster_blocks();");
-    write_range(w, "");
+    if (!w->ph->ragged)
+        write_range(w, "");
     kn_cuda_begin_boards(w);
     if (w->ph->fetched)
         kn_cuda_begin_fetches(w);
@@ -427,11 +451,17 @@ static void write_rows(kn_cuda_writer *w)
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
     const char *live = per_block > 1 ? "live" : "";
     write_locals(w, true, "lane", live);
-    if (!ph->cluster)
+    if (ph->ragged)
+        kn_cuda_skew(w);
+    if (!ph->cluster || ph->ragged)
         write_range(w, live);
+    if (ph->ragged)
+        kn_cuda_whole_vectors(w, turn_of(w));
     stride by = {kn_cuda_printed(w, "(begin + (kn_count)lane * %d)", ph->vec), "end",
                  ph->split ? "(parts * turn)" : turn_of(w)};
     by = in_order(w, by, "lane", per_block > 1 ? kn_cuda_printed(w, "%d", tpg) : block_times(w, 1));
+    if (ph->ragged)
+        by = (stride){"mine", "inner_end", by.step};
     write_sweeps(w, &by,
                  ph->cluster     ? "lane == 0 && rank == 0"
                  : per_block > 1 ? "live && lane == 0"

@@ -36,8 +36,9 @@ static void write_pilot(kn_cuda_writer *w, int r)
     const kn_red *red = &w->ph->reds.data[r];
     const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    kn_cuda_open(w, w->ph->cluster ? "if (members > 0)" : "if (begin < members)");
-    kn_cuda_line(w, "const kn_count i = %s;", w->ph->cluster ? "0" : "begin");
+    bool first = w->ph->cluster || w->ph->ragged;
+    kn_cuda_open(w, first ? "if (members > 0)" : "if (begin < members)");
+    kn_cuda_line(w, "const kn_count i = %s;", first ? "0" : "begin");
     kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
     kn_value_needs(w->ph, red->value, need);
     w->need = need;
@@ -106,14 +107,14 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r)
 /* The elements that a thread has of one group in a step are added at once. */
 static bool adds_at_once(kn_cuda_writer *w, int r)
 {
-    return w->ph->vec > 1 && !kn_cuda_wide(w->ph) && state_of(w, r) == KN_STATE_MOMENTS &&
+    return w->ph->vec > 1 && !kn_cuda_wide(w->ph) && state_of(w, r) != KN_STATE_PLAIN &&
            w->ph->reds.data[r].part == KN_PART_RESULT;
 }
 
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 {
     if (adds_at_once(w, r))
-        kn_cuda_line(w, "kn_vec<%s, %d> from_pilot%d;", kn_cuda_type(w->ph->reds.data[r].dtype),
+        kn_cuda_line(w, "kn_vec<%s, %d> added%d;", kn_cuda_type(w->ph->reds.data[r].dtype),
                      w->ph->vec, r);
     if (!counts_alike(w, r))
         return;
@@ -125,7 +126,7 @@ void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
 {
     if (adds_at_once(w, r))
-        kn_cuda_line(w, "acc%d.add(from_pilot%d);", r, r);
+        kn_cuda_line(w, "%sacc%d.add(added%d);", w->ph->ragged ? "if (whole) " : "", r, r);
 }
 
 void kn_cuda_accumulate(kn_cuda_writer *w, int r)
@@ -136,21 +137,26 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
         l = w->ph->vec > 1 ? "[step][l]" : "[step][0]";
     if (!owns(w->ph, r))
         return;
-    if (red->by)
+    if (red->by) {
         kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_cuda_own_name(w, r), r, l,
                      kn_cuda_own_element(w, r));
-    else if (adds_at_once(w, r))
-        kn_cuda_line(w, "from_pilot%d.at[l] = %s - pilot%d;", r, x, r);
-    else if (counts_alike(w, r))
-        kn_cuda_line(w, "acc%d[l].add(%s - pilot%d[l], seen%d, each%d);", r, x, r, r, r);
-    else if (state_of(w, r) == KN_STATE_MOMENTS)
-        kn_cuda_line(w, "acc%d%s.add(%s - pilot%d%s);", r, l, x, r, l);
-    else if (state_of(w, r) != KN_STATE_PLAIN)
+        return;
+    }
+    if (state_of(w, r) == KN_STATE_MOMENTS)
+        x = kn_cuda_printed(w, "%s - pilot%d%s", x, r, l);
+    if (adds_at_once(w, r)) {
+        if (w->ph->ragged)
+            kn_cuda_line(w, "if (!whole) acc%d.add(%s);", r, x);
+        kn_cuda_line(w, "added%d.at[l] = %s;", r, x);
+    } else if (counts_alike(w, r)) {
+        kn_cuda_line(w, "acc%d[l].add(%s, seen%d, each%d);", r, x, r, r);
+    } else if (state_of(w, r) != KN_STATE_PLAIN) {
         kn_cuda_line(w, "acc%d%s.add(%s);", r, l, x);
-    else if (red->op == KN_OP_SUM && kn_is_float(red->dtype))
+    } else if (red->op == KN_OP_SUM && kn_is_float(red->dtype)) {
         kn_cuda_line(w, "acc%d%s += %s;", r, l, x);
-    else
+    } else {
         kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_ops[red->op].text, r, l, x);
+    }
 }
 
 /* What a reduction takes from the accumulator of its owner. */

@@ -55,6 +55,64 @@ static const char *load_function(const kn_cuda_writer *w, const kn_value *v)
     return once ? "kn_load_once" : "kn_load";
 }
 
+/* ---- ragged vectors: the first and the last of a group may have lanes that are not the group's ---- */
+
+static const char *group_offset(kn_cuda_writer *w, kn_access acc, char kind, int i)
+{
+    acc.kind[kn_phase_vector_axis(w->ph)] = KN_STRIDE_ZERO;
+    return kn_cuda_offset(w, &acc, kind, i, NULL);
+}
+
+void kn_cuda_skew(kn_cuda_writer *w)
+{
+    const char *begins = NULL;
+    for (int i = 0; !begins && i < w->ph->values.len; i++)
+        if (w->ph->values.data[i].access.vector)
+            begins = group_offset(w, w->ph->values.data[i].access, 'v', i);
+    for (int i = 0; !begins && i < w->ph->stores.len; i++)
+        if (w->ph->stores.data[i].access.vector)
+            begins = group_offset(w, w->ph->stores.data[i].access, 'o', i);
+    kn_cuda_line(
+        w,
+        "const kn_count skew = (kn_count)(%s) %% %d; // its vectors are aligned, not its beginning",
+        begins, w->ph->vec);
+}
+
+/* Which thread has which vector does not depend on the skew: what one group keeps, the next does not overwrite from
+ * elsewhere. */
+void kn_cuda_whole_vectors(kn_cuda_writer *w, const char *step)
+{
+    int vec = w->ph->vec;
+    kn_cuda_line(w, "const kn_count inner = begin < skew ? %d : begin, inner_end = end / %d * %d;",
+                 vec, vec, vec);
+    kn_cuda_line(
+        w,
+        "const kn_count mine = begin + (kn_count)lane * %d + (lane == 0 && begin < inner ? %s : 0);",
+        vec, step);
+    kn_cuda_line(w, "const bool head = lane == 0 && begin < inner && begin < end;");
+    kn_cuda_line(
+        w,
+        "const bool tail = inner_end < end && begin < end && lane == (inner_end - begin) / %d %% blockDim.x;",
+        vec);
+}
+
+/* Is lane l of this step a member? */
+static const char *lane_is_member(kn_cuda_writer *w)
+{
+    return kn_cuda_printed(w, "whole || (kn_count)(a%d + l) < members",
+                           kn_phase_vector_axis(w->ph));
+}
+
+/* A vector in memory at `place`, when only members may be loaded. */
+static const char *vector_at(kn_cuda_writer *w, const char *function, const char *place)
+{
+    const char *load = kn_cuda_printed(w, "%s<%d>(%s)", function, w->ph->vec, place);
+    if (!w->ph->ragged)
+        return load;
+    return kn_cuda_printed(w, "whole ? %s : kn_load_edge<%d>(%s, a%d, members)", load, w->ph->vec,
+                           place, kn_phase_vector_axis(w->ph));
+}
+
 /* This step's elements of a load, as a vector of vec elements: into `to`, which it declares if `type` is its type, else
  * "". */
 static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const char *to)
@@ -62,16 +120,20 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
     const kn_value *v = &w->ph->values.data[i];
     const char *buf = w->k->bufs.data[v->access.buf].name;
     if (v->access.vector || w->ph->vec == 1) {
-        kn_cuda_line(w, "%s%s%s = %s<%d>(%s + (%s));", *type ? "const " : "", type, to,
-                     load_function(w, v), w->ph->vec, buf,
-                     kn_cuda_offset(w, &v->access, 'v', i, NULL));
+        const char *place =
+            kn_cuda_printed(w, "%s + (%s)", buf, kn_cuda_offset(w, &v->access, 'v', i, NULL));
+        kn_cuda_line(w, "%s%s%s = %s;", *type ? "const " : "", type, to,
+                     vector_at(w, load_function(w, v), place));
         return;
     }
     if (*type)
         kn_cuda_line(w, "%s%s;", type, to);
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
-    kn_cuda_line(w, "    %s.at[l] = %s[%s];", to, buf, kn_cuda_offset(w, &v->access, 'v', i, "l"));
+    if (w->ph->ragged)
+        kn_cuda_line(w, "    if (%s)", lane_is_member(w));
+    kn_cuda_line(w, "%s    %s.at[l] = %s[%s];", w->ph->ragged ? "    " : "", to, buf,
+                 kn_cuda_offset(w, &v->access, 'v', i, "l"));
 }
 
 static bool stores_now(const kn_cuda_writer *w, int i)
@@ -164,8 +226,8 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
         kn_cuda_line(w, "%s *const %s_kept = (%s *)(%s);", t, name, t, at);
         at = w->ph->cluster
                  ? kn_cuda_printed(w, "%s_kept + (kn_count)p%d_chunk / %d", name, w->p, w->ph->vec)
-                 : kn_cuda_printed(w, "%s_kept + (members + %d) / %d", name, w->ph->vec - 1,
-                                   w->ph->vec);
+                 : kn_cuda_printed(w, "%s_kept + (members + %d) / %d", name,
+                                   w->ph->vec - 1 + kn_phase_slack(w->ph), w->ph->vec);
     }
 }
 
@@ -230,6 +292,22 @@ const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf)
     return w->rereads && times_read(w->k, buf) == 0 ? "kn_stream" : "kn_store";
 }
 
+static void write_vector_store(kn_cuda_writer *w, int i)
+{
+    const kn_access *acc = &w->ph->stores.data[i].access;
+    const char *place = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
+                                        kn_cuda_offset(w, acc, 'o', i, NULL));
+    if (w->ph->ragged)
+        kn_cuda_line(w, "if (whole)");
+    kn_cuda_line(w, "%s%s(%s, o%d_at);", w->ph->ragged ? "    " : "", kn_cuda_store_function(w, acc->buf), place,
+                 i);
+    if (!w->ph->ragged)
+        return;
+    kn_cuda_line(w, "else");
+    kn_cuda_line(w, "    kn_store_edge(%s, o%d_at, a%d, members);", place, i,
+                 kn_phase_vector_axis(w->ph));
+}
+
 /* Where the element of this step of a value that is kept in registers is. */
 static const char *kept_element(kn_cuda_writer *w, int i)
 {
@@ -264,6 +342,8 @@ void kn_cuda_step(kn_cuda_writer *w)
         kn_put(w->t, "#pragma unroll\n");
         kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->vec);
     }
+    if (ph->ragged)
+        kn_cuda_line(w, "if (!(%s))\n%*scontinue;", lane_is_member(w), w->indent * 4 + 4, "");
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         if (!w->need[i] || v->level != KN_ELEMENT)
@@ -300,8 +380,18 @@ void kn_cuda_step(kn_cuda_writer *w)
     keep_shared(w);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && vector_store(w, i))
-            kn_cuda_line(w, "%s(%s + (%s), o%d_at);",
-                         kn_cuda_store_function(w, ph->stores.data[i].access.buf),
-                         w->k->bufs.data[ph->stores.data[i].access.buf].name,
-                         kn_cuda_offset(w, &ph->stores.data[i].access, 'o', i, NULL), i);
+            write_vector_store(w, i);
+}
+
+void kn_cuda_ragged_steps(kn_cuda_writer *w)
+{
+    kn_cuda_open(w, "const auto step%d = [&](const kn_count i, const auto whole)", w->sweep);
+    kn_cuda_line(w, "const kn_index a%d = (kn_index)i - (kn_index)skew;",
+                 kn_phase_vector_axis(w->ph));
+    kn_cuda_step(w);
+    w->indent--;
+    kn_cuda_line(w, "};");
+    kn_put(w->t, "#pragma unroll 1\n");
+    kn_cuda_line(w, "for (int edge = head ? 0 : 1; edge < (tail ? 2 : 1); ++edge)");
+    kn_cuda_line(w, "    step%d(edge == 0 ? begin : inner_end, kn_bool<false>());", w->sweep);
 }

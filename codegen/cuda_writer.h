@@ -140,6 +140,11 @@ bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
 bool kn_cuda_loads(const kn_cuda_writer *w, int i);
 /* Does a step of this sweep read or write memory, at what the axes say? */
 bool kn_cuda_steps_in_memory(const kn_cuda_writer *w);
+/* In ragged phases, in front of a group's range: how far its beginning is within a vector; behind: where the vectors
+ * are that are the group's as a whole. Of a sweep: the function of a step, and the steps of the other vectors. */
+void kn_cuda_skew(kn_cuda_writer *w);
+void kn_cuda_whole_vectors(kn_cuda_writer *w, const char *step);
+void kn_cuda_ragged_steps(kn_cuda_writer *w);
 void kn_cuda_kept_loads(kn_cuda_writer *w);
 void kn_cuda_declare_shared(kn_cuda_writer *w);
 void kn_cuda_step(kn_cuda_writer *w);

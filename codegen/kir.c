@@ -146,7 +146,8 @@ int kn_kept_words(const kn_phase *p, int value)
 
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
-    int64_t steps = ((p->cluster ? p->chunk : p->members) + p->vec - 1) / p->vec, bytes = 0;
+    int64_t members = p->cluster ? p->chunk : p->members + kn_phase_slack(p);
+    int64_t steps = (members + p->vec - 1) / p->vec, bytes = 0;
     for (int i = 0; i < p->values.len; i++)
         if (p->values.data[i].kept == KN_KEEP_SHARED && p->values.data[i].kind == KN_V_LOAD)
             bytes += steps * p->vec * kn_bytes(p->values.data[i].dtype);
@@ -387,7 +388,8 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_put(t, "by block");
     else
         kn_putf(t, "tpg %d", ph->tpg);
-    kn_putf(t, " vec %d steps %d%s", ph->vec, ph->steps, ph->full ? " full" : "");
+    kn_putf(t, " vec %d%s steps %d%s", ph->vec, ph->ragged ? " ragged" : "", ph->steps,
+            ph->full ? " full" : "");
     if (ph->tile)
         kn_putf(t, " tile %d", ph->tile);
     kn_putf(t, "%s\n",
@@ -513,6 +515,10 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         (ph->split || !ph->alone || ph->walk != KN_WALK_ROWS || ph->tpg != k->threads))
         return broken(k, p,
                       "blocks of a cluster share the groups of a phase of rows that is alone");
+    if (ph->ragged &&
+        (ph->walk != KN_WALK_ROWS || ph->vec == 1 || !kn_phase_one_run(ph) || ph->split ||
+         ph->banded || ph->local || ph->fetched || ph->steps || ph->tpg != k->threads))
+        return broken(k, p, "ragged vectors walk whole rows of one run");
     if (ph->fetched && !ph->cluster)
         return broken(k, p, "bulk copies bring what the blocks of a cluster keep");
     if (ph->tile && (ph->walk != KN_WALK_COLS || ph->ngroup == 0 || ph->ngroup == ph->naxes))

@@ -200,6 +200,9 @@ typedef struct kn_phase {
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp, but in bands also a
                 part of the block */
     int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
+    bool
+        ragged; /* ROWS of one run: groups begin and end within vectors, which are aligned in memory; all arrays that
+                    are walked by vectors begin alike. Members of a group are counted from the first vector's begin */
     int steps; /* ROWS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
     bool full;      /* ROWS: all threads take all of their steps */
@@ -230,6 +233,9 @@ int kn_phase_vector_axis(const kn_phase *p);
 
 /* True where the members of a group are one run of neighbours, or evenly apart. */
 static inline bool kn_phase_one_run(const kn_phase *p) { return p->naxes - p->ngroup == 1; }
+
+/* Members more than a group has that its vectors may cover. */
+static inline int kn_phase_slack(const kn_phase *p) { return p->ragged ? p->vec - 1 : 0; }
 
 typedef struct kn_scalar_param {
     int input; /* graph input */

@@ -44,7 +44,7 @@ kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
     }
     kn_count_sweeps(p->arena, &ph);
     ph.walk = kn_schedule_choose(&ph)->walk;
-    kn_schedule_vectors(&ph, align, p->bufs.data);
+    kn_schedule_vectors(&ph, align, p->bufs.data, p->problem->target);
     kn_schedule_cluster(&ph, p->problem->target, p->problem->division, p->problem->cluster);
     return ph;
 }

@@ -162,7 +162,7 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
             kn_putf(t, ", %s turned", k->bufs.data[acc->buf].name);
     }
     if (ph->vec > 1)
-        kn_putf(t, ", vectors of %d", ph->vec);
+        kn_putf(t, ", vectors of %d%s", ph->vec, ph->ragged ? " within ragged rows" : "");
     if (ph->steps)
         kn_putf(t, ", %d step%s a thread", ph->steps, ph->steps == 1 ? "" : "s");
     for (int i = 0; i < ph->values.len; i++)

@@ -42,12 +42,41 @@ __device__ __forceinline__ unsigned kn_quotient(unsigned a, int times, int shift
     return (unsigned)((unsigned long long)a * (unsigned)times >> shift);
 }
 
+// A bool that is known when the code is compiled.
+template <bool B> struct kn_bool {
+    __device__ __forceinline__ constexpr operator bool() const { return B; }
+};
+
+// A vector that begins before a group does, or ends after it: lane l is the group's if first + l is from 0 to below n.
+template <int N, class T, class I, class C>
+__device__ __forceinline__ kn_vec<T, N> kn_load_edge(const T *p, I first, C n)
+{
+    kn_vec<T, N> v = {};
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        if ((C)(first + l) < n)
+            v.at[l] = p[l];
+    return v;
+}
+template <int N, class T, class I, class C>
+__device__ __forceinline__ void kn_store_edge(T *p, const kn_vec<T, N> &v, I first, C n)
+{
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        if ((C)(first + l) < n)
+            p[l] = v.at[l];
+}
+
 template <class T> __device__ __forceinline__ T kn_least(T a, T b) { return a < b ? a : b; }
 
-// The first index of first, first + step, ... that is not below `end`.
+// How many of first, first + step, ... are below `end`; and the first that is not.
+template <class T> __device__ __forceinline__ T kn_steps(T first, T end, T step)
+{
+    return first < end ? (end - first + step - 1) / step : 0;
+}
 template <class T> __device__ __forceinline__ T kn_walk_end(T first, T end, T step)
 {
-    return first < end ? first + (end - first + step - 1) / step * step : first;
+    return first + kn_steps(first, end, step) * step;
 }
 
 // A place that the caller's data gives: out of bounds it is an error where that can be told, else the nearest. Threads
@@ -134,12 +163,25 @@ struct kn_var {
 // for softmax", 2018). Infinite maxima stay out of the differences, so that a finite sum is one.
 template <class T> struct kn_peak {
     T max, sum;
-    static __device__ __forceinline__ T scale(T x, T max) { return x == max ? (T)1 : kn_exp(x - max); }
+    static __device__ __forceinline__ T scale(T x, T max) { return kn_exp(x == max ? (T)0 : x - max); }
     __device__ __forceinline__ void add(T x)
     {
         const T e = kn_exp(kn_fmin(-kn_abs(x - max), (T)0)); // 1 of equal infinities
         sum = x > max ? sum * e + 1 : sum + e;
         max = kn_maximum(max, x);
+    }
+    // N at once: what is there is scaled down once for all of them.
+    template <int N> __device__ __forceinline__ void add(const kn_vec<T, N> &x)
+    {
+        T top = max;
+#pragma unroll
+        for (int l = 0; l < N; ++l)
+            top = kn_maximum(top, x.at[l]);
+        sum *= scale(max, top);
+#pragma unroll
+        for (int l = 0; l < N; ++l)
+            sum += scale(x.at[l], top);
+        max = top;
     }
     // The sum as the definition has it: x - max of infinities is NaN.
     __device__ __forceinline__ T whole() const { return sum + (max - max); }

@@ -40,7 +40,7 @@ static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *targ
     if (!each)
         return 0;
     int64_t most = (target->smem_block / at_once - scratch) / each / PART_MULTIPLE * PART_MULTIPLE;
-    return kn_power_of_two_from(ceil_div(ph->members, most));
+    return kn_power_of_two_from(ceil_div(ph->members + kn_phase_slack(ph), most));
 }
 
 /* The same for the most of four, two or one at a time that the largest cluster allows; 0 for none. */
@@ -82,5 +82,6 @@ void kn_schedule_cluster(kn_phase *ph, const kn_target *target, kn_division forc
         return;
     ph->cluster = true;
     ph->splits = blocks;
-    ph->chunk = ceil_div(ceil_div(ph->members, blocks), PART_MULTIPLE) * PART_MULTIPLE;
+    ph->chunk =
+        ceil_div(ceil_div(ph->members + kn_phase_slack(ph), blocks), PART_MULTIPLE) * PART_MULTIPLE;
 }

@@ -22,7 +22,7 @@ static bool can(const kn_phase *ph)
 
 static int64_t steps(const kn_phase *ph)
 {
-    int64_t members = ph->split || ph->cluster ? ph->chunk : ph->members;
+    int64_t members = ph->split || ph->cluster ? ph->chunk : ph->members + kn_phase_slack(ph);
     return (members + ph->vec - 1) / ph->vec;
 }
 
@@ -72,7 +72,7 @@ static int64_t lanes_for(int64_t n, int most)
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
     int words = words_a_step(ph, 0);
-    if (target->sm == 0 || ph->universal || ph->split || ph->nsweeps < 2 || !words)
+    if (target->sm == 0 || ph->universal || ph->split || ph->ragged || ph->nsweeps < 2 || !words)
         return 0;
     int most = most_steps(words, KEEP_STEPS), wide = most_steps(words_a_step(ph, 4), KEEP_STEPS);
     return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
@@ -153,7 +153,7 @@ static bool copies(const kn_phase *ph, const kn_target *target)
 {
     enum { LEAST_RUN = 512 };
     int va = kn_phase_vector_axis(ph);
-    if (!ph->cluster || !shared_keeps(ph, target))
+    if (!ph->cluster || ph->ragged || !shared_keeps(ph, target))
         return false;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];

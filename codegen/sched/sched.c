@@ -34,6 +34,14 @@ bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf,
     return acc->split_stride % vec == 0 && acc->offset % vec == 0;
 }
 
+static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
+{
+    for (int a = 0; a < ph->ngroup; a++)
+        if (acc->stride[a] != 0)
+            return true;
+    return false;
+}
+
 /* Partial results of a single group are neighbours by chance, which is not worth a kernel. */
 static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
 {
@@ -47,7 +55,8 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
                            : a == along && acc->stride[a] == 1 && !by_chance ? KN_STRIDE_ONE
                                                                              : KN_STRIDE_PARAM;
     acc->shifted = acc->offset != 0 || ph->universal;
-    acc->vector = ph->vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE;
+    acc->vector = ph->vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
+                  (!ph->ragged || differs_by_group(ph, acc));
 }
 
 static void set_all_kinds(kn_phase *ph)
@@ -63,7 +72,67 @@ static void set_all_kinds(kn_phase *ph)
 /* From elements of 16 bytes to those of 4, to one. */
 static int narrower(int vec, int bytes) { return vec * bytes > 4 && bytes < 4 ? 4 / bytes : 1; }
 
-void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
+/* Can everything that is walked along axis `va` go by vectors of `vec` elements? */
+static bool vectors_fit(const kn_phase *ph, const int *align, const kn_buf *bufs, int va, int vec)
+{
+    bool fits = ph->axes[va].extent % vec == 0 && ph->axes[va].extent > 0;
+    for (int i = 0; fits && i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (v->kind == KN_V_LOAD)
+            fits = kn_vector_fits(ph, &v->access, &bufs[v->access.buf], align[v->access.buf], va, vec);
+    }
+    for (int i = 0; fits && i < ph->stores.len; i++) {
+        const kn_access *acc = &ph->stores.data[i].access;
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
+            fits = kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], va, vec);
+    }
+    return fits;
+}
+
+/* Does `acc` begin in each group where `first` does, within a vector? Sets *first if it is NULL. What all groups share
+ * goes by elements: it is small, and in a cache. */
+static bool begins_alike(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align,
+                         const kn_access **first)
+{
+    int va = ph->naxes - 1, bytes = kn_bytes(buf->dtype) * ph->vec;
+    if (acc->stride[va] != 1 || !differs_by_group(ph, acc))
+        return true;
+    if (align % (bytes < 16 ? bytes : 16) != 0)
+        return false;
+    bool alike = true;
+    for (int a = 0; *first && a < ph->ngroup; a++)
+        alike = alike && (acc->stride[a] - (*first)->stride[a]) % ph->vec == 0;
+    alike = alike && (!*first || (acc->offset - (*first)->offset) % ph->vec == 0);
+    *first = *first ? *first : acc;
+    return alike;
+}
+
+/* Rows whose beginnings lie anywhere go by vectors too, if all arrays' lie alike: a row of 50257 floats by vectors of 4,
+ * but for its first and last. Long ones only, which registers would not keep element by element. */
+static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_target *target)
+{
+    enum { LEAST_MEMBERS = 8 * 1024 + 1 };
+    const kn_access *first = NULL;
+    if (target->sm == 0 || ph->walk != KN_WALK_ROWS || ph->reds.len == 0 || ph->split ||
+        ph->banded || ph->local || ph->universal || !kn_phase_one_run(ph) || kn_phase_in_order(ph) ||
+        ph->members < LEAST_MEMBERS)
+        return false;
+    bool fits = true;
+    for (int i = 0; fits && i < ph->values.len; i++) {
+        const kn_access *acc = &ph->values.data[i].access;
+        if (ph->values.data[i].kind == KN_V_LOAD)
+            fits = begins_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
+    }
+    for (int i = 0; fits && i < ph->stores.len; i++) {
+        const kn_access *acc = &ph->stores.data[i].access;
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
+            fits = begins_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
+    }
+    return fits && first;
+}
+
+void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs,
+                         const kn_target *target)
 {
     int va = kn_phase_vector_axis(ph), widest = 1;
     for (int i = 0; i < ph->values.len; i++) {
@@ -83,22 +152,10 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs)
         ph->vec = 1;
     while (ph->walk == KN_WALK_COLS && ph->vec > 1 && ph->groups < KN_COLS_LANES * ph->vec)
         ph->vec /= 2; /* narrow tables: rather all lanes than wide ones */
-    for (; ph->vec > 1; ph->vec = narrower(ph->vec, widest)) {
-        bool fits = ph->axes[va].extent % ph->vec == 0 && ph->axes[va].extent > 0;
-        for (int i = 0; fits && i < ph->values.len; i++) {
-            const kn_value *v = &ph->values.data[i];
-            if (v->kind == KN_V_LOAD)
-                fits = kn_vector_fits(ph, &v->access, &bufs[v->access.buf], align[v->access.buf],
-                                      va, ph->vec);
-        }
-        for (int i = 0; fits && i < ph->stores.len; i++) {
-            const kn_access *acc = &ph->stores.data[i].access;
-            if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
-                fits = kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], va, ph->vec);
-        }
-        if (fits)
-            break;
-    }
+    ph->ragged = ph->vec > 1 && !vectors_fit(ph, align, bufs, va, ph->vec) &&
+                 ragged_fits(ph, align, bufs, target);
+    while (!ph->ragged && ph->vec > 1 && !vectors_fit(ph, align, bufs, va, ph->vec))
+        ph->vec = narrower(ph->vec, widest);
     set_all_kinds(ph);
 }
 

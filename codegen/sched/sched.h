@@ -38,7 +38,8 @@ bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *b
 /* Sets vec, the elements of the vector axis taken at a time, as extents, strides and alignment allow: those of 16
  * bytes, of 4, or one; every width more would be another kernel.
  * align[buf] is the alignment in bytes of each buffer's first element. Sets access kinds too. */
-void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs);
+void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs,
+                         const kn_target *target);
 
 /* The same where vectors are known to be whole and aligned. */
 void kn_schedule_as(kn_phase *phase, int vec);

@@ -1,0 +1,136 @@
+/* Rows that begin and end anywhere within vectors: every residue of length and distance, whole and by clusters. What lies
+ * between the rows of an output stays as it was. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/device.h"
+
+static const char *const bodies[] = {
+    "    return x / sum(x, axis=1, keepdims=True) * g\n",
+    "    m = mean(x, axis=1, keepdims=True)\n"
+    "    v = mean((x - m) ** 2, axis=1, keepdims=True)\n"
+    "    return (x - m) * rsqrt(v) + g\n",
+    "    return exp(x - logsumexp(x, axis=1)[:, None]) - g\n",
+};
+enum { BODIES = 3, ROWS = 3, BETWEEN = 8 };
+
+typedef struct rows {
+    kiln_ctx *ctx;
+    kiln_dtype dtype;
+    int64_t length, distance, elements;
+    void *x, *g, *y;
+    double *got;
+} rows;
+
+static size_t size_of(const rows *r)
+{
+    return r->dtype == KILN_F64 ? sizeof(double) : sizeof(float);
+}
+
+static void put(const rows *r, void *to, int64_t i, double v)
+{
+    if (r->dtype == KILN_F64)
+        ((double *)to)[i] = v;
+    else
+        ((float *)to)[i] = (float)v;
+}
+
+static double get(const rows *r, const void *from, int64_t i)
+{
+    return r->dtype == KILN_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+}
+
+static void fill(rows *r)
+{
+    size_t bytes = size_of(r) * (size_t)r->elements;
+    void *host = malloc(bytes);
+    for (int64_t i = 0; i < r->elements; i++)
+        put(r, host, i, (double)(i * 37 % 101) / 64 + 0.25);
+    good(kiln_alloc(r->ctx, bytes, &r->x));
+    good(kiln_upload(r->ctx, r->x, host, bytes));
+    good(kiln_alloc(r->ctx, bytes, &r->g));
+    good(kiln_upload(r->ctx, r->g, host, bytes));
+    for (int64_t i = 0; i < r->elements; i++)
+        put(r, host, i, -7);
+    good(kiln_alloc(r->ctx, bytes, &r->y));
+    good(kiln_upload(r->ctx, r->y, host, bytes));
+    free(host);
+}
+
+/* All of y's memory after a run, in got[]. */
+static void run(rows *r, const char *device, int body, const char *schedule)
+{
+    char text[512];
+    kiln_options options;
+    kiln_options_init(&options);
+    options.schedule = schedule;
+    const char *t = r->dtype == KILN_F64 ? "f64" : "f32";
+    snprintf(text, sizeof text, "def f(x: %s[N, C], g: %s[C]):\n%s", t, t, bodies[body]);
+    r->ctx = open_device(device);
+    fill(r);
+    kiln_prog *prog = compile_with(r->ctx, text, &options);
+    const int64_t shape[2] = {ROWS, r->length}, strides[2] = {r->distance, 1};
+    const kiln_arg args[] = {{"x", r->x, r->dtype, 2, shape, strides},
+                             {"g", r->g, r->dtype, 1, &r->length, NULL},
+                             {"out0", r->y, r->dtype, 2, shape, strides}};
+    good(kiln_run(prog, NULL, args, 3));
+    good(kiln_sync(r->ctx, NULL));
+    void *host = malloc(size_of(r) * (size_t)r->elements);
+    good(kiln_download(r->ctx, host, r->y, size_of(r) * (size_t)r->elements));
+    for (int64_t i = 0; i < r->elements; i++)
+        r->got[i] = get(r, host, i);
+    free(host);
+    kiln_free(r->ctx, r->x);
+    kiln_free(r->ctx, r->g);
+    kiln_free(r->ctx, r->y);
+    kiln_prog_destroy(prog);
+    kiln_ctx_destroy(r->ctx);
+}
+
+static int compare(const rows *want, const rows *got, int body, const char *schedule)
+{
+    double bound = want->dtype == KILN_F64 ? 1e-12 : 2e-5;
+    for (int64_t i = 0; i < want->elements; i++) {
+        double w = want->got[i], g = got->got[i];
+        if (fabs(g - w) <= bound * (fabs(w) + 1))
+            continue;
+        print_error(
+            "program %d, %s, %lld members, %lld apart, schedule %s: element %lld is %g, not %g\n",
+            body, want->dtype == KILN_F64 ? "f64" : "f32", (long long)want->length,
+            (long long)want->distance, schedule ? schedule : "chosen", (long long)i, g, w);
+        return 1;
+    }
+    return 0;
+}
+
+static void test_ragged(void **state)
+{
+    (void)state;
+    static const char *const schedules[] = {NULL, "whole", "cluster=3"};
+    int failed = 0;
+    for (int64_t i = 0; i < 9;
+         i++) { /* lengths and distances of every residue of 4, three times each */
+        rows want = {.dtype = i % 3 == 2 ? KILN_F64 : KILN_F32, .length = 8193 + i};
+        want.distance = want.length + i * 5 % BETWEEN;
+        want.elements = ROWS * want.distance;
+        rows got = want;
+        want.got = malloc(sizeof(double) * (size_t)want.elements);
+        got.got = malloc(sizeof(double) * (size_t)want.elements);
+        int body = (int)i % BODIES;
+        run(&want, "ref", body, NULL);
+        for (int s = 0; s < 3; s++) {
+            run(&got, "emu", body, schedules[s]);
+            failed += compare(&want, &got, body, schedules[s]);
+        }
+        free(want.got);
+        free(got.got);
+    }
+    assert_int_equal(failed, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ragged)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
