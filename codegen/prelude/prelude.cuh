@@ -39,7 +39,7 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_once(c
 // a / n for a below 2^31, by two numbers that stand for n.
 __device__ __forceinline__ unsigned kn_quotient(unsigned a, int times, int shift)
 {
-    return (unsigned)((unsigned long long)a * (unsigned)times >> shift);
+    return __umulhi(2 * a, (unsigned)times) >> shift;
 }
 
 // A bool that is known when the code is compiled.
