@@ -299,8 +299,8 @@ static void write_vector_store(kn_cuda_writer *w, int i)
                                         kn_cuda_offset(w, acc, 'o', i, NULL));
     if (w->ph->ragged)
         kn_cuda_line(w, "if (whole)");
-    kn_cuda_line(w, "%s%s(%s, o%d_at);", w->ph->ragged ? "    " : "", kn_cuda_store_function(w, acc->buf), place,
-                 i);
+    kn_cuda_line(w, "%s%s(%s, o%d_at);", w->ph->ragged ? "    " : "",
+                 kn_cuda_store_function(w, acc->buf), place, i);
     if (!w->ph->ragged)
         return;
     kn_cuda_line(w, "else");

@@ -52,7 +52,8 @@ static void divisor_params(params *ps, int phase, int axis, int64_t n)
         shift++;
     int64_t times = n > 0 ? ((int64_t)1 << shift) / n + 1 : 0;
     put_index(ps, times, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_times", phase, axis) : NULL);
-    put_index(ps, shift - 31, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_shift", phase, axis) : NULL);
+    put_index(ps, shift - 31,
+              ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_shift", phase, axis) : NULL);
 }
 
 int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)

@@ -79,7 +79,8 @@ static bool vectors_fit(const kn_phase *ph, const int *align, const kn_buf *bufs
     for (int i = 0; fits && i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         if (v->kind == KN_V_LOAD)
-            fits = kn_vector_fits(ph, &v->access, &bufs[v->access.buf], align[v->access.buf], va, vec);
+            fits =
+                kn_vector_fits(ph, &v->access, &bufs[v->access.buf], align[v->access.buf], va, vec);
     }
     for (int i = 0; fits && i < ph->stores.len; i++) {
         const kn_access *acc = &ph->stores.data[i].access;
@@ -114,8 +115,8 @@ static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, cons
     enum { LEAST_MEMBERS = 8 * 1024 + 1 };
     const kn_access *first = NULL;
     if (target->sm == 0 || ph->walk != KN_WALK_ROWS || ph->reds.len == 0 || ph->split ||
-        ph->banded || ph->local || ph->universal || !kn_phase_one_run(ph) || kn_phase_in_order(ph) ||
-        ph->members < LEAST_MEMBERS)
+        ph->banded || ph->local || ph->universal || !kn_phase_one_run(ph) ||
+        kn_phase_in_order(ph) || ph->members < LEAST_MEMBERS)
         return false;
     bool fits = true;
     for (int i = 0; fits && i < ph->values.len; i++) {

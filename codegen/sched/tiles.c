@@ -84,7 +84,8 @@ static int turned_axis(kn_phase *ph, const kn_buf *bufs)
 }
 
 /* Makes columns of it, with something turned in them. False if there is nothing to turn. */
-static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs)
+static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs,
+                         const kn_target *target)
 {
     if (ph->walk != KN_WALK_COLS && ph->reds.len > 0)
         return false;
@@ -99,7 +100,7 @@ static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs)
     if (ph->walk != KN_WALK_COLS) {
         ph->walk = KN_WALK_COLS;
         ph->split = true;
-        kn_schedule_vectors(ph, align, bufs);
+        kn_schedule_vectors(ph, align, bufs, target);
     }
     return turned_bytes(ph, bufs, ph->ngroup - 1, ph->naxes - 1) > 0;
 }
@@ -184,7 +185,7 @@ void kn_schedule_tiles(kn_arena *a, kn_phase *ph, const int *align, const kn_buf
         force == KN_DIVIDE_CLUSTER)
         return;
     kn_phase tiled = kn_phase_copy(a, ph);
-    if (!make_columns(&tiled, align, bufs))
+    if (!make_columns(&tiled, align, bufs, target))
         return;
     turn(&tiled, align, bufs);
     if (tiled.reds.len == 0)
