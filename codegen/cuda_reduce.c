@@ -108,7 +108,7 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r)
 static bool adds_at_once(kn_cuda_writer *w, int r)
 {
     return w->ph->vec > 1 && !kn_cuda_wide(w->ph) && state_of(w, r) != KN_STATE_PLAIN &&
-           w->ph->reds.data[r].part == KN_PART_RESULT;
+           !w->ph->reds.data[r].by && w->ph->reds.data[r].part == KN_PART_RESULT;
 }
 
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
