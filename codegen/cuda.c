@@ -22,7 +22,7 @@ typedef struct stride {
 } stride;
 
 enum {
-    LOCAL_STEPS = 2, /* a local phase's members are few: more steps only take registers */
+    LOCAL_BYTES = 8, /* a local phase's members are few: more on their way only take registers */
     TILE_STEPS = 4,  /* of eight, ptxas spills some */
 };
 
@@ -44,7 +44,9 @@ static int unrolling(kn_cuda_writer *w)
     int steps = kn_steps_at_once(bytes);
     if (w->tiled && steps > TILE_STEPS)
         steps = TILE_STEPS;
-    return w->ph->local && steps > LOCAL_STEPS ? LOCAL_STEPS : steps;
+    while (w->ph->local && steps > 1 && steps * bytes > LOCAL_BYTES)
+        steps /= 2;
+    return steps;
 }
 
 static void write_axes(kn_cuda_writer *w)
