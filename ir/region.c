@@ -82,11 +82,34 @@ static void add_node(kn_former *f, const kn_node *n)
 
 /* ---- merging ---- */
 
-/* Does region b need, through a third region, what a makes? */
+/* f->spans is a Fenwick tree: how many regions have nodes before a node and behind it. */
+static void add_span(kn_former *f, const kn_forming *r, int by)
+{
+    if (r->first == r->last)
+        return;
+    for (int i = r->first + 2; i <= f->g->nodes.len; i += i & -i)
+        f->spans[i] += by;
+    for (int i = r->last + 1; i <= f->g->nodes.len; i += i & -i)
+        f->spans[i] -= by;
+}
+
+static int count_spans(const kn_former *f, int node)
+{
+    int n = 0;
+    for (int i = node + 1; i > 0; i -= i & -i)
+        n += f->spans[i];
+    return n;
+}
+
+/* Does region b need, through a third region, what a makes? A region whose nodes are all before a's needs it only through
+ * one that has nodes on both sides. */
 static bool depends_through_another(kn_former *f, int a, int b)
 {
     KN_VEC(int) todo = {0};
     bool through = false;
+    int first = f->forming[a].first;
+    bool spanned =
+        count_spans(f, first) > (f->forming[b].first < first && first < f->forming[b].last);
     f->visit++;
     f->seen[a] = f->seen[b] = f->visit;
     kn_push(f->a, &todo, b);
@@ -103,7 +126,7 @@ static bool depends_through_another(kn_former *f, int a, int b)
             f->listed[x] = f->list;
             region->reads.data[kept++] = region->reads.data[i];
             through = through || (x == a && r != b);
-            if (f->seen[x] != f->visit && f->forming[x].last > f->forming[a].first)
+            if (f->seen[x] != f->visit && (spanned || f->forming[x].last > first))
                 kn_push(f->a, &todo, x);
             f->seen[x] = f->visit;
         }
@@ -163,8 +186,11 @@ static void merge(kn_former *f, int t, int s, const int8_t *map)
     for (int i = 0; i < from->apart.len; i++)
         if (!are_apart(f, t, kn_region_find(f, from->apart.data[i])))
             kn_push(f->a, &to->apart, from->apart.data[i]);
+    add_span(f, to, -1);
+    add_span(f, from, -1);
     to->first = from->first < to->first ? from->first : to->first;
     to->last = from->last > to->last ? from->last : to->last;
+    add_span(f, to, 1);
     f->parent[s] = t;
     f->out->work += part->nodes.len;
 }
@@ -314,6 +340,7 @@ static kn_former *new_former(kn_arena *a, kn_graph *g, const int64_t *sizes, boo
     f->readers = KN_NEW_ARRAY(a, kn_readers, n + 1);
     f->seen = KN_NEW_ARRAY(a, int, n + 1);
     f->listed = KN_NEW_ARRAY(a, int, n + 1);
+    f->spans = KN_NEW_ARRAY(a, int, n + 1);
     f->out->graph = g;
     f->fuse = fuse;
     f->out->former = f;

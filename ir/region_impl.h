@@ -42,6 +42,7 @@ struct kn_former {
     kn_readers *readers;      /* per value: who reads it, through whatever views */
     int *seen, visit;         /* marks of one search */
     int *listed, list;        /* marks of one list */
+    int *spans;               /* by node: regions with nodes before and behind it */
     int *cost;                /* per node: additions that computing it from arguments alone takes */
     int64_t *bytes;           /* per node: what it reads for that */
     const char *why, *need;   /* of the last refusal */
