@@ -195,6 +195,25 @@ static void give_buffer(const placer *pl, const kn_node *n)
     *buf = kn_planner_temp(p, n->dtype, kn_node_title(n), kn_count(shape, n->rank));
 }
 
+/* Looks at every value that crosses once; true when one of them is computed again now. What is decided of one may turn
+ * another into all that a region is waited for. */
+static bool decide(placer *pl)
+{
+    bool changed = false;
+    for (int i = 0; i < pl->g->nodes.len; i++) {
+        const kn_node *x = pl->g->nodes.data[i];
+        expression e = {0};
+        if (!pl->crosses[i] || kn_ops[x->op].cls != KN_ELEM || pl->output[i] || pl->regrouped[i] ||
+            !add_operands(pl, x, &e) || !pays(pl, x, &e))
+            continue;
+        read_leaves(pl, x, &e);
+        pl->crosses[i] = false;
+        compute_again(pl, x);
+        changed = true;
+    }
+    return changed;
+}
+
 void kn_place_values(kn_planner *p)
 {
     const kn_graph *g = p->problem->graph;
@@ -210,15 +229,7 @@ void kn_place_values(kn_planner *p)
     p->again = KN_NEW_ARRAY(p->arena, bool, n + 1);
     memset(p->buf_of_node, -1, sizeof(int) * (size_t)n);
     find_crossing(&pl);
-    for (int i = 0; i < n && p->problem->fusion; i++) {
-        const kn_node *x = g->nodes.data[i];
-        expression e = {0};
-        if (!pl.crosses[i] || kn_ops[x->op].cls != KN_ELEM || pl.output[i] || pl.regrouped[i] ||
-            !add_operands(&pl, x, &e) || !pays(&pl, x, &e))
-            continue;
-        read_leaves(&pl, x, &e);
-        pl.crosses[i] = false;
-        compute_again(&pl, x);
+    while (p->problem->fusion && decide(&pl)) {
     }
     for (int i = 0; i < n; i++)
         if (p->regions->of[i] && (pl.crosses[i] || pl.regrouped[i]))

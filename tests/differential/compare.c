@@ -69,15 +69,20 @@ program *program_with_data(program *p)
     return program_results(p);
 }
 
-program *program_make(kn_arena *a, uint64_t seed, int64_t elements)
+program *program_make_of(kn_arena *a, uint64_t seed, int64_t elements, const vocabulary *words)
 {
     program *p = KN_NEW(a, program);
     rng r = {seed};
     p->arena = a;
     p->seed = seed;
-    generate_graph(p, &r, elements);
+    generate_graph(p, &r, elements, words);
     place_inputs(p, &r);
     return program_results(p);
+}
+
+program *program_make(kn_arena *a, uint64_t seed, int64_t elements)
+{
+    return program_make_of(a, seed, elements, NULL);
 }
 
 /* "N=3 C=64" */

@@ -34,6 +34,7 @@ typedef struct maker {
     program *p;
     rng *r;
     kn_graph *g;
+    const vocabulary *words;
     int64_t limit; /* elements of a value */
     kn_node *pool[MAX_POOL];
     int count;
@@ -259,7 +260,8 @@ static kn_node *tamed(maker *m, kn_op op, kn_node *x)
 static kn_node *random_elem(maker *m)
 {
     static const kn_op common[] = {KN_OP_ADD, KN_OP_SUB, KN_OP_MUL, KN_OP_DIV};
-    kn_op op = (kn_op)below(m->r, KN_OP_SUM); /* elementwise ones come first, formulas included */
+    kn_op op = m->words ? m->words->elem[below(m->r, m->words->elems)]
+                        : (kn_op)below(m->r, KN_OP_SUM); /* those come first, formulas included */
     if (chance(m->r, 30))
         op = common[below(m->r, 4)];
     if (op == KN_OP_COPY)
@@ -294,7 +296,8 @@ static kn_node *random_elem(maker *m)
 
 static kn_node *random_reduce(maker *m)
 {
-    kn_op op = (kn_op)((int)KN_OP_SUM + below(m->r, KN_OP_VAR - KN_OP_SUM + 1));
+    kn_op op = m->words ? m->words->reduce[below(m->r, m->words->reduces)]
+                        : (kn_op)((int)KN_OP_SUM + below(m->r, KN_OP_VAR - KN_OP_SUM + 1));
     if (chance(m->r, 35))
         op = chance(m->r, 60) ? KN_OP_VAR : chance(m->r, 50) ? KN_OP_MEAN : KN_OP_SUM;
     kn_node *x = pick(m);
@@ -456,9 +459,9 @@ static void make_outputs(maker *m)
         kn_build_output(m->g, "y0", m->pool[m->count - 1], nowhere);
 }
 
-void generate_graph(program *p, rng *r, int64_t elements)
+void generate_graph(program *p, rng *r, int64_t elements, const vocabulary *words)
 {
-    maker m = {.p = p, .r = r, .limit = elements};
+    maker m = {.p = p, .r = r, .words = words, .limit = elements};
     p->graph = m.g = kn_graph_new(p->arena, "random");
     for (int i = 0; i < MAX_SYMBOLS; i++)
         p->sizes[i] = KN_UNBOUND;
