@@ -140,4 +140,6 @@ PROGRAMS = {
     "sinkhorn": ([[s] for s in FULL], sinkhorn_scales),
     "power_iteration": ([[(n, n), (n,)] for n in (1, 5, 33, 64)], power_scales),
     "adam": ([[(n,)] * 4 for n in (1, 5, 1000)], adam_scales),
+    "transposed_add": ([[s, s[::-1]] for s in TABLES], lambda a, b: (np.abs(a) + np.abs(b.T),)),
+    "transposed_softmax": ([[s[::-1]] for s in TABLES], lambda x: softmax_scales(x.T)),
 }  # fmt: skip
