@@ -7,9 +7,10 @@
 #define VALUE_HELP                                                                                 \
     "\n"                                                                                           \
     "VALUE is one of\n"                                                                            \
-    "  path.npy              a NumPy file: bool, i32, i64, f32 or f64\n"                           \
-    "  3  -2.5  1e-5  True   a number\n"                                                           \
-    "  f32[32,256]           random data: normal for floats, 0..9 for integers, a coin for bool\n" \
+    "  path.npy              a NumPy file of any element type that kiln has\n"                     \
+    "  3  -2.5  1e-5  True   a number; 2+3j is complex\n"                                          \
+    "  f32[32,256]           random data: normal for floats and the parts of complex numbers,\n"   \
+    "                        0..9 for integers, a coin for bool\n"                                 \
     "  f32[8]@uniform(-1,1)  with a distribution: @normal, @uniform(a,b), @ones, @zeros,\n"        \
     "                        @randint(a,b); b itself is not drawn\n"
 
@@ -76,10 +77,10 @@ static const struct command {
      "\n"
      "  --stage S      print that text instead: graph, ir, schedule, cuda, ptx, resources, dot, or\n"
      "                 several of them with commas\n"
-     "  --arch A       for this GPU architecture: sm_90\n"
+     "  --arch A       for another GPU architecture than sm_90: sm_80, sm_100, ...; or cpu\n"
      "  --json         one JSON object\n"
-     "  --device D     cpu (default), auto, cuda, cuda:N, emu, or ref\n" FUSION_HELP SCHEDULE_HELP
-         VALUE_HELP},
+     "  --device D     for this machine's device: cpu, cuda, cuda:N, or auto: its GPU if it has one\n" FUSION_HELP
+         SCHEDULE_HELP VALUE_HELP},
     {"kernel", kn_cmd_kernel, KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_LAUNCH, "FILE.cu",
      "launch a CUDA kernel of your own",
      "usage: kiln kernel FILE.cu --entry NAME --grid X[,Y,Z] --block X[,Y,Z] [ARG ...] [-o DIR]\n"

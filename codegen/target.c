@@ -28,3 +28,9 @@ bool kn_target_of_arch(const char *arch, kn_target *target)
         }
     return false;
 }
+
+void kn_target_put_archs(kn_text *t)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        kn_putf(t, "%s%s", i ? ", " : "", known[i].arch);
+}

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 typedef struct kn_target {
     const char *kind;     /* "cuda" or "cpu" */
     int sm;               /* CUDA: 90 for sm_90; 0 on the CPU */
@@ -22,5 +24,8 @@ int kn_target_most_cluster(int sm);
 
 /* A known GPU by its architecture ("sm_90"), for explaining without one. False when not known. */
 bool kn_target_of_arch(const char *arch, kn_target *target);
+
+/* The names of those that are known: "sm_70, sm_75, ...". */
+void kn_target_put_archs(kn_text *t);
 
 #endif

@@ -144,20 +144,21 @@ static bool index_tuple(kn_parser *p, kn_value *v, const subscript *s, int n)
     return true;
 }
 
-/* A bound or an index: a Python integer made of numbers and sizes, or None. */
-static bool bound(kn_parser *p, bool given, const kn_value *v, kn_dim *out)
+/* A bound or an index: a Python integer made of numbers and sizes, or None. `expected` says what may stand there. */
+static bool bound(kn_parser *p, bool given, const kn_value *v, const char *expected, kn_dim *out)
 {
     *out = NULL;
     if (!given || v->kind == KN_V_NONE)
         return true;
     *out = kn_as_dim(p, v);
     return *out ||
-           kn_perror(p, v->pos, KN_TYPE, "expected an integer made of numbers and sizes, found %s",
-                     kn_value_text(p, v));
+           kn_perror(p, v->pos, KN_TYPE, "expected %s, found %s", expected, kn_value_text(p, v));
 }
 
 static bool index_item(kn_parser *p, const subscript *s, kn_index_item *item)
 {
+    static const char in_slice[] = "an integer made of numbers and sizes",
+                      alone[] = "an integer or an array of integers";
     int64_t step = 1;
     *item = (kn_index_item){.step = 1};
     if (s->slice) {
@@ -167,12 +168,13 @@ static bool index_item(kn_parser *p, const subscript *s, kn_index_item *item)
                              "the step of a slice must be an integer that is known here, found %s",
                              kn_value_text(p, &s->step));
         item->step = step;
-        return bound(p, s->has_lo, &s->lo, &item->lo) && bound(p, s->has_hi, &s->hi, &item->hi);
+        return bound(p, s->has_lo, &s->lo, in_slice, &item->lo) &&
+               bound(p, s->has_hi, &s->hi, in_slice, &item->hi);
     }
     item->kind = s->lo.kind == KN_V_NONE       ? KN_INDEX_NEWAXIS
                  : s->lo.kind == KN_V_ELLIPSIS ? KN_INDEX_ELLIPSIS
                                                : KN_INDEX_AT;
-    return item->kind != KN_INDEX_AT || bound(p, true, &s->lo, &item->lo);
+    return item->kind != KN_INDEX_AT || bound(p, true, &s->lo, alone, &item->lo);
 }
 
 /* An integer that is computed, or an argument, alone or an array of them; or a mask. */

@@ -28,7 +28,10 @@ static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
     for (int a = 0; a < ph->naxes; a++)
         if (strchr(ph->axes[a].name, '*') && ph->axes[a].extent > 1)
             add(l, kn_sprintf(l->a, "%s is walked as one axis", ph->axes[a].name));
-    if (ph->vec > 1)
+    if (ph->ragged)
+        add(l, kn_sprintf(l->a, "rows along %s begin alike in all arrays, within vectors of %d",
+                          ph->axes[va].name, ph->vec));
+    else if (ph->vec > 1)
         add(l, kn_sprintf(l->a, "%s %% %d == 0", ph->axes[va].name, ph->vec));
     for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
         const kn_access *acc = kn_explain_access(ph, i);
@@ -321,10 +324,13 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char
     if (arch ? strcmp(arch, "cpu") == 0 && strcmp(own->kind, "cpu") == 0
              : strcmp(own->kind, "cuda") == 0)
         s.target = *own;
-    else if (!kn_target_of_arch(arch ? arch : "sm_90", &s.target))
-        return kn_fail(
-            KN_ARGUMENT,
-            "unknown architecture '%s'; sm_90 is one, and on the CPU device there is cpu", arch);
+    else if (!kn_target_of_arch(arch ? arch : "sm_90", &s.target)) {
+        kn_text known = kn_text_new(t->arena);
+        kn_target_put_archs(&known);
+        return kn_fail(KN_ARGUMENT,
+                       "unknown architecture '%s'; there are %s, and cpu on the CPU device", arch,
+                       kn_text_str(&known));
+    }
     kn_text notes = kn_text_new(t->arena);
     KN_TRY(
         kn_program_plan(prog, t->arena, args, nargs, KN_BIND_ASSUME, &s.target, &notes, &s.plan));

@@ -176,6 +176,11 @@ check "explain --fast-math" 0 'fast math' explain "$examples/softmax.kiln" --fas
 check "explain --fast-math shows its step" 0 '"name": "relax"' explain "$examples/softmax.kiln" --json --fast-math
 check "0 / 0 is NaN" 0 'min=nan mean=nan max=nan' eval --device cpu 'x / x' 'x=f32[2]@zeros'
 check "but to fast_math" 0 'min=1 mean=1 max=1' eval --device cpu 'x / x' 'x=f32[2]@zeros' --fast-math
+check "rows that begin anywhere" 0 'rows along C begin alike in all arrays, within vectors of 4' \
+    explain "$examples/softmax.kiln" 'x=f32[8192,50257]'
+! grep -q 'C % 4 == 0' stdout
+result $? "rely on no length"
+check "explain of an unknown architecture" 2 'sm_80, .*sm_90, .*cpu' explain "$examples/softmax.kiln" --arch sm_9
 check "explain of an unknown stage" 2 'frob' explain "$examples/softmax.kiln" --stage frob
 check "bench" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu
 one='\{"launches":[0-9]+,"us":[0-9.e+-]+,"bytes":[0-9]+,"host_us":[0-9.e+-]+,"compile_ms":[0-9.e+-]+,"disk_hits":[0-9]+\}'

@@ -271,7 +271,7 @@ static const struct {
     {"def f(x: f32[N]):\n    return x[::N]", 2, 16, "the step of a slice must be an integer"},
     {"def f(x: f32[N]):\n    return x[1.5:]", 2, 14,
      "expected an integer made of numbers and sizes"},
-    {"def f(x: f32[N]):\n    return x[x]", 2, 14, "expected an integer made of numbers and sizes"},
+    {"def f(x: f32[N]):\n    return x[x]", 2, 14, "expected an integer or an array of integers"},
     {"def f(x: f32[N]):\n    return x[x > 0]", 2, 14, "how many elements a mask selects"},
     {"def f(x: i32[N, N]):\n    return x[x, x]", 2, 17, "one array of indices at most"},
     {"def f(x: i32[N]):\n    x[x] = 1\n    return x", 2, 5,
