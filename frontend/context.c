@@ -235,6 +235,7 @@ static kn_status write_report(void *user)
     kn_text t = kn_text_new(r->arena);
     kn_putf(&t, "kiln %s\n", kiln_version());
     kn_cpu_doctor(&t);
+    kn_emu_doctor(&t);
     kn_cuda_doctor(&t);
     KN_TRY(put_cache(&t));
     size_t n = strlen(kn_text_str(&t)) + 1;

@@ -546,8 +546,8 @@ KILN_INIT(kiln_measurement)
 KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   kiln_measurement *m);
 
-/* What this machine has, in words: driver, NVRTC, devices, the directory of compiled kernels, and what to do
- * about what is missing. */
+/* What this machine has, in words: driver, NVRTC, devices, the emulator's compiler, the directory of compiled kernels, and
+ * what to do about what is missing. */
 KILN_API kiln_status kiln_doctor(char **text); /* released with kiln_text_free(NULL, text) */
 
 /* ---- numbers as values ------------------------------------------------------------------------- */

@@ -288,6 +288,22 @@ static kn_status emu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ct
     return status;
 }
 
+void kn_emu_doctor(kn_text *t)
+{
+    const kn_device_config config = {0};
+    kn_device *dev;
+    char line[256] = "";
+    kn_status status = emu_open(&config, &dev);
+    if (status == KN_OK) {
+        status = kn_emu_find_compiler(kn_emu_of(dev));
+        const char *version = kn_emu_of(dev)->compiler.version;
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(version, "\n"), version);
+        emu_close(dev);
+    }
+    kn_putf(t, "emulator  %s%s\n", status == KN_OK ? "compiles with " : "",
+            status == KN_OK ? line : kn_last_error());
+}
+
 const kn_device_ops kn_emu_device = {
     .kind = "emu",
     .runs_source = true,

@@ -106,6 +106,7 @@ for command in run eval bench explain kernel cache doctor; do
     check "$command --help" 0 "usage: kiln $command" $command --help
 done
 check "doctor" 0 '.' doctor
+KILN_CXX=/nope check "doctor, no compiler for the emulator" 0 "^emulator .*KILN_CXX is '/nope'" doctor
 check "no command" 2 'no command given'
 check "unknown command" 2 "no command 'frob'" frob
 check "help on an unknown command" 2 "no command 'frob'" help frob
