@@ -18,4 +18,7 @@ static inline void check(kiln_status status)
     exit(3);
 }
 
+/* NVRTC keeps what it compiled in the driver's cache from version 12.9 on: a second process would measure that. */
+static inline void without_compilers_cache(void) { setenv("CUDA_CACHE_DISABLE", "1", 1); }
+
 #endif

@@ -168,6 +168,7 @@ static const char *find_device(void)
 
 int main(int argc, char **argv)
 {
+    without_compilers_cache();
     job j = {.shape = {8, 64, 28, 28}};
     bool child = argc == 9 && strcmp(argv[1], "--child") == 0;
     int first = child ? 2 : 1;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bench/common.h"
 #include "bench/speed/speed.h"
 
 enum { MAX_ARRAYS = 12, MAX_TEXT = 2048, CALLS = 200, BATCHES = 15 };
@@ -401,6 +402,7 @@ int main(int argc, char **argv)
 {
     options o;
     machine m;
+    without_compilers_cache();
     if (!read_options(argc, argv, &o)) {
         fprintf(
             stderr,
