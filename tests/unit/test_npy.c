@@ -208,7 +208,7 @@ static void written_files_read_back(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{0}, {1, 6}, {2, 2, 3}, {3, 2, 0, 3}};
-    static unsigned char data[64] = {0, 1, 1, 0, 1, 0};
+    static unsigned char data[6 * 16] = {0, 1, 1, 0, 1, 0};
     for (size_t s = 0; s < 4; s++)
         for (kiln_dtype t = KILN_BOOL; t <= KILN_C128; t++) {
             kn_cli_array a = {.dtype = t, .rank = (int)shapes[s][0], .data = data}, b;
