@@ -126,7 +126,8 @@ void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
 {
     if (adds_at_once(w, r))
-        kn_cuda_line(w, "%sacc%d.add(added%d);", w->ph->ragged ? "if (whole) " : "", r, r);
+        kn_cuda_guarded(w, w->ph->ragged ? "whole" : "",
+                        kn_cuda_printed(w, "acc%d.add(added%d);", r, r));
 }
 
 void kn_cuda_accumulate(kn_cuda_writer *w, int r)
@@ -146,7 +147,7 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
         x = kn_cuda_printed(w, "%s - pilot%d%s", x, r, l);
     if (adds_at_once(w, r)) {
         if (w->ph->ragged)
-            kn_cuda_line(w, "if (!whole) acc%d.add(%s);", r, x);
+            kn_cuda_guarded(w, "!whole", kn_cuda_printed(w, "acc%d.add(%s);", r, x));
         kn_cuda_line(w, "added%d.at[l] = %s;", r, x);
     } else if (counts_alike(w, r)) {
         kn_cuda_line(w, "acc%d[l].add(%s, seen%d, each%d);", r, x, r, r);

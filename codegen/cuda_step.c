@@ -72,28 +72,22 @@ void kn_cuda_skew(kn_cuda_writer *w)
     for (int i = 0; !begins && i < w->ph->stores.len; i++)
         if (w->ph->stores.data[i].access.vector)
             begins = group_offset(w, w->ph->stores.data[i].access, 'o', i);
-    kn_cuda_line(
-        w,
-        "const kn_count skew = (kn_count)(%s) %% %d; // its vectors are aligned, not its beginning",
-        begins, w->ph->vec);
+    kn_cuda_line(w, "// its vectors are aligned, not its beginning");
+    kn_cuda_line(w, "const kn_count skew = (kn_count)(%s) %% %d;", begins, w->ph->vec);
 }
 
 /* Which thread has which vector does not depend on the skew: what one group keeps, the next does not overwrite from
  * elsewhere. */
-void kn_cuda_whole_vectors(kn_cuda_writer *w, const char *step)
+void kn_cuda_whole_vectors(kn_cuda_writer *w, const char *first)
 {
     int vec = w->ph->vec;
     kn_cuda_line(w, "const kn_count inner = begin < skew ? %d : begin, inner_end = end / %d * %d;",
                  vec, vec, vec);
-    kn_cuda_line(
-        w,
-        "const kn_count mine = begin + (kn_count)lane * %d + (lane == 0 && begin < inner ? %s : 0);",
-        vec, step);
+    kn_cuda_line(w, "const kn_count start = %s + (lane == 0 && begin < inner ? stride : 0);",
+                 first);
     kn_cuda_line(w, "const bool head = lane == 0 && begin < inner && begin < end;");
-    kn_cuda_line(
-        w,
-        "const bool tail = inner_end < end && begin < end && lane == (inner_end - begin) / %d %% blockDim.x;",
-        vec);
+    kn_cuda_line(w, "const bool tail = inner_end < end && begin < end &&");
+    kn_cuda_line(w, "                  lane == (inner_end - begin) / %d %% blockDim.x;", vec);
 }
 
 /* Is lane l of this step a member? */
@@ -103,14 +97,23 @@ static const char *lane_is_member(kn_cuda_writer *w)
                            kn_phase_vector_axis(w->ph));
 }
 
-/* A vector in memory at `place`, when only members may be loaded. */
-static const char *vector_at(kn_cuda_writer *w, const char *function, const char *place)
+/* The same as write_vector_load(), where they are one vector in memory, too. Only members may be loaded. */
+static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
-    const char *load = kn_cuda_printed(w, "%s<%d>(%s)", function, w->ph->vec, place);
-    if (!w->ph->ragged)
-        return load;
-    return kn_cuda_printed(w, "whole ? %s : kn_load_edge<%d>(%s, a%d, members)", load, w->ph->vec,
-                           place, kn_phase_vector_axis(w->ph));
+    const kn_access *acc = &w->ph->values.data[i].access;
+    const char *constant = *type ? "const " : "";
+    const char *place = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
+                                        kn_cuda_offset(w, acc, 'v', i, NULL));
+    const char *load = kn_cuda_printed(w, "%s<%d>(%s)", load_function(w, &w->ph->values.data[i]),
+                                       w->ph->vec, place);
+    if (!w->ph->ragged) {
+        kn_cuda_line(w, "%s%s%s = %s;", constant, type, to, load);
+        return;
+    }
+    kn_cuda_line(w, "%s%s%s =", constant, type, to);
+    kn_cuda_line(w, "    whole ? %s", load);
+    kn_cuda_line(w, "          : kn_load_edge<%d>(%s, a%d, members);", w->ph->vec, place,
+                 kn_phase_vector_axis(w->ph));
 }
 
 /* This step's elements of a load, as a vector of vec elements: into `to`, which it declares if `type` is its type, else
@@ -120,20 +123,18 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
     const kn_value *v = &w->ph->values.data[i];
     const char *buf = w->k->bufs.data[v->access.buf].name;
     if (v->access.vector || w->ph->vec == 1) {
-        const char *place =
-            kn_cuda_printed(w, "%s + (%s)", buf, kn_cuda_offset(w, &v->access, 'v', i, NULL));
-        kn_cuda_line(w, "%s%s%s = %s;", *type ? "const " : "", type, to,
-                     vector_at(w, load_function(w, v), place));
+        write_vector_access(w, i, type, to);
         return;
     }
     if (*type)
         kn_cuda_line(w, "%s%s;", type, to);
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
-    if (w->ph->ragged)
-        kn_cuda_line(w, "    if (%s)", lane_is_member(w));
-    kn_cuda_line(w, "%s    %s.at[l] = %s[%s];", w->ph->ragged ? "    " : "", to, buf,
-                 kn_cuda_offset(w, &v->access, 'v', i, "l"));
+    w->indent++;
+    kn_cuda_guarded(w, w->ph->ragged ? lane_is_member(w) : "",
+                    kn_cuda_printed(w, "%s.at[l] = %s[%s];", to, buf,
+                                    kn_cuda_offset(w, &v->access, 'v', i, "l")));
+    w->indent--;
 }
 
 static bool stores_now(const kn_cuda_writer *w, int i)
@@ -272,11 +273,10 @@ static void write_element_store(kn_cuda_writer *w, int i)
                      kn_cuda_operand(w, s->value));
         return;
     }
-    if (*guard)
-        kn_cuda_line(w, "if (%s)", guard);
-    kn_cuda_line(w, "%s%s[%s] = %s;", *guard ? "    " : "", w->k->bufs.data[s->access.buf].name,
-                 kn_cuda_offset(w, &s->access, 'o', i, lanes ? "l" : NULL),
-                 kn_cuda_operand(w, s->value));
+    kn_cuda_guarded(w, guard,
+                    kn_cuda_printed(w, "%s[%s] = %s;", w->k->bufs.data[s->access.buf].name,
+                                    kn_cuda_offset(w, &s->access, 'o', i, lanes ? "l" : NULL),
+                                    kn_cuda_operand(w, s->value)));
 }
 
 /* A vector store needs every lane, so it can't be one of the stores that only index 0 does. */
@@ -297,10 +297,9 @@ static void write_vector_store(kn_cuda_writer *w, int i)
     const kn_access *acc = &w->ph->stores.data[i].access;
     const char *place = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
                                         kn_cuda_offset(w, acc, 'o', i, NULL));
-    if (w->ph->ragged)
-        kn_cuda_line(w, "if (whole)");
-    kn_cuda_line(w, "%s%s(%s, o%d_at);", w->ph->ragged ? "    " : "",
-                 kn_cuda_store_function(w, acc->buf), place, i);
+    kn_cuda_guarded(
+        w, w->ph->ragged ? "whole" : "",
+        kn_cuda_printed(w, "%s(%s, o%d_at);", kn_cuda_store_function(w, acc->buf), place, i));
     if (!w->ph->ragged)
         return;
     kn_cuda_line(w, "else");
@@ -343,7 +342,7 @@ void kn_cuda_step(kn_cuda_writer *w)
         kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->vec);
     }
     if (ph->ragged)
-        kn_cuda_line(w, "if (!(%s))\n%*scontinue;", lane_is_member(w), w->indent * 4 + 4, "");
+        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", lane_is_member(w)), "continue;");
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         if (!w->need[i] || v->level != KN_ELEMENT)

@@ -32,6 +32,13 @@ void kn_cuda_close(kn_cuda_writer *w)
     kn_cuda_line(w, "}");
 }
 
+void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *statement)
+{
+    if (*condition)
+        kn_cuda_line(w, "if (%s)", condition);
+    kn_cuda_line(w, "%s%s", *condition ? "    " : "", statement);
+}
+
 const char *kn_cuda_type(kn_dtype t) { return kn_dtypes[t].cuda; }
 
 const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)

@@ -84,7 +84,7 @@ static void open_turned(kn_cuda_writer *w, const kn_access *acc, int at_once)
     kn_cuda_line(w, "const int at = step * %d + threadIdx.x;", w->k->threads);
     kn_cuda_line(w, "const int m = at %% %d * %d, c = at / %d;", a_group, acc->turned, a_group);
     if (all % w->k->threads)
-        kn_cuda_line(w, "if (at >= %d)\n%*sbreak;", all, (w->indent + 1) * 4, "");
+        kn_cuda_guarded(w, kn_cuda_printed(w, "at >= %d", all), "break;");
 }
 
 /* Between vector `at` and the tile, an element after the other. */
@@ -134,7 +134,7 @@ static void write_turned_store(kn_cuda_writer *w, int i)
     kn_cuda_close(w);
 }
 
-/* Every other sweep walks backwards, as in write_loop(). */
+/* Every other sweep walks backwards, as in cuda_sweep.c. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit)
 {
     int tile = w->ph->tile;

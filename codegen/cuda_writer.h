@@ -6,7 +6,8 @@
  *   cuda_own.c    types and functions of reductions of the user's own
  *   cuda_fetch.c  bulk copies into shared memory
  *   cuda_tiles.c  turned accesses through tiles in shared memory
- *   cuda.c        sweeps, combines, walks and the kernel around them */
+ *   cuda_sweep.c  the loops of a phase over its members
+ *   cuda.c        walks, and the kernel around them */
 #ifndef KN_CODEGEN_CUDA_WRITER_H
 #define KN_CODEGEN_CUDA_WRITER_H
 
@@ -26,8 +27,7 @@ typedef struct kn_cuda_writer {
     bool *need;     /* values of the current sweep */
     bool *loaded;   /* kept values that are in their registers */
     bool *declared; /* values whose registers are declared */
-    bool *
-        wide; /* group values that differ between the vec neighbouring groups of a thread: arrays of vec */
+    bool *wide; /* group values of which a thread has an array: one for each of its vec groups */
 } kn_cuda_writer;
 
 /* ---- cuda_text.c ---- */
@@ -36,6 +36,8 @@ typedef struct kn_cuda_writer {
 void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_cuda_close(kn_cuda_writer *w);
+/* A statement; where `condition` is not "", with it in front. */
+void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *statement);
 /* A piece of text in the arena. */
 const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -76,8 +78,8 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
 /* Bytes of shared memory in which the threads of a block leave each other what they found. */
 int kn_cuda_scratch_bytes(const kn_kernel *k, const kn_phase *ph);
-/* Declares acc<r>; adds a step's elements to it: in the loop over l, with what is common to all of them before and after
- * it. */
+/* Declares acc<r>; adds a step's elements to it: in the loop over l, with what is common to all of them before and
+ * after it. */
 void kn_cuda_accumulator(kn_cuda_writer *w, int r);
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_accumulate(kn_cuda_writer *w, int r);
@@ -141,12 +143,24 @@ bool kn_cuda_loads(const kn_cuda_writer *w, int i);
 /* Does a step of this sweep read or write memory, at what the axes say? */
 bool kn_cuda_steps_in_memory(const kn_cuda_writer *w);
 /* In ragged phases, in front of a group's range: how far its beginning is within a vector; behind: where the vectors
- * are that are the group's as a whole. Of a sweep: the function of a step, and the steps of the other vectors. */
+ * are that are the group's as a whole, and at which of them a thread starts: at `first`, but for who has the group's
+ * beginning. Of a sweep: the function of a step, and the steps of the other vectors. */
 void kn_cuda_skew(kn_cuda_writer *w);
-void kn_cuda_whole_vectors(kn_cuda_writer *w, const char *step);
+void kn_cuda_whole_vectors(kn_cuda_writer *w, const char *first);
 void kn_cuda_ragged_steps(kn_cuda_writer *w);
 void kn_cuda_kept_loads(kn_cuda_writer *w);
 void kn_cuda_declare_shared(kn_cuda_writer *w);
 void kn_cuda_step(kn_cuda_writer *w);
+
+/* ---- cuda_sweep.c ---- */
+
+/* How a sweep steps through the members: `first`, first + step, ... below `end`. */
+typedef struct kn_cuda_stride {
+    const char *first, *end, *step;
+} kn_cuda_stride;
+
+/* All sweeps of the phase over a group, with its values and stores before, between and behind them; `leader` is true of
+ * the worker that stores a group's results. */
+void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader);
 
 #endif

@@ -210,12 +210,12 @@ typedef struct kn_phase {
     bool universal; /* relies on no size, stride or alignment */
     bool split, banded;
     bool cluster; /* ROWS: a group is shared by the `splits` blocks of a cluster, a range each */
-    bool
-        fetched; /* of clusters: what is kept in shared memory comes there by bulk copies: codegen/cuda_fetch.c */
+    /* of clusters: bulk copies bring what is kept in shared memory, codegen/cuda_fetch.c */
+    bool fetched;
     bool local;          /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */
-    int naxes,
-        ngroup; /* group axes first, then member axes; the last of each kind is the fastest */
+    /* group axes first, then member axes; the last of each kind is the fastest */
+    int naxes, ngroup;
     kn_axis axes[KN_MAX_RANK];
     KN_VEC(kn_value) values; /* operands before users */
     KN_VEC(kn_red) reds;

@@ -422,8 +422,8 @@ static void store_everywhere(lowering *lo, const kn_node *n)
         store(lo, n, temp);
 }
 
-/* Group axes first, then members, each in the region's order, members in the one that they must be walked in, if there is
- * one. Without reductions all are members. */
+/* Group axes first, then members, each in the region's order, members in the one that they must be walked in, if there
+ * is one. Without reductions all are members. */
 static void order_axes(lowering *lo)
 {
     const kn_region *r = lo->region;

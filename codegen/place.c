@@ -91,8 +91,8 @@ static bool needs(const placer *pl, const kn_region *r, const kn_node *x)
     return r != pl->p->regions->of[x->id] && reads(pl, r, x);
 }
 
-/* Is x all that others need of its region, and the region all that there is at its level? With x computed again, of what
- * is there earlier, what comes later waits once less. */
+/* Is x all that others need of its region, and the region all that there is at its level? With x computed again, of
+ * what is there earlier, what comes later waits once less. */
 static bool is_a_barrier(const placer *pl, const kn_node *x, const expression *e)
 {
     const kn_regions *regions = pl->p->regions;

@@ -136,8 +136,8 @@ int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a,
  * in all that follows, reductions and stores. `to` has the new places of the values before. */
 typedef int (*kn_instead_fn)(kn_planner *p, kn_phase *phase, int result, const int *to, void *ctx);
 void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_instead_fn make, void *ctx);
-/* codegen/pass/moments.c: sum((x - mean)**2) of a raw phase without cancellation, in one sweep with sum(x) or in the one
- * behind. */
+/* codegen/pass/moments.c: sum((x - mean)**2) of a raw phase without cancellation, in one sweep with sum(x) or in the
+ * one behind. */
 void kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 /* codegen/pass/online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. True if it had any. */
 bool kn_use_online(kn_planner *p, kn_phase *phase);

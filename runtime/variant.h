@@ -1,8 +1,8 @@
 /* Variants: a program's plan for one signature, ready to launch.
  *
- * The signature is everything that a plan depends on besides the program: of every array its shape, its
- * strides and the alignment of its address, and which inputs have the address of an output. Two signatures whose plans have the same structure share the
- * code of their kernels, which are the context's; a variant is numbers only.
+ * The signature is everything that a plan depends on besides the program: of every array its shape, its strides and the
+ * alignment of its address, and which inputs have the address of an output. Two signatures whose plans have the same
+ * structure share the code of their kernels, which are the context's; a variant is numbers only.
  *
  * A program keeps KN_MAX_VARIANTS of them and forgets the one not used for longest; a variant is freed when
  * the last run that uses it has submitted its work. */

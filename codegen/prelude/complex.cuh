@@ -1,5 +1,6 @@
-// kiln's device prelude, after elementwise.cuh in kernels that have complex numbers: two floats, aligned so that they move
-// as one access. Functions, branch cuts and special values as C17's Annex G and NumPy have them; ops.def has their bounds.
+// kiln's device prelude, after elementwise.cuh in kernels that have complex numbers: two floats, aligned so that they
+// move as one access. Functions, branch cuts and special values as C17's Annex G and NumPy have them; ops.def has their
+// bounds.
 
 template <class T> struct alignas(2 * sizeof(T)) kn_complex {
     T re, im;
@@ -170,8 +171,9 @@ template <class T> __device__ __forceinline__ T kn_log_abs(kn_complex<T> a)
 {
     const T x = kn_abs(a.re), y = kn_abs(a.im), most = x > y ? x : y, least = x > y ? y : x;
     if (!(most < kn_limits<T>::large()))
-        return kn_isinf(x) || kn_isinf(y) ? kn_inf_of<T>()
-                                          : kn_log(kn_hypot(x * kn_limits<T>::down(), y * kn_limits<T>::down())) + kn_limits<T>::log_up();
+        return kn_isinf(x) || kn_isinf(y)
+                   ? kn_inf_of<T>()
+                   : kn_log(kn_hypot(x * kn_limits<T>::down(), y * kn_limits<T>::down())) + kn_limits<T>::log_up();
     if (most < kn_limits<T>::small() && most > 0) {
         const T up = kn_limits<T>::up() * kn_limits<T>::up();
         return kn_log(kn_hypot(x * up, y * up)) - 2 * kn_limits<T>::log_up();
@@ -273,9 +275,9 @@ KN_COMPLEX kn_tan(kn_complex<T> a)
 
 // ---- inverses ----
 
-// Of x, y >= 0, after T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine functions
-// using exception handling" (ACM TOMS 23, 1997): `angle` the real part of arcsin, `rest` that of arccos, `height` the
-// imaginary part of both.
+// Of x, y >= 0, after T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine
+// functions using exception handling" (ACM TOMS 23, 1997): `angle` the real part of arcsin, `rest` that of arccos,
+// `height` the imaginary part of both.
 template <class T> struct kn_arcs {
     T angle, rest, height;
 };

@@ -1,6 +1,6 @@
 
-// Under fast_math functions of float are the hardware's approximations; ir/fast.h has their bounds. Those of double and of
-// complex numbers stay; sin, cos and tan too: their approximations are good near 0 only.
+// Under fast_math functions of float are the hardware's approximations; ir/fast.h has their bounds. Those of double and
+// of complex numbers stay; sin, cos and tan too: their approximations are good near 0 only.
 __device__ __forceinline__ float kn_approximate_exp2(float a)
 {
     float r;
@@ -19,7 +19,10 @@ __device__ __forceinline__ float kn_approximate_rsqrt(float a)
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
     return r;
 }
-__device__ __forceinline__ float kn_approximate_tanh(float a) { return 1.0f - __fdividef(2.0f, 1.0f + __expf(2.0f * a)); }
+__device__ __forceinline__ float kn_approximate_tanh(float a)
+{
+    return 1.0f - __fdividef(2.0f, 1.0f + __expf(2.0f * a));
+}
 __device__ __forceinline__ float kn_fast_divide(float a, float b) { return __fdividef(a, b); }
 #define KN_FAST_FUNCTION(name, f32)                                                                \
     __device__ __forceinline__ float kn_fast_##name(float a) { return f32(a); }                    \

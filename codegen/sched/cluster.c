@@ -32,7 +32,7 @@ static bool can(const kn_phase *ph, const kn_target *target)
            ph->reds.len <= MOST_REDUCTIONS && ph->members > 1;
 }
 
-/* The fewest blocks that keep a group when `at_once` of them share a multiprocessor; 0 where there is nothing to keep. */
+/* The fewest blocks that keep a group when `at_once` of them share a multiprocessor; 0: there is nothing to keep. */
 static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *target)
 {
     int scratch = at_once > 1 ? SCRATCH_BYTES : KN_SCRATCH_BYTES;

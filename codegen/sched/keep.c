@@ -4,9 +4,10 @@
  * sweeps need, those are kept whose computing again costs more than keeping them, best first; costs in additions an
  * element (ir/ops.def).
  *
- *   registers  A value takes the registers of a kept one that nobody needs any more once it is there: exp(x - max) those
- *              of x. So keeping costs no register, and pays if it saves anything worth a copy. Where there is none, as for
- *              a float that is computed from 16-bit x, it takes new ones, up to KN_KEPT_WORDS with all others.
+ *   registers  A value takes the registers of a kept one that nobody needs any more once it is there: exp(x - max)
+ *              those of x. So keeping costs no register, and pays if it saves anything worth a copy. Where there is
+ *              none, as for a float that is computed from 16-bit x, it takes new ones, up to KN_KEPT_WORDS with all
+ *              others.
  *   shared     The place of a load in shared memory likewise, of a block or over a cluster, and none of its own: it is
  *              written and read once more.
  *   CPUs       A value is written to the worker's memory and read from there, in phases of rows that the second-level

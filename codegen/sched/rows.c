@@ -66,9 +66,9 @@ static int64_t lanes_for(int64_t n, int most)
     return kn_power_of_two_from((n + most - 1) / most);
 }
 
-/* The most steps a thread can take with everything that is read again kept in registers; 0 when there is
- * nothing to keep or the machine has no registers to speak of. What is computed from narrow elements takes a register for
- * each: there is room for that too while it costs no more than some lanes. */
+/* The most steps a thread can take with everything that is read again kept in registers; 0 when there is nothing to
+ * keep or the machine has no registers to speak of. What is computed from narrow elements takes a register for each:
+ * there is room for that too while it costs no more than some lanes. */
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
     int words = words_a_step(ph, 0);
@@ -116,8 +116,8 @@ static int64_t part_bytes(const kn_phase *ph)
 }
 
 /* Does a block's part of the group fit in its shared memory, and is that a place for it? Only in a kernel of one phase:
- * others launch as many blocks as fit at a time, which shared memory would cut down. Groups in
- * several runs have clusters for that, of one block if need be (cluster.c), where there are clusters. */
+ * others launch as many blocks as fit at a time, which shared memory would cut down. Groups in several runs have
+ * clusters for that, of one block if need be (cluster.c), where there are clusters. */
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
     int64_t bytes = kn_rows_reread_bytes(ph);
@@ -171,8 +171,8 @@ static bool crowded(const kn_phase *ph, const kn_target *target)
     return !ph->universal && ph->groups * ph->splits >= target->units * 8;
 }
 
-/* Threads of blocks that share a multiprocessor's memory: a thousand for all of them, twice as many where each takes one
- * element at a time. */
+/* Threads of blocks that share a multiprocessor's memory: a thousand for all of them, twice as many where each takes
+ * one element at a time. */
 static int sharing_threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t at_once = target->smem_block / (part_bytes(ph) + KN_SCRATCH_BYTES / 2);

@@ -108,8 +108,8 @@ static bool begins_alike(const kn_phase *ph, const kn_access *acc, const kn_buf 
     return alike;
 }
 
-/* Rows whose beginnings lie anywhere go by vectors too, if all arrays' lie alike: a row of 50257 floats by vectors of 4,
- * but for its first and last. Long ones only, which registers would not keep element by element. */
+/* Rows whose beginnings lie anywhere go by vectors too, if all arrays' lie alike: a row of 50257 floats by vectors of
+ * 4, but for its first and last. Long ones only, which registers would not keep element by element. */
 static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_target *target)
 {
     enum { LEAST_MEMBERS = 8 * 1024 + 1 };
@@ -132,20 +132,27 @@ static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, cons
     return fits && first;
 }
 
+/* Bytes of the widest element that is loaded or stored. */
+static int widest_element(const kn_phase *ph, const kn_buf *bufs)
+{
+    int widest = 1;
+    for (int i = 0; i < ph->values.len; i++) {
+        int bytes = kn_bytes(ph->values.data[i].dtype);
+        if (ph->values.data[i].kind == KN_V_LOAD && bytes > widest)
+            widest = bytes;
+    }
+    for (int i = 0; i < ph->stores.len; i++) {
+        int bytes = kn_bytes(bufs[ph->stores.data[i].access.buf].dtype);
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && bytes > widest)
+            widest = bytes;
+    }
+    return widest;
+}
+
 void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs,
                          const kn_target *target)
 {
-    int va = kn_phase_vector_axis(ph), widest = 1;
-    for (int i = 0; i < ph->values.len; i++) {
-        int b = kn_bytes(ph->values.data[i].dtype);
-        if (ph->values.data[i].kind == KN_V_LOAD && b > widest)
-            widest = b;
-    }
-    for (int i = 0; i < ph->stores.len; i++) {
-        const kn_store *st = &ph->stores.data[i];
-        if (st->kind == KN_STORE_ELEMENT && kn_bytes(bufs[st->access.buf].dtype) > widest)
-            widest = kn_bytes(bufs[st->access.buf].dtype);
-    }
+    int va = kn_phase_vector_axis(ph), widest = widest_element(ph, bufs);
     ph->vec = widest < 2 ? 8 : 16 / widest;
     if (ph->walk == KN_WALK_COLS && ph->vec > 4)
         ph->vec = 4;
@@ -211,8 +218,8 @@ static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, const kn_
     return bytes / m->machine_rate + stages * m->barrier_ns < unsplit;
 }
 
-/* A group in several runs that is too large for any cluster. Split it moves as many bytes as read twice by one block, and
- * is served by the kernel for few groups. */
+/* A group in several runs that is too large for any cluster. Split it moves as many bytes as read twice by one block,
+ * and is served by the kernel for few groups. */
 static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
 {
     return target->cluster > 1 && kn_schedule_choose(ph)->walk == KN_WALK_ROWS && !ph->cluster &&

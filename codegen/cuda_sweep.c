@@ -1,0 +1,215 @@
+/* The sweeps of a phase over the members of a group: their loops, what is kept from one to the next, and what a group
+ * computes and stores between them. */
+#include "codegen/cuda_writer.h"
+
+enum {
+    LOCAL_BYTES = 8, /* a local phase's members are few: more on their way only take registers */
+    TILE_STEPS = 4,  /* of eight, ptxas spills some */
+};
+
+/* What is in shared memory is soon there: so many at once only spare counting. */
+enum { NEAR_ELEMENTS = 8 };
+
+static int unrolling(kn_cuda_writer *w)
+{
+    int bytes = 0;
+    bool near = false;
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access.turned)
+            bytes += kn_bytes(v->dtype) * w->ph->vec;
+        near = near || (w->need[i] && w->loaded[i] && v->kept == KN_KEEP_SHARED);
+    }
+    if (near && !bytes)
+        return w->ph->vec < NEAR_ELEMENTS / 2 ? NEAR_ELEMENTS / w->ph->vec : 2;
+    int steps = kn_steps_at_once(bytes);
+    if (w->tiled && steps > TILE_STEPS)
+        steps = TILE_STEPS;
+    while (w->ph->local && steps > 1 && steps * bytes > LOCAL_BYTES)
+        steps /= 2;
+    return steps;
+}
+
+static void write_axes(kn_cuda_writer *w)
+{
+    if (kn_cuda_steps_in_memory(w))
+        kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+}
+
+/* Every other sweep walks backwards: the members it meets first are the ones that the sweep before touched last, and may
+ * still be in a cache; but not where they are combined in order. Where there may be many steps they are counted before:
+ * the compiler then has the loads of several on their way at once, without a branch between them. */
+static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+{
+    kn_putf(w->t, "#pragma unroll %d\n", steps);
+    bool forwards = w->sweep % 2 == 0 || w->ph->fetched || kn_phase_in_order(w->ph);
+    if (w->tiled) {
+        kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
+        kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
+    } else if (forwards && kn_by_block(w->ph) && !w->ph->local) {
+        kn_cuda_open(w,
+                     "for (kn_count i = %s, left = kn_steps(i, %s, %s); left > 0; --left, i += %s)",
+                     by->first, by->end, by->step, by->step);
+    } else if (forwards) {
+        kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
+    } else {
+        kn_cuda_open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", by->first, by->end,
+                     by->step, by->first);
+        kn_cuda_line(w, "i -= %s;", by->step);
+    }
+}
+
+static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    int steps = unrolling(w);
+    if (w->ph->ragged) {
+        kn_cuda_ragged_steps(w);
+        open_loop(w, by, steps);
+        kn_cuda_line(w, "step%d(i, kn_bool<true>());", w->sweep);
+    } else {
+        open_loop(w, by, steps);
+        write_axes(w);
+        kn_cuda_step(w);
+    }
+    kn_cuda_close(w);
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
+}
+
+static bool stores_elements(const kn_phase *ph, int sweep)
+{
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage == sweep)
+            return true;
+    return false;
+}
+
+/* Registers of a thread that all steps of a sweep take, of what is kept and of what they load beside that; *loads: is
+ * there any of the latter? */
+static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
+{
+    int words = 0;
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        bool kept = v->kept == KN_KEEP_REGISTERS && w->declared[i];
+        bool loaded = w->need[i] && v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !v->kept;
+        *loads = *loads || loaded;
+        words += kept || loaded ? kn_kept_words(w->ph, i) : 0;
+    }
+    return words;
+}
+
+/* Where there may be no member for a step. Of a full group there are all; threads without a group work on another's
+ * without storing anything. What a sweep loads must stay behind a branch where the compiler would have it all at once,
+ * and no registers for it. */
+static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    bool loads = false;
+    if (!w->ph->full || (words_of_sweep(w, &loads) > KN_KEPT_WORDS && loads))
+        return kn_cuda_printed(w, "i < %s", by->end);
+    return stores_elements(w->ph, w->sweep) && w->k->threads > w->ph->tpg ? "live" : NULL;
+}
+
+/* A known number of steps, unrolled; `body` writes one. Loads to keep end with the first step that is not there:
+ * between branches the compiler leaves them together, which it would not behind a predicate for each. */
+static void write_unrolled(kn_cuda_writer *w, const kn_cuda_stride *by,
+                           void (*body)(kn_cuda_writer *w))
+{
+    const char *guard = step_guard(w, by);
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", w->ph->steps);
+    kn_cuda_line(w, "const kn_count i = %s + (kn_count)step * %s;", by->first, by->step);
+    bool leaves = guard && body == kn_cuda_kept_loads;
+    if (leaves)
+        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", guard), "break;");
+    else if (guard)
+        kn_cuda_open(w, "if (%s)", guard);
+    write_axes(w);
+    body(w);
+    if (guard && !leaves)
+        kn_cuda_close(w);
+    kn_cuda_close(w);
+}
+
+/* The registers of value i, for all steps, unless they are there. */
+static void declare_kept(kn_cuda_writer *w, int i)
+{
+    if (w->declared[i])
+        return;
+    w->declared[i] = true;
+    kn_cuda_line(w, "kn_vec<%s, %d> %s_kept[%d];", kn_cuda_type(w->ph->values.data[i].dtype),
+                 w->ph->vec, kn_cuda_value(w, i), w->ph->steps);
+}
+
+/* Before the first sweep that needs them, the loads to keep are done, all steps at once. */
+static void write_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    bool loads = false;
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (kn_cuda_keeps_now(w, i))
+            declare_kept(w, v->kind == KN_V_LOAD ? i : v->room);
+        loads = loads || (kn_cuda_keeps_now(w, i) && v->kind == KN_V_LOAD);
+    }
+    if (loads)
+        write_unrolled(w, by, kn_cuda_kept_loads);
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] =
+            w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
+    write_unrolled(w, by, kn_cuda_step);
+    for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
+        w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
+}
+
+/* The loop, tile by tile. All threads of the block take part in what goes between a tile and memory. */
+static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const kn_cuda_stride within = {"from + row", "left", by->step};
+    w->tiled = true;
+    kn_cuda_open_tile(w, w->ph->split ? "limit" : "members");
+    kn_cuda_line(
+        w, "const kn_count left = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
+        w->ph->tpg);
+    write_loop(w, &within);
+    kn_cuda_close_tile(w);
+    w->tiled = false;
+}
+
+static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
+{
+    const kn_phase *ph = w->ph;
+    w->sweep = t;
+    kn_phase_needs(ph, t, w->need);
+    kn_cuda_line(w, "// sweep %d", t);
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == t && !ph->reds.data[r].across)
+            kn_cuda_accumulator(w, r);
+    if (ph->fetched && t == 0)
+        kn_cuda_await_fetch(w);
+    if (ph->steps)
+        write_steps(w, by);
+    else if (kn_cuda_turns(w))
+        write_tiles(w, by);
+    else
+        write_loop(w, by);
+    kn_cuda_combine(w, t);
+}
+
+static int last_stage(const kn_phase *ph)
+{
+    int last = ph->nsweeps;
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].stage > last)
+            last = ph->stores.data[i].stage;
+    return last;
+}
+
+void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
+{
+    for (int t = 0; t <= last_stage(w->ph); t++) {
+        kn_cuda_group_values(w, t);
+        kn_cuda_group_stores(w, t, leader);
+        if (t < w->ph->nsweeps)
+            write_sweep(w, t, by);
+    }
+}
