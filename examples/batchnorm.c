@@ -186,13 +186,12 @@ static bool report(kiln_ctx *ctx, kiln_prog *prog, data *d, const char *what, do
     if (failed(kiln_explain(prog, d->args, NBUF, &options, &json)))
         return false;
     long temporaries = json_number(json, (const char *const[]){"temporaries", "after", "count"});
-    long grid = json_number(json, (const char *const[]){"barriers", "after", "grid"});
+    /* where the whole machine waits: within a kernel, or from one to the next */
+    long barriers = json_number(json, (const char *const[]){"barriers", "after", "grid"});
     kiln_text_free(ctx, json);
     if (failed(kiln_measure(prog, d->args, NBUF, &m)))
         return false;
     *us = m.device_us;
-    /* where the whole machine waits: barriers inside kernels, and from one kernel to the next */
-    long barriers = grid + (long)m.launches - 1;
     printf("%-8s %8llu %12ld %9ld %9.2f %11.1f %9.2f\n", what, (unsigned long long)m.launches,
            temporaries, barriers, (double)m.bytes / 1e6, m.device_us, m.host_us);
     return true;
