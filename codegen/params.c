@@ -47,13 +47,12 @@ static void access_params(params *ps, const kn_phase *ph, int phase, const kn_ac
  * integers using multiplication", 1994, theorem 4.2. */
 static void divisor_params(params *ps, int phase, int axis, int64_t n)
 {
-    int shift = 31;
-    while (shift < 62 && (int64_t)1 << (shift - 31) < n)
+    int shift = 0; /* beyond the 31 that kn_quotient() always shifts by */
+    while (shift < 31 && (int64_t)1 << shift < n)
         shift++;
-    int64_t times = n > 0 ? ((int64_t)1 << shift) / n + 1 : 0;
+    int64_t times = n > 0 ? ((int64_t)1 << (31 + shift)) / n + 1 : 0;
     put_index(ps, times, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_times", phase, axis) : NULL);
-    put_index(ps, shift - 31,
-              ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_shift", phase, axis) : NULL);
+    put_index(ps, shift, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_shift", phase, axis) : NULL);
 }
 
 int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)

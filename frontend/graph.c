@@ -204,25 +204,29 @@ static kn_status make_output(kn_graph *g, kn_request *r)
     return kn_build_output(g, r->name, r->in[0], nowhere);
 }
 
-kiln_status kiln_output(kiln_graph *g, const char *name, kiln_val v)
-{
-    kn_request r = {.g = g, .make = make_output, .name = name};
-    if (g && g->status == KILN_OK && kn_request_named(g, name, "name"))
-        kn_request_take(&r, v);
-    return kn_request_status(&r, "name");
-}
-
 static kn_status make_update(kn_graph *g, kn_request *r)
 {
     return kn_build_update(g, r->name, r->in[0], nowhere);
 }
 
-kiln_status kiln_update(kiln_graph *g, const char *name, kiln_val v)
+/* Gives v to what has the name. */
+static kiln_status give(kn_status (*make)(kn_graph *g, kn_request *r), kiln_graph *g,
+                        const char *name, kiln_val v)
 {
-    kn_request r = {.g = g, .make = make_update, .name = name};
+    kn_request r = {.g = g, .make = make, .name = name};
     if (g && g->status == KILN_OK && kn_request_named(g, name, "name"))
         kn_request_take(&r, v);
     return kn_request_status(&r, "name");
+}
+
+kiln_status kiln_output(kiln_graph *g, const char *name, kiln_val v)
+{
+    return give(make_output, g, name, v);
+}
+
+kiln_status kiln_update(kiln_graph *g, const char *name, kiln_val v)
+{
+    return give(make_update, g, name, v);
 }
 
 /* ---- text form ---- */

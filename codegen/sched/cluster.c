@@ -23,8 +23,6 @@ enum { SCRATCH_BYTES = 3072, MOST_REDUCTIONS = 8 };
 /* The members of a block's part are a multiple of this: whole vectors. */
 enum { PART_MULTIPLE = 8 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static bool can(const kn_phase *ph, const kn_target *target)
 {
     return target->cluster > 1 && !ph->universal && ph->alone && !ph->banded && !ph->split &&
@@ -40,15 +38,17 @@ static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *targ
     if (!each)
         return 0;
     int64_t most = (target->smem_block / at_once - scratch) / each / PART_MULTIPLE * PART_MULTIPLE;
-    return kn_power_of_two_from(ceil_div(ph->members + kn_phase_slack(ph), most));
+    return kn_power_of_two_from(kn_ceil_div(ph->members + kn_phase_slack(ph), most));
 }
 
 /* The same for the most of four, two or one at a time that the largest cluster allows; 0 for none. */
 static int64_t blocks_that_keep(const kn_phase *ph, const kn_target *target)
 {
-    for (int at_once = 4; at_once > 0; at_once /= 2)
-        if (blocks_for(ph, at_once, target) <= target->cluster)
-            return blocks_for(ph, at_once, target);
+    for (int at_once = 4; at_once > 0; at_once /= 2) {
+        int64_t blocks = blocks_for(ph, at_once, target);
+        if (blocks <= target->cluster)
+            return blocks;
+    }
     return 0;
 }
 
@@ -82,6 +82,6 @@ void kn_schedule_cluster(kn_phase *ph, const kn_target *target, kn_division forc
         return;
     ph->cluster = true;
     ph->splits = blocks;
-    ph->chunk =
-        ceil_div(ceil_div(ph->members + kn_phase_slack(ph), blocks), PART_MULTIPLE) * PART_MULTIPLE;
+    ph->chunk = kn_ceil_div(kn_ceil_div(ph->members + kn_phase_slack(ph), blocks), PART_MULTIPLE) *
+                PART_MULTIPLE;
 }

@@ -2,7 +2,7 @@
 
 /* Data registers a thread may spend on values kept from one sweep to the next, half of what each has in the largest
  * block, and the most steps they are spread over: eight 16-byte loads in flight a thread. */
-enum { KEEP_REGISTERS = 32, KEEP_STEPS = 8, WARP = 32 };
+enum { KEEP_REGISTERS = 32, WARP = 32 };
 
 /* Threads a group at most for which narrow elements are kept as if they had 32 bits. */
 enum { NARROW_BLOCK = 512 };
@@ -74,7 +74,8 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     int words = words_a_step(ph, 0);
     if (target->sm == 0 || ph->universal || ph->split || ph->ragged || ph->nsweeps < 2 || !words)
         return 0;
-    int most = most_steps(words, KEEP_STEPS), wide = most_steps(words_a_step(ph, 4), KEEP_STEPS);
+    int most = most_steps(words, KN_KEEP_STEPS),
+        wide = most_steps(words_a_step(ph, 4), KN_KEEP_STEPS);
     return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
 }
 
@@ -130,7 +131,7 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 /* Threads of a group in bands: what is accumulated across groups always stays in registers. */
 static int64_t band_lanes(const kn_phase *ph)
 {
-    int64_t lanes = lanes_for(steps(ph), most_steps(words_a_step(ph, 0), 2 * KEEP_STEPS));
+    int64_t lanes = lanes_for(steps(ph), most_steps(words_a_step(ph, 0), 2 * KN_KEEP_STEPS));
     return lanes < WARP ? WARP : lanes;
 }
 

@@ -72,20 +72,24 @@ static void set_all_kinds(kn_phase *ph)
 /* From elements of 16 bytes to those of 4, to one. */
 static int narrower(int vec, int bytes) { return vec * bytes > 4 && bytes < 4 ? 4 / bytes : 1; }
 
+static int accesses(const kn_phase *ph) { return ph->values.len + ph->stores.len; }
+
+/* The loads of a phase, then what it stores of elements. NULL for what is none. */
+static const kn_access *vector_access(const kn_phase *ph, int i)
+{
+    if (i < ph->values.len)
+        return ph->values.data[i].kind == KN_V_LOAD ? &ph->values.data[i].access : NULL;
+    const kn_store *s = &ph->stores.data[i - ph->values.len];
+    return s->kind == KN_STORE_ELEMENT ? &s->access : NULL;
+}
+
 /* Can everything that is walked along axis `va` go by vectors of `vec` elements? */
 static bool vectors_fit(const kn_phase *ph, const int *align, const kn_buf *bufs, int va, int vec)
 {
     bool fits = ph->axes[va].extent % vec == 0 && ph->axes[va].extent > 0;
-    for (int i = 0; fits && i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
-        if (v->kind == KN_V_LOAD)
-            fits =
-                kn_vector_fits(ph, &v->access, &bufs[v->access.buf], align[v->access.buf], va, vec);
-    }
-    for (int i = 0; fits && i < ph->stores.len; i++) {
-        const kn_access *acc = &ph->stores.data[i].access;
-        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
-            fits = kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], va, vec);
+    for (int i = 0; fits && i < accesses(ph); i++) {
+        const kn_access *acc = vector_access(ph, i);
+        fits = !acc || kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], va, vec);
     }
     return fits;
 }
@@ -112,22 +116,15 @@ static bool begins_alike(const kn_phase *ph, const kn_access *acc, const kn_buf 
  * 4, but for its first and last. Long ones only, which registers would not keep element by element. */
 static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_target *target)
 {
-    enum { LEAST_MEMBERS = 8 * 1024 + 1 };
     const kn_access *first = NULL;
     if (target->sm == 0 || ph->walk != KN_WALK_ROWS || ph->reds.len == 0 || ph->split ||
         ph->banded || ph->local || ph->universal || !kn_phase_one_run(ph) ||
-        kn_phase_in_order(ph) || ph->members < LEAST_MEMBERS)
+        kn_phase_in_order(ph) || ph->members <= KN_KEEP_STEPS * target->max_block)
         return false;
     bool fits = true;
-    for (int i = 0; fits && i < ph->values.len; i++) {
-        const kn_access *acc = &ph->values.data[i].access;
-        if (ph->values.data[i].kind == KN_V_LOAD)
-            fits = begins_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
-    }
-    for (int i = 0; fits && i < ph->stores.len; i++) {
-        const kn_access *acc = &ph->stores.data[i].access;
-        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
-            fits = begins_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
+    for (int i = 0; fits && i < accesses(ph); i++) {
+        const kn_access *acc = vector_access(ph, i);
+        fits = !acc || begins_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
     }
     return fits && first;
 }
@@ -136,15 +133,10 @@ static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, cons
 static int widest_element(const kn_phase *ph, const kn_buf *bufs)
 {
     int widest = 1;
-    for (int i = 0; i < ph->values.len; i++) {
-        int bytes = kn_bytes(ph->values.data[i].dtype);
-        if (ph->values.data[i].kind == KN_V_LOAD && bytes > widest)
-            widest = bytes;
-    }
-    for (int i = 0; i < ph->stores.len; i++) {
-        int bytes = kn_bytes(bufs[ph->stores.data[i].access.buf].dtype);
-        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && bytes > widest)
-            widest = bytes;
+    for (int i = 0; i < accesses(ph); i++) {
+        const kn_access *acc = vector_access(ph, i);
+        int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
+        widest = bytes > widest ? bytes : widest;
     }
     return widest;
 }

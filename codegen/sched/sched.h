@@ -10,7 +10,11 @@
 #ifndef KN_CODEGEN_SCHED_H
 #define KN_CODEGEN_SCHED_H
 
+#include "base/integer.h"
 #include "codegen/plan.h"
+
+/* Steps that a thread may take at most with what it keeps in registers: so many loads it has in flight at once. */
+enum { KN_KEEP_STEPS = 8 };
 
 /* Static shared memory that a kernel may use beside what it keeps there, with as many reductions as it may have. */
 enum { KN_SCRATCH_BYTES = 8192 };
@@ -89,14 +93,5 @@ kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const 
 
 /* keep.c: which values that a scheduled phase computes are kept for its later sweeps. */
 void kn_keep_computed(kn_arena *a, kn_phase *phase, const kn_target *target, kn_reuse reuse);
-
-/* The smallest power of two from n on. */
-static inline int64_t kn_power_of_two_from(int64_t n)
-{
-    int64_t p = 1;
-    while (p < n)
-        p *= 2;
-    return p;
-}
 
 #endif

@@ -152,7 +152,7 @@ static void cut(kn_phase *ph, bool local)
 
 /* ---- does it pay? ---- */
 
-static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+static int64_t round_up(int64_t n, int64_t to) { return kn_ceil_div(n, to) * to; }
 
 /* Bytes of a group's or an element's access that the caches move, along the axis of vectors. */
 static double traffic(kn_phase *ph, const kn_buf *bufs)

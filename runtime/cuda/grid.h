@@ -5,6 +5,7 @@
 #ifndef KN_RUNTIME_CUDA_GRID_H
 #define KN_RUNTIME_CUDA_GRID_H
 
+#include "base/integer.h"
 #include "codegen/kir.h"
 
 static inline int64_t kn_grid_times(int64_t a, int64_t b)
@@ -13,8 +14,6 @@ static inline int64_t kn_grid_times(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-static inline int64_t kn_grid_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
 /* Blocks that a phase has work for; 0 when it is empty. */
 static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
 {
@@ -22,15 +21,15 @@ static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
         return 0;
     switch (p->walk) {
     case KN_WALK_FLAT:
-        return kn_grid_ceil_div(kn_grid_times(p->groups, p->members), (int64_t)threads * p->vec);
+        return kn_ceil_div(kn_grid_times(p->groups, p->members), (int64_t)threads * p->vec);
     case KN_WALK_ROWS: {
         int at_once = threads / p->tpg;
         if (p->banded)
             return p->splits;
-        return kn_grid_ceil_div(kn_grid_times(p->groups, p->splits), at_once > 1 ? at_once : 1);
+        return kn_ceil_div(kn_grid_times(p->groups, p->splits), at_once > 1 ? at_once : 1);
     }
     case KN_WALK_COLS:
-        return kn_grid_times(kn_grid_ceil_div(p->groups, KN_COLS_LANES * p->vec), p->splits);
+        return kn_grid_times(kn_ceil_div(p->groups, KN_COLS_LANES * p->vec), p->splits);
     }
     return 0;
 }
@@ -50,7 +49,7 @@ static inline int64_t kn_grid_work(const kn_kernel *k)
  * at least one, so that a kernel without work is still a valid launch. */
 static inline unsigned kn_grid_blocks(const kn_kernel *k, int per_unit, int units)
 {
-    int64_t cluster = kn_kernel_cluster(k), work = kn_grid_ceil_div(kn_grid_work(k), cluster);
+    int64_t cluster = kn_kernel_cluster(k), work = kn_ceil_div(kn_grid_work(k), cluster);
     int64_t resident = (int64_t)per_unit * units / cluster;
     if (resident < 1)
         resident = 1;
@@ -77,7 +76,7 @@ static inline unsigned kn_grid_all_blocks(const kn_kernel *k, int per_unit, int 
     if (kn_grid_stays(k) || work <= resident)
         return resident;
     if (k->phases.len == 1 && k->phases.data[0].walk == KN_WALK_FLAT)
-        work = kn_grid_ceil_div(work, kn_flat_steps(&k->phases.data[0]));
+        work = kn_ceil_div(work, kn_flat_steps(&k->phases.data[0]));
     return work < resident ? resident : (unsigned)(work < most ? work : most);
 }
 

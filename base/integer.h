@@ -1,0 +1,19 @@
+/* Arithmetic of whole numbers, none of them negative. */
+#ifndef KN_BASE_INTEGER_H
+#define KN_BASE_INTEGER_H
+
+#include <stdint.h>
+
+/* a / b, rounded up; b is above 0. */
+static inline int64_t kn_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/* The smallest power of two from n on. */
+static inline int64_t kn_power_of_two_from(int64_t n)
+{
+    int64_t p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+
+#endif
