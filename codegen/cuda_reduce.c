@@ -1,5 +1,6 @@
 /* Reductions: accumulators, what a step adds to them, and how the workers of a group combine theirs. */
 #include "codegen/cuda_writer.h"
+#include "codegen/target.h"
 #include "ir/eval.h"
 
 /* The states that accumulators have, by kn_state. An empty `type` is the reduction's own dtype. `neutral` are the
@@ -14,8 +15,8 @@ static const struct {
     [KN_STATE_OWN] = {0},
 };
 
-/* Blocks that a board has places for: no machine has larger clusters, and a warp's lanes read them all. */
-enum { MOST_BLOCKS = 16 };
+/* Blocks that a board has places for; a warp's lanes read them all. */
+enum { MOST_BLOCKS = KN_MOST_CLUSTER };
 
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
 

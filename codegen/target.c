@@ -12,12 +12,12 @@ static const struct {
     {"sm_80", {"cuda", 80, 108, 1024, 2048, 163 * 1024, true, 0}},
     {"sm_86", {"cuda", 86, 84, 1024, 1536, 99 * 1024, true, 0}},
     {"sm_89", {"cuda", 89, 128, 1024, 1536, 99 * 1024, true, 0}},
-    {"sm_90", {"cuda", 90, 132, 1024, 2048, 227 * 1024, true, 16}},
-    {"sm_100", {"cuda", 100, 148, 1024, 2048, 227 * 1024, true, 16}},
+    {"sm_90", {"cuda", 90, 132, 1024, 2048, 227 * 1024, true, KN_MOST_CLUSTER}},
+    {"sm_100", {"cuda", 100, 148, 1024, 2048, 227 * 1024, true, KN_MOST_CLUSTER}},
     {"sm_120", {"cuda", 120, 170, 1024, 1536, 99 * 1024, true, 8}},
 };
 
-int kn_target_most_cluster(int sm) { return sm < 90 ? 0 : sm < 110 ? 16 : 8; }
+int kn_target_most_cluster(int sm) { return sm < 90 ? 0 : sm < 110 ? KN_MOST_CLUSTER : 8; }
 
 bool kn_target_of_arch(const char *arch, kn_target *target)
 {

@@ -22,6 +22,9 @@ typedef struct kn_target {
  * C++ Programming Guide, "Thread Block Clusters"). */
 int kn_target_most_cluster(int sm);
 
+/* And the most of all. */
+enum { KN_MOST_CLUSTER = 16 };
+
 /* A known GPU by its architecture ("sm_90"), for explaining without one. False when not known. */
 bool kn_target_of_arch(const char *arch, kn_target *target);
 

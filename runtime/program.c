@@ -49,8 +49,6 @@ static kn_status take_choice(const char *option, const char *value, const char *
     return KN_OK;
 }
 
-enum { MOST_BLOCKS = 16 }; /* that any machine has in a cluster */
-
 /* Reads kn_program_options.schedule. */
 static kn_status read_schedule(const char *text, kn_division *division, int *cluster)
 {
@@ -69,12 +67,12 @@ static kn_status read_schedule(const char *text, kn_division *division, int *clu
         }
     char *end = NULL;
     long n = strncmp(text, "cluster=", 8) == 0 ? strtol(text + 8, &end, 10) : 0;
-    if (n < 2 || n > MOST_BLOCKS || *end)
+    if (n < 2 || n > KN_MOST_CLUSTER || *end)
         return kn_fail(
             KN_ARGUMENT,
             "unknown schedule '%s'; there are whole, split, tiles, cluster, and cluster=N with N "
             "from 2 to %d",
-            text, MOST_BLOCKS);
+            text, KN_MOST_CLUSTER);
     *division = KN_DIVIDE_CLUSTER;
     *cluster = (int)n;
     return KN_OK;
