@@ -169,8 +169,10 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
         return;
     ph->walk = kn_schedule_choose(ph)->walk;
     kn_schedule_vectors(ph, align, k->bufs.data, p->problem->target);
-    kn_schedule_tiles(p->arena, ph, align, k->bufs.data, p->problem->target, p->problem->division);
-    kn_schedule_cluster(ph, p->problem->target, p->problem->division, p->problem->cluster);
+    kn_schedule_tiles(p->arena, ph, align, k->bufs.data, p->problem->target,
+                      p->problem->force.division);
+    kn_schedule_cluster(ph, p->problem->target, p->problem->force.division,
+                        p->problem->force.cluster);
 }
 
 /* A local phase is walked by the workers of its host, or, without groups, by all threads of a block. Columns
@@ -220,7 +222,8 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         int want = kn_schedule_of(ph->walk)->threads(ph, target);
         k->threads = want > k->threads ? want : k->threads;
     }
-    int limit = p->problem->max_threads > 0 ? p->problem->max_threads : target->max_block;
+    int limit =
+        p->problem->force.max_threads > 0 ? p->problem->force.max_threads : target->max_block;
     while (k->threads > 32 && k->threads > limit)
         k->threads /= 2;
     for (int i = 0; i < k->phases.len; i++) {
@@ -228,7 +231,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         if (ph->local)
             continue;
         kn_schedule_of(ph->walk)->bind(ph, target, k->threads);
-        kn_keep_computed(p->arena, ph, target, p->problem->reuse);
+        kn_keep_computed(p->arena, ph, target, p->problem->force.reuse);
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(k, &k->phases.data[j], ph);
         k->shared += kn_phase_kept_bytes(ph);

@@ -128,7 +128,7 @@ static bool pays(const placer *pl, const kn_node *x, const expression *e)
         for (int k = 0; k < e->leaves; k++)
             again += reads(pl, r, e->leaf[k]) ? 0 : bytes_of(pl, e->leaf[k]);
     }
-    switch (p->problem->reuse) {
+    switch (p->problem->force.reuse) {
     case KN_REUSE_RECOMPUTE: return true;
     case KN_REUSE_KEEP: return false;
     default: return again <= memory; /* of nothing, too: no temporary */

@@ -45,7 +45,8 @@ kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
     kn_count_sweeps(p->arena, &ph);
     ph.walk = kn_schedule_choose(&ph)->walk;
     kn_schedule_vectors(&ph, align, p->bufs.data, p->problem->target);
-    kn_schedule_cluster(&ph, p->problem->target, p->problem->division, p->problem->cluster);
+    kn_schedule_cluster(&ph, p->problem->target, p->problem->force.division,
+                        p->problem->force.cluster);
     return ph;
 }
 
@@ -60,7 +61,7 @@ static void record(kn_plan *plan, const kn_planner *p, const char *name, const c
 /* The ranges that the members of a phase as it was previewed are split into. */
 static kn_range splits_of(const kn_planner *p, const kn_phase *ph)
 {
-    return kn_schedule_splits(ph, p->problem->target, p->problem->division);
+    return kn_schedule_splits(ph, p->problem->target, p->problem->force.division);
 }
 
 /* Where every group stays on chip, so that sweeps are cheap; NONE if it does not. */
@@ -119,8 +120,8 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
 {
     kn_problem *pr = KN_NEW(a, kn_problem);
     *pr = *problem;
-    if (pr->universal && pr->reuse == KN_REUSE_BY_COST)
-        pr->reuse = KN_REUSE_RECOMPUTE; /* the cost follows from the sizes */
+    if (pr->universal && pr->force.reuse == KN_REUSE_BY_COST)
+        pr->force.reuse = KN_REUSE_RECOMPUTE; /* the cost follows from the sizes */
     kn_plan *plan = KN_NEW(a, kn_plan);
     plan->arena = a;
     int symbols = kn_symbols_count(pr->graph->syms);
@@ -141,7 +142,7 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
         use_online(&p, i);
     record(plan, &p, "online", "maximum and sum of exponentials in one sweep");
     if (pr->target->sm && pr->target->cooperative && pr->fusion &&
-        pr->division == KN_DIVIDE_BY_COST) {
+        pr->force.division == KN_DIVIDE_BY_COST) {
         kn_cross(&p);
         record(plan, &p, "cross", "rows and columns of an array in one sweep");
     }

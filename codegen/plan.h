@@ -18,6 +18,7 @@
 #define KN_CODEGEN_PLAN_H
 
 #include "codegen/census.h"
+#include "codegen/force.h"
 #include "codegen/kir.h"
 #include "codegen/target.h"
 #include "ir/interp.h"
@@ -32,18 +33,6 @@ typedef struct kn_layout {
     int64_t offset; /* of element (0, 0, ...), in elements */
     int align;
 } kn_layout;
-
-/* A value that is needed in several places: is it computed once and kept, or again in each? */
-typedef enum kn_reuse { KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE } kn_reuse;
-
-/* What the members of a group are divided over. What cannot be divided over clusters is whole. */
-typedef enum kn_division {
-    KN_DIVIDE_BY_COST,
-    KN_DIVIDE_WHOLE,   /* nothing: a group is a block's or a part of one's */
-    KN_DIVIDE_CLUSTER, /* the blocks of a cluster */
-    KN_DIVIDE_SPLIT,   /* the machine */
-    KN_DIVIDE_TILES, /* nothing; arrays that lie transposed go through tiles wherever there are any */
-} kn_division;
 
 /* What a search tries in place of the planner's own choices. Nodes are those of the refined graph. */
 typedef struct kn_choices {
@@ -61,13 +50,10 @@ typedef struct kn_problem {
     const int *over; /* per graph input: the output that lies exactly on it, or -1. NULL: none */
     const kn_target *target;
     bool fusion;
-    kn_division division;
-    int cluster; /* blocks of a cluster where there are any; 0: chosen */
-    kn_reuse reuse;
+    kn_force force;
     bool fast; /* fast_math */
     bool
         universal; /* kernels that rely on nothing: of every size, stride, alignment and overlap, one each */
-    int max_threads;           /* 0: no limit but the target's */
     const kn_choices *choices; /* NULL: the planner's own */
 } kn_problem;
 

@@ -1,6 +1,5 @@
 #include "runtime/program.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/variant.h"
@@ -35,49 +34,6 @@ static void list_slots(kn_program *p)
     }
 }
 
-/* An option that is NULL or one of two words. */
-static kn_status take_choice(const char *option, const char *value, const char *one,
-                             const char *other, const char **out)
-{
-    *out = NULL;
-    if (!value)
-        return KN_OK;
-    if (strcmp(value, one) != 0 && strcmp(value, other) != 0)
-        return kn_fail(KN_ARGUMENT, "unknown %s '%s'; there are %s and %s", option, value, one,
-                       other);
-    *out = strcmp(value, one) == 0 ? one : other;
-    return KN_OK;
-}
-
-/* Reads kn_program_options.schedule. */
-static kn_status read_schedule(const char *text, kn_division *division, int *cluster)
-{
-    static const char *const names[] = {[KN_DIVIDE_WHOLE] = "whole",
-                                        [KN_DIVIDE_CLUSTER] = "cluster",
-                                        [KN_DIVIDE_SPLIT] = "split",
-                                        [KN_DIVIDE_TILES] = "tiles"};
-    *division = KN_DIVIDE_BY_COST;
-    *cluster = 0;
-    if (!text)
-        return KN_OK;
-    for (int d = KN_DIVIDE_WHOLE; d <= KN_DIVIDE_TILES; d++)
-        if (strcmp(text, names[d]) == 0) {
-            *division = (kn_division)d;
-            return KN_OK;
-        }
-    char *end = NULL;
-    long n = strncmp(text, "cluster=", 8) == 0 ? strtol(text + 8, &end, 10) : 0;
-    if (n < 2 || n > KN_MOST_CLUSTER || *end)
-        return kn_fail(
-            KN_ARGUMENT,
-            "unknown schedule '%s'; there are whole, split, tiles, cluster, and cluster=N with N "
-            "from 2 to %d",
-            text, KN_MOST_CLUSTER);
-    *division = KN_DIVIDE_CLUSTER;
-    *cluster = (int)n;
-    return KN_OK;
-}
-
 static kn_status create(void *user)
 {
     creation *c = user;
@@ -85,9 +41,10 @@ static kn_status create(void *user)
     if (c->graph->outputs.len == 0)
         return kn_fail(KN_ARGUMENT, "%s has no outputs", c->graph->name);
     p->options = *c->options;
-    KN_TRY(read_schedule(c->options->schedule, &p->division, &p->cluster));
-    p->options.schedule = NULL; /* the caller's text */
-    KN_TRY(take_choice("reuse", c->options->reuse, "keep", "recompute", &p->options.reuse));
+    KN_TRY(kn_force_schedule(p->options.schedule, &p->force));
+    KN_TRY(kn_force_reuse(p->options.reuse, &p->force));
+    p->force.max_threads = p->options.max_threads;
+    p->options.schedule = p->options.reuse = NULL; /* the caller's texts */
     p->original = kn_graph_clone(&p->arena, c->graph);
     p->passes = KN_NEW_ARRAY(&p->arena, kn_pass_record, kn_graph_pass_count + 1);
     p->optimised = kn_graph_optimise(&p->arena, p->original, p->options.fast_math, p->passes);
@@ -144,13 +101,9 @@ kn_status kn_program_plan_bound(kn_program *p, kn_arena *a, const kn_binding *b,
                           .over = b->over,
                           .target = target,
                           .fusion = p->options.fusion,
-                          .division = p->division,
-                          .cluster = p->cluster,
+                          .force = p->force,
                           .fast = p->options.fast_math,
-                          .universal = universal,
-                          .max_threads = p->options.max_threads};
-    if (p->options.reuse)
-        problem.reuse = strcmp(p->options.reuse, "keep") == 0 ? KN_REUSE_KEEP : KN_REUSE_RECOMPUTE;
+                          .universal = universal};
     return kn_plan_make(a, &problem, plan);
 }
 

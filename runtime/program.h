@@ -38,8 +38,7 @@ typedef struct kn_program {
     kn_graph *optimised;
     kn_pass_record *passes; /* those that ran; behind them one without a pass */
     kn_program_options options;
-    kn_division division; /* of options.schedule */
-    int cluster;
+    kn_force force; /* of the options */
     kn_slot *slots;
     int nslots;
     size_t signature_bytes;
