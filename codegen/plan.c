@@ -118,8 +118,14 @@ static bool spread_all(kn_planner *p)
 
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
 {
+    /* Planning makes dimensions. They live with the plan: others plan the same graph at the same time. */
+    kn_graph *g = KN_NEW(a, kn_graph);
+    *g = *problem->graph;
+    g->arena = a;
+    g->syms = kn_symbols_within(a, problem->graph->syms);
     kn_problem *pr = KN_NEW(a, kn_problem);
     *pr = *problem;
+    pr->graph = g;
     if (pr->universal && pr->force.reuse == KN_REUSE_BY_COST)
         pr->force.reuse = KN_REUSE_RECOMPUTE; /* the cost follows from the sizes */
     kn_plan *plan = KN_NEW(a, kn_plan);

@@ -75,7 +75,7 @@ typedef struct kn_plan {
     const char *schedule; /* "whole", "cluster", "split" or "tiles" */
 } kn_plan;
 
-/* Arena memory; the plan lives as long as `a`. */
+/* Arena memory; the plan lives as long as `a`. Several threads may plan the same graph, which stays as it is. */
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **plan);
 
 /* May `output` be written over `input`, of the same address, shape, strides and element size, without a copy?

@@ -86,25 +86,18 @@ void kn_program_destroy(kn_program *p)
 
 /* ---- plans ---- */
 
-kn_status kn_program_plan_bound(kn_program *p, kn_arena *a, const kn_binding *b,
-                                const kn_target *target, bool universal, kn_plan **plan)
+kn_problem kn_program_problem(const kn_program *p, const kn_binding *b, const kn_target *target)
 {
-    /* Planning makes dimensions. They live with the plan: the program's symbols are shared by threads. */
-    kn_graph *g = KN_NEW(a, kn_graph);
-    *g = *p->optimised;
-    g->arena = a;
-    g->syms = kn_symbols_within(a, p->optimised->syms);
-    kn_problem problem = {.graph = g,
-                          .sizes = b->sizes,
-                          .in = b->in,
-                          .out = b->out,
-                          .over = b->over,
-                          .target = target,
-                          .fusion = p->options.fusion,
-                          .force = p->force,
-                          .fast = p->options.fast_math,
-                          .universal = universal};
-    return kn_plan_make(a, &problem, plan);
+    return (kn_problem){.graph = p->optimised,
+                        .sizes = b->sizes,
+                        .in = b->in,
+                        .out = b->out,
+                        .over = b->over,
+                        .target = target,
+                        .fusion = p->options.fusion,
+                        .force = p->force,
+                        .fast = p->options.fast_math,
+                        .universal = p->options.max_kinds < 0};
 }
 
 kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_arg *args, int nargs,
@@ -113,5 +106,6 @@ kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_arg *args, int na
 {
     kn_binding b;
     KN_TRY(kn_bind(a, p->optimised, args, nargs, mode, notes, &b));
-    return kn_program_plan_bound(p, a, &b, target, p->options.max_kinds < 0, plan);
+    const kn_problem problem = kn_program_problem(p, &b, target);
+    return kn_plan_make(a, &problem, plan);
 }

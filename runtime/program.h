@@ -62,8 +62,8 @@ void kn_program_destroy(kn_program *prog);
 kn_status kn_program_plan(kn_program *prog, kn_arena *a, const kn_arg *args, int nargs,
                           kn_bind_mode mode, const kn_target *target, kn_text *notes,
                           kn_plan **plan);
-kn_status kn_program_plan_bound(kn_program *prog, kn_arena *a, const kn_binding *b,
-                                const kn_target *target, bool universal, kn_plan **plan);
+/* What is to be planned for these arguments and a target: as the program's options say. */
+kn_problem kn_program_problem(const kn_program *prog, const kn_binding *b, const kn_target *target);
 
 /* What a run takes. */
 typedef struct kn_prepared {

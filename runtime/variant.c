@@ -127,13 +127,15 @@ static kn_status make_plan(making *m)
     kn_variant *v = m->variant;
     const kn_target *target = p->ctx->dev->ops->target(p->ctx->dev);
     int most = p->options.max_kinds ? p->options.max_kinds : KN_MAX_KINDS;
-    KN_TRY(kn_program_plan_bound(p, &v->arena, m->binding, target, most < 0, &v->plan));
-    if (!p->ctx->dev->ops->runs_source || most < 0 || has_all(p->ctx, v->plan))
+    kn_problem problem = kn_program_problem(p, m->binding, target);
+    KN_TRY(kn_plan_make(&v->arena, &problem, &v->plan));
+    if (!p->ctx->dev->ops->runs_source || problem.universal || has_all(p->ctx, v->plan))
         return KN_OK;
     if (__atomic_add_fetch(&p->kinds, 1, __ATOMIC_RELAXED) <= most)
         return KN_OK;
     __atomic_sub_fetch(&p->kinds, 1, __ATOMIC_RELAXED);
-    return kn_program_plan_bound(p, &v->arena, m->binding, target, true, &v->plan);
+    problem.universal = true;
+    return kn_plan_make(&v->arena, &problem, &v->plan);
 }
 
 static kn_status make(void *user)
