@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/grid.h"
 #include "frontend/handles.h"
-#include "runtime/cuda/grid.h"
 
 typedef struct null_device {
     kn_device base;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codegen/cuda.h"
+#include "codegen/predict.h"
 #include "runtime/cuda/nvrtc.h"
 
 /* ---- constraints: what the kernels rely on, one line each ---- */
@@ -133,7 +134,13 @@ const char *kn_explain_value(const kn_kernel *k, const kn_value *v)
                                 : kn_ops[v->op].text;
 }
 
-static void put_phase(kn_text *t, const kn_kernel *k, int p)
+static void put_time(kn_text *t, const kn_time *time)
+{
+    kn_putf(t, ", predicted %.1f us (%s)", time->ns / 1e3, kn_time_bound(time));
+}
+
+/* time: NULL where it is not asked for. */
+static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time)
 {
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "    %sphase %d%s: %s", ph->local ? "local " : "", p,
@@ -174,6 +181,8 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p)
                     kn_keep_text(ph->values.data[i].kept));
     if (ph->split || ph->banded)
         kn_putf(t, ", %s split in %lld", ph->split ? "members" : "groups", (long long)ph->splits);
+    if (time && !ph->local)
+        put_time(t, time);
     kn_put(t, "\n");
 }
 
@@ -228,13 +237,17 @@ static void in_words(const subject *s)
     kn_putf(t, "\nschedule %s: %d launch%s, workspace ", s->plan->schedule, s->plan->kernels.len,
             s->plan->kernels.len == 1 ? "" : "es");
     put_bytes(t, s->plan->workspace);
-    kn_put(t, "\n");
+    kn_putf(t, ", predicted %.1f us\n", kn_predict_ns(s->plan, &s->target) / 1e3);
     for (int i = 0; i < s->plan->kernels.len; i++) {
         const kn_kernel *k = s->plan->kernels.data[i];
-        kn_putf(t, "  %s, %d threads a block%s\n", k->name, k->threads,
+        kn_time *times = KN_NEW_ARRAY(t->arena, kn_time, k->phases.len + 1);
+        kn_time all = kn_predict_kernel(k, &s->target, times);
+        kn_putf(t, "  %s, %d threads a block%s", k->name, k->threads,
                 kn_kernel_cooperative(k) ? ", cooperative launch" : "");
+        put_time(t, &all);
+        kn_put(t, "\n");
         for (int ph = 0; ph < k->phases.len; ph++)
-            put_phase(t, k, ph);
+            put_phase(t, k, ph, &times[ph]);
     }
     list l = kn_explain_constraints(s);
     kn_put(t, "\nthe kernels rely on\n");
@@ -311,7 +324,7 @@ static kn_status put_stage(const subject *s, const char *stage)
             kn_kernel_print(s->t, k, true);
         else
             for (int p = 0; p < k->phases.len; p++)
-                put_phase(s->t, k, p);
+                put_phase(s->t, k, p, NULL);
     }
     return KN_OK;
 }

@@ -7,7 +7,11 @@
  *   workspace, buffers                       bytes, and the temporaries that lie in it
  *   passes                                   what each left: graph passes, then steps of planning
  *   schedule, kernels                        how each loop nest is walked
+ *   predicted_us                             of all kernels
+ *   predicted                                of each kernel and phase: us in all, what most of it goes to
+ *                                            (bound), and the us of each part
  *   constraints, refusals, assumed           texts */
+#include "codegen/predict.h"
 #include "runtime/explain_impl.h"
 
 static void put_string(kn_text *t, const char *before, const char *s)
@@ -160,7 +164,23 @@ static void put_turned(const subject *s, const kn_kernel *k, const kn_phase *ph)
     }
 }
 
-static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph)
+static void put_time(const subject *s, const kn_time *time)
+{
+    kn_putf(s->t, "\"predicted\": {\"us\": %.3f, \"bound\": \"%s\"", time->ns / 1e3,
+            kn_time_bound(time));
+    const struct {
+        const char *name;
+        double ns;
+    } parts[] = {{"launch", time->launch},     {"memory", time->memory},
+                 {"cache", time->cache},       {"waits", time->waits},
+                 {"combines", time->combines}, {"instructions", time->work},
+                 {"barriers", time->barriers}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        kn_putf(s->t, ", \"%s\": %.3f", parts[i].name, parts[i].ns / 1e3);
+    kn_put(s->t, "}");
+}
+
+static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph, const kn_time *time)
 {
     put_string(s->t, "{\"name\": ", ph->name);
     kn_putf(
@@ -178,18 +198,24 @@ static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph)
     put_kept(s, k, ph);
     kn_putf(s->t, "], \"tile\": %d, \"turned\": [", ph->tile);
     put_turned(s, k, ph);
-    kn_put(s->t, "]}");
+    kn_put(s->t, "],\n        ");
+    put_time(s, time);
+    kn_put(s->t, "}");
 }
 
 static void put_kernel(const subject *s, int i)
 {
     const kn_kernel *k = s->plan->kernels.data[i];
+    kn_time *times = KN_NEW_ARRAY(s->t->arena, kn_time, k->phases.len + 1);
+    kn_time all = kn_predict_kernel(k, &s->target, times);
     put_string(s->t, "{\"name\": ", k->name);
-    kn_putf(s->t, ", \"threads\": %d, \"cooperative\": %s, \"shared\": %lld,\n     \"phases\": [",
-            k->threads, kn_kernel_cooperative(k) ? "true" : "false", (long long)k->shared);
+    kn_putf(s->t, ", \"threads\": %d, \"cooperative\": %s, \"shared\": %lld,\n     ", k->threads,
+            kn_kernel_cooperative(k) ? "true" : "false", (long long)k->shared);
+    put_time(s, &all);
+    kn_put(s->t, ",\n     \"phases\": [");
     for (int p = 0; p < k->phases.len; p++) {
         kn_put(s->t, p ? ",\n       " : "\n       ");
-        put_phase(s, k, &k->phases.data[p]);
+        put_phase(s, k, &k->phases.data[p], &times[p]);
     }
     kn_put(s->t, "\n     ]}");
 }
@@ -224,6 +250,7 @@ void kn_explain_json(const subject *s)
     put_list(s, "buffers", plan->temporaries.len, put_buffer);
     put_list(s, "passes", passes_run(s) + plan->steps.len, put_pass);
     kn_putf(t, "  \"schedule\": \"%s\",\n", plan->schedule);
+    kn_putf(t, "  \"predicted_us\": %.3f,\n", kn_predict_ns(plan, &s->target) / 1e3);
     put_list(s, "kernels", plan->kernels.len, put_kernel);
     list l = kn_explain_constraints(s);
     kn_put(t, "  \"constraints\": [");

@@ -1,12 +1,14 @@
 /* What kiln's kernels take, beside a copy of the same bytes on the same machine in the same run.
  *
- *     speed [--device auto|cpu|cuda[:N]] [--only TEXT] [--repeats N] [--json FILE] [--no-check]
- *     speed --list      one JSON object with all workloads, and measures nothing
+ *     speed [--device auto|cpu|cuda[:N]] [--only TEXT] [--repeats N] [--json FILE] [--no-check] [--schedule S]
+ *     speed --list      one JSON object with all workloads, and measures nothing; those of a GPU are explained for an
+ *                       sm_90
  *
  * For each workload of workloads.def: random inputs; outputs filled with NaN; the result compared with the same
  * program computed in f64 on the host (by the CPU device for a GPU, by the reference interpreter for the CPU); then
  * the median device time of the runs, with the caches flushed before each. `floor` is the time of a copy that moves
- * as many bytes as must move once, which is every input read and every output written. */
+ * as many bytes as must move once, which is every input read and every output written. `predicted` is what the model
+ * says that it takes (docs/optimizer.md); the JSON has with each workload what `kiln explain --json` says of it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 enum { MAX_ARRAYS = 12, MAX_TEXT = 2048, CALLS = 200, BATCHES = 15 };
 
 typedef struct options {
-    const char *device, *only, *json;
+    const char *device, *only, *json, *schedule;
     int repeats;
     bool check, list;
 } options;
@@ -32,8 +34,9 @@ typedef struct job {
     kiln_arg args[MAX_ARRAYS];
     int n;
     int64_t bytes; /* that must move once */
-    double us, floor_us, host_us, compile_ms, error;
+    double us, floor_us, predicted_us, host_us, compile_ms, error;
     uint64_t launches;
+    char *explained; /* JSON */
 } job;
 
 static bool failed(const char *what, kiln_status status)
@@ -45,15 +48,19 @@ static bool failed(const char *what, kiln_status status)
 
 /* ---- a program and its arguments ---- */
 
-static kiln_status compile(kiln_ctx *ctx, const workload *w, const char *dtype, kiln_prog **prog)
+static kiln_status compile(kiln_ctx *ctx, const workload *w, const char *dtype,
+                           const char *schedule, kiln_prog **prog)
 {
     char text[MAX_TEXT];
     workload_text(w, dtype, text, sizeof text);
     kiln_graph *g = NULL;
     *prog = NULL;
+    kiln_options how;
+    kiln_options_init(&how);
+    how.schedule = schedule;
     kiln_status status = kiln_parse(ctx, text, w->program, &g);
     if (status == KILN_OK)
-        status = kiln_compile(g, NULL, prog);
+        status = kiln_compile(g, &how, prog);
     kiln_graph_destroy(g);
     return status;
 }
@@ -121,6 +128,21 @@ static bool make_data(machine *m, job *j)
     return true;
 }
 
+static bool explain(job *j, const char *arch)
+{
+    static const char field[] = "\"predicted_us\": ";
+    kiln_explain_options what;
+    kiln_explain_options_init(&what);
+    what.stage = "json";
+    what.arch = arch;
+    bind(j);
+    if (failed(j->w->program, kiln_explain(j->prog, j->args, j->n, &what, &j->explained)))
+        return false;
+    const char *at = strstr(j->explained, field);
+    j->predicted_us = at ? strtod(at + strlen(field), NULL) : 0;
+    return true;
+}
+
 static kiln_status run_once(void *user)
 {
     job *j = user;
@@ -134,7 +156,7 @@ static bool run_reference(const job *j, kiln_ctx *ctx, array *ref)
 {
     kiln_prog *prog = NULL;
     bool whole = j->w->dtype[0] != 'f' && j->w->dtype[0] != 'b';
-    bool ok = !failed("reference", compile(ctx, j->w, whole ? j->w->dtype : "f64", &prog));
+    bool ok = !failed("reference", compile(ctx, j->w, whole ? j->w->dtype : "f64", NULL, &prog));
     kiln_arg args[MAX_ARRAYS];
     for (int i = 0, k = 0; ok && i < kiln_prog_io_count(prog); i++) {
         kiln_io io;
@@ -224,8 +246,8 @@ static bool measure(machine *m, const options *o, job *j)
 {
     char name[128];
     workload_name(j->w, name, sizeof name);
-    if (failed(name, compile(m->ctx, j->w, j->w->dtype, &j->prog)) || !find_shapes(j) ||
-        !make_data(m, j))
+    if (failed(name, compile(m->ctx, j->w, j->w->dtype, o->schedule, &j->prog)) ||
+        !find_shapes(j) || !make_data(m, j) || !explain(j, m->gpu ? NULL : "cpu"))
         return false;
     kiln_prepared info;
     kiln_prepared_init(&info);
@@ -248,6 +270,7 @@ static void release(machine *m, job *j)
         kiln_free(m->ctx, j->arrays[i].device);
         free(j->arrays[i].host);
     }
+    kiln_text_free(m->ctx, j->explained);
 }
 
 /* ---- reporting ---- */
@@ -290,11 +313,13 @@ static void put_job(FILE *f, const job *j, bool ok)
         put_numbers(f, "strides", a->stride, a->rank);
         fputc('}', f);
     }
-    fprintf(f,
-            "],\n   \"bytes\": %lld, \"us\": %.3f, \"floor_us\": %.3f, \"host_us\": %.3f, "
-            "\"compile_ms\": %.1f, \"launches\": %llu, \"error\": %.3g}",
-            (long long)j->bytes, j->us, j->floor_us, j->host_us, j->compile_ms,
-            (unsigned long long)j->launches, isfinite(j->error) ? j->error : -1);
+    fprintf(
+        f,
+        "],\n   \"bytes\": %lld, \"us\": %.3f, \"floor_us\": %.3f, \"host_us\": %.3f, "
+        "\"compile_ms\": %.1f, \"launches\": %llu, \"error\": %.3g, \"predicted_us\": %.3f,\n   \"explained\": %s}",
+        (long long)j->bytes, j->us, j->floor_us, j->host_us, j->compile_ms,
+        (unsigned long long)j->launches, isfinite(j->error) ? j->error : -1, j->predicted_us,
+        j->explained ? j->explained : "null");
 }
 
 static void put_row(const job *j, bool ok)
@@ -302,9 +327,9 @@ static void put_row(const job *j, bool ok)
     char name[128];
     workload_name(j->w, name, sizeof name);
     if (ok)
-        printf("%-40s %8llu %10.1f %10.1f %8.2f %9.2f %9.0f %9.1e\n", name,
-               (unsigned long long)j->launches, j->us, j->floor_us, j->floor_us / j->us, j->host_us,
-               j->compile_ms, j->error);
+        printf("%-40s %8llu %10.1f %10.1f %8.2f %9.1f %9.2f %9.0f %9.1e\n", name,
+               (unsigned long long)j->launches, j->us, j->floor_us, j->floor_us / j->us,
+               j->predicted_us, j->host_us, j->compile_ms, j->error);
     else
         printf("%-40s FAILED\n", name);
     fflush(stdout);
@@ -313,11 +338,14 @@ static void put_row(const job *j, bool ok)
 static int measure_all(machine *m, const options *o, FILE *json)
 {
     int failures = 0, rows = 0;
-    printf("%-40s %8s %10s %10s %8s %9s %9s %9s\n", kiln_ctx_device(m->ctx), "launches", "us",
-           "floor us", "of floor", "host us", "compile", "error");
+    printf("%-40s %8s %10s %10s %8s %9s %9s %9s %9s\n", kiln_ctx_device(m->ctx), "launches", "us",
+           "floor us", "of floor", "predicted", "host us", "compile", "error");
     if (json)
-        fprintf(json, "{\"device\": \"%s\", \"repeats\": %d, \"checked\": %s, \"workloads\": [",
-                kiln_ctx_device(m->ctx), o->repeats, o->check ? "true" : "false");
+        fprintf(
+            json,
+            "{\"device\": \"%s\", \"repeats\": %d, \"checked\": %s, \"schedule\": \"%s\", \"workloads\": [",
+            kiln_ctx_device(m->ctx), o->repeats, o->check ? "true" : "false",
+            o->schedule ? o->schedule : "");
     for (int i = 0; i < workload_count; i++) {
         char name[128];
         workload_name(&workloads[i], name, sizeof name);
@@ -344,7 +372,7 @@ static int measure_all(machine *m, const options *o, FILE *json)
     return failures;
 }
 
-static int list_all(void)
+static int list_all(const options *o)
 {
     kiln_ctx *ctx = NULL;
     kiln_config config;
@@ -357,9 +385,11 @@ static int list_all(void)
         if (!j)
             return 1;
         j->w = &workloads[i];
-        ok = !failed("list", compile(ctx, j->w, j->w->dtype, &j->prog)) && find_shapes(j);
+        ok = !failed("list", compile(ctx, j->w, j->w->dtype, o->schedule, &j->prog)) &&
+             find_shapes(j) && (!j->w->on_gpu || explain(j, "sm_90"));
         printf("%s\n  ", i ? "," : "");
         put_job(stdout, j, ok);
+        kiln_text_free(ctx, j->explained);
         kiln_prog_destroy(j->prog);
         free(j);
     }
@@ -389,6 +419,8 @@ static bool read_options(int argc, char **argv, options *o)
             o->only = value;
         else if (strcmp(argv[i], "--json") == 0)
             o->json = value;
+        else if (strcmp(argv[i], "--schedule") == 0)
+            o->schedule = value;
         else if (strcmp(argv[i], "--repeats") == 0 && atoi(value) > 0)
             o->repeats = atoi(value);
         else
@@ -404,13 +436,13 @@ int main(int argc, char **argv)
     machine m;
     without_compilers_cache();
     if (!read_options(argc, argv, &o)) {
-        fprintf(
-            stderr,
-            "usage: speed [--device D] [--only TEXT] [--repeats N] [--json FILE] [--no-check] | --list\n");
+        fprintf(stderr,
+                "usage: speed [--device D] [--only TEXT] [--repeats N] [--json FILE] [--no-check] "
+                "[--schedule S] | --list\n");
         return 2;
     }
     if (o.list)
-        return list_all();
+        return list_all(&o);
     FILE *json = o.json ? fopen(o.json, "w") : NULL;
     if (o.json && !json) {
         perror(o.json);

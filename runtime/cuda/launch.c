@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codegen/grid.h"
 #include "runtime/cuda/cuda_device.h"
-#include "runtime/cuda/grid.h"
 #include "runtime/params.h"
 
 /* How a loaded kernel fits the machine, by the kind of kernel. */

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "codegen/grid.h"
 #include "runtime/cpu/pool.h"
-#include "runtime/cuda/grid.h"
 #include "runtime/emu/emu.h"
 #include "runtime/params.h"
 

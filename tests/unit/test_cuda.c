@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
+#include "codegen/grid.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/doctor.h"
-#include "runtime/cuda/grid.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/launch.h"
 

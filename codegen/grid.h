@@ -2,8 +2,8 @@
  * correct. A grid that must meet at a barrier is one that the machine holds at a time. Others bring a block for
  * all the work there is: measured on an H200, blocks that end and make room move 5 % more bytes a second than
  * blocks that stay and go round. */
-#ifndef KN_RUNTIME_CUDA_GRID_H
-#define KN_RUNTIME_CUDA_GRID_H
+#ifndef KN_CODEGEN_GRID_H
+#define KN_CODEGEN_GRID_H
 
 #include "base/integer.h"
 #include "codegen/kir.h"

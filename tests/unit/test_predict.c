@@ -1,0 +1,135 @@
+/* Predicted times: what must hold whatever the coefficients are, and the order of schedules whose measured times lie
+ * far apart (codegen/sched/cluster.c, docs/performance.md). */
+#include <math.h>
+#include <stdio.h>
+
+#include "codegen/machine.h"
+#include "codegen/target.h"
+#include "tests/unit/api.h"
+
+static const char sum[] = "    return sum(x)\n";
+static const char square[] = "    return x + x * x\n";
+static const char normalised[] = "    d = x - mean(x, axis=(0, 2), keepdims=True)\n"
+                                 "    return d * rsqrt(mean(d * d, axis=(0, 2), keepdims=True))\n";
+
+/* The predicted time of a program of one input x: microseconds; *json: what explain says of it. */
+static double predicted(const char *body, const char *dims, const int64_t *shape,
+                        const char *schedule, const char *arch, char **json)
+{
+    char text[512], *out = NULL;
+    snprintf(text, sizeof text, "def f(x: f32[%s]):\n%s", dims, body);
+    kiln_graph *g = NULL;
+    kiln_prog *p = NULL;
+    kiln_options options;
+    kiln_options_init(&options);
+    options.schedule = schedule;
+    assert_int_equal(kiln_parse(ctx, text, "test", &g), KILN_OK);
+    assert_int_equal(kiln_compile(g, &options, &p), KILN_OK);
+    kiln_explain_options how;
+    kiln_explain_options_init(&how);
+    how.stage = "json";
+    how.arch = arch;
+    kiln_arg x = {"x", NULL, KILN_F32, (int)(strlen(dims) + 1) / 2, shape, NULL};
+    if (kiln_explain(p, &x, 1, &how, &out) != KILN_OK)
+        fail_msg("%s", kiln_last_error());
+    const char *at = strstr(out, "\"predicted_us\": ");
+    assert_non_null(at);
+    double us = strtod(at + strlen("\"predicted_us\": "), NULL);
+    if (json)
+        *json = out;
+    else
+        kiln_text_free(ctx, out);
+    kiln_prog_destroy(p);
+    kiln_graph_destroy(g);
+    return us;
+}
+
+static double of_length(const char *body, int64_t n, const char *schedule, const char *arch)
+{
+    return predicted(body, "N", &n, schedule, arch, NULL);
+}
+
+static const kn_machine *machine(const char *arch)
+{
+    kn_target target;
+    assert_true(kn_target_of_arch(arch, &target));
+    return kn_machine_of(&target);
+}
+
+/* Nothing to do is a launch; much to do is its bytes at the memory's rate. */
+static void test_limits(void **state)
+{
+    (void)state;
+    const kn_machine *m = machine("sm_90");
+    assert_true(fabs(of_length(square, 0, NULL, "sm_90") - m->launch / 1e3) < 0.01);
+    const int64_t n = (int64_t)1 << 28;
+    double bytes = 8 * (double)n / m->memory / 1e3, us = of_length(square, n, NULL, "sm_90");
+    assert_true(us > bytes && us < 1.05 * bytes);
+    us = of_length(sum, n, NULL, "sm_90");
+    assert_true(us > bytes / 2 && us < 1.1 * bytes / 2);
+    assert_true(of_length(square, n, NULL, "cpu") > us);
+}
+
+static void test_grows(void **state)
+{
+    (void)state;
+    double last = 0;
+    for (int64_t n = 1000; n < 1000000000; n *= 10) {
+        double us = of_length(sum, n, NULL, "sm_90");
+        assert_true(us >= last);
+        last = us;
+    }
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    char *json;
+    const int64_t shape[] = {32, 256, 3136};
+    double us = predicted(normalised, "N,C,M", shape, NULL, "sm_90", &json);
+    double parts = 0;
+    const char *kernel = strstr(json, "\"phases\": [");
+    assert_non_null(kernel);
+    for (const char *at = kernel; (at = strstr(at, "\"predicted\": {\"us\": ")); at++)
+        parts += strtod(at + strlen("\"predicted\": {\"us\": "), NULL);
+    assert_true(fabs(us - parts - machine("sm_90")->launch / 1e3) < 0.01);
+    assert_non_null(strstr(json, "\"bound\": \"memory\""));
+    kiln_text_free(ctx, json);
+}
+
+static void expect_bound(const char *body, int64_t n, const char *bound)
+{
+    char *json, field[64];
+    predicted(body, "N", &n, NULL, "sm_90", &json);
+    snprintf(field, sizeof field, "\"bound\": \"%s\"", bound);
+    if (!strstr(json, field))
+        fail_msg("not bound by %s: %s", bound, body);
+    kiln_text_free(ctx, json);
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    expect_bound(square, 1 << 26, "memory");
+    expect_bound(square, 1 << 10, "launch");
+    expect_bound("    return tan(tan(tan(tan(tan(tan(tan(tan(x))))))))\n", 1 << 26, "instructions");
+}
+
+/* What was measured to be faster by a fifth or more. */
+static void test_order(void **state)
+{
+    (void)state;
+    const int64_t n = 1 << 26, batch[] = {32, 256, 3136}, large[] = {32, 64, 12544};
+    assert_true(of_length(sum, n, "split", "sm_90") < of_length(sum, n, "whole", "sm_90") / 10);
+    assert_true(predicted(normalised, "N,C,M", batch, "cluster=8", "sm_90", NULL) <
+                predicted(normalised, "N,C,M", batch, "whole", "sm_90", NULL));
+    assert_true(predicted(normalised, "N,C,M", large, "cluster=16", "sm_90", NULL) <
+                predicted(normalised, "N,C,M", large, "whole", "sm_90", NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {test(test_limits), test(test_grows), test(test_parts),
+                                       test(test_bounds), test(test_order)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
