@@ -192,15 +192,15 @@ static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph, 
         s->t,
         ", \"threads_a_group\": %d, \"vector\": %d, \"steps\": %d, \"splits\": %lld, \"banded\": %s",
         ph->tpg, ph->vec, ph->steps, (long long)ph->splits, ph->banded ? "true" : "false");
+    kn_put(s->t, ",\n        ");
+    put_time(s, time);
     kn_put(s->t, ",\n        \"axes\": [");
     put_axes(s, ph);
     kn_put(s->t, "], \"kept\": [");
     put_kept(s, k, ph);
     kn_putf(s->t, "], \"tile\": %d, \"turned\": [", ph->tile);
     put_turned(s, k, ph);
-    kn_put(s->t, "],\n        ");
-    put_time(s, time);
-    kn_put(s->t, "}");
+    kn_put(s->t, "]}");
 }
 
 static void put_kernel(const subject *s, int i)
