@@ -1,22 +1,19 @@
 /* kiln_measure(): what a program costs on this machine, each number beside the machine's own. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "frontend/handles.h"
 #include "frontend/structs.h"
+#include "runtime/timing.h"
 
-/* A buffer larger than any cache is written before each timed run, so that nothing is warm; the copy that
- * the rate is compared with moves as much. */
 enum { REPEATS = 21, MAX_REPEATS = 10001 };
-static size_t flush_bytes(bool gpu) { return (size_t)256 << (gpu ? 20 : 18); }
 
 typedef struct measuring {
     kiln_measurement *m;
     kiln_prog *prog;
     const kn_arg *args;
     int nargs;
-    void *flush;
+    kn_timing timing;
 } measuring;
 
 void kiln_measurement_init_size(kiln_measurement *s, size_t size)
@@ -25,40 +22,26 @@ void kiln_measurement_init_size(kiln_measurement *s, size_t size)
     kn_struct_init(s, size, &defaults, sizeof defaults);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, by_value);
-    return x[n / 2];
-}
-
 static kn_status run_once(void *user)
 {
     measuring *ms = user;
     return kn_program_run(ms->prog->core, NULL, ms->args, ms->nargs, NULL, 0);
 }
 
+/* As much memory as is written to flush the caches, half of it read. */
 static kn_status copy_once(void *user)
 {
     measuring *ms = user;
     kn_device *dev = ms->prog->ctx->core->dev;
-    size_t half = flush_bytes(dev->ops->runs_source) / 2;
-    return dev->ops->copy(dev, (char *)ms->flush + half, ms->flush, half, NULL);
+    size_t half = ms->timing.bytes / 2;
+    return dev->ops->copy(dev, ms->timing.flush + half, ms->timing.flush, half, NULL);
 }
 
 static kn_status time_runs(measuring *ms, double *device, double *host, int n)
 {
     kn_device *dev = ms->prog->ctx->core->dev;
-    size_t flush = flush_bytes(dev->ops->runs_source);
-    for (int i = 0; i < n; i++) {
-        KN_TRY(dev->ops->zero(dev, ms->flush, flush, NULL));
-        KN_TRY(dev->ops->time(dev, NULL, run_once, ms, &device[i]));
-    }
+    for (int i = 0; i < n; i++)
+        KN_TRY(kn_timing_run(&ms->timing, NULL, run_once, ms, &device[i]));
     for (int i = 0; i < n; i++) { /* the call alone; the device is idle when it starts */
         KN_TRY(dev->ops->sync(dev, NULL));
         uint64_t start = kn_clock_ns();
@@ -74,7 +57,7 @@ static kn_status copy_rate(measuring *ms)
     double us[REPEATS];
     for (int i = 0; i < REPEATS; i++)
         KN_TRY(dev->ops->time(dev, NULL, copy_once, ms, &us[i]));
-    ms->m->copy_gbps = (double)flush_bytes(dev->ops->runs_source) / median(us, REPEATS) / 1e3;
+    ms->m->copy_gbps = (double)ms->timing.bytes / kn_median(us, REPEATS) / 1e3;
     return KN_OK;
 }
 
@@ -107,8 +90,8 @@ static kn_status measure_with(measuring *ms)
         return kn_fail(KN_MEMORY, "out of memory");
     kn_status status = time_runs(ms, times, times + n, n);
     if (status == KN_OK) {
-        m->device_us = median(times, n);
-        m->host_us = median(times + n, n);
+        m->device_us = kn_median(times, n);
+        m->host_us = kn_median(times + n, n);
     }
     ctx->from.release(ctx->from.user, times);
     return status;
@@ -118,11 +101,11 @@ static kn_status measure(kiln_prog *p, const kn_arg *args, int nargs, void *user
 {
     measuring ms = {.m = user, .prog = p, .args = args, .nargs = nargs};
     kn_device *dev = p->ctx->core->dev;
-    KN_TRY(dev->ops->alloc(dev, flush_bytes(dev->ops->runs_source), &ms.flush));
-    kn_status status = dev->ops->zero(dev, ms.flush, flush_bytes(dev->ops->runs_source), NULL);
+    KN_TRY(kn_timing_open(&ms.timing, dev));
+    kn_status status = dev->ops->zero(dev, ms.timing.flush, ms.timing.bytes, NULL);
     if (status == KN_OK)
         status = measure_with(&ms);
-    dev->ops->release(dev, ms.flush);
+    kn_timing_close(&ms.timing);
     return status;
 }
 

@@ -95,6 +95,13 @@ typedef struct kn_device_ops {
     /* Runs fn(ctx), which submits to `stream`, and gives the device time from before it to after it. */
     kn_status (*time)(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,
                       double *us);
+    /* The host's clock, in nanoseconds, for how long something may take. NULL: kn_clock_ns(). */
+    uint64_t (*now)(kn_device *dev);
+    /* Is the stream being captured, so that nothing may wait or be allocated? NULL: never. */
+    bool (*captures)(kn_device *dev, void *stream);
+    /* Adds, in lines, what its times depend on: which machine this is, and which compiler. NULL: its times do not say
+     * which of two plans is quicker. */
+    kn_status (*identify)(kn_device *dev, kn_text *t);
 } kn_device_ops;
 
 struct kn_device {

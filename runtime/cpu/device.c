@@ -2,7 +2,9 @@
  * when it returns, so streams mean nothing here and nothing is ever waited for. */
 #include "runtime/device.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -140,6 +142,31 @@ static kn_status cpu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ct
     return status;
 }
 
+/* The first line of /proc/cpuinfo that names the processor; "" where none does. */
+static void read_model(char *text, size_t size)
+{
+    text[0] = '\0';
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(text, (int)size, f) && strncmp(text, "model name", 10) != 0)
+        text[0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (f)
+        fclose(f);
+}
+
+static kn_status cpu_identify(kn_device *dev, kn_text *t)
+{
+    const cpu_device *d = of(dev);
+    char model[256];
+    struct utsname system;
+    read_model(model, sizeof model);
+    if (uname(&system) != 0)
+        system.machine[0] = '\0';
+    kn_putf(t, "%s, %s, %d threads, %s loops, %s\n", system.machine, model, d->target.units,
+            d->loops->isa, d->loops->maths ? d->loops->maths->name : "no vector functions");
+    return KN_OK;
+}
+
 const kn_device_ops kn_cpu_device = {
     .kind = "cpu",
     .open = cpu_open,
@@ -156,4 +183,5 @@ const kn_device_ops kn_cpu_device = {
     .discard = cpu_discard,
     .launch = cpu_launch,
     .time = cpu_time,
+    .identify = cpu_identify,
 };

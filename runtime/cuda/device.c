@@ -137,12 +137,23 @@ static void cuda_release(kn_device *dev, void *ptr)
     kn_cuda_leave(d);
 }
 
-/* A stream in a capture does not tell its number, and asking breaks the capture. */
+/* A stream in a capture does not tell its number, and asking breaks the capture. The default stream fails to tell whether
+ * it is in one when another stream is. */
 static bool captures(const kn_cuda *d, void *stream)
 {
     int status = 0;
     return d->driver->cuStreamIsCapturing &&
-           d->driver->cuStreamIsCapturing(stream, &status) == KN_CU_SUCCESS && status != 0;
+           (d->driver->cuStreamIsCapturing(stream, &status) != KN_CU_SUCCESS || status != 0);
+}
+
+static bool cuda_captures(kn_device *dev, void *stream)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    if (kn_cuda_enter(d) != KN_OK)
+        return true;
+    bool captured = captures(d, stream);
+    kn_cuda_leave(d);
+    return captured;
 }
 
 /* A number that no other stream of the process ever has: handles are used again, and the handle of "the
@@ -258,6 +269,17 @@ static kn_status cuda_time(kn_device *dev, void *stream, kn_status (*fn)(void *c
     return status;
 }
 
+static kn_status cuda_identify(kn_device *dev, kn_text *t)
+{
+    kn_cuda *d = kn_cuda_of(dev);
+    char name[128] = "";
+    KN_TRY(KN_CU(d->driver, cuDeviceGetName, name, sizeof name, d->device));
+    kn_putf(t, "%s, sm_%d, %d multiprocessors, %d bytes of shared memory\n", name, d->target.sm,
+            d->target.units, d->target.smem_block);
+    kn_putf(t, "driver %d, %s\n", d->driver->version, d->compiler.build);
+    return KN_OK;
+}
+
 const kn_device_ops kn_cuda_device = {
     .kind = "cuda",
     .runs_source = true,
@@ -280,4 +302,6 @@ const kn_device_ops kn_cuda_device = {
     .start = kn_cuda_start,
     .describe = kn_cuda_describe,
     .time = cuda_time,
+    .captures = cuda_captures,
+    .identify = cuda_identify,
 };
