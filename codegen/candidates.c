@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "codegen/predict.h"
 
 enum { MOST_CHANGES = 2, MOST_PLANS = 64 };
 
@@ -65,7 +66,7 @@ static kn_status try_force(void *user)
     problem.force = f->force;
     KN_TRY(kn_plan_make(f->arena, &problem, &plan));
     if (is_new(f, plan))
-        insert(f, &(kn_candidate){f->force, 0});
+        insert(f, &(kn_candidate){f->force, kn_predict_ns(plan, problem.target)});
     return KN_OK;
 }
 
