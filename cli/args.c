@@ -2,34 +2,39 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Without a value, with one behind it or behind '=', or with one behind '=' that may be left out. */
+typedef enum value_kind { NONE, NEEDED, OPTIONAL } value_kind;
 
 typedef struct option {
     const char *name;
     unsigned flag;
-    bool has_value;
+    value_kind value;
 } option;
 
 static const option options[] = {
-    {"--device", KN_OPT_DEVICE, true},
-    {"--fusion", KN_OPT_FUSION, true},
-    {"--seed", KN_OPT_SEED, true},
-    {"--json", KN_OPT_JSON, false},
-    {"-o", KN_OPT_OUT, true},
-    {"--stage", KN_OPT_STAGE, true},
-    {"--arch", KN_OPT_ARCH, true},
-    {"--schedule", KN_OPT_SCHEDULE, true},
-    {"--reuse", KN_OPT_SCHEDULE, true},
-    {"--fast-math", KN_OPT_FAST, false},
-    {"--bytes", KN_OPT_BYTES, true},
-    {"--entry", KN_OPT_LAUNCH, true},
-    {"--grid", KN_OPT_LAUNCH, true},
-    {"--block", KN_OPT_LAUNCH, true},
-    {"--cluster", KN_OPT_LAUNCH, true},
-    {"--shared", KN_OPT_LAUNCH, true},
-    {"--cooperative", KN_OPT_LAUNCH, false},
-    {"--emulator", KN_OPT_LAUNCH, true},
+    {"--device", KN_OPT_DEVICE, NEEDED},
+    {"--fusion", KN_OPT_FUSION, NEEDED},
+    {"--seed", KN_OPT_SEED, NEEDED},
+    {"--json", KN_OPT_JSON, NONE},
+    {"-o", KN_OPT_OUT, NEEDED},
+    {"--stage", KN_OPT_STAGE, NEEDED},
+    {"--arch", KN_OPT_ARCH, NEEDED},
+    {"--schedule", KN_OPT_SCHEDULE, NEEDED},
+    {"--reuse", KN_OPT_SCHEDULE, NEEDED},
+    {"--fast-math", KN_OPT_FAST, NONE},
+    {"--autotune", KN_OPT_TUNE, OPTIONAL},
+    {"--bytes", KN_OPT_BYTES, NEEDED},
+    {"--entry", KN_OPT_LAUNCH, NEEDED},
+    {"--grid", KN_OPT_LAUNCH, NEEDED},
+    {"--block", KN_OPT_LAUNCH, NEEDED},
+    {"--cluster", KN_OPT_LAUNCH, NEEDED},
+    {"--shared", KN_OPT_LAUNCH, NEEDED},
+    {"--cooperative", KN_OPT_LAUNCH, NONE},
+    {"--emulator", KN_OPT_LAUNCH, NEEDED},
 };
 
 static const option *find_option(const char *word, size_t n)
@@ -71,6 +76,19 @@ static void set_launch(kn_args *args, const char *name, const char *text)
             *fields[i].text = text;
 }
 
+/* text: NULL for as long as one is ready to wait */
+static int set_autotune(kn_args *args, const char *text, kn_err *e)
+{
+    enum { PATIENCE = 2000 };
+    char *end;
+    errno = 0;
+    long ms = text ? strtol(text, &end, 10) : PATIENCE;
+    if (text && (!isdigit((unsigned char)*text) || *end || errno || ms < 1 || ms > INT_MAX))
+        return kn_usage_error(e, "--autotune is a number of milliseconds from 1, not '%s'", text);
+    args->autotune = (int)ms;
+    return KN_EXIT_OK;
+}
+
 static int set_option(kn_args *args, const option *o, const char *text, kn_err *e)
 {
     switch (o->flag) {
@@ -82,6 +100,7 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
     case KN_OPT_STAGE: args->stage = text; break;
     case KN_OPT_ARCH: args->arch = text; break;
     case KN_OPT_FAST: args->fast_math = true; break;
+    case KN_OPT_TUNE: return set_autotune(args, text, e);
     case KN_OPT_BYTES: args->bytes = text; break;
     case KN_OPT_LAUNCH: set_launch(args, o->name, text); break;
     default: *(strcmp(o->name, "--reuse") == 0 ? &args->reuse : &args->schedule) = text; break;
@@ -100,15 +119,15 @@ static int parse_option(int argc, char **argv, int *i, const char *command, unsi
     if (!o || !(o->flag & allowed))
         return kn_usage_error(e, "%s has no option '%.*s'; see kiln help %s", command, (int)n, word,
                               command);
-    if (!o->has_value && equals)
+    if (o->value == NONE && equals)
         return kn_usage_error(e, "%s takes no value: '%s'", o->name, word);
     const char *text = equals ? equals + 1 : NULL;
-    if (o->has_value && !equals) {
+    if (o->value == NEEDED && !equals) {
         if (++*i == argc)
             return kn_usage_error(e, "%s needs a value", o->name);
         text = argv[*i];
     }
-    if (o->has_value && !*text)
+    if (text && !*text)
         return kn_usage_error(e, "%s needs a value, not ''", o->name);
     return set_option(args, o, text, e);
 }

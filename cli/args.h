@@ -1,6 +1,6 @@
 /* The command line, taken apart: options, one FILE or EXPR, and NAME=VALUE words.
  *
- * Options may stand anywhere, as `--name value` or `--name=value`; `--` ends them. The NAME=VALUE words
+ * Options may stand anywhere, as `--name value` or `--name=value` (one whose value may be left out only so); `--` ends them. The NAME=VALUE words
  * of a command with KN_OPT_LAUNCH may be out:NAME=VALUE, and VALUE a number with its type, f32:0.5. */
 #ifndef KN_CLI_ARGS_H
 #define KN_CLI_ARGS_H
@@ -19,7 +19,8 @@ enum {
     KN_OPT_SCHEDULE = 128,
     KN_OPT_LAUNCH = 256, /* those of a kernel's launch */
     KN_OPT_BYTES = 512,
-    KN_OPT_FAST = 1024
+    KN_OPT_FAST = 1024,
+    KN_OPT_TUNE = 2048
 };
 
 typedef struct kn_args {
@@ -32,6 +33,7 @@ typedef struct kn_args {
     const char *arch;
     const char *schedule, *reuse;
     bool fast_math;
+    int autotune; /* milliseconds; 0: not given */
     const char *bytes;
     const char *entry, *grid, *block, *cluster, *shared, *emulator; /* KN_OPT_LAUNCH */
     bool cooperative;

@@ -18,11 +18,13 @@
 #define FUSION_HELP "  --fusion F     on (default), or off: one kernel an operation\n"
 #define SEED_HELP                                                                                  \
     "  --seed N       of random data; the same seed gives the same data on every machine\n"
-#define SCHEDULE_HELP                                                                               \
-    "  --schedule S   divide groups so: whole, split (over the machine), cluster or cluster=N;\n"   \
-    "                 tiles: whole, and what lies transposed through tiles wherever there is any\n" \
-    "  --reuse R      force what several places need: keep or recompute\n"                          \
-    "  --fast-math    algebra that floating point does not allow, approximate functions\n"
+#define SCHEDULE_HELP                                                                                     \
+    "  --schedule S   divide groups so: whole, split (over the machine), cluster or cluster=N;\n"         \
+    "                 tiles: whole, and what lies transposed through tiles wherever there is any\n"       \
+    "  --reuse R      force what several places need: keep or recompute\n"                                \
+    "  --fast-math    algebra that floating point does not allow, approximate functions\n"                \
+    "  --autotune[=MS] take the quickest of a few schedules, as measured in MS milliseconds (2000) and\n" \
+    "                 kept on disk\n"
 #define OUT_HELP                                                                                   \
     "  -o DIR         write DIR/<output>.npy, all or none, instead of printing a summary\n"
 
@@ -35,7 +37,8 @@ static const struct command {
     const char *usage;
 } commands[] = {
     {"run", kn_cmd_run,
-     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST,
+     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
+         KN_OPT_TUNE,
      "FILE", "run a .kiln file",
      "usage: kiln run FILE [NAME=VALUE ...] [-o DIR]\n"
      "\n"
@@ -43,7 +46,8 @@ static const struct command {
      "value of its type and rank; nothing is converted. Prints one line about each output.\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP VALUE_HELP},
     {"eval", kn_cmd_eval,
-     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST,
+     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
+         KN_OPT_TUNE,
      "EXPR", "evaluate one expression",
      "usage: kiln eval 'EXPR' [NAME=VALUE ...] [-o DIR]\n"
      "\n"
@@ -55,8 +59,8 @@ static const struct command {
      "a minus sign comes after --: kiln eval -- '-x' x=f32[4]\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP VALUE_HELP},
     {"bench", kn_cmd_bench,
-     KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE | KN_OPT_FAST, "FILE",
-     "measure a .kiln file fused and unfused",
+     KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE,
+     "FILE", "measure a .kiln file fused and unfused",
      "usage: kiln bench FILE NAME=VALUE ... [--json]\n"
      "\n"
      "Runs the function fused, and as one kernel an operation, and compares kernel launches, "
@@ -68,7 +72,7 @@ static const struct command {
          VALUE_HELP},
     {"explain", kn_cmd_explain,
      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_ARCH | KN_OPT_SCHEDULE |
-         KN_OPT_FAST,
+         KN_OPT_FAST | KN_OPT_TUNE,
      "FILE", "say what would run, and why",
      "usage: kiln explain FILE [NAME=VALUE ...] [--stage S] [--arch A] [--json]\n"
      "\n"

@@ -32,11 +32,11 @@ typedef struct finding {
     kn_arena *arena;            /* of one plan */
 } finding;
 
-/* In order of time, behind the planner's own choice, which comes first. */
+/* In order of score, behind the planner's own choice, which comes first. */
 static void insert(finding *f, const kn_candidate *c)
 {
     int at = f->n;
-    while (at > 1 && f->list[at - 1].ns > c->ns)
+    while (at > 1 && f->list[at - 1].score > c->score)
         at--;
     if (at == f->most)
         return;
@@ -58,6 +58,19 @@ static bool is_new(finding *f, const kn_plan *plan)
     return true;
 }
 
+/* The predicted time, and of what it hides behind memory a part: many plans are bound by memory alike, and what hides well is
+ * rather what there is little of. */
+static double score(const kn_plan *plan, const kn_target *target)
+{
+    const double part = 0.25;
+    double hidden = 0;
+    for (int i = 0; i < plan->kernels.len; i++) {
+        kn_time t = kn_predict_kernel(plan->kernels.data[i], target, NULL);
+        hidden += t.waits + t.combines + t.work;
+    }
+    return kn_predict_ns(plan, target) + part * hidden;
+}
+
 static kn_status try_force(void *user)
 {
     finding *f = user;
@@ -66,7 +79,7 @@ static kn_status try_force(void *user)
     problem.force = f->force;
     KN_TRY(kn_plan_make(f->arena, &problem, &plan));
     if (is_new(f, plan))
-        insert(f, &(kn_candidate){f->force, kn_predict_ns(plan, problem.target)});
+        insert(f, &(kn_candidate){f->force, score(plan, problem.target)});
     return KN_OK;
 }
 
@@ -92,9 +105,9 @@ static bool set_force(finding *f, int d, int r, int t)
 
 static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
 {
-    for (int d = 0; d < COUNT(divisions); d++)
+    for (int t = 0; t < COUNT(threads); t++)
         for (int r = 0; r < COUNT(reuses); r++)
-            for (int t = 0; t < COUNT(threads); t++) {
+            for (int d = 0; d < COUNT(divisions); d++) {
                 if ((d > 0) + (r > 0) + (t > 0) != changes || f->nseen == MOST_PLANS ||
                     !set_force(f, d, r, t))
                     continue;

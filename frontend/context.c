@@ -159,7 +159,11 @@ kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
                     .compile_ms = (double)__atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) / 1e6,
                     .disk_hits = __atomic_load_n(&dev->disk_hits, __ATOMIC_RELAXED),
                     .saved_ms = (double)__atomic_load_n(&dev->saved_ns, __ATOMIC_RELAXED) / 1e6,
-                    .compiler_calls = __atomic_load_n(&dev->compiler_calls, __ATOMIC_RELAXED)};
+                    .compiler_calls = __atomic_load_n(&dev->compiler_calls, __ATOMIC_RELAXED),
+                    .tunings = __atomic_load_n(&ctx->core->tunings, __ATOMIC_RELAXED),
+                    .tuning_hits = __atomic_load_n(&ctx->core->tuning_hits, __ATOMIC_RELAXED),
+                    .tuning_ms =
+                        (double)__atomic_load_n(&ctx->core->tuning_ns, __ATOMIC_RELAXED) / 1e6};
     if (dev->ops == &kn_cuda_device)
         s.compiler_calls += kn_nvrtc_calls();
     return (kiln_status)kn_struct_write("stats", stats, &s, sizeof s);

@@ -148,6 +148,9 @@ typedef struct kiln_stats {
     uint64_t
         compiler_calls; /* "cuda": times that the process opened NVRTC or compiled something with it;
                                 "emu": runs of the host's compiler; 0 when all that was needed was kept */
+    uint64_t tunings;   /* classes of arguments whose schedules were measured: options.autotune */
+    uint64_t tuning_hits; /* classes found in the disk cache instead */
+    double tuning_ms;     /* what measuring took, compiling included */
 } kiln_stats;
 KILN_INIT(kiln_stats)
 KILN_API kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats);
@@ -163,8 +166,8 @@ typedef struct kiln_cache_info {
         [256]; /* why it cannot be used, in words; "" when it can (it may not be there yet) */
     uint64_t files, bytes; /* in the directory now */
     uint64_t limit;        /* bytes that it may grow to */
-    /* of this context, since it was made. A lookup is a hit or a miss; kernels are looked up, and what is known
-     * of the compiler itself. */
+    /* of this context, since it was made. A lookup is a hit or a miss; kernels are looked up, what was measured of schedules,
+     * and what is known of the compiler itself. */
     uint64_t hits, misses, writes;
     uint64_t write_failures; /* no room, no right, ...: the kernel runs all the same */
     uint64_t evictions;      /* files removed for room */
@@ -177,7 +180,8 @@ KILN_INIT(kiln_cache_info)
 KILN_API kiln_status kiln_cache_stats(kiln_ctx *ctx, kiln_cache_info *info);
 
 typedef struct kiln_cache_entry {
-    const char *title; /* "cuda kiln_batchnorm"; "?" when the file cannot be read */
+    const char *
+        title; /* "cuda kiln_batchnorm", "tuning of batchnorm, ..."; "?" when the file cannot be read */
     uint64_t bytes;
     int64_t used;      /* when last: seconds since 1970 */
     double compile_ms; /* what making it took */
@@ -382,8 +386,22 @@ typedef struct kiln_options {
     bool
         fast_math; /* default false; true allows algebra that holds for real numbers but not for floats, and the
                              hardware's approximate functions: docs/optimizer.md says within which bounds */
+    int autotune; /* milliseconds that measuring schedules may take; default 0: a model chooses, nothing is measured */
 } kiln_options;
 
+/* With options.autotune, the first kiln_run() or kiln_prepare() with arguments of a new class compiles up to six schedules, the
+ * model's own choice first and then those that it finds quickest, and times each on the device, with cold caches. The quickest
+ * is taken for all arguments of the class: those for which kernels may rely on the same and whose sizes (of axes, neighbours
+ * that lie together being one) are equal rounded up to powers of two. No schedule is begun when the time has passed, compiling
+ * included. What schedule, reuse and max_threads force stays forced.
+ *
+ * What was learnt is kept in the program, and on disk beside the compiled kernels for later processes, which then measure nothing:
+ * docs/cache.md. kiln_ctx_stats() counts both, kiln_explain() tells the times. A program learns at most max_kinds classes.
+ *
+ * Measuring reads the inputs, waits for the stream, and takes device memory as large as the outputs and whatever overlaps
+ * them, for a while; the caller's outputs are written by the run itself only, once. Nothing is measured in a stream capture, with
+ * max_kinds -1, and on "emu" and "ref". Where it fails, for want of memory for example, the model's choice is run. The results of
+ * two schedules may differ as rounding does: they are the same from run to run as long as what was learnt is. */
 KILN_INIT(kiln_options)
 /* The program keeps nothing of the graph. options may be NULL. */
 KILN_API kiln_status kiln_compile(kiln_graph *graph, const kiln_options *options, kiln_prog **prog);

@@ -75,6 +75,9 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
     if (o.max_kinds < -1)
         return (kiln_status)kn_fail(KN_ARGUMENT, "options.max_kinds is %d; it can be -1 or more",
                                     o.max_kinds);
+    if (o.autotune < 0)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "options.autotune is %d; it can be 0 or more",
+                                    o.autotune);
     if (kiln_graph_status(g) != KILN_OK)
         return g->status;
     const kn_allocator *from = &g->ctx->core->from;
@@ -89,7 +92,8 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
                                          .max_threads = o.max_threads,
                                          .reuse = o.reuse,
                                          .fast_math = o.fast_math,
-                                         .max_kinds = o.max_kinds};
+                                         .max_kinds = o.max_kinds,
+                                         .autotune = o.autotune};
     kn_status status = kn_program_create(g->ctx->core, g->core, &internal, &p->core);
     if (status == KN_OK)
         status = kn_protect(&p->arena, list_io, p);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "runtime/variant.h"
+#include "runtime/tune.h"
 
 /* ---- creation ---- */
 
@@ -65,6 +65,7 @@ kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program
     kn_arena_init(&p->arena, &ctx->from);
     kn_table_init(&p->variants, &ctx->from);
     pthread_mutex_init(&p->lock, NULL);
+    kn_tunings_init(p);
     creation c = {p, g, options};
     kn_status status = kn_protect(&p->arena, create, &c);
     if (status != KN_OK) {
@@ -79,6 +80,7 @@ void kn_program_destroy(kn_program *p)
 {
     kn_allocator from = p->ctx->from;
     kn_variants_finish(p);
+    kn_tunings_finish(p);
     pthread_mutex_destroy(&p->lock);
     kn_arena_finish(&p->arena);
     from.release(from.user, p);

@@ -21,6 +21,7 @@ typedef struct kn_program_options {
     const char *reuse; /* NULL, "keep", "recompute" */
     bool fast_math;
     int max_kinds; /* of arguments that get kernels of their own; 0: KN_MAX_KINDS; -1: none */
+    int autotune; /* milliseconds that measuring may take, for each class of arguments; 0: none is done */
 } kn_program_options;
 
 /* What a run must give, inputs first, then outputs. */
@@ -46,7 +47,10 @@ typedef struct kn_program {
     kn_table variants;    /* by signature */
     kn_variant *newest, *oldest;
     int nvariants;
-    int kinds; /* atomic: plans that needed new kernels */
+    kn_memory_cache tunings; /* by class: runtime/tune.h */
+    int ntunings;
+    pthread_cond_t tuned; /* a class has been learnt */
+    int kinds;            /* atomic: plans that needed new kernels */
 } kn_program;
 
 /* Every kind of shape, layout and overlap has the kernel that suits it best, up to so many a program. From then on,

@@ -237,7 +237,9 @@ static kn_status run(void *user)
         return run_reference(c);
     if (!kn_sign(c->prog, c->scratch, c->args, c->nargs, &c->in))
         return refuse(c);
-    KN_TRY(kn_variant_acquire(c->prog, c->scratch, &c->in, c->args, c->nargs, &c->variant));
+    if (!c->variant)
+        KN_TRY(kn_variant_acquire(c->prog, c->scratch, &c->in, c->stream, c->args, c->nargs,
+                                  &c->variant));
     return serve(c);
 }
 
@@ -270,5 +272,12 @@ kn_status kn_program_run(kn_program *p, void *stream, const kn_arg *args, int na
               .nargs = nargs,
               .workspace = workspace,
               .bytes = bytes};
+    return with_scratch(&c);
+}
+
+kn_status kn_variant_run(kn_program *p, kn_variant *v, void *stream, const kn_arg *args, int nargs)
+{
+    call c = {.prog = p, .stream = stream, .args = args, .nargs = nargs, .variant = v};
+    __atomic_add_fetch(&v->users, 1, __ATOMIC_RELAXED);
     return with_scratch(&c);
 }

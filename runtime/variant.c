@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/tune.h"
+
 /* ---- signatures ---- */
 
 /* From `first` on and around: arguments mostly come in the order of the slots. */
@@ -86,6 +88,8 @@ typedef struct making {
     kn_variant *variant;
     const kn_inputs *in;
     const kn_binding *binding;
+    kn_force force;
+    bool trial;
 } making;
 
 static kn_reach reach_of(const kn_span *span, const void *data)
@@ -128,13 +132,15 @@ static kn_status make_plan(making *m)
     const kn_target *target = p->ctx->dev->ops->target(p->ctx->dev);
     int most = p->options.max_kinds ? p->options.max_kinds : KN_MAX_KINDS;
     kn_problem problem = kn_program_problem(p, m->binding, target);
+    problem.force = m->force;
     KN_TRY(kn_plan_make(&v->arena, &problem, &v->plan));
-    if (!p->ctx->dev->ops->runs_source || problem.universal || has_all(p->ctx, v->plan))
+    if (!p->ctx->dev->ops->runs_source || problem.universal || m->trial || has_all(p->ctx, v->plan))
         return KN_OK;
     if (__atomic_add_fetch(&p->kinds, 1, __ATOMIC_RELAXED) <= most)
         return KN_OK;
     __atomic_sub_fetch(&p->kinds, 1, __ATOMIC_RELAXED);
     problem.universal = true;
+    problem.force = p->force;
     return kn_plan_make(&v->arena, &problem, &v->plan);
 }
 
@@ -166,8 +172,8 @@ static void free_variant(kn_program *p, kn_variant *v)
     p->ctx->from.release(p->ctx->from.user, v);
 }
 
-static kn_status new_variant(kn_program *p, const kn_inputs *in, const kn_binding *b,
-                             kn_variant **out)
+kn_status kn_variant_make(kn_program *p, const kn_inputs *in, const kn_binding *b,
+                          const kn_force *force, bool trial, kn_variant **out)
 {
     const kn_allocator *from = &p->ctx->from;
     kn_variant *v = from->alloc(from->user, sizeof *v);
@@ -175,7 +181,8 @@ static kn_status new_variant(kn_program *p, const kn_inputs *in, const kn_bindin
         return kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof *v);
     memset(v, 0, sizeof *v);
     kn_arena_init(&v->arena, from);
-    making m = {p, v, in, b};
+    v->users = 1;
+    making m = {p, v, in, b, *force, trial};
     kn_status status = kn_protect(&v->arena, make, &m);
     if (status == KN_OK)
         *out = v;
@@ -216,11 +223,11 @@ static kn_variant *find(kn_program *p, const int64_t *signature)
     return v;
 }
 
-/* The program's and the caller's. *evicted: what the program no longer has. */
+/* Gives the program the variant, which then has one user more. *evicted: what the program no longer has. */
 static kn_status add(kn_program *p, kn_variant *v, kn_variant **evicted)
 {
     KN_TRY(kn_table_add(&p->variants, v->signature, p->signature_bytes, v));
-    v->users = 2;
+    v->users++;
     link_newest(p, v);
     if (++p->nvariants <= KN_MAX_VARIANTS)
         return KN_OK;
@@ -248,7 +255,7 @@ void kn_variants_finish(kn_program *p)
 
 /* ---- finding one ---- */
 
-kn_status kn_variant_acquire(kn_program *p, kn_arena *scratch, const kn_inputs *in,
+kn_status kn_variant_acquire(kn_program *p, kn_arena *scratch, const kn_inputs *in, void *stream,
                              const kn_arg *args, int nargs, kn_variant **out)
 {
     pthread_mutex_lock(&p->lock);
@@ -260,7 +267,8 @@ kn_status kn_variant_acquire(kn_program *p, kn_arena *scratch, const kn_inputs *
     kn_binding b;
     kn_variant *mine = NULL, *evicted = NULL;
     KN_TRY(kn_bind(scratch, p->optimised, args, nargs, KN_BIND_RUN, NULL, &b));
-    KN_TRY(new_variant(p, in, &b, &mine));
+    const kn_force force = kn_tune(p, &(kn_newcomer){stream, args, nargs, in, &b});
+    KN_TRY(kn_variant_make(p, in, &b, &force, false, &mine));
     pthread_mutex_lock(&p->lock);
     *out = find(p, in->signature); /* another thread was as quick */
     kn_status status = *out ? KN_OK : add(p, mine, &evicted);
@@ -270,7 +278,6 @@ kn_status kn_variant_acquire(kn_program *p, kn_arena *scratch, const kn_inputs *
     }
     pthread_mutex_unlock(&p->lock);
     kn_variant_release(p, evicted);
-    if (mine)
-        free_variant(p, mine);
+    kn_variant_release(p, mine);
     return status;
 }
