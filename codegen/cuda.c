@@ -25,6 +25,9 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
     kn_cuda_find_wide(w);
+    w->turned_round = false;
+    for (int q = kn_cuda_read_before(w, p); q >= 0; q = kn_cuda_read_before(w, q))
+        w->turned_round ^= kn_cuda_goes_round(&w->k->phases.data[q]) % 2;
 }
 
 /* The members that the workers of a group take in one step, ROWS. */
@@ -36,8 +39,9 @@ static const char *turn_of(kn_cuda_writer *w)
                : kn_cuda_printed(w, "(kn_count)%s", block_times(w, ph->vec));
 }
 
-/* The members that a (group, split) works on: of columns a range of neighbours, of rows one turn in `splits`, so that
- * blocks side by side read memory side by side (2 to 5 % on an H200). */
+/* The members that a (group, split) works on: one turn in `splits`, so that all blocks go through the array together
+ * and blocks side by side read memory side by side (2 to 5 % on an H200); where they have an order, and in tiles, a
+ * range of neighbours. */
 static void write_range(kn_cuda_writer *w, const char *live)
 {
     bool turns = kn_takes_turns(w->ph);
@@ -51,7 +55,9 @@ static void write_range(kn_cuda_writer *w, const char *live)
     }
     if (turns || !w->ph->split) {
         kn_cuda_line(w, "const kn_count begin = %s, end = %s;",
-                     turns ? "split < parts ? split * turn : members" : "0",
+                     !turns                        ? "0"
+                     : w->ph->walk == KN_WALK_COLS ? "split * turn"
+                                                   : "split < parts ? split * turn : members",
                      *live ? kn_cuda_printed(w, "%s ? %s : 0", live, members) : members);
         return;
     }
@@ -230,6 +236,8 @@ static void write_group(kn_cuda_writer *w, int per_block)
         kn_cuda_line(w, "const bool live = first + row < work;");
         item = "live ? first + row : work - 1";
     }
+    if (w->turned_round && kn_cuda_goes_by_group(w->ph))
+        item = kn_cuda_printed(w, "work - 1 - (%s)", item);
     if (w->ph->split) {
         kn_cuda_line(w, "const kn_count item = %s;", item);
         kn_cuda_line(w, "const kn_count split = item / groups, g = item - split * groups;");
@@ -297,6 +305,9 @@ static void write_cols(kn_cuda_writer *w)
         kn_cuda_open(w, "for (kn_count item = %s; item < tiles * (kn_count)p%d_splits; item += %s)",
                      w->block, w->p, w->blocks);
         kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
+        if (kn_takes_turns(ph))
+            kn_cuda_line(w, "const kn_count turn = %d, turns = turn * (kn_count)p%d_splits;",
+                         w->k->threads / 32, w->p);
     } else {
         kn_cuda_open(w, "for (kn_count tile = %s; tile < tiles; tile += %s)", w->block, w->blocks);
     }
@@ -307,7 +318,7 @@ static void write_cols(kn_cuda_writer *w)
     write_locals(w, true, "row", "live");
     write_range(w, "live");
     const char *rows = kn_cuda_printed(w, "(kn_count)%d", w->k->threads / 32);
-    kn_cuda_stride by = {"(begin + row)", "end", rows};
+    kn_cuda_stride by = {"(begin + row)", "end", kn_takes_turns(ph) ? "turns" : rows};
     if (kn_phase_in_order(ph))
         by = in_order(w, "row", rows);
     kn_cuda_sweeps(w, &by, "live && row == 0");

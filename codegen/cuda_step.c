@@ -7,9 +7,17 @@ static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
     return w->ph->vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
 }
 
+bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    return v->kept == KN_KEEP_REGISTERS ||
+           (w->batched && v->kind == KN_V_LOAD && !v->kept && v->level == KN_ELEMENT &&
+            (v->access.vector || w->ph->vec == 1));
+}
+
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
 {
-    return w->ph->values.data[i].kept == KN_KEEP_REGISTERS && w->need[i] && !w->loaded[i];
+    return kn_cuda_in_registers(w, i) && w->need[i] && !w->loaded[i];
 }
 
 /* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. Group values are loaded once,
@@ -33,6 +41,26 @@ static bool varies_everywhere(const kn_phase *ph, const kn_value *v)
     for (int a = 0; a < ph->naxes; a++)
         varies = varies && v->access.kind[a] != KN_STRIDE_ZERO;
     return varies;
+}
+
+static bool reads_elements(const kn_phase *ph, int buf)
+{
+    bool reads = false;
+    for (int i = 0; i < ph->values.len; i++)
+        reads = reads || (varies_everywhere(ph, &ph->values.data[i]) &&
+                          ph->values.data[i].access.buf == buf);
+    return reads;
+}
+
+int kn_cuda_read_before(const kn_cuda_writer *w, int p)
+{
+    const kn_phase *phases = w->k->phases.data, *ph = &phases[p];
+    for (int q = p - 1; q >= 0; q--)
+        for (int i = 0; i < ph->values.len; i++)
+            if (varies_everywhere(ph, &ph->values.data[i]) &&
+                reads_elements(&phases[q], ph->values.data[i].access.buf))
+                return q;
+    return -1;
 }
 
 void kn_cuda_find_traffic(kn_cuda_writer *w)
@@ -251,7 +279,7 @@ static void write_loads(kn_cuda_writer *w)
         const kn_value *v = &w->ph->values.data[i];
         bool shared = v->kept == KN_KEEP_SHARED, load = kn_has_access(v) && v->kind != KN_V_GATHER;
         if (!w->need[i] || v->level != KN_ELEMENT || (!load && !shared) ||
-            v->kept == KN_KEEP_REGISTERS)
+            kn_cuda_in_registers(w, i))
             continue;
         const char *at = kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
         if (shared)
@@ -351,7 +379,7 @@ void kn_cuda_step(kn_cuda_writer *w)
             define_element(w, i);
         else if (v->kind == KN_V_GATHER) /* its place has just been computed */
             kn_cuda_define_load(w, i, varies_by_lane(w, &v->access) ? "l" : NULL);
-        else if (v->kept == KN_KEEP_REGISTERS)
+        else if (kn_cuda_in_registers(w, i))
             kn_cuda_define(w, i, kept_element(w, i));
         else if ((v->access.vector && v->kind == KN_V_LOAD) || v->kept == KN_KEEP_SHARED)
             kn_cuda_define(

@@ -3,12 +3,21 @@
 #include "codegen/cuda_writer.h"
 
 enum {
-    LOCAL_BYTES = 8, /* a local phase's members are few: more on their way only take registers */
-    TILE_STEPS = 4,  /* of eight, ptxas spills some */
+    LOCAL_BYTES = 8,   /* a local phase's members are few: more on their way only take registers */
+    TILE_STEPS = 4,    /* of eight, ptxas spills some */
+    STORING_STEPS = 2, /* columns have a result of each of their groups in registers too */
 };
 
 /* What is in shared memory is soon there: so many at once only spare counting. */
 enum { NEAR_ELEMENTS = 8 };
+
+static bool stores_elements(const kn_phase *ph, int sweep)
+{
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage == sweep)
+            return true;
+    return false;
+}
 
 static int unrolling(kn_cuda_writer *w)
 {
@@ -25,6 +34,8 @@ static int unrolling(kn_cuda_writer *w)
     int steps = kn_steps_at_once(bytes);
     if (w->tiled && steps > TILE_STEPS)
         steps = TILE_STEPS;
+    if (w->ph->walk == KN_WALK_COLS && stores_elements(w->ph, w->sweep) && steps > STORING_STEPS)
+        steps = STORING_STEPS;
     while (w->ph->local && steps > 1 && steps * bytes > LOCAL_BYTES)
         steps /= 2;
     return steps;
@@ -36,52 +47,42 @@ static void write_axes(kn_cuda_writer *w)
         kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
 }
 
-/* Every other sweep walks backwards: the members it meets first are the ones that the sweep before touched last, and may
- * still be in a cache; but not where they are combined in order. Where there may be many steps they are counted before:
- * the compiler then has the loads of several on their way at once, without a branch between them. */
+bool kn_cuda_goes_by_group(const kn_phase *ph)
+{
+    return ph->walk == KN_WALK_ROWS && !ph->split && !ph->banded && !ph->cluster &&
+           ph->reds.len > 0;
+}
+
+int kn_cuda_goes_round(const kn_phase *ph) { return kn_cuda_goes_by_group(ph) ? 1 : ph->nsweeps; }
+
+/* Every other sweep walks backwards, in the first of a phase as after the last of the phase that read the same array:
+ * the members it meets first are the ones that the sweep before touched last, and may still be in a cache; but not
+ * where they are combined in order. */
+static bool forwards(const kn_cuda_writer *w)
+{
+    bool first = !w->turned_round || kn_cuda_goes_by_group(w->ph);
+    return (w->sweep + !first) % 2 == 0 || w->ph->fetched || kn_phase_in_order(w->ph);
+}
+
+/* Where there may be many steps they are counted before: the compiler then has the loads of several on their way at
+ * once, without a branch between them. */
 static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     kn_putf(w->t, "#pragma unroll %d\n", steps);
-    bool forwards = w->sweep % 2 == 0 || w->ph->fetched || kn_phase_in_order(w->ph);
     if (w->tiled) {
         kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
         kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
-    } else if (forwards && kn_by_block(w->ph) && !w->ph->local) {
+    } else if (forwards(w) && kn_by_block(w->ph) && !w->ph->local) {
         kn_cuda_open(w,
                      "for (kn_count i = %s, left = kn_steps(i, %s, %s); left > 0; --left, i += %s)",
                      by->first, by->end, by->step, by->step);
-    } else if (forwards) {
+    } else if (forwards(w)) {
         kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
     } else {
         kn_cuda_open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", by->first, by->end,
                      by->step, by->first);
         kn_cuda_line(w, "i -= %s;", by->step);
     }
-}
-
-static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
-{
-    int steps = unrolling(w);
-    if (w->ph->ragged) {
-        kn_cuda_ragged_steps(w);
-        open_loop(w, by, steps);
-        kn_cuda_line(w, "step%d(i, kn_bool<true>());", w->sweep);
-    } else {
-        open_loop(w, by, steps);
-        write_axes(w);
-        kn_cuda_step(w);
-    }
-    kn_cuda_close(w);
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
-}
-
-static bool stores_elements(const kn_phase *ph, int sweep)
-{
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage == sweep)
-            return true;
-    return false;
 }
 
 /* Registers of a thread that all steps of a sweep take, of what is kept and of what they load beside that; *loads: is
@@ -110,55 +111,130 @@ static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
     return stores_elements(w->ph, w->sweep) && w->k->threads > w->ph->tpg ? "live" : NULL;
 }
 
-/* A known number of steps, unrolled; `body` writes one. Loads to keep end with the first step that is not there:
- * between branches the compiler leaves them together, which it would not behind a predicate for each. */
-static void write_unrolled(kn_cuda_writer *w, const kn_cuda_stride *by,
-                           void (*body)(kn_cuda_writer *w))
+/* The steps of a thread that are written out: how many, the place of each, and where there may be none, when there is. */
+typedef struct unrolled {
+    int steps;
+    const char *place, *guard;
+} unrolled;
+
+/* They, unrolled; `body` writes one. Loads end with the first step that is not there: between branches the compiler
+ * leaves them together, which it would not behind a predicate for each. */
+static void write_unrolled(kn_cuda_writer *w, const unrolled *u, void (*body)(kn_cuda_writer *w))
 {
-    const char *guard = step_guard(w, by);
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", w->ph->steps);
-    kn_cuda_line(w, "const kn_count i = %s + (kn_count)step * %s;", by->first, by->step);
-    bool leaves = guard && body == kn_cuda_kept_loads;
+    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", u->steps);
+    kn_cuda_line(w, "const kn_count i = %s;", u->place);
+    bool leaves = u->guard && body == kn_cuda_kept_loads;
     if (leaves)
-        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", guard), "break;");
-    else if (guard)
-        kn_cuda_open(w, "if (%s)", guard);
+        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", u->guard), "break;");
+    else if (u->guard)
+        kn_cuda_open(w, "if (%s)", u->guard);
     write_axes(w);
     body(w);
-    if (guard && !leaves)
+    if (u->guard && !leaves)
         kn_cuda_close(w);
     kn_cuda_close(w);
 }
 
 /* The registers of value i, for all steps, unless they are there. */
-static void declare_kept(kn_cuda_writer *w, int i)
+static void declare_kept(kn_cuda_writer *w, int i, int steps)
 {
     if (w->declared[i])
         return;
     w->declared[i] = true;
     kn_cuda_line(w, "kn_vec<%s, %d> %s_kept[%d];", kn_cuda_type(w->ph->values.data[i].dtype),
-                 w->ph->vec, kn_cuda_value(w, i), w->ph->steps);
+                 w->ph->vec, kn_cuda_value(w, i), steps);
 }
 
-/* Before the first sweep that needs them, the loads to keep are done, all steps at once. */
-static void write_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
+/* The loads into registers are done in front of the first step that needs them, all steps at once. */
+static void write_steps(kn_cuda_writer *w, const unrolled *u)
 {
     bool loads = false;
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
         if (kn_cuda_keeps_now(w, i))
-            declare_kept(w, v->kind == KN_V_LOAD ? i : v->room);
+            declare_kept(w, v->kind == KN_V_LOAD ? i : v->room, u->steps);
         loads = loads || (kn_cuda_keeps_now(w, i) && v->kind == KN_V_LOAD);
     }
     if (loads)
-        write_unrolled(w, by, kn_cuda_kept_loads);
+        write_unrolled(w, u, kn_cuda_kept_loads);
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] =
             w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
-    write_unrolled(w, by, kn_cuda_step);
+    write_unrolled(w, u, kn_cuda_step);
     for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
+}
+
+/* All steps of a group. */
+static void write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const unrolled all = {w->ph->steps,
+                          kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
+                          step_guard(w, by)};
+    write_steps(w, &all);
+}
+
+/* So many steps at a time, of which all loads are on their way before the first waits for its own: a branch within
+ * a step, as a division has it, would keep those of the next behind it. */
+static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+{
+    unrolled batch = {steps, NULL, NULL};
+    w->batched = true;
+    if (forwards(w)) {
+        kn_put(w->t, "#pragma unroll 1\n");
+        kn_cuda_open(w, "for (kn_count from = %s; from < %s; from += %d * (%s))", by->first,
+                     by->end, steps, by->step);
+        batch.place = kn_cuda_printed(w, "from + (kn_count)step * (%s)", by->step);
+        batch.guard = kn_cuda_printed(w, "i < %s", by->end);
+    } else {
+        kn_cuda_line(w, "const kn_count steps%d = kn_steps(%s, %s, %s);", w->sweep, by->first,
+                     by->end, by->step);
+        kn_put(w->t, "#pragma unroll 1\n");
+        kn_cuda_open(w, "for (kn_count done = 0; done < steps%d; done += %d)", w->sweep, steps);
+        batch.place = kn_cuda_printed(w, "%s + (steps%d - 1 - done - (kn_count)step) * (%s)",
+                                      by->first, w->sweep, by->step);
+        batch.guard = kn_cuda_printed(w, "done + (kn_count)step < steps%d", w->sweep);
+    }
+    write_steps(w, &batch);
+    for (int i = 0; i < w->ph->values.len; i++) /* they are this batch's only */
+        if (kn_cuda_in_registers(w, i))
+            w->loaded[i] = w->declared[i] = false;
+    w->batched = false;
+    kn_cuda_close(w);
+}
+
+/* Are there loads that a batch has in registers? */
+static bool has_batches(kn_cuda_writer *w)
+{
+    bool any = false;
+    w->batched = true;
+    for (int i = 0; i < w->ph->values.len; i++)
+        any = any || kn_cuda_keeps_now(w, i);
+    w->batched = false;
+    return any && !w->tiled && !w->ph->ragged && !w->ph->local &&
+           !(kn_by_block(w->ph) && forwards(w));
+}
+
+static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    int steps = unrolling(w);
+    if (steps > 1 && has_batches(w)) {
+        write_batches(w, by, steps);
+        return;
+    }
+    if (w->ph->ragged) {
+        kn_cuda_ragged_steps(w);
+        open_loop(w, by, steps);
+        kn_cuda_line(w, "step%d(i, kn_bool<true>());", w->sweep);
+    } else {
+        open_loop(w, by, steps);
+        write_axes(w);
+        kn_cuda_step(w);
+    }
+    kn_cuda_close(w);
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
 }
 
 /* The loop, tile by tile. All threads of the block take part in what goes between a tile and memory. */
@@ -187,7 +263,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     if (ph->fetched && t == 0)
         kn_cuda_await_fetch(w);
     if (ph->steps)
-        write_steps(w, by);
+        write_all_steps(w, by);
     else if (kn_cuda_turns(w))
         write_tiles(w, by);
     else

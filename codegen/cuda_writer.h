@@ -23,10 +23,12 @@ typedef struct kn_cuda_writer {
     int sweep;
     const char *block, *blocks; /* that work on the phase: which this is, and how many */
     bool tiled;                 /* in a tile, where turned accesses find what they want */
-    bool rereads;   /* the kernel reads elements of some array more than once from memory */
-    bool *need;     /* values of the current sweep */
-    bool *loaded;   /* kept values that are in their registers */
-    bool *declared; /* values whose registers are declared */
+    bool batched;      /* in steps whose loads have all been done in front of the first of them */
+    bool turned_round; /* the phase's first sweep walks backwards */
+    bool rereads;      /* the kernel reads elements of some array more than once from memory */
+    bool *need;        /* values of the current sweep */
+    bool *loaded;      /* kept values that are in their registers */
+    bool *declared;    /* values whose registers are declared */
     bool *wide; /* group values of which a thread has an array: one for each of its vec groups */
 } kn_cuda_writer;
 
@@ -133,10 +135,14 @@ const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, 
 /* How an element store to this buffer treats the caches. */
 const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf);
 
+/* The earlier phase that was the last to read elements of an array which phase p reads too; -1: none. */
+int kn_cuda_read_before(const kn_cuda_writer *w, int p);
+
 /* What the kernel's arrays have of the caches, on entering it. */
 void kn_cuda_find_traffic(kn_cuda_writer *w);
 
-/* Is value i to be put into its registers by this sweep? */
+/* Are this sweep's elements of value i in registers of their own for each step? Is it to put them there? */
+bool kn_cuda_in_registers(const kn_cuda_writer *w, int i);
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
 /* Does this sweep read value i, an element's, from memory? */
 bool kn_cuda_loads(const kn_cuda_writer *w, int i);
@@ -158,6 +164,10 @@ void kn_cuda_step(kn_cuda_writer *w);
 typedef struct kn_cuda_stride {
     const char *first, *end, *step;
 } kn_cuda_stride;
+
+/* Is the phase's array gone through group by group, one time in all? How many times else? */
+bool kn_cuda_goes_by_group(const kn_phase *ph);
+int kn_cuda_goes_round(const kn_phase *ph);
 
 /* All sweeps of the phase over a group, with its values and stores before, between and behind them; `leader` is true of
  * the worker that stores a group's results. */

@@ -223,10 +223,7 @@ bool kn_phase_in_order(const kn_phase *p)
     return false;
 }
 
-bool kn_takes_turns(const kn_phase *p)
-{
-    return p->split && p->walk == KN_WALK_ROWS && !kn_phase_in_order(p);
-}
+bool kn_takes_turns(const kn_phase *p) { return p->split && !p->tile && !kn_phase_in_order(p); }
 
 void kn_restage(kn_phase *ph)
 {

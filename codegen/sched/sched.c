@@ -171,11 +171,12 @@ void kn_schedule_as(kn_phase *ph, int vec)
 typedef struct machine {
     double block_rate, machine_rate, barrier_ns;
     int64_t least_rows, least_cols; /* members that make a range worth a block */
-    int parts_per_unit;             /* to split into, for a multiprocessor */
+    int rows_per_unit,
+        cols_per_unit; /* ranges to split into, for a multiprocessor: as many as it holds at once */
 } machine;
 
-static const machine gpu_machine = {50, 3500, 2500, 4096, 64, 4};
-static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1};
+static const machine gpu_machine = {50, 3500, 2500, 4096, 64, 4, 2};
+static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1, 1};
 
 static const machine *machine_of(const kn_target *target)
 {
@@ -241,7 +242,8 @@ kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_divi
         return whole;
     blocks /= ph->splits;
     int64_t least = forced ? 1 : cols ? m->least_cols : m->least_rows;
-    int64_t want = ((int64_t)m->parts_per_unit * target->units + blocks - 1) / blocks;
+    int64_t per_unit = cols ? m->cols_per_unit : m->rows_per_unit;
+    int64_t want = (per_unit * target->units + blocks - 1) / blocks;
     int64_t most = (ph->members + least - 1) / least;
     if (forced && want < 2)
         want = 2;
