@@ -19,16 +19,16 @@ def best_peer(peers, name):
 
 
 def table(kiln, peers):
-    yield "| workload | launches | us | floor us | of floor | host us | compile ms | best peer us | which | peer / kiln |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    yield "| workload | launches | us | floor us | of floor | predicted us | host us | compile ms | best peer us | which | peer / kiln |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for w in kiln["workloads"]:
         if not w["ok"]:
-            yield f"| {w['name']} | FAILED |" + " |" * 8
+            yield f"| {w['name']} | FAILED |" + " |" * 9
             continue
         best = best_peer(peers, w["name"])
         peer = f"{best[1]:.1f} | {best[0]} | {best[1] / w['us']:.2f}" if best else " | | "
         yield (f"| {w['name']} | {w['launches']} | {w['us']:.1f} | {w['floor_us']:.1f} | {w['floor_us'] / w['us']:.2f} "
-               f"| {w['host_us']:.1f} | {w['compile_ms']:.0f} | {peer} |")  # fmt: skip
+               f"| {w['predicted_us']:.1f} | {w['host_us']:.1f} | {w['compile_ms']:.0f} | {peer} |")  # fmt: skip
 
 
 def summary(kiln, peers):

@@ -4,31 +4,39 @@
 
 /* One NVIDIA H200. */
 static const kn_machine gpu = {
-    .launch = 3700,
+    .launch = 2700,
     .memory = 4130,
-    .cache = 7000,
+    .cache = 7600,
     .cache_bytes = 30e6,
-    .unit = 60,
-    .latency = 800,
-    .adds = 300,
-    .wide = 2,
+    .near_bytes = 200e3,
+    .unit = 84,
+    .latency = 700,
+    .adds = 420,
+    .wide = 3.5,
     .warp = 60,
-    .block = 300,
-    .cluster = 1500,
-    .grid = 2500,
+    .block = 150,
+    .cluster = 700,
+    .peer = 12,
+    .start = 480,
+    .grid = 2800,
+    .last = 600,
     .sector = 32,
+    .threads = 512,
+    .in_step = 6,
 };
 
-/* A desktop CPU, of which a unit is a thread. */
+/* Two cores of a Xeon at 2.5 GHz, of which a unit is a thread. */
 static const kn_machine cpu = {
-    .launch = 5000,
+    .launch = 20000,
     .memory = 25,
     .cache = 60,
     .cache_bytes = 4e6,
+    .near_bytes = 500e3,
     .unit = 12,
-    .adds = 16,
+    .adds = 20,
     .wide = 2,
     .grid = 5000,
+    .last = 5000,
     .sector = 64,
 };
 

@@ -6,16 +6,21 @@
 #include "codegen/target.h"
 
 typedef struct kn_machine {
-    double launch;                     /* a launch that does nothing */
-    double memory;                     /* rate of the whole memory */
-    double cache;                      /* rate at which the last cache gives what it holds */
-    double cache_bytes;                /* that it holds of what streams through it */
-    double unit;                       /* rate that one unit reaches */
-    double latency;                    /* from a load to its value, the memory being busy */
-    double adds;                       /* additions of f32 that a unit does, by rate */
-    double wide;                       /* additions that one of f64 is */
-    double warp, block, cluster, grid; /* until what a sweep found is known at that level */
-    int sector;                        /* bytes that memory moves at least */
+    double launch;               /* before a launch does anything */
+    double memory, cache;        /* rates of the whole memory, and of the last cache */
+    double cache_bytes;          /* that the last cache holds of what streams through it */
+    double near_bytes;           /* that the cache beside a unit holds, with shared memory */
+    double unit;                 /* rate that one unit reaches */
+    double latency;              /* from a load to its value, the memory being busy */
+    double adds;                 /* rate of additions of f32 in a unit */
+    double wide;                 /* additions of f32 that one of f64 is */
+    double warp, block, cluster; /* until what a sweep found is known at that level */
+    double peer;                 /* more for each block of a cluster */
+    double start;                /* of a unit, for each block of a cluster */
+    double grid, last;           /* of a grid barrier; until the last block knows that it is */
+    double sector;               /* bytes that memory moves at least */
+    double threads; /* in a unit, below which its additions are not all that it could do */
+    double in_step; /* turns until blocks that wait for nobody are no longer in step */
 } kn_machine;
 
 const kn_machine *kn_machine_of(const kn_target *target);

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "codegen/grid.h"
 #include "codegen/machine.h"
@@ -12,23 +11,32 @@ typedef struct model {
     const kn_machine *m;
     const kn_target *target;
     const kn_kernel *k;
-    double at_once; /* blocks that the machine has at a time */
-    double moved;   /* bytes, so far */
-    double *seen;   /* per buffer: of these, when it was last touched; -1: not yet */
-    bool *need;     /* per value, of one sweep */
+    double fit;   /* blocks that a unit holds */
+    double moved; /* bytes, so far */
+    double *seen; /* per buffer: of these, when it was last touched; -1: not yet */
+    bool *need;   /* per value, of one sweep */
 } model;
+
+/* How a phase lies on the machine. */
+typedef struct spread {
+    double blocks;
+    double units; /* that have something to do */
+    double turns; /* at least 1; of blocks that wait for each other, the last as long as it takes */
+    double together; /* blocks on a unit */
+    bool cluster;
+} spread;
 
 static double least(double x, double y) { return x < y ? x : y; }
 static double most(double x, double y) { return x > y ? x : y; }
 
 /* ---- what fits at a time ---- */
 
-/* Registers that a thread takes, whatever it keeps besides. */
-enum { OWN_REGISTERS = 32, UNIT_REGISTERS = 65536, UNIT_BLOCKS = 32, BLOCK_SHARED = 2048 };
+enum { UNIT_REGISTERS = 65536, UNIT_BLOCKS = 32, OWN_REGISTERS = 32, OWN_SHARED = 2048 };
 
+/* Of a thread: what it keeps, and as many for everything else. */
 static int registers(const kn_kernel *k)
 {
-    int largest = 0;
+    int largest = 0, bound = UNIT_REGISTERS / (k->bound ? k->bound : k->threads);
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
         int words = 0;
@@ -38,27 +46,45 @@ static int registers(const kn_kernel *k)
                 words += kn_kept_words(ph, v);
         largest = words > largest ? words : largest;
     }
-    int bound = UNIT_REGISTERS / (k->bound ? k->bound : k->threads);
-    return (int)least(OWN_REGISTERS + largest, bound);
+    return OWN_REGISTERS + largest < bound ? OWN_REGISTERS + largest : bound;
 }
 
-/* Multiprocessors come in groups of 16 or 18; a cluster stays within one. */
-static double at_once(const kn_kernel *k, const kn_target *target)
+static double blocks_a_unit(const kn_kernel *k, const kn_target *target)
+{
+    if (target->sm == 0)
+        return 1;
+    double fit = floor((double)UNIT_REGISTERS / (k->threads * registers(k)));
+    fit = least(fit, floor((double)target->max_threads_unit / k->threads));
+    fit = least(fit, floor((double)target->smem_block / (double)(k->shared + OWN_SHARED)));
+    return most(1, least(fit, UNIT_BLOCKS));
+}
+
+/* Pieces of work that a thread of a CPU takes at a time, in elements. */
+enum { TASK = 16384 };
+
+/* Multiprocessors come in groups of 16 or 18, which clusters of more than two do not fill. */
+static spread spread_of(const model *m, const kn_phase *ph)
 {
     enum { GROUP = 16 };
     const double units_a_group = 17.6;
-    if (target->sm == 0)
-        return target->units;
-    int threads = k->threads * registers(k) <= UNIT_REGISTERS ? k->threads * registers(k) : 0;
-    double fit = threads ? floor((double)UNIT_REGISTERS / threads) : 1;
-    fit = least(fit, floor((double)target->max_threads_unit / k->threads));
-    fit = least(fit, floor((double)target->smem_block / (double)(k->shared + BLOCK_SHARED)));
-    fit = most(1, least(fit, UNIT_BLOCKS));
-    int cluster = kn_kernel_cluster(k);
-    if (cluster <= 2)
-        return fit * target->units;
-    double clusters = most(1, floor(GROUP * fit / cluster)) * target->units / units_a_group;
-    return most(1, clusters) * cluster;
+    spread s = {.cluster = ph->cluster && ph->splits > 1, .units = m->target->units};
+    double at_once = m->fit * s.units;
+    s.blocks = (double)kn_grid_phase_blocks(ph, m->k->threads);
+    if (ph->walk == KN_WALK_FLAT)
+        s.blocks = ceil(s.blocks / kn_flat_steps(ph));
+    if (m->target->sm == 0)
+        s.blocks = most(1, (double)ph->groups * (double)ph->members / TASK);
+    if (ph->last_block)
+        s.blocks = 1;
+    if (s.cluster && ph->splits > 2) {
+        double clusters = floor(GROUP * m->fit / (double)ph->splits);
+        s.units *= GROUP / units_a_group;
+        at_once = most(1, clusters * m->target->units / units_a_group) * (double)ph->splits;
+    }
+    s.units = least(s.units, s.blocks);
+    s.turns = most(1, s.blocks / at_once);
+    s.together = most(1, least(s.blocks, at_once) / s.units);
+    return s;
 }
 
 /* ---- bytes ---- */
@@ -75,20 +101,17 @@ static double footprint(const model *m, const kn_phase *ph, const kn_access *acc
     return acc->split_stride ? total * (double)ph->splits : total;
 }
 
-/* Of what is read after so many bytes of other things, the part that the cache still has. */
-static double part_cached(const model *m, double distance)
-{
-    return most(0, least(1, 2 - distance / m->m->cache_bytes));
-}
-
-/* Bytes from memory and from the cache. */
+/* Bytes that memory moves, and that come from the last cache instead. */
 typedef struct traffic {
     double memory, cache;
 } traffic;
 
+/* What is read after so many bytes of other things; less than 0: for the first time. The cache has all of it up to its
+ * size, and nothing from twice its size on. */
 static void read(const model *m, traffic *t, double bytes, double distance)
 {
-    double cached = distance < 0 ? 0 : part_cached(m, distance);
+    double cached = most(0, least(1, 2 - distance / m->m->cache_bytes));
+    cached = distance < 0 ? 0 : cached;
     t->memory += bytes * (1 - cached);
     t->cache += bytes * cached;
 }
@@ -102,41 +125,75 @@ static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, cons
     return v->level == KN_GROUP ? sweep == 0 : m->need[i];
 }
 
-/* What the sweeps read again is apart by what the groups that are worked on at a time have. */
-static traffic phase_traffic(model *m, const kn_phase *ph, double groups_at_once)
+static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
+{
+    bool differs = ph->ngroup == 0;
+    for (int a = 0; a < ph->ngroup; a++)
+        differs = differs || acc->stride[a] != 0;
+    return differs;
+}
+
+static int sweeps_of(const kn_phase *ph) { return ph->nsweeps > 0 ? ph->nsweeps : 1; }
+
+/* What a sweep reads that one before has read is apart by what the groups have that are worked on at a time. */
+static void sweep_reads(model *m, const kn_phase *ph, int sweep, double apart, bool *done,
+                        bool *here, traffic *t, double *shared)
+{
+    double swept = m->moved;
+    kn_phase_needs(ph, sweep, m->need);
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (!is_loaded(m, ph, i, sweep, done))
+            continue;
+        int buf = v->access.buf;
+        double bytes = footprint(m, ph, &v->access), seen = m->seen[buf];
+        read(m, t, bytes, here[buf] ? apart : seen >= 0 ? swept - seen : -1);
+        if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
+            *shared += bytes;
+        done[i] = v->kept || v->level == KN_GROUP;
+        here[buf] = true;
+        m->moved += bytes;
+    }
+}
+
+static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *here, traffic *t)
+{
+    int last = sweeps_of(ph) - 1;
+    for (int i = 0; i < ph->stores.len; i++) {
+        const kn_store *st = &ph->stores.data[i];
+        if ((st->stage < last ? st->stage : last) != sweep)
+            continue;
+        double bytes = footprint(m, ph, &st->access);
+        t->memory += bytes;
+        m->moved += bytes;
+        here[st->access.buf] = true;
+    }
+}
+
+/* Groups that are worked on at a time. */
+static double groups_at_once(const model *m, const kn_phase *ph, const spread *s)
+{
+    double side = ph->walk == KN_WALK_COLS  ? KN_COLS_LANES * ph->vec
+                  : ph->tpg < m->k->threads ? (double)m->k->threads / ph->tpg
+                                            : 1;
+    return s->blocks / s->turns * side / (double)ph->splits;
+}
+
+static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
 {
     traffic t = {0};
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
     bool *here = KN_NEW_ARRAY(m->k->arena, bool, m->k->bufs.len + 1);
-    double share = least(1, groups_at_once / most(1, (double)ph->groups * (double)ph->splits));
-    double before = m->moved;
-    for (int s = 0; s < ph->nsweeps || s == 0; s++) {
-        double swept = m->moved;
-        kn_phase_needs(ph, s, m->need);
-        for (int i = 0; i < ph->values.len; i++) {
-            const kn_value *v = &ph->values.data[i];
-            if (!is_loaded(m, ph, i, s, done))
-                continue;
-            int buf = v->access.buf;
-            double bytes = footprint(m, ph, &v->access);
-            double distance = here[buf]           ? (m->moved - before) * share
-                              : m->seen[buf] >= 0 ? swept - m->seen[buf]
-                                                  : -1;
-            read(m, &t, bytes, distance);
-            done[i] = v->kept || v->level == KN_GROUP;
-            here[buf] = true;
-            m->moved += bytes;
-        }
-        for (int i = 0; i < ph->stores.len; i++) {
-            const kn_store *st = &ph->stores.data[i];
-            if ((st->stage < ph->nsweeps ? st->stage : ph->nsweeps - 1) != s && ph->nsweeps > 0)
-                continue;
-            double bytes = footprint(m, ph, &st->access);
-            t.memory += bytes;
-            m->moved += bytes;
-            here[st->access.buf] = true;
-        }
+    double share = least(1, groups_at_once(m, ph, s) / (double)ph->groups);
+    double before = m->moved, shared = 0;
+    for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
+        double apart = (m->moved - before) * share;
+        sweep_reads(m, ph, sweep, apart, done, here, &t, &shared);
+        sweep_writes(m, ph, sweep, here, &t);
     }
+    /* what all groups share comes from the last cache again for each, unless one nearby holds it */
+    if (shared > m->m->near_bytes - (double)m->k->shared * s->together)
+        t.cache += shared * (double)(ph->groups - 1);
     for (int b = 0; b < m->k->bufs.len; b++)
         if (here[b])
             m->seen[b] = before;
@@ -160,7 +217,8 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
     return 1;
 }
 
-/* Times that a thread waits for memory in a sweep: not at all where nothing is loaded. */
+/* Times that a thread waits for memory in a sweep: not at all where nothing is loaded. Of columns half of the steps that
+ * are written side by side are on their way at a time. */
 static double waits(const model *m, const kn_phase *ph, int sweep, const bool *done)
 {
     int bytes = 0;
@@ -173,34 +231,60 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
         return 0;
     double n = steps(m->k, ph);
     double together = ph->steps && !ph->banded ? n : kn_steps_at_once(bytes);
-    return ph->fetched ? 1 : ceil(n / together);
+    double times = ph->fetched ? 1 : ceil(n / together);
+    return ph->walk == KN_WALK_COLS ? 2 * times : times;
 }
 
 static double combine(const model *m, const kn_phase *ph)
 {
-    return ph->cluster                                   ? m->m->cluster
+    return ph->cluster && ph->splits > 1 ? m->m->cluster + m->m->peer * (double)ph->splits
            : ph->walk == KN_WALK_COLS || kn_by_block(ph) ? m->m->block
            : ph->tpg > 1                                 ? m->m->warp
                                                          : 0;
 }
 
-/* What a block waits for from its first load to its last store, with nobody in its way. */
-static void turn(model *m, const kn_phase *ph, double turns, kn_time *time)
+/* What a block waits for from its first load to its last store, and of it what goes once a sweep. */
+static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *time)
 {
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
-    for (int s = 0; s < ph->nsweeps; s++) {
-        kn_phase_needs(ph, s, m->need);
-        time->waits += turns * waits(m, ph, s, done) * m->m->latency;
-        time->combines += kn_sweep_reduces(ph, s) ? turns * combine(m, ph) : 0;
+    double in_step = 0;
+    for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
+        kn_phase_needs(ph, sweep, m->need);
+        double times = waits(m, ph, sweep, done);
+        double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
+        time->waits += s->turns * times * m->m->latency;
+        time->combines += s->turns * combines;
+        in_step += least(times, 1) * m->m->latency + combines;
         for (int i = 0; i < ph->values.len; i++)
             done[i] = done[i] || (m->need[i] && ph->values.data[i].kept);
     }
+    time->in_step = in_step * most(1, least(s->turns, m->m->in_step) / s->together);
+}
+
+/* Additions an element that an accumulator takes, and a step through memory besides its elements. */
+enum {
+    LOAD_COST = 2,
+    PLAIN_COST = 2,
+    MOMENTS_COST = 18,
+    PEAK_COST = 18,
+    STEP_COST = 15,
+    AXIS_COST = 38
+};
+
+static double accumulating(const kn_phase *ph, int red)
+{
+    if (kn_red_owner(ph, red) != red)
+        return 0;
+    kn_state state = kn_red_state(ph, red);
+    return state == KN_STATE_MOMENTS ? MOMENTS_COST
+           : state == KN_STATE_PEAK  ? PEAK_COST
+                                     : PLAIN_COST;
 }
 
 /* Additions that all sweeps take for an element. */
 static double additions(model *m, const kn_phase *ph)
 {
-    enum { LOAD_COST = 2, REDUCE_COST = 2 };
+    const double ragged = 1.8; /* each vector may be the first or the last of a row */
     double sum = 0;
     for (int s = 0; s < ph->nsweeps; s++) {
         kn_phase_needs(ph, s, m->need);
@@ -214,38 +298,59 @@ static double additions(model *m, const kn_phase *ph)
         }
     }
     for (int i = 0; i < ph->reds.len; i++)
-        sum += REDUCE_COST * (ph->reds.data[i].dtype == KN_F64 ? m->m->wide : 1);
-    return sum;
+        sum += accumulating(ph, i) * (ph->reds.data[i].dtype == KN_F64 ? m->m->wide : 1);
+    int more = ph->walk == KN_WALK_FLAT ? 0 : ph->naxes - ph->ngroup - 1;
+    double step = STEP_COST + AXIS_COST * (more > 0 ? more : 0);
+    sum += m->target->sm ? ph->nsweeps * step / ph->vec : 0;
+    return ph->ragged ? sum * ragged : sum;
 }
 
 /* ---- times ---- */
 
+static double units_side(const kn_time *t)
+{
+    return most(most(t->transfer, t->work), most(t->starts, t->waits + t->combines));
+}
+
+static double cubes(double x, double y) { return cbrt(x * x * x + y * y * y); }
+
+/* Blocks that wait for each other, in a cluster or at the next grid barrier, wait for the last turn, which may have few
+ * blocks: it takes as long as one of them. */
+static double turns_until_all_are_done(const spread *s, const kn_time *t)
+{
+    double whole = floor(s->turns), left = s->turns - whole;
+    double alone = most(t->waits, t->transfer / s->together) + t->combines;
+    double all = most(most(t->memory, t->cache), units_side(t));
+    return left > 0 ? whole + most(left, least(1, alone / all)) : whole;
+}
+
 static kn_time phase_time(model *m, const kn_phase *ph)
 {
-    kn_time time = {.barriers = ph->barrier || ph->last_block ? m->m->grid : 0};
+    const double stragglers = 1.1; /* whom the other blocks of a cluster wait for */
+    kn_time t = {.barriers = ph->last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
+    t.ns = t.barriers;
     if (ph->local || ph->groups == 0 || ph->members == 0)
-        return time; /* on chip, a few elements */
-    double blocks = (double)kn_grid_phase_blocks(ph, m->k->threads);
-    if (ph->walk == KN_WALK_FLAT)
-        blocks = ceil(blocks / kn_flat_steps(ph));
-    if (m->target->sm == 0)
-        blocks = most(1, (double)ph->groups * (double)ph->members / 16384);
-    if (ph->last_block)
-        blocks = 1;
-    double busy = least(blocks, m->at_once), units = least(busy, m->target->units);
-    double side = ph->walk == KN_WALK_COLS ? KN_COLS_LANES * ph->vec
-                  : ph->tpg > 0            ? most(1, (double)m->k->threads / ph->tpg)
-                                           : 1;
-    traffic t = phase_traffic(m, ph, busy * side);
-    double reach = units * m->m->unit;
-    time.memory = t.memory / least(m->m->memory, reach);
-    time.cache = t.cache / least(m->m->cache, reach);
-    double waves = blocks / busy;
-    turn(m, ph, ph->cluster || ph->split ? ceil(waves) : waves, &time);
-    time.work = (double)ph->groups * (double)ph->members * additions(m, ph) / (m->m->adds * units);
-    time.ns = most(time.memory + time.cache, most(time.waits + time.combines, time.work));
-    time.ns += time.barriers;
-    return time;
+        return t; /* on chip, a few elements */
+    spread s = spread_of(m, ph);
+    traffic bytes = traffic_of(m, ph, &s);
+    double all = bytes.memory + bytes.cache, late = s.cluster ? stragglers : 1;
+    t.memory = late * bytes.memory / m->m->memory;
+    t.cache = late * all / m->m->cache;
+    t.transfer = all / (s.units * m->m->unit);
+    double idle = most(1, m->m->threads / (s.together * m->k->threads));
+    t.work = (double)ph->groups * (double)ph->members * additions(m, ph) * idle;
+    t.work /= s.units * m->m->adds;
+    t.starts = s.cluster ? s.blocks / s.units * m->m->start : 0;
+    waits_of(m, ph, &s, &t);
+    t.waits += t.work / s.together;
+    if (s.cluster || ph->split) {
+        double longer = turns_until_all_are_done(&s, &t) / s.turns;
+        double *parts[] = {&t.memory, &t.cache, &t.transfer, &t.work, &t.waits, &t.combines};
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            *parts[i] *= longer;
+    }
+    t.ns += cubes(most(t.memory, t.cache), units_side(&t)) + t.in_step;
+    return t;
 }
 
 static void add(kn_time *sum, const kn_time *t)
@@ -254,9 +359,12 @@ static void add(kn_time *sum, const kn_time *t)
     sum->launch += t->launch;
     sum->memory += t->memory;
     sum->cache += t->cache;
+    sum->transfer += t->transfer;
+    sum->work += t->work;
+    sum->starts += t->starts;
     sum->waits += t->waits;
     sum->combines += t->combines;
-    sum->work += t->work;
+    sum->in_step += t->in_step;
     sum->barriers += t->barriers;
 }
 
@@ -270,7 +378,7 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     m.seen = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
     for (int b = 0; b < k->bufs.len; b++)
         m.seen[b] = -1;
-    m.at_once = at_once(k, target);
+    m.fit = blocks_a_unit(k, target);
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
     for (int i = 0; i < k->phases.len; i++) {
         kn_time t = phase_time(&m, &k->phases.data[i]);
@@ -294,11 +402,10 @@ const char *kn_time_bound(const kn_time *t)
     const struct {
         double ns;
         const char *text;
-    } parts[] = {{t->memory + t->cache, "memory"},
-                 {t->waits + t->combines, "latency"},
-                 {t->work, "instructions"},
-                 {t->barriers, "barriers"},
-                 {t->launch, "launch"}};
+    } parts[] = {{t->memory, "memory"},     {t->cache, "cache"},
+                 {t->work, "instructions"}, {t->waits + t->combines, "latency"},
+                 {t->transfer, "transfer"}, {t->starts, "starts"},
+                 {t->barriers, "barriers"}, {t->launch, "launch"}};
     size_t best = 0;
     for (size_t i = 1; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].ns > parts[best].ns)

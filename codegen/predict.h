@@ -5,22 +5,31 @@
 
 #include "codegen/plan.h"
 
-/* Nanoseconds. Three things go on at the same time in a phase: all its bytes (memory and cache), its blocks one after
- * the other (waits and combines), all its instructions. It takes as long as the longest of them, and the grid barrier in
- * front of it. A kernel is its launch and its phases one after the other, so that its parts are the sums of theirs. */
+/* Nanoseconds. The machine works on as many blocks at a time as fit on it: a turn. What memory does in a phase, and what
+ * its units do, each take as long as the longest of theirs, and go on at the same time as long as neither has to wait
+ * for the other:
+ *
+ *     memory side  the longer of memory and cache
+ *     units' side  the longest of transfer, work, starts, and waits with combines
+ *     phase        the cube root of the sum of both's cubes, and in_step, and barriers
+ *
+ * A kernel is its launch and its phases one after the other, so that its parts are the sums of theirs. */
 typedef struct kn_time {
     double ns;       /* in all */
-    double launch;   /* a launch that does nothing */
+    double launch;   /* before anything is done */
     double memory;   /* bytes that memory moves, at its rate */
-    double cache;    /* bytes that the last cache still has, at its rate */
-    double waits;    /* of one block after the other for its loads */
-    double combines; /* and for what its warps, or the blocks of its cluster, find */
-    double work;     /* instructions, at the rate of all units */
+    double cache;    /* these and what the last cache still has, at its rate */
+    double transfer; /* the same, at the rate of the units that have something to do */
+    double work;     /* instructions, at the rate of these units */
+    double starts;   /* of the blocks of clusters */
+    double waits;    /* turns for their loads, and what a block does meanwhile */
+    double combines; /* and for what warps and blocks tell each other */
+    double in_step;  /* of both, what blocks wait all at the same time */
     double barriers; /* of the grid */
 } kn_time;
 
-/* What most of it goes to: "memory" (the cache's too), "latency" (waits and combines), "instructions", "barriers" or
- * "launch". */
+/* What most of it goes to: "memory", "cache", "transfer", "instructions", "starts", "latency" (waits, combines),
+ * "barriers" or "launch". */
 const char *kn_time_bound(const kn_time *time);
 
 /* One kernel of those that a plan launches one after the other; phases: room for one time a phase, or NULL. */

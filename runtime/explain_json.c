@@ -172,9 +172,10 @@ static void put_time(const subject *s, const kn_time *time)
         const char *name;
         double ns;
     } parts[] = {{"launch", time->launch},     {"memory", time->memory},
-                 {"cache", time->cache},       {"waits", time->waits},
-                 {"combines", time->combines}, {"instructions", time->work},
-                 {"barriers", time->barriers}};
+                 {"cache", time->cache},       {"transfer", time->transfer},
+                 {"instructions", time->work}, {"starts", time->starts},
+                 {"waits", time->waits},       {"combines", time->combines},
+                 {"in_step", time->in_step},   {"barriers", time->barriers}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         kn_putf(s->t, ", \"%s\": %.3f", parts[i].name, parts[i].ns / 1e3);
     kn_put(s->t, "}");

@@ -2,7 +2,7 @@
  *
  *     speed [--device auto|cpu|cuda[:N]] [--only TEXT] [--repeats N] [--json FILE] [--no-check] [--schedule S]
  *     speed --list      one JSON object with all workloads, and measures nothing; those of a GPU are explained for an
- *                       sm_90
+ *                       sm_90, the others for this host
  *
  * For each workload of workloads.def: random inputs; outputs filled with NaN; the result compared with the same
  * program computed in f64 on the host (by the CPU device for a GPU, by the reference interpreter for the CPU); then
@@ -377,7 +377,7 @@ static int list_all(const options *o)
     kiln_ctx *ctx = NULL;
     kiln_config config;
     kiln_config_init(&config);
-    config.device = "ref";
+    config.device = "cpu";
     bool ok = !failed("list", kiln_ctx_create(&config, &ctx));
     printf("{\"workloads\": [");
     for (int i = 0; i < workload_count && ok; i++) {
@@ -386,7 +386,7 @@ static int list_all(const options *o)
             return 1;
         j->w = &workloads[i];
         ok = !failed("list", compile(ctx, j->w, j->w->dtype, o->schedule, &j->prog)) &&
-             find_shapes(j) && (!j->w->on_gpu || explain(j, "sm_90"));
+             find_shapes(j) && explain(j, j->w->on_gpu ? "sm_90" : "cpu");
         printf("%s\n  ", i ? "," : "");
         put_job(stdout, j, ok);
         kiln_text_free(ctx, j->explained);
