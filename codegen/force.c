@@ -45,3 +45,22 @@ kn_status kn_force_reuse(const char *text, kn_force *force)
                ? KN_OK
                : kn_fail(KN_ARGUMENT, "unknown reuse '%s'; there are keep and recompute", text);
 }
+
+void kn_force_put(kn_text *t, const kn_force *force)
+{
+    const char *comma = "";
+    if (force->division != KN_DIVIDE_BY_COST) {
+        kn_put(t, divisions[force->division]);
+        if (force->cluster)
+            kn_putf(t, "=%d", force->cluster);
+        comma = ", ";
+    }
+    if (force->reuse != KN_REUSE_BY_COST) {
+        kn_putf(t, "%s%s", comma, reuses[force->reuse]);
+        comma = ", ";
+    }
+    if (force->max_threads)
+        kn_putf(t, "%sat most %d threads", comma, force->max_threads);
+    else if (!*comma)
+        kn_put(t, "nothing forced");
+}

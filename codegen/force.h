@@ -29,5 +29,7 @@ typedef struct kn_force {
 kn_status kn_force_schedule(const char *text, kn_force *force);
 /* The same of reuse: "keep" or "recompute". */
 kn_status kn_force_reuse(const char *text, kn_force *force);
+/* Adds it in words: "cluster=4, recompute, at most 256 threads"; "nothing forced". */
+void kn_force_put(kn_text *t, const kn_force *force);
 
 #endif

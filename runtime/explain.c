@@ -249,6 +249,7 @@ static void in_words(const subject *s)
         for (int ph = 0; ph < k->phases.len; ph++)
             put_phase(t, k, ph, &times[ph]);
     }
+    kn_explain_tuning(s);
     list l = kn_explain_constraints(s);
     kn_put(t, "\nthe kernels rely on\n");
     for (int i = 0; i < l.lines.len; i++)
@@ -334,8 +335,9 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char
 {
     subject s = {.prog = prog, .t = t};
     const kn_target *own = prog->ctx->dev->ops->target(prog->ctx->dev);
-    if (arch ? strcmp(arch, "cpu") == 0 && strcmp(own->kind, "cpu") == 0
-             : strcmp(own->kind, "cuda") == 0)
+    bool is_own = arch ? strcmp(arch, "cpu") == 0 && strcmp(own->kind, "cpu") == 0
+                       : strcmp(own->kind, "cuda") == 0;
+    if (is_own)
         s.target = *own;
     else if (!kn_target_of_arch(arch ? arch : "sm_90", &s.target)) {
         kn_text known = kn_text_new(t->arena);
@@ -345,8 +347,7 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char
                        kn_text_str(&known));
     }
     kn_text notes = kn_text_new(t->arena);
-    KN_TRY(
-        kn_program_plan(prog, t->arena, args, nargs, KN_BIND_ASSUME, &s.target, &notes, &s.plan));
+    KN_TRY(kn_explain_plan(&s, args, nargs, is_own, &notes));
     s.assumed = kn_text_str(&notes);
     s.refusals = kn_regions_refusals(s.plan->regions);
     if (!stage) {

@@ -3,6 +3,7 @@
 #define KN_RUNTIME_EXPLAIN_IMPL_H
 
 #include "runtime/explain.h"
+#include "runtime/tune.h"
 
 /* What is being explained. */
 typedef struct subject {
@@ -12,6 +13,8 @@ typedef struct subject {
     kn_text *t;
     const char *assumed;
     kn_refusals refusals;
+    kn_tuning *tuning; /* NULL: the program measures nothing for this target */
+    bool measured;     /* else the candidates are those that a run would try, without times */
 } subject;
 
 /* Lines of text, each once. */
@@ -26,6 +29,12 @@ list kn_explain_constraints(const subject *s);
 const char *kn_explain_value(const kn_kernel *k, const kn_value *v);
 /* Accesses of a phase by number: loads, then stores; NULL for values that are no loads. */
 const kn_access *kn_explain_access(const kn_phase *ph, int i);
+
+/* explain_tune.c: s->plan, as a run would have it, and s->tuning. own: the target is the program's own device. */
+kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own, kn_text *notes);
+/* What was measured, in words; as a JSON value. */
+void kn_explain_tuning(const subject *s);
+void kn_explain_tuning_json(const subject *s);
 
 /* explain_json.c */
 void kn_explain_json(const subject *s);

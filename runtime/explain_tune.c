@@ -1,0 +1,72 @@
+/* What autotune has learnt of the arguments that are being explained, or would try. */
+#include "codegen/candidates.h"
+#include "runtime/explain_impl.h"
+
+static kn_status list_candidates(const kn_problem *problem, const kn_allocator *from, kn_tuning *t)
+{
+    kn_candidate found[KN_MOST_TRIALS];
+    KN_TRY(kn_candidates_find(problem, from, KN_MOST_TRIALS, found, &t->n));
+    for (int i = 0; i < t->n; i++)
+        t->trials[i].force = found[i].force;
+    return KN_OK;
+}
+
+kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own, kn_text *notes)
+{
+    kn_program *p = s->prog;
+    kn_arena *a = s->t->arena;
+    kn_binding b;
+    KN_TRY(kn_bind(a, p->optimised, args, nargs, KN_BIND_ASSUME, notes, &b));
+    kn_problem problem = kn_program_problem(p, &b, &s->target);
+    KN_TRY(kn_plan_make(a, &problem, &s->plan));
+    if (!own || !kn_tunes(p))
+        return KN_OK;
+    s->tuning = KN_NEW(a, kn_tuning);
+    s->measured = kn_tune_recall(p, s->plan, s->tuning);
+    if (!s->measured)
+        return list_candidates(&problem, &p->ctx->from, s->tuning);
+    problem.force = s->tuning->trials[s->tuning->winner].force;
+    return kn_plan_make(a, &problem, &s->plan);
+}
+
+static const char *forced(const subject *s, int i)
+{
+    kn_text t = kn_text_new(s->t->arena);
+    kn_force_put(&t, &s->tuning->trials[i].force);
+    return kn_text_str(&t);
+}
+
+void kn_explain_tuning(const subject *s)
+{
+    const kn_tuning *tuning = s->tuning;
+    if (!tuning)
+        return;
+    kn_put(s->t, s->measured ? "\nautotune: measured for such sizes\n"
+                             : "\nautotune: not measured yet for such sizes; a run would try\n");
+    for (int i = 0; i < tuning->n; i++)
+        if (s->measured)
+            kn_putf(s->t, "  %-40s %10.2f us%s\n", forced(s, i), tuning->trials[i].us,
+                    i == tuning->winner ? ", taken" : "");
+        else
+            kn_putf(s->t, "  %s\n", forced(s, i));
+    if (tuning->left)
+        kn_putf(s->t, "  %d more for which %d ms were too little\n", tuning->left,
+                tuning->budget_ms);
+}
+
+void kn_explain_tuning_json(const subject *s)
+{
+    const kn_tuning *tuning = s->tuning;
+    if (!tuning) {
+        kn_put(s->t, "null");
+        return;
+    }
+    kn_putf(s->t, "{\"measured\": %s, \"winner\": %d, \"left\": %d, \"candidates\": [",
+            s->measured ? "true" : "false", tuning->winner, tuning->left);
+    for (int i = 0; i < tuning->n; i++) {
+        kn_put(s->t, i ? ", {\"forced\": " : "{\"forced\": ");
+        kn_put_json(s->t, forced(s, i));
+        kn_putf(s->t, ", \"us\": %.3f}", tuning->trials[i].us);
+    }
+    kn_put(s->t, "]}");
+}
