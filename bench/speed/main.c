@@ -1,6 +1,7 @@
 /* What kiln's kernels take, beside a copy of the same bytes on the same machine in the same run.
  *
  *     speed [--device auto|cpu|cuda[:N]] [--only TEXT] [--repeats N] [--json FILE] [--no-check] [--schedule S]
+ *           [--autotune MS]
  *     speed --list      one JSON object with all workloads, and measures nothing; those of a GPU are explained for an
  *                       sm_90, the others for this host
  *
@@ -21,7 +22,8 @@
 enum { MAX_ARRAYS = 12, MAX_TEXT = 2048, CALLS = 200, BATCHES = 15 };
 
 typedef struct options {
-    const char *device, *only, *json, *schedule;
+    const char *device, *only, *json;
+    kiln_options how; /* programs are compiled */
     int repeats;
     bool check, list;
 } options;
@@ -49,18 +51,15 @@ static bool failed(const char *what, kiln_status status)
 /* ---- a program and its arguments ---- */
 
 static kiln_status compile(kiln_ctx *ctx, const workload *w, const char *dtype,
-                           const char *schedule, kiln_prog **prog)
+                           const kiln_options *how, kiln_prog **prog)
 {
     char text[MAX_TEXT];
     workload_text(w, dtype, text, sizeof text);
     kiln_graph *g = NULL;
     *prog = NULL;
-    kiln_options how;
-    kiln_options_init(&how);
-    how.schedule = schedule;
     kiln_status status = kiln_parse(ctx, text, w->program, &g);
     if (status == KILN_OK)
-        status = kiln_compile(g, &how, prog);
+        status = kiln_compile(g, how, prog);
     kiln_graph_destroy(g);
     return status;
 }
@@ -246,8 +245,8 @@ static bool measure(machine *m, const options *o, job *j)
 {
     char name[128];
     workload_name(j->w, name, sizeof name);
-    if (failed(name, compile(m->ctx, j->w, j->w->dtype, o->schedule, &j->prog)) ||
-        !find_shapes(j) || !make_data(m, j) || !explain(j, m->gpu ? NULL : "cpu"))
+    if (failed(name, compile(m->ctx, j->w, j->w->dtype, &o->how, &j->prog)) || !find_shapes(j) ||
+        !make_data(m, j) || !explain(j, m->gpu ? NULL : "cpu"))
         return false;
     kiln_prepared info;
     kiln_prepared_init(&info);
@@ -343,9 +342,9 @@ static int measure_all(machine *m, const options *o, FILE *json)
     if (json)
         fprintf(
             json,
-            "{\"device\": \"%s\", \"repeats\": %d, \"checked\": %s, \"schedule\": \"%s\", \"workloads\": [",
+            "{\"device\": \"%s\", \"repeats\": %d, \"checked\": %s, \"schedule\": \"%s\", \"autotune\": %d, \"workloads\": [",
             kiln_ctx_device(m->ctx), o->repeats, o->check ? "true" : "false",
-            o->schedule ? o->schedule : "");
+            o->how.schedule ? o->how.schedule : "", o->how.autotune);
     for (int i = 0; i < workload_count; i++) {
         char name[128];
         workload_name(&workloads[i], name, sizeof name);
@@ -385,7 +384,7 @@ static int list_all(const options *o)
         if (!j)
             return 1;
         j->w = &workloads[i];
-        ok = !failed("list", compile(ctx, j->w, j->w->dtype, o->schedule, &j->prog)) &&
+        ok = !failed("list", compile(ctx, j->w, j->w->dtype, &o->how, &j->prog)) &&
              find_shapes(j) && explain(j, j->w->on_gpu ? "sm_90" : "cpu");
         printf("%s\n  ", i ? "," : "");
         put_job(stdout, j, ok);
@@ -401,6 +400,7 @@ static int list_all(const options *o)
 static bool read_options(int argc, char **argv, options *o)
 {
     *o = (options){.device = "auto", .repeats = 21, .check = true};
+    kiln_options_init(&o->how);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--no-check") == 0) {
@@ -420,7 +420,9 @@ static bool read_options(int argc, char **argv, options *o)
         else if (strcmp(argv[i], "--json") == 0)
             o->json = value;
         else if (strcmp(argv[i], "--schedule") == 0)
-            o->schedule = value;
+            o->how.schedule = value;
+        else if (strcmp(argv[i], "--autotune") == 0 && atoi(value) > 0)
+            o->how.autotune = atoi(value);
         else if (strcmp(argv[i], "--repeats") == 0 && atoi(value) > 0)
             o->repeats = atoi(value);
         else
@@ -438,7 +440,7 @@ int main(int argc, char **argv)
     if (!read_options(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: speed [--device D] [--only TEXT] [--repeats N] [--json FILE] [--no-check] "
-                "[--schedule S] | --list\n");
+                "[--schedule S] [--autotune MS] | --list\n");
         return 2;
     }
     if (o.list)
