@@ -46,7 +46,7 @@ static void put_entry(void *user, const kiln_cache_entry *entry)
 
 static int put_list(kiln_ctx *ctx, kn_err *e)
 {
-    printf("%-16s  %9s  %10s  %s\n", "last used", "bytes", "compile ms", "what");
+    printf("%-16s  %9s  %10s  %s\n", "last used", "bytes", "took ms", "what");
     return kn_lib_error(e, kiln_cache_list(ctx, put_entry, NULL));
 }
 

@@ -109,14 +109,14 @@ static const struct command {
      "  --device D     cuda, cuda:N or emu; without it cuda if there is a GPU, else emu\n" OUT_HELP
          SEED_HELP VALUE_HELP},
     {"cache", kn_cmd_cache, KN_OPT_JSON | KN_OPT_BYTES, "WHAT",
-     "look after the compiled kernels that are kept on disk",
+     "look after what is kept on disk: compiled kernels, measured schedules",
      "usage: kiln cache stats|list|clear|trim\n"
      "\n"
-     "Compiled kernels are kept in $KILN_CACHE_DIR, else $XDG_CACHE_HOME/kiln, else\n"
-     "$HOME/.cache/kiln; KILN_CACHE=off keeps none.\n"
+     "Compiled kernels, and what --autotune measured, are kept in $KILN_CACHE_DIR, else\n"
+     "$XDG_CACHE_HOME/kiln, else $HOME/.cache/kiln; KILN_CACHE=off keeps none.\n"
      "\n"
      "  stats          the directory, whether it can be used, what is in it\n"
-     "  list           each file: when it was last used, its size, what compiling it took\n"
+     "  list           each file: when it was last used, its size, what making it took\n"
      "  clear          removes all of kiln's files there\n"
      "  trim           removes the longest unused ones beyond a limit, and what was half written\n"
      "  --bytes N      the limit of trim: 64M; without it the one that kiln keeps itself\n"

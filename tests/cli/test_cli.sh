@@ -375,6 +375,17 @@ if "$kiln" eval x+1 'x=f32[4]' --device emu >stdout 2>stderr; then
     check "cache trim" 0 '^removed [0-9]+ files, [0-9]+ bytes$' cache trim --bytes 1K
     check "cache stats after it" 0 '^files +0$' cache stats
 fi
+x='x=f32[64,4096]'
+check "explain --autotune, before" 0 'not measured yet' explain "$examples/softmax.kiln" "$x" --device cpu --autotune
+check "run --autotune" 0 '^y  f32\[64, 4096\]' run "$examples/softmax.kiln" "$x" --device cpu --autotune=1000
+check "explain --autotune, after" 0 ' us, taken$' explain "$examples/softmax.kiln" "$x" --device cpu --autotune
+check "explain --autotune --json" 0 '"autotune": \{"measured": true' explain "$examples/softmax.kiln" "$x" --device cpu --autotune --json
+check "cache list of what was measured" 0 ' tuning of softmax, up to N 64, C 4096$' cache list
+check "bench --autotune" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --autotune
+check "--autotune without a number" 2 "from 1, not 'soon'" run "$examples/softmax.kiln" "$x" --autotune=soon
+check "--autotune=0" 2 "from 1, not '0'" run "$examples/softmax.kiln" "$x" --autotune=0
+check "--autotune takes no word behind it" 2 'NAME=VALUE' run "$examples/softmax.kiln" --autotune 100 "$x"
+check "cache clear of it" 0 '^removed [1-9]' cache clear
 chmod 777 kernels
 check "an unsafe directory" 0 '^not used +it must be' cache stats
 check "doctor on an unsafe directory" 0 '^cache .* is not used: it must be' doctor
