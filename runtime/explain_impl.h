@@ -32,7 +32,7 @@ const kn_access *kn_explain_access(const kn_phase *ph, int i);
 
 /* explain_tune.c: s->plan, as a run would have it, and s->tuning. own: the target is the program's own device. */
 kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own, kn_text *notes);
-/* What was measured, in words; as a JSON value. */
+/* What was measured, in words; in JSON. Nothing where the program does not measure. */
 void kn_explain_tuning(const subject *s);
 void kn_explain_tuning_json(const subject *s);
 

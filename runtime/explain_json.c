@@ -253,9 +253,7 @@ void kn_explain_json(const subject *s)
     kn_putf(t, "  \"schedule\": \"%s\",\n", plan->schedule);
     kn_putf(t, "  \"predicted_us\": %.3f,\n", kn_predict_ns(plan, &s->target) / 1e3);
     put_list(s, "kernels", plan->kernels.len, put_kernel);
-    kn_put(t, "  \"autotune\": ");
     kn_explain_tuning_json(s);
-    kn_put(t, ",\n");
     list l = kn_explain_constraints(s);
     kn_put(t, "  \"constraints\": [");
     for (int i = 0; i < l.lines.len; i++)

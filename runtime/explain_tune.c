@@ -57,16 +57,15 @@ void kn_explain_tuning(const subject *s)
 void kn_explain_tuning_json(const subject *s)
 {
     const kn_tuning *tuning = s->tuning;
-    if (!tuning) {
-        kn_put(s->t, "null");
+    if (!tuning)
         return;
-    }
-    kn_putf(s->t, "{\"measured\": %s, \"winner\": %d, \"left\": %d, \"candidates\": [",
+    kn_putf(s->t,
+            "  \"autotune\": {\"measured\": %s, \"winner\": %d, \"left\": %d, \"candidates\": [",
             s->measured ? "true" : "false", tuning->winner, tuning->left);
     for (int i = 0; i < tuning->n; i++) {
         kn_put(s->t, i ? ", {\"forced\": " : "{\"forced\": ");
         kn_put_json(s->t, forced(s, i));
         kn_putf(s->t, ", \"us\": %.3f}", tuning->trials[i].us);
     }
-    kn_put(s->t, "]}");
+    kn_put(s->t, "]},\n");
 }
