@@ -32,11 +32,11 @@ typedef struct finding {
     kn_arena *arena;            /* of one plan */
 } finding;
 
-/* In order of score, behind the planner's own choice, which comes first. */
+/* In order of time, behind the planner's own choice, which comes first. */
 static void insert(finding *f, const kn_candidate *c)
 {
     int at = f->n;
-    while (at > 1 && f->list[at - 1].score > c->score)
+    while (at > 1 && f->list[at - 1].ns > c->ns)
         at--;
     if (at == f->most)
         return;
@@ -58,19 +58,6 @@ static bool is_new(finding *f, const kn_plan *plan)
     return true;
 }
 
-/* The predicted time, and of what it hides behind memory a part: many plans are bound by memory alike, and what hides well is
- * rather what there is little of. */
-static double score(const kn_plan *plan, const kn_target *target)
-{
-    const double part = 0.25;
-    double hidden = 0;
-    for (int i = 0; i < plan->kernels.len; i++) {
-        kn_time t = kn_predict_kernel(plan->kernels.data[i], target, NULL);
-        hidden += t.waits + t.combines + t.work;
-    }
-    return kn_predict_ns(plan, target) + part * hidden;
-}
-
 static kn_status try_force(void *user)
 {
     finding *f = user;
@@ -79,7 +66,7 @@ static kn_status try_force(void *user)
     problem.force = f->force;
     KN_TRY(kn_plan_make(f->arena, &problem, &plan));
     if (is_new(f, plan))
-        insert(f, &(kn_candidate){f->force, score(plan, problem.target)});
+        insert(f, &(kn_candidate){f->force, kn_predict_ns(plan, problem.target)});
     return KN_OK;
 }
 

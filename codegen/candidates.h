@@ -7,7 +7,7 @@
 
 typedef struct kn_candidate {
     kn_force force;
-    double score; /* the least is predicted to be the quickest; nanoseconds, more or less */
+    double ns; /* that the plan is predicted to take */
 } kn_candidate;
 
 /* The planner's own choice, then others, the quickest by prediction first: plans that all differ from each other, in structure

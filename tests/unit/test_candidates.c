@@ -73,7 +73,7 @@ static void check_different(found *f)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(texts[i], texts[j]);
         for (int j = 2; j < i; j++)
-            assert_true(f->list[j - 1].score <= f->list[j].score);
+            assert_true(f->list[j - 1].ns <= f->list[j].ns);
     }
 }
 
