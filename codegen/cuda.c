@@ -25,6 +25,7 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
     kn_cuda_find_wide(w);
+    kn_cuda_find_rough(w);
     w->turned_round = false;
     for (int q = kn_cuda_read_before(w, p); q >= 0; q = kn_cuda_read_before(w, q))
         w->turned_round ^= kn_cuda_goes_round(&w->k->phases.data[q]) % 2;
@@ -45,12 +46,8 @@ static const char *turn_of(kn_cuda_writer *w)
 static void write_range(kn_cuda_writer *w, const char *live)
 {
     bool turns = kn_takes_turns(w->ph);
-    const char *members = w->ph->ragged ? "members + skew" : "members";
     if (w->ph->cluster) {
-        kn_cuda_line(w, "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, %s);", w->p,
-                     members);
-        kn_cuda_line(w, "const kn_count end = kn_least(begin + (kn_count)p%d_chunk, %s);", w->p,
-                     members);
+        kn_cuda_part_of_cluster(w, "members");
         return;
     }
     if (turns || !w->ph->split) {
@@ -58,7 +55,7 @@ static void write_range(kn_cuda_writer *w, const char *live)
                      !turns                        ? "0"
                      : w->ph->walk == KN_WALK_COLS ? "split * turn"
                                                    : "split < parts ? split * turn : members",
-                     *live ? kn_cuda_printed(w, "%s ? %s : 0", live, members) : members);
+                     *live ? kn_cuda_printed(w, "%s ? members : 0", live) : "members");
         return;
     }
     kn_cuda_line(w, "const kn_count begin = split * (kn_count)p%d_chunk;", w->p);
@@ -252,8 +249,8 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, int per_block)
 {
     const kn_phase *ph = w->ph;
     if (ph->ragged)
-        kn_cuda_skew(w);
-    if (!ph->cluster || ph->ragged)
+        kn_cuda_ragged_range(w);
+    else if (!ph->cluster)
         write_range(w, per_block > 1 ? "live" : "");
     const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->vec);
     const char *step = ph->split ? "parts * turn" : turn_of(w);
@@ -265,7 +262,7 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, int per_block)
     kn_cuda_line(w, "const kn_count stride = %s;", step);
     if (!ph->ragged)
         return (kn_cuda_stride){first, "end", "stride"};
-    kn_cuda_whole_vectors(w, first);
+    kn_cuda_ragged_share(w, first);
     return (kn_cuda_stride){"start", "inner_end", "stride"};
 }
 

@@ -29,11 +29,18 @@ static void write_fetch(kn_cuda_writer *w)
         if (is_fetched(&ph->values.data[i]))
             bytes += kn_bytes(ph->values.data[i].dtype);
     kn_cuda_open(w, "const auto fetch = [&](kn_count g)");
-    kn_cuda_line(w, "kn_expect(&full, (unsigned)(end - begin) * %d);", bytes);
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
-    kn_cuda_open(w, "for (kn_count i = begin, run; i < end; i += run)");
-    kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
-    kn_cuda_line(w, "run = kn_least((kn_count)(p%d_n%d - a%d), end - i);", w->p, va, va);
+    if (ph->ragged)
+        kn_cuda_ragged_range(w);
+    kn_cuda_line(w, "const kn_count from = %s, to = %s;", ph->ragged ? "inner" : "begin",
+                 ph->ragged ? "inner < inner_end ? inner_end : inner" : "end");
+    kn_cuda_line(w, "kn_expect(&full, (unsigned)(to - from) * %d);", bytes);
+    kn_cuda_open(w, "for (kn_count i = from, run; i < to; i += run)");
+    if (ph->ragged)
+        kn_cuda_ragged_place(w);
+    else
+        kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
+    kn_cuda_line(w, "run = kn_least((kn_count)(p%d_n%d - a%d), to - i);", w->p, va, va);
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         if (!is_fetched(v))
@@ -62,8 +69,21 @@ void kn_cuda_begin_fetches(kn_cuda_writer *w)
     kn_cuda_close(w);
 }
 
+/* Vectors that a group has only a part of: by who works on them, as their copies would be of more than the group. */
+static void load_edges(kn_cuda_writer *w)
+{
+    kn_cuda_ragged_edges(w);
+    kn_cuda_ragged_place(w);
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (is_fetched(&w->ph->values.data[i]))
+            kn_cuda_load_edge(w, i, kn_cuda_shared_place(w, i));
+    kn_cuda_close(w);
+}
+
 void kn_cuda_await_fetch(kn_cuda_writer *w)
 {
+    if (w->ph->ragged)
+        load_edges(w);
     kn_cuda_line(w, "kn_await(&full, parity);");
     kn_cuda_line(w, "parity ^= 1;");
     for (int i = 0; i < w->ph->values.len; i++)
@@ -72,7 +92,7 @@ void kn_cuda_await_fetch(kn_cuda_writer *w)
 
 void kn_cuda_fetch_next(kn_cuda_writer *w)
 {
-    bool written = false;
+    bool written = w->ph->ragged;
     for (int i = 0; i < w->ph->values.len; i++)
         written = written || (w->ph->values.data[i].kept && !is_fetched(&w->ph->values.data[i]));
     if (written)

@@ -91,9 +91,18 @@ static const char *group_offset(kn_cuda_writer *w, kn_access acc, char kind, int
     return kn_cuda_offset(w, &acc, kind, i, NULL);
 }
 
-void kn_cuda_skew(kn_cuda_writer *w)
+void kn_cuda_part_of_cluster(kn_cuda_writer *w, const char *members)
+{
+    kn_cuda_line(w, "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, %s);", w->p,
+                 members);
+    kn_cuda_line(w, "const kn_count end = kn_least(begin + (kn_count)p%d_chunk, %s);", w->p,
+                 members);
+}
+
+void kn_cuda_ragged_range(kn_cuda_writer *w)
 {
     const char *begins = NULL;
+    int vec = w->ph->vec;
     for (int i = 0; !begins && i < w->ph->values.len; i++)
         if (w->ph->values.data[i].access.vector)
             begins = group_offset(w, w->ph->values.data[i].access, 'v', i);
@@ -101,21 +110,38 @@ void kn_cuda_skew(kn_cuda_writer *w)
         if (w->ph->stores.data[i].access.vector)
             begins = group_offset(w, w->ph->stores.data[i].access, 'o', i);
     kn_cuda_line(w, "// its vectors are aligned, not its beginning");
-    kn_cuda_line(w, "const kn_count skew = (kn_count)(%s) %% %d;", begins, w->ph->vec);
+    kn_cuda_line(w, "const kn_count skew = (kn_count)(%s) %% %d;", begins, vec);
+    if (w->ph->cluster)
+        kn_cuda_part_of_cluster(w, "members + skew");
+    else
+        kn_cuda_line(w, "const kn_count begin = 0, end = members + skew;");
+    kn_cuda_line(w, "const kn_count inner = begin < skew ? %d : begin, inner_end = end / %d * %d;",
+                 vec, vec, vec);
 }
 
 /* Which thread has which vector does not depend on the skew: what one group keeps, the next does not overwrite from
  * elsewhere. */
-void kn_cuda_whole_vectors(kn_cuda_writer *w, const char *first)
+void kn_cuda_ragged_share(kn_cuda_writer *w, const char *first)
 {
-    int vec = w->ph->vec;
-    kn_cuda_line(w, "const kn_count inner = begin < skew ? %d : begin, inner_end = end / %d * %d;",
-                 vec, vec, vec);
     kn_cuda_line(w, "const kn_count start = %s + (lane == 0 && begin < inner ? stride : 0);",
                  first);
     kn_cuda_line(w, "const bool head = lane == 0 && begin < inner && begin < end;");
     kn_cuda_line(w, "const bool tail = inner_end < end && begin < end &&");
-    kn_cuda_line(w, "                  lane == (inner_end - begin) / %d %% blockDim.x;", vec);
+    kn_cuda_line(w, "                  lane == (inner_end - begin) / %d %% blockDim.x;",
+                 w->ph->vec);
+}
+
+void kn_cuda_ragged_edges(kn_cuda_writer *w)
+{
+    kn_put(w->t, "#pragma unroll 1\n");
+    kn_cuda_open(w, "for (int edge = head ? 0 : 1; edge < (tail ? 2 : 1); ++edge)");
+    kn_cuda_line(w, "const kn_count i = edge == 0 ? begin : inner_end;");
+}
+
+void kn_cuda_ragged_place(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "const kn_index a%d = (kn_index)i - (kn_index)skew;",
+                 kn_phase_vector_axis(w->ph));
 }
 
 /* Is lane l of this step a member? */
@@ -141,6 +167,14 @@ static void write_vector_access(kn_cuda_writer *w, int i, const char *type, cons
     kn_cuda_line(w, "%s%s%s =", constant, type, to);
     kn_cuda_line(w, "    whole ? %s", load);
     kn_cuda_line(w, "          : kn_load_edge<%d>(%s, a%d, members);", w->ph->vec, place,
+                 kn_phase_vector_axis(w->ph));
+}
+
+void kn_cuda_load_edge(kn_cuda_writer *w, int i, const char *to)
+{
+    const kn_access *acc = &w->ph->values.data[i].access;
+    kn_cuda_line(w, "%s = kn_load_edge<%d>(%s + (%s), a%d, members);", to, w->ph->vec,
+                 w->k->bufs.data[acc->buf].name, kn_cuda_offset(w, acc, 'v', i, NULL),
                  kn_phase_vector_axis(w->ph));
 }
 
@@ -200,8 +234,7 @@ static int place_of(const kn_cuda_writer *w, int i)
     return w->ph->values.data[i].kind == KN_V_ELEM ? w->ph->values.data[i].room : i;
 }
 
-/* Where this step's elements of a value that is kept in shared memory are. */
-static const char *shared_place(kn_cuda_writer *w, int i)
+const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
 {
     return kn_cuda_printed(w, "%s_kept[%s / %d]", kn_cuda_value(w, place_of(w, i)),
                            w->ph->cluster ? "(i - begin)" : "i", w->ph->vec);
@@ -223,13 +256,13 @@ static void write_shared(kn_cuda_writer *w, int i, const char *at)
 {
     const char *type = kn_cuda_printed(w, "%s ", vector_type(w, i));
     if (w->loaded[i]) {
-        kn_cuda_line(w, "const %s%s = %s;", type, at, shared_place(w, i));
+        kn_cuda_line(w, "const %s%s = %s;", type, at, kn_cuda_shared_place(w, i));
     } else if (w->ph->values.data[i].kind == KN_V_ELEM) {
         kn_cuda_line(w, "%s%s;", type, at);
     } else {
         write_vector_load(w, i, type, at);
         if (!is_taken(w, i))
-            kn_cuda_line(w, "%s = %s;", shared_place(w, i), at);
+            kn_cuda_line(w, "%s = %s;", kn_cuda_shared_place(w, i), at);
     }
 }
 
@@ -239,7 +272,7 @@ static void keep_shared(kn_cuda_writer *w)
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
         if (w->need[i] && !w->loaded[i] && v->kind == KN_V_ELEM && v->kept == KN_KEEP_SHARED)
-            kn_cuda_line(w, "%s = %s_at;", shared_place(w, i), kn_cuda_value(w, i));
+            kn_cuda_line(w, "%s = %s_at;", kn_cuda_shared_place(w, i), kn_cuda_value(w, i));
     }
 }
 
@@ -308,7 +341,7 @@ static void write_element_store(kn_cuda_writer *w, int i)
 }
 
 /* A vector store needs every lane, so it can't be one of the stores that only index 0 does. */
-static bool vector_store(kn_cuda_writer *w, int i)
+static bool vector_store(const kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->stores.data[i];
     return s->access.vector && !s->once;
@@ -353,18 +386,10 @@ static void define_element(kn_cuda_writer *w, int i)
                      kn_cuda_value(w, i));
 }
 
-void kn_cuda_step(kn_cuda_writer *w)
+/* The elements of a step, one by one. */
+static void write_lanes(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    write_loads(w);
-    for (int i = 0; i < ph->stores.len; i++)
-        if (stores_now(w, i) && vector_store(w, i))
-            kn_cuda_line(w, "kn_vec<%s, %d> o%d_at;",
-                         kn_cuda_type(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
-                         ph->vec, i);
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].stage == w->sweep)
-            kn_cuda_before_lanes(w, r);
     if (ph->vec > 1) {
         kn_put(w->t, "#pragma unroll\n");
         kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->vec);
@@ -401,6 +426,47 @@ void kn_cuda_step(kn_cuda_writer *w)
     }
     if (ph->vec > 1)
         kn_cuda_close(w);
+}
+
+/* May the elements be computed twice: does a step with quotients only store, vectors? */
+static bool may_repeat(const kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    bool quotients = false, repeat = ph->vec > 1;
+    for (int r = 0; r < ph->reds.len; r++)
+        repeat = repeat && ph->reds.data[r].stage != w->sweep;
+    for (int i = 0; i < ph->stores.len; i++)
+        repeat = repeat && (!stores_now(w, i) || vector_store(w, i));
+    for (int i = 0; i < ph->values.len; i++) {
+        bool computed = w->need[i] && !w->loaded[i] && kn_value_at(ph, i)->kind == KN_V_ELEM;
+        quotients = quotients || (computed && kn_cuda_divides_exactly(w, i));
+        repeat = repeat && !(computed && kn_value_at(ph, i)->kept);
+    }
+    return quotients && repeat;
+}
+
+void kn_cuda_step(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    write_loads(w);
+    for (int i = 0; i < ph->stores.len; i++)
+        if (stores_now(w, i) && vector_store(w, i))
+            kn_cuda_line(w, "kn_vec<%s, %d> o%d_at;",
+                         kn_cuda_type(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
+                         ph->vec, i);
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == w->sweep)
+            kn_cuda_before_lanes(w, r);
+    w->quickly = may_repeat(w);
+    if (w->quickly)
+        kn_cuda_line(w, "bool exact = true;");
+    write_lanes(w);
+    if (w->quickly) {
+        w->quickly = false;
+        kn_cuda_open(w, "if (!exact)");
+        write_lanes(w);
+        kn_cuda_close(w);
+    }
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == w->sweep)
             kn_cuda_after_lanes(w, r);
@@ -413,12 +479,11 @@ void kn_cuda_step(kn_cuda_writer *w)
 void kn_cuda_ragged_steps(kn_cuda_writer *w)
 {
     kn_cuda_open(w, "const auto step%d = [&](const kn_count i, const auto whole)", w->sweep);
-    kn_cuda_line(w, "const kn_index a%d = (kn_index)i - (kn_index)skew;",
-                 kn_phase_vector_axis(w->ph));
+    kn_cuda_ragged_place(w);
     kn_cuda_step(w);
     w->indent--;
     kn_cuda_line(w, "};");
-    kn_put(w->t, "#pragma unroll 1\n");
-    kn_cuda_line(w, "for (int edge = head ? 0 : 1; edge < (tail ? 2 : 1); ++edge)");
-    kn_cuda_line(w, "    step%d(edge == 0 ? begin : inner_end, kn_bool<false>());", w->sweep);
+    kn_cuda_ragged_edges(w);
+    kn_cuda_line(w, "step%d(i, kn_bool<false>());", w->sweep);
+    kn_cuda_close(w);
 }

@@ -265,29 +265,17 @@ static bool divides(const kn_cuda_writer *w, const kn_value *v, int by)
            !divides_fast(w, v->op, v->dtype);
 }
 
-/* Is nothing left of value i but its roundings to 16 bits? */
-static bool is_narrowed(const kn_phase *ph, int i)
+bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i)
 {
-    bool narrowed = kn_value_at(ph, i)->dtype == KN_F32;
-    for (int u = i + 1; u < ph->values.len && narrowed; u++) {
-        const kn_value *v = kn_value_at(ph, u);
-        for (int k = 0; k < v->nin; k++)
-            narrowed =
-                narrowed && (v->in[k] != i || (kn_is_elem(v, KN_OP_CAST) && kn_is_half(v->dtype)));
-    }
-    for (int r = 0; r < ph->reds.len; r++)
-        narrowed = narrowed && ph->reds.data[r].value != i;
-    for (int s = 0; s < ph->stores.len; s++)
-        narrowed = narrowed &&
-                   (ph->stores.data[s].kind == KN_STORE_PARTIAL || ph->stores.data[s].value != i);
-    return narrowed;
+    const kn_value *v = kn_value_at(w->ph, i);
+    return v->kind == KN_V_ELEM && divides(w, v, v->in[1]) && !w->rough[i];
 }
 
-/* Does an element divide by group value `by`, its quotient narrowed or not? */
-static bool is_divisor(const kn_cuda_writer *w, int by, bool narrowed)
+/* Does an element divide by group value `by`, its quotient rough or not? */
+static bool is_divisor(const kn_cuda_writer *w, int by, bool rough)
 {
     for (int i = by + 1; i < w->ph->values.len; i++)
-        if (divides(w, &w->ph->values.data[i], by) && is_narrowed(w->ph, i) == narrowed)
+        if (divides(w, &w->ph->values.data[i], by) && w->rough[i] == rough)
             return true;
     return false;
 }
@@ -297,9 +285,9 @@ typedef struct division {
     const char *suffix, *type, *make;
 } division;
 
-static division division_of(const kn_phase *ph, int by, bool narrowed)
+static division division_of(const kn_phase *ph, int by, bool rough)
 {
-    if (narrowed)
+    if (rough)
         return (division){"over", "kn_rough_divisor", "kn_divide_roughly_by"};
     return (division){
         "by", kn_value_at(ph, by)->dtype == KN_F64 ? "kn_divisor<double>" : "kn_divisor<float>",
@@ -307,10 +295,10 @@ static division division_of(const kn_phase *ph, int by, bool narrowed)
 }
 
 /* Declares what divides as the group value i does. */
-static void define_divisor(kn_cuda_writer *w, int i, bool narrowed)
+static void define_divisor(kn_cuda_writer *w, int i, bool rough)
 {
-    const division d = division_of(w->ph, i, narrowed);
-    if (is_divisor(w, i, narrowed))
+    const division d = division_of(w->ph, i, rough);
+    if (is_divisor(w, i, rough))
         kn_cuda_declare(w, true, d.type, kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), d.suffix),
                         w->wide[i], kn_cuda_printed(w, "%s(%s)", d.make, kn_cuda_operand(w, i)));
 }
@@ -321,10 +309,16 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
     const char *in[KN_MAX_IN] = {0};
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_cuda_operand(w, v->in[k]);
-    if (divides(w, v, v->in[1]))
-        return kn_cuda_printed(w, "%s / %s_%s%s", in[0], kn_cuda_value(w, v->in[1]),
-                               division_of(w->ph, v->in[1], is_narrowed(w->ph, i)).suffix,
-                               w->wide[v->in[1]] ? "[l]" : "");
+    if (divides(w, v, v->in[1])) {
+        const char *by = kn_cuda_printed(w, "%s_%s%s", kn_cuda_value(w, v->in[1]),
+                                         division_of(w->ph, v->in[1], w->rough[i]).suffix,
+                                         w->wide[v->in[1]] ? "[l]" : "");
+        return w->quickly && !w->rough[i]
+                   ? kn_cuda_printed(w, "kn_divide_quickly(%s, %s, exact)", in[0], by)
+                   : kn_cuda_printed(w, "%s / %s", in[0], by);
+    }
+    if (kn_cuda_rough_exp(w, i))
+        return kn_cuda_printed(w, "kn_rough_exp(%s)", in[0]);
     return kn_cuda_operation(w, v->op, v->dtype, w->ph->values.data[v->in[0]].dtype, in, v->nin);
 }
 

@@ -1,6 +1,7 @@
 /* What the files of the CUDA generator share: a writer, and the pieces of a kernel's text.
  *
  *   cuda_text.c   lines, names, literals, indices, values; what is computed once a group
+ *   cuda_rough.c  what need not be exact to the last bit
  *   cuda_step.c   one step of a sweep: loads, values, accumulations, stores
  *   cuda_reduce.c accumulators and combines
  *   cuda_own.c    types and functions of reductions of the user's own
@@ -24,12 +25,14 @@ typedef struct kn_cuda_writer {
     const char *block, *blocks; /* that work on the phase: which this is, and how many */
     bool tiled;                 /* in a tile, where turned accesses find what they want */
     bool batched;      /* in steps whose loads have all been done in front of the first of them */
+    bool quickly;      /* group divisors, where one test for all lanes follows */
     bool turned_round; /* the phase's first sweep walks backwards */
     bool rereads;      /* the kernel reads elements of some array more than once from memory */
     bool *need;        /* values of the current sweep */
     bool *loaded;      /* kept values that are in their registers */
     bool *declared;    /* values whose registers are declared */
-    bool *wide; /* group values of which a thread has an array: one for each of its vec groups */
+    bool *wide;  /* group values of which a thread has an array: one for each of its vec groups */
+    bool *rough; /* f32 values of which nothing is left but roundings to 16 bits: cuda_rough.c */
 } kn_cuda_writer;
 
 /* ---- cuda_text.c ---- */
@@ -69,12 +72,21 @@ const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to);
 const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype operand,
                               const char *const *in, int nin);
 const char *kn_cuda_expression(kn_cuda_writer *w, int i);
+/* Is element value i a quotient by what divides its whole group, to the last bit? */
+bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i);
 /* const T name = expr; */
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr);
 void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane);
 const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also);
 void kn_cuda_group_values(kn_cuda_writer *w, int stage);
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
+
+/* ---- cuda_rough.c: see there ---- */
+
+/* Finds rough values, on entering a phase. */
+void kn_cuda_find_rough(kn_cuda_writer *w);
+/* Is value i an exponential by the hardware's approximation? */
+bool kn_cuda_rough_exp(const kn_cuda_writer *w, int i);
 
 /* ---- cuda_reduce.c: reduction r of the phase ---- */
 
@@ -148,12 +160,22 @@ bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
 bool kn_cuda_loads(const kn_cuda_writer *w, int i);
 /* Does a step of this sweep read or write memory, at what the axes say? */
 bool kn_cuda_steps_in_memory(const kn_cuda_writer *w);
-/* In ragged phases, in front of a group's range: how far its beginning is within a vector; behind: where the vectors
- * are that are the group's as a whole, and at which of them a thread starts: at `first`, but for who has the group's
- * beginning. Of a sweep: the function of a step, and the steps of the other vectors. */
-void kn_cuda_skew(kn_cuda_writer *w);
-void kn_cuda_whole_vectors(kn_cuda_writer *w, const char *first);
+/* The members of a group, `members` of them, that are this block's of a cluster. */
+void kn_cuda_part_of_cluster(kn_cuda_writer *w, const char *members);
+/* In ragged phases, of a group: how far its beginning is within a vector, its range, and where in that the vectors are
+ * that are the group's as a whole; at which of them a thread starts: at `first`, but for who has the group's beginning.
+ * The loop of a thread over the other vectors, in front of its body. Of a sweep: the function of a step, and the steps
+ * of the other vectors. */
+void kn_cuda_ragged_range(kn_cuda_writer *w);
+void kn_cuda_ragged_share(kn_cuda_writer *w, const char *first);
+void kn_cuda_ragged_edges(kn_cuda_writer *w);
 void kn_cuda_ragged_steps(kn_cuda_writer *w);
+/* The element along the members at which this step of a ragged group begins: below 0 in front of it. */
+void kn_cuda_ragged_place(kn_cuda_writer *w);
+/* Where this step's elements of a value that is kept in shared memory are. */
+const char *kn_cuda_shared_place(kn_cuda_writer *w, int i);
+/* This step's elements of load i, into `to`, of a vector that the group has only a part of. */
+void kn_cuda_load_edge(kn_cuda_writer *w, int i, const char *to);
 void kn_cuda_kept_loads(kn_cuda_writer *w);
 void kn_cuda_declare_shared(kn_cuda_writer *w);
 void kn_cuda_step(kn_cuda_writer *w);

@@ -24,6 +24,14 @@ bool kn_kernel_meets(const kn_kernel *k)
            (k->phases.len > 0 && k->phases.data[k->phases.len - 1].last_block);
 }
 
+bool kn_kernel_in_clusters(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (k->phases.data[i].cluster)
+            return true;
+    return false;
+}
+
 int kn_kernel_cluster(const kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++)
@@ -512,9 +520,8 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         (ph->split || !ph->alone || ph->walk != KN_WALK_ROWS || ph->tpg != k->threads))
         return broken(k, p,
                       "blocks of a cluster share the groups of a phase of rows that is alone");
-    if (ph->ragged &&
-        (ph->walk != KN_WALK_ROWS || ph->vec == 1 || !kn_phase_one_run(ph) || ph->split ||
-         ph->banded || ph->local || ph->fetched || ph->steps || ph->tpg != k->threads))
+    if (ph->ragged && (ph->walk != KN_WALK_ROWS || ph->vec == 1 || !kn_phase_one_run(ph) ||
+                       ph->split || ph->banded || ph->local || ph->steps || ph->tpg != k->threads))
         return broken(k, p, "ragged vectors walk whole rows of one run");
     if (ph->fetched && !ph->cluster)
         return broken(k, p, "bulk copies bring what the blocks of a cluster keep");

@@ -361,6 +361,8 @@ static inline bool kn_by_block(const kn_phase *p) { return p->walk == KN_WALK_RO
 
 /* The blocks of a cluster that its launches need; 1: none. */
 int kn_kernel_cluster(const kn_kernel *k);
+/* Do its blocks share groups in clusters, also of one block? */
+bool kn_kernel_in_clusters(const kn_kernel *k);
 /* True when a phase other than the first starts with a grid barrier: a cooperative launch. */
 bool kn_kernel_cooperative(const kn_kernel *k);
 /* True when blocks wait for each other, or find out which is the last: the kernel has a barrier word. */

@@ -83,8 +83,10 @@ static void run_elem(interp *ip, const kn_node *n, kn_tensor *out)
         kn_scalar r = kn_eval(n->op, n->dtype, in);
         out->cells[i].i = r.i;
         out->cells[i].im = r.im;
-        if (ip->bounds)
+        if (ip->bounds) {
             out->cells[i].err = kn_interp_bound(n, r, in, c, ip->fast);
+            out->cells[i].rough = kn_interp_rough(n, r, in, c);
+        }
         for (int j = n->rank - 1; j >= 0; j--) {
             bool carry = ++index[j] == out->shape[j];
             for (int k = 0; k < n->nin; k++)

@@ -128,18 +128,38 @@ static double ulp_of(const kn_node *n, const kn_scalar *in)
     return ulp * fmax(1, hypot(in[1].f, in[1].im) * fmax(1, turn));
 }
 
-/* How far the result is from that of a quotient in f32 which is off by 2 units of its last place, as it may be where
- * nothing is left of it but its rounding to 16 bits. */
-static double rough_division(const kn_node *n, kn_scalar r, const kn_scalar *in)
+/* A quotient may be off by 2 units of its last place, an exponential by 4 and 3/4 for each unit of its operand. Infinite
+ * where that may be out of f32's range. */
+double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c)
+{
+    double rough = 0;
+    if (n->dtype != KN_F32)
+        return 0;
+    if (n->op == KN_OP_MUL || n->op == KN_OP_DIV)
+        rough = c[0]->rough + c[1]->rough;
+    if (n->op == KN_OP_DIV)
+        rough += 4 * kn_unit_roundoff(KN_F32);
+    if (n->op == KN_OP_EXP)
+        rough = (8 + 1.5 * fabs(in[0].f)) * kn_unit_roundoff(KN_F32);
+    return fabs(r.f) * (1 + rough) > kn_largest(KN_F32) ? INFINITY : rough;
+}
+
+/* How far the result is from that of an f32 which is off as it may be where nothing is left of it but this rounding to 16
+ * bits. An exponential is so only behind a product, a quotient or a sum. */
+static double rough_rounding(const kn_node *n, kn_scalar r, const kn_scalar *in,
+                             const kn_cell *const *c)
 {
     bool cast =
-        n->op == KN_OP_CAST && in[0].dtype == KN_F32 && kn_view_root(n->in[0])->op == KN_OP_DIV;
+        n->op == KN_OP_CAST && in[0].dtype == KN_F32 && kn_view_root(n->in[0])->op != KN_OP_EXP;
     if (!kn_is_half(n->dtype) || !(cast || n->op == KN_OP_DIV))
         return 0;
+    double q = cast ? in[0].f : in[0].f / in[1].f;
+    double off = (cast ? c[0]->rough : 4 * kn_unit_roundoff(KN_F32)) * fabs(q);
     kn_scalar less = r, more = r;
-    double q = cast ? in[0].f : in[0].f / in[1].f, off = 4 * kn_unit_roundoff(KN_F32) * fabs(q);
-    if (!isfinite(q))
+    if (!isfinite(q) || off == 0)
         return 0;
+    if (!isfinite(off))
+        return INFINITY;
     less.f = kn_round(r.dtype, q - off);
     more.f = kn_round(r.dtype, q + off);
     return fmax(distance(r, less), distance(r, more));
@@ -147,11 +167,11 @@ static double rough_division(const kn_node *n, kn_scalar r, const kn_scalar *in)
 
 /* `err` plus the own rounding of n. */
 static double own_rounding(double err, const kn_node *n, kn_scalar r, const kn_scalar *in,
-                           bool fast)
+                           const kn_cell *const *c, bool fast)
 {
     kn_scalar of = r;
     double ulp = fast ? kn_fast_ulp(n, in, r, &of) : ulp_of(n, in);
-    err += rough_division(n, r, in);
+    err += rough_rounding(n, r, in, c);
     return isinf(ulp) ? INFINITY : kn_interp_rounding(err, ulp, of);
 }
 
@@ -172,7 +192,7 @@ double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const
         reach += c[k]->err;
     }
     if (!inexact)
-        return own_rounding(0, n, r, in, fast);
+        return own_rounding(0, n, r, in, c, fast);
     if (inexact & (inexact - 1)) { /* together they may do more: (0 +- e) * (0 +- e) */
         double together = farthest(n, r, in, c, inexact);
         err = together > err ? together : err;
@@ -184,5 +204,5 @@ double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const
     if (kn_interp_may_jump(n, in, c) ||
         ((n->op == KN_OP_MOD || n->op == KN_OP_FMOD) && wraps(in, c, err)))
         return INFINITY;
-    return own_rounding(err, n, r, in, fast);
+    return own_rounding(err, n, r, in, c, fast);
 }

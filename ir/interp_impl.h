@@ -9,14 +9,15 @@
 
 #include "ir/interp.h"
 
-/* One element: its value and how far a device's may be from it, of a complex number in the plane. */
+/* One element: its value and how far a device's may be from it, of a complex number in the plane. `rough` is of an f32, and
+ * relative: how much farther it may be where nothing is left of it but its rounding to 16 bits. */
 typedef struct kn_cell {
     union {
         int64_t i;
         double f;
     };
     double im;
-    double err;
+    double err, rough;
 } kn_cell;
 
 typedef struct kn_tensor {
@@ -35,6 +36,8 @@ void kn_interp_step(int64_t *index, const int64_t *shape, int rank, const int64_
  * off by the errors in `c`; with `fast`, under fast_math. */
 double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c,
                        bool fast);
+/* What `rough` is of that result. */
+double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c);
 /* `err` plus a rounding of that many ULP; infinite where the result may overflow. */
 double kn_interp_rounding(double err, double ulp, kn_scalar r);
 

@@ -9,7 +9,7 @@
 
 /* One group of a reduction. */
 typedef struct accumulation {
-    long double sum, magnitude, error, product, product_hi;
+    long double sum, magnitude, error, rough, product, product_hi;
     long double largest, smallest; /* that a product of some of the members can be */
     double extreme, extreme_err;
     bool nan, any, all, unsure;
@@ -85,6 +85,7 @@ static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const kn_cell *c
     acc->sum += x;
     acc->magnitude += fabsl(x);
     acc->error += e;
+    acc->rough += c->rough * fabsl(x);
     acc->product *= x;
     acc->product_hi *= fabsl(x) + e;
     acc->largest *= fmaxl(fabsl(x) + e, 1);
@@ -138,6 +139,9 @@ static kn_cell finish_float(const kn_node *n, const accumulation *acc, double sh
     kn_scalar v = {.dtype = t, .f = kn_round(t, (double)r)};
     kn_cell c = {.f = v.f,
                  .err = kn_interp_rounding(isnan((double)err) ? INFINITY : (double)err, ulp, v)};
+    bool sum = n->op == KN_OP_SUM || n->op == KN_OP_MEAN;
+    if (t == KN_F32 && sum && kn_view_root(n->in[0])->op == KN_OP_EXP && acc->rough > 0)
+        c.rough = (double)(acc->rough / fabsl(acc->sum));
     return c;
 }
 

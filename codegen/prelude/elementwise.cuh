@@ -317,7 +317,8 @@ __device__ __forceinline__ void kn_narrow(float f, kn_bf16 &h)
 
 // What many numbers are divided by: with its reciprocal, and two corrections by the remainder, which round the quotient
 // as division rounds it (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
-// Where a remainder could underflow, and for divisors that are no ordinary number, by division.
+// Where a remainder could underflow, for what is not finite, which makes it NaN, and for divisors that are no ordinary
+// number, by division.
 template <class T> struct kn_divisor {
     T by, reciprocal;
 };
@@ -326,11 +327,19 @@ template <class T> struct kn_divisor {
     {                                                                                              \
         return kn_divisor<T>{by, abs(by) > small && abs(by) < large ? 1 / by : (T)KN_NAN};         \
     }                                                                                              \
-    __device__ __forceinline__ T operator/(T x, const kn_divisor<T> &d)                            \
+    /* Clears `exact` where it is not the quotient. */                                             \
+    __device__ __forceinline__ T kn_divide_quickly(T x, const kn_divisor<T> &d, bool &exact)       \
     {                                                                                              \
         const T q0 = x * d.reciprocal, q1 = fma(fma(-q0, d.by, x), d.reciprocal, q0);              \
         const T q = fma(fma(-q1, d.by, x), d.reciprocal, q1);                                      \
-        return abs(q) > small && abs(q) < large ? q : x / d.by;                                    \
+        exact &= abs(q) > small;                                                                   \
+        return q;                                                                                  \
+    }                                                                                              \
+    __device__ __forceinline__ T operator/(T x, const kn_divisor<T> &d)                            \
+    {                                                                                              \
+        bool exact = true;                                                                         \
+        const T q = kn_divide_quickly(x, d, exact);                                                \
+        return exact ? q : x / d.by;                                                               \
     }
 KN_DIVISION(float, fmaf, fabsf, 1e-15f, 1e15f)
 KN_DIVISION(double, fma, fabs, 1e-140, 1e140)
@@ -347,6 +356,19 @@ __device__ __forceinline__ kn_rough_divisor kn_divide_roughly_by(float by)
     return kn_rough_divisor{scale, 1 / (by * scale)};
 }
 __device__ __forceinline__ float operator/(float x, const kn_rough_divisor &d) { return x * d.scale * d.reciprocal; }
+
+__device__ __forceinline__ float kn_approximate_exp2(float a)
+{
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+}
+// exp(a) within 4 + 3/4 abs(a) units of the last place: half of its exponent is far from where numbers end.
+__device__ __forceinline__ float kn_rough_exp(float a)
+{
+    const float root = kn_approximate_exp2(a * 0.72134752f);
+    return root * root;
+}
 
 // A float out of the range of int, and NaN, become its smallest value, of which narrower types have the low
 // bits; unsigned ones of 32 bits and 64-bit ones go through long long in the same way.

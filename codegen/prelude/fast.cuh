@@ -1,12 +1,6 @@
 
 // Under fast_math functions of float are the hardware's approximations; ir/fast.h has their bounds. Those of double and
 // of complex numbers stay; sin, cos and tan too: their approximations are good near 0 only.
-__device__ __forceinline__ float kn_approximate_exp2(float a)
-{
-    float r;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
-    return r;
-}
 __device__ __forceinline__ float kn_approximate_sqrt(float a)
 {
     float r;

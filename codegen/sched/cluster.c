@@ -10,6 +10,8 @@
  *     rows of 524 KB (layernorm)                    16: 338, 8: 340, 10: 418     reads twice: 403
  *     rows of 201 KB, without vectors (softmax)     4: 1705                      one block: 2161
  *     rows of 131 KB, f32 softmax                   2: 416                       one block, in registers: 440
+ *     rows of 201 KB that begin anywhere (softmax)  2: 929, 4: 949, 1: 910       threads load, 2: 1106
+ *     rows of 101 KB that begin anywhere, bf16      2: 476, 1: 477, 4: 482       one block, threads load: 489
  *     rows of 1 MB, 256 of them (softmax)           16: 242                      split over the machine: 211
  *
  * So blocks of which four share a multiprocessor are better than two, two better than one; and multiprocessors come in
@@ -52,19 +54,36 @@ static int64_t blocks_that_keep(const kn_phase *ph, const kn_target *target)
     return 0;
 }
 
-/* 0 for no cluster. A group in several runs that registers do not keep may have a cluster of one block: so one kernel
- * serves it and the larger ones. */
+static void divide(kn_phase *ph, int64_t blocks)
+{
+    ph->cluster = true;
+    ph->splits = blocks;
+    ph->chunk = kn_ceil_div(kn_ceil_div(ph->members + kn_phase_slack(ph), blocks), PART_MULTIPLE) *
+                PART_MULTIPLE;
+}
+
+/* Can bulk copies bring it to a cluster of so many? */
+static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
+{
+    kn_phase divided = *ph;
+    divide(&divided, blocks);
+    return kn_rows_copies(&divided, target);
+}
+
+/* 0 for no cluster. A group that registers do not keep may have a cluster of one block, for the bulk copies; and where it
+ * is in several runs, so that one kernel serves it and the larger ones. */
 static int64_t choose(const kn_phase *ph, const kn_target *target)
 {
-    int64_t two = blocks_for(ph, 2, target);
+    int64_t two = blocks_for(ph, 2, target), four = blocks_for(ph, 4, target);
+    bool registers = kn_rows_keep(ph, target) == KN_KEEP_REGISTERS;
     if (!kn_phase_one_run(ph))
-        return two == 0 || kn_rows_keep(ph, target) == KN_KEEP_REGISTERS ? 0
-               : two == 1                                                ? 1
-                          : blocks_that_keep(ph, target);
+        return two == 0 || registers ? 0 : two == 1 ? 1 : blocks_that_keep(ph, target);
+    if (two == 1 && !registers)
+        return copies(ph, four, target) ? four : 0;
     if (two < 2)
         return 0;
     if (blocks_for(ph, 1, target) < 2)
-        return ph->vec > 1 ? two : blocks_for(ph, 4, target);
+        return ph->vec > 1 ? two : four;
     return blocks_that_keep(ph, target);
 }
 
@@ -80,8 +99,5 @@ void kn_schedule_cluster(kn_phase *ph, const kn_target *target, kn_division forc
         blocks = 2;
     if (blocks < 1 || (!want && blocks > target->cluster))
         return;
-    ph->cluster = true;
-    ph->splits = blocks;
-    ph->chunk = kn_ceil_div(kn_ceil_div(ph->members + kn_phase_slack(ph), blocks), PART_MULTIPLE) *
-                PART_MULTIPLE;
+    divide(ph, blocks);
 }

@@ -149,12 +149,12 @@ kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
                                       : KN_KEEP_NONE;
 }
 
-/* Can the bulk engine bring what is kept? It moves runs of whole 16 bytes, and short ones no faster than threads. */
-static bool copies(const kn_phase *ph, const kn_target *target)
+/* It moves runs of whole 16 bytes, and short ones no faster than threads. */
+bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
 {
     enum { LEAST_RUN = 512 };
     int va = kn_phase_vector_axis(ph);
-    if (!ph->cluster || ph->ragged || !shared_keeps(ph, target))
+    if (!ph->cluster || !shared_keeps(ph, target))
         return false;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
@@ -185,15 +185,14 @@ static int sharing_threads(const kn_phase *ph, const kn_target *target)
 static int threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t n = steps(ph);
-    int want = n <= 1024                                ? 128
-               : n <= 8192 && !shared_keeps(ph, target) ? 256
-               : ph->split                              ? 512
-                                                        : 1024;
-    if (ph->cluster && n > 1024 && shared_keeps(ph, target))
-        want = sharing_threads(ph, target);
+    int want = n <= 1024                  ? 128
+               : shared_keeps(ph, target) ? sharing_threads(ph, target)
+               : n <= 8192                ? 256
+               : ph->split                ? 512
+                                          : 1024;
     if (ph->banded) {
         want = band_lanes(ph) > BAND_BLOCK ? (int)band_lanes(ph) : BAND_BLOCK;
-    } else if (!copies(ph, target) && registers_keep(ph, target)) {
+    } else if (!kn_rows_copies(ph, target) && registers_keep(ph, target)) {
         want = (int)lanes_for(n, keepable_steps(ph, target));
         want = want <= WARP ? 128 : want;
     }
@@ -263,7 +262,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
         ph->tpg = part_of_warp(n, lanes_for(n, most));
         keep(ph, KN_KEEP_REGISTERS);
         keep_in_registers(ph, target);
-    } else if (copies(ph, target)) {
+    } else if (kn_rows_copies(ph, target)) {
         keep(ph, KN_KEEP_SHARED);
         ph->fetched = true;
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {

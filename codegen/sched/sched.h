@@ -73,6 +73,9 @@ int kn_rows_reread_arrays(const kn_phase *phase);
 /* Where rows will keep what later sweeps need, given its vectors and sweeps. */
 kn_keep kn_rows_keep(const kn_phase *phase, const kn_target *target);
 
+/* Can the bulk engine bring what the blocks of a cluster keep? */
+bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
+
 /* Can rows be summed across groups too, given vectors and sweeps: does a block hold what that takes? */
 bool kn_rows_across(const kn_phase *phase, const kn_target *target);
 

@@ -17,6 +17,7 @@ struct kn_code {
     int nparams;      /* -1: a raw kernel under a driver that does not tell */
     int threads;      /* a block at most; of generated kernels */
     bool cooperative; /* of generated kernels */
+    bool clusters;    /* likewise: their blocks share groups in clusters, of one block or more */
     int max_threads;  /* a block may have, with this kernel's registers */
     int max_dynamic;  /* bytes of dynamic shared memory that a block may have */
     kn_cuda_info info;
@@ -33,6 +34,7 @@ static kn_status check_kernel(const kn_cuda *d, const kn_kernel *k, kn_code *cod
         return kn_fail(KN_INTERNAL, "kernel '%s' has no source text", k->name);
     code->threads = k->bound ? k->bound : k->threads;
     code->cooperative = kn_kernel_cooperative(k);
+    code->clusters = kn_kernel_in_clusters(k);
     KN_TRY(kn_count_params(k, &code->nparams));
     if (code->threads < 1 || code->threads > d->target.max_block)
         return kn_fail(KN_COMPILE, "kernel '%s' wants %d threads a block; GPU %d has at most %d",
@@ -244,7 +246,8 @@ static kn_status allow_clusters(const kn_cuda *d, const kn_code *code, const kn_
                  1);
 }
 
-/* A launch with attributes, for clusters: newer than the other two calls. */
+/* A launch with attributes, for clusters: newer than the other two calls. Without it st.async is an illegal instruction,
+ * also to the block's own shared memory. */
 static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g,
                                  void *stream, void **params)
 {
@@ -269,7 +272,7 @@ static kn_status submit(kn_cuda *d, const kn_code *code, const kn_grid *g, void 
     bool inside = kn_cuda_inside(d);
     if (!inside)
         KN_TRY(kn_cuda_enter(d));
-    if (g->cluster[0] > 1 || g->cluster[1] > 1 || g->cluster[2] > 1)
+    if (code->clusters || g->cluster[0] > 1 || g->cluster[1] > 1 || g->cluster[2] > 1)
         status = submit_clusters(d, code, g, stream, params);
     else if (g->cooperative)
         status = KN_CU(drv, cuLaunchCooperativeKernel, code->function, n[0], n[1], n[2], b[0], b[1],
@@ -330,7 +333,7 @@ void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k,
         .shared = (size_t)k->shared,
         .cooperative = code->cooperative,
     };
-    if (grid->cluster[0] > 1 && kn_grid_stays(k)) {
+    if (code->clusters && kn_grid_stays(k)) {
         int64_t work = kn_grid_work(k), resident = resident_in_clusters(d, code, grid);
         grid->grid[0] = (unsigned)(work < resident ? work : resident);
     }

@@ -1,6 +1,7 @@
 /* Rows that are short or have few bytes an element, whose time goes to instructions: where threads take exactly all of
  * their steps they have no tests; what is computed from 16-bit floats is kept as f32; quotients that become 16-bit floats
- * go by a reciprocal; where an extreme is is looked for in 32 bits. Every device agrees with the reference interpreter. */
+ * go by a reciprocal, exponentials before them by the hardware's approximation; where an extreme is is looked for in 32
+ * bits. Every device agrees with the reference interpreter. */
 #include "tests/differential/cases.h"
 
 #define SOFTMAX(T)                                                                                 \
@@ -14,6 +15,12 @@
     "    m = max(abs(h), axis=1, keepdims=True)\n"                                                 \
     "    return cast((h * " FACTOR ") / (m * " FACTOR "), " T "), cast(h / (m * " FACTOR "), " T   \
     ")\n"
+
+/* An exponential and what is left of it. */
+#define GROWN(E, RESULTS)                                                                          \
+    "def f(x: f16[N, C]):\n"                                                                       \
+    "    e = exp(cast(x, f32) * " E ")\n"                                                          \
+    "    return " RESULTS "\n"
 
 /* Those that have a phase without tests. */
 static const text_case cases[] = {
@@ -38,6 +45,12 @@ static const text_case cases[] = {
     {OVER("bf16", "1e-40"), "N=33 C=64", true},
     {OVER("bf16", "1e37"), "N=33 C=64", true},
     {OVER("f16", "1e-3"), "N=33 C=64", true},
+    /* exponentials: to 16 bits only, of all sizes; also as they are; of which something else is left */
+    {GROWN("9", "cast(e / sum(e, axis=1, keepdims=True), f16)"), "N=65 C=64", true},
+    {GROWN("-6", "cast(e * 1e-3 / mean(e, axis=1, keepdims=True), bf16)"), "N=9 C=63", false},
+    {GROWN("9", "cast(e / sum(e, axis=1, keepdims=True), f16), e"), "N=9 C=64", false},
+    {GROWN("3", "cast(e / 3, f16), cast(e, f16)"), "N=9 C=64", false},
+    {GROWN("3", "cast((e - 1) * 5, f16), cast(sum(e * x, axis=1), bf16)"), "N=9 C=64", false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

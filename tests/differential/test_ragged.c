@@ -25,20 +25,40 @@ typedef struct rows {
 
 static size_t size_of(const rows *r)
 {
-    return r->dtype == KILN_F64 ? sizeof(double) : sizeof(float);
+    return r->dtype == KILN_F64 ? sizeof(double) : r->dtype == KILN_F32 ? sizeof(float) : 2;
 }
+
+/* A bf16 is the upper half of an f32; what is put there is one. */
 
 static void put(const rows *r, void *to, int64_t i, double v)
 {
+    union {
+        float f;
+        uint32_t bits;
+    } u = {.f = (float)v};
     if (r->dtype == KILN_F64)
         ((double *)to)[i] = v;
-    else
+    else if (r->dtype == KILN_F32)
         ((float *)to)[i] = (float)v;
+    else
+        ((uint16_t *)to)[i] = (uint16_t)(u.bits >> 16);
 }
 
 static double get(const rows *r, const void *from, int64_t i)
 {
+    if (r->dtype == KILN_BF16) {
+        union {
+            uint32_t bits;
+            float f;
+        } u = {(uint32_t)((const uint16_t *)from)[i] << 16};
+        return (double)u.f;
+    }
     return r->dtype == KILN_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+}
+
+static const char *type_of(const rows *r)
+{
+    return r->dtype == KILN_F64 ? "f64" : r->dtype == KILN_F32 ? "f32" : "bf16";
 }
 
 static void fill(rows *r)
@@ -65,8 +85,8 @@ static void run(rows *r, const char *device, int body, const char *schedule)
     kiln_options options;
     kiln_options_init(&options);
     options.schedule = schedule;
-    const char *t = r->dtype == KILN_F64 ? "f64" : "f32";
-    snprintf(text, sizeof text, "def f(x: %s[N, C], g: %s[C]):\n%s", t, t, bodies[body]);
+    snprintf(text, sizeof text, "def f(x: %s[N, C], g: %s[C]):\n%s", type_of(r), type_of(r),
+             bodies[body]);
     r->ctx = open_device(device);
     fill(r);
     kiln_prog *prog = compile_with(r->ctx, text, &options);
@@ -90,15 +110,15 @@ static void run(rows *r, const char *device, int body, const char *schedule)
 
 static int compare(const rows *want, const rows *got, int body, const char *schedule)
 {
-    double bound = want->dtype == KILN_F64 ? 1e-12 : 2e-5;
+    double bound = want->dtype == KILN_F64 ? 1e-12 : want->dtype == KILN_F32 ? 2e-5 : 0.02;
     for (int64_t i = 0; i < want->elements; i++) {
         double w = want->got[i], g = got->got[i];
         if (fabs(g - w) <= bound * (fabs(w) + 1))
             continue;
         print_error(
             "program %d, %s, %lld members, %lld apart, schedule %s: element %lld is %g, not %g\n",
-            body, want->dtype == KILN_F64 ? "f64" : "f32", (long long)want->length,
-            (long long)want->distance, schedule ? schedule : "chosen", (long long)i, g, w);
+            body, type_of(want), (long long)want->length, (long long)want->distance,
+            schedule ? schedule : "chosen", (long long)i, g, w);
         return 1;
     }
     return 0;
@@ -109,9 +129,12 @@ static void test_ragged(void **state)
     (void)state;
     static const char *const schedules[] = {NULL, "whole", "cluster=3"};
     int failed = 0;
-    for (int64_t i = 0; i < 9;
+    for (int64_t i = 0; i < 12;
          i++) { /* lengths and distances of every residue of 4, three times each */
-        rows want = {.dtype = i % 3 == 2 ? KILN_F64 : KILN_F32, .length = 8193 + i};
+        rows want = {.dtype = i > 8        ? KILN_BF16
+                              : i % 3 == 2 ? KILN_F64
+                                           : KILN_F32,
+                     .length = 8193 + i};
         want.distance = want.length + i * 5 % BETWEEN;
         want.elements = ROWS * want.distance;
         rows got = want;
