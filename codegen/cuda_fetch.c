@@ -76,7 +76,7 @@ static void load_edges(kn_cuda_writer *w)
     kn_cuda_ragged_place(w);
     for (int i = 0; i < w->ph->values.len; i++)
         if (is_fetched(&w->ph->values.data[i]))
-            kn_cuda_load_edge(w, i, kn_cuda_shared_place(w, i));
+            kn_cuda_line(w, "%s = %s;", kn_cuda_shared_place(w, i), kn_cuda_edge(w, i));
     kn_cuda_close(w);
 }
 

@@ -151,31 +151,32 @@ static const char *lane_is_member(kn_cuda_writer *w)
                            kn_phase_vector_axis(w->ph));
 }
 
+static const char *address(kn_cuda_writer *w, int i)
+{
+    const kn_access *acc = &w->ph->values.data[i].access;
+    return kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
+                           kn_cuda_offset(w, acc, 'v', i, NULL));
+}
+
+const char *kn_cuda_edge(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "kn_load_edge<%d>(%s, a%d, members)", w->ph->vec, address(w, i),
+                           kn_phase_vector_axis(w->ph));
+}
+
 /* The same as write_vector_load(), where they are one vector in memory, too. Only members may be loaded. */
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
-    const kn_access *acc = &w->ph->values.data[i].access;
     const char *constant = *type ? "const " : "";
-    const char *place = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
-                                        kn_cuda_offset(w, acc, 'v', i, NULL));
     const char *load = kn_cuda_printed(w, "%s<%d>(%s)", load_function(w, &w->ph->values.data[i]),
-                                       w->ph->vec, place);
+                                       w->ph->vec, address(w, i));
     if (!w->ph->ragged) {
         kn_cuda_line(w, "%s%s%s = %s;", constant, type, to, load);
         return;
     }
     kn_cuda_line(w, "%s%s%s =", constant, type, to);
     kn_cuda_line(w, "    whole ? %s", load);
-    kn_cuda_line(w, "          : kn_load_edge<%d>(%s, a%d, members);", w->ph->vec, place,
-                 kn_phase_vector_axis(w->ph));
-}
-
-void kn_cuda_load_edge(kn_cuda_writer *w, int i, const char *to)
-{
-    const kn_access *acc = &w->ph->values.data[i].access;
-    kn_cuda_line(w, "%s = kn_load_edge<%d>(%s + (%s), a%d, members);", to, w->ph->vec,
-                 w->k->bufs.data[acc->buf].name, kn_cuda_offset(w, acc, 'v', i, NULL),
-                 kn_phase_vector_axis(w->ph));
+    kn_cuda_line(w, "          : %s;", kn_cuda_edge(w, i));
 }
 
 /* This step's elements of a load, as a vector of vec elements: into `to`, which it declares if `type` is its type, else

@@ -174,8 +174,8 @@ void kn_cuda_ragged_steps(kn_cuda_writer *w);
 void kn_cuda_ragged_place(kn_cuda_writer *w);
 /* Where this step's elements of a value that is kept in shared memory are. */
 const char *kn_cuda_shared_place(kn_cuda_writer *w, int i);
-/* This step's elements of load i, into `to`, of a vector that the group has only a part of. */
-void kn_cuda_load_edge(kn_cuda_writer *w, int i, const char *to);
+/* This step's elements of load i, of a vector that the group has only a part of. */
+const char *kn_cuda_edge(kn_cuda_writer *w, int i);
 void kn_cuda_kept_loads(kn_cuda_writer *w);
 void kn_cuda_declare_shared(kn_cuda_writer *w);
 void kn_cuda_step(kn_cuda_writer *w);

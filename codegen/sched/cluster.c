@@ -10,8 +10,8 @@
  *     rows of 524 KB (layernorm)                    16: 338, 8: 340, 10: 418     reads twice: 403
  *     rows of 201 KB, without vectors (softmax)     4: 1705                      one block: 2161
  *     rows of 131 KB, f32 softmax                   2: 416                       one block, in registers: 440
- *     rows of 201 KB that begin anywhere (softmax)  2: 929, 4: 949, 1: 910       threads load, 2: 1106
- *     rows of 101 KB that begin anywhere, bf16      2: 476, 1: 477, 4: 482       one block, threads load: 489
+ *     rows of 201 KB that begin anywhere (softmax)  2: 904, 4: 909, 1: 905       threads load, 2: 1106
+ *     rows of 101 KB that begin anywhere, bf16      2: 475, 1: 476, 4: 471       one block, threads load: 489
  *     rows of 1 MB, 256 of them (softmax)           16: 242                      split over the machine: 211
  *
  * So blocks of which four share a multiprocessor are better than two, two better than one; and multiprocessors come in
