@@ -70,13 +70,16 @@ static void fill(float *x, unsigned seed)
     }
 }
 
-/* One run of `text` as a graph; own: in the caller's workspace. */
-static void capture(const char *text, bool own)
+/* One run of `text` as a graph; own: in the caller's workspace; autotune: the option. */
+static void capture(const char *text, bool own, int autotune)
 {
     static float x[ELEMENTS], got[ELEMENTS], want[ELEMENTS];
     static const int64_t shape[] = {ROWS, COLUMNS};
     const kn_cuda *gpu = kn_cuda_of(ctx->core->dev);
-    kiln_prog *p = compile(ctx, text);
+    kiln_options options;
+    kiln_options_init(&options);
+    options.autotune = autotune;
+    kiln_prog *p = compile_with(ctx, text, &options);
     void *in, *out, *stream, *graph = NULL, *exec = NULL, *workspace = NULL;
     good(kiln_alloc(ctx, BYTES, &in));
     good(kiln_alloc(ctx, BYTES, &out));
@@ -118,6 +121,49 @@ static void capture(const char *text, bool own)
     kiln_prog_destroy(p);
 }
 
+/* Measuring would break a capture: what was not prepared runs as planned, and is measured the next time. */
+static void test_unprepared(void **state)
+{
+    (void)state;
+    open_gpu();
+    static const char text[] = "def f(x: f32[N, C]):\n"
+                               "    y = x - sum(x, axis=1, keepdims=True)\n"
+                               "    return y\n";
+    const kn_cuda *gpu = kn_cuda_of(ctx->core->dev);
+    const int64_t shape[] = {ROWS, COLUMNS}, other[] = {ROWS - 1, COLUMNS};
+    kiln_options options;
+    kiln_stats stats;
+    kiln_options_init(&options);
+    kiln_stats_init(&stats);
+    options.autotune = 10000;
+    kiln_prog *p = compile_with(ctx, text, &options), *plain = compile(ctx, text);
+    void *in, *out, *stream, *graph = NULL;
+    good(kiln_alloc(ctx, BYTES, &in));
+    good(kiln_alloc(ctx, BYTES, &out));
+    kiln_arg args[] = {{"x", in, KILN_F32, 2, shape, NULL}, {"y", out, KILN_F32, 2, shape, NULL}};
+    good(kiln_prepare(plain, args, 2, NULL)); /* the kernel is there: compiling is another matter */
+    assert_int_equal(kn_cuda_enter(gpu), KN_OK);
+    assert_int_equal(driver.cuStreamCreate(&stream, NON_BLOCKING), 0);
+    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
+    good(kiln_run(p, stream, args, 2));
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
+    good(kiln_ctx_stats(ctx, &stats));
+    assert_int_equal(stats.tunings, 0);
+    args[0].shape = args[1].shape = other;
+    good(kiln_run(p, stream, args, 2));
+    good(kiln_ctx_stats(ctx, &stats));
+    assert_int_equal(stats.tunings + stats.tuning_hits, 1);
+    good(kiln_sync(ctx, stream));
+    driver.cuGraphDestroy(graph);
+    driver.cuStreamDestroy_v2(stream);
+    kn_cuda_leave(gpu);
+    kiln_free(ctx, in);
+    kiln_free(ctx, out);
+    kiln_prog_destroy(p);
+    kiln_prog_destroy(plain);
+    kiln_ctx_destroy(ctx);
+}
+
 static void test_capture(void **state)
 {
     (void)state;
@@ -130,15 +176,18 @@ static void test_capture(void **state)
     static const char centred[] = "def centred(x: f32[N, M]):\n"
                                   "    y = x - mean(x, axis=0) - mean(x, axis=1, keepdims=True)\n"
                                   "    return y\n";
-    capture(softmax, false);
-    capture(centred, true);
-    capture(centred, false);
+    capture(softmax, false, 0);
+    capture(centred, true, 0);
+    capture(centred, false, 0);
+    capture(softmax, false, 10000);
+    capture(centred, true, 10000);
     kiln_ctx_destroy(ctx);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_capture)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_capture),
+                                       cmocka_unit_test(test_unprepared)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed ? failed : skipped ? 77 : 0;
 }
