@@ -2,12 +2,11 @@
  * blocks of its multiprocessor still work on theirs.
  *
  *     full        an mbarrier: all of it has come. One phase of it a group, so its parity turns over
- *     fetch(g)    one thread asks for what is kept of group g: a copy for each run of neighbours in memory
  *
- *     fetch the first group
  *     for each group:
+ *       one thread asks for what is kept of it: a copy for each run of neighbours in memory
  *       wait until it is full; all sweeps
- *       when all threads are done: fetch the next group into its place, also where a computed value took it
+ *       when all threads are done its place is free, also where a computed value took it
  *
  * In one piece: pieces that are waited for, and let go, one by one took up to 20 % longer on an H200, where several
  * blocks share a multiprocessor and each has some microseconds of loads on its way.
@@ -20,18 +19,14 @@ static bool is_fetched(const kn_value *v)
     return v->kept == KN_KEEP_SHARED && v->kind == KN_V_LOAD;
 }
 
-/* fetch(), for all loads that are kept. */
-static void write_fetch(kn_cuda_writer *w)
+void kn_cuda_fetch(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     int va = kn_phase_vector_axis(ph), bytes = 0;
     for (int i = 0; i < ph->values.len; i++)
         if (is_fetched(&ph->values.data[i]))
             bytes += kn_bytes(ph->values.data[i].dtype);
-    kn_cuda_open(w, "const auto fetch = [&](kn_count g)");
-    kn_cuda_decompose(w, 0, ph->ngroup, "g");
-    if (ph->ragged)
-        kn_cuda_ragged_range(w);
+    kn_cuda_open(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "const kn_count from = %s, to = %s;", ph->ragged ? "inner" : "begin",
                  ph->ragged ? "inner < inner_end ? inner_end : inner" : "end");
     kn_cuda_line(w, "kn_expect(&full, (unsigned)(to - from) * %d);", bytes);
@@ -51,21 +46,6 @@ static void write_fetch(kn_cuda_writer *w)
         kn_cuda_line(w, "         (unsigned)run * %d, &full);", kn_bytes(v->dtype));
     }
     kn_cuda_close(w);
-    w->indent--;
-    kn_cuda_line(w, "};");
-}
-
-void kn_cuda_begin_fetches(kn_cuda_writer *w)
-{
-    kn_cuda_line(w, "__shared__ alignas(8) unsigned long long full;");
-    kn_cuda_line(w, "const kn_count clusters = gridDim.x / blocks;");
-    kn_cuda_line(w, "unsigned parity = 0;");
-    write_fetch(w);
-    kn_cuda_open(w, "if (threadIdx.x == 0)");
-    kn_cuda_line(w, "kn_init_barrier(&full);");
-    kn_cuda_line(w, "kn_publish_barriers();");
-    kn_cuda_line(w, "if (blockIdx.x / blocks < work)");
-    kn_cuda_line(w, "    fetch(blockIdx.x / blocks);");
     kn_cuda_close(w);
 }
 
@@ -90,7 +70,7 @@ void kn_cuda_await_fetch(kn_cuda_writer *w)
         w->loaded[i] = w->loaded[i] || is_fetched(&w->ph->values.data[i]);
 }
 
-void kn_cuda_fetch_next(kn_cuda_writer *w)
+void kn_cuda_free_fetched(kn_cuda_writer *w)
 {
     bool written = w->ph->ragged;
     for (int i = 0; i < w->ph->values.len; i++)
@@ -98,6 +78,4 @@ void kn_cuda_fetch_next(kn_cuda_writer *w)
     if (written)
         kn_cuda_line(w, "kn_write_before_fetch();");
     kn_cuda_line(w, "__syncthreads(); // its place is free");
-    kn_cuda_line(w, "if (threadIdx.x == 0 && first + clusters < work)");
-    kn_cuda_line(w, "    fetch(first + clusters);");
 }

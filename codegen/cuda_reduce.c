@@ -272,13 +272,19 @@ int kn_cuda_board_bytes(const kn_phase *ph)
 
 void kn_cuda_begin_boards(kn_cuda_writer *w)
 {
-    kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2];");
-    kn_cuda_line(w, "unsigned turn = 0;");
+    bool fetched = w->ph->fetched;
+    kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2]%s;", fetched ? ", full" : "");
+    kn_cuda_line(w, "unsigned turn = 0%s;", fetched ? ", parity = 0" : "");
     kn_cuda_open(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "kn_init_barrier(&told[0]);");
     kn_cuda_line(w, "kn_init_barrier(&told[1]);");
+    if (fetched)
+        kn_cuda_line(w, "kn_init_barrier(&full);");
     kn_cuda_line(w, "kn_publish_barriers();");
     kn_cuda_close(w);
+    if (fetched)
+        kn_cuda_line(w, "__syncthreads(); // all know what they wait for");
+    kn_cuda_line(w, "kn_cluster_arrive(); // the others may write on the boards");
 }
 
 /* Every block writes what it found on the boards of all and waits until all have written on its own; then it merges
@@ -291,6 +297,8 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
         bytes += accumulates(w->ph, r, sweep) ? message_bytes(w->ph, r) : 0;
     kn_cuda_line(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "    kn_expect(&told[turn %% 2], blocks * %d);", bytes);
+    kn_cuda_line(w, "if (turn == 0)");
+    kn_cuda_line(w, "    kn_cluster_wait(); // the others run, and have boards");
     for (int r = 0; r < w->ph->reds.len; r++) {
         if (!accumulates(w->ph, r, sweep))
             continue;

@@ -102,7 +102,7 @@ void kn_cuda_after_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_combine(kn_cuda_writer *w, int sweep);
 /* Bytes of the board on which the blocks of a cluster write what they found in a sweep; 0 without clusters. */
 int kn_cuda_board_bytes(const kn_phase *ph);
-/* In front of the loop over the groups of a cluster: the mbarriers of its boards. */
+/* In front of the loop over the groups of a cluster: the mbarriers of its boards, and that of its fetches. */
 void kn_cuda_begin_boards(kn_cuda_writer *w);
 /* All reductions across groups: the accumulators of a band; at its end, for one step, what the threads of the
  * block combine, and the stores. */
@@ -124,11 +124,10 @@ const char *kn_cuda_own_element(kn_cuda_writer *w, int r);
 
 /* ---- cuda_fetch.c: see there ---- */
 
-/* In front of the loop over groups: the barrier, and the copies of the first group. */
-void kn_cuda_begin_fetches(kn_cuda_writer *w);
-/* In front of a group's first sweep, and behind its last. */
+/* At the beginning of a group, in front of its first sweep, and behind its last. */
+void kn_cuda_fetch(kn_cuda_writer *w);
 void kn_cuda_await_fetch(kn_cuda_writer *w);
-void kn_cuda_fetch_next(kn_cuda_writer *w);
+void kn_cuda_free_fetched(kn_cuda_writer *w);
 
 /* ---- cuda_tiles.c: see there ---- */
 

@@ -237,7 +237,7 @@ template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_
 // numbers take many instructions to merge: written out five times they are half of what a kernel takes to compile.
 template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes(T v)
 {
-    if (kn_ordered<Op>::value)
+    if constexpr (kn_ordered<Op>::value)
         return kn_combine_lanes_in_order<Op, WIDTH>(v);
 #pragma unroll(__is_class(T) ? 1 : 5)
     for (int step = WIDTH / 2; step > 0; step /= 2)
@@ -315,12 +315,9 @@ __device__ __forceinline__ unsigned kn_cluster_blocks()
     return blocks;
 }
 
-// All threads of the cluster meet; what one of them wrote before, the others see after.
-__device__ __forceinline__ void kn_cluster_barrier()
-{
-    asm volatile("barrier.cluster.arrive;" ::: "memory");
-    asm volatile("barrier.cluster.wait;" ::: "memory");
-}
+// All threads of the cluster meet: what one of them wrote before it arrives, the others see after they have waited.
+__device__ __forceinline__ void kn_cluster_arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
+__device__ __forceinline__ void kn_cluster_wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
 
 // ---- bulk copies into shared memory, whose bytes an mbarrier counts ----
 

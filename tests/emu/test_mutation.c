@@ -80,10 +80,11 @@ typedef struct defect {
 static const defect defects[] = {
     {"a block barrier dropped", "__syncthreads();", ";"},
     {"a grid barrier dropped", "\n    kn_grid_barrier(barrier);", "\n    ;"},
-    {"a cluster barrier dropped", "    kn_cluster_barrier();", "    ;"},
+    {"a cluster barrier not awaited", "    kn_cluster_wait();", "    ;"},
+    {"a cluster barrier not arrived at", "    kn_cluster_arrive();", "    ;"},
     {"a copy not awaited", "    kn_await(&full, parity);", "    ;"},
     {"a parity that stays", "parity ^= 1;", ";"},
-    {"the part of another group", "fetch(first + clusters)", "fetch(first)"},
+    {"the part of another group", " / 4, in_x + (a0", " / 4, in_x + ((a0 + 1)"},
     {"a copy cut short", "(unsigned)run * 4", "(unsigned)run * 4 - 16"},
     {"fewer bytes announced", "(unsigned)(end - begin) * 4", "(unsigned)(end - begin) * 4 - 16"},
     {"half a cluster barrier", "asm volatile(\"barrier.cluster.wait;\"", "asm volatile(\"\""},
@@ -256,17 +257,12 @@ static bool is_used(const char *source, const char *at)
     static const struct {
         const char *head, *called; /* how its definition begins; what calls it, in the kernel */
     } functions[] = {
-        {"kn_leave_of_warp(", "kn_leave_of_warp"},
-        {"kn_combine_warps(", "kn_combine_warps"},
-        {"kn_combine_rows(", "kn_combine_rows"},
-        {"kn_grid_barrier(", "kn_grid_barrier"},
-        {"T kn_combine_lanes(", "kn_combine_"},
-        {"T kn_from_lane_xor(", "kn_combine_"},
-        {"bool kn_from_lane_xor(", "kn_any"},
-        {"kn_last_block(", "kn_last_block"},
-        {"void kn_publish(", "kn_publish"},
-        {"T kn_merge(", "kn_merge"},
-        {"kn_cluster_barrier()", "kn_cluster_barrier"},
+        {"kn_leave_of_warp(", "kn_leave_of_warp"}, {"kn_combine_warps(", "kn_combine_warps"},
+        {"kn_combine_rows(", "kn_combine_rows"},   {"kn_grid_barrier(", "kn_grid_barrier"},
+        {"T kn_combine_lanes(", "kn_combine_"},    {"T kn_from_lane_xor(", "kn_combine_"},
+        {"bool kn_from_lane_xor(", "kn_any"},      {"kn_last_block(", "kn_last_block"},
+        {"void kn_publish(", "kn_publish"},        {"T kn_merge(", "kn_merge"},
+        {"kn_cluster_wait()", "kn_cluster_wait"},
     };
     const char *kernel = strstr(source, "// ---- the kernel ----");
     if (at >= kernel)
