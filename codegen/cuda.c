@@ -1,10 +1,8 @@
 #include "codegen/cuda.h"
 
 #include "codegen/cuda_writer.h"
+#include "codegen/prelude.h"
 #include "ir/eval.h"
-
-extern const char kn_prelude_elementwise[], kn_prelude_complex[], kn_prelude_fast[],
-    kn_prelude_prelude[];
 
 /* n times the threads of a block. */
 static const char *block_times(kn_cuda_writer *w, int n)
@@ -420,31 +418,12 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     kn_put(t, "}\n");
 }
 
-/* In the combine of a reduction of the user's own too. */
-static bool has_complex(const kn_kernel *k)
-{
-    bool has = false;
-    for (int p = 0; p < k->phases.len; p++) {
-        const kn_phase *ph = &k->phases.data[p];
-        for (int i = 0; i < ph->values.len; i++)
-            has = has || kn_is_complex(ph->values.data[i].dtype);
-        for (int r = 0; r < ph->reds.len; r++)
-            for (int i = 0; ph->reds.data[r].by && i < ph->reds.data[r].by->nsteps; i++)
-                has = has || kn_is_complex(ph->reds.data[r].by->steps[i].dtype);
-    }
-    return has;
-}
-
 const char *kn_cuda_source(kn_arena *a, const kn_kernel *k)
 {
-    kn_text t = kn_text_new(a);
-    kn_put(&t, kn_prelude_elementwise);
-    if (has_complex(k))
-        kn_put(&t, kn_prelude_complex);
-    if (k->fast)
-        kn_put(&t, kn_prelude_fast);
-    kn_put(&t, kn_prelude_prelude);
-    kn_put(&t, "\n// ---- the kernel ----\n\n");
-    kn_cuda_kernel(&t, k);
+    kn_text t = kn_text_new(a), kernel = kn_text_new(a);
+    kn_cuda_kernel(&kernel, k);
+    kn_prelude(&t, kn_text_str(&kernel), k->fast);
+    kn_put(&t, "// ---- the kernel ----\n\n");
+    kn_put(&t, kn_text_str(&kernel));
     return kn_text_str(&t);
 }

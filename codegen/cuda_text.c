@@ -242,11 +242,18 @@ static bool divides_fast(const kn_cuda_writer *w, kn_op op, kn_dtype t)
     return w->k->fast && op == KN_OP_DIV && t == KN_F32;
 }
 
+/* Is a cast the one that C has? To floats, what is out of range becomes infinite. */
+static bool is_cast_of_c(kn_dtype t, kn_dtype operand)
+{
+    return (t == KN_F32 || t == KN_F64) && !kn_is_half(operand) && !kn_is_complex(operand);
+}
+
 const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype operand,
                               const char *const *in, int nin)
 {
     if (op == KN_OP_CAST)
-        return kn_cuda_printed(w, "kn_cast<%s>(%s)", kn_cuda_type(t), in[0]);
+        return kn_cuda_printed(w, is_cast_of_c(t, operand) ? "(%s)%s" : "kn_cast<%s>(%s)",
+                               kn_cuda_type(t), in[0]);
     if (op == KN_OP_COPY)
         return in[0];
     if (divides_fast(w, op, t))

@@ -1,6 +1,5 @@
-// kiln's device prelude, after elementwise.cuh in kernels that have complex numbers: two floats, aligned so that they
-// move as one access. Functions, branch cuts and special values as C17's Annex G and NumPy have them; ops.def has their
-// bounds.
+// Complex numbers: two floats, aligned so that they move as one access. Functions, branch cuts and special values as
+// C17's Annex G and NumPy have them; ops.def has their bounds.
 
 template <class T> struct alignas(2 * sizeof(T)) kn_complex {
     T re, im;

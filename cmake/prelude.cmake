@@ -1,0 +1,31 @@
+# Writes OUTPUT, a C file with the tables that codegen/prelude.h declares: the files INPUTS, what each needs of those
+# before it, and the names in them. A name is the first file's that has it.
+set(parts "")
+set(all "")
+set(n 0)
+foreach(input IN LISTS INPUTS)
+    cmake_path(GET input STEM stem)
+    file(READ ${input} text)
+    string(REGEX MATCHALL "[kK][nN]_[A-Za-z0-9_]+" names "${text}")
+    list(REMOVE_DUPLICATES names)
+    set(needs 0)
+    foreach(name IN LISTS names)
+        if(NOT DEFINED part_of_${name})
+            set(part_of_${name} ${n})
+            list(APPEND all ${name})
+        elseif(NOT part_of_${name} EQUAL n)
+            math(EXPR needs "${needs} | (1 << ${part_of_${name}})" OUTPUT_FORMAT HEXADECIMAL)
+        endif()
+    endforeach()
+    string(APPEND texts "extern const char kn_prelude_${stem}[];\n")
+    string(APPEND parts "    {kn_prelude_${stem}, ${needs}},\n")
+    math(EXPR n "${n} + 1")
+endforeach()
+list(SORT all) # by bytes, as strcmp() does
+list(LENGTH all count)
+foreach(name IN LISTS all)
+    string(APPEND rows "    {\"${name}\", ${part_of_${name}}},\n")
+endforeach()
+file(WRITE ${OUTPUT} "#include \"codegen/prelude.h\"\n\n${texts}
+const kn_prelude_part kn_prelude_parts[] = {\n${parts}};\nconst int kn_prelude_count = ${n};
+const kn_prelude_name kn_prelude_names[] = {\n${rows}};\nconst int kn_prelude_name_count = ${count};\n")

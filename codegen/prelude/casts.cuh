@@ -1,0 +1,44 @@
+// A float out of the range of int, and NaN, become its smallest value, of which narrower types have the low
+// bits; unsigned ones of 32 bits and 64-bit ones go through long long in the same way.
+template <class To, class From> struct kn_converter {
+    static __device__ __forceinline__ To of(From v) { return (To)v; }
+};
+template <class From> struct kn_converter<bool, From> {
+    static __device__ __forceinline__ bool of(From v) { return v != 0; }
+};
+template <class From> __device__ __forceinline__ int kn_to_int(From v)
+{
+    return v >= (From)-2147483648.0 && v < (From)2147483648.0 ? (int)v : (int)0x80000000u;
+}
+template <class From> __device__ __forceinline__ long long kn_to_long(From v)
+{
+    return v >= (From)-9223372036854775808.0 && v < (From)9223372036854775808.0
+               ? (long long)v
+               : (long long)0x8000000000000000ull;
+}
+#define KN_FLOAT_TO_INT(To, way)                                                                   \
+    template <> struct kn_converter<To, float> {                                                   \
+        static __device__ __forceinline__ To of(float v) { return (To)way(v); }                    \
+    };                                                                                             \
+    template <> struct kn_converter<To, double> {                                                  \
+        static __device__ __forceinline__ To of(double v) { return (To)way(v); }                   \
+    };
+KN_FLOAT_TO_INT(signed char, kn_to_int)
+KN_FLOAT_TO_INT(short, kn_to_int)
+KN_FLOAT_TO_INT(int, kn_to_int)
+KN_FLOAT_TO_INT(long long, kn_to_long)
+KN_FLOAT_TO_INT(unsigned char, kn_to_int)
+KN_FLOAT_TO_INT(unsigned short, kn_to_int)
+KN_FLOAT_TO_INT(unsigned, kn_to_long)
+template <class From> __device__ __forceinline__ unsigned long long kn_to_unsigned_long(From v)
+{
+    const From half = (From)9223372036854775808.0;
+    return v >= half ? (unsigned long long)kn_to_long(v - half) ^ 0x8000000000000000ull
+                     : (unsigned long long)kn_to_long(v);
+}
+KN_FLOAT_TO_INT(unsigned long long, kn_to_unsigned_long)
+#undef KN_FLOAT_TO_INT
+template <class To, class From> __device__ __forceinline__ To kn_cast(From v)
+{
+    return kn_converter<To, From>::of(v);
+}

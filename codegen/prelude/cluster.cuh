@@ -1,0 +1,102 @@
+// The blocks of a cluster, bulk copies, and what blocks tell each other.
+
+__device__ __forceinline__ unsigned kn_cluster_rank()
+{
+    unsigned rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+__device__ __forceinline__ unsigned kn_cluster_blocks()
+{
+    unsigned blocks;
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+    return blocks;
+}
+
+// All threads of the cluster meet: what one of them wrote before it arrives, the others see after they have waited.
+__device__ __forceinline__ void kn_cluster_arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
+__device__ __forceinline__ void kn_cluster_wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
+
+// ---- bulk copies into shared memory, whose bytes an mbarrier counts ----
+
+__device__ __forceinline__ unsigned kn_shared_address(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+// One thread announces the bytes of each phase.
+__device__ __forceinline__ void kn_init_barrier(unsigned long long *barrier)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(kn_shared_address(barrier)) : "memory");
+}
+// After the last of them: the copy engine, and after a barrier all threads, see them.
+__device__ __forceinline__ void kn_publish_barriers()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+// What this thread has written to shared memory comes before bulk copies there that are asked for behind a barrier.
+__device__ __forceinline__ void kn_write_before_fetch()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+__device__ __forceinline__ void kn_expect(unsigned long long *barrier, unsigned bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(kn_shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+__device__ __forceinline__ void kn_fetch(void *to, const void *from, unsigned bytes, unsigned long long *barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     kn_shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(kn_shared_address(barrier))
+                 : "memory");
+}
+// Until the phase of this parity has ended.
+__device__ __forceinline__ void kn_await(unsigned long long *barrier, unsigned parity)
+{
+    asm volatile("{\n.reg .pred done;\nAGAIN:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra OVER;\nbra AGAIN;\nOVER:\n}" ::"r"(kn_shared_address(barrier)),
+                 "r"(parity)
+                 : "memory");
+}
+
+// ---- what the blocks of a cluster tell each other ----
+
+// A T in whole words; a board has one for each block.
+template <class T> union kn_message {
+    T value;
+    unsigned words[(sizeof(T) + 3) / 4];
+};
+
+// Writes v, which all threads of the block have, on the board of every block of the cluster, whose mbarrier `told`
+// counts the bytes. No fence: what the block has stored elsewhere meanwhile need not have got there.
+template <class T>
+__device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, unsigned long long *told)
+{
+    kn_message<T> message = {};
+    message.value = v;
+    if (threadIdx.x < kn_cluster_blocks()) {
+        unsigned to, counter;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(to)
+            : "r"(kn_shared_address((kn_message<T> *)board + kn_cluster_rank())), "r"(threadIdx.x));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(counter)
+            : "r"(kn_shared_address(told)), "r"(threadIdx.x));
+#pragma unroll
+        for (int i = 0; i < (int)(sizeof(message) / 4); ++i)
+            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to + 4 * i),
+                         "r"(message.words[i]), "r"(counter)
+                         : "memory");
+    }
+}
+
+// What the blocks, of which there are at most WIDTH, wrote on this block's board.
+template <class Op, int WIDTH, class T>
+__device__ __forceinline__ T kn_merge(const unsigned char *board, T identity)
+{
+    const unsigned rank = threadIdx.x % WIDTH;
+    return kn_combine_lanes<Op, WIDTH>(rank < kn_cluster_blocks() ? ((const kn_message<T> *)board)[rank].value
+                                                                  : identity);
+}

@@ -1,0 +1,104 @@
+// Combining the accumulators of the threads that share a group.
+
+struct kn_sum {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return kn_add(a, b); }
+};
+struct kn_prod {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return kn_multiply(a, b); }
+};
+struct kn_min {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return kn_minimum(a, b); }
+};
+struct kn_max {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return kn_maximum(a, b); }
+};
+struct kn_any {
+    static __device__ __forceinline__ bool of(bool a, bool b) { return a | b; }
+};
+struct kn_all {
+    static __device__ __forceinline__ bool of(bool a, bool b) { return a & b; }
+};
+
+// A product that does not become part of a fused multiply-add.
+__device__ __forceinline__ float kn_product(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ double kn_product(double a, double b) { return __dmul_rn(a, b); }
+
+template <class T> __device__ __forceinline__ T kn_from_lane_xor(T v, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, v, mask);
+}
+__device__ __forceinline__ bool kn_from_lane_xor(bool v, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, (int)v, mask) != 0;
+}
+
+// True for operations of the user's own, which may depend on the order of their operands.
+template <class Op> struct kn_ordered { static const bool value = false; };
+
+// Among WIDTH neighbouring lanes, in their order: what has met so far is of neighbours. Every lane gets the result.
+template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes_in_order(T v)
+{
+#pragma unroll 1
+    for (int step = 1; step < WIDTH; step *= 2) {
+        const T other = kn_from_lane_xor(v, step);
+        const bool upper = threadIdx.x & step;
+        v = Op::of(upper ? other : v, upper ? v : other);
+    }
+    return v;
+}
+
+// Among WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps. States of several
+// numbers take many instructions to merge: written out five times they are half of what a kernel takes to compile.
+template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes(T v)
+{
+    if constexpr (kn_ordered<Op>::value)
+        return kn_combine_lanes_in_order<Op, WIDTH>(v);
+#pragma unroll(__is_class(T) ? 1 : 5)
+    for (int step = WIDTH / 2; step > 0; step /= 2)
+        v = Op::of(v, kn_from_lane_xor(v, step));
+    return v;
+}
+
+// Among threads of a block that are whole warps, in two parts with a barrier between: so several accumulators share it,
+// and the one that frees `warps` again. Each warp leaves what it has in its place, then all threads combine `count` of
+// them from the first on.
+template <class Op, class T> __device__ __forceinline__ void kn_leave_of_warp(T v, void *warps)
+{
+    v = kn_combine_lanes<Op, 32>(v);
+    if (threadIdx.x % 32 == 0)
+        ((T *)warps)[threadIdx.x / 32] = v;
+}
+template <class Op, class T>
+__device__ __forceinline__ T kn_combine_warps(T identity, const void *warps, unsigned first, unsigned count)
+{
+    const unsigned lane = threadIdx.x % 32;
+    return kn_combine_lanes<Op, 32>(lane < count ? ((const T *)warps)[first + lane] : identity);
+}
+
+// Among the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values; every one
+// of them gets the results. `scratch` has room for N values a thread and is free again on return.
+template <class Op, int ROWS, int WIDTH, int N, class T>
+__device__ __forceinline__ void kn_combine_rows(T (&v)[N], T identity, void *scratch)
+{
+    T *const all = (T *)scratch;
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        all[l * ROWS * WIDTH + threadIdx.x] = v[l];
+    __syncthreads();
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        v[l] = identity;
+#pragma unroll(__is_class(T) ? 1 : 8 / N)
+    for (int row = 0; row < ROWS; ++row)
+#pragma unroll
+        for (int l = 0; l < N; ++l)
+            v[l] = Op::of(v[l], all[(l * ROWS + row) * WIDTH + threadIdx.x % WIDTH]);
+    __syncthreads();
+}
+template <class Op, int ROWS, int WIDTH, int N, class T>
+__device__ __forceinline__ void kn_combine_rows(T &v, T identity, void *scratch)
+{
+    T one[1] = {v};
+    kn_combine_rows<Op, ROWS, WIDTH, 1>(one, identity, scratch);
+    v = one[0];
+}

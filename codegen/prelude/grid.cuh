@@ -1,0 +1,34 @@
+// The blocks of a grid.
+
+// All blocks of a cooperative launch meet; what was written to memory before is seen after. The arrivals add
+// up to 2^31: the word's top bit turns over when all have come. The other bits are zero again then, so that
+// one word, zeroed once, serves launch after launch.
+__device__ __forceinline__ void kn_grid_barrier(unsigned *barrier)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        const unsigned top = 0x80000000u;
+        const unsigned before = atomicAdd(barrier, blockIdx.x == 0 ? top - (gridDim.x - 1) : 1u);
+        while (((*(volatile unsigned *)barrier ^ before) & top) == 0) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+// True for all threads of the block that is the last of the grid to come here, and for no other's; what was written
+// to memory before, by any block, is seen after. The word is then as it was before the first came.
+__device__ __forceinline__ bool kn_last_block(unsigned *barrier)
+{
+    bool last = false;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = (atomicAdd(barrier, 1u) & 0x7fffffffu) == gridDim.x - 1;
+        if (last)
+            atomicSub(barrier, gridDim.x);
+        __threadfence();
+    }
+    return __syncthreads_or(last);
+}

@@ -1,0 +1,54 @@
+// N neighbouring elements as one access of up to 16 bytes.
+template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) kn_vec {
+    T at[N];
+};
+
+template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load(const T *p)
+{
+    return *reinterpret_cast<const kn_vec<T, N> *>(p);
+}
+
+template <int N, class T> __device__ __forceinline__ void kn_store(T *p, const kn_vec<T, N> &v)
+{
+    *reinterpret_cast<kn_vec<T, N> *>(p) = v;
+}
+
+// The same for what nobody reads again soon: caches let go of it first.
+template <int BYTES> struct kn_word;
+template <> struct kn_word<1> { typedef unsigned char type; };
+template <> struct kn_word<2> { typedef unsigned short type; };
+template <> struct kn_word<4> { typedef unsigned type; };
+template <> struct kn_word<8> { typedef uint2 type; };
+template <> struct kn_word<16> { typedef uint4 type; };
+template <int N, class T> __device__ __forceinline__ void kn_stream(T *p, const kn_vec<T, N> &v)
+{
+    typedef typename kn_word<sizeof(T) * N>::type word;
+    __stcs(reinterpret_cast<word *>(p), *reinterpret_cast<const word *>(&v));
+}
+template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_once(const T *p)
+{
+    typedef typename kn_word<sizeof(T) * N>::type word;
+    kn_vec<T, N> v;
+    *reinterpret_cast<word *>(&v) = __ldcs(reinterpret_cast<const word *>(p));
+    return v;
+}
+
+// A vector that begins before a group does, or ends after it: lane l is the group's if first + l is from 0 to below n.
+template <int N, class T, class I, class C>
+__device__ __forceinline__ kn_vec<T, N> kn_load_edge(const T *p, I first, C n)
+{
+    kn_vec<T, N> v = {};
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        if ((C)(first + l) < n)
+            v.at[l] = p[l];
+    return v;
+}
+template <int N, class T, class I, class C>
+__device__ __forceinline__ void kn_store_edge(T *p, const kn_vec<T, N> &v, I first, C n)
+{
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        if ((C)(first + l) < n)
+            p[l] = v.at[l];
+}

@@ -1,0 +1,61 @@
+// Welford's running mean and sum of squared deviations. The reciprocal need not be exact: what the mean is off
+// by, the later deviations take up. Accumulators that count alike share it.
+__device__ __forceinline__ float kn_reciprocal(float n) { return __fdividef(1, n); }
+__device__ __forceinline__ double kn_reciprocal(double n) { return 1 / n; }
+template <class T> struct kn_moments {
+    T n, mean, m2;
+    __device__ __forceinline__ void add(T x, T count, T reciprocal)
+    {
+        const T d = x - mean;
+        n = count;
+        mean += d * reciprocal;
+        m2 += d * (x - mean);
+    }
+    __device__ __forceinline__ void add(T x) { add(x, n + 1, kn_reciprocal(n + 1)); }
+    // N at once: their own mean and squared deviations, and Chan's merge with what was before.
+    template <int N> __device__ __forceinline__ void add(const kn_vec<T, N> &x)
+    {
+        T sum = x.at[0], squares = 0;
+#pragma unroll
+        for (int l = 1; l < N; ++l)
+            sum += x.at[l];
+        const T center = sum / N;
+#pragma unroll
+        for (int l = 0; l < N; ++l)
+            squares += (x.at[l] - center) * (x.at[l] - center);
+        const T d = center - mean, share = N * kn_reciprocal(n + N);
+        m2 += squares + d * d * (n * share);
+        mean += d * share;
+        n += N;
+    }
+};
+// Chan's merge; symmetric, so that lanes that exchange their halves agree to the bit.
+struct kn_var {
+    template <class T>
+    static __device__ __forceinline__ kn_moments<T> of(const kn_moments<T> &a, const kn_moments<T> &b)
+    {
+        const T n = a.n + b.n, d = a.mean - b.mean, each = kn_reciprocal(n);
+        if (n == 0)
+            return a;
+        return kn_moments<T>{n, (kn_product(a.n, a.mean) + kn_product(b.n, b.mean)) * each,
+                             a.m2 + b.m2 + d * d * (a.n * b.n * each)};
+    }
+};
+
+template <class T>
+__device__ __forceinline__ kn_moments<T> kn_from_lane_xor(const kn_moments<T> &v, int mask)
+{
+    return kn_moments<T>{kn_from_lane_xor(v.n, mask), kn_from_lane_xor(v.mean, mask),
+                         kn_from_lane_xor(v.m2, mask)};
+}
+// Moments all at once: the whole mean, and then how far from it each part is. Two by two they would take a division for
+// every step, one after the other.
+template <class Op, int WIDTH, class T>
+__device__ __forceinline__ kn_moments<T> kn_combine_lanes(kn_moments<T> v)
+{
+    const T n = kn_combine_lanes<kn_sum, WIDTH>(v.n);
+    const T sum = kn_combine_lanes<kn_sum, WIDTH>(kn_product(v.n, v.mean)); // by all, also those without members
+    const T mean = n == 0 ? 0 : sum / n;
+    const T d = v.mean - mean;
+    return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH>(v.m2 + v.n * d * d)};
+}

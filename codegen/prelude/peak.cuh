@@ -1,0 +1,42 @@
+// The largest value so far and the sum of exp(x - max) so far (Milakov and Gimelshein, "Online normalizer calculation
+// for softmax", 2018). Infinite maxima stay out of the differences, so that a finite sum is one.
+template <class T> struct kn_peak {
+    T max, sum;
+    static __device__ __forceinline__ T scale(T x, T max) { return kn_exp(x == max ? (T)0 : x - max); }
+    __device__ __forceinline__ void add(T x)
+    {
+        const T e = kn_exp(kn_fmin(-kn_abs(x - max), (T)0)); // 1 of equal infinities
+        sum = x > max ? sum * e + 1 : sum + e;
+        max = kn_maximum(max, x);
+    }
+    // N at once: what is there is scaled down once for all of them.
+    template <int N> __device__ __forceinline__ void add(const kn_vec<T, N> &x)
+    {
+        T top = max;
+#pragma unroll
+        for (int l = 0; l < N; ++l)
+            top = kn_maximum(top, x.at[l]);
+        sum *= scale(max, top);
+#pragma unroll
+        for (int l = 0; l < N; ++l)
+            sum += scale(x.at[l], top);
+        max = top;
+    }
+    // The sum as the definition has it: x - max of infinities is NaN.
+    __device__ __forceinline__ T whole() const { return sum + (max - max); }
+};
+// Symmetric, so that lanes that exchange their halves agree to the bit.
+struct kn_max_and_sum {
+    template <class T> static __device__ __forceinline__ kn_peak<T> of(const kn_peak<T> &a, const kn_peak<T> &b)
+    {
+        const T max = kn_maximum(a.max, b.max);
+        return kn_peak<T>{max, kn_product(a.sum, kn_peak<T>::scale(a.max, max)) +
+                                   kn_product(b.sum, kn_peak<T>::scale(b.max, max))};
+    }
+};
+
+template <class T>
+__device__ __forceinline__ kn_peak<T> kn_from_lane_xor(const kn_peak<T> &v, int mask)
+{
+    return kn_peak<T>{kn_from_lane_xor(v.max, mask), kn_from_lane_xor(v.sum, mask)};
+}
