@@ -6,6 +6,8 @@
 #include "codegen/predict.h"
 
 enum { MOST_CHANGES = 2, MOST_PLANS = 64 };
+/* A plan that is predicted to take so many times as long as the planner's own is not worth compiling. */
+enum { HOPELESS = 2 };
 
 /* What a choice can be forced to; the first of each list leaves it to the planner. */
 static const kn_force divisions[] = {
@@ -36,6 +38,8 @@ typedef struct finding {
 static void insert(finding *f, const kn_candidate *c)
 {
     int at = f->n;
+    if (at > 0 && c->ns > HOPELESS * f->list[0].ns)
+        return;
     while (at > 1 && f->list[at - 1].ns > c->ns)
         at--;
     if (at == f->most)
