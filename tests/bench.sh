@@ -7,7 +7,7 @@ fail() {
     echo "$*"
     exit 1
 }
-"$speed" --device cpu --only 'layernorm f32 64x64' --repeats 3 --json "$scratch/kiln.json" >"$scratch/log" || fail "$(cat "$scratch/log")"
+"$speed" --device cpu --only 'layernorm f32 64x64' --repeats 3 --autotune 50 --json "$scratch/kiln.json" >"$scratch/log" || fail "$(cat "$scratch/log")"
 grep -q '^layernorm f32 64x64 .* 1 ' "$scratch/log" || fail "$(cat "$scratch/log")"
 name='layernorm f32 64x64'
 printf '{"device": "cpu", "versions": ["a peer"], "workloads": {"%s": {"us": {"slow": 1e9, "fast": 1e-9}, "host_us": {}}}}' "$name" >"$scratch/peers.json"
