@@ -182,7 +182,7 @@ static void test_rations(void **state)
     (void)state;
     rations r = {.denied = true};
     uint64_t tunings = 0;
-    for (long n = 0; r.denied && n < 100000; n += EFFORT(3, 29)) {
+    for (long n = 0; r.denied && n < 100000; n += EFFORT(3, 61)) {
         r = (rations){.left = n};
         kiln_status status = live(&r, &tunings);
         assert_int_equal(r.live, 0);
