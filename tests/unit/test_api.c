@@ -369,6 +369,10 @@ static void test_struct_sizes(void **state)
         o.max_threads = refused[i];
         expect(kiln_compile(g, &o, &p), KILN_ERR_ARGUMENT, "options.max_threads is");
     }
+    kiln_options_init(&o);
+    assert_int_equal(o.autotune, 0);
+    o.autotune = -1;
+    expect(kiln_compile(g, &o, &p), KILN_ERR_ARGUMENT, "options.autotune is -1");
     assert_int_equal(kiln_compile(g, NULL, &p), KILN_OK);
 
     float x = 1, y = 0;
