@@ -19,7 +19,8 @@
 #define SEED_HELP                                                                                  \
     "  --seed N       of random data; the same seed gives the same data on every machine\n"
 #define SCHEDULE_HELP                                                                                     \
-    "  --schedule S   divide groups so: whole, split (over the machine), cluster or cluster=N;\n"         \
+    "  --schedule S   divide groups so: whole, split (over the machine), resident (split, and\n"          \
+    "                 kept on chip), cluster or cluster=N;\n"                                             \
     "                 tiles: whole, and what lies transposed through tiles wherever there is any\n"       \
     "  --reuse R      force what several places need: keep or recompute\n"                                \
     "  --fast-math    algebra that floating point does not allow, approximate functions\n"                \

@@ -219,7 +219,11 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         ph->alone = hosts == 1;
         for (int j = first; j <= i; j++)
             shape_phase(p, k, &k->phases.data[j], align);
-        int want = kn_schedule_of(ph->walk)->threads(ph, target);
+    }
+    kn_resident_align(k);
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int want = ph->local ? 0 : kn_schedule_of(ph->walk)->threads(ph, target);
         k->threads = want > k->threads ? want : k->threads;
     }
     int limit =
@@ -236,6 +240,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
             follow_host(k, &k->phases.data[j], ph);
         k->shared += kn_phase_kept_bytes(ph);
     }
+    kn_resident_keep(k, target);
     if (any_block(k))
         k->bound = limit;
 }

@@ -14,6 +14,7 @@ static const kn_force divisions[] = {
     {.division = KN_DIVIDE_BY_COST},
     {.division = KN_DIVIDE_WHOLE},
     {.division = KN_DIVIDE_SPLIT},
+    {.division = KN_DIVIDE_RESIDENT},
     {.division = KN_DIVIDE_TILES},
     {.division = KN_DIVIDE_CLUSTER, .cluster = 2},
     {.division = KN_DIVIDE_CLUSTER, .cluster = 4},
@@ -82,7 +83,9 @@ static bool set_force(finding *f, int d, int r, int t)
     const kn_target *target = f->problem->target;
     if ((d && own->division != KN_DIVIDE_BY_COST) || (r && own->reuse != KN_REUSE_BY_COST) ||
         (t && (own->max_threads || !target->sm)) || divisions[d].cluster > target->cluster ||
-        (divisions[d].division == KN_DIVIDE_TILES && !target->sm))
+        ((divisions[d].division == KN_DIVIDE_TILES ||
+          divisions[d].division == KN_DIVIDE_RESIDENT) &&
+         !target->sm))
         return false;
     f->force = *own;
     if (d) {

@@ -37,8 +37,9 @@ static int64_t footprint(const kn_phase *ph, const kn_access *acc, const kn_buf 
     return n * kn_bytes(bufs[acc->buf].dtype);
 }
 
-/* Loads are done once a group where they are the group's or are kept, else by every sweep that needs them. */
-static void add_loads(kn_arena *a, kn_census *c, const kn_phase *ph, const kn_buf *bufs)
+/* `k` is the phase's kernel, or NULL before there is one. Loads are done once a group where they are the group's or are kept, else by every sweep that needs them. */
+static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_phase *ph,
+                      const kn_buf *bufs)
 {
     int stages = 1;
     for (int i = 0; i < ph->values.len; i++)
@@ -53,8 +54,10 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_phase *ph, const kn_bu
             if (!kn_is_read(v) || done[i] || !(need[i] || v->level == KN_GROUP))
                 continue;
             int64_t bytes = footprint(ph, &v->access, bufs);
-            for (int k = 0; v->kind == KN_V_GATHER && k < v->nin; k++)
-                bytes *= v->place[k].extent;
+            for (int x = 0; v->kind == KN_V_GATHER && x < v->nin; x++)
+                bytes *= v->place[x].extent;
+            if (k)
+                bytes -= (int64_t)((double)bytes * kn_part_on_chip(k, ph, v));
             const kn_buf *b = &bufs[v->access.buf];
             done[i] = v->level == KN_GROUP || v->kept;
             c->bytes_read += bytes;
@@ -109,7 +112,7 @@ kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const 
         for (int j = 0; j < kernels[i]->phases.len; j++) {
             const kn_phase *ph = &kernels[i]->phases.data[j];
             c.grid += ph->barrier;
-            add_loads(a, &c, ph, kernels[i]->bufs.data);
+            add_loads(a, &c, kernels[i], ph, kernels[i]->bufs.data);
             add_stores(&c, ph, kernels[i]->bufs.data);
             c.block += ph->banded && ph->tpg < kernels[i]->threads; /* a band's rows side by side */
             for (int t = 0; t < ph->nsweeps; t++) {
@@ -155,7 +158,7 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
         }
         for (int j = 0; j < ph->stores.len; j++)
             written[ph->stores.data[j].access.buf] = true;
-        add_loads(a, &c, ph, bufs);
+        add_loads(a, &c, NULL, ph, bufs);
         add_stores(&c, ph, bufs);
         /* partial results are combined in a later phase, and a local phase is its host's */
         uint32_t stages = 0;

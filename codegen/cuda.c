@@ -4,14 +4,6 @@
 #include "codegen/prelude.h"
 #include "ir/eval.h"
 
-/* n times the threads of a block. */
-static const char *block_times(kn_cuda_writer *w, int n)
-{
-    if (!w->k->bound)
-        return kn_cuda_printed(w, "%d", w->k->threads * n);
-    return n == 1 ? "blockDim.x" : kn_cuda_printed(w, "(blockDim.x * %d)", n);
-}
-
 /* ---- local phases ---- */
 
 /* What the generator knows of the phase it writes. */
@@ -35,7 +27,7 @@ static const char *turn_of(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     return w->k->threads / ph->tpg > 1
                ? kn_cuda_printed(w, "(kn_count)%d", ph->tpg * ph->vec)
-               : kn_cuda_printed(w, "(kn_count)%s", block_times(w, ph->vec));
+               : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, ph->vec));
 }
 
 /* The members that a (group, split) works on: one turn in `splits`, so that all blocks go through the array together
@@ -91,8 +83,9 @@ static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane
     w->indent++;
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, ph->ngroup, ph->naxes));
     write_range(w, live);
-    const char *lanes = kn_by_block(ph) ? kn_cuda_printed(w, "(kn_count)%s", block_times(w, 1))
-                                        : kn_cuda_printed(w, "(kn_count)%d", ph->tpg);
+    const char *lanes = kn_by_block(ph)
+                            ? kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, 1))
+                            : kn_cuda_printed(w, "(kn_count)%d", ph->tpg);
     kn_cuda_stride by = {kn_cuda_printed(w, "(begin + %s)", lane), "end", lanes};
     if (kn_phase_in_order(ph))
         by = in_order(w, lane, lanes);
@@ -127,9 +120,10 @@ static void write_flat(kn_cuda_writer *w)
     write_locals(w, false, NULL, "");
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->naxes));
     kn_cuda_stride by = {
-        kn_cuda_printed(w, "((kn_count)%s * %s + threadIdx.x) * %d", w->block, block_times(w, 1),
-                        ph->vec),
-        "members", kn_cuda_printed(w, "(kn_count)%s * %s", w->blocks, block_times(w, ph->vec))};
+        kn_cuda_printed(w, "((kn_count)%s * %s + threadIdx.x) * %d", w->block,
+                        kn_cuda_block_times(w, 1), ph->vec),
+        "members",
+        kn_cuda_printed(w, "(kn_count)%s * %s", w->blocks, kn_cuda_block_times(w, ph->vec))};
     kn_cuda_sweeps(w, &by, kn_cuda_printed(w, "%s == 0 && threadIdx.x == 0", w->block));
 }
 
@@ -251,7 +245,8 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, int per_block)
     const char *step = ph->split ? "parts * turn" : turn_of(w);
     if (kn_phase_in_order(ph))
         return in_order(w, "lane",
-                        per_block > 1 ? kn_cuda_printed(w, "%d", ph->tpg) : block_times(w, 1));
+                        per_block > 1 ? kn_cuda_printed(w, "%d", ph->tpg)
+                                      : kn_cuda_block_times(w, 1));
     if (ph->steps)
         return (kn_cuda_stride){first, "end", step};
     kn_cuda_line(w, "const kn_count stride = %s;", step);

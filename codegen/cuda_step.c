@@ -11,8 +11,8 @@ bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->values.data[i];
     return v->kept == KN_KEEP_REGISTERS ||
-           (w->batched && v->kind == KN_V_LOAD && !v->kept && v->level == KN_ELEMENT &&
-            (v->access.vector || w->ph->vec == 1));
+           (w->batched && v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED &&
+            v->level == KN_ELEMENT && (v->access.vector || w->ph->vec == 1));
 }
 
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
@@ -235,8 +235,17 @@ static int place_of(const kn_cuda_writer *w, int i)
     return w->ph->values.data[i].kind == KN_V_ELEM ? w->ph->values.data[i].room : i;
 }
 
+/* Is this step's part of value i kept in shared memory? */
+static bool in_shared(const kn_cuda_writer *w, int i)
+{
+    kn_keep kept = w->ph->values.data[i].kept;
+    return kept == KN_KEEP_SHARED || (kept == KN_KEEP_RESIDENT && w->near);
+}
+
 const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
 {
+    if (w->near)
+        return kn_cuda_printed(w, "%s_resident[place]", kn_cuda_value(w, i));
     return kn_cuda_printed(w, "%s_kept[%s / %d]", kn_cuda_value(w, place_of(w, i)),
                            w->ph->cluster ? "(i - begin)" : "i", w->ph->vec);
 }
@@ -277,9 +286,24 @@ static void keep_shared(kn_cuda_writer *w)
     }
 }
 
+static void declare_resident(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        const char *t = vector_type(w, i), *at = "dynamic";
+        if (v->kept != KN_KEEP_RESIDENT)
+            continue;
+        if (v->index)
+            at = kn_cuda_printed(w, "((unsigned char *)dynamic + (kn_count)held * %s)",
+                                 kn_cuda_block_times(w, v->index));
+        kn_cuda_line(w, "%s *const %s_resident = (%s *)%s;", t, kn_cuda_value(w, i), t, at);
+    }
+}
+
 /* Where the values kept in shared memory are, one array behind the other. */
 void kn_cuda_declare_shared(kn_cuda_writer *w)
 {
+    declare_resident(w);
     const char *at = "dynamic";
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
@@ -311,7 +335,7 @@ static void write_loads(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        bool shared = v->kept == KN_KEEP_SHARED, load = kn_has_access(v) && v->kind != KN_V_GATHER;
+        bool shared = in_shared(w, i), load = kn_has_access(v) && v->kind != KN_V_GATHER;
         if (!w->need[i] || v->level != KN_ELEMENT || (!load && !shared) ||
             kn_cuda_in_registers(w, i))
             continue;
@@ -407,7 +431,7 @@ static void write_lanes(kn_cuda_writer *w)
             kn_cuda_define_load(w, i, varies_by_lane(w, &v->access) ? "l" : NULL);
         else if (kn_cuda_in_registers(w, i))
             kn_cuda_define(w, i, kept_element(w, i));
-        else if ((v->access.vector && v->kind == KN_V_LOAD) || v->kept == KN_KEEP_SHARED)
+        else if ((v->access.vector && v->kind == KN_V_LOAD) || in_shared(w, i))
             kn_cuda_define(
                 w, i,
                 kn_cuda_printed(w, "%s_at.at[%s]", kn_cuda_value(w, i), ph->vec > 1 ? "l" : "0"));

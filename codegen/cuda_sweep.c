@@ -27,7 +27,7 @@ static int unrolling(kn_cuda_writer *w)
         const kn_value *v = &w->ph->values.data[i];
         if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access.turned)
             bytes += kn_bytes(v->dtype) * w->ph->vec;
-        near = near || (w->need[i] && w->loaded[i] && v->kept == KN_KEEP_SHARED);
+        near = near || (w->need[i] && w->loaded[i] && (v->kept == KN_KEEP_SHARED || w->near));
     }
     if (near && !bytes)
         return w->ph->vec < NEAR_ELEMENTS / 2 ? NEAR_ELEMENTS / w->ph->vec : 2;
@@ -61,7 +61,7 @@ int kn_cuda_goes_round(const kn_phase *ph) { return kn_cuda_goes_by_group(ph) ? 
 static bool forwards(const kn_cuda_writer *w)
 {
     bool first = !w->turned_round || kn_cuda_goes_by_group(w->ph);
-    return (w->sweep + !first) % 2 == 0 || w->ph->fetched || kn_phase_in_order(w->ph);
+    return (w->sweep + !first) % 2 == 0 || w->near || w->ph->fetched || kn_phase_in_order(w->ph);
 }
 
 /* Where there may be many steps they are counted before: the compiler then has the loads of several on their way at
@@ -73,9 +73,10 @@ static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
         kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
         kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
     } else if (forwards(w) && kn_by_block(w->ph) && !w->ph->local) {
-        kn_cuda_open(w,
-                     "for (kn_count i = %s, left = kn_steps(i, %s, %s); left > 0; --left, i += %s)",
-                     by->first, by->end, by->step, by->step);
+        kn_cuda_open(
+            w, "for (kn_count i = %s, left = kn_steps(i, %s, %s)%s; left > 0; --left, i += %s%s)",
+            by->first, by->end, by->step, w->near ? ", place = threadIdx.x" : "", by->step,
+            w->near ? ", place += blockDim.x" : "");
     } else if (forwards(w)) {
         kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
     } else {
@@ -237,6 +238,37 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
 }
 
+/* The steps whose resident values are in shared memory, which the first phase to have them puts there and others take
+ * from there. */
+static void write_near(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const kn_cuda_stride near = {by->first, "kn_least(far, end)", by->step};
+    w->near = true;
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = kn_part_on_chip(w->k, w->ph, &w->ph->values.data[i]) > 0;
+    write_loop(w, &near);
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = false;
+    w->near = false;
+}
+
+/* Where values are resident: those steps, and the others, which walk backwards if they come first. */
+static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const char *first = kn_cuda_printed(w, "far + (kn_count)lane * %d", w->ph->vec);
+    const kn_cuda_stride far = {first, by->end, by->step};
+    kn_cuda_line(w, "// a block has room for its first group");
+    kn_cuda_line(w, "const kn_count far = begin + (first == %s ? (kn_count)held * stride : 0);",
+                 w->block);
+    if (forwards(w)) {
+        write_near(w, by);
+        write_loop(w, &far);
+    } else {
+        write_loop(w, &far);
+        write_near(w, by);
+    }
+}
+
 /* The loop, tile by tile. All threads of the block take part in what goes between a tile and memory. */
 static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
@@ -266,6 +298,8 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         write_all_steps(w, by);
     else if (kn_cuda_turns(w))
         write_tiles(w, by);
+    else if (kn_phase_resident(ph))
+        write_resident(w, by);
     else
         write_loop(w, by);
     kn_cuda_combine(w, t);

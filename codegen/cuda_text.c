@@ -39,6 +39,13 @@ void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *state
     kn_cuda_line(w, "%s%s", *condition ? "    " : "", statement);
 }
 
+const char *kn_cuda_block_times(kn_cuda_writer *w, int n)
+{
+    if (!w->k->bound)
+        return kn_cuda_printed(w, "%d", w->k->threads * n);
+    return n == 1 ? "blockDim.x" : kn_cuda_printed(w, "(blockDim.x * %d)", n);
+}
+
 const char *kn_cuda_type(kn_dtype t) { return kn_dtypes[t].cuda; }
 
 const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)

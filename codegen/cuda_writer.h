@@ -24,6 +24,7 @@ typedef struct kn_cuda_writer {
     int sweep;
     const char *block, *blocks; /* that work on the phase: which this is, and how many */
     bool tiled;                 /* in a tile, where turned accesses find what they want */
+    bool near;                  /* in steps whose resident values are in shared memory */
     bool batched;      /* in steps whose loads have all been done in front of the first of them */
     bool quickly;      /* group divisors, where one test for all lanes follows */
     bool turned_round; /* the phase's first sweep walks backwards */
@@ -47,6 +48,8 @@ void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *state
 const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* n times the threads of a block. */
+const char *kn_cuda_block_times(kn_cuda_writer *w, int n);
 const char *kn_cuda_type(kn_dtype t);
 /* The C name of value i of the phase. */
 const char *kn_cuda_value(kn_cuda_writer *w, int i);

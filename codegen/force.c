@@ -8,7 +8,8 @@
 static const char *const divisions[] = {[KN_DIVIDE_WHOLE] = "whole",
                                         [KN_DIVIDE_CLUSTER] = "cluster",
                                         [KN_DIVIDE_SPLIT] = "split",
-                                        [KN_DIVIDE_TILES] = "tiles"};
+                                        [KN_DIVIDE_TILES] = "tiles",
+                                        [KN_DIVIDE_RESIDENT] = "resident"};
 static const char *const reuses[] = {[KN_REUSE_KEEP] = "keep", [KN_REUSE_RECOMPUTE] = "recompute"};
 
 kn_status kn_force_schedule(const char *text, kn_force *force)
@@ -17,7 +18,7 @@ kn_status kn_force_schedule(const char *text, kn_force *force)
     force->cluster = 0;
     if (!text)
         return KN_OK;
-    for (int d = KN_DIVIDE_WHOLE; d <= KN_DIVIDE_TILES; d++)
+    for (int d = KN_DIVIDE_WHOLE; d <= KN_DIVIDE_RESIDENT; d++)
         if (strcmp(text, divisions[d]) == 0) {
             force->division = (kn_division)d;
             return KN_OK;
@@ -27,8 +28,8 @@ kn_status kn_force_schedule(const char *text, kn_force *force)
     if (n < 2 || n > KN_MOST_CLUSTER || *end)
         return kn_fail(
             KN_ARGUMENT,
-            "unknown schedule '%s'; there are whole, split, tiles, cluster, and cluster=N with N "
-            "from 2 to %d",
+            "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, and "
+            "cluster=N with N from 2 to %d",
             text, KN_MOST_CLUSTER);
     force->division = KN_DIVIDE_CLUSTER;
     force->cluster = (int)n;

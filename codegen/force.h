@@ -16,6 +16,7 @@ typedef enum kn_division {
     KN_DIVIDE_CLUSTER, /* the blocks of a cluster */
     KN_DIVIDE_SPLIT,   /* the machine */
     KN_DIVIDE_TILES, /* nothing; arrays that lie transposed go through tiles wherever there are any */
+    KN_DIVIDE_RESIDENT, /* the machine, whose blocks keep on chip what they load again */
 } kn_division;
 
 typedef struct kn_force {
@@ -25,7 +26,8 @@ typedef struct kn_force {
     int max_threads; /* a block; 0: no limit but the target's */
 } kn_force;
 
-/* A division in words, NULL for none: "whole", "split", "tiles", "cluster" or "cluster=N". ARGUMENT when it is none of them. */
+/* A division in words, NULL for none: "whole", "split", "resident", "tiles", "cluster" or "cluster=N". ARGUMENT when it is none of
+ * them. */
 kn_status kn_force_schedule(const char *text, kn_force *force);
 /* The same of reuse: "keep" or "recompute". */
 kn_status kn_force_reuse(const char *text, kn_force *force);

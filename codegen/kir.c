@@ -18,6 +18,14 @@ bool kn_kernel_cooperative(const kn_kernel *k)
     return false;
 }
 
+bool kn_kernel_resident(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (kn_phase_resident(&k->phases.data[i]))
+            return true;
+    return false;
+}
+
 bool kn_kernel_meets(const kn_kernel *k)
 {
     return kn_kernel_cooperative(k) ||
@@ -162,6 +170,26 @@ int64_t kn_phase_kept_bytes(const kn_phase *p)
     return bytes;
 }
 
+bool kn_phase_resident(const kn_phase *p)
+{
+    for (int i = 0; i < p->values.len; i++)
+        if (p->values.data[i].kept == KN_KEEP_RESIDENT)
+            return true;
+    return false;
+}
+
+double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
+{
+    for (const kn_phase *q = k->phases.data; v->kept == KN_KEEP_RESIDENT && q < p; q++)
+        for (int i = 0; i < q->values.len; i++) {
+            const kn_value *x = &q->values.data[i];
+            double steps = (double)p->chunk / ((double)p->tpg * p->vec);
+            if (x->kept == KN_KEEP_RESIDENT && x->index == v->index)
+                return (double)k->held < steps ? (double)k->held / steps : 1;
+        }
+    return 0;
+}
+
 /* What is kept since an earlier sweep needs no operands; sweep -1: nothing is kept yet. */
 static void need_value(const kn_phase *p, int i, int sweep, bool *need)
 {
@@ -298,6 +326,7 @@ const char *kn_keep_text(kn_keep keep)
     static const char *const text[] = {[KN_KEEP_NONE] = "nothing",
                                        [KN_KEEP_REGISTERS] = "registers",
                                        [KN_KEEP_SHARED] = "shared memory",
+                                       [KN_KEEP_RESIDENT] = "shared memory",
                                        [KN_KEEP_FRAME] = "the cache"};
     return text[keep];
 }
@@ -369,6 +398,8 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
             v->level == KN_ELEMENT ? "element" : "group", v->stage);
     if (v->kept)
         kn_putf(t, " kept in %s", kn_keep_text(v->kept));
+    if (v->kept == KN_KEEP_RESIDENT)
+        kn_putf(t, " from byte %d on", v->index);
     if (v->kept && v->kind == KN_V_ELEM)
         kn_putf(t, " since sweep %d", v->since);
     if (v->kept && v->kept != KN_KEEP_FRAME && v->kind == KN_V_ELEM)
@@ -445,6 +476,8 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
         kn_putf(t, "threads %d ", k->threads);
     if (k->bound)
         kn_putf(t, "at most %d threads ", k->bound);
+    if (numbers && k->held)
+        kn_putf(t, "%lld steps resident ", (long long)k->held);
     kn_putf(t, "index %d%s%s%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "",
             k->lets_go ? " lets go" : "", k->fast ? " fast math" : "");
     static const char *const kind_text[] = {"in", "out", "temp"};
@@ -516,6 +549,8 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "the last block does the last phase, without a barrier");
     if (ph->split && ph->nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
+    if (kn_phase_resident(ph) && (!kn_takes_turns(ph) || !kn_by_block(ph) || ph->tpg != k->threads))
+        return broken(k, p, "resident are elements of split phases whose blocks take turns");
     if (ph->cluster &&
         (ph->split || !ph->alone || ph->walk != KN_WALK_ROWS || ph->tpg != k->threads))
         return broken(k, p,

@@ -94,6 +94,7 @@ typedef enum kn_keep {
     KN_KEEP_NONE,      /* loaded, or computed, again by every sweep */
     KN_KEEP_REGISTERS, /* in phases of a known number of steps */
     KN_KEEP_SHARED,    /* in dynamic shared memory */
+    KN_KEEP_RESIDENT, /* loads of split phases: in dynamic shared memory too, over a grid barrier; sched/resident.c */
     KN_KEEP_FRAME, /* in the worker's own memory, on CPUs; rows of at most KN_FRAME_MEMBERS; computed values only */
 } kn_keep;
 
@@ -116,7 +117,7 @@ typedef struct kn_value {
     kn_level level;
     int stage;
     int in[KN_MAX_IN], nin;
-    int index;                 /* SCALAR, EXTENT, RESULT, LOCAL */
+    int index; /* SCALAR, EXTENT, RESULT, LOCAL; resident LOAD: where it is, in bytes of a step of a thread */
     kn_access access;          /* LOAD, GATHER, INDEX */
     kn_place place[KN_MAX_IN]; /* GATHER */
     bool checked;              /* GATHER: an index may be out of bounds, which is an error */
@@ -209,6 +210,8 @@ typedef struct kn_phase {
     bool alone;     /* the only phase of its kernel that is not local */
     bool universal; /* relies on no size, stride or alignment */
     bool split, banded;
+    bool
+        resident; /* split: it and the other split phases around it keep what they load on chip, if they can */
     bool cluster; /* ROWS: a group is shared by the `splits` blocks of a cluster, a range each */
     /* of clusters: bulk copies bring what is kept in shared memory, codegen/cuda_fetch.c */
     bool fetched;
@@ -256,6 +259,7 @@ typedef struct kn_kernel {
     int bound; /* CUDA: not 0: the code serves blocks of every size from 64 threads, a power of two, up to
                          this; 0: of `threads` only */
     int64_t shared; /* (n) CUDA: bytes of dynamic shared memory a block */
+    int64_t held;   /* (n) CUDA: steps of a thread of which resident values are there */
     bool wide;      /* indices need 64 bits */
     bool disjoint;  /* no output lies on an input */
     bool fast;      /* functions by the hardware's approximations: fast_math */
@@ -317,6 +321,11 @@ int kn_kept_words(const kn_phase *p, int value);
 /* Bytes of shared memory that a block's part of a group takes, of loads kept there. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
+/* Has the phase values that stay on chip from one phase to another? */
+bool kn_phase_resident(const kn_phase *p);
+/* The part of a value that phase p finds on chip, where an earlier phase left it: from 0 to 1. */
+double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v);
+
 /* Elements from one member of a tile to the next, of elements of so many bytes: 4 bytes of padding put neighbours along
  * the members into different banks of shared memory. */
 int kn_tile_pitch(const kn_phase *p, int bytes);
@@ -365,6 +374,8 @@ int kn_kernel_cluster(const kn_kernel *k);
 bool kn_kernel_in_clusters(const kn_kernel *k);
 /* True when a phase other than the first starts with a grid barrier: a cooperative launch. */
 bool kn_kernel_cooperative(const kn_kernel *k);
+/* True when elements stay on chip from one phase to another. */
+bool kn_kernel_resident(const kn_kernel *k);
 /* True when blocks wait for each other, or find out which is the last: the kernel has a barrier word. */
 bool kn_kernel_meets(const kn_kernel *k);
 /* Prints the IR. Without numbers it is the canonical text of the structure. */
@@ -376,8 +387,8 @@ kn_status kn_kernel_verify(const kn_kernel *k);
  * divides by those that are not the first of their kind, the offsets (if shifted) and
  * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
  * index and, if it is checked, their extents, split strides, and for split and banded phases splits and, but for split
- * rows, chunk, for those of clusters chunk; last, for kernels whose blocks meet, the
- * barrier word (unsigned *). */
+ * rows, chunk, for those of clusters chunk; last, for kernels with resident
+ * values held, and for those whose blocks meet the barrier word (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */
     KN_PARAM_SCALAR,  /* its dtype */

@@ -101,6 +101,8 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         if (ph->cluster)
             put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
     }
+    if (kn_kernel_resident(k))
+        put_index(&ps, k->held, "held");
     if (kn_kernel_meets(k))
         put(&ps, (kn_param){.kind = KN_PARAM_BARRIER, .name = "barrier"});
     return ps.n;

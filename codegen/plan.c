@@ -169,6 +169,8 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
         const kn_kernel *k = plan->kernels.data[i];
         if (kn_kernel_cluster(k) > 1)
             plan->schedule = "cluster";
+        else if (kn_kernel_resident(k))
+            plan->schedule = "resident";
         else if (k->phases.len == 1 && k->phases.data[0].tile)
             plan->schedule = "tiles";
     }

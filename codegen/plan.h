@@ -72,7 +72,7 @@ typedef struct kn_plan {
     KN_VEC(kn_buf) temporaries;  /* those that a kernel touches */
     const int64_t *sizes;        /* per symbol of the graph */
     const kn_regions *regions;
-    const char *schedule; /* "whole", "cluster", "split" or "tiles" */
+    const char *schedule; /* "whole", "cluster", "split", "resident" or "tiles" */
 } kn_plan;
 
 /* Arena memory; the plan lives as long as `a`. Several threads may plan the same graph, which stays as it is. */
@@ -136,6 +136,7 @@ void kn_cross(kn_planner *p);
 /* `n` ranges of `length` each, the last perhaps shorter. */
 typedef struct kn_range {
     int64_t n, length;
+    bool resident; /* each for a block that keeps on chip what it loads of it */
 } kn_range;
 /* Partial results of a phase's reductions of stage 0 that another phase leaves: how many of each, compact over the
  * phase's group axes one behind the other, and their buffers, per reduction. */

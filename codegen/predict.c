@@ -146,7 +146,8 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double apart, b
         if (!is_loaded(m, ph, i, sweep, done))
             continue;
         int buf = v->access.buf;
-        double bytes = footprint(m, ph, &v->access), seen = m->seen[buf];
+        double bytes = footprint(m, ph, &v->access) * (1 - kn_part_on_chip(m->k, ph, v));
+        double seen = m->seen[buf];
         read(m, t, bytes, here[buf] ? apart : seen >= 0 ? swept - seen : -1);
         if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
             *shared += bytes;
@@ -248,6 +249,8 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
 {
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
     double in_step = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        done[i] = kn_part_on_chip(m->k, ph, &ph->values.data[i]) == 1;
     for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
         kn_phase_needs(ph, sweep, m->need);
         double times = waits(m, ph, sweep, done);

@@ -374,6 +374,7 @@ typedef struct kiln_options {
     bool fusion; /* default true; false runs one kernel an operation */
     const char
         *schedule; /* how groups are divided. NULL: chosen; "whole": not; "split": over the machine;
+                             "resident": the same, on GPUs by blocks that keep on chip what they load again;
                              "cluster" or "cluster=N", N from 2: over the blocks of a cluster where the device
                              has clusters and the program's shape allows it, else as "whole";
                              "tiles": not, and on GPUs what lies transposed goes through tiles in shared

@@ -175,10 +175,15 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
         kn_putf(t, ", vectors of %d%s", ph->vec, ph->ragged ? " within ragged rows" : "");
     if (ph->steps)
         kn_putf(t, ", %d step%s a thread", ph->steps, ph->steps == 1 ? "" : "s");
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kept)
-            kn_putf(t, ", %s kept in %s", kn_explain_value(k, &ph->values.data[i]),
-                    kn_keep_text(ph->values.data[i].kept));
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        double found = kn_part_on_chip(k, ph, v);
+        if (found > 0 && found < 1)
+            kn_putf(t, ", %.0f %% of", 100 * found);
+        if (v->kept)
+            kn_putf(t, "%s %s %s in %s", found > 0 && found < 1 ? "" : ",", kn_explain_value(k, v),
+                    found > 0 ? "found" : "kept", kn_keep_text(v->kept));
+    }
     if (ph->split || ph->banded)
         kn_putf(t, ", %s split in %lld", ph->split ? "members" : "groups", (long long)ph->splits);
     if (time && !ph->local)

@@ -146,8 +146,8 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
         put_string(s->t, any ? ", {\"name\": " : "{\"name\": ", kn_explain_value(k, v));
         kn_putf(s->t, ", \"in\": \"%s\"}",
                 v->kept == KN_KEEP_REGISTERS ? "registers"
-                : v->kept == KN_KEEP_SHARED  ? "shared"
-                                             : "cache");
+                : v->kept == KN_KEEP_FRAME   ? "cache"
+                                             : "shared");
         any = true;
     }
 }

@@ -307,12 +307,18 @@ static void store_local_results(spreader *s, int stage)
     }
 }
 
-static void partial_phase(spreader *s, int stage)
+static void split(spreader *s)
 {
-    begin(s);
     s->to.split = true;
     s->to.splits = s->members.n;
     s->to.chunk = s->members.length;
+    s->to.resident = s->members.resident;
+}
+
+static void partial_phase(spreader *s, int stage)
+{
+    begin(s);
+    split(s);
     store_local_results(s, stage);
     for (int r = 0; r < s->from.reds.len; r++) {
         kn_red red = s->from.reds.data[r];
@@ -336,18 +342,17 @@ static void partial_phase(spreader *s, int stage)
     kn_push(s->p->arena, &s->p->phases, s->to);
 }
 
-/* The stores after the last combine. Without groups every axis is walked by the grid. */
+/* The stores after the last combine. Without groups every axis is walked by the grid, but where blocks come back to what
+ * they have on chip. */
 static void final_phase(spreader *s, int stage)
 {
     begin(s);
-    if (!s->local || s->to.ngroup == 0) {
+    if (!s->local || (s->to.ngroup == 0 && !s->members.resident)) {
         s->to.ngroup = 0;
         for (int a = 0; a < s->to.naxes; a++)
             s->to.axes[a].member = true;
     } else {
-        s->to.split = true;
-        s->to.splits = s->members.n;
-        s->to.chunk = s->members.length;
+        split(s);
     }
     copy_stores(s, KN_STORE_ELEMENT, stage);
     if (s->local)

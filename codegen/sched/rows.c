@@ -87,6 +87,14 @@ static bool registers_keep(const kn_phase *ph, const kn_target *target)
     return most && lanes_for(steps(ph), most) <= threads;
 }
 
+int kn_rows_reread_each(const kn_phase *ph)
+{
+    int bytes = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        bytes += is_reread(ph, i) ? kn_bytes(ph->values.data[i].dtype) : 0;
+    return bytes;
+}
+
 int kn_rows_reread_arrays(const kn_phase *ph)
 {
     int arrays = 0;
@@ -192,6 +200,8 @@ static int threads(const kn_phase *ph, const kn_target *target)
                                           : 1024;
     if (ph->banded) {
         want = band_lanes(ph) > BAND_BLOCK ? (int)band_lanes(ph) : BAND_BLOCK;
+    } else if (ph->resident) {
+        want = n < 128 ? 128 : n < 1024 ? (int)kn_power_of_two_from(n) : 1024;
     } else if (!kn_rows_copies(ph, target) && registers_keep(ph, target)) {
         want = (int)lanes_for(n, keepable_steps(ph, target));
         want = want <= WARP ? 128 : want;
@@ -251,7 +261,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
 {
     int64_t n = steps(ph);
     int most = keepable_steps(ph, target);
-    bool several = !ph->cluster && (crowded(ph, target) || block <= WARP);
+    bool several = !ph->cluster && !ph->resident && (crowded(ph, target) || block <= WARP);
     ph->steps = 0;
     ph->tpg = block;
     if (ph->banded) {

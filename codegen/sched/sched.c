@@ -191,8 +191,10 @@ double kn_schedule_barrier_bytes(const kn_target *target)
 }
 
 /* Is it quicker to split the members over the machine, at a barrier a combine, than to leave each group
- * to its own block? */
-static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, const kn_target *target)
+ * to its own block, or cluster? Where blocks keep what they load, what is stored counts too: the whole machine then does
+ * little else behind the barrier. */
+static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, const kn_target *target,
+                 const kn_range *resident)
 {
     int units = target->units;
     int stages = 0;
@@ -202,13 +204,19 @@ static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, const kn_
     if (sweeps < stages)
         sweeps = stages;
     double bytes = (double)ph->groups * (double)ph->members * 4 * sweeps;
+    double split = bytes, stored = 0;
+    if (resident->n > 1) {
+        double part = kn_resident_part(ph, target, resident->length);
+        split -= part * (bytes - bytes / sweeps);
+        stored = kn_phase_stores_elements(ph) ? bytes / sweeps : 0;
+    }
     double alone = ph->cluster && kn_rows_keep(ph, target) != KN_KEEP_NONE ? bytes / sweeps : bytes;
     double whole = m->block_rate * (double)(blocks < units ? blocks : units);
     double waves = (double)((blocks + units - 1) / units) * units / (double)blocks;
-    double unsplit = alone / (whole < m->machine_rate ? whole : m->machine_rate);
-    if (blocks > units && whole < m->machine_rate)
+    double unsplit = (alone + stored) / (whole < m->machine_rate ? whole : m->machine_rate);
+    if (blocks > units && (whole < m->machine_rate || (ph->cluster && resident->n > 1)))
         unsplit *= waves;
-    return bytes / m->machine_rate + stages * m->barrier_ns < unsplit;
+    return (split + stored) / m->machine_rate + stages * m->barrier_ns < unsplit;
 }
 
 /* A group in several runs that is too large for any cluster. Split it moves as many bytes as read twice by one block,
@@ -220,26 +228,30 @@ static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
            kn_rows_keep(ph, target) == KN_KEEP_NONE;
 }
 
-/* About `want` ranges of n members, of whole vectors. */
-static kn_range ranges_of(int64_t n, int64_t want)
+kn_range kn_ranges_of(int64_t n, int64_t want)
 {
     int64_t length = ((n + want - 1) / want + 7) / 8 * 8;
-    return (kn_range){(n + length - 1) / length, length};
+    return (kn_range){(n + length - 1) / length, length, false};
 }
 
 kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_division force)
 {
-    bool forced = force == KN_DIVIDE_SPLIT, gpu = strcmp(target->kind, "cuda") == 0;
+    bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT,
+         gpu = strcmp(target->kind, "cuda") == 0;
     bool cols = kn_schedule_choose(ph)->walk == KN_WALK_COLS;
     const machine *m = machine_of(target);
-    const kn_range whole = {1, ph->members};
+    const kn_range whole = {1, ph->members, false};
     if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
         ph->members < 2 || (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
         return whole;
     int64_t tile = KN_COLS_LANES * ph->vec;
     int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups * ph->splits;
-    if (blocks == 0 || (!forced && !nothing_keeps(ph, target) && !pays(ph, m, blocks, target)))
+    const kn_range resident = kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
+    if (blocks == 0 ||
+        (!forced && !nothing_keeps(ph, target) && !pays(ph, m, blocks, target, &resident)))
         return whole;
+    if (resident.n > 1 && force != KN_DIVIDE_SPLIT)
+        return resident;
     blocks /= ph->splits;
     int64_t least = forced ? 1 : cols ? m->least_cols : m->least_rows;
     int64_t per_unit = cols ? m->cols_per_unit : m->rows_per_unit;
@@ -249,7 +261,7 @@ kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_divi
         want = 2;
     if (want > most)
         want = most;
-    return want < 2 ? whole : ranges_of(ph->members, want);
+    return want < 2 ? whole : kn_ranges_of(ph->members, want);
 }
 
 static kn_range columns_left(const kn_phase *columns, int64_t blocks)
@@ -257,7 +269,7 @@ static kn_range columns_left(const kn_phase *columns, int64_t blocks)
     int64_t tile = KN_COLS_LANES * columns->vec, tiles = (columns->groups + tile - 1) / tile;
     int64_t most = columns->members / gpu_machine.least_cols, splits = blocks / tiles;
     splits = splits > most ? most : splits;
-    return ranges_of(columns->members, splits < 1 ? 1 : splits);
+    return kn_ranges_of(columns->members, splits < 1 ? 1 : splits);
 }
 
 /* A thread of a band waits for its loads of one group before it asks for the next. So many bytes of them keep

@@ -2,6 +2,7 @@
  *
  *     flat   no reductions: the grid strides over all elements
  *     rows   a sub-warp, a warp or a block works on a group, side by side along its members
+ *            all blocks, which keep what they load again behind a grid barrier (resident.c)
  *            the blocks of a cluster, where one block cannot keep it or there are few groups (cluster.c)
  *     cols   neighbouring threads work on neighbouring groups, for reductions along a strided axis
  *            in tiles, where arrays lie one way and others the other (tiles.c)
@@ -51,6 +52,19 @@ void kn_schedule_as(kn_phase *phase, int vec);
 /* The ranges to split the members into so that the machine is full; one: leave it whole. */
 kn_range kn_schedule_splits(const kn_phase *phase, const kn_target *target, kn_division force);
 
+/* About `want` ranges of n members, of whole vectors. */
+kn_range kn_ranges_of(int64_t n, int64_t want);
+
+/* Ranges for blocks that keep on chip what a phase loads again, each alone on its multiprocessor; one: that cannot be, or
+ * too few could work and it is not forced. The part of a range of this length for which there is room.
+ * codegen/sched/resident.c */
+kn_range kn_resident_ranges(const kn_phase *phase, const kn_target *target, bool forced);
+double kn_resident_part(const kn_phase *phase, const kn_target *target, int64_t length);
+/* Of the phases of a kernel that are to: vectors of one width for all, when they have theirs; then, when they are bound,
+ * what is resident, held and shared. */
+void kn_resident_align(kn_kernel *kernel);
+void kn_resident_keep(kn_kernel *kernel, const kn_target *target);
+
 /* Bytes that the machine could move in the time of a grid barrier. */
 double kn_schedule_barrier_bytes(const kn_target *target);
 
@@ -64,7 +78,10 @@ void kn_schedule_cluster(kn_phase *phase, const kn_target *target, kn_division f
 void kn_schedule_tiles(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
                        const kn_target *target, kn_division force);
 
-/* Bytes of what a group's later sweeps read again; 0 if there is nothing, or it cannot be kept in shared memory. */
+/* Bytes of a member that later sweeps read again. */
+int kn_rows_reread_each(const kn_phase *phase);
+
+/* The same of a group; 0 if there is nothing, or it cannot be kept in shared memory. */
 int64_t kn_rows_reread_bytes(const kn_phase *phase);
 
 /* The number of arrays that this is. */

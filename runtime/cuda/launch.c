@@ -290,14 +290,15 @@ static kn_status submit(kn_cuda *d, const kn_code *code, const kn_grid *g, void 
                                 n[0], n[1], n[2], b[0], b[1], b[2]);
 }
 
-/* Smaller blocks than the largest that the code serves may fit in greater number. */
-static int blocks_per_unit(const kn_cuda *d, const kn_code *code, int threads)
+/* Smaller blocks than the largest that the code serves may fit in greater number, those with dynamic shared memory in
+ * smaller. */
+static int blocks_per_unit(const kn_cuda *d, const kn_code *code, const kn_kernel *k)
 {
     int blocks;
-    if (threads == code->threads || kn_cuda_enter(d) != KN_OK)
+    if ((k->threads == code->threads && !k->shared) || kn_cuda_enter(d) != KN_OK)
         return code->info.blocks_per_unit;
-    if (d->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, code->function, threads,
-                                                               0) != KN_CU_SUCCESS)
+    if (d->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, code->function, k->threads,
+                                                               (size_t)k->shared) != KN_CU_SUCCESS)
         blocks = code->info.blocks_per_unit;
     kn_cuda_leave(d);
     return blocks;
@@ -326,8 +327,7 @@ void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k,
 {
     const kn_cuda *d = (const kn_cuda *)dev;
     *grid = (kn_grid){
-        .grid = {kn_grid_all_blocks(k, blocks_per_unit(d, code, k->threads), d->target.units), 1,
-                 1},
+        .grid = {kn_grid_all_blocks(k, blocks_per_unit(d, code, k), d->target.units), 1, 1},
         .block = {(unsigned)k->threads, 1, 1},
         .cluster = {(unsigned)kn_kernel_cluster(k), 1, 1},
         .shared = (size_t)k->shared,

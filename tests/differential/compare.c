@@ -21,6 +21,7 @@ const kn_program_options option_sets[OPTION_SETS] = {
     {.fusion = true, .schedule = "cluster=8"},
     {.fusion = false, .schedule = "cluster=5"},
     {.fusion = true, .schedule = "tiles"},
+    {.fusion = true, .schedule = "resident"},
 };
 
 uint64_t setting(const char *name, uint64_t otherwise)

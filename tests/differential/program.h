@@ -166,7 +166,7 @@ const char *program_report(const program *p, const char *device, const kn_progra
 uint64_t setting(const char *name, uint64_t otherwise);
 
 /* Fusion on and off, each with every schedule. The first three are fused: as chosen, whole, split. */
-enum { OPTION_SETS = 12 };
+enum { OPTION_SETS = 13 };
 extern const kn_program_options option_sets[OPTION_SETS];
 
 #endif

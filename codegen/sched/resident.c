@@ -1,0 +1,151 @@
+/* Grid-resident: what the split phases of a kernel load again behind a grid barrier stays in shared memory meanwhile, each
+ * part with the thread that loaded it, so that nobody waits for it and memory is read once.
+ *
+ * What makes it right: the phases are split alike, and every block takes the same turns of the same groups in each of
+ * them. So step n of a thread is about the same elements in all of them, and the place of that step in shared memory is
+ * its own. There is room for a number of steps (kn_kernel.held); those beyond it, and all of the groups of a block but
+ * its first, are loaded again. Neither the size of arrays nor the number of blocks that a launch really has decides
+ * whether results are right, only how much is read again. */
+#include "codegen/sched/sched.h"
+
+/* A block that has a multiprocessor and its shared memory for itself; members that make a range worth one; and static
+ * shared memory that blocks may have, where columns use more than rows. */
+enum { RESIDENT_BLOCK = 1024, LEAST_MEMBERS = 1024, STATIC_BYTES = 48 * 1024 };
+
+kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool forced)
+{
+    const kn_range none = {1, ph->members, false};
+    if (target->sm == 0 || !target->cooperative || kn_schedule_choose(ph)->walk != KN_WALK_ROWS ||
+        kn_phase_in_order(ph) || !kn_rows_reread_each(ph) || ph->groups == 0)
+        return none;
+    int64_t want = target->units / ph->groups, most = kn_ceil_div(ph->members, LEAST_MEMBERS);
+    bool idle = want * ph->groups * 4 < target->units * (int64_t)3; /* a quarter or more */
+    want = want < most ? want : most;
+    if (forced && want < 2)
+        want = 2;
+    if (want < 2 || (idle && !forced))
+        return none;
+    kn_range ranges = kn_ranges_of(ph->members, want);
+    ranges.resident = true;
+    return ranges;
+}
+
+double kn_resident_part(const kn_phase *ph, const kn_target *target, int64_t length)
+{
+    double bytes = (double)length * kn_rows_reread_each(ph);
+    double fit = target->smem_block - KN_SCRATCH_BYTES;
+    return fit < bytes ? fit / bytes : 1;
+}
+
+/* Do their workers go through the same members of the same groups, but for vectors? */
+static bool alike(const kn_phase *a, const kn_phase *b)
+{
+    bool same = a->resident && b->resident && a->walk == b->walk && a->naxes == b->naxes &&
+                a->ngroup == b->ngroup && a->splits == b->splits && kn_takes_turns(a) &&
+                kn_takes_turns(b);
+    for (int x = 0; same && x < a->naxes; x++)
+        same = a->axes[x].extent == b->axes[x].extent;
+    return same;
+}
+
+/* The first of the phases that keep something for each other; the number of phases if there are none. */
+static int first_resident(const kn_kernel *k)
+{
+    int p = 0;
+    while (p < k->phases.len && !k->phases.data[p].resident)
+        p++;
+    return p;
+}
+
+void kn_resident_align(kn_kernel *k)
+{
+    int first = first_resident(k), vec = 8;
+    for (int p = first; p < k->phases.len; p++)
+        if (alike(&k->phases.data[first], &k->phases.data[p]) && k->phases.data[p].vec < vec)
+            vec = k->phases.data[p].vec;
+    for (int p = first; p < k->phases.len; p++)
+        if (alike(&k->phases.data[first], &k->phases.data[p]))
+            kn_schedule_as(&k->phases.data[p], vec);
+}
+
+/* Has each member an element of its own of this load, which is what it was when phase p is over? */
+static bool stays(const kn_kernel *k, int p, const kn_value *v)
+{
+    int va = kn_phase_vector_axis(&k->phases.data[p]);
+    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || v->kept ||
+        v->access.kind[va] == KN_STRIDE_ZERO)
+        return false;
+    for (int q = p; q < k->phases.len; q++)
+        for (int s = 0; s < k->phases.data[q].stores.len; s++)
+            if (k->phases.data[q].stores.data[s].access.buf == v->access.buf)
+                return false;
+    return true;
+}
+
+/* Marks what phase p loads in the same place as `v`, to be `at` so many bytes; false if there is nothing. */
+static bool mark(kn_phase *ph, const kn_access *acc, int at)
+{
+    bool any = false;
+    for (int i = 0; i < ph->values.len; i++) {
+        kn_value *v = &ph->values.data[i];
+        if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || !kn_access_same(&v->access, acc))
+            continue;
+        any = true;
+        v->kept = KN_KEEP_RESIDENT;
+        v->index = at;
+    }
+    return any;
+}
+
+/* What phase p and later ones load; the bytes of a thread's step that are resident then, `at` before. */
+static int mark_all(kn_kernel *k, int p, int at)
+{
+    kn_phase *ph = &k->phases.data[p];
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value v = ph->values.data[i];
+        bool again = false;
+        for (int q = p + 1; q < k->phases.len && stays(k, p, &v); q++)
+            again |= alike(ph, &k->phases.data[q]) && mark(&k->phases.data[q], &v.access, at);
+        if (again) {
+            mark(ph, &v.access, at);
+            at += ph->vec * kn_bytes(v.dtype);
+        }
+    }
+    return at;
+}
+
+static void unmark(kn_kernel *k)
+{
+    for (int p = 0; p < k->phases.len; p++)
+        for (int i = 0; i < k->phases.data[p].values.len; i++)
+            if (k->phases.data[p].values.data[i].kept == KN_KEEP_RESIDENT)
+                k->phases.data[p].values.data[i].kept = KN_KEEP_NONE;
+}
+
+/* Shared memory of a block that is there for it. */
+static int64_t room(const kn_kernel *k, const kn_target *target)
+{
+    bool cols = false;
+    for (int p = 0; p < k->phases.len; p++)
+        cols = cols || k->phases.data[p].walk == KN_WALK_COLS;
+    return target->smem_block - k->shared - (cols ? STATIC_BYTES : KN_SCRATCH_BYTES);
+}
+
+void kn_resident_keep(kn_kernel *k, const kn_target *target)
+{
+    int first = first_resident(k), bytes = 0;
+    if (first == k->phases.len || !kn_by_block(&k->phases.data[first]))
+        return;
+    const kn_phase *ph = &k->phases.data[first];
+    for (int p = first; p < k->phases.len; p++)
+        if (alike(ph, &k->phases.data[p]))
+            bytes = mark_all(k, p, bytes);
+    if (!bytes)
+        return;
+    int64_t step = (int64_t)k->threads * bytes, fit = room(k, target) / step;
+    int64_t steps = kn_ceil_div(ph->members, ph->splits * k->threads * ph->vec);
+    k->held = fit < steps ? fit : steps;
+    k->shared += k->held * step;
+    if (k->held < 1)
+        unmark(k);
+}
