@@ -37,13 +37,20 @@ void kn_arena_init_in(kn_arena *a, const kn_allocator *from, void *space, size_t
     a->end = a->next + size;
 }
 
+void kn_arena_back(kn_arena *a, kn_arena_mark mark)
+{
+    while (a->chunks != mark.chunks) {
+        kn_arena_chunk *older = a->chunks->older;
+        a->from.release(a->from.user, a->chunks);
+        a->chunks = older;
+    }
+    a->next = mark.next;
+    a->end = mark.end;
+}
+
 void kn_arena_finish(kn_arena *a)
 {
-    for (kn_arena_chunk *c = a->chunks; c;) {
-        kn_arena_chunk *older = c->older;
-        a->from.release(a->from.user, c);
-        c = older;
-    }
+    kn_arena_back(a, (kn_arena_mark){0});
     kn_arena_init(a, &a->from);
 }
 

@@ -34,6 +34,17 @@ void kn_arena_init(kn_arena *a, const kn_allocator *from);
 void kn_arena_init_in(kn_arena *a, const kn_allocator *from, void *space, size_t size);
 void kn_arena_finish(kn_arena *a);
 
+/* A place in an arena, and back to it: what was allocated since is gone. For work of which only a number is left. */
+typedef struct kn_arena_mark {
+    kn_arena_chunk *chunks;
+    char *next, *end;
+} kn_arena_mark;
+static inline kn_arena_mark kn_arena_here(const kn_arena *a)
+{
+    return (kn_arena_mark){a->chunks, a->next, a->end};
+}
+void kn_arena_back(kn_arena *a, kn_arena_mark mark);
+
 /* Zeroed memory, aligned to 16 bytes. */
 void *kn_alloc(kn_arena *a, size_t size);
 #define KN_NEW(a, T) ((T *)kn_alloc((a), sizeof(T)))

@@ -171,8 +171,8 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
     kn_schedule_vectors(ph, align, k->bufs.data, p->problem->target);
     kn_schedule_tiles(p->arena, ph, align, k->bufs.data, p->problem->target,
                       p->problem->force.division);
-    kn_schedule_cluster(ph, p->problem->target, p->problem->force.division,
-                        p->problem->force.cluster);
+    kn_schedule_cluster(p->arena, ph, k->bufs.data, k->bufs.len, p->problem->target,
+                        p->problem->force.division, p->problem->force.cluster);
 }
 
 /* A local phase is walked by the workers of its host, or, without groups, by all threads of a block. Columns

@@ -95,10 +95,10 @@ bool kn_value_same(const kn_value *x, const kn_value *y)
 
 #define COPY_VEC(a, to, from)                                                                      \
     do {                                                                                           \
-        (to)->data = NULL;                                                                         \
-        (to)->len = (to)->cap = 0;                                                                 \
-        for (int i_ = 0; i_ < (from)->len; i_++)                                                   \
-            kn_push(a, to, (from)->data[i_]);                                                      \
+        (to)->len = (to)->cap = (from)->len;                                                       \
+        (to)->data = (from)->len ? kn_alloc(a, sizeof *(from)->data * (size_t)(from)->len) : NULL; \
+        if ((from)->len)                                                                           \
+            memcpy((to)->data, (from)->data, sizeof *(from)->data *(size_t)(from)->len);           \
     } while (0)
 
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)

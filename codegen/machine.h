@@ -13,7 +13,7 @@ typedef struct kn_machine {
     double unit;                 /* rate that one unit reaches */
     double latency;              /* from a load to its value, the memory being busy */
     double adds;                 /* rate of additions of f32 in a unit */
-    double wide;                 /* additions of f32 that one of f64 is */
+    double wide;                 /* times that a function of f64 takes of one of f32 */
     double warp, block, cluster; /* until what a sweep found is known at that level */
     double peer;                 /* more for each block of a cluster */
     double start;                /* of a unit, for each block of a cluster */

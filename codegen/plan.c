@@ -45,8 +45,8 @@ kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
     kn_count_sweeps(p->arena, &ph);
     ph.walk = kn_schedule_choose(&ph)->walk;
     kn_schedule_vectors(&ph, align, p->bufs.data, p->problem->target);
-    kn_schedule_cluster(&ph, p->problem->target, p->problem->force.division,
-                        p->problem->force.cluster);
+    kn_schedule_cluster(p->arena, &ph, p->bufs.data, p->bufs.len, p->problem->target,
+                        p->problem->force.division, p->problem->force.cluster);
     return ph;
 }
 
@@ -61,16 +61,19 @@ static void record(kn_plan *plan, const kn_planner *p, const char *name, const c
 /* The ranges that the members of a phase as it was previewed are split into. */
 static kn_range splits_of(const kn_planner *p, const kn_phase *ph)
 {
-    return kn_schedule_splits(ph, p->problem->target, p->problem->force.division);
+    return kn_schedule_splits(p->arena, ph, p->bufs.data, p->bufs.len, p->problem->target,
+                              p->problem->force.division);
 }
 
-/* Where every group stays on chip, so that sweeps are cheap; NONE if it does not. */
+/* Where every group stays on chip, so that sweeps are cheap; NONE if it does not. What a cluster could keep in registers
+ * it has in shared memory. */
 static kn_keep kept(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);
-    return ph.walk == KN_WALK_ROWS && splits_of(p, &ph).n < 2
-               ? kn_rows_keep(&ph, p->problem->target)
-               : KN_KEEP_NONE;
+    if (ph.walk != KN_WALK_ROWS || splits_of(p, &ph).n > 1)
+        return KN_KEEP_NONE;
+    kn_keep keep = kn_rows_keep(&ph, p->problem->target);
+    return keep && ph.cluster ? KN_KEEP_SHARED : keep;
 }
 
 /* The online form saves a sweep over memory. It also saves shared memory if it leaves nothing to sweep again. */

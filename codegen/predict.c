@@ -5,6 +5,7 @@
 
 #include "codegen/grid.h"
 #include "codegen/machine.h"
+#include "codegen/sched/sched.h"
 
 /* What a kernel is predicted with. */
 typedef struct model {
@@ -72,8 +73,10 @@ static spread spread_of(const model *m, const kn_phase *ph)
     s.blocks = (double)kn_grid_phase_blocks(ph, m->k->threads);
     if (ph->walk == KN_WALK_FLAT)
         s.blocks = ceil(s.blocks / kn_flat_steps(ph));
-    if (m->target->sm == 0)
+    if (m->target->sm == 0 && ph->reds.len == 0)
         s.blocks = most(1, (double)ph->groups * (double)ph->members / TASK);
+    else if (m->target->sm == 0)
+        s.blocks = (double)ph->groups * (double)ph->splits;
     if (ph->last_block)
         s.blocks = 1;
     if (s.cluster && ph->splits > 2) {
@@ -101,9 +104,9 @@ static double footprint(const model *m, const kn_phase *ph, const kn_access *acc
     return acc->split_stride ? total * (double)ph->splits : total;
 }
 
-/* Bytes that memory moves, and that come from the last cache instead. */
+/* Bytes that memory moves, and that come from the last cache instead; of both those that are written. */
 typedef struct traffic {
-    double memory, cache;
+    double memory, cache, written;
 } traffic;
 
 /* What is read after so many bytes of other things; less than 0: for the first time. The cache has all of it up to its
@@ -166,6 +169,7 @@ static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *here, tr
             continue;
         double bytes = footprint(m, ph, &st->access);
         t->memory += bytes;
+        t->written += bytes;
         m->moved += bytes;
         here[st->access.buf] = true;
     }
@@ -218,8 +222,7 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
     return 1;
 }
 
-/* Times that a thread waits for memory in a sweep: not at all where nothing is loaded. Of columns half of the steps that
- * are written side by side are on their way at a time. */
+/* Times that a thread waits for memory in a sweep: not at all where nothing is loaded. */
 static double waits(const model *m, const kn_phase *ph, int sweep, const bool *done)
 {
     int bytes = 0;
@@ -232,8 +235,7 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
         return 0;
     double n = steps(m->k, ph);
     double together = ph->steps && !ph->banded ? n : kn_steps_at_once(bytes);
-    double times = ph->fetched ? 1 : ceil(n / together);
-    return ph->walk == KN_WALK_COLS ? 2 * times : times;
+    return ph->fetched ? 1 : ceil(n / together);
 }
 
 static double combine(const model *m, const kn_phase *ph)
@@ -267,6 +269,8 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
 /* Additions an element that an accumulator takes, and a step through memory besides its elements. */
 enum {
     LOAD_COST = 2,
+    FUNCTION_COST = 4, /* beyond which it is a function */
+    DOUBLE = 2,        /* of f64, but for functions */
     PLAIN_COST = 2,
     MOMENTS_COST = 18,
     PEAK_COST = 18,
@@ -284,11 +288,21 @@ static double accumulating(const kn_phase *ph, int red)
                                      : PLAIN_COST;
 }
 
+/* Are functions the hardware's approximations, as where all that is stored of elements has 16 bits? */
+static bool approximates(const kn_kernel *k, const kn_phase *ph)
+{
+    bool narrow = kn_phase_stores_elements(ph);
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
+            narrow = narrow && kn_bytes(ph->values.data[ph->stores.data[i].value].dtype) == 2;
+    return k->fast || narrow;
+}
+
 /* Additions that all sweeps take for an element. */
 static double additions(model *m, const kn_phase *ph)
 {
-    const double ragged = 1.8; /* each vector may be the first or the last of a row */
-    double sum = 0;
+    const double ragged = 1.2; /* each vector may be the first or the last of a row */
+    double sum = 0, function = m->target->sm && approximates(m->k, ph) ? 0.5 : 1;
     for (int s = 0; s < ph->nsweeps; s++) {
         kn_phase_needs(ph, s, m->need);
         for (int i = 0; i < ph->values.len; i++) {
@@ -296,12 +310,14 @@ static double additions(model *m, const kn_phase *ph)
             bool kept = v->kept && (v->kind == KN_V_LOAD || s > v->since);
             if (!m->need[i] || v->level != KN_ELEMENT || kept)
                 continue;
-            double wide = v->dtype == KN_F64 ? m->m->wide : 1;
-            sum += v->kind == KN_V_ELEM ? kn_ops[v->op].cost * wide : LOAD_COST;
+            int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
+            bool costly = cost > FUNCTION_COST;
+            double wide = v->dtype != KN_F64 ? 1 : costly ? m->m->wide : DOUBLE;
+            sum += cost * wide * (costly ? function : 1);
         }
     }
     for (int i = 0; i < ph->reds.len; i++)
-        sum += accumulating(ph, i) * (ph->reds.data[i].dtype == KN_F64 ? m->m->wide : 1);
+        sum += accumulating(ph, i) * (ph->reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
     int more = ph->walk == KN_WALK_FLAT ? 0 : ph->naxes - ph->ngroup - 1;
     double step = STEP_COST + AXIS_COST * (more > 0 ? more : 0);
     sum += m->target->sm ? ph->nsweeps * step / ph->vec : 0;
@@ -309,6 +325,16 @@ static double additions(model *m, const kn_phase *ph)
 }
 
 /* ---- times ---- */
+
+/* Has a block all of its group before it goes on? */
+static bool keeps_loads(const kn_phase *ph)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kept && ph->values.data[i].kept != KN_KEEP_RESIDENT &&
+            ph->values.data[i].kind == KN_V_LOAD)
+            return true;
+    return false;
+}
 
 static double units_side(const kn_time *t)
 {
@@ -345,7 +371,8 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     t.work /= s.units * m->m->adds;
     t.starts = s.cluster ? s.blocks / s.units * m->m->start : 0;
     waits_of(m, ph, &s, &t);
-    t.waits += t.work / s.together;
+    double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) : 0;
+    t.waits += (t.work + before) / s.together;
     if (s.cluster || ph->split) {
         double longer = turns_until_all_are_done(&s, &t) / s.turns;
         double *parts[] = {&t.memory, &t.cache, &t.transfer, &t.work, &t.waits, &t.combines};
@@ -374,6 +401,7 @@ static void add(kn_time *sum, const kn_time *t)
 kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *phases)
 {
     model m = {.m = kn_machine_of(target), .target = target, .k = k};
+    const kn_arena_mark here = kn_arena_here(k->arena);
     int values = 0;
     for (int i = 0; i < k->phases.len; i++)
         values = k->phases.data[i].values.len > values ? k->phases.data[i].values.len : values;
@@ -389,7 +417,28 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
             phases[i] = t;
         add(&sum, &t);
     }
+    kn_arena_back(k->arena, here);
     return sum;
+}
+
+double kn_predict_phase_ns(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
+                           const kn_target *target)
+{
+    const kn_schedule *how = kn_schedule_of(phase->walk);
+    const kn_arena_mark here = kn_arena_here(a);
+    kn_kernel k = {.arena = a};
+    kn_phase ph = kn_phase_copy(a, phase);
+    k.threads = how->threads(&ph, target);
+    how->bind(&ph, target, k.threads);
+    if (ph.steps)
+        kn_keep_computed(a, &ph, target, KN_REUSE_BY_COST);
+    k.shared = kn_phase_kept_bytes(&ph);
+    k.bufs.data = (kn_buf *)(uintptr_t)bufs;
+    k.bufs.len = nbufs;
+    kn_push(a, &k.phases, ph);
+    double ns = kn_predict_kernel(&k, target, NULL).ns;
+    kn_arena_back(a, here);
+    return ns;
 }
 
 double kn_predict_ns(const kn_plan *plan, const kn_target *target)

@@ -35,6 +35,11 @@ const char *kn_time_bound(const kn_time *time);
 /* One kernel of those that a plan launches one after the other; phases: room for one time a phase, or NULL. */
 kn_time kn_predict_kernel(const kn_kernel *kernel, const kn_target *target, kn_time *phases);
 
+/* A phase by itself, as its walk would bind it (codegen/sched): the whole kernel, of the block size that suits it. For
+ * comparing what could be done with it. */
+double kn_predict_phase_ns(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
+                           const kn_target *target);
+
 /* The whole plan, from the begin of its first launch to the end of its last. */
 double kn_predict_ns(const kn_plan *plan, const kn_target *target);
 

@@ -263,7 +263,9 @@ static void put_behind_rows(crossing *c)
 /* Does it have a barrier of its own for partial results? */
 static bool is_spread(crossing *c, const kn_phase *ph)
 {
-    return kn_schedule_splits(ph, c->p->problem->target, c->p->problem->force.division).n > 1;
+    return kn_schedule_splits(c->p->arena, ph, c->p->bufs.data, c->p->bufs.len,
+                              c->p->problem->target, c->p->problem->force.division)
+               .n > 1;
 }
 
 static bool cross(crossing *c)

@@ -1,21 +1,26 @@
 /* Clusters: the blocks of a cluster share a group that one block cannot keep on chip, or can, but alone on its
- * multiprocessor, which then waits at every barrier of the block.
+ * multiprocessor, which then waits at every barrier of the block. How many blocks, and whether any, is what is predicted to be
+ * quickest (codegen/predict.h); the option forces clusters wherever they are possible.
  *
- * What is chosen is what was faster on an H200; the option forces clusters wherever they are possible.
+ * Measured on an H200, us:
  *
- *     reread, bytes a group                         clusters of                  else
- *     one array, 401 KB in 32 runs (batchnorm)      8: 67 us, 4: 72, 16: 67      reads twice: 83
- *     the same, 1.6 MB                              16: 74 to 76, 8: 93          reads twice: 95
- *     two arrays, 803 KB  (batchnorm backward)      16: 90, 8: 94                reads twice: 124
- *     rows of 524 KB (layernorm)                    16: 338, 8: 340, 10: 418     reads twice: 403
- *     rows of 201 KB, without vectors (softmax)     4: 1705                      one block: 2161
- *     rows of 131 KB, f32 softmax                   2: 416                       one block, in registers: 440
- *     rows of 201 KB that begin anywhere (softmax)  2: 904, 4: 909, 1: 905       threads load, 2: 1106
- *     rows of 101 KB that begin anywhere, bf16      2: 475, 1: 476, 4: 471       one block, threads load: 489
- *     rows of 1 MB, 256 of them (softmax)           16: 242                      split over the machine: 211
+ *     reread, bytes a group                         one block  clusters of 2    4    8   16
+ *     one array, 401 KB in 32 runs (batchnorm)             82             74   69   64   63
+ *     the same, 1.6 MB                                    122             91   98   88   76
+ *     two arrays, 803 KB (batchnorm backward)             124            122  109   92   90
+ *     4096 rows of 131 KB, f32 softmax                    267            319  298  304  375
+ *     the same, layernorm                                 318            326  309  326  376
+ *     1024 rows of 524 KB, layernorm                      398            395  407  327  343
+ *     256 rows of 1 MB, softmax                           224            202  219  220  173
+ *     8192 rows of 201 KB that begin anywhere, softmax    905            904  909            (threads load, 2: 1106)
+ *     the same in bf16                                    476            475  471            (one block, threads load: 489)
  *
- * So blocks of which four share a multiprocessor are better than two, two better than one; and multiprocessors come in
- * groups of 16 or 18, which sizes other than powers of two leave in part idle. */
+ * Blocks of which four share a multiprocessor are better than two, two better than one; each costs half a microsecond
+ * of its multiprocessor; and multiprocessors come in groups of 16 or 18, which sizes other than powers of two leave in part
+ * idle. */
+#include <math.h>
+
+#include "codegen/predict.h"
 #include "codegen/sched/sched.h"
 
 /* Shared memory of a block that is not for kept values, what its warps and its cluster hand each other and what the
@@ -54,50 +59,65 @@ static int64_t blocks_that_keep(const kn_phase *ph, const kn_target *target)
     return 0;
 }
 
-static void divide(kn_phase *ph, int64_t blocks)
+/* The phase with its groups over so many blocks. */
+static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
 {
-    ph->cluster = true;
-    ph->splits = blocks;
-    ph->chunk = kn_ceil_div(kn_ceil_div(ph->members + kn_phase_slack(ph), blocks), PART_MULTIPLE) *
-                PART_MULTIPLE;
+    kn_phase with = *ph;
+    with.cluster = true;
+    with.splits = blocks;
+    with.chunk = kn_ceil_div(kn_ceil_div(ph->members + kn_phase_slack(ph), blocks), PART_MULTIPLE) *
+                 PART_MULTIPLE;
+    return with;
 }
 
 /* Can bulk copies bring it to a cluster of so many? */
 static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
 {
-    kn_phase divided = *ph;
-    divide(&divided, blocks);
-    return kn_rows_copies(&divided, target);
+    kn_phase with = with_blocks(ph, blocks);
+    return kn_rows_copies(&with, target);
 }
 
-/* 0 for no cluster. A group that registers do not keep may have a cluster of one block, for the bulk copies; and where it
- * is in several runs, so that one kernel serves it and the larger ones. */
-static int64_t choose(const kn_phase *ph, const kn_target *target)
+/* More blocks have to be worth that much. */
+static const double WORTH = 0.98;
+
+/* 0 for no cluster. Rules stand in front of predicted times, so that few kernels serve all sizes. What registers keep
+ * where two blocks share a multiprocessor has no cluster; those were within 3 % of it either way (but batchnorm of
+ * (32,512,28,28): 37.8 us, 35.3 by clusters of 4). What they do not keep has one for the bulk copies, also of one block; and
+ * where a group is in several runs in any case, as larger ones have. */
+static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
+                      const kn_target *target)
 {
+    int64_t best = 0, least = blocks_for(ph, 1, target);
     int64_t two = blocks_for(ph, 2, target), four = blocks_for(ph, 4, target);
+    bool one_run = kn_phase_one_run(ph);
     bool registers = kn_rows_keep(ph, target) == KN_KEEP_REGISTERS;
-    if (!kn_phase_one_run(ph))
-        return two == 0 || registers ? 0 : two == 1 ? 1 : blocks_that_keep(ph, target);
-    if (two == 1 && !registers)
-        return copies(ph, four, target) ? four : 0;
-    if (two < 2)
+    if (two == 0 || least > target->cluster || (registers && (two == 1 || !one_run)))
         return 0;
-    if (blocks_for(ph, 1, target) < 2)
-        return ph->vec > 1 ? two : four;
-    return blocks_that_keep(ph, target);
+    if (two == 1)
+        return !one_run ? 1 : copies(ph, four, target) ? four : 0;
+    double ns = one_run ? kn_predict_phase_ns(a, ph, bufs, nbufs, target) : INFINITY;
+    for (int64_t blocks = least < 2 ? 2 : least; blocks <= target->cluster; blocks *= 2) {
+        kn_phase with = with_blocks(ph, blocks);
+        double other = kn_predict_phase_ns(a, &with, bufs, nbufs, target);
+        if (other < ns * WORTH) {
+            best = blocks;
+            ns = other;
+        }
+    }
+    return best;
 }
 
-void kn_schedule_cluster(kn_phase *ph, const kn_target *target, kn_division force, int want)
+void kn_schedule_cluster(kn_arena *a, kn_phase *ph, const kn_buf *bufs, int nbufs,
+                         const kn_target *target, kn_division force, int want)
 {
     if (!can(ph, target) || ph->groups == 0 ||
         (force != KN_DIVIDE_BY_COST && force != KN_DIVIDE_CLUSTER))
         return;
-    int64_t blocks = want ? want : choose(ph, target);
+    int64_t blocks = want ? want : choose(a, ph, bufs, nbufs, target);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = blocks_that_keep(ph, target);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = 2;
-    if (blocks < 1 || (!want && blocks > target->cluster))
-        return;
-    divide(ph, blocks);
+    if (blocks > 0 && (want || blocks <= target->cluster))
+        *ph = with_blocks(ph, blocks);
 }

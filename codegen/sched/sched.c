@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "codegen/machine.h"
+#include "codegen/predict.h"
+
 static const kn_schedule *const kinds[] = {&kn_sched_flat, &kn_sched_cols, &kn_sched_rows};
 
 const kn_schedule *kn_schedule_of(kn_walk walk)
@@ -37,6 +40,14 @@ bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf,
 static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
 {
     for (int a = 0; a < ph->ngroup; a++)
+        if (acc->stride[a] != 0)
+            return true;
+    return false;
+}
+
+static bool differs_by_member(const kn_phase *ph, const kn_access *acc)
+{
+    for (int a = ph->ngroup; a < ph->naxes; a++)
         if (acc->stride[a] != 0)
             return true;
     return false;
@@ -165,58 +176,52 @@ void kn_schedule_as(kn_phase *ph, int vec)
     set_all_kinds(ph);
 }
 
-/* What the decision to split rests on: bytes a nanosecond that one block (or CPU thread) and the whole
- * machine move, and the nanoseconds of a grid barrier with the launch of the phase behind it. Of the order
- * that an H200 and a desktop CPU show; only their ratios matter. */
-typedef struct machine {
-    double block_rate, machine_rate, barrier_ns;
-    int64_t least_rows, least_cols; /* members that make a range worth a block */
-    int rows_per_unit,
-        cols_per_unit; /* ranges to split into, for a multiprocessor: as many as it holds at once */
-} machine;
+typedef struct splitting {
+    int64_t least_rows, least_cols;   /* members that make a range worth a block */
+    int rows_per_unit, cols_per_unit; /* ranges to split into, for a multiprocessor or CPU thread */
+} splitting;
 
-static const machine gpu_machine = {50, 3500, 2500, 4096, 64, 4, 2};
-static const machine cpu_machine = {8, 12, 5000, 16384, 64, 1, 1};
-
-static const machine *machine_of(const kn_target *target)
-{
-    return strcmp(target->kind, "cuda") == 0 ? &gpu_machine : &cpu_machine;
-}
+static const splitting gpu_splitting = {4096, 64, 4, 2};
+static const splitting cpu_splitting = {16384, 64, 1, 1};
 
 double kn_schedule_barrier_bytes(const kn_target *target)
 {
-    const machine *m = machine_of(target);
-    double rate = m->block_rate * target->units;
-    return m->barrier_ns * (rate < m->machine_rate ? rate : m->machine_rate);
+    const kn_machine *m = kn_machine_of(target);
+    double rate = m->unit * target->units;
+    return m->grid * (rate < m->memory ? rate : m->memory);
 }
 
-/* Is it quicker to split the members over the machine, at a barrier a combine, than to leave each group
- * to its own block, or cluster? Where blocks keep what they load, what is stored counts too: the whole machine then does
- * little else behind the barrier. */
-static bool pays(const kn_phase *ph, const machine *m, int64_t blocks, const kn_target *target,
-                 const kn_range *resident)
+/* Bytes that the sweeps of a phase move: all of them, or as if each array were loaded once. */
+static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
 {
-    int units = target->units;
+    double bytes = 0, elements = (double)ph->groups * (double)ph->members;
+    for (int i = 0; i < accesses(ph); i++) {
+        const kn_access *acc = vector_access(ph, i);
+        int sweeps = i < ph->values.len && !once ? ph->values.data[i].sweeps : 1;
+        if (acc && differs_by_member(ph, acc))
+            bytes += elements * sweeps * kn_bytes(bufs[acc->buf].dtype);
+    }
+    return bytes;
+}
+
+/* Is it quicker to split the members over the machine, at a barrier a combine, than to leave each group to its own
+ * block, or cluster? The split form is not there yet to be predicted: it moves all bytes at nearly the memory's rate, but
+ * for what is resident, and its phases begin one after the other. */
+static bool pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
+                 const kn_target *target, const kn_range *resident)
+{
+    const double nearly = 1.12;
+    const kn_machine *m = kn_machine_of(target);
     int stages = 0;
     for (int i = 0; i < ph->reds.len; i++)
         stages = ph->reds.data[i].stage >= stages ? ph->reds.data[i].stage + 1 : stages;
-    int sweeps = kn_phase_stores_elements(ph) ? stages + 1 : 1;
-    if (sweeps < stages)
-        sweeps = stages;
-    double bytes = (double)ph->groups * (double)ph->members * 4 * sweeps;
-    double split = bytes, stored = 0;
-    if (resident->n > 1) {
-        double part = kn_resident_part(ph, target, resident->length);
-        split -= part * (bytes - bytes / sweeps);
-        stored = kn_phase_stores_elements(ph) ? bytes / sweeps : 0;
-    }
-    double alone = ph->cluster && kn_rows_keep(ph, target) != KN_KEEP_NONE ? bytes / sweeps : bytes;
-    double whole = m->block_rate * (double)(blocks < units ? blocks : units);
-    double waves = (double)((blocks + units - 1) / units) * units / (double)blocks;
-    double unsplit = (alone + stored) / (whole < m->machine_rate ? whole : m->machine_rate);
-    if (blocks > units && (whole < m->machine_rate || (ph->cluster && resident->n > 1)))
-        unsplit *= waves;
-    return (split + stored) / m->machine_rate + stages * m->barrier_ns < unsplit;
+    double bytes = bytes_moved(ph, bufs, false);
+    if (resident->n > 1)
+        bytes -=
+            kn_resident_part(ph, target, resident->length) * (bytes - bytes_moved(ph, bufs, true));
+    double split = m->launch + nearly * bytes / m->memory + stages * m->grid;
+    split += (stages + 1) * (m->latency + m->block);
+    return split < kn_predict_phase_ns(a, ph, bufs, nbufs, target);
 }
 
 /* A group in several runs that is too large for any cluster. Split it moves as many bytes as read twice by one block,
@@ -234,12 +239,13 @@ kn_range kn_ranges_of(int64_t n, int64_t want)
     return (kn_range){(n + length - 1) / length, length, false};
 }
 
-kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_division force)
+kn_range kn_schedule_splits(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
+                            const kn_target *target, kn_division force)
 {
     bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT,
          gpu = strcmp(target->kind, "cuda") == 0;
     bool cols = kn_schedule_choose(ph)->walk == KN_WALK_COLS;
-    const machine *m = machine_of(target);
+    const splitting *how = gpu ? &gpu_splitting : &cpu_splitting;
     const kn_range whole = {1, ph->members, false};
     if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
         ph->members < 2 || (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
@@ -248,13 +254,13 @@ kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_divi
     int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups * ph->splits;
     const kn_range resident = kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
     if (blocks == 0 ||
-        (!forced && !nothing_keeps(ph, target) && !pays(ph, m, blocks, target, &resident)))
+        (!forced && !nothing_keeps(ph, target) && !pays(a, ph, bufs, nbufs, target, &resident)))
         return whole;
     if (resident.n > 1 && force != KN_DIVIDE_SPLIT)
         return resident;
     blocks /= ph->splits;
-    int64_t least = forced ? 1 : cols ? m->least_cols : m->least_rows;
-    int64_t per_unit = cols ? m->cols_per_unit : m->rows_per_unit;
+    int64_t least = forced ? 1 : cols ? how->least_cols : how->least_rows;
+    int64_t per_unit = cols ? how->cols_per_unit : how->rows_per_unit;
     int64_t want = (per_unit * target->units + blocks - 1) / blocks;
     int64_t most = (ph->members + least - 1) / least;
     if (forced && want < 2)
@@ -267,7 +273,7 @@ kn_range kn_schedule_splits(const kn_phase *ph, const kn_target *target, kn_divi
 static kn_range columns_left(const kn_phase *columns, int64_t blocks)
 {
     int64_t tile = KN_COLS_LANES * columns->vec, tiles = (columns->groups + tile - 1) / tile;
-    int64_t most = columns->members / gpu_machine.least_cols, splits = blocks / tiles;
+    int64_t most = columns->members / gpu_splitting.least_cols, splits = blocks / tiles;
     splits = splits > most ? most : splits;
     return kn_ranges_of(columns->members, splits < 1 ? 1 : splits);
 }

@@ -50,7 +50,8 @@ void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs,
 void kn_schedule_as(kn_phase *phase, int vec);
 
 /* The ranges to split the members into so that the machine is full; one: leave it whole. */
-kn_range kn_schedule_splits(const kn_phase *phase, const kn_target *target, kn_division force);
+kn_range kn_schedule_splits(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
+                            const kn_target *target, kn_division force);
 
 /* About `want` ranges of n members, of whole vectors. */
 kn_range kn_ranges_of(int64_t n, int64_t want);
@@ -70,7 +71,8 @@ double kn_schedule_barrier_bytes(const kn_target *target);
 
 /* Divides the groups of a phase of rows over the blocks of clusters, where that is right or forced: sets cluster,
  * splits and chunk. `want`: how many blocks, 0: chosen. codegen/sched/cluster.c */
-void kn_schedule_cluster(kn_phase *phase, const kn_target *target, kn_division force, int want);
+void kn_schedule_cluster(kn_arena *a, kn_phase *phase, const kn_buf *bufs, int nbufs,
+                         const kn_target *target, kn_division force, int want);
 
 /* Has the arrays that lie turned to the walk of a scheduled phase go through tiles in shared memory, where that is
  * quicker or forced: sets tile and what is turned. A phase without reductions may be walked otherwise for it.

@@ -127,9 +127,35 @@ static void test_order(void **state)
                 predicted(normalised, "N,C,M", large, "whole", "sm_90", NULL));
 }
 
+/* Rows too large for half a multiprocessor: nothing that can be forced instead is predicted to be quicker by more than
+ * what another kernel has to be worth. */
+static void test_chosen(void **state)
+{
+    (void)state;
+    static const char *const forced[] = {"whole",     "split",     "cluster=2",
+                                         "cluster=4", "cluster=8", "cluster=16"};
+    static const char *const bodies[] = {
+        "    e = exp(x - max(x, axis=1, keepdims=True))\n"
+        "    return e / sum(e, axis=1, keepdims=True)\n",
+        "    d = x - mean(x, axis=1, keepdims=True)\n"
+        "    return d * rsqrt(mean(d * d, axis=1, keepdims=True))\n",
+    };
+    const int64_t shapes[][2] = {{4096, 32768}, {256, 65536}, {1024, 131072}, {100, 262144}};
+    for (size_t b = 0; b < 2; b++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            double us = predicted(bodies[b], "N,C", shapes[i], NULL, "sm_90", NULL);
+            for (size_t f = 0; f < sizeof forced / sizeof *forced; f++) {
+                double other = predicted(bodies[b], "N,C", shapes[i], forced[f], "sm_90", NULL);
+                if (other < 0.98 * us)
+                    fail_msg("%d x %d: %g us, %g by %s", (int)shapes[i][0], (int)shapes[i][1], us,
+                             other, forced[f]);
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {test(test_limits), test(test_grows), test(test_parts),
-                                       test(test_bounds), test(test_order)};
+                                       test(test_bounds), test(test_order), test(test_chosen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
