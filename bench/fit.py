@@ -64,12 +64,20 @@ def fit(workloads):
     return factors
 
 
+def check(path, workload):
+    """The formula here is predict.c's: what it comes to is what kiln said, but for the rounding of the parts."""
+    us, said = predicted_us(workload, dict.fromkeys(COEFFICIENTS, 1.0)), workload["predicted_us"]
+    if abs(us - said) > 0.01 + 1e-3 * said:
+        raise SystemExit(f"{path}, {workload['name']}: predicted {said} us, but its parts come to {us:.3f}")
+
+
 def read(paths):
     for path in paths:
         with open(path) as f:
             measured = json.load(f)
         for w in measured["workloads"]:
             if w["ok"] and w["us"] > 0 and w["explained"]:
+                check(path, w)
                 yield {**w, "forced": measured.get("schedule") or ""}
 
 
