@@ -22,6 +22,9 @@ static const kn_machine gpu = {
     .last = 600,
     .sector = 32,
     .threads = 512,
+    .group = 17.6,
+    .group_fills = 16,
+    .stragglers = 1.1,
     .in_step = 6,
 };
 

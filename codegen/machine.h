@@ -19,10 +19,14 @@ typedef struct kn_machine {
     double start;                /* of a unit, for each block of a cluster */
     double grid, last;           /* of a grid barrier; until the last block knows that it is */
     double sector;               /* bytes that memory moves at least */
-    double threads; /* in a unit, below which its additions are not all that it could do */
-    double in_step; /* turns until blocks that wait for nobody are no longer in step */
+    double threads;     /* in a unit, below which its additions are not all that it could do */
+    double group;       /* units of a group, on average */
+    double group_fills; /* of them, those that clusters of more than two blocks fill */
+    double stragglers;  /* times longer, for whom the other blocks of a cluster wait */
+    double in_step;     /* turns until blocks that wait for nobody are no longer in step */
 } kn_machine;
 
+/* Of the kind that the target is: a GPU, or a host. */
 const kn_machine *kn_machine_of(const kn_target *target);
 
 #endif

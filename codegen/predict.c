@@ -63,11 +63,9 @@ static double blocks_a_unit(const kn_kernel *k, const kn_target *target)
 /* Pieces of work that a thread of a CPU takes at a time, in elements. */
 enum { TASK = 16384 };
 
-/* Multiprocessors come in groups of 16 or 18, which clusters of more than two do not fill. */
+/* Multiprocessors come in groups, some of 16 and some of 18, which clusters of more than two blocks do not fill. */
 static spread spread_of(const model *m, const kn_phase *ph)
 {
-    enum { GROUP = 16 };
-    const double units_a_group = 17.6;
     spread s = {.cluster = ph->cluster && ph->splits > 1, .units = m->target->units};
     double at_once = m->fit * s.units;
     s.blocks = (double)kn_grid_phase_blocks(ph, m->k->threads);
@@ -80,9 +78,9 @@ static spread spread_of(const model *m, const kn_phase *ph)
     if (ph->last_block)
         s.blocks = 1;
     if (s.cluster && ph->splits > 2) {
-        double clusters = floor(GROUP * m->fit / (double)ph->splits);
-        s.units *= GROUP / units_a_group;
-        at_once = most(1, clusters * m->target->units / units_a_group) * (double)ph->splits;
+        double clusters = floor(m->m->group_fills * m->fit / (double)ph->splits);
+        at_once = most(1, clusters * s.units / m->m->group) * (double)ph->splits;
+        s.units *= m->m->group_fills / m->m->group;
     }
     s.units = least(s.units, s.blocks);
     s.turns = most(1, s.blocks / at_once);
@@ -111,7 +109,7 @@ typedef struct traffic {
 
 /* What is read after so many bytes of other things; less than 0: for the first time. The cache has all of it up to its
  * size, and nothing from twice its size on. */
-static void read(const model *m, traffic *t, double bytes, double distance)
+static void count_read(const model *m, traffic *t, double bytes, double distance)
 {
     double cached = most(0, least(1, 2 - distance / m->m->cache_bytes));
     cached = distance < 0 ? 0 : cached;
@@ -151,7 +149,7 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double apart, b
         int buf = v->access.buf;
         double bytes = footprint(m, ph, &v->access) * (1 - kn_part_on_chip(m->k, ph, v));
         double seen = m->seen[buf];
-        read(m, t, bytes, here[buf] ? apart : seen >= 0 ? swept - seen : -1);
+        count_read(m, t, bytes, here[buf] ? apart : seen >= 0 ? swept - seen : -1);
         if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
             *shared += bytes;
         done[i] = v->kept || v->level == KN_GROUP;
@@ -355,14 +353,13 @@ static double turns_until_all_are_done(const spread *s, const kn_time *t)
 
 static kn_time phase_time(model *m, const kn_phase *ph)
 {
-    const double stragglers = 1.1; /* whom the other blocks of a cluster wait for */
     kn_time t = {.barriers = ph->last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
     t.ns = t.barriers;
     if (ph->local || ph->groups == 0 || ph->members == 0)
         return t; /* on chip, a few elements */
     spread s = spread_of(m, ph);
     traffic bytes = traffic_of(m, ph, &s);
-    double all = bytes.memory + bytes.cache, late = s.cluster ? stragglers : 1;
+    double all = bytes.memory + bytes.cache, late = s.cluster ? m->m->stragglers : 1;
     t.memory = late * bytes.memory / m->m->memory;
     t.cache = late * all / m->m->cache;
     t.transfer = all / (s.units * m->m->unit);
