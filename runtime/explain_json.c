@@ -10,6 +10,9 @@
  *   predicted_us                             of all kernels
  *   predicted                                of each kernel and phase: us in all, what most of it goes to
  *                                            (bound), and the us of each part
+ *   autotune                                 where the program measures: the candidates of such arguments,
+ *                                            what each forces, and its us (null: not measured yet); which
+ *                                            won, how many the budget left out
  *   constraints, refusals, assumed           texts */
 #include "codegen/predict.h"
 #include "runtime/explain_impl.h"

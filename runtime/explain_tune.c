@@ -65,7 +65,10 @@ void kn_explain_tuning_json(const subject *s)
     for (int i = 0; i < tuning->n; i++) {
         kn_put(s->t, i ? ", {\"forced\": " : "{\"forced\": ");
         kn_put_json(s->t, forced(s, i));
-        kn_putf(s->t, ", \"us\": %.3f}", tuning->trials[i].us);
+        if (s->measured)
+            kn_putf(s->t, ", \"us\": %.3f}", tuning->trials[i].us);
+        else
+            kn_put(s->t, ", \"us\": null}");
     }
     kn_put(s->t, "]},\n");
 }

@@ -377,6 +377,7 @@ if "$kiln" eval x+1 'x=f32[4]' --device emu >stdout 2>stderr; then
 fi
 x='x=f32[64,4096]'
 check "explain --autotune, before" 0 'not measured yet' explain "$examples/softmax.kiln" "$x" --device cpu --autotune
+check "explain --autotune --json, before" 0 '"forced": "nothing forced", "us": null' explain "$examples/softmax.kiln" "$x" --device cpu --autotune --json
 check "run --autotune" 0 '^y  f32\[64, 4096\]' run "$examples/softmax.kiln" "$x" --device cpu --autotune=1000
 check "explain --autotune, after" 0 ' us, taken$' explain "$examples/softmax.kiln" "$x" --device cpu --autotune
 check "explain --autotune --json" 0 '"autotune": \{"measured": true' explain "$examples/softmax.kiln" "$x" --device cpu --autotune --json
