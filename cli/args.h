@@ -1,7 +1,8 @@
 /* The command line, taken apart: options, one FILE or EXPR, and NAME=VALUE words.
  *
- * Options may stand anywhere, as `--name value` or `--name=value` (one whose value may be left out only so); `--` ends them. The NAME=VALUE words
- * of a command with KN_OPT_LAUNCH may be out:NAME=VALUE, and VALUE a number with its type, f32:0.5. */
+ * Options may stand anywhere, as `--name value` or `--name=value` (one whose value may be left out only so); `--` ends
+ * them. The NAME=VALUE words of a command with KN_OPT_LAUNCH may be out:NAME=VALUE, and VALUE a number with its type,
+ * f32:0.5. */
 #ifndef KN_CLI_ARGS_H
 #define KN_CLI_ARGS_H
 

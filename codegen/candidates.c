@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "codegen/predict.h"
 
-enum { MOST_CHANGES = 2, MOST_PLANS = 64 };
+enum { MOST_CHANGES = 2 };
 /* A plan that is predicted to take so many times as long as the planner's own is not worth compiling. */
 enum { HOPELESS = 2 };
 
@@ -24,6 +24,7 @@ static const kn_force divisions[] = {
 static const kn_reuse reuses[] = {KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE};
 static const int threads[] = {0, 512, 256, 128};
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+enum { MOST_PLANS = COUNT(divisions) * COUNT(reuses) * COUNT(threads) };
 
 typedef struct finding {
     const kn_problem *problem;
@@ -102,8 +103,7 @@ static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
     for (int t = 0; t < COUNT(threads); t++)
         for (int r = 0; r < COUNT(reuses); r++)
             for (int d = 0; d < COUNT(divisions); d++) {
-                if ((d > 0) + (r > 0) + (t > 0) != changes || f->nseen == MOST_PLANS ||
-                    !set_force(f, d, r, t))
+                if ((d > 0) + (r > 0) + (t > 0) != changes || !set_force(f, d, r, t))
                     continue;
                 kn_arena arena;
                 kn_arena_init(&arena, from);

@@ -189,8 +189,9 @@ typedef struct kn_cuda_stride {
     const char *first, *end, *step;
 } kn_cuda_stride;
 
-/* Is the phase's array gone through group by group, one time in all? How many times else? */
+/* Are all sweeps over a group done before the next group's, so that the phase goes through its arrays once? */
 bool kn_cuda_goes_by_group(const kn_phase *ph);
+/* Times that it goes through them, each the other way round. */
 int kn_cuda_goes_round(const kn_phase *ph);
 
 /* All sweeps of the phase over a group, with its values and stores before, between and behind them; `leader` is true of

@@ -180,8 +180,8 @@ KILN_INIT(kiln_cache_info)
 KILN_API kiln_status kiln_cache_stats(kiln_ctx *ctx, kiln_cache_info *info);
 
 typedef struct kiln_cache_entry {
-    const char *
-        title; /* "cuda kiln_batchnorm", "tuning of batchnorm, ..."; "?" when the file cannot be read */
+    const char *title; /* "cuda kiln_batchnorm", "tuning of batchnorm, up to ..."; "?" when the file
+                          cannot be read */
     uint64_t bytes;
     int64_t used;      /* when last: seconds since 1970 */
     double compile_ms; /* what making it took */
@@ -369,40 +369,39 @@ KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *
 
 /* ---- program ----------------------------------------------------------------------------------- */
 
-typedef struct kiln_options {
-    size_t struct_size;
-    bool fusion; /* default true; false runs one kernel an operation */
-    const char
-        *schedule; /* how groups are divided. NULL: chosen; "whole": not; "split": over the machine;
-                             "resident": the same, on GPUs by blocks that keep on chip what they load again;
-                             "cluster" or "cluster=N", N from 2: over the blocks of a cluster where the device
-                             has clusters and the program's shape allows it, else as "whole";
-                             "tiles": not, and on GPUs what lies transposed goes through tiles in shared
-                             memory wherever there is any ("whole": nowhere) */
-    int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
-    const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;
-                             "keep" or "recompute" to force it where possible */
-    int max_kinds; /* kinds of arguments (classes of shapes, layouts, alignments) that get kernels which suit
-                             them best; later ones share kernels that rely on nothing. 0: 32; -1: none */
-    bool
-        fast_math; /* default false; true allows algebra that holds for real numbers but not for floats, and the
-                             hardware's approximate functions: docs/optimizer.md says within which bounds */
-    int autotune; /* milliseconds that measuring schedules may take; default 0: a model chooses, nothing is measured */
-} kiln_options;
-
-/* With options.autotune, the first kiln_run() or kiln_prepare() with arguments of a new class compiles up to six schedules, the
- * model's own choice first and then those that it finds quickest, and times each on the device, with cold caches. The quickest
- * is taken for all arguments of the class: those for which kernels may rely on the same and whose sizes (of axes, neighbours
- * that lie together being one) are equal rounded up to powers of two. No schedule is begun when the time has passed, compiling
- * included. What schedule, reuse and max_threads force stays forced.
+/* How a program is compiled.
+ *
+ * autotune: the first kiln_run() or kiln_prepare() with arguments of a new class compiles up to six schedules, the one that would
+ * be taken without it first and then those that a model predicts to be quickest, and times each on the device, with cold caches.
+ * The quickest is taken for all arguments of the class: those for which kernels may rely on the same and whose sizes (of axes,
+ * neighbours that lie together being one) are equal rounded up to powers of two. No schedule is begun when the time has passed,
+ * compiling included. What schedule, reuse and max_threads force stays forced.
  *
  * What was learnt is kept in the program, and on disk beside the compiled kernels for later processes, which then measure nothing:
  * docs/cache.md. kiln_ctx_stats() counts both, kiln_explain() tells the times. A program learns at most max_kinds classes.
  *
  * Measuring reads the inputs, waits for the stream, and takes device memory as large as the outputs and whatever overlaps
  * them, for a while; the caller's outputs are written by the run itself only, once. Nothing is measured in a stream capture, with
- * max_kinds -1, and on "emu" and "ref". Where it fails, for want of memory for example, the model's choice is run. The results of
- * two schedules may differ as rounding does: they are the same from run to run as long as what was learnt is. */
+ * max_kinds -1, and on "emu" and "ref". Where it fails, for want of memory for example, the program runs as without it. The
+ * results of two schedules may differ as rounding does: they are the same from run to run as long as what was learnt is. */
+typedef struct kiln_options {
+    size_t struct_size;
+    bool fusion; /* default true; false runs one kernel an operation */
+    /* How groups are divided. NULL: chosen; "whole": not; "split": over the machine; "resident": the same, on GPUs by blocks that
+     * keep on chip what they load again; "cluster" or "cluster=N", N from 2: over the blocks of a cluster where the device has
+     * clusters and the program's shape allows it, else as "whole"; "tiles": not, and on GPUs what lies transposed goes through
+     * tiles in shared memory wherever there is any ("whole": nowhere). */
+    const char *schedule;
+    int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
+    const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;
+                             "keep" or "recompute" to force it where possible */
+    int max_kinds; /* kinds of arguments (classes of shapes, layouts, alignments) that get kernels which suit
+                             them best; later ones share kernels that rely on nothing. 0: 32; -1: none */
+    /* Default false; true allows algebra that holds for real numbers but not for floats, and the hardware's approximate
+     * functions: docs/optimizer.md says within which bounds. */
+    bool fast_math;
+    int autotune; /* milliseconds that measuring schedules may take; default 0: nothing is measured */
+} kiln_options;
 KILN_INIT(kiln_options)
 /* The program keeps nothing of the graph. options may be NULL. */
 KILN_API kiln_status kiln_compile(kiln_graph *graph, const kiln_options *options, kiln_prog **prog);

@@ -21,9 +21,9 @@ typedef struct kn_context {
     kn_memory_cache kernels; /* see context.c */
     kn_workspaces workspaces;
     uint64_t cache_hits, copies; /* atomic, as what follows */
-    uint64_t tunings,
-        tuning_ns;        /* classes of arguments that were measured, and how long that took */
-    uint64_t tuning_hits; /* classes that were in the disk cache */
+    uint64_t tunings;            /* classes of arguments that were measured */
+    uint64_t tuning_ns;          /* what that took */
+    uint64_t tuning_hits;        /* classes that were in the disk cache */
 } kn_context;
 
 typedef struct kn_context_config {
