@@ -118,21 +118,23 @@ typedef struct unrolled {
     const char *place, *guard;
 } unrolled;
 
-/* They, unrolled; `body` writes one. Loads end with the first step that is not there: between branches the compiler
- * leaves them together, which it would not behind a predicate for each. */
-static void write_unrolled(kn_cuda_writer *w, const unrolled *u, void (*body)(kn_cuda_writer *w))
+/* They, unrolled: only their loads into registers, or all that they do. Loads end with the first step that is not there:
+ * between branches the compiler leaves them together, which it would not behind a predicate for each. */
+static void write_unrolled(kn_cuda_writer *w, const unrolled *u, bool only_loads)
 {
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", u->steps);
     kn_cuda_line(w, "const kn_count i = %s;", u->place);
-    bool leaves = u->guard && body == kn_cuda_kept_loads;
-    if (leaves)
+    if (u->guard && only_loads)
         kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", u->guard), "break;");
     else if (u->guard)
         kn_cuda_open(w, "if (%s)", u->guard);
     write_axes(w);
-    body(w);
-    if (u->guard && !leaves)
+    if (only_loads)
+        kn_cuda_kept_loads(w);
+    else
+        kn_cuda_step(w);
+    if (u->guard && !only_loads)
         kn_cuda_close(w);
     kn_cuda_close(w);
 }
@@ -158,11 +160,11 @@ static void write_steps(kn_cuda_writer *w, const unrolled *u)
         loads = loads || (kn_cuda_keeps_now(w, i) && v->kind == KN_V_LOAD);
     }
     if (loads)
-        write_unrolled(w, u, kn_cuda_kept_loads);
+        write_unrolled(w, u, true);
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] =
             w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
-    write_unrolled(w, u, kn_cuda_step);
+    write_unrolled(w, u, false);
     for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
 }
