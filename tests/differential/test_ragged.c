@@ -28,8 +28,7 @@ static size_t size_of(const rows *r)
     return r->dtype == KILN_F64 ? sizeof(double) : r->dtype == KILN_F32 ? sizeof(float) : 2;
 }
 
-/* A bf16 is the upper half of an f32; what is put there is one. */
-
+/* A bf16 is the upper half of an f32: what is put there loses nothing by it. */
 static void put(const rows *r, void *to, int64_t i, double v)
 {
     union {
@@ -129,8 +128,8 @@ static void test_ragged(void **state)
     (void)state;
     static const char *const schedules[] = {NULL, "whole", "cluster=3"};
     int failed = 0;
-    for (int64_t i = 0; i < 12;
-         i++) { /* lengths and distances of every residue of 4, three times each */
+    /* lengths and distances of every residue of 4, three times each */
+    for (int64_t i = 0; i < 12; i++) {
         rows want = {.dtype = i > 8        ? KILN_BF16
                               : i % 3 == 2 ? KILN_F64
                                            : KILN_F32,
