@@ -180,6 +180,8 @@ static void open_clusters(kn_cuda_writer *w)
     if (!w->ph->ragged)
         write_range(w, "");
     kn_cuda_begin_boards(w);
+    if (w->ph->fetched)
+        kn_cuda_begin_apart(w);
     kn_cuda_open(
         w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
 }

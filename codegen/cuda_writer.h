@@ -127,6 +127,8 @@ const char *kn_cuda_own_element(kn_cuda_writer *w, int r);
 
 /* ---- cuda_fetch.c: see there ---- */
 
+/* In front of the loop over groups: this cluster's time to begin. */
+void kn_cuda_begin_apart(kn_cuda_writer *w);
 /* At the beginning of a group, in front of its first sweep, and behind its last. */
 void kn_cuda_fetch(kn_cuda_writer *w);
 void kn_cuda_await_fetch(kn_cuda_writer *w);

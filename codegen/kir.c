@@ -444,6 +444,8 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->splits,
                 ph->banded ? "bands" : "splits", (long long)ph->chunk,
                 ph->banded ? "groups" : "members");
+    if (numbers && ph->fetched)
+        kn_putf(t, "    %lld ns apart\n", (long long)ph->apart);
     for (int i = 0; i < ph->values.len; i++)
         print_value(t, k, ph, i, numbers);
     for (int i = 0; i < ph->reds.len; i++) {

@@ -215,7 +215,8 @@ typedef struct kn_phase {
     bool cluster; /* ROWS: a group is shared by the `splits` blocks of a cluster, a range each */
     /* of clusters: bulk copies bring what is kept in shared memory, codegen/cuda_fetch.c */
     bool fetched;
-    bool local;          /* part of the next phase that is not */
+    int64_t apart; /* (n) nanoseconds from the first copies of one cluster to those of the next */
+    bool local;    /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */
     /* group axes first, then member axes; the last of each kind is the fastest */
     int naxes, ngroup;

@@ -100,6 +100,8 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         }
         if (ph->cluster)
             put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+        if (ph->fetched)
+            put_index(&ps, ph->apart, a ? kn_sprintf(a, "p%d_apart", p) : NULL);
     }
     if (kn_kernel_resident(k))
         put_index(&ps, k->held, "held");

@@ -51,6 +51,18 @@ __device__ __forceinline__ void kn_fetch(void *to, const void *from, unsigned by
                  "l"(from), "r"(bytes), "r"(kn_shared_address(barrier))
                  : "memory");
 }
+__device__ __forceinline__ unsigned long long kn_nanoseconds()
+{
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+__device__ __forceinline__ void kn_pause(unsigned nanoseconds)
+{
+    const unsigned long long start = kn_nanoseconds();
+    while (kn_nanoseconds() - start < nanoseconds) {
+    }
+}
 // Until the phase of this parity has ended.
 __device__ __forceinline__ void kn_await(unsigned long long *barrier, unsigned parity)
 {

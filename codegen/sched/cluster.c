@@ -5,7 +5,8 @@
  * Measured on an H200, us:
  *
  *     reread, bytes a group                         one block  clusters of 2    4    8   16
- *     one array, 401 KB in 32 runs (batchnorm)             82             74   69   64   63
+ *     one array, 100 KB in 32 runs (batchnorm)             38             34                  (one block keeps it in registers)
+ *     the same, 401 KB                                     82             74   69   64   63
  *     the same, 1.6 MB                                    122             91   98   88   76
  *     two arrays, 803 KB (batchnorm backward)             124            122  109   92   90
  *     4096 rows of 131 KB, f32 softmax                    267            319  298  304  375
@@ -14,6 +15,9 @@
  *     256 rows of 1 MB, softmax                           224            202  219  220  173
  *     8192 rows of 201 KB that begin anywhere, softmax    905            904  909            (threads load, 2: 1106)
  *     the same in bf16                                    476            475  471            (one block, threads load: 489)
+ *
+ * Since then clusters begin one after the other (codegen/cuda_fetch.c), which takes 3 to 15 of it: 401 KB by 8 60, 1.6 MB
+ * by 16 63, rows of 1 MB by 16 162. The first row is with that.
  *
  * Blocks of which four share a multiprocessor are better than two, two better than one; each costs half a microsecond
  * of its multiprocessor; and multiprocessors come in groups of 16 or 18, which sizes other than powers of two leave in part
@@ -26,6 +30,9 @@
 /* Shared memory of a block that is not for kept values, what its warps and its cluster hand each other and what the
  * hardware takes for itself: what it mostly is, with at most so many reductions. */
 enum { SCRATCH_BYTES = 3072, MOST_REDUCTIONS = 8 };
+
+/* Bytes of a group in registers of which two blocks, with what else they need, still share a multiprocessor. */
+enum { HALF_OF_REGISTERS = 64 * 1024 };
 
 /* The members of a block's part are a multiple of this: whole vectors. */
 enum { PART_MULTIPLE = 8 };
@@ -81,9 +88,9 @@ static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
 static const double WORTH = 0.98;
 
 /* 0 for no cluster. Rules stand in front of predicted times, so that few kernels serve all sizes. What registers keep
- * where two blocks share a multiprocessor has no cluster; those were within 3 % of it either way (but batchnorm of
- * (32,512,28,28): 37.8 us, 35.3 by clusters of 4). What they do not keep has one for the bulk copies, also of one block; and
- * where a group is in several runs in any case, as larger ones have. */
+ * where two blocks share a multiprocessor has no cluster; those were within 3 % of it either way, but for a group in several
+ * runs that takes more than half of the registers. What they do not keep has one for the bulk copies, also of one block;
+ * and where a group is in several runs in any case, as larger ones have. */
 static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
                       const kn_target *target)
 {
@@ -91,10 +98,13 @@ static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int n
     int64_t two = blocks_for(ph, 2, target), four = blocks_for(ph, 4, target);
     bool one_run = kn_phase_one_run(ph);
     bool registers = kn_rows_keep(ph, target) == KN_KEEP_REGISTERS;
+    bool crowded = !one_run && kn_rows_reread_bytes(ph) > HALF_OF_REGISTERS;
+    if (registers && crowded)
+        registers = !copies(ph, four, target);
     if (two == 0 || least > target->cluster || (registers && (two == 1 || !one_run)))
         return 0;
     if (two == 1)
-        return !one_run ? 1 : copies(ph, four, target) ? four : 0;
+        return copies(ph, four, target) ? four : one_run ? 0 : 1;
     double ns = one_run ? kn_predict_phase_ns(a, ph, bufs, nbufs, target) : INFINITY;
     for (int64_t blocks = least < 2 ? 2 : least; blocks <= target->cluster; blocks *= 2) {
         kn_phase with = with_blocks(ph, blocks);
