@@ -2,6 +2,7 @@
  * same data. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/commands.h"
 #include "cli/json.h"
@@ -76,6 +77,7 @@ int kn_cmd_bench(const kn_args *args, kn_err *e)
     kn_session s;
     kiln_prog *unfused_prog = NULL;
     kiln_measurement fused, unfused;
+    setenv("CUDA_CACHE_DISABLE", "1", 0); /* compiling, not finding it in NVRTC's own cache */
     int status = kn_session_open(&s, args, "auto", e);
     if (!status)
         status = kn_session_parse_file(&s, args, e);

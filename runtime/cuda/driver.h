@@ -48,7 +48,6 @@ enum { /* cuFuncGetAttribute */
        KN_CU_FUNC_NON_PORTABLE_CLUSTERS = 14, /* may be set: of more than 8 blocks */
 };
 
-enum { KN_CU_PORTABLE_CLUSTER = 8 }; /* blocks of a cluster that every GPU with clusters can have */
 enum { KN_CU_STREAM_PER_THREAD = 2 }; /* a handle: the calling thread's default stream */
 
 enum { /* kn_cu_launch_attribute */

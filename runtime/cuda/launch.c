@@ -89,14 +89,18 @@ static kn_status load_function(const kn_cuda *d, const kn_binary *cubin, kn_code
     return KN_OK;
 }
 
-/* The driver must be told once that launches may ask for all the shared memory that a block can have. */
-static kn_status allow_shared(const kn_cuda *d, kn_code *code)
+/* The driver must be told once that launches may ask for all the shared memory that a block can have, and for clusters of
+ * more blocks than every GPU with clusters can have. */
+static kn_status allow_most(const kn_cuda *d, kn_code *code)
 {
     code->max_dynamic = d->target.smem_block - code->info.shared_bytes;
-    if (code->max_dynamic <= 0)
-        return KN_OK;
-    return KN_CU(d->driver, cuFuncSetAttribute, code->function, KN_CU_FUNC_MAX_DYNAMIC_SHARED,
-                 code->max_dynamic);
+    if (code->max_dynamic > 0)
+        KN_TRY(KN_CU(d->driver, cuFuncSetAttribute, code->function, KN_CU_FUNC_MAX_DYNAMIC_SHARED,
+                     code->max_dynamic));
+    if (d->target.cluster > 0)
+        KN_TRY(KN_CU(d->driver, cuFuncSetAttribute, code->function,
+                     KN_CU_FUNC_NON_PORTABLE_CLUSTERS, 1));
+    return KN_OK;
 }
 
 /* How a generated kernel fits on a multiprocessor: its launches fill the machine. */
@@ -111,14 +115,14 @@ static kn_status fit_generated(const kn_cuda *d, kn_code *code)
             "a block of %d threads does not fit on a multiprocessor: it may have %d at most, "
             "with %d registers a thread and %d bytes of shared memory",
             code->threads, code->max_threads, info->registers, info->shared_bytes);
-    return allow_shared(d, code);
+    return allow_most(d, code);
 }
 
 /* A raw kernel's parameters are counted, so that a launch with others is found out. */
 static kn_status fit_raw(const kn_cuda *d, kn_code *code)
 {
     const kn_driver *drv = d->driver;
-    KN_TRY(allow_shared(d, code));
+    KN_TRY(allow_most(d, code));
     code->nparams = -1;
     if (drv->cuFuncGetParamInfo) {
         size_t offset, size;
@@ -237,15 +241,6 @@ static kn_cu_launch launch_of(const kn_grid *g, void *stream, kn_cu_launch_attri
     };
 }
 
-/* Clusters of more blocks than every GPU with clusters can have are to be allowed first, also to be counted. */
-static kn_status allow_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g)
-{
-    if (g->cluster[0] * g->cluster[1] * g->cluster[2] <= KN_CU_PORTABLE_CLUSTER)
-        return KN_OK;
-    return KN_CU(d->driver, cuFuncSetAttribute, code->function, KN_CU_FUNC_NON_PORTABLE_CLUSTERS,
-                 1);
-}
-
 /* A launch with attributes, for clusters: newer than the other two calls. Without it st.async is an illegal instruction,
  * also to the block's own shared memory. */
 static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g,
@@ -258,7 +253,6 @@ static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn
                        "clusters need a GPU of sm_90 or newer and a driver for CUDA 11.8 or newer; "
                        "GPU %d is sm_%d, its driver is for CUDA %d.%d",
                        d->ordinal, d->target.sm, drv->version / 1000, drv->version % 1000 / 10);
-    KN_TRY(allow_clusters(d, code, g));
     const kn_cu_launch launch = launch_of(g, stream, attributes);
     return KN_CU(drv, cuLaunchKernelEx, &launch, code->function, params, NULL);
 }
@@ -313,8 +307,7 @@ static int64_t resident_in_clusters(const kn_cuda *d, const kn_code *code, const
     const kn_cu_launch launch = launch_of(g, NULL, attributes);
     int clusters = 0;
     if (drv->cuOccupancyMaxActiveClusters && kn_cuda_enter(d) == KN_OK) {
-        if (allow_clusters(d, code, g) != KN_OK ||
-            drv->cuOccupancyMaxActiveClusters(&clusters, code->function, &launch) != KN_CU_SUCCESS)
+        if (drv->cuOccupancyMaxActiveClusters(&clusters, code->function, &launch) != KN_CU_SUCCESS)
             clusters = 0;
         kn_cuda_leave(d);
     }
