@@ -333,6 +333,9 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
     }
     if (kn_cuda_rough_exp(w, i))
         return kn_cuda_printed(w, "kn_rough_exp(%s)", in[0]);
+    if (w->ph->cluster && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) && v->dtype == KN_F32 &&
+        !w->k->fast)
+        return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);
     return kn_cuda_operation(w, v->op, v->dtype, w->ph->values.data[v->in[0]].dtype, in, v->nin);
 }
 
