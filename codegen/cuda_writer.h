@@ -2,6 +2,7 @@
  *
  *   cuda_text.c   lines, names, literals, indices, values; what is computed once a group
  *   cuda_rough.c  what need not be exact to the last bit
+ *   cuda_caches.c what is read once or again, and what that is to the caches
  *   cuda_step.c   one step of a sweep: loads, values, accumulations, stores
  *   cuda_reduce.c accumulators and combines
  *   cuda_own.c    types and functions of reductions of the user's own
@@ -146,16 +147,17 @@ void kn_cuda_close_tile(kn_cuda_writer *w);
 const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                             const char *lane);
 
-/* ---- cuda_step.c ---- */
-
-/* How an element store to this buffer treats the caches. */
-const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf);
-
-/* The earlier phase that was the last to read elements of an array which phase p reads too; -1: none. */
-int kn_cuda_read_before(const kn_cuda_writer *w, int p);
+/* ---- cuda_caches.c ---- */
 
 /* What the kernel's arrays have of the caches, on entering it. */
 void kn_cuda_find_traffic(kn_cuda_writer *w);
+/* The earlier phase that was the last to read elements of an array which phase p reads too; -1: none. */
+int kn_cuda_read_before(const kn_cuda_writer *w, int p);
+/* The functions of the prelude that load elements of value v, and store elements to a buffer, as suits the caches. */
+const char *kn_cuda_load_function(const kn_cuda_writer *w, const kn_value *v);
+const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf);
+
+/* ---- cuda_step.c ---- */
 
 /* Are this sweep's elements of value i in registers of their own for each step? Is it to put them there? */
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i);
