@@ -5,12 +5,13 @@
 
 #include "codegen/target.h"
 
-static const char *const divisions[] = {[KN_DIVIDE_WHOLE] = "whole",
-                                        [KN_DIVIDE_CLUSTER] = "cluster",
-                                        [KN_DIVIDE_SPLIT] = "split",
-                                        [KN_DIVIDE_TILES] = "tiles",
-                                        [KN_DIVIDE_RESIDENT] = "resident"};
-static const char *const reuses[] = {[KN_REUSE_KEEP] = "keep", [KN_REUSE_RECOMPUTE] = "recompute"};
+static const char *const divisions[KN_DIVISIONS] = {[KN_DIVIDE_WHOLE] = "whole",
+                                                    [KN_DIVIDE_CLUSTER] = "cluster",
+                                                    [KN_DIVIDE_SPLIT] = "split",
+                                                    [KN_DIVIDE_TILES] = "tiles",
+                                                    [KN_DIVIDE_RESIDENT] = "resident"};
+static const char *const reuses[KN_REUSES] = {
+    [KN_REUSE_KEEP] = "keep", [KN_REUSE_RECOMPUTE] = "recompute"};
 
 kn_status kn_force_schedule(const char *text, kn_force *force)
 {
@@ -18,7 +19,7 @@ kn_status kn_force_schedule(const char *text, kn_force *force)
     force->cluster = 0;
     if (!text)
         return KN_OK;
-    for (int d = KN_DIVIDE_WHOLE; d <= KN_DIVIDE_RESIDENT; d++)
+    for (int d = KN_DIVIDE_WHOLE; d < KN_DIVISIONS; d++)
         if (strcmp(text, divisions[d]) == 0) {
             force->division = (kn_division)d;
             return KN_OK;
@@ -39,7 +40,7 @@ kn_status kn_force_schedule(const char *text, kn_force *force)
 kn_status kn_force_reuse(const char *text, kn_force *force)
 {
     force->reuse = KN_REUSE_BY_COST;
-    for (int r = KN_REUSE_KEEP; text && r <= KN_REUSE_RECOMPUTE; r++)
+    for (int r = KN_REUSE_KEEP; text && r < KN_REUSES; r++)
         if (strcmp(text, reuses[r]) == 0)
             force->reuse = (kn_reuse)r;
     return !text || force->reuse != KN_REUSE_BY_COST

@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 /* A value that is needed in several places: is it computed once and kept, or again in each? */
-typedef enum kn_reuse { KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE } kn_reuse;
+typedef enum kn_reuse { KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE, KN_REUSES } kn_reuse;
 
 /* What the members of a group are divided over. What cannot be divided over clusters is whole. */
 typedef enum kn_division {
@@ -17,6 +17,7 @@ typedef enum kn_division {
     KN_DIVIDE_SPLIT,   /* the machine */
     KN_DIVIDE_TILES, /* nothing; arrays that lie transposed go through tiles wherever there are any */
     KN_DIVIDE_RESIDENT, /* the machine, whose blocks keep on chip what they load again */
+    KN_DIVISIONS
 } kn_division;
 
 typedef struct kn_force {

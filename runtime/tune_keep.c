@@ -74,7 +74,7 @@ static bool read_trial(const char *text, kn_trial *x, int *length)
     kn_force *f = &x->force;
     if (sscanf(text, "%d %d %d %d %lld\n%n", &division, &f->cluster, &reuse, &f->max_threads, &ns,
                length) != 5 ||
-        !within(division, 0, KN_DIVIDE_RESIDENT) || !within(reuse, 0, KN_REUSE_RECOMPUTE) ||
+        !within(division, 0, KN_DIVISIONS - 1) || !within(reuse, 0, KN_REUSES - 1) ||
         !within(f->cluster, 0, KN_MOST_CLUSTER) || !within(f->max_threads, 0, 1024) || ns < 0)
         return false;
     x->us = (double)ns / 1e3;
