@@ -56,22 +56,24 @@ static bool reads_written(const kn_phase *ph, const bool *written)
     return false;
 }
 
-/* A barrier in front of every phase that touches, itself or through its local phases, what was written since
- * the last one. */
+bool kn_phase_waits(const kn_phase *phases, int i, bool *written, int nbufs)
+{
+    bool waits = reads_written(&phases[i], written);
+    for (int j = i - 1; j >= 0 && phases[j].local; j--)
+        waits = waits || reads_written(&phases[j], written);
+    if (waits)
+        memset(written, 0, sizeof *written * (size_t)nbufs);
+    for (int j = 0; j < phases[i].stores.len; j++)
+        written[phases[i].stores.data[j].access.buf] = true;
+    return waits;
+}
+
 static void place_barriers(kn_arena *a, kn_kernel *k)
 {
     bool *written = KN_NEW_ARRAY(a, bool, k->bufs.len + 1);
-    for (int i = 0; i < k->phases.len; i++) {
-        kn_phase *ph = &k->phases.data[i];
-        if (ph->local)
-            continue;
-        for (int j = kn_first_local(k, i); j <= i; j++)
-            ph->barrier = ph->barrier || reads_written(&k->phases.data[j], written);
-        if (ph->barrier)
-            memset(written, 0, sizeof *written * (size_t)k->bufs.len);
-        for (int j = 0; j < ph->stores.len; j++)
-            written[ph->stores.data[j].access.buf] = true;
-    }
+    for (int i = 0; i < k->phases.len; i++)
+        if (!k->phases.data[i].local)
+            k->phases.data[i].barrier = kn_phase_waits(k->phases.data, i, written, k->bufs.len);
 }
 
 /* What a block reads alone in the time that a barrier takes. */

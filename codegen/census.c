@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codegen/plan.h"
 #include "ir/interp.h"
 #include "ir/view.h"
 
@@ -129,15 +130,6 @@ kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const 
     return c;
 }
 
-/* Does the phase read what was written since the last barrier? */
-static bool reads(const kn_phase *ph, const bool *written)
-{
-    for (int i = 0; i < ph->values.len; i++)
-        if (kn_is_read(&ph->values.data[i]) && written[ph->values.data[i].access.buf])
-            return true;
-    return false;
-}
-
 kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *phases, int n,
                               const kn_buf *bufs, int nbufs)
 {
@@ -152,12 +144,7 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
     c.launches = 1;
     for (int i = 0; i < n; i++) {
         const kn_phase *ph = &phases[i];
-        if (reads(ph, written)) {
-            c.grid++;
-            memset(written, 0, sizeof *written * (size_t)nbufs);
-        }
-        for (int j = 0; j < ph->stores.len; j++)
-            written[ph->stores.data[j].access.buf] = true;
+        c.grid += !ph->local && kn_phase_waits(phases, i, written, nbufs);
         add_loads(a, &c, NULL, ph, bufs);
         add_stores(&c, ph, bufs);
         /* partial results are combined in a later phase, and a local phase is its host's */

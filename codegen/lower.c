@@ -448,37 +448,6 @@ static void order_axes(lowering *lo)
         }
 }
 
-/* Values that are only for regions which compute them again are not needed here. */
-static void drop_dead_values(lowering *lo)
-{
-    kn_phase *ph = &lo->phase;
-    int n = ph->values.len, live = 0;
-    bool *need = KN_NEW_ARRAY(lo->p->arena, bool, n + 1),
-         *one = KN_NEW_ARRAY(lo->p->arena, bool, n + 1);
-    int *to = KN_NEW_ARRAY(lo->p->arena, int, n + 1);
-    for (int i = 0; i < ph->reds.len + ph->stores.len; i++) {
-        kn_value_needs(
-            ph, i < ph->reds.len ? ph->reds.data[i].value : ph->stores.data[i - ph->reds.len].value,
-            one);
-        for (int v = 0; v < n; v++)
-            need[v] = need[v] || one[v];
-    }
-    for (int v = 0; v < n; v++) {
-        if (!need[v])
-            continue;
-        kn_value value = ph->values.data[v];
-        for (int k = 0; k < value.nin; k++)
-            value.in[k] = to[value.in[k]];
-        to[v] = live;
-        ph->values.data[live++] = value;
-    }
-    ph->values.len = live;
-    for (int i = 0; i < ph->reds.len; i++)
-        ph->reds.data[i].value = to[ph->reds.data[i].value];
-    for (int i = 0; i < ph->stores.len; i++)
-        ph->stores.data[i].value = to[ph->stores.data[i].value];
-}
-
 static bool lower_region(kn_planner *p, int number)
 {
     lowering lo = {.p = p, .region = p->regions->list.data[number]};
@@ -493,13 +462,50 @@ static bool lower_region(kn_planner *p, int number)
             return false;
         store_everywhere(&lo, v);
     }
-    drop_dead_values(&lo);
+    kn_drop_dead(p->arena,
+                 &lo.phase);  /* values that are only for regions which compute them again */
     if (!lo.phase.stores.len) /* what it was for is computed where it is read */
         return true;
     lo.phase.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
     kn_push(p->arena, &p->phases, lo.phase);
     kn_push(p->arena, &p->region_of, number);
     return true;
+}
+
+/* Phases that need nothing of another one come first, then those that need only these, and so on: what one may
+ * compute again it need not wait for. */
+static void order_phases(kn_planner *p)
+{
+    int n = p->phases.len, highest = 0;
+    int *level = KN_NEW_ARRAY(p->arena, int, n + 1);
+    int *level_of_buf = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
+    for (int i = 0; i < n; i++) {
+        const kn_phase *ph = &p->phases.data[i];
+        for (int v = 0; v < ph->values.len; v++) {
+            int buf = kn_is_read(&ph->values.data[v]) ? ph->values.data[v].access.buf : -1;
+            if (buf >= 0 && level_of_buf[buf] > level[i])
+                level[i] = level_of_buf[buf];
+        }
+        for (int s = 0; s < ph->stores.len; s++)
+            level_of_buf[ph->stores.data[s].access.buf] = level[i] + 1;
+        highest = level[i] > highest ? level[i] : highest;
+    }
+    int *start = KN_NEW_ARRAY(p->arena, int, highest + 2);
+    for (int i = 0; i < n; i++)
+        start[level[i] + 1]++;
+    for (int l = 0; l <= highest; l++)
+        start[l + 1] += start[l];
+    kn_phase *phases = KN_NEW_ARRAY(p->arena, kn_phase, n + 1);
+    int *region_of = KN_NEW_ARRAY(p->arena, int, n + 1);
+    for (int i = 0; i < n; i++) {
+        int at = start[level[i]]++;
+        phases[at] = p->phases.data[i];
+        region_of[at] = p->region_of.data[i];
+    }
+    p->phases.data = phases;
+    p->phases.cap = n + 1;
+    p->region_of.data = region_of;
+    p->region_of.cap = n + 1;
 }
 
 kn_status kn_lower(kn_planner *p)
@@ -529,5 +535,6 @@ kn_status kn_lower(kn_planner *p)
     for (int i = 0; i < p->regions->list.len; i++)
         if (!lower_region(p, i))
             return KN_OK; /* p->blocked is set */
+    order_phases(p);
     return KN_OK;
 }

@@ -12,20 +12,18 @@ static kn_node *copy_under(void *ctx, kn_graph *g, const kn_node *old, kn_node *
     return kn_node_copy(g, old, x ? &x : in);
 }
 
-static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_planner *p)
+/* Of the refined graph and these regions of it. */
+static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_regions *regions, kn_planner *p)
 {
-    pr->graph = kn_refine(a, pr->graph, pr->fusion, &pr->sizes);
     while (pr->graph) {
-        *p = (kn_planner){.arena = a, .problem = pr};
-        const kn_choices *c = pr->choices;
-        p->regions = c ? kn_regions_form_by(a, pr->graph, pr->sizes, c->merges, c->nmerges)
-                       : kn_regions_form(a, pr->graph, pr->sizes, pr->fusion);
+        *p = (kn_planner){.arena = a, .problem = pr, .regions = regions};
         if (!p->regions)
             return KN_INTERNAL;
         KN_TRY(kn_lower(p));
         if (!p->blocked)
             return KN_OK;
         pr->graph = kn_graph_rewrite(a, pr->graph, copy_under, (void *)(uintptr_t)p->blocked);
+        regions = pr->graph ? kn_regions_form(a, pr->graph, pr->sizes, pr->fusion) : NULL;
     }
     return KN_INTERNAL;
 }
@@ -119,30 +117,19 @@ static bool spread_all(kn_planner *p)
     return any;
 }
 
-kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
+/* The refined problem's plan with these loop nests; `base` has what is there of it already. */
+static kn_status plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regions,
+                           const kn_plan *base, kn_plan **out)
 {
-    /* Planning makes dimensions. They live with the plan: others plan the same graph at the same time. */
-    kn_graph *g = KN_NEW(a, kn_graph);
-    *g = *problem->graph;
-    g->arena = a;
-    g->syms = kn_symbols_within(a, problem->graph->syms);
+    kn_plan *plan = *out = KN_NEW(a, kn_plan);
+    *plan = *base;
+    memset(&plan->steps, 0, sizeof plan->steps);
+    for (int i = 0; i < base->steps.len; i++)
+        kn_push(a, &plan->steps, base->steps.data[i]);
     kn_problem *pr = KN_NEW(a, kn_problem);
     *pr = *problem;
-    pr->graph = g;
-    if (pr->universal && pr->force.reuse == KN_REUSE_BY_COST)
-        pr->force.reuse = KN_REUSE_RECOMPUTE; /* the cost follows from the sizes */
-    kn_plan *plan = KN_NEW(a, kn_plan);
-    plan->arena = a;
-    int symbols = kn_symbols_count(pr->graph->syms);
-    int64_t *sizes = KN_NEW_ARRAY(a, int64_t, symbols + 1);
-    memcpy(sizes, pr->sizes, sizeof *sizes * (size_t)symbols);
-    plan->sizes = sizes;
-    plan->before = kn_census_of_graph(a, pr->graph, pr->sizes);
     kn_planner p;
-    KN_TRY(lower_all(a, pr, &p));
-    kn_push(a, &plan->steps,
-            ((kn_plan_step){"refine", "reshapes that split or merge axes as views",
-                            kn_census_of_graph(a, pr->graph, pr->sizes)}));
+    KN_TRY(lower_all(a, pr, regions, &p));
     record(plan, &p, "merge", "operations that share an iteration space in one loop nest");
     for (int i = 0; i < p.phases.len; i++)
         kn_use_moments(&p, &p.phases.data[i], kept(&p, i) == KN_KEEP_NONE);
@@ -177,6 +164,82 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
         else if (k->phases.len == 1 && k->phases.data[0].tile)
             plan->schedule = "tiles";
     }
+    return KN_OK;
+}
+
+/* ---- other loop nests ---- */
+
+/* Beyond so many values a plan is the first one: others take as long. */
+enum { MOST_SEARCHED = 64 };
+
+static double cost_of(const kn_plan *plan, const kn_target *target)
+{
+    const kn_census *c = &plan->after;
+    return (double)(c->bytes_read + c->bytes_written) +
+           c->grid * kn_schedule_barrier_bytes(target) +
+           c->temporaries * kn_schedule_temporary_bytes(target);
+}
+
+static bool is_better(const kn_plan *plan, const kn_plan *than, const kn_target *target)
+{
+    if (plan->kernels.len != than->kernels.len)
+        return plan->kernels.len < than->kernels.len;
+    double cost = cost_of(plan, target), other = cost_of(than, target);
+    return cost != other ? cost < other : plan->regions->list.len < than->regions->list.len;
+}
+
+/* Merging in another order may lead to other loop nests, and these to a better plan. One loop nest has no better. */
+static kn_status search(kn_arena *a, const kn_problem *pr, const kn_plan *base, kn_plan **best)
+{
+    const kn_regions *tried[KN_REGION_ORDERS] = {(*best)->regions};
+    for (int order = 1, n = 1; order < KN_REGION_ORDERS; order++) {
+        kn_regions *regions = kn_regions_form_in(a, pr->graph, pr->sizes, order);
+        kn_plan *plan;
+        bool known = false;
+        for (int i = 0; i < n; i++)
+            known = known || kn_regions_same(tried[i], regions);
+        if (known)
+            continue;
+        tried[n++] = regions;
+        KN_TRY(plan_with(a, pr, regions, base, &plan));
+        if (is_better(plan, *best, pr->target))
+            *best = plan;
+    }
+    return KN_OK;
+}
+
+kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
+{
+    /* Planning makes dimensions. They live with the plan: others plan the same graph at the same time. */
+    kn_graph *g = KN_NEW(a, kn_graph);
+    *g = *problem->graph;
+    g->arena = a;
+    g->syms = kn_symbols_within(a, problem->graph->syms);
+    kn_problem pr = *problem;
+    pr.graph = g;
+    if (pr.universal && pr.force.reuse == KN_REUSE_BY_COST)
+        pr.force.reuse = KN_REUSE_RECOMPUTE; /* the cost follows from the sizes */
+    kn_plan base = {.arena = a};
+    int symbols = kn_symbols_count(pr.graph->syms);
+    int64_t *sizes = KN_NEW_ARRAY(a, int64_t, symbols + 1);
+    memcpy(sizes, pr.sizes, sizeof *sizes * (size_t)symbols);
+    base.sizes = sizes;
+    base.before = kn_census_of_graph(a, pr.graph, pr.sizes);
+    pr.graph = kn_refine(a, pr.graph, pr.fusion, &pr.sizes);
+    if (!pr.graph)
+        return KN_INTERNAL;
+    kn_push(a, &base.steps,
+            ((kn_plan_step){"refine", "reshapes that split or merge axes as views",
+                            kn_census_of_graph(a, pr.graph, pr.sizes)}));
+    const kn_choices *c = pr.choices;
+    kn_plan *plan;
+    KN_TRY(plan_with(a, &pr,
+                     c ? kn_regions_form_by(a, pr.graph, pr.sizes, c->merges, c->nmerges)
+                       : kn_regions_form(a, pr.graph, pr.sizes, pr.fusion),
+                     &base, &plan));
+    if (pr.fusion && !pr.universal && !c && plan->regions->list.len > 1 &&
+        pr.graph->nodes.len <= MOST_SEARCHED && plan->regions->graph == pr.graph)
+        KN_TRY(search(a, &pr, &base, &plan));
     *out = plan;
     return KN_OK;
 }

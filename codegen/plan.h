@@ -13,6 +13,9 @@
  *   assemble   kernels: barriers, parameter kinds, the canonical key
  *   workspace  temporaries that do not live at the same time share memory
  *
+ * Where a small program comes to several loop nests, those that other orders of merging lead to are planned too, and the
+ * cheapest plan is taken.
+ *
  * A pure function of the problem: no device, no environment, no clock. */
 #ifndef KN_CODEGEN_PLAN_H
 #define KN_CODEGEN_PLAN_H
@@ -115,6 +118,8 @@ bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn
 /* Gives axes of one element, whose strides do not matter, those of a compact array: what follows from strides is
  * then the same as for other sizes. */
 void kn_layout_ones(kn_layout *layout);
+/* codegen/dead.c: without the values and reductions of a raw phase that no store and no export needs. */
+void kn_drop_dead(kn_arena *arena, kn_phase *phase);
 /* codegen/pass/instead.c: a value at the end of a raw phase, one of two operands, its stage found. */
 int kn_add_value(kn_planner *p, kn_phase *phase, kn_value v);
 int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a, int b);
@@ -155,6 +160,9 @@ void kn_make_local(kn_planner *p);
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones);
 /* codegen/pass/normalise.c: of a phase that has no local ones. */
 void kn_swap_axes(kn_phase *phase, int a, int b);
+/* codegen/assemble.c: is there a barrier in front of phase i, since it, or a local phase of it, reads what was written
+ * since the last one? Then nothing is any more; what it writes is. */
+bool kn_phase_waits(const kn_phase *phases, int i, bool *written, int nbufs);
 /* codegen/assemble.c: nsweeps, and how many sweeps need each value. */
 void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* codegen/assemble.c: p->phases into plan->kernels. */

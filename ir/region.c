@@ -137,7 +137,7 @@ static bool depends_through_another(kn_former *f, int a, int b)
 
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map)
 {
-    return kn_region_map_axes(f, t, s, map) &&
+    return kn_region_map_axes(f, t, s, map) && kn_region_all_walked(f, t, s, map) &&
            ((!depends_through_another(f, t, s) && !depends_through_another(f, s, t)) ||
             kn_region_refuse_between(f));
 }
@@ -209,17 +209,28 @@ bool kn_region_merge(kn_former *f, int a, int b)
         kn_push(f->a, &f->forming[b].apart, a);
         return false;
     }
-    if (depends_through_another(f, t, s) || depends_through_another(f, s, t))
+    if (!kn_region_all_walked(f, t, s, map) || depends_through_another(f, t, s) ||
+        depends_through_another(f, s, t))
         return false;
     merge(f, t, s, map);
     return true;
 }
 
-static void merge_with_operands(kn_former *f, const kn_node *n)
+/* Is it one number, whatever the sizes? */
+static bool is_single(const kn_former *f, const kn_node *n)
+{
+    for (int j = 0; j < n->rank; j++)
+        if (!kn_dim_is_one(f->g->syms, n->shape[j]))
+            return false;
+    return true;
+}
+
+/* `others`: the operands that are no single numbers for n; `singles`: those that are. */
+static void merge_with_operands(kn_former *f, const kn_node *n, bool others, bool singles)
 {
     for (int k = 0; k < n->nin; k++) {
         const kn_node *x = f->use[n->id][k].base;
-        if (kn_is_value(x))
+        if (kn_is_value(x) && (is_single(f, x) && !is_single(f, n) ? singles : others))
             kn_region_merge(f, kn_region_find(f, x->id), kn_region_find(f, n->id));
     }
 }
@@ -338,6 +349,7 @@ static kn_former *new_former(kn_arena *a, kn_graph *g, const int64_t *sizes, boo
     f->forming = KN_NEW_ARRAY(a, kn_forming, n + 1);
     f->use = kn_alloc(a, sizeof *f->use * (size_t)(n + 1));
     f->readers = KN_NEW_ARRAY(a, kn_readers, n + 1);
+    f->output = KN_NEW_ARRAY(a, bool, n + 1);
     f->seen = KN_NEW_ARRAY(a, int, n + 1);
     f->listed = KN_NEW_ARRAY(a, int, n + 1);
     f->spans = KN_NEW_ARRAY(a, int, n + 1);
@@ -356,6 +368,8 @@ kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
     for (int i = 0; i < g->nodes.len; i++)
         if (kn_is_value(g->nodes.data[i]))
             add_node(f, g->nodes.data[i]);
+    for (int o = 0; o < g->outputs.len; o++)
+        f->output[g->outputs.data[o].node->id] = true;
     kn_region_costs(f);
     return f;
 }
@@ -369,19 +383,53 @@ static kn_regions *finish(kn_former *f)
     return f->out;
 }
 
+/* Whether merges come last that put what needs a number beside what makes it, and whether those of the last values come
+ * first. */
+typedef struct order {
+    bool singles_last, backwards;
+} order;
+
+static const order orders[KN_REGION_ORDERS] = {
+    {true, false}, {true, true}, {false, false}, {false, true}};
+
+kn_regions *kn_regions_form_in(kn_arena *a, kn_graph *g, const int64_t *sizes, int number)
+{
+    kn_former *f = kn_regions_begin(a, g, sizes, true);
+    order o = orders[number];
+    int n = g->nodes.len;
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < n; i++) {
+            const kn_node *v = g->nodes.data[o.backwards ? n - 1 - i : i];
+            if (kn_is_value(v))
+                merge_with_operands(f, v, !o.singles_last || round == 0,
+                                    !o.singles_last || round == 1);
+        }
+    merge_siblings(f);
+    return finish(f);
+}
+
 kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse)
 {
-    kn_former *f = kn_regions_begin(a, g, sizes, fuse);
-    int n = g->nodes.len;
-    for (int i = 0; i < n; i++) {
+    if (fuse)
+        return kn_regions_form_in(a, g, sizes, 0);
+    kn_former *f = kn_regions_begin(a, g, sizes, false);
+    for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *v = g->nodes.data[i];
         /* what only gives an output its shape is no operation: it stays with the value that it shows */
-        if (kn_is_value(v) && (fuse || (kn_is_output_copy(g, v) && kn_shown_value(v))))
-            merge_with_operands(f, v);
+        if (kn_is_value(v) && kn_is_output_copy(g, v) && kn_shown_value(v))
+            merge_with_operands(f, v, true, true);
     }
-    if (fuse)
-        merge_siblings(f);
     return finish(f);
+}
+
+bool kn_regions_same(const kn_regions *x, const kn_regions *y)
+{
+    if (x->list.len != y->list.len)
+        return false;
+    for (int i = 0; i < x->graph->nodes.len; i++)
+        if (x->of[i] && x->of[i]->nodes.data[0] != y->of[i]->nodes.data[0])
+            return false;
+    return true;
 }
 
 kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,

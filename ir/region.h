@@ -48,6 +48,12 @@ typedef struct kn_regions {
  * memory a value takes. A region may read an elementwise value of its own along other axes than it has it: it is
  * cheap to compute from arguments then, which is what is to be done. */
 kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
+/* The same in other orders of merging, of which 0 is the one above: an order that is best for one program is not for
+ * another. */
+enum { KN_REGION_ORDERS = 4 };
+kn_regions *kn_regions_form_in(kn_arena *a, kn_graph *g, const int64_t *sizes, int order);
+/* Are they the same partition of one graph? */
+bool kn_regions_same(const kn_regions *x, const kn_regions *y);
 /* The same by these merges alone, of the regions of two nodes each, one after the other; those that are not allowed are
  * left out. For searches: whether another order would do better. */
 typedef struct kn_merge {

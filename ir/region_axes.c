@@ -225,32 +225,48 @@ static bool same_order(merging *m)
     return true;
 }
 
+/* Must the loop nest of two regions compute it? Not what has no elements, nor what only they compute with. */
+static bool is_wanted(kn_former *f, const kn_node *n, int t, int s)
+{
+    if (kn_region_elements(f, n->shape, n->rank) == 0)
+        return false;
+    if (f->output[n->id] || kn_ops[n->op].cls != KN_ELEM)
+        return true;
+    for (int r = 0; r < f->readers[n->id].len; r++) {
+        int reader = kn_region_find(f, f->readers[n->id].data[r].node->id);
+        if (reader != t && reader != s)
+            return true;
+    }
+    return false;
+}
+
 /* An axis of size 0 is never walked, so a value without that axis would not be computed. Member axes are an
  * exception for what has no member axis at all: it is computed once a group, after the walk. */
-static bool all_walked(merging *m)
+bool kn_region_all_walked(kn_former *f, int t, int s, const int8_t *map)
 {
     static const int8_t same[KN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const kn_region *parts[] = {m->into, m->from};
-    const int8_t *maps[] = {same, m->map};
+    const kn_region *into = f->forming[t].region, *from = f->forming[s].region;
+    const kn_region *parts[] = {into, from};
+    const int8_t *maps[] = {same, map};
     uint32_t empty = 0;
     for (int p = 0; p < 2; p++)
         for (int a = 0; a < parts[p]->naxes; a++)
-            if (kn_region_elements(m->f, &parts[p]->dim[a], 1) == 0)
+            if (kn_region_elements(f, &parts[p]->dim[a], 1) == 0)
                 empty |= 1u << maps[p][a];
-    uint32_t members = m->into->reduces   ? m->into->members
-                       : m->from->reduces ? mapped(m->map, m->from->members)
-                                          : 0;
+    uint32_t members = into->reduces   ? into->members
+                       : from->reduces ? mapped(map, from->members)
+                                       : 0;
     for (int p = 0; p < 2 && empty; p++)
         for (int i = 0; i < parts[p]->nodes.len; i++) {
+            const kn_node *n = parts[p]->nodes.data[i];
             uint32_t axes = 0;
-            for (int j = 0; j < parts[p]->nodes.data[i]->rank; j++) {
-                int a = m->f->out->axis[parts[p]->nodes.data[i]->id][j];
+            for (int j = 0; j < n->rank; j++) {
+                int a = f->out->axis[n->id][j];
                 axes |= a < 0 ? 0 : 1u << a;
             }
             axes = mapped(maps[p], axes);
-            if (empty & ~(axes & members ? axes : axes | members))
-                return kn_region_refuse(m->f,
-                                        "a size is 0, so nothing is walked, but it has elements",
+            if (empty & ~(axes & members ? axes : axes | members) && is_wanted(f, n, t, s))
+                return kn_region_refuse(f, "a size is 0, so nothing is walked, but it has elements",
                                         "no axis of the loop nest has size 0");
         }
     return true;
@@ -264,5 +280,5 @@ bool kn_region_map_axes(kn_former *f, int t, int s, int8_t *map)
     if (!follow_values(&m))
         return false;
     follow_loads(&m);
-    return place_rest(&m) && same_members(&m) && same_order(&m) && all_walked(&m);
+    return place_rest(&m) && same_members(&m) && same_order(&m);
 }

@@ -40,6 +40,7 @@ struct kn_former {
     kn_forming *forming;      /* per region */
     kn_use (*use)[KN_MAX_IN]; /* per node: how it reads its operands */
     kn_readers *readers;      /* per value: who reads it, through whatever views */
+    bool *output;             /* per node */
     int *seen, visit;         /* marks of one search */
     int *listed, list;        /* marks of one list */
     int *spans;               /* by node: regions with nodes before and behind it */
@@ -63,6 +64,8 @@ bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map);
 
 /* region_axes.c: the same as far as axes go; two regions may also need a third one between them. */
 bool kn_region_map_axes(kn_former *f, int t, int s, int8_t *map);
+/* Does their loop nest compute all that it must, though sizes are 0? */
+bool kn_region_all_walked(kn_former *f, int t, int s, const int8_t *map);
 
 /* region_cost.c: fills cost and bytes. */
 void kn_region_costs(kn_former *f);

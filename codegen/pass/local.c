@@ -1,9 +1,11 @@
 /* Small reductions without a barrier.
  *
  * Before: a phase without groups that reads little and whose results other phases read, each behind a grid
- * barrier. After: every such reader has the phase as a local one of its own, worked on by each block for itself:
- * some kilobytes read by every block, through the cache, cost less than that all of them wait. The first reader
- * stores the results that are outputs. */
+ * barrier. After: every such reader has the phase's reductions as a local phase of its own, worked on by each block for
+ * itself: some kilobytes read by every block, through the cache, cost less than that all of them wait.
+ *
+ * A phase that stores nothing but results is gone then, and the first reader stores those that are outputs. One that
+ * stores something along its members stays for that, if nobody waits for what it finds otherwise. */
 #include <string.h>
 
 #include "codegen/plan.h"
@@ -30,17 +32,35 @@ int64_t kn_phase_bytes_read(const kn_phase *ph, const kn_buf *bufs)
     return bytes;
 }
 
+/* What is read again later is not there any more where an output lies on it. */
+static bool is_overwritten(const kn_planner *p, const kn_buf *b)
+{
+    return b->kind == KN_BUF_INPUT && p->problem->over && p->problem->over[b->index] >= 0;
+}
+
 static bool can_be_local(const kn_planner *p, const kn_phase *ph)
 {
     if (ph->ngroup || ph->split || ph->local || !ph->reds.len)
         return false;
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind != KN_STORE_GROUP)
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (v->kind == KN_V_LOCAL ||
+            (kn_is_read(v) && is_overwritten(p, &p->bufs.data[v->access.buf])))
             return false;
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOCAL)
-            return false;
+    }
     return kn_phase_bytes_read(ph, p->bufs.data) <= MOST_BYTES;
+}
+
+/* The same without what it stores along its members, and without what that alone needs. */
+static kn_phase results_of(const kn_planner *p, const kn_phase *ph)
+{
+    kn_phase results = kn_phase_copy(p->arena, ph);
+    results.stores.len = 0;
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_GROUP)
+            kn_push(p->arena, &results.stores, ph->stores.data[i]);
+    kn_drop_dead(p->arena, &results);
+    return results;
 }
 
 /* Which store of `from` writes what value v of another phase loads; -1 for none. */
@@ -164,11 +184,11 @@ static bool gathers(const kn_phase *reader, const kn_phase *from)
 }
 
 /* A local phase that reads them keeps them from going: it cannot have local phases of its own. */
-static int count_readers(const kn_planner *p, int index)
+static int count_readers(const kn_planner *p, int index, const kn_phase *from)
 {
     int readers = 0;
     for (int i = index + 1; i < p->phases.len; i++) {
-        const kn_phase *reader = &p->phases.data[i], *from = &p->phases.data[index];
+        const kn_phase *reader = &p->phases.data[i];
         if (gathers(reader, from))
             return MOST_READERS + 1;
         if (reads(reader, from))
@@ -177,16 +197,46 @@ static int count_readers(const kn_planner *p, int index)
     return readers;
 }
 
+/* Barriers if nobody waits for the stores of `from`, which phase `index` has; NULL: as it is. */
+static int count_barriers(const kn_planner *p, int index, const kn_phase *from)
+{
+    int barriers = 0;
+    bool *written = KN_NEW_ARRAY(p->arena, bool, p->bufs.len + 1);
+    for (int i = 0; i < p->phases.len; i++) {
+        if (p->phases.data[i].local)
+            continue;
+        barriers += kn_phase_waits(p->phases.data, i, written, p->bufs.len);
+        for (int j = 0; from && i == index && j < from->stores.len; j++)
+            written[from->stores.data[j].access.buf] = false;
+    }
+    return barriers;
+}
+
+/* Nobody reads its results any more: what is left are its outputs. */
+static void drop_results(kn_planner *p, kn_phase *ph)
+{
+    int kept = 0;
+    for (int i = 0; i < ph->stores.len; i++) {
+        kn_store st = ph->stores.data[i];
+        if (st.kind != KN_STORE_GROUP || p->bufs.data[st.access.buf].kind == KN_BUF_OUTPUT)
+            ph->stores.data[kept++] = st;
+    }
+    ph->stores.len = kept;
+    kn_drop_dead(p->arena, ph);
+}
+
 void kn_make_local(kn_planner *p)
 {
     for (int i = 0; i < p->phases.len; i++) {
         if (!can_be_local(p, &p->phases.data[i]))
             continue;
-        int readers = count_readers(p, i);
-        if (readers < 1 || readers > MOST_READERS)
+        bool stays = kn_phase_stores_elements(&p->phases.data[i]);
+        kn_phase from = results_of(p, &p->phases.data[i]);
+        int readers = count_readers(p, i, &from);
+        if (readers < 1 || readers > MOST_READERS ||
+            (stays && count_barriers(p, i, &from) == count_barriers(p, i, NULL)))
             continue;
-        kn_phase from = p->phases.data[i];
-        bool first = true;
+        bool first = !stays;
         for (int j = i + 1; j < p->phases.len; j++) {
             if (!reads(&p->phases.data[j], &from))
                 continue;
@@ -194,6 +244,9 @@ void kn_make_local(kn_planner *p)
             add_local(p, j++, &from);
             first = false;
         }
-        drop_phase(p, i--);
+        if (stays)
+            drop_results(p, &p->phases.data[i]);
+        else
+            drop_phase(p, i--);
     }
 }

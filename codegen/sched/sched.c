@@ -191,6 +191,11 @@ double kn_schedule_barrier_bytes(const kn_target *target)
     return m->grid * (rate < m->memory ? rate : m->memory);
 }
 
+double kn_schedule_temporary_bytes(const kn_target *target)
+{
+    return kn_schedule_barrier_bytes(target) / 128;
+}
+
 /* Bytes that the sweeps of a phase move: all of them, or as if each array were loaded once. */
 static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
 {

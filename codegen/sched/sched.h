@@ -68,6 +68,8 @@ void kn_resident_keep(kn_kernel *kernel, const kn_target *target);
 
 /* Bytes that the machine could move in the time of a grid barrier. */
 double kn_schedule_barrier_bytes(const kn_target *target);
+/* What a temporary more counts as, beside what it moves: little, but more than a small array. */
+double kn_schedule_temporary_bytes(const kn_target *target);
 
 /* Divides the groups of a phase of rows over the blocks of clusters, where that is right or forced: sets cluster,
  * splits and chunk. `want`: how many blocks, 0: chosen. codegen/sched/cluster.c */

@@ -41,7 +41,7 @@ static const text_case cases[] = {
      "    r = x / max(x, axis=1)[:, None]\n"
      "    m = max(r, axis=0)\n"
      "    return r, m, sum(r - m, axis=0), r / m\n",
-     "N=130 M=512", true},
+     "N=330 M=512", true},
     /* axes that lie in memory the other way round, and more than two of them */
     {"def f(x: f32[M, N]):\n    r = x / sum(x, axis=0)\n    return r / sum(r, axis=1)[:, None]\n",
      "N=512 M=64", false},
