@@ -3,7 +3,7 @@
 #include "codegen/cuda_writer.h"
 
 enum {
-    LOCAL_BYTES = 8,   /* a local phase's members are few: more on their way only take registers */
+    FEW_BYTES = 8,     /* where members are few: more on their way only take registers */
     TILE_STEPS = 4,    /* of eight, ptxas spills some */
     STORING_STEPS = 2, /* columns have a result of each of their groups in registers too */
 };
@@ -38,7 +38,8 @@ static int unrolling(kn_cuda_writer *w)
         steps = TILE_STEPS;
     if (w->ph->walk == KN_WALK_COLS && stores_elements(w->ph, w->sweep) && steps > STORING_STEPS)
         steps = STORING_STEPS;
-    while (w->ph->local && steps > 1 && steps * bytes > LOCAL_BYTES)
+    bool few = w->ph->local || w->ph->last_block;
+    while (few && steps > 1 && steps * bytes > FEW_BYTES)
         steps /= 2;
     return steps;
 }
