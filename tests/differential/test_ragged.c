@@ -123,9 +123,8 @@ static int compare(const rows *want, const rows *got, int body, const char *sche
     return 0;
 }
 
-static void test_ragged(void **state)
+static void check(const char *device)
 {
-    (void)state;
     static const char *const schedules[] = {NULL, "whole", "cluster=3"};
     int failed = 0;
     /* lengths and distances of every residue of 4, three times each */
@@ -142,7 +141,7 @@ static void test_ragged(void **state)
         int body = (int)i % BODIES;
         run(&want, "ref", body, NULL);
         for (int s = 0; s < 3; s++) {
-            run(&got, "emu", body, schedules[s]);
+            run(&got, device, body, schedules[s]);
             failed += compare(&want, &got, body, schedules[s]);
         }
         free(want.got);
@@ -151,8 +150,28 @@ static void test_ragged(void **state)
     assert_int_equal(failed, 0);
 }
 
+static void test_emu(void **state)
+{
+    (void)state;
+    check("emu");
+}
+
+/* What is chosen there is a cluster of a single block. */
+static void test_cuda(void **state)
+{
+    (void)state;
+    kiln_ctx *ctx;
+    kiln_config config;
+    kiln_config_init(&config);
+    config.device = "cuda";
+    if (kiln_ctx_create(&config, &ctx) != KILN_OK)
+        skip();
+    kiln_ctx_destroy(ctx);
+    check("cuda");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ragged)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu), cmocka_unit_test(test_cuda)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
