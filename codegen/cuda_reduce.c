@@ -112,6 +112,24 @@ static bool adds_at_once(kn_cuda_writer *w, int r)
            !w->ph->reds.data[r].by && w->ph->reds.data[r].part == KN_PART_RESULT;
 }
 
+/* The 16-bit floats, as a vector of this step, that reduction r is an extreme of; -1: it is none. */
+static int halves_of(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const kn_value *v = kn_value_at(w->ph, red->value);
+    bool extreme = (red->op == KN_OP_MAX || red->op == KN_OP_MIN) && red->dtype == KN_F32 &&
+                   red->part == KN_PART_RESULT && !red->across && owns(w->ph, r) &&
+                   state_of(w, r) == KN_STATE_PLAIN;
+    if (!extreme || w->ph->vec < 2 || kn_cuda_wide(w->ph) || !kn_is_elem(v, KN_OP_CAST))
+        return -1;
+    const kn_value *of = kn_value_at(w->ph, v->in[0]);
+    bool vector = of->access.vector || of->kept == KN_KEEP_SHARED;
+    return of->kind == KN_V_LOAD && of->level == KN_ELEMENT && kn_is_half(of->dtype) && vector &&
+                   of->kept != KN_KEEP_REGISTERS && w->need[v->in[0]]
+               ? v->in[0]
+               : -1;
+}
+
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 {
     if (adds_at_once(w, r))
@@ -129,6 +147,12 @@ void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
     if (adds_at_once(w, r))
         kn_cuda_guarded(w, w->ph->ragged ? "whole" : "",
                         kn_cuda_printed(w, "acc%d.add(added%d);", r, r));
+    int halves = halves_of(w, r);
+    const char *op = kn_ops[w->ph->reds.data[r].op].text;
+    if (halves >= 0)
+        kn_cuda_guarded(w, w->ph->ragged ? "whole" : "",
+                        kn_cuda_printed(w, "acc%d = kn_%s::of(acc%d, kn_extreme<kn_%s>(%s_at));", r,
+                                        op, r, op, kn_cuda_value(w, halves)));
 }
 
 void kn_cuda_accumulate(kn_cuda_writer *w, int r)
@@ -156,8 +180,10 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
         kn_cuda_line(w, "acc%d%s.add(%s);", r, l, x);
     } else if (red->op == KN_OP_SUM && kn_is_float(red->dtype)) {
         kn_cuda_line(w, "acc%d%s += %s;", r, l, x);
-    } else {
-        kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_ops[red->op].text, r, l, x);
+    } else if (halves_of(w, r) < 0 || w->ph->ragged) {
+        const char *more = kn_cuda_printed(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l,
+                                           kn_ops[red->op].text, r, l, x);
+        kn_cuda_guarded(w, halves_of(w, r) < 0 ? "" : "!whole", more);
     }
 }
 

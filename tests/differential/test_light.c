@@ -1,7 +1,7 @@
 /* Rows that are short or have few bytes an element, whose time goes to instructions: where threads take exactly all of
  * their steps they have no tests; what is computed from 16-bit floats is kept as f32; quotients that become 16-bit floats
- * go by a reciprocal, exponentials before them by the hardware's approximation; where an extreme is is looked for in 32
- * bits. Every device agrees with the reference interpreter. */
+ * go by a reciprocal, exponentials before them by the hardware's approximation; extremes of 16-bit floats are found two at a
+ * time; where an extreme is is looked for in 32 bits. Every device agrees with the reference interpreter. */
 #include "tests/differential/cases.h"
 
 #define SOFTMAX(T)                                                                                 \
@@ -45,6 +45,11 @@ static const text_case cases[] = {
     {OVER("bf16", "1e-40"), "N=33 C=64", true},
     {OVER("bf16", "1e37"), "N=33 C=64", true},
     {OVER("f16", "1e-3"), "N=33 C=64", true},
+    /* extremes, two at a time */
+    {"def f(x: bf16[N, C]):\n    h = cast(x, f32)\n    return max(h, axis=1), min(h, axis=1)\n",
+     "N=5 C=2048", false},
+    {"def f(x: f16[N, C]):\n    h = cast(x, f32)\n    return h - max(h, axis=1, keepdims=True)\n",
+     "N=3 C=8201", false},
     /* exponentials: to 16 bits only, of all sizes; also as they are; of which something else is left */
     {GROWN("9", "cast(e / sum(e, axis=1, keepdims=True), f16)"), "N=65 C=64", true},
     {GROWN("-6", "cast(e * 1e-3 / mean(e, axis=1, keepdims=True), bf16)"), "N=9 C=63", false},
