@@ -14,8 +14,8 @@ enum { ARRAYS = 6, RUNS = 9 };
 typedef struct timing {
     double process; /* from before the process began to its first result */
     double context; /* kiln_ctx_create() */
-    double
-        first; /* from then to the first result on the host: text, compile or load, run, copy back */
+    /* From then to the first result on the host: text, compile or load, run, copy back. */
+    double first;
     double compile; /* of that, in the compiler */
     unsigned compiles, disk_hits, calls;
 } timing;

@@ -27,7 +27,7 @@ typedef struct kn_cuda_writer {
     bool tiled;                 /* in a tile, where turned accesses find what they want */
     bool near;                  /* in steps whose resident values are in shared memory */
     bool batched;      /* in steps whose loads have all been done in front of the first of them */
-    bool quickly;      /* group divisors, where one test for all lanes follows */
+    bool quickly;      /* a quotient is not tested by itself: one test for all lanes follows */
     bool turned_round; /* the phase's first sweep walks backwards */
     bool rereads;      /* the kernel reads elements of some array more than once from memory */
     bool *need;        /* values of the current sweep */

@@ -55,8 +55,8 @@ typedef struct kn_problem {
     bool fusion;
     kn_force force;
     bool fast; /* fast_math */
-    bool
-        universal; /* kernels that rely on nothing: of every size, stride, alignment and overlap, one each */
+    /* Kernels that rely on nothing: of every size, stride, alignment and overlap, one each. */
+    bool universal;
     const kn_choices *choices; /* NULL: the planner's own */
 } kn_problem;
 

@@ -40,7 +40,7 @@ kn_time kn_predict_kernel(const kn_kernel *kernel, const kn_target *target, kn_t
 double kn_predict_phase_ns(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
                            const kn_target *target);
 
-/* The whole plan, from the begin of its first launch to the end of its last. */
+/* The whole plan, from the beginning of its first launch to the end of its last. */
 double kn_predict_ns(const kn_plan *plan, const kn_target *target);
 
 #endif

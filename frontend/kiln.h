@@ -116,17 +116,14 @@ typedef struct kiln_config {
     void *(*alloc)(void *user, size_t size); /* host memory; NULL for malloc and free */
     void (*release)(void *user, void *ptr);
     void *user;
-    const char
-        *emulator; /* "emu": NULL, or a comma-separated list: "relaxed" (undefined shuffles give
-                             what hardware gives, no error), "unchecked" (no checks), "reversed" or
-                             "seed=N" (the order in which threads run) */
-    const char
-        *cache_dir; /* where compiled kernels are kept for later processes. NULL: $KILN_CACHE_DIR,
-                              else $XDG_CACHE_HOME/kiln, else $HOME/.cache/kiln; "": nowhere. With
-                              KILN_CACHE=off in the environment: nowhere. See docs/cache.md */
+    /* "emu": NULL, or a comma-separated list: "relaxed" (undefined shuffles give what hardware gives, no error),
+     * "unchecked" (no checks), "reversed" or "seed=N" (the order in which threads run). */
+    const char *emulator;
+    /* Where compiled kernels are kept for later processes. NULL: $KILN_CACHE_DIR, else $XDG_CACHE_HOME/kiln, else
+     * $HOME/.cache/kiln; "": nowhere. With KILN_CACHE=off in the environment: nowhere. See docs/cache.md. */
+    const char *cache_dir;
     uint64_t cache_bytes; /* how large that may grow; 0: 256 MiB */
 } kiln_config;
-
 KILN_INIT(kiln_config)
 /* config may be NULL for the defaults. */
 KILN_API kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx);
@@ -145,10 +142,10 @@ typedef struct kiln_stats {
     double compile_ms;   /* time spent in the kernel compiler */
     uint64_t disk_hits;  /* kernels found in the disk cache instead */
     double saved_ms;     /* what compiling those took when it was done */
-    uint64_t
-        compiler_calls; /* "cuda": times that the process opened NVRTC or compiled something with it;
-                                "emu": runs of the host's compiler; 0 when all that was needed was kept */
-    uint64_t tunings;   /* classes of arguments whose schedules were measured: options.autotune */
+    /* "cuda": times that the process opened NVRTC or compiled something with it; "emu": runs of the host's compiler;
+     * 0 when all that was needed was kept. */
+    uint64_t compiler_calls;
+    uint64_t tunings;     /* classes of arguments whose schedules were measured: options.autotune */
     uint64_t tuning_hits; /* classes found in the disk cache instead */
     double tuning_ms;     /* what measuring took, compiling included */
 } kiln_stats;
@@ -313,12 +310,12 @@ enum { KILN_MAX_CARRIED = 4 };
 typedef struct kiln_reducer {
     int count;                                                /* 1 to KILN_MAX_CARRIED */
     kiln_val left[KILN_MAX_CARRIED], right[KILN_MAX_CARRIED]; /* left[i] and right[i] of one type */
-    kiln_val combined
-        [KILN_MAX_CARRIED]; /* cast to that type; of elementwise operations, at most 256, and numbers */
+    /* Cast to that type; of elementwise operations, at most 256, and numbers. */
+    kiln_val combined[KILN_MAX_CARRIED];
     kiln_val identity[KILN_MAX_CARRIED]; /* numbers */
-    bool
-        commutes; /* combine(a, b) is combine(b, a): elements are taken in any order, which is faster. Else in order of
-                      their indices, row by row */
+    /* combine(a, b) is combine(b, a): elements are taken in any order, which is faster. Else in order of their
+     * indices, row by row. */
+    bool commutes;
 } kiln_reducer;
 
 /* An operand of a combine, of any type but 16-bit floats; it has no meaning elsewhere. */
@@ -495,8 +492,8 @@ KILN_API void kiln_kernel_destroy(kiln_kernel *kernel);
 /* What the device knows of a parameter: "emu" everything, "cuda" how many bytes its value has. */
 typedef struct kiln_param {
     const char *name; /* NULL: unknown */
-    kiln_dtype
-        dtype; /* of its value, or of what it points to; KILN_NO_DTYPE: another, or unknown */
+    /* Of its value, or of what it points to; KILN_NO_DTYPE: another, or unknown. */
+    kiln_dtype dtype;
     size_t bytes, element_bytes; /* of its value; of what it points to; 0: unknown */
     bool is_pointer, is_value;   /* neither: unknown */
 } kiln_param;
@@ -530,13 +527,12 @@ KILN_API kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(vo
 
 typedef struct kiln_explain_options {
     size_t struct_size;
-    const char
-        *stage; /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "cuda", "ptx",
-                          "dot": that text; "resources": registers, local and shared memory */
+    /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "cuda", "ptx", "dot": that text; "resources":
+     * registers, local and shared memory. */
+    const char *stage;
     const char *arch; /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU
                           device; NULL: the context's GPU, or sm_90 when it has none */
 } kiln_explain_options;
-
 KILN_INIT(kiln_explain_options)
 /* What would run for arguments of these shapes (data may be NULL). Inputs that are not among args are
  * taken as compact, their free sizes assumed; the text says which. Needs no GPU ("ptx" and "resources" need NVRTC).
@@ -551,15 +547,14 @@ typedef struct kiln_measurement {
     uint64_t launches; /* out: kernel launches a run */
     double device_us;  /* out: median device time of a run, L2 cache flushed before each */
     double host_us;    /* out: median host time of the call, not waiting for the device */
-    double
-        compile_ms; /* out: what compiling for the first run took: now, or, of kernels in the disk cache,
-                          when they were compiled; 0 if the context had them */
+    /* out: what compiling for the first run took: now, or, of kernels in the disk cache, when they were compiled; 0
+     * if the context had them. */
+    double compile_ms;
     uint64_t bytes; /* out: bytes that the kernels read and write in global memory, by count */
-    double
-        copy_gbps; /* out: bytes read and written a second / 1e9 by a large device copy, same run */
+    /* out: bytes read and written a second / 1e9 by a large device copy, same run. */
+    double copy_gbps;
     uint64_t disk_hits; /* out: kernels of the first run that were in the disk cache */
 } kiln_measurement;
-
 KILN_INIT(kiln_measurement)
 KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   kiln_measurement *m);

@@ -19,8 +19,8 @@ typedef struct kn_job {
     const kn_call *call;
     const kn_lanes *lanes; /* per access */
     bool cols;             /* lanes are groups; else members */
-    int64_t
-        tile; /* lanes are tiles of the last two axes, of so many rows and columns; 0: they are not */
+    /* Lanes are tiles of the last two axes, of so many rows and columns; 0: they are not. */
+    int64_t tile;
     int outer_axis, outers;
     int64_t most;          /* lanes of a block at most */
     int64_t run, run_step; /* blocks end where a run of lanes does, and every run_step lanes of it;

@@ -107,8 +107,8 @@ struct kn_emu_launch {
     bool checked;
     kn_emu_span *spans;
     int nspans;
-    unsigned
-        generation; /* of shadow cells that this launch wrote; 0: global memory is not watched */
+    /* Of shadow cells that this launch wrote; 0: global memory is not watched. */
+    unsigned generation;
     _Atomic unsigned next;    /* gang to run */
     kn_emu_release *releases; /* see fence.c */
     pthread_mutex_t releasing;
@@ -172,8 +172,8 @@ struct kn_emu_thread {
     uint8_t fence_epoch;
     const void *polled;
     uint8_t *seen;
-    uint32_t
-        caught_up; /* what the cluster did before is before now: by an atomic operation and a fence */
+    /* What the cluster did before is before now: by an atomic operation and a fence. */
+    uint32_t caught_up;
     kn_emu_fiber *fiber;
     /* what it waits in */
     int op, line;
@@ -261,8 +261,8 @@ struct kn_emu_worker {
     kn_emu *dev;
     kn_emu_launch *launch;
     kn_emu_fibers fibers;
-    kn_emu_thread
-        *handoff; /* for the fibre that is being switched to: the thread to run, if not its own */
+    /* For the fibre that is being switched to: the thread to run, if not its own. */
+    kn_emu_thread *handoff;
     kn_emu_block *block;   /* the one that runs: its shared memory is the module's image */
     kn_emu_thread *thread; /* the one that runs; NULL between threads */
     char *image;           /* this operating system thread's image of the module */

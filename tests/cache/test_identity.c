@@ -15,8 +15,8 @@ typedef struct learnt {
 typedef struct place {
     const char *dir;   /* of the library */
     const char *cache; /* NULL: no disk cache at all */
-    const char
-        *build; /* of a library that takes the place of the other after learning; NULL: none */
+    /* Of a library that takes the place of the other after learning; NULL: none. */
+    const char *build;
     char library[300];
 } place;
 
