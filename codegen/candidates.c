@@ -10,16 +10,14 @@ enum { MOST_CHANGES = 2 };
 enum { HOPELESS = 2 };
 
 /* What a choice can be forced to; the first of each list leaves it to the planner. */
-static const kn_force divisions[] = {
-    {.division = KN_DIVIDE_BY_COST},
-    {.division = KN_DIVIDE_WHOLE},
-    {.division = KN_DIVIDE_SPLIT},
-    {.division = KN_DIVIDE_RESIDENT},
-    {.division = KN_DIVIDE_TILES},
-    {.division = KN_DIVIDE_CLUSTER, .cluster = 2},
-    {.division = KN_DIVIDE_CLUSTER, .cluster = 4},
-    {.division = KN_DIVIDE_CLUSTER, .cluster = 8},
-    {.division = KN_DIVIDE_CLUSTER, .cluster = 16},
+static const struct {
+    kn_division division;
+    int cluster;
+    bool gpus_only; /* on CPUs it is one of the others */
+} divisions[] = {
+    {KN_DIVIDE_BY_COST, 0, false}, {KN_DIVIDE_WHOLE, 0, false},  {KN_DIVIDE_SPLIT, 0, false},
+    {KN_DIVIDE_RESIDENT, 0, true}, {KN_DIVIDE_TILES, 0, true},   {KN_DIVIDE_CLUSTER, 2, true},
+    {KN_DIVIDE_CLUSTER, 4, true},  {KN_DIVIDE_CLUSTER, 8, true}, {KN_DIVIDE_CLUSTER, 16, true},
 };
 static const kn_reuse reuses[] = {KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE};
 static const int threads[] = {0, 512, 256, 128};
@@ -84,9 +82,7 @@ static bool set_force(finding *f, int d, int r, int t)
     const kn_target *target = f->problem->target;
     if ((d && own->division != KN_DIVIDE_BY_COST) || (r && own->reuse != KN_REUSE_BY_COST) ||
         (t && (own->max_threads || !target->sm)) || divisions[d].cluster > target->cluster ||
-        ((divisions[d].division == KN_DIVIDE_TILES ||
-          divisions[d].division == KN_DIVIDE_RESIDENT) &&
-         !target->sm))
+        (divisions[d].gpus_only && !target->sm))
         return false;
     f->force = *own;
     if (d) {
