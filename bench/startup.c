@@ -129,10 +129,26 @@ static void remove_dir(const char *dir)
         fprintf(stderr, "startup: '%s' stays\n", dir);
 }
 
+/* The best and the median of some processes, each with what is in the directory, or with an empty one. */
+static void measure(const char *what, const job *j, bool empty)
+{
+    char name[64];
+    timing runs[RUNS];
+    for (int i = 0; i < RUNS; i++) {
+        if (empty)
+            remove_dir(j->dir);
+        runs[i] = run_process(j);
+    }
+    qsort(runs, RUNS, sizeof *runs, by_first);
+    snprintf(name, sizeof name, "%s, best of %d", what, RUNS);
+    put(name, &runs[0]);
+    snprintf(name, sizeof name, "%s, median", what);
+    put(name, &runs[RUNS / 2]);
+}
+
 static void compare(job *j)
 {
     char dir[] = "/tmp/kiln-startup-XXXXXX";
-    timing warm[RUNS];
     if (!mkdtemp(dir))
         exit(3);
     printf("batchnorm of (%lld, %lld, %lld, %lld) on %s; milliseconds to the first result\n",
@@ -141,16 +157,10 @@ static void compare(job *j)
     printf("%-28s %10s %10s %12s %12s %9s %9s %9s\n", "", "process", "context", "first result",
            "in compiler", "compiled", "from disk", "compiler");
     j->dir = dir;
-    timing cold = run_process(j);
-    put("nothing kept", &cold);
-    for (int i = 0; i < RUNS; i++)
-        warm[i] = run_process(j);
-    qsort(warm, RUNS, sizeof *warm, by_first);
-    put("kept on disk, best of 9", &warm[0]);
-    put("kept on disk, median", &warm[RUNS / 2]);
+    measure("nothing kept", j, true);
+    measure("kept on disk", j, false);
     j->dir = "";
-    timing off = run_process(j);
-    put("no disk cache", &off);
+    measure("no disk cache", j, false);
     remove_dir(dir);
 }
 
