@@ -24,7 +24,7 @@ static const kn_machine gpu = {
     .threads = 512,
     .group = 17.6,
     .group_fills = 16,
-    .stragglers = 1.1,
+    .stragglers = 1.03,
     .in_step = 6,
 };
 

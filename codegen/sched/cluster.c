@@ -84,9 +84,6 @@ static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
     return kn_rows_copies(&with, target);
 }
 
-/* Clusters are another kernel than one block, which has to be worth that much; their size is but a number. */
-static const double WORTH = 0.98;
-
 /* 0 for no cluster. Rules stand in front of predicted times, so that few kernels serve all sizes. What registers keep
  * where two blocks share a multiprocessor has no cluster; those were within 3 % of it either way, but for a group in several
  * runs that takes more than half of the registers. What they do not keep has one for the bulk copies, also of one block;
@@ -109,7 +106,7 @@ static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int n
     for (int64_t blocks = least < 2 ? 2 : least; blocks <= target->cluster; blocks *= 2) {
         kn_phase with = with_blocks(ph, blocks);
         double other = kn_predict_phase_ns(a, &with, bufs, nbufs, target);
-        if (other < ns * (best ? 1 : WORTH)) {
+        if (other < ns) {
             best = blocks;
             ns = other;
         }
