@@ -1,10 +1,8 @@
-// Functions of floats, and powers.
+// Functions of floats.
 
 #define KN_FUNCTION(name, f32, f64)                                                                \
     __device__ __forceinline__ float name(float a) { return f32(a); }                              \
     __device__ __forceinline__ double name(double a) { return f64(a); }
-KN_FUNCTION(kn_sqrt, sqrtf, sqrt)
-KN_FUNCTION(kn_rsqrt, rsqrtf, rsqrt)
 KN_FUNCTION(kn_exp, expf, exp)
 KN_FUNCTION(kn_log, logf, log)
 KN_FUNCTION(kn_tanh, tanhf, tanh)
@@ -15,7 +13,6 @@ KN_FUNCTION(kn_expm1, expm1f, expm1)
 KN_FUNCTION(kn_log2, log2f, log2)
 KN_FUNCTION(kn_log10, log10f, log10)
 KN_FUNCTION(kn_log1p, log1pf, log1p)
-KN_FUNCTION(kn_cbrt, cbrtf, cbrt)
 KN_FUNCTION(kn_tan, tanf, tan)
 KN_FUNCTION(kn_arcsin, asinf, asin)
 KN_FUNCTION(kn_arccos, acosf, acos)
@@ -38,45 +35,6 @@ KN_FUNCTION_OF_TWO(kn_arctan2, atan2f, atan2)
 KN_FUNCTION_OF_TWO(kn_hypot, hypotf, hypot)
 KN_FUNCTION_OF_TWO(kn_copysign, copysignf, copysign)
 #undef KN_FUNCTION_OF_TWO
-
-// a * 2**b, b a whole number of any size; NaN of a NaN.
-template <class T> __device__ __forceinline__ int kn_clamped(T b)
-{
-    return b > 5000 ? 5000 : b < -5000 ? -5000 : (int)b;
-}
-__device__ __forceinline__ float kn_scalb(float a, float b) { return b != b ? b : ldexpf(a, kn_clamped(b)); }
-__device__ __forceinline__ double kn_scalb(double a, double b) { return b != b ? b : ldexp(a, kn_clamped(b)); }
-// The parts of a float; what is not finite is its own mantissa, and has the exponent 0.
-__device__ __forceinline__ float kn_frexp_mantissa(float a)
-{
-    int e;
-    return kn_isfinite(a) ? frexpf(a, &e) : a;
-}
-__device__ __forceinline__ double kn_frexp_mantissa(double a)
-{
-    int e;
-    return kn_isfinite(a) ? frexp(a, &e) : a;
-}
-template <class T> __device__ __forceinline__ int kn_frexp_exponent(T a)
-{
-    int e = 0;
-    frexp(kn_isfinite(a) ? (double)a : 0.0, &e);
-    return e;
-}
-
-// By squaring; a negative exponent gives the whole part of 1 / a**-b.
-template <class T> __device__ __forceinline__ T kn_power(T a, T b)
-{
-    if (b < 0)
-        return a == 1 ? 1 : a == (T)-1 ? (b & 1 ? (T)-1 : 1) : 0;
-    T result = 1;
-    for (; b; b = (T)(b >> 1), a = kn_multiply(a, a))
-        if (b & 1)
-            result = kn_multiply(result, a);
-    return result;
-}
-__device__ __forceinline__ float kn_power(float a, float b) { return powf(a, b); }
-__device__ __forceinline__ double kn_power(double a, double b) { return pow(a, b); }
 
 __device__ __forceinline__ float kn_approximate_exp2(float a)
 {

@@ -1,0 +1,41 @@
+// What many numbers are divided by: with its reciprocal, and two corrections by the remainder, which round the quotient
+// as division rounds it (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
+// Where a remainder could underflow, for what is not finite, which makes it NaN, and for divisors that are no ordinary
+// number, by division.
+template <class T> struct kn_divisor {
+    T by, reciprocal;
+};
+#define KN_DIVISION(T, fma, abs, small, large)                                                     \
+    __device__ __forceinline__ kn_divisor<T> kn_divide_by(T by)                                    \
+    {                                                                                              \
+        return kn_divisor<T>{by, abs(by) > small && abs(by) < large ? 1 / by : (T)KN_NAN};         \
+    }                                                                                              \
+    /* Clears `exact` where it is not the quotient. */                                             \
+    __device__ __forceinline__ T kn_divide_quickly(T x, const kn_divisor<T> &d, bool &exact)       \
+    {                                                                                              \
+        const T q0 = x * d.reciprocal, q1 = fma(fma(-q0, d.by, x), d.reciprocal, q0);              \
+        const T q = fma(fma(-q1, d.by, x), d.reciprocal, q1);                                      \
+        exact &= abs(q) > small;                                                                   \
+        return q;                                                                                  \
+    }                                                                                              \
+    __device__ __forceinline__ T operator/(T x, const kn_divisor<T> &d)                            \
+    {                                                                                              \
+        bool exact = true;                                                                         \
+        const T q = kn_divide_quickly(x, d, exact);                                                \
+        return exact ? q : x / d.by;                                                               \
+    }
+KN_DIVISION(float, fmaf, fabsf, 1e-15f, 1e15f)
+KN_DIVISION(double, fma, fabs, 1e-140, 1e140)
+#undef KN_DIVISION
+
+// The same for quotients that are only rounded to 16 bits: within 2^-22 of them. The reciprocal of what is below the
+// normal numbers may be none, so that is scaled, with what it divides.
+struct kn_rough_divisor {
+    float scale, reciprocal;
+};
+__device__ __forceinline__ kn_rough_divisor kn_divide_roughly_by(float by)
+{
+    const float scale = fabsf(by) < 1.17549435e-38f ? 18446744073709551616.0f : 1.0f;
+    return kn_rough_divisor{scale, 1 / (by * scale)};
+}
+__device__ __forceinline__ float operator/(float x, const kn_rough_divisor &d) { return x * d.scale * d.reciprocal; }

@@ -1,0 +1,40 @@
+// Powers, and the parts of floats.
+
+// a * 2**b, b a whole number of any size; NaN of a NaN.
+template <class T> __device__ __forceinline__ int kn_clamped(T b)
+{
+    return b > 5000 ? 5000 : b < -5000 ? -5000 : (int)b;
+}
+__device__ __forceinline__ float kn_scalb(float a, float b) { return b != b ? b : ldexpf(a, kn_clamped(b)); }
+__device__ __forceinline__ double kn_scalb(double a, double b) { return b != b ? b : ldexp(a, kn_clamped(b)); }
+// The parts of a float; what is not finite is its own mantissa, and has the exponent 0.
+__device__ __forceinline__ float kn_frexp_mantissa(float a)
+{
+    int e;
+    return kn_isfinite(a) ? frexpf(a, &e) : a;
+}
+__device__ __forceinline__ double kn_frexp_mantissa(double a)
+{
+    int e;
+    return kn_isfinite(a) ? frexp(a, &e) : a;
+}
+template <class T> __device__ __forceinline__ int kn_frexp_exponent(T a)
+{
+    int e = 0;
+    frexp(kn_isfinite(a) ? (double)a : 0.0, &e);
+    return e;
+}
+
+// By squaring; a negative exponent gives the whole part of 1 / a**-b.
+template <class T> __device__ __forceinline__ T kn_power(T a, T b)
+{
+    if (b < 0)
+        return a == 1 ? 1 : a == (T)-1 ? (b & 1 ? (T)-1 : 1) : 0;
+    T result = 1;
+    for (; b; b = (T)(b >> 1), a = kn_multiply(a, a))
+        if (b & 1)
+            result = kn_multiply(result, a);
+    return result;
+}
+__device__ __forceinline__ float kn_power(float a, float b) { return powf(a, b); }
+__device__ __forceinline__ double kn_power(double a, double b) { return pow(a, b); }
