@@ -63,12 +63,29 @@ static kn_range splits_of(const kn_planner *p, const kn_phase *ph)
                               p->problem->force.division);
 }
 
+/* Is a phase that has a cluster quicker split over the whole machine, and resident, with as few sweeps, and barriers then, as
+ * can be? Asked where its blocks have a multiprocessor each, so that clusters take turns: below it gains little, and would
+ * be one kernel more for small groups. */
+static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
+{
+    if (ph->chunk * kn_rows_reread_each(ph) * 2 <= p->problem->target->smem_block ||
+        p->problem->force.division != KN_DIVIDE_BY_COST)
+        return false;
+    kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
+    kn_use_moments(p, &one, true);
+    kn_use_online(p, &one);
+    one = kn_preview(p, &one);
+    return kn_schedule_splits_in_one(p->arena, &one, ph, p->bufs.data, p->bufs.len,
+                                     p->problem->target);
+}
+
 /* Where every group stays on chip, so that sweeps are cheap; NONE if it does not. What a cluster could keep in registers
  * it has in shared memory. */
 static kn_keep kept(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);
-    if (ph.walk != KN_WALK_ROWS || splits_of(p, &ph).n > 1)
+    if (ph.walk != KN_WALK_ROWS || splits_of(p, &ph).n > 1 ||
+        (ph.cluster && splits_in_one(p, i, &ph)))
         return KN_KEEP_NONE;
     kn_keep keep = kn_rows_keep(&ph, p->problem->target);
     return keep && ph.cluster ? KN_KEEP_SHARED : keep;

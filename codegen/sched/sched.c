@@ -209,11 +209,11 @@ static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
     return bytes;
 }
 
-/* Is it quicker to split the members over the machine, at a barrier a combine, than to leave each group to its own
- * block, or cluster? The split form is not there yet to be predicted: it moves all bytes at nearly the memory's rate, but
- * for what is resident, and its phases begin one after the other. */
-static bool pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
-                 const kn_target *target, const kn_range *resident)
+/* Nanoseconds of a phase that is split over the machine, at a barrier a combine. The split form is not there yet to be
+ * predicted: it moves all bytes at nearly the memory's rate, but for what is resident, and its phases begin one after the
+ * other. */
+static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *target,
+                       const kn_range *resident)
 {
     const double nearly = 1.12;
     const kn_machine *m = kn_machine_of(target);
@@ -225,8 +225,33 @@ static bool pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
         bytes -=
             kn_resident_part(ph, target, resident->length) * (bytes - bytes_moved(ph, bufs, true));
     double split = m->launch + nearly * bytes / m->memory + stages * m->grid;
-    split += (stages + 1) * (m->latency + m->block);
-    return split < kn_predict_phase_ns(a, ph, bufs, nbufs, target);
+    return split + (stages + 1) * (m->latency + m->block);
+}
+
+/* Is that quicker than to leave each group to its own block, or cluster? */
+static bool pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
+                 const kn_target *target, const kn_range *resident)
+{
+    return split_ns(ph, bufs, target, resident) < kn_predict_phase_ns(a, ph, bufs, nbufs, target);
+}
+
+/* Moments, and a maximum with its sum, take two sweeps over the partial results to merge, and more work each: so much longer
+ * than a sum on an H200, but less than another barrier. */
+static double merging_ns(const kn_phase *ph)
+{
+    const double ns = 2500;
+    for (int i = 0; i < ph->reds.len; i++)
+        if (kn_red_state(ph, i) == KN_STATE_MOMENTS || kn_red_state(ph, i) == KN_STATE_PEAK)
+            return ns;
+    return 0;
+}
+
+bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase *ph,
+                               const kn_buf *bufs, int nbufs, const kn_target *target)
+{
+    const kn_range resident = kn_resident_ranges(one, target, false);
+    return resident.n > 1 && split_ns(one, bufs, target, &resident) + merging_ns(one) <
+                                 kn_predict_phase_ns(a, ph, bufs, nbufs, target);
 }
 
 /* A group in several runs that is too large for any cluster. Split it moves as many bytes as read twice by one block,

@@ -66,6 +66,10 @@ double kn_resident_part(const kn_phase *phase, const kn_target *target, int64_t 
 void kn_resident_align(kn_kernel *kernel);
 void kn_resident_keep(kn_kernel *kernel, const kn_target *target);
 
+/* Is `one`, the same phase as `phase` with as few sweeps as can be, quicker split and resident than `phase` whole? */
+bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase *phase,
+                               const kn_buf *bufs, int nbufs, const kn_target *target);
+
 /* Bytes that the machine could move in the time of a grid barrier. */
 double kn_schedule_barrier_bytes(const kn_target *target);
 /* What a temporary more counts as, beside what it moves: little, but more than a small array. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Which values are kept for later sweeps, and where: codegen/sched/keep.c and rows.c.
+"""Which values are kept for later sweeps, and where: codegen/sched/keep.c, rows.c
+and resident.c.
 
 usage: kept.py KILN
 
@@ -25,6 +26,7 @@ HALF_CENTRED = ["h = cast(x, f32)", "d = h - mean(h, axis=1, keepdims=True)", "y
 # statements, size (of another type than f32 behind that), options, then what is kept where
 X, E = ("in_x", "registers"), ("e", "registers")
 SHARED = [("in_x", "shared"), ("t", "shared")]
+RESIDENT = [("in_x", "shared"), ("in_x", "shared")]
 CASES = [
     (SOFTMAX, "16384,4096", "--arch sm_90", [X, E]),
     (SOFTMAX, "16384,4096", "--arch sm_90 --reuse keep", [X, E]),
@@ -52,6 +54,13 @@ CASES = [
     (GROWN, "1024,50001", "--arch sm_90", SHARED),
     (GROWN, "1024,50001", "--arch sm_90 --schedule whole", SHARED),
     (GROWN, "1024,50000", "--arch sm_90", SHARED), # bulk copies bring x
+    # over a grid barrier: left by one phase, found by the next; as much of it as there is room for
+    (SOFTMAX, "8,524288", "--arch sm_90", RESIDENT),
+    (SOFTMAX, "8,524288", "--arch sm_90 --schedule split", []),
+    (SOFTMAX, "4,16777216", "--arch sm_90", RESIDENT),
+    (SOFTMAX, "4,1048576", "--arch sm_75", RESIDENT),
+    (CENTRED, "16,524288", "--arch sm_90", RESIDENT),
+    (COLUMNS, "1048576,16", "--arch sm_90 --schedule resident", []),
     (SOFTMAX, "16384,4096", "--arch cpu", [("e", "cache")]),
     (SOFTMAX, "16384,4096", "--arch cpu --reuse recompute", []),
     (SOFTMAX, "1024,1048576", "--arch cpu", []),
