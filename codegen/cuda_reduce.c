@@ -151,8 +151,8 @@ void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
     const char *op = kn_ops[w->ph->reds.data[r].op].text;
     if (halves >= 0)
         kn_cuda_guarded(w, w->ph->ragged ? "whole" : "",
-                        kn_cuda_printed(w, "acc%d = kn_%s::of(acc%d, kn_extreme<kn_%s>(%s_at));", r,
-                                        op, r, op, kn_cuda_value(w, halves)));
+                        kn_cuda_printed(w, "acc%d = kn_%s::of(acc%d, kn_extreme<kn_%s>(%s));", r,
+                                        op, r, op, kn_cuda_vector(w, halves)));
 }
 
 void kn_cuda_accumulate(kn_cuda_writer *w, int r)

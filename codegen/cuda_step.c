@@ -325,11 +325,16 @@ static void write_vector_store(kn_cuda_writer *w, int i)
                  kn_phase_vector_axis(w->ph));
 }
 
+const char *kn_cuda_vector(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, kn_cuda_in_registers(w, i) ? "%s_kept[step]" : "%s_at",
+                           kn_cuda_value(w, kn_cuda_in_registers(w, i) ? place_of(w, i) : i));
+}
+
 /* Where the element of this step of a value that is kept in registers is. */
 static const char *kept_element(kn_cuda_writer *w, int i)
 {
-    return kn_cuda_printed(w, "%s_kept[step].at[%s]", kn_cuda_value(w, place_of(w, i)),
-                           w->ph->vec > 1 ? "l" : "0");
+    return kn_cuda_printed(w, "%s.at[%s]", kn_cuda_vector(w, i), w->ph->vec > 1 ? "l" : "0");
 }
 
 /* An element value, computed, and kept if later sweeps want it. */

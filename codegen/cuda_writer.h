@@ -178,6 +178,8 @@ void kn_cuda_ragged_edges(kn_cuda_writer *w);
 void kn_cuda_ragged_steps(kn_cuda_writer *w);
 /* The element along the members at which this step of a ragged group begins: below 0 in front of it. */
 void kn_cuda_ragged_place(kn_cuda_writer *w);
+/* This step's elements of a value that are a thread's, as a vector. */
+const char *kn_cuda_vector(kn_cuda_writer *w, int i);
 /* Where this step's elements of a value that is kept in shared memory are. */
 const char *kn_cuda_shared_place(kn_cuda_writer *w, int i);
 /* This step's elements of load i, of a vector that the group has only a part of. */

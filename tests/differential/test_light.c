@@ -48,6 +48,8 @@ static const text_case cases[] = {
     /* extremes, two at a time */
     {"def f(x: bf16[N, C]):\n    h = cast(x, f32)\n    return max(h, axis=1), min(h, axis=1)\n",
      "N=5 C=2048", false},
+    {"def f(x: bf16[N, C]):\n    h = cast(x, f32)\n    return max(h, axis=1), min(h, axis=1)\n",
+     "N=40 C=256", false}, /* by warps, several steps at a time */
     {"def f(x: f16[N, C]):\n    h = cast(x, f32)\n    return h - max(h, axis=1, keepdims=True)\n",
      "N=3 C=8201", false},
     /* exponentials: to 16 bits only, of all sizes; also as they are; of which something else is left */
