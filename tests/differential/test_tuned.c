@@ -12,7 +12,7 @@
 #include "tests/differential/program.h"
 #include "tests/effort.h"
 
-enum { PROGRAMS = EFFORT(75, 15), ELEMENTS = 6000, PATIENCE = 1000000 };
+enum { PROGRAMS = EFFORT(75, 15), EMULATED = EFFORT(2, 1), ELEMENTS = 6000, PATIENCE = 1000000 };
 
 static const kn_program_options tuned[] = {
     {.fusion = true, .autotune = PATIENCE},
@@ -57,7 +57,7 @@ static void test_emulator(void **state)
     tally seen = {0, 0};
     if (kn_context_open(&(kn_context_config){.device = "emu"}, &ctx) != KN_OK)
         skip();
-    for (uint64_t seed = 1; seed <= 3; seed++) {
+    for (uint64_t seed = 1; seed <= EMULATED; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);
         program *p = program_of_text(&a,
@@ -69,7 +69,7 @@ static void test_emulator(void **state)
         check(ctx, p, &tuned[0], &seen);
         kn_arena_finish(&a);
     }
-    assert_int_equal(ctx->tunings, 3);
+    assert_int_equal(ctx->tunings, EMULATED);
     kn_context_close(ctx);
 }
 
