@@ -175,6 +175,8 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
                       p->problem->force.division);
     kn_schedule_cluster(p->arena, ph, k->bufs.data, k->bufs.len, p->problem->target,
                         p->problem->force.division, p->problem->force.cluster);
+    kn_schedule_columns(ph, p->problem->target, p->problem->force.division,
+                        p->problem->force.cluster);
 }
 
 /* A local phase is walked by the workers of its host, or, without groups, by all threads of a block. Columns
@@ -184,6 +186,7 @@ static void follow_host(const kn_kernel *k, kn_phase *local, const kn_phase *hos
     bool block = local->ngroup == 0;
     local->walk = block ? KN_WALK_ROWS : host->walk;
     local->tpg = block ? k->threads : host->tpg;
+    local->lanes = host->lanes;
     kn_schedule_as(local, local->walk == KN_WALK_COLS ? host->vec : 1);
 }
 

@@ -36,22 +36,28 @@ static const char *turn_of(kn_cuda_writer *w)
 static void write_range(kn_cuda_writer *w, const char *live)
 {
     bool turns = kn_takes_turns(w->ph);
-    if (w->ph->cluster) {
+    const bool cols = w->ph->walk == KN_WALK_COLS;
+    if (w->ph->cluster && !cols) {
         kn_cuda_part_of_cluster(w, "members");
         return;
     }
-    if (turns || !w->ph->split) {
+    if (turns || (!w->ph->split && !w->ph->cluster)) {
         kn_cuda_line(w, "const kn_count begin = %s, end = %s;",
-                     !turns                        ? "0"
-                     : w->ph->walk == KN_WALK_COLS ? "split * turn"
-                                                   : "split < parts ? split * turn : members",
+                     !turns ? "0"
+                     : cols ? "split * turn"
+                            : "split < parts ? split * turn : members",
                      *live ? kn_cuda_printed(w, "%s ? members : 0", live) : "members");
         return;
     }
-    kn_cuda_line(w, "const kn_count begin = split * (kn_count)p%d_chunk;", w->p);
-    kn_cuda_line(w, "const kn_count limit = kn_least(begin + (kn_count)p%d_chunk, members);", w->p);
-    kn_cuda_line(w, "const kn_count end = %s;",
-                 *live ? kn_cuda_printed(w, "%s ? limit : 0", live) : "limit");
+    kn_cuda_line(w,
+                 w->ph->cluster
+                     ? "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, members);"
+                     : "const kn_count begin = split * (kn_count)p%d_chunk;",
+                 w->p);
+    const char *limit = kn_cuda_printed(w, "kn_least(begin + (kn_count)p%d_chunk, members)", w->p);
+    kn_cuda_line(w, "const kn_count %s = %s;", *live ? "limit" : "end", limit);
+    if (*live)
+        kn_cuda_line(w, "const kn_count end = %s ? limit : 0;", live);
 }
 
 /* Where members are combined in order, worker `lane` of `lanes` goes through a range of [begin, end) of its own, not in
@@ -173,10 +179,15 @@ static void write_parts(kn_cuda_writer *w, int per_block)
     kn_cuda_line(w, "const kn_count parts = workers > 0 && workers < splits ? workers : splits;");
 }
 
+static void write_rank(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "const kn_count rank = kn_cluster_rank(), blocks = kn_cluster_blocks();");
+}
+
 /* The loop over groups of a phase of clusters, and what its blocks have in front of it. */
 static void open_clusters(kn_cuda_writer *w)
 {
-    kn_cuda_line(w, "const kn_count rank = kn_cluster_rank(), blocks = kn_cluster_blocks();");
+    write_rank(w);
     if (!w->ph->ragged)
         write_range(w, "");
     kn_cuda_begin_boards(w);
@@ -283,36 +294,58 @@ static void write_rows(kn_cuda_writer *w)
         close_band(w, per_block);
 }
 
-static void write_cols(kn_cuda_writer *w)
+/* Who a thread is in a tile of columns: its groups, and its block's range of their members. */
+static void write_place(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    int width = 32 * ph->vec;
-    write_locals(w, false, NULL, "");
-    write_shape(w);
-    kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
-    kn_cuda_line(w, "const int column = threadIdx.x %% 32, row = threadIdx.x / 32;");
-    kn_cuda_declare_tiles(w);
-    if (ph->split) {
-        kn_cuda_open(w, "for (kn_count item = %s; item < tiles * (kn_count)p%d_splits; item += %s)",
-                     w->block, w->p, w->blocks);
-        kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
-        if (kn_takes_turns(ph))
-            kn_cuda_line(w, "const kn_count turn = %d, turns = turn * (kn_count)p%d_splits;",
-                         w->k->threads / 32, w->p);
-    } else {
-        kn_cuda_open(w, "for (kn_count tile = %s; tile < tiles; tile += %s)", w->block, w->blocks);
-    }
-    kn_cuda_line(w, "const kn_count mine = tile * %d + column * %d;", width, ph->vec);
+    kn_cuda_line(w, "const kn_count mine = tile * %d + column * %d;", kn_cols_width(ph), ph->vec);
     kn_cuda_line(w, "const bool live = mine < groups;");
     kn_cuda_line(w, "const kn_count g = live ? mine : groups - %d;", ph->vec);
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
-    write_locals(w, true, "row", "live");
     write_range(w, "live");
-    const char *rows = kn_cuda_printed(w, "(kn_count)%d", w->k->threads / 32);
+}
+
+/* The loop over tiles of columns, and what the blocks of a cluster have in front of it. */
+static void open_cols(kn_cuda_writer *w)
+{
+    if (w->ph->cluster) {
+        write_rank(w);
+        kn_cuda_begin_boards(w);
+        w->block = "blockIdx.x / blocks";
+        w->blocks = "gridDim.x / blocks";
+    }
+    if (w->ph->split) {
+        kn_cuda_open(w, "for (kn_count item = %s; item < tiles * (kn_count)p%d_splits; item += %s)",
+                     w->block, w->p, w->blocks);
+        kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
+        if (kn_takes_turns(w->ph))
+            kn_cuda_line(w, "const kn_count turn = %d, turns = turn * (kn_count)p%d_splits;",
+                         w->ph->tpg, w->p);
+    } else {
+        kn_cuda_open(w, "for (kn_count tile = %s; tile < tiles; tile += %s)", w->block, w->blocks);
+    }
+}
+
+static void write_cols(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    int width = kn_cols_width(ph), lanes = ph->lanes;
+    const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->tpg);
+    write_locals(w, false, NULL, "");
+    write_shape(w);
+    kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
+    kn_cuda_line(w, "const int column = threadIdx.x %% %d, row = threadIdx.x / %d;", lanes, lanes);
+    kn_cuda_declare_tiles(w);
+    kn_cuda_declare_shared(w);
+    open_cols(w);
+    write_place(w);
+    write_locals(w, true, "row", "live");
     kn_cuda_stride by = {"(begin + row)", "end", kn_takes_turns(ph) ? "turns" : rows};
     if (kn_phase_in_order(ph))
         by = in_order(w, "row", rows);
-    kn_cuda_sweeps(w, &by, "live && row == 0");
+    if (ph->fetched)
+        kn_cuda_fetch_own(w, &by);
+    kn_cuda_sweeps(w, &by, ph->cluster ? "live && row == 0 && rank == 0" : "live && row == 0");
     kn_cuda_close(w);
 }
 
@@ -322,8 +355,8 @@ static int scratch_bytes(const kn_kernel *k)
 {
     int most = 0;
     for (int p = 0; p < k->phases.len; p++) {
-        int bytes = kn_cuda_scratch_bytes(k, &k->phases.data[p]);
-        int tiles = kn_tile_bytes(&k->phases.data[p], k->bufs.data);
+        int bytes = kn_cuda_scratch_bytes(&k->phases.data[p], k->threads);
+        int tiles = kn_tile_bytes(&k->phases.data[p]);
         most = bytes > most ? bytes : most;
         most = tiles > most ? tiles : most;
     }

@@ -13,4 +13,7 @@ const char *kn_cuda_source(kn_arena *a, const kn_kernel *k);
 /* The kernel function alone, for reading. */
 void kn_cuda_kernel(kn_text *t, const kn_kernel *k);
 
+/* Bytes of static shared memory that a phase of columns takes in a block of so many threads. */
+int kn_cuda_static_bytes(const kn_phase *ph, int threads);
+
 #endif

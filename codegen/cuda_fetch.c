@@ -1,5 +1,9 @@
-/* A block's part of a group is brought to shared memory by the bulk copy engine; the next group's comes while the other
- * blocks of its multiprocessor still work on theirs.
+/* What is kept in shared memory is brought there by copies that take no registers.
+ *
+ *   rows     A block's part of a group, by the bulk copy engine; the next group's comes while the other blocks of its
+ *            multiprocessor still work on theirs. The clusters stay, as many as fit on the machine at a time.
+ *   columns  Each thread asks for all of its own elements at once, and waits for them alone. Blocks that stayed and asked
+ *            for the next tile while they wrote were no faster on an H200.
  *
  *     full        an mbarrier: all of it has come. One phase of it a group, so its parity turns over
  *
@@ -11,9 +15,9 @@
  * In one piece: pieces that are waited for, and let go, one by one took up to 20 % longer on an H200, where several
  * blocks share a multiprocessor and each has some microseconds of loads on its way.
  *
- * The clusters stay, as many as fit on the machine at a time. Where there are more groups than clusters, the first copies of
- * a cluster begin when the memory has had the time for those of all before it: together they would all load, then all wait,
- * then all store, group after group (batchnorm of four groups a cluster on an H200: 63 us against 77). */
+ * Where there are more groups than clusters, the first copies of a cluster begin when the memory has had the time for those
+ * of all before it: together they would all load, then all wait, then all store, group after group (batchnorm of four
+ * groups a cluster on an H200: 63 us against 77). */
 #include "codegen/cuda_writer.h"
 
 static bool is_fetched(const kn_value *v)
@@ -70,10 +74,14 @@ static void load_edges(kn_cuda_writer *w)
 
 void kn_cuda_await_fetch(kn_cuda_writer *w)
 {
-    if (w->ph->ragged)
-        load_edges(w);
-    kn_cuda_line(w, "kn_await(&full, parity);");
-    kn_cuda_line(w, "parity ^= 1;");
+    if (w->ph->walk == KN_WALK_COLS) {
+        kn_cuda_line(w, "kn_await_own();");
+    } else {
+        if (w->ph->ragged)
+            load_edges(w);
+        kn_cuda_line(w, "kn_await(&full, parity);");
+        kn_cuda_line(w, "parity ^= 1;");
+    }
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] = w->loaded[i] || is_fetched(&w->ph->values.data[i]);
 }
@@ -86,4 +94,22 @@ void kn_cuda_free_fetched(kn_cuda_writer *w)
     if (written)
         kn_cuda_line(w, "kn_write_before_fetch();");
     kn_cuda_line(w, "__syncthreads(); // its place is free");
+}
+
+/* ---- columns ---- */
+
+void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const kn_phase *ph = w->ph;
+    kn_put(w->t, "#pragma unroll 4\n");
+    kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
+    kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (is_fetched(v))
+            kn_cuda_line(w, "kn_fetch_own(&%s, %s + (%s));", kn_cuda_shared_place(w, i),
+                         w->k->bufs.data[v->access.buf].name,
+                         kn_cuda_offset(w, &v->access, 'v', i, NULL));
+    }
+    kn_cuda_close(w);
 }

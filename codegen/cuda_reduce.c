@@ -1,4 +1,5 @@
 /* Reductions: accumulators, what a step adds to them, and how the workers of a group combine theirs. */
+#include "codegen/cuda.h"
 #include "codegen/cuda_writer.h"
 #include "codegen/target.h"
 #include "ir/eval.h"
@@ -225,7 +226,7 @@ static bool accumulates(const kn_phase *ph, int r, int sweep)
 /* Bytes of what each warp of a block leaves of reduction r for the others. */
 static int warps_bytes(const kn_phase *ph, int r) { return 32 * state_bytes(ph, r); }
 
-int kn_cuda_scratch_bytes(const kn_kernel *k, const kn_phase *ph)
+int kn_cuda_scratch_bytes(const kn_phase *ph, int block)
 {
     int most = 0;
     for (int t = 0; t < ph->nsweeps && kn_by_block(ph); t++) {
@@ -235,8 +236,10 @@ int kn_cuda_scratch_bytes(const kn_kernel *k, const kn_phase *ph)
         most = bytes > most ? bytes : most;
     }
     for (int r = 0; r < ph->reds.len; r++) {
-        bool rows = ph->walk == KN_WALK_COLS || (ph->reds.data[r].across && ph->tpg < k->threads);
-        int bytes = rows ? k->threads * ph->vec * state_bytes(ph, r) : 0;
+        bool cols = ph->walk == KN_WALK_COLS;
+        bool rows = cols || (ph->reds.data[r].across && ph->tpg < block);
+        int threads = cols && ph->lanes < 32 ? block / 32 * ph->lanes : block;
+        int bytes = rows ? threads * ph->vec * state_bytes(ph, r) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -273,14 +276,19 @@ static void combine_lanes_or_rows(kn_cuda_writer *w, int r)
 {
     const char *op = combine_op(w, r);
     if (w->ph->walk == KN_WALK_COLS)
-        kn_cuda_line(w, "kn_combine_rows<%s, %d, 32, %d>(acc%d, %s, scratch);", op,
-                     w->k->threads / 32, w->ph->vec, r, neutral(w, r));
+        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d>(acc%d, %s, scratch);", op, w->ph->tpg,
+                     w->ph->lanes, w->ph->vec, r, neutral(w, r));
     else
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
 }
 
-/* Bytes of what a block tells of one reduction, in whole words; and of the place on the board for it from all. */
-static int message_bytes(const kn_phase *ph, int r) { return (state_bytes(ph, r) + 3) / 4 * 4; }
+/* Bytes of what a block tells of one reduction, of all groups that it has at a time, in whole words; and of the place on
+ * the board for it from all. */
+static int message_bytes(const kn_phase *ph, int r)
+{
+    int groups = ph->walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
+    return (state_bytes(ph, r) + 3) / 4 * 4 * groups;
+}
 
 static int place_bytes(const kn_phase *ph, int r) { return MOST_BLOCKS * message_bytes(ph, r); }
 
@@ -296,9 +304,15 @@ int kn_cuda_board_bytes(const kn_phase *ph)
     return most;
 }
 
+int kn_cuda_static_bytes(const kn_phase *ph, int threads)
+{
+    int scratch = kn_cuda_scratch_bytes(ph, threads), tiles = kn_tile_bytes(ph);
+    return (scratch > tiles ? scratch : tiles) + 2 * kn_cuda_board_bytes(ph);
+}
+
 void kn_cuda_begin_boards(kn_cuda_writer *w)
 {
-    bool fetched = w->ph->fetched;
+    bool fetched = kn_fetches_groups(w->ph);
     kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2]%s;", fetched ? ", full" : "");
     kn_cuda_line(w, "unsigned turn = 0%s;", fetched ? ", parity = 0" : "");
     kn_cuda_open(w, "if (threadIdx.x == 0)");
@@ -319,6 +333,8 @@ void kn_cuda_begin_boards(kn_cuda_writer *w)
 static void combine_in_cluster(kn_cuda_writer *w, int sweep)
 {
     int at = 0, bytes = 0;
+    bool cols = w->ph->walk == KN_WALK_COLS;
+    const char *shape = cols ? kn_cuda_printed(w, "_rows<%d, %d>", w->ph->tpg, w->ph->lanes) : "";
     for (int r = 0; r < w->ph->reds.len; r++)
         bytes += accumulates(w->ph, r, sweep) ? message_bytes(w->ph, r) : 0;
     kn_cuda_line(w, "if (threadIdx.x == 0)");
@@ -328,7 +344,8 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     for (int r = 0; r < w->ph->reds.len; r++) {
         if (!accumulates(w->ph, r, sweep))
             continue;
-        kn_cuda_line(w, "kn_publish(acc%d, boards[turn %% 2] + %d, &told[turn %% 2]);", r, at);
+        kn_cuda_line(w, "kn_publish%s(acc%d, boards[turn %% 2] + %d, &told[turn %% 2]);", shape, r,
+                     at);
         at += place_bytes(w->ph, r);
     }
     kn_cuda_line(w, "kn_await(&told[turn %% 2], turn / 2 %% 2);");
@@ -336,8 +353,12 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     for (int r = 0; r < w->ph->reds.len; r++) {
         if (!accumulates(w->ph, r, sweep))
             continue;
-        kn_cuda_line(w, "acc%d = kn_merge<%s, %d>(boards[turn %% 2] + %d, %s);", r,
-                     combine_op(w, r), MOST_BLOCKS, at, neutral(w, r));
+        if (cols)
+            kn_cuda_line(w, "kn_merge_rows<%s, %d>(acc%d, boards[turn %% 2] + %d, %s);",
+                         combine_op(w, r), w->ph->lanes, r, at, neutral(w, r));
+        else
+            kn_cuda_line(w, "acc%d = kn_merge<%s, %d>(boards[turn %% 2] + %d, %s);", r,
+                         combine_op(w, r), MOST_BLOCKS, at, neutral(w, r));
         at += place_bytes(w->ph, r);
     }
     kn_cuda_line(w, "++turn;");

@@ -123,7 +123,8 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
 {
     const kn_value *v = &w->ph->values.data[i];
     const char *buf = w->k->bufs.data[v->access.buf].name;
-    if (v->access.vector || w->ph->vec == 1) {
+    bool tile = w->tiled && v->access.turned;
+    if (!tile && (v->access.vector || w->ph->vec == 1)) {
         write_vector_access(w, i, type, to);
         return;
     }
@@ -132,9 +133,11 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
     w->indent++;
-    kn_cuda_guarded(w, w->ph->ragged ? lane_is_member(w) : "",
-                    kn_cuda_printed(w, "%s.at[l] = %s[%s];", to, buf,
-                                    kn_cuda_offset(w, &v->access, 'v', i, "l")));
+    kn_cuda_guarded(
+        w, w->ph->ragged ? lane_is_member(w) : "",
+        tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, &v->access, 'v', i, "l"))
+             : kn_cuda_printed(w, "%s.at[l] = %s[%s];", to, buf,
+                               kn_cuda_offset(w, &v->access, 'v', i, "l")));
     w->indent--;
 }
 
@@ -184,8 +187,10 @@ const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
 {
     if (w->near)
         return kn_cuda_printed(w, "%s_resident[place]", kn_cuda_value(w, i));
-    return kn_cuda_printed(w, "%s_kept[%s / %d]", kn_cuda_value(w, place_of(w, i)),
-                           w->ph->cluster ? "(i - begin)" : "i", w->ph->vec);
+    const char *name = kn_cuda_value(w, place_of(w, i)), *at = w->ph->cluster ? "(i - begin)" : "i";
+    return w->ph->walk == KN_WALK_COLS
+               ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_column_place(w, at, "column"))
+               : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->vec);
 }
 
 /* Does a value that this sweep computes take the place of load i, or one before it did? */
@@ -238,6 +243,18 @@ static void declare_resident(kn_cuda_writer *w)
     }
 }
 
+/* Vectors of a value that are kept in shared memory. */
+static const char *vectors_kept(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    const char *members = ph->cluster ? kn_cuda_printed(w, "(kn_count)p%d_chunk", w->p) : "members";
+    if (ph->walk == KN_WALK_COLS)
+        return kn_cuda_printed(w, "%s * %d", members, ph->lanes);
+    return ph->cluster ? kn_cuda_printed(w, "%s / %d", members, ph->vec)
+                       : kn_cuda_printed(w, "(members + %d) / %d", ph->vec - 1 + kn_phase_slack(ph),
+                                         ph->vec);
+}
+
 /* Where the values kept in shared memory are, one array behind the other. */
 void kn_cuda_declare_shared(kn_cuda_writer *w)
 {
@@ -249,10 +266,7 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
             continue;
         const char *name = kn_cuda_value(w, i), *t = vector_type(w, i);
         kn_cuda_line(w, "%s *const %s_kept = (%s *)(%s);", t, name, t, at);
-        at = w->ph->cluster
-                 ? kn_cuda_printed(w, "%s_kept + (kn_count)p%d_chunk / %d", name, w->p, w->ph->vec)
-                 : kn_cuda_printed(w, "%s_kept + (members + %d) / %d", name,
-                                   w->ph->vec - 1 + kn_phase_slack(w->ph), w->ph->vec);
+        at = kn_cuda_printed(w, "%s_kept + %s", name, vectors_kept(w));
     }
 }
 
@@ -381,8 +395,9 @@ static void write_lanes(kn_cuda_writer *w)
     for (int i = 0; i < ph->stores.len; i++) {
         if (!stores_now(w, i))
             continue;
-        if (vector_store(w, i))
-            kn_cuda_line(w, "o%d_at.at[l] = %s;", i, kn_cuda_operand(w, ph->stores.data[i].value));
+        if (vector_store(w, i) || ph->stores.data[i].kept)
+            kn_cuda_line(w, "o%d_at.at[%s] = %s;", i, ph->vec > 1 ? "l" : "0",
+                         kn_cuda_operand(w, ph->stores.data[i].value));
         else
             write_element_store(w, i);
     }
@@ -398,7 +413,7 @@ static bool may_repeat(const kn_cuda_writer *w)
     for (int r = 0; r < ph->reds.len; r++)
         repeat = repeat && ph->reds.data[r].stage != w->sweep;
     for (int i = 0; i < ph->stores.len; i++)
-        repeat = repeat && (!stores_now(w, i) || vector_store(w, i));
+        repeat = repeat && (!stores_now(w, i) || vector_store(w, i) || ph->stores.data[i].kept);
     for (int i = 0; i < ph->values.len; i++) {
         bool computed = w->need[i] && !w->loaded[i] && kn_value_at(ph, i)->kind == KN_V_ELEM;
         quotients = quotients || (computed && kn_cuda_divides_exactly(w, i));
@@ -412,7 +427,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     write_loads(w);
     for (int i = 0; i < ph->stores.len; i++)
-        if (stores_now(w, i) && vector_store(w, i))
+        if (stores_now(w, i) && (vector_store(w, i) || ph->stores.data[i].kept))
             kn_cuda_line(w, "kn_vec<%s, %d> o%d_at;",
                          kn_cuda_type(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
                          ph->vec, i);
@@ -434,7 +449,9 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_after_lanes(w, r);
     keep_shared(w);
     for (int i = 0; i < ph->stores.len; i++)
-        if (stores_now(w, i) && vector_store(w, i))
+        if (stores_now(w, i) && ph->stores.data[i].kept)
+            kn_cuda_keep_store(w, i);
+        else if (stores_now(w, i) && vector_store(w, i))
             write_vector_store(w, i);
 }
 

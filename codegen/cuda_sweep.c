@@ -279,7 +279,7 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_cuda_stride within = {"from + row", "left", by->step};
     w->tiled = true;
-    kn_cuda_open_tile(w, w->ph->split ? "limit" : "members");
+    kn_cuda_open_tile(w, w->ph->split || w->ph->cluster ? "limit" : "members");
     kn_cuda_line(
         w, "const kn_count left = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
         w->ph->tpg);
@@ -307,6 +307,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         write_resident(w, by);
     else
         write_loop(w, by);
+    kn_cuda_write_kept_stores(w);
     kn_cuda_combine(w, t);
 }
 

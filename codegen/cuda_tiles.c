@@ -7,7 +7,11 @@
  *       turned stores: tile -> memory, threads side by side along the members; all meet
  *
  * A tile has the members one behind the other, each with its groups side by side, and a little room behind them:
- * kn_tile_pitch(). Its memory is what the combines use after the loop. */
+ * kn_tile_pitch(). Its memory is what the combines use after the loop.
+ *
+ * Columns that are kept are such a tile already. What is stored in the last sweep takes the place of a load there, and goes
+ * to memory when all of it is there; no room is behind a member's groups, but their vectors change places from one line of
+ * a turned array to the next: kn_cuda_column_place(). */
 #include "codegen/cuda_writer.h"
 
 static const char *tile_name(kn_cuda_writer *w, char kind, int i)
@@ -20,13 +24,13 @@ static const char *tile_name(kn_cuda_writer *w, char kind, int i)
 static bool loads_turned(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->values.data[i];
-    return v->access.turned && w->need[i];
+    return v->access.turned && w->need[i] && !w->loaded[i];
 }
 
 static bool stores_turned(const kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->stores.data[i];
-    return s->access.turned && s->stage == w->sweep;
+    return s->access.turned && s->stage == w->sweep && !s->kept;
 }
 
 static bool any_load(const kn_cuda_writer *w)
@@ -49,8 +53,6 @@ bool kn_cuda_turns(kn_cuda_writer *w)
 static int declare_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i, int at)
 {
     kn_dtype dtype = w->k->bufs.data[acc->buf].dtype;
-    if (!acc->turned)
-        return at;
     kn_cuda_line(w, "%s *const %s = (%s *)(scratch + %d);", kn_cuda_type(dtype),
                  tile_name(w, kind, i), kn_cuda_type(dtype), at);
     return at + kn_tile_bytes_of(w->ph, kn_bytes(dtype));
@@ -60,9 +62,11 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w)
 {
     int at = 0;
     for (int i = 0; i < w->ph->values.len; i++)
-        at = declare_tile(w, &w->ph->values.data[i].access, 'v', i, at);
+        if (w->ph->values.data[i].access.turned)
+            at = declare_tile(w, &w->ph->values.data[i].access, 'v', i, at);
     for (int i = 0; i < w->ph->stores.len; i++)
-        at = declare_tile(w, &w->ph->stores.data[i].access, 'o', i, at);
+        if (w->ph->stores.data[i].access.turned && !w->ph->stores.data[i].kept)
+            at = declare_tile(w, &w->ph->stores.data[i].access, 'o', i, at);
 }
 
 const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
@@ -73,11 +77,12 @@ const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, 
                            w->ph->vec, lane ? " + " : "", lane ? lane : "");
 }
 
-/* Opens a loop over a tile's elements by vectors along the members: of group c of the tile those from member m on. */
-static void open_turned(kn_cuda_writer *w, const kn_access *acc, int at_once)
+/* Opens a loop over the elements of a tile of so many members by vectors along them: of group c of the tile those from
+ * member m on. */
+static void open_turned(kn_cuda_writer *w, const kn_access *acc, int members, int at_once)
 {
     const kn_phase *ph = w->ph;
-    int a_group = ph->tile / acc->turned, all = KN_COLS_LANES * ph->vec * a_group;
+    int a_group = members / acc->turned, all = kn_cols_width(ph) * a_group;
     int steps = (all + w->k->threads - 1) / w->k->threads;
     kn_putf(w->t, "#pragma unroll %d\n", at_once);
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
@@ -100,9 +105,9 @@ static void write_turned_load(kn_cuda_writer *w, int i)
 {
     const kn_access *acc = &w->ph->values.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
-    open_turned(w, acc, kn_steps_at_once(kn_bytes(b->dtype) * acc->turned));
+    open_turned(w, acc, w->ph->tile, kn_steps_at_once(kn_bytes(b->dtype) * acc->turned));
     kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
-                 KN_COLS_LANES * w->ph->vec);
+                 kn_cols_width(w->ph));
     kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", acc->turned);
     kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
     kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
@@ -114,20 +119,21 @@ static void write_turned_load(kn_cuda_writer *w, int i)
     kn_cuda_close(w);
 }
 
-/* One step at a time: nobody waits for stores, and to have several at hand takes registers that softmax lacks. */
-static void write_turned_store(kn_cuda_writer *w, int i)
+/* To memory, what `element` says is member m + k of group c; a tile has `members`. One step at a time: nobody waits for
+ * stores, and to have several at hand takes registers that softmax lacks. */
+static void write_turned_store(kn_cuda_writer *w, int i, int members, const char *element)
 {
     const kn_access *acc = &w->ph->stores.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
-    open_turned(w, acc, 1);
-    kn_cuda_line(w, "const kn_count g = tile * %d + c, i = from + m;", KN_COLS_LANES * w->ph->vec);
+    open_turned(w, acc, members, 1);
+    kn_cuda_line(w, "const kn_count g = tile * %d + c, i = from + m;", kn_cols_width(w->ph));
     kn_cuda_open(w, "if (g < groups && i < to)");
     kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
     kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
     kn_cuda_line(w, "kn_vec<%s, %d> some;", kn_cuda_type(b->dtype), acc->turned);
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->turned);
-    kn_cuda_line(w, "    some.at[k] = %s;", in_turn(w, acc, 'o', i));
+    kn_cuda_line(w, "    some.at[k] = %s;", element);
     kn_cuda_line(w, "%s(%s + (%s), some);", kn_cuda_store_function(w, acc->buf), b->name,
                  kn_cuda_offset(w, acc, 'o', i, NULL));
     kn_cuda_close(w);
@@ -162,10 +168,72 @@ void kn_cuda_close_tile(kn_cuda_writer *w)
     for (int i = 0; i < w->ph->stores.len; i++) {
         if (!stores_turned(w, i))
             continue;
-        write_turned_store(w, i);
+        write_turned_store(w, i, w->ph->tile, in_turn(w, &w->ph->stores.data[i].access, 'o', i));
         any = true;
     }
     if (any)
         kn_cuda_line(w, "__syncthreads();");
     kn_cuda_close(w);
+}
+
+/* ---- stores that are kept ---- */
+
+/* The first that there is; -1: none. */
+static int kept_store(const kn_phase *ph)
+{
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kept)
+            return i;
+    return -1;
+}
+
+const char *kn_cuda_column_place(kn_cuda_writer *w, const char *at, const char *slot)
+{
+    int store = kept_store(w->ph);
+    if (store < 0)
+        return kn_cuda_printed(w, "%s * %d + %s", at, w->ph->lanes, slot);
+    return kn_cuda_printed(w, "%s * %d + (%s ^ %s / %d %% %d)", at, w->ph->lanes, slot, at,
+                           w->ph->stores.data[store].access.turned, w->ph->lanes);
+}
+
+static const char *store_type(kn_cuda_writer *w, int i)
+{
+    kn_dtype dtype = w->k->bufs.data[w->ph->stores.data[i].access.buf].dtype;
+    return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(dtype), w->ph->vec);
+}
+
+void kn_cuda_keep_store(kn_cuda_writer *w, int i)
+{
+    kn_cuda_line(w, "((%s *)%s_kept)[%s] = o%d_at;", store_type(w, i),
+                 kn_cuda_value(w, w->ph->stores.data[i].room),
+                 kn_cuda_column_place(w, w->ph->cluster ? "(i - begin)" : "i", "column"), i);
+}
+
+/* A line of the array that is written, of each group side by side, at a time. */
+static void write_kept_store(kn_cuda_writer *w, int i)
+{
+    const kn_phase *ph = w->ph;
+    const kn_store *s = &ph->stores.data[i];
+    int line = 128 / kn_bytes(w->k->bufs.data[s->access.buf].dtype);
+    const char *limit = ph->cluster ? "limit" : "members";
+    kn_cuda_open(w, "for (kn_count from = begin; from < %s; from += %d)", limit, line);
+    kn_cuda_line(w, "const kn_count to = kn_least(from + %d, %s);", line, limit);
+    const char *at = ph->cluster ? "(from + m + k - begin)" : "(from + m + k)";
+    write_turned_store(
+        w, i, line,
+        kn_cuda_printed(
+            w, "((const %s *)%s_kept)[%s].at[c %% %d]", store_type(w, i), kn_cuda_value(w, s->room),
+            kn_cuda_column_place(w, at, kn_cuda_printed(w, "c / %d", ph->vec)), ph->vec));
+    kn_cuda_close(w);
+}
+
+void kn_cuda_write_kept_stores(kn_cuda_writer *w)
+{
+    if (kept_store(w->ph) < 0 || w->sweep + 1 < w->ph->nsweeps)
+        return;
+    kn_cuda_line(w, "__syncthreads();");
+    for (int i = 0; i < w->ph->stores.len; i++)
+        if (w->ph->stores.data[i].kept)
+            write_kept_store(w, i);
+    kn_cuda_line(w, "__syncthreads(); // its place is free");
 }

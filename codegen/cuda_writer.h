@@ -6,7 +6,7 @@
  *   cuda_step.c   one step of a sweep: loads, values, accumulations, stores
  *   cuda_reduce.c accumulators and combines
  *   cuda_own.c    types and functions of reductions of the user's own
- *   cuda_fetch.c  bulk copies into shared memory
+ *   cuda_fetch.c  copies into shared memory
  *   cuda_tiles.c  turned accesses through tiles in shared memory
  *   cuda_sweep.c  the loops of a phase over its members
  *   cuda.c        walks, and the kernel around them */
@@ -95,7 +95,7 @@ bool kn_cuda_rough_exp(const kn_cuda_writer *w, int i);
 /* ---- cuda_reduce.c: reduction r of the phase ---- */
 
 /* Bytes of shared memory in which the threads of a block leave each other what they found. */
-int kn_cuda_scratch_bytes(const kn_kernel *k, const kn_phase *ph);
+int kn_cuda_scratch_bytes(const kn_phase *ph, int threads);
 /* Declares acc<r>; adds a step's elements to it: in the loop over l, with what is common to all of them before and
  * after it. */
 void kn_cuda_accumulator(kn_cuda_writer *w, int r);
@@ -126,6 +126,11 @@ void kn_cuda_own_types(kn_cuda_writer *w);
 const char *kn_cuda_own_identity(kn_cuda_writer *w, int r);
 const char *kn_cuda_own_element(kn_cuda_writer *w, int r);
 
+/* How a sweep steps through the members: `first`, first + step, ... below `end`. */
+typedef struct kn_cuda_stride {
+    const char *first, *end, *step;
+} kn_cuda_stride;
+
 /* ---- cuda_fetch.c: see there ---- */
 
 /* In front of the loop over groups: this cluster's time to begin. */
@@ -134,6 +139,8 @@ void kn_cuda_begin_apart(kn_cuda_writer *w);
 void kn_cuda_fetch(kn_cuda_writer *w);
 void kn_cuda_await_fetch(kn_cuda_writer *w);
 void kn_cuda_free_fetched(kn_cuda_writer *w);
+/* Columns: a thread asks for its own elements. */
+void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by);
 
 /* ---- cuda_tiles.c: see there ---- */
 
@@ -143,6 +150,11 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w);
 /* Around a sweep's loop over [from, to): one tile of the members from `begin` to `limit`. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
 void kn_cuda_close_tile(kn_cuda_writer *w);
+/* The place of a kept vector of columns: of member `at` of a block's, of the `slot`-th side by side. */
+const char *kn_cuda_column_place(kn_cuda_writer *w, const char *at, const char *slot);
+/* This step's elements of store i, to the place of a kept load; behind the sweep, from there to memory. */
+void kn_cuda_keep_store(kn_cuda_writer *w, int i);
+void kn_cuda_write_kept_stores(kn_cuda_writer *w);
 /* This step's element, or that of lane `lane`, of a turned access in its tile. */
 const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                             const char *lane);
@@ -190,16 +202,10 @@ void kn_cuda_step(kn_cuda_writer *w);
 
 /* ---- cuda_sweep.c ---- */
 
-/* How a sweep steps through the members: `first`, first + step, ... below `end`. */
-typedef struct kn_cuda_stride {
-    const char *first, *end, *step;
-} kn_cuda_stride;
-
 /* Are all sweeps over a group done before the next group's, so that the phase goes through its arrays once? */
 bool kn_cuda_goes_by_group(const kn_phase *ph);
 /* Times that it goes through them, each the other way round. */
 int kn_cuda_goes_round(const kn_phase *ph);
-
 /* All sweeps of the phase over a group, with its values and stores before, between and behind them; `leader` is true of
  * the worker that stores a group's results. */
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader);

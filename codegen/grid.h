@@ -28,8 +28,7 @@ static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
             return p->splits;
         return kn_ceil_div(kn_grid_times(p->groups, p->splits), at_once > 1 ? at_once : 1);
     }
-    case KN_WALK_COLS:
-        return kn_grid_times(kn_ceil_div(p->groups, KN_COLS_LANES * p->vec), p->splits);
+    case KN_WALK_COLS: return kn_grid_times(kn_ceil_div(p->groups, kn_cols_width(p)), p->splits);
     }
     return 0;
 }
@@ -60,9 +59,11 @@ static inline unsigned kn_grid_blocks(const kn_kernel *k, int per_unit, int unit
  * way while it works on one. */
 static inline bool kn_grid_stays(const kn_kernel *k)
 {
-    for (int32_t i = 0; i < k->phases.len; i++)
-        if ((k->phases.data[i].local && k->phases.data[i].ngroup == 0) || k->phases.data[i].fetched)
+    for (int32_t i = 0; i < k->phases.len; i++) {
+        const kn_phase *p = &k->phases.data[i];
+        if ((p->local && p->ngroup == 0) || kn_fetches_groups(p))
             return true;
+    }
     return kn_kernel_cooperative(k);
 }
 

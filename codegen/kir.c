@@ -119,7 +119,7 @@ bool kn_access_turned(const kn_access *acc, int across, int down, int bytes)
 
 int kn_tile_pitch(const kn_phase *p, int bytes)
 {
-    return KN_COLS_LANES * p->vec + (bytes < 4 ? 4 / bytes : 1);
+    return kn_cols_width(p) + (bytes < 4 ? 4 / bytes : 1);
 }
 
 int kn_tile_bytes_of(const kn_phase *p, int bytes)
@@ -127,14 +127,15 @@ int kn_tile_bytes_of(const kn_phase *p, int bytes)
     return (p->tile * kn_tile_pitch(p, bytes) * bytes + 15) / 16 * 16;
 }
 
-int kn_tile_bytes(const kn_phase *p, const kn_buf *bufs)
+int kn_tile_bytes(const kn_phase *p)
 {
     int total = 0;
-    for (int i = 0; i < p->values.len + p->stores.len; i++) {
-        const kn_access *acc = i < p->values.len ? &p->values.data[i].access
-                                                 : &p->stores.data[i - p->values.len].access;
-        total += acc->turned ? kn_tile_bytes_of(p, kn_bytes(bufs[acc->buf].dtype)) : 0;
-    }
+    for (int i = 0; i < p->values.len; i++)
+        if (p->values.data[i].access.turned)
+            total += kn_tile_bytes_of(p, kn_bytes(p->values.data[i].dtype));
+    for (int i = 0; i < p->stores.len; i++)
+        if (p->stores.data[i].access.turned && !p->stores.data[i].kept)
+            total += kn_tile_bytes_of(p, kn_bytes(p->values.data[p->stores.data[i].value].dtype));
     return total;
 }
 
@@ -163,10 +164,12 @@ int kn_kept_words(const kn_phase *p, int value)
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
     int64_t members = p->cluster ? p->chunk : p->members + kn_phase_slack(p);
-    int64_t steps = (members + p->vec - 1) / p->vec, bytes = 0;
+    bool cols = p->walk == KN_WALK_COLS;
+    int64_t n = cols ? members * kn_cols_width(p) : (members + p->vec - 1) / p->vec * p->vec;
+    int64_t bytes = 0;
     for (int i = 0; i < p->values.len; i++)
         if (p->values.data[i].kept == KN_KEEP_SHARED && p->values.data[i].kind == KN_V_LOAD)
-            bytes += steps * p->vec * kn_bytes(p->values.data[i].dtype);
+            bytes += n * kn_bytes(p->values.data[i].dtype);
     return bytes;
 }
 
@@ -426,14 +429,16 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_putf(t, "tpg %d", ph->tpg);
     kn_putf(t, " vec %d%s steps %d%s", ph->vec, ph->ragged ? " ragged" : "", ph->steps,
             ph->full ? " full" : "");
+    if (ph->walk == KN_WALK_COLS)
+        kn_putf(t, " lanes %d", ph->lanes);
     if (ph->tile)
         kn_putf(t, " tile %d", ph->tile);
-    kn_putf(t, "%s\n",
+    kn_putf(t, "%s%s\n",
             ph->split     ? " split"
             : ph->banded  ? " banded"
-            : ph->fetched ? " cluster fetched"
             : ph->cluster ? " cluster"
-                          : "");
+                          : "",
+            ph->fetched ? " fetched" : "");
     for (int a = 0; a < ph->naxes; a++) {
         kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
         if (numbers)
@@ -444,7 +449,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->splits,
                 ph->banded ? "bands" : "splits", (long long)ph->chunk,
                 ph->banded ? "groups" : "members");
-    if (numbers && ph->fetched)
+    if (numbers && kn_fetches_groups(ph))
         kn_putf(t, "    %lld ns apart\n", (long long)ph->apart);
     for (int i = 0; i < ph->values.len; i++)
         print_value(t, k, ph, i, numbers);
@@ -466,8 +471,11 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
                 : s->kind == KN_STORE_GROUP ? "group"
                                             : "partial");
         print_access(t, k, ph, &s->access, numbers);
-        kn_putf(t, " = %c%d stage %d once %x\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
+        kn_putf(t, " = %c%d stage %d once %x", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
                 s->stage, s->once);
+        if (s->kept)
+            kn_putf(t, " for v%d", s->room);
+        kn_put(t, "\n");
     }
 }
 
@@ -553,15 +561,14 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "a split phase has one sweep");
     if (kn_phase_resident(ph) && (!kn_takes_turns(ph) || !kn_by_block(ph) || ph->tpg != k->threads))
         return broken(k, p, "resident are elements of split phases whose blocks take turns");
-    if (ph->cluster &&
-        (ph->split || !ph->alone || ph->walk != KN_WALK_ROWS || ph->tpg != k->threads))
-        return broken(k, p,
-                      "blocks of a cluster share the groups of a phase of rows that is alone");
+    if (ph->cluster && (ph->split || !ph->alone || ph->walk == KN_WALK_FLAT ||
+                        (ph->walk == KN_WALK_ROWS && ph->tpg != k->threads)))
+        return broken(k, p, "whole blocks of a cluster share the groups of a phase that is alone");
     if (ph->ragged && (ph->walk != KN_WALK_ROWS || ph->vec == 1 || !kn_phase_one_run(ph) ||
                        ph->split || ph->banded || ph->local || ph->steps || ph->tpg != k->threads))
         return broken(k, p, "ragged vectors walk whole rows of one run");
-    if (ph->fetched && !ph->cluster)
-        return broken(k, p, "bulk copies bring what the blocks of a cluster keep");
+    if (ph->fetched && !ph->cluster && ph->walk != KN_WALK_COLS)
+        return broken(k, p, "copies bring what columns, or the blocks of a cluster, keep");
     if (ph->tile && (ph->walk != KN_WALK_COLS || ph->ngroup == 0 || ph->ngroup == ph->naxes))
         return broken(k, p, "tiles are of groups and members, walked as columns");
     if (ph->tile && kn_phase_in_order(ph))

@@ -168,6 +168,9 @@ typedef struct kn_store {
     kn_access access;
     int stage;
     uint32_t once;
+    bool
+        kept; /* turned, in the last sweep: it goes to memory from the place of a kept load, not from a tile */
+    int room; /* kept: that load */
 } kn_store;
 
 /* How a phase is walked. */
@@ -177,7 +180,7 @@ typedef enum kn_walk {
     KN_WALK_COLS, /* neighbouring threads take neighbouring groups; the rows of a block share a group */
 } kn_walk;
 
-/* COLS: threads side by side along the groups, each with vec of them. */
+/* COLS: threads side by side along the groups, where nothing is kept. */
 enum { KN_COLS_LANES = 32 };
 
 /* Does an access step from neighbour to neighbour along axis `down`, and from one cache line to another along axis
@@ -199,12 +202,13 @@ typedef struct kn_phase {
     bool last_block; /* the last block to come here works on it, alone; only the last phase */
     kn_walk walk;
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp, but in bands also a
-                part of the block */
+                part of the block. COLS: rows of threads, of which each has its members */
+    int lanes; /* COLS: threads side by side along the groups, each with vec of them; tpg x lanes are a block */
     int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
     bool
         ragged; /* ROWS of one run: groups begin and end within vectors, which are aligned in memory; all arrays that
                     are walked by vectors begin alike. Members of a group are counted from the first vector's begin */
-    int steps; /* ROWS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
+    int steps; /* ROWS, COLS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
     bool full;      /* ROWS: all threads take all of their steps */
     bool alone;     /* the only phase of its kernel that is not local */
@@ -212,8 +216,8 @@ typedef struct kn_phase {
     bool split, banded;
     bool
         resident; /* split: it and the other split phases around it keep what they load on chip, if they can */
-    bool cluster; /* ROWS: a group is shared by the `splits` blocks of a cluster, a range each */
-    /* of clusters: bulk copies bring what is kept in shared memory, codegen/cuda_fetch.c */
+    bool cluster; /* a group is shared by the `splits` blocks of a cluster, a range each */
+    /* copies bring what is kept in shared memory, without registers: codegen/cuda_fetch.c */
     bool fetched;
     int64_t apart; /* (n) nanoseconds from the first copies of one cluster to those of the next */
     bool local;    /* part of the next phase that is not */
@@ -237,6 +241,15 @@ int kn_phase_vector_axis(const kn_phase *p);
 
 /* True where the members of a group are one run of neighbours, or evenly apart. */
 static inline bool kn_phase_one_run(const kn_phase *p) { return p->naxes - p->ngroup == 1; }
+
+/* Is what blocks keep fetched for group after group, by blocks that stay? */
+static inline bool kn_fetches_groups(const kn_phase *p)
+{
+    return p->fetched && p->walk == KN_WALK_ROWS;
+}
+
+/* COLS: the groups that a block takes at a time. */
+static inline int kn_cols_width(const kn_phase *p) { return p->lanes * p->vec; }
 
 /* Members more than a group has that its vectors may cover. */
 static inline int kn_phase_slack(const kn_phase *p) { return p->ragged ? p->vec - 1 : 0; }
@@ -332,7 +345,7 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
 int kn_tile_pitch(const kn_phase *p, int bytes);
 /* Bytes of shared memory that such a tile takes, and all tiles of a phase. */
 int kn_tile_bytes_of(const kn_phase *p, int bytes);
-int kn_tile_bytes(const kn_phase *p, const kn_buf *bufs);
+int kn_tile_bytes(const kn_phase *p);
 
 /* Marks in need[] (one per value) what sweep t computes or takes from where it is kept: its element values, and with
  * them the group values they use. */

@@ -100,7 +100,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         }
         if (ph->cluster)
             put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
-        if (ph->fetched)
+        if (kn_fetches_groups(ph))
             put_index(&ps, ph->apart, a ? kn_sprintf(a, "p%d_apart", p) : NULL);
     }
     if (kn_kernel_resident(k))

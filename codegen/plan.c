@@ -43,8 +43,13 @@ kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
     kn_count_sweeps(p->arena, &ph);
     ph.walk = kn_schedule_choose(&ph)->walk;
     kn_schedule_vectors(&ph, align, p->bufs.data, p->problem->target);
+    if (ph.reds.len)
+        kn_schedule_tiles(p->arena, &ph, align, p->bufs.data, p->problem->target,
+                          p->problem->force.division);
     kn_schedule_cluster(p->arena, &ph, p->bufs.data, p->bufs.len, p->problem->target,
                         p->problem->force.division, p->problem->force.cluster);
+    kn_schedule_columns(&ph, p->problem->target, p->problem->force.division,
+                        p->problem->force.cluster);
     return ph;
 }
 
@@ -68,7 +73,7 @@ static kn_range splits_of(const kn_planner *p, const kn_phase *ph)
  * be one kernel more for small groups. */
 static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
 {
-    if (ph->chunk * kn_rows_reread_each(ph) * 2 <= p->problem->target->smem_block ||
+    if (ph->chunk * kn_reread_each(ph) * 2 <= p->problem->target->smem_block ||
         p->problem->force.division != KN_DIVIDE_BY_COST)
         return false;
     kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
@@ -84,10 +89,9 @@ static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
 static kn_keep kept(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);
-    if (ph.walk != KN_WALK_ROWS || splits_of(p, &ph).n > 1 ||
-        (ph.cluster && splits_in_one(p, i, &ph)))
+    if (splits_of(p, &ph).n > 1 || (ph.cluster && splits_in_one(p, i, &ph)))
         return KN_KEEP_NONE;
-    kn_keep keep = kn_rows_keep(&ph, p->problem->target);
+    kn_keep keep = kn_schedule_keep(&ph, p->problem->target);
     return keep && ph.cluster ? KN_KEEP_SHARED : keep;
 }
 

@@ -176,7 +176,7 @@ static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *here, tr
 /* Groups that are worked on at a time. */
 static double groups_at_once(const model *m, const kn_phase *ph, const spread *s)
 {
-    double side = ph->walk == KN_WALK_COLS  ? KN_COLS_LANES * ph->vec
+    double side = ph->walk == KN_WALK_COLS  ? kn_cols_width(ph)
                   : ph->tpg < m->k->threads ? (double)m->k->threads / ph->tpg
                                             : 1;
     return s->blocks / s->turns * side / (double)ph->splits;

@@ -161,10 +161,10 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
     if (ph->cluster)
         kn_putf(t, ", clusters of %lld blocks", (long long)ph->splits);
     if (ph->fetched)
-        kn_put(t, ", bulk copies");
+        kn_put(t, ph->walk == KN_WALK_ROWS ? ", bulk copies" : ", own copies");
     if (ph->walk == KN_WALK_COLS)
-        kn_putf(t, ", %d groups x %d threads", KN_COLS_LANES * ph->vec, ph->tpg);
-    if (ph->tile)
+        kn_putf(t, ", %d groups x %d threads", kn_cols_width(ph), ph->tpg);
+    if (kn_tile_bytes(ph))
         kn_putf(t, ", tiles of %d members", ph->tile);
     for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
         const kn_access *acc = kn_explain_access(ph, i);

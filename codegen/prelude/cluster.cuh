@@ -19,10 +19,6 @@ __device__ __forceinline__ void kn_cluster_wait() { asm volatile("barrier.cluste
 
 // ---- bulk copies into shared memory, whose bytes an mbarrier counts ----
 
-__device__ __forceinline__ unsigned kn_shared_address(const void *p)
-{
-    return (unsigned)__cvta_generic_to_shared(p);
-}
 // One thread announces the bytes of each phase.
 __device__ __forceinline__ void kn_init_barrier(unsigned long long *barrier)
 {
@@ -81,6 +77,17 @@ template <class T> union kn_message {
     unsigned words[(sizeof(T) + 3) / 4];
 };
 
+// To a place of another block, whose mbarrier at `counter` counts the bytes.
+template <class T>
+__device__ __forceinline__ void kn_send(const kn_message<T> &message, unsigned to, unsigned counter)
+{
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof(message) / 4); ++i)
+        asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to + 4 * i),
+                     "r"(message.words[i]), "r"(counter)
+                     : "memory");
+}
+
 // Writes v, which all threads of the block have, on the board of every block of the cluster, whose mbarrier `told`
 // counts the bytes. No fence: what the block has stored elsewhere meanwhile need not have got there.
 template <class T>
@@ -96,11 +103,7 @@ __device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, uns
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(counter)
             : "r"(kn_shared_address(told)), "r"(threadIdx.x));
-#pragma unroll
-        for (int i = 0; i < (int)(sizeof(message) / 4); ++i)
-            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to + 4 * i),
-                         "r"(message.words[i]), "r"(counter)
-                         : "memory");
+        kn_send(message, to, counter);
     }
 }
 
@@ -111,4 +114,60 @@ __device__ __forceinline__ T kn_merge(const unsigned char *board, T identity)
     const unsigned rank = threadIdx.x % WIDTH;
     return kn_combine_lanes<Op, WIDTH>(rank < kn_cluster_blocks() ? ((const kn_message<T> *)board)[rank].value
                                                                   : identity);
+}
+
+// The same of columns: the ROWS threads of the block that share threadIdx.x % WIDTH all have their N values, and each row
+// tells other blocks. A board has the places of a block one behind the other. Rows within a warp share what there is to
+// merge.
+template <int ROWS, int WIDTH, int N, class T>
+__device__ __forceinline__ void kn_publish_rows(const T (&v)[N], unsigned char *board, unsigned long long *told)
+{
+    const unsigned mine = (kn_cluster_rank() * WIDTH + threadIdx.x % WIDTH) * N;
+#pragma unroll 1
+    for (unsigned rank = threadIdx.x / WIDTH; rank < kn_cluster_blocks(); rank += ROWS) {
+        unsigned to, counter;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(to)
+            : "r"(kn_shared_address((kn_message<T> *)board + mine)), "r"(rank));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(kn_shared_address(told)), "r"(rank));
+#pragma unroll
+        for (int l = 0; l < N; ++l) {
+            kn_message<T> message = {};
+            message.value = v[l];
+            kn_send(message, to + (unsigned)sizeof(message) * l, counter);
+        }
+    }
+}
+template <int ROWS, int WIDTH, class T>
+__device__ __forceinline__ void kn_publish_rows(const T &v, unsigned char *board, unsigned long long *told)
+{
+    const T one[1] = {v};
+    kn_publish_rows<ROWS, WIDTH, 1>(one, board, told);
+}
+template <class Op, int WIDTH, int N, class T>
+__device__ __forceinline__ void kn_merge_rows(T (&v)[N], const unsigned char *board, T identity)
+{
+    enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1 };
+    const unsigned blocks = kn_cluster_blocks(), share = (blocks + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE;
+    const unsigned first = threadIdx.x % 32 / WIDTH * share;
+    const kn_message<T> *mine = (const kn_message<T> *)board + (first * WIDTH + threadIdx.x % WIDTH) * N;
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        v[l] = identity;
+#pragma unroll(__is_class(T) ? 1 : 4)
+    for (unsigned block = first; block < first + share && block < blocks; ++block, mine += WIDTH * N)
+#pragma unroll
+        for (int l = 0; l < N; ++l)
+            v[l] = Op::of(v[l], mine[l].value);
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        if constexpr (SIDE_BY_SIDE > 1)
+            v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
+}
+template <class Op, int WIDTH, class T>
+__device__ __forceinline__ void kn_merge_rows(T &v, const unsigned char *board, T identity)
+{
+    T one[1];
+    kn_merge_rows<Op, WIDTH, 1>(one, board, identity);
+    v = one[0];
 }

@@ -44,10 +44,11 @@ __device__ __forceinline__ float kn_from_lane_xor(float v, int mask)
 template <class Op> struct kn_ordered { static const bool value = false; };
 
 // Among WIDTH neighbouring lanes, in their order: what has met so far is of neighbours. Every lane gets the result.
-template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes_in_order(T v)
+// FROM: among every FROM-th of them.
+template <class Op, int WIDTH, int FROM, class T> __device__ __forceinline__ T kn_combine_lanes_in_order(T v)
 {
 #pragma unroll 1
-    for (int step = 1; step < WIDTH; step *= 2) {
+    for (int step = FROM; step < WIDTH; step *= 2) {
         const T other = kn_from_lane_xor(v, step);
         const bool upper = threadIdx.x & step;
         v = Op::of(upper ? other : v, upper ? v : other);
@@ -57,12 +58,12 @@ template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_
 
 // Among WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps. States of several
 // numbers take many instructions to merge: written out five times they are half of what a kernel takes to compile.
-template <class Op, int WIDTH, class T> __device__ __forceinline__ T kn_combine_lanes(T v)
+template <class Op, int WIDTH, int FROM = 1, class T> __device__ __forceinline__ T kn_combine_lanes(T v)
 {
     if constexpr (kn_ordered<Op>::value)
-        return kn_combine_lanes_in_order<Op, WIDTH>(v);
+        return kn_combine_lanes_in_order<Op, WIDTH, FROM>(v);
 #pragma unroll(__is_class(T) ? 1 : 5)
-    for (int step = WIDTH / 2; step > 0; step /= 2)
+    for (int step = WIDTH / 2; step >= FROM; step /= 2)
         v = Op::of(v, kn_from_lane_xor(v, step));
     return v;
 }
@@ -84,23 +85,30 @@ __device__ __forceinline__ T kn_combine_warps(T identity, const void *warps, uns
 }
 
 // Among the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values; every one
-// of them gets the results. `scratch` has room for N values a thread and is free again on return.
+// of them gets the results. Rows within a warp meet there; `scratch` has room for N values of every other thread and is
+// free again on return.
 template <class Op, int ROWS, int WIDTH, int N, class T>
 __device__ __forceinline__ void kn_combine_rows(T (&v)[N], T identity, void *scratch)
 {
+    enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1, LEFT = ROWS / SIDE_BY_SIDE };
     T *const all = (T *)scratch;
+    const int row = threadIdx.x / WIDTH, column = threadIdx.x % WIDTH;
 #pragma unroll
-    for (int l = 0; l < N; ++l)
-        all[l * ROWS * WIDTH + threadIdx.x] = v[l];
+    for (int l = 0; l < N; ++l) {
+        if constexpr (SIDE_BY_SIDE > 1)
+            v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
+        if (SIDE_BY_SIDE == 1 || row % SIDE_BY_SIDE == 0)
+            all[(l * LEFT + row / SIDE_BY_SIDE) * WIDTH + column] = v[l];
+    }
     __syncthreads();
 #pragma unroll
     for (int l = 0; l < N; ++l)
         v[l] = identity;
 #pragma unroll(__is_class(T) ? 1 : 8 / N)
-    for (int row = 0; row < ROWS; ++row)
+    for (int left = 0; left < LEFT; ++left)
 #pragma unroll
         for (int l = 0; l < N; ++l)
-            v[l] = Op::of(v[l], all[(l * ROWS + row) * WIDTH + threadIdx.x % WIDTH]);
+            v[l] = Op::of(v[l], all[(l * LEFT + left) * WIDTH + column]);
     __syncthreads();
 }
 template <class Op, int ROWS, int WIDTH, int N, class T>

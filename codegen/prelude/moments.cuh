@@ -50,12 +50,12 @@ __device__ __forceinline__ kn_moments<T> kn_from_lane_xor(const kn_moments<T> &v
 }
 // Moments all at once: the whole mean, and then how far from it each part is. Two by two they would take a division for
 // every step, one after the other.
-template <class Op, int WIDTH, class T>
+template <class Op, int WIDTH, int FROM = 1, class T>
 __device__ __forceinline__ kn_moments<T> kn_combine_lanes(kn_moments<T> v)
 {
-    const T n = kn_combine_lanes<kn_sum, WIDTH>(v.n);
-    const T sum = kn_combine_lanes<kn_sum, WIDTH>(kn_product(v.n, v.mean)); // by all, also those without members
+    const T n = kn_combine_lanes<kn_sum, WIDTH, FROM>(v.n);
+    const T sum = kn_combine_lanes<kn_sum, WIDTH, FROM>(kn_product(v.n, v.mean)); // by all, also those without members
     const T mean = n == 0 ? 0 : sum / n;
     const T d = v.mean - mean;
-    return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH>(v.m2 + v.n * d * d)};
+    return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH, FROM>(v.m2 + v.n * d * d)};
 }

@@ -48,7 +48,7 @@ static bool can(const kn_phase *ph, const kn_target *target)
 static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *target)
 {
     int scratch = at_once > 1 ? SCRATCH_BYTES : KN_SCRATCH_BYTES;
-    int64_t each = kn_rows_reread_bytes(ph) / ph->members;
+    int64_t each = kn_reread_element(ph);
     if (!each)
         return 0;
     int64_t most = (target->smem_block / at_once - scratch) / each / PART_MULTIPLE * PART_MULTIPLE;
@@ -95,7 +95,7 @@ static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int n
     int64_t two = blocks_for(ph, 2, target), four = blocks_for(ph, 4, target);
     bool one_run = kn_phase_one_run(ph);
     bool registers = kn_rows_keep(ph, target) == KN_KEEP_REGISTERS;
-    bool crowded = !one_run && kn_rows_reread_bytes(ph) > HALF_OF_REGISTERS;
+    bool crowded = !one_run && kn_reread_bytes(ph) > HALF_OF_REGISTERS;
     if (registers && crowded)
         registers = !copies(ph, four, target);
     if (two == 0 || least > target->cluster || (registers && (two == 1 || !one_run)))

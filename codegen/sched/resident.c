@@ -16,7 +16,7 @@ kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool fo
 {
     const kn_range none = {1, ph->members, false};
     if (target->sm == 0 || !target->cooperative || kn_schedule_choose(ph)->walk != KN_WALK_ROWS ||
-        kn_phase_in_order(ph) || !kn_rows_reread_each(ph) || ph->groups == 0)
+        kn_phase_in_order(ph) || !kn_reread_each(ph) || ph->groups == 0)
         return none;
     int64_t want = target->units / ph->groups, most = kn_ceil_div(ph->members, LEAST_MEMBERS);
     bool idle = want * ph->groups * 4 < target->units * (int64_t)3; /* a quarter or more */
@@ -32,7 +32,7 @@ kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool fo
 
 double kn_resident_part(const kn_phase *ph, const kn_target *target, int64_t length)
 {
-    double bytes = (double)length * kn_rows_reread_each(ph);
+    double bytes = (double)length * kn_reread_each(ph);
     double fit = target->smem_block - KN_SCRATCH_BYTES;
     return fit < bytes ? fit / bytes : 1;
 }

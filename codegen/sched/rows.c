@@ -27,15 +27,6 @@ static int64_t steps(const kn_phase *ph)
     return (members + ph->vec - 1) / ph->vec;
 }
 
-/* Loads that several sweeps need and that differ along the members. */
-static bool is_reread(const kn_phase *ph, int value)
-{
-    const kn_value *v = &ph->values.data[value];
-    int va = kn_phase_vector_axis(ph);
-    return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 1 && va >= 0 &&
-           v->access.kind[va] != KN_STRIDE_ZERO;
-}
-
 /* Registers that a step's elements of what is kept take: loads that are read again, each element `least` bytes or more,
  * and accumulators across groups. */
 static int words_a_step(const kn_phase *ph, int least)
@@ -43,7 +34,7 @@ static int words_a_step(const kn_phase *ph, int least)
     int words = 0;
     for (int i = 0; i < ph->values.len; i++) {
         int bytes = kn_bytes(ph->values.data[i].dtype);
-        if (is_reread(ph, i))
+        if (kn_is_reread(ph, i))
             words += (ph->vec * (bytes > least ? bytes : least) + 3) / 4;
     }
     for (int r = 0; r < ph->reds.len; r++)
@@ -88,41 +79,10 @@ static bool registers_keep(const kn_phase *ph, const kn_target *target)
     return most && lanes_for(steps(ph), most) <= threads;
 }
 
-int kn_rows_reread_each(const kn_phase *ph)
-{
-    int bytes = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        bytes += is_reread(ph, i) ? kn_bytes(ph->values.data[i].dtype) : 0;
-    return bytes;
-}
-
-int kn_rows_reread_arrays(const kn_phase *ph)
-{
-    int arrays = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        arrays += is_reread(ph, i);
-    return arrays;
-}
-
-/* Values of one width keep their alignment side by side. */
-int64_t kn_rows_reread_bytes(const kn_phase *ph)
-{
-    int width = 0;
-    for (int i = 0; i < ph->values.len; i++) {
-        int own = kn_bytes(ph->values.data[i].dtype);
-        if (!is_reread(ph, i))
-            continue;
-        if (width && width != own)
-            return 0;
-        width = own;
-    }
-    return ph->nsweeps < 2 ? 0 : ph->members * width * kn_rows_reread_arrays(ph);
-}
-
-/* Of these, a block's part. */
+/* Bytes of what is read again of a block's part of a group. */
 static int64_t part_bytes(const kn_phase *ph)
 {
-    return kn_rows_reread_bytes(ph) / ph->members * steps(ph) * ph->vec;
+    return kn_reread_element(ph) * steps(ph) * ph->vec;
 }
 
 /* Does a block's part of the group fit in its shared memory, and is that a place for it? Only in a kernel of one phase:
@@ -130,7 +90,7 @@ static int64_t part_bytes(const kn_phase *ph)
  * clusters for that, of one block if need be (cluster.c), where there are clusters. */
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
-    int64_t bytes = kn_rows_reread_bytes(ph);
+    int64_t bytes = kn_reread_bytes(ph);
     bool place = ph->cluster || kn_phase_one_run(ph) || target->cluster == 0;
     if (target->sm == 0 || ph->universal || !ph->alone || ph->split || !bytes || !place)
         return false;
@@ -168,8 +128,8 @@ bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         int bytes = kn_bytes(v->dtype);
-        if (is_reread(ph, i) && (!v->access.vector || ph->vec * bytes % 16 != 0 ||
-                                 ph->axes[va].extent * bytes < LEAST_RUN))
+        if (kn_is_reread(ph, i) && (!v->access.vector || ph->vec * bytes % 16 != 0 ||
+                                    ph->axes[va].extent * bytes < LEAST_RUN))
             return false;
     }
     return true;
@@ -223,7 +183,7 @@ static bool is_light(const kn_phase *ph)
     enum { HEAVY = 8 };
     int bytes = 0;
     for (int i = 0; i < ph->values.len; i++)
-        if (is_reread(ph, i) && ph->values.data[i].access.axes & ((1u << ph->ngroup) - 1))
+        if (kn_is_reread(ph, i) && ph->values.data[i].access.axes & ((1u << ph->ngroup) - 1))
             bytes += kn_bytes(ph->values.data[i].dtype);
     for (int i = 0; i < ph->stores.len; i++)
         if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
@@ -245,13 +205,6 @@ static void keep_in_registers(kn_phase *ph, const kn_target *target)
         ph->steps = keepable_steps(ph, target);
 }
 
-static void keep(kn_phase *ph, kn_keep where)
-{
-    for (int i = 0; i < ph->values.len; i++)
-        if (is_reread(ph, i))
-            ph->values.data[i].kept = where;
-}
-
 /* At least so many lanes for n steps, of the few widths that a part of a warp may have: each is another kernel. Four
  * where there are four steps, so that vectors side by side are 64 bytes of memory side by side: a lane for a row of
  * 128 bytes took 3.4 times as long on an H200. */
@@ -265,7 +218,7 @@ static int part_of_warp(int64_t n, int64_t lanes)
 static int64_t nanoseconds_apart(const kn_phase *ph, const kn_target *target)
 {
     const double some = 1.15;
-    return (int64_t)((double)kn_rows_reread_bytes(ph) * some / kn_machine_of(target)->memory);
+    return (int64_t)((double)kn_reread_bytes(ph) * some / kn_machine_of(target)->memory);
 }
 
 static void bind(kn_phase *ph, const kn_target *target, int block)
@@ -277,21 +230,21 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     ph->tpg = block;
     if (ph->banded) {
         ph->tpg = band_lanes(ph) < block ? (int)band_lanes(ph) : block;
-        keep(ph, KN_KEEP_REGISTERS);
+        kn_keep_reread(ph, KN_KEEP_REGISTERS);
         ph->steps = needed_steps(ph);
     } else if (most && several && lanes_for(n, most) <= WARP) {
         ph->tpg = part_of_warp(n, lanes_for(n, most));
-        keep(ph, KN_KEEP_REGISTERS);
+        kn_keep_reread(ph, KN_KEEP_REGISTERS);
         keep_in_registers(ph, target);
     } else if (kn_rows_copies(ph, target)) {
-        keep(ph, KN_KEEP_SHARED);
+        kn_keep_reread(ph, KN_KEEP_SHARED);
         ph->fetched = true;
         ph->apart = nanoseconds_apart(ph, target);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
-        keep(ph, KN_KEEP_REGISTERS);
+        kn_keep_reread(ph, KN_KEEP_REGISTERS);
         keep_in_registers(ph, target);
     } else if ((n > 512 || ph->cluster) && shared_keeps(ph, target)) {
-        keep(ph, KN_KEEP_SHARED);
+        kn_keep_reread(ph, KN_KEEP_SHARED);
     } else if (several && n <= 512) {
         ph->tpg =
             part_of_warp(n, kn_power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */

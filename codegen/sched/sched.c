@@ -15,6 +15,13 @@ const kn_schedule *kn_schedule_of(kn_walk walk)
     return kinds[i];
 }
 
+kn_keep kn_schedule_keep(const kn_phase *ph, const kn_target *target)
+{
+    return ph->walk == KN_WALK_ROWS   ? kn_rows_keep(ph, target)
+           : ph->walk == KN_WALK_COLS ? kn_cols_keep(ph, target)
+                                      : KN_KEEP_NONE;
+}
+
 const kn_schedule *kn_schedule_choose(const kn_phase *ph)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -157,6 +164,7 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs,
 {
     int va = kn_phase_vector_axis(ph), widest = widest_element(ph, bufs);
     ph->vec = widest < 2 ? 8 : 16 / widest;
+    ph->lanes = KN_COLS_LANES;
     if (ph->walk == KN_WALK_COLS && ph->vec > 4)
         ph->vec = 4;
     if (va < 0 || ph->universal)
@@ -259,7 +267,7 @@ bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase 
 static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
 {
     return target->cluster > 1 && kn_schedule_choose(ph)->walk == KN_WALK_ROWS && !ph->cluster &&
-           ph->alone && kn_rows_reread_bytes(ph) && !kn_phase_one_run(ph) &&
+           ph->alone && kn_reread_bytes(ph) && !kn_phase_one_run(ph) &&
            kn_rows_keep(ph, target) == KN_KEEP_NONE;
 }
 
@@ -280,8 +288,8 @@ kn_range kn_schedule_splits(kn_arena *a, const kn_phase *ph, const kn_buf *bufs,
     if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
         ph->members < 2 || (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
         return whole;
-    int64_t tile = KN_COLS_LANES * ph->vec;
-    int64_t blocks = cols && gpu ? (ph->groups + tile - 1) / tile : ph->groups * ph->splits;
+    int64_t tile = cols && gpu ? kn_cols_width(ph) : 1;
+    int64_t blocks = kn_ceil_div(ph->groups, tile) * ph->splits;
     const kn_range resident = kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
     if (blocks == 0 ||
         (!forced && !nothing_keeps(ph, target) && !pays(a, ph, bufs, nbufs, target, &resident)))
@@ -302,7 +310,7 @@ kn_range kn_schedule_splits(kn_arena *a, const kn_phase *ph, const kn_buf *bufs,
 
 static kn_range columns_left(const kn_phase *columns, int64_t blocks)
 {
-    int64_t tile = KN_COLS_LANES * columns->vec, tiles = (columns->groups + tile - 1) / tile;
+    int64_t tile = kn_cols_width(columns), tiles = (columns->groups + tile - 1) / tile;
     int64_t most = columns->members / gpu_splitting.least_cols, splits = blocks / tiles;
     splits = splits > most ? most : splits;
     return kn_ranges_of(columns->members, splits < 1 ? 1 : splits);

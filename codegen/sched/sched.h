@@ -5,6 +5,7 @@
  *            all blocks, which keep what they load again behind a grid barrier (resident.c)
  *            the blocks of a cluster, where one block cannot keep it or there are few groups (cluster.c)
  *     cols   neighbouring threads work on neighbouring groups, for reductions along a strided axis
+ *            so few of them side by side that they stay on chip, where a block or a cluster can keep them
  *            in tiles, where arrays lie one way and others the other (tiles.c)
  *
  * A normalised phase goes in; walk, tpg and vec come out, and the block size that suits it best. */
@@ -80,23 +81,30 @@ double kn_schedule_temporary_bytes(const kn_target *target);
 void kn_schedule_cluster(kn_arena *a, kn_phase *phase, const kn_buf *bufs, int nbufs,
                          const kn_target *target, kn_division force, int want);
 
+/* The same for columns, which become so narrow that what they keep fits, where it can: sets lanes, vec and tile too.
+ * codegen/sched/cols.c. Behind kn_schedule_tiles(). */
+void kn_schedule_columns(kn_phase *phase, const kn_target *target, kn_division force, int want);
+
 /* Has the arrays that lie turned to the walk of a scheduled phase go through tiles in shared memory, where that is
  * quicker or forced: sets tile and what is turned. A phase without reductions may be walked otherwise for it.
  * codegen/sched/tiles.c */
 void kn_schedule_tiles(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
                        const kn_target *target, kn_division force);
 
-/* Bytes of a member that later sweeps read again. */
-int kn_rows_reread_each(const kn_phase *phase);
+/* reread.c: is this value a load that several sweeps need and that differs from one neighbour to the next? */
+bool kn_is_reread(const kn_phase *phase, int value);
+/* Bytes an element of all of them; the same, and of a group, where they can be kept in shared memory side by side, else
+ * 0. */
+int kn_reread_each(const kn_phase *phase);
+int kn_reread_element(const kn_phase *phase);
+int64_t kn_reread_bytes(const kn_phase *phase);
+/* Has them kept. */
+void kn_keep_reread(kn_phase *phase, kn_keep where);
 
-/* The same of a group; 0 if there is nothing, or it cannot be kept in shared memory. */
-int64_t kn_rows_reread_bytes(const kn_phase *phase);
-
-/* The number of arrays that this is. */
-int kn_rows_reread_arrays(const kn_phase *phase);
-
-/* Where rows will keep what later sweeps need, given its vectors and sweeps. */
+/* Where a scheduled phase that is not split will keep them: given its vectors and sweeps, and its cluster. */
+kn_keep kn_schedule_keep(const kn_phase *phase, const kn_target *target);
 kn_keep kn_rows_keep(const kn_phase *phase, const kn_target *target);
+kn_keep kn_cols_keep(const kn_phase *phase, const kn_target *target);
 
 /* Can the bulk engine bring what the blocks of a cluster keep? */
 bool kn_rows_copies(const kn_phase *phase, const kn_target *target);

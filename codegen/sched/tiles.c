@@ -134,9 +134,9 @@ static void turn(kn_phase *ph, const int *align, const kn_buf *bufs)
         if (!acc || !kn_access_turned(acc, ph->ngroup - 1, ph->naxes - 1, bytes))
             continue;
         acc->turned = turned_vector(ph, acc, align, bufs);
-        while (kn_tile_bytes(ph, bufs) > MOST_BYTES && ph->tile > SECTOR / least)
+        while (kn_tile_bytes(ph) > MOST_BYTES && ph->tile > SECTOR / least)
             ph->tile /= 2;
-        if (kn_tile_bytes(ph, bufs) > MOST_BYTES)
+        if (kn_tile_bytes(ph) > MOST_BYTES)
             acc->turned = 0;
     }
     kn_schedule_as(ph, ph->vec);
@@ -172,8 +172,8 @@ static double traffic(kn_phase *ph, const kn_buf *bufs)
     }
     if (!ph->tile)
         return total;
-    double slots = (double)round_up(ph->groups, KN_COLS_LANES * ph->vec) *
-                   (double)round_up(ph->members, ph->tile);
+    double slots =
+        (double)round_up(ph->groups, kn_cols_width(ph)) * (double)round_up(ph->members, ph->tile);
     return total * slots / ((double)ph->groups * (double)ph->members);
 }
 
@@ -181,8 +181,7 @@ void kn_schedule_tiles(kn_arena *a, kn_phase *ph, const int *align, const kn_buf
                        const kn_target *target, kn_division force)
 {
     if (target->sm == 0 || ph->universal || ph->local || ph->banded || kn_phase_in_order(ph) ||
-        ph->groups == 0 || ph->members == 0 || force == KN_DIVIDE_WHOLE ||
-        force == KN_DIVIDE_CLUSTER)
+        ph->groups == 0 || ph->members == 0 || force == KN_DIVIDE_WHOLE)
         return;
     kn_phase tiled = kn_phase_copy(a, ph);
     if (!make_columns(&tiled, align, bufs, target))

@@ -33,7 +33,9 @@ CASES = [
     (SOFTMAX, "16384,4096", "--arch sm_90 --reuse recompute", [X]),
     (SOFTMAX, "16384,64", "--arch sm_90", [X, E]),
     (SOFTMAX, "1024,1048576", "--arch sm_90", []),
-    (COLUMNS, "4096,4096", "--arch sm_90", []),
+    (COLUMNS, "4096,4096", "--arch sm_90", [("in_x", "shared"), ("e", "shared")]),
+    (COLUMNS, "1048576,4096", "--arch sm_90", []),
+    (COLUMNS, "4096,4096", "--arch sm_80", []), # half a line would do, but there are no clusters
     # no room: x is needed to the end
     (NEEDS_X, "16384,4096", "--arch sm_90", [X]),
     # f64 does not go where f32 was, but there are registers for it

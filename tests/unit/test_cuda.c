@@ -22,6 +22,7 @@ static kn_phase phase(kn_walk walk, int64_t groups, int64_t members)
 {
     return (kn_phase){.walk = walk,
                       .tpg = 1,
+                      .lanes = KN_COLS_LANES,
                       .vec = 1,
                       .groups = groups,
                       .members = members,

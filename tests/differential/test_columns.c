@@ -1,0 +1,164 @@
+/* Columns whose later sweeps find on chip what earlier ones read: in a block's shared memory or over a cluster's, brought
+ * there by copies or through registers, from tiles too. What is kept where is as said here, and the results are those of
+ * the reference interpreter, at every width of elements, with edges, layouts and results written over operands. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/differential/program.h"
+#include "tests/effort.h"
+
+#define SOFTMAX(type)                                                                              \
+    "def f(x: " type "[C, N]):\n"                                                                  \
+    "    e = exp(x - max(x, axis=0))\n"                                                            \
+    "    return e / sum(e, axis=0)\n"
+#define TURNED(type)                                                                               \
+    "def f(x: " type "[C, N]):\n"                                                                  \
+    "    e = exp(x.T - max(x, axis=0)[:, None])\n"                                                 \
+    "    return e / sum(e, axis=1, keepdims=True)\n"
+#define CENTRED(type)                                                                              \
+    "def f(x: " type "[C, N]):\n"                                                                  \
+    "    d = x - mean(x, axis=0)\n"                                                                \
+    "    v = mean(d * d, axis=0)\n"                                                                \
+    "    return d / sqrt(v + 1), v\n"
+
+static const struct {
+    const char *text, *sizes, *schedule;
+    const char *
+        how; /* with compact arrays: groups side by side, blocks of a cluster, what is kept and how it comes; results that leave from there */
+} cases[] = {
+    /* a line of memory side by side; elements that are too narrow for a copy */
+    {CENTRED("f32"), "N=100 C=300", NULL, "32 x 1 in_x by copies"},
+    {CENTRED("f32"), "N=101 C=37", NULL, "32 x 1 in_x by copies"},
+    {CENTRED("f64"), "N=70 C=90", NULL, "16 x 1 in_x by copies"},
+    {CENTRED("f16"), "N=132 C=75", NULL, "64 x 1 in_x by copies"},
+    {CENTRED("f16"), "N=67 C=75", NULL, "32 x 1 in_x"},
+    {"def f(x: i8[C, N]):\n    return x - max(x, axis=0), min(x, axis=0)\n", "N=140 C=33", NULL,
+     "128 x 1 in_x by copies"},
+    {"def f(x: c64[C, N]):\n    return x / sum(x, axis=0)\n", "N=35 C=50", NULL,
+     "16 x 1 in_x by copies"},
+    /* few groups, few members, none */
+    {SOFTMAX("f32"), "N=3 C=400", NULL, "32 x 1 in_x exp by copies"},
+    {SOFTMAX("f32"), "N=200 C=2", NULL, "32 x 1 in_x exp by copies"},
+    {SOFTMAX("f32"), "N=0 C=30", NULL, "nothing"},
+    {CENTRED("f32"), "N=40 C=0", NULL, "nothing"},
+    /* what is computed takes the place of what was loaded; two arrays; several axes */
+    {SOFTMAX("f32"), "N=64 C=130", "whole", "32 x 1 in_x exp by copies"},
+    {"def f(x: f32[C, N], y: f32[C, N], w: f32[C]):\n"
+     "    z = x * w[:, None] + y\n"
+     "    return z / max(abs(z), axis=0), sum(y, axis=0)\n",
+     "N=77 C=45", NULL, "32 x 1 in_x in_y by copies"},
+    {"def f(x: f32[B, C, H, W], g: f32[C]):\n"
+     "    d = x - mean(x, axis=1, keepdims=True)\n"
+     "    return d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1) * g[:, None, None]\n",
+     "B=3 C=20 H=5 W=12", NULL, "32 x 1 in_x by copies"},
+    {"def f(x: f32[A, B, N]):\n    return x / sum(x, axis=(0, 1))\n", "A=7 B=9 N=70", NULL,
+     "32 x 1 in_x by copies"},
+    /* a cluster's blocks: more than there are members for, ends within a row, more than one at a time */
+    {SOFTMAX("f32"), "N=100 C=300", "cluster=3", "32 x 3 in_x exp by copies"},
+    {SOFTMAX("f32"), "N=33 C=5", "cluster=4", "32 x 4 in_x exp by copies"},
+    {CENTRED("f64"), "N=40 C=203", "cluster=16", "16 x 16 in_x by copies"},
+    {CENTRED("f16"), "N=67 C=90", "cluster=2", "32 x 2 in_x"},
+    {"def f(x: bool[C, N], y: i64[C, N]):\n"
+     "    return y - sum(y, axis=0), any(x & (y > 0), axis=0), all(x | (y > 0), axis=0), max(y, axis=0)\n",
+     "N=36 C=70", "cluster=5", "16 x 5 in_y by copies"},
+    {"def f(x: c64[C, N]):\n    return x / sum(x, axis=0)\n", "N=35 C=50", "cluster=2",
+     "16 x 2 in_x by copies"},
+    {CENTRED("f32"), "N=40 C=0", "cluster=2", "nothing"},
+    /* too tall for one block; for lines */
+    {SOFTMAX("f32"), "N=32 C=2000", "cluster", "32 x 2 in_x exp by copies"},
+    {CENTRED("f64"), "N=10 C=15000", "cluster=8", "8 x 8 in_x by copies"},
+    /* results, and operands, that lie along the members */
+    {TURNED("f32"), "N=70 C=133", "tiles", "32 x 1 in_x exp out_out0 by copies"},
+    {TURNED("f32"), "N=68 C=300", "cluster=3", "32 x 3 in_x exp out_out0 by copies"},
+    {TURNED("f64"), "N=37 C=100", "tiles", "16 x 1 in_x exp out_out0 by copies"},
+    {TURNED("f16"), "N=72 C=136", "cluster=2", "64 x 2 in_x cast out_out0 by copies"},
+    {TURNED("f16"), "N=71 C=137", "tiles", "32 x 1 in_x cast out_out0"},
+    {"def f(x: f32[C, N], y: f32[C, N]):\n"
+     "    d = x.T - max(x * y, axis=0)[:, None]\n"
+     "    return d, y.T + d, d.T, cast(d, f64)\n",
+     "N=66 C=92", "tiles", "32 x 1 in_x in_y out_d out_out1 by copies"},
+    {"def f(x: f32[C, N], y: f32[N, C]):\n    return x - max(x + y.T, axis=0)\n", "N=68 C=90",
+     "cluster=2", "32 x 2 in_x by copies"},
+    {"def f(x: f32[C, N], y: f32[N, C]):\n    z = x - y.T\n    return z / sum(z * z, axis=0)\n",
+     "N=68 C=90", "tiles", "32 x 1 in_x in_y"},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
+{
+    bool any = false;
+    for (int i = 0; i < ph->values.len; i++)
+        any = any || ph->values.data[i].kept;
+    if (!any || ph->walk != KN_WALK_COLS)
+        return;
+    kn_putf(t, "%d x %d", kn_cols_width(ph), kn_kernel_cluster(k));
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (v->kept)
+            kn_putf(t, " %s",
+                    v->kind == KN_V_LOAD ? k->bufs.data[v->access.buf].name : kn_ops[v->op].text);
+    }
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kept)
+            kn_putf(t, " %s", k->bufs.data[ph->stores.data[i].access.buf].name);
+    kn_put(t, ph->fetched ? " by copies" : "");
+}
+
+static const char *how(const program *p, kn_context *ctx, const kn_program_options *o)
+{
+    kn_program *prog;
+    kn_plan *plan;
+    kn_text t = kn_text_new(p->arena);
+    assert_int_equal(kn_program_create(ctx, p->graph, o, &prog), KN_OK);
+    assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), p->arena, &plan),
+                     KN_OK);
+    for (int i = 0; i < plan->kernels.len; i++)
+        for (int j = 0; j < plan->kernels.data[i]->phases.len; j++)
+            describe(&t, plan->kernels.data[i], &plan->kernels.data[i]->phases.data[j]);
+    kn_program_destroy(prog);
+    return t.len ? kn_text_str(&t) : "nothing";
+}
+
+static void test_emu(void **state)
+{
+    (void)state;
+    kn_context *ctx;
+    tally seen = {0, 0};
+    int failed = 0;
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    for (int i = 0; i < CASES; i++) {
+        const kn_program_options o = {.fusion = true, .schedule = cases[i].schedule};
+        for (uint64_t seed = 0; seed <= EFFORT(i % 3 == 0, 0); seed++) {
+            kn_arena a;
+            kn_arena_init(&a, NULL);
+            kn_text why = kn_text_new(&a);
+            program *p = program_of_text(&a, cases[i].text, "text", cases[i].sizes, seed);
+            if (!p)
+                fail_msg("%s%s: %s", cases[i].text, cases[i].sizes, kn_last_error());
+            if (!program_check(p, ctx, &o, &why, &seen)) {
+                print_error("%s with %s, seed %d: %s\n", cases[i].text, cases[i].sizes, (int)seed,
+                            kn_text_str(&why));
+                failed++;
+            } else if (seed == 0 && strcmp(how(p, ctx, &o), cases[i].how) != 0) {
+                print_error("%s with %s keeps '%s', not '%s'\n", cases[i].text, cases[i].sizes,
+                            how(p, ctx, &o), cases[i].how);
+                failed++;
+            }
+            kn_arena_finish(&a);
+        }
+    }
+    kn_context_close(ctx);
+    assert_int_equal(failed, 0);
+    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
