@@ -395,6 +395,8 @@ bool kn_kernel_meets(const kn_kernel *k);
 /* Prints the IR. Without numbers it is the canonical text of the structure. */
 void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers);
 kn_status kn_kernel_verify(const kn_kernel *k);
+/* The same of one phase that no schedule has bound yet, after step `where`. */
+kn_status kn_phase_verify(const kn_phase *phase, const char *where, int number, int nbufs);
 
 /* ---- the parameter list of the generated function, in order ----
  * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, unless wide with what

@@ -53,16 +53,7 @@ kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
     return ph;
 }
 
-static void record(kn_plan *plan, const kn_planner *p, const char *name, const char *what)
-{
-    kn_plan_step step = {name, what,
-                         kn_census_of_phases(p->arena, p->problem->graph, p->phases.data,
-                                             p->phases.len, p->bufs.data, p->bufs.len)};
-    kn_push(p->arena, &plan->steps, step);
-}
-
-/* The ranges that the members of a phase as it was previewed are split into. */
-static kn_range splits_of(const kn_planner *p, const kn_phase *ph)
+kn_range kn_preview_splits(const kn_planner *p, const kn_phase *ph)
 {
     return kn_schedule_splits(p->arena, ph, p->bufs.data, p->bufs.len, p->problem->target,
                               p->problem->force.division);
@@ -84,58 +75,13 @@ static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
                                      p->problem->target);
 }
 
-/* Where every group stays on chip, so that sweeps are cheap; NONE if it does not. What a cluster could keep in registers
- * it has in shared memory. */
-static kn_keep kept(kn_planner *p, int i)
+kn_keep kn_preview_keep(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);
-    if (splits_of(p, &ph).n > 1 || (ph.cluster && splits_in_one(p, i, &ph)))
+    if (kn_preview_splits(p, &ph).n > 1 || (ph.cluster && splits_in_one(p, i, &ph)))
         return KN_KEEP_NONE;
     kn_keep keep = kn_schedule_keep(&ph, p->problem->target);
     return keep && ph.cluster ? KN_KEEP_SHARED : keep;
-}
-
-/* The online form saves a sweep over memory. It also saves shared memory if it leaves nothing to sweep again. */
-static void use_online(kn_planner *p, int i)
-{
-    kn_keep keep = kept(p, i);
-    kn_phase online = kn_phase_copy(p->arena, &p->phases.data[i]);
-    if (p->problem->target->sm == 0 || keep == KN_KEEP_REGISTERS || !kn_use_online(p, &online))
-        return;
-    kn_count_sweeps(p->arena, &online);
-    if (keep == KN_KEEP_NONE || online.nsweeps == 1)
-        p->phases.data[i] = online;
-}
-
-/* Does it combine partial results? */
-static bool finishes(const kn_planner *p, const kn_phase *ph)
-{
-    for (int i = 0; i < p->phases.len; i++)
-        for (int j = 0; j < p->phases.data[i].stores.len; j++) {
-            const kn_store *st = &p->phases.data[i].stores.data[j];
-            for (int v = 0; st->kind == KN_STORE_PARTIAL && v < ph->values.len; v++)
-                if (ph->values.data[v].kind == KN_V_LOAD &&
-                    ph->values.data[v].access.buf == st->access.buf)
-                    return true;
-        }
-    return false;
-}
-
-/* Splits where most of the machine would idle. */
-static bool spread_all(kn_planner *p)
-{
-    bool any = false;
-    for (int i = 0; i < p->phases.len; i++) {
-        kn_phase ph = kn_preview(p, &p->phases.data[i]);
-        kn_range members = splits_of(p, &ph);
-        if (members.n < 2 || finishes(p, &p->phases.data[i]))
-            continue;
-        int before = p->phases.len;
-        kn_spread(p, i, members, NULL);
-        i += p->phases.len - before;
-        any = true;
-    }
-    return any;
 }
 
 /* The refined problem's plan with these loop nests; `base` has what is there of it already. */
@@ -151,31 +97,14 @@ static kn_status plan_with(kn_arena *a, const kn_problem *problem, kn_regions *r
     *pr = *problem;
     kn_planner p;
     KN_TRY(lower_all(a, pr, regions, &p));
-    record(plan, &p, "merge", "operations that share an iteration space in one loop nest");
-    for (int i = 0; i < p.phases.len; i++)
-        kn_use_moments(&p, &p.phases.data[i], kept(&p, i) == KN_KEEP_NONE);
-    record(plan, &p, "moments", "mean and centred squares without cancellation, in one sweep");
-    for (int i = 0; i < p.phases.len; i++)
-        use_online(&p, i);
-    record(plan, &p, "online", "maximum and sum of exponentials in one sweep");
-    if (pr->target->sm && pr->target->cooperative && pr->fusion &&
-        pr->force.division == KN_DIVIDE_BY_COST) {
-        kn_cross(&p);
-        record(plan, &p, "cross", "rows and columns of an array in one sweep");
-    }
-    bool spread = spread_all(&p);
-    record(plan, &p, "spread", "reductions of few groups over the whole machine");
-    if (pr->target->sm != 0 && pr->fusion && !pr->universal) {
-        kn_make_local(&p);
-        record(plan, &p, "local", "small reductions by each block for itself");
-    }
+    KN_TRY(kn_run_passes(&p, plan));
     KN_TRY(kn_assemble(&p, plan));
     plan->after = kn_census_of_kernels(a, pr->graph, plan->kernels.data, plan->kernels.len,
                                        p.bufs.data, p.bufs.len);
     kn_push(a, &plan->steps,
             ((kn_plan_step){"schedule", "groups to threads, values kept on chip", plan->after}));
     plan->regions = p.regions;
-    plan->schedule = spread || p.phases.len > 1 ? "split" : "whole";
+    plan->schedule = p.phases.len > 1 ? "split" : "whole";
     for (int i = 0; i < plan->kernels.len; i++) {
         const kn_kernel *k = plan->kernels.data[i];
         if (kn_kernel_cluster(k) > 1)

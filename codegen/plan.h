@@ -136,8 +136,6 @@ bool kn_use_online(kn_planner *p, kn_phase *phase);
 void kn_narrow_indices(kn_planner *p, kn_phase *phase);
 /* A phase without axes of one element, with the walk and the vectors it would have: to decide by. plan.c */
 kn_phase kn_preview(kn_planner *p, const kn_phase *phase);
-/* codegen/pass/cross.c: GPU targets. */
-void kn_cross(kn_planner *p);
 /* `n` ranges of `length` each, the last perhaps shorter. */
 typedef struct kn_range {
     int64_t n, length;
@@ -149,12 +147,23 @@ typedef struct kn_partials {
     int64_t n;
     const int *buf;
 } kn_partials;
+/* plan.c: the ranges that the members of a phase as it was previewed are split into. */
+kn_range kn_preview_splits(const kn_planner *p, const kn_phase *phase);
+/* plan.c: where every group of phase `index` stays on chip, so that sweeps are cheap; NONE if it does not. What a cluster
+ * could keep in registers it has in shared memory. */
+kn_keep kn_preview_keep(kn_planner *p, int index);
 /* codegen/pass/spread.c: replaces phase `index` by its split form; `made`: its partial results of stage 0, or NULL. */
 void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made);
 /* codegen/pass/local.c: bytes that a phase loads; INT64_MAX if they are as many or more. */
 int64_t kn_phase_bytes_read(const kn_phase *phase, const kn_buf *bufs);
-/* GPU targets. */
-void kn_make_local(kn_planner *p);
+/* Passes over the raw phases, each in codegen/pass/ by its name. */
+void kn_pass_moments(kn_planner *p);
+void kn_pass_online(kn_planner *p);
+void kn_pass_cross(kn_planner *p);
+void kn_pass_spread(kn_planner *p);
+void kn_pass_local(kn_planner *p);
+/* codegen/pass/table.c: all of them in order; what is left after each is verified, counted and recorded. */
+kn_status kn_run_passes(kn_planner *p, kn_plan *plan);
 /* codegen/pass/normalise.c: a phase, the last of n, and the local ones that it is the host of. keep_ones: kernels are
  * compiled, and a size that is 1 shall need no other than 2. */
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones);

@@ -301,7 +301,7 @@ static bool cross(crossing *c)
     return true;
 }
 
-void kn_cross(kn_planner *p)
+void kn_pass_cross(kn_planner *p)
 {
     for (int rows = 0; rows < p->phases.len; rows++)
         for (int columns = 0; columns < p->phases.len; columns++) {

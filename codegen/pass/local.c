@@ -225,7 +225,7 @@ static void drop_results(kn_planner *p, kn_phase *ph)
     kn_drop_dead(p->arena, ph);
 }
 
-void kn_make_local(kn_planner *p)
+void kn_pass_local(kn_planner *p)
 {
     for (int i = 0; i < p->phases.len; i++) {
         if (!can_be_local(p, &p->phases.data[i]))

@@ -114,3 +114,9 @@ void kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)
     if (one_sweep)
         kn_restage(ph);
 }
+
+void kn_pass_moments(kn_planner *p)
+{
+    for (int i = 0; i < p->phases.len; i++)
+        kn_use_moments(p, &p->phases.data[i], kn_preview_keep(p, i) == KN_KEEP_NONE);
+}

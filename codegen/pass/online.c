@@ -88,3 +88,21 @@ bool kn_use_online(kn_planner *p, kn_phase *ph)
         kn_restage(ph);
     return any;
 }
+
+/* The online form saves a sweep over memory. It also saves shared memory if it leaves nothing to sweep again. */
+static void use_where_cheaper(kn_planner *p, int i)
+{
+    kn_keep keep = kn_preview_keep(p, i);
+    kn_phase online = kn_phase_copy(p->arena, &p->phases.data[i]);
+    if (p->problem->target->sm == 0 || keep == KN_KEEP_REGISTERS || !kn_use_online(p, &online))
+        return;
+    kn_count_sweeps(p->arena, &online);
+    if (keep == KN_KEEP_NONE || online.nsweeps == 1)
+        p->phases.data[i] = online;
+}
+
+void kn_pass_online(kn_planner *p)
+{
+    for (int i = 0; i < p->phases.len; i++)
+        use_where_cheaper(p, i);
+}

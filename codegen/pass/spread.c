@@ -414,3 +414,31 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
             kn_push(p->arena, &p->region_of, all_regions[i]);
     }
 }
+
+/* Does it combine partial results? */
+static bool finishes(const kn_planner *p, const kn_phase *ph)
+{
+    for (int i = 0; i < p->phases.len; i++)
+        for (int j = 0; j < p->phases.data[i].stores.len; j++) {
+            const kn_store *st = &p->phases.data[i].stores.data[j];
+            for (int v = 0; st->kind == KN_STORE_PARTIAL && v < ph->values.len; v++)
+                if (ph->values.data[v].kind == KN_V_LOAD &&
+                    ph->values.data[v].access.buf == st->access.buf)
+                    return true;
+        }
+    return false;
+}
+
+/* Splits where most of the machine would idle. */
+void kn_pass_spread(kn_planner *p)
+{
+    for (int i = 0; i < p->phases.len; i++) {
+        kn_phase ph = kn_preview(p, &p->phases.data[i]);
+        kn_range members = kn_preview_splits(p, &ph);
+        if (members.n < 2 || finishes(p, &p->phases.data[i]))
+            continue;
+        int before = p->phases.len;
+        kn_spread(p, i, members, NULL);
+        i += p->phases.len - before;
+    }
+}

@@ -24,7 +24,7 @@ static const text_case cases[] = {
     {SINKHORN, "N=64 M=0", false},
     {BOTH("f32"), "N=500 M=512", true},
     {BOTH("f64"), "N=601 M=256", true},
-    {BOTH("f16"), "N=500 M=1000", true},
+    {BOTH("f16"), "N=1000 M=1000", true},
     {BOTH("bf16"), "N=500 M=1024", true},
     {BOTH("i32"), "N=499 M=512", true},
     {BOTH("i64"), "N=500 M=260", true},
