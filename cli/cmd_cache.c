@@ -100,6 +100,10 @@ int kn_cmd_cache(const kn_args *args, kn_err *e)
     config.threads = 1;
     if (args->nvalues)
         return kn_usage_error(e, "cache takes no values; see kiln help cache");
+    if (args->json && strcmp(what, "stats") != 0)
+        return kn_usage_error(e, "--json is for cache stats");
+    if (args->bytes && strcmp(what, "trim") != 0)
+        return kn_usage_error(e, "--bytes is for cache trim");
     int status = kn_lib_error(e, kiln_ctx_create(&config, &ctx));
     if (status)
         return status;

@@ -128,10 +128,12 @@ static int check_value(const kiln_io *io, const kn_cli_value *v, kn_err *e)
         return kn_usage_error(e, "%s is %s, but %s is a number", v->name, want, v->text);
     }
     int rank = io->kind == KILN_SCALAR_IN ? 0 : io->rank;
-    if (v->array.dtype != io->dtype || v->array.rank != rank)
-        return kn_usage_error(e, "%s is %s, but %s is %s", v->name, want, v->text,
-                              kn_cli_array_type(&v->array, have));
-    return KN_EXIT_OK;
+    if (v->array.dtype == io->dtype && v->array.rank == rank)
+        return KN_EXIT_OK;
+    kn_cli_array_type(&v->array, have);
+    if (v->kind == KN_VALUE_FILE)
+        return kn_usage_error(e, "%s is %s, but %s is %s", v->name, want, v->text, have);
+    return kn_usage_error(e, "%s is %s, but %s was given", v->name, want, have);
 }
 
 static int bind_input(kn_session *s, const kn_args *args, int index, bool shape_only, kn_err *e)

@@ -114,7 +114,8 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
         return (kiln_status)kn_fail(KN_ARGUMENT,
                                     "config needs both of alloc and release, or neither");
     if (c.threads < 0 || c.threads > 1024)
-        return (kiln_status)kn_fail(KN_ARGUMENT, "config.threads is %d", c.threads);
+        return (kiln_status)kn_fail(KN_ARGUMENT, "config.threads is %d; it can be 0 to 1024",
+                                    c.threads);
     kn_allocator from = c.alloc ? (kn_allocator){c.alloc, c.release, c.user} : kn_malloc_allocator;
     kiln_ctx *made = from.alloc(from.user, sizeof *made);
     if (!made)

@@ -139,7 +139,9 @@ kiln_status kn_handle_with_args(kiln_prog *p, const kiln_arg *args, int nargs, k
     few[0] = (kn_arg){0};
     if (!p)
         return null("prog");
-    if (nargs < 0 || (nargs && !args))
+    if (nargs < 0)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "nargs is %d", nargs);
+    if (nargs && !args)
         return null("args");
     const kn_allocator *from = &p->ctx->core->from;
     if (nargs > ON_STACK) {

@@ -39,8 +39,12 @@ static const char *forced(const subject *s, int i)
 void kn_explain_tuning(const subject *s)
 {
     const kn_tuning *tuning = s->tuning;
-    if (!tuning)
+    if (!tuning) {
+        if (s->prog->options.autotune > 0)
+            kn_put(s->t, "\nautotune: measures on the program's own device, cuda or cpu; "
+                         "nothing for this target\n");
         return;
+    }
     kn_put(s->t, s->measured ? "\nautotune: measured for such sizes\n"
                              : "\nautotune: not measured yet for such sizes; a run would try\n");
     for (int i = 0; i < tuning->n; i++)

@@ -33,6 +33,12 @@ g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror app.cpp -o "$scratch/app_cxx" "$
 echo "== the command"
 "$prefix/bin/kiln" --version
 
+echo "== the texts"
+texts=$(dirname "$(find "$prefix" -name README.md)")
+for doc in $(grep -oE '\(docs/[a-z]+\.md' "$texts/README.md" | tr -d '(' | sort -u); do
+    [[ -f $texts/$doc ]] || { echo "README.md links to $doc, which was not installed"; exit 1; }
+done
+
 echo "== exported symbols"
 exported=$(nm -D --defined-only "$lib/libkiln.so" | awk '{print $NF}')
 strays=$(grep -v '^kiln_' <<<"$exported" || true)

@@ -194,7 +194,7 @@ check "unknown name" 2 "no parameter 'z'.*x: f32\[N, C\].*b: f32\[C\].*eps: f32"
 check "an output is no parameter" 2 "no parameter 'y'" run add.kiln y=3
 check "missing value" 2 'b is missing.*f32\[C\]' run add.kiln x=x.npy
 check "wrong element type" 2 'x is f32\[N, C\], but x64.npy is f64\[2, 3\]' run add.kiln x=x64.npy "$b"
-check "wrong element type of random data" 2 'b is f32\[C\].*i32\[3\]' run add.kiln x=x.npy 'b=i32[3]'
+check "wrong element type of random data" 2 'b is f32\[C\], but i32\[3\] was given' run add.kiln x=x.npy 'b=i32[3]'
 check "wrong rank of a file" 2 'x is f32\[N, C\], but x1.npy is f32\[6\]' run add.kiln x=x1.npy "$b"
 check "a number for an array" 2 'x is f32\[N, C\], but 3 is a number' run add.kiln x=3 "$b"
 check "an array for a scalar" 2 'eps is f32, but x.npy is f32\[2, 3\]' run add.kiln x=x.npy "$b" eps=x.npy
@@ -397,6 +397,8 @@ check "cache trim --bytes with two units" 2 "'1KK'" cache trim --bytes 1KK
 check "cache trim --bytes that overflows" 2 "G'" cache trim --bytes 18446744073709551615G
 check "cache without a word" 2 'cache needs WHAT' cache
 check "cache with another word" 2 'stats, list, clear and trim' cache frob
+check "cache list --json" 2 '--json is for cache stats' cache list --json
+check "cache clear --bytes" 2 '--bytes is for cache trim' cache clear --bytes 1M
 check "cache with a value" 2 'takes no values' cache stats x=3
 
 [ $failures = 0 ] || echo "$failures failed"

@@ -87,7 +87,7 @@ static void test_arguments(void **state)
          3,
          KILN_ERR_SHAPE,
          "rank -1 was given"},
-        {{arg_x()}, -1, KILN_ERR_ARGUMENT, "args is NULL"},
+        {{arg_x()}, -1, KILN_ERR_ARGUMENT, "nargs is -1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memset(y_data, 0, sizeof y_data);
