@@ -19,7 +19,7 @@ static const struct {
     {"def f(x: i32[N, M]):\n    return sum(x), max(x)\n", "N=301 M=257", false, true, 0},
     {"def f(x: f64[N, M]):\n    return var(x)\n", "N=301 M=257", false, true, 2},
     {"def f(x: f32[N, M]):\n    y = sum(x, axis=1)\n    return y, sqrt(y) + 1\n", "N=3 M=50000",
-     false, true, 0},
+     false, true, 2},
     /* two barriers */
     {"def f(x: f32[N]):\n    m = max(x)\n    return log(sum(exp((x - m) * 0.5) + m)) + m\n",
      "N=100000", true, false, 2},
