@@ -294,7 +294,7 @@ static void write_rows(kn_cuda_writer *w)
         close_band(w, per_block);
 }
 
-/* Who a thread is in a tile of columns: its groups, and its block's range of their members. */
+/* Who a thread is in a tile of columns. */
 static void write_place(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -302,7 +302,6 @@ static void write_place(kn_cuda_writer *w)
     kn_cuda_line(w, "const bool live = mine < groups;");
     kn_cuda_line(w, "const kn_count g = live ? mine : groups - %d;", ph->vec);
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
-    write_range(w, "live");
 }
 
 /* The loop over tiles of columns, and what the blocks of a cluster have in front of it. */
@@ -340,6 +339,7 @@ static void write_cols(kn_cuda_writer *w)
     open_cols(w);
     write_place(w);
     write_locals(w, true, "row", "live");
+    write_range(w, "live");
     kn_cuda_stride by = {"(begin + row)", "end", kn_takes_turns(ph) ? "turns" : rows};
     if (kn_phase_in_order(ph))
         by = in_order(w, "row", rows);

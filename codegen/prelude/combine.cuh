@@ -92,13 +92,15 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], T identity, void *scr
 {
     enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1, LEFT = ROWS / SIDE_BY_SIDE };
     T *const all = (T *)scratch;
-    const int row = threadIdx.x / WIDTH, column = threadIdx.x % WIDTH;
+    const int column = threadIdx.x % WIDTH, place = threadIdx.x / (SIDE_BY_SIDE * WIDTH) * WIDTH + column;
 #pragma unroll
     for (int l = 0; l < N; ++l) {
         if constexpr (SIDE_BY_SIDE > 1)
             v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
-        if (SIDE_BY_SIDE == 1 || row % SIDE_BY_SIDE == 0)
-            all[(l * LEFT + row / SIDE_BY_SIDE) * WIDTH + column] = v[l];
+        if (SIDE_BY_SIDE == 1)
+            all[l * LEFT * WIDTH + threadIdx.x] = v[l];
+        else if (threadIdx.x % 32 < WIDTH)
+            all[l * LEFT * WIDTH + place] = v[l];
     }
     __syncthreads();
 #pragma unroll
