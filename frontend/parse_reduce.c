@@ -128,6 +128,25 @@ static kn_node *norm(kn_call_site *c, kn_node *x, double order, bool ordered, co
     return kn_build_norm(c->p->g, x, order, r, c->loc);
 }
 
+static kn_node *reduced(const given *a, kn_node *x, kn_node *weights, double order,
+                        const kn_reduction *r)
+{
+    kn_call_site *c = a->c;
+    kn_graph *g = c->p->g;
+    switch (c->fn->kind) {
+    case KN_CALL_PTP: return kn_build_ptp(g, x, r, c->loc);
+    case KN_CALL_COUNT_NONZERO: return kn_build_count_nonzero(g, x, r, c->loc);
+    case KN_CALL_LOGSUMEXP: return kn_build_logsumexp(g, x, r, c->loc);
+    case KN_CALL_AVERAGE: return kn_build_average(g, x, weights, r, c->loc);
+    case KN_CALL_NORM: return norm(c, x, order, argument(a, "ord") != NULL, r);
+    case KN_CALL_SOFTMAX: return kn_build_softmax(g, x, r, c->fn->name[0] == 'l', c->loc);
+    case KN_CALL_STD:
+        x = kn_build_reduction(g, c->fn->op, x, r, c->loc);
+        return x ? kn_build_elem(g, KN_OP_SQRT, &x, 1, c->loc) : NULL;
+    default: return kn_build_reduction(g, c->fn->op, x, r, c->loc);
+    }
+}
+
 bool kn_call_reduce(kn_call_site *c, kn_value *out)
 {
     given a = {.c = c, .sig = signature_of(c->fn)};
@@ -142,19 +161,10 @@ bool kn_call_reduce(kn_call_site *c, kn_value *out)
         !kn_as_node(c->p, a.slot[0], &x) || !reduction_of(&a, &r, axes) || !order_of(&a, &order) ||
         !node_argument(&a, "weights", &weights))
         return false;
-    switch (c->fn->kind) {
-    case KN_CALL_PTP: made = kn_build_ptp(g, x, &r, c->loc); break;
-    case KN_CALL_COUNT_NONZERO: made = kn_build_count_nonzero(g, x, &r, c->loc); break;
-    case KN_CALL_LOGSUMEXP: made = kn_build_logsumexp(g, x, &r, c->loc); break;
-    case KN_CALL_AVERAGE: made = kn_build_average(g, x, weights, &r, c->loc); break;
-    case KN_CALL_NORM: made = norm(c, x, order, argument(&a, "ord") != NULL, &r); break;
-    case KN_CALL_SOFTMAX: made = kn_build_softmax(g, x, &r, c->fn->name[0] == 'l', c->loc); break;
-    case KN_CALL_STD:
-        made = kn_build_reduction(g, c->fn->op, x, &r, c->loc);
-        made = made ? kn_build_elem(g, KN_OP_SQRT, &made, 1, c->loc) : NULL;
-        break;
-    default: made = kn_build_reduction(g, c->fn->op, x, &r, c->loc); break;
-    }
+    uint32_t mask; /* an axis that is none is the caller's, not that of what the call is made of */
+    made = kn_build_axes(g, c->fn->name, x, axes, r.naxes, &mask)
+               ? reduced(&a, x, weights, order, &r)
+               : NULL;
     return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);
 }
 

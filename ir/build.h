@@ -49,6 +49,9 @@ typedef struct kn_reduction {
     bool skip_nan;    /* nansum, nanmin, ...: NaN does not count */
 } kn_reduction;
 
+/* Axes as NumPy has them (naxes < 0: all) as a mask; false after a failure that calls the operation `what`. */
+bool kn_build_axes(kn_graph *g, const char *what, const kn_node *x, const int *axes, int naxes,
+                   uint32_t *mask);
 /* sum, prod, min, max, any, all, mean, var with all of these. */
 kn_node *kn_build_reduction(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc);
 

@@ -27,9 +27,6 @@ kn_node *kn_build_reshape_to(kn_graph *g, kn_node *x, const kn_dim *shape, int r
 /* Axes of size 1 in front until x has `rank` of them. */
 kn_node *kn_build_pad_rank(kn_graph *g, kn_node *x, int rank, kn_loc loc);
 
-/* Axes as NumPy has them (naxes < 0: all) as a mask; false after a failure that calls the operation `what`. */
-bool kn_build_axes(kn_graph *g, const char *what, const kn_node *x, const int *axes, int naxes,
-                   uint32_t *mask);
 /* The type of a reduction of x's type with dtype=; KN_NO_DTYPE after a failure. */
 kn_dtype kn_build_reduce_type(kn_op op, kn_dtype x, kn_dtype dtype);
 /* A reduction without where= and initial=. total: over nothing it gives its identity. */

@@ -291,6 +291,8 @@ static const struct {
     {"def f(x: f32[N, N]):\n    y = diagonal(x)\n    y += 1", 3, 7, "read-only"},
     {"def f(x: f32[N]):\n    x[0] = x", 2, 10, "an element is assigned one number"},
     {"def f(x: i8[N]):\n    x[0] = 300", 2, 12, "300 is out of bounds for i8"},
+    {"def f(x: f32[N]):\n    return softmax(x, axis=3)", 2, 12,
+     "softmax: axis 3 is out of bounds for [N], which has 1 dimension"},
     {"def f(x: i8[N]):\n    x[0] = nan", 2, 12, "nan cannot be assigned to i8"},
     {"def f(x: f32[N]):\n    (x + 1)[0] = 3\n    return x", 2, 5, "found '('"},
     {"def f(x: f32[N]):\n    x.T = 3", 2, 5, "only names and elements of a named array"},
