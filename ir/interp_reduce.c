@@ -33,7 +33,10 @@ static void accumulate_complex(accumulation *acc, kn_op op, kn_dtype t, const kn
         acc->outermost = z;
     else
         acc->outermost = kn_eval(kn_ops[op].combine, t, (kn_scalar[]){acc->outermost, z});
-    acc->extreme_err = c->err > 0 ? INFINITY : acc->extreme_err; /* another may take its place */
+    /* Another may take its place; which of several NaN it is hangs on the order. */
+    const bool nan = isnan(z.f) || isnan(z.im);
+    acc->extreme_err = c->err > 0 || (acc->nan && nan) ? INFINITY : acc->extreme_err;
+    acc->nan |= nan;
 }
 
 static kn_cell finish_complex(const kn_node *n, const accumulation *acc)
