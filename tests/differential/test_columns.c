@@ -1,6 +1,6 @@
 /* Columns whose later sweeps find on chip what earlier ones read: in a block's shared memory or over a cluster's, brought
  * there by copies or through registers, from tiles too. What is kept where is as said here, and the results are those of
- * the reference interpreter, at every width of elements, with edges, layouts and results written over operands. */
+ * the reference interpreter, at every width of elements, with edges and layouts; written over operands: unit/test_alias.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
