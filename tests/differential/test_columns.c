@@ -1,16 +1,7 @@
 /* Columns whose later sweeps find on chip what earlier ones read: in a block's shared memory or over a cluster's, brought
  * there by copies or through registers, from tiles too. What is kept where is as said here, and the results are those of
  * the reference interpreter, at every width of elements, with edges and layouts; written over operands: unit/test_alias.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/cases.h"
 
 #define SOFTMAX(type)                                                                              \
     "def f(x: " type "[C, N]):\n"                                                                  \
@@ -26,11 +17,8 @@
     "    v = mean(d * d, axis=0)\n"                                                                \
     "    return d / sqrt(v + 1), v\n"
 
-static const struct {
-    const char *text, *sizes, *schedule;
-    const char *
-        how; /* with compact arrays: groups side by side, blocks of a cluster, what is kept and how it comes; results that leave from there */
-} cases[] = {
+/* how: groups side by side, blocks of a cluster, what is kept and how it comes; results that leave from there. */
+static const scheduled_case cases[] = {
     /* a line of memory side by side; elements that are too narrow for a copy */
     {CENTRED("f32"), "N=100 C=300", NULL, "32 x 1 in_x by copies"},
     {CENTRED("f32"), "N=101 C=37", NULL, "32 x 1 in_x by copies"},
@@ -44,8 +32,8 @@ static const struct {
     /* few groups, few members, none */
     {SOFTMAX("f32"), "N=3 C=400", NULL, "32 x 1 in_x exp by copies"},
     {SOFTMAX("f32"), "N=200 C=2", NULL, "32 x 1 in_x exp by copies"},
-    {SOFTMAX("f32"), "N=0 C=30", NULL, "nothing"},
-    {CENTRED("f32"), "N=40 C=0", NULL, "nothing"},
+    {SOFTMAX("f32"), "N=0 C=30", NULL, ""},
+    {CENTRED("f32"), "N=40 C=0", NULL, ""},
     /* what is computed takes the place of what was loaded; two arrays; several axes */
     {SOFTMAX("f32"), "N=64 C=130", "whole", "32 x 1 in_x exp by copies"},
     {"def f(x: f32[C, N], y: f32[C, N], w: f32[C]):\n"
@@ -68,7 +56,7 @@ static const struct {
      "N=36 C=70", "cluster=5", "16 x 5 in_y by copies"},
     {"def f(x: c64[C, N]):\n    return x / sum(x, axis=0)\n", "N=35 C=50", "cluster=2",
      "16 x 2 in_x by copies"},
-    {CENTRED("f32"), "N=40 C=0", "cluster=2", "nothing"},
+    {CENTRED("f32"), "N=40 C=0", "cluster=2", ""},
     /* too tall for one block; for lines */
     {SOFTMAX("f32"), "N=32 C=2000", "cluster", "32 x 2 in_x exp by copies"},
     {CENTRED("f64"), "N=10 C=15000", "cluster=8", "8 x 8 in_x by copies"},
@@ -109,52 +97,10 @@ static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
     kn_put(t, ph->fetched ? " by copies" : "");
 }
 
-static const char *how(const program *p, kn_context *ctx, const kn_program_options *o)
-{
-    kn_program *prog;
-    kn_plan *plan;
-    kn_text t = kn_text_new(p->arena);
-    assert_int_equal(kn_program_create(ctx, p->graph, o, &prog), KN_OK);
-    assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), p->arena, &plan),
-                     KN_OK);
-    for (int i = 0; i < plan->kernels.len; i++)
-        for (int j = 0; j < plan->kernels.data[i]->phases.len; j++)
-            describe(&t, plan->kernels.data[i], &plan->kernels.data[i]->phases.data[j]);
-    kn_program_destroy(prog);
-    return t.len ? kn_text_str(&t) : "nothing";
-}
-
 static void test_emu(void **state)
 {
     (void)state;
-    kn_context *ctx;
-    tally seen = {0, 0};
-    int failed = 0;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
-    for (int i = 0; i < CASES; i++) {
-        const kn_program_options o = {.fusion = true, .schedule = cases[i].schedule};
-        for (uint64_t seed = 0; seed <= EFFORT(i % 3 == 0, 0); seed++) {
-            kn_arena a;
-            kn_arena_init(&a, NULL);
-            kn_text why = kn_text_new(&a);
-            program *p = program_of_text(&a, cases[i].text, "text", cases[i].sizes, seed);
-            if (!p)
-                fail_msg("%s%s: %s", cases[i].text, cases[i].sizes, kn_last_error());
-            if (!program_check(p, ctx, &o, &why, &seen)) {
-                print_error("%s with %s, seed %d: %s\n", cases[i].text, cases[i].sizes, (int)seed,
-                            kn_text_str(&why));
-                failed++;
-            } else if (seed == 0 && strcmp(how(p, ctx, &o), cases[i].how) != 0) {
-                print_error("%s with %s keeps '%s', not '%s'\n", cases[i].text, cases[i].sizes,
-                            how(p, ctx, &o), cases[i].how);
-                failed++;
-            }
-            kn_arena_finish(&a);
-        }
-    }
-    kn_context_close(ctx);
-    assert_int_equal(failed, 0);
-    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
+    check_scheduled(cases, CASES, 3, 1, describe);
 }
 
 int main(void)

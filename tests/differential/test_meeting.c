@@ -1,13 +1,6 @@
 /* Blocks that meet at a barrier of the grid, and blocks of which the last to come does the rest, count in one word,
  * which every launch leaves as the next needs it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "tests/differential/program.h"
+#include "tests/differential/cases.h"
 
 static const struct {
     const char *text, *sizes;
@@ -30,21 +23,14 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static void plan_of(const program *p, kn_context *ctx, int i, bool *waits, bool *last)
+static void find_meetings(const kn_plan *plan, bool *waits, bool *last)
 {
-    kn_program *prog;
-    kn_plan *plan;
-    assert_int_equal(kn_program_create(ctx, p->graph, &option_sets[cases[i].options], &prog),
-                     KN_OK);
-    assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), p->arena, &plan),
-                     KN_OK);
     *waits = *last = false;
     for (int k = 0; k < plan->kernels.len; k++) {
         *waits = *waits || kn_kernel_cooperative(plan->kernels.data[k]);
         *last = *last || (kn_kernel_meets(plan->kernels.data[k]) &&
                           !kn_kernel_cooperative(plan->kernels.data[k]));
     }
-    kn_program_destroy(prog);
 }
 
 static void check(kn_context *ctx, int i, uint64_t seed, tally *seen)
@@ -56,7 +42,7 @@ static void check(kn_context *ctx, int i, uint64_t seed, tally *seen)
     program *p = program_of_text(&a, cases[i].text, "text", cases[i].sizes, seed);
     if (!p)
         fail_msg("%s%s: %s", cases[i].text, cases[i].sizes, kn_last_error());
-    plan_of(p, ctx, i, &waits, &last);
+    find_meetings(plan_of(p, ctx, &option_sets[cases[i].options]), &waits, &last);
     if (waits != cases[i].waits || last != cases[i].last)
         fail_msg("%s with %s: blocks wait: %d, the last one finishes: %d", cases[i].text,
                  cases[i].sizes, waits, last);

@@ -1,20 +1,12 @@
 /* Blocks that keep on chip, over a grid barrier, what they load again: the results are those of the reference interpreter
  * whatever of it there is room for, and however many blocks there are; on the emulator, which sees who writes and reads
  * what. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 #include "codegen/sched/sched.h"
 #include "tests/device.h"
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/cases.h"
 
 #define UNIT "    return x / sqrt(sum(x * x))\n"
 #define SOFTMAX                                                                                    \
@@ -74,19 +66,14 @@ static const kn_program_options options = {.fusion = true, .schedule = "resident
 
 static int resident_loads(const program *p, kn_context *ctx)
 {
-    kn_program *prog;
-    kn_plan *plan;
+    const kn_plan *plan = plan_of(p, ctx, &options);
     int loads = 0;
-    assert_int_equal(kn_program_create(ctx, p->graph, &options, &prog), KN_OK);
-    assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), p->arena, &plan),
-                     KN_OK);
     for (int k = 0; k < plan->kernels.len; k++)
         for (int i = 0; i < plan->kernels.data[k]->phases.len; i++) {
             const kn_phase *ph = &plan->kernels.data[k]->phases.data[i];
             for (int v = 0; v < ph->values.len; v++)
                 loads += ph->values.data[v].kept == KN_KEEP_RESIDENT;
         }
-    kn_program_destroy(prog);
     return loads;
 }
 
