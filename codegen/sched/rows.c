@@ -76,6 +76,8 @@ static bool registers_keep(const kn_phase *ph, const kn_target *target)
     int most = keepable_steps(ph, target);
     int threads =
         ph->cluster && target->max_block > CLUSTER_THREADS ? CLUSTER_THREADS : target->max_block;
+    if (ph->cluster && !kn_phase_one_run(ph))
+        return false; /* in shared memory, like what is larger: that is one kernel less */
     return most && lanes_for(steps(ph), most) <= threads;
 }
 
