@@ -7,12 +7,16 @@ static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
     return w->ph->vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
 }
 
-bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
+bool kn_cuda_batches(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->values.data[i];
-    return v->kept == KN_KEEP_REGISTERS ||
-           (w->batched && v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED &&
-            v->level == KN_ELEMENT && (v->access.vector || w->ph->vec == 1));
+    return v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
+           (v->access.vector || w->ph->vec == 1);
+}
+
+bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
+{
+    return w->ph->values.data[i].kept == KN_KEEP_REGISTERS || (w->batched && kn_cuda_batches(w, i));
 }
 
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)

@@ -210,16 +210,15 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
     kn_cuda_close(w);
 }
 
-/* Are there loads that a batch has in registers? */
-static bool has_batches(kn_cuda_writer *w)
+/* Are there loads that go in batches? */
+static bool has_batches(const kn_cuda_writer *w)
 {
+    if (w->tiled || w->ph->ragged || w->ph->local || (kn_by_block(w->ph) && forwards(w)))
+        return false;
     bool any = false;
-    w->batched = true;
     for (int i = 0; i < w->ph->values.len; i++)
-        any = any || kn_cuda_keeps_now(w, i);
-    w->batched = false;
-    return any && !w->tiled && !w->ph->ragged && !w->ph->local &&
-           !(kn_by_block(w->ph) && forwards(w));
+        any = any || (w->need[i] && !w->loaded[i] && kn_cuda_batches(w, i));
+    return any;
 }
 
 static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)

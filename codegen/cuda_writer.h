@@ -171,6 +171,8 @@ const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf);
 
 /* ---- cuda_step.c ---- */
 
+/* Can the loads of value i's elements be done for several steps, in front of the first of them? */
+bool kn_cuda_batches(const kn_cuda_writer *w, int i);
 /* Are this sweep's elements of value i in registers of their own for each step? Is it to put them there? */
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i);
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);

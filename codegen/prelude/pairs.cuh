@@ -1,30 +1,18 @@
 // Extremes of 16-bit floats, two at a time.
 
 #if defined __CUDACC_RTC__ && __CUDA_ARCH__ >= 800
-__device__ __forceinline__ unsigned kn_of_pairs(kn_max, kn_bf16, unsigned a, unsigned b)
-{
-    unsigned c;
-    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
-    return c;
-}
-__device__ __forceinline__ unsigned kn_of_pairs(kn_max, kn_f16, unsigned a, unsigned b)
-{
-    unsigned c;
-    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
-    return c;
-}
-__device__ __forceinline__ unsigned kn_of_pairs(kn_min, kn_bf16, unsigned a, unsigned b)
-{
-    unsigned c;
-    asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
-    return c;
-}
-__device__ __forceinline__ unsigned kn_of_pairs(kn_min, kn_f16, unsigned a, unsigned b)
-{
-    unsigned c;
-    asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
-    return c;
-}
+#define KN_OF_PAIRS(instruction, Op, T)                                                            \
+    __device__ __forceinline__ unsigned kn_of_pairs(Op, T, unsigned a, unsigned b)                 \
+    {                                                                                              \
+        unsigned c;                                                                                \
+        asm(instruction " %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));                                \
+        return c;                                                                                  \
+    }
+KN_OF_PAIRS("max.NaN.bf16x2", kn_max, kn_bf16)
+KN_OF_PAIRS("max.NaN.f16x2", kn_max, kn_f16)
+KN_OF_PAIRS("min.NaN.bf16x2", kn_min, kn_bf16)
+KN_OF_PAIRS("min.NaN.f16x2", kn_min, kn_f16)
+#undef KN_OF_PAIRS
 template <class Op, int N, class T> __device__ __forceinline__ float kn_extreme(const kn_vec<T, N> &v)
 {
     unsigned pairs[N / 2];
