@@ -438,15 +438,17 @@ void kn_cuda_step(kn_cuda_writer *w)
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == w->sweep)
             kn_cuda_before_lanes(w, r);
-    w->quickly = may_repeat(w);
-    if (w->quickly)
+    if (may_repeat(w)) {
         kn_cuda_line(w, "bool exact = true;");
-    write_lanes(w);
-    if (w->quickly) {
-        w->quickly = false;
+        w->quotients = KN_TESTED_TOGETHER;
+        write_lanes(w);
+        w->quotients = KN_DIVIDED;
         kn_cuda_open(w, "if (!exact)");
         write_lanes(w);
         kn_cuda_close(w);
+        w->quotients = KN_EACH_TESTED;
+    } else {
+        write_lanes(w);
     }
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == w->sweep)

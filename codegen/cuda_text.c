@@ -327,9 +327,12 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
         const char *by = kn_cuda_printed(w, "%s_%s%s", kn_cuda_value(w, v->in[1]),
                                          division_of(w->ph, v->in[1], w->rough[i]).suffix,
                                          w->wide[v->in[1]] ? "[l]" : "");
-        return w->quickly && !w->rough[i]
-                   ? kn_cuda_printed(w, "kn_divide_quickly(%s, %s, exact)", in[0], by)
-                   : kn_cuda_printed(w, "%s / %s", in[0], by);
+        if (w->rough[i])
+            return kn_cuda_printed(w, "%s / %s", in[0], by);
+        const char *const quotients[] = {[KN_EACH_TESTED] = "%s / %s",
+                                         [KN_TESTED_TOGETHER] = "kn_divide_quickly(%s, %s, exact)",
+                                         [KN_DIVIDED] = "%s / %s.by"};
+        return kn_cuda_printed(w, quotients[w->quotients], in[0], by);
     }
     if (kn_cuda_rough_exp(w, i))
         return kn_cuda_printed(w, "kn_rough_exp(%s)", in[0]);

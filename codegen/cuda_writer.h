@@ -15,6 +15,14 @@
 
 #include "codegen/kir.h"
 
+/* Quotients by what divides a whole group: by its reciprocal, each of them, or all of a step, tested for whether that is
+ * exact; or by division. */
+typedef enum kn_cuda_quotients {
+    KN_EACH_TESTED,
+    KN_TESTED_TOGETHER,
+    KN_DIVIDED,
+} kn_cuda_quotients;
+
 /* Writing one kernel. */
 typedef struct kn_cuda_writer {
     kn_text *t;
@@ -26,8 +34,8 @@ typedef struct kn_cuda_writer {
     const char *block, *blocks; /* that work on the phase: which this is, and how many */
     bool tiled;                 /* in a tile, where turned accesses find what they want */
     bool near;                  /* in steps whose resident values are in shared memory */
-    bool batched;      /* in steps whose loads have all been done in front of the first of them */
-    bool quickly;      /* a quotient is not tested by itself: one test for all lanes follows */
+    bool batched; /* in steps whose loads have all been done in front of the first of them */
+    kn_cuda_quotients quotients;
     bool turned_round; /* the phase's first sweep walks backwards */
     bool rereads;      /* the kernel reads elements of some array more than once from memory */
     bool *need;        /* values of the current sweep */
