@@ -18,14 +18,16 @@
 #define FUSION_HELP "  --fusion F     on (default), or off: one kernel an operation\n"
 #define SEED_HELP                                                                                  \
     "  --seed N       of random data; the same seed gives the same data on every machine\n"
-#define SCHEDULE_HELP                                                                                     \
-    "  --schedule S   divide groups so: whole, split (over the machine), resident (split, and\n"          \
-    "                 kept on chip), cluster or cluster=N;\n"                                             \
-    "                 tiles: whole, and what lies transposed through tiles wherever there is any\n"       \
-    "  --reuse R      force what several places need: keep or recompute\n"                                \
-    "  --fast-math    algebra that floating point does not allow, approximate functions\n"                \
-    "  --autotune[=MS] take the quickest of a few schedules, as measured in MS milliseconds (2000) and\n" \
-    "                 kept on disk\n"
+#define SCHEDULE_HELP                                                                                  \
+    "  --schedule S   how groups are divided: whole; split (over the machine); resident (split, and\n" \
+    "                 kept on chip); cluster or cluster=N; tiles (whole, and what lies transposed\n"   \
+    "                 through tiles)\n"                                                                \
+    "  --reuse R      keep or recompute: what becomes of values that several places need\n"            \
+    "  --fast-math    algebra that floating point does not allow, approximate functions\n"
+#define TUNE_HELP                                                                                  \
+    "  --autotune[=MS]\n"                                                                          \
+    "                 measure a few schedules for at most MS milliseconds (2000), take the\n"      \
+    "                 quickest, and keep what was found on disk\n"
 #define OUT_HELP                                                                                   \
     "  -o DIR         write DIR/<output>.npy, all or none, instead of printing a summary\n"
 
@@ -45,7 +47,7 @@ static const struct command {
      "\n"
      "Runs the function in FILE (- is standard input). Every parameter without a default needs a\n"
      "value of its type and rank; nothing is converted. Prints one line about each output.\n"
-     "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP VALUE_HELP},
+     "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {"eval", kn_cmd_eval,
      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
          KN_OPT_TUNE,
@@ -58,7 +60,7 @@ static const struct command {
      "number written in EXPR takes the type of what it meets, as in NumPy. An EXPR that begins "
      "with\n"
      "a minus sign comes after --: kiln eval -- '-x' x=f32[4]\n"
-     "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP VALUE_HELP},
+     "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {"bench", kn_cmd_bench,
      KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE,
      "FILE", "measure a .kiln file fused and unfused",
@@ -70,7 +72,7 @@ static const struct command {
      "machine) and compile time.\n"
      "\n"
      "  --json         one JSON object instead of a table\n" DEVICE_HELP SEED_HELP SCHEDULE_HELP
-         VALUE_HELP},
+         TUNE_HELP VALUE_HELP},
     {"explain", kn_cmd_explain,
      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_ARCH | KN_OPT_SCHEDULE |
          KN_OPT_FAST | KN_OPT_TUNE,
@@ -84,7 +86,9 @@ static const struct command {
      "                 several of them with commas\n"
      "  --arch A       for another GPU architecture than sm_90: sm_80, sm_100, ...; or cpu\n"
      "  --json         one JSON object\n"
-     "  --device D     for this machine's device: cpu, cuda, cuda:N, or auto: its GPU if it has one\n" FUSION_HELP
+     "  --device D     for this machine's device: cpu, cuda, cuda:N, or auto: its GPU if it has one\n"
+     "  --autotune     with --device cpu or cuda: what a run with --autotune has measured there for\n"
+     "                 such sizes, or would try; measures nothing itself\n" FUSION_HELP
          SCHEDULE_HELP VALUE_HELP},
     {"kernel", kn_cmd_kernel, KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_LAUNCH, "FILE.cu",
      "launch a CUDA kernel of your own",

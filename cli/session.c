@@ -28,19 +28,14 @@ int kn_session_parse_file(kn_session *s, const kn_args *args, kn_err *e)
     return status;
 }
 
-/* The symbols of an expression's axes: x_dim0, x_dim1; an axis of size 1 is the constant, because
- * that is what broadcasts. */
-static void expr_dims(const kn_cli_value *v, char *dims, size_t size)
+/* Sizes of an expression are what they are, no symbols: messages then speak of them. */
+static const char *expr_dims(const kn_cli_array *a, char *dims, size_t size)
 {
     size_t n = 0;
     dims[0] = '\0';
-    for (int i = 0; i < v->array.rank && n < size; i++) {
-        const char *comma = i ? ", " : "";
-        int wrote = v->array.shape[i] == 1
-                        ? snprintf(dims + n, size - n, "%s1", comma)
-                        : snprintf(dims + n, size - n, "%s%s_dim%d", comma, v->name, i);
-        n += (size_t)wrote;
-    }
+    for (int i = 0; i < a->rank; i++)
+        n += (size_t)snprintf(dims + n, size - n, "%s%lld", i ? ", " : "", (long long)a->shape[i]);
+    return dims;
 }
 
 static int expr_input(kn_session *s, const kn_args *args, kn_cli_value *v, kn_err *e)
@@ -56,13 +51,8 @@ static int expr_input(kn_session *s, const kn_args *args, kn_cli_value *v, kn_er
     int status = kn_cli_value_load(v, args->seed, false, e);
     if (status)
         return status;
-    size_t size = KILN_MAX_RANK * (strlen(v->name) + 16);
-    char *dims = malloc(size);
-    if (!dims)
-        return kn_run_error(e, "out of memory");
-    expr_dims(v, dims, size);
-    kiln_input(s->graph, v->name, v->array.dtype, dims);
-    free(dims);
+    char dims[KILN_MAX_RANK * 24];
+    kiln_input(s->graph, v->name, v->array.dtype, expr_dims(&v->array, dims, sizeof dims));
     return KN_EXIT_OK;
 }
 

@@ -17,7 +17,7 @@ typedef struct reader {
 static int bad(reader *r, const char *expected)
 {
     return kn_usage_error(r->e, "%s=%s: expected %s%s%s%s", r->v->name, r->v->text, expected,
-                          *r->p ? ", found '" : " at the end", r->p, *r->p ? "'" : "");
+                          *r->p ? ", found '" : ", found the end", r->p, *r->p ? "'" : "");
 }
 
 static bool take(reader *r, char c)
@@ -220,6 +220,8 @@ static int parse_random(reader *r, kn_cli_value *v)
     int status = KN_EXIT_OK;
     if (take(r, '['))
         status = parse_shape(r, &v->array);
+    else if (*r->p && *r->p != '@')
+        return bad(r, "sizes in brackets after the type, as in f32[32,256]");
     if (!status && take(r, '@'))
         status = parse_dist(r, v);
     if (!status && *r->p)

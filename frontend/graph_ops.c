@@ -109,14 +109,10 @@ kiln_val kiln_cast(kiln_graph *g, kiln_val a, kiln_dtype dtype)
 
 kiln_val kiln_apply(kiln_graph *g, const char *op, const kiln_val *args, int nargs)
 {
-    if (!kn_request_named(g, op, "op"))
+    int found = kn_request_op(g, op, kn_op_elementwise, "elementwise operation");
+    if (found < 0)
         return poison;
-    int found = kn_op_find(op, strlen(op));
     kn_request r = {.g = g, .make = make_elem, .op = (kn_op)found};
-    if (found < 0 || !kn_op_elementwise(found)) {
-        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "there is no elementwise operation '%s'", op));
-        return poison;
-    }
     if (nargs < 0 || nargs > KN_MAX_IN || (nargs && !args)) {
         kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: %d arguments", op, nargs));
         return poison;

@@ -50,16 +50,14 @@ REDUCTION(all, ALL)
 REDUCTION(mean, MEAN)
 REDUCTION(var, VAR)
 
+static bool is_reduction(int op) { return kn_ops[op].cls == KN_REDUCE; }
+
 kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes, unsigned flags,
                      kiln_dtype dtype, int ddof)
 {
-    if (!kn_request_named(g, op, "op"))
+    int found = kn_request_op(g, op, is_reduction, "reduction");
+    if (found < 0)
         return poison;
-    int found = kn_op_find(op, strlen(op));
-    if (found < 0 || kn_ops[found].cls != KN_REDUCE) {
-        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "there is no reduction '%s'", op));
-        return poison;
-    }
     return reduce(g, (kn_op)found, x, axes, flags, dtype, ddof);
 }
 

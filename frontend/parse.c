@@ -226,9 +226,10 @@ kn_status kn_parse_expr(kn_graph *g, const char *text)
 {
     kn_parser p;
     kn_value v;
-    KN_TRY(check_text(text, g->file));
+    const char *file = g->file ? g->file : "expression";
+    KN_TRY(check_text(text, file));
     const char *copy = kn_strdup(g->arena, text);
-    kn_parser_init(&p, g, copy, g->file, true);
+    kn_parser_init(&p, g, copy, file, true);
     if (!g->source)
         g->source = copy;
     for (int i = 0; i < g->inputs.len; i++)

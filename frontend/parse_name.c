@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/guess.h"
 #include "base/hash.h"
 #include "frontend/parse_impl.h"
 
@@ -176,67 +177,17 @@ bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_value v, bool par
     return true;
 }
 
-/* ---- did you mean ---- */
+/* ---- unknown names ---- */
 
-/* Edits (a character more, less, other, or two swapped) from a to b; `limit` + 1 when it is
- * more. */
-static int distance(const char *a, const char *b, int limit)
-{
-    enum { MAX = 32 };
-    int na = (int)strlen(a), nb = (int)strlen(b), row[3][MAX + 1];
-    if (na > MAX || nb > MAX || na - nb > limit || nb - na > limit)
-        return limit + 1;
-    for (int j = 0; j <= nb; j++)
-        row[0][j] = j;
-    for (int i = 1; i <= na; i++) {
-        int *now = row[i % 3], *up = row[(i + 2) % 3], *upup = row[(i + 1) % 3];
-        now[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
-            best = up[j] + 1 < best ? up[j] + 1 : best;
-            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                upup[j - 2] + 1 < best)
-                best = upup[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    int d = row[na % 3][nb];
-    return d > limit ? limit + 1 : d;
-}
-
-typedef struct guess {
-    const char *wrong, *best;
-    int d; /* best's distance; others must be nearer */
-} guess;
-
-static guess guess_new(const char *wrong)
-{
-    size_t n = strlen(wrong);
-    return (guess){wrong, NULL, n < 2 ? 0 : n < 5 ? 2 : 3};
-}
-
-static void guess_try(guess *s, const char *name)
-{
-    int d = s->d > 0 ? distance(s->wrong, name, s->d - 1) : s->d;
-    if (d < s->d) {
-        s->d = d;
-        s->best = name;
-    }
-}
-
-static void guess_functions(guess *s)
+static void guess_functions(kn_guess *s)
 {
     for (int i = 0; kn_function_name(i); i++)
-        guess_try(s, kn_function_name(i));
+        kn_guess_try(s, kn_function_name(i));
 }
 
-static bool unknown(kn_parser *p, kn_pos pos, const char *what, const guess *s)
+static bool unknown(kn_parser *p, kn_pos pos, const char *what, kn_guess *s)
 {
-    if (s->best)
-        return kn_perror(p, pos, KN_SYNTAX, "unknown %s '%.64s'; did you mean '%s'?", what,
-                         s->wrong, s->best);
-    return kn_perror(p, pos, KN_SYNTAX, "unknown %s '%.64s'", what, s->wrong);
+    return kn_perror(p, pos, KN_SYNTAX, "unknown %s '%.64s'%s", what, s->wrong, kn_guess_text(s));
 }
 
 bool kn_dtype_unknown(kn_parser *p, const char *name, kn_pos pos)
@@ -255,12 +206,12 @@ bool kn_attribute_unknown(kn_parser *p, const char *name, kn_pos pos)
     kn_function fn;
     if (kn_function_find(name, &fn) && fn.bare)
         return kn_perror(p, pos, KN_SYNTAX, "arrays have no method '%s'; write %s(x)", name, name);
-    guess s = guess_new(name);
+    kn_guess s = kn_guess_new(name);
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        guess_try(&s, attributes[i]);
+        kn_guess_try(&s, attributes[i]);
     for (int i = 0; kn_function_name(i); i++)
         if (kn_function_find(kn_function_name(i), &fn) && fn.method)
-            guess_try(&s, kn_function_name(i));
+            kn_guess_try(&s, kn_function_name(i));
     return unknown(p, pos, "attribute", &s);
 }
 
@@ -315,7 +266,7 @@ bool kn_numpy_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
     if (out->kind == KN_V_FUNCTION && out->fn.name && out->fn.bare)
         return kn_perror(p, pos, KN_SYNTAX, "NumPy has no '%s'; write %s(...) without np.", name,
                          name);
-    guess s = guess_new(name);
+    kn_guess s = kn_guess_new(name);
     guess_functions(&s);
     return unknown(p, pos, "NumPy function", &s);
 }
@@ -357,11 +308,11 @@ bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
             kn_push(p->arena, &p->globals, name);
         return true;
     }
-    guess s = guess_new(name);
+    kn_guess s = kn_guess_new(name);
     for (int i = 0; i < p->vars.len; i++)
-        guess_try(&s, p->vars.data[i].name);
+        kn_guess_try(&s, p->vars.data[i].name);
     for (int i = 0; i < kn_symbols_count(p->g->syms); i++)
-        guess_try(&s, kn_symbol_name(p->g->syms, i));
+        kn_guess_try(&s, kn_symbol_name(p->g->syms, i));
     guess_functions(&s);
     return unknown(p, pos, "name", &s);
 }

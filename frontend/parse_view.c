@@ -168,7 +168,7 @@ bool kn_call_squeeze(kn_call_site *c, kn_value *out)
                              axes[i], (long long)size);
         if (drop[axis])
             return kn_perror(p, slot[1]->pos, KN_SHAPE, "squeeze: axis %d is given twice", axes[i]);
-        kn_build_assume(p->g, KN_FACT_EQUAL, x->shape[axis], one, NULL, c->loc);
+        kn_build_need(p->g, KN_FACT_EQUAL, x->shape[axis], one, "squeeze", c->loc);
         drop[axis] = true;
     }
     for (int i = 0; i < x->rank; i++) {

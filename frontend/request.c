@@ -1,6 +1,10 @@
 /* One request a builder call. */
 #include "frontend/request.h"
 
+#include <string.h>
+
+#include "base/guess.h"
+
 static const kiln_val poison = {0, 0};
 
 static kn_status build(void *user)
@@ -78,6 +82,21 @@ bool kn_request_named(kiln_graph *g, const char *name, const char *what)
     if (!name)
         kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s is NULL", what));
     return name != NULL;
+}
+
+int kn_request_op(kiln_graph *g, const char *name, bool (*is)(int op), const char *kind)
+{
+    if (!kn_request_named(g, name, "op"))
+        return -1;
+    int found = kn_op_find(name, strlen(name));
+    if (found >= 0 && is(found))
+        return found;
+    kn_guess s = kn_guess_new(name);
+    for (int op = 0; op < KN_OP_COUNT; op++)
+        if (is(op))
+            kn_guess_try(&s, kn_ops[op].text);
+    kn_handle_fail(g, kn_fail(KN_ARGUMENT, "there is no %s '%s'%s", kind, name, kn_guess_text(&s)));
+    return -1;
 }
 
 kiln_status kn_request_status(kn_request *r, const char *what)

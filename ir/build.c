@@ -10,7 +10,7 @@ const char *kn_build_shape_text(kn_graph *g, const kn_dim *shape, int rank)
 
 const char *kn_build_place(kn_graph *g, kn_loc loc)
 {
-    return loc.line ? kn_sprintf(g->arena, " at %d:%d", loc.line, loc.col) : "";
+    return kn_strdup(g->arena, kn_loc_place(loc).text);
 }
 
 const char *kn_build_int_text(kn_graph *g, kn_scalar v)
@@ -198,12 +198,22 @@ void kn_build_name(kn_graph *g, kn_node *x, const char *name)
         x->name = kn_strdup(g->arena, name);
 }
 
+static void add_fact(kn_graph *g, kn_fact fact)
+{
+    if (fact.kind == KN_FACT_EQUAL)
+        kn_dim_unify(g->syms, fact.a, fact.b);
+    kn_facts_add(&g->facts, g->syms, g->arena, fact);
+}
+
+void kn_build_need(kn_graph *g, kn_fact_kind kind, kn_dim a, kn_dim b, const char *what, kn_loc loc)
+{
+    const char *why = kn_sprintf(g->arena, "%s%s", what, kn_build_place(g, loc));
+    add_fact(g, (kn_fact){.kind = kind, .a = a, .b = b, .why = why});
+}
+
 void kn_build_assume(kn_graph *g, kn_fact_kind kind, kn_dim a, kn_dim b, const char *said,
                      kn_loc loc)
 {
-    if (kind == KN_FACT_EQUAL)
-        kn_dim_unify(g->syms, a, b);
-    kn_fact fact = {.kind = kind, .a = a, .b = b, .said = said};
-    fact.why = kn_sprintf(g->arena, said ? "stated%s" : "the constraint%s", kn_build_place(g, loc));
-    kn_facts_add(&g->facts, g->syms, g->arena, fact);
+    const char *why = kn_sprintf(g->arena, "stated%s", kn_build_place(g, loc));
+    add_fact(g, (kn_fact){.kind = kind, .a = a, .b = b, .said = said, .why = why});
 }

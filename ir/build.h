@@ -176,7 +176,9 @@ kn_status kn_build_update(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
 kn_status kn_build_check_name(const char *name, const char *what);
 /* Gives a node the user's name for it (the first one stays). */
 void kn_build_name(kn_graph *g, kn_node *x, const char *name);
-/* What must hold of sizes. said: the user's words, or NULL for what an operation at `loc` needs. */
+/* What must hold of sizes: as the operation `what` at `loc` needs it, or as the user said it. */
+void kn_build_need(kn_graph *g, kn_fact_kind kind, kn_dim a, kn_dim b, const char *what,
+                   kn_loc loc);
 void kn_build_assume(kn_graph *g, kn_fact_kind kind, kn_dim a, kn_dim b, const char *said,
                      kn_loc loc);
 

@@ -72,7 +72,7 @@ static kn_status flatten_node(flattening *f, const kn_node *n)
         return kn_fail(KN_ARGUMENT,
                        "a combine is made of carried values, numbers and elementwise operations; "
                        "this one uses %s",
-                       n->name ? n->name : kn_ops[n->op].text);
+                       kn_node_title(n));
     for (int i = 0; i < n->nin; i++) {
         const known *x = &f->of[n->in[i]->id];
         k->constant = k->constant && x->constant;

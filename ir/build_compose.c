@@ -298,12 +298,12 @@ kn_node *kn_build_dot(kn_graph *g, kn_node *a, kn_node *b, bool conjugate, kn_lo
         return NULL;
     }
     if (a->rank && b->rank && kn_dim_unify(g->syms, a->shape[0], b->shape[0]) == KN_NEVER) {
-        kn_fail(KN_SHAPE, "dot: vectors of %s and %s", kn_build_shape_text(g, a->shape, 1),
-                kn_build_shape_text(g, b->shape, 1));
+        kn_fail(KN_SHAPE, "dot of %s and %s: their lengths differ",
+                kn_build_shape_text(g, a->shape, 1), kn_build_shape_text(g, b->shape, 1));
         return NULL;
     }
     if (a->rank && b->rank)
-        kn_build_assume(g, KN_FACT_EQUAL, a->shape[0], b->shape[0], NULL, loc);
+        kn_build_need(g, KN_FACT_EQUAL, a->shape[0], b->shape[0], "dot", loc);
     if (conjugate && kn_is_complex(a->dtype))
         a = unary(g, KN_OP_CONJ, a, loc);
     kn_node *product = binary(g, KN_OP_MUL, a, b, loc);

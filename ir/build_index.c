@@ -78,8 +78,9 @@ static bool count_items(kn_graph *g, const kn_node *x, const kn_index_item *item
     if (dots > 1)
         return kn_fail(KN_SHAPE, "index: only one '...'"), false;
     if (*used > x->rank)
-        return kn_fail(KN_SHAPE, "too many indices: %s has %d axes, %d are indexed",
-                       kn_build_shape_text(g, x->shape, x->rank), x->rank, *used),
+        return kn_fail(KN_SHAPE, "too many indices: %s has %d dimension%s, %d are indexed",
+                       kn_build_shape_text(g, x->shape, x->rank), x->rank, x->rank == 1 ? "" : "s",
+                       *used),
                false;
     if (made + x->rank - *used > KN_MAX_RANK)
         return kn_fail(KN_SHAPE, "index: the result has more than %d axes", KN_MAX_RANK), false;

@@ -78,11 +78,14 @@ static bool same_but(kn_graph *g, const char *what, const kn_node *a, const kn_n
             continue;
         fits = kn_dim_unify(g->syms, a->shape[j], b->shape[j]) == KN_UNIFIED;
         if (fits)
-            kn_build_assume(g, KN_FACT_EQUAL, a->shape[j], b->shape[j], NULL, loc);
+            kn_build_need(g, KN_FACT_EQUAL, a->shape[j], b->shape[j], what, loc);
     }
     if (!fits)
-        kn_fail(KN_SHAPE, "%s of %s and %s", what, kn_build_shape_text(g, a->shape, a->rank),
-                kn_build_shape_text(g, b->shape, b->rank));
+        kn_fail(KN_SHAPE, "%s of %s and %s: %s", what, kn_build_shape_text(g, a->shape, a->rank),
+                kn_build_shape_text(g, b->shape, b->rank),
+                a->rank != b->rank ? "their numbers of dimensions differ"
+                : axis < 0         ? "their shapes differ"
+                                   : "they differ in another axis than the one joined along");
     return fits;
 }
 

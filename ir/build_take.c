@@ -194,7 +194,7 @@ kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const in
                     kn_build_shape_text(g, x->shape, x->rank));
             return NULL;
         }
-        kn_build_assume(g, KN_FACT_EQUAL, a, b, NULL, loc);
+        kn_build_need(g, KN_FACT_EQUAL, a, b, "take_along_axis", loc);
     }
     places[axis] = places_of(g, "take_along_axis", indices, x, axis, KN_TAKE_RAISE, loc);
     return places[axis] ? kn_build_taken(g, x, places, shape, true, loc) : NULL;
@@ -238,8 +238,9 @@ static void shown_places(kn_graph *g, const kn_node *index, int j, kn_loc loc, k
     *place = NULL;
     if (at->axis[j] < 0) { /* nothing reads it, so this is where its bounds are checked */
         if (!kn_dim_not_negative(g->syms, at->start[j]))
-            kn_build_assume(g, KN_FACT_AT_MOST, kn_dim_const(g->syms, 0), at->start[j], NULL, loc);
-        kn_build_assume(g, KN_FACT_LESS, at->start[j], x->shape[j], NULL, loc);
+            kn_build_need(g, KN_FACT_AT_MOST, kn_dim_const(g->syms, 0), at->start[j], "assignment",
+                          loc);
+        kn_build_need(g, KN_FACT_LESS, at->start[j], x->shape[j], "assignment", loc);
         *mask = elem(g, KN_OP_EQ, i, start, loc);
         return;
     }

@@ -35,7 +35,7 @@ static bool take_exact(kn_graph *g, kn_dim *shape, int rank, kn_loc loc)
     for (int i = 0; i < rank; i++) {
         kn_dim num, den, exact;
         while (shape[i] && (exact = kn_dim_take_exact(g->syms, shape[i], &num, &den))) {
-            kn_build_assume(g, KN_FACT_DIVIDES, num, den, NULL, loc);
+            kn_build_need(g, KN_FACT_DIVIDES, num, den, "reshape", loc);
             shape[i] = exact;
             any = true;
         }

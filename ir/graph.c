@@ -1,5 +1,6 @@
 #include "ir/graph.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -12,6 +13,30 @@ kn_graph *kn_graph_new(kn_arena *a, const char *name)
     g->name = name;
     return g;
 }
+
+/* ---- in messages ---- */
+
+const char *kn_node_title(const kn_node *n) { return n->name ? n->name : kn_ops[n->op].text; }
+
+kn_loc_said kn_loc_place(kn_loc loc)
+{
+    kn_loc_said place = {""};
+    if (loc.line)
+        snprintf(place.text, sizeof place.text, " at %d:%d", loc.line, loc.col);
+    return place;
+}
+
+kn_status kn_node_fail(kn_status status, const kn_node *n, const char *fmt, ...)
+{
+    char said[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(said, sizeof said, fmt, ap);
+    va_end(ap);
+    return kn_fail(status, "%s%s: %s", kn_node_title(n), kn_loc_place(n->loc).text, said);
+}
+
+/* ---- nodes ---- */
 
 /* The bytes that make two nodes of one op, type and shape differ. */
 static size_t payload(const kn_node *n, const void **bytes)

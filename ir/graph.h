@@ -13,6 +13,7 @@
 #define KN_IR_GRAPH_H
 
 #include "base/arena.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "ir/op.h"
 #include "ir/reducer.h"
@@ -106,6 +107,17 @@ kn_graph *kn_graph_new(kn_arena *a, const char *name);
 
 /* The node equal to `n` (which the caller fills in but for id and hash), made if there is none. */
 kn_node *kn_graph_intern(kn_graph *g, const kn_node *n);
+
+/* The name that stands for a node in messages: the user's, or the operation's. */
+const char *kn_node_title(const kn_node *n);
+/* " at 2:14" for messages, or "" where there is no text. */
+typedef struct kn_loc_said {
+    char text[32];
+} kn_loc_said;
+kn_loc_said kn_loc_place(kn_loc loc);
+/* kn_fail() about a node: its title and place stand in front. */
+kn_status kn_node_fail(kn_status status, const kn_node *n, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Per node: is it an input, or does an output need it? */
 const bool *kn_needed_nodes(const kn_graph *g, kn_arena *a);

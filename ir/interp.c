@@ -39,11 +39,10 @@ kn_status kn_node_sizes(const kn_node *n, const int64_t *sizes, int64_t *shape)
 {
     for (int i = 0; i < n->rank; i++)
         if (!kn_dim_eval(n->shape[i], sizes, &shape[i]) || shape[i] < 0)
-            return kn_fail(KN_SHAPE, "%s: dimension %d is unknown, negative or out of range",
-                           n->name ? n->name : kn_ops[n->op].text, i);
+            return kn_node_fail(KN_SHAPE, n, "dimension %d is unknown, negative or out of range",
+                                i);
     if (kn_count(shape, n->rank) < 0)
-        return kn_fail(KN_SHAPE, "%s: the number of elements does not fit in 63 bits",
-                       n->name ? n->name : kn_ops[n->op].text);
+        return kn_node_fail(KN_SHAPE, n, "the number of elements does not fit in 63 bits");
     return KN_OK;
 }
 
@@ -140,10 +139,9 @@ static int64_t place_of(const interp *ip, const kn_node *n, const int64_t *index
             *unsure = *unsure || place->cells[from].err > 0;
         }
         if (at < 0 || at >= x->shape[j]) {
-            kn_fail(n->u.gather.checked ? KN_RUN : KN_INTERNAL,
-                    "%s: index %lld is out of bounds for axis %d with size %lld",
-                    n->name ? n->name : kn_ops[n->op].text, (long long)at, j,
-                    (long long)x->shape[j]);
+            kn_node_fail(n->u.gather.checked ? KN_RUN : KN_INTERNAL, n,
+                         "index %lld is out of bounds for axis %d with size %lld", (long long)at, j,
+                         (long long)x->shape[j]);
             return -1;
         }
         offset += at * x->stride[j];

@@ -272,8 +272,8 @@ kn_status kn_interp_reduce(const kn_node *n, const kn_tensor *const *x, bool bou
                            kn_tensor *out)
 {
     if (x[0]->count == 0 && out->count > 0 && kn_needs_members(n))
-        return kn_fail(KN_SHAPE, "%s: nothing to reduce, and a minimum or maximum has no identity",
-                       n->name ? n->name : kn_ops[n->op].text);
+        return kn_node_fail(KN_SHAPE, n, "nothing to reduce, and %s has no identity",
+                            kn_ops[n->op].text);
     int64_t stride[KN_MAX_RANK], index[KN_MAX_RANK] = {0}, base = 0;
     for (int j = 0; j < n->rank; j++)
         stride[j] = n->u.reduce.axes >> j & 1 ? 0 : x[0]->stride[j];

@@ -13,8 +13,6 @@
 /* Of the regions that load an array, with how many earlier ones a region is tried. */
 enum { NEIGHBOURS = 8 };
 
-const char *kn_node_title(const kn_node *n) { return n->name ? n->name : kn_ops[n->op].text; }
-
 const kn_dim *kn_node_space(const kn_node *n)
 {
     return kn_ops[n->op].cls == KN_REDUCE ? n->in[0]->shape : n->shape;

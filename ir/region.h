@@ -64,8 +64,6 @@ kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,
 /* One for each two regions that touch: one reads what the other makes, or both read the same array. */
 kn_refusals kn_regions_refusals(const kn_regions *r);
 
-/* The name that stands for a node in messages: the user's, or the operation's. */
-const char *kn_node_title(const kn_node *n);
 /* The dimensions a node is iterated over: its own, or a reduction's operand's. */
 const kn_dim *kn_node_space(const kn_node *n);
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/guess.h"
+
 static const char *sizes_text(kn_arena *a, const int64_t *shape, int rank)
 {
     kn_text t = kn_text_new(a);
@@ -139,6 +141,17 @@ static kn_status solve_sizes(kn_arena *a, kn_binding *b, const bool *given)
     return kn_symbols_derive(g->syms, b->sizes);
 }
 
+static kn_status unknown_arg(const kn_graph *g, const char *name)
+{
+    kn_guess s = kn_guess_new(name);
+    for (int i = 0; i < g->inputs.len; i++)
+        kn_guess_try(&s, g->inputs.data[i].name);
+    for (int o = 0; o < g->outputs.len; o++)
+        kn_guess_try(&s, g->outputs.data[o].name);
+    return kn_fail(KN_ARGUMENT, "%s has no input or output '%s'%s", g->name, name,
+                   kn_guess_text(&s));
+}
+
 static kn_status find_args(const kn_graph *g, const kn_arg *args, int nargs, const kn_arg **in,
                            const kn_arg **out)
 {
@@ -148,7 +161,7 @@ static kn_status find_args(const kn_graph *g, const kn_arg *args, int nargs, con
         int i = kn_graph_find_input(g, args[k].name), o = kn_graph_find_output(g, args[k].name);
         const kn_arg **slot = i >= 0 ? &in[i] : o >= 0 ? &out[o] : NULL;
         if (!slot)
-            return kn_fail(KN_ARGUMENT, "%s has no input or output %s", g->name, args[k].name);
+            return unknown_arg(g, args[k].name);
         if (*slot)
             return kn_fail(KN_ARGUMENT, "argument %s is given twice", args[k].name);
         *slot = &args[k];
@@ -234,10 +247,11 @@ static kn_status check_index(const kn_node *n, const int64_t *sizes, const int64
         if (axis >= 0 && kn_count(shape, n->rank) == 0)
             continue;
         if (start < 0 || start >= from[j] || last < 0 || last >= from[j])
-            return kn_fail(KN_SHAPE, "%s: index %lld is out of bounds for axis %d with size %lld",
-                           n->name ? n->name : kn_ops[n->op].text,
-                           (long long)(start < 0 || start >= from[j] ? start : last), j,
-                           (long long)from[j]);
+            return kn_fail(KN_SHAPE, "index %lld%s is out of bounds for axis %d with size %lld",
+                           (long long)(start < 0          ? start - from[j]
+                                       : start >= from[j] ? start
+                                                          : last),
+                           kn_loc_place(n->loc).text, j, (long long)from[j]);
     }
     return KN_OK;
 }
@@ -252,23 +266,20 @@ static kn_status check_nodes(const kn_binding *b)
         int64_t shape[KN_MAX_RANK], from[KN_MAX_RANK];
         KN_TRY(kn_node_sizes(n, b->sizes, shape));
         if (kn_count(shape, n->rank) > INT64_MAX / 64)
-            return kn_fail(KN_SHAPE, "%s: the number of elements is out of range",
-                           n->name ? n->name : kn_ops[n->op].text);
+            return kn_node_fail(KN_SHAPE, n, "the number of elements is out of range");
         if (n->op == KN_OP_INDEX)
             KN_TRY(check_index(n, b->sizes, shape));
         if (n->op == KN_OP_TAKE && n->u.gather.checked) {
             KN_TRY(kn_node_sizes(n->in[0], b->sizes, from));
             if (kn_count(shape, n->rank) > 0 && kn_count(from, n->in[0]->rank) == 0)
-                return kn_fail(KN_SHAPE, "%s: nothing can be taken of an axis with size 0",
-                               n->name ? n->name : kn_ops[n->op].text);
+                return kn_node_fail(KN_SHAPE, n, "nothing can be taken of an axis with size 0");
         }
         if (!kn_needs_members(n))
             continue;
         KN_TRY(kn_node_sizes(n->in[0], b->sizes, from));
         if (kn_count(shape, n->rank) > 0 && kn_count(from, n->rank) == 0)
-            return kn_fail(KN_SHAPE,
-                           "%s: nothing to reduce, and a minimum or maximum has no identity",
-                           n->name ? n->name : kn_ops[n->op].text);
+            return kn_node_fail(KN_SHAPE, n, "nothing to reduce, and %s has no identity",
+                                kn_ops[n->op].text);
     }
     return KN_OK;
 }

@@ -39,10 +39,13 @@ static const char *forced(const subject *s, int i)
 void kn_explain_tuning(const subject *s)
 {
     const kn_tuning *tuning = s->tuning;
-    if (!tuning) {
-        if (s->prog->options.autotune > 0)
-            kn_put(s->t, "\nautotune: measures on the program's own device, cuda or cpu; "
-                         "nothing for this target\n");
+    if (!tuning && s->prog->options.autotune > 0)
+        kn_put(s->t,
+               "\nautotune: measures on a device, cuda or cpu; this is a target without one\n");
+    if (!tuning)
+        return;
+    if (tuning->n == 1 && tuning->left == 0) {
+        kn_put(s->t, "\nautotune: one plan only is worth a try, so nothing is measured\n");
         return;
     }
     kn_put(s->t, s->measured ? "\nautotune: measured for such sizes\n"

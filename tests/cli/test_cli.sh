@@ -157,6 +157,13 @@ for device in ref cpu; do
 done
 check "an expression that begins with a minus" 0 '^out0  f32\[2\]  min=-1 ' \
     eval --device cpu -- '-x' 'x=f32[2]@ones'
+printf 'def f(x: f32[N]):\n    y = x[-5] + x[4]\n    return y\n' >index.kiln
+check "an index out of bounds says where" 2 '^kiln: index -5 at 2:10 is out of bounds for axis 0 with size 4' \
+    run index.kiln 'x=f32[4]'
+check "what joins must fit" 2 'concatenate of \[3\] and \[3, 2\]: their numbers of dimensions differ' \
+    eval 'concatenate((x, y))' 'x=f32[3]' 'y=f32[3,2]'
+check "eval speaks of sizes" 2 '^kiln: expression:1:3: add: shapes \[3\] and \[4\] do not broadcast' \
+    eval 'x + y' 'x=f32[3]' 'y=f32[4]'
 check "a program from standard input" 2 '<stdin>' run - </dev/null
 for file in "$examples"/*.kiln; do
     name=$(basename "$file" .kiln)
@@ -383,6 +390,7 @@ check "explain --autotune, after" 0 ' us, taken$' explain "$examples/softmax.kil
 check "explain --autotune --json" 0 '"autotune": \{"measured": true' explain "$examples/softmax.kiln" "$x" --device cpu --autotune --json
 check "cache list of what was measured" 0 ' tuning of softmax, up to N 64, C 4096$' cache list
 check "bench --autotune" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --autotune
+check "explain --autotune where there is one plan" 0 'one plan only is worth a try' explain index.kiln --device cpu --autotune
 check "--autotune without a number" 2 "from 1, not 'soon'" run "$examples/softmax.kiln" "$x" --autotune=soon
 check "--autotune=0" 2 "from 1, not '0'" run "$examples/softmax.kiln" "$x" --autotune=0
 check "--autotune takes no word behind it" 2 'NAME=VALUE' run "$examples/softmax.kiln" --autotune 100 "$x"

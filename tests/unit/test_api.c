@@ -156,6 +156,7 @@ static kiln_val bad_size(kiln_graph *g, kiln_val x) { return kiln_size(g, x, 2);
 static kiln_val null_reshape(kiln_graph *g, kiln_val x) { return kiln_reshape(g, x, NULL); }
 static kiln_val bad_cast(kiln_graph *g, kiln_val x) { return kiln_cast(g, x, KILN_NO_DTYPE); }
 static kiln_val unknown_op(kiln_graph *g, kiln_val x) { return kiln_apply(g, "fold", &x, 1); }
+static kiln_val misspelt_op(kiln_graph *g, kiln_val x) { return kiln_apply(g, "maximun", &x, 1); }
 static kiln_val not_an_op(kiln_graph *g, kiln_val x) { return kiln_apply(g, "sum", &x, 1); }
 static kiln_val null_op(kiln_graph *g, kiln_val x) { return kiln_apply(g, NULL, &x, 1); }
 static kiln_val few_args(kiln_graph *g, kiln_val x) { return kiln_apply(g, "add", &x, 1); }
@@ -216,6 +217,7 @@ static void test_builder_errors(void **state)
         {null_reshape, KILN_ERR_ARGUMENT, "dims is NULL"},
         {bad_cast, KILN_ERR_TYPE, "unknown dtype 0"},
         {unknown_op, KILN_ERR_ARGUMENT, "no elementwise operation 'fold'"},
+        {misspelt_op, KILN_ERR_ARGUMENT, "operation 'maximun'; did you mean 'maximum'?"},
         {not_an_op, KILN_ERR_ARGUMENT, "no elementwise operation 'sum'"},
         {null_op, KILN_ERR_ARGUMENT, "op is NULL"},
         {few_args, KILN_ERR_ARGUMENT, "add takes 2 arguments, 1 given"},

@@ -188,10 +188,10 @@ static void expressions(void **state)
         {"x,", "out0 f32[N, C]"},
     };
     static const char *const bad[][2] = {
-        {"x = 1", "<text>:1:3: expected an operator or the end of the text, found '='"},
-        {"x\n+\ny", "<text>:3:1: unknown name 'y'"},
-        {"", "<text>:1:1: expected an expression, found the end of the text"},
-        {"x)", "<text>:1:2: "},
+        {"x = 1", "expression:1:3: expected an operator or the end of the text, found '='"},
+        {"x\n+\ny", "expression:3:1: unknown name 'y'"},
+        {"", "expression:1:1: expected an expression, found the end of the text"},
+        {"x)", "expression:1:2: "},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table + sizeof bad / sizeof *bad; i++) {
         size_t k = i - sizeof table / sizeof *table;

@@ -87,7 +87,8 @@ static void shapes(void **state)
     assert_int_equal(parse("i64[0,4]").array.count, 0);
     assert_int_equal(parse("dir/x.npy").kind, KN_VALUE_FILE);
     refuses("f31[4]", "no element type 'f31'");
-    refuses("f32[4", "at the end");
+    refuses("f32[4", "found the end");
+    refuses("f32:4", "sizes in brackets after the type, as in f32[32,256], found ':4'");
     refuses("f32[4 5]", "',' or ']'");
     refuses("f32[-4]", "a size");
     refuses("f32[N]", "a size, found 'N]'");
