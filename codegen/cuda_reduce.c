@@ -16,9 +16,6 @@ static const struct {
     [KN_STATE_OWN] = {0},
 };
 
-/* Blocks that a board has places for; a warp's lanes read them all. */
-enum { MOST_BLOCKS = KN_MOST_CLUSTER };
-
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
 
 /* Does reduction r have an accumulator? Parts are their owner's. */
@@ -282,17 +279,20 @@ static void combine_lanes_or_rows(kn_cuda_writer *w, int r)
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
 }
 
-/* Bytes of what a block tells of one reduction, of all groups that it has at a time, in whole words; and of the place on
- * the board for it from all. */
+/* ---- boards: what the blocks of a cluster tell each other ---- */
+
+/* Bytes of what a block tells of one reduction, of all groups that it has at a time, in whole words. */
 static int message_bytes(const kn_phase *ph, int r)
 {
     int groups = ph->walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
     return (state_bytes(ph, r) + 3) / 4 * 4 * groups;
 }
 
-static int place_bytes(const kn_phase *ph, int r) { return MOST_BLOCKS * message_bytes(ph, r); }
+/* Of its place on the board, which may hold any type. */
+static int place_bytes(const kn_phase *ph, int r) { return (message_bytes(ph, r) + 15) / 16 * 16; }
 
-int kn_cuda_board_bytes(const kn_phase *ph)
+/* Bytes that a block has on a board: those of the sweep that tells most. */
+static int board_stride(const kn_phase *ph)
 {
     int most = 0;
     for (int t = 0; t < ph->nsweeps && ph->cluster; t++) {
@@ -303,6 +303,8 @@ int kn_cuda_board_bytes(const kn_phase *ph)
     }
     return most;
 }
+
+int kn_cuda_board_bytes(const kn_phase *ph) { return KN_MOST_CLUSTER * board_stride(ph); }
 
 int kn_cuda_static_bytes(const kn_phase *ph, int threads)
 {
@@ -332,34 +334,37 @@ void kn_cuda_begin_boards(kn_cuda_writer *w)
  * other block, which it sends when it has read the first. */
 static void combine_in_cluster(kn_cuda_writer *w, int sweep)
 {
+    const kn_phase *ph = w->ph;
+    const int stride = board_stride(ph);
     int at = 0, bytes = 0;
-    bool cols = w->ph->walk == KN_WALK_COLS;
-    const char *shape = cols ? kn_cuda_printed(w, "_rows<%d, %d>", w->ph->tpg, w->ph->lanes) : "";
-    for (int r = 0; r < w->ph->reds.len; r++)
-        bytes += accumulates(w->ph, r, sweep) ? message_bytes(w->ph, r) : 0;
+    for (int r = 0; r < ph->reds.len; r++)
+        bytes += accumulates(ph, r, sweep) ? message_bytes(ph, r) : 0;
     kn_cuda_line(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "    kn_expect(&told[turn %% 2], blocks * %d);", bytes);
     kn_cuda_line(w, "if (turn == 0)");
     kn_cuda_line(w, "    kn_cluster_wait(); // the others run, and have boards");
-    for (int r = 0; r < w->ph->reds.len; r++) {
-        if (!accumulates(w->ph, r, sweep))
+    const char *shape = ph->walk == KN_WALK_COLS
+                            ? kn_cuda_printed(w, "_rows<%d, %d, %d>", ph->tpg, ph->lanes, stride)
+                            : kn_cuda_printed(w, "<%d>", stride);
+    for (int r = 0; r < ph->reds.len; r++) {
+        if (!accumulates(ph, r, sweep))
             continue;
         kn_cuda_line(w, "kn_publish%s(acc%d, boards[turn %% 2] + %d, &told[turn %% 2]);", shape, r,
                      at);
-        at += place_bytes(w->ph, r);
+        at += place_bytes(ph, r);
     }
     kn_cuda_line(w, "kn_await(&told[turn %% 2], turn / 2 %% 2);");
     at = 0;
-    for (int r = 0; r < w->ph->reds.len; r++) {
-        if (!accumulates(w->ph, r, sweep))
+    for (int r = 0; r < ph->reds.len; r++) {
+        if (!accumulates(ph, r, sweep))
             continue;
-        if (cols)
-            kn_cuda_line(w, "kn_merge_rows<%s, %d>(acc%d, boards[turn %% 2] + %d, %s);",
-                         combine_op(w, r), w->ph->lanes, r, at, neutral(w, r));
+        if (ph->walk == KN_WALK_COLS)
+            kn_cuda_line(w, "kn_merge_rows<%s, %d, %d>(acc%d, boards[turn %% 2] + %d, %s);",
+                         combine_op(w, r), ph->lanes, stride, r, at, neutral(w, r));
         else
-            kn_cuda_line(w, "acc%d = kn_merge<%s, %d>(boards[turn %% 2] + %d, %s);", r,
-                         combine_op(w, r), MOST_BLOCKS, at, neutral(w, r));
-        at += place_bytes(w->ph, r);
+            kn_cuda_line(w, "acc%d = kn_merge<%s, %d, %d>(boards[turn %% 2] + %d, %s);", r,
+                         combine_op(w, r), KN_MOST_CLUSTER, stride, at, neutral(w, r));
+        at += place_bytes(ph, r);
     }
     kn_cuda_line(w, "++turn;");
 }

@@ -71,7 +71,7 @@ __device__ __forceinline__ void kn_await(unsigned long long *barrier, unsigned p
 
 // ---- what the blocks of a cluster tell each other ----
 
-// A T in whole words; a board has one for each block.
+// A T in whole words. Each block has STRIDE bytes of a board, whatever it tells: no two blocks ever write at one place.
 template <class T> union kn_message {
     T value;
     unsigned words[(sizeof(T) + 3) / 4];
@@ -90,7 +90,7 @@ __device__ __forceinline__ void kn_send(const kn_message<T> &message, unsigned t
 
 // Writes v, which all threads of the block have, on the board of every block of the cluster, whose mbarrier `told`
 // counts the bytes. No fence: what the block has stored elsewhere meanwhile need not have got there.
-template <class T>
+template <int STRIDE, class T>
 __device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, unsigned long long *told)
 {
     kn_message<T> message = {};
@@ -99,7 +99,7 @@ __device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, uns
         unsigned to, counter;
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(to)
-            : "r"(kn_shared_address((kn_message<T> *)board + kn_cluster_rank())), "r"(threadIdx.x));
+            : "r"(kn_shared_address(board + kn_cluster_rank() * STRIDE)), "r"(threadIdx.x));
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(counter)
             : "r"(kn_shared_address(told)), "r"(threadIdx.x));
@@ -108,27 +108,26 @@ __device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, uns
 }
 
 // What the blocks, of which there are at most WIDTH, wrote on this block's board.
-template <class Op, int WIDTH, class T>
+template <class Op, int WIDTH, int STRIDE, class T>
 __device__ __forceinline__ T kn_merge(const unsigned char *board, T identity)
 {
     const unsigned rank = threadIdx.x % WIDTH;
-    return kn_combine_lanes<Op, WIDTH>(rank < kn_cluster_blocks() ? ((const kn_message<T> *)board)[rank].value
-                                                                  : identity);
+    return kn_combine_lanes<Op, WIDTH>(
+        rank < kn_cluster_blocks() ? ((const kn_message<T> *)(board + rank * STRIDE))->value : identity);
 }
 
 // The same of columns: the ROWS threads of the block that share threadIdx.x % WIDTH all have their N values, and each row
-// tells other blocks. A board has the places of a block one behind the other. Rows within a warp share what there is to
-// merge.
-template <int ROWS, int WIDTH, int N, class T>
+// tells other blocks. Rows within a warp share what there is to merge.
+template <int ROWS, int WIDTH, int STRIDE, int N, class T>
 __device__ __forceinline__ void kn_publish_rows(const T (&v)[N], unsigned char *board, unsigned long long *told)
 {
-    const unsigned mine = (kn_cluster_rank() * WIDTH + threadIdx.x % WIDTH) * N;
+    const kn_message<T> *mine = (const kn_message<T> *)(board + kn_cluster_rank() * STRIDE) + threadIdx.x % WIDTH * N;
 #pragma unroll 1
     for (unsigned rank = threadIdx.x / WIDTH; rank < kn_cluster_blocks(); rank += ROWS) {
         unsigned to, counter;
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(to)
-            : "r"(kn_shared_address((kn_message<T> *)board + mine)), "r"(rank));
+            : "r"(kn_shared_address(mine)), "r"(rank));
         asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(kn_shared_address(told)), "r"(rank));
 #pragma unroll
         for (int l = 0; l < N; ++l) {
@@ -138,36 +137,36 @@ __device__ __forceinline__ void kn_publish_rows(const T (&v)[N], unsigned char *
         }
     }
 }
-template <int ROWS, int WIDTH, class T>
+template <int ROWS, int WIDTH, int STRIDE, class T>
 __device__ __forceinline__ void kn_publish_rows(const T &v, unsigned char *board, unsigned long long *told)
 {
     const T one[1] = {v};
-    kn_publish_rows<ROWS, WIDTH, 1>(one, board, told);
+    kn_publish_rows<ROWS, WIDTH, STRIDE, 1>(one, board, told);
 }
-template <class Op, int WIDTH, int N, class T>
+template <class Op, int WIDTH, int STRIDE, int N, class T>
 __device__ __forceinline__ void kn_merge_rows(T (&v)[N], const unsigned char *board, T identity)
 {
     enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1 };
     const unsigned blocks = kn_cluster_blocks(), share = (blocks + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE;
     const unsigned first = threadIdx.x % 32 / WIDTH * share;
-    const kn_message<T> *mine = (const kn_message<T> *)board + (first * WIDTH + threadIdx.x % WIDTH) * N;
+    const unsigned place = threadIdx.x % WIDTH * N;
 #pragma unroll
     for (int l = 0; l < N; ++l)
         v[l] = identity;
 #pragma unroll(__is_class(T) ? 1 : 4)
-    for (unsigned block = first; block < first + share && block < blocks; ++block, mine += WIDTH * N)
+    for (unsigned block = first; block < first + share && block < blocks; ++block)
 #pragma unroll
         for (int l = 0; l < N; ++l)
-            v[l] = Op::of(v[l], mine[l].value);
+            v[l] = Op::of(v[l], ((const kn_message<T> *)(board + block * STRIDE))[place + l].value);
 #pragma unroll
     for (int l = 0; l < N; ++l)
         if constexpr (SIDE_BY_SIDE > 1)
             v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
 }
-template <class Op, int WIDTH, class T>
+template <class Op, int WIDTH, int STRIDE, class T>
 __device__ __forceinline__ void kn_merge_rows(T &v, const unsigned char *board, T identity)
 {
     T one[1];
-    kn_merge_rows<Op, WIDTH, 1>(one, board, identity);
+    kn_merge_rows<Op, WIDTH, STRIDE, 1>(one, board, identity);
     v = one[0];
 }

@@ -1,5 +1,5 @@
 /* Blocks that meet at a barrier of the grid, and blocks of which the last to come does the rest, count in one word,
- * which every launch leaves as the next needs it. */
+ * which every launch leaves as the next needs it. Blocks of a cluster tell each other what they found. */
 #include "tests/differential/cases.h"
 
 static const struct {
@@ -64,8 +64,33 @@ static void test_emu(void **state)
     assert_true(seen.compared > 0);
 }
 
+static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
+{
+    (void)k;
+    if (ph->cluster)
+        kn_put(t, ph->walk == KN_WALK_COLS ? "columns" : "rows");
+}
+
+/* Values of 12, 4 and 8 bytes in turn: each block keeps to its own part of a board. */
+static void test_boards(void **state)
+{
+    (void)state;
+    static const scheduled_case told[] = {
+        {"def f(x: f32[N]):\n    return prod(cast(x * var(x), i64))\n", "N=2", "cluster=8", "rows"},
+        {"def f(x: f32[N, M]):\n"
+         "    v = x * var(x, axis=1, keepdims=True)\n"
+         "    n = cast(ceil(v - max(v, axis=1, keepdims=True)), i64)\n"
+         "    return sum(n, axis=1), sum(n, axis=1, keepdims=True) * cast(x, i64)\n",
+         "N=5 M=70", "cluster=3", "rows"},
+        {"def f(x: f32[N, M]):\n"
+         "    return prod(cast(x * var(x, axis=0), i64), axis=0)\n",
+         "N=40 M=36", "cluster=4", "columns"},
+    };
+    check_scheduled(told, sizeof told / sizeof *told, 1, 0, describe);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu), cmocka_unit_test(test_boards)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
