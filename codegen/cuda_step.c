@@ -50,33 +50,34 @@ void kn_cuda_ragged_range(kn_cuda_writer *w)
     for (int i = 0; !begins && i < w->ph->stores.len; i++)
         if (w->ph->stores.data[i].access.vector)
             begins = group_offset(w, w->ph->stores.data[i].access, 'o', i);
-    kn_cuda_line(w, "// its vectors are aligned, not its beginning");
-    kn_cuda_line(w, "const kn_count skew = (kn_count)(%s) %% %d;", begins, vec);
+    kn_cuda_line(w, "// its lines and vectors are aligned, not its beginning");
+    kn_cuda_line(w, "const kn_count skew = (kn_count)(%s) %% %d;", begins, kn_phase_line(w->ph));
     if (w->ph->cluster)
         kn_cuda_part_of_cluster(w, "members + skew");
     else
         kn_cuda_line(w, "const kn_count begin = 0, end = members + skew;");
-    kn_cuda_line(w, "const kn_count inner = begin < skew ? %d : begin, inner_end = end / %d * %d;",
-                 vec, vec, vec);
+    kn_cuda_line(w, "const kn_count inner = begin < skew ? (skew + %d) / %d * %d : begin;", vec - 1,
+                 vec, vec);
+    kn_cuda_line(w, "const kn_count inner_end = end / %d * %d;", vec, vec);
 }
 
 /* Which thread has which vector does not depend on the skew: what one group keeps, the next does not overwrite from
  * elsewhere. */
 void kn_cuda_ragged_share(kn_cuda_writer *w, const char *first)
 {
-    kn_cuda_line(w, "const kn_count start = %s + (lane == 0 && begin < inner ? stride : 0);",
-                 first);
-    kn_cuda_line(w, "const bool head = lane == 0 && begin < inner && begin < end;");
-    kn_cuda_line(w, "const bool tail = inner_end < end && begin < end &&");
-    kn_cuda_line(w, "                  lane == (inner_end - begin) / %d %% blockDim.x;",
-                 w->ph->vec);
+    int vec = w->ph->vec;
+    kn_cuda_line(w, "const kn_count start = %s + (%s < inner ? stride : 0);", first, first);
+    kn_cuda_line(w, "const bool head = begin < skew && skew %% %d != 0 && lane == skew / %d;", vec,
+                 vec);
+    kn_cuda_line(w, "const bool tail = inner <= inner_end && inner_end < end &&");
+    kn_cuda_line(w, "                  lane == (inner_end - begin) / %d %% blockDim.x;", vec);
 }
 
 void kn_cuda_ragged_edges(kn_cuda_writer *w)
 {
     kn_put(w->t, "#pragma unroll 1\n");
     kn_cuda_open(w, "for (int edge = head ? 0 : 1; edge < (tail ? 2 : 1); ++edge)");
-    kn_cuda_line(w, "const kn_count i = edge == 0 ? begin : inner_end;");
+    kn_cuda_line(w, "const kn_count i = edge == 0 ? inner - %d : inner_end;", w->ph->vec);
 }
 
 void kn_cuda_ragged_place(kn_cuda_writer *w)

@@ -207,7 +207,7 @@ typedef struct kn_phase {
     int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
     bool
         ragged; /* ROWS of one run: groups begin and end within vectors, which are aligned in memory; all arrays that
-                    are walked by vectors begin alike. Members of a group are counted from the first vector's begin */
+                    are walked by vectors begin alike. Members of a group are counted from before it: kn_phase_line() */
     int steps; /* ROWS, COLS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
     bool full;      /* ROWS: all threads take all of their steps */
@@ -251,8 +251,12 @@ static inline bool kn_fetches_groups(const kn_phase *p)
 /* COLS: the groups that a block takes at a time. */
 static inline int kn_cols_width(const kn_phase *p) { return p->lanes * p->vec; }
 
-/* Members more than a group has that its vectors may cover. */
-static inline int kn_phase_slack(const kn_phase *p) { return p->ragged ? p->vec - 1 : 0; }
+/* Ragged: the members of 128 bytes, a cache line, of the widest elements. The members of a group are counted from the
+ * beginning of the line in which it begins, so that whoever goes through it reads and writes whole lines. */
+static inline int kn_phase_line(const kn_phase *p) { return 8 * p->vec; }
+
+/* Members more than a group has that are counted. */
+static inline int kn_phase_slack(const kn_phase *p) { return p->ragged ? kn_phase_line(p) - 1 : 0; }
 
 typedef struct kn_scalar_param {
     int input; /* graph input */

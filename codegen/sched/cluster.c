@@ -34,8 +34,8 @@ enum { SCRATCH_BYTES = 3072, MOST_REDUCTIONS = 8 };
 /* Bytes of a group in registers of which two blocks, with what else they need, still share a multiprocessor. */
 enum { HALF_OF_REGISTERS = 64 * 1024 };
 
-/* The members of a block's part are a multiple of this: whole vectors. */
-enum { PART_MULTIPLE = 8 };
+/* The members of a block's part are a multiple of this: whole vectors, or lines. */
+static int part_multiple(const kn_phase *ph) { return ph->ragged ? kn_phase_line(ph) : 8; }
 
 static bool can(const kn_phase *ph, const kn_target *target)
 {
@@ -51,7 +51,8 @@ static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *targ
     int64_t each = kn_reread_element(ph);
     if (!each)
         return 0;
-    int64_t most = (target->smem_block / at_once - scratch) / each / PART_MULTIPLE * PART_MULTIPLE;
+    int multiple = part_multiple(ph);
+    int64_t most = (target->smem_block / at_once - scratch) / each / multiple * multiple;
     return kn_power_of_two_from(kn_ceil_div(ph->members + kn_phase_slack(ph), most));
 }
 
@@ -72,8 +73,9 @@ static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
     kn_phase with = *ph;
     with.cluster = true;
     with.splits = blocks;
-    with.chunk = kn_ceil_div(kn_ceil_div(ph->members + kn_phase_slack(ph), blocks), PART_MULTIPLE) *
-                 PART_MULTIPLE;
+    int multiple = part_multiple(ph);
+    int64_t part = kn_ceil_div(ph->members + kn_phase_slack(ph), blocks);
+    with.chunk = kn_ceil_div(part, multiple) * multiple;
     return with;
 }
 
