@@ -287,7 +287,7 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
     k->name = name;
     for (int i = from; i < to; i++) {
         kn_phase ph = p->phases.data[i];
-        if (p->problem->target->sm != 0 && !p->problem->universal)
+        if (!p->problem->universal)
             kn_narrow_indices(p, &ph);
         for (int j = 0; j < ph.values.len; j++)
             use_value(p, k, &m, &ph.values.data[j]);

@@ -80,7 +80,7 @@ typedef struct kn_access {
 typedef enum kn_vkind {
     KN_V_LOAD,   /* access */
     KN_V_GATHER, /* access, moved on by in[k] * place[k].stride for each k */
-    KN_V_INDEX,  /* the offset itself that access has, an i64; its buf is KN_BUF_COUNT */
+    KN_V_INDEX,  /* the offset itself that access has, an i64 or i32; its buf is KN_BUF_COUNT */
     KN_V_SCALAR, /* kernel->scalars[index] */
     KN_V_CONST,  /* value */
     KN_V_EXTENT, /* kernel->extents[index], an i64 */

@@ -265,7 +265,7 @@ static bool cut(kn_job *job, int threads)
     if (job->cols) {
         job->most = plan->col_lanes;
         if (!alone) /* enough tiles for all, none too narrow; no result depends on it */
-            job->most = lesser(job->most, greater(128, over(p->groups, 2 * across * 64) * 64));
+            job->most = lesser(job->most, greater(128, over(p->groups, across * 64) * 64));
         if (plan->kept) /* a tile's row buffers */
             job->most = greater(1, lesser(job->most, KN_FRAME_MEMBERS / greater(1, p->members)));
         choose_runs(job, 0, p->ngroup);

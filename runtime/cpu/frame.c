@@ -171,7 +171,8 @@ static void count(kn_frame *f, const kn_step *s, int64_t n)
     const kn_cursor *c = &f->cursor[s->access];
     bool same = c->kind == KN_LANE_SAME;
     void *to = memory_of(f, s);
-    kn_lanes_count(&f->job->lanes[s->access], c, same ? 1 : n, to);
+    kn_lanes_count(&f->job->lanes[s->access], c, same ? 1 : n,
+                   f->job->phase->values.data[s->value].dtype, to);
     f->value[s->value] = (kn_operand){to, same};
 }
 
@@ -210,7 +211,7 @@ static void gather(kn_frame *f, const kn_step *s, int64_t n)
     int64_t *offset = (int64_t *)(f->slots + (size_t)f->job->plan->slots * f->slot_bytes);
     void *to = memory_of(f, s);
     n = same ? 1 : n;
-    kn_lanes_count(l, c, n, offset);
+    kn_lanes_count(l, c, n, KN_I64, offset);
     for (int k = 0; k < s->nin; k++)
         add_place(f, v, k, &f->value[s->in[k]], s->bytes, n, offset);
     kn_lanes_pick(l->base, s->bytes, n, offset, to);

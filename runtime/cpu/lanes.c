@@ -311,23 +311,37 @@ void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out
     }
 }
 
-void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, int64_t *out)
+/* Unsigned: the step behind the last offset may not fit. */
+static void count_32(int64_t n, uint32_t at, uint32_t stride, uint32_t *out)
+{
+    for (int64_t i = 0; i < n; i++, at += stride)
+        out[i] = at;
+}
+
+static void count_64(int64_t n, uint64_t at, uint64_t stride, uint64_t *out)
+{
+    for (int64_t i = 0; i < n; i++, at += stride)
+        out[i] = at;
+}
+
+void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, kn_dtype dtype, void *out)
 {
     int64_t at = l->start + c->outer + c->lane, index[KN_MAX_RANK];
     int last = l->rank - 1;
     if (last >= 0)
         memcpy(index, c->index, sizeof *index * (size_t)l->rank);
-    for (;;) {
+    for (int64_t done = 0;;) {
         int64_t len = last >= 0 && c->kind == KN_LANE_RUNS ? l->extent[last] - index[last] : n;
         int64_t stride = last >= 0 ? l->stride[last] : 0;
-        if (len > n)
-            len = n;
-        for (int64_t i = 0; i < len; i++)
-            out[i] = at + i * stride;
-        n -= len;
-        if (n == 0)
+        if (len > n - done)
+            len = n - done;
+        if (dtype == KN_I32)
+            count_32(len, (uint32_t)at, (uint32_t)stride, (uint32_t *)out + done);
+        else
+            count_64(len, (uint64_t)at, (uint64_t)stride, (uint64_t *)out + done);
+        done += len;
+        if (done == n)
             return;
-        out += len;
         at += next_run(l, index);
     }
 }

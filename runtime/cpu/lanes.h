@@ -64,8 +64,8 @@ static inline char *kn_lanes_at(const kn_lanes *l, const kn_cursor *c)
 void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out);
 void kn_lanes_scatter(const kn_lanes *l, const kn_cursor *c, int64_t n, const void *in, bool same);
 
-/* out[i] = the offset of lane i */
-void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, int64_t *out);
+/* out[i] = the offset of lane i, an I64 or I32 */
+void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, kn_dtype dtype, void *out);
 
 /* out[i] = the element at base + offset[i] */
 void kn_lanes_pick(const char *base, int bytes, int64_t n, const int64_t *offset, void *out);

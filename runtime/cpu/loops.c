@@ -42,28 +42,32 @@
         }                                                                                          \
     }
 
-/* WHERE, the only one: the first operand is bool. */
+/* WHERE, the only one: the first operand is bool. Both others are read whichever is chosen: a load that depends on it
+ * is a slow one. */
+#define CHOOSE(OP, D, KIND, A, B)                                                                  \
+    EACH                                                                                           \
+    {                                                                                              \
+        const kn_c_##D x = A, y = B;                                                               \
+        z[i] = KN_E_##OP##_##KIND(D, c[i], x, y);                                                  \
+    }
 #define LOOP_3(OP, D, KIND, RD)                                                                    \
     static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
     {                                                                                              \
         const uint8_t *c = in[0];                                                                  \
-        const kn_c_##D *a = in[1], *b = in[2];                                                     \
+        const kn_c_##D *a = in[1], *b = in[2], s = a[0], t = b[0];                                 \
         kn_c_##RD *z = out;                                                                        \
         if (uniform & 1) {                                                                         \
             const kn_c_##D *from = *c ? a : b;                                                     \
             const int64_t step = uniform & (*c ? 2 : 4) ? 0 : 1;                                   \
             EACH z[i] = from[i * step];                                                            \
         } else if (uniform == 2) {                                                                 \
-            const kn_c_##D s = a[0];                                                               \
-            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, c[i], s, b[i]);                           \
+            CHOOSE(OP, D, KIND, s, b[i])                                                           \
         } else if (uniform == 4) {                                                                 \
-            const kn_c_##D s = b[0];                                                               \
-            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, c[i], a[i], s);                           \
+            CHOOSE(OP, D, KIND, a[i], t)                                                           \
         } else if (uniform == 6) {                                                                 \
-            const kn_c_##D s = a[0], t = b[0];                                                     \
-            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, c[i], s, t);                              \
+            CHOOSE(OP, D, KIND, s, t)                                                              \
         } else {                                                                                   \
-            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, c[i], a[i], b[i]);                        \
+            CHOOSE(OP, D, KIND, a[i], b[i])                                                        \
         }                                                                                          \
     }
 
@@ -209,6 +213,41 @@ enum { LANES = 32 };
         EACH z[i] = (kn_c_##D)a[i];                                                                \
     }
 
+/* Which NaN and which zero an extreme is takes most of the time of finding one, and is asked only where a NaN was seen or
+ * the extreme is a zero. MASK: an integer as wide as D. */
+#define BEYOND_MIN <
+#define BEYOND_MAX >
+#define NEARER(OP, MASK, best, nan, x)                                                             \
+    {                                                                                              \
+        best = x BEYOND_##OP best ? x : best;                                                      \
+        nan |= -(MASK)(x != x);                                                                    \
+    }
+#define FOLD_EXTREME(OP, COMBINE, D, MASK)                                                         \
+    FOLD(OP, COMBINE, D, FLOAT, D)                                                                 \
+    static void OP##_quick_##D(int64_t n, void *acc, const void *in)                               \
+    {                                                                                              \
+        const kn_c_##D *a = in;                                                                    \
+        kn_c_##D *z = acc, lane[LANES];                                                            \
+        MASK nan[LANES] = {0};                                                                     \
+        for (int j = 0; j < LANES; j++)                                                            \
+            lane[j] = KN_ID_##OP##_FLOAT(D);                                                       \
+        int64_t i = 0;                                                                             \
+        for (; i + LANES <= n; i += LANES)                                                         \
+            for (int j = 0; j < LANES; j++)                                                        \
+                NEARER(OP, MASK, lane[j], nan[j], a[i + j])                                        \
+        for (int j = 0; i + j < n; j++)                                                            \
+            NEARER(OP, MASK, lane[j], nan[j], a[i + j])                                            \
+        for (int half = LANES / 2; half; half /= 2)                                                \
+            for (int j = 0; j < half; j++) {                                                       \
+                lane[j] = lane[j + half] BEYOND_##OP lane[j] ? lane[j + half] : lane[j];           \
+                nan[j] |= nan[j + half];                                                           \
+            }                                                                                      \
+        if (nan[0] || lane[0] == 0)                                                                \
+            OP##_reduce_##D(n, acc, in);                                                           \
+        else                                                                                       \
+            *z = KN_E_##COMBINE##_FLOAT(D, *z, lane[0]);                                           \
+    }
+
 /* X(OP, COMBINE, D, KIND, accumulator) */
 #define OVER_INTS(X, OP, COMBINE)                                                                  \
     X(OP, COMBINE, BOOL, BOOL, BOOL)                                                               \
@@ -225,9 +264,8 @@ enum { LANES = 32 };
     X(OP, COMBINE, C64, COMPLEX, C128) X(OP, COMBINE, C128, COMPLEX, C128)
 #define OVER_SAME(X, OP, COMBINE)                                                                  \
     OVER_INTS(X, OP, COMBINE)                                                                      \
-    X(OP, COMBINE, F32, FLOAT, F32)                                                                \
-    X(OP, COMBINE, F64, FLOAT, F64)                                                                \
-    X(OP, COMBINE, C64, COMPLEX, C64) X(OP, COMBINE, C128, COMPLEX, C128)
+    X##_EXTREME(OP, COMBINE, F32, int32_t) X##_EXTREME(OP, COMBINE, F64, int64_t)                  \
+        X(OP, COMBINE, C64, COMPLEX, C64) X(OP, COMBINE, C128, COMPLEX, C128)
 #define OVER_BOOL(X, OP, COMBINE) X(OP, COMBINE, BOOL, BOOL, BOOL)
 #define OVER_FLOAT(X, OP, COMBINE) /* MEAN: never in the kernel IR; VAR: below */
 
@@ -329,14 +367,16 @@ MOMENTS(F64)
 #define ROW_CAST(FROM, FKIND, TO, TKIND) [KN_##FROM][KN_##TO] = CAST_##FROM##_##TO,
 #define ROW_HALF(FROM, TO) [KN_##FROM][KN_##TO] = CAST_##FROM##_##TO,
 #define IS_SUM_OF_F64(OP, D) (KN_OP_##OP == KN_OP_SUM && KN_##D == KN_F64)
-#define ROW_FOLD(OP, COMBINE, D, KIND, AD)                                                         \
+#define ROW_FOLDED(OP, D, AD, REDUCE)                                                              \
     [KN_OP_##OP][KN_##D] = {.acc_bytes = (int)sizeof(kn_c_##AD),                                   \
                             .blocked = IS_SUM_OF_F64(OP, D),                                       \
                             .start = OP##_start_##D,                                               \
-                            .reduce = OP##_reduce_##D,                                             \
+                            .reduce = REDUCE,                                                      \
                             .accumulate = OP##_accumulate_##D,                                     \
                             .merge = OP##_accumulate_##D,                                          \
                             .finish = OP##_finish_##D},
+#define ROW_FOLD(OP, COMBINE, D, KIND, AD) ROW_FOLDED(OP, D, AD, OP##_reduce_##D)
+#define ROW_FOLD_EXTREME(OP, COMBINE, D, MASK) ROW_FOLDED(OP, D, D, OP##_quick_##D)
 
 #define ROW_MOMENTS(D)                                                                             \
     [KN_OP_VAR][KN_##D] = {.acc_bytes = 3 * (int)sizeof(double),                                   \

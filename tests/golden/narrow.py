@@ -48,11 +48,12 @@ def main():
             failed += 1
             print(f"{expression} of [{sizes}]: {got}, not {want}")
     for expression, want in FOUND:
-        text = kiln("eval", "--device", "emu", expression, "x=f32[3,100]@uniform(0,1)")
-        if f"min={want} " not in text or f"max={want} " not in text:
-            failed += 1
-            print(f"{expression}: {text}, not {want}")
-    print(f"{len(TYPES) + len(FOUND)} cases, {failed} failed")
+        for device in ("cpu", "emu"):
+            text = kiln("eval", "--device", device, expression, "x=f32[3,100]@uniform(0,1)")
+            if f"min={want} " not in text or f"max={want} " not in text:
+                failed += 1
+                print(f"{expression} on {device}: {text}, not {want}")
+    print(f"{len(TYPES) + 2 * len(FOUND)} cases, {failed} failed")
     return 1 if failed else 0
 
 
