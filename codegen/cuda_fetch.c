@@ -1,19 +1,22 @@
 /* What is kept in shared memory is brought there by copies that take no registers.
  *
- *   rows     A block's part of a group, by the bulk copy engine; the next group's comes while the other blocks of its
- *            multiprocessor still work on theirs. The clusters stay, as many as fit on the machine at a time.
+ *   rows     A block's part of a group, by the bulk copy engine; the next group's comes while the block still stores the
+ *            last pieces of its own, and the other blocks of its multiprocessor work on theirs. The clusters stay, as many
+ *            as fit on the machine at a time.
  *   columns  Each thread asks for all of its own elements at once, and waits for them alone. Blocks that stayed and asked
  *            for the next tile while they wrote were no faster on an H200.
  *
  *     full        an mbarrier: all of it has come. One phase of it a group, so its parity turns over
  *
+ *     one thread asks for what is kept of the first group: a copy for each run of neighbours in memory
  *     for each group:
- *       one thread asks for what is kept of it: a copy for each run of neighbours in memory
- *       wait until it is full; all sweeps
- *       when all threads are done its place is free, also where a computed value took it
+ *       wait until it is full; all sweeps but the last
+ *       for each piece: the last sweep; when all threads are done its place is free, also where a computed value took it:
+ *         one thread asks for the next group's
  *
- * In one piece: pieces that are waited for, and let go, one by one took up to 20 % longer on an H200, where several
- * blocks share a multiprocessor and each has some microseconds of loads on its way.
+ * Ragged rows, of which each has its vectors elsewhere in its first one, are asked for as a whole, behind the last sweep of
+ * the row before. They are waited for in one piece: pieces that are waited for one by one took up to 20 % longer on an
+ * H200, where several blocks share a multiprocessor and each has some microseconds of loads on its way.
  *
  * Where there are more groups than clusters, the first copies of a cluster begin when the memory has had the time for those
  * of all before it: together they would all load, then all wait, then all store, group after group (batchnorm of four
@@ -25,23 +28,37 @@ static bool is_fetched(const kn_value *v)
     return v->kept == KN_KEEP_SHARED && v->kind == KN_V_LOAD;
 }
 
+/* Do computed values take the place of what is fetched? */
+static bool is_written(const kn_phase *ph)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kept && !is_fetched(&ph->values.data[i]))
+            return true;
+    return false;
+}
+
 void kn_cuda_begin_apart(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "if (threadIdx.x == 0 && gridDim.x / blocks < work)");
     kn_cuda_line(w, "    kn_pause(blockIdx.x / blocks * (unsigned)p%d_apart);", w->p);
 }
 
-void kn_cuda_fetch(kn_cuda_writer *w)
+/* Bytes of an element of all that is fetched. */
+static int bytes_fetched(const kn_phase *ph)
 {
-    const kn_phase *ph = w->ph;
-    int va = kn_phase_vector_axis(ph), bytes = 0;
+    int bytes = 0;
     for (int i = 0; i < ph->values.len; i++)
         if (is_fetched(&ph->values.data[i]))
             bytes += kn_bytes(ph->values.data[i].dtype);
-    kn_cuda_open(w, "if (threadIdx.x == 0)");
-    kn_cuda_line(w, "const kn_count from = %s, to = %s;", ph->ragged ? "inner" : "begin",
-                 ph->ragged ? "inner < inner_end ? inner_end : inner" : "end");
-    kn_cuda_line(w, "kn_expect(&full, (unsigned)(to - from) * %d);", bytes);
+    return bytes;
+}
+
+/* A copy for each run of neighbours between `from` and `to`. */
+static void write_copies(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    int va = kn_phase_vector_axis(ph);
+    kn_put(w->t, "#pragma unroll 1\n");
     kn_cuda_open(w, "for (kn_count i = from, run; i < to; i += run)");
     if (ph->ragged)
         kn_cuda_ragged_place(w);
@@ -58,6 +75,50 @@ void kn_cuda_fetch(kn_cuda_writer *w)
         kn_cuda_line(w, "         (unsigned)run * %d, &full);", kn_bytes(v->dtype));
     }
     kn_cuda_close(w);
+}
+
+bool kn_cuda_refills(const kn_phase *ph) { return kn_fetches_groups(ph) && !ph->ragged; }
+
+void kn_cuda_fetch_first(kn_cuda_writer *w)
+{
+    kn_cuda_open(
+        w, "const auto fetch = [&](const kn_count g, const kn_count from, const kn_count to)");
+    kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
+    write_copies(w);
+    w->indent--;
+    kn_cuda_line(w, "};");
+    kn_cuda_open(w, "if (threadIdx.x == 0 && blockIdx.x / blocks < work)");
+    kn_cuda_line(w, "kn_expect(&full, (unsigned)(end - begin) * %d);", bytes_fetched(w->ph));
+    kn_cuda_line(w, "fetch(blockIdx.x / blocks, begin, end);");
+    kn_cuda_close(w);
+}
+
+void kn_cuda_open_pieces(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "const kn_count next = first + gridDim.x / blocks;");
+    kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
+    kn_cuda_line(w, "    kn_expect(&full, (unsigned)(end - begin) * %d);", bytes_fetched(w->ph));
+    if (is_written(w->ph))
+        kn_cuda_line(w, "kn_write_before_fetch();");
+    kn_put(w->t, "#pragma unroll 1\n");
+    kn_cuda_open(w, "for (kn_count from = begin; from < end; from += (kn_count)p%d_piece)", w->p);
+    kn_cuda_line(w, "const kn_count to = kn_least(from + (kn_count)p%d_piece, end);", w->p);
+}
+
+void kn_cuda_close_pieces(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "__syncthreads(); // its place is free");
+    kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
+    kn_cuda_line(w, "    fetch(next, from, to);");
+    kn_cuda_close(w);
+}
+
+void kn_cuda_fetch(kn_cuda_writer *w)
+{
+    kn_cuda_open(w, "if (threadIdx.x == 0)");
+    kn_cuda_line(w, "const kn_count from = inner, to = inner < inner_end ? inner_end : inner;");
+    kn_cuda_line(w, "kn_expect(&full, (unsigned)(to - from) * %d);", bytes_fetched(w->ph));
+    write_copies(w);
     kn_cuda_close(w);
 }
 
@@ -88,11 +149,7 @@ void kn_cuda_await_fetch(kn_cuda_writer *w)
 
 void kn_cuda_free_fetched(kn_cuda_writer *w)
 {
-    bool written = w->ph->ragged;
-    for (int i = 0; i < w->ph->values.len; i++)
-        written = written || (w->ph->values.data[i].kept && !is_fetched(&w->ph->values.data[i]));
-    if (written)
-        kn_cuda_line(w, "kn_write_before_fetch();");
+    kn_cuda_line(w, "kn_write_before_fetch();");
     kn_cuda_line(w, "__syncthreads(); // its place is free");
 }
 

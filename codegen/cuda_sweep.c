@@ -273,6 +273,16 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
 }
 
+/* The loop of the last sweep, a piece at a time: what comes next takes its place while the others are worked on. */
+static void write_pieces(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const char *first = kn_cuda_printed(w, "from + (kn_count)lane * %d", w->ph->vec);
+    const kn_cuda_stride within = {first, "to", by->step};
+    kn_cuda_open_pieces(w);
+    write_loop(w, &within);
+    kn_cuda_close_pieces(w);
+}
+
 /* The loop, tile by tile. All threads of the block take part in what goes between a tile and memory. */
 static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
@@ -304,6 +314,8 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         write_tiles(w, by);
     else if (kn_phase_resident(ph))
         write_resident(w, by);
+    else if (kn_cuda_refills(ph) && t + 1 == ph->nsweeps)
+        write_pieces(w, by);
     else
         write_loop(w, by);
     kn_cuda_write_kept_stores(w);

@@ -450,7 +450,8 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
                 ph->banded ? "bands" : "splits", (long long)ph->chunk,
                 ph->banded ? "groups" : "members");
     if (numbers && kn_fetches_groups(ph))
-        kn_putf(t, "    %lld ns apart\n", (long long)ph->apart);
+        kn_putf(t, "    %lld ns apart, in pieces of %lld\n", (long long)ph->apart,
+                (long long)ph->piece);
     for (int i = 0; i < ph->values.len; i++)
         print_value(t, k, ph, i, numbers);
     for (int i = 0; i < ph->reds.len; i++) {

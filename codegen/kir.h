@@ -220,6 +220,7 @@ typedef struct kn_phase {
     /* copies bring what is kept in shared memory, without registers: codegen/cuda_fetch.c */
     bool fetched;
     int64_t apart; /* (n) nanoseconds from the first copies of one cluster to those of the next */
+    int64_t piece; /* (n) members whose place a block has filled again while it works on others */
     bool local;    /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */
     /* group axes first, then member axes; the last of each kind is the fastest */

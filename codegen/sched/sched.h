@@ -15,8 +15,9 @@
 #include "base/integer.h"
 #include "codegen/plan.h"
 
-/* Steps that a thread may take at most with what it keeps in registers: so many loads it has in flight at once. */
-enum { KN_KEEP_STEPS = 8 };
+/* Steps that a thread may take at most with what it keeps in registers: so many loads it has in flight at once; of
+ * single registers more. */
+enum { KN_KEEP_STEPS = 8, KN_KEEP_SINGLES = 13 };
 
 /* Static shared memory that a kernel may use beside what it keeps there, with as many reductions as it may have. */
 enum { KN_SCRATCH_BYTES = 8192 };

@@ -30,7 +30,7 @@ typedef struct kept_case {
 static const kept_case cases[] = {
     {grown, "N=2 C=20001", "whole"},     {grown, "N=2 C=40000", "whole"},
     {grown, "N=2 C=40001", "cluster=2"}, {chain, "N=2 C=18002", "whole"},
-    {chain, "N=2 C=30001", "cluster=3"}, {grown, "N=40 C=4096", "cluster=2"},
+    {chain, "N=2 C=30001", "cluster=3"}, {grown, "N=13 C=15000", "cluster=2"},
     {chain, "N=3 C=700", "whole"},
 };
 
