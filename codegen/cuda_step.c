@@ -195,7 +195,8 @@ const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
     const char *name = kn_cuda_value(w, place_of(w, i)), *at = w->ph->cluster ? "(i - begin)" : "i";
     return w->ph->walk == KN_WALK_COLS
                ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_column_place(w, at, "column"))
-               : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->vec);
+           : w->placed ? kn_cuda_printed(w, "%s_kept[place]", name)
+                       : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->vec);
 }
 
 /* Does a value that this sweep computes take the place of load i, or one before it did? */
@@ -464,12 +465,15 @@ void kn_cuda_step(kn_cuda_writer *w)
 
 void kn_cuda_ragged_steps(kn_cuda_writer *w)
 {
-    kn_cuda_open(w, "const auto step%d = [&](const kn_count i, const auto whole)", w->sweep);
+    const char *place = w->placed ? ", const kn_count place" : "";
+    kn_cuda_open(w, "const auto step%d = [&](const kn_count i%s, const auto whole)", w->sweep,
+                 place);
     kn_cuda_ragged_place(w);
     kn_cuda_step(w);
     w->indent--;
     kn_cuda_line(w, "};");
     kn_cuda_ragged_edges(w);
-    kn_cuda_line(w, "step%d(i, kn_bool<false>());", w->sweep);
+    kn_cuda_line(w, "step%d(i%s, kn_bool<false>());", w->sweep,
+                 w->placed ? kn_cuda_printed(w, ", (i - begin) / %d", w->ph->vec) : "");
     kn_cuda_close(w);
 }

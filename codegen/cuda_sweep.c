@@ -69,17 +69,33 @@ static bool forwards(const kn_cuda_writer *w)
 
 /* Where there may be many steps they are counted before: the compiler then has the loads of several on their way at
  * once, without a branch between them. */
+static bool counts_steps(const kn_cuda_writer *w)
+{
+    return !w->tiled && forwards(w) && kn_by_block(w->ph) && !w->ph->local;
+}
+
+static bool keeps_shared(const kn_phase *ph)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kept == KN_KEEP_SHARED)
+            return true;
+    return false;
+}
+
 static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     kn_putf(w->t, "#pragma unroll %d\n", steps);
     if (w->tiled) {
         kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
         kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
-    } else if (forwards(w) && kn_by_block(w->ph) && !w->ph->local) {
+    } else if (counts_steps(w)) {
+        const char *place = w->near ? ", place = threadIdx.x"
+                            : w->placed
+                                ? kn_cuda_printed(w, ", place = (i - begin) / %d", w->ph->vec)
+                                : "";
         kn_cuda_open(
             w, "for (kn_count i = %s, left = kn_steps(i, %s, %s)%s; left > 0; --left, i += %s%s)",
-            by->first, by->end, by->step, w->near ? ", place = threadIdx.x" : "", by->step,
-            w->near ? ", place += blockDim.x" : "");
+            by->first, by->end, by->step, place, by->step, *place ? ", place += blockDim.x" : "");
     } else if (forwards(w)) {
         kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
     } else {
@@ -228,16 +244,18 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         write_batches(w, by, steps);
         return;
     }
+    w->placed = counts_steps(w) && keeps_shared(w->ph);
     if (w->ph->ragged) {
         kn_cuda_ragged_steps(w);
         open_loop(w, by, steps);
-        kn_cuda_line(w, "step%d(i, kn_bool<true>());", w->sweep);
+        kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->placed ? ", place" : "");
     } else {
         open_loop(w, by, steps);
         write_axes(w);
         kn_cuda_step(w);
     }
     kn_cuda_close(w);
+    w->placed = false;
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
 }

@@ -34,6 +34,7 @@ typedef struct kn_cuda_writer {
     const char *block, *blocks; /* that work on the phase: which this is, and how many */
     bool tiled;                 /* in a tile, where turned accesses find what they want */
     bool near;                  /* in steps whose resident values are in shared memory */
+    bool placed; /* in steps that count `place`: which vector of those in shared memory is theirs */
     bool batched; /* in steps whose loads have all been done in front of the first of them */
     kn_cuda_quotients quotients;
     bool turned_round; /* the phase's first sweep walks backwards */
