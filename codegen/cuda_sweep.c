@@ -168,8 +168,8 @@ static void declare_kept(kn_cuda_writer *w, int i, int steps)
                  w->ph->vec, kn_cuda_value(w, i), steps);
 }
 
-/* The loads into registers are done in front of the first step that needs them, all steps at once. */
-static void write_steps(kn_cuda_writer *w, const unrolled *u)
+/* The loads into registers that are needed now, of all steps at once. */
+static void load_steps(kn_cuda_writer *w, const unrolled *u)
 {
     bool loads = false;
     for (int i = 0; i < w->ph->values.len; i++) {
@@ -183,17 +183,30 @@ static void write_steps(kn_cuda_writer *w, const unrolled *u)
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] =
             w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
+}
+
+static void write_steps(kn_cuda_writer *w, const unrolled *u)
+{
+    load_steps(w, u);
     write_unrolled(w, u, false);
     for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
 }
 
-/* All steps of a group. */
+/* All steps of a group. What is kept of loads is on its way before the first sweep waits for any of it, whichever sweep
+ * needs it. */
 static void write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const unrolled all = {w->ph->steps,
                           kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
                           step_guard(w, by)};
+    if (w->sweep == 0) {
+        for (int i = 0; i < w->ph->values.len; i++)
+            w->need[i] = w->need[i] || (w->ph->values.data[i].kind == KN_V_LOAD &&
+                                        w->ph->values.data[i].kept == KN_KEEP_REGISTERS);
+        load_steps(w, &all);
+        kn_phase_needs(w->ph, 0, w->need);
+    }
     write_steps(w, &all);
 }
 

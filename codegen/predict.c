@@ -236,6 +236,13 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
     return ph->fetched ? 1 : ceil(n / together);
 }
 
+/* Is value i on its way from the first sweep on, whichever needs it? */
+static bool loaded_ahead(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    return v->kind == KN_V_LOAD && v->kept == KN_KEEP_REGISTERS;
+}
+
 static double combine(const model *m, const kn_phase *ph)
 {
     return ph->cluster && ph->splits > 1 ? m->m->cluster + m->m->peer * (double)ph->splits
@@ -259,7 +266,7 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
         time->combines += s->turns * combines;
         in_step += least(times, 1) * m->m->latency + combines;
         for (int i = 0; i < ph->values.len; i++)
-            done[i] = done[i] || (m->need[i] && ph->values.data[i].kept);
+            done[i] = done[i] || (m->need[i] && ph->values.data[i].kept) || loaded_ahead(ph, i);
     }
     time->in_step = in_step * most(1, least(s->turns, m->m->in_step) / s->together);
 }
