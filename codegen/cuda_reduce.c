@@ -236,7 +236,7 @@ int kn_cuda_scratch_bytes(const kn_phase *ph, int block)
         bool cols = ph->walk == KN_WALK_COLS;
         bool rows = cols || (ph->reds.data[r].across && ph->tpg < block);
         int threads = cols && ph->lanes < 32 ? block / 32 * ph->lanes : block;
-        int bytes = rows ? threads * ph->vec * state_bytes(ph, r) : 0;
+        int bytes = rows && owns(ph, r) ? threads * ph->vec * state_bytes(ph, r) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -273,8 +273,8 @@ static void combine_lanes_or_rows(kn_cuda_writer *w, int r)
 {
     const char *op = combine_op(w, r);
     if (w->ph->walk == KN_WALK_COLS)
-        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d>(acc%d, %s, scratch);", op, w->ph->tpg,
-                     w->ph->lanes, w->ph->vec, r, neutral(w, r));
+        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d>(acc%d, scratch);", op, w->ph->tpg,
+                     w->ph->lanes, w->ph->vec, r);
     else
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
 }
@@ -409,9 +409,9 @@ void kn_cuda_combine_across(kn_cuda_writer *w)
         return;
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].across)
-            kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d>(acc%d[step], %s, scratch);",
+            kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d>(acc%d[step], scratch);",
                          kn_ops[ph->reds.data[r].op].text, w->k->threads / ph->tpg, ph->tpg,
-                         ph->vec, r, neutral(w, r));
+                         ph->vec, r);
 }
 
 void kn_cuda_store_across(kn_cuda_writer *w)

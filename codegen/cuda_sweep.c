@@ -3,9 +3,10 @@
 #include "codegen/cuda_writer.h"
 
 enum {
-    FEW_BYTES = 8,     /* where members are few: more on their way only take registers */
-    TILE_STEPS = 4,    /* of eight, ptxas spills some */
-    STORING_STEPS = 2, /* columns have a result of each of their groups in registers too */
+    FEW_BYTES = 8,             /* where members are few: more on their way only take registers */
+    FEW_BYTES_OF_COLUMNS = 32, /* whose partial results a thread waits for, row after row */
+    TILE_STEPS = 4,            /* of eight, ptxas spills some */
+    STORING_STEPS = 2,         /* columns have a result of each of their groups in registers too */
 };
 
 /* What is in shared memory is soon there: more elements of a block's own array at once spare counting alone, and a second
@@ -38,8 +39,10 @@ static int unrolling(kn_cuda_writer *w)
         steps = TILE_STEPS;
     if (w->ph->walk == KN_WALK_COLS && stores_elements(w->ph, w->sweep) && steps > STORING_STEPS)
         steps = STORING_STEPS;
-    bool few = w->ph->local || w->ph->last_block;
-    while (few && steps > 1 && steps * bytes > FEW_BYTES)
+    int most = w->ph->local && w->ph->walk == KN_WALK_COLS ? FEW_BYTES_OF_COLUMNS
+               : w->ph->local || w->ph->last_block         ? FEW_BYTES
+                                                           : steps * bytes;
+    while (steps > 1 && steps * bytes > most)
         steps /= 2;
     return steps;
 }
@@ -71,7 +74,7 @@ static bool forwards(const kn_cuda_writer *w)
  * once, without a branch between them. */
 static bool counts_steps(const kn_cuda_writer *w)
 {
-    return !w->tiled && forwards(w) && kn_by_block(w->ph) && !w->ph->local;
+    return !w->tiled && (w->near || (forwards(w) && kn_by_block(w->ph) && !w->ph->local));
 }
 
 static bool keeps_shared(const kn_phase *ph)
@@ -242,7 +245,8 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
 /* Are there loads that go in batches? */
 static bool has_batches(const kn_cuda_writer *w)
 {
-    if (w->tiled || w->ph->ragged || w->ph->local || (kn_by_block(w->ph) && forwards(w)))
+    if (w->tiled || w->near || w->ph->ragged || (w->ph->local && w->ph->walk != KN_WALK_COLS) ||
+        (kn_by_block(w->ph) && forwards(w)))
         return false;
     bool any = false;
     for (int i = 0; i < w->ph->values.len; i++)
@@ -290,11 +294,13 @@ static void write_near(kn_cuda_writer *w, const kn_cuda_stride *by)
 /* Where values are resident: those steps, and the others, which walk backwards if they come first. */
 static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    const char *first = kn_cuda_printed(w, "far + (kn_count)lane * %d", w->ph->vec);
+    const bool cols = w->ph->walk == KN_WALK_COLS;
+    const char *first =
+        cols ? "far + row" : kn_cuda_printed(w, "far + (kn_count)lane * %d", w->ph->vec);
     const kn_cuda_stride far = {first, by->end, by->step};
-    kn_cuda_line(w, "// a block has room for its first group");
-    kn_cuda_line(w, "const kn_count far = begin + (first == %s ? (kn_count)held * stride : 0);",
-                 w->block);
+    kn_cuda_line(w, "// a block has room for its first groups");
+    kn_cuda_line(w, "const kn_count far = begin + (%s == %s ? (kn_count)held * %s : 0);",
+                 cols ? "item" : "first", w->block, by->step);
     if (forwards(w)) {
         write_near(w, by);
         write_loop(w, &far);

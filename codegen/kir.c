@@ -186,7 +186,7 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
     for (const kn_phase *q = k->phases.data; v->kept == KN_KEEP_RESIDENT && q < p; q++)
         for (int i = 0; i < q->values.len; i++) {
             const kn_value *x = &q->values.data[i];
-            double steps = (double)p->chunk / ((double)p->tpg * p->vec);
+            double steps = (double)p->chunk / kn_phase_step(p);
             if (x->kept == KN_KEEP_RESIDENT && x->index == v->index)
                 return (double)k->held < steps ? (double)k->held / steps : 1;
         }

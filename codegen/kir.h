@@ -252,6 +252,12 @@ static inline bool kn_fetches_groups(const kn_phase *p)
 /* COLS: the groups that a block takes at a time. */
 static inline int kn_cols_width(const kn_phase *p) { return p->lanes * p->vec; }
 
+/* Members that those who work on a group take in a step. */
+static inline int kn_phase_step(const kn_phase *p)
+{
+    return p->walk == KN_WALK_COLS ? p->tpg : p->tpg * p->vec;
+}
+
 /* Ragged: the members of 128 bytes, a cache line, of the widest elements. The members of a group are counted from the
  * beginning of the line in which it begins, so that whoever goes through it reads and writes whole lines. */
 static inline int kn_phase_line(const kn_phase *p) { return 8 * p->vec; }

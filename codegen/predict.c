@@ -212,10 +212,10 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
     switch (ph->walk) {
     case KN_WALK_FLAT: return kn_flat_steps(ph);
     case KN_WALK_ROWS: {
-        double n = ceil(members / ((double)ph->tpg * ph->vec));
+        double n = ceil(members / kn_phase_step(ph));
         return ph->banded ? n * ceil((double)ph->chunk * ph->tpg / k->threads) : n;
     }
-    case KN_WALK_COLS: return ceil(members / ph->tpg);
+    case KN_WALK_COLS: return ceil(members / kn_phase_step(ph));
     }
     return 1;
 }
@@ -362,8 +362,14 @@ static kn_time phase_time(model *m, const kn_phase *ph)
 {
     kn_time t = {.barriers = ph->last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
     t.ns = t.barriers;
-    if (ph->local || ph->groups == 0 || ph->members == 0)
-        return t; /* on chip, a few elements */
+    if (ph->groups == 0 || ph->members == 0)
+        return t;
+    if (ph->local) { /* a few elements; of columns, one step after the other */
+        if (ph->walk == KN_WALK_COLS)
+            t.in_step = ph->nsweeps * (steps(m->k, ph) * m->m->latency + m->m->block);
+        t.ns += t.in_step;
+        return t;
+    }
     spread s = spread_of(m, ph);
     traffic bytes = traffic_of(m, ph, &s);
     double all = bytes.memory + bytes.cache, late = s.cluster ? m->m->stragglers : 1;

@@ -66,7 +66,9 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "the last block does the last phase, without a barrier");
     if (ph->split && ph->nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
-    if (kn_phase_resident(ph) && (!kn_takes_turns(ph) || !kn_by_block(ph) || ph->tpg != k->threads))
+    if (kn_phase_resident(ph) &&
+        (!kn_takes_turns(ph) ||
+         (ph->walk == KN_WALK_ROWS && (!kn_by_block(ph) || ph->tpg != k->threads))))
         return broken(k, p, "resident are elements of split phases whose blocks take turns");
     if (ph->cluster && (ph->split || !ph->alone || ph->walk == KN_WALK_FLAT ||
                         (ph->walk == KN_WALK_ROWS && ph->tpg != k->threads)))

@@ -85,38 +85,52 @@ __device__ __forceinline__ T kn_combine_warps(T identity, const void *warps, uns
 }
 
 // Among the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values; every one
-// of them gets the results. Rows within a warp meet there; `scratch` has room for N values of every other thread and is
-// free again on return.
+// of them gets the results. Rows within a warp meet there; of many that are left every fourth takes the next three, until
+// they are few enough for all threads to read: 32 rows of doubles would take 4 us. `scratch` has room for N values of
+// every other thread and is free again on return.
 template <class Op, int ROWS, int WIDTH, int N, class T>
-__device__ __forceinline__ void kn_combine_rows(T (&v)[N], T identity, void *scratch)
+__device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
 {
-    enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1, LEFT = ROWS / SIDE_BY_SIDE };
-    T *const all = (T *)scratch;
-    const int column = threadIdx.x % WIDTH, place = threadIdx.x / (SIDE_BY_SIDE * WIDTH) * WIDTH + column;
+    enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1, LEFT = ROWS / SIDE_BY_SIDE, PITCH = LEFT * WIDTH, FEW = 8 };
+    const int row = threadIdx.x / (SIDE_BY_SIDE * WIDTH), column = threadIdx.x % WIDTH;
+    T *const all = (T *)scratch + column, *const own = all + row * WIDTH;
 #pragma unroll
     for (int l = 0; l < N; ++l) {
         if constexpr (SIDE_BY_SIDE > 1)
             v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
-        if (SIDE_BY_SIDE == 1)
-            all[l * LEFT * WIDTH + threadIdx.x] = v[l];
-        else if (threadIdx.x % 32 < WIDTH)
-            all[l * LEFT * WIDTH + place] = v[l];
+        if (SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH)
+            own[l * PITCH] = v[l];
     }
     __syncthreads();
+    int step = 1; // from one row that is left to the next
+#pragma unroll 1
+    for (; step * FEW < LEFT; step *= 4) {
+        if (row % (4 * step) == 0 && (SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH)) {
+#pragma unroll 1
+            for (int other = step; other < 4 * step; other += step)
+#pragma unroll
+                for (int l = 0; l < N; ++l)
+                    v[l] = Op::of(v[l], own[l * PITCH + other * WIDTH]);
+#pragma unroll
+            for (int l = 0; l < N; ++l)
+                own[l * PITCH] = v[l];
+        }
+        __syncthreads();
+    }
 #pragma unroll
     for (int l = 0; l < N; ++l)
-        v[l] = identity;
+        v[l] = all[l * PITCH];
 #pragma unroll(__is_class(T) ? 1 : 8 / N)
-    for (int left = 0; left < LEFT; ++left)
+    for (int other = step; other < LEFT; other += step)
 #pragma unroll
         for (int l = 0; l < N; ++l)
-            v[l] = Op::of(v[l], all[(l * LEFT + left) * WIDTH + column]);
+            v[l] = Op::of(v[l], all[l * PITCH + other * WIDTH]);
     __syncthreads();
 }
 template <class Op, int ROWS, int WIDTH, int N, class T>
-__device__ __forceinline__ void kn_combine_rows(T &v, T identity, void *scratch)
+__device__ __forceinline__ void kn_combine_rows(T &v, void *scratch)
 {
     T one[1] = {v};
-    kn_combine_rows<Op, ROWS, WIDTH, 1>(one, identity, scratch);
+    kn_combine_rows<Op, ROWS, WIDTH, 1>(one, scratch);
     v = one[0];
 }

@@ -6,20 +6,46 @@
  * its own. There is room for a number of steps (kn_kernel.held); those beyond it, and all of the groups of a block but
  * its first, are loaded again. Neither the size of arrays nor the number of blocks that a launch really has decides
  * whether results are right, only how much is read again. */
+#include "codegen/cuda.h"
 #include "codegen/sched/sched.h"
 
-/* A block that has a multiprocessor and its shared memory for itself; members that make a range worth one; and static
- * shared memory that blocks may have, where columns use more than rows. */
-enum { RESIDENT_BLOCK = 1024, LEAST_MEMBERS = 1024, STATIC_BYTES = 48 * 1024 };
+/* Members that make a range worth a block; blocks that share a multiprocessor and its shared memory: of rows, one, of
+ * columns two, whose numbers divide the machine more finely; static shared memory that blocks of columns may have, and what
+ * the hardware takes for a block. */
+enum {
+    LEAST_MEMBERS = 1024,
+    LEAST_ROWS = 64,
+    BLOCKS_OF_COLUMNS = 2,
+    STATIC_BYTES = 24 * 1024,
+    OWN = 1024
+};
+
+static bool in_columns(const kn_phase *ph) { return ph->walk == KN_WALK_COLS; }
+
+/* Groups that a block of a split phase takes at a time. */
+static int64_t width_of(const kn_phase *ph)
+{
+    return in_columns(ph) ? (int64_t)KN_COLS_LANES * ph->vec : 1;
+}
+
+/* Shared memory of a block beside `used` bytes of it. */
+static int64_t room_beside(const kn_phase *ph, const kn_target *target, int64_t used)
+{
+    int blocks = in_columns(ph) ? BLOCKS_OF_COLUMNS : 1;
+    return (target->smem_block + OWN) / blocks - OWN - used;
+}
 
 kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool forced)
 {
     const kn_range none = {1, ph->members, false};
-    if (target->sm == 0 || !target->cooperative || kn_schedule_choose(ph)->walk != KN_WALK_ROWS ||
-        kn_phase_in_order(ph) || !kn_reread_each(ph) || ph->groups == 0)
+    if (target->sm == 0 || !target->cooperative || ph->walk == KN_WALK_FLAT ||
+        kn_phase_in_order(ph) || ph->tile || !kn_reread_each(ph) || ph->groups == 0)
         return none;
-    int64_t want = target->units / ph->groups, most = kn_ceil_div(ph->members, LEAST_MEMBERS);
-    bool idle = want * ph->groups * 4 < target->units * (int64_t)3; /* a quarter or more */
+    int64_t side = kn_ceil_div(ph->groups, width_of(ph));
+    int64_t blocks = target->units * (int64_t)(in_columns(ph) ? BLOCKS_OF_COLUMNS : 1);
+    int64_t want = blocks / side;
+    int64_t most = kn_ceil_div(ph->members, in_columns(ph) ? LEAST_ROWS : LEAST_MEMBERS);
+    bool idle = want * side * 4 < blocks * 3; /* a quarter or more */
     want = want < most ? want : most;
     if (forced && want < 2)
         want = 2;
@@ -32,8 +58,8 @@ kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool fo
 
 double kn_resident_part(const kn_phase *ph, const kn_target *target, int64_t length)
 {
-    double bytes = (double)length * kn_reread_each(ph);
-    double fit = target->smem_block - KN_SCRATCH_BYTES;
+    double bytes = (double)length * (double)width_of(ph) * kn_reread_each(ph);
+    double fit = (double)room_beside(ph, target, in_columns(ph) ? STATIC_BYTES : KN_SCRATCH_BYTES);
     return fit < bytes ? fit / bytes : 1;
 }
 
@@ -122,30 +148,34 @@ static void unmark(kn_kernel *k)
                 k->phases.data[p].values.data[i].kept = KN_KEEP_NONE;
 }
 
-/* Shared memory of a block that is there for it. */
-static int64_t room(const kn_kernel *k, const kn_target *target)
+/* Shared memory of a block that is there for what phase `ph` keeps. */
+static int64_t room(const kn_kernel *k, const kn_phase *ph, const kn_target *target)
 {
-    bool cols = false;
-    for (int p = 0; p < k->phases.len; p++)
-        cols = cols || k->phases.data[p].walk == KN_WALK_COLS;
-    return target->smem_block - k->shared - (cols ? STATIC_BYTES : KN_SCRATCH_BYTES);
+    int beside = KN_SCRATCH_BYTES;
+    for (int p = 0; p < k->phases.len; p++) {
+        int bytes = kn_cuda_static_bytes(&k->phases.data[p], k->threads);
+        beside = bytes > beside ? bytes : beside;
+    }
+    return room_beside(ph, target, beside + k->shared);
 }
 
 void kn_resident_keep(kn_kernel *k, const kn_target *target)
 {
     int first = first_resident(k), bytes = 0;
-    if (first == k->phases.len || !kn_by_block(&k->phases.data[first]))
-        return;
     const kn_phase *ph = &k->phases.data[first];
+    if (first == k->phases.len || (ph->walk == KN_WALK_ROWS && !kn_by_block(ph)))
+        return;
     for (int p = first; p < k->phases.len; p++)
         if (alike(ph, &k->phases.data[p]))
             bytes = mark_all(k, p, bytes);
     if (!bytes)
         return;
-    int64_t step = (int64_t)k->threads * bytes, fit = room(k, target) / step;
-    int64_t steps = kn_ceil_div(ph->members, ph->splits * k->threads * ph->vec);
+    int64_t step = (int64_t)k->threads * bytes, fit = room(k, ph, target) / step;
+    int64_t steps = kn_ceil_div(ph->members, ph->splits * kn_phase_step(ph));
+    if (fit < 1) {
+        unmark(k);
+        return;
+    }
     k->held = fit < steps ? fit : steps;
     k->shared += k->held * step;
-    if (k->held < 1)
-        unmark(k);
 }

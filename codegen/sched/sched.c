@@ -217,11 +217,28 @@ static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
     return bytes;
 }
 
+/* Moments, and a maximum with its sum, take two sweeps over the partial results to merge, and more work each. */
+static bool merges_twice(const kn_phase *ph)
+{
+    bool twice = false;
+    for (int i = 0; i < ph->reds.len; i++)
+        twice = twice || kn_red_state(ph, i) == KN_STATE_MOMENTS ||
+                kn_red_state(ph, i) == KN_STATE_PEAK;
+    return twice;
+}
+
+/* What the threads of a block of columns wait for, step after step, to merge so many partial results. */
+static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, int64_t parts)
+{
+    const int64_t rows = 512 / KN_COLS_LANES;
+    return (double)kn_ceil_div(parts, rows) * (merges_twice(ph) ? 2 : 1) * m->latency;
+}
+
 /* Nanoseconds of a phase that is split over the machine, at a barrier a combine. The split form is not there yet to be
  * predicted: it moves all bytes at nearly the memory's rate, but for what is resident, and its phases begin one after the
  * other. */
 static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *target,
-                       const kn_range *resident)
+                       const kn_range *ranges)
 {
     const double nearly = 1.12;
     const kn_machine *m = kn_machine_of(target);
@@ -229,29 +246,27 @@ static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *
     for (int i = 0; i < ph->reds.len; i++)
         stages = ph->reds.data[i].stage >= stages ? ph->reds.data[i].stage + 1 : stages;
     double bytes = bytes_moved(ph, bufs, false);
-    if (resident->n > 1)
+    if (ranges->resident)
         bytes -=
-            kn_resident_part(ph, target, resident->length) * (bytes - bytes_moved(ph, bufs, true));
+            kn_resident_part(ph, target, ranges->length) * (bytes - bytes_moved(ph, bufs, true));
     double split = m->launch + nearly * bytes / m->memory + stages * m->grid;
+    if (ph->walk == KN_WALK_COLS)
+        split += stages * merging_columns_ns(ph, m, ranges->n);
     return split + (stages + 1) * (m->latency + m->block);
 }
 
 /* Is that quicker than to leave each group to its own block, or cluster? */
 static bool pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
-                 const kn_target *target, const kn_range *resident)
+                 const kn_target *target, const kn_range *ranges)
 {
-    return split_ns(ph, bufs, target, resident) < kn_predict_phase_ns(a, ph, bufs, nbufs, target);
+    return split_ns(ph, bufs, target, ranges) < kn_predict_phase_ns(a, ph, bufs, nbufs, target);
 }
 
-/* Moments, and a maximum with its sum, take two sweeps over the partial results to merge, and more work each: so much longer
- * than a sum on an H200, but less than another barrier. */
+/* Two sweeps take so much longer than a sum on an H200, of rows, but less than another barrier. */
 static double merging_ns(const kn_phase *ph)
 {
     const double ns = 2500;
-    for (int i = 0; i < ph->reds.len; i++)
-        if (kn_red_state(ph, i) == KN_STATE_MOMENTS || kn_red_state(ph, i) == KN_STATE_PEAK)
-            return ns;
-    return 0;
+    return ph->walk != KN_WALK_COLS && merges_twice(ph) ? ns : 0;
 }
 
 bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase *ph,
@@ -277,35 +292,43 @@ kn_range kn_ranges_of(int64_t n, int64_t want)
     return (kn_range){(n + length - 1) / length, length, false};
 }
 
+/* Ranges that fill the machine, for blocks that keep nothing of them. `blocks`: that all groups have. */
+static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int64_t blocks,
+                               bool forced)
+{
+    bool cols = ph->walk == KN_WALK_COLS;
+    const splitting *how = strcmp(target->kind, "cuda") == 0 ? &gpu_splitting : &cpu_splitting;
+    int64_t least = forced ? 1 : cols ? how->least_cols : how->least_rows;
+    int64_t all = (cols ? how->cols_per_unit : how->rows_per_unit) * target->units;
+    int64_t want = all / blocks; /* all of them at a time, none in a second turn */
+    int64_t most = (ph->members + least - 1) / least;
+    if (want < 2)
+        want = blocks < all || forced ? 2 : 1;
+    if (want > most)
+        want = most;
+    return want < 2 ? (kn_range){1, ph->members, false} : kn_ranges_of(ph->members, want);
+}
+
 kn_range kn_schedule_splits(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
                             const kn_target *target, kn_division force)
 {
     bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT,
          gpu = strcmp(target->kind, "cuda") == 0;
-    bool cols = kn_schedule_choose(ph)->walk == KN_WALK_COLS;
-    const splitting *how = gpu ? &gpu_splitting : &cpu_splitting;
     const kn_range whole = {1, ph->members, false};
     if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
         ph->members < 2 || (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
         return whole;
-    int64_t tile = cols && gpu ? kn_cols_width(ph) : 1;
-    int64_t blocks = kn_ceil_div(ph->groups, tile) * ph->splits;
-    const kn_range resident = kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
-    if (blocks == 0 ||
-        (!forced && !nothing_keeps(ph, target) && !pays(a, ph, bufs, nbufs, target, &resident)))
+    int64_t tile = ph->walk == KN_WALK_COLS && gpu ? kn_cols_width(ph) : 1;
+    int64_t blocks = kn_ceil_div(ph->groups, tile);
+    if (blocks == 0)
         return whole;
-    if (resident.n > 1 && force != KN_DIVIDE_SPLIT)
-        return resident;
-    blocks /= ph->splits;
-    int64_t least = forced ? 1 : cols ? how->least_cols : how->least_rows;
-    int64_t per_unit = cols ? how->cols_per_unit : how->rows_per_unit;
-    int64_t want = (per_unit * target->units + blocks - 1) / blocks;
-    int64_t most = (ph->members + least - 1) / least;
-    if (forced && want < 2)
-        want = 2;
-    if (want > most)
-        want = most;
-    return want < 2 ? whole : kn_ranges_of(ph->members, want);
+    kn_range ranges = force == KN_DIVIDE_SPLIT
+                          ? whole
+                          : kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
+    if (ranges.n < 2)
+        ranges = ranges_to_fill(ph, target, blocks, forced);
+    return forced || nothing_keeps(ph, target) || pays(a, ph, bufs, nbufs, target, &ranges) ? ranges
+                                                                                            : whole;
 }
 
 static kn_range columns_left(const kn_phase *columns, int64_t blocks)

@@ -9,6 +9,7 @@
 #include "tests/differential/cases.h"
 
 #define UNIT "    return x / sqrt(sum(x * x))\n"
+#define ZSCORE "    return (x - mean(x, axis=0)) / sqrt(var(x, axis=0) + 0.5)\n"
 #define SOFTMAX                                                                                    \
     "    e = exp(x - max(x, axis=1, keepdims=True))\n"                                             \
     "    return e / sum(e, axis=1, keepdims=True)\n"
@@ -36,6 +37,15 @@ static const struct {
      "N=2 M=8004", 4},
     {"def f(x: f64[N], y: i8[N]):\n    return x * y - max(y) * sum(x)\n", "N=10008", 4},
     {"def f(x: f16[N]):\n    return cast(x, f64) - max(x)\n", "N=10008", 2},
+    /* columns: ends within a block's and within a step; what is computed from merged parts; many tiles and few */
+    {"def f(x: f32[C, N]):\n" ZSCORE, "C=3000 N=132", 2},
+    {"def f(x: f32[C, N]):\n" ZSCORE, "C=901 N=37", 2},
+    {"def f(x: f64[C, N]):\n" ZSCORE, "C=1000 N=70", 2},
+    {"def f(x: f16[C, N]):\n    return cast(x, f64) - max(x, axis=0)\n", "C=700 N=300", 2},
+    {"def f(x: f32[C, N]):\n    e = exp(x - max(x, axis=0))\n    return e / sum(e, axis=0)\n",
+     "C=1500 N=200", 2},
+    {"def f(x: f32[C, N], y: f64[C, N]):\n    return x - sum(x * y, axis=0), y + max(y, axis=0)\n",
+     "C=600 N=90", 4},
     /* groups in several runs; members in another order than in memory; an array that all groups share */
     {"def f(x: f32[N, C, H]):\n    return x - mean(x, axis=(0, 2), keepdims=True)\n",
      "N=6 C=2 H=900", 2},

@@ -34,8 +34,9 @@ CASES = [
     (SOFTMAX, "16384,64", "--arch sm_90", [X, E]),
     (SOFTMAX, "1024,1048576", "--arch sm_90", []),
     (COLUMNS, "4096,4096", "--arch sm_90", [("in_x", "shared"), ("e", "shared")]),
-    (COLUMNS, "1048576,4096", "--arch sm_90", []),
-    (COLUMNS, "4096,4096", "--arch sm_80", []), # half a line would do, but there are no clusters
+    (COLUMNS, "1048576,4096", "--arch sm_90", RESIDENT),
+    (COLUMNS, "1048576,4096", "--arch sm_90 --schedule split", []),
+    (COLUMNS, "4096,4096", "--arch sm_80", RESIDENT), # half a line would do, but there are no clusters
     # no room: x is needed to the end
     (NEEDS_X, "16384,4096", "--arch sm_90", [X]),
     # f64 does not go where f32 was, but there are registers for it
@@ -62,7 +63,7 @@ CASES = [
     (SOFTMAX, "4,16777216", "--arch sm_90", RESIDENT),
     (SOFTMAX, "4,1048576", "--arch sm_75", RESIDENT),
     (CENTRED, "16,524288", "--arch sm_90", RESIDENT),
-    (COLUMNS, "1048576,16", "--arch sm_90 --schedule resident", []),
+    (COLUMNS, "1048576,16", "--arch sm_90 --schedule resident", RESIDENT),
     (SOFTMAX, "16384,4096", "--arch cpu", [("e", "cache")]),
     (SOFTMAX, "16384,4096", "--arch cpu --reuse recompute", []),
     (SOFTMAX, "1024,1048576", "--arch cpu", []),
