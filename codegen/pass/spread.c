@@ -13,8 +13,8 @@
  * is stored. On a CPU, and when nothing but group stores is left, a finish is a phase of its own that stores
  * each reduction's result.
  *
- * A VAR leaves three partial results: its sum of squares, and the mean (f64) and number of members that it
- * is about; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
+ * A VAR leaves three partial results: its sum of squares, the mean (f64) that it is about, and the number of members,
+ * one for all groups; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
 #include <string.h>
 
 #include "codegen/plan.h"
@@ -110,28 +110,34 @@ static int64_t groups_of(const spreader *s)
 /* Adds a reduction to the partial phase and stores its result; gives the buffer. */
 static int store_partial(spreader *s, kn_red red, const char *name)
 {
-    int64_t groups = groups_of(s);
+    bool counts = red.part == KN_PART_COUNT; /* all groups have as many members */
+    int64_t groups = counts ? 1 : groups_of(s);
     int buf = kn_planner_temp(s->p, red.dtype, name, groups * s->members.n);
     kn_push(s->p->arena, &s->to.reds, red);
     kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.reds.len - 1, .stage = 1};
-    st.access = over_groups(s, buf);
+    st.access = counts ? (kn_access){.buf = buf} : over_groups(s, buf);
     st.access.split_stride = groups;
+    st.once = counts ? (1u << s->from.ngroup) - 1 : 0;
     kn_push(s->p->arena, &s->to.stores, st);
     return buf;
 }
 
 /* ---- finish ---- */
 
-static int load_partial(spreader *s, int buf)
+static int load_along_splits(spreader *s, int buf, kn_access acc, int64_t stride)
 {
     int ng = s->from.ngroup;
-    kn_access acc = over_groups(s, buf);
     acc.axes |= 1u << ng;
-    acc.stride[ng] = groups_of(s);
+    acc.stride[ng] = stride;
     return push_value(s, (kn_value){.kind = KN_V_LOAD,
                                     .dtype = s->p->bufs.data[buf].dtype,
                                     .level = KN_ELEMENT,
                                     .access = acc});
+}
+
+static int load_partial(spreader *s, int buf)
+{
+    return load_along_splits(s, buf, over_groups(s, buf), groups_of(s));
 }
 
 static int elem(spreader *s, kn_op op, kn_dtype t, int a, int b)
@@ -162,7 +168,8 @@ static int reduced(spreader *s, kn_op op, kn_dtype t, int value)
 static int merged_moments(spreader *s, const parts *part, kn_dtype t)
 {
     int m2 = elem(s, KN_OP_CAST, KN_F64, load_partial(s, part->result), -1);
-    int mean = load_partial(s, part->mean), n = load_partial(s, part->count);
+    int mean = load_partial(s, part->mean);
+    int n = load_along_splits(s, part->count, (kn_access){.buf = part->count}, 1);
     int sum = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_MUL, KN_F64, mean, n));
     int whole = elem(s, KN_OP_DIV, KN_F64, sum, reduced(s, KN_OP_SUM, KN_F64, n));
     int d = elem(s, KN_OP_SUB, KN_F64, mean, whole);
