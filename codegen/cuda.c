@@ -191,10 +191,10 @@ static void open_clusters(kn_cuda_writer *w)
     if (!w->ph->ragged)
         write_range(w, "");
     kn_cuda_begin_boards(w);
-    if (w->ph->fetched)
+    if (w->ph->fetched) {
         kn_cuda_begin_apart(w);
-    if (kn_cuda_refills(w->ph))
         kn_cuda_fetch_first(w);
+    }
     kn_cuda_open(
         w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
 }
@@ -283,15 +283,10 @@ static void write_rows(kn_cuda_writer *w)
     write_group(w, per_block);
     write_locals(w, true, "lane", per_block > 1 ? "live" : "");
     const kn_cuda_stride by = stride_of_rows(w, per_block);
-    bool whole = ph->fetched && !kn_cuda_refills(ph);
-    if (whole)
-        kn_cuda_fetch(w);
     kn_cuda_sweeps(w, &by,
                    ph->cluster     ? "lane == 0 && rank == 0"
                    : per_block > 1 ? "live && lane == 0"
                                    : "lane == 0");
-    if (whole)
-        kn_cuda_free_fetched(w);
     kn_cuda_close(w);
     if (ph->banded)
         close_band(w, per_block);

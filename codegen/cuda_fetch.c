@@ -14,9 +14,9 @@
  *       for each piece: the last sweep; when all threads are done its place is free, also where a computed value took it:
  *         one thread asks for the next group's
  *
- * Ragged rows, of which each has its vectors elsewhere in its first one, are asked for as a whole, behind the last sweep of
- * the row before. They are waited for in one piece: pieces that are waited for one by one took up to 20 % longer on an
- * H200, where several blocks share a multiprocessor and each has some microseconds of loads on its way.
+ * They are waited for in one piece: pieces that are waited for one by one took up to 20 % longer on an H200, where several
+ * blocks share a multiprocessor and each has some microseconds of loads on its way. Of ragged rows a piece is of counted
+ * members, of which each row has others.
  *
  * Where there are more groups than clusters, the first copies of a cluster begin when the memory has had the time for those
  * of all before it: together they would all load, then all wait, then all store, group after group (batchnorm of four
@@ -53,56 +53,62 @@ static int bytes_fetched(const kn_phase *ph)
     return bytes;
 }
 
-/* A copy for each run of neighbours between `from` and `to`. */
+/* A copy for each run of neighbours from `low` to `high`. */
 static void write_copies(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     int va = kn_phase_vector_axis(ph);
     kn_put(w->t, "#pragma unroll 1\n");
-    kn_cuda_open(w, "for (kn_count i = from, run; i < to; i += run)");
+    kn_cuda_open(w, "for (kn_count i = low, run; i < high; i += run)");
     if (ph->ragged)
         kn_cuda_ragged_place(w);
     else
         kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
-    kn_cuda_line(w, "run = kn_least((kn_count)(p%d_n%d - a%d), to - i);", w->p, va, va);
+    kn_cuda_line(w, "run = kn_least((kn_count)(p%d_n%d - a%d), high - i);", w->p, va, va);
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         if (!is_fetched(v))
             continue;
         const char *from = kn_cuda_offset(w, &v->access, 'v', i, NULL);
-        kn_cuda_line(w, "kn_fetch(%s_kept + (i - begin) / %d, %s + (%s),", kn_cuda_value(w, i),
+        kn_cuda_line(w, "kn_fetch(%s_kept + (i - base) / %d, %s + (%s),", kn_cuda_value(w, i),
                      ph->vec, w->k->bufs.data[v->access.buf].name, from);
         kn_cuda_line(w, "         (unsigned)run * %d, &full);", kn_bytes(v->dtype));
     }
     kn_cuda_close(w);
 }
 
-bool kn_cuda_refills(const kn_phase *ph) { return kn_fetches_groups(ph) && !ph->ragged; }
-
 void kn_cuda_fetch_first(kn_cuda_writer *w)
 {
+    const kn_phase *ph = w->ph;
+    const char *begin = ph->ragged ? "inner" : "begin", *end = ph->ragged ? "inner_end" : "end";
+    kn_cuda_line(w, "const kn_count base = rank * (kn_count)p%d_chunk;", w->p);
     kn_cuda_open(
         w, "const auto fetch = [&](const kn_count g, const kn_count from, const kn_count to)");
-    kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
+    kn_cuda_decompose(w, 0, ph->ngroup, "g");
+    if (ph->ragged)
+        kn_cuda_ragged_range(w);
+    kn_cuda_line(w, "if (from == base)");
+    kn_cuda_line(w, "    kn_expect(&full, (unsigned)(%s < %s ? %s - %s : 0) * %d);", begin, end,
+                 end, begin, bytes_fetched(ph));
+    kn_cuda_line(w, "const kn_count low = from < %s ? %s : from, high = kn_least(to, %s);", begin,
+                 begin, end);
     write_copies(w);
     w->indent--;
     kn_cuda_line(w, "};");
-    kn_cuda_open(w, "if (threadIdx.x == 0 && blockIdx.x / blocks < work)");
-    kn_cuda_line(w, "kn_expect(&full, (unsigned)(end - begin) * %d);", bytes_fetched(w->ph));
-    kn_cuda_line(w, "fetch(blockIdx.x / blocks, begin, end);");
-    kn_cuda_close(w);
+    kn_cuda_line(w, "if (threadIdx.x == 0 && blockIdx.x / blocks < work)");
+    kn_cuda_line(w, "    fetch(blockIdx.x / blocks, base, base + (kn_count)p%d_chunk);", w->p);
 }
 
 void kn_cuda_open_pieces(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count next = first + gridDim.x / blocks;");
-    kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
-    kn_cuda_line(w, "    kn_expect(&full, (unsigned)(end - begin) * %d);", bytes_fetched(w->ph));
-    if (is_written(w->ph))
+    if (w->ph->ragged || is_written(w->ph))
         kn_cuda_line(w, "kn_write_before_fetch();");
     kn_put(w->t, "#pragma unroll 1\n");
-    kn_cuda_open(w, "for (kn_count from = begin; from < end; from += (kn_count)p%d_piece)", w->p);
-    kn_cuda_line(w, "const kn_count to = kn_least(from + (kn_count)p%d_piece, end);", w->p);
+    kn_cuda_open(w, "for (kn_count from = base, to; from < base + (kn_count)p%d_chunk; from = to)",
+                 w->p);
+    kn_cuda_line(w, "to = kn_least(from + (kn_count)p%d_piece, base + (kn_count)p%d_chunk);", w->p,
+                 w->p);
 }
 
 void kn_cuda_close_pieces(kn_cuda_writer *w)
@@ -110,15 +116,6 @@ void kn_cuda_close_pieces(kn_cuda_writer *w)
     kn_cuda_line(w, "__syncthreads(); // its place is free");
     kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
     kn_cuda_line(w, "    fetch(next, from, to);");
-    kn_cuda_close(w);
-}
-
-void kn_cuda_fetch(kn_cuda_writer *w)
-{
-    kn_cuda_open(w, "if (threadIdx.x == 0)");
-    kn_cuda_line(w, "const kn_count from = inner, to = inner < inner_end ? inner_end : inner;");
-    kn_cuda_line(w, "kn_expect(&full, (unsigned)(to - from) * %d);", bytes_fetched(w->ph));
-    write_copies(w);
     kn_cuda_close(w);
 }
 
@@ -145,12 +142,6 @@ void kn_cuda_await_fetch(kn_cuda_writer *w)
     }
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] = w->loaded[i] || is_fetched(&w->ph->values.data[i]);
-}
-
-void kn_cuda_free_fetched(kn_cuda_writer *w)
-{
-    kn_cuda_line(w, "kn_write_before_fetch();");
-    kn_cuda_line(w, "__syncthreads(); // its place is free");
 }
 
 /* ---- columns ---- */

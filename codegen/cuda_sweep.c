@@ -254,6 +254,16 @@ static bool has_batches(const kn_cuda_writer *w)
     return any;
 }
 
+/* A piece of the last sweep: what comes next takes its place while the others are worked on. */
+static kn_cuda_stride stride_of_piece(kn_cuda_writer *w)
+{
+    const char *first = kn_cuda_printed(w, "from + (kn_count)lane * %d", w->ph->vec);
+    if (!w->ph->ragged)
+        return (kn_cuda_stride){first, "kn_least(to, end)", "stride"};
+    first = kn_cuda_printed(w, "%s + (%s < inner ? stride : 0)", first, first);
+    return (kn_cuda_stride){first, "kn_least(to, inner_end)", "stride"};
+}
+
 static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     int steps = unrolling(w);
@@ -261,17 +271,23 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         write_batches(w, by, steps);
         return;
     }
+    const bool pieces = kn_fetches_groups(w->ph) && w->sweep + 1 == w->ph->nsweeps;
+    const kn_cuda_stride stride = pieces ? stride_of_piece(w) : *by;
     w->placed = counts_steps(w) && keeps_shared(w->ph);
-    if (w->ph->ragged) {
+    if (w->ph->ragged)
         kn_cuda_ragged_steps(w);
-        open_loop(w, by, steps);
+    if (pieces)
+        kn_cuda_open_pieces(w);
+    open_loop(w, &stride, steps);
+    if (w->ph->ragged) {
         kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->placed ? ", place" : "");
     } else {
-        open_loop(w, by, steps);
         write_axes(w);
         kn_cuda_step(w);
     }
     kn_cuda_close(w);
+    if (pieces)
+        kn_cuda_close_pieces(w);
     w->placed = false;
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
@@ -310,16 +326,6 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
 }
 
-/* The loop of the last sweep, a piece at a time: what comes next takes its place while the others are worked on. */
-static void write_pieces(kn_cuda_writer *w, const kn_cuda_stride *by)
-{
-    const char *first = kn_cuda_printed(w, "from + (kn_count)lane * %d", w->ph->vec);
-    const kn_cuda_stride within = {first, "to", by->step};
-    kn_cuda_open_pieces(w);
-    write_loop(w, &within);
-    kn_cuda_close_pieces(w);
-}
-
 /* The loop, tile by tile. All threads of the block take part in what goes between a tile and memory. */
 static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
@@ -351,8 +357,6 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         write_tiles(w, by);
     else if (kn_phase_resident(ph))
         write_resident(w, by);
-    else if (kn_cuda_refills(ph) && t + 1 == ph->nsweeps)
-        write_pieces(w, by);
     else
         write_loop(w, by);
     kn_cuda_write_kept_stores(w);

@@ -144,16 +144,12 @@ typedef struct kn_cuda_stride {
 
 /* In front of the loop over groups: this cluster's time to begin. */
 void kn_cuda_begin_apart(kn_cuda_writer *w);
-/* Is what a group leaves free filled again piece by piece? Then in front of the loop over groups the first one is asked
- * for, and the last sweep goes through [from, to) at a time. */
-bool kn_cuda_refills(const kn_phase *ph);
+/* In front of that loop: the first group is asked for. Around the loop of the last sweep over a group, that it goes through
+ * [from, to) at a time. */
 void kn_cuda_fetch_first(kn_cuda_writer *w);
 void kn_cuda_open_pieces(kn_cuda_writer *w);
 void kn_cuda_close_pieces(kn_cuda_writer *w);
-/* If not: at the beginning of a group, and behind its last sweep. */
-void kn_cuda_fetch(kn_cuda_writer *w);
-void kn_cuda_free_fetched(kn_cuda_writer *w);
-/* In front of its first sweep. */
+/* In front of the first sweep. */
 void kn_cuda_await_fetch(kn_cuda_writer *w);
 /* Columns: a thread asks for its own elements. */
 void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by);
