@@ -9,18 +9,19 @@
 #include "codegen/cuda.h"
 #include "codegen/sched/sched.h"
 
-/* Members that make a range worth a block; blocks that share a multiprocessor and its shared memory: of rows, one, of
- * columns two, whose numbers divide the machine more finely; static shared memory that blocks of columns may have, and what
- * the hardware takes for a block. */
 enum {
-    LEAST_MEMBERS = 1024,
-    LEAST_ROWS = 64,
-    BLOCKS_OF_COLUMNS = 2,
-    STATIC_BYTES = 24 * 1024,
-    OWN = 1024
+    LEAST_MEMBERS = 1024, /* that make a range worth a block: of rows; of columns */
+    LEAST_OF_COLUMNS = 64,
+    STATIC_BYTES =
+        24 * 1024, /* of shared memory that blocks of columns may have beside what is kept */
+    OWN = 1024,    /* that the hardware takes for a block */
 };
 
 static bool in_columns(const kn_phase *ph) { return ph->walk == KN_WALK_COLS; }
+
+/* Blocks that share a multiprocessor and its shared memory. Those of columns take turns by tiles: twice as many, of half the
+ * size, divide the machine more finely. */
+static int blocks_a_unit(const kn_phase *ph) { return in_columns(ph) ? 2 : 1; }
 
 /* Groups that a block of a split phase takes at a time. */
 static int64_t width_of(const kn_phase *ph)
@@ -31,8 +32,7 @@ static int64_t width_of(const kn_phase *ph)
 /* Shared memory of a block beside `used` bytes of it. */
 static int64_t room_beside(const kn_phase *ph, const kn_target *target, int64_t used)
 {
-    int blocks = in_columns(ph) ? BLOCKS_OF_COLUMNS : 1;
-    return (target->smem_block + OWN) / blocks - OWN - used;
+    return (target->smem_block + OWN) / blocks_a_unit(ph) - OWN - used;
 }
 
 kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool forced)
@@ -42,9 +42,8 @@ kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool fo
         kn_phase_in_order(ph) || ph->tile || !kn_reread_each(ph) || ph->groups == 0)
         return none;
     int64_t side = kn_ceil_div(ph->groups, width_of(ph));
-    int64_t blocks = target->units * (int64_t)(in_columns(ph) ? BLOCKS_OF_COLUMNS : 1);
-    int64_t want = blocks / side;
-    int64_t most = kn_ceil_div(ph->members, in_columns(ph) ? LEAST_ROWS : LEAST_MEMBERS);
+    int64_t blocks = (int64_t)target->units * blocks_a_unit(ph), want = blocks / side;
+    int64_t most = kn_ceil_div(ph->members, in_columns(ph) ? LEAST_OF_COLUMNS : LEAST_MEMBERS);
     bool idle = want * side * 4 < blocks * 3; /* a quarter or more */
     want = want < most ? want : most;
     if (forced && want < 2)

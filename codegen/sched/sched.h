@@ -2,11 +2,13 @@
  *
  *     flat   no reductions: the grid strides over all elements
  *     rows   a sub-warp, a warp or a block works on a group, side by side along its members
- *            all blocks, which keep what they load again behind a grid barrier (resident.c)
  *            the blocks of a cluster, where one block cannot keep it or there are few groups (cluster.c)
  *     cols   neighbouring threads work on neighbouring groups, for reductions along a strided axis
  *            so few of them side by side that they stay on chip, where a block or a cluster can keep them
  *            in tiles, where arrays lie one way and others the other (tiles.c)
+ *
+ * Of rows and of columns members may be split over all blocks, which keep what they load again behind a grid barrier
+ * (resident.c).
  *
  * A normalised phase goes in; walk, tpg and vec come out, and the block size that suits it best. */
 #ifndef KN_CODEGEN_SCHED_H
@@ -58,8 +60,8 @@ kn_range kn_schedule_splits(kn_arena *a, const kn_phase *phase, const kn_buf *bu
 /* About `want` ranges of n members, of whole vectors. */
 kn_range kn_ranges_of(int64_t n, int64_t want);
 
-/* Ranges for blocks that keep on chip what a phase loads again, each alone on its multiprocessor; one: that cannot be, or
- * too few could work and it is not forced. The part of a range of this length for which there is room.
+/* Ranges for blocks that keep on chip what a phase loads again, alone on its multiprocessor, or of columns two there; one:
+ * that cannot be, or too few could work and it is not forced. The part of a range of this length for which there is room.
  * codegen/sched/resident.c */
 kn_range kn_resident_ranges(const kn_phase *phase, const kn_target *target, bool forced);
 double kn_resident_part(const kn_phase *phase, const kn_target *target, int64_t length);
