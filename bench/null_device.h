@@ -125,15 +125,8 @@ typedef struct null_context {
 
 static inline void null_open(null_context *n, const kn_allocator *from)
 {
-    *n = (null_context){.dev = {.base.ops = &null_ops,
-                                .target = {.kind = "cuda",
-                                           .sm = 90,
-                                           .units = 132,
-                                           .max_block = 1024,
-                                           .max_threads_unit = 2048,
-                                           .smem_block = 227 * 1024,
-                                           .cooperative = true,
-                                           .cluster = 8}}};
+    *n = (null_context){.dev = {.base.ops = &null_ops}};
+    kn_target_of_arch("sm_90", &n->dev.target);
     kn_context_init(&n->core, &n->dev.base, from);
     strcpy(n->core.name, "null");
     n->ctx.core = &n->core;

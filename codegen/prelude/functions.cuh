@@ -1,5 +1,8 @@
-// Functions of floats.
+// Functions of floats, and whole numbers near a number.
 
+template <class T> __device__ __forceinline__ T kn_floor(T a) { return a; }
+template <class T> __device__ __forceinline__ T kn_ceil(T a) { return a; }
+template <class T> __device__ __forceinline__ T kn_trunc(T a) { return a; }
 #define KN_FUNCTION(name, f32, f64)                                                                \
     __device__ __forceinline__ float name(float a) { return f32(a); }                              \
     __device__ __forceinline__ double name(double a) { return f64(a); }
@@ -27,6 +30,10 @@ KN_FUNCTION(kn_erfc, erfcf, erfc)
 KN_FUNCTION(kn_erfinv, erfinvf, erfinv)
 KN_FUNCTION(kn_gamma, tgammaf, tgamma)
 KN_FUNCTION(kn_lgamma, lgammaf, lgamma)
+KN_FUNCTION(kn_floor, floorf, floor)
+KN_FUNCTION(kn_ceil, ceilf, ceil)
+KN_FUNCTION(kn_trunc, truncf, trunc)
+KN_FUNCTION(kn_rint, rintf, rint)
 #undef KN_FUNCTION
 #define KN_FUNCTION_OF_TWO(name, f32, f64)                                                         \
     __device__ __forceinline__ float name(float a, float b) { return f32(a, b); }                  \

@@ -1,16 +1,4 @@
-// Whole numbers near a number, and divisions that give them.
-
-template <class T> __device__ __forceinline__ T kn_floor(T a) { return a; }
-template <class T> __device__ __forceinline__ T kn_ceil(T a) { return a; }
-template <class T> __device__ __forceinline__ T kn_trunc(T a) { return a; }
-#define KN_ROUNDING(name, f32, f64)                                                                \
-    __device__ __forceinline__ float name(float a) { return f32(a); }                              \
-    __device__ __forceinline__ double name(double a) { return f64(a); }
-KN_ROUNDING(kn_floor, floorf, floor)
-KN_ROUNDING(kn_ceil, ceilf, ceil)
-KN_ROUNDING(kn_trunc, truncf, trunc)
-KN_ROUNDING(kn_rint, rintf, rint)
-#undef KN_ROUNDING
+// Divisions that give whole numbers.
 
 // Division towards minus infinity; by zero it gives 0. (T)-1 < 0 says that T is signed.
 template <class T> __device__ __forceinline__ T kn_floor_divide(T a, T b)

@@ -214,7 +214,7 @@ static void gather(kn_frame *f, const kn_step *s, int64_t n)
     kn_lanes_count(l, c, n, KN_I64, offset);
     for (int k = 0; k < s->nin; k++)
         add_place(f, v, k, &f->value[s->in[k]], s->bytes, n, offset);
-    kn_lanes_pick(l->base, s->bytes, n, offset, to);
+    kn_mover_of(s->bytes)->pick(n, to, l->base, offset);
     f->value[s->value] = (kn_operand){to, same};
 }
 
@@ -231,7 +231,7 @@ static void operate(kn_frame *f, const kn_step *s, int64_t n)
     if (same == s->all) {
         s->loop(1, out, in, 0);
         if (s->kept >= 0) /* other blocks of the row may differ */
-            kn_splat(s->bytes, n, out, out);
+            kn_mover_of(s->bytes)->splat(n, out, out);
         f->value[s->value] = (kn_operand){out, s->kept < 0};
         return;
     }
@@ -287,7 +287,7 @@ static void fold(kn_frame *f, const kn_step *s, int64_t n)
     const void *in = v->data;
     if (v->same && n > 1) {
         void *spare = f->slots + (size_t)f->job->plan->slots * f->slot_bytes;
-        kn_splat(s->bytes, n, spare, in);
+        kn_mover_of(s->bytes)->splat(n, spare, in);
         in = spare;
     }
     (f->job->cols ? fold->accumulate : fold->reduce)(n, f->red[s->red].acc, in);

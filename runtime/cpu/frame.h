@@ -4,6 +4,7 @@
 
 #include "runtime/cpu/exec.h"
 #include "runtime/cpu/lanes.h"
+#include "runtime/cpu/move.h"
 
 /* The first checked index that was found out of bounds. */
 typedef struct kn_bad_index {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cpu/move.h"
+
 static int64_t stride_of(const kn_access *a, int axis)
 {
     return a->kind[axis] == KN_STRIDE_ZERO  ? 0
@@ -105,123 +107,20 @@ static int64_t next_run(const kn_lanes *l, int64_t *index)
     return by;
 }
 
-/* Elements are moved as integers of their width, whatever their type. */
-typedef uint8_t __attribute__((may_alias)) word8;
-typedef uint16_t __attribute__((may_alias)) word16;
-typedef uint32_t __attribute__((may_alias)) word32;
-typedef uint64_t __attribute__((may_alias)) word64;
-typedef struct {
-    uint64_t half[2];
-} __attribute__((may_alias)) word128;
-
-#define MOVE(W)                                                                                    \
-    static void read_##W(int64_t n, void *out, const char *p, int64_t stride)                      \
-    {                                                                                              \
-        W *z = out;                                                                                \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            z[i] = *(const W *)(p + i * stride);                                                   \
-    }                                                                                              \
-    static void write_##W(int64_t n, char *p, int64_t stride, const void *in, int64_t step)        \
-    {                                                                                              \
-        const W *a = in;                                                                           \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            *(W *)(p + i * stride) = a[i * step];                                                  \
-    }                                                                                              \
-    static void pick_##W(int64_t n, void *out, const char *p, const int64_t *offset)               \
-    {                                                                                              \
-        W *z = out;                                                                                \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            z[i] = *(const W *)(p + offset[i]);                                                    \
-    }                                                                                              \
-    static void splat_##W(int64_t n, void *out, const void *in)                                    \
-    {                                                                                              \
-        W *z = out, s = *(const W *)in;                                                            \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            z[i] = s;                                                                              \
-    }                                                                                              \
-    static void turn_in_##W(int64_t rows, int64_t columns, void *out, const char *p, int64_t down, \
-                            int64_t across)                                                        \
-    {                                                                                              \
-        W *z = out;                                                                                \
-        for (int64_t j = 0; j < columns; j++)                                                      \
-            for (int64_t i = 0; i < rows; i++)                                                     \
-                z[i * columns + j] = *(const W *)(p + i * down + j * across);                      \
-    }                                                                                              \
-    static void turn_out_##W(int64_t rows, int64_t columns, char *p, int64_t down, int64_t across, \
-                             const void *in)                                                       \
-    {                                                                                              \
-        const W *a = in;                                                                           \
-        for (int64_t j = 0; j < columns; j++)                                                      \
-            for (int64_t i = 0; i < rows; i++)                                                     \
-                *(W *)(p + i * down + j * across) = a[i * columns + j];                            \
-    }
-MOVE(word8)
-MOVE(word16)
-MOVE(word32)
-MOVE(word64)
-MOVE(word128)
-
 static void read_run(int bytes, int64_t n, void *out, const char *p, int64_t stride)
 {
     if (stride == bytes && n >= 16)
         memcpy(out, p, (size_t)(n * bytes));
-    else if (bytes == 4)
-        read_word32(n, out, p, stride);
-    else if (bytes == 8)
-        read_word64(n, out, p, stride);
-    else if (bytes == 16)
-        read_word128(n, out, p, stride);
-    else if (bytes == 2)
-        read_word16(n, out, p, stride);
     else
-        read_word8(n, out, p, stride);
+        kn_mover_of(bytes)->read(n, out, p, stride);
 }
 
 static void write_run(int bytes, int64_t n, char *p, int64_t stride, const void *in, int64_t step)
 {
     if (stride == bytes && n >= 16 && step)
         memcpy(p, in, (size_t)(n * bytes));
-    else if (bytes == 4)
-        write_word32(n, p, stride, in, step);
-    else if (bytes == 8)
-        write_word64(n, p, stride, in, step);
-    else if (bytes == 16)
-        write_word128(n, p, stride, in, step);
-    else if (bytes == 2)
-        write_word16(n, p, stride, in, step);
     else
-        write_word8(n, p, stride, in, step);
-}
-
-/* The columns of a tile that runs down in memory, one after the other. */
-static void turn_in(int bytes, int64_t rows, int64_t columns, void *out, const char *p,
-                    int64_t down, int64_t across)
-{
-    if (bytes == 4)
-        turn_in_word32(rows, columns, out, p, down, across);
-    else if (bytes == 8)
-        turn_in_word64(rows, columns, out, p, down, across);
-    else if (bytes == 16)
-        turn_in_word128(rows, columns, out, p, down, across);
-    else if (bytes == 2)
-        turn_in_word16(rows, columns, out, p, down, across);
-    else
-        turn_in_word8(rows, columns, out, p, down, across);
-}
-
-static void turn_out(int bytes, int64_t rows, int64_t columns, char *p, int64_t down,
-                     int64_t across, const void *in)
-{
-    if (bytes == 4)
-        turn_out_word32(rows, columns, p, down, across, in);
-    else if (bytes == 8)
-        turn_out_word64(rows, columns, p, down, across, in);
-    else if (bytes == 16)
-        turn_out_word128(rows, columns, p, down, across, in);
-    else if (bytes == 2)
-        turn_out_word16(rows, columns, p, down, across, in);
-    else
-        turn_out_word8(rows, columns, p, down, across, in);
+        kn_mover_of(bytes)->write(n, p, stride, in, step);
 }
 
 static bool runs_down(const kn_lanes *l) { return llabs(l->down) < llabs(l->across); }
@@ -231,7 +130,7 @@ static void gather_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, void *
     const char *p = kn_lanes_at(l, c);
     int64_t rows = n / c->columns;
     if (runs_down(l))
-        turn_in(l->bytes, rows, c->columns, out, p, l->down, l->across);
+        kn_mover_of(l->bytes)->turn_in(rows, c->columns, out, p, l->down, l->across);
     else
         for (int64_t i = 0; i < rows; i++)
             read_run(l->bytes, c->columns, (char *)out + i * c->columns * l->bytes, p + i * l->down,
@@ -244,39 +143,11 @@ static void scatter_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, const
     char *p = kn_lanes_at(l, c);
     int64_t rows = n / c->columns;
     if (runs_down(l) && !same)
-        turn_out(l->bytes, rows, c->columns, p, l->down, l->across, in);
+        kn_mover_of(l->bytes)->turn_out(rows, c->columns, p, l->down, l->across, in);
     else
         for (int64_t i = 0; i < rows; i++)
             write_run(l->bytes, c->columns, p + i * l->down, l->across,
                       same ? in : in + i * c->columns * l->bytes, same ? 0 : 1);
-}
-
-void kn_lanes_pick(const char *base, int bytes, int64_t n, const int64_t *offset, void *out)
-{
-    if (bytes == 4)
-        pick_word32(n, out, base, offset);
-    else if (bytes == 8)
-        pick_word64(n, out, base, offset);
-    else if (bytes == 16)
-        pick_word128(n, out, base, offset);
-    else if (bytes == 2)
-        pick_word16(n, out, base, offset);
-    else
-        pick_word8(n, out, base, offset);
-}
-
-void kn_splat(int bytes, int64_t n, void *out, const void *in)
-{
-    if (bytes == 4)
-        splat_word32(n, out, in);
-    else if (bytes == 8)
-        splat_word64(n, out, in);
-    else if (bytes == 16)
-        splat_word128(n, out, in);
-    else if (bytes == 2)
-        splat_word16(n, out, in);
-    else
-        splat_word8(n, out, in);
 }
 
 void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out)

@@ -67,9 +67,4 @@ void kn_lanes_scatter(const kn_lanes *l, const kn_cursor *c, int64_t n, const vo
 /* out[i] = the offset of lane i, an I64 or I32 */
 void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, kn_dtype dtype, void *out);
 
-/* out[i] = the element at base + offset[i] */
-void kn_lanes_pick(const char *base, int bytes, int64_t n, const int64_t *offset, void *out);
-/* out[i] = in[0] */
-void kn_splat(int bytes, int64_t n, void *out, const void *in);
-
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "runtime/cpu/lanes.h"
+#include "runtime/cpu/move.h"
 
 /* Lanes that the steps of a combine go through at a time: its values should stay in the first-level cache. */
 enum { CHUNK = 128, WIDEST = 16 };
@@ -96,7 +96,7 @@ static void combine(const kn_own *own, int64_t n, const void *const *a, const vo
             int bytes = kn_bytes(by->dtype[c]), from = by->result[c];
             const void *made = lanes_of(own, from, a, b, at, s);
             if (is_constant(own, from))
-                kn_splat(bytes, lanes, kept[c], made);
+                kn_mover_of(bytes)->splat(lanes, kept[c], made);
             else
                 memcpy(kept[c], made, (size_t)(lanes * bytes));
         }
@@ -112,7 +112,7 @@ void kn_own_start(const kn_own *own, int64_t n, char *const *acc)
     for (int c = 0; c < own->by->count; c++) {
         double element[2];
         kn_scalar_store(own->by->identity[c], element);
-        kn_splat(kn_bytes(own->by->dtype[c]), n, acc[c], element);
+        kn_mover_of(kn_bytes(own->by->dtype[c]))->splat(n, acc[c], element);
     }
 }
 
@@ -123,7 +123,7 @@ static void spread(const kn_own *own, int64_t n, const void *const *in, unsigned
     for (int c = 0; c < own->by->count; c++) {
         out[c] = in[c];
         if (same >> c & 1) {
-            kn_splat(kn_bytes(own->by->dtype[c]), n, s->spread[c], in[c]);
+            kn_mover_of(kn_bytes(own->by->dtype[c]))->splat(n, s->spread[c], in[c]);
             out[c] = s->spread[c];
         }
     }
