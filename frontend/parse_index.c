@@ -23,6 +23,54 @@ bool kn_part_value(kn_parser *p, kn_op op, const kn_value *x, kn_value *out)
     return true;
 }
 
+/* What shows the memory of v's array shows what is written to it too. */
+static void share_memory(kn_value *out, const kn_value *v)
+{
+    out->store = v->store;
+    out->readonly = v->readonly;
+    out->uncertain = v->uncertain;
+}
+
+static kn_value shape_value(kn_parser *p, const kn_node *x, kn_pos pos)
+{
+    kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, x->rank);
+    for (int i = 0; i < x->rank; i++)
+        items[i] = (kn_value){.kind = KN_V_DIM, .pos = pos, .dim = x->shape[i]};
+    return (kn_value){.kind = KN_V_TUPLE, .pos = pos, .items = items, .nitems = x->rank};
+}
+
+/* Of an array; methods are its functions. */
+static bool array_attribute(kn_parser *p, const char *name, kn_pos pos, kn_value *v)
+{
+    kn_node *x = v->node;
+    kn_value out = {.pos = v->pos};
+    if (strcmp(name, "shape") == 0) {
+        out = shape_value(p, x, v->pos);
+    } else if (strcmp(name, "ndim") == 0) {
+        out = kn_node_value(kn_build_int(p->g, x->rank, kn_loc_of(pos)), v->pos);
+    } else if (strcmp(name, "size") == 0) {
+        out.kind = KN_V_DIM;
+        out.dim = kn_node_count(p->g, x);
+        if (!out.dim)
+            return kn_pwrap(p, pos);
+    } else if (strcmp(name, "dtype") == 0) {
+        out.kind = KN_V_DTYPE;
+        out.dtype = x->dtype;
+    } else if (strcmp(name, "T") == 0) {
+        out = kn_node_value(kn_build_transpose(p->g, x, NULL, 0, kn_loc_of(pos)), v->pos);
+        share_memory(&out, v);
+        if (!out.node)
+            return kn_pwrap(p, pos);
+    } else {
+        out = (kn_value){.kind = KN_V_FUNCTION, .pos = pos, .node = x};
+        share_memory(&out, v);
+        if (!kn_function_find(name, &out.fn) || !out.fn.method)
+            return kn_attribute_unknown(p, name, pos);
+    }
+    *v = out;
+    return true;
+}
+
 bool kn_attribute(kn_parser *p, kn_value *v)
 {
     kn_advance(p); /* the dot */
@@ -30,7 +78,6 @@ bool kn_attribute(kn_parser *p, kn_value *v)
         return kn_pexpected(p, "a name after '.'");
     const char *name = kn_tok_text(p, &p->tok);
     kn_pos pos = p->tok.pos;
-    kn_loc loc = kn_loc_of(pos);
     kn_advance(p);
     if (v->kind == KN_V_NUMPY && v->text) { /* np.linalg has one */
         if (strcmp(name, "norm") != 0)
@@ -47,45 +94,7 @@ bool kn_attribute(kn_parser *p, kn_value *v)
     }
     if (v->kind != KN_V_NODE || v->node->weak)
         return kn_perror(p, pos, KN_TYPE, "%s has no attribute '%s'", kn_value_text(p, v), name);
-
-    kn_node *x = v->node;
-    kn_value out = {.pos = v->pos};
-    if (strcmp(name, "shape") == 0) {
-        kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, x->rank);
-        for (int i = 0; i < x->rank; i++)
-            items[i] = (kn_value){.kind = KN_V_DIM, .pos = v->pos, .dim = x->shape[i]};
-        out.kind = KN_V_TUPLE;
-        out.items = items;
-        out.nitems = x->rank;
-    } else if (strcmp(name, "ndim") == 0) {
-        out = kn_node_value(kn_build_int(p->g, x->rank, loc), v->pos);
-    } else if (strcmp(name, "size") == 0) {
-        out.kind = KN_V_DIM;
-        out.dim = kn_node_count(p->g, x);
-        if (!out.dim)
-            return kn_pwrap(p, pos);
-    } else if (strcmp(name, "dtype") == 0) {
-        out.kind = KN_V_DTYPE;
-        out.dtype = x->dtype;
-    } else if (strcmp(name, "T") == 0) {
-        out = kn_node_value(kn_build_transpose(p->g, x, NULL, 0, loc), v->pos);
-        out.store = v->store;
-        out.readonly = v->readonly;
-        out.uncertain = v->uncertain;
-        if (!out.node)
-            return kn_pwrap(p, pos);
-    } else {
-        out.kind = KN_V_FUNCTION;
-        if (!kn_function_find(name, &out.fn) || !out.fn.method)
-            return kn_attribute_unknown(p, name, pos);
-        out.node = x;
-        out.store = v->store;
-        out.readonly = v->readonly;
-        out.uncertain = v->uncertain;
-        out.pos = pos;
-    }
-    *v = out;
-    return true;
+    return array_attribute(p, name, pos, v);
 }
 
 /* ---- indexing ---- */

@@ -278,63 +278,88 @@ static bool python_number(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_d
     return true;
 }
 
-kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc)
+/* Right number of operands, none of them the NULL of a failure before; *rank is the most of theirs. */
+static bool check_operands(kn_op op, kn_node *const *args, int n, int *rank)
 {
     const kn_op_info *info = &kn_ops[op];
-    kn_node *in[KN_MAX_IN] = {0};
     if (!kn_op_elementwise((int)op) || op == KN_OP_CAST) {
         kn_fail(KN_ARGUMENT, "%s is not an elementwise operation", info->text);
-        return NULL;
+        return false;
     }
     if (n < info->least || n > info->arity) {
         kn_fail(KN_ARGUMENT, "%s takes %d argument%s, %d given", info->text, info->arity,
                 info->arity == 1 ? "" : "s", n);
-        return NULL;
+        return false;
     }
-    int rank = 0;
+    *rank = 0;
     for (int i = 0; i < n; i++) {
         if (!args[i])
-            return NULL;
-        in[i] = args[i];
-        rank = in[i]->rank > rank ? in[i]->rank : rank;
+            return false;
+        *rank = args[i]->rank > *rank ? args[i]->rank : *rank;
     }
+    return true;
+}
+
+/* What operands of the common type t are computed in; KN_NO_DTYPE after a failure. */
+static kn_dtype operand_type(kn_op op, kn_node *const *in, int n, kn_dtype t, bool weak)
+{
+    kn_rule rule = kn_ops[op].rule;
+    bool negative_power = op == KN_OP_POW && negative_const(in[1]);
+    if (negative_power && weak)
+        t = KN_F64;
+    if (rule == KN_RULE_FLOAT || rule == KN_RULE_EXPONENT || rule == KN_RULE_PAIR)
+        t = kn_build_float_type(in, n);
+    t = compute_type(op, rule, t);
+    if (negative_power && t && kn_is_int(t)) {
+        type_error(op, t, "integers to negative integer powers are not allowed");
+        return KN_NO_DTYPE;
+    }
+    if (rule == KN_RULE_COMPARE && t && kn_is_int(t))
+        for (int i = 0; i < n; i++) /* a Python integer compares by its value, with u64 too */
+            if (in[i]->weak && in[i]->op == KN_OP_CONST && !fits(in[i]->u.value, t))
+                t = t == KN_U64 ? KN_F64 : KN_I64;
+    return t;
+}
+
+static bool integers_fit(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dtype t)
+{
+    for (int i = 0; i < n && kn_is_int(t); i++)
+        if (in[i]->weak && in[i]->op == KN_OP_CONST && !fits(in[i]->u.value, t)) {
+            kn_fail(KN_TYPE, "%s: Python integer %s is out of bounds for %s", kn_ops[op].text,
+                    kn_build_int_text(g, in[i]->u.value), type_text(t));
+            return false;
+        }
+    return true;
+}
+
+kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc)
+{
+    const kn_op_info *info = &kn_ops[op];
+    kn_node *in[KN_MAX_IN] = {0};
+    int rank;
+    if (!check_operands(op, args, n, &rank))
+        return NULL;
+    memcpy(in, args, sizeof *in * (size_t)n);
     if (info->cls == KN_FORMULA)
         return kn_build_formula(g, op, in, n, loc);
-
     if (info->rule == KN_RULE_COMPLEX && !kn_is_complex(in[0]->dtype))
         return kn_build_part(g, op, in[0], loc);
     if (kn_is_complex(in[0]->dtype) && n == 1 && kn_complex_ops[op].made)
         return kn_build_complex(g, op, in[0], loc);
 
-    int first = op == KN_OP_WHERE; /* the condition does not take part in promotion */
     for (int i = 0; i < n && info->rule == KN_RULE_COMPARE; i++) /* by value, as what it is */
         if (is_large(in[i]) && !in[1 - i]->weak && kn_is_int(in[1 - i]->dtype))
             in[i] = kn_build_const(g, in[i]->u.value, loc);
-    bool weak, negative_power = op == KN_OP_POW && negative_const(in[1]);
+    int first = op == KN_OP_WHERE; /* the condition does not take part in promotion */
+    bool weak;
     kn_dtype t = kn_build_common_type(in + first, n - first, &weak);
     weak = weak && stays_weak(op);
     if (info->rule == KN_RULE_COMPARE && kn_is_float(t) && kn_is_int(in[0]->dtype) &&
         kn_is_int(in[1]->dtype) && !in[0]->weak && !in[1]->weak)
         return kn_build_compare_signs(g, op, in[0], in[1], loc);
-    if (negative_power && weak)
-        t = KN_F64;
-    if (info->rule == KN_RULE_FLOAT || info->rule == KN_RULE_EXPONENT || info->rule == KN_RULE_PAIR)
-        t = kn_build_float_type(in, n);
-    t = compute_type(op, info->rule, t);
-    if (!t)
+    t = operand_type(op, in, n, t, weak);
+    if (!t || !integers_fit(g, op, in + first, n - first, t))
         return NULL;
-    if (negative_power && kn_is_int(t))
-        return type_error(op, t, "integers to negative integer powers are not allowed");
-    if (info->rule == KN_RULE_COMPARE && kn_is_int(t))
-        for (int i = 0; i < n; i++) /* a Python integer compares by its value, with u64 too */
-            if (in[i]->weak && in[i]->op == KN_OP_CONST && !fits(in[i]->u.value, t))
-                t = t == KN_U64 ? KN_F64 : KN_I64;
-    for (int i = first; i < n; i++)
-        if (in[i]->weak && in[i]->op == KN_OP_CONST && kn_is_int(t) && !fits(in[i]->u.value, t)) {
-            kn_fail(KN_TYPE, "%s: Python integer %s is out of bounds for %s", info->text,
-                    kn_build_int_text(g, in[i]->u.value), type_text(t));
-            return NULL;
-        }
 
     kn_node *number = NULL;
     if (weak && (!python_number(g, op, in, n, t, loc, &number) || number))

@@ -1,6 +1,19 @@
 /* Views: the same elements under another index. */
 #include "ir/build_impl.h"
 
+static kn_node *view(kn_graph *g, kn_op op, kn_node *x, const kn_dim *shape, int rank, kn_loc loc)
+{
+    kn_node n = {.op = op,
+                 .dtype = x->dtype,
+                 .weak = x->weak,
+                 .rank = rank,
+                 .shape = shape,
+                 .nin = 1,
+                 .loc = loc,
+                 .in = {x}};
+    return kn_graph_intern(g, &n);
+}
+
 kn_node *kn_build_reshape_to(kn_graph *g, kn_node *x, const kn_dim *shape, int rank, kn_loc loc)
 {
     bool same = rank == x->rank;
@@ -8,15 +21,7 @@ kn_node *kn_build_reshape_to(kn_graph *g, kn_node *x, const kn_dim *shape, int r
         same = kn_dim_equal(g->syms, shape[i], x->shape[i]);
     if (same)
         return x;
-    kn_node n = {.op = KN_OP_RESHAPE,
-                 .dtype = x->dtype,
-                 .weak = x->weak,
-                 .rank = rank,
-                 .shape = shape,
-                 .nin = 1,
-                 .loc = loc};
-    n.in[0] = x;
-    return kn_graph_intern(g, &n);
+    return view(g, KN_OP_RESHAPE, x, shape, rank, loc);
 }
 
 kn_node *kn_build_pad_rank(kn_graph *g, kn_node *x, int rank, kn_loc loc)
@@ -165,15 +170,7 @@ kn_node *kn_build_broadcast_to(kn_graph *g, kn_node *x, const kn_dim *shape, int
     }
     if (same)
         return x;
-    kn_node n = {.op = KN_OP_BROADCAST,
-                 .dtype = x->dtype,
-                 .weak = x->weak,
-                 .rank = rank,
-                 .shape = shape,
-                 .nin = 1,
-                 .loc = loc};
-    n.in[0] = x;
-    return kn_graph_intern(g, &n);
+    return view(g, KN_OP_BROADCAST, x, shape, rank, loc);
 }
 
 kn_node *kn_build_expand_dims(kn_graph *g, kn_node *x, int axis, kn_loc loc)

@@ -148,12 +148,13 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
             : ph->last_block ? " (by the last block)"
                              : "",
             kn_walk_text(ph->walk));
-    for (int a = 0; a < ph->naxes; a++)
-        kn_putf(t, "%s%s = %lld",
-                a == ph->ngroup ? "; members "
-                : a             ? " x "
-                                : "; groups ",
-                ph->axes[a].name, (long long)ph->axes[a].extent);
+    for (int a = 0; a < ph->naxes; a++) {
+        const char *extent = kn_sprintf(t->arena, "%lld", (long long)ph->axes[a].extent);
+        kn_put(t, a == ph->ngroup ? "; members " : a ? " x " : "; groups ");
+        kn_put(t, ph->axes[a].name);
+        if (strcmp(ph->axes[a].name, extent) != 0) /* the size may be a number in the text */
+            kn_putf(t, " = %s", extent);
+    }
     kn_putf(t, "; %d sweep%s", ph->nsweeps, ph->nsweeps == 1 ? "" : "s");
     if (ph->walk == KN_WALK_ROWS)
         kn_putf(t, ", %d thread%s a %s", ph->tpg, ph->tpg == 1 ? "" : "s",

@@ -390,6 +390,8 @@ check "explain --autotune, after" 0 ' us, taken$' explain "$examples/softmax.kil
 check "explain --autotune --json" 0 '"autotune": \{"measured": true' explain "$examples/softmax.kiln" "$x" --device cpu --autotune --json
 check "cache list of what was measured" 0 ' tuning of softmax, up to N 64, C 4096$' cache list
 check "bench --autotune" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --autotune
+printf 'def f(x: f32[6, 700]):\n    return sum(x, axis=1)\n' >sizes.kiln
+check "explain of sizes that are numbers" 0 'groups 6; members 700;' explain sizes.kiln
 check "explain --autotune where there is one plan" 0 'one plan only is worth a try' explain index.kiln --device cpu --autotune
 check "--autotune without a number" 2 "from 1, not 'soon'" run "$examples/softmax.kiln" "$x" --autotune=soon
 check "--autotune=0" 2 "from 1, not '0'" run "$examples/softmax.kiln" "$x" --autotune=0
