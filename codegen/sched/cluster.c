@@ -17,7 +17,8 @@
  *     the same in bf16                                    476            475  471            (one block, threads load: 489)
  *
  * Since then clusters begin one after the other (codegen/cuda_fetch.c), which takes 3 to 15 of it: 401 KB by 8 60, 1.6 MB
- * by 16 63, rows of 1 MB by 16 162. The first row is with that.
+ * by 16 63, rows of 1 MB by 16 162. The first row is with that. Rows that begin anywhere take 864 by 2 (bf16 463), 1 MB by 16
+ * 155, since threads go by cache lines, the next row comes in pieces, and sweeps and quotients take fewer instructions.
  *
  * Blocks of which four share a multiprocessor are better than two, two better than one; each costs half a microsecond
  * of its multiprocessor; and multiprocessors come in groups of 16 or 18, which sizes other than powers of two leave in part
