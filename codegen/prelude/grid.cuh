@@ -7,12 +7,15 @@ __device__ __forceinline__ void kn_grid_barrier(unsigned *barrier)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence();
         const unsigned top = 0x80000000u;
-        const unsigned before = atomicAdd(barrier, blockIdx.x == 0 ? top - (gridDim.x - 1) : 1u);
-        while (((*(volatile unsigned *)barrier ^ before) & top) == 0) {
-        }
-        __threadfence();
+        unsigned before, now;
+        asm volatile("atom.release.gpu.global.add.u32 %0, [%1], %2;"
+                     : "=r"(before)
+                     : "l"(barrier), "r"(blockIdx.x == 0 ? top - (gridDim.x - 1) : 1u)
+                     : "memory");
+        do {
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(barrier) : "memory");
+        } while (((now ^ before) & top) == 0);
     }
     __syncthreads();
 }
