@@ -225,13 +225,15 @@ static void write_shared(kn_cuda_writer *w, int i, const char *at)
     }
 }
 
-/* What this step has computed to be kept there. */
+/* What this step has computed to be kept there, or loaded with others. */
 static void keep_shared(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
         if (w->need[i] && !w->loaded[i] && v->kind == KN_V_ELEM && v->kept == KN_KEEP_SHARED)
             kn_cuda_line(w, "%s = %s_at;", kn_cuda_shared_place(w, i), kn_cuda_value(w, i));
+        if (w->need[i] && w->near && w->batched && v->kept == KN_KEEP_RESIDENT)
+            kn_cuda_line(w, "%s = %s;", kn_cuda_shared_place(w, i), kn_cuda_vector(w, i));
     }
 }
 

@@ -147,6 +147,8 @@ static void write_unrolled(kn_cuda_writer *w, const unrolled *u, bool only_loads
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", u->steps);
     kn_cuda_line(w, "const kn_count i = %s;", u->place);
+    if (w->near && !only_loads)
+        kn_cuda_line(w, "const kn_count place = at + (kn_count)step * blockDim.x;");
     if (u->guard && only_loads)
         kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", u->guard), "break;");
     else if (u->guard)
@@ -220,9 +222,11 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
     unrolled batch = {steps, NULL, NULL};
     w->batched = true;
     if (forwards(w)) {
+        const char *at = w->near ? ", at = threadIdx.x" : "",
+                   *on = w->near ? kn_cuda_printed(w, ", at += %d * blockDim.x", steps) : "";
         kn_put(w->t, "#pragma unroll 1\n");
-        kn_cuda_open(w, "for (kn_count from = %s; from < %s; from += %d * (%s))", by->first,
-                     by->end, steps, by->step);
+        kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", by->first, at,
+                     by->end, steps, by->step, on);
         batch.place = kn_cuda_printed(w, "from + (kn_count)step * (%s)", by->step);
         batch.guard = kn_cuda_printed(w, "i < %s", by->end);
     } else {
@@ -242,13 +246,23 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
     kn_cuda_close(w);
 }
 
-/* Are there loads that go in batches? */
+/* Are these the first steps to have what stays on chip? */
+static bool fills_near(const kn_cuda_writer *w)
+{
+    bool found = false;
+    for (int i = 0; i < w->ph->values.len; i++)
+        found = found || kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
+    return w->near && !found;
+}
+
+/* Are there loads that go in batches? Steps that are counted do not: the compiler has as many on their way. But what it
+ * leaves over goes one by one, which is much where a thread has few steps, as of what it keeps over a barrier. */
 static bool has_batches(const kn_cuda_writer *w)
 {
-    if (w->tiled || w->near || w->ph->ragged || (w->ph->local && w->ph->walk != KN_WALK_COLS) ||
-        (kn_by_block(w->ph) && forwards(w)))
+    bool counted = kn_by_block(w->ph) && forwards(w), any = false;
+    if (w->tiled || w->ph->ragged || (w->ph->local && w->ph->walk != KN_WALK_COLS) ||
+        (counted ? !fills_near(w) : w->near))
         return false;
-    bool any = false;
     for (int i = 0; i < w->ph->values.len; i++)
         any = any || (w->need[i] && !w->loaded[i] && kn_cuda_batches(w, i));
     return any;
@@ -273,7 +287,7 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
     const bool pieces = kn_fetches_groups(w->ph) && w->sweep + 1 == w->ph->nsweeps;
     const kn_cuda_stride stride = pieces ? stride_of_piece(w) : *by;
-    w->placed = counts_steps(w) && keeps_shared(w->ph);
+    w->placed = counts_steps(w) && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
     if (w->ph->ragged)
         kn_cuda_ragged_steps(w);
     if (pieces)

@@ -139,12 +139,13 @@ kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
                                       : KN_KEEP_NONE;
 }
 
-/* It moves runs of whole 16 bytes, and short ones no faster than threads. */
+/* It moves runs of whole 16 bytes, and short ones no faster than threads. What comes next takes the places that all
+ * threads have gone through side by side, so not where each has a range of neighbours. */
 bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
 {
     enum { LEAST_RUN = 512 };
     int va = kn_phase_vector_axis(ph);
-    if (!ph->cluster || !shared_keeps(ph, target))
+    if (!ph->cluster || !shared_keeps(ph, target) || kn_phase_in_order(ph))
         return false;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
