@@ -190,20 +190,20 @@ static void follow_host(const kn_kernel *k, kn_phase *local, const kn_phase *hos
     kn_schedule_as(local, local->walk == KN_WALK_COLS ? host->vec : 1);
 }
 
-/* A block that works on its groups as a whole can be of any size: how many threads it has is a number. Columns
- * combine in as many rows as the block has, and groups that share a block divide it: there it is structure. */
-static bool any_block(const kn_kernel *k)
+/* A block that works on its groups as a whole can be of any size up to a limit, and so can one of threads, or parts of warps,
+ * that know nothing of each other: how many threads it has is a number. In columns, which combine in as many rows as the
+ * block has, and where groups of a band share a block, it is structure: 0. */
+static int largest_block(const kn_kernel *k, int limit)
 {
-    bool any = false;
+    int largest = limit < KN_SMALL_BLOCK ? limit : KN_SMALL_BLOCK;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        if (ph->local || ph->walk == KN_WALK_FLAT)
-            continue;
-        if (!kn_by_block(ph) || ph->banded)
-            return false;
-        any = true;
+        if (!ph->local && (ph->walk == KN_WALK_COLS || ph->banded))
+            return 0;
+        if (!ph->local && kn_by_block(ph))
+            largest = limit;
     }
-    return any;
+    return largest;
 }
 
 static void schedule_phases(kn_planner *p, kn_kernel *k)
@@ -246,8 +246,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         k->shared += kn_phase_kept_bytes(ph);
     }
     kn_resident_keep(k, target);
-    if (any_block(k))
-        k->bound = limit;
+    k->bound = largest_block(k, limit);
 }
 
 /* Reads that are worth telling the caches about: see load_function() in cuda_step.c. */

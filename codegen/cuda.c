@@ -21,11 +21,20 @@ static void enter_phase(kn_cuda_writer *w, int p)
         w->turned_round ^= kn_cuda_goes_round(&w->k->phases.data[q]) % 2;
 }
 
+/* The groups that a block works on at a time, ROWS. */
+static const char *groups_at_once(kn_cuda_writer *w)
+{
+    if (!kn_shares_block(w->k, w->ph))
+        return "1";
+    return w->k->bound ? kn_cuda_printed(w, "(blockDim.x / %d)", w->ph->tpg)
+                       : kn_cuda_printed(w, "%d", w->k->threads / w->ph->tpg);
+}
+
 /* The members that the workers of a group take in one step, ROWS. */
 static const char *turn_of(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    return w->k->threads / ph->tpg > 1
+    return kn_shares_block(w->k, ph)
                ? kn_cuda_printed(w, "(kn_count)%d", ph->tpg * ph->vec)
                : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, ph->vec));
 }
@@ -140,19 +149,19 @@ static void write_shape(kn_cuda_writer *w)
                  kn_cuda_extents(w, ph->ngroup, ph->naxes));
 }
 
-/* A block takes the groups of a band from the first to the last, `per_block` at a time, and keeps what it
+/* A block takes the groups of a band from the first to the last, some at a time, and keeps what it
  * accumulates across them. */
-static void open_band(kn_cuda_writer *w, int per_block)
+static void open_band(kn_cuda_writer *w)
 {
     kn_cuda_open(w, "for (kn_count band = %s; band < (kn_count)p%d_splits; band += %s)", w->block,
                  w->p, w->blocks);
     kn_cuda_line(w, "const kn_count top = band * (kn_count)p%d_chunk;", w->p);
     kn_cuda_line(w, "const kn_count work = kn_least(top + (kn_count)p%d_chunk, groups);", w->p);
     kn_cuda_across_accumulators(w);
-    kn_cuda_open(w, "for (kn_count first = top; first < work; first += %d)", per_block);
+    kn_cuda_open(w, "for (kn_count first = top; first < work; first += %s)", groups_at_once(w));
 }
 
-static void close_band(kn_cuda_writer *w, int per_block)
+static void close_band(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     kn_put(w->t, "#pragma unroll\n");
@@ -160,7 +169,8 @@ static void close_band(kn_cuda_writer *w, int per_block)
     kn_cuda_combine_across(w);
     kn_cuda_line(w, "const kn_count i = (kn_count)lane * %d + (kn_count)step * %d;", ph->vec,
                  ph->tpg * ph->vec);
-    kn_cuda_open(w, per_block > 1 ? "if (row == 0 && i < members)" : "if (i < members)");
+    kn_cuda_open(w,
+                 kn_shares_block(w->k, ph) ? "if (row == 0 && i < members)" : "if (i < members)");
     kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
     kn_cuda_store_across(w);
     kn_cuda_close(w);
@@ -170,12 +180,12 @@ static void close_band(kn_cuda_writer *w, int per_block)
 
 /* A group is divided among as many as there are to work on it, when these are fewer than the plan has partial results:
  * so nobody goes a second round. The other partial results are those of no members. */
-static void write_parts(kn_cuda_writer *w, int per_block)
+static void write_parts(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count splits = (kn_count)p%d_splits;", w->p);
     kn_cuda_line(w, "const kn_count work = groups * splits, turn = %s;", turn_of(w));
-    kn_cuda_line(w, "const kn_count workers = (kn_count)%s * %d / (groups > 0 ? groups : 1);",
-                 w->blocks, per_block);
+    kn_cuda_line(w, "const kn_count workers = (kn_count)%s * %s / (groups > 0 ? groups : 1);",
+                 w->blocks, groups_at_once(w));
     kn_cuda_line(w, "const kn_count parts = workers > 0 && workers < splits ? workers : splits;");
 }
 
@@ -200,11 +210,11 @@ static void open_clusters(kn_cuda_writer *w)
 }
 
 /* How many (group, split)s there are: `work`, in bands that of each. */
-static void write_work(kn_cuda_writer *w, int per_block)
+static void write_work(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     if (kn_takes_turns(ph))
-        write_parts(w, per_block);
+        write_parts(w);
     else if (ph->split)
         kn_cuda_line(w, "const kn_count work = groups * (kn_count)p%d_splits;", w->p);
     else if (!ph->banded)
@@ -212,28 +222,29 @@ static void write_work(kn_cuda_writer *w, int per_block)
 }
 
 /* The loop over what a block takes at a time, from `first` on, and who a thread is in it. */
-static void open_rows(kn_cuda_writer *w, int per_block)
+static void open_rows(kn_cuda_writer *w)
 {
     int tpg = w->ph->tpg;
-    if (per_block > 1)
+    const char *at_once = groups_at_once(w);
+    if (kn_shares_block(w->k, w->ph))
         kn_cuda_line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
     else
         kn_cuda_line(w, "const int lane = threadIdx.x;");
     if (w->ph->banded)
-        open_band(w, per_block);
+        open_band(w);
     else if (w->ph->cluster)
         open_clusters(w);
     else
         kn_cuda_open(
-            w, "for (kn_count first = (kn_count)%s * %d; first < work; first += (kn_count)%s * %d)",
-            w->block, per_block, w->blocks, per_block);
+            w, "for (kn_count first = (kn_count)%s * %s; first < work; first += (kn_count)%s * %s)",
+            w->block, at_once, w->blocks, at_once);
 }
 
 /* Which group a thread works on, and which of its ranges. Every thread takes part in every combine, live or not. */
-static void write_group(kn_cuda_writer *w, int per_block)
+static void write_group(kn_cuda_writer *w)
 {
     const char *item = "first";
-    if (per_block > 1) {
+    if (kn_shares_block(w->k, w->ph)) {
         kn_cuda_line(w, "const bool live = first + row < work;");
         item = "live ? first + row : work - 1";
     }
@@ -249,19 +260,18 @@ static void write_group(kn_cuda_writer *w, int per_block)
 }
 
 /* The members that a group's threads go through, and how. */
-static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, int per_block)
+static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
 {
     const kn_phase *ph = w->ph;
     if (ph->ragged)
         kn_cuda_ragged_range(w);
     else if (!ph->cluster)
-        write_range(w, per_block > 1 ? "live" : "");
+        write_range(w, shares ? "live" : "");
     const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->vec);
     const char *step = ph->split ? "parts * turn" : turn_of(w);
     if (kn_phase_in_order(ph))
         return in_order(w, "lane",
-                        per_block > 1 ? kn_cuda_printed(w, "%d", ph->tpg)
-                                      : kn_cuda_block_times(w, 1));
+                        shares ? kn_cuda_printed(w, "%d", ph->tpg) : kn_cuda_block_times(w, 1));
     if (ph->steps)
         return (kn_cuda_stride){first, "end", step};
     kn_cuda_line(w, "const kn_count stride = %s;", step);
@@ -274,22 +284,22 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, int per_block)
 static void write_rows(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    int per_block = w->k->threads / ph->tpg; /* groups */
+    bool shares = kn_shares_block(w->k, ph);
     write_locals(w, false, NULL, "");
     write_shape(w);
     kn_cuda_declare_shared(w);
-    write_work(w, per_block);
-    open_rows(w, per_block);
-    write_group(w, per_block);
-    write_locals(w, true, "lane", per_block > 1 ? "live" : "");
-    const kn_cuda_stride by = stride_of_rows(w, per_block);
+    write_work(w);
+    open_rows(w);
+    write_group(w);
+    write_locals(w, true, "lane", shares ? "live" : "");
+    const kn_cuda_stride by = stride_of_rows(w, shares);
     kn_cuda_sweeps(w, &by,
-                   ph->cluster     ? "lane == 0 && rank == 0"
-                   : per_block > 1 ? "live && lane == 0"
-                                   : "lane == 0");
+                   ph->cluster ? "lane == 0 && rank == 0"
+                   : shares    ? "live && lane == 0"
+                               : "lane == 0");
     kn_cuda_close(w);
     if (ph->banded)
-        close_band(w, per_block);
+        close_band(w);
 }
 
 /* Who a thread is in a tile of columns. */

@@ -34,7 +34,7 @@ static int unrolling(kn_cuda_writer *w)
         int elements = near == 1 && !w->near ? NEAR_ELEMENTS : NEAR_ELEMENTS_OF_SEVERAL;
         return w->ph->vec < elements ? elements / w->ph->vec : 1;
     }
-    int steps = kn_steps_at_once(bytes);
+    int steps = w->ph->at_once ? w->ph->at_once : kn_steps_at_once(bytes);
     if (w->tiled && steps > TILE_STEPS)
         steps = TILE_STEPS;
     if (w->ph->walk == KN_WALK_COLS && stores_elements(w->ph, w->sweep) && steps > STORING_STEPS)
@@ -131,7 +131,7 @@ static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
     bool loads = false;
     if (!w->ph->full || (words_of_sweep(w, &loads) > KN_KEPT_WORDS && loads))
         return kn_cuda_printed(w, "i < %s", by->end);
-    return stores_elements(w->ph, w->sweep) && w->k->threads > w->ph->tpg ? "live" : NULL;
+    return stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph) ? "live" : NULL;
 }
 
 /* The steps of a thread that are written out: how many, the place of each, and where there may be none, when there is. */

@@ -352,7 +352,7 @@ void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
 static const char *gathered(kn_cuda_writer *w, int i, const char *at)
 {
     const kn_value *v = &w->ph->values.data[i];
-    bool rows = w->ph->walk == KN_WALK_ROWS && w->k->threads > w->ph->tpg;
+    bool rows = kn_shares_block(w->k, w->ph);
     const char *live = rows && v->level == KN_GROUP ? "live" : "true";
     kn_text t = kn_text_new(w->t->arena);
     kn_put(&t, at);

@@ -77,7 +77,7 @@ static inline unsigned kn_grid_all_blocks(const kn_kernel *k, int per_unit, int 
     if (kn_grid_stays(k) || work <= resident)
         return resident;
     if (k->phases.len == 1 && k->phases.data[0].walk == KN_WALK_FLAT)
-        work = kn_ceil_div(work, kn_flat_steps(&k->phases.data[0]));
+        work = kn_ceil_div(work, k->phases.data[0].at_once);
     return work < resident ? resident : (unsigned)(work < most ? work : most);
 }
 

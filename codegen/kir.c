@@ -139,22 +139,15 @@ int kn_tile_bytes(const kn_phase *p)
     return total;
 }
 
-int kn_steps_at_once(int bytes)
+int kn_steps_for(int bytes, int wanted)
 {
     int steps = 1;
-    while (steps < 8 && steps * 2 * bytes <= 64)
+    while (steps < 8 && steps * 2 * bytes <= wanted)
         steps *= 2;
     return steps;
 }
 
-int kn_flat_steps(const kn_phase *p)
-{
-    int bytes = 0;
-    for (int i = 0; i < p->values.len; i++)
-        if (p->values.data[i].kind == KN_V_LOAD && p->values.data[i].level == KN_ELEMENT)
-            bytes += kn_bytes(p->values.data[i].dtype) * p->vec;
-    return kn_steps_at_once(bytes);
-}
+int kn_steps_at_once(int bytes) { return kn_steps_for(bytes, 64); }
 
 int kn_kept_words(const kn_phase *p, int value)
 {
@@ -431,6 +424,8 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
             ph->full ? " full" : "");
     if (ph->walk == KN_WALK_COLS)
         kn_putf(t, " lanes %d", ph->lanes);
+    if (ph->at_once)
+        kn_putf(t, " at once %d", ph->at_once);
     if (ph->tile)
         kn_putf(t, " tile %d", ph->tile);
     kn_putf(t, "%s%s\n",

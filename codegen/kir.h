@@ -233,6 +233,7 @@ typedef struct kn_phase {
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
     /* (n) split, of clusters: a chunk is a multiple of vec; banded: ranges of groups; else 1 and members */
     int64_t splits, chunk;
+    int at_once; /* FLAT: steps whose loads a thread has on their way at once; 0: local */
     int tile; /* COLS: members of a tile, through which turned accesses go; 0: none. codegen/cuda_tiles.c */
 } kn_phase;
 
@@ -333,10 +334,10 @@ static inline bool kn_has_access(const kn_value *v)
     return kn_is_read(v) || v->kind == KN_V_INDEX;
 }
 
+/* The most steps of so many bytes, up to eight, that are no more than wanted; a power of two. */
+int kn_steps_for(int bytes, int wanted);
 /* Steps of a loop to unroll so that a thread has about 64 bytes of loads on their way; `bytes`: of one step. */
 int kn_steps_at_once(int bytes);
-/* The same for the one sweep of a FLAT phase. */
-int kn_flat_steps(const kn_phase *p);
 
 /* Registers that a thread has for what it keeps: three quarters of those in the largest block. */
 enum { KN_KEPT_WORDS = 48 };
@@ -392,6 +393,11 @@ const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
 
 /* True for a phase of which a whole block, of more than a warp, works on each group. */
 static inline bool kn_by_block(const kn_phase *p) { return p->walk == KN_WALK_ROWS && p->tpg > 32; }
+/* Do several groups of rows share a block? */
+static inline bool kn_shares_block(const kn_kernel *k, const kn_phase *p)
+{
+    return p->walk == KN_WALK_ROWS && !kn_by_block(p) && (k->bound || k->threads > p->tpg);
+}
 
 /* The blocks of a cluster that its launches need; 1: none. */
 int kn_kernel_cluster(const kn_kernel *k);

@@ -17,7 +17,7 @@ typedef struct kn_machine {
     double wide;                 /* times that a function of f64 takes of one of f32 */
     double warp, block, cluster; /* until what a sweep found is known at that level */
     double peer;                 /* more for each block of a cluster */
-    double start;                /* of a unit, for each block of a cluster */
+    double start, cluster_start; /* of a unit, for each block, and for each of a cluster */
     double grid, last;           /* of a grid barrier; until the last block knows that it is */
     double sector;               /* bytes that memory moves at least */
     double threads;     /* in a unit, below which its additions are not all that it could do */

@@ -70,7 +70,7 @@ static spread spread_of(const model *m, const kn_phase *ph)
     double at_once = m->fit * s.units;
     s.blocks = (double)kn_grid_phase_blocks(ph, m->k->threads);
     if (ph->walk == KN_WALK_FLAT)
-        s.blocks = ceil(s.blocks / kn_flat_steps(ph));
+        s.blocks = ceil(s.blocks / ph->at_once);
     if (m->target->sm == 0 && ph->reds.len == 0)
         s.blocks = most(1, (double)ph->groups * (double)ph->members / TASK);
     else if (m->target->sm == 0)
@@ -210,7 +210,7 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
 {
     double members = (double)(ph->split || ph->cluster ? ph->chunk : ph->members);
     switch (ph->walk) {
-    case KN_WALK_FLAT: return kn_flat_steps(ph);
+    case KN_WALK_FLAT: return ph->at_once;
     case KN_WALK_ROWS: {
         double n = ceil(members / kn_phase_step(ph));
         return ph->banded ? n * ceil((double)ph->chunk * ph->tpg / k->threads) : n;
@@ -220,13 +220,15 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
     return 1;
 }
 
-/* Times that a thread waits for memory in a sweep: not at all where nothing is loaded. */
+/* Times that a thread waits for memory in a sweep: not at all where nothing is loaded but what the
+ * groups of a block share. */
 static double waits(const model *m, const kn_phase *ph, int sweep, const bool *done)
 {
     int bytes = 0;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
-        if (v->level == KN_ELEMENT && is_loaded(m, ph, i, sweep, done))
+        bool near = !kn_by_block(ph) && !differs_by_group(ph, &v->access);
+        if (v->level == KN_ELEMENT && !near && is_loaded(m, ph, i, sweep, done))
             bytes += kn_bytes(v->dtype) * ph->vec;
     }
     if (!bytes)
@@ -379,7 +381,8 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     double idle = most(1, m->m->threads / (s.together * m->k->threads));
     t.work = (double)ph->groups * (double)ph->members * additions(m, ph) * idle;
     t.work /= s.units * m->m->adds;
-    t.starts = s.cluster ? s.blocks / s.units * m->m->start : 0;
+    double alone = kn_grid_stays(m->k) ? 0 : s.blocks / s.units * m->m->start;
+    t.starts = s.cluster ? s.blocks / s.units * m->m->cluster_start : 0;
     waits_of(m, ph, &s, &t);
     double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) : 0;
     t.waits += (t.work + before) / s.together;
@@ -389,7 +392,8 @@ static kn_time phase_time(model *m, const kn_phase *ph)
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
             *parts[i] *= longer;
     }
-    t.ns += cubes(most(t.memory, t.cache), units_side(&t)) + t.in_step;
+    t.ns += most(cubes(most(t.memory, t.cache), units_side(&t)), alone) + t.in_step;
+    t.starts = most(t.starts, alone);
     return t;
 }
 

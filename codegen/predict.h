@@ -11,7 +11,8 @@
  *
  *     memory side  the longer of memory and cache
  *     units' side  the longest of transfer, work, starts, and waits with combines
- *     phase        the cube root of the sum of both's cubes, and in_step, and barriers
+ *     phase        the cube root of the sum of both's cubes, but at least what blocks take to start beside it, and in_step,
+ *                  and barriers
  *
  * A kernel is its launch and its phases one after the other, so that its parts are the sums of theirs. */
 typedef struct kn_time {
@@ -21,7 +22,7 @@ typedef struct kn_time {
     double cache;    /* these and what the last cache still has, at its rate */
     double transfer; /* the same, at the rate of the units that have something to do */
     double work;     /* instructions, at the rate of these units */
-    double starts;   /* of the blocks of clusters */
+    double starts;   /* of blocks: of clusters on the units' side, of others beside both */
     double waits;    /* turns for their loads, and what a block does meanwhile */
     double combines; /* and for what warps and blocks tell each other */
     double in_step;  /* of both, what blocks wait all at the same time */

@@ -89,7 +89,10 @@ static kn_status verify_phase(const kn_kernel *k, int p)
 
 kn_status kn_kernel_verify(const kn_kernel *k)
 {
-    for (int p = 0; p < k->phases.len; p++)
+    for (int p = 0; p < k->phases.len; p++) {
+        if (k->bound && k->threads > k->bound)
+            return broken(k, p, "no block is larger than the code serves");
         KN_TRY(verify_phase(k, p));
+    }
     return KN_OK;
 }

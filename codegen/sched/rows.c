@@ -5,11 +5,17 @@
  * block, and the most steps they are spread over: eight 16-byte loads in flight a thread. */
 enum { KEEP_REGISTERS = 32, WARP = 32 };
 
-/* Threads a group at most for which narrow elements are kept as if they had 32 bits. */
+/* Threads a group at most for which a thread takes few steps, and narrow elements are kept as if they had 32 bits. */
 enum { NARROW_BLOCK = 512 };
 
 /* Threads of a block of bands at least: two such blocks have some 64 KB of loads on their way. */
 enum { BAND_BLOCK = 512 };
+
+/* Where as much is written, memory is the quicker the less each thread asks for. So a thread has so many bytes on
+ * their way while a block of half the threads that there may be is enough (layernorm of rows of 16 KB on an H200: 136.5 us
+ * by eight vectors a thread, 134.4 by four), and a lane so many elements while there are more lanes (rmsnorm of rows of
+ * 256 bytes in bf16: 136 us by four vectors, 129.5 by one). */
+enum { THREAD_BYTES = 64, LANE_ELEMENTS = 16 };
 
 /* Threads of a cluster's blocks, of which two, with all those registers, fit on a multiprocessor: one alone leaves
  * memory idle while it waits at its barriers. */
@@ -70,8 +76,10 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     int words = words_a_step(ph, 0);
     if (target->sm == 0 || ph->universal || ph->split || ph->ragged || ph->nsweeps < 2 || !words)
         return 0;
-    int most = most_steps(words, KN_KEEP_STEPS),
-        wide = most_steps(words_a_step(ph, 4), KN_KEEP_STEPS);
+    int quick = kn_phase_stores_elements(ph) && !ph->cluster
+                    ? kn_steps_for(kn_reread_element(ph) * ph->vec, THREAD_BYTES)
+                    : KN_KEEP_STEPS;
+    int most = most_steps(words, KN_KEEP_STEPS), wide = most_steps(words_a_step(ph, 4), quick);
     return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
 }
 
@@ -165,6 +173,26 @@ static int sharing_threads(const kn_phase *ph, const kn_target *target)
     return at_once >= 4 && ph->vec > 1 ? 256 : at_once >= 2 ? 512 : 1024;
 }
 
+/* At least so many lanes for n steps, of the few widths that a part of a warp may have: each is another kernel. Four
+ * where there are four steps, so that vectors side by side are 64 bytes of memory side by side: a lane for a row of
+ * 128 bytes took 3.4 times as long on an H200. */
+static int part_of_warp(int64_t n, int64_t lanes)
+{
+    return n < 4 && lanes <= 1 ? 1 : lanes <= 4 ? 4 : lanes <= 16 ? 16 : WARP;
+}
+
+/* Lanes of a group that is kept in registers by a warp or a part of one; 0: it takes more. */
+static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
+{
+    int64_t n = steps(ph);
+    int most = keepable_steps(ph, target);
+    if (!most || lanes_for(n, most) > WARP)
+        return 0;
+    int few = kn_steps_for(ph->vec, LANE_ELEMENTS);
+    int64_t lanes = lanes_for(n, few < most ? few : most);
+    return part_of_warp(n, lanes < WARP ? lanes : WARP);
+}
+
 /* Where a group's values fit in registers, as many threads as that takes; else a block a group from some
  * hundred steps on, and several groups a block below. Small blocks where there are enough of them: while some meet the
  * others load (logsumexp of 8192 rows of 50257 floats on an H200: 398 us, by blocks of 1024 threads 437). */
@@ -183,7 +211,10 @@ static int threads(const kn_phase *ph, const kn_target *target)
         want = n < 128 ? 128 : n < 1024 ? (int)kn_power_of_two_from(n) : 1024;
     } else if (!kn_rows_copies(ph, target) && registers_keep(ph, target)) {
         want = (int)lanes_for(n, keepable_steps(ph, target));
-        want = want <= WARP ? 128 : want;
+        int lanes = ph->alone && crowded(ph, target) ? lanes_to_keep(ph, target) : 0;
+        want = lanes         ? kn_schedule_small_block(ph, target, (double)ph->members / lanes)
+               : want > WARP ? want
+                             : 128;
     }
     return want < target->max_block ? want : target->max_block;
 }
@@ -241,14 +272,6 @@ static void keep_in_registers(kn_phase *ph, const kn_target *target)
         ph->steps = keepable_steps(ph, target);
 }
 
-/* At least so many lanes for n steps, of the few widths that a part of a warp may have: each is another kernel. Four
- * where there are four steps, so that vectors side by side are 64 bytes of memory side by side: a lane for a row of
- * 128 bytes took 3.4 times as long on an H200. */
-static int part_of_warp(int64_t n, int64_t lanes)
-{
-    return n < 4 && lanes <= 1 ? 1 : lanes <= 4 ? 4 : lanes <= 8 ? 8 : WARP;
-}
-
 /* From one cluster's first loads to the next's: what memory takes for a group, and some. On an H200 0.8 and 1.4 times that took
  * up to 11 % longer. */
 static int64_t nanoseconds_apart(const kn_phase *ph, const kn_target *target)
@@ -282,8 +305,8 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
         ph->tpg = band_lanes(ph) < block ? (int)band_lanes(ph) : block;
         kn_keep_reread(ph, KN_KEEP_REGISTERS);
         ph->steps = needed_steps(ph);
-    } else if (most && several && lanes_for(n, most) <= WARP) {
-        ph->tpg = one ? WARP : part_of_warp(n, lanes_for(n, most));
+    } else if (several && lanes_to_keep(ph, target)) {
+        ph->tpg = one ? WARP : lanes_to_keep(ph, target);
         keep_in_registers(ph, target);
     } else if (kn_rows_copies(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);

@@ -53,6 +53,15 @@ void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs,
 /* The same where vectors are known to be whole and aligned. */
 void kn_schedule_as(kn_phase *phase, int vec);
 
+/* Bytes of an element in the arrays that have one for each of the phase. */
+int kn_phase_element_bytes(const kn_phase *phase);
+
+/* The largest block of threads, or parts of warps, that know nothing of each other. */
+enum { KN_SMALL_BLOCK = 256 };
+
+/* How many of them, each with so many elements, make a block that moves as few bytes as pay for starting it. */
+int kn_schedule_small_block(const kn_phase *phase, const kn_target *target, double elements);
+
 /* The ranges to split the members into so that the machine is full; one: leave it whole. */
 kn_range kn_schedule_splits(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
                             const kn_target *target, kn_division force);

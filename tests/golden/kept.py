@@ -37,8 +37,9 @@ CASES = [
     (COLUMNS, "1048576,4096", "--arch sm_90", RESIDENT),
     (COLUMNS, "1048576,4096", "--arch sm_90 --schedule split", []),
     (COLUMNS, "4096,4096", "--arch sm_80", RESIDENT), # half a line would do, but there are no clusters
-    # no room: x is needed to the end
-    (NEEDS_X, "16384,4096", "--arch sm_90", [X]),
+    # x is needed to the end: there is room for both beside four steps, not beside eight
+    (NEEDS_X, "16384,4096", "--arch sm_90", [X, E]),
+    (NEEDS_X, "4096,16384", "--arch sm_90", [X]),
     # f64 does not go where f32 was, but there are registers for it
     (WIDER, "16384,4096", "--arch sm_90", [X, E]),
     # a subtraction is not worth a copy

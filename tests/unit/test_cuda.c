@@ -85,11 +85,9 @@ static void test_grid_blocks(void **state)
 static void test_grid_all_blocks(void **state)
 {
     (void)state;
-    kn_value load = {.kind = KN_V_LOAD, .level = KN_ELEMENT, .dtype = KN_F32};
     kn_phase phases[] = {phase(KN_WALK_FLAT, 1, 1 << 24), phase(KN_WALK_ROWS, 5000, 8)};
     phases[0].vec = 4;
-    phases[0].values.data = &load;
-    phases[0].values.len = 1;
+    phases[0].at_once = 4;
     phases[1].tpg = 256;
     kn_kernel k = {.threads = 256};
     k.phases.data = phases;

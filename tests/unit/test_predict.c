@@ -115,6 +115,31 @@ static void test_bounds(void **state)
     expect_bound("    return tan(tan(tan(tan(tan(tan(tan(tan(x))))))))\n", 1 << 26, "instructions");
 }
 
+static double part(const char *json, const char *name)
+{
+    char field[32];
+    snprintf(field, sizeof field, "\"%s\": ", name);
+    const char *at = strstr(json, field);
+    assert_non_null(at);
+    return strtod(at + strlen(field), NULL);
+}
+
+/* Blocks of elements, and of rows but the shortest, bring so many bytes that they are started sooner than these are moved. */
+static void test_starts(void **state)
+{
+    (void)state;
+    static const char centred[] = "    return x - mean(x, axis=1, keepdims=True)\n";
+    for (int64_t c = 6; c <= 2048; c += 1 + c / 3) {
+        char *json;
+        const int64_t shape[] = {((int64_t)1 << 26) / c, c};
+        predicted(centred, "N,C", shape, NULL, "sm_90", &json);
+        if (!(part(json, "starts") > 0) || part(json, "starts") > part(json, "memory"))
+            fail_msg("rows of %d: %s", (int)c, json);
+        kiln_text_free(ctx, json);
+    }
+    expect_bound("    return x > 0\n", 1 << 26, "memory");
+}
+
 /* What was measured to be faster by a fifth or more. */
 static void test_order(void **state)
 {
@@ -155,7 +180,8 @@ static void test_chosen(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(test_limits), test(test_grows), test(test_parts),
-                                       test(test_bounds), test(test_order), test(test_chosen)};
+    const struct CMUnitTest tests[] = {test(test_limits), test(test_grows),  test(test_parts),
+                                       test(test_bounds), test(test_starts), test(test_order),
+                                       test(test_chosen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
