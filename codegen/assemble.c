@@ -79,9 +79,38 @@ static void place_barriers(kn_arena *a, kn_kernel *k)
 /* What a block reads alone in the time that a barrier takes. */
 enum { LAST_BLOCK_BYTES = 64 * 1024 };
 
+/* Are they stored and loaded for the same groups? */
+static bool same_groups(const kn_phase *ph, const kn_access *stored, const kn_access *loaded)
+{
+    for (int a = 0; a < ph->ngroup; a++)
+        if (stored->stride[a] != loaded->stride[a] && ph->axes[a].extent != 1)
+            return false;
+    return stored->offset == loaded->offset;
+}
+
+/* Does `ph` combine nothing but what the split phase before it, over the same tiles of columns, has left for each? */
+static bool combines_tiles(const kn_phase *before, const kn_phase *ph)
+{
+    if (before->walk != KN_WALK_COLS || !before->split || before->local || ph->local ||
+        ph->walk != KN_WALK_COLS || ph->split || ph->tile || ph->ngroup != before->ngroup ||
+        ph->members != before->splits || kn_cols_width(ph) != kn_cols_width(before))
+        return false;
+    for (int a = 0; a < ph->ngroup; a++)
+        if (ph->axes[a].extent != before->axes[a].extent)
+            return false;
+    for (int i = 0; i < before->stores.len; i++)
+        for (int j = 0; j < ph->values.len; j++)
+            if (kn_is_read(&ph->values.data[j]) &&
+                ph->values.data[j].access.buf == before->stores.data[i].access.buf &&
+                !same_groups(ph, &before->stores.data[i].access, &ph->values.data[j].access))
+                return false;
+    return kn_ceil_div(ph->groups, (int64_t)kn_cols_width(ph)) <= KN_BARRIER_WORDS;
+}
+
 /* Where a kernel's only barrier is in front of its last phase, and that is small, the last block to come there does
- * it: partial results, mostly, which it combines in the order that they always have. Nobody waits then, so the
- * launch need not be one whose blocks are all there at a time. */
+ * it: partial results, mostly, which it combines in the order that they always have. Those of columns the last of each
+ * tile's blocks combines, while other tiles are still being read. Nobody waits then, so the launch need not be one whose
+ * blocks are all there at a time. */
 static void finish_by_last_block(kn_kernel *k)
 {
     int last = k->phases.len - 1, barriers = 0;
@@ -91,10 +120,12 @@ static void finish_by_last_block(kn_kernel *k)
         barriers += k->phases.data[i].barrier;
     for (int i = kn_first_local(k, last); i <= last && bytes <= LAST_BLOCK_BYTES; i++)
         bytes += kn_phase_bytes_read(&k->phases.data[i], k->bufs.data);
-    if (barriers != 1 || !ph->barrier || bytes > LAST_BLOCK_BYTES || kn_phase_stores_elements(ph))
+    if (barriers != 1 || !ph->barrier || kn_phase_stores_elements(ph))
         return;
-    ph->barrier = false;
-    ph->last_block = true;
+    ph->by_tile = last > 0 && kn_first_local(k, last - 1) == 0 &&
+                  combines_tiles(&k->phases.data[last - 1], ph);
+    ph->last_block = ph->by_tile || bytes <= LAST_BLOCK_BYTES;
+    ph->barrier = !ph->last_block;
 }
 
 /* Could an index, or an element's offset, need more than 31 bits? */

@@ -321,7 +321,13 @@ static void open_cols(kn_cuda_writer *w)
         w->block = "blockIdx.x / blocks";
         w->blocks = "gridDim.x / blocks";
     }
-    if (w->ph->split) {
+    if (w->ph
+            ->by_tile) { /* its members are partial results, which blocks have left as `split` says below */
+        kn_cuda_open(w,
+                     "for (kn_count item = blockIdx.x; item < tiles * members; item += gridDim.x)");
+        kn_cuda_line(w, "const kn_count tile = item %% tiles;");
+        kn_cuda_guarded(w, "!kn_last_block(barrier + tile, (unsigned)members)", "continue;");
+    } else if (w->ph->split) {
         kn_cuda_open(w, "for (kn_count item = %s; item < tiles * (kn_count)p%d_splits; item += %s)",
                      w->block, w->p, w->blocks);
         kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
@@ -420,10 +426,11 @@ static void write_phase(kn_cuda_writer *w, int p)
     if (w->ph->barrier)
         kn_cuda_line(w, "kn_grid_barrier(barrier);");
     describe_phase(w);
-    if (w->ph->last_block)
-        kn_cuda_line(w, "if (kn_last_block(barrier))");
-    w->block = w->ph->last_block ? "0" : "blockIdx.x";
-    w->blocks = w->ph->last_block ? "1" : "gridDim.x";
+    bool alone = w->ph->last_block && !w->ph->by_tile;
+    if (alone)
+        kn_cuda_line(w, "if (kn_last_block(barrier, gridDim.x))");
+    w->block = alone ? "0" : "blockIdx.x";
+    w->blocks = alone ? "1" : "gridDim.x";
     kn_cuda_line(w, "{");
     w->indent++;
     switch (w->ph->walk) {

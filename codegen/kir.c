@@ -413,6 +413,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "  %sphase %d %s%s: %s ", ph->local ? "local " : "", p, ph->name,
             ph->barrier      ? " after grid barrier"
+            : ph->by_tile    ? " by the last block of each tile"
             : ph->last_block ? " by the last block"
                              : "",
             kn_walk_text(ph->walk));

@@ -200,6 +200,8 @@ typedef struct kn_phase {
     const char *name;
     bool barrier;    /* a grid barrier comes before */
     bool last_block; /* the last block to come here works on it, alone; only the last phase */
+    bool
+        by_tile; /* last_block, COLS: on each tile the last of those that split it in the phase before */
     kn_walk walk;
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp, but in bands also a
                 part of the block. COLS: rows of threads, of which each has its members */
@@ -429,6 +431,10 @@ typedef enum kn_param_kind {
     KN_PARAM_INDEX,   /* int, or long long when wide */
     KN_PARAM_BARRIER, /* unsigned *: see kn_call */
 } kn_param_kind;
+
+/* Words that blocks count each other in, zero before and after a launch but for their top bits. A grid barrier and a last
+ * block take the first, the last blocks of tiles one each. */
+enum { KN_BARRIER_WORDS = 512 };
 
 typedef struct kn_param {
     kn_param_kind kind;

@@ -75,7 +75,7 @@ static spread spread_of(const model *m, const kn_phase *ph)
         s.blocks = most(1, (double)ph->groups * (double)ph->members / TASK);
     else if (m->target->sm == 0)
         s.blocks = (double)ph->groups * (double)ph->splits;
-    if (ph->last_block)
+    if (ph->last_block && !ph->by_tile)
         s.blocks = 1;
     if (s.cluster && ph->splits > 2) {
         double clusters = floor(m->m->group_fills * m->fit / (double)ph->splits);

@@ -64,6 +64,8 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "a banded phase is whole but for its bands");
     if (ph->last_block && (ph->barrier || p + 1 < k->phases.len))
         return broken(k, p, "the last block does the last phase, without a barrier");
+    if (ph->by_tile && (!ph->last_block || ph->walk != KN_WALK_COLS || ph->split))
+        return broken(k, p, "tiles that their last block finishes are whole columns");
     if (ph->split && ph->nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
     if (kn_phase_resident(ph) &&

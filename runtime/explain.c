@@ -145,6 +145,7 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "    %sphase %d%s: %s", ph->local ? "local " : "", p,
             ph->barrier      ? " (after a grid barrier)"
+            : ph->by_tile    ? " (by the last block of each tile)"
             : ph->last_block ? " (by the last block)"
                              : "",
             kn_walk_text(ph->walk));

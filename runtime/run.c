@@ -93,13 +93,13 @@ static bool find_overlaps(call *c)
 
 /* ---- launches ---- */
 
-/* The barrier's word, temporaries, staged inputs. */
+/* The barrier's words, temporaries, staged inputs. */
 static size_t workspace_size(const call *c)
 {
     size_t temporaries = (size_t)c->variant->plan->workspace;
     if (!temporaries && !c->staging && !c->variant->meets)
         return 0;
-    return ALIGN + aligned(temporaries) + c->staging;
+    return KN_WORKSPACE_HEAD + aligned(temporaries) + c->staging;
 }
 
 static kn_status stage_inputs(call *c, char *at)
@@ -125,7 +125,7 @@ static kn_status launch_all(call *c, char *workspace)
 {
     kn_device *dev = c->prog->ctx->dev;
     const kn_variant *v = c->variant;
-    char *temps = workspace ? workspace + ALIGN : NULL;
+    char *temps = workspace ? workspace + KN_WORKSPACE_HEAD : NULL;
     if (c->copies)
         KN_TRY(stage_inputs(c, temps + aligned((size_t)v->plan->workspace)));
     const kn_call numbers = {c->bufs, c->spans, c->params, workspace};
@@ -160,7 +160,7 @@ static kn_status launch_in_workspace(call *c)
                            "the workspace has %zu bytes at %p; it needs %zu, %d-byte aligned",
                            c->bytes, c->workspace, need, ALIGN);
         if (c->variant->meets)
-            KN_TRY(ctx->dev->ops->zero(ctx->dev, c->workspace, ALIGN, c->stream));
+            KN_TRY(ctx->dev->ops->zero(ctx->dev, c->workspace, KN_WORKSPACE_HEAD, c->stream));
         return launch_all(c, c->workspace);
     }
     kn_workspace *block;

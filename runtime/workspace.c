@@ -35,7 +35,7 @@ static kn_status make(kn_workspaces *w, void *stream, size_t bytes, kn_workspace
     kn_status status = dev->ops->alloc(dev, bytes, &memory);
     if (status == KN_OK) {
         block->memory = memory;
-        status = dev->ops->zero(dev, memory, KN_WORKSPACE_ALIGN, stream);
+        status = dev->ops->zero(dev, memory, KN_WORKSPACE_HEAD, stream);
         if (status != KN_OK)
             dev->ops->release(dev, memory);
     }

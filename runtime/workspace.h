@@ -1,8 +1,8 @@
 /* Device memory that runs borrow for their temporaries, kept and lent again.
  *
  * A block that was used in a stream is lent for the same stream only, whose order keeps its users apart; a
- * block that two threads would share at a time is not. Every block begins with KN_WORKSPACE_ALIGN bytes for the
- * grid barrier's word, zero when the block was made and kept as barriers leave it. */
+ * block that two threads would share at a time is not. Every block begins with the words that blocks of a grid count each
+ * other in, zero when it was made and kept as launches leave them. */
 #ifndef KN_RUNTIME_WORKSPACE_H
 #define KN_RUNTIME_WORKSPACE_H
 
@@ -12,7 +12,8 @@
 
 enum {
     KN_WORKSPACE_ALIGN = 256,
-    KN_WORKSPACES = 32, /* idle blocks that are kept */
+    KN_WORKSPACE_HEAD = KN_BARRIER_WORDS * 4, /* bytes of those words */
+    KN_WORKSPACES = 32,                       /* idle blocks that are kept */
 };
 
 typedef struct kn_workspace {

@@ -20,17 +20,17 @@ __device__ __forceinline__ void kn_grid_barrier(unsigned *barrier)
     __syncthreads();
 }
 
-// True for all threads of the block that is the last of the grid to come here, and for no other's; what was written
-// to memory before, by any block, is seen after. The word is then as it was before the first came.
-__device__ __forceinline__ bool kn_last_block(unsigned *barrier)
+// True for all threads of the block that is the last of `blocks` to come here, and for no other's; what was written
+// to memory before, by any of them, is seen after. The word is then as it was before the first came.
+__device__ __forceinline__ bool kn_last_block(unsigned *barrier, unsigned blocks)
 {
     bool last = false;
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
-        last = (atomicAdd(barrier, 1u) & 0x7fffffffu) == gridDim.x - 1;
+        last = (atomicAdd(barrier, 1u) & 0x7fffffffu) == blocks - 1;
         if (last)
-            atomicSub(barrier, gridDim.x);
+            atomicSub(barrier, blocks);
         __threadfence();
     }
     return __syncthreads_or(last);

@@ -248,7 +248,7 @@ static bool is_constant(const kn_kernel *k, const kn_call *call, int buf)
     return constant;
 }
 
-/* A generated kernel may touch its buffers, each to the byte, and its barrier's word. */
+/* A generated kernel may touch its buffers, each to the byte, and the words that blocks count in. */
 static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_call *call,
                             void *stream)
 {
@@ -269,9 +269,10 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
                                  .constant = is_constant(k, call, i)};
     int nspans = k->bufs.len;
     if (kn_kernel_meets(k))
-        spans[nspans++] = (kn_emu_span){.low = call->barrier,
-                                        .high = (char *)call->barrier + sizeof(unsigned),
-                                        .name = "barrier"};
+        spans[nspans++] =
+            (kn_emu_span){.low = call->barrier,
+                          .high = (char *)call->barrier + KN_BARRIER_WORDS * sizeof(unsigned),
+                          .name = "barrier"};
     kn_status status = kn_emu_launch_run(kn_emu_of(base), launch->code, &launch->grid,
                                          params.pointers, spans, nspans);
     free(spans);

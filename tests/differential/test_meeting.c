@@ -20,6 +20,11 @@ static const struct {
     /* lanes of one warp with a group and without combine their moments */
     {"def f(x: f32[N, M]):\n    return var(x, axis=1)\n", "N=33 M=14", false, true, 2},
     {"def f(x: f32[N]):\n    return sum(x)\n", "N=0", false, false, 0},
+    /* of each tile of columns, with a word each */
+    {"def f(x: f32[N, M]):\n    s = sum(x, axis=0)\n    return s * s, max(x, axis=0)\n",
+     "N=900 M=300", false, true, 2},
+    {"def f(x: f32[N, M]):\n    return var(x, axis=0) + 1\n", "N=700 M=1030", false, true, 2},
+    {"def f(x: f32[N, M]):\n    return max(sum(x, axis=0))\n", "N=900 M=300", true, false, 2},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

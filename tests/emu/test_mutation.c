@@ -127,7 +127,7 @@ static const defect defects[] = {
      "all[l * PITCH + other * WIDTH - column]"},
     {"the wrong start", "begin + (kn_count)lane * 4", "begin + 4 + (kn_count)lane * 4"},
     {"a shared value written late", "_kept[i / 4] = ", "_kept[i / 4 + 1] = "},
-    {"the last block miscounted", "== gridDim.x - 1", "== gridDim.x - 2"},
+    {"the last block miscounted", "== blocks - 1", "== blocks - 2"},
     {"a fence dropped", "__threadfence();\n        last", ";\n        last"},
     {"a row of the next band", "const kn_count top = band", "const kn_count top = 1 + band"},
     {"a member of another step", "acc1[step][l] +=", "acc1[0][l] +="},
