@@ -104,7 +104,7 @@ static bool combines_tiles(const kn_phase *before, const kn_phase *ph)
                 ph->values.data[j].access.buf == before->stores.data[i].access.buf &&
                 !same_groups(ph, &before->stores.data[i].access, &ph->values.data[j].access))
                 return false;
-    return kn_ceil_div(ph->groups, (int64_t)kn_cols_width(ph)) <= KN_BARRIER_WORDS;
+    return kn_ceil_div(ph->groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
 }
 
 /* Where a kernel's only barrier is in front of its last phase, and that is small, the last block to come there does
@@ -280,10 +280,10 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
     k->bound = largest_block(k, limit);
 }
 
-/* Reads that are worth telling the caches about: see load_function() in cuda_step.c. */
+/* Reads that are worth telling the caches about: see kn_cuda_load_function(). */
 static bool lets_go(const kn_kernel *k)
 {
-    const int64_t most = (int64_t)512 << 20;
+    const int64_t most = (int64_t)288 << 20;
     int64_t bytes = 0;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];

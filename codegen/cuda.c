@@ -326,7 +326,7 @@ static void open_cols(kn_cuda_writer *w)
         kn_cuda_open(w,
                      "for (kn_count item = blockIdx.x; item < tiles * members; item += gridDim.x)");
         kn_cuda_line(w, "const kn_count tile = item %% tiles;");
-        kn_cuda_guarded(w, "!kn_last_block(barrier + tile, (unsigned)members)", "continue;");
+        kn_cuda_guarded(w, "!kn_last_block(barrier + 1 + tile, (unsigned)members)", "continue;");
     } else if (w->ph->split) {
         kn_cuda_open(w, "for (kn_count item = %s; item < tiles * (kn_count)p%d_splits; item += %s)",
                      w->block, w->p, w->blocks);
@@ -428,7 +428,7 @@ static void write_phase(kn_cuda_writer *w, int p)
     describe_phase(w);
     bool alone = w->ph->last_block && !w->ph->by_tile;
     if (alone)
-        kn_cuda_line(w, "if (kn_last_block(barrier, gridDim.x))");
+        kn_cuda_line(w, "if (kn_last_block(barrier + 1, gridDim.x))");
     w->block = alone ? "0" : "blockIdx.x";
     w->blocks = alone ? "1" : "gridDim.x";
     kn_cuda_line(w, "{");

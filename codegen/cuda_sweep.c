@@ -39,9 +39,9 @@ static int unrolling(kn_cuda_writer *w)
         steps = TILE_STEPS;
     if (w->ph->walk == KN_WALK_COLS && stores_elements(w->ph, w->sweep) && steps > STORING_STEPS)
         steps = STORING_STEPS;
-    int most = w->ph->local && w->ph->walk == KN_WALK_COLS ? FEW_BYTES_OF_COLUMNS
-               : w->ph->local || w->ph->last_block         ? FEW_BYTES
-                                                           : steps * bytes;
+    int most = w->ph->local && w->ph->walk == KN_WALK_COLS              ? FEW_BYTES_OF_COLUMNS
+               : w->ph->local || (w->ph->last_block && !w->ph->by_tile) ? FEW_BYTES
+                                                                        : steps * bytes;
     while (steps > 1 && steps * bytes > most)
         steps /= 2;
     return steps;

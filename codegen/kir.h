@@ -423,7 +423,7 @@ kn_status kn_phase_verify(const kn_phase *phase, const char *where, int number, 
  * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
  * index and, if it is checked, their extents, split strides, and for split and banded phases splits and, but for split
  * rows, chunk, for those of clusters chunk; last, for kernels with resident
- * values held, and for those whose blocks meet the barrier word (unsigned *). */
+ * values held, and for those whose blocks meet the words that they count in (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */
     KN_PARAM_SCALAR,  /* its dtype */
@@ -432,8 +432,8 @@ typedef enum kn_param_kind {
     KN_PARAM_BARRIER, /* unsigned *: see kn_call */
 } kn_param_kind;
 
-/* Words that blocks count each other in, zero before and after a launch but for their top bits. A grid barrier and a last
- * block take the first, the last blocks of tiles one each. */
+/* Words that blocks count each other in, 0 between launches but for the top bit of the first, which is the grid barrier's.
+ * The second is a last block's; those of tiles take one each, from there on. */
 enum { KN_BARRIER_WORDS = 512 };
 
 typedef struct kn_param {

@@ -21,17 +21,15 @@ __device__ __forceinline__ void kn_grid_barrier(unsigned *barrier)
 }
 
 // True for all threads of the block that is the last of `blocks` to come here, and for no other's; what was written
-// to memory before, by any of them, is seen after. The word is then as it was before the first came.
-__device__ __forceinline__ bool kn_last_block(unsigned *barrier, unsigned blocks)
+// to memory before, by any of them, is seen after. The word is 0 before the first comes and after the last has.
+__device__ __forceinline__ bool kn_last_block(unsigned *word, unsigned blocks)
 {
-    bool last = false;
+    unsigned before = 0;
     __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = (atomicAdd(barrier, 1u) & 0x7fffffffu) == blocks - 1;
-        if (last)
-            atomicSub(barrier, blocks);
-        __threadfence();
-    }
-    return __syncthreads_or(last);
+    if (threadIdx.x == 0)
+        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                     : "=r"(before)
+                     : "l"(word), "r"(blocks - 1)
+                     : "memory");
+    return __syncthreads_or(threadIdx.x == 0 && before == blocks - 1);
 }

@@ -128,7 +128,7 @@ static const defect defects[] = {
     {"the wrong start", "begin + (kn_count)lane * 4", "begin + 4 + (kn_count)lane * 4"},
     {"a shared value written late", "_kept[i / 4] = ", "_kept[i / 4 + 1] = "},
     {"the last block miscounted", "== blocks - 1", "== blocks - 2"},
-    {"a fence dropped", "__threadfence();\n        last", ";\n        last"},
+    {"a fence dropped", "atom.acq_rel.gpu", "atom.relaxed.gpu"},
     {"a row of the next band", "const kn_count top = band", "const kn_count top = 1 + band"},
     {"a member of another step", "acc1[step][l] +=", "acc1[0][l] +="},
     {"a turned group of the next tile", "kn_least(tile * 128 + c", "kn_least(tile * 128 + c + 1"},
@@ -225,9 +225,9 @@ static kn_status run_source(bench *b, kn_device *dev, const char *source)
         if (b->out[o])
             memset(b->out[o], 0xff, b->bytes[o]);
     assert_int_equal(emu->alloc(dev, (size_t)b->plan->workspace + 256, &temps), KN_OK);
-    assert_int_equal(emu->alloc(dev, 4, &word), KN_OK);
+    assert_int_equal(emu->alloc(dev, KN_BARRIER_WORDS * sizeof(unsigned), &word), KN_OK);
     memset(temps, 0xff, (size_t)b->plan->workspace + 256);
-    memset(word, 0, 4);
+    memset(word, 0, KN_BARRIER_WORDS * sizeof(unsigned));
     for (int j = 0; j < kernel.bufs.len; j++) {
         const kn_buf *buf = &kernel.bufs.data[j];
         int64_t n = b->s->shape[0] * b->s->shape[1];
