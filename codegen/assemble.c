@@ -1,6 +1,7 @@
 /* Phases to kernels: barriers, buffers and parameters of each kernel. */
 #include <string.h>
 
+#include "codegen/cuda.h"
 #include "codegen/plan.h"
 #include "codegen/sched/sched.h"
 
@@ -202,6 +203,11 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
         return;
     ph->walk = kn_schedule_choose(ph)->walk;
     kn_schedule_vectors(ph, align, k->bufs.data, p->problem->target);
+    if (p->problem->force.division == KN_DIVIDE_BY_COST)
+        kn_schedule_abreast(p->arena, ph, align, k->bufs.data, p->problem->target,
+                            p->problem->force.max_threads);
+    if (ph->abreast)
+        return;
     kn_schedule_tiles(p->arena, ph, align, k->bufs.data, p->problem->target,
                       p->problem->force.division);
     kn_schedule_cluster(p->arena, ph, k->bufs.data, k->bufs.len, p->problem->target,
@@ -222,16 +228,16 @@ static void follow_host(const kn_kernel *k, kn_phase *local, const kn_phase *hos
 }
 
 /* A block that works on its groups as a whole can be of any size up to a limit, and so can one of threads, or parts of warps,
- * that know nothing of each other: how many threads it has is a number. In columns, which combine in as many rows as the
- * block has, and where groups of a band share a block, it is structure: 0. */
+ * that know nothing of each other: how many threads it has is a number. In columns, but for those of groups abreast, which
+ * combine in as many rows as the block has, and where groups of a band share a block, it is structure: 0. */
 static int largest_block(const kn_kernel *k, int limit)
 {
     int largest = limit < KN_SMALL_BLOCK ? limit : KN_SMALL_BLOCK;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        if (!ph->local && (ph->walk == KN_WALK_COLS || ph->banded))
+        if (!ph->local && ((ph->walk == KN_WALK_COLS && !ph->abreast) || ph->banded))
             return 0;
-        if (!ph->local && kn_by_block(ph))
+        if (!ph->local && (kn_by_block(ph) || ph->abreast))
             largest = limit;
     }
     return largest;
@@ -274,7 +280,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         kn_keep_computed(p->arena, ph, target, p->problem->force.reuse);
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(k, &k->phases.data[j], ph);
-        k->shared += kn_phase_kept_bytes(ph);
+        k->shared += kn_phase_kept_bytes(ph) + kn_cuda_abreast_bytes(ph, k->threads);
     }
     kn_resident_keep(k, target);
     k->bound = largest_block(k, limit);

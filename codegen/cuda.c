@@ -436,7 +436,7 @@ static void write_phase(kn_cuda_writer *w, int p)
     switch (w->ph->walk) {
     case KN_WALK_FLAT: write_flat(w); break;
     case KN_WALK_ROWS: write_rows(w); break;
-    case KN_WALK_COLS: write_cols(w); break;
+    case KN_WALK_COLS: w->ph->abreast ? kn_cuda_abreast(w) : write_cols(w); break;
     }
     kn_cuda_close(w);
 }

@@ -233,7 +233,7 @@ int kn_cuda_scratch_bytes(const kn_phase *ph, int block)
         most = bytes > most ? bytes : most;
     }
     for (int r = 0; r < ph->reds.len; r++) {
-        bool cols = ph->walk == KN_WALK_COLS;
+        bool cols = ph->walk == KN_WALK_COLS && !ph->abreast;
         bool rows = cols || (ph->reds.data[r].across && ph->tpg < block);
         int threads = cols && ph->lanes < 32 ? block / 32 * ph->lanes : block;
         int bytes = rows && owns(ph, r) ? threads * ph->vec * state_bytes(ph, r) : 0;
@@ -369,9 +369,39 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     kn_cuda_line(w, "++turn;");
 }
 
+/* One for all columns of a group, of groups abreast. */
+static void combine_abreast(kn_cuda_writer *w, int sweep)
+{
+    const kn_phase *ph = w->ph;
+    int n = 0;
+    for (int r = 0; r < ph->reds.len; r++)
+        if (accumulates(ph, r, sweep))
+            kn_cuda_line(w, "kn_leave_abreast(acc%d, sums + %d * each);", r, n++);
+    kn_cuda_line(w, "__syncthreads();");
+    n = 0;
+    for (int r = 0; r < ph->reds.len; r++)
+        if (accumulates(ph, r, sweep))
+            kn_cuda_line(
+                w, "kn_combine_abreast<%s, %d>(%s, sums + %d * each, rows, lanes, here, run);",
+                combine_op(w, r), ph->vec, neutral(w, r), n++);
+    kn_cuda_line(w, "__syncthreads();");
+    n = 0;
+    for (int r = 0; r < ph->reds.len; r++) {
+        const char *type = kn_cuda_type(ph->reds.data[r].dtype);
+        if (accumulates(ph, r, sweep))
+            kn_cuda_line(w, "const %s r%d = kn_take_abreast<%d, %s>(sums + %d * each, own);", type,
+                         r, ph->vec, type, n++);
+    }
+}
+
 void kn_cuda_combine(kn_cuda_writer *w, int sweep)
 {
     const kn_phase *ph = w->ph;
+    if (ph->abreast) {
+        if (kn_sweep_reduces(ph, sweep))
+            combine_abreast(w, sweep);
+        return;
+    }
     if (kn_by_block(ph) && kn_sweep_reduces(ph, sweep))
         combine_warps(w, sweep);
     for (int r = 0; r < ph->reds.len && !kn_by_block(ph); r++)

@@ -433,6 +433,7 @@ static bool may_repeat(const kn_cuda_writer *w)
 void kn_cuda_step(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
+    w->in_step = true;
     write_loads(w);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && (vector_store(w, i) || ph->stores.data[i].kept))
@@ -463,6 +464,7 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_keep_store(w, i);
         else if (stores_now(w, i) && vector_store(w, i))
             write_vector_store(w, i);
+    w->in_step = false;
 }
 
 void kn_cuda_ragged_steps(kn_cuda_writer *w)

@@ -50,7 +50,7 @@ static int unrolling(kn_cuda_writer *w)
 static void write_axes(kn_cuda_writer *w)
 {
     if (kn_cuda_steps_in_memory(w))
-        kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+        kn_cuda_decompose(w, w->ph->ngroup, w->ph->ngroup + kn_stepped_axes(w->ph), "i");
 }
 
 bool kn_cuda_goes_by_group(const kn_phase *ph)
@@ -391,6 +391,8 @@ void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *lea
     for (int t = 0; t <= last_stage(w->ph); t++) {
         kn_cuda_group_values(w, t);
         kn_cuda_group_stores(w, t, leader);
+        if (w->ph->abreast && t < w->ph->nsweeps)
+            kn_cuda_tell_lanes(w, t);
         if (t < w->ph->nsweeps)
             write_sweep(w, t, by);
     }

@@ -73,26 +73,30 @@ void kn_cuda_find_wide(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     int va = kn_phase_vector_axis(ph);
     w->wide = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
+    w->told = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
+    bool *differs = ph->abreast ? w->told : w->wide;
     for (int i = 0; i < ph->values.len && kn_cuda_wide(ph); i++) {
         const kn_value *v = &ph->values.data[i];
         int local;
         if (v->level != KN_GROUP)
             continue;
         if (kn_has_access(v))
-            w->wide[i] = v->access.kind[va] != KN_STRIDE_ZERO;
+            differs[i] = v->access.kind[ph->abreast ? 0 : va] != KN_STRIDE_ZERO;
         else if (v->kind == KN_V_LOCAL)
-            w->wide[i] = kn_local_export(w->k, w->p, v->index, &local) &&
+            differs[i] = kn_local_export(w->k, w->p, v->index, &local) &&
                          w->k->phases.data[local].ngroup > 0;
         else
-            w->wide[i] = v->kind == KN_V_RESULT;
+            differs[i] = v->kind == KN_V_RESULT;
         for (int k = 0; k < v->nin; k++)
-            w->wide[i] = w->wide[i] || w->wide[v->in[k]];
+            differs[i] = differs[i] || differs[v->in[k]];
     }
 }
 
 const char *kn_cuda_operand(kn_cuda_writer *w, int i)
 {
     const char *name = kn_cuda_value(w, i);
+    if (w->in_step && w->told[i])
+        return kn_cuda_told(w, i);
     return w->wide[i] ? kn_cuda_printed(w, "%s[l]", name) : name;
 }
 
@@ -190,11 +194,13 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
     int va = kn_phase_vector_axis(w->ph);
     if (acc->shifted)
         kn_putf(&t, "p%d_%c%d_at", w->p, kind, i);
+    bool of_group = w->ph->abreast && acc->kind[va] == KN_STRIDE_ZERO;
     for (int a = 0; a < w->ph->naxes; a++) {
         if (acc->kind[a] == KN_STRIDE_ZERO)
             continue;
-        const char *index = a == va && lane ? kn_cuda_printed(w, "(a%d + %s)", a, lane)
-                                            : kn_cuda_printed(w, "a%d", a);
+        const char *index = of_group          ? kn_cuda_printed(w, "(a%d + (kn_index)own)", a)
+                            : a == va && lane ? kn_cuda_printed(w, "(a%d + %s)", a, lane)
+                                              : kn_cuda_printed(w, "a%d", a);
         kn_putf(&t, "%s%s", t.len ? " + " : "", index);
         if (acc->kind[a] == KN_STRIDE_PARAM)
             kn_putf(&t, " * p%d_%c%d_s%02d", w->p, kind, i, a);
@@ -428,7 +434,7 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
         const kn_store *s = &w->ph->stores.data[i];
         if (s->kind == KN_STORE_ELEMENT || s->stage != stage || kn_stores_across(w->ph, s))
             continue;
-        bool wide = kn_cuda_wide(w->ph), once = wide && s->once >> va & 1;
+        bool wide = kn_cuda_wide(w->ph) && !w->ph->abreast, once = wide && s->once >> va & 1;
         const char *who = w->ph->split && s->kind == KN_STORE_GROUP
                               ? kn_cuda_printed(w, "%s && split == 0", leader)
                               : leader;
@@ -439,10 +445,12 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
         if (s->kind == KN_STORE_PARTIAL)
             to = kn_cuda_printed(w, "%s + (kn_index)split * p%d_o%d_split", to, w->p, i);
         kn_cuda_open(w, "if (%s)", kn_cuda_once(w, s, who));
-        kn_cuda_open_groups(w);
+        if (wide)
+            kn_cuda_open_groups(w);
         kn_cuda_line(w, "%s%s[%s] = %s;", once ? "if (l == 0) " : "",
                      w->k->bufs.data[s->access.buf].name, to, what);
-        kn_cuda_close_groups(w);
+        if (wide)
+            kn_cuda_close_groups(w);
         kn_cuda_close(w);
     }
 }

@@ -7,6 +7,7 @@
  *   cuda_reduce.c accumulators and combines
  *   cuda_own.c    types and functions of reductions of the user's own
  *   cuda_fetch.c  copies into shared memory
+ *   cuda_abreast.c  who is where in groups abreast, and what lanes are told of their groups
  *   cuda_tiles.c  turned accesses through tiles in shared memory
  *   cuda_sweep.c  the loops of a phase over its members
  *   cuda.c        walks, and the kernel around them */
@@ -42,8 +43,10 @@ typedef struct kn_cuda_writer {
     bool *need;        /* values of the current sweep */
     bool *loaded;      /* kept values that are in their registers */
     bool *declared;    /* values whose registers are declared */
-    bool *wide;  /* group values of which a thread has an array: one for each of its vec groups */
-    bool *rough; /* f32 values of which nothing is left but roundings to 16 bits: cuda_rough.c */
+    bool *wide;   /* group values of which a thread has an array: one for each of its vec groups */
+    bool *told;   /* of groups abreast: group values that differ from group to group */
+    bool in_step; /* what is written is of elements, lane by lane */
+    bool *rough;  /* f32 values of which nothing is left but roundings to 16 bits: cuda_rough.c */
 } kn_cuda_writer;
 
 /* ---- cuda_text.c ---- */
@@ -139,6 +142,15 @@ const char *kn_cuda_own_element(kn_cuda_writer *w, int r);
 typedef struct kn_cuda_stride {
     const char *first, *end, *step;
 } kn_cuda_stride;
+
+/* ---- cuda_abreast.c: see there ---- */
+
+void kn_cuda_abreast(kn_cuda_writer *w);
+
+/* In front of a sweep: what its elements need of their groups. */
+void kn_cuda_tell_lanes(kn_cuda_writer *w, int sweep);
+/* "v3_of1[l]": what a lane is told. */
+const char *kn_cuda_told(kn_cuda_writer *w, int i);
 
 /* ---- cuda_fetch.c: see there ---- */
 

@@ -5,7 +5,7 @@
 
 int kn_phase_vector_axis(const kn_phase *p)
 {
-    if (p->walk == KN_WALK_COLS)
+    if (p->walk == KN_WALK_COLS && !p->abreast)
         return p->ngroup - 1;
     return p->naxes > p->ngroup ? p->naxes - 1 : -1;
 }
@@ -417,16 +417,20 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
             : ph->last_block ? " by the last block"
                              : "",
             kn_walk_text(ph->walk));
-    if (k->bound && kn_by_block(ph) && !numbers)
+    if (k->bound && (kn_by_block(ph) || ph->abreast) && !numbers)
         kn_put(t, "by block");
     else
         kn_putf(t, "tpg %d", ph->tpg);
     kn_putf(t, " vec %d%s steps %d%s", ph->vec, ph->ragged ? " ragged" : "", ph->steps,
             ph->full ? " full" : "");
-    if (ph->walk == KN_WALK_COLS)
+    if (ph->abreast)
+        kn_put(t, " abreast");
+    if (ph->walk == KN_WALK_COLS && (numbers || !ph->abreast))
         kn_putf(t, " lanes %d", ph->lanes);
     if (ph->at_once)
         kn_putf(t, " at once %d", ph->at_once);
+    if (ph->abreast && numbers)
+        kn_putf(t, " beside %lld", (long long)ph->beside);
     if (ph->tile)
         kn_putf(t, " tile %d", ph->tile);
     kn_putf(t, "%s%s\n",

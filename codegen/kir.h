@@ -236,11 +236,15 @@ typedef struct kn_phase {
     /* (n) split, of clusters: a chunk is a multiple of vec; banded: ranges of groups; else 1 and members */
     int64_t splits, chunk;
     int at_once; /* FLAT: steps whose loads a thread has on their way at once; 0: local */
+    /* COLS: columns go on from group to group along the last member axis, and combines are over those of a group too; (n)
+     * `beside` groups in a tile, `lanes` and tpg. codegen/sched/abreast.c */
+    bool abreast;
+    int64_t beside;
     int tile; /* COLS: members of a tile, through which turned accesses go; 0: none. codegen/cuda_tiles.c */
 } kn_phase;
 
-/* The axis that vectors run along: the last member axis for FLAT and ROWS, the last group axis for COLS;
- * -1 when there is none. */
+/* The axis that vectors run along: the last member axis for FLAT and ROWS and of groups abreast, else the last group axis
+ * for COLS; -1 when there is none. */
 int kn_phase_vector_axis(const kn_phase *p);
 
 /* True where the members of a group are one run of neighbours, or evenly apart. */
@@ -253,12 +257,19 @@ static inline bool kn_fetches_groups(const kn_phase *p)
 }
 
 /* COLS: the groups that a block takes at a time. */
-static inline int kn_cols_width(const kn_phase *p) { return p->lanes * p->vec; }
+static inline int kn_cols_width(const kn_phase *p)
+{
+    return p->abreast ? (int)p->beside : p->lanes * p->vec;
+}
+
+/* Member axes that the steps of a thread go along: the first of them. */
+static inline int kn_stepped_axes(const kn_phase *p) { return p->naxes - p->ngroup - p->abreast; }
 
 /* Members that those who work on a group take in a step. */
 static inline int kn_phase_step(const kn_phase *p)
 {
-    return p->walk == KN_WALK_COLS ? p->tpg : p->tpg * p->vec;
+    int columns = p->abreast ? (int)p->axes[p->naxes - 1].extent : 1;
+    return p->walk == KN_WALK_COLS ? p->tpg * columns : p->tpg * p->vec;
 }
 
 /* Ragged: the members of 128 bytes, a cache line, of the widest elements. The members of a group are counted from the

@@ -98,6 +98,10 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
             if (!kn_takes_turns(ph))
                 put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         }
+        if (ph->abreast) {
+            put_index(&ps, ph->beside, a ? kn_sprintf(a, "p%d_beside", p) : NULL);
+            put_index(&ps, ph->lanes, a ? kn_sprintf(a, "p%d_lanes", p) : NULL);
+        }
         if (ph->cluster)
             put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         if (kn_fetches_groups(ph)) {

@@ -325,7 +325,7 @@ static double additions(model *m, const kn_phase *ph)
     }
     for (int i = 0; i < ph->reds.len; i++)
         sum += accumulating(ph, i) * (ph->reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
-    int more = ph->walk == KN_WALK_FLAT ? 0 : ph->naxes - ph->ngroup - 1;
+    int more = ph->walk == KN_WALK_FLAT ? 0 : kn_stepped_axes(ph) - 1;
     double step = STEP_COST + AXIS_COST * (more > 0 ? more : 0);
     sum += m->target->sm ? ph->nsweeps * step / ph->vec : 0;
     return ph->ragged ? sum * ragged : sum;

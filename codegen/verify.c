@@ -80,6 +80,10 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "ragged vectors walk whole rows of one run");
     if (ph->fetched && !ph->cluster && ph->walk != KN_WALK_COLS)
         return broken(k, p, "copies bring what columns, or the blocks of a cluster, keep");
+    if (ph->abreast &&
+        (ph->walk != KN_WALK_COLS || !ph->alone || !ph->steps || ph->vec == 1 || ph->ngroup != 1 ||
+         kn_phase_one_run(ph) || ph->cluster || ph->split || ph->tile))
+        return broken(k, p, "groups abreast are columns in several runs, which stay in registers");
     if (ph->tile && (ph->walk != KN_WALK_COLS || ph->ngroup == 0 || ph->ngroup == ph->naxes))
         return broken(k, p, "tiles are of groups and members, walked as columns");
     if (ph->tile && kn_phase_in_order(ph))

@@ -33,7 +33,8 @@ static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
         add(l, kn_sprintf(l->a, "rows along %s begin alike in all arrays, within vectors of %d",
                           ph->axes[va].name, ph->vec));
     else if (ph->vec > 1)
-        add(l, kn_sprintf(l->a, "%s %% %d == 0", ph->axes[va].name, ph->vec));
+        add(l, kn_sprintf(l->a, "%s%s%s %% %d == 0", ph->abreast ? ph->axes[0].name : "",
+                          ph->abreast ? "*" : "", ph->axes[va].name, ph->vec));
     for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
         const kn_access *acc = kn_explain_access(ph, i);
         const kn_buf *b = acc ? &k->bufs.data[acc->buf] : NULL;
@@ -164,7 +165,9 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
         kn_putf(t, ", clusters of %lld blocks", (long long)ph->splits);
     if (ph->fetched)
         kn_put(t, ph->walk == KN_WALK_ROWS ? ", bulk copies" : ", own copies");
-    if (ph->walk == KN_WALK_COLS)
+    if (ph->abreast)
+        kn_putf(t, ", %d groups abreast, %d x %d threads", kn_cols_width(ph), ph->lanes, ph->tpg);
+    else if (ph->walk == KN_WALK_COLS)
         kn_putf(t, ", %d groups x %d threads", kn_cols_width(ph), ph->tpg);
     if (kn_tile_bytes(ph))
         kn_putf(t, ", tiles of %d members", ph->tile);

@@ -84,6 +84,37 @@ __device__ __forceinline__ T kn_combine_warps(T identity, const void *warps, uns
     return kn_combine_lanes<Op, 32>(lane < count ? ((const T *)warps)[first + lane] : identity);
 }
 
+// Of groups abreast. Each thread leaves N sums, of columns side by side; when all have, a warp adds up what `rows` rows of
+// `lanes` threads left of the `run` columns of its group, one of `groups`; when all are done, any thread takes a group's.
+// `sums` has room for N of every thread and one of every group.
+template <int N, class T> __device__ __forceinline__ void kn_leave_abreast(const T (&v)[N], void *sums)
+{
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        ((T *)sums)[threadIdx.x * N + l] = v[l];
+}
+template <class Op, int N, class T>
+__device__ __forceinline__ void kn_combine_abreast(T identity, void *sums, unsigned rows, unsigned lanes, unsigned groups,
+                                                   unsigned run)
+{
+    const unsigned g = threadIdx.x / 32;
+    if (g >= groups)
+        return;
+    T one = identity;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x % 32; i < run; i += 32)
+#pragma unroll 1
+        for (unsigned row = 0; row < rows; ++row)
+            one = Op::of(one, ((const T *)sums)[row * lanes * N + g * run + i]);
+    one = kn_combine_lanes<Op, 32>(one);
+    if (threadIdx.x % 32 == 0)
+        ((T *)sums)[blockDim.x * N + g] = one;
+}
+template <int N, class T> __device__ __forceinline__ T kn_take_abreast(const void *sums, unsigned own)
+{
+    return ((const T *)sums)[blockDim.x * N + own];
+}
+
 // Among the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values; every one
 // of them gets the results. Rows within a warp meet there; of many that are left every fourth takes the next three, until
 // they are few enough for all threads to read: 32 rows of doubles would take 4 us. `scratch` has room for N values of

@@ -178,16 +178,19 @@ static bool copies(const kn_phase *ph, const kn_target *target)
 
 static int threads(const kn_phase *ph, const kn_target *target)
 {
-    int most = ph->tile && ph->reds.len == 0 ? BLOCK_OF_TILES
-               : kn_cols_keep(ph, target)    ? block_that_keeps(ph, target)
-                                             : 512;
+    int most = ph->abreast                     ? kn_abreast_threads(ph)
+               : ph->tile && ph->reds.len == 0 ? BLOCK_OF_TILES
+               : kn_cols_keep(ph, target)      ? block_that_keeps(ph, target)
+                                               : 512;
     return most < target->max_block ? most : target->max_block;
 }
 
 static void bind(kn_phase *ph, const kn_target *target, int block)
 {
     ph->tpg = block / ph->lanes;
-    if (kn_cols_keep(ph, target)) {
+    if (ph->abreast)
+        kn_keep_reread(ph, KN_KEEP_REGISTERS);
+    else if (kn_cols_keep(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);
         ph->fetched = copies(ph, target);
     }

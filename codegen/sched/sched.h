@@ -6,6 +6,7 @@
  *     cols   neighbouring threads work on neighbouring groups, for reductions along a strided axis
  *            so few of them side by side that they stay on chip, where a block or a cluster can keep them
  *            in tiles, where arrays lie one way and others the other (tiles.c)
+ *            of several groups abreast, whose short runs lie one behind the other (abreast.c)
  *
  * Of rows and of columns members may be split over all blocks, which keep what they load again behind a grid barrier
  * (resident.c).
@@ -92,6 +93,15 @@ double kn_schedule_temporary_bytes(const kn_target *target);
  * splits and chunk. `want`: how many blocks, 0: chosen. codegen/sched/cluster.c */
 void kn_schedule_cluster(kn_arena *a, kn_phase *phase, const kn_buf *bufs, int nbufs,
                          const kn_target *target, kn_division force, int want);
+
+/* Has the threads of a block that go through groups in several short runs, which vectors do not fit, go along several groups
+ * at a time, where they lie so and there is room for what is kept: sets walk, vec, lanes, beside and tpg. `max_threads` of
+ * a block, 0: no matter. codegen/sched/abreast.c */
+void kn_schedule_abreast(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
+                         const kn_target *target, int max_threads);
+
+/* Of a block that takes them. */
+int kn_abreast_threads(const kn_phase *phase);
 
 /* The same for columns, which become so narrow that what they keep fits, where it can: sets lanes, vec and tile too.
  * codegen/sched/cols.c. Behind kn_schedule_tiles(). */

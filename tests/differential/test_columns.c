@@ -17,7 +17,13 @@
     "    v = mean(d * d, axis=0)\n"                                                                \
     "    return d / sqrt(v + 1), v\n"
 
-/* how: groups side by side, blocks of a cluster, what is kept and how it comes; results that leave from there. */
+#define CHANNELS(type)                                                                             \
+    "def f(x: " type "[N, C, P], g: f32[C]):\n"                                                    \
+    "    m = mean(x, axis=(0, 2), keepdims=True)\n"                                                \
+    "    v = mean((x - m) ** 2, axis=(0, 2), keepdims=True)\n"                                     \
+    "    return (x - m) * rsqrt(v + 1) * g[:, None], m, v\n"
+
+/* how: groups side by side, blocks of a cluster, what is kept and how it comes, or that groups are abreast; results that leave from there. */
 static const scheduled_case cases[] = {
     /* a line of memory side by side; elements that are too narrow for a copy */
     {CENTRED("f32"), "N=100 C=300", NULL, "32 x 1 in_x by copies"},
@@ -74,6 +80,17 @@ static const scheduled_case cases[] = {
      "cluster=2", "32 x 2 in_x by copies"},
     {"def f(x: f32[C, N], y: f32[N, C]):\n    z = x - y.T\n    return z / sum(z * z, axis=0)\n",
      "N=68 C=90", "tiles", "32 x 1 in_x in_y"},
+    /* groups abreast: odd runs and even, a last tile that is not full, a thread without a column, fewer rows than threads
+     * for them; runs that vectors fit, too few groups, not whole vectors */
+    {CHANNELS("f32"), "N=32 C=48 P=49", NULL, "4 x 1 in_x abreast"},
+    {CHANNELS("f32"), "N=9 C=100 P=25", NULL, "8 x 1 in_x abreast"},
+    {CHANNELS("f32"), "N=3 C=98 P=10", NULL, "8 x 1 in_x abreast"},
+    {"def f(x: i32[N, C, P]):\n"
+     "    return x - max(x, axis=(0, 2), keepdims=True), min(x, axis=(0, 2))\n",
+     "N=3 C=52 P=63", NULL, "4 x 1 in_x abreast"},
+    {CHANNELS("f32"), "N=3 C=100 P=48", NULL, ""},
+    {CHANNELS("f32"), "N=3 C=44 P=49", NULL, ""},
+    {CHANNELS("f32"), "N=3 C=102 P=49", NULL, ""},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -94,7 +111,7 @@ static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
     for (int i = 0; i < ph->stores.len; i++)
         if (ph->stores.data[i].kept)
             kn_putf(t, " %s", k->bufs.data[ph->stores.data[i].access.buf].name);
-    kn_put(t, ph->fetched ? " by copies" : "");
+    kn_put(t, ph->fetched ? " by copies" : ph->abreast ? " abreast" : "");
 }
 
 static void test_emu(void **state)
