@@ -11,7 +11,7 @@ enum { NARROW_BLOCK = 512 };
 /* Threads of a block of bands at least: two such blocks have some 64 KB of loads on their way. */
 enum { BAND_BLOCK = 512 };
 
-/* Where as much is written, memory is the quicker the less each thread asks for. So a thread has so many bytes on
+/* Where as much is written, memory is the quicker the less each thread asks for. So a thread has so many bytes of a run on
  * their way while a block of half the threads that there may be is enough (layernorm of rows of 16 KB on an H200: 136.5 us
  * by eight vectors a thread, 134.4 by four), and a lane so many elements while there are more lanes (rmsnorm of rows of
  * 256 bytes in bf16: 136 us by four vectors, 129.5 by one). */
@@ -76,7 +76,7 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     int words = words_a_step(ph, 0);
     if (target->sm == 0 || ph->universal || ph->split || ph->ragged || ph->nsweeps < 2 || !words)
         return 0;
-    int quick = kn_phase_stores_elements(ph) && !ph->cluster
+    int quick = kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->cluster
                     ? kn_steps_for(kn_reread_element(ph) * ph->vec, THREAD_BYTES)
                     : KN_KEEP_STEPS;
     int most = most_steps(words, KN_KEEP_STEPS), wide = most_steps(words_a_step(ph, 4), quick);
