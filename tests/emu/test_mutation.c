@@ -110,7 +110,7 @@ static const defect defects[] = {
     {"steps one too few", "step < 8;", "step < 7;"},
     {"a group skipped", "const kn_count g = first;", "const kn_count g = first + 1;"},
     {"a combine cut short", "step >= FROM;", "step > FROM;"},
-    {"a combine cut short", "other = step;", "other = 2 * step;"},
+    {"a combine cut short", "other < LEFT;", "other < LEFT - step;"},
     {"rows of a warp left out", ", 8, 4>(acc", ", 16, 4>(acc"},
     {"a block not heard", "&& block < blocks", "&& block + 1 < blocks"},
     {"another column's place", "place = threadIdx.x % WIDTH", "place = (threadIdx.x + 1) % WIDTH"},
