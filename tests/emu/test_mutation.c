@@ -90,7 +90,7 @@ static const defect defects[] = {
     {"a parity that stays", "parity ^= 1;", ";"},
     {"the part of another group", " / 4, in_x + (a0", " / 4, in_x + ((a0 + 1)"},
     {"a copy cut short", "(unsigned)run * 4", "(unsigned)run * 4 - 16"},
-    {"fewer bytes announced", "(unsigned)(end - begin) * 4", "(unsigned)(end - begin) * 4 - 16"},
+    {"fewer bytes announced", " : 0) * 4);", " : 0) * 4 - 16);"},
     {"half a cluster barrier", "asm volatile(\"barrier.cluster.wait;\"", "asm volatile(\"\""},
     {"news not awaited", "kn_await(&told[turn % 2], turn / 2 % 2);", ";"},
     {"one board for all turns", "++turn;", "turn += 2;"},
