@@ -318,6 +318,8 @@ static void open_cols(kn_cuda_writer *w)
     if (w->ph->cluster) {
         write_rank(w);
         kn_cuda_begin_boards(w);
+        if (kn_begins_apart(w->ph))
+            kn_cuda_begin_apart(w);
         w->block = "blockIdx.x / blocks";
         w->blocks = "gridDim.x / blocks";
     }
@@ -343,7 +345,8 @@ static void write_cols(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     int width = kn_cols_width(ph), lanes = ph->lanes;
-    const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->tpg);
+    int square = kn_cols_square(ph);
+    const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->tpg * square);
     write_locals(w, false, NULL, "");
     write_shape(w);
     kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
@@ -357,6 +360,12 @@ static void write_cols(kn_cuda_writer *w)
     kn_cuda_stride by = {"(begin + row)", "end", kn_takes_turns(ph) ? "turns" : rows};
     if (kn_phase_in_order(ph))
         by = in_order(w, "row", rows);
+    if (square > 1) {
+        by.first = kn_cuda_printed(w, "(begin + row * %d)", square);
+        kn_cuda_line(w, "const kn_count plane = %s / %d * %d;",
+                     ph->cluster ? kn_cuda_printed(w, "(kn_count)p%d_chunk", w->p) : "members",
+                     square, lanes);
+    }
     if (ph->fetched)
         kn_cuda_fetch_own(w, &by);
     kn_cuda_sweeps(w, &by, ph->cluster ? "live && row == 0 && rank == 0" : "live && row == 0");

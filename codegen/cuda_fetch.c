@@ -3,8 +3,8 @@
  *   rows     A block's part of a group, by the bulk copy engine; the next group's comes while the block still stores the
  *            last pieces of its own, and the other blocks of its multiprocessor work on theirs. The clusters stay, as many
  *            as fit on the machine at a time.
- *   columns  Each thread asks for all of its own elements at once, and waits for them alone. Blocks that stayed and asked
- *            for the next tile while they wrote were no faster on an H200.
+ *   columns  Each thread asks for all of its own elements at once, and waits for them alone. Clusters stay, unless they
+ *            store turned. To ask for the next tile while the last one is written was no faster on an H200.
  *
  *     full        an mbarrier: all of it has come. One phase of it a group, so its parity turns over
  *
@@ -39,8 +39,11 @@ static bool is_written(const kn_phase *ph)
 
 void kn_cuda_begin_apart(kn_cuda_writer *w)
 {
-    kn_cuda_line(w, "if (threadIdx.x == 0 && gridDim.x / blocks < work)");
+    bool columns = w->ph->walk == KN_WALK_COLS;
+    kn_cuda_line(w, "if (threadIdx.x == 0 && gridDim.x / blocks < %s)", columns ? "tiles" : "work");
     kn_cuda_line(w, "    kn_pause(blockIdx.x / blocks * (unsigned)p%d_apart);", w->p);
+    if (columns)
+        kn_cuda_line(w, "__syncthreads(); // it is everybody's time");
 }
 
 /* Bytes of an element of all that is fetched. */
@@ -149,8 +152,13 @@ void kn_cuda_await_fetch(kn_cuda_writer *w)
 void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_phase *ph = w->ph;
-    kn_put(w->t, "#pragma unroll 4\n");
-    kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
+    bool squares = kn_cols_square(ph) > 1;
+    const char *at = squares ? "at" : "i";
+    kn_putf(w->t, "#pragma unroll %d\n", squares ? 1 : 4);
+    kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", at, by->first, at, by->end, at,
+                 by->step);
+    if (squares)
+        kn_cuda_open_square(w, kn_cols_square(ph));
     kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
@@ -159,5 +167,7 @@ void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by)
                          w->k->bufs.data[v->access.buf].name,
                          kn_cuda_offset(w, &v->access, 'v', i, NULL));
     }
+    if (squares)
+        kn_cuda_close(w);
     kn_cuda_close(w);
 }

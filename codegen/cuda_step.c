@@ -194,7 +194,7 @@ const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
         return kn_cuda_printed(w, "%s_resident[place]", kn_cuda_value(w, i));
     const char *name = kn_cuda_value(w, place_of(w, i)), *at = w->ph->cluster ? "(i - begin)" : "i";
     return w->ph->walk == KN_WALK_COLS
-               ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_column_place(w, at, "column"))
+               ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_square_place(w))
            : w->placed ? kn_cuda_printed(w, "%s_kept[place]", name)
                        : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->vec);
 }
@@ -403,7 +403,7 @@ static void write_lanes(kn_cuda_writer *w)
     for (int i = 0; i < ph->stores.len; i++) {
         if (!stores_now(w, i))
             continue;
-        if (vector_store(w, i) || ph->stores.data[i].kept)
+        if (vector_store(w, i) || ph->stores.data[i].squared)
             kn_cuda_line(w, "o%d_at.at[%s] = %s;", i, ph->vec > 1 ? "l" : "0",
                          kn_cuda_operand(w, ph->stores.data[i].value));
         else
@@ -421,7 +421,7 @@ static bool may_repeat(const kn_cuda_writer *w)
     for (int r = 0; r < ph->reds.len; r++)
         repeat = repeat && ph->reds.data[r].stage != w->sweep;
     for (int i = 0; i < ph->stores.len; i++)
-        repeat = repeat && (!stores_now(w, i) || vector_store(w, i) || ph->stores.data[i].kept);
+        repeat = repeat && (!stores_now(w, i) || vector_store(w, i) || ph->stores.data[i].squared);
     for (int i = 0; i < ph->values.len; i++) {
         bool computed = w->need[i] && !w->loaded[i] && kn_value_at(ph, i)->kind == KN_V_ELEM;
         quotients = quotients || (computed && kn_cuda_divides_exactly(w, i));
@@ -436,7 +436,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     w->in_step = true;
     write_loads(w);
     for (int i = 0; i < ph->stores.len; i++)
-        if (stores_now(w, i) && (vector_store(w, i) || ph->stores.data[i].kept))
+        if (stores_now(w, i) && (vector_store(w, i) || ph->stores.data[i].squared))
             kn_cuda_line(w, "kn_vec<%s, %d> o%d_at;",
                          kn_cuda_type(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
                          ph->vec, i);
@@ -460,8 +460,8 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_after_lanes(w, r);
     keep_shared(w);
     for (int i = 0; i < ph->stores.len; i++)
-        if (stores_now(w, i) && ph->stores.data[i].kept)
-            kn_cuda_keep_store(w, i);
+        if (stores_now(w, i) && ph->stores.data[i].squared)
+            kn_cuda_line(w, "o%d_square[r] = o%d_at;", i, i);
         else if (stores_now(w, i) && vector_store(w, i))
             write_vector_store(w, i);
     w->in_step = false;

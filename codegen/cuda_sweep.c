@@ -6,6 +6,7 @@ enum {
     FEW_BYTES = 8,             /* where members are few: more on their way only take registers */
     FEW_BYTES_OF_COLUMNS = 32, /* whose partial results a thread waits for, row after row */
     TILE_STEPS = 4,            /* of eight, ptxas spills some */
+    SQUARE_STEPS = 4,          /* of a square that is not stored */
     STORING_STEPS = 2,         /* columns have a result of each of their groups in registers too */
 };
 
@@ -85,6 +86,12 @@ static bool keeps_shared(const kn_phase *ph)
     return false;
 }
 
+/* What a loop over members counts: them, or squares of them. */
+static const char *member(const kn_cuda_writer *w)
+{
+    return kn_cols_square(w->ph) > 1 ? "at" : "i";
+}
+
 static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     kn_putf(w->t, "#pragma unroll %d\n", steps);
@@ -100,11 +107,14 @@ static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
             w, "for (kn_count i = %s, left = kn_steps(i, %s, %s)%s; left > 0; --left, i += %s%s)",
             by->first, by->end, by->step, place, by->step, *place ? ", place += blockDim.x" : "");
     } else if (forwards(w)) {
-        kn_cuda_open(w, "for (kn_count i = %s; i < %s; i += %s)", by->first, by->end, by->step);
+        const char *i = member(w);
+        kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", i, by->first, i, by->end, i,
+                     by->step);
     } else {
-        kn_cuda_open(w, "for (kn_count i = kn_walk_end(%s, %s, %s); i != %s; )", by->first, by->end,
-                     by->step, by->first);
-        kn_cuda_line(w, "i -= %s;", by->step);
+        const char *i = member(w);
+        kn_cuda_open(w, "for (kn_count %s = kn_walk_end(%s, %s, %s); %s != %s; )", i, by->first,
+                     by->end, by->step, i, by->first);
+        kn_cuda_line(w, "%s -= %s;", i, by->step);
     }
 }
 
@@ -260,8 +270,8 @@ static bool fills_near(const kn_cuda_writer *w)
 static bool has_batches(const kn_cuda_writer *w)
 {
     bool counted = kn_by_block(w->ph) && forwards(w), any = false;
-    if (w->tiled || w->ph->ragged || (w->ph->local && w->ph->walk != KN_WALK_COLS) ||
-        (counted ? !fills_near(w) : w->near))
+    if (w->tiled || w->ph->ragged || kn_cols_square(w->ph) > 1 ||
+        (w->ph->local && w->ph->walk != KN_WALK_COLS) || (counted ? !fills_near(w) : w->near))
         return false;
     for (int i = 0; i < w->ph->values.len; i++)
         any = any || (w->need[i] && !w->loaded[i] && kn_cuda_batches(w, i));
@@ -278,6 +288,17 @@ static kn_cuda_stride stride_of_piece(kn_cuda_writer *w)
     return (kn_cuda_stride){first, "kn_least(to, inner_end)", "stride"};
 }
 
+/* The members of a square one by one, and then the square. */
+static void write_square_steps(kn_cuda_writer *w)
+{
+    kn_cuda_declare_squares(w);
+    kn_cuda_open_square(w, kn_cuda_stores_squares(w) ? kn_cols_square(w->ph) : SQUARE_STEPS);
+    write_axes(w);
+    kn_cuda_step(w);
+    kn_cuda_close(w);
+    kn_cuda_write_squares(w);
+}
+
 static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     int steps = unrolling(w);
@@ -285,6 +306,7 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         write_batches(w, by, steps);
         return;
     }
+    steps = kn_cols_square(w->ph) > 1 ? 1 : steps;
     const bool pieces = kn_fetches_groups(w->ph) && w->sweep + 1 == w->ph->nsweeps;
     const kn_cuda_stride stride = pieces ? stride_of_piece(w) : *by;
     w->placed = counts_steps(w) && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
@@ -295,6 +317,8 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     open_loop(w, &stride, steps);
     if (w->ph->ragged) {
         kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->placed ? ", place" : "");
+    } else if (kn_cols_square(w->ph) > 1) {
+        write_square_steps(w);
     } else {
         write_axes(w);
         kn_cuda_step(w);
@@ -373,7 +397,6 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         write_resident(w, by);
     else
         write_loop(w, by);
-    kn_cuda_write_kept_stores(w);
     kn_cuda_combine(w, t);
 }
 

@@ -9,9 +9,9 @@
  * A tile has the members one behind the other, each with its groups side by side, and a little room behind them:
  * kn_tile_pitch(). Its memory is what the combines use after the loop.
  *
- * Columns that are kept are such a tile already. What is stored in the last sweep takes the place of a load there, and goes
- * to memory when all of it is there; no room is behind a member's groups, but their vectors change places from one line of
- * a turned array to the next: kn_cuda_column_place(). */
+ * Columns that are kept on chip, where all that is turned is stored, need no tiles: each thread takes as many members side
+ * by side as are a vector of what it stores, and turns such a square of members and groups in its registers. Its kept
+ * values are in planes, one for each member of a square, so that threads side by side are side by side in a plane. */
 #include "codegen/cuda_writer.h"
 
 static const char *tile_name(kn_cuda_writer *w, char kind, int i)
@@ -30,7 +30,7 @@ static bool loads_turned(const kn_cuda_writer *w, int i)
 static bool stores_turned(const kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->stores.data[i];
-    return s->access.turned && s->stage == w->sweep && !s->kept;
+    return s->access.turned && s->stage == w->sweep && !s->squared;
 }
 
 static bool any_load(const kn_cuda_writer *w)
@@ -65,7 +65,7 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w)
         if (w->ph->values.data[i].access.turned)
             at = declare_tile(w, &w->ph->values.data[i].access, 'v', i, at);
     for (int i = 0; i < w->ph->stores.len; i++)
-        if (w->ph->stores.data[i].access.turned && !w->ph->stores.data[i].kept)
+        if (w->ph->stores.data[i].access.turned && !w->ph->stores.data[i].squared)
             at = declare_tile(w, &w->ph->stores.data[i].access, 'o', i, at);
 }
 
@@ -176,64 +176,75 @@ void kn_cuda_close_tile(kn_cuda_writer *w)
     kn_cuda_close(w);
 }
 
-/* ---- stores that are kept ---- */
+/* ---- squares ---- */
 
-/* The first that there is; -1: none. */
-static int kept_store(const kn_phase *ph)
-{
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kept)
-            return i;
-    return -1;
-}
-
-const char *kn_cuda_column_place(kn_cuda_writer *w, const char *at, const char *slot)
-{
-    int store = kept_store(w->ph);
-    if (store < 0)
-        return kn_cuda_printed(w, "%s * %d + %s", at, w->ph->lanes, slot);
-    return kn_cuda_printed(w, "%s * %d + (%s ^ %s / %d %% %d)", at, w->ph->lanes, slot, at,
-                           w->ph->stores.data[store].access.turned, w->ph->lanes);
-}
-
-static const char *store_type(kn_cuda_writer *w, int i)
-{
-    kn_dtype dtype = w->k->bufs.data[w->ph->stores.data[i].access.buf].dtype;
-    return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(dtype), w->ph->vec);
-}
-
-void kn_cuda_keep_store(kn_cuda_writer *w, int i)
-{
-    kn_cuda_line(w, "((%s *)%s_kept)[%s] = o%d_at;", store_type(w, i),
-                 kn_cuda_value(w, w->ph->stores.data[i].room),
-                 kn_cuda_column_place(w, w->ph->cluster ? "(i - begin)" : "i", "column"), i);
-}
-
-/* A line of the array that is written, of each group side by side, at a time. */
-static void write_kept_store(kn_cuda_writer *w, int i)
+const char *kn_cuda_square_place(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    const kn_store *s = &ph->stores.data[i];
-    int line = 128 / kn_bytes(w->k->bufs.data[s->access.buf].dtype);
-    const char *limit = ph->cluster ? "limit" : "members";
-    kn_cuda_open(w, "for (kn_count from = begin; from < %s; from += %d)", limit, line);
-    kn_cuda_line(w, "const kn_count to = kn_least(from + %d, %s);", line, limit);
-    const char *at = ph->cluster ? "(from + m + k - begin)" : "(from + m + k)";
-    write_turned_store(
-        w, i, line,
-        kn_cuda_printed(
-            w, "((const %s *)%s_kept)[%s].at[c %% %d]", store_type(w, i), kn_cuda_value(w, s->room),
-            kn_cuda_column_place(w, at, kn_cuda_printed(w, "c / %d", ph->vec)), ph->vec));
+    int side = kn_cols_square(ph);
+    const char *from = ph->cluster ? " - begin" : "";
+    if (side == 1)
+        return kn_cuda_printed(w, "(i%s) * %d + column", from, ph->lanes);
+    return kn_cuda_printed(w, "r * plane + (at%s) / %d * %d + column", from, side, ph->lanes);
+}
+
+void kn_cuda_open_square(kn_cuda_writer *w, int at_once)
+{
+    kn_putf(w->t, "#pragma unroll %d\n", at_once);
+    kn_cuda_open(w, "for (int r = 0; r < %d; ++r)", kn_cols_square(w->ph));
+    kn_cuda_line(w, "const kn_count i = at + r;");
+}
+
+static bool stores_square(const kn_cuda_writer *w, int i)
+{
+    return w->ph->stores.data[i].squared && w->ph->stores.data[i].stage == w->sweep;
+}
+
+bool kn_cuda_stores_squares(const kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->stores.len; i++)
+        if (stores_square(w, i))
+            return true;
+    return false;
+}
+
+static const char *element_type(const kn_cuda_writer *w, int i)
+{
+    return kn_cuda_type(w->k->bufs.data[w->ph->stores.data[i].access.buf].dtype);
+}
+
+void kn_cuda_declare_squares(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->stores.len; i++)
+        if (stores_square(w, i))
+            kn_cuda_line(w, "kn_vec<%s, %d> o%d_square[%d];", element_type(w, i), w->ph->vec, i,
+                         kn_cols_square(w->ph));
+}
+
+/* Of each group of the thread its members, as vectors along them. */
+static void write_square(kn_cuda_writer *w, int i)
+{
+    const kn_access *acc = &w->ph->stores.data[i].access;
+    const kn_buf *b = &w->k->bufs.data[acc->buf];
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int r = 0; r < %d; r += %d)", kn_cols_square(w->ph), acc->turned);
+    kn_cuda_line(w, "const kn_count i = at + r;");
+    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
+    kn_cuda_line(w, "kn_vec<%s, %d> some;", element_type(w, i), acc->turned);
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->turned);
+    kn_cuda_line(w, "    some.at[k] = o%d_square[r + k].at[l];", i);
+    kn_cuda_line(w, "%s(%s + (%s), some);", kn_cuda_store_function(w, acc->buf), b->name,
+                 kn_cuda_offset(w, acc, 'o', i, "l"));
+    kn_cuda_close(w);
     kn_cuda_close(w);
 }
 
-void kn_cuda_write_kept_stores(kn_cuda_writer *w)
+void kn_cuda_write_squares(kn_cuda_writer *w)
 {
-    if (kept_store(w->ph) < 0 || w->sweep + 1 < w->ph->nsweeps)
-        return;
-    kn_cuda_line(w, "__syncthreads();");
     for (int i = 0; i < w->ph->stores.len; i++)
-        if (w->ph->stores.data[i].kept)
-            write_kept_store(w, i);
-    kn_cuda_line(w, "__syncthreads(); // its place is free");
+        if (stores_square(w, i))
+            write_square(w, i);
 }

@@ -174,11 +174,14 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w);
 /* Around a sweep's loop over [from, to): one tile of the members from `begin` to `limit`. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
 void kn_cuda_close_tile(kn_cuda_writer *w);
-/* The place of a kept vector of columns: of member `at` of a block's, of the `slot`-th side by side. */
-const char *kn_cuda_column_place(kn_cuda_writer *w, const char *at, const char *slot);
-/* This step's elements of store i, to the place of a kept load; behind the sweep, from there to memory. */
-void kn_cuda_keep_store(kn_cuda_writer *w, int i);
-void kn_cuda_write_kept_stores(kn_cuda_writer *w);
+/* The place of this step's kept vector of columns. */
+const char *kn_cuda_square_place(kn_cuda_writer *w);
+/* The loop over the members i of a square from `at` on; does this sweep store squares? Then what it stores of them, in
+ * front of that loop and behind it. */
+void kn_cuda_open_square(kn_cuda_writer *w, int at_once);
+bool kn_cuda_stores_squares(const kn_cuda_writer *w);
+void kn_cuda_declare_squares(kn_cuda_writer *w);
+void kn_cuda_write_squares(kn_cuda_writer *w);
 /* This step's element, or that of lane `lane`, of a turned access in its tile. */
 const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                             const char *lane);

@@ -61,7 +61,7 @@ static inline bool kn_grid_stays(const kn_kernel *k)
 {
     for (int32_t i = 0; i < k->phases.len; i++) {
         const kn_phase *p = &k->phases.data[i];
-        if ((p->local && p->ngroup == 0) || kn_fetches_groups(p))
+        if ((p->local && p->ngroup == 0) || kn_begins_apart(p))
             return true;
     }
     return kn_kernel_cooperative(k);

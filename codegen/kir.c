@@ -134,9 +134,24 @@ int kn_tile_bytes(const kn_phase *p)
         if (p->values.data[i].access.turned)
             total += kn_tile_bytes_of(p, kn_bytes(p->values.data[i].dtype));
     for (int i = 0; i < p->stores.len; i++)
-        if (p->stores.data[i].access.turned && !p->stores.data[i].kept)
+        if (p->stores.data[i].access.turned && !p->stores.data[i].squared)
             total += kn_tile_bytes_of(p, kn_bytes(p->values.data[p->stores.data[i].value].dtype));
     return total;
+}
+
+int kn_cols_square(const kn_phase *p)
+{
+    int side = 1;
+    for (int i = 0; i < p->stores.len; i++)
+        if (p->stores.data[i].squared && p->stores.data[i].access.turned > side)
+            side = p->stores.data[i].access.turned;
+    return side;
+}
+
+bool kn_begins_apart(const kn_phase *p)
+{
+    bool columns = p->fetched && p->walk == KN_WALK_COLS && p->cluster && !p->tile;
+    return kn_fetches_groups(p) || columns;
 }
 
 int kn_steps_for(int bytes, int wanted)
@@ -449,9 +464,10 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->splits,
                 ph->banded ? "bands" : "splits", (long long)ph->chunk,
                 ph->banded ? "groups" : "members");
+    if (numbers && kn_begins_apart(ph))
+        kn_putf(t, "    %lld ns apart\n", (long long)ph->apart);
     if (numbers && kn_fetches_groups(ph))
-        kn_putf(t, "    %lld ns apart, in pieces of %lld\n", (long long)ph->apart,
-                (long long)ph->piece);
+        kn_putf(t, "    in pieces of %lld\n", (long long)ph->piece);
     for (int i = 0; i < ph->values.len; i++)
         print_value(t, k, ph, i, numbers);
     for (int i = 0; i < ph->reds.len; i++) {
@@ -474,8 +490,8 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         print_access(t, k, ph, &s->access, numbers);
         kn_putf(t, " = %c%d stage %d once %x", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
                 s->stage, s->once);
-        if (s->kept)
-            kn_putf(t, " for v%d", s->room);
+        if (s->squared)
+            kn_put(t, " in squares");
         kn_put(t, "\n");
     }
 }

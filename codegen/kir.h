@@ -169,8 +169,7 @@ typedef struct kn_store {
     int stage;
     uint32_t once;
     bool
-        kept; /* turned, in the last sweep: it goes to memory from the place of a kept load, not from a tile */
-    int room; /* kept: that load */
+        squared; /* turned: it goes to memory from squares in a thread's registers, not from a tile */
 } kn_store;
 
 /* How a phase is walked. */
@@ -255,6 +254,14 @@ static inline bool kn_fetches_groups(const kn_phase *p)
 {
     return p->fetched && p->walk == KN_WALK_ROWS;
 }
+
+/* Do clusters stay, and begin one after the other? Those of columns do unless they store turned, by what was faster:
+ * sched/cols.c. */
+bool kn_begins_apart(const kn_phase *p);
+
+/* COLS: members side by side that a thread takes at a time, and that it turns in registers; 1 where there is nothing to
+ * turn. Ranges of members are a multiple of it. */
+int kn_cols_square(const kn_phase *p);
 
 /* COLS: the groups that a block takes at a time. */
 static inline int kn_cols_width(const kn_phase *p)

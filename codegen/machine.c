@@ -22,6 +22,7 @@ static const kn_machine gpu = {
     .grid = 2800,
     .last = 600,
     .sector = 32,
+    .between = 18,
     .threads = 512,
     .group = 17.6,
     .group_fills = 16,

@@ -20,6 +20,7 @@ typedef struct kn_machine {
     double start, cluster_start; /* of a unit, for each block, and for each of a cluster */
     double grid, last;           /* of a grid barrier; until the last block knows that it is */
     double sector;               /* bytes that memory moves at least */
+    double between;     /* that it could move from a piece of a line of columns to the next */
     double threads;     /* in a unit, below which its additions are not all that it could do */
     double group;       /* units of a group, on average */
     double group_fills; /* of them, those that clusters of more than two blocks fill */

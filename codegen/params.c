@@ -104,10 +104,10 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         }
         if (ph->cluster)
             put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
-        if (kn_fetches_groups(ph)) {
+        if (kn_begins_apart(ph))
             put_index(&ps, ph->apart, a ? kn_sprintf(a, "p%d_apart", p) : NULL);
+        if (kn_fetches_groups(ph))
             put_index(&ps, ph->piece, a ? kn_sprintf(a, "p%d_piece", p) : NULL);
-        }
     }
     if (kn_kernel_resident(k))
         put_index(&ps, k->held, "held");

@@ -360,6 +360,19 @@ static double turns_until_all_are_done(const spread *s, const kn_time *t)
     return left > 0 ? whole + most(left, least(1, alone / all)) : whole;
 }
 
+/* How much longer memory takes for columns that copies bring: in pieces as long as a tile is wide, or, where the caches are
+ * told of the rest, lines. */
+static double in_pieces(const model *m, const kn_phase *ph)
+{
+    const double line = 128;
+    double width = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        if (kn_is_reread(ph, i))
+            width = (double)kn_cols_width(ph) * kn_bytes(ph->values.data[i].dtype);
+    bool pieces = ph->fetched && ph->walk == KN_WALK_COLS;
+    return pieces ? 1 + m->m->between / most(width, line) : 1;
+}
+
 static kn_time phase_time(model *m, const kn_phase *ph)
 {
     kn_time t = {.barriers = ph->last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
@@ -375,7 +388,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     spread s = spread_of(m, ph);
     traffic bytes = traffic_of(m, ph, &s);
     double all = bytes.memory + bytes.cache, late = s.cluster ? m->m->stragglers : 1;
-    t.memory = late * bytes.memory / m->m->memory;
+    t.memory = late * in_pieces(m, ph) * bytes.memory / m->m->memory;
     t.cache = late * all / m->m->cache;
     t.transfer = all / (s.units * m->m->unit);
     double idle = most(1, m->m->threads / (s.together * m->k->threads));

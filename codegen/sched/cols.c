@@ -1,22 +1,25 @@
 /* Columns: neighbouring threads take neighbouring groups, `lanes` of them side by side in a row, and the rows of a block
  * share their groups' members.
  *
- * Where later sweeps read again what earlier ones did, a block takes only as many groups as are a line of memory side by
- * side, with all their members, and keeps them in shared memory: each thread its own, so that only combines need
- * barriers. Columns that are too tall for a block are shared by the blocks of a cluster, a range of members each; of
- * still taller ones half a line is kept. What is chosen is what was faster on an H200, of 256 MB, a copy of which takes
- * 136 us:
+ * Where later sweeps read again what earlier ones did, a block keeps its groups in shared memory, with all their members:
+ * each thread its own, so that only combines need barriers. Columns that are too tall for a block are shared by the
+ * blocks of a cluster, a range of members each; of still taller ones half a line is kept. On an H200, of 256 MB:
  *
- *     members       a block, a line   clusters, a line                       half a line   in 4-byte copies   reads twice
- *     512           152                                                                    157
- *     1024          161               2: 166                                 182           179
- *     2048                            4: 172, 8: 186, 2 (128 KB each): 196   193
- *     4096                            8: 177, 16: 196                        194           191
- *     8192 softmax                    16: 193, 8 (128 KB each): 232          201           210                > 300
- *     16384                           16: does not fit                       211                              > 206
+ *     only copied, in pieces of 64, 128, 256, 512 bytes side by side: 181, 157, 147, 143 us; those of 64 that tell the caches
+ *     of the rest of their line, 154; a copy in order takes 135
  *
- * So three blocks share a multiprocessor where there are clusters; and 64 KB are for 256 threads: 128 or 512 took 10 %
- * longer. Copies that take no registers have all of a tile on its way at once: through registers 1024 members took 227. */
+ *     z-score, members      a block        clusters, a line                          half a line
+ *     128                   512 bytes 143, a line 154
+ *     1024                  a line 165     2: 173, that stay 159                     176
+ *     2048                                 4: 172, 8: 186, 2 (128 KB each): 196      193
+ *     4096                                 8: 180, that stay 169, begin apart 165    4: 188
+ *     8192 softmax, turned                 16: 222, that stay 208                    8: 178, that stay 181
+ *     16384                                16: does not fit                          16: 211
+ *
+ * So pieces are long where members are few; three blocks share a multiprocessor where there are clusters; and of what is
+ * stored turned, in lines in any case, rather half a line is read than that more than 8 blocks wait for each other. 64 KB
+ * are for 256 threads: 128 or 512 took 10 % longer. Copies that take no registers have all of a tile on its way at once:
+ * through registers 1024 members took 227. */
 #include "codegen/cuda.h"
 #include "codegen/sched/sched.h"
 
@@ -25,7 +28,8 @@ enum {
     LINE = 128,           /* bytes side by side */
     THREAD_BYTES = 256,   /* that a thread keeps */
     LEAST_BLOCK = 128,
-    MOST_ALONE = 128 * 1024, /* bytes kept by a block that has no other beside it */
+    FULL_BLOCK = 64 * 1024,  /* bytes kept by a block of which three share a multiprocessor */
+    FEW_BLOCKS = 8,          /* of a cluster, each of which waits for the last at every combine */
     MOST_STATIC = 40 * 1024, /* shared memory beside what is kept: a kernel has 48 KB of it */
     OWN = 1024,              /* what the hardware takes of it for a block */
     PART_MULTIPLE = 8,
@@ -78,41 +82,48 @@ kn_keep kn_cols_keep(const kn_phase *ph, const kn_target *target)
     return has_something_to_keep(ph, target) && fits(ph, target, 1) ? KN_KEEP_SHARED : KN_KEEP_NONE;
 }
 
-/* So narrow that what is kept is a line side by side; a tile has as many elements as before. */
-static void narrow(kn_phase *ph, int line)
+/* Bytes of the widest kept elements of a tile side by side. */
+static int line_of(const kn_phase *ph)
 {
-    int width = kn_cols_width(ph), element = 0;
+    int element = 0;
     for (int i = 0; i < ph->values.len; i++)
         if (kn_is_reread(ph, i))
             element = kn_bytes(ph->values.data[i].dtype);
-    while (kn_cols_width(ph) * element > line && ph->lanes > 1)
+    return kn_cols_width(ph) * element;
+}
+
+/* So narrow that what is kept is a line side by side; a tile has as many elements as before. */
+static void narrow(kn_phase *ph, int line)
+{
+    int width = kn_cols_width(ph);
+    while (line_of(ph) > line && ph->lanes > 1)
         ph->lanes /= 2;
     ph->tile *= width / kn_cols_width(ph);
 }
 
-/* A load whose place no other store has: of as wide elements, kept; -1 for none. */
-static int room_for(const kn_phase *ph, int store)
+/* Of few members a block keeps longer pieces, unless it turns them: memory likes them better. */
+static void narrow_alone(kn_phase *ph, const kn_target *target)
 {
-    int bytes = kn_bytes(ph->values.data[ph->stores.data[store].value].dtype);
-    for (int i = 0; i < ph->values.len; i++) {
-        bool free = kn_is_reread(ph, i) && kn_bytes(ph->values.data[i].dtype) == bytes;
-        for (int s = 0; s < ph->stores.len && free; s++)
-            free = !ph->stores.data[s].kept || ph->stores.data[s].room != i;
-        if (free)
-            return i;
+    int line = line_of(ph);
+    kn_phase with = *ph;
+    while (line > LINE && (ph->tile || kept_bytes(&with) > FULL_BLOCK ||
+                           kn_ceil_div(ph->groups, kn_cols_width(&with)) < 3 * target->units)) {
+        line /= 2;
+        with = *ph;
+        narrow(&with, line);
     }
-    return -1;
+    narrow(ph, line > LINE ? line : LINE);
 }
 
-/* What is stored last, and turned, goes to memory from the places of what is kept; or from tiles again. */
-static void keep_stores(kn_phase *ph, bool keep)
+/* What is stored turned goes to memory from a thread's registers, if nothing is turned that goes otherwise. */
+static void store_squares(kn_phase *ph, bool wanted)
 {
-    for (int s = 0; s < ph->stores.len; s++) {
-        kn_store *st = &ph->stores.data[s];
-        int room = keep && st->access.turned && st->stage + 1 == ph->nsweeps ? room_for(ph, s) : -1;
-        st->room = room < 0 ? 0 : room;
-        st->kept = room >= 0;
-    }
+    for (int i = 0; i < ph->values.len; i++)
+        wanted = wanted && !ph->values.data[i].access.turned;
+    for (int s = 0; s < ph->stores.len; s++)
+        wanted = wanted && ph->stores.data[s].access.turned != 1;
+    for (int s = 0; s < ph->stores.len; s++)
+        ph->stores.data[s].squared = wanted && ph->stores.data[s].access.turned;
 }
 
 /* Ranges of the members for the blocks of a cluster. */
@@ -145,22 +156,22 @@ void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division forc
     if (!has_something_to_keep(ph, target) || force == KN_DIVIDE_SPLIT ||
         force == KN_DIVIDE_RESIDENT)
         return;
-    keep_stores(ph, true);
+    store_squares(ph, true);
     kn_phase whole = *ph;
-    narrow(&whole, LINE);
+    narrow_alone(&whole, target);
     bool chosen = clusters && force == KN_DIVIDE_BY_COST, fit = fits(&whole, target, 1);
-    bool alone =
-        !forced && fit && (!chosen || kept_bytes(&whole) <= MOST_ALONE / (ph->tile ? 2 : 1));
+    bool alone = !forced && fit && (!chosen || kept_bytes(&whole) <= FULL_BLOCK);
     int64_t least = want ? want : 2, most = want ? want : target->cluster;
+    int64_t few = want || !ph->tile || most < FEW_BLOCKS ? most : FEW_BLOCKS;
     int at_once = forced ? 1 : 3;
     if (!alone && (forced || chosen) &&
-        (in_clusters(ph, target, LINE, least, most, at_once) ||
+        (in_clusters(ph, target, LINE, least, few, at_once) ||
          in_clusters(ph, target, LINE / 2, least, most, at_once)))
         return;
     if (!forced && fit)
         *ph = whole;
     else
-        keep_stores(ph, false);
+        store_squares(ph, false);
 }
 
 /* Can every load that is kept go to its place as it lies in memory, in a copy of 4, 8 or 16 bytes a thread? */
@@ -193,6 +204,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     else if (kn_cols_keep(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);
         ph->fetched = copies(ph, target);
+        ph->apart = kn_nanoseconds_apart(ph, target);
     }
 }
 

@@ -272,12 +272,12 @@ static void keep_in_registers(kn_phase *ph, const kn_target *target)
         ph->steps = keepable_steps(ph, target);
 }
 
-/* From one cluster's first loads to the next's: what memory takes for a group, and some. On an H200 0.8 and 1.4 times that took
- * up to 11 % longer. */
-static int64_t nanoseconds_apart(const kn_phase *ph, const kn_target *target)
+/* What memory takes for a group, or all that a cluster has at a time, and some. On an H200 0.8 and 1.4 times that took up to
+ * 11 % longer. */
+int64_t kn_nanoseconds_apart(const kn_phase *ph, const kn_target *target)
 {
-    const double some = 1.15;
-    return (int64_t)((double)kn_reread_bytes(ph) * some / kn_machine_of(target)->memory);
+    const double some = 1.15, groups = ph->walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
+    return (int64_t)(groups * (double)kn_reread_bytes(ph) * some / kn_machine_of(target)->memory);
 }
 
 /* What comes next fills the place of each array in pieces of some 25 KB, while the block stores the others. On an H200 1024
@@ -311,7 +311,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     } else if (kn_rows_copies(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);
         ph->fetched = true;
-        ph->apart = nanoseconds_apart(ph, target);
+        ph->apart = kn_nanoseconds_apart(ph, target);
         ph->piece = piece_of(ph, block);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
         keep_in_registers(ph, target);

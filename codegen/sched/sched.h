@@ -127,6 +127,8 @@ void kn_keep_reread(kn_phase *phase, kn_keep where);
 kn_keep kn_schedule_keep(const kn_phase *phase, const kn_target *target);
 kn_keep kn_rows_keep(const kn_phase *phase, const kn_target *target);
 kn_keep kn_cols_keep(const kn_phase *phase, const kn_target *target);
+/* From one cluster's first loads to the next's. */
+int64_t kn_nanoseconds_apart(const kn_phase *phase, const kn_target *target);
 
 /* Can the bulk engine bring what the blocks of a cluster keep? */
 bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
