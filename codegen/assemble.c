@@ -80,13 +80,13 @@ static void place_barriers(kn_arena *a, kn_kernel *k)
 /* What a block reads alone in the time that a barrier takes. */
 enum { LAST_BLOCK_BYTES = 64 * 1024 };
 
-/* Are they stored and loaded for the same groups? */
-static bool same_groups(const kn_phase *ph, const kn_access *stored, const kn_access *loaded)
+/* Is what is loaded for a group stored for that very group? Not what one of them stores for all. */
+static bool same_groups(const kn_phase *ph, const kn_store *st, const kn_access *loaded)
 {
     for (int a = 0; a < ph->ngroup; a++)
-        if (stored->stride[a] != loaded->stride[a] && ph->axes[a].extent != 1)
+        if (st->access.stride[a] != loaded->stride[a] && ph->axes[a].extent != 1)
             return false;
-    return stored->offset == loaded->offset;
+    return st->access.offset == loaded->offset && !st->once;
 }
 
 /* Does `ph` combine nothing but what the split phase before it, over the same tiles of columns, has left for each? */
@@ -103,7 +103,7 @@ static bool combines_tiles(const kn_phase *before, const kn_phase *ph)
         for (int j = 0; j < ph->values.len; j++)
             if (kn_is_read(&ph->values.data[j]) &&
                 ph->values.data[j].access.buf == before->stores.data[i].access.buf &&
-                !same_groups(ph, &before->stores.data[i].access, &ph->values.data[j].access))
+                !same_groups(ph, &before->stores.data[i], &ph->values.data[j].access))
                 return false;
     return kn_ceil_div(ph->groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
 }

@@ -413,10 +413,10 @@ const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
 
 /* True for a phase of which a whole block, of more than a warp, works on each group. */
 static inline bool kn_by_block(const kn_phase *p) { return p->walk == KN_WALK_ROWS && p->tpg > 32; }
-/* Do several groups of rows share a block? */
+/* Do several groups of rows share a block? In bands also those that have more than a warp each. */
 static inline bool kn_shares_block(const kn_kernel *k, const kn_phase *p)
 {
-    return p->walk == KN_WALK_ROWS && !kn_by_block(p) && (k->bound || k->threads > p->tpg);
+    return p->walk == KN_WALK_ROWS && (k->bound ? !kn_by_block(p) : k->threads > p->tpg);
 }
 
 /* The blocks of a cluster that its launches need; 1: none. */
