@@ -49,15 +49,15 @@ static int words_a_step(const kn_phase *ph, int least)
     return words;
 }
 
-/* The most steps, up to a limit, for which there are registers; 0 when not even one fits. Of one register each a few more,
- * which costs a kernel nothing to speak of (5 ms of NVRTC's): groups of 32 x 7 x 7 by 128 threads instead of 256 took
- * 13.9 us on an H200, not 15.0. */
-static int most_steps(int words, int limit)
+/* The most steps, up to a limit, for which there are registers; 0 when not even one fits. Of one register each a few more
+ * in several runs: groups of 32 x 7 x 7 by 128 threads instead of 256 took 13.9 us on an H200, not 15.0; but rows of 1023
+ * in 13 steps, of which the last five do nothing, 183 us, not 151. */
+static int most_steps(const kn_phase *ph, int words, int limit)
 {
     int most = 1;
     while (most * 2 <= limit && most * 2 * words <= KEEP_REGISTERS)
         most *= 2;
-    if (words == 1 && limit == KN_KEEP_STEPS)
+    if (words == 1 && limit == KN_KEEP_STEPS && !kn_phase_one_run(ph))
         most = KN_KEEP_SINGLES;
     return words <= KEEP_REGISTERS ? most : 0;
 }
@@ -79,7 +79,8 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     int quick = kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->cluster
                     ? kn_steps_for(kn_reread_element(ph) * ph->vec, THREAD_BYTES)
                     : KN_KEEP_STEPS;
-    int most = most_steps(words, KN_KEEP_STEPS), wide = most_steps(words_a_step(ph, 4), quick);
+    int most = most_steps(ph, words, KN_KEEP_STEPS),
+        wide = most_steps(ph, words_a_step(ph, 4), quick);
     return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
 }
 
@@ -129,7 +130,7 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 /* Threads of a group in bands: what is accumulated across groups always stays in registers. */
 static int64_t band_lanes(const kn_phase *ph)
 {
-    int64_t lanes = lanes_for(steps(ph), most_steps(words_a_step(ph, 0), 2 * KN_KEEP_STEPS));
+    int64_t lanes = lanes_for(steps(ph), most_steps(ph, words_a_step(ph, 0), 2 * KN_KEEP_STEPS));
     return lanes < WARP ? WARP : lanes;
 }
 
