@@ -49,16 +49,16 @@ static int words_a_step(const kn_phase *ph, int least)
     return words;
 }
 
-/* The most steps, up to a limit, for which there are registers; 0 when not even one fits. Of one register each a few more
- * in several runs: groups of 32 x 7 x 7 by 128 threads instead of 256 took 13.9 us on an H200, not 15.0; but rows of 1023
- * in 13 steps, of which the last five do nothing, 183 us, not 151. */
+/* The most steps, up to a limit, for which there are registers; 0 when not even one fits. Of one register each a few more:
+ * rows of 1023 floats by 64 threads instead of 128 take 143 us on an H200, not 151, and groups of 32 x 7 x 7, in several
+ * runs, by 128 threads instead of 256 13.9, not 15.0. */
 static int most_steps(const kn_phase *ph, int words, int limit)
 {
     int most = 1;
     while (most * 2 <= limit && most * 2 * words <= KEEP_REGISTERS)
         most *= 2;
-    if (words == 1 && limit == KN_KEEP_STEPS && !kn_phase_one_run(ph))
-        most = KN_KEEP_SINGLES;
+    if (words == 1 && limit == KN_KEEP_STEPS)
+        most = kn_phase_one_run(ph) ? 2 * KN_KEEP_STEPS : KN_KEEP_SINGLES;
     return words <= KEEP_REGISTERS ? most : 0;
 }
 
