@@ -28,8 +28,8 @@ STEPS = (0.8, 0.9, 0.95, 0.98, 1.02, 1.05, 1.1, 1.25)
 
 def phase_us(part):
     memory = max(part["memory"], part["cache"])
-    units = max(part["transfer"], part["instructions"], part["starts"], part["waits"] + part["combines"])
-    return (memory**3 + units**3) ** (1 / 3) + part["in_step"] + part["barriers"]
+    units = max(part["transfer"], part["instructions"], part["waits"] + part["combines"])
+    return max((memory**3 + units**3) ** (1 / 3), part["starts"]) + part["in_step"] + part["barriers"]
 
 
 def predicted_us(workload, factors):

@@ -345,7 +345,7 @@ static bool keeps_loads(const kn_phase *ph)
 
 static double units_side(const kn_time *t)
 {
-    return most(most(t->transfer, t->work), most(t->starts, t->waits + t->combines));
+    return most(most(t->transfer, t->work), t->waits + t->combines);
 }
 
 static double cubes(double x, double y) { return cbrt(x * x * x + y * y * y); }
@@ -394,8 +394,8 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     double idle = most(1, m->m->threads / (s.together * m->k->threads));
     t.work = (double)ph->groups * (double)ph->members * additions(m, ph) * idle;
     t.work /= s.units * m->m->adds;
-    double alone = kn_grid_stays(m->k) ? 0 : s.blocks / s.units * m->m->start;
-    t.starts = s.cluster ? s.blocks / s.units * m->m->cluster_start : 0;
+    double start = kn_grid_stays(m->k) ? 0 : m->m->start;
+    t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
     waits_of(m, ph, &s, &t);
     double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) : 0;
     t.waits += (t.work + before) / s.together;
@@ -405,8 +405,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
             *parts[i] *= longer;
     }
-    t.ns += most(cubes(most(t.memory, t.cache), units_side(&t)), alone) + t.in_step;
-    t.starts = most(t.starts, alone);
+    t.ns += most(cubes(most(t.memory, t.cache), units_side(&t)), t.starts) + t.in_step;
     return t;
 }
 
