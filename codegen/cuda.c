@@ -323,8 +323,8 @@ static void open_cols(kn_cuda_writer *w)
         w->block = "blockIdx.x / blocks";
         w->blocks = "gridDim.x / blocks";
     }
-    if (w->ph
-            ->by_tile) { /* its members are partial results, which blocks have left as `split` says below */
+    if (w->ph->by_tile) {
+        /* members are partial results, which blocks have left as `split` says below */
         kn_cuda_open(w,
                      "for (kn_count item = blockIdx.x; item < tiles * members; item += gridDim.x)");
         kn_cuda_line(w, "const kn_count tile = item %% tiles;");

@@ -168,8 +168,7 @@ typedef struct kn_store {
     kn_access access;
     int stage;
     uint32_t once;
-    bool
-        squared; /* turned: it goes to memory from squares in a thread's registers, not from a tile */
+    bool squared; /* turned: to memory from squares in a thread's registers, not from a tile */
 } kn_store;
 
 /* How a phase is walked. */
@@ -199,25 +198,23 @@ typedef struct kn_phase {
     const char *name;
     bool barrier;    /* a grid barrier comes before */
     bool last_block; /* the last block to come here works on it, alone; only the last phase */
-    bool
-        by_tile; /* last_block, COLS: on each tile the last of those that split it in the phase before */
+    bool by_tile;    /* last_block, COLS: on each tile the last of those that have split it */
     kn_walk walk;
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp, but in bands also a
                 part of the block. COLS: rows of threads, of which each has its members */
     int lanes; /* COLS: threads side by side along the groups, each with vec of them; tpg x lanes are a block */
     int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
-    bool
-        ragged; /* ROWS of one run: groups begin and end within vectors, which are aligned in memory; all arrays that
-                    are walked by vectors begin alike. Members of a group are counted from before it: kn_phase_line() */
+    /* ROWS of one run: groups begin and end within vectors, which are aligned in memory; all arrays that are walked by
+     * vectors begin alike. Members of a group are counted from before it: kn_phase_line() */
+    bool ragged;
     int steps; /* ROWS, COLS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
                   loop of as many as there are */
     bool full;      /* ROWS: all threads take all of their steps */
     bool alone;     /* the only phase of its kernel that is not local */
     bool universal; /* relies on no size, stride or alignment */
     bool split, banded;
-    bool
-        resident; /* split: it and the other split phases around it keep what they load on chip, if they can */
-    bool cluster; /* a group is shared by the `splits` blocks of a cluster, a range each */
+    bool resident; /* split: it and its like around it keep what they load on chip, if they can */
+    bool cluster;  /* a group is shared by the `splits` blocks of a cluster, a range each */
     /* copies bring what is kept in shared memory, without registers: codegen/cuda_fetch.c */
     bool fetched;
     int64_t apart; /* (n) nanoseconds from the first copies of one cluster to those of the next */
@@ -309,8 +306,7 @@ typedef struct kn_kernel {
     bool wide;      /* indices need 64 bits */
     bool disjoint;  /* no output lies on an input */
     bool fast;      /* functions by the hardware's approximations: fast_math */
-    bool
-        lets_go; /* CUDA: caches need not hold what it reads: a few hundred MB once, and it writes little */
+    bool lets_go;   /* CUDA: caches need not hold what it reads: a few hundred MB, once */
     KN_VEC(kn_buf) bufs;
     KN_VEC(kn_scalar_param) scalars;
     KN_VEC(kn_extent_param) extents;

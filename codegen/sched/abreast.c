@@ -20,8 +20,7 @@
 
 enum {
     VECTOR = 4, /* elements of a load, of 4 bytes */
-    STEPS =
-        7, /* of a thread: with eight its registers spill where four blocks share a multiprocessor */
+    STEPS = 7,  /* of a thread; eight spill where four blocks share a multiprocessor */
     LANES = 64, /* of a row of threads, about */
     MOST_THREADS = 256,
     WARP = 32,

@@ -12,9 +12,8 @@
 enum {
     LEAST_MEMBERS = 1024, /* that make a range worth a block: of rows; of columns */
     LEAST_OF_COLUMNS = 64,
-    STATIC_BYTES =
-        24 * 1024, /* of shared memory that blocks of columns may have beside what is kept */
-    OWN = 1024,    /* that the hardware takes for a block */
+    STATIC_BYTES = 24 * 1024, /* shared memory of blocks of columns beside what is kept, at most */
+    OWN = 1024,               /* that the hardware takes for a block */
 };
 
 static bool in_columns(const kn_phase *ph) { return ph->walk == KN_WALK_COLS; }
