@@ -140,35 +140,6 @@ void kn_own_accumulate(const kn_own *own, int64_t n, char *const *acc, const voi
     combine(own, n, so_far, x, acc, &s);
 }
 
-typedef uint16_t __attribute__((may_alias)) word16;
-typedef uint32_t __attribute__((may_alias)) word32;
-typedef uint64_t __attribute__((may_alias)) word64;
-typedef struct {
-    uint64_t word[2];
-} __attribute__((may_alias)) pair;
-
-#define UNZIP(type)                                                                                \
-    do {                                                                                           \
-        const type *x = from;                                                                      \
-        type *e = even, *o = odd;                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            e[i] = x[2 * i];                                                                       \
-            o[i] = x[2 * i + 1];                                                                   \
-        }                                                                                          \
-    } while (0)
-
-/* n pairs of neighbours apart. */
-static void unzip(int bytes, int64_t n, const void *from, void *even, void *odd)
-{
-    switch (bytes) {
-    case 1: UNZIP(uint8_t); break;
-    case 2: UNZIP(word16); break;
-    case 4: UNZIP(word32); break;
-    case 8: UNZIP(word64); break;
-    default: UNZIP(pair); break;
-    }
-}
-
 /* Neighbours are combined until one is left: half as many lanes each time, all in order. */
 void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
                    unsigned same, size_t lanes, char *scratch)
@@ -180,7 +151,9 @@ void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const void *c
         int64_t pairs = n / 2;
         for (int c = 0; c < own->by->count; c++) {
             int bytes = kn_bytes(own->by->dtype[c]);
-            unzip(bytes, pairs, x[c], s.even[c], s.odd[c]);
+            const kn_mover *move = kn_mover_of(bytes);
+            move->read(pairs, s.even[c], x[c], 2 * bytes);
+            move->read(pairs, s.odd[c], (const char *)x[c] + bytes, 2 * bytes);
             if (n % 2) /* alone this time */
                 memmove(s.met[c] + pairs * bytes, (const char *)x[c] + (n - 1) * bytes,
                         (size_t)bytes);
