@@ -4,8 +4,9 @@
  * barrier. After: every such reader has the phase's reductions as a local phase of its own, worked on by each block for
  * itself: some kilobytes read by every block, through the cache, cost less than that all of them wait.
  *
- * A phase that stores nothing but results is gone then, and the first reader stores those that are outputs. One that
- * stores something along its members stays for that, if nobody waits for what it finds otherwise. */
+ * A phase that stores nothing but results is gone then, and the first reader that has a group stores those that are
+ * outputs. One that stores something along its members stays for that, if nobody waits for what it finds otherwise; one
+ * whose outputs no reader could store, since arrays are empty, stays as it is. */
 #include <string.h>
 
 #include "codegen/plan.h"
@@ -86,6 +87,31 @@ static int exports_before(const kn_planner *p, int host)
     for (int i = host - 1; i >= 0 && p->phases.data[i].local; i--)
         n += p->phases.data[i].exports.len;
     return n;
+}
+
+static bool stores_outputs(const kn_planner *p, const kn_phase *from)
+{
+    for (int i = 0; i < from->stores.len; i++)
+        if (p->bufs.data[from->stores.data[i].access.buf].kind == KN_BUF_OUTPUT)
+            return true;
+    return false;
+}
+
+/* Is there one that can store what is no group's own? */
+static bool has_a_group(const kn_phase *host)
+{
+    for (int a = 0; a < host->ngroup; a++)
+        if (host->axes[a].extent == 0)
+            return false;
+    return true;
+}
+
+static bool reader_has_a_group(const kn_planner *p, int index, const kn_phase *from)
+{
+    for (int i = index + 1; i < p->phases.len; i++)
+        if (reads(&p->phases.data[i], from) && has_a_group(&p->phases.data[i]))
+            return true;
+    return false;
 }
 
 /* Outputs among the results are stored by the host. */
@@ -236,13 +262,16 @@ void kn_pass_local(kn_planner *p)
         if (readers < 1 || readers > MOST_READERS ||
             (stays && count_barriers(p, i, &from) == count_barriers(p, i, NULL)))
             continue;
-        bool first = !stays;
+        bool to_store = !stays && stores_outputs(p, &from);
+        if (to_store && !reader_has_a_group(p, i, &from))
+            continue;
         for (int j = i + 1; j < p->phases.len; j++) {
             if (!reads(&p->phases.data[j], &from))
                 continue;
-            read_locally(p, &p->phases.data[j], &from, exports_before(p, j), first);
+            bool here = to_store && has_a_group(&p->phases.data[j]);
+            read_locally(p, &p->phases.data[j], &from, exports_before(p, j), here);
+            to_store = to_store && !here;
             add_local(p, j++, &from);
-            first = false;
         }
         if (stays)
             drop_results(p, &p->phases.data[i]);

@@ -32,6 +32,19 @@ static const text_case cases[] = {
     {"def f(x: f32[N], y: f32[M]):\n    return x - mean(x), y * mean(x)\n", "N=0 M=100", true},
     {"def f(x: f32[N], y: f32[M]):\n    return x - mean(x), y * mean(x)\n", "N=100 M=0", true},
     {"def f(x: f32[N], y: f32[M]):\n    return x - mean(x), y * mean(x)\n", "N=1 M=1", true},
+    /* a reader without groups cannot store the sum */
+    {"def f(x: f32[N], y: f32[M, N]):\n"
+     "    s = sum(x)\n"
+     "    return s, mean(y + s, axis=1)\n",
+     "N=3 M=5", true},
+    {"def f(x: f32[N], y: f32[M, N]):\n"
+     "    s = sum(x)\n"
+     "    return s, mean(y + s, axis=1)\n",
+     "N=3 M=0", false},
+    {"def f(x: f32[N], y: f32[M, N], z: f32[K, N]):\n"
+     "    s = sum(x)\n"
+     "    return s, mean(y + s, axis=1), sum(z * s, axis=1)\n",
+     "N=3 M=0 K=5", true},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
