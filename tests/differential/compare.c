@@ -193,18 +193,17 @@ static void put_scalar(kn_text *t, kn_scalar v)
         kn_putf(t, "%lld", (long long)v.i);
 }
 
-enum { UNTOUCHED = 0x5a };
-
 /* Compares output `o`, whose block the device has left as `block`. */
-static bool compare_output(const program *p, int o, const unsigned char *block, kn_text *why,
-                           tally *seen)
+static fault compare_output(const program *p, int o, const unsigned char *block, kn_text *why,
+                            tally *seen)
 {
     const memory *m = &p->out[o];
     const kn_layout *l = &m->layout;
     int64_t index[KN_MAX_RANK] = {0}, at = m->first, bytes = kn_bytes(m->dtype);
     int64_t count = kn_count(l->shape, l->rank);
-    bool *own = calloc((size_t)m->elements + 1, sizeof *own), good = true;
-    for (int64_t i = 0; i < count && good; i++) {
+    bool *own = calloc((size_t)m->elements + 1, sizeof *own);
+    fault found = NO_FAULT;
+    for (int64_t i = 0; i < count && !found; i++) {
         kn_scalar got = kn_scalar_load(m->dtype, block + at * bytes);
         kn_scalar want = kn_scalar_load(m->dtype, (const char *)p->expected[o].data + i * bytes);
         double bound = p->bound[o][i];
@@ -213,16 +212,16 @@ static bool compare_output(const program *p, int o, const unsigned char *block, 
         seen->skipped += isinf(bound);
         if (m->dtype == KN_BOOL && block[at] > 1) {
             kn_putf(why, "a bool is %d", block[at]);
-            good = false;
+            found = ODD_BOOL;
         } else if (!isinf(bound) && !close_enough(got, want, bound)) {
             kn_put(why, "got ");
             put_scalar(why, got);
             kn_put(why, ", want ");
             put_scalar(why, want);
             kn_putf(why, " within %.17g", bound);
-            good = false;
+            found = WRONG_VALUE;
         }
-        for (int j = l->rank - 1; good && j >= 0; j--) {
+        for (int j = l->rank - 1; !found && j >= 0; j--) {
             at += l->stride[j];
             if (++index[j] < l->shape[j])
                 break;
@@ -230,36 +229,36 @@ static bool compare_output(const program *p, int o, const unsigned char *block, 
             index[j] = 0;
         }
     }
-    if (!good) {
+    if (found) {
         kn_putf(why, " at %s[", p->graph->outputs.data[o].name);
         for (int j = 0; j < l->rank; j++)
             kn_putf(why, "%s%lld", j ? ", " : "", (long long)index[j]);
         kn_put(why, "]");
     }
-    for (int64_t i = 0; i < m->elements * bytes && good; i++)
+    for (int64_t i = 0; i < m->elements * bytes && !found; i++)
         if (!own[i / bytes] && block[i] != UNTOUCHED) {
             kn_putf(why, "memory between the elements of %s was written, at byte %lld of its block",
                     p->graph->outputs.data[o].name, (long long)i);
-            good = false;
+            found = STRAY_WRITE;
         }
     free(own);
-    return good;
+    return found;
 }
 
-/* What no kernel may take for a number that it wrote, and guards behind the workspace. */
-enum { POISON = 0xff, GUARD = 256 };
+enum { GUARD = 256 }; /* bytes behind the workspace */
 
 /* Runs in a workspace of the program's own size, which is poisoned before. NULL for *block: it needs none. */
-static kn_status run_poisoned(kn_context *ctx, kn_program *prog, const kn_arg *args, int nargs,
-                              void **block, bool *kept)
+static fault run_poisoned(kn_context *ctx, kn_program *prog, const kn_arg *args, int nargs,
+                          void **block)
 {
     const kn_device_ops *ops = ctx->dev->ops;
     kn_prepared info = {0};
+    bool kept = true;
     *block = NULL;
-    *kept = true;
-    KN_TRY(kn_program_prepare(prog, args, nargs, false, &info));
+    if (kn_program_prepare(prog, args, nargs, false, &info) != KN_OK)
+        return IN_PREPARING;
     if (!info.workspace)
-        return kn_program_run(prog, NULL, args, nargs, NULL, 0);
+        return kn_program_run(prog, NULL, args, nargs, NULL, 0) == KN_OK ? NO_FAULT : IN_RUNNING;
     size_t bytes = info.workspace + 2 * GUARD;
     unsigned char *fill = malloc(bytes);
     memset(fill, POISON, bytes);
@@ -272,14 +271,14 @@ static kn_status run_poisoned(kn_context *ctx, kn_program *prog, const kn_arg *a
     if (status == KN_OK)
         status = ops->download(ctx->dev, fill, *block, bytes);
     for (size_t i = (size_t)(at - (char *)*block) + info.workspace; i < bytes; i++)
-        *kept = *kept && fill[i] == POISON;
+        kept = kept && fill[i] == POISON;
     free(fill);
-    return status;
+    return status != KN_OK ? IN_RUNNING : kept ? NO_FAULT : LONG_WRITE;
 }
 
 /* Uploads, runs, downloads, compares. */
-static bool run_and_compare(const program *p, kn_context *ctx, kn_program *prog, char **data,
-                            kn_text *why, tally *seen)
+static fault run_and_compare(const program *p, kn_context *ctx, kn_program *prog, char **data,
+                             kn_text *why, tally *seen)
 {
     const kn_device_ops *ops = ctx->dev->ops;
     int nin = p->graph->inputs.len, n = nin + p->graph->outputs.len;
@@ -293,108 +292,114 @@ static bool run_and_compare(const program *p, kn_context *ctx, kn_program *prog,
         }
         void *ptr = NULL;
         if (ops->alloc(ctx->dev, bytes + 16, &ptr) != KN_OK)
-            return false;
+            return IN_RUNNING;
         data[i] = ptr;
         if (i >= nin)
             memset(m->block, UNTOUCHED, bytes);
         if (ops->upload(ctx->dev, data[i], m->block, bytes) != KN_OK)
-            return false;
+            return IN_RUNNING;
     }
     int nargs = program_args(p, data, args);
     void *workspace;
-    bool kept;
-    kn_status status = run_poisoned(ctx, prog, args, nargs, &workspace, &kept);
+    fault found = run_poisoned(ctx, prog, args, nargs, &workspace);
     if (workspace)
         ops->release(ctx->dev, workspace);
-    if (status != KN_OK || ops->sync(ctx->dev, NULL) != KN_OK)
-        return false;
-    if (!kept) {
+    if (found == LONG_WRITE)
         kn_put(why, "memory behind the workspace was written");
-        return false;
-    }
-    for (int o = 0; o < p->graph->outputs.len; o++) {
+    if (found == NO_FAULT && ops->sync(ctx->dev, NULL) != KN_OK)
+        found = IN_RUNNING;
+    for (int o = 0; o < p->graph->outputs.len && !found; o++) {
         const memory *m = &p->out[o];
-        if (ops->download(ctx->dev, m->block, data[nin + o], (size_t)memory_bytes(m)) != KN_OK)
-            return false;
-        if (!compare_output(p, o, (const unsigned char *)m->block, why, seen))
-            return false;
+        found = ops->download(ctx->dev, m->block, data[nin + o], (size_t)memory_bytes(m)) != KN_OK
+                    ? IN_RUNNING
+                    : compare_output(p, o, (const unsigned char *)m->block, why, seen);
     }
-    return true;
+    return found;
+}
+
+/* The thread's last error is why, when the fault is one. */
+static failure failure_of(fault found, kn_text *why)
+{
+    if (found < IN_REFERENCE)
+        return (failure){found, KN_OK};
+    kn_put(why, kn_last_error());
+    return (failure){found, kn_last_status()};
+}
+
+failure program_failure(const program *p, kn_context *ctx, const kn_program_options *o,
+                        kn_text *why, tally *seen)
+{
+    char *data[2 * MAX_ARGS] = {0};
+    kn_program *prog;
+    kn_clear_error();
+    if (kn_program_create(ctx, p->graph, o, &prog) != KN_OK)
+        return failure_of(IN_CREATING, why);
+    failure f = failure_of(run_and_compare(p, ctx, prog, data, why, seen), why);
+    kn_program_destroy(prog);
+    for (int i = 0; i < p->graph->inputs.len + p->graph->outputs.len; i++)
+        if (data[i] && !(i < p->graph->inputs.len && p->graph->inputs.data[i].by_value))
+            ctx->dev->ops->release(ctx->dev, data[i]);
+    return f;
 }
 
 bool program_check(const program *p, kn_context *ctx, const kn_program_options *o, kn_text *why,
                    tally *seen)
 {
-    char *data[2 * MAX_ARGS] = {0};
-    kn_program *prog;
-    kn_clear_error();
-    if (kn_program_create(ctx, p->graph, o, &prog) != KN_OK) {
-        kn_putf(why, "kn_program_create: %s", kn_last_error());
-        return false;
-    }
-    bool good = run_and_compare(p, ctx, prog, data, why, seen);
-    if (!good && why->len == 0)
-        kn_put(why, kn_last_error());
-    kn_program_destroy(prog);
-    for (int i = 0; i < p->graph->inputs.len + p->graph->outputs.len; i++)
-        if (data[i] && !(i < p->graph->inputs.len && p->graph->inputs.data[i].by_value))
-            ctx->dev->ops->release(ctx->dev, data[i]);
-    return good;
+    return program_failure(p, ctx, o, why, seen).fault == NO_FAULT;
 }
 
-bool check_there(void *user, const program *p, const kn_program_options *o, kn_text *why)
+failure check_there(void *user, const program *p, const kn_program_options *o, kn_text *why)
 {
     where *w = user;
-    return program_check(p, w->ctx, o, why, &w->tally);
+    return program_failure(p, w->ctx, o, why, &w->tally);
 }
 
 /* ---- the CUDA generator, without a GPU ---- */
 
-static bool generate_once(const program *p, kn_program *prog, kn_arena *a, kn_text *why,
-                          sources *out)
+static fault generate_once(const program *p, kn_program *prog, kn_arena *a, sources *out)
 {
     kn_target target;
     kn_plan *plan;
     kn_target_of_arch("sm_90", &target);
-    if (program_plan(p, prog, &target, a, &plan) != KN_OK) {
-        kn_putf(why, "planning for sm_90: %s", kn_last_error());
-        return false;
-    }
+    if (program_plan(p, prog, &target, a, &plan) != KN_OK)
+        return IN_PLANNING;
     for (int i = 0; i < plan->kernels.len; i++) {
         kn_kernel *k = plan->kernels.data[i];
-        if (kn_kernel_verify(k) != KN_OK) {
-            kn_putf(why, "for sm_90: %s", kn_last_error());
-            return false;
-        }
+        if (kn_kernel_verify(k) != KN_OK)
+            return IN_VERIFYING;
         kn_push(p->arena, &out->text, kn_strdup(p->arena, kn_cuda_source(a, k)));
     }
-    return true;
+    return NO_FAULT;
+}
+
+failure program_failure_cuda(const program *p, kn_context *ctx, const kn_program_options *o,
+                             kn_text *why, sources *out)
+{
+    sources twice[2] = {{{0}}, {{0}}};
+    fault found = NO_FAULT;
+    for (int i = 0; i < 2 && !found; i++) {
+        kn_arena a;
+        kn_program *prog;
+        if (kn_program_create(ctx, p->graph, o, &prog) != KN_OK)
+            return failure_of(IN_CREATING, why);
+        kn_arena_init(&a, NULL);
+        found = generate_once(p, prog, &a, &twice[i]);
+        kn_arena_finish(&a);
+        kn_program_destroy(prog);
+    }
+    for (int k = 0; k < twice[0].text.len && !found; k++)
+        if (twice[1].text.len != twice[0].text.len ||
+            strcmp(twice[0].text.data[k], twice[1].text.data[k]) != 0) {
+            kn_putf(why, "the CUDA source of kernel %d differs the second time", k);
+            found = OTHER_SOURCE;
+        }
+    if (out)
+        *out = twice[0];
+    return failure_of(found, why);
 }
 
 bool program_check_cuda(const program *p, kn_context *ctx, const kn_program_options *o,
                         kn_text *why, sources *out)
 {
-    sources twice[2] = {{{0}}, {{0}}};
-    bool good = true;
-    for (int i = 0; i < 2 && good; i++) {
-        kn_arena a;
-        kn_program *prog;
-        if (kn_program_create(ctx, p->graph, o, &prog) != KN_OK) {
-            kn_putf(why, "kn_program_create: %s", kn_last_error());
-            return false;
-        }
-        kn_arena_init(&a, NULL);
-        good = generate_once(p, prog, &a, why, &twice[i]);
-        kn_arena_finish(&a);
-        kn_program_destroy(prog);
-    }
-    for (int k = 0; k < twice[0].text.len && good; k++)
-        if (twice[1].text.len != twice[0].text.len ||
-            strcmp(twice[0].text.data[k], twice[1].text.data[k]) != 0) {
-            kn_putf(why, "the CUDA source of kernel %d differs the second time", k);
-            good = false;
-        }
-    if (out)
-        *out = twice[0];
-    return good;
+    return program_failure_cuda(p, ctx, o, why, out).fault == NO_FAULT;
 }

@@ -1,4 +1,5 @@
-/* A program built again with one thing changed. The builder sees to it that the result has a meaning. */
+/* A program built again with one thing changed, and read back from its text. The builder and the parser see to it that
+ * the result has a meaning. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@ typedef struct editor {
     const program *from;
     const edit *e;
     program *to;
-    kn_node **node; /* per node of `from`: its successor */
+    kn_node **node;   /* per node of `from`: its successor */
+    int64_t *defined; /* per symbol of `from`: its size, where the inputs that stay tell it */
 } editor;
 
 static const kn_loc nowhere;
@@ -18,27 +20,34 @@ static const kn_loc nowhere;
 /* A number, or made of several names and numbers; a name alone changes by its size. */
 static bool is_fixed(const char *text) { return strpbrk(text, "0123456789+*") != NULL; }
 
-/* A shape in the new graph's dimensions, less axis `drop`. A quotient is left to the reshape to find. */
+/* A dimension as text: its size, where no input tells it any more. The first quotient of a reshape is left to that to find. */
+static const char *dim_text(editor *ed, const kn_node *n, kn_dim d, bool *hole)
+{
+    kn_text t = kn_text_new(ed->to->arena);
+    int64_t size;
+    kn_dim_print(&t, ed->from->graph->syms, d);
+    if (n->op == KN_OP_RESHAPE && !*hole && strchr(kn_text_str(&t), '/')) {
+        *hole = true;
+        return "-1";
+    }
+    bool defined = kn_dim_eval(d, ed->defined, &size);
+    if (!defined && !kn_dim_eval(d, ed->from->sizes, &size))
+        return "?"; /* the parser refuses it */
+    if (ed->e->size && ed->e->size == size && is_fixed(kn_text_str(&t)))
+        size = ed->e->becomes;
+    else if (defined)
+        return kn_text_str(&t);
+    return kn_sprintf(ed->to->arena, "%lld", (long long)size);
+}
+
+/* A shape in the new graph's dimensions, less axis `drop`. */
 static bool shape_of(editor *ed, const kn_node *n, int drop, kn_dim *shape, int *rank)
 {
-    kn_arena *a = ed->to->arena;
-    kn_text t = kn_text_new(a);
-    const char *separator = "";
-    for (int i = 0; i < n->rank; i++) {
-        int64_t size;
-        kn_text one = kn_text_new(a);
-        kn_dim_print(&one, ed->from->graph->syms, n->shape[i]);
-        const char *dim = kn_text_str(&one);
-        if (strchr(dim, '/'))
-            dim = "-1";
-        else if (ed->e->size && is_fixed(dim) && kn_dim_eval(n->shape[i], ed->from->sizes, &size) &&
-                 size == ed->e->size)
-            dim = kn_sprintf(a, "%lld", (long long)ed->e->becomes);
-        if (i == drop)
-            continue;
-        kn_putf(&t, "%s%s", separator, dim);
-        separator = ", ";
-    }
+    kn_text t = kn_text_new(ed->to->arena);
+    bool hole = false;
+    for (int i = 0; i < n->rank; i++)
+        if (i != drop)
+            kn_putf(&t, "%s%s", t.len ? ", " : "", dim_text(ed, n, n->shape[i], &hole));
     return kn_parse_dims(ed->to->graph, kn_text_str(&t), n->op == KN_OP_RESHAPE, shape, rank) ==
            KN_OK;
 }
@@ -164,6 +173,35 @@ static bool *needed(const program *p, const edit *e)
     return need;
 }
 
+/* Is the axis one of an input of the result? */
+static bool stays(const edit *e, const kn_node *n, int axis)
+{
+    if (n->id != e->node)
+        return n->op == KN_OP_INPUT;
+    return e->by == BY_INPUT || (e->by == BY_FLAT_INPUT && axis != e->index);
+}
+
+/* The symbols that the shapes of the result's inputs tell, and no others. */
+static int64_t *defined_sizes(const program *p, const edit *e, const bool *need)
+{
+    const kn_graph *g = p->graph;
+    int64_t *sizes = KN_NEW_ARRAY(p->arena, int64_t, MAX_SYMBOLS), size;
+    for (int i = 0; i < MAX_SYMBOLS; i++)
+        sizes[i] = KN_UNBOUND;
+    for (bool found = true; found;) {
+        found = false;
+        for (int i = 0; i < g->nodes.len; i++)
+            for (int j = 0; need[i] && j < g->nodes.data[i]->rank; j++) {
+                kn_dim d = g->nodes.data[i]->shape[j];
+                if (stays(e, g->nodes.data[i], j) && !kn_dim_eval(d, sizes, &size) &&
+                    kn_dim_eval(d, p->sizes, &size))
+                    found = kn_dim_solve(g->syms, d, size, sizes) == 1 || found;
+            }
+    }
+    return sizes;
+}
+
+/* Sizes go by their names. */
 static void take_sizes(editor *ed)
 {
     kn_symbols *from = ed->from->graph->syms, *to = ed->to->graph->syms;
@@ -172,9 +210,24 @@ static void take_sizes(editor *ed)
     for (int s = 0; s < kn_symbols_count(to); s++) {
         const char *name = kn_symbol_name(to, s);
         int old = kn_symbol_find(from, name, strlen(name));
-        if (old >= 0 && !strchr(name, '/'))
-            ed->to->sizes[s] = old == ed->e->symbol ? ed->e->becomes : ed->from->sizes[old];
+        if (old < 0 || strchr(name, '/'))
+            continue;
+        int64_t size = ed->from->sizes[old];
+        bool changes = old == ed->e->symbol || (ed->e->names && size == ed->e->size);
+        ed->to->sizes[s] = changes ? ed->e->becomes : size;
     }
+}
+
+/* The graph becomes what its text says: a mistake in either shows as another failure. */
+static bool read_back(program *p)
+{
+    kn_graph *g = kn_graph_new(p->arena, p->graph->name);
+    if (kn_parse(g, program_text(p), NULL) != KN_OK)
+        return false;
+    p->graph = g;
+    for (int i = 0; i < g->inputs.len; i++)
+        p->omitted[i] = p->omitted[i] && g->inputs.data[i].has_default;
+    return true;
 }
 
 /* Facts that are left to check when the sizes are known: do they hold? */
@@ -193,13 +246,14 @@ static bool sizes_hold(const program *p)
 program *program_edit(const program *p, const edit *e)
 {
     program *to = KN_NEW(p->arena, program);
-    editor ed = {p, e, to, KN_NEW_ARRAY(p->arena, kn_node *, p->graph->nodes.len + 1)};
+    const bool *need = needed(p, e);
+    editor ed = {p, e, to, KN_NEW_ARRAY(p->arena, kn_node *, p->graph->nodes.len + 1),
+                 defined_sizes(p, e, need)};
     *to = (program){.arena = p->arena,
                     .seed = p->seed,
                     .compact = p->compact || e->compact,
                     .positive = p->positive || e->positive,
                     .graph = kn_graph_new(p->arena, p->graph->name)};
-    const bool *need = needed(p, e);
     for (int i = 0; i < p->graph->nodes.len; i++)
         if (need[i] && !(ed.node[i] = successor(&ed, p->graph->nodes.data[i])))
             return NULL;
@@ -209,6 +263,8 @@ program *program_edit(const program *p, const edit *e)
             kn_build_output(to->graph, out->name, ed.node[out->node->id], nowhere) != KN_OK)
             return NULL;
     }
+    if (!read_back(to))
+        return NULL;
     take_sizes(&ed);
-    return to->graph->outputs.len && sizes_hold(to) ? program_with_data(to) : NULL;
+    return sizes_hold(to) ? program_with_data(to) : NULL;
 }

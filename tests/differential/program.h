@@ -99,13 +99,16 @@ typedef struct edit {
     int node; /* this node of the graph (-1: none) is replaced */
     edit_by by;
     int index;
-    bool drop[MAX_ARGS];   /* outputs that go */
-    int symbol;            /* this symbol (-1: none) ... */
-    int64_t size, becomes; /* ... or dimensions of `size` (0: none) that are no name, become this */
+    bool drop[MAX_ARGS]; /* outputs that go */
+    int symbol;          /* this symbol (-1: none) ... */
+    int64_t size,
+        becomes; /* ... or dimensions of `size` (0: none) that are no name, become this ... */
+    bool names;  /* ... and those that are one */
     bool compact, positive;
 } edit;
 
-/* In p's arena. NULL when the result has no meaning. */
+/* In p's arena: what the parser makes of the changed program's text, so that what is written is what was checked.
+ * A dimension that no input's shape tells any more becomes a number. NULL when the result has no meaning. */
 program *program_edit(const program *p, const edit *e);
 
 /* ---- checking ---- */
@@ -122,30 +125,65 @@ int program_args(const program *p, char *const *data, kn_arg *args);
 kn_status program_plan(const program *p, kn_program *prog, const kn_target *target, kn_arena *a,
                        kn_plan **plan);
 
-/* Runs on the context's device and compares. False with the reason in `why`. */
+/* What outputs and the workspace are filled with before a run. */
+enum { UNTOUCHED = 0x5a, POISON = 0xff };
+
+/* How a check fails: what was found to be wrong, or the stage that gave an error and the error's status. Failures of one
+ * kind are equal. */
+typedef enum fault {
+    NO_FAULT,
+    WRONG_VALUE,
+    ODD_BOOL,     /* neither 0 nor 1 */
+    STRAY_WRITE,  /* between an output's elements */
+    LONG_WRITE,   /* behind the workspace */
+    OTHER_SOURCE, /* the second time */
+    IN_REFERENCE, /* errors from here on */
+    IN_CREATING,
+    IN_PREPARING,
+    IN_RUNNING,
+    IN_PLANNING,
+    IN_VERIFYING,
+} fault;
+typedef struct failure {
+    fault fault;
+    kn_status status;
+} failure;
+static inline bool same_failure(failure a, failure b)
+{
+    return a.fault == b.fault && a.status == b.status;
+}
+
+/* Runs on the context's device and compares; the reason of a failure in `why`. */
+failure program_failure(const program *p, kn_context *ctx, const kn_program_options *o,
+                        kn_text *why, tally *t);
+/* Did it pass? */
 bool program_check(const program *p, kn_context *ctx, const kn_program_options *o, kn_text *why,
                    tally *t);
 
-/* Plans for sm_90, verifies every kernel and generates its source twice. False with the reason.
+/* Plans for sm_90, verifies every kernel and generates its source twice; the reason of a failure in `why`.
  * out: NULL, or receives the source of each kernel, in the program's arena. */
 typedef struct sources {
     KN_VEC(const char *) text;
 } sources;
+failure program_failure_cuda(const program *p, kn_context *ctx, const kn_program_options *o,
+                             kn_text *why, sources *out);
 bool program_check_cuda(const program *p, kn_context *ctx, const kn_program_options *o,
                         kn_text *why, sources *out);
 
 /* Runs what must hold for one program and these options. */
-typedef bool (*check_fn)(void *user, const program *p, const kn_program_options *o, kn_text *why);
-/* A device, and what was compared on it; what the check runs is program_check(). */
+typedef failure (*check_fn)(void *user, const program *p, const kn_program_options *o,
+                            kn_text *why);
+/* A device, and what was compared on it; what the check runs is program_failure(). */
 typedef struct where {
     kn_context *ctx;
     tally tally;
 } where;
-bool check_there(void *where, const program *p, const kn_program_options *o, kn_text *why);
+failure check_there(void *where, const program *p, const kn_program_options *o, kn_text *why);
 
 /* ---- reporting ---- */
 
-/* write.c: the program as a .kiln file, and the command line for it: arguments come from .npy files in `dir`. */
+/* write.c: the program as a .kiln file (its own, where it was read from one), and the command line for it: arguments come
+ * from .npy files in `dir`. */
 const char *program_text(const program *p);
 const char *program_command(const program *p, const char *device, const kn_program_options *o,
                             const char *dir);
@@ -153,8 +191,9 @@ const char *program_command(const program *p, const char *device, const kn_progr
 bool program_write(const program *p, const char *device, const kn_program_options *o,
                    const char *why, const char *dir);
 
-/* minimise.c: the smallest program found for which `check` fails too, in p's arena; p itself if there is none. Operations are
- * replaced by operands, inputs and constants, outputs dropped, shapes shrunk, until no such step keeps the failure. */
+/* minimise.c: the smallest program found for which `check` fails in the same way, in p's arena; p itself if there is none.
+ * Operations are replaced by operands, inputs and constants, outputs dropped, shapes shrunk, until no such step keeps the
+ * failure. */
 const program *program_minimise(const program *p, const kn_program_options *o, check_fn check,
                                 void *user);
 /* Reports a failure of `check` as text: seed, options, the reason, and where the minimised program was written: a new

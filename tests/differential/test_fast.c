@@ -27,11 +27,13 @@ static const kn_program_options fast_sets[] = {
 };
 
 /* A minimised program has bounds of its own. */
-static bool check(void *user, const program *p, const kn_program_options *o, kn_text *why)
+static failure check(void *user, const program *p, const kn_program_options *o, kn_text *why)
 {
     program fast = *p;
     fast.fast = true;
-    return program_results(&fast) && check_there(user, &fast, o, why);
+    if (!program_results(&fast))
+        return (failure){IN_REFERENCE, kn_last_status()};
+    return check_there(user, &fast, o, why);
 }
 
 static void check_on(const char *device, int programs, int64_t elements, int sets)
@@ -48,7 +50,7 @@ static void check_on(const char *device, int programs, int64_t elements, int set
         for (int i = 0; i < sets && !failed; i++) {
             const kn_program_options *o = &fast_sets[(seed + (uint64_t)i) % 4];
             kn_text why = kn_text_new(&a);
-            if (check(&w, p, o, &why))
+            if (check(&w, p, o, &why).fault == NO_FAULT)
                 continue;
             print_error("%s\n", program_report(p, device, o, kn_text_str(&why), check, &w));
             failed++;

@@ -66,30 +66,28 @@ static void test_text(void **state)
 
 /* ---- a planted fault ---- */
 
-/* The CPU device, but for what comes back from it: while `wrong` is set, its bits are not what was computed. */
-static bool wrong;
+/* The CPU device, but for what comes back from it: while `wrong` is set, its bits are not what was computed. Memory that
+ * nothing was written to comes back as it is. */
+static bool wrong, otherwise; /* otherwise: while it is not, an error comes instead */
 static const kn_device_ops *honest;
 
 static kn_status download(kn_device *dev, void *host, const void *from, size_t bytes)
 {
-    kn_status status = honest->download(dev, host, from, bytes);
+    kn_status status = !wrong && otherwise ? kn_fail(KN_RUN, "another failure")
+                                           : honest->download(dev, host, from, bytes);
+    unsigned char *at = host;
     for (size_t i = 0; i < bytes && wrong; i++)
-        ((unsigned char *)host)[i] ^= 0x11;
+        at[i] ^= at[i] == POISON || at[i] == UNTOUCHED ? 0 : 0x11;
     return status;
 }
 
-/* The fault: a reduction, over two elements or more, of what exp gave, however many views and operations lie between. */
-static bool has_fault(const program *p)
+/* A fault: a reduction, over two elements or more, of what exp gave, however many views and operations lie between. */
+static bool reduces_exp(const program *p)
 {
     const kn_graph *g = p->graph;
     bool *from_exp = KN_NEW_ARRAY(p->arena, bool, g->nodes.len + 1);
-    bool *live = KN_NEW_ARRAY(p->arena, bool, g->nodes.len + 1);
+    const bool *live = kn_needed_nodes(g, p->arena);
     int64_t shape[KN_MAX_RANK];
-    for (int o = 0; o < g->outputs.len; o++)
-        live[g->outputs.data[o].node->id] = true;
-    for (int i = g->nodes.len - 1; i >= 0; i--)
-        for (int k = 0; k < g->nodes.data[i]->nin && live[i]; k++)
-            live[g->nodes.data[i]->in[k]->id] = true;
     for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *n = g->nodes.data[i];
         from_exp[i] = n->op == KN_OP_EXP;
@@ -105,11 +103,30 @@ static bool has_fault(const program *p)
     return false;
 }
 
-static bool check(void *user, const program *p, const kn_program_options *o, kn_text *why)
+/* Another: one value in the place of two or more. */
+static bool repeats(const program *p)
+{
+    const kn_graph *g = p->graph;
+    const bool *live = kn_needed_nodes(g, p->arena);
+    int64_t to[KN_MAX_RANK], from[KN_MAX_RANK];
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
+        if (n->op != KN_OP_BROADCAST || !live[i] || kn_node_sizes(n, p->sizes, to) != KN_OK ||
+            kn_node_sizes(n->in[0], p->sizes, from) != KN_OK)
+            continue;
+        if (kn_count(to, n->rank) > kn_count(from, n->rank))
+            return true;
+    }
+    return false;
+}
+
+static bool (*has_fault)(const program *p);
+
+static failure check(void *user, const program *p, const kn_program_options *o, kn_text *why)
 {
     tally seen = {0, 0};
     wrong = has_fault(p);
-    return program_check(p, user, o, why, &seen);
+    return program_failure(p, user, o, why, &seen);
 }
 
 /* One exp, one reduction, and at most what gives the one the other's shape and type. */
@@ -152,37 +169,85 @@ static void assert_reported(const program *p, kn_context *ctx)
     assert_int_equal(system(command), 0);
 }
 
+/* The context of a device with the fault. */
+static kn_context *plant(bool (*in)(const program *p))
+{
+    static kn_device_ops faulty;
+    kn_context *ctx;
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    honest = ctx->dev->ops;
+    faulty = *honest;
+    faulty.download = download;
+    ctx->dev->ops = &faulty;
+    has_fault = in;
+    return ctx;
+}
+
+static void uproot(kn_context *ctx)
+{
+    ctx->dev->ops = honest;
+    kn_context_close(ctx);
+}
+
 static void test_planted(void **state)
 {
     (void)state;
-    kn_context *ctx;
+    kn_context *ctx = plant(reduces_exp);
     int found = 0;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
-    honest = ctx->dev->ops;
-    kn_device_ops faulty = *honest;
-    faulty.download = download;
-    ctx->dev->ops = &faulty;
     for (uint64_t seed = 1; seed < 2000 && found < 10; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);
         kn_text why = kn_text_new(&a);
         program *p = program_make(&a, seed, ELEMENTS);
         assert_non_null(p);
-        if (!check(ctx, p, &option_sets[0], &why)) {
+        if (check(ctx, p, &option_sets[0], &why).fault != NO_FAULT) {
             assert_true(wrong);
-            assert_minimal(program_minimise(p, &option_sets[0], check, ctx));
+            const program *smallest = program_minimise(p, &option_sets[0], check, ctx);
+            assert_minimal(smallest);
+            assert_same_results(smallest, program_text(smallest));
             if (found++ == 0)
                 assert_reported(p, ctx);
         }
         kn_arena_finish(&a);
     }
-    ctx->dev->ops = honest;
-    kn_context_close(ctx);
+    uproot(ctx);
     assert_int_equal(found, 10);
+}
+
+/* Where the operations that stay are over sizes that only an input told which the failure does not need: it goes, and the
+ * sizes become numbers. Every part without the fault fails too, in another way. */
+static void test_sizes_stay(void **state)
+{
+    (void)state;
+    static const char text[] = "def f(x: f32[A, B], z: f32[A + B]):\n"
+                               "    m = max(x, axis=(0, 1), keepdims=True)\n"
+                               "    y = tanh(broadcast_to(m[None], (A, A + B, B)))\n"
+                               "    return y, z * 2\n";
+    kn_context *ctx = plant(repeats);
+    kn_arena a;
+    otherwise = true;
+    kn_arena_init(&a, NULL);
+    kn_text why = kn_text_new(&a);
+    program *p = program_of_text(&a, text, "text", "A=3 B=4", 1);
+    assert_non_null(p);
+    const program *smallest = program_minimise(p, &option_sets[0], check, ctx);
+    const kn_graph *g = smallest->graph;
+    int operations = 0;
+    for (int i = 0; i < g->nodes.len; i++)
+        operations += kn_ops[g->nodes.data[i]->op].cls != KN_LEAF;
+    assert_int_equal(check(ctx, smallest, &option_sets[0], &why).fault, WRONG_VALUE);
+    assert_same_results(smallest, program_text(smallest));
+    if (operations != 1 || g->outputs.len != 1 ||
+        kn_count(smallest->out[0].layout.shape, smallest->out[0].layout.rank) != 2)
+        fail_msg("not minimal:\n%s", program_text(smallest));
+    kn_arena_finish(&a);
+    otherwise = false;
+    uproot(ctx);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_planted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_planted),
+                                       cmocka_unit_test(test_sizes_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,10 +20,10 @@ enum { ELEMENTS = 6000, MANY_ELEMENTS = 100000, MOST_REPORTS = 3 };
 
 static int64_t elements(uint64_t seed) { return seed % 20 == 0 ? MANY_ELEMENTS : ELEMENTS; }
 
-static bool check_cuda(void *user, const program *p, const kn_program_options *o, kn_text *why)
+static failure check_cuda(void *user, const program *p, const kn_program_options *o, kn_text *why)
 {
     where *w = user;
-    return program_check_cuda(p, w->ctx, o, why, NULL);
+    return program_failure_cuda(p, w->ctx, o, why, NULL);
 }
 
 /* Checks programs first, first + 1, ...; fails at the end, with the first few reports. */
@@ -44,7 +44,7 @@ static void check_all(const char *device, check_fn check)
         }
         for (int i = 0; p && i < OPTION_SETS; i++) {
             kn_text why = kn_text_new(&a);
-            if (check(&w, p, &option_sets[i], &why))
+            if (check(&w, p, &option_sets[i], &why).fault == NO_FAULT)
                 continue;
             fprintf(stderr, "%s\n",
                     program_report(p, device, &option_sets[i], kn_text_str(&why), check, &w));

@@ -142,6 +142,8 @@ const char *program_text(const program *p)
 {
     const kn_graph *g = p->graph;
     kn_text t = kn_text_new(p->arena);
+    if (g->source)
+        return g->source;
     kn_put(&t, "def failing(");
     for (int i = 0; i < g->inputs.len; i++) {
         const kn_input *in = &g->inputs.data[i];

@@ -175,7 +175,7 @@ static void test_random(void **state)
         assert_non_null(p);
         const kn_program_options *o = &option_sets[seed % OPTION_SETS];
         kn_text why = kn_text_new(&a);
-        if (!check_there(&w, p, o, &why)) {
+        if (check_there(&w, p, o, &why).fault != NO_FAULT) {
             print_error("%s\n", program_report(p, "emu", o, kn_text_str(&why), check_there, &w));
             failed++;
         }

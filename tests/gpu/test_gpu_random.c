@@ -38,7 +38,7 @@ static void test_random(void **state)
         for (int i = 0; i < 2; i++) {
             const kn_program_options *o = &option_sets[i ? 1 + seed % (OPTION_SETS - 1) : 0];
             kn_text why = kn_text_new(&a);
-            if (check_there(&w, p, o, &why))
+            if (check_there(&w, p, o, &why).fault == NO_FAULT)
                 continue;
             fprintf(
                 stderr, "%s\n",
