@@ -4,8 +4,15 @@
  *     launch     a table; needs a GPU
  *
  * Calls are made a batch at a time into an idle stream; a batch is short enough for the driver's queue to take it, so
- * that the host never waits for the device. The two take turns, and each one's best batch counts. The last column is
- * kiln_run() by a thread that has not made the GPU's context current, as one that uses the CUDA runtime has. */
+ * that the host never waits for the device. They take turns, and each one's best batch counts:
+ *
+ *     bare            cuLaunchKernelEx()
+ *     kiln_run        in another stream than the default one
+ *     kiln's own      what that takes more
+ *     default stream  kiln_run() there, by a graph of the kernel (runtime/cuda/replay.h)
+ *     new arguments   the same, with arguments that the call before did not have
+ *     no context      the same as `default stream`, by a thread that has not made the GPU's context current, as one that uses
+ *                     the CUDA runtime has */
 #include <string.h>
 
 #include "bench/cases.h"
@@ -119,6 +126,7 @@ static void look(bench *b)
     noting.cuLaunchKernel = note_launch;
     noting.cuLaunchCooperativeKernel = note_cooperative;
     noting.cuLaunchKernelEx = note_launch_ex;
+    noting.cuGraphLaunch = NULL;
     seen.launches = 0;
     b->gpu->driver = &noting;
     check(kiln_run(b->prog, NULL, b->args, b->nargs));
@@ -144,30 +152,35 @@ static double bare(const bench *b)
     return ns;
 }
 
-static double by_kiln(bench *b)
+/* kiln_run() in turns with these arguments and with others. */
+static double by_kiln(const bench *b, void *stream, const kiln_arg *others)
 {
     uint64_t start = kn_clock_ns();
     for (int i = 0; i < BATCH; i++)
-        check(kiln_run(b->prog, NULL, b->args, b->nargs));
+        check(kiln_run(b->prog, stream, i % 2 ? others : b->args, b->nargs));
     double ns = (double)(kn_clock_ns() - start) / BATCH;
-    check(kiln_sync(b->ctx, NULL));
+    check(kiln_sync(b->ctx, stream));
     return ns;
 }
 
-static void measure(bench *b, const char *name)
+static void measure(const bench *b, const bench *other, const char *name)
 {
-    double best[3] = {1e300, 1e300, 1e300};
+    void *const another = (void *)(uintptr_t)KN_CU_STREAM_PER_THREAD;
+    enum { BARE, ANOTHER, DEFAULT, NEW, NO_CONTEXT, WAYS };
+    double best[WAYS];
     for (int round = 0; round < ROUNDS; round++)
-        for (int way = 0; way < 3; way++) {
-            if (way < 2)
+        for (int way = 0; way < WAYS; way++) {
+            if (way != NO_CONTEXT)
                 check((kiln_status)kn_cuda_enter(b->gpu));
-            double ns = way == 0 ? bare(b) : by_kiln(b);
-            if (way < 2)
+            double ns = way == BARE ? bare(b)
+                                    : by_kiln(b, way == ANOTHER ? another : NULL,
+                                              way == NEW ? other->args : b->args);
+            if (way != NO_CONTEXT)
                 kn_cuda_leave(b->gpu);
-            best[way] = ns < best[way] ? ns : best[way];
+            best[way] = round && best[way] < ns ? best[way] : ns;
         }
-    printf("  %-10s %9.0f %9.0f %9.0f %12.0f\n", name, best[0], best[1], best[1] - best[0],
-           best[2]);
+    printf("  %-10s %6.0f %9.0f %11.0f %15.0f %14.0f %11.0f\n", name, best[BARE], best[ANOTHER],
+           best[ANOTHER] - best[BARE], best[DEFAULT], best[NEW], best[NO_CONTEXT]);
 }
 
 int main(void)
@@ -186,12 +199,15 @@ int main(void)
         return 0;
     }
     puts("launch: host time of one call, in ns\n"
-         "                  bare  kiln_run  kiln's own  no context");
+         "               bare  kiln_run  kiln's own  default stream  new arguments  no context");
     for (int i = 0; i < CASES; i++) {
+        bench other = b;
         set_up(&b, i);
+        set_up(&other, i);
         look(&b);
-        measure(&b, cases[i].name);
+        measure(&b, &other, cases[i].name);
         tear_down(&b);
+        tear_down(&other);
     }
     kiln_ctx_destroy(b.ctx);
     return 0;

@@ -157,10 +157,14 @@ static bool cuda_captures(kn_device *dev, void *stream)
 }
 
 /* A number that no other stream of the process ever has: handles are used again, and the handle of "the
- * thread's default stream" stands for another stream in each thread. In a capture it is the handle for all that. */
+ * thread's default stream" stands for another stream in each thread. In a capture it is the handle for all that. The
+ * default stream needs no asking. */
 static uint64_t cuda_stream_id(kn_device *dev, void *stream)
 {
     static _Thread_local char here;
+    static char common;
+    if (!stream)
+        return (uintptr_t)&common;
     kn_cuda *d = kn_cuda_of(dev);
     unsigned long long id;
     bool inside = kn_cuda_inside(d);

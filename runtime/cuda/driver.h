@@ -15,6 +15,9 @@ typedef struct CUmod_st *kn_cu_module;
 typedef struct CUfunc_st *kn_cu_function;
 typedef struct CUstream_st *kn_cu_stream; /* NULL: the legacy default stream */
 typedef struct CUevent_st *kn_cu_event;
+typedef struct CUgraph_st *kn_cu_graph;
+typedef struct CUgraphNode_st *kn_cu_graph_node;
+typedef struct CUgraphExec_st *kn_cu_graph_exec;
 
 /* Results that are treated one by one. */
 enum {
@@ -55,14 +58,16 @@ enum { /* kn_cu_launch_attribute */
        KN_CU_LAUNCH_CLUSTER = 4,
 };
 
+typedef union kn_cu_attribute_value {
+    char space[64];
+    int cooperative;
+    unsigned cluster[3];
+} kn_cu_attribute_value;
+
 typedef struct kn_cu_launch_attribute {
     int id;
     char unused[4];
-    union {
-        char space[64];
-        int cooperative;
-        unsigned cluster[3];
-    } value;
+    kn_cu_attribute_value value;
 } kn_cu_launch_attribute;
 
 typedef struct kn_cu_launch {
@@ -71,6 +76,14 @@ typedef struct kn_cu_launch {
     kn_cu_launch_attribute *attributes;
     unsigned nattributes;
 } kn_cu_launch;
+
+typedef struct kn_cu_kernel_node { /* CUDA_KERNEL_NODE_PARAMS_v2 */
+    kn_cu_function function;
+    unsigned grid[3], block[3], shared;
+    void **params, **extra;
+    void *kernel;          /* NULL: `function` */
+    kn_cu_context context; /* NULL: the current one */
+} kn_cu_kernel_node;
 
 typedef struct kn_driver {
 #define NEED(entry, params) int(*entry) params;

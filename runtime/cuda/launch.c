@@ -5,6 +5,7 @@
 
 #include "codegen/grid.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/replay.h"
 #include "runtime/params.h"
 
 /* How a loaded kernel fits the machine, by the kind of kernel. */
@@ -14,6 +15,7 @@ struct kn_code {
     fit_fn fit;
     kn_cu_module module;
     kn_cu_function function;
+    kn_replay replay; /* of generated kernels without clusters */
     int nparams;      /* -1: a raw kernel under a driver that does not tell */
     int threads;      /* a block at most; of generated kernels */
     bool cooperative; /* of generated kernels */
@@ -115,7 +117,11 @@ static kn_status fit_generated(const kn_cuda *d, kn_code *code)
             "a block of %d threads does not fit on a multiprocessor: it may have %d at most, "
             "with %d registers a thread and %d bytes of shared memory",
             code->threads, code->max_threads, info->registers, info->shared_bytes);
-    return allow_most(d, code);
+    KN_TRY(allow_most(d, code));
+    if (!code->clusters)
+        kn_replay_make(&code->replay, d->driver, &d->from, code->function, code->nparams,
+                       code->cooperative);
+    return KN_OK;
 }
 
 /* A raw kernel's parameters are counted, so that a launch with others is found out. */
@@ -216,6 +222,7 @@ void kn_cuda_discard(kn_device *dev, kn_code *code)
     if (!code)
         return;
     if (kn_cuda_enter(d) == KN_OK) {
+        kn_replay_finish(&code->replay, d->driver, &d->from);
         d->driver->cuModuleUnload(code->module);
         kn_cuda_leave(d);
     }
@@ -257,23 +264,32 @@ static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn
     return KN_CU(drv, cuLaunchKernelEx, &launch, code->function, params, NULL);
 }
 
-static kn_status submit(kn_cuda *d, const kn_code *code, const kn_grid *g, void *stream,
-                        void **params)
+static kn_status submit_alone(const kn_cuda *d, const kn_code *code, const kn_grid *g, void *stream,
+                              void **params)
 {
     const kn_driver *drv = d->driver;
     const unsigned *n = g->grid, *b = g->block, shared = (unsigned)g->shared;
-    kn_status status;
+    if (code->clusters || g->cluster[0] > 1 || g->cluster[1] > 1 || g->cluster[2] > 1)
+        return submit_clusters(d, code, g, stream, params);
+    if (g->cooperative)
+        return KN_CU(drv, cuLaunchCooperativeKernel, code->function, n[0], n[1], n[2], b[0], b[1],
+                     b[2], shared, stream, params);
+    return KN_CU(drv, cuLaunchKernel, code->function, n[0], n[1], n[2], b[0], b[1], b[2], shared,
+                 stream, params, NULL);
+}
+
+/* packed: the parameters of a generated kernel; NULL: of a user's own. */
+static kn_status submit(kn_cuda *d, kn_code *code, const kn_grid *g, void *stream, void **params,
+                        const kn_packed_params *packed)
+{
+    const unsigned *n = g->grid, *b = g->block;
+    kn_status status = KN_OK;
     bool inside = kn_cuda_inside(d);
     if (!inside)
         KN_TRY(kn_cuda_enter(d));
-    if (code->clusters || g->cluster[0] > 1 || g->cluster[1] > 1 || g->cluster[2] > 1)
-        status = submit_clusters(d, code, g, stream, params);
-    else if (g->cooperative)
-        status = KN_CU(drv, cuLaunchCooperativeKernel, code->function, n[0], n[1], n[2], b[0], b[1],
-                       b[2], shared, stream, params);
-    else
-        status = KN_CU(drv, cuLaunchKernel, code->function, n[0], n[1], n[2], b[0], b[1], b[2],
-                       shared, stream, params, NULL);
+    if (stream || !packed ||
+        !kn_replay_submit(&code->replay, d->driver, code->function, g, packed->cells))
+        status = submit_alone(d, code, g, stream, params);
     if (status == KN_OK)
         __atomic_fetch_add(&d->base.launches, 1, __ATOMIC_RELAXED);
     if (!inside)
@@ -334,13 +350,13 @@ void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k,
 
 kn_status kn_cuda_launch(kn_device *dev, const kn_launch *launch, const kn_call *call, void *stream)
 {
-    const kn_code *code = launch->code;
+    kn_code *code = launch->code;
     kn_packed_params params;
     if (launch->params.n != code->nparams)
         return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
                        code->name, launch->params.n, code->nparams);
     KN_TRY(kn_params_pack(&launch->params, call, &params));
-    return submit(kn_cuda_of(dev), code, &launch->grid, stream, params.pointers);
+    return submit(kn_cuda_of(dev), code, &launch->grid, stream, params.pointers, &params);
 }
 
 /* What the driver would refuse with fewer words. */
@@ -373,7 +389,7 @@ kn_status kn_cuda_start(kn_device *dev, kn_code *code, const kn_grid *grid, void
 {
     kn_cuda *d = kn_cuda_of(dev);
     KN_TRY(check_start(d, code, grid, nparams));
-    return submit(d, code, grid, stream, (void **)params);
+    return submit(d, code, grid, stream, (void **)params, NULL);
 }
 
 /* The driver knows sizes only. */

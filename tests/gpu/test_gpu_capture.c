@@ -6,11 +6,11 @@
 
 #include "frontend/handles.h"
 #include "runtime/cuda/cuda_device.h"
-#include "tests/device.h"
+#include "tests/gpu/gpu.h"
 
 enum { ROWS = 700, COLUMNS = 900, ELEMENTS = ROWS * COLUMNS, BYTES = 4 * ELEMENTS };
 
-/* The driver's graphs, which kiln itself has no use for; CUDA driver API, "Graph Management". */
+/* The driver's graphs, as an application has them; CUDA driver API, "Graph Management". */
 static struct {
     int (*cuStreamCreate)(void **stream, unsigned flags);
     int (*cuStreamDestroy_v2)(void *stream);
@@ -47,19 +47,11 @@ static bool find_driver(void)
     return all;
 }
 
-static bool skipped;
-static kiln_ctx *ctx;
-
-static void open_gpu(void)
+static void open_graphs(void)
 {
-    kiln_config c;
-    kiln_config_init(&c);
-    c.device = "cuda";
-    if (kiln_ctx_create(&c, &ctx) == KILN_OK && find_driver())
-        return;
-    print_message("%s\n", ctx ? "the driver has no graphs" : kiln_last_error());
-    skipped = true;
-    skip();
+    open_gpu();
+    if (!find_driver())
+        skip_gpu("the driver has no graphs");
 }
 
 static void fill(float *x, unsigned seed)
@@ -125,7 +117,7 @@ static void capture(const char *text, bool own, int autotune)
 static void test_unprepared(void **state)
 {
     (void)state;
-    open_gpu();
+    open_graphs();
     static const char text[] = "def f(x: f32[N, C]):\n"
                                "    y = x - sum(x, axis=1, keepdims=True)\n"
                                "    return y\n";
@@ -167,7 +159,7 @@ static void test_unprepared(void **state)
 static void test_capture(void **state)
 {
     (void)state;
-    open_gpu();
+    open_graphs();
     static const char softmax[] = "def softmax(x: f32[N, C]):\n"
                                   "    e = exp(x - max(x, axis=1, keepdims=True))\n"
                                   "    y = e / sum(e, axis=1, keepdims=True)\n"

@@ -1,0 +1,170 @@
+/* The default stream, whose launches are graphs of one kernel (runtime/cuda/replay.h): every call's own arrays, numbers and
+ * sizes, in order with blocking streams, from several threads at once. Skipped where there is no GPU. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/handles.h"
+#include "runtime/cuda/cuda_device.h"
+#include "tests/gpu/gpu.h"
+
+enum {
+    ROWS = 300,
+    COLUMNS = 500,
+    SETS = 3,
+    THREADS = 4,
+    CALLS = 200,
+    LARGE = 1 << 24,
+    ROUNDS = 40
+};
+
+static const char scale[] = "def scale(x: f32[N, M], k: f32):\n    y = x * k\n    return y\n";
+/* blocks that meet: a cooperative launch */
+static const char unit[] =
+    "def unit(x: f32[N, M], k: f32):\n    y = x * k / max(x)\n    return y\n";
+
+typedef struct arrays {
+    float host[ROWS * COLUMNS], got[ROWS * COLUMNS], largest;
+    void *x, *y;
+} arrays;
+
+static arrays *make(int seed)
+{
+    arrays *a = calloc(1, sizeof *a);
+    assert_non_null(a);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        a->host[i] = (float)((i * 31 + seed * 7) % 1009) + 1;
+    good(kiln_alloc(ctx, sizeof a->host, &a->x));
+    good(kiln_alloc(ctx, sizeof a->host, &a->y));
+    good(kiln_upload(ctx, a->x, a->host, sizeof a->host));
+    return a;
+}
+
+static void destroy(arrays *a)
+{
+    kiln_free(ctx, a->x);
+    kiln_free(ctx, a->y);
+    free(a);
+}
+
+static kiln_status run(kiln_prog *p, const arrays *a, int64_t rows, float k)
+{
+    const int64_t shape[] = {rows, COLUMNS};
+    const kiln_arg args[] = {{"x", a->x, KILN_F32, 2, shape, NULL},
+                             {"k", &k, KILN_F32, 0, NULL, NULL},
+                             {"y", a->y, KILN_F32, 2, shape, NULL}};
+    return kiln_run(p, NULL, args, 3);
+}
+
+/* Is y of the first rows what `p` makes of them? */
+static bool is_right(arrays *a, int64_t rows, float k, bool of_largest)
+{
+    float largest = 1;
+    bool right = kiln_download(ctx, a->got, a->y, sizeof a->got) == KILN_OK;
+    for (int64_t i = 0; of_largest && i < rows * COLUMNS; i++)
+        largest = a->host[i] > largest ? a->host[i] : largest;
+    for (int64_t i = 0; right && i < rows * COLUMNS; i++)
+        right = a->got[i] == a->host[i] * k / largest;
+    return right;
+}
+
+static void test_calls_differ(void **state)
+{
+    (void)state;
+    open_gpu();
+    static const char *const texts[] = {scale, unit};
+    arrays *sets[SETS];
+    for (int s = 0; s < SETS; s++)
+        sets[s] = make(s);
+    for (int t = 0; t < 2; t++) {
+        kiln_prog *p = compile(ctx, texts[t]);
+        for (int call = 0; call < 24; call++) {
+            arrays *a = sets[call / 2 % SETS]; /* twice the same */
+            const int64_t rows = call % 8 < 4 ? ROWS : 1 + call * 9;
+            const float k = call < 12 ? 2 : (float)call;
+            good(run(p, a, rows, k));
+            assert_true(is_right(a, rows, k, t == 1));
+        }
+        kiln_prog_destroy(p);
+    }
+    for (int s = 0; s < SETS; s++)
+        destroy(sets[s]);
+    kiln_ctx_destroy(ctx);
+}
+
+/* What the default stream does waits for blocking streams, and they for it. */
+static void test_order(void **state)
+{
+    (void)state;
+    open_gpu();
+    const kn_cuda *gpu = kn_cuda_of(ctx->core->dev);
+    const int64_t shape[] = {LARGE};
+    static float got[LARGE];
+    int (*create)(void **, unsigned), (*destroy_stream)(void *);
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *stream, *x;
+    void *symbols[] = {dlsym(lib, "cuStreamCreate"), dlsym(lib, "cuStreamDestroy_v2")};
+    memcpy(&create, &symbols[0], sizeof create);
+    memcpy(&destroy_stream, &symbols[1], sizeof destroy_stream);
+    kiln_prog *p = compile(ctx, "def next(x: f32[N]):\n    x[:] = x + 1\n    return x\n");
+    assert_int_equal(kn_cuda_enter(gpu), KN_OK);
+    assert_int_equal(create(&stream, 0), 0);
+    good(kiln_alloc(ctx, sizeof got, &x));
+    good(kiln_upload(ctx, x, got, sizeof got));
+    const kiln_arg args[] = {{"x", x, KILN_F32, 1, shape, NULL}};
+    for (int i = 0; i < ROUNDS; i++)
+        good(kiln_run(p, i % 2 ? stream : NULL, args, 1));
+    good(kiln_download(ctx, got, x, sizeof got));
+    for (int i = 0; i < LARGE; i++)
+        assert_true(got[i] == ROUNDS);
+    destroy_stream(stream);
+    kn_cuda_leave(gpu);
+    kiln_free(ctx, x);
+    kiln_prog_destroy(p);
+    kiln_ctx_destroy(ctx);
+}
+
+static kiln_prog *shared;
+
+static void *call_often(void *user)
+{
+    arrays *a = user;
+    bool right = true;
+    for (int i = 0; i < CALLS && right; i++) {
+        right = run(shared, a, ROWS, (float)i) == KILN_OK;
+        if (i % 20 == 19)
+            right = right && is_right(a, ROWS, (float)i, true);
+    }
+    return right ? user : NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    open_gpu();
+    arrays *sets[THREADS];
+    pthread_t threads[THREADS];
+    void *right[THREADS];
+    shared = compile(ctx, unit);
+    for (int i = 0; i < THREADS; i++) {
+        sets[i] = make(i);
+        assert_int_equal(pthread_create(&threads[i], NULL, call_often, sets[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], &right[i]);
+    for (int i = 0; i < THREADS; i++) {
+        assert_ptr_equal(right[i], sets[i]);
+        destroy(sets[i]);
+    }
+    kiln_prog_destroy(shared);
+    kiln_ctx_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_calls_differ),
+                                       cmocka_unit_test(test_order),
+                                       cmocka_unit_test(test_threads)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed ? failed : skipped ? 77 : 0;
+}
