@@ -280,7 +280,8 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         kn_keep_computed(p->arena, ph, target, p->problem->force.reuse);
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(k, &k->phases.data[j], ph);
-        k->shared += kn_phase_kept_bytes(ph) + kn_cuda_abreast_bytes(ph, k->threads);
+        k->shared += kn_phase_kept_bytes(ph) + kn_cuda_boards_bytes(ph) +
+                     kn_cuda_abreast_bytes(ph, k->threads);
     }
     kn_resident_keep(k, target);
     k->bound = largest_block(k, limit);

@@ -460,10 +460,6 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     write_signature(&w);
     if (scratch_bytes(k))
         kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));
-    for (int p = 0; p < k->phases.len; p++)
-        if (kn_cuda_board_bytes(&k->phases.data[p]))
-            kn_cuda_line(&w, "__shared__ alignas(16) unsigned char boards[2][%d];",
-                         kn_cuda_board_bytes(&k->phases.data[p]));
     if (k->shared)
         kn_cuda_line(&w, "extern __shared__ uint4 dynamic[];");
     for (int p = 0; p < k->phases.len; p++)

@@ -15,6 +15,9 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k);
 
 /* Bytes of static shared memory that a phase of columns takes in a block of so many threads. */
 int kn_cuda_static_bytes(const kn_phase *ph, int threads);
+/* Bytes of dynamic shared memory in which the blocks of a cluster tell each other what they found in a sweep; 0 without
+ * clusters. */
+int64_t kn_cuda_boards_bytes(const kn_phase *ph);
 /* Do elements use group value i, in the sweep that `need` is of; need NULL: in any? */
 bool kn_is_told(const kn_phase *ph, int i, int sweep, const bool *need);
 /* Bytes of dynamic shared memory through which groups abreast are combined; 0 where there are none. */

@@ -304,17 +304,24 @@ static int board_stride(const kn_phase *ph)
     return most;
 }
 
-int kn_cuda_board_bytes(const kn_phase *ph) { return KN_MOST_CLUSTER * board_stride(ph); }
+int64_t kn_cuda_boards_bytes(const kn_phase *ph) { return 2 * ph->splits * board_stride(ph); }
 
 int kn_cuda_static_bytes(const kn_phase *ph, int threads)
 {
     int scratch = kn_cuda_scratch_bytes(ph, threads), tiles = kn_tile_bytes(ph);
-    return (scratch > tiles ? scratch : tiles) + 2 * kn_cuda_board_bytes(ph);
+    return scratch > tiles ? scratch : tiles;
+}
+
+const char *kn_cuda_behind_boards(kn_cuda_writer *w)
+{
+    return kn_cuda_printed(w, "(unsigned char *)dynamic + 2 * kn_cluster_blocks() * %d",
+                           board_stride(w->ph));
 }
 
 void kn_cuda_begin_boards(kn_cuda_writer *w)
 {
     bool fetched = kn_fetches_groups(w->ph);
+    kn_cuda_line(w, "unsigned char *const boards = (unsigned char *)dynamic;");
     kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2]%s;", fetched ? ", full" : "");
     kn_cuda_line(w, "unsigned turn = 0%s;", fetched ? ", parity = 0" : "");
     kn_cuda_open(w, "if (threadIdx.x == 0)");
@@ -339,6 +346,8 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     int at = 0, bytes = 0;
     for (int r = 0; r < ph->reds.len; r++)
         bytes += accumulates(ph, r, sweep) ? message_bytes(ph, r) : 0;
+    kn_cuda_line(w, "unsigned char *const board%d = boards + turn %% 2 * (blocks * %d);", sweep,
+                 stride);
     kn_cuda_line(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "    kn_expect(&told[turn %% 2], blocks * %d);", bytes);
     kn_cuda_line(w, "if (turn == 0)");
@@ -349,7 +358,7 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     for (int r = 0; r < ph->reds.len; r++) {
         if (!accumulates(ph, r, sweep))
             continue;
-        kn_cuda_line(w, "kn_publish%s(acc%d, boards[turn %% 2] + %d, &told[turn %% 2]);", shape, r,
+        kn_cuda_line(w, "kn_publish%s(acc%d, board%d + %d, &told[turn %% 2]);", shape, r, sweep,
                      at);
         at += place_bytes(ph, r);
     }
@@ -359,11 +368,11 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
         if (!accumulates(ph, r, sweep))
             continue;
         if (ph->walk == KN_WALK_COLS)
-            kn_cuda_line(w, "kn_merge_rows<%s, %d, %d>(acc%d, boards[turn %% 2] + %d, %s);",
-                         combine_op(w, r), ph->lanes, stride, r, at, neutral(w, r));
+            kn_cuda_line(w, "kn_merge_rows<%s, %d, %d>(acc%d, board%d + %d, %s);", combine_op(w, r),
+                         ph->lanes, stride, r, sweep, at, neutral(w, r));
         else
-            kn_cuda_line(w, "acc%d = kn_merge<%s, %d, %d>(boards[turn %% 2] + %d, %s);", r,
-                         combine_op(w, r), KN_MOST_CLUSTER, stride, at, neutral(w, r));
+            kn_cuda_line(w, "acc%d = kn_merge<%s, %d, %d>(board%d + %d, %s);", r, combine_op(w, r),
+                         KN_MOST_CLUSTER, stride, sweep, at, neutral(w, r));
         at += place_bytes(ph, r);
     }
     kn_cuda_line(w, "++turn;");

@@ -267,7 +267,7 @@ static const char *vectors_kept(kn_cuda_writer *w)
 void kn_cuda_declare_shared(kn_cuda_writer *w)
 {
     declare_resident(w);
-    const char *at = "dynamic";
+    const char *at = w->ph->cluster ? kn_cuda_behind_boards(w) : "dynamic";
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
         if (v->kept != KN_KEEP_SHARED || v->kind != KN_V_LOAD)

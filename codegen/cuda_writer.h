@@ -116,8 +116,8 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r);
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r);
 /* After a sweep: makes each of its accumulators one for all workers of a group and declares r<r>. */
 void kn_cuda_combine(kn_cuda_writer *w, int sweep);
-/* Bytes of the board on which the blocks of a cluster write what they found in a sweep; 0 without clusters. */
-int kn_cuda_board_bytes(const kn_phase *ph);
+/* Where dynamic shared memory is free: behind the boards on which the blocks of a cluster write what they found. */
+const char *kn_cuda_behind_boards(kn_cuda_writer *w);
 /* In front of the loop over the groups of a cluster: the mbarriers of its boards, and that of its fetches. */
 void kn_cuda_begin_boards(kn_cuda_writer *w);
 /* All reductions across groups: the accumulators of a band; at its end, for one step, what the threads of the

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "codegen/cuda.h"
 #include "codegen/grid.h"
 #include "codegen/machine.h"
 #include "codegen/sched/sched.h"
@@ -458,7 +459,7 @@ double kn_predict_phase_ns(kn_arena *a, const kn_phase *phase, const kn_buf *buf
     how->bind(&ph, target, k.threads);
     if (ph.steps)
         kn_keep_computed(a, &ph, target, KN_REUSE_BY_COST);
-    k.shared = kn_phase_kept_bytes(&ph);
+    k.shared = kn_phase_kept_bytes(&ph) + kn_cuda_boards_bytes(&ph);
     k.bufs.data = (kn_buf *)(uintptr_t)bufs;
     k.bufs.len = nbufs;
     kn_push(a, &k.phases, ph);

@@ -10,16 +10,16 @@
  *
  *     z-score, members      a block        clusters, a line                          half a line
  *     128                   512 bytes 143, a line 154
- *     1024                  a line 165     2: 173, that stay 159                     176
+ *     1024                  a line 165     2: 173, that stay 160; 4, 256 bytes: 153  176
  *     2048                                 4: 172, 8: 186, 2 (128 KB each): 196      193
  *     4096                                 8: 180, that stay 169, begin apart 165    4: 188
  *     8192 softmax, turned                 16: 222, that stay 208                    8: 178, that stay 181
  *     16384                                16: does not fit                          16: 211
  *
- * So pieces are long where members are few; three blocks share a multiprocessor where there are clusters; and of what is
- * stored turned, in lines in any case, rather half a line is read than that more than 8 blocks wait for each other. 64 KB
- * are for 256 threads: 128 or 512 took 10 % longer. Copies that take no registers have all of a tile on its way at once:
- * through registers 1024 members took 227. */
+ * So pieces are long where members are few, or 4 blocks share them; three blocks share a multiprocessor where there are
+ * clusters; and of what is stored turned, in lines in any case, rather half a line is read than that more than 8 blocks wait
+ * for each other. 64 KB are for 256 threads: 128 or 512 took 10 % longer. Copies that take no registers have all of a tile
+ * on its way at once: through registers 1024 members took 227. */
 #include "codegen/cuda.h"
 #include "codegen/sched/sched.h"
 
@@ -29,6 +29,7 @@ enum {
     THREAD_BYTES = 256,   /* that a thread keeps */
     LEAST_BLOCK = 128,
     FULL_BLOCK = 64 * 1024,  /* bytes kept by a block of which three share a multiprocessor */
+    FEW_OF_PIECES = 4,       /* blocks of a cluster that has pieces of two lines */
     FEW_BLOCKS = 8,          /* of a cluster, each of which waits for the last at every combine */
     MOST_STATIC = 40 * 1024, /* shared memory beside what is kept: a kernel has 48 KB of it */
     OWN = 1024,              /* what the hardware takes of it for a block */
@@ -66,8 +67,8 @@ static bool fits(const kn_phase *ph, const kn_target *target, int at_once)
     int threads = block_that_keeps(ph, target);
     bound.tpg = threads / ph->lanes;
     int beside = kn_cuda_static_bytes(&bound, threads);
-    return beside <= MOST_STATIC &&
-           kept_bytes(ph) + beside + OWN <= (target->smem_block + OWN) / at_once;
+    return beside <= MOST_STATIC && kept_bytes(ph) + kn_cuda_boards_bytes(ph) + beside + OWN <=
+                                        (target->smem_block + OWN) / at_once;
 }
 
 static bool has_something_to_keep(const kn_phase *ph, const kn_target *target)
@@ -164,8 +165,11 @@ void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division forc
     int64_t least = want ? want : 2, most = want ? want : target->cluster;
     int64_t few = want || !ph->tile || most < FEW_BLOCKS ? most : FEW_BLOCKS;
     int at_once = forced ? 1 : 3;
+    bool longer = !ph->tile && line_of(ph) > LINE;
+    int64_t fewer = most < FEW_OF_PIECES ? most : FEW_OF_PIECES;
     if (!alone && (forced || chosen) &&
-        (in_clusters(ph, target, LINE, least, few, at_once) ||
+        ((longer && in_clusters(ph, target, 2 * LINE, least, fewer, 3)) ||
+         in_clusters(ph, target, LINE, least, few, at_once) ||
          in_clusters(ph, target, LINE / 2, least, most, at_once)))
         return;
     if (!forced && fit)

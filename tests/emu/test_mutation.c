@@ -71,7 +71,7 @@ static const subject subjects[] = {
     {"columns of a cluster",
      "def f(x: f32[N, C]):\n    e = exp(x - max(x, axis=0))\n    return e / sum(e, axis=0), sum(x * x, axis=0)\n",
      "cluster=3",
-     {100, 72}},
+     {60, 132}},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
