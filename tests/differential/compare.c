@@ -212,7 +212,7 @@ static fault compare_output(const program *p, int o, const unsigned char *block,
         seen->skipped += isinf(bound);
         if (m->dtype == KN_BOOL && block[at] > 1) {
             kn_putf(why, "a bool is %d", block[at]);
-            found = ODD_BOOL;
+            found = WRONG_VALUE;
         } else if (!isinf(bound) && !close_enough(got, want, bound)) {
             kn_put(why, "got ");
             put_scalar(why, got);

@@ -132,8 +132,7 @@ enum { UNTOUCHED = 0x5a, POISON = 0xff };
  * kind are equal. */
 typedef enum fault {
     NO_FAULT,
-    WRONG_VALUE,
-    ODD_BOOL,     /* neither 0 nor 1 */
+    WRONG_VALUE,  /* a bool that is neither 0 nor 1 too */
     STRAY_WRITE,  /* between an output's elements */
     LONG_WRITE,   /* behind the workspace */
     OTHER_SOURCE, /* the second time */

@@ -64,6 +64,22 @@ static void test_text(void **state)
     }
 }
 
+/* A broadcast over what is left of a reshape. */
+static void test_text_quotient(void **state)
+{
+    (void)state;
+    static const char text[] = "def f(x: f32[N, 4]):\n"
+                               "    a = reshape(x, (2, -1, 4))\n"
+                               "    return broadcast_to(a[:, None], (2, 3, a.shape[1], 4))\n";
+    kn_arena a;
+    kn_arena_init(&a, NULL);
+    program *p = program_of_text(&a, text, "text", "N=6", 1);
+    assert_non_null(p);
+    p->graph->source = NULL;
+    assert_same_results(p, program_text(p));
+    kn_arena_finish(&a);
+}
+
 /* ---- a planted fault ---- */
 
 /* The CPU device, but for what comes back from it: while `wrong` is set, its bits are not what was computed. Memory that
@@ -247,7 +263,8 @@ static void test_sizes_stay(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_planted),
-                                       cmocka_unit_test(test_sizes_stay)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text), cmocka_unit_test(test_text_quotient),
+        cmocka_unit_test(test_planted), cmocka_unit_test(test_sizes_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,18 +49,6 @@ static void put_number(kn_text *t, kn_scalar v)
         kn_putf(t, v.i < 0 ? "(%lld)" : "%lld", (long long)v.i);
 }
 
-/* "(N, 2*C, -1,)": a quotient is what is left. */
-static void put_shape(kn_text *t, const kn_graph *g, const kn_node *n)
-{
-    kn_put(t, "(");
-    for (int i = 0; i < n->rank; i++) {
-        kn_text one = kn_text_new(t->arena);
-        kn_dim_print(&one, g->syms, n->shape[i]);
-        kn_putf(t, "%s, ", strchr(kn_text_str(&one), '/') ? "-1" : kn_text_str(&one));
-    }
-    kn_put(t, ")");
-}
-
 static void put_operand(kn_text *t, const kn_graph *g, const kn_node *n)
 {
     switch (n->op) {
@@ -82,6 +70,26 @@ static void put_operand(kn_text *t, const kn_graph *g, const kn_node *n)
         return;
     default: kn_putf(t, "n%d", n->id);
     }
+}
+
+/* "(N, 2*C, -1, )": a quotient is what is left of a reshape, and broadcasts keep those of their operands. */
+static void put_shape(kn_text *t, const kn_graph *g, const kn_node *n)
+{
+    kn_put(t, "(");
+    for (int i = 0; i < n->rank; i++) {
+        kn_text one = kn_text_new(t->arena);
+        kn_dim_print(&one, g->syms, n->shape[i]);
+        if (!strchr(kn_text_str(&one), '/')) {
+            kn_put(t, kn_text_str(&one));
+        } else if (n->op == KN_OP_RESHAPE) {
+            kn_put(t, "-1");
+        } else {
+            put_operand(t, g, n->in[0]);
+            kn_putf(t, ".shape[%d]", i);
+        }
+        kn_put(t, ", ");
+    }
+    kn_put(t, ")");
 }
 
 static void put_operands(kn_text *t, const kn_graph *g, const kn_node *n)
