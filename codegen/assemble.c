@@ -127,6 +127,8 @@ static void finish_by_last_block(kn_kernel *k)
                   combines_tiles(&k->phases.data[last - 1], ph);
     ph->last_block = ph->by_tile || bytes <= LAST_BLOCK_BYTES;
     ph->barrier = !ph->last_block;
+    if (ph->last_block)
+        kn_sums_by_words(k);
 }
 
 /* Could an index, or an element's offset, need more than 31 bits? */

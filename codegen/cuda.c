@@ -436,7 +436,9 @@ static void write_phase(kn_cuda_writer *w, int p)
         kn_cuda_line(w, "kn_grid_barrier(barrier);");
     describe_phase(w);
     bool alone = w->ph->last_block && !w->ph->by_tile;
-    if (alone)
+    if (alone && kn_sum_by_words(w->ph))
+        kn_cuda_line(w, "if (kn_last_to_add(sum, barrier + 2, gridDim.x))");
+    else if (alone)
         kn_cuda_line(w, "if (kn_last_block(barrier + 1, gridDim.x))");
     w->block = alone ? "0" : "blockIdx.x";
     w->blocks = alone ? "1" : "gridDim.x";
@@ -462,6 +464,8 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
         kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));
     if (k->shared)
         kn_cuda_line(&w, "extern __shared__ uint4 dynamic[];");
+    if (kn_sum_by_words(&k->phases.data[0]))
+        kn_cuda_line(&w, "%s sum = 0;", kn_cuda_type(k->phases.data[0].reds.data[0].dtype));
     for (int p = 0; p < k->phases.len; p++)
         if (!k->phases.data[p].local)
             write_phase(&w, p);

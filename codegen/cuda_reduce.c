@@ -422,6 +422,8 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
         if (ph->reds.data[r].stage == sweep && !ph->reds.data[r].across)
             declare(w, kn_cuda_type(ph->reds.data[r].dtype), kn_cuda_printed(w, "r%d", r),
                     part_of(w, r));
+    if (kn_sum_by_words(ph))
+        kn_cuda_line(w, "sum = kn_add(sum, r0);");
 }
 
 /* ---- across groups: acc<r>[step][l] is a member's, over the groups of a band ---- */

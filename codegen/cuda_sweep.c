@@ -382,6 +382,10 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
 {
     const kn_phase *ph = w->ph;
     w->sweep = t;
+    if (kn_sum_by_words(ph) && !ph->split) {
+        kn_cuda_line(w, "const %s r0 = sum;", kn_cuda_type(ph->reds.data[0].dtype));
+        return;
+    }
     kn_phase_needs(ph, t, w->need);
     kn_cuda_line(w, "// sweep %d", t);
     for (int r = 0; r < ph->reds.len; r++)

@@ -181,6 +181,8 @@ int64_t kn_phase_kept_bytes(const kn_phase *p)
     return bytes;
 }
 
+bool kn_sum_by_words(const kn_phase *p) { return p->reds.len == 1 && p->reds.data[0].by_words; }
+
 bool kn_phase_resident(const kn_phase *p)
 {
     for (int i = 0; i < p->values.len; i++)
@@ -477,7 +479,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
                 kn_dtypes[red->dtype].text);
         if (red->by)
             kn_putf(t, " carried %d of {%s}", red->carried, red->by->text);
-        kn_put(t, "\n");
+        kn_put(t, red->by_words ? " by words\n" : "\n");
     }
     for (int i = 0; i < ph->exports.len; i++)
         kn_putf(t, "    export v%d\n", ph->exports.data[i]);

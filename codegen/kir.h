@@ -151,6 +151,7 @@ typedef struct kn_red {
     kn_dtype dtype;
     int stage;
     bool across;          /* banded phases: over the groups; its result is only stored */
+    bool by_words;        /* of a whole sum's ranges, and of them all: codegen/sums.c */
     const kn_reducer *by; /* REDUCE_BY */
     int carried;          /* of the values that it carries */
 } kn_red;
@@ -362,6 +363,9 @@ int kn_kept_words(const kn_phase *p, int value);
 
 /* Bytes of shared memory that a block's part of a group takes, of loads kept there. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
+
+/* Is the phase's only reduction a whole sum by words? codegen/sums.c */
+bool kn_sum_by_words(const kn_phase *p);
 
 /* Has the phase values that stay on chip from one phase to another? */
 bool kn_phase_resident(const kn_phase *p);

@@ -176,6 +176,8 @@ bool kn_phase_waits(const kn_phase *phases, int i, bool *written, int nbufs);
 void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* codegen/assemble.c: p->phases into plan->kernels. */
 kn_status kn_assemble(kn_planner *p, kn_plan *plan);
+/* codegen/sums.c: of a kernel whose last phase is the last block's. */
+void kn_sums_by_words(kn_kernel *k);
 /* codegen/workspace.c: plan->temporaries, plan->workspace, and the offsets in it. */
 void kn_place_temporaries(kn_planner *p, kn_plan *plan);
 /* The access that stands for the phase's data, the one that varies along the most axes: among the stores of a

@@ -191,6 +191,8 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
     }
     if (ph->split || ph->banded)
         kn_putf(t, ", %s split in %lld", ph->split ? "members" : "groups", (long long)ph->splits);
+    if (ph->split && kn_sum_by_words(ph))
+        kn_put(t, ", added up in words");
     if (time && !ph->local)
         put_time(t, time);
     kn_put(t, "\n");

@@ -33,3 +33,33 @@ __device__ __forceinline__ bool kn_last_block(unsigned *word, unsigned blocks)
                      : "memory");
     return __syncthreads_or(threadIdx.x == 0 && before == blocks - 1);
 }
+
+// True for thread 0 of the block that is the last of `blocks`, at most 65535, to come here, whose `sum` then is the sum of
+// theirs, modulo 2^64. A word adds up their lower halves, one their upper halves, and both count who came, in their top 16
+// bits. So nobody waits for what was written before. Two blocks that are the last, each in one word, meet in a third. The
+// words are 0 before the first block comes and after the last has.
+template <class T> __device__ __forceinline__ bool kn_last_to_add(T &sum, unsigned *barrier, unsigned blocks)
+{
+    typedef unsigned long long word;
+    const word one = 1ull << 48, sums = one - 1;
+    word *const low_word = reinterpret_cast<word *>(barrier), *const high_word = low_word + 1,
+                *const meeting = low_word + 2;
+    if (threadIdx.x != 0)
+        return false;
+    const word low_part = one + (unsigned)sum, high_part = one + ((word)sum >> 32);
+    const word low = atomicAdd(low_word, low_part) + low_part, high = atomicAdd(high_word, high_part) + high_part;
+    const bool last_low = low >> 48 == blocks, last_high = high >> 48 == blocks;
+    if (last_low)
+        atomicExch(low_word, 0ull);
+    if (last_high)
+        atomicExch(high_word, 0ull);
+    word other = last_low ? high & sums : low & sums;
+    if (last_low != last_high) {
+        other = atomicExch(meeting, one + (last_low ? low & sums : high & sums));
+        if (other == 0)
+            return false;
+        atomicExch(meeting, 0ull);
+    }
+    sum = (T)(last_low ? (low & sums) + (other << 32) : (other & sums) + (high << 32));
+    return last_low || last_high;
+}

@@ -1,5 +1,7 @@
 /* Blocks that meet at a barrier of the grid, and blocks of which the last to come does the rest, count in one word,
  * which every launch leaves as the next needs it. Blocks of a cluster tell each other what they found. */
+#include "codegen/prelude.h"
+#include "tests/device.h"
 #include "tests/differential/cases.h"
 
 static const struct {
@@ -10,6 +12,12 @@ static const struct {
     {"def f(x: f32[N]):\n    return sum(x)\n", "N=100000", false, true, 0},
     {"def f(x: f32[N]):\n    return x / sqrt(sum(x * x))\n", "N=100000", true, false, 2},
     {"def f(x: i32[N, M]):\n    return sum(x), max(x)\n", "N=301 M=257", false, true, 0},
+    /* added up in words: below 0 too, beyond 64 bits, of what is computed and with more to compute */
+    {"def f(x: i32[N]):\n    return sum(x)\n", "N=70001", false, true, 0},
+    {"def f(x: i64[N]):\n    return sum(x * 4611686018427387903) - 1\n", "N=70001", false, true, 0},
+    {"def f(x: u64[N, M]):\n    s = sum(x - 9)\n    return s, s * s\n", "N=301 M=257", false, true,
+     2},
+    {"def f(x: f32[N]):\n    return sum(x > 0.25) / N\n", "N=70001", false, true, 2},
     {"def f(x: f64[N, M]):\n    return var(x)\n", "N=301 M=257", false, true, 2},
     {"def f(x: f32[N, M]):\n    y = sum(x, axis=1)\n    return y, sqrt(y) + 1\n", "N=3 M=50000",
      false, true, 2},
@@ -69,6 +77,67 @@ static void test_emu(void **state)
     assert_true(seen.compared > 0);
 }
 
+/* Two of three blocks are the last, each in one of the words. What the others have left there is given, so one block a
+ * launch comes: the first has only the lower halves, and leaves their sum. */
+static void test_two_are_last(void **state)
+{
+    (void)state;
+    static const char kernel[] =
+        "extern \"C\" __global__ void add(unsigned *words, long long part, long long *out)\n"
+        "{\n"
+        "    long long sum = part;\n"
+        "    if (kn_last_to_add(sum, words, 3))\n"
+        "        *out = sum;\n"
+        "}\n";
+    enum { COUNT = 48 };
+    const uint64_t one = (uint64_t)1 << COUNT, half = UINT32_MAX;
+    const int64_t parts[] = {-5, 1234567890123, -987654321098765};
+    const int64_t want = parts[0] + parts[1] + parts[2], untouched = 77;
+    uint64_t low = 0, high = 0;
+    for (int i = 0; i < 2; i++) {
+        low += one + ((uint64_t)parts[i] & half);
+        high += one + ((uint64_t)parts[i] >> 32);
+    }
+    kn_arena a;
+    kn_arena_init(&a, NULL);
+    kn_text source = kn_text_new(&a);
+    kn_prelude(&source, kernel, false);
+    kn_put(&source, kernel);
+    for (int first_low = 0; first_low < 2; first_low++) {
+        kiln_ctx *ctx = open_device("emu");
+        kiln_kernel *k;
+        kiln_launch shape;
+        kiln_launch_init(&shape);
+        shape.block[0] = 64;
+        good(kiln_kernel_create(ctx, kn_text_str(&source), "add", &k));
+        void *words, *out;
+        good(kiln_alloc(ctx, 24, &words));
+        good(kiln_alloc(ctx, 8, &out));
+        good(kiln_upload(ctx, out, &untouched, sizeof untouched));
+        for (int come = 0; come < 2; come++) {
+            const bool has_low = come != first_low;
+            const uint64_t part = (uint64_t)parts[2] & (has_low ? half : ~half);
+            uint64_t now[3] = {has_low ? low : 0, has_low ? 0 : high, 0}, got;
+            if (come) /* what the first has left there */
+                good(kiln_download(ctx, now + 2, (char *)words + 16, 8));
+            good(kiln_upload(ctx, words, now, sizeof now));
+            good(kiln_kernel_run(k, NULL, &shape,
+                                 (void *[]){&words, (void *)(uintptr_t)&part, &out}, 3));
+            good(kiln_sync(ctx, NULL));
+            good(kiln_download(ctx, &got, out, 8));
+            assert_int_equal(got, come ? want : untouched);
+            good(kiln_download(ctx, now, words, sizeof now));
+            assert_int_equal(now[has_low ? 0 : 1], 0);
+            assert_int_equal(now[2] == 0, come);
+        }
+        kiln_free(ctx, words);
+        kiln_free(ctx, out);
+        kiln_kernel_destroy(k);
+        kiln_ctx_destroy(ctx);
+    }
+    kn_arena_finish(&a);
+}
+
 static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
     (void)k;
@@ -96,6 +165,8 @@ static void test_boards(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu), cmocka_unit_test(test_boards)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu),
+                                       cmocka_unit_test(test_two_are_last),
+                                       cmocka_unit_test(test_boards)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
