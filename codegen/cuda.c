@@ -201,10 +201,10 @@ static void open_clusters(kn_cuda_writer *w)
     if (!w->ph->ragged)
         write_range(w, "");
     kn_cuda_begin_boards(w);
-    if (w->ph->fetched) {
+    if (kn_begins_apart(w->ph))
         kn_cuda_begin_apart(w);
+    if (w->ph->fetched)
         kn_cuda_fetch_first(w);
-    }
     kn_cuda_open(
         w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
 }

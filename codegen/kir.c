@@ -150,8 +150,9 @@ int kn_cols_square(const kn_phase *p)
 
 bool kn_begins_apart(const kn_phase *p)
 {
-    bool columns = p->fetched && p->walk == KN_WALK_COLS && p->cluster && !p->tile;
-    return kn_fetches_groups(p) || columns;
+    bool rows = p->walk == KN_WALK_ROWS && (p->fetched || p->steps > 0);
+    bool columns = p->walk == KN_WALK_COLS && p->fetched && !p->tile;
+    return p->cluster && (rows || columns);
 }
 
 int kn_steps_for(int bytes, int wanted)

@@ -253,8 +253,8 @@ static inline bool kn_fetches_groups(const kn_phase *p)
     return p->fetched && p->walk == KN_WALK_ROWS;
 }
 
-/* Do clusters stay, and begin one after the other? Those of columns do unless they store turned, by what was faster:
- * sched/cols.c. */
+/* Do clusters stay, and begin one after the other? Those that keep what they load do, but for columns that are stored
+ * turned, by what was faster: sched/cols.c. */
 bool kn_begins_apart(const kn_phase *p);
 
 /* COLS: members side by side that a thread takes at a time, and that it turns in registers; 1 where there is nothing to

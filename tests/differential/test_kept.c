@@ -23,6 +23,12 @@ static const char chain[] = "def f(x: f32[N, C], y: f32[N, C]):\n"
                             "    c = log(b / sum(b, axis=1, keepdims=True) + 1)\n"
                             "    return c / max(c, axis=1, keepdims=True)\n";
 
+/* With what only the last sweep loads, so that copies bring what is kept. */
+static const char beside[] = "def f(x: f32[N, C], g: f32[C]):\n"
+                             "    t = tanh(x)\n"
+                             "    d = t - mean(t, axis=1, keepdims=True)\n"
+                             "    return d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1) * g\n";
+
 typedef struct kept_case {
     const char *text, *sizes, *schedule;
 } kept_case;
@@ -31,7 +37,7 @@ static const kept_case cases[] = {
     {grown, "N=2 C=20001", "whole"},     {grown, "N=2 C=40000", "whole"},
     {grown, "N=2 C=40001", "cluster=2"}, {chain, "N=2 C=18002", "whole"},
     {chain, "N=2 C=30001", "cluster=3"}, {grown, "N=13 C=15000", "cluster=2"},
-    {chain, "N=3 C=700", "whole"},
+    {chain, "N=3 C=700", "whole"},       {beside, "N=9 C=6000", "cluster=2"},
 };
 
 static const char *source_of(const program *p, kn_context *ctx, kn_program_options options,

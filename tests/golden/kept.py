@@ -20,6 +20,7 @@ CHAIN = [*SOFTMAX, "s = tanh(y)", "y = s / max(s, axis=1, keepdims=True)"]
 WIDER = ["e = cast(exp(x - max(x, axis=1, keepdims=True)), f64)", "y = e / sum(e, axis=1, keepdims=True)"]
 
 GROWN = ["t = tanh(x)", "d = t - mean(t, axis=1, keepdims=True)", "y = d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1)"]
+BESIDE = [*GROWN, "y = y * x[0]"]
 HALVES = ["h = cast(x, f32)", "e = exp(h - max(h, axis=1, keepdims=True))", "y = cast(e / sum(e, axis=1, keepdims=True), bf16)"]
 HALF_CENTRED = ["h = cast(x, f32)", "d = h - mean(h, axis=1, keepdims=True)", "y = cast(d / mean(d * d, axis=1, keepdims=True), bf16)"]
 
@@ -57,7 +58,11 @@ CASES = [
     (GROWN, "1024,20001", "--arch sm_90 --reuse keep", [*SHARED, ("d", "shared")]),
     (GROWN, "1024,50001", "--arch sm_90", SHARED),
     (GROWN, "1024,50001", "--arch sm_90 --schedule whole", SHARED),
-    (GROWN, "1024,50000", "--arch sm_90", SHARED), # bulk copies bring x
+    # the threads of a cluster load x into registers; bulk copies bring more than these hold, and what leaves none of them
+    # for a sweep's other loads
+    (GROWN, "1024,50000", "--arch sm_90", [X, ("t", "registers")]),
+    (GROWN, "1024,400000", "--arch sm_90", SHARED),
+    (BESIDE, "1024,50000", "--arch sm_90", SHARED),
     # over a grid barrier: left by one phase, found by the next; as much of it as there is room for
     (SOFTMAX, "8,524288", "--arch sm_90", RESIDENT),
     (SOFTMAX, "8,524288", "--arch sm_90 --schedule split", []),
