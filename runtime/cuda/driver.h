@@ -51,6 +51,7 @@ enum { /* cuFuncGetAttribute */
        KN_CU_FUNC_NON_PORTABLE_CLUSTERS = 14, /* may be set: of more than 8 blocks */
 };
 
+enum { KN_CU_CAPTURE_RELAXED = 2 }; /* calls that a capture would forbid are the caller's affair */
 enum { KN_CU_STREAM_PER_THREAD = 2 }; /* a handle: the calling thread's default stream */
 
 enum { /* kn_cu_launch_attribute */

@@ -15,7 +15,7 @@ struct kn_code {
     fit_fn fit;
     kn_cu_module module;
     kn_cu_function function;
-    kn_replay replay; /* of generated kernels without clusters */
+    kn_replay replay; /* of generated kernels */
     int nparams;      /* -1: a raw kernel under a driver that does not tell */
     int threads;      /* a block at most; of generated kernels */
     bool cooperative; /* of generated kernels */
@@ -118,9 +118,7 @@ static kn_status fit_generated(const kn_cuda *d, kn_code *code)
             "with %d registers a thread and %d bytes of shared memory",
             code->threads, code->max_threads, info->registers, info->shared_bytes);
     KN_TRY(allow_most(d, code));
-    if (!code->clusters)
-        kn_replay_make(&code->replay, d->driver, &d->from, code->function, code->nparams,
-                       code->cooperative);
+    kn_replay_open(&code->replay, d->driver, &d->from, code->nparams, code->clusters);
     return KN_OK;
 }
 
@@ -222,7 +220,7 @@ void kn_cuda_discard(kn_device *dev, kn_code *code)
     if (!code)
         return;
     if (kn_cuda_enter(d) == KN_OK) {
-        kn_replay_finish(&code->replay, d->driver, &d->from);
+        kn_replay_close(&code->replay, d->driver, &d->from);
         d->driver->cuModuleUnload(code->module);
         kn_cuda_leave(d);
     }

@@ -1,9 +1,13 @@
-/* Launches by a graph of one kernel: less than half of the host's time of cuLaunchKernel(), least with the parameters of the
- * launch before, and the device begins 3 us sooner where it was idle (docs/performance.md).
+/* Launches by a graph of one kernel: less than half of the host's time of cuLaunchKernel(), and the device begins 3 us sooner
+ * where it was idle (docs/performance.md).
+ *
+ * A graph takes its device as long as a launch as long as it is launched with the parameters that it was made with; told
+ * others, it reads them from memory, which is 0.5 us with cold caches. So a kernel has a graph of the one launch that it was
+ * asked for so often in a row that making it has paid, and all others are launches.
  *
  * A graph that is launched again waits for its last launch, in whichever stream that was, and takes neither priority nor
- * attributes from the stream. So there is one for each kernel, and only the default stream (NULL) launches it: that is one
- * stream, without priority, which is never captured. Not for kernels in clusters, whose size a graph cannot be told anew. */
+ * attributes from the stream. So only the default stream (NULL) launches it: that is one stream, without priority, which is
+ * never captured. */
 #ifndef KN_RUNTIME_CUDA_REPLAY_H
 #define KN_RUNTIME_CUDA_REPLAY_H
 
@@ -11,21 +15,26 @@
 #include "runtime/device.h"
 #include "runtime/params.h"
 
+/* A launch: its grid and nparams parameters. */
+typedef struct kn_replay_call {
+    kn_grid grid;
+    kn_param_cell *cells;
+} kn_replay_call;
+
 typedef struct kn_replay {
-    kn_cu_graph graph;
-    kn_cu_graph_node node;
-    kn_cu_graph_exec exec; /* NULL: there is none */
-    int busy;              /* atomic: a thread is submitting; others launch without it */
+    kn_cu_graph_exec exec;     /* NULL: there is none yet */
+    kn_replay_call made, last; /* what it launches; what was asked for last */
+    int again;                 /* times in a row that it was */
+    int busy;                  /* atomic: a thread is here; others launch without it */
     int nparams;
-    kn_grid grid;         /* what it launches */
-    kn_param_cell *cells; /* likewise, nparams of them, and */
-    void **params;        /* where each is */
+    bool in_clusters;
+    void **params; /* where those of `last` are; NULL: there will be no graph */
 } kn_replay;
 
-/* For launches of `function`, which has nparams parameters; all 0 where the driver cannot. With the context current. */
-void kn_replay_make(kn_replay *r, const kn_driver *d, const kn_allocator *from,
-                    kn_cu_function function, int nparams, bool cooperative);
-void kn_replay_finish(kn_replay *r, const kn_driver *d, const kn_allocator *from);
+/* For launches of a kernel that has nparams parameters. */
+void kn_replay_open(kn_replay *r, const kn_driver *d, const kn_allocator *from, int nparams,
+                    bool in_clusters);
+void kn_replay_close(kn_replay *r, const kn_driver *d, const kn_allocator *from);
 
 /* Submits to the default stream, in order with what else is there. False: nothing was submitted, and the caller launches by
  * itself. Any thread, with the context current. */

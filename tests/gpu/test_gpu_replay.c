@@ -1,5 +1,6 @@
-/* The default stream, whose launches are graphs of one kernel (runtime/cuda/replay.h): every call's own arrays, numbers and
- * sizes, in order with blocking streams, from several threads at once. Skipped where there is no GPU. */
+/* The default stream, where launches that are asked for again and again are graphs of one kernel (runtime/cuda/replay.h):
+ * every call's own arrays, numbers and sizes, in order with blocking streams, beside a capture, from several threads at once.
+ * Skipped where there is no GPU. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ enum {
     COLUMNS = 500,
     SETS = 3,
     THREADS = 4,
-    CALLS = 200,
+    OFTEN = 40, /* more than it takes for a graph */
     LARGE = 1 << 24,
     ROUNDS = 40
 };
@@ -73,20 +74,31 @@ static void test_calls_differ(void **state)
 {
     (void)state;
     open_gpu();
-    static const char *const texts[] = {scale, unit};
+    static const struct {
+        const char *text, *schedule;
+    } programs[] = {{scale, NULL}, {unit, NULL}, {unit, "cluster=4"}};
+    static const struct {
+        int set, times;
+        int64_t rows;
+        float k;
+    } calls[] = {{0, OFTEN, ROWS, 2}, {1, 1, ROWS, 2},     {0, 3, ROWS, 2},     {0, 2, ROWS, 5},
+                 {2, OFTEN, 7, 5},    {0, OFTEN, ROWS, 2}, {1, OFTEN, ROWS, 9}, {1, 1, 33, 9}};
     arrays *sets[SETS];
     for (int s = 0; s < SETS; s++)
         sets[s] = make(s);
-    for (int t = 0; t < 2; t++) {
-        kiln_prog *p = compile(ctx, texts[t]);
-        for (int call = 0; call < 24; call++) {
-            arrays *a = sets[call / 2 % SETS]; /* twice the same */
-            const int64_t rows = call % 8 < 4 ? ROWS : 1 + call * 9;
-            const float k = call < 12 ? 2 : (float)call;
-            good(run(p, a, rows, k));
-            assert_true(is_right(a, rows, k, t == 1));
-        }
-        kiln_prog_destroy(p);
+    for (int p = 0; p < 3; p++) {
+        kiln_options how;
+        kiln_options_init(&how);
+        how.schedule = programs[p].schedule;
+        kiln_prog *prog = compile_with(ctx, programs[p].text, &how);
+        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
+            for (int i = 0; i < calls[c].times; i++) {
+                arrays *a = sets[calls[c].set];
+                good(kiln_upload(ctx, a->y, a->host, sizeof a->host));
+                good(run(prog, a, calls[c].rows, calls[c].k));
+                assert_true(is_right(a, calls[c].rows, calls[c].k, p > 0));
+            }
+        kiln_prog_destroy(prog);
     }
     for (int s = 0; s < SETS; s++)
         destroy(sets[s]);
@@ -124,16 +136,49 @@ static void test_order(void **state)
     kiln_ctx_destroy(ctx);
 }
 
-static kiln_prog *shared;
+/* While another stream is captured, a graph is given up and another made. */
+static void test_beside_a_capture(void **state)
+{
+    (void)state;
+    open_gpu();
+    const kn_cuda *gpu = kn_cuda_of(ctx->core->dev);
+    int (*create)(void **, unsigned), (*begin)(void *, int), (*end)(void *, void **);
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *stream, *graph = NULL;
+    void *symbols[] = {dlsym(lib, "cuStreamCreate"), dlsym(lib, "cuStreamBeginCapture_v2"),
+                       dlsym(lib, "cuStreamEndCapture")};
+    memcpy(&create, &symbols[0], sizeof create);
+    memcpy(&begin, &symbols[1], sizeof begin);
+    memcpy(&end, &symbols[2], sizeof end);
+    kiln_prog *p = compile(ctx, scale);
+    arrays *a = make(0);
+    for (int i = 0; i < OFTEN; i++)
+        good(run(p, a, ROWS, 3));
+    assert_int_equal(kn_cuda_enter(gpu), KN_OK);
+    assert_int_equal(create(&stream, 1), 0);
+    assert_int_equal(begin(stream, 0), 0);
+    for (int i = 0; i < OFTEN; i++)
+        good(run(p, a, ROWS, 2));
+    assert_int_equal(end(stream, &graph), 0);
+    kn_cuda_leave(gpu);
+    assert_true(is_right(a, ROWS, 2, false));
+    destroy(a);
+    kiln_prog_destroy(p);
+    kiln_ctx_destroy(ctx);
+}
 
+static kiln_prog *shared;
+static arrays *common;
+
+/* In turns what all threads do, and what only this one does. */
 static void *call_often(void *user)
 {
     arrays *a = user;
     bool right = true;
-    for (int i = 0; i < CALLS && right; i++) {
-        right = run(shared, a, ROWS, (float)i) == KILN_OK;
-        if (i % 20 == 19)
-            right = right && is_right(a, ROWS, (float)i, true);
+    for (int round = 0; round < 8 && right; round++) {
+        for (int i = 0; i < OFTEN && right; i++)
+            right =
+                run(shared, round % 2 ? a : common, ROWS, round % 2 ? (float)round : 3) == KILN_OK;
+        right = right && (round % 2 == 0 || is_right(a, ROWS, (float)round, true));
     }
     return right ? user : NULL;
 }
@@ -146,25 +191,28 @@ static void test_threads(void **state)
     pthread_t threads[THREADS];
     void *right[THREADS];
     shared = compile(ctx, unit);
+    common = make(THREADS);
     for (int i = 0; i < THREADS; i++) {
         sets[i] = make(i);
         assert_int_equal(pthread_create(&threads[i], NULL, call_often, sets[i]), 0);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], &right[i]);
+    assert_true(is_right(common, ROWS, 3, true));
     for (int i = 0; i < THREADS; i++) {
         assert_ptr_equal(right[i], sets[i]);
         destroy(sets[i]);
     }
+    destroy(common);
     kiln_prog_destroy(shared);
     kiln_ctx_destroy(ctx);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_calls_differ),
-                                       cmocka_unit_test(test_order),
-                                       cmocka_unit_test(test_threads)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls_differ), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_beside_a_capture), cmocka_unit_test(test_threads)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed ? failed : skipped ? 77 : 0;
 }
