@@ -215,7 +215,9 @@ static void write_shared(kn_cuda_writer *w, int i, const char *at)
 {
     const char *type = kn_cuda_printed(w, "%s ", vector_type(w, i));
     if (w->loaded[i]) {
-        kn_cuda_line(w, "const %s%s = %s;", type, at, kn_cuda_shared_place(w, i));
+        kn_cuda_line(w, "const %s%s = %s;", type, at,
+                     w->ahead ? kn_cuda_printed(w, "%s_square[r]", kn_cuda_value(w, i))
+                              : kn_cuda_shared_place(w, i));
     } else if (w->ph->values.data[i].kind == KN_V_ELEM) {
         kn_cuda_line(w, "%s%s;", type, at);
     } else {

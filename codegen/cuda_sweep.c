@@ -291,12 +291,16 @@ static kn_cuda_stride stride_of_piece(kn_cuda_writer *w)
 /* The members of a square one by one, and then the square. */
 static void write_square_steps(kn_cuda_writer *w)
 {
+    const int side = kn_cols_square(w->ph), steps = kn_cuda_stores_squares(w) ? side : SQUARE_STEPS;
     kn_cuda_declare_squares(w);
-    kn_cuda_open_square(w, kn_cuda_stores_squares(w) ? kn_cols_square(w->ph) : SQUARE_STEPS);
+    if (steps >= side)
+        kn_cuda_take_squares(w);
+    kn_cuda_open_square(w, steps);
     write_axes(w);
     kn_cuda_step(w);
     kn_cuda_close(w);
     kn_cuda_write_squares(w);
+    w->ahead = false;
 }
 
 static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)

@@ -195,6 +195,23 @@ void kn_cuda_open_square(kn_cuda_writer *w, int at_once)
     kn_cuda_line(w, "const kn_count i = at + r;");
 }
 
+void kn_cuda_take_squares(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    w->ahead = true;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        const char *name = kn_cuda_value(w, i);
+        if (!w->need[i] || !w->loaded[i] || v->kept != KN_KEEP_SHARED)
+            continue;
+        kn_cuda_line(w, "kn_vec<%s, %d> %s_square[%d];", kn_cuda_type(v->dtype), ph->vec, name,
+                     kn_cols_square(ph));
+        kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_line(w, "for (int r = 0; r < %d; ++r)", kn_cols_square(ph));
+        kn_cuda_line(w, "    %s_square[r] = %s;", name, kn_cuda_shared_place(w, i));
+    }
+}
+
 static bool stores_square(const kn_cuda_writer *w, int i)
 {
     return w->ph->stores.data[i].squared && w->ph->stores.data[i].stage == w->sweep;

@@ -36,6 +36,7 @@ typedef struct kn_cuda_writer {
     bool tiled;                 /* in a tile, where turned accesses find what they want */
     bool near;                  /* in steps whose resident values are in shared memory */
     bool placed; /* in steps that count `place`: which vector of those in shared memory is theirs */
+    bool ahead;  /* in squares that have been taken from shared memory */
     bool batched; /* in steps whose loads have all been done in front of the first of them */
     kn_cuda_quotients quotients;
     bool turned_round; /* the phase's first sweep walks backwards */
@@ -176,6 +177,9 @@ void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
 void kn_cuda_close_tile(kn_cuda_writer *w);
 /* The place of this step's kept vector of columns. */
 const char *kn_cuda_square_place(kn_cuda_writer *w);
+/* In front of that loop: takes what this sweep has in shared memory of a square to registers, <value>_square[r]. The compiler
+ * would not look for it beyond the first member whose results go there. */
+void kn_cuda_take_squares(kn_cuda_writer *w);
 /* The loop over the members i of a square from `at` on; does this sweep store squares? Then what it stores of them, in
  * front of that loop and behind it. */
 void kn_cuda_open_square(kn_cuda_writer *w, int at_once);
