@@ -52,9 +52,12 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_ph
         kn_phase_needs(ph, t, need);
         for (int i = 0; i < ph->values.len; i++) {
             const kn_value *v = &ph->values.data[i];
-            if (!kn_is_read(v) || done[i] || !(need[i] || v->level == KN_GROUP))
+            bool rest = ph->partly && done[i] && v->kept && need[i];
+            if (!kn_is_read(v) || (done[i] && !rest) || !(need[i] || v->level == KN_GROUP))
                 continue;
             int64_t bytes = footprint(ph, &v->access, bufs);
+            if (rest)
+                bytes -= (int64_t)((double)bytes * kn_phase_part_held(ph));
             for (int x = 0; v->kind == KN_V_GATHER && x < v->nin; x++)
                 bytes *= v->place[x].extent;
             if (k)

@@ -10,7 +10,10 @@ static int times_read(const kn_kernel *k, int buf)
         for (int i = 0; i < k->phases.data[p].values.len; i++) {
             const kn_value *v = &k->phases.data[p].values.data[i];
             if (kn_is_read(v) && v->access.buf == buf)
-                times += v->kept == KN_KEEP_NONE && v->level == KN_ELEMENT ? v->sweeps : 1;
+                times +=
+                    (v->kept == KN_KEEP_NONE || k->phases.data[p].partly) && v->level == KN_ELEMENT
+                        ? v->sweeps
+                        : 1;
         }
     return times;
 }

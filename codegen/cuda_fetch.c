@@ -14,6 +14,9 @@
  *       for each piece: the last sweep; when all threads are done its place is free, also where a computed value took it:
  *         one thread asks for the next group's
  *
+ * Where the largest cluster has no room for all of a group, what is left over is loaded again by each sweep, which goes
+ * through it first: the last cache still has it, as clusters have few groups at a time.
+ *
  * They are waited for in one piece: pieces that are waited for one by one took up to 20 % longer on an H200, where several
  * blocks share a multiprocessor and each has some microseconds of loads on its way. Of ragged rows a piece is of counted
  * members, of which each row has others.
@@ -80,10 +83,23 @@ static void write_copies(kn_cuda_writer *w)
     kn_cuda_close(w);
 }
 
+/* The parameter that says how many members of a block's part are fetched. */
+static const char *held(kn_cuda_writer *w)
+{
+    return kn_cuda_printed(w, w->ph->partly ? "(kn_count)p%d_held" : "(kn_count)p%d_chunk", w->p);
+}
+
+const char *kn_cuda_fetched_end(const kn_phase *ph)
+{
+    return ph->ragged ? "inner_end" : ph->partly ? "held_end" : "end";
+}
+
 void kn_cuda_fetch_first(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    const char *begin = ph->ragged ? "inner" : "begin", *end = ph->ragged ? "inner_end" : "end";
+    const char *begin = ph->ragged ? "inner" : "begin", *end = kn_cuda_fetched_end(ph);
+    if (ph->partly)
+        kn_cuda_line(w, "const kn_count held_end = kn_least(begin + %s, end);", held(w));
     kn_cuda_line(w, "const kn_count base = rank * (kn_count)p%d_chunk;", w->p);
     kn_cuda_open(
         w, "const auto fetch = [&](const kn_count g, const kn_count from, const kn_count to)");
@@ -99,7 +115,7 @@ void kn_cuda_fetch_first(kn_cuda_writer *w)
     w->indent--;
     kn_cuda_line(w, "};");
     kn_cuda_line(w, "if (threadIdx.x == 0 && blockIdx.x / blocks < work)");
-    kn_cuda_line(w, "    fetch(blockIdx.x / blocks, base, base + (kn_count)p%d_chunk);", w->p);
+    kn_cuda_line(w, "    fetch(blockIdx.x / blocks, base, base + %s);", held(w));
 }
 
 void kn_cuda_open_pieces(kn_cuda_writer *w)
@@ -108,10 +124,8 @@ void kn_cuda_open_pieces(kn_cuda_writer *w)
     if (w->ph->ragged || is_written(w->ph))
         kn_cuda_line(w, "kn_write_before_fetch();");
     kn_put(w->t, "#pragma unroll 1\n");
-    kn_cuda_open(w, "for (kn_count from = base, to; from < base + (kn_count)p%d_chunk; from = to)",
-                 w->p);
-    kn_cuda_line(w, "to = kn_least(from + (kn_count)p%d_piece, base + (kn_count)p%d_chunk);", w->p,
-                 w->p);
+    kn_cuda_open(w, "for (kn_count from = base, to; from < base + %s; from = to)", held(w));
+    kn_cuda_line(w, "to = kn_least(from + (kn_count)p%d_piece, base + %s);", w->p, held(w));
 }
 
 void kn_cuda_close_pieces(kn_cuda_writer *w)

@@ -257,7 +257,8 @@ static void declare_resident(kn_cuda_writer *w)
 static const char *vectors_kept(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    const char *members = ph->cluster ? kn_cuda_printed(w, "(kn_count)p%d_chunk", w->p) : "members";
+    const char *part = ph->partly ? "(kn_count)p%d_held" : "(kn_count)p%d_chunk";
+    const char *members = ph->cluster ? kn_cuda_printed(w, part, w->p) : "members";
     if (ph->walk == KN_WALK_COLS)
         return kn_cuda_printed(w, "%s * %d", members, ph->lanes);
     return ph->cluster ? kn_cuda_printed(w, "%s / %d", members, ph->vec)

@@ -282,10 +282,11 @@ static bool has_batches(const kn_cuda_writer *w)
 static kn_cuda_stride stride_of_piece(kn_cuda_writer *w)
 {
     const char *first = kn_cuda_printed(w, "from + (kn_count)lane * %d", w->ph->vec);
+    const char *end = kn_cuda_printed(w, "kn_least(to, %s)", kn_cuda_fetched_end(w->ph));
     if (!w->ph->ragged)
-        return (kn_cuda_stride){first, "kn_least(to, end)", "stride"};
+        return (kn_cuda_stride){first, end, "stride"};
     first = kn_cuda_printed(w, "%s + (%s < inner ? stride : 0)", first, first);
-    return (kn_cuda_stride){first, "kn_least(to, inner_end)", "stride"};
+    return (kn_cuda_stride){first, end, "stride"};
 }
 
 /* The members of a square one by one, and then the square. */
@@ -382,6 +383,27 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
     w->tiled = false;
 }
 
+/* The members that shared memory has no room for, as if nothing were kept. */
+static void write_rest(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const kn_phase *ph = w->ph;
+    bool *loaded = w->loaded;
+    kn_phase rest = kn_phase_copy(w->t->arena, ph);
+    rest.fetched = rest.partly = false;
+    for (int i = 0; i < rest.values.len; i++)
+        rest.values.data[i].kept = KN_KEEP_NONE;
+    const char *first =
+        kn_cuda_printed(w, "begin + (kn_count)p%d_held + (kn_count)lane * %d", w->p, ph->vec);
+    const kn_cuda_stride stride = {first, by->end, by->step};
+    w->ph = &rest;
+    w->loaded = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
+    kn_phase_needs(&rest, w->sweep, w->need);
+    write_loop(w, &stride);
+    w->ph = ph;
+    w->loaded = loaded;
+    kn_phase_needs(ph, w->sweep, w->need);
+}
+
 static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
 {
     const kn_phase *ph = w->ph;
@@ -395,6 +417,9 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].stage == t && !ph->reds.data[r].across)
             kn_cuda_accumulator(w, r);
+    const kn_cuda_stride held = {by->first, kn_cuda_fetched_end(ph), by->step};
+    if (ph->partly)
+        write_rest(w, by);
     if (ph->fetched && t == 0)
         kn_cuda_await_fetch(w);
     if (ph->steps)
@@ -404,7 +429,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     else if (kn_phase_resident(ph))
         write_resident(w, by);
     else
-        write_loop(w, by);
+        write_loop(w, ph->partly ? &held : by);
     kn_cuda_combine(w, t);
 }
 

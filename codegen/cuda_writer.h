@@ -164,6 +164,8 @@ void kn_cuda_open_pieces(kn_cuda_writer *w);
 void kn_cuda_close_pieces(kn_cuda_writer *w);
 /* In front of the first sweep. */
 void kn_cuda_await_fetch(kn_cuda_writer *w);
+/* Where what is fetched ends. */
+const char *kn_cuda_fetched_end(const kn_phase *ph);
 /* Columns: a thread asks for its own elements. */
 void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by);
 

@@ -172,7 +172,7 @@ int kn_kept_words(const kn_phase *p, int value)
 
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
-    int64_t members = p->cluster ? p->chunk : p->members + kn_phase_slack(p);
+    int64_t members = p->cluster ? kn_phase_held(p) : p->members + kn_phase_slack(p);
     bool cols = p->walk == KN_WALK_COLS;
     int64_t n = cols ? members * kn_cols_width(p) : (members + p->vec - 1) / p->vec * p->vec;
     int64_t bytes = 0;
@@ -456,7 +456,9 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
             : ph->banded  ? " banded"
             : ph->cluster ? " cluster"
                           : "",
-            ph->fetched ? " fetched" : "");
+            ph->partly    ? " partly fetched"
+            : ph->fetched ? " fetched"
+                          : "");
     for (int a = 0; a < ph->naxes; a++) {
         kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
         if (numbers)
@@ -471,6 +473,8 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
         kn_putf(t, "    %lld ns apart\n", (long long)ph->apart);
     if (numbers && kn_fetches_groups(ph))
         kn_putf(t, "    in pieces of %lld\n", (long long)ph->piece);
+    if (numbers && ph->partly)
+        kn_putf(t, "    %lld held\n", (long long)ph->held);
     for (int i = 0; i < ph->values.len; i++)
         print_value(t, k, ph, i, numbers);
     for (int i = 0; i < ph->reds.len; i++) {

@@ -220,7 +220,11 @@ typedef struct kn_phase {
     bool fetched;
     int64_t apart; /* (n) nanoseconds from the first copies of one cluster to those of the next */
     int64_t piece; /* (n) members whose place a block has filled again while it works on others */
-    bool local;    /* part of the next phase that is not */
+    /* fetched, ROWS: shared memory has room for the first `held` (n) members of a block's part; the others each sweep loads
+     * again, from the last cache at best */
+    bool partly;
+    int64_t held;
+    bool local;          /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */
     /* group axes first, then member axes; the last of each kind is the fastest */
     int naxes, ngroup;
@@ -251,6 +255,14 @@ static inline bool kn_phase_one_run(const kn_phase *p) { return p->naxes - p->ng
 static inline bool kn_fetches_groups(const kn_phase *p)
 {
     return p->fetched && p->walk == KN_WALK_ROWS;
+}
+
+/* Members of a block's part of a group that it keeps, of those that it keeps any. */
+static inline int64_t kn_phase_held(const kn_phase *p) { return p->partly ? p->held : p->chunk; }
+
+static inline double kn_phase_part_held(const kn_phase *p)
+{
+    return p->partly ? (double)p->held / (double)p->chunk : 1;
 }
 
 /* Do clusters stay, and begin one after the other? Those that keep what they load do, but for columns that are stored

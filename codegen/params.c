@@ -108,6 +108,8 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
             put_index(&ps, ph->apart, a ? kn_sprintf(a, "p%d_apart", p) : NULL);
         if (kn_fetches_groups(ph))
             put_index(&ps, ph->piece, a ? kn_sprintf(a, "p%d_piece", p) : NULL);
+        if (ph->partly)
+            put_index(&ps, ph->held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
     }
     if (kn_kernel_resident(k))
         put_index(&ps, k->held, "held");

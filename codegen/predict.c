@@ -127,6 +127,13 @@ static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, cons
     return v->level == KN_GROUP ? sweep == 0 : m->need[i];
 }
 
+/* Is value i kept in part, and the rest of it loaded again in the sweep that m->need is of? */
+static bool is_in_part(const model *m, const kn_phase *ph, int i, const bool *done)
+{
+    const kn_value *v = &ph->values.data[i];
+    return ph->partly && v->kind == KN_V_LOAD && v->kept && m->need[i] && done[i];
+}
+
 static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
 {
     bool differs = ph->ngroup == 0;
@@ -145,10 +152,12 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double apart, b
     kn_phase_needs(ph, sweep, m->need);
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
-        if (!is_loaded(m, ph, i, sweep, done))
+        bool rest = is_in_part(m, ph, i, done);
+        if (!rest && !is_loaded(m, ph, i, sweep, done))
             continue;
         int buf = v->access.buf;
-        double bytes = footprint(m, ph, &v->access) * (1 - kn_part_on_chip(m->k, ph, v));
+        double part = rest ? 1 - kn_phase_part_held(ph) : 1 - kn_part_on_chip(m->k, ph, v);
+        double bytes = footprint(m, ph, &v->access) * part;
         double seen = m->seen[buf];
         count_read(m, t, bytes, here[buf] ? apart : seen >= 0 ? swept - seen : -1);
         if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
@@ -229,13 +238,16 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         bool near = !kn_by_block(ph) && !differs_by_group(ph, &v->access);
-        if (v->level == KN_ELEMENT && !near && is_loaded(m, ph, i, sweep, done))
+        bool here = is_loaded(m, ph, i, sweep, done) || is_in_part(m, ph, i, done);
+        if (v->level == KN_ELEMENT && !near && here)
             bytes += kn_bytes(v->dtype) * ph->vec;
     }
     if (!bytes)
         return 0;
     double n = steps(m->k, ph);
     double together = ph->steps && !ph->banded ? n : kn_steps_at_once(bytes);
+    if (ph->partly)
+        return ceil(n * (1 - kn_phase_part_held(ph)) / together) + (sweep == 0);
     return ph->fetched ? 1 : ceil(n / together);
 }
 
@@ -376,6 +388,7 @@ static double in_pieces(const model *m, const kn_phase *ph)
 
 static kn_time phase_time(model *m, const kn_phase *ph)
 {
+    const double in_part = 1.06; /* a block is alone on its unit, with more than it can keep */
     kn_time t = {.barriers = ph->last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
     t.ns = t.barriers;
     if (ph->groups == 0 || ph->members == 0)
@@ -389,6 +402,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     spread s = spread_of(m, ph);
     traffic bytes = traffic_of(m, ph, &s);
     double all = bytes.memory + bytes.cache, late = s.cluster ? m->m->stragglers : 1;
+    late *= ph->partly ? in_part : 1;
     t.memory = late * in_pieces(m, ph) * bytes.memory / m->m->memory;
     t.cache = late * all / m->m->cache;
     t.transfer = all / (s.units * m->m->unit);

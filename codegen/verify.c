@@ -78,6 +78,8 @@ static kn_status verify_phase(const kn_kernel *k, int p)
     if (ph->ragged && (ph->walk != KN_WALK_ROWS || ph->vec == 1 || !kn_phase_one_run(ph) ||
                        ph->split || ph->banded || ph->local || ph->steps || ph->tpg != k->threads))
         return broken(k, p, "ragged vectors walk whole rows of one run");
+    if (ph->partly && (!kn_fetches_groups(ph) || ph->ragged || ph->held > ph->chunk))
+        return broken(k, p, "copies bring a part of what a block has of whole vectors");
     if (ph->fetched && !ph->cluster && ph->walk != KN_WALK_COLS)
         return broken(k, p, "copies bring what columns, or the blocks of a cluster, keep");
     if (ph->abreast &&

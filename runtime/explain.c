@@ -183,11 +183,12 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         double found = kn_part_on_chip(k, ph, v);
-        if (found > 0 && found < 1)
-            kn_putf(t, ", %.0f %% of", 100 * found);
+        double part = found > 0 ? found : kn_phase_part_held(ph);
         if (v->kept)
-            kn_putf(t, "%s %s %s in %s", found > 0 && found < 1 ? "" : ",", kn_explain_value(k, v),
-                    found > 0 ? "found" : "kept", kn_keep_text(v->kept));
+            kn_putf(t, part < 1 ? ", %.0f %% of" : ",", 100 * part);
+        if (v->kept)
+            kn_putf(t, " %s %s in %s", kn_explain_value(k, v), found > 0 ? "found" : "kept",
+                    kn_keep_text(v->kept));
     }
     if (ph->split || ph->banded)
         kn_putf(t, ", %s split in %lld", ph->split ? "members" : "groups", (long long)ph->splits);

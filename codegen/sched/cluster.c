@@ -87,6 +87,42 @@ static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
     return kn_rows_copies(&with, target);
 }
 
+/* Has it been given the form of groups that nothing keeps, a maximum and a sum, or moments, from one sweep? */
+static bool sweeps_less(const kn_phase *ph)
+{
+    bool less = false;
+    for (int i = 0; i < ph->reds.len; i++)
+        less =
+            less || kn_red_state(ph, i) == KN_STATE_PEAK || kn_red_state(ph, i) == KN_STATE_MOMENTS;
+    return less;
+}
+
+/* The same with blocks that have no room for all of their part, and keep as much of it as they can; false if that is too
+ * little, or copies do not bring it. */
+static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *target, kn_phase *with)
+{
+    const double enough = 0.75;
+    int64_t each = kn_reread_element(ph), multiple = part_multiple(ph);
+    *with = with_blocks(ph, blocks);
+    if (!each || ph->ragged || !kn_phase_one_run(ph) || sweeps_less(ph))
+        return false;
+    with->partly = true;
+    with->held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
+    return (double)with->held >= enough * (double)with->chunk && with->held < with->chunk &&
+           kn_rows_copies(with, target);
+}
+
+/* Where no cluster keeps all of a group: does the largest one with a part pay? */
+static bool a_part_pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
+                        const kn_target *target)
+{
+    kn_phase with;
+    return blocks_for(ph, 1, target) > target->cluster &&
+           with_a_part(ph, target->cluster, target, &with) &&
+           kn_predict_phase_ns(a, &with, bufs, nbufs, target) <
+               kn_predict_phase_ns(a, ph, bufs, nbufs, target);
+}
+
 /* 0 for no cluster. Rules stand in front of predicted times, so that few kernels serve all sizes. What registers keep
  * where two blocks share a multiprocessor has no cluster; those were within 3 % of it either way, but for a group in several
  * runs that takes more than half of the registers. What they do not keep has one for the bulk copies, also of one block;
@@ -128,6 +164,9 @@ void kn_schedule_cluster(kn_arena *a, kn_phase *ph, const kn_buf *bufs, int nbuf
         blocks = blocks_that_keep(ph, target);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = 2;
+    if (!want && a_part_pays(a, ph, bufs, nbufs, target))
+        blocks = target->cluster;
+    kn_phase part;
     if (blocks > 0 && (want || blocks <= target->cluster))
-        *ph = with_blocks(ph, blocks);
+        *ph = with_a_part(ph, blocks, target, &part) ? part : with_blocks(ph, blocks);
 }

@@ -109,10 +109,10 @@ static bool registers_keep(const kn_phase *ph, const kn_target *target)
     return most && lanes_for(steps(ph), most) <= threads;
 }
 
-/* Bytes of what is read again of a block's part of a group. */
+/* Bytes of what is read again of a block's part of a group, of what is kept of it. */
 static int64_t part_bytes(const kn_phase *ph)
 {
-    return kn_reread_element(ph) * steps(ph) * ph->vec;
+    return kn_reread_element(ph) * (ph->partly ? ph->held : steps(ph) * ph->vec);
 }
 
 /* Does a block's part of the group fit in its shared memory, and is that a place for it? Only in a kernel of one phase:
@@ -306,7 +306,7 @@ static int64_t piece_of(const kn_phase *ph, int block)
     for (int i = 0; i < ph->values.len; i++)
         arrays += kn_is_reread(ph, i);
     int64_t pieces = kn_ceil_div(part_bytes(ph), arrays * PIECE);
-    return kn_ceil_div(kn_ceil_div(ph->chunk, pieces), stride) * stride;
+    return kn_ceil_div(kn_ceil_div(kn_phase_held(ph), pieces), stride) * stride;
 }
 
 static void bind(kn_phase *ph, const kn_target *target, int block)

@@ -34,10 +34,11 @@ typedef struct kept_case {
 } kept_case;
 
 static const kept_case cases[] = {
-    {grown, "N=2 C=20001", "whole"},     {grown, "N=2 C=40000", "whole"},
-    {grown, "N=2 C=40001", "cluster=2"}, {chain, "N=2 C=18002", "whole"},
-    {chain, "N=2 C=30001", "cluster=3"}, {grown, "N=13 C=15000", "cluster=2"},
-    {chain, "N=3 C=700", "whole"},       {beside, "N=9 C=6000", "cluster=2"},
+    {grown, "N=2 C=20001", "whole"},      {grown, "N=2 C=40000", "whole"},
+    {grown, "N=2 C=40001", "cluster=2"},  {chain, "N=2 C=18002", "whole"},
+    {chain, "N=2 C=30001", "cluster=3"},  {grown, "N=13 C=15000", "cluster=2"},
+    {chain, "N=3 C=700", "whole"},        {beside, "N=9 C=6000", "cluster=2"},
+    {grown, "N=5 C=130000", "cluster=2"}, /* of which blocks keep a part */
 };
 
 static const char *source_of(const program *p, kn_context *ctx, kn_program_options options,
