@@ -92,7 +92,7 @@ bool kn_plan_in_place(kn_arena *a, const kn_plan *plan, int input, int output)
         for (int p = 0; p < k->phases.len; p++) {
             const kn_phase *ph = &k->phases.data[p];
             bool now_loads = in >= 0 && loads(ph, in), now_stores = out >= 0 && stores(ph, out);
-            if (ph->barrier || ph->last_block)
+            if (kn_begins_after_all(ph))
                 loaded = false;
             if ((now_loads && stored) || (now_stores && loaded) ||
                 (now_loads && now_stores && !own_elements(a, ph, in, out)))

@@ -328,6 +328,12 @@ typedef struct kn_kernel {
     const char *key;    /* the canonical text of structure, target and options */
 } kn_kernel;
 
+/* Are all blocks done with what comes before the phase when one begins it? Not where each tile has its own last. */
+static inline bool kn_begins_after_all(const kn_phase *ph)
+{
+    return ph->barrier || (ph->last_block && !ph->by_tile);
+}
+
 /* The first local phase of phase p, or p itself if it has none. */
 int kn_first_local(const kn_kernel *k, int p);
 /* The phase and its value behind a KN_V_LOCAL value of phase p. */

@@ -1,6 +1,6 @@
 /* Temporaries in the workspace.
  *
- * Between two barriers of the whole grid, which the boundary of two kernels is too, blocks run in any order. So a
+ * Between two meetings of the whole grid, which the boundary of two kernels is too, blocks run in any order. So a
  * temporary lives from the interval of its first writer to that of its last reader, whole intervals, and two whose lives
  * do not meet share memory: whoever touches the one is done, on all blocks, before anybody touches the other. Places
  * are given out by falling size, each the lowest that is free for the whole life (Pisarchyk and Lee, "Efficient memory
@@ -29,7 +29,7 @@ static void find_lives(kn_kernel *const *kernels, int n, life *lives)
         for (int p = 0; p < k->phases.len; p++) {
             if (k->phases.data[p].local)
                 continue;
-            interval += k->phases.data[p].barrier || k->phases.data[p].last_block;
+            interval += kn_begins_after_all(&k->phases.data[p]);
             for (int q = kn_first_local(k, p); q <= p; q++) {
                 const kn_phase *ph = &k->phases.data[q];
                 for (int j = 0; j < ph->values.len + ph->stores.len; j++) {
