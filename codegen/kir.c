@@ -184,6 +184,11 @@ int64_t kn_phase_kept_bytes(const kn_phase *p)
 
 bool kn_sum_by_words(const kn_phase *p) { return p->reds.len == 1 && p->reds.data[0].by_words; }
 
+bool kn_begins_after_all(const kn_phase *p)
+{
+    return p->barrier || (p->last_block && !p->by_tile && !kn_sum_by_words(p));
+}
+
 bool kn_phase_resident(const kn_phase *p)
 {
     for (int i = 0; i < p->values.len; i++)

@@ -328,12 +328,6 @@ typedef struct kn_kernel {
     const char *key;    /* the canonical text of structure, target and options */
 } kn_kernel;
 
-/* Are all blocks done with what comes before the phase when one begins it? Not where each tile has its own last. */
-static inline bool kn_begins_after_all(const kn_phase *ph)
-{
-    return ph->barrier || (ph->last_block && !ph->by_tile);
-}
-
 /* The first local phase of phase p, or p itself if it has none. */
 int kn_first_local(const kn_kernel *k, int p);
 /* The phase and its value behind a KN_V_LOCAL value of phase p. */
@@ -384,6 +378,10 @@ int64_t kn_phase_kept_bytes(const kn_phase *p);
 
 /* Is the phase's only reduction a whole sum by words? codegen/sums.c */
 bool kn_sum_by_words(const kn_phase *p);
+
+/* Are all blocks done with what comes before the phase when one begins it? Not where each tile has its own last, nor where
+ * the last knows of the others only what they added. */
+bool kn_begins_after_all(const kn_phase *p);
 
 /* Has the phase values that stay on chip from one phase to another? */
 bool kn_phase_resident(const kn_phase *p);

@@ -38,6 +38,7 @@ static const struct {
      "    s = sum(cast(x, f32), axis=0)\n"
      "    return cast(s, bool), arcsinh(cast(x > 0.5, f16))\n",
      "N=90 M=100", false, true, 5},
+    {"def f(x: f32[N]):\n    return sum(cast(x, i64)) > 0\n", "N=70001", false, true, 5},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
