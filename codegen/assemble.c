@@ -264,6 +264,10 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         for (int j = first; j <= i; j++)
             shape_phase(p, k, &k->phases.data[j], align);
     }
+    for (int i = 0; i + 1 < k->phases.len;
+         i++) /* the last may finish the tiles of the one before it */
+        if (!k->phases.data[i].local)
+            kn_schedule_few_columns(&k->phases.data[i], target);
     kn_resident_align(k);
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
@@ -285,6 +289,9 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         k->shared += kn_phase_kept_bytes(ph) + kn_cuda_boards_bytes(ph) +
                      kn_cuda_abreast_bytes(ph, k->threads);
     }
+    for (int i = 0; i < k->phases.len; i++)
+        if (k->phases.data[i].banded) /* there are bands for all of them */
+            k->together = kn_bands_a_unit(target, k->threads);
     kn_resident_keep(k, target);
     k->bound = largest_block(k, limit);
 }

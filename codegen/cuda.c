@@ -21,8 +21,7 @@ static void enter_phase(kn_cuda_writer *w, int p)
         w->turned_round ^= kn_cuda_goes_round(&w->k->phases.data[q]) % 2;
 }
 
-/* The groups that a block works on at a time, ROWS. */
-static const char *groups_at_once(kn_cuda_writer *w)
+const char *kn_cuda_groups_at_once(kn_cuda_writer *w)
 {
     if (!kn_shares_block(w->k, w->ph))
         return "1";
@@ -149,35 +148,6 @@ static void write_shape(kn_cuda_writer *w)
                  kn_cuda_extents(w, ph->ngroup, ph->naxes));
 }
 
-/* A block takes the groups of a band from the first to the last, some at a time, and keeps what it
- * accumulates across them. */
-static void open_band(kn_cuda_writer *w)
-{
-    kn_cuda_open(w, "for (kn_count band = %s; band < (kn_count)p%d_splits; band += %s)", w->block,
-                 w->p, w->blocks);
-    kn_cuda_line(w, "const kn_count top = band * (kn_count)p%d_chunk;", w->p);
-    kn_cuda_line(w, "const kn_count work = kn_least(top + (kn_count)p%d_chunk, groups);", w->p);
-    kn_cuda_across_accumulators(w);
-    kn_cuda_open(w, "for (kn_count first = top; first < work; first += %s)", groups_at_once(w));
-}
-
-static void close_band(kn_cuda_writer *w)
-{
-    const kn_phase *ph = w->ph;
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", ph->steps);
-    kn_cuda_combine_across(w);
-    kn_cuda_line(w, "const kn_count i = (kn_count)lane * %d + (kn_count)step * %d;", ph->vec,
-                 ph->tpg * ph->vec);
-    kn_cuda_open(w,
-                 kn_shares_block(w->k, ph) ? "if (row == 0 && i < members)" : "if (i < members)");
-    kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
-    kn_cuda_store_across(w);
-    kn_cuda_close(w);
-    kn_cuda_close(w);
-    kn_cuda_close(w);
-}
-
 /* A group is divided among as many as there are to work on it, when these are fewer than the plan has partial results:
  * so nobody goes a second round. The other partial results are those of no members. */
 static void write_parts(kn_cuda_writer *w)
@@ -185,7 +155,7 @@ static void write_parts(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count splits = (kn_count)p%d_splits;", w->p);
     kn_cuda_line(w, "const kn_count work = groups * splits, turn = %s;", turn_of(w));
     kn_cuda_line(w, "const kn_count workers = (kn_count)%s * %s / (groups > 0 ? groups : 1);",
-                 w->blocks, groups_at_once(w));
+                 w->blocks, kn_cuda_groups_at_once(w));
     kn_cuda_line(w, "const kn_count parts = workers > 0 && workers < splits ? workers : splits;");
 }
 
@@ -209,7 +179,7 @@ static void open_clusters(kn_cuda_writer *w)
         w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
 }
 
-/* How many (group, split)s there are: `work`, in bands that of each. */
+/* How many (group, split)s there are: `work`. */
 static void write_work(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -217,7 +187,7 @@ static void write_work(kn_cuda_writer *w)
         write_parts(w);
     else if (ph->split)
         kn_cuda_line(w, "const kn_count work = groups * (kn_count)p%d_splits;", w->p);
-    else if (!ph->banded)
+    else
         kn_cuda_line(w, "const kn_count work = groups;");
 }
 
@@ -225,13 +195,13 @@ static void write_work(kn_cuda_writer *w)
 static void open_rows(kn_cuda_writer *w)
 {
     int tpg = w->ph->tpg;
-    const char *at_once = groups_at_once(w);
+    const char *at_once = kn_cuda_groups_at_once(w);
     if (kn_shares_block(w->k, w->ph))
         kn_cuda_line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
     else
         kn_cuda_line(w, "const int lane = threadIdx.x;");
     if (w->ph->banded)
-        open_band(w);
+        kn_cuda_open_band(w);
     else if (w->ph->cluster)
         open_clusters(w);
     else
@@ -240,8 +210,7 @@ static void open_rows(kn_cuda_writer *w)
             w->block, at_once, w->blocks, at_once);
 }
 
-/* Which group a thread works on, and which of its ranges. Every thread takes part in every combine, live or not. */
-static void write_group(kn_cuda_writer *w)
+void kn_cuda_group(kn_cuda_writer *w)
 {
     const char *item = "first";
     if (kn_shares_block(w->k, w->ph)) {
@@ -290,16 +259,18 @@ static void write_rows(kn_cuda_writer *w)
     kn_cuda_declare_shared(w);
     write_work(w);
     open_rows(w);
-    write_group(w);
+    kn_cuda_group(w);
     write_locals(w, true, "lane", shares ? "live" : "");
     const kn_cuda_stride by = stride_of_rows(w, shares);
     kn_cuda_sweeps(w, &by,
                    ph->cluster ? "lane == 0 && rank == 0"
                    : shares    ? "live && lane == 0"
                                : "lane == 0");
+    if (kn_cuda_late(ph))
+        kn_cuda_late_groups(w);
     kn_cuda_close(w);
     if (ph->banded)
-        close_band(w);
+        kn_cuda_close_band(w);
 }
 
 /* Who a thread is in a tile of columns. */
@@ -392,8 +363,9 @@ static void write_signature(kn_cuda_writer *w)
     int n = kn_kernel_params(k, NULL, NULL, 0);
     kn_param *ps = KN_NEW_ARRAY(w->t->arena, kn_param, n + 1);
     kn_kernel_params(k, w->t->arena, ps, n);
-    kn_putf(w->t, "extern \"C\" __global__ void __launch_bounds__(%d)\n%s(",
-            k->bound ? k->bound : k->threads, k->name);
+    kn_putf(w->t, "extern \"C\" __global__ void __launch_bounds__(%d%s)\n%s(",
+            k->bound ? k->bound : k->threads,
+            k->together ? kn_cuda_printed(w, ", %d", k->together) : "", k->name);
     for (int i = 0; i < n; i++) {
         kn_putf(w->t, "%s", i ? ",\n    " : "");
         const kn_buf *b = ps[i].kind == KN_PARAM_BUF ? &k->bufs.data[ps[i].index] : NULL;

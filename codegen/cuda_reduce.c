@@ -223,13 +223,19 @@ static bool accumulates(const kn_phase *ph, int r, int sweep)
 /* Bytes of what each warp of a block leaves of reduction r for the others. */
 static int warps_bytes(const kn_phase *ph, int r) { return 32 * state_bytes(ph, r); }
 
+int kn_cuda_sweep_bytes(const kn_phase *ph, int sweep)
+{
+    int bytes = 0;
+    for (int r = 0; r < ph->reds.len; r++)
+        bytes += accumulates(ph, r, sweep) ? warps_bytes(ph, r) : 0;
+    return bytes;
+}
+
 int kn_cuda_scratch_bytes(const kn_phase *ph, int block)
 {
     int most = 0;
     for (int t = 0; t < ph->nsweeps && kn_by_block(ph); t++) {
-        int bytes = 0;
-        for (int r = 0; r < ph->reds.len; r++)
-            bytes += accumulates(ph, r, t) ? warps_bytes(ph, r) : 0;
+        int bytes = kn_cuda_sweep_bytes(ph, t) * (kn_cuda_late(ph) ? kn_cuda_late(ph) : 1);
         most = bytes > most ? bytes : most;
     }
     for (int r = 0; r < ph->reds.len; r++) {
@@ -242,8 +248,25 @@ int kn_cuda_scratch_bytes(const kn_phase *ph, int block)
     return most;
 }
 
-/* One for all workers of a group that has several warps of a block. */
-static void combine_warps(kn_cuda_writer *w, int sweep)
+/* The first of them, where there may be those of several groups, one behind the other. */
+static const char *left_at(kn_cuda_writer *w, int sweep, const char *slot)
+{
+    return slot ? kn_cuda_printed(w, "%s * %d + ", slot, kn_cuda_sweep_bytes(w->ph, sweep)) : "";
+}
+
+void kn_cuda_leave_of_warps(kn_cuda_writer *w, int sweep, const char *slot)
+{
+    int at = 0;
+    for (int r = 0; r < w->ph->reds.len; r++) {
+        if (!accumulates(w->ph, r, sweep))
+            continue;
+        kn_cuda_line(w, "kn_leave_of_warp<%s>(acc%d, scratch + %s%d);", combine_op(w, r), r,
+                     left_at(w, sweep, slot), at);
+        at += warps_bytes(w->ph, r);
+    }
+}
+
+void kn_cuda_take_of_warps(kn_cuda_writer *w, int sweep, const char *slot)
 {
     const kn_phase *ph = w->ph;
     const char *which = ph->banded ? kn_cuda_printed(w, "threadIdx.x / %d * %d, %d", ph->tpg,
@@ -253,19 +276,28 @@ static void combine_warps(kn_cuda_writer *w, int sweep)
     for (int r = 0; r < ph->reds.len; r++) {
         if (!accumulates(ph, r, sweep))
             continue;
-        kn_cuda_line(w, "kn_leave_of_warp<%s>(acc%d, scratch + %d);", combine_op(w, r), r, at);
+        kn_cuda_line(w, "%sacc%d = kn_combine_warps<%s>(%s, scratch + %s%d, %s);",
+                     slot ? "const auto " : "", r, combine_op(w, r), neutral(w, r),
+                     left_at(w, sweep, slot), at, which);
         at += warps_bytes(ph, r);
     }
+}
+
+/* One for all workers of a group that has several warps of a block. */
+static void combine_warps(kn_cuda_writer *w, int sweep)
+{
+    kn_cuda_leave_of_warps(w, sweep, NULL);
     kn_cuda_line(w, "__syncthreads();");
-    at = 0;
-    for (int r = 0; r < ph->reds.len; r++) {
-        if (!accumulates(ph, r, sweep))
-            continue;
-        kn_cuda_line(w, "acc%d = kn_combine_warps<%s>(%s, scratch + %d, %s);", r, combine_op(w, r),
-                     neutral(w, r), at, which);
-        at += warps_bytes(ph, r);
-    }
+    kn_cuda_take_of_warps(w, sweep, NULL);
     kn_cuda_line(w, "__syncthreads();");
+}
+
+void kn_cuda_declare_results(kn_cuda_writer *w, int sweep)
+{
+    for (int r = 0; r < w->ph->reds.len; r++)
+        if (w->ph->reds.data[r].stage == sweep && !w->ph->reds.data[r].across)
+            declare(w, kn_cuda_type(w->ph->reds.data[r].dtype), kn_cuda_printed(w, "r%d", r),
+                    part_of(w, r));
 }
 
 /* One for all workers of a group that has a part of a warp, or of a block's columns. */
@@ -411,6 +443,10 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
             combine_abreast(w, sweep);
         return;
     }
+    if (kn_cuda_late(ph)) {
+        kn_cuda_leave_of_warps(w, sweep, "late");
+        return;
+    }
     if (kn_by_block(ph) && kn_sweep_reduces(ph, sweep))
         combine_warps(w, sweep);
     for (int r = 0; r < ph->reds.len && !kn_by_block(ph); r++)
@@ -418,10 +454,7 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
             combine_lanes_or_rows(w, r);
     if (ph->cluster && kn_sweep_reduces(ph, sweep))
         combine_in_cluster(w, sweep);
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].stage == sweep && !ph->reds.data[r].across)
-            declare(w, kn_cuda_type(ph->reds.data[r].dtype), kn_cuda_printed(w, "r%d", r),
-                    part_of(w, r));
+    kn_cuda_declare_results(w, sweep);
     if (kn_sum_by_words(ph))
         kn_cuda_line(w, "sum = kn_add(sum, r0);");
 }

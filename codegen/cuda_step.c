@@ -16,7 +16,9 @@ bool kn_cuda_batches(const kn_cuda_writer *w, int i)
 
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
 {
-    return w->ph->values.data[i].kept == KN_KEEP_REGISTERS || (w->batched && kn_cuda_batches(w, i));
+    kn_keep kept = w->ph->values.data[i].kept;
+    return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->banded) ||
+           (w->batched && kn_cuda_batches(w, i));
 }
 
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
@@ -190,6 +192,9 @@ static bool in_shared(const kn_cuda_writer *w, int i)
 
 const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
 {
+    if (w->ph->banded)
+        return kn_cuda_printed(w, "%s_resident[place + step * %s]", kn_cuda_value(w, i),
+                               kn_cuda_block_times(w, 1));
     if (w->near)
         return kn_cuda_printed(w, "%s_resident[place]", kn_cuda_value(w, i));
     const char *name = kn_cuda_value(w, place_of(w, i)), *at = w->ph->cluster ? "(i - begin)" : "i";
@@ -287,10 +292,21 @@ void kn_cuda_kept_loads(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
+        const char *to = kn_cuda_printed(w, "%s_kept[step]", kn_cuda_value(w, i));
         if (!kn_cuda_keeps_now(w, i) || v->kind != KN_V_LOAD)
             continue;
-        write_vector_load(w, i, "", kn_cuda_printed(w, "%s_kept[step]", kn_cuda_value(w, i)));
+        if (ph->banded && w->near)
+            kn_cuda_line(w, "%s = %s;", to, kn_cuda_shared_place(w, i));
+        else
+            write_vector_load(w, i, "", to);
     }
+}
+
+void kn_cuda_leave_near(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (w->need[i])
+            kn_cuda_line(w, "%s = %s_kept[step];", kn_cuda_shared_place(w, i), kn_cuda_value(w, i));
 }
 
 /* Loads first, all of them, so that they are in flight together. */

@@ -60,7 +60,10 @@ bool kn_cuda_goes_by_group(const kn_phase *ph)
            ph->reds.len > 0;
 }
 
-int kn_cuda_goes_round(const kn_phase *ph) { return kn_cuda_goes_by_group(ph) ? 1 : ph->nsweeps; }
+int kn_cuda_goes_round(const kn_phase *ph)
+{
+    return kn_cuda_goes_by_group(ph) || ph->banded ? 1 : ph->nsweeps;
+}
 
 /* Every other sweep walks backwards, in the first of a phase as after the last of the phase that read the same array:
  * the members it meets first are the ones that the sweep before touched last, and may still be in a cache; but not
@@ -150,10 +153,12 @@ typedef struct unrolled {
     const char *place, *guard;
 } unrolled;
 
-/* They, unrolled: only their loads into registers, or all that they do. Loads end with the first step that is not there:
- * between branches the compiler leaves them together, which it would not behind a predicate for each. */
-static void write_unrolled(kn_cuda_writer *w, const unrolled *u, bool only_loads)
+/* They, unrolled: all that they do, kn_cuda_step(), or what only goes between registers and memory. That ends with the
+ * first step that is not there: between branches the compiler leaves loads together, which it would not behind a predicate
+ * for each. */
+static void write_unrolled(kn_cuda_writer *w, const unrolled *u, void (*what)(kn_cuda_writer *))
 {
+    const bool only_loads = what != kn_cuda_step;
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", u->steps);
     kn_cuda_line(w, "const kn_count i = %s;", u->place);
@@ -164,17 +169,13 @@ static void write_unrolled(kn_cuda_writer *w, const unrolled *u, bool only_loads
     else if (u->guard)
         kn_cuda_open(w, "if (%s)", u->guard);
     write_axes(w);
-    if (only_loads)
-        kn_cuda_kept_loads(w);
-    else
-        kn_cuda_step(w);
+    what(w);
     if (u->guard && !only_loads)
         kn_cuda_close(w);
     kn_cuda_close(w);
 }
 
-/* The registers of value i, for all steps, unless they are there. */
-static void declare_kept(kn_cuda_writer *w, int i, int steps)
+void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps)
 {
     if (w->declared[i])
         return;
@@ -183,18 +184,71 @@ static void declare_kept(kn_cuda_writer *w, int i, int steps)
                  w->ph->vec, kn_cuda_value(w, i), steps);
 }
 
+/* Which loads go from where to where, of those that this sweep is to have in registers. */
+typedef bool (*which_fn)(const kn_cuda_writer *w, int i);
+
+/* In bands: is value i on chip, left there by an earlier phase, where a block has room for it? Is it to be left there? */
+static bool is_found(const kn_cuda_writer *w, int i)
+{
+    return w->ph->banded && kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
+}
+
+static bool is_elsewhere(const kn_cuda_writer *w, int i) { return !is_found(w, i); }
+
+static bool is_left(const kn_cuda_writer *w, int i)
+{
+    return w->ph->banded && kn_value_at(w->ph, i)->kept == KN_KEEP_RESIDENT && !is_found(w, i);
+}
+
+static bool is_now(const kn_cuda_writer *w, int i, which_fn which)
+{
+    return kn_cuda_keeps_now(w, i) && kn_value_at(w->ph, i)->kind == KN_V_LOAD && which(w, i);
+}
+
+static bool are_any(const kn_cuda_writer *w, which_fn which)
+{
+    bool any = false;
+    for (int i = 0; i < w->ph->values.len; i++)
+        any = any || is_now(w, i, which);
+    return any;
+}
+
+static void move_steps(kn_cuda_writer *w, const unrolled *u, which_fn which,
+                       void (*move)(kn_cuda_writer *))
+{
+    bool *all = w->need, *some = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    for (int i = 0; i < w->ph->values.len; i++)
+        some[i] = is_now(w, i, which);
+    w->need = some;
+    write_unrolled(w, u, move);
+    w->need = all;
+}
+
 /* The loads into registers that are needed now, of all steps at once. */
 static void load_steps(kn_cuda_writer *w, const unrolled *u)
 {
-    bool loads = false;
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
+    for (int i = 0; i < w->ph->values.len; i++)
         if (kn_cuda_keeps_now(w, i))
-            declare_kept(w, v->kind == KN_V_LOAD ? i : v->room, u->steps);
-        loads = loads || (kn_cuda_keeps_now(w, i) && v->kind == KN_V_LOAD);
+            kn_cuda_declare_kept(
+                w, kn_value_at(w->ph, i)->kind == KN_V_LOAD ? i : kn_value_at(w->ph, i)->room,
+                u->steps);
+    if (are_any(w, is_elsewhere))
+        move_steps(w, u, is_elsewhere, kn_cuda_kept_loads);
+    if (are_any(w, is_found)) {
+        kn_cuda_open(w, "if (near)");
+        w->near = true;
+        move_steps(w, u, is_found, kn_cuda_kept_loads);
+        w->near = false;
+        kn_cuda_close(w);
+        kn_cuda_open(w, "else");
+        move_steps(w, u, is_found, kn_cuda_kept_loads);
+        kn_cuda_close(w);
     }
-    if (loads)
-        write_unrolled(w, u, true);
+    if (are_any(w, is_left)) {
+        kn_cuda_open(w, "if (near)");
+        move_steps(w, u, is_left, kn_cuda_leave_near);
+        kn_cuda_close(w);
+    }
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] =
             w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
@@ -203,25 +257,37 @@ static void load_steps(kn_cuda_writer *w, const unrolled *u)
 static void write_steps(kn_cuda_writer *w, const unrolled *u)
 {
     load_steps(w, u);
-    write_unrolled(w, u, false);
+    write_unrolled(w, u, kn_cuda_step);
     for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
 }
 
-/* All steps of a group. What is kept of loads is on its way before the first sweep waits for any of it, whichever sweep
- * needs it. */
+/* All steps of a group. */
+static unrolled all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    return (unrolled){w->ph->steps,
+                      kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
+                      step_guard(w, by)};
+}
+
+/* What is kept of loads is on its way before the first sweep waits for any of it, whichever sweep needs it. */
+static void load_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    w->sweep = 0;
+    kn_phase_needs(w->ph, 0, w->need);
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->need[i] =
+            w->need[i] || (w->ph->values.data[i].kind == KN_V_LOAD && kn_cuda_in_registers(w, i));
+    const unrolled all = all_steps(w, by);
+    load_steps(w, &all);
+    kn_phase_needs(w->ph, 0, w->need);
+}
+
 static void write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    const unrolled all = {w->ph->steps,
-                          kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
-                          step_guard(w, by)};
-    if (w->sweep == 0) {
-        for (int i = 0; i < w->ph->values.len; i++)
-            w->need[i] = w->need[i] || (w->ph->values.data[i].kind == KN_V_LOAD &&
-                                        w->ph->values.data[i].kept == KN_KEEP_REGISTERS);
-        load_steps(w, &all);
-        kn_phase_needs(w->ph, 0, w->need);
-    }
+    if (w->sweep == 0 && !w->ph->banded)
+        load_all_steps(w, by);
+    const unrolled all = all_steps(w, by);
     write_steps(w, &all);
 }
 
@@ -433,7 +499,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     kn_cuda_combine(w, t);
 }
 
-static int last_stage(const kn_phase *ph)
+int kn_cuda_last_stage(const kn_phase *ph)
 {
     int last = ph->nsweeps;
     for (int i = 0; i < ph->stores.len; i++)
@@ -444,7 +510,10 @@ static int last_stage(const kn_phase *ph)
 
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
 {
-    for (int t = 0; t <= last_stage(w->ph); t++) {
+    if (w->ph->banded) /* a band has a group's values from memory, too: not one after the other */
+        load_all_steps(w, by);
+    const int last = kn_cuda_late(w->ph) ? 0 : kn_cuda_last_stage(w->ph);
+    for (int t = 0; t <= last; t++) {
         kn_cuda_group_values(w, t);
         kn_cuda_group_stores(w, t, leader);
         if (w->ph->abreast && t < w->ph->nsweeps)

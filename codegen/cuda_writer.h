@@ -8,6 +8,7 @@
  *   cuda_own.c    types and functions of reductions of the user's own
  *   cuda_fetch.c  copies into shared memory
  *   cuda_abreast.c  who is where in groups abreast, and what lanes are told of their groups
+ *   cuda_bands.c  the groups of a band, and results of theirs that can wait
  *   cuda_tiles.c  turned accesses through tiles in shared memory
  *   cuda_sweep.c  the loops of a phase over its members
  *   cuda.c        walks, and the kernel around them */
@@ -117,6 +118,13 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r);
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r);
 /* After a sweep: makes each of its accumulators one for all workers of a group and declares r<r>. */
 void kn_cuda_combine(kn_cuda_writer *w, int sweep);
+/* Bytes of what the warps of a block leave of a sweep over a group. */
+int kn_cuda_sweep_bytes(const kn_phase *ph, int sweep);
+/* Where several warps share a group, in two parts with a barrier between: each leaves what it found, behind that of `slot`
+ * groups before (NULL: none); all threads take what there is, as new accumulators if there are slots. Declares r<r>. */
+void kn_cuda_leave_of_warps(kn_cuda_writer *w, int sweep, const char *slot);
+void kn_cuda_take_of_warps(kn_cuda_writer *w, int sweep, const char *slot);
+void kn_cuda_declare_results(kn_cuda_writer *w, int sweep);
 /* Where dynamic shared memory is free: behind the boards on which the blocks of a cluster write what they found. */
 const char *kn_cuda_behind_boards(kn_cuda_writer *w);
 /* In front of the loop over the groups of a cluster: the mbarriers of its boards, and that of its fetches. */
@@ -168,6 +176,17 @@ void kn_cuda_await_fetch(kn_cuda_writer *w);
 const char *kn_cuda_fetched_end(const kn_phase *ph);
 /* Columns: a thread asks for its own elements. */
 void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by);
+
+/* ---- cuda_bands.c: see there ---- */
+
+/* Groups that are combined late, so many at a time, where only what is stored for a group needs its results: 0: each at
+ * once. */
+int kn_cuda_late(const kn_phase *ph);
+/* Behind the sweep over a group: that, and the stores, when it is time for it; each warp for other groups. */
+void kn_cuda_late_groups(kn_cuda_writer *w);
+/* Around what a block does with the groups from `first` on: the loops over its bands and over their groups. */
+void kn_cuda_open_band(kn_cuda_writer *w);
+void kn_cuda_close_band(kn_cuda_writer *w);
 
 /* ---- cuda_tiles.c: see there ---- */
 
@@ -231,16 +250,31 @@ const char *kn_cuda_vector(kn_cuda_writer *w, int i);
 const char *kn_cuda_shared_place(kn_cuda_writer *w, int i);
 /* This step's elements of load i, of a vector that the group has only a part of. */
 const char *kn_cuda_edge(kn_cuda_writer *w, int i);
+/* A step's loads into registers; in bands, from there to where later phases find them. */
 void kn_cuda_kept_loads(kn_cuda_writer *w);
+void kn_cuda_leave_near(kn_cuda_writer *w);
 void kn_cuda_declare_shared(kn_cuda_writer *w);
 void kn_cuda_step(kn_cuda_writer *w);
 
+/* ---- cuda.c ---- */
+
+/* The groups that a block works on at a time, ROWS. */
+const char *kn_cuda_groups_at_once(kn_cuda_writer *w);
+/* Which of those from `first` on a thread works on, and which of its ranges. Every thread takes part in every combine,
+ * live or not. */
+void kn_cuda_group(kn_cuda_writer *w);
+
 /* ---- cuda_sweep.c ---- */
+
+/* The registers of value i, of so many steps, unless they are there. */
+void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
 
 /* Are all sweeps over a group done before the next group's, so that the phase goes through its arrays once? */
 bool kn_cuda_goes_by_group(const kn_phase *ph);
 /* Times that it goes through them, each the other way round. */
 int kn_cuda_goes_round(const kn_phase *ph);
+/* The last stage at which a group has something to store. */
+int kn_cuda_last_stage(const kn_phase *ph);
 /* All sweeps of the phase over a group, with its values and stores before, between and behind them; `leader` is true of
  * the worker that stores a group's results. */
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader);

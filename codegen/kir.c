@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/integer.h"
+
 int kn_phase_vector_axis(const kn_phase *p)
 {
     if (p->walk == KN_WALK_COLS && !p->abreast)
@@ -202,7 +204,8 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
     for (const kn_phase *q = k->phases.data; v->kept == KN_KEEP_RESIDENT && q < p; q++)
         for (int i = 0; i < q->values.len; i++) {
             const kn_value *x = &q->values.data[i];
-            double steps = (double)p->chunk / kn_phase_step(p);
+            double steps = p->banded ? (double)kn_steps_of_part(p, k->threads)
+                                     : (double)p->chunk / kn_phase_step(p);
             if (x->kept == KN_KEEP_RESIDENT && x->index == v->index)
                 return (double)k->held < steps ? (double)k->held / steps : 1;
         }
@@ -276,6 +279,20 @@ bool kn_phase_in_order(const kn_phase *p)
         if (p->reds.data[r].by && !p->reds.data[r].by->commutes)
             return true;
     return false;
+}
+
+int64_t kn_steps_of_part(const kn_phase *p, int threads)
+{
+    int64_t rounds = kn_ceil_div(p->chunk, threads / p->tpg);
+    return p->banded ? rounds * p->steps : kn_ceil_div(p->members, p->splits * kn_phase_step(p));
+}
+
+bool kn_shared_by_band(const kn_phase *p, const kn_value *v)
+{
+    bool shared = p->banded && v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
+    for (int a = 0; a < p->ngroup; a++)
+        shared = shared && v->access.kind[a] == KN_STRIDE_ZERO;
+    return shared;
 }
 
 bool kn_takes_turns(const kn_phase *p) { return p->split && !p->tile && !kn_phase_in_order(p); }
@@ -515,6 +532,8 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
         kn_putf(t, "threads %d ", k->threads);
     if (k->bound)
         kn_putf(t, "at most %d threads ", k->bound);
+    if (k->together)
+        kn_putf(t, "%d together ", k->together);
     if (numbers && k->held)
         kn_putf(t, "%lld steps resident ", (long long)k->held);
     kn_putf(t, "index %d%s%s%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "",

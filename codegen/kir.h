@@ -24,10 +24,11 @@
  * A phase of clusters divides them likewise over the blocks of a thread-block cluster, but its blocks work side by
  * side and combine what they found through each other's shared memory: it has as many sweeps as it needs.
  *
- * A banded phase divides its groups instead, into `splits` contiguous ranges of `chunk` groups, its bands, each
- * walked by one block. Reductions `across` accumulate over the groups of a band, for each member apart: they are
+ * A banded phase divides its groups instead, into `splits` bands of `chunk` groups at most, each walked by one block: of
+ * what a block takes at a time every `splits`-th. Reductions `across` accumulate over the groups of a band, for each member apart: they are
  * stored as partial results over the members, with the band as an additional leading index. So one sweep over
- * an array sums its rows and its columns.
+ * an array sums its rows and its columns. A later phase may go through the same bands: of each group a thread then has all
+ * that it loads in registers, what all groups share once a band.
  *
  * A local phase is worked on by the workers of the next phase that is not local, its host: each for its own
  * group before the host's first sweep, or, without groups, each block once before its first group. What it
@@ -94,7 +95,8 @@ typedef enum kn_keep {
     KN_KEEP_NONE,      /* loaded, or computed, again by every sweep */
     KN_KEEP_REGISTERS, /* in phases of a known number of steps */
     KN_KEEP_SHARED,    /* in dynamic shared memory */
-    KN_KEEP_RESIDENT, /* loads of split phases: in dynamic shared memory too, over a grid barrier; sched/resident.c */
+    KN_KEEP_RESIDENT, /* loads of split phases, and of banded ones beside registers: in dynamic shared memory too, over a
+                       * grid barrier; sched/resident.c */
     KN_KEEP_FRAME, /* in the worker's own memory, on CPUs; rows of at most KN_FRAME_MEMBERS; computed values only */
 } kn_keep;
 
@@ -203,7 +205,9 @@ typedef struct kn_phase {
     kn_walk walk;
     int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp, but in bands also a
                 part of the block. COLS: rows of threads, of which each has its members */
-    int lanes; /* COLS: threads side by side along the groups, each with vec of them; tpg x lanes are a block */
+    /* COLS: threads side by side along the groups, each with vec of them; tpg x lanes are a block. Banded: threads a group
+     * at least */
+    int lanes;
     int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
     /* ROWS of one run: groups begin and end within vectors, which are aligned in memory; all arrays that are walked by
      * vectors begin alike. Members of a group are counted from before it: kn_phase_line() */
@@ -214,8 +218,9 @@ typedef struct kn_phase {
     bool alone;     /* the only phase of its kernel that is not local */
     bool universal; /* relies on no size, stride or alignment */
     bool split, banded;
-    bool resident; /* split: it and its like around it keep what they load on chip, if they can */
-    bool cluster;  /* a group is shared by the `splits` blocks of a cluster, a range each */
+    bool
+        resident; /* split, banded: it and its like around it keep what they load on chip, if they can */
+    bool cluster; /* a group is shared by the `splits` blocks of a cluster, a range each */
     /* copies bring what is kept in shared memory, without registers: codegen/cuda_fetch.c */
     bool fetched;
     int64_t apart; /* (n) nanoseconds from the first copies of one cluster to those of the next */
@@ -234,7 +239,7 @@ typedef struct kn_phase {
     KN_VEC(kn_store) stores;
     int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 if there are none */
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
-    /* (n) split, of clusters: a chunk is a multiple of vec; banded: ranges of groups; else 1 and members */
+    /* (n) split, of clusters: a chunk is a multiple of vec; banded: groups, not more than; else 1 and members */
     int64_t splits, chunk;
     int at_once; /* FLAT: steps whose loads a thread has on their way at once; 0: local */
     /* COLS: columns go on from group to group along the last member axis, and combines are over those of a group too; (n)
@@ -314,6 +319,7 @@ typedef struct kn_kernel {
     int threads;      /* CUDA: block size; (n) where bound is not 0 */
     int bound; /* CUDA: not 0: the code serves blocks of every size from 64 threads, a power of two, up to
                          this; 0: of `threads` only */
+    int together;   /* CUDA: blocks that a multiprocessor must hold at a time; 0: as it comes */
     int64_t shared; /* (n) CUDA: bytes of dynamic shared memory a block */
     int64_t held;   /* (n) CUDA: steps of a thread of which resident values are there */
     bool wide;      /* indices need 64 bits */
@@ -413,6 +419,10 @@ int kn_red_stage(const kn_phase *p, int red);
 /* Must its members be combined in their order? Then every worker has a range of neighbours, and results are combined in
  * the order of workers. */
 bool kn_phase_in_order(const kn_phase *p);
+/* Steps that a thread takes through its part of a split group, or through a band, of blocks of so many threads. */
+int64_t kn_steps_of_part(const kn_phase *p, int threads);
+/* Is this load, of a banded phase, the same for all groups? */
+bool kn_shared_by_band(const kn_phase *p, const kn_value *v);
 /* Do the workers of a split group take turns, instead of a range each? */
 bool kn_takes_turns(const kn_phase *p);
 /* Stages of everything, from the reductions as they are now. */

@@ -95,7 +95,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         }
         if (ph->split || ph->banded) {
             put_index(&ps, ph->splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
-            if (!kn_takes_turns(ph))
+            if (ph->split && !kn_takes_turns(ph))
                 put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         }
         if (ph->abreast) {

@@ -154,6 +154,14 @@ kn_range kn_preview_splits(const kn_planner *p, const kn_phase *phase);
 kn_keep kn_preview_keep(kn_planner *p, int index);
 /* codegen/pass/spread.c: replaces phase `index` by its split form; `made`: its partial results of stage 0, or NULL. */
 void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made);
+/* codegen/pass/spread.c: the groups of a raw phase, and a compact array over them. */
+int64_t kn_count_groups(const kn_phase *phase);
+kn_access kn_over_groups(const kn_phase *phase, int buf);
+/* codegen/pass/part.c: raw phase `index` in two, if it waits for what phases [from, index) store and no reduction of it
+ * does: its reductions, and its stores, which read their results. They go through new temporaries. */
+bool kn_part_phase(kn_planner *p, int index, int from, kn_phase *head, kn_phase *tail);
+/* codegen/pass/local.c: a phase becomes number `at`, of a region. */
+void kn_insert_phase(kn_planner *p, int at, kn_phase phase, int region);
 /* codegen/pass/local.c: bytes that a phase loads; INT64_MAX if they are as many or more. */
 int64_t kn_phase_bytes_read(const kn_phase *phase, const kn_buf *bufs);
 /* Passes over the raw phases, each in codegen/pass/ by its name. */

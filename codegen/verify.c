@@ -56,19 +56,17 @@ static kn_status verify_phase(const kn_kernel *k, int p)
     if (ph->local && (ph->stores.len || ph->split || p + 1 == k->phases.len))
         return broken(k, p, "a local phase is whole, stores nothing and has a host");
     for (int i = 0; i < ph->reds.len; i++)
-        if (ph->reds.data[i].across &&
-            (!ph->banded || ph->walk != KN_WALK_ROWS || !ph->steps || kn_red_state(ph, i)))
-            return broken(
-                k, p, "across groups reduce rows of a known number of steps, by sums and the like");
-    if (ph->banded && (ph->split || ph->local))
-        return broken(k, p, "a banded phase is whole but for its bands");
+        if (ph->reds.data[i].across && (!ph->banded || kn_red_state(ph, i)))
+            return broken(k, p, "across groups reduce bands, by sums and the like");
+    if (ph->banded && (ph->split || ph->local || ph->walk != KN_WALK_ROWS || !ph->steps))
+        return broken(k, p, "a banded phase has whole rows of a known number of steps");
     if (ph->last_block && (ph->barrier || p + 1 < k->phases.len))
         return broken(k, p, "the last block does the last phase, without a barrier");
     if (ph->by_tile && (!ph->last_block || ph->walk != KN_WALK_COLS || ph->split))
         return broken(k, p, "tiles that their last block finishes are whole columns");
     if (ph->split && ph->nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
-    if (kn_phase_resident(ph) &&
+    if (kn_phase_resident(ph) && !ph->banded &&
         (!kn_takes_turns(ph) ||
          (ph->walk == KN_WALK_ROWS && (!kn_by_block(ph) || ph->tpg != k->threads))))
         return broken(k, p, "resident are elements of split phases whose blocks take turns");

@@ -5,7 +5,10 @@
  *     columns   groups j, members i     which reduces what rows reads or makes, or other arrays over these axes
  * After: rows is banded and does the reductions of stage 0 of columns too, across its groups. A band's results are
  * partial ones, which what is left of columns begins with (pass/spread.c). Arrays that both read are read once
- * less, and reductions of columns that need results of rows wait for no barrier. */
+ * less, and reductions of columns that need results of rows wait for no barrier.
+ *
+ * Rows that themselves wait for what columns make are parted (pass/part.c): their reductions are such rows, and what
+ * waits goes through the same bands again, of which blocks keep on chip what there is room for. */
 #include <string.h>
 
 #include "codegen/plan.h"
@@ -14,13 +17,14 @@
 /* Columns on its way into rows. */
 typedef struct crossing {
     kn_planner *p;
-    int rows, columns; /* phase numbers */
+    int rows, columns; /* phase numbers; rows is in front of columns, if they are parted */
     const kn_phase *from;
-    kn_phase host;       /* rows as it will be */
-    int to[KN_MAX_RANK]; /* axis of columns -> axis of rows */
-    int *copy_of;        /* per value of columns: its copy in host, or -1 */
-    int *buf;            /* per reduction of columns: its partial results */
-    bool depends;        /* columns needs what rows makes */
+    const kn_phase *tail; /* of rows that are parted: what waits; else NULL */
+    kn_phase host;        /* rows as it will be */
+    int to[KN_MAX_RANK];  /* axis of columns -> axis of rows */
+    int *copy_of;         /* per value of columns: its copy in host, or -1 */
+    int *buf;             /* per reduction of columns: its partial results */
+    bool depends;         /* columns needs what rows makes */
     kn_crossing_cost cost;
 } crossing;
 
@@ -201,6 +205,7 @@ static bool carry_reductions(crossing *c)
         c->cost.partial += (double)count * kn_bytes(red.dtype);
     }
     c->host.banded = true;
+    c->host.resident = c->tail != NULL;
     return true;
 }
 
@@ -268,32 +273,65 @@ static bool is_spread(crossing *c, const kn_phase *ph)
                .n > 1;
 }
 
-static bool cross(crossing *c)
+/* Bytes that the tail of rows loads again; 0 if it can't go through the same bands. */
+static double bytes_again(const crossing *c)
+{
+    double bytes = 0;
+    kn_phase bound = kn_phase_copy(c->p->arena, c->tail);
+    bound.banded = bound.resident = true;
+    bound = kn_preview(c->p, &bound);
+    if (bound.reds.len || !kn_rows_across(&bound, c->p->problem->target))
+        return 0;
+    for (int i = 0; i < c->tail->values.len; i++)
+        for (int j = 0; j < c->host.values.len; j++)
+            if (is_array(kn_value_at(c->tail, i)) &&
+                kn_value_same(kn_value_at(c->tail, i), kn_value_at(&c->host, j)))
+                bytes += bytes_loaded(c, kn_value_at(c->tail, i));
+    return bytes;
+}
+
+/* The bands in which rows does the reductions of columns; none where that cannot be, or does not pay. */
+static kn_bands find_bands(crossing *c, const kn_phase *rows)
 {
     kn_planner *p = c->p;
     const kn_target *target = p->problem->target;
-    const kn_phase *rows = &p->phases.data[c->rows];
-    c->from = &p->phases.data[c->columns];
+    const kn_bands none = {.bands = {0}};
     if (!is_raw(rows) || !is_raw(c->from) || !only_reduces(c->from) || kn_phase_in_order(rows) ||
-        !find_axes(rows, c->from, c->to) || (c->columns < c->rows && !can_wait(c)))
-        return false;
+        !find_axes(rows, c->from, c->to))
+        return none;
     c->host = kn_phase_copy(p->arena, rows);
     c->copy_of = KN_NEW_ARRAY(p->arena, int, c->from->values.len + 1);
     c->buf = KN_NEW_ARRAY(p->arena, int, c->from->reds.len + 1);
     memset(c->copy_of, -1, sizeof(int) * (size_t)c->from->values.len);
     if (!carry_reductions(c))
-        return false;
+        return none;
     kn_phase before = kn_preview(p, rows), columns = kn_preview(p, c->from);
     kn_phase after = kn_preview(p, &c->host);
-    if (after.walk != KN_WALK_ROWS || !kn_rows_across(&after, target) || is_spread(c, &before))
-        return false;
+    if (before.walk != KN_WALK_ROWS || !kn_rows_across(&after, target) || is_spread(c, &before))
+        return none;
     c->cost.barriers = !c->depends && !is_spread(c, &columns);
-    kn_bands how = kn_schedule_bands(&after, &columns, target, &c->cost);
+    c->cost.again = c->tail ? bytes_again(c) : 0;
+    if (c->tail && c->cost.again == 0)
+        return none;
+    return kn_schedule_bands(&after, &columns, target, &c->cost);
+}
+
+static void divide(kn_phase *ph, const kn_range *bands)
+{
+    ph->splits = bands->n;
+    ph->chunk = bands->length;
+}
+
+static bool cross(crossing *c)
+{
+    kn_planner *p = c->p;
+    if (c->columns < c->rows && !can_wait(c))
+        return false;
+    kn_bands how = find_bands(c, &p->phases.data[c->rows]);
     if (how.bands.n == 0)
         return false;
     give_buffers(c, how.bands.n);
-    c->host.splits = how.bands.n;
-    c->host.chunk = how.bands.length;
+    divide(&c->host, &how.bands);
     if (c->columns < c->rows)
         put_behind_rows(c);
     p->phases.data[c->rows] = c->host;
@@ -301,12 +339,42 @@ static bool cross(crossing *c)
     return true;
 }
 
+/* ---- rows that wait for columns ---- */
+
+static bool cross_parted(kn_planner *p, int rows, int columns)
+{
+    kn_phase head, tail;
+    int bufs = p->bufs.len;
+    if (!is_raw(&p->phases.data[rows]) || !kn_part_phase(p, rows, columns, &head, &tail))
+        return false;
+    crossing c = {.p = p,
+                  .rows = columns - 1,
+                  .columns = columns,
+                  .from = &p->phases.data[columns],
+                  .tail = &tail};
+    kn_bands how = find_bands(&c, &head);
+    if (how.bands.n == 0) {
+        p->bufs.len = bufs;
+        return false;
+    }
+    give_buffers(&c, how.bands.n);
+    divide(&c.host, &how.bands);
+    divide(&tail, &how.bands);
+    tail.banded = tail.resident = true;
+    p->phases.data[rows] = tail;
+    kn_insert_phase(p, columns, c.host, p->region_of.data[rows]);
+    kn_spread(p, columns + 1, how.left, &(kn_partials){how.bands.n, c.buf});
+    return true;
+}
+
 void kn_pass_cross(kn_planner *p)
 {
     for (int rows = 0; rows < p->phases.len; rows++)
         for (int columns = 0; columns < p->phases.len; columns++) {
-            crossing c = {.p = p, .rows = rows, .columns = columns};
-            if (columns != rows && cross(&c))
+            crossing c = {
+                .p = p, .rows = rows, .columns = columns, .from = &p->phases.data[columns]};
+            if (columns != rows &&
+                (cross(&c) || (columns < rows && cross_parted(p, rows, columns))))
                 break;
         }
 }

@@ -166,7 +166,7 @@ static void read_locally(kn_planner *p, kn_phase *host, const kn_phase *from, in
         store_outputs(p, host, from, value);
 }
 
-static void insert_phase(kn_planner *p, int at, kn_phase ph, int region)
+void kn_insert_phase(kn_planner *p, int at, kn_phase ph, int region)
 {
     kn_push(p->arena, &p->phases, ph);
     kn_push(p->arena, &p->region_of, region);
@@ -186,7 +186,7 @@ static void add_local(kn_planner *p, int at, const kn_phase *from)
     local.stores.len = 0;
     for (int i = 0; i < from->stores.len; i++)
         kn_push(p->arena, &local.exports, from->stores.data[i].value);
-    insert_phase(p, at, local, p->region_of.data[at]);
+    kn_insert_phase(p, at, local, p->region_of.data[at]);
 }
 
 static void drop_phase(kn_planner *p, int at)

@@ -44,17 +44,24 @@ static int push_value(spreader *s, kn_value v)
     return s->to.values.len - 1;
 }
 
-/* The strides of a compact array over the group axes. */
-static kn_access over_groups(const spreader *s, int buf)
+kn_access kn_over_groups(const kn_phase *ph, int buf)
 {
     kn_access acc = {.buf = buf};
     int64_t step = 1;
-    for (int a = s->from.ngroup - 1; a >= 0; a--) {
+    for (int a = ph->ngroup - 1; a >= 0; a--) {
         acc.axes |= 1u << a;
         acc.stride[a] = step;
-        step *= s->from.axes[a].extent;
+        step *= ph->axes[a].extent;
     }
     return acc;
+}
+
+int64_t kn_count_groups(const kn_phase *ph)
+{
+    int64_t groups = 1;
+    for (int a = 0; a < ph->ngroup; a++)
+        groups *= ph->axes[a].extent;
+    return groups;
 }
 
 static int copy_value(spreader *s, int i)
@@ -69,7 +76,7 @@ static int copy_value(spreader *s, int i)
         v.kind = s->export_of[r] >= 0 ? KN_V_LOCAL : KN_V_LOAD;
         v.index = s->export_of[r];
         if (v.kind == KN_V_LOAD)
-            v.access = over_groups(s, s->result_buf[r]);
+            v.access = kn_over_groups(&s->from, s->result_buf[r]);
     }
     v.stage = 0;
     bool deep = kn_has_access(&v) && v.access.axes >> s->to.ngroup;
@@ -99,23 +106,15 @@ static void copy_store(spreader *s, const kn_store *old)
     kn_push(s->p->arena, &s->to.stores, st);
 }
 
-static int64_t groups_of(const spreader *s)
-{
-    int64_t groups = 1;
-    for (int a = 0; a < s->from.ngroup; a++)
-        groups *= s->from.axes[a].extent;
-    return groups;
-}
-
 /* Adds a reduction to the partial phase and stores its result; gives the buffer. */
 static int store_partial(spreader *s, kn_red red, const char *name)
 {
     bool counts = red.part == KN_PART_COUNT; /* all groups have as many members */
-    int64_t groups = counts ? 1 : groups_of(s);
+    int64_t groups = counts ? 1 : kn_count_groups(&s->from);
     int buf = kn_planner_temp(s->p, red.dtype, name, groups * s->members.n);
     kn_push(s->p->arena, &s->to.reds, red);
     kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.reds.len - 1, .stage = 1};
-    st.access = counts ? (kn_access){.buf = buf} : over_groups(s, buf);
+    st.access = counts ? (kn_access){.buf = buf} : kn_over_groups(&s->from, buf);
     st.access.split_stride = groups;
     st.once = counts ? (1u << s->from.ngroup) - 1 : 0;
     kn_push(s->p->arena, &s->to.stores, st);
@@ -137,7 +136,7 @@ static int load_along_splits(spreader *s, int buf, kn_access acc, int64_t stride
 
 static int load_partial(spreader *s, int buf)
 {
-    return load_along_splits(s, buf, over_groups(s, buf), groups_of(s));
+    return load_along_splits(s, buf, kn_over_groups(&s->from, buf), kn_count_groups(&s->from));
 }
 
 static int elem(spreader *s, kn_op op, kn_dtype t, int a, int b)
@@ -254,11 +253,12 @@ static void finish_locally(spreader *s, int stage)
 /* Stores value `value` of `to` as the result of reduction r. */
 static void store_result(spreader *s, int r, int value)
 {
-    s->result_buf[r] = kn_planner_temp(s->p, s->from.reds.data[r].dtype, "result", groups_of(s));
+    s->result_buf[r] =
+        kn_planner_temp(s->p, s->from.reds.data[r].dtype, "result", kn_count_groups(&s->from));
     kn_store st = {.kind = KN_STORE_GROUP,
                    .value = value,
                    .stage = s->to.values.data[value].stage,
-                   .access = over_groups(s, s->result_buf[r])};
+                   .access = kn_over_groups(&s->from, s->result_buf[r])};
     kn_push(s->p->arena, &s->to.stores, st);
 }
 

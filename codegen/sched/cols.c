@@ -187,6 +187,20 @@ void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division forc
         store_squares(ph, false);
 }
 
+void kn_schedule_few_columns(kn_phase *ph, const kn_target *target)
+{
+    int bytes = 0;
+    if (target->sm == 0 || ph->walk != KN_WALK_COLS || ph->universal || ph->split || ph->cluster ||
+        ph->abreast || ph->tile || ph->reds.len == 0 ||
+        kn_ceil_div(ph->groups, kn_cols_width(ph)) * 2 > target->units)
+        return;
+    for (int i = 0; i < ph->values.len; i++)
+        if (kn_is_read(kn_value_at(ph, i)) && kn_value_at(ph, i)->level == KN_ELEMENT)
+            bytes = kn_bytes(kn_value_at(ph, i)->dtype);
+    while (kn_cols_width(ph) * bytes > LINE)
+        ph->lanes /= 2;
+}
+
 /* Can every load that is kept go to its place as it lies in memory, in a copy of 4, 8 or 16 bytes a thread? */
 static bool copies(const kn_phase *ph, const kn_target *target)
 {

@@ -5,7 +5,10 @@
  * them. So step n of a thread is about the same elements in all of them, and the place of that step in shared memory is
  * its own. There is room for a number of steps (kn_kernel.held); those beyond it, and all of the groups of a block but
  * its first, are loaded again. Neither the size of arrays nor the number of blocks that a launch really has decides
- * whether results are right, only how much is read again. */
+ * whether results are right, only how much is read again.
+ *
+ * Of bands likewise: phases that go through the same ones have the same groups of a block's first band with the same
+ * threads, and there is room for the first of these groups. */
 #include "codegen/cuda.h"
 #include "codegen/sched/sched.h"
 
@@ -22,16 +25,22 @@ static bool in_columns(const kn_phase *ph) { return ph->walk == KN_WALK_COLS; }
  * size, divide the machine more finely. */
 static int blocks_a_unit(const kn_phase *ph) { return in_columns(ph) ? 2 : 1; }
 
+int kn_bands_a_unit(const kn_target *target, int threads)
+{
+    int at_once = target->max_threads_unit / 2 / threads;
+    return at_once > 1 ? at_once : 1;
+}
+
 /* Groups that a block of a split phase takes at a time. */
 static int64_t width_of(const kn_phase *ph)
 {
     return in_columns(ph) ? (int64_t)KN_COLS_LANES * ph->vec : 1;
 }
 
-/* Shared memory of a block beside `used` bytes of it. */
-static int64_t room_beside(const kn_phase *ph, const kn_target *target, int64_t used)
+/* Shared memory of each of so many blocks beside `used` bytes of it. */
+static int64_t room_beside(int blocks, const kn_target *target, int64_t used)
 {
-    return (target->smem_block + OWN) / blocks_a_unit(ph) - OWN - used;
+    return (target->smem_block + OWN) / blocks - OWN - used;
 }
 
 kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool forced)
@@ -57,7 +66,14 @@ kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool fo
 double kn_resident_part(const kn_phase *ph, const kn_target *target, int64_t length)
 {
     double bytes = (double)length * (double)width_of(ph) * kn_reread_each(ph);
-    double fit = (double)room_beside(ph, target, in_columns(ph) ? STATIC_BYTES : KN_SCRATCH_BYTES);
+    double fit = (double)room_beside(blocks_a_unit(ph), target,
+                                     in_columns(ph) ? STATIC_BYTES : KN_SCRATCH_BYTES);
+    return fit < bytes ? fit / bytes : 1;
+}
+
+double kn_resident_part_of_band(const kn_target *target, int threads, double bytes)
+{
+    double fit = (double)room_beside(kn_bands_a_unit(target, threads), target, KN_SCRATCH_BYTES);
     return fit < bytes ? fit / bytes : 1;
 }
 
@@ -65,8 +81,8 @@ double kn_resident_part(const kn_phase *ph, const kn_target *target, int64_t len
 static bool alike(const kn_phase *a, const kn_phase *b)
 {
     bool same = a->resident && b->resident && a->walk == b->walk && a->naxes == b->naxes &&
-                a->ngroup == b->ngroup && a->splits == b->splits && kn_takes_turns(a) &&
-                kn_takes_turns(b);
+                a->ngroup == b->ngroup && a->splits == b->splits && a->banded == b->banded &&
+                (a->banded ? a->chunk == b->chunk : kn_takes_turns(a) && kn_takes_turns(b));
     for (int x = 0; same && x < a->naxes; x++)
         same = a->axes[x].extent == b->axes[x].extent;
     return same;
@@ -83,21 +99,29 @@ static int first_resident(const kn_kernel *k)
 
 void kn_resident_align(kn_kernel *k)
 {
-    int first = first_resident(k), vec = 8;
+    int first = first_resident(k), vec = 8, lanes = 0;
     for (int p = first; p < k->phases.len; p++)
         if (alike(&k->phases.data[first], &k->phases.data[p]) && k->phases.data[p].vec < vec)
             vec = k->phases.data[p].vec;
+    for (int p = first; p < k->phases.len; p++) {
+        kn_phase *ph = &k->phases.data[p];
+        if (!alike(&k->phases.data[first], ph))
+            continue;
+        kn_schedule_as(ph, vec);
+        if (ph->banded && kn_band_lanes(ph) > lanes)
+            lanes = kn_band_lanes(ph);
+    }
     for (int p = first; p < k->phases.len; p++)
-        if (alike(&k->phases.data[first], &k->phases.data[p]))
-            kn_schedule_as(&k->phases.data[p], vec);
+        if (k->phases.data[p].banded && alike(&k->phases.data[first], &k->phases.data[p]))
+            k->phases.data[p].lanes = lanes;
 }
 
 /* Has each member an element of its own of this load, which is what it was when phase p is over? */
 static bool stays(const kn_kernel *k, int p, const kn_value *v)
 {
-    int va = kn_phase_vector_axis(&k->phases.data[p]);
-    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || v->kept ||
-        v->access.kind[va] == KN_STRIDE_ZERO)
+    const kn_phase *ph = &k->phases.data[p];
+    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || (v->kept && !ph->banded) ||
+        kn_shared_by_band(ph, v) || v->access.kind[kn_phase_vector_axis(ph)] == KN_STRIDE_ZERO)
         return false;
     for (int q = p; q < k->phases.len; q++)
         for (int s = 0; s < k->phases.data[q].stores.len; s++)
@@ -143,7 +167,8 @@ static void unmark(kn_kernel *k)
     for (int p = 0; p < k->phases.len; p++)
         for (int i = 0; i < k->phases.data[p].values.len; i++)
             if (k->phases.data[p].values.data[i].kept == KN_KEEP_RESIDENT)
-                k->phases.data[p].values.data[i].kept = KN_KEEP_NONE;
+                k->phases.data[p].values.data[i].kept =
+                    k->phases.data[p].banded ? KN_KEEP_REGISTERS : KN_KEEP_NONE;
 }
 
 /* Shared memory of a block that is there for what phase `ph` keeps. */
@@ -154,14 +179,14 @@ static int64_t room(const kn_kernel *k, const kn_phase *ph, const kn_target *tar
         int bytes = kn_cuda_static_bytes(&k->phases.data[p], k->threads);
         beside = bytes > beside ? bytes : beside;
     }
-    return room_beside(ph, target, beside + k->shared);
+    return room_beside(ph->banded ? k->together : blocks_a_unit(ph), target, beside + k->shared);
 }
 
 void kn_resident_keep(kn_kernel *k, const kn_target *target)
 {
     int first = first_resident(k), bytes = 0;
     const kn_phase *ph = &k->phases.data[first];
-    if (first == k->phases.len || (ph->walk == KN_WALK_ROWS && !kn_by_block(ph)))
+    if (first == k->phases.len || (ph->walk == KN_WALK_ROWS && !ph->banded && !kn_by_block(ph)))
         return;
     for (int p = first; p < k->phases.len; p++)
         if (alike(ph, &k->phases.data[p]))
@@ -169,7 +194,9 @@ void kn_resident_keep(kn_kernel *k, const kn_target *target)
     if (!bytes)
         return;
     int64_t step = (int64_t)k->threads * bytes, fit = room(k, ph, target) / step;
-    int64_t steps = kn_ceil_div(ph->members, ph->splits * kn_phase_step(ph));
+    int64_t steps = kn_steps_of_part(ph, k->threads);
+    if (ph->banded)
+        fit -= fit % ph->steps; /* whole groups */
     if (fit < 1) {
         unmark(k);
         return;

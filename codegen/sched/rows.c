@@ -33,14 +33,25 @@ static int64_t steps(const kn_phase *ph)
     return (members + ph->vec - 1) / ph->vec;
 }
 
-/* Registers that a step's elements of what is kept take: loads that are read again, each element `least` bytes or more,
- * and accumulators across groups. */
+/* What a thread keeps of each step of a group: what is read again; of what is resident all that is loaded with it, so that
+ * it is on its way before the first element is waited for. */
+static bool stays(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    return ph->banded && ph->resident
+               ? v->kind == KN_V_LOAD && v->level == KN_ELEMENT &&
+                     v->access.kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO
+               : kn_is_reread(ph, i);
+}
+
+/* Registers that a step's elements of what stays take, each element `least` bytes or more, and accumulators across
+ * groups. */
 static int words_a_step(const kn_phase *ph, int least)
 {
     int words = 0;
     for (int i = 0; i < ph->values.len; i++) {
         int bytes = kn_bytes(ph->values.data[i].dtype);
-        if (kn_is_reread(ph, i))
+        if (stays(ph, i))
             words += (ph->vec * (bytes > least ? bytes : least) + 3) / 4;
     }
     for (int r = 0; r < ph->reds.len; r++)
@@ -127,18 +138,18 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
 }
 
-/* Threads of a group in bands: what is accumulated across groups always stays in registers. */
-static int64_t band_lanes(const kn_phase *ph)
+/* Not less than other phases need that go through the same bands. */
+int kn_band_lanes(const kn_phase *ph)
 {
     int64_t lanes = lanes_for(steps(ph), most_steps(ph, words_a_step(ph, 0), 2 * KN_KEEP_STEPS));
-    return lanes < WARP ? WARP : lanes;
+    return lanes < ph->lanes ? ph->lanes : (int)lanes;
 }
 
 bool kn_rows_across(const kn_phase *ph, const kn_target *target)
 {
     int words = words_a_step(ph, 0);
     return target->sm && !ph->universal && words && words <= KEEP_REGISTERS &&
-           steps(ph) >= WARP / 2 && band_lanes(ph) <= target->max_block;
+           steps(ph) >= WARP / 2 && kn_band_lanes(ph) <= target->max_block;
 }
 
 kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
@@ -221,7 +232,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
                : crowded(ph, target)      ? 256
                                           : 1024;
     if (ph->banded) {
-        want = band_lanes(ph) > BAND_BLOCK ? (int)band_lanes(ph) : BAND_BLOCK;
+        want = kn_band_lanes(ph) > BAND_BLOCK ? kn_band_lanes(ph) : BAND_BLOCK;
     } else if (ph->resident) {
         want = n < 128 ? 128 : n < 1024 ? (int)kn_power_of_two_from(n) : 1024;
     } else if (registers_keep(ph, target) &&
@@ -318,8 +329,10 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     ph->steps = 0;
     ph->tpg = block;
     if (ph->banded) {
-        ph->tpg = band_lanes(ph) < block ? (int)band_lanes(ph) : block;
-        kn_keep_reread(ph, KN_KEEP_REGISTERS);
+        ph->tpg = kn_band_lanes(ph) < block ? kn_band_lanes(ph) : block;
+        for (int i = 0; i < ph->values.len; i++)
+            if (stays(ph, i))
+                ph->values.data[i].kept = KN_KEEP_REGISTERS;
         ph->steps = needed_steps(ph);
     } else if (several && lanes_to_keep(ph, target)) {
         ph->tpg = one ? WARP : lanes_to_keep(ph, target);

@@ -24,7 +24,7 @@ kn_keep kn_schedule_keep(const kn_phase *ph, const kn_target *target)
 
 const kn_schedule *kn_schedule_choose(const kn_phase *ph)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !ph->banded; i++)
         if (kinds[i]->can(ph) && !(ph->universal && kinds[i]->walk == KN_WALK_COLS))
             return kinds[i];
     return &kn_sched_rows;
@@ -371,14 +371,16 @@ static kn_range columns_left(const kn_phase *columns, int64_t blocks)
  * memory busy. */
 enum { BYTES_ON_THEIR_WAY = 64 };
 
-/* How much longer than at full speed it takes to go through the groups in bands. */
-static double slowness(const kn_phase *rows, const kn_target *target, int block, double group_bytes)
+/* How much longer than at full speed it takes to go through the groups in bands, by so many threads each. */
+static double slowness(int tpg, double group_bytes)
 {
-    kn_phase bound = *rows;
-    kn_sched_rows.bind(&bound, target, block);
-    double bytes = group_bytes / bound.tpg;
+    double bytes = group_bytes / tpg;
     return bytes < BYTES_ON_THEIR_WAY ? BYTES_ON_THEIR_WAY / bytes : 1;
 }
+
+/* Rows in registers that are summed before they are stored take so much longer. By both on an H200 double centring of
+ * 8192x8192, 4096x4096 and 65536x1024 floats is in bands, and of 2048x8192, which took 65.5 us then, not 62, is not. */
+static const double waiting = 0.05, twice = 2;
 
 /* Fewer bands leave fewer partial results, more of them fill the machine. Everything in bytes that could be moved
  * meanwhile. */
@@ -387,20 +389,27 @@ kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const 
 {
     if (cost->saved <= 0)
         return (kn_bands){.bands = {0}};
-    int block = kn_sched_rows.threads(rows, target);
-    int at_once = target->max_threads_unit / 2 / block;
-    double full = target->units * (at_once > 1 ? at_once : 1);
+    double group = cost->again / (double)rows->groups;
+    int block = kn_sched_rows.threads(rows, target), tpg = kn_band_lanes(rows);
+    int64_t side = block / tpg, rounds = kn_ceil_div(rows->groups, side);
+    double full = target->units * kn_bands_a_unit(target, block);
     double barrier = kn_schedule_barrier_bytes(target);
     kn_bands best = {.left = columns_left(columns, (int64_t)full)};
     double results = cost->partial * (double)(1 + (columns->nsweeps > 1 ? best.left.n : 1));
     double least = 2 * cost->saved - barrier * cost->barriers;
-    double all = cost->saved * slowness(rows, target, block, cost->saved / (double)rows->groups);
+    if (cost->again >
+        0) { /* nobody moves anything else while they are combined; but rows wait no more for their own sums */
+        results *= twice;
+        least += waiting * cost->again;
+    }
+    double loaded = cost->again > cost->saved ? cost->again : cost->saved;
+    double all = cost->saved * slowness(tpg, loaded / (double)rows->groups);
     for (int64_t want = (int64_t)full; want > 0; want /= 2) {
-        kn_range bands;
-        bands.length = (rows->groups + want - 1) / want;
-        bands.n = (rows->groups + bands.length - 1) / bands.length;
+        kn_range bands = {.n = want < rounds ? want : rounds};
+        bands.length = kn_ceil_div(rounds, bands.n) * side;
         double idle = (double)bands.n < full ? full / (double)bands.n : 1;
-        double bytes = all * idle + results * (double)bands.n;
+        double part = kn_resident_part_of_band(target, block, group * (double)bands.length);
+        double bytes = all * idle + results * (double)bands.n + cost->again * (1 - part);
         if (bytes >= least)
             continue;
         least = bytes;

@@ -75,6 +75,10 @@ kn_range kn_ranges_of(int64_t n, int64_t want);
  * codegen/sched/resident.c */
 kn_range kn_resident_ranges(const kn_phase *phase, const kn_target *target, bool forced);
 double kn_resident_part(const kn_phase *phase, const kn_target *target, int64_t length);
+/* Blocks of so many threads that share a multiprocessor and its shared memory, each with bands. */
+int kn_bands_a_unit(const kn_target *target, int threads);
+/* The part of a band of so many bytes for which there is room. */
+double kn_resident_part_of_band(const kn_target *target, int threads, double bytes);
 /* Of the phases of a kernel that are to: vectors of one width for all, when they have theirs; then, when they are bound,
  * what is resident, held and shared. */
 void kn_resident_align(kn_kernel *kernel);
@@ -133,13 +137,16 @@ int64_t kn_nanoseconds_apart(const kn_phase *phase, const kn_target *target);
 /* Can the bulk engine bring what the blocks of a cluster keep? */
 bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
 
-/* Can rows be summed across groups too, given vectors and sweeps: does a block hold what that takes? */
+/* Can rows be walked in bands, given vectors and sweeps: does a block hold what that takes, a group's elements and what is
+ * summed across groups? The threads of a group then. */
 bool kn_rows_across(const kn_phase *phase, const kn_target *target);
+int kn_band_lanes(const kn_phase *phase);
 
 /* What it means to do reductions across the groups of another phase: bytes that are not read again, bytes of results
- * that a band leaves, grid barriers more than without. */
+ * that a band leaves, bytes that what is left of that phase reads again but for those that stay on chip, grid barriers
+ * more than without. */
 typedef struct kn_crossing_cost {
-    double saved, partial;
+    double saved, partial, again;
     int barriers;
 } kn_crossing_cost;
 
@@ -150,6 +157,10 @@ typedef struct kn_bands {
 } kn_bands;
 kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const kn_target *target,
                            const kn_crossing_cost *cost);
+
+/* Columns that nothing is kept of and that would leave half of the machine idle, as those of partial results: so narrow that
+ * a line is side by side. Sets lanes. */
+void kn_schedule_few_columns(kn_phase *phase, const kn_target *target);
 
 /* keep.c: which values that a scheduled phase computes are kept for its later sweeps. */
 void kn_keep_computed(kn_arena *a, kn_phase *phase, const kn_target *target, kn_reuse reuse);

@@ -33,6 +33,20 @@ static inline const kn_plan *plan_of(const program *p, kn_context *ctx, const kn
     return plan;
 }
 
+/* Resident loads of all phases. */
+static inline int resident_loads(const program *p, kn_context *ctx, const kn_program_options *o)
+{
+    const kn_plan *plan = plan_of(p, ctx, o);
+    int loads = 0;
+    for (int k = 0; k < plan->kernels.len; k++)
+        for (int i = 0; i < plan->kernels.data[k]->phases.len; i++) {
+            const kn_phase *ph = &plan->kernels.data[k]->phases.data[i];
+            for (int v = 0; v < ph->values.len; v++)
+                loads += ph->values.data[v].kept == KN_KEEP_RESIDENT;
+        }
+    return loads;
+}
+
 static inline bool has_phase(const program *p, kn_context *ctx, phase_kind kind)
 {
     const kn_plan *plan = plan_of(p, ctx, &option_sets[0]);

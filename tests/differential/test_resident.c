@@ -74,19 +74,6 @@ enum { MACHINES = sizeof machines / sizeof *machines };
 
 static const kn_program_options options = {.fusion = true, .schedule = "resident"};
 
-static int resident_loads(const program *p, kn_context *ctx)
-{
-    const kn_plan *plan = plan_of(p, ctx, &options);
-    int loads = 0;
-    for (int k = 0; k < plan->kernels.len; k++)
-        for (int i = 0; i < plan->kernels.data[k]->phases.len; i++) {
-            const kn_phase *ph = &plan->kernels.data[k]->phases.data[i];
-            for (int v = 0; v < ph->values.len; v++)
-                loads += ph->values.data[v].kept == KN_KEEP_RESIDENT;
-        }
-    return loads;
-}
-
 static void check(kn_context *ctx, int i, int machine, uint64_t seed, tally *seen)
 {
     kn_target *target = (kn_target *)(uintptr_t)ctx->dev->ops->target(ctx->dev);
@@ -98,7 +85,7 @@ static void check(kn_context *ctx, int i, int machine, uint64_t seed, tally *see
     program *p = program_of_text(&a, cases[i].text, "text", cases[i].sizes, seed);
     if (!p)
         fail_msg("%s%s: %s", cases[i].text, cases[i].sizes, kn_last_error());
-    int loads = resident_loads(p, ctx);
+    int loads = resident_loads(p, ctx, &options);
     if (seed == 0 && machine == 0 && cases[i].loads >= 0 && loads != cases[i].loads)
         fail_msg("%s with %s: %d resident loads, not %d", cases[i].text, cases[i].sizes, loads,
                  cases[i].loads);

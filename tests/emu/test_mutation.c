@@ -66,7 +66,7 @@ static const subject subjects[] = {
     {"bands",
      "def f(x: f32[N, C]):\n    r = x / sum(x, axis=1)[:, None]\n    return r / sum(r, axis=0)\n",
      NULL,
-     {45, 512}},
+     {77, 512}},
     {"tiles", "def f(x: f32[N, N]):\n    return x + x.T\n", NULL, {132, 132}},
     {"columns in tiles",
      "def f(x: f32[C, N]):\n    return x.T / sum(x, axis=0)[:, None]\n",

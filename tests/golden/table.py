@@ -41,7 +41,7 @@ AIMS = {
     "cosine": [(NONE, 0, 1), (NONE, 0, 1)],
     "zscore_rows": [(NONE, 0, 1), (NONE, 0, 2), (SMALL, 1, 1.95)],
     "zscore_columns": [(SMALL, 2, 2)],
-    "double_center": [(SMALL, 2, 2)],
+    "double_center": [(COLUMNS, 2, 1.95)],
     "normalise": [(SMALL, 1, 1.9), (SMALL, 1, 1)],
     "sinkhorn": [(COLUMNS, 1, 2)],
     "power_iteration": [(SMALL, 3, 3)],
