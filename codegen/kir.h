@@ -270,8 +270,8 @@ static inline double kn_phase_part_held(const kn_phase *p)
     return p->partly ? (double)p->held / (double)p->chunk : 1;
 }
 
-/* Do clusters stay, and begin one after the other? Those that keep what they load do, but for columns that are stored
- * turned, by what was faster: sched/cols.c. */
+/* Do clusters stay, and begin one after the other? Those that keep rows in registers or have copies bring what they keep
+ * do, but for columns that are stored turned, by what was faster: sched/cols.c. */
 bool kn_begins_apart(const kn_phase *p);
 
 /* COLS: members side by side that a thread takes at a time, and that it turns in registers; 1 where there is nothing to
@@ -404,6 +404,8 @@ int kn_tile_bytes(const kn_phase *p);
 /* Marks in need[] (one per value) what sweep t computes or takes from where it is kept: its element values, and with
  * them the group values they use. */
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
+/* The same of a phase's members that are not kept, where it keeps a part of them. */
+void kn_phase_rest_needs(const kn_phase *p, int sweep, bool *need);
 /* The same for one value. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
 /* What the accumulator of a reduction holds. */
@@ -466,7 +468,7 @@ kn_status kn_phase_verify(const kn_phase *phase, const char *where, int number, 
  * divides by those that are not the first of their kind, the offsets (if shifted) and
  * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
  * index and, if it is checked, their extents, split strides, and for split and banded phases splits and, but for split
- * rows, chunk, for those of clusters chunk; last, for kernels with resident
+ * rows, chunk, for those of clusters chunk and, if they have them, apart, piece and held; last, for kernels with resident
  * values held, and for those whose blocks meet the words that they count in (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */
@@ -477,7 +479,8 @@ typedef enum kn_param_kind {
 } kn_param_kind;
 
 /* Words that blocks count each other in, 0 between launches but for the top bit of the first, which is the grid barrier's.
- * The second is a last block's; those of tiles take one each, from there on. */
+ * The second is a last block's; those of tiles take one each, from there on; whole sums of
+ * integers have the third to the eighth. */
 enum { KN_BARRIER_WORDS = 512 };
 
 typedef struct kn_param {

@@ -245,6 +245,41 @@ static void test_schedules(void **state)
             check(&cases[i], 2, schedules[s]);
 }
 
+/* A row of which blocks keep a part, the rest of which later sweeps read again, also to compute what is kept of it. */
+static void test_kept_in_part(void **state)
+{
+    (void)state;
+    enum { LONG = 130000 };
+    static const char *const texts[] = {
+        "def f(x: f32[N, M]):\n    e = exp(x - max(x, axis=1, keepdims=True))\n    y = e * 1\n    z = e / sum(e, axis=1, keepdims=True)\n    return y, z\n",
+        "def f(x: f32[N, M]):\n    y = x * 2\n    z = x - max(x, axis=1, keepdims=True)\n    return y, z\n",
+    };
+    static float x[LONG], y[LONG], want[LONG], got[LONG];
+    static const int64_t shape[] = {1, LONG};
+    kiln_options options;
+    kiln_options_init(&options);
+    options.schedule = "cluster=2";
+    for (int t = 0; t < 2; t++) {
+        kiln_graph *g;
+        kiln_prog *p;
+        for (int i = 0; i < LONG; i++)
+            x[i] = (float)(i * 7919LL % 1009) / 64.0F;
+        kiln_arg args[] = {{"x", x, KILN_F32, 2, shape, NULL},
+                           {"y", y, KILN_F32, 2, shape, NULL},
+                           {"z", want, KILN_F32, 2, shape, NULL}};
+        assert_int_equal(kiln_parse(contexts[2], texts[t], NULL, &g), KILN_OK);
+        assert_int_equal(kiln_compile(g, &options, &p), KILN_OK);
+        assert_int_equal(kiln_run(p, NULL, args, 3), KILN_OK);
+        args[1].data = x;
+        args[2].data = got;
+        assert_int_equal(kiln_run(p, NULL, args, 3), KILN_OK);
+        assert_memory_equal(x, y, sizeof y);
+        assert_memory_equal(got, want, sizeof want);
+        kiln_prog_destroy(p);
+        kiln_graph_destroy(g);
+    }
+}
+
 /* Outputs may not share elements, whichever way they do. */
 static void test_outputs(void **state)
 {
@@ -282,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
         cmocka_unit_test(test_schedules),
+        cmocka_unit_test(test_kept_in_part),
         cmocka_unit_test(test_outputs),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
