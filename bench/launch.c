@@ -11,8 +11,8 @@
  *     kiln's own      what that takes more
  *     default stream  kiln_run() there, by a graph of the kernel (runtime/cuda/replay.h)
  *     new arguments   the same, with arguments that the call before did not have
- *     no context      the same as `default stream`, by a thread that has not made the GPU's context current, as one that uses
- *                     the CUDA runtime has */
+ *     no context      as `default stream`, by a thread that has not made the GPU's context current, as one that
+ *                     uses the CUDA runtime has */
 #include <string.h>
 
 #include "bench/cases.h"

@@ -6,15 +6,15 @@
 static int times_read(const kn_kernel *k, int buf)
 {
     int times = 0;
-    for (int p = 0; p < k->phases.len; p++)
-        for (int i = 0; i < k->phases.data[p].values.len; i++) {
-            const kn_value *v = &k->phases.data[p].values.data[i];
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
+        for (int i = 0; i < ph->values.len; i++) {
+            const kn_value *v = &ph->values.data[i];
+            bool again = v->level == KN_ELEMENT && (v->kept == KN_KEEP_NONE || ph->partly);
             if (kn_is_read(v) && v->access.buf == buf)
-                times +=
-                    (v->kept == KN_KEEP_NONE || k->phases.data[p].partly) && v->level == KN_ELEMENT
-                        ? v->sweeps
-                        : 1;
+                times += again ? v->sweeps : 1;
         }
+    }
     return times;
 }
 

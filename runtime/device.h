@@ -8,7 +8,8 @@
  *
  * `prepare` turns a kernel (IR and, for CUDA, its source text) into code once; `launch` runs that code
  * for one call. Both are safe to call from several threads. `launch` does not compile, and on a GPU neither
- * allocates (but for the driver's graph of a launch that is asked for again and again) nor waits; the host devices are done on return. */
+ * waits nor allocates, but for the driver's graph of a launch that is asked for again and again; the host devices are
+ * done on return. */
 #ifndef KN_RUNTIME_DEVICE_H
 #define KN_RUNTIME_DEVICE_H
 

@@ -38,11 +38,11 @@ __device__ __forceinline__ bool kn_last_block(unsigned *word, unsigned blocks)
 // theirs, modulo 2^64. A word adds up their lower halves, one their upper halves, and both count who came, in their top 16
 // bits. So nobody waits for what was written before. Two blocks that are the last, each in one word, meet in a third. The
 // words are 0 before the first block comes and after the last has.
-template <class T> __device__ __forceinline__ bool kn_last_to_add(T &sum, unsigned *barrier, unsigned blocks)
+template <class T> __device__ __forceinline__ bool kn_last_to_add(T &sum, unsigned *words, unsigned blocks)
 {
     typedef unsigned long long word;
     const word one = 1ull << 48, sums = one - 1;
-    word *const low_word = reinterpret_cast<word *>(barrier), *const high_word = low_word + 1,
+    word *const low_word = reinterpret_cast<word *>(words), *const high_word = low_word + 1,
                 *const meeting = low_word + 2;
     if (threadIdx.x != 0)
         return false;

@@ -219,8 +219,9 @@ void kn_cuda_discard(kn_device *dev, kn_code *code)
     kn_cuda *d = kn_cuda_of(dev);
     if (!code)
         return;
-    if (kn_cuda_enter(d) == KN_OK) {
-        kn_replay_close(&code->replay, d->driver, &d->from);
+    bool inside = kn_cuda_enter(d) == KN_OK;
+    kn_replay_close(&code->replay, d->driver, &d->from);
+    if (inside) {
         d->driver->cuModuleUnload(code->module);
         kn_cuda_leave(d);
     }

@@ -101,9 +101,9 @@ typedef struct edit {
     int index;
     bool drop[MAX_ARGS]; /* outputs that go */
     int symbol;          /* this symbol (-1: none) ... */
-    int64_t size,
-        becomes; /* ... or dimensions of `size` (0: none) that are no name, become this ... */
-    bool names;  /* ... and those that are one */
+    int64_t size;        /* ... or dimensions of this size (0: none) that are no name ... */
+    bool names;          /* ... and those that are one ... */
+    int64_t becomes;     /* ... become this */
     bool compact, positive;
 } edit;
 

@@ -52,7 +52,8 @@ static const scheduled_case cases[] = {
      "B=3 C=20 H=5 W=12", NULL, "32 x 1 in_x by copies"},
     {"def f(x: f32[A, B, N]):\n    return x / sum(x, axis=(0, 1))\n", "A=7 B=9 N=70", NULL,
      "32 x 1 in_x by copies"},
-    /* a cluster's blocks, with two lines side by side where they are few: more than there are members for, ends within a row, more than one at a time */
+    /* a cluster's blocks, with two lines side by side where they are few: more than there are members for, ends within a
+     * row, more than one at a time */
     {SOFTMAX("f32"), "N=100 C=300", "cluster=3", "64 x 3 in_x exp by copies"},
     {SOFTMAX("f32"), "N=33 C=5", "cluster=4", "32 x 4 in_x exp by copies"},
     {CENTRED("f64"), "N=40 C=203", "cluster=16", "16 x 16 in_x by copies"},

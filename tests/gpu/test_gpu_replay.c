@@ -26,7 +26,7 @@ static const char unit[] =
     "def unit(x: f32[N, M], k: f32):\n    y = x * k / max(x)\n    return y\n";
 
 typedef struct arrays {
-    float host[ROWS * COLUMNS], got[ROWS * COLUMNS], largest;
+    float host[ROWS * COLUMNS], got[ROWS * COLUMNS];
     void *x, *y;
 } arrays;
 
@@ -58,7 +58,7 @@ static kiln_status run(kiln_prog *p, const arrays *a, int64_t rows, float k)
     return kiln_run(p, NULL, args, 3);
 }
 
-/* Is y of the first rows what `p` makes of them? */
+/* Is y the first rows times k, or that over the largest of them? */
 static bool is_right(arrays *a, int64_t rows, float k, bool of_largest)
 {
     float largest = 1;
