@@ -456,7 +456,8 @@ typedef struct kiln_prepared {
 KILN_INIT(kiln_prepared)
 /* Compiles and loads what a run with these arguments will need, sets workspace aside for it and says what
  * it takes; info may be NULL. A run with arguments of the same shapes, strides, alignments and overlaps then
- * neither compiles nor allocates nor waits; a program keeps 256 such sets of arguments, the last used ones.
+ * neither compiles nor allocates nor waits, but that the driver makes a graph of a launch which the default stream is asked
+ * for again and again; a program keeps 256 such sets of arguments, the last used ones.
  * Runs in several streams at a time, or of several threads, take a workspace each: the first such run
  * makes it. */
 KILN_API kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs,
