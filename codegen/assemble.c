@@ -289,9 +289,12 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         k->shared += kn_phase_kept_bytes(ph) + kn_cuda_boards_bytes(ph) +
                      kn_cuda_abreast_bytes(ph, k->threads);
     }
-    for (int i = 0; i < k->phases.len; i++)
-        if (k->phases.data[i].banded) /* there are bands for all of them */
-            k->together = kn_bands_a_unit(target, k->threads);
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int together =
+            ph->banded ? kn_bands_a_unit(target, k->threads) : kn_squares_a_unit(ph, k->threads);
+        k->together = together ? together : k->together;
+    }
     kn_resident_keep(k, target);
     k->bound = largest_block(k, limit);
 }

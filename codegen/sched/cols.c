@@ -28,7 +28,8 @@ enum {
     LINE = 128,           /* bytes side by side */
     THREAD_BYTES = 256,   /* that a thread keeps */
     LEAST_BLOCK = 128,
-    FULL_BLOCK = 64 * 1024,  /* bytes kept by a block of which three share a multiprocessor */
+    FULL_BLOCK = 64 * 1024, /* bytes kept by a block of which SHARING share a multiprocessor */
+    SHARING = 3,
     FEW_OF_PIECES = 4,       /* blocks of a cluster that has pieces of two lines */
     FEW_BLOCKS = 8,          /* of a cluster, each of which waits for the last at every combine */
     MOST_STATIC = 40 * 1024, /* shared memory beside what is kept: a kernel has 48 KB of it */
@@ -58,6 +59,19 @@ static int block_that_keeps(const kn_phase *ph, const kn_target *target)
     int64_t threads = kn_power_of_two_from(kn_ceil_div(kept_bytes(ph), THREAD_BYTES));
     threads = threads < LEAST_BLOCK ? LEAST_BLOCK : threads;
     return threads < target->max_block ? (int)threads : target->max_block;
+}
+
+int kn_squares_a_unit(const kn_phase *ph, int threads)
+{
+    bool squares = false;
+    for (int i = 0; i < ph->stores.len; i++) {
+        const kn_store *st = &ph->stores.data[i];
+        if (st->squared && kn_bytes(ph->values.data[st->value].dtype) < 4)
+            return 0;
+        squares = squares || st->squared;
+    }
+    int at_once = SHARING * (FULL_BLOCK / THREAD_BYTES) / threads;
+    return !squares ? 0 : at_once < 1 ? 1 : at_once < SHARING ? at_once : SHARING;
 }
 
 /* Is there room for it where `at_once` blocks share a multiprocessor? */
@@ -173,11 +187,11 @@ void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division forc
     bool alone = !forced && fit && (!chosen || kept_bytes(&whole) <= FULL_BLOCK);
     int64_t least = want ? want : 2, most = want ? want : target->cluster;
     int64_t few = want || !ph->tile || most < FEW_BLOCKS ? most : FEW_BLOCKS;
-    int at_once = forced ? 1 : 3;
+    int at_once = forced ? 1 : SHARING;
     bool longer = !ph->tile && line_of(ph) > LINE && (want || has_turns(ph, target));
     int64_t fewer = most < FEW_OF_PIECES ? most : FEW_OF_PIECES;
     if (!alone && (forced || chosen) &&
-        ((longer && in_clusters(ph, target, 2 * LINE, least, fewer, 3)) ||
+        ((longer && in_clusters(ph, target, 2 * LINE, least, fewer, SHARING)) ||
          in_clusters(ph, target, LINE, least, few, at_once) ||
          in_clusters(ph, target, LINE / 2, least, most, at_once)))
         return;

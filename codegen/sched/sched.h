@@ -77,6 +77,10 @@ kn_range kn_resident_ranges(const kn_phase *phase, const kn_target *target, bool
 double kn_resident_part(const kn_phase *phase, const kn_target *target, int64_t length);
 /* Blocks of so many threads that share a multiprocessor and its shared memory, each with bands. */
 int kn_bands_a_unit(const kn_target *target, int threads);
+/* The same of blocks that turn squares of columns in registers: the compiler, which knows nothing of what they keep in
+ * shared memory, would make room for four, and spill for sm_100. 0: as it comes, as for 16 bits, since the transposed
+ * softmax of bf16 took 106.4 us so on an H200, and 110.8 with three. */
+int kn_squares_a_unit(const kn_phase *phase, int threads);
 /* The part of a band of so many bytes for which there is room. */
 double kn_resident_part_of_band(const kn_target *target, int threads, double bytes);
 /* Of the phases of a kernel that are to: vectors of one width for all, when they have theirs; then, when they are bound,
