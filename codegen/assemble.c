@@ -264,8 +264,8 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         for (int j = first; j <= i; j++)
             shape_phase(p, k, &k->phases.data[j], align);
     }
-    for (int i = 0; i + 1 < k->phases.len;
-         i++) /* the last may finish the tiles of the one before it */
+    /* but for the last, which may finish the tiles of the one before it */
+    for (int i = 0; i + 1 < k->phases.len; i++)
         if (!k->phases.data[i].local)
             kn_schedule_few_columns(&k->phases.data[i], target);
     kn_resident_align(k);

@@ -83,8 +83,7 @@ static void write_copies(kn_cuda_writer *w)
     kn_cuda_close(w);
 }
 
-/* The parameter that says how many members of a block's part are fetched. */
-static const char *held(kn_cuda_writer *w)
+const char *kn_cuda_held(kn_cuda_writer *w)
 {
     return kn_cuda_printed(w, w->ph->partly ? "(kn_count)p%d_held" : "(kn_count)p%d_chunk", w->p);
 }
@@ -99,7 +98,7 @@ void kn_cuda_fetch_first(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     const char *begin = ph->ragged ? "inner" : "begin", *end = kn_cuda_fetched_end(ph);
     if (ph->partly)
-        kn_cuda_line(w, "const kn_count held_end = kn_least(begin + %s, end);", held(w));
+        kn_cuda_line(w, "const kn_count held_end = kn_least(begin + %s, end);", kn_cuda_held(w));
     kn_cuda_line(w, "const kn_count base = rank * (kn_count)p%d_chunk;", w->p);
     kn_cuda_open(
         w, "const auto fetch = [&](const kn_count g, const kn_count from, const kn_count to)");
@@ -115,7 +114,7 @@ void kn_cuda_fetch_first(kn_cuda_writer *w)
     w->indent--;
     kn_cuda_line(w, "};");
     kn_cuda_line(w, "if (threadIdx.x == 0 && blockIdx.x / blocks < work)");
-    kn_cuda_line(w, "    fetch(blockIdx.x / blocks, base, base + %s);", held(w));
+    kn_cuda_line(w, "    fetch(blockIdx.x / blocks, base, base + %s);", kn_cuda_held(w));
 }
 
 void kn_cuda_open_pieces(kn_cuda_writer *w)
@@ -124,8 +123,8 @@ void kn_cuda_open_pieces(kn_cuda_writer *w)
     if (w->ph->ragged || is_written(w->ph))
         kn_cuda_line(w, "kn_write_before_fetch();");
     kn_put(w->t, "#pragma unroll 1\n");
-    kn_cuda_open(w, "for (kn_count from = base, to; from < base + %s; from = to)", held(w));
-    kn_cuda_line(w, "to = kn_least(from + (kn_count)p%d_piece, base + %s);", w->p, held(w));
+    kn_cuda_open(w, "for (kn_count from = base, to; from < base + %s; from = to)", kn_cuda_held(w));
+    kn_cuda_line(w, "to = kn_least(from + (kn_count)p%d_piece, base + %s);", w->p, kn_cuda_held(w));
 }
 
 void kn_cuda_close_pieces(kn_cuda_writer *w)

@@ -262,8 +262,7 @@ static void declare_resident(kn_cuda_writer *w)
 static const char *vectors_kept(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    const char *part = ph->partly ? "(kn_count)p%d_held" : "(kn_count)p%d_chunk";
-    const char *members = ph->cluster ? kn_cuda_printed(w, part, w->p) : "members";
+    const char *members = ph->cluster ? kn_cuda_held(w) : "members";
     if (ph->walk == KN_WALK_COLS)
         return kn_cuda_printed(w, "%s * %d", members, ph->lanes);
     return ph->cluster ? kn_cuda_printed(w, "%s / %d", members, ph->vec)

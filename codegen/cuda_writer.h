@@ -172,14 +172,15 @@ void kn_cuda_open_pieces(kn_cuda_writer *w);
 void kn_cuda_close_pieces(kn_cuda_writer *w);
 /* In front of the first sweep. */
 void kn_cuda_await_fetch(kn_cuda_writer *w);
-/* Where what is fetched ends. */
+/* The parameter that says how many members of its part a block keeps; where what is fetched ends. */
+const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_fetched_end(const kn_phase *ph);
 /* Columns: a thread asks for its own elements. */
 void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by);
 
 /* ---- cuda_bands.c: see there ---- */
 
-/* Groups that are combined late, so many at a time, where only what is stored for a group needs its results: 0: each at
+/* Groups that are combined late, so many at a time, where only what is stored for a group needs its results; 0: each at
  * once. */
 int kn_cuda_late(const kn_phase *ph);
 /* Behind the sweep over a group: that, and the stores, when it is time for it; each warp for other groups. */

@@ -25,9 +25,9 @@
  * side and combine what they found through each other's shared memory: it has as many sweeps as it needs.
  *
  * A banded phase divides its groups instead, into `splits` bands of `chunk` groups at most, each walked by one block: of
- * what a block takes at a time every `splits`-th. Reductions `across` accumulate over the groups of a band, for each member apart: they are
- * stored as partial results over the members, with the band as an additional leading index. So one sweep over
- * an array sums its rows and its columns. A later phase may go through the same bands: of each group a thread then has all
+ * what a block takes at a time every `splits`-th. Reductions `across` accumulate over the groups of a band, for each
+ * member apart: they are stored as partial results over the members, with the band as an additional leading index. So one
+ * sweep over an array sums its rows and its columns. A later phase may go through the same bands: of each group a thread then has all
  * that it loads in registers, what all groups share once a band.
  *
  * A local phase is worked on by the workers of the next phase that is not local, its host: each for its own
@@ -479,8 +479,8 @@ typedef enum kn_param_kind {
 } kn_param_kind;
 
 /* Words that blocks count each other in, 0 between launches but for the top bit of the first, which is the grid barrier's.
- * The second is a last block's; those of tiles take one each, from there on; whole sums of
- * integers have the third to the eighth. */
+ * The second is a last block's; those of tiles take one each, from there on; whole sums of integers
+ * have the third to the eighth. */
 enum { KN_BARRIER_WORDS = 512 };
 
 typedef struct kn_param {

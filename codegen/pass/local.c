@@ -98,13 +98,7 @@ static bool stores_outputs(const kn_planner *p, const kn_phase *from)
 }
 
 /* Is there one that can store what is no group's own? */
-static bool has_a_group(const kn_phase *host)
-{
-    for (int a = 0; a < host->ngroup; a++)
-        if (host->axes[a].extent == 0)
-            return false;
-    return true;
-}
+static bool has_a_group(const kn_phase *host) { return kn_count_groups(host) > 0; }
 
 static bool reader_has_a_group(const kn_planner *p, int index, const kn_phase *from)
 {

@@ -397,8 +397,8 @@ kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const 
     kn_bands best = {.left = columns_left(columns, (int64_t)full)};
     double results = cost->partial * (double)(1 + (columns->nsweeps > 1 ? best.left.n : 1));
     double least = 2 * cost->saved - barrier * cost->barriers;
-    if (cost->again >
-        0) { /* nobody moves anything else while they are combined; but rows wait no more for their own sums */
+    if (cost->again > 0) {
+        /* nobody moves anything else while they are combined; but rows wait no more for their own sums */
         results *= twice;
         least += waiting * cost->again;
     }
