@@ -118,7 +118,7 @@ static bool has_call(kn_replay *r, const kn_driver *d, kn_cu_function function, 
 bool kn_replay_submit(kn_replay *r, const kn_driver *d, kn_cu_function function, const kn_grid *g,
                       const kn_param_cell *cells)
 {
-    if (!r->params || !d->cuGraphLaunch || __atomic_exchange_n(&r->busy, 1, __ATOMIC_ACQUIRE))
+    if (!r->params || __atomic_exchange_n(&r->busy, 1, __ATOMIC_ACQUIRE))
         return false;
     bool submitted =
         has_call(r, d, function, g, cells) && d->cuGraphLaunch(r->exec, NULL) == KN_CU_SUCCESS;

@@ -1,6 +1,5 @@
 /* A run in a stream capture: after a prepare it makes no call that a capture forbids, and the graph, launched with other
  * numbers in the same arrays, computes what a run computes. Skipped where there is no GPU. */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,47 +9,10 @@
 
 enum { ROWS = 700, COLUMNS = 900, ELEMENTS = ROWS * COLUMNS, BYTES = 4 * ELEMENTS };
 
-/* The driver's graphs, as an application has them; CUDA driver API, "Graph Management". */
-static struct {
-    int (*cuStreamCreate)(void **stream, unsigned flags);
-    int (*cuStreamDestroy_v2)(void *stream);
-    int (*cuStreamBeginCapture_v2)(void *stream, int mode);
-    int (*cuStreamEndCapture)(void *stream, void **graph);
-    int (*cuGraphInstantiateWithFlags)(void **exec, void *graph, unsigned long long flags);
-    int (*cuGraphLaunch)(void *exec, void *stream);
-    int (*cuGraphExecDestroy)(void *exec);
-    int (*cuGraphDestroy)(void *graph);
-} driver;
-
-enum {
-    NON_BLOCKING = 1,
-    CAPTURE_GLOBAL = 0
-}; /* the strictest: forbids allocations of every thread */
-
-static bool find_driver(void)
-{
-    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *symbol;
-    bool all = lib != NULL;
-#define FIND(entry)                                                                                \
-    symbol = lib ? dlsym(lib, #entry) : NULL;                                                      \
-    memcpy(&driver.entry, &symbol, sizeof symbol);                                                 \
-    all = all && symbol;
-    FIND(cuStreamCreate)
-    FIND(cuStreamDestroy_v2)
-    FIND(cuStreamBeginCapture_v2)
-    FIND(cuStreamEndCapture)
-    FIND(cuGraphInstantiateWithFlags)
-    FIND(cuGraphLaunch)
-    FIND(cuGraphExecDestroy)
-    FIND(cuGraphDestroy)
-#undef FIND
-    return all;
-}
-
 static void open_graphs(void)
 {
-    open_gpu();
-    if (!find_driver())
+    open_gpu_streams();
+    if (!kn_cuda_of(ctx->core->dev)->driver->cuGraphLaunch)
         skip_gpu("the driver has no graphs");
 }
 
@@ -72,7 +34,10 @@ static void capture(const char *text, bool own, int autotune)
     kiln_options_init(&options);
     options.autotune = autotune;
     kiln_prog *p = compile_with(ctx, text, &options);
-    void *in, *out, *stream, *graph = NULL, *exec = NULL, *workspace = NULL;
+    void *in, *out, *workspace = NULL;
+    kn_cu_stream stream;
+    kn_cu_graph graph = NULL;
+    kn_cu_graph_exec exec = NULL;
     good(kiln_alloc(ctx, BYTES, &in));
     good(kiln_alloc(ctx, BYTES, &out));
     kiln_arg args[] = {{"x", in, KILN_F32, 2, shape, NULL}, {"y", out, KILN_F32, 2, shape, NULL}};
@@ -84,18 +49,18 @@ static void capture(const char *text, bool own, int autotune)
         good(kiln_alloc(ctx, info.workspace, &workspace));
 
     assert_int_equal(kn_cuda_enter(gpu), KN_OK);
-    assert_int_equal(driver.cuStreamCreate(&stream, NON_BLOCKING), 0);
-    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
+    assert_int_equal(streams.cuStreamCreate(&stream, NON_BLOCKING), 0);
+    assert_int_equal(streams.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
     kiln_status status = workspace ? kiln_run_in(p, stream, args, 2, workspace, info.workspace)
                                    : kiln_run(p, stream, args, 2);
     good(status);
-    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
+    assert_int_equal(streams.cuStreamEndCapture(stream, &graph), 0);
     assert_non_null(graph);
-    assert_int_equal(driver.cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
+    assert_int_equal(gpu->driver->cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
     for (unsigned round = 1; round <= 3; round++) {
         fill(x, round);
         good(kiln_upload(ctx, in, x, BYTES));
-        assert_int_equal(driver.cuGraphLaunch(exec, stream), 0);
+        assert_int_equal(gpu->driver->cuGraphLaunch(exec, stream), 0);
         good(kiln_sync(ctx, stream));
         good(kiln_download(ctx, got, out, BYTES));
         good(kiln_run(p, NULL, args, 2));
@@ -103,9 +68,9 @@ static void capture(const char *text, bool own, int autotune)
         good(kiln_download(ctx, want, out, BYTES));
         assert_memory_equal(got, want, BYTES);
     }
-    driver.cuGraphExecDestroy(exec);
-    driver.cuGraphDestroy(graph);
-    driver.cuStreamDestroy_v2(stream);
+    gpu->driver->cuGraphExecDestroy(exec);
+    gpu->driver->cuGraphDestroy(graph);
+    streams.cuStreamDestroy_v2(stream);
     kn_cuda_leave(gpu);
     kiln_free(ctx, workspace);
     kiln_free(ctx, in);
@@ -129,16 +94,18 @@ static void test_unprepared(void **state)
     kiln_stats_init(&stats);
     options.autotune = 10000;
     kiln_prog *p = compile_with(ctx, text, &options), *plain = compile(ctx, text);
-    void *in, *out, *stream, *graph = NULL;
+    void *in, *out;
+    kn_cu_stream stream;
+    kn_cu_graph graph = NULL;
     good(kiln_alloc(ctx, BYTES, &in));
     good(kiln_alloc(ctx, BYTES, &out));
     kiln_arg args[] = {{"x", in, KILN_F32, 2, shape, NULL}, {"y", out, KILN_F32, 2, shape, NULL}};
     good(kiln_prepare(plain, args, 2, NULL)); /* the kernel is there: compiling is another matter */
     assert_int_equal(kn_cuda_enter(gpu), KN_OK);
-    assert_int_equal(driver.cuStreamCreate(&stream, NON_BLOCKING), 0);
-    assert_int_equal(driver.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
+    assert_int_equal(streams.cuStreamCreate(&stream, NON_BLOCKING), 0);
+    assert_int_equal(streams.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
     good(kiln_run(p, stream, args, 2));
-    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
+    assert_int_equal(streams.cuStreamEndCapture(stream, &graph), 0);
     good(kiln_ctx_stats(ctx, &stats));
     assert_int_equal(stats.tunings, 0);
     args[0].shape = args[1].shape = other;
@@ -146,8 +113,8 @@ static void test_unprepared(void **state)
     good(kiln_ctx_stats(ctx, &stats));
     assert_int_equal(stats.tunings + stats.tuning_hits, 1);
     good(kiln_sync(ctx, stream));
-    driver.cuGraphDestroy(graph);
-    driver.cuStreamDestroy_v2(stream);
+    gpu->driver->cuGraphDestroy(graph);
+    streams.cuStreamDestroy_v2(stream);
     kn_cuda_leave(gpu);
     kiln_free(ctx, in);
     kiln_free(ctx, out);

@@ -1,7 +1,6 @@
 /* The default stream, where launches that are asked for again and again are graphs of one kernel (runtime/cuda/replay.h):
  * every call's own arrays, numbers and sizes, in order with blocking streams, beside a capture, from several threads at once.
  * Skipped where there is no GPU. */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,18 +108,15 @@ static void test_calls_differ(void **state)
 static void test_order(void **state)
 {
     (void)state;
-    open_gpu();
+    open_gpu_streams();
     const kn_cuda *gpu = kn_cuda_of(ctx->core->dev);
     const int64_t shape[] = {LARGE};
     static float got[LARGE];
-    int (*create)(void **, unsigned), (*destroy_stream)(void *);
-    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *stream, *x;
-    void *symbols[] = {dlsym(lib, "cuStreamCreate"), dlsym(lib, "cuStreamDestroy_v2")};
-    memcpy(&create, &symbols[0], sizeof create);
-    memcpy(&destroy_stream, &symbols[1], sizeof destroy_stream);
+    kn_cu_stream stream;
+    void *x;
     kiln_prog *p = compile(ctx, "def next(x: f32[N]):\n    x[:] = x + 1\n    return x\n");
     assert_int_equal(kn_cuda_enter(gpu), KN_OK);
-    assert_int_equal(create(&stream, 0), 0);
+    assert_int_equal(streams.cuStreamCreate(&stream, BLOCKING), 0);
     good(kiln_alloc(ctx, sizeof got, &x));
     good(kiln_upload(ctx, x, got, sizeof got));
     const kiln_arg args[] = {{"x", x, KILN_F32, 1, shape, NULL}};
@@ -129,7 +125,7 @@ static void test_order(void **state)
     good(kiln_download(ctx, got, x, sizeof got));
     for (int i = 0; i < LARGE; i++)
         assert_true(got[i] == ROUNDS);
-    destroy_stream(stream);
+    streams.cuStreamDestroy_v2(stream);
     kn_cuda_leave(gpu);
     kiln_free(ctx, x);
     kiln_prog_destroy(p);
@@ -140,25 +136,22 @@ static void test_order(void **state)
 static void test_beside_a_capture(void **state)
 {
     (void)state;
-    open_gpu();
+    open_gpu_streams();
     const kn_cuda *gpu = kn_cuda_of(ctx->core->dev);
-    int (*create)(void **, unsigned), (*begin)(void *, int), (*end)(void *, void **);
-    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *stream, *graph = NULL;
-    void *symbols[] = {dlsym(lib, "cuStreamCreate"), dlsym(lib, "cuStreamBeginCapture_v2"),
-                       dlsym(lib, "cuStreamEndCapture")};
-    memcpy(&create, &symbols[0], sizeof create);
-    memcpy(&begin, &symbols[1], sizeof begin);
-    memcpy(&end, &symbols[2], sizeof end);
+    kn_cu_stream stream;
+    kn_cu_graph graph = NULL;
     kiln_prog *p = compile(ctx, scale);
     arrays *a = make(0);
     for (int i = 0; i < OFTEN; i++)
         good(run(p, a, ROWS, 3));
     assert_int_equal(kn_cuda_enter(gpu), KN_OK);
-    assert_int_equal(create(&stream, 1), 0);
-    assert_int_equal(begin(stream, 0), 0);
+    assert_int_equal(streams.cuStreamCreate(&stream, NON_BLOCKING), 0);
+    assert_int_equal(streams.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
     for (int i = 0; i < OFTEN; i++)
         good(run(p, a, ROWS, 2));
-    assert_int_equal(end(stream, &graph), 0);
+    assert_int_equal(streams.cuStreamEndCapture(stream, &graph), 0);
+    gpu->driver->cuGraphDestroy(graph);
+    streams.cuStreamDestroy_v2(stream);
     kn_cuda_leave(gpu);
     assert_true(is_right(a, ROWS, 2, false));
     destroy(a);
