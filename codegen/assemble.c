@@ -218,15 +218,21 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
                         p->problem->force.cluster);
 }
 
-/* A local phase is walked by the workers of its host, or, without groups, by all threads of a block. Columns
- * keep their vectors: what it loads over the groups are compact temporaries. */
-static void follow_host(const kn_kernel *k, kn_phase *local, const kn_phase *host)
+/* A local phase is walked by the workers of its host, or, without groups, by all threads of a block: by vectors where each
+ * has one, for every block waits for them (double centring of 8192x8192 on an H200: 200.9 us, element by element 203.4).
+ * Columns keep their vectors: what it loads over the groups are compact temporaries. */
+static void follow_host(const kn_planner *p, const kn_kernel *k, kn_phase *local,
+                        const kn_phase *host, const int *align)
 {
     bool block = local->ngroup == 0;
     local->walk = block ? KN_WALK_ROWS : host->walk;
     local->tpg = block ? k->threads : host->tpg;
+    bool vectors = block && p->problem->target->sm;
+    if (vectors)
+        kn_schedule_vectors(local, align, k->bufs.data, p->problem->target);
+    if (!vectors || local->members < (int64_t)local->vec * k->threads)
+        kn_schedule_as(local, local->walk == KN_WALK_COLS ? host->vec : 1);
     local->lanes = host->lanes;
-    kn_schedule_as(local, local->walk == KN_WALK_COLS ? host->vec : 1);
 }
 
 /* A block that works on its groups as a whole can be of any size up to a limit, and so can one of threads, or parts of warps,
@@ -285,7 +291,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         kn_schedule_of(ph->walk)->bind(ph, target, k->threads);
         kn_keep_computed(p->arena, ph, target, p->problem->force.reuse);
         for (int j = kn_first_local(k, i); j < i; j++)
-            follow_host(k, &k->phases.data[j], ph);
+            follow_host(p, k, &k->phases.data[j], ph, align);
         k->shared += kn_phase_kept_bytes(ph) + kn_cuda_boards_bytes(ph) +
                      kn_cuda_abreast_bytes(ph, k->threads);
     }

@@ -82,6 +82,13 @@ static kn_cuda_stride in_order(kn_cuda_writer *w, const char *lane, const char *
     return (kn_cuda_stride){"mine_from", "mine_to", kn_cuda_printed(w, "(kn_count)%d", vec)};
 }
 
+/* n times the workers of a group of a local phase. */
+static const char *workers(kn_cuda_writer *w, int n)
+{
+    return kn_by_block(w->ph) ? kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, n))
+                              : kn_cuda_printed(w, "(kn_count)%d", w->ph->tpg * n);
+}
+
 /* One local phase in a scope of its own, which leaves its exports in x<exported>, ... `lane` counts the workers
  * of a group. */
 static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane, const char *live)
@@ -97,12 +104,11 @@ static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane
     w->indent++;
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, ph->ngroup, ph->naxes));
     write_range(w, live);
-    const char *lanes = kn_by_block(ph)
-                            ? kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, 1))
-                            : kn_cuda_printed(w, "(kn_count)%d", ph->tpg);
-    kn_cuda_stride by = {kn_cuda_printed(w, "(begin + %s)", lane), "end", lanes};
+    const int vec = ph->walk == KN_WALK_ROWS ? ph->vec : 1;
+    const char *first = vec > 1 ? kn_cuda_printed(w, "%s * %d", lane, vec) : lane;
+    kn_cuda_stride by = {kn_cuda_printed(w, "(begin + %s)", first), "end", workers(w, vec)};
     if (kn_phase_in_order(ph))
-        by = in_order(w, lane, lanes);
+        by = in_order(w, lane, workers(w, 1));
     kn_cuda_sweeps(w, &by, "");
     kn_cuda_open_groups(w);
     for (int e = 0; e < ph->exports.len; e++)

@@ -493,14 +493,7 @@ void kn_cuda_store_across(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     for (int i = 0; i < ph->stores.len; i++) {
         const kn_store *s = &ph->stores.data[i];
-        if (!kn_stores_across(ph, s))
-            continue;
-        if (ph->vec > 1)
-            kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
-        kn_cuda_line(w, "    %s[%s + (kn_index)band * p%d_o%d_split] = acc%d[step][l];",
-                     w->k->bufs.data[s->access.buf].name,
-                     kn_cuda_offset(w, &s->access, 'o', i, ph->vec > 1 ? "l" : NULL), w->p, i,
-                     s->value);
+        if (kn_stores_across(ph, s))
+            kn_cuda_store_partial(w, i, "band", kn_cuda_printed(w, "acc%d[step]", s->value));
     }
 }

@@ -22,6 +22,12 @@ static bool stores_elements(const kn_phase *ph, int sweep)
     return false;
 }
 
+/* Has each worker of a local phase few members, one at a time? */
+static bool has_few(const kn_phase *ph)
+{
+    return ph->local && (ph->walk == KN_WALK_COLS || ph->vec == 1);
+}
+
 static int unrolling(kn_cuda_writer *w)
 {
     int bytes = 0, near = 0; /* to load; arrays in shared memory */
@@ -40,9 +46,9 @@ static int unrolling(kn_cuda_writer *w)
         steps = TILE_STEPS;
     if (w->ph->walk == KN_WALK_COLS && stores_elements(w->ph, w->sweep) && steps > STORING_STEPS)
         steps = STORING_STEPS;
-    int most = w->ph->local && w->ph->walk == KN_WALK_COLS              ? FEW_BYTES_OF_COLUMNS
-               : w->ph->local || (w->ph->last_block && !w->ph->by_tile) ? FEW_BYTES
-                                                                        : steps * bytes;
+    int most = w->ph->local && w->ph->walk == KN_WALK_COLS                ? FEW_BYTES_OF_COLUMNS
+               : has_few(w->ph) || (w->ph->last_block && !w->ph->by_tile) ? FEW_BYTES
+                                                                          : steps * bytes;
     while (steps > 1 && steps * bytes > most)
         steps /= 2;
     return steps;
@@ -78,7 +84,7 @@ static bool forwards(const kn_cuda_writer *w)
  * once, without a branch between them. */
 static bool counts_steps(const kn_cuda_writer *w)
 {
-    return !w->tiled && (w->near || (forwards(w) && kn_by_block(w->ph) && !w->ph->local));
+    return !w->tiled && (w->near || (forwards(w) && kn_by_block(w->ph) && !has_few(w->ph)));
 }
 
 static bool keeps_shared(const kn_phase *ph)
@@ -337,7 +343,7 @@ static bool has_batches(const kn_cuda_writer *w)
 {
     bool counted = kn_by_block(w->ph) && forwards(w), any = false;
     if (w->tiled || w->ph->ragged || kn_cols_square(w->ph) > 1 ||
-        (w->ph->local && w->ph->walk != KN_WALK_COLS) || (counted ? !fills_near(w) : w->near))
+        (w->ph->local && w->ph->walk == KN_WALK_ROWS) || (counted ? !fills_near(w) : w->near))
         return false;
     for (int i = 0; i < w->ph->values.len; i++)
         any = any || (w->need[i] && !w->loaded[i] && kn_cuda_batches(w, i));

@@ -427,6 +427,21 @@ const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also)
     return kn_text_str(&t);
 }
 
+void kn_cuda_store_partial(kn_cuda_writer *w, int i, const char *part, const char *results)
+{
+    const kn_access *acc = &w->ph->stores.data[i].access;
+    const char *to = kn_cuda_printed(
+        w, "%s + (%s + (kn_index)%s * p%d_o%d_split)", w->k->bufs.data[acc->buf].name,
+        kn_cuda_offset(w, acc, 'o', i, w->ph->vec > 1 && !acc->vector ? "l" : NULL), part, w->p, i);
+    if (acc->vector) {
+        kn_cuda_line(w, "kn_store(%s, %s);", to, results);
+        return;
+    }
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
+    kn_cuda_line(w, "    *(%s) = %s[l];", to, results);
+}
+
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
 {
     int va = kn_phase_vector_axis(w->ph);
@@ -445,6 +460,11 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
         if (s->kind == KN_STORE_PARTIAL)
             to = kn_cuda_printed(w, "%s + (kn_index)split * p%d_o%d_split", to, w->p, i);
         kn_cuda_open(w, "if (%s)", kn_cuda_once(w, s, who));
+        if (s->kind == KN_STORE_PARTIAL && wide && !once) {
+            kn_cuda_store_partial(w, i, "split", kn_cuda_printed(w, "r%d", s->value));
+            kn_cuda_close(w);
+            continue;
+        }
         if (wide)
             kn_cuda_open_groups(w);
         kn_cuda_line(w, "%s%s[%s] = %s;", once ? "if (l == 0) " : "",

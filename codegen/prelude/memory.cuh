@@ -12,6 +12,14 @@ template <int N, class T> __device__ __forceinline__ void kn_store(T *p, const k
 {
     *reinterpret_cast<kn_vec<T, N> *>(p) = v;
 }
+template <int N, class T> __device__ __forceinline__ void kn_store(T *p, const T (&v)[N])
+{
+    kn_vec<T, N> all;
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        all.at[l] = v[l];
+    kn_store(p, all);
+}
 
 // The same for what nobody reads again soon: caches let go of it first.
 template <int BYTES> struct kn_word;
