@@ -13,6 +13,9 @@ const char *kn_cuda_source(kn_arena *a, const kn_kernel *k);
 /* The kernel function alone, for reading. */
 void kn_cuda_kernel(kn_text *t, const kn_kernel *k);
 
+/* Bytes of static shared memory that the reductions of a sweep of rows take while they are combined: those that have no
+ * place beside the others come after them. */
+enum { KN_COMBINE_BYTES = 3072 };
 /* Bytes of static shared memory that a phase of columns takes in a block of so many threads. */
 int kn_cuda_static_bytes(const kn_phase *ph, int threads);
 /* Bytes of dynamic shared memory in which the blocks of a cluster tell each other what they found in a sweep; 0 without

@@ -104,7 +104,7 @@ void kn_cuda_late_groups(kn_cuda_writer *w)
     kn_cuda_line(w, w->turned_round ? "const kn_count first = next + (count - 1 - late) * apart;"
                                     : "const kn_count first = next - (count - late) * apart;");
     kn_cuda_group(w);
-    kn_cuda_take_of_warps(w, 0, "late");
+    kn_cuda_take_late(w);
     kn_cuda_declare_results(w, 0);
     kn_cuda_group_values(w, 0);
     for (int t = 1; t <= kn_cuda_last_stage(w->ph); t++) {

@@ -1,4 +1,6 @@
 /* Reductions: accumulators, what a step adds to them, and how the workers of a group combine theirs. */
+#include <limits.h>
+
 #include "codegen/cuda.h"
 #include "codegen/cuda_writer.h"
 #include "codegen/target.h"
@@ -223,21 +225,35 @@ static bool accumulates(const kn_phase *ph, int r, int sweep)
 /* Bytes of what each warp of a block leaves of reduction r for the others. */
 static int warps_bytes(const kn_phase *ph, int r) { return 32 * state_bytes(ph, r); }
 
-int kn_cuda_sweep_bytes(const kn_phase *ph, int sweep)
+/* Reductions [first, end) of a phase. */
+typedef struct turn {
+    int first, end, bytes; /* of what the warps leave of those that accumulate in the sweep */
+} turn;
+
+/* Those from `first` on that warps combine at a time: all of the sweep, if they leave no more than so many bytes, or at
+ * least one. */
+static turn turn_from(const kn_phase *ph, int sweep, int first, int most)
 {
-    int bytes = 0;
-    for (int r = 0; r < ph->reds.len; r++)
-        bytes += accumulates(ph, r, sweep) ? warps_bytes(ph, r) : 0;
-    return bytes;
+    turn t = {first, first, 0};
+    for (; t.end < ph->reds.len; t.end++) {
+        int bytes = accumulates(ph, t.end, sweep) ? warps_bytes(ph, t.end) : 0;
+        if (t.bytes && bytes > most - t.bytes)
+            break;
+        t.bytes += bytes;
+    }
+    return t;
 }
+
+static turn whole_sweep(const kn_phase *ph, int sweep) { return turn_from(ph, sweep, 0, INT_MAX); }
+
+int kn_cuda_sweep_bytes(const kn_phase *ph, int sweep) { return whole_sweep(ph, sweep).bytes; }
 
 int kn_cuda_scratch_bytes(const kn_phase *ph, int block)
 {
-    int most = 0;
-    for (int t = 0; t < ph->nsweeps && kn_by_block(ph); t++) {
-        int bytes = kn_cuda_sweep_bytes(ph, t) * (kn_cuda_late(ph) ? kn_cuda_late(ph) : 1);
-        most = bytes > most ? bytes : most;
-    }
+    int most = kn_cuda_late(ph) * kn_cuda_sweep_bytes(ph, 0);
+    for (int t = 0; t < ph->nsweeps && kn_by_block(ph) && !kn_cuda_late(ph); t++)
+        for (turn now = {0}; now.end<ph->reds.len; most = now.bytes> most ? now.bytes : most)
+            now = turn_from(ph, t, now.end, KN_COMBINE_BYTES);
     for (int r = 0; r < ph->reds.len; r++) {
         bool cols = ph->walk == KN_WALK_COLS && !ph->abreast;
         bool rows = cols || (ph->reds.data[r].across && ph->tpg < block);
@@ -254,10 +270,10 @@ static const char *left_at(kn_cuda_writer *w, int sweep, const char *slot)
     return slot ? kn_cuda_printed(w, "%s * %d + ", slot, kn_cuda_sweep_bytes(w->ph, sweep)) : "";
 }
 
-void kn_cuda_leave_of_warps(kn_cuda_writer *w, int sweep, const char *slot)
+static void leave(kn_cuda_writer *w, int sweep, const turn *t, const char *slot)
 {
     int at = 0;
-    for (int r = 0; r < w->ph->reds.len; r++) {
+    for (int r = t->first; r < t->end; r++) {
         if (!accumulates(w->ph, r, sweep))
             continue;
         kn_cuda_line(w, "kn_leave_of_warp<%s>(acc%d, scratch + %s%d);", combine_op(w, r), r,
@@ -266,14 +282,14 @@ void kn_cuda_leave_of_warps(kn_cuda_writer *w, int sweep, const char *slot)
     }
 }
 
-void kn_cuda_take_of_warps(kn_cuda_writer *w, int sweep, const char *slot)
+static void take(kn_cuda_writer *w, int sweep, const turn *t, const char *slot)
 {
     const kn_phase *ph = w->ph;
     const char *which = ph->banded ? kn_cuda_printed(w, "threadIdx.x / %d * %d, %d", ph->tpg,
                                                      ph->tpg / 32, ph->tpg / 32)
                                    : "0, blockDim.x / 32";
     int at = 0;
-    for (int r = 0; r < ph->reds.len; r++) {
+    for (int r = t->first; r < t->end; r++) {
         if (!accumulates(ph, r, sweep))
             continue;
         kn_cuda_line(w, "%sacc%d = kn_combine_warps<%s>(%s, scratch + %s%d, %s);",
@@ -283,13 +299,22 @@ void kn_cuda_take_of_warps(kn_cuda_writer *w, int sweep, const char *slot)
     }
 }
 
+void kn_cuda_take_late(kn_cuda_writer *w)
+{
+    const turn all = whole_sweep(w->ph, 0);
+    take(w, 0, &all, "late");
+}
+
 /* One for all workers of a group that has several warps of a block. */
 static void combine_warps(kn_cuda_writer *w, int sweep)
 {
-    kn_cuda_leave_of_warps(w, sweep, NULL);
-    kn_cuda_line(w, "__syncthreads();");
-    kn_cuda_take_of_warps(w, sweep, NULL);
-    kn_cuda_line(w, "__syncthreads();");
+    for (turn now = {0}; now.end < w->ph->reds.len;) {
+        now = turn_from(w->ph, sweep, now.end, KN_COMBINE_BYTES);
+        leave(w, sweep, &now, NULL);
+        kn_cuda_line(w, "__syncthreads();");
+        take(w, sweep, &now, NULL);
+        kn_cuda_line(w, "__syncthreads();");
+    }
 }
 
 void kn_cuda_declare_results(kn_cuda_writer *w, int sweep)
@@ -444,7 +469,8 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
         return;
     }
     if (kn_cuda_late(ph)) {
-        kn_cuda_leave_of_warps(w, sweep, "late");
+        const turn all = whole_sweep(ph, sweep);
+        leave(w, sweep, &all, "late");
         return;
     }
     if (kn_by_block(ph) && kn_sweep_reduces(ph, sweep))

@@ -122,10 +122,9 @@ void kn_cuda_after_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_combine(kn_cuda_writer *w, int sweep);
 /* Bytes of what the warps of a block leave of a sweep over a group. */
 int kn_cuda_sweep_bytes(const kn_phase *ph, int sweep);
-/* Where several warps share a group, in two parts with a barrier between: each leaves what it found, behind that of `slot`
- * groups before (NULL: none); all threads take what there is, as new accumulators if there are slots. Declares r<r>. */
-void kn_cuda_leave_of_warps(kn_cuda_writer *w, int sweep, const char *slot);
-void kn_cuda_take_of_warps(kn_cuda_writer *w, int sweep, const char *slot);
+/* Where kn_cuda_combine() only has each warp leave what it found, behind that of `late` groups before: takes what there is,
+ * behind a barrier, as new accumulators. */
+void kn_cuda_take_late(kn_cuda_writer *w);
 void kn_cuda_declare_results(kn_cuda_writer *w, int sweep);
 /* Where dynamic shared memory is free: behind the boards on which the blocks of a cluster write what they found. */
 const char *kn_cuda_behind_boards(kn_cuda_writer *w);

@@ -25,12 +25,18 @@
  * idle. */
 #include <math.h>
 
+#include "codegen/cuda.h"
 #include "codegen/predict.h"
 #include "codegen/sched/sched.h"
 
 /* Shared memory of a block that is not for kept values, what its warps and its cluster hand each other and what the
  * hardware takes for itself: what it mostly is, with at most so many reductions. */
 enum { SCRATCH_BYTES = 3072, MOST_REDUCTIONS = 8 };
+
+/* Two boards with a place of 16 bytes for each reduction of each block, and three barriers. Moments, which take 32, are only
+ * found of groups that nothing keeps. */
+_Static_assert(2 * 16 * 16 * MOST_REDUCTIONS + 3 * 8 + KN_COMBINE_BYTES <= KN_SCRATCH_BYTES,
+               "the largest clusters have room for their boards");
 
 /* Bytes of a group in registers of which two blocks, with what else they need, still share a multiprocessor. */
 enum { HALF_OF_REGISTERS = 64 * 1024 };

@@ -22,7 +22,8 @@
  * single registers more. */
 enum { KN_KEEP_STEPS = 8, KN_KEEP_SINGLES = 13 };
 
-/* Static shared memory that a kernel may use beside what it keeps there, with as many reductions as it may have. */
+/* Shared memory that a kernel may use beside what it keeps there: what its warps hand each other (KN_COMBINE_BYTES of rows) and,
+ * in clusters, boards and barriers: codegen/sched/cluster.c. */
 enum { KN_SCRATCH_BYTES = 8192 };
 
 typedef struct kn_schedule {

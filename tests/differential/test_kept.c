@@ -52,22 +52,27 @@ static const char *source_of(const program *p, kn_context *ctx, kn_program_optio
     return s.text.data[0];
 }
 
+static void check_agrees(const program *p, kn_context *ctx, const kn_program_options *options)
+{
+    kn_text why = kn_text_new(p->arena);
+    tally seen = {0, 0};
+    if (!program_check(p, ctx, options, &why, &seen))
+        fail_msg("schedule %s, --reuse %s: %s", options->schedule,
+                 options->reuse ? options->reuse : "chosen", kn_text_str(&why));
+    assert_true(seen.compared > seen.skipped);
+}
+
 static void check(const kept_case *c, kn_context *ctx, const char *reuse)
 {
     kn_arena a;
     kn_arena_init(&a, NULL);
-    kn_text why = kn_text_new(&a);
-    tally seen = {0, 0};
     const kn_program_options options = {.fusion = true, .schedule = c->schedule, .reuse = reuse};
     program *p = program_of_text(&a, c->text, "f.kiln", c->sizes, 0);
     if (!p)
         fail_msg("%s: %s", c->sizes, kn_last_error());
     if (strcmp(source_of(p, ctx, options, "keep"), source_of(p, ctx, options, "recompute")) == 0)
         fail_msg("%s, schedule %s: nothing is kept", c->sizes, c->schedule);
-    if (!program_check(p, ctx, &options, &why, &seen))
-        fail_msg("%s, schedule %s, --reuse %s: %s", c->sizes, c->schedule, reuse ? reuse : "chosen",
-                 kn_text_str(&why));
-    assert_true(seen.compared > seen.skipped);
+    check_agrees(p, ctx, &options);
     kn_arena_finish(&a);
 }
 
@@ -82,8 +87,32 @@ static void test_emu(void **state)
     kn_context_close(ctx);
 }
 
+/* Rows that fill a block's shared memory beside more sums than there is room to combine at a time. */
+static void test_many_sums(void **state)
+{
+    enum { SUMS = 40 };
+    (void)state;
+    kn_arena a;
+    kn_context *ctx;
+    kn_arena_init(&a, NULL);
+    kn_text text = kn_text_new(&a), all = kn_text_new(&a);
+    kn_put(&text, "def f(x: f64[N, C]):\n");
+    for (int i = 1; i <= SUMS; i++) {
+        kn_putf(&text, "    s%d = sum(x * (x + %d), axis=1, keepdims=True)\n", i, i);
+        kn_putf(&all, " - s%d", i);
+    }
+    kn_putf(&text, "    return x%s\n", kn_text_str(&all));
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    program *p = program_of_text(&a, kn_text_str(&text), "f.kiln", "N=1 C=28000", 0);
+    assert_non_null(p);
+    check_agrees(p, ctx, &(kn_program_options){.fusion = true, .schedule = "whole"});
+    kn_context_close(ctx);
+    kn_arena_finish(&a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu),
+                                       cmocka_unit_test(test_many_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
