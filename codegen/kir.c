@@ -547,8 +547,9 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
         kn_putf(t, "%d together ", k->together);
     if (numbers && k->held)
         kn_putf(t, "%lld steps resident ", (long long)k->held);
+    static const char *const leaves_text[] = {"", " lets go", " holds"};
     kn_putf(t, "index %d%s%s%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "",
-            k->lets_go ? " lets go" : "", k->fast ? " fast math" : "");
+            leaves_text[k->leaves], k->fast ? " fast math" : "");
     static const char *const kind_text[] = {"in", "out", "temp"};
     for (int i = 0; i < k->bufs.len; i++) {
         kn_putf(t, "  %s %s: %s", kind_text[k->bufs.data[i].kind], k->bufs.data[i].name,

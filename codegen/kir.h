@@ -313,19 +313,22 @@ typedef struct kn_extent_param {
     int64_t value; /* (n) */
 } kn_extent_param;
 
+/* When what a kernel reads once leaves the caches: see kn_cuda_load_function(). */
+typedef enum kn_leaves { KN_LEAVES_IN_TURN, KN_LEAVES_FIRST, KN_LEAVES_LAST } kn_leaves;
+
 typedef struct kn_kernel {
     kn_arena *arena;
     const char *name; /* a C identifier, unique within the program */
     int threads;      /* CUDA: block size; (n) where bound is not 0 */
     int bound; /* CUDA: not 0: the code serves blocks of every size from 64 threads, a power of two, up to
                          this; 0: of `threads` only */
-    int together;   /* CUDA: blocks that a multiprocessor must hold at a time; 0: as it comes */
-    int64_t shared; /* (n) CUDA: bytes of dynamic shared memory a block */
-    int64_t held;   /* (n) CUDA: steps of a thread of which resident values are there */
-    bool wide;      /* indices need 64 bits */
-    bool disjoint;  /* no output lies on an input */
-    bool fast;      /* functions by the hardware's approximations: fast_math */
-    bool lets_go;   /* CUDA: caches need not hold what it reads: a few hundred MB, once */
+    int together;     /* CUDA: blocks that a multiprocessor must hold at a time; 0: as it comes */
+    int64_t shared;   /* (n) CUDA: bytes of dynamic shared memory a block */
+    int64_t held;     /* (n) CUDA: steps of a thread of which resident values are there */
+    bool wide;        /* indices need 64 bits */
+    bool disjoint;    /* no output lies on an input */
+    bool fast;        /* functions by the hardware's approximations: fast_math */
+    kn_leaves leaves; /* CUDA: what the caches let go of first of what it reads once */
     KN_VEC(kn_buf) bufs;
     KN_VEC(kn_scalar_param) scalars;
     KN_VEC(kn_extent_param) extents;

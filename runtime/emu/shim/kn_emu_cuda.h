@@ -449,6 +449,10 @@ KN_EMU_LOAD(__ldcs)
 KN_EMU_LOAD(__ldlu)
 KN_EMU_LOAD(__ldcv)
 #undef KN_EMU_LOAD
+KN_EMU_INLINE void *__nv_associate_access_property(const void *p, unsigned long long)
+{
+    return const_cast<void *>(p);
+}
 #define KN_EMU_STORE(name)                                                                         \
     template <class T> KN_EMU_INLINE void name(T *p, typename kn_emu::same<T>::type v) { *p = v; }
 KN_EMU_STORE(__stwb)
