@@ -305,23 +305,6 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
     k->bound = largest_block(k, limit);
 }
 
-/* Reads that are worth telling the caches about: see kn_cuda_load_function(). */
-static kn_leaves reads_leave(const kn_kernel *k)
-{
-    const int64_t most = (int64_t)288 << 20, least = (int64_t)48 << 20;
-    int64_t bytes = 0;
-    bool stores = false;
-    for (int i = 0; i < k->phases.len; i++) {
-        const kn_phase *ph = &k->phases.data[i];
-        int64_t read = kn_phase_bytes_read(ph, k->bufs.data);
-        bytes = read < most - bytes ? bytes + read : most;
-        stores = stores || kn_phase_stores_elements(ph);
-    }
-    if (stores)
-        return bytes >= least ? KN_LEAVES_LAST : KN_LEAVES_IN_TURN;
-    return bytes < most && !k->wide ? KN_LEAVES_FIRST : KN_LEAVES_IN_TURN;
-}
-
 /* Does the kernel have an input and the output that lies on it? */
 static bool has_overlap(const kn_planner *p, const kn_kernel *k)
 {
@@ -359,8 +342,7 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
     if (p->problem->target->sm != 0 && !p->problem->universal)
         finish_by_last_block(k);
     k->wide = p->problem->universal || is_wide(k);
-    if (p->problem->target->sm != 0 && !p->problem->universal)
-        k->leaves = reads_leave(k);
+    k->policy = p->problem->target->sm != 0 ? kn_cuda_policy(k) : 0;
     kn_text key = kn_text_new(p->arena);
     kn_putf(&key, "%s sm %d\n", p->problem->target->kind, p->problem->target->sm);
     kn_kernel_print(&key, k, false);

@@ -388,6 +388,7 @@ static void write_signature(kn_cuda_writer *w)
             break;
         case KN_PARAM_EXTENT: kn_putf(w->t, "const long long %s", ps[i].name); break;
         case KN_PARAM_INDEX: kn_putf(w->t, "const kn_index %s", ps[i].name); break;
+        case KN_PARAM_POLICY: kn_putf(w->t, "const unsigned long long %s", ps[i].name); break;
         case KN_PARAM_BARRIER: kn_putf(w->t, "unsigned *%s", ps[i].name); break;
         }
     }

@@ -1,5 +1,7 @@
 /* What a kernel reads once and what it reads again, and so how its loads and stores treat the caches. */
+#include "codegen/cuda.h"
 #include "codegen/cuda_writer.h"
+#include "codegen/plan.h"
 
 /* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. Group values are loaded once,
  * also those that no sweep needs. */
@@ -70,33 +72,57 @@ static bool stays_on_chip(const kn_kernel *k, int buf)
     return stays;
 }
 
-/* Where a kernel only reads, what it will not read again lets go of the caches first: what others left there to be
- * written back can stay. On an H200 a sum of 128 MB behind a kernel that writes 256 writes 9 MB back, not 27, and takes
- * 40 us, not 44. But these few come one by one, so that from some 280 MB on it takes longer (reads_leave() in assemble.c):
- * 105 us for 384 MB, not 102; 263 for 1 GB, not 250. Beside writes of the same size it costs 5 %, but not where these come
- * later, behind a barrier: what stays on chip lets go too (x / norm(x) of 16 MB: 15.4 us against 15.8).
- *
- * Where a kernel writes too, and reads more than an L2 cache holds, the caches let go of it last: layernorm of 256 MB
- * takes 129 us, not 134, whatever was there before. What is written leaves earlier then, nearer to the order in which it
- * came. Smaller arrays are left to the caches as ever: whoever comes next may find there what was written. */
-const char *kn_cuda_load_function(const kn_cuda_writer *w, const kn_value *v)
+static bool stores_elements(const kn_kernel *k)
 {
-    bool once = times_read(w->k, v->access.buf) == 1;
-    if (!varies_everywhere(w->ph, v))
-        return "kn_load";
-    if (w->near && stays_on_chip(w->k, v->access.buf))
-        return "kn_load_once";
-    switch (w->k->leaves) {
-    case KN_LEAVES_FIRST: return once ? "kn_load_once" : "kn_load";
-    case KN_LEAVES_LAST: /* but not the rest of a row that is kept in part: softmax of 64 rows of 4 MB 192, not 195 us */
-        return w->ph->partly ? "kn_load" : "kn_load_last";
-    default: return "kn_load";
-    }
+    bool stores = false;
+    for (int p = 0; p < k->phases.len; p++)
+        stores = stores || kn_phase_stores_elements(&k->phases.data[p]);
+    return stores;
 }
 
-const char *kn_cuda_fetch_function(const kn_cuda_writer *w)
+/* By which policy is a number of the launch: a kernel is the same for all sizes.
+ *
+ * Where a kernel only reads, what it will not read again lets go of the caches first: what others left there to be
+ * written back can stay. On an H200 a sum of 128 MB behind a kernel that writes 256 writes 9 MB back, not 27, and takes
+ * 40 us, not 44. But these few come one by one, so that from some 280 MB on it takes longer: 105 us for 384 MB, not 102;
+ * 263 for 1 GB, not 250. Beside writes of the same size it costs 5 %, but not where these come later, behind a barrier:
+ * what stays on chip lets go in any case (x / norm(x) of 16 MB: 15.4 us against 15.8).
+ *
+ * Where it writes too, and reads more than an L2 cache holds, the cache lets go of that last: layernorm of 256 MB takes
+ * 129 us, not 134, whatever was there before. What is written leaves earlier then, nearer to the order in which it
+ * came. Smaller arrays are left to the caches as ever: whoever comes next may find there what was written. */
+int64_t kn_cuda_policy(const kn_kernel *k)
 {
-    return w->k->leaves == KN_LEAVES_LAST ? "kn_fetch_last" : "kn_fetch";
+    const int64_t most = (int64_t)288 << 20, least = (int64_t)48 << 20;
+    int64_t bytes = 0;
+    bool reads = false;
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
+        int64_t read = kn_phase_bytes_read(ph, k->bufs.data);
+        bytes = read < most - bytes ? bytes + read : most;
+        for (int i = 0; i < ph->values.len; i++)
+            reads = reads || varies_everywhere(ph, &ph->values.data[i]);
+    }
+    if (!reads)
+        return 0;
+    if (stores_elements(k))
+        return bytes >= least ? KN_POLICY_LAST : KN_POLICY_NONE;
+    return bytes < most ? KN_POLICY_FIRST : KN_POLICY_NONE;
+}
+
+/* But not the rest of a row that is kept in part: softmax of 64 rows of 4 MB 192, not 195 us. */
+static bool by_policy(const kn_cuda_writer *w, const kn_value *v)
+{
+    return stores_elements(w->k) ? !w->ph->partly : times_read(w->k, v->access.buf) == 1;
+}
+
+const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, const char *address)
+{
+    bool stays = w->near && stays_on_chip(w->k, v->access.buf);
+    if (!varies_everywhere(w->ph, v) || !(stays || by_policy(w, v)))
+        return kn_cuda_printed(w, "kn_load<%d>(%s)", w->ph->vec, address);
+    return stays ? kn_cuda_printed(w, "kn_load_once<%d>(%s)", w->ph->vec, address)
+                 : kn_cuda_printed(w, "kn_load_by<%d>(policy, %s)", w->ph->vec, address);
 }
 
 /* What is written for others lets go of the caches first where the kernel itself has use for them. */

@@ -76,9 +76,9 @@ static void write_copies(kn_cuda_writer *w)
         if (!is_fetched(v))
             continue;
         const char *from = kn_cuda_offset(w, &v->access, 'v', i, NULL);
-        kn_cuda_line(w, "%s(%s_kept + (i - base) / %d, %s + (%s),", kn_cuda_fetch_function(w),
-                     kn_cuda_value(w, i), ph->vec, w->k->bufs.data[v->access.buf].name, from);
-        kn_cuda_line(w, "         (unsigned)run * %d, &full);", kn_bytes(v->dtype));
+        kn_cuda_line(w, "kn_fetch(%s_kept + (i - base) / %d, %s + (%s),", kn_cuda_value(w, i),
+                     ph->vec, w->k->bufs.data[v->access.buf].name, from);
+        kn_cuda_line(w, "         (unsigned)run * %d, &full, policy);", kn_bytes(v->dtype));
     }
     kn_cuda_close(w);
 }

@@ -112,9 +112,7 @@ const char *kn_cuda_edge(kn_cuda_writer *w, int i)
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const char *constant = *type ? "const " : "";
-    const char *load =
-        kn_cuda_printed(w, "%s<%d>(%s)", kn_cuda_load_function(w, &w->ph->values.data[i]),
-                        w->ph->vec, address(w, i));
+    const char *load = kn_cuda_loaded(w, &w->ph->values.data[i], address(w, i));
     if (!w->ph->ragged) {
         kn_cuda_line(w, "%s%s%s = %s;", constant, type, to, load);
         return;

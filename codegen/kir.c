@@ -547,9 +547,12 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
         kn_putf(t, "%d together ", k->together);
     if (numbers && k->held)
         kn_putf(t, "%lld steps resident ", (long long)k->held);
-    static const char *const leaves_text[] = {"", " lets go", " holds"};
     kn_putf(t, "index %d%s%s%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "",
-            leaves_text[k->leaves], k->fast ? " fast math" : "");
+            !numbers                       ? ""
+            : k->policy == KN_POLICY_FIRST ? " lets go"
+            : k->policy == KN_POLICY_LAST  ? " holds"
+                                           : "",
+            k->fast ? " fast math" : "");
     static const char *const kind_text[] = {"in", "out", "temp"};
     for (int i = 0; i < k->bufs.len; i++) {
         kn_putf(t, "  %s %s: %s", kind_text[k->bufs.data[i].kind], k->bufs.data[i].name,

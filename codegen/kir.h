@@ -313,8 +313,11 @@ typedef struct kn_extent_param {
     int64_t value; /* (n) */
 } kn_extent_param;
 
-/* When what a kernel reads once leaves the caches: see kn_cuda_load_function(). */
-typedef enum kn_leaves { KN_LEAVES_IN_TURN, KN_LEAVES_FIRST, KN_LEAVES_LAST } kn_leaves;
+/* What an L2 cache does with what a kernel reads, as createpolicy encodes it: nothing special; lets go of it before
+ * anything else, after everything else. */
+#define KN_POLICY_NONE INT64_C(0x10f0000000000000)
+#define KN_POLICY_FIRST INT64_C(0x12f0000000000000)
+#define KN_POLICY_LAST INT64_C(0x14f0000000000000)
 
 typedef struct kn_kernel {
     kn_arena *arena;
@@ -322,13 +325,13 @@ typedef struct kn_kernel {
     int threads;      /* CUDA: block size; (n) where bound is not 0 */
     int bound; /* CUDA: not 0: the code serves blocks of every size from 64 threads, a power of two, up to
                          this; 0: of `threads` only */
-    int together;     /* CUDA: blocks that a multiprocessor must hold at a time; 0: as it comes */
-    int64_t shared;   /* (n) CUDA: bytes of dynamic shared memory a block */
-    int64_t held;     /* (n) CUDA: steps of a thread of which resident values are there */
-    bool wide;        /* indices need 64 bits */
-    bool disjoint;    /* no output lies on an input */
-    bool fast;        /* functions by the hardware's approximations: fast_math */
-    kn_leaves leaves; /* CUDA: what the caches let go of first of what it reads once */
+    int together;   /* CUDA: blocks that a multiprocessor must hold at a time; 0: as it comes */
+    int64_t shared; /* (n) CUDA: bytes of dynamic shared memory a block */
+    int64_t held;   /* (n) CUDA: steps of a thread of which resident values are there */
+    bool wide;      /* indices need 64 bits */
+    bool disjoint;  /* no output lies on an input */
+    bool fast;      /* functions by the hardware's approximations: fast_math */
+    int64_t policy; /* (n) CUDA: of loads by policy, see cuda_caches.c; 0: it reads no elements */
     KN_VEC(kn_buf) bufs;
     KN_VEC(kn_scalar_param) scalars;
     KN_VEC(kn_extent_param) extents;
@@ -472,12 +475,14 @@ kn_status kn_phase_verify(const kn_phase *phase, const char *where, int number, 
  * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
  * index and, if it is checked, their extents, split strides, and for split and banded phases splits and, but for split
  * rows, chunk, for those of clusters chunk and, if they have them, apart, piece and held; last, for kernels with resident
- * values held, and for those whose blocks meet the words that they count in (unsigned *). */
+ * values held, for those that read elements the caches' policy, and for those whose blocks meet the words that they count
+ * in (unsigned *). */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */
     KN_PARAM_SCALAR,  /* its dtype */
     KN_PARAM_EXTENT,  /* long long */
     KN_PARAM_INDEX,   /* int, or long long when wide */
+    KN_PARAM_POLICY,  /* unsigned long long */
     KN_PARAM_BARRIER, /* unsigned *: see kn_call */
 } kn_param_kind;
 
@@ -490,7 +495,7 @@ typedef struct kn_param {
     kn_param_kind kind;
     int index;        /* BUF, SCALAR, EXTENT */
     kn_dtype dtype;   /* SCALAR */
-    int64_t value;    /* (n) EXTENT, INDEX */
+    int64_t value;    /* (n) EXTENT, INDEX, POLICY */
     const char *name; /* C identifier in the source */
 } kn_param;
 

@@ -113,6 +113,8 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
     }
     if (kn_kernel_resident(k))
         put_index(&ps, k->held, "held");
+    if (k->policy)
+        put(&ps, (kn_param){.kind = KN_PARAM_POLICY, .value = k->policy, .name = "policy"});
     if (kn_kernel_meets(k))
         put(&ps, (kn_param){.kind = KN_PARAM_BARRIER, .name = "barrier"});
     return ps.n;

@@ -21,7 +21,8 @@ kn_status kn_params_make(kn_arena *a, const kn_kernel *k, kn_params *out)
     out->holes = KN_NEW_ARRAY(a, kn_param_hole, out->n + 1);
     for (int i = 0; i < out->n; i++) {
         const kn_param *p = &params[i];
-        if (p->kind == KN_PARAM_EXTENT || (p->kind == KN_PARAM_INDEX && k->wide))
+        if (p->kind == KN_PARAM_EXTENT || p->kind == KN_PARAM_POLICY ||
+            (p->kind == KN_PARAM_INDEX && k->wide))
             out->cells[i].i64 = p->value;
         else if (p->kind == KN_PARAM_INDEX)
             out->cells[i].i32 = (int32_t)p->value;

@@ -40,18 +40,12 @@ __device__ __forceinline__ void kn_expect(unsigned long long *barrier, unsigned 
                  "r"(bytes)
                  : "memory");
 }
-__device__ __forceinline__ void kn_fetch(void *to, const void *from, unsigned bytes, unsigned long long *barrier)
-{
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     kn_shared_address(to)),
-                 "l"(from), "r"(bytes), "r"(kn_shared_address(barrier))
-                 : "memory");
-}
-__device__ __forceinline__ void kn_fetch_last(void *to, const void *from, unsigned bytes, unsigned long long *barrier)
+__device__ __forceinline__ void kn_fetch(void *to, const void *from, unsigned bytes, unsigned long long *barrier,
+                                         unsigned long long policy)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], "
                  "%4;" ::"r"(kn_shared_address(to)),
-                 "l"(from), "r"(bytes), "r"(kn_shared_address(barrier)), "l"(KN_LAST)
+                 "l"(from), "r"(bytes), "r"(kn_shared_address(barrier)), "l"(policy)
                  : "memory");
 }
 __device__ __forceinline__ unsigned long long kn_nanoseconds()

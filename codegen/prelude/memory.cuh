@@ -40,12 +40,11 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_once(c
     *reinterpret_cast<word *>(&v) = __ldcs(reinterpret_cast<const word *>(p));
     return v;
 }
-// The same for what is to leave the L2 cache last: 0x14f... is what createpolicy makes of L2::evict_last for all of it.
-#define KN_LAST 0x14f0000000000000ull
-template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_last(const T *p)
+// The same by a policy of the L2 cache, as createpolicy makes it.
+template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_by(unsigned long long policy, const T *p)
 {
 #if __CUDA_ARCH__ >= 800
-    p = static_cast<const T *>(__nv_associate_access_property(p, KN_LAST));
+    p = static_cast<const T *>(__nv_associate_access_property(p, policy));
 #endif
     return kn_load<N>(p);
 }

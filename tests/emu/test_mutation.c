@@ -104,7 +104,7 @@ static const defect defects[] = {
     {"a block takes another's part", "kn_least(rank *", "kn_least((rank + 1) *"},
     {"every block leads", "lane == 0 && rank == 0", "lane == 0"},
     {"a shuffle mask narrowed", "0xffffffffu", "0x0000ffffu"},
-    {"a load shifted", "kn_load<4>(in_x + (", "kn_load<4>(in_x + 4 + ("},
+    {"a load shifted", "kn_load_by<4>(policy, in_x + (", "kn_load_by<4>(policy, in_x + 4 + ("},
     {"a load shifted", "= in_x[", "= in_x[1 + "},
     {"a store shifted", "kn_stream(out_", "kn_stream(4 + out_"},
     {"a store shifted", "out_out0[", "out_out0[1 + "},

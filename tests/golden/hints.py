@@ -11,43 +11,45 @@ import sys
 import tempfile
 from pathlib import Path
 
-# An expression of x: f32[N, C] and i: i64[N], its sizes, and what loads or fetches x.
+# An expression of x: f32[N, C] and i: i64[N], its sizes, what loads or fetches x, and what its policy says.
 CASES = [
-    ("sum(x, axis=1)", "16384,4096", "kn_load_once"),
-    ("sum(x, axis=1)", "16384,6144", "kn_load"),  # more than the caches let go of at a gain
-    ("max(x, axis=1) + sum(x * x, axis=1)", "16384,4096", "kn_load_once"),
+    ("sum(x, axis=1)", "16384,4096", "kn_load_by", "lets go"),
+    ("sum(x, axis=1)", "16384,6144", "kn_load_by", ""),  # more than the caches let go of at a gain
+    ("max(x, axis=1) + sum(x * x, axis=1)", "16384,4096", "kn_load_by", "lets go"),
     # read again, by itself and by index, where no sweep needs it
-    ("sum(x, axis=1) * x[:, 0]", "16384,4096", "kn_load"),
-    ("sum(x, axis=1) * take(x[:, 0], i)", "16384,4096", "kn_load"),
-    ("sum(x * take(x[0], i)[:, None], axis=1)", "16384,4096", "kn_load"),
+    ("sum(x, axis=1) * x[:, 0]", "16384,4096", "kn_load", "lets go"),
+    ("sum(x, axis=1) * take(x[:, 0], i)", "16384,4096", "kn_load", "lets go"),
+    ("sum(x * take(x[0], i)[:, None], axis=1)", "16384,4096", "kn_load", "lets go"),
     # writes as much: in one go, in registers, in shared memory by bulk copies
-    ("x * 2", "16384,4096", "kn_load_last"),
-    ("x / sum(x, axis=1, keepdims=True)", "16384,4096", "kn_load_last"),
-    ("x / sum(x, axis=1, keepdims=True) + x[0]", "2048,32768", "kn_fetch_last kn_load"),
-    ("x * 2", "1024,4096", "kn_load"),  # whoever comes next may find there what was written
+    ("x * 2", "16384,4096", "kn_load_by", "holds"),
+    ("x / sum(x, axis=1, keepdims=True)", "16384,4096", "kn_load_by", "holds"),
+    ("x / sum(x, axis=1, keepdims=True) + x[0]", "2048,32768", "kn_fetch kn_load", "holds"),
+    ("x * 2", "1024,4096", "kn_load_by", ""),  # whoever comes next may find there what was written
     # over a grid barrier: what stays on chip, and the rest, read twice
-    ("x / sum(x)", "1024,2048", "kn_load_once kn_load"),
-    ("x - mean(x, axis=0)", "65536,1024", "kn_load_once kn_load_last"),
+    ("x / sum(x)", "1024,2048", "kn_load_once kn_load_by", ""),
+    ("x - mean(x, axis=0)", "65536,1024", "kn_load_once kn_load_by", "holds"),
 ]
 
 
 def loads(kiln, folder, expression, sizes):
-    """The functions that load or fetch x in a sweep."""
+    """The functions that load or fetch x in a sweep, and what the policy says."""
     path = Path(folder) / "f.kiln"
     path.write_text(f"def f(x: f32[N, C], i: i64[N]):\n    return {expression}\n")
-    command = [kiln, "explain", "--stage", "cuda", "--arch", "sm_90", path, f"x=f32[{sizes}]", f"i=i64[{sizes.split(',')[0]}]"]
+    command = [kiln, "explain", "--stage", "ir,cuda", "--arch", "sm_90", path, f"x=f32[{sizes}]", f"i=i64[{sizes.split(',')[0]}]"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{expression}: {done.stderr}")
-    return set(re.findall(r"(kn_load\w*(?=<)|kn_fetch\w*(?=\())[^;]*\bin_x", done.stdout))
+    functions = set(re.findall(r"(kn_load\w*(?=<)|kn_fetch(?=\())[^;]*\bin_x", done.stdout))
+    return functions, "".join(re.findall(r"^kernel .*(lets go|holds)", done.stdout, re.M))
 
 
 def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for expression, sizes, want in CASES:
+        for expression, sizes, functions, policy in CASES:
             got = loads(sys.argv[1], folder, expression, sizes)
-            if got != set(want.split()):
+            want = set(functions.split()), policy
+            if got != want:
                 failed += 1
                 print(f"{expression} of [{sizes}]: {got}, not {want}")
     print(f"{len(CASES)} cases, {failed} failed")
