@@ -325,13 +325,22 @@ void kn_cuda_declare_results(kn_cuda_writer *w, int sweep)
                     part_of(w, r));
 }
 
-/* One for all workers of a group that has a part of a warp, or of a block's columns. */
-static void combine_lanes_or_rows(kn_cuda_writer *w, int r)
+/* Do only those who store a group's results want them? Not if what is found says where to read. */
+static bool only_stored(const kn_phase *ph, int sweep)
+{
+    bool only = !ph->cluster && !ph->local && sweep + 1 == ph->nsweeps;
+    for (int i = 0; i < ph->values.len; i++)
+        only = only && ph->values.data[i].kind != KN_V_GATHER;
+    return only;
+}
+
+/* One for all workers of a group that has a part of a warp, or of a block's columns; or for those who store it. */
+static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 {
     const char *op = combine_op(w, r);
     if (w->ph->walk == KN_WALK_COLS)
-        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d>(acc%d, scratch);", op, w->ph->tpg,
-                     w->ph->lanes, w->ph->vec, r);
+        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d%s>(acc%d, scratch);", op, w->ph->tpg,
+                     w->ph->lanes, w->ph->vec, only_stored(w->ph, sweep) ? ", true" : "", r);
     else
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
 }
@@ -477,7 +486,7 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
         combine_warps(w, sweep);
     for (int r = 0; r < ph->reds.len && !kn_by_block(ph); r++)
         if (accumulates(ph, r, sweep))
-            combine_lanes_or_rows(w, r);
+            combine_lanes_or_rows(w, r, sweep);
     if (ph->cluster && kn_sweep_reduces(ph, sweep))
         combine_in_cluster(w, sweep);
     kn_cuda_declare_results(w, sweep);
@@ -509,7 +518,7 @@ void kn_cuda_combine_across(kn_cuda_writer *w)
         return;
     for (int r = 0; r < ph->reds.len; r++)
         if (ph->reds.data[r].across)
-            kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d>(acc%d[step], scratch);",
+            kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d, true>(acc%d[step], scratch);",
                          kn_ops[ph->reds.data[r].op].text, w->k->threads / ph->tpg, ph->tpg,
                          ph->vec, r);
 }

@@ -116,10 +116,10 @@ template <int N, class T> __device__ __forceinline__ T kn_take_abreast(const voi
 }
 
 // Among the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values; every one
-// of them gets the results. Rows within a warp meet there; of many that are left every fourth takes the next three, until
+// of them gets the results, or, if FIRST, at least those below WIDTH. Rows within a warp meet there; of many that are left every fourth takes the next three, until
 // they are few enough for all threads to read: 32 rows of doubles would take 4 us. `scratch` has room for N values of
 // every other thread and is free again on return.
-template <class Op, int ROWS, int WIDTH, int N, class T>
+template <class Op, int ROWS, int WIDTH, int N, bool FIRST = false, class T>
 __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
 {
     enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1, LEFT = ROWS / SIDE_BY_SIDE, PITCH = LEFT * WIDTH, FEW = 8 };
@@ -148,20 +148,22 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
         }
         __syncthreads();
     }
-#pragma unroll
-    for (int l = 0; l < N; ++l)
-        v[l] = all[l * PITCH];
-#pragma unroll(__is_class(T) ? 1 : 8 / N)
-    for (int other = step; other < LEFT; other += step)
+    if (!FIRST || row == 0) {
 #pragma unroll
         for (int l = 0; l < N; ++l)
-            v[l] = Op::of(v[l], all[l * PITCH + other * WIDTH]);
+            v[l] = all[l * PITCH];
+#pragma unroll(__is_class(T) ? 1 : 8 / N)
+        for (int other = step; other < LEFT; other += step)
+#pragma unroll
+            for (int l = 0; l < N; ++l)
+                v[l] = Op::of(v[l], all[l * PITCH + other * WIDTH]);
+    }
     __syncthreads();
 }
-template <class Op, int ROWS, int WIDTH, int N, class T>
+template <class Op, int ROWS, int WIDTH, int N, bool FIRST = false, class T>
 __device__ __forceinline__ void kn_combine_rows(T &v, void *scratch)
 {
     T one[1] = {v};
-    kn_combine_rows<Op, ROWS, WIDTH, 1>(one, scratch);
+    kn_combine_rows<Op, ROWS, WIDTH, 1, FIRST>(one, scratch);
     v = one[0];
 }
