@@ -1,7 +1,7 @@
 /* Does the emulator notice? Plants one defect at a time into generated sources: a barrier dropped, a mask
  * narrowed, an index shifted, a loop cut short, a range widened; and into kernels written by hand: a cluster's
  * barrier dropped, memory read before the copy's wait. A defect is caught when the emulator reports it or the
- * outputs differ, in the usual order of threads or in one of three others; at least 95 of 100 must be. Those
+ * outputs differ, in the usual order of threads or in one of three others; at least 96 of 100 must be. Those
  * missed are listed. One worker runs all blocks, so that the test gives the same every time.
  *
  * KILN_MUTANTS=n: only every n-th (sanitized, 4). */
@@ -299,11 +299,22 @@ static bool is_used(const char *source, const char *at)
     return true;
 }
 
-/* The barrier behind the last combine is for the next group of the block, and these blocks have one. */
+/* Places in the kernel at which a defect changes nothing. */
 static bool guards_nothing(const char *source, const char *at)
 {
-    return at > strstr(source, "// ---- the kernel ----") &&
-           strncmp(at, "__syncthreads();", 16) == 0 && !strstr(at, "scratch");
+    static const char paused[] = "__syncthreads(); // it is everybody's time",
+                      group[] = "const kn_count g = first;", wait[] = "kn_cluster_wait();";
+    const char *kernel = strstr(source, "// ---- the kernel ----");
+    if (at <= kernel)
+        return false;
+    if (strncmp(at, group, strlen(group)) == 0) /* of one group, of which nobody asks which it is */
+        return !strstr(at, "(kn_index)g");
+    at += strspn(at, " ");
+    if (strncmp(at, wait, strlen(wait)) == 0) /* not a cluster's first turn */
+        return strstr(kernel, wait) != at;
+    /* behind the last combine: for the next group of the block, and these blocks have one */
+    return strncmp(at, paused, strlen(paused)) == 0 ||
+           (strncmp(at, "__syncthreads();", 16) == 0 && !strstr(at, "scratch"));
 }
 
 static char *planted(kn_arena *a, const char *source, const char *at, const defect *d)
@@ -522,7 +533,7 @@ static void test_mutants(void **state)
         if (!found[d])
             fail_msg("no kernel has a place for: %s: '%s'", defects[d].what, defects[d].find);
     assert_true(all.planted * all.every >= 100);
-    assert_true(all.caught * 100 >= all.planted * (all.every == 1 ? 95 : 90)); /* few say less */
+    assert_true(all.caught * 100 >= all.planted * (all.every == 1 ? 96 : 90)); /* few say less */
 }
 
 int main(void)
