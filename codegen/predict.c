@@ -17,6 +17,7 @@ typedef struct model {
     double moved; /* bytes, so far */
     double *seen; /* per buffer: of these, when it was last touched; -1: not yet */
     bool *need;   /* per value, of one sweep */
+    bool *rest;   /* the same of what is not kept of a group */
 } model;
 
 /* How a phase lies on the machine. */
@@ -127,11 +128,11 @@ static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, cons
     return v->level == KN_GROUP ? sweep == 0 : m->need[i];
 }
 
-/* Is value i kept in part, and the rest of it loaded again in the sweep that m->need is of? */
+/* Is value i kept in part, and the rest of it loaded again in the sweep that m->rest is of? */
 static bool is_in_part(const model *m, const kn_phase *ph, int i, const bool *done)
 {
     const kn_value *v = &ph->values.data[i];
-    return ph->partly && v->kind == KN_V_LOAD && v->kept && m->need[i] && done[i];
+    return ph->partly && v->kind == KN_V_LOAD && v->kept && m->rest[i] && done[i];
 }
 
 static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
@@ -150,6 +151,7 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double apart, b
 {
     double swept = m->moved;
     kn_phase_needs(ph, sweep, m->need);
+    kn_phase_rest_needs(ph, sweep, m->rest);
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         bool rest = is_in_part(m, ph, i, done);
@@ -275,6 +277,7 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
         done[i] = kn_part_on_chip(m->k, ph, &ph->values.data[i]) == 1;
     for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
         kn_phase_needs(ph, sweep, m->need);
+        kn_phase_rest_needs(ph, sweep, m->rest);
         double times = waits(m, ph, sweep, done);
         double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
         time->waits += s->turns * times * m->m->latency;
@@ -447,6 +450,7 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     for (int i = 0; i < k->phases.len; i++)
         values = k->phases.data[i].values.len > values ? k->phases.data[i].values.len : values;
     m.need = KN_NEW_ARRAY(k->arena, bool, values + 1);
+    m.rest = KN_NEW_ARRAY(k->arena, bool, values + 1);
     m.seen = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
     for (int b = 0; b < k->bufs.len; b++)
         m.seen[b] = -1;
