@@ -235,11 +235,25 @@ static void follow_host(const kn_planner *p, const kn_kernel *k, kn_phase *local
     local->lanes = host->lanes;
 }
 
+/* Does a thread keep elements of 64 bits in registers? */
+static bool keeps_wide(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        for (int j = 0; j < k->phases.data[i].values.len; j++) {
+            const kn_value *v = &k->phases.data[i].values.data[j];
+            if (v->kept == KN_KEEP_REGISTERS && kn_bytes(v->dtype) > 4)
+                return true;
+        }
+    return false;
+}
+
 /* A block that works on its groups as a whole can be of any size up to a limit, and so can one of threads, or parts of warps,
  * that know nothing of each other: how many threads it has is a number. In columns, but for those of groups abreast, which
  * combine in as many rows as the block has, and where groups of a band share a block, it is structure: 0. */
 static int largest_block(const kn_kernel *k, int limit)
 {
+    if (keeps_wide(k) && k->threads <= KN_HALF_BLOCK)
+        limit = KN_HALF_BLOCK;
     int largest = limit < KN_SMALL_BLOCK ? limit : KN_SMALL_BLOCK;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];

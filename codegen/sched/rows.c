@@ -14,12 +14,9 @@ enum { BAND_BLOCK = 512 };
 /* Where as much is written, memory is the quicker the less each thread asks for. So a thread has so many bytes of a run on
  * their way while a block of half the threads that there may be is enough (layernorm of rows of 16 KB on an H200: 136.5 us
  * by eight vectors a thread, 134.4 by four), and a lane so many elements while there are more lanes (rmsnorm of rows of
- * 256 bytes in bf16: 136 us by four vectors, 129.5 by one). */
+ * 256 bytes in bf16: 136 us by four vectors, 129.5 by one). Of f64 twice the bytes: by twice the threads, with nearly as
+ * many registers each, fewer would be on their way (layernorm of rows of 32 KB: 139 us, not 131). */
 enum { THREAD_BYTES = 64, LANE_ELEMENTS = 16 };
-
-/* Threads of a cluster's blocks, of which two, with all those registers, fit on a multiprocessor: one alone leaves
- * memory idle while it waits at its barriers. */
-enum { CLUSTER_THREADS = 512 };
 
 static bool can(const kn_phase *ph)
 {
@@ -42,6 +39,15 @@ static bool stays(const kn_phase *ph, int i)
                ? v->kind == KN_V_LOAD && v->level == KN_ELEMENT &&
                      v->access.kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO
                : kn_is_reread(ph, i);
+}
+
+/* Is there anything of 64 bits among it? Its arithmetic takes twice the registers, too. */
+static bool keeps_wide(const kn_phase *ph)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (stays(ph, i) && kn_bytes(ph->values.data[i].dtype) > 4)
+            return true;
+    return false;
 }
 
 /* Registers that a step's elements of what stays take, each element `least` bytes or more, and accumulators across
@@ -88,7 +94,8 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     if (target->sm == 0 || ph->universal || ph->split || ph->ragged || ph->nsweeps < 2 || !words)
         return 0;
     int quick = kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->cluster
-                    ? kn_steps_for(kn_reread_element(ph) * ph->vec, THREAD_BYTES)
+                    ? kn_steps_for(kn_reread_element(ph) * ph->vec,
+                                   keeps_wide(ph) ? 2 * THREAD_BYTES : THREAD_BYTES)
                     : KN_KEEP_STEPS;
     int most = most_steps(ph, words, KN_KEEP_STEPS),
         wide = most_steps(ph, words_a_step(ph, 4), quick);
@@ -113,8 +120,9 @@ static bool has_one_step(const kn_phase *ph, const kn_target *target)
 static bool registers_keep(const kn_phase *ph, const kn_target *target)
 {
     int most = keepable_steps(ph, target);
-    int threads =
-        ph->cluster && target->max_block > CLUSTER_THREADS ? CLUSTER_THREADS : target->max_block;
+    int threads = target->max_block;
+    if ((ph->cluster || keeps_wide(ph)) && threads > KN_HALF_BLOCK)
+        threads = KN_HALF_BLOCK;
     if (ph->cluster && !kn_phase_one_run(ph))
         return false; /* in shared memory, like what is larger: that is one kernel less */
     return most && lanes_for(steps(ph), most) <= threads;

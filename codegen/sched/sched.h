@@ -61,6 +61,11 @@ int kn_phase_element_bytes(const kn_phase *phase);
 /* The largest block of threads, or parts of warps, that know nothing of each other. */
 enum { KN_SMALL_BLOCK = 256 };
 
+/* The largest block that keeps groups in registers by clusters, of which two then fit on a multiprocessor (one alone leaves
+ * memory idle while it waits at its barriers), and of elements of 64 bits, for whose arithmetic a thread of the largest
+ * block has too few. */
+enum { KN_HALF_BLOCK = 512 };
+
 /* How many of them, each with so many elements, make a block that moves as few bytes as pay for starting it. */
 int kn_schedule_small_block(const kn_phase *phase, const kn_target *target, double elements);
 
