@@ -277,50 +277,60 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
                            nin > 1 ? in[1] : "", nin > 2 ? ", " : "", nin > 2 ? in[2] : "");
 }
 
-/* Do the members of a group divide by value `by`, which is one for all of them? */
-static bool divides(const kn_cuda_writer *w, const kn_value *v, int by)
+/* Does value v divide by group value `by`, before fast math comes into it? */
+static bool divides_by_group(const kn_cuda_writer *w, const kn_value *v, int by)
 {
-    return kn_is_elem(v, KN_OP_DIV) && kn_is_float(v->dtype) && v->level == KN_ELEMENT &&
-           v->in[1] == by && w->ph->values.data[by].level == KN_GROUP &&
-           !divides_fast(w, v->op, v->dtype);
+    return kn_is_elem(v, KN_OP_DIV) && kn_is_float(v->dtype) && v->in[1] == by &&
+           w->ph->values.data[by].level == KN_GROUP && !divides_fast(w, v->op, v->dtype);
 }
 
-bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i)
-{
-    const kn_value *v = kn_value_at(w->ph, i);
-    return v->kind == KN_V_ELEM && divides(w, v, v->in[1]) && !w->rough[i];
-}
-
-/* Does an element divide by group value `by`, its quotient rough or not? */
-static bool is_divisor(const kn_cuda_writer *w, int by, bool rough)
-{
-    for (int i = by + 1; i < w->ph->values.len; i++)
-        if (divides(w, &w->ph->values.data[i], by) && w->rough[i] == rough)
-            return true;
-    return false;
-}
-
-/* How value i divides by group value `by`: the suffix of the divisor's name, and what makes it. */
+/* How a quotient is found by what divides several numbers, or is there before they are: its divisor's suffix, its type and
+ * what makes it. */
 typedef struct division {
     const char *suffix, *type, *make;
 } division;
 
-static division division_of(const kn_phase *ph, int by, bool rough)
+static const division exact_f32 = {"by", "kn_divisor<float>", "kn_divide_by"},
+                      exact_f64 = {"by", "kn_divisor<double>", "kn_divide_by"},
+                      rough_f32 = {"over", "kn_rough_divisor", "kn_divide_roughly_by"},
+                      whole_f32 = {"whole", "kn_whole_divisor", "kn_divide_by_whole"};
+
+/* Is group value `by` a whole number that is known before the first sweep, such as that of the members? Groups abreast
+ * have no register to spare for its reciprocal. */
+static bool is_whole(const kn_phase *ph, int by)
 {
-    if (rough)
-        return (division){"over", "kn_rough_divisor", "kn_divide_roughly_by"};
-    return (division){
-        "by", kn_value_at(ph, by)->dtype == KN_F64 ? "kn_divisor<double>" : "kn_divisor<float>",
-        "kn_divide_by"};
+    const kn_value *v = kn_value_at(ph, by);
+    return !ph->abreast && v->stage == 0 && kn_is_elem(v, KN_OP_CAST) &&
+           kn_is_int(kn_value_at(ph, v->in[0])->dtype);
 }
 
-/* Declares what divides as the group value i does. */
-static void define_divisor(kn_cuda_writer *w, int i, bool rough)
+/* That of value i, by value `by`; NULL: by a division like any other, or none. */
+static const division *division_of(const kn_cuda_writer *w, int i, int by)
 {
-    const division d = division_of(w->ph, i, rough);
-    if (is_divisor(w, i, rough))
-        kn_cuda_declare(w, true, d.type, kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), d.suffix),
-                        w->wide[i], kn_cuda_printed(w, "%s(%s)", d.make, kn_cuda_operand(w, i)));
+    const kn_value *v = kn_value_at(w->ph, i);
+    if (v->kind != KN_V_ELEM || !divides_by_group(w, v, by))
+        return NULL;
+    if (v->level == KN_ELEMENT)
+        return w->rough[i] ? &rough_f32 : v->dtype == KN_F64 ? &exact_f64 : &exact_f32;
+    return v->dtype == KN_F32 && is_whole(w->ph, by) ? &whole_f32 : NULL;
+}
+
+bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i)
+{
+    const division *d = division_of(w, i, kn_value_at(w->ph, i)->in[1]);
+    return d == &exact_f32 || d == &exact_f64;
+}
+
+/* Declares what divides as the group value i does, of one kind, if anything is so divided. */
+static void define_divisor(kn_cuda_writer *w, int i, const division *d)
+{
+    bool divides = false;
+    for (int j = i + 1; j < w->ph->values.len; j++)
+        divides = divides || division_of(w, j, i) == d;
+    if (divides)
+        kn_cuda_declare(w, true, d->type,
+                        kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), d->suffix), w->wide[i],
+                        kn_cuda_printed(w, "%s(%s)", d->make, kn_cuda_operand(w, i)));
 }
 
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
@@ -329,15 +339,15 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
     const char *in[KN_MAX_IN] = {0};
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_cuda_operand(w, v->in[k]);
-    if (divides(w, v, v->in[1])) {
-        const char *by = kn_cuda_printed(w, "%s_%s%s", kn_cuda_value(w, v->in[1]),
-                                         division_of(w->ph, v->in[1], w->rough[i]).suffix,
+    const division *d = division_of(w, i, v->in[1]);
+    if (d) {
+        const char *by = kn_cuda_printed(w, "%s_%s%s", kn_cuda_value(w, v->in[1]), d->suffix,
                                          w->wide[v->in[1]] ? "[l]" : "");
-        if (w->rough[i])
+        if (d == &rough_f32 || d == &whole_f32)
             return kn_cuda_printed(w, "%s / %s", in[0], by);
         const char *const quotients[] = {[KN_EACH_TESTED] = "%s / %s",
                                          [KN_TESTED_TOGETHER] = "kn_divide_quickly(%s, %s, exact)",
-                                         [KN_DIVIDED] = "%s / %s.by"};
+                                         [KN_DIVIDED] = "kn_divide_slowly(%s, %s)"};
         return kn_cuda_printed(w, quotients[w->quotients], in[0], by);
     }
     if (kn_cuda_rough_exp(w, i))
@@ -411,8 +421,10 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
             break;
         case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
         }
-        define_divisor(w, i, false);
-        define_divisor(w, i, true);
+        define_divisor(w, i, &exact_f32);
+        define_divisor(w, i, &exact_f64);
+        define_divisor(w, i, &rough_f32);
+        define_divisor(w, i, &whole_f32);
     }
 }
 

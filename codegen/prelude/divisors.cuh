@@ -28,15 +28,47 @@ __device__ __forceinline__ double kn_correct(double q, double x, const kn_diviso
         exact &= abs(q) > small;                                                                   \
         return q;                                                                                  \
     }                                                                                              \
+    /* The quotient, of whatever it is: zeros, of which there may be many, go without division's subroutine. */ \
+    __device__ __forceinline__ T kn_divide_slowly(T x, const kn_divisor<T> &d)                     \
+    {                                                                                              \
+        const T q = x * d.reciprocal;                                                              \
+        if (x == 0 && q == 0)                                                                      \
+            return q;                                                                              \
+        return x / d.by;                                                                           \
+    }                                                                                              \
     __device__ __forceinline__ T operator/(T x, const kn_divisor<T> &d)                            \
     {                                                                                              \
         bool exact = true;                                                                         \
         const T q = kn_divide_quickly(x, d, exact);                                                \
-        return exact ? q : x / d.by;                                                               \
+        return exact ? q : kn_divide_slowly(x, d);                                                 \
     }
 KN_DIVISION(float, fabsf, 1e-15f, 1e15f)
 KN_DIVISION(double, fabs, 1e-140, 1e140)
 #undef KN_DIVISION
+
+// What the results of groups are divided by where it is a whole number, such as that of their members: by the steps that
+// NVRTC writes for a division, but for its subroutine. What a quotient of any size leaves over is a whole number of the
+// least floats, and so is no less exact where others underflow; below the normal numbers halves may round to either side.
+// Of zeros, infinities and NaN the product with the reciprocal is the quotient.
+struct kn_whole_divisor {
+    float by, reciprocal;
+};
+__device__ __forceinline__ float kn_first_that_counts(float a, float b) { return fabsf(a) > 0 ? a : b; }
+__device__ __forceinline__ kn_whole_divisor kn_divide_by_whole(float by)
+{
+#ifdef __CUDACC_RTC__
+    float rough;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(rough) : "f"(by));
+    return kn_whole_divisor{by, kn_first_that_counts(fmaf(fmaf(-by, rough, 1.0f), rough, rough), rough)};
+#else
+    return kn_whole_divisor{by, 1 / by};
+#endif
+}
+__device__ __forceinline__ float operator/(float x, const kn_whole_divisor &d)
+{
+    const float q = x * d.reciprocal;
+    return kn_first_that_counts(fmaf(fmaf(-q, d.by, x), d.reciprocal, q), q);
+}
 
 // The same for quotients that are only rounded to 16 bits: within 2^-22 of them. The reciprocal of what is below the
 // normal numbers may be none, so that is scaled, with what it divides.

@@ -2,7 +2,8 @@
  * by the remainder, in f32. Before the correction it is less than 1.5 units of the last place off, so the remainder is, and
  * with the reciprocal's own error the corrected one is the quotient rounded unless that lies within 8 / (by 2^(places)) of the
  * middle of two numbers, with x and by whole numbers of 24 bits and the middle a multiple of 2^-places. All of these are
- * tried. */
+ * tried. Whole divisors need nothing else; below the normal numbers their quotients are as near as can be, too. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,8 +62,49 @@ static void test_one_correction_is_enough(void **state)
     assert_true(tried > 40000000 / EVERY);
 }
 
+/* x / by for a whole number, as kn_whole_divisor has it. */
+static float by_whole(float x, float by)
+{
+    const float reciprocal = 1 / by, q = x * reciprocal;
+    const float corrected = fmaf(fmaf(-q, by, x), reciprocal, q);
+    return fabsf(corrected) > 0 ? corrected : q;
+}
+
+/* Quotients of the least floats, around where they become normal numbers: they may be half a unit off, as those that end
+ * there are that lie between two. */
+static void test_small_quotients_by_whole_numbers(void **state)
+{
+    (void)state;
+    const float unit = FLT_TRUE_MIN;
+    const int normal = 1 << 23; /* units */
+    for (int by = 1; by < 3000; by++)
+        for (int near = 0; near < 2 * normal - by; near += normal / 2 - 3)
+            for (int x = near < by ? 0 : near - by; x <= near + by; x += 1 + by / EFFORT(60, 5)) {
+                const float of = (float)x * unit, got = by_whole(of, (float)by);
+                const double off = fabs((double)got * by - (double)of);
+                if (x < (double)by * normal ? off > 0.5 * by * (double)unit : got != of / (float)by)
+                    fail_msg("%d / %d units is %g", x, by, (double)(got / unit));
+            }
+}
+
+static void test_whole_divisors_out_of_the_ordinary(void **state)
+{
+    (void)state;
+    const float xs[] = {0.0f, -0.0f, INFINITY, -INFINITY, FLT_MAX, -FLT_MAX, 1.0f, FLT_MIN, NAN},
+                wholes[] = {0.0f, 1.0f, -3.0f, 16777216.0f, 0x1p63f, 0x1p64f};
+    for (size_t i = 0; i < sizeof xs / sizeof *xs; i++)
+        for (size_t j = 0; j < sizeof wholes / sizeof *wholes; j++) {
+            const float want = xs[i] / wholes[j], got = by_whole(xs[i], wholes[j]);
+            assert_true(isnan(want) ? isnan(got) : got == want && !signbit(got) == !signbit(want));
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_correction_is_enough)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_correction_is_enough),
+        cmocka_unit_test(test_small_quotients_by_whole_numbers),
+        cmocka_unit_test(test_whole_divisors_out_of_the_ordinary),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
