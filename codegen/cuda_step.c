@@ -11,7 +11,7 @@ bool kn_cuda_batches(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->values.data[i];
     return v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
-           (v->access.vector || w->ph->vec == 1);
+           !v->access.turned && (v->access.vector || w->ph->vec == 1);
 }
 
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)

@@ -297,6 +297,15 @@ static void write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
     write_steps(w, &all);
 }
 
+/* What a batch has in registers is its own. */
+static void forget_batch(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (kn_cuda_in_registers(w, i))
+            w->loaded[i] = w->declared[i] = false;
+    w->batched = false;
+}
+
 /* So many steps at a time, of which all loads are on their way before the first waits for its own: a branch within
  * a step, as a division has it, would keep those of the next behind it. */
 static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
@@ -321,10 +330,7 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
         batch.guard = kn_cuda_printed(w, "done + (kn_count)step < steps%d", w->sweep);
     }
     write_steps(w, &batch);
-    for (int i = 0; i < w->ph->values.len; i++) /* they are this batch's only */
-        if (kn_cuda_in_registers(w, i))
-            w->loaded[i] = w->declared[i] = false;
-    w->batched = false;
+    forget_batch(w);
     kn_cuda_close(w);
 }
 
@@ -441,16 +447,48 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
 }
 
+/* Are there registers for what all steps of a tile load straight? With reductions there are others to take them. */
+static bool loads_ahead_of_tile(kn_cuda_writer *w, int steps)
+{
+    int words = 0;
+    w->batched = true;
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (kn_cuda_keeps_now(w, i))
+            words += (w->ph->vec * kn_bytes(kn_value_at(w->ph, i)->dtype) + 3) / 4 * steps;
+    w->batched = false;
+    return w->ph->reds.len == 0 && words <= KN_KEPT_WORDS;
+}
+
+/* What is beyond the edge is read from the edge, as turned loads are. */
+static void write_steps_of_tile(kn_cuda_writer *w, int steps)
+{
+    const char *place = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->tpg);
+    const unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", place), NULL},
+                   all = {steps, place, "live && i < to"};
+    w->batched = true;
+    load_steps(w, &loads);
+    kn_cuda_load_tile(w);
+    write_unrolled(w, &all, kn_cuda_step);
+    forget_batch(w);
+}
+
 /* The loop, tile by tile. All threads of the block take part in what goes between a tile and memory. */
 static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_cuda_stride within = {"from + row", "left", by->step};
+    const int steps = (w->ph->tile + w->ph->tpg - 1) / w->ph->tpg;
     w->tiled = true;
     kn_cuda_open_tile(w, w->ph->split || w->ph->cluster ? "limit" : "members");
-    kn_cuda_line(
-        w, "const kn_count left = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
-        w->ph->tpg);
-    write_loop(w, &within);
+    if (loads_ahead_of_tile(w, steps)) {
+        write_steps_of_tile(w, steps);
+    } else {
+        kn_cuda_load_tile(w);
+        kn_cuda_line(
+            w,
+            "const kn_count left = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
+            w->ph->tpg);
+        write_loop(w, &within);
+    }
     kn_cuda_close_tile(w);
     w->tiled = false;
 }

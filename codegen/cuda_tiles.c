@@ -2,6 +2,7 @@
  * shared memory, tile by tile, so that threads side by side touch memory side by side on both of its sides.
  *
  *     for each tile [from, to) of the members:
+ *       straight loads, of phases without reductions, into registers, so that they are on their way with the turned ones
  *       turned loads: memory -> tile, threads side by side along the members; all meet
  *       the step, for each member: turned loads and stores are of the tile; all meet
  *       turned stores: tile -> memory, threads side by side along the members; all meet
@@ -153,6 +154,10 @@ void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit)
         kn_cuda_line(w, "from -= %d;", tile);
     }
     kn_cuda_line(w, "const kn_count to = kn_least(from + %d, %s);", tile, limit);
+}
+
+void kn_cuda_load_tile(kn_cuda_writer *w)
+{
     for (int i = 0; i < w->ph->values.len; i++)
         if (loads_turned(w, i))
             write_turned_load(w, i);

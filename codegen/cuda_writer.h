@@ -195,8 +195,10 @@ void kn_cuda_close_band(kn_cuda_writer *w);
 /* Does this sweep have turned accesses? */
 bool kn_cuda_turns(kn_cuda_writer *w);
 void kn_cuda_declare_tiles(kn_cuda_writer *w);
-/* Around a sweep's loop over [from, to): one tile of the members from `begin` to `limit`. */
+/* Around a sweep's loop over [from, to): one tile of the members from `begin` to `limit`; and in front of that loop, its
+ * turned loads. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
+void kn_cuda_load_tile(kn_cuda_writer *w);
 void kn_cuda_close_tile(kn_cuda_writer *w);
 /* The place of this step's kept vector of columns. */
 const char *kn_cuda_square_place(kn_cuda_writer *w);

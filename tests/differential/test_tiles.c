@@ -18,6 +18,12 @@ static const scheduled_case cases[] = {
      "in_a"},
     {"def f(a: f16[N, M], b: f32[M, N], c: i64[M, N]):\n    return a + b.T * c.T\n", "N=62 M=120",
      NULL, "in_b in_c"},
+    /* enough for large tiles: edges; straight loads for which there are no registers; results that lie the other way */
+    {"def f(a: f32[N, M], b: f32[M, N]):\n    return a + b.T\n", "N=196 M=300", NULL, "in_b"},
+    {"def f(a: f64[N, M], b: f64[N, M], c: f64[N, M], d: f32[M, N]):\n    return a * b + c * d.T\n",
+     "N=204 M=258", NULL, "in_d"},
+    {"def f(a: f32[N, M], b: f32[N, M]):\n    return a * b, (a - b).T\n", "N=203 M=257", NULL,
+     "out_out1"},
     /* stores; what is repeated along an axis; one result of two */
     {"def f(a: f32[N, M], b: f32[N], c: f32[M], s: f32):\n"
      "    return a * b[:, None] + c + s, a.T - c[:, None]\n",
