@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "codegen/machine.h"
 #include "codegen/sched/sched.h"
 
@@ -85,6 +87,21 @@ static int64_t lanes_for(int64_t n, int most)
     return kn_power_of_two_from((n + most - 1) / most);
 }
 
+/* Bytes that memory moves for a step of what is read again: where elements lie apart, of what is between them too. */
+static int moved_a_step(const kn_phase *ph)
+{
+    const int64_t sector = 32;
+    int64_t bytes = 0;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        int64_t apart = v->kind == KN_V_LOAD ? llabs(v->access.stride[kn_phase_vector_axis(ph)]) : 1;
+        int64_t each = (apart > 1 ? apart : 1) * kn_bytes(v->dtype);
+        if (kn_is_reread(ph, i))
+            bytes += ph->vec * (each < sector ? each : sector);
+    }
+    return (int)bytes;
+}
+
 /* The most steps a thread can take with everything that is read again kept in registers; 0 when there is nothing to
  * keep or the machine has no registers to speak of. What is computed from narrow elements takes a register for each:
  * there is room for that too while it costs no more than some lanes. */
@@ -94,7 +111,7 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     if (target->sm == 0 || ph->universal || ph->split || ph->ragged || ph->nsweeps < 2 || !words)
         return 0;
     int quick = kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->cluster
-                    ? kn_steps_for(kn_reread_element(ph) * ph->vec,
+                    ? kn_steps_for(moved_a_step(ph),
                                    keeps_wide(ph) ? 2 * THREAD_BYTES : THREAD_BYTES)
                     : KN_KEEP_STEPS;
     int most = most_steps(ph, words, KN_KEEP_STEPS),
