@@ -94,7 +94,8 @@ static int moved_a_step(const kn_phase *ph)
     int64_t bytes = 0;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        int64_t apart = v->kind == KN_V_LOAD ? llabs(v->access.stride[kn_phase_vector_axis(ph)]) : 1;
+        int64_t apart =
+            v->kind == KN_V_LOAD ? llabs(v->access.stride[kn_phase_vector_axis(ph)]) : 1;
         int64_t each = (apart > 1 ? apart : 1) * kn_bytes(v->dtype);
         if (kn_is_reread(ph, i))
             bytes += ph->vec * (each < sector ? each : sector);
