@@ -116,13 +116,13 @@ static bool by_policy(const kn_cuda_writer *w, const kn_value *v)
     return stores_elements(w->k) ? !w->ph->partly : times_read(w->k, v->access.buf) == 1;
 }
 
-const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, const char *address)
+const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n, const char *address)
 {
     bool stays = w->near && stays_on_chip(w->k, v->access.buf);
     if (!varies_everywhere(w->ph, v) || !(stays || by_policy(w, v)))
-        return kn_cuda_printed(w, "kn_load<%d>(%s)", w->ph->vec, address);
-    return stays ? kn_cuda_printed(w, "kn_load_once<%d>(%s)", w->ph->vec, address)
-                 : kn_cuda_printed(w, "kn_load_by<%d>(policy, %s)", w->ph->vec, address);
+        return kn_cuda_printed(w, "kn_load<%d>(%s)", n, address);
+    return stays ? kn_cuda_printed(w, "kn_load_once<%d>(%s)", n, address)
+                 : kn_cuda_printed(w, "kn_load_by<%d>(policy, %s)", n, address);
 }
 
 /* What is written for others lets go of the caches first where the kernel itself has use for them. */

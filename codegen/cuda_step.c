@@ -95,16 +95,16 @@ static const char *lane_is_member(kn_cuda_writer *w)
                            kn_phase_vector_axis(w->ph));
 }
 
-static const char *address(kn_cuda_writer *w, int i)
+static const char *address(kn_cuda_writer *w, int i, const char *lane)
 {
     const kn_access *acc = &w->ph->values.data[i].access;
     return kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
-                           kn_cuda_offset(w, acc, 'v', i, NULL));
+                           kn_cuda_offset(w, acc, 'v', i, lane));
 }
 
 const char *kn_cuda_edge(kn_cuda_writer *w, int i)
 {
-    return kn_cuda_printed(w, "kn_load_edge<%d>(%s, a%d, members)", w->ph->vec, address(w, i),
+    return kn_cuda_printed(w, "kn_load_edge<%d>(%s, a%d, members)", w->ph->vec, address(w, i, NULL),
                            kn_phase_vector_axis(w->ph));
 }
 
@@ -112,7 +112,7 @@ const char *kn_cuda_edge(kn_cuda_writer *w, int i)
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const char *constant = *type ? "const " : "";
-    const char *load = kn_cuda_loaded(w, &w->ph->values.data[i], address(w, i));
+    const char *load = kn_cuda_loaded(w, &w->ph->values.data[i], w->ph->vec, address(w, i, NULL));
     if (!w->ph->ragged) {
         kn_cuda_line(w, "%s%s%s = %s;", constant, type, to, load);
         return;
@@ -127,7 +127,6 @@ static void write_vector_access(kn_cuda_writer *w, int i, const char *type, cons
 static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const kn_value *v = &w->ph->values.data[i];
-    const char *buf = w->k->bufs.data[v->access.buf].name;
     bool tile = w->tiled && v->access.turned;
     if (!tile && (v->access.vector || w->ph->vec == 1)) {
         write_vector_access(w, i, type, to);
@@ -141,8 +140,8 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
     kn_cuda_guarded(
         w, w->ph->ragged ? lane_is_member(w) : "",
         tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, &v->access, 'v', i, "l"))
-             : kn_cuda_printed(w, "%s.at[l] = %s[%s];", to, buf,
-                               kn_cuda_offset(w, &v->access, 'v', i, "l")));
+             : kn_cuda_printed(w, "%s.at[l] = %s.at[0];", to,
+                               kn_cuda_loaded(w, v, 1, address(w, i, "l"))));
     w->indent--;
 }
 

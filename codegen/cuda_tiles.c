@@ -112,8 +112,10 @@ static void write_turned_load(kn_cuda_writer *w, int i)
     kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", acc->turned);
     kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
     kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
-    kn_cuda_line(w, "const kn_vec<%s, %d> some = kn_load<%d>(%s + (%s));", kn_cuda_type(b->dtype),
-                 acc->turned, acc->turned, b->name, kn_cuda_offset(w, acc, 'v', i, NULL));
+    const char *from =
+        kn_cuda_printed(w, "%s + (%s)", b->name, kn_cuda_offset(w, acc, 'v', i, NULL));
+    kn_cuda_line(w, "const kn_vec<%s, %d> some = %s;", kn_cuda_type(b->dtype), acc->turned,
+                 kn_cuda_loaded(w, &w->ph->values.data[i], acc->turned, from));
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->turned);
     kn_cuda_line(w, "    %s = some.at[k];", in_turn(w, acc, 'v', i));

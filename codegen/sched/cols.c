@@ -24,9 +24,12 @@
 #include "codegen/sched/sched.h"
 
 enum {
-    BLOCK_OF_TILES = 256, /* threads, which only meet: several blocks keep memory busy */
-    LINE = 128,           /* bytes side by side */
-    THREAD_BYTES = 256,   /* that a thread keeps */
+    BLOCK_OF_TILES =
+        256, /* threads, which only meet: several blocks keep memory busy; of tiles with more than so many */
+    TILE_ELEMENTS =
+        32, /* elements a thread twice as many: 128 x 128 of 16 bits take 192 us on an H200, not 214 */
+    LINE = 128,         /* bytes side by side */
+    THREAD_BYTES = 256, /* that a thread keeps */
     LEAST_BLOCK = 128,
     FULL_BLOCK = 64 * 1024, /* bytes kept by a block of which SHARING share a multiprocessor */
     SHARING = 3,
@@ -228,10 +231,16 @@ static bool copies(const kn_phase *ph, const kn_target *target)
     return can_copy;
 }
 
+static int block_of_tiles(const kn_phase *ph)
+{
+    bool large = kn_cols_width(ph) * ph->tile > BLOCK_OF_TILES * TILE_ELEMENTS;
+    return large ? 2 * BLOCK_OF_TILES : BLOCK_OF_TILES;
+}
+
 static int threads(const kn_phase *ph, const kn_target *target)
 {
     int most = ph->abreast                     ? kn_abreast_threads(ph)
-               : ph->tile && ph->reds.len == 0 ? BLOCK_OF_TILES
+               : ph->tile && ph->reds.len == 0 ? block_of_tiles(ph)
                : kn_cols_keep(ph, target)      ? block_that_keeps(ph, target)
                                                : 512;
     return most < target->max_block ? most : target->max_block;
