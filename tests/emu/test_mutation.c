@@ -142,7 +142,8 @@ static const defect defects[] = {
     {"a tile's edge cut", "kn_least(from + m, to - 4)", "kn_least(from + m, to - 8)"},
     {"a tile's members shifted", "[(m + k) *", "[(m + k + 1) *"},
     {"a tile's groups turned about", "column * 4 + l]", "column * 4 + (l ^ 1)]"},
-    {"a tile cut short", "step < left;", "step + 1 < left;"},
+    {"a tile cut short", "if (live && i < to)", "if (live && i + 8 < to)"},
+    {"a straight load short of the edge", "step * 8, to - 1)", "step * 8, to - 9)"},
     {"an odd tile out", "from += 32", "from += 64"},
     {"arrivals miscounted", "top - (gridDim.x - 1)", "top - (gridDim.x - 2)"},
 };
