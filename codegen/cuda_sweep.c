@@ -374,6 +374,8 @@ static void write_square_steps(kn_cuda_writer *w)
     kn_cuda_declare_squares(w);
     if (steps >= side)
         kn_cuda_take_squares(w);
+    if (kn_fetches_ahead(w->ph) && w->sweep + 1 == w->ph->nsweeps)
+        kn_cuda_fetch_ahead(w);
     kn_cuda_open_square(w, steps);
     write_axes(w);
     kn_cuda_step(w);

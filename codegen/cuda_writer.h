@@ -176,8 +176,10 @@ void kn_cuda_await_fetch(kn_cuda_writer *w);
 /* The parameter that says how many members of its part a block keeps; where what is fetched ends. */
 const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_fetched_end(const kn_phase *ph);
-/* Columns: a thread asks for its own elements. */
+/* Columns: a thread asks for its own elements; in the last sweep, when it has taken a square, for those of the next tile
+ * that go there. */
 void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by);
+void kn_cuda_fetch_ahead(kn_cuda_writer *w);
 
 /* ---- cuda_bands.c: see there ---- */
 

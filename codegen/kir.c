@@ -150,11 +150,19 @@ int kn_cols_square(const kn_phase *p)
     return side;
 }
 
+bool kn_fetches_ahead(const kn_phase *p)
+{
+    enum { LARGEST_SQUARE = 4 };
+    int side = kn_cols_square(p);
+    return p->walk == KN_WALK_COLS && p->cluster && p->fetched && side > 1 &&
+           side <= LARGEST_SQUARE;
+}
+
 bool kn_begins_apart(const kn_phase *p)
 {
     bool rows = p->walk == KN_WALK_ROWS && (p->fetched || p->steps > 0);
     bool columns = p->walk == KN_WALK_COLS && p->fetched && !p->tile;
-    return p->cluster && (rows || columns);
+    return kn_fetches_ahead(p) || (p->cluster && (rows || columns));
 }
 
 int kn_steps_for(int bytes, int wanted)

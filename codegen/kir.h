@@ -271,8 +271,10 @@ static inline double kn_phase_part_held(const kn_phase *p)
 }
 
 /* Do clusters stay, and begin one after the other? Those that keep rows in registers or have copies bring what they keep
- * do, but for columns that are stored turned, by what was faster: sched/cols.c. */
+ * do, but for columns of which squares of 16-bit elements are stored, by what was faster: sched/cols.c. */
 bool kn_begins_apart(const kn_phase *p);
+/* COLS, where squares are stored: do clusters ask for the next tile while they store one? */
+bool kn_fetches_ahead(const kn_phase *p);
 
 /* COLS: members side by side that a thread takes at a time, and that it turns in registers; 1 where there is nothing to
  * turn. Ranges of members are a multiple of it. */

@@ -13,7 +13,7 @@
  *     1024                  a line 165     2: 173, that stay 160; 4, 256 bytes: 153  176
  *     2048                                 4: 172, 8: 186, 2 (128 KB each): 196      193
  *     4096                                 8: 180, that stay 169, begin apart 165    4: 188
- *     8192 softmax, turned                 16: 222, that stay 208                    8: 178, that stay 181
+ *     8192 softmax, turned                 16: 222, that stay 208                    8: 178, that stay and ask ahead 173
  *     16384                                16: does not fit                          16: 211
  *
  * So pieces are long where members are few, or 4 blocks share them; three blocks share a multiprocessor where there are

@@ -71,6 +71,9 @@ static const scheduled_case cases[] = {
     {TURNED("f32"), "N=70 C=133", "tiles", "32 x 1 in_x exp by copies"},
     {TURNED("f32"), "N=68 C=300", "cluster=3", "32 x 3 in_x exp out_out0 by copies"},
     {TURNED("f64"), "N=37 C=100", "tiles", "16 x 1 in_x exp out_out0 by copies"},
+    /* clusters that ask for the next tile while they store one, more of them and less */
+    {TURNED("f64"), "N=126 C=112", "cluster=2", "16 x 2 in_x exp out_out0 by copies"},
+    {TURNED("f32"), "N=332 C=68", "cluster=2", "32 x 2 in_x exp out_out0 by copies"},
     {TURNED("f16"), "N=72 C=136", "cluster=2", "64 x 2 in_x cast out_out0 by copies"},
     {TURNED("f16"), "N=71 C=137", "tiles", "32 x 1 in_x cast"},
     {"def f(x: f32[C, N], y: f32[C, N]):\n"
