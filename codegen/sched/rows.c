@@ -111,10 +111,10 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     int words = words_a_step(ph, 0);
     if (target->sm == 0 || ph->universal || ph->split || ph->ragged || ph->nsweeps < 2 || !words)
         return 0;
-    int quick = kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->cluster
-                    ? kn_steps_for(moved_a_step(ph),
-                                   keeps_wide(ph) ? 2 * THREAD_BYTES : THREAD_BYTES)
-                    : KN_KEEP_STEPS;
+    int quick =
+        kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->cluster
+            ? kn_steps_for(moved_a_step(ph), keeps_wide(ph) ? 2 * THREAD_BYTES : THREAD_BYTES)
+            : KN_KEEP_STEPS;
     int most = most_steps(ph, words, KN_KEEP_STEPS),
         wide = most_steps(ph, words_a_step(ph, 4), quick);
     return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
