@@ -265,6 +265,22 @@ static int largest_block(const kn_kernel *k, int limit)
     return largest;
 }
 
+/* Neighbouring groups' results go as vectors where they are that in memory. */
+static void pair_results(kn_kernel *k, const int *align)
+{
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        int va = kn_phase_vector_axis(ph);
+        for (int j = 0; j < ph->stores.len && ph->walk == KN_WALK_COLS && !ph->abreast; j++) {
+            kn_store *s = &ph->stores.data[j];
+            if (s->kind == KN_STORE_GROUP)
+                s->access.vector =
+                    s->access.vector && kn_vector_fits(ph, &s->access, &k->bufs.data[s->access.buf],
+                                                       align[s->access.buf], va, ph->vec);
+        }
+    }
+}
+
 static void schedule_phases(kn_planner *p, kn_kernel *k)
 {
     const kn_target *target = p->problem->target;
@@ -316,6 +332,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         k->together = together ? together : k->together;
     }
     kn_resident_keep(k, target);
+    pair_results(k, align);
     k->bound = largest_block(k, limit);
 }
 

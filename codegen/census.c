@@ -127,7 +127,7 @@ kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const 
                     continue;
                 if (ph->cluster)
                     c.cluster++;
-                else if (ph->walk == KN_WALK_COLS || kn_by_block(ph))
+                else if (kn_meets_in_block(ph))
                     c.block++;
                 else if (ph->tpg > 1)
                     c.warp++;

@@ -255,7 +255,7 @@ int kn_cuda_scratch_bytes(const kn_phase *ph, int block)
         for (turn now = {0}; now.end<ph->reds.len; most = now.bytes> most ? now.bytes : most)
             now = turn_from(ph, t, now.end, KN_COMBINE_BYTES);
     for (int r = 0; r < ph->reds.len; r++) {
-        bool cols = ph->walk == KN_WALK_COLS && !ph->abreast;
+        bool cols = ph->walk == KN_WALK_COLS && !ph->abreast && ph->tpg > 1;
         bool rows = cols || (ph->reds.data[r].across && ph->tpg < block);
         int threads = cols && ph->lanes < 32 ? block / 32 * ph->lanes : block;
         int bytes = rows && owns(ph, r) ? threads * ph->vec * state_bytes(ph, r) : 0;
@@ -338,6 +338,8 @@ static bool only_stored(const kn_phase *ph, int sweep)
 static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 {
     const char *op = combine_op(w, r);
+    if (w->ph->walk == KN_WALK_COLS && w->ph->tpg == 1)
+        return;
     if (w->ph->walk == KN_WALK_COLS)
         kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d%s>(acc%d, scratch);", op, w->ph->tpg,
                      w->ph->lanes, w->ph->vec, only_stored(w->ph, sweep) ? ", true" : "", r);
@@ -528,7 +530,18 @@ void kn_cuda_store_across(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     for (int i = 0; i < ph->stores.len; i++) {
         const kn_store *s = &ph->stores.data[i];
-        if (kn_stores_across(ph, s))
-            kn_cuda_store_partial(w, i, "band", kn_cuda_printed(w, "acc%d[step]", s->value));
+        if (!kn_stores_across(ph, s))
+            continue;
+        const bool vector = s->access.vector;
+        const char *to = kn_cuda_printed(
+            w, "%s + (%s + (kn_index)band * p%d_o%d_split)", w->k->bufs.data[s->access.buf].name,
+            kn_cuda_offset(w, &s->access, 'o', i, ph->vec > 1 && !vector ? "l" : NULL), w->p, i);
+        if (vector) {
+            kn_cuda_line(w, "kn_store(%s, acc%d[step]);", to, s->value);
+            continue;
+        }
+        kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "    *(%s) = acc%d[step][l];", to, s->value);
     }
 }

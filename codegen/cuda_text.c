@@ -368,8 +368,8 @@ void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
 static const char *gathered(kn_cuda_writer *w, int i, const char *at)
 {
     const kn_value *v = &w->ph->values.data[i];
-    bool rows = kn_shares_block(w->k, w->ph);
-    const char *live = rows && v->level == KN_GROUP ? "live" : "true";
+    bool some = kn_shares_block(w->k, w->ph) || w->ph->walk == KN_WALK_COLS;
+    const char *live = some && v->level == KN_GROUP ? "live" : "true";
     kn_text t = kn_text_new(w->t->arena);
     kn_put(&t, at);
     for (int k = 0; k < v->nin; k++) {
@@ -439,21 +439,6 @@ const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also)
     return kn_text_str(&t);
 }
 
-void kn_cuda_store_partial(kn_cuda_writer *w, int i, const char *part, const char *results)
-{
-    const kn_access *acc = &w->ph->stores.data[i].access;
-    const char *to = kn_cuda_printed(
-        w, "%s + (%s + (kn_index)%s * p%d_o%d_split)", w->k->bufs.data[acc->buf].name,
-        kn_cuda_offset(w, acc, 'o', i, w->ph->vec > 1 && !acc->vector ? "l" : NULL), part, w->p, i);
-    if (acc->vector) {
-        kn_cuda_line(w, "kn_store(%s, %s);", to, results);
-        return;
-    }
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
-    kn_cuda_line(w, "    *(%s) = %s[l];", to, results);
-}
-
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
 {
     int va = kn_phase_vector_axis(w->ph);
@@ -465,24 +450,27 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
         const char *who = w->ph->split && s->kind == KN_STORE_GROUP
                               ? kn_cuda_printed(w, "%s && split == 0", leader)
                               : leader;
-        const char *what = s->kind == KN_STORE_PARTIAL
-                               ? kn_cuda_printed(w, "r%d%s", s->value, wide ? "[l]" : "")
-                               : kn_cuda_operand(w, s->value);
-        const char *to = kn_cuda_offset(w, &s->access, 'o', i, wide && !once ? "l" : NULL);
-        if (s->kind == KN_STORE_PARTIAL)
+        const bool partial = s->kind == KN_STORE_PARTIAL;
+        bool vector = s->access.vector && wide && !once && (partial || w->wide[s->value]);
+        const char *buf = w->k->bufs.data[s->access.buf].name,
+                   *what = partial
+                               ? kn_cuda_printed(w, wide && !vector ? "r%d[l]" : "r%d", s->value)
+                           : vector ? kn_cuda_value(w, s->value)
+                                    : kn_cuda_operand(w, s->value);
+        const char *to =
+            kn_cuda_offset(w, &s->access, 'o', i, wide && !once && !vector ? "l" : NULL);
+        if (partial)
             to = kn_cuda_printed(w, "%s + (kn_index)split * p%d_o%d_split", to, w->p, i);
         kn_cuda_open(w, "if (%s)", kn_cuda_once(w, s, who));
-        if (s->kind == KN_STORE_PARTIAL && wide && !once) {
-            kn_cuda_store_partial(w, i, "split", kn_cuda_printed(w, "r%d", s->value));
-            kn_cuda_close(w);
-            continue;
+        if (vector) {
+            kn_cuda_line(w, "kn_store(%s + (%s), %s);", buf, to, what);
+        } else {
+            if (wide)
+                kn_cuda_open_groups(w);
+            kn_cuda_line(w, "%s%s[%s] = %s;", once ? "if (l == 0) " : "", buf, to, what);
+            if (wide)
+                kn_cuda_close_groups(w);
         }
-        if (wide)
-            kn_cuda_open_groups(w);
-        kn_cuda_line(w, "%s%s[%s] = %s;", once ? "if (l == 0) " : "",
-                     w->k->bufs.data[s->access.buf].name, to, what);
-        if (wide)
-            kn_cuda_close_groups(w);
         kn_cuda_close(w);
     }
 }

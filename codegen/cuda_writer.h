@@ -98,8 +98,6 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane);
 const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also);
 void kn_cuda_group_values(kn_cuda_writer *w, int stage);
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
-/* What a thread has of neighbours, an array, as the partial results of store i of part `part`. */
-void kn_cuda_store_partial(kn_cuda_writer *w, int i, const char *part, const char *results);
 
 /* ---- cuda_rough.c: see there ---- */
 

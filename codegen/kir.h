@@ -449,6 +449,11 @@ const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
 
 /* True for a phase of which a whole block, of more than a warp, works on each group. */
 static inline bool kn_by_block(const kn_phase *p) { return p->walk == KN_WALK_ROWS && p->tpg > 32; }
+/* Do the warps of a block meet to combine what they found of a group? */
+static inline bool kn_meets_in_block(const kn_phase *p)
+{
+    return kn_by_block(p) || (p->walk == KN_WALK_COLS && (p->abreast || p->tpg > 1));
+}
 /* Do several groups of rows share a block? In bands also those that have more than a warp each. */
 static inline bool kn_shares_block(const kn_kernel *k, const kn_phase *p)
 {

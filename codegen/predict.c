@@ -263,9 +263,9 @@ static bool loaded_ahead(const kn_phase *ph, int i)
 static double combine(const model *m, const kn_phase *ph)
 {
     return ph->cluster && ph->splits > 1 ? m->m->cluster + m->m->peer * (double)ph->splits
-           : ph->walk == KN_WALK_COLS || kn_by_block(ph) ? m->m->block
-           : ph->tpg > 1                                 ? m->m->warp
-                                                         : 0;
+           : kn_meets_in_block(ph)       ? m->m->block
+           : ph->tpg > 1                 ? m->m->warp
+                                         : 0;
 }
 
 /* What a block waits for from its first load to its last store, and of it what goes once a sweep. */

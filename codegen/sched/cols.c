@@ -28,6 +28,7 @@ enum {
         256, /* threads, which only meet: several blocks keep memory busy; of tiles with more than so many */
     TILE_ELEMENTS =
         32, /* elements a thread twice as many: 128 x 128 of 16 bits take 192 us on an H200, not 214 */
+    WHOLE_BLOCK = 512,
     LINE = 128,         /* bytes side by side */
     THREAD_BYTES = 256, /* that a thread keeps */
     LEAST_BLOCK = 128,
@@ -237,18 +238,37 @@ static int block_of_tiles(const kn_phase *ph)
     return large ? 2 * BLOCK_OF_TILES : BLOCK_OF_TILES;
 }
 
+/* Are columns so short that a block's rows of threads would have few members each, which they would wait for each other to
+ * combine? Then there are fewer rows, of more threads, as long as these fill the machine. */
+static int rows_of(const kn_phase *ph, const kn_target *target, int block)
+{
+    enum { FEW = 32, BLOCKS_A_UNIT = 8 };
+    int rows = block / ph->lanes;
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->split || ph->cluster || ph->tile ||
+        ph->abreast || ph->reds.len == 0 || kn_cols_keep(ph, target))
+        return rows;
+    while (rows > 1 && ph->members < (int64_t)rows * FEW &&
+           ph->groups / ((int64_t)block / rows * 2 * ph->vec) >= BLOCKS_A_UNIT * target->units)
+        rows /= 2;
+    return rows;
+}
+
 static int threads(const kn_phase *ph, const kn_target *target)
 {
     int most = ph->abreast                     ? kn_abreast_threads(ph)
                : ph->tile && ph->reds.len == 0 ? block_of_tiles(ph)
                : kn_cols_keep(ph, target)      ? block_that_keeps(ph, target)
-                                               : 512;
+                                               : WHOLE_BLOCK;
+    if (rows_of(ph, target, WHOLE_BLOCK) < WHOLE_BLOCK / ph->lanes)
+        most = kn_schedule_small_block(ph, target, (double)ph->members * ph->vec);
     return most < target->max_block ? most : target->max_block;
 }
 
 static void bind(kn_phase *ph, const kn_target *target, int block)
 {
-    ph->tpg = block / ph->lanes;
+    ph->tpg = rows_of(ph, target, block);
+    if (ph->tpg < block / ph->lanes)
+        ph->lanes = block / ph->tpg;
     if (ph->abreast)
         kn_keep_reread(ph, KN_KEEP_REGISTERS);
     else if (kn_cols_keep(ph, target)) {

@@ -124,8 +124,31 @@ static void test_emu(void **state)
     check_scheduled(cases, CASES, 3, 1, describe);
 }
 
+/* ---- so short that a thread has all of a column, and so many that this fills the machine ---- */
+
+static const text_case shorts[] = {
+    {"def f(x: f32[N, C]):\n    return mean(x, axis=0), max(x, axis=0)\n", "N=5 C=8196", true},
+    {"def f(x: f16[N, C], t: f32[N]):\n"
+     "    return t[minimum(sum(x > 0, axis=0), 2)], sum(x, axis=0)\n",
+     "N=40 C=16400", true},
+    {"def f(x: f64[N, C]):\n    return sum(x, axis=0) / 2\n", "N=3 C=8301", true},
+    {"def f(x: f32[N, C]):\n    return sum(x, axis=0)\n", "N=300 C=16000", false},
+    /* threads without a column gather nothing */
+    {"def f(x: f16[N, C], t: f32[N]):\n    return t[argmax(x, axis=0)], sum(x, axis=0)\n",
+     "N=40 C=200", false},
+};
+enum { SHORTS = sizeof shorts / sizeof *shorts };
+
+static bool is_one_thread(const kn_phase *ph) { return ph->walk == KN_WALK_COLS && ph->tpg == 1; }
+
+static void test_short(void **state)
+{
+    (void)state;
+    check_cases("emu", shorts, SHORTS, 2, is_one_thread);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu), cmocka_unit_test(test_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
