@@ -181,6 +181,11 @@ static void open_clusters(kn_cuda_writer *w)
         kn_cuda_begin_apart(w);
     if (w->ph->fetched)
         kn_cuda_fetch_first(w);
+    if (w->ph->lasting) {
+        const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)lane * %d", w->ph->vec),
+                                   "end", turn_of(w)};
+        kn_cuda_load_lasting(w, &by);
+    }
     kn_cuda_open(
         w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
 }

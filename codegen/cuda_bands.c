@@ -25,27 +25,6 @@ static void open_steps(kn_cuda_writer *w)
                  ph->tpg * ph->vec);
 }
 
-/* Into registers, what all groups share. */
-static void load_shared(kn_cuda_writer *w)
-{
-    bool any = false;
-    for (int i = 0; i < w->ph->values.len; i++) {
-        w->need[i] = kn_cuda_in_registers(w, i) && kn_shared_by_band(w->ph, kn_value_at(w->ph, i));
-        if (w->need[i])
-            kn_cuda_declare_kept(w, i, w->ph->steps);
-        any = any || w->need[i];
-    }
-    if (!any)
-        return;
-    open_steps(w);
-    kn_cuda_guarded(w, "i >= members", "break;");
-    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
-    kn_cuda_kept_loads(w);
-    kn_cuda_close(w);
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = w->need[i];
-}
-
 /* The loop over the groups of a band. Where they are combined late it is one of loops without barriers: what is alone on its
  * multiprocessor waits for none (double centring of 16384x16384 floats on an H200: 791 us, not 836). */
 static void open_rounds(kn_cuda_writer *w)
@@ -82,7 +61,10 @@ void kn_cuda_open_band(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count top = band * %s, apart = (kn_count)p%d_splits * %s;", at_once,
                  w->p, at_once);
     kn_cuda_across_accumulators(w);
-    load_shared(w);
+    const char *turn = kn_cuda_printed(w, "%d", w->ph->tpg * w->ph->vec);
+    const kn_cuda_stride by = {kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->vec), "members",
+                               turn};
+    kn_cuda_load_lasting(w, &by);
     open_rounds(w);
     if (!resident)
         return;

@@ -277,8 +277,10 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
         if (v->kept != KN_KEEP_SHARED || v->kind != KN_V_LOAD)
             continue;
         const char *name = kn_cuda_value(w, i), *t = vector_type(w, i);
-        kn_cuda_line(w, "%s *const %s_kept = (%s *)(%s);", t, name, t, at);
-        at = kn_cuda_printed(w, "%s_kept + %s", name, vectors_kept(w));
+        const int places = kn_phase_places(w->ph);
+        kn_cuda_line(w, "%s *%s%s_kept = (%s *)(%s);", t, places > 1 ? "" : "const ", name, t, at);
+        at = kn_cuda_printed(w, places > 1 ? "%s_kept + 2 * (%s)" : "%s_kept + %s", name,
+                             vectors_kept(w));
     }
 }
 
@@ -449,6 +451,9 @@ void kn_cuda_step(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     w->in_step = true;
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->lasting && w->need[i] && kn_lasts(ph, kn_value_at(ph, i)))
+            kn_cuda_line(w, "kn_made_anew(%s);", kn_cuda_vector(w, i));
     write_loads(w);
     for (int i = 0; i < ph->stores.len; i++)
         if (stores_now(w, i) && (vector_store(w, i) || ph->stores.data[i].squared))

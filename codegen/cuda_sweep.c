@@ -260,12 +260,20 @@ static void load_steps(kn_cuda_writer *w, const unrolled *u)
             w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
 }
 
+/* What a sweep keeps in shared memory is there for the others. */
+static void find_in_shared(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
+}
+
 static void write_steps(kn_cuda_writer *w, const unrolled *u)
 {
     load_steps(w, u);
     write_unrolled(w, u, kn_cuda_step);
     for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
+    find_in_shared(w);
 }
 
 /* All steps of a group. */
@@ -274,6 +282,14 @@ static unrolled all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
     return (unrolled){w->ph->steps,
                       kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
                       step_guard(w, by)};
+}
+
+void kn_cuda_load_lasting(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->need[i] = kn_lasts(w->ph, kn_value_at(w->ph, i));
+    const unrolled all = all_steps(w, by);
+    load_steps(w, &all);
 }
 
 /* What is kept of loads is on its way before the first sweep waits for any of it, whichever sweep needs it. */
@@ -392,7 +408,7 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         return;
     }
     steps = kn_cols_square(w->ph) > 1 ? 1 : steps;
-    const bool pieces = kn_fetches_groups(w->ph) && w->sweep + 1 == w->ph->nsweeps;
+    const bool pieces = kn_fetches_pieces(w->ph) && w->sweep + 1 == w->ph->nsweeps;
     const kn_cuda_stride stride = pieces ? stride_of_piece(w) : *by;
     w->placed = counts_steps(w) && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
     if (w->ph->ragged)
@@ -412,8 +428,7 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     if (pieces)
         kn_cuda_close_pieces(w);
     w->placed = false;
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
+    find_in_shared(w);
 }
 
 /* The steps whose resident values are in shared memory, which the first phase to have them puts there and others take
@@ -516,6 +531,14 @@ static void write_rest(kn_cuda_writer *w, const kn_cuda_stride *by)
     kn_phase_needs(ph, w->sweep, w->need);
 }
 
+static bool needs_lasting(const kn_cuda_writer *w)
+{
+    bool needs = false;
+    for (int i = 0; i < w->ph->values.len; i++)
+        needs = needs || (w->need[i] && kn_lasts(w->ph, kn_value_at(w->ph, i)));
+    return needs;
+}
+
 static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
 {
     const kn_phase *ph = w->ph;
@@ -534,7 +557,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         write_rest(w, by);
     if (ph->fetched && t == 0)
         kn_cuda_await_fetch(w);
-    if (ph->steps)
+    if (ph->steps && (!ph->lasting || needs_lasting(w)))
         write_all_steps(w, by);
     else if (kn_cuda_turns(w))
         write_tiles(w, by);
@@ -566,5 +589,7 @@ void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *lea
             kn_cuda_tell_lanes(w, t);
         if (t < w->ph->nsweeps)
             write_sweep(w, t, by);
+        if (w->ph->lasting && t + 1 == w->ph->nsweeps)
+            kn_cuda_fetch_next(w);
     }
 }

@@ -174,6 +174,8 @@ void kn_cuda_await_fetch(kn_cuda_writer *w);
 /* The parameter that says how many members of its part a block keeps; where what is fetched ends. */
 const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_fetched_end(const kn_phase *ph);
+/* Behind the last sweep over a group that had one of two places: the one after the next takes it. */
+void kn_cuda_fetch_next(kn_cuda_writer *w);
 /* Columns: a thread asks for its own elements; in the last sweep, when it has taken a square, for those of the next tile
  * that go there. */
 void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by);
@@ -280,6 +282,8 @@ bool kn_cuda_goes_by_group(const kn_phase *ph);
 int kn_cuda_goes_round(const kn_phase *ph);
 /* The last stage at which a group has something to store. */
 int kn_cuda_last_stage(const kn_phase *ph);
+/* Into registers, what all groups share; by: a thread's steps of any of them. */
+void kn_cuda_load_lasting(kn_cuda_writer *w, const kn_cuda_stride *by);
 /* All sweeps of the phase over a group, with its values and stores before, between and behind them; `leader` is true of
  * the worker that stores a group's results. */
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader);

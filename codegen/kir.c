@@ -189,7 +189,7 @@ int64_t kn_phase_kept_bytes(const kn_phase *p)
     for (int i = 0; i < p->values.len; i++)
         if (p->values.data[i].kept == KN_KEEP_SHARED && p->values.data[i].kind == KN_V_LOAD)
             bytes += n * kn_bytes(p->values.data[i].dtype);
-    return bytes;
+    return bytes * kn_phase_places(p);
 }
 
 bool kn_sum_by_words(const kn_phase *p) { return p->reds.len == 1 && p->reds.data[0].by_words; }
@@ -306,12 +306,17 @@ int64_t kn_steps_of_part(const kn_phase *p, int threads)
     return p->banded ? rounds * p->steps : kn_ceil_div(p->members, p->splits * kn_phase_step(p));
 }
 
-bool kn_shared_by_band(const kn_phase *p, const kn_value *v)
+bool kn_same_for_groups(const kn_phase *p, const kn_value *v)
 {
-    bool shared = p->banded && v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
+    bool same = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
     for (int a = 0; a < p->ngroup; a++)
-        shared = shared && v->access.kind[a] == KN_STRIDE_ZERO;
-    return shared;
+        same = same && v->access.kind[a] == KN_STRIDE_ZERO;
+    return same;
+}
+
+bool kn_lasts(const kn_phase *p, const kn_value *v)
+{
+    return (p->banded || p->lasting) && v->kept == KN_KEEP_REGISTERS && kn_same_for_groups(p, v);
 }
 
 bool kn_takes_turns(const kn_phase *p) { return p->split && !p->tile && !kn_phase_in_order(p); }
@@ -498,6 +503,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
             : ph->cluster ? " cluster"
                           : "",
             ph->partly    ? " partly fetched"
+            : ph->lasting ? " fetched ahead, lasting"
             : ph->fetched ? " fetched"
                           : "");
     for (int a = 0; a < ph->naxes; a++) {
@@ -512,7 +518,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
                 ph->banded ? "groups" : "members");
     if (numbers && kn_begins_apart(ph))
         kn_putf(t, "    %lld ns apart\n", (long long)ph->apart);
-    if (numbers && kn_fetches_groups(ph))
+    if (numbers && kn_fetches_pieces(ph))
         kn_putf(t, "    in pieces of %lld\n", (long long)ph->piece);
     if (numbers && ph->partly)
         kn_putf(t, "    %lld held\n", (long long)ph->held);

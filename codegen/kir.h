@@ -229,6 +229,9 @@ typedef struct kn_phase {
      * again, from the last cache at best */
     bool partly;
     int64_t held;
+    /* fetched, ROWS: a block has its part of what all groups share in registers, from its first group to its last, and two
+     * places for what differs, of a group and of its next */
+    bool lasting;
     bool local;          /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */
     /* group axes first, then member axes; the last of each kind is the fastest */
@@ -262,6 +265,12 @@ static inline bool kn_fetches_groups(const kn_phase *p)
     return p->fetched && p->walk == KN_WALK_ROWS;
 }
 
+/* In pieces, whose places it then has the group's next in, before the others'? */
+static inline bool kn_fetches_pieces(const kn_phase *p)
+{
+    return kn_fetches_groups(p) && !p->lasting;
+}
+
 /* Members of a block's part of a group that it keeps, of those that it keeps any. */
 static inline int64_t kn_phase_held(const kn_phase *p) { return p->partly ? p->held : p->chunk; }
 
@@ -269,6 +278,9 @@ static inline double kn_phase_part_held(const kn_phase *p)
 {
     return p->partly ? (double)p->held / (double)p->chunk : 1;
 }
+
+/* The places in shared memory that a block has for each array that is fetched. */
+static inline int kn_phase_places(const kn_phase *p) { return p->lasting ? 2 : 1; }
 
 /* Do clusters stay, and begin one after the other? Those that keep rows in registers or have copies bring what they keep
  * do, but for columns of which squares of 16-bit elements are stored, by what was faster: sched/cols.c. */
@@ -431,8 +443,10 @@ int kn_red_stage(const kn_phase *p, int red);
 bool kn_phase_in_order(const kn_phase *p);
 /* Steps that a thread takes through its part of a split group, or through a band, of blocks of so many threads. */
 int64_t kn_steps_of_part(const kn_phase *p, int threads);
-/* Is this load, of a banded phase, the same for all groups? */
-bool kn_shared_by_band(const kn_phase *p, const kn_value *v);
+/* Is this a load of elements that are the same for all groups? */
+bool kn_same_for_groups(const kn_phase *p, const kn_value *v);
+/* And do blocks that stay keep it for all of theirs? */
+bool kn_lasts(const kn_phase *p, const kn_value *v);
 /* Do the workers of a split group take turns, instead of a range each? */
 bool kn_takes_turns(const kn_phase *p);
 /* Stages of everything, from the reductions as they are now. */

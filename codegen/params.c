@@ -106,7 +106,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
             put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         if (kn_begins_apart(ph))
             put_index(&ps, ph->apart, a ? kn_sprintf(a, "p%d_apart", p) : NULL);
-        if (kn_fetches_groups(ph))
+        if (kn_fetches_pieces(ph))
             put_index(&ps, ph->piece, a ? kn_sprintf(a, "p%d_piece", p) : NULL);
         if (ph->partly)
             put_index(&ps, ph->held, a ? kn_sprintf(a, "p%d_held", p) : NULL);

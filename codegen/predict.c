@@ -146,8 +146,8 @@ static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
 static int sweeps_of(const kn_phase *ph) { return ph->nsweeps > 0 ? ph->nsweeps : 1; }
 
 /* What a sweep reads that one before has read is apart by what the groups have that are worked on at a time. */
-static void sweep_reads(model *m, const kn_phase *ph, int sweep, double apart, bool *done,
-                        bool *here, traffic *t, double *shared)
+static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once, double apart,
+                        bool *done, bool *here, traffic *t, double *shared)
 {
     double swept = m->moved;
     kn_phase_needs(ph, sweep, m->need);
@@ -162,7 +162,9 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double apart, b
         double bytes = footprint(m, ph, &v->access) * part;
         double seen = m->seen[buf];
         count_read(m, t, bytes, here[buf] ? apart : seen >= 0 ? swept - seen : -1);
-        if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
+        if (ph->lasting && kn_lasts(ph, v))
+            t->cache += bytes * (at_once - 1);
+        else if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
             *shared += bytes;
         done[i] = v->kept || v->level == KN_GROUP;
         here[buf] = true;
@@ -199,11 +201,12 @@ static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
     traffic t = {0};
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
     bool *here = KN_NEW_ARRAY(m->k->arena, bool, m->k->bufs.len + 1);
-    double share = least(1, groups_at_once(m, ph, s) / (double)ph->groups);
+    double at_once = least(groups_at_once(m, ph, s), (double)ph->groups);
+    double share = at_once / (double)ph->groups;
     double before = m->moved, shared = 0;
     for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
         double apart = (m->moved - before) * share;
-        sweep_reads(m, ph, sweep, apart, done, here, &t, &shared);
+        sweep_reads(m, ph, sweep, at_once, apart, done, here, &t, &shared);
         sweep_writes(m, ph, sweep, here, &t);
     }
     /* what all groups share comes from the last cache again for each, unless one nearby holds it */
@@ -268,17 +271,21 @@ static double combine(const model *m, const kn_phase *ph)
                                          : 0;
 }
 
+/* The part of its groups that a block waits for: where the next one is on its way, the first. */
+static double waited(const kn_phase *ph, const spread *s) { return ph->lasting ? 1 / s->turns : 1; }
+
 /* What a block waits for from its first load to its last store, and of it what goes once a sweep. */
 static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *time)
 {
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
     double in_step = 0;
     for (int i = 0; i < ph->values.len; i++)
-        done[i] = kn_part_on_chip(m->k, ph, &ph->values.data[i]) == 1;
+        done[i] = kn_part_on_chip(m->k, ph, &ph->values.data[i]) == 1 ||
+                  (ph->lasting && kn_lasts(ph, &ph->values.data[i]));
     for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
         kn_phase_needs(ph, sweep, m->need);
         kn_phase_rest_needs(ph, sweep, m->rest);
-        double times = waits(m, ph, sweep, done);
+        double times = waits(m, ph, sweep, done) * waited(ph, s);
         double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
         time->waits += s->turns * times * m->m->latency;
         time->combines += s->turns * combines;
@@ -415,7 +422,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     double start = kn_grid_stays(m->k) ? 0 : m->m->start;
     t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
     waits_of(m, ph, &s, &t);
-    double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) : 0;
+    double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(ph, &s) : 0;
     t.waits += (t.work + before) / s.together;
     if (s.cluster || ph->split) {
         double longer = turns_until_all_are_done(&s, &t) / s.turns;

@@ -78,6 +78,9 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "ragged vectors walk whole rows of one run");
     if (ph->partly && (!kn_fetches_groups(ph) || ph->ragged || ph->held > ph->chunk))
         return broken(k, p, "copies bring a part of what a block has of whole vectors");
+    if (ph->lasting && (!kn_fetches_groups(ph) || !ph->steps || ph->partly))
+        return broken(k, p,
+                      "what lasts is in registers, beside all that copies bring of whole vectors");
     if (ph->fetched && !ph->cluster && ph->walk != KN_WALK_COLS)
         return broken(k, p, "copies bring what columns, or the blocks of a cluster, keep");
     if (ph->abreast &&

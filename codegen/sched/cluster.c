@@ -86,6 +86,21 @@ static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
     return with;
 }
 
+/* The same, and what it is predicted to take, ns: with what all groups share kept too, where that is quicker. */
+static kn_phase best_with_blocks(kn_arena *a, const kn_phase *ph, int64_t blocks,
+                                 const kn_buf *bufs, int nbufs, const kn_target *target, double *ns)
+{
+    kn_phase with = with_blocks(ph, blocks), lasting = with;
+    *ns = kn_predict_phase_ns(a, &with, bufs, nbufs, target);
+    lasting.lasting = kn_rows_may_last(&with, target);
+    if (!lasting.lasting)
+        return with;
+    double other = kn_predict_phase_ns(a, &lasting, bufs, nbufs, target);
+    bool better = other < *ns;
+    *ns = better ? other : *ns;
+    return better ? lasting : with;
+}
+
 /* Can bulk copies bring it to a cluster of so many? */
 static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
 {
@@ -149,8 +164,8 @@ static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int n
         return copies(ph, four, target) ? four : one_run ? 0 : 1;
     double ns = one_run ? kn_predict_phase_ns(a, ph, bufs, nbufs, target) : INFINITY;
     for (int64_t blocks = least < 2 ? 2 : least; blocks <= target->cluster; blocks *= 2) {
-        kn_phase with = with_blocks(ph, blocks);
-        double other = kn_predict_phase_ns(a, &with, bufs, nbufs, target);
+        double other;
+        best_with_blocks(a, ph, blocks, bufs, nbufs, target, &other);
         if (other < ns) {
             best = blocks;
             ns = other;
@@ -173,6 +188,9 @@ void kn_schedule_cluster(kn_arena *a, kn_phase *ph, const kn_buf *bufs, int nbuf
     if (!want && a_part_pays(a, ph, bufs, nbufs, target))
         blocks = target->cluster;
     kn_phase part;
+    double ns;
     if (blocks > 0 && (want || blocks <= target->cluster))
-        *ph = with_a_part(ph, blocks, target, &part) ? part : with_blocks(ph, blocks);
+        *ph = with_a_part(ph, blocks, target, &part)
+                  ? part
+                  : best_with_blocks(a, ph, blocks, bufs, nbufs, target, &ns);
 }

@@ -133,7 +133,8 @@ void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reu
     if (ph->nsweeps < 2 || ph->split || ph->values.len > MOST_VALUES || reuse == KN_REUSE_RECOMPUTE)
         return;
     for (int i = 0; i < ph->values.len && !k.where; i++)
-        k.where = ph->values.data[i].kept;
+        if (!kn_lasts(ph, &ph->values.data[i]))
+            k.where = ph->values.data[i].kept;
     if (cpu && ph->walk == KN_WALK_ROWS && ph->members <= KN_FRAME_MEMBERS)
         k.where = KN_KEEP_FRAME;
     if (!k.where)

@@ -121,7 +121,8 @@ static bool stays(const kn_kernel *k, int p, const kn_value *v)
 {
     const kn_phase *ph = &k->phases.data[p];
     if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || (v->kept && !ph->banded) ||
-        kn_shared_by_band(ph, v) || v->access.kind[kn_phase_vector_axis(ph)] == KN_STRIDE_ZERO)
+        (ph->banded && kn_same_for_groups(ph, v)) ||
+        v->access.kind[kn_phase_vector_axis(ph)] == KN_STRIDE_ZERO)
         return false;
     for (int q = p; q < k->phases.len; q++)
         for (int s = 0; s < k->phases.data[q].stores.len; s++)

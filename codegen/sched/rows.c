@@ -81,6 +81,14 @@ static int most_steps(const kn_phase *ph, int words, int limit)
     return words <= KEEP_REGISTERS ? most : 0;
 }
 
+/* Is this a load of which a block may keep its part for all groups? */
+static bool may_last(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    return kn_same_for_groups(ph, v) && v->sweeps > 0 &&
+           v->access.kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO;
+}
+
 /* Lanes that cover n steps when each takes at most `most` of them. */
 static int64_t lanes_for(int64_t n, int most)
 {
@@ -217,6 +225,35 @@ static bool loads_parts(const kn_phase *ph, const kn_target *target)
     return alone;
 }
 
+/* The most steps of a thread for which it has registers for what all groups share, as many for each element of 16 bits as of
+ * 32, and some for what is made of it; 0: there is nothing of the kind, or no registers for one. Always as many, whatever
+ * the size of groups: that is one kernel. */
+static int lasting_steps(const kn_phase *ph)
+{
+    int words = 0;
+    bool narrow = true;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        words += may_last(ph, i) ? ph->vec : 0;
+        narrow = narrow && (v->level == KN_GROUP || kn_bytes(v->dtype) <= 4);
+    }
+    return words && narrow ? most_steps(ph, words, KN_KEEP_STEPS / 2) : 0;
+}
+
+/* Two blocks have two groups each then, and less on its way than more of them with one each unless that takes half of the
+ * shared memory. sm_120, whose multiprocessors have fewer threads, has less of that, and its code spills. */
+bool kn_rows_may_last(const kn_phase *ph, const kn_target *target)
+{
+    bool fetched = false;
+    for (int i = 0; i < ph->values.len; i++)
+        fetched = fetched || (kn_is_reread(ph, i) && !may_last(ph, i));
+    int64_t room = (target->smem_block - KN_SCRATCH_BYTES) / 2, twice = 2 * part_bytes(ph);
+    return fetched && !ph->ragged && !ph->partly && target->max_threads_unit >= 4 * KN_HALF_BLOCK &&
+           twice <= room && twice * 2 >= room &&
+           steps(ph) <= (int64_t)lasting_steps(ph) * KN_HALF_BLOCK && kn_rows_copies(ph, target) &&
+           !loads_parts(ph, target);
+}
+
 /* Threads of blocks that share a multiprocessor's memory: a thousand for all of them, twice as many where each takes
  * one element at a time. */
 static int sharing_threads(const kn_phase *ph, const kn_target *target)
@@ -252,6 +289,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t n = steps(ph);
     int want = n <= 1024                  ? 128
+               : ph->lasting              ? KN_HALF_BLOCK
                : shared_keeps(ph, target) ? sharing_threads(ph, target)
                : n <= 8192                ? 256
                : ph->split                ? 512
@@ -346,6 +384,18 @@ static int64_t piece_of(const kn_phase *ph, int block)
     return kn_ceil_div(kn_ceil_div(kn_phase_held(ph), pieces), stride) * stride;
 }
 
+/* What all groups share, where the block has the threads for it. */
+static void keep_lasting(kn_phase *ph, int block)
+{
+    ph->lasting = ph->lasting && block >= KN_HALF_BLOCK;
+    if (!ph->lasting)
+        return;
+    ph->steps = lasting_steps(ph);
+    for (int i = 0; i < ph->values.len; i++)
+        if (may_last(ph, i))
+            ph->values.data[i].kept = KN_KEEP_REGISTERS;
+}
+
 static void bind(kn_phase *ph, const kn_target *target, int block)
 {
     int64_t n = steps(ph);
@@ -365,6 +415,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
         keep_in_registers(ph, target);
     } else if (kn_rows_copies(ph, target) && !loads_parts(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);
+        keep_lasting(ph, block);
         ph->fetched = true;
         ph->apart = kn_nanoseconds_apart(ph, target);
         ph->piece = piece_of(ph, block);

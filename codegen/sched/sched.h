@@ -147,6 +147,10 @@ int64_t kn_nanoseconds_apart(const kn_phase *phase, const kn_target *target);
 /* Can the bulk engine bring what the blocks of a cluster keep? */
 bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
 
+/* And is there something that all groups share, registers for a block's part of it, and room for two blocks with two groups
+ * each? */
+bool kn_rows_may_last(const kn_phase *phase, const kn_target *target);
+
 /* Can rows be walked in bands, given vectors and sweeps: does a block hold what that takes, a group's elements and what is
  * summed across groups? The threads of a group then. */
 bool kn_rows_across(const kn_phase *phase, const kn_target *target);

@@ -1,16 +1,9 @@
 /* Computed values that take the place of what they are computed from, in registers and in shared memory, of a block and of
  * the blocks of a cluster: the emulator, which sees who writes and reads what, and the reference agree, however
  * --reuse forces it. tests/golden/kept.py holds what is kept where. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "tests/differential/program.h"
+#include "tests/differential/cases.h"
 
 /* Normalised after a function that is worth keeping; and two of them, one after the other in one place. */
 static const char grown[] = "def f(x: f32[N, C]):\n"
@@ -110,9 +103,37 @@ static void test_many_sums(void **state)
     kn_arena_finish(&a);
 }
 
+static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
+{
+    for (int i = 0; i < ph->values.len && ph->lasting; i++)
+        if (kn_lasts(ph, &ph->values.data[i]))
+            kn_putf(t, "%s ", k->bufs.data[ph->values.data[i].access.buf].name);
+}
+
+/* What all groups share and blocks keep from their first group to their last, beside what differs from some groups to others;
+ * of other types, apart in memory, needed by several sweeps; with results in the place of what is fetched. */
+static void test_lasting(void **state)
+{
+    (void)state;
+    static const scheduled_case lasting[] = {
+        {"def f(x: f32[N, C], g: f32[C], b: f16[C]):\n"
+         "    d = x - mean(x, axis=1, keepdims=True)\n"
+         "    return d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1) * g + b\n",
+         "N=19 C=15000", "cluster=2", "in_g in_b "},
+        {"def f(x: f32[N, M, C], g: f32[M, C], b: f32[C]):\n"
+         "    return (x + g) / sum(x * x, axis=2, keepdims=True) * b\n",
+         "N=7 M=3 C=16000", "cluster=2", "in_b "},
+        {beside, "N=7 C=30000", "cluster=4", "in_g "},
+        {"def f(x: f32[N, C], g: f32[C], h: f32[D]):\n"
+         "    return x / sum(x * g, axis=1, keepdims=True) * h[::2] + g\n",
+         "N=14 C=12000 D=24000", "cluster=2", "in_g in_h "},
+    };
+    check_scheduled(lasting, sizeof lasting / sizeof *lasting, 2, 1, describe);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu),
-                                       cmocka_unit_test(test_many_sums)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu), cmocka_unit_test(test_many_sums),
+                                       cmocka_unit_test(test_lasting)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,8 @@ CASES = [
     (GROWN, "1024,50000", "--arch sm_90", [X, ("t", "registers")]),
     (GROWN, "1024,400000", "--arch sm_90", SHARED),
     (BESIDE, "1024,50000", "--arch sm_90", SHARED),
+    (BESIDE, "1024,64000", "--arch sm_90", [*SHARED, X]), # what all rows share, from a block's first to its last
+    (BESIDE, "1024,200000", "--arch sm_90", SHARED),
     # over a grid barrier: left by one phase, found by the next; as much of it as there is room for
     (SOFTMAX, "8,524288", "--arch sm_90", RESIDENT),
     (SOFTMAX, "8,524288", "--arch sm_90 --schedule split", []),
