@@ -90,7 +90,7 @@ static const defect defects[] = {
     {"a grid barrier dropped", "\n    kn_grid_barrier(barrier);", "\n    ;"},
     {"a cluster barrier not awaited", "    kn_cluster_wait();", "    ;"},
     {"a cluster barrier not arrived at", "    kn_cluster_arrive();", "    ;"},
-    {"a copy not awaited", "    kn_await(&full, parity);", "    ;"},
+    {"a copy not awaited", "    kn_await(&full[0], parity);", "    ;"},
     {"a parity that stays", "parity ^= 1;", ";"},
     {"the part of another group", " / 4, in_x + (a0", " / 4, in_x + ((a0 + 1)"},
     {"a copy cut short", "(unsigned)run * 4", "(unsigned)run * 4 - 16"},
