@@ -26,9 +26,7 @@
  * them, which is wrong, 283, and takes 282 so; kept in shared memory 359, in registers with one place for rows 339, with
  * three 320: two blocks a multiprocessor, of which little is on its way, and too much.
  *
- * Such a block is alone on its multiprocessor, and takes each piece of its first sweep as it comes. On an H200 softmax of 64
- * rows of 4 MB takes 182 us so, by its maximum and sum in one sweep; waiting for all of a part 234; in two sweeps 197.
- * Groups that fit are waited for in one piece: pieces that are waited for one by one took up to 20 % longer on an H200, where several
+ * They are waited for in one piece: pieces that are waited for one by one took up to 20 % longer on an H200, where several
  * blocks share a multiprocessor and each has some microseconds of loads on its way. Of ragged rows a piece is of counted
  * members, of which each row has others.
  *
@@ -70,20 +68,10 @@ static int bytes_fetched(const kn_phase *ph)
     return bytes;
 }
 
-/* The mbarrier of the piece from `from` on, or of the place that a block is at. */
-static const char *counter(kn_cuda_writer *w)
+/* The mbarrier of the place that a block is at. */
+static const char *counter(const kn_cuda_writer *w)
 {
-    return w->ph->partly    ? kn_cuda_printed(w, "&full[(from - base) / (kn_count)p%d_piece]", w->p)
-           : w->ph->lasting ? "&full[at]"
-                            : "&full[0]";
-}
-
-/* The loop over the pieces of what a block keeps. */
-static void open_pieces(kn_cuda_writer *w)
-{
-    kn_put(w->t, "#pragma unroll 1\n");
-    kn_cuda_open(w, "for (kn_count from = base, to; from < base + %s; from = to)", kn_cuda_held(w));
-    kn_cuda_line(w, "to = kn_least(from + (kn_count)p%d_piece, base + %s);", w->p, kn_cuda_held(w));
+    return kn_phase_places(w->ph) > 1 ? "&full[at]" : "&full[0]";
 }
 
 /* On to the other place. */
@@ -145,25 +133,14 @@ void kn_cuda_fetch_first(kn_cuda_writer *w)
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
     if (ph->ragged)
         kn_cuda_ragged_range(w);
+    kn_cuda_line(w, "if (from == base)");
+    kn_cuda_line(w, "    kn_expect(%s, (unsigned)(%s < %s ? %s - %s : 0) * %d);", counter(w), begin,
+                 end, end, begin, bytes_fetched(ph));
     kn_cuda_line(w, "const kn_count low = from < %s ? %s : from, high = kn_least(to, %s);", begin,
                  begin, end);
-    if (!ph->partly)
-        kn_cuda_line(w, "if (from == base)");
-    const char *all = ph->partly ? "low < high ? high - low"
-                                 : kn_cuda_printed(w, "%s < %s ? %s - %s", begin, end, end, begin);
-    kn_cuda_line(w, "%skn_expect(%s, (unsigned)(%s : 0) * %d);", ph->partly ? "" : "    ",
-                 counter(w), all, bytes_fetched(ph));
     write_copies(w);
     w->indent--;
     kn_cuda_line(w, "};");
-    if (ph->partly) {
-        kn_cuda_open(w, "if (threadIdx.x == 0 && blockIdx.x / blocks < work)");
-        open_pieces(w);
-        kn_cuda_line(w, "fetch(blockIdx.x / blocks, from, to);");
-        kn_cuda_close(w);
-        kn_cuda_close(w);
-        return;
-    }
     for (int place = 0; place < kn_phase_places(ph); place++) {
         const char *g = place ? "(blockIdx.x + gridDim.x) / blocks" : "blockIdx.x / blocks";
         kn_cuda_line(w, "if (threadIdx.x == 0 && %s < work)", g);
@@ -189,7 +166,9 @@ void kn_cuda_open_pieces(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count next = first + gridDim.x / blocks;");
     if (w->ph->ragged || is_written(w->ph))
         kn_cuda_line(w, "kn_write_before_fetch();");
-    open_pieces(w);
+    kn_put(w->t, "#pragma unroll 1\n");
+    kn_cuda_open(w, "for (kn_count from = base, to; from < base + %s; from = to)", kn_cuda_held(w));
+    kn_cuda_line(w, "to = kn_least(from + (kn_count)p%d_piece, base + %s);", w->p, kn_cuda_held(w));
 }
 
 void kn_cuda_close_pieces(kn_cuda_writer *w)
@@ -219,23 +198,10 @@ void kn_cuda_await_fetch(kn_cuda_writer *w)
         if (w->ph->ragged)
             load_edges(w);
         kn_cuda_line(w, "kn_await(%s, parity);", counter(w));
-        if (!w->ph->partly)
-            kn_cuda_line(w, w->ph->lasting ? "parity ^= at;" : "parity ^= 1;");
+        kn_cuda_line(w, w->ph->lasting ? "parity ^= at;" : "parity ^= 1;");
     }
     for (int i = 0; i < w->ph->values.len; i++)
         w->loaded[i] = w->loaded[i] || is_fetched(&w->ph->values.data[i]);
-}
-
-void kn_cuda_open_arrivals(kn_cuda_writer *w)
-{
-    open_pieces(w);
-    kn_cuda_await_fetch(w);
-}
-
-void kn_cuda_close_arrivals(kn_cuda_writer *w)
-{
-    kn_cuda_close(w);
-    kn_cuda_line(w, "parity ^= 1;");
 }
 
 /* ---- columns ---- */

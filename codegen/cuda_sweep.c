@@ -531,15 +531,6 @@ static void write_rest(kn_cuda_writer *w, const kn_cuda_stride *by)
     kn_phase_needs(ph, w->sweep, w->need);
 }
 
-/* What is kept, piece by piece as it comes: nobody else on the multiprocessor has anything to do meanwhile. */
-static void write_arrivals(kn_cuda_writer *w)
-{
-    const kn_cuda_stride piece = stride_of_piece(w);
-    kn_cuda_open_arrivals(w);
-    write_loop(w, &piece);
-    kn_cuda_close_arrivals(w);
-}
-
 static bool needs_lasting(const kn_cuda_writer *w)
 {
     bool needs = false;
@@ -564,7 +555,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     const kn_cuda_stride held = {by->first, kn_cuda_fetched_end(ph), by->step};
     if (ph->partly)
         write_rest(w, by);
-    if (ph->fetched && !ph->partly && t == 0)
+    if (ph->fetched && t == 0)
         kn_cuda_await_fetch(w);
     if (ph->steps && (!ph->lasting || needs_lasting(w)))
         write_all_steps(w, by);
@@ -572,8 +563,6 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         write_tiles(w, by);
     else if (kn_phase_resident(ph))
         write_resident(w, by);
-    else if (ph->partly && t == 0)
-        write_arrivals(w);
     else
         write_loop(w, ph->partly ? &held : by);
     kn_cuda_combine(w, t);

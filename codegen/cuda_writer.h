@@ -174,9 +174,6 @@ void kn_cuda_await_fetch(kn_cuda_writer *w);
 /* The parameter that says how many members of its part a block keeps; where what is fetched ends. */
 const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_fetched_end(const kn_phase *ph);
-/* Where a part of a group is kept: the loop over its pieces [from, to) as they come. */
-void kn_cuda_open_arrivals(kn_cuda_writer *w);
-void kn_cuda_close_arrivals(kn_cuda_writer *w);
 /* Behind the last sweep over a group that had one of two places: the one after the next takes it. */
 void kn_cuda_fetch_next(kn_cuda_writer *w);
 /* Columns: a thread asks for its own elements; in the last sweep, when it has taken a square, for those of the next tile

@@ -75,8 +75,6 @@ static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
                                      p->problem->target);
 }
 
-bool kn_preview_partly(kn_planner *p, int i) { return kn_preview(p, &p->phases.data[i]).partly; }
-
 kn_keep kn_preview_keep(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);

@@ -89,8 +89,7 @@ bool kn_use_online(kn_planner *p, kn_phase *ph)
     return any;
 }
 
-/* The online form saves a sweep over memory, also of what is left where a part is kept. It also saves shared memory if it
- * leaves nothing to sweep again. */
+/* The online form saves a sweep over memory. It also saves shared memory if it leaves nothing to sweep again. */
 static void use_where_cheaper(kn_planner *p, int i)
 {
     kn_keep keep = kn_preview_keep(p, i);
@@ -98,7 +97,7 @@ static void use_where_cheaper(kn_planner *p, int i)
     if (p->problem->target->sm == 0 || keep == KN_KEEP_REGISTERS || !kn_use_online(p, &online))
         return;
     kn_count_sweeps(p->arena, &online);
-    if (keep == KN_KEEP_NONE || online.nsweeps == 1 || kn_preview_partly(p, i))
+    if (keep == KN_KEEP_NONE || online.nsweeps == 1)
         p->phases.data[i] = online;
 }
 

@@ -108,13 +108,14 @@ static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
     return kn_rows_copies(&with, target);
 }
 
-/* Has it been given the form of groups that nothing keeps, moments from one sweep? */
-static bool merges_moments(const kn_phase *ph)
+/* Has it been given the form of groups that nothing keeps, a maximum and a sum, or moments, from one sweep? */
+static bool sweeps_less(const kn_phase *ph)
 {
-    bool merges = false;
+    bool less = false;
     for (int i = 0; i < ph->reds.len; i++)
-        merges = merges || kn_red_state(ph, i) == KN_STATE_MOMENTS;
-    return merges;
+        less =
+            less || kn_red_state(ph, i) == KN_STATE_PEAK || kn_red_state(ph, i) == KN_STATE_MOMENTS;
+    return less;
 }
 
 /* The same with blocks that have no room for all of their part, and keep as much of it as they can; false if that is too
@@ -124,7 +125,7 @@ static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *tar
     const double enough = 0.75;
     int64_t each = kn_reread_element(ph), multiple = part_multiple(ph);
     *with = with_blocks(ph, blocks);
-    if (!each || ph->ragged || !kn_phase_one_run(ph) || merges_moments(ph))
+    if (!each || ph->ragged || !kn_phase_one_run(ph) || sweeps_less(ph))
         return false;
     with->partly = true;
     with->held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;

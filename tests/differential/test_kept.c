@@ -108,12 +108,10 @@ static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
     for (int i = 0; i < ph->values.len && ph->lasting; i++)
         if (kn_lasts(ph, &ph->values.data[i]))
             kn_putf(t, "%s ", k->bufs.data[ph->values.data[i].access.buf].name);
-    if (ph->partly && kn_red_state(ph, 0) == KN_STATE_PEAK)
-        kn_put(t, "a part ");
 }
 
 /* What all groups share and blocks keep from their first group to their last, beside what differs from some groups to others;
- * of other types, apart in memory, needed by several sweeps; with results in the place of what is fetched. And a part of each group, taken as it comes. */
+ * of other types, apart in memory, needed by several sweeps; with results in the place of what is fetched. */
 static void test_lasting(void **state)
 {
     (void)state;
@@ -129,10 +127,6 @@ static void test_lasting(void **state)
         {"def f(x: f32[N, C], g: f32[C], h: f32[D]):\n"
          "    return x / sum(x * g, axis=1, keepdims=True) * h[::2] + g\n",
          "N=14 C=12000 D=24000", "cluster=2", "in_g in_h "},
-        {"def f(x: f32[N, C]):\n"
-         "    e = exp(x - max(x, axis=1, keepdims=True))\n"
-         "    return e / sum(e, axis=1, keepdims=True)\n",
-         "N=5 C=130000", "cluster=2", "a part "},
     };
     check_scheduled(lasting, sizeof lasting / sizeof *lasting, 2, 1, describe);
 }
