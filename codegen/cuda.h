@@ -23,7 +23,7 @@ int kn_cuda_static_bytes(const kn_phase *ph, int threads);
 int64_t kn_cuda_boards_bytes(const kn_phase *ph);
 /* Do elements use group value i, in the sweep that `need` is of; need NULL: in any? */
 bool kn_is_told(const kn_phase *ph, int i, int sweep, const bool *need);
-/* By which policy a launch reads the elements that are loaded by policy; 0: its kernel loads none. */
+/* By which policy a launch reads the elements that are loaded, or fetched, by policy; 0: its kernel has none of them. */
 int64_t kn_cuda_policy(const kn_kernel *k);
 /* Bytes of dynamic shared memory through which groups abreast are combined; 0 where there are none. */
 int64_t kn_cuda_abreast_bytes(const kn_phase *ph, int threads);

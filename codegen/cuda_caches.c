@@ -100,6 +100,7 @@ int64_t kn_cuda_policy(const kn_kernel *k)
         const kn_phase *ph = &k->phases.data[p];
         int64_t read = kn_phase_bytes_read(ph, k->bufs.data);
         bytes = read < most - bytes ? bytes + read : most;
+        reads = reads || kn_fetches_groups(ph);
         for (int i = 0; i < ph->values.len; i++)
             reads = reads || varies_everywhere(ph, &ph->values.data[i]);
     }

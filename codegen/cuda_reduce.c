@@ -251,9 +251,13 @@ int kn_cuda_sweep_bytes(const kn_phase *ph, int sweep) { return whole_sweep(ph, 
 int kn_cuda_scratch_bytes(const kn_phase *ph, int block)
 {
     int most = kn_cuda_late(ph) * kn_cuda_sweep_bytes(ph, 0);
-    for (int t = 0; t < ph->nsweeps && kn_by_block(ph) && !kn_cuda_late(ph); t++)
-        for (turn now = {0}; now.end<ph->reds.len; most = now.bytes> most ? now.bytes : most)
+    for (int t = 0; t < ph->nsweeps && kn_by_block(ph) && !kn_cuda_late(ph); t++) {
+        turn now = {0};
+        while (now.end < ph->reds.len) {
             now = turn_from(ph, t, now.end, KN_COMBINE_BYTES);
+            most = now.bytes > most ? now.bytes : most;
+        }
+    }
     for (int r = 0; r < ph->reds.len; r++) {
         bool cols = ph->walk == KN_WALK_COLS && !ph->abreast && ph->tpg > 1;
         bool rows = cols || (ph->reds.data[r].across && ph->tpg < block);

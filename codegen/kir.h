@@ -345,7 +345,7 @@ typedef struct kn_kernel {
     bool wide;      /* indices need 64 bits */
     bool disjoint;  /* no output lies on an input */
     bool fast;      /* functions by the hardware's approximations: fast_math */
-    int64_t policy; /* (n) CUDA: of loads by policy, see cuda_caches.c; 0: it reads no elements */
+    int64_t policy; /* (n) CUDA: of what is read by policy, see cuda_caches.c; 0: nothing is */
     KN_VEC(kn_buf) bufs;
     KN_VEC(kn_scalar_param) scalars;
     KN_VEC(kn_extent_param) extents;

@@ -116,9 +116,9 @@ template <int N, class T> __device__ __forceinline__ T kn_take_abreast(const voi
 }
 
 // Among the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values; every one
-// of them gets the results, or, if FIRST, at least those below WIDTH. Rows within a warp meet there; of many that are left every fourth takes the next three, until
-// they are few enough for all threads to read: 32 rows of doubles would take 4 us. `scratch` has room for N values of
-// every other thread and is free again on return.
+// of them gets the results, or, if FIRST, at least those below WIDTH. Rows within a warp meet there; of many that are
+// left every fourth takes the next three, until they are few enough for all threads to read: 32 rows of doubles would
+// take 4 us. `scratch` has room for N values of every other thread and is free again on return.
 template <class Op, int ROWS, int WIDTH, int N, bool FIRST = false, class T>
 __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
 {

@@ -28,7 +28,7 @@ __device__ __forceinline__ double kn_correct(double q, double x, const kn_diviso
         exact &= abs(q) > small;                                                                   \
         return q;                                                                                  \
     }                                                                                              \
-    /* The quotient, of whatever it is: zeros, of which there may be many, go without division's subroutine. */ \
+    /* The quotient of anything. Zeros, often many, go without division's subroutine. */           \
     __device__ __forceinline__ T kn_divide_slowly(T x, const kn_divisor<T> &d)                     \
     {                                                                                              \
         const T q = x * d.reciprocal;                                                              \

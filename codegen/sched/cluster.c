@@ -31,11 +31,11 @@
 
 /* Shared memory of a block that is not for kept values, what its warps and its cluster hand each other and what the
  * hardware takes for itself: what it mostly is, with at most so many reductions. */
-enum { SCRATCH_BYTES = 3072, MOST_REDUCTIONS = 8 };
+enum { MOSTLY_BESIDE = 3072, MOST_REDUCTIONS = 8 };
 
-/* Two boards with a place of 16 bytes for each reduction of each block, and three barriers. Moments, which take 32, are only
+/* Two boards with a place of 16 bytes for each reduction of each block, and four barriers. Moments, which take 32, are only
  * found of groups that nothing keeps. */
-_Static_assert(2 * 16 * 16 * MOST_REDUCTIONS + 3 * 8 + KN_COMBINE_BYTES <= KN_SCRATCH_BYTES,
+_Static_assert(2 * 16 * 16 * MOST_REDUCTIONS + 4 * 8 + KN_COMBINE_BYTES <= KN_SCRATCH_BYTES,
                "the largest clusters have room for their boards");
 
 /* Bytes of a group in registers of which two blocks, with what else they need, still share a multiprocessor. */
@@ -54,7 +54,7 @@ static bool can(const kn_phase *ph, const kn_target *target)
 /* The fewest blocks that keep a group when `at_once` of them share a multiprocessor; 0: there is nothing to keep. */
 static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *target)
 {
-    int scratch = at_once > 1 ? SCRATCH_BYTES : KN_SCRATCH_BYTES;
+    int scratch = at_once > 1 ? MOSTLY_BESIDE : KN_SCRATCH_BYTES;
     int64_t each = kn_reread_element(ph);
     if (!each)
         return 0;

@@ -127,6 +127,11 @@ static void test_lasting(void **state)
         {"def f(x: f32[N, C], g: f32[C], h: f32[D]):\n"
          "    return x / sum(x * g, axis=1, keepdims=True) * h[::2] + g\n",
          "N=14 C=12000 D=24000", "cluster=2", "in_g in_h "},
+        /* all that is fetched is the same for several groups */
+        {"def f(x: f32[B, N], y: f32[M, N]):\n"
+         "    z = x[:, None, :] + y[None, :, :]\n"
+         "    return z / sum(z * z, axis=2, keepdims=True)\n",
+         "B=2 M=3 N=40000", "cluster=2", ""},
     };
     check_scheduled(lasting, sizeof lasting / sizeof *lasting, 2, 1, describe);
 }
