@@ -259,7 +259,7 @@ int kn_cuda_scratch_bytes(const kn_phase *ph, int block)
         }
     }
     for (int r = 0; r < ph->reds.len; r++) {
-        bool cols = ph->walk == KN_WALK_COLS && !ph->abreast && ph->tpg > 1;
+        bool cols = ph->walk == KN_WALK_COLS && !ph->abreast && kn_meets_in_block(ph);
         bool rows = cols || (ph->reds.data[r].across && ph->tpg < block);
         int threads = cols && ph->lanes < 32 ? block / 32 * ph->lanes : block;
         int bytes = rows && owns(ph, r) ? threads * ph->vec * state_bytes(ph, r) : 0;
@@ -342,12 +342,10 @@ static bool only_stored(const kn_phase *ph, int sweep)
 static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 {
     const char *op = combine_op(w, r);
-    if (w->ph->walk == KN_WALK_COLS && w->ph->tpg == 1)
-        return;
-    if (w->ph->walk == KN_WALK_COLS)
+    if (w->ph->walk == KN_WALK_COLS && kn_meets_in_block(w->ph))
         kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d%s>(acc%d, scratch);", op, w->ph->tpg,
                      w->ph->lanes, w->ph->vec, only_stored(w->ph, sweep) ? ", true" : "", r);
-    else
+    else if (w->ph->walk == KN_WALK_ROWS)
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
 }
 

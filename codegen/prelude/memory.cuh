@@ -21,20 +21,6 @@ template <int N, class T> __device__ __forceinline__ void kn_store(T *p, const T
     kn_store(p, all);
 }
 
-// Has the compiler know nothing of what is in v, so that what is made of it is made here, instead of in front of a loop, where
-// it would take registers all along.
-template <class T, int N> __device__ __forceinline__ void kn_made_anew(kn_vec<T, N> &v)
-{
-    union {
-        kn_vec<T, N> v;
-        unsigned words[(sizeof(kn_vec<T, N>) + 3) / 4];
-    } as = {v};
-#pragma unroll
-    for (int i = 0; i < (int)sizeof(as) / 4; ++i)
-        asm volatile("" : "+r"(as.words[i]));
-    v = as.v;
-}
-
 // The same for what nobody reads again soon: caches let go of it first.
 template <int BYTES> struct kn_word;
 template <> struct kn_word<1> { typedef unsigned char type; };
@@ -61,6 +47,20 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_by(uns
     p = static_cast<const T *>(__nv_associate_access_property(p, policy));
 #endif
     return kn_load<N>(p);
+}
+
+// Has the compiler know nothing of what is in v, so that what is made of it is made here, instead of in front of a loop, where
+// it would take registers all along.
+template <class T, int N> __device__ __forceinline__ void kn_made_anew(kn_vec<T, N> &v)
+{
+    union {
+        kn_vec<T, N> v;
+        unsigned words[(sizeof(kn_vec<T, N>) + 3) / 4];
+    } as = {v};
+#pragma unroll
+    for (int i = 0; i < (int)sizeof(as) / 4; ++i)
+        asm volatile("" : "+r"(as.words[i]));
+    v = as.v;
 }
 
 // A vector that begins before a group does, or ends after it: lane l is the group's if first + l is from 0 to below n.
