@@ -213,13 +213,14 @@ typedef struct kn_emu_warp_state {
 /* The last accesses to a byte of shared memory. Times count a worker's synchronisations, so that what a
  * cell has from an earlier block or launch is older than anything now. */
 typedef struct kn_emu_cell {
-    uint32_t written, read; /* when */
-    uint32_t readers;       /* lanes of warp read_by */
-    uint16_t written_by;    /* thread, see order.c */
+    uint32_t written, read; /* when last */
+    uint32_t readers;       /* lanes of warp read_by; or where the worker keeps them all */
+    uint16_t written_by;    /* thread, see cell.c */
     uint16_t read_by;       /* warp */
 } kn_emu_cell;
-/* read_by: of several warps; written_by: an asynchronous copy will */
-enum { KN_EMU_MANY = 0xffff, KN_EMU_IN_FLIGHT = 0xffff };
+enum { KN_EMU_IN_FLIGHT = 0xffff }; /* written_by: an asynchronous copy will */
+
+typedef struct kn_emu_reads kn_emu_reads; /* cell.c */
 
 /* Threads in the order in which they became able to run. */
 typedef struct kn_emu_queue {
@@ -280,6 +281,9 @@ struct kn_emu_worker {
     size_t memory_bytes;
     kn_emu_cell *cells;
     size_t ncells;
+    kn_emu_reads *reads; /* [1] to [nreads] were taken; those given back begin at free_reads */
+    uint32_t nreads, cap_reads, free_reads;
+    bool reads_told; /* some clock of this gang knows more of reads than of writes */
 };
 
 /* The worker of the calling operating system thread. */
@@ -325,29 +329,38 @@ const char *kn_emu_barrier_name(int kind);
 
 /* ---- what is before what: order.c ---- */
 
-/* Is what thread `number` of block `rank` of the cluster did at `time` before anything that `t` does now?
- * async: not the thread itself did it, but a copy that it started. */
+/* Itself, by a read, or by a copy that it began. */
+typedef enum kn_emu_deed { KN_EMU_DID, KN_EMU_DID_READ, KN_EMU_DID_COPY } kn_emu_deed;
+/* Is what thread `number` of block `rank` of the cluster did at `time` before anything that `t` does now? */
 bool kn_emu_before(const kn_emu_thread *t, uint32_t time, unsigned rank, unsigned number,
-                   bool async);
-/* Notes an access of the running thread in a cell, where what is older than `since` does not count. Returns
- * NULL, or the kind of race and in *other with whom: see kn_emu_who(). */
-const char *kn_emu_note_access(kn_emu_worker *w, kn_emu_cell *c, uint32_t since, bool write,
-                               bool atomic, unsigned *other);
-/* The thread that a cell names; NULL for several. */
-kn_emu_thread *kn_emu_who(const kn_emu_worker *w, unsigned who);
-void kn_emu_note_landing(kn_emu_worker *w, kn_emu_cell *c, const kn_emu_thread *by, bool async);
-bool kn_emu_is_copy(unsigned who); /* not the thread itself, but a copy that it started */
-/* Has it met others since then: of other warps, or of any? */
+                   kn_emu_deed deed);
+/* Has it met others that read then: of other warps, or any? */
 bool kn_emu_met(const kn_emu_thread *t, uint32_t since, bool other_warps);
 bool kn_emu_has_started(const kn_emu_worker *w, const kn_emu_block *peer);
-/* A clock has an entry for each thread of the cluster. What `t` did and knows goes into it, or out of it. */
+/* A clock has what is known of each thread of the cluster. What `t` did and knows goes into it; of that only what
+ * was read; and what is in it becomes known to `t`. */
 uint32_t *kn_emu_new_clock(kn_emu_worker *w);
 void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock);
+void kn_emu_publish_reads(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock);
 void kn_emu_learn(kn_emu_worker *w, kn_emu_thread *t, const uint32_t *clock);
+void kn_emu_join_clock(const kn_emu_worker *w, uint32_t *clock, const uint32_t *other);
 /* At a block's barrier; and at __syncwarp of `lanes`, `warp` being lane 0. */
 void kn_emu_share_clocks(kn_emu_worker *w, kn_emu_block *b);
 void kn_emu_order_lanes(kn_emu_worker *w, kn_emu_thread *warp, unsigned lanes);
 void kn_emu_free_clocks(kn_emu_block *b);
+
+/* ---- cells of shared memory: cell.c ---- */
+
+/* Notes an access of the running thread in a cell, where what is older than `since` does not count. Returns
+ * NULL, or the kind of race and in *other with whom: see kn_emu_who(). */
+const char *kn_emu_note_access(kn_emu_worker *w, kn_emu_cell *c, uint32_t since, bool write,
+                               bool atomic, unsigned *other);
+void kn_emu_note_landing(kn_emu_worker *w, kn_emu_cell *c, const kn_emu_thread *by, bool async);
+/* The thread that a cell names; and whether not it itself is meant, but a copy that it started. */
+kn_emu_thread *kn_emu_who(const kn_emu_worker *w, unsigned who);
+bool kn_emu_is_copy(unsigned who);
+/* At a gang's start: no cell's list of reads is needed any more. */
+void kn_emu_forget_reads(kn_emu_worker *w);
 
 /* ---- asynchronous copies: copy.c, mbarrier.c ---- */
 

@@ -62,6 +62,8 @@ static void start_block(kn_emu_worker *w, kn_emu_block *b, unsigned ordinal)
 void kn_emu_gang_start(kn_emu_worker *w, unsigned gang)
 {
     w->block = NULL;
+    kn_emu_forget_reads(w);
+    w->reads_told = false;
     for (unsigned i = 0; i < w->gang_size; i++)
         start_block(w, &w->gang[i], gang * w->gang_size + i);
 }

@@ -53,7 +53,7 @@ static const kn_emu_block *peer_of(const kn_emu_worker *w, uint64_t made)
 
 /* Is it before what the running thread does? Of MANY blocks, those that it names the latest epoch of: in a
  * program that orders them, some are. */
-static bool is_before(const kn_emu_worker *w, uint64_t made)
+static bool is_before(const kn_emu_worker *w, uint64_t made, kn_emu_deed deed)
 {
     const kn_emu_block *head = w->block->cluster, *peer = peer_of(w, made);
     unsigned epoch = epoch_of(made), block = block_of(made);
@@ -61,13 +61,13 @@ static bool is_before(const kn_emu_worker *w, uint64_t made)
         return true;
     if (peer)
         return time_of(made) == LATEST || kn_emu_before(w->thread, head->start + time_of(made),
-                                                        peer->rank, thread_of(made), false);
+                                                        peer->rank, thread_of(made), deed);
     return block == MANY ? epoch < head->known_most : head->known && epoch < head->known[block];
 }
 
 static bool was_read_unordered(const kn_emu_worker *w, uint64_t read)
 {
-    if (!is_before(w, read))
+    if (!is_before(w, read, KN_EMU_DID_READ))
         return true;
     return read & (LANES | WARPS) && block_of(read) == w->block->number &&
            time_of(read) != LATEST &&
@@ -131,7 +131,7 @@ void kn_emu_check_global(kn_emu_worker *w, const kn_emu_span *span, const char *
         bool wrote = generation_of(written) == generation && written != mine;
         bool was_read = generation_of(read) == generation && read != mine;
         bool both_strong = strong && written & STRONG;
-        bool after = wrote && !is_before(w, written);
+        bool after = wrote && !is_before(w, written, KN_EMU_DID);
         if (after && !both_strong)
             race(w, write ? "write-after-write" : "read-after-write", written, s->low + i * GRANULE,
                  line, pc);
@@ -141,9 +141,10 @@ void kn_emu_check_global(kn_emu_worker *w, const kn_emu_span *span, const char *
             atomic_store_explicit(&cell->written, after ? joined(mine, written) : mine,
                                   memory_order_relaxed);
         if (!write && read != mine)
-            atomic_store_explicit(&cell->read,
-                                  was_read && !is_before(w, read) ? joined(mine, read) : mine,
-                                  memory_order_relaxed);
+            atomic_store_explicit(
+                &cell->read,
+                was_read && !is_before(w, read, KN_EMU_DID_READ) ? joined(mine, read) : mine,
+                memory_order_relaxed);
     }
 }
 

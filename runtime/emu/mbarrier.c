@@ -2,7 +2,8 @@
  *
  * A phase ends when all have arrived and the copies brought the bytes that were announced. The copies are made
  * when somebody looks whether the phase has ended, or arrives for the next one. What a thread did before it
- * arrived is before what a thread does that has seen the phase end: that goes by clocks, see order.c.
+ * arrived, and what it read before it began one of the copies, is before what a thread does that has seen the phase
+ * end: that goes by clocks, see order.c.
  *
  * The object's own 8 bytes hold nothing; what it counts is kept beside. */
 #include <stdio.h>
@@ -76,8 +77,7 @@ static void end_phase(kn_emu_worker *w, kn_emu_mbarrier *m)
     }
     ++w->time;
     kn_emu_copies_free(&m->copies);
-    for (size_t i = 0; i < (size_t)w->launch->cluster * w->launch->nthreads; i++)
-        m->ended[i] = m->arrived[i];
+    kn_emu_join_clock(w, m->ended, m->arrived);
     m->phase++;
     m->pending = m->count;
     m->expected = m->brought = 0;
@@ -229,6 +229,7 @@ static void count_copy(kn_emu_worker *w, kn_emu_mbarrier *m, kn_emu_copy *c, con
 {
     size_t at;
     kn_emu_copies_add(&m->copies, c);
+    kn_emu_publish_reads(w, c->by, m->arrived);
     if (!c->to.owner || c->to.owner != kn_emu_owner(w, barrier, &at))
         kn_emu_fail(w, c->line, c->pc,
                     "a bulk copy goes to the shared memory of the block that its mbarrier is in");

@@ -1,6 +1,6 @@
 /* What is before what: whether an access that one thread made is ordered before what another does now.
  *
- * Every worker counts its synchronisations; an access has the count at which it was made. Four things order within a
+ * Every worker counts its synchronisations; an access has the count at which it was made. These order within a
  * cluster:
  *
  *     a barrier of the block or the grid         one number each: whatever was done before it
@@ -8,6 +8,8 @@
  *     __syncwarp                                 one number a warp; a table of lanes once masks are partial
  *     an mbarrier                                clocks: for each thread of the cluster, the count before which
  *                                                what it did is known. A thread has one from its first wait on.
+ *     a copy that an mbarrier counts             clocks: the count before which what each thread read is known; what
+ *                                                it wrote elsewhere need not have got there before the copy
  *     a fence and an atomic operation            one number a thread; see fence.c
  *
  * Clocks are needed by few kernels and are made when they are. */
@@ -16,7 +18,8 @@
 
 #include "runtime/emu/emu.h"
 
-/* Threads of a cluster: the entries of a clock, block by block in the order of ranks. */
+/* Threads of a cluster: the entries of a clock, block by block in the order of ranks, for all that they did;
+ * behind them as many for what they read, where more of that is known. */
 static size_t entries(const kn_emu_worker *w)
 {
     return (size_t)w->launch->cluster * w->launch->nthreads;
@@ -26,14 +29,30 @@ static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 uint32_t *kn_emu_new_clock(kn_emu_worker *w)
 {
-    uint32_t *clock = calloc(entries(w), sizeof *clock);
+    uint32_t *clock = calloc(2 * entries(w), sizeof *clock);
     if (!clock)
         kn_emu_fail(w, 0, NULL, "out of memory for what threads know of each other");
     return clock;
 }
 
+static void join(uint32_t *clock, const uint32_t *other, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        clock[i] = later(clock[i], other[i]);
+}
+
+void kn_emu_join_clock(const kn_emu_worker *w, uint32_t *clock, const uint32_t *other)
+{
+    join(clock, other, (w->reads_told ? 2 : 1) * entries(w));
+}
+
+static bool clock_knows(const uint32_t *clock, uint32_t time, size_t i, size_t n, bool read)
+{
+    return clock && (time < clock[i] || (read && time < clock[n + i]));
+}
+
 bool kn_emu_before(const kn_emu_thread *t, uint32_t time, unsigned rank, unsigned number,
-                   bool async)
+                   kn_emu_deed deed)
 {
     const kn_emu_block *b = t->block;
     if (time < t->caught_up || time < b->cluster[rank].threads[number].met[t->cluster_phase & 1])
@@ -42,7 +61,7 @@ bool kn_emu_before(const kn_emu_thread *t, uint32_t time, unsigned rank, unsigne
         if (time < b->cluster->cluster_time)
             return true;
     } else {
-        if ((number == t->number && !async) || time < b->barrier_time)
+        if ((number == t->number && deed != KN_EMU_DID_COPY) || time < b->barrier_time)
             return true;
         if (number / KN_EMU_WARP == t->number / KN_EMU_WARP) {
             const kn_emu_warp_state *s = &b->warps[number / KN_EMU_WARP];
@@ -50,23 +69,25 @@ bool kn_emu_before(const kn_emu_thread *t, uint32_t time, unsigned rank, unsigne
                 return true;
         }
     }
-    size_t i = (size_t)rank * b->nthreads + number;
-    return (t->clock && time < t->clock[i]) || (b->clock && time < b->clock[i]);
+    if (!b->clocks)
+        return false;
+    size_t i = (size_t)rank * b->nthreads + number, n = entries(b->worker);
+    return clock_knows(t->clock, time, i, n, deed == KN_EMU_DID_READ) ||
+           clock_knows(b->clock, time, i, n, deed == KN_EMU_DID_READ);
 }
 
-/* Where it is not known whose accesses are meant: in a program that orders them, those of one thread at least
- * are before now. */
+/* Where it is not known whose reads are meant: in a program that orders them, those of one thread at least are
+ * before now. */
 bool kn_emu_met(const kn_emu_thread *t, uint32_t since, bool other_warps)
 {
     const kn_emu_block *b = t->block;
     const kn_emu_warp_state *s = &b->warps[t->number / KN_EMU_WARP];
     if (since < b->barrier_time || since < t->caught_up || since < b->cluster->met_time)
         return true;
-    size_t n = (size_t)b->worker->launch->cluster * b->nthreads,
-           mine = (size_t)b->rank * b->nthreads;
-    size_t warp = mine + t->number - t->lane;
+    size_t n = entries(b->worker), warp = (size_t)b->rank * b->nthreads + t->number - t->lane;
     for (size_t i = 0; b->clocks && i < n; i++)
-        if (((t->clock && since < t->clock[i]) || (b->clock && since < b->clock[i])) &&
+        if ((clock_knows(t->clock, since, i, n, true) ||
+             clock_knows(b->clock, since, i, n, true)) &&
             (i < warp || i >= warp + KN_EMU_WARP))
             return true;
     if (other_warps)
@@ -90,21 +111,22 @@ bool kn_emu_has_started(const kn_emu_worker *w, const kn_emu_block *peer)
     return false;
 }
 
-void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock)
+/* What `t` did, and knows to have been done. */
+static void tell(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock)
 {
     const kn_emu_block *b = t->block;
     size_t mine = (size_t)b->rank * b->nthreads;
     for (size_t i = 0; i < entries(w); i++) {
         bool own = i - mine < b->nthreads; /* below `mine` the difference wraps */
-        clock[i] = later(clock[i], own ? b->barrier_time : b->cluster->cluster_time);
-        clock[i] =
-            later(clock[i],
-                  b->cluster[i / b->nthreads].threads[i % b->nthreads].met[t->cluster_phase & 1]);
-        if (t->clock)
-            clock[i] = later(clock[i], t->clock[i]);
-        if (b->clock)
-            clock[i] = later(clock[i], b->clock[i]);
+        uint32_t known = later(own ? b->barrier_time : b->cluster->cluster_time, t->caught_up);
+        known = later(
+            known, b->cluster[i / b->nthreads].threads[i % b->nthreads].met[t->cluster_phase & 1]);
+        clock[i] = later(clock[i], known);
     }
+    if (t->clock)
+        join(clock, t->clock, entries(w));
+    if (b->clock)
+        join(clock, b->clock, entries(w));
     unsigned first = t->number - t->lane;
     const kn_emu_warp_state *s = &b->warps[t->number / KN_EMU_WARP];
     for (unsigned lane = 0; lane < KN_EMU_WARP && first + lane < b->nthreads; lane++) {
@@ -116,13 +138,34 @@ void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock)
     clock[mine + t->number] = ++w->time;
 }
 
+static void tell_more_reads(const kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock)
+{
+    size_t n = entries(w);
+    if (w->reads_told && t->clock)
+        join(clock + n, t->clock + n, n);
+    if (w->reads_told && t->block->clock)
+        join(clock + n, t->block->clock + n, n);
+}
+
+void kn_emu_publish(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock)
+{
+    tell(w, t, clock);
+    tell_more_reads(w, t, clock);
+}
+
+void kn_emu_publish_reads(kn_emu_worker *w, const kn_emu_thread *t, uint32_t *clock)
+{
+    w->reads_told = true;
+    tell(w, t, clock + entries(w));
+    tell_more_reads(w, t, clock);
+}
+
 void kn_emu_learn(kn_emu_worker *w, kn_emu_thread *t, const uint32_t *clock)
 {
     if (!t->clock)
         t->clock = kn_emu_new_clock(w);
     t->block->clocks = true;
-    for (size_t i = 0; i < entries(w); i++)
-        t->clock[i] = later(t->clock[i], clock[i]);
+    kn_emu_join_clock(w, t->clock, clock);
 }
 
 /* At a barrier of the block everyone learns what anyone has learnt. */
@@ -136,8 +179,7 @@ void kn_emu_share_clocks(kn_emu_worker *w, kn_emu_block *b)
             continue;
         if (!b->clock)
             b->clock = kn_emu_new_clock(w);
-        for (size_t j = 0; j < entries(w); j++)
-            b->clock[j] = later(b->clock[j], clock[j]);
+        kn_emu_join_clock(w, b->clock, clock);
     }
 }
 
@@ -151,8 +193,7 @@ static void share_lanes(kn_emu_worker *w, kn_emu_thread *warp, unsigned lanes)
             continue;
         if (!joined)
             joined = kn_emu_new_clock(w);
-        for (size_t j = 0; j < entries(w); j++)
-            joined[j] = later(joined[j], clock[j]);
+        kn_emu_join_clock(w, joined, clock);
     }
     if (!joined)
         return;
@@ -197,105 +238,4 @@ void kn_emu_free_clocks(kn_emu_block *b)
     free(b->clock);
     b->clock = NULL;
     b->clocks = false;
-}
-
-/* ---- cells ---- */
-
-/* written_by   | async | atomic | rank in cluster (4) | thread (10) |     or KN_EMU_IN_FLIGHT
- * read_by      | 0 ... | rank (4) | warp (5) |                            or KN_EMU_MANY: of several warps */
-enum { THREAD_BITS = 10, ATOMIC = 1 << 14, ASYNC = 1 << 15, WARP_BITS = 5 };
-_Static_assert(KN_EMU_MAX_THREADS <= 1 << THREAD_BITS, "a thread's number fits");
-_Static_assert(KN_EMU_MAX_CLUSTER << THREAD_BITS <= ATOMIC, "and its block's rank");
-
-static unsigned rank_of(unsigned who) { return who >> THREAD_BITS & (KN_EMU_MAX_CLUSTER - 1); }
-static unsigned number_of(unsigned who) { return who & ((1 << THREAD_BITS) - 1); }
-
-static unsigned name_of(const kn_emu_thread *t)
-{
-    return t->block->rank << THREAD_BITS | t->number;
-}
-
-static bool write_before(const kn_emu_thread *t, const kn_emu_cell *c)
-{
-    return kn_emu_before(t, c->written, rank_of(c->written_by), number_of(c->written_by),
-                         c->written_by & ASYNC);
-}
-
-static bool reads_before(const kn_emu_thread *t, const kn_emu_cell *c)
-{
-    unsigned rank = c->read_by >> WARP_BITS, warp = c->read_by & ((1 << WARP_BITS) - 1);
-    if (c->read_by == KN_EMU_MANY || rank == t->block->rank)
-        if (c->read < t->block->barrier_time)
-            return true;
-    if (c->read_by == KN_EMU_MANY)
-        return kn_emu_met(t, c->read, true);
-    for (unsigned lanes = c->readers; lanes; lanes &= lanes - 1)
-        if (!kn_emu_before(t, c->read, rank, warp * KN_EMU_WARP + (unsigned)__builtin_ctz(lanes),
-                           false))
-            return false;
-    return true;
-}
-
-static unsigned a_reader(const kn_emu_cell *c)
-{
-    if (c->read_by == KN_EMU_MANY)
-        return KN_EMU_MANY;
-    unsigned rank = c->read_by >> WARP_BITS, warp = c->read_by & ((1 << WARP_BITS) - 1);
-    return rank << THREAD_BITS |
-           (warp * KN_EMU_WARP + (c->readers ? (unsigned)__builtin_ctz(c->readers) : 0));
-}
-
-static void note_read(kn_emu_worker *w, const kn_emu_thread *t, uint32_t since, kn_emu_cell *c)
-{
-    unsigned by = t->block->rank << WARP_BITS | t->number / KN_EMU_WARP;
-    if (c->read < since || reads_before(t, c)) {
-        c->read = w->time;
-        c->read_by = (uint16_t)by;
-        c->readers = 1u << t->lane;
-    } else if (c->read_by == by) {
-        c->readers |=
-            1u << t->lane; /* at the earlier time: that may miss a race, and invents none */
-    } else {
-        c->read_by = KN_EMU_MANY;
-    }
-}
-
-const char *kn_emu_note_access(kn_emu_worker *w, kn_emu_cell *c, uint32_t since, bool write,
-                               bool atomic, unsigned *other)
-{
-    const kn_emu_thread *t = w->thread;
-    if (c->written >= since && !write_before(t, c) &&
-        !(atomic && c->written_by & ATOMIC && !(c->written_by & ASYNC))) {
-        *other = c->written_by;
-        return write ? "write-after-write" : "read-after-write";
-    }
-    if (!write) {
-        note_read(w, t, since, c);
-        return NULL;
-    }
-    if (c->read >= since && !reads_before(t, c)) {
-        *other = a_reader(c);
-        return "write-after-read";
-    }
-    /* A plain write that others do not know of yet stays: their atomic operations race with it, though none
-     * with the atomic one that follows it. */
-    if (atomic && c->written >= since && c->written >= t->block->barrier_time &&
-        !(c->written_by & (ATOMIC | ASYNC)))
-        return NULL;
-    c->written = w->time;
-    c->written_by = (uint16_t)(name_of(t) | (atomic ? ATOMIC : 0));
-    return NULL;
-}
-
-void kn_emu_note_landing(kn_emu_worker *w, kn_emu_cell *c, const kn_emu_thread *by, bool async)
-{
-    c->written = w->time;
-    c->written_by = (uint16_t)(name_of(by) | (async ? ASYNC : 0));
-}
-
-bool kn_emu_is_copy(unsigned who) { return who != KN_EMU_MANY && who & ASYNC; }
-
-kn_emu_thread *kn_emu_who(const kn_emu_worker *w, unsigned who)
-{
-    return who == KN_EMU_MANY ? NULL : &w->block->cluster[rank_of(who)].threads[number_of(who)];
 }

@@ -40,9 +40,6 @@ _Noreturn static void race(kn_emu_worker *w, kn_emu_block *owner, size_t offset,
     char where[200];
     kn_emu_describe(w, kn_emu_shared_at(w, owner, offset), where, sizeof where);
     const kn_emu_thread *o = kn_emu_who(w, other);
-    if (!o)
-        kn_emu_fail(w, line, pc, "%s race on %s: with several threads, no barrier between", kind,
-                    where);
     kn_emu_fail(w, line, pc, "%s race on %s: thread %u with %sthread %u%s, no barrier between",
                 kind, where, w->thread->number, kn_emu_is_copy(other) ? "a copy begun by " : "",
                 o->number, o->block != w->block ? " of another block of the cluster" : "");
@@ -144,11 +141,13 @@ void kn_emu_check_unchanged(kn_emu_worker *w, kn_emu_block *owner, size_t offset
         const kn_emu_cell *c = &owner->cells[i];
         if (c->written < issued)
             continue;
-        char where[200];
+        char where[200], by[32] = "another copy";
         kn_emu_describe(w, kn_emu_shared_at(w, owner, i), where, sizeof where);
+        if (c->written_by != KN_EMU_IN_FLIGHT)
+            snprintf(by, sizeof by, "thread %u", kn_emu_who(w, c->written_by)->number);
         kn_emu_fail(w, line, pc,
-                    "%s was written again, by thread %u, before the copy out of it was waited for",
-                    where, kn_emu_who(w, c->written_by)->number);
+                    "%s was written again, by %s, before the copy out of it was waited for", where,
+                    by);
     }
 }
 

@@ -332,5 +332,6 @@ void kn_emu_worker_free(kn_emu_worker *w)
     kn_emu_fibers_finish(&w->fibers);
     free(w->memory);
     free(w->cells);
+    free(w->reads);
     free(w);
 }

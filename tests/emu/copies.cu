@@ -156,6 +156,8 @@ extern "C" __global__ void stores(int which, const float *in, float *out)
             asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         if (which == 3)
             tile[3] = 0;
+        if (which == 6)
+            copy_16(tile + 8, in);
         if (which != 2)
             asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
         tile[7] = 0;
@@ -282,4 +284,38 @@ extern "C" __global__ void news(int which, const float *in, float *out)
     if (which != 4)
         wait(&told, 0);
     out[blockIdx.x * 64 + t] = board[t]; // read
+}
+
+// Clusters of 2: every thread reads the first block's value and says so, and then its first thread changes it.
+extern "C" __global__ void readers(int which, const float *in, float *out)
+{
+    __shared__ float value;
+    __shared__ alignas(8) unsigned long long done;
+    const int t = threadIdx.x;
+    unsigned rank, there, counter;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (t == 0) {
+        value = in[0] + 1;
+        init(&done, 128);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(there) : "r"(place(&value)));
+    asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(counter) : "r"(place(&done)));
+    // too early: of the same warp, of another, of the other block
+    const bool early = (which == 1 && rank == 0 && t == 7) || (which == 2 && rank == 0 && t == 33) ||
+                       (which >= 3 && rank == 1 && t == 40);
+    float seen = early ? 0 : far_load(there - 16);
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(counter)
+                 : "memory");
+    if (early)
+        seen = far_load(there - 16);
+    out[blockIdx.x * 64 + t] = seen;
+    if (rank == 0)
+        wait(&done, 0);
+    if (which == 4)
+        __syncthreads(); // which the other block has no part in
+    if (rank == 0 && t == 0)
+        value = seen + 1; // changed
 }

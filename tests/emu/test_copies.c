@@ -39,6 +39,11 @@ static float reversed(const float *in, int t) { return in[63 - t]; }
 static float one_more(const float *in, int t) { return in[t] + 1; }
 static float in_tail(const float *in, int t) { return t > 60 ? 0 : in[t]; }
 static float other_blocks(const float *in, int t) { return in[t % 64] + (t < 64 ? 1 : 0); }
+static float the_first(const float *in, int t)
+{
+    (void)t;
+    return in[0] + 1;
+}
 static float of_ring(const float *in, int t)
 {
     float sum = 0;
@@ -64,7 +69,7 @@ static const struct {
     {"loads", 64, 0, 0, reversed},     {"ring", 32, 0, 2 * SLABS, of_ring},
     {"stores", 64, 0, 0, one_more},    {"groups", 64, 0, SLABS, of_slabs},
     {"tails", 64, 0, -1, in_tail},     {"clusters", 128, 2, 0, other_blocks},
-    {"news", 128, 2, 0, other_blocks},
+    {"news", 128, 2, 0, other_blocks}, {"readers", 128, 2, 0, the_first},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
@@ -128,9 +133,10 @@ static const struct {
     {1, 2, "fill", "write-after-read race on shared slots+0"},
     {2, 1, "out", "no fence.proxy.async between"},
     {2, 2, "out", "never waited for"},
-    {2, 3, "out", "shared tile+12 (of 256 bytes) was written again, by thread 0"},
+    {2, 3, "out", "shared tile+12 (of 256 bytes) was written again, by thread 0, before"},
     {2, 4, "out", "nor committed"},
     {2, 5, "out", "which nobody has written"},
+    {2, 6, "out", "shared tile+32 (of 256 bytes) was written again, by another copy, before"},
     {3, 1, "use", "which an asynchronous copy is to fill"},
     {3, 2, "use", "which nobody has written"},
     {3, 3, "a piece", "misaligned"},
@@ -142,6 +148,11 @@ static const struct {
     {6, 2, "tell", "goes to the shared memory of the block that its mbarrier is in"},
     {6, 3, "tell", "write-after-write race on shared board"},
     {6, 4, "read", "which nobody has written"},
+    {7, 1, "changed",
+     "write-after-read race on shared value+0 (of 4 bytes): thread 0 with thread 7,"},
+    {7, 2, "changed", "thread 0 with thread 33,"},
+    {7, 3, "changed", "thread 0 with thread 40 of another block"},
+    {7, 4, "changed", "thread 0 with thread 40 of another block"},
 };
 
 static void test_mistakes(void **state)
