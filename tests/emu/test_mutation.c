@@ -503,8 +503,9 @@ static void plant_slips(kn_device *const *devs, int k, tally *t)
 static void test_mutants(void **state)
 {
     (void)state;
-    const char *every = getenv("KILN_MUTANTS");
-    tally all = {.every = every ? atoi(every) : EFFORT(1, 4)};
+    const char *given = getenv("KILN_MUTANTS");
+    int every = given ? atoi(given) : 0;
+    tally all = {.every = every > 0 ? every : EFFORT(1, 4)};
     bool found[DEFECTS] = {false};
     kn_context *ctxs[ORDERS];
     kn_device *devs[ORDERS];
