@@ -423,8 +423,10 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
                  stride);
     kn_cuda_line(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "    kn_expect(&told[turn %% 2], blocks * %d);", bytes);
-    kn_cuda_line(w, "if (turn == 0)");
-    kn_cuda_line(w, "    kn_cluster_wait(); // the others run, and have boards");
+    if (sweep == 0) { /* each sweep reduces but the last, so there is a turn before any other's */
+        kn_cuda_line(w, "if (turn == 0)");
+        kn_cuda_line(w, "    kn_cluster_wait(); // the others run, and have boards");
+    }
     const char *shape = ph->walk == KN_WALK_COLS
                             ? kn_cuda_printed(w, "_rows<%d, %d, %d>", ph->tpg, ph->lanes, stride)
                             : kn_cuda_printed(w, "<%d>", stride);

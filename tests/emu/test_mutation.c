@@ -304,15 +304,12 @@ static bool is_used(const char *source, const char *at)
 static bool guards_nothing(const char *source, const char *at)
 {
     static const char paused[] = "__syncthreads(); // it is everybody's time",
-                      group[] = "const kn_count g = first;", wait[] = "kn_cluster_wait();";
+                      group[] = "const kn_count g = first;";
     const char *kernel = strstr(source, "// ---- the kernel ----");
     if (at <= kernel)
         return false;
     if (strncmp(at, group, strlen(group)) == 0) /* of one group, of which nobody asks which it is */
         return !strstr(at, "(kn_index)g");
-    at += strspn(at, " ");
-    if (strncmp(at, wait, strlen(wait)) == 0) /* not a cluster's first turn */
-        return strstr(kernel, wait) != at;
     /* behind the last combine: for the next group of the block, and these blocks have one */
     return strncmp(at, paused, strlen(paused)) == 0 ||
            (strncmp(at, "__syncthreads();", 16) == 0 && !strstr(at, "scratch"));
