@@ -5,14 +5,19 @@
 
 A workload's text is Python with NumPy's meaning, so each library runs that very text with its own functions behind the names: `torch` one
 operator at a time, `torch.compile`, `jax` (jit), `cupy`, `cupy.fuse`, `numpy`; `native` is PyTorch's own fused operator and `numexpr` an
-expression of the same meaning. As for kiln: caches flushed before each run, medians of device events (of JAX, which has none, those of a
-stream of PyTorch's that is ordered behind JAX's own). The device is busy until a call is handed over: no time of the host's is in them."""
+expression of the same meaning. As for kiln: caches flushed before each run, medians of device events (for JAX, which
+has none, those of jax_events.cpp). The device is busy until a call is handed over: no time of the host's is in them."""
 import argparse
+import ctypes
+import functools
 import gc
 import json
 import os
+import pathlib
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -190,9 +195,36 @@ class Jax:
         self.buffer = self.np.zeros(FLUSH[device] // 4, dtype="int32")
         self.step = jax.jit(lambda b: b + 1)
         if device == "cuda":
-            import torch
+            self.elapsed = self.events()
 
-            self.event, self.stream = torch.cuda.Event, torch.cuda.Stream()
+    def events(self):
+        """What tells the milliseconds between the two events that `timed` has in its program."""
+        jax, source = self.jax, pathlib.Path(__file__).with_name("jax_events.cpp")
+        ctypes.CDLL("libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/events.so"
+            flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-isystem", jax.ffi.include_dir()]
+            if subprocess.run([os.environ.get("KILN_CXX", "c++"), *flags, str(source), "-o", path]).returncode:
+                raise ImportError("no C++ compiler, with which it could be timed")
+            library = ctypes.CDLL(path)
+        library.elapsed.restype = ctypes.c_float
+        jax.ffi.register_ffi_target("record_event", jax.ffi.pycapsule(library.record_event), platform="CUDA")
+        return library.elapsed
+
+    def timed(self, function):
+        """The function as a program that records an event in front of what it does and one behind it."""
+        import numpy
+
+        jax = self.jax
+        record = jax.ffi.ffi_call("record_event", jax.ShapeDtypeStruct((), "int32"), has_side_effect=True)
+
+        def program(*inputs):
+            before = record(*inputs, place=numpy.int64(0))
+            inputs, before = jax.lax.optimization_barrier((inputs, before))
+            results = function(*inputs)
+            return results, record(before, *jax.tree.leaves(results), place=numpy.int64(1))
+
+        return jax.jit(program)
 
     def input(self, value):
         span, compact = storage(value)
@@ -207,29 +239,21 @@ class Jax:
     def variants(self, workload, inputs):
         names = numpy_names(self.np, self.np) | {"rsqrt": self.jax.lax.rsqrt}
         fn = self.jax.jit(program(workload, names))
-        yield "jax", lambda: fn(*inputs)
-
-    def follow(self, result):
-        """What comes on the stream from now on waits for the result: so DLPack hands an array over."""
-        for array in self.jax.tree.leaves(result):
-            array.__dlpack__(stream=self.stream.cuda_stream)
+        yield "jax", functools.partial(fn, *inputs)
 
     def time(self, call):
         if self.device == "cpu":
             flush = lambda: self.step(self.buffer).block_until_ready()
             return repeated(lambda: wall(flush, lambda: self.jax.block_until_ready(call())))
 
+        timed = self.timed(call.func)
+
         def once():
-            before, after = self.event(enable_timing=True), self.event(enable_timing=True)
             flushed = self.buffer
             for _ in range(AHEAD):
                 flushed = self.step(flushed)
-            self.follow(flushed)
-            before.record(self.stream)
-            self.follow(call())
-            after.record(self.stream)
-            after.synchronize()
-            return before.elapsed_time(after) * 1e3
+            self.jax.block_until_ready(timed(*call.args))
+            return self.elapsed() * 1e3
 
         return repeated(once)
 
