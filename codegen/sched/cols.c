@@ -1,6 +1,10 @@
 /* Columns: neighbouring threads take neighbouring groups, `lanes` of them side by side in a row, and the rows of a block
  * share their groups' members.
  *
+ * Where columns are so short that a thread has registers for all of one, it does: then nobody waits. On an H200 z-scores of 4
+ * rows of 16 Mi floats take 129 us so, and 305 in shared memory, where each row of threads computes what its columns share; of 8
+ * rows 130 and 179, of 16 135 and 136.
+ *
  * Where later sweeps read again what earlier ones did, a block keeps its groups in shared memory, with all their members:
  * each thread its own, so that only combines need barriers. Columns that are too tall for a block are shared by the
  * blocks of a cluster, a range of members each; of still taller ones half a line is kept. On an H200, of 256 MB:
@@ -89,16 +93,26 @@ static bool fits(const kn_phase *ph, const kn_target *target, int at_once)
                                         (target->smem_block + OWN) / at_once;
 }
 
-static bool has_something_to_keep(const kn_phase *ph, const kn_target *target)
+static bool may_keep(const kn_phase *ph, const kn_target *target)
 {
     return target->sm != 0 && ph->walk == KN_WALK_COLS && ph->alone && !ph->universal &&
-           !ph->split && !ph->local && ph->groups > 0 && ph->members > 1 &&
-           kn_reread_element(ph) > 0;
+           !ph->split && !ph->local && ph->groups > 0 && ph->members > 1 && ph->nsweeps > 1;
 }
+
+static bool has_something_to_share(const kn_phase *ph, const kn_target *target)
+{
+    return may_keep(ph, target) && kn_reread_element(ph) > 0;
+}
+
+/* Has each thread all of its columns, in registers? */
+static bool has_whole_columns(const kn_phase *ph) { return ph->steps && !ph->abreast; }
 
 kn_keep kn_cols_keep(const kn_phase *ph, const kn_target *target)
 {
-    return has_something_to_keep(ph, target) && fits(ph, target, 1) ? KN_KEEP_SHARED : KN_KEEP_NONE;
+    if (has_whole_columns(ph))
+        return KN_KEEP_REGISTERS;
+    return has_something_to_share(ph, target) && fits(ph, target, 1) ? KN_KEEP_SHARED
+                                                                     : KN_KEEP_NONE;
 }
 
 /* Bytes of the widest kept elements of a tile side by side. */
@@ -178,10 +192,36 @@ static bool in_clusters(kn_phase *ph, const kn_target *target, int line, int64_t
     return false;
 }
 
+/* Registers that a step of a thread takes, of what it keeps. */
+static int words_a_step(const kn_phase *ph)
+{
+    int words = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        if (kn_is_reread(ph, i))
+            words += (kn_bytes(ph->values.data[i].dtype) * ph->vec + 3) / 4;
+    return words;
+}
+
+/* Columns so short that a thread has registers for all members of a vector of them, and so many that threads fill the
+ * machine: nobody waits for anybody. */
+static bool keep_whole(kn_phase *ph, const kn_target *target)
+{
+    enum { WORDS = 32, THREADS_A_UNIT = 128 };
+    int64_t steps = kn_power_of_two_from(ph->members);
+    int words = words_a_step(ph);
+    if (ph->tile || words == 0 || steps > WORDS / words ||
+        ph->groups / ph->vec < (int64_t)THREADS_A_UNIT * target->units)
+        return false;
+    ph->steps = (int)steps;
+    return true;
+}
+
 void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division force, int want)
 {
     bool clusters = target->cluster > 1, forced = clusters && force == KN_DIVIDE_CLUSTER;
-    if (!has_something_to_keep(ph, target) || force == KN_DIVIDE_SPLIT ||
+    if (force == KN_DIVIDE_BY_COST && may_keep(ph, target) && keep_whole(ph, target))
+        return;
+    if (!has_something_to_share(ph, target) || force == KN_DIVIDE_SPLIT ||
         force == KN_DIVIDE_RESIDENT)
         return;
     store_squares(ph, true);
@@ -244,6 +284,8 @@ static int rows_of(const kn_phase *ph, const kn_target *target, int block)
 {
     enum { FEW = 32, BLOCKS_A_UNIT = 8 };
     int rows = block / ph->lanes;
+    if (has_whole_columns(ph))
+        return 1;
     if (target->sm == 0 || ph->universal || !ph->alone || ph->split || ph->cluster || ph->tile ||
         ph->abreast || ph->reds.len == 0 || kn_cols_keep(ph, target))
         return rows;
@@ -270,6 +312,8 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     if (ph->tpg < block / ph->lanes)
         ph->lanes = block / ph->tpg;
     if (ph->abreast)
+        kn_keep_reread(ph, KN_KEEP_REGISTERS);
+    else if (has_whole_columns(ph))
         kn_keep_reread(ph, KN_KEEP_REGISTERS);
     else if (kn_cols_keep(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);

@@ -133,6 +133,19 @@ static const text_case shorts[] = {
      "N=40 C=16400", true},
     {"def f(x: f64[N, C]):\n    return sum(x, axis=0) / 2\n", "N=3 C=8301", true},
     {"def f(x: f32[N, C]):\n    return sum(x, axis=0)\n", "N=300 C=16000", false},
+    /* and keeps it, of vectors: less than it has steps for, all of them and more; of several axes; two arrays that are not
+     * of one width */
+    {CENTRED("f32"), "N=2052 C=5", true},
+    {SOFTMAX("f16"), "N=2052 C=16", true},
+    {CENTRED("f32"), "N=2052 C=9", false},
+    {"def f(x: f32[B, C, H, W], y: f16[C]):\n"
+     "    d = x - mean(x, axis=(0, 1), keepdims=True)\n"
+     "    return d * y[:, None, None], max(abs(d), axis=(0, 1))\n",
+     "B=2 C=3 H=20 W=104", true},
+    {"def f(x: f16[C, N], y: i32[C, N]):\n"
+     "    m = max(x, axis=0)\n"
+     "    return x - m, y - min(y, axis=0) + m\n",
+     "N=519 C=7", true},
     /* threads without a column gather nothing */
     {"def f(x: f16[N, C], t: f32[N]):\n    return t[argmax(x, axis=0)], sum(x, axis=0)\n",
      "N=40 C=200", false},
