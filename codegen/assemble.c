@@ -140,18 +140,14 @@ static bool is_wide(const kn_kernel *k)
         int64_t total;
         if (__builtin_mul_overflow(ph->groups, ph->members, &total) || total > limit)
             return true;
-        for (int j = 0; j < ph->values.len + ph->stores.len; j++) {
-            const kn_access *acc;
-            if (j < ph->values.len) {
-                if (!kn_has_access(&ph->values.data[j]))
-                    continue;
-                acc = &ph->values.data[j].access;
-            } else {
-                acc = &ph->stores.data[j - ph->values.len].access;
-            }
+        for (int j = 0; j < kn_accesses(ph); j++) {
+            const kn_value *v = j < ph->values.len ? &ph->values.data[j] : NULL;
+            if (v && !kn_has_access(v))
+                continue;
+            const kn_access *acc = v ? &v->access : &kn_store_at(ph, j)->access;
             int64_t reach = acc->split_stride * ph->splits;
-            for (int x = 0; j < ph->values.len && x < ph->values.data[j].nin; x++) {
-                const kn_place *place = &ph->values.data[j].place[x];
+            for (int x = 0; v && x < v->nin; x++) {
+                const kn_place *place = &v->place[x];
                 int64_t s = place->stride < 0 ? -place->stride : place->stride;
                 reach += s * (place->extent > 0 ? place->extent - 1 : 0);
             }

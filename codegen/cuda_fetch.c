@@ -155,7 +155,8 @@ void kn_cuda_fetch_next(kn_cuda_writer *w)
     if (is_written(w->ph))
         kn_cuda_line(w, "kn_write_before_fetch();");
     kn_cuda_line(w, "__syncthreads(); // its place is free");
-    kn_cuda_line(w, "const kn_count next = first + 2 * (gridDim.x / blocks);");
+    kn_cuda_line(w, "const kn_count next = first + %d * (gridDim.x / blocks);",
+                 kn_phase_places(w->ph));
     kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
     kn_cuda_line(w, "    fetch(next, base, base + %s);", kn_cuda_held(w));
     change_places(w);

@@ -255,7 +255,7 @@ static void declare_resident(kn_cuda_writer *w)
     }
 }
 
-/* Vectors of a value that are kept in shared memory. */
+/* Vectors of a value that a place in shared memory has. */
 static const char *vectors_kept(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -279,8 +279,9 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
         const char *name = kn_cuda_value(w, i), *t = vector_type(w, i);
         const int places = kn_phase_places(w->ph);
         kn_cuda_line(w, "%s *%s%s_kept = (%s *)(%s);", t, places > 1 ? "" : "const ", name, t, at);
-        at = kn_cuda_printed(w, places > 1 ? "%s_kept + 2 * (%s)" : "%s_kept + %s", name,
-                             vectors_kept(w));
+        const char *each = vectors_kept(w);
+        at = kn_cuda_printed(w, "%s_kept + %s", name,
+                             places > 1 ? kn_cuda_printed(w, "%d * (%s)", places, each) : each);
     }
 }
 

@@ -381,6 +381,19 @@ static inline bool kn_is_read(const kn_value *v)
     return v->kind == KN_V_LOAD || v->kind == KN_V_GATHER;
 }
 
+/* Loads and stores of a phase by number: its values', then its stores'. kn_access_at: NULL for values that are no loads. */
+static inline int kn_accesses(const kn_phase *p) { return p->values.len + p->stores.len; }
+static inline kn_store *kn_store_at(const kn_phase *p, int i)
+{
+    return &p->stores.data[i - p->values.len];
+}
+static inline kn_access *kn_access_at(const kn_phase *p, int i)
+{
+    if (i >= p->values.len)
+        return &kn_store_at(p, i)->access;
+    return p->values.data[i].kind == KN_V_LOAD ? &p->values.data[i].access : NULL;
+}
+
 const char *kn_keep_text(kn_keep keep);
 
 /* True for a value that has an access: it walks along the axes of the phase. */

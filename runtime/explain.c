@@ -16,13 +16,6 @@ static void add(list *l, const char *text)
     kn_push(l->a, &l->lines, text);
 }
 
-const kn_access *kn_explain_access(const kn_phase *ph, int i)
-{
-    if (i >= ph->values.len)
-        return &ph->stores.data[i - ph->values.len].access;
-    return ph->values.data[i].kind == KN_V_LOAD ? &ph->values.data[i].access : NULL;
-}
-
 static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
 {
     int va = kn_phase_vector_axis(ph);
@@ -35,8 +28,8 @@ static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
     else if (ph->vec > 1)
         add(l, kn_sprintf(l->a, "%s%s%s %% %d == 0", ph->abreast ? ph->axes[0].name : "",
                           ph->abreast ? "*" : "", ph->axes[va].name, ph->vec));
-    for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
-        const kn_access *acc = kn_explain_access(ph, i);
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_access_at(ph, i);
         const kn_buf *b = acc ? &k->bufs.data[acc->buf] : NULL;
         if (!b || b->kind == KN_BUF_TEMP || va < 0)
             continue;
@@ -171,8 +164,8 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
         kn_putf(t, ", %d groups x %d threads", kn_cols_width(ph), ph->tpg);
     if (kn_tile_bytes(ph))
         kn_putf(t, ", tiles of %d members", ph->tile);
-    for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
-        const kn_access *acc = kn_explain_access(ph, i);
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_access_at(ph, i);
         if (acc && acc->turned)
             kn_putf(t, ", %s turned", k->bufs.data[acc->buf].name);
     }

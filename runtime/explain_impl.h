@@ -27,8 +27,6 @@ typedef struct list {
 list kn_explain_constraints(const subject *s);
 /* What a kept value is called: its array, the user's name or its operation. */
 const char *kn_explain_value(const kn_kernel *k, const kn_value *v);
-/* Accesses of a phase by number: loads, then stores; NULL for values that are no loads. */
-const kn_access *kn_explain_access(const kn_phase *ph, int i);
 
 /* explain_tune.c: s->plan, as a run would have it, and s->tuning. own: the target is the program's own device. */
 kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own, kn_text *notes);

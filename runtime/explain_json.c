@@ -158,8 +158,8 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
 static void put_turned(const subject *s, const kn_kernel *k, const kn_phase *ph)
 {
     bool any = false;
-    for (int i = 0; i < ph->values.len + ph->stores.len; i++) {
-        const kn_access *acc = kn_explain_access(ph, i);
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_access_at(ph, i);
         if (!acc || !acc->turned)
             continue;
         put_string(s->t, any ? ", " : "", k->bufs.data[acc->buf].name);

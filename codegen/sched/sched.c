@@ -90,22 +90,18 @@ static void set_all_kinds(kn_phase *ph)
 /* From elements of 16 bytes to those of 4, to one. */
 static int narrower(int vec, int bytes) { return vec * bytes > 4 && bytes < 4 ? 4 / bytes : 1; }
 
-static int accesses(const kn_phase *ph) { return ph->values.len + ph->stores.len; }
-
-/* The loads of a phase, then what it stores of elements. NULL for what is none. */
+/* A load, or what is stored of elements. NULL for what is none. */
 static const kn_access *vector_access(const kn_phase *ph, int i)
 {
-    if (i < ph->values.len)
-        return ph->values.data[i].kind == KN_V_LOAD ? &ph->values.data[i].access : NULL;
-    const kn_store *s = &ph->stores.data[i - ph->values.len];
-    return s->kind == KN_STORE_ELEMENT ? &s->access : NULL;
+    bool element = i < ph->values.len || kn_store_at(ph, i)->kind == KN_STORE_ELEMENT;
+    return element ? kn_access_at(ph, i) : NULL;
 }
 
 /* Can everything that is walked along axis `va` go by vectors of `vec` elements? */
 static bool vectors_fit(const kn_phase *ph, const int *align, const kn_buf *bufs, int va, int vec)
 {
     bool fits = ph->axes[va].extent % vec == 0 && ph->axes[va].extent > 0;
-    for (int i = 0; fits && i < accesses(ph); i++) {
+    for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = vector_access(ph, i);
         fits = !acc || kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], va, vec);
     }
@@ -140,7 +136,7 @@ static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, cons
         kn_phase_in_order(ph) || ph->members <= KN_KEEP_STEPS * target->max_block)
         return false;
     bool fits = true;
-    for (int i = 0; fits && i < accesses(ph); i++) {
+    for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = vector_access(ph, i);
         fits = !acc || begins_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
     }
@@ -151,7 +147,7 @@ static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, cons
 static int widest_element(const kn_phase *ph, const kn_buf *bufs)
 {
     int widest = 1;
-    for (int i = 0; i < accesses(ph); i++) {
+    for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = vector_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
         widest = bytes > widest ? bytes : widest;
@@ -187,14 +183,14 @@ void kn_schedule_as(kn_phase *ph, int vec)
 int kn_phase_element_bytes(const kn_phase *ph)
 {
     int bytes = 0;
-    for (int i = 0; i < accesses(ph); i++) {
+    for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = vector_access(ph, i);
         bool whole = acc != NULL;
         for (int a = 0; whole && a < ph->naxes; a++)
             whole = acc->stride[a] != 0 || ph->axes[a].extent == 1;
         for (int j = 0; whole && j < i; j++)
             whole = !vector_access(ph, j) || vector_access(ph, j)->buf != acc->buf;
-        int value = i < ph->values.len ? i : ph->stores.data[i - ph->values.len].value;
+        int value = i < ph->values.len ? i : kn_store_at(ph, i)->value;
         bytes += whole ? kn_bytes(ph->values.data[value].dtype) : 0;
     }
     return bytes;
@@ -236,7 +232,7 @@ double kn_schedule_temporary_bytes(const kn_target *target)
 static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
 {
     double bytes = 0, elements = (double)ph->groups * (double)ph->members;
-    for (int i = 0; i < accesses(ph); i++) {
+    for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = vector_access(ph, i);
         int sweeps = i < ph->values.len && !once ? ph->values.data[i].sweeps : 1;
         if (acc && differs_by_member(ph, acc))

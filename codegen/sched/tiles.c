@@ -24,24 +24,20 @@ enum {
     TILES_A_PART = 8,       /* whose groups have something to do before */
 };
 
-/* The accesses of a phase that go through its elements: loads, then stores. NULL for what is none. */
-static kn_access *element_access(kn_phase *ph, int i)
+/* A load or store that goes through a phase's elements. NULL for what is none. */
+static kn_access *element_access(const kn_phase *ph, int i)
 {
-    if (i < ph->values.len) {
-        kn_value *v = &ph->values.data[i];
-        return v->kind == KN_V_LOAD && v->level == KN_ELEMENT ? &v->access : NULL;
-    }
-    kn_store *s = &ph->stores.data[i - ph->values.len];
-    return s->kind == KN_STORE_ELEMENT && !s->once ? &s->access : NULL;
+    const kn_store *s = i < ph->values.len ? NULL : kn_store_at(ph, i);
+    bool element =
+        s ? s->kind == KN_STORE_ELEMENT && !s->once : ph->values.data[i].level == KN_ELEMENT;
+    return element ? kn_access_at(ph, i) : NULL;
 }
 
-static int accesses(const kn_phase *ph) { return ph->values.len + ph->stores.len; }
-
 /* Bytes an element of what is turned, seen along axis `across`, and lies along axis `down`. */
-static int turned_bytes(kn_phase *ph, const kn_buf *bufs, int across, int down)
+static int turned_bytes(const kn_phase *ph, const kn_buf *bufs, int across, int down)
 {
     int total = 0;
-    for (int i = 0; i < accesses(ph); i++) {
+    for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = element_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
         if (acc && kn_access_turned(acc, across, down, bytes))
@@ -72,7 +68,7 @@ static void as_columns(kn_phase *ph, int down)
 }
 
 /* The axis along which most of what is turned lies; -1 for none. */
-static int turned_axis(kn_phase *ph, const kn_buf *bufs)
+static int turned_axis(const kn_phase *ph, const kn_buf *bufs)
 {
     int best = -1, most = 0;
     for (int a = 0; a + 1 < ph->naxes; a++) {
@@ -132,7 +128,7 @@ static int run_of(const kn_phase *ph, int bytes, const kn_target *target)
 static void turn(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_target *target)
 {
     int least = SECTOR;
-    for (int i = 0; i < accesses(ph); i++) {
+    for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = element_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : least;
         if (acc && kn_access_turned(acc, ph->ngroup - 1, ph->naxes - 1, bytes) && bytes < least)
@@ -142,7 +138,7 @@ static void turn(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_ta
     ph->tile = run / least;
     while (run == LONG_RUN && kn_cols_width(ph) * least > run)
         ph->lanes /= 2;
-    for (int i = 0; i < accesses(ph); i++) {
+    for (int i = 0; i < kn_accesses(ph); i++) {
         kn_access *acc = element_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
         if (!acc || !kn_access_turned(acc, ph->ngroup - 1, ph->naxes - 1, bytes))
@@ -169,11 +165,11 @@ static void cut(kn_phase *ph, bool local)
 static int64_t round_up(int64_t n, int64_t to) { return kn_ceil_div(n, to) * to; }
 
 /* Bytes of a group's or an element's access that the caches move, along the axis of vectors. */
-static double traffic(kn_phase *ph, const kn_buf *bufs)
+static double traffic(const kn_phase *ph, const kn_buf *bufs)
 {
     int va = kn_phase_vector_axis(ph);
     double total = 0;
-    for (int i = 0; i < accesses(ph); i++) {
+    for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = element_access(ph, i);
         if (!acc)
             continue;
