@@ -28,16 +28,16 @@ static bool stores(const kn_phase *ph, int buf)
 }
 
 /* Do all sweeps that compute value i have it before sweep `stage` stores? Kept values are read once, by the first
- * sweep that needs them; where a part is kept, the rest by each that needs it. */
+ * sweep that needs them. */
 static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
 {
     bool *need = KN_NEW_ARRAY(a, bool, ph->values.len), before = false;
     for (int t = 0; t < ph->nsweeps; t++) {
-        kn_phase_rest_needs(ph, t, need);
+        kn_phase_needs(ph, t, need);
         if (!need[i])
             continue;
         before = before || t <= stage;
-        if (t > stage && !(before && ph->values.data[i].kept && !ph->partly))
+        if (t > stage && !(before && ph->values.data[i].kept))
             return false;
     }
     return true;

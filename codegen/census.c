@@ -39,7 +39,7 @@ static int64_t footprint(const kn_phase *ph, const kn_access *acc, const kn_buf 
 }
 
 /* `k` is the phase's kernel, or NULL before there is one. Loads are done once a group where they are the group's or are
- * kept, else by every sweep that needs them; of groups that are kept in part, those of the rest too. */
+ * kept, else by every sweep that needs them. */
 static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_phase *ph,
                       const kn_buf *bufs)
 {
@@ -48,19 +48,14 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_ph
         if (ph->values.data[i].stage >= stages)
             stages = ph->values.data[i].stage + 1;
     bool *need = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
-    bool *rest = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
     bool *done = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
     for (int t = 0; t < stages; t++) {
         kn_phase_needs(ph, t, need);
-        kn_phase_rest_needs(ph, t, rest);
         for (int i = 0; i < ph->values.len; i++) {
             const kn_value *v = &ph->values.data[i];
-            bool whole = !done[i] && (need[i] || v->level == KN_GROUP);
-            if (!kn_is_read(v) || !(whole || (ph->partly && v->level == KN_ELEMENT && rest[i])))
+            if (!kn_is_read(v) || done[i] || !(need[i] || v->level == KN_GROUP))
                 continue;
             int64_t bytes = footprint(ph, &v->access, bufs);
-            if (!whole)
-                bytes -= (int64_t)((double)bytes * kn_phase_part_held(ph));
             for (int x = 0; v->kind == KN_V_GATHER && x < v->nin; x++)
                 bytes *= v->place[x].extent;
             if (k)

@@ -181,6 +181,8 @@ static void open_clusters(kn_cuda_writer *w)
         kn_cuda_begin_apart(w);
     if (w->ph->fetched)
         kn_cuda_fetch_first(w);
+    if (w->ph->partly)
+        kn_cuda_take_rest(w);
     if (w->ph->lasting) {
         const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)lane * %d", w->ph->vec),
                                    "end", turn_of(w)};
@@ -252,7 +254,7 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
     if (kn_phase_in_order(ph))
         return in_order(w, "lane",
                         shares ? kn_cuda_printed(w, "%d", ph->tpg) : kn_cuda_block_times(w, 1));
-    if (ph->steps)
+    if (ph->steps && !ph->partly)
         return (kn_cuda_stride){first, "end", step};
     kn_cuda_line(w, "const kn_count stride = %s;", step);
     if (!ph->ragged)

@@ -12,7 +12,7 @@ static int times_read(const kn_kernel *k, int buf)
         const kn_phase *ph = &k->phases.data[p];
         for (int i = 0; i < ph->values.len; i++) {
             const kn_value *v = &ph->values.data[i];
-            bool again = v->level == KN_ELEMENT && (v->kept == KN_KEEP_NONE || ph->partly);
+            bool again = v->level == KN_ELEMENT && v->kept == KN_KEEP_NONE;
             if (kn_is_read(v) && v->access.buf == buf)
                 times += again ? v->sweeps : 1;
         }
@@ -111,10 +111,9 @@ int64_t kn_cuda_policy(const kn_kernel *k)
     return bytes < most ? KN_POLICY_FIRST : KN_POLICY_NONE;
 }
 
-/* But not the rest of a row that is kept in part: softmax of 64 rows of 4 MB 192, not 195 us. */
 static bool by_policy(const kn_cuda_writer *w, const kn_value *v)
 {
-    return stores_elements(w->k) ? !w->ph->partly : times_read(w->k, v->access.buf) == 1;
+    return stores_elements(w->k) || times_read(w->k, v->access.buf) == 1;
 }
 
 const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n, const char *address)

@@ -16,8 +16,9 @@
  *       for each piece: the last sweep; when all threads are done its place is free, also where a computed value took it:
  *         one thread asks for the next group's
  *
- * Where the largest cluster has no room for all of a group, what is left over is loaded again by each sweep, which goes
- * through it first: the last cache still has it, as clusters have few groups at a time.
+ * Where the largest cluster has no room for all of a group, its threads have what is left over in registers, from the first
+ * sweep to the last. Each sweep goes through that first, so that the next group's is on its way while the last one works on
+ * the others.
  *
  * What all groups share, as the gamma and beta of rows, is the same for a block in each of its groups, as its part of them is.
  * Where there is room a block has it in registers from its first group to its last, and two places in turn for what it
@@ -165,6 +166,8 @@ void kn_cuda_fetch_next(kn_cuda_writer *w)
 void kn_cuda_open_pieces(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count next = first + gridDim.x / blocks;");
+    if (w->ph->partly)
+        kn_cuda_guarded(w, "next < work", "take_rest(next);");
     if (w->ph->ragged || is_written(w->ph))
         kn_cuda_line(w, "kn_write_before_fetch();");
     kn_put(w->t, "#pragma unroll 1\n");

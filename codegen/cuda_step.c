@@ -285,13 +285,18 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
     }
 }
 
+const char *kn_cuda_registers(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), w->in_rest ? "rest" : "kept");
+}
+
 /* A value that is kept in registers lives in <name>_kept[step] from the first sweep that needs it on. */
 void kn_cuda_kept_loads(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
-        const char *to = kn_cuda_printed(w, "%s_kept[step]", kn_cuda_value(w, i));
+        const char *to = kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, i));
         if (!kn_cuda_keeps_now(w, i) || v->kind != KN_V_LOAD)
             continue;
         if (ph->banded && w->near)
@@ -367,8 +372,9 @@ static void write_vector_store(kn_cuda_writer *w, int i)
 
 const char *kn_cuda_vector(kn_cuda_writer *w, int i)
 {
-    return kn_cuda_printed(w, kn_cuda_in_registers(w, i) ? "%s_kept[step]" : "%s_at",
-                           kn_cuda_value(w, kn_cuda_in_registers(w, i) ? place_of(w, i) : i));
+    return kn_cuda_in_registers(w, i)
+               ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, place_of(w, i)))
+               : kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
 }
 
 /* Where the element of this step of a value that is kept in registers is. */

@@ -80,8 +80,8 @@ static bool forwards(const kn_cuda_writer *w)
     return (w->sweep + !first) % 2 == 0 || w->near || w->ph->fetched || kn_phase_in_order(w->ph);
 }
 
-/* Where there may be many steps they are counted before: the compiler then has the loads of several on their way at
- * once, without a branch between them. */
+/* Where there may be many steps, and several at once, they are counted before: the compiler then has the loads of these on
+ * their way together, without a branch between them. */
 static bool counts_steps(const kn_cuda_writer *w)
 {
     return !w->tiled && (w->near || (forwards(w) && kn_by_block(w->ph) && !has_few(w->ph)));
@@ -112,9 +112,14 @@ static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
                             : w->placed
                                 ? kn_cuda_printed(w, ", place = (i - begin) / %d", w->ph->vec)
                                 : "";
-        kn_cuda_open(
-            w, "for (kn_count i = %s, left = kn_steps(i, %s, %s)%s; left > 0; --left, i += %s%s)",
-            by->first, by->end, by->step, place, by->step, *place ? ", place += blockDim.x" : "");
+        const char *on =
+            kn_cuda_printed(w, "i += %s%s", by->step, *place ? ", place += blockDim.x" : "");
+        if (steps == 1)
+            kn_cuda_open(w, "for (kn_count i = %s%s; i < %s; %s)", by->first, place, by->end, on);
+        else
+            kn_cuda_open(
+                w, "for (kn_count i = %s, left = kn_steps(i, %s, %s)%s; left > 0; --left, %s)",
+                by->first, by->end, by->step, place, on);
     } else if (forwards(w)) {
         const char *i = member(w);
         kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", i, by->first, i, by->end, i,
@@ -186,8 +191,8 @@ void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps)
     if (w->declared[i])
         return;
     w->declared[i] = true;
-    kn_cuda_line(w, "kn_vec<%s, %d> %s_kept[%d];", kn_cuda_type(w->ph->values.data[i].dtype),
-                 w->ph->vec, kn_cuda_value(w, i), steps);
+    kn_cuda_line(w, "kn_vec<%s, %d> %s[%d];", kn_cuda_type(w->ph->values.data[i].dtype), w->ph->vec,
+                 kn_cuda_registers(w, i), steps);
 }
 
 /* Which loads go from where to where, of those that this sweep is to have in registers. */
@@ -510,25 +515,62 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
     w->tiled = false;
 }
 
-/* The members that shared memory has no room for, as if nothing were kept. */
-static void write_rest(kn_cuda_writer *w, const kn_cuda_stride *by)
+/* To the members that shared memory has no room for, which are kept in registers as the others are there, or back. */
+static void turn_to(kn_cuda_writer *w, const kn_phase *ph, bool rest)
+{
+    bool *loaded = w->loaded;
+    w->loaded = w->apart;
+    w->apart = loaded;
+    w->in_rest = rest;
+    w->ph = ph;
+}
+
+static const kn_phase *phase_of_rest(kn_cuda_writer *w)
+{
+    kn_phase *rest = KN_NEW(w->t->arena, kn_phase);
+    *rest = kn_phase_copy(w->t->arena, w->ph);
+    rest->fetched = rest->partly = false;
+    for (int i = 0; i < rest->values.len; i++)
+        if (rest->values.data[i].kept)
+            rest->values.data[i].kept = KN_KEEP_REGISTERS;
+    return rest;
+}
+
+static unrolled steps_of_rest(kn_cuda_writer *w)
+{
+    const char *lane = kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->vec);
+    const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)p%d_held + %s", w->p, lane),
+                               "end", kn_cuda_block_times(w, w->ph->vec)};
+    return all_steps(w, &by);
+}
+
+void kn_cuda_take_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    bool *loaded = w->loaded;
-    kn_phase rest = kn_phase_copy(w->t->arena, ph);
-    rest.fetched = rest.partly = false;
-    for (int i = 0; i < rest.values.len; i++)
-        rest.values.data[i].kept = KN_KEEP_NONE;
-    const char *first =
-        kn_cuda_printed(w, "begin + (kn_count)p%d_held + (kn_count)lane * %d", w->p, ph->vec);
-    const kn_cuda_stride stride = {first, by->end, by->step};
-    w->ph = &rest;
-    w->loaded = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
-    kn_phase_needs(&rest, w->sweep, w->need);
-    write_loop(w, &stride);
-    w->ph = ph;
-    w->loaded = loaded;
-    kn_phase_needs(ph, w->sweep, w->need);
+    w->apart = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
+    turn_to(w, phase_of_rest(w), true);
+    for (int i = 0; i < ph->values.len; i++) {
+        w->need[i] = ph->values.data[i].kind == KN_V_LOAD && ph->values.data[i].kept;
+        if (w->need[i])
+            kn_cuda_declare_kept(w, i, ph->steps);
+    }
+    kn_cuda_open(w, "const auto take_rest = [&](const kn_count g)");
+    kn_cuda_decompose(w, 0, ph->ngroup, "g");
+    const unrolled all = steps_of_rest(w);
+    load_steps(w, &all);
+    w->indent--;
+    kn_cuda_line(w, "};");
+    kn_cuda_guarded(w, "blockIdx.x / blocks < work", "take_rest(blockIdx.x / blocks);");
+    turn_to(w, ph, false);
+}
+
+static void write_rest(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    turn_to(w, phase_of_rest(w), true);
+    const unrolled all = steps_of_rest(w);
+    write_steps(w, &all);
+    turn_to(w, ph, false);
 }
 
 static bool needs_lasting(const kn_cuda_writer *w)
@@ -554,10 +596,10 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
             kn_cuda_accumulator(w, r);
     const kn_cuda_stride held = {by->first, kn_cuda_fetched_end(ph), by->step};
     if (ph->partly)
-        write_rest(w, by);
+        write_rest(w);
     if (ph->fetched && t == 0)
         kn_cuda_await_fetch(w);
-    if (ph->steps && (!ph->lasting || needs_lasting(w)))
+    if (ph->steps && !ph->partly && (!ph->lasting || needs_lasting(w)))
         write_all_steps(w, by);
     else if (kn_cuda_turns(w))
         write_tiles(w, by);

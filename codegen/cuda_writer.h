@@ -45,6 +45,9 @@ typedef struct kn_cuda_writer {
     bool *need;        /* values of the current sweep */
     bool *loaded;      /* kept values that are in their registers */
     bool *declared;    /* values whose registers are declared */
+    bool
+        in_rest; /* in steps of members for which there is no room in shared memory, where others are kept */
+    bool *apart;  /* `loaded` of those members, in_rest of the others */
     bool *wide;   /* group values of which a thread has an array: one for each of its vec groups */
     bool *told;   /* of groups abreast: group values that differ from group to group */
     bool in_step; /* what is written is of elements, lane by lane */
@@ -171,6 +174,8 @@ void kn_cuda_open_pieces(kn_cuda_writer *w);
 void kn_cuda_close_pieces(kn_cuda_writer *w);
 /* In front of the first sweep. */
 void kn_cuda_await_fetch(kn_cuda_writer *w);
+/* In front of that loop: a thread's registers for what shared memory has no room for, with the first group's. */
+void kn_cuda_take_rest(kn_cuda_writer *w);
 /* The parameter that says how many members of its part a block keeps; where what is fetched ends. */
 const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_fetched_end(const kn_phase *ph);
@@ -273,7 +278,9 @@ void kn_cuda_group(kn_cuda_writer *w);
 
 /* ---- cuda_sweep.c ---- */
 
-/* The registers of value i, of so many steps, unless they are there. */
+/* What the registers of value i are called, a vector a step. */
+const char *kn_cuda_registers(kn_cuda_writer *w, int i);
+/* They, of so many steps, unless they are there. */
 void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
 
 /* Are all sweeps over a group done before the next group's, so that the phase goes through its arrays once? */

@@ -239,27 +239,16 @@ bool kn_phase_stores_elements(const kn_phase *p)
     return false;
 }
 
-/* since: what earlier sweeps than that one have kept is there. */
-static void sweep_needs(const kn_phase *p, int sweep, int since, bool *need)
+void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
 {
     for (int i = 0; i < p->values.len; i++)
         need[i] = false;
     for (int i = 0; i < p->reds.len; i++)
         if (p->reds.data[i].stage == sweep)
-            need_value(p, p->reds.data[i].value, since, need);
+            need_value(p, p->reds.data[i].value, sweep, need);
     for (int i = 0; i < p->stores.len; i++)
         if (p->stores.data[i].kind == KN_STORE_ELEMENT && p->stores.data[i].stage == sweep)
-            need_value(p, p->stores.data[i].value, since, need);
-}
-
-void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
-{
-    sweep_needs(p, sweep, sweep, need);
-}
-
-void kn_phase_rest_needs(const kn_phase *p, int sweep, bool *need)
-{
-    sweep_needs(p, sweep, p->partly ? -1 : sweep, need);
+            need_value(p, p->stores.data[i].value, sweep, need);
 }
 
 void kn_value_needs(const kn_phase *p, int value, bool *need)

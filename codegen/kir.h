@@ -225,8 +225,8 @@ typedef struct kn_phase {
     bool fetched;
     int64_t apart; /* (n) nanoseconds from the first copies of one cluster to those of the next */
     int64_t piece; /* (n) members whose place a block has filled again while it works on others */
-    /* fetched, ROWS: shared memory has room for the first `held` (n) members of a block's part; the others each sweep loads
-     * again, from the last cache at best */
+    /* fetched, ROWS: shared memory has room for the first `held` (n) members of a block's part; the others its threads have
+     * in registers, each in at most `steps` steps */
     bool partly;
     int64_t held;
     /* fetched, ROWS: a block has its part of what all groups share in registers, from its first group to its last, and two
@@ -271,13 +271,8 @@ static inline bool kn_fetches_pieces(const kn_phase *p)
     return kn_fetches_groups(p) && !p->lasting;
 }
 
-/* Members of a block's part of a group that it keeps, of those that it keeps any. */
+/* Members of a block's part of a group that it has in shared memory, of those that it has any there. */
 static inline int64_t kn_phase_held(const kn_phase *p) { return p->partly ? p->held : p->chunk; }
-
-static inline double kn_phase_part_held(const kn_phase *p)
-{
-    return p->partly ? (double)p->held / (double)p->chunk : 1;
-}
 
 /* The places in shared memory that a block has for each array that is fetched. */
 static inline int kn_phase_places(const kn_phase *p) { return p->lasting ? 2 : 1; }
@@ -437,8 +432,6 @@ int kn_tile_bytes(const kn_phase *p);
 /* Marks in need[] (one per value) what sweep t computes or takes from where it is kept: its element values, and with
  * them the group values they use. */
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
-/* The same of a phase's members that are not kept, where it keeps a part of them. */
-void kn_phase_rest_needs(const kn_phase *p, int sweep, bool *need);
 /* The same for one value. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
 /* What the accumulator of a reduction holds. */

@@ -17,7 +17,6 @@ typedef struct model {
     double moved; /* bytes, so far */
     double *seen; /* per buffer: of these, when it was last touched; -1: not yet */
     bool *need;   /* per value, of one sweep */
-    bool *rest;   /* the same of what is not kept of a group */
 } model;
 
 /* How a phase lies on the machine. */
@@ -128,13 +127,6 @@ static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, cons
     return v->level == KN_GROUP ? sweep == 0 : m->need[i];
 }
 
-/* Is value i kept in part, and the rest of it loaded again in the sweep that m->rest is of? */
-static bool is_in_part(const model *m, const kn_phase *ph, int i, const bool *done)
-{
-    const kn_value *v = &ph->values.data[i];
-    return ph->partly && v->kind == KN_V_LOAD && v->kept && m->rest[i] && done[i];
-}
-
 static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
 {
     bool differs = ph->ngroup == 0;
@@ -151,15 +143,12 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
 {
     double swept = m->moved;
     kn_phase_needs(ph, sweep, m->need);
-    kn_phase_rest_needs(ph, sweep, m->rest);
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
-        bool rest = is_in_part(m, ph, i, done);
-        if (!rest && !is_loaded(m, ph, i, sweep, done))
+        if (!is_loaded(m, ph, i, sweep, done))
             continue;
         int buf = v->access.buf;
-        double part = rest ? 1 - kn_phase_part_held(ph) : 1 - kn_part_on_chip(m->k, ph, v);
-        double bytes = footprint(m, ph, &v->access) * part;
+        double bytes = footprint(m, ph, &v->access) * (1 - kn_part_on_chip(m->k, ph, v));
         double seen = m->seen[buf];
         count_read(m, t, bytes, here[buf] ? apart : seen >= 0 ? swept - seen : -1);
         if (ph->lasting && kn_lasts(ph, v))
@@ -243,16 +232,13 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         bool near = !kn_by_block(ph) && !differs_by_group(ph, &v->access);
-        bool here = is_loaded(m, ph, i, sweep, done) || is_in_part(m, ph, i, done);
-        if (v->level == KN_ELEMENT && !near && here)
+        if (v->level == KN_ELEMENT && !near && is_loaded(m, ph, i, sweep, done))
             bytes += kn_bytes(v->dtype) * ph->vec;
     }
     if (!bytes)
         return 0;
     double n = steps(m->k, ph);
     double together = ph->steps && !ph->banded ? n : kn_steps_at_once(bytes);
-    if (ph->partly)
-        return ceil(n * (1 - kn_phase_part_held(ph)) / together) + (sweep == 0);
     return ph->fetched ? 1 : ceil(n / together);
 }
 
@@ -284,7 +270,6 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
                   (ph->lasting && kn_lasts(ph, &ph->values.data[i]));
     for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
         kn_phase_needs(ph, sweep, m->need);
-        kn_phase_rest_needs(ph, sweep, m->rest);
         double times = waits(m, ph, sweep, done) * waited(ph, s);
         double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
         time->waits += s->turns * times * m->m->latency;
@@ -398,7 +383,6 @@ static double in_pieces(const model *m, const kn_phase *ph)
 
 static kn_time phase_time(model *m, const kn_phase *ph)
 {
-    const double in_part = 1.06; /* a block is alone on its unit, with more than it can keep */
     kn_time t = {.barriers = ph->last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
     t.ns = t.barriers;
     if (ph->groups == 0 || ph->members == 0)
@@ -412,7 +396,6 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     spread s = spread_of(m, ph);
     traffic bytes = traffic_of(m, ph, &s);
     double all = bytes.memory + bytes.cache, late = s.cluster ? m->m->stragglers : 1;
-    late *= ph->partly ? in_part : 1;
     t.memory = late * in_pieces(m, ph) * bytes.memory / m->m->memory;
     t.cache = late * all / m->m->cache;
     t.transfer = all / (s.units * m->m->unit);
@@ -457,7 +440,6 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     for (int i = 0; i < k->phases.len; i++)
         values = k->phases.data[i].values.len > values ? k->phases.data[i].values.len : values;
     m.need = KN_NEW_ARRAY(k->arena, bool, values + 1);
-    m.rest = KN_NEW_ARRAY(k->arena, bool, values + 1);
     m.seen = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
     for (int b = 0; b < k->bufs.len; b++)
         m.seen[b] = -1;

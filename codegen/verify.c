@@ -76,8 +76,9 @@ static kn_status verify_phase(const kn_kernel *k, int p)
     if (ph->ragged && (ph->walk != KN_WALK_ROWS || ph->vec == 1 || !kn_phase_one_run(ph) ||
                        ph->split || ph->banded || ph->local || ph->steps || ph->tpg != k->threads))
         return broken(k, p, "ragged vectors walk whole rows of one run");
-    if (ph->partly && (!kn_fetches_groups(ph) || ph->ragged || ph->held > ph->chunk))
-        return broken(k, p, "copies bring a part of what a block has of whole vectors");
+    if (ph->partly && (!kn_fetches_groups(ph) || ph->ragged ||
+                       ph->chunk - ph->held > (int64_t)ph->steps * kn_phase_step(ph)))
+        return broken(k, p, "what copies have no room for, of whole vectors, is in registers");
     if (ph->lasting && (!kn_fetches_groups(ph) || !ph->steps || ph->partly))
         return broken(k, p,
                       "what lasts is in registers, beside all that copies bring of whole vectors");

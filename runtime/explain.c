@@ -171,19 +171,18 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
     }
     if (ph->vec > 1)
         kn_putf(t, ", vectors of %d%s", ph->vec, ph->ragged ? " within ragged rows" : "");
-    if (ph->steps)
+    if (ph->steps && !ph->partly)
         kn_putf(t, ", %d step%s a thread", ph->steps, ph->steps == 1 ? "" : "s");
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         if (!v->kept)
             continue;
         double found = kn_part_on_chip(k, ph, v);
-        double part = found > 0 ? found : kn_phase_part_held(ph);
         kn_put(t, ",");
-        if (part < 1)
-            kn_putf(t, " %.0f %% of", 100 * part);
-        kn_putf(t, " %s %s in %s", kn_explain_value(k, v), found > 0 ? "found" : "kept",
-                kn_keep_text(v->kept));
+        if (found > 0 && found < 1)
+            kn_putf(t, " %.0f %% of", 100 * found);
+        kn_putf(t, " %s %s in %s%s", kn_explain_value(k, v), found > 0 ? "found" : "kept",
+                kn_keep_text(v->kept), ph->partly ? " and registers" : "");
     }
     if (ph->split || ph->banded)
         kn_putf(t, ", %s split in %lld", ph->split ? "members" : "groups", (long long)ph->splits);

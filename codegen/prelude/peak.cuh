@@ -12,14 +12,15 @@ template <class T> struct kn_peak {
     // N at once: what is there is scaled down once for all of them.
     template <int N> __device__ __forceinline__ void add(const kn_vec<T, N> &x)
     {
-        T top = max;
+        T top = max, more = 0;
 #pragma unroll
         for (int l = 0; l < N; ++l)
             top = kn_maximum(top, x.at[l]);
-        sum *= scale(max, top);
+        const T base = top == -(T)KN_INF ? (T)0 : top;
 #pragma unroll
         for (int l = 0; l < N; ++l)
-            sum += scale(x.at[l], top);
+            more += kn_exp(x.at[l] - base);
+        sum = sum * kn_exp(max - base) + more;
         max = top;
     }
     // The sum as the definition has it: x - max of infinities is NaN.
@@ -39,4 +40,12 @@ template <class T>
 __device__ __forceinline__ kn_peak<T> kn_from_lane_xor(const kn_peak<T> &v, int mask)
 {
     return kn_peak<T>{kn_from_lane_xor(v.max, mask), kn_from_lane_xor(v.sum, mask)};
+}
+// All at once: the whole maximum, and then each sum relative to that.
+template <class Op, int WIDTH, int FROM = 1, class T>
+__device__ __forceinline__ kn_peak<T> kn_combine_lanes(kn_peak<T> v)
+{
+    const T max = kn_combine_lanes<kn_max, WIDTH, FROM>(v.max);
+    return kn_peak<T>{
+        max, kn_combine_lanes<kn_sum, WIDTH, FROM>(kn_product(v.sum, kn_peak<T>::scale(v.max, max)))};
 }

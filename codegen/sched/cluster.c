@@ -118,22 +118,22 @@ static bool sweeps_less(const kn_phase *ph)
     return less;
 }
 
-/* The same with blocks that have no room for all of their part, and keep as much of it as they can; false if that is too
- * little, or copies do not bring it. */
+/* The same with blocks whose shared memory has no room for all of their part, and whose threads keep the rest in registers;
+ * false if that is too much, or copies do not bring it. */
 static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *target, kn_phase *with)
 {
-    const double enough = 0.75;
     int64_t each = kn_reread_element(ph), multiple = part_multiple(ph);
     *with = with_blocks(ph, blocks);
     if (!each || ph->ragged || !kn_phase_one_run(ph) || sweeps_less(ph))
         return false;
     with->partly = true;
     with->held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
-    return (double)with->held >= enough * (double)with->chunk && with->held < with->chunk &&
+    int64_t rest = with->chunk - with->held;
+    return rest > 0 && rest <= kn_rows_rest_steps(ph) * target->max_block * ph->vec &&
            kn_rows_copies(with, target);
 }
 
-/* Where no cluster keeps all of a group: does the largest one with a part pay? */
+/* Where no cluster keeps all of a group: does the largest one with a part in registers pay? */
 static bool a_part_pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
                         const kn_target *target)
 {

@@ -254,6 +254,13 @@ bool kn_rows_may_last(const kn_phase *ph, const kn_target *target)
            !loads_parts(ph, target);
 }
 
+int kn_rows_rest_steps(const kn_phase *ph)
+{
+    enum { REST_WORDS = 16 };
+    int words = words_a_step(ph, 0);
+    return words ? REST_WORDS / words : 0;
+}
+
 /* Threads of blocks that share a multiprocessor's memory: a thousand for all of them, twice as many where each takes
  * one element at a time. */
 static int sharing_threads(const kn_phase *ph, const kn_target *target)
@@ -416,6 +423,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     } else if (kn_rows_copies(ph, target) && !loads_parts(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);
         keep_lasting(ph, block);
+        ph->steps = ph->partly ? kn_rows_rest_steps(ph) : ph->steps;
         ph->fetched = true;
         ph->apart = kn_nanoseconds_apart(ph, target);
         ph->piece = piece_of(ph, block);

@@ -150,6 +150,8 @@ bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
 /* And is there something that all groups share, registers for a block's part of it, and room for two blocks with two groups
  * each? */
 bool kn_rows_may_last(const kn_phase *phase, const kn_target *target);
+/* The most steps of a thread of a block of any size for which it has registers beside what is kept in shared memory. */
+int kn_rows_rest_steps(const kn_phase *phase);
 
 /* Can rows be walked in bands, given vectors and sweeps: does a block hold what that takes, a group's elements and what is
  * summed across groups? The threads of a group then. */

@@ -157,7 +157,7 @@ static kn_status note_kernel(null_device *dev, const kn_kernel *kernel)
     return KN_OK;
 }
 
-/* The cluster of a kernel that keeps what it reads again; 1 if it keeps a part of it. */
+/* The cluster of a kernel that keeps what it reads again; 1 if it keeps a part of it in registers. */
 static kn_status note_cluster(null_device *dev, const kn_kernel *kernel)
 {
     const kn_phase *p = &kernel->phases.data[0];
