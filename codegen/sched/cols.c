@@ -18,11 +18,11 @@
  *     2048                                 4: 172, 8: 186, 2 (128 KB each): 196      193
  *     4096                                 8: 180, that stay 169, begin apart 165    4: 188
  *     8192 softmax, turned                 16: 222, that stay 208                    8: 178, that stay and ask ahead 173
- *     16384                                16: does not fit                          16: 211
+ *     16384                                16: does not fit                          16: 211, split 201
  *
  * So pieces are long where members are few, or 4 blocks share them; three blocks share a multiprocessor where there are
  * clusters; and of what is stored turned, in lines in any case, rather half a line is read than that more than 8 blocks wait
- * for each other. 64 KB are for 256 threads: 128 or 512 took 10 % longer. Copies that take no registers have all of a tile
+ * for each other. Of nothing else: 16384 members that are only centred take 234 us so, split over the machine 194. 64 KB are for 256 threads: 128 or 512 took 10 % longer. Copies that take no registers have all of a tile
  * on its way at once: through registers 1024 members took 227. */
 #include "codegen/cuda.h"
 #include "codegen/sched/sched.h"
@@ -237,7 +237,7 @@ void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division forc
     if (!alone && (forced || chosen) &&
         ((longer && in_clusters(ph, target, 2 * LINE, least, fewer, SHARING)) ||
          in_clusters(ph, target, LINE, least, few, at_once) ||
-         in_clusters(ph, target, LINE / 2, least, most, at_once)))
+         ((forced || ph->tile) && in_clusters(ph, target, LINE / 2, least, most, at_once))))
         return;
     if (!forced && fit)
         *ph = whole;
@@ -311,9 +311,7 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     ph->tpg = rows_of(ph, target, block);
     if (ph->tpg < block / ph->lanes)
         ph->lanes = block / ph->tpg;
-    if (ph->abreast)
-        kn_keep_reread(ph, KN_KEEP_REGISTERS);
-    else if (has_whole_columns(ph))
+    if (ph->steps)
         kn_keep_reread(ph, KN_KEEP_REGISTERS);
     else if (kn_cols_keep(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);

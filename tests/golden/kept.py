@@ -14,6 +14,7 @@ from pathlib import Path
 
 SOFTMAX = ["e = exp(x - max(x, axis=1, keepdims=True))", "y = e / sum(e, axis=1, keepdims=True)"]
 COLUMNS = ["e = exp(x - max(x, axis=0, keepdims=True))", "y = e / sum(e, axis=0, keepdims=True)"]
+VARIANCE = ["y = var(x, axis=0)"]
 NEEDS_X = [*SOFTMAX, "y = y + x"]
 CENTRED = ["d = x - mean(x, axis=1, keepdims=True)", "y = d / sqrt(mean(d * d, axis=1, keepdims=True))"]
 CHAIN = [*SOFTMAX, "s = tanh(y)", "y = s / max(s, axis=1, keepdims=True)"]
@@ -39,6 +40,12 @@ CASES = [
     (COLUMNS, "1048576,4096", "--arch sm_90", RESIDENT),
     (COLUMNS, "1048576,4096", "--arch sm_90 --schedule split", []),
     (COLUMNS, "4096,4096", "--arch sm_80", RESIDENT), # half a line would do, but there are no clusters
+    (COLUMNS, "8,1048576", "--arch sm_90", [X, E]),
+    (COLUMNS, "9,1048576", "--arch sm_90", [("in_x", "shared"), ("e", "shared")]),
+    (COLUMNS, "16384,4096", "--arch sm_90", RESIDENT), # rather than half a line by 16 blocks
+    # variances alone are found in one sweep, unless the second is over registers
+    (VARIANCE, "4096,4096", "--arch sm_90", []),
+    (VARIANCE, "8,1048576", "--arch sm_90", [X]),
     # x is needed to the end: there is room for both beside four steps, not beside eight
     (NEEDS_X, "16384,4096", "--arch sm_90", [X, E]),
     (NEEDS_X, "4096,16384", "--arch sm_90", [X]),
