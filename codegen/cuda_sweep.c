@@ -327,19 +327,37 @@ static void forget_batch(kn_cuda_writer *w)
     w->batched = false;
 }
 
+/* Do the blocks of a split group, which take turns, take the steps of a batch side by side, so that memory is read in longer
+ * pieces (sums of 512 MB: 131 us, not 133)? What stays on chip has its place by turns. */
+static bool goes_side_by_side(const kn_cuda_writer *w)
+{
+    return kn_takes_turns(w->ph) && kn_by_block(w->ph) && !kn_phase_resident(w->ph) && forwards(w);
+}
+
+/* Then the first of them; where not all have a whole batch they take turns as ever. */
+static const char *first_side_by_side(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+{
+    kn_cuda_line(w, "const kn_count beside = %d * stride <= members ? turn : stride;", steps);
+    return kn_cuda_printed(w, "%s + (beside < stride && begin < members ? %d * begin : 0)",
+                           by->first, steps - 1);
+}
+
 /* So many steps at a time, of which all loads are on their way before the first waits for its own: a branch within
  * a step, as a division has it, would keep those of the next behind it. */
 static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     unrolled batch = {steps, NULL, NULL};
+    const bool side = goes_side_by_side(w);
+    const char *first = side ? first_side_by_side(w, by, steps) : by->first;
     w->batched = true;
     if (forwards(w)) {
         const char *at = w->near ? ", at = threadIdx.x" : "",
                    *on = w->near ? kn_cuda_printed(w, ", at += %d * blockDim.x", steps) : "";
         kn_put(w->t, "#pragma unroll 1\n");
-        kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", by->first, at,
+        kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", first, at,
                      by->end, steps, by->step, on);
-        batch.place = kn_cuda_printed(w, "from + (kn_count)step * (%s)", by->step);
+        batch.place =
+            kn_cuda_printed(w, "from + (kn_count)step * (%s)", side ? "beside" : by->step);
         batch.guard = kn_cuda_printed(w, "i < %s", by->end);
     } else {
         kn_cuda_line(w, "const kn_count steps%d = kn_steps(%s, %s, %s);", w->sweep, by->first,
@@ -370,7 +388,8 @@ static bool has_batches(const kn_cuda_writer *w)
 {
     bool counted = kn_by_block(w->ph) && forwards(w), any = false;
     if (w->tiled || w->ph->ragged || kn_cols_square(w->ph) > 1 ||
-        (w->ph->local && w->ph->walk == KN_WALK_ROWS) || (counted ? !fills_near(w) : w->near))
+        (w->ph->local && w->ph->walk == KN_WALK_ROWS) ||
+        (counted ? !fills_near(w) && !goes_side_by_side(w) : w->near))
         return false;
     for (int i = 0; i < w->ph->values.len; i++)
         any = any || (w->need[i] && !w->loaded[i] && kn_cuda_batches(w, i));

@@ -56,12 +56,13 @@ static inline unsigned kn_grid_blocks(const kn_kernel *k, int per_unit, int unit
 }
 
 /* Must the blocks stay? They meet, or each does something once before its first group, or has its next group on its
- * way while it works on one. */
+ * way while it works on one, or those that there are divide a group among them. */
 static inline bool kn_grid_stays(const kn_kernel *k)
 {
     for (int32_t i = 0; i < k->phases.len; i++) {
         const kn_phase *p = &k->phases.data[i];
-        if ((p->local && p->ngroup == 0) || kn_begins_apart(p))
+        if ((p->local && p->ngroup == 0) || kn_begins_apart(p) ||
+            (p->walk == KN_WALK_ROWS && kn_takes_turns(p)))
             return true;
     }
     return kn_kernel_cooperative(k);
