@@ -277,6 +277,21 @@ static void pair_results(kn_kernel *k, const int *align)
     }
 }
 
+/* So few threads that each has registers for what it computes. Bands have their threads already. */
+static void leave_room(kn_kernel *k, const kn_target *target, int *limit)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (k->phases.data[i].banded)
+            return;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_room room = kn_schedule_room(&k->phases.data[i], target);
+        if (!k->phases.data[i].local && k->threads > room.threads && *limit > room.threads) {
+            *limit = room.threads;
+            k->together = room.together;
+        }
+    }
+}
+
 static void schedule_phases(kn_planner *p, kn_kernel *k)
 {
     const kn_target *target = p->problem->target;
@@ -308,6 +323,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
     }
     int limit =
         p->problem->force.max_threads > 0 ? p->problem->force.max_threads : target->max_block;
+    leave_room(k, target, &limit);
     while (k->threads > 32 && k->threads > limit)
         k->threads /= 2;
     for (int i = 0; i < k->phases.len; i++) {

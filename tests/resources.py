@@ -5,7 +5,7 @@ usage: resources.py KILN SPEED
 
 Each program's plan for an architecture goes through NVRTC (`kiln explain --stage resources`), for those that this NVRTC compiles for;
 no GPU is needed. What it does not compile for is tried with the NVRTC that KILN_NVRTC_12 names: 13 has left out sm_70. No kernel uses local
-memory. A block's registers fit in a multiprocessor. With KILN_THOROUGH in the environment all programs are compiled for all architectures, else a choice that takes seconds.
+memory, of f64 no softmax. A block's registers fit in a multiprocessor. With KILN_THOROUGH in the environment all programs are compiled for all architectures, else a choice that takes seconds.
 
 Exit status: 0, 1 if anything is wrong, 77 without NVRTC."""
 import json
@@ -24,6 +24,9 @@ REGISTERS = 65536  # of a multiprocessor and of a block, since sm_70: CUDA C++ P
 LINE = re.compile(r"(\w+): (\d+) threads, (\d+) registers, (\d+) B local, (\d+) B spilled, (\d+) B shared")
 # What is compiled for every architecture when there is little time.
 FEW = {"softmax", "batchnorm"}
+# What is compiled in f64 too, and for what. Other kernels of f64 may spill some bytes, and are the quicker for it.
+WIDE = {"softmax", "log_softmax", "transposed_softmax"}
+WIDE_ARCHS = ["sm_90", "sm_120"]
 
 
 def golden():
@@ -32,6 +35,15 @@ def golden():
         for line in path.read_text().splitlines()[1:]:
             if line.startswith("# ") and "=" in line:
                 yield path.stem, path, line[2:].split()
+
+
+def wide(scratch):
+    """Those of WIDE in f64."""
+    for name, path, sizes in golden():
+        if name in WIDE:
+            copy = Path(scratch, path.name)
+            copy.write_text(path.read_text().replace("f32", "f64"))
+            yield name, copy, [size.replace("f32", "f64") for size in sizes]
 
 
 def benchmark(scratch):
@@ -85,6 +97,7 @@ def main():
             if thorough or (p[0] in FEW and p[0] not in seen):
                 jobs += [(*p, arch) for arch in ARCHS if arch != "sm_90"]
             seen.add(p[0])
+        jobs += [(*p, arch) for p in wide(scratch) for arch in WIDE_ARCHS]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(check, jobs))
     without = sorted({arch for arch, _ in results if arch})

@@ -24,6 +24,7 @@ static const struct {
     {"def f(x: f32[N]):\n" UNIT, "N=0", 0},
     {"def f(x: f16[N]):\n" UNIT, "N=40008", 2},
     {"def f(x: f32[N, M]):\n" SOFTMAX, "N=1 M=20000", 2},
+    {"def f(x: f64[N, M]):\n" SOFTMAX, "N=2 M=9000", 2},
     {"def f(x: f32[N, M]):\n" SOFTMAX, "N=3 M=7001", 2},
     {"def f(x: f32[N, M]):\n    return x - sum(x, axis=1, keepdims=True)\n", "N=2 M=0", 0},
     {"def f(x: f32[N, M]):\n    return (x - mean(x, axis=1, keepdims=True)) / sqrt(var(x, axis=1, "

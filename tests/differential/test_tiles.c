@@ -42,6 +42,7 @@ static const scheduled_case cases[] = {
     /* reductions: columns whose result, or one of whose operands, lies along the members */
     {"def f(x: f32[C, N]):\n    y = x.T\n" SOFTMAX, "N=132 C=68", "tiles", "out_out0"},
     {"def f(x: f32[C, N]):\n    y = x.T\n" SOFTMAX, "N=132 C=200", "split", "out_out0"},
+    {"def f(x: f64[C, N]):\n    y = x.T\n" SOFTMAX, "N=70 C=200", "split", "out_out0"},
     {"def f(x: f16[C, N], b: f32[N, C]):\n    y = x.T + b\n" SOFTMAX, "N=67 C=69", "tiles",
      "in_b out_out0"},
     {"def f(x: f64[C, N]):\n    return x.T - mean(x, axis=0)[:, None], var(x, axis=0)\n",
