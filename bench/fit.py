@@ -13,7 +13,7 @@ import math
 # part: what to multiply by its factor, or to divide
 COEFFICIENTS = {
     "launch": "launch",
-    "memory": "/ memory",
+    "memory": "/ memory, stream",
     "cache": "/ cache",
     "transfer": "/ unit",
     "instructions": "/ adds",

@@ -25,6 +25,9 @@ int64_t kn_cuda_boards_bytes(const kn_phase *ph);
 bool kn_is_told(const kn_phase *ph, int i, int sweep, const bool *need);
 /* By which policy a launch reads the elements that are loaded, or fetched, by policy; 0: its kernel has none of them. */
 int64_t kn_cuda_policy(const kn_kernel *k);
+/* Does a kernel whose policy is known read all once, and the L2 cache let it pass: what it reads leaves that last, or is so
+ * much, and nothing written, that what others left there to be written back does not count? */
+bool kn_cuda_streams(const kn_kernel *k);
 /* Bytes of dynamic shared memory through which groups abreast are combined; 0 where there are none. */
 int64_t kn_cuda_abreast_bytes(const kn_phase *ph, int threads);
 

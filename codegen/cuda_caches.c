@@ -49,15 +49,19 @@ int kn_cuda_read_before(const kn_cuda_writer *w, int p)
     return -1;
 }
 
-void kn_cuda_find_traffic(kn_cuda_writer *w)
+static bool reads_again(const kn_kernel *k)
 {
-    for (int p = 0; p < w->k->phases.len; p++) {
-        const kn_phase *ph = &w->k->phases.data[p];
+    bool again = false;
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
         for (int i = 0; i < ph->values.len; i++)
-            w->rereads = w->rereads || (varies_everywhere(ph, &ph->values.data[i]) &&
-                                        times_read(w->k, ph->values.data[i].access.buf) > 1);
+            again = again || (varies_everywhere(ph, &ph->values.data[i]) &&
+                              times_read(k, ph->values.data[i].access.buf) > 1);
     }
+    return again;
 }
+
+void kn_cuda_find_traffic(kn_cuda_writer *w) { w->rereads = reads_again(w->k); }
 
 /* Is the buffer only read into places on chip, where later phases find it? */
 static bool stays_on_chip(const kn_kernel *k, int buf)
@@ -109,6 +113,15 @@ int64_t kn_cuda_policy(const kn_kernel *k)
     if (stores_elements(k))
         return bytes >= least ? KN_POLICY_LAST : KN_POLICY_NONE;
     return bytes < most ? KN_POLICY_FIRST : KN_POLICY_NONE;
+}
+
+/* Columns that copies bring come by no policy. */
+bool kn_cuda_streams(const kn_kernel *k)
+{
+    bool last = k->policy == KN_POLICY_LAST;
+    for (int p = 0; p < k->phases.len; p++)
+        last = last && !(k->phases.data[p].fetched && k->phases.data[p].walk == KN_WALK_COLS);
+    return (last || (k->policy == KN_POLICY_NONE && !stores_elements(k))) && !reads_again(k);
 }
 
 static bool by_policy(const kn_cuda_writer *w, const kn_value *v)

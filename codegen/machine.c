@@ -6,6 +6,7 @@
 static const kn_machine gpu = {
     .launch = 2700,
     .memory = 4130,
+    .stream = 4400,
     .cache = 7600,
     .cache_bytes = 30e6,
     .near_bytes = 200e3,
@@ -26,7 +27,7 @@ static const kn_machine gpu = {
     .threads = 512,
     .group = 17.6,
     .group_fills = 16,
-    .stragglers = 1.03,
+    .stragglers = 1.05,
     .in_step = 6,
 };
 
@@ -34,6 +35,7 @@ static const kn_machine gpu = {
 static const kn_machine cpu = {
     .launch = 20000,
     .memory = 25,
+    .stream = 25,
     .cache = 60,
     .cache_bytes = 4e6,
     .near_bytes = 500e3,

@@ -9,6 +9,7 @@
 typedef struct kn_machine {
     double launch;               /* before a launch does anything */
     double memory, cache;        /* rates of the whole memory, and of the last cache */
+    double stream;               /* memory's where kn_cuda_streams() */
     double cache_bytes;          /* that the last cache holds of what streams through it */
     double near_bytes;           /* that the cache beside a unit holds, with shared memory */
     double unit;                 /* rate that one unit reaches */

@@ -14,6 +14,7 @@ typedef struct model {
     const kn_target *target;
     const kn_kernel *k;
     double fit;   /* blocks that a unit holds */
+    double rate;  /* of memory */
     double moved; /* bytes, so far */
     double *seen; /* per buffer: of these, when it was last touched; -1: not yet */
     bool *need;   /* per value, of one sweep */
@@ -396,7 +397,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     spread s = spread_of(m, ph);
     traffic bytes = traffic_of(m, ph, &s);
     double all = bytes.memory + bytes.cache, late = s.cluster ? m->m->stragglers : 1;
-    t.memory = late * in_pieces(m, ph) * bytes.memory / m->m->memory;
+    t.memory = late * in_pieces(m, ph) * bytes.memory / m->rate;
     t.cache = late * all / m->m->cache;
     t.transfer = all / (s.units * m->m->unit);
     double idle = most(1, m->m->threads / (s.together * m->k->threads));
@@ -444,6 +445,7 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     for (int b = 0; b < k->bufs.len; b++)
         m.seen[b] = -1;
     m.fit = blocks_a_unit(k, target);
+    m.rate = kn_cuda_streams(k) ? m.m->stream : m.m->memory;
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
     for (int i = 0; i < k->phases.len; i++) {
         kn_time t = phase_time(&m, &k->phases.data[i]);
@@ -470,6 +472,7 @@ double kn_predict_phase_ns(kn_arena *a, const kn_phase *phase, const kn_buf *buf
     k.bufs.data = (kn_buf *)(uintptr_t)bufs;
     k.bufs.len = nbufs;
     kn_push(a, &k.phases, ph);
+    k.policy = target->sm != 0 ? kn_cuda_policy(&k) : 0;
     double ns = kn_predict_kernel(&k, target, NULL).ns;
     kn_arena_back(a, here);
     return ns;

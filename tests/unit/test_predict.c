@@ -63,7 +63,7 @@ static void test_limits(void **state)
     const kn_machine *m = machine("sm_90");
     assert_true(fabs(of_length(square, 0, NULL, "sm_90") - m->launch / 1e3) < 0.01);
     const int64_t n = (int64_t)1 << 28;
-    double bytes = 8 * (double)n / m->memory / 1e3, us = of_length(square, n, NULL, "sm_90");
+    double bytes = 8 * (double)n / m->stream / 1e3, us = of_length(square, n, NULL, "sm_90");
     assert_true(us > bytes && us < 1.05 * bytes);
     us = of_length(sum, n, NULL, "sm_90");
     assert_true(us > bytes / 2 && us < 1.1 * bytes / 2);
@@ -124,6 +124,30 @@ static double part(const char *json, const char *name)
     return strtod(at + strlen(field), NULL);
 }
 
+static double memory_part(const char *body, const char *dims, const int64_t *shape)
+{
+    char *json;
+    predicted(body, dims, shape, NULL, "sm_90", &json);
+    double us = part(json, "memory");
+    kiln_text_free(ctx, json);
+    return us;
+}
+
+/* Memory is at its best where all is read once and leaves the last cache after what is written, or nothing is written. */
+static void test_streams(void **state)
+{
+    (void)state;
+    static const char columns[] = "    return x / sum(x, axis=0)\n";
+    const kn_machine *m = machine("sm_90");
+    const int64_t small = 1 << 22, large = 1 << 26, huge = 1 << 28, table[] = {128, 1 << 19};
+    const double mega = (double)(1 << 20) / 1e3;
+    assert_true(fabs(memory_part(square, "N", &small) - 32 * mega / m->memory) < 0.01);
+    assert_true(fabs(memory_part(square, "N", &large) - 512 * mega / m->stream) < 0.01);
+    assert_true(fabs(memory_part(sum, "N", &large) - 256 * mega / m->memory) < 0.01);
+    assert_true(fabs(memory_part(sum, "N", &huge) - 1024 * mega / m->stream) < 0.01);
+    assert_true(memory_part(columns, "N,C", table) > 512 * mega / m->memory); /* by copies */
+}
+
 /* Blocks of elements, and of rows but the shortest, bring so many bytes that they are started sooner than these are moved. */
 static void test_starts(void **state)
 {
@@ -181,7 +205,7 @@ static void test_chosen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {test(test_limits), test(test_grows),  test(test_parts),
-                                       test(test_bounds), test(test_starts), test(test_order),
-                                       test(test_chosen)};
+                                       test(test_bounds), test(test_starts), test(test_streams),
+                                       test(test_order),  test(test_chosen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
