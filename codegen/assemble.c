@@ -277,19 +277,19 @@ static void pair_results(kn_kernel *k, const int *align)
     }
 }
 
-/* So few threads that each has registers for what it computes. Bands have their threads already. */
-static void leave_room(kn_kernel *k, const kn_target *target, int *limit)
+/* Do functions of f64 need more registers than a thread of the largest block has? On an H200 softmax of 8 rows of 4 Mi f64,
+ * of which each block keeps a part, takes 495 us by blocks of 1024 threads (524 bytes spilled), by 512 265; 32 rows of
+ * 512 Ki 238 and 137; log_softmax of 128 of 256 Ki, by clusters, 261 and 248. Bands have their threads already. */
+static bool wants_half(const kn_kernel *k, const kn_target *target)
 {
-    for (int i = 0; i < k->phases.len; i++)
-        if (k->phases.data[i].banded)
-            return;
+    bool wide = false;
     for (int i = 0; i < k->phases.len; i++) {
-        const kn_room room = kn_schedule_room(&k->phases.data[i], target);
-        if (!k->phases.data[i].local && k->threads > room.threads && *limit > room.threads) {
-            *limit = room.threads;
-            k->together = room.together;
-        }
+        const kn_phase *ph = &k->phases.data[i];
+        if (ph->banded)
+            return false;
+        wide = wide || (!ph->local && kn_has_wide_functions(ph));
     }
+    return wide && target->sm;
 }
 
 static void schedule_phases(kn_planner *p, kn_kernel *k)
@@ -323,7 +323,10 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
     }
     int limit =
         p->problem->force.max_threads > 0 ? p->problem->force.max_threads : target->max_block;
-    leave_room(k, target, &limit);
+    if (k->threads > KN_HALF_BLOCK && limit > KN_HALF_BLOCK && wants_half(k, target)) {
+        limit = KN_HALF_BLOCK;
+        k->together = 1;
+    }
     while (k->threads > 32 && k->threads > limit)
         k->threads /= 2;
     for (int i = 0; i < k->phases.len; i++) {

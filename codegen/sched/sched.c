@@ -155,6 +155,28 @@ static int widest_element(const kn_phase *ph, const kn_buf *bufs)
     return widest;
 }
 
+bool kn_has_wide_functions(const kn_phase *ph)
+{
+    enum { FUNCTION = 16 }; /* additions: more than of a quotient */
+    bool wide = false;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        wide = wide || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT && v->dtype == KN_F64 &&
+                        kn_ops[v->op].cost >= FUNCTION);
+    }
+    for (int r = 0; r < ph->reds.len; r++)
+        wide = wide || (ph->reds.data[r].dtype == KN_F64 && kn_red_state(ph, r) == KN_STATE_PEAK);
+    return wide;
+}
+
+/* Would there be too few registers for functions of several elements at a time? Softmax of 512 columns of 65536 f64, turned,
+ * on an H200: by vectors of 2 333 us, with 120 bytes spilled, and 346 in blocks of 256, without; by single elements 330. */
+static bool spills_vectors(const kn_phase *ph, const kn_target *target)
+{
+    return target->sm && ph->walk == KN_WALK_COLS && ph->split && !ph->resident &&
+           kn_has_wide_functions(ph);
+}
+
 void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs,
                          const kn_target *target)
 {
@@ -163,7 +185,7 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs,
     ph->lanes = KN_COLS_LANES;
     if (ph->walk == KN_WALK_COLS && ph->vec > 4)
         ph->vec = 4;
-    if (va < 0 || ph->universal)
+    if (va < 0 || ph->universal || spills_vectors(ph, target))
         ph->vec = 1;
     while (ph->walk == KN_WALK_COLS && ph->vec > 1 && ph->groups < KN_COLS_LANES * ph->vec)
         ph->vec /= 2; /* narrow tables: rather all lanes than wide ones */
@@ -206,35 +228,6 @@ int kn_schedule_small_block(const kn_phase *ph, const kn_target *target, double 
            threads * elements * kn_phase_element_bytes(ph) < enough)
         threads *= 2;
     return threads;
-}
-
-/* Are there functions of f64? Each takes some 20 registers beside what a thread has, and the compiler computes several at a
- * time. */
-static bool has_wide_functions(const kn_phase *ph)
-{
-    enum { FUNCTION = 16 }; /* additions: more than of a quotient */
-    bool wide = false;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = kn_value_at(ph, i);
-        wide = wide || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT && v->dtype == KN_F64 &&
-                        kn_ops[v->op].cost >= FUNCTION);
-    }
-    for (int r = 0; r < ph->reds.len; r++)
-        wide = wide || (ph->reds.data[r].dtype == KN_F64 && kn_red_state(ph, r) == KN_STATE_PEAK);
-    return wide;
-}
-
-/* On an H200, in f64: softmax of 8 rows of 4 Mi, of which each block keeps a part, by blocks of 1024 threads 495 us (524
- * bytes spilled), of 512 265; of 32 rows of 512 Ki 238 and 137; log_softmax of 128 of 256 Ki, by clusters, 261 and 248.
- * Columns of 65536, turned, in blocks of 512 336 (120 bytes spilled), three of 256 348, four of 256 375. */
-kn_room kn_schedule_room(const kn_phase *ph, const kn_target *target)
-{
-    enum { SHARING = 3 };
-    if (!target->sm || !has_wide_functions(ph))
-        return (kn_room){target->max_block, 0};
-    if (ph->walk == KN_WALK_COLS && ph->split && !ph->resident)
-        return (kn_room){KN_SMALL_BLOCK, SHARING};
-    return (kn_room){KN_HALF_BLOCK, 1};
 }
 
 typedef struct splitting {

@@ -66,12 +66,9 @@ enum { KN_SMALL_BLOCK = 256 };
  * block has too few. */
 enum { KN_HALF_BLOCK = 512 };
 
-/* The largest block that leaves its threads registers for what they compute, and how many such blocks a multiprocessor is
- * to hold where that says more of their registers than the largest block does; 0: as it comes. */
-typedef struct kn_room {
-    int threads, together;
-} kn_room;
-kn_room kn_schedule_room(const kn_phase *phase, const kn_target *target);
+/* Are there functions of f64, or maxima with their sums? Each takes some 20 registers beside what a thread has, and the
+ * compiler computes several at a time. */
+bool kn_has_wide_functions(const kn_phase *phase);
 
 /* How many of them, each with so many elements, make a block that moves as few bytes as pay for starting it. */
 int kn_schedule_small_block(const kn_phase *phase, const kn_target *target, double elements);
