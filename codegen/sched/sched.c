@@ -287,7 +287,7 @@ static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, int64_
 static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *target,
                        const kn_range *ranges)
 {
-    const double nearly = 1.12, least = 6;
+    const double nearly = kn_phase_stores_elements(ph) ? 1.10 : 1.12, least = 6;
     const kn_machine *m = kn_machine_of(target);
     int stages = 0;
     for (int i = 0; i < ph->reds.len; i++)
