@@ -392,16 +392,18 @@ void kn_cuda_begin_boards(kn_cuda_writer *w)
 {
     bool fetched = kn_fetches_groups(w->ph);
     kn_cuda_line(w, "unsigned char *const boards = (unsigned char *)dynamic;");
-    const int places = fetched ? kn_phase_places(w->ph) : 0;
+    const int counters = fetched ? kn_phase_counters(w->ph) : 0;
     kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2]%s;",
-                 places ? kn_cuda_printed(w, ", full[%d]", places) : "");
+                 counters ? kn_cuda_printed(w, ", full[%d]", counters) : "");
     kn_cuda_line(w, "unsigned turn = 0%s%s;", fetched ? ", parity = 0" : "",
-                 places > 1 ? ", at = 0" : "");
+                 kn_phase_places(w->ph) > 1 ? ", at = 0" : "");
     kn_cuda_open(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "kn_init_barrier(&told[0]);");
     kn_cuda_line(w, "kn_init_barrier(&told[1]);");
-    for (int i = 0; i < places; i++)
-        kn_cuda_line(w, "kn_init_barrier(&full[%d]);", i);
+    if (counters) {
+        kn_cuda_line(w, "for (int i = 0; i < %d; ++i)", counters);
+        kn_cuda_line(w, "    kn_init_barrier(&full[i]);");
+    }
     kn_cuda_line(w, "kn_publish_barriers();");
     kn_cuda_close(w);
     if (fetched)

@@ -7,7 +7,8 @@ enum {
     FEW_BYTES_OF_COLUMNS = 32, /* whose partial results a thread waits for, row after row */
     TILE_STEPS = 4,            /* of eight, ptxas spills some */
     SQUARE_STEPS = 4,          /* of a square that is not stored */
-    STORING_STEPS = 2,         /* columns have a result of each of their groups in registers too */
+    CROWDED_STEPS =
+        2, /* where registers have other things too: results of each group of columns, the rest of a row */
 };
 
 /* What is in shared memory is soon there: more elements of a block's own array at once spare counting alone, and a second
@@ -44,8 +45,9 @@ static int unrolling(kn_cuda_writer *w)
     int steps = w->ph->at_once ? w->ph->at_once : kn_steps_at_once(bytes);
     if (w->tiled && steps > TILE_STEPS)
         steps = TILE_STEPS;
-    if (w->ph->walk == KN_WALK_COLS && stores_elements(w->ph, w->sweep) && steps > STORING_STEPS)
-        steps = STORING_STEPS;
+    bool stores = w->ph->walk == KN_WALK_COLS && stores_elements(w->ph, w->sweep);
+    if ((stores || w->ph->partly) && steps > CROWDED_STEPS)
+        steps = CROWDED_STEPS;
     int most = w->ph->local && w->ph->walk == KN_WALK_COLS                ? FEW_BYTES_OF_COLUMNS
                : has_few(w->ph) || (w->ph->last_block && !w->ph->by_tile) ? FEW_BYTES
                                                                           : steps * bytes;
@@ -101,6 +103,20 @@ static const char *member(const kn_cuda_writer *w)
     return kn_cols_square(w->ph) > 1 ? "at" : "i";
 }
 
+/* `first` is NULL where steps in shared memory go on from those before. */
+static void open_steps(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+{
+    const char *i = by->first ? kn_cuda_printed(w, "i = %s", by->first) : "";
+    const char *place = w->near     ? "place = threadIdx.x"
+                        : w->placed ? kn_cuda_printed(w, "place = (i - begin) / %d", w->ph->vec)
+                                    : "";
+    const char *left =
+        steps > 1 ? kn_cuda_printed(w, ", left = kn_steps(i, %s, %s)", by->end, by->step) : "";
+    kn_cuda_open(w, "for (kn_count %s%s%s%s; %s; %si += %s%s)", i, *i && *place ? ", " : "", place,
+                 left, steps > 1 ? "left > 0" : kn_cuda_printed(w, "i < %s", by->end),
+                 steps > 1 ? "--left, " : "", by->step, *place ? ", place += blockDim.x" : "");
+}
+
 static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     kn_putf(w->t, "#pragma unroll %d\n", steps);
@@ -108,18 +124,7 @@ static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
         kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
         kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
     } else if (counts_steps(w)) {
-        const char *place = w->near ? ", place = threadIdx.x"
-                            : w->placed
-                                ? kn_cuda_printed(w, ", place = (i - begin) / %d", w->ph->vec)
-                                : "";
-        const char *on =
-            kn_cuda_printed(w, "i += %s%s", by->step, *place ? ", place += blockDim.x" : "");
-        if (steps == 1)
-            kn_cuda_open(w, "for (kn_count i = %s%s; i < %s; %s)", by->first, place, by->end, on);
-        else
-            kn_cuda_open(
-                w, "for (kn_count i = %s, left = kn_steps(i, %s, %s)%s; left > 0; --left, %s)",
-                by->first, by->end, by->step, place, on);
+        open_steps(w, by, steps);
     } else if (forwards(w)) {
         const char *i = member(w);
         kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", i, by->first, i, by->end, i,
@@ -398,15 +403,11 @@ static bool has_batches(const kn_cuda_writer *w)
     return any;
 }
 
-/* A piece of the last sweep: what comes next takes its place while the others are worked on. */
+/* A piece, in which the steps of the one before go on. */
 static kn_cuda_stride stride_of_piece(kn_cuda_writer *w)
 {
-    const char *first = kn_cuda_printed(w, "from + (kn_count)lane * %d", w->ph->vec);
-    const char *end = kn_cuda_printed(w, "kn_least(to, %s)", kn_cuda_fetched_end(w->ph));
-    if (!w->ph->ragged)
-        return (kn_cuda_stride){first, end, "stride"};
-    first = kn_cuda_printed(w, "%s + (%s < inner ? stride : 0)", first, first);
-    return (kn_cuda_stride){first, end, "stride"};
+    return (kn_cuda_stride){
+        NULL, kn_cuda_printed(w, "kn_least(to, %s)", kn_cuda_fetched_end(w->ph)), "stride"};
 }
 
 /* The members of a square one by one, and then the square. */
@@ -440,7 +441,7 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     if (w->ph->ragged)
         kn_cuda_ragged_steps(w);
     if (pieces)
-        kn_cuda_open_pieces(w);
+        kn_cuda_open_pieces(w, by->first);
     open_loop(w, &stride, steps);
     if (w->ph->ragged) {
         kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->placed ? ", place" : "");
@@ -594,6 +595,15 @@ static void write_rest(kn_cuda_writer *w)
     turn_to(w, ph, false);
 }
 
+/* What is kept, piece by piece as it comes: nobody else on the multiprocessor has anything to do meanwhile. */
+static void write_arrivals(kn_cuda_writer *w, const char *first)
+{
+    const kn_cuda_stride piece = stride_of_piece(w);
+    kn_cuda_open_arrivals(w, first);
+    write_loop(w, &piece);
+    kn_cuda_close_arrivals(w);
+}
+
 static bool needs_lasting(const kn_cuda_writer *w)
 {
     bool needs = false;
@@ -618,7 +628,8 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     const kn_cuda_stride held = {by->first, kn_cuda_fetched_end(ph), by->step};
     if (ph->partly)
         write_rest(w);
-    if (ph->fetched && t == 0)
+    const bool arriving = kn_takes_as_it_comes(ph) && t == 0;
+    if (ph->fetched && t == 0 && !arriving)
         kn_cuda_await_fetch(w);
     if (ph->steps && !ph->partly && (!ph->lasting || needs_lasting(w)))
         write_all_steps(w, by);
@@ -626,6 +637,8 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         write_tiles(w, by);
     else if (kn_phase_resident(ph))
         write_resident(w, by);
+    else if (arriving)
+        write_arrivals(w, by->first);
     else
         write_loop(w, ph->partly ? &held : by);
     kn_cuda_combine(w, t);

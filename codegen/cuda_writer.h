@@ -170,7 +170,7 @@ void kn_cuda_begin_apart(kn_cuda_writer *w);
 /* In front of that loop: the first group is asked for. Around the loop of the last sweep over a group, that it goes through
  * [from, to) at a time. */
 void kn_cuda_fetch_first(kn_cuda_writer *w);
-void kn_cuda_open_pieces(kn_cuda_writer *w);
+void kn_cuda_open_pieces(kn_cuda_writer *w, const char *first);
 void kn_cuda_close_pieces(kn_cuda_writer *w);
 /* In front of the first sweep. */
 void kn_cuda_await_fetch(kn_cuda_writer *w);
@@ -179,6 +179,9 @@ void kn_cuda_take_rest(kn_cuda_writer *w);
 /* The parameter that says how many members of its part a block keeps; where what is fetched ends. */
 const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_fetched_end(const kn_phase *ph);
+/* Where they are taken as they come: the loop over pieces [from, to) of the first sweep. */
+void kn_cuda_open_arrivals(kn_cuda_writer *w, const char *first);
+void kn_cuda_close_arrivals(kn_cuda_writer *w);
 /* Behind the last sweep over a group that had one of two places: the one after the next takes it. */
 void kn_cuda_fetch_next(kn_cuda_writer *w);
 /* Columns: a thread asks for its own elements; in the last sweep, when it has taken a square, for those of the next tile

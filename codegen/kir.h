@@ -277,6 +277,16 @@ static inline int64_t kn_phase_held(const kn_phase *p) { return p->partly ? p->h
 /* The places in shared memory that a block has for each array that is fetched. */
 static inline int kn_phase_places(const kn_phase *p) { return p->lasting ? 2 : 1; }
 
+/* Does a block that is alone on its multiprocessor take each piece of a group as it comes? */
+bool kn_takes_as_it_comes(const kn_phase *p);
+
+/* The mbarriers that count what comes: of each place, or of each piece, of which there are at most so many. */
+enum { KN_MOST_PIECES = 16 };
+static inline int kn_phase_counters(const kn_phase *p)
+{
+    return kn_takes_as_it_comes(p) ? KN_MOST_PIECES : kn_phase_places(p);
+}
+
 /* Do clusters stay, and begin one after the other? Those that keep rows in registers or have copies bring what they keep
  * do, but for columns of which squares of 16-bit elements are stored, by what was faster: sched/cols.c. */
 bool kn_begins_apart(const kn_phase *p);

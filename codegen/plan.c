@@ -75,6 +75,12 @@ static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
                                      p->problem->target);
 }
 
+bool kn_preview_alone(kn_planner *p, int i)
+{
+    kn_phase ph = kn_preview(p, &p->phases.data[i]);
+    return ph.partly && kn_reread_element(&ph) >= kn_bytes(KN_F32);
+}
+
 kn_keep kn_preview_keep(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);

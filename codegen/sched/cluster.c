@@ -108,14 +108,13 @@ static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
     return kn_rows_copies(&with, target);
 }
 
-/* Has it been given the form of groups that nothing keeps, a maximum and a sum, or moments, from one sweep? */
-static bool sweeps_less(const kn_phase *ph)
+/* Has it been given the form of groups that nothing keeps, moments from one sweep? */
+static bool merges_moments(const kn_phase *ph)
 {
-    bool less = false;
+    bool merges = false;
     for (int i = 0; i < ph->reds.len; i++)
-        less =
-            less || kn_red_state(ph, i) == KN_STATE_PEAK || kn_red_state(ph, i) == KN_STATE_MOMENTS;
-    return less;
+        merges = merges || kn_red_state(ph, i) == KN_STATE_MOMENTS;
+    return merges;
 }
 
 /* The same with blocks whose shared memory has no room for all of their part, and whose threads keep the rest in registers;
@@ -124,7 +123,7 @@ static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *tar
 {
     int64_t each = kn_reread_element(ph), multiple = part_multiple(ph);
     *with = with_blocks(ph, blocks);
-    if (!each || ph->ragged || !kn_phase_one_run(ph) || sweeps_less(ph))
+    if (!each || ph->ragged || !kn_phase_one_run(ph) || merges_moments(ph))
         return false;
     with->partly = true;
     with->held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
