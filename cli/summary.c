@@ -46,7 +46,7 @@ static bool reads_back(const char *text, kiln_dtype t, double v)
     return kiln_load_float(t, memory) == v;
 }
 
-/* The shortest decimal that is v, of type t, again when read back. */
+/* The shortest decimal that is v, of type t, again when read back; like Python's, with an exponent from 1e16 on. */
 static void put_float(FILE *f, kiln_dtype t, double v, const char *sign)
 {
     char text[64];
@@ -59,6 +59,8 @@ static void put_float(FILE *f, kiln_dtype t, double v, const char *sign)
         if (reads_back(text, t, v))
             break;
     }
+    if (strstr(text, "e+") && fabs(v) < 1e16)
+        snprintf(text, sizeof text, "%.0f", v);
     fprintf(f, "%s%s", *text == '-' ? "" : sign, text);
 }
 

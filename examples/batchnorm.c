@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/kiln.h"
+#include <kiln.h>
 
 static const float EPS = 1e-5F;
 

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/kiln.h"
+#include <kiln.h>
 
 static const double CONDUCT = 0.2; /* of the difference to the neighbours, a step */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "frontend/kiln.h"
+#include <kiln.h>
 
 enum { ROWS = 4, COLUMNS = 50000, SUM = 0, PREFIX, SUFFIX, BEST, CARRIED };
 

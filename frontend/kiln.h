@@ -360,7 +360,7 @@ KILN_API kiln_status kiln_parse_expr(kiln_graph *graph, const char *text);
 
 /* The value of an expression of the text form (docs/language.md) in which names[i] means values[i]; sizes have the names
  * that inputs gave them. So all of the language can be built with:
- *     kiln_expr(g, "softmax(x / sqrt(C), axis=-1)", (const char *[]){"x"}, &x, 1) */
+ *     kiln_expr(g, "softmax(x / C**0.5, axis=-1)", (const char *[]){"x"}, &x, 1) */
 KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *names,
                             const kiln_val *values, int n);
 
@@ -428,7 +428,7 @@ KILN_API int kiln_prog_io_count(const kiln_prog *prog);
 /* Inputs first, in order of declaration, then outputs that are no inputs. */
 KILN_API kiln_status kiln_prog_io(const kiln_prog *prog, int index, kiln_io *io);
 
-/* One argument of a run. Arrays: data is device memory of the context's device (host memory on "cpu" and
+/* One argument of a run. Arrays: data is device memory of the context's device (host memory on "cpu", "emu" and
  * "ref"); shape has `rank` entries; strides too, in elements, NULL for compact row-major. Negative and
  * zero strides are allowed for inputs. Scalars: data points to one host value, rank 0. */
 typedef struct kiln_arg {

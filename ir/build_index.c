@@ -63,6 +63,13 @@ static kn_dim slice_axis(kn_symbols *s, const kn_index_item *at, kn_dim size, kn
     return kn_dim_max(s, kn_dim_floordiv(s, length, by), zero);
 }
 
+/* Does slice `at` with `length` elements take all of an axis in order? Of an axis of one element, whatever its bounds. */
+static bool takes_all(kn_symbols *s, const kn_index_item *at, kn_dim size, kn_dim length)
+{
+    return (at->step == 1 && !at->lo && !at->hi) ||
+           (kn_dim_is_one(s, size) && length && kn_dim_is_one(s, length));
+}
+
 /* How many axes of the operand the items use, those of "..." aside; false after a failure. */
 static bool count_items(kn_graph *g, const kn_node *x, const kn_index_item *items, int n, int *used)
 {
@@ -112,9 +119,10 @@ kn_node *kn_build_index(kn_graph *g, kn_node *x, const kn_index_item *items, int
             if (at->kind == KN_INDEX_AT) {
                 index.axis[axis] = -1;
                 index.start[axis] = from_front(s, at->lo, x->shape[axis]);
-                moves = true;
-                if (kn_dim_is_const(s, x->shape[axis], &size) && index.start[axis] &&
-                    kn_dim_is_const(s, index.start[axis], &place) && (place < 0 || place >= size)) {
+                bool known = kn_dim_is_const(s, x->shape[axis], &size) && index.start[axis] &&
+                             kn_dim_is_const(s, index.start[axis], &place);
+                moves = moves || !known || size != 1; /* the only element is what squeeze() gives */
+                if (known && (place < 0 || place >= size)) {
                     kn_fail(KN_SHAPE, "index %lld is out of bounds for axis %d with size %lld",
                             (long long)(place < 0 ? place - size : place), axis, (long long)size);
                     return NULL;
@@ -123,8 +131,9 @@ kn_node *kn_build_index(kn_graph *g, kn_node *x, const kn_index_item *items, int
             }
             index.axis[axis] = (int8_t)rank;
             index.step[axis] = at->step;
-            shape[rank++] = slice_axis(s, at, x->shape[axis], &index.start[axis]);
-            moves = moves || at->step != 1 || at->lo || at->hi;
+            shape[rank] = slice_axis(s, at, x->shape[axis], &index.start[axis]);
+            moves = moves || !takes_all(s, at, x->shape[axis], shape[rank]);
+            rank++;
         }
     }
     if (!moves)

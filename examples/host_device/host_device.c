@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "frontend/kiln.h"
+#include <kiln.h>
 
 extern const char block_sum_source[]; /* block_sum.cu */
 

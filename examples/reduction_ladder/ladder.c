@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "examples/reduction_ladder/chart.h"
-#include "frontend/kiln.h"
+#include <kiln.h>
 
 extern const char ladder_source[]; /* ladder.cu */
 

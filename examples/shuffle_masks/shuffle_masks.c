@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "frontend/kiln.h"
+#include <kiln.h>
 
 extern const char masks_source[]; /* masks.cu */
 

@@ -144,6 +144,8 @@ for device in ref cpu; do
         run add.kiln 'x=f32[0,0]' 'b=f32[0]' "$on"
     check "eval on $device" 0 '^out0  f32\[\]  min=6 mean=6 max=6  6$' \
         eval 'sum(x * 2)' 'x=f32[3]@ones' "$on"
+    check "round numbers have no exponent on $device" 0 '\[10, 2\.5e\+16, 100000\]$' \
+        eval 'where(arange(3) == 1, 2.5e16, 1e5) * x * where(arange(3) == 0, 1e-4, 1)' 'x=f64[3]@ones' "$on"
     check "eval of several outputs on $device" 0 '^out1  i64\[2, 2\]  min=1 ' \
         eval 'x + 1, n * y' 'x=f32[3]' 'y=i64[2,2]@ones' n=1 "$on"
     check "eval broadcasts an axis of size 1 on $device" 0 '^out0  f32\[4, 5\]  min=2 ' \

@@ -98,6 +98,10 @@ static const struct {
      "    return squeeze(x, 1), x.squeeze(axis=-2), expand_dims(x, -1), "
      "broadcast_to(x, (2, N, 3, C))\n",
      "out0 f32[N, C]; out1 f32[N, C]; out2 f32[N, 1, C, 1]; out3 f32[2, N, 3, C]"},
+    {"def f(x: f32[N, 1, C]):\n"
+     "    return x[:, 0], x[:, -1], x[:, :1], x[:, ::-1], x[:, 1:], x[:, 0:0], x[:, -5:9]\n",
+     "out0 f32[N, C]; out1 f32[N, C]; out2 f32[N, 1, C]; out3 f32[N, 1, C]; out4 f32[N, 0, C]; "
+     "out5 f32[N, 0, C]; out6 f32[N, 1, C]"},
     {"def f(x: f32[N, C]):\n"
      "    return x[None], x[..., None], x[:, np.newaxis, :], x[None, ..., :], x[:], x[..., :]\n",
      "out0 f32[1, N, C]; out1 f32[N, C, 1]; out2 f32[N, 1, C]; out3 f32[1, N, C]; out4 f32[N, C]; "

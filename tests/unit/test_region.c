@@ -76,6 +76,11 @@ static void test_one(void **state)
         {"x: f32[N]", "sum(x) / x", "[N] over 0: sum divide"},
         /* a transposed use walks the same axes */
         {"x: f32[N, C]", "x.T + sum(x, axis=1)[None, :]", "[N, C] over 1: sum add"},
+        /* the only element of an axis, however it is taken */
+        {"x: f32[N, C]",
+         "x - mean(x, axis=1, keepdims=True), mean(x, axis=1, keepdims=True)[:, 0], "
+         "mean(x, axis=1, keepdims=True)[:, 0:1][..., ::-1]",
+         "[N, C] over 1: mean subtract copy"},
         /* axes of size 1 are nobody's */
         {"x: f32[N, 1, C]", "x - mean(x, axis=(1, 2), keepdims=True)",
          "[N, C] over 1: mean subtract"},
