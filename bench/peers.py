@@ -14,6 +14,7 @@ import gc
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -201,11 +202,14 @@ class Jax:
         """What tells the milliseconds between the two events that `timed` has in its program."""
         jax, source = self.jax, pathlib.Path(__file__).with_name("jax_events.cpp")
         ctypes.CDLL("libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
+        compiler = os.environ.get("KILN_CXX", "c++")
+        if not shutil.which(compiler):
+            raise ImportError("no C++ compiler, with which it could be timed")
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/events.so"
             flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-isystem", jax.ffi.include_dir()]
-            if subprocess.run([os.environ.get("KILN_CXX", "c++"), *flags, str(source), "-o", path]).returncode:
-                raise ImportError("no C++ compiler, with which it could be timed")
+            if subprocess.run([compiler, *flags, str(source), "-o", path]).returncode:
+                raise ImportError(f"{source.name} does not compile")
             library = ctypes.CDLL(path)
         library.elapsed.restype = ctypes.c_float
         jax.ffi.register_ffi_target("record_event", jax.ffi.pycapsule(library.record_event), platform="CUDA")

@@ -209,7 +209,8 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
     kn_schedule_tiles(p->arena, ph, align, k->bufs.data, p->problem->target,
                       p->problem->force.division);
     kn_schedule_cluster(p->arena, ph, k->bufs.data, k->bufs.len, p->problem->target,
-                        p->problem->force.division, p->problem->force.cluster);
+                        p->problem->force.division, p->problem->force.cluster,
+                        p->problem->force.max_threads);
     kn_schedule_columns(ph, p->problem->target, p->problem->force.division,
                         p->problem->force.cluster);
 }
@@ -277,19 +278,17 @@ static void pair_results(kn_kernel *k, const int *align)
     }
 }
 
-/* Do functions of f64 need more registers than a thread of the largest block has? On an H200 softmax of 8 rows of 4 Mi f64,
- * of which each block keeps a part, takes 495 us by blocks of 1024 threads (524 bytes spilled), by 512 265; 32 rows of
- * 512 Ki 238 and 137; log_softmax of 128 of 256 Ki, by clusters, 261 and 248. Bands have their threads already. */
+/* Bands have their threads already. */
 static bool wants_half(const kn_kernel *k, const kn_target *target)
 {
-    bool wide = false;
+    bool half = false;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
         if (ph->banded)
             return false;
-        wide = wide || (!ph->local && kn_has_wide_functions(ph));
+        half = half || (!ph->local && kn_wants_half_block(ph, target));
     }
-    return wide && target->sm;
+    return half;
 }
 
 static void schedule_phases(kn_planner *p, kn_kernel *k)

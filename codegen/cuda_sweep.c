@@ -541,8 +541,8 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 static void turn_to(kn_cuda_writer *w, const kn_phase *ph, bool rest)
 {
     bool *loaded = w->loaded;
-    w->loaded = w->apart;
-    w->apart = loaded;
+    w->loaded = w->loaded_there;
+    w->loaded_there = loaded;
     w->in_rest = rest;
     w->ph = ph;
 }
@@ -569,7 +569,7 @@ static unrolled steps_of_rest(kn_cuda_writer *w)
 void kn_cuda_take_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    w->apart = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
+    w->loaded_there = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
     turn_to(w, phase_of_rest(w), true);
     for (int i = 0; i < ph->values.len; i++) {
         w->need[i] = ph->values.data[i].kind == KN_V_LOAD && ph->values.data[i].kept;

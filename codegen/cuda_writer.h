@@ -46,8 +46,8 @@ typedef struct kn_cuda_writer {
     bool *loaded;      /* kept values that are in their registers */
     bool *declared;    /* values whose registers are declared */
     bool
-        in_rest; /* in steps of members for which there is no room in shared memory, where others are kept */
-    bool *apart;  /* `loaded` of those members, in_rest of the others */
+        in_rest; /* in steps of members that registers keep, where shared memory keeps the others */
+    bool *loaded_there; /* `loaded` of those members, and in_rest of the others */
     bool *wide;   /* group values of which a thread has an array: one for each of its vec groups */
     bool *told;   /* of groups abreast: group values that differ from group to group */
     bool in_step; /* what is written is of elements, lane by lane */

@@ -47,7 +47,8 @@ kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
         kn_schedule_tiles(p->arena, &ph, align, p->bufs.data, p->problem->target,
                           p->problem->force.division);
     kn_schedule_cluster(p->arena, &ph, p->bufs.data, p->bufs.len, p->problem->target,
-                        p->problem->force.division, p->problem->force.cluster);
+                        p->problem->force.division, p->problem->force.cluster,
+                        p->problem->force.max_threads);
     kn_schedule_columns(&ph, p->problem->target, p->problem->force.division,
                         p->problem->force.cluster);
     return ph;

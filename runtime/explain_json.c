@@ -147,10 +147,11 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
         if (v->kept == KN_KEEP_NONE)
             continue;
         put_string(s->t, any ? ", {\"name\": " : "{\"name\": ", kn_explain_value(k, v));
-        kn_putf(s->t, ", \"in\": \"%s\"}",
+        kn_putf(s->t, ", \"in\": \"%s\"%s}",
                 v->kept == KN_KEEP_REGISTERS ? "registers"
                 : v->kept == KN_KEEP_FRAME   ? "cache"
-                                             : "shared");
+                                             : "shared",
+                ph->partly ? ", \"rest\": \"registers\"" : "");
         any = true;
     }
 }

@@ -117,9 +117,19 @@ static bool merges_moments(const kn_phase *ph)
     return merges;
 }
 
+/* Threads of the largest block that there will be: halved until it has no more than it may. */
+static int most_threads(const kn_phase *ph, const kn_target *target, int max_threads)
+{
+    int most = kn_wants_half_block(ph, target) ? KN_HALF_BLOCK : target->max_block;
+    while (max_threads && most > 32 && most > max_threads)
+        most /= 2;
+    return most;
+}
+
 /* The same with blocks whose shared memory has no room for all of their part, and whose threads keep the rest in registers;
  * false if that is too much, or copies do not bring it. */
-static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *target, kn_phase *with)
+static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *target,
+                        int max_threads, kn_phase *with)
 {
     int64_t each = kn_reread_element(ph), multiple = part_multiple(ph);
     *with = with_blocks(ph, blocks);
@@ -128,17 +138,18 @@ static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *tar
     with->partly = true;
     with->held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
     int64_t rest = with->chunk - with->held;
-    return rest > 0 && rest <= kn_rows_rest_steps(ph) * target->max_block * ph->vec &&
+    return rest > 0 &&
+           rest <= kn_rows_rest_steps(ph) * most_threads(ph, target, max_threads) * ph->vec &&
            kn_rows_copies(with, target);
 }
 
 /* Where no cluster keeps all of a group: does the largest one with a part in registers pay? */
 static bool a_part_pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
-                        const kn_target *target)
+                        const kn_target *target, int max_threads)
 {
     kn_phase with;
     return blocks_for(ph, 1, target) > target->cluster &&
-           with_a_part(ph, target->cluster, target, &with) &&
+           with_a_part(ph, target->cluster, target, max_threads, &with) &&
            kn_predict_phase_ns(a, &with, bufs, nbufs, target) <
                kn_predict_phase_ns(a, ph, bufs, nbufs, target);
 }
@@ -174,7 +185,7 @@ static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int n
 }
 
 void kn_schedule_cluster(kn_arena *a, kn_phase *ph, const kn_buf *bufs, int nbufs,
-                         const kn_target *target, kn_division force, int want)
+                         const kn_target *target, kn_division force, int want, int max_threads)
 {
     if (!can(ph, target) || ph->groups == 0 ||
         (force != KN_DIVIDE_BY_COST && force != KN_DIVIDE_CLUSTER))
@@ -184,12 +195,12 @@ void kn_schedule_cluster(kn_arena *a, kn_phase *ph, const kn_buf *bufs, int nbuf
         blocks = blocks_that_keep(ph, target);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = 2;
-    if (!want && a_part_pays(a, ph, bufs, nbufs, target))
+    if (!want && a_part_pays(a, ph, bufs, nbufs, target, max_threads))
         blocks = target->cluster;
     kn_phase part;
     double ns;
     if (blocks > 0 && (want || blocks <= target->cluster))
-        *ph = with_a_part(ph, blocks, target, &part)
+        *ph = with_a_part(ph, blocks, target, max_threads, &part)
                   ? part
                   : best_with_blocks(a, ph, blocks, bufs, nbufs, target, &ns);
 }

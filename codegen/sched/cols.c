@@ -7,7 +7,8 @@
  *
  * Where later sweeps read again what earlier ones did, a block keeps its groups in shared memory, with all their members:
  * each thread its own, so that only combines need barriers. Columns that are too tall for a block are shared by the
- * blocks of a cluster, a range of members each; of still taller ones half a line is kept. On an H200, of 256 MB:
+ * blocks of a cluster, a range of members each; of still taller ones that are stored turned half a line is kept. On an
+ * H200, of 256 MB:
  *
  *     only copied, in pieces of 64, 128, 256, 512 bytes side by side: 181, 157, 147, 143 us; those of 64 that tell the caches
  *     of the rest of their line, 154; a copy in order takes 135
@@ -22,8 +23,9 @@
  *
  * So pieces are long where members are few, or 4 blocks share them; three blocks share a multiprocessor where there are
  * clusters; and of what is stored turned, in lines in any case, rather half a line is read than that more than 8 blocks wait
- * for each other. Of nothing else: 16384 members that are only centred take 234 us so, split over the machine 194. 64 KB are for 256 threads: 128 or 512 took 10 % longer. Copies that take no registers have all of a tile
- * on its way at once: through registers 1024 members took 227. */
+ * for each other. What is not stored turned is split then: 16384 members that are only centred take 234 us by half lines, 194
+ * split over the machine. 64 KB are for 256 threads: 128 or 512 took 10 % longer. Copies that take no registers have all of a
+ * tile on its way at once: through registers 1024 members took 227. */
 #include "codegen/cuda.h"
 #include "codegen/sched/sched.h"
 
@@ -206,10 +208,10 @@ static int words_a_step(const kn_phase *ph)
  * machine: nobody waits for anybody. */
 static bool keep_whole(kn_phase *ph, const kn_target *target)
 {
-    enum { WORDS = 32, THREADS_A_UNIT = 128 };
+    enum { WORDS = 32, STEPS = 16, THREADS_A_UNIT = 128 };
     int64_t steps = kn_power_of_two_from(ph->members);
     int words = words_a_step(ph);
-    if (ph->tile || words == 0 || steps > WORDS / words ||
+    if (ph->tile || words == 0 || steps > STEPS || steps > WORDS / words ||
         ph->groups / ph->vec < (int64_t)THREADS_A_UNIT * target->units)
         return false;
     ph->steps = (int)steps;
@@ -219,7 +221,8 @@ static bool keep_whole(kn_phase *ph, const kn_target *target)
 void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division force, int want)
 {
     bool clusters = target->cluster > 1, forced = clusters && force == KN_DIVIDE_CLUSTER;
-    if (force == KN_DIVIDE_BY_COST && may_keep(ph, target) && keep_whole(ph, target))
+    bool whole_groups = force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_WHOLE;
+    if (whole_groups && may_keep(ph, target) && keep_whole(ph, target))
         return;
     if (!has_something_to_share(ph, target) || force == KN_DIVIDE_SPLIT ||
         force == KN_DIVIDE_RESIDENT)

@@ -169,6 +169,11 @@ bool kn_has_wide_functions(const kn_phase *ph)
     return wide;
 }
 
+bool kn_wants_half_block(const kn_phase *ph, const kn_target *target)
+{
+    return target->sm && kn_has_wide_functions(ph);
+}
+
 /* Would there be too few registers for functions of several elements at a time? Softmax of 512 columns of 65536 f64, turned,
  * on an H200: by vectors of 2 333 us, with 120 bytes spilled, and 346 in blocks of 256, without; by single elements 330. */
 static bool spills_vectors(const kn_phase *ph, const kn_target *target)

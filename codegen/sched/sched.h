@@ -69,6 +69,10 @@ enum { KN_HALF_BLOCK = 512 };
 /* Are there functions of f64, or maxima with their sums? Each takes some 20 registers beside what a thread has, and the
  * compiler computes several at a time. */
 bool kn_has_wide_functions(const kn_phase *phase);
+/* On a GPU such phases have blocks of at most KN_HALF_BLOCK threads, but for those in bands. On an H200 softmax of 8 rows of
+ * 4 Mi f64, of which each block keeps a part, takes 495 us by blocks of 1024 threads (524 bytes spilled), by 512 265; 32 rows
+ * of 512 Ki 238 and 137; log_softmax of 128 of 256 Ki, by clusters, 261 and 248. */
+bool kn_wants_half_block(const kn_phase *phase, const kn_target *target);
 
 /* How many of them, each with so many elements, make a block that moves as few bytes as pay for starting it. */
 int kn_schedule_small_block(const kn_phase *phase, const kn_target *target, double elements);
@@ -108,9 +112,9 @@ double kn_schedule_barrier_bytes(const kn_target *target);
 double kn_schedule_temporary_bytes(const kn_target *target);
 
 /* Divides the groups of a phase of rows over the blocks of clusters, where that is right or forced: sets cluster,
- * splits and chunk. `want`: how many blocks, 0: chosen. codegen/sched/cluster.c */
+ * splits and chunk. `want`: how many blocks, 0: chosen. `max_threads` of a block, 0: no matter. codegen/sched/cluster.c */
 void kn_schedule_cluster(kn_arena *a, kn_phase *phase, const kn_buf *bufs, int nbufs,
-                         const kn_target *target, kn_division force, int want);
+                         const kn_target *target, kn_division force, int want, int max_threads);
 
 /* Has the threads of a block that go through groups in several short runs, which vectors do not fit, go along several groups
  * at a time, where they lie so and there is room for what is kept: sets walk, vec, lanes, beside and tpg. `max_threads` of

@@ -25,7 +25,8 @@ static void find(found *f, kiln_prog *p, const char *arch, int64_t rows, int64_t
     kn_target *target = KN_NEW(&f->arena, kn_target);
     kn_binding *b = KN_NEW(&f->arena, kn_binding);
     const int64_t shape[] = {rows, columns};
-    const kn_arg args[] = {{"x", NULL, KN_F32, 2, shape, NULL}};
+    const kn_arg args[] = {
+        {"x", NULL, p->core->optimised->inputs.data[0].node->dtype, 2, shape, NULL}};
     if (strcmp(arch, "cpu") == 0)
         *target = (kn_target){.kind = "cpu", .units = 8, .max_block = 1024, .cooperative = true};
     else
@@ -105,6 +106,29 @@ static void test_different(void **state)
     null_close(&n);
 }
 
+/* Whatever threads a block may have: those of rows that stay in registers in part have none for more of it. */
+static void test_rows_in_part(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {softmax, "def f(x: f64[N, C]):\n"
+                                                 "    return softmax(x, axis=1)\n"};
+    static const int64_t lengths[] = {480000, 524288, 1048576};
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    for (int t = 0; t < 2; t++) {
+        kiln_prog *p = compile(&n.ctx, texts[t]);
+        for (int i = 0; i < 3; i++) {
+            found f;
+            begin(&f);
+            find(&f, p, "sm_90", 64, lengths[i], MOST);
+            check_different(&f);
+            end(&f);
+        }
+        kiln_prog_destroy(p);
+    }
+    null_close(&n);
+}
+
 /* Fewer are the first of more. */
 static void test_few(void **state)
 {
@@ -167,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_different),
+        cmocka_unit_test(test_rows_in_part),
         cmocka_unit_test(test_few),
         cmocka_unit_test(test_forced),
     };
