@@ -15,7 +15,7 @@ enum {
  * copy of a step takes NVRTC 4 ms. With two arrays two steps are 4 % faster on an H200. */
 enum { NEAR_ELEMENTS = 4, NEAR_ELEMENTS_OF_SEVERAL = 8 };
 
-static bool stores_elements(const kn_phase *ph, int sweep)
+bool kn_cuda_stores_elements(const kn_phase *ph, int sweep)
 {
     for (int i = 0; i < ph->stores.len; i++)
         if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage == sweep)
@@ -45,7 +45,7 @@ static int unrolling(kn_cuda_writer *w)
     int steps = w->ph->at_once ? w->ph->at_once : kn_steps_at_once(bytes);
     if (w->tiled && steps > TILE_STEPS)
         steps = TILE_STEPS;
-    bool stores = w->ph->walk == KN_WALK_COLS && stores_elements(w->ph, w->sweep);
+    bool stores = w->ph->walk == KN_WALK_COLS && kn_cuda_stores_elements(w->ph, w->sweep);
     if ((stores || w->ph->partly) && steps > CROWDED_STEPS)
         steps = CROWDED_STEPS;
     int most = w->ph->local && w->ph->walk == KN_WALK_COLS                ? FEW_BYTES_OF_COLUMNS
@@ -56,7 +56,7 @@ static int unrolling(kn_cuda_writer *w)
     return steps;
 }
 
-static void write_axes(kn_cuda_writer *w)
+void kn_cuda_write_axes(kn_cuda_writer *w)
 {
     if (kn_cuda_steps_in_memory(w))
         kn_cuda_decompose(w, w->ph->ngroup, w->ph->ngroup + kn_stepped_axes(w->ph), "i");
@@ -137,192 +137,6 @@ static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
     }
 }
 
-/* Registers of a thread that all steps of a sweep take, of what is kept and of what they load beside that; *loads: is
- * there any of the latter? */
-static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
-{
-    int words = 0;
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
-        bool kept = v->kept == KN_KEEP_REGISTERS && w->declared[i];
-        bool loaded = w->need[i] && v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !v->kept;
-        *loads = *loads || loaded;
-        words += kept || loaded ? kn_kept_words(w->ph, i) : 0;
-    }
-    return words;
-}
-
-/* Where there may be no member for a step. Of a full group there are all; threads without a group work on another's
- * without storing anything. What a sweep loads must stay behind a branch where the compiler would have it all at once,
- * and no registers for it. */
-static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
-{
-    bool loads = false;
-    if (!w->ph->full || (words_of_sweep(w, &loads) > KN_KEPT_WORDS && loads))
-        return kn_cuda_printed(w, "i < %s", by->end);
-    return stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph) ? "live" : NULL;
-}
-
-/* The steps of a thread that are written out: how many, the place of each, and where there may be none, when there is. */
-typedef struct unrolled {
-    int steps;
-    const char *place, *guard;
-} unrolled;
-
-/* They, unrolled: all that they do, kn_cuda_step(), or what only goes between registers and memory. That ends with the
- * first step that is not there: between branches the compiler leaves loads together, which it would not behind a predicate
- * for each. */
-static void write_unrolled(kn_cuda_writer *w, const unrolled *u, void (*what)(kn_cuda_writer *))
-{
-    const bool only_loads = what != kn_cuda_step;
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", u->steps);
-    kn_cuda_line(w, "const kn_count i = %s;", u->place);
-    if (w->near && !only_loads)
-        kn_cuda_line(w, "const kn_count place = at + (kn_count)step * blockDim.x;");
-    if (u->guard && only_loads)
-        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", u->guard), "break;");
-    else if (u->guard)
-        kn_cuda_open(w, "if (%s)", u->guard);
-    write_axes(w);
-    what(w);
-    if (u->guard && !only_loads)
-        kn_cuda_close(w);
-    kn_cuda_close(w);
-}
-
-void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps)
-{
-    if (w->declared[i])
-        return;
-    w->declared[i] = true;
-    kn_cuda_line(w, "kn_vec<%s, %d> %s[%d];", kn_cuda_type(w->ph->values.data[i].dtype), w->ph->vec,
-                 kn_cuda_registers(w, i), steps);
-}
-
-/* Which loads go from where to where, of those that this sweep is to have in registers. */
-typedef bool (*which_fn)(const kn_cuda_writer *w, int i);
-
-/* In bands: is value i on chip, left there by an earlier phase, where a block has room for it? Is it to be left there? */
-static bool is_found(const kn_cuda_writer *w, int i)
-{
-    return w->ph->banded && kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
-}
-
-static bool is_elsewhere(const kn_cuda_writer *w, int i) { return !is_found(w, i); }
-
-static bool is_left(const kn_cuda_writer *w, int i)
-{
-    return w->ph->banded && kn_value_at(w->ph, i)->kept == KN_KEEP_RESIDENT && !is_found(w, i);
-}
-
-static bool is_now(const kn_cuda_writer *w, int i, which_fn which)
-{
-    return kn_cuda_keeps_now(w, i) && kn_value_at(w->ph, i)->kind == KN_V_LOAD && which(w, i);
-}
-
-static bool are_any(const kn_cuda_writer *w, which_fn which)
-{
-    bool any = false;
-    for (int i = 0; i < w->ph->values.len; i++)
-        any = any || is_now(w, i, which);
-    return any;
-}
-
-static void move_steps(kn_cuda_writer *w, const unrolled *u, which_fn which,
-                       void (*move)(kn_cuda_writer *))
-{
-    bool *all = w->need, *some = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    for (int i = 0; i < w->ph->values.len; i++)
-        some[i] = is_now(w, i, which);
-    w->need = some;
-    write_unrolled(w, u, move);
-    w->need = all;
-}
-
-/* The loads into registers that are needed now, of all steps at once. */
-static void load_steps(kn_cuda_writer *w, const unrolled *u)
-{
-    for (int i = 0; i < w->ph->values.len; i++)
-        if (kn_cuda_keeps_now(w, i))
-            kn_cuda_declare_kept(
-                w, kn_value_at(w->ph, i)->kind == KN_V_LOAD ? i : kn_value_at(w->ph, i)->room,
-                u->steps);
-    if (are_any(w, is_elsewhere))
-        move_steps(w, u, is_elsewhere, kn_cuda_kept_loads);
-    if (are_any(w, is_found)) {
-        kn_cuda_open(w, "if (near)");
-        w->near = true;
-        move_steps(w, u, is_found, kn_cuda_kept_loads);
-        w->near = false;
-        kn_cuda_close(w);
-        kn_cuda_open(w, "else");
-        move_steps(w, u, is_found, kn_cuda_kept_loads);
-        kn_cuda_close(w);
-    }
-    if (are_any(w, is_left)) {
-        kn_cuda_open(w, "if (near)");
-        move_steps(w, u, is_left, kn_cuda_leave_near);
-        kn_cuda_close(w);
-    }
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] =
-            w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
-}
-
-/* What a sweep keeps in shared memory is there for the others. */
-static void find_in_shared(kn_cuda_writer *w)
-{
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
-}
-
-static void write_steps(kn_cuda_writer *w, const unrolled *u)
-{
-    load_steps(w, u);
-    write_unrolled(w, u, kn_cuda_step);
-    for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
-        w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
-    find_in_shared(w);
-}
-
-/* All steps of a group. */
-static unrolled all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
-{
-    return (unrolled){w->ph->steps,
-                      kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
-                      step_guard(w, by)};
-}
-
-void kn_cuda_load_lasting(kn_cuda_writer *w, const kn_cuda_stride *by)
-{
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->need[i] = kn_lasts(w->ph, kn_value_at(w->ph, i));
-    const unrolled all = all_steps(w, by);
-    load_steps(w, &all);
-}
-
-/* What is kept of loads is on its way before the first sweep waits for any of it, whichever sweep needs it. */
-static void load_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
-{
-    w->sweep = 0;
-    kn_phase_needs(w->ph, 0, w->need);
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->need[i] =
-            w->need[i] || (w->ph->values.data[i].kind == KN_V_LOAD && kn_cuda_in_registers(w, i));
-    const unrolled all = all_steps(w, by);
-    load_steps(w, &all);
-    kn_phase_needs(w->ph, 0, w->need);
-}
-
-static void write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
-{
-    if (w->sweep == 0 && !w->ph->banded)
-        load_all_steps(w, by);
-    const unrolled all = all_steps(w, by);
-    write_steps(w, &all);
-}
-
 /* What a batch has in registers is its own. */
 static void forget_batch(kn_cuda_writer *w)
 {
@@ -353,7 +167,7 @@ static const char *first_side_by_side(kn_cuda_writer *w, const kn_cuda_stride *b
  * a step, as a division has it, would keep those of the next behind it. */
 static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
-    unrolled batch = {steps, NULL, NULL};
+    kn_cuda_unrolled batch = {steps, NULL, NULL};
     const bool side = goes_side_by_side(w);
     const char *first = side ? first_side_by_side(w, by, steps) : by->first;
     w->batched = true;
@@ -375,7 +189,7 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
                                       by->first, w->sweep, by->step);
         batch.guard = kn_cuda_printed(w, "done + (kn_count)step < steps%d", w->sweep);
     }
-    write_steps(w, &batch);
+    kn_cuda_write_steps(w, &batch);
     forget_batch(w);
     kn_cuda_close(w);
 }
@@ -420,7 +234,7 @@ static void write_square_steps(kn_cuda_writer *w)
     if (kn_fetches_ahead(w->ph) && w->sweep + 1 == w->ph->nsweeps)
         kn_cuda_fetch_ahead(w);
     kn_cuda_open_square(w, steps);
-    write_axes(w);
+    kn_cuda_write_axes(w);
     kn_cuda_step(w);
     kn_cuda_close(w);
     kn_cuda_write_squares(w);
@@ -448,14 +262,14 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     } else if (kn_cols_square(w->ph) > 1) {
         write_square_steps(w);
     } else {
-        write_axes(w);
+        kn_cuda_write_axes(w);
         kn_cuda_step(w);
     }
     kn_cuda_close(w);
     if (pieces)
         kn_cuda_close_pieces(w);
     w->placed = false;
-    find_in_shared(w);
+    kn_cuda_find_in_shared(w);
 }
 
 /* The steps whose resident values are in shared memory, which the first phase to have them puts there and others take
@@ -507,12 +321,12 @@ static bool loads_ahead_of_tile(kn_cuda_writer *w, int steps)
 static void write_steps_of_tile(kn_cuda_writer *w, int steps)
 {
     const char *place = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->tpg);
-    const unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", place), NULL},
-                   all = {steps, place, "live && i < to"};
+    const kn_cuda_unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", place), NULL},
+                           all = {steps, place, "live && i < to"};
     w->batched = true;
-    load_steps(w, &loads);
+    kn_cuda_load_steps(w, &loads);
     kn_cuda_load_tile(w);
-    write_unrolled(w, &all, kn_cuda_step);
+    kn_cuda_write_unrolled(w, &all, kn_cuda_step);
     forget_batch(w);
 }
 
@@ -558,12 +372,12 @@ static const kn_phase *phase_of_rest(kn_cuda_writer *w)
     return rest;
 }
 
-static unrolled steps_of_rest(kn_cuda_writer *w)
+static kn_cuda_unrolled steps_of_rest(kn_cuda_writer *w)
 {
     const char *lane = kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->vec);
     const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)p%d_held + %s", w->p, lane),
                                "end", kn_cuda_block_times(w, w->ph->vec)};
-    return all_steps(w, &by);
+    return kn_cuda_all_steps(w, &by);
 }
 
 void kn_cuda_take_rest(kn_cuda_writer *w)
@@ -578,8 +392,8 @@ void kn_cuda_take_rest(kn_cuda_writer *w)
     }
     kn_cuda_open(w, "const auto take_rest = [&](const kn_count g)");
     kn_cuda_decompose(w, 0, ph->ngroup, "g");
-    const unrolled all = steps_of_rest(w);
-    load_steps(w, &all);
+    const kn_cuda_unrolled all = steps_of_rest(w);
+    kn_cuda_load_steps(w, &all);
     w->indent--;
     kn_cuda_line(w, "};");
     kn_cuda_guarded(w, "blockIdx.x / blocks < work", "take_rest(blockIdx.x / blocks);");
@@ -590,8 +404,8 @@ static void write_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     turn_to(w, phase_of_rest(w), true);
-    const unrolled all = steps_of_rest(w);
-    write_steps(w, &all);
+    const kn_cuda_unrolled all = steps_of_rest(w);
+    kn_cuda_write_steps(w, &all);
     turn_to(w, ph, false);
 }
 
@@ -632,7 +446,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     if (ph->fetched && t == 0 && !arriving)
         kn_cuda_await_fetch(w);
     if (ph->steps && !ph->partly && (!ph->lasting || needs_lasting(w)))
-        write_all_steps(w, by);
+        kn_cuda_write_all_steps(w, by);
     else if (kn_cuda_turns(w))
         write_tiles(w, by);
     else if (kn_phase_resident(ph))
@@ -656,7 +470,7 @@ int kn_cuda_last_stage(const kn_phase *ph)
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
 {
     if (w->ph->banded) /* a band has a group's values from memory, too: not one after the other */
-        load_all_steps(w, by);
+        kn_cuda_load_all_steps(w, by);
     const int last = kn_cuda_late(w->ph) ? 0 : kn_cuda_last_stage(w->ph);
     for (int t = 0; t <= last; t++) {
         kn_cuda_group_values(w, t);

@@ -174,8 +174,6 @@ void kn_cuda_open_pieces(kn_cuda_writer *w, const char *first);
 void kn_cuda_close_pieces(kn_cuda_writer *w);
 /* In front of the first sweep. */
 void kn_cuda_await_fetch(kn_cuda_writer *w);
-/* In front of that loop: a thread's registers for what shared memory has no room for, with the first group's. */
-void kn_cuda_take_rest(kn_cuda_writer *w);
 /* The parameter that says how many members of its part a block keeps; where what is fetched ends. */
 const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_fetched_end(const kn_phase *ph);
@@ -265,6 +263,8 @@ const char *kn_cuda_vector(kn_cuda_writer *w, int i);
 const char *kn_cuda_shared_place(kn_cuda_writer *w, int i);
 /* This step's elements of load i, of a vector that the group has only a part of. */
 const char *kn_cuda_edge(kn_cuda_writer *w, int i);
+/* What the registers of value i are called, a vector a step. */
+const char *kn_cuda_registers(kn_cuda_writer *w, int i);
 /* A step's loads into registers; in bands, from there to where later phases find them. */
 void kn_cuda_kept_loads(kn_cuda_writer *w);
 void kn_cuda_leave_near(kn_cuda_writer *w);
@@ -279,12 +279,39 @@ const char *kn_cuda_groups_at_once(kn_cuda_writer *w);
  * live or not. */
 void kn_cuda_group(kn_cuda_writer *w);
 
+/* ---- cuda_unrolled.c ---- */
+
+/* The steps of a thread that are written out: how many, the place of each, and where there may be none, when there is. */
+typedef struct kn_cuda_unrolled {
+    int steps;
+    const char *place, *guard;
+} kn_cuda_unrolled;
+
+/* All steps of a group. */
+kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by);
+/* They, unrolled: all that they do, kn_cuda_step(), or what only goes between registers and memory. */
+void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
+                            void (*what)(kn_cuda_writer *));
+/* The loads into registers that are needed now, of all steps at once; and then what the steps do. */
+void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u);
+void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u);
+/* The same for all steps of a group. What is kept of loads is on its way before the first sweep waits for any of it,
+ * whichever sweep needs it. */
+void kn_cuda_load_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by);
+void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by);
+/* What a sweep keeps in shared memory is there for the others. */
+void kn_cuda_find_in_shared(kn_cuda_writer *w);
+/* The registers of value i, of so many steps, unless they are there. */
+void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
+/* Into registers, what all groups share; by: a thread's steps of any of them. */
+void kn_cuda_load_lasting(kn_cuda_writer *w, const kn_cuda_stride *by);
+
 /* ---- cuda_sweep.c ---- */
 
-/* What the registers of value i are called, a vector a step. */
-const char *kn_cuda_registers(kn_cuda_writer *w, int i);
-/* They, of so many steps, unless they are there. */
-void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
+/* Does a sweep store elements? */
+bool kn_cuda_stores_elements(const kn_phase *ph, int sweep);
+/* Where member i is along each axis. */
+void kn_cuda_write_axes(kn_cuda_writer *w);
 
 /* Are all sweeps over a group done before the next group's, so that the phase goes through its arrays once? */
 bool kn_cuda_goes_by_group(const kn_phase *ph);
@@ -292,8 +319,8 @@ bool kn_cuda_goes_by_group(const kn_phase *ph);
 int kn_cuda_goes_round(const kn_phase *ph);
 /* The last stage at which a group has something to store. */
 int kn_cuda_last_stage(const kn_phase *ph);
-/* Into registers, what all groups share; by: a thread's steps of any of them. */
-void kn_cuda_load_lasting(kn_cuda_writer *w, const kn_cuda_stride *by);
+/* In front of the loop over groups: a thread's registers for what shared memory has no room for, with the first group's. */
+void kn_cuda_take_rest(kn_cuda_writer *w);
 /* All sweeps of the phase over a group, with its values and stores before, between and behind them; `leader` is true of
  * the worker that stores a group's results. */
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader);
