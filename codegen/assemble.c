@@ -286,7 +286,7 @@ static bool wants_half(const kn_kernel *k, const kn_target *target)
         const kn_phase *ph = &k->phases.data[i];
         if (ph->banded)
             return false;
-        half = half || (!ph->local && kn_wants_half_block(ph, target));
+        half = half || (!ph->local && kn_has_wide_functions(ph, target));
     }
     return half;
 }

@@ -312,7 +312,7 @@ static bool loads_ahead_of_tile(kn_cuda_writer *w, int steps)
     w->batched = true;
     for (int i = 0; i < w->ph->values.len; i++)
         if (kn_cuda_keeps_now(w, i))
-            words += (w->ph->vec * kn_bytes(kn_value_at(w->ph, i)->dtype) + 3) / 4 * steps;
+            words += kn_vector_words(w->ph, i) * steps;
     w->batched = false;
     return w->ph->reds.len == 0 && words <= KN_KEPT_WORDS;
 }

@@ -185,10 +185,12 @@ int kn_steps_for(int bytes, int wanted)
 
 int kn_steps_at_once(int bytes) { return kn_steps_for(bytes, 64); }
 
-int kn_kept_words(const kn_phase *p, int value)
+int kn_vector_words(const kn_phase *p, int value)
 {
-    return (p->vec * kn_bytes(p->values.data[value].dtype) + 3) / 4 * p->steps;
+    return (p->vec * kn_bytes(p->values.data[value].dtype) + 3) / 4;
 }
+
+int kn_kept_words(const kn_phase *p, int value) { return kn_vector_words(p, value) * p->steps; }
 
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {

@@ -414,7 +414,8 @@ int kn_steps_at_once(int bytes);
 
 /* Registers that a thread has for what it keeps: three quarters of those in the largest block. */
 enum { KN_KEPT_WORDS = 48 };
-/* Registers that a thread's elements of one value take, of all its steps. */
+/* Registers that a thread's elements of one value take, of one step and of all. */
+int kn_vector_words(const kn_phase *p, int value);
 int kn_kept_words(const kn_phase *p, int value);
 
 /* Bytes of shared memory that a block's part of a group takes, of loads kept there. */

@@ -120,7 +120,7 @@ static bool merges_moments(const kn_phase *ph)
 /* Threads of the largest block that there will be: halved until it has no more than it may. */
 static int most_threads(const kn_phase *ph, const kn_target *target, int max_threads)
 {
-    int most = kn_wants_half_block(ph, target) ? KN_HALF_BLOCK : target->max_block;
+    int most = kn_has_wide_functions(ph, target) ? KN_HALF_BLOCK : target->max_block;
     while (max_threads && most > 32 && most > max_threads)
         most /= 2;
     return most;

@@ -200,7 +200,7 @@ static int words_a_step(const kn_phase *ph)
     int words = 0;
     for (int i = 0; i < ph->values.len; i++)
         if (kn_is_reread(ph, i))
-            words += (kn_bytes(ph->values.data[i].dtype) * ph->vec + 3) / 4;
+            words += kn_vector_words(ph, i);
     return words;
 }
 

@@ -155,7 +155,7 @@ static int widest_element(const kn_phase *ph, const kn_buf *bufs)
     return widest;
 }
 
-bool kn_has_wide_functions(const kn_phase *ph)
+bool kn_has_wide_functions(const kn_phase *ph, const kn_target *target)
 {
     enum { FUNCTION = 16 }; /* additions: more than of a quotient */
     bool wide = false;
@@ -166,20 +166,15 @@ bool kn_has_wide_functions(const kn_phase *ph)
     }
     for (int r = 0; r < ph->reds.len; r++)
         wide = wide || (ph->reds.data[r].dtype == KN_F64 && kn_red_state(ph, r) == KN_STATE_PEAK);
-    return wide;
-}
-
-bool kn_wants_half_block(const kn_phase *ph, const kn_target *target)
-{
-    return target->sm && kn_has_wide_functions(ph);
+    return wide && target->sm;
 }
 
 /* Would there be too few registers for functions of several elements at a time? Softmax of 512 columns of 65536 f64, turned,
  * on an H200: by vectors of 2 333 us, with 120 bytes spilled, and 346 in blocks of 256, without; by single elements 330. */
 static bool spills_vectors(const kn_phase *ph, const kn_target *target)
 {
-    return target->sm && ph->walk == KN_WALK_COLS && ph->split && !ph->resident &&
-           kn_has_wide_functions(ph);
+    return ph->walk == KN_WALK_COLS && ph->split && !ph->resident &&
+           kn_has_wide_functions(ph, target);
 }
 
 void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs,

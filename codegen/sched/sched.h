@@ -66,13 +66,11 @@ enum { KN_SMALL_BLOCK = 256 };
  * block has too few. */
 enum { KN_HALF_BLOCK = 512 };
 
-/* Are there functions of f64, or maxima with their sums? Each takes some 20 registers beside what a thread has, and the
- * compiler computes several at a time. */
-bool kn_has_wide_functions(const kn_phase *phase);
-/* On a GPU such phases have blocks of at most KN_HALF_BLOCK threads, but for those in bands. On an H200 softmax of 8 rows of
+/* Are there, on a GPU, functions of f64, or maxima with their sums? Each takes some 20 registers beside what a thread has, and
+ * the compiler computes several at a time: blocks of at most KN_HALF_BLOCK threads, but for bands. On an H200 softmax of 8 rows of
  * 4 Mi f64, of which each block keeps a part, takes 495 us by blocks of 1024 threads (524 bytes spilled), by 512 265; 32 rows
  * of 512 Ki 238 and 137; log_softmax of 128 of 256 Ki, by clusters, 261 and 248. */
-bool kn_wants_half_block(const kn_phase *phase, const kn_target *target);
+bool kn_has_wide_functions(const kn_phase *phase, const kn_target *target);
 
 /* How many of them, each with so many elements, make a block that moves as few bytes as pay for starting it. */
 int kn_schedule_small_block(const kn_phase *phase, const kn_target *target, double elements);
