@@ -312,7 +312,8 @@ bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
     for (int i = 0; i < p->vars.len; i++)
         kn_guess_try(&s, p->vars.data[i].name);
     for (int i = 0; i < kn_symbols_count(p->g->syms); i++)
-        kn_guess_try(&s, kn_symbol_name(p->g->syms, i));
+        if (kn_symbol_name(p->g->syms, i))
+            kn_guess_try(&s, kn_symbol_name(p->g->syms, i));
     guess_functions(&s);
     return unknown(p, pos, "name", &s);
 }

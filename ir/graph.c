@@ -104,28 +104,9 @@ static bool same_node(kn_graph *g, const kn_node *a, const kn_node *b)
     return true;
 }
 
-static void insert(kn_graph *g, const kn_node *n)
-{
-    int32_t mask = g->table_size - 1, i = (int32_t)(n->hash & (uint64_t)mask);
-    while (g->table[i] >= 0)
-        i = (i + 1) & mask;
-    g->table[i] = n->id;
-}
-
-static void grow_table(kn_graph *g)
-{
-    g->table_size = g->table_size ? g->table_size * 2 : 64;
-    g->table = KN_NEW_ARRAY(g->arena, int32_t, g->table_size);
-    memset(g->table, 0xff, sizeof *g->table * (size_t)g->table_size);
-    for (int i = 0; i < g->nodes.len; i++)
-        insert(g, g->nodes.data[i]);
-}
-
 /* A new node equal to `n`, whatever is there already. */
 static kn_node *append_node(kn_graph *g, const kn_node *n)
 {
-    if (g->nodes.len * 2 >= g->table_size)
-        grow_table(g);
     kn_node *made = KN_NEW(g->arena, kn_node);
     *made = *n;
     made->hash = hash_node(n);
@@ -134,8 +115,8 @@ static kn_node *append_node(kn_graph *g, const kn_node *n)
     if (n->rank)
         memcpy(shape, n->shape, sizeof *shape * (size_t)n->rank);
     made->shape = shape;
+    kn_finder_add(g->arena, &g->nodes_by, made->hash, made->id);
     kn_push(g->arena, &g->nodes, made);
-    insert(g, made);
     return made;
 }
 
@@ -143,13 +124,10 @@ kn_node *kn_graph_intern(kn_graph *g, const kn_node *n)
 {
     kn_node key = *n;
     key.hash = hash_node(n);
-    int32_t mask = g->table_size - 1;
-    for (int32_t i = (int32_t)(key.hash & (uint64_t)mask); g->table && g->table[i] >= 0;
-         i = (i + 1) & mask) {
-        kn_node *old = g->nodes.data[g->table[i]];
-        if (same_node(g, old, &key))
-            return old;
-    }
+    uint32_t probe = 0;
+    for (int i; (i = kn_finder_next(&g->nodes_by, key.hash, &probe)) >= 0;)
+        if (same_node(g, g->nodes.data[i], &key))
+            return g->nodes.data[i];
     return append_node(g, n);
 }
 
@@ -235,8 +213,7 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
         f.b = kn_dim_copy(to->syms, f.b);
         f.why = kn_strdup(a, f.why);
         f.said = copy_text(a, f.said);
-        f.text = kn_strdup(a, f.text);
-        kn_push(a, &to->facts.list, f);
+        kn_facts_add(&to->facts, to->syms, a, f);
     }
     for (int i = 0; i < g->nodes.len; i++) {
         kn_node n = *g->nodes.data[i];

@@ -98,8 +98,7 @@ typedef struct kn_graph {
     KN_VEC(kn_node *) nodes;
     KN_VEC(kn_input) inputs;
     KN_VEC(kn_output) outputs;
-    int32_t *table; /* open addressing over nodes; -1 empty */
-    int32_t table_size;
+    kn_finder nodes_by;
     int carried; /* CARRIED nodes so far */
 } kn_graph;
 

@@ -98,8 +98,11 @@ void kn_graph_print(kn_text *t, const kn_graph *g, bool canonical)
     for (int i = 0; i < g->outputs.len; i++)
         kn_putf(t, "  %s %s = %%%d\n", g->outputs.data[i].updates < 0 ? "return" : "update",
                 g->outputs.data[i].name, g->outputs.data[i].node->id);
-    for (int i = 0; i < g->facts.list.len; i++)
-        kn_putf(t, "  fact %s  # %s\n", g->facts.list.data[i].text, g->facts.list.data[i].why);
+    for (int i = 0; i < g->facts.list.len; i++) {
+        kn_put(t, "  fact ");
+        kn_fact_print(t, g->syms, &g->facts.list.data[i]);
+        kn_putf(t, "  # %s\n", g->facts.list.data[i].why);
+    }
 }
 
 void kn_graph_dot(kn_text *t, const kn_graph *g)

@@ -138,7 +138,7 @@ static kn_status solve_sizes(kn_arena *a, kn_binding *b, const bool *given)
             }
         }
     }
-    return kn_symbols_derive(g->syms, b->sizes);
+    return kn_symbols_derive(g->syms, a, b->sizes);
 }
 
 static kn_status unknown_arg(const kn_graph *g, const char *name)
@@ -210,18 +210,18 @@ static kn_status bind_inputs(kn_arena *a, kn_binding *b, const kn_arg *const *in
 }
 
 /* explain: gives what no argument determines a size, and says so. */
-static kn_status assume(kn_binding *b, const bool *given, kn_text *notes)
+static kn_status assume(kn_arena *a, kn_binding *b, const bool *given, kn_text *notes)
 {
     const kn_graph *g = b->graph;
     for (int s = 0; s < kn_symbols_count(g->syms); s++) {
-        KN_TRY(kn_symbols_derive(g->syms, b->sizes));
-        if (b->sizes[s] != KN_UNBOUND)
+        if (b->sizes[s] != KN_UNBOUND || !kn_symbol_is_open(g->syms, s))
             continue;
         b->sizes[s] = KN_ASSUMED_SIZE;
         if (notes)
             kn_putf(notes, "%s%s = %d", notes->len ? ", " : "", kn_symbol_name(g->syms, s),
                     KN_ASSUMED_SIZE);
     }
+    KN_TRY(kn_symbols_derive(g->syms, a, b->sizes));
     for (int i = 0; i < g->inputs.len; i++) {
         const kn_input *p = &g->inputs.data[i];
         if (given[i] || p->by_value)
@@ -360,7 +360,7 @@ kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
     KN_TRY(bind_inputs(a, b, in, mode, given));
     KN_TRY(solve_sizes(a, b, given));
     if (mode == KN_BIND_ASSUME)
-        KN_TRY(assume(b, given, notes));
+        KN_TRY(assume(a, b, given, notes));
     KN_TRY(kn_facts_check(&g->facts, g->syms, a, b->sizes));
     KN_TRY(check_nodes(b));
     KN_TRY(bind_outputs(a, b, out, mode));

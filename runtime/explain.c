@@ -58,12 +58,20 @@ static bool may_lie_on(const subject *s, int input, int output)
     return kn_plan_in_place(s->plan->arena, s->plan, input, output);
 }
 
+static void add_fact(list *l, const kn_graph *g, const kn_fact *fact)
+{
+    kn_text t = kn_text_new(l->a);
+    kn_fact_print(&t, g->syms, fact);
+    kn_putf(&t, " (%s)", fact->why);
+    add(l, kn_text_str(&t));
+}
+
 list kn_explain_constraints(const subject *s)
 {
     const kn_graph *g = s->prog->optimised;
     list l = {.a = s->plan->arena};
     for (int i = 0; i < g->facts.list.len; i++)
-        add(&l, kn_sprintf(l.a, "%s (%s)", g->facts.list.data[i].text, g->facts.list.data[i].why));
+        add_fact(&l, g, &g->facts.list.data[i]);
     for (int i = 0; i < s->plan->kernels.len; i++) {
         const kn_kernel *k = s->plan->kernels.data[i];
         for (int p = 0; p < k->phases.len; p++)

@@ -1,8 +1,9 @@
-/* Symbolic dimensions: polynomials with integer coefficients over named sizes.
+/* Symbolic dimensions: polynomials with integer coefficients over sizes.
  *
  *     "N"  "3"  "G*K"  "2*N + 1"
  *
- * A kn_dim is immutable and lives in the arena of its kn_symbols. Symbols are shared by name. Operations
+ * A kn_dim is immutable, lives in the arena of its kn_symbols and is there once: dimensions of the same terms
+ * are the same pointer. Symbols are shared by name, those made of others by their parts. Operations
  * record equalities between dimensions as they meet (broadcasting, reshape); kn_dim_unify() keeps them:
  * a symbol that equals another one, or a constant, is replaced wherever dimensions are compared. What
  * cannot be decided by substitution stays a fact that is checked when the sizes are known (facts.h).
@@ -19,18 +20,22 @@
 #include "base/arena.h"
 #include "base/text.h"
 
-enum { KN_MAX_RANK = 16, KN_DIM_TERMS = 64, KN_DIM_DEGREE = 16 };
+enum { KN_MAX_RANK = 16, KN_DIM_TERMS = 64, KN_DIM_DEGREE = 16, KN_MAX_SYMBOLS = INT16_MAX };
 
 typedef struct kn_symbols kn_symbols;
 typedef const struct kn_dim_s *kn_dim;
 
 kn_symbols *kn_symbols_new(kn_arena *a);
 int kn_symbols_count(const kn_symbols *s);
+/* NULL for one that is made of others. */
 const char *kn_symbol_name(const kn_symbols *s, int sym);
-/* The symbol's number, or -1. */
+/* Does nothing give it a value but an argument: is it neither made of others nor equal to what is? */
+bool kn_symbol_is_open(const kn_symbols *s, int sym);
+/* The number of the symbol of that name, or -1. */
 int kn_symbol_find(const kn_symbols *s, const char *name, size_t len);
 
-/* The symbols of `s`, numbers and dimensions included, for work whose results live in `a`: `s` stays as it is. */
+/* The symbols of `s`, numbers and dimensions included, for work whose results live in `a`: `s` stays as it is, and must
+ * for as long. */
 kn_symbols *kn_symbols_within(kn_arena *a, const kn_symbols *s);
 /* A copy that shares nothing with `s`, and a dimension of `s` in the copy. */
 kn_symbols *kn_symbols_clone(kn_arena *a, const kn_symbols *s);
@@ -73,10 +78,13 @@ bool kn_dim_eval(kn_dim a, const int64_t *values, int64_t *out);
  * yet (several unbound symbols); -1: no value of the symbol gives `value`. */
 int kn_dim_solve(const kn_symbols *s, kn_dim a, int64_t value, int64_t *values);
 /* Gives every symbol that follows from bound ones (quotients, recorded equalities) its value. Free
- * symbols that no argument binds stay KN_UNBOUND. SHAPE when a quotient leaves a remainder. */
-kn_status kn_symbols_derive(kn_symbols *s, int64_t *values);
+ * symbols that no argument binds stay KN_UNBOUND. SHAPE when a quotient leaves a remainder; a text in `a`. */
+kn_status kn_symbols_derive(const kn_symbols *s, kn_arena *a, int64_t *values);
 
+/* Text for people: what is derived from derived sizes and would be long has KN_DIM_CUT in place of what is nested in it. */
+#define KN_DIM_CUT "..."
 void kn_dim_print(kn_text *t, const kn_symbols *s, kn_dim a);
+void kn_symbol_print(kn_text *t, const kn_symbols *s, int sym);
 /* The product of two printed dimensions (the second may be ""), in `a`: what quotients divide by is left out where it is
  * a factor too. "16" and "N/16" give "N". shapes/product.c */
 const char *kn_dim_product_text(kn_arena *a, const char *x, const char *y);

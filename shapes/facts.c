@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 /*                                         between the sides, behind them */
 static const char *const form[][2] = {
     [KN_FACT_EQUAL] = {" == ", ""},   [KN_FACT_DIVIDES] = {" % ", " == 0"},
@@ -21,9 +23,19 @@ bool kn_fact_holds(kn_fact_kind kind, int64_t a, int64_t b)
     return false;
 }
 
-static bool same_said(const char *x, const char *y)
+void kn_fact_print(kn_text *t, const kn_symbols *s, const kn_fact *fact)
 {
-    return x == y || (x && y && strcmp(x, y) == 0);
+    kn_dim_print(t, s, fact->a);
+    kn_put(t, form[fact->kind][0]);
+    kn_dim_print(t, s, fact->b);
+    kn_put(t, form[fact->kind][1]);
+}
+
+/* As they are written: sizes that are known to be equal by now are so because of facts like these. */
+static bool same_fact(const kn_fact *x, const kn_fact *y)
+{
+    return x->kind == y->kind && x->a == y->a && x->b == y->b && strcmp(x->why, y->why) == 0 &&
+           (x->said == y->said || (x->said && y->said && strcmp(x->said, y->said) == 0));
 }
 
 void kn_facts_add(kn_facts *f, kn_symbols *s, kn_arena *a, kn_fact fact)
@@ -34,19 +46,13 @@ void kn_facts_add(kn_facts *f, kn_symbols *s, kn_arena *a, kn_fact fact)
     if (fact.kind == KN_FACT_DIVIDES && kn_dim_is_const(s, fact.a, &va) &&
         kn_dim_is_const(s, fact.b, &vb) && kn_fact_holds(fact.kind, va, vb))
         return;
-    kn_text t = kn_text_new(a);
-    kn_dim_print(&t, s, fact.a);
-    kn_put(&t, form[fact.kind][0]);
-    kn_dim_print(&t, s, fact.b);
-    kn_put(&t, form[fact.kind][1]);
-    fact.text = kn_text_str(&t);
-    /* as they are written: sizes that are known to be equal by now are so because of facts like this one */
-    for (int i = 0; i < f->list.len; i++) {
-        const kn_fact *old = &f->list.data[i];
-        if (strcmp(old->text, fact.text) == 0 && strcmp(old->why, fact.why) == 0 &&
-            same_said(old->said, fact.said))
+    const void *key[] = {fact.a, fact.b};
+    uint64_t hash = kn_hash(fact.why, strlen(fact.why), kn_hash(key, sizeof key, fact.kind));
+    uint32_t probe = 0;
+    for (int i; (i = kn_finder_next(&f->by, hash, &probe)) >= 0;)
+        if (same_fact(&f->list.data[i], &fact))
             return;
-    }
+    kn_finder_add(a, &f->by, hash, f->list.len);
     kn_push(a, &f->list, fact);
 }
 
@@ -65,9 +71,11 @@ kn_status kn_facts_check(const kn_facts *f, const kn_symbols *s, kn_arena *arena
         kn_dim_print_values(&sizes, s, (kn_dim[]){fact->a, fact->b}, 2, values);
         if (fact->said)
             return kn_fail(KN_SHAPE, "%s, but %s", fact->said, kn_text_str(&sizes));
-        return kn_fail(KN_SHAPE, "%s needs %s, but it is %lld%s%lld%s (%s)", fact->why, fact->text,
-                       (long long)a, form[fact->kind][0], (long long)b, form[fact->kind][1],
-                       kn_text_str(&sizes));
+        kn_text text = kn_text_new(arena);
+        kn_fact_print(&text, s, fact);
+        return kn_fail(KN_SHAPE, "%s needs %s, but it is %lld%s%lld%s (%s)", fact->why,
+                       kn_text_str(&text), (long long)a, form[fact->kind][0], (long long)b,
+                       form[fact->kind][1], kn_text_str(&sizes));
     }
     return KN_OK;
 }

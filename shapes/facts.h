@@ -6,6 +6,7 @@
 #ifndef KN_SHAPES_FACTS_H
 #define KN_SHAPES_FACTS_H
 
+#include "base/finder.h"
 #include "shapes/dim.h"
 
 typedef enum kn_fact_kind {
@@ -21,16 +22,18 @@ typedef struct kn_fact {
     kn_dim a, b;
     const char *why;  /* "add at 3:9 of [N, C] and [M, C]" */
     const char *said; /* the user's own words: "f.kiln:2:5: assert C % 4 == 0"; or NULL */
-    const char *text; /* "N == M", filled in by kn_facts_add() */
 } kn_fact;
 
 typedef struct kn_facts {
     KN_VEC(kn_fact) list;
+    kn_finder by;
 } kn_facts;
 
 bool kn_fact_holds(kn_fact_kind kind, int64_t a, int64_t b);
 /* Adds a fact; one that is already there (or trivially true) is not added again. */
 void kn_facts_add(kn_facts *f, kn_symbols *s, kn_arena *a, kn_fact fact);
+/* "N == M" */
+void kn_fact_print(kn_text *t, const kn_symbols *s, const kn_fact *fact);
 /* SHAPE with a message that names the first violated fact and the sizes in it; a text in `a`. */
 kn_status kn_facts_check(const kn_facts *f, const kn_symbols *s, kn_arena *a,
                          const int64_t *values);

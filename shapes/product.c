@@ -15,7 +15,12 @@ typedef struct fraction {
     int n[2];
 } fraction;
 
-static bool is_same(factor a, factor b) { return a.n == b.n && memcmp(a.text, b.text, a.n) == 0; }
+/* What is cut may stand for anything. */
+static bool is_same(factor a, factor b)
+{
+    return a.n == b.n && memcmp(a.text, b.text, a.n) == 0 &&
+           !memmem(a.text, a.n, KN_DIM_CUT, strlen(KN_DIM_CUT));
+}
 
 /* The first of `any` in f outside parentheses, or its end. */
 static size_t find(factor f, char any)

@@ -96,7 +96,7 @@ static kn_status read_sizes(program *p, const char *text)
         if (symbol >= 0)
             p->sizes[symbol] = value;
     }
-    return kn_symbols_derive(p->graph->syms, p->sizes);
+    return kn_symbols_derive(p->graph->syms, p->arena, p->sizes);
 }
 
 program *program_of_text(kn_arena *a, const char *text, const char *path, const char *sizes,

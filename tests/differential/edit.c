@@ -209,8 +209,8 @@ static void take_sizes(editor *ed)
         ed->to->sizes[i] = KN_UNBOUND;
     for (int s = 0; s < kn_symbols_count(to); s++) {
         const char *name = kn_symbol_name(to, s);
-        int old = kn_symbol_find(from, name, strlen(name));
-        if (old < 0 || strchr(name, '/'))
+        int old = !name ? -1 : kn_symbol_find(from, name, strlen(name));
+        if (old < 0) /* what is derived of others follows */
             continue;
         int64_t size = ed->from->sizes[old];
         bool changes = old == ed->e->symbol || (ed->e->names && size == ed->e->size);
@@ -234,7 +234,7 @@ static bool read_back(program *p)
 static bool sizes_hold(const program *p)
 {
     int64_t shape[KN_MAX_RANK];
-    if (kn_symbols_derive(p->graph->syms, (int64_t *)(uintptr_t)p->sizes) != KN_OK ||
+    if (kn_symbols_derive(p->graph->syms, p->arena, (int64_t *)(uintptr_t)p->sizes) != KN_OK ||
         kn_facts_check(&p->graph->facts, p->graph->syms, p->arena, p->sizes) != KN_OK)
         return false;
     for (int i = 0; i < p->graph->nodes.len; i++)

@@ -50,7 +50,7 @@ static const kn_loc nowhere;
 static int64_t size_of(maker *m, kn_dim d)
 {
     int64_t v = -1;
-    kn_symbols_derive(m->g->syms, m->p->sizes);
+    kn_symbols_derive(m->g->syms, m->g->arena, m->p->sizes);
     return kn_dim_eval(d, m->p->sizes, &v) ? v : -1;
 }
 
@@ -487,5 +487,5 @@ void generate_graph(program *p, rng *r, int64_t elements, const vocabulary *word
         made++;
     }
     make_outputs(&m);
-    kn_symbols_derive(m.g->syms, p->sizes);
+    kn_symbols_derive(m.g->syms, m.g->arena, p->sizes);
 }

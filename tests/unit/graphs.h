@@ -59,7 +59,7 @@ static inline int64_t *sizes_of(kn_graph *g, const char *text)
         sizes[sym] = strtoll(at + name + 1, &end, 10);
         at = end;
     }
-    assert_int_equal(kn_symbols_derive(g->syms, sizes), KN_OK);
+    assert_int_equal(kn_symbols_derive(g->syms, &arena, sizes), KN_OK);
     assert_int_equal(kn_facts_check(&g->facts, g->syms, g->arena, sizes), KN_OK);
     return sizes;
 }

@@ -51,7 +51,7 @@ static kn_status interpret(const char *params, const char *expressions, const ar
             kn_scalar_store(v, data + k * kn_bytes(n->dtype));
         }
     }
-    assert_int_equal(kn_symbols_derive(g->syms, sizes), KN_OK);
+    assert_int_equal(kn_symbols_derive(g->syms, &arena, sizes), KN_OK);
     for (int o = 0; o < g->outputs.len; o++) {
         const kn_node *n = g->outputs.data[o].node;
         out[o] = (kn_array){.dtype = n->dtype, .rank = n->rank};

@@ -1,4 +1,5 @@
-/* base/table: against a plain list, through many additions and removals, and without memory. */
+/* base/table: against a plain list, through many additions and removals, and without memory; base/finder: each member is
+ * found by its hash, among others of the same one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/finder.h"
 #include "base/table.h"
 
 enum { KEYS = 500, STEPS = 20000 };
@@ -83,11 +85,36 @@ static void test_no_memory(void **state)
     kn_table_finish(&t);
 }
 
+static void test_finder(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 1000, HASHES = 37 };
+    kn_arena a;
+    kn_finder f = {0};
+    uint32_t probe = 0;
+    kn_arena_init(&a, NULL);
+    assert_int_equal(kn_finder_next(&f, 1, &probe), -1);
+    for (int i = 0; i < MEMBERS; i++)
+        kn_finder_add(&a, &f, (uint64_t)(i % HASHES) * 0x9e3779b97f4a7c15u, i);
+    int seen[MEMBERS] = {0};
+    for (int h = 0; h < HASHES; h++) {
+        probe = 0;
+        for (int i; (i = kn_finder_next(&f, (uint64_t)h * 0x9e3779b97f4a7c15u, &probe)) >= 0;) {
+            assert_int_equal(i % HASHES, h);
+            seen[i]++;
+        }
+    }
+    for (int i = 0; i < MEMBERS; i++)
+        assert_int_equal(seen[i], 1);
+    kn_arena_finish(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_list),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_finder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
