@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/work.h"
 #include "ir/region_impl.h"
 
 /* Of the regions that load an array, with how many earlier ones a region is tried. */
@@ -60,7 +61,7 @@ static void add_node(kn_former *f, const kn_node *n)
     const kn_dim *space = kn_node_space(n);
     kn_region *r = KN_NEW(f->a, kn_region);
     kn_forming *region = &f->forming[n->id];
-    *region = (kn_forming){.region = r, .first = n->id, .last = n->id};
+    *region = (kn_forming){.region = r, .first = n->id};
     f->parent[n->id] = n->id;
     r->reduces = kn_ops[n->op].cls == KN_REDUCE;
     for (int j = 0; j < n->rank; j++) {
@@ -80,64 +81,10 @@ static void add_node(kn_former *f, const kn_node *n)
 
 /* ---- merging ---- */
 
-/* f->spans is a Fenwick tree: how many regions have nodes before a node and behind it. */
-static void add_span(kn_former *f, const kn_forming *r, int by)
-{
-    if (r->first == r->last)
-        return;
-    for (int i = r->first + 2; i <= f->g->nodes.len; i += i & -i)
-        f->spans[i] += by;
-    for (int i = r->last + 1; i <= f->g->nodes.len; i += i & -i)
-        f->spans[i] -= by;
-}
-
-static int count_spans(const kn_former *f, int node)
-{
-    int n = 0;
-    for (int i = node + 1; i > 0; i -= i & -i)
-        n += f->spans[i];
-    return n;
-}
-
-/* Does region b need, through a third region, what a makes? A region whose nodes are all before a's needs it only through
- * one that has nodes on both sides. */
-static bool depends_through_another(kn_former *f, int a, int b)
-{
-    KN_VEC(int) todo = {0};
-    bool through = false;
-    int first = f->forming[a].first;
-    bool spanned =
-        count_spans(f, first) > (f->forming[b].first < first && first < f->forming[b].last);
-    f->visit++;
-    f->seen[a] = f->seen[b] = f->visit;
-    kn_push(f->a, &todo, b);
-    while (todo.len && !through) {
-        int r = todo.data[--todo.len], kept = 0;
-        kn_forming *region = &f->forming[r];
-        f->between = r;
-        f->list++;
-        for (int i = 0; i < region->reads.len; i++) {
-            int x = kn_region_find(f, region->reads.data[i]);
-            f->out->work++;
-            if (x == r || f->listed[x] == f->list)
-                continue;
-            f->listed[x] = f->list;
-            region->reads.data[kept++] = region->reads.data[i];
-            through = through || (x == a && r != b);
-            if (f->seen[x] != f->visit && (spanned || f->forming[x].last > first))
-                kn_push(f->a, &todo, x);
-            f->seen[x] = f->visit;
-        }
-        region->reads.len = kept;
-    }
-    return through;
-}
-
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map)
 {
     return kn_region_map_axes(f, t, s, map) && kn_region_all_walked(f, t, s, map) &&
-           ((!depends_through_another(f, t, s) && !depends_through_another(f, s, t)) ||
-            kn_region_refuse_between(f));
+           (!kn_region_between(f, t, s) || kn_region_refuse_between(f));
 }
 
 /* Have they been refused for their axes? More nodes only add to the reasons. */
@@ -184,11 +131,8 @@ static void merge(kn_former *f, int t, int s, const int8_t *map)
     for (int i = 0; i < from->apart.len; i++)
         if (!are_apart(f, t, kn_region_find(f, from->apart.data[i])))
             kn_push(f->a, &to->apart, from->apart.data[i]);
-    add_span(f, to, -1);
-    add_span(f, from, -1);
     to->first = from->first < to->first ? from->first : to->first;
-    to->last = from->last > to->last ? from->last : to->last;
-    add_span(f, to, 1);
+    kn_region_order_merge(f, t, s);
     f->parent[s] = t;
     f->out->work += part->nodes.len;
 }
@@ -207,8 +151,7 @@ bool kn_region_merge(kn_former *f, int a, int b)
         kn_push(f->a, &f->forming[b].apart, a);
         return false;
     }
-    if (!kn_region_all_walked(f, t, s, map) || depends_through_another(f, t, s) ||
-        depends_through_another(f, s, t))
+    if (!kn_region_all_walked(f, t, s, map) || kn_region_between(f, t, s))
         return false;
     merge(f, t, s, map);
     return true;
@@ -298,34 +241,32 @@ static void assign_nodes(kn_former *f, kn_region *r)
         f->out->of[r->nodes.data[k]->id] = r;
 }
 
-/* Regions come in the order of their first nodes, so one may be before another that it reads. */
-static int level_of(kn_regions *out, kn_region *r)
+/* What it reads has its level. */
+static int level_of(const kn_regions *out, const kn_region *r)
 {
-    if (r->level >= 0)
-        return r->level;
     int level = 0;
     for (int i = 0; i < r->nodes.len; i++)
         for (int k = 0; k < r->nodes.data[i]->nin; k++) {
-            kn_region *from = out->of[kn_view_root(r->nodes.data[i]->in[k])->id];
-            int below = from && from != r ? level_of(out, from) : -1;
+            const kn_region *from = out->of[kn_view_root(r->nodes.data[i]->in[k])->id];
+            int below = from && from != r ? from->level : -1;
             level = below >= level ? below + 1 : level;
         }
-    return r->level = level;
+    return level;
 }
 
+/* Within a level regions come in the order of their first nodes. */
 static void list_by_level(kn_former *f)
 {
     kn_regions *out = f->out;
     KN_VEC(kn_region *) regions = {0};
     for (int i = 0; i < f->g->nodes.len; i++)
-        if (out->of[i] && out->of[i]->nodes.data[0]->id == i) {
-            out->of[i]->level = -1;
+        if (out->of[i] && out->of[i]->nodes.data[0]->id == i)
             kn_push(f->a, &regions, out->of[i]);
-        }
     int highest = 0;
-    for (int i = 0; i < regions.len; i++) {
-        int level = level_of(out, regions.data[i]);
-        highest = level > highest ? level : highest;
+    for (int r = -1; (r = kn_region_next(f, r)) >= 0;) {
+        kn_region *region = f->forming[r].region;
+        region->level = level_of(out, region);
+        highest = region->level > highest ? region->level : highest;
     }
     int *start = KN_NEW_ARRAY(f->a, int, highest + 2);
     for (int i = 0; i < regions.len; i++)
@@ -350,7 +291,6 @@ static kn_former *new_former(kn_arena *a, kn_graph *g, const int64_t *sizes, boo
     f->output = KN_NEW_ARRAY(a, bool, n + 1);
     f->seen = KN_NEW_ARRAY(a, int, n + 1);
     f->listed = KN_NEW_ARRAY(a, int, n + 1);
-    f->spans = KN_NEW_ARRAY(a, int, n + 1);
     f->out->graph = g;
     f->fuse = fuse;
     f->out->former = f;
@@ -368,6 +308,7 @@ kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
             add_node(f, g->nodes.data[i]);
     for (int o = 0; o < g->outputs.len; o++)
         f->output[g->outputs.data[o].node->id] = true;
+    kn_region_order_begin(f);
     kn_region_costs(f);
     return f;
 }
@@ -378,6 +319,7 @@ static kn_regions *finish(kn_former *f)
         if (f->parent[i] >= 0 && !f->out->of[i])
             assign_nodes(f, f->forming[kn_region_find(f, i)].region);
     list_by_level(f);
+    kn_work(f->out->work);
     return f->out;
 }
 

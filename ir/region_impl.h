@@ -22,7 +22,7 @@ typedef struct kn_load {
 /* A region being formed. */
 typedef struct kn_forming {
     kn_region *region;
-    int first, last; /* its lowest and highest node */
+    int first; /* its lowest node */
     KN_VEC(int)
     reads; /* values that it reads; after merging perhaps its own, or several of one region */
     KN_VEC(kn_load) loads; /* by leaf number */
@@ -43,11 +43,14 @@ struct kn_former {
     bool *output;             /* per node */
     int *seen, visit;         /* marks of one search */
     int *listed, list;        /* marks of one list */
-    int *spans;               /* by node: regions with nodes before and behind it */
     int *cost;                /* per node: additions that computing it from arguments alone takes */
     int64_t *bytes;           /* per node: what it reads for that */
     const char *why, *need;   /* of the last refusal */
-    int between; /* a region that needs what one makes, and makes what the other needs */
+    /* region_order.c, per region */
+    int64_t *label;      /* rises along the order */
+    int *before, *after; /* its neighbours there */
+    KN_VEC(int) needed;  /* regions of the last search */
+    int between;         /* a region that needs what one makes, and makes what the other needs */
 };
 
 /* Every value a region of its own. */
@@ -61,6 +64,14 @@ bool kn_region_refuse(kn_former *f, const char *why, const char *need);
 bool kn_region_refuse_between(kn_former *f);
 /* May region s become part of region t? Then map has the axis of t for each of s; new ones are behind t's. */
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map);
+
+/* region_order.c: the order of regions, once all are there; the one behind r in it, or -1: each is behind what it reads. */
+void kn_region_order_begin(kn_former *f);
+int kn_region_next(const kn_former *f, int r);
+/* Does one of two regions need, through a third one, what the other makes? */
+bool kn_region_between(kn_former *f, int a, int b);
+/* s becomes part of t; right behind a kn_region_between() that said no. */
+void kn_region_order_merge(kn_former *f, int t, int s);
 
 /* region_axes.c: the same as far as axes go; two regions may also need a third one between them. */
 bool kn_region_map_axes(kn_former *f, int t, int s, int8_t *map);

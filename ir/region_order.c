@@ -1,0 +1,137 @@
+/* Which loop nests need which: an order of regions in which each is behind all that it reads, kept up while they merge.
+ *
+ * A region needs another only through those that lie between the two, so that only these are looked at. A merge moves
+ * what the later one needs of them in front of the earlier one, where the merged region stays (as in Pearce and Kelly,
+ * "A dynamic topological sort algorithm for directed acyclic graphs", 2007, but by labels that leave room). */
+#include <stdlib.h>
+
+#include "ir/region_impl.h"
+
+static const int64_t ROOM = (int64_t)1 << 40;
+
+/* The order is a ring of regions with one more, behind the last node, before the first and behind the last. */
+static int ring_end(const kn_former *f) { return f->g->nodes.len; }
+
+static void unlink_region(kn_former *f, int r)
+{
+    f->after[f->before[r]] = f->after[r];
+    f->before[f->after[r]] = f->before[r];
+}
+
+static void link_before(kn_former *f, int r, int next)
+{
+    f->before[r] = f->before[next];
+    f->after[r] = next;
+    f->after[f->before[next]] = r;
+    f->before[next] = r;
+}
+
+static void label_all(kn_former *f)
+{
+    int64_t label = 0;
+    for (int r = f->after[ring_end(f)]; r != ring_end(f); r = f->after[r]) {
+        f->label[r] = label += ROOM;
+        f->out->work++;
+    }
+}
+
+void kn_region_order_begin(kn_former *f)
+{
+    int n = f->g->nodes.len;
+    f->label = KN_NEW_ARRAY(f->a, int64_t, n + 1);
+    f->before = KN_NEW_ARRAY(f->a, int, n + 1);
+    f->after = KN_NEW_ARRAY(f->a, int, n + 1);
+    f->before[n] = f->after[n] = n;
+    for (int i = 0; i < n; i++)
+        if (f->parent[i] >= 0)
+            link_before(f, i, n);
+    label_all(f);
+}
+
+int kn_region_next(const kn_former *f, int r)
+{
+    r = f->after[r < 0 ? ring_end(f) : r];
+    return r == ring_end(f) ? -1 : r;
+}
+
+/* The regions that r reads: each is in its list once from now on. True when `low` is one of them. Those behind `low` that
+ * the search has not seen yet join it. */
+static bool look_at(kn_former *f, int r, int low)
+{
+    kn_forming *region = &f->forming[r];
+    bool reads_low = false;
+    int kept = 0;
+    f->list++;
+    for (int i = 0; i < region->reads.len; i++) {
+        int x = kn_region_find(f, region->reads.data[i]);
+        f->out->work++;
+        if (x == r || f->listed[x] == f->list)
+            continue;
+        f->listed[x] = f->list;
+        region->reads.data[kept++] = region->reads.data[i];
+        reads_low = reads_low || x == low;
+        if (f->seen[x] != f->visit && f->label[x] > f->label[low])
+            kn_push(f->a, &f->needed, x);
+        f->seen[x] = f->visit;
+    }
+    region->reads.len = kept;
+    return reads_low;
+}
+
+bool kn_region_between(kn_former *f, int a, int b)
+{
+    int low = f->label[a] < f->label[b] ? a : b, high = low == a ? b : a;
+    f->visit++;
+    f->seen[low] = f->seen[high] = f->visit;
+    f->needed.len = 0;
+    look_at(f, high, low);
+    for (int i = 0; i < f->needed.len; i++)
+        if (look_at(f, f->needed.data[i], low)) {
+            f->between = f->needed.data[i];
+            return true;
+        }
+    return false;
+}
+
+typedef struct labelled {
+    int64_t label;
+    int region;
+} labelled;
+
+static int by_label(const void *a, const void *b)
+{
+    int64_t x = ((const labelled *)a)->label, y = ((const labelled *)b)->label;
+    return (x > y) - (x < y);
+}
+
+/* Moves what kn_region_between() found last in front of region `low`. */
+static void move_needed(kn_former *f, int low)
+{
+    int n = f->needed.len;
+    labelled *moved = KN_NEW_ARRAY(f->a, labelled, n);
+    for (int i = 0; i < n; i++)
+        moved[i] = (labelled){f->label[f->needed.data[i]], f->needed.data[i]};
+    qsort(moved, (size_t)n, sizeof *moved, by_label);
+    int64_t label = f->label[f->before[low]], room = f->label[low] - label;
+    int64_t step = room >> 10 > 0 && n < 1 << 9 ? room >> 10 : room / (n + 1);
+    for (int i = 0; i < n; i++) {
+        unlink_region(f, moved[i].region);
+        link_before(f, moved[i].region, low);
+        f->label[moved[i].region] = label += step;
+    }
+    if (step == 0)
+        label_all(f);
+}
+
+void kn_region_order_merge(kn_former *f, int t, int s)
+{
+    bool t_first = f->label[t] < f->label[s];
+    if (f->needed.len)
+        move_needed(f, t_first ? t : s);
+    unlink_region(f, t_first ? s : t);
+    if (t_first)
+        return;
+    f->label[t] = f->label[s];
+    link_before(f, t, s);
+    unlink_region(f, s);
+}
