@@ -49,32 +49,37 @@ static void use_value(kn_planner *p, kn_kernel *k, remap *m, kn_value *v)
     }
 }
 
-static bool reads_written(const kn_phase *ph, const bool *written)
+kn_written kn_nothing_written(kn_arena *a, int nbufs)
+{
+    return (kn_written){1, KN_NEW_ARRAY(a, int, nbufs + 1)};
+}
+
+static bool reads_written(const kn_phase *ph, const kn_written *written)
 {
     for (int j = 0; j < ph->values.len; j++)
-        if (kn_is_read(&ph->values.data[j]) && written[ph->values.data[j].access.buf])
+        if (kn_is_read(&ph->values.data[j]) &&
+            written->at[ph->values.data[j].access.buf] == written->since)
             return true;
     return false;
 }
 
-bool kn_phase_waits(const kn_phase *phases, int i, bool *written, int nbufs)
+bool kn_phase_waits(const kn_phase *phases, int i, kn_written *written)
 {
     bool waits = reads_written(&phases[i], written);
     for (int j = i - 1; j >= 0 && phases[j].local; j--)
         waits = waits || reads_written(&phases[j], written);
-    if (waits)
-        memset(written, 0, sizeof *written * (size_t)nbufs);
+    written->since += waits;
     for (int j = 0; j < phases[i].stores.len; j++)
-        written[phases[i].stores.data[j].access.buf] = true;
+        written->at[phases[i].stores.data[j].access.buf] = written->since;
     return waits;
 }
 
 static void place_barriers(kn_arena *a, kn_kernel *k)
 {
-    bool *written = KN_NEW_ARRAY(a, bool, k->bufs.len + 1);
+    kn_written written = kn_nothing_written(a, k->bufs.len);
     for (int i = 0; i < k->phases.len; i++)
         if (!k->phases.data[i].local)
-            k->phases.data[i].barrier = kn_phase_waits(k->phases.data, i, written, k->bufs.len);
+            k->phases.data[i].barrier = kn_phase_waits(k->phases.data, i, &written);
 }
 
 /* What a block reads alone in the time that a barrier takes. */
@@ -354,12 +359,15 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
 static bool has_overlap(const kn_planner *p, const kn_kernel *k)
 {
     const int *over = p->problem->over;
-    for (int i = 0; i < k->bufs.len && over; i++)
-        for (int j = 0; j < k->bufs.len; j++)
-            if (k->bufs.data[i].kind == KN_BUF_INPUT && k->bufs.data[j].kind == KN_BUF_OUTPUT &&
-                over[k->bufs.data[i].index] == k->bufs.data[j].index)
-                return true;
-    return false;
+    bool *has = KN_NEW_ARRAY(p->arena, bool, p->problem->graph->outputs.len + 1), any = false;
+    for (int i = 0; i < k->bufs.len; i++)
+        if (k->bufs.data[i].kind == KN_BUF_OUTPUT)
+            has[k->bufs.data[i].index] = true;
+    for (int i = 0; i < k->bufs.len && over; i++) {
+        const kn_buf *b = &k->bufs.data[i];
+        any = any || (b->kind == KN_BUF_INPUT && over[b->index] >= 0 && has[over[b->index]]);
+    }
+    return any;
 }
 
 static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)

@@ -90,23 +90,24 @@ static void mark_touched(const kn_phase *ph, bool *touched)
         touched[ph->stores.data[i].access.buf] = true;
 }
 
-/* Does one of the kernels have temporary b? */
-static bool is_used(kn_kernel *const *kernels, int n, const kn_buf *b)
+/* Per temporary's number: does one of the kernels have it? */
+static bool *used_temporaries(kn_arena *a, kn_kernel *const *kernels, int n, int nbufs)
 {
+    bool *used = KN_NEW_ARRAY(a, bool, nbufs + 1);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < kernels[i]->bufs.len; j++)
-            if (kernels[i]->bufs.data[j].kind == KN_BUF_TEMP &&
-                kernels[i]->bufs.data[j].index == b->index)
-                return true;
-    return false;
+            if (kernels[i]->bufs.data[j].kind == KN_BUF_TEMP)
+                used[kernels[i]->bufs.data[j].index] = true;
+    return used;
 }
 
 kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const *kernels, int n,
                                const kn_buf *bufs, int nbufs)
 {
     kn_census c = nothing(a, g);
+    const bool *used = used_temporaries(a, kernels, n, nbufs);
     for (int i = 0; i < nbufs; i++)
-        if (bufs[i].kind == KN_BUF_TEMP && is_used(kernels, n, &bufs[i]))
+        if (bufs[i].kind == KN_BUF_TEMP && used[bufs[i].index])
             add_temporary(&c, bufs[i].bytes);
     c.launches = n;
     c.grid = n > 0 ? n - 1 : 0;
@@ -135,7 +136,7 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
                               const kn_buf *bufs, int nbufs)
 {
     kn_census c = nothing(a, g);
-    bool *written = KN_NEW_ARRAY(a, bool, nbufs + 1);
+    kn_written written = kn_nothing_written(a, nbufs);
     bool *touched = KN_NEW_ARRAY(a, bool, nbufs + 1);
     for (int i = 0; i < n; i++)
         mark_touched(&phases[i], touched);
@@ -145,7 +146,7 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
     c.launches = 1;
     for (int i = 0; i < n; i++) {
         const kn_phase *ph = &phases[i];
-        c.grid += !ph->local && kn_phase_waits(phases, i, written, nbufs);
+        c.grid += !ph->local && kn_phase_waits(phases, i, &written);
         add_loads(a, &c, NULL, ph, bufs);
         add_stores(&c, ph, bufs);
         /* partial results are combined in a later phase, and a local phase is its host's */
@@ -213,7 +214,7 @@ static void add_operation(kn_census *c, const kn_graph *g, const kn_node *n, con
 }
 
 /* How a value leaves the operation that computes it. */
-typedef enum leaving { UNSEEN = 0, SHOWN = 1, OUTPUT = 2, USED = 4 } leaving;
+typedef enum leaving { UNSEEN = 0, SHOWN = 1, OUTPUT = 2, USED = 4, COPIED = 8 } leaving;
 
 /* Marks what later operations read. */
 static void mark_used(const kn_graph *g, const bool *need, int *leaves)
@@ -232,14 +233,12 @@ static void add_outputs(kn_census *c, const kn_graph *g, const int64_t *sizes, i
 {
     for (int o = 0; o < g->outputs.len; o++) {
         const kn_node *out = g->outputs.data[o].node, *shown = kn_shown_value(out);
-        bool again = false;
-        for (int before = 0; before < o; before++)
-            again = again || g->outputs.data[before].node == out;
         c->output_written[o] = bytes_of(out, sizes);
         c->bytes_written += c->output_written[o];
         if (shown) {
             leaves[shown->id] |= shown == out ? OUTPUT : SHOWN;
-        } else if (!again) {
+        } else if (!(leaves[out->id] & COPIED)) {
+            leaves[out->id] |= COPIED;
             const kn_node *from = out->op == KN_OP_COPY ? out->in[0] : out;
             c->launches++;
             leaves[kn_view_root(from)->id] |= USED;

@@ -9,29 +9,33 @@ typedef struct liveness {
     bool *value, *red;
 } liveness;
 
-static void need_value(liveness *l, int value);
+static void need_one(liveness *l, int red)
+{
+    l->red[red] = true;
+    l->value[l->ph->reds.data[red].value] = true;
+}
 
+/* With what shares its accumulator. */
 static void need_red(liveness *l, int red)
 {
     int owner = kn_red_owner(l->ph, red), width = kn_red_width(&l->ph->reds.data[owner]);
-    if (l->red[red])
-        return;
-    l->red[red] = true;
-    need_value(l, l->ph->reds.data[red].value);
+    need_one(l, red);
     for (int r = owner; r < owner + width; r++)
-        need_red(l, r);
+        need_one(l, r);
 }
 
-static void need_value(liveness *l, int value)
+/* What live values are made of: operands, and what reductions combine, come before their users. */
+static void need_operands(liveness *l)
 {
-    const kn_value *v = &l->ph->values.data[value];
-    if (l->value[value])
-        return;
-    l->value[value] = true;
-    for (int k = 0; k < v->nin; k++)
-        need_value(l, v->in[k]);
-    if (v->kind == KN_V_RESULT)
-        need_red(l, v->index);
+    for (int i = l->ph->values.len - 1; i >= 0; i--) {
+        const kn_value *v = &l->ph->values.data[i];
+        if (!l->value[i])
+            continue;
+        for (int k = 0; k < v->nin; k++)
+            l->value[v->in[k]] = true;
+        if (v->kind == KN_V_RESULT)
+            need_red(l, v->index);
+    }
 }
 
 /* Closes up; the new place of each that stays. */
@@ -81,8 +85,9 @@ void kn_drop_dead(kn_arena *a, kn_phase *ph)
         if (ph->stores.data[i].kind == KN_STORE_PARTIAL)
             need_red(&l, ph->stores.data[i].value);
         else
-            need_value(&l, ph->stores.data[i].value);
+            l.value[ph->stores.data[i].value] = true;
     for (int i = 0; i < ph->exports.len; i++)
-        need_value(&l, ph->exports.data[i]);
+        l.value[ph->exports.data[i]] = true;
+    need_operands(&l);
     keep_live(ph, places(a, l.value, ph->values.len), places(a, l.red, ph->reds.len));
 }

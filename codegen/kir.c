@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/integer.h"
+#include "base/work.h"
 
 int kn_phase_vector_axis(const kn_phase *p)
 {
@@ -93,6 +95,19 @@ bool kn_value_same(const kn_value *x, const kn_value *y)
     case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
     default: return x->index == y->index;
     }
+}
+
+uint64_t kn_value_hash(const kn_value *v)
+{
+    bool access = kn_has_access(v);
+    const int64_t key[] = {v->kind,
+                           v->dtype,
+                           v->kind == KN_V_ELEM ? (int64_t)v->op : 0,
+                           access || v->kind == KN_V_CONST || v->kind == KN_V_ELEM ? 0 : v->index,
+                           access ? v->access.buf : 0,
+                           access ? v->access.offset : 0,
+                           v->kind == KN_V_CONST ? v->value.i : 0};
+    return kn_hash(v->in, sizeof *v->in * (size_t)v->nin, kn_hash(key, sizeof key, 0));
 }
 
 #define COPY_VEC(a, to, from)                                                                      \
@@ -232,15 +247,15 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
     return 0;
 }
 
-/* What is kept since an earlier sweep needs no operands; sweep -1: nothing is kept yet. */
-static void need_value(const kn_phase *p, int i, int sweep, bool *need)
+/* And what these are made of. What is kept since an earlier sweep needs no operands; sweep -1: nothing is kept yet. */
+static void need_operands(const kn_phase *p, int sweep, bool *need)
 {
-    const kn_value *v = &p->values.data[i];
-    if (need[i])
-        return;
-    need[i] = true;
-    for (int k = 0; k < v->nin && !(v->kept && sweep > v->since); k++)
-        need_value(p, v->in[k], sweep, need);
+    kn_work(p->values.len);
+    for (int i = p->values.len - 1; i >= 0; i--) { /* operands come before their users */
+        const kn_value *v = &p->values.data[i];
+        for (int k = 0; need[i] && k < v->nin && !(v->kept && sweep > v->since); k++)
+            need[v->in[k]] = true;
+    }
 }
 
 bool kn_phase_stores_elements(const kn_phase *p)
@@ -257,17 +272,19 @@ void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
         need[i] = false;
     for (int i = 0; i < p->reds.len; i++)
         if (p->reds.data[i].stage == sweep)
-            need_value(p, p->reds.data[i].value, sweep, need);
+            need[p->reds.data[i].value] = true;
     for (int i = 0; i < p->stores.len; i++)
         if (p->stores.data[i].kind == KN_STORE_ELEMENT && p->stores.data[i].stage == sweep)
-            need_value(p, p->stores.data[i].value, sweep, need);
+            need[p->stores.data[i].value] = true;
+    need_operands(p, sweep, need);
 }
 
 void kn_value_needs(const kn_phase *p, int value, bool *need)
 {
     for (int i = 0; i < p->values.len; i++)
         need[i] = false;
-    need_value(p, value, -1, need);
+    need[value] = true;
+    need_operands(p, -1, need);
 }
 
 int kn_red_owner(const kn_phase *p, int red)

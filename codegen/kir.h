@@ -368,6 +368,8 @@ const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase
 bool kn_access_same(const kn_access *a, const kn_access *b);
 /* Are they the same computation of the same operands? */
 bool kn_value_same(const kn_value *x, const kn_value *y);
+/* The same for values that are the same. */
+uint64_t kn_value_hash(const kn_value *v);
 
 /* A copy whose values, reductions and stores are its own. */
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);

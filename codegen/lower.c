@@ -1,8 +1,15 @@
 /* Regions to raw phases. */
 #include <string.h>
 
+#include "base/work.h"
 #include "codegen/plan.h"
 #include "ir/view.h"
+
+/* What a region has of a graph node. */
+typedef struct lowered {
+    const kn_region *region; /* where the value is; NULL: nowhere yet */
+    int value;
+} lowered;
 
 /* Lowering one region. */
 typedef struct lowering {
@@ -10,14 +17,27 @@ typedef struct lowering {
     const kn_region *region;
     kn_phase phase;
     int8_t axis_to[KN_MAX_RANK]; /* region axis -> phase axis: groups first */
-    int *value_of;               /* per graph node */
+    lowered *of;                 /* per graph node */
+    kn_finder values_by;         /* the phase's values */
 } lowering;
+
+/* -1 for none. */
+static int value_of(const lowering *lo, const kn_node *n)
+{
+    const lowered *of = &lo->of[n->id];
+    return of->region == lo->region ? of->value : -1;
+}
+
+static void set_value(lowering *lo, const kn_node *n, int value)
+{
+    lo->of[n->id] = (lowered){lo->region, value};
+}
 
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count)
 {
     int number = 0;
-    for (int i = 0; i < p->bufs.len; i++)
-        number += p->bufs.data[i].kind == KN_BUF_TEMP;
+    for (int i = p->bufs.len - 1; i >= 0 && !number; i--)
+        number = p->bufs.data[i].kind == KN_BUF_TEMP ? p->bufs.data[i].index + 1 : 0;
     kn_buf b = {.kind = KN_BUF_TEMP,
                 .index = number,
                 .dtype = dtype,
@@ -44,9 +64,14 @@ static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout,
 /* The phase's value equal to v, added if there is none. */
 static int add_value(lowering *lo, kn_value v)
 {
-    for (int i = 0; i < lo->phase.values.len; i++)
+    uint64_t hash = kn_value_hash(&v);
+    uint32_t probe = 0;
+    for (int i; (i = kn_finder_next(&lo->values_by, hash, &probe)) >= 0;) {
+        kn_work(1);
         if (kn_value_same(&lo->phase.values.data[i], &v))
             return i;
+    }
+    kn_finder_add(lo->p->arena, &lo->values_by, hash, lo->phase.values.len);
     kn_push(lo->p->arena, &lo->phase.values, v);
     return lo->phase.values.len - 1;
 }
@@ -183,16 +208,16 @@ static int operand(lowering *lo, const kn_node *user, int k, const int8_t *axis)
     kn_use use = kn_use_of(p->problem->graph, user, k);
     const kn_node *base = use.base;
     if (kn_is_uniform_leaf(base)) {
-        if (lo->value_of[base->id] < 0)
-            lo->value_of[base->id] = lower_leaf(lo, base);
-        return lo->value_of[base->id];
+        if (value_of(lo, base) < 0)
+            set_value(lo, base, lower_leaf(lo, base));
+        return value_of(lo, base);
     }
     int8_t to[KN_MAX_RANK];
     for (int j = 0; j < base->rank; j++)
         to[j] = use.axis[j] < 0 ? (int8_t)-1 : axis[use.axis[j]];
     bool here = p->regions->of[base->id] == lo->region;
-    if (here && lo->value_of[base->id] >= 0 && is_walked_so(lo, base, to))
-        return lo->value_of[base->id];
+    if (here && value_of(lo, base) >= 0 && is_walked_so(lo, base, to))
+        return value_of(lo, base);
     if (here || p->again[base->id])
         return lower_value(lo, base, to);
     int buf;
@@ -401,7 +426,7 @@ static void store(lowering *lo, const kn_node *n, int buf)
         to[j] = kn_ops[n->op].cls == KN_REDUCE && n->u.reduce.axes >> j & 1
                     ? -1
                     : p->regions->axis[n->id][j];
-    kn_store s = {.value = lo->value_of[n->id], .access = access_to(lo, buf, &layout, to)};
+    kn_store s = {.value = value_of(lo, n), .access = access_to(lo, buf, &layout, to)};
     s.kind =
         level_of_axes(&lo->phase, s.access.axes) == KN_ELEMENT ? KN_STORE_ELEMENT : KN_STORE_GROUP;
     s.stage = lo->phase.values.data[s.value].stage;
@@ -413,11 +438,9 @@ static void store(lowering *lo, const kn_node *n, int buf)
 /* Stores a value to each output it is, and to its temporary if it has one of its own. */
 static void store_everywhere(lowering *lo, const kn_node *n)
 {
-    const kn_graph *g = lo->p->problem->graph;
     int temp = lo->p->buf_of_node[n->id];
-    for (int o = 0; o < g->outputs.len; o++)
-        if (g->outputs.data[o].node == n)
-            store(lo, n, lo->p->buf_of_output[o]);
+    for (int o = lo->p->output_of[n->id]; o >= 0; o = lo->p->next_output[o])
+        store(lo, n, lo->p->buf_of_output[o]);
     if (temp >= 0 && lo->p->bufs.data[temp].kind == KN_BUF_TEMP)
         store(lo, n, temp);
 }
@@ -448,18 +471,16 @@ static void order_axes(lowering *lo)
         }
 }
 
-static bool lower_region(kn_planner *p, int number)
+static bool lower_region(kn_planner *p, int number, lowered *of)
 {
-    lowering lo = {.p = p, .region = p->regions->list.data[number]};
-    int n = p->problem->graph->nodes.len;
-    lo.value_of = KN_NEW_ARRAY(p->arena, int, n + 1);
-    memset(lo.value_of, -1, sizeof *lo.value_of * (size_t)n);
+    lowering lo = {.p = p, .region = p->regions->list.data[number], .of = of};
     order_axes(&lo);
     for (int i = 0; i < lo.region->nodes.len; i++) {
         const kn_node *v = lo.region->nodes.data[i];
-        lo.value_of[v->id] = lower_value(&lo, v, p->regions->axis[v->id]);
-        if (lo.value_of[v->id] < 0)
+        int value = lower_value(&lo, v, p->regions->axis[v->id]);
+        if (value < 0)
             return false;
+        set_value(&lo, v, value);
         store_everywhere(&lo, v);
     }
     kn_drop_dead(p->arena,
@@ -508,6 +529,20 @@ static void order_phases(kn_planner *p)
     p->region_of.cap = n + 1;
 }
 
+/* Which outputs each node is, in order. */
+static void list_outputs(kn_planner *p)
+{
+    const kn_graph *g = p->problem->graph;
+    p->output_of = KN_NEW_ARRAY(p->arena, int, g->nodes.len + 1);
+    p->next_output = KN_NEW_ARRAY(p->arena, int, g->outputs.len + 1);
+    memset(p->output_of, -1, sizeof(int) * (size_t)g->nodes.len);
+    for (int o = g->outputs.len - 1; o >= 0; o--) {
+        int *first = &p->output_of[g->outputs.data[o].node->id];
+        p->next_output[o] = *first;
+        *first = o;
+    }
+}
+
 kn_status kn_lower(kn_planner *p)
 {
     const kn_graph *g = p->problem->graph;
@@ -531,9 +566,11 @@ kn_status kn_lower(kn_planner *p)
                           .dtype = g->outputs.data[o].node->dtype,
                           .name = kn_identifier(p->arena, "out_", g->outputs.data[o].name)}));
     }
+    list_outputs(p);
     kn_place_values(p);
+    lowered *of = KN_NEW_ARRAY(p->arena, lowered, g->nodes.len + 1);
     for (int i = 0; i < p->regions->list.len; i++)
-        if (!lower_region(p, i))
+        if (!lower_region(p, i, of))
             return KN_OK; /* p->blocked is set */
     order_phases(p);
     return KN_OK;

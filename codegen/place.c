@@ -249,9 +249,8 @@ static void give_buffer(const placer *pl, const kn_node *n)
 {
     kn_planner *p = pl->p;
     int *buf = &p->buf_of_node[n->id];
-    for (int o = 0; o < pl->g->outputs.len && !pl->regrouped[n->id]; o++)
-        if (pl->g->outputs.data[o].node == n)
-            *buf = p->buf_of_output[o];
+    for (int o = p->output_of[n->id]; o >= 0 && !pl->regrouped[n->id]; o = p->next_output[o])
+        *buf = p->buf_of_output[o]; /* the last */
     if (*buf >= 0)
         return;
     int64_t shape[KN_MAX_RANK];

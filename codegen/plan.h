@@ -102,6 +102,8 @@ typedef struct kn_planner {
     bool *again;        /* per graph node: other regions compute it again */
     int *buf_of_input;  /* per graph input; -1 for by-value ones */
     int *buf_of_output; /* per graph output */
+    int *output_of;     /* per graph node: the first output that it is, or -1 */
+    int *next_output;   /* per graph output: the next one that the same node is, or -1 */
     const kn_node *blocked; /* a regrouping reshape that these strides do not allow as a view */
 } kn_planner;
 
@@ -179,9 +181,14 @@ kn_status kn_run_passes(kn_planner *p, kn_plan *plan);
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones);
 /* codegen/pass/normalise.c: of a phase that has no local ones. */
 void kn_swap_axes(kn_phase *phase, int a, int b);
+/* codegen/assemble.c: what was written since the last barrier: buffers b whose at[b] is `since`. */
+typedef struct kn_written {
+    int since, *at;
+} kn_written;
+kn_written kn_nothing_written(kn_arena *a, int nbufs);
 /* codegen/assemble.c: is there a barrier in front of phase i, since it, or a local phase of it, reads what was written
  * since the last one? Then nothing is any more; what it writes is. */
-bool kn_phase_waits(const kn_phase *phases, int i, bool *written, int nbufs);
+bool kn_phase_waits(const kn_phase *phases, int i, kn_written *written);
 /* codegen/assemble.c: nsweeps, and how many sweeps need each value. */
 void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* codegen/assemble.c: p->phases into plan->kernels. */

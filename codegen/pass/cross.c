@@ -9,8 +9,10 @@
  *
  * Rows that themselves wait for what columns make are parted (pass/part.c): their reductions are such rows, and what
  * waits goes through the same bands again, of which blocks keep on chip what there is room for. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/work.h"
 #include "codegen/plan.h"
 #include "codegen/sched/sched.h"
 
@@ -367,14 +369,67 @@ static bool cross_parted(kn_planner *p, int rows, int columns)
     return true;
 }
 
+/* ---- which phases to look at ---- */
+
+typedef KN_VEC(int) numbers;
+
+/* Per buffer: the phases that load it as an array, if their reductions could be done by another phase. */
+static numbers *loaded_by(kn_planner *p)
+{
+    numbers *by = KN_NEW_ARRAY(p->arena, numbers, p->bufs.len + 1);
+    for (int i = 0; i < p->phases.len; i++) {
+        const kn_phase *ph = &p->phases.data[i];
+        if (!is_raw(ph) || !only_reduces(ph))
+            continue;
+        for (int j = 0; j < ph->values.len; j++) {
+            numbers *list = &by[ph->values.data[j].access.buf];
+            if (is_array(&ph->values.data[j]) && !(list->len && list->data[list->len - 1] == i))
+                kn_push(p->arena, list, i);
+        }
+    }
+    return by;
+}
+
+static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+/* The phases that load an array which phase `rows` loads or stores; some are there twice. */
+static numbers related(kn_planner *p, const numbers *loaded, int rows)
+{
+    const kn_phase *ph = &p->phases.data[rows];
+    numbers all = {0};
+    for (int i = 0; is_raw(ph) && i < kn_accesses(ph); i++) {
+        const kn_value *v = i < ph->values.len ? &ph->values.data[i] : NULL;
+        if (v ? !is_array(v) : kn_store_at(ph, i)->kind != KN_STORE_ELEMENT)
+            continue;
+        const numbers *by = &loaded[v ? v->access.buf : kn_store_at(ph, i)->access.buf];
+        for (int k = 0; k < by->len; k++)
+            kn_push(p->arena, &all, by->data[k]);
+    }
+    if (all.len)
+        qsort(all.data, (size_t)all.len, sizeof *all.data, by_number);
+    kn_work(1 + all.len);
+    return all;
+}
+
+/* Does phase `rows` do the reductions of another one now? */
+static bool cross_one(kn_planner *p, const numbers *loaded, int rows)
+{
+    numbers columns = related(p, loaded, rows);
+    for (int i = 0; i < columns.len; i++) {
+        int n = columns.data[i];
+        crossing c = {.p = p, .rows = rows, .columns = n, .from = &p->phases.data[n]};
+        if (n == rows || (i && n == columns.data[i - 1]))
+            continue;
+        if (cross(&c) || (n < rows && cross_parted(p, rows, n)))
+            return true;
+    }
+    return false;
+}
+
 void kn_pass_cross(kn_planner *p)
 {
+    const numbers *loaded = loaded_by(p);
     for (int rows = 0; rows < p->phases.len; rows++)
-        for (int columns = 0; columns < p->phases.len; columns++) {
-            crossing c = {
-                .p = p, .rows = rows, .columns = columns, .from = &p->phases.data[columns]};
-            if (columns != rows &&
-                (cross(&c) || (columns < rows && cross_parted(p, rows, columns))))
-                break;
-        }
+        if (cross_one(p, loaded, rows))
+            loaded = loaded_by(p);
 }

@@ -221,13 +221,13 @@ static int count_readers(const kn_planner *p, int index, const kn_phase *from)
 static int count_barriers(const kn_planner *p, int index, const kn_phase *from)
 {
     int barriers = 0;
-    bool *written = KN_NEW_ARRAY(p->arena, bool, p->bufs.len + 1);
+    kn_written written = kn_nothing_written(p->arena, p->bufs.len);
     for (int i = 0; i < p->phases.len; i++) {
         if (p->phases.data[i].local)
             continue;
-        barriers += kn_phase_waits(p->phases.data, i, written, p->bufs.len);
+        barriers += kn_phase_waits(p->phases.data, i, &written);
         for (int j = 0; from && i == index && j < from->stores.len; j++)
-            written[from->stores.data[j].access.buf] = false;
+            written.at[from->stores.data[j].access.buf] = 0;
     }
     return barriers;
 }
