@@ -28,12 +28,23 @@ int kn_region_find(kn_former *f, int node)
 
 /* ---- a region of one node ---- */
 
+int kn_find_load(const kn_forming *region, const kn_node *leaf)
+{
+    int low = 0, high = region->loads.len;
+    while (low < high) {
+        int mid = (low + high) / 2;
+        if (region->loads.data[mid].leaf->id < leaf->id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 static void add_load(kn_former *f, kn_forming *to, kn_load load)
 {
-    int at = to->loads.len;
-    while (at > 0 && to->loads.data[at - 1].leaf->id > load.leaf->id)
-        at--;
-    if (at > 0 && to->loads.data[at - 1].leaf == load.leaf)
+    int at = kn_find_load(to, load.leaf);
+    if (at < to->loads.len && to->loads.data[at].leaf == load.leaf)
         return;
     kn_push(f->a, &to->loads, load);
     memmove(&to->loads.data[at + 1], &to->loads.data[at],

@@ -125,16 +125,8 @@ static bool follow_values(merging *m)
 static void follow_loads(merging *m)
 {
     const kn_forming *s = &m->f->forming[m->s], *t = &m->f->forming[m->t];
-    for (int i = 0, j = 0; i < s->loads.len; i++) {
-        int low = j, high = t->loads.len;
-        while (low < high) {
-            int mid = (low + high) / 2;
-            if (t->loads.data[mid].leaf->id < s->loads.data[i].leaf->id)
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        j = low;
+    for (int i = 0; i < s->loads.len; i++) {
+        int j = kn_find_load(t, s->loads.data[i].leaf);
         if (j < t->loads.len && t->loads.data[j].leaf == s->loads.data[i].leaf)
             follow_load(m, &s->loads.data[i], &t->loads.data[j]);
     }

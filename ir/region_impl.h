@@ -55,6 +55,8 @@ struct kn_former {
 
 /* Every value a region of its own. */
 kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
+/* The place of an array among those that a region loads, or the one where it would be. */
+int kn_find_load(const kn_forming *region, const kn_node *leaf);
 /* The region that a node is in now. */
 int kn_region_find(kn_former *f, int node);
 /* Makes two regions one, if that is allowed. */
