@@ -14,6 +14,10 @@
 /* Of the regions that load an array, with how many earlier ones a region is tried. */
 enum { NEIGHBOURS = 8 };
 
+/* Every sweep computes its operands again, so a loop nest has at most so many operations times sweeps: each added reduction
+ * makes all that comes before it dearer, and its source longer. */
+enum { MOST_SWEPT = 8192 };
+
 const kn_dim *kn_node_space(const kn_node *n)
 {
     return kn_ops[n->op].cls == KN_REDUCE ? n->in[0]->shape : n->shape;
@@ -88,13 +92,54 @@ static void add_node(kn_former *f, const kn_node *n)
     }
     kn_push(f->a, &r->nodes, n);
     add_operands(f, n, region);
+    region->earliest = r->reduces ? f->waits[n->id] - 1 : 0;
+    region->latest = r->reduces ? f->waits[n->id] - 1 : -1;
+}
+
+/* Each reduction waits for those it needs. */
+static void count_waits(kn_former *f)
+{
+    f->waits = KN_NEW_ARRAY(f->a, int, f->g->nodes.len + 1);
+    for (int i = 0; i < f->g->nodes.len; i++) {
+        const kn_node *n = f->g->nodes.data[i];
+        for (int k = 0; k < n->nin; k++)
+            if (f->waits[n->in[k]->id] > f->waits[i])
+                f->waits[i] = f->waits[n->in[k]->id];
+        f->waits[i] += kn_ops[n->op].cls == KN_REDUCE;
+    }
 }
 
 /* ---- merging ---- */
 
+/* From the earliest reduction of two regions to the latest. */
+static void span_reductions(const kn_forming *x, const kn_forming *y, int *earliest, int *latest)
+{
+    bool first = x->latest >= 0 && (y->latest < 0 || x->earliest < y->earliest);
+    *earliest = first ? x->earliest : y->earliest;
+    *latest = x->latest > y->latest ? x->latest : y->latest;
+}
+
+/* Has a loop nest of both too many operations for its sweeps? */
+static bool is_too_long(const kn_former *f, int a, int b)
+{
+    const kn_forming *x = &f->forming[a], *y = &f->forming[b];
+    int earliest, latest, nodes = x->region->nodes.len + y->region->nodes.len;
+    span_reductions(x, y, &earliest, &latest);
+    return (int64_t)nodes * (latest - earliest + 1) > MOST_SWEPT;
+}
+
+static bool refuse_too_long(kn_former *f)
+{
+    return kn_region_refuse(
+        f,
+        "together they are too long: every sweep for a reduction would compute its operands again",
+        "fewer operations, or fewer reductions one after the other");
+}
+
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map)
 {
-    return kn_region_map_axes(f, t, s, map) && kn_region_all_walked(f, t, s, map) &&
+    return (!is_too_long(f, t, s) || refuse_too_long(f)) && kn_region_map_axes(f, t, s, map) &&
+           kn_region_all_walked(f, t, s, map) &&
            (!kn_region_between(f, t, s) || kn_region_refuse_between(f));
 }
 
@@ -142,6 +187,7 @@ static void merge(kn_former *f, int t, int s, const int8_t *map)
     for (int i = 0; i < from->apart.len; i++)
         if (!are_apart(f, t, kn_region_find(f, from->apart.data[i])))
             kn_push(f->a, &to->apart, from->apart.data[i]);
+    span_reductions(to, from, &to->earliest, &to->latest);
     to->first = from->first < to->first ? from->first : to->first;
     kn_region_order_merge(f, t, s);
     f->parent[s] = t;
@@ -155,7 +201,7 @@ bool kn_region_merge(kn_former *f, int a, int b)
     int na = f->forming[a].region->nodes.len, nb = f->forming[b].region->nodes.len;
     bool a_first = na != nb ? na > nb : f->forming[a].first < f->forming[b].first;
     int t = a_first ? a : b, s = a_first ? b : a;
-    if (a == b || are_apart(f, a, b))
+    if (a == b || are_apart(f, a, b) || is_too_long(f, a, b))
         return false;
     if (!kn_region_map_axes(f, t, s, map)) {
         kn_push(f->a, &f->forming[a].apart, b);
@@ -314,6 +360,7 @@ static kn_former *new_former(kn_arena *a, kn_graph *g, const int64_t *sizes, boo
 kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse)
 {
     kn_former *f = new_former(a, g, sizes, fuse);
+    count_waits(f);
     for (int i = 0; i < g->nodes.len; i++)
         if (kn_is_value(g->nodes.data[i]))
             add_node(f, g->nodes.data[i]);

@@ -22,7 +22,8 @@ typedef struct kn_load {
 /* A region being formed. */
 typedef struct kn_forming {
     kn_region *region;
-    int first; /* its lowest node */
+    int first;            /* its lowest node */
+    int earliest, latest; /* how many reductions its first and its last one wait for; none: 0, -1 */
     KN_VEC(int)
     reads; /* values that it reads; after merging perhaps its own, or several of one region */
     KN_VEC(kn_load) loads; /* by leaf number */
@@ -43,6 +44,7 @@ struct kn_former {
     bool *output;             /* per node */
     int *seen, visit;         /* marks of one search */
     int *listed, list;        /* marks of one list */
+    int *waits;               /* per node: reductions one behind the other that it needs */
     int *cost;                /* per node: additions that computing it from arguments alone takes */
     int64_t *bytes;           /* per node: what it reads for that */
     const char *why, *need;   /* of the last refusal */
