@@ -31,9 +31,9 @@ static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_regions *regions, kn_
 kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
 {
     kn_phase ph = kn_phase_copy(p->arena, phase);
-    int *align = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
-    for (int i = 0; i < p->bufs.len; i++)
-        align[i] = 16;
+    while (p->align.len < p->bufs.len)
+        kn_push(p->arena, &p->align, 16);
+    const int *align = p->align.data;
     kn_normalise(p->arena, &ph, 1, p->problem->target->sm != 0);
     ph.alone = p->phases.len == 1 || !p->problem->fusion;
     if (!ph.banded) {

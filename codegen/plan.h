@@ -94,6 +94,7 @@ typedef struct kn_planner {
     const kn_problem *problem;
     const kn_regions *regions;
     KN_VEC(kn_buf) bufs;
+    KN_VEC(int) align; /* per buffer, at least: what previews take for its alignment */
     KN_VEC(kn_extent_param) extents;
     KN_VEC(kn_phase) phases;
     KN_VEC(int)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/work.h"
 
 kn_graph *kn_graph_new(kn_arena *a, const char *name)
 {
@@ -66,7 +67,16 @@ static bool same_indexing(kn_graph *g, const kn_node *a, const kn_node *b)
     return true;
 }
 
-static uint64_t hash_node(const kn_node *n)
+/* As far as equalities are known by now: what turns out to be equal later is shared by the next rewrite. */
+static uint64_t hash_dims(kn_graph *g, const kn_dim *dims, int n, uint64_t seed)
+{
+    kn_dim resolved[KN_MAX_RANK];
+    for (int i = 0; i < n; i++)
+        resolved[i] = kn_dim_resolve(g->syms, dims[i]);
+    return kn_hash(resolved, sizeof *resolved * (size_t)n, seed);
+}
+
+static uint64_t hash_node(kn_graph *g, const kn_node *n)
 {
     struct {
         int op, dtype, weak, rank;
@@ -77,6 +87,12 @@ static uint64_t hash_node(const kn_node *n)
     const void *bytes;
     size_t size = payload(n, &bytes);
     uint64_t by = n->op == KN_OP_REDUCE_BY ? kn_hash(n->by->text, strlen(n->by->text), 0) : 0;
+    by = hash_dims(g, n->shape, n->rank, by);
+    if (n->op == KN_OP_EXTENT)
+        by = hash_dims(g, &n->u.dim, 1, by);
+    if (n->op == KN_OP_INDEX)
+        by = kn_hash(n->u.index->step, sizeof *n->u.index->step * (size_t)n->in[0]->rank,
+                     hash_dims(g, n->u.index->start, n->in[0]->rank, by));
     return kn_hash(bytes, size, kn_hash(&key, sizeof key, by));
 }
 
@@ -109,7 +125,7 @@ static kn_node *append_node(kn_graph *g, const kn_node *n)
 {
     kn_node *made = KN_NEW(g->arena, kn_node);
     *made = *n;
-    made->hash = hash_node(n);
+    made->hash = hash_node(g, n);
     made->id = g->nodes.len;
     kn_dim *shape = KN_NEW_ARRAY(g->arena, kn_dim, n->rank ? n->rank : 1);
     if (n->rank)
@@ -123,11 +139,13 @@ static kn_node *append_node(kn_graph *g, const kn_node *n)
 kn_node *kn_graph_intern(kn_graph *g, const kn_node *n)
 {
     kn_node key = *n;
-    key.hash = hash_node(n);
+    key.hash = hash_node(g, n);
     uint32_t probe = 0;
-    for (int i; (i = kn_finder_next(&g->nodes_by, key.hash, &probe)) >= 0;)
+    for (int i; (i = kn_finder_next(&g->nodes_by, key.hash, &probe)) >= 0;) {
+        kn_work(1);
         if (same_node(g, g->nodes.data[i], &key))
             return g->nodes.data[i];
+    }
     return append_node(g, n);
 }
 
