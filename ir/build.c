@@ -64,7 +64,7 @@ kn_node *kn_build_input(kn_graph *g, const char *name, kn_dtype dtype, const kn_
     n.u.input = g->inputs.len;
     n.name = kn_strdup(g->arena, name);
     kn_node *made = kn_graph_intern(g, &n);
-    kn_push(g->arena, &g->inputs, ((kn_input){.name = made->name, .node = made}));
+    kn_graph_add_input(g, (kn_input){.name = made->name, .node = made});
     return made;
 }
 
@@ -80,7 +80,7 @@ kn_node *kn_build_scalar(kn_graph *g, const char *name, kn_dtype dtype, const kn
     kn_input in = {.name = made->name, .node = made, .by_value = true, .has_default = dflt != NULL};
     if (dflt)
         in.dflt = kn_eval_cast(*dflt, dtype);
-    kn_push(g->arena, &g->inputs, in);
+    kn_graph_add_input(g, in);
     return made;
 }
 
@@ -169,7 +169,7 @@ kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
     KN_TRY(check_output(g, name, x));
     if (x->weak)
         x = kn_build_cast_to(g, x, x->dtype);
-    kn_push(g->arena, &g->outputs, ((kn_output){kn_strdup(g->arena, name), x, -1}));
+    kn_graph_add_output(g, (kn_output){kn_strdup(g->arena, name), x, -1});
     return KN_OK;
 }
 
@@ -188,7 +188,7 @@ kn_status kn_build_update(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
     x = kn_build_broadcast_to(g, kn_build_cast(g, x, in->dtype, loc), in->shape, in->rank, loc);
     if (!x)
         return kn_last_status();
-    kn_push(g->arena, &g->outputs, ((kn_output){in->name, x, input}));
+    kn_graph_add_output(g, (kn_output){in->name, x, input});
     return KN_OK;
 }
 

@@ -207,12 +207,12 @@ kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, 
     for (int i = 0; i < from->inputs.len; i++) {
         kn_input in = from->inputs.data[i];
         in.node = map[in.node->id];
-        kn_push(a, &to->inputs, in);
+        kn_graph_add_input(to, in);
     }
     for (int i = 0; i < from->outputs.len; i++) {
         kn_output out = from->outputs.data[i];
         out.node = map[out.node->id];
-        kn_push(a, &to->outputs, out);
+        kn_graph_add_output(to, out);
     }
     return to;
 }
@@ -259,13 +259,12 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
         kn_input in = g->inputs.data[i];
         in.name = kn_strdup(a, in.name);
         in.node = to->nodes.data[in.node->id];
-        kn_push(a, &to->inputs, in);
+        kn_graph_add_input(to, in);
     }
     for (int i = 0; i < g->outputs.len; i++)
-        kn_push(
-            a, &to->outputs,
-            ((kn_output){kn_strdup(a, g->outputs.data[i].name),
-                         to->nodes.data[g->outputs.data[i].node->id], g->outputs.data[i].updates}));
+        kn_graph_add_output(to, (kn_output){kn_strdup(a, g->outputs.data[i].name),
+                                            to->nodes.data[g->outputs.data[i].node->id],
+                                            g->outputs.data[i].updates});
     return to;
 }
 
@@ -304,9 +303,24 @@ bool kn_is_output_copy(const kn_graph *g, const kn_node *n)
     return false;
 }
 
+static uint64_t hash_name(const char *name) { return kn_hash(name, strlen(name), 0); }
+
+void kn_graph_add_input(kn_graph *g, kn_input in)
+{
+    kn_finder_add(g->arena, &g->inputs_by, hash_name(in.name), g->inputs.len);
+    kn_push(g->arena, &g->inputs, in);
+}
+
+void kn_graph_add_output(kn_graph *g, kn_output out)
+{
+    kn_finder_add(g->arena, &g->outputs_by, hash_name(out.name), g->outputs.len);
+    kn_push(g->arena, &g->outputs, out);
+}
+
 int kn_graph_find_input(const kn_graph *g, const char *name)
 {
-    for (int i = 0; i < g->inputs.len; i++)
+    uint32_t probe = 0;
+    for (int i; (i = kn_finder_next(&g->inputs_by, hash_name(name), &probe)) >= 0;)
         if (strcmp(g->inputs.data[i].name, name) == 0)
             return i;
     return -1;
@@ -314,7 +328,8 @@ int kn_graph_find_input(const kn_graph *g, const char *name)
 
 int kn_graph_find_output(const kn_graph *g, const char *name)
 {
-    for (int i = 0; i < g->outputs.len; i++)
+    uint32_t probe = 0;
+    for (int i; (i = kn_finder_next(&g->outputs_by, hash_name(name), &probe)) >= 0;)
         if (strcmp(g->outputs.data[i].name, name) == 0)
             return i;
     return -1;

@@ -98,6 +98,7 @@ typedef struct kn_graph {
     KN_VEC(kn_node *) nodes;
     KN_VEC(kn_input) inputs;
     KN_VEC(kn_output) outputs;
+    kn_finder inputs_by, outputs_by; /* by name */
     kn_finder nodes_by;
     int carried; /* CARRIED nodes so far */
 } kn_graph;
@@ -148,6 +149,9 @@ const kn_node *kn_shown_value(const kn_node *n);
 /* Is `n` a copy that is there to be an output? */
 bool kn_is_output_copy(const kn_graph *g, const kn_node *n);
 
+/* Names are as long as the graph. */
+void kn_graph_add_input(kn_graph *g, kn_input in);
+void kn_graph_add_output(kn_graph *g, kn_output out);
 int kn_graph_find_input(const kn_graph *g, const char *name);
 int kn_graph_find_output(const kn_graph *g, const char *name);
 /* The product of the node's dimensions. */

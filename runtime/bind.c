@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/finder.h"
 #include "base/guess.h"
+#include "base/hash.h"
 
 static const char *sizes_text(kn_arena *a, const int64_t *shape, int rank)
 {
@@ -284,6 +286,14 @@ static kn_status check_nodes(const kn_binding *b)
     return KN_OK;
 }
 
+static bool refuse_overlap(void *user, int x, int output)
+{
+    kn_binding *b = user;
+    b->refused = kn_fail(KN_ARGUMENT, "outputs %s and %s overlap in memory",
+                         b->graph->outputs.data[x].name, b->graph->outputs.data[output].name);
+    return false;
+}
+
 static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *out,
                               kn_bind_mode mode)
 {
@@ -310,12 +320,10 @@ static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *o
                                sizes_text(a, shape, p->node->rank),
                                sizes_text(a, out[o]->shape, p->node->rank));
         KN_TRY(check_distinct(&b->out[o], p->name));
-        for (int k = 0; k < o; k++)
-            if (kn_spans_overlap(&b->out_span[o], &b->out_span[k]))
-                return kn_fail(KN_ARGUMENT, "outputs %s and %s overlap in memory",
-                               g->outputs.data[k].name, p->name);
     }
-    return KN_OK;
+    kn_overlaps(a, NULL, 0, b->out_span, mode == KN_BIND_RUN ? g->outputs.len : 0, refuse_overlap,
+                b);
+    return b->refused;
 }
 
 static bool same_layout(const kn_layout *x, const kn_layout *y)
@@ -324,14 +332,19 @@ static bool same_layout(const kn_layout *x, const kn_layout *y)
            memcmp(x->stride, y->stride, sizeof x->stride) == 0;
 }
 
-static void find_over(kn_binding *b)
+static void find_over(kn_arena *a, kn_binding *b)
 {
     const kn_graph *g = b->graph;
+    kn_finder by_address = {0};
+    for (int o = 0; o < g->outputs.len; o++)
+        kn_finder_add(a, &by_address, kn_hash(&b->out_data[o], sizeof(void *), 0), o);
     for (int i = 0; i < g->inputs.len; i++) {
+        uint64_t hash = kn_hash(&b->in_data[i], sizeof(void *), 0);
+        uint32_t probe = 0;
         b->over[i] = -1;
-        for (int o = g->outputs.len - 1; o >= 0; o--)
-            if (b->in_span[i].low && b->in_data[i] == b->out_data[o] &&
-                b->in_span[i].size == b->out_span[o].size && same_layout(&b->in[i], &b->out[o]))
+        for (int o; b->in_span[i].low && (o = kn_finder_next(&by_address, hash, &probe)) >= 0;)
+            if (b->in_data[i] == b->out_data[o] && b->in_span[i].size == b->out_span[o].size &&
+                same_layout(&b->in[i], &b->out[o]) && (b->over[i] < 0 || o < b->over[i]))
                 b->over[i] = o;
     }
 }
@@ -364,6 +377,6 @@ kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
     KN_TRY(kn_facts_check(&g->facts, g->syms, a, b->sizes));
     KN_TRY(check_nodes(b));
     KN_TRY(bind_outputs(a, b, out, mode));
-    find_over(b);
+    find_over(a, b);
     return KN_OK;
 }

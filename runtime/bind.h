@@ -24,6 +24,7 @@ typedef struct kn_binding {
     kn_span *in_span, *out_span; /* what each may touch; empty when it has no elements */
     kn_scalar *scalars;          /* per input; set for by-value ones */
     int *over;                   /* per input: the output that lies exactly on it, or -1 */
+    kn_status refused;           /* outputs overlap */
 } kn_binding;
 
 typedef enum kn_bind_mode {

@@ -71,24 +71,26 @@ static void read_args(call *c)
 }
 
 /* Inputs that share memory with an output are copied first, so that results are as if every input had been
- * read before any output was written, unless the kernels do so anyway. False when outputs overlap. */
+ * read before any output was written, unless the kernels do so anyway. Outputs may not. */
+static bool stage(void *user, int x, int output)
+{
+    call *c = user;
+    if (x >= c->prog->optimised->inputs.len)
+        return false;
+    if (c->staged[x] || c->variant->in_place[x] == output)
+        return true;
+    c->staged[x] = true;
+    c->copies++;
+    c->staging += aligned((size_t)(c->in_span[x].high - c->in_span[x].low) + ALIGN);
+    return true;
+}
+
+/* False when outputs overlap. */
 static bool find_overlaps(call *c)
 {
     const kn_graph *g = c->prog->optimised;
-    for (int o = 0; o < g->outputs.len; o++) {
-        for (int k = 0; k < o; k++)
-            if (kn_spans_overlap(&c->out_span[o], &c->out_span[k]))
-                return false;
-        for (int i = 0; i < g->inputs.len; i++) {
-            if (c->staged[i] || c->variant->in_place[i] == o ||
-                !kn_spans_overlap(&c->in_span[i], &c->out_span[o]))
-                continue;
-            c->staged[i] = true;
-            c->copies++;
-            c->staging += aligned((size_t)(c->in_span[i].high - c->in_span[i].low) + ALIGN);
-        }
-    }
-    return true;
+    return kn_overlaps(c->scratch, c->in_span, g->inputs.len, c->out_span, g->outputs.len, stage,
+                       c);
 }
 
 /* ---- launches ---- */

@@ -2,20 +2,19 @@
 
 #include <string.h>
 
+#include "base/finder.h"
 #include "runtime/tune.h"
 
 /* ---- signatures ---- */
 
-/* From `first` on and around: arguments mostly come in the order of the slots. */
-static int find_slot(const kn_program *p, const char *name, int first)
+/* Arguments mostly come in the order of the slots: slot `next` is looked at first. */
+static int find_slot(const kn_program *p, const char *name, int next)
 {
-    for (int k = 0, i = first; k < p->nslots; k++, i++) {
-        i = i == p->nslots ? 0 : i;
-        if (p->slots[i].name[0] == name[0] && p->slots[i].same < 0 &&
-            strcmp(p->slots[i].name, name) == 0)
-            return i;
-    }
-    return -1;
+    if (next < p->nslots && p->slots[next].same < 0 && strcmp(p->slots[next].name, name) == 0)
+        return next;
+    const kn_graph *g = p->optimised;
+    int i = kn_graph_find_input(g, name), o = i < 0 ? kn_graph_find_output(g, name) : -1;
+    return i >= 0 ? i : o >= 0 ? g->inputs.len + o : -1;
 }
 
 static bool sort_args(const kn_program *p, const kn_arg *args, int nargs, const kn_arg **sorted)
@@ -63,6 +62,28 @@ static int64_t *put_array(int64_t *at, const kn_arg *arg, int over)
     return end;
 }
 
+/* So many are compared one by one: that costs less than a finder. */
+enum { FEW = 8 };
+
+static uint64_t hash_address(const void *data)
+{
+    uint64_t h = (uint64_t)(uintptr_t)data * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+}
+
+/* 1 + the first of n outputs that has this address; 0 for none. */
+static int find_over(const kn_arg *const *out, int n, const kn_finder *by, const void *data)
+{
+    int first = 0;
+    uint32_t probe = 0;
+    for (int o = 0; n <= FEW && o < n && !first; o++)
+        first = out[o]->data == data ? o + 1 : 0;
+    for (int o; n > FEW && (o = kn_finder_next(by, hash_address(data), &probe)) >= 0;)
+        if (out[o]->data == data && (!first || o < first - 1))
+            first = o + 1;
+    return first;
+}
+
 bool kn_sign(const kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_inputs *in)
 {
     in->args = KN_NEW_ARRAY(a, const kn_arg *, p->nslots);
@@ -70,14 +91,15 @@ bool kn_sign(const kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn
         return false;
     int64_t *at = in->signature = kn_alloc(a, p->signature_bytes);
     int nin = p->optimised->inputs.len;
-    for (int i = 0; i < p->nslots; i++) {
-        if (p->slots[i].by_value)
-            continue;
-        int over = 0; /* 1 + the output with the address of this input */
-        for (int o = nin; i < nin && o < p->nslots && !over; o++)
-            over = in->args[i]->data == in->args[o]->data ? o - nin + 1 : 0;
-        at = put_array(at, in->args[i], over);
-    }
+    const kn_arg *const *out = in->args + nin;
+    int nout = p->nslots - nin;
+    kn_finder by = {0};
+    for (int o = 0; nout > FEW && o < nout; o++)
+        kn_finder_add(a, &by, hash_address(out[o]->data), o);
+    for (int i = 0; i < p->nslots; i++)
+        if (!p->slots[i].by_value)
+            at = put_array(at, in->args[i],
+                           i < nin ? find_over(out, nout, &by, in->args[i]->data) : 0);
     return true;
 }
 
