@@ -24,49 +24,67 @@ static bool is_repeated(const kn_planner *p, const kn_node *n, int i, int j)
     return kn_dim_is_one(s, n->in[0]->shape[j]) && !kn_dim_is_one(s, n->shape[i]);
 }
 
-bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
+/* Where an array is that is no view. */
+static void locate_root(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
 {
     const kn_problem *pr = p->problem;
     int64_t shape[KN_MAX_RANK];
     if (n->op == KN_OP_INPUT) {
         *buf = p->buf_of_input[n->u.input];
         *out = pr->in[n->u.input];
-        return true;
+        return;
     }
     kn_node_sizes(n, pr->sizes, shape); /* checked when the call was bound */
     if (n->op == KN_OP_IOTA) {          /* as an array whose elements are their own offsets */
         *buf = KN_BUF_COUNT;
         *out = (kn_layout){.rank = 1, .shape = {shape[0]}, .stride = {1}, .align = 16};
-        return true;
+        return;
     }
-    if (kn_ops[n->op].cls != KN_VIEW) {
-        *buf = p->buf_of_node[n->id];
-        const kn_buf *b = &p->bufs.data[*buf];
-        if (b->kind == KN_BUF_OUTPUT)
-            return kn_layout_reshape(&pr->out[b->index], shape, n->rank, out);
-        *out = (kn_layout){.rank = n->rank, .align = 16};
-        memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
-        kn_compact_strides(shape, n->rank, out->stride);
-        return true;
+    *buf = p->buf_of_node[n->id];
+    const kn_buf *b = &p->bufs.data[*buf];
+    if (b->kind == KN_BUF_OUTPUT) {
+        kn_layout_reshape(&pr->out[b->index], shape, n->rank, out);
+        return;
     }
-    kn_layout from;
-    if (!kn_locate(p, n->in[0], buf, &from))
-        return false;
+    *out = (kn_layout){.rank = n->rank, .align = 16};
+    memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
+    kn_compact_strides(shape, n->rank, out->stride);
+}
+
+/* View `n` of what lies as `from` says. */
+static bool locate_view(kn_planner *p, const kn_node *n, const kn_layout *from, kn_layout *out)
+{
+    int64_t shape[KN_MAX_RANK];
+    kn_node_sizes(n, p->problem->sizes, shape);
     if (n->op == KN_OP_INDEX) {
-        index_layout(pr, n, &from, shape, out);
+        index_layout(p->problem, n, from, shape, out);
         return true;
     }
     if (n->op == KN_OP_RESHAPE) {
-        if (kn_layout_reshape(&from, shape, n->rank, out))
+        if (kn_layout_reshape(from, shape, n->rank, out))
             return true;
         p->blocked = n;
         return false;
     }
-    *out = (kn_layout){.rank = n->rank, .offset = from.offset, .align = from.align};
+    *out = (kn_layout){.rank = n->rank, .offset = from->offset, .align = from->align};
     for (int i = 0; i < n->rank; i++) {
         int j = n->op == KN_OP_PERMUTE ? n->u.perm[i] : i;
         out->shape[i] = shape[i];
-        out->stride[i] = is_repeated(p, n, i, j) ? 0 : from.stride[j];
+        out->stride[i] = is_repeated(p, n, i, j) ? 0 : from->stride[j];
+    }
+    return true;
+}
+
+bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
+{
+    KN_VEC(const kn_node *) views = {0}; /* outermost first */
+    for (; kn_ops[n->op].cls == KN_VIEW; n = n->in[0])
+        kn_push(p->arena, &views, n);
+    locate_root(p, n, buf, out);
+    while (views.len > 0) {
+        kn_layout from = *out;
+        if (!locate_view(p, views.data[--views.len], &from, out))
+            return false;
     }
     return true;
 }

@@ -157,6 +157,8 @@ kn_range kn_preview_splits(const kn_planner *p, const kn_phase *phase);
 kn_keep kn_preview_keep(kn_planner *p, int index);
 /* The same: would a block take all the shared memory of a multiprocessor, and more, for elements of 32 bits at least? */
 bool kn_preview_alone(kn_planner *p, int index);
+/* codegen/pass/spread.c: an operand of v that has no copy yet (copy_of, per value, is negative), or -1. */
+int kn_uncopied(const kn_value *v, const int *copy_of);
 /* codegen/pass/spread.c: replaces phase `index` by its split form; `made`: its partial results of stage 0, or NULL. */
 void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made);
 /* codegen/pass/spread.c: the groups of a raw phase, and a compact array over them. */

@@ -204,12 +204,15 @@ kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const in
 
 kn_node *kn_build_same_view(kn_graph *g, const kn_node *view, const kn_node *from, kn_node *to)
 {
-    if (view == from)
-        return to;
-    if (kn_ops[view->op].cls != KN_VIEW)
-        return NULL;
-    kn_node *below = kn_build_same_view(g, view->in[0], from, to);
-    return below ? kn_node_copy(g, view, &below) : NULL;
+    KN_VEC(const kn_node *) views = {0}; /* outermost first */
+    for (; view != from; view = view->in[0]) {
+        if (kn_ops[view->op].cls != KN_VIEW)
+            return NULL;
+        kn_push(g->arena, &views, view);
+    }
+    while (views.len > 0)
+        to = kn_node_copy(g, views.data[--views.len], &to);
+    return to;
 }
 
 /* Is axis j of an INDEX all of the operand's, in its order? */
@@ -297,15 +300,11 @@ static bool repeats_axis(const kn_node *index)
     return false;
 }
 
-kn_node *kn_build_put(kn_graph *g, kn_node *base, const kn_node *view, kn_node *v, kn_loc loc)
+/* What `x` holds once the elements that `view`, of it, shows are those of `v`. */
+static kn_node *put_below(kn_graph *g, const kn_node *view, kn_node *v, kn_loc loc)
 {
     int8_t axes[KN_MAX_RANK];
     int inverse[KN_MAX_RANK];
-    if (!base || !v)
-        return NULL;
-    v = kn_build_pad_rank(g, v, view->rank, loc);
-    if (view == base)
-        return kn_build_broadcast_to(g, v, base->shape, base->rank, loc);
     kn_node *x = view->in[0];
     switch (view->op) {
     case KN_OP_INDEX:
@@ -313,11 +312,11 @@ kn_node *kn_build_put(kn_graph *g, kn_node *base, const kn_node *view, kn_node *
             kn_fail(KN_SHAPE, "what diagonal gives is read-only");
             return NULL;
         }
-        return kn_build_put(g, base, x, put_index(g, x, view, v, loc), loc);
+        return put_index(g, x, view, v, loc);
     case KN_OP_PERMUTE:
         for (int i = 0; i < view->rank; i++)
             inverse[view->u.perm[i]] = i;
-        return kn_build_put(g, base, x, kn_build_transpose(g, v, inverse, view->rank, loc), loc);
+        return kn_build_transpose(g, v, inverse, view->rank, loc);
     case KN_OP_RESHAPE:
         if (!kn_reshape_axes(g, view, axes)) {
             kn_fail(KN_SHAPE, "whether reshape gives a view of the same memory depends on strides; "
@@ -325,8 +324,20 @@ kn_node *kn_build_put(kn_graph *g, kn_node *base, const kn_node *view, kn_node *
             return NULL;
         }
         v = kn_build_broadcast_to(g, v, view->shape, view->rank, loc);
-        return v ? kn_build_put(g, base, x, kn_build_reshape_to(g, v, x->shape, x->rank, loc), loc)
-                 : NULL;
+        return v ? kn_build_reshape_to(g, v, x->shape, x->rank, loc) : NULL;
     default: kn_fail(KN_SHAPE, "a view made by broadcast_to is read-only"); return NULL;
     }
+}
+
+kn_node *kn_build_put(kn_graph *g, kn_node *base, const kn_node *view, kn_node *v, kn_loc loc)
+{
+    if (!base || !v)
+        return NULL;
+    v = kn_build_pad_rank(g, v, view->rank, loc);
+    while (v && view != base) {
+        v = put_below(g, view, v, loc);
+        view = view->in[0];
+        v = v ? kn_build_pad_rank(g, v, view->rank, loc) : NULL;
+    }
+    return v ? kn_build_broadcast_to(g, v, base->shape, base->rank, loc) : NULL;
 }

@@ -142,14 +142,12 @@ static int load(crossing *c, kn_value v)
     return -1;
 }
 
-/* Value i of columns in the host, or -1. */
-static int carry(crossing *c, int i)
+/* Value i of columns, whose operands are in the host, there, or -1. */
+static int carry_one(crossing *c, int i)
 {
     kn_value v = c->from->values.data[i];
-    if (c->copy_of[i] >= 0)
-        return c->copy_of[i];
     if (v.kind == KN_V_LOAD)
-        return c->copy_of[i] = load(c, v);
+        return load(c, v);
     if (v.kind == KN_V_GATHER) /* of what rows may not have made yet */
         return -1;
     if (v.kind == KN_V_INDEX) {
@@ -159,14 +157,29 @@ static int carry(crossing *c, int i)
     if (v.kind == KN_V_ELEM)
         v.level = KN_GROUP;
     for (int k = 0; k < v.nin; k++) {
-        v.in[k] = carry(c, v.in[k]);
-        if (v.in[k] < 0)
-            return -1;
+        v.in[k] = c->copy_of[v.in[k]];
         const kn_value *x = &c->host.values.data[v.in[k]];
         v.level = x->level > v.level ? x->level : v.level;
         v.stage = x->stage > v.stage ? x->stage : v.stage;
     }
-    return c->copy_of[i] = add_value(c, v);
+    return add_value(c, v);
+}
+
+/* Value i of columns in the host, or -1. */
+static int carry(crossing *c, int i)
+{
+    KN_VEC(int) todo = {0};
+    kn_push(c->p->arena, &todo, i);
+    while (todo.len) {
+        int last = todo.data[todo.len - 1], first;
+        if (c->copy_of[last] >= 0)
+            todo.len--;
+        else if ((first = kn_uncopied(&c->from->values.data[last], c->copy_of)) >= 0)
+            kn_push(c->p->arena, &todo, first);
+        else if ((c->copy_of[last] = carry_one(c, last)) < 0)
+            return -1;
+    }
+    return c->copy_of[i];
 }
 
 /* ---- reductions ---- */

@@ -64,15 +64,14 @@ int64_t kn_count_groups(const kn_phase *ph)
     return groups;
 }
 
-static int copy_value(spreader *s, int i)
+/* Of a value whose operands have copies. */
+static int copy_one(spreader *s, int i)
 {
-    if (s->copy_of[i] >= 0)
-        return s->copy_of[i];
     kn_value v = s->from.values.data[i];
     if (v.kind == KN_V_RESULT) {
         int r = v.index;
         if (s->result_value[r] >= 0)
-            return s->copy_of[i] = s->result_value[r];
+            return s->result_value[r];
         v.kind = s->export_of[r] >= 0 ? KN_V_LOCAL : KN_V_LOAD;
         v.index = s->export_of[r];
         if (v.kind == KN_V_LOAD)
@@ -81,13 +80,37 @@ static int copy_value(spreader *s, int i)
     v.stage = 0;
     bool deep = kn_has_access(&v) && v.access.axes >> s->to.ngroup;
     for (int k = 0; k < v.nin; k++) {
-        v.in[k] = copy_value(s, v.in[k]);
+        v.in[k] = s->copy_of[v.in[k]];
         const kn_value *x = &s->to.values.data[v.in[k]];
         deep = deep || x->level == KN_ELEMENT;
         v.stage = x->stage > v.stage ? x->stage : v.stage;
     }
     v.level = deep ? KN_ELEMENT : KN_GROUP;
-    return s->copy_of[i] = push_value(s, v);
+    return push_value(s, v);
+}
+
+int kn_uncopied(const kn_value *v, const int *copy_of)
+{
+    for (int k = 0; k < v->nin; k++)
+        if (copy_of[v->in[k]] < 0)
+            return v->in[k];
+    return -1;
+}
+
+static int copy_value(spreader *s, int i)
+{
+    KN_VEC(int) todo = {0};
+    kn_push(s->p->arena, &todo, i);
+    while (todo.len) {
+        int last = todo.data[todo.len - 1], first;
+        if (s->copy_of[last] >= 0)
+            todo.len--;
+        else if ((first = kn_uncopied(&s->from.values.data[last], s->copy_of)) >= 0)
+            kn_push(s->p->arena, &todo, first);
+        else
+            s->copy_of[last] = copy_one(s, last);
+    }
+    return s->copy_of[i];
 }
 
 static void begin(spreader *s)

@@ -7,10 +7,14 @@
  *
  * Not where the result is subtracted from x itself: mean and centred squares want to stay one pattern. */
 #include "base/arena.h"
+#include "base/work.h"
 #include "ir/pass/pass.h"
 
 typedef struct nesting {
     const kn_node **inner; /* per node: the reduction that it is a reduction of, or NULL */
+    const kn_node **first_of,
+        **next;   /* per node: its first reduction; the next one of the same operand */
+    bool *centre; /* per node: a reduction's result that is subtracted from what it reduces */
 } nesting;
 
 static bool is_nestable(const kn_node *n)
@@ -18,38 +22,51 @@ static bool is_nestable(const kn_node *n)
     return kn_ops[n->op].cls == KN_REDUCE && n->op != KN_OP_VAR && n->op != KN_OP_REDUCE_BY;
 }
 
-/* Is the result of reduction b subtracted from what it reduces, as a variance over the same axes does too? */
-static bool is_centre(const kn_graph *g, const kn_node *b)
+/* Marks the results of reductions that are subtracted from what they reduce, as a variance over the same axes does too. */
+static void find_centres(nesting *ns, const kn_graph *g)
 {
     for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *user = g->nodes.data[i];
-        if (user->op == KN_OP_VAR && b->op == KN_OP_MEAN && user->in[0] == b->in[0] &&
-            user->u.reduce.axes == b->u.reduce.axes)
-            return true;
-        if (user->op == KN_OP_SUB && kn_view_root(user->in[0]) == kn_view_root(b->in[0]) &&
-            kn_view_root(user->in[1]) == b)
-            return true;
+        const kn_node *b = user->op == KN_OP_SUB ? kn_view_root(user->in[1]) : NULL;
+        if (b && kn_ops[b->op].cls == KN_REDUCE &&
+            kn_view_root(user->in[0]) == kn_view_root(b->in[0]))
+            ns->centre[b->id] = true;
+        if (user->op != KN_OP_VAR)
+            continue;
+        for (b = ns->first_of[user->in[0]->id]; b; b = ns->next[b->id])
+            if (b->op == KN_OP_MEAN && user->u.reduce.axes == b->u.reduce.axes)
+                ns->centre[b->id] = true;
     }
-    return false;
+}
+
+/* The reductions of each node, in order. */
+static void list_reductions(nesting *ns, const kn_graph *g)
+{
+    for (int i = g->nodes.len - 1; i >= 0; i--) {
+        const kn_node *n = g->nodes.data[i];
+        if (kn_ops[n->op].cls != KN_REDUCE)
+            continue;
+        ns->next[i] = ns->first_of[n->in[0]->id];
+        ns->first_of[n->in[0]->id] = n;
+    }
 }
 
 /* Of the reductions that b can be one of, the one that leaves least to do; of several, the one over the
  * foremost axes: those of the last axes are the ones that share a loop nest with what comes after. */
-static const kn_node *find_inner(const kn_graph *g, const kn_node *b)
+static const kn_node *find_inner(const nesting *ns, const kn_node *b)
 {
     const kn_node *best = NULL;
-    for (int i = 0; i < g->nodes.len; i++) {
-        const kn_node *a = g->nodes.data[i];
-        if (a == b || a->op != b->op || a->in[0] != b->in[0])
-            continue;
+    for (const kn_node *a = ns->first_of[b->in[0]->id]; a; a = ns->next[a->id]) {
         uint32_t axes = a->u.reduce.axes;
-        if ((axes & b->u.reduce.axes) != axes || axes == b->u.reduce.axes || !axes)
+        kn_work(1);
+        if (a == b || a->op != b->op || (axes & b->u.reduce.axes) != axes ||
+            axes == b->u.reduce.axes || !axes)
             continue;
         int more = best ? __builtin_popcount(axes) - __builtin_popcount(best->u.reduce.axes) : 1;
         if (more > 0 || (more == 0 && axes < best->u.reduce.axes))
             best = a;
     }
-    return best && !is_centre(g, b) ? best : NULL;
+    return ns->centre[b->id] ? NULL : best;
 }
 
 /* `old` of the old graph over x of the new one. */
@@ -72,9 +89,13 @@ static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *con
 
 kn_graph *kn_pass_nest(kn_arena *a, kn_graph *g)
 {
-    nesting ns = {KN_NEW_ARRAY(a, const kn_node *, g->nodes.len + 1)};
+    int n = g->nodes.len + 1;
+    nesting ns = {KN_NEW_ARRAY(a, const kn_node *, n), KN_NEW_ARRAY(a, const kn_node *, n),
+                  KN_NEW_ARRAY(a, const kn_node *, n), KN_NEW_ARRAY(a, bool, n)};
+    list_reductions(&ns, g);
+    find_centres(&ns, g);
     for (int i = 0; i < g->nodes.len; i++)
         if (is_nestable(g->nodes.data[i]))
-            ns.inner[i] = find_inner(g, g->nodes.data[i]);
+            ns.inner[i] = find_inner(&ns, g->nodes.data[i]);
     return kn_graph_rewrite(a, g, rewrite, &ns);
 }
