@@ -128,23 +128,24 @@ static bool parse_args(kn_call_site *c)
     kn_pos open = p->tok.pos;
     kn_advance(p);
     while (!kn_at(p, ')')) {
-        kn_arg a = {.pos = p->tok.pos};
+        kn_arg *a = KN_NEW(p->arena, kn_arg);
+        a->pos = p->tok.pos;
         if (kn_at(p, '*') || kn_at(p, KN_TOK2('*', '*')))
-            return kn_perror(p, a.pos, KN_SYNTAX, "unpacking of arguments is not supported");
+            return kn_perror(p, a->pos, KN_SYNTAX, "unpacking of arguments is not supported");
         if (kn_at(p, KN_TOK_NAME) && kn_peek(p).kind == '=') {
-            a.key = kn_tok_text(p, &p->tok);
+            a->key = kn_tok_text(p, &p->tok);
             kn_advance(p);
             kn_advance(p);
         } else if (c->args.len > c->by_position) {
-            return kn_perror(p, a.pos, KN_SYNTAX,
+            return kn_perror(p, a->pos, KN_SYNTAX,
                              "an argument without a name follows one with a name");
         }
-        if (!kn_expr(p, &a.value))
+        if (!kn_expr(p, &a->value))
             return false;
         if (c->args.len == KN_MAX_ARGS)
-            return kn_perror(p, a.pos, KN_SYNTAX, "a call has %d arguments at most", KN_MAX_ARGS);
-        c->by_position += !a.key;
-        kn_push(p->arena, &c->args, a);
+            return kn_perror(p, a->pos, KN_SYNTAX, "a call has %d arguments at most", KN_MAX_ARGS);
+        c->by_position += !a->key;
+        kn_push(p->arena, &c->args, *a);
         if (!kn_accept(p, ','))
             break;
     }
@@ -433,7 +434,9 @@ static bool python_type(const char *name)
 bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)
 {
     static const kn_function conversion = {.name = "cast", .kind = KN_CALL_CAST, .op = KN_OP_CAST};
-    kn_call_site c = {.p = p, .fn = &callee->fn, .pos = callee->pos, .loc = kn_loc_of(callee->pos)};
+    kn_call_site *c = KN_NEW(p->arena, kn_call_site);
+    *c = (kn_call_site){
+        .p = p, .fn = &callee->fn, .pos = callee->pos, .loc = kn_loc_of(callee->pos)};
     if (callee->kind != KN_V_FUNCTION && callee->kind != KN_V_DTYPE) {
         if (callee->name)
             return kn_perror(p, callee->pos, KN_TYPE, "'%s' is %s here and cannot be called",
@@ -441,29 +444,30 @@ bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)
         return kn_perror(p, callee->pos, KN_TYPE, "%s cannot be called", kn_value_text(p, callee));
     }
     if (callee->kind == KN_V_DTYPE && python_type(callee->name))
-        return kn_perror(p, c.pos, KN_SYNTAX, "%s() does not work on arrays; write cast(x, %s)",
+        return kn_perror(p, c->pos, KN_SYNTAX, "%s() does not work on arrays; write cast(x, %s)",
                          callee->name, kn_dtypes[callee->dtype].text);
-    c.through_numpy = callee->through_numpy;
-    c.method = callee->kind == KN_V_FUNCTION && callee->node;
-    if (c.method) {
+    c->through_numpy = callee->through_numpy;
+    c->method = callee->kind == KN_V_FUNCTION && callee->node;
+    if (c->method) {
         kn_value self = kn_node_value(callee->node, callee->pos);
         self.store = callee->store;
         self.readonly = callee->readonly;
         self.uncertain = callee->uncertain;
-        kn_push(p->arena, &c.args, ((kn_arg){.pos = callee->pos, .value = self}));
-        c.by_position = 1;
+        kn_push(p->arena, &c->args, ((kn_arg){.pos = callee->pos, .value = self}));
+        c->by_position = 1;
     }
-    if (!parse_args(&c))
+    if (!parse_args(c))
         return false;
     *out = (kn_value){.pos = callee->pos};
     if (callee->kind == KN_V_FUNCTION)
-        return calls[callee->fn.kind](&c, out);
+        return calls[callee->fn.kind](c, out);
 
     /* f32(x) */
-    c.fn = &conversion;
-    if (c.args.len != 1 || c.by_position != 1)
-        return kn_perror(p, c.pos, KN_SYNTAX, "%s takes 1 argument", kn_dtypes[callee->dtype].text);
+    c->fn = &conversion;
+    if (c->args.len != 1 || c->by_position != 1)
+        return kn_perror(p, c->pos, KN_SYNTAX, "%s takes 1 argument",
+                         kn_dtypes[callee->dtype].text);
     kn_node *x;
-    return kn_as_node(p, &c.args.data[0].value, &x) &&
-           kn_call_done(&c, kn_build_cast(p->g, x, callee->dtype, c.loc), KN_STORE_NEW, out);
+    return kn_as_node(p, &c->args.data[0].value, &x) &&
+           kn_call_done(c, kn_build_cast(p->g, x, callee->dtype, c->loc), KN_STORE_NEW, out);
 }

@@ -185,6 +185,8 @@ static bool unary_op(kn_parser *p, int tok, kn_pos pos, const kn_value *v, kn_va
 
 /* ---- the grammar ---- */
 
+/* Functions between kn_expr() and itself hold values in the arena: 200 of them nest in 64 kB of stack. */
+
 /* Items up to `close`, which is used; a comma makes it a tuple. */
 static bool items_until(kn_parser *p, int close, kn_value *out)
 {
@@ -193,12 +195,12 @@ static bool items_until(kn_parser *p, int close, kn_value *out)
     bool comma = false;
     kn_advance(p);
     while (!kn_at(p, close)) {
-        kn_value v;
-        if (!kn_expr(p, &v))
+        kn_value *v = KN_NEW(p->arena, kn_value);
+        if (!kn_expr(p, v))
             return false;
         if (items.len == KN_MAX_TUPLE)
-            return kn_perror(p, v.pos, KN_SYNTAX, "a tuple has %d items at most", KN_MAX_TUPLE);
-        kn_push(p->arena, &items, v);
+            return kn_perror(p, v->pos, KN_SYNTAX, "a tuple has %d items at most", KN_MAX_TUPLE);
+        kn_push(p->arena, &items, *v);
         if (!kn_accept(p, ','))
             break;
         comma = true;
@@ -258,11 +260,13 @@ static bool postfix(kn_parser *p, kn_value *v)
         return false;
     for (;;) {
         if (kn_at(p, '(')) {
-            kn_value callee = *v;
-            if (!kn_call(p, &callee, v))
+            kn_value *callee = KN_NEW(p->arena, kn_value);
+            *callee = *v;
+            if (!kn_call(p, callee, v))
                 return false;
         } else if (kn_at(p, '[')) {
-            if (!kn_index(p, v))
+            const kn_subscripts *s = kn_subscripts_of(p);
+            if (!s || !kn_index(p, v, s))
                 return false;
         } else if (kn_at(p, '.')) {
             if (!kn_attribute(p, v))
@@ -276,24 +280,27 @@ static bool postfix(kn_parser *p, kn_value *v)
 /* Every way to nest expressions comes through here, so the depth is counted here. */
 static bool unary(kn_parser *p, kn_value *out)
 {
-    kn_tok t = p->tok;
-    kn_value v;
+    kn_pos pos = p->tok.pos;
+    int kind = p->tok.kind;
     if (++p->depth > KN_PARSE_MAX_DEPTH)
-        return kn_perror(p, t.pos, KN_SYNTAX, "expressions are nested more than %d deep",
+        return kn_perror(p, pos, KN_SYNTAX, "expressions are nested more than %d deep",
                          KN_PARSE_MAX_DEPTH);
-    if (t.kind == '-' || t.kind == '+' || t.kind == '~') {
+    if (kind == '-' || kind == '+' || kind == '~') {
+        kn_value *v = KN_NEW(p->arena, kn_value);
         kn_advance(p);
-        if (!unary(p, &v) || !unary_op(p, t.kind, t.pos, &v, out))
+        if (!unary(p, v) || !unary_op(p, kind, pos, v, out))
             return false;
     } else {
         if (!postfix(p, out))
             return false;
-        kn_pos pos = p->tok.pos;
+        pos = p->tok.pos;
         if (kn_at(p, KN_TOK2('*',
                              '*'))) { /* binds tighter than a sign on its left, not on its right */
-            kn_value base = *out;
+            kn_value *side = KN_NEW_ARRAY(p->arena, kn_value, 2);
+            side[0] = *out;
             kn_advance(p);
-            if (!unary(p, &v) || !kn_binary(p, KN_TOK2('*', '*'), pos, &base, &v, out))
+            if (!unary(p, &side[1]) ||
+                !kn_binary(p, KN_TOK2('*', '*'), pos, &side[0], &side[1], out))
                 return false;
         }
     }
@@ -301,31 +308,45 @@ static bool unary(kn_parser *p, kn_value *out)
     return true;
 }
 
-static bool binary(kn_parser *p, int min, kn_value *out)
+/* An operator whose right side is not there yet. */
+typedef struct pending {
+    const struct binary *op;
+    kn_pos pos;
+    kn_value left;
+} pending;
+
+/* By precedence, with what waits for its right side in a list. Only comparisons bind less than all others, so one that waits
+ * is the first. */
+static bool binary(kn_parser *p, kn_value *out)
 {
-    bool compared = false;
-    if (!unary(p, out))
-        return false;
+    KN_VEC(pending) waiting = {0};
     for (;;) {
-        const struct binary *b = find_binary(p->tok.kind);
-        kn_pos pos = p->tok.pos;
-        if (!b || b->prec < min)
-            return true;
-        if (b->prec == PREC_COMPARE && compared)
-            return kn_perror(p, pos, KN_SYNTAX,
-                             "chained comparisons do not work on arrays; write "
-                             "logical_and(a < b, b < c)");
-        compared = b->prec == PREC_COMPARE;
-        kn_value l = *out, r;
-        kn_advance(p);
-        if (!binary(p, b->prec + 1, &r) || !kn_binary(p, b->tok, pos, &l, &r, out))
+        if (!unary(p, out))
             return false;
+        const struct binary *b = find_binary(p->tok.kind);
+        for (; waiting.len; waiting.len--) {
+            pending *last = &waiting.data[waiting.len - 1];
+            if (b && b->prec > last->op->prec)
+                break;
+            if (b && b->prec == PREC_COMPARE && last->op->prec == PREC_COMPARE)
+                return kn_perror(p, p->tok.pos, KN_SYNTAX,
+                                 "chained comparisons do not work on arrays; write "
+                                 "logical_and(a < b, b < c)");
+            kn_value *right = KN_NEW(p->arena, kn_value);
+            *right = *out;
+            if (!kn_binary(p, last->op->tok, last->pos, &last->left, right, out))
+                return false;
+        }
+        if (!b)
+            return true;
+        kn_push(p->arena, &waiting, ((pending){b, p->tok.pos, *out}));
+        kn_advance(p);
     }
 }
 
 bool kn_expr(kn_parser *p, kn_value *out)
 {
-    if (!binary(p, 0, out))
+    if (!binary(p, out))
         return false;
     kn_pos pos = p->tok.pos;
     if (kn_at_keyword(p, "and") || kn_at_keyword(p, "or"))

@@ -218,9 +218,12 @@ kn_dim kn_as_dim(kn_parser *p, const kn_value *v);
 kn_dim kn_node_dim(kn_parser *p, const kn_node *x);
 bool kn_as_int(kn_parser *p, const kn_value *v, int64_t *out);
 
-/* parse_index.c: at the '.' or the '['; *v is replaced by what it gives. */
+/* parse_index.c: at the '.'; *v is replaced by what it gives. */
 bool kn_attribute(kn_parser *p, kn_value *v);
-bool kn_index(kn_parser *p, kn_value *v);
+/* At the '[': what is between the brackets; NULL after a failure. And what *v gives with that. */
+typedef struct kn_subscripts kn_subscripts;
+const kn_subscripts *kn_subscripts_of(kn_parser *p);
+bool kn_index(kn_parser *p, kn_value *v, const kn_subscripts *s);
 /* x.real (op REAL) or x.imag (IMAG) of a value with a node. False without a place after a failure. */
 bool kn_part_value(kn_parser *p, kn_op op, const kn_value *x, kn_value *out);
 

@@ -274,24 +274,32 @@ static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscri
     return v->node || kn_pwrap(p, bracket);
 }
 
-bool kn_index(kn_parser *p, kn_value *v)
+struct kn_subscripts {
+    kn_pos bracket;
+    KN_VEC(subscript) list;
+};
+
+const kn_subscripts *kn_subscripts_of(kn_parser *p)
 {
-    KN_VEC(subscript) s = {0};
-    kn_pos bracket = p->tok.pos;
+    kn_subscripts *s = KN_NEW(p->arena, kn_subscripts);
+    s->bracket = p->tok.pos;
     kn_advance(p);
     do {
-        subscript one;
-        if (s.len && kn_at(p, ']'))
+        if (s->list.len && kn_at(p, ']'))
             break;
-        if (!parse_subscript(p, &one))
-            return false;
-        kn_push(p->arena, &s, one);
+        subscript *one = KN_NEW(p->arena, subscript);
+        if (!parse_subscript(p, one))
+            return NULL;
+        kn_push(p->arena, &s->list, *one);
     } while (kn_accept(p, ','));
-    if (!kn_expect(p, ']', "',' or ']' in an index"))
-        return false;
+    return kn_expect(p, ']', "',' or ']' in an index") ? s : NULL;
+}
+
+bool kn_index(kn_parser *p, kn_value *v, const kn_subscripts *s)
+{
     if (v->kind == KN_V_TUPLE)
-        return index_tuple(p, v, s.data, s.len);
+        return index_tuple(p, v, s->list.data, s->list.len);
     if (v->kind != KN_V_NODE || v->node->weak)
-        return kn_perror(p, bracket, KN_TYPE, "%s cannot be indexed", kn_value_text(p, v));
-    return index_array(p, bracket, v, s.data, s.len);
+        return kn_perror(p, s->bracket, KN_TYPE, "%s cannot be indexed", kn_value_text(p, v));
+    return index_array(p, s->bracket, v, s->list.data, s->list.len);
 }

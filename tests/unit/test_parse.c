@@ -26,6 +26,7 @@ static kn_status parse(void *ctx)
     if (j->inputs) {
         KN_TRY(kn_parse(j->g, j->inputs, NULL));
         j->g->outputs.len = 0;
+        j->g->outputs_by = (kn_finder){0};
         KN_TRY(kn_parse_expr(j->g, j->text));
     } else {
         KN_TRY(kn_parse(j->g, j->text, "test.kiln"));
