@@ -4,14 +4,15 @@
  * temporary lives from the interval of its first writer to that of its last reader, whole intervals, and two whose lives
  * do not meet share memory: whoever touches the one is done, on all blocks, before anybody touches the other. Places
  * are given out by falling size, each the lowest that is free for the whole life (Pisarchyk and Lee, "Efficient memory
- * management for deep neural net inference", 2020, greedy by size). */
+ * management for deep neural net inference", 2020, greedy by size). So many that the search would take long are placed as
+ * they come. */
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/integer.h"
 #include "base/work.h"
 #include "codegen/plan.h"
 
-enum { ALIGN = 256 };
+enum { ALIGN = 256, MOST_BY_SIZE = 256 };
 
 typedef struct life {
     int first, last; /* intervals; none: first > last */
@@ -50,102 +51,12 @@ static int find_lives(kn_kernel *const *kernels, int n, life *lives)
 
 static int64_t aligned(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
-/* ---- which temporaries live at a time ---- */
-
-/* Temporaries by the intervals of their lives: a tree of halves, in which a life is at the few nodes that make it up. */
-typedef struct lifetimes {
-    kn_arena *a;
-    int half; /* leaves: interval i is node half + i; node n has 2*n and 2*n + 1 below it */
-    struct at_node {
-        KN_VEC(kn_buf *) here;
-        int below; /* lives at this node and below it */
-    } * node;
-    int *seen, search; /* per temporary's number: the last search that found it */
-    KN_VEC(kn_buf *) found;
-} lifetimes;
-
-static lifetimes new_lifetimes(kn_arena *a, int intervals, int temporaries)
+static bool meet(const life *a, const life *b)
 {
-    lifetimes t = {.a = a, .half = (int)kn_power_of_two_from(intervals)};
-    t.node = kn_alloc(a, sizeof *t.node * (size_t)(2 * t.half));
-    t.seen = KN_NEW_ARRAY(a, int, temporaries + 1);
-    return t;
+    return a->first <= b->last && b->first <= a->last;
 }
 
-static void find_here(lifetimes *t, int node)
-{
-    for (int i = 0; i < t->node[node].here.len; i++) {
-        kn_buf *b = t->node[node].here.data[i];
-        if (t->seen[b->index] != t->search)
-            kn_push(t->a, &t->found, b);
-        t->seen[b->index] = t->search;
-    }
-    kn_work(1 + t->node[node].here.len);
-}
-
-static void find_below(lifetimes *t, int node)
-{
-    if (!t->node[node].below)
-        return;
-    find_here(t, node);
-    if (node < t->half) {
-        find_below(t, 2 * node);
-        find_below(t, 2 * node + 1);
-    }
-}
-
-static void find_at(lifetimes *t, int node)
-{
-    find_below(t, node);
-    for (int above = node / 2; above; above /= 2)
-        find_here(t, above);
-}
-
-static void add_at(lifetimes *t, int node, kn_buf *b)
-{
-    kn_push(t->a, &t->node[node].here, b);
-    for (; node; node /= 2)
-        t->node[node].below++;
-}
-
-/* Finds what lives at some time of `l`; with `b`, adds that, which does. */
-static void visit_life(lifetimes *t, const life *l, kn_buf *b)
-{
-    t->search++;
-    t->found.len = 0;
-    for (int from = t->half + l->first, to = t->half + l->last + 1; from < to; from /= 2, to /= 2) {
-        int nodes[2], n = 0;
-        if (from & 1)
-            nodes[n++] = from++;
-        if (to & 1)
-            nodes[n++] = --to;
-        for (int i = 0; i < n; i++)
-            b ? add_at(t, nodes[i], b) : find_at(t, nodes[i]);
-    }
-}
-
-static int by_offset(const void *a, const void *b)
-{
-    const kn_buf *x = *(kn_buf *const *)a, *y = *(kn_buf *const *)b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-/* The lowest offset where temporary `b` meets none that is placed. */
-static int64_t lowest(lifetimes *t, const kn_buf *b, const life *l)
-{
-    int64_t at = 0;
-    visit_life(t, l, NULL);
-    if (t->found.len)
-        qsort(t->found.data, (size_t)t->found.len, sizeof *t->found.data, by_offset);
-    for (int i = 0; i < t->found.len; i++) {
-        const kn_buf *other = t->found.data[i];
-        int64_t end = other->offset + aligned(other->bytes);
-        if (at + aligned(b->bytes) <= other->offset)
-            break;
-        at = end > at ? end : at;
-    }
-    return at;
-}
+/* ---- by size ---- */
 
 /* The largest first; of equals, in order. */
 static int by_size(const void *a, const void *b)
@@ -153,6 +64,110 @@ static int by_size(const void *a, const void *b)
     const kn_buf *x = *(kn_buf *const *)a, *y = *(kn_buf *const *)b;
     return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
                                 : x->index - y->index;
+}
+
+/* The lowest offset where temporary t meets none of the n that are placed, which are by offset. */
+static int64_t lowest(kn_buf *const *placed, int n, const kn_buf *t, const life *lives)
+{
+    int64_t at = 0;
+    for (int i = 0; i < n && placed[i]->offset < at + aligned(t->bytes); i++) {
+        int64_t end = placed[i]->offset + aligned(placed[i]->bytes);
+        if (end > at && meet(&lives[t->index], &lives[placed[i]->index]))
+            at = end;
+    }
+    return at;
+}
+
+static void place_by_size(kn_arena *a, kn_buf **temps, int n, const life *lives)
+{
+    kn_buf **placed = KN_NEW_ARRAY(a, kn_buf *, n + 1);
+    qsort(temps, (size_t)n, sizeof *temps, by_size);
+    kn_work((int64_t)n * n);
+    for (int i = 0; i < n; i++) {
+        int at = i;
+        temps[i]->offset = lowest(placed, i, temps[i], lives);
+        for (; at > 0 && placed[at - 1]->offset > temps[i]->offset; at--)
+            placed[at] = placed[at - 1];
+        placed[at] = temps[i];
+    }
+}
+
+/* ---- by time ---- */
+
+typedef struct block {
+    int64_t offset, bytes;
+} block;
+
+/* What is free below `top`: blocks by offset, no two side by side. */
+typedef struct space {
+    kn_arena *a;
+    KN_VEC(block) free;
+    int64_t top;
+} space;
+
+static int64_t take(space *s, int64_t bytes)
+{
+    int i = 0;
+    while (i < s->free.len && s->free.data[i].bytes < bytes)
+        i++;
+    kn_work(1 + i);
+    if (i == s->free.len) {
+        s->top += bytes;
+        return s->top - bytes;
+    }
+    block *b = &s->free.data[i];
+    int64_t offset = b->offset;
+    *b = (block){offset + bytes, b->bytes - bytes};
+    if (!b->bytes) {
+        memmove(b, b + 1, sizeof *b * (size_t)(s->free.len - i - 1));
+        s->free.len--;
+    }
+    return offset;
+}
+
+static void give(space *s, block b)
+{
+    int low = 0, high = s->free.len;
+    while (low < high) {
+        int mid = (low + high) / 2;
+        if (s->free.data[mid].offset < b.offset)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    block *all = s->free.data;
+    if (low < s->free.len && b.offset + b.bytes == all[low].offset) {
+        all[low] = (block){b.offset, b.bytes + all[low].bytes};
+    } else {
+        kn_push(s->a, &s->free, b);
+        all = s->free.data;
+        memmove(&all[low + 1], &all[low], sizeof b * (size_t)(s->free.len - 1 - low));
+        all[low] = b;
+    }
+    if (low > 0 && all[low - 1].offset + all[low - 1].bytes == all[low].offset) {
+        all[low - 1].bytes += all[low].bytes;
+        memmove(&all[low], &all[low + 1], sizeof b * (size_t)(s->free.len - low - 1));
+        s->free.len--;
+    }
+}
+
+/* In the order in which they are written first, each where there is room first. */
+static void place_by_time(kn_arena *a, kn_buf **temps, int n, const life *lives, int intervals)
+{
+    space s = {.a = a};
+    KN_VEC(kn_buf *) *first = kn_alloc(a, sizeof *first * (size_t)(intervals + 1)),
+                     *last = kn_alloc(a, sizeof *last * (size_t)(intervals + 1));
+    for (int i = 0; i < n; i++) {
+        kn_push(a, &first[lives[temps[i]->index].first], temps[i]);
+        kn_push(a, &last[lives[temps[i]->index].last], temps[i]);
+    }
+    for (int t = 0; t < intervals; t++) {
+        for (int i = 0; i < first[t].len; i++)
+            first[t].data[i]->offset = take(&s, aligned(first[t].data[i]->bytes));
+        for (int i = 0; i < last[t].len; i++)
+            if (last[t].data[i]->bytes > 0)
+                give(&s, (block){last[t].data[i]->offset, aligned(last[t].data[i]->bytes)});
+    }
 }
 
 /* The kernels' own records of the temporaries. */
@@ -182,15 +197,13 @@ void kn_place_temporaries(kn_planner *p, kn_plan *plan)
         kn_push(p->arena, &plan->temporaries, *b);
         temps[ntemps++] = b;
     }
-    if (!ntemps)
-        return;
-    qsort(temps, (size_t)ntemps, sizeof *temps, by_size);
-    lifetimes placed = new_lifetimes(p->arena, intervals, p->bufs.len);
+    if (ntemps <= MOST_BY_SIZE)
+        place_by_size(p->arena, temps, ntemps, lives);
+    else
+        place_by_time(p->arena, temps, ntemps, lives, intervals);
     for (int i = 0; i < ntemps; i++) {
-        const life *l = &lives[temps[i]->index];
-        temps[i]->offset = offset[temps[i]->index] = lowest(&placed, temps[i], l);
-        visit_life(&placed, l, temps[i]);
         int64_t end = temps[i]->offset + aligned(temps[i]->bytes);
+        offset[temps[i]->index] = temps[i]->offset;
         plan->workspace = end > plan->workspace ? end : plan->workspace;
     }
     for (int i = 0; i < plan->temporaries.len; i++)

@@ -120,10 +120,9 @@ typedef struct kn_var {
     const char *name;
     kn_value value;
     bool param;
-    int32_t next; /* in its bucket, or -1 */
 } kn_var;
 
-enum { KN_VAR_BUCKETS = 512, KN_MAX_TUPLE = 64, KN_MAX_ARGS = 64, KN_CALL_SLOTS = 8 };
+enum { KN_MAX_TUPLE = 64, KN_MAX_ARGS = 64, KN_CALL_SLOTS = 8 };
 
 typedef struct kn_parser {
     kn_graph *g;
@@ -135,7 +134,7 @@ typedef struct kn_parser {
     kn_status status;
     int depth;
     KN_VEC(kn_var) vars;
-    int32_t bucket[KN_VAR_BUCKETS];
+    kn_finder vars_by; /* by name */
     KN_VEC(kn_store) stores;
     KN_VEC(const char *) globals; /* names that were used as not the function's own */
 } kn_parser;

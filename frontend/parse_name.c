@@ -9,8 +9,6 @@
 void kn_parser_init(kn_parser *p, kn_graph *g, const char *text, const char *file, bool joined)
 {
     *p = (kn_parser){.g = g, .arena = g->arena, .file = file ? file : "<text>"};
-    for (int i = 0; i < KN_VAR_BUCKETS; i++)
-        p->bucket[i] = -1;
     kn_lex_start(&p->lex, p->arena, text, joined);
     p->used = p->lex.p;
     kn_lex_next(&p->lex, &p->tok);
@@ -119,14 +117,12 @@ kn_loc kn_loc_of(kn_pos pos) { return (kn_loc){pos.line, pos.col}; }
 
 /* ---- variables ---- */
 
-static int32_t *bucket_of(kn_parser *p, const char *name)
-{
-    return &p->bucket[kn_hash(name, strlen(name), 0) % KN_VAR_BUCKETS];
-}
+static uint64_t hash_name(const char *name) { return kn_hash(name, strlen(name), 0); }
 
 kn_var *kn_var_find(kn_parser *p, const char *name)
 {
-    for (int32_t i = *bucket_of(p, name); i >= 0; i = p->vars.data[i].next)
+    uint32_t probe = 0;
+    for (int i; (i = kn_finder_next(&p->vars_by, hash_name(name), &probe)) >= 0;)
         if (strcmp(p->vars.data[i].name, name) == 0)
             return &p->vars.data[i];
     return NULL;
@@ -169,10 +165,8 @@ bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_value v, bool par
         var->value = v;
         var->param = param;
     } else {
-        int32_t *b = bucket_of(p, name);
-        kn_push(p->arena, &p->vars,
-                ((kn_var){.name = name, .value = v, .param = param, .next = *b}));
-        *b = p->vars.len - 1;
+        kn_finder_add(p->arena, &p->vars_by, hash_name(name), p->vars.len);
+        kn_push(p->arena, &p->vars, ((kn_var){.name = name, .value = v, .param = param}));
     }
     return true;
 }

@@ -348,6 +348,7 @@ static kn_former *new_former(kn_arena *a, kn_graph *g, const int64_t *sizes, boo
     f->output = KN_NEW_ARRAY(a, bool, n + 1);
     f->seen = KN_NEW_ARRAY(a, int, n + 1);
     f->listed = KN_NEW_ARRAY(a, int, n + 1);
+    f->place = KN_NEW_ARRAY(a, int, n + 1);
     f->out->graph = g;
     f->fuse = fuse;
     f->out->former = f;

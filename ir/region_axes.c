@@ -1,4 +1,5 @@
 /* Which axes of two regions are the same, and whether one loop nest over them can hold both. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/region_impl.h"
@@ -100,24 +101,64 @@ static bool follow_edge(merging *m, const kn_node *base, const kn_node *user, in
                "all reads of it walk the axes in the same order, or it is cheap to compute again");
 }
 
+/* What value `n` of s reads of t. */
+static bool follow_operands(merging *m, const kn_node *n)
+{
+    kn_former *f = m->f;
+    for (int k = 0; k < n->nin; k++) {
+        const kn_node *x = kn_view_root(n->in[k]);
+        if (f->parent[x->id] >= 0 && kn_region_find(f, x->id) == m->t &&
+            !follow_edge(m, x, n, k, true))
+            return false;
+    }
+    return true;
+}
+
+static int by_reader(const void *a, const void *b)
+{
+    const kn_reader *x = a, *y = b;
+    return x->node != y->node ? x->node->id - y->node->id : x->k - y->k;
+}
+
+/* What t reads of s, per value of s in the order of readers[]: for values with more readers than t has operands. */
+static kn_readers *readers_in(merging *m)
+{
+    kn_former *f = m->f;
+    kn_readers *of = KN_NEW_ARRAY(f->a, kn_readers, m->from->nodes.len);
+    for (int i = 0; i < m->from->nodes.len; i++)
+        f->place[m->from->nodes.data[i]->id] = i;
+    for (int i = 0; i < m->into->nodes.len; i++) {
+        const kn_node *n = m->into->nodes.data[i];
+        f->out->work += n->nin;
+        for (int k = 0; k < n->nin; k++) {
+            const kn_node *x = kn_view_root(n->in[k]);
+            if (f->parent[x->id] >= 0 && kn_region_find(f, x->id) == m->s)
+                kn_push(f->a, &of[f->place[x->id]], ((kn_reader){n, k}));
+        }
+    }
+    for (int i = 0; i < m->from->nodes.len; i++)
+        if (of[i].len > 1)
+            qsort(of[i].data, (size_t)of[i].len, sizeof *of[i].data, by_reader);
+    return of;
+}
+
 static bool follow_values(merging *m)
 {
     kn_former *f = m->f;
+    int readers = 0;
+    for (int i = 0; i < m->from->nodes.len; i++)
+        readers += f->readers[m->from->nodes.data[i]->id].len;
+    const kn_readers *here = readers > KN_MAX_IN * m->into->nodes.len ? readers_in(m) : NULL;
     for (int i = 0; i < m->from->nodes.len; i++) {
         const kn_node *n = m->from->nodes.data[i];
-        for (int k = 0; k < n->nin; k++) {
-            const kn_node *x = kn_view_root(n->in[k]);
-            if (f->parent[x->id] >= 0 && kn_region_find(f, x->id) == m->t &&
-                !follow_edge(m, x, n, k, true))
+        const kn_readers *by = here ? &here[i] : &f->readers[n->id];
+        if (!follow_operands(m, n))
+            return false;
+        f->out->work += by->len;
+        for (int r = 0; r < by->len; r++)
+            if (kn_region_find(f, by->data[r].node->id) == m->t &&
+                !follow_edge(m, n, by->data[r].node, by->data[r].k, false))
                 return false;
-        }
-        for (int r = 0; r < f->readers[n->id].len; r++) {
-            const kn_reader *by = &f->readers[n->id].data[r];
-            f->out->work++;
-            if (kn_region_find(f, by->node->id) == m->t &&
-                !follow_edge(m, n, by->node, by->k, false))
-                return false;
-        }
     }
     return true;
 }

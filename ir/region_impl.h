@@ -44,6 +44,7 @@ struct kn_former {
     bool *output;             /* per node */
     int *seen, visit;         /* marks of one search */
     int *listed, list;        /* marks of one list */
+    int *place;               /* per node: where it is in the region that is looked at */
     int *waits;               /* per node: reductions one behind the other that it needs */
     int *cost;                /* per node: additions that computing it from arguments alone takes */
     int64_t *bytes;           /* per node: what it reads for that */

@@ -1,0 +1,137 @@
+/* What building, optimising and planning take grows gently with a program, whatever it looks like: counted in steps and bytes,
+ * which are the same on every machine. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/work.h"
+#include "codegen/plan.h"
+#include "runtime/bind.h"
+#include "tests/effort.h"
+#include "tests/unit/families.h"
+
+/* Four times the program may take so many times the steps and the memory: the exponent is 1.3. */
+enum { TIMES = 4, PERCENT = 606 };
+/* Of a plan, per node: 10,000 of them in 200 MB. */
+enum { BYTES_A_NODE = 20000 };
+
+typedef struct cost {
+    int nodes;
+    int64_t front, plan; /* steps */
+    int64_t front_bytes, plan_bytes;
+} cost;
+
+static int64_t allocated;
+
+static void *count_bytes(void *user, size_t size)
+{
+    (void)user;
+    allocated += (int64_t)size;
+    return malloc(size);
+}
+
+static void free_bytes(void *user, void *p)
+{
+    (void)user;
+    free(p);
+}
+
+static const kn_allocator counting = {count_bytes, free_bytes, NULL};
+
+typedef struct job {
+    kn_arena front, plan;
+    int family, operations;
+    const kn_target *target;
+    cost cost;
+} job;
+
+static kn_status make_plan(void *user)
+{
+    job *j = user;
+    kn_binding b;
+    kn_plan *p;
+    kn_graph *g = kn_graph_new(&j->front, "f");
+    int64_t steps = kn_work_done(), bytes = allocated;
+    KN_TRY(make_program(g, j->family, j->operations));
+    g = kn_graph_optimise(&j->front, g, false, NULL);
+    if (!g)
+        return kn_last_status();
+    j->cost.nodes = g->nodes.len;
+    j->cost.front = kn_work_done() - steps;
+    j->cost.front_bytes = allocated - bytes;
+    KN_TRY(kn_bind(&j->plan, g, NULL, 0, KN_BIND_ASSUME, NULL, &b));
+    steps = kn_work_done(), bytes = allocated;
+    const kn_problem problem = {.graph = g,
+                                .sizes = b.sizes,
+                                .in = b.in,
+                                .out = b.out,
+                                .over = b.over,
+                                .target = j->target,
+                                .fusion = true};
+    KN_TRY(kn_plan_make(&j->plan, &problem, &p));
+    j->cost.plan = kn_work_done() - steps;
+    j->cost.plan_bytes = allocated - bytes;
+    return KN_OK;
+}
+
+static kn_status protect_front(void *user)
+{
+    return kn_protect(&((job *)user)->plan, make_plan, user);
+}
+
+static cost cost_of(int family, int operations, const kn_target *target)
+{
+    job j = {.family = family, .operations = operations, .target = target};
+    kn_arena_init(&j.front, &counting);
+    kn_arena_init(&j.plan, &counting);
+    if (kn_protect(&j.front, protect_front, &j) != KN_OK)
+        fail_msg("%s of %d: %s", families[family].name, operations, kn_last_error());
+    kn_arena_finish(&j.plan);
+    kn_arena_finish(&j.front);
+    return j.cost;
+}
+
+static void must_be_gentle(const char *what, int family, const char *target, int64_t few,
+                           int64_t many)
+{
+    if (many * 100 > few * PERCENT)
+        fail_msg("%s of %s for %s: %lld, and %lld for %d times the operations: exponent %.2f", what,
+                 families[family].name, target, (long long)few, (long long)many, TIMES,
+                 log((double)many / (double)few) / log(TIMES));
+}
+
+static const kn_target cpu = {
+    .kind = "cpu", .units = 2, .max_block = 1024, .max_threads_unit = 1, .cooperative = true};
+
+static void test_families(void **state)
+{
+    (void)state;
+    kn_target sm_90;
+    assert_true(kn_target_of_arch("sm_90", &sm_90));
+    const kn_target *const targets[] = {&sm_90, &cpu};
+    for (int f = 0; f < FAMILIES; f++)
+        for (int t = 0; t < 2; t++) {
+            int many = EFFORT(families[f].operations, families[f].operations / 4);
+            const char *target = targets[t]->kind;
+            cost x = cost_of(f, many / TIMES, targets[t]), y = cost_of(f, many, targets[t]);
+            must_be_gentle("steps to build and optimise", f, target, x.front + x.nodes,
+                           y.front + y.nodes);
+            must_be_gentle("bytes to build and optimise", f, target, x.front_bytes, y.front_bytes);
+            must_be_gentle("steps to plan", f, target, x.plan + x.nodes, y.plan + y.nodes);
+            must_be_gentle("bytes to plan", f, target, x.plan_bytes, y.plan_bytes);
+            if (y.plan_bytes > (int64_t)BYTES_A_NODE * y.nodes)
+                fail_msg("a plan of %s for %s takes %lld bytes a node", families[f].name, target,
+                         (long long)(y.plan_bytes / y.nodes));
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
