@@ -9,7 +9,7 @@ struct kn_arena_chunk {
     kn_arena_chunk *older;
 };
 
-enum { ALIGN = 16, CHUNK = 16 * 1024, HEADER = 16 };
+enum { ALIGN = 16, CHUNK = KN_ARENA_CHUNK, HEADER = 16 };
 
 static void *malloc_alloc(void *user, size_t size)
 {
@@ -62,7 +62,8 @@ static _Noreturn void out_of_memory(kn_arena *a, size_t size)
     longjmp(*a->on_oom, 1);
 }
 
-void *kn_alloc(kn_arena *a, size_t size)
+/* As it comes: for what is written at once. */
+static void *alloc_raw(kn_arena *a, size_t size)
 {
     if (size > SIZE_MAX / 4)
         out_of_memory(a, size);
@@ -79,13 +80,21 @@ void *kn_alloc(kn_arena *a, size_t size)
     }
     void *p = a->next;
     a->next += size;
-    return memset(p, 0, size);
+    return p;
+}
+
+void *kn_alloc(kn_arena *a, size_t size) { return memset(alloc_raw(a, size), 0, size); }
+
+void *kn_alloc_copy(kn_arena *a, const void *from, size_t size)
+{
+    return size ? memcpy(alloc_raw(a, size), from, size) : NULL;
 }
 
 char *kn_strndup(kn_arena *a, const char *s, size_t n)
 {
-    char *p = kn_alloc(a, n + 1);
+    char *p = alloc_raw(a, n + 1);
     memcpy(p, s, n);
+    p[n] = '\0';
     return p;
 }
 
@@ -108,9 +117,11 @@ char *kn_sprintf(kn_arena *a, const char *fmt, ...)
 void *kn_grow(kn_arena *a, void *data, int32_t len, int32_t *cap, size_t elem)
 {
     int32_t wider = *cap ? *cap * 2 : 8;
-    void *p = kn_alloc(a, (size_t)wider * elem);
+    char *p = alloc_raw(a, (size_t)wider * elem);
+    size_t used = (size_t)len * elem;
     if (len)
-        memcpy(p, data, (size_t)len * elem);
+        memcpy(p, data, used);
+    memset(p + used, 0, (size_t)wider * elem - used);
     *cap = wider;
     return p;
 }

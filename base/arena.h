@@ -20,6 +20,9 @@ typedef struct kn_allocator {
 
 extern const kn_allocator kn_malloc_allocator;
 
+/* What an arena asks for at a time, but for larger objects. */
+enum { KN_ARENA_CHUNK = 16 * 1024 };
+
 typedef struct kn_arena_chunk kn_arena_chunk;
 
 typedef struct kn_arena {
@@ -47,6 +50,8 @@ void kn_arena_back(kn_arena *a, kn_arena_mark mark);
 
 /* Zeroed memory, aligned to 16 bytes. */
 void *kn_alloc(kn_arena *a, size_t size);
+/* A copy of `size` bytes; NULL of none. */
+void *kn_alloc_copy(kn_arena *a, const void *from, size_t size);
 #define KN_NEW(a, T) ((T *)kn_alloc((a), sizeof(T)))
 #define KN_NEW_ARRAY(a, T, n) ((T *)kn_alloc((a), sizeof(T) * (size_t)(n)))
 
@@ -70,5 +75,9 @@ void *kn_grow(kn_arena *a, void *data, int32_t len, int32_t *cap, size_t elem);
                 ? ((v)->data = kn_grow((a), (v)->data, (v)->len, &(v)->cap, sizeof *(v)->data))    \
                 : NULL),                                                                           \
      (void)((v)->data[(v)->len++] = (x)))
+/* `to` becomes a copy of vector `from`. */
+#define kn_copy_vec(a, to, from)                                                                   \
+    ((to)->len = (to)->cap = (from)->len,                                                          \
+     (to)->data = kn_alloc_copy((a), (from)->data, sizeof *(from)->data * (size_t)(from)->len))
 
 #endif

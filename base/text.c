@@ -34,13 +34,27 @@ void kn_putv(kn_text *t, const char *fmt, va_list ap)
 {
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    if (n > 0) {
+    reserve(t, 0);
+    size_t room = t->cap - t->len;
+    int n = vsnprintf(t->data + t->len, room, fmt, ap);
+    if (n > 0 && (size_t)n >= room) {
         reserve(t, (size_t)n);
         vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again);
-        t->len += (size_t)n;
     }
+    t->len += n > 0 ? (size_t)n : 0;
     va_end(again);
+}
+
+void kn_puti(kn_text *t, int64_t i)
+{
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t rest = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (i < 0)
+        *--at = '-';
+    kn_putn(t, at, (size_t)(digits + sizeof digits - at));
 }
 
 void kn_putf(kn_text *t, const char *fmt, ...)

@@ -16,6 +16,8 @@ typedef struct kn_text {
 kn_text kn_text_new(kn_arena *a);
 void kn_put(kn_text *t, const char *s);
 void kn_putn(kn_text *t, const char *s, size_t n);
+/* A whole number, as "%lld" does, but quickly. */
+void kn_puti(kn_text *t, int64_t i);
 void kn_putf(kn_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_putv(kn_text *t, const char *fmt, va_list ap);
 /* `s` as a JSON string, quotes included. */

@@ -110,21 +110,13 @@ uint64_t kn_value_hash(const kn_value *v)
     return kn_hash(v->in, sizeof *v->in * (size_t)v->nin, kn_hash(key, sizeof key, 0));
 }
 
-#define COPY_VEC(a, to, from)                                                                      \
-    do {                                                                                           \
-        (to)->len = (to)->cap = (from)->len;                                                       \
-        (to)->data = (from)->len ? kn_alloc(a, sizeof *(from)->data * (size_t)(from)->len) : NULL; \
-        if ((from)->len)                                                                           \
-            memcpy((to)->data, (from)->data, sizeof *(from)->data *(size_t)(from)->len);           \
-    } while (0)
-
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
 {
     kn_phase copy = *p;
-    COPY_VEC(a, &copy.values, &p->values);
-    COPY_VEC(a, &copy.reds, &p->reds);
-    COPY_VEC(a, &copy.stores, &p->stores);
-    COPY_VEC(a, &copy.exports, &p->exports);
+    kn_copy_vec(a, &copy.values, &p->values);
+    kn_copy_vec(a, &copy.reds, &p->reds);
+    kn_copy_vec(a, &copy.stores, &p->stores);
+    kn_copy_vec(a, &copy.exports, &p->exports);
     return copy;
 }
 
@@ -250,10 +242,15 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
 /* And what these are made of. What is kept since an earlier sweep needs no operands; sweep -1: nothing is kept yet. */
 static void need_operands(const kn_phase *p, int sweep, bool *need)
 {
-    kn_work(p->values.len);
-    for (int i = p->values.len - 1; i >= 0; i--) { /* operands come before their users */
+    int last = p->values.len - 1;
+    while (last >= 0 && !need[last])
+        last--;
+    kn_work(last + 1);
+    for (int i = last; i >= 0; i--) { /* operands come before their users */
         const kn_value *v = &p->values.data[i];
-        for (int k = 0; need[i] && k < v->nin && !(v->kept && sweep > v->since); k++)
+        if (!need[i])
+            continue;
+        for (int k = 0; k < v->nin && !(v->kept && sweep > v->since); k++)
             need[v->in[k]] = true;
     }
 }

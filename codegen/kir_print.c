@@ -23,25 +23,35 @@ static const char stride_letter[] = "01s";
 static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_access *acc,
                          bool numbers)
 {
-    kn_putf(t, "%s[", acc->buf == KN_BUF_COUNT ? "count" : k->bufs.data[acc->buf].name);
+    kn_put(t, acc->buf == KN_BUF_COUNT ? "count" : k->bufs.data[acc->buf].name);
+    kn_put(t, "[");
     if (numbers && acc->shifted)
         kn_putf(t, "%lld:", (long long)acc->offset);
     else if (acc->shifted)
         kn_put(t, "+");
     for (int a = 0; a < ph->naxes; a++)
-        if (numbers)
-            kn_putf(t, "%s%lld", a ? "," : "", (long long)acc->stride[a]);
-        else
-            kn_putf(t, "%c", stride_letter[acc->kind[a]]);
-    kn_putf(t, "%s]", acc->vector ? ":v" : "");
+        if (numbers) {
+            kn_put(t, a ? "," : "");
+            kn_puti(t, acc->stride[a]);
+        } else {
+            kn_putn(t, &stride_letter[acc->kind[a]], 1);
+        }
+    kn_put(t, acc->vector ? ":v]" : "]");
     if (acc->turned)
         kn_putf(t, " turned by %d", acc->turned);
+}
+
+static void put_number(kn_text *t, const char *before, int n)
+{
+    kn_put(t, before);
+    kn_puti(t, n);
 }
 
 static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int i, bool numbers)
 {
     const kn_value *v = &ph->values.data[i];
-    kn_putf(t, "    v%d = ", i);
+    put_number(t, "    v", i);
+    kn_put(t, " = ");
     switch (v->kind) {
     case KN_V_LOAD:
         kn_put(t, "load ");
@@ -78,11 +88,12 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     case KN_V_ELEM:
         kn_put(t, kn_ops[v->op].text);
         for (int j = 0; j < v->nin; j++)
-            kn_putf(t, "%s v%d", j ? "," : "", v->in[j]);
+            put_number(t, j ? ", v" : " v", v->in[j]);
         break;
     }
-    kn_putf(t, " : %s %s stage %d", kn_dtypes[v->dtype].text,
-            v->level == KN_ELEMENT ? "element" : "group", v->stage);
+    kn_put(t, " : ");
+    kn_put(t, kn_dtypes[v->dtype].text);
+    put_number(t, v->level == KN_ELEMENT ? " element stage " : " group stage ", v->stage);
     if (v->kept)
         kn_putf(t, " kept in %s", kn_keep_text(v->kept));
     if (v->kept == KN_KEEP_RESIDENT)
@@ -91,7 +102,9 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
         kn_putf(t, " since sweep %d", v->since);
     if (v->kept && v->kept != KN_KEEP_FRAME && v->kind == KN_V_ELEM)
         kn_putf(t, " for v%d", v->room);
-    kn_putf(t, v->name ? "  # %s\n" : "\n", v->name);
+    kn_put(t, v->name ? "  # " : "");
+    kn_put(t, v->name ? v->name : "");
+    kn_put(t, "\n");
 }
 
 static const char *const part_text[] = {[KN_PART_RESULT] = "",

@@ -99,6 +99,8 @@ static int extent_param(kn_planner *p, kn_dim dim)
             return i;
     kn_text t = kn_text_new(p->arena);
     kn_dim_print(&t, s, dim);
+    if (strstr(kn_text_str(&t), KN_DIM_CUT)) /* others may have this text */
+        kn_putf(&t, "#%d", p->extents.len);
     kn_extent_param e = {.dim = dim, .name = kn_text_str(&t)};
     kn_dim_eval(dim, p->problem->sizes, &e.value);
     kn_push(p->arena, &p->extents, e);

@@ -81,6 +81,10 @@ typedef struct kn_plan {
 /* Arena memory; the plan lives as long as `a`. Several threads may plan the same graph, which stays as it is. */
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **plan);
 
+/* What running a plan takes of it, in `a`, which shares nothing with the plan's arena: its kernels, whose extents have no
+ * dimensions then, its workspace, and what the kernels move. codegen/plan_keep.c */
+kn_plan *kn_plan_keep(kn_arena *a, const kn_plan *plan);
+
 /* May `output` be written over `input`, of the same address, shape, strides and element size, without a copy?
  * Yes when whoever stores an element has read it and nobody reads it later. codegen/alias.c */
 bool kn_plan_in_place(kn_arena *a, const kn_plan *plan, int input, int output);

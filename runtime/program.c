@@ -66,6 +66,7 @@ kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program
     kn_table_init(&p->variants, &ctx->from);
     pthread_mutex_init(&p->lock, NULL);
     kn_tunings_init(p);
+    kn_chunks_init(&p->planning, &ctx->from);
     creation c = {p, g, options};
     kn_status status = kn_protect(&p->arena, create, &c);
     if (status != KN_OK) {
@@ -83,6 +84,7 @@ void kn_program_destroy(kn_program *p)
     kn_tunings_finish(p);
     pthread_mutex_destroy(&p->lock);
     kn_arena_finish(&p->arena);
+    kn_chunks_finish(&p->planning);
     from.release(from.user, p);
 }
 

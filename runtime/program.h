@@ -8,6 +8,7 @@
 #ifndef KN_RUNTIME_PROGRAM_H
 #define KN_RUNTIME_PROGRAM_H
 
+#include "base/chunks.h"
 #include "codegen/plan.h"
 #include "runtime/bind.h"
 #include "runtime/context.h"
@@ -51,6 +52,7 @@ typedef struct kn_program {
     int ntunings;
     pthread_cond_t tuned; /* a class has been learnt */
     int kinds;            /* atomic: plans that needed new kernels */
+    kn_chunks planning;   /* memory of plans that are being made */
 } kn_program;
 
 /* Every kind of shape, layout and overlap has the kernel that suits it best, up to so many a program. From then on,

@@ -112,6 +112,8 @@ typedef struct making {
     const kn_binding *binding;
     kn_force force;
     bool trial;
+    kn_arena planning;
+    kn_plan *plan; /* there; the variant keeps what running it takes */
 } making;
 
 static kn_reach reach_of(const kn_span *span, const void *data)
@@ -122,14 +124,16 @@ static kn_reach reach_of(const kn_span *span, const void *data)
                       span->size};
 }
 
-static void note_memory(kn_variant *v, const kn_binding *b)
+static void note_memory(making *m)
 {
+    kn_variant *v = m->variant;
+    const kn_binding *b = m->binding;
     const kn_graph *g = b->graph;
     v->in = KN_NEW_ARRAY(&v->arena, kn_reach, g->inputs.len + 1);
     v->out = KN_NEW_ARRAY(&v->arena, kn_reach, g->outputs.len + 1);
     v->in_place = KN_NEW_ARRAY(&v->arena, int, g->inputs.len + 1);
     for (int i = 0; i < g->inputs.len; i++) {
-        bool in_place = b->over[i] >= 0 && kn_plan_in_place(&v->arena, v->plan, i, b->over[i]);
+        bool in_place = b->over[i] >= 0 && kn_plan_in_place(&m->planning, m->plan, i, b->over[i]);
         v->in[i] = reach_of(&b->in_span[i], b->in_data[i]);
         v->in_place[i] = in_place ? b->over[i] : -1;
     }
@@ -150,20 +154,19 @@ static bool has_all(kn_context *ctx, const kn_plan *plan)
 static kn_status make_plan(making *m)
 {
     kn_program *p = m->prog;
-    kn_variant *v = m->variant;
     const kn_target *target = p->ctx->dev->ops->target(p->ctx->dev);
     int most = p->options.max_kinds ? p->options.max_kinds : KN_MAX_KINDS;
     kn_problem problem = kn_program_problem(p, m->binding, target);
     problem.force = m->force;
-    KN_TRY(kn_plan_make(&v->arena, &problem, &v->plan));
-    if (!p->ctx->dev->ops->runs_source || problem.universal || m->trial || has_all(p->ctx, v->plan))
+    KN_TRY(kn_plan_make(&m->planning, &problem, &m->plan));
+    if (!p->ctx->dev->ops->runs_source || problem.universal || m->trial || has_all(p->ctx, m->plan))
         return KN_OK;
     if (__atomic_add_fetch(&p->kinds, 1, __ATOMIC_RELAXED) <= most)
         return KN_OK;
     __atomic_sub_fetch(&p->kinds, 1, __ATOMIC_RELAXED);
     problem.universal = true;
     problem.force = p->force;
-    return kn_plan_make(&v->arena, &problem, &v->plan);
+    return kn_plan_make(&m->planning, &problem, &m->plan);
 }
 
 static kn_status make(void *user)
@@ -174,7 +177,8 @@ static kn_status make(void *user)
     int64_t *signature = kn_alloc(&v->arena, m->prog->signature_bytes);
     v->signature = memcpy(signature, m->in->signature, m->prog->signature_bytes);
     KN_TRY(make_plan(m));
-    note_memory(v, m->binding);
+    note_memory(m);
+    v->plan = kn_plan_keep(&v->arena, m->plan);
     v->launches = KN_NEW_ARRAY(&v->arena, kn_launch, v->plan->kernels.len + 1);
     for (int i = 0; i < v->plan->kernels.len; i++) {
         kn_kernel *k = v->plan->kernels.data[i];
@@ -186,6 +190,11 @@ static kn_status make(void *user)
         v->meets = v->meets || kn_kernel_meets(k);
     }
     return KN_OK;
+}
+
+static kn_status make_protected(void *user)
+{
+    return kn_protect(&((making *)user)->planning, make, user);
 }
 
 static void free_variant(kn_program *p, kn_variant *v)
@@ -204,8 +213,11 @@ kn_status kn_variant_make(kn_program *p, const kn_inputs *in, const kn_binding *
     memset(v, 0, sizeof *v);
     kn_arena_init(&v->arena, from);
     v->users = 1;
-    making m = {p, v, in, b, *force, trial};
-    kn_status status = kn_protect(&v->arena, make, &m);
+    const kn_allocator chunks = kn_chunks_allocator(&p->planning);
+    making m = {p, v, in, b, *force, trial, {.next = NULL}, NULL};
+    kn_arena_init(&m.planning, &chunks);
+    kn_status status = kn_protect(&v->arena, make_protected, &m);
+    kn_arena_finish(&m.planning);
     if (status == KN_OK)
         *out = v;
     else

@@ -29,7 +29,7 @@ typedef struct factor {
 } factor;
 
 typedef struct refiner {
-    kn_graph *g; /* its own: dimensions are added to it */
+    kn_graph *g; /* dimensions are added to its symbols */
     KN_VEC(int64_t) sizes;
     KN_VEC(factor) factors;
     int (*axis)[KN_MAX_RANK]; /* per node: the factor of each axis, NONE for axes of size 1 */
@@ -442,9 +442,9 @@ static void start(refiner *r, nodes *regroupings)
     }
 }
 
-kn_graph *kn_refine(kn_arena *a, const kn_graph *g, bool fuse, const int64_t **sizes)
+kn_graph *kn_refine(kn_arena *a, kn_graph *g, bool fuse, const int64_t **sizes)
 {
-    refiner r = {.g = kn_graph_clone(a, g)};
+    refiner r = {.g = g};
     nodes regroupings = {0};
     int n = g->nodes.len;
     for (int i = 0; i < kn_symbols_count(g->syms); i++)
