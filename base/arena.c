@@ -46,6 +46,7 @@ void kn_arena_back(kn_arena *a, kn_arena_mark mark)
     }
     a->next = mark.next;
     a->end = mark.end;
+    a->used = mark.used;
 }
 
 void kn_arena_finish(kn_arena *a)
@@ -57,6 +58,11 @@ void kn_arena_finish(kn_arena *a)
 static _Noreturn void out_of_memory(kn_arena *a, size_t size)
 {
     kn_fail(KN_MEMORY, "out of memory: %zu bytes", size);
+    kn_give_up(a);
+}
+
+_Noreturn void kn_give_up(kn_arena *a)
+{
     if (!a->on_oom) /* only reachable by using an arena outside kn_protect(), a bug of ours */
         abort();
     longjmp(*a->on_oom, 1);
@@ -75,6 +81,7 @@ static void *alloc_raw(kn_arena *a, size_t size)
             out_of_memory(a, size);
         c->older = a->chunks;
         a->chunks = c;
+        a->used += HEADER + body;
         a->next = (char *)c + HEADER;
         a->end = a->next + body;
     }
@@ -134,7 +141,7 @@ kn_status kn_protect(kn_arena *a, kn_protected_fn fn, void *ctx)
     if (setjmp(here) == 0)
         status = fn(ctx);
     else
-        status = KN_MEMORY;
+        status = kn_last_status();
     a->on_oom = outer;
     return status;
 }

@@ -29,6 +29,7 @@ typedef struct kn_arena {
     kn_allocator from;
     kn_arena_chunk *chunks; /* newest first */
     char *next, *end;       /* free space of the newest chunk */
+    size_t used;            /* bytes of all chunks */
     jmp_buf *on_oom;
 } kn_arena;
 
@@ -41,10 +42,11 @@ void kn_arena_finish(kn_arena *a);
 typedef struct kn_arena_mark {
     kn_arena_chunk *chunks;
     char *next, *end;
+    size_t used;
 } kn_arena_mark;
 static inline kn_arena_mark kn_arena_here(const kn_arena *a)
 {
-    return (kn_arena_mark){a->chunks, a->next, a->end};
+    return (kn_arena_mark){a->chunks, a->next, a->end, a->used};
 }
 void kn_arena_back(kn_arena *a, kn_arena_mark mark);
 
@@ -59,7 +61,11 @@ char *kn_strdup(kn_arena *a, const char *s);
 char *kn_strndup(kn_arena *a, const char *s, size_t n);
 char *kn_sprintf(kn_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Runs fn(ctx) and returns its status, or KN_MEMORY when an allocation from `a` failed inside it. */
+/* Unwinds as running out of memory does, after a kn_fail() that says why. */
+_Noreturn void kn_give_up(kn_arena *a);
+
+/* Runs fn(ctx) and returns its status, or that of the failure when an allocation from `a` failed inside it (KN_MEMORY), or
+ * kn_give_up() was called. */
 typedef kn_status (*kn_protected_fn)(void *ctx);
 kn_status kn_protect(kn_arena *a, kn_protected_fn fn, void *ctx);
 

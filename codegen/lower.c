@@ -71,6 +71,8 @@ static int add_value(lowering *lo, kn_value v)
         if (kn_value_same(&lo->phase.values.data[i], &v))
             return i;
     }
+    kn_keep_within(&lo->p->problem->graph->budget, lo->p->arena, 0,
+                   v.name ? v.name : kn_ops[v.op].text, v.loc);
     kn_finder_add(lo->p->arena, &lo->values_by, hash, lo->phase.values.len);
     kn_push(lo->p->arena, &lo->phase.values, v);
     return lo->phase.values.len - 1;

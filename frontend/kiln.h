@@ -400,7 +400,9 @@ typedef struct kiln_options {
     int autotune; /* milliseconds that measuring schedules may take; default 0: nothing is measured */
 } kiln_options;
 KILN_INIT(kiln_options)
-/* The program keeps nothing of the graph. options may be NULL. */
+/* The program keeps nothing of the graph. options may be NULL. A program that has, or is optimised to, more than 1,048,576
+ * operations is KILN_ARGUMENT, one that takes more than 4 GiB to build or plan KILN_MEMORY, one of more than 32,767 sizes and
+ * sizes derived from them, or with a size of more than 64 terms, KILN_SHAPE; the message names the operation. */
 KILN_API kiln_status kiln_compile(kiln_graph *graph, const kiln_options *options, kiln_prog **prog);
 KILN_API void kiln_prog_destroy(kiln_prog *prog);
 

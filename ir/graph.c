@@ -12,7 +12,23 @@ kn_graph *kn_graph_new(kn_arena *a, const char *name)
     g->arena = a;
     g->syms = kn_symbols_new(a);
     g->name = name;
+    g->budget = kn_usual_budget;
     return g;
+}
+
+const kn_budget kn_usual_budget = {.nodes = 1 << 20, .bytes = (int64_t)4 << 30};
+
+void kn_keep_within(const kn_budget *b, kn_arena *a, int64_t nodes, const char *title, kn_loc loc)
+{
+    if (nodes > b->nodes)
+        kn_fail(KN_ARGUMENT, "%s%s: the program has more than %lld operations", title,
+                kn_loc_place(loc).text, (long long)b->nodes);
+    else if ((int64_t)a->used > b->bytes)
+        kn_fail(KN_MEMORY, "%s%s: the program takes more than %lld bytes", title,
+                kn_loc_place(loc).text, (long long)b->bytes);
+    else
+        return;
+    kn_give_up(a);
 }
 
 /* ---- in messages ---- */
@@ -123,6 +139,7 @@ static bool same_node(kn_graph *g, const kn_node *a, const kn_node *b)
 /* A new node equal to `n`, whatever is there already. */
 static kn_node *append_node(kn_graph *g, const kn_node *n)
 {
+    kn_keep_within(&g->budget, g->arena, g->nodes.len + 1, kn_node_title(n), n->loc);
     kn_node *made = KN_NEW(g->arena, kn_node);
     *made = *n;
     made->hash = hash_node(g, n);
@@ -186,6 +203,7 @@ kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, 
     kn_graph *to = kn_graph_new(a, from->name);
     to->syms = from->syms;
     to->facts = from->facts;
+    to->budget = from->budget;
     to->source = from->source;
     to->file = from->file;
 
@@ -223,6 +241,7 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
 {
     kn_graph *to = kn_graph_new(a, kn_strdup(a, g->name));
     to->syms = kn_symbols_clone(a, g->syms);
+    to->budget = g->budget;
     to->source = copy_text(a, g->source);
     to->file = copy_text(a, g->file);
     for (int i = 0; i < g->facts.list.len; i++) {

@@ -88,6 +88,14 @@ typedef struct kn_output {
     int updates; /* the input whose elements become these, and whose name it has; or -1 */
 } kn_output;
 
+/* What one program may take: operations, and bytes of an arena that it is built or planned in. Beyond it unwinds
+ * (kn_give_up()), with an error that names `op` and its place. */
+typedef struct kn_budget {
+    int64_t nodes, bytes;
+} kn_budget;
+extern const kn_budget kn_usual_budget; /* of every new graph */
+void kn_keep_within(const kn_budget *b, kn_arena *a, int64_t nodes, const char *title, kn_loc loc);
+
 typedef struct kn_graph {
     kn_arena *arena;
     kn_symbols *syms;
@@ -101,6 +109,7 @@ typedef struct kn_graph {
     kn_finder inputs_by, outputs_by; /* by name */
     kn_finder nodes_by;
     int carried; /* CARRIED nodes so far */
+    kn_budget budget;
 } kn_graph;
 
 kn_graph *kn_graph_new(kn_arena *a, const char *name);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -47,6 +48,7 @@ typedef struct job {
     kn_arena front, plan;
     int family, operations;
     const kn_target *target;
+    kn_budget building, planning;
     cost cost;
 } job;
 
@@ -56,6 +58,7 @@ static kn_status make_plan(void *user)
     kn_binding b;
     kn_plan *p;
     kn_graph *g = kn_graph_new(&j->front, "f");
+    g->budget = j->building;
     int64_t steps = kn_work_done(), bytes = allocated;
     KN_TRY(make_program(g, j->family, j->operations));
     g = kn_graph_optimise(&j->front, g, false, NULL);
@@ -64,6 +67,7 @@ static kn_status make_plan(void *user)
     j->cost.nodes = g->nodes.len;
     j->cost.front = kn_work_done() - steps;
     j->cost.front_bytes = allocated - bytes;
+    g->budget = j->planning;
     KN_TRY(kn_bind(&j->plan, g, NULL, 0, KN_BIND_ASSUME, NULL, &b));
     steps = kn_work_done(), bytes = allocated;
     const kn_problem problem = {.graph = g,
@@ -84,15 +88,25 @@ static kn_status protect_front(void *user)
     return kn_protect(&((job *)user)->plan, make_plan, user);
 }
 
+static kn_status run_job(job *j)
+{
+    kn_arena_init(&j->front, &counting);
+    kn_arena_init(&j->plan, &counting);
+    kn_status status = kn_protect(&j->front, protect_front, j);
+    kn_arena_finish(&j->plan);
+    kn_arena_finish(&j->front);
+    return status;
+}
+
 static cost cost_of(int family, int operations, const kn_target *target)
 {
-    job j = {.family = family, .operations = operations, .target = target};
-    kn_arena_init(&j.front, &counting);
-    kn_arena_init(&j.plan, &counting);
-    if (kn_protect(&j.front, protect_front, &j) != KN_OK)
+    job j = {.family = family,
+             .operations = operations,
+             .target = target,
+             .building = kn_usual_budget,
+             .planning = kn_usual_budget};
+    if (run_job(&j) != KN_OK)
         fail_msg("%s of %d: %s", families[family].name, operations, kn_last_error());
-    kn_arena_finish(&j.plan);
-    kn_arena_finish(&j.front);
     return j.cost;
 }
 
@@ -130,8 +144,52 @@ static void test_families(void **state)
         }
 }
 
+/* Beyond its budget a program is an error that names an operation. */
+static void test_budgets(void **state)
+{
+    (void)state;
+    static const struct {
+        int family;
+        kn_budget building, planning;
+        kn_status status;
+        const char *message;
+    } cases[] = {
+        {2,
+         {400, 1 << 30},
+         {400, 1 << 30},
+         KN_ARGUMENT,
+         " at 82:23: the program has more than 400"},
+        {2,
+         {1 << 20, 200000},
+         {1 << 20, 200000},
+         KN_MEMORY,
+         "the program takes more than 200000 b"},
+        {2,
+         {1 << 20, 1 << 30},
+         {1 << 20, 400000},
+         KN_MEMORY,
+         "the program takes more than 400000 b"},
+        {5,
+         {400, 1 << 30},
+         {400, 1 << 30},
+         KN_ARGUMENT,
+         "the program has more than 400 operations"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        job j = {.family = cases[i].family,
+                 .operations = 1000,
+                 .target = &cpu,
+                 .building = cases[i].building,
+                 .planning = cases[i].planning};
+        assert_int_equal(run_job(&j), cases[i].status);
+        if (!strstr(kn_last_error(), cases[i].message))
+            fail_msg("not \"%s\": %s", cases[i].message, kn_last_error());
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families),
+                                       cmocka_unit_test(test_budgets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
