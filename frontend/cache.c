@@ -20,6 +20,7 @@ kiln_status kiln_cache_stats(kiln_ctx *ctx, kiln_cache_info *info)
 {
     if (!ctx || !info)
         return null(ctx ? "info" : "ctx");
+    KN_CHECK_HERE(ctx);
     kn_disk *disk = ctx->core->disk;
     kn_disk_counts c;
     kn_disk_usage usage;
@@ -63,6 +64,7 @@ kiln_status kiln_cache_list(kiln_ctx *ctx, void (*fn)(void *user, const kiln_cac
 {
     if (!ctx || !fn)
         return null(ctx ? "fn" : "ctx");
+    KN_CHECK_HERE(ctx);
     listing l = {fn, user};
     kn_disk_usage usage;
     return (kiln_status)kn_disk_list(ctx->core->disk, show, &l, &usage);
@@ -73,6 +75,7 @@ kiln_status kiln_cache_trim(kiln_ctx *ctx, uint64_t bytes, uint64_t *removed_fil
 {
     if (!ctx)
         return null("ctx");
+    KN_CHECK_HERE(ctx);
     kn_disk_usage removed;
     kn_status status = kn_disk_trim(ctx->core->disk, bytes, &removed);
     if (removed_files)

@@ -133,7 +133,7 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
 
 void kiln_ctx_destroy(kiln_ctx *ctx)
 {
-    if (!ctx)
+    if (!ctx || !kn_context_is_here(ctx->core))
         return;
     kn_allocator from = ctx->core->from;
     kn_context_close(ctx->core);
@@ -152,6 +152,7 @@ kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
 {
     if (!ctx || !stats)
         return fail(ctx ? "stats" : "ctx");
+    KN_CHECK_HERE(ctx);
     const kn_device *dev = ctx->core->dev;
     kiln_stats s = {.launches = __atomic_load_n(&dev->launches, __ATOMIC_RELAXED),
                     .compiles = __atomic_load_n(&dev->compiles, __ATOMIC_RELAXED),
@@ -174,13 +175,14 @@ kiln_status kiln_alloc(kiln_ctx *ctx, size_t bytes, void **ptr)
 {
     if (!ctx || !ptr)
         return fail(ctx ? "ptr" : "ctx");
+    KN_CHECK_HERE(ctx);
     *ptr = NULL;
     return (kiln_status)ctx->core->dev->ops->alloc(ctx->core->dev, bytes, ptr);
 }
 
 void kiln_free(kiln_ctx *ctx, void *ptr)
 {
-    if (ctx && ptr)
+    if (ctx && ptr && kn_context_is_here(ctx->core))
         ctx->core->dev->ops->release(ctx->core->dev, ptr);
 }
 
@@ -188,6 +190,7 @@ kiln_status kiln_upload(kiln_ctx *ctx, void *device, const void *host, size_t by
 {
     if (!ctx || (bytes && (!device || !host)))
         return fail(!ctx ? "ctx" : device ? "host" : "device");
+    KN_CHECK_HERE(ctx);
     return bytes ? (kiln_status)ctx->core->dev->ops->upload(ctx->core->dev, device, host, bytes)
                  : KILN_OK;
 }
@@ -196,13 +199,17 @@ kiln_status kiln_download(kiln_ctx *ctx, void *host, const void *device, size_t 
 {
     if (!ctx || (bytes && (!device || !host)))
         return fail(!ctx ? "ctx" : device ? "host" : "device");
+    KN_CHECK_HERE(ctx);
     return bytes ? (kiln_status)ctx->core->dev->ops->download(ctx->core->dev, host, device, bytes)
                  : KILN_OK;
 }
 
 kiln_status kiln_sync(kiln_ctx *ctx, void *stream)
 {
-    return ctx ? (kiln_status)ctx->core->dev->ops->sync(ctx->core->dev, stream) : fail("ctx");
+    if (!ctx)
+        return fail("ctx");
+    KN_CHECK_HERE(ctx);
+    return (kiln_status)ctx->core->dev->ops->sync(ctx->core->dev, stream);
 }
 
 /* ---- doctor ---- */

@@ -27,6 +27,14 @@ struct kiln_prog {
     int io_count;
 };
 
+/* Ends a public call on what is another process's: see kn_context_check(). */
+#define KN_CHECK_HERE(ctx)                                                                         \
+    do {                                                                                           \
+        kn_status kn_here_status_ = kn_context_check((ctx)->core);                                 \
+        if (kn_here_status_ != KN_OK)                                                              \
+            return (kiln_status)kn_here_status_;                                                   \
+    } while (0)
+
 /* A new graph with nothing in it. */
 kiln_status kn_handle_graph(kiln_ctx *ctx, kiln_graph **graph);
 /* Records `status` with the thread's message as the graph's error unless it has one; returns it. */

@@ -23,6 +23,7 @@ kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *en
     *kernel = NULL;
     if (!ctx || !source || !entry)
         return null(!ctx ? "ctx" : !source ? "source" : "entry");
+    KN_CHECK_HERE(ctx);
     if (!entry[0] || strpbrk(entry, "\r\n"))
         return (kiln_status)kn_fail(
             KN_ARGUMENT,
@@ -46,7 +47,7 @@ kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *en
 
 void kiln_kernel_destroy(kiln_kernel *k)
 {
-    if (k)
+    if (k && kn_context_is_here(k->ctx->core))
         k->ctx->core->from.release(k->ctx->core->from.user, k);
 }
 
@@ -55,7 +56,7 @@ void kiln_kernel_destroy(kiln_kernel *k)
 int kiln_kernel_params(const kiln_kernel *k)
 {
     kn_code_param unused;
-    if (!k)
+    if (!k || !kn_context_is_here(k->ctx->core))
         return -1;
     kn_device *dev = k->ctx->core->dev;
     return dev->ops->describe(dev, k->code, -1, &unused);
@@ -65,6 +66,7 @@ kiln_status kiln_kernel_param(const kiln_kernel *k, int i, kiln_param *param)
 {
     if (!k || !param)
         return null(!k ? "kernel" : "param");
+    KN_CHECK_HERE(k->ctx);
     kn_device *dev = k->ctx->core->dev;
     kn_code_param p = {0};
     int n = dev->ops->describe(dev, k->code, i, &p);
@@ -154,6 +156,7 @@ kiln_status kiln_kernel_run(kiln_kernel *k, void *stream, const kiln_launch *lau
 {
     if (!k || !launch || (nparams > 0 && !params))
         return null(!k ? "kernel" : !launch ? "launch" : "params");
+    KN_CHECK_HERE(k->ctx);
     kn_grid grid;
     kn_status status = read_launch(launch, params, nparams, &grid);
     if (status != KN_OK)
@@ -180,6 +183,7 @@ kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(void *user)
 {
     if (!ctx || !fn || !us)
         return null(!ctx ? "ctx" : !fn ? "fn" : "us");
+    KN_CHECK_HERE(ctx);
     timed t = {fn, user};
     kn_device *dev = ctx->core->dev;
     return (kiln_status)dev->ops->time(dev, stream, call_timed, &t, us);

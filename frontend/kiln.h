@@ -15,6 +15,10 @@
  *   - Nothing here exits, aborts or prints.
  *
  * Threads: a context and a program may be used by several threads at once; a graph by one at a time.
+ *
+ * Processes: in the child of a fork() the parent's contexts, and what was made from them, are refused with
+ * KILN_ERR_DEVICE; destroying or freeing them there does nothing. The child may create contexts of its own, on "cuda" only
+ * if no ancestor had used CUDA. docs/process.md has the rest: environment, files, signals.
  */
 #ifndef KILN_H
 #define KILN_H

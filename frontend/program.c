@@ -61,6 +61,7 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
 {
     if (!g || !prog)
         return null(g ? "prog" : "graph");
+    KN_CHECK_HERE(g->ctx);
     *prog = NULL;
     kiln_options o;
     kiln_options_init(&o);
@@ -107,7 +108,7 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
 
 void kiln_prog_destroy(kiln_prog *p)
 {
-    if (!p)
+    if (!p || !kn_context_is_here(p->ctx->core))
         return;
     const kn_allocator from = p->ctx->core->from;
     if (p->core)
@@ -139,6 +140,7 @@ kiln_status kn_handle_with_args(kiln_prog *p, const kiln_arg *args, int nargs, k
     few[0] = (kn_arg){0};
     if (!p)
         return null("prog");
+    KN_CHECK_HERE(p->ctx);
     if (nargs < 0)
         return (kiln_status)kn_fail(KN_ARGUMENT, "nargs is %d", nargs);
     if (nargs && !args)

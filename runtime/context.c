@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/process.h"
 #include "codegen/cuda.h"
 
 /* "cuda" or "cuda:N" -> N; -1 when `text` is neither. */
@@ -92,6 +93,7 @@ void kn_context_init(kn_context *ctx, kn_device *dev, const kn_allocator *from)
 {
     ctx->from = *from;
     ctx->dev = dev;
+    ctx->process = kn_process();
     ctx->compiling = 0;
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_cond_init(&ctx->compiled, NULL);
@@ -114,6 +116,18 @@ void kn_context_finish(kn_context *ctx)
     kn_memory_cache_finish(&ctx->kernels, discard, ctx);
     pthread_cond_destroy(&ctx->compiled);
     pthread_mutex_destroy(&ctx->lock);
+}
+
+bool kn_context_is_here(const kn_context *ctx) { return ctx->process == kn_process(); }
+
+kn_status kn_context_check(const kn_context *ctx)
+{
+    if (kn_context_is_here(ctx))
+        return KN_OK;
+    return kn_fail(
+        KN_DEVICE,
+        "the context on \"%s\" belongs to the parent of this process, which fork() made; create one here",
+        ctx->name);
 }
 
 /* With the lock held. */

@@ -13,6 +13,7 @@ typedef struct kn_context {
     kn_allocator from;
     kn_disk *disk;           /* its own; NULL where the device is the caller's */
     kn_device *dev;          /* memory and kernels; on "ref" the CPU device, for its memory */
+    unsigned process;        /* that it belongs to: kn_process() */
     bool reference;          /* programs run in the reference interpreter */
     char name[32];           /* "cuda:0" */
     pthread_mutex_t lock;    /* of what follows; never held while a kernel is compiled */
@@ -41,6 +42,11 @@ void kn_context_close(kn_context *ctx);
 /* A context around a device of the caller's, in memory of the caller's. */
 void kn_context_init(kn_context *ctx, kn_device *dev, const kn_allocator *from);
 void kn_context_finish(kn_context *ctx);
+
+/* Whether this process may use it: in the child of a fork() its threads are gone, its locks may be held for good, and a
+ * GPU's driver does not know the child. DEVICE if not; it must be left alone then, to its memory. */
+kn_status kn_context_check(const kn_context *ctx);
+bool kn_context_is_here(const kn_context *ctx);
 
 /* The code of `kernel`, which lives as long as the context. Threads that want the same kernel get one
  * compile: the first compiles, the others wait. With a device that runs source, the source is generated

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/process.h"
+
 #define GET_A_DRIVER                                                                               \
     "install the NVIDIA driver (on Debian: nvidia-driver, or libcuda1 for the library alone; in "  \
     "a "                                                                                           \
@@ -16,6 +18,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static kn_driver table;
 static char path[4096];
 static char problem[512]; /* why there is no driver; "" when there is one */
+static unsigned
+    started; /* atomic: 1 + the process that first initialised the driver; 0: none has */
 
 /* POSIX lets an object pointer from dlsym() hold a function; ISO C wants the detour. */
 static void set_entry(void *entry, void *symbol) { memcpy(entry, &symbol, sizeof symbol); }
@@ -67,10 +71,25 @@ kn_status kn_driver_find(const kn_driver **driver)
     return KN_OK;
 }
 
+/* A driver that was initialised before a fork() does not work in the child, where it says so in no words or hangs. */
+static kn_status check_process(void)
+{
+    unsigned here = kn_process() + 1, first = 0;
+    if (__atomic_compare_exchange_n(&started, &first, here, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED) ||
+        first == here)
+        return KN_OK;
+    return kn_fail(
+        KN_DEVICE,
+        "CUDA cannot be used in this process, which fork() made when its parent had used CUDA; fork before "
+        "that, or start a process with exec()");
+}
+
 kn_status kn_driver_init(const kn_driver **driver, int *count)
 {
     const kn_driver *d;
     KN_TRY(kn_driver_find(&d));
+    KN_TRY(check_process());
     int result = d->cuInit(0);
     if (result == KN_CU_STUB_LIBRARY)
         return kn_fail(
