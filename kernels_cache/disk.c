@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "kernels_cache/place.h"
 #include "kernels_cache/tend.h"
 
@@ -146,28 +146,6 @@ void kn_disk_release(kn_disk *d, kn_disk_value *value)
 
 /* ---- store ---- */
 
-/* A write beyond this limit would end the process by a signal. */
-static bool allowed(size_t size)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-           (limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur);
-}
-
-static bool write_all(int fd, const char *from, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, from, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        from += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 /* A file that nobody else has, and its name. */
 static int make_temporary(int dir, char name[KN_TEND_NAME])
 {
@@ -189,10 +167,10 @@ static int make_temporary(int dir, char name[KN_TEND_NAME])
 static bool put_file(int dir, const char *name, const char *bytes, size_t size)
 {
     char temporary[KN_TEND_NAME];
-    int fd = allowed(size) ? make_temporary(dir, temporary) : -1;
+    int fd = make_temporary(dir, temporary);
     if (fd < 0)
         return false;
-    bool good = write_all(fd, bytes, size);
+    bool good = kn_file_put(fd, bytes, size);
     good = close(fd) == 0 && good;
     good = good && renameat(dir, temporary, dir, name) == 0;
     if (!good)

@@ -8,15 +8,15 @@
  *     FOLDER/0/kernel.so
  *     FOLDER/1.so                    a binary, compiled or from the disk cache, as it is loaded
  *
- * The folder is private, and removed when the device closes. */
+ * The folder is private, and removed when the device closes: folder.h. */
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "runtime/emu/emu.h"
 #include "runtime/emu/ptx.h"
@@ -25,12 +25,9 @@
 
 static kn_status write_file(const char *path, const char *text)
 {
-    FILE *f = fopen(path, "we");
-    if (!f)
-        return kn_fail(KN_IO, "cannot write '%s': %s", path, strerror(errno));
-    size_t n = strlen(text);
-    bool good = fwrite(text, 1, n, f) == n;
-    return fclose(f) == 0 && good ? KN_OK : kn_fail(KN_IO, "cannot write '%s'", path);
+    return kn_file_write(path, text, strlen(text))
+               ? KN_OK
+               : kn_fail(KN_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
 #define SHIM(id, name) extern const char kn_emu_shim_##id[];
@@ -61,7 +58,7 @@ static kn_status run_compiler(kn_emu *dev, char *const *argv, const char *what)
     int status = kn_emu_run(argv, out, sizeof out);
     if (status == 0)
         return KN_OK;
-    strip(out, c->folder);
+    strip(out, c->folder.path);
     return kn_fail(KN_COMPILE, "%s: the host compiler %s refused it (status %d):\n%s", what,
                    c->program, status, out);
 }
@@ -78,7 +75,7 @@ static kn_status fill_folder(kn_emu *dev)
     kn_emu_compiler *c = &dev->compiler;
     char path[PATH_SIZE], object[PATH_SIZE];
     for (size_t i = 0; i < sizeof shims / sizeof *shims; i++) {
-        join(path, c->folder, shims[i].name);
+        join(path, c->folder.path, shims[i].name);
         char *below = strchr(shims[i].name, '/');
         if (below) { /* "cooperative_groups/reduce.h" */
             char *end = strrchr(path, '/');
@@ -88,10 +85,10 @@ static kn_status fill_folder(kn_emu *dev)
         }
         KN_TRY(write_file(path, shims[i].text));
     }
-    join(path, c->folder, "support.cpp");
-    join(object, c->folder, "support.o");
+    join(path, c->folder.path, "support.cpp");
+    join(object, c->folder.path, "support.o");
     char include[PATH_SIZE + 2];
-    snprintf(include, sizeof include, "-I%s", c->folder);
+    snprintf(include, sizeof include, "-I%s", c->folder.path);
     char *argv[] = {c->program,     "-std=c++17",
                     "-O2",          "-w",
                     "-fPIC",        "-fvisibility=hidden",
@@ -102,37 +99,24 @@ static kn_status fill_folder(kn_emu *dev)
     return run_compiler(dev, argv, "the emulator's support code");
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path) ? 0 : 0; /* what cannot be removed stays */
-}
-
 /* ---- steps that are taken once ---- */
 
-static kn_status make_folder(kn_emu_compiler *c)
+static kn_status get_folder(kn_emu *dev)
 {
-    const char *temp = getenv("TMPDIR");
-    if (c->folder[0])
-        return KN_OK;
-    if (!temp || !*temp || strlen(temp) > 150)
-        temp = "/tmp";
-    snprintf(c->folder, sizeof c->folder, "%s/kiln-emu-XXXXXX", temp);
-    if (mkdtemp(c->folder))
-        return KN_OK;
-    c->folder[0] = '\0';
-    return kn_fail(KN_IO, "the device \"emu\" works in '%s', where no folder can be made: %s", temp,
-                   strerror(errno));
+    bool made;
+    KN_TRY(kn_emu_folder_open(&dev->compiler.folder, &made));
+    if (made)
+        dev->compiler.ready = false;
+    return KN_OK;
 }
 
 static kn_status get_ready(kn_emu *dev)
 {
     kn_emu_compiler *c = &dev->compiler;
-    if (c->ready)
-        return KN_OK;
     KN_TRY(kn_emu_find_compiler(dev));
-    KN_TRY(make_folder(c));
-    KN_TRY(fill_folder(dev));
+    KN_TRY(get_folder(dev));
+    if (!c->ready)
+        KN_TRY(fill_folder(dev));
     c->ready = true;
     return KN_OK;
 }
@@ -148,47 +132,39 @@ static kn_status step(kn_emu *dev, kn_status (*fn)(kn_emu *dev), unsigned *numbe
     return status;
 }
 
-void kn_emu_compiler_close(kn_emu_compiler *c)
-{
-    if (c->folder[0])
-        nftw(c->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 /* ---- one module ---- */
-
-typedef struct dynamic {
-    FILE *file;
-    const char *path;
-    bool any;
-} dynamic;
 
 /* All extern __shared__ arrays are names of the same memory. */
 static kn_status define_dynamic(void *user, const kn_emu_symbol *symbol)
 {
-    dynamic *d = user;
+    FILE *f = user;
     if (symbol->defined)
         return KN_OK;
-    if (!d->file && !(d->file = fopen(d->path, "we")))
-        return kn_fail(KN_IO, "cannot write '%s'", d->path);
-    if (!d->any)
+    if (ftell(f) == 0)
         fputs(".section .tbss,\"awT\",%nobits\n.p2align 7\n.globl kn_emu_dynamic\n"
               "kn_emu_dynamic:\n",
-              d->file);
-    d->any = true;
-    fprintf(d->file, ".globl %s\n%s:\n", symbol->name, symbol->name);
+              f);
+    fprintf(f, ".globl %s\n%s:\n", symbol->name, symbol->name);
     return KN_OK;
 }
 
 static kn_status write_dynamic(const char *object, const char *path, bool *any)
 {
-    dynamic d = {.path = path};
-    kn_status status = kn_emu_tls_symbols(object, define_dynamic, &d);
-    *any = d.any;
-    if (!d.file)
-        return status;
-    fprintf(d.file, ".zero %d\n.section .note.GNU-stack,\"\",%%progbits\n", KN_EMU_MAX_SHARED);
-    return fclose(d.file) == 0 || status != KN_OK ? status
-                                                  : kn_fail(KN_IO, "cannot write '%s'", path);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return kn_fail(KN_MEMORY, "out of memory");
+    kn_status status = kn_emu_tls_symbols(object, define_dynamic, f);
+    *any = ftell(f) > 0;
+    if (*any)
+        fprintf(f, ".zero %d\n.section .note.GNU-stack,\"\",%%progbits\n", KN_EMU_MAX_SHARED);
+    if (fclose(f) != 0)
+        status = kn_fail(KN_MEMORY, "out of memory");
+    if (status == KN_OK && *any)
+        status = write_file(path, text);
+    free(text);
+    return status;
 }
 
 static kn_status write_entry(const char *path, const char *entry, const char *text, bool ptx)
@@ -284,9 +260,9 @@ static kn_status compile_object(kn_emu *dev, const char *text, const char *entry
     const kn_emu_compiler *c = &dev->compiler;
     char include[PATH_SIZE + 2], map[PATH_SIZE + 64];
     const char *argv[MAX_FLAGS + 10] = {c->program};
-    snprintf(include, sizeof include, "-I%s", c->folder);
+    snprintf(include, sizeof include, "-I%s", c->folder.path);
     /* What is compiled does not depend on where. */
-    snprintf(map, sizeof map, "-ffile-prefix-map=%s=" KN_EMU_FOLDER, c->folder);
+    snprintf(map, sizeof map, "-ffile-prefix-map=%s=" KN_EMU_FOLDER, c->folder.path);
     put_flags(dev, text, argv + 1);
     int n = 1;
     while (argv[n])
@@ -306,7 +282,7 @@ static kn_status build(kn_emu *dev, unsigned number, const char *entry, const ch
     const kn_emu_compiler *c = &dev->compiler;
     char folder[PATH_SIZE], kernel[PATH_SIZE], wrapper[PATH_SIZE], object[PATH_SIZE],
         memory[PATH_SIZE], support[PATH_SIZE];
-    snprintf(folder, sizeof folder, "%.255s/%u", c->folder, number);
+    snprintf(folder, sizeof folder, "%.255s/%u", c->folder.path, number);
     if (mkdir(folder, 0700) != 0)
         return kn_fail(KN_IO, "cannot make '%s': %s", folder, strerror(errno));
     join(kernel, folder, "kernel.cu");
@@ -314,7 +290,7 @@ static kn_status build(kn_emu *dev, unsigned number, const char *entry, const ch
     join(object, folder, "kernel.o");
     join(memory, folder, "dynamic.s");
     join(path, folder, "kernel.so");
-    join(support, c->folder, "support.o");
+    join(support, c->folder.path, "support.o");
     source src = {.path = kernel, .text = text};
     kn_arena_init(&src.arena, NULL);
     kn_status status = kn_protect(&src.arena, write_source, &src);
@@ -439,16 +415,12 @@ kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,
     return status == KN_OK ? KN_OK : kn_fail_prefix(status, "kernel '%s': ", entry);
 }
 
-static kn_status need_folder(kn_emu *dev) { return make_folder(&dev->compiler); }
-
 kn_status kn_emu_write(kn_emu *dev, const kn_binary *binary, char *path, size_t size)
 {
     unsigned number;
-    KN_TRY(step(dev, need_folder, &number));
-    snprintf(path, size, "%.255s/%u.so", dev->compiler.folder, number);
-    FILE *f = fopen(path, "wxe");
-    if (!f)
-        return kn_fail(KN_IO, "cannot write '%s': %s", path, strerror(errno));
-    bool good = fwrite(binary->data, 1, binary->size, f) == binary->size;
-    return fclose(f) == 0 && good ? KN_OK : kn_fail(KN_IO, "cannot write '%s'", path);
+    KN_TRY(step(dev, get_folder, &number));
+    snprintf(path, size, "%.255s/%u.so", dev->compiler.folder.path, number);
+    return kn_file_write(path, binary->data, binary->size)
+               ? KN_OK
+               : kn_fail(KN_IO, "cannot write '%s': %s", path, strerror(errno));
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/env.h"
 #include "codegen/grid.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/emu/emu.h"
@@ -54,6 +55,11 @@ static kn_status emu_open(const kn_device_config *config, kn_device **out)
     kn_allocator from = config->from.alloc ? config->from : kn_malloc_allocator;
     kn_emu_options options = {0};
     KN_TRY(read_options(&options, config->emulator));
+    if (kn_env_privileged())
+        return kn_fail(
+            KN_DEVICE,
+            "the device \"emu\" runs a compiler, which a program with more rights than who started it "
+            "(setuid) must not do for them");
     kn_emu *dev = from.alloc(from.user, sizeof *dev);
     if (!dev)
         return kn_fail(KN_MEMORY, "out of memory: the emulator");
@@ -90,7 +96,7 @@ static void emu_close(kn_device *base)
         kn_emu_worker_free(w);
     }
     kn_emu_shadow_free(dev);
-    kn_emu_compiler_close(&dev->compiler);
+    kn_emu_folder_close(&dev->compiler.folder);
     free(dev->allocations);
     pthread_mutex_destroy(&dev->compiler.lock);
     pthread_mutex_destroy(&dev->lock);

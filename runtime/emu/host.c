@@ -13,16 +13,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "runtime/emu/emu.h"
-
-extern char **environ;
 
 /* ---- running programs ---- */
 
 int kn_emu_run(char *const *argv, char *out, size_t size)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    char file[PATH_MAX];
+    if (!kn_env_find_program(argv[0], file, sizeof file) || pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -30,7 +30,7 @@ int kn_emu_run(char *const *argv, char *out, size_t size)
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
     pid_t pid;
-    int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    int failed = posix_spawn(&pid, file, &actions, NULL, argv, kn_env_all());
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     size_t len = 0;
@@ -57,29 +57,13 @@ int kn_emu_run(char *const *argv, char *out, size_t size)
 
 /* ---- the compiler ---- */
 
-/* The file that posix_spawnp() would run. */
-static bool in_path(const char *program, char *file, size_t size)
-{
-    if (strchr(program, '/'))
-        return snprintf(file, size, "%s", program) < (int)size && access(file, X_OK) == 0;
-    const char *path = getenv("PATH");
-    for (const char *s = path ? path : "/bin:/usr/bin"; s; s = *s ? s + 1 : NULL) {
-        int n = (int)strcspn(s, ":");
-        struct stat st;
-        if (snprintf(file, size, "%.*s%s%s", n, s, n ? "/" : "", program) < (int)size &&
-            access(file, X_OK) == 0 && stat(file, &st) == 0 && S_ISREG(st.st_mode))
-            return true;
-        s += n;
-    }
-    return false;
-}
-
 /* "g++: /usr/bin/x86_64-linux-gnu-g++-12, 1234 bytes, ..." */
 static bool describe_file(const char *program, char *text, size_t size)
 {
     char file[PATH_MAX], real[PATH_MAX];
     struct stat st;
-    if (!in_path(program, file, sizeof file) || !realpath(file, real) || stat(real, &st) != 0)
+    if (!kn_env_find_program(program, file, sizeof file) || !realpath(file, real) ||
+        stat(real, &st) != 0)
         return false;
     int n = snprintf(text, size, "%s: %s, %llx:%llx %lld bytes, changed %lld.%09ld", program, real,
                      (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
@@ -116,7 +100,7 @@ static bool ask(kn_emu *dev, const char *program, const char *file, char *versio
 static bool answers(kn_emu *dev, const char *program)
 {
     kn_emu_compiler *c = &dev->compiler;
-    if (!program || !*program || strlen(program) >= sizeof c->program ||
+    if (!program || strlen(program) >= sizeof c->program ||
         !describe_file(program, c->file, sizeof c->file) ||
         !ask(dev, program, c->file, c->version, sizeof c->version))
         return false;
@@ -127,17 +111,17 @@ static bool answers(kn_emu *dev, const char *program)
 
 kn_status kn_emu_find_compiler(kn_emu *dev)
 {
-    const char *given = getenv("KILN_CXX");
+    const char *given = kn_env("KILN_CXX");
     if (dev->compiler.program[0])
         return KN_OK;
-    if (given && *given)
+    if (given)
         return answers(dev, given)
                    ? KN_OK
                    : kn_fail(KN_DEVICE,
                              "the device \"emu\" needs a C++ compiler, and KILN_CXX is "
                              "'%.300s', which cannot be run",
                              given);
-    if (answers(dev, getenv("CXX")) || answers(dev, "g++") || answers(dev, "clang++") ||
+    if (answers(dev, kn_env("CXX")) || answers(dev, "g++") || answers(dev, "clang++") ||
         answers(dev, "c++"))
         return KN_OK;
     return kn_fail(

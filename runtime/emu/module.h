@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "runtime/binary.h"
+#include "runtime/emu/folder.h"
 #include "runtime/emu/shim/kn_emu_abi.h"
 
 typedef struct kn_emu kn_emu;
@@ -20,9 +21,9 @@ typedef struct kn_emu_compiler {
     char file[8192];    /* which file that is: name, size, time */
     char version[1024]; /* what it says to --version */
     bool clang;
-    char folder[256]; /* "": not made yet */
-    bool ready;       /* what every module needs is in the folder */
-    unsigned count;   /* so far: names files */
+    kn_emu_folder folder;
+    bool ready;     /* what every module needs is in the folder */
+    unsigned count; /* so far: names files */
 } kn_emu_compiler;
 
 /* The folder's name in what is compiled. */
@@ -88,7 +89,6 @@ bool kn_emu_has_header(const char *name, size_t n);
 /* Writes a shared object where it can be loaded; `path` receives its name. The file remains, for line
  * numbers. */
 kn_status kn_emu_write(kn_emu *dev, const kn_binary *binary, char *path, size_t size);
-void kn_emu_compiler_close(kn_emu_compiler *c);
 
 /* elf.c: the thread-local symbols of an object file. */
 typedef struct kn_emu_symbol {

@@ -1,0 +1,13 @@
+/* Writing files. What goes beyond the process's limit on file sizes is an error here, EFBIG, and no signal. */
+#ifndef KN_BASE_FILE_H
+#define KN_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* At the descriptor's end; errno says why not. */
+bool kn_file_put(int fd, const void *bytes, size_t size);
+/* A file of these bytes, made or replaced; errno says why not. */
+bool kn_file_write(const char *path, const void *bytes, size_t size);
+
+#endif
