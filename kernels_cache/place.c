@@ -3,19 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- which ---- */
+#include "base/env.h"
 
-/* NULL also for "" and in programs that run with more rights than who started them. */
-static const char *setting(const char *name)
-{
-    const char *value = secure_getenv(name);
-    return value && value[0] ? value : NULL;
-}
+/* ---- which ---- */
 
 static bool reason(char path[KN_PLACE_PATH], const char *why)
 {
@@ -38,8 +32,8 @@ static bool join(char path[KN_PLACE_PATH], const char *folder, const char *below
 
 bool kn_place_choose(const char *given, char path[KN_PLACE_PATH])
 {
-    const char *off = setting("KILN_CACHE"), *own = setting("KILN_CACHE_DIR"),
-               *cache = setting("XDG_CACHE_HOME"), *home = setting("HOME");
+    const char *off = kn_env("KILN_CACHE"), *own = kn_env("KILN_CACHE_DIR"),
+               *cache = kn_env("XDG_CACHE_HOME"), *home = kn_env("HOME");
     if (off && strcmp(off, "off") == 0)
         return reason(path, "KILN_CACHE is off");
     if (given)

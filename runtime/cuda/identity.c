@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/env.h"
+
 /* "" when there is no such file. */
 static void describe_file(const char *path, char *text, size_t size)
 {
@@ -22,14 +24,17 @@ static void describe_file(const char *path, char *text, size_t size)
 /* Everything that decides which library is found. */
 static void put_search(kn_text *key)
 {
-    static const char *const names[] = {"KILN_NVRTC", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH",
-                                        "LD_PRELOAD"};
+    const struct {
+        const char *name, *value;
+    } settings[] = {{"KILN_NVRTC", kn_env("KILN_NVRTC")},
+                    {"CUDA_HOME", kn_env("CUDA_HOME")},
+                    {"CUDA_PATH", kn_env("CUDA_PATH")},
+                    {"LD_LIBRARY_PATH", kn_env("LD_LIBRARY_PATH")},
+                    {"LD_PRELOAD", kn_env("LD_PRELOAD")}};
     char program[4096], loader[128];
     kn_put(key, "nvrtc's version and build\n");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = getenv(names[i]);
-        kn_putf(key, "%s=%s\n", names[i], value ? value : "");
-    }
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        kn_putf(key, "%s=%s\n", settings[i].name, settings[i].value ? settings[i].value : "");
     ssize_t n =
         readlink("/proc/self/exe", program, sizeof program - 1); /* it may have a run path */
     program[n > 0 ? n : 0] = '\0';

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/env.h"
+
 typedef struct _nvrtcProgram *nvrtc_program;
 
 enum {
@@ -82,14 +84,14 @@ static void *open_given(const char *given)
 /* The newest version that is found anywhere. */
 static void *open_any(void)
 {
-    const char *home = getenv("CUDA_HOME"), *path = getenv("CUDA_PATH");
+    const char *home = kn_env("CUDA_HOME"), *path = kn_env("CUDA_PATH");
     const struct {
         const char *folder, *below;
     } places[] = {{home, "/lib64"}, {path, "/lib64"}, {"/usr/local/cuda", "/lib64"}};
     for (int i = 0; i < NNAMES; i++) {
         void *lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         for (size_t j = 0; j < sizeof places / sizeof *places && !lib; j++)
-            if (places[j].folder && places[j].folder[0])
+            if (places[j].folder)
                 lib = open_in(places[j].folder, places[j].below, names[i]);
         if (lib)
             return lib;
@@ -125,7 +127,7 @@ static void find_includes(void)
     snprintf(beside, sizeof beside, "%s", nvrtc.path);
     char *slash = strrchr(beside, '/');
     *(slash ? slash : beside) = '\0';
-    const char *home = getenv("CUDA_HOME"), *path = getenv("CUDA_PATH");
+    const char *home = kn_env("CUDA_HOME"), *path = kn_env("CUDA_PATH");
     const struct {
         const char *folder, *below, *library;
     } places[] = {
@@ -136,16 +138,16 @@ static void find_includes(void)
         {"/usr/local/cuda", "/include", "/include/cccl"},
     };
     for (size_t i = 0; i < sizeof places / sizeof *places && !nvrtc.nincludes; i++)
-        if (places[i].folder && places[i].folder[0] &&
+        if (places[i].folder &&
             add_include(places[i].folder, places[i].below, "cuda_runtime_api.h"))
             add_include(places[i].folder, places[i].library, "cuda/std/type_traits");
 }
 
 static void load(void)
 {
-    const char *given = getenv("KILN_NVRTC");
+    const char *given = kn_env("KILN_NVRTC");
     count_call();
-    void *lib = given && given[0] ? open_given(given) : open_any();
+    void *lib = given ? open_given(given) : open_any();
     if (!lib)
         return;
     const char *missing = NULL;
