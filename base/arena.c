@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 struct kn_arena_chunk {
     kn_arena_chunk *older;
 };
@@ -112,11 +114,11 @@ char *kn_sprintf(kn_arena *a, const char *fmt, ...)
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = kn_format(NULL, 0, fmt, ap);
     va_end(ap);
     char *p = kn_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
     if (n > 0)
-        vsnprintf(p, (size_t)n + 1, fmt, again);
+        kn_format(p, (size_t)n + 1, fmt, again);
     va_end(again);
     return p;
 }

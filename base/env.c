@@ -42,4 +42,18 @@ bool kn_env_find_program(const char *program, char *file, size_t size)
     return false;
 }
 
-char *const *kn_env_all(void) { return environ; }
+char **kn_env_for_programs(void)
+{
+    size_t n = 0, kept = 0;
+    while (environ && environ[n])
+        n++;
+    char **list = malloc((n + 2) * sizeof *list);
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(environ[i], "LC_ALL=", 7) != 0)
+            list[kept++] = environ[i];
+    list[kept++] = (char *)"LC_ALL=C";
+    list[kept] = NULL;
+    return list;
+}

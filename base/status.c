@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 enum { MESSAGE_SIZE = 2048 };
 static _Thread_local char message[MESSAGE_SIZE];
 static _Thread_local kn_status last;
@@ -12,7 +14,7 @@ kn_status kn_fail(kn_status status, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(message, sizeof message, fmt, ap);
+    kn_format(message, sizeof message, fmt, ap);
     va_end(ap);
     last = status;
     return status;
@@ -24,7 +26,7 @@ kn_status kn_fail_prefix(kn_status status, const char *fmt, ...)
     memcpy(inner, message, sizeof inner);
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(message, sizeof message, fmt, ap);
+    int n = kn_format(message, sizeof message, fmt, ap);
     va_end(ap);
     if (n >= 0 && n < MESSAGE_SIZE)
         snprintf(message + n, sizeof message - (size_t)n, "%s", inner);

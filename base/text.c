@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 kn_text kn_text_new(kn_arena *a) { return (kn_text){.arena = a}; }
 
 static void reserve(kn_text *t, size_t more)
@@ -36,10 +38,10 @@ void kn_putv(kn_text *t, const char *fmt, va_list ap)
     va_copy(again, ap);
     reserve(t, 0);
     size_t room = t->cap - t->len;
-    int n = vsnprintf(t->data + t->len, room, fmt, ap);
+    int n = kn_format(t->data + t->len, room, fmt, ap);
     if (n > 0 && (size_t)n >= room) {
         reserve(t, (size_t)n);
-        vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again);
+        kn_format(t->data + t->len, (size_t)n + 1, fmt, again);
     }
     t->len += n > 0 ? (size_t)n : 0;
     va_end(again);

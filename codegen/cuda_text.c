@@ -127,21 +127,6 @@ void kn_cuda_declare(kn_cuda_writer *w, bool constant, const char *type, const c
     kn_cuda_close_groups(w);
 }
 
-/* %.9g and the like with a point, whatever the application's locale writes. */
-static const char *digits_of(kn_cuda_writer *w, kn_scalar v)
-{
-    const char *text = kn_cuda_printed(w, v.dtype == KN_F32 ? "%.9g" : "%.17g", v.f);
-    kn_text t = kn_text_new(w->t->arena);
-    size_t whole = strspn(text, "+-0123456789"), rest = whole;
-    kn_putn(&t, text, whole);
-    if (text[whole] && text[whole] != 'e') {
-        rest += strcspn(text + whole, "0123456789e");
-        kn_put(&t, ".");
-    }
-    kn_put(&t, text + rest);
-    return kn_text_str(&t);
-}
-
 static const char *integer_literal(kn_cuda_writer *w, kn_scalar v)
 {
     const char *type = kn_cuda_type(v.dtype);
@@ -178,7 +163,7 @@ const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v)
         return kn_cuda_printed(w, "%sKN_NAN", cast);
     if (isinf(v.f))
         return kn_cuda_printed(w, "(%s%sKN_INF)", v.f < 0 ? "-" : "", cast);
-    const char *digits = digits_of(w, v);
+    const char *digits = kn_cuda_printed(w, v.dtype == KN_F32 ? "%.9g" : "%.17g", v.f);
     const char *point = strpbrk(digits, ".e") ? "" : ".0";
     return kn_cuda_printed(w, signbit(v.f) ? "(%s%s%s)" : "%s%s%s", digits, point,
                            v.dtype == KN_F32 ? "f" : "");

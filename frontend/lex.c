@@ -1,8 +1,8 @@
 #include "frontend/lex.h"
 
-#include <locale.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/number.h"
 
 static const char *const keywords[] = {
     "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -172,17 +172,6 @@ static void int_value(kn_lexer *lx, kn_tok *tok, const char *text, int base)
     tok->u.i = (int64_t)v;
 }
 
-/* strtod() follows the application's locale; Python's numbers do not. */
-static double float_value(const char *text)
-{
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c)
-        return strtod(text, NULL);
-    double v = strtod_l(text, NULL, c);
-    freelocale(c);
-    return v;
-}
-
 static void lex_number(kn_lexer *lx, kn_tok *tok)
 {
     const char *p = lx->p, *end = p;
@@ -225,7 +214,7 @@ static void lex_number(kn_lexer *lx, kn_tok *tok)
     lx->p = p;
     if (is_float || imaginary) {
         tok->kind = imaginary ? KN_TOK_IMAGINARY : KN_TOK_FLOAT;
-        tok->u.f = float_value(copy);
+        tok->u.f = kn_read_float(copy);
     } else if (base == 10 && *copy == '0' && strspn(copy, "0") != strlen(copy)) {
         error_at(lx, tok, tok->pos.at, "an integer cannot begin with 0");
     } else {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/number.h"
 #include "base/work.h"
 
 kn_graph *kn_graph_new(kn_arena *a, const char *name)
@@ -48,7 +49,7 @@ kn_status kn_node_fail(kn_status status, const kn_node *n, const char *fmt, ...)
     char said[256];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(said, sizeof said, fmt, ap);
+    kn_format(said, sizeof said, fmt, ap);
     va_end(ap);
     return kn_fail(status, "%s%s: %s", kn_node_title(n), kn_loc_place(n->loc).text, said);
 }

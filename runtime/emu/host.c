@@ -18,20 +18,31 @@
 
 /* ---- running programs ---- */
 
+/* With both of its streams going to `out`. */
+static int start(pid_t *pid, const char *file, char *const *argv, int out)
+{
+    char **environment = kn_env_for_programs();
+    if (!environment)
+        return ENOMEM;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, 1);
+    posix_spawn_file_actions_adddup2(&actions, out, 2);
+    int failed = posix_spawn(pid, file, &actions, NULL, argv, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    free(environment);
+    return failed;
+}
+
 int kn_emu_run(char *const *argv, char *out, size_t size)
 {
     int ends[2];
     char file[PATH_MAX];
     if (!kn_env_find_program(argv[0], file, sizeof file) || pipe2(ends, O_CLOEXEC) != 0)
         return -1;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
     pid_t pid;
-    int failed = posix_spawn(&pid, file, &actions, NULL, argv, kn_env_all());
-    posix_spawn_file_actions_destroy(&actions);
+    int failed = start(&pid, file, argv, ends[1]);
     close(ends[1]);
     size_t len = 0;
     while (!failed) { /* what does not fit is read and dropped, so that the program can end */

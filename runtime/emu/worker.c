@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "runtime/emu/emu.h"
 
 _Thread_local kn_emu_worker *kn_emu_here;
@@ -183,7 +184,7 @@ void kn_emu_fail(kn_emu_worker *w, int line, void *pc, const char *fmt, ...)
                           .thread = {t->idx.x, t->idx.y, t->idx.z}};
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(fault.text, sizeof fault.text, fmt, ap);
+    kn_format(fault.text, sizeof fault.text, fmt, ap);
     va_end(ap);
     record(w, &fault);
     w->thread = NULL;
@@ -196,7 +197,7 @@ void kn_emu_fail_block(kn_emu_worker *w, int line, void *pc, const char *fmt, ..
     kn_emu_fault fault = {.line = line, .pc = pc};
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(fault.text, sizeof fault.text, fmt, ap);
+    kn_format(fault.text, sizeof fault.text, fmt, ap);
     va_end(ap);
     record(w, &fault);
 }

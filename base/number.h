@@ -1,0 +1,14 @@
+/* Numbers as text, with a decimal point whatever the application's locale writes. All text of the library is made and read
+ * by these: tests/numbers.sh holds it. */
+#ifndef KN_BASE_NUMBER_H
+#define KN_BASE_NUMBER_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* As vsnprintf does. */
+int kn_format(char *to, size_t size, const char *fmt, va_list ap);
+/* As strtod does, of a text that is a number and nothing else. */
+double kn_read_float(const char *text);
+
+#endif
