@@ -129,7 +129,7 @@ static inline void null_open(null_context *n, const kn_allocator *from)
     kn_target_of_arch("sm_90", &n->dev.target);
     kn_context_init(&n->core, &n->dev.base, from);
     strcpy(n->core.name, "null");
-    n->ctx.core = &n->core;
+    n->ctx = (kiln_ctx){.core = &n->core, .users = 1};
 }
 
 static inline void null_close(null_context *n) { kn_context_finish(&n->core); }

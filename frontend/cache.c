@@ -41,7 +41,7 @@ kiln_status kiln_cache_stats(kiln_ctx *ctx, kiln_cache_info *info)
                          .refused_damaged = c.damaged,
                          .refused_foreign = c.foreign};
     kn_disk_problem(disk, i.problem, sizeof i.problem);
-    return (kiln_status)kn_struct_write("cache_info", info, &i, sizeof i);
+    return (kiln_status)kn_struct_write(&kn_struct_cache_info, info, &i);
 }
 
 typedef struct listing {

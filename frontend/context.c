@@ -1,4 +1,5 @@
 /* Contexts, memory, and the public numbers that must agree with the internal tables. */
+#include <math.h>
 #include <string.h>
 
 #include "frontend/handles.h"
@@ -51,40 +52,57 @@ kiln_dtype kiln_dtype_find(const char *text)
     return text ? (kiln_dtype)kn_dtype_find(text, strlen(text)) : KILN_NO_DTYPE;
 }
 
+static bool is_dtype(kiln_dtype dtype)
+{
+    return kn_dtype_valid((int)dtype) ||
+           kn_fail(KN_TYPE, "an element of an unknown dtype, %d", (int)dtype) == KN_OK;
+}
+
+static kn_scalar load(kiln_dtype dtype, const void *element)
+{
+    return is_dtype(dtype) ? kn_scalar_load((kn_dtype)dtype, element)
+                           : (kn_scalar){.dtype = KN_F64, .f = NAN};
+}
+
+static void store(kiln_dtype dtype, void *element, kn_scalar v)
+{
+    if (is_dtype(dtype))
+        kn_scalar_store(kn_eval_cast(v, (kn_dtype)dtype), element);
+}
+
 double kiln_load_float(kiln_dtype dtype, const void *element)
 {
-    return kn_scalar_number(kn_scalar_load((kn_dtype)dtype, element));
+    return kn_scalar_number(load(dtype, element));
 }
 
 int64_t kiln_load_int(kiln_dtype dtype, const void *element)
 {
+    if (!is_dtype(dtype))
+        return 0;
     kn_scalar v = kn_scalar_load((kn_dtype)dtype, element);
     return kn_is_inexact(v.dtype) ? kn_eval_cast(v, KN_I64).i : v.i;
 }
 
 void kiln_store_float(kiln_dtype dtype, void *element, double value)
 {
-    kn_scalar v = {.dtype = KN_F64, .f = value};
-    kn_scalar_store(kn_eval_cast(v, (kn_dtype)dtype), element);
+    store(dtype, element, (kn_scalar){.dtype = KN_F64, .f = value});
 }
 
 void kiln_store_int(kiln_dtype dtype, void *element, int64_t value)
 {
-    kn_scalar v = {.dtype = KN_I64, .i = value};
-    kn_scalar_store(kn_eval_cast(v, (kn_dtype)dtype), element);
+    store(dtype, element, (kn_scalar){.dtype = KN_I64, .i = value});
 }
 
 void kiln_load_complex(kiln_dtype dtype, const void *element, double *re, double *im)
 {
-    kn_scalar v = kn_scalar_load((kn_dtype)dtype, element);
+    kn_scalar v = load(dtype, element);
     *re = kn_scalar_number(v);
     *im = v.im;
 }
 
 void kiln_store_complex(kiln_dtype dtype, void *element, double re, double im)
 {
-    kn_scalar v = {.dtype = KN_C128, .f = re, .im = im};
-    kn_scalar_store(kn_eval_cast(v, (kn_dtype)dtype), element);
+    store(dtype, element, (kn_scalar){.dtype = KN_C128, .f = re, .im = im});
 }
 
 static kiln_status fail(const char *what)
@@ -106,7 +124,7 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
     kiln_config c;
     kiln_config_init(&c);
     if (config) {
-        kn_status status = kn_struct_read("config", config, &c, sizeof c);
+        kn_status status = kn_struct_read(&kn_struct_config, config, &c);
         if (status != KN_OK)
             return (kiln_status)status;
     }
@@ -127,17 +145,26 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
         from.release(from.user, made);
         return (kiln_status)status;
     }
+    made->users = 1;
     *ctx = made;
     return KILN_OK;
 }
 
-void kiln_ctx_destroy(kiln_ctx *ctx)
+void kn_handle_keep(kiln_ctx *ctx) { __atomic_add_fetch(&ctx->users, 1, __ATOMIC_RELAXED); }
+
+void kn_handle_drop(kiln_ctx *ctx)
 {
-    if (!ctx || !kn_context_is_here(ctx->core))
+    if (!kn_context_is_here(ctx->core) || __atomic_sub_fetch(&ctx->users, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     kn_allocator from = ctx->core->from;
     kn_context_close(ctx->core);
     from.release(from.user, ctx);
+}
+
+void kiln_ctx_destroy(kiln_ctx *ctx)
+{
+    if (ctx)
+        kn_handle_drop(ctx);
 }
 
 const char *kiln_ctx_device(const kiln_ctx *ctx) { return ctx ? ctx->core->name : ""; }
@@ -168,7 +195,7 @@ kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
                         (double)__atomic_load_n(&ctx->core->tuning_ns, __ATOMIC_RELAXED) / 1e6};
     if (dev->ops == &kn_cuda_device)
         s.compiler_calls += kn_nvrtc_calls();
-    return (kiln_status)kn_struct_write("stats", stats, &s, sizeof s);
+    return (kiln_status)kn_struct_write(&kn_struct_stats, stats, &s);
 }
 
 kiln_status kiln_alloc(kiln_ctx *ctx, size_t bytes, void **ptr)

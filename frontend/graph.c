@@ -3,6 +3,7 @@
 
 #include "frontend/parse.h"
 #include "frontend/request.h"
+#include "ir/eval.h"
 
 static const kn_loc nowhere = {0, 0};
 static const kiln_val poison = {0, 0};
@@ -35,6 +36,7 @@ kiln_status kn_handle_graph(kiln_ctx *ctx, kiln_graph **graph)
         return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
     memset(g, 0, sizeof *g);
     g->ctx = ctx;
+    kn_handle_keep(ctx);
     g->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
     kn_arena_init(&g->arena, from);
     kn_status status = kn_protect(&g->arena, start, g);
@@ -58,8 +60,10 @@ void kiln_graph_destroy(kiln_graph *g)
 {
     if (!g)
         return;
+    kiln_ctx *ctx = g->ctx;
     kn_arena_finish(&g->arena);
-    g->ctx->core->from.release(g->ctx->core->from.user, g);
+    ctx->core->from.release(ctx->core->from.user, g);
+    kn_handle_drop(ctx);
 }
 
 kiln_status kiln_graph_status(const kiln_graph *g)
@@ -94,6 +98,10 @@ static kn_status make_scalar(kn_graph *g, kn_request *r)
 {
     kn_scalar dflt = {.dtype = KN_F64, .f = r->f};
     const kn_scalar *given = r->has_default ? &dflt : NULL;
+    if (given && kn_dtype_valid((int)r->dtype) && !kn_is_inexact(r->dtype) &&
+        kn_scalar_number(kn_eval_cast(dflt, r->dtype)) != r->f)
+        return kn_fail(KN_TYPE, "input %s: %s cannot have %.17g as its default", r->name,
+                       kn_dtypes[r->dtype].text, r->f);
     return kn_request_made(r, kn_build_scalar(g, r->name, r->dtype, given, nowhere));
 }
 

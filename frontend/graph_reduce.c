@@ -113,12 +113,13 @@ kiln_status kiln_reduce_by(kiln_graph *g, const kiln_reducer *by, const kiln_val
 {
     reducing in = {
         .r = {.g = g, .make = make_reduction_by, .axes = axes, .keepdims = flags & KILN_KEEPDIMS}};
-    if (!g || !by || !x || !results)
-        return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL",
-                                    !g    ? "graph"
-                                    : !by ? "by"
-                                    : x   ? "results"
-                                          : "x");
+    if (!g)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "graph is NULL");
+    if (!by || !x || !results)
+        return kn_handle_fail(g, kn_fail(KN_ARGUMENT, "reduce_by: %s is NULL",
+                                         !by ? "by"
+                                         : x ? "results"
+                                             : "x"));
     if (by->count < 1 || by->count > KILN_MAX_CARRIED)
         return kn_handle_fail(g, kn_fail(KN_ARGUMENT, "reduce_by carries 1 to %d values, not %d",
                                          KILN_MAX_CARRIED, by->count));

@@ -8,6 +8,7 @@
 
 struct kiln_ctx {
     kn_context *core;
+    int users; /* atomic: the application until it destroys it, graphs, programs, kernels */
 };
 
 struct kiln_graph {
@@ -26,6 +27,10 @@ struct kiln_prog {
     kiln_io *io;
     int io_count;
 };
+
+/* What is made from a context keeps it until it is itself destroyed. */
+void kn_handle_keep(kiln_ctx *ctx);
+void kn_handle_drop(kiln_ctx *ctx);
 
 /* Ends a public call on what is another process's: see kn_context_check(). */
 #define KN_CHECK_HERE(ctx)                                                                         \

@@ -41,14 +41,18 @@ kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *en
         return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
     *k = (kiln_kernel){ctx, code, (char *)(k + 1)};
     memcpy(k->entry, entry, length);
+    kn_handle_keep(ctx);
     *kernel = k;
     return KILN_OK;
 }
 
 void kiln_kernel_destroy(kiln_kernel *k)
 {
-    if (k && kn_context_is_here(k->ctx->core))
-        k->ctx->core->from.release(k->ctx->core->from.user, k);
+    if (!k || !kn_context_is_here(k->ctx->core))
+        return;
+    kiln_ctx *ctx = k->ctx;
+    ctx->core->from.release(ctx->core->from.user, k);
+    kn_handle_drop(ctx);
 }
 
 /* ---- parameters ---- */
@@ -134,7 +138,7 @@ static kn_status read_launch(const kiln_launch *launch, void *const *params, int
 {
     kiln_launch l;
     kiln_launch_init(&l);
-    KN_TRY(kn_struct_read("launch", launch, &l, sizeof l));
+    KN_TRY(kn_struct_read(&kn_struct_launch, launch, &l));
     KN_TRY(check_launch(&l));
     if (nparams < 0)
         return kn_fail(KN_ARGUMENT, "nparams is %d", nparams);

@@ -94,7 +94,8 @@ KILN_API const char *kiln_dtype_text(kiln_dtype dtype); /* "f32"; NULL for no dt
 KILN_API kiln_dtype kiln_dtype_find(const char *text);  /* "f32" or "float32" */
 
 /* One element of memory as C numbers: floats of any width as double, bool and integers as int64_t (u64 by its
- * bits). The number read of the other kind is converted, and what is stored rounds or wraps as cast does. */
+ * bits). The number read of the other kind is converted, and what is stored rounds or wraps as cast does. Of a dtype that
+ * is none nothing is stored, and NaN, as an integer 0, is read; kiln_last_error() says so. */
 KILN_API double kiln_load_float(kiln_dtype dtype, const void *element);
 KILN_API int64_t kiln_load_int(kiln_dtype dtype, const void *element);
 KILN_API void kiln_store_float(kiln_dtype dtype, void *element, double value);
@@ -131,7 +132,7 @@ typedef struct kiln_config {
 KILN_INIT(kiln_config)
 /* config may be NULL for the defaults. */
 KILN_API kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx);
-/* Programs and graphs made from it must be destroyed before. */
+/* Graphs, programs and kernels made from it may be used until they are destroyed; memory of kiln_alloc() is freed before. */
 KILN_API void kiln_ctx_destroy(kiln_ctx *ctx);
 /* "cpu", "cuda:0", ... */
 KILN_API const char *kiln_ctx_device(const kiln_ctx *ctx);
@@ -227,7 +228,7 @@ KILN_API kiln_val kiln_input(kiln_graph *graph, const char *name, kiln_dtype dty
                              const char *dims);
 /* A 0-d argument passed by value: at a run its data pointer is to host memory. */
 KILN_API kiln_val kiln_scalar(kiln_graph *graph, const char *name, kiln_dtype dtype);
-/* The same with a default, used when a run does not give it. */
+/* The same with a default, used when a run does not give it; an integer type must hold it. */
 KILN_API kiln_val kiln_scalar_default(kiln_graph *graph, const char *name, kiln_dtype dtype,
                                       double value);
 

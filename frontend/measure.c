@@ -115,13 +115,13 @@ kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs, kiln_
         return (kiln_status)kn_fail(KN_ARGUMENT, "measurement is NULL");
     kiln_measurement own;
     kiln_measurement_init(&own);
-    kn_status status = kn_struct_read("measurement", m, &own, sizeof own);
+    kn_status status = kn_struct_read(&kn_struct_measurement, m, &own);
     if (status == KN_OK && (own.repeats < 0 || own.repeats > MAX_REPEATS))
         status = kn_fail(KN_ARGUMENT, "measurement.repeats is %d; it can be 0 to %d", own.repeats,
                          MAX_REPEATS);
     if (status == KN_OK)
         status = (kn_status)kn_handle_with_args(prog, args, nargs, measure, &own);
     if (status == KN_OK)
-        status = kn_struct_write("measurement", m, &own, sizeof own);
+        status = kn_struct_write(&kn_struct_measurement, m, &own);
     return (kiln_status)status;
 }

@@ -66,7 +66,7 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
     kiln_options o;
     kiln_options_init(&o);
     if (options) {
-        kn_status status = kn_struct_read("options", options, &o, sizeof o);
+        kn_status status = kn_struct_read(&kn_struct_options, options, &o);
         if (status != KN_OK)
             return (kiln_status)status;
     }
@@ -87,6 +87,7 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
         return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
     memset(p, 0, sizeof *p);
     p->ctx = g->ctx;
+    kn_handle_keep(p->ctx);
     kn_arena_init(&p->arena, from);
     const kn_program_options internal = {.fusion = o.fusion,
                                          .schedule = o.schedule,
@@ -110,11 +111,13 @@ void kiln_prog_destroy(kiln_prog *p)
 {
     if (!p || !kn_context_is_here(p->ctx->core))
         return;
-    const kn_allocator from = p->ctx->core->from;
+    kiln_ctx *ctx = p->ctx;
+    const kn_allocator from = ctx->core->from;
     if (p->core)
         kn_program_destroy(p->core);
     kn_arena_finish(&p->arena);
     from.release(from.user, p);
+    kn_handle_drop(ctx);
 }
 
 const char *kiln_prog_name(const kiln_prog *p) { return p ? p->core->original->name : ""; }
@@ -232,11 +235,11 @@ kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs, kiln_
 {
     kiln_prepared own;
     kiln_prepared_init(&own);
-    kn_status status = info ? kn_struct_read("prepared", info, &own, sizeof own) : KN_OK;
+    kn_status status = info ? kn_struct_read(&kn_struct_prepared, info, &own) : KN_OK;
     if (status == KN_OK)
         status = (kn_status)kn_handle_with_args(prog, args, nargs, prepare, &own);
     if (status == KN_OK && info)
-        status = kn_struct_write("prepared", info, &own, sizeof own);
+        status = kn_struct_write(&kn_struct_prepared, info, &own);
     return (kiln_status)status;
 }
 
@@ -317,7 +320,7 @@ kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
     explanation e = {.text = text};
     kiln_explain_options_init(&e.options);
     if (options) {
-        kn_status status = kn_struct_read("explain_options", options, &e.options, sizeof e.options);
+        kn_status status = kn_struct_read(&kn_struct_explain_options, options, &e.options);
         if (status != KN_OK)
             return (kiln_status)status;
     }

@@ -2,6 +2,47 @@
 
 #include <string.h>
 
+#include "frontend/kiln.h"
+
+#define END(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
+
+/* All fields behind struct_size in their order, the last by itself. */
+#define STRUCT(what, last, ...)                                                                    \
+    static const size_t what##_ends[] = {sizeof(size_t), __VA_ARGS__, END(kiln_##what, last)};     \
+    _Static_assert(sizeof(kiln_##what) - END(kiln_##what, last) < sizeof(size_t),                  \
+                   "a field of kiln_" #what " is not listed");                                     \
+    const kn_struct kn_struct_##what = {#what, what##_ends, sizeof what##_ends / sizeof(size_t)};
+
+#define F(field) END(kiln_config, field)
+STRUCT(config, cache_bytes, F(device), F(threads), F(alloc), F(release), F(user), F(emulator),
+       F(cache_dir))
+#undef F
+#define F(field) END(kiln_stats, field)
+STRUCT(stats, tuning_ms, F(launches), F(compiles), F(cache_hits), F(copies), F(compile_ms),
+       F(disk_hits), F(saved_ms), F(compiler_calls), F(tunings), F(tuning_hits))
+#undef F
+#define F(field) END(kiln_cache_info, field)
+STRUCT(cache_info, refused_foreign, F(dir), F(problem), F(files), F(bytes), F(limit), F(hits),
+       F(misses), F(writes), F(write_failures), F(evictions), F(refused_unsafe), F(refused_damaged))
+#undef F
+#define F(field) END(kiln_options, field)
+STRUCT(options, autotune, F(fusion), F(schedule), F(max_threads), F(reuse), F(max_kinds),
+       F(fast_math))
+#undef F
+#define F(field) END(kiln_prepared, field)
+STRUCT(prepared, copies, F(own_workspace), F(workspace), F(launches))
+#undef F
+#define F(field) END(kiln_launch, field)
+STRUCT(launch, cooperative, F(grid), F(block), F(cluster), F(shared))
+#undef F
+#define F(field) END(kiln_explain_options, field)
+STRUCT(explain_options, arch, F(stage))
+#undef F
+#define F(field) END(kiln_measurement, field)
+STRUCT(measurement, disk_hits, F(repeats), F(launches), F(device_us), F(host_us), F(compile_ms),
+       F(bytes), F(copy_gbps))
+#undef F
+
 enum { MOST_BYTES = 4096 };
 
 void kn_struct_init(void *to, size_t given, const void *defaults, size_t size)
@@ -13,25 +54,27 @@ void kn_struct_init(void *to, size_t given, const void *defaults, size_t size)
     memcpy(to, &given, sizeof given);
 }
 
-/* Copies what is behind struct_size and both have; `theirs` is the caller's of the two. */
-static kn_status copy(const char *what, const void *theirs, void *to, const void *from, size_t size)
+/* Copies the fields behind struct_size that both have; `theirs` is the caller's of the two. */
+static kn_status copy(const kn_struct *what, const void *theirs, void *to, const void *from)
 {
-    size_t given;
+    size_t given, end = sizeof given;
     memcpy(&given, theirs, sizeof given);
     if (given < sizeof given || given > MOST_BYTES)
-        return kn_fail(KN_ARGUMENT, "%s.struct_size is %zu; call kiln_%s_init()", what, given,
-                       what);
-    memcpy((char *)to + sizeof given, (const char *)from + sizeof given,
-           (given < size ? given : size) - sizeof given);
+        return kn_fail(KN_ARGUMENT, "%s.struct_size is %zu; call kiln_%s_init()", what->name, given,
+                       what->name);
+    for (int i = 0; i < what->nends; i++)
+        if (what->ends[i] <= given)
+            end = what->ends[i];
+    memcpy((char *)to + sizeof given, (const char *)from + sizeof given, end - sizeof given);
     return KN_OK;
 }
 
-kn_status kn_struct_read(const char *what, const void *from, void *to, size_t size)
+kn_status kn_struct_read(const kn_struct *what, const void *from, void *to)
 {
-    return copy(what, from, to, from, size);
+    return copy(what, from, to, from);
 }
 
-kn_status kn_struct_write(const char *what, void *to, const void *from, size_t size)
+kn_status kn_struct_write(const kn_struct *what, void *to, const void *from)
 {
-    return copy(what, to, to, from, size);
+    return copy(what, to, to, from);
 }

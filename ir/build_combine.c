@@ -6,11 +6,12 @@
 
 kn_node *kn_build_carried(kn_graph *g, kn_dtype dtype, kn_loc loc)
 {
-    if (!kn_dtype_valid((int)dtype) || kn_is_half(dtype)) {
-        kn_fail(KN_TYPE,
-                kn_is_half(dtype)
-                    ? "a reduction carries no %s: carry f32, which its values are cast to"
-                    : "unknown dtype",
+    if (!kn_dtype_valid((int)dtype)) {
+        kn_fail(KN_TYPE, "a reduction carries no unknown dtype, %d", (int)dtype);
+        return NULL;
+    }
+    if (kn_is_half(dtype)) {
+        kn_fail(KN_TYPE, "a reduction carries no %s: carry f32, which its values are cast to",
                 kn_dtypes[dtype].text);
         return NULL;
     }

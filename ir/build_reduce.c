@@ -28,12 +28,12 @@ kn_dtype kn_build_reduce_type(kn_op op, kn_dtype x, kn_dtype dtype)
 {
     kn_rule rule = kn_ops[op].rule;
     bool fixed = rule == KN_RULE_SAME || rule == KN_RULE_BOOL;
-    bool not_float = rule == KN_RULE_FLOAT && !kn_is_inexact(dtype);
-    if (dtype && (!kn_dtype_valid((int)dtype) || fixed || not_float)) {
+    bool known = !dtype || kn_dtype_valid((int)dtype);
+    if (dtype && (!known || fixed || (rule == KN_RULE_FLOAT && !kn_is_inexact(dtype)))) {
         kn_fail(KN_TYPE, "%s: dtype= %s", op_text(op),
-                fixed       ? "does not apply"
-                : not_float ? "must be a float type"
-                            : "is unknown");
+                !known  ? "is unknown"
+                : fixed ? "does not apply"
+                        : "must be a float type");
         return KN_NO_DTYPE;
     }
     if (dtype)

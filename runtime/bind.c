@@ -49,13 +49,10 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
     if (count < 0 || count > INT64_MAX / bytes)
         return kn_fail(KN_SHAPE, "%s %s: the size of %s does not fit in 63 bits", what, arg->name,
                        sizes_text(a, arg->shape, arg->rank));
-    if (arg->strides && arg->rank)
+    if (arg->strides && count) /* those of nothing have no meaning */
         memcpy(layout->stride, arg->strides, sizeof *arg->strides * (size_t)arg->rank);
     else
         kn_compact_strides(layout->shape, layout->rank, layout->stride);
-
-    if (count)
-        kn_layout_ones(layout);
 
     int64_t low = 0, high = 0, between = 0;
     for (int i = 0; i < layout->rank && count; i++) {
@@ -69,6 +66,8 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
                            arg->name);
         between = kn_common_divisor(between, llabs(layout->stride[i]));
     }
+    if (count)
+        kn_layout_ones(layout);
     *range = (kn_span){0};
     layout->align = 16;
     if (!addresses)

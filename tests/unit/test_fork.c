@@ -183,9 +183,16 @@ static void *keep_running(void *user)
     return own;
 }
 
+/* The sanitizers' malloc() may be locked for good in the child, unlike the C library's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { CAN_ALLOCATE = 0 };
+#else
+enum { CAN_ALLOCATE = 1 };
+#endif
+
 static bool nothing_hangs(void)
 {
-    return refused(run(prog, N)) && destroying_returns() && its_own_works();
+    return refused(run(prog, N)) && destroying_returns() && (!CAN_ALLOCATE || its_own_works());
 }
 
 static void test_busy(void **state)

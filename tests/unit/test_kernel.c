@@ -90,7 +90,7 @@ static void open_notes(fixture *f)
     *f = (fixture){.dev.base.ops = &note_ops};
     kn_context_init(&f->core, &f->dev.base, &kn_malloc_allocator);
     strcpy(f->core.name, "notes");
-    f->ctx.core = &f->core;
+    f->ctx = (kiln_ctx){.core = &f->core, .users = 1};
 }
 
 static void close_notes(fixture *f)
