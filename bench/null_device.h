@@ -63,6 +63,12 @@ static inline uint64_t null_stream_id(kn_device *dev, void *stream)
     return (uintptr_t)stream;
 }
 
+static inline bool null_reaches(kn_device *dev, const void *data)
+{
+    (void)dev, (void)data;
+    return true;
+}
+
 static inline kn_status null_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code)
 {
     null_device *d = (null_device *)dev;
@@ -114,6 +120,7 @@ static const kn_device_ops null_ops = {
     .discard = null_discard,
     .grid = null_grid,
     .launch = null_launch,
+    .reaches = null_reaches,
 };
 
 /* A public context on such a device; all memory is the caller's. */

@@ -138,8 +138,13 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
     kiln_ctx *made = from.alloc(from.user, sizeof *made);
     if (!made)
         return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
-    const kn_context_config inner = {c.device,    c.threads,     c.emulator,
-                                     c.cache_dir, c.cache_bytes, &from};
+    const kn_context_config inner = {.device = c.device,
+                                     .threads = c.threads,
+                                     .emulator = c.emulator,
+                                     .cache_dir = c.cache_dir,
+                                     .cache_bytes = c.cache_bytes,
+                                     .trust_pointers = c.trust_pointers,
+                                     .from = &from};
     kn_status status = kn_context_open(&inner, &made->core);
     if (status != KN_OK) {
         from.release(from.user, made);

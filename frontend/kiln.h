@@ -128,6 +128,10 @@ typedef struct kiln_config {
      * $HOME/.cache/kiln; "": nowhere. With KILN_CACHE=off in the environment: nowhere. See docs/cache.md. */
     const char *cache_dir;
     uint64_t cache_bytes; /* how large that may grow; 0: 256 MiB */
+    /* GPUs. Default false: the driver is asked about each address that a run or kiln_prepare() gives for the first time, and
+     * host memory that kernels cannot use is an error. true: nothing is asked; such memory is a fault of the kernel then,
+     * after which nothing runs in the process's CUDA context. */
+    bool trust_pointers;
 } kiln_config;
 KILN_INIT(kiln_config)
 /* config may be NULL for the defaults. */
@@ -435,9 +439,10 @@ KILN_API int kiln_prog_io_count(const kiln_prog *prog);
 /* Inputs first, in order of declaration, then outputs that are no inputs. */
 KILN_API kiln_status kiln_prog_io(const kiln_prog *prog, int index, kiln_io *io);
 
-/* One argument of a run. Arrays: data is device memory of the context's device (host memory on "cpu", "emu" and
- * "ref"); shape has `rank` entries; strides too, in elements, NULL for compact row-major. Negative and
- * zero strides are allowed for inputs. Scalars: data points to one host value, rank 0. */
+/* One argument of a run. Arrays: data is memory that the context's device can use: on "cuda" device memory or managed memory,
+ * host memory only if CUDA allocated or registered it (or the GPU uses all of it); on "cpu", "emu" and "ref" host memory.
+ * shape has `rank` entries; strides too, in elements, NULL for compact row-major. Negative and zero strides are allowed for
+ * inputs. Scalars: data points to one host value, rank 0. */
 typedef struct kiln_arg {
     const char *name;
     void *data;

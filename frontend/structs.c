@@ -14,8 +14,8 @@
     const kn_struct kn_struct_##what = {#what, what##_ends, sizeof what##_ends / sizeof(size_t)};
 
 #define F(field) END(kiln_config, field)
-STRUCT(config, cache_bytes, F(device), F(threads), F(alloc), F(release), F(user), F(emulator),
-       F(cache_dir))
+STRUCT(config, trust_pointers, F(device), F(threads), F(alloc), F(release), F(user), F(emulator),
+       F(cache_dir), F(cache_bytes))
 #undef F
 #define F(field) END(kiln_stats, field)
 STRUCT(stats, tuning_ms, F(launches), F(compiles), F(cache_hits), F(copies), F(compile_ms),

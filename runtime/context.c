@@ -68,6 +68,7 @@ kn_status kn_context_open(const kn_context_config *config, kn_context **out)
         return status;
     }
     kn_context_init(ctx, ctx->dev, from);
+    ctx->asks = ctx->asks && !config->trust_pointers;
     *out = ctx;
     return KN_OK;
 }
@@ -94,6 +95,7 @@ void kn_context_init(kn_context *ctx, kn_device *dev, const kn_allocator *from)
     ctx->from = *from;
     ctx->dev = dev;
     ctx->process = kn_process();
+    ctx->asks = dev->ops->reaches != NULL;
     ctx->compiling = 0;
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_cond_init(&ctx->compiled, NULL);

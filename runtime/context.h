@@ -8,14 +8,17 @@
 #include "runtime/workspace.h"
 
 enum { KN_MAX_COMPILES = 4 }; /* at a time: each takes hundreds of megabytes */
+enum { KN_POINTER_BITS = 8 }; /* addresses that are remembered: 2 to the power of it */
 
 typedef struct kn_context {
     kn_allocator from;
-    kn_disk *disk;           /* its own; NULL where the device is the caller's */
-    kn_device *dev;          /* memory and kernels; on "ref" the CPU device, for its memory */
-    unsigned process;        /* that it belongs to: kn_process() */
-    bool reference;          /* programs run in the reference interpreter */
-    char name[32];           /* "cuda:0" */
+    kn_disk *disk;    /* its own; NULL where the device is the caller's */
+    kn_device *dev;   /* memory and kernels; on "ref" the CPU device, for its memory */
+    unsigned process; /* that it belongs to: kn_process() */
+    bool reference;   /* programs run in the reference interpreter */
+    char name[32];    /* "cuda:0" */
+    bool asks;        /* the device about arguments' addresses: pointers.h */
+    void *pointers[1 << KN_POINTER_BITS]; /* atomic, each for itself: those that were good */
     pthread_mutex_t lock;    /* of what follows; never held while a kernel is compiled */
     pthread_cond_t compiled; /* a compile has ended */
     int compiling;           /* how many there are */
@@ -33,6 +36,7 @@ typedef struct kn_context_config {
     const char *emulator; /* options or NULL */
     const char *cache_dir;
     uint64_t cache_bytes;     /* as in kiln_config */
+    bool trust_pointers;      /* as there */
     const kn_allocator *from; /* NULL: malloc */
 } kn_context_config;
 

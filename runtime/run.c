@@ -1,6 +1,7 @@
 /* A run: the call's addresses and by-value arguments, on a variant. */
 #include <string.h>
 
+#include "runtime/pointers.h"
 #include "runtime/variant.h"
 
 enum { ALIGN = KN_WORKSPACE_ALIGN };
@@ -161,6 +162,7 @@ static kn_status launch_in_workspace(call *c)
             return kn_fail(KN_ARGUMENT,
                            "the workspace has %zu bytes at %p; it needs %zu, %d-byte aligned",
                            c->bytes, c->workspace, need, ALIGN);
+        KN_TRY(kn_check_workspace(c->prog, c->workspace));
         if (c->variant->meets)
             KN_TRY(ctx->dev->ops->zero(ctx->dev, c->workspace, KN_WORKSPACE_HEAD, c->stream));
         return launch_all(c, c->workspace);
@@ -239,9 +241,11 @@ static kn_status run(void *user)
         return run_reference(c);
     if (!kn_sign(c->prog, c->scratch, c->args, c->nargs, &c->in))
         return refuse(c);
-    if (!c->variant)
+    if (!c->variant) {
+        KN_TRY(kn_check_pointers(c->prog, &c->in));
         KN_TRY(kn_variant_acquire(c->prog, c->scratch, &c->in, c->stream, c->args, c->nargs,
                                   &c->variant));
+    }
     return serve(c);
 }
 

@@ -17,6 +17,7 @@ typedef struct kn_cuda {
     kn_target target;
     int ordinal;
     int device; /* the driver's handle */
+    bool uses_host_memory;
     kn_cu_context context;
     kn_nvrtc_facts compiler;
 } kn_cuda;

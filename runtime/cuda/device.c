@@ -1,4 +1,5 @@
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/pointer.h"
 
 /* The driver rounds every allocation up at least this far; an empty array still gets an address. */
 enum { LEAST_BYTES = 256 };
@@ -47,6 +48,10 @@ static kn_status read_target(kn_cuda *d)
         KN_TRY(KN_CU(drv, cuDeviceGetAttribute, wanted[i].value, wanted[i].attribute, d->device));
     t->sm = major * 10 + minor;
     t->smem_block = optin > shared ? optin : shared;
+    int pageable = 0;
+    d->uses_host_memory = drv->cuDeviceGetAttribute(&pageable, KN_CU_DEV_PAGEABLE_MEMORY,
+                                                    d->device) == KN_CU_SUCCESS &&
+                          pageable != 0;
     t->cooperative = cooperative != 0;
     t->cluster = drv->cuLaunchKernelEx ? kn_target_most_cluster(t->sm) : 0;
     return KN_OK;
@@ -180,6 +185,16 @@ static uint64_t cuda_stream_id(kn_device *dev, void *stream)
     return (uintptr_t)stream == KN_CU_STREAM_PER_THREAD ? (uintptr_t)&here : (uintptr_t)stream;
 }
 
+static bool cuda_reaches(kn_device *dev, const void *data)
+{
+    const kn_cuda *d = kn_cuda_of(dev);
+    if (d->uses_host_memory || kn_cuda_enter(d) != KN_OK)
+        return true;
+    bool good = kn_pointer_reaches(d->driver, data);
+    kn_cuda_leave(d);
+    return good;
+}
+
 static kn_status cuda_upload(kn_device *dev, void *to, const void *host, size_t bytes)
 {
     kn_cuda *d = kn_cuda_of(dev);
@@ -307,5 +322,6 @@ const kn_device_ops kn_cuda_device = {
     .describe = kn_cuda_describe,
     .time = cuda_time,
     .captures = cuda_captures,
+    .reaches = cuda_reaches,
     .identify = cuda_identify,
 };

@@ -22,6 +22,7 @@ typedef struct CUgraphExec_st *kn_cu_graph_exec;
 /* Results that are treated one by one. */
 enum {
     KN_CU_SUCCESS = 0,
+    KN_CU_INVALID_VALUE = 1,
     KN_CU_OUT_OF_MEMORY = 2,
     KN_CU_STUB_LIBRARY = 34,
     KN_CU_NO_DEVICE = 100,
@@ -38,6 +39,7 @@ enum { /* cuDeviceGetAttribute */
        KN_CU_DEV_MAX_THREADS_PER_MULTIPROCESSOR = 39,
        KN_CU_DEV_SM_MAJOR = 75,
        KN_CU_DEV_SM_MINOR = 76,
+       KN_CU_DEV_PAGEABLE_MEMORY = 88, /* it uses all of the host's memory */
        KN_CU_DEV_COOPERATIVE_LAUNCH = 95,
        KN_CU_DEV_SHARED_PER_BLOCK_OPTIN = 97,
 };
@@ -50,6 +52,12 @@ enum { /* cuFuncGetAttribute */
        KN_CU_FUNC_MAX_DYNAMIC_SHARED = 8,     /* may be set */
        KN_CU_FUNC_NON_PORTABLE_CLUSTERS = 14, /* may be set: of more than 8 blocks */
 };
+
+enum { /* cuPointerGetAttribute */
+       KN_CU_POINTER_MEMORY_TYPE = 2,
+       KN_CU_POINTER_DEVICE_POINTER = 3,
+};
+enum { KN_CU_MEMORY_HOST = 1 };
 
 enum { KN_CU_CAPTURE_RELAXED = 2 }; /* calls that a capture would forbid are the caller's affair */
 enum { KN_CU_STREAM_PER_THREAD = 2 }; /* a handle: the calling thread's default stream */
