@@ -1,4 +1,5 @@
 /* The command `kiln`: a thin program over frontend/kiln.h. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -187,6 +188,7 @@ static int dispatch(int argc, char **argv, kn_err *e)
 int main(int argc, char **argv)
 {
     kn_err e = {0};
+    signal(SIGXFSZ, SIG_IGN); /* writing beyond a limit on file sizes is an error like others */
     int status = dispatch(argc, argv, &e);
     if (!status && (fflush(stdout) != 0 || ferror(stdout)))
         status = kn_run_error(&e, "cannot write to standard output");

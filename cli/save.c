@@ -1,6 +1,7 @@
 #include "cli/save.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,50 @@
 #include "cli/npy.h"
 
 typedef struct file {
-    char *temp; /* NULL once renamed */
+    char *volatile temp; /* NULL once renamed */
     char *path;
 } file;
+
+/* ---- signals ---- */
+
+/* What a signal that ends the program must not leave behind, while there is any. */
+static struct {
+    file *volatile files;
+    int n;
+    const char *dir; /* NULL: it was there before */
+} unfinished;
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+enum { ENDING = sizeof ending / sizeof *ending };
+
+static void leave_nothing(int signal_number)
+{
+    for (int i = 0; unfinished.files && i < unfinished.n; i++)
+        if (unfinished.files[i].temp)
+            unlink(unfinished.files[i].temp);
+    if (unfinished.files && unfinished.dir)
+        rmdir(unfinished.dir); /* unless something is in it */
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* Signals that the caller ignores stay ignored. */
+static void watch(struct sigaction before[ENDING])
+{
+    struct sigaction ours = {.sa_handler = leave_nothing};
+    for (int i = 0; i < ENDING; i++)
+        if (sigaction(ending[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+            sigaction(ending[i], &ours, NULL);
+}
+
+static void unwatch(const struct sigaction before[ENDING])
+{
+    unfinished.files = NULL;
+    for (int i = 0; i < ENDING; i++)
+        sigaction(ending[i], &before[i], NULL);
+}
+
+/* ---- files ---- */
 
 static char *join(const char *dir, const char *before, const char *name, const char *after)
 {
@@ -42,12 +84,13 @@ static int write_temp(file *f, const char *dir, const char *name, const kn_cli_a
         errno = EISDIR; /* found now, because rename() would find it too late */
         return cannot_write(f->path, e);
     }
+    f->temp = temp; /* before there is such a file, so that no signal leaves it behind */
     int fd = mkstemp(temp);
     if (fd < 0) {
+        f->temp = NULL;
         free(temp);
         return cannot_write(f->path, e);
     }
-    f->temp = temp;
     mode_t mask = umask(0);
     umask(mask);
     fchmod(fd, 0666 & ~mask); /* mkstemp() made it private */
@@ -70,8 +113,9 @@ static int rename_temp(file *f, kn_err *e)
 {
     if (rename(f->temp, f->path) != 0)
         return cannot_write(f->path, e);
-    free(f->temp);
+    char *temp = f->temp;
     f->temp = NULL;
+    free(temp);
     return KN_EXIT_OK;
 }
 
@@ -84,6 +128,11 @@ int kn_save(const char *dir, const char *const *names, const kn_cli_array *const
     file *files = calloc((size_t)n + 1, sizeof *files);
     if (!files)
         return kn_run_error(e, "out of memory");
+    struct sigaction before[ENDING];
+    unfinished.n = n;
+    unfinished.dir = made ? dir : NULL;
+    unfinished.files = files;
+    watch(before);
     int status = KN_EXIT_OK, renamed = 0;
     for (int i = 0; i < n && !status; i++)
         status = write_temp(&files[i], dir, names[i], arrays[i], e);
@@ -96,6 +145,9 @@ int kn_save(const char *dir, const char *const *names, const kn_cli_array *const
             unlink(files[i].path);
         if (files[i].temp)
             unlink(files[i].temp);
+    }
+    unwatch(before);
+    for (int i = 0; i < n; i++) {
         free(files[i].temp);
         free(files[i].path);
     }

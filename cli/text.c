@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_BYTES = 64 << 20 }; /* of what is no program, an end may never come */
+
 static int read_stream(FILE *f, const char *path, char **text, kn_err *e)
 {
     size_t len = 0, cap = 0;
@@ -16,13 +18,17 @@ static int read_stream(FILE *f, const char *path, char **text, kn_err *e)
                 return kn_run_error(e, "%s: out of memory", path);
             *text = more;
         }
-        len += fread(*text + len, 1, cap - len - 1, f);
-    } while (!feof(f) && !ferror(f));
+        size_t n = fread(*text + len, 1, cap - len - 1, f);
+        if (memchr(*text + len, '\0', n))
+            return kn_usage_error(e, "%s: not a text file", path);
+        len += n;
+    } while (!feof(f) && !ferror(f) && len <= MOST_BYTES);
     (*text)[len] = '\0';
     if (ferror(f))
         return kn_usage_error(e, "%s: cannot read: %s", path, strerror(errno));
-    if (strlen(*text) != len)
-        return kn_usage_error(e, "%s: not a text file", path);
+    if (len > MOST_BYTES)
+        return kn_usage_error(e, "%s: longer than %d MiB, which no program is", path,
+                              MOST_BYTES >> 20);
     return KN_EXIT_OK;
 }
 

@@ -1,9 +1,10 @@
 #include "runtime/cpu/pool.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "base/thread.h"
 
 enum { ALIGN = 256, SPINS = 200 }; /* a workspace must be 256-byte aligned */
 
@@ -122,7 +123,7 @@ static void start_helpers(kn_pool *pool)
         if (!h)
             return;
         *h = (helper){pool, pool->started};
-        if (pthread_create(&pool->helpers[pool->started], NULL, help, h) != 0) {
+        if (!kn_thread_start(&pool->helpers[pool->started], help, h)) {
             pool->from.release(pool->from.user, h);
             return;
         }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "runtime/emu/emu.h"
 
 /* Threads of a launch below which a second worker does not pay. */
@@ -176,7 +177,7 @@ static kn_status run_workers(kn_emu_launch *l)
         *j = (job){.worker = kn_emu_worker_borrow(l->dev), .launch = l};
         if (!j->worker)
             break;
-        if (pthread_create(&j->id, NULL, help, j) != 0) {
+        if (!kn_thread_start(&j->id, help, j)) {
             kn_emu_worker_return(j->worker);
             break;
         }
