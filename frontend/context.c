@@ -188,7 +188,7 @@ kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
     const kn_device *dev = ctx->core->dev;
     kiln_stats s = {.launches = __atomic_load_n(&dev->launches, __ATOMIC_RELAXED),
                     .compiles = __atomic_load_n(&dev->compiles, __ATOMIC_RELAXED),
-                    .cache_hits = __atomic_load_n(&ctx->core->cache_hits, __ATOMIC_RELAXED),
+                    .cache_hits = __atomic_load_n(&ctx->core->kernels.hits, __ATOMIC_RELAXED),
                     .copies = __atomic_load_n(&ctx->core->copies, __ATOMIC_RELAXED),
                     .compile_ms = (double)__atomic_load_n(&dev->compile_ns, __ATOMIC_RELAXED) / 1e6,
                     .disk_hits = __atomic_load_n(&dev->disk_hits, __ATOMIC_RELAXED),
@@ -198,6 +198,8 @@ kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
                     .tuning_hits = __atomic_load_n(&ctx->core->tuning_hits, __ATOMIC_RELAXED),
                     .tuning_ms =
                         (double)__atomic_load_n(&ctx->core->tuning_ns, __ATOMIC_RELAXED) / 1e6};
+    s.kernels = kn_kernels_count(&ctx->core->kernels);
+    s.kernels_dropped = __atomic_load_n(&ctx->core->kernels.dropped, __ATOMIC_RELAXED);
     if (dev->ops == &kn_cuda_device)
         s.compiler_calls += kn_nvrtc_calls();
     return (kiln_status)kn_struct_write(&kn_struct_stats, stats, &s);

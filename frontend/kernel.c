@@ -6,8 +6,8 @@
 
 struct kiln_kernel {
     kiln_ctx *ctx;
-    kn_code *code; /* the context's */
-    char *entry;   /* in messages; right behind this struct */
+    kn_compiled *compiled; /* of the context's */
+    char *entry;           /* in messages; right behind this struct */
 };
 
 static kiln_status null(const char *what)
@@ -30,16 +30,18 @@ kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *en
             "entry is '%s', which names no kernel: a __global__ function, or "
             "an instance such as \"reduce<256>\"",
             entry);
-    kn_code *code;
-    kn_status status = kn_context_load(ctx->core, entry, source, &code);
+    kn_compiled *compiled;
+    kn_status status = kn_context_load(ctx->core, entry, source, &compiled);
     if (status != KN_OK)
         return (kiln_status)status;
     const kn_allocator *from = &ctx->core->from;
     size_t length = strlen(entry) + 1;
     kiln_kernel *k = from->alloc(from->user, sizeof *k + length);
-    if (!k)
+    if (!k) {
+        kn_kernels_release(&ctx->core->kernels, compiled);
         return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
-    *k = (kiln_kernel){ctx, code, (char *)(k + 1)};
+    }
+    *k = (kiln_kernel){ctx, compiled, (char *)(k + 1)};
     memcpy(k->entry, entry, length);
     kn_handle_keep(ctx);
     *kernel = k;
@@ -51,6 +53,7 @@ void kiln_kernel_destroy(kiln_kernel *k)
     if (!k || !kn_context_is_here(k->ctx->core))
         return;
     kiln_ctx *ctx = k->ctx;
+    kn_kernels_release(&ctx->core->kernels, k->compiled);
     ctx->core->from.release(ctx->core->from.user, k);
     kn_handle_drop(ctx);
 }
@@ -63,7 +66,7 @@ int kiln_kernel_params(const kiln_kernel *k)
     if (!k || !kn_context_is_here(k->ctx->core))
         return -1;
     kn_device *dev = k->ctx->core->dev;
-    return dev->ops->describe(dev, k->code, -1, &unused);
+    return dev->ops->describe(dev, k->compiled->code, -1, &unused);
 }
 
 kiln_status kiln_kernel_param(const kiln_kernel *k, int i, kiln_param *param)
@@ -73,7 +76,7 @@ kiln_status kiln_kernel_param(const kiln_kernel *k, int i, kiln_param *param)
     KN_CHECK_HERE(k->ctx);
     kn_device *dev = k->ctx->core->dev;
     kn_code_param p = {0};
-    int n = dev->ops->describe(dev, k->code, i, &p);
+    int n = dev->ops->describe(dev, k->compiled->code, i, &p);
     if (i < 0 || i >= n)
         return (kiln_status)kn_fail(KN_ARGUMENT, "kernel '%s': no parameter %d of %d", k->entry, i,
                                     n);
@@ -166,7 +169,7 @@ kiln_status kiln_kernel_run(kiln_kernel *k, void *stream, const kiln_launch *lau
     if (status != KN_OK)
         return (kiln_status)kn_fail_prefix(status, "kernel '%s': ", k->entry);
     kn_device *dev = k->ctx->core->dev;
-    return (kiln_status)dev->ops->start(dev, k->code, &grid, params, nparams, stream);
+    return (kiln_status)dev->ops->start(dev, k->compiled->code, &grid, params, nparams, stream);
 }
 
 /* ---- time ---- */

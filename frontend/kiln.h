@@ -157,6 +157,10 @@ typedef struct kiln_stats {
     uint64_t tunings;     /* classes of arguments whose schedules were measured: options.autotune */
     uint64_t tuning_hits; /* classes found in the disk cache instead */
     double tuning_ms;     /* what measuring took, compiling included */
+    uint64_t
+        kernels; /* compiled kernels in memory now: those in use and, of the others, the last 256 used */
+    uint64_t
+        kernels_dropped; /* those that were given up, and would be compiled or read from disk again */
 } kiln_stats;
 KILN_INIT(kiln_stats)
 KILN_API kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats);
@@ -481,8 +485,9 @@ KILN_API kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nar
  * any output was written (an input is copied first, unless the output lies exactly on it and every element of it
  * is read by the thread that writes it, before it does). Workspace is the context's own, kept for later runs in the same stream.
  *
- * After kiln_prepare() a run may be part of a stream capture. The graph then has the arguments' addresses and the
- * workspace's, which the context may give to others: give it one of its own with kiln_run_in() if it needs any. */
+ * After kiln_prepare() a run may be part of a stream capture. The graph then has the program's kernels, so that it must not be
+ * launched after the program was destroyed, the arguments' addresses, and the workspace's, which the context may give to
+ * others: give it one of its own with kiln_run_in() if it needs any. */
 KILN_API kiln_status kiln_run(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs);
 /* The same with the caller's workspace, of the size kiln_prepare() gave, 256-byte aligned. */
 KILN_API kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs,
@@ -497,7 +502,8 @@ typedef struct kiln_kernel kiln_kernel;
 
 /* Compiles `source` unless the context has done so before. entry: the name of a __global__ function, or an
  * instance of a template: "reduce<256, float>". On "cuda" the source may include the CUDA toolkit's headers
- * where the toolkit is installed. Several threads may run one kernel. */
+ * where the toolkit is installed. Several threads may run one kernel. A graph that captured a launch must not be launched
+ * after the kernel was destroyed. */
 KILN_API kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *entry,
                                         kiln_kernel **kernel);
 KILN_API void kiln_kernel_destroy(kiln_kernel *kernel);
@@ -513,7 +519,7 @@ typedef struct kiln_param {
 
 /* How many parameters it has; -1 if the device cannot tell. */
 KILN_API int kiln_kernel_params(const kiln_kernel *kernel);
-/* The i-th; its texts live as long as the context. */
+/* The i-th; its texts live as long as the kernel. */
 KILN_API kiln_status kiln_kernel_param(const kiln_kernel *kernel, int i, kiln_param *param);
 
 typedef struct kiln_launch {

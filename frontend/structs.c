@@ -18,8 +18,9 @@ STRUCT(config, trust_pointers, F(device), F(threads), F(alloc), F(release), F(us
        F(cache_dir), F(cache_bytes))
 #undef F
 #define F(field) END(kiln_stats, field)
-STRUCT(stats, tuning_ms, F(launches), F(compiles), F(cache_hits), F(copies), F(compile_ms),
-       F(disk_hits), F(saved_ms), F(compiler_calls), F(tunings), F(tuning_hits))
+STRUCT(stats, kernels_dropped, F(launches), F(compiles), F(cache_hits), F(copies), F(compile_ms),
+       F(disk_hits), F(saved_ms), F(compiler_calls), F(tunings), F(tuning_hits), F(tuning_ms),
+       F(kernels))
 #undef F
 #define F(field) END(kiln_cache_info, field)
 STRUCT(cache_info, refused_foreign, F(dir), F(problem), F(files), F(bytes), F(limit), F(hits),

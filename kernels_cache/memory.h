@@ -1,4 +1,4 @@
-/* The in-memory kernel cache: canonical key text -> compiled kernel.
+/* Values by text, kept in memory.
  *
  * The key is compared in full; entries live until the cache is finished. Not locked: the owner is. */
 #ifndef KN_KERNELS_CACHE_MEMORY_H

@@ -82,42 +82,20 @@ void kn_context_close(kn_context *ctx)
     from.release(from.user, ctx);
 }
 
-/* ---- kernels: each is compiled once ---- */
-
-/* What the cache has of a key: nothing yet, for a thread that is about to compile it or failed to. */
-typedef struct slot {
-    bool busy;
-    kn_code *code;
-} slot;
-
 void kn_context_init(kn_context *ctx, kn_device *dev, const kn_allocator *from)
 {
     ctx->from = *from;
     ctx->dev = dev;
     ctx->process = kn_process();
     ctx->asks = dev->ops->reaches != NULL;
-    ctx->compiling = 0;
-    pthread_mutex_init(&ctx->lock, NULL);
-    pthread_cond_init(&ctx->compiled, NULL);
-    kn_memory_cache_init(&ctx->kernels, from);
+    kn_kernels_init(&ctx->kernels, dev, from);
     kn_workspaces_init(&ctx->workspaces, dev, from);
-}
-
-static void discard(void *user, void *value)
-{
-    kn_context *ctx = user;
-    slot *s = value;
-    if (s->code)
-        ctx->dev->ops->discard(ctx->dev, s->code);
-    ctx->from.release(ctx->from.user, s);
 }
 
 void kn_context_finish(kn_context *ctx)
 {
     kn_workspaces_finish(&ctx->workspaces);
-    kn_memory_cache_finish(&ctx->kernels, discard, ctx);
-    pthread_cond_destroy(&ctx->compiled);
-    pthread_mutex_destroy(&ctx->lock);
+    kn_kernels_finish(&ctx->kernels);
 }
 
 bool kn_context_is_here(const kn_context *ctx) { return ctx->process == kn_process(); }
@@ -132,53 +110,7 @@ kn_status kn_context_check(const kn_context *ctx)
         ctx->name);
 }
 
-/* With the lock held. */
-static kn_status slot_of(kn_context *ctx, const char *key, slot **out)
-{
-    *out = kn_memory_cache_find(&ctx->kernels, key);
-    if (*out)
-        return KN_OK;
-    slot *s = ctx->from.alloc(ctx->from.user, sizeof *s);
-    if (!s)
-        return kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof *s);
-    *s = (slot){0};
-    kn_status status = kn_memory_cache_add(&ctx->kernels, key, s);
-    if (status == KN_OK)
-        *out = s;
-    else
-        ctx->from.release(ctx->from.user, s);
-    return status;
-}
-
-typedef kn_status (*compile_fn)(kn_context *ctx, void *user, kn_code **code);
-
-/* A thread that waited for a compile that failed tries itself: the message is its own then. */
-static kn_status once(kn_context *ctx, const char *key, compile_fn compile, void *user,
-                      kn_code **code)
-{
-    slot *s = NULL;
-    pthread_mutex_lock(&ctx->lock);
-    kn_status status = slot_of(ctx, key, &s);
-    while (status == KN_OK && !s->code && (s->busy || ctx->compiling == KN_MAX_COMPILES))
-        pthread_cond_wait(&ctx->compiled, &ctx->lock);
-    if (status == KN_OK && s->code) {
-        __atomic_add_fetch(&ctx->cache_hits, 1, __ATOMIC_RELAXED);
-    } else if (status == KN_OK) {
-        kn_code *made = NULL;
-        s->busy = true;
-        ctx->compiling++;
-        pthread_mutex_unlock(&ctx->lock);
-        status = compile(ctx, user, &made);
-        pthread_mutex_lock(&ctx->lock);
-        ctx->compiling--;
-        s->busy = false;
-        s->code = status == KN_OK ? made : NULL;
-        pthread_cond_broadcast(&ctx->compiled);
-    }
-    *code = s ? s->code : NULL;
-    pthread_mutex_unlock(&ctx->lock);
-    return status;
-}
+/* ---- kernels ---- */
 
 typedef struct request {
     kn_context *ctx;
@@ -194,40 +126,34 @@ static kn_status prepare(void *user)
     return r->ctx->dev->ops->prepare(r->ctx->dev, r->kernel, r->code);
 }
 
-/* Running out of memory in the kernel's arena must not unwind past the slot. */
-static kn_status compile_kernel(kn_context *ctx, void *user, kn_code **code)
+/* Running out of memory in the kernel's arena must not unwind past those who wait for it. */
+static kn_status compile_kernel(void *user, kn_code **code)
 {
-    kn_kernel *kernel = user;
-    request r = {ctx, kernel, code};
-    return kn_protect(kernel->arena, prepare, &r);
+    request *r = user;
+    r->code = code;
+    return kn_protect(r->kernel->arena, prepare, r);
 }
 
-kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_code **code)
+kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_compiled **out)
 {
-    return once(ctx, kernel->key, compile_kernel, kernel, code);
-}
-
-bool kn_context_has(kn_context *ctx, const kn_kernel *kernel)
-{
-    pthread_mutex_lock(&ctx->lock);
-    bool has = kn_memory_cache_find(&ctx->kernels, kernel->key) != NULL;
-    pthread_mutex_unlock(&ctx->lock);
-    return has;
+    request r = {.ctx = ctx, .kernel = kernel};
+    return kn_kernels_get(&ctx->kernels, kernel->key, compile_kernel, &r, out);
 }
 
 /* ---- raw kernels ---- */
 
 typedef struct raw {
+    kn_device *dev;
     const char *entry, *text;
 } raw;
 
-static kn_status compile_raw(kn_context *ctx, void *user, kn_code **code)
+static kn_status compile_raw(void *user, kn_code **code)
 {
     const raw *r = user;
-    return ctx->dev->ops->load(ctx->dev, r->entry, r->text, code);
+    return r->dev->ops->load(r->dev, r->entry, r->text, code);
 }
 
-kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, kn_code **code)
+kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, kn_compiled **out)
 {
     const kn_device_ops *ops = ctx->dev->ops;
     if (!ops->load || ctx->reference)
@@ -242,8 +168,8 @@ kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, 
     if (!key)
         return kn_fail(KN_MEMORY, "out of memory: %zu bytes", size);
     snprintf(key, size, format, ops->kind, entry, text);
-    raw r = {entry, text};
-    kn_status status = once(ctx, key, compile_raw, &r, code);
+    raw r = {ctx->dev, entry, text};
+    kn_status status = kn_kernels_get(&ctx->kernels, key, compile_raw, &r, out);
     ctx->from.release(ctx->from.user, key);
     return status;
 }

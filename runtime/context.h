@@ -2,12 +2,9 @@
 #ifndef KN_RUNTIME_CONTEXT_H
 #define KN_RUNTIME_CONTEXT_H
 
-#include <pthread.h>
-
-#include "kernels_cache/memory.h"
+#include "runtime/kernels.h"
 #include "runtime/workspace.h"
 
-enum { KN_MAX_COMPILES = 4 }; /* at a time: each takes hundreds of megabytes */
 enum { KN_POINTER_BITS = 8 }; /* addresses that are remembered: 2 to the power of it */
 
 typedef struct kn_context {
@@ -19,15 +16,12 @@ typedef struct kn_context {
     char name[32];    /* "cuda:0" */
     bool asks;        /* the device about arguments' addresses: pointers.h */
     void *pointers[1 << KN_POINTER_BITS]; /* atomic, each for itself: those that were good */
-    pthread_mutex_t lock;    /* of what follows; never held while a kernel is compiled */
-    pthread_cond_t compiled; /* a compile has ended */
-    int compiling;           /* how many there are */
-    kn_memory_cache kernels; /* see context.c */
+    kn_kernels kernels;
     kn_workspaces workspaces;
-    uint64_t cache_hits, copies; /* atomic, as what follows */
-    uint64_t tunings;            /* classes of arguments that were measured */
-    uint64_t tuning_ns;          /* what that took */
-    uint64_t tuning_hits;        /* classes that were in the disk cache */
+    uint64_t copies;      /* atomic, as what follows */
+    uint64_t tunings;     /* classes of arguments that were measured */
+    uint64_t tuning_ns;   /* what that took */
+    uint64_t tuning_hits; /* classes that were in the disk cache */
 } kn_context;
 
 typedef struct kn_context_config {
@@ -52,13 +46,10 @@ void kn_context_finish(kn_context *ctx);
 kn_status kn_context_check(const kn_context *ctx);
 bool kn_context_is_here(const kn_context *ctx);
 
-/* The code of `kernel`, which lives as long as the context. Threads that want the same kernel get one
- * compile: the first compiles, the others wait. With a device that runs source, the source is generated
- * here, in the kernel's arena, only when it must be compiled. */
-kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_code **code);
-/* Has it been compiled, or is it being compiled? */
-bool kn_context_has(kn_context *ctx, const kn_kernel *kernel);
+/* The code of `kernel`, for which the caller has a use until kn_kernels_release(). With a device that runs source, the source
+ * is generated here, in the kernel's arena, only when it must be compiled. */
+kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_compiled **out);
 /* The same for the user's kernel `entry` of the CUDA source `text`. DEVICE where the device runs no source. */
-kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, kn_code **code);
+kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, kn_compiled **out);
 
 #endif

@@ -64,6 +64,7 @@ kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program
     p->ctx = ctx;
     kn_arena_init(&p->arena, &ctx->from);
     kn_table_init(&p->variants, &ctx->from);
+    kn_table_init(&p->kept, &ctx->from);
     pthread_mutex_init(&p->lock, NULL);
     kn_tunings_init(p);
     kn_chunks_init(&p->planning, &ctx->from);

@@ -10,6 +10,7 @@
 
 #include "base/chunks.h"
 #include "codegen/plan.h"
+#include "kernels_cache/memory.h"
 #include "runtime/bind.h"
 #include "runtime/context.h"
 
@@ -46,6 +47,7 @@ typedef struct kn_program {
     size_t signature_bytes;
     pthread_mutex_t lock; /* of what follows */
     kn_table variants;    /* by signature */
+    kn_table kept;        /* kernels, by number: variant.c */
     kn_variant *newest, *oldest;
     int nvariants;
     kn_memory_cache tunings; /* by class: runtime/tune.h */

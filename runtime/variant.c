@@ -145,7 +145,7 @@ static bool has_all(kn_context *ctx, const kn_plan *plan)
 {
     bool all = true;
     for (int i = 0; i < plan->kernels.len; i++)
-        all = all && kn_context_has(ctx, plan->kernels.data[i]);
+        all = all && kn_kernels_has(&ctx->kernels, plan->kernels.data[i]->key);
     return all;
 }
 
@@ -180,11 +180,11 @@ static kn_status make(void *user)
     note_memory(m);
     v->plan = kn_plan_keep(&v->arena, m->plan);
     v->launches = KN_NEW_ARRAY(&v->arena, kn_launch, v->plan->kernels.len + 1);
+    v->compiled = KN_NEW_ARRAY(&v->arena, kn_compiled *, v->plan->kernels.len + 1);
     for (int i = 0; i < v->plan->kernels.len; i++) {
         kn_kernel *k = v->plan->kernels.data[i];
-        kn_code *code;
-        KN_TRY(kn_context_code(ctx, k, &code));
-        KN_TRY(kn_launch_make(&v->arena, ctx->dev, k, code, &v->launches[i]));
+        KN_TRY(kn_context_code(ctx, k, &v->compiled[i]));
+        KN_TRY(kn_launch_make(&v->arena, ctx->dev, k, v->compiled[i]->code, &v->launches[i]));
         v->most_bufs = k->bufs.len > v->most_bufs ? k->bufs.len : v->most_bufs;
         v->most_scalars = k->scalars.len > v->most_scalars ? k->scalars.len : v->most_scalars;
         v->meets = v->meets || kn_kernel_meets(k);
@@ -199,6 +199,8 @@ static kn_status make_protected(void *user)
 
 static void free_variant(kn_program *p, kn_variant *v)
 {
+    for (int i = 0; v->compiled && i < v->plan->kernels.len; i++)
+        kn_kernels_release(&p->ctx->kernels, v->compiled[i]);
     kn_arena_finish(&v->arena);
     p->ctx->from.release(p->ctx->from.user, v);
 }
@@ -257,9 +259,26 @@ static kn_variant *find(kn_program *p, const int64_t *signature)
     return v;
 }
 
+/* Launches may be captured, and repeated as long as the program is there: it keeps their kernels. How many there are is
+ * bounded by the program's kinds. */
+static kn_status keep_kernels(kn_program *p, const kn_variant *v)
+{
+    if (!p->ctx->dev->ops->captures)
+        return KN_OK;
+    for (int i = 0; i < v->plan->kernels.len; i++) {
+        kn_compiled *c = v->compiled[i];
+        if (kn_table_find(&p->kept, &c->number, sizeof c->number))
+            continue;
+        KN_TRY(kn_table_add(&p->kept, &c->number, sizeof c->number, c));
+        kn_kernels_keep(&p->ctx->kernels, c);
+    }
+    return KN_OK;
+}
+
 /* Gives the program the variant, which then has one user more. *evicted: what the program no longer has. */
 static kn_status add(kn_program *p, kn_variant *v, kn_variant **evicted)
 {
+    KN_TRY(keep_kernels(p, v));
     KN_TRY(kn_table_add(&p->variants, v->signature, p->signature_bytes, v));
     v->users++;
     link_newest(p, v);
@@ -285,6 +304,10 @@ void kn_variants_finish(kn_program *p)
         kn_variant_release(p, v);
     }
     kn_table_finish(&p->variants);
+    kn_compiled *c;
+    for (size_t at = 0; (c = kn_table_next(&p->kept, &at));)
+        kn_kernels_release(&p->ctx->kernels, c);
+    kn_table_finish(&p->kept);
 }
 
 /* ---- finding one ---- */

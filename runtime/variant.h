@@ -23,7 +23,8 @@ struct kn_variant {
     kn_arena arena;
     const int64_t *signature;
     kn_plan *plan;
-    kn_launch *launches; /* per kernel */
+    kn_launch *launches;    /* per kernel */
+    kn_compiled **compiled; /* the same: what it has of the context's; NULL: nothing yet */
     kn_reach *in, *out;
     int *in_place;               /* per input: the output that is written over it, or -1 */
     int most_bufs, most_scalars; /* of a kernel */

@@ -214,6 +214,22 @@ kn_status kn_cuda_load(kn_device *dev, const char *entry, const char *text, kn_c
     return make_code(kn_cuda_of(dev), NULL, entry, text, code);
 }
 
+/* Work of the kernel may still be on its way. Where it cannot be waited for, the module stays. Relaxed: a capture of another
+ * stream is none of it. */
+static bool is_done(const kn_cuda *d)
+{
+    const kn_driver *drv = d->driver;
+    int mode = KN_CU_CAPTURE_RELAXED;
+    if (!drv->cuCtxSynchronize)
+        return true;
+    if (drv->cuThreadExchangeStreamCaptureMode)
+        drv->cuThreadExchangeStreamCaptureMode(&mode);
+    bool done = drv->cuCtxSynchronize() == KN_CU_SUCCESS;
+    if (drv->cuThreadExchangeStreamCaptureMode)
+        drv->cuThreadExchangeStreamCaptureMode(&mode);
+    return done;
+}
+
 void kn_cuda_discard(kn_device *dev, kn_code *code)
 {
     kn_cuda *d = kn_cuda_of(dev);
@@ -222,7 +238,8 @@ void kn_cuda_discard(kn_device *dev, kn_code *code)
     bool inside = kn_cuda_enter(d) == KN_OK;
     kn_replay_close(&code->replay, d->driver, &d->from);
     if (inside) {
-        d->driver->cuModuleUnload(code->module);
+        if (is_done(d))
+            d->driver->cuModuleUnload(code->module);
         kn_cuda_leave(d);
     }
     d->from.release(d->from.user, code);

@@ -5,7 +5,7 @@
  *     FOLDER/0/kernel.cu             the source text, as it is but for asm statements: see ptx.h
  *     FOLDER/0/entry.cpp             includes the two and unpacks the parameters
  *     FOLDER/0/kernel.o, dynamic.s   and, where the text has `extern __shared__`, that memory
- *     FOLDER/0/kernel.so
+ *     FOLDER/0/kernel.so             this folder goes when that has been read
  *     FOLDER/1.so                    a binary, compiled or from the disk cache, as it is loaded
  *
  * The folder is private, and removed when the device closes: folder.h. */
@@ -276,15 +276,12 @@ static kn_status compile_object(kn_emu *dev, const char *text, const char *entry
     return run_compiler(dev, (char *const *)argv, "compiling for the emulator");
 }
 
-static kn_status build(kn_emu *dev, unsigned number, const char *entry, const char *text,
-                       char *path)
+static kn_status build_in(kn_emu *dev, const char *folder, const char *entry, const char *text,
+                          char *path)
 {
     const kn_emu_compiler *c = &dev->compiler;
-    char folder[PATH_SIZE], kernel[PATH_SIZE], wrapper[PATH_SIZE], object[PATH_SIZE],
-        memory[PATH_SIZE], support[PATH_SIZE];
-    snprintf(folder, sizeof folder, "%.255s/%u", c->folder.path, number);
-    if (mkdir(folder, 0700) != 0)
-        return kn_fail(KN_IO, "cannot make '%s': %s", folder, strerror(errno));
+    char kernel[PATH_SIZE], wrapper[PATH_SIZE], object[PATH_SIZE], memory[PATH_SIZE],
+        support[PATH_SIZE];
     join(kernel, folder, "kernel.cu");
     join(wrapper, folder, "entry.cpp");
     join(object, folder, "kernel.o");
@@ -400,16 +397,28 @@ static kn_status refuse(const char *entry, const char *text)
                    list[0] ? "it has " : "it has no __global__ function", list, hint);
 }
 
+/* In a folder of its own, which goes with the end of it. */
+static kn_status build(kn_emu *dev, unsigned number, const char *entry, const char *text,
+                       const kn_allocator *from, kn_binary *binary)
+{
+    char folder[PATH_SIZE], made[PATH_SIZE];
+    snprintf(folder, sizeof folder, "%.255s/%u", dev->compiler.folder.path, number);
+    if (mkdir(folder, 0700) != 0)
+        return kn_fail(KN_IO, "cannot make '%s': %s", folder, strerror(errno));
+    kn_status status = build_in(dev, folder, entry, text, made);
+    if (status == KN_OK)
+        status = read_file(made, from, binary);
+    kn_emu_folder_remove(folder);
+    return status;
+}
+
 kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,
                          const kn_allocator *from, kn_binary *binary)
 {
     kn_emu *dev = kn_emu_of(base);
-    char made[PATH_SIZE];
     unsigned number;
     KN_TRY(step(dev, get_ready, &number));
-    kn_status status = build(dev, number, entry, text, made);
-    if (status == KN_OK)
-        status = read_file(made, from, binary);
+    kn_status status = build(dev, number, entry, text, from, binary);
     if (status == KN_COMPILE)
         return refuse(entry, text);
     return status == KN_OK ? KN_OK : kn_fail_prefix(status, "kernel '%s': ", entry);

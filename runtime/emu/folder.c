@@ -137,6 +137,15 @@ kn_status kn_emu_folder_open(kn_emu_folder *f, bool *made)
                    parent, strerror(errno));
 }
 
+void kn_emu_folder_remove(const char *path)
+{
+    int fd = open_folder(AT_FDCWD, path);
+    if (fd < 0)
+        return;
+    empty(fd);
+    rmdir(path);
+}
+
 void kn_emu_folder_close(kn_emu_folder *f)
 {
     if (f->path[0])

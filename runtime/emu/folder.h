@@ -15,6 +15,8 @@ typedef struct kn_emu_folder {
 
 /* Makes it, unless it is there; after somebody removed it, once more. *made: it is new and empty. */
 kn_status kn_emu_folder_open(kn_emu_folder *f, bool *made);
+/* Removes a folder in it, with all that is in that. */
+void kn_emu_folder_remove(const char *path);
 /* Removes it with all that is in it. */
 void kn_emu_folder_close(kn_emu_folder *f);
 

@@ -3,6 +3,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/emu/emu.h"
 
@@ -145,6 +146,8 @@ static void close_module(kn_code *code)
 {
     if (code->handle)
         dlclose(code->handle);
+    if (code->path[0])
+        unlink(code->path);
     free(code->shared);
     free(code->names);
 }

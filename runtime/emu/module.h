@@ -86,8 +86,8 @@ kn_status kn_emu_describe_compiler(kn_device *base, const char *text, kn_text *k
 kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,
                          const kn_allocator *from, kn_binary *binary);
 bool kn_emu_has_header(const char *name, size_t n);
-/* Writes a shared object where it can be loaded; `path` receives its name. The file remains, for line
- * numbers. */
+/* Writes a shared object where it can be loaded; `path` receives its name. The file remains until
+ * the module is unloaded, for line numbers. */
 kn_status kn_emu_write(kn_emu *dev, const kn_binary *binary, char *path, size_t size);
 
 /* elf.c: the thread-local symbols of an object file. */

@@ -129,9 +129,9 @@ static void test_used_variants_stay(void **state)
     for (int i = 0; i < 2000; i++) {
         const int64_t shape[] = {100 + i, 64};
         assert_int_equal(run_shape(p, NULL, shape, 2), KILN_OK);
-        uint64_t before = n.core.cache_hits + n.dev.base.compiles;
+        uint64_t before = n.core.kernels.hits + n.dev.base.compiles;
         assert_int_equal(run_shape(p, NULL, kept, 2), KILN_OK);
-        hits += n.core.cache_hits + n.dev.base.compiles - before;
+        hits += n.core.kernels.hits + n.dev.base.compiles - before;
     }
     assert_int_equal(hits, 0); /* no kernel was asked for */
     kiln_prog_destroy(p);

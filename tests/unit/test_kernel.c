@@ -134,7 +134,7 @@ static void test_cache(void **state)
     assert_string_equal(f.dev.entry, "one");
     assert_int_equal(kiln_kernel_create(&f.ctx, "text", "one", &k[1]), KILN_OK);
     assert_int_equal(f.dev.loads, 1);
-    assert_int_equal(f.core.cache_hits, 1);
+    assert_int_equal(f.core.kernels.hits, 1);
     assert_int_equal(kiln_kernel_create(&f.ctx, "text", "two", &k[2]), KILN_OK);
     assert_int_equal(kiln_kernel_create(&f.ctx, "text ", "one", &k[3]), KILN_OK);
     assert_int_equal(f.dev.loads, 3);
