@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/ending.h"
 
 #define VALUE_HELP                                                                                 \
     "\n"                                                                                           \
@@ -188,6 +189,7 @@ static int dispatch(int argc, char **argv, kn_err *e)
 int main(int argc, char **argv)
 {
     kn_err e = {0};
+    kn_ending_watch();
     signal(SIGXFSZ, SIG_IGN); /* writing beyond a limit on file sizes is an error like others */
     int status = dispatch(argc, argv, &e);
     if (!status && (fflush(stdout) != 0 || ferror(stdout)))

@@ -1,13 +1,13 @@
 #include "cli/save.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/ending.h"
 #include "cli/npy.h"
 
 typedef struct file {
@@ -15,46 +15,21 @@ typedef struct file {
     char *path;
 } file;
 
-/* ---- signals ---- */
-
-/* What a signal that ends the program must not leave behind, while there is any. */
+/* What a signal that ends the program must not leave behind. */
 static struct {
-    file *volatile files;
+    file *files;
     int n;
     const char *dir; /* NULL: it was there before */
 } unfinished;
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-enum { ENDING = sizeof ending / sizeof *ending };
-
-static void leave_nothing(int signal_number)
+static void leave_nothing(void)
 {
-    for (int i = 0; unfinished.files && i < unfinished.n; i++)
+    for (int i = 0; i < unfinished.n; i++)
         if (unfinished.files[i].temp)
             unlink(unfinished.files[i].temp);
-    if (unfinished.files && unfinished.dir)
+    if (unfinished.dir)
         rmdir(unfinished.dir); /* unless something is in it */
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
 }
-
-/* Signals that the caller ignores stay ignored. */
-static void watch(struct sigaction before[ENDING])
-{
-    struct sigaction ours = {.sa_handler = leave_nothing};
-    for (int i = 0; i < ENDING; i++)
-        if (sigaction(ending[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
-            sigaction(ending[i], &ours, NULL);
-}
-
-static void unwatch(const struct sigaction before[ENDING])
-{
-    unfinished.files = NULL;
-    for (int i = 0; i < ENDING; i++)
-        sigaction(ending[i], &before[i], NULL);
-}
-
-/* ---- files ---- */
 
 static char *join(const char *dir, const char *before, const char *name, const char *after)
 {
@@ -128,11 +103,10 @@ int kn_save(const char *dir, const char *const *names, const kn_cli_array *const
     file *files = calloc((size_t)n + 1, sizeof *files);
     if (!files)
         return kn_run_error(e, "out of memory");
-    struct sigaction before[ENDING];
+    unfinished.files = files;
     unfinished.n = n;
     unfinished.dir = made ? dir : NULL;
-    unfinished.files = files;
-    watch(before);
+    kn_ending_first(leave_nothing);
     int status = KN_EXIT_OK, renamed = 0;
     for (int i = 0; i < n && !status; i++)
         status = write_temp(&files[i], dir, names[i], arrays[i], e);
@@ -146,7 +120,7 @@ int kn_save(const char *dir, const char *const *names, const kn_cli_array *const
         if (files[i].temp)
             unlink(files[i].temp);
     }
-    unwatch(before);
+    kn_ending_first(NULL);
     for (int i = 0; i < n; i++) {
         free(files[i].temp);
         free(files[i].path);

@@ -172,6 +172,8 @@ void kiln_ctx_destroy(kiln_ctx *ctx)
         kn_handle_drop(ctx);
 }
 
+void kiln_remove_temporary_files(void) { kn_emu_folders_remove(); }
+
 const char *kiln_ctx_device(const kiln_ctx *ctx) { return ctx ? ctx->core->name : ""; }
 
 void kiln_stats_init_size(kiln_stats *s, size_t size)

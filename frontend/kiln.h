@@ -138,6 +138,10 @@ KILN_INIT(kiln_config)
 KILN_API kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx);
 /* Graphs, programs and kernels made from it may be used until they are destroyed; memory of kiln_alloc() is freed before. */
 KILN_API void kiln_ctx_destroy(kiln_ctx *ctx);
+/* Removes the temporary files that the contexts of this process have (the emulator's), for a program that ends without
+ * destroying them: to be called from the handler of a signal that ends it (async-signal-safe), with nothing but the end
+ * after it. */
+KILN_API void kiln_remove_temporary_files(void);
 /* "cpu", "cuda:0", ... */
 KILN_API const char *kiln_ctx_device(const kiln_ctx *ctx);
 

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/process.h"
+#include "runtime/device.h"
 #include "runtime/emu/folder.h"
 
 #define NAME "kiln-emulator-"
@@ -35,36 +37,47 @@ static bool is_there(int at, const char *name, int fd)
 
 /* ---- removing ---- */
 
-/* Removes what is in the folder, whose descriptor it closes. What cannot be removed stays. */
-static void empty(int fd)
+static void empty(int fd);
+
+/* One pass over the folder; how much it removed. */
+static int empty_once(int fd)
 {
-    DIR *folder = fdopendir(fd);
-    if (!folder) {
-        close(fd);
-        return;
-    }
-    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-            unlinkat(fd, e->d_name, 0) == 0)
-            continue;
-        int below = open_folder(fd, e->d_name);
-        if (below < 0)
-            continue;
-        empty(below);
-        unlinkat(fd, e->d_name, AT_REMOVEDIR);
-    }
-    closedir(folder);
+    _Alignas(struct dirent64) char entries[4096];
+    int removed = 0;
+    for (ssize_t n; (n = getdents64(fd, entries, sizeof entries)) > 0;)
+        for (ssize_t at = 0; at < n;) {
+            const struct dirent64 *e = (const void *)(entries + at);
+            at += e->d_reclen;
+            if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+                continue;
+            bool gone = unlinkat(fd, e->d_name, 0) == 0;
+            int below = gone ? -1 : open_folder(fd, e->d_name);
+            if (below >= 0) {
+                empty(below);
+                gone = unlinkat(fd, e->d_name, AT_REMOVEDIR) == 0;
+            }
+            removed += gone;
+        }
+    return removed;
 }
 
-/* With its lock, which goes with the descriptor: last. */
-static void remove_locked(int at, const char *name, int fd)
+/* Removes what is in the folder, whose descriptor it closes. What cannot be removed stays. Async-signal-safe, so without
+ * readdir(). */
+static void empty(int fd)
+{
+    while (empty_once(fd) > 0) /* a folder that changes may be read in part */
+        lseek(fd, 0, SEEK_SET);
+    close(fd);
+}
+
+/* With its lock. */
+static void remove_folder(int at, const char *name, int fd)
 {
     int again = is_there(at, name, fd) ? open_folder(fd, ".") : -1;
-    if (again >= 0) {
-        empty(again);
-        unlinkat(at, name, AT_REMOVEDIR);
-    }
-    close(fd);
+    if (again < 0)
+        return;
+    empty(again);
+    unlinkat(at, name, AT_REMOVEDIR);
 }
 
 /* Removes `name` if it is a folder of this user's that no process has locked. */
@@ -76,9 +89,8 @@ static void sweep_one(int at, const char *name)
         return;
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 077) == 0 &&
         flock(fd, LOCK_EX | LOCK_NB) == 0)
-        remove_locked(at, name, fd);
-    else
-        close(fd);
+        remove_folder(at, name, fd);
+    close(fd); /* and the lock with it */
 }
 
 static void sweep(const char *parent)
@@ -90,6 +102,40 @@ static void sweep(const char *parent)
         if (strncmp(e->d_name, NAME, strlen(NAME)) == 0 && strlen(e->d_name) == strlen(NAME RANDOM))
             sweep_one(dirfd(folder), e->d_name);
     closedir(folder);
+}
+
+/* ---- all of this process ---- */
+
+enum { MOST_LISTED = 64 };                 /* those beyond are left to who sweeps */
+static kn_emu_folder *listed[MOST_LISTED]; /* atomic, each */
+
+static void list(kn_emu_folder *f)
+{
+    f->process = kn_process();
+    for (int i = 0; i < MOST_LISTED; i++) {
+        kn_emu_folder *none = NULL;
+        if (__atomic_compare_exchange_n(&listed[i], &none, f, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+            return;
+    }
+}
+
+static void unlist(kn_emu_folder *f)
+{
+    for (int i = 0; i < MOST_LISTED; i++) {
+        kn_emu_folder *it = f;
+        __atomic_compare_exchange_n(&listed[i], &it, NULL, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+    }
+}
+
+void kn_emu_folders_remove(void)
+{
+    for (int i = 0; i < MOST_LISTED; i++) {
+        const kn_emu_folder *f = __atomic_load_n(&listed[i], __ATOMIC_ACQUIRE);
+        if (f && f->process == kn_process())
+            remove_folder(AT_FDCWD, f->path, f->fd);
+    }
 }
 
 /* ---- the folder ---- */
@@ -124,14 +170,18 @@ kn_status kn_emu_folder_open(kn_emu_folder *f, bool *made)
     *made = false;
     if (f->path[0] && is_there(AT_FDCWD, f->path, f->fd))
         return KN_OK;
-    if (f->path[0]) /* somebody has removed it */
+    if (f->path[0]) { /* somebody has removed it */
+        unlist(f);
         close(f->fd);
+    }
     if (strlen(parent) > KN_EMU_PARENT)
         parent = "/tmp";
     sweep(parent);
     *made = make(f, parent);
-    if (*made)
+    if (*made) {
+        list(f);
         return KN_OK;
+    }
     f->path[0] = '\0';
     return kn_fail(KN_IO, "the device \"emu\" works in '%s', where no folder can be made: %s",
                    parent, strerror(errno));
@@ -148,7 +198,10 @@ void kn_emu_folder_remove(const char *path)
 
 void kn_emu_folder_close(kn_emu_folder *f)
 {
-    if (f->path[0])
-        remove_locked(AT_FDCWD, f->path, f->fd);
+    if (!f->path[0])
+        return;
+    unlist(f);
+    remove_folder(AT_FDCWD, f->path, f->fd);
+    close(f->fd);
     f->path[0] = '\0';
 }

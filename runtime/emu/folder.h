@@ -9,8 +9,9 @@
 enum { KN_EMU_PARENT = 150 }; /* the longest name of a folder for it; else it is in /tmp */
 
 typedef struct kn_emu_folder {
-    char path[256]; /* "": not made yet */
-    int fd;         /* has its lock */
+    char path[256];   /* "": not made yet */
+    int fd;           /* has its lock */
+    unsigned process; /* whose it is: kn_process() */
 } kn_emu_folder;
 
 /* Makes it, unless it is there; after somebody removed it, once more. *made: it is new and empty. */

@@ -40,6 +40,21 @@ for signal in INT TERM HUP; do
     echo "ok - SIG$signal leaves nothing"
 done
 
+# The emulator's folder, at the first compile.
+export TMPDIR=$PWD/temporary KILN_CACHE=off
+rm -rf temporary && mkdir temporary
+for signal in INT TERM; do
+    status=0
+    env --default-signal=$signal "$kiln" run outer.kiln 'x=f32[10]' --device emu >stdout 2>stderr &
+    pid=$!
+    while kill -0 $pid 2>/dev/null && ! compgen -G 'temporary/kiln-emulator-*/support.cpp' >/dev/null; do :; done
+    kill -$signal $pid
+    wait $pid || status=$?
+    ((status == 128 + $(kill -l $signal))) || fail "SIG$signal came too late for the emulator: status $status"
+    ! compgen -G 'temporary/kiln-*' >/dev/null || fail "SIG$signal left $(ls -A temporary)"
+    echo "ok - SIG$signal leaves no folder of the emulator's"
+done
+
 status=0
 (ulimit -f 100 && exec "$kiln" run outer.kiln 'x=f32[2000]' --device cpu -o out) 2>stderr || status=$?
 ((status == 3)) || fail "a limit on file sizes: status $status"

@@ -150,6 +150,27 @@ static void test_swept(void **state)
     assert_int_equal(rmdir(others), theirs ? 0 : -1);
 }
 
+/* As the handler of a signal does; only what is the process's own. */
+static void test_removed_at_the_end(void **state)
+{
+    (void)state;
+    int status;
+    kiln_ctx *ctx = open_emulator();
+    good(compiles(ctx, 1));
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        kiln_remove_temporary_files();
+        _exit(folders(NULL, 0) == 1 ? 0 : 1); /* the parent's */
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    kiln_remove_temporary_files();
+    assert_int_equal(folders(NULL, 0), 0);
+    kiln_ctx_destroy(ctx);
+    kiln_remove_temporary_files();
+}
+
 static void test_relative_names_are_ignored(void **state)
 {
     (void)state;
@@ -199,6 +220,7 @@ int main(void)
         test(test_goes_with_the_context),
         test(test_removed_by_others),
         test(test_swept),
+        test(test_removed_at_the_end),
         test(test_relative_names_are_ignored),
         test(test_no_place),
         test(test_limited_files),
