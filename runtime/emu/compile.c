@@ -50,7 +50,8 @@ static void strip(char *text, const char *folder)
         memmove(at, at + n, strlen(at + n) + 1);
 }
 
-static kn_status run_compiler(kn_emu *dev, char *const *argv, const char *what)
+/* root: the emulator's folder. */
+static kn_status run_compiler(kn_emu *dev, const char *root, char *const *argv, const char *what)
 {
     const kn_emu_compiler *c = &dev->compiler;
     char out[1500];
@@ -58,7 +59,7 @@ static kn_status run_compiler(kn_emu *dev, char *const *argv, const char *what)
     int status = kn_emu_run(argv, out, sizeof out);
     if (status == 0)
         return KN_OK;
-    strip(out, c->folder.path);
+    strip(out, root);
     return kn_fail(KN_COMPILE, "%s: the host compiler %s refused it (status %d):\n%s", what,
                    c->program, status, out);
 }
@@ -96,7 +97,7 @@ static kn_status fill_folder(kn_emu *dev)
                     "-fno-builtin", "-c",
                     path,           "-o",
                     object,         NULL};
-    return run_compiler(dev, argv, "the emulator's support code");
+    return run_compiler(dev, c->folder.path, argv, "the emulator's support code");
 }
 
 /* ---- steps that are taken once ---- */
@@ -121,13 +122,20 @@ static kn_status get_ready(kn_emu *dev)
     return KN_OK;
 }
 
-/* Takes a step, and a number that names files. */
-static kn_status step(kn_emu *dev, kn_status (*fn)(kn_emu *dev), unsigned *number)
+/* Where a kernel is compiled or loaded from: the emulator's folder, which may be another one for the next kernel, and a number
+ * that names files there. */
+typedef struct place {
+    char root[sizeof((kn_emu_folder *)0)->path];
+    unsigned number;
+} place;
+
+static kn_status step(kn_emu *dev, kn_status (*fn)(kn_emu *dev), place *at)
 {
     kn_emu_compiler *c = &dev->compiler;
     pthread_mutex_lock(&c->lock);
     kn_status status = fn(dev);
-    *number = c->count++;
+    strcpy(at->root, c->folder.path);
+    at->number = c->count++;
     pthread_mutex_unlock(&c->lock);
     return status;
 }
@@ -254,15 +262,15 @@ static void put_flags(const kn_emu *dev, const char *text, const char *flags[MAX
     flags[n] = NULL;
 }
 
-static kn_status compile_object(kn_emu *dev, const char *text, const char *entry,
+static kn_status compile_object(kn_emu *dev, const char *root, const char *text, const char *entry,
                                 const char *object)
 {
     const kn_emu_compiler *c = &dev->compiler;
     char include[PATH_SIZE + 2], map[PATH_SIZE + 64];
     const char *argv[MAX_FLAGS + 10] = {c->program};
-    snprintf(include, sizeof include, "-I%s", c->folder.path);
+    snprintf(include, sizeof include, "-I%s", root);
     /* What is compiled does not depend on where. */
-    snprintf(map, sizeof map, "-ffile-prefix-map=%s=" KN_EMU_FOLDER, c->folder.path);
+    snprintf(map, sizeof map, "-ffile-prefix-map=%s=" KN_EMU_FOLDER, root);
     put_flags(dev, text, argv + 1);
     int n = 1;
     while (argv[n])
@@ -273,11 +281,11 @@ static kn_status compile_object(kn_emu *dev, const char *text, const char *entry
     argv[n++] = entry;
     argv[n++] = "-o";
     argv[n++] = object;
-    return run_compiler(dev, (char *const *)argv, "compiling for the emulator");
+    return run_compiler(dev, root, (char *const *)argv, "compiling for the emulator");
 }
 
-static kn_status build_in(kn_emu *dev, const char *folder, const char *entry, const char *text,
-                          char *path)
+static kn_status build_in(kn_emu *dev, const char *root, const char *folder, const char *entry,
+                          const char *text, char *path)
 {
     const kn_emu_compiler *c = &dev->compiler;
     char kernel[PATH_SIZE], wrapper[PATH_SIZE], object[PATH_SIZE], memory[PATH_SIZE],
@@ -287,14 +295,14 @@ static kn_status build_in(kn_emu *dev, const char *folder, const char *entry, co
     join(object, folder, "kernel.o");
     join(memory, folder, "dynamic.s");
     join(path, folder, "kernel.so");
-    join(support, c->folder.path, "support.o");
+    join(support, root, "support.o");
     source src = {.path = kernel, .text = text};
     kn_arena_init(&src.arena, NULL);
     kn_status status = kn_protect(&src.arena, write_source, &src);
     kn_arena_finish(&src.arena);
     KN_TRY(status);
     KN_TRY(write_entry(wrapper, entry, text, src.ptx));
-    KN_TRY(compile_object(dev, text, wrapper, object));
+    KN_TRY(compile_object(dev, root, text, wrapper, object));
     bool with_dynamic;
     KN_TRY(write_dynamic(object, memory, &with_dynamic));
     const char *argv[12] = {c->program, "-shared", "-nostdlib", "-o", path, object};
@@ -304,7 +312,7 @@ static kn_status build_in(kn_emu *dev, const char *folder, const char *entry, co
     argv[n++] = support;
     argv[n++] = "-lm";
     argv[n++] = "-lc";
-    return run_compiler(dev, (char *const *)argv, "linking for the emulator");
+    return run_compiler(dev, root, (char *const *)argv, "linking for the emulator");
 }
 
 /* ---- binaries ---- */
@@ -320,9 +328,9 @@ bool kn_emu_has_header(const char *name, size_t n)
 kn_status kn_emu_describe_compiler(kn_device *base, const char *text, kn_text *key)
 {
     kn_emu *dev = kn_emu_of(base);
-    unsigned number;
+    place at;
     const char *flags[MAX_FLAGS];
-    KN_TRY(step(dev, kn_emu_find_compiler, &number));
+    KN_TRY(step(dev, kn_emu_find_compiler, &at));
     kn_putf(key, "compiler %s\n%s\noptions", dev->compiler.file, dev->compiler.version);
     put_flags(dev, text, flags);
     for (int i = 0; flags[i]; i++)
@@ -398,14 +406,14 @@ static kn_status refuse(const char *entry, const char *text)
 }
 
 /* In a folder of its own, which goes with the end of it. */
-static kn_status build(kn_emu *dev, unsigned number, const char *entry, const char *text,
+static kn_status build(kn_emu *dev, const place *at, const char *entry, const char *text,
                        const kn_allocator *from, kn_binary *binary)
 {
     char folder[PATH_SIZE], made[PATH_SIZE];
-    snprintf(folder, sizeof folder, "%.255s/%u", dev->compiler.folder.path, number);
+    snprintf(folder, sizeof folder, "%.255s/%u", at->root, at->number);
     if (mkdir(folder, 0700) != 0)
         return kn_fail(KN_IO, "cannot make '%s': %s", folder, strerror(errno));
-    kn_status status = build_in(dev, folder, entry, text, made);
+    kn_status status = build_in(dev, at->root, folder, entry, text, made);
     if (status == KN_OK)
         status = read_file(made, from, binary);
     kn_emu_folder_remove(folder);
@@ -416,9 +424,9 @@ kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,
                          const kn_allocator *from, kn_binary *binary)
 {
     kn_emu *dev = kn_emu_of(base);
-    unsigned number;
-    KN_TRY(step(dev, get_ready, &number));
-    kn_status status = build(dev, number, entry, text, from, binary);
+    place at;
+    KN_TRY(step(dev, get_ready, &at));
+    kn_status status = build(dev, &at, entry, text, from, binary);
     if (status == KN_COMPILE)
         return refuse(entry, text);
     return status == KN_OK ? KN_OK : kn_fail_prefix(status, "kernel '%s': ", entry);
@@ -426,9 +434,9 @@ kn_status kn_emu_compile(kn_device *base, const char *entry, const char *text,
 
 kn_status kn_emu_write(kn_emu *dev, const kn_binary *binary, char *path, size_t size)
 {
-    unsigned number;
-    KN_TRY(step(dev, get_folder, &number));
-    snprintf(path, size, "%.255s/%u.so", dev->compiler.folder.path, number);
+    place at;
+    KN_TRY(step(dev, get_folder, &at));
+    snprintf(path, size, "%.255s/%u.so", at.root, at.number);
     return kn_file_write(path, binary->data, binary->size)
                ? KN_OK
                : kn_fail(KN_IO, "cannot write '%s': %s", path, strerror(errno));
