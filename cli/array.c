@@ -40,7 +40,7 @@ int kn_cli_array_alloc(kn_cli_array *a, const char *what, kn_err *e)
 
 char *kn_cli_array_type(const kn_cli_array *a, char *text)
 {
-    int n = snprintf(text, KN_TYPE_TEXT, "%s[", kiln_dtype_text(a->dtype));
+    int n = snprintf(text, KN_TYPE_TEXT, "%s[%s", kiln_dtype_text(a->dtype), a->rank ? "" : "()");
     for (int i = 0; i < a->rank; i++)
         n += snprintf(text + n, (size_t)(KN_TYPE_TEXT - n), "%s%lld", i ? ", " : "",
                       (long long)a->shape[i]);

@@ -12,7 +12,7 @@
     "  path.npy              a NumPy file of any element type that kiln has\n"                     \
     "  3  -2.5  1e-5  True   a number; 2+3j is complex\n"                                          \
     "  f32[32,256]           random data: normal for floats and the parts of complex numbers,\n"   \
-    "                        0..9 for integers, a coin for bool\n"                                 \
+    "                        0..9 for integers, a coin for bool; f32[()] is 0-d\n"                 \
     "  f32[8]@uniform(-1,1)  with a distribution: @normal, @uniform(a,b), @ones, @zeros,\n"        \
     "                        @randint(a,b); b itself is not drawn\n"
 

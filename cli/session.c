@@ -90,7 +90,7 @@ static const char *io_type(const kiln_io *io, char *text, size_t size)
     if (io->kind == KILN_SCALAR_IN)
         snprintf(text, size, "%s", kiln_dtype_text(io->dtype));
     else
-        snprintf(text, size, "%s[%s]", kiln_dtype_text(io->dtype), io->dims);
+        snprintf(text, size, "%s[%s]", kiln_dtype_text(io->dtype), io->rank ? io->dims : "()");
     return text;
 }
 

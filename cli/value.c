@@ -112,6 +112,8 @@ static int parse_int(reader *r, int64_t *out)
 static int parse_shape(reader *r, kn_cli_array *a)
 {
     bool comma = true;
+    if (take(r, '(')) /* f32[()], a 0-d array as in a .kiln file */
+        return take(r, ')') && take(r, ']') ? KN_EXIT_OK : bad(r, "')]', as in f32[()]");
     while (!take(r, ']')) {
         if (!comma)
             return bad(r, "',' or ']'");

@@ -3,9 +3,9 @@
  *     path.npy                    a NumPy file
  *     3  -2.5  1e-5  inf  True    a number, as Python writes it
  *     2j  1-0.5j                  a complex one
- *     f32[32, 256]                random data: normal for floats, 0..9 for integers, a coin for
- * bool f32[8]@uniform(-1,1)        with a distribution: normal, uniform(a,b), ones, zeros,
- * randint(a,b) f32                         the same as f32[]
+ *     f32[32, 256]                random data: normal for floats, 0..9 for integers, a coin for bool
+ *     f32[8]@uniform(-1,1)        with a distribution: normal, uniform(a,b), ones, zeros, randint(a,b)
+ *     f32[()]  f32                0-d
  *
  * randint and uniform are half-open, as NumPy's. */
 #ifndef KN_CLI_VALUE_H

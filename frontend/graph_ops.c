@@ -155,7 +155,8 @@ kiln_val kiln_broadcast_to(kiln_graph *g, kiln_val x, const char *dims)
 
 static kn_status make_expansion(kn_graph *g, kn_request *r)
 {
-    return kn_request_made(r, kn_build_expand_dims(g, r->in[0], (int)r->i, nowhere));
+    int axis = (int)r->i;
+    return kn_request_made(r, kn_build_expand_dims(g, r->in[0], &axis, 1, nowhere));
 }
 
 kiln_val kiln_expand_dims(kiln_graph *g, kiln_val x, int axis)

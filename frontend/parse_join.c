@@ -51,20 +51,52 @@ static bool size_of(kn_call_site *c, const kn_value *v, const char *what, kn_dim
                              c->fn->name, what, kn_value_text(c->p, v));
 }
 
-/* n, (n,), (before, after), ((before, after),) or one pair for each axis. */
-static bool widths_of(kn_call_site *c, const kn_value *v, int rank, kn_dim *before, kn_dim *after)
+/* The parts of v, where it says something of the front and the back of each axis of an array: v, (v,), (front, back),
+ * ((front, back),), or one of these for each axis. `what` they are. */
+static bool pairs_of(kn_call_site *c, const kn_value *v, const char *what, int rank,
+                     const kn_value **front, const kn_value **back)
 {
     bool nested = v->kind == KN_V_TUPLE && v->nitems && v->items[0].kind == KN_V_TUPLE;
     if (nested && v->nitems != 1 && v->nitems != rank)
-        return kn_perror(c->p, v->pos, KN_SHAPE, "pad: %d pairs of widths for %d axes", v->nitems,
+        return kn_perror(c->p, v->pos, KN_SHAPE, "pad: %d pairs of %s for %d axes", v->nitems, what,
                          rank);
     for (int j = 0; j < rank; j++) {
         const kn_value *w = nested ? &v->items[v->nitems == 1 ? 0 : j] : v;
         bool pair = w->kind == KN_V_TUPLE;
         if (pair && w->nitems != 1 && w->nitems != 2)
-            return kn_perror(c->p, w->pos, KN_SHAPE, "pad: widths are (before, after)");
-        if (!size_of(c, pair ? &w->items[0] : w, "a width", &before[j]) ||
-            !size_of(c, pair ? &w->items[w->nitems - 1] : w, "a width", &after[j]))
+            return kn_perror(c->p, w->pos, KN_SHAPE, "pad: %s are (before, after)", what);
+        front[j] = pair ? &w->items[0] : w;
+        back[j] = pair ? &w->items[w->nitems - 1] : w;
+    }
+    return true;
+}
+
+static bool constant_of(kn_call_site *c, const kn_value *v, kn_node **out)
+{
+    return kn_as_node(c->p, v, out) &&
+           ((*out)->rank == 0 || kn_perror(c->p, v->pos, KN_TYPE,
+                                           "pad: each of constant_values must be one number, "
+                                           "found %s",
+                                           kn_value_text(c->p, v)));
+}
+
+/* widths and constant_values, which may be NULL for 0, of each axis. */
+static bool paddings_of(kn_call_site *c, const kn_value *widths, const kn_value *values, int rank,
+                        kn_padding *before, kn_padding *after)
+{
+    const kn_value *front[KN_MAX_RANK], *back[KN_MAX_RANK];
+    if (!pairs_of(c, widths, "widths", rank, front, back))
+        return false;
+    for (int j = 0; j < rank; j++)
+        if (!size_of(c, front[j], "a width", &before->width[j]) ||
+            !size_of(c, back[j], "a width", &after->width[j]))
+            return false;
+    if (values && !pairs_of(c, values, "constant_values", rank, front, back))
+        return false;
+    for (int j = 0; j < rank; j++) {
+        before->value[j] = after->value[j] = kn_build_int(c->p->g, 0, c->loc);
+        if (values && (!constant_of(c, front[j], &before->value[j]) ||
+                       !constant_of(c, back[j], &after->value[j])))
             return false;
     }
     return true;
@@ -76,11 +108,11 @@ bool kn_call_pad(kn_call_site *c, kn_value *out)
     static const char *const modes[] = {"constant", "edge", "wrap", "reflect", "symmetric"};
     const kn_value *slot[KN_CALL_SLOTS];
     kn_parser *p = c->p;
-    kn_dim before[KN_MAX_RANK], after[KN_MAX_RANK];
-    kn_node *x, *value = kn_build_int(p->g, 0, c->loc);
+    kn_padding before, after;
+    kn_node *x;
     int mode = KN_PAD_CONSTANT;
     if (!kn_call_bind(c, names, 4, 3, 2, slot) || !kn_as_node(p, slot[0], &x) ||
-        !widths_of(c, slot[1], x->rank, before, after))
+        !paddings_of(c, slot[1], slot[3], x->rank, &before, &after))
         return false;
     if (slot[2]) {
         for (mode = 0; mode <= KN_PAD_SYMMETRIC; mode++)
@@ -90,14 +122,10 @@ bool kn_call_pad(kn_call_site *c, kn_value *out)
             return kn_perror(p, slot[2]->pos, KN_TYPE,
                              "pad: mode is 'constant', 'edge', 'wrap', 'reflect' or 'symmetric'");
     }
-    if (slot[3] && !kn_as_node(p, slot[3], &value))
-        return false;
-    if (slot[3] && (value->rank || mode != KN_PAD_CONSTANT))
-        return kn_perror(p, slot[3]->pos, KN_TYPE,
-                         value->rank ? "pad: constant_values must be one number here"
-                                     : "pad: constant_values are of mode='constant'");
+    if (slot[3] && mode != KN_PAD_CONSTANT)
+        return kn_perror(p, slot[3]->pos, KN_TYPE, "pad: constant_values are of mode='constant'");
     return kn_call_done(
-        c, kn_build_pad(p->g, kn_call_typed(c, x), before, after, (kn_pad_mode)mode, value, c->loc),
+        c, kn_build_pad(p->g, kn_call_typed(c, x), &before, &after, (kn_pad_mode)mode, c->loc),
         KN_STORE_NEW, out);
 }
 

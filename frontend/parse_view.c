@@ -136,12 +136,12 @@ bool kn_call_expand(kn_call_site *c, kn_value *out)
 {
     static const char *const names[] = {"a", "axis"};
     const kn_value *slot[KN_CALL_SLOTS];
+    int axes[KN_MAX_RANK], n;
     kn_node *x;
-    int axis;
     if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
-        !kn_call_int(c, slot[1], "axis", &axis))
+        !kn_call_axes(c, slot[1], "axis", true, axes, &n))
         return false;
-    return kn_call_done(c, kn_call_typed(c, kn_build_expand_dims(c->p->g, x, axis, c->loc)),
+    return kn_call_done(c, kn_call_typed(c, kn_build_expand_dims(c->p->g, x, axes, n, c->loc)),
                         slot[0]->store, out);
 }
 

@@ -95,8 +95,8 @@ kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank
 /* perm NULL reverses the axes; entries may be negative. */
 kn_node *kn_build_transpose(kn_graph *g, kn_node *x, const int *perm, int n, kn_loc loc);
 kn_node *kn_build_broadcast_to(kn_graph *g, kn_node *x, const kn_dim *shape, int rank, kn_loc loc);
-/* Inserts an axis of size 1 in front of `axis` (0..rank, or negative from the end of the result). */
-kn_node *kn_build_expand_dims(kn_graph *g, kn_node *x, int axis, kn_loc loc);
+/* Inserts axes of size 1, which are those `axes` of the result (negative from its end). */
+kn_node *kn_build_expand_dims(kn_graph *g, kn_node *x, const int *axes, int naxes, kn_loc loc);
 
 /* One item of an index: x[lo], x[lo:hi:step], x[None], x[...]. */
 typedef enum kn_index_kind {
@@ -151,9 +151,15 @@ typedef enum kn_pad_mode {
     KN_PAD_SYMMETRIC
 } kn_pad_mode;
 
-/* before and after: one for each axis. value: 0-d, for KN_PAD_CONSTANT. */
-kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_dim *before, const kn_dim *after,
-                      kn_pad_mode mode, kn_node *value, kn_loc loc);
+/* What is in front of each axis, or behind each. values: 0-d, for KN_PAD_CONSTANT; those of a later axis are in the
+ * corners. */
+typedef struct kn_padding {
+    kn_dim width[KN_MAX_RANK];
+    kn_node *value[KN_MAX_RANK];
+} kn_padding;
+
+kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_padding *before, const kn_padding *after,
+                      kn_pad_mode mode, kn_loc loc);
 /* Each element n times. axis NULL: of all elements. */
 kn_node *kn_build_repeat(kn_graph *g, kn_node *x, kn_dim n, const int *axis, kn_loc loc);
 kn_node *kn_build_tile(kn_graph *g, kn_node *x, const kn_dim *n, int rank, kn_loc loc);

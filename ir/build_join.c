@@ -148,7 +148,7 @@ kn_node *kn_build_stack(kn_graph *g, kn_node *const *given, int n, int axis, kn_
     for (int i = n - 1; i >= 0; i--) {
         if (!same_but(g, "stack", x[0], x[i], -1, loc))
             return NULL;
-        kn_node *part = kn_build_expand_dims(g, x[i], axis, loc);
+        kn_node *part = kn_build_expand_dims(g, x[i], &axis, 1, loc);
         kn_node *before = elem(g, KN_OP_LT, at, kn_build_int(g, i + 1, loc), loc);
         made = i == n - 1 ? part : select(g, before, part, made, loc);
     }
@@ -173,38 +173,69 @@ static kn_node *reflected(kn_graph *g, kn_node *i, kn_dim n, kn_pad_mode mode, k
     return elem(g, KN_OP_MINIMUM, t, elem(g, KN_OP_SUB, end, t, loc), loc);
 }
 
-kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_dim *before, const kn_dim *after,
-                      kn_pad_mode mode, kn_node *value, kn_loc loc)
+/* Elements outside of an array, at places that have one value so far. */
+typedef struct outside {
+    kn_node *inside; /* a mask of all others; NULL: there is no value yet */
+    kn_node *value;
+} outside;
+
+/* `made`, and the value outside. */
+static kn_node *put_outside(kn_graph *g, kn_node *made, const outside *o, kn_loc loc)
+{
+    if (!o->inside)
+        return made;
+    return select(g, o->inside, made, kn_build_cast(g, o->value, made->dtype, loc), loc);
+}
+
+/* Where not `inside`, the result is `value`, whatever it was there: sides that follow each other with one value are one
+ * selection. */
+static kn_node *surround(kn_graph *g, kn_node *made, outside *o, kn_node *inside, kn_node *value,
+                         kn_loc loc)
+{
+    if (o->inside && o->value == value) {
+        o->inside = elem(g, KN_OP_AND, o->inside, inside, loc);
+        return made;
+    }
+    made = put_outside(g, made, o, loc);
+    *o = (outside){inside, value};
+    return made;
+}
+
+kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_padding *before, const kn_padding *after,
+                      kn_pad_mode mode, kn_loc loc)
 {
     kn_symbols *s = g->syms;
     kn_dim shape[KN_MAX_RANK];
-    kn_node *places[KN_MAX_RANK] = {0}, *inside = NULL;
+    kn_node *at[KN_MAX_RANK], *places[KN_MAX_RANK] = {0};
+    outside o = {0};
     if (!x)
         return NULL;
     for (int j = 0; j < x->rank; j++) {
-        if (!kn_dim_not_negative(s, before[j]) || !kn_dim_not_negative(s, after[j])) {
+        kn_dim front = before->width[j], behind = after->width[j];
+        if (!kn_dim_not_negative(s, front) || !kn_dim_not_negative(s, behind)) {
             kn_fail(KN_SHAPE, "pad: a width can be negative");
             return NULL;
         }
-        shape[j] = kn_dim_add(s, kn_dim_add(s, before[j], x->shape[j]), after[j]);
+        shape[j] = kn_dim_add(s, kn_dim_add(s, front, x->shape[j]), behind);
         if (!shape[j])
             return NULL;
     }
     for (int j = 0; j < x->rank; j++) {
         if (kn_dim_equal(s, shape[j], x->shape[j]))
             continue;
-        kn_node *i = minus(g, kn_build_index_along(g, shape, x->rank, j, loc), before[j], loc);
-        places[j] = kn_build_clamp(g, reflected(g, i, x->shape[j], mode, loc), x->shape[j], loc);
-        if (mode != KN_PAD_CONSTANT)
-            continue;
-        kn_node *here = elem(g, KN_OP_GE, i, kn_build_int(g, 0, loc), loc);
-        here = elem(g, KN_OP_AND, here, less(g, i, x->shape[j], loc), loc);
-        inside = inside ? elem(g, KN_OP_AND, inside, here, loc) : here;
+        at[j] = minus(g, kn_build_index_along(g, shape, x->rank, j, loc), before->width[j], loc);
+        places[j] =
+            kn_build_clamp(g, reflected(g, at[j], x->shape[j], mode, loc), x->shape[j], loc);
     }
     kn_node *made = kn_build_taken(g, x, places, shape, mode != KN_PAD_CONSTANT, loc);
-    if (!inside)
-        return made;
-    return select(g, inside, made, kn_build_cast(g, value, x->dtype, loc), loc);
+    for (int j = 0; j < x->rank && mode == KN_PAD_CONSTANT; j++) {
+        if (!places[j])
+            continue;
+        kn_node *from = elem(g, KN_OP_GE, at[j], kn_build_int(g, 0, loc), loc);
+        made = surround(g, made, &o, from, before->value[j], loc);
+        made = surround(g, made, &o, less(g, at[j], x->shape[j], loc), after->value[j], loc);
+    }
+    return put_outside(g, made, &o, loc);
 }
 
 /* x as one axis, where no axis is given. */

@@ -173,18 +173,28 @@ kn_node *kn_build_broadcast_to(kn_graph *g, kn_node *x, const kn_dim *shape, int
     return view(g, KN_OP_BROADCAST, x, shape, rank, loc);
 }
 
-kn_node *kn_build_expand_dims(kn_graph *g, kn_node *x, int axis, kn_loc loc)
+kn_node *kn_build_expand_dims(kn_graph *g, kn_node *x, const int *axes, int naxes, kn_loc loc)
 {
     if (!x)
         return NULL;
-    int at = axis < 0 ? axis + x->rank + 1 : axis;
-    if (at < 0 || at > x->rank || x->rank == KN_MAX_RANK) {
-        kn_fail(KN_SHAPE, "expand_dims: axis %d is out of bounds for %s", axis,
-                kn_build_shape_text(g, x->shape, x->rank));
+    int rank = x->rank + naxes, from = 0;
+    bool added[KN_MAX_RANK] = {false};
+    kn_dim shape[KN_MAX_RANK];
+    if (rank > KN_MAX_RANK) {
+        kn_fail(KN_SHAPE, "expand_dims: the result has more than %d axes", KN_MAX_RANK);
         return NULL;
     }
-    kn_dim shape[KN_MAX_RANK];
-    for (int i = 0; i <= x->rank; i++)
-        shape[i] = i == at ? kn_dim_const(g->syms, 1) : x->shape[i - (i > at)];
-    return kn_build_reshape_to(g, x, shape, x->rank + 1, loc);
+    for (int i = 0; i < naxes; i++) {
+        int at = axes[i] < 0 ? axes[i] + rank : axes[i];
+        if (at < 0 || at >= rank || added[at]) {
+            kn_fail(KN_SHAPE, "expand_dims: axis %d %s %s", axes[i],
+                    at < 0 || at >= rank ? "is out of bounds for" : "is given twice for",
+                    kn_build_shape_text(g, x->shape, x->rank));
+            return NULL;
+        }
+        added[at] = true;
+    }
+    for (int i = 0; i < rank; i++)
+        shape[i] = added[i] ? kn_dim_const(g->syms, 1) : x->shape[from++];
+    return kn_build_reshape_to(g, x, shape, rank, loc);
 }

@@ -426,7 +426,8 @@ static kn_node *random_operation(maker *m)
     if (kind < 95)
         return random_broadcast(m);
     kn_node *x = pick(m);
-    return kn_build_expand_dims(m->g, x, below(m->r, x->rank + 1), nowhere);
+    int axis = below(m->r, x->rank + 1);
+    return kn_build_expand_dims(m->g, x, &axis, 1, nowhere);
 }
 
 /* ---- the whole ---- */

@@ -485,9 +485,11 @@ def joined(p):
     n, k = int(rng.integers(0, 4)), int(rng.integers(-5, 6))
     mode = rng.choice(["edge", "wrap", "reflect", "symmetric"])
     widths = ", ".join(f"({a}, {b})" for a, b in rng.integers(0, 4, (rank, 2)))
+    values = ", ".join(f"({a}, {b})" for a, b in rng.integers(-5, 6, (rank, 2)))
     indices = [i for i in p.vars if p.of(i).dtype.kind in "iu"]
     ways = [f"concatenate(({others},), axis={axis})", f"stack(({others},), axis={axis})", f"concatenate(({x}, {x}[:1], {x}))",
             f"pad({x}, {n})", f"pad({x}, ({widths},), constant_values={k})", f"pad({x}, ({widths},), mode='{mode}')",
+            f"pad({x}, ({widths},), constant_values=({k}, {n}))", f"pad({x}, {n}, constant_values=({values},))",
             f"repeat({x}, {n}, axis={axis})", f"{x}.repeat({n})", f"tile({x}, {n})", f"tile({x}, (2, {n}))",
             f"roll({x}, {k}, axis={axis})", f"roll({x}, {k})", f"take({x}, {k}, axis={axis})",
             f"take_along_axis({x}, argmax({x}, axis={axis}, keepdims=True), axis={axis})"]  # fmt: skip

@@ -163,7 +163,7 @@ static void test_refusals(void **state)
             "transpose: axis 0 of [N, C] is out of bounds or given twice");
     refused(kn_build_transpose(g, x, &one, 1, nowhere), KN_SHAPE,
             "transpose: 1 axes given for [N, C]");
-    refused(kn_build_expand_dims(g, x, 4, nowhere), KN_SHAPE,
+    refused(kn_build_expand_dims(g, x, (int[]){4}, 1, nowhere), KN_SHAPE,
             "expand_dims: axis 4 is out of bounds for [N, C]");
     assert_int_equal(kn_build_output(g, "x", x, nowhere), KN_ARGUMENT);
     assert_int_equal(kn_build_output(g, "y", x, nowhere), KN_OK);
@@ -183,7 +183,7 @@ static void test_poison(void **state)
     assert_null(kn_build_reshape(g, NULL, NULL, 0, nowhere));
     assert_null(kn_build_transpose(g, NULL, NULL, 0, nowhere));
     assert_null(kn_build_broadcast_to(g, NULL, NULL, 0, nowhere));
-    assert_null(kn_build_expand_dims(g, NULL, 0, nowhere));
+    assert_null(kn_build_expand_dims(g, NULL, (int[]){0}, 1, nowhere));
     assert_null(kn_build_extent(g, NULL, nowhere));
     assert_int_equal(kn_last_status(), KN_OK);
 }

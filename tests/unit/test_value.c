@@ -82,6 +82,8 @@ static void shapes(void **state)
     assert_int_equal(parse("float64[2]").array.dtype, KILN_F64);
     assert_int_equal(parse("i32[]").array.rank, 0);
     assert_int_equal(parse("f32").array.rank, 0);
+    assert_int_equal(parse("f32[()]").array.rank, 0);
+    assert_int_equal(parse("f32[ ( ) ]@ones").array.count, 1);
     assert_int_equal(parse("i32[4]").dist.ihi, 10);
     assert_int_equal(parse("bool[4]").dist.kind, KN_DIST_COIN);
     assert_int_equal(parse("i64[0,4]").array.count, 0);
