@@ -35,7 +35,7 @@ static int distance(const char *a, const char *b, int limit)
 kn_guess kn_guess_new(const char *wrong)
 {
     size_t n = strlen(wrong);
-    return (kn_guess){.wrong = wrong, .distance = n < 2 ? 1 : n < 5 ? 2 : 3};
+    return (kn_guess){.wrong = wrong, .distance = n < 2 ? 1 : n < 6 ? 2 : 3};
 }
 
 void kn_guess_try(kn_guess *s, const char *name)

@@ -129,6 +129,8 @@ static int parse_option(int argc, char **argv, int *i, const char *command, unsi
     }
     if (text && !*text)
         return kn_usage_error(e, "%s needs a value, not ''", o->name);
+    if (o->value == OPTIONAL && !text && *i + 1 < argc && isdigit((unsigned char)argv[*i + 1][0]))
+        return kn_usage_error(e, "write %s=%s", o->name, argv[*i + 1]);
     return set_option(args, o, text, e);
 }
 

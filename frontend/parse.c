@@ -198,7 +198,9 @@ static bool definition(kn_parser *p)
         !body(p))
         return false;
     if (kn_at_keyword(p, "def"))
-        return kn_perror(p, p->tok.pos, KN_SYNTAX, "a file has one function");
+        return kn_perror(p, p->tok.pos, KN_SYNTAX,
+                         "a file has one function: put this one into a file of its own, or write "
+                         "out in the other what it does");
     return kn_at(p, KN_TOK_END) || kn_pexpected(p, "the end of the text after the function");
 }
 

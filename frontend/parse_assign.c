@@ -5,6 +5,7 @@
  * of views of the store's base. */
 #include <math.h>
 
+#include "frontend/missing.h"
 #include "frontend/parse_impl.h"
 #include "ir/view.h"
 
@@ -208,6 +209,10 @@ bool kn_assign_elements(kn_parser *p, const kn_value *target)
     int op = kn_augmented_op(p->tok.kind);
     bool indexed = p->used[-1] == ']';
     kn_value v;
+    if (indexed && target->kind == KN_V_NODE && kn_view_root(target->node)->op == KN_OP_TAKE)
+        return kn_perror(p, target->pos, KN_SYNTAX,
+                         "elements at computed places cannot be assigned to: %s",
+                         kn_missing_advice("put"));
     if (!indexed || target->kind != KN_V_NODE || target->store <= 0)
         return kn_perror(p, target->pos, KN_SYNTAX,
                          "only names and elements of a named array can be assigned to");

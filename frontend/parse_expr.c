@@ -1,3 +1,4 @@
+#include "frontend/missing.h"
 #include "frontend/parse_impl.h"
 
 kn_value kn_node_value(kn_node *node, kn_pos pos)
@@ -143,7 +144,7 @@ bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_va
         if (in[0]->rank == 1 && in[1]->rank == 1)
             product = kn_build_dot(p->g, in[0], in[1], false, kn_loc_of(pos));
         else
-            kn_fail(KN_SHAPE, "'@' is of two vectors; of matrices it is not supported");
+            kn_fail(KN_SHAPE, "'@' is of two vectors here: %s", kn_missing_advice("matmul"));
         *out = kn_node_value(product, l->pos);
         return product || kn_pwrap(p, pos);
     }
@@ -246,7 +247,7 @@ static bool atom(kn_parser *p, kn_value *out)
             return kn_perror(p, t.pos, KN_SYNTAX,
                              "'not' does not work on arrays; write logical_not(x) or ~x");
         else
-            return kn_pexpected(p, "an expression");
+            return kn_not_missing(p, kn_tok_text(p, &t), t.pos) && kn_pexpected(p, "an expression");
         break;
     default: return kn_pexpected(p, "an expression");
     }
@@ -356,8 +357,10 @@ bool kn_expr(kn_parser *p, kn_value *out)
         return kn_perror(p, pos, KN_SYNTAX,
                          "'x if c else y' does not work on arrays; write "
                          "where(c, x, y)");
+    if (kn_at_keyword(p, "for"))
+        return kn_not_missing(p, "for", pos);
     if (kn_at_keyword(p, "in") || kn_at_keyword(p, "is") || kn_at_keyword(p, "not") ||
-        kn_at_keyword(p, "for") || kn_at(p, KN_TOK2(':', '=')))
+        kn_at(p, KN_TOK2(':', '=')))
         return kn_perror(p, pos, KN_SYNTAX, "'%s' is not part of the text form",
                          kn_tok_text(p, &p->tok));
     return true;

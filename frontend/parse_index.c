@@ -93,7 +93,8 @@ bool kn_attribute(kn_parser *p, kn_value *v)
         return kn_part_value(p, *name == 'r' ? KN_OP_REAL : KN_OP_IMAG, &of, v) || kn_pwrap(p, pos);
     }
     if (v->kind != KN_V_NODE || v->node->weak)
-        return kn_perror(p, pos, KN_TYPE, "%s has no attribute '%s'", kn_value_text(p, v), name);
+        return kn_not_missing(p, name, pos) &&
+               kn_perror(p, pos, KN_TYPE, "%s has no attribute '%s'", kn_value_text(p, v), name);
     return array_attribute(p, name, pos, v);
 }
 
@@ -251,8 +252,9 @@ static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscri
         if (is_computed(&s[i]) && array >= 0)
             return kn_perror(p, s[i].pos, KN_TYPE, "an index has one array of indices at most");
         if (is_computed(&s[i]) && s[i].lo.node->dtype == KN_BOOL)
-            return kn_perror(p, s[i].pos, KN_TYPE,
-                             "how many elements a mask selects is not known here; use where");
+            return kn_perror(
+                p, s[i].pos, KN_TYPE,
+                "how many elements a mask selects is not known here; write where(c, x, y)");
         if (is_computed(&s[i])) {
             items[i] = (kn_index_item){.kind = KN_INDEX_SLICE, .step = 1};
             array = i;

@@ -4,6 +4,7 @@
 
 #include "base/guess.h"
 #include "base/hash.h"
+#include "frontend/missing.h"
 #include "frontend/parse_impl.h"
 
 void kn_parser_init(kn_parser *p, kn_graph *g, const char *text, const char *file, bool joined)
@@ -56,6 +57,12 @@ bool kn_pwrap(kn_parser *p, kn_pos pos)
 const char *kn_tok_text(kn_parser *p, const kn_tok *tok)
 {
     return kn_strndup(p->arena, tok->pos.at, tok->len);
+}
+
+bool kn_not_missing(kn_parser *p, const char *name, kn_pos pos)
+{
+    const char *advice = kn_missing_advice(name);
+    return !advice || kn_perror(p, pos, KN_SYNTAX, "there is no '%s' here: %s", name, advice);
 }
 
 bool kn_pexpected(kn_parser *p, const char *what)
@@ -181,7 +188,8 @@ static void guess_functions(kn_guess *s)
 
 static bool unknown(kn_parser *p, kn_pos pos, const char *what, kn_guess *s)
 {
-    return kn_perror(p, pos, KN_SYNTAX, "unknown %s '%.64s'%s", what, s->wrong, kn_guess_text(s));
+    return kn_not_missing(p, s->wrong, pos) &&
+           kn_perror(p, pos, KN_SYNTAX, "unknown %s '%.64s'%s", what, s->wrong, kn_guess_text(s));
 }
 
 bool kn_dtype_unknown(kn_parser *p, const char *name, kn_pos pos)

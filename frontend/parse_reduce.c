@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "frontend/missing.h"
 #include "frontend/parse_impl.h"
 
 /* Names of arguments, those by position first. */
@@ -176,6 +177,9 @@ bool kn_call_dot(kn_call_site *c, kn_value *out)
     if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &a) ||
         !kn_as_node(c->p, slot[1], &b))
         return false;
+    if (a->rank && b->rank && (a->rank > 1 || b->rank > 1))
+        return kn_perror(c->p, c->pos, KN_SHAPE, "%s is of two vectors here: %s", c->fn->name,
+                         kn_missing_advice("matmul"));
     bool conjugate = strcmp(c->fn->name, "vdot") == 0;
     kn_node *made = kn_build_dot(c->p->g, a, b, conjugate, c->loc);
     return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);

@@ -203,6 +203,8 @@ static bool statement(kn_parser *p, bool *returned)
         return kn_perror(p, pos, KN_SYNTAX,
                          "this value is not used; expected an assignment, assert or return");
     }
+    if (kn_at(p, KN_TOK_KEYWORD) && !kn_not_missing(p, kn_tok_text(p, &p->tok), pos))
+        return false;
     return kn_pexpected(p, "an assignment, assert or return");
 }
 

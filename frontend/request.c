@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/guess.h"
+#include "frontend/missing.h"
 
 static const kiln_val poison = {0, 0};
 
@@ -91,6 +92,11 @@ int kn_request_op(kiln_graph *g, const char *name, bool (*is)(int op), const cha
     int found = kn_op_find(name, strlen(name));
     if (found >= 0 && is(found))
         return found;
+    const char *advice = kn_missing_advice(name);
+    if (advice) {
+        kn_handle_fail(g, kn_fail(KN_ARGUMENT, "there is no %s '%s': %s", kind, name, advice));
+        return -1;
+    }
     kn_guess s = kn_guess_new(name);
     for (int op = 0; op < KN_OP_COUNT; op++)
         if (is(op))

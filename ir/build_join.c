@@ -26,6 +26,23 @@ static kn_node *modulo(kn_graph *g, kn_node *i, kn_dim n, kn_loc loc)
     return elem(g, KN_OP_MOD, i, kn_build_extent(g, n, loc), loc);
 }
 
+/* False after a failure: sizes may make n, which is `what`, negative. */
+static bool not_negative(kn_graph *g, const char *what, kn_dim n)
+{
+    if (!n || kn_facts_not_negative(&g->facts, g->syms, n))
+        return n;
+    int64_t known;
+    kn_text t = kn_text_new(g->arena);
+    kn_dim_print(&t, g->syms, n);
+    const char *text = kn_text_str(&t);
+    if (kn_dim_is_const(g->syms, n, &known))
+        kn_fail(KN_SHAPE, "%s is negative: %s", what, text);
+    else
+        kn_fail(KN_SHAPE, "%s, %s, can be negative; where it is not, say so before: assert %s >= 0",
+                what, text, text);
+    return false;
+}
+
 /* Axis `axis` of x read at `place`, in an array of size n there. */
 static kn_node *along(kn_graph *g, kn_node *x, int axis, kn_node *place, kn_dim n, bool checked,
                       kn_loc loc)
@@ -212,10 +229,8 @@ kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_padding *before, const k
         return NULL;
     for (int j = 0; j < x->rank; j++) {
         kn_dim front = before->width[j], behind = after->width[j];
-        if (!kn_dim_not_negative(s, front) || !kn_dim_not_negative(s, behind)) {
-            kn_fail(KN_SHAPE, "pad: a width can be negative");
+        if (!not_negative(g, "pad: a width", front) || !not_negative(g, "pad: a width", behind))
             return NULL;
-        }
         shape[j] = kn_dim_add(s, kn_dim_add(s, front, x->shape[j]), behind);
         if (!shape[j])
             return NULL;
@@ -252,10 +267,8 @@ kn_node *kn_build_repeat(kn_graph *g, kn_node *x, kn_dim n, const int *given, kn
     int axis = given ? axis_of("repeat", *given, x->rank) : 0;
     if (axis < 0)
         return NULL;
-    if (!kn_dim_not_negative(g->syms, n)) {
-        kn_fail(KN_SHAPE, "repeat: the number of repetitions can be negative");
+    if (!not_negative(g, "repeat: the number of repetitions", n))
         return NULL;
-    }
     kn_dim shape[KN_MAX_RANK];
     for (int j = 0; j < x->rank; j++)
         shape[j] = j == axis ? kn_dim_mul(g->syms, x->shape[j], n) : x->shape[j];
@@ -276,10 +289,8 @@ kn_node *kn_build_tile(kn_graph *g, kn_node *x, const kn_dim *n, int rank, kn_lo
     x = kn_build_pad_rank(g, x, all, loc);
     for (int j = 0; j < all; j++) {
         kn_dim times = j < all - rank ? kn_dim_const(g->syms, 1) : n[j - (all - rank)];
-        if (!kn_dim_not_negative(g->syms, times)) {
-            kn_fail(KN_SHAPE, "tile: the number of repetitions can be negative");
+        if (!not_negative(g, "tile: the number of repetitions", times))
             return NULL;
-        }
         shape[j] = kn_dim_mul(g->syms, x->shape[j], times);
         if (!shape[j])
             return NULL;

@@ -44,6 +44,14 @@ kn_loc_said kn_loc_place(kn_loc loc)
     return place;
 }
 
+kn_status kn_graph_failed(kn_arena *a, const kn_graph *g, kn_status status)
+{
+    const char *said = status && g->file ? kn_strdup(a, kn_last_error()) : NULL;
+    if (!said || strncmp(said, g->file, strlen(g->file)) == 0)
+        return status;
+    return kn_fail(status, "%s: %s", g->file, said);
+}
+
 kn_status kn_node_fail(kn_status status, const kn_node *n, const char *fmt, ...)
 {
     char said[256];

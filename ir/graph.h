@@ -124,6 +124,9 @@ typedef struct kn_loc_said {
     char text[32];
 } kn_loc_said;
 kn_loc_said kn_loc_place(kn_loc loc);
+/* `status` of a run of `g`: a failure's message gets the name of the file that g is of in front, where it does not begin with
+ * it. Text in `a`. */
+kn_status kn_graph_failed(kn_arena *a, const kn_graph *g, kn_status status);
 /* kn_fail() about a node: its title and place stand in front. */
 kn_status kn_node_fail(kn_status status, const kn_node *n, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

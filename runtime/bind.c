@@ -348,8 +348,8 @@ static void find_over(kn_arena *a, kn_binding *b)
     }
 }
 
-kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, kn_bind_mode mode,
-                  kn_text *notes, kn_binding *b)
+static kn_status bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
+                      kn_bind_mode mode, kn_text *notes, kn_binding *b)
 {
     int nin = g->inputs.len, nout = g->outputs.len, nsym = kn_symbols_count(g->syms);
     *b = (kn_binding){.graph = g};
@@ -378,4 +378,10 @@ kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
     KN_TRY(bind_outputs(a, b, out, mode));
     find_over(a, b);
     return KN_OK;
+}
+
+kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, kn_bind_mode mode,
+                  kn_text *notes, kn_binding *b)
+{
+    return kn_graph_failed(a, g, bind(a, g, args, nargs, mode, notes, b));
 }

@@ -203,7 +203,7 @@ static kn_status run_reference(call *c)
     }
     for (int o = 0; o < g->outputs.len; o++)
         out[o] = array_of(&b.out[o], g->outputs.data[o].node->dtype, b.out_data[o]);
-    return kn_interp(g, c->scratch, b.sizes, in, out, NULL, false);
+    return kn_graph_failed(c->scratch, g, kn_interp(g, c->scratch, b.sizes, in, out, NULL, false));
 }
 
 /* ---- a call ---- */

@@ -56,6 +56,24 @@ void kn_facts_add(kn_facts *f, kn_symbols *s, kn_arena *a, kn_fact fact)
     kn_push(a, &f->list, fact);
 }
 
+bool kn_facts_not_negative(const kn_facts *f, kn_symbols *s, kn_dim a)
+{
+    if (kn_dim_not_negative(s, a))
+        return true;
+    for (int i = 0; a && i < f->list.len; i++) {
+        const kn_fact *fact = &f->list.data[i];
+        if (fact->kind != KN_FACT_AT_MOST && fact->kind != KN_FACT_LESS)
+            continue;
+        kn_dim more =
+            kn_dim_sub(s, a, kn_dim_sub(s, fact->b, fact->a)); /* b - a is 0, or 1, at least */
+        if (fact->kind == KN_FACT_LESS)
+            more = kn_dim_add(s, more, kn_dim_const(s, 1));
+        if (kn_dim_not_negative(s, more))
+            return true;
+    }
+    return false;
+}
+
 kn_status kn_facts_check(const kn_facts *f, const kn_symbols *s, kn_arena *arena,
                          const int64_t *values)
 {

@@ -142,7 +142,7 @@ for device in ref cpu; do
         run add.kiln x=empty.npy 'b=f32[3]@ones' "$on"
     check "a size of zero on every axis on $device" 0 '^y  f32\[0, 0\]  empty$' \
         run add.kiln 'x=f32[0,0]' 'b=f32[0]' "$on"
-    check "eval on $device" 0 '^out0  f32\[\]  min=6 mean=6 max=6  6$' \
+    check "eval on $device" 0 '^out0  f32\[\(\)\]  min=6 mean=6 max=6  6$' \
         eval 'sum(x * 2)' 'x=f32[3]@ones' "$on"
     check "round numbers have no exponent on $device" 0 '\[10, 2\.5e\+16, 100000\]$' \
         eval 'where(arange(3) == 1, 2.5e16, 1e5) * x * where(arange(3) == 0, 1e-4, 1)' 'x=f64[3]@ones' "$on"
@@ -152,7 +152,7 @@ for device in ref cpu; do
         eval 'x + y' 'x=f32[4,1]@ones' 'y=f32[5]@ones' "$on"
     check "eval of complex numbers on $device" 0 '^out0  c128\[2\]  min=\(0\+2j\) mean=\(0\+2j\) max=\(0\+2j\)  \[\(0\+2j\), \(0\+2j\)\]$' \
         eval '(x + z.imag) * c64(1j)' 'x=c64[2]@ones' 'z=0.5+1j' "$on"
-    check "eval of a mean of nothing is nan on $device" 0 '^out0  f64\[\]  min=nan mean=nan max=nan  nan$' \
+    check "eval of a mean of nothing is nan on $device" 0 '^out0  f64\[\(\)\]  min=nan mean=nan max=nan  nan$' \
         eval 'mean(x)' 'x=f64[0]' "$on"
     check "bool output on $device" 0 '^out0  bool\[2\]  min=True .*\[True, True\]$' \
         eval 'x > 0' 'x=i32[2]@ones' "$on"
@@ -160,8 +160,12 @@ done
 check "an expression that begins with a minus" 0 '^out0  f32\[2\]  min=-1 ' \
     eval --device cpu -- '-x' 'x=f32[2]@ones'
 printf 'def f(x: f32[N]):\n    y = x[-5] + x[4]\n    return y\n' >index.kiln
-check "an index out of bounds says where" 2 '^kiln: index -5 at 2:10 is out of bounds for axis 0 with size 4' \
+check "an index out of bounds says where" 2 '^kiln: index.kiln: index -5 at 2:10 is out of bounds for axis 0 with size 4' \
     run index.kiln 'x=f32[4]'
+printf 'def f(x: f32[N], i: i32[M]):\n    y = take(x, i)\n    z = y[:3] + 1\n    return max(z[1:])\n' >taken.kiln
+check "an index that is not there" 3 '^kiln: taken.kiln: y at 2:9: index .* is out of bounds' \
+    run taken.kiln 'x=f32[4]' 'i=i32[5]@randint(4,9)' --device ref
+check "nothing to reduce" 2 '^kiln: taken.kiln: max at 4:12: nothing to reduce' run taken.kiln 'x=f32[4]' 'i=i32[1]'
 check "what joins must fit" 2 'concatenate of \[3\] and \[3, 2\]: their numbers of dimensions differ' \
     eval 'concatenate((x, y))' 'x=f32[3]' 'y=f32[3,2]'
 check "eval speaks of sizes" 2 '^kiln: expression:1:3: add: shapes \[3\] and \[4\] do not broadcast' \
@@ -397,7 +401,8 @@ check "explain of sizes that are numbers" 0 'groups 6; members 700;' explain siz
 check "explain --autotune where there is one plan" 0 'one plan only is worth a try' explain index.kiln --device cpu --autotune
 check "--autotune without a number" 2 "from 1, not 'soon'" run "$examples/softmax.kiln" "$x" --autotune=soon
 check "--autotune=0" 2 "from 1, not '0'" run "$examples/softmax.kiln" "$x" --autotune=0
-check "--autotune takes no word behind it" 2 'NAME=VALUE' run "$examples/softmax.kiln" --autotune 100 "$x"
+check "--autotune takes no word behind it" 2 'write --autotune=100' run "$examples/softmax.kiln" --autotune 100 "$x"
+check "--autotune before another word" 0 '^y' run --autotune "$examples/softmax.kiln" 'x=f32[4,4]' --device cpu
 check "cache clear of it" 0 '^removed [1-9]' cache clear
 chmod 777 kernels
 check "an unsafe directory" 0 '^not used +it must be' cache stats

@@ -26,7 +26,7 @@ DIFFERENT = [
     r"depends on strides",  # whether a reshape is a view
     r"has been assigned to since",  # the same, or a part of a complex array, which is one
     r"the parts of a complex array",  # which cannot be written through
-    r"a width can be negative",
+    r"a width(,.* can be| is) negative",
     r"broadcast_to: \[.*(max|min|//)\(.* does not broadcast",  # the same of a part
     r"an element is assigned one number",  # NumPy takes one of bool in an array
     r"\[.*(max|min)\(.* but it goes to",  # the same of an assignment
