@@ -11,8 +11,7 @@ static int put_stage(kn_session *s, const kn_args *args, const char *stage, kn_e
     kiln_explain_options_init(&options);
     options.stage = stage;
     /* a device that is asked for is the one explained */
-    options.arch =
-        !args->arch && args->device && strcmp(args->device, "cpu") == 0 ? "cpu" : args->arch;
+    options.arch = args->arch || args->device ? args->arch : "sm_90";
     char *text = NULL;
     int status = kn_lib_error(e, kiln_explain(s->prog, s->args, s->nargs, &options, &text));
     if (status)

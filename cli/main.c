@@ -88,7 +88,7 @@ static const struct command {
      "                 several of them with commas\n"
      "  --arch A       for another GPU architecture than sm_90: sm_80, sm_100, ...; or cpu\n"
      "  --json         one JSON object\n"
-     "  --device D     for this machine's device: cpu, cuda, cuda:N, or auto: its GPU if it has one\n"
+     "  --device D     for this machine's device: cpu, cuda, cuda:N, or auto: its GPU, else its CPU\n"
      "  --autotune     with --device cpu or cuda: what a run with --autotune has measured there for\n"
      "                 such sizes, or would try; measures nothing itself\n" FUSION_HELP
          SCHEDULE_HELP VALUE_HELP},

@@ -179,7 +179,6 @@ static bool report(kiln_ctx *ctx, kiln_prog *prog, data *d, const char *what, do
     kiln_explain_options options;
     kiln_explain_options_init(&options);
     options.stage = "json";
-    options.arch = strncmp(kiln_ctx_device(ctx), "cuda", 4) == 0 ? NULL : "cpu";
     char *json = NULL;
     kiln_measurement m;
     kiln_measurement_init(&m);

@@ -431,6 +431,22 @@ static bool python_type(const char *name)
                     strcmp(name, "bool") == 0 || strcmp(name, "complex") == 0);
 }
 
+/* Of a call that does not name a type. */
+static void note_wider(const kn_call_site *c, const kn_value *made)
+{
+    kn_value operands[KN_MAX_ARGS];
+    bool dtype = c->fn->kind == KN_CALL_FULL || c->fn->kind == KN_CALL_ARANGE;
+    const char *what =
+        dtype ? kn_sprintf(c->p->arena, "%s without dtype=", c->fn->name) : c->fn->name;
+    for (int i = 0; i < c->args.len; i++) {
+        const kn_arg *a = &c->args.data[i];
+        operands[i] = a->value;
+        if (a->value.kind == KN_V_DTYPE || (a->key && strcmp(a->key, "dtype") == 0))
+            return;
+    }
+    kn_note_wider(c->p, what, c->pos, operands, c->args.len, made);
+}
+
 bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)
 {
     static const kn_function conversion = {.name = "cast", .kind = KN_CALL_CAST, .op = KN_OP_CAST};
@@ -459,8 +475,12 @@ bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)
     if (!parse_args(c))
         return false;
     *out = (kn_value){.pos = callee->pos};
-    if (callee->kind == KN_V_FUNCTION)
-        return calls[callee->fn.kind](c, out);
+    if (callee->kind == KN_V_FUNCTION) {
+        if (!calls[callee->fn.kind](c, out))
+            return false;
+        note_wider(c, out);
+        return true;
+    }
 
     /* f32(x) */
     c->fn = &conversion;

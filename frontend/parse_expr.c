@@ -148,11 +148,14 @@ bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_va
         *out = kn_node_value(product, l->pos);
         return product || kn_pwrap(p, pos);
     }
+    const kn_value operands[] = {*l, *r};
+    const char sign[] = {(char)tok, (char)(tok >> 8), '\0'};
     kn_pos start = l->pos;
     kn_node *made = kn_build_elem(p->g, b->op, in, 2, kn_loc_of(pos));
     if (!made)
         return kn_pwrap(p, pos);
     *out = kn_node_value(made, start);
+    kn_note_wider(p, sign, pos, operands, 2, out);
     return true;
 }
 

@@ -5,6 +5,7 @@
  *     parse_stmt.c  statements and outputs
  *     parse_assign.c assignments, and which names show the same memory
  *     parse_expr.c  expressions
+ *     parse_wider.c what explain says of types that became wider
  *     parse_index.c attributes and indexing
  *     parse_call.c  calls: arguments, and one function for each kind of operation
  *     parse_reduce.c those of reductions
@@ -218,6 +219,10 @@ bool kn_as_node(kn_parser *p, const kn_value *v, kn_node **out);
 kn_dim kn_as_dim(kn_parser *p, const kn_value *v);
 kn_dim kn_node_dim(kn_parser *p, const kn_node *x);
 bool kn_as_int(kn_parser *p, const kn_value *v, int64_t *out);
+
+/* parse_wider.c: notes that `what` at `pos` made an f64 or a c128 of operands that are none, if it did. */
+void kn_note_wider(kn_parser *p, const char *what, kn_pos pos, const kn_value *args, int n,
+                   const kn_value *made);
 
 /* parse_index.c: at the '.'; *v is replaced by what it gives. */
 bool kn_attribute(kn_parser *p, kn_value *v);

@@ -163,12 +163,14 @@ bool kn_call_squeeze(kn_call_site *c, kn_value *out)
         int axis;
         if (!normal_axis(c, slot[1], x, axes[i], &axis))
             return false;
-        if (kn_dim_is_const(p->g->syms, x->shape[axis], &size) && size != 1)
+        bool known = kn_dim_is_const(p->g->syms, x->shape[axis], &size);
+        if (known && size != 1)
             return kn_perror(p, slot[1]->pos, KN_SHAPE, "squeeze: axis %d has size %lld, not 1",
                              axes[i], (long long)size);
         if (drop[axis])
             return kn_perror(p, slot[1]->pos, KN_SHAPE, "squeeze: axis %d is given twice", axes[i]);
-        kn_build_need(p->g, KN_FACT_EQUAL, x->shape[axis], one, "squeeze", c->loc);
+        if (!known)
+            kn_build_need(p->g, KN_FACT_EQUAL, x->shape[axis], one, "squeeze", c->loc);
         drop[axis] = true;
     }
     for (int i = 0; i < x->rank; i++) {

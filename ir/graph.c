@@ -293,6 +293,11 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
         kn_graph_add_output(to, (kn_output){kn_strdup(a, g->outputs.data[i].name),
                                             to->nodes.data[g->outputs.data[i].node->id],
                                             g->outputs.data[i].updates});
+    for (int i = 0; i < g->wider.len; i++) {
+        kn_wider w = g->wider.data[i];
+        w.text = kn_strdup(a, w.text);
+        kn_push(a, &to->wider, w);
+    }
     return to;
 }
 

@@ -96,6 +96,13 @@ typedef struct kn_budget {
 extern const kn_budget kn_usual_budget; /* of every new graph */
 void kn_keep_within(const kn_budget *b, kn_arena *a, int64_t nodes, const char *title, kn_loc loc);
 
+/* An operation of the user's text whose result is wider than its operands, by NumPy's rules. */
+typedef struct kn_wider {
+    int node; /* the number of what it gives */
+    kn_loc loc;
+    const char *text; /* "** at 2:13: f64 of a float and i32" */
+} kn_wider;
+
 typedef struct kn_graph {
     kn_arena *arena;
     kn_symbols *syms;
@@ -108,6 +115,7 @@ typedef struct kn_graph {
     KN_VEC(kn_output) outputs;
     kn_finder inputs_by, outputs_by; /* by name */
     kn_finder nodes_by;
+    KN_VEC(kn_wider) wider; /* of a graph as it was built; rewriting leaves it out */
     int carried; /* CARRIED nodes so far */
     kn_budget budget;
 } kn_graph;

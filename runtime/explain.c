@@ -6,7 +6,7 @@
 #include "codegen/predict.h"
 #include "runtime/cuda/nvrtc.h"
 
-/* ---- constraints: what the kernels rely on, one line each ---- */
+/* ---- lists ---- */
 
 static void add(list *l, const char *text)
 {
@@ -14,6 +14,39 @@ static void add(list *l, const char *text)
         if (strcmp(l->lines.data[i], text) == 0)
             return;
     kn_push(l->a, &l->lines, text);
+}
+
+/* ---- types: an f64 that the user may not have wanted ---- */
+
+/* Does the program have floats, and none narrower than f64? Then they are wanted. */
+static bool is_double(const kn_graph *g)
+{
+    bool wide = false, narrow = false;
+    for (int i = 0; i < g->inputs.len; i++) {
+        kn_dtype t = g->inputs.data[i].node->dtype;
+        bool is_wide = t == KN_F64 || t == KN_C128;
+        wide = wide || is_wide;
+        narrow = narrow || (kn_is_inexact(t) && !is_wide);
+    }
+    return wide && !narrow;
+}
+
+list kn_explain_wider(const subject *s)
+{
+    const kn_graph *g = s->prog->original;
+    list l = {.a = s->plan->arena};
+    const bool *needed = kn_needed_nodes(g, l.a);
+    for (int i = 0; i < g->wider.len && !is_double(g); i++)
+        if (needed[g->wider.data[i].node])
+            add(&l, g->wider.data[i].text);
+    return l;
+}
+
+/* ---- constraints: what the kernels rely on, one line each ---- */
+
+static void divisible(list *l, const char *size, int by)
+{
+    add(l, kn_sprintf(l->a, "%s %% %d == 0", kn_dim_operand_text(l->a, size, false), by));
 }
 
 static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
@@ -26,8 +59,10 @@ static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
         add(l, kn_sprintf(l->a, "rows along %s begin alike in all arrays, within vectors of %d",
                           ph->axes[va].name, ph->vec));
     else if (ph->vec > 1)
-        add(l, kn_sprintf(l->a, "%s%s%s %% %d == 0", ph->abreast ? ph->axes[0].name : "",
-                          ph->abreast ? "*" : "", ph->axes[va].name, ph->vec));
+        divisible(l,
+                  ph->abreast ? kn_dim_product_text(l->a, ph->axes[0].name, ph->axes[va].name)
+                              : ph->axes[va].name,
+                  ph->vec);
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_access_at(ph, i);
         const kn_buf *b = acc ? &k->bufs.data[acc->buf] : NULL;
@@ -37,7 +72,7 @@ static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
         if (acc->kind[along] == KN_STRIDE_ONE)
             add(l, kn_sprintf(l->a, "%s is contiguous along %s", b->name, ph->axes[along].name));
         if (acc->turned > 1)
-            add(l, kn_sprintf(l->a, "%s %% %d == 0", ph->axes[along].name, vec));
+            divisible(l, ph->axes[along].name, vec);
         if (acc->vector || acc->turned > 1) {
             int bytes = vec * kn_bytes(b->dtype);
             add(l, kn_sprintf(l->a, "%s is %d-byte aligned", b->name, bytes < 16 ? bytes : 16));
@@ -231,6 +266,11 @@ static void in_words(const subject *s)
             p->options.fast_math ? ", fast math" : "");
     if (*s->assumed)
         kn_putf(t, "assumed sizes: %s\n", s->assumed);
+    list wider = kn_explain_wider(s);
+    if (wider.lines.len)
+        kn_put(t, "\nwider than their operands, as in NumPy (cast the operands to stay narrow)\n");
+    for (int i = 0; i < wider.lines.len; i++)
+        kn_putf(t, "  %s\n", wider.lines.data[i]);
     kn_put(t, "\npasses\n");
     for (int i = 0; p->passes[i].pass; i++)
         put_pass(s, i);
@@ -350,8 +390,9 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char
 {
     subject s = {.prog = prog, .t = t};
     const kn_target *own = prog->ctx->dev->ops->target(prog->ctx->dev);
+    bool on_cpu = strcmp(own->kind, "cpu") == 0 && !prog->ctx->reference;
     bool is_own = arch ? strcmp(arch, "cpu") == 0 && strcmp(own->kind, "cpu") == 0
-                       : strcmp(own->kind, "cuda") == 0;
+                       : on_cpu || strcmp(own->kind, "cuda") == 0;
     if (is_own)
         s.target = *own;
     else if (!kn_target_of_arch(arch ? arch : "sm_90", &s.target)) {

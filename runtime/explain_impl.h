@@ -23,7 +23,8 @@ typedef struct list {
     KN_VEC(const char *) lines;
 } list;
 
-/* explain.c: what the kernels rely on, one line each. */
+/* explain.c: what the user's text has that is wider than its operands, and what the kernels rely on, one line each. */
+list kn_explain_wider(const subject *s);
 list kn_explain_constraints(const subject *s);
 /* What a kept value is called: its array, the user's name or its operation. */
 const char *kn_explain_value(const kn_kernel *k, const kn_value *v);

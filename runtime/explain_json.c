@@ -13,7 +13,7 @@
  *   autotune                                 where the program measures: the candidates of such arguments,
  *                                            what each forces, and its us (null: not measured yet); which
  *                                            won, how many the budget left out
- *   constraints, refusals, assumed           texts */
+ *   constraints, wider, refusals, assumed    texts */
 #include "codegen/predict.h"
 #include "runtime/explain_impl.h"
 
@@ -236,6 +236,14 @@ static void put_refusal(const subject *s, int i)
     kn_put(s->t, "}");
 }
 
+static void put_texts(kn_text *t, const char *what, list l)
+{
+    kn_putf(t, "  \"%s\": [", what);
+    for (int i = 0; i < l.lines.len; i++)
+        put_string(t, i ? ",\n    " : "\n    ", l.lines.data[i]);
+    kn_put(t, l.lines.len ? "\n  ],\n" : "],\n");
+}
+
 void kn_explain_json(const subject *s)
 {
     kn_text *t = s->t;
@@ -258,11 +266,8 @@ void kn_explain_json(const subject *s)
     kn_putf(t, "  \"predicted_us\": %.3f,\n", kn_predict_ns(plan, &s->target) / 1e3);
     put_list(s, "kernels", plan->kernels.len, put_kernel);
     kn_explain_tuning_json(s);
-    list l = kn_explain_constraints(s);
-    kn_put(t, "  \"constraints\": [");
-    for (int i = 0; i < l.lines.len; i++)
-        put_string(t, i ? ",\n    " : "\n    ", l.lines.data[i]);
-    kn_put(t, "\n  ],\n");
+    put_texts(t, "constraints", kn_explain_constraints(s));
+    put_texts(t, "wider", kn_explain_wider(s));
     put_list(s, "refusals", s->refusals.len, put_refusal);
     put_string(t, "  \"assumed\": ", s->assumed);
     kn_put(t, "\n}\n");

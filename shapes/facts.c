@@ -23,11 +23,19 @@ bool kn_fact_holds(kn_fact_kind kind, int64_t a, int64_t b)
     return false;
 }
 
+static void put_side(kn_text *t, const kn_symbols *s, const kn_fact *fact, bool right)
+{
+    kn_text side = kn_text_new(t->arena);
+    kn_dim_print(&side, s, right ? fact->b : fact->a);
+    const char *text = kn_text_str(&side);
+    kn_put(t, fact->kind == KN_FACT_DIVIDES ? kn_dim_operand_text(t->arena, text, right) : text);
+}
+
 void kn_fact_print(kn_text *t, const kn_symbols *s, const kn_fact *fact)
 {
-    kn_dim_print(t, s, fact->a);
+    put_side(t, s, fact, false);
     kn_put(t, form[fact->kind][0]);
-    kn_dim_print(t, s, fact->b);
+    put_side(t, s, fact, true);
     kn_put(t, form[fact->kind][1]);
 }
 
@@ -38,13 +46,19 @@ static bool same_fact(const kn_fact *x, const kn_fact *y)
            (x->said == y->said || (x->said && y->said && strcmp(x->said, y->said) == 0));
 }
 
+/* Does it hold wherever the facts so far do? An equality is known as soon as it is stated, its own fact included. */
+static bool is_evident(kn_symbols *s, const kn_fact *fact)
+{
+    int64_t a, b;
+    if (fact->kind == KN_FACT_EQUAL)
+        return fact->a == fact->b;
+    return kn_dim_is_const(s, fact->a, &a) && kn_dim_is_const(s, fact->b, &b) &&
+           kn_fact_holds(fact->kind, a, b);
+}
+
 void kn_facts_add(kn_facts *f, kn_symbols *s, kn_arena *a, kn_fact fact)
 {
-    int64_t va, vb;
-    if (fact.kind == KN_FACT_EQUAL && fact.a == fact.b)
-        return;
-    if (fact.kind == KN_FACT_DIVIDES && kn_dim_is_const(s, fact.a, &va) &&
-        kn_dim_is_const(s, fact.b, &vb) && kn_fact_holds(fact.kind, va, vb))
+    if (is_evident(s, &fact))
         return;
     const void *key[] = {fact.a, fact.b};
     uint64_t hash = kn_hash(fact.why, strlen(fact.why), kn_hash(key, sizeof key, fact.kind));

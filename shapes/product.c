@@ -98,6 +98,12 @@ static const char *as_factor(kn_arena *a, const char *x)
     return has((factor){x, strlen(x)}, ' ') ? kn_sprintf(a, "(%s)", x) : x;
 }
 
+const char *kn_dim_operand_text(kn_arena *a, const char *x, bool right)
+{
+    factor f = {x, strlen(x)};
+    return right && (has(f, '*') || has(f, '/')) ? kn_sprintf(a, "(%s)", x) : as_factor(a, x);
+}
+
 const char *kn_dim_product_text(kn_arena *a, const char *x, const char *y)
 {
     const char *plain = *y ? kn_sprintf(a, "%s*%s", as_factor(a, x), as_factor(a, y)) : x;

@@ -183,6 +183,36 @@ for file in "$examples"/*.kiln; do
     check "explain of example $name, sizes assumed" 0 '.' explain "$file"
 done
 check "explain --json" 0 '^\{' explain "$examples/softmax.kiln" --json
+check "explain speaks of a GPU" 0 '^softmax for cuda sm_90' explain "$examples/softmax.kiln"
+check "explain --device cpu speaks of the CPU" 0 '^softmax for cpu' explain "$examples/softmax.kiln" --device cpu
+check "explain --arch cpu speaks of the CPU" 0 '^softmax for cpu' explain "$examples/softmax.kiln" --arch cpu
+check "explain of the reference" 0 '^softmax for cuda sm_90' explain "$examples/softmax.kiln" --device ref
+cat >wider.kiln <<'EOF'
+def f(x: f32[N, V + P], t: i32, i: i32[N], d: f64[N]):
+    unused = sqrt(i)
+    m = x * (1 - 0.9**t) / sqrt(N)
+    y = x / sqrt(cast(N, f32)) + zeros((N, 1), f32) + x * 0.5
+    return m + mean(i), zeros(N), y, d + 1, sum(i, dtype=f64), i > 0.5, x**0.5, softmax(x, axis=1)
+EOF
+check "explain says what became f64" 0 '^wider than their operands' explain wider.kiln 'x=f32[8192,32]'
+sed -n '/^wider/,/^$/p' stdout >lines
+printf '  %s\n' '** at 3:21: f64 of a float and i32' 'sqrt at 3:28: f64 of a size' 'mean at 5:16: f64 of i32' \
+    'zeros without dtype= at 5:25: f64 of a size' >wanted
+sed 1d lines | sed '$d' | cmp -s - wanted
+result $? "each with its place, and no more"
+printf 'def f(x: f64[N], i: i32[N]):\n    return x * i / sqrt(N)\n' >double.kiln
+check "explain of a program in f64" 0 'fusion on' explain double.kiln
+! grep -q wider stdout
+result $? "says nothing of f64"
+check "explain --json has it" 0 '"wider": \[' explain wider.kiln --json
+printf 'def f(x: f32[N, V + P]):\n    assert (V + P) %% 4 == 0\n    x[:, 2] = 0\n    return softmax(x, axis=1)\n' >rely.kiln
+check "a sum that is divided has parentheses" 0 '^  \(V \+ P\) % 4 == 0 \(stated at 2:5\)$' explain rely.kiln
+grep -q '^  (V + P) % 4 == 0$' stdout && ! grep -q '^ *V + P %' stdout
+result $? "in what the kernels need too"
+printf 'def f(x: f32[3, 1, N]):\n    x[2] = 1\n    return squeeze(x, 1)\n' >known.kiln
+check "facts that are evident are none" 0 'rely on' explain known.kiln
+! grep -q '2 < 3\|1 == 1' stdout
+result $? "and are left out"
 check "explain --stage cuda" 0 '__global__' \
     explain "$examples/softmax.kiln" 'x=f32[64,1000]' --stage cuda --arch sm_90
 check "explain of several stages" 0 '.' explain "$examples/softmax.kiln" --stage graph,schedule
