@@ -32,9 +32,7 @@ static int deliver(kn_session *s, const kn_args *args, kn_err *e)
 
 static int run(kn_session *s, const kn_args *args, kn_err *e)
 {
-    int status = kn_session_bind(s, args, false, e);
-    if (!status)
-        status = kn_session_upload(s, e);
+    int status = kn_session_upload(s, e);
     if (!status)
         status = kn_lib_error(e, kiln_run(s->prog, NULL, s->args, s->nargs));
     if (!status)
@@ -49,6 +47,8 @@ int kn_cmd_run(const kn_args *args, kn_err *e)
     if (!status)
         status = kn_session_parse_file(&s, args, e);
     if (!status)
+        status = kn_session_bind(&s, args, false, e);
+    if (!status)
         status = run(&s, args, e);
     kn_session_finish(&s);
     return status;
@@ -59,7 +59,7 @@ int kn_cmd_eval(const kn_args *args, kn_err *e)
     kn_session s;
     int status = kn_session_open(&s, args, "auto", e);
     if (!status)
-        status = kn_session_parse_expr(&s, args, e);
+        status = kn_session_bind_expr(&s, args, e);
     if (!status)
         status = run(&s, args, e);
     kn_session_finish(&s);

@@ -59,9 +59,9 @@ static const struct command {
      "Evaluates an expression; commas give several outputs out0, out1, ... Parameters have the "
      "types\n"
      "of their values. A number given as VALUE is a scalar parameter of type i64, f64 or bool; a\n"
-     "number written in EXPR takes the type of what it meets, as in NumPy. An EXPR that begins "
-     "with\n"
-     "a minus sign comes after --: kiln eval -- '-x' x=f32[4]\n"
+     "number written in EXPR takes the type of what it meets, as in NumPy. Its kernels serve other\n"
+     "sizes too, unless EXPR reads a size (shape, size, len). An EXPR that begins with a minus sign\n"
+     "comes after --: kiln eval -- '-x' x=f32[4]\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {"bench", kn_cmd_bench,
      KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE,

@@ -28,48 +28,6 @@ int kn_session_parse_file(kn_session *s, const kn_args *args, kn_err *e)
     return status;
 }
 
-/* Sizes of an expression are what they are, no symbols: messages then speak of them. */
-static const char *expr_dims(const kn_cli_array *a, char *dims, size_t size)
-{
-    size_t n = 0;
-    dims[0] = '\0';
-    for (int i = 0; i < a->rank; i++)
-        n += (size_t)snprintf(dims + n, size - n, "%s%lld", i ? ", " : "", (long long)a->shape[i]);
-    return dims;
-}
-
-static int expr_input(kn_session *s, const kn_args *args, kn_cli_value *v, kn_err *e)
-{
-    if (kn_cli_value_is_number(v)) {
-        kiln_dtype dtype = v->kind == KN_VALUE_BOOL      ? KILN_BOOL
-                           : v->kind == KN_VALUE_INT     ? KILN_I64
-                           : v->kind == KN_VALUE_COMPLEX ? KILN_C128
-                                                         : KILN_F64;
-        kiln_scalar(s->graph, v->name, dtype);
-        return KN_EXIT_OK;
-    }
-    int status = kn_cli_value_load(v, args->seed, false, e);
-    if (status)
-        return status;
-    char dims[KILN_MAX_RANK * 24];
-    kiln_input(s->graph, v->name, v->array.dtype, expr_dims(&v->array, dims, sizeof dims));
-    return KN_EXIT_OK;
-}
-
-int kn_session_parse_expr(kn_session *s, const kn_args *args, kn_err *e)
-{
-    int status = kn_lib_error(e, kiln_graph_create(s->ctx, &s->graph));
-    if (!status)
-        status = kn_lib_error(e, kiln_graph_name(s->graph, "eval"));
-    for (int i = 0; i < args->nvalues && !status; i++)
-        status = expr_input(s, args, &args->values[i], e);
-    if (!status)
-        status = kn_lib_error(e, kiln_graph_status(s->graph));
-    if (!status)
-        status = kn_lib_error(e, kiln_parse_expr(s->graph, args->subject));
-    return status;
-}
-
 int kn_session_compile(kn_session *s, const kn_args *args, bool fusion, kiln_prog **prog, kn_err *e)
 {
     kiln_options options;
@@ -251,7 +209,7 @@ int kn_session_download(kn_session *s, int index, kn_err *e)
     return status ? status : kn_cli_array_compact(a, s->io[index].name, e);
 }
 
-void kn_session_finish(kn_session *s)
+void kn_session_forget(kn_session *s)
 {
     /* The data of a scalar is s->numbers'; every other argument's is the device's. */
     for (int k = 0; k < s->nargs; k++)
@@ -266,6 +224,12 @@ void kn_session_finish(kn_session *s)
     free(s->args);
     kiln_prog_destroy(s->prog);
     kiln_graph_destroy(s->graph);
+    *s = (kn_session){.ctx = s->ctx};
+}
+
+void kn_session_finish(kn_session *s)
+{
+    kn_session_forget(s);
     kiln_ctx_destroy(s->ctx);
-    *s = (kn_session){0};
+    s->ctx = NULL;
 }

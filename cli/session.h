@@ -23,8 +23,8 @@ typedef struct kn_session {
 int kn_session_open(kn_session *s, const kn_args *args, const char *device, kn_err *e);
 /* Reads the graph from the file args->subject ("-" is standard input). */
 int kn_session_parse_file(kn_session *s, const kn_args *args, kn_err *e);
-/* Makes the graph of the expression args->subject; parameters have the types of the values. */
-int kn_session_parse_expr(kn_session *s, const kn_args *args, kn_err *e);
+/* Makes the graph of the expression args->subject, whose parameters have the types of the values, and binds it. */
+int kn_session_bind_expr(kn_session *s, const kn_args *args, kn_err *e);
 /* Compiles the graph; *prog is the caller's. */
 int kn_session_compile(kn_session *s, const kn_args *args, bool fusion, kiln_prog **prog,
                        kn_err *e);
@@ -35,6 +35,8 @@ int kn_session_bind(kn_session *s, const kn_args *args, bool shape_only, kn_err 
 int kn_session_upload(kn_session *s, kn_err *e);
 /* Gets output s->outputs[index] back to the host: allocates its data. */
 int kn_session_download(kn_session *s, int index, kn_err *e);
+/* Releases everything but the context. */
+void kn_session_forget(kn_session *s);
 void kn_session_finish(kn_session *s);
 
 #endif

@@ -170,6 +170,17 @@ check "what joins must fit" 2 'concatenate of \[3\] and \[3, 2\]: their numbers 
     eval 'concatenate((x, y))' 'x=f32[3]' 'y=f32[3,2]'
 check "eval speaks of sizes" 2 '^kiln: expression:1:3: add: shapes \[3\] and \[4\] do not broadcast' \
     eval 'x + y' 'x=f32[3]' 'y=f32[4]'
+# What needs sizes as numbers has them so.
+for text in 'squeeze(x)|f32\[3\]' 'x[:1] + y|f32\[1, 3, 3\]' 'z[:1] + z|f32\[5\]' 'z[len(z) - 8:]|f32\[3\]' \
+    'sum(x.reshape(y.shape) + y)|f32\[\(\)\]' 'w.reshape(2, -1) + w.reshape(2, 6)|f32\[2, 6\]' 'z[:3] + x[0, :, 0]|f32\[3\]' \
+    'concatenate((ravel(w), ravel(w.T))) + ravel(v)|f32\[24\]' 'z[-7:] + z|f32\[5\]' 'where(i < z.shape[0] * 60, i, 0)|i8\[2\]' \
+    'size0 + size__1|f32\[2\]'; do
+    check "eval of ${text%%|*}" 0 "^out0  ${text##*|}" eval "${text%%|*}" 'x=f32[1,3,1]' 'y=f32[1,1,3]' 'z=f32[5]' \
+        'w=f32[3,4]' 'v=f32[2,3,4]' 'i=i8[2]@ones' 'size0=f32[2]' 'size__1=f32[2]' --device cpu
+done
+check "a number that an integer cannot be" 2 'Python integer 300 is out of bounds for i8' \
+    eval 'i + x.shape[0]' 'i=i8[2]' 'x=f32[300]' --device cpu
+check "a bound from the end" 0 '\[1, 1, 1\]$' eval 'x[len(x) - 8:]' 'x=f32[5]@ones' --device cpu
 check "a program from standard input" 2 '<stdin>' run - </dev/null
 for file in "$examples"/*.kiln; do
     name=$(basename "$file" .kiln)
@@ -417,6 +428,15 @@ if "$kiln" eval x+1 'x=f32[4]' --device emu >stdout 2>stderr; then
     check "cache trim, nothing to do" 0 '^removed 0 files, 0 bytes$' cache trim
     check "cache trim" 0 '^removed [0-9]+ files, [0-9]+ bytes$' cache trim --bytes 1K
     check "cache stats after it" 0 '^files +0$' cache stats
+    # sizes are no numbers in the kernels of an expression
+    for i in 2 3 5 7 8 9 12 15 16 20 31 32 33 40 57 64 65 96 100 101; do
+        "$kiln" eval 'x * x + 1.0' "x=f32[$i,$((i * 37 % 97))]" --device emu >stdout 2>stderr || break
+        "$kiln" eval '(x - y) * x.T.T' "x=f32[$i,$((i * 37 % 97))]" "y=f32[$((i * 37 % 97))]" --device emu >stdout 2>stderr || break
+    done
+    result $? "eval of two expressions for 20 shapes each"
+    check "cache list of their kernels" 0 . cache list
+    [ "$(grep -c 'emu kiln_eval' stdout)" -le 4 ]
+    result $? "two kernels for each"
 fi
 x='x=f32[64,4096]'
 check "explain --autotune, before" 0 'not measured yet' explain "$examples/softmax.kiln" "$x" --device cpu --autotune
