@@ -106,7 +106,7 @@ static int parse(kn_session *s, const kn_args *args, sizes *z, kn_err *e)
 /* Has the program a meaning for the sizes that are bound? */
 static int check_sizes(kn_session *s, kn_err *e)
 {
-    kn_cli_array a;
+    kn_cli_array a = {0};
     return kn_lib_error(e, kiln_output_shape(s->prog, s->io[s->nio - 1].name, s->args, s->nin,
                                              &a.dtype, &a.rank, a.shape));
 }

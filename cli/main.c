@@ -8,7 +8,7 @@
 
 #define VALUE_HELP                                                                                 \
     "\n"                                                                                           \
-    "VALUE is one of\n"                                                                            \
+    "VALUE, best in quotes for the shell's sake, is one of\n"                                      \
     "  path.npy              a NumPy file of any element type that kiln has\n"                     \
     "  3  -2.5  1e-5  True   a number; 2+3j is complex\n"                                          \
     "  f32[32,256]           random data: normal for floats and the parts of complex numbers,\n"   \
@@ -47,8 +47,11 @@ static const struct command {
      "FILE", "run a .kiln file",
      "usage: kiln run FILE [NAME=VALUE ...] [-o DIR]\n"
      "\n"
-     "Runs the function in FILE (- is standard input). Every parameter without a default needs a\n"
-     "value of its type and rank; nothing is converted. Prints one line about each output.\n"
+     "Runs the function in FILE (- is standard input), whose language docs/language.md describes.\n"
+     "Every parameter without a default needs a value of its type and rank; nothing is converted.\n"
+     "Prints one line about each output. For example\n"
+     "\n"
+     "  kiln run examples/layernorm.kiln 'x=f32[32,256]' gamma=gamma.npy 'beta=f32[256]@zeros'\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {"eval", kn_cmd_eval,
      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
@@ -56,12 +59,12 @@ static const struct command {
      "EXPR", "evaluate one expression",
      "usage: kiln eval 'EXPR' [NAME=VALUE ...] [-o DIR]\n"
      "\n"
-     "Evaluates an expression; commas give several outputs out0, out1, ... Parameters have the "
-     "types\n"
-     "of their values. A number given as VALUE is a scalar parameter of type i64, f64 or bool; a\n"
-     "number written in EXPR takes the type of what it meets, as in NumPy. Its kernels serve other\n"
+     "Evaluates an expression of docs/language.md: kiln eval 'softmax(x / 8, axis=1)' 'x=f32[4,8]'.\n"
+     "Commas give several outputs out0, out1, ... Parameters have the types of their values. A\n"
+     "number given as VALUE is a scalar parameter of type i64, f64, c128 or bool; a number written\n"
+     "in EXPR takes the type of what it meets, as in NumPy. What is compiled for EXPR serves other\n"
      "sizes too, unless EXPR reads a size (shape, size, len). An EXPR that begins with a minus sign\n"
-     "comes after --: kiln eval -- '-x' x=f32[4]\n"
+     "comes after --: kiln eval -- '-x' 'x=f32[4]'\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {"bench", kn_cmd_bench,
      KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE,
