@@ -134,6 +134,7 @@ bool kn_can_assign(kn_parser *p, kn_pos pos, const kn_node *v, kn_dtype t)
     if (v->op == KN_OP_CONST && v->weak && kn_is_complex(v->dtype) && !kn_is_complex(t))
         return kn_perror(p, pos, KN_TYPE, "a complex number cannot be assigned to %s",
                          kn_dtypes[t].text);
+    kn_build_need_fit(p->g, "assignment", v, t, kn_loc_of(pos));
     if (v->op != KN_OP_CONST || !v->weak || !kn_is_int(t))
         return true;
     kn_scalar value = v->u.value;

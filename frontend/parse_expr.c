@@ -24,53 +24,11 @@ bool kn_as_node(kn_parser *p, const kn_value *v, kn_node **out)
     }
 }
 
-/* `budget` bounds the walk: a DAG can have very many paths. */
-static kn_dim node_dim(kn_parser *p, const kn_node *x, int *budget, int depth)
-{
-    kn_symbols *s = p->g->syms;
-    if (--*budget < 0 || depth > KN_PARSE_MAX_DEPTH)
-        return NULL;
-    if (x->op == KN_OP_CONST && kn_is_int(x->dtype) && kn_int_fits(x->u.value, KN_I64))
-        return kn_dim_const(s, x->u.value.i);
-    if (x->op == KN_OP_EXTENT)
-        return x->u.dim;
-    if (x->nin == 0 || x->nin > 2 || !kn_is_int(x->dtype) || x->rank)
-        return NULL;
-    kn_dim a = node_dim(p, x->in[0], budget, depth + 1), b = NULL;
-    if (a && x->nin == 2)
-        b = node_dim(p, x->in[1], budget, depth + 1);
-    if (!a || (x->nin == 2 && !b))
-        return NULL;
-    int64_t va, vb;
-    bool divisor = x->nin == 2 && kn_dim_is_const(s, b, &vb);
-    switch (x->op) {
-    case KN_OP_CAST: return a;
-    case KN_OP_NEG: return kn_dim_mul(s, a, kn_dim_const(s, -1));
-    case KN_OP_ADD: return kn_dim_add(s, a, b);
-    case KN_OP_SUB: return kn_dim_add(s, a, kn_dim_mul(s, b, kn_dim_const(s, -1)));
-    case KN_OP_MUL: return kn_dim_mul(s, a, b);
-    case KN_OP_FLOORDIV: return divisor && vb == 0 ? NULL : kn_dim_floordiv(s, a, b);
-    case KN_OP_MOD:
-        return divisor && vb > 0 && kn_dim_is_const(s, a, &va)
-                   ? kn_dim_const(s, va % vb + (va % vb < 0 ? vb : 0))
-                   : NULL;
-    case KN_OP_MINIMUM: return kn_dim_min(s, a, b);
-    case KN_OP_MAXIMUM: return kn_dim_max(s, a, b);
-    default: return NULL;
-    }
-}
-
-kn_dim kn_node_dim(kn_parser *p, const kn_node *x)
-{
-    int budget = 4096;
-    return node_dim(p, x, &budget, 0);
-}
-
 kn_dim kn_as_dim(kn_parser *p, const kn_value *v)
 {
     if (v->kind == KN_V_DIM)
         return v->dim;
-    return v->kind == KN_V_NODE && v->node->weak ? kn_node_dim(p, v->node) : NULL;
+    return v->kind == KN_V_NODE && v->node->weak ? kn_build_size(p->g, v->node) : NULL;
 }
 
 bool kn_as_int(kn_parser *p, const kn_value *v, int64_t *out)

@@ -217,7 +217,6 @@ bool kn_as_node(kn_parser *p, const kn_value *v, kn_node **out);
 /* A Python integer made of numbers and sizes as a dimension: NULL when it is none, without a
  * message. */
 kn_dim kn_as_dim(kn_parser *p, const kn_value *v);
-kn_dim kn_node_dim(kn_parser *p, const kn_node *x);
 bool kn_as_int(kn_parser *p, const kn_value *v, int64_t *out);
 
 /* parse_wider.c: notes that `what` at `pos` made an f64 or a c128 of operands that are none, if it did. */

@@ -85,8 +85,8 @@ static bool divisibility(kn_parser *p, const kn_node *l, kn_dim zero, kn_fact *f
     int64_t v;
     if (l->op != KN_OP_MOD || !zero || !kn_dim_is_const(s, zero, &v) || v != 0)
         return false;
-    fact->a = kn_node_dim(p, l->in[0]);
-    fact->b = kn_node_dim(p, l->in[1]);
+    fact->a = kn_build_size(p->g, l->in[0]);
+    fact->b = kn_build_size(p->g, l->in[1]);
     fact->kind = KN_FACT_DIVIDES;
     return fact->a && fact->b && (!kn_dim_is_const(s, fact->b, &v) || v > 0);
 }
@@ -104,8 +104,8 @@ bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident)
     const kn_node *x = v.kind == KN_V_NODE ? v.node : NULL;
     if (x && x->rank == 0 && relation_of(x->op, &fact->kind, &turned)) {
         const kn_node *l = without_cast(x->in[turned]), *r = without_cast(x->in[!turned]);
-        fact->a = kn_node_dim(p, l);
-        fact->b = kn_node_dim(p, r);
+        fact->a = kn_build_size(p->g, l);
+        fact->b = kn_build_size(p->g, r);
         if (fact->a && fact->b && kn_dim_is_const(s, fact->a, &va) &&
             kn_dim_is_const(s, fact->b, &vb)) {
             *evident = kn_fact_holds(fact->kind, va, vb);

@@ -29,6 +29,11 @@ kn_node *kn_build_const(kn_graph *g, kn_scalar v, kn_loc loc);
 /* A size as a weak integer: what `x.shape[0]` is. */
 kn_node *kn_build_extent(kn_graph *g, kn_dim d, kn_loc loc);
 
+/* The value of a Python integer that is made of numbers and sizes; NULL, perhaps after kn_fail(), where it is none. */
+kn_dim kn_build_size(kn_graph *g, const kn_node *x);
+/* As for a number that is known, `what` needs t, an array's type, to hold such an integer, if x is one. */
+void kn_build_need_fit(kn_graph *g, const char *what, const kn_node *x, kn_dtype t, kn_loc loc);
+
 /* Elementwise operations but cast. */
 kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_loc loc);
 kn_node *kn_build_cast(kn_graph *g, kn_node *x, kn_dtype dtype, kn_loc loc);

@@ -33,10 +33,10 @@ kn_node *kn_build_cast(kn_graph *g, kn_node *x, kn_dtype dtype, kn_loc loc)
     return kn_build_cast_to(g, x, dtype);
 }
 
-/* A Python integer beyond 2^63 - 1. */
-static bool is_large(const kn_node *x)
+/* A Python integer that an array's type may not hold: beyond 2^63 - 1, or made of sizes. */
+static bool is_unbounded(const kn_node *x)
 {
-    return x->weak && x->op == KN_OP_CONST && x->dtype == KN_U64;
+    return x->weak && (x->op == KN_OP_CONST ? x->dtype == KN_U64 : kn_is_int(x->dtype));
 }
 
 static bool all_integers(kn_node *const *in, int n)
@@ -321,8 +321,10 @@ static kn_dtype operand_type(kn_op op, kn_node *const *in, int n, kn_dtype t, bo
     return t;
 }
 
-static bool integers_fit(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dtype t)
+static bool integers_fit(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dtype t, kn_loc loc)
 {
+    for (int i = 0; i < n; i++)
+        kn_build_need_fit(g, op_text(op), in[i], t, loc);
     for (int i = 0; i < n && kn_is_int(t); i++)
         if (in[i]->weak && in[i]->op == KN_OP_CONST && !fits(in[i]->u.value, t)) {
             kn_fail(KN_TYPE, "%s: Python integer %s is out of bounds for %s", kn_ops[op].text,
@@ -348,8 +350,8 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
         return kn_build_complex(g, op, in[0], loc);
 
     for (int i = 0; i < n && info->rule == KN_RULE_COMPARE; i++) /* by value, as what it is */
-        if (is_large(in[i]) && !in[1 - i]->weak && kn_is_int(in[1 - i]->dtype))
-            in[i] = kn_build_const(g, in[i]->u.value, loc);
+        if (is_unbounded(in[i]) && !in[1 - i]->weak && kn_is_int(in[1 - i]->dtype))
+            in[i] = kn_build_cast_to(g, in[i], in[i]->dtype);
     int first = op == KN_OP_WHERE; /* the condition does not take part in promotion */
     bool weak;
     kn_dtype t = kn_build_common_type(in + first, n - first, &weak);
@@ -358,7 +360,7 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
         kn_is_int(in[1]->dtype) && !in[0]->weak && !in[1]->weak)
         return kn_build_compare_signs(g, op, in[0], in[1], loc);
     t = operand_type(op, in, n, t, weak);
-    if (!t || !integers_fit(g, op, in + first, n - first, t))
+    if (!t || !integers_fit(g, op, in + first, n - first, t, loc))
         return NULL;
 
     kn_node *number = NULL;

@@ -2,6 +2,7 @@
  *
  *     build.c         leaves, names, outputs, constraints
  *     build_elem.c    elementwise operations and their types
+ *     build_size.c    integers that are made of sizes
  *     build_reduce.c  reductions
  *     build_combine.c reductions of the user's own
  *     build_compose.c reductions with a mask or a start, and what is made of several operations

@@ -166,6 +166,20 @@ printf 'def f(x: f32[N], i: i32[M]):\n    y = take(x, i)\n    z = y[:3] + 1\n   
 check "an index that is not there" 3 '^kiln: taken.kiln: y at 2:9: index .* is out of bounds' \
     run taken.kiln 'x=f32[4]' 'i=i32[5]@randint(4,9)' --device ref
 check "nothing to reduce" 2 '^kiln: taken.kiln: max at 4:12: nothing to reduce' run taken.kiln 'x=f32[4]' 'i=i32[1]'
+# A size is a Python integer: it has to fit the type that it meets, but is compared by its value.
+cat >fits.kiln <<'EOF'
+def f(x: i8[M], u: u16[M], y: f32[N]):
+    x[0] = M
+    u += M
+    return x < N, u >= -N, x == N + 200, x + (N - 255), x / N, minimum(u, N), y[:2]
+EOF
+check "sizes that fit" 0 '^out0  bool\[2\]  min=True ' run fits.kiln 'x=i8[2]@ones' 'u=u16[2]' 'y=f32[300]' --device cpu
+grep -q '^out1  bool\[2\]  min=True ' stdout && grep -q '^out2  bool\[2\]  min=False .*max=False' stdout
+result $? "compared by value"
+check "a size that does not fit" 2 'fits.kiln: add at 4:[0-9]*.* needs N - 255 <= 127, but it is 145 <= 127 \(N is 400\)' \
+    run fits.kiln 'x=i8[2]' 'u=u16[2]' 'y=f32[400]'
+check "one that is too small" 2 'needs -128 <= N - 255' run fits.kiln 'x=i8[2]' 'u=u16[2]' 'y=f32[100]'
+check "nor in an assignment" 2 'assignment at 2:12 needs M <= 127' run fits.kiln 'x=i8[200]' 'u=u16[200]' 'y=f32[300]'
 check "what joins must fit" 2 'concatenate of \[3\] and \[3, 2\]: their numbers of dimensions differ' \
     eval 'concatenate((x, y))' 'x=f32[3]' 'y=f32[3,2]'
 check "eval speaks of sizes" 2 '^kiln: expression:1:3: add: shapes \[3\] and \[4\] do not broadcast' \
