@@ -47,7 +47,7 @@ static bool find_stem(const kn_args *args, char *stem)
 {
     size_t n = (size_t)sprintf(stem, "size");
     while (is_used(args, stem) && n + 1 < NAME_MAX_LENGTH)
-        stem[n++] = '_', stem[n] = '\0';
+        n += (size_t)sprintf(stem + n, "_");
     return !is_used(args, stem);
 }
 

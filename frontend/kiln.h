@@ -553,9 +553,9 @@ typedef struct kiln_explain_options {
     /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "cuda", "ptx", "dot": that text; "resources":
      * registers, local and shared memory. */
     const char *stage;
-    const char *
-        arch; /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU device; NULL: for
-                          the context's device, which is an sm_90 where it is neither a GPU nor "cpu" */
+    /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU device; NULL: for the context's device,
+     * which is an sm_90 where it is neither a GPU nor "cpu". */
+    const char *arch;
 } kiln_explain_options;
 KILN_INIT(kiln_explain_options)
 /* What would run for arguments of these shapes (data may be NULL). Inputs that are not among args are

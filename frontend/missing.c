@@ -7,7 +7,7 @@
     "a product of matrices is sum(a[:, :, None] * b[None, :, :], axis=1), one kernel but without " \
     "tensor cores; or call a BLAS beside kiln"
 #define SCANS                                                                                      \
-    "elements do not follow from the ones before; over a short axis of N, "                        \
+    "there are no scans; over a short axis of N, "                                                 \
     "sum(where(arange(N)[:, None] >= arange(N), x, 0), axis=1) takes N*N additions; else write a " \
     "kernel of your own (kiln kernel)"
 #define ORDER                                                                                      \

@@ -210,11 +210,13 @@ bool kn_assign_elements(kn_parser *p, const kn_value *target)
     int op = kn_augmented_op(p->tok.kind);
     bool indexed = p->used[-1] == ']';
     kn_value v;
-    if (indexed && target->kind == KN_V_NODE && kn_view_root(target->node)->op == KN_OP_TAKE)
+    bool stored = target->kind == KN_V_NODE && target->store > 0;
+    if (indexed && !stored && target->kind == KN_V_NODE &&
+        kn_view_root(target->node)->op == KN_OP_TAKE)
         return kn_perror(p, target->pos, KN_SYNTAX,
                          "elements at computed places cannot be assigned to: %s",
                          kn_missing_advice("put"));
-    if (!indexed || target->kind != KN_V_NODE || target->store <= 0)
+    if (!indexed || !stored)
         return kn_perror(p, target->pos, KN_SYNTAX,
                          "only names and elements of a named array can be assigned to");
     kn_advance(p);

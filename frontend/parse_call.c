@@ -441,7 +441,8 @@ static void note_wider(const kn_call_site *c, const kn_value *made)
     for (int i = 0; i < c->args.len; i++) {
         const kn_arg *a = &c->args.data[i];
         operands[i] = a->value;
-        if (a->value.kind == KN_V_DTYPE || (a->key && strcmp(a->key, "dtype") == 0))
+        if (a->value.kind == KN_V_DTYPE || a->value.kind == KN_V_STRING ||
+            (a->key && strcmp(a->key, "dtype") == 0))
             return;
     }
     kn_note_wider(c->p, what, c->pos, operands, c->args.len, made);

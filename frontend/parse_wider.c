@@ -40,9 +40,8 @@ void kn_note_wider(kn_parser *p, const char *what, kn_pos pos, const kn_value *a
         return;
     kn_text types = kn_text_new(p->arena);
     list_types(p, &operands, &types);
-    kn_loc loc = kn_loc_of(pos);
-    kn_wider note = {.node = made->node->id, .loc = loc};
-    note.text = kn_sprintf(p->arena, "%s%s: %s of %s", what, kn_loc_place(loc).text,
-                           kn_dtypes[made->node->dtype].text, kn_text_str(&types));
-    kn_push(p->arena, &p->g->wider, note);
+    const char *text =
+        kn_sprintf(p->arena, "%s%s: %s of %s", what, kn_loc_place(kn_loc_of(pos)).text,
+                   kn_dtypes[made->node->dtype].text, kn_text_str(&types));
+    kn_push(p->arena, &p->g->wider, ((kn_wider){made->node->id, text}));
 }

@@ -98,8 +98,7 @@ void kn_keep_within(const kn_budget *b, kn_arena *a, int64_t nodes, const char *
 
 /* An operation of the user's text whose result is wider than its operands, by NumPy's rules. */
 typedef struct kn_wider {
-    int node; /* the number of what it gives */
-    kn_loc loc;
+    int node;         /* the number of what it gives */
     const char *text; /* "** at 2:13: f64 of a float and i32" */
 } kn_wider;
 

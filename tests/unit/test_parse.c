@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "frontend/parse.h"
+#include "frontend/missing.h"
+#include "frontend/parse_impl.h"
 
 typedef struct parse_job {
     kn_arena *arena;
@@ -90,6 +91,13 @@ static const struct {
      "    return a, reshape(x, (-1,)), np.reshape(x, [C, -1]), "
      "x.reshape((1,) + x.shape[:]), x.ravel()\n",
      "a f32[N, 4, C/4]; out1 f32[N*C]; out2 f32[C, N]; out3 f32[1, N, C]; out4 f32[N*C]"},
+    {"def f(x: f32[N], i: i32[K]):\n"
+     "    v, w, u = tile(x, 2), x[i], take(x, i)\n"
+     "    v[0] = 1\n"
+     "    w[1:] += 2\n"
+     "    u[...] = v[0]\n"
+     "    return v, w, u\n",
+     "v f32[2*N]; w f32[K]; u f32[K]"},
     {"def f(x: f32[V], y: f32[P]):\n"
      "    assert V <= P\n"
      "    assert P > 2 * V\n"
@@ -375,6 +383,50 @@ static void refuses(void **state)
     }
 }
 
+/* What there is needs no advice for its absence. */
+static void lacks(void **state)
+{
+    (void)state;
+    assert_non_null(kn_missing_advice("cumsum"));
+    assert_null(kn_missing_advice("frob"));
+    for (int i = 0; kn_function_name(i); i++)
+        assert_null(kn_missing_advice(kn_function_name(i)));
+}
+
+/* ---- types that became wider ---- */
+
+static void notes_wider_types(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "def f(x: f32[N, 3], i: i32[N], d: f64[N], z: c64[N]):\n"
+        "    a = 1 - 0.9**i + d * sqrt(N)\n"
+        "    b = x * i[:, None] + i / 2 * d, mean(i), sum(i, dtype=f64), f64(i), i.astype('float64')\n"
+        "    c = concatenate((i, x[:, 0])) + N / 2, z * 2, i * 1j, x / N, x * 0.5\n"
+        "    return a, divmod(i, 0.5)[0], zeros(3), zeros(3, f32), b[0], c[0]\n";
+    static const char *const said[] = {"** at 2:16: f64 of a float and i32",
+                                       "sqrt at 2:26: f64 of a size",
+                                       "* at 3:11: f64 of f32 and i32",
+                                       "/ at 3:28: f64 of i32 and an integer",
+                                       "mean at 3:37: f64 of i32",
+                                       "concatenate at 4:9: f64 of i32 and f32",
+                                       "* at 4:53: c128 of i32 and a complex number",
+                                       "divmod at 5:15: f64 of i32 and a float", /* the quotient */
+                                       "divmod at 5:15: f64 of i32 and a float",
+                                       "zeros without dtype= at 5:34: f64 of an integer"};
+    kn_arena a;
+    kn_arena_init(&a, NULL);
+    parse_job j = {.arena = &a, .text = text};
+    assert_int_equal(kn_protect(&a, parse, &j), KN_OK);
+    assert_int_equal(j.g->wider.len, sizeof said / sizeof *said);
+    for (int i = 0; i < j.g->wider.len; i++)
+        assert_string_equal(j.g->wider.data[i].text, said[i]);
+    kn_graph *copy = kn_graph_clone(&a, j.g);
+    assert_int_equal(copy->wider.len, j.g->wider.len);
+    assert_string_equal(copy->wider.data[0].text, said[0]);
+    kn_arena_finish(&a);
+}
+
 /* ---- hostile text ---- */
 
 static kn_status parse_text(const char *text)
@@ -441,6 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepts),     cmocka_unit_test(fills_in_the_graph),
         cmocka_unit_test(expressions), cmocka_unit_test(refuses),
+        cmocka_unit_test(lacks),       cmocka_unit_test(notes_wider_types),
         cmocka_unit_test(prefixes),    cmocka_unit_test(limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
