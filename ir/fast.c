@@ -30,7 +30,7 @@ double kn_fast_ulp(const kn_node *n, const kn_scalar *in, kn_scalar r, kn_scalar
 {
     const looser *how = &table[n->op];
     *of = r;
-    if (!how->ulp || !kn_is_float(n->dtype))
+    if (how->ulp == 0 || !kn_is_float(n->dtype))
         return kn_op_ulp(n->op, n->dtype);
     bool known = in_range(r);
     for (int k = 0; k < n->nin; k++) {

@@ -42,15 +42,8 @@ static bool is_harmless(const char *s, bool (*has_header)(const char *name, size
 bool kn_text_is_whole(const char *text, bool (*has_header)(const char *name, size_t n))
 {
     /* Other ways of spelling '#', of reading a file, and of asking for what changes. */
-    static const char *const doubts[] = {"%:",
-                                         "?"
-                                         "?=",
-                                         "__has_",
-                                         "__DATE__",
-                                         "__TIME__",
-                                         "__TIMESTAMP__",
-                                         "incbin",
-                                         "import"};
+    static const char *const doubts[] = {"%:",       "?\?=",          "__has_", "__DATE__",
+                                         "__TIME__", "__TIMESTAMP__", "incbin", "import"};
     for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
         if (strstr(text, doubts[i]))
             return false;

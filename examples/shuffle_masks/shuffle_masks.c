@@ -151,7 +151,7 @@ static bool run_apart(const test *t, const char *device, const char *emulator, o
     pid_t child = fork();
     if (child == 0) {
         outcome mine = {0};
-        mine.status = run(t, device, emulator, &mine);
+        mine.status = (int)run(t, device, emulator, &mine);
         if (mine.status != KILN_OK)
             snprintf(mine.message, sizeof mine.message, "%s", kiln_last_error());
         _exit(write(ends[1], &mine, sizeof mine) == (ssize_t)sizeof mine ? 0 : 1);

@@ -1,7 +1,9 @@
 /* The loops once more for machines with AVX2. No fused multiply-add: results must equal the
  * baseline's. */
 #if defined(__x86_64__)
-#pragma GCC target("avx2")
+#ifndef __AVX2__
+#error "wants -mavx2"
+#endif
 #define KN_ISA avx2
 #if defined(KN_LIBMVEC)
 #define KN_MATHS &kn_maths_mvec

@@ -9,7 +9,9 @@
 #if defined(KN_LIBMVEC)
 #include <string.h>
 
-#pragma GCC target("avx2")
+#ifndef __AVX2__
+#error "vectors of 32 bytes are passed otherwise without -mavx2"
+#endif
 
 typedef float vec_F32 __attribute__((vector_size(32)));
 typedef double vec_F64 __attribute__((vector_size(32)));

@@ -117,7 +117,7 @@ static inline float kn_floordiv_F32(float a, float b) { return (float)kn_floordi
         UINT ua, ub, u;                                                                            \
         memcpy(&ua, &a, sizeof ua);                                                                \
         memcpy(&ub, &b, sizeof ub);                                                                \
-        u = (a less b) | (a != a) ? ua : ub;                                                       \
+        u = ((a less b) | (a != a)) ? ua : ub;                                                     \
         u = a == b ? ua merge ub : u; /* the same bits, unless they are zeros */                   \
         memcpy(&a, &u, sizeof a);                                                                  \
         return a;                                                                                  \

@@ -1,4 +1,5 @@
-/* Graphs at random: operations are drawn until enough of them have a meaning. */
+/* Graphs at random: operations are drawn until enough of them have a meaning. One draw a full expression: compilers
+ * evaluate arguments in different orders, and a seed is the same program by all of them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -161,18 +162,19 @@ static kn_node *number(maker *m)
     case 0: return kn_build_bool(m->g, chance(m->r, 50), nowhere);
     case 1:
     case 2: return kn_build_int(m->g, below(m->r, 9) - 3, nowhere);
-    case 3:
-        return kn_build_const(
-            m->g, (kn_scalar){.dtype = chance(m->r, 50) ? KN_I32 : KN_I64, .i = below(m->r, 7) - 3},
-            nowhere);
+    case 3: {
+        kn_dtype t = chance(m->r, 50) ? KN_I32 : KN_I64;
+        return kn_build_const(m->g, (kn_scalar){.dtype = t, .i = below(m->r, 7) - 3}, nowhere);
+    }
     case 4:
         return kn_build_const(m->g, (kn_scalar){.dtype = KN_F64, .f = floats[below(m->r, 8)]},
                               nowhere);
     case 5: return kn_build_extent(m->g, known_dim(m), nowhere);
     case 6:
-        if (chance(m->r, 30))
-            return kn_build_complex_number(m->g, floats[below(m->r, 8)], floats[below(m->r, 8)],
-                                           nowhere);
+        if (chance(m->r, 30)) {
+            double im = floats[below(m->r, 8)], re = floats[below(m->r, 8)];
+            return kn_build_complex_number(m->g, re, im, nowhere);
+        }
         return kn_build_float(m->g, floats[below(m->r, 8)], nowhere);
     default: return kn_build_float(m->g, floats[below(m->r, 8)], nowhere);
     }
@@ -259,6 +261,12 @@ static kn_node *tamed(maker *m, kn_op op, kn_node *x)
     }
 }
 
+static kn_node *random_cast(maker *m)
+{
+    kn_dtype t = random_dtype(m->r);
+    return kn_build_cast(m->g, pick(m), t, nowhere);
+}
+
 static kn_node *random_elem(maker *m)
 {
     static const kn_op common[] = {KN_OP_ADD, KN_OP_SUB, KN_OP_MUL, KN_OP_DIV};
@@ -269,7 +277,7 @@ static kn_node *random_elem(maker *m)
     if (op == KN_OP_COPY)
         return NULL;
     if (op == KN_OP_CAST)
-        return kn_build_cast(m->g, pick(m), random_dtype(m->r), nowhere);
+        return random_cast(m);
     kn_node *in[KN_MAX_IN] = {tamed(m, op, pick(m))};
     if (!in[0])
         return NULL;
@@ -316,8 +324,9 @@ static kn_node *random_reduce(maker *m)
     if (empty && kn_ops[op].empty == KN_EMPTY_ERROR)
         return NULL;
     kn_dtype t = chance(m->r, 15) ? random_dtype(m->r) : KN_NO_DTYPE;
-    return kn_build_reduce(m->g, op, x, axes, all ? -1 : n, chance(m->r, 50), t,
-                           chance(m->r, 40) ? 1 + below(m->r, 2) : 0, nowhere);
+    int ddof = chance(m->r, 40) ? 1 + below(m->r, 2) : 0;
+    bool keepdims = chance(m->r, 50);
+    return kn_build_reduce(m->g, op, x, axes, all ? -1 : n, keepdims, t, ddof, nowhere);
 }
 
 /* A shape of as many elements: axes joined, split, exchanged, of size 1 added or dropped. */
@@ -416,7 +425,7 @@ static kn_node *random_operation(maker *m)
     if (kind < 50)
         return random_elem(m);
     if (kind < 56)
-        return kn_build_cast(m->g, pick(m), random_dtype(m->r), nowhere);
+        return random_cast(m);
     if (kind < 78)
         return random_reduce(m);
     if (kind < 84)

@@ -197,7 +197,7 @@ static void check(const case_ *c, int device, const char *schedule)
 {
     static float got[2 * N], want[2 * N];
     kiln_graph *g;
-    kiln_prog *p;
+    kiln_prog *p = NULL;
     kiln_arg args[4];
     kiln_stats before, after;
     kiln_stats_init(&before);

@@ -25,8 +25,8 @@ static void find(found *f, kiln_prog *p, const char *arch, int64_t rows, int64_t
     kn_target *target = KN_NEW(&f->arena, kn_target);
     kn_binding *b = KN_NEW(&f->arena, kn_binding);
     const int64_t shape[] = {rows, columns};
-    const kn_arg args[] = {
-        {"x", NULL, p->core->optimised->inputs.data[0].node->dtype, 2, shape, NULL}};
+    const int dtype = (int)p->core->optimised->inputs.data[0].node->dtype;
+    const kn_arg args[] = {{"x", NULL, dtype, 2, shape, NULL}};
     if (strcmp(arch, "cpu") == 0)
         *target = (kn_target){.kind = "cpu", .units = 8, .max_block = 1024, .cooperative = true};
     else
