@@ -1,6 +1,7 @@
 /* The disk cache as the public API shows it. */
 #include <string.h>
 
+#include "base/fenv.h"
 #include "frontend/handles.h"
 #include "frontend/structs.h"
 #include "kernels_cache/disk.h"
@@ -47,16 +48,19 @@ kiln_status kiln_cache_stats(kiln_ctx *ctx, kiln_cache_info *info)
 typedef struct listing {
     void (*fn)(void *user, const kiln_cache_entry *entry);
     void *user;
+    kn_fenv caller;
 } listing;
 
 static void show(void *user, const kn_disk_entry *e)
 {
-    const listing *l = user;
+    listing *l = user;
     const kiln_cache_entry shown = {.title = e->title,
                                     .bytes = e->bytes,
                                     .used = e->used / 1000000000,
                                     .compile_ms = (double)e->cost_ns / 1e6};
+    kn_fenv_leave(&l->caller);
     l->fn(l->user, &shown);
+    kn_fenv_enter(&l->caller);
 }
 
 kiln_status kiln_cache_list(kiln_ctx *ctx, void (*fn)(void *user, const kiln_cache_entry *entry),
@@ -65,9 +69,12 @@ kiln_status kiln_cache_list(kiln_ctx *ctx, void (*fn)(void *user, const kiln_cac
     if (!ctx || !fn)
         return null(ctx ? "fn" : "ctx");
     KN_CHECK_HERE(ctx);
-    listing l = {fn, user};
+    listing l = {.fn = fn, .user = user};
     kn_disk_usage usage;
-    return (kiln_status)kn_disk_list(ctx->core->disk, show, &l, &usage);
+    kn_fenv_enter(&l.caller);
+    kn_status status = kn_disk_list(ctx->core->disk, show, &l, &usage);
+    kn_fenv_leave(&l.caller);
+    return (kiln_status)status;
 }
 
 kiln_status kiln_cache_trim(kiln_ctx *ctx, uint64_t bytes, uint64_t *removed_files,

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fenv.h"
 #include "frontend/handles.h"
 #include "frontend/structs.h"
 #include "runtime/cuda/doctor.h"
@@ -72,11 +73,13 @@ static void store(kiln_dtype dtype, void *element, kn_scalar v)
 
 double kiln_load_float(kiln_dtype dtype, const void *element)
 {
+    KN_DEFAULT_FENV;
     return kn_scalar_number(load(dtype, element));
 }
 
 int64_t kiln_load_int(kiln_dtype dtype, const void *element)
 {
+    KN_DEFAULT_FENV;
     if (!is_dtype(dtype))
         return 0;
     kn_scalar v = kn_scalar_load((kn_dtype)dtype, element);
@@ -85,16 +88,19 @@ int64_t kiln_load_int(kiln_dtype dtype, const void *element)
 
 void kiln_store_float(kiln_dtype dtype, void *element, double value)
 {
+    KN_DEFAULT_FENV;
     store(dtype, element, (kn_scalar){.dtype = KN_F64, .f = value});
 }
 
 void kiln_store_int(kiln_dtype dtype, void *element, int64_t value)
 {
+    KN_DEFAULT_FENV;
     store(dtype, element, (kn_scalar){.dtype = KN_I64, .i = value});
 }
 
 void kiln_load_complex(kiln_dtype dtype, const void *element, double *re, double *im)
 {
+    KN_DEFAULT_FENV;
     kn_scalar v = load(dtype, element);
     *re = kn_scalar_number(v);
     *im = v.im;
@@ -102,6 +108,7 @@ void kiln_load_complex(kiln_dtype dtype, const void *element, double *re, double
 
 void kiln_store_complex(kiln_dtype dtype, void *element, double re, double im)
 {
+    KN_DEFAULT_FENV;
     store(dtype, element, (kn_scalar){.dtype = KN_C128, .f = re, .im = im});
 }
 
@@ -118,6 +125,7 @@ void kiln_config_init_size(kiln_config *s, size_t size)
 
 kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
 {
+    KN_DEFAULT_FENV;
     if (!ctx)
         return fail("ctx");
     *ctx = NULL;
@@ -159,6 +167,7 @@ void kn_handle_keep(kiln_ctx *ctx) { __atomic_add_fetch(&ctx->users, 1, __ATOMIC
 
 void kn_handle_drop(kiln_ctx *ctx)
 {
+    KN_DEFAULT_FENV;
     if (!kn_context_is_here(ctx->core) || __atomic_sub_fetch(&ctx->users, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     kn_allocator from = ctx->core->from;
@@ -184,6 +193,7 @@ void kiln_stats_init_size(kiln_stats *s, size_t size)
 
 kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
 {
+    KN_DEFAULT_FENV;
     if (!ctx || !stats)
         return fail(ctx ? "stats" : "ctx");
     KN_CHECK_HERE(ctx);
@@ -209,6 +219,7 @@ kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats)
 
 kiln_status kiln_alloc(kiln_ctx *ctx, size_t bytes, void **ptr)
 {
+    KN_DEFAULT_FENV;
     if (!ctx || !ptr)
         return fail(ctx ? "ptr" : "ctx");
     KN_CHECK_HERE(ctx);
@@ -218,12 +229,14 @@ kiln_status kiln_alloc(kiln_ctx *ctx, size_t bytes, void **ptr)
 
 void kiln_free(kiln_ctx *ctx, void *ptr)
 {
+    KN_DEFAULT_FENV;
     if (ctx && ptr && kn_context_is_here(ctx->core))
         ctx->core->dev->ops->release(ctx->core->dev, ptr);
 }
 
 kiln_status kiln_upload(kiln_ctx *ctx, void *device, const void *host, size_t bytes)
 {
+    KN_DEFAULT_FENV;
     if (!ctx || (bytes && (!device || !host)))
         return fail(!ctx ? "ctx" : device ? "host" : "device");
     KN_CHECK_HERE(ctx);
@@ -233,6 +246,7 @@ kiln_status kiln_upload(kiln_ctx *ctx, void *device, const void *host, size_t by
 
 kiln_status kiln_download(kiln_ctx *ctx, void *host, const void *device, size_t bytes)
 {
+    KN_DEFAULT_FENV;
     if (!ctx || (bytes && (!device || !host)))
         return fail(!ctx ? "ctx" : device ? "host" : "device");
     KN_CHECK_HERE(ctx);
@@ -242,6 +256,7 @@ kiln_status kiln_download(kiln_ctx *ctx, void *host, const void *device, size_t 
 
 kiln_status kiln_sync(kiln_ctx *ctx, void *stream)
 {
+    KN_DEFAULT_FENV;
     if (!ctx)
         return fail("ctx");
     KN_CHECK_HERE(ctx);
@@ -296,6 +311,7 @@ static kn_status write_report(void *user)
 
 kiln_status kiln_doctor(char **text)
 {
+    KN_DEFAULT_FENV;
     if (!text)
         return fail("text");
     kn_arena a;

@@ -1,6 +1,7 @@
 /* Graphs: their handles, leaves, names, constraints and outputs, and the text form. */
 #include <string.h>
 
+#include "base/fenv.h"
 #include "frontend/parse.h"
 #include "frontend/request.h"
 #include "ir/eval.h"
@@ -50,6 +51,7 @@ kiln_status kn_handle_graph(kiln_ctx *ctx, kiln_graph **graph)
 
 kiln_status kiln_graph_create(kiln_ctx *ctx, kiln_graph **graph)
 {
+    KN_DEFAULT_FENV;
     if (!ctx || !graph)
         return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", ctx ? "graph" : "ctx");
     *graph = NULL;
@@ -288,6 +290,7 @@ kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *names,
 
 kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_graph **graph)
 {
+    KN_DEFAULT_FENV;
     if (!ctx || !text || !graph)
         return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL",
                                     !ctx   ? "ctx"
@@ -310,6 +313,7 @@ kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_g
 
 kiln_status kiln_parse_expr(kiln_graph *g, const char *text)
 {
+    KN_DEFAULT_FENV;
     if (!g || !text)
         return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", g ? "text" : "graph");
     if (g->status != KILN_OK)

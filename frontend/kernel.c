@@ -1,6 +1,7 @@
 /* Kernels of the user's own, and timing. */
 #include <string.h>
 
+#include "base/fenv.h"
 #include "frontend/handles.h"
 #include "frontend/structs.h"
 
@@ -18,6 +19,7 @@ static kiln_status null(const char *what)
 kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *entry,
                                kiln_kernel **kernel)
 {
+    KN_DEFAULT_FENV;
     if (!kernel)
         return null("kernel");
     *kernel = NULL;
@@ -161,6 +163,7 @@ static kn_status read_launch(const kiln_launch *launch, void *const *params, int
 kiln_status kiln_kernel_run(kiln_kernel *k, void *stream, const kiln_launch *launch,
                             void *const *params, int nparams)
 {
+    KN_DEFAULT_FENV;
     if (!k || !launch || (nparams > 0 && !params))
         return null(!k ? "kernel" : !launch ? "launch" : "params");
     KN_CHECK_HERE(k->ctx);
@@ -177,12 +180,16 @@ kiln_status kiln_kernel_run(kiln_kernel *k, void *stream, const kiln_launch *lau
 typedef struct timed {
     kiln_status (*fn)(void *user);
     void *user;
+    kn_fenv caller;
 } timed;
 
 static kn_status call_timed(void *ctx)
 {
-    const timed *t = ctx;
-    return (kn_status)t->fn(t->user);
+    timed *t = ctx;
+    kn_fenv_leave(&t->caller);
+    kn_status status = (kn_status)t->fn(t->user);
+    kn_fenv_enter(&t->caller);
+    return status;
 }
 
 kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(void *user), void *user,
@@ -191,7 +198,10 @@ kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(void *user)
     if (!ctx || !fn || !us)
         return null(!ctx ? "ctx" : !fn ? "fn" : "us");
     KN_CHECK_HERE(ctx);
-    timed t = {fn, user};
+    timed t = {.fn = fn, .user = user};
     kn_device *dev = ctx->core->dev;
-    return (kiln_status)dev->ops->time(dev, stream, call_timed, &t, us);
+    kn_fenv_enter(&t.caller);
+    kn_status status = dev->ops->time(dev, stream, call_timed, &t, us);
+    kn_fenv_leave(&t.caller);
+    return (kiln_status)status;
 }

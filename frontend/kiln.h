@@ -13,6 +13,9 @@
  *     do not use this header call kiln_*_init_size() with theirs.
  *   - Shapes are counted in elements, strides in elements, sizes of memory in bytes.
  *   - Nothing here exits, aborts or prints.
+ *   - Everything is computed in the default floating-point environment (rounding to nearest, subnormal numbers kept,
+ *     no traps) whatever the caller's, which is the same after a call as before, flags included. Functions that kiln
+ *     calls have the caller's too, but for config.alloc and config.release: those have the default one.
  *
  * Threads: a context and a program may be used by several threads at once; a graph by one at a time.
  *

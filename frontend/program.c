@@ -1,6 +1,7 @@
 /* Programs: compiling, running, explaining. */
 #include <string.h>
 
+#include "base/fenv.h"
 #include "frontend/handles.h"
 #include "frontend/structs.h"
 #include "runtime/explain.h"
@@ -59,6 +60,7 @@ static kn_status list_io(void *user)
 
 kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog **prog)
 {
+    KN_DEFAULT_FENV;
     if (!g || !prog)
         return null(g ? "prog" : "graph");
     KN_CHECK_HERE(g->ctx);
@@ -140,6 +142,7 @@ kiln_status kn_handle_with_args(kiln_prog *p, const kiln_arg *args, int nargs, k
 {
     enum { ON_STACK = 64 };
     kn_arg few[ON_STACK], *many = few;
+    KN_DEFAULT_FENV;
     few[0] = (kn_arg){0};
     if (!p)
         return null("prog");

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/fenv.h"
 #include "base/guess.h"
 #include "frontend/missing.h"
 
@@ -23,7 +24,11 @@ kn_status kn_request_made(kn_request *r, kn_node *made)
     return kn_last_status() != KN_OK ? kn_last_status() : KN_INTERNAL;
 }
 
-static kn_status run_request(kn_request *r) { return kn_protect(&r->g->arena, build, r); }
+static kn_status run_request(kn_request *r)
+{
+    KN_DEFAULT_FENV;
+    return kn_protect(&r->g->arena, build, r);
+}
 
 kiln_val kn_request_value(const kiln_graph *g, const kn_node *n)
 {
