@@ -7,45 +7,44 @@
 #include "runtime/cpu/loops.h"
 
 #if defined(KN_LIBMVEC)
-#include <string.h>
-
 #ifndef __AVX2__
 #error "vectors of 32 bytes are passed otherwise without -mavx2"
 #endif
 
-typedef float vec_F32 __attribute__((vector_size(32)));
-typedef double vec_F64 __attribute__((vector_size(32)));
+#include <string.h>
 
-/* X(operation, C function), of one operand and of two. */
+#include "runtime/cpu/range.h"
+
+/* X(operation, C function, its form near 0 (range.h)), of one operand and X(operation, C function) of two. */
 #define FUNCTIONS_1(X)                                                                             \
-    X(EXP, exp)                                                                                    \
-    X(EXP2, exp2)                                                                                  \
-    X(EXPM1, expm1)                                                                                \
-    X(LOG, log)                                                                                    \
-    X(LOG2, log2)                                                                                  \
-    X(LOG10, log10)                                                                                \
-    X(LOG1P, log1p)                                                                                \
-    X(CBRT, cbrt)                                                                                  \
-    X(SIN, sin)                                                                                    \
-    X(COS, cos)                                                                                    \
-    X(TAN, tan)                                                                                    \
-    X(ARCSIN, asin)                                                                                \
-    X(ARCCOS, acos)                                                                                \
-    X(ARCTAN, atan)                                                                                \
-    X(SINH, sinh)                                                                                  \
-    X(COSH, cosh)                                                                                  \
-    X(TANH, tanh)                                                                                  \
-    X(ARCSINH, asinh)                                                                              \
-    X(ARCCOSH, acosh)                                                                              \
-    X(ARCTANH, atanh)                                                                              \
-    X(ERF, erf)                                                                                    \
-    X(ERFC, erfc)
+    X(EXP, exp, SLOPED)                                                                            \
+    X(EXP2, exp2, SLOPED)                                                                          \
+    X(EXPM1, expm1, LINE)                                                                          \
+    X(LOG, log, ANY)                                                                               \
+    X(LOG2, log2, ANY)                                                                             \
+    X(LOG10, log10, ANY)                                                                           \
+    X(LOG1P, log1p, LINE)                                                                          \
+    X(CBRT, cbrt, ANY)                                                                             \
+    X(SIN, sin, ODD)                                                                               \
+    X(COS, cos, EVEN)                                                                              \
+    X(TAN, tan, ODD)                                                                               \
+    X(ARCSIN, asin, ODD)                                                                           \
+    X(ARCCOS, acos, SLOPED)                                                                        \
+    X(ARCTAN, atan, ODD)                                                                           \
+    X(SINH, sinh, ODD)                                                                             \
+    X(COSH, cosh, EVEN)                                                                            \
+    X(TANH, tanh, ODD)                                                                             \
+    X(ARCSINH, asinh, ODD)                                                                         \
+    X(ARCCOSH, acosh, ANY)                                                                         \
+    X(ARCTANH, atanh, ODD)                                                                         \
+    X(ERF, erf, ANY)                                                                               \
+    X(ERFC, erfc, SLOPED)
 #define FUNCTIONS_2(X)                                                                             \
     X(POW, pow)                                                                                    \
     X(ARCTAN2, atan2)                                                                              \
     X(HYPOT, hypot)
 
-#define DECLARE_1(OP, name)                                                                        \
+#define DECLARE_1(OP, name, form)                                                                  \
     vec_F32 _ZGVdN8v_##name##f(vec_F32);                                                           \
     vec_F64 _ZGVdN4v_##name(vec_F64);
 #define DECLARE_2(OP, name)                                                                        \
@@ -53,6 +52,102 @@ typedef double vec_F64 __attribute__((vector_size(32)));
     vec_F64 _ZGVdN4vv_##name(vec_F64, vec_F64);
 FUNCTIONS_1(DECLARE_1)
 FUNCTIONS_2(DECLARE_2)
+
+/* A function over all operands: near 0 and beyond the usual too. */
+#define WHOLE_1(OP, D, form, call, wide)                                                           \
+    static __attribute__((noinline, cold)) vec_##D OP##_beyond_##D(vec_##D x, mask_##D beyond)     \
+    {                                                                                              \
+        const vec_##D safe = splat_##D(SAFE(KN_OP_##OP));                                          \
+        vec_##D z = x + x;                                                                         \
+        mask_##D known = x != x;                                                                   \
+        SETTLED_##OP(D, x);                                                                        \
+        const mask_##D rest = beyond & ~known, far = rest & (abs_##D(x) > FAR);                    \
+        z = pick_##D(beyond, z, call(pick_##D(beyond, safe, x)));                                  \
+        if (any_##D(rest))                                                                         \
+            z = pick_##D(rest, wide(pick_##D(rest & ~far, x, safe)), z);                           \
+        if (any_##D(far))                                                                          \
+            z = pick_##D(far, call(pick_##D(far, x, safe)), z);                                    \
+        return z;                                                                                  \
+    }                                                                                              \
+    static inline vec_##D OP##_whole_##D(vec_##D x)                                                \
+    {                                                                                              \
+        const mask_##D near = NEAR_##form(D, x), beyond = ~USUAL_##OP(D, x);                       \
+        const vec_##D given = (vec_##D)((mask_##D)x & ~near);                                      \
+        const vec_##D z = any_##D(beyond) ? OP##_beyond_##D(given, beyond) : call(given);          \
+        return PUT_##form(D, near, x, z);                                                          \
+    }
+#define WHOLES_1(OP, name, form)                                                                   \
+    static inline vec_F32 OP##_wide(vec_F32 x)                                                     \
+    {                                                                                              \
+        return narrow(_ZGVdN4v_##name(low(x)), _ZGVdN4v_##name(high(x)));                          \
+    }                                                                                              \
+    WHOLE_1(OP, F32, form, _ZGVdN8v_##name##f, OP##_wide)                                          \
+    WHOLE_1(OP, F64, form, _ZGVdN4v_##name, _ZGVdN4v_##name)
+FUNCTIONS_1(WHOLES_1)
+
+/* Of two operands. Negative numbers have the powers of positive ones, but for the sign. */
+#define WHOLE_POW(D, call)                                                                         \
+    static inline vec_##D POW_whole_##D(vec_##D a, vec_##D b)                                      \
+    {                                                                                              \
+        const mask_##D negative = (a < 0) & (a > SAME(D, -INFINITY));                              \
+        if (!any_##D(negative))                                                                    \
+            return call(a, b);                                                                     \
+        const mask_##D whole = rint_##D(b) == b, even = rint_##D(b / 2) == b / 2;                  \
+        const vec_##D z = call(pick_##D(negative, -a, a), b);                                      \
+        const vec_##D of_sign = pick_##D(whole, pick_##D(even, z, -z), TO(D, NAN));                \
+        return pick_##D(negative, of_sign, z);                                                     \
+    }
+WHOLE_POW(F32, _ZGVdN8vv_powf)
+WHOLE_POW(F64, _ZGVdN4vv_pow)
+
+/* The larger of both, times what is near 1: no square leaves the range. */
+#define WHOLE_HYPOT(D, call)                                                                       \
+    static __attribute__((noinline, cold)) vec_##D HYPOT_beyond_##D(vec_##D a, vec_##D b)          \
+    {                                                                                              \
+        const vec_##D most = pick_##D(a > b, a, b), least = pick_##D(a > b, b, a);                 \
+        vec_##D r = least / most;                                                                  \
+        r = pick_##D(r < BELOW_SQUARE(D), TO(D, 0), r);                                            \
+        vec_##D z = most * sqrt_##D(1 + r * r);                                                    \
+        z = pick_##D((most == 0) | (a != a) | (b != b), a + b, z);                                 \
+        return pick_##D((a == SAME(D, INFINITY)) | (b == SAME(D, INFINITY)), TO(D, INFINITY), z);  \
+    }                                                                                              \
+    static inline vec_##D HYPOT_whole_##D(vec_##D a, vec_##D b)                                    \
+    {                                                                                              \
+        a = abs_##D(a);                                                                            \
+        b = abs_##D(b);                                                                            \
+        const mask_##D some = USUAL_HYPOT(D, a), other = USUAL_HYPOT(D, b);                        \
+        const mask_##D usual = (some | other) & (some | (a == 0)) & (other | (b == 0));            \
+        if (!any_##D(~usual))                                                                      \
+            return call(a, b);                                                                     \
+        const vec_##D z = call(pick_##D(usual, a, TO(D, 1)), pick_##D(usual, b, TO(D, 1)));        \
+        return pick_##D(usual, z, HYPOT_beyond_##D(a, b));                                         \
+    }
+WHOLE_HYPOT(F32, _ZGVdN8vv_hypotf)
+WHOLE_HYPOT(F64, _ZGVdN4vv_hypot)
+
+/* By the quotient that is 1 or less. */
+#define WHOLE_ARCTAN2(D, call)                                                                     \
+    static __attribute__((noinline, cold)) vec_##D ARCTAN2_beyond_##D(vec_##D y, vec_##D x)        \
+    {                                                                                              \
+        const vec_##D a = abs_##D(y), b = abs_##D(x);                                              \
+        const mask_##D steep = a > b;                                                              \
+        vec_##D r = pick_##D(steep, b, a) / pick_##D(steep, a, b);                                 \
+        r = pick_##D((a == b) & (a == SAME(D, INFINITY)), TO(D, 1), r);                            \
+        r = ARCTAN_whole_##D(pick_##D((a == 0) & (b == 0), TO(D, 0), r));                          \
+        r = pick_##D(steep, SAME(D, M_PI_2) - r, r);                                               \
+        return as_##D(pick_##D(sign_##D(x) != 0, SAME(D, M_PI) - r, r), y);                        \
+    }                                                                                              \
+    static inline vec_##D ARCTAN2_whole_##D(vec_##D y, vec_##D x)                                  \
+    {                                                                                              \
+        const mask_##D usual =                                                                     \
+            USUAL_ARCTAN2(D, abs_##D(x)) & (USUAL_ARCTAN2(D, abs_##D(y)) | (y == 0));              \
+        if (!any_##D(~usual))                                                                      \
+            return call(y, x);                                                                     \
+        const vec_##D z = call(pick_##D(usual, y, TO(D, 1)), pick_##D(usual, x, TO(D, 1)));        \
+        return pick_##D(usual, z, ARCTAN2_beyond_##D(y, x));                                       \
+    }
+WHOLE_ARCTAN2(F32, _ZGVdN8vv_atan2f)
+WHOLE_ARCTAN2(F64, _ZGVdN4vv_atan2)
 
 /* load: a vector of elements from `a` on; uniform: all of them are a[0]. load_last: of n elements, the last of
  * the block; the rest of the vector is like the first of them, so that it takes no slow path of its own. */
@@ -112,14 +207,14 @@ MOVE(F64, double)
                  load_last_##D(same_b ? b : b + i, same_b, n - i));                                \
         memcpy(z + i, &v, (size_t)(n - i) * sizeof *z);                                            \
     }
-#define LOOPS_1(OP, name)                                                                          \
-    LOOP_1(OP, F32, float, _ZGVdN8v_##name##f) LOOP_1(OP, F64, double, _ZGVdN4v_##name)
+#define LOOPS_1(OP, name, form)                                                                    \
+    LOOP_1(OP, F32, float, OP##_whole_F32) LOOP_1(OP, F64, double, OP##_whole_F64)
 #define LOOPS_2(OP, name)                                                                          \
-    LOOP_2(OP, F32, float, _ZGVdN8vv_##name##f) LOOP_2(OP, F64, double, _ZGVdN4vv_##name)
+    LOOP_2(OP, F32, float, OP##_whole_F32) LOOP_2(OP, F64, double, OP##_whole_F64)
 FUNCTIONS_1(LOOPS_1)
 FUNCTIONS_2(LOOPS_2)
 
-#define ROW(OP, name) [KN_OP_##OP] = {[KN_F32] = OP##_F32, [KN_F64] = OP##_F64},
+#define ROW(OP, name, ...) [KN_OP_##OP] = {[KN_F32] = OP##_F32, [KN_F64] = OP##_F64},
 
 const kn_maths kn_maths_mvec = {.name = "libmvec", .elem = {FUNCTIONS_1(ROW) FUNCTIONS_2(ROW)}};
 #else
