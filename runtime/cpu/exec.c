@@ -8,7 +8,8 @@ enum {
     INLINE_WORK = 32 * 1024, /* steps over elements that are not worth waking a thread for */
     TASK_WORK = 32 * 1024,
     TASKS_A_THREAD = 8,
-    RUN_LANES = 256,    /* runs this long are worth blocks of their own */
+    RUN_LANES = 256,    /* runs this long are worth blocks of their own, */
+    ROW_LANES = 32,     /* and these where they are rows that a gather finds by one index each */
     FOLD_MEMBERS = 256, /* columns: members before an accumulator is added to its total */
     FEW_MEMBERS = 32,
     FEW_GROUPS = 4,
@@ -246,7 +247,7 @@ static int64_t choose_tile(const kn_job *job)
 static void choose_runs(kn_job *job, int axis, int axes)
 {
     int64_t run = axes > 1 ? job->phase->axes[axis + axes - 1].extent : 0;
-    if (run < RUN_LANES)
+    if (run < (job->plan->by_rows && !job->cols ? ROW_LANES : RUN_LANES))
         return;
     job->run = run;
     job->run_step = lesser(job->most, (over(run, over(run, job->most)) + 15) / 16 * 16);

@@ -149,10 +149,10 @@ static void *memory_of(kn_frame *f, const kn_step *s)
                         : f->owns + (size_t)f->job->plan->own[s->value] * f->own_bytes;
 }
 
-static void load(kn_frame *f, const kn_step *s, int64_t n)
+/* Lanes of the step's access: as they lie where they are neighbours, else copied. */
+static void load_at(kn_frame *f, const kn_step *s, const kn_cursor *c, int64_t n)
 {
     const kn_lanes *l = &f->job->lanes[s->access];
-    const kn_cursor *c = &f->cursor[s->access];
     bool same = c->kind == KN_LANE_SAME;
     if ((same || c->kind == KN_LANE_UNIT) && !f->job->plan->ordered) {
         f->value[s->value] = (kn_operand){kn_lanes_at(l, c), same};
@@ -164,6 +164,11 @@ static void load(kn_frame *f, const kn_step *s, int64_t n)
     else
         kn_lanes_gather(l, c, n, to);
     f->value[s->value] = (kn_operand){to, same};
+}
+
+static void load(kn_frame *f, const kn_step *s, int64_t n)
+{
+    load_at(f, s, &f->cursor[s->access], n);
 }
 
 static void count(kn_frame *f, const kn_step *s, int64_t n)
@@ -202,20 +207,26 @@ static void add_place(kn_frame *f, const kn_value *v, int k, const kn_operand *b
 
 static void gather(kn_frame *f, const kn_step *s, int64_t n)
 {
-    const kn_lanes *l = &f->job->lanes[s->access];
     const kn_cursor *c = &f->cursor[s->access];
     const kn_value *v = &f->job->phase->values.data[s->value];
-    bool same = c->kind == KN_LANE_SAME;
+    bool one = true; /* place for all lanes */
     for (int k = 0; k < s->nin; k++)
-        same = same && f->value[s->in[k]].same;
+        one = one && f->value[s->in[k]].same;
     int64_t *offset = (int64_t *)(f->slots + (size_t)f->job->plan->slots * f->slot_bytes);
+    if (one) {
+        kn_cursor moved = *c;
+        for (int k = 0; k < s->nin; k++)
+            add_place(f, v, k, &f->value[s->in[k]], s->bytes, 1, &moved.outer);
+        load_at(f, s, &moved, n);
+        return;
+    }
+    const kn_lanes *l = &f->job->lanes[s->access];
     void *to = memory_of(f, s);
-    n = same ? 1 : n;
     kn_lanes_count(l, c, n, KN_I64, offset);
     for (int k = 0; k < s->nin; k++)
         add_place(f, v, k, &f->value[s->in[k]], s->bytes, n, offset);
     kn_mover_of(s->bytes)->pick(n, to, l->base, offset);
-    f->value[s->value] = (kn_operand){to, same};
+    f->value[s->value] = (kn_operand){to, false};
 }
 
 static void operate(kn_frame *f, const kn_step *s, int64_t n)

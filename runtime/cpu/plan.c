@@ -83,6 +83,34 @@ static void find_needed(planner *pl)
     close_over(p, pl->needed);
 }
 
+/* The axes of the phase that a value may differ along, by those of its operands, which come before it. */
+static uint32_t axes_of(const kn_phase *p, const kn_value *v, const uint32_t *axes)
+{
+    uint32_t all = kn_has_access(v)         ? v->access.axes
+                   : v->kind == KN_V_RESULT ? (1u << p->ngroup) - 1
+                                            : 0;
+    for (int k = 0; k < v->nin; k++)
+        all |= axes[v->in[k]];
+    return all;
+}
+
+static void find_rows(planner *pl)
+{
+    const kn_phase *p = pl->phase;
+    uint32_t *axes = KN_NEW_ARRAY(pl->arena, uint32_t, p->values.len + 1);
+    for (int i = 0; i < p->values.len; i++) {
+        const kn_value *v = &p->values.data[i];
+        const uint32_t last = p->naxes ? 1u << (p->naxes - 1) : 0;
+        axes[i] = axes_of(p, v, axes);
+        if (v->kind != KN_V_GATHER || !pl->needed[i])
+            continue;
+        uint32_t places = 0;
+        for (int k = 0; k < v->nin; k++)
+            places |= axes[v->in[k]];
+        pl->plan->by_rows |= v->access.axes & last && !(places & last);
+    }
+}
+
 static void find_kept(planner *pl)
 {
     const kn_phase *p = pl->phase;
@@ -328,6 +356,7 @@ static kn_status plan_phase(planner *pl)
         if ((size_t)kn_bytes(p->values.data[v].dtype) > plan->widest)
             plan->widest = (size_t)kn_bytes(p->values.data[v].dtype);
     find_needed(pl);
+    find_rows(pl);
     find_kept(pl);
     KN_TRY(find_accesses(pl));
     for (int v = 0; v < p->values.len; v++) {

@@ -64,6 +64,7 @@ typedef struct kn_phase_plan {
     kn_stage *stages;
     int nstages;   /* nsweeps + 1 */
     kn_ints fixed; /* values that are one number for the whole launch */
+    bool by_rows;  /* some gather takes neighbours along the last axis, from where one index says */
     bool ordered;  /* outputs may lie on inputs: read a block's inputs before writing its outputs */
     int slots;     /* block buffers of element values */
     int kept;      /* row buffers, of KN_FRAME_MEMBERS elements of all lanes */

@@ -1,0 +1,77 @@
+/* Elements and rows at places that an array names, on the CPU device: the same as on the reference. */
+#include <stdio.h>
+
+#include "tests/unit/api.h"
+
+enum { ROWS = 23, PLACES = 40, LONGEST = 2500 };
+
+static const char *const texts[] = {
+    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    return w[i]\n",
+    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    return w[i] * 2 + b\n",
+    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    return w[i] + w[i // 2, ::-1]\n",
+    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    return w[i, ::-1] - max(w[i], axis=1, keepdims=True)\n",
+    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n"
+    "    return broadcast_to(sum(w[i] * b, axis=1, keepdims=True), (i.shape[0], b.shape[0]))\n",
+};
+static const int64_t widths[] = {1, 5, 31, 32, 33, 64, 255, 256, 257, 1030, LONGEST};
+
+static float w[ROWS * LONGEST], b[LONGEST], want[PLACES * LONGEST], got[PLACES * LONGEST];
+static int64_t at[PLACES];
+
+static kiln_status run(kiln_ctx *on, const char *text, int64_t width, bool turned, float *out)
+{
+    const int64_t of_w[] = {ROWS, width}, of_i[] = {PLACES}, of_out[] = {PLACES, width},
+                  strides[] = {1, ROWS};
+    kiln_prog *p = compile(on, text);
+    kiln_arg args[] = {{"w", w, KILN_F32, 2, of_w, turned ? strides : NULL},
+                       {"i", at, KILN_I64, 1, of_i, NULL},
+                       {"b", b, KILN_F32, 1, &of_w[1], NULL},
+                       {"out0", out, KILN_F32, 2, of_out, NULL}};
+    kiln_status status = kiln_run(p, NULL, args, 4);
+    kiln_prog_destroy(p);
+    return status;
+}
+
+static void fill(void)
+{
+    for (int k = 0; k < ROWS * LONGEST; k++)
+        w[k] = (float)(k * 7919LL % 2003 - 1000) / 8;
+    for (int k = 0; k < LONGEST; k++)
+        b[k] = (float)(k % 17) - 8;
+    for (int k = 0; k < PLACES; k++)
+        at[k] = k * 31 % (2 * ROWS) - ROWS; /* negative ones count from the end */
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    kiln_ctx *ref = open_device("ref");
+    fill();
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++)
+            for (int turned = 0; turned < 2; turned++) {
+                good(run(ref, texts[t], widths[k], turned, want));
+                good(run(ctx, texts[t], widths[k], turned, got));
+                if (memcmp(got, want, sizeof *got * PLACES * (size_t)widths[k]) != 0)
+                    fail_msg("rows of %d%s, %s", (int)widths[k], turned ? ", turned" : "",
+                             texts[t]);
+            }
+    kiln_ctx_destroy(ref);
+}
+
+/* A place that is not there is an error, also where one stands for a row. */
+static void test_out_of_bounds(void **state)
+{
+    (void)state;
+    fill();
+    at[PLACES - 1] = ROWS;
+    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++)
+        expect(run(ctx, texts[0], widths[k], false, got), KILN_ERR_RUN,
+               "index 23 is out of bounds for an axis with size 23");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {test(test_places), test(test_out_of_bounds)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
