@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/device.h"
+#include "tests/hostile.h"
 
 static const char *const bodies[] = {
     "    return x / sum(x, axis=1, keepdims=True) * g\n",
@@ -93,7 +94,7 @@ static void run(rows *r, const char *device, int body, const char *schedule)
     const kiln_arg args[] = {{"x", r->x, r->dtype, 2, shape, strides},
                              {"g", r->g, r->dtype, 1, &r->length, NULL},
                              {"out0", r->y, r->dtype, 2, shape, strides}};
-    good(kiln_run(prog, NULL, args, 3));
+    good(run_hostile(prog, args, 3));
     good(kiln_sync(r->ctx, NULL));
     void *host = malloc(size_of(r) * (size_t)r->elements);
     good(kiln_download(r->ctx, host, r->y, size_of(r) * (size_t)r->elements));

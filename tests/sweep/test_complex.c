@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ir/complex.h"
+#include "tests/hostile.h"
 #include "tests/sweep/devices.h"
 #include "tests/sweep/sweep.h"
 
@@ -338,7 +339,7 @@ static void run(sheet *s, int n, int d)
         else
             s[k - OPERANDS - 1].result = (kn_dtype)io.dtype;
     }
-    must(kiln_run(prog, NULL, args, nargs), devices[d].name);
+    must(run_hostile(prog, args, nargs), devices[d].name);
     for (int k = 0; k < nargs; k++) {
         if (k > OPERANDS)
             must(kiln_download(ctx, s[k - OPERANDS - 1].got[d], args[k].data,

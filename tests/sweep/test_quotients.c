@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/effort.h"
+#include "tests/hostile.h"
 #include "tests/sweep/devices.h"
 #include "tests/sweep/sweep.h"
 
@@ -65,7 +66,7 @@ static void run(device *d, int64_t n, const float *a, const float *b)
     kiln_options_init(&options);
     options.schedule = "cluster=2";
     kiln_prog *prog = compile_with(d->ctx, text, &options);
-    good(kiln_run(prog, NULL, args, 4));
+    good(run_hostile(prog, args, 4));
     good(kiln_download(d->ctx, got, args[3].data, bytes));
     compare(d, n, a, b, got);
     kiln_prog_destroy(prog);

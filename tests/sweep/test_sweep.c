@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/effort.h"
+#include "tests/hostile.h"
 #include "tests/sweep/devices.h"
 #include "tests/sweep/sweep.h"
 
@@ -101,7 +102,7 @@ static void run(sheet *s, int d)
         else
             s->col[k - OPERANDS - 1].result = (kn_dtype)io.dtype;
     }
-    must(kiln_run(prog, NULL, args, nargs), devices[d].name);
+    must(run_hostile(prog, args, nargs), devices[d].name);
     for (int k = 0; k < nargs; k++) {
         size_t bytes = (size_t)s->n * kiln_dtype_size(args[k].dtype);
         if (k > OPERANDS)
