@@ -190,14 +190,21 @@ static bool pays(const placer *pl, const candidates *c)
     return again <= memory; /* of nothing, too: no temporary */
 }
 
-/* The same where it is not left to the cost. */
-static bool is_again(const placer *pl, const candidates *c)
+/* What is forced of x, if anything is. */
+static kn_reuse forced(const placer *pl, const kn_node *x)
 {
     const kn_problem *pr = pl->p->problem;
-    if (pr->choices)
-        return c->n == 1 && pr->choices->again[c->x[0]->id];
-    return pr->force.reuse == KN_REUSE_BY_COST ? pays(pl, c)
-                                               : pr->force.reuse == KN_REUSE_RECOMPUTE;
+    kn_reuse own = pr->choices && pr->choices->reuse ? pr->choices->reuse[x->id] : KN_REUSE_BY_COST;
+    return own != KN_REUSE_BY_COST ? own : pr->force.reuse;
+}
+
+/* The same where it is not left to the cost: that is forced of each value alone. */
+static bool is_again(const placer *pl, const candidates *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (forced(pl, c->x[i]) != KN_REUSE_BY_COST)
+            return c->n == 1 && forced(pl, c->x[i]) == KN_REUSE_RECOMPUTE;
+    return pays(pl, c);
 }
 
 /* x is computed again, and with it what of its expression is not in memory; what is in memory is read from

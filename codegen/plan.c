@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codegen/predict.h"
 #include "codegen/sched/sched.h"
 #include "ir/view.h"
 
@@ -91,9 +92,8 @@ kn_keep kn_preview_keep(kn_planner *p, int i)
     return keep && ph.cluster ? KN_KEEP_SHARED : keep;
 }
 
-/* The refined problem's plan with these loop nests; `base` has what is there of it already. */
-static kn_status plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regions,
-                           const kn_plan *base, kn_plan **out)
+kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regions,
+                       const kn_plan *base, kn_plan **out)
 {
     kn_plan *plan = *out = KN_NEW(a, kn_plan);
     *plan = *base;
@@ -111,6 +111,8 @@ static kn_status plan_with(kn_arena *a, const kn_problem *problem, kn_regions *r
     kn_push(a, &plan->steps,
             ((kn_plan_step){"schedule", "groups to threads, values kept on chip", plan->after}));
     plan->regions = p.regions;
+    plan->again = p.again;
+    plan->ns = kn_predict_ns(plan, pr->target);
     plan->schedule = p.phases.len > 1 ? "split" : "whole";
     for (int i = 0; i < plan->kernels.len; i++) {
         const kn_kernel *k = plan->kernels.data[i];
@@ -120,47 +122,6 @@ static kn_status plan_with(kn_arena *a, const kn_problem *problem, kn_regions *r
             plan->schedule = "resident";
         else if (k->phases.len == 1 && k->phases.data[0].tile)
             plan->schedule = "tiles";
-    }
-    return KN_OK;
-}
-
-/* ---- other loop nests ---- */
-
-/* Beyond so many values a plan is the first one: others take as long. */
-enum { MOST_SEARCHED = 64 };
-
-static double cost_of(const kn_plan *plan, const kn_target *target)
-{
-    const kn_census *c = &plan->after;
-    return (double)(c->bytes_read + c->bytes_written) +
-           c->grid * kn_schedule_barrier_bytes(target) +
-           c->temporaries * kn_schedule_temporary_bytes(target);
-}
-
-static bool is_better(const kn_plan *plan, const kn_plan *than, const kn_target *target)
-{
-    if (plan->kernels.len != than->kernels.len)
-        return plan->kernels.len < than->kernels.len;
-    double cost = cost_of(plan, target), other = cost_of(than, target);
-    return cost != other ? cost < other : plan->regions->list.len < than->regions->list.len;
-}
-
-/* Merging in another order may lead to other loop nests, and these to a better plan. One loop nest has no better. */
-static kn_status search(kn_arena *a, const kn_problem *pr, const kn_plan *base, kn_plan **best)
-{
-    const kn_regions *tried[KN_REGION_ORDERS] = {(*best)->regions};
-    for (int order = 1, n = 1; order < KN_REGION_ORDERS; order++) {
-        kn_regions *regions = kn_regions_form_in(a, pr->graph, pr->sizes, order);
-        kn_plan *plan;
-        bool known = false;
-        for (int i = 0; i < n; i++)
-            known = known || kn_regions_same(tried[i], regions);
-        if (known)
-            continue;
-        tried[n++] = regions;
-        KN_TRY(plan_with(a, pr, regions, base, &plan));
-        if (is_better(plan, *best, pr->target))
-            *best = plan;
     }
     return KN_OK;
 }
@@ -189,14 +150,10 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
             ((kn_plan_step){"refine", "reshapes that split or merge axes as views",
                             kn_census_of_graph(a, pr.graph, pr.sizes)}));
     const kn_choices *c = pr.choices;
-    kn_plan *plan;
-    KN_TRY(plan_with(a, &pr,
-                     c ? kn_regions_form_by(a, pr.graph, pr.sizes, c->merges, c->nmerges)
-                       : kn_regions_form(a, pr.graph, pr.sizes, pr.fusion),
-                     &base, &plan));
-    if (pr.fusion && !pr.universal && !c && plan->regions->list.len > 1 &&
-        pr.graph->nodes.len <= MOST_SEARCHED && plan->regions->graph == pr.graph)
-        KN_TRY(search(a, &pr, &base, &plan));
-    *out = plan;
-    return KN_OK;
+    if (pr.fusion && !pr.universal && !c)
+        return kn_partition(a, &pr, &base, out);
+    return kn_plan_with(a, &pr,
+                        c ? kn_regions_form_by(a, pr.graph, pr.sizes, c->merges, c->nmerges)
+                          : kn_regions_form(a, pr.graph, pr.sizes, pr.fusion),
+                        &base, out);
 }

@@ -13,8 +13,8 @@
  *   assemble   kernels: barriers, parameter kinds, the canonical key
  *   workspace  temporaries that do not live at the same time share memory
  *
- * Where a small program comes to several loop nests, those that other orders of merging lead to are planned too, and the
- * cheapest plan is taken.
+ * What a program is parted into is decided by predicted time: codegen/partition.c plans other partitions too where one of
+ * them may be quicker.
  *
  * A pure function of the problem: no device, no environment, no clock. */
 #ifndef KN_CODEGEN_PLAN_H
@@ -37,12 +37,12 @@ typedef struct kn_layout {
     int align;
 } kn_layout;
 
-/* What a search tries in place of the planner's own choices. Nodes are those of the refined graph. */
+/* What is tried in place of the planner's own choices. Nodes are those of the refined graph. */
 typedef struct kn_choices {
     const kn_merge *merges; /* of loop nests: kn_regions_form_by() */
     int nmerges;
-    const bool *
-        again; /* per node: between loop nests it is computed again, where that can be, else kept */
+    const kn_reuse
+        *reuse; /* per node: of what crosses from one loop nest to another; NULL: all by cost */
 } kn_choices;
 
 typedef struct kn_problem {
@@ -75,6 +75,9 @@ typedef struct kn_plan {
     KN_VEC(kn_buf) temporaries;  /* those that a kernel touches */
     const int64_t *sizes;        /* per symbol of the graph */
     const kn_regions *regions;
+    const bool *again;    /* per node of regions->graph: other loop nests compute it again */
+    double ns;            /* predicted: codegen/predict.h */
+    int tried;            /* plans that were compared, this one included; 0: none */
     const char *schedule; /* "whole", "cluster", "split", "resident" or "tiles" */
 } kn_plan;
 
@@ -112,6 +115,16 @@ typedef struct kn_planner {
     const kn_node *blocked; /* a regrouping reshape that these strides do not allow as a view */
 } kn_planner;
 
+/* codegen/plan.c: the plan of the refined problem with these loop nests; `base` has what is there of it already. */
+kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regions,
+                       const kn_plan *base, kn_plan **plan);
+/* codegen/partition.c: the plan of the refined problem, which is fused, with the loop nests that are predicted to take the
+ * least time. */
+kn_status kn_partition(kn_arena *a, const kn_problem *problem, const kn_plan *base, kn_plan **plan);
+/* codegen/bound.c: nanoseconds that no plan is predicted to be quicker than whose loop nests are these parts. Per node: the
+ * first node of its part; -1 where it is no value. */
+double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, const int64_t *sizes,
+                          const kn_target *target);
 /* codegen/lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
 /* codegen/place.c: buf_of_node and again. */

@@ -382,15 +382,44 @@ static double in_pieces(const model *m, const kn_phase *ph)
     return pieces ? 1 + m->m->between / most(width, line) : 1;
 }
 
+/* The phase that a local one is worked on for: the next that is not local. */
+static const kn_phase *host_of(const kn_phase *local)
+{
+    while (local->local)
+        local++;
+    return local;
+}
+
+/* What every block of the host does before it goes on: once, or for each of its groups. Its waits count twice, as those of
+ * a phase of one turn do: with what units do, and in step. The time of a grid barrier has those in it for a first load and its
+ * combine, which is all that some partial results take. */
+static double local_time(model *m, const kn_phase *ph)
+{
+    const kn_phase *host = host_of(ph);
+    spread s = spread_of(m, host);
+    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
+    if (ph->walk == KN_WALK_COLS) /* one step after the other */
+        return ph->nsweeps * (steps(m->k, ph) * m->m->latency + m->m->block);
+    double wait = host->barrier ? -m->m->latency - m->m->block : 0;
+    for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
+        kn_phase_needs(ph, sweep, m->need);
+        wait += waits(m, ph, sweep, done) * m->m->latency;
+        wait += kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
+    }
+    double groups = ph->ngroup ? most(1, (double)m->k->threads / ph->tpg) : 1;
+    double idle = most(1, m->m->threads / (s.together * m->k->threads));
+    double work = s.together * groups * (double)ph->members * additions(m, ph) * idle / m->m->adds;
+    return (2 * most(0, wait) + work) * (ph->ngroup ? s.turns : 1);
+}
+
 static kn_time phase_time(model *m, const kn_phase *ph)
 {
     kn_time t = {.barriers = ph->last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
     t.ns = t.barriers;
     if (ph->groups == 0 || ph->members == 0)
         return t;
-    if (ph->local) { /* a few elements; of columns, one step after the other */
-        if (ph->walk == KN_WALK_COLS)
-            t.in_step = ph->nsweeps * (steps(m->k, ph) * m->m->latency + m->m->block);
+    if (ph->local) {
+        t.in_step = local_time(m, ph);
         t.ns += t.in_step;
         return t;
     }

@@ -115,7 +115,7 @@ typedef struct kn_graph {
     kn_finder inputs_by, outputs_by; /* by name */
     kn_finder nodes_by;
     KN_VEC(kn_wider) wider; /* of a graph as it was built; rewriting leaves it out */
-    int carried; /* CARRIED nodes so far */
+    int carried;            /* CARRIED nodes so far */
     kn_budget budget;
 } kn_graph;
 

@@ -195,9 +195,10 @@ static void merge(kn_former *f, int t, int s, const int8_t *map)
 }
 
 /* The smaller one's nodes are looked at, the earlier one's axes come first where neither is. */
-bool kn_region_merge(kn_former *f, int a, int b)
+bool kn_region_merge(kn_former *f, int x, int y)
 {
     int8_t map[KN_MAX_RANK];
+    int a = kn_region_find(f, x), b = kn_region_find(f, y);
     int na = f->forming[a].region->nodes.len, nb = f->forming[b].region->nodes.len;
     bool a_first = na != nb ? na > nb : f->forming[a].first < f->forming[b].first;
     int t = a_first ? a : b, s = a_first ? b : a;
@@ -211,6 +212,7 @@ bool kn_region_merge(kn_former *f, int a, int b)
     if (!kn_region_all_walked(f, t, s, map) || kn_region_between(f, t, s))
         return false;
     merge(f, t, s, map);
+    kn_push(f->a, &f->out->merges, ((kn_merge){x, y}));
     return true;
 }
 
@@ -229,7 +231,7 @@ static void merge_with_operands(kn_former *f, const kn_node *n, bool others, boo
     for (int k = 0; k < n->nin; k++) {
         const kn_node *x = f->use[n->id][k].base;
         if (kn_is_value(x) && (is_single(f, x) && !is_single(f, n) ? singles : others))
-            kn_region_merge(f, kn_region_find(f, x->id), kn_region_find(f, n->id));
+            kn_region_merge(f, x->id, n->id);
     }
 }
 
@@ -238,7 +240,7 @@ static void merge_with_operands(kn_former *f, const kn_node *n, bool others, boo
 typedef struct shared_leaf {
     const kn_node *leaf;
     int64_t elements;
-    KN_VEC(int) regions; /* by their first nodes */
+    KN_VEC(int) readers; /* a node of each region that loads it */
 } shared_leaf;
 
 static int larger_first(const void *a, const void *b)
@@ -260,21 +262,22 @@ static void merge_siblings(kn_former *f)
             continue; /* regions in the order of their first nodes */
         const kn_forming *region = &f->forming[kn_region_find(f, i)];
         for (int j = 0; j < region->loads.len; j++)
-            kn_push(f->a, &leaves[region->loads.data[j].leaf->id].regions, i);
+            kn_push(f->a, &leaves[region->loads.data[j].leaf->id].readers,
+                    region->loads.data[j].by.node->id);
     }
     for (int i = 0; i < n; i++) {
-        if (leaves[i].regions.len < 2)
+        if (leaves[i].readers.len < 2)
             continue;
         leaves[i].elements = kn_region_elements(f, leaves[i].leaf->shape, leaves[i].leaf->rank);
         leaves[count++] = leaves[i];
     }
     qsort(leaves, (size_t)count, sizeof *leaves, larger_first);
     for (int i = 0; i < count; i++) {
-        int *at = leaves[i].regions.data, kept = 0;
-        for (int j = 0; j < leaves[i].regions.len; j++) {
+        int *at = leaves[i].readers.data, kept = 0;
+        for (int j = 0; j < leaves[i].readers.len; j++) {
             int node = at[j];
             for (int k = kept - 1; k >= 0 && k >= kept - NEIGHBOURS; k--)
-                kn_region_merge(f, kn_region_find(f, at[k]), kn_region_find(f, node));
+                kn_region_merge(f, at[k], node);
             bool merged = false;
             for (int k = kept - 1; k >= 0 && k >= kept - NEIGHBOURS; k--)
                 merged = merged || kn_region_find(f, at[k]) == kn_region_find(f, node);
@@ -436,6 +439,6 @@ kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,
 {
     kn_former *f = kn_regions_begin(a, g, sizes, true);
     for (int i = 0; i < n; i++)
-        kn_region_merge(f, kn_region_find(f, merges[i].a), kn_region_find(f, merges[i].b));
+        kn_region_merge(f, merges[i].a, merges[i].b);
     return finish(f);
 }

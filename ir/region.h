@@ -33,13 +33,19 @@ typedef KN_VEC(kn_refusal) kn_refusals;
 
 typedef struct kn_former kn_former;
 
+/* Of the regions of two nodes. */
+typedef struct kn_merge {
+    int a, b; /* nodes */
+} kn_merge;
+
 typedef struct kn_regions {
     const kn_graph *graph;
     KN_VEC(kn_region *) list;    /* in execution order: by level */
     kn_region **of;              /* per node; NULL for views and leaves */
     int8_t (*axis)[KN_MAX_RANK]; /* per node: region axis of each of its axes (a reduction's are its
                                     operand's); -1 for axes of size 1 */
-    int64_t work;                /* steps that forming them took: for tests */
+    KN_VEC(kn_merge) merges; /* what made them, one after the other: one less than nodes a region */
+    int64_t work;            /* steps that forming them took: for tests */
     kn_former *former;
 } kn_regions;
 
@@ -54,11 +60,8 @@ enum { KN_REGION_ORDERS = 4 };
 kn_regions *kn_regions_form_in(kn_arena *a, kn_graph *g, const int64_t *sizes, int order);
 /* Are they the same partition of one graph? */
 bool kn_regions_same(const kn_regions *x, const kn_regions *y);
-/* The same by these merges alone, of the regions of two nodes each, one after the other; those that are not allowed are
- * left out. For searches: whether another order would do better. */
-typedef struct kn_merge {
-    int a, b; /* nodes */
-} kn_merge;
+/* The same by these merges alone, one after the other; those that are not allowed are left out. For searches: whether
+ * another partition would do better. */
 kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,
                                const kn_merge *merges, int n);
 /* One for each two regions that touch: one reads what the other makes, or both read the same array. */

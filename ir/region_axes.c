@@ -180,15 +180,39 @@ static const char *dim_text(const kn_former *f, kn_dim d)
     return kn_text_str(&t);
 }
 
+/* The first axis of t that no axis of s is; t's number of axes if there is none. */
+static int first_free(const merging *m)
+{
+    int c = 0;
+    while (c < m->into->naxes && m->taken >> c & 1)
+        c++;
+    return c;
+}
+
+/* Neither has all the axes of the other, so their loop nest would go over the product of what they have alone. */
+static bool refuse_product(merging *m, int of_t, int of_s)
+{
+    return kn_region_refuse(
+        m->f,
+        kn_sprintf(
+            m->f->a,
+            "one goes over an axis %s, the other over an axis %s: one loop nest would go over "
+            "every pair",
+            dim_text(m->f, m->into->dim[of_t]), dim_text(m->f, m->from->dim[of_s])),
+        "one of them has all the axes of the other");
+}
+
 /* Axes that nothing speaks of: those of equal extent are one, the others are new. */
 static bool place_rest(merging *m)
 {
     kn_former *f = m->f;
     int naxes = m->into->naxes;
-    for (int a = 0; a < m->from->naxes; a++) {
+    for (int a = 0; a < m->from->naxes; a++)
         for (int c = 0; c < m->into->naxes && m->map[a] < 0; c++)
             if (!(m->taken >> c & 1) && kn_dim_equal(f->g->syms, m->into->dim[c], m->from->dim[a]))
                 let_be(m, a, c);
+    int own = first_free(m);
+    for (int a = 0; a < m->from->naxes; a++) {
         if (m->map[a] >= 0)
             continue;
         if (m->into->reduces)
@@ -197,6 +221,8 @@ static bool place_rest(merging *m)
                 kn_sprintf(f->a, "one has an axis %s that the other's reductions do not go over",
                            dim_text(f, m->from->dim[a])),
                 "its shape is the reduced array's, up to axes of size 1");
+        if (own < m->into->naxes)
+            return refuse_product(m, own, a);
         if (naxes == KN_MAX_RANK)
             return kn_region_refuse(f, "together they have too many axes",
                                     "at most 16 axes in one loop nest");

@@ -62,8 +62,8 @@ kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
 int kn_find_load(const kn_forming *region, const kn_node *leaf);
 /* The region that a node is in now. */
 int kn_region_find(kn_former *f, int node);
-/* Makes two regions one, if that is allowed. */
-bool kn_region_merge(kn_former *f, int a, int b);
+/* Makes the regions of two nodes one, if that is allowed. False where they are one already. */
+bool kn_region_merge(kn_former *f, int x, int y);
 bool kn_region_refuse(kn_former *f, const char *why, const char *need);
 /* Because of f->between. */
 bool kn_region_refuse_between(kn_former *f);

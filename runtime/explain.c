@@ -292,7 +292,12 @@ static void in_words(const subject *s)
     kn_putf(t, "\nschedule %s: %d launch%s, workspace ", s->plan->schedule, s->plan->kernels.len,
             s->plan->kernels.len == 1 ? "" : "es");
     put_bytes(t, s->plan->workspace);
-    kn_putf(t, ", predicted %.1f us\n", kn_predict_ns(s->plan, &s->target) / 1e3);
+    kn_putf(t, ", predicted %.1f us", s->plan->ns / 1e3);
+    if (s->prog->options.fusion)
+        kn_putf(t, "; one kernel an operation %.1f us", s->unfused / 1e3);
+    if (s->plan->tried > 1)
+        kn_putf(t, "; the least of %d partitions", s->plan->tried);
+    kn_put(t, "\n");
     for (int i = 0; i < s->plan->kernels.len; i++) {
         const kn_kernel *k = s->plan->kernels.data[i];
         kn_time *times = KN_NEW_ARRAY(t->arena, kn_time, k->phases.len + 1);

@@ -10,6 +10,7 @@ typedef struct subject {
     kn_program *prog;
     kn_plan *plan;
     kn_target target;
+    double unfused; /* ns that it is predicted to take as one kernel an operation */
     kn_text *t;
     const char *assumed;
     kn_refusals refusals;

@@ -7,7 +7,7 @@
  *   workspace, buffers                       bytes, and the temporaries that lie in it
  *   passes                                   what each left: graph passes, then steps of planning
  *   schedule, kernels                        how each loop nest is walked
- *   predicted_us                             of all kernels
+ *   predicted_us, predicted_unfused_us       of all kernels; if each operation were one
  *   predicted                                of each kernel and phase: us in all, what most of it goes to
  *                                            (bound), and the us of each part
  *   autotune                                 where the program measures: the candidates of such arguments,
@@ -263,7 +263,8 @@ void kn_explain_json(const subject *s)
     put_list(s, "buffers", plan->temporaries.len, put_buffer);
     put_list(s, "passes", passes_run(s) + plan->steps.len, put_pass);
     kn_putf(t, "  \"schedule\": \"%s\",\n", plan->schedule);
-    kn_putf(t, "  \"predicted_us\": %.3f,\n", kn_predict_ns(plan, &s->target) / 1e3);
+    kn_putf(t, "  \"predicted_us\": %.3f,\n  \"predicted_unfused_us\": %.3f,\n", plan->ns / 1e3,
+            s->unfused / 1e3);
     put_list(s, "kernels", plan->kernels.len, put_kernel);
     kn_explain_tuning_json(s);
     put_texts(t, "constraints", kn_explain_constraints(s));

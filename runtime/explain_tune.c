@@ -11,6 +11,15 @@ static kn_status list_candidates(const kn_problem *problem, const kn_allocator *
     return KN_OK;
 }
 
+static kn_status predict_unfused(subject *s, kn_problem problem)
+{
+    kn_plan *plan;
+    problem.fusion = false;
+    KN_TRY(kn_plan_make(s->t->arena, &problem, &plan));
+    s->unfused = plan->ns;
+    return KN_OK;
+}
+
 kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own, kn_text *notes)
 {
     kn_program *p = s->prog;
@@ -19,6 +28,7 @@ kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own, k
     KN_TRY(kn_bind(a, p->optimised, args, nargs, KN_BIND_ASSUME, notes, &b));
     kn_problem problem = kn_program_problem(p, &b, &s->target);
     KN_TRY(kn_plan_make(a, &problem, &s->plan));
+    KN_TRY(predict_unfused(s, problem));
     if (!own || !kn_tunes(p))
         return KN_OK;
     s->tuning = KN_NEW(a, kn_tuning);

@@ -233,7 +233,7 @@ static void test_classes(void **state)
         null_open(&n, &kn_malloc_allocator);
         n.dev.compile = note_kernel;
         assert_in_range(softmax_classes(&n, seed), 1, 12);
-        assert_in_range(batchnorm_classes(&n, seed), 1, 6);
+        assert_in_range(batchnorm_classes(&n, seed), 1, 8);
         null_close(&n);
     }
 }

@@ -1,0 +1,387 @@
+/* Nothing that is predicted slower than its parts is chosen: random programs are planned for a GPU and for a CPU, at their
+ * own sizes and at larger ones, and take no longer fused than one kernel an operation.
+ *
+ * Nor does another partition do better: of small programs every one that can be reached by merging two loop nests that touch,
+ * one pair after the other, is planned, and with each every way to keep or compute again what crosses between loop nests.
+ * The search of codegen/partition.c, which plans a few of them, comes close to the best.
+ *
+ * KILN_FUZZ: how many programs are looked at; KILN_SEED: the first one's seed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codegen/predict.h"
+#include "ir/interp.h"
+#include "ir/pass/pass.h"
+#include "ir/region_impl.h"
+#include "tests/differential/program.h"
+#include "tests/effort.h"
+
+enum {
+    PROGRAMS = EFFORT(5000, 60), /* that are compared with one kernel an operation */
+    WANTED = EFFORT(60, 6),      /* that are searched */
+    LEAST_OPERATIONS = 5,
+    MOST_OPERATIONS = 40,
+    MOST_VALUES = 9,
+    MOST_PLACED = 6, /* values that a plan may keep or compute again */
+    ELEMENTS = 6000,
+    FIRST_SEED = 1,
+    MOST_SEEDS = 4000
+};
+
+/* Where a program is planned: for which machine, and whether at sizes that fill it. */
+typedef struct place {
+    const char *arch;
+    bool large;
+} place;
+
+static const place places[] = {{"sm_90", false}, {"cpu", false}, {"sm_90", true}, {"cpu", true}};
+enum { PLACES = sizeof places / sizeof *places };
+
+typedef struct search {
+    kn_arena *a;
+    const program *p;
+    kn_program *prog;
+    kn_graph *g; /* refined */
+    const int64_t *sizes;
+    const place *at;
+    int values[MOST_VALUES], n; /* the nodes that regions are made of */
+    KN_VEC(uint64_t) seen;      /* partitions: four bits a value, the first value that is with it */
+    double least;               /* ns, of all plans */
+    int plans;
+} search;
+
+/* ---- partitions ---- */
+
+static uint64_t partition_of(const search *s, kn_former *f)
+{
+    uint64_t key = 0;
+    for (int i = 0; i < s->n; i++)
+        for (int j = 0; j <= i; j++)
+            if (kn_region_find(f, s->values[j]) == kn_region_find(f, s->values[i])) {
+                key |= (uint64_t)j << 4 * i;
+                break;
+            }
+    return key;
+}
+
+static int first_with(uint64_t partition, int i) { return (int)(partition >> 4 * i & 15); }
+
+/* Does value j read value i, or do both read one array? */
+static bool touch(const search *s, int i, int j)
+{
+    const kn_node *a = s->g->nodes.data[s->values[i]], *b = s->g->nodes.data[s->values[j]];
+    for (int k = 0; k < b->nin; k++) {
+        const kn_node *x = kn_use_of(s->g, b, k).base;
+        if (x == a)
+            return true;
+        for (int l = 0; l < a->nin; l++)
+            if (kn_use_of(s->g, a, l).base == x && !kn_is_uniform_leaf(x))
+                return true;
+    }
+    return false;
+}
+
+/* What these merges lead to; NULL where one is refused. */
+static kn_former *replay(search *s, const kn_merge *merges, int n)
+{
+    kn_former *f = kn_regions_begin(s->a, s->g, s->sizes, true);
+    for (int i = 0; i < n; i++)
+        if (!kn_region_merge(f, merges[i].a, merges[i].b))
+            return NULL;
+    return f;
+}
+
+/* ---- plans ---- */
+
+static kn_target target_of(const place *at)
+{
+    kn_target target = {
+        .kind = "cpu", .units = 2, .max_block = 1024, .max_threads_unit = 1, .cooperative = true};
+    if (strcmp(at->arch, "cpu") != 0)
+        assert_true(kn_target_of_arch(at->arch, &target));
+    return target;
+}
+
+/* The sizes of a program, or ones that are some 60 times as large where they are more than a few. */
+static void sizes_at(const program *p, const place *at, kn_arena *a, int64_t *sizes)
+{
+    memcpy(sizes, p->sizes, sizeof p->sizes);
+    for (int i = 0; i < MAX_SYMBOLS && at->large; i++)
+        sizes[i] = sizes[i] < 20 ? sizes[i] : sizes[i] < 100 ? sizes[i] * 61 - 7 : sizes[i] * 3;
+    kn_symbols_derive(p->graph->syms, a, sizes);
+}
+
+/* The time of a plan of compact arguments, in ns; less than 0 where the sizes mean nothing. */
+static double plan(const program *p, const kn_program *prog, const place *at, bool fusion,
+                   const kn_choices *choices)
+{
+    kn_arena a;
+    kn_binding b;
+    kn_arg args[MAX_ARGS];
+    int64_t sizes[MAX_SYMBOLS], shape[MAX_ARGS][KN_MAX_RANK];
+    const kn_target target = target_of(at);
+    kn_plan *made;
+    double ns = -1;
+    kn_arena_init(&a, NULL);
+    kn_text notes = kn_text_new(&a);
+    sizes_at(p, at, &a, sizes);
+    for (int i = 0; i < p->graph->inputs.len; i++) {
+        const kn_input *in = &p->graph->inputs.data[i];
+        kn_node_sizes(in->node, sizes, shape[i]);
+        args[i] = (kn_arg){.name = in->name,
+                           .dtype = (int)in->node->dtype,
+                           .rank = in->node->rank,
+                           .shape = shape[i]};
+    }
+    if (kn_bind(&a, prog->optimised, args, p->graph->inputs.len, KN_BIND_ASSUME, &notes, &b) ==
+        KN_OK) {
+        const kn_problem problem = {.graph = kn_graph_clone(&a, prog->optimised),
+                                    .sizes = b.sizes,
+                                    .in = b.in,
+                                    .out = b.out,
+                                    .over = b.over,
+                                    .target = &target,
+                                    .fusion = fusion,
+                                    .choices = choices};
+        if (kn_plan_make(&a, &problem, &made) != KN_OK)
+            fail_msg("KILN_SEED=%llu: %s", (unsigned long long)p->seed, kn_last_error());
+        ns = kn_predict_ns(made, &target);
+    }
+    kn_arena_finish(&a);
+    return ns;
+}
+
+/* Every way to place what another loop nest reads. */
+static void try_placements(search *s, kn_former *f, const kn_merge *merges, int n)
+{
+    int crossing[MOST_VALUES], count = 0;
+    for (int i = 0; i < s->n; i++) {
+        const kn_node *x = s->g->nodes.data[s->values[i]];
+        bool crosses = false;
+        for (int r = 0; r < f->readers[x->id].len; r++)
+            crosses = crosses || kn_region_find(f, f->readers[x->id].data[r].node->id) !=
+                                     kn_region_find(f, x->id);
+        if (crosses && kn_ops[x->op].cls == KN_ELEM && count < MOST_PLACED)
+            crossing[count++] = x->id;
+    }
+    kn_reuse *reuse = KN_NEW_ARRAY(s->a, kn_reuse, s->g->nodes.len + 1);
+    for (unsigned which = 0; which < 1u << count; which++) {
+        for (int i = 0; i < count; i++)
+            reuse[crossing[i]] = which >> i & 1 ? KN_REUSE_RECOMPUTE : KN_REUSE_KEEP;
+        double ns = plan(s->p, s->prog, s->at, true, &(kn_choices){merges, n, reuse});
+        s->least = ns < s->least ? ns : s->least;
+        s->plans++;
+    }
+}
+
+/* Goes on from the partition that the merges lead to. */
+static void explore(search *s, kn_merge *merges, int n)
+{
+    kn_former *f = replay(s, merges, n);
+    if (!f)
+        return;
+    uint64_t here = partition_of(s, f);
+    for (int i = 0; i < s->seen.len; i++)
+        if (s->seen.data[i] == here)
+            return;
+    kn_push(s->a, &s->seen, here);
+    try_placements(s, f, merges, n);
+    for (int j = 1; j < s->n; j++)
+        for (int i = 0; i < j; i++) {
+            if (first_with(here, i) == first_with(here, j) || !touch(s, i, j))
+                continue;
+            merges[n] = (kn_merge){s->values[i], s->values[j]};
+            explore(s, merges, n + 1);
+        }
+}
+
+/* ---- programs ---- */
+
+/* What programs are drawn from, so that they stay what they are when operations are added: cheap and dear ones, of one
+ * operand to three, and formulas of several operations. */
+static const kn_op elem[] = {
+    KN_OP_ADD,  KN_OP_SUB, KN_OP_MUL,  KN_OP_DIV,     KN_OP_POW,     KN_OP_NEG,  KN_OP_ABS,
+    KN_OP_SQRT, KN_OP_EXP, KN_OP_LOG,  KN_OP_TANH,    KN_OP_SIN,     KN_OP_RINT, KN_OP_SIGN,
+    KN_OP_ERF,  KN_OP_MOD, KN_OP_SINH, KN_OP_MINIMUM, KN_OP_MAXIMUM, KN_OP_LT,   KN_OP_EQ,
+    KN_OP_AND,  KN_OP_NOT, KN_OP_CAST, KN_OP_WHERE,   KN_OP_CLIP,    KN_OP_RELU, KN_OP_SIGMOID};
+static const kn_op reduce[] = {KN_OP_SUM, KN_OP_PROD, KN_OP_MIN,  KN_OP_MAX,
+                               KN_OP_ANY, KN_OP_ALL,  KN_OP_MEAN, KN_OP_VAR};
+static const vocabulary words = {elem, reduce, (int)(sizeof elem / sizeof *elem),
+                                 (int)(sizeof reduce / sizeof *reduce)};
+
+static int operations(const kn_graph *g)
+{
+    int n = 0;
+    for (int i = 0; i < g->nodes.len; i++)
+        n += kn_is_value(g->nodes.data[i]);
+    return n;
+}
+
+/* True when the program is small enough to be searched, and its views need no copies. */
+static bool find_values(search *s)
+{
+    int n = operations(s->p->graph);
+    if (n < LEAST_OPERATIONS || n > MOST_OPERATIONS)
+        return false;
+    for (int i = 0; i < s->g->nodes.len; i++) {
+        if (kn_regroups(s->g, s->g->nodes.data[i]))
+            return false;
+        if (!kn_is_value(s->g->nodes.data[i]))
+            continue;
+        if (s->n == MOST_VALUES)
+            return false;
+        s->values[s->n++] = i;
+    }
+    return s->n > 2;
+}
+
+/* How many times as long as the best partition takes the one that is chosen; 0 where there is nothing to search. */
+static double search_program(search *s)
+{
+    kn_merge merges[MOST_VALUES];
+    double own = plan(s->p, s->prog, s->at, true, NULL);
+    s->g = kn_refine(s->a, kn_graph_clone(s->a, s->prog->optimised), true, &s->sizes);
+    assert_non_null(s->g);
+    if (own < 0 || !find_values(s))
+        return 0;
+    s->least = own;
+    explore(s, merges, 0);
+    return own / s->least;
+}
+
+static kn_program *compile(kn_context *ctx, const program *p)
+{
+    kn_program *prog;
+    assert_int_equal(kn_program_create(ctx, p->graph, &(kn_program_options){.fusion = true}, &prog),
+                     KN_OK);
+    return prog;
+}
+
+static void test_best(void **state)
+{
+    (void)state;
+    int searched = 0, above = 0, plans = 0;
+    double most = 1;
+    kn_context *ctx;
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    uint64_t first = setting("KILN_SEED", FIRST_SEED), seeds = setting("KILN_FUZZ", MOST_SEEDS);
+    for (uint64_t seed = first; seed < first + seeds && searched < WANTED; seed++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        program *p = program_make_of(&a, seed, ELEMENTS, &words);
+        kn_program *prog = compile(ctx, p);
+        search s = {.a = &a, .p = p, .prog = prog, .sizes = p->sizes, .at = &places[seed % PLACES]};
+        double times = search_program(&s);
+        searched += times > 0;
+        above += times > 1.02;
+        plans += s.plans;
+        most = times > most ? times : most;
+        if (times > 1.02)
+            print_message("KILN_SEED=%llu, %s, %s sizes: %.3f times the best partition\n",
+                          (unsigned long long)seed, s.at->arch, s.at->large ? "large" : "small",
+                          times);
+        kn_program_destroy(prog);
+        kn_arena_finish(&a);
+    }
+    kn_context_close(ctx);
+    print_message("%d programs searched, %d plans made; %d take more than 1.02 times the best of "
+                  "them, %.3f times at most\n",
+                  searched, plans, above, most);
+    assert_true(searched >= WANTED && plans > 100 * searched);
+    assert_true(above * 20 <= searched && most < 1.3);
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    int slower = 0, compared = 0;
+    kn_context *ctx;
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    uint64_t first = setting("KILN_SEED", FIRST_SEED), seeds = setting("KILN_FUZZ", PROGRAMS);
+    for (uint64_t seed = first; seed < first + seeds; seed++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        program *p = program_make_of(&a, seed, ELEMENTS, NULL);
+        kn_program *prog = compile(ctx, p);
+        const place *at = &places[seed % PLACES];
+        double fused = plan(p, prog, at, true, NULL), parts = plan(p, prog, at, false, NULL);
+        compared += fused >= 0;
+        if (fused >= 0 && fused > parts * (1 + 1e-12)) {
+            slower++;
+            print_error("KILN_SEED=%llu, %s, %s sizes: %.0f ns, one kernel an operation %.0f ns\n",
+                        (unsigned long long)seed, at->arch, at->large ? "large" : "small", fused,
+                        parts);
+        }
+        kn_program_destroy(prog);
+        kn_arena_finish(&a);
+    }
+    kn_context_close(ctx);
+    print_message("%d programs compared with one kernel an operation\n", compared);
+    assert_int_equal(slower, 0);
+    assert_true((uint64_t)compared * 10 > seeds * 8);
+}
+
+/* Loops over different arrays that share something small are no loop over all pairs of their elements, and loops that one
+ * array suits less than the others do not share a walk. */
+static const struct {
+    const char *text, *sizes;
+} everyday[] = {
+    {"def f(x: f32[N], y: f32[M], s: f32[()]):\n    return x * s, y * s\n", "N=1000000 M=900000"},
+    {"def f(w: f32[A], dw: f32[A], b: f32[B], db: f32[B], lr: f32[()]):\n"
+     "    w -= lr * dw\n    b -= lr * db\n",
+     "A=1000000 B=3000"},
+    {"def f(q: f32[T, H, D], k: f32[T, G, D], cs: f32[T, D]):\n"
+     "    return q * cs[:, None, :], k * cs[:, None, :]\n",
+     "T=512 H=16 G=4 D=64"},
+    {"def f(x: f32[N, V], a: f32[N, W], t: f32[N]):\n    return x * t[:, None], a * t[:, None]\n",
+     "N=1000 V=500 W=300"},
+    {"def f(a: f32[M], x: f32[M], b: f32[M, N]):\n    return a * x, b * x[:, None]\n",
+     "M=1000 N=700"},
+    {"def f(x: f32[N], y: f32[M], p: i32[P]):\n    return take(x, p), take(y, p), roll(x, 3), roll(y, 3)\n",
+     "N=100000 M=70000 P=9"},
+};
+
+static double plan_text(kn_context *ctx, const char *text, const char *sizes, const char *arch,
+                        bool fusion)
+{
+    kn_arena a;
+    kn_arena_init(&a, NULL);
+    program *p = program_of_text(&a, text, "text", sizes, 0);
+    assert_non_null(p);
+    kn_program *prog = compile(ctx, p);
+    double ns = plan(p, prog, &(place){arch, false}, fusion, NULL);
+    kn_program_destroy(prog);
+    kn_arena_finish(&a);
+    return ns;
+}
+
+static void test_everyday(void **state)
+{
+    (void)state;
+    kn_context *ctx;
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    for (size_t i = 0; i < sizeof everyday / sizeof *everyday; i++)
+        for (int arch = 0; arch < 2; arch++) {
+            const char *name = arch ? "cpu" : "sm_90";
+            double fused = plan_text(ctx, everyday[i].text, everyday[i].sizes, name, true);
+            double parts = plan_text(ctx, everyday[i].text, everyday[i].sizes, name, false);
+            if (fused > parts)
+                fail_msg("%swith %s on %s: %.0f ns, one kernel an operation %.0f ns",
+                         everyday[i].text, everyday[i].sizes, name, fused, parts);
+        }
+    kn_context_close(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_everyday),
+                                       cmocka_unit_test(test_parts), cmocka_unit_test(test_best)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
