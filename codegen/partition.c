@@ -29,6 +29,7 @@ static const double alike = 0.98;
 /* A partition that is one change away. */
 typedef struct change {
     double bound;
+    int number;
     const kn_merge *merges; /* NULL: those of the best plan */
     int n;
     int turned; /* a node whose value is kept instead of computed again, or the other way round; or -1 */
@@ -139,7 +140,7 @@ static void add_change(search *s, const kn_merge *merges, int n, int turned, con
 {
     double bound = bound_of(s, part_of);
     if (keeps_bonds(s, part_of) && bound < s->best->ns * alike)
-        kn_push(s->a, &s->changes, ((change){bound, merges, n, turned}));
+        kn_push(s->a, &s->changes, ((change){bound, s->changes.len, merges, n, turned}));
 }
 
 static void add_undone(search *s, int without)
@@ -196,7 +197,7 @@ static void add_touching(search *s, const int *part_of)
 static int lowest_first(const void *a, const void *b)
 {
     const change *x = a, *y = b;
-    return x->bound < y->bound ? -1 : x->bound > y->bound;
+    return x->bound != y->bound ? (x->bound < y->bound ? -1 : 1) : x->number - y->number;
 }
 
 /* ---- planning them ---- */
