@@ -16,9 +16,7 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
     kn_cuda_find_wide(w);
     kn_cuda_find_rough(w);
-    w->turned_round = false;
-    for (int q = kn_cuda_read_before(w, p); q >= 0; q = kn_cuda_read_before(w, q))
-        w->turned_round ^= kn_cuda_goes_round(&w->k->phases.data[q]) % 2;
+    w->turned_round = kn_cuda_turns_round(w->k, p);
 }
 
 const char *kn_cuda_groups_at_once(kn_cuda_writer *w)

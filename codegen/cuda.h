@@ -28,6 +28,8 @@ int64_t kn_cuda_policy(const kn_kernel *k);
 /* Does a kernel whose policy is known read all once, and the L2 cache let it pass: what it reads leaves that last, or is so
  * much, and nothing written, that what others left there to be written back does not count? */
 bool kn_cuda_streams(const kn_kernel *k);
+/* Does the first sweep of phase p walk backwards, from where an earlier phase has read the same array last? */
+bool kn_cuda_turns_round(const kn_kernel *k, int p);
 /* Bytes of dynamic shared memory through which groups abreast are combined; 0 where there are none. */
 int64_t kn_cuda_abreast_bytes(const kn_phase *ph, int threads);
 

@@ -38,15 +38,23 @@ static bool reads_elements(const kn_phase *ph, int buf)
     return reads;
 }
 
-int kn_cuda_read_before(const kn_cuda_writer *w, int p)
+int kn_cuda_read_before(const kn_kernel *k, int p)
 {
-    const kn_phase *phases = w->k->phases.data, *ph = &phases[p];
+    const kn_phase *phases = k->phases.data, *ph = &phases[p];
     for (int q = p - 1; q >= 0; q--)
         for (int i = 0; i < ph->values.len; i++)
             if (varies_everywhere(ph, &ph->values.data[i]) &&
                 reads_elements(&phases[q], ph->values.data[i].access.buf))
                 return q;
     return -1;
+}
+
+bool kn_cuda_turns_round(const kn_kernel *k, int p)
+{
+    bool turned = false;
+    for (int q = kn_cuda_read_before(k, p); q >= 0; q = kn_cuda_read_before(k, q))
+        turned ^= kn_cuda_goes_round(&k->phases.data[q]) % 2;
+    return turned;
 }
 
 static bool reads_again(const kn_kernel *k)

@@ -228,7 +228,7 @@ const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, 
 /* What the kernel's arrays have of the caches, on entering it. */
 void kn_cuda_find_traffic(kn_cuda_writer *w);
 /* The earlier phase that was the last to read elements of an array which phase p reads too; -1: none. */
-int kn_cuda_read_before(const kn_cuda_writer *w, int p);
+int kn_cuda_read_before(const kn_kernel *k, int p);
 /* "kn_load<4>(address)", of n elements of value v, and the function of the prelude that stores elements to a buffer, as suits
  * the caches. */
 const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n, const char *address);

@@ -18,6 +18,7 @@ typedef struct model {
     double moved; /* bytes, so far */
     double *seen; /* per buffer: of these, when it was last touched; -1: not yet */
     bool *need;   /* per value, of one sweep */
+    bool turned;  /* the phase's first sweep walks backwards */
 } model;
 
 /* How a phase lies on the machine. */
@@ -109,11 +110,17 @@ typedef struct traffic {
     double memory, cache, written;
 } traffic;
 
+/* The part of the last cache that has the end of a stream when it is read backwards, as far as both sweeps are in step: of
+ * 30 MB some 25 are found (docs/performance.md). */
+static const double END_CACHED = 0.8;
+
 /* What is read after so many bytes of other things; less than 0: for the first time. The cache has all of it up to its
  * size, and nothing from twice its size on. */
-static void count_read(const model *m, traffic *t, double bytes, double distance)
+static void count_read(const model *m, traffic *t, double bytes, double distance, bool backwards)
 {
     double cached = most(0, least(1, 2 - distance / m->m->cache_bytes));
+    if (backwards) /* what was read last comes first: of a stream of so many bytes its end */
+        cached = most(cached, least(1, END_CACHED * m->m->cache_bytes / distance));
     cached = distance < 0 ? 0 : cached;
     t->memory += bytes * (1 - cached);
     t->cache += bytes * cached;
@@ -151,7 +158,12 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
         int buf = v->access.buf;
         double bytes = footprint(m, ph, &v->access) * (1 - kn_part_on_chip(m->k, ph, v));
         double seen = m->seen[buf];
-        count_read(m, t, bytes, here[buf] ? apart : seen >= 0 ? swept - seen : -1);
+        bool earlier = !here[buf] && seen >= 0;
+        count_read(m, t, bytes,
+                   here[buf] ? apart
+                   : earlier ? swept - seen
+                             : -1,
+                   earlier && sweep == 0 && m->turned);
         if (ph->lasting && kn_lasts(ph, v))
             t->cache += bytes * (at_once - 1);
         else if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
@@ -477,6 +489,7 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     m.rate = kn_cuda_streams(k) ? m.m->stream : m.m->memory;
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
     for (int i = 0; i < k->phases.len; i++) {
+        m.turned = target->sm != 0 && !k->phases.data[i].local && kn_cuda_turns_round(k, i);
         kn_time t = phase_time(&m, &k->phases.data[i]);
         if (phases)
             phases[i] = t;

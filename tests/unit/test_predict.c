@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "codegen/machine.h"
 #include "codegen/target.h"
 #include "tests/unit/api.h"
@@ -11,6 +12,14 @@ static const char sum[] = "    return sum(x)\n";
 static const char square[] = "    return x + x * x\n";
 static const char normalised[] = "    d = x - mean(x, axis=(0, 2), keepdims=True)\n"
                                  "    return d * rsqrt(mean(d * d, axis=(0, 2), keepdims=True))\n";
+
+/* A number in JSON, whatever the locale. */
+static double read_us(const char *at)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.*s", (int)strspn(at, "0123456789."), at);
+    return kn_read_float(text);
+}
 
 /* The predicted time of a program of one input x: microseconds; *json: what explain says of it. */
 static double predicted(const char *body, const char *dims, const int64_t *shape,
@@ -34,7 +43,7 @@ static double predicted(const char *body, const char *dims, const int64_t *shape
         fail_msg("%s", kiln_last_error());
     const char *at = strstr(out, "\"predicted_us\": ");
     assert_non_null(at);
-    double us = strtod(at + strlen("\"predicted_us\": "), NULL);
+    double us = read_us(at + strlen("\"predicted_us\": "));
     if (json)
         *json = out;
     else
@@ -91,7 +100,7 @@ static void test_parts(void **state)
     const char *kernel = strstr(json, "\"phases\": [");
     assert_non_null(kernel);
     for (const char *at = kernel; (at = strstr(at, "\"predicted\": {\"us\": ")); at++)
-        parts += strtod(at + strlen("\"predicted\": {\"us\": "), NULL);
+        parts += read_us(at + strlen("\"predicted\": {\"us\": "));
     assert_true(fabs(us - parts - machine("sm_90")->launch / 1e3) < 0.01);
     assert_non_null(strstr(json, "\"bound\": \"memory\""));
     kiln_text_free(ctx, json);
@@ -121,7 +130,7 @@ static double part(const char *json, const char *name)
     snprintf(field, sizeof field, "\"%s\": ", name);
     const char *at = strstr(json, field);
     assert_non_null(at);
-    return strtod(at + strlen(field), NULL);
+    return read_us(at + strlen(field));
 }
 
 static double memory_part(const char *body, const char *dims, const int64_t *shape)
