@@ -76,6 +76,22 @@ static void follow_load(merging *m, const kn_load *of_s, const kn_load *of_t)
     }
 }
 
+/* `view`, through which `user` reads value `base`, moves its elements. */
+static bool refuse_moved(kn_former *f, const kn_node *user, const kn_node *base,
+                         const kn_node *view)
+{
+    bool reshape = view->op == KN_OP_RESHAPE, slice = view->op == KN_OP_INDEX;
+    return kn_region_refuse(
+        f,
+        kn_sprintf(f->a, "%s reads %s %s", kn_node_title(user), kn_node_title(base),
+                   reshape ? "through a reshape whose axes are no parts or products of the array's"
+                   : slice
+                       ? "through a slice: a loop nest has all elements of an array, or none"
+                       : "at places that it computes, as for a part of an array, a pad or a take"),
+        reshape ? "sizes on one side of the reshape divide those on the other"
+                : "its elements are read where they are computed");
+}
+
 /* One value between the two regions. */
 static bool follow_edge(merging *m, const kn_node *base, const kn_node *user, int k, bool user_in_s)
 {
@@ -83,13 +99,7 @@ static bool follow_edge(merging *m, const kn_node *base, const kn_node *user, in
     const kn_use *use = &f->use[user->id][k];
     f->out->work++;
     if (use->base != base)
-        return kn_region_refuse(
-            f,
-            kn_sprintf(f->a,
-                       "%s reads %s through a reshape whose axes are no parts or products "
-                       "of the array's",
-                       kn_node_title(user), kn_node_title(base)),
-            "sizes on one side of the reshape divide those on the other");
+        return refuse_moved(f, user, base, use->base);
     if (follow_value(m, user, use, user_in_s))
         return true;
     const kn_region *space = user_in_s ? m->from : m->into;

@@ -116,6 +116,13 @@ static void test_refused(void **state)
         {"x: f32[N, C]", "sum(exp(x).reshape(C, N))", "[N, C]: exp; [C, N] over 0,1: sum copy",
          "exp(x) and copy(sum)",
          "sum reads exp through a reshape whose axes are no parts or products of the array's"},
+        {"x: f32[N, C]", "sum(prod(x, axis=1)[1:])",
+         "[N, C] over 1: prod; [max(N - 1, 0)] over 0: sum copy", "prod(x) and copy(sum)",
+         "sum reads prod through a slice: a loop nest has all elements of an array, or none"},
+        {"x: f32[N], y: f32[M], s: f32[()]", "x * s, y * s", "[N]: multiply; [M]: multiply",
+         "multiply(x, s) and multiply(y, s)",
+         "one goes over an axis N, the other over an axis M: one loop nest would go over every "
+         "pair"},
         {"x: f32[N]", "x[:, None] * sum(x)  + x[None, :]", "[N] over 0: sum; [N, N]: multiply add",
          "sum(x) and add(multiply, x)",
          "one has an axis N that the other's reductions do not go over"},
