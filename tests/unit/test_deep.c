@@ -92,9 +92,10 @@ static const char head[] = "def f(x: f32[N, M]):\n    v = x\n", tail[] = "    re
 static void test_operations(void **state)
 {
     (void)state;
+    static const char several[] = "    v = v + sum(v, axis=0)\n"
+                                  "    v = v + sum(x * sum(v, axis=1, keepdims=True), axis=0)\n";
     static const char *const ends[] = {"", "    v = v * sum(v)\n", /* spread over the machine */
-                                       "    v = v + sum(v, axis=0) + sum(x * sum(v, axis=1, "
-                                       "keepdims=True), axis=0)\n"};
+                                       several};
     kn_arena a;
     kn_arena_init(&a, NULL);
     for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {

@@ -13,7 +13,6 @@
 #include "base/work.h"
 #include "codegen/plan.h"
 #include "runtime/bind.h"
-#include "tests/effort.h"
 #include "tests/unit/families.h"
 
 /* Four times the program may take so many times the steps and the memory: the exponent is 1.3. */
@@ -130,7 +129,7 @@ static void test_families(void **state)
     const kn_target *const targets[] = {&sm_90, &cpu};
     for (int f = 0; f < FAMILIES; f++)
         for (int t = 0; t < 2; t++) {
-            int many = EFFORT(families[f].operations, families[f].operations / 4);
+            int many = families[f].operations;
             const char *target = targets[t]->kind;
             cost x = cost_of(f, many / TIMES, targets[t]), y = cost_of(f, many, targets[t]);
             must_be_gentle("steps to build and optimise", f, target, x.front + x.nodes,

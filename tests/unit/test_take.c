@@ -5,13 +5,13 @@
 
 enum { ROWS = 23, PLACES = 40, LONGEST = 2500 };
 
+#define HEAD "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    return "
 static const char *const texts[] = {
-    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    return w[i]\n",
-    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    return w[i] * 2 + b\n",
-    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    return w[i] + w[i // 2, ::-1]\n",
-    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    return w[i, ::-1] - max(w[i], axis=1, keepdims=True)\n",
-    "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n"
-    "    return broadcast_to(sum(w[i] * b, axis=1, keepdims=True), (i.shape[0], b.shape[0]))\n",
+    HEAD "w[i]\n",
+    HEAD "w[i] * 2 + b\n",
+    HEAD "w[i] + w[i // 2, ::-1]\n",
+    HEAD "w[i, ::-1] - max(w[i], axis=1, keepdims=True)\n",
+    HEAD "broadcast_to(sum(w[i] * b, axis=1, keepdims=True), (i.shape[0], b.shape[0]))\n",
 };
 static const int64_t widths[] = {1, 5, 31, 32, 33, 64, 255, 256, 257, 1030, LONGEST};
 
