@@ -434,7 +434,8 @@ static bool python_type(const char *name)
 /* Of a call that does not name a type. */
 static void note_wider(const kn_call_site *c, const kn_value *made)
 {
-    kn_value operands[KN_MAX_ARGS];
+    kn_value *operands =
+        KN_NEW_ARRAY(c->p->arena, kn_value, c->args.len + 1); /* not on the stack of nested calls */
     bool dtype = c->fn->kind == KN_CALL_FULL || c->fn->kind == KN_CALL_ARANGE;
     const char *what =
         dtype ? kn_sprintf(c->p->arena, "%s without dtype=", c->fn->name) : c->fn->name;
