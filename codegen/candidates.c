@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "codegen/predict.h"
 
 enum { MOST_CHANGES = 2 };
 /* A plan that is predicted to take so many times as long as the planner's own is not worth compiling. */
@@ -70,7 +69,7 @@ static kn_status try_force(void *user)
     problem.force = f->force;
     KN_TRY(kn_plan_make(f->arena, &problem, &plan));
     if (is_new(f, plan))
-        insert(f, &(kn_candidate){f->force, kn_predict_ns(plan, problem.target)});
+        insert(f, &(kn_candidate){f->force, plan->ns});
     return KN_OK;
 }
 

@@ -159,11 +159,8 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
         double bytes = footprint(m, ph, &v->access) * (1 - kn_part_on_chip(m->k, ph, v));
         double seen = m->seen[buf];
         bool earlier = !here[buf] && seen >= 0;
-        count_read(m, t, bytes,
-                   here[buf] ? apart
-                   : earlier ? swept - seen
-                             : -1,
-                   earlier && sweep == 0 && m->turned);
+        double distance = here[buf] ? apart : earlier ? swept - seen : -1;
+        count_read(m, t, bytes, distance, earlier && sweep == 0 && m->turned);
         if (ph->lasting && kn_lasts(ph, v))
             t->cache += bytes * (at_once - 1);
         else if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
