@@ -3,8 +3,8 @@
 
     bench/fit.py MEASURED.json ...       what `speed --json` wrote, with or without --schedule
 
-The model is codegen/predict.c; each measured workload carries what it predicts, part by part (`kiln explain --json`). A part is
-proportional to one coefficient of codegen/machine.c, so that other coefficients are factors on the parts: those are looked for that
+The model is codegen/model/predict.c; each measured workload carries what it predicts, part by part (`kiln explain --json`). A part is
+proportional to one coefficient of codegen/model/machine.c, so that other coefficients are factors on the parts: those are looked for that
 make the mean of |log(predicted / measured)| least. Times are multiplied by their factor, rates divided."""
 import argparse
 import json

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/grid.h"
+#include "codegen/kir/grid.h"
 #include "frontend/handles.h"
 
 typedef struct null_device {

@@ -1,4 +1,4 @@
-# Writes OUTPUT, a C file with the tables that codegen/prelude.h declares: the files INPUTS, what each needs of those
+# Writes OUTPUT, a C file with the tables that codegen/emit/cuda/prelude.h declares: the files INPUTS, what each needs of those
 # before it, and the names in them. A name is the first file's that has it.
 set(parts "")
 set(all "")
@@ -29,6 +29,6 @@ list(LENGTH all count)
 foreach(name IN LISTS all)
     string(APPEND rows "    {\"${name}\", ${part_of_${name}}},\n")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"codegen/prelude.h\"\n\n${texts}
+file(WRITE ${OUTPUT} "#include \"codegen/emit/cuda/prelude.h\"\n\n${texts}
 const kn_prelude_part kn_prelude_parts[] = {\n${parts}};\nconst int kn_prelude_count = ${n};
 const kn_prelude_name kn_prelude_names[] = {\n${rows}};\nconst int kn_prelude_name_count = ${count};\n")

@@ -5,8 +5,8 @@
 #ifndef KN_RUNTIME_BIND_H
 #define KN_RUNTIME_BIND_H
 
-#include "codegen/call.h"
-#include "codegen/plan.h"
+#include "codegen/kir/call.h"
+#include "codegen/plan/plan.h"
 
 /* One argument as the caller gave it; strides NULL for compact. */
 typedef struct kn_arg {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/process.h"
-#include "codegen/cuda.h"
+#include "codegen/emit/cuda/cuda.h"
 
 /* "cuda" or "cuda:N" -> N; -1 when `text` is neither. */
 static int cuda_ordinal(const char *text)

@@ -15,9 +15,9 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "codegen/call.h"
-#include "codegen/kir.h"
-#include "codegen/target.h"
+#include "codegen/kir/call.h"
+#include "codegen/kir/kir.h"
+#include "codegen/kir/target.h"
 #include "kernels_cache/disk.h"
 #include "runtime/params.h"
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "codegen/cuda.h"
-#include "codegen/predict.h"
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/model/predict.h"
 #include "runtime/cuda/nvrtc.h"
 
 /* ---- lists ---- */

@@ -14,7 +14,7 @@
  *                                            what each forces, and its us (null: not measured yet); which
  *                                            won, how many the budget left out
  *   constraints, wider, refusals, assumed    texts */
-#include "codegen/predict.h"
+#include "codegen/model/predict.h"
 #include "runtime/explain_impl.h"
 
 static void put_string(kn_text *t, const char *before, const char *s)

@@ -1,5 +1,5 @@
 /* What autotune has learnt of the arguments that are being explained, or would try. */
-#include "codegen/candidates.h"
+#include "codegen/plan/candidates.h"
 #include "runtime/explain_impl.h"
 
 static kn_status list_candidates(const kn_problem *problem, const kn_allocator *from, kn_tuning *t)

@@ -3,8 +3,8 @@
 #ifndef KN_RUNTIME_PARAMS_H
 #define KN_RUNTIME_PARAMS_H
 
-#include "codegen/call.h"
-#include "codegen/kir.h"
+#include "codegen/kir/call.h"
+#include "codegen/kir/kir.h"
 
 /* A launch keeps its parameters on the stack; kernels with more are refused when they are prepared. */
 enum { KN_MAX_PARAMS = 1024 };

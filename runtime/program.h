@@ -9,7 +9,7 @@
 #define KN_RUNTIME_PROGRAM_H
 
 #include "base/chunks.h"
-#include "codegen/plan.h"
+#include "codegen/plan/plan.h"
 #include "kernels_cache/memory.h"
 #include "runtime/bind.h"
 #include "runtime/context.h"

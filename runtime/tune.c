@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "codegen/candidates.h"
+#include "codegen/plan/candidates.h"
 #include "runtime/standin.h"
 #include "runtime/timing.h"
 

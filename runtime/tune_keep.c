@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/integer.h"
-#include "codegen/generator.h"
+#include "codegen/emit/cuda/generator.h"
 #include "runtime/tune.h"
 
 /* Raised when values are written, or plans measured, in another way. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds that the functions of one name are in one file of codegen/prelude/, but those of a type that is their file's own:
+"""Holds that the functions of one name are in one file of codegen/emit/cuda/prelude/, but those of a type that is their file's own:
 kernels come with the files whose names they use, and would take another function of the name without a word.
 
 usage: prelude.py
@@ -18,7 +18,7 @@ faults = 0
 functions = 0
 owner = {}
 for file in LISTED:
-    text = (ROOT / f"codegen/prelude/{file}.cuh").read_text()
+    text = (ROOT / f"codegen/emit/cuda/prelude/{file}.cuh").read_text()
     for name in re.findall(r"\b(?:kn|KN)_\w+", text):
         owner.setdefault(name, file)
     found = re.findall(FUNCTION, text, re.M) + [(name, "") for name in re.findall(MADE, text, re.M)]
@@ -28,7 +28,7 @@ for file in LISTED:
         if owner[name] != file and not any(owner[t] == file for t in types):
             print(f"{file}.cuh has a {name}({parameters}), the first one is in {owner[name]}.cuh")
             faults += 1
-missing = {p.stem for p in ROOT.glob("codegen/prelude/*.cuh")} ^ set(LISTED)
+missing = {p.stem for p in ROOT.glob("codegen/emit/cuda/prelude/*.cuh")} ^ set(LISTED)
 if missing:
     print("not in both the folder and CMakeLists.txt:", *sorted(missing))
 print(f"{functions} functions in {len(LISTED)} files, {faults} in the wrong one")

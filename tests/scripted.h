@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "bench/null_device.h"
-#include "codegen/candidates.h"
+#include "codegen/plan/candidates.h"
 #include "runtime/tune.h"
 #include "tests/device.h"
 

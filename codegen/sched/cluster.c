@@ -1,6 +1,6 @@
 /* Clusters: the blocks of a cluster share a group that one block cannot keep on chip, or can, but alone on its
  * multiprocessor, which then waits at every barrier of the block. How many blocks, and whether any, is what is predicted to be
- * quickest (codegen/predict.h); the option forces clusters wherever they are possible.
+ * quickest (codegen/model/predict.h); the option forces clusters wherever they are possible.
  *
  * Measured on an H200, us:
  *
@@ -16,7 +16,7 @@
  *     8192 rows of 201 KB that begin anywhere, softmax    905            904  909            (threads load, 2: 1106)
  *     the same in bf16                                    476            475  471            (one block, threads load: 489)
  *
- * Since then clusters begin one after the other (codegen/cuda_fetch.c), which takes 3 to 15 of it: 401 KB by 8 60, 1.6 MB
+ * Since then clusters begin one after the other (codegen/emit/cuda/copies.c), which takes 3 to 15 of it: 401 KB by 8 60, 1.6 MB
  * by 16 63, rows of 1 MB by 16 162. The first row is with that. Rows that begin anywhere take 864 by 2 (bf16 463), 1 MB by 16
  * 155, since threads go by cache lines, the next row comes in pieces, and sweeps and quotients take fewer instructions.
  *
@@ -25,8 +25,8 @@
  * idle. */
 #include <math.h>
 
-#include "codegen/cuda.h"
-#include "codegen/predict.h"
+#include "codegen/model/predict.h"
+#include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 /* Shared memory of a block that is not for kept values, what its warps and its cluster hand each other and what the

@@ -26,7 +26,7 @@
  * for each other. What is not stored turned is split then: 16384 members that are only centred take 234 us by half lines, 194
  * split over the machine. 64 KB are for 256 threads: 128 or 512 took 10 % longer. Copies that take no registers have all of a
  * tile on its way at once: through registers 1024 members took 227. */
-#include "codegen/cuda.h"
+#include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 /* Threads of blocks of tiles, which only meet: several blocks keep memory busy. Twice as many where a thread would have more
@@ -90,8 +90,8 @@ static bool fits(const kn_phase *ph, const kn_target *target, int at_once)
     kn_phase bound = *ph;
     int threads = block_that_keeps(ph, target);
     bound.tpg = threads / ph->lanes;
-    int beside = kn_cuda_static_bytes(&bound, threads);
-    return beside <= MOST_STATIC && kept_bytes(ph) + kn_cuda_boards_bytes(ph) + beside + OWN <=
+    int beside = kn_static_bytes(&bound, threads);
+    return beside <= MOST_STATIC && kept_bytes(ph) + kn_exchange_bytes(ph) + beside + OWN <=
                                         (target->smem_block + OWN) / at_once;
 }
 

@@ -1,4 +1,4 @@
-#include "codegen/machine.h"
+#include "codegen/model/machine.h"
 #include "codegen/sched/sched.h"
 
 static bool can(const kn_phase *ph) { return ph->reds.len == 0 && ph->ngroup == 0 && !ph->split; }

@@ -9,7 +9,7 @@
  *
  * Of bands likewise: phases that go through the same ones have the same groups of a block's first band with the same
  * threads, and there is room for the first of these groups. */
-#include "codegen/cuda.h"
+#include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 enum {
@@ -177,7 +177,7 @@ static int64_t room(const kn_kernel *k, const kn_phase *ph, const kn_target *tar
 {
     int beside = KN_SCRATCH_BYTES;
     for (int p = 0; p < k->phases.len; p++) {
-        int bytes = kn_cuda_static_bytes(&k->phases.data[p], k->threads);
+        int bytes = kn_static_bytes(&k->phases.data[p], k->threads);
         beside = bytes > beside ? bytes : beside;
     }
     return room_beside(ph->banded ? k->together : blocks_a_unit(ph), target, beside + k->shared);

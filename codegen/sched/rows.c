@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "codegen/machine.h"
+#include "codegen/model/machine.h"
 #include "codegen/sched/sched.h"
 
 /* Data registers a thread may spend on values kept from one sweep to the next, half of what each has in the largest

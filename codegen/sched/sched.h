@@ -16,7 +16,9 @@
 #define KN_CODEGEN_SCHED_H
 
 #include "base/integer.h"
-#include "codegen/plan.h"
+#include "codegen/kir/force.h"
+#include "codegen/kir/kir.h"
+#include "codegen/kir/target.h"
 
 /* Steps that a thread may take at most with what it keeps in registers: so many loads it has in flight at once; of
  * single registers more. */
@@ -75,6 +77,12 @@ bool kn_has_wide_functions(const kn_phase *phase, const kn_target *target);
 /* How many of them, each with so many elements, make a block that moves as few bytes as pay for starting it. */
 int kn_schedule_small_block(const kn_phase *phase, const kn_target *target, double elements);
 
+/* `n` ranges of `length` each, the last perhaps shorter. */
+typedef struct kn_range {
+    int64_t n, length;
+    bool resident; /* each for a block that keeps on chip what it loads of it */
+} kn_range;
+
 /* The ranges to split the members into so that the machine is full; one: leave it whole. */
 kn_range kn_schedule_splits(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
                             const kn_target *target, kn_division force);
@@ -116,7 +124,7 @@ void kn_schedule_cluster(kn_arena *a, kn_phase *phase, const kn_buf *bufs, int n
 
 /* Has the threads of a block that go through groups in several short runs, which vectors do not fit, go along several groups
  * at a time, where they lie so and there is room for what is kept: sets walk, vec, lanes, beside and tpg. `max_threads` of
- * a block, 0: no matter. codegen/sched/abreast.c */
+ * a block, 0: no matter. codegen/sched/packed.c */
 void kn_schedule_abreast(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
                          const kn_target *target, int max_threads);
 
@@ -129,19 +137,9 @@ void kn_schedule_columns(kn_phase *phase, const kn_target *target, kn_division f
 
 /* Has the arrays that lie turned to the walk of a scheduled phase go through tiles in shared memory, where that is
  * quicker or forced: sets tile and what is turned. A phase without reductions may be walked otherwise for it.
- * codegen/sched/tiles.c */
+ * codegen/sched/transpose.c */
 void kn_schedule_tiles(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
                        const kn_target *target, kn_division force);
-
-/* reread.c: is this value a load that several sweeps need and that differs from one neighbour to the next? */
-bool kn_is_reread(const kn_phase *phase, int value);
-/* Bytes an element of all of them; the same, and of a group, where they can be kept in shared memory side by side, else
- * 0. */
-int kn_reread_each(const kn_phase *phase);
-int kn_reread_element(const kn_phase *phase);
-int64_t kn_reread_bytes(const kn_phase *phase);
-/* Has them kept. */
-void kn_keep_reread(kn_phase *phase, kn_keep where);
 
 /* Where a scheduled phase that is not split will keep them: given its vectors and sweeps, and its cluster. */
 kn_keep kn_schedule_keep(const kn_phase *phase, const kn_target *target);
@@ -186,5 +184,13 @@ void kn_schedule_few_columns(kn_phase *phase, const kn_target *target);
 
 /* keep.c: which values that a scheduled phase computes are kept for its later sweeps. */
 void kn_keep_computed(kn_arena *a, kn_phase *phase, const kn_target *target, kn_reuse reuse);
+
+/* trial.c: a phase by itself, as its walk would bind it: the whole kernel, of the block size that suits it, in nanoseconds. For
+ * comparing what could be done with it. */
+double kn_predict_phase_ns(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
+                           const kn_target *target);
+
+/* sums.c: of a kernel whose last phase is the last block's. */
+void kn_sums_by_words(kn_kernel *k);
 
 #endif

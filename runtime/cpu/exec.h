@@ -7,7 +7,7 @@
 #ifndef KN_RUNTIME_CPU_EXEC_H
 #define KN_RUNTIME_CPU_EXEC_H
 
-#include "codegen/call.h"
+#include "codegen/kir/call.h"
 #include "runtime/cpu/plan.h"
 #include "runtime/cpu/pool.h"
 

@@ -12,7 +12,7 @@
 #ifndef KN_RUNTIME_CPU_LANES_H
 #define KN_RUNTIME_CPU_LANES_H
 
-#include "codegen/kir.h"
+#include "codegen/kir/kir.h"
 
 typedef struct kn_lanes {
     char *base;    /* of the buffer; NULL for counts */

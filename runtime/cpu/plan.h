@@ -9,7 +9,7 @@
 #ifndef KN_RUNTIME_CPU_PLAN_H
 #define KN_RUNTIME_CPU_PLAN_H
 
-#include "codegen/kir.h"
+#include "codegen/kir/kir.h"
 #include "runtime/cpu/loops.h"
 #include "runtime/cpu/own.h"
 

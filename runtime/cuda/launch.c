@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "codegen/grid.h"
+#include "codegen/kir/grid.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/replay.h"
 #include "runtime/params.h"

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/env.h"
-#include "codegen/grid.h"
+#include "codegen/kir/grid.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/emu/emu.h"
 #include "runtime/params.h"

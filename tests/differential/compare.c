@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/cuda.h"
+#include "codegen/emit/cuda/cuda.h"
 #include "frontend/parse.h"
 #include "tests/differential/program.h"
 

@@ -7,7 +7,7 @@
 #ifndef KN_TESTS_DIFFERENTIAL_PROGRAM_H
 #define KN_TESTS_DIFFERENTIAL_PROGRAM_H
 
-#include "codegen/plan.h"
+#include "codegen/plan/plan.h"
 #include "ir/graph.h"
 #include "runtime/program.h"
 

@@ -1,6 +1,6 @@
 /* Blocks that meet at a barrier of the grid, and blocks of which the last to come does the rest, count in one word,
  * which every launch leaves as the next needs it. Blocks of a cluster tell each other what they found. */
-#include "codegen/prelude.h"
+#include "codegen/emit/cuda/prelude.h"
 #include "tests/device.h"
 #include "tests/differential/cases.h"
 

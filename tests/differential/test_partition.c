@@ -3,7 +3,7 @@
  *
  * Nor does another partition do better: of small programs every one that can be reached by merging two loop nests that touch,
  * one pair after the other, is planned, and with each every way to keep or compute again what crosses between loop nests.
- * The search of codegen/partition.c, which plans a few of them, comes close to the best.
+ * The search of codegen/plan/partition.c, which plans a few of them, comes close to the best.
  *
  * KILN_FUZZ: how many programs are looked at; KILN_SEED: the first one's seed. */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds that the table of coefficients in docs/optimizer.md has those of codegen/machine.c.
+"""Holds that the table of coefficients in docs/optimizer.md has those of codegen/model/machine.c.
 
 usage: machine.py
 """
@@ -12,7 +12,7 @@ UNITS = {"us": 1e3, "kB": 1e3, "MB": 1e6}  # of nanoseconds, of bytes
 
 
 def in_code(machine):
-    text = (ROOT / "codegen/machine.c").read_text()
+    text = (ROOT / "codegen/model/machine.c").read_text()
     fields = re.search(rf"kn_machine {machine} = {{(.*?)}};", text, re.S).group(1)
     return {name: float(value) for name, value in re.findall(r"\.(\w+) = ([\d.e]+)", fields)}
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/cuda.h"
+#include "codegen/emit/cuda/cuda.h"
 #include "frontend/parse.h"
 #include "runtime/launch.h"
 #include "runtime/program.h"

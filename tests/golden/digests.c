@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "bench/speed/speed.h"
-#include "codegen/cuda.h"
+#include "codegen/emit/cuda/cuda.h"
 #include "frontend/parse.h"
 #include "tests/differential/program.h"
 

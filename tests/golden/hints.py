@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How loads treat the caches: kn_cuda_loaded() in codegen/cuda_caches.c.
+"""How loads treat the caches: kn_cuda_loaded() in codegen/emit/cuda/caches.c.
 
 usage: hints.py KILN
 

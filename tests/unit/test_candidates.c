@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bench/null_device.h"
-#include "codegen/candidates.h"
+#include "codegen/plan/candidates.h"
 #include "tests/device.h"
 
 enum { MOST = 64 };

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/grid.h"
+#include "codegen/kir/grid.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/doctor.h"
 #include "runtime/cuda/nvrtc.h"

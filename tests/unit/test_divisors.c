@@ -1,4 +1,4 @@
-/* A quotient by what many are divided by (codegen/prelude/divisors.cuh): x / by as x times the reciprocal, corrected once
+/* A quotient by what many are divided by (codegen/emit/cuda/prelude/divisors.cuh): x / by as x times the reciprocal, corrected once
  * by the remainder, in f32. Before the correction it is less than 1.5 units of the last place off, so the remainder is, and
  * with the reciprocal's own error the corrected one is the quotient rounded unless that lies within 8 / (by 2^(places)) of the
  * middle of two numbers, with x and by whole numbers of 24 bits and the middle a multiple of 2^-places. All of these are

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/work.h"
-#include "codegen/plan.h"
+#include "codegen/plan/plan.h"
 #include "runtime/bind.h"
 #include "tests/unit/families.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "codegen/machine.h"
-#include "codegen/target.h"
+#include "codegen/kir/target.h"
+#include "codegen/model/machine.h"
 #include "tests/unit/api.h"
 
 static const char sum[] = "    return sum(x)\n";

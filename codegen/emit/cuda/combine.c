@@ -1,0 +1,458 @@
+/* Reductions: accumulators, what a step adds to them, and how the workers of a group combine theirs. */
+#include "codegen/emit/cuda/writer.h"
+#include "codegen/model/resources.h"
+#include "ir/eval.h"
+
+/* The states that accumulators have, by kn_state. An empty `type` is the reduction's own dtype. `neutral` are the
+ * fields of a state that has seen nothing. That of a REDUCE_BY is in cuda_own.c. */
+static const struct {
+    const char *type, *neutral, *combine, *result;
+} states[] = {
+    [KN_STATE_PLAIN] = {"", "", "", ""},
+    [KN_STATE_MOMENTS] = {"kn_moments", "0, 0, 0", "kn_var", ".m2"},
+    [KN_STATE_PEAK] = {"kn_peak", "-KN_INF, 0", "kn_max_and_sum", ".max"},
+    [KN_STATE_OWN] = {0},
+};
+
+static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
+
+/* Deviations are from the first member of the range, so that they are of the size of the spread; blocks of a
+ * cluster, which merge what they found as it is, all take that of the group. */
+static void write_pilot(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
+    bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    bool first = w->ph->cluster || w->ph->ragged;
+    kn_cuda_open(w, first ? "if (members > 0)" : "if (begin < members)");
+    kn_cuda_line(w, "const kn_count i = %s;", first ? "0" : "begin");
+    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    kn_value_needs(w->ph, red->value, need);
+    w->need = need;
+    kn_cuda_open_groups(w);
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (!need[i] || v->level != KN_ELEMENT)
+            continue;
+        if (v->kind == KN_V_ELEM)
+            kn_cuda_define(w, i, kn_cuda_expression(w, i));
+        else
+            kn_cuda_define_load(w, i, l);
+    }
+    kn_cuda_line(w, "pilot%d%s = %s;", r, l ? "[l]" : "", kn_cuda_operand(w, red->value));
+    kn_cuda_close_groups(w);
+    kn_cuda_close(w);
+    w->need = outer;
+}
+
+/* One a group of the thread. */
+static void declare(kn_cuda_writer *w, const char *type, const char *name, const char *value)
+{
+    kn_cuda_declare(w, false, type, name, kn_cuda_wide(w->ph), value);
+}
+
+static const char *accumulator_type(kn_cuda_writer *w, int r)
+{
+    const char *t = kn_cuda_type(w->ph->reds.data[r].dtype), *state = states[state_of(w, r)].type;
+    if (state_of(w, r) == KN_STATE_OWN)
+        return kn_cuda_own_name(w, r);
+    return *state ? kn_cuda_printed(w, "%s<%s>", state, t) : t;
+}
+
+static const char *neutral(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    kn_state state = state_of(w, r);
+    if (state == KN_STATE_OWN)
+        return kn_cuda_own_identity(w, r);
+    return state == KN_STATE_PLAIN
+               ? kn_cuda_literal(w, kn_identity(red->op, red->dtype))
+               : kn_cuda_printed(w, "%s{%s}", accumulator_type(w, r), states[state].neutral);
+}
+
+/* The neighbouring groups of a thread have seen equally many members. */
+static bool counts_alike(kn_cuda_writer *w, int r)
+{
+    return kn_cuda_wide(w->ph) && state_of(w, r) == KN_STATE_MOMENTS &&
+           w->ph->reds.data[r].part == KN_PART_RESULT;
+}
+
+void kn_cuda_accumulator(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    if (!kn_red_owns(w->ph, r))
+        return;
+    if (state_of(w, r) == KN_STATE_MOMENTS) {
+        declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "pilot%d", r), "0");
+        write_pilot(w, r);
+    }
+    declare(w, accumulator_type(w, r), kn_cuda_printed(w, "acc%d", r), neutral(w, r));
+    if (counts_alike(w, r))
+        kn_cuda_line(w, "%s seen%d = 0;", kn_cuda_type(red->dtype), r);
+}
+
+/* The elements that a thread has of one group in a step are added at once. */
+static bool adds_at_once(kn_cuda_writer *w, int r)
+{
+    return w->ph->vec > 1 && !kn_cuda_wide(w->ph) && state_of(w, r) != KN_STATE_PLAIN &&
+           !w->ph->reds.data[r].by && w->ph->reds.data[r].part == KN_PART_RESULT;
+}
+
+/* The 16-bit floats, as a vector of this step, that reduction r is an extreme of; -1: it is none. */
+static int halves_of(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const kn_value *v = kn_value_at(w->ph, red->value);
+    bool extreme = (red->op == KN_OP_MAX || red->op == KN_OP_MIN) && red->dtype == KN_F32 &&
+                   red->part == KN_PART_RESULT && !red->across && kn_red_owns(w->ph, r) &&
+                   state_of(w, r) == KN_STATE_PLAIN;
+    if (!extreme || w->ph->vec < 2 || kn_cuda_wide(w->ph) || !kn_is_elem(v, KN_OP_CAST))
+        return -1;
+    const kn_value *of = kn_value_at(w->ph, v->in[0]);
+    bool vector = of->access.vector || of->kept == KN_KEEP_SHARED;
+    return of->kind == KN_V_LOAD && of->level == KN_ELEMENT && kn_is_half(of->dtype) && vector &&
+                   of->kept != KN_KEEP_REGISTERS && w->need[v->in[0]]
+               ? v->in[0]
+               : -1;
+}
+
+void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
+{
+    if (adds_at_once(w, r))
+        kn_cuda_line(w, "kn_vec<%s, %d> added%d;", kn_cuda_type(w->ph->reds.data[r].dtype),
+                     w->ph->vec, r);
+    if (!counts_alike(w, r))
+        return;
+    kn_cuda_line(w, "seen%d += 1;", r);
+    kn_cuda_line(w, "const %s each%d = kn_reciprocal(seen%d);",
+                 kn_cuda_type(w->ph->reds.data[r].dtype), r, r);
+}
+
+void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
+{
+    if (adds_at_once(w, r))
+        kn_cuda_guarded(w, w->ph->ragged ? "whole" : "",
+                        kn_cuda_printed(w, "acc%d.add(added%d);", r, r));
+    int halves = halves_of(w, r);
+    const char *op = kn_ops[w->ph->reds.data[r].op].text;
+    if (halves >= 0)
+        kn_cuda_guarded(w, w->ph->ragged ? "whole" : "",
+                        kn_cuda_printed(w, "acc%d = kn_%s::of(acc%d, kn_extreme<kn_%s>(%s));", r,
+                                        op, r, op, kn_cuda_vector(w, halves)));
+}
+
+void kn_cuda_accumulate(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const char *x = kn_cuda_operand(w, red->value), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
+    if (red->across)
+        l = w->ph->vec > 1 ? "[step][l]" : "[step][0]";
+    if (!kn_red_owns(w->ph, r))
+        return;
+    if (red->by) {
+        kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_cuda_own_name(w, r), r, l,
+                     kn_cuda_own_element(w, r));
+        return;
+    }
+    if (state_of(w, r) == KN_STATE_MOMENTS)
+        x = kn_cuda_printed(w, "%s - pilot%d%s", x, r, l);
+    if (adds_at_once(w, r)) {
+        if (w->ph->ragged)
+            kn_cuda_guarded(w, "!whole", kn_cuda_printed(w, "acc%d.add(%s);", r, x));
+        kn_cuda_line(w, "added%d.at[l] = %s;", r, x);
+    } else if (counts_alike(w, r)) {
+        kn_cuda_line(w, "acc%d[l].add(%s, seen%d, each%d);", r, x, r, r);
+    } else if (state_of(w, r) != KN_STATE_PLAIN) {
+        kn_cuda_line(w, "acc%d%s.add(%s);", r, l, x);
+    } else if (red->op == KN_OP_SUM && kn_is_float(red->dtype)) {
+        kn_cuda_line(w, "acc%d%s += %s;", r, l, x);
+    } else if (halves_of(w, r) < 0 || w->ph->ragged) {
+        const char *more = kn_cuda_printed(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l,
+                                           kn_ops[red->op].text, r, l, x);
+        kn_cuda_guarded(w, halves_of(w, r) < 0 ? "" : "!whole", more);
+    }
+}
+
+/* What a reduction takes from the accumulator of its owner. */
+static const char *part_of(kn_cuda_writer *w, int r)
+{
+    const kn_red *red = &w->ph->reds.data[r];
+    const char *t = kn_cuda_type(red->dtype), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
+    int of = kn_red_owner(w->ph, r);
+    if (red->by)
+        return kn_cuda_printed(w, "acc%d%s.c%d", of, l, red->carried);
+    switch (red->part) {
+    case KN_PART_MEAN:
+        return kn_cuda_printed(w, "(%s)pilot%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l);
+    case KN_PART_COUNT: return kn_cuda_printed(w, "(%s)acc%d%s.n", t, of, l);
+    case KN_PART_EXPSUM: /* a range's sum is finite; what it adds up to is found when all are there */
+        return kn_cuda_printed(w, "acc%d%s.%s", of, l, w->ph->split ? "sum" : "whole()");
+    default: return kn_cuda_printed(w, "acc%d%s%s", r, l, states[state_of(w, r)].result);
+    }
+}
+
+static const char *combine_op(kn_cuda_writer *w, int r)
+{
+    kn_state state = state_of(w, r);
+    if (state == KN_STATE_OWN)
+        return kn_cuda_printed(w, "kn_%s", kn_cuda_own_name(w, r));
+    return state == KN_STATE_PLAIN
+               ? kn_cuda_printed(w, "kn_%s", kn_ops[w->ph->reds.data[r].op].text)
+               : states[state].combine;
+}
+
+/* The first of them, where there may be those of several groups, one behind the other. */
+static const char *left_at(kn_cuda_writer *w, int sweep, const char *slot)
+{
+    return slot ? kn_cuda_printed(w, "%s * %d + ", slot, kn_sweep_bytes(w->ph, sweep)) : "";
+}
+
+static void leave(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, const char *slot)
+{
+    int at = 0;
+    for (int r = t->first; r < t->end; r++) {
+        if (!kn_red_accumulates(w->ph, r, sweep))
+            continue;
+        kn_cuda_line(w, "kn_leave_of_warp<%s>(acc%d, scratch + %s%d);", combine_op(w, r), r,
+                     left_at(w, sweep, slot), at);
+        at += kn_warps_bytes(w->ph, r);
+    }
+}
+
+static void take(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, const char *slot)
+{
+    const kn_phase *ph = w->ph;
+    const char *which = ph->banded ? kn_cuda_printed(w, "threadIdx.x / %d * %d, %d", ph->tpg,
+                                                     ph->tpg / 32, ph->tpg / 32)
+                                   : "0, blockDim.x / 32";
+    int at = 0;
+    for (int r = t->first; r < t->end; r++) {
+        if (!kn_red_accumulates(ph, r, sweep))
+            continue;
+        kn_cuda_line(w, "%sacc%d = kn_combine_warps<%s>(%s, scratch + %s%d, %s);",
+                     slot ? "const auto " : "", r, combine_op(w, r), neutral(w, r),
+                     left_at(w, sweep, slot), at, which);
+        at += kn_warps_bytes(ph, r);
+    }
+}
+
+void kn_cuda_take_late(kn_cuda_writer *w)
+{
+    const kn_combine_batch all = kn_combine_whole_sweep(w->ph, 0);
+    take(w, 0, &all, "late");
+}
+
+/* One for all workers of a group that has several warps of a block. */
+static void combine_warps(kn_cuda_writer *w, int sweep)
+{
+    for (kn_combine_batch now = {0}; now.end < w->ph->reds.len;) {
+        now = kn_combine_batch_from(w->ph, sweep, now.end, KN_COMBINE_BYTES);
+        leave(w, sweep, &now, NULL);
+        kn_cuda_line(w, "__syncthreads();");
+        take(w, sweep, &now, NULL);
+        kn_cuda_line(w, "__syncthreads();");
+    }
+}
+
+void kn_cuda_declare_results(kn_cuda_writer *w, int sweep)
+{
+    for (int r = 0; r < w->ph->reds.len; r++)
+        if (w->ph->reds.data[r].stage == sweep && !w->ph->reds.data[r].across)
+            declare(w, kn_cuda_type(w->ph->reds.data[r].dtype), kn_cuda_printed(w, "r%d", r),
+                    part_of(w, r));
+}
+
+/* Do only those who store a group's results want them? Not if what is found says where to read. */
+static bool only_stored(const kn_phase *ph, int sweep)
+{
+    bool only = !ph->cluster && !ph->local && sweep + 1 == ph->nsweeps;
+    for (int i = 0; i < ph->values.len; i++)
+        only = only && ph->values.data[i].kind != KN_V_GATHER;
+    return only;
+}
+
+/* One for all workers of a group that has a part of a warp, or of a block's columns; or for those who store it. */
+static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
+{
+    const char *op = combine_op(w, r);
+    if (w->ph->walk == KN_WALK_COLS && kn_meets_in_block(w->ph))
+        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d%s>(acc%d, scratch);", op, w->ph->tpg,
+                     w->ph->lanes, w->ph->vec, only_stored(w->ph, sweep) ? ", true" : "", r);
+    else if (w->ph->walk == KN_WALK_ROWS)
+        kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
+}
+
+/* ---- boards: what the blocks of a cluster tell each other ---- */
+
+const char *kn_cuda_behind_boards(kn_cuda_writer *w)
+{
+    return kn_cuda_printed(w, "(unsigned char *)dynamic + 2 * kn_cluster_blocks() * %d",
+                           kn_exchange_stride(w->ph));
+}
+
+void kn_cuda_begin_boards(kn_cuda_writer *w)
+{
+    bool fetched = kn_fetches_groups(w->ph);
+    kn_cuda_line(w, "unsigned char *const boards = (unsigned char *)dynamic;");
+    const int counters = fetched ? kn_phase_counters(w->ph) : 0;
+    kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2]%s;",
+                 counters ? kn_cuda_printed(w, ", full[%d]", counters) : "");
+    kn_cuda_line(w, "unsigned turn = 0%s%s;", fetched ? ", parity = 0" : "",
+                 kn_phase_places(w->ph) > 1 ? ", at = 0" : "");
+    kn_cuda_open(w, "if (threadIdx.x == 0)");
+    kn_cuda_line(w, "kn_init_barrier(&told[0]);");
+    kn_cuda_line(w, "kn_init_barrier(&told[1]);");
+    if (counters) {
+        kn_cuda_line(w, "for (int i = 0; i < %d; ++i)", counters);
+        kn_cuda_line(w, "    kn_init_barrier(&full[i]);");
+    }
+    kn_cuda_line(w, "kn_publish_barriers();");
+    kn_cuda_close(w);
+    if (fetched)
+        kn_cuda_line(w, "__syncthreads(); // all know what they wait for");
+    kn_cuda_line(w, "kn_cluster_arrive(); // the others may write on the boards");
+}
+
+/* Every block writes what it found on the boards of all and waits until all have written on its own; then it merges
+ * what is there. There are two boards in turn: who writes on the first again has had news on the second from every
+ * other block, which it sends when it has read the first. */
+static void combine_in_cluster(kn_cuda_writer *w, int sweep)
+{
+    const kn_phase *ph = w->ph;
+    const int stride = kn_exchange_stride(ph);
+    int at = 0, bytes = 0;
+    for (int r = 0; r < ph->reds.len; r++)
+        bytes += kn_red_accumulates(ph, r, sweep) ? kn_exchange_message(ph, r) : 0;
+    kn_cuda_line(w, "unsigned char *const board%d = boards + turn %% 2 * (blocks * %d);", sweep,
+                 stride);
+    kn_cuda_line(w, "if (threadIdx.x == 0)");
+    kn_cuda_line(w, "    kn_expect(&told[turn %% 2], blocks * %d);", bytes);
+    if (sweep == 0) { /* each sweep reduces but the last, so there is a turn before any other's */
+        kn_cuda_line(w, "if (turn == 0)");
+        kn_cuda_line(w, "    kn_cluster_wait(); // the others run, and have boards");
+    }
+    const char *shape = ph->walk == KN_WALK_COLS
+                            ? kn_cuda_printed(w, "_rows<%d, %d, %d>", ph->tpg, ph->lanes, stride)
+                            : kn_cuda_printed(w, "<%d>", stride);
+    for (int r = 0; r < ph->reds.len; r++) {
+        if (!kn_red_accumulates(ph, r, sweep))
+            continue;
+        kn_cuda_line(w, "kn_publish%s(acc%d, board%d + %d, &told[turn %% 2]);", shape, r, sweep,
+                     at);
+        at += kn_exchange_slot(ph, r);
+    }
+    kn_cuda_line(w, "kn_await(&told[turn %% 2], turn / 2 %% 2);");
+    at = 0;
+    for (int r = 0; r < ph->reds.len; r++) {
+        if (!kn_red_accumulates(ph, r, sweep))
+            continue;
+        if (ph->walk == KN_WALK_COLS)
+            kn_cuda_line(w, "kn_merge_rows<%s, %d, %d>(acc%d, board%d + %d, %s);", combine_op(w, r),
+                         ph->lanes, stride, r, sweep, at, neutral(w, r));
+        else
+            kn_cuda_line(w, "acc%d = kn_merge<%s, %d, %d>(board%d + %d, %s);", r, combine_op(w, r),
+                         KN_MOST_CLUSTER, stride, sweep, at, neutral(w, r));
+        at += kn_exchange_slot(ph, r);
+    }
+    kn_cuda_line(w, "++turn;");
+}
+
+/* One for all columns of a group, of groups abreast. */
+static void combine_abreast(kn_cuda_writer *w, int sweep)
+{
+    const kn_phase *ph = w->ph;
+    int n = 0;
+    for (int r = 0; r < ph->reds.len; r++)
+        if (kn_red_accumulates(ph, r, sweep))
+            kn_cuda_line(w, "kn_leave_abreast(acc%d, sums + %d * each);", r, n++);
+    kn_cuda_line(w, "__syncthreads();");
+    n = 0;
+    for (int r = 0; r < ph->reds.len; r++)
+        if (kn_red_accumulates(ph, r, sweep))
+            kn_cuda_line(
+                w, "kn_combine_abreast<%s, %d>(%s, sums + %d * each, rows, lanes, here, run);",
+                combine_op(w, r), ph->vec, neutral(w, r), n++);
+    kn_cuda_line(w, "__syncthreads();");
+    n = 0;
+    for (int r = 0; r < ph->reds.len; r++) {
+        const char *type = kn_cuda_type(ph->reds.data[r].dtype);
+        if (kn_red_accumulates(ph, r, sweep))
+            kn_cuda_line(w, "const %s r%d = kn_take_abreast<%d, %s>(sums + %d * each, own);", type,
+                         r, ph->vec, type, n++);
+    }
+}
+
+void kn_cuda_combine(kn_cuda_writer *w, int sweep)
+{
+    const kn_phase *ph = w->ph;
+    if (ph->abreast) {
+        if (kn_sweep_reduces(ph, sweep))
+            combine_abreast(w, sweep);
+        return;
+    }
+    if (kn_deferred_groups(ph)) {
+        const kn_combine_batch all = kn_combine_whole_sweep(ph, sweep);
+        leave(w, sweep, &all, "late");
+        return;
+    }
+    if (kn_by_block(ph) && kn_sweep_reduces(ph, sweep))
+        combine_warps(w, sweep);
+    for (int r = 0; r < ph->reds.len && !kn_by_block(ph); r++)
+        if (kn_red_accumulates(ph, r, sweep))
+            combine_lanes_or_rows(w, r, sweep);
+    if (ph->cluster && kn_sweep_reduces(ph, sweep))
+        combine_in_cluster(w, sweep);
+    kn_cuda_declare_results(w, sweep);
+    if (kn_sum_by_words(ph))
+        kn_cuda_line(w, "sum = kn_add(sum, r0);");
+}
+
+/* ---- across groups: acc<r>[step][l] is a member's, over the groups of a band ---- */
+
+void kn_cuda_across_accumulators(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    for (int r = 0; r < ph->reds.len; r++) {
+        if (!ph->reds.data[r].across)
+            continue;
+        kn_cuda_line(w, "%s acc%d[%d][%d];", accumulator_type(w, r), r, ph->steps, ph->vec);
+        kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_line(w, "for (int step = 0; step < %d; ++step)", ph->steps);
+        kn_cuda_line(w, "    for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "        acc%d[step][l] = %s;", r, neutral(w, r));
+    }
+}
+
+/* The threads of a block that have the same members make one of what they have. */
+void kn_cuda_combine_across(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    if (ph->tpg == w->k->threads)
+        return;
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].across)
+            kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d, true>(acc%d[step], scratch);",
+                         kn_ops[ph->reds.data[r].op].text, w->k->threads / ph->tpg, ph->tpg,
+                         ph->vec, r);
+}
+
+void kn_cuda_store_across(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    for (int i = 0; i < ph->stores.len; i++) {
+        const kn_store *s = &ph->stores.data[i];
+        if (!kn_stores_across(ph, s))
+            continue;
+        const bool vector = s->access.vector;
+        const char *to = kn_cuda_printed(
+            w, "%s + (%s + (kn_index)band * p%d_o%d_split)", w->k->bufs.data[s->access.buf].name,
+            kn_cuda_offset(w, &s->access, 'o', i, ph->vec > 1 && !vector ? "l" : NULL), w->p, i);
+        if (vector) {
+            kn_cuda_line(w, "kn_store(%s, acc%d[step]);", to, s->value);
+            continue;
+        }
+        kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "    *(%s) = acc%d[step][l];", to, s->value);
+    }
+}

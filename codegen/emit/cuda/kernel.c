@@ -1,0 +1,469 @@
+#include "codegen/emit/cuda/cuda.h"
+
+#include "codegen/emit/cuda/prelude.h"
+#include "codegen/emit/cuda/writer.h"
+#include "codegen/model/caches.h"
+#include "codegen/model/resources.h"
+#include "ir/eval.h"
+
+/* ---- local phases ---- */
+
+/* What the generator knows of the phase it writes. */
+static void enter_phase(kn_cuda_writer *w, int p)
+{
+    w->p = p;
+    w->ph = &w->k->phases.data[p];
+    w->need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    kn_cuda_find_wide(w);
+    kn_cuda_find_rough(w);
+    w->turned_round = kn_walks_backwards(w->k, p);
+}
+
+const char *kn_cuda_groups_at_once(kn_cuda_writer *w)
+{
+    if (!kn_shares_block(w->k, w->ph))
+        return "1";
+    return w->k->bound ? kn_cuda_printed(w, "(blockDim.x / %d)", w->ph->tpg)
+                       : kn_cuda_printed(w, "%d", w->k->threads / w->ph->tpg);
+}
+
+/* The members that the workers of a group take in one step, ROWS. */
+static const char *turn_of(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    return kn_shares_block(w->k, ph)
+               ? kn_cuda_printed(w, "(kn_count)%d", ph->tpg * ph->vec)
+               : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, ph->vec));
+}
+
+/* The members that a (group, split) works on: one turn in `splits`, so that all blocks go through the array together
+ * and blocks side by side read memory side by side (2 to 5 % on an H200); where they have an order, and in tiles, a
+ * range of neighbours. */
+static void write_range(kn_cuda_writer *w, const char *live)
+{
+    bool turns = kn_takes_turns(w->ph);
+    const bool cols = w->ph->walk == KN_WALK_COLS;
+    if (w->ph->cluster && !cols) {
+        kn_cuda_part_of_cluster(w, "members");
+        return;
+    }
+    if (turns || (!w->ph->split && !w->ph->cluster)) {
+        kn_cuda_line(w, "const kn_count begin = %s, end = %s;",
+                     !turns ? "0"
+                     : cols ? "split * turn"
+                            : "split < parts ? split * turn : members",
+                     *live ? kn_cuda_printed(w, "%s ? members : 0", live) : "members");
+        return;
+    }
+    kn_cuda_line(w,
+                 w->ph->cluster
+                     ? "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, members);"
+                     : "const kn_count begin = split * (kn_count)p%d_chunk;",
+                 w->p);
+    const char *limit = kn_cuda_printed(w, "kn_least(begin + (kn_count)p%d_chunk, members)", w->p);
+    kn_cuda_line(w, "const kn_count %s = %s;", *live ? "limit" : "end", limit);
+    if (*live)
+        kn_cuda_line(w, "const kn_count end = %s ? limit : 0;", live);
+}
+
+/* Where members are combined in order, worker `lane` of `lanes` goes through a range of [begin, end) of its own, not in
+ * turns with the others. */
+static kn_cuda_stride in_order(kn_cuda_writer *w, const char *lane, const char *lanes)
+{
+    int vec = w->ph->walk == KN_WALK_ROWS ? w->ph->vec : 1; /* columns' vectors are of groups */
+    kn_cuda_line(w, "const kn_count all = begin < end ? end - begin : 0, lanes = %s;", lanes);
+    kn_cuda_line(w, "const kn_count share = (all + lanes * %d - 1) / (lanes * %d) * %d;", vec, vec,
+                 vec);
+    kn_cuda_line(w, "const kn_count mine_from = kn_least(begin + (kn_count)%s * share, end);",
+                 lane);
+    kn_cuda_line(w, "const kn_count mine_to = kn_least(mine_from + share, end);");
+    return (kn_cuda_stride){"mine_from", "mine_to", kn_cuda_printed(w, "(kn_count)%d", vec)};
+}
+
+/* n times the workers of a group of a local phase. */
+static const char *workers(kn_cuda_writer *w, int n)
+{
+    return kn_by_block(w->ph) ? kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, n))
+                              : kn_cuda_printed(w, "(kn_count)%d", w->ph->tpg * n);
+}
+
+/* One local phase in a scope of its own, which leaves its exports in x<exported>, ... `lane` counts the workers
+ * of a group. */
+static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane, const char *live)
+{
+    enter_phase(w, p);
+    const kn_phase *ph = w->ph;
+    for (int e = 0; e < ph->exports.len; e++) {
+        const kn_value *v = &ph->values.data[ph->exports.data[e]];
+        kn_cuda_line(w, kn_cuda_wide(ph) ? "%s x%d[%d];" : "%s x%d;", kn_cuda_type(v->dtype),
+                     exported + e, ph->vec);
+    }
+    kn_cuda_line(w, "{ // phase %d, %s, local", p, ph->name);
+    w->indent++;
+    kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, ph->ngroup, ph->naxes));
+    write_range(w, live);
+    const int vec = ph->walk == KN_WALK_ROWS ? ph->vec : 1;
+    const char *first = vec > 1 ? kn_cuda_printed(w, "%s * %d", lane, vec) : lane;
+    kn_cuda_stride by = {kn_cuda_printed(w, "(begin + %s)", first), "end", workers(w, vec)};
+    if (kn_phase_in_order(ph))
+        by = in_order(w, lane, workers(w, 1));
+    kn_cuda_sweeps(w, &by, "");
+    kn_cuda_open_groups(w);
+    for (int e = 0; e < ph->exports.len; e++)
+        kn_cuda_line(w, "x%d%s = %s;", exported + e, kn_cuda_wide(ph) ? "[l]" : "",
+                     kn_cuda_operand(w, ph->exports.data[e]));
+    kn_cuda_close_groups(w);
+    kn_cuda_close(w);
+}
+
+/* The local phases of the phase being written: those that go group by group, or the others. */
+static void write_locals(kn_cuda_writer *w, bool grouped, const char *lane, const char *live)
+{
+    kn_cuda_writer host = *w;
+    int exported = 0;
+    for (int p = kn_first_local(w->k, host.p); p < host.p; p++) {
+        const kn_phase *local = &w->k->phases.data[p];
+        if ((local->ngroup > 0) == grouped)
+            write_local(w, p, exported, grouped ? lane : "threadIdx.x", live);
+        exported += local->exports.len;
+    }
+    *w = host;
+}
+
+/* ---- walks ---- */
+
+static void write_flat(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    write_locals(w, false, NULL, "");
+    kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->naxes));
+    kn_cuda_stride by = {
+        kn_cuda_printed(w, "((kn_count)%s * %s + threadIdx.x) * %d", w->block,
+                        kn_cuda_block_times(w, 1), ph->vec),
+        "members",
+        kn_cuda_printed(w, "(kn_count)%s * %s", w->blocks, kn_cuda_block_times(w, ph->vec))};
+    kn_cuda_sweeps(w, &by, kn_cuda_printed(w, "%s == 0 && threadIdx.x == 0", w->block));
+}
+
+static void write_shape(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    kn_cuda_line(w, "const kn_count groups = %s, members = %s;", kn_cuda_extents(w, 0, ph->ngroup),
+                 kn_cuda_extents(w, ph->ngroup, ph->naxes));
+}
+
+/* A group is divided among as many as there are to work on it, when these are fewer than the plan has partial results:
+ * so nobody goes a second round. The other partial results are those of no members. */
+static void write_parts(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "const kn_count splits = (kn_count)p%d_splits;", w->p);
+    kn_cuda_line(w, "const kn_count work = groups * splits, turn = %s;", turn_of(w));
+    kn_cuda_line(w, "const kn_count workers = (kn_count)%s * %s / (groups > 0 ? groups : 1);",
+                 w->blocks, kn_cuda_groups_at_once(w));
+    kn_cuda_line(w, "const kn_count parts = workers > 0 && workers < splits ? workers : splits;");
+}
+
+static void write_rank(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "const kn_count rank = kn_cluster_rank(), blocks = kn_cluster_blocks();");
+}
+
+/* The loop over groups of a phase of clusters, and what its blocks have in front of it. */
+static void open_clusters(kn_cuda_writer *w)
+{
+    write_rank(w);
+    if (!w->ph->ragged)
+        write_range(w, "");
+    kn_cuda_begin_boards(w);
+    if (kn_begins_apart(w->ph))
+        kn_cuda_begin_apart(w);
+    if (w->ph->fetched)
+        kn_cuda_fetch_first(w);
+    if (w->ph->partly)
+        kn_cuda_take_rest(w);
+    if (w->ph->lasting) {
+        const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)lane * %d", w->ph->vec),
+                                   "end", turn_of(w)};
+        kn_cuda_load_lasting(w, &by);
+    }
+    kn_cuda_open(
+        w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
+}
+
+/* How many (group, split)s there are: `work`. */
+static void write_work(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    if (kn_takes_turns(ph))
+        write_parts(w);
+    else if (ph->split)
+        kn_cuda_line(w, "const kn_count work = groups * (kn_count)p%d_splits;", w->p);
+    else
+        kn_cuda_line(w, "const kn_count work = groups;");
+}
+
+/* The loop over what a block takes at a time, from `first` on, and who a thread is in it. */
+static void open_rows(kn_cuda_writer *w)
+{
+    int tpg = w->ph->tpg;
+    const char *at_once = kn_cuda_groups_at_once(w);
+    if (kn_shares_block(w->k, w->ph))
+        kn_cuda_line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
+    else
+        kn_cuda_line(w, "const int lane = threadIdx.x;");
+    if (w->ph->banded)
+        kn_cuda_open_band(w);
+    else if (w->ph->cluster)
+        open_clusters(w);
+    else
+        kn_cuda_open(
+            w, "for (kn_count first = (kn_count)%s * %s; first < work; first += (kn_count)%s * %s)",
+            w->block, at_once, w->blocks, at_once);
+}
+
+void kn_cuda_group(kn_cuda_writer *w)
+{
+    const char *item = "first";
+    if (kn_shares_block(w->k, w->ph)) {
+        kn_cuda_line(w, "const bool live = first + row < work;");
+        item = "live ? first + row : work - 1";
+    }
+    if (w->turned_round && kn_goes_by_group(w->ph))
+        item = kn_cuda_printed(w, "work - 1 - (%s)", item);
+    if (w->ph->split) {
+        kn_cuda_line(w, "const kn_count item = %s;", item);
+        kn_cuda_line(w, "const kn_count split = item / groups, g = item - split * groups;");
+    } else {
+        kn_cuda_line(w, "const kn_count g = %s;", item);
+    }
+    kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
+}
+
+/* The members that a group's threads go through, and how. */
+static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
+{
+    const kn_phase *ph = w->ph;
+    if (ph->ragged)
+        kn_cuda_ragged_range(w);
+    else if (!ph->cluster)
+        write_range(w, shares ? "live" : "");
+    const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->vec);
+    const char *step = ph->split ? "parts * turn" : turn_of(w);
+    if (kn_phase_in_order(ph))
+        return in_order(w, "lane",
+                        shares ? kn_cuda_printed(w, "%d", ph->tpg) : kn_cuda_block_times(w, 1));
+    if (ph->steps && !ph->partly)
+        return (kn_cuda_stride){first, "end", step};
+    kn_cuda_line(w, "const kn_count stride = %s;", step);
+    if (!ph->ragged)
+        return (kn_cuda_stride){first, "end", "stride"};
+    kn_cuda_ragged_share(w, first);
+    return (kn_cuda_stride){"start", "inner_end", "stride"};
+}
+
+static void write_rows(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    bool shares = kn_shares_block(w->k, ph);
+    write_locals(w, false, NULL, "");
+    write_shape(w);
+    kn_cuda_declare_shared(w);
+    write_work(w);
+    open_rows(w);
+    kn_cuda_group(w);
+    write_locals(w, true, "lane", shares ? "live" : "");
+    const kn_cuda_stride by = stride_of_rows(w, shares);
+    kn_cuda_sweeps(w, &by,
+                   ph->cluster ? "lane == 0 && rank == 0"
+                   : shares    ? "live && lane == 0"
+                               : "lane == 0");
+    if (kn_deferred_groups(ph))
+        kn_cuda_late_groups(w);
+    kn_cuda_close(w);
+    if (ph->banded)
+        kn_cuda_close_band(w);
+}
+
+/* Who a thread is in a tile of columns. */
+static void write_place(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    kn_cuda_line(w, "const kn_count mine = tile * %d + column * %d;", kn_cols_width(ph), ph->vec);
+    kn_cuda_line(w, "const bool live = mine < groups;");
+    kn_cuda_line(w, "const kn_count g = live ? mine : groups - %d;", ph->vec);
+    kn_cuda_decompose(w, 0, ph->ngroup, "g");
+}
+
+/* The loop over tiles of columns, and what the blocks of a cluster have in front of it. */
+static void open_cols(kn_cuda_writer *w)
+{
+    if (w->ph->cluster) {
+        write_rank(w);
+        kn_cuda_begin_boards(w);
+        if (kn_begins_apart(w->ph))
+            kn_cuda_begin_apart(w);
+        w->block = "blockIdx.x / blocks";
+        w->blocks = "gridDim.x / blocks";
+    }
+    if (w->ph->by_tile) {
+        /* members are partial results, which blocks have left as `split` says below */
+        kn_cuda_open(w,
+                     "for (kn_count item = blockIdx.x; item < tiles * members; item += gridDim.x)");
+        kn_cuda_line(w, "const kn_count tile = item %% tiles;");
+        kn_cuda_guarded(w, "!kn_last_block(barrier + 1 + tile, (unsigned)members)", "continue;");
+    } else if (w->ph->split) {
+        kn_cuda_open(w, "for (kn_count item = %s; item < tiles * (kn_count)p%d_splits; item += %s)",
+                     w->block, w->p, w->blocks);
+        kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
+        if (kn_takes_turns(w->ph))
+            kn_cuda_line(w, "const kn_count turn = %d, turns = turn * (kn_count)p%d_splits;",
+                         w->ph->tpg, w->p);
+    } else {
+        kn_cuda_open(w, "for (kn_count tile = %s; tile < tiles; tile += %s)", w->block, w->blocks);
+    }
+}
+
+static void write_cols(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    int width = kn_cols_width(ph), lanes = ph->lanes;
+    int square = kn_cols_square(ph);
+    const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->tpg * square);
+    write_locals(w, false, NULL, "");
+    write_shape(w);
+    kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
+    kn_cuda_line(w, "const int column = threadIdx.x %% %d, row = threadIdx.x / %d;", lanes, lanes);
+    kn_cuda_declare_tiles(w);
+    kn_cuda_declare_shared(w);
+    open_cols(w);
+    write_place(w);
+    write_locals(w, true, "row", "live");
+    write_range(w, "live");
+    kn_cuda_stride by = {"(begin + row)", "end", kn_takes_turns(ph) ? "turns" : rows};
+    if (kn_phase_in_order(ph))
+        by = in_order(w, "row", rows);
+    if (square > 1) {
+        by.first = kn_cuda_printed(w, "(begin + row * %d)", square);
+        kn_cuda_line(w, "const kn_count plane = %s / %d * %d;",
+                     ph->cluster ? kn_cuda_printed(w, "(kn_count)p%d_chunk", w->p) : "members",
+                     square, lanes);
+    }
+    if (ph->fetched)
+        kn_cuda_fetch_own(w, &by);
+    kn_cuda_sweeps(w, &by, ph->cluster ? "live && row == 0 && rank == 0" : "live && row == 0");
+    kn_cuda_close(w);
+}
+
+/* ---- the kernel ---- */
+
+static int scratch_bytes(const kn_kernel *k)
+{
+    int most = 0;
+    for (int p = 0; p < k->phases.len; p++) {
+        int bytes = kn_scratch_bytes(&k->phases.data[p], k->threads);
+        int tiles = kn_tile_bytes(&k->phases.data[p]);
+        most = bytes > most ? bytes : most;
+        most = tiles > most ? tiles : most;
+    }
+    return most;
+}
+
+static void write_signature(kn_cuda_writer *w)
+{
+    const kn_kernel *k = w->k;
+    int n = kn_kernel_params(k, NULL, NULL, 0);
+    kn_param *ps = KN_NEW_ARRAY(w->t->arena, kn_param, n + 1);
+    kn_kernel_params(k, w->t->arena, ps, n);
+    kn_putf(w->t, "extern \"C\" __global__ void __launch_bounds__(%d%s)\n%s(",
+            k->bound ? k->bound : k->threads,
+            k->together ? kn_cuda_printed(w, ", %d", k->together) : "", k->name);
+    for (int i = 0; i < n; i++) {
+        kn_putf(w->t, "%s", i ? ",\n    " : "");
+        const kn_buf *b = ps[i].kind == KN_PARAM_BUF ? &k->bufs.data[ps[i].index] : NULL;
+        switch (ps[i].kind) {
+        case KN_PARAM_BUF: /* temporaries and outputs are read again after other blocks wrote them */
+            kn_putf(w->t,
+                    b->kind != KN_BUF_INPUT ? "%s *%s"
+                    : w->k->disjoint        ? "const %s *__restrict__ %s"
+                                            : "const %s *%s",
+                    kn_cuda_type(b->dtype), b->name);
+            break;
+        case KN_PARAM_SCALAR:
+            kn_putf(w->t, "const %s %s", kn_cuda_type(ps[i].dtype), ps[i].name);
+            break;
+        case KN_PARAM_EXTENT: kn_putf(w->t, "const long long %s", ps[i].name); break;
+        case KN_PARAM_INDEX: kn_putf(w->t, "const kn_index %s", ps[i].name); break;
+        case KN_PARAM_POLICY: kn_putf(w->t, "const unsigned long long %s", ps[i].name); break;
+        case KN_PARAM_BARRIER: kn_putf(w->t, "unsigned *%s", ps[i].name); break;
+        }
+    }
+    kn_put(w->t, ")\n{\n");
+}
+
+static void describe_phase(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    kn_putf(w->t, "    // phase %d, %s:", w->p, ph->name);
+    for (int a = 0; a < ph->naxes; a++)
+        kn_putf(w->t, "%s%s",
+                a == 0 && ph->ngroup ? " groups "
+                : a == ph->ngroup    ? " members "
+                                     : " x ",
+                ph->axes[a].name);
+    kn_put(w->t, "\n");
+}
+
+static void write_phase(kn_cuda_writer *w, int p)
+{
+    enter_phase(w, p);
+    if (w->ph->barrier)
+        kn_cuda_line(w, "kn_grid_barrier(barrier);");
+    describe_phase(w);
+    bool alone = w->ph->last_block && !w->ph->by_tile;
+    if (alone && kn_sum_by_words(w->ph))
+        kn_cuda_line(w, "if (kn_last_to_add(sum, barrier + 2, gridDim.x))");
+    else if (alone)
+        kn_cuda_line(w, "if (kn_last_block(barrier + 1, gridDim.x))");
+    w->block = alone ? "0" : "blockIdx.x";
+    w->blocks = alone ? "1" : "gridDim.x";
+    kn_cuda_line(w, "{");
+    w->indent++;
+    switch (w->ph->walk) {
+    case KN_WALK_FLAT: write_flat(w); break;
+    case KN_WALK_ROWS: write_rows(w); break;
+    case KN_WALK_COLS: w->ph->abreast ? kn_cuda_abreast(w) : write_cols(w); break;
+    }
+    kn_cuda_close(w);
+}
+
+void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
+{
+    kn_cuda_writer w = {.t = t, .k = k, .indent = 1};
+    kn_putf(t, "typedef %s kn_index;\ntypedef %s kn_count;\n\n", k->wide ? "long long" : "int",
+            k->wide ? "unsigned long long" : "unsigned");
+    kn_cuda_own_types(&w);
+    kn_cuda_find_traffic(&w);
+    write_signature(&w);
+    if (scratch_bytes(k))
+        kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));
+    if (k->shared)
+        kn_cuda_line(&w, "extern __shared__ uint4 dynamic[];");
+    if (kn_sum_by_words(&k->phases.data[0]))
+        kn_cuda_line(&w, "%s sum = 0;", kn_cuda_type(k->phases.data[0].reds.data[0].dtype));
+    for (int p = 0; p < k->phases.len; p++)
+        if (!k->phases.data[p].local)
+            write_phase(&w, p);
+    kn_put(t, "}\n");
+}
+
+const char *kn_cuda_source(kn_arena *a, const kn_kernel *k)
+{
+    kn_text t = kn_text_new(a), kernel = kn_text_new(a);
+    kn_cuda_kernel(&kernel, k);
+    kn_prelude(&t, kn_text_str(&kernel), k->fast);
+    kn_put(&t, "// ---- the kernel ----\n\n");
+    kn_put(&t, kn_text_str(&kernel));
+    return kn_text_str(&t);
+}

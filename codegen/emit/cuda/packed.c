@@ -1,0 +1,87 @@
+/* Groups abreast (codegen/sched/packed.c). Lane l of a thread has a column of group first + beside[l]; for what is computed
+ * once a group, thread t has group first + own, t or the last one, and lanes are told what they need of theirs:
+ *
+ *     dynamic shared memory   for each sum of a sweep what every lane has, and what groups have of it; for each value
+ *                             that lanes are told a place of 16 bytes a group */
+#include "codegen/emit/cuda/writer.h"
+#include "codegen/model/resources.h"
+
+const char *kn_cuda_told(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "%s_of%d[l]", kn_cuda_value(w, i), w->sweep);
+}
+
+/* The place of value i for group `at`. */
+static const char *place(kn_cuda_writer *w, int i, const char *at)
+{
+    int before = 0;
+    for (int j = 0; j < i; j++)
+        before += kn_is_broadcast(w->ph, j, 0, NULL);
+    return kn_cuda_printed(w, "*(%s *)(places + (%d * p%d_beside + %s) * %d)",
+                           kn_cuda_type(w->ph->values.data[i].dtype), before, w->p, at,
+                           KN_PACKED_SLOT);
+}
+
+void kn_cuda_tell_lanes(kn_cuda_writer *w, int sweep)
+{
+    const kn_phase *ph = w->ph;
+    bool any = false;
+    w->sweep = sweep;
+    kn_phase_needs(ph, sweep, w->need);
+    for (int i = 0; i < ph->values.len; i++) {
+        if (!w->told[i] || !kn_is_broadcast(ph, i, sweep, w->need))
+            continue;
+        kn_cuda_line(w, "if (threadIdx.x < here)");
+        kn_cuda_line(w, "    %s = %s;", place(w, i, "(kn_index)own"), kn_cuda_value(w, i));
+        any = true;
+    }
+    if (any)
+        kn_cuda_line(w, "__syncthreads();");
+    for (int i = 0; i < ph->values.len; i++) {
+        if (!w->told[i] || !kn_is_broadcast(ph, i, sweep, w->need))
+            continue;
+        kn_cuda_line(w, "%s %s_of%d[%d];", kn_cuda_type(ph->values.data[i].dtype),
+                     kn_cuda_value(w, i), sweep, ph->vec);
+        kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "    %s = %s;", kn_cuda_told(w, i), place(w, i, "beside[l]"));
+    }
+}
+
+void kn_cuda_abreast(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    int va = ph->naxes - 1, p = w->p;
+    kn_cuda_line(w, "const kn_count groups = (kn_count)p%d_n0, run = (kn_count)p%d_n%d;", p, p, va);
+    kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, ph->ngroup, va));
+    kn_cuda_line(w, "const unsigned lanes = (unsigned)p%d_lanes, rows = blockDim.x / lanes;", p);
+    kn_cuda_line(w, "const unsigned row = threadIdx.x / lanes;");
+    kn_cuda_line(w, "const kn_count column = (threadIdx.x - row * lanes) * %d;", ph->vec);
+    kn_cuda_line(w, "unsigned char *const sums = (unsigned char *)dynamic;");
+    kn_cuda_line(
+        w, "const unsigned each = ((blockDim.x * %d + (unsigned)p%d_beside) * %d + %d) / %d * %d;",
+        ph->vec, p, kn_packed_sum_bytes(ph), KN_PACKED_SLOT - 1, KN_PACKED_SLOT, KN_PACKED_SLOT);
+    kn_cuda_line(w, "unsigned char *const places = sums + %d * each;", kn_packed_sums(ph));
+    kn_cuda_open(w,
+                 "for (kn_count first = (kn_count)blockIdx.x * p%d_beside; first < groups; first "
+                 "+= (kn_count)gridDim.x * p%d_beside)",
+                 p, p);
+    kn_cuda_line(w, "const kn_count here = kn_least((kn_count)p%d_beside, groups - first);", p);
+    kn_cuda_line(w, "const kn_count own = kn_least((kn_count)threadIdx.x, here - 1);");
+    kn_cuda_line(w, "const bool live = row < rows && column < here * run;");
+    kn_cuda_line(w, "const kn_index a0 = (kn_index)first, a%d = live ? (kn_index)column : 0;", va);
+    kn_cuda_line(w, "kn_index beside[%d];", ph->vec);
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+    if (w->k->wide)
+        kn_cuda_line(w, "    beside[l] = (a%d + l) / (kn_index)run;", va);
+    else
+        kn_cuda_line(
+            w,
+            "    beside[l] = (kn_index)kn_quotient((kn_count)(a%d + l), p%d_n%d_times, p%d_n%d_shift);",
+            va, p, va, p, va);
+    kn_cuda_line(w, "const kn_count begin = 0, end = live ? members : 0;");
+    const kn_cuda_stride by = {"(begin + row)", "end", "rows"};
+    kn_cuda_sweeps(w, &by, "threadIdx.x < here");
+    kn_cuda_close(w);
+}

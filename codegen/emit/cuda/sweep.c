@@ -1,0 +1,476 @@
+/* The sweeps of a phase over the members of a group: their loops, what is kept from one to the next, and what a group
+ * computes and stores between them. */
+#include "codegen/emit/cuda/writer.h"
+#include "codegen/model/caches.h"
+#include "codegen/model/resources.h"
+
+enum {
+    FEW_BYTES = 8,             /* where members are few: more on their way only take registers */
+    FEW_BYTES_OF_COLUMNS = 32, /* whose partial results a thread waits for, row after row */
+    TILE_STEPS = 4,            /* of eight, ptxas spills some */
+    SQUARE_STEPS = 4,          /* of a square that is not stored */
+    CROWDED_STEPS =
+        2, /* where registers have other things too: results of each group of columns, the rest of a row */
+};
+
+/* What is in shared memory is soon there: more elements of a block's own array at once spare counting alone, and a second
+ * copy of a step takes NVRTC 4 ms. With two arrays two steps are 4 % faster on an H200. */
+enum { NEAR_ELEMENTS = 4, NEAR_ELEMENTS_OF_SEVERAL = 8 };
+
+bool kn_cuda_stores_elements(const kn_phase *ph, int sweep)
+{
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage == sweep)
+            return true;
+    return false;
+}
+
+/* Has each worker of a local phase few members, one at a time? */
+static bool has_few(const kn_phase *ph)
+{
+    return ph->local && (ph->walk == KN_WALK_COLS || ph->vec == 1);
+}
+
+static int unrolling(kn_cuda_writer *w)
+{
+    int bytes = 0, near = 0; /* to load; arrays in shared memory */
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access.turned)
+            bytes += kn_bytes(v->dtype) * w->ph->vec;
+        near += w->need[i] && w->loaded[i] && (v->kept == KN_KEEP_SHARED || w->near);
+    }
+    if (near && !bytes) {
+        int elements = near == 1 && !w->near ? NEAR_ELEMENTS : NEAR_ELEMENTS_OF_SEVERAL;
+        return w->ph->vec < elements ? elements / w->ph->vec : 1;
+    }
+    int steps = w->ph->at_once ? w->ph->at_once : kn_steps_at_once(bytes);
+    if (w->tiled && steps > TILE_STEPS)
+        steps = TILE_STEPS;
+    bool stores = w->ph->walk == KN_WALK_COLS && kn_cuda_stores_elements(w->ph, w->sweep);
+    if ((stores || w->ph->partly) && steps > CROWDED_STEPS)
+        steps = CROWDED_STEPS;
+    int most = w->ph->local && w->ph->walk == KN_WALK_COLS                ? FEW_BYTES_OF_COLUMNS
+               : has_few(w->ph) || (w->ph->last_block && !w->ph->by_tile) ? FEW_BYTES
+                                                                          : steps * bytes;
+    while (steps > 1 && steps * bytes > most)
+        steps /= 2;
+    return steps;
+}
+
+void kn_cuda_write_axes(kn_cuda_writer *w)
+{
+    if (kn_cuda_steps_in_memory(w))
+        kn_cuda_decompose(w, w->ph->ngroup, w->ph->ngroup + kn_stepped_axes(w->ph), "i");
+}
+
+/* Every other sweep walks backwards, in the first of a phase as after the last of the phase that read the same array:
+ * the members it meets first are the ones that the sweep before touched last, and may still be in a cache; but not
+ * where they are combined in order. */
+static bool forwards(const kn_cuda_writer *w)
+{
+    bool first = !w->turned_round || kn_goes_by_group(w->ph);
+    return (w->sweep + !first) % 2 == 0 || w->near || w->ph->fetched || kn_phase_in_order(w->ph);
+}
+
+/* Where there may be many steps, and several at once, they are counted before: the compiler then has the loads of these on
+ * their way together, without a branch between them. */
+static bool counts_steps(const kn_cuda_writer *w)
+{
+    return !w->tiled && (w->near || (forwards(w) && kn_by_block(w->ph) && !has_few(w->ph)));
+}
+
+static bool keeps_shared(const kn_phase *ph)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kept == KN_KEEP_SHARED)
+            return true;
+    return false;
+}
+
+/* What a loop over members counts: them, or squares of them. */
+static const char *member(const kn_cuda_writer *w)
+{
+    return kn_cols_square(w->ph) > 1 ? "at" : "i";
+}
+
+/* `first` is NULL where steps in shared memory go on from those before. */
+static void open_steps(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+{
+    const char *i = by->first ? kn_cuda_printed(w, "i = %s", by->first) : "";
+    const char *place = w->near     ? "place = threadIdx.x"
+                        : w->placed ? kn_cuda_printed(w, "place = (i - begin) / %d", w->ph->vec)
+                                    : "";
+    const char *left =
+        steps > 1 ? kn_cuda_printed(w, ", left = kn_steps(i, %s, %s)", by->end, by->step) : "";
+    kn_cuda_open(w, "for (kn_count %s%s%s%s; %s; %si += %s%s)", i, *i && *place ? ", " : "", place,
+                 left, steps > 1 ? "left > 0" : kn_cuda_printed(w, "i < %s", by->end),
+                 steps > 1 ? "--left, " : "", by->step, *place ? ", place += blockDim.x" : "");
+}
+
+static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+{
+    kn_putf(w->t, "#pragma unroll %d\n", steps);
+    if (w->tiled) {
+        kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
+        kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
+    } else if (counts_steps(w)) {
+        open_steps(w, by, steps);
+    } else if (forwards(w)) {
+        const char *i = member(w);
+        kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", i, by->first, i, by->end, i,
+                     by->step);
+    } else {
+        const char *i = member(w);
+        kn_cuda_open(w, "for (kn_count %s = kn_walk_end(%s, %s, %s); %s != %s; )", i, by->first,
+                     by->end, by->step, i, by->first);
+        kn_cuda_line(w, "%s -= %s;", i, by->step);
+    }
+}
+
+/* What a batch has in registers is its own. */
+static void forget_batch(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (kn_cuda_in_registers(w, i))
+            w->loaded[i] = w->declared[i] = false;
+    w->batched = false;
+}
+
+/* Do the blocks of a split group, which take turns, take the steps of a batch side by side, so that memory is read in longer
+ * pieces (sums of 512 MB: 131 us, not 133)? What stays on chip has its place by turns. Threads with several reductions would
+ * have so many registers that fewer blocks fit (variance of 256 MB: 76.1 us, not 75.0). */
+static bool goes_side_by_side(const kn_cuda_writer *w)
+{
+    return w->ph->reds.len == 1 && kn_takes_turns(w->ph) && kn_by_block(w->ph) &&
+           !kn_phase_resident(w->ph) && forwards(w);
+}
+
+/* Then the first of them; where not all have a whole batch they take turns as ever. */
+static const char *first_side_by_side(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+{
+    kn_cuda_line(w, "const kn_count beside = %d * stride <= members ? turn : stride;", steps);
+    return kn_cuda_printed(w, "%s + (beside < stride && begin < members ? %d * begin : 0)",
+                           by->first, steps - 1);
+}
+
+/* So many steps at a time, of which all loads are on their way before the first waits for its own: a branch within
+ * a step, as a division has it, would keep those of the next behind it. */
+static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+{
+    kn_cuda_unrolled batch = {steps, NULL, NULL};
+    const bool side = goes_side_by_side(w);
+    const char *first = side ? first_side_by_side(w, by, steps) : by->first;
+    w->batched = true;
+    if (forwards(w)) {
+        const char *at = w->near ? ", at = threadIdx.x" : "",
+                   *on = w->near ? kn_cuda_printed(w, ", at += %d * blockDim.x", steps) : "";
+        kn_put(w->t, "#pragma unroll 1\n");
+        kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", first, at,
+                     by->end, steps, by->step, on);
+        batch.place =
+            kn_cuda_printed(w, "from + (kn_count)step * (%s)", side ? "beside" : by->step);
+        batch.guard = kn_cuda_printed(w, "i < %s", by->end);
+    } else {
+        kn_cuda_line(w, "const kn_count steps%d = kn_steps(%s, %s, %s);", w->sweep, by->first,
+                     by->end, by->step);
+        kn_put(w->t, "#pragma unroll 1\n");
+        kn_cuda_open(w, "for (kn_count done = 0; done < steps%d; done += %d)", w->sweep, steps);
+        batch.place = kn_cuda_printed(w, "%s + (steps%d - 1 - done - (kn_count)step) * (%s)",
+                                      by->first, w->sweep, by->step);
+        batch.guard = kn_cuda_printed(w, "done + (kn_count)step < steps%d", w->sweep);
+    }
+    kn_cuda_write_steps(w, &batch);
+    forget_batch(w);
+    kn_cuda_close(w);
+}
+
+/* Are these the first steps to have what stays on chip? */
+static bool fills_near(const kn_cuda_writer *w)
+{
+    bool found = false;
+    for (int i = 0; i < w->ph->values.len; i++)
+        found = found || kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
+    return w->near && !found;
+}
+
+/* Are there loads that go in batches? Steps that are counted do not: the compiler has as many on their way. But what it
+ * leaves over goes one by one, which is much where a thread has few steps, as of what it keeps over a barrier. */
+static bool has_batches(const kn_cuda_writer *w)
+{
+    bool counted = kn_by_block(w->ph) && forwards(w), any = false;
+    if (w->tiled || w->ph->ragged || kn_cols_square(w->ph) > 1 ||
+        (w->ph->local && w->ph->walk == KN_WALK_ROWS) ||
+        (counted ? !fills_near(w) && !goes_side_by_side(w) : w->near))
+        return false;
+    for (int i = 0; i < w->ph->values.len; i++)
+        any = any || (w->need[i] && !w->loaded[i] && kn_cuda_batches(w, i));
+    return any;
+}
+
+/* A piece, in which the steps of the one before go on. */
+static kn_cuda_stride stride_of_piece(kn_cuda_writer *w)
+{
+    return (kn_cuda_stride){
+        NULL, kn_cuda_printed(w, "kn_least(to, %s)", kn_cuda_fetched_end(w->ph)), "stride"};
+}
+
+/* The members of a square one by one, and then the square. */
+static void write_square_steps(kn_cuda_writer *w)
+{
+    const int side = kn_cols_square(w->ph), steps = kn_cuda_stores_squares(w) ? side : SQUARE_STEPS;
+    kn_cuda_declare_squares(w);
+    if (steps >= side)
+        kn_cuda_take_squares(w);
+    if (kn_fetches_ahead(w->ph) && w->sweep + 1 == w->ph->nsweeps)
+        kn_cuda_fetch_ahead(w);
+    kn_cuda_open_square(w, steps);
+    kn_cuda_write_axes(w);
+    kn_cuda_step(w);
+    kn_cuda_close(w);
+    kn_cuda_write_squares(w);
+    w->ahead = false;
+}
+
+static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    int steps = unrolling(w);
+    if (steps > 1 && has_batches(w)) {
+        write_batches(w, by, steps);
+        return;
+    }
+    steps = kn_cols_square(w->ph) > 1 ? 1 : steps;
+    const bool pieces = kn_fetches_pieces(w->ph) && w->sweep + 1 == w->ph->nsweeps;
+    const kn_cuda_stride stride = pieces ? stride_of_piece(w) : *by;
+    w->placed = counts_steps(w) && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
+    if (w->ph->ragged)
+        kn_cuda_ragged_steps(w);
+    if (pieces)
+        kn_cuda_open_pieces(w, by->first);
+    open_loop(w, &stride, steps);
+    if (w->ph->ragged) {
+        kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->placed ? ", place" : "");
+    } else if (kn_cols_square(w->ph) > 1) {
+        write_square_steps(w);
+    } else {
+        kn_cuda_write_axes(w);
+        kn_cuda_step(w);
+    }
+    kn_cuda_close(w);
+    if (pieces)
+        kn_cuda_close_pieces(w);
+    w->placed = false;
+    kn_cuda_find_in_shared(w);
+}
+
+/* The steps whose resident values are in shared memory, which the first phase to have them puts there and others take
+ * from there. */
+static void write_near(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const kn_cuda_stride near = {by->first, "kn_least(far, end)", by->step};
+    w->near = true;
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = kn_part_on_chip(w->k, w->ph, &w->ph->values.data[i]) > 0;
+    write_loop(w, &near);
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = false;
+    w->near = false;
+}
+
+/* Where values are resident: those steps, and the others, which walk backwards if they come first. */
+static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const bool cols = w->ph->walk == KN_WALK_COLS;
+    const char *first =
+        cols ? "far + row" : kn_cuda_printed(w, "far + (kn_count)lane * %d", w->ph->vec);
+    const kn_cuda_stride far = {first, by->end, by->step};
+    kn_cuda_line(w, "// a block has room for its first groups");
+    kn_cuda_line(w, "const kn_count far = begin + (%s == %s ? (kn_count)held * %s : 0);",
+                 cols ? "item" : "first", w->block, by->step);
+    if (forwards(w)) {
+        write_near(w, by);
+        write_loop(w, &far);
+    } else {
+        write_loop(w, &far);
+        write_near(w, by);
+    }
+}
+
+/* Are there registers for what all steps of a tile load straight? With reductions there are others to take them. */
+static bool loads_ahead_of_tile(kn_cuda_writer *w, int steps)
+{
+    int words = 0;
+    w->batched = true;
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (kn_cuda_keeps_now(w, i))
+            words += kn_vector_words(w->ph, i) * steps;
+    w->batched = false;
+    return w->ph->reds.len == 0 && words <= KN_KEPT_WORDS;
+}
+
+/* What is beyond the edge is read from the edge, as turned loads are. */
+static void write_steps_of_tile(kn_cuda_writer *w, int steps)
+{
+    const char *place = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->tpg);
+    const kn_cuda_unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", place), NULL},
+                           all = {steps, place, "live && i < to"};
+    w->batched = true;
+    kn_cuda_load_steps(w, &loads);
+    kn_cuda_load_tile(w);
+    kn_cuda_write_unrolled(w, &all, kn_cuda_step);
+    forget_batch(w);
+}
+
+/* The loop, tile by tile. All threads of the block take part in what goes between a tile and memory. */
+static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const kn_cuda_stride within = {"from + row", "left", by->step};
+    const int steps = (w->ph->tile + w->ph->tpg - 1) / w->ph->tpg;
+    w->tiled = true;
+    kn_cuda_open_tile(w, w->ph->split || w->ph->cluster ? "limit" : "members");
+    if (loads_ahead_of_tile(w, steps)) {
+        write_steps_of_tile(w, steps);
+    } else {
+        kn_cuda_load_tile(w);
+        kn_cuda_line(
+            w,
+            "const kn_count left = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
+            w->ph->tpg);
+        write_loop(w, &within);
+    }
+    kn_cuda_close_tile(w);
+    w->tiled = false;
+}
+
+/* To the members that shared memory has no room for, which are kept in registers as the others are there, or back. */
+static void turn_to(kn_cuda_writer *w, const kn_phase *ph, bool rest)
+{
+    bool *loaded = w->loaded;
+    w->loaded = w->loaded_there;
+    w->loaded_there = loaded;
+    w->in_rest = rest;
+    w->ph = ph;
+}
+
+static const kn_phase *phase_of_rest(kn_cuda_writer *w)
+{
+    kn_phase *rest = KN_NEW(w->t->arena, kn_phase);
+    *rest = kn_phase_copy(w->t->arena, w->ph);
+    rest->fetched = rest->partly = false;
+    for (int i = 0; i < rest->values.len; i++)
+        if (rest->values.data[i].kept)
+            rest->values.data[i].kept = KN_KEEP_REGISTERS;
+    return rest;
+}
+
+static kn_cuda_unrolled steps_of_rest(kn_cuda_writer *w)
+{
+    const char *lane = kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->vec);
+    const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)p%d_held + %s", w->p, lane),
+                               "end", kn_cuda_block_times(w, w->ph->vec)};
+    return kn_cuda_all_steps(w, &by);
+}
+
+void kn_cuda_take_rest(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    w->loaded_there = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
+    turn_to(w, phase_of_rest(w), true);
+    for (int i = 0; i < ph->values.len; i++) {
+        w->need[i] = ph->values.data[i].kind == KN_V_LOAD && ph->values.data[i].kept;
+        if (w->need[i])
+            kn_cuda_declare_kept(w, i, ph->steps);
+    }
+    kn_cuda_open(w, "const auto take_rest = [&](const kn_count g)");
+    kn_cuda_decompose(w, 0, ph->ngroup, "g");
+    const kn_cuda_unrolled all = steps_of_rest(w);
+    kn_cuda_load_steps(w, &all);
+    w->indent--;
+    kn_cuda_line(w, "};");
+    kn_cuda_guarded(w, "blockIdx.x / blocks < work", "take_rest(blockIdx.x / blocks);");
+    turn_to(w, ph, false);
+}
+
+static void write_rest(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    turn_to(w, phase_of_rest(w), true);
+    const kn_cuda_unrolled all = steps_of_rest(w);
+    kn_cuda_write_steps(w, &all);
+    turn_to(w, ph, false);
+}
+
+/* What is kept, piece by piece as it comes: nobody else on the multiprocessor has anything to do meanwhile. */
+static void write_arrivals(kn_cuda_writer *w, const char *first)
+{
+    const kn_cuda_stride piece = stride_of_piece(w);
+    kn_cuda_open_arrivals(w, first);
+    write_loop(w, &piece);
+    kn_cuda_close_arrivals(w);
+}
+
+static bool needs_lasting(const kn_cuda_writer *w)
+{
+    bool needs = false;
+    for (int i = 0; i < w->ph->values.len; i++)
+        needs = needs || (w->need[i] && kn_lasts(w->ph, kn_value_at(w->ph, i)));
+    return needs;
+}
+
+static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
+{
+    const kn_phase *ph = w->ph;
+    w->sweep = t;
+    if (kn_sum_by_words(ph) && !ph->split) {
+        kn_cuda_line(w, "const %s r0 = sum;", kn_cuda_type(ph->reds.data[0].dtype));
+        return;
+    }
+    kn_phase_needs(ph, t, w->need);
+    kn_cuda_line(w, "// sweep %d", t);
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].stage == t && !ph->reds.data[r].across)
+            kn_cuda_accumulator(w, r);
+    const kn_cuda_stride held = {by->first, kn_cuda_fetched_end(ph), by->step};
+    if (ph->partly)
+        write_rest(w);
+    const bool arriving = kn_takes_as_it_comes(ph) && t == 0;
+    if (ph->fetched && t == 0 && !arriving)
+        kn_cuda_await_fetch(w);
+    if (ph->steps && !ph->partly && (!ph->lasting || needs_lasting(w)))
+        kn_cuda_write_all_steps(w, by);
+    else if (kn_cuda_turns(w))
+        write_tiles(w, by);
+    else if (kn_phase_resident(ph))
+        write_resident(w, by);
+    else if (arriving)
+        write_arrivals(w, by->first);
+    else
+        write_loop(w, ph->partly ? &held : by);
+    kn_cuda_combine(w, t);
+}
+
+int kn_cuda_last_stage(const kn_phase *ph)
+{
+    int last = ph->nsweeps;
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].stage > last)
+            last = ph->stores.data[i].stage;
+    return last;
+}
+
+void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
+{
+    if (w->ph->banded) /* a band has a group's values from memory, too: not one after the other */
+        kn_cuda_load_all_steps(w, by);
+    const int last = kn_deferred_groups(w->ph) ? 0 : kn_cuda_last_stage(w->ph);
+    for (int t = 0; t <= last; t++) {
+        kn_cuda_group_values(w, t);
+        kn_cuda_group_stores(w, t, leader);
+        if (w->ph->abreast && t < w->ph->nsweeps)
+            kn_cuda_tell_lanes(w, t);
+        if (t < w->ph->nsweeps)
+            write_sweep(w, t, by);
+        if (w->ph->lasting && t + 1 == w->ph->nsweeps)
+            kn_cuda_fetch_next(w);
+    }
+}

@@ -1,0 +1,179 @@
+/* Steps that are written out: where a thread keeps a group, or a batch of its steps, in registers, each step has its own, so
+ * that a loop over them has to be unrolled. The loads of all go before the first step works with any. */
+#include "codegen/emit/cuda/writer.h"
+
+/* Registers of a thread that all steps of a sweep take, of what is kept and of what they load beside that; *loads: is
+ * there any of the latter? */
+static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
+{
+    int words = 0;
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        bool kept = v->kept == KN_KEEP_REGISTERS && w->declared[i];
+        bool loaded = w->need[i] && v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !v->kept;
+        *loads = *loads || loaded;
+        words += kept || loaded ? kn_kept_words(w->ph, i) : 0;
+    }
+    return words;
+}
+
+/* Where there may be no member for a step. Of a full group there are all; threads without a group work on another's
+ * without storing anything. What a sweep loads must stay behind a branch where the compiler would have it all at once,
+ * and no registers for it. */
+static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    bool loads = false;
+    if (!w->ph->full || (words_of_sweep(w, &loads) > KN_KEPT_WORDS && loads))
+        return kn_cuda_printed(w, "i < %s", by->end);
+    return kn_cuda_stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph) ? "live" : NULL;
+}
+
+/* What only goes between registers and memory ends with the first step that is not there: between branches the compiler
+ * leaves loads together, which it would not behind a predicate for each. */
+void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
+                            void (*what)(kn_cuda_writer *))
+{
+    const bool only_loads = what != kn_cuda_step;
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", u->steps);
+    kn_cuda_line(w, "const kn_count i = %s;", u->place);
+    if (w->near && !only_loads)
+        kn_cuda_line(w, "const kn_count place = at + (kn_count)step * blockDim.x;");
+    if (u->guard && only_loads)
+        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", u->guard), "break;");
+    else if (u->guard)
+        kn_cuda_open(w, "if (%s)", u->guard);
+    kn_cuda_write_axes(w);
+    what(w);
+    if (u->guard && !only_loads)
+        kn_cuda_close(w);
+    kn_cuda_close(w);
+}
+
+void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps)
+{
+    if (w->declared[i])
+        return;
+    w->declared[i] = true;
+    kn_cuda_line(w, "kn_vec<%s, %d> %s[%d];", kn_cuda_type(w->ph->values.data[i].dtype), w->ph->vec,
+                 kn_cuda_registers(w, i), steps);
+}
+
+/* Which loads go from where to where, of those that this sweep is to have in registers. */
+typedef bool (*which_fn)(const kn_cuda_writer *w, int i);
+
+/* In bands: is value i on chip, left there by an earlier phase, where a block has room for it? Is it to be left there? */
+static bool is_found(const kn_cuda_writer *w, int i)
+{
+    return w->ph->banded && kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
+}
+
+static bool is_elsewhere(const kn_cuda_writer *w, int i) { return !is_found(w, i); }
+
+static bool is_left(const kn_cuda_writer *w, int i)
+{
+    return w->ph->banded && kn_value_at(w->ph, i)->kept == KN_KEEP_RESIDENT && !is_found(w, i);
+}
+
+static bool is_now(const kn_cuda_writer *w, int i, which_fn which)
+{
+    return kn_cuda_keeps_now(w, i) && kn_value_at(w->ph, i)->kind == KN_V_LOAD && which(w, i);
+}
+
+static bool are_any(const kn_cuda_writer *w, which_fn which)
+{
+    bool any = false;
+    for (int i = 0; i < w->ph->values.len; i++)
+        any = any || is_now(w, i, which);
+    return any;
+}
+
+static void move_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u, which_fn which,
+                       void (*move)(kn_cuda_writer *))
+{
+    bool *all = w->need, *some = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    for (int i = 0; i < w->ph->values.len; i++)
+        some[i] = is_now(w, i, which);
+    w->need = some;
+    kn_cuda_write_unrolled(w, u, move);
+    w->need = all;
+}
+
+void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (kn_cuda_keeps_now(w, i))
+            kn_cuda_declare_kept(
+                w, kn_value_at(w->ph, i)->kind == KN_V_LOAD ? i : kn_value_at(w->ph, i)->room,
+                u->steps);
+    if (are_any(w, is_elsewhere))
+        move_steps(w, u, is_elsewhere, kn_cuda_kept_loads);
+    if (are_any(w, is_found)) {
+        kn_cuda_open(w, "if (near)");
+        w->near = true;
+        move_steps(w, u, is_found, kn_cuda_kept_loads);
+        w->near = false;
+        kn_cuda_close(w);
+        kn_cuda_open(w, "else");
+        move_steps(w, u, is_found, kn_cuda_kept_loads);
+        kn_cuda_close(w);
+    }
+    if (are_any(w, is_left)) {
+        kn_cuda_open(w, "if (near)");
+        move_steps(w, u, is_left, kn_cuda_leave_near);
+        kn_cuda_close(w);
+    }
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] =
+            w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
+}
+
+void kn_cuda_find_in_shared(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
+}
+
+void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
+{
+    kn_cuda_load_steps(w, u);
+    kn_cuda_write_unrolled(w, u, kn_cuda_step);
+    for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
+        w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
+    kn_cuda_find_in_shared(w);
+}
+
+kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    return (kn_cuda_unrolled){w->ph->steps,
+                              kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
+                              step_guard(w, by)};
+}
+
+void kn_cuda_load_lasting(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->need[i] = kn_lasts(w->ph, kn_value_at(w->ph, i));
+    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
+    kn_cuda_load_steps(w, &all);
+}
+
+void kn_cuda_load_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    w->sweep = 0;
+    kn_phase_needs(w->ph, 0, w->need);
+    for (int i = 0; i < w->ph->values.len; i++)
+        w->need[i] =
+            w->need[i] || (w->ph->values.data[i].kind == KN_V_LOAD && kn_cuda_in_registers(w, i));
+    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
+    kn_cuda_load_steps(w, &all);
+    kn_phase_needs(w->ph, 0, w->need);
+}
+
+void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    if (w->sweep == 0 && !w->ph->banded)
+        kn_cuda_load_all_steps(w, by);
+    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
+    kn_cuda_write_steps(w, &all);
+}

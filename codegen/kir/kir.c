@@ -1,0 +1,258 @@
+#include "codegen/kir/kir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/integer.h"
+#include "base/work.h"
+
+bool kn_kernel_cooperative(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (k->phases.data[i].barrier)
+            return true;
+    return false;
+}
+
+bool kn_kernel_resident(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (kn_phase_resident(&k->phases.data[i]))
+            return true;
+    return false;
+}
+
+bool kn_kernel_meets(const kn_kernel *k)
+{
+    return kn_kernel_cooperative(k) ||
+           (k->phases.len > 0 && k->phases.data[k->phases.len - 1].last_block);
+}
+
+bool kn_kernel_in_clusters(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (k->phases.data[i].cluster)
+            return true;
+    return false;
+}
+
+int kn_kernel_cluster(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (k->phases.data[i].cluster)
+            return (int)k->phases.data[i].splits;
+    return 1;
+}
+
+int kn_first_local(const kn_kernel *k, int p)
+{
+    while (p > 0 && k->phases.data[p - 1].local)
+        p--;
+    return p;
+}
+
+const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase)
+{
+    for (int i = kn_first_local(k, p); i < p; i++) {
+        const kn_phase *local = &k->phases.data[i];
+        if (index < local->exports.len) {
+            *phase = i;
+            return &local->values.data[local->exports.data[index]];
+        }
+        index -= local->exports.len;
+    }
+    return NULL;
+}
+
+bool kn_access_same(const kn_access *a, const kn_access *b)
+{
+    return a->buf == b->buf && a->axes == b->axes && a->offset == b->offset &&
+           memcmp(a->stride, b->stride, sizeof a->stride) == 0;
+}
+
+bool kn_value_same(const kn_value *x, const kn_value *y)
+{
+    if (x->kind != y->kind || x->dtype != y->dtype || x->nin != y->nin)
+        return false;
+    switch (x->kind) {
+    case KN_V_LOAD:
+    case KN_V_INDEX: return kn_access_same(&x->access, &y->access);
+    case KN_V_GATHER:
+        return kn_access_same(&x->access, &y->access) && x->checked == y->checked &&
+               memcmp(x->in, y->in, sizeof x->in) == 0 &&
+               memcmp(x->place, y->place, sizeof x->place) == 0;
+    case KN_V_CONST:
+        return x->value.i == y->value.i &&
+               memcmp(&x->value.im, &y->value.im, sizeof x->value.im) == 0;
+    case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
+    default: return x->index == y->index;
+    }
+}
+
+uint64_t kn_value_hash(const kn_value *v)
+{
+    bool access = kn_has_access(v);
+    const int64_t key[] = {v->kind,
+                           v->dtype,
+                           v->kind == KN_V_ELEM ? (int64_t)v->op : 0,
+                           access || v->kind == KN_V_CONST || v->kind == KN_V_ELEM ? 0 : v->index,
+                           access ? v->access.buf : 0,
+                           access ? v->access.offset : 0,
+                           v->kind == KN_V_CONST ? v->value.i : 0};
+    return kn_hash(v->in, sizeof *v->in * (size_t)v->nin, kn_hash(key, sizeof key, 0));
+}
+
+kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
+{
+    kn_phase copy = *p;
+    kn_copy_vec(a, &copy.values, &p->values);
+    kn_copy_vec(a, &copy.reds, &p->reds);
+    kn_copy_vec(a, &copy.stores, &p->stores);
+    kn_copy_vec(a, &copy.exports, &p->exports);
+    return copy;
+}
+
+int kn_tile_pitch(const kn_phase *p, int bytes)
+{
+    return kn_cols_width(p) + (bytes < 4 ? 4 / bytes : 1);
+}
+
+int kn_tile_bytes_of(const kn_phase *p, int bytes)
+{
+    return (p->tile * kn_tile_pitch(p, bytes) * bytes + 15) / 16 * 16;
+}
+
+int kn_tile_bytes(const kn_phase *p)
+{
+    int total = 0;
+    for (int i = 0; i < p->values.len; i++)
+        if (p->values.data[i].access.turned)
+            total += kn_tile_bytes_of(p, kn_bytes(p->values.data[i].dtype));
+    for (int i = 0; i < p->stores.len; i++)
+        if (p->stores.data[i].access.turned && !p->stores.data[i].squared)
+            total += kn_tile_bytes_of(p, kn_bytes(p->values.data[p->stores.data[i].value].dtype));
+    return total;
+}
+
+int kn_cols_square(const kn_phase *p)
+{
+    int side = 1;
+    for (int i = 0; i < p->stores.len; i++)
+        if (p->stores.data[i].squared && p->stores.data[i].access.turned > side)
+            side = p->stores.data[i].access.turned;
+    return side;
+}
+
+bool kn_fetches_ahead(const kn_phase *p)
+{
+    enum { LARGEST_SQUARE = 4 };
+    int side = kn_cols_square(p);
+    return p->walk == KN_WALK_COLS && p->cluster && p->fetched && side > 1 &&
+           side <= LARGEST_SQUARE;
+}
+
+bool kn_begins_apart(const kn_phase *p)
+{
+    bool rows = p->walk == KN_WALK_ROWS && (p->fetched || p->steps > 0);
+    bool columns = p->walk == KN_WALK_COLS && p->fetched && !p->tile;
+    return kn_fetches_ahead(p) || (p->cluster && (rows || columns));
+}
+
+/* Where the first sweep has exponentials to compute meanwhile: 64 rows of 4 MB take 157 us so on an H200, softmax, and not
+ * 167. Z-scores, which only add up in it, take 156 us, and would take 169. */
+bool kn_takes_as_it_comes(const kn_phase *p)
+{
+    bool peak = false;
+    for (int r = 0; r < p->reds.len; r++)
+        peak = peak || kn_red_state(p, r) == KN_STATE_PEAK;
+    return p->partly && peak;
+}
+
+int kn_steps_for(int bytes, int wanted)
+{
+    int steps = 1;
+    while (steps < 8 && steps * 2 * bytes <= wanted)
+        steps *= 2;
+    return steps;
+}
+
+int kn_steps_at_once(int bytes) { return kn_steps_for(bytes, 64); }
+
+int kn_vector_words(const kn_phase *p, int value)
+{
+    return (p->vec * kn_bytes(p->values.data[value].dtype) + 3) / 4;
+}
+
+int kn_kept_words(const kn_phase *p, int value) { return kn_vector_words(p, value) * p->steps; }
+
+int64_t kn_phase_kept_bytes(const kn_phase *p)
+{
+    int64_t members = p->cluster ? kn_phase_held(p) : p->members + kn_phase_slack(p);
+    bool cols = p->walk == KN_WALK_COLS;
+    int64_t n = cols ? members * kn_cols_width(p) : (members + p->vec - 1) / p->vec * p->vec;
+    int64_t bytes = 0;
+    for (int i = 0; i < p->values.len; i++)
+        if (p->values.data[i].kept == KN_KEEP_SHARED && p->values.data[i].kind == KN_V_LOAD)
+            bytes += n * kn_bytes(p->values.data[i].dtype);
+    return bytes * kn_phase_places(p);
+}
+
+bool kn_sum_by_words(const kn_phase *p) { return p->reds.len == 1 && p->reds.data[0].by_words; }
+
+bool kn_begins_after_all(const kn_phase *p)
+{
+    return p->barrier || (p->last_block && !p->by_tile && !kn_sum_by_words(p));
+}
+
+bool kn_phase_resident(const kn_phase *p)
+{
+    for (int i = 0; i < p->values.len; i++)
+        if (p->values.data[i].kept == KN_KEEP_RESIDENT)
+            return true;
+    return false;
+}
+
+double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
+{
+    for (const kn_phase *q = k->phases.data; v->kept == KN_KEEP_RESIDENT && q < p; q++)
+        for (int i = 0; i < q->values.len; i++) {
+            const kn_value *x = &q->values.data[i];
+            double steps = p->banded ? (double)kn_steps_of_part(p, k->threads)
+                                     : (double)p->chunk / kn_phase_step(p);
+            if (x->kept == KN_KEEP_RESIDENT && x->index == v->index)
+                return (double)k->held < steps ? (double)k->held / steps : 1;
+        }
+    return 0;
+}
+
+int64_t kn_steps_of_part(const kn_phase *p, int threads)
+{
+    int64_t rounds = kn_ceil_div(p->chunk, threads / p->tpg);
+    return p->banded ? rounds * p->steps : kn_ceil_div(p->members, p->splits * kn_phase_step(p));
+}
+
+bool kn_same_for_groups(const kn_phase *p, const kn_value *v)
+{
+    bool same = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
+    for (int a = 0; a < p->ngroup; a++)
+        same = same && v->access.kind[a] == KN_STRIDE_ZERO;
+    return same;
+}
+
+bool kn_lasts(const kn_phase *p, const kn_value *v)
+{
+    return (p->banded || p->lasting) && v->kept == KN_KEEP_REGISTERS && kn_same_for_groups(p, v);
+}
+
+bool kn_takes_turns(const kn_phase *p) { return p->split && !p->tile && !kn_phase_in_order(p); }
+
+const char *kn_identifier(kn_arena *a, const char *prefix, const char *name)
+{
+    char *id = kn_sprintf(a, "%s%s", prefix, name);
+    for (char *c = id; *c; c++)
+        if (!(*c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+              (*c >= 'A' && *c <= 'Z')))
+            *c = '_';
+    return id;
+}

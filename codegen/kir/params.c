@@ -1,0 +1,121 @@
+/* The parameters of a kernel. */
+#include "codegen/kir/kir.h"
+
+typedef struct params {
+    kn_param *out;
+    int cap, n;
+    kn_arena *arena;
+} params;
+
+static void put(params *ps, kn_param p)
+{
+    if (ps->n < ps->cap)
+        ps->out[ps->n] = p;
+    ps->n++;
+}
+
+static void put_index(params *ps, int64_t value, const char *name)
+{
+    put(ps, (kn_param){.kind = KN_PARAM_INDEX, .value = value, .name = name});
+}
+
+/* "x_s1": the stride of the i-th access along axis a */
+static const char *stride_name(const params *ps, int phase, char kind, int i, const char *axis)
+{
+    return ps->arena ? kn_sprintf(ps->arena, "p%d_%c%d_%s", phase, kind, i, axis) : NULL;
+}
+
+/* "p0_v3_g1_step": of the axis that the value's operand 1 gives the index of */
+static const char *place_name(const params *ps, int phase, int i, int place, const char *what)
+{
+    return ps->arena ? kn_sprintf(ps->arena, "p%d_v%d_g%d_%s", phase, i, place, what) : NULL;
+}
+
+static void access_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc,
+                          char kind, int i)
+{
+    if (acc->shifted)
+        put_index(ps, acc->offset, stride_name(ps, phase, kind, i, "at"));
+    for (int a = 0; a < ph->naxes; a++)
+        if (acc->kind[a] == KN_STRIDE_PARAM) {
+            char axis[8] = {'s', (char)('0' + a / 10), (char)('0' + a % 10), 0};
+            put_index(ps, acc->stride[a], stride_name(ps, phase, kind, i, axis));
+        }
+}
+
+/* Division of what is below 2^31 by n is a multiplication and a shift: Granlund and Montgomery, "Division by invariant
+ * integers using multiplication", 1994, theorem 4.2. */
+static void divisor_params(params *ps, int phase, int axis, int64_t n)
+{
+    int shift = 0; /* beyond the 31 that kn_quotient() always shifts by */
+    while (shift < 31 && (int64_t)1 << shift < n)
+        shift++;
+    int64_t times = n > 0 ? ((int64_t)1 << (31 + shift)) / n + 1 : 0;
+    put_index(ps, times, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_times", phase, axis) : NULL);
+    put_index(ps, shift, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_shift", phase, axis) : NULL);
+}
+
+int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
+{
+    params ps = {out, cap, 0, a};
+    for (int i = 0; i < k->bufs.len; i++)
+        put(&ps, (kn_param){.kind = KN_PARAM_BUF, .index = i, .name = k->bufs.data[i].name});
+    for (int i = 0; i < k->scalars.len; i++)
+        put(&ps, (kn_param){.kind = KN_PARAM_SCALAR,
+                            .index = i,
+                            .dtype = k->scalars.data[i].dtype,
+                            .name = k->scalars.data[i].name});
+    for (int i = 0; i < k->extents.len; i++)
+        put(&ps, (kn_param){.kind = KN_PARAM_EXTENT,
+                            .index = i,
+                            .value = k->extents.data[i].value,
+                            .name = a ? kn_sprintf(a, "count%d", i) : NULL});
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
+        for (int x = 0; x < ph->naxes; x++) {
+            put_index(&ps, ph->axes[x].extent, a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
+            if (!k->wide && x != 0 && x != ph->ngroup)
+                divisor_params(&ps, p, x, ph->axes[x].extent);
+        }
+        for (int i = 0; i < ph->values.len; i++) {
+            const kn_value *v = &ph->values.data[i];
+            if (kn_has_access(v))
+                access_params(&ps, ph, p, &v->access, 'v', i);
+            for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
+                put_index(&ps, v->place[j].stride, place_name(&ps, p, i, j, "step"));
+                if (v->checked)
+                    put_index(&ps, v->place[j].extent, place_name(&ps, p, i, j, "size"));
+            }
+        }
+        for (int i = 0; i < ph->stores.len; i++) {
+            const kn_store *s = &ph->stores.data[i];
+            access_params(&ps, ph, p, &s->access, 'o', i);
+            if (s->kind == KN_STORE_PARTIAL)
+                put_index(&ps, s->access.split_stride, stride_name(&ps, p, 'o', i, "split"));
+        }
+        if (ph->split || ph->banded) {
+            put_index(&ps, ph->splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
+            if (ph->split && !kn_takes_turns(ph))
+                put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+        }
+        if (ph->abreast) {
+            put_index(&ps, ph->beside, a ? kn_sprintf(a, "p%d_beside", p) : NULL);
+            put_index(&ps, ph->lanes, a ? kn_sprintf(a, "p%d_lanes", p) : NULL);
+        }
+        if (ph->cluster)
+            put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+        if (kn_begins_apart(ph))
+            put_index(&ps, ph->apart, a ? kn_sprintf(a, "p%d_apart", p) : NULL);
+        if (kn_fetches_pieces(ph))
+            put_index(&ps, ph->piece, a ? kn_sprintf(a, "p%d_piece", p) : NULL);
+        if (ph->partly)
+            put_index(&ps, ph->held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
+    }
+    if (kn_kernel_resident(k))
+        put_index(&ps, k->held, "held");
+    if (k->policy)
+        put(&ps, (kn_param){.kind = KN_PARAM_POLICY, .value = k->policy, .name = "policy"});
+    if (kn_kernel_meets(k))
+        put(&ps, (kn_param){.kind = KN_PARAM_BARRIER, .name = "barrier"});
+    return ps.n;
+}

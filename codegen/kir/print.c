@@ -1,0 +1,236 @@
+/* Kernels as text, for people and as the key by which kernels of the same structure are found. */
+#include "codegen/kir/kir.h"
+
+const char *kn_walk_text(kn_walk walk)
+{
+    static const char *const text[] = {
+        [KN_WALK_FLAT] = "flat", [KN_WALK_ROWS] = "rows", [KN_WALK_COLS] = "cols"};
+    return text[walk];
+}
+
+const char *kn_keep_text(kn_keep keep)
+{
+    static const char *const text[] = {[KN_KEEP_NONE] = "nothing",
+                                       [KN_KEEP_REGISTERS] = "registers",
+                                       [KN_KEEP_SHARED] = "shared memory",
+                                       [KN_KEEP_RESIDENT] = "shared memory",
+                                       [KN_KEEP_FRAME] = "the cache"};
+    return text[keep];
+}
+
+static const char stride_letter[] = "01s";
+
+static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_access *acc,
+                         bool numbers)
+{
+    kn_put(t, acc->buf == KN_BUF_COUNT ? "count" : k->bufs.data[acc->buf].name);
+    kn_put(t, "[");
+    if (numbers && acc->shifted)
+        kn_putf(t, "%lld:", (long long)acc->offset);
+    else if (acc->shifted)
+        kn_put(t, "+");
+    for (int a = 0; a < ph->naxes; a++)
+        if (numbers) {
+            kn_put(t, a ? "," : "");
+            kn_puti(t, acc->stride[a]);
+        } else {
+            kn_putn(t, &stride_letter[acc->kind[a]], 1);
+        }
+    kn_put(t, acc->vector ? ":v]" : "]");
+    if (acc->turned)
+        kn_putf(t, " turned by %d", acc->turned);
+}
+
+static void put_number(kn_text *t, const char *before, int n)
+{
+    kn_put(t, before);
+    kn_puti(t, n);
+}
+
+static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int i, bool numbers)
+{
+    const kn_value *v = &ph->values.data[i];
+    put_number(t, "    v", i);
+    kn_put(t, " = ");
+    switch (v->kind) {
+    case KN_V_LOAD:
+        kn_put(t, "load ");
+        print_access(t, k, ph, &v->access, numbers);
+        break;
+    case KN_V_GATHER:
+        kn_put(t, "gather ");
+        print_access(t, k, ph, &v->access, numbers);
+        for (int j = 0; j < v->nin; j++) {
+            kn_putf(t, " + v%d", v->in[j]);
+            if (numbers)
+                kn_putf(t, " * %lld", (long long)v->place[j].stride);
+        }
+        kn_put(t, v->checked ? " checked" : "");
+        break;
+    case KN_V_INDEX:
+        kn_put(t, "index ");
+        print_access(t, k, ph, &v->access, numbers);
+        break;
+    case KN_V_SCALAR: kn_putf(t, "scalar %s", k->scalars.data[v->index].name); break;
+    case KN_V_CONST:
+        if (kn_is_float(v->dtype))
+            kn_putf(t, "const %.17g", v->value.f);
+        else if (kn_is_complex(v->dtype))
+            kn_putf(t, "const %.17g%+.17gj", v->value.f, v->value.im);
+        else if (kn_is_unsigned(v->dtype))
+            kn_putf(t, "const %llu", (unsigned long long)v->value.i);
+        else
+            kn_putf(t, "const %lld", (long long)v->value.i);
+        break;
+    case KN_V_EXTENT: kn_putf(t, "extent %s", k->extents.data[v->index].name); break;
+    case KN_V_RESULT: kn_putf(t, "result r%d", v->index); break;
+    case KN_V_LOCAL: kn_putf(t, "local x%d", v->index); break;
+    case KN_V_ELEM:
+        kn_put(t, kn_ops[v->op].text);
+        for (int j = 0; j < v->nin; j++)
+            put_number(t, j ? ", v" : " v", v->in[j]);
+        break;
+    }
+    kn_put(t, " : ");
+    kn_put(t, kn_dtypes[v->dtype].text);
+    put_number(t, v->level == KN_ELEMENT ? " element stage " : " group stage ", v->stage);
+    if (v->kept)
+        kn_putf(t, " kept in %s", kn_keep_text(v->kept));
+    if (v->kept == KN_KEEP_RESIDENT)
+        kn_putf(t, " from byte %d on", v->index);
+    if (v->kept && v->kind == KN_V_ELEM)
+        kn_putf(t, " since sweep %d", v->since);
+    if (v->kept && v->kept != KN_KEEP_FRAME && v->kind == KN_V_ELEM)
+        kn_putf(t, " for v%d", v->room);
+    kn_put(t, v->name ? "  # " : "");
+    kn_put(t, v->name ? v->name : "");
+    kn_put(t, "\n");
+}
+
+static const char *const part_text[] = {[KN_PART_RESULT] = "",
+                                        [KN_PART_MEAN] = "'s mean",
+                                        [KN_PART_COUNT] = "'s count",
+                                        [KN_PART_EXPSUM] = "'s sum of exp"};
+
+/* How it is walked. */
+static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bool numbers)
+{
+    kn_put(t, kn_walk_text(ph->walk));
+    if (k->bound && (kn_by_block(ph) || ph->abreast) && !numbers)
+        kn_put(t, " by block");
+    else
+        kn_putf(t, " tpg %d", ph->tpg);
+    kn_putf(t, " vec %d%s steps %d%s", ph->vec, ph->ragged ? " ragged" : "", ph->steps,
+            ph->full ? " full" : "");
+    if (ph->abreast)
+        kn_put(t, " abreast");
+    if (ph->walk == KN_WALK_COLS && (numbers || !ph->abreast))
+        kn_putf(t, " lanes %d", ph->lanes);
+    if (ph->at_once)
+        kn_putf(t, " at once %d", ph->at_once);
+    if (ph->abreast && numbers)
+        kn_putf(t, " beside %lld", (long long)ph->beside);
+    if (ph->tile)
+        kn_putf(t, " tile %d", ph->tile);
+    kn_put(t, ph->split ? " split" : ph->banded ? " banded" : ph->cluster ? " cluster" : "");
+    kn_put(t, ph->partly    ? " partly fetched\n"
+              : ph->lasting ? " fetched ahead, lasting\n"
+              : ph->fetched ? " fetched\n"
+                            : "\n");
+}
+
+static void print_numbers(kn_text *t, const kn_phase *ph)
+{
+    if (ph->split || ph->banded || ph->cluster)
+        kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->splits,
+                ph->banded ? "bands" : "splits", (long long)ph->chunk,
+                ph->banded ? "groups" : "members");
+    if (kn_begins_apart(ph))
+        kn_putf(t, "    %lld ns apart\n", (long long)ph->apart);
+    if (kn_fetches_pieces(ph))
+        kn_putf(t, "    in pieces of %lld\n", (long long)ph->piece);
+    if (ph->partly)
+        kn_putf(t, "    %lld held\n", (long long)ph->held);
+}
+
+static void print_red(kn_text *t, const kn_phase *ph, int r)
+{
+    const kn_red *red = &ph->reds.data[r];
+    kn_putf(t, "    r%d = sweep %d %s%s%s v%d : %s", r, red->stage, kn_ops[red->op].text,
+            part_text[red->part], red->across ? " across groups" : "", red->value,
+            kn_dtypes[red->dtype].text);
+    if (red->by)
+        kn_putf(t, " carried %d of {%s}", red->carried, red->by->text);
+    kn_put(t, red->by_words ? " by words\n" : "\n");
+}
+
+static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_store *s,
+                        bool numbers)
+{
+    static const char *const kind_text[] = {
+        [KN_STORE_ELEMENT] = "element", [KN_STORE_GROUP] = "group", [KN_STORE_PARTIAL] = "partial"};
+    kn_putf(t, "    store %s ", kind_text[s->kind]);
+    print_access(t, k, ph, &s->access, numbers);
+    kn_putf(t, " = %c%d stage %d once %x%s\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
+            s->stage, s->once, s->squared ? " in squares" : "");
+}
+
+static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    kn_putf(t, "  %sphase %d %s%s: ", ph->local ? "local " : "", p, ph->name,
+            ph->barrier      ? " after grid barrier"
+            : ph->by_tile    ? " by the last block of each tile"
+            : ph->last_block ? " by the last block"
+                             : "");
+    print_heading(t, k, ph, numbers);
+    for (int a = 0; a < ph->naxes; a++) {
+        kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
+        if (numbers)
+            kn_putf(t, " = %lld", (long long)ph->axes[a].extent);
+        kn_put(t, "\n");
+    }
+    if (numbers)
+        print_numbers(t, ph);
+    for (int i = 0; i < ph->values.len; i++)
+        print_value(t, k, ph, i, numbers);
+    for (int r = 0; r < ph->reds.len; r++)
+        print_red(t, ph, r);
+    for (int i = 0; i < ph->exports.len; i++)
+        kn_putf(t, "    export v%d\n", ph->exports.data[i]);
+    for (int i = 0; i < ph->stores.len; i++)
+        print_store(t, k, ph, &ph->stores.data[i], numbers);
+}
+
+void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
+{
+    kn_putf(t, "kernel %s ", k->name);
+    if (numbers || !k->bound)
+        kn_putf(t, "threads %d ", k->threads);
+    if (k->bound)
+        kn_putf(t, "at most %d threads ", k->bound);
+    if (k->together)
+        kn_putf(t, "%d together ", k->together);
+    if (numbers && k->held)
+        kn_putf(t, "%lld steps resident ", (long long)k->held);
+    kn_putf(t, "index %d%s%s%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "",
+            !numbers                       ? ""
+            : k->policy == KN_POLICY_FIRST ? " lets go"
+            : k->policy == KN_POLICY_LAST  ? " holds"
+                                           : "",
+            k->fast ? " fast math" : "");
+    static const char *const kind_text[] = {"in", "out", "temp"};
+    for (int i = 0; i < k->bufs.len; i++) {
+        kn_putf(t, "  %s %s: %s", kind_text[k->bufs.data[i].kind], k->bufs.data[i].name,
+                kn_dtypes[k->bufs.data[i].dtype].text);
+        if (numbers && k->bufs.data[i].kind == KN_BUF_TEMP)
+            kn_putf(t, " %lld bytes at %lld", (long long)k->bufs.data[i].bytes,
+                    (long long)k->bufs.data[i].offset);
+        kn_put(t, "\n");
+    }
+    for (int i = 0; i < k->scalars.len; i++)
+        kn_putf(t, "  scalar %s: %s\n", k->scalars.data[i].name,
+                kn_dtypes[k->scalars.data[i].dtype].text);
+    for (int i = 0; i < k->phases.len; i++)
+        print_phase(t, k, i, numbers);
+}

@@ -1,0 +1,42 @@
+/* The loads that later sweeps of a phase read again, which a schedule may keep on chip. */
+#include "codegen/kir/kir.h"
+
+bool kn_is_reread(const kn_phase *ph, int value)
+{
+    const kn_value *v = &ph->values.data[value];
+    int va = kn_phase_vector_axis(ph);
+    return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 1 && va >= 0 &&
+           v->access.kind[va] != KN_STRIDE_ZERO;
+}
+
+int kn_reread_each(const kn_phase *ph)
+{
+    int bytes = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        bytes += kn_is_reread(ph, i) ? kn_bytes(ph->values.data[i].dtype) : 0;
+    return bytes;
+}
+
+/* Values of one width keep their alignment side by side. */
+int kn_reread_element(const kn_phase *ph)
+{
+    int width = 0;
+    for (int i = 0; i < ph->values.len; i++) {
+        int own = kn_bytes(ph->values.data[i].dtype);
+        if (!kn_is_reread(ph, i))
+            continue;
+        if (width && width != own)
+            return 0;
+        width = own;
+    }
+    return ph->nsweeps < 2 ? 0 : kn_reread_each(ph);
+}
+
+int64_t kn_reread_bytes(const kn_phase *ph) { return ph->members * kn_reread_element(ph); }
+
+void kn_keep_reread(kn_phase *ph, kn_keep where)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (kn_is_reread(ph, i))
+            ph->values.data[i].kept = where;
+}

@@ -1,0 +1,53 @@
+#include "codegen/model/machine.h"
+
+#include <string.h>
+
+/* One NVIDIA H200. */
+static const kn_machine gpu = {
+    .launch = 2700,
+    .memory = 4130,
+    .stream = 4400,
+    .cache = 7600,
+    .cache_bytes = 30e6,
+    .near_bytes = 200e3,
+    .unit = 84,
+    .latency = 620,
+    .adds = 420,
+    .wide = 3.5,
+    .warp = 60,
+    .block = 150,
+    .cluster = 700,
+    .peer = 12,
+    .start = 82,
+    .cluster_start = 480,
+    .grid = 2800,
+    .last = 600,
+    .sector = 32,
+    .between = 18,
+    .threads = 512,
+    .group = 17.6,
+    .group_fills = 16,
+    .stragglers = 1.05,
+    .in_step = 6,
+};
+
+/* Two cores of a Xeon at 2.5 GHz, of which a unit is a thread. */
+static const kn_machine cpu = {
+    .launch = 20000,
+    .memory = 25,
+    .stream = 25,
+    .cache = 60,
+    .cache_bytes = 4e6,
+    .near_bytes = 500e3,
+    .unit = 12,
+    .adds = 20,
+    .wide = 2,
+    .grid = 5000,
+    .last = 5000,
+    .sector = 64,
+};
+
+const kn_machine *kn_machine_of(const kn_target *target)
+{
+    return strcmp(target->kind, "cuda") == 0 ? &gpu : &cpu;
+}

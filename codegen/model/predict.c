@@ -1,0 +1,491 @@
+#include "codegen/model/predict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "codegen/kir/grid.h"
+#include "codegen/model/caches.h"
+#include "codegen/model/machine.h"
+#include "codegen/model/resources.h"
+
+/* What a kernel is predicted with. */
+typedef struct model {
+    const kn_machine *m;
+    const kn_target *target;
+    const kn_kernel *k;
+    double fit;   /* blocks that a unit holds */
+    double rate;  /* of memory */
+    double moved; /* bytes, so far */
+    double *seen; /* per buffer: of these, when it was last touched; -1: not yet */
+    bool *need;   /* per value, of one sweep */
+    bool turned;  /* the phase's first sweep walks backwards */
+} model;
+
+/* How a phase lies on the machine. */
+typedef struct spread {
+    double blocks;
+    double units; /* that have something to do */
+    double turns; /* at least 1; of blocks that wait for each other, the last as long as it takes */
+    double together; /* blocks on a unit */
+    bool cluster;
+} spread;
+
+static double least(double x, double y) { return x < y ? x : y; }
+static double most(double x, double y) { return x > y ? x : y; }
+
+/* Pieces of work that a thread of a CPU takes at a time, in elements. */
+enum { TASK = 16384 };
+
+/* Multiprocessors come in groups, some of 16 and some of 18, which clusters of more than two blocks do not fill. */
+static spread spread_of(const model *m, const kn_phase *ph)
+{
+    spread s = {.cluster = ph->cluster && ph->splits > 1, .units = m->target->units};
+    double at_once = m->fit * s.units;
+    s.blocks = (double)kn_grid_phase_blocks(ph, m->k->threads);
+    if (ph->walk == KN_WALK_FLAT)
+        s.blocks = ceil(s.blocks / ph->at_once);
+    if (m->target->sm == 0 && ph->reds.len == 0)
+        s.blocks = most(1, (double)ph->groups * (double)ph->members / TASK);
+    else if (m->target->sm == 0)
+        s.blocks = (double)ph->groups * (double)ph->splits;
+    if (ph->last_block && !ph->by_tile)
+        s.blocks = 1;
+    if (s.cluster && ph->splits > 2) {
+        double clusters = floor(m->m->group_fills * m->fit / (double)ph->splits);
+        at_once = most(1, clusters * s.units / m->m->group) * (double)ph->splits;
+        s.units *= m->m->group_fills / m->m->group;
+    }
+    s.units = least(s.units, s.blocks);
+    s.turns = most(1, s.blocks / at_once);
+    s.together = most(1, least(s.blocks, at_once) / s.units);
+    return s;
+}
+
+/* ---- bytes ---- */
+
+/* Bytes that memory moves for all elements of an access. */
+static double footprint(const model *m, const kn_phase *ph, const kn_access *acc)
+{
+    int va = kn_phase_vector_axis(ph);
+    double bytes = kn_bytes(m->k->bufs.data[acc->buf].dtype);
+    double apart = va < 0 || acc->turned ? 1 : (double)llabs(acc->stride[va]);
+    double total = least(bytes * most(apart, 1), most(bytes, m->m->sector));
+    for (int a = 0; a < ph->naxes; a++)
+        total *= acc->stride[a] ? (double)ph->axes[a].extent : 1;
+    return acc->split_stride ? total * (double)ph->splits : total;
+}
+
+/* Bytes that memory moves, and that come from the last cache instead; of both those that are written. */
+typedef struct traffic {
+    double memory, cache, written;
+} traffic;
+
+/* The part of the last cache that has the end of a stream when it is read backwards, as far as both sweeps are in step: of
+ * 30 MB some 25 are found (docs/performance.md). */
+static const double END_CACHED = 0.8;
+
+/* What is read after so many bytes of other things; less than 0: for the first time. The cache has all of it up to its
+ * size, and nothing from twice its size on. */
+static void count_read(const model *m, traffic *t, double bytes, double distance, bool backwards)
+{
+    double cached = most(0, least(1, 2 - distance / m->m->cache_bytes));
+    if (backwards) /* what was read last comes first: of a stream of so many bytes its end */
+        cached = most(cached, least(1, END_CACHED * m->m->cache_bytes / distance));
+    cached = distance < 0 ? 0 : cached;
+    t->memory += bytes * (1 - cached);
+    t->cache += bytes * cached;
+}
+
+/* Is value i loaded from memory in the sweep that m->need is of? */
+static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, const bool *done)
+{
+    const kn_value *v = &ph->values.data[i];
+    if (!kn_is_read(v) || done[i])
+        return false;
+    return v->level == KN_GROUP ? sweep == 0 : m->need[i];
+}
+
+static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
+{
+    bool differs = ph->ngroup == 0;
+    for (int a = 0; a < ph->ngroup; a++)
+        differs = differs || acc->stride[a] != 0;
+    return differs;
+}
+
+static int sweeps_of(const kn_phase *ph) { return ph->nsweeps > 0 ? ph->nsweeps : 1; }
+
+/* What a sweep reads that one before has read is apart by what the groups have that are worked on at a time. */
+static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once, double apart,
+                        bool *done, bool *here, traffic *t, double *shared)
+{
+    double swept = m->moved;
+    kn_phase_needs(ph, sweep, m->need);
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (!is_loaded(m, ph, i, sweep, done))
+            continue;
+        int buf = v->access.buf;
+        double bytes = footprint(m, ph, &v->access) * (1 - kn_part_on_chip(m->k, ph, v));
+        double seen = m->seen[buf];
+        bool earlier = !here[buf] && seen >= 0;
+        double distance = here[buf] ? apart : earlier ? swept - seen : -1;
+        count_read(m, t, bytes, distance, earlier && sweep == 0 && m->turned);
+        if (ph->lasting && kn_lasts(ph, v))
+            t->cache += bytes * (at_once - 1);
+        else if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
+            *shared += bytes;
+        done[i] = v->kept || v->level == KN_GROUP;
+        here[buf] = true;
+        m->moved += bytes;
+    }
+}
+
+static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *here, traffic *t)
+{
+    int last = sweeps_of(ph) - 1;
+    for (int i = 0; i < ph->stores.len; i++) {
+        const kn_store *st = &ph->stores.data[i];
+        if ((st->stage < last ? st->stage : last) != sweep)
+            continue;
+        double bytes = footprint(m, ph, &st->access);
+        t->memory += bytes;
+        t->written += bytes;
+        m->moved += bytes;
+        here[st->access.buf] = true;
+    }
+}
+
+/* Groups that are worked on at a time. */
+static double groups_at_once(const model *m, const kn_phase *ph, const spread *s)
+{
+    double side = ph->walk == KN_WALK_COLS  ? kn_cols_width(ph)
+                  : ph->tpg < m->k->threads ? (double)m->k->threads / ph->tpg
+                                            : 1;
+    return s->blocks / s->turns * side / (double)ph->splits;
+}
+
+static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
+{
+    traffic t = {0};
+    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
+    bool *here = KN_NEW_ARRAY(m->k->arena, bool, m->k->bufs.len + 1);
+    double at_once = least(groups_at_once(m, ph, s), (double)ph->groups);
+    double share = at_once / (double)ph->groups;
+    double before = m->moved, shared = 0;
+    for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
+        double apart = (m->moved - before) * share;
+        sweep_reads(m, ph, sweep, at_once, apart, done, here, &t, &shared);
+        sweep_writes(m, ph, sweep, here, &t);
+    }
+    /* what all groups share comes from the last cache again for each, unless one nearby holds it */
+    if (shared > m->m->near_bytes - (double)m->k->shared * s->together)
+        t.cache += shared * (double)(ph->groups - 1);
+    for (int b = 0; b < m->k->bufs.len; b++)
+        if (here[b])
+            m->seen[b] = before;
+    return t;
+}
+
+/* ---- steps and instructions ---- */
+
+/* Steps that a thread takes through what its block has of a group. */
+static double steps(const kn_kernel *k, const kn_phase *ph)
+{
+    double members = (double)(ph->split || ph->cluster ? ph->chunk : ph->members);
+    switch (ph->walk) {
+    case KN_WALK_FLAT: return ph->at_once;
+    case KN_WALK_ROWS: {
+        double n = ceil(members / kn_phase_step(ph));
+        return ph->banded ? n * ceil((double)ph->chunk * ph->tpg / k->threads) : n;
+    }
+    case KN_WALK_COLS: return ceil(members / kn_phase_step(ph));
+    }
+    return 1;
+}
+
+/* Times that a thread waits for memory in a sweep: not at all where nothing is loaded but what the
+ * groups of a block share. */
+static double waits(const model *m, const kn_phase *ph, int sweep, const bool *done)
+{
+    int bytes = 0;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        bool near = !kn_by_block(ph) && !differs_by_group(ph, &v->access);
+        if (v->level == KN_ELEMENT && !near && is_loaded(m, ph, i, sweep, done))
+            bytes += kn_bytes(v->dtype) * ph->vec;
+    }
+    if (!bytes)
+        return 0;
+    double n = steps(m->k, ph);
+    double together = ph->steps && !ph->banded ? n : kn_steps_at_once(bytes);
+    return ph->fetched ? 1 : ceil(n / together);
+}
+
+/* Is value i on its way from the first sweep on, whichever needs it? */
+static bool loaded_ahead(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    return v->kind == KN_V_LOAD && v->kept == KN_KEEP_REGISTERS;
+}
+
+static double combine(const model *m, const kn_phase *ph)
+{
+    return ph->cluster && ph->splits > 1 ? m->m->cluster + m->m->peer * (double)ph->splits
+           : kn_meets_in_block(ph)       ? m->m->block
+           : ph->tpg > 1                 ? m->m->warp
+                                         : 0;
+}
+
+/* The part of its groups that a block waits for: where the next one is on its way, the first. */
+static double waited(const kn_phase *ph, const spread *s) { return ph->lasting ? 1 / s->turns : 1; }
+
+/* What a block waits for from its first load to its last store, and of it what goes once a sweep. */
+static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *time)
+{
+    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
+    double in_step = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        done[i] = kn_part_on_chip(m->k, ph, &ph->values.data[i]) == 1 ||
+                  (ph->lasting && kn_lasts(ph, &ph->values.data[i]));
+    for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
+        kn_phase_needs(ph, sweep, m->need);
+        double times = waits(m, ph, sweep, done) * waited(ph, s);
+        double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
+        time->waits += s->turns * times * m->m->latency;
+        time->combines += s->turns * combines;
+        in_step += least(times, 1) * m->m->latency + combines;
+        for (int i = 0; i < ph->values.len; i++)
+            done[i] = done[i] || (m->need[i] && ph->values.data[i].kept) || loaded_ahead(ph, i);
+    }
+    time->in_step = in_step * most(1, least(s->turns, m->m->in_step) / s->together);
+}
+
+/* Additions an element that an accumulator takes, and a step through memory besides its elements. */
+enum {
+    LOAD_COST = 2,
+    FUNCTION_COST = 4, /* beyond which it is a function */
+    DOUBLE = 2,        /* of f64, but for functions */
+    PLAIN_COST = 2,
+    MOMENTS_COST = 18,
+    PEAK_COST = 18,
+    STEP_COST = 15,
+    AXIS_COST = 38
+};
+
+static double accumulating(const kn_phase *ph, int red)
+{
+    if (kn_red_owner(ph, red) != red)
+        return 0;
+    kn_state state = kn_red_state(ph, red);
+    return state == KN_STATE_MOMENTS ? MOMENTS_COST
+           : state == KN_STATE_PEAK  ? PEAK_COST
+                                     : PLAIN_COST;
+}
+
+/* Are functions the hardware's approximations, as where all that is stored of elements has 16 bits? */
+static bool approximates(const kn_kernel *k, const kn_phase *ph)
+{
+    bool narrow = kn_phase_stores_elements(ph);
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
+            narrow = narrow && kn_bytes(ph->values.data[ph->stores.data[i].value].dtype) == 2;
+    return k->fast || narrow;
+}
+
+/* Additions that all sweeps take for an element. */
+static double additions(model *m, const kn_phase *ph)
+{
+    const double ragged = 1.2; /* each vector may be the first or the last of a row */
+    double sum = 0, function = m->target->sm && approximates(m->k, ph) ? 0.5 : 1;
+    for (int s = 0; s < ph->nsweeps; s++) {
+        kn_phase_needs(ph, s, m->need);
+        for (int i = 0; i < ph->values.len; i++) {
+            const kn_value *v = &ph->values.data[i];
+            bool kept = v->kept && (v->kind == KN_V_LOAD || s > v->since);
+            if (!m->need[i] || v->level != KN_ELEMENT || kept)
+                continue;
+            int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
+            bool costly = cost > FUNCTION_COST;
+            double wide = v->dtype != KN_F64 ? 1 : costly ? m->m->wide : DOUBLE;
+            sum += cost * wide * (costly ? function : 1);
+        }
+    }
+    for (int i = 0; i < ph->reds.len; i++)
+        sum += accumulating(ph, i) * (ph->reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
+    int more = ph->walk == KN_WALK_FLAT ? 0 : kn_stepped_axes(ph) - 1;
+    double step = STEP_COST + AXIS_COST * (more > 0 ? more : 0);
+    sum += m->target->sm ? ph->nsweeps * step / ph->vec : 0;
+    return ph->ragged ? sum * ragged : sum;
+}
+
+/* ---- times ---- */
+
+/* Has a block all of its group before it goes on? */
+static bool keeps_loads(const kn_phase *ph)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kept && ph->values.data[i].kept != KN_KEEP_RESIDENT &&
+            ph->values.data[i].kind == KN_V_LOAD)
+            return true;
+    return false;
+}
+
+static double units_side(const kn_time *t)
+{
+    return most(most(t->transfer, t->work), t->waits + t->combines);
+}
+
+static double cubes(double x, double y) { return cbrt(x * x * x + y * y * y); }
+
+/* Blocks that wait for each other, in a cluster or at the next grid barrier, wait for the last turn, which may have few
+ * blocks: it takes as long as one of them. */
+static double turns_until_all_are_done(const spread *s, const kn_time *t)
+{
+    double whole = floor(s->turns), left = s->turns - whole;
+    double alone = most(t->waits, t->transfer / s->together) + t->combines;
+    double all = most(most(t->memory, t->cache), units_side(t));
+    return left > 0 ? whole + most(left, least(1, alone / all)) : whole;
+}
+
+/* How much longer memory takes for columns that copies bring: in pieces as long as a tile is wide, or, where the caches are
+ * told of the rest, lines. */
+static double in_pieces(const model *m, const kn_phase *ph)
+{
+    const double line = 128;
+    double width = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        if (kn_is_reread(ph, i))
+            width = (double)kn_cols_width(ph) * kn_bytes(ph->values.data[i].dtype);
+    bool pieces = ph->fetched && ph->walk == KN_WALK_COLS;
+    return pieces ? 1 + m->m->between / most(width, line) : 1;
+}
+
+/* The phase that a local one is worked on for: the next that is not local. */
+static const kn_phase *host_of(const kn_phase *local)
+{
+    while (local->local)
+        local++;
+    return local;
+}
+
+/* What every block of the host does before it goes on: once, or for each of its groups. Its waits count twice, as those of
+ * a phase of one turn do: with what units do, and in step. The time of a grid barrier has those in it for a first load and its
+ * combine, which is all that some partial results take. */
+static double local_time(model *m, const kn_phase *ph)
+{
+    const kn_phase *host = host_of(ph);
+    spread s = spread_of(m, host);
+    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
+    if (ph->walk == KN_WALK_COLS) /* one step after the other */
+        return ph->nsweeps * (steps(m->k, ph) * m->m->latency + m->m->block);
+    double wait = host->barrier ? -m->m->latency - m->m->block : 0;
+    for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
+        kn_phase_needs(ph, sweep, m->need);
+        wait += waits(m, ph, sweep, done) * m->m->latency;
+        wait += kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
+    }
+    double groups = ph->ngroup ? most(1, (double)m->k->threads / ph->tpg) : 1;
+    double idle = most(1, m->m->threads / (s.together * m->k->threads));
+    double work = s.together * groups * (double)ph->members * additions(m, ph) * idle / m->m->adds;
+    return (2 * most(0, wait) + work) * (ph->ngroup ? s.turns : 1);
+}
+
+static kn_time phase_time(model *m, const kn_phase *ph)
+{
+    kn_time t = {.barriers = ph->last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
+    t.ns = t.barriers;
+    if (ph->groups == 0 || ph->members == 0)
+        return t;
+    if (ph->local) {
+        t.in_step = local_time(m, ph);
+        t.ns += t.in_step;
+        return t;
+    }
+    spread s = spread_of(m, ph);
+    traffic bytes = traffic_of(m, ph, &s);
+    double all = bytes.memory + bytes.cache, late = s.cluster ? m->m->stragglers : 1;
+    t.memory = late * in_pieces(m, ph) * bytes.memory / m->rate;
+    t.cache = late * all / m->m->cache;
+    t.transfer = all / (s.units * m->m->unit);
+    double idle = most(1, m->m->threads / (s.together * m->k->threads));
+    t.work = (double)ph->groups * (double)ph->members * additions(m, ph) * idle;
+    t.work /= s.units * m->m->adds;
+    double start = kn_grid_stays(m->k) ? 0 : m->m->start;
+    t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
+    waits_of(m, ph, &s, &t);
+    double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(ph, &s) : 0;
+    t.waits += (t.work + before) / s.together;
+    if (s.cluster || ph->split) {
+        double longer = turns_until_all_are_done(&s, &t) / s.turns;
+        double *parts[] = {&t.memory, &t.cache, &t.transfer, &t.work, &t.waits, &t.combines};
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            *parts[i] *= longer;
+    }
+    t.ns += most(cubes(most(t.memory, t.cache), units_side(&t)), t.starts) + t.in_step;
+    return t;
+}
+
+static void add(kn_time *sum, const kn_time *t)
+{
+    sum->ns += t->ns;
+    sum->launch += t->launch;
+    sum->memory += t->memory;
+    sum->cache += t->cache;
+    sum->transfer += t->transfer;
+    sum->work += t->work;
+    sum->starts += t->starts;
+    sum->waits += t->waits;
+    sum->combines += t->combines;
+    sum->in_step += t->in_step;
+    sum->barriers += t->barriers;
+}
+
+kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *phases)
+{
+    model m = {.m = kn_machine_of(target), .target = target, .k = k};
+    const kn_arena_mark here = kn_arena_here(k->arena);
+    int values = 0;
+    for (int i = 0; i < k->phases.len; i++)
+        values = k->phases.data[i].values.len > values ? k->phases.data[i].values.len : values;
+    m.need = KN_NEW_ARRAY(k->arena, bool, values + 1);
+    m.seen = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
+    for (int b = 0; b < k->bufs.len; b++)
+        m.seen[b] = -1;
+    m.fit = kn_blocks_a_unit(k, target);
+    m.rate = kn_streams_through(k) ? m.m->stream : m.m->memory;
+    kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
+    for (int i = 0; i < k->phases.len; i++) {
+        m.turned = target->sm != 0 && !k->phases.data[i].local && kn_walks_backwards(k, i);
+        kn_time t = phase_time(&m, &k->phases.data[i]);
+        if (phases)
+            phases[i] = t;
+        add(&sum, &t);
+    }
+    kn_arena_back(k->arena, here);
+    return sum;
+}
+
+double kn_predict_ns(kn_kernel *const *kernels, int n, const kn_target *target)
+{
+    double ns = 0;
+    for (int i = 0; i < n; i++)
+        ns += kn_predict_kernel(kernels[i], target, NULL).ns;
+    return ns;
+}
+
+const char *kn_time_bound(const kn_time *t)
+{
+    const struct {
+        double ns;
+        const char *text;
+    } parts[] = {{t->memory, "memory"},     {t->cache, "cache"},
+                 {t->work, "instructions"}, {t->waits + t->combines, "latency"},
+                 {t->transfer, "transfer"}, {t->starts, "starts"},
+                 {t->barriers, "barriers"}, {t->launch, "launch"}};
+    size_t best = 0;
+    for (size_t i = 1; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].ns > parts[best].ns)
+            best = i;
+    return parts[best].text;
+}

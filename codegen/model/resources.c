@@ -1,0 +1,211 @@
+/* What a bound phase takes of a block and of a multiprocessor. */
+#include "codegen/model/resources.h"
+
+#include <limits.h>
+#include <math.h>
+
+int kn_packed_sum_bytes(const kn_phase *ph)
+{
+    int widest = 1;
+    for (int r = 0; r < ph->reds.len; r++) {
+        int bytes = kn_bytes(ph->reds.data[r].dtype);
+        widest = bytes > widest ? bytes : widest;
+    }
+    return widest;
+}
+
+/* Sums of one sweep, at most. */
+int kn_packed_sums(const kn_phase *ph)
+{
+    int most = 0;
+    for (int r = 0; r < ph->reds.len; r++) {
+        int same = 0;
+        for (int o = 0; o < ph->reds.len; o++)
+            same += ph->reds.data[o].stage == ph->reds.data[r].stage;
+        most = same > most ? same : most;
+    }
+    return most;
+}
+
+bool kn_is_broadcast(const kn_phase *ph, int i, int sweep, const bool *need)
+{
+    if (ph->values.data[i].level != KN_GROUP)
+        return false;
+    for (int j = i + 1; j < ph->values.len; j++) {
+        const kn_value *v = &ph->values.data[j];
+        for (int k = 0; k < v->nin; k++)
+            if (v->in[k] == i && v->level == KN_ELEMENT && (!need || need[j]))
+                return true;
+    }
+    for (int r = 0; r < ph->reds.len; r++)
+        if (ph->reds.data[r].value == i && (!need || ph->reds.data[r].stage == sweep))
+            return true;
+    for (int s = 0; s < ph->stores.len; s++)
+        if (ph->stores.data[s].kind == KN_STORE_ELEMENT && ph->stores.data[s].value == i &&
+            (!need || ph->stores.data[s].stage == sweep))
+            return true;
+    return false;
+}
+
+int64_t kn_packed_bytes(const kn_phase *ph, int threads)
+{
+    int64_t places = 0;
+    if (!ph->abreast)
+        return 0;
+    for (int i = 0; i < ph->values.len; i++)
+        places += kn_is_broadcast(ph, i, 0, NULL);
+    int64_t each = ((int64_t)threads * ph->vec + ph->beside) * kn_packed_sum_bytes(ph);
+    return (each + KN_PACKED_SLOT - 1) / KN_PACKED_SLOT * KN_PACKED_SLOT * kn_packed_sums(ph) +
+           places * ph->beside * KN_PACKED_SLOT;
+}
+
+static int rounded(int size, int to) { return (size + to - 1) / to * to; }
+
+int kn_reducer_bytes(const kn_reducer *by)
+{
+    int size = 0, widest = 1;
+    for (int c = 0; c < by->count; c++) {
+        int bytes = kn_bytes(by->dtype[c]);
+        size = rounded(size, bytes) + bytes;
+        widest = bytes > widest ? bytes : widest;
+    }
+    return rounded(size, widest);
+}
+
+/* Does reduction r have an accumulator? Parts are their owner's. */
+bool kn_red_owns(const kn_phase *ph, int r) { return kn_red_owner(ph, r) == r; }
+
+int kn_red_state_bytes(const kn_phase *ph, int r)
+{
+    const kn_red *red = &ph->reds.data[r];
+    const int fields[] = {
+        [KN_STATE_PLAIN] = 1, [KN_STATE_MOMENTS] = 3, [KN_STATE_PEAK] = 2, [KN_STATE_OWN] = 0};
+    return red->by ? kn_reducer_bytes(red->by) : kn_bytes(red->dtype) * fields[kn_red_state(ph, r)];
+}
+
+/* Does reduction r accumulate in this sweep? */
+bool kn_red_accumulates(const kn_phase *ph, int r, int sweep)
+{
+    const kn_red *red = &ph->reds.data[r];
+    return red->stage == sweep && kn_red_owns(ph, r) && !red->across;
+}
+
+int kn_warps_bytes(const kn_phase *ph, int r) { return 32 * kn_red_state_bytes(ph, r); }
+
+/* Those from `first` on that warps combine at a time: all of the sweep, if they leave no more than so many bytes, or at
+ * least one. */
+kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first, int most)
+{
+    kn_combine_batch t = {first, first, 0};
+    for (; t.end < ph->reds.len; t.end++) {
+        int bytes = kn_red_accumulates(ph, t.end, sweep) ? kn_warps_bytes(ph, t.end) : 0;
+        if (t.bytes && bytes > most - t.bytes)
+            break;
+        t.bytes += bytes;
+    }
+    return t;
+}
+
+kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep)
+{
+    return kn_combine_batch_from(ph, sweep, 0, INT_MAX);
+}
+
+int kn_sweep_bytes(const kn_phase *ph, int sweep)
+{
+    return kn_combine_whole_sweep(ph, sweep).bytes;
+}
+
+int kn_scratch_bytes(const kn_phase *ph, int block)
+{
+    int most = kn_deferred_groups(ph) * kn_sweep_bytes(ph, 0);
+    for (int t = 0; t < ph->nsweeps && kn_by_block(ph) && !kn_deferred_groups(ph); t++) {
+        kn_combine_batch now = {0};
+        while (now.end < ph->reds.len) {
+            now = kn_combine_batch_from(ph, t, now.end, KN_COMBINE_BYTES);
+            most = now.bytes > most ? now.bytes : most;
+        }
+    }
+    for (int r = 0; r < ph->reds.len; r++) {
+        bool cols = ph->walk == KN_WALK_COLS && !ph->abreast && kn_meets_in_block(ph);
+        bool rows = cols || (ph->reds.data[r].across && ph->tpg < block);
+        int threads = cols && ph->lanes < 32 ? block / 32 * ph->lanes : block;
+        int bytes = rows && kn_red_owns(ph, r) ? threads * ph->vec * kn_red_state_bytes(ph, r) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* Bytes of what a block tells of one reduction, of all groups that it has at a time, in whole words. */
+int kn_exchange_message(const kn_phase *ph, int r)
+{
+    int groups = ph->walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
+    return (kn_red_state_bytes(ph, r) + 3) / 4 * 4 * groups;
+}
+
+/* Of its place on the board, which may hold any type. */
+int kn_exchange_slot(const kn_phase *ph, int r)
+{
+    return (kn_exchange_message(ph, r) + 15) / 16 * 16;
+}
+
+/* Bytes that a block has on a board: those of the sweep that tells most. */
+int kn_exchange_stride(const kn_phase *ph)
+{
+    int most = 0;
+    for (int t = 0; t < ph->nsweeps && ph->cluster; t++) {
+        int bytes = 0;
+        for (int r = 0; r < ph->reds.len; r++)
+            bytes += kn_red_accumulates(ph, r, t) ? kn_exchange_slot(ph, r) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+int64_t kn_exchange_bytes(const kn_phase *ph) { return 2 * ph->splits * kn_exchange_stride(ph); }
+
+int kn_static_bytes(const kn_phase *ph, int threads)
+{
+    int scratch = kn_scratch_bytes(ph, threads), tiles = kn_tile_bytes(ph);
+    return scratch > tiles ? scratch : tiles;
+}
+
+int kn_deferred_groups(const kn_phase *ph)
+{
+    enum { MOST = 32, BYTES = 4096 };
+    bool late = ph->banded && kn_by_block(ph) && ph->nsweeps == 1 && kn_sweep_reduces(ph, 0);
+    for (int r = 0; r < ph->reds.len; r++)
+        late = late && kn_red_state(ph, r) == KN_STATE_PLAIN;
+    for (int i = 0; i < ph->values.len; i++)
+        late = late && kn_value_at(ph, i)->kind != KN_V_LOCAL;
+    int groups = late ? BYTES / kn_sweep_bytes(ph, 0) : 0;
+    return groups < MOST ? groups : MOST;
+}
+
+enum { UNIT_REGISTERS = 65536, UNIT_BLOCKS = 32, OWN_REGISTERS = 32, OWN_SHARED = 2048 };
+
+/* Of a thread: what it keeps, and as many for everything else. */
+static int registers(const kn_kernel *k)
+{
+    int largest = 0, bound = UNIT_REGISTERS / (k->bound ? k->bound : k->threads);
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int words = 0;
+        for (int v = 0; v < ph->values.len; v++)
+            if (ph->values.data[v].kept == KN_KEEP_REGISTERS &&
+                (ph->values.data[v].kind == KN_V_LOAD || ph->values.data[v].room == v))
+                words += kn_kept_words(ph, v);
+        largest = words > largest ? words : largest;
+    }
+    return OWN_REGISTERS + largest < bound ? OWN_REGISTERS + largest : bound;
+}
+
+double kn_blocks_a_unit(const kn_kernel *k, const kn_target *target)
+{
+    if (target->sm == 0)
+        return 1;
+    double fit = floor((double)UNIT_REGISTERS / (k->threads * registers(k)));
+    fit = fmin(fit, floor((double)target->max_threads_unit / k->threads));
+    fit = fmin(fit, floor((double)target->smem_block / (double)(k->shared + OWN_SHARED)));
+    return fmax(1, fmin(fit, UNIT_BLOCKS));
+}

@@ -1,0 +1,74 @@
+/* What a bound phase takes of a block and of a multiprocessor: shared memory by purpose, registers, and how many blocks
+ * then fit. The one answer for the schedule that asks whether something fits, the model that predicts, and the emitter that
+ * lays it out. */
+#ifndef KN_CODEGEN_RESOURCES_H
+#define KN_CODEGEN_RESOURCES_H
+
+#include "codegen/kir/kir.h"
+#include "codegen/kir/target.h"
+
+/* ---- accumulators ---- */
+
+/* Has reduction r an accumulator of its own? Parts are their owner's. And does that accumulate in this sweep? */
+bool kn_red_owns(const kn_phase *ph, int r);
+bool kn_red_accumulates(const kn_phase *ph, int r, int sweep);
+/* Bytes of what it holds; of the struct that a user-defined reduction carries. */
+int kn_red_state_bytes(const kn_phase *ph, int r);
+int kn_reducer_bytes(const kn_reducer *by);
+
+/* ---- between the warps of a block: static shared memory ---- */
+
+/* Bytes in which the warps of a block exchange what they found in a sweep, where all reductions of it together take no more:
+ * what has no place beside the others is combined after them. */
+enum { KN_COMBINE_BYTES = 3072 };
+
+/* Bytes of what the warps of a block leave each other of reduction r. */
+int kn_warps_bytes(const kn_phase *ph, int r);
+
+/* Reductions [first, end) of a phase, whose warps' results are in shared memory at a time. */
+typedef struct kn_combine_batch {
+    int first, end, bytes;
+} kn_combine_batch;
+
+/* Those from `first` on: all of the sweep if they take no more than `most` bytes, else as many as do, at least one. */
+kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first, int most);
+kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep);
+/* Bytes of all that a sweep accumulates, of one group. */
+int kn_sweep_bytes(const kn_phase *ph, int sweep);
+/* Groups whose combines are deferred, so many at a time, where only what is stored for a group needs its results; 0: each
+ * is combined at once. */
+int kn_deferred_groups(const kn_phase *ph);
+/* Bytes of scratch for combines, in a block of so many threads; and with the tiles of transposed accesses, which use the
+ * same memory. */
+int kn_scratch_bytes(const kn_phase *ph, int threads);
+int kn_static_bytes(const kn_phase *ph, int threads);
+
+/* ---- between the blocks of a cluster: the exchange buffer, in dynamic shared memory ----
+ *
+ * Each block has a part for every block of the cluster, twice, in turns. */
+
+/* Bytes of a message about reduction r, of all groups that a block has at a time, in whole words; of its slot. */
+int kn_exchange_message(const kn_phase *ph, int r);
+int kn_exchange_slot(const kn_phase *ph, int r);
+/* Bytes that one block's slots take, of the sweep that has most; of the whole buffer, 0 without clusters. */
+int kn_exchange_stride(const kn_phase *ph);
+int64_t kn_exchange_bytes(const kn_phase *ph);
+
+/* ---- groups packed into rows: dynamic shared memory ---- */
+
+/* Bytes of a slot for what a group broadcasts to its elements. */
+enum { KN_PACKED_SLOT = 16 };
+
+/* Is group value i used by elements, in the sweep that `need` is of; need NULL: in any? */
+bool kn_is_broadcast(const kn_phase *ph, int i, int sweep, const bool *need);
+/* Bytes of the widest sum; the most sums of one sweep; bytes of them all and of what is broadcast, 0 where nothing is packed. */
+int kn_packed_sum_bytes(const kn_phase *ph);
+int kn_packed_sums(const kn_phase *ph);
+int64_t kn_packed_bytes(const kn_phase *ph, int threads);
+
+/* ---- of a multiprocessor ---- */
+
+/* Blocks of a bound kernel that fit on one at a time; 1 on a CPU. */
+double kn_blocks_a_unit(const kn_kernel *k, const kn_target *target);
+
+#endif

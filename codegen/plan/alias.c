@@ -1,0 +1,105 @@
+/* Outputs written over inputs. */
+#include <string.h>
+
+#include "codegen/plan/plan.h"
+
+static int find_buf(const kn_kernel *k, kn_buf_kind kind, int index)
+{
+    for (int i = 0; i < k->bufs.len; i++)
+        if (k->bufs.data[i].kind == kind && k->bufs.data[i].index == index)
+            return i;
+    return -1;
+}
+
+static bool loads(const kn_phase *ph, int buf)
+{
+    for (int i = 0; i < ph->values.len; i++)
+        if (kn_is_read(&ph->values.data[i]) && ph->values.data[i].access.buf == buf)
+            return true;
+    return false;
+}
+
+static bool stores(const kn_phase *ph, int buf)
+{
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].access.buf == buf)
+            return true;
+    return false;
+}
+
+/* Do all sweeps that compute value i have it before sweep `stage` stores? Kept values are read once, by the first
+ * sweep that needs them. */
+static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
+{
+    bool *need = KN_NEW_ARRAY(a, bool, ph->values.len), before = false;
+    for (int t = 0; t < ph->nsweeps; t++) {
+        kn_phase_needs(ph, t, need);
+        if (!need[i])
+            continue;
+        before = before || t <= stage;
+        if (t > stage && !(before && ph->values.data[i].kept))
+            return false;
+    }
+    return true;
+}
+
+/* Do all threads look at one element's value i, to measure deviations from, in sweep `stage` or later? */
+static bool is_pilot(kn_arena *a, const kn_phase *ph, int i, int stage)
+{
+    bool *need = KN_NEW_ARRAY(a, bool, ph->values.len);
+    for (int r = 0; r < ph->reds.len; r++) {
+        const kn_red *red = &ph->reds.data[r];
+        if (red->op != KN_OP_VAR || red->stage < stage)
+            continue;
+        kn_value_needs(ph, red->value, need);
+        if (need[i])
+            return true;
+    }
+    return false;
+}
+
+/* In a phase that loads one and stores the other: the thread that stores an element is the only one that
+ * reads it, and has done so. In one sweep loads come before stores; a group's sweeps are in order. */
+static bool own_elements(kn_arena *a, const kn_phase *ph, int in, int out)
+{
+    for (int s = 0; s < ph->stores.len; s++) {
+        const kn_store *st = &ph->stores.data[s];
+        if (st->access.buf != out)
+            continue;
+        if (st->kind != KN_STORE_ELEMENT || st->once)
+            return false;
+        for (int i = 0; i < ph->values.len; i++) {
+            const kn_value *v = &ph->values.data[i];
+            if (!kn_is_read(v) || v->access.buf != in)
+                continue;
+            if (v->kind == KN_V_GATHER || v->level != KN_ELEMENT ||
+                v->access.axes != st->access.axes || v->access.offset != st->access.offset ||
+                memcmp(v->access.stride, st->access.stride, sizeof v->access.stride) != 0 ||
+                !read_by(a, ph, i, st->stage) || is_pilot(a, ph, i, st->stage))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool kn_plan_in_place(kn_arena *a, const kn_plan *plan, int input, int output)
+{
+    bool stored = false; /* since then the input's elements are gone */
+    for (int i = 0; i < plan->kernels.len; i++) {
+        const kn_kernel *k = plan->kernels.data[i];
+        int in = find_buf(k, KN_BUF_INPUT, input), out = find_buf(k, KN_BUF_OUTPUT, output);
+        bool loaded = false; /* perhaps still being, by other blocks */
+        for (int p = 0; p < k->phases.len; p++) {
+            const kn_phase *ph = &k->phases.data[p];
+            bool now_loads = in >= 0 && loads(ph, in), now_stores = out >= 0 && stores(ph, out);
+            if (kn_begins_after_all(ph))
+                loaded = false;
+            if ((now_loads && stored) || (now_stores && loaded) ||
+                (now_loads && now_stores && !own_elements(a, ph, in, out)))
+                return false;
+            loaded = loaded || now_loads;
+            stored = stored || now_stores;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,381 @@
+/* Phases to kernels: barriers, buffers and parameters of each kernel. */
+#include <string.h>
+
+#include "codegen/model/caches.h"
+#include "codegen/model/resources.h"
+#include "codegen/plan/planner.h"
+
+/* Numbers of the planner's lists in the kernel's: -1 until used. */
+typedef struct remap {
+    int *bufs, *scalars, *extents;
+} remap;
+
+static int *fresh_map(kn_arena *a, int n)
+{
+    int *map = KN_NEW_ARRAY(a, int, n + 1);
+    memset(map, -1, sizeof *map * (size_t)n);
+    return map;
+}
+
+static void use_buf(kn_planner *p, kn_kernel *k, remap *m, int *buf)
+{
+    if (m->bufs[*buf] < 0) {
+        m->bufs[*buf] = k->bufs.len;
+        kn_push(p->arena, &k->bufs, p->bufs.data[*buf]);
+    }
+    *buf = m->bufs[*buf];
+}
+
+static void use_value(kn_planner *p, kn_kernel *k, remap *m, kn_value *v)
+{
+    const kn_graph *g = p->problem->graph;
+    if (kn_is_read(v)) {
+        use_buf(p, k, m, &v->access.buf);
+    } else if (v->kind == KN_V_SCALAR) {
+        const kn_input *in = &g->inputs.data[v->index];
+        if (m->scalars[v->index] < 0) {
+            m->scalars[v->index] = k->scalars.len;
+            kn_push(p->arena, &k->scalars,
+                    ((kn_scalar_param){v->index, in->node->dtype,
+                                       kn_identifier(p->arena, "arg_", in->name)}));
+        }
+        v->index = m->scalars[v->index];
+    } else if (v->kind == KN_V_EXTENT) {
+        if (m->extents[v->index] < 0) {
+            m->extents[v->index] = k->extents.len;
+            kn_push(p->arena, &k->extents, p->extents.data[v->index]);
+        }
+        v->index = m->extents[v->index];
+    }
+}
+
+static void place_barriers(kn_arena *a, kn_kernel *k)
+{
+    kn_written written = kn_nothing_written(a, k->bufs.len);
+    for (int i = 0; i < k->phases.len; i++)
+        if (!k->phases.data[i].local)
+            k->phases.data[i].barrier = kn_phase_waits(k->phases.data, i, &written);
+}
+
+/* What a block reads alone in the time that a barrier takes. */
+enum { LAST_BLOCK_BYTES = 64 * 1024 };
+
+/* Is what is loaded for a group stored for that very group? Not what one of them stores for all. */
+static bool same_groups(const kn_phase *ph, const kn_store *st, const kn_access *loaded)
+{
+    for (int a = 0; a < ph->ngroup; a++)
+        if (st->access.stride[a] != loaded->stride[a] && ph->axes[a].extent != 1)
+            return false;
+    return st->access.offset == loaded->offset && !st->once;
+}
+
+/* Does `ph` combine nothing but what the split phase before it, over the same tiles of columns, has left for each? */
+static bool combines_tiles(const kn_phase *before, const kn_phase *ph)
+{
+    if (before->walk != KN_WALK_COLS || !before->split || before->local || ph->local ||
+        ph->walk != KN_WALK_COLS || ph->split || ph->tile || ph->ngroup != before->ngroup ||
+        ph->members != before->splits || kn_cols_width(ph) != kn_cols_width(before))
+        return false;
+    for (int a = 0; a < ph->ngroup; a++)
+        if (ph->axes[a].extent != before->axes[a].extent)
+            return false;
+    for (int i = 0; i < before->stores.len; i++)
+        for (int j = 0; j < ph->values.len; j++)
+            if (kn_is_read(&ph->values.data[j]) &&
+                ph->values.data[j].access.buf == before->stores.data[i].access.buf &&
+                !same_groups(ph, &before->stores.data[i], &ph->values.data[j].access))
+                return false;
+    return kn_ceil_div(ph->groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
+}
+
+/* Where a kernel's only barrier is in front of its last phase, and that is small, the last block to come there does
+ * it: partial results, mostly, which it combines in the order that they always have. Those of columns the last of each
+ * tile's blocks combines, while other tiles are still being read. Nobody waits then, so the launch need not be one whose
+ * blocks are all there at a time. */
+static void finish_by_last_block(kn_kernel *k)
+{
+    int last = k->phases.len - 1, barriers = 0;
+    kn_phase *ph = &k->phases.data[last];
+    int64_t bytes = 0;
+    for (int i = 0; i <= last; i++)
+        barriers += k->phases.data[i].barrier;
+    for (int i = kn_first_local(k, last); i <= last && bytes <= LAST_BLOCK_BYTES; i++)
+        bytes += kn_phase_bytes_read(&k->phases.data[i], k->bufs.data);
+    if (barriers != 1 || !ph->barrier || kn_phase_stores_elements(ph))
+        return;
+    ph->by_tile = last > 0 && kn_first_local(k, last - 1) == 0 &&
+                  combines_tiles(&k->phases.data[last - 1], ph);
+    ph->last_block = ph->by_tile || bytes <= LAST_BLOCK_BYTES;
+    ph->barrier = !ph->last_block;
+    if (ph->last_block)
+        kn_sums_by_words(k);
+}
+
+/* Could an index, or an element's offset, need more than 31 bits? */
+static bool is_wide(const kn_kernel *k)
+{
+    const int64_t limit = INT32_MAX - (1 << 24); /* room for one step of the whole grid */
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int64_t total;
+        if (__builtin_mul_overflow(ph->groups, ph->members, &total) || total > limit)
+            return true;
+        for (int j = 0; j < kn_accesses(ph); j++) {
+            const kn_value *v = j < ph->values.len ? &ph->values.data[j] : NULL;
+            if (v && !kn_has_access(v))
+                continue;
+            const kn_access *acc = v ? &v->access : &kn_store_at(ph, j)->access;
+            int64_t reach = acc->split_stride * ph->splits;
+            for (int x = 0; v && x < v->nin; x++) {
+                const kn_place *place = &v->place[x];
+                int64_t s = place->stride < 0 ? -place->stride : place->stride;
+                reach += s * (place->extent > 0 ? place->extent - 1 : 0);
+            }
+            reach += acc->offset < 0 ? -acc->offset : acc->offset;
+            for (int x = 0; x < ph->naxes; x++) {
+                int64_t s = acc->stride[x] < 0 ? -acc->stride[x] : acc->stride[x];
+                reach += s * (ph->axes[x].extent > 0 ? ph->axes[x].extent - 1 : 0);
+            }
+            if (reach > limit)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int alignment_of(const kn_planner *p, const kn_buf *b)
+{
+    return b->kind == KN_BUF_INPUT    ? p->problem->in[b->index].align
+           : b->kind == KN_BUF_OUTPUT ? p->problem->out[b->index].align
+                                      : 16;
+}
+
+/* The numbers of a phase, and the walk and vectors of one that is not local. */
+static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *align)
+{
+    if (!ph->split && !ph->banded) {
+        ph->splits = 1;
+        ph->chunk = ph->members;
+    }
+    kn_count_sweeps(p->arena, ph);
+    if (ph->local)
+        return;
+    ph->walk = kn_schedule_choose(ph)->walk;
+    kn_schedule_vectors(ph, align, k->bufs.data, p->problem->target);
+    if (p->problem->force.division == KN_DIVIDE_BY_COST)
+        kn_schedule_abreast(p->arena, ph, align, k->bufs.data, p->problem->target,
+                            p->problem->force.max_threads);
+    if (ph->abreast)
+        return;
+    kn_schedule_tiles(p->arena, ph, align, k->bufs.data, p->problem->target,
+                      p->problem->force.division);
+    kn_schedule_cluster(p->arena, ph, k->bufs.data, k->bufs.len, p->problem->target,
+                        p->problem->force.division, p->problem->force.cluster,
+                        p->problem->force.max_threads);
+    kn_schedule_columns(ph, p->problem->target, p->problem->force.division,
+                        p->problem->force.cluster);
+}
+
+/* A local phase is walked by the workers of its host, or, without groups, by all threads of a block: by vectors where each
+ * has one, for every block waits for them (double centring of 8192x8192 on an H200: 200.9 us, element by element 203.4).
+ * Columns keep their vectors: what it loads over the groups are compact temporaries. */
+static void follow_host(const kn_planner *p, const kn_kernel *k, kn_phase *local,
+                        const kn_phase *host, const int *align)
+{
+    bool block = local->ngroup == 0;
+    local->walk = block ? KN_WALK_ROWS : host->walk;
+    local->tpg = block ? k->threads : host->tpg;
+    bool vectors = block && p->problem->target->sm;
+    if (vectors)
+        kn_schedule_vectors(local, align, k->bufs.data, p->problem->target);
+    if (!vectors || local->members < (int64_t)local->vec * k->threads)
+        kn_schedule_as(local, local->walk == KN_WALK_COLS ? host->vec : 1);
+    local->lanes = host->lanes;
+}
+
+/* Does a thread keep elements of 64 bits in registers? */
+static bool keeps_wide(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        for (int j = 0; j < k->phases.data[i].values.len; j++) {
+            const kn_value *v = &k->phases.data[i].values.data[j];
+            if (v->kept == KN_KEEP_REGISTERS && kn_bytes(v->dtype) > 4)
+                return true;
+        }
+    return false;
+}
+
+/* A block that works on its groups as a whole can be of any size up to a limit, and so can one of threads, or parts of warps,
+ * that know nothing of each other: how many threads it has is a number. In columns, but for those of groups abreast, which
+ * combine in as many rows as the block has, and where groups of a band share a block, it is structure: 0. */
+static int largest_block(const kn_kernel *k, int limit)
+{
+    if (keeps_wide(k) && k->threads <= KN_HALF_BLOCK)
+        limit = KN_HALF_BLOCK;
+    int largest = limit < KN_SMALL_BLOCK ? limit : KN_SMALL_BLOCK;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        if (!ph->local && ((ph->walk == KN_WALK_COLS && !ph->abreast) || ph->banded))
+            return 0;
+        if (!ph->local && (kn_by_block(ph) || ph->abreast))
+            largest = limit;
+    }
+    return largest;
+}
+
+/* Neighbouring groups' results go as vectors where they are that in memory. */
+static void pair_results(kn_kernel *k, const int *align)
+{
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        int va = kn_phase_vector_axis(ph);
+        for (int j = 0; j < ph->stores.len && ph->walk == KN_WALK_COLS && !ph->abreast; j++) {
+            kn_store *s = &ph->stores.data[j];
+            if (s->kind == KN_STORE_GROUP)
+                s->access.vector =
+                    s->access.vector && kn_vector_fits(ph, &s->access, &k->bufs.data[s->access.buf],
+                                                       align[s->access.buf], va, ph->vec);
+        }
+    }
+}
+
+/* Bands have their threads already. */
+static bool wants_half(const kn_kernel *k, const kn_target *target)
+{
+    bool half = false;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        if (ph->banded)
+            return false;
+        half = half || (!ph->local && kn_has_wide_functions(ph, target));
+    }
+    return half;
+}
+
+static void schedule_phases(kn_planner *p, kn_kernel *k)
+{
+    const kn_target *target = p->problem->target;
+    int *align = KN_NEW_ARRAY(p->arena, int, k->bufs.len + 1), hosts = 0;
+    for (int i = 0; i < k->bufs.len; i++)
+        align[i] = alignment_of(p, &k->bufs.data[i]);
+    for (int i = 0; i < k->phases.len; i++)
+        hosts += !k->phases.data[i].local;
+    k->threads = 32;
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        if (ph->local)
+            continue;
+        int first = kn_first_local(k, i);
+        kn_normalise(p->arena, &k->phases.data[first], i - first + 1, target->sm != 0);
+        ph->alone = hosts == 1;
+        for (int j = first; j <= i; j++)
+            shape_phase(p, k, &k->phases.data[j], align);
+    }
+    /* but for the last, which may finish the tiles of the one before it */
+    for (int i = 0; i + 1 < k->phases.len; i++)
+        if (!k->phases.data[i].local)
+            kn_schedule_few_columns(&k->phases.data[i], target);
+    kn_resident_align(k);
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int want = ph->local ? 0 : kn_schedule_of(ph->walk)->threads(ph, target);
+        k->threads = want > k->threads ? want : k->threads;
+    }
+    int limit =
+        p->problem->force.max_threads > 0 ? p->problem->force.max_threads : target->max_block;
+    if (k->threads > KN_HALF_BLOCK && limit > KN_HALF_BLOCK && wants_half(k, target)) {
+        limit = KN_HALF_BLOCK;
+        k->together = 1;
+    }
+    while (k->threads > 32 && k->threads > limit)
+        k->threads /= 2;
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        if (ph->local)
+            continue;
+        kn_schedule_of(ph->walk)->bind(ph, target, k->threads);
+        kn_keep_computed(p->arena, ph, target, p->problem->force.reuse);
+        for (int j = kn_first_local(k, i); j < i; j++)
+            follow_host(p, k, &k->phases.data[j], ph, align);
+        k->shared +=
+            kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
+    }
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int together =
+            ph->banded ? kn_bands_a_unit(target, k->threads) : kn_squares_a_unit(ph, k->threads);
+        k->together = together ? together : k->together;
+    }
+    kn_resident_keep(k, target);
+    pair_results(k, align);
+    k->bound = largest_block(k, limit);
+}
+
+/* Does the kernel have an input and the output that lies on it? */
+static bool has_overlap(const kn_planner *p, const kn_kernel *k)
+{
+    const int *over = p->problem->over;
+    bool *has = KN_NEW_ARRAY(p->arena, bool, p->problem->graph->outputs.len + 1), any = false;
+    for (int i = 0; i < k->bufs.len; i++)
+        if (k->bufs.data[i].kind == KN_BUF_OUTPUT)
+            has[k->bufs.data[i].index] = true;
+    for (int i = 0; i < k->bufs.len && over; i++) {
+        const kn_buf *b = &k->bufs.data[i];
+        any = any || (b->kind == KN_BUF_INPUT && over[b->index] >= 0 && has[over[b->index]]);
+    }
+    return any;
+}
+
+static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
+{
+    const kn_graph *g = p->problem->graph;
+    kn_kernel *k = KN_NEW(p->arena, kn_kernel);
+    remap m = {fresh_map(p->arena, p->bufs.len), fresh_map(p->arena, g->inputs.len),
+               fresh_map(p->arena, p->extents.len)};
+    k->arena = p->arena;
+    k->name = name;
+    for (int i = from; i < to; i++) {
+        kn_phase ph = p->phases.data[i];
+        if (!p->problem->universal)
+            kn_narrow_indices(p, &ph);
+        for (int j = 0; j < ph.values.len; j++)
+            use_value(p, k, &m, &ph.values.data[j]);
+        for (int j = 0; j < ph.stores.len; j++)
+            use_buf(p, k, &m, &ph.stores.data[j].access.buf);
+        kn_push(p->arena, &k->phases, ph);
+    }
+    k->fast = p->problem->fast;
+    k->disjoint = !p->problem->universal && !has_overlap(p, k);
+    schedule_phases(p, k);
+    place_barriers(p->arena, k);
+    if (p->problem->target->sm != 0 && !p->problem->universal)
+        finish_by_last_block(k);
+    k->wide = p->problem->universal || is_wide(k);
+    k->policy = p->problem->target->sm != 0 ? kn_cache_policy(k) : 0;
+    kn_text key = kn_text_new(p->arena);
+    kn_putf(&key, "%s sm %d\n", p->problem->target->kind, p->problem->target->sm);
+    kn_kernel_print(&key, k, false);
+    k->key = kn_text_str(&key);
+    return k;
+}
+
+kn_status kn_assemble(kn_planner *p, kn_plan *plan)
+{
+    const kn_graph *g = p->problem->graph;
+    const char *base = kn_identifier(p->arena, "kiln_", g->name);
+    bool whole = p->problem->fusion && p->problem->target->cooperative;
+    for (int i = 0, j; i < p->phases.len; i = j) {
+        for (j = i + 1; j < p->phases.len &&
+                        (whole || (!p->problem->fusion && p->problem->target->cooperative &&
+                                   p->region_of.data[i] == p->region_of.data[j]));)
+            j++;
+        const char *name = base;
+        if (i > 0 || j < p->phases.len)
+            name = kn_identifier(p->arena, kn_sprintf(p->arena, "%s_%d_", base, plan->kernels.len),
+                                 p->phases.data[i].name);
+        kn_push(p->arena, &plan->kernels, make_kernel(p, i, j, name));
+        KN_TRY(kn_kernel_verify(plan->kernels.data[plan->kernels.len - 1]));
+    }
+    kn_place_temporaries(p, plan);
+    return KN_OK;
+}

@@ -1,0 +1,218 @@
+/* What no plan of a partition is predicted to be quicker than, without planning it.
+ *
+ * Memory moves every argument and output once, and what does not stay on the chip again for each part that reads it; every
+ * operation is done once; parts wait for each other where one reads what another reduces. */
+#include <math.h>
+
+#include "codegen/model/machine.h"
+#include "codegen/plan/planner.h"
+#include "ir/view.h"
+
+enum {
+    LOAD_COST = 2,           /* additions */
+    LOCAL_BYTES = 64 * 1024, /* of a reduction without groups that every block may do for itself */
+    FUNCTION_COST =
+        4 /* beyond which an operation is a function, which may be approximated on GPUs */
+};
+
+/* A part of the partition, by the number of one of its nodes. */
+typedef struct part {
+    double groups, largest; /* elements: of its reductions' results, and of what it goes over */
+    double start;           /* when what it reads is there; -1: not known yet */
+    double again, computed; /* bytes that it reads again, and for what it computes again */
+    bool reduces, stores, stores_elements, meets, waits;
+} part;
+
+typedef struct bounding {
+    const kn_graph *g;
+    const int *of; /* per node: its part; -1 for views and leaves */
+    const kn_target *target;
+    const kn_machine *m;
+    part *parts;
+    double chip;      /* bytes that may still be on the chip when they are read again */
+    double *elements; /* per node; a reduction's are its groups */
+    double *from;     /* per node: bytes of the largest array that it is computed from */
+    double *soon;     /* per node: when another part can have it without a barrier */
+    double *late;     /* and when with one more; -1: it needs none */
+    int *last;        /* per array: 1 + the last part that reads it */
+    double bytes, work;
+} bounding;
+
+static double larger(double x, double y) { return x > y ? x : y; }
+static double smaller(double x, double y) { return x < y ? x : y; }
+
+static double bytes_of(const bounding *b, const kn_node *n)
+{
+    return b->elements[n->id] * kn_bytes(n->dtype);
+}
+
+static bool reduces(const kn_node *n) { return kn_ops[n->op].cls == KN_REDUCE; }
+
+/* Every block may do it for itself. */
+static bool is_local(const bounding *b, const kn_node *reduction)
+{
+    return b->elements[reduction->id] <= 1 && bytes_of(b, reduction->in[0]) <= LOCAL_BYTES;
+}
+
+/* What operand k of a node is read from. */
+static const kn_node *root_of(const bounding *b, const kn_node *n, int k)
+{
+    return kn_view_root(kn_use_of(b->g, n, k).base);
+}
+
+static void outline_parts(bounding *b)
+{
+    for (int i = 0; i < b->g->nodes.len; i++) {
+        const kn_node *n = b->g->nodes.data[i];
+        if (b->of[i] < 0)
+            continue;
+        part *p = &b->parts[b->of[i]];
+        p->start = -1;
+        p->reduces = p->reduces || reduces(n);
+        p->meets = p->meets || (reduces(n) && !is_local(b, n));
+        p->groups = larger(p->groups, reduces(n) ? b->elements[i] : 1);
+        p->largest = larger(p->largest, b->elements[(reduces(n) ? n->in[0] : n)->id]);
+    }
+    for (int o = 0; o < b->g->outputs.len; o++) {
+        const kn_node *n = b->g->outputs.data[o].node;
+        if (b->of[n->id] < 0)
+            continue;
+        part *p = &b->parts[b->of[n->id]];
+        p->stores = true;
+        p->stores_elements = p->stores_elements || (!reduces(n) && b->elements[n->id] > p->groups);
+    }
+}
+
+/* ---- what parts wait for ---- */
+
+static double start_of(bounding *b, int index);
+
+/* When other parts can have value n: a reduction behind a barrier, unless it is local; an elementwise value is stored, or
+ * computed again from what there was earlier. */
+static void set_ready(bounding *b, const kn_node *n, double start)
+{
+    bool local = reduces(n) && is_local(b, n);
+    b->soon[n->id] = local ? start : 0;
+    b->late[n->id] = reduces(n) && !local ? start : -1;
+    for (int k = 0; k < n->nin && !reduces(n); k++) {
+        const kn_node *x = root_of(b, n, k);
+        if (b->of[x->id] < 0)
+            continue;
+        start_of(b, b->of[x->id]);
+        b->soon[n->id] = larger(b->soon[n->id], b->soon[x->id]);
+        b->late[n->id] = larger(b->late[n->id], b->late[x->id]);
+    }
+}
+
+/* Sets when a part can start, and when its values are there. An elementwise value is not worth a part of its own that is only
+ * computed again by one as large. */
+static double start_of(bounding *b, int index)
+{
+    part *p = &b->parts[index];
+    double soon = 0, late = -1;
+    if (p->start >= 0)
+        return p->start;
+    p->start = 0;
+    for (int i = 0; i < b->g->nodes.len; i++)
+        for (int k = 0; b->of[i] == index && k < b->g->nodes.data[i]->nin; k++) {
+            const kn_node *x = root_of(b, b->g->nodes.data[i], k);
+            int other = b->of[x->id];
+            if (other < 0 || other == index)
+                continue;
+            start_of(b, other);
+            const part *q = &b->parts[other];
+            bool alone = !q->reduces && !q->stores && 2 * b->elements[x->id] >= p->largest;
+            soon = larger(soon, b->soon[x->id]);
+            late = larger(late, alone ? b->soon[x->id] : b->late[x->id]);
+        }
+    /* the last block to come may do what is last, if it stores only results */
+    double meeting = p->stores && !p->stores_elements ? b->m->last : b->m->grid;
+    p->start = late < 0 ? soon : larger(soon, late + meeting);
+    for (int i = 0; i < b->g->nodes.len; i++)
+        if (b->of[i] == index)
+            set_ready(b, b->g->nodes.data[i], p->start);
+    return p->start;
+}
+
+/* ---- what they move and do ---- */
+
+/* Adds an argument the first time, and what another part that reads it moves again. */
+static void add_argument(bounding *b, const kn_node *base, int index)
+{
+    const kn_node *root = kn_view_root(base);
+    part *p = &b->parts[index];
+    if (kn_is_uniform_leaf(base) || base->op == KN_OP_TAKE)
+        return;
+    double bytes = smaller(bytes_of(b, root), b->elements[base->id] * kn_bytes(base->dtype));
+    p->waits = p->waits || b->elements[base->id] > p->groups;
+    if (b->last[root->id] == 0) {
+        b->bytes += bytes;
+        b->work += LOAD_COST * b->elements[base->id];
+    } else if (b->last[root->id] != index + 1) {
+        p->again += larger(0, bytes - b->chip);
+    }
+    b->last[root->id] = index + 1;
+}
+
+static void add_node(bounding *b, const kn_node *n)
+{
+    part *p = &b->parts[b->of[n->id]];
+    double function = kn_ops[n->op].cost > FUNCTION_COST && b->target->sm ? 0.5 : 1;
+    b->work += b->elements[(reduces(n) ? n->in[0] : n)->id] * kn_ops[n->op].cost * function;
+    for (int k = 0; k < n->nin; k++) {
+        const kn_node *x = root_of(b, n, k);
+        bool inside = b->of[x->id] >= 0;
+        b->from[n->id] = larger(b->from[n->id], inside ? b->from[x->id] : bytes_of(b, x));
+        if (!inside)
+            add_argument(b, kn_use_of(b->g, n, k).base, b->of[n->id]);
+        else if (b->of[x->id] != b->of[n->id])
+            p->computed = larger(p->computed, smaller(bytes_of(b, x), b->from[x->id]) - b->chip);
+    }
+    if (reduces(n))
+        b->from[n->id] = bytes_of(b, n);
+}
+
+static void begin(bounding *b, kn_arena *a, const int64_t *sizes)
+{
+    int n = b->g->nodes.len + 1;
+    double **arrays[] = {&b->elements, &b->from, &b->soon, &b->late};
+    b->chip = 2 * b->m->cache_bytes + (double)b->target->units * b->target->smem_block;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        *arrays[i] = KN_NEW_ARRAY(a, double, n);
+    b->last = KN_NEW_ARRAY(a, int, n);
+    b->parts = KN_NEW_ARRAY(a, part, n);
+    for (int i = 0; i < b->g->nodes.len; i++) {
+        int64_t shape[KN_MAX_RANK];
+        kn_node_sizes(b->g->nodes.data[i], sizes, shape);
+        b->elements[i] = (double)kn_count(shape, b->g->nodes.data[i]->rank);
+    }
+    outline_parts(b);
+}
+
+double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, const int64_t *sizes,
+                          const kn_target *target)
+{
+    const kn_arena_mark here = kn_arena_here(a);
+    bounding b = {.g = g, .of = part_of, .target = target, .m = kn_machine_of(target)};
+    begin(&b, a, sizes);
+    for (int i = 0; i < g->nodes.len; i++)
+        if (part_of[i] >= 0)
+            add_node(&b, g->nodes.data[i]);
+    double met = 0, waits = 0;
+    for (int i = 0; i < g->nodes.len; i++) {
+        if (part_of[i] != i)
+            continue;
+        const part *p = &b.parts[i];
+        met = larger(met, start_of(&b, i));
+        waits +=
+            p->waits && (p->stores || p->meets) ? 2 * b.m->latency : 0; /* of all, and in step */
+        b.bytes += larger(p->again, p->computed);
+    }
+    for (int o = 0; o < g->outputs.len; o++)
+        b.bytes += bytes_of(&b, g->outputs.data[o].node);
+    double memory = b.bytes / larger(b.m->memory, b.m->stream);
+    double units =
+        larger(b.bytes / (target->units * b.m->unit), b.work / (target->units * b.m->adds));
+    kn_arena_back(a, here);
+    return b.m->launch + cbrt(memory * memory * memory + units * units * units) + waits + met;
+}

@@ -1,0 +1,122 @@
+#include "codegen/plan/candidates.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+enum { MOST_CHANGES = 2 };
+/* A plan that is predicted to take so many times as long as the planner's own is not worth compiling. */
+enum { HOPELESS = 2 };
+
+/* What a choice can be forced to; the first of each list leaves it to the planner. */
+static const struct {
+    kn_division division;
+    int cluster;
+    bool gpus_only; /* on CPUs it is one of the others */
+} divisions[] = {
+    {KN_DIVIDE_BY_COST, 0, false}, {KN_DIVIDE_WHOLE, 0, false},  {KN_DIVIDE_SPLIT, 0, false},
+    {KN_DIVIDE_RESIDENT, 0, true}, {KN_DIVIDE_TILES, 0, true},   {KN_DIVIDE_CLUSTER, 2, true},
+    {KN_DIVIDE_CLUSTER, 4, true},  {KN_DIVIDE_CLUSTER, 8, true}, {KN_DIVIDE_CLUSTER, 16, true},
+};
+static const kn_reuse reuses[] = {KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE};
+static const int threads[] = {0, 512, 256, 128};
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+enum { MOST_PLANS = COUNT(divisions) * COUNT(reuses) * COUNT(threads) };
+
+typedef struct finding {
+    const kn_problem *problem;
+    int most, n;
+    kn_candidate *list;
+    kn_force force; /* that is being tried */
+    int nseen;
+    kn_digest seen[MOST_PLANS]; /* plans, as text */
+    kn_arena *arena;            /* of one plan */
+} finding;
+
+/* In order of time, behind the planner's own choice, which comes first. */
+static void insert(finding *f, const kn_candidate *c)
+{
+    int at = f->n;
+    if (at > 0 && c->ns > HOPELESS * f->list[0].ns)
+        return;
+    while (at > 1 && f->list[at - 1].ns > c->ns)
+        at--;
+    if (at == f->most)
+        return;
+    f->n += f->n < f->most;
+    memmove(&f->list[at + 1], &f->list[at], sizeof *c * (size_t)(f->n - 1 - at));
+    f->list[at] = *c;
+}
+
+static bool is_new(finding *f, const kn_plan *plan)
+{
+    kn_text t = kn_text_new(f->arena);
+    for (int i = 0; i < plan->kernels.len; i++)
+        kn_kernel_print(&t, plan->kernels.data[i], true);
+    kn_digest digest = kn_digest_of(kn_text_str(&t), t.len);
+    for (int i = 0; i < f->nseen; i++)
+        if (memcmp(&f->seen[i], &digest, sizeof digest) == 0)
+            return false;
+    f->seen[f->nseen++] = digest;
+    return true;
+}
+
+static kn_status try_force(void *user)
+{
+    finding *f = user;
+    kn_problem problem = *f->problem;
+    kn_plan *plan;
+    problem.force = f->force;
+    KN_TRY(kn_plan_make(f->arena, &problem, &plan));
+    if (is_new(f, plan))
+        insert(f, &(kn_candidate){f->force, plan->ns});
+    return KN_OK;
+}
+
+/* Puts choice d, r, t in the place of the problem's own. False where the problem has forced it already, or the machine
+ * does not know it. */
+static bool set_force(finding *f, int d, int r, int t)
+{
+    const kn_force *own = &f->problem->force;
+    const kn_target *target = f->problem->target;
+    if ((d && own->division != KN_DIVIDE_BY_COST) || (r && own->reuse != KN_REUSE_BY_COST) ||
+        (t && (own->max_threads || !target->sm)) || divisions[d].cluster > target->cluster ||
+        (divisions[d].gpus_only && !target->sm))
+        return false;
+    f->force = *own;
+    if (d) {
+        f->force.division = divisions[d].division;
+        f->force.cluster = divisions[d].cluster;
+    }
+    f->force.reuse = r ? reuses[r] : own->reuse;
+    f->force.max_threads = t ? threads[t] : own->max_threads;
+    return true;
+}
+
+static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
+{
+    for (int t = 0; t < COUNT(threads); t++)
+        for (int r = 0; r < COUNT(reuses); r++)
+            for (int d = 0; d < COUNT(divisions); d++) {
+                if ((d > 0) + (r > 0) + (t > 0) != changes || !set_force(f, d, r, t))
+                    continue;
+                kn_arena arena;
+                kn_arena_init(&arena, from);
+                f->arena = &arena;
+                kn_status status = kn_protect(&arena, try_force, f);
+                kn_arena_finish(&arena);
+                if (status != KN_OK)
+                    return status;
+            }
+    return KN_OK;
+}
+
+kn_status kn_candidates_find(const kn_problem *problem, const kn_allocator *from, int most,
+                             kn_candidate *list, int *n)
+{
+    finding f = {.problem = problem, .most = most, .list = list};
+    for (int changes = 0; changes <= MOST_CHANGES; changes++)
+        KN_TRY(try_changes(&f, changes, from));
+    *n = f.n;
+    return KN_OK;
+}

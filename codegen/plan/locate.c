@@ -1,0 +1,90 @@
+/* Where the elements of a node are. */
+#include <string.h>
+
+#include "codegen/plan/planner.h"
+
+static void index_layout(const kn_problem *pr, const kn_node *n, const kn_layout *from,
+                         const int64_t *shape, kn_layout *out)
+{
+    *out = (kn_layout){.rank = n->rank, .offset = from->offset, .align = from->align};
+    memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
+    for (int j = 0; j < n->in[0]->rank; j++) {
+        int64_t start;
+        kn_dim_eval(n->u.index->start[j], pr->sizes, &start); /* checked when the call was bound */
+        out->offset += start * from->stride[j];
+        if (n->u.index->axis[j] >= 0)
+            out->stride[n->u.index->axis[j]] += n->u.index->step[j] * from->stride[j];
+    }
+}
+
+/* Is axis i of a BROADCAST a repetition of axis j of its operand? A size that is 1 by chance repeats nothing. */
+static bool is_repeated(const kn_planner *p, const kn_node *n, int i, int j)
+{
+    kn_symbols *s = p->problem->graph->syms;
+    return kn_dim_is_one(s, n->in[0]->shape[j]) && !kn_dim_is_one(s, n->shape[i]);
+}
+
+/* Where an array is that is no view. */
+static void locate_root(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
+{
+    const kn_problem *pr = p->problem;
+    int64_t shape[KN_MAX_RANK];
+    if (n->op == KN_OP_INPUT) {
+        *buf = p->buf_of_input[n->u.input];
+        *out = pr->in[n->u.input];
+        return;
+    }
+    kn_node_sizes(n, pr->sizes, shape); /* checked when the call was bound */
+    if (n->op == KN_OP_IOTA) {          /* as an array whose elements are their own offsets */
+        *buf = KN_BUF_COUNT;
+        *out = (kn_layout){.rank = 1, .shape = {shape[0]}, .stride = {1}, .align = 16};
+        return;
+    }
+    *buf = p->buf_of_node[n->id];
+    const kn_buf *b = &p->bufs.data[*buf];
+    if (b->kind == KN_BUF_OUTPUT) {
+        kn_layout_reshape(&pr->out[b->index], shape, n->rank, out);
+        return;
+    }
+    *out = (kn_layout){.rank = n->rank, .align = 16};
+    memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
+    kn_compact_strides(shape, n->rank, out->stride);
+}
+
+/* View `n` of what lies as `from` says. */
+static bool locate_view(kn_planner *p, const kn_node *n, const kn_layout *from, kn_layout *out)
+{
+    int64_t shape[KN_MAX_RANK];
+    kn_node_sizes(n, p->problem->sizes, shape);
+    if (n->op == KN_OP_INDEX) {
+        index_layout(p->problem, n, from, shape, out);
+        return true;
+    }
+    if (n->op == KN_OP_RESHAPE) {
+        if (kn_layout_reshape(from, shape, n->rank, out))
+            return true;
+        p->blocked = n;
+        return false;
+    }
+    *out = (kn_layout){.rank = n->rank, .offset = from->offset, .align = from->align};
+    for (int i = 0; i < n->rank; i++) {
+        int j = n->op == KN_OP_PERMUTE ? n->u.perm[i] : i;
+        out->shape[i] = shape[i];
+        out->stride[i] = is_repeated(p, n, i, j) ? 0 : from->stride[j];
+    }
+    return true;
+}
+
+bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
+{
+    KN_VEC(const kn_node *) views = {0}; /* outermost first */
+    for (; kn_ops[n->op].cls == KN_VIEW; n = n->in[0])
+        kn_push(p->arena, &views, n);
+    locate_root(p, n, buf, out);
+    while (views.len > 0) {
+        kn_layout from = *out;
+        if (!locate_view(p, views.data[--views.len], &from, out))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,581 @@
+/* Regions to raw phases. */
+#include <string.h>
+
+#include "base/work.h"
+#include "codegen/plan/planner.h"
+#include "ir/view.h"
+
+/* What a region has of a graph node. */
+typedef struct lowered {
+    const kn_region *region; /* where the value is; NULL: nowhere yet */
+    int value;
+} lowered;
+
+/* Lowering one region. */
+typedef struct lowering {
+    kn_planner *p;
+    const kn_region *region;
+    kn_phase phase;
+    int8_t axis_to[KN_MAX_RANK]; /* region axis -> phase axis: groups first */
+    lowered *of;                 /* per graph node */
+    kn_finder values_by;         /* the phase's values */
+} lowering;
+
+/* -1 for none. */
+static int value_of(const lowering *lo, const kn_node *n)
+{
+    const lowered *of = &lo->of[n->id];
+    return of->region == lo->region ? of->value : -1;
+}
+
+static void set_value(lowering *lo, const kn_node *n, int value)
+{
+    lo->of[n->id] = (lowered){lo->region, value};
+}
+
+int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count)
+{
+    int number = 0;
+    for (int i = p->bufs.len - 1; i >= 0 && !number; i--)
+        number = p->bufs.data[i].kind == KN_BUF_TEMP ? p->bufs.data[i].index + 1 : 0;
+    kn_buf b = {.kind = KN_BUF_TEMP,
+                .index = number,
+                .dtype = dtype,
+                .name = kn_identifier(p->arena, kn_sprintf(p->arena, "t%d_", number), name),
+                .bytes = count * kn_bytes(dtype)};
+    kn_push(p->arena, &p->bufs, b);
+    return p->bufs.len - 1;
+}
+
+/* The access to an array whose axis j is region axis to[j] (or none, < 0). */
+static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout, const int8_t *to)
+{
+    kn_access acc = {.buf = buf, .offset = layout->offset};
+    for (int j = 0; j < layout->rank; j++) {
+        if (to[j] < 0)
+            continue;
+        int a = lo->axis_to[to[j]];
+        acc.axes |= 1u << a;
+        acc.stride[a] += layout->stride[j];
+    }
+    return acc;
+}
+
+/* The phase's value equal to v, added if there is none. */
+static int add_value(lowering *lo, kn_value v)
+{
+    uint64_t hash = kn_value_hash(&v);
+    uint32_t probe = 0;
+    for (int i; (i = kn_finder_next(&lo->values_by, hash, &probe)) >= 0;) {
+        kn_work(1);
+        if (kn_value_same(&lo->phase.values.data[i], &v))
+            return i;
+    }
+    kn_keep_within(&lo->p->problem->graph->budget, lo->p->arena, 0,
+                   v.name ? v.name : kn_ops[v.op].text, v.loc);
+    kn_finder_add(lo->p->arena, &lo->values_by, hash, lo->phase.values.len);
+    kn_push(lo->p->arena, &lo->phase.values, v);
+    return lo->phase.values.len - 1;
+}
+
+static kn_level level_of_axes(const kn_phase *ph, uint32_t axes)
+{
+    return axes >> ph->ngroup ? KN_ELEMENT : KN_GROUP;
+}
+
+static int lower_load(lowering *lo, const kn_node *base, kn_access acc)
+{
+    return add_value(lo, (kn_value){.kind = acc.buf == KN_BUF_COUNT ? KN_V_INDEX : KN_V_LOAD,
+                                    .dtype = base->dtype,
+                                    .level = level_of_axes(&lo->phase, acc.axes),
+                                    .access = acc,
+                                    .name = base->name,
+                                    .loc = base->loc});
+}
+
+static int extent_param(kn_planner *p, kn_dim dim)
+{
+    kn_symbols *s = p->problem->graph->syms;
+    for (int i = 0; i < p->extents.len; i++)
+        if (kn_dim_equal(s, p->extents.data[i].dim, dim))
+            return i;
+    kn_text t = kn_text_new(p->arena);
+    kn_dim_print(&t, s, dim);
+    if (strstr(kn_text_str(&t), KN_DIM_CUT)) /* others may have this text */
+        kn_putf(&t, "#%d", p->extents.len);
+    kn_extent_param e = {.dim = dim, .name = kn_text_str(&t)};
+    kn_dim_eval(dim, p->problem->sizes, &e.value);
+    kn_push(p->arena, &p->extents, e);
+    return p->extents.len - 1;
+}
+
+static int lower_leaf(lowering *lo, const kn_node *n)
+{
+    kn_value v = {.dtype = n->dtype, .level = KN_GROUP, .name = n->name, .loc = n->loc};
+    switch (n->op) {
+    case KN_OP_SCALAR:
+        v.kind = KN_V_SCALAR;
+        v.index = n->u.input;
+        break;
+    case KN_OP_CONST:
+        v.kind = KN_V_CONST;
+        v.value = n->u.value;
+        break;
+    default:
+        v.kind = KN_V_EXTENT;
+        v.index = extent_param(lo->p, n->u.dim);
+        break;
+    }
+    return add_value(lo, v);
+}
+
+/* The value of an operation on values `in`, all of which are of types that devices compute with. */
+static int add_elem(lowering *lo, kn_op op, kn_dtype t, const int *in, int nin, kn_loc loc)
+{
+    kn_value v = {
+        .kind = KN_V_ELEM, .op = op, .dtype = t, .level = KN_GROUP, .nin = nin, .loc = loc};
+    for (int k = 0; k < nin; k++) {
+        const kn_value *x = &lo->phase.values.data[in[k]];
+        v.in[k] = in[k];
+        if (x->level == KN_ELEMENT)
+            v.level = KN_ELEMENT;
+        if (x->stage > v.stage)
+            v.stage = x->stage;
+    }
+    return add_value(lo, v);
+}
+
+static kn_dtype type_of(const lowering *lo, int value)
+{
+    return lo->phase.values.data[value].dtype;
+}
+
+/* Between a 16-bit float and another type than f32 lies f32, but f64 rounds to f16 at once. A complex number is
+ * converted by its real part, but to bool, and made of that. */
+static int cast_value(lowering *lo, int value, kn_dtype t, kn_loc loc)
+{
+    kn_dtype from = type_of(lo, value);
+    if (from == t)
+        return value;
+    if (kn_is_complex(from) && !kn_is_complex(t) && t != KN_BOOL)
+        return cast_value(lo, add_elem(lo, KN_OP_REAL, kn_real_of(from), &value, 1, loc), t, loc);
+    if (kn_is_complex(t) && !kn_is_complex(from))
+        value = cast_value(lo, value, kn_real_of(t), loc);
+    if (kn_is_complex(t))
+        return add_elem(lo, KN_OP_CAST, t, &value, 1, loc);
+    bool direct = from == KN_F64 && t == KN_F16;
+    if (kn_is_half(from) && t != KN_F32)
+        value = add_elem(lo, KN_OP_CAST, KN_F32, &value, 1, loc);
+    else if (kn_is_half(t) && from != KN_F32 && !direct)
+        value = add_elem(lo, KN_OP_CAST, KN_F32, &value, 1, loc);
+    return add_elem(lo, KN_OP_CAST, t, &value, 1, loc);
+}
+
+/* 16-bit floats are computed with in f32, and the result of each operation rounds to 16 bits: what is kept in
+ * memory between two operations and what is not have the same value. */
+static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
+{
+    int in[KN_MAX_IN], made;
+    bool moves = n->op == KN_OP_COPY || n->op == KN_OP_WHERE;
+    for (int k = 0; k < n->nin; k++)
+        in[k] =
+            moves || n->op == KN_OP_CAST
+                ? operands[k]
+                : cast_value(lo, operands[k], kn_compute_dtype(type_of(lo, operands[k])), n->loc);
+    if (n->op == KN_OP_CAST && type_of(lo, in[0]) != n->dtype) {
+        made = cast_value(lo, in[0], n->dtype, n->loc);
+    } else {
+        made =
+            add_elem(lo, n->op, moves ? n->dtype : kn_compute_dtype(n->dtype), in, n->nin, n->loc);
+        made = cast_value(lo, made, n->dtype, n->loc);
+    }
+    if (!lo->phase.values.data[made].name)
+        lo->phase.values.data[made].name = n->name;
+    return made;
+}
+
+static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis);
+
+/* Is what the region has of `base` walked along its axes as to[] says? */
+static bool is_walked_so(const lowering *lo, const kn_node *base, const int8_t *to)
+{
+    bool same = true;
+    for (int j = 0; same && j < base->rank; j++)
+        same = to[j] < 0 || to[j] == lo->p->regions->axis[base->id][j];
+    return same;
+}
+
+/* The value of operand k of `user`, whose axes are the region's axes axis[]; -1 when the planner is blocked. */
+static int operand(lowering *lo, const kn_node *user, int k, const int8_t *axis)
+{
+    const kn_planner *p = lo->p;
+    kn_use use = kn_use_of(p->problem->graph, user, k);
+    const kn_node *base = use.base;
+    if (kn_is_uniform_leaf(base)) {
+        if (value_of(lo, base) < 0)
+            set_value(lo, base, lower_leaf(lo, base));
+        return value_of(lo, base);
+    }
+    int8_t to[KN_MAX_RANK];
+    for (int j = 0; j < base->rank; j++)
+        to[j] = use.axis[j] < 0 ? (int8_t)-1 : axis[use.axis[j]];
+    bool here = p->regions->of[base->id] == lo->region;
+    if (here && value_of(lo, base) >= 0 && is_walked_so(lo, base, to))
+        return value_of(lo, base);
+    if (here || p->again[base->id])
+        return lower_value(lo, base, to);
+    int buf;
+    kn_layout layout;
+    if (!kn_locate(lo->p, base, &buf, &layout))
+        return -1;
+    return lower_load(lo, base, access_to(lo, buf, &layout, to));
+}
+
+/* The result of a reduction of value `in`, which has the type it is computed in. */
+static int reduced(lowering *lo, kn_op op, int in, kn_loc loc)
+{
+    kn_phase *ph = &lo->phase;
+    kn_dtype t = type_of(lo, in);
+    int stage = ph->values.data[in].stage, index = -1;
+    for (int i = 0; i < ph->reds.len; i++)
+        if (ph->reds.data[i].op == op && ph->reds.data[i].value == in)
+            index = i;
+    if (index < 0) {
+        kn_push(lo->p->arena, &ph->reds,
+                ((kn_red){.op = op, .value = in, .dtype = t, .stage = stage}));
+        index = ph->reds.len - 1;
+    }
+    return add_value(lo, (kn_value){.kind = KN_V_RESULT,
+                                    .dtype = t,
+                                    .level = KN_GROUP,
+                                    .stage = stage + 1,
+                                    .index = index,
+                                    .loc = loc});
+}
+
+/* Where the phase has the reductions of this reducer of values in[]; -1 where it has not. */
+static int find_own(const kn_phase *ph, const kn_reducer *by, const int *in)
+{
+    for (int i = 0; i < ph->reds.len; i++) {
+        const kn_red *first = &ph->reds.data[i];
+        bool same = first->by && first->carried == 0 && strcmp(first->by->text, by->text) == 0;
+        for (int c = 0; same && c < by->count; c++)
+            same = first[c].value == in[c];
+        if (same)
+            return i;
+    }
+    return -1;
+}
+
+/* What a reduction of the user's own carries to its end. */
+static int lower_own(lowering *lo, const kn_node *n, const int *in)
+{
+    kn_phase *ph = &lo->phase;
+    int first = find_own(ph, n->by, in), count = n->by->count;
+    if (first < 0) {
+        first = ph->reds.len;
+        for (int c = 0; c < count; c++)
+            kn_push(lo->p->arena, &ph->reds,
+                    ((kn_red){.op = n->op,
+                              .value = in[c],
+                              .dtype = n->by->dtype[c],
+                              .by = n->by,
+                              .carried = c}));
+        for (int c = 0; c < count; c++)
+            ph->reds.data[first + c].stage = kn_red_stage(ph, first + c);
+    }
+    int made = add_value(lo, (kn_value){.kind = KN_V_RESULT,
+                                        .dtype = n->dtype,
+                                        .level = KN_GROUP,
+                                        .stage = ph->reds.data[first].stage + 1,
+                                        .index = first + n->u.reduce.carried,
+                                        .loc = n->loc});
+    if (!ph->values.data[made].name)
+        ph->values.data[made].name = n->name;
+    return made;
+}
+
+static int integer(lowering *lo, int64_t i)
+{
+    kn_scalar value = {.dtype = KN_I64, .i = i};
+    return add_value(
+        lo, (kn_value){.kind = KN_V_CONST, .dtype = KN_I64, .level = KN_GROUP, .value = value});
+}
+
+/* sum / (members - ddof), where fewer than none are none. */
+static int divided(lowering *lo, const kn_node *n, int sum, int ddof)
+{
+    kn_graph *g = lo->p->problem->graph;
+    kn_dim count = kn_dim_const(g->syms, 1);
+    for (int j = 0; j < n->rank; j++)
+        if (n->u.reduce.axes >> j & 1)
+            count = kn_dim_mul(g->syms, count, n->in[0]->shape[j]);
+    int by = add_value(lo, (kn_value){.kind = KN_V_EXTENT,
+                                      .dtype = KN_I64,
+                                      .level = KN_GROUP,
+                                      .index = extent_param(lo->p, count)});
+    if (ddof) {
+        by = add_elem(lo, KN_OP_SUB, KN_I64, (int[]){by, integer(lo, ddof)}, 2, n->loc);
+        by = add_elem(lo, KN_OP_MAXIMUM, KN_I64, (int[]){by, integer(lo, 0)}, 2, n->loc);
+    }
+    kn_dtype t = type_of(lo, sum);
+    return add_elem(lo, KN_OP_DIV, t, (int[]){sum, cast_value(lo, by, t, n->loc)}, 2, n->loc);
+}
+
+/* A mean is a sum divided by the number of members, and a variance the mean square of the deviations from the mean,
+ * written as one would by hand: codegen/plan/pass/moments.c makes what is stable of both. In the type of the sum, which is
+ * f32 for 16-bit floats. */
+static int lower_reduce(lowering *lo, const kn_node *n, int in)
+{
+    bool mean = n->op == KN_OP_MEAN, var = n->op == KN_OP_VAR;
+    in = cast_value(lo, in, kn_compute_dtype(type_of(lo, in)), n->loc);
+    kn_dtype t = type_of(lo, in);
+    int result = reduced(lo, mean || var ? KN_OP_SUM : n->op, in, n->loc);
+    if (mean || var)
+        result = divided(lo, n, result, 0);
+    if (var) {
+        int d = add_elem(lo, KN_OP_SUB, t, (int[]){in, result}, 2, n->loc);
+        int square = add_elem(lo, KN_OP_MUL, t, (int[]){d, d}, 2, n->loc);
+        result = divided(lo, n, reduced(lo, KN_OP_SUM, square, n->loc), n->u.reduce.ddof);
+    }
+    result = cast_value(lo, result, n->dtype, n->loc);
+    if (!lo->phase.values.data[result].name)
+        lo->phase.values.data[result].name = n->name;
+    return result;
+}
+
+/* A GATHER of elements that are their own offsets. */
+static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
+{
+    int made = lower_load(lo, n, gather.access);
+    for (int k = 0; k < gather.nin; k++) {
+        kn_value step = {.kind = KN_V_CONST,
+                         .dtype = KN_I64,
+                         .level = KN_GROUP,
+                         .value = {.dtype = KN_I64, .i = gather.place[k].stride}};
+        int by[] = {gather.in[k], add_value(lo, step)};
+        int sum[] = {made, add_elem(lo, KN_OP_MUL, KN_I64, by, 2, n->loc)};
+        made = add_elem(lo, KN_OP_ADD, KN_I64, sum, 2, n->loc);
+    }
+    return made;
+}
+
+/* What lies at places that values give. Nothing can be read of an array without elements, and nobody uses it. */
+static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const int *in)
+{
+    const kn_node *x = n->in[0];
+    kn_value v = {.kind = KN_V_GATHER, .dtype = n->dtype, .name = n->name, .loc = n->loc};
+    int8_t to[KN_MAX_RANK];
+    kn_layout layout;
+    int buf;
+    if (!kn_locate(lo->p, x, &buf, &layout))
+        return -1;
+    v.checked = n->u.gather.checked;
+    int64_t made[KN_MAX_RANK];
+    kn_node_sizes(n, lo->p->problem->sizes, made);
+    if (kn_count(layout.shape, layout.rank) == 0 || kn_count(made, n->rank) == 0)
+        return add_value(lo, (kn_value){.kind = KN_V_CONST,
+                                        .dtype = n->dtype,
+                                        .level = KN_GROUP,
+                                        .value = {.dtype = n->dtype}});
+    for (int j = 0; j < layout.rank; j++) {
+        int by = n->u.gather.by[j], walked = n->u.gather.axis[j];
+        to[j] = by || walked < 0 ? (int8_t)-1 : axis[walked];
+        if (!by)
+            continue;
+        const kn_value *place = &lo->phase.values.data[in[by]];
+        v.in[v.nin] = in[by];
+        v.place[v.nin++] = (kn_place){layout.stride[j], layout.shape[j]};
+        v.level = place->level > v.level ? place->level : v.level;
+        v.stage = place->stage > v.stage ? place->stage : v.stage;
+    }
+    v.access = access_to(lo, buf, &layout, to);
+    if (buf == KN_BUF_COUNT)
+        return lower_count(lo, n, v);
+    if (level_of_axes(&lo->phase, v.access.axes) == KN_ELEMENT)
+        v.level = KN_ELEMENT;
+    return add_value(lo, v);
+}
+
+/* A value whose axes are the region's axes axis[]; -1 when the planner is blocked. */
+static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis)
+{
+    int in[KN_MAX_IN];
+    bool takes = n->op == KN_OP_TAKE;
+    for (int k = takes; k < n->nin; k++)
+        if ((in[k] = operand(lo, n, k, axis)) < 0)
+            return -1;
+    if (takes)
+        return lower_take(lo, n, axis, in);
+    if (n->op == KN_OP_REDUCE_BY)
+        return lower_own(lo, n, in);
+    return kn_ops[n->op].cls == KN_REDUCE ? lower_reduce(lo, n, in[0]) : lower_elem(lo, n, in);
+}
+
+static void store(lowering *lo, const kn_node *n, int buf)
+{
+    kn_planner *p = lo->p;
+    const kn_buf *b = &p->bufs.data[buf];
+    kn_layout layout = {.rank = n->rank, .align = 16};
+    int64_t shape[KN_MAX_RANK];
+    kn_node_sizes(n, p->problem->sizes, shape);
+    if (b->kind == KN_BUF_OUTPUT) {
+        kn_layout_reshape(&p->problem->out[b->index], shape, n->rank, &layout); /* splits axes */
+    } else {
+        memcpy(layout.shape, shape, sizeof shape);
+        kn_compact_strides(shape, n->rank, layout.stride);
+    }
+    int8_t to[KN_MAX_RANK];
+    for (int j = 0; j < n->rank; j++) /* a reduction's result does not have the axes it reduced */
+        to[j] = kn_ops[n->op].cls == KN_REDUCE && n->u.reduce.axes >> j & 1
+                    ? -1
+                    : p->regions->axis[n->id][j];
+    kn_store s = {.value = value_of(lo, n), .access = access_to(lo, buf, &layout, to)};
+    s.kind =
+        level_of_axes(&lo->phase, s.access.axes) == KN_ELEMENT ? KN_STORE_ELEMENT : KN_STORE_GROUP;
+    s.stage = lo->phase.values.data[s.value].stage;
+    uint32_t all = (1u << lo->phase.naxes) - 1, groups = (1u << lo->phase.ngroup) - 1;
+    s.once = (s.kind == KN_STORE_GROUP ? groups : all) & ~s.access.axes;
+    kn_push(p->arena, &lo->phase.stores, s);
+}
+
+/* Stores a value to each output it is, and to its temporary if it has one of its own. */
+static void store_everywhere(lowering *lo, const kn_node *n)
+{
+    int temp = lo->p->buf_of_node[n->id];
+    for (int o = lo->p->output_of[n->id]; o >= 0; o = lo->p->next_output[o])
+        store(lo, n, lo->p->buf_of_output[o]);
+    if (temp >= 0 && lo->p->bufs.data[temp].kind == KN_BUF_TEMP)
+        store(lo, n, temp);
+}
+
+/* Group axes first, then members, each in the region's order, members in the one that they must be walked in, if there
+ * is one. Without reductions all are members. */
+static void order_axes(lowering *lo)
+{
+    const kn_region *r = lo->region;
+    kn_phase *ph = &lo->phase;
+    ph->universal = lo->p->problem->universal;
+    uint32_t members = r->reduces ? r->members : (1u << r->naxes) - 1;
+    for (int member = 0; member < 2; member++)
+        for (int i = 0; i < (member && r->norder ? r->norder : r->naxes); i++) {
+            int a = member && r->norder ? r->order[i] : i;
+            if ((int)(members >> a & 1) != member)
+                continue;
+            kn_axis *axis = &ph->axes[ph->naxes];
+            kn_text name = kn_text_new(lo->p->arena);
+            kn_dim_print(&name, lo->p->problem->graph->syms, r->dim[a]);
+            axis->name = kn_dim_product_text(lo->p->arena, kn_text_str(&name), "");
+            axis->member = member;
+            axis->at = a;
+            kn_dim_eval(r->dim[a], lo->p->problem->sizes, &axis->extent);
+            lo->axis_to[a] = (int8_t)ph->naxes++;
+            if (!member)
+                ph->ngroup = ph->naxes;
+        }
+}
+
+static bool lower_region(kn_planner *p, int number, lowered *of)
+{
+    lowering lo = {.p = p, .region = p->regions->list.data[number], .of = of};
+    order_axes(&lo);
+    for (int i = 0; i < lo.region->nodes.len; i++) {
+        const kn_node *v = lo.region->nodes.data[i];
+        int value = lower_value(&lo, v, p->regions->axis[v->id]);
+        if (value < 0)
+            return false;
+        set_value(&lo, v, value);
+        store_everywhere(&lo, v);
+    }
+    kn_drop_dead(p->arena,
+                 &lo.phase);  /* values that are only for regions which compute them again */
+    if (!lo.phase.stores.len) /* what it was for is computed where it is read */
+        return true;
+    lo.phase.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
+    kn_push(p->arena, &p->phases, lo.phase);
+    kn_push(p->arena, &p->region_of, number);
+    return true;
+}
+
+/* Phases that need nothing of another one come first, then those that need only these, and so on: what one may
+ * compute again it need not wait for. */
+static void order_phases(kn_planner *p)
+{
+    int n = p->phases.len, highest = 0;
+    int *level = KN_NEW_ARRAY(p->arena, int, n + 1);
+    int *level_of_buf = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
+    for (int i = 0; i < n; i++) {
+        const kn_phase *ph = &p->phases.data[i];
+        for (int v = 0; v < ph->values.len; v++) {
+            int buf = kn_is_read(&ph->values.data[v]) ? ph->values.data[v].access.buf : -1;
+            if (buf >= 0 && level_of_buf[buf] > level[i])
+                level[i] = level_of_buf[buf];
+        }
+        for (int s = 0; s < ph->stores.len; s++)
+            level_of_buf[ph->stores.data[s].access.buf] = level[i] + 1;
+        highest = level[i] > highest ? level[i] : highest;
+    }
+    int *start = KN_NEW_ARRAY(p->arena, int, highest + 2);
+    for (int i = 0; i < n; i++)
+        start[level[i] + 1]++;
+    for (int l = 0; l <= highest; l++)
+        start[l + 1] += start[l];
+    kn_phase *phases = KN_NEW_ARRAY(p->arena, kn_phase, n + 1);
+    int *region_of = KN_NEW_ARRAY(p->arena, int, n + 1);
+    for (int i = 0; i < n; i++) {
+        int at = start[level[i]]++;
+        phases[at] = p->phases.data[i];
+        region_of[at] = p->region_of.data[i];
+    }
+    p->phases.data = phases;
+    p->phases.cap = n + 1;
+    p->region_of.data = region_of;
+    p->region_of.cap = n + 1;
+}
+
+/* Which outputs each node is, in order. */
+static void list_outputs(kn_planner *p)
+{
+    const kn_graph *g = p->problem->graph;
+    p->output_of = KN_NEW_ARRAY(p->arena, int, g->nodes.len + 1);
+    p->next_output = KN_NEW_ARRAY(p->arena, int, g->outputs.len + 1);
+    memset(p->output_of, -1, sizeof(int) * (size_t)g->nodes.len);
+    for (int o = g->outputs.len - 1; o >= 0; o--) {
+        int *first = &p->output_of[g->outputs.data[o].node->id];
+        p->next_output[o] = *first;
+        *first = o;
+    }
+}
+
+kn_status kn_lower(kn_planner *p)
+{
+    const kn_graph *g = p->problem->graph;
+    p->buf_of_input = KN_NEW_ARRAY(p->arena, int, g->inputs.len + 1);
+    p->buf_of_output = KN_NEW_ARRAY(p->arena, int, g->outputs.len + 1);
+    for (int i = 0; i < g->inputs.len; i++) {
+        const kn_input *in = &g->inputs.data[i];
+        p->buf_of_input[i] = in->by_value ? -1 : p->bufs.len;
+        if (!in->by_value)
+            kn_push(p->arena, &p->bufs,
+                    ((kn_buf){.kind = KN_BUF_INPUT,
+                              .index = i,
+                              .dtype = in->node->dtype,
+                              .name = kn_identifier(p->arena, "in_", in->name)}));
+    }
+    for (int o = 0; o < g->outputs.len; o++) {
+        p->buf_of_output[o] = p->bufs.len;
+        kn_push(p->arena, &p->bufs,
+                ((kn_buf){.kind = KN_BUF_OUTPUT,
+                          .index = o,
+                          .dtype = g->outputs.data[o].node->dtype,
+                          .name = kn_identifier(p->arena, "out_", g->outputs.data[o].name)}));
+    }
+    list_outputs(p);
+    kn_place_values(p);
+    lowered *of = KN_NEW_ARRAY(p->arena, lowered, g->nodes.len + 1);
+    for (int i = 0; i < p->regions->list.len; i++)
+        if (!lower_region(p, i, of))
+            return KN_OK; /* p->blocked is set */
+    order_phases(p);
+    return KN_OK;
+}

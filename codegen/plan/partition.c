@@ -1,0 +1,379 @@
+/* Which loop nests a program is parted into: those that are predicted to take the least time.
+ *
+ * Before: the refined problem. After: a plan that is predicted to take no longer than one kernel an operation.
+ *
+ * Merging all that may be merged is right for most programs, and is planned first. It is wrong where a loop nest suits its
+ * parts worse than they would be suited alone: an array that one part walks along another axis than the rest, work that is
+ * done for every element instead of once. So other partitions are planned too, each one change away from the best so far: a
+ * merge undone, one more, a value computed again instead of kept or the other way round. Those that a bound shows to be no
+ * quicker are left out, and the more there is to gain the more of them are planned. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/model/machine.h"
+#include "codegen/plan/planner.h"
+#include "ir/view.h"
+
+enum {
+    MOST_SEARCHED =
+        64, /* nodes, beyond which a plan is compared with one kernel an operation only */
+    MOST_ROUNDS = 4,
+    LEAST_TRIED =
+        3, /* plans, and one more for every so many nanoseconds that a run could gain by them: */
+    GAIN_A_PLAN = 5000,
+    MOST_TRIED = 48
+};
+/* Of two plans as quick as that the first is taken: sizes then share kernels. */
+static const double alike = 0.98;
+
+/* A partition that is one change away. */
+typedef struct change {
+    double bound;
+    int number;
+    const kn_merge *merges; /* NULL: those of the best plan */
+    int n;
+    int turned; /* a node whose value is kept instead of computed again, or the other way round; or -1 */
+} change;
+
+typedef struct search {
+    kn_arena *a;
+    const kn_problem *problem;
+    const kn_plan *base;
+    KN_VEC(const kn_regions *) seen;
+    KN_VEC(kn_merge) bonds; /* nodes that have to be in one loop nest */
+    KN_VEC(change) changes;
+    double least; /* the bound of any partition */
+    int tried;
+    kn_plan *best, *next; /* and the best of those that one change leads to */
+    const kn_reuse *reuse, *next_reuse;
+} search;
+
+/* ---- what must not be parted ---- */
+
+static const kn_node *operand(const kn_graph *g, const kn_node *n, int k)
+{
+    return k < n->nin ? kn_use_of(g, n, k).base : n;
+}
+
+/* From a reduction of the squares of x - mean(x) to the reduction of x, one operand after the other: how many nodes that are,
+ * 0 if it is none. A mean may be a sum that is divided. */
+static int follow_squares(const kn_graph *g, const kn_node *n, const kn_node **chain)
+{
+    const kn_node *square = operand(g, n, 0), *d = operand(g, square, 0), *m = operand(g, d, 1);
+    const kn_node *nodes[] = {n, square, d, m};
+    int length = 0;
+    if (kn_ops[n->op].cls != KN_REDUCE || square->op != KN_OP_MUL ||
+        square->in[0] != square->in[1] || d->op != KN_OP_SUB)
+        return 0;
+    while (length < 4) {
+        chain[length] = nodes[length];
+        length++;
+    }
+    if (m->op == KN_OP_DIV || m->op == KN_OP_MUL)
+        chain[length++] = m = operand(g, m, 0);
+    return kn_ops[m->op].cls == KN_REDUCE && operand(g, m, 0) == operand(g, d, 0) ? length : 0;
+}
+
+/* The planner corrects a variance for the rounding of its mean where both are in one loop nest, codegen/plan/pass/moments.c: what
+ * is together in the first plan stays so. */
+static void find_bonds(search *s, const kn_regions *first)
+{
+    const kn_node *chain[5];
+    for (int i = 0; i < first->graph->nodes.len; i++) {
+        int length = follow_squares(first->graph, first->graph->nodes.data[i], chain);
+        if (length && first->of[i] == first->of[chain[length - 1]->id])
+            for (int k = 1; k < length; k++)
+                kn_push(s->a, &s->bonds, ((kn_merge){chain[k]->id, chain[k - 1]->id}));
+    }
+}
+
+static bool keeps_bonds(const search *s, const int *part_of)
+{
+    for (int i = 0; i < s->bonds.len; i++)
+        if (part_of[s->bonds.data[i].a] != part_of[s->bonds.data[i].b])
+            return false;
+    return true;
+}
+
+/* ---- bounds ---- */
+
+static double bound_of(search *s, const int *part_of)
+{
+    const kn_problem *pr = s->problem;
+    return kn_partition_bound(s->a, pr->graph, part_of, pr->sizes, pr->target);
+}
+
+static const int *parts_of(search *s, const kn_regions *r)
+{
+    int n = r->graph->nodes.len, *of = KN_NEW_ARRAY(s->a, int, n + 1);
+    for (int i = 0; i < n; i++)
+        of[i] = r->of[i] ? r->of[i]->nodes.data[0]->id : -1;
+    return of;
+}
+
+static int find(int *of, int i)
+{
+    while (of[i] != i)
+        i = of[i] = of[of[i]];
+    return i;
+}
+
+/* The parts that these merges lead to, if all of them are allowed. */
+static const int *parts_by(search *s, const kn_merge *merges, int n)
+{
+    const kn_graph *g = s->problem->graph;
+    int *of = KN_NEW_ARRAY(s->a, int, g->nodes.len + 1);
+    for (int i = 0; i < g->nodes.len; i++)
+        of[i] = i;
+    for (int i = 0; i < n; i++) {
+        int x = find(of, merges[i].a), y = find(of, merges[i].b);
+        of[x > y ? x : y] = x < y ? x : y;
+    }
+    for (int i = g->nodes.len - 1; i >= 0; i--)
+        of[i] = kn_is_value(g->nodes.data[i]) ? find(of, i) : -1;
+    return of;
+}
+
+/* ---- changes ---- */
+
+static void add_change(search *s, const kn_merge *merges, int n, int turned, const int *part_of)
+{
+    double bound = bound_of(s, part_of);
+    if (keeps_bonds(s, part_of) && bound < s->best->ns * alike)
+        kn_push(s->a, &s->changes, ((change){bound, s->changes.len, merges, n, turned}));
+}
+
+static void add_undone(search *s, int without)
+{
+    const kn_regions *from = s->best->regions;
+    kn_merge *merges = KN_NEW_ARRAY(s->a, kn_merge, from->merges.len + 1);
+    int n = 0;
+    for (int i = 0; i < from->merges.len; i++)
+        if (i != without)
+            merges[n++] = from->merges.data[i];
+    add_change(s, merges, n, -1, parts_by(s, merges, n));
+}
+
+static void add_merge(search *s, const kn_node *x, const kn_node *y)
+{
+    const kn_regions *from = s->best->regions;
+    int n = from->merges.len;
+    kn_merge *merges = KN_NEW_ARRAY(s->a, kn_merge, n + 1);
+    if (n)
+        memcpy(merges, from->merges.data, sizeof *merges * (size_t)n);
+    merges[n] = (kn_merge){x->id, y->id};
+    add_change(s, merges, n + 1, -1, parts_by(s, merges, n + 1));
+}
+
+static bool crosses(const kn_regions *r, const kn_node *x, const kn_node *user)
+{
+    return kn_ops[x->op].cls == KN_ELEM && r->of[x->id] && r->of[user->id] &&
+           r->of[x->id] != r->of[user->id];
+}
+
+/* Of two loop nests that touch, since one reads what the other makes, or both read one array: they become one, or what
+ * crosses is turned. */
+static void add_touching(search *s, const int *part_of)
+{
+    const kn_regions *r = s->best->regions;
+    const kn_graph *g = r->graph;
+    const kn_node **reader = KN_NEW_ARRAY(s->a, const kn_node *, g->nodes.len + 1);
+    bool *turned = KN_NEW_ARRAY(s->a, bool, g->nodes.len + 1);
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
+        for (int k = 0; k < n->nin && r->of[i]; k++) {
+            const kn_node *x = kn_use_of(g, n, k).base;
+            const kn_node *other = r->of[x->id] ? x : reader[x->id];
+            if (other && r->of[other->id] != r->of[i])
+                add_merge(s, other, n);
+            if (crosses(r, x, n) && !turned[x->id])
+                add_change(s, NULL, 0, x->id, part_of);
+            turned[x->id] = turned[x->id] || crosses(r, x, n);
+            reader[x->id] = n;
+        }
+    }
+}
+
+static int lowest_first(const void *a, const void *b)
+{
+    const change *x = a, *y = b;
+    return x->bound != y->bound ? (x->bound < y->bound ? -1 : 1) : x->number - y->number;
+}
+
+/* ---- planning them ---- */
+
+/* How many plans what could be gained by a better one is worth. */
+static bool is_worth_it(const search *s)
+{
+    double gain = s->best->ns * alike - s->least, plans = LEAST_TRIED + gain / GAIN_A_PLAN;
+    return gain > 0 && s->tried < (plans < MOST_TRIED ? plans : MOST_TRIED);
+}
+
+static kn_status try(search *s, kn_regions *regions, const kn_reuse *reuse, kn_plan **plan)
+{
+    kn_problem pr = *s->problem;
+    pr.choices = &(kn_choices){.reuse = reuse};
+    KN_TRY(kn_plan_with(s->a, &pr, regions, s->base, plan));
+    s->tried++;
+    /* one that needs a copy for a reshape is of another graph */
+    if ((*plan)->regions == regions &&
+        (*plan)->ns < s->next->ns * (s->next == s->best ? alike : 1)) {
+        s->next = *plan;
+        s->next_reuse = reuse;
+    }
+    return KN_OK;
+}
+
+static kn_reuse *copy_reuse(search *s)
+{
+    int n = s->problem->graph->nodes.len;
+    kn_reuse *reuse = KN_NEW_ARRAY(s->a, kn_reuse, n + 1);
+    if (s->reuse)
+        memcpy(reuse, s->reuse, sizeof *reuse * (size_t)n);
+    return reuse;
+}
+
+/* With what crosses as the cost of each value says, and with none of it in memory. */
+static kn_status try_both(search *s, kn_regions *regions)
+{
+    const kn_graph *g = regions->graph;
+    kn_plan *plan;
+    KN_TRY(try(s, regions, s->reuse, &plan));
+    kn_reuse *reuse = copy_reuse(s);
+    bool kept = false;
+    for (int i = 0; i < g->nodes.len; i++)
+        for (int k = 0; k < g->nodes.data[i]->nin; k++) {
+            const kn_node *x = kn_use_of(g, g->nodes.data[i], k).base;
+            if (!crosses(regions, x, g->nodes.data[i]))
+                continue;
+            reuse[x->id] = KN_REUSE_RECOMPUTE;
+            kept = kept || !plan->again[x->id];
+        }
+    return kept ? try(s, regions, reuse, &plan) : KN_OK;
+}
+
+static bool is_new(search *s, const kn_regions *regions)
+{
+    for (int i = 0; i < s->seen.len; i++)
+        if (kn_regions_same(s->seen.data[i], regions))
+            return false;
+    kn_push(s->a, &s->seen, regions);
+    return true;
+}
+
+static kn_status try_change(search *s, const change *c)
+{
+    const kn_problem *pr = s->problem;
+    if (c->turned < 0) {
+        kn_regions *regions = kn_regions_form_by(s->a, pr->graph, pr->sizes, c->merges, c->n);
+        return is_new(s, regions) ? try_both(s, regions) : KN_OK;
+    }
+    kn_reuse *reuse = copy_reuse(s);
+    kn_plan *plan;
+    reuse[c->turned] = s->best->again[c->turned] ? KN_REUSE_KEEP : KN_REUSE_RECOMPUTE;
+    return try(s, (kn_regions *)(uintptr_t)s->best->regions, reuse, &plan);
+}
+
+/* The other orders of merging. */
+static kn_status try_orders(search *s)
+{
+    const kn_problem *pr = s->problem;
+    for (int order = 1; order < KN_REGION_ORDERS; order++) {
+        kn_regions *regions = kn_regions_form_in(s->a, pr->graph, pr->sizes, order);
+        const int *part_of = parts_of(s, regions);
+        if (is_new(s, regions) && keeps_bonds(s, part_of) &&
+            bound_of(s, part_of) < s->best->ns * alike)
+            KN_TRY(try_both(s, regions));
+    }
+    return KN_OK;
+}
+
+/* What holds the first plan's bonds, and no more, a kernel each. */
+static kn_status try_unfused(search *s)
+{
+    kn_problem pr = *s->problem;
+    kn_plan *plan;
+    pr.fusion = false;
+    kn_regions *regions = kn_regions_form(s->a, pr.graph, pr.sizes, false);
+    const int *part_of = parts_of(s, regions);
+    double launches = kn_machine_of(pr.target)->launch * (regions->list.len - 1);
+    if (bound_of(s, part_of) + launches >= s->best->ns)
+        return KN_OK;
+    if (!keeps_bonds(s, part_of))
+        regions = kn_regions_form_by(s->a, pr.graph, pr.sizes, s->bonds.data, s->bonds.len);
+    KN_TRY(kn_plan_with(s->a, &pr, regions, s->base, &plan));
+    s->tried++;
+    if (plan->ns < s->best->ns)
+        s->best = plan;
+    return KN_OK;
+}
+
+/* ---- the search ---- */
+
+static bool step(search *s)
+{
+    if (s->next == s->best)
+        return false;
+    s->best = s->next;
+    s->reuse = s->next_reuse;
+    return true;
+}
+
+/* One change after the other, as long as they pay. */
+static kn_status climb(search *s)
+{
+    for (int round = 0; round < MOST_ROUNDS && is_worth_it(s); round++) {
+        const kn_regions *from = s->best->regions;
+        s->changes.len = 0;
+        for (int i = 0; i < from->merges.len; i++)
+            add_undone(s, i);
+        if (from->list.len > 1)
+            add_touching(s, parts_of(s, from));
+        if (s->changes.len)
+            qsort(s->changes.data, (size_t)s->changes.len, sizeof *s->changes.data, lowest_first);
+        for (int i = 0; i < s->changes.len && is_worth_it(s); i++)
+            KN_TRY(try_change(s, &s->changes.data[i]));
+        if (!step(s))
+            break;
+    }
+    return KN_OK;
+}
+
+/* No partition takes less than one loop nest of everything would. */
+static double least_of(search *s)
+{
+    const kn_graph *g = s->problem->graph;
+    int *of = KN_NEW_ARRAY(s->a, int, g->nodes.len + 1), first = -1;
+    for (int i = 0; i < g->nodes.len; i++) {
+        first = first < 0 && kn_is_value(g->nodes.data[i]) ? i : first;
+        of[i] = kn_is_value(g->nodes.data[i]) ? first : -1;
+    }
+    return bound_of(s, of);
+}
+
+kn_status kn_partition(kn_arena *a, const kn_problem *problem, const kn_plan *base, kn_plan **plan)
+{
+    search s = {.a = a, .problem = problem, .base = base};
+    const kn_force *force = &problem->force;
+    bool forced = force->division != KN_DIVIDE_BY_COST || force->reuse != KN_REUSE_BY_COST ||
+                  force->max_threads;
+    kn_regions *first = kn_regions_form(a, problem->graph, problem->sizes, true);
+    KN_TRY(kn_plan_with(a, problem, first, base, &s.best));
+    s.next = s.best;
+    find_bonds(&s, first);
+    /* where a reshape needs a copy that is not in the graph, partitions of the graph are none of the plan's */
+    if (problem->graph->nodes.len <= MOST_SEARCHED && s.best->regions == first) {
+        is_new(&s, first);
+        s.least = least_of(&s);
+        if (first->list.len > 1)
+            KN_TRY(try_orders(&s));
+        step(&s);
+        if (!forced) /* a schedule that is forced is meant for the loop nests that there are */
+            KN_TRY(climb(&s));
+    }
+    if (!forced)
+        KN_TRY(try_unfused(&s));
+    *plan = s.best;
+    (*plan)->tried = 1 + s.tried;
+    return KN_OK;
+}

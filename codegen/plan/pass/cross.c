@@ -1,0 +1,448 @@
+/* Rows and columns of an array in one sweep.
+ *
+ * Before: two raw phases over the same axes,
+ *     rows      groups i, members j     whose groups stay on chip
+ *     columns   groups j, members i     which reduces what rows reads or makes, or other arrays over these axes
+ * After: rows is banded and does the reductions of stage 0 of columns too, across its groups. A band's results are
+ * partial ones, which what is left of columns begins with (pass/spread.c). Arrays that both read are read once
+ * less, and reductions of columns that need results of rows wait for no barrier.
+ *
+ * Rows that themselves wait for what columns make are parted (pass/part.c): their reductions are such rows, and what
+ * waits goes through the same bands again, of which blocks keep on chip what there is room for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/work.h"
+#include "codegen/plan/planner.h"
+#include "codegen/sched/sched.h"
+
+/* Columns on its way into rows. */
+typedef struct crossing {
+    kn_planner *p;
+    int rows, columns; /* phase numbers; rows is in front of columns, if they are parted */
+    const kn_phase *from;
+    const kn_phase *tail; /* of rows that are parted: what waits; else NULL */
+    kn_phase host;        /* rows as it will be */
+    int to[KN_MAX_RANK];  /* axis of columns -> axis of rows */
+    int *copy_of;         /* per value of columns: its copy in host, or -1 */
+    int *buf;             /* per reduction of columns: its partial results */
+    bool depends;         /* columns needs what rows makes */
+    kn_crossing_cost cost;
+} crossing;
+
+/* ---- which axis is which ---- */
+
+/* Two axes are the same where both phases step equally far along them through an array that both load. */
+static bool match_axes(const kn_phase *rows, const kn_phase *columns, const kn_access *a,
+                       const kn_access *b, int *to)
+{
+    uint32_t taken = 0;
+    for (int x = 0; x < columns->naxes; x++) {
+        to[x] = -1;
+        for (int y = 0; y < rows->naxes && to[x] < 0; y++)
+            if (!(taken >> y & 1) && b->stride[x] != 0 && a->stride[y] == b->stride[x] &&
+                rows->axes[y].extent == columns->axes[x].extent &&
+                (y < rows->ngroup) == (x >= columns->ngroup))
+                to[x] = y;
+        if (to[x] < 0)
+            return false;
+        taken |= 1u << to[x];
+    }
+    return rows->naxes == columns->naxes;
+}
+
+static bool is_array(const kn_value *v) { return v->kind == KN_V_LOAD && v->level == KN_ELEMENT; }
+
+/* Does columns load the array of this access of rows? */
+static bool find_axes_by(const kn_phase *rows, const kn_phase *columns, const kn_access *a, int *to)
+{
+    for (int i = 0; i < columns->values.len; i++) {
+        const kn_value *v = &columns->values.data[i];
+        if (is_array(v) && a->buf == v->access.buf && a->offset == v->access.offset &&
+            match_axes(rows, columns, a, &v->access, to))
+            return true;
+    }
+    return false;
+}
+
+static bool find_axes(const kn_phase *rows, const kn_phase *columns, int *to)
+{
+    for (int i = 0; i < rows->values.len; i++)
+        if (is_array(&rows->values.data[i]) &&
+            find_axes_by(rows, columns, &rows->values.data[i].access, to))
+            return true;
+    for (int i = 0; i < rows->stores.len; i++)
+        if (rows->stores.data[i].kind == KN_STORE_ELEMENT &&
+            find_axes_by(rows, columns, &rows->stores.data[i].access, to))
+            return true;
+    return false;
+}
+
+/* ---- values ---- */
+
+static bool stores_to(const kn_phase *ph, int buf)
+{
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].access.buf == buf)
+            return true;
+    return false;
+}
+
+static kn_access along_rows(const crossing *c, const kn_access *old)
+{
+    kn_access acc = {.buf = old->buf, .offset = old->offset};
+    for (int x = 0; x < c->from->naxes; x++) {
+        if (old->axes >> x & 1)
+            acc.axes |= 1u << c->to[x];
+        acc.stride[c->to[x]] = old->stride[x];
+    }
+    return acc;
+}
+
+/* Of an array; other values are small, or no loads. */
+static double bytes_loaded(const crossing *c, const kn_value *v)
+{
+    double n = is_array(v) ? kn_bytes(v->dtype) : 0;
+    for (int a = 0; a < c->host.naxes; a++)
+        n *= v->access.stride[a] ? (double)c->host.axes[a].extent : 1;
+    return n;
+}
+
+static int add_value(crossing *c, kn_value v)
+{
+    for (int i = 0; i < c->host.values.len; i++)
+        if (kn_value_same(&c->host.values.data[i], &v)) {
+            c->cost.saved += bytes_loaded(c, &v);
+            return i;
+        }
+    kn_push(c->p->arena, &c->host.values, v);
+    return c->host.values.len - 1;
+}
+
+/* What rows stores and columns loads is the value itself, if they mean the same element by it; -1 if not. What
+ * the phases between them store is not there yet. */
+static int load(crossing *c, kn_value v)
+{
+    const kn_phase *all = c->p->phases.data;
+    v.access = along_rows(c, &v.access);
+    v.level = v.access.axes >> c->host.ngroup ? KN_ELEMENT : KN_GROUP;
+    for (int i = c->rows + 1; i < c->columns; i++)
+        if (stores_to(&all[i], v.access.buf))
+            return -1;
+    if (!stores_to(&c->host, v.access.buf))
+        return add_value(c, v);
+    for (int i = 0; i < c->host.stores.len; i++) {
+        const kn_store *st = &c->host.stores.data[i];
+        if (st->kind != KN_STORE_PARTIAL && kn_access_same(&st->access, &v.access) && !st->once) {
+            c->depends = true;
+            c->cost.saved += bytes_loaded(c, &v);
+            return st->value;
+        }
+    }
+    return -1;
+}
+
+/* Value i of columns, whose operands are in the host, there, or -1. */
+static int carry_one(crossing *c, int i)
+{
+    kn_value v = c->from->values.data[i];
+    if (v.kind == KN_V_LOAD)
+        return load(c, v);
+    if (v.kind == KN_V_GATHER) /* of what rows may not have made yet */
+        return -1;
+    if (v.kind == KN_V_INDEX) {
+        v.access = along_rows(c, &v.access);
+        v.level = v.access.axes >> c->host.ngroup ? KN_ELEMENT : KN_GROUP;
+    }
+    if (v.kind == KN_V_ELEM)
+        v.level = KN_GROUP;
+    for (int k = 0; k < v.nin; k++) {
+        v.in[k] = c->copy_of[v.in[k]];
+        const kn_value *x = &c->host.values.data[v.in[k]];
+        v.level = x->level > v.level ? x->level : v.level;
+        v.stage = x->stage > v.stage ? x->stage : v.stage;
+    }
+    return add_value(c, v);
+}
+
+/* Value i of columns in the host, or -1. */
+static int carry(crossing *c, int i)
+{
+    KN_VEC(int) todo = {0};
+    kn_push(c->p->arena, &todo, i);
+    while (todo.len) {
+        int last = todo.data[todo.len - 1], first;
+        if (c->copy_of[last] >= 0)
+            todo.len--;
+        else if ((first = kn_uncopied(&c->from->values.data[last], c->copy_of)) >= 0)
+            kn_push(c->p->arena, &todo, first);
+        else if ((c->copy_of[last] = carry_one(c, last)) < 0)
+            return -1;
+    }
+    return c->copy_of[i];
+}
+
+/* ---- reductions ---- */
+
+/* Partial results are compact over the groups of columns, in their order. */
+static kn_access over_members(const crossing *c, int buf, int64_t *count)
+{
+    kn_access acc = {.buf = buf};
+    int64_t step = 1;
+    for (int x = c->from->ngroup - 1; x >= 0; x--) {
+        acc.axes |= 1u << c->to[x];
+        acc.stride[c->to[x]] = step;
+        step *= c->from->axes[x].extent;
+    }
+    *count = step;
+    return acc;
+}
+
+/* Reductions of stage 0 in the host, stored to no buffer yet. */
+static bool carry_reductions(crossing *c)
+{
+    int64_t count;
+    for (int r = 0; r < c->from->reds.len; r++) {
+        kn_red red = c->from->reds.data[r];
+        if (red.stage > 0)
+            continue;
+        red.value = carry(c, red.value);
+        if (red.value < 0 || red.part != KN_PART_RESULT || kn_red_state(c->from, r))
+            return false;
+        red.stage = c->host.values.data[red.value].stage;
+        red.across = true;
+        kn_push(c->p->arena, &c->host.reds, red);
+        kn_store st = {.kind = KN_STORE_PARTIAL, .value = c->host.reds.len - 1};
+        st.access = over_members(c, -1, &count);
+        st.access.split_stride = count;
+        kn_push(c->p->arena, &c->host.stores, st);
+        c->buf[r] = c->host.stores.len - 1;
+        c->cost.partial += (double)count * kn_bytes(red.dtype);
+    }
+    c->host.banded = true;
+    c->host.resident = c->tail != NULL;
+    return true;
+}
+
+static void give_buffers(crossing *c, int64_t bands)
+{
+    for (int r = 0; r < c->from->reds.len; r++) {
+        if (c->from->reds.data[r].stage > 0)
+            continue;
+        kn_access *acc = &c->host.stores.data[c->buf[r]].access;
+        acc->buf = c->buf[r] = kn_planner_temp(c->p, c->from->reds.data[r].dtype, "partial",
+                                               acc->split_stride * bands);
+    }
+}
+
+/* ---- phases ---- */
+
+static bool is_raw(const kn_phase *ph)
+{
+    return !ph->split && !ph->local && !ph->banded && ph->ngroup > 0 && ph->ngroup < ph->naxes &&
+           ph->reds.len > 0;
+}
+
+/* Nothing of stage 0 but reductions. */
+static bool only_reduces(const kn_phase *ph)
+{
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].stage == 0)
+            return false;
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kind == KN_V_LOCAL)
+            return false;
+    return true;
+}
+
+/* Columns that come first wait for rows: may they? */
+static bool can_wait(const crossing *c)
+{
+    const kn_phase *all = c->p->phases.data;
+    for (int i = c->columns + 1; i <= c->rows; i++)
+        for (int j = 0; j < all[i].values.len; j++)
+            if (kn_is_read(&all[i].values.data[j]) &&
+                stores_to(c->from, all[i].values.data[j].access.buf))
+                return false;
+    return true;
+}
+
+static void put_behind_rows(crossing *c)
+{
+    kn_phase ph = *c->from;
+    int region = c->p->region_of.data[c->columns];
+    for (int i = c->columns; i < c->rows; i++) {
+        c->p->phases.data[i] = c->p->phases.data[i + 1];
+        c->p->region_of.data[i] = c->p->region_of.data[i + 1];
+    }
+    c->p->phases.data[c->rows] = ph;
+    c->p->region_of.data[c->rows] = region;
+    c->columns = c->rows--;
+}
+
+/* Does it have a barrier of its own for partial results? */
+static bool is_spread(crossing *c, const kn_phase *ph)
+{
+    return kn_schedule_splits(c->p->arena, ph, c->p->bufs.data, c->p->bufs.len,
+                              c->p->problem->target, c->p->problem->force.division)
+               .n > 1;
+}
+
+/* Bytes that the tail of rows loads again; 0 if it can't go through the same bands. */
+static double bytes_again(const crossing *c)
+{
+    double bytes = 0;
+    kn_phase bound = kn_phase_copy(c->p->arena, c->tail);
+    bound.banded = bound.resident = true;
+    bound = kn_preview(c->p, &bound);
+    if (bound.reds.len || !kn_rows_across(&bound, c->p->problem->target))
+        return 0;
+    for (int i = 0; i < c->tail->values.len; i++)
+        for (int j = 0; j < c->host.values.len; j++)
+            if (is_array(kn_value_at(c->tail, i)) &&
+                kn_value_same(kn_value_at(c->tail, i), kn_value_at(&c->host, j)))
+                bytes += bytes_loaded(c, kn_value_at(c->tail, i));
+    return bytes;
+}
+
+/* The bands in which rows does the reductions of columns; none where that cannot be, or does not pay. */
+static kn_bands find_bands(crossing *c, const kn_phase *rows)
+{
+    kn_planner *p = c->p;
+    const kn_target *target = p->problem->target;
+    const kn_bands none = {.bands = {0}};
+    if (!is_raw(rows) || !is_raw(c->from) || !only_reduces(c->from) || kn_phase_in_order(rows) ||
+        !find_axes(rows, c->from, c->to))
+        return none;
+    c->host = kn_phase_copy(p->arena, rows);
+    c->copy_of = KN_NEW_ARRAY(p->arena, int, c->from->values.len + 1);
+    c->buf = KN_NEW_ARRAY(p->arena, int, c->from->reds.len + 1);
+    memset(c->copy_of, -1, sizeof(int) * (size_t)c->from->values.len);
+    if (!carry_reductions(c))
+        return none;
+    kn_phase before = kn_preview(p, rows), columns = kn_preview(p, c->from);
+    kn_phase after = kn_preview(p, &c->host);
+    if (before.walk != KN_WALK_ROWS || !kn_rows_across(&after, target) || is_spread(c, &before))
+        return none;
+    c->cost.barriers = !c->depends && !is_spread(c, &columns);
+    c->cost.again = c->tail ? bytes_again(c) : 0;
+    if (c->tail && c->cost.again == 0)
+        return none;
+    return kn_schedule_bands(&after, &columns, target, &c->cost);
+}
+
+static void divide(kn_phase *ph, const kn_range *bands)
+{
+    ph->splits = bands->n;
+    ph->chunk = bands->length;
+}
+
+static bool cross(crossing *c)
+{
+    kn_planner *p = c->p;
+    if (c->columns < c->rows && !can_wait(c))
+        return false;
+    kn_bands how = find_bands(c, &p->phases.data[c->rows]);
+    if (how.bands.n == 0)
+        return false;
+    give_buffers(c, how.bands.n);
+    divide(&c->host, &how.bands);
+    if (c->columns < c->rows)
+        put_behind_rows(c);
+    p->phases.data[c->rows] = c->host;
+    kn_spread(p, c->columns, how.left, &(kn_partials){how.bands.n, c->buf});
+    return true;
+}
+
+/* ---- rows that wait for columns ---- */
+
+static bool cross_parted(kn_planner *p, int rows, int columns)
+{
+    kn_phase head, tail;
+    int bufs = p->bufs.len;
+    if (!is_raw(&p->phases.data[rows]) || !kn_part_phase(p, rows, columns, &head, &tail))
+        return false;
+    crossing c = {.p = p,
+                  .rows = columns - 1,
+                  .columns = columns,
+                  .from = &p->phases.data[columns],
+                  .tail = &tail};
+    kn_bands how = find_bands(&c, &head);
+    if (how.bands.n == 0) {
+        p->bufs.len = bufs;
+        return false;
+    }
+    give_buffers(&c, how.bands.n);
+    divide(&c.host, &how.bands);
+    divide(&tail, &how.bands);
+    tail.banded = tail.resident = true;
+    p->phases.data[rows] = tail;
+    kn_insert_phase(p, columns, c.host, p->region_of.data[rows]);
+    kn_spread(p, columns + 1, how.left, &(kn_partials){how.bands.n, c.buf});
+    return true;
+}
+
+/* ---- which phases to look at ---- */
+
+typedef KN_VEC(int) numbers;
+
+/* Per buffer: the phases that load it as an array, if their reductions could be done by another phase. */
+static numbers *loaded_by(kn_planner *p)
+{
+    numbers *by = KN_NEW_ARRAY(p->arena, numbers, p->bufs.len + 1);
+    for (int i = 0; i < p->phases.len; i++) {
+        const kn_phase *ph = &p->phases.data[i];
+        if (!is_raw(ph) || !only_reduces(ph))
+            continue;
+        for (int j = 0; j < ph->values.len; j++) {
+            numbers *list = &by[ph->values.data[j].access.buf];
+            if (is_array(&ph->values.data[j]) && !(list->len && list->data[list->len - 1] == i))
+                kn_push(p->arena, list, i);
+        }
+    }
+    return by;
+}
+
+static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+/* The phases that load an array which phase `rows` loads or stores; some are there twice. */
+static numbers related(kn_planner *p, const numbers *loaded, int rows)
+{
+    const kn_phase *ph = &p->phases.data[rows];
+    numbers all = {0};
+    for (int i = 0; is_raw(ph) && i < kn_accesses(ph); i++) {
+        const kn_value *v = i < ph->values.len ? &ph->values.data[i] : NULL;
+        if (v ? !is_array(v) : kn_store_at(ph, i)->kind != KN_STORE_ELEMENT)
+            continue;
+        const numbers *by = &loaded[v ? v->access.buf : kn_store_at(ph, i)->access.buf];
+        for (int k = 0; k < by->len; k++)
+            kn_push(p->arena, &all, by->data[k]);
+    }
+    if (all.len)
+        qsort(all.data, (size_t)all.len, sizeof *all.data, by_number);
+    kn_work(1 + all.len);
+    return all;
+}
+
+/* Does phase `rows` do the reductions of another one now? */
+static bool cross_one(kn_planner *p, const numbers *loaded, int rows)
+{
+    numbers columns = related(p, loaded, rows);
+    for (int i = 0; i < columns.len; i++) {
+        int n = columns.data[i];
+        crossing c = {.p = p, .rows = rows, .columns = n, .from = &p->phases.data[n]};
+        if (n == rows || (i && n == columns.data[i - 1]))
+            continue;
+        if (cross(&c) || (n < rows && cross_parted(p, rows, n)))
+            return true;
+    }
+    return false;
+}
+
+void kn_pass_cross(kn_planner *p)
+{
+    const numbers *loaded = loaded_by(p);
+    for (int rows = 0; rows < p->phases.len; rows++)
+        if (cross_one(p, loaded, rows))
+            loaded = loaded_by(p);
+}

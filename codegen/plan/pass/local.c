@@ -1,0 +1,259 @@
+/* Small reductions without a barrier.
+ *
+ * Before: a phase without groups that reads little and whose results other phases read, each behind a grid
+ * barrier. After: every such reader has the phase's reductions as a local phase of its own, worked on by each block for
+ * itself: some kilobytes read by every block, through the cache, cost less than that all of them wait.
+ *
+ * A phase that stores nothing but results is gone then, and the first reader that has a group stores those that are
+ * outputs. One that stores something along its members stays for that, if nobody waits for what it finds otherwise; one
+ * whose outputs no reader could store, since arrays are empty, stays as it is. */
+#include <string.h>
+
+#include "codegen/model/caches.h"
+#include "codegen/plan/planner.h"
+
+enum {
+    MOST_BYTES = 64 * 1024, /* read by each block */
+    MOST_READERS = 4,
+};
+
+/* What is read again later is not there any more where an output lies on it. */
+static bool is_overwritten(const kn_planner *p, const kn_buf *b)
+{
+    return b->kind == KN_BUF_INPUT && p->problem->over && p->problem->over[b->index] >= 0;
+}
+
+static bool can_be_local(const kn_planner *p, const kn_phase *ph)
+{
+    if (ph->ngroup || ph->split || ph->local || !ph->reds.len)
+        return false;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (v->kind == KN_V_LOCAL ||
+            (kn_is_read(v) && is_overwritten(p, &p->bufs.data[v->access.buf])))
+            return false;
+    }
+    return kn_phase_bytes_read(ph, p->bufs.data) <= MOST_BYTES;
+}
+
+/* The same without what it stores along its members, and without what that alone needs. */
+static kn_phase results_of(const kn_planner *p, const kn_phase *ph)
+{
+    kn_phase results = kn_phase_copy(p->arena, ph);
+    results.stores.len = 0;
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_GROUP)
+            kn_push(p->arena, &results.stores, ph->stores.data[i]);
+    kn_drop_dead(p->arena, &results);
+    return results;
+}
+
+/* Which store of `from` writes what value v of another phase loads; -1 for none. */
+static int store_behind(const kn_phase *from, const kn_value *v)
+{
+    for (int i = 0; v->kind == KN_V_LOAD && i < from->stores.len; i++)
+        if (from->stores.data[i].access.buf == v->access.buf)
+            return i;
+    return -1;
+}
+
+static bool reads(const kn_phase *reader, const kn_phase *from)
+{
+    for (int i = 0; i < reader->values.len; i++)
+        if (store_behind(from, &reader->values.data[i]) >= 0)
+            return true;
+    return false;
+}
+
+static int exports_before(const kn_planner *p, int host)
+{
+    int n = 0;
+    for (int i = host - 1; i >= 0 && p->phases.data[i].local; i--)
+        n += p->phases.data[i].exports.len;
+    return n;
+}
+
+static bool stores_outputs(const kn_planner *p, const kn_phase *from)
+{
+    for (int i = 0; i < from->stores.len; i++)
+        if (p->bufs.data[from->stores.data[i].access.buf].kind == KN_BUF_OUTPUT)
+            return true;
+    return false;
+}
+
+/* Is there one that can store what is no group's own? */
+static bool has_a_group(const kn_phase *host) { return kn_count_groups(host) > 0; }
+
+static bool reader_has_a_group(const kn_planner *p, int index, const kn_phase *from)
+{
+    for (int i = index + 1; i < p->phases.len; i++)
+        if (reads(&p->phases.data[i], from) && has_a_group(&p->phases.data[i]))
+            return true;
+    return false;
+}
+
+/* Outputs among the results are stored by the host. */
+static void store_outputs(kn_planner *p, kn_phase *host, const kn_phase *from, const int *value)
+{
+    for (int i = 0; i < from->stores.len; i++) {
+        kn_store st = from->stores.data[i];
+        if (p->bufs.data[st.access.buf].kind != KN_BUF_OUTPUT)
+            continue;
+        st.value = value[i];
+        st.stage = 0;
+        st.once = (1u << host->ngroup) - 1;
+        kn_push(p->arena, &host->stores, st);
+    }
+}
+
+/* In the host, the values of `from` come from its local copy, whose exports start at number `first`. */
+static void read_locally(kn_planner *p, kn_phase *host, const kn_phase *from, int first,
+                         bool outputs)
+{
+    int *value = KN_NEW_ARRAY(p->arena, int, from->stores.len + 1);
+    int n = from->stores.len, old = host->values.len;
+    KN_VEC(kn_value) values = {0};
+    for (int i = 0; i < n; i++) {
+        const kn_value *v = &from->values.data[from->stores.data[i].value];
+        value[i] = i;
+        kn_push(p->arena, &values,
+                ((kn_value){.kind = KN_V_LOCAL,
+                            .dtype = v->dtype,
+                            .level = KN_GROUP,
+                            .index = first + i,
+                            .name = v->name,
+                            .loc = v->loc}));
+    }
+    int *to = KN_NEW_ARRAY(p->arena, int, old + 1); /* locals first: operands come before users */
+    for (int i = 0; i < old; i++) {
+        kn_value v = host->values.data[i];
+        int st = store_behind(from, &v);
+        to[i] = st >= 0 ? value[st] : values.len;
+        for (int k = 0; k < v.nin; k++)
+            v.in[k] = to[v.in[k]];
+        if (st < 0)
+            kn_push(p->arena, &values, v);
+    }
+    memcpy(&host->values, &values, sizeof host->values);
+    for (int i = 0; i < host->reds.len; i++)
+        host->reds.data[i].value = to[host->reds.data[i].value];
+    for (int i = 0; i < host->stores.len; i++)
+        if (host->stores.data[i].kind != KN_STORE_PARTIAL)
+            host->stores.data[i].value = to[host->stores.data[i].value];
+    if (outputs)
+        store_outputs(p, host, from, value);
+}
+
+void kn_insert_phase(kn_planner *p, int at, kn_phase ph, int region)
+{
+    kn_push(p->arena, &p->phases, ph);
+    kn_push(p->arena, &p->region_of, region);
+    for (int i = p->phases.len - 1; i > at; i--) {
+        p->phases.data[i] = p->phases.data[i - 1];
+        p->region_of.data[i] = p->region_of.data[i - 1];
+    }
+    p->phases.data[at] = ph;
+    p->region_of.data[at] = region;
+}
+
+/* A copy of `from` in front of the host at `at`. */
+static void add_local(kn_planner *p, int at, const kn_phase *from)
+{
+    kn_phase local = kn_phase_copy(p->arena, from);
+    local.local = true;
+    local.stores.len = 0;
+    for (int i = 0; i < from->stores.len; i++)
+        kn_push(p->arena, &local.exports, from->stores.data[i].value);
+    kn_insert_phase(p, at, local, p->region_of.data[at]);
+}
+
+static void drop_phase(kn_planner *p, int at)
+{
+    for (int i = at; i + 1 < p->phases.len; i++) {
+        p->phases.data[i] = p->phases.data[i + 1];
+        p->region_of.data[i] = p->region_of.data[i + 1];
+    }
+    p->phases.len--;
+    p->region_of.len--;
+}
+
+/* Does the reader gather from what `from` stores? That wants it in memory. */
+static bool gathers(const kn_phase *reader, const kn_phase *from)
+{
+    for (int i = 0; i < reader->values.len; i++)
+        for (int k = 0; reader->values.data[i].kind == KN_V_GATHER && k < from->stores.len; k++)
+            if (from->stores.data[k].access.buf == reader->values.data[i].access.buf)
+                return true;
+    return false;
+}
+
+/* A local phase that reads them keeps them from going: it cannot have local phases of its own. */
+static int count_readers(const kn_planner *p, int index, const kn_phase *from)
+{
+    int readers = 0;
+    for (int i = index + 1; i < p->phases.len; i++) {
+        const kn_phase *reader = &p->phases.data[i];
+        if (gathers(reader, from))
+            return MOST_READERS + 1;
+        if (reads(reader, from))
+            readers += reader->local ? MOST_READERS + 1 : 1;
+    }
+    return readers;
+}
+
+/* Barriers if nobody waits for the stores of `from`, which phase `index` has; NULL: as it is. */
+static int count_barriers(const kn_planner *p, int index, const kn_phase *from)
+{
+    int barriers = 0;
+    kn_written written = kn_nothing_written(p->arena, p->bufs.len);
+    for (int i = 0; i < p->phases.len; i++) {
+        if (p->phases.data[i].local)
+            continue;
+        barriers += kn_phase_waits(p->phases.data, i, &written);
+        for (int j = 0; from && i == index && j < from->stores.len; j++)
+            written.at[from->stores.data[j].access.buf] = 0;
+    }
+    return barriers;
+}
+
+/* Nobody reads its results any more: what is left are its outputs. */
+static void drop_results(kn_planner *p, kn_phase *ph)
+{
+    int kept = 0;
+    for (int i = 0; i < ph->stores.len; i++) {
+        kn_store st = ph->stores.data[i];
+        if (st.kind != KN_STORE_GROUP || p->bufs.data[st.access.buf].kind == KN_BUF_OUTPUT)
+            ph->stores.data[kept++] = st;
+    }
+    ph->stores.len = kept;
+    kn_drop_dead(p->arena, ph);
+}
+
+void kn_pass_local(kn_planner *p)
+{
+    for (int i = 0; i < p->phases.len; i++) {
+        if (!can_be_local(p, &p->phases.data[i]))
+            continue;
+        bool stays = kn_phase_stores_elements(&p->phases.data[i]);
+        kn_phase from = results_of(p, &p->phases.data[i]);
+        int readers = count_readers(p, i, &from);
+        if (readers < 1 || readers > MOST_READERS ||
+            (stays && count_barriers(p, i, &from) == count_barriers(p, i, NULL)))
+            continue;
+        bool to_store = !stays && stores_outputs(p, &from);
+        if (to_store && !reader_has_a_group(p, i, &from))
+            continue;
+        for (int j = i + 1; j < p->phases.len; j++) {
+            if (!reads(&p->phases.data[j], &from))
+                continue;
+            bool here = to_store && has_a_group(&p->phases.data[j]);
+            read_locally(p, &p->phases.data[j], &from, exports_before(p, j), here);
+            to_store = to_store && !here;
+            add_local(p, j++, &from);
+        }
+        if (stays)
+            drop_results(p, &p->phases.data[i]);
+        else
+            drop_phase(p, i--);
+    }
+}

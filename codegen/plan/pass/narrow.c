@@ -1,0 +1,81 @@
+/* Where the extreme is, in 32 bits.
+ *
+ * Before: a raw phase, not split, with  r = min(where(c, index, 2^63 - 1)) of 64-bit integers
+ * After: the same of 32-bit ones where every index fits, and r is its result, or 2^63 - 1 where c never held: for each
+ * member half the instructions or half the bytes of a block, for each combine half the shuffles. */
+#include "codegen/plan/planner.h"
+
+static bool is_number(const kn_value *v, int64_t number)
+{
+    return v->kind == KN_V_CONST && v->dtype == KN_I64 && v->value.i == number;
+}
+
+/* Are the offsets that it has below 2^31 - 1, which stands for none? */
+static bool is_small(const kn_phase *ph, const kn_access *acc)
+{
+    int64_t least = acc->offset, most = acc->offset;
+    for (int a = 0; a < ph->naxes; a++) {
+        int64_t last = ph->axes[a].extent > 0 ? ph->axes[a].extent - 1 : 0, by;
+        if (__builtin_mul_overflow(acc->stride[a], last, &by) ||
+            __builtin_add_overflow(by < 0 ? least : most, by, by < 0 ? &least : &most))
+            return false;
+    }
+    return least >= 0 && most < INT32_MAX;
+}
+
+static bool finds_index(const kn_phase *ph, const kn_red *red)
+{
+    const kn_value *v = kn_value_at(ph, red->value);
+    if (red->op != KN_OP_MIN || red->dtype != KN_I64 || red->across || ph->split || ph->local ||
+        !kn_is_elem(v, KN_OP_WHERE))
+        return false;
+    const kn_value *index = kn_value_at(ph, v->in[1]);
+    return index->kind == KN_V_INDEX && index->level == KN_ELEMENT &&
+           is_number(kn_value_at(ph, v->in[2]), INT64_MAX) && is_small(ph, &index->access);
+}
+
+static int number(kn_planner *p, kn_phase *ph, kn_dtype t, int64_t i)
+{
+    return kn_add_value(p, ph,
+                        (kn_value){.kind = KN_V_CONST, .dtype = t, .value = {.dtype = t, .i = i}});
+}
+
+static int where(kn_planner *p, kn_phase *ph, kn_level level, kn_dtype t, int c, int x, int y)
+{
+    return kn_add_value(p, ph,
+                        (kn_value){.kind = KN_V_ELEM,
+                                   .op = KN_OP_WHERE,
+                                   .dtype = t,
+                                   .level = level,
+                                   .in = {c, x, y},
+                                   .nin = 3});
+}
+
+static int widen_result(kn_planner *p, kn_phase *ph, int r, const int *to, void *ctx)
+{
+    (void)to;
+    (void)ctx;
+    int none = kn_add_elem(p, ph, KN_OP_EQ, KN_BOOL, r, number(p, ph, KN_I32, INT32_MAX));
+    int wide = kn_add_value(
+        p, ph,
+        (kn_value){.kind = KN_V_ELEM, .op = KN_OP_CAST, .dtype = KN_I64, .in = {r}, .nin = 1});
+    return where(p, ph, KN_GROUP, KN_I64, none, number(p, ph, KN_I64, INT64_MAX), wide);
+}
+
+void kn_narrow_indices(kn_planner *p, kn_phase *ph)
+{
+    for (int r = 0; r < ph->reds.len; r++) {
+        kn_red *red = &ph->reds.data[r];
+        if (!finds_index(ph, red))
+            continue;
+        kn_value v = *kn_value_at(ph, red->value), index = *kn_value_at(ph, v.in[1]);
+        index.dtype = KN_I32;
+        int at = kn_add_value(p, ph, index), none = number(p, ph, KN_I32, INT32_MAX);
+        red->value = where(p, ph, KN_ELEMENT, KN_I32, v.in[0], at, none);
+        red->dtype = KN_I32;
+        for (int i = 0; i < ph->values.len; i++)
+            if (ph->values.data[i].kind == KN_V_RESULT && ph->values.data[i].index == r)
+                ph->values.data[i].dtype = KN_I32;
+        kn_instead_of_result(p, ph, r, widen_result, NULL);
+    }
+}

@@ -1,0 +1,135 @@
+/* Axes in their shortest form.
+ *
+ * Before: a phase over the region's axes, with numeric strides. After: within groups and within members,
+ * axes ordered so that the phase's primary access steps through memory in order; neighbouring axes that
+ * every access walks as one are one. What a kernel relies on is therefore the pattern that is left, not the
+ * rank of the user's arrays: an eight-dimensional contiguous sum is one-dimensional code. Sums are reordered
+ * by it, always the same way for the same strides; members that are combined in order keep theirs.
+ *
+ * Where kernels are compiled a size that happens to be 1 is one like others, so that the kernel for batches
+ * serves a batch of one: its axis stays, and holds apart what it would hold apart if it were 2. Only an axis
+ * along which vectors would run, of a phase without reductions, goes: its neighbour has more to give. Elsewhere
+ * all axes of one element go. */
+#include <stdlib.h>
+
+#include "codegen/plan/planner.h"
+
+/* Phases that are worked on group by group together: the local ones and their host, which is the last.
+ * What happens to a group axis happens to all of them that have groups. */
+typedef struct family {
+    kn_phase *phases;
+    int n;
+} family;
+
+static bool shares_groups(const family *f, int i)
+{
+    return i == f->n - 1 || f->phases[i].ngroup > 0;
+}
+
+/* Insertion sort by falling stride of the primary access of the last phase; axes it does not have come first. */
+static void order(const family *f, int from, int to)
+{
+    const kn_access *primary = kn_phase_primary(&f->phases[f->n - 1]);
+    if (!primary)
+        return;
+    for (int i = from + 1; i < to; i++)
+        for (int j = i; j > from; j--) {
+            int64_t left = llabs(primary->stride[j - 1]), right = llabs(primary->stride[j]);
+            if (right == 0 ? left == 0 : left == 0 || left >= right)
+                break;
+            for (int k = 0; k < f->n; k++)
+                if (shares_groups(f, k))
+                    kn_swap_axes(&f->phases[k], j - 1, j);
+        }
+}
+
+/* Axes of one element between axes a and a+1: arrays that have them would not be walked as one if they were more. */
+static uint32_t ones_between(const kn_phase *ph, int a)
+{
+    uint32_t ones = 0;
+    for (int b = 0; b < ph->naxes; b++)
+        if (ph->axes[b].extent == 1 && ph->axes[a].at < ph->axes[b].at &&
+            ph->axes[b].at < ph->axes[a + 1].at)
+            ones |= 1u << b;
+    return ones & ~(1u << a | 2u << a);
+}
+
+/* Can axes a and a+1 be walked as one axis of extent n(a) * n(a+1) by every access? */
+static bool collapsible(const kn_phase *ph, int a)
+{
+    int64_t inner = ph->axes[a + 1].extent;
+    uint32_t between = ones_between(ph, a);
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = &ph->values.data[i];
+        if (kn_has_access(v) &&
+            (v->access.stride[a] != v->access.stride[a + 1] * inner || v->access.axes & between))
+            return false;
+    }
+    for (int i = 0; i < ph->stores.len; i++) {
+        const kn_store *s = &ph->stores.data[i];
+        if (s->access.stride[a] != s->access.stride[a + 1] * inner || s->access.axes & between ||
+            (s->once >> a & 1) != (s->once >> (a + 1) & 1))
+            return false;
+    }
+    return true;
+}
+
+static void collapse(kn_phase *ph, kn_arena *arena, int a)
+{
+    ph->axes[a + 1].extent *= ph->axes[a].extent;
+    ph->axes[a + 1].name = kn_dim_product_text(arena, ph->axes[a].name, ph->axes[a + 1].name);
+    ph->axes[a + 1].at = ph->axes[a].at;
+    kn_drop_axis(ph, a);
+}
+
+static void normalise_groups(kn_arena *arena, const family *f, bool keep_ones)
+{
+    const kn_phase *host = &f->phases[f->n - 1];
+    for (int a = host->ngroup - 1; a >= 0; a--)
+        for (int i = 0; i < f->n && host->axes[a].extent == 1 && !keep_ones; i++)
+            if (shares_groups(f, i))
+                kn_drop_axis(&f->phases[i], a);
+    order(f, 0, host->ngroup);
+    for (int a = host->ngroup - 2; a >= 0; a--) {
+        bool can = true;
+        for (int i = 0; i < f->n; i++)
+            can = can && (!shares_groups(f, i) || collapsible(&f->phases[i], a));
+        for (int i = 0; i < f->n && can; i++)
+            if (shares_groups(f, i))
+                collapse(&f->phases[i], arena, a);
+    }
+}
+
+static void normalise_members(kn_arena *arena, kn_phase *ph, bool keep_ones)
+{
+    for (int a = ph->naxes - 1; a >= ph->ngroup; a--)
+        if (ph->axes[a].extent == 1 && !keep_ones)
+            kn_drop_axis(ph, a);
+    if (!kn_phase_in_order(ph))
+        order(&(family){ph, 1}, ph->ngroup, ph->naxes);
+    for (int a = ph->naxes - 2; a >= ph->ngroup; a--)
+        if (collapsible(ph, a))
+            collapse(ph, arena, a);
+    while (ph->naxes > 1 && ph->reds.len == 0 && ph->ngroup == 0 &&
+           ph->axes[ph->naxes - 1].extent == 1)
+        kn_drop_axis(ph, ph->naxes - 1);
+}
+
+static void count_elements(kn_phase *ph)
+{
+    ph->groups = ph->members = 1;
+    for (int a = 0; a < ph->naxes; a++)
+        *(a < ph->ngroup ? &ph->groups : &ph->members) *= ph->axes[a].extent;
+}
+
+void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones)
+{
+    bool universal = phases[n - 1].universal;
+    if (!universal)
+        normalise_groups(arena, &(family){phases, n}, keep_ones);
+    for (int i = 0; i < n; i++) {
+        if (!universal)
+            normalise_members(arena, &phases[i], keep_ones);
+        count_elements(&phases[i]);
+    }
+}

@@ -1,0 +1,63 @@
+/* A phase in two: what waits for nobody, and what waits.
+ *
+ * Before: a raw phase of rows with   s = sum(x)     of each group
+ *                                    y = x - s + c  where c is what phases before it store
+ * After: its reductions with their results stored, which wait for none of these phases and can be done in front of
+ * them, and its stores, which find all results in memory. */
+#include <string.h>
+
+#include "codegen/plan/planner.h"
+
+/* Marks the buffers that phases [from, to) store. */
+static bool *stored_by(const kn_planner *p, int from, int to)
+{
+    bool *stored = KN_NEW_ARRAY(p->arena, bool, p->bufs.len + 1);
+    for (int i = from; i < to; i++)
+        for (int j = 0; j < p->phases.data[i].stores.len; j++)
+            stored[p->phases.data[i].stores.data[j].access.buf] = true;
+    return stored;
+}
+
+/* Does the phase wait for what is stored, but no reduction of it? */
+static bool only_stores_wait(const kn_planner *p, const kn_phase *ph, const bool *stored)
+{
+    bool *need = KN_NEW_ARRAY(p->arena, bool, ph->values.len + 1), waits = false;
+    for (int i = 0; i < ph->values.len; i++)
+        waits = waits || (kn_is_read(kn_value_at(ph, i)) && stored[kn_value_at(ph, i)->access.buf]);
+    for (int r = 0; r < ph->reds.len; r++) {
+        kn_value_needs(ph, ph->reds.data[r].value, need);
+        for (int i = 0; i < ph->values.len; i++)
+            if (need[i] && kn_is_read(kn_value_at(ph, i)) && stored[kn_value_at(ph, i)->access.buf])
+                return false;
+    }
+    return waits;
+}
+
+/* Result i goes through memory. */
+static void hand_over(kn_planner *p, kn_phase *head, kn_phase *tail, int i)
+{
+    kn_value *v = &tail->values.data[i];
+    int buf = kn_planner_temp(p, v->dtype, "result", kn_count_groups(tail));
+    v->access = kn_over_groups(tail, buf);
+    kn_push(
+        p->arena, &head->stores,
+        ((kn_store){.kind = KN_STORE_GROUP, .value = i, .stage = v->stage, .access = v->access}));
+    v->kind = KN_V_LOAD;
+}
+
+bool kn_part_phase(kn_planner *p, int index, int from, kn_phase *head, kn_phase *tail)
+{
+    const kn_phase *ph = &p->phases.data[index];
+    if (!only_stores_wait(p, ph, stored_by(p, from, index)))
+        return false;
+    *head = kn_phase_copy(p->arena, ph);
+    *tail = kn_phase_copy(p->arena, ph);
+    head->stores.len = 0;
+    for (int i = 0; i < ph->values.len; i++)
+        if (ph->values.data[i].kind == KN_V_RESULT)
+            hand_over(p, head, tail, i);
+    kn_drop_dead(p->arena, head);
+    kn_drop_dead(p->arena, tail);
+    kn_restage(tail);
+    return true;
+}

@@ -1,0 +1,474 @@
+/* Spreading a reduction over the whole machine.
+ *
+ * Before: a raw phase with few groups and many members. After, for each stage t with reductions:
+ *
+ *   partial t   split: each range of members gives one partial result a group; element stores of stage t
+ *   finish t    groups as before, members = the ranges: combines the partial results, in order
+ *
+ * and at the end, if element stores are left, a phase over all axes that reads the results. Values are
+ * computed again in every phase that needs them.
+ *
+ * On a GPU a finish is local to the phase behind it: every worker combines the partial results of its own
+ * group, which costs some reads through the cache and saves a grid barrier; what still later phases need
+ * is stored. On a CPU, and when nothing but group stores is left, a finish is a phase of its own that stores
+ * each reduction's result.
+ *
+ * A VAR leaves three partial results: its sum of squares, the mean (f64) that it is about, and the number of members,
+ * one for all groups; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
+#include <string.h>
+
+#include "codegen/plan/planner.h"
+
+/* Partial results that a reduction leaves in memory. */
+typedef struct parts {
+    int result, mean, count; /* buffers; mean and count of VAR only */
+} parts;
+
+typedef struct spreader {
+    kn_planner *p;
+    kn_phase from;           /* the phase as it was */
+    bool local;              /* finishes are local where a phase follows */
+    kn_range members;        /* split so, by the phases made */
+    const kn_partials *made; /* of stage 0, by another phase; or NULL */
+    kn_phase to;             /* the phase being made */
+    int *copy_of;            /* per value of `from`: its copy in `to`, -1 */
+    int *result_value;       /* per reduction: its result as a value of `to`, or -1 */
+    int *result_buf;         /* per reduction: buffer of its finished result, -1 before */
+    int *export_of; /* per reduction: what the local phase before `to` exports it as, or -1 */
+    parts *partial; /* per reduction */
+} spreader;
+
+static int push_value(spreader *s, kn_value v)
+{
+    kn_push(s->p->arena, &s->to.values, v);
+    return s->to.values.len - 1;
+}
+
+kn_access kn_over_groups(const kn_phase *ph, int buf)
+{
+    kn_access acc = {.buf = buf};
+    int64_t step = 1;
+    for (int a = ph->ngroup - 1; a >= 0; a--) {
+        acc.axes |= 1u << a;
+        acc.stride[a] = step;
+        step *= ph->axes[a].extent;
+    }
+    return acc;
+}
+
+int64_t kn_count_groups(const kn_phase *ph)
+{
+    int64_t groups = 1;
+    for (int a = 0; a < ph->ngroup; a++)
+        groups *= ph->axes[a].extent;
+    return groups;
+}
+
+/* Of a value whose operands have copies. */
+static int copy_one(spreader *s, int i)
+{
+    kn_value v = s->from.values.data[i];
+    if (v.kind == KN_V_RESULT) {
+        int r = v.index;
+        if (s->result_value[r] >= 0)
+            return s->result_value[r];
+        v.kind = s->export_of[r] >= 0 ? KN_V_LOCAL : KN_V_LOAD;
+        v.index = s->export_of[r];
+        if (v.kind == KN_V_LOAD)
+            v.access = kn_over_groups(&s->from, s->result_buf[r]);
+    }
+    v.stage = 0;
+    bool deep = kn_has_access(&v) && v.access.axes >> s->to.ngroup;
+    for (int k = 0; k < v.nin; k++) {
+        v.in[k] = s->copy_of[v.in[k]];
+        const kn_value *x = &s->to.values.data[v.in[k]];
+        deep = deep || x->level == KN_ELEMENT;
+        v.stage = x->stage > v.stage ? x->stage : v.stage;
+    }
+    v.level = deep ? KN_ELEMENT : KN_GROUP;
+    return push_value(s, v);
+}
+
+int kn_uncopied(const kn_value *v, const int *copy_of)
+{
+    for (int k = 0; k < v->nin; k++)
+        if (copy_of[v->in[k]] < 0)
+            return v->in[k];
+    return -1;
+}
+
+static int copy_value(spreader *s, int i)
+{
+    KN_VEC(int) todo = {0};
+    kn_push(s->p->arena, &todo, i);
+    while (todo.len) {
+        int last = todo.data[todo.len - 1], first;
+        if (s->copy_of[last] >= 0)
+            todo.len--;
+        else if ((first = kn_uncopied(&s->from.values.data[last], s->copy_of)) >= 0)
+            kn_push(s->p->arena, &todo, first);
+        else
+            s->copy_of[last] = copy_one(s, last);
+    }
+    return s->copy_of[i];
+}
+
+static void begin(spreader *s)
+{
+    s->to = (kn_phase){.name = s->from.name, .naxes = s->from.naxes, .ngroup = s->from.ngroup};
+    memcpy(s->to.axes, s->from.axes, sizeof s->to.axes);
+    memset(s->copy_of, -1, sizeof(int) * (size_t)s->from.values.len);
+    memset(s->result_value, -1, sizeof(int) * (size_t)s->from.reds.len);
+}
+
+static void copy_store(spreader *s, const kn_store *old)
+{
+    kn_store st = *old;
+    st.value = copy_value(s, old->value);
+    st.stage = s->to.values.data[st.value].stage;
+    kn_push(s->p->arena, &s->to.stores, st);
+}
+
+/* Adds a reduction to the partial phase and stores its result; gives the buffer. */
+static int store_partial(spreader *s, kn_red red, const char *name)
+{
+    bool counts = red.part == KN_PART_COUNT; /* all groups have as many members */
+    int64_t groups = counts ? 1 : kn_count_groups(&s->from);
+    int buf = kn_planner_temp(s->p, red.dtype, name, groups * s->members.n);
+    kn_push(s->p->arena, &s->to.reds, red);
+    kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.reds.len - 1, .stage = 1};
+    st.access = counts ? (kn_access){.buf = buf} : kn_over_groups(&s->from, buf);
+    st.access.split_stride = groups;
+    st.once = counts ? (1u << s->from.ngroup) - 1 : 0;
+    kn_push(s->p->arena, &s->to.stores, st);
+    return buf;
+}
+
+/* ---- finish ---- */
+
+static int load_along_splits(spreader *s, int buf, kn_access acc, int64_t stride)
+{
+    int ng = s->from.ngroup;
+    acc.axes |= 1u << ng;
+    acc.stride[ng] = stride;
+    return push_value(s, (kn_value){.kind = KN_V_LOAD,
+                                    .dtype = s->p->bufs.data[buf].dtype,
+                                    .level = KN_ELEMENT,
+                                    .access = acc});
+}
+
+static int load_partial(spreader *s, int buf)
+{
+    return load_along_splits(s, buf, kn_over_groups(&s->from, buf), kn_count_groups(&s->from));
+}
+
+static int elem(spreader *s, kn_op op, kn_dtype t, int a, int b)
+{
+    kn_value v = {.kind = KN_V_ELEM, .op = op, .dtype = t, .in = {a, b}, .nin = b < 0 ? 1 : 2};
+    for (int k = 0; k < v.nin; k++) {
+        const kn_value *x = &s->to.values.data[v.in[k]];
+        v.level = x->level > v.level ? x->level : v.level;
+        v.stage = x->stage > v.stage ? x->stage : v.stage;
+    }
+    return push_value(s, v);
+}
+
+/* The result of a reduction of `value`, which is of dtype t. */
+static int reduced(spreader *s, kn_op op, kn_dtype t, int value)
+{
+    int stage = s->to.values.data[value].stage;
+    kn_push(s->p->arena, &s->to.reds,
+            ((kn_red){.op = op, .value = value, .dtype = t, .stage = stage}));
+    return push_value(s, (kn_value){.kind = KN_V_RESULT,
+                                    .dtype = t,
+                                    .level = KN_GROUP,
+                                    .stage = stage + 1,
+                                    .index = s->to.reds.len - 1});
+}
+
+/* Chan's merge of all ranges at once, in f64. */
+static int merged_moments(spreader *s, const parts *part, kn_dtype t)
+{
+    int m2 = elem(s, KN_OP_CAST, KN_F64, load_partial(s, part->result), -1);
+    int mean = load_partial(s, part->mean);
+    int n = load_along_splits(s, part->count, (kn_access){.buf = part->count}, 1);
+    int sum = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_MUL, KN_F64, mean, n));
+    int whole = elem(s, KN_OP_DIV, KN_F64, sum, reduced(s, KN_OP_SUM, KN_F64, n));
+    int d = elem(s, KN_OP_SUB, KN_F64, mean, whole);
+    int between = elem(s, KN_OP_MUL, KN_F64, elem(s, KN_OP_MUL, KN_F64, d, d), n);
+    int total = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_ADD, KN_F64, m2, between));
+    return elem(s, KN_OP_CAST, t, total, -1);
+}
+
+/* The sums of exp(x - max) of all ranges, each relative to the maximum of its own range. */
+static int merged_sums(spreader *s, int r)
+{
+    int of = kn_red_owner(&s->from, r);
+    kn_dtype t = s->from.reds.data[r].dtype;
+    int max = load_partial(s, s->partial[of].result), sum = load_partial(s, s->partial[r].result);
+    int down = elem(s, KN_OP_EXP, t, elem(s, KN_OP_SUB, t, max, s->result_value[of]), -1);
+    return reduced(s, KN_OP_SUM, t, elem(s, KN_OP_MUL, t, sum, down));
+}
+
+/* A value that is carried, which comes behind the first one: its reductions, side by side, are made with that. */
+static int merged_own(spreader *s, int r)
+{
+    const kn_red *own = &s->from.reds.data[r];
+    int first = s->to.reds.len;
+    if (own->carried > 0)
+        first = s->to.values.data[s->result_value[r - own->carried]].index;
+    for (int c = 0; own->carried == 0 && c < own->by->count; c++) {
+        kn_red red = own[c];
+        red.value = load_partial(s, s->partial[r + c].result);
+        red.stage = 0;
+        kn_push(s->p->arena, &s->to.reds, red);
+    }
+    return push_value(s, (kn_value){.kind = KN_V_RESULT,
+                                    .dtype = own->dtype,
+                                    .level = KN_GROUP,
+                                    .stage = 1,
+                                    .index = first + own->carried});
+}
+
+/* Reduction r from its partial results; parts come behind their owners. */
+static int merged(spreader *s, int r)
+{
+    const kn_red *red = &s->from.reds.data[r];
+    if (red->op == KN_OP_VAR)
+        return merged_moments(s, &s->partial[r], red->dtype);
+    if (red->part == KN_PART_EXPSUM)
+        return merged_sums(s, r);
+    if (red->by)
+        return merged_own(s, r);
+    return reduced(s, red->op, red->dtype, load_partial(s, s->partial[r].result));
+}
+
+/* The reductions of a stage from their partial results. */
+static void combine_parts(spreader *s, int stage)
+{
+    int ng = s->from.ngroup;
+    begin(s);
+    memset(s->export_of, -1, sizeof(int) * (size_t)s->from.reds.len);
+    s->to.naxes = ng + 1;
+    bool made = stage == 0 && s->made;
+    s->to.axes[ng] = (kn_axis){.name = made ? "bands" : "splits",
+                               .member = true,
+                               .extent = made ? s->made->n : s->members.n};
+    for (int r = 0; r < s->from.reds.len; r++) {
+        if (s->from.reds.data[r].stage == stage)
+            s->result_value[r] = merged(s, r);
+    }
+}
+
+static void finish_locally(spreader *s, int stage)
+{
+    combine_parts(s, stage);
+    s->to.local = true;
+    for (int r = 0; r < s->from.reds.len; r++) {
+        if (s->from.reds.data[r].stage != stage)
+            continue;
+        s->export_of[r] = s->to.exports.len;
+        kn_push(s->p->arena, &s->to.exports, s->result_value[r]);
+    }
+    kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+/* Stores value `value` of `to` as the result of reduction r. */
+static void store_result(spreader *s, int r, int value)
+{
+    s->result_buf[r] =
+        kn_planner_temp(s->p, s->from.reds.data[r].dtype, "result", kn_count_groups(&s->from));
+    kn_store st = {.kind = KN_STORE_GROUP,
+                   .value = value,
+                   .stage = s->to.values.data[value].stage,
+                   .access = kn_over_groups(&s->from, s->result_buf[r])};
+    kn_push(s->p->arena, &s->to.stores, st);
+}
+
+static void copy_stores(spreader *s, kn_store_kind kind, int stage)
+{
+    for (int i = 0; i < s->from.stores.len; i++) {
+        const kn_store *st = &s->from.stores.data[i];
+        if (st->kind == kind && st->stage == stage)
+            copy_store(s, st);
+    }
+}
+
+static void finish_apart(spreader *s, int stage, bool last)
+{
+    combine_parts(s, stage);
+    for (int r = 0; r < s->from.reds.len; r++)
+        if (s->from.reds.data[r].stage == stage && !last)
+            store_result(s, r, s->result_value[r]);
+    copy_stores(s, KN_STORE_GROUP, stage + 1);
+    kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+/* Does anything of a stage above `stage` use the result of reduction r? */
+static bool used_after(const spreader *s, int r, int stage)
+{
+    const kn_phase *from = &s->from;
+    bool *need = KN_NEW_ARRAY(s->p->arena, bool, from->values.len + 1);
+    for (int i = 0; i < from->reds.len + from->stores.len; i++) {
+        bool red = i < from->reds.len;
+        const kn_store *st = red ? NULL : &from->stores.data[i - from->reds.len];
+        if ((red ? from->reds.data[i].stage : st->stage) <= stage)
+            continue;
+        kn_value_needs(from, red ? from->reds.data[i].value : st->value, need);
+        for (int v = 0; v < from->values.len; v++)
+            if (need[v] && from->values.data[v].kind == KN_V_RESULT &&
+                from->values.data[v].index == r)
+                return true;
+    }
+    return false;
+}
+
+/* What the local finish in front of this phase found and later phases need. */
+static void store_local_results(spreader *s, int stage)
+{
+    for (int r = 0; r < s->from.reds.len; r++) {
+        if (s->export_of[r] < 0 || !used_after(s, r, stage))
+            continue;
+        kn_value v = {.kind = KN_V_LOCAL,
+                      .dtype = s->from.reds.data[r].dtype,
+                      .level = KN_GROUP,
+                      .index = s->export_of[r]};
+        store_result(s, r, push_value(s, v));
+    }
+}
+
+static void split(spreader *s)
+{
+    s->to.split = true;
+    s->to.splits = s->members.n;
+    s->to.chunk = s->members.length;
+    s->to.resident = s->members.resident;
+}
+
+static void partial_phase(spreader *s, int stage)
+{
+    begin(s);
+    split(s);
+    store_local_results(s, stage);
+    for (int r = 0; r < s->from.reds.len; r++) {
+        kn_red red = s->from.reds.data[r];
+        parts *partial = &s->partial[r];
+        if (red.stage != stage)
+            continue;
+        red.value = copy_value(s, red.value);
+        red.stage = 0;
+        partial->result = store_partial(s, red, "partial");
+        if (red.op != KN_OP_VAR)
+            continue;
+        red.dtype = KN_F64;
+        red.part = KN_PART_MEAN;
+        partial->mean = store_partial(s, red, "mean");
+        red.part = KN_PART_COUNT;
+        partial->count = store_partial(s, red, "count");
+    }
+    copy_stores(s, KN_STORE_ELEMENT, stage);
+    if (stage == 0 || s->local)
+        copy_stores(s, KN_STORE_GROUP, stage);
+    kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+/* The stores after the last combine. Without groups every axis is walked by the grid, but where blocks come back to what
+ * they have on chip. */
+static void final_phase(spreader *s, int stage)
+{
+    begin(s);
+    if (!s->local || (s->to.ngroup == 0 && !s->members.resident)) {
+        s->to.ngroup = 0;
+        for (int a = 0; a < s->to.naxes; a++)
+            s->to.axes[a].member = true;
+    } else {
+        split(s);
+    }
+    copy_stores(s, KN_STORE_ELEMENT, stage);
+    if (s->local)
+        copy_stores(s, KN_STORE_GROUP, stage);
+    kn_push(s->p->arena, &s->p->phases, s->to);
+}
+
+static void spread_phase(spreader *s, int stages)
+{
+    bool elements = false; /* are any left after the last combine? */
+    for (int i = 0; i < s->from.stores.len; i++)
+        elements = elements || (s->from.stores.data[i].kind == KN_STORE_ELEMENT &&
+                                s->from.stores.data[i].stage == stages);
+    for (int r = 0; s->made && r < s->from.reds.len; r++)
+        s->partial[r].result = s->made->buf[r];
+    for (int t = 0; t < stages; t++) {
+        if (t > 0 || !s->made)
+            partial_phase(s, t);
+        if (s->local && (t + 1 < stages || elements))
+            finish_locally(s, t);
+        else
+            finish_apart(s, t, t + 1 == stages && !elements);
+    }
+    if (elements)
+        final_phase(s, stages);
+}
+
+void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made)
+{
+    spreader s = {.p = p,
+                  .from = p->phases.data[index],
+                  .local = p->problem->target->sm != 0,
+                  .members = members,
+                  .made = made};
+    int stages = 0, nreds = s.from.reds.len;
+    s.copy_of = KN_NEW_ARRAY(p->arena, int, s.from.values.len + 1);
+    s.result_value = KN_NEW_ARRAY(p->arena, int, nreds + 1);
+    s.result_buf = KN_NEW_ARRAY(p->arena, int, nreds + 1);
+    s.export_of = KN_NEW_ARRAY(p->arena, int, nreds + 1);
+    s.partial = KN_NEW_ARRAY(p->arena, parts, nreds + 1);
+    memset(s.result_buf, -1, sizeof(int) * (size_t)nreds);
+    memset(s.export_of, -1, sizeof(int) * (size_t)nreds);
+    for (int r = 0; r < nreds; r++)
+        if (s.from.reds.data[r].stage >= stages)
+            stages = s.from.reds.data[r].stage + 1;
+
+    kn_phase *all = p->phases.data; /* the phases behind it go behind its parts */
+    int *all_regions = p->region_of.data, count = p->phases.len;
+    p->phases.data = NULL;
+    p->phases.len = p->phases.cap = 0;
+    p->region_of.data = NULL;
+    p->region_of.len = p->region_of.cap = 0;
+    for (int i = 0; i < count; i++) {
+        if (i == index)
+            spread_phase(&s, stages);
+        else
+            kn_push(p->arena, &p->phases, all[i]);
+        while (p->region_of.len < p->phases.len)
+            kn_push(p->arena, &p->region_of, all_regions[i]);
+    }
+}
+
+/* Does it combine partial results? */
+static bool finishes(const kn_planner *p, const kn_phase *ph)
+{
+    for (int i = 0; i < p->phases.len; i++)
+        for (int j = 0; j < p->phases.data[i].stores.len; j++) {
+            const kn_store *st = &p->phases.data[i].stores.data[j];
+            for (int v = 0; st->kind == KN_STORE_PARTIAL && v < ph->values.len; v++)
+                if (ph->values.data[v].kind == KN_V_LOAD &&
+                    ph->values.data[v].access.buf == st->access.buf)
+                    return true;
+        }
+    return false;
+}
+
+/* Splits where most of the machine would idle. */
+void kn_pass_spread(kn_planner *p)
+{
+    for (int i = 0; i < p->phases.len; i++) {
+        kn_phase ph = kn_preview(p, &p->phases.data[i]);
+        kn_range members = kn_preview_splits(p, &ph);
+        if (members.n < 2 || finishes(p, &p->phases.data[i]))
+            continue;
+        int before = p->phases.len;
+        kn_spread(p, i, members, NULL);
+        i += p->phases.len - before;
+    }
+}

@@ -1,0 +1,337 @@
+/* What goes through memory between regions, and what is computed again where it is read.
+ *
+ * Before: regions. After: every value that another region reads has a buffer (an output of its own, else a
+ * temporary) or is marked to be computed again by each region that reads it. Reductions always have a buffer. */
+#include <string.h>
+
+#include "codegen/plan/planner.h"
+#include "ir/view.h"
+
+/* The largest expression that is computed again. */
+enum { MOST_NODES = 16 };
+
+typedef KN_VEC(const kn_region *) region_list;
+
+typedef struct placer {
+    kn_planner *p;
+    const kn_graph *g;
+    bool *crosses; /* per node: another region reads it */
+    bool *
+        regrouped; /* per node: read through a regrouping reshape, which wants it compact in memory */
+    bool *output; /* per node */
+    region_list
+        *readers; /* per node: other regions that read it, perhaps for what they compute again */
+} placer;
+
+static double bytes_of(const placer *pl, const kn_node *n)
+{
+    int64_t shape[KN_MAX_RANK];
+    kn_node_sizes(n, pl->p->problem->sizes, shape);
+    return (double)kn_count(shape, n->rank) * kn_bytes(n->dtype);
+}
+
+/* What an expression takes when it is computed again. */
+typedef struct expression {
+    int nodes;
+    double arithmetic; /* additions an element */
+    const kn_node *leaf[MOST_NODES];
+    int leaves;
+} expression;
+
+/* Is x computed again when an expression that uses it is? Else it is read from memory. */
+static bool is_inner(const placer *pl, const kn_node *x)
+{
+    if (kn_ops[x->op].cls != KN_ELEM || pl->output[x->id] || pl->regrouped[x->id])
+        return false;
+    return kn_is_value(x) && (pl->p->again[x->id] || !pl->crosses[x->id]);
+}
+
+/* Adds the operands of x to the expression; false when it gets too large. */
+static bool add_operands(const placer *pl, const kn_node *x, expression *e)
+{
+    if (++e->nodes > MOST_NODES)
+        return false;
+    e->arithmetic += kn_ops[x->op].cost;
+    for (int k = 0; k < x->nin; k++) {
+        const kn_node *base = kn_use_of(pl->g, x, k).base;
+        bool known = kn_is_uniform_leaf(base);
+        for (int i = 0; i < e->leaves; i++)
+            known = known || e->leaf[i] == base;
+        if (known)
+            continue;
+        if (is_inner(pl, base)) {
+            if (!add_operands(pl, base, e))
+                return false;
+        } else if (e->leaves == MOST_NODES || kn_moves(pl->g, base)) {
+            return false;
+        } else {
+            e->leaf[e->leaves++] = base;
+        }
+    }
+    return true;
+}
+
+static bool has_region(const region_list *list, const kn_region *r)
+{
+    for (int i = 0; i < list->len; i++)
+        if (list->data[i] == r)
+            return true;
+    return false;
+}
+
+static void add_region(const placer *pl, region_list *list, const kn_region *r)
+{
+    if (!has_region(list, r))
+        kn_push(pl->p->arena, list, r);
+}
+
+/* Has region r the leaf, since it makes or reads it? */
+static bool has(const placer *pl, const kn_region *r, const kn_node *leaf)
+{
+    return pl->p->regions->of[leaf->id] == r || has_region(&pl->readers[leaf->id], r);
+}
+
+/* Bytes moved that one addition is worth: a GPU has some ten operations a byte to spare, a CPU few. */
+static double bytes_per_addition(const kn_target *target) { return target->sm ? 0.1 : 0.5; }
+
+/* Values of one region, and what it takes to compute them again. */
+typedef struct candidates {
+    const kn_node *x[MOST_NODES];
+    expression of[MOST_NODES];
+    int n;
+} candidates;
+
+static bool has_leaf(const expression *e, const kn_node *leaf)
+{
+    for (int k = 0; k < e->leaves; k++)
+        if (e->leaf[k] == leaf)
+            return true;
+    return false;
+}
+
+static bool is_candidate(const candidates *c, const kn_node *x)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->x[i] == x)
+            return true;
+    return false;
+}
+
+/* Are they all that others need of their region, and the region all that there is at its level? With them computed
+ * again, of what is there earlier, what comes later waits once less. */
+static bool are_a_barrier(const placer *pl, const candidates *c)
+{
+    const kn_regions *regions = pl->p->regions;
+    const kn_region *r = regions->of[c->x[0]->id];
+    for (int i = 0; i < regions->list.len; i++)
+        if (regions->list.data[i] != r && regions->list.data[i]->level == r->level)
+            return false;
+    for (int i = 0; i < r->nodes.len; i++)
+        if (pl->crosses[r->nodes.data[i]->id] && !is_candidate(c, r->nodes.data[i]))
+            return false;
+    for (int i = 0; i < c->n; i++)
+        for (int k = 0; k < c->of[i].leaves; k++)
+            if (regions->of[c->of[i].leaf[k]->id] == r)
+                return false;
+    return true;
+}
+
+/* Bytes moved to have the leaves where region r computes those again that it needs. */
+static double bytes_of_leaves(const placer *pl, const kn_region *r, const candidates *c)
+{
+    expression all = {0};
+    double bytes = 0;
+    for (int i = 0; i < c->n; i++) {
+        bool needed = has_region(&pl->readers[c->x[i]->id], r);
+        for (int k = 0; needed && k < c->of[i].leaves; k++) {
+            const kn_node *leaf = c->of[i].leaf[k];
+            if (has(pl, r, leaf) || has_leaf(&all, leaf) || all.leaves == MOST_NODES)
+                continue;
+            all.leaf[all.leaves++] = leaf;
+            bytes += bytes_of(pl, leaf);
+        }
+    }
+    return bytes;
+}
+
+/* Leaves that are not in memory yet go there. */
+static double bytes_of_stores(const placer *pl, const candidates *c)
+{
+    double bytes = 0, temporary = kn_schedule_temporary_bytes(pl->p->problem->target);
+    for (int i = 0; i < c->n; i++)
+        for (int k = 0; k < c->of[i].leaves; k++) {
+            const kn_node *leaf = c->of[i].leaf[k];
+            bool known = !kn_is_value(leaf) || pl->crosses[leaf->id] || pl->output[leaf->id];
+            for (int before = 0; before < i; before++)
+                known = known || has_leaf(&c->of[before], leaf);
+            bytes += known ? 0 : bytes_of(pl, leaf) + temporary;
+        }
+    return bytes;
+}
+
+/* Is it cheaper that each region which reads them computes them than that they go through memory? */
+static bool pays(const placer *pl, const candidates *c)
+{
+    const kn_planner *p = pl->p;
+    double memory = are_a_barrier(pl, c) ? kn_schedule_barrier_bytes(p->problem->target) : 0;
+    double again = bytes_of_stores(pl, c);
+    region_list needing = {0};
+    for (int i = 0; i < c->n; i++) {
+        const region_list *readers = &pl->readers[c->x[i]->id];
+        double bytes = bytes_of(pl, c->x[i]), elements = bytes / kn_bytes(c->x[i]->dtype);
+        memory += bytes * (1 + readers->len) + kn_schedule_temporary_bytes(p->problem->target);
+        again +=
+            elements * readers->len * c->of[i].arithmetic * bytes_per_addition(p->problem->target);
+        for (int k = 0; k < readers->len; k++)
+            add_region(pl, &needing, readers->data[k]);
+    }
+    for (int i = 0; i < needing.len; i++)
+        again += bytes_of_leaves(pl, needing.data[i], c);
+    return again <= memory; /* of nothing, too: no temporary */
+}
+
+/* What is forced of x, if anything is. */
+static kn_reuse forced(const placer *pl, const kn_node *x)
+{
+    const kn_problem *pr = pl->p->problem;
+    kn_reuse own = pr->choices && pr->choices->reuse ? pr->choices->reuse[x->id] : KN_REUSE_BY_COST;
+    return own != KN_REUSE_BY_COST ? own : pr->force.reuse;
+}
+
+/* The same where it is not left to the cost: that is forced of each value alone. */
+static bool is_again(const placer *pl, const candidates *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (forced(pl, c->x[i]) != KN_REUSE_BY_COST)
+            return c->n == 1 && forced(pl, c->x[i]) == KN_REUSE_RECOMPUTE;
+    return pays(pl, c);
+}
+
+/* x is computed again, and with it what of its expression is not in memory; what is in memory is read from
+ * there by other regions now. */
+static void compute_again(placer *pl, const kn_node *x)
+{
+    pl->p->again[x->id] = true;
+    for (int k = 0; k < x->nin; k++) {
+        const kn_node *base = kn_use_of(pl->g, x, k).base;
+        if (is_inner(pl, base))
+            compute_again(pl, base);
+        else if (kn_is_value(base))
+            pl->crosses[base->id] = true;
+    }
+}
+
+/* The regions that need x read what it is computed from. */
+static void read_leaves(placer *pl, const kn_node *x, const expression *e)
+{
+    const region_list *readers = &pl->readers[x->id];
+    for (int i = 0; i < readers->len; i++)
+        for (int k = 0; k < e->leaves; k++)
+            if (!has(pl, readers->data[i], e->leaf[k]))
+                kn_push(pl->p->arena, &pl->readers[e->leaf[k]->id], readers->data[i]);
+}
+
+static void find_crossing(placer *pl)
+{
+    for (int i = 0; i < pl->g->nodes.len; i++) {
+        const kn_node *user = pl->g->nodes.data[i];
+        if (!pl->p->regions->of[i])
+            continue;
+        for (int k = 0; k < user->nin; k++) {
+            const kn_node *base = kn_use_of(pl->g, user, k).base, *x = kn_view_root(base);
+            if (x != base)
+                pl->regrouped[x->id] = true;
+            if (pl->p->regions->of[x->id] == pl->p->regions->of[i])
+                continue;
+            pl->crosses[x->id] = true;
+            add_region(pl, &pl->readers[base->id], pl->p->regions->of[i]);
+        }
+    }
+    for (int o = 0; o < pl->g->outputs.len; o++)
+        pl->output[pl->g->outputs.data[o].node->id] = true;
+}
+
+/* A value is read from an output where it is one, unless it is regrouped: that needs it compact. */
+static void give_buffer(const placer *pl, const kn_node *n)
+{
+    kn_planner *p = pl->p;
+    int *buf = &p->buf_of_node[n->id];
+    for (int o = p->output_of[n->id]; o >= 0 && !pl->regrouped[n->id]; o = p->next_output[o])
+        *buf = p->buf_of_output[o]; /* the last */
+    if (*buf >= 0)
+        return;
+    int64_t shape[KN_MAX_RANK];
+    kn_node_sizes(n, p->problem->sizes, shape);
+    *buf = kn_planner_temp(p, n->dtype, kn_node_title(n), kn_count(shape, n->rank));
+}
+
+/* Adds x if it may be computed again; then it is as long as it is a candidate. */
+static void add_candidate(placer *pl, candidates *c, const kn_node *x)
+{
+    if (!pl->crosses[x->id] || kn_ops[x->op].cls != KN_ELEM || pl->output[x->id] ||
+        pl->regrouped[x->id] || c->n == MOST_NODES)
+        return;
+    c->of[c->n] = (expression){0};
+    if (!add_operands(pl, x, &c->of[c->n]))
+        return;
+    c->x[c->n++] = x;
+    pl->p->again[x->id] = true;
+}
+
+/* True when the candidates are computed again now. */
+static bool decide(placer *pl, const candidates *c)
+{
+    bool again = c->n > 0 && is_again(pl, c);
+    for (int i = 0; i < c->n; i++)
+        pl->p->again[c->x[i]->id] = again;
+    for (int i = 0; i < c->n && again; i++)
+        read_leaves(pl, c->x[i], &c->of[i]);
+    for (int i = 0; i < c->n && again; i++) {
+        pl->crosses[c->x[i]->id] = false;
+        compute_again(pl, c->x[i]);
+    }
+    return again;
+}
+
+/* Looks at every value that crosses, alone and with the others of its region; true when one of them is computed again
+ * now. What is decided of one may turn another into all that a region is waited for. */
+static bool decide_all(placer *pl)
+{
+    const kn_regions *regions = pl->p->regions;
+    candidates c;
+    bool changed = false;
+    for (int i = 0; i < pl->g->nodes.len; i++) {
+        c.n = 0;
+        add_candidate(pl, &c, pl->g->nodes.data[i]);
+        changed = decide(pl, &c) || changed;
+    }
+    for (int i = 0; i < regions->list.len; i++) {
+        c.n = 0;
+        for (int k = 0; k < regions->list.data[i]->nodes.len; k++)
+            add_candidate(pl, &c, regions->list.data[i]->nodes.data[k]);
+        changed = decide(pl, &c) || changed;
+    }
+    return changed;
+}
+
+void kn_place_values(kn_planner *p)
+{
+    const kn_graph *g = p->problem->graph;
+    int n = g->nodes.len;
+    placer pl = {.p = p,
+                 .g = g,
+                 .crosses = KN_NEW_ARRAY(p->arena, bool, n + 1),
+                 .regrouped = KN_NEW_ARRAY(p->arena, bool, n + 1),
+                 .output = KN_NEW_ARRAY(p->arena, bool, n + 1),
+                 .readers = KN_NEW_ARRAY(p->arena, region_list, n + 1)};
+
+    p->buf_of_node = KN_NEW_ARRAY(p->arena, int, n + 1);
+    p->again = KN_NEW_ARRAY(p->arena, bool, n + 1);
+    memset(p->buf_of_node, -1, sizeof(int) * (size_t)n);
+    find_crossing(&pl);
+    while (p->problem->fusion && decide_all(&pl)) {
+    }
+    for (int i = 0; i < n; i++)
+        if (p->regions->of[i] && (pl.crosses[i] || pl.regrouped[i]))
+            give_buffer(&pl, g->nodes.data[i]);
+}

@@ -1,0 +1,212 @@
+/* Temporaries in the workspace.
+ *
+ * Between two meetings of the whole grid, which the boundary of two kernels is too, blocks run in any order. So a
+ * temporary lives from the interval of its first writer to that of its last reader, whole intervals, and two whose lives
+ * do not meet share memory: whoever touches the one is done, on all blocks, before anybody touches the other. Places
+ * are given out by falling size, each the lowest that is free for the whole life (Pisarchyk and Lee, "Efficient memory
+ * management for deep neural net inference", 2020, greedy by size). So many that the search would take long are placed as
+ * they come. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/work.h"
+#include "codegen/plan/planner.h"
+
+enum { ALIGN = 256, MOST_BY_SIZE = 256 };
+
+typedef struct life {
+    int first, last; /* intervals; none: first > last */
+} life;
+
+static void touch(life *l, int interval)
+{
+    if (l->first > l->last)
+        l->first = interval;
+    l->last = interval;
+}
+
+/* How many intervals there are. A local phase runs with its host, behind the host's barrier. */
+static int find_lives(kn_kernel *const *kernels, int n, life *lives)
+{
+    int interval = 0;
+    for (int i = 0; i < n; i++, interval++) {
+        const kn_kernel *k = kernels[i];
+        for (int p = 0; p < k->phases.len; p++) {
+            if (k->phases.data[p].local)
+                continue;
+            interval += kn_begins_after_all(&k->phases.data[p]);
+            for (int q = kn_first_local(k, p); q <= p; q++) {
+                const kn_phase *ph = &k->phases.data[q];
+                for (int j = 0; j < kn_accesses(ph); j++) {
+                    const kn_value *v = j < ph->values.len ? &ph->values.data[j] : NULL;
+                    const kn_access *acc = v ? &v->access : &kn_store_at(ph, j)->access;
+                    if ((!v || kn_is_read(v)) && k->bufs.data[acc->buf].kind == KN_BUF_TEMP)
+                        touch(&lives[k->bufs.data[acc->buf].index], interval);
+                }
+            }
+        }
+    }
+    return interval;
+}
+
+static int64_t aligned(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
+
+static bool meet(const life *a, const life *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* ---- by size ---- */
+
+/* The largest first; of equals, in order. */
+static int by_size(const void *a, const void *b)
+{
+    const kn_buf *x = *(kn_buf *const *)a, *y = *(kn_buf *const *)b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+                                : x->index - y->index;
+}
+
+/* The lowest offset where temporary t meets none of the n that are placed, which are by offset. */
+static int64_t lowest(kn_buf *const *placed, int n, const kn_buf *t, const life *lives)
+{
+    int64_t at = 0;
+    for (int i = 0; i < n && placed[i]->offset < at + aligned(t->bytes); i++) {
+        int64_t end = placed[i]->offset + aligned(placed[i]->bytes);
+        if (end > at && meet(&lives[t->index], &lives[placed[i]->index]))
+            at = end;
+    }
+    return at;
+}
+
+static void place_by_size(kn_arena *a, kn_buf **temps, int n, const life *lives)
+{
+    kn_buf **placed = KN_NEW_ARRAY(a, kn_buf *, n + 1);
+    qsort(temps, (size_t)n, sizeof *temps, by_size);
+    kn_work((int64_t)n * n);
+    for (int i = 0; i < n; i++) {
+        int at = i;
+        temps[i]->offset = lowest(placed, i, temps[i], lives);
+        for (; at > 0 && placed[at - 1]->offset > temps[i]->offset; at--)
+            placed[at] = placed[at - 1];
+        placed[at] = temps[i];
+    }
+}
+
+/* ---- by time ---- */
+
+typedef struct block {
+    int64_t offset, bytes;
+} block;
+
+/* What is free below `top`: blocks by offset, no two side by side. */
+typedef struct space {
+    kn_arena *a;
+    KN_VEC(block) free;
+    int64_t top;
+} space;
+
+static int64_t take(space *s, int64_t bytes)
+{
+    int i = 0;
+    while (i < s->free.len && s->free.data[i].bytes < bytes)
+        i++;
+    kn_work(1 + i);
+    if (i == s->free.len) {
+        s->top += bytes;
+        return s->top - bytes;
+    }
+    block *b = &s->free.data[i];
+    int64_t offset = b->offset;
+    *b = (block){offset + bytes, b->bytes - bytes};
+    if (!b->bytes) {
+        memmove(b, b + 1, sizeof *b * (size_t)(s->free.len - i - 1));
+        s->free.len--;
+    }
+    return offset;
+}
+
+static void give(space *s, block b)
+{
+    int low = 0, high = s->free.len;
+    while (low < high) {
+        int mid = (low + high) / 2;
+        if (s->free.data[mid].offset < b.offset)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    block *all = s->free.data;
+    if (low < s->free.len && b.offset + b.bytes == all[low].offset) {
+        all[low] = (block){b.offset, b.bytes + all[low].bytes};
+    } else {
+        kn_push(s->a, &s->free, b);
+        all = s->free.data;
+        memmove(&all[low + 1], &all[low], sizeof b * (size_t)(s->free.len - 1 - low));
+        all[low] = b;
+    }
+    if (low > 0 && all[low - 1].offset + all[low - 1].bytes == all[low].offset) {
+        all[low - 1].bytes += all[low].bytes;
+        memmove(&all[low], &all[low + 1], sizeof b * (size_t)(s->free.len - low - 1));
+        s->free.len--;
+    }
+}
+
+/* In the order in which they are written first, each where there is room first. */
+static void place_by_time(kn_arena *a, kn_buf **temps, int n, const life *lives, int intervals)
+{
+    space s = {.a = a};
+    KN_VEC(kn_buf *) *first = kn_alloc(a, sizeof *first * (size_t)(intervals + 1)),
+                     *last = kn_alloc(a, sizeof *last * (size_t)(intervals + 1));
+    for (int i = 0; i < n; i++) {
+        kn_push(a, &first[lives[temps[i]->index].first], temps[i]);
+        kn_push(a, &last[lives[temps[i]->index].last], temps[i]);
+    }
+    for (int t = 0; t < intervals; t++) {
+        for (int i = 0; i < first[t].len; i++)
+            first[t].data[i]->offset = take(&s, aligned(first[t].data[i]->bytes));
+        for (int i = 0; i < last[t].len; i++)
+            if (last[t].data[i]->bytes > 0)
+                give(&s, (block){last[t].data[i]->offset, aligned(last[t].data[i]->bytes)});
+    }
+}
+
+/* The kernels' own records of the temporaries. */
+static void note_offsets(kn_plan *plan, const int64_t *offset)
+{
+    for (int k = 0; k < plan->kernels.len; k++)
+        for (int j = 0; j < plan->kernels.data[k]->bufs.len; j++) {
+            kn_buf *b = &plan->kernels.data[k]->bufs.data[j];
+            if (b->kind == KN_BUF_TEMP)
+                b->offset = offset[b->index];
+        }
+}
+
+void kn_place_temporaries(kn_planner *p, kn_plan *plan)
+{
+    kn_buf **temps = KN_NEW_ARRAY(p->arena, kn_buf *, p->bufs.len + 1);
+    life *lives = KN_NEW_ARRAY(p->arena, life, p->bufs.len + 1); /* by number */
+    int64_t *offset = KN_NEW_ARRAY(p->arena, int64_t, p->bufs.len + 1);
+    int ntemps = 0;
+    for (int i = 0; i < p->bufs.len; i++)
+        lives[i] = (life){.first = 0, .last = -1};
+    int intervals = find_lives(plan->kernels.data, plan->kernels.len, lives);
+    for (int i = 0; i < p->bufs.len; i++) {
+        kn_buf *b = &p->bufs.data[i];
+        if (b->kind != KN_BUF_TEMP || lives[b->index].last < 0)
+            continue;
+        kn_push(p->arena, &plan->temporaries, *b);
+        temps[ntemps++] = b;
+    }
+    if (ntemps <= MOST_BY_SIZE)
+        place_by_size(p->arena, temps, ntemps, lives);
+    else
+        place_by_time(p->arena, temps, ntemps, lives, intervals);
+    for (int i = 0; i < ntemps; i++) {
+        int64_t end = temps[i]->offset + aligned(temps[i]->bytes);
+        offset[temps[i]->index] = temps[i]->offset;
+        plan->workspace = end > plan->workspace ? end : plan->workspace;
+    }
+    for (int i = 0; i < plan->temporaries.len; i++)
+        plan->temporaries.data[i].offset = offset[plan->temporaries.data[i].index];
+    note_offsets(plan, offset);
+}

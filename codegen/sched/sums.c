@@ -1,0 +1,66 @@
+/* Sums of integers without partial results in memory.
+ *
+ * Before: a split phase stores the sums of its ranges, and the last block to have done so adds them up, alone. After: the
+ * blocks add what they have to words that count them too, and the one that is the last there has the sum with the answer:
+ * integers wrap, so their order does not matter. On an H200 the sum of 32 Mi 32-bit ones takes 39.1 us, not 39.9. */
+#include "codegen/sched/sched.h"
+
+/* What the counts in those words can hold: kn_last_to_add() in codegen/emit/cuda/prelude/grid.cuh. */
+enum { MOST_BLOCKS = 65535 };
+
+static bool is_whole_sum(const kn_phase *ph)
+{
+    return ph->reds.len == 1 && ph->ngroup == 0 && ph->walk == KN_WALK_ROWS && ph->nsweeps == 1 &&
+           !ph->local && ph->reds.data[0].op == KN_OP_SUM &&
+           (ph->reds.data[0].dtype == KN_I64 || ph->reds.data[0].dtype == KN_U64);
+}
+
+/* The only element that `ph` has of an array, if it is one of `buf`; else NULL. */
+static kn_value *only_element(kn_phase *ph, int buf)
+{
+    kn_value *found = NULL;
+    for (int i = 0; i < ph->values.len; i++) {
+        kn_value *v = &ph->values.data[i];
+        if (v->level != KN_ELEMENT)
+            continue;
+        if (found || v->kind != KN_V_LOAD || v->access.buf != buf)
+            return NULL;
+        found = v;
+    }
+    return found;
+}
+
+static void forget_buf(kn_kernel *k, int buf)
+{
+    for (int p = 0; p < k->phases.len; p++) {
+        kn_phase *ph = &k->phases.data[p];
+        for (int i = 0; i < ph->values.len; i++)
+            ph->values.data[i].access.buf -= ph->values.data[i].access.buf > buf;
+        for (int i = 0; i < ph->stores.len; i++)
+            ph->stores.data[i].access.buf -= ph->stores.data[i].access.buf > buf;
+    }
+    for (int i = buf + 1; i < k->bufs.len; i++)
+        k->bufs.data[i - 1] = k->bufs.data[i];
+    k->bufs.len--;
+}
+
+void kn_sums_by_words(kn_kernel *k)
+{
+    kn_phase *parts = k->phases.data, *last = parts + 1;
+    if (k->phases.len != 2 || !is_whole_sum(parts) || !is_whole_sum(last) || !parts->split ||
+        parts->splits > MOST_BLOCKS || parts->tpg != k->threads || parts->stores.len != 1 ||
+        parts->stores.data[0].kind != KN_STORE_PARTIAL)
+        return;
+    int buf = parts->stores.data[0].access.buf;
+    kn_value *part = only_element(last, buf);
+    if (!part || last->reds.data[0].value != (int)(part - last->values.data))
+        return;
+    parts->reds.data[0].by_words = last->reds.data[0].by_words = true;
+    parts->stores.len = 0;
+    last->vec = 1;
+    *part = (kn_value){.kind = KN_V_CONST,
+                       .dtype = part->dtype,
+                       .level = KN_ELEMENT,
+                       .value = {.dtype = part->dtype}};
+    forget_buf(k, buf);
+}
