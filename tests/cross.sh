@@ -12,7 +12,7 @@ fi
 # Of the host's headers only this one, which is the same everywhere.
 mkdir -p "$scratch/include"
 cp "$xxhash/xxhash.h" "$scratch/include/"
-sources=({base,shapes,ir,ir/pass,codegen/{kir,model,sched,plan,plan/pass,emit/cuda},kernels_cache,runtime,runtime/cpu,runtime/cuda,runtime/emu,frontend,cli}/*.c
+sources=({base,shapes,ir,ir/pass,codegen/{kir,model,sched,plan,plan/form,plan/pass,emit/cuda},kernels_cache,runtime,runtime/cpu,runtime/cuda,runtime/emu,frontend,cli}/*.c
     "$build"/{prelude,shim}/*.c "$build/generator.c")
 printf '%s\0' "${sources[@]}" |
     xargs -0 -P "$(nproc)" -n 16 $compiler -fsyntax-only -std=c17 -O1 -D_GNU_SOURCE -I. -I"$scratch/include" -Ifrontend \

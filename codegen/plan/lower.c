@@ -33,20 +33,6 @@ static void set_value(lowering *lo, const kn_node *n, int value)
     lo->of[n->id] = (lowered){lo->region, value};
 }
 
-int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count)
-{
-    int number = 0;
-    for (int i = p->bufs.len - 1; i >= 0 && !number; i--)
-        number = p->bufs.data[i].kind == KN_BUF_TEMP ? p->bufs.data[i].index + 1 : 0;
-    kn_buf b = {.kind = KN_BUF_TEMP,
-                .index = number,
-                .dtype = dtype,
-                .name = kn_identifier(p->arena, kn_sprintf(p->arena, "t%d_", number), name),
-                .bytes = count * kn_bytes(dtype)};
-    kn_push(p->arena, &p->bufs, b);
-    return p->bufs.len - 1;
-}
-
 /* The access to an array whose axis j is region axis to[j] (or none, < 0). */
 static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout, const int8_t *to)
 {
@@ -323,7 +309,7 @@ static int divided(lowering *lo, const kn_node *n, int sum, int ddof)
 }
 
 /* A mean is a sum divided by the number of members, and a variance the mean square of the deviations from the mean,
- * written as one would by hand: codegen/plan/pass/moments.c makes what is stable of both. In the type of the sum, which is
+ * written as one would by hand: codegen/plan/form/moments.c makes what is stable of both. In the type of the sum, which is
  * f32 for 16-bit floats. */
 static int lower_reduce(lowering *lo, const kn_node *n, int in)
 {

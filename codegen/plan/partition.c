@@ -74,7 +74,7 @@ static int follow_squares(const kn_graph *g, const kn_node *n, const kn_node **c
     return kn_ops[m->op].cls == KN_REDUCE && operand(g, m, 0) == operand(g, d, 0) ? length : 0;
 }
 
-/* The planner corrects a variance for the rounding of its mean where both are in one loop nest, codegen/plan/pass/moments.c: what
+/* The planner corrects a variance for the rounding of its mean where both are in one loop nest, codegen/plan/form/moments.c: what
  * is together in the first plan stays so. */
 static void find_bonds(search *s, const kn_regions *first)
 {

@@ -26,7 +26,7 @@ typedef struct kn_planner {
     const kn_node *blocked; /* a regrouping reshape that these strides do not allow as a view */
 } kn_planner;
 
-/* codegen/plan/plan.c: the plan of the refined problem with these loop nests; `base` has what is there of it already. */
+/* codegen/plan/build.c: the plan of the refined problem with these loop nests; `base` has what is there of it already. */
 kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regions,
                        const kn_plan *base, kn_plan **plan);
 /* codegen/plan/partition.c: the plan of the refined problem, which is fused, with the loop nests that are predicted to take the
@@ -46,21 +46,21 @@ int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t cou
 bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out);
 /* codegen/plan/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
-/* codegen/plan/pass/instead.c: a value at the end of a raw phase, one of two operands, its stage found. */
+/* codegen/plan/form/instead.c: a value at the end of a raw phase, one of two operands, its stage found. */
 int kn_add_value(kn_planner *p, kn_phase *phase, kn_value v);
 int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a, int b);
 /* Writes a raw phase's values anew: behind the result of reduction `red` comes what `make` adds, which stands for it
  * in all that follows, reductions and stores. `to` has the new places of the values before. */
 typedef int (*kn_instead_fn)(kn_planner *p, kn_phase *phase, int result, const int *to, void *ctx);
 void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_instead_fn make, void *ctx);
-/* codegen/plan/pass/moments.c: sum((x - mean)**2) of a raw phase without cancellation, in one sweep with sum(x) or in the
+/* codegen/plan/form/moments.c: sum((x - mean)**2) of a raw phase without cancellation, in one sweep with sum(x) or in the
  * one behind. */
 void kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
-/* codegen/plan/pass/online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. True if it had any. */
+/* codegen/plan/form/online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. True if it had any. */
 bool kn_use_online(kn_planner *p, kn_phase *phase);
-/* codegen/plan/pass/narrow.c: GPU targets. */
+/* codegen/plan/form/narrow.c: GPU targets. */
 void kn_narrow_indices(kn_planner *p, kn_phase *phase);
-/* A phase without axes of one element, with the walk and the vectors it would have: to decide by. plan.c */
+/* A phase without axes of one element, with the walk and the vectors it would have: to decide by. preview.c */
 kn_phase kn_preview(kn_planner *p, const kn_phase *phase);
 /* Partial results of a phase's reductions of stage 0 that another phase leaves: how many of each, compact over the
  * phase's group axes one behind the other, and their buffers, per reduction. */
@@ -68,9 +68,9 @@ typedef struct kn_partials {
     int64_t n;
     const int *buf;
 } kn_partials;
-/* plan.c: the ranges that the members of a phase as it was previewed are split into. */
+/* preview.c: the ranges that the members of a phase as it was previewed are split into. */
 kn_range kn_preview_splits(const kn_planner *p, const kn_phase *phase);
-/* plan.c: where every group of phase `index` stays on chip, so that sweeps are cheap; NONE if it does not. What a cluster
+/* preview.c: where every group of phase `index` stays on chip, so that sweeps are cheap; NONE if it does not. What a cluster
  * could keep in registers it has in shared memory. */
 kn_keep kn_preview_keep(kn_planner *p, int index);
 /* The same: would a block take all the shared memory of a multiprocessor, and more, for elements of 32 bits at least? */
@@ -95,7 +95,7 @@ void kn_pass_spread(kn_planner *p);
 void kn_pass_local(kn_planner *p);
 /* codegen/plan/pass/table.c: all of them in order; what is left after each is verified, counted and recorded. */
 kn_status kn_run_passes(kn_planner *p, kn_plan *plan);
-/* codegen/plan/pass/normalise.c: a phase, the last of n, and the local ones that it is the host of. keep_ones: kernels are
+/* codegen/plan/form/normalise.c: a phase, the last of n, and the local ones that it is the host of. keep_ones: kernels are
  * compiled, and a size that is 1 shall need no other than 2. */
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones);
 /* codegen/plan/assemble.c: p->phases into plan->kernels. */

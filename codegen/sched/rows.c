@@ -370,14 +370,6 @@ static void keep_in_registers(kn_phase *ph, const kn_target *target)
         ph->steps = keepable_steps(ph, target);
 }
 
-/* What memory takes for a group, or all that a cluster has at a time, and some. On an H200 0.8 and 1.4 times that took up to
- * 11 % longer. */
-int64_t kn_nanoseconds_apart(const kn_phase *ph, const kn_target *target)
-{
-    const double some = 1.15, groups = ph->walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
-    return (int64_t)(groups * (double)kn_reread_bytes(ph) * some / kn_machine_of(target)->memory);
-}
-
 /* What comes next fills the place of each array in pieces of some 25 KB, while the block stores the others. On an H200 1024
  * rows of 512 KB, layernorm, took 333 us in one piece, 308 in two, 312 in three; channels of 1.6 MB 63.2 us in one piece,
  * 62.6 in two, 62.0 in four; two arrays of 25 KB in each block 86 in one piece, 89 in two. */

@@ -57,6 +57,11 @@ void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs,
 /* The same where vectors are known to be whole and aligned. */
 void kn_schedule_as(kn_phase *phase, int vec);
 
+/* Access i of a phase (kn_access_at), if it is a load, or what is stored of elements; NULL for what is none. Bytes of the widest
+ * of their elements. */
+const kn_access *kn_element_access(const kn_phase *phase, int i);
+int kn_widest_element(const kn_phase *phase, const kn_buf *bufs);
+
 /* Bytes of an element in the arrays that have one for each of the phase. */
 int kn_phase_element_bytes(const kn_phase *phase);
 
@@ -86,6 +91,9 @@ typedef struct kn_range {
 /* The ranges to split the members into so that the machine is full; one: leave it whole. */
 kn_range kn_schedule_splits(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
                             const kn_target *target, kn_division force);
+
+/* The fewest members of a column that make a range worth a block. */
+enum { KN_LEAST_OF_COLUMN = 64 };
 
 /* About `want` ranges of n members, of whole vectors. */
 kn_range kn_ranges_of(int64_t n, int64_t want);

@@ -293,7 +293,7 @@ static void VAR_start(int64_t n, void *acc)
         z[i] = 0;
 }
 
-/* Chan's merge (codegen/plan/pass/moments.c has the source). */
+/* Chan's merge (codegen/plan/form/moments.c has the source). */
 static void VAR_merge(int64_t n, void *acc, const void *from)
 {
     double *count = acc, *mean = count + 1, *m2 = mean + n;

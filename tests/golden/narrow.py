@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which indices are looked for in 32 bits, and what is found where there is none: codegen/plan/pass/narrow.c.
+"""Which indices are looked for in 32 bits, and what is found where there is none: codegen/plan/form/narrow.c.
 
 usage: narrow.py KILN
 

@@ -88,23 +88,3 @@ bool kn_use_online(kn_planner *p, kn_phase *ph)
         kn_restage(ph);
     return any;
 }
-
-/* The online form saves a sweep over memory. It also saves shared memory if it leaves nothing to sweep again. And a block that
- * is alone on its multiprocessor has its exponentials to compute while the group comes; but not of 16 bits, whose exponentials
- * after a maximum are rough, and so cheaper: 64 rows of 4 MB of bf16 take 187 us on an H200, and would take 202. */
-static void use_where_cheaper(kn_planner *p, int i)
-{
-    kn_keep keep = kn_preview_keep(p, i);
-    kn_phase online = kn_phase_copy(p->arena, &p->phases.data[i]);
-    if (p->problem->target->sm == 0 || keep == KN_KEEP_REGISTERS || !kn_use_online(p, &online))
-        return;
-    kn_count_sweeps(p->arena, &online);
-    if (keep == KN_KEEP_NONE || online.nsweeps == 1 || kn_preview_alone(p, i))
-        p->phases.data[i] = online;
-}
-
-void kn_pass_online(kn_planner *p)
-{
-    for (int i = 0; i < p->phases.len; i++)
-        use_where_cheaper(p, i);
-}

@@ -115,20 +115,3 @@ void kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)
     if (one_sweep)
         kn_restage(ph);
 }
-
-/* Nor is shared memory worth a second sweep if that is the last: the variance of 4096 columns of 4096 takes 28 us on an H200 by
- * one, 36 by clusters that keep them; of 64 rows of 4 MB 86 and 111. */
-static bool in_one_sweep(kn_planner *p, int i)
-{
-    kn_keep keep = kn_preview_keep(p, i);
-    kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
-    kn_use_moments(p, &one, true);
-    kn_count_sweeps(p->arena, &one);
-    return keep == KN_KEEP_NONE || (keep == KN_KEEP_SHARED && one.nsweeps == 1);
-}
-
-void kn_pass_moments(kn_planner *p)
-{
-    for (int i = 0; i < p->phases.len; i++)
-        kn_use_moments(p, &p->phases.data[i], in_one_sweep(p, i));
-}

@@ -1,0 +1,63 @@
+/* One partition's plan: its loop nests lowered, the passes over them, kernels. */
+#include <string.h>
+
+#include "codegen/model/predict.h"
+#include "codegen/plan/planner.h"
+#include "ir/view.h"
+
+/* Puts a copy under one regrouping reshape, so that it reads compact memory. */
+static kn_node *copy_under(void *ctx, kn_graph *g, const kn_node *old, kn_node *const *in)
+{
+    kn_node *x = old == ctx ? kn_copy_of(g, in[0]) : NULL;
+    return kn_node_copy(g, old, x ? &x : in);
+}
+
+/* Of the refined graph and these regions of it. */
+static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_regions *regions, kn_planner *p)
+{
+    while (pr->graph) {
+        *p = (kn_planner){.arena = a, .problem = pr, .regions = regions};
+        if (!p->regions)
+            return KN_INTERNAL;
+        KN_TRY(kn_lower(p));
+        if (!p->blocked)
+            return KN_OK;
+        pr->graph = kn_graph_rewrite(a, pr->graph, copy_under, (void *)(uintptr_t)p->blocked);
+        regions = pr->graph ? kn_regions_form(a, pr->graph, pr->sizes, pr->fusion) : NULL;
+    }
+    return KN_INTERNAL;
+}
+
+kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regions,
+                       const kn_plan *base, kn_plan **out)
+{
+    kn_plan *plan = *out = KN_NEW(a, kn_plan);
+    *plan = *base;
+    memset(&plan->steps, 0, sizeof plan->steps);
+    for (int i = 0; i < base->steps.len; i++)
+        kn_push(a, &plan->steps, base->steps.data[i]);
+    kn_problem *pr = KN_NEW(a, kn_problem);
+    *pr = *problem;
+    kn_planner p;
+    KN_TRY(lower_all(a, pr, regions, &p));
+    KN_TRY(kn_run_passes(&p, plan));
+    KN_TRY(kn_assemble(&p, plan));
+    plan->after = kn_census_of_kernels(a, pr->graph, plan->kernels.data, plan->kernels.len,
+                                       p.bufs.data, p.bufs.len);
+    kn_push(a, &plan->steps,
+            ((kn_plan_step){"schedule", "groups to threads, values kept on chip", plan->after}));
+    plan->regions = p.regions;
+    plan->again = p.again;
+    plan->ns = kn_predict_ns(plan->kernels.data, plan->kernels.len, pr->target);
+    plan->schedule = p.phases.len > 1 ? "split" : "whole";
+    for (int i = 0; i < plan->kernels.len; i++) {
+        const kn_kernel *k = plan->kernels.data[i];
+        if (kn_kernel_cluster(k) > 1)
+            plan->schedule = "cluster";
+        else if (kn_kernel_resident(k))
+            plan->schedule = "resident";
+        else if (k->phases.len == 1 && k->phases.data[0].tile)
+            plan->schedule = "tiles";
+    }
+    return KN_OK;
+}

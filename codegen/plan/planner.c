@@ -1,0 +1,15 @@
+#include "codegen/plan/planner.h"
+
+int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count)
+{
+    int number = 0;
+    for (int i = p->bufs.len - 1; i >= 0 && !number; i--)
+        number = p->bufs.data[i].kind == KN_BUF_TEMP ? p->bufs.data[i].index + 1 : 0;
+    kn_buf b = {.kind = KN_BUF_TEMP,
+                .index = number,
+                .dtype = dtype,
+                .name = kn_identifier(p->arena, kn_sprintf(p->arena, "t%d_", number), name),
+                .bytes = count * kn_bytes(dtype)};
+    kn_push(p->arena, &p->bufs, b);
+    return p->bufs.len - 1;
+}

@@ -1,0 +1,151 @@
+/* Reductions split over the machine: into how many ranges, and whether that pays. */
+#include <string.h>
+
+#include "codegen/model/machine.h"
+#include "codegen/sched/sched.h"
+
+static bool differs_by_member(const kn_phase *ph, const kn_access *acc)
+{
+    for (int a = ph->ngroup; a < ph->naxes; a++)
+        if (acc->stride[a] != 0)
+            return true;
+    return false;
+}
+
+typedef struct splitting {
+    int64_t least_rows, least_cols;   /* members that make a range worth a block */
+    int rows_per_unit, cols_per_unit; /* ranges to split into, for a multiprocessor or CPU thread */
+} splitting;
+
+static const splitting gpu_splitting = {4096, KN_LEAST_OF_COLUMN, 4, 2};
+static const splitting cpu_splitting = {16384, KN_LEAST_OF_COLUMN, 1, 1};
+
+/* Bytes that the sweeps of a phase move: all of them, or as if each array were loaded once. */
+static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
+{
+    double bytes = 0, elements = (double)ph->groups * (double)ph->members;
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_element_access(ph, i);
+        int sweeps = i < ph->values.len && !once ? ph->values.data[i].sweeps : 1;
+        if (acc && differs_by_member(ph, acc))
+            bytes += elements * sweeps * kn_bytes(bufs[acc->buf].dtype);
+    }
+    return bytes;
+}
+
+/* Moments, and a maximum with its sum, take two sweeps over the partial results to merge, and more work each. */
+static bool merges_twice(const kn_phase *ph)
+{
+    bool twice = false;
+    for (int i = 0; i < ph->reds.len; i++)
+        twice = twice || kn_red_state(ph, i) == KN_STATE_MOMENTS ||
+                kn_red_state(ph, i) == KN_STATE_PEAK;
+    return twice;
+}
+
+/* What the threads of a block of columns wait for, step after step, to merge so many partial results. */
+static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, int64_t parts)
+{
+    const int64_t rows = 512 / KN_COLS_LANES;
+    return (double)kn_ceil_div(parts, rows) * (merges_twice(ph) ? 2 : 1) * m->latency;
+}
+
+/* Nanoseconds of a phase that is split over the machine, at a barrier a combine. The split form is not there yet to be
+ * predicted: it moves all bytes at nearly the memory's rate, but for what is resident, and its phases begin one after the
+ * other. Ragged rows have no vectors then: elements take as long as if they had more bytes (softmax of 32 rows of 524287
+ * floats on an H200: 73 us, by clusters 62; of 16 of 1048577 in bf16 51 and 41). */
+static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *target,
+                       const kn_range *ranges)
+{
+    const double nearly = kn_phase_stores_elements(ph) ? 1.10 : 1.12, least = 6;
+    const kn_machine *m = kn_machine_of(target);
+    int stages = 0;
+    for (int i = 0; i < ph->reds.len; i++)
+        stages = ph->reds.data[i].stage >= stages ? ph->reds.data[i].stage + 1 : stages;
+    double bytes = bytes_moved(ph, bufs, false);
+    if (ranges->resident)
+        bytes -=
+            kn_resident_part(ph, target, ranges->length) * (bytes - bytes_moved(ph, bufs, true));
+    if (ph->ragged && kn_widest_element(ph, bufs) < least)
+        bytes *= least / kn_widest_element(ph, bufs);
+    double split = m->launch + nearly * bytes / m->memory + stages * m->grid;
+    if (ph->walk == KN_WALK_COLS)
+        split += stages * merging_columns_ns(ph, m, ranges->n);
+    return split + (stages + 1) * (m->latency + m->block);
+}
+
+/* Is that quicker than to leave each group to its own block, or cluster? */
+static bool pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
+                 const kn_target *target, const kn_range *ranges)
+{
+    return split_ns(ph, bufs, target, ranges) < kn_predict_phase_ns(a, ph, bufs, nbufs, target);
+}
+
+/* Two sweeps take so much longer than a sum on an H200, of rows, but less than another barrier. */
+static double merging_ns(const kn_phase *ph)
+{
+    const double ns = 2500;
+    return ph->walk != KN_WALK_COLS && merges_twice(ph) ? ns : 0;
+}
+
+bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase *ph,
+                               const kn_buf *bufs, int nbufs, const kn_target *target)
+{
+    const kn_range resident = kn_resident_ranges(one, target, false);
+    return resident.n > 1 && split_ns(one, bufs, target, &resident) + merging_ns(one) <
+                                 kn_predict_phase_ns(a, ph, bufs, nbufs, target);
+}
+
+/* A group in several runs that is too large for any cluster. Split it moves as many bytes as read twice by one block,
+ * and is served by the kernel for few groups. */
+static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
+{
+    return target->cluster > 1 && kn_schedule_choose(ph)->walk == KN_WALK_ROWS && !ph->cluster &&
+           ph->alone && kn_reread_bytes(ph) && !kn_phase_one_run(ph) &&
+           kn_rows_keep(ph, target) == KN_KEEP_NONE;
+}
+
+kn_range kn_ranges_of(int64_t n, int64_t want)
+{
+    int64_t length = ((n + want - 1) / want + 7) / 8 * 8;
+    return (kn_range){(n + length - 1) / length, length, false};
+}
+
+/* Ranges that fill the machine, for blocks that keep nothing of them. `blocks`: that all groups have. */
+static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int64_t blocks,
+                               bool forced)
+{
+    bool cols = ph->walk == KN_WALK_COLS;
+    const splitting *how = strcmp(target->kind, "cuda") == 0 ? &gpu_splitting : &cpu_splitting;
+    int64_t least = forced ? 1 : cols ? how->least_cols : how->least_rows;
+    int64_t all = (cols ? how->cols_per_unit : how->rows_per_unit) * target->units;
+    int64_t want = all / blocks; /* all of them at a time, none in a second turn */
+    int64_t most = (ph->members + least - 1) / least;
+    if (want < 2)
+        want = blocks < all || forced ? 2 : 1;
+    if (want > most)
+        want = most;
+    return want < 2 ? (kn_range){1, ph->members, false} : kn_ranges_of(ph->members, want);
+}
+
+kn_range kn_schedule_splits(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
+                            const kn_target *target, kn_division force)
+{
+    bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT,
+         gpu = strcmp(target->kind, "cuda") == 0;
+    const kn_range whole = {1, ph->members, false};
+    if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
+        ph->members < 2 || (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
+        return whole;
+    int64_t tile = ph->walk == KN_WALK_COLS && gpu ? kn_cols_width(ph) : 1;
+    int64_t blocks = kn_ceil_div(ph->groups, tile);
+    if (blocks == 0)
+        return whole;
+    kn_range ranges = force == KN_DIVIDE_SPLIT
+                          ? whole
+                          : kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
+    if (ranges.n < 2)
+        ranges = ranges_to_fill(ph, target, blocks, forced);
+    return forced || nothing_keeps(ph, target) || pays(a, ph, bufs, nbufs, target, &ranges) ? ranges
+                                                                                            : whole;
+}
