@@ -474,6 +474,8 @@ void kn_restage(kn_phase *p);
 bool kn_phase_stores_elements(const kn_phase *p);
 /* Does this store the result of a reduction across the groups? */
 bool kn_stores_across(const kn_phase *p, const kn_store *s);
+/* Does sweep t store anything for every member? */
+bool kn_sweep_stores_elements(const kn_phase *p, int sweep);
 /* True when sweep t has a reduction over the members, so that a combine follows it. */
 bool kn_sweep_reduces(const kn_phase *p, int sweep);
 

@@ -163,3 +163,11 @@ void kn_count_sweeps(kn_arena *a, kn_phase *ph)
             ph->values.data[i].sweeps += need[i];
     }
 }
+
+bool kn_sweep_stores_elements(const kn_phase *ph, int sweep)
+{
+    for (int i = 0; i < ph->stores.len; i++)
+        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage == sweep)
+            return true;
+    return false;
+}

@@ -2,20 +2,6 @@
 #include "codegen/model/machine.h"
 #include "codegen/sched/sched.h"
 
-bool kn_has_wide_functions(const kn_phase *ph, const kn_target *target)
-{
-    enum { FUNCTION = 16 }; /* additions: more than of a quotient */
-    bool wide = false;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = kn_value_at(ph, i);
-        wide = wide || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT && v->dtype == KN_F64 &&
-                        kn_ops[v->op].cost >= FUNCTION);
-    }
-    for (int r = 0; r < ph->reds.len; r++)
-        wide = wide || (ph->reds.data[r].dtype == KN_F64 && kn_red_state(ph, r) == KN_STATE_PEAK);
-    return wide && target->sm;
-}
-
 int kn_phase_element_bytes(const kn_phase *ph)
 {
     int bytes = 0;
@@ -62,4 +48,10 @@ int64_t kn_nanoseconds_apart(const kn_phase *ph, const kn_target *target)
 {
     const double some = 1.15, groups = ph->walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
     return (int64_t)(groups * (double)kn_reread_bytes(ph) * some / kn_machine_of(target)->memory);
+}
+
+kn_range kn_ranges_of(int64_t n, int64_t want)
+{
+    int64_t length = ((n + want - 1) / want + 7) / 8 * 8;
+    return (kn_range){(n + length - 1) / length, length, false};
 }

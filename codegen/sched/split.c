@@ -105,12 +105,6 @@ static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
            kn_rows_keep(ph, target) == KN_KEEP_NONE;
 }
 
-kn_range kn_ranges_of(int64_t n, int64_t want)
-{
-    int64_t length = ((n + want - 1) / want + 7) / 8 * 8;
-    return (kn_range){(n + length - 1) / length, length, false};
-}
-
 /* Ranges that fill the machine, for blocks that keep nothing of them. `blocks`: that all groups have. */
 static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int64_t blocks,
                                bool forced)

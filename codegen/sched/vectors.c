@@ -150,3 +150,17 @@ void kn_schedule_as(kn_phase *ph, int vec)
     ph->vec = vec;
     set_all_kinds(ph);
 }
+
+bool kn_has_wide_functions(const kn_phase *ph, const kn_target *target)
+{
+    enum { FUNCTION = 16 }; /* additions: more than of a quotient */
+    bool wide = false;
+    for (int i = 0; i < ph->values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        wide = wide || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT && v->dtype == KN_F64 &&
+                        kn_ops[v->op].cost >= FUNCTION);
+    }
+    for (int r = 0; r < ph->reds.len; r++)
+        wide = wide || (ph->reds.data[r].dtype == KN_F64 && kn_red_state(ph, r) == KN_STATE_PEAK);
+    return wide && target->sm;
+}

@@ -284,12 +284,6 @@ static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 
 /* ---- boards: what the blocks of a cluster tell each other ---- */
 
-const char *kn_cuda_behind_boards(kn_cuda_writer *w)
-{
-    return kn_cuda_printed(w, "(unsigned char *)dynamic + 2 * kn_cluster_blocks() * %d",
-                           kn_exchange_stride(w->ph));
-}
-
 void kn_cuda_begin_boards(kn_cuda_writer *w)
 {
     bool fetched = kn_fetches_groups(w->ph);

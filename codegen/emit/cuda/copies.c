@@ -126,16 +126,6 @@ static void write_copies(kn_cuda_writer *w)
     kn_cuda_close(w);
 }
 
-const char *kn_cuda_held(kn_cuda_writer *w)
-{
-    return kn_cuda_printed(w, w->ph->partly ? "(kn_count)p%d_held" : "(kn_count)p%d_chunk", w->p);
-}
-
-const char *kn_cuda_fetched_end(const kn_phase *ph)
-{
-    return ph->ragged ? "inner_end" : ph->partly ? "held_end" : "end";
-}
-
 void kn_cuda_fetch_first(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;

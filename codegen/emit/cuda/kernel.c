@@ -21,14 +21,6 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->turned_round = kn_walks_backwards(w->k, p);
 }
 
-const char *kn_cuda_groups_at_once(kn_cuda_writer *w)
-{
-    if (!kn_shares_block(w->k, w->ph))
-        return "1";
-    return w->k->bound ? kn_cuda_printed(w, "(blockDim.x / %d)", w->ph->tpg)
-                       : kn_cuda_printed(w, "%d", w->k->threads / w->ph->tpg);
-}
-
 /* The members that the workers of a group take in one step, ROWS. */
 static const char *turn_of(kn_cuda_writer *w)
 {
@@ -221,24 +213,6 @@ static void open_rows(kn_cuda_writer *w)
         kn_cuda_open(
             w, "for (kn_count first = (kn_count)%s * %s; first < work; first += (kn_count)%s * %s)",
             w->block, at_once, w->blocks, at_once);
-}
-
-void kn_cuda_group(kn_cuda_writer *w)
-{
-    const char *item = "first";
-    if (kn_shares_block(w->k, w->ph)) {
-        kn_cuda_line(w, "const bool live = first + row < work;");
-        item = "live ? first + row : work - 1";
-    }
-    if (w->turned_round && kn_goes_by_group(w->ph))
-        item = kn_cuda_printed(w, "work - 1 - (%s)", item);
-    if (w->ph->split) {
-        kn_cuda_line(w, "const kn_count item = %s;", item);
-        kn_cuda_line(w, "const kn_count split = item / groups, g = item - split * groups;");
-    } else {
-        kn_cuda_line(w, "const kn_count g = %s;", item);
-    }
-    kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
 }
 
 /* The members that a group's threads go through, and how. */

@@ -7,112 +7,14 @@ static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
     return w->ph->vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
 }
 
-bool kn_cuda_batches(const kn_cuda_writer *w, int i)
-{
-    const kn_value *v = &w->ph->values.data[i];
-    return v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
-           !v->access.turned && (v->access.vector || w->ph->vec == 1);
-}
-
-bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
-{
-    kn_keep kept = w->ph->values.data[i].kept;
-    return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->banded) ||
-           (w->batched && kn_cuda_batches(w, i));
-}
-
-bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
-{
-    return kn_cuda_in_registers(w, i) && w->need[i] && !w->loaded[i];
-}
-
 /* ---- ragged vectors: the first and the last of a group may have lanes that are not the group's ---- */
-
-static const char *group_offset(kn_cuda_writer *w, kn_access acc, char kind, int i)
-{
-    acc.kind[kn_phase_vector_axis(w->ph)] = KN_STRIDE_ZERO;
-    return kn_cuda_offset(w, &acc, kind, i, NULL);
-}
-
-void kn_cuda_part_of_cluster(kn_cuda_writer *w, const char *members)
-{
-    kn_cuda_line(w, "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, %s);", w->p,
-                 members);
-    kn_cuda_line(w, "const kn_count end = kn_least(begin + (kn_count)p%d_chunk, %s);", w->p,
-                 members);
-}
-
-void kn_cuda_ragged_range(kn_cuda_writer *w)
-{
-    const char *begins = NULL;
-    int vec = w->ph->vec;
-    for (int i = 0; !begins && i < w->ph->values.len; i++)
-        if (w->ph->values.data[i].access.vector)
-            begins = group_offset(w, w->ph->values.data[i].access, 'v', i);
-    for (int i = 0; !begins && i < w->ph->stores.len; i++)
-        if (w->ph->stores.data[i].access.vector)
-            begins = group_offset(w, w->ph->stores.data[i].access, 'o', i);
-    kn_cuda_line(w, "// its lines and vectors are aligned, not its beginning");
-    kn_cuda_line(w, "const kn_count skew = (kn_count)(%s) %% %d;", begins, kn_phase_line(w->ph));
-    if (w->ph->cluster)
-        kn_cuda_part_of_cluster(w, "members + skew");
-    else
-        kn_cuda_line(w, "const kn_count begin = 0, end = members + skew;");
-    kn_cuda_line(w, "const kn_count inner = begin < skew ? (skew + %d) / %d * %d : begin;", vec - 1,
-                 vec, vec);
-    kn_cuda_line(w, "const kn_count inner_end = end / %d * %d;", vec, vec);
-}
-
-/* Which thread has which vector does not depend on the skew: what one group keeps, the next does not overwrite from
- * elsewhere. */
-void kn_cuda_ragged_share(kn_cuda_writer *w, const char *first)
-{
-    int vec = w->ph->vec;
-    kn_cuda_line(w, "const kn_count start = %s + (%s < inner ? stride : 0);", first, first);
-    kn_cuda_line(w, "const bool head = begin < skew && skew %% %d != 0 && lane == skew / %d;", vec,
-                 vec);
-    kn_cuda_line(w, "const bool tail = inner <= inner_end && inner_end < end &&");
-    kn_cuda_line(w, "                  lane == (inner_end - begin) / %d %% blockDim.x;", vec);
-}
-
-void kn_cuda_ragged_edges(kn_cuda_writer *w)
-{
-    kn_put(w->t, "#pragma unroll 1\n");
-    kn_cuda_open(w, "for (int edge = head ? 0 : 1; edge < (tail ? 2 : 1); ++edge)");
-    kn_cuda_line(w, "const kn_count i = edge == 0 ? inner - %d : inner_end;", w->ph->vec);
-}
-
-void kn_cuda_ragged_place(kn_cuda_writer *w)
-{
-    kn_cuda_line(w, "const kn_index a%d = (kn_index)i - (kn_index)skew;",
-                 kn_phase_vector_axis(w->ph));
-}
-
-/* Is lane l of this step a member? */
-static const char *lane_is_member(kn_cuda_writer *w)
-{
-    return kn_cuda_printed(w, "whole || (kn_count)(a%d + l) < members",
-                           kn_phase_vector_axis(w->ph));
-}
-
-static const char *address(kn_cuda_writer *w, int i, const char *lane)
-{
-    const kn_access *acc = &w->ph->values.data[i].access;
-    return kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
-                           kn_cuda_offset(w, acc, 'v', i, lane));
-}
-
-const char *kn_cuda_edge(kn_cuda_writer *w, int i)
-{
-    return kn_cuda_printed(w, "kn_load_edge<%d>(%s, a%d, members)", w->ph->vec, address(w, i, NULL),
-                           kn_phase_vector_axis(w->ph));
-}
 
 /* The same as write_vector_load(), where they are one vector in memory, too. Only members may be loaded. */
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const char *constant = *type ? "const " : "";
-    const char *load = kn_cuda_loaded(w, &w->ph->values.data[i], w->ph->vec, address(w, i, NULL));
+    const char *load =
+        kn_cuda_loaded(w, &w->ph->values.data[i], w->ph->vec, kn_cuda_address(w, i, NULL));
     if (!w->ph->ragged) {
         kn_cuda_line(w, "%s%s%s = %s;", constant, type, to, load);
         return;
@@ -138,67 +40,11 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
     kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
     w->indent++;
     kn_cuda_guarded(
-        w, w->ph->ragged ? lane_is_member(w) : "",
+        w, w->ph->ragged ? kn_cuda_lane_is_member(w) : "",
         tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, &v->access, 'v', i, "l"))
              : kn_cuda_printed(w, "%s.at[l] = %s.at[0];", to,
-                               kn_cuda_loaded(w, v, 1, address(w, i, "l"))));
+                               kn_cuda_loaded(w, v, 1, kn_cuda_address(w, i, "l"))));
     w->indent--;
-}
-
-static bool stores_now(const kn_cuda_writer *w, int i)
-{
-    const kn_store *s = &w->ph->stores.data[i];
-    return s->kind == KN_STORE_ELEMENT && s->stage == w->sweep;
-}
-
-bool kn_cuda_loads(const kn_cuda_writer *w, int i)
-{
-    const kn_value *v = &w->ph->values.data[i];
-    return w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i];
-}
-
-bool kn_cuda_steps_in_memory(const kn_cuda_writer *w)
-{
-    for (int i = 0; i < w->ph->values.len; i++)
-        if (kn_cuda_loads(w, i))
-            return true;
-    for (int i = 0; i < w->ph->stores.len; i++)
-        if (stores_now(w, i))
-            return true;
-    return false;
-}
-
-static const char *vector_type(kn_cuda_writer *w, int i)
-{
-    return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(w->ph->values.data[i].dtype),
-                           w->ph->vec);
-}
-
-/* The load in whose place a kept value is. */
-static int place_of(const kn_cuda_writer *w, int i)
-{
-    return w->ph->values.data[i].kind == KN_V_ELEM ? w->ph->values.data[i].room : i;
-}
-
-/* Is this step's part of value i kept in shared memory? */
-static bool in_shared(const kn_cuda_writer *w, int i)
-{
-    kn_keep kept = w->ph->values.data[i].kept;
-    return kept == KN_KEEP_SHARED || (kept == KN_KEEP_RESIDENT && w->near);
-}
-
-const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
-{
-    if (w->ph->banded)
-        return kn_cuda_printed(w, "%s_resident[place + step * %s]", kn_cuda_value(w, i),
-                               kn_cuda_block_times(w, 1));
-    if (w->near)
-        return kn_cuda_printed(w, "%s_resident[place]", kn_cuda_value(w, i));
-    const char *name = kn_cuda_value(w, place_of(w, i)), *at = w->ph->cluster ? "(i - begin)" : "i";
-    return w->ph->walk == KN_WALK_COLS
-               ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_square_place(w))
-           : w->placed ? kn_cuda_printed(w, "%s_kept[place]", name)
-                       : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->vec);
 }
 
 /* Does a value that this sweep computes take the place of load i, or one before it did? */
@@ -215,7 +61,7 @@ static bool is_taken(const kn_cuda_writer *w, int load)
 /* This step's elements of such a value: from there, once it is there. */
 static void write_shared(kn_cuda_writer *w, int i, const char *at)
 {
-    const char *type = kn_cuda_printed(w, "%s ", vector_type(w, i));
+    const char *type = kn_cuda_printed(w, "%s ", kn_cuda_vector_type(w, i));
     if (w->loaded[i]) {
         kn_cuda_line(w, "const %s%s = %s;", type, at,
                      w->ahead ? kn_cuda_printed(w, "%s_square[r]", kn_cuda_value(w, i))
@@ -239,55 +85,6 @@ static void keep_shared(kn_cuda_writer *w)
         if (w->need[i] && w->near && w->batched && v->kept == KN_KEEP_RESIDENT)
             kn_cuda_line(w, "%s = %s;", kn_cuda_shared_place(w, i), kn_cuda_vector(w, i));
     }
-}
-
-static void declare_resident(kn_cuda_writer *w)
-{
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
-        const char *t = vector_type(w, i), *at = "dynamic";
-        if (v->kept != KN_KEEP_RESIDENT)
-            continue;
-        if (v->index)
-            at = kn_cuda_printed(w, "((unsigned char *)dynamic + (kn_count)held * %s)",
-                                 kn_cuda_block_times(w, v->index));
-        kn_cuda_line(w, "%s *const %s_resident = (%s *)%s;", t, kn_cuda_value(w, i), t, at);
-    }
-}
-
-/* Vectors of a value that a place in shared memory has. */
-static const char *vectors_kept(kn_cuda_writer *w)
-{
-    const kn_phase *ph = w->ph;
-    const char *members = ph->cluster ? kn_cuda_held(w) : "members";
-    if (ph->walk == KN_WALK_COLS)
-        return kn_cuda_printed(w, "%s * %d", members, ph->lanes);
-    return ph->cluster ? kn_cuda_printed(w, "%s / %d", members, ph->vec)
-                       : kn_cuda_printed(w, "(members + %d) / %d", ph->vec - 1 + kn_phase_slack(ph),
-                                         ph->vec);
-}
-
-/* Where the values kept in shared memory are, one array behind the other. */
-void kn_cuda_declare_shared(kn_cuda_writer *w)
-{
-    declare_resident(w);
-    const char *at = w->ph->cluster ? kn_cuda_behind_boards(w) : "dynamic";
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
-        if (v->kept != KN_KEEP_SHARED || v->kind != KN_V_LOAD)
-            continue;
-        const char *name = kn_cuda_value(w, i), *t = vector_type(w, i);
-        const int places = kn_phase_places(w->ph);
-        kn_cuda_line(w, "%s *%s%s_kept = (%s *)(%s);", t, places > 1 ? "" : "const ", name, t, at);
-        const char *each = vectors_kept(w);
-        at = kn_cuda_printed(w, "%s_kept + %s", name,
-                             places > 1 ? kn_cuda_printed(w, "%d * (%s)", places, each) : each);
-    }
-}
-
-const char *kn_cuda_registers(kn_cuda_writer *w, int i)
-{
-    return kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), w->in_rest ? "rest" : "kept");
 }
 
 /* A value that is kept in registers lives in <name>_kept[step] from the first sweep that needs it on. */
@@ -318,7 +115,7 @@ static void write_loads(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->values.len; i++) {
         const kn_value *v = &w->ph->values.data[i];
-        bool shared = in_shared(w, i), load = kn_has_access(v) && v->kind != KN_V_GATHER;
+        bool shared = kn_cuda_in_shared(w, i), load = kn_has_access(v) && v->kind != KN_V_GATHER;
         if (!w->need[i] || v->level != KN_ELEMENT || (!load && !shared) ||
             kn_cuda_in_registers(w, i))
             continue;
@@ -326,7 +123,7 @@ static void write_loads(kn_cuda_writer *w)
         if (shared)
             write_shared(w, i, at);
         else if (v->access.vector && v->kind == KN_V_LOAD)
-            write_vector_load(w, i, kn_cuda_printed(w, "%s ", vector_type(w, i)), at);
+            write_vector_load(w, i, kn_cuda_printed(w, "%s ", kn_cuda_vector_type(w, i)), at);
         else if (!varies_by_lane(w, &v->access))
             kn_cuda_define_load(w, i, NULL);
     }
@@ -370,13 +167,6 @@ static void write_vector_store(kn_cuda_writer *w, int i)
                  kn_phase_vector_axis(w->ph));
 }
 
-const char *kn_cuda_vector(kn_cuda_writer *w, int i)
-{
-    return kn_cuda_in_registers(w, i)
-               ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, place_of(w, i)))
-               : kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
-}
-
 /* Where the element of this step of a value that is kept in registers is. */
 static const char *kept_element(kn_cuda_writer *w, int i)
 {
@@ -403,7 +193,7 @@ static void write_lanes(kn_cuda_writer *w)
         kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->vec);
     }
     if (ph->ragged)
-        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", lane_is_member(w)), "continue;");
+        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", kn_cuda_lane_is_member(w)), "continue;");
     for (int i = 0; i < ph->values.len; i++) {
         const kn_value *v = &ph->values.data[i];
         if (!w->need[i] || v->level != KN_ELEMENT)
@@ -414,7 +204,7 @@ static void write_lanes(kn_cuda_writer *w)
             kn_cuda_define_load(w, i, varies_by_lane(w, &v->access) ? "l" : NULL);
         else if (kn_cuda_in_registers(w, i))
             kn_cuda_define(w, i, kept_element(w, i));
-        else if ((v->access.vector && v->kind == KN_V_LOAD) || in_shared(w, i))
+        else if ((v->access.vector && v->kind == KN_V_LOAD) || kn_cuda_in_shared(w, i))
             kn_cuda_define(
                 w, i,
                 kn_cuda_printed(w, "%s_at.at[%s]", kn_cuda_value(w, i), ph->vec > 1 ? "l" : "0"));
@@ -425,7 +215,7 @@ static void write_lanes(kn_cuda_writer *w)
         if (ph->reds.data[r].stage == w->sweep)
             kn_cuda_accumulate(w, r);
     for (int i = 0; i < ph->stores.len; i++) {
-        if (!stores_now(w, i))
+        if (!kn_cuda_stores_now(w, i))
             continue;
         if (vector_store(w, i) || ph->stores.data[i].squared)
             kn_cuda_line(w, "o%d_at.at[%s] = %s;", i, ph->vec > 1 ? "l" : "0",
@@ -445,7 +235,8 @@ static bool may_repeat(const kn_cuda_writer *w)
     for (int r = 0; r < ph->reds.len; r++)
         repeat = repeat && ph->reds.data[r].stage != w->sweep;
     for (int i = 0; i < ph->stores.len; i++)
-        repeat = repeat && (!stores_now(w, i) || vector_store(w, i) || ph->stores.data[i].squared);
+        repeat = repeat &&
+                 (!kn_cuda_stores_now(w, i) || vector_store(w, i) || ph->stores.data[i].squared);
     for (int i = 0; i < ph->values.len; i++) {
         bool computed = w->need[i] && !w->loaded[i] && kn_value_at(ph, i)->kind == KN_V_ELEM;
         quotients = quotients || (computed && kn_cuda_divides_exactly(w, i));
@@ -463,7 +254,7 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_line(w, "kn_made_anew(%s);", kn_cuda_vector(w, i));
     write_loads(w);
     for (int i = 0; i < ph->stores.len; i++)
-        if (stores_now(w, i) && (vector_store(w, i) || ph->stores.data[i].squared))
+        if (kn_cuda_stores_now(w, i) && (vector_store(w, i) || ph->stores.data[i].squared))
             kn_cuda_line(w, "kn_vec<%s, %d> o%d_at;",
                          kn_cuda_type(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
                          ph->vec, i);
@@ -487,9 +278,9 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_after_lanes(w, r);
     keep_shared(w);
     for (int i = 0; i < ph->stores.len; i++)
-        if (stores_now(w, i) && ph->stores.data[i].squared)
+        if (kn_cuda_stores_now(w, i) && ph->stores.data[i].squared)
             kn_cuda_line(w, "o%d_square[r] = o%d_at;", i, i);
-        else if (stores_now(w, i) && vector_store(w, i))
+        else if (kn_cuda_stores_now(w, i) && vector_store(w, i))
             write_vector_store(w, i);
     w->in_step = false;
 }

@@ -17,14 +17,6 @@ enum {
  * copy of a step takes NVRTC 4 ms. With two arrays two steps are 4 % faster on an H200. */
 enum { NEAR_ELEMENTS = 4, NEAR_ELEMENTS_OF_SEVERAL = 8 };
 
-bool kn_cuda_stores_elements(const kn_phase *ph, int sweep)
-{
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind == KN_STORE_ELEMENT && ph->stores.data[i].stage == sweep)
-            return true;
-    return false;
-}
-
 /* Has each worker of a local phase few members, one at a time? */
 static bool has_few(const kn_phase *ph)
 {
@@ -47,7 +39,7 @@ static int unrolling(kn_cuda_writer *w)
     int steps = w->ph->at_once ? w->ph->at_once : kn_steps_at_once(bytes);
     if (w->tiled && steps > TILE_STEPS)
         steps = TILE_STEPS;
-    bool stores = w->ph->walk == KN_WALK_COLS && kn_cuda_stores_elements(w->ph, w->sweep);
+    bool stores = w->ph->walk == KN_WALK_COLS && kn_sweep_stores_elements(w->ph, w->sweep);
     if ((stores || w->ph->partly) && steps > CROWDED_STEPS)
         steps = CROWDED_STEPS;
     int most = w->ph->local && w->ph->walk == KN_WALK_COLS                ? FEW_BYTES_OF_COLUMNS
@@ -56,12 +48,6 @@ static int unrolling(kn_cuda_writer *w)
     while (steps > 1 && steps * bytes > most)
         steps /= 2;
     return steps;
-}
-
-void kn_cuda_write_axes(kn_cuda_writer *w)
-{
-    if (kn_cuda_steps_in_memory(w))
-        kn_cuda_decompose(w, w->ph->ngroup, w->ph->ngroup + kn_stepped_axes(w->ph), "i");
 }
 
 /* Every other sweep walks backwards, in the first of a phase as after the last of the phase that read the same array:

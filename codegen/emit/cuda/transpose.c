@@ -15,12 +15,6 @@
  * values are in planes, one for each member of a square, so that threads side by side are side by side in a plane. */
 #include "codegen/emit/cuda/writer.h"
 
-static const char *tile_name(kn_cuda_writer *w, char kind, int i)
-{
-    return kind == 'v' ? kn_cuda_printed(w, "%s_tile", kn_cuda_value(w, i))
-                       : kn_cuda_printed(w, "o%d_tile", i);
-}
-
 /* Is value i, or store i, turned and this sweep's? */
 static bool loads_turned(const kn_cuda_writer *w, int i)
 {
@@ -55,7 +49,7 @@ static int declare_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int 
 {
     kn_dtype dtype = w->k->bufs.data[acc->buf].dtype;
     kn_cuda_line(w, "%s *const %s = (%s *)(scratch + %d);", kn_cuda_type(dtype),
-                 tile_name(w, kind, i), kn_cuda_type(dtype), at);
+                 kn_cuda_tile(w, kind, i), kn_cuda_type(dtype), at);
     return at + kn_tile_bytes_of(w->ph, kn_bytes(dtype));
 }
 
@@ -68,14 +62,6 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w)
     for (int i = 0; i < w->ph->stores.len; i++)
         if (w->ph->stores.data[i].access.turned && !w->ph->stores.data[i].squared)
             at = declare_tile(w, &w->ph->stores.data[i].access, 'o', i, at);
-}
-
-const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
-                            const char *lane)
-{
-    int pitch = kn_tile_pitch(w->ph, kn_bytes(w->k->bufs.data[acc->buf].dtype));
-    return kn_cuda_printed(w, "%s[(i - from) * %d + column * %d%s%s]", tile_name(w, kind, i), pitch,
-                           w->ph->vec, lane ? " + " : "", lane ? lane : "");
 }
 
 /* Opens a loop over the elements of a tile of so many members by vectors along them: of group c of the tile those from
@@ -96,7 +82,7 @@ static void open_turned(kn_cuda_writer *w, const kn_access *acc, int members, in
 /* Between vector `at` and the tile, an element after the other. */
 static const char *in_turn(kn_cuda_writer *w, const kn_access *acc, char kind, int i)
 {
-    return kn_cuda_printed(w, "%s[(m + k) * %d + c]", tile_name(w, kind, i),
+    return kn_cuda_printed(w, "%s[(m + k) * %d + c]", kn_cuda_tile(w, kind, i),
                            kn_tile_pitch(w->ph, kn_bytes(w->k->bufs.data[acc->buf].dtype)));
 }
 
@@ -184,16 +170,6 @@ void kn_cuda_close_tile(kn_cuda_writer *w)
 }
 
 /* ---- squares ---- */
-
-const char *kn_cuda_square_place(kn_cuda_writer *w)
-{
-    const kn_phase *ph = w->ph;
-    int side = kn_cols_square(ph);
-    const char *from = ph->cluster ? " - begin" : "";
-    if (side == 1)
-        return kn_cuda_printed(w, "(i%s) * %d + column", from, ph->lanes);
-    return kn_cuda_printed(w, "r * plane + (at%s) / %d * %d + column", from, side, ph->lanes);
-}
 
 void kn_cuda_open_square(kn_cuda_writer *w, int at_once)
 {

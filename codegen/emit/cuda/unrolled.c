@@ -25,7 +25,8 @@ static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
     bool loads = false;
     if (!w->ph->full || (words_of_sweep(w, &loads) > KN_KEPT_WORDS && loads))
         return kn_cuda_printed(w, "i < %s", by->end);
-    return kn_cuda_stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph) ? "live" : NULL;
+    return kn_sweep_stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph) ? "live"
+                                                                                     : NULL;
 }
 
 /* What only goes between registers and memory ends with the first step that is not there: between branches the compiler

@@ -1,17 +1,23 @@
-/* What the files of the CUDA generator share: a writer, and the pieces of a kernel's text.
+/* What the files of the CUDA emitter share: a writer, and the pieces of a kernel's text. From the bottom up:
  *
- *   cuda_text.c   lines, names, literals, indices, values; what is computed once a group
- *   cuda_rough.c  what need not be exact to the last bit
- *   cuda_caches.c what is read once or again, and what that is to the caches
- *   cuda_step.c   one step of a sweep: loads, values, accumulations, stores
- *   cuda_reduce.c accumulators and combines
- *   cuda_own.c    types and functions of reductions of the user's own
- *   cuda_fetch.c  copies into shared memory
- *   cuda_abreast.c  who is where in groups abreast, and what lanes are told of their groups
- *   cuda_bands.c  the groups of a band, and results of theirs that can wait
- *   cuda_tiles.c  turned accesses through tiles in shared memory
- *   cuda_sweep.c  the loops of a phase over its members
- *   cuda.c        walks, and the kernel around them */
+ *   text.c        lines, names, literals, indices
+ *   place.c       where the elements of a step are: registers, shared memory, tiles
+ *   precision.c   what need not be exact to the last bit
+ *   value.c       expressions, what is computed and stored once a group
+ *   caches.c      loads and stores as suits the caches
+ *   unaligned.c   rows whose vectors are aligned where they are not
+ *   broadcast.c   what a group says to its elements, where groups are packed
+ *   reducer.c     types and functions of user-defined reductions
+ *   combine.c     accumulators and combines
+ *   step.c        one step of a sweep: loads, values, accumulations, stores
+ *   transpose.c   transposed accesses, through tiles in shared memory or in registers
+ *   copies.c      asynchronous copies into shared memory
+ *   unrolled.c    steps that are written out
+ *   sweep.c       the loops of a phase over its members
+ *   group.c       which groups a block works on
+ *   mixed.c       the groups of mixed reductions, and deferred combines
+ *   packed.c      the walk over packed groups
+ *   kernel.c      walks, and the kernel around them */
 #ifndef KN_CODEGEN_CUDA_WRITER_H
 #define KN_CODEGEN_CUDA_WRITER_H
 
@@ -54,7 +60,7 @@ typedef struct kn_cuda_writer {
     bool *rough;  /* f32 values of which nothing is left but roundings to 16 bits: cuda_rough.c */
 } kn_cuda_writer;
 
-/* ---- cuda_text.c ---- */
+/* ---- text.c ---- */
 
 /* One line, indented; a line that opens a block; the brace that closes it. */
 void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -102,14 +108,14 @@ const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also)
 void kn_cuda_group_values(kn_cuda_writer *w, int stage);
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
-/* ---- cuda_rough.c: see there ---- */
+/* ---- precision.c: see there ---- */
 
 /* Finds rough values, on entering a phase. */
 void kn_cuda_find_rough(kn_cuda_writer *w);
 /* Is value i an exponential by the hardware's approximation? */
 bool kn_cuda_rough_exp(const kn_cuda_writer *w, int i);
 
-/* ---- cuda_reduce.c: reduction r of the phase ---- */
+/* ---- combine.c: reduction r of the phase ---- */
 
 /* Declares acc<r>; adds a step's elements to it: in the loop over l, with what is common to all of them before and
  * after it. */
@@ -133,7 +139,7 @@ void kn_cuda_across_accumulators(kn_cuda_writer *w);
 void kn_cuda_combine_across(kn_cuda_writer *w);
 void kn_cuda_store_across(kn_cuda_writer *w);
 
-/* ---- cuda_own.c: a REDUCE_BY whose first reduction is r ---- */
+/* ---- reducer.c: a REDUCE_BY whose first reduction is r ---- */
 
 /* What its type and its struct of functions are called. */
 const char *kn_cuda_own_name(kn_cuda_writer *w, int r);
@@ -148,7 +154,7 @@ typedef struct kn_cuda_stride {
     const char *first, *end, *step;
 } kn_cuda_stride;
 
-/* ---- cuda_abreast.c: see there ---- */
+/* ---- packed.c: see there ---- */
 
 void kn_cuda_abreast(kn_cuda_writer *w);
 
@@ -157,7 +163,7 @@ void kn_cuda_tell_lanes(kn_cuda_writer *w, int sweep);
 /* "v3_of1[l]": what a lane is told. */
 const char *kn_cuda_told(kn_cuda_writer *w, int i);
 
-/* ---- cuda_fetch.c: see there ---- */
+/* ---- copies.c: see there ---- */
 
 /* In front of the loop over groups: this cluster's time to begin. */
 void kn_cuda_begin_apart(kn_cuda_writer *w);
@@ -181,7 +187,7 @@ void kn_cuda_fetch_next(kn_cuda_writer *w);
 void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by);
 void kn_cuda_fetch_ahead(kn_cuda_writer *w);
 
-/* ---- cuda_bands.c: see there ---- */
+/* ---- mixed.c: see there ---- */
 
 /* Behind the sweep over a group: that, and the stores, when it is time for it; each warp for other groups. */
 void kn_cuda_late_groups(kn_cuda_writer *w);
@@ -189,7 +195,7 @@ void kn_cuda_late_groups(kn_cuda_writer *w);
 void kn_cuda_open_band(kn_cuda_writer *w);
 void kn_cuda_close_band(kn_cuda_writer *w);
 
-/* ---- cuda_tiles.c: see there ---- */
+/* ---- transpose.c: see there ---- */
 
 /* Does this sweep have turned accesses? */
 bool kn_cuda_turns(kn_cuda_writer *w);
@@ -214,16 +220,32 @@ void kn_cuda_write_squares(kn_cuda_writer *w);
 const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                             const char *lane);
 
-/* ---- cuda_caches.c ---- */
+/* ---- caches.c ---- */
 
 /* What the kernel's arrays have of the caches, on entering it. */
 void kn_cuda_find_traffic(kn_cuda_writer *w);
 /* "kn_load<4>(address)", of n elements of value v, and the function of the prelude that stores elements to a buffer, as suits
  * the caches. */
-const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n, const char *address);
+const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n,
+                           const char *kn_cuda_address);
 const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf);
 
-/* ---- cuda_step.c ---- */
+/* ---- place.c: where the elements of a step are ---- */
+
+/* The type of a thread's vector of value i. The address of load i's elements of this step, of lane `lane` if that is not NULL. */
+const char *kn_cuda_vector_type(kn_cuda_writer *w, int i);
+const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane);
+/* The load in whose place a kept value is. */
+int kn_cuda_place_of(const kn_cuda_writer *w, int i);
+/* Is this step's part of value i kept in shared memory? Is store i, of elements, this sweep's? */
+bool kn_cuda_in_shared(const kn_cuda_writer *w, int i);
+bool kn_cuda_stores_now(const kn_cuda_writer *w, int i);
+/* What the tile of value ('v') or store ('o') i is called. */
+const char *kn_cuda_tile(kn_cuda_writer *w, char kind, int i);
+/* Is lane l of this step of unaligned rows a member? */
+const char *kn_cuda_lane_is_member(kn_cuda_writer *w);
+
+/* ---- step.c ---- */
 
 /* Can the loads of value i's elements be done for several steps, in front of the first of them? */
 bool kn_cuda_batches(const kn_cuda_writer *w, int i);
@@ -260,7 +282,7 @@ void kn_cuda_leave_near(kn_cuda_writer *w);
 void kn_cuda_declare_shared(kn_cuda_writer *w);
 void kn_cuda_step(kn_cuda_writer *w);
 
-/* ---- cuda.c ---- */
+/* ---- group.c ---- */
 
 /* The groups that a block works on at a time, ROWS. */
 const char *kn_cuda_groups_at_once(kn_cuda_writer *w);
@@ -268,7 +290,7 @@ const char *kn_cuda_groups_at_once(kn_cuda_writer *w);
  * live or not. */
 void kn_cuda_group(kn_cuda_writer *w);
 
-/* ---- cuda_unrolled.c ---- */
+/* ---- unrolled.c ---- */
 
 /* The steps of a thread that are written out: how many, the place of each, and where there may be none, when there is. */
 typedef struct kn_cuda_unrolled {
@@ -295,10 +317,8 @@ void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
 /* Into registers, what all groups share; by: a thread's steps of any of them. */
 void kn_cuda_load_lasting(kn_cuda_writer *w, const kn_cuda_stride *by);
 
-/* ---- cuda_sweep.c ---- */
+/* ---- sweep.c ---- */
 
-/* Does a sweep store elements? */
-bool kn_cuda_stores_elements(const kn_phase *ph, int sweep);
 /* Where member i is along each axis. */
 void kn_cuda_write_axes(kn_cuda_writer *w);
 

@@ -1,0 +1,40 @@
+/* Groups packed into rows: what is computed once a group, in the lanes of its elements. */
+#include "codegen/emit/cuda/writer.h"
+#include "codegen/model/resources.h"
+
+/* The place of value i for group `at`. */
+static const char *place(kn_cuda_writer *w, int i, const char *at)
+{
+    int before = 0;
+    for (int j = 0; j < i; j++)
+        before += kn_is_broadcast(w->ph, j, 0, NULL);
+    return kn_cuda_printed(w, "*(%s *)(places + (%d * p%d_beside + %s) * %d)",
+                           kn_cuda_type(w->ph->values.data[i].dtype), before, w->p, at,
+                           KN_PACKED_SLOT);
+}
+
+void kn_cuda_tell_lanes(kn_cuda_writer *w, int sweep)
+{
+    const kn_phase *ph = w->ph;
+    bool any = false;
+    w->sweep = sweep;
+    kn_phase_needs(ph, sweep, w->need);
+    for (int i = 0; i < ph->values.len; i++) {
+        if (!w->told[i] || !kn_is_broadcast(ph, i, sweep, w->need))
+            continue;
+        kn_cuda_line(w, "if (threadIdx.x < here)");
+        kn_cuda_line(w, "    %s = %s;", place(w, i, "(kn_index)own"), kn_cuda_value(w, i));
+        any = true;
+    }
+    if (any)
+        kn_cuda_line(w, "__syncthreads();");
+    for (int i = 0; i < ph->values.len; i++) {
+        if (!w->told[i] || !kn_is_broadcast(ph, i, sweep, w->need))
+            continue;
+        kn_cuda_line(w, "%s %s_of%d[%d];", kn_cuda_type(ph->values.data[i].dtype),
+                     kn_cuda_value(w, i), sweep, ph->vec);
+        kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "    %s = %s;", kn_cuda_told(w, i), place(w, i, "beside[l]"));
+    }
+}

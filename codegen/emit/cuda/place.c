@@ -1,0 +1,188 @@
+/* Where the elements of a step are: in registers, in shared memory, in a tile. */
+#include "codegen/emit/cuda/writer.h"
+#include "codegen/model/resources.h"
+
+bool kn_cuda_batches(const kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    return v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
+           !v->access.turned && (v->access.vector || w->ph->vec == 1);
+}
+
+bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
+{
+    kn_keep kept = w->ph->values.data[i].kept;
+    return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->banded) ||
+           (w->batched && kn_cuda_batches(w, i));
+}
+
+bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
+{
+    return kn_cuda_in_registers(w, i) && w->need[i] && !w->loaded[i];
+}
+
+const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane)
+{
+    const kn_access *acc = &w->ph->values.data[i].access;
+    return kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
+                           kn_cuda_offset(w, acc, 'v', i, lane));
+}
+
+bool kn_cuda_stores_now(const kn_cuda_writer *w, int i)
+{
+    const kn_store *s = &w->ph->stores.data[i];
+    return s->kind == KN_STORE_ELEMENT && s->stage == w->sweep;
+}
+
+bool kn_cuda_loads(const kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    return w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i];
+}
+
+bool kn_cuda_steps_in_memory(const kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++)
+        if (kn_cuda_loads(w, i))
+            return true;
+    for (int i = 0; i < w->ph->stores.len; i++)
+        if (kn_cuda_stores_now(w, i))
+            return true;
+    return false;
+}
+
+const char *kn_cuda_vector_type(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(w->ph->values.data[i].dtype),
+                           w->ph->vec);
+}
+
+/* The load in whose place a kept value is. */
+int kn_cuda_place_of(const kn_cuda_writer *w, int i)
+{
+    return w->ph->values.data[i].kind == KN_V_ELEM ? w->ph->values.data[i].room : i;
+}
+
+/* Is this step's part of value i kept in shared memory? */
+bool kn_cuda_in_shared(const kn_cuda_writer *w, int i)
+{
+    kn_keep kept = w->ph->values.data[i].kept;
+    return kept == KN_KEEP_SHARED || (kept == KN_KEEP_RESIDENT && w->near);
+}
+
+const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
+{
+    if (w->ph->banded)
+        return kn_cuda_printed(w, "%s_resident[place + step * %s]", kn_cuda_value(w, i),
+                               kn_cuda_block_times(w, 1));
+    if (w->near)
+        return kn_cuda_printed(w, "%s_resident[place]", kn_cuda_value(w, i));
+    const char *name = kn_cuda_value(w, kn_cuda_place_of(w, i)),
+               *at = w->ph->cluster ? "(i - begin)" : "i";
+    return w->ph->walk == KN_WALK_COLS
+               ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_square_place(w))
+           : w->placed ? kn_cuda_printed(w, "%s_kept[place]", name)
+                       : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->vec);
+}
+
+static void declare_resident(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        const char *t = kn_cuda_vector_type(w, i), *at = "dynamic";
+        if (v->kept != KN_KEEP_RESIDENT)
+            continue;
+        if (v->index)
+            at = kn_cuda_printed(w, "((unsigned char *)dynamic + (kn_count)held * %s)",
+                                 kn_cuda_block_times(w, v->index));
+        kn_cuda_line(w, "%s *const %s_resident = (%s *)%s;", t, kn_cuda_value(w, i), t, at);
+    }
+}
+
+/* Vectors of a value that a place in shared memory has. */
+static const char *vectors_kept(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    const char *members = ph->cluster ? kn_cuda_held(w) : "members";
+    if (ph->walk == KN_WALK_COLS)
+        return kn_cuda_printed(w, "%s * %d", members, ph->lanes);
+    return ph->cluster ? kn_cuda_printed(w, "%s / %d", members, ph->vec)
+                       : kn_cuda_printed(w, "(members + %d) / %d", ph->vec - 1 + kn_phase_slack(ph),
+                                         ph->vec);
+}
+
+/* Where the values kept in shared memory are, one array behind the other. */
+void kn_cuda_declare_shared(kn_cuda_writer *w)
+{
+    declare_resident(w);
+    const char *at = w->ph->cluster ? kn_cuda_behind_boards(w) : "dynamic";
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (v->kept != KN_KEEP_SHARED || v->kind != KN_V_LOAD)
+            continue;
+        const char *name = kn_cuda_value(w, i), *t = kn_cuda_vector_type(w, i);
+        const int places = kn_phase_places(w->ph);
+        kn_cuda_line(w, "%s *%s%s_kept = (%s *)(%s);", t, places > 1 ? "" : "const ", name, t, at);
+        const char *each = vectors_kept(w);
+        at = kn_cuda_printed(w, "%s_kept + %s", name,
+                             places > 1 ? kn_cuda_printed(w, "%d * (%s)", places, each) : each);
+    }
+}
+
+const char *kn_cuda_registers(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), w->in_rest ? "rest" : "kept");
+}
+
+const char *kn_cuda_vector(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_in_registers(w, i)
+               ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, kn_cuda_place_of(w, i)))
+               : kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
+}
+
+const char *kn_cuda_tile(kn_cuda_writer *w, char kind, int i)
+{
+    return kind == 'v' ? kn_cuda_printed(w, "%s_tile", kn_cuda_value(w, i))
+                       : kn_cuda_printed(w, "o%d_tile", i);
+}
+
+const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
+                            const char *lane)
+{
+    int pitch = kn_tile_pitch(w->ph, kn_bytes(w->k->bufs.data[acc->buf].dtype));
+    return kn_cuda_printed(w, "%s[(i - from) * %d + column * %d%s%s]", kn_cuda_tile(w, kind, i),
+                           pitch, w->ph->vec, lane ? " + " : "", lane ? lane : "");
+}
+
+const char *kn_cuda_square_place(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    int side = kn_cols_square(ph);
+    const char *from = ph->cluster ? " - begin" : "";
+    if (side == 1)
+        return kn_cuda_printed(w, "(i%s) * %d + column", from, ph->lanes);
+    return kn_cuda_printed(w, "r * plane + (at%s) / %d * %d + column", from, side, ph->lanes);
+}
+
+const char *kn_cuda_held(kn_cuda_writer *w)
+{
+    return kn_cuda_printed(w, w->ph->partly ? "(kn_count)p%d_held" : "(kn_count)p%d_chunk", w->p);
+}
+
+const char *kn_cuda_fetched_end(const kn_phase *ph)
+{
+    return ph->ragged ? "inner_end" : ph->partly ? "held_end" : "end";
+}
+
+const char *kn_cuda_behind_boards(kn_cuda_writer *w)
+{
+    return kn_cuda_printed(w, "(unsigned char *)dynamic + 2 * kn_cluster_blocks() * %d",
+                           kn_exchange_stride(w->ph));
+}
+
+void kn_cuda_write_axes(kn_cuda_writer *w)
+{
+    if (kn_cuda_steps_in_memory(w))
+        kn_cuda_decompose(w, w->ph->ngroup, w->ph->ngroup + kn_stepped_axes(w->ph), "i");
+}

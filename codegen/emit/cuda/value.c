@@ -1,0 +1,237 @@
+/* Values: expressions, what is computed or stored once a group. */
+#include "codegen/emit/cuda/writer.h"
+
+static bool is_infix(kn_op op, kn_dtype operand)
+{
+    if (!*kn_ops[op].infix)
+        return false;
+    return !kn_is_int(operand) || kn_ops[op].rule == KN_RULE_COMPARE;
+}
+
+/* Is the quotient by the hardware's approximation? */
+static bool divides_fast(const kn_cuda_writer *w, kn_op op, kn_dtype t)
+{
+    return w->k->fast && op == KN_OP_DIV && t == KN_F32;
+}
+
+/* Is a cast the one that C has? To floats, what is out of range becomes infinite. */
+static bool is_cast_of_c(kn_dtype t, kn_dtype operand)
+{
+    return (t == KN_F32 || t == KN_F64) && !kn_is_half(operand) && !kn_is_complex(operand);
+}
+
+const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype operand,
+                              const char *const *in, int nin)
+{
+    if (op == KN_OP_CAST)
+        return kn_cuda_printed(w, is_cast_of_c(t, operand) ? "(%s)%s" : "kn_cast<%s>(%s)",
+                               kn_cuda_type(t), in[0]);
+    if (op == KN_OP_COPY)
+        return in[0];
+    if (divides_fast(w, op, t))
+        return kn_cuda_printed(w, "kn_fast_divide(%s, %s)", in[0], in[1]);
+    if (is_infix(op, operand))
+        return kn_cuda_printed(w, "%s %s %s", in[0], kn_ops[op].infix, in[1]);
+    return kn_cuda_printed(w, "kn_%s(%s%s%s%s%s)", kn_ops[op].text, in[0], nin > 1 ? ", " : "",
+                           nin > 1 ? in[1] : "", nin > 2 ? ", " : "", nin > 2 ? in[2] : "");
+}
+
+/* Does value v divide by group value `by`, before fast math comes into it? */
+static bool divides_by_group(const kn_cuda_writer *w, const kn_value *v, int by)
+{
+    return kn_is_elem(v, KN_OP_DIV) && kn_is_float(v->dtype) && v->in[1] == by &&
+           w->ph->values.data[by].level == KN_GROUP && !divides_fast(w, v->op, v->dtype);
+}
+
+/* How a quotient is found by what divides several numbers, or is there before they are: its divisor's suffix, its type and
+ * what makes it. */
+typedef struct division {
+    const char *suffix, *type, *make;
+} division;
+
+static const division exact_f32 = {"by", "kn_divisor<float>", "kn_divide_by"},
+                      exact_f64 = {"by", "kn_divisor<double>", "kn_divide_by"},
+                      rough_f32 = {"over", "kn_rough_divisor", "kn_divide_roughly_by"},
+                      whole_f32 = {"whole", "kn_whole_divisor", "kn_divide_by_whole"};
+
+/* Is group value `by` a whole number that is known before the first sweep, such as that of the members? Threads that share
+ * several groups have no register to spare for its reciprocal, unless copies bring these: z-scores of 9 members are 16 %
+ * quicker on an H200 so. */
+static bool is_whole(const kn_phase *ph, int by)
+{
+    const kn_value *v = kn_value_at(ph, by);
+    return (ph->walk != KN_WALK_COLS || ph->tpg == 1 || (ph->fetched && !ph->cluster)) &&
+           v->stage == 0 && kn_is_elem(v, KN_OP_CAST) &&
+           kn_is_int(kn_value_at(ph, v->in[0])->dtype);
+}
+
+/* That of value i, by value `by`; NULL: by a division like any other, or none. */
+static const division *division_of(const kn_cuda_writer *w, int i, int by)
+{
+    const kn_value *v = kn_value_at(w->ph, i);
+    if (v->kind != KN_V_ELEM || !divides_by_group(w, v, by))
+        return NULL;
+    if (v->level == KN_ELEMENT)
+        return w->rough[i] ? &rough_f32 : v->dtype == KN_F64 ? &exact_f64 : &exact_f32;
+    return v->dtype == KN_F32 && is_whole(w->ph, by) ? &whole_f32 : NULL;
+}
+
+bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i)
+{
+    const division *d = division_of(w, i, kn_value_at(w->ph, i)->in[1]);
+    return d == &exact_f32 || d == &exact_f64;
+}
+
+/* Declares what divides as the group value i does, of one kind, if anything is so divided. */
+static void define_divisor(kn_cuda_writer *w, int i, const division *d)
+{
+    bool divides = false;
+    for (int j = i + 1; j < w->ph->values.len; j++)
+        divides = divides || division_of(w, j, i) == d;
+    if (divides)
+        kn_cuda_declare(w, true, d->type,
+                        kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), d->suffix), w->wide[i],
+                        kn_cuda_printed(w, "%s(%s)", d->make, kn_cuda_operand(w, i)));
+}
+
+const char *kn_cuda_expression(kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    const char *in[KN_MAX_IN] = {0};
+    for (int k = 0; k < v->nin; k++)
+        in[k] = kn_cuda_operand(w, v->in[k]);
+    const division *d = division_of(w, i, v->in[1]);
+    if (d) {
+        const char *by = kn_cuda_printed(w, "%s_%s%s", kn_cuda_value(w, v->in[1]), d->suffix,
+                                         w->wide[v->in[1]] ? "[l]" : "");
+        if (d == &rough_f32 || d == &whole_f32)
+            return kn_cuda_printed(w, "%s / %s", in[0], by);
+        const char *const quotients[] = {[KN_EACH_TESTED] = "%s / %s",
+                                         [KN_TESTED_TOGETHER] = "kn_divide_quickly(%s, %s, exact)",
+                                         [KN_DIVIDED] = "kn_divide_slowly(%s, %s)"};
+        return kn_cuda_printed(w, quotients[w->quotients], in[0], by);
+    }
+    if (kn_cuda_rough_exp(w, i))
+        return kn_cuda_printed(w, "kn_rough_exp(%s)", in[0]);
+    if (w->ph->cluster && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) && v->dtype == KN_F32 &&
+        !w->k->fast)
+        return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);
+    return kn_cuda_operation(w, v->op, v->dtype, w->ph->values.data[v->in[0]].dtype, in, v->nin);
+}
+
+void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
+{
+    kn_cuda_declare(w, true, kn_cuda_type(kn_value_at(w->ph, i)->dtype), kn_cuda_value(w, i),
+                    w->wide[i], expr);
+}
+
+/* Where a GATHER reads, beyond its access. */
+static const char *gathered(kn_cuda_writer *w, int i, const char *at)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    bool some = kn_shares_block(w->k, w->ph) || w->ph->walk == KN_WALK_COLS;
+    const char *live = some && v->level == KN_GROUP ? "live" : "true";
+    kn_text t = kn_text_new(w->t->arena);
+    kn_put(&t, at);
+    for (int k = 0; k < v->nin; k++) {
+        const char *index = kn_cuda_operand(w, v->in[k]);
+        if (v->checked)
+            index = kn_cuda_printed(w, "kn_checked_index(%s, p%d_v%d_g%d_size, %s)", index, w->p, i,
+                                    k, live);
+        kn_putf(&t, " + (kn_index)%s * p%d_v%d_g%d_step", index, w->p, i, k);
+    }
+    return kn_text_str(&t);
+}
+
+void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
+{
+    const kn_value *v = &w->ph->values.data[i];
+    const kn_access *acc = &v->access;
+    const char *at = kn_cuda_offset(w, acc, 'v', i, lane);
+    if (v->kind == KN_V_INDEX) {
+        kn_cuda_define(w, i, at);
+        return;
+    }
+    if (v->kind == KN_V_GATHER)
+        at = gathered(w, i, at);
+    if (w->tiled && acc->turned)
+        kn_cuda_define(w, i, kn_cuda_in_tile(w, acc, 'v', i, lane));
+    else
+        kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
+}
+
+/* The group values of one stage: before the sweeps for stage 0, else after a combine. */
+void kn_cuda_group_values(kn_cuda_writer *w, int stage)
+{
+    for (int i = 0; i < w->ph->values.len; i++) {
+        const kn_value *v = &w->ph->values.data[i];
+        if (v->level != KN_GROUP || v->stage != stage)
+            continue;
+        switch (v->kind) {
+        case KN_V_INDEX:
+        case KN_V_GATHER:
+        case KN_V_LOAD: kn_cuda_define_load(w, i, w->wide[i] ? "l" : NULL); break;
+        case KN_V_SCALAR: kn_cuda_define(w, i, w->k->scalars.data[v->index].name); break;
+        case KN_V_CONST: kn_cuda_define(w, i, kn_cuda_literal(w, v->value)); break;
+        case KN_V_EXTENT: kn_cuda_define(w, i, kn_cuda_printed(w, "count%d", v->index)); break;
+        case KN_V_RESULT:
+            kn_cuda_define(w, i, kn_cuda_printed(w, "r%d%s", v->index, w->wide[i] ? "[l]" : ""));
+            break;
+        case KN_V_LOCAL:
+            kn_cuda_define(w, i, kn_cuda_printed(w, "x%d%s", v->index, w->wide[i] ? "[l]" : ""));
+            break;
+        case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
+        }
+        define_divisor(w, i, &exact_f32);
+        define_divisor(w, i, &exact_f64);
+        define_divisor(w, i, &rough_f32);
+        define_divisor(w, i, &whole_f32);
+    }
+}
+
+/* "a0 == 0 && a2 == 0" for the axes in `once` */
+const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    kn_put(&t, also);
+    for (int a = 0; a < w->ph->naxes; a++)
+        if (s->once >> a & 1)
+            kn_putf(&t, "%sa%d == 0", t.len ? " && " : "", a);
+    return kn_text_str(&t);
+}
+
+void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
+{
+    int va = kn_phase_vector_axis(w->ph);
+    for (int i = 0; i < w->ph->stores.len; i++) {
+        const kn_store *s = &w->ph->stores.data[i];
+        if (s->kind == KN_STORE_ELEMENT || s->stage != stage || kn_stores_across(w->ph, s))
+            continue;
+        bool wide = kn_cuda_wide(w->ph) && !w->ph->abreast, once = wide && s->once >> va & 1;
+        const char *who = w->ph->split && s->kind == KN_STORE_GROUP
+                              ? kn_cuda_printed(w, "%s && split == 0", leader)
+                              : leader;
+        const bool partial = s->kind == KN_STORE_PARTIAL;
+        bool vector = s->access.vector && wide && !once && (partial || w->wide[s->value]);
+        const char *buf = w->k->bufs.data[s->access.buf].name,
+                   *what = partial
+                               ? kn_cuda_printed(w, wide && !vector ? "r%d[l]" : "r%d", s->value)
+                           : vector ? kn_cuda_value(w, s->value)
+                                    : kn_cuda_operand(w, s->value);
+        const char *to =
+            kn_cuda_offset(w, &s->access, 'o', i, wide && !once && !vector ? "l" : NULL);
+        if (partial)
+            to = kn_cuda_printed(w, "%s + (kn_index)split * p%d_o%d_split", to, w->p, i);
+        kn_cuda_open(w, "if (%s)", kn_cuda_once(w, s, who));
+        if (vector) {
+            kn_cuda_line(w, "kn_store(%s + (%s), %s);", buf, to, what);
+        } else {
+            if (wide)
+                kn_cuda_open_groups(w);
+            kn_cuda_line(w, "%s%s[%s] = %s;", once ? "if (l == 0) " : "", buf, to, what);
+            if (wide)
+                kn_cuda_close_groups(w);
+        }
+        kn_cuda_close(w);
+    }
+}
