@@ -52,28 +52,31 @@ static void divisible(list *l, const char *size, int by)
 static void phase_constraints(list *l, const kn_kernel *k, const kn_phase *ph)
 {
     int va = kn_phase_vector_axis(ph);
-    for (int a = 0; a < ph->naxes; a++)
-        if (strchr(ph->axes[a].name, '*') && ph->axes[a].extent > 1)
-            add(l, kn_sprintf(l->a, "%s is walked as one axis", ph->axes[a].name));
-    if (ph->ragged)
+    for (int a = 0; a < ph->nest.naxes; a++)
+        if (strchr(ph->nest.axes[a].name, '*') && ph->nest.axes[a].extent > 1)
+            add(l, kn_sprintf(l->a, "%s is walked as one axis", ph->nest.axes[a].name));
+    if (ph->how.unaligned)
         add(l, kn_sprintf(l->a, "rows along %s begin alike in all arrays, within vectors of %d",
-                          ph->axes[va].name, ph->vec));
-    else if (ph->vec > 1)
+                          ph->nest.axes[va].name, ph->how.vec));
+    else if (ph->how.vec > 1)
         divisible(l,
-                  ph->abreast ? kn_dim_product_text(l->a, ph->axes[0].name, ph->axes[va].name)
-                              : ph->axes[va].name,
-                  ph->vec);
+                  ph->how.packed
+                      ? kn_dim_product_text(l->a, ph->nest.axes[0].name, ph->nest.axes[va].name)
+                      : ph->nest.axes[va].name,
+                  ph->how.vec);
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_access_at(ph, i);
         const kn_buf *b = acc ? &k->bufs.data[acc->buf] : NULL;
         if (!b || b->kind == KN_BUF_TEMP || va < 0)
             continue;
-        int along = acc->turned ? ph->naxes - 1 : va, vec = acc->turned ? acc->turned : ph->vec;
+        int along = acc->transposed ? ph->nest.naxes - 1 : va,
+            vec = acc->transposed ? acc->transposed : ph->how.vec;
         if (acc->kind[along] == KN_STRIDE_ONE)
-            add(l, kn_sprintf(l->a, "%s is contiguous along %s", b->name, ph->axes[along].name));
-        if (acc->turned > 1)
-            divisible(l, ph->axes[along].name, vec);
-        if (acc->vector || acc->turned > 1) {
+            add(l,
+                kn_sprintf(l->a, "%s is contiguous along %s", b->name, ph->nest.axes[along].name));
+        if (acc->transposed > 1)
+            divisible(l, ph->nest.axes[along].name, vec);
+        if (acc->vector || acc->transposed > 1) {
             int bytes = vec * kn_bytes(b->dtype);
             add(l, kn_sprintf(l->a, "%s is %d-byte aligned", b->name, bytes < 16 ? bytes : 16));
         }
@@ -181,43 +184,45 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
 {
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "    %sphase %d%s: %s", ph->local ? "local " : "", p,
-            ph->barrier      ? " (after a grid barrier)"
-            : ph->by_tile    ? " (by the last block of each tile)"
-            : ph->last_block ? " (by the last block)"
-                             : "",
-            kn_walk_text(ph->walk));
-    for (int a = 0; a < ph->naxes; a++) {
-        const char *extent = kn_sprintf(t->arena, "%lld", (long long)ph->axes[a].extent);
-        kn_put(t, a == ph->ngroup ? "; members " : a ? " x " : "; groups ");
-        kn_put(t, ph->axes[a].name);
-        if (strcmp(ph->axes[a].name, extent) != 0) /* the size may be a number in the text */
+            ph->barrier            ? " (after a grid barrier)"
+            : ph->how.last_of_tile ? " (by the last block of each tile)"
+            : ph->how.last_block   ? " (by the last block)"
+                                   : "",
+            kn_walk_text(ph->how.walk));
+    for (int a = 0; a < ph->nest.naxes; a++) {
+        const char *extent = kn_sprintf(t->arena, "%lld", (long long)ph->nest.axes[a].extent);
+        kn_put(t, a == ph->nest.ngroup ? "; members " : a ? " x " : "; groups ");
+        kn_put(t, ph->nest.axes[a].name);
+        if (strcmp(ph->nest.axes[a].name, extent) != 0) /* the size may be a number in the text */
             kn_putf(t, " = %s", extent);
     }
-    kn_putf(t, "; %d sweep%s", ph->nsweeps, ph->nsweeps == 1 ? "" : "s");
-    if (ph->walk == KN_WALK_ROWS)
-        kn_putf(t, ", %d thread%s a %s", ph->tpg, ph->tpg == 1 ? "" : "s",
-                ph->cluster ? "block" : "group");
-    if (ph->cluster)
-        kn_putf(t, ", clusters of %lld blocks", (long long)ph->splits);
-    if (ph->fetched)
-        kn_put(t, ph->walk == KN_WALK_ROWS ? ", bulk copies" : ", own copies");
-    if (ph->abreast)
-        kn_putf(t, ", %d groups abreast, %d x %d threads", kn_cols_width(ph), ph->lanes, ph->tpg);
-    else if (ph->walk == KN_WALK_COLS)
-        kn_putf(t, ", %d groups x %d threads", kn_cols_width(ph), ph->tpg);
+    kn_putf(t, "; %d sweep%s", ph->nest.nsweeps, ph->nest.nsweeps == 1 ? "" : "s");
+    if (ph->how.walk == KN_WALK_ROWS)
+        kn_putf(t, ", %d thread%s a %s", ph->how.tpg, ph->how.tpg == 1 ? "" : "s",
+                ph->how.cluster ? "block" : "group");
+    if (ph->how.cluster)
+        kn_putf(t, ", clusters of %lld blocks", (long long)ph->num.splits);
+    if (ph->how.async)
+        kn_put(t, ph->how.walk == KN_WALK_ROWS ? ", bulk copies" : ", own copies");
+    if (ph->how.packed)
+        kn_putf(t, ", %d groups abreast, %d x %d threads", kn_cols_width(ph), ph->how.lanes,
+                ph->how.tpg);
+    else if (ph->how.walk == KN_WALK_COLS)
+        kn_putf(t, ", %d groups x %d threads", kn_cols_width(ph), ph->how.tpg);
     if (kn_tile_bytes(ph))
-        kn_putf(t, ", tiles of %d members", ph->tile);
+        kn_putf(t, ", tiles of %d members", ph->how.tile);
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_access_at(ph, i);
-        if (acc && acc->turned)
+        if (acc && acc->transposed)
             kn_putf(t, ", %s turned", k->bufs.data[acc->buf].name);
     }
-    if (ph->vec > 1)
-        kn_putf(t, ", vectors of %d%s", ph->vec, ph->ragged ? " within ragged rows" : "");
-    if (ph->steps && !ph->partly)
-        kn_putf(t, ", %d step%s a thread", ph->steps, ph->steps == 1 ? "" : "s");
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    if (ph->how.vec > 1)
+        kn_putf(t, ", vectors of %d%s", ph->how.vec,
+                ph->how.unaligned ? " within ragged rows" : "");
+    if (ph->how.steps && !ph->how.rest_in_registers)
+        kn_putf(t, ", %d step%s a thread", ph->how.steps, ph->how.steps == 1 ? "" : "s");
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (!v->kept)
             continue;
         double found = kn_part_on_chip(k, ph, v);
@@ -225,11 +230,12 @@ static void put_phase(kn_text *t, const kn_kernel *k, int p, const kn_time *time
         if (found > 0 && found < 1)
             kn_putf(t, " %.0f %% of", 100 * found);
         kn_putf(t, " %s %s in %s%s", kn_explain_value(k, v), found > 0 ? "found" : "kept",
-                kn_keep_text(v->kept), ph->partly ? " and registers" : "");
+                kn_keep_text(v->kept), ph->how.rest_in_registers ? " and registers" : "");
     }
-    if (ph->split || ph->banded)
-        kn_putf(t, ", %s split in %lld", ph->split ? "members" : "groups", (long long)ph->splits);
-    if (ph->split && kn_sum_by_words(ph))
+    if (ph->how.split || ph->how.mixed)
+        kn_putf(t, ", %s split in %lld", ph->how.split ? "members" : "groups",
+                (long long)ph->num.splits);
+    if (ph->how.split && kn_sums_atomically(ph))
         kn_put(t, ", added up in words");
     if (time && !ph->local)
         put_time(t, time);

@@ -132,18 +132,18 @@ static void put_pass(const subject *s, int i)
 
 static void put_axes(const subject *s, const kn_phase *ph)
 {
-    for (int a = 0; a < ph->naxes; a++) {
-        put_string(s->t, a ? ", {\"name\": " : "{\"name\": ", ph->axes[a].name);
-        kn_putf(s->t, ", \"of\": \"%s\", \"size\": %lld}", a < ph->ngroup ? "groups" : "members",
-                (long long)ph->axes[a].extent);
+    for (int a = 0; a < ph->nest.naxes; a++) {
+        put_string(s->t, a ? ", {\"name\": " : "{\"name\": ", ph->nest.axes[a].name);
+        kn_putf(s->t, ", \"of\": \"%s\", \"size\": %lld}",
+                a < ph->nest.ngroup ? "groups" : "members", (long long)ph->nest.axes[a].extent);
     }
 }
 
 static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
 {
     bool any = false;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (v->kept == KN_KEEP_NONE)
             continue;
         put_string(s->t, any ? ", {\"name\": " : "{\"name\": ", kn_explain_value(k, v));
@@ -151,7 +151,7 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
                 v->kept == KN_KEEP_REGISTERS ? "registers"
                 : v->kept == KN_KEEP_FRAME   ? "cache"
                                              : "shared",
-                ph->partly ? ", \"rest\": \"registers\"" : "");
+                ph->how.rest_in_registers ? ", \"rest\": \"registers\"" : "");
         any = true;
     }
 }
@@ -161,7 +161,7 @@ static void put_turned(const subject *s, const kn_kernel *k, const kn_phase *ph)
     bool any = false;
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_access_at(ph, i);
-        if (!acc || !acc->turned)
+        if (!acc || !acc->transposed)
             continue;
         put_string(s->t, any ? ", " : "", k->bufs.data[acc->buf].name);
         any = true;
@@ -187,23 +187,24 @@ static void put_time(const subject *s, const kn_time *time)
 
 static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph, const kn_time *time)
 {
-    put_string(s->t, "{\"name\": ", ph->name);
+    put_string(s->t, "{\"name\": ", ph->nest.name);
     kn_putf(
         s->t,
         ", \"local\": %s, \"grid_barrier\": %s, \"last_block\": %s, \"walk\": \"%s\", \"sweeps\": %d",
         ph->local ? "true" : "false", ph->barrier ? "true" : "false",
-        ph->last_block ? "true" : "false", kn_walk_text(ph->walk), ph->nsweeps);
+        ph->how.last_block ? "true" : "false", kn_walk_text(ph->how.walk), ph->nest.nsweeps);
     kn_putf(
         s->t,
         ", \"threads_a_group\": %d, \"vector\": %d, \"steps\": %d, \"splits\": %lld, \"banded\": %s",
-        ph->tpg, ph->vec, ph->steps, (long long)ph->splits, ph->banded ? "true" : "false");
+        ph->how.tpg, ph->how.vec, ph->how.steps, (long long)ph->num.splits,
+        ph->how.mixed ? "true" : "false");
     kn_put(s->t, ",\n        ");
     put_time(s, time);
     kn_put(s->t, ",\n        \"axes\": [");
     put_axes(s, ph);
     kn_put(s->t, "], \"kept\": [");
     put_kept(s, k, ph);
-    kn_putf(s->t, "], \"tile\": %d, \"turned\": [", ph->tile);
+    kn_putf(s->t, "], \"tile\": %d, \"turned\": [", ph->how.tile);
     put_turned(s, k, ph);
     kn_put(s->t, "]}");
 }

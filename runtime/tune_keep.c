@@ -14,9 +14,9 @@
 
 static void put_axes(kn_text *t, const kn_phase *ph)
 {
-    for (int a = 0; a < ph->naxes; a++)
-        kn_putf(t, "%s%s %lld", a ? ", " : " ", ph->axes[a].name,
-                (long long)kn_power_of_two_from(ph->axes[a].extent));
+    for (int a = 0; a < ph->nest.naxes; a++)
+        kn_putf(t, "%s%s %lld", a ? ", " : " ", ph->nest.axes[a].name,
+                (long long)kn_power_of_two_from(ph->nest.axes[a].extent));
     kn_put(t, "\n");
 }
 

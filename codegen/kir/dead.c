@@ -12,13 +12,13 @@ typedef struct liveness {
 static void need_one(liveness *l, int red)
 {
     l->red[red] = true;
-    l->value[l->ph->reds.data[red].value] = true;
+    l->value[l->ph->nest.reds.data[red].value] = true;
 }
 
 /* With what shares its accumulator. */
 static void need_red(liveness *l, int red)
 {
-    int owner = kn_red_owner(l->ph, red), width = kn_red_width(&l->ph->reds.data[owner]);
+    int owner = kn_red_owner(l->ph, red), width = kn_red_width(&l->ph->nest.reds.data[owner]);
     need_one(l, red);
     for (int r = owner; r < owner + width; r++)
         need_one(l, r);
@@ -27,8 +27,8 @@ static void need_red(liveness *l, int red)
 /* What live values are made of: operands, and what reductions combine, come before their users. */
 static void need_operands(liveness *l)
 {
-    for (int i = l->ph->values.len - 1; i >= 0; i--) {
-        const kn_value *v = &l->ph->values.data[i];
+    for (int i = l->ph->nest.values.len - 1; i >= 0; i--) {
+        const kn_value *v = &l->ph->nest.values.data[i];
         if (!l->value[i])
             continue;
         for (int k = 0; k < v->nin; k++)
@@ -50,27 +50,27 @@ static int *places(kn_arena *a, const bool *live, int n)
 static void keep_live(kn_phase *ph, const int *value, const int *red)
 {
     int values = 0, reds = 0;
-    for (int i = 0; i < ph->values.len; i++) {
-        kn_value v = ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        kn_value v = ph->nest.values.data[i];
         if (value[i] < 0)
             continue;
         for (int k = 0; k < v.nin; k++)
             v.in[k] = value[v.in[k]];
         if (v.kind == KN_V_RESULT)
             v.index = red[v.index];
-        ph->values.data[values++] = v;
+        ph->nest.values.data[values++] = v;
     }
-    for (int i = 0; i < ph->reds.len; i++) {
-        kn_red r = ph->reds.data[i];
+    for (int i = 0; i < ph->nest.reds.len; i++) {
+        kn_red r = ph->nest.reds.data[i];
         if (red[i] < 0)
             continue;
         r.value = value[r.value];
-        ph->reds.data[reds++] = r;
+        ph->nest.reds.data[reds++] = r;
     }
-    ph->values.len = values;
-    ph->reds.len = reds;
-    for (int i = 0; i < ph->stores.len; i++) {
-        kn_store *st = &ph->stores.data[i];
+    ph->nest.values.len = values;
+    ph->nest.reds.len = reds;
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        kn_store *st = &ph->nest.stores.data[i];
         st->value = (st->kind == KN_STORE_PARTIAL ? red : value)[st->value];
     }
     for (int i = 0; i < ph->exports.len; i++)
@@ -79,15 +79,15 @@ static void keep_live(kn_phase *ph, const int *value, const int *red)
 
 void kn_drop_dead(kn_arena *a, kn_phase *ph)
 {
-    liveness l = {ph, KN_NEW_ARRAY(a, bool, ph->values.len + 1),
-                  KN_NEW_ARRAY(a, bool, ph->reds.len + 1)};
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind == KN_STORE_PARTIAL)
-            need_red(&l, ph->stores.data[i].value);
+    liveness l = {ph, KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1),
+                  KN_NEW_ARRAY(a, bool, ph->nest.reds.len + 1)};
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].kind == KN_STORE_PARTIAL)
+            need_red(&l, ph->nest.stores.data[i].value);
         else
-            l.value[ph->stores.data[i].value] = true;
+            l.value[ph->nest.stores.data[i].value] = true;
     for (int i = 0; i < ph->exports.len; i++)
         l.value[ph->exports.data[i]] = true;
     need_operands(&l);
-    keep_live(ph, places(a, l.value, ph->values.len), places(a, l.red, ph->reds.len));
+    keep_live(ph, places(a, l.value, ph->nest.values.len), places(a, l.red, ph->nest.reds.len));
 }

@@ -19,16 +19,18 @@ static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
 {
     if (p->local)
         return 0;
-    switch (p->walk) {
+    switch (p->how.walk) {
     case KN_WALK_FLAT:
-        return kn_ceil_div(kn_grid_times(p->groups, p->members), (int64_t)threads * p->vec);
+        return kn_ceil_div(kn_grid_times(p->nest.groups, p->nest.members),
+                           (int64_t)threads * p->how.vec);
     case KN_WALK_ROWS: {
-        int at_once = threads / p->tpg;
-        if (p->banded)
-            return p->splits;
-        return kn_ceil_div(kn_grid_times(p->groups, p->splits), at_once > 1 ? at_once : 1);
+        int at_once = threads / p->how.tpg;
+        if (p->how.mixed)
+            return p->num.splits;
+        return kn_ceil_div(kn_grid_times(p->nest.groups, p->num.splits), at_once > 1 ? at_once : 1);
     }
-    case KN_WALK_COLS: return kn_grid_times(kn_ceil_div(p->groups, kn_cols_width(p)), p->splits);
+    case KN_WALK_COLS:
+        return kn_grid_times(kn_ceil_div(p->nest.groups, kn_cols_width(p)), p->num.splits);
     }
     return 0;
 }
@@ -61,8 +63,8 @@ static inline bool kn_grid_stays(const kn_kernel *k)
 {
     for (int32_t i = 0; i < k->phases.len; i++) {
         const kn_phase *p = &k->phases.data[i];
-        if ((p->local && p->ngroup == 0) || kn_begins_apart(p) ||
-            (p->walk == KN_WALK_ROWS && kn_takes_turns(p)))
+        if ((p->local && p->nest.ngroup == 0) || kn_starts_skewed(p) ||
+            (p->how.walk == KN_WALK_ROWS && kn_is_cyclic(p)))
             return true;
     }
     return kn_kernel_cooperative(k);
@@ -77,8 +79,8 @@ static inline unsigned kn_grid_all_blocks(const kn_kernel *k, int per_unit, int 
     int64_t work = kn_grid_work(k);
     if (kn_grid_stays(k) || work <= resident)
         return resident;
-    if (k->phases.len == 1 && k->phases.data[0].walk == KN_WALK_FLAT)
-        work = kn_ceil_div(work, k->phases.data[0].at_once);
+    if (k->phases.len == 1 && k->phases.data[0].how.walk == KN_WALK_FLAT)
+        work = kn_ceil_div(work, k->phases.data[0].how.unroll);
     return work < resident ? resident : (unsigned)(work < most ? work : most);
 }
 

@@ -26,13 +26,13 @@ bool kn_kernel_resident(const kn_kernel *k)
 bool kn_kernel_meets(const kn_kernel *k)
 {
     return kn_kernel_cooperative(k) ||
-           (k->phases.len > 0 && k->phases.data[k->phases.len - 1].last_block);
+           (k->phases.len > 0 && k->phases.data[k->phases.len - 1].how.last_block);
 }
 
 bool kn_kernel_in_clusters(const kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++)
-        if (k->phases.data[i].cluster)
+        if (k->phases.data[i].how.cluster)
             return true;
     return false;
 }
@@ -40,8 +40,8 @@ bool kn_kernel_in_clusters(const kn_kernel *k)
 int kn_kernel_cluster(const kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++)
-        if (k->phases.data[i].cluster)
-            return (int)k->phases.data[i].splits;
+        if (k->phases.data[i].how.cluster)
+            return (int)k->phases.data[i].num.splits;
     return 1;
 }
 
@@ -58,7 +58,7 @@ const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase
         const kn_phase *local = &k->phases.data[i];
         if (index < local->exports.len) {
             *phase = i;
-            return &local->values.data[local->exports.data[index]];
+            return &local->nest.values.data[local->exports.data[index]];
         }
         index -= local->exports.len;
     }
@@ -106,9 +106,9 @@ uint64_t kn_value_hash(const kn_value *v)
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
 {
     kn_phase copy = *p;
-    kn_copy_vec(a, &copy.values, &p->values);
-    kn_copy_vec(a, &copy.reds, &p->reds);
-    kn_copy_vec(a, &copy.stores, &p->stores);
+    kn_copy_vec(a, &copy.nest.values, &p->nest.values);
+    kn_copy_vec(a, &copy.nest.reds, &p->nest.reds);
+    kn_copy_vec(a, &copy.nest.stores, &p->nest.stores);
     kn_copy_vec(a, &copy.exports, &p->exports);
     return copy;
 }
@@ -120,53 +120,54 @@ int kn_tile_pitch(const kn_phase *p, int bytes)
 
 int kn_tile_bytes_of(const kn_phase *p, int bytes)
 {
-    return (p->tile * kn_tile_pitch(p, bytes) * bytes + 15) / 16 * 16;
+    return (p->how.tile * kn_tile_pitch(p, bytes) * bytes + 15) / 16 * 16;
 }
 
 int kn_tile_bytes(const kn_phase *p)
 {
     int total = 0;
-    for (int i = 0; i < p->values.len; i++)
-        if (p->values.data[i].access.turned)
-            total += kn_tile_bytes_of(p, kn_bytes(p->values.data[i].dtype));
-    for (int i = 0; i < p->stores.len; i++)
-        if (p->stores.data[i].access.turned && !p->stores.data[i].squared)
-            total += kn_tile_bytes_of(p, kn_bytes(p->values.data[p->stores.data[i].value].dtype));
+    for (int i = 0; i < p->nest.values.len; i++)
+        if (p->nest.values.data[i].access.transposed)
+            total += kn_tile_bytes_of(p, kn_bytes(p->nest.values.data[i].dtype));
+    for (int i = 0; i < p->nest.stores.len; i++)
+        if (p->nest.stores.data[i].access.transposed && !p->nest.stores.data[i].by_registers)
+            total += kn_tile_bytes_of(
+                p, kn_bytes(p->nest.values.data[p->nest.stores.data[i].value].dtype));
     return total;
 }
 
-int kn_cols_square(const kn_phase *p)
+int kn_transpose_side(const kn_phase *p)
 {
     int side = 1;
-    for (int i = 0; i < p->stores.len; i++)
-        if (p->stores.data[i].squared && p->stores.data[i].access.turned > side)
-            side = p->stores.data[i].access.turned;
+    for (int i = 0; i < p->nest.stores.len; i++)
+        if (p->nest.stores.data[i].by_registers && p->nest.stores.data[i].access.transposed > side)
+            side = p->nest.stores.data[i].access.transposed;
     return side;
 }
 
-bool kn_fetches_ahead(const kn_phase *p)
+bool kn_prefetches_tile(const kn_phase *p)
 {
     enum { LARGEST_SQUARE = 4 };
-    int side = kn_cols_square(p);
-    return p->walk == KN_WALK_COLS && p->cluster && p->fetched && side > 1 &&
+    int side = kn_transpose_side(p);
+    return p->how.walk == KN_WALK_COLS && p->how.cluster && p->how.async && side > 1 &&
            side <= LARGEST_SQUARE;
 }
 
-bool kn_begins_apart(const kn_phase *p)
+bool kn_starts_skewed(const kn_phase *p)
 {
-    bool rows = p->walk == KN_WALK_ROWS && (p->fetched || p->steps > 0);
-    bool columns = p->walk == KN_WALK_COLS && p->fetched && !p->tile;
-    return kn_fetches_ahead(p) || (p->cluster && (rows || columns));
+    bool rows = p->how.walk == KN_WALK_ROWS && (p->how.async || p->how.steps > 0);
+    bool columns = p->how.walk == KN_WALK_COLS && p->how.async && !p->how.tile;
+    return kn_prefetches_tile(p) || (p->how.cluster && (rows || columns));
 }
 
 /* Where the first sweep has exponentials to compute meanwhile: 64 rows of 4 MB take 157 us so on an H200, softmax, and not
  * 167. Z-scores, which only add up in it, take 156 us, and would take 169. */
-bool kn_takes_as_it_comes(const kn_phase *p)
+bool kn_waits_by_chunk(const kn_phase *p)
 {
     bool peak = false;
-    for (int r = 0; r < p->reds.len; r++)
+    for (int r = 0; r < p->nest.reds.len; r++)
         peak = peak || kn_red_state(p, r) == KN_STATE_PEAK;
-    return p->partly && peak;
+    return p->how.rest_in_registers && peak;
 }
 
 int kn_steps_for(int bytes, int wanted)
@@ -181,34 +182,39 @@ int kn_steps_at_once(int bytes) { return kn_steps_for(bytes, 64); }
 
 int kn_vector_words(const kn_phase *p, int value)
 {
-    return (p->vec * kn_bytes(p->values.data[value].dtype) + 3) / 4;
+    return (p->how.vec * kn_bytes(p->nest.values.data[value].dtype) + 3) / 4;
 }
 
-int kn_kept_words(const kn_phase *p, int value) { return kn_vector_words(p, value) * p->steps; }
+int kn_kept_words(const kn_phase *p, int value) { return kn_vector_words(p, value) * p->how.steps; }
 
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
-    int64_t members = p->cluster ? kn_phase_held(p) : p->members + kn_phase_slack(p);
-    bool cols = p->walk == KN_WALK_COLS;
-    int64_t n = cols ? members * kn_cols_width(p) : (members + p->vec - 1) / p->vec * p->vec;
+    int64_t members = p->how.cluster ? kn_phase_held(p) : p->nest.members + kn_phase_slack(p);
+    bool cols = p->how.walk == KN_WALK_COLS;
+    int64_t n =
+        cols ? members * kn_cols_width(p) : (members + p->how.vec - 1) / p->how.vec * p->how.vec;
     int64_t bytes = 0;
-    for (int i = 0; i < p->values.len; i++)
-        if (p->values.data[i].kept == KN_KEEP_SHARED && p->values.data[i].kind == KN_V_LOAD)
-            bytes += n * kn_bytes(p->values.data[i].dtype);
-    return bytes * kn_phase_places(p);
+    for (int i = 0; i < p->nest.values.len; i++)
+        if (p->nest.values.data[i].kept == KN_KEEP_SHARED &&
+            p->nest.values.data[i].kind == KN_V_LOAD)
+            bytes += n * kn_bytes(p->nest.values.data[i].dtype);
+    return bytes * kn_copy_stages(p);
 }
 
-bool kn_sum_by_words(const kn_phase *p) { return p->reds.len == 1 && p->reds.data[0].by_words; }
+bool kn_sums_atomically(const kn_phase *p)
+{
+    return p->nest.reds.len == 1 && p->nest.reds.data[0].atomic;
+}
 
 bool kn_begins_after_all(const kn_phase *p)
 {
-    return p->barrier || (p->last_block && !p->by_tile && !kn_sum_by_words(p));
+    return p->barrier || (p->how.last_block && !p->how.last_of_tile && !kn_sums_atomically(p));
 }
 
 bool kn_phase_resident(const kn_phase *p)
 {
-    for (int i = 0; i < p->values.len; i++)
-        if (p->values.data[i].kept == KN_KEEP_RESIDENT)
+    for (int i = 0; i < p->nest.values.len; i++)
+        if (p->nest.values.data[i].kept == KN_KEEP_RESIDENT)
             return true;
     return false;
 }
@@ -216,10 +222,10 @@ bool kn_phase_resident(const kn_phase *p)
 double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
 {
     for (const kn_phase *q = k->phases.data; v->kept == KN_KEEP_RESIDENT && q < p; q++)
-        for (int i = 0; i < q->values.len; i++) {
-            const kn_value *x = &q->values.data[i];
-            double steps = p->banded ? (double)kn_steps_of_part(p, k->threads)
-                                     : (double)p->chunk / kn_phase_step(p);
+        for (int i = 0; i < q->nest.values.len; i++) {
+            const kn_value *x = &q->nest.values.data[i];
+            double steps = p->how.mixed ? (double)kn_steps_of_part(p, k->threads)
+                                        : (double)p->num.chunk / kn_phase_step(p);
             if (x->kept == KN_KEEP_RESIDENT && x->index == v->index)
                 return (double)k->held < steps ? (double)k->held / steps : 1;
         }
@@ -228,24 +234,29 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
 
 int64_t kn_steps_of_part(const kn_phase *p, int threads)
 {
-    int64_t rounds = kn_ceil_div(p->chunk, threads / p->tpg);
-    return p->banded ? rounds * p->steps : kn_ceil_div(p->members, p->splits * kn_phase_step(p));
+    int64_t rounds = kn_ceil_div(p->num.chunk, threads / p->how.tpg);
+    return p->how.mixed ? rounds * p->how.steps
+                        : kn_ceil_div(p->nest.members, p->num.splits * kn_phase_step(p));
 }
 
 bool kn_same_for_groups(const kn_phase *p, const kn_value *v)
 {
     bool same = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
-    for (int a = 0; a < p->ngroup; a++)
+    for (int a = 0; a < p->nest.ngroup; a++)
         same = same && v->access.kind[a] == KN_STRIDE_ZERO;
     return same;
 }
 
-bool kn_lasts(const kn_phase *p, const kn_value *v)
+bool kn_is_hoisted(const kn_phase *p, const kn_value *v)
 {
-    return (p->banded || p->lasting) && v->kept == KN_KEEP_REGISTERS && kn_same_for_groups(p, v);
+    return (p->how.mixed || p->how.hoisted) && v->kept == KN_KEEP_REGISTERS &&
+           kn_same_for_groups(p, v);
 }
 
-bool kn_takes_turns(const kn_phase *p) { return p->split && !p->tile && !kn_phase_in_order(p); }
+bool kn_is_cyclic(const kn_phase *p)
+{
+    return p->how.split && !p->how.tile && !kn_phase_in_order(p);
+}
 
 const char *kn_identifier(kn_arena *a, const char *prefix, const char *name)
 {

@@ -1,255 +1,46 @@
-/* The kernel IR: what a kernel does, in terms that the optimiser, every schedule, `explain`, the CUDA
- * generator and the CPU device share.
+/* The kernel IR: loop nests bound by schedules, phase by phase, in terms that the optimiser, the model, `explain`, the CUDA
+ * emitter and the CPU device share.
  *
  *   kernel   phases in order; a grid barrier in front of a phase that reads what an earlier one wrote, or the
  *            block that is the last to come there does the phase alone, and nobody waits
- *   phase    one iteration space: group axes (kept) x member axes (reduced), walked in sweeps
- *   value    an SSA value of a phase. A group value has one instance a group, an element value one a
- *            member. `stage` is the number of combines that must have happened before it can be computed
- *   sweep t  one walk over the members of each group, doing the reductions and element stores of stage t;
- *            the element values they need are computed again in every sweep that needs them
- *   combine  after sweep t, the accumulators of a group's workers become one value
+ *   phase    a nest (codegen/kir/nest.h), its schedule (codegen/kir/schedule.h), and one call's numbers
  *
- *   for each group:                       |  group values and group stores of stage 0
- *     for each member:  sweep 0           |  element values of stage 0 as needed; accumulate; store
- *     combine 0                           |
- *                                         |  group values and group stores of stage 1
- *     for each member:  sweep 1           |  ...
- *
- * A split phase (`splits` > 1) divides the members of each group into `splits` parts, each worked on its own:
- * contiguous ranges of `chunk` members, or, on GPUs by rows and where the order does not matter, every `splits`-th
+ * A split phase (`splits` > 1) divides the members of each group into `splits` parts, each worked on by itself: contiguous
+ * ranges of `chunk` members, or, on GPUs by rows and where the order does not matter, a cyclic partition: every `splits`-th
  * step of a block. Then the phase has one sweep, and its reductions are stored as partial results, which a later
- * phase combines. In such a phase a store of kind KN_STORE_PARTIAL has the split as an additional leading index.
+ * phase combines. In such a phase a store of kind KN_STORE_PARTIAL has the part as an additional leading index.
  *
  * A phase of clusters divides them likewise over the blocks of a thread-block cluster, but its blocks work side by
  * side and combine what they found through each other's shared memory: it has as many sweeps as it needs.
  *
- * A banded phase divides its groups instead, into `splits` bands of `chunk` groups at most, each walked by one block: of
- * what a block takes at a time every `splits`-th. Reductions `across` accumulate over the groups of a band, for each
- * member apart: they are stored as partial results over the members, with the band as an additional leading index. So one
- * sweep over an array sums its rows and its columns. A later phase may go through the same bands: of each group a thread then has all
- * that it loads in registers, what all groups share once a band.
+ * A mixed phase divides its groups instead, into `splits` parts of `chunk` groups at most, each walked by one block: of
+ * what a block takes at a time every `splits`-th. Reductions `across` accumulate over the groups of a part, for each member
+ * by itself: they are stored as partial results over the members, with the part as an additional leading index. So one sweep
+ * over an array sums its rows and its columns. A later phase may go through the same parts: of each group a thread then has
+ * all that it loads in registers, and what all groups share once a part.
  *
  * A local phase is worked on by the workers of the next phase that is not local, its host: each for its own
  * group before the host's first sweep, or, without groups, each block once before its first group. What it
  * finds reaches the host as values, on chip: so partial results are combined without a barrier of their own.
  *
- * Structure and numbers: fields marked (n) are the numbers of one call. Everything else is the kernel's
+ * Structure and numbers: fields marked (n), and kn_numbers, are the numbers of one call. Everything else is the kernel's
  * structure, which is what a compiled kernel depends on: two calls whose structure prints the same
  * (kn_kernel_print with numbers false) share the compiled code. */
 #ifndef KN_CODEGEN_KIR_H
 #define KN_CODEGEN_KIR_H
 
-#include "base/arena.h"
-#include "base/text.h"
-#include "ir/graph.h"
-
-/* What stands for a buffer where there is none: each element would be its own offset. */
-enum { KN_BUF_COUNT = -2 };
-
-typedef enum kn_buf_kind { KN_BUF_INPUT, KN_BUF_OUTPUT, KN_BUF_TEMP } kn_buf_kind;
-
-/* An array in memory. */
-typedef struct kn_buf {
-    kn_buf_kind kind;
-    int index; /* graph input or output number; temporary number */
-    kn_dtype dtype;
-    const char *name;
-    int64_t bytes;  /* (n) temporaries: size; offset is in the workspace */
-    int64_t offset; /* (n) */
-} kn_buf;
-
-/* How a phase's axes step through a buffer: element = base + offset + sum over axes of index * stride. */
-typedef enum kn_stride_kind {
-    KN_STRIDE_ZERO, /* the axis is not the buffer's, or is repeated: every index reads the same element */
-    KN_STRIDE_ONE, /* neighbours in memory: the phase's vector axis, or of a turned access the last axis */
-    KN_STRIDE_PARAM, /* given at run time */
-} kn_stride_kind;
-
-typedef struct kn_access {
-    int buf;
-    uint32_t axes; /* bit a: the buffer varies along axis a of the phase */
-    kn_stride_kind kind[KN_MAX_RANK];
-    bool vector; /* walked by vec elements at a time along the vector axis, aligned */
-    int turned; /* phases in tiles: between memory and its tile so many elements at a time, along the last axis */
-    int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis of the phase */
-    bool shifted;                /* offset may be other than 0 */
-    int64_t offset;              /* (n) elements */
-    int64_t split_stride; /* (n) KN_STORE_PARTIAL: elements from one split or band to the next */
-} kn_access;
-
-typedef enum kn_vkind {
-    KN_V_LOAD,   /* access */
-    KN_V_GATHER, /* access, moved on by in[k] * place[k].stride for each k */
-    KN_V_INDEX,  /* the offset itself that access has, an i64 or i32; its buf is KN_BUF_COUNT */
-    KN_V_SCALAR, /* kernel->scalars[index] */
-    KN_V_CONST,  /* value */
-    KN_V_EXTENT, /* kernel->extents[index], an i64 */
-    KN_V_ELEM,   /* op over in[] */
-    KN_V_RESULT, /* reds[index] after its combine */
-    KN_V_LOCAL,  /* exports[index], counted through all local phases of this one */
-} kn_vkind;
-
-/* Kept values are a thread's own: whoever reads one wrote it, so keeping needs no barrier. */
-typedef enum kn_keep {
-    KN_KEEP_NONE,      /* loaded, or computed, again by every sweep */
-    KN_KEEP_REGISTERS, /* in phases of a known number of steps */
-    KN_KEEP_SHARED,    /* in dynamic shared memory */
-    KN_KEEP_RESIDENT, /* loads of split phases, and of banded ones beside registers: in dynamic shared memory too, over a
-                       * grid barrier; sched/resident.c */
-    KN_KEEP_FRAME, /* in the worker's own memory, on CPUs; rows of at most KN_FRAME_MEMBERS; computed values only */
-} kn_keep;
-
-enum {
-    KN_FRAME_MEMBERS = 8192
-}; /* whose values fit in a second-level cache, beside what they are computed from */
-
-typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
-
-/* An axis of memory that a GATHER does not walk, but reads at the index that a value gives. */
-typedef struct kn_place {
-    int64_t stride; /* (n) elements */
-    int64_t extent; /* (n) the index is below it */
-} kn_place;
-
-typedef struct kn_value {
-    kn_vkind kind;
-    kn_op op; /* ELEM */
-    kn_dtype dtype;
-    kn_level level;
-    int stage;
-    int in[KN_MAX_IN], nin;
-    int index; /* SCALAR, EXTENT, RESULT, LOCAL; resident LOAD: where it is, in bytes of a step of a thread */
-    kn_access access;          /* LOAD, GATHER, INDEX */
-    kn_place place[KN_MAX_IN]; /* GATHER */
-    bool checked;              /* GATHER: an index may be out of bounds, which is an error */
-    kn_scalar value;           /* CONST */
-    int sweeps;                /* how many sweeps need it */
-    kn_keep
-        kept;  /* LOAD, ELEM: where a thread keeps what it loads or computes for its later sweeps */
-    int since; /* kept ELEM: the sweep that computes it */
-    int room; /* REGISTERS, SHARED: and the value in whose place it is then, a load that nobody needs any more or another
-               * that is kept; in registers also itself */
-    const char *name; /* the user's name or NULL */
-    kn_loc loc;
-} kn_value;
-
-/* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL, or VAR, the sum of
- * squared deviations from the group's mean. The result has the operand's dtype; floats accumulate in their own type
- * or wider.
- *
- * Some accumulators know more, which other reductions of the same operation on the same value name as their part,
- * without accumulators of their own: a VAR the mean and the number of members, both f64; a MAX, on GPU targets,
- * the sum of exp(x - max).
- *
- * A REDUCE_BY carries several values: it is as many reductions side by side, in their order, of which the first has the
- * accumulator. */
-typedef enum kn_part { KN_PART_RESULT, KN_PART_MEAN, KN_PART_COUNT, KN_PART_EXPSUM } kn_part;
-
-typedef struct kn_red {
-    kn_op op;
-    kn_part part;
-    int value;
-    kn_dtype dtype;
-    int stage;
-    bool across;          /* banded phases: over the groups; its result is only stored */
-    bool by_words;        /* of a whole sum's ranges, and of them all: codegen/sched/sums.c */
-    const kn_reducer *by; /* REDUCE_BY */
-    int carried;          /* of the values that it carries */
-} kn_red;
-
-typedef enum kn_store_kind {
-    KN_STORE_ELEMENT, /* an element value, in its sweep */
-    KN_STORE_GROUP,   /* a group value, once a group */
-    KN_STORE_PARTIAL, /* reds[value], once a group and split, or once a member and band */
-} kn_store_kind;
-
-/* Only workers whose index is 0 along every axis of `once` store: those axes are not the value's. */
-typedef struct kn_store {
-    kn_store_kind kind;
-    int value; /* or reds[] index, for PARTIAL */
-    kn_access access;
-    int stage;
-    uint32_t once;
-    bool squared; /* turned: to memory from squares in a thread's registers, not from a tile */
-} kn_store;
-
-/* How a phase is walked. */
-typedef enum kn_walk {
-    KN_WALK_FLAT, /* no reductions: elements spread over the whole grid; every axis is a member axis */
-    KN_WALK_ROWS, /* `tpg` threads share a group and step through its members side by side */
-    KN_WALK_COLS, /* neighbouring threads take neighbouring groups; the rows of a block share a group */
-} kn_walk;
-
-/* COLS: threads side by side along the groups, where nothing is kept. */
-enum { KN_COLS_LANES = 32 };
-
-/* Does an access step from neighbour to neighbour along axis `down`, and from one cache line to another along axis
- * `across`? Whoever walks along `across` then reads a line an element. */
-bool kn_access_turned(const kn_access *acc, int across, int down, int bytes);
-
-const char *kn_walk_text(kn_walk walk);
-
-typedef struct kn_axis {
-    const char *name; /* "C", or "H*W" for collapsed axes */
-    bool member;
-    int at;         /* its place among the region's axes; of collapsed ones the first's */
-    int64_t extent; /* (n) */
-} kn_axis;
+#include "codegen/kir/nest.h"
+#include "codegen/kir/schedule.h"
 
 typedef struct kn_phase {
-    const char *name;
-    bool barrier;    /* a grid barrier comes before */
-    bool last_block; /* the last block to come here works on it, alone; only the last phase */
-    bool by_tile;    /* last_block, COLS: on each tile the last of those that have split it */
-    kn_walk walk;
-    int tpg; /* ROWS: threads a group, a power of two; block size or at most a warp, but in bands also a
-                part of the block. COLS: rows of threads, of which each has its members */
-    /* COLS: threads side by side along the groups, each with vec of them; tpg x lanes are a block. Banded: threads a group
-     * at least */
-    int lanes;
-    int vec; /* elements (COLS: groups, at most 4) a thread takes at a time along the vector axis: 1, 2, 4 or 8 */
-    /* ROWS of one run: groups begin and end within vectors, which are aligned in memory; all arrays that are walked by
-     * vectors begin alike. Members of a group are counted from before it: kn_phase_line() */
-    bool ragged;
-    int steps; /* ROWS, COLS: every thread takes at most this many steps, unrolled (values may be kept); 0: a
-                  loop of as many as there are */
-    bool full;      /* ROWS: all threads take all of their steps */
-    bool alone;     /* the only phase of its kernel that is not local */
-    bool universal; /* relies on no size, stride or alignment */
-    bool split, banded;
-    bool
-        resident; /* split, banded: it and its like around it keep what they load on chip, if they can */
-    bool cluster; /* a group is shared by the `splits` blocks of a cluster, a range each */
-    /* copies bring what is kept in shared memory, without registers: codegen/emit/cuda/copies.c */
-    bool fetched;
-    int64_t apart; /* (n) nanoseconds from the first copies of one cluster to those of the next */
-    int64_t piece; /* (n) members whose place a block has filled again while it works on others */
-    /* fetched, ROWS: shared memory has room for the first `held` (n) members of a block's part; the others its threads have
-     * in registers, each in at most `steps` steps */
-    bool partly;
-    int64_t held;
-    /* fetched, ROWS: a block has its part of what all groups share in registers, from its first group to its last, and two
-     * places for what differs, of a group and of its next */
-    bool lasting;
+    kn_nest nest;
+    kn_schedule how;
+    kn_numbers num;      /* (n) */
+    bool barrier;        /* a grid barrier comes before */
+    bool alone;          /* the only phase of its kernel that is not local */
+    bool universal;      /* relies on no size, stride or alignment */
     bool local;          /* part of the next phase that is not */
     KN_VEC(int) exports; /* local: group values that the host sees */
-    /* group axes first, then member axes; the last of each kind is the fastest */
-    int naxes, ngroup;
-    kn_axis axes[KN_MAX_RANK];
-    KN_VEC(kn_value) values; /* operands before users */
-    KN_VEC(kn_red) reds;
-    KN_VEC(kn_store) stores;
-    int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 if there are none */
-    int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
-    /* (n) split, of clusters: a chunk is a multiple of vec; banded: groups, not more than; else 1 and members */
-    int64_t splits, chunk;
-    int at_once; /* FLAT: steps whose loads a thread has on their way at once; 0: local */
-    /* COLS: columns go on from group to group along the last member axis, and combines are over those of a group too; (n)
-     * `beside` groups in a tile, `lanes` and tpg. codegen/sched/packed.c */
-    bool abreast;
-    int64_t beside;
-    int tile; /* COLS: members of a tile, through which turned accesses go; 0: none. codegen/emit/cuda/transpose.c */
 } kn_phase;
 
 /* The axis that vectors run along: the last member axis for FLAT and ROWS and of groups abreast, else the last group axis
@@ -257,68 +48,80 @@ typedef struct kn_phase {
 int kn_phase_vector_axis(const kn_phase *p);
 
 /* True where the members of a group are one run of neighbours, or evenly apart. */
-static inline bool kn_phase_one_run(const kn_phase *p) { return p->naxes - p->ngroup == 1; }
+static inline bool kn_phase_one_run(const kn_phase *p)
+{
+    return p->nest.naxes - p->nest.ngroup == 1;
+}
 
 /* Is what blocks keep fetched for group after group, by blocks that stay? */
-static inline bool kn_fetches_groups(const kn_phase *p)
+static inline bool kn_copies_groups(const kn_phase *p)
 {
-    return p->fetched && p->walk == KN_WALK_ROWS;
+    return p->how.async && p->how.walk == KN_WALK_ROWS;
 }
 
 /* In pieces, whose places it then has the group's next in, before the others'? */
-static inline bool kn_fetches_pieces(const kn_phase *p)
+static inline bool kn_copies_in_chunks(const kn_phase *p)
 {
-    return kn_fetches_groups(p) && !p->lasting;
+    return kn_copies_groups(p) && !p->how.hoisted;
 }
 
 /* Members of a block's part of a group that it has in shared memory, of those that it has any there. */
-static inline int64_t kn_phase_held(const kn_phase *p) { return p->partly ? p->held : p->chunk; }
+static inline int64_t kn_phase_held(const kn_phase *p)
+{
+    return p->how.rest_in_registers ? p->num.held : p->num.chunk;
+}
 
 /* The places in shared memory that a block has for each array that is fetched. */
-static inline int kn_phase_places(const kn_phase *p) { return p->lasting ? 2 : 1; }
+static inline int kn_copy_stages(const kn_phase *p) { return p->how.hoisted ? 2 : 1; }
 
 /* Does a block that is alone on its multiprocessor take each piece of a group as it comes? */
-bool kn_takes_as_it_comes(const kn_phase *p);
+bool kn_waits_by_chunk(const kn_phase *p);
 
 /* The mbarriers that count what comes: of each place, or of each piece, of which there are at most so many. */
-enum { KN_MOST_PIECES = 16 };
-static inline int kn_phase_counters(const kn_phase *p)
+enum { KN_MOST_CHUNKS = 16 };
+static inline int kn_copy_barriers(const kn_phase *p)
 {
-    return kn_takes_as_it_comes(p) ? KN_MOST_PIECES : kn_phase_places(p);
+    return kn_waits_by_chunk(p) ? KN_MOST_CHUNKS : kn_copy_stages(p);
 }
 
 /* Do clusters stay, and begin one after the other? Those that keep rows in registers or have copies bring what they keep
  * do, but for columns of which squares of 16-bit elements are stored, by what was faster: sched/cols.c. */
-bool kn_begins_apart(const kn_phase *p);
+bool kn_starts_skewed(const kn_phase *p);
 /* COLS, where squares are stored: do clusters ask for the next tile while they store one? */
-bool kn_fetches_ahead(const kn_phase *p);
+bool kn_prefetches_tile(const kn_phase *p);
 
 /* COLS: members side by side that a thread takes at a time, and that it turns in registers; 1 where there is nothing to
  * turn. Ranges of members are a multiple of it. */
-int kn_cols_square(const kn_phase *p);
+int kn_transpose_side(const kn_phase *p);
 
 /* COLS: the groups that a block takes at a time. */
 static inline int kn_cols_width(const kn_phase *p)
 {
-    return p->abreast ? (int)p->beside : p->lanes * p->vec;
+    return p->how.packed ? (int)p->num.pack : p->how.lanes * p->how.vec;
 }
 
 /* Member axes that the steps of a thread go along: the first of them. */
-static inline int kn_stepped_axes(const kn_phase *p) { return p->naxes - p->ngroup - p->abreast; }
+static inline int kn_stepped_axes(const kn_phase *p)
+{
+    return p->nest.naxes - p->nest.ngroup - p->how.packed;
+}
 
 /* Members that those who work on a group take in a step. */
 static inline int kn_phase_step(const kn_phase *p)
 {
-    int columns = p->abreast ? (int)p->axes[p->naxes - 1].extent : 1;
-    return p->walk == KN_WALK_COLS ? p->tpg * columns : p->tpg * p->vec;
+    int columns = p->how.packed ? (int)p->nest.axes[p->nest.naxes - 1].extent : 1;
+    return p->how.walk == KN_WALK_COLS ? p->how.tpg * columns : p->how.tpg * p->how.vec;
 }
 
 /* Ragged: the members of 128 bytes, a cache line, of the widest elements. The members of a group are counted from the
  * beginning of the line in which it begins, so that whoever goes through it reads and writes whole lines. */
-static inline int kn_phase_line(const kn_phase *p) { return 8 * p->vec; }
+static inline int kn_phase_line(const kn_phase *p) { return 8 * p->how.vec; }
 
 /* Members more than a group has that are counted. */
-static inline int kn_phase_slack(const kn_phase *p) { return p->ragged ? kn_phase_line(p) - 1 : 0; }
+static inline int kn_phase_slack(const kn_phase *p)
+{
+    return p->how.unaligned ? kn_phase_line(p) - 1 : 0;
+}
 
 typedef struct kn_scalar_param {
     int input; /* graph input */
@@ -364,49 +167,25 @@ int kn_first_local(const kn_kernel *k, int p);
 /* The phase and its value behind a KN_V_LOCAL value of phase p. */
 const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase);
 
-/* Do they step through the same elements of a buffer alike? */
-bool kn_access_same(const kn_access *a, const kn_access *b);
-/* Are they the same computation of the same operands? */
-bool kn_value_same(const kn_value *x, const kn_value *y);
-/* The same for values that are the same. */
-uint64_t kn_value_hash(const kn_value *v);
-
 /* A copy whose values, reductions and stores are its own. */
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
 
-static inline const kn_value *kn_value_at(const kn_phase *p, int i) { return &p->values.data[i]; }
-
-/* True for a value that is computed by this operation. */
-static inline bool kn_is_elem(const kn_value *v, kn_op op)
+static inline const kn_value *kn_value_at(const kn_phase *p, int i)
 {
-    return v->kind == KN_V_ELEM && v->op == op;
-}
-
-/* True for a value that is read from memory. */
-static inline bool kn_is_read(const kn_value *v)
-{
-    return v->kind == KN_V_LOAD || v->kind == KN_V_GATHER;
+    return &p->nest.values.data[i];
 }
 
 /* Loads and stores of a phase by number: its values', then its stores'. kn_access_at: NULL for values that are no loads. */
-static inline int kn_accesses(const kn_phase *p) { return p->values.len + p->stores.len; }
+static inline int kn_accesses(const kn_phase *p) { return p->nest.values.len + p->nest.stores.len; }
 static inline kn_store *kn_store_at(const kn_phase *p, int i)
 {
-    return &p->stores.data[i - p->values.len];
+    return &p->nest.stores.data[i - p->nest.values.len];
 }
 static inline kn_access *kn_access_at(const kn_phase *p, int i)
 {
-    if (i >= p->values.len)
+    if (i >= p->nest.values.len)
         return &kn_store_at(p, i)->access;
-    return p->values.data[i].kind == KN_V_LOAD ? &p->values.data[i].access : NULL;
-}
-
-const char *kn_keep_text(kn_keep keep);
-
-/* True for a value that has an access: it walks along the axes of the phase. */
-static inline bool kn_has_access(const kn_value *v)
-{
-    return kn_is_read(v) || v->kind == KN_V_INDEX;
+    return p->nest.values.data[i].kind == KN_V_LOAD ? &p->nest.values.data[i].access : NULL;
 }
 
 /* The most steps of so many bytes, up to eight, that are no more than wanted; a power of two. */
@@ -424,7 +203,7 @@ int kn_kept_words(const kn_phase *p, int value);
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
 /* Is the phase's only reduction a whole sum by words? codegen/sched/sums.c */
-bool kn_sum_by_words(const kn_phase *p);
+bool kn_sums_atomically(const kn_phase *p);
 
 /* Are all blocks done with what comes before the phase when one begins it? Not where each tile has its own last, nor where
  * the last knows of the others only what they added. */
@@ -453,8 +232,6 @@ kn_state kn_red_state(const kn_phase *p, int red);
 /* The reduction that accumulates for this one: itself, the VAR or MAX that it is a part of, or the first of what is
  * carried. */
 int kn_red_owner(const kn_phase *p, int red);
-/* The reductions beside the first one of a REDUCE_BY, itself included; 1 for others. */
-static inline int kn_red_width(const kn_red *red) { return red->by ? red->by->count : 1; }
 /* The stage that follows from its operands. */
 int kn_red_stage(const kn_phase *p, int red);
 /* Must its members be combined in their order? Then every worker has a range of neighbours, and results are combined in
@@ -465,9 +242,9 @@ int64_t kn_steps_of_part(const kn_phase *p, int threads);
 /* Is this a load of elements that are the same for all groups? */
 bool kn_same_for_groups(const kn_phase *p, const kn_value *v);
 /* And do blocks that stay keep it for all of theirs? */
-bool kn_lasts(const kn_phase *p, const kn_value *v);
+bool kn_is_hoisted(const kn_phase *p, const kn_value *v);
 /* Do the workers of a split group take turns, instead of a range each? */
-bool kn_takes_turns(const kn_phase *p);
+bool kn_is_cyclic(const kn_phase *p);
 /* Stages of everything, from the reductions as they are now. */
 void kn_restage(kn_phase *p);
 /* Does it store anything for every member? */
@@ -519,16 +296,19 @@ void kn_keep_reread(kn_phase *phase, kn_keep where);
 const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
 
 /* True for a phase of which a whole block, of more than a warp, works on each group. */
-static inline bool kn_by_block(const kn_phase *p) { return p->walk == KN_WALK_ROWS && p->tpg > 32; }
+static inline bool kn_by_block(const kn_phase *p)
+{
+    return p->how.walk == KN_WALK_ROWS && p->how.tpg > 32;
+}
 /* Do the warps of a block meet to combine what they found of a group? */
 static inline bool kn_meets_in_block(const kn_phase *p)
 {
-    return kn_by_block(p) || (p->walk == KN_WALK_COLS && (p->abreast || p->tpg > 1));
+    return kn_by_block(p) || (p->how.walk == KN_WALK_COLS && (p->how.packed || p->how.tpg > 1));
 }
 /* Do several groups of rows share a block? In bands also those that have more than a warp each. */
 static inline bool kn_shares_block(const kn_kernel *k, const kn_phase *p)
 {
-    return p->walk == KN_WALK_ROWS && (k->bound ? !kn_by_block(p) : k->threads > p->tpg);
+    return p->how.walk == KN_WALK_ROWS && (k->bound ? !kn_by_block(p) : k->threads > p->how.tpg);
 }
 
 /* The blocks of a cluster that its launches need; 1: none. */

@@ -36,7 +36,7 @@ static void access_params(params *ps, const kn_phase *ph, int phase, const kn_ac
 {
     if (acc->shifted)
         put_index(ps, acc->offset, stride_name(ps, phase, kind, i, "at"));
-    for (int a = 0; a < ph->naxes; a++)
+    for (int a = 0; a < ph->nest.naxes; a++)
         if (acc->kind[a] == KN_STRIDE_PARAM) {
             char axis[8] = {'s', (char)('0' + a / 10), (char)('0' + a % 10), 0};
             put_index(ps, acc->stride[a], stride_name(ps, phase, kind, i, axis));
@@ -72,13 +72,13 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
                             .name = a ? kn_sprintf(a, "count%d", i) : NULL});
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
-        for (int x = 0; x < ph->naxes; x++) {
-            put_index(&ps, ph->axes[x].extent, a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
-            if (!k->wide && x != 0 && x != ph->ngroup)
-                divisor_params(&ps, p, x, ph->axes[x].extent);
+        for (int x = 0; x < ph->nest.naxes; x++) {
+            put_index(&ps, ph->nest.axes[x].extent, a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
+            if (!k->wide && x != 0 && x != ph->nest.ngroup)
+                divisor_params(&ps, p, x, ph->nest.axes[x].extent);
         }
-        for (int i = 0; i < ph->values.len; i++) {
-            const kn_value *v = &ph->values.data[i];
+        for (int i = 0; i < ph->nest.values.len; i++) {
+            const kn_value *v = &ph->nest.values.data[i];
             if (kn_has_access(v))
                 access_params(&ps, ph, p, &v->access, 'v', i);
             for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
@@ -87,29 +87,29 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
                     put_index(&ps, v->place[j].extent, place_name(&ps, p, i, j, "size"));
             }
         }
-        for (int i = 0; i < ph->stores.len; i++) {
-            const kn_store *s = &ph->stores.data[i];
+        for (int i = 0; i < ph->nest.stores.len; i++) {
+            const kn_store *s = &ph->nest.stores.data[i];
             access_params(&ps, ph, p, &s->access, 'o', i);
             if (s->kind == KN_STORE_PARTIAL)
                 put_index(&ps, s->access.split_stride, stride_name(&ps, p, 'o', i, "split"));
         }
-        if (ph->split || ph->banded) {
-            put_index(&ps, ph->splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
-            if (ph->split && !kn_takes_turns(ph))
-                put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+        if (ph->how.split || ph->how.mixed) {
+            put_index(&ps, ph->num.splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
+            if (ph->how.split && !kn_is_cyclic(ph))
+                put_index(&ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         }
-        if (ph->abreast) {
-            put_index(&ps, ph->beside, a ? kn_sprintf(a, "p%d_beside", p) : NULL);
-            put_index(&ps, ph->lanes, a ? kn_sprintf(a, "p%d_lanes", p) : NULL);
+        if (ph->how.packed) {
+            put_index(&ps, ph->num.pack, a ? kn_sprintf(a, "p%d_beside", p) : NULL);
+            put_index(&ps, ph->how.lanes, a ? kn_sprintf(a, "p%d_lanes", p) : NULL);
         }
-        if (ph->cluster)
-            put_index(&ps, ph->chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
-        if (kn_begins_apart(ph))
-            put_index(&ps, ph->apart, a ? kn_sprintf(a, "p%d_apart", p) : NULL);
-        if (kn_fetches_pieces(ph))
-            put_index(&ps, ph->piece, a ? kn_sprintf(a, "p%d_piece", p) : NULL);
-        if (ph->partly)
-            put_index(&ps, ph->held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
+        if (ph->how.cluster)
+            put_index(&ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+        if (kn_starts_skewed(ph))
+            put_index(&ps, ph->num.skew, a ? kn_sprintf(a, "p%d_apart", p) : NULL);
+        if (kn_copies_in_chunks(ph))
+            put_index(&ps, ph->num.copy_chunk, a ? kn_sprintf(a, "p%d_piece", p) : NULL);
+        if (ph->how.rest_in_registers)
+            put_index(&ps, ph->num.held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
     }
     if (kn_kernel_resident(k))
         put_index(&ps, k->held, "held");

@@ -29,7 +29,7 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, con
         kn_putf(t, "%lld:", (long long)acc->offset);
     else if (acc->shifted)
         kn_put(t, "+");
-    for (int a = 0; a < ph->naxes; a++)
+    for (int a = 0; a < ph->nest.naxes; a++)
         if (numbers) {
             kn_put(t, a ? "," : "");
             kn_puti(t, acc->stride[a]);
@@ -37,8 +37,8 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, con
             kn_putn(t, &stride_letter[acc->kind[a]], 1);
         }
     kn_put(t, acc->vector ? ":v]" : "]");
-    if (acc->turned)
-        kn_putf(t, " turned by %d", acc->turned);
+    if (acc->transposed)
+        kn_putf(t, " turned by %d", acc->transposed);
 }
 
 static void put_number(kn_text *t, const char *before, int n)
@@ -49,7 +49,7 @@ static void put_number(kn_text *t, const char *before, int n)
 
 static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int i, bool numbers)
 {
-    const kn_value *v = &ph->values.data[i];
+    const kn_value *v = &ph->nest.values.data[i];
     put_number(t, "    v", i);
     kn_put(t, " = ");
     switch (v->kind) {
@@ -115,53 +115,56 @@ static const char *const part_text[] = {[KN_PART_RESULT] = "",
 /* How it is walked. */
 static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bool numbers)
 {
-    kn_put(t, kn_walk_text(ph->walk));
-    if (k->bound && (kn_by_block(ph) || ph->abreast) && !numbers)
+    kn_put(t, kn_walk_text(ph->how.walk));
+    if (k->bound && (kn_by_block(ph) || ph->how.packed) && !numbers)
         kn_put(t, " by block");
     else
-        kn_putf(t, " tpg %d", ph->tpg);
-    kn_putf(t, " vec %d%s steps %d%s", ph->vec, ph->ragged ? " ragged" : "", ph->steps,
-            ph->full ? " full" : "");
-    if (ph->abreast)
+        kn_putf(t, " tpg %d", ph->how.tpg);
+    kn_putf(t, " vec %d%s steps %d%s", ph->how.vec, ph->how.unaligned ? " ragged" : "",
+            ph->how.steps, ph->how.full ? " full" : "");
+    if (ph->how.packed)
         kn_put(t, " abreast");
-    if (ph->walk == KN_WALK_COLS && (numbers || !ph->abreast))
-        kn_putf(t, " lanes %d", ph->lanes);
-    if (ph->at_once)
-        kn_putf(t, " at once %d", ph->at_once);
-    if (ph->abreast && numbers)
-        kn_putf(t, " beside %lld", (long long)ph->beside);
-    if (ph->tile)
-        kn_putf(t, " tile %d", ph->tile);
-    kn_put(t, ph->split ? " split" : ph->banded ? " banded" : ph->cluster ? " cluster" : "");
-    kn_put(t, ph->partly    ? " partly fetched\n"
-              : ph->lasting ? " fetched ahead, lasting\n"
-              : ph->fetched ? " fetched\n"
-                            : "\n");
+    if (ph->how.walk == KN_WALK_COLS && (numbers || !ph->how.packed))
+        kn_putf(t, " lanes %d", ph->how.lanes);
+    if (ph->how.unroll)
+        kn_putf(t, " at once %d", ph->how.unroll);
+    if (ph->how.packed && numbers)
+        kn_putf(t, " beside %lld", (long long)ph->num.pack);
+    if (ph->how.tile)
+        kn_putf(t, " tile %d", ph->how.tile);
+    kn_put(t, ph->how.split     ? " split"
+              : ph->how.mixed   ? " banded"
+              : ph->how.cluster ? " cluster"
+                                : "");
+    kn_put(t, ph->how.rest_in_registers ? " partly fetched\n"
+              : ph->how.hoisted         ? " fetched ahead, lasting\n"
+              : ph->how.async           ? " fetched\n"
+                                        : "\n");
 }
 
 static void print_numbers(kn_text *t, const kn_phase *ph)
 {
-    if (ph->split || ph->banded || ph->cluster)
-        kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->splits,
-                ph->banded ? "bands" : "splits", (long long)ph->chunk,
-                ph->banded ? "groups" : "members");
-    if (kn_begins_apart(ph))
-        kn_putf(t, "    %lld ns apart\n", (long long)ph->apart);
-    if (kn_fetches_pieces(ph))
-        kn_putf(t, "    in pieces of %lld\n", (long long)ph->piece);
-    if (ph->partly)
-        kn_putf(t, "    %lld held\n", (long long)ph->held);
+    if (ph->how.split || ph->how.mixed || ph->how.cluster)
+        kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->num.splits,
+                ph->how.mixed ? "bands" : "splits", (long long)ph->num.chunk,
+                ph->how.mixed ? "groups" : "members");
+    if (kn_starts_skewed(ph))
+        kn_putf(t, "    %lld ns apart\n", (long long)ph->num.skew);
+    if (kn_copies_in_chunks(ph))
+        kn_putf(t, "    in pieces of %lld\n", (long long)ph->num.copy_chunk);
+    if (ph->how.rest_in_registers)
+        kn_putf(t, "    %lld held\n", (long long)ph->num.held);
 }
 
 static void print_red(kn_text *t, const kn_phase *ph, int r)
 {
-    const kn_red *red = &ph->reds.data[r];
+    const kn_red *red = &ph->nest.reds.data[r];
     kn_putf(t, "    r%d = sweep %d %s%s%s v%d : %s", r, red->stage, kn_ops[red->op].text,
             part_text[red->part], red->across ? " across groups" : "", red->value,
             kn_dtypes[red->dtype].text);
     if (red->by)
         kn_putf(t, " carried %d of {%s}", red->carried, red->by->text);
-    kn_put(t, red->by_words ? " by words\n" : "\n");
+    kn_put(t, red->atomic ? " by words\n" : "\n");
 }
 
 static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_store *s,
@@ -172,34 +175,34 @@ static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, cons
     kn_putf(t, "    store %s ", kind_text[s->kind]);
     print_access(t, k, ph, &s->access, numbers);
     kn_putf(t, " = %c%d stage %d once %x%s\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
-            s->stage, s->once, s->squared ? " in squares" : "");
+            s->stage, s->once, s->by_registers ? " in squares" : "");
 }
 
 static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
-    kn_putf(t, "  %sphase %d %s%s: ", ph->local ? "local " : "", p, ph->name,
-            ph->barrier      ? " after grid barrier"
-            : ph->by_tile    ? " by the last block of each tile"
-            : ph->last_block ? " by the last block"
-                             : "");
+    kn_putf(t, "  %sphase %d %s%s: ", ph->local ? "local " : "", p, ph->nest.name,
+            ph->barrier            ? " after grid barrier"
+            : ph->how.last_of_tile ? " by the last block of each tile"
+            : ph->how.last_block   ? " by the last block"
+                                   : "");
     print_heading(t, k, ph, numbers);
-    for (int a = 0; a < ph->naxes; a++) {
-        kn_putf(t, "    %s %s", a < ph->ngroup ? "group" : "member", ph->axes[a].name);
+    for (int a = 0; a < ph->nest.naxes; a++) {
+        kn_putf(t, "    %s %s", a < ph->nest.ngroup ? "group" : "member", ph->nest.axes[a].name);
         if (numbers)
-            kn_putf(t, " = %lld", (long long)ph->axes[a].extent);
+            kn_putf(t, " = %lld", (long long)ph->nest.axes[a].extent);
         kn_put(t, "\n");
     }
     if (numbers)
         print_numbers(t, ph);
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->nest.values.len; i++)
         print_value(t, k, ph, i, numbers);
-    for (int r = 0; r < ph->reds.len; r++)
+    for (int r = 0; r < ph->nest.reds.len; r++)
         print_red(t, ph, r);
     for (int i = 0; i < ph->exports.len; i++)
         kn_putf(t, "    export v%d\n", ph->exports.data[i]);
-    for (int i = 0; i < ph->stores.len; i++)
-        print_store(t, k, ph, &ph->stores.data[i], numbers);
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        print_store(t, k, ph, &ph->nest.stores.data[i], numbers);
 }
 
 void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)

@@ -3,7 +3,7 @@
 
 bool kn_is_reread(const kn_phase *ph, int value)
 {
-    const kn_value *v = &ph->values.data[value];
+    const kn_value *v = &ph->nest.values.data[value];
     int va = kn_phase_vector_axis(ph);
     return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 1 && va >= 0 &&
            v->access.kind[va] != KN_STRIDE_ZERO;
@@ -12,8 +12,8 @@ bool kn_is_reread(const kn_phase *ph, int value)
 int kn_reread_each(const kn_phase *ph)
 {
     int bytes = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        bytes += kn_is_reread(ph, i) ? kn_bytes(ph->values.data[i].dtype) : 0;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        bytes += kn_is_reread(ph, i) ? kn_bytes(ph->nest.values.data[i].dtype) : 0;
     return bytes;
 }
 
@@ -21,22 +21,22 @@ int kn_reread_each(const kn_phase *ph)
 int kn_reread_element(const kn_phase *ph)
 {
     int width = 0;
-    for (int i = 0; i < ph->values.len; i++) {
-        int own = kn_bytes(ph->values.data[i].dtype);
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        int own = kn_bytes(ph->nest.values.data[i].dtype);
         if (!kn_is_reread(ph, i))
             continue;
         if (width && width != own)
             return 0;
         width = own;
     }
-    return ph->nsweeps < 2 ? 0 : kn_reread_each(ph);
+    return ph->nest.nsweeps < 2 ? 0 : kn_reread_each(ph);
 }
 
-int64_t kn_reread_bytes(const kn_phase *ph) { return ph->members * kn_reread_element(ph); }
+int64_t kn_reread_bytes(const kn_phase *ph) { return ph->nest.members * kn_reread_element(ph); }
 
 void kn_keep_reread(kn_phase *ph, kn_keep where)
 {
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_reread(ph, i))
-            ph->values.data[i].kept = where;
+            ph->nest.values.data[i].kept = where;
 }

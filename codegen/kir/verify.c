@@ -8,30 +8,30 @@ static kn_status broken_in(const char *where, int phase, const char *what)
 
 kn_status kn_phase_verify(const kn_phase *ph, const char *where, int number, int nbufs)
 {
-    if (ph->ngroup < 0 || ph->ngroup > ph->naxes || ph->naxes > KN_MAX_RANK)
+    if (ph->nest.ngroup < 0 || ph->nest.ngroup > ph->nest.naxes || ph->nest.naxes > KN_MAX_RANK)
         return broken_in(where, number, "axes out of range");
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         for (int j = 0; j < v->nin; j++) {
             if (v->in[j] < 0 || v->in[j] >= i)
                 return broken_in(where, number, "operand is not an earlier value");
-            const kn_value *x = &ph->values.data[v->in[j]];
+            const kn_value *x = &ph->nest.values.data[v->in[j]];
             if (x->stage > v->stage || (x->level == KN_ELEMENT && v->level == KN_GROUP))
                 return broken_in(where, number, "operand is not there yet");
         }
         if (kn_is_read(v) && (v->access.buf < 0 || v->access.buf >= nbufs))
             return broken_in(where, number, "load of no buffer");
-        if (v->kind == KN_V_RESULT &&
-            (v->index < 0 || v->index >= ph->reds.len || ph->reds.data[v->index].stage >= v->stage))
+        if (v->kind == KN_V_RESULT && (v->index < 0 || v->index >= ph->nest.reds.len ||
+                                       ph->nest.reds.data[v->index].stage >= v->stage))
             return broken_in(where, number, "result used before its combine");
     }
-    for (int i = 0; i < ph->reds.len; i++)
-        if (ph->reds.data[i].stage != kn_red_stage(ph, i))
+    for (int i = 0; i < ph->nest.reds.len; i++)
+        if (ph->nest.reds.data[i].stage != kn_red_stage(ph, i))
             return broken_in(where, number, "reduction outside its sweep");
-    for (int i = 0; i < ph->reds.len; i++) {
-        const kn_red *red = &ph->reds.data[i];
-        if (red->by && (red->carried > i || ph->reds.data[i - red->carried].by != red->by ||
-                        i - red->carried + red->by->count > ph->reds.len))
+    for (int i = 0; i < ph->nest.reds.len; i++) {
+        const kn_red *red = &ph->nest.reds.data[i];
+        if (red->by && (red->carried > i || ph->nest.reds.data[i - red->carried].by != red->by ||
+                        i - red->carried + red->by->count > ph->nest.reds.len))
             return broken_in(where, number, "what a reduction carries is not side by side");
     }
     return KN_OK;
@@ -46,53 +46,58 @@ static kn_status verify_phase(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
     KN_TRY(kn_phase_verify(ph, k->name, p, k->bufs.len));
-    for (int i = 0; i < ph->reds.len; i++)
-        if (ph->reds.data[i].stage >= ph->nsweeps)
+    for (int i = 0; i < ph->nest.reds.len; i++)
+        if (ph->nest.reds.data[i].stage >= ph->nest.nsweeps)
             return broken(k, p, "reduction outside its sweep");
-    for (int i = 0, local; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOCAL &&
-            !kn_local_export(k, p, ph->values.data[i].index, &local))
+    for (int i = 0, local; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kind == KN_V_LOCAL &&
+            !kn_local_export(k, p, ph->nest.values.data[i].index, &local))
             return broken(k, p, "no local phase has this value");
-    if (ph->local && (ph->stores.len || ph->split || p + 1 == k->phases.len))
+    if (ph->local && (ph->nest.stores.len || ph->how.split || p + 1 == k->phases.len))
         return broken(k, p, "a local phase is whole, stores nothing and has a host");
-    for (int i = 0; i < ph->reds.len; i++)
-        if (ph->reds.data[i].across && (!ph->banded || kn_red_state(ph, i)))
+    for (int i = 0; i < ph->nest.reds.len; i++)
+        if (ph->nest.reds.data[i].across && (!ph->how.mixed || kn_red_state(ph, i)))
             return broken(k, p, "across groups reduce bands, by sums and the like");
-    if (ph->banded && (ph->split || ph->local || ph->walk != KN_WALK_ROWS || !ph->steps))
+    if (ph->how.mixed &&
+        (ph->how.split || ph->local || ph->how.walk != KN_WALK_ROWS || !ph->how.steps))
         return broken(k, p, "a banded phase has whole rows of a known number of steps");
-    if (ph->last_block && (ph->barrier || p + 1 < k->phases.len))
+    if (ph->how.last_block && (ph->barrier || p + 1 < k->phases.len))
         return broken(k, p, "the last block does the last phase, without a barrier");
-    if (ph->by_tile && (!ph->last_block || ph->walk != KN_WALK_COLS || ph->split))
+    if (ph->how.last_of_tile &&
+        (!ph->how.last_block || ph->how.walk != KN_WALK_COLS || ph->how.split))
         return broken(k, p, "tiles that their last block finishes are whole columns");
-    if (ph->split && ph->nsweeps > 1)
+    if (ph->how.split && ph->nest.nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
-    if (kn_phase_resident(ph) && !ph->banded &&
-        (!kn_takes_turns(ph) ||
-         (ph->walk == KN_WALK_ROWS && (!kn_by_block(ph) || ph->tpg != k->threads))))
+    if (kn_phase_resident(ph) && !ph->how.mixed &&
+        (!kn_is_cyclic(ph) ||
+         (ph->how.walk == KN_WALK_ROWS && (!kn_by_block(ph) || ph->how.tpg != k->threads))))
         return broken(k, p, "resident are elements of split phases whose blocks take turns");
-    if (ph->cluster && (ph->split || !ph->alone || ph->walk == KN_WALK_FLAT ||
-                        (ph->walk == KN_WALK_ROWS && ph->tpg != k->threads)))
+    if (ph->how.cluster && (ph->how.split || !ph->alone || ph->how.walk == KN_WALK_FLAT ||
+                            (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
         return broken(k, p, "whole blocks of a cluster share the groups of a phase that is alone");
-    if (ph->ragged && (ph->walk != KN_WALK_ROWS || ph->vec == 1 || !kn_phase_one_run(ph) ||
-                       ph->split || ph->banded || ph->local || ph->steps || ph->tpg != k->threads))
+    if (ph->how.unaligned &&
+        (ph->how.walk != KN_WALK_ROWS || ph->how.vec == 1 || !kn_phase_one_run(ph) ||
+         ph->how.split || ph->how.mixed || ph->local || ph->how.steps || ph->how.tpg != k->threads))
         return broken(k, p, "ragged vectors walk whole rows of one run");
-    if (ph->partly && (!kn_fetches_groups(ph) || ph->ragged ||
-                       ph->chunk - ph->held > (int64_t)ph->steps * kn_phase_step(ph)))
+    if (ph->how.rest_in_registers &&
+        (!kn_copies_groups(ph) || ph->how.unaligned ||
+         ph->num.chunk - ph->num.held > (int64_t)ph->how.steps * kn_phase_step(ph)))
         return broken(k, p, "what copies have no room for, of whole vectors, is in registers");
-    if (ph->lasting && (!kn_fetches_groups(ph) || !ph->steps || ph->partly))
+    if (ph->how.hoisted && (!kn_copies_groups(ph) || !ph->how.steps || ph->how.rest_in_registers))
         return broken(k, p,
                       "what lasts is in registers, beside all that copies bring of whole vectors");
-    if (ph->fetched && !ph->cluster && ph->walk != KN_WALK_COLS)
+    if (ph->how.async && !ph->how.cluster && ph->how.walk != KN_WALK_COLS)
         return broken(k, p, "copies bring what columns, or the blocks of a cluster, keep");
-    if (ph->abreast &&
-        (ph->walk != KN_WALK_COLS || !ph->alone || !ph->steps || ph->vec == 1 || ph->ngroup != 1 ||
-         kn_phase_one_run(ph) || ph->cluster || ph->split || ph->tile))
+    if (ph->how.packed && (ph->how.walk != KN_WALK_COLS || !ph->alone || !ph->how.steps ||
+                           ph->how.vec == 1 || ph->nest.ngroup != 1 || kn_phase_one_run(ph) ||
+                           ph->how.cluster || ph->how.split || ph->how.tile))
         return broken(k, p, "groups abreast are columns in several runs, which stay in registers");
-    if (ph->tile && (ph->walk != KN_WALK_COLS || ph->ngroup == 0 || ph->ngroup == ph->naxes))
+    if (ph->how.tile &&
+        (ph->how.walk != KN_WALK_COLS || ph->nest.ngroup == 0 || ph->nest.ngroup == ph->nest.naxes))
         return broken(k, p, "tiles are of groups and members, walked as columns");
-    if (ph->tile && kn_phase_in_order(ph))
+    if (ph->how.tile && kn_phase_in_order(ph))
         return broken(k, p, "in a tile members are not combined in order");
-    if (ph->walk == KN_WALK_FLAT && (ph->reds.len || ph->ngroup))
+    if (ph->how.walk == KN_WALK_FLAT && (ph->nest.reds.len || ph->nest.ngroup))
         return broken(k, p, "a flat phase has no groups");
     return KN_OK;
 }

@@ -4,13 +4,13 @@
 int64_t kn_phase_bytes_read(const kn_phase *ph, const kn_buf *bufs)
 {
     int64_t bytes = 0, n;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_access *acc = &ph->values.data[i].access;
-        if (!kn_is_read(&ph->values.data[i]))
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_access *acc = &ph->nest.values.data[i].access;
+        if (!kn_is_read(&ph->nest.values.data[i]))
             continue;
         n = kn_bytes(bufs[acc->buf].dtype);
-        for (int a = 0; a < ph->naxes; a++)
-            if (acc->axes >> a & 1 && __builtin_mul_overflow(n, ph->axes[a].extent, &n))
+        for (int a = 0; a < ph->nest.naxes; a++)
+            if (acc->axes >> a & 1 && __builtin_mul_overflow(n, ph->nest.axes[a].extent, &n))
                 return INT64_MAX;
         if (__builtin_add_overflow(bytes, n, &bytes))
             return INT64_MAX;
@@ -20,13 +20,13 @@ int64_t kn_phase_bytes_read(const kn_phase *ph, const kn_buf *bufs)
 
 bool kn_goes_by_group(const kn_phase *ph)
 {
-    return ph->walk == KN_WALK_ROWS && !ph->split && !ph->banded && !ph->cluster &&
-           ph->reds.len > 0;
+    return ph->how.walk == KN_WALK_ROWS && !ph->how.split && !ph->how.mixed && !ph->how.cluster &&
+           ph->nest.reds.len > 0;
 }
 
 int kn_times_through(const kn_phase *ph)
 {
-    return kn_goes_by_group(ph) || ph->banded ? 1 : ph->nsweeps;
+    return kn_goes_by_group(ph) || ph->how.mixed ? 1 : ph->nest.nsweeps;
 }
 
 /* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. Group values are loaded once,
@@ -36,8 +36,8 @@ int kn_times_read(const kn_kernel *k, int buf)
     int times = 0;
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
-        for (int i = 0; i < ph->values.len; i++) {
-            const kn_value *v = &ph->values.data[i];
+        for (int i = 0; i < ph->nest.values.len; i++) {
+            const kn_value *v = &ph->nest.values.data[i];
             bool again = v->level == KN_ELEMENT && v->kept == KN_KEEP_NONE;
             if (kn_is_read(v) && v->access.buf == buf)
                 times += again ? v->sweeps : 1;
@@ -50,7 +50,7 @@ int kn_times_read(const kn_kernel *k, int buf)
 bool kn_varies_everywhere(const kn_phase *ph, const kn_value *v)
 {
     bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
-    for (int a = 0; a < ph->naxes; a++)
+    for (int a = 0; a < ph->nest.naxes; a++)
         varies = varies && v->access.kind[a] != KN_STRIDE_ZERO;
     return varies;
 }
@@ -58,9 +58,9 @@ bool kn_varies_everywhere(const kn_phase *ph, const kn_value *v)
 static bool reads_elements(const kn_phase *ph, int buf)
 {
     bool reads = false;
-    for (int i = 0; i < ph->values.len; i++)
-        reads = reads || (kn_varies_everywhere(ph, &ph->values.data[i]) &&
-                          ph->values.data[i].access.buf == buf);
+    for (int i = 0; i < ph->nest.values.len; i++)
+        reads = reads || (kn_varies_everywhere(ph, &ph->nest.values.data[i]) &&
+                          ph->nest.values.data[i].access.buf == buf);
     return reads;
 }
 
@@ -68,9 +68,9 @@ int kn_read_before(const kn_kernel *k, int p)
 {
     const kn_phase *phases = k->phases.data, *ph = &phases[p];
     for (int q = p - 1; q >= 0; q--)
-        for (int i = 0; i < ph->values.len; i++)
-            if (kn_varies_everywhere(ph, &ph->values.data[i]) &&
-                reads_elements(&phases[q], ph->values.data[i].access.buf))
+        for (int i = 0; i < ph->nest.values.len; i++)
+            if (kn_varies_everywhere(ph, &ph->nest.values.data[i]) &&
+                reads_elements(&phases[q], ph->nest.values.data[i].access.buf))
                 return q;
     return -1;
 }
@@ -88,9 +88,9 @@ bool kn_reads_again(const kn_kernel *k)
     bool again = false;
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
-        for (int i = 0; i < ph->values.len; i++)
-            again = again || (kn_varies_everywhere(ph, &ph->values.data[i]) &&
-                              kn_times_read(k, ph->values.data[i].access.buf) > 1);
+        for (int i = 0; i < ph->nest.values.len; i++)
+            again = again || (kn_varies_everywhere(ph, &ph->nest.values.data[i]) &&
+                              kn_times_read(k, ph->nest.values.data[i].access.buf) > 1);
     }
     return again;
 }
@@ -100,8 +100,8 @@ bool kn_stays_on_chip(const kn_kernel *k, int buf)
 {
     bool stays = true;
     for (int p = 0; p < k->phases.len; p++)
-        for (int i = 0; i < k->phases.data[p].values.len; i++) {
-            const kn_value *v = &k->phases.data[p].values.data[i];
+        for (int i = 0; i < k->phases.data[p].nest.values.len; i++) {
+            const kn_value *v = &k->phases.data[p].nest.values.data[i];
             stays =
                 stays && (!kn_is_read(v) || v->access.buf != buf || v->kept == KN_KEEP_RESIDENT);
         }
@@ -136,9 +136,9 @@ int64_t kn_cache_policy(const kn_kernel *k)
         const kn_phase *ph = &k->phases.data[p];
         int64_t read = kn_phase_bytes_read(ph, k->bufs.data);
         bytes = read < most - bytes ? bytes + read : most;
-        reads = reads || kn_fetches_groups(ph);
-        for (int i = 0; i < ph->values.len; i++)
-            reads = reads || kn_varies_everywhere(ph, &ph->values.data[i]);
+        reads = reads || kn_copies_groups(ph);
+        for (int i = 0; i < ph->nest.values.len; i++)
+            reads = reads || kn_varies_everywhere(ph, &ph->nest.values.data[i]);
     }
     if (!reads)
         return 0;
@@ -152,7 +152,7 @@ bool kn_streams_through(const kn_kernel *k)
 {
     bool last = k->policy == KN_POLICY_LAST;
     for (int p = 0; p < k->phases.len; p++)
-        last = last && !(k->phases.data[p].fetched && k->phases.data[p].walk == KN_WALK_COLS);
+        last = last && !(k->phases.data[p].how.async && k->phases.data[p].how.walk == KN_WALK_COLS);
     return (last || (k->policy == KN_POLICY_NONE && !kn_kernel_stores_elements(k))) &&
            !kn_reads_again(k);
 }

@@ -30,10 +30,10 @@ bool kn_census_same(const kn_census *x, const kn_census *y)
 /* Bytes that an access touches, each once. */
 static int64_t footprint(const kn_phase *ph, const kn_access *acc, const kn_buf *bufs)
 {
-    int64_t n = acc->split_stride ? ph->splits : 1;
-    for (int a = 0; a < ph->naxes; a++)
+    int64_t n = acc->split_stride ? ph->num.splits : 1;
+    for (int a = 0; a < ph->nest.naxes; a++)
         if (acc->stride[a] != 0)
-            n *= ph->axes[a].extent;
+            n *= ph->nest.axes[a].extent;
     return n * kn_bytes(bufs[acc->buf].dtype);
 }
 
@@ -43,15 +43,15 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_ph
                       const kn_buf *bufs)
 {
     int stages = 1;
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].stage >= stages)
-            stages = ph->values.data[i].stage + 1;
-    bool *need = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
-    bool *done = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].stage >= stages)
+            stages = ph->nest.values.data[i].stage + 1;
+    bool *need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1);
+    bool *done = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1);
     for (int t = 0; t < stages; t++) {
         kn_phase_needs(ph, t, need);
-        for (int i = 0; i < ph->values.len; i++) {
-            const kn_value *v = &ph->values.data[i];
+        for (int i = 0; i < ph->nest.values.len; i++) {
+            const kn_value *v = &ph->nest.values.data[i];
             if (!kn_is_read(v) || done[i] || !(need[i] || v->level == KN_GROUP))
                 continue;
             int64_t bytes = footprint(ph, &v->access, bufs);
@@ -70,8 +70,8 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_ph
 
 static void add_stores(kn_census *c, const kn_phase *ph, const kn_buf *bufs)
 {
-    for (int i = 0; i < ph->stores.len; i++) {
-        const kn_access *acc = &ph->stores.data[i].access;
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_access *acc = &ph->nest.stores.data[i].access;
         int64_t bytes = footprint(ph, acc, bufs);
         c->bytes_written += bytes;
         if (bufs[acc->buf].kind == KN_BUF_OUTPUT)
@@ -82,11 +82,11 @@ static void add_stores(kn_census *c, const kn_phase *ph, const kn_buf *bufs)
 /* Marks the buffers that a phase touches. */
 static void mark_touched(const kn_phase *ph, bool *touched)
 {
-    for (int i = 0; i < ph->values.len; i++)
-        if (kn_is_read(&ph->values.data[i]))
-            touched[ph->values.data[i].access.buf] = true;
-    for (int i = 0; i < ph->stores.len; i++)
-        touched[ph->stores.data[i].access.buf] = true;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_is_read(&ph->nest.values.data[i]))
+            touched[ph->nest.values.data[i].access.buf] = true;
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        touched[ph->nest.stores.data[i].access.buf] = true;
 }
 
 /* Per temporary's number: does one of the kernels have it? */
@@ -116,15 +116,16 @@ kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const 
             c.grid += ph->barrier;
             add_loads(a, &c, kernels[i], ph, kernels[i]->bufs.data);
             add_stores(&c, ph, kernels[i]->bufs.data);
-            c.block += ph->banded && ph->tpg < kernels[i]->threads; /* a band's rows side by side */
-            for (int t = 0; t < ph->nsweeps; t++) {
+            c.block +=
+                ph->how.mixed && ph->how.tpg < kernels[i]->threads; /* a band's rows side by side */
+            for (int t = 0; t < ph->nest.nsweeps; t++) {
                 if (!kn_sweep_reduces(ph, t))
                     continue;
-                if (ph->cluster)
+                if (ph->how.cluster)
                     c.cluster++;
                 else if (kn_meets_in_block(ph))
                     c.block++;
-                else if (ph->tpg > 1)
+                else if (ph->how.tpg > 1)
                     c.warp++;
             }
         }
@@ -150,9 +151,10 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
         add_stores(&c, ph, bufs);
         /* partial results are combined in a later phase, and a local phase is its host's */
         uint32_t stages = 0;
-        for (int j = 0; j < ph->reds.len && !ph->split; j++)
-            if (!ph->reds.data[j].across)
-                stages |= 1u << (ph->reds.data[j].stage < 31 ? ph->reds.data[j].stage : 31);
+        for (int j = 0; j < ph->nest.reds.len && !ph->how.split; j++)
+            if (!ph->nest.reds.data[j].across)
+                stages |=
+                    1u << (ph->nest.reds.data[j].stage < 31 ? ph->nest.reds.data[j].stage : 31);
         c.grid += __builtin_popcount(stages);
     }
     return c;

@@ -39,20 +39,20 @@ enum { TASK = 16384 };
 /* Multiprocessors come in groups, some of 16 and some of 18, which clusters of more than two blocks do not fill. */
 static spread spread_of(const model *m, const kn_phase *ph)
 {
-    spread s = {.cluster = ph->cluster && ph->splits > 1, .units = m->target->units};
+    spread s = {.cluster = ph->how.cluster && ph->num.splits > 1, .units = m->target->units};
     double at_once = m->fit * s.units;
     s.blocks = (double)kn_grid_phase_blocks(ph, m->k->threads);
-    if (ph->walk == KN_WALK_FLAT)
-        s.blocks = ceil(s.blocks / ph->at_once);
-    if (m->target->sm == 0 && ph->reds.len == 0)
-        s.blocks = most(1, (double)ph->groups * (double)ph->members / TASK);
+    if (ph->how.walk == KN_WALK_FLAT)
+        s.blocks = ceil(s.blocks / ph->how.unroll);
+    if (m->target->sm == 0 && ph->nest.reds.len == 0)
+        s.blocks = most(1, (double)ph->nest.groups * (double)ph->nest.members / TASK);
     else if (m->target->sm == 0)
-        s.blocks = (double)ph->groups * (double)ph->splits;
-    if (ph->last_block && !ph->by_tile)
+        s.blocks = (double)ph->nest.groups * (double)ph->num.splits;
+    if (ph->how.last_block && !ph->how.last_of_tile)
         s.blocks = 1;
-    if (s.cluster && ph->splits > 2) {
-        double clusters = floor(m->m->group_fills * m->fit / (double)ph->splits);
-        at_once = most(1, clusters * s.units / m->m->group) * (double)ph->splits;
+    if (s.cluster && ph->num.splits > 2) {
+        double clusters = floor(m->m->group_fills * m->fit / (double)ph->num.splits);
+        at_once = most(1, clusters * s.units / m->m->group) * (double)ph->num.splits;
         s.units *= m->m->group_fills / m->m->group;
     }
     s.units = least(s.units, s.blocks);
@@ -68,11 +68,11 @@ static double footprint(const model *m, const kn_phase *ph, const kn_access *acc
 {
     int va = kn_phase_vector_axis(ph);
     double bytes = kn_bytes(m->k->bufs.data[acc->buf].dtype);
-    double apart = va < 0 || acc->turned ? 1 : (double)llabs(acc->stride[va]);
+    double apart = va < 0 || acc->transposed ? 1 : (double)llabs(acc->stride[va]);
     double total = least(bytes * most(apart, 1), most(bytes, m->m->sector));
-    for (int a = 0; a < ph->naxes; a++)
-        total *= acc->stride[a] ? (double)ph->axes[a].extent : 1;
-    return acc->split_stride ? total * (double)ph->splits : total;
+    for (int a = 0; a < ph->nest.naxes; a++)
+        total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
+    return acc->split_stride ? total * (double)ph->num.splits : total;
 }
 
 /* Bytes that memory moves, and that come from the last cache instead; of both those that are written. */
@@ -99,7 +99,7 @@ static void count_read(const model *m, traffic *t, double bytes, double distance
 /* Is value i loaded from memory in the sweep that m->need is of? */
 static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, const bool *done)
 {
-    const kn_value *v = &ph->values.data[i];
+    const kn_value *v = &ph->nest.values.data[i];
     if (!kn_is_read(v) || done[i])
         return false;
     return v->level == KN_GROUP ? sweep == 0 : m->need[i];
@@ -107,13 +107,13 @@ static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, cons
 
 static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
 {
-    bool differs = ph->ngroup == 0;
-    for (int a = 0; a < ph->ngroup; a++)
+    bool differs = ph->nest.ngroup == 0;
+    for (int a = 0; a < ph->nest.ngroup; a++)
         differs = differs || acc->stride[a] != 0;
     return differs;
 }
 
-static int sweeps_of(const kn_phase *ph) { return ph->nsweeps > 0 ? ph->nsweeps : 1; }
+static int sweeps_of(const kn_phase *ph) { return ph->nest.nsweeps > 0 ? ph->nest.nsweeps : 1; }
 
 /* What a sweep reads that one before has read is apart by what the groups have that are worked on at a time. */
 static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once, double apart,
@@ -121,8 +121,8 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
 {
     double swept = m->moved;
     kn_phase_needs(ph, sweep, m->need);
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (!is_loaded(m, ph, i, sweep, done))
             continue;
         int buf = v->access.buf;
@@ -131,7 +131,7 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
         bool earlier = !here[buf] && seen >= 0;
         double distance = here[buf] ? apart : earlier ? swept - seen : -1;
         count_read(m, t, bytes, distance, earlier && sweep == 0 && m->turned);
-        if (ph->lasting && kn_lasts(ph, v))
+        if (ph->how.hoisted && kn_is_hoisted(ph, v))
             t->cache += bytes * (at_once - 1);
         else if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
             *shared += bytes;
@@ -144,8 +144,8 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
 static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *here, traffic *t)
 {
     int last = sweeps_of(ph) - 1;
-    for (int i = 0; i < ph->stores.len; i++) {
-        const kn_store *st = &ph->stores.data[i];
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_store *st = &ph->nest.stores.data[i];
         if ((st->stage < last ? st->stage : last) != sweep)
             continue;
         double bytes = footprint(m, ph, &st->access);
@@ -159,19 +159,19 @@ static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *here, tr
 /* Groups that are worked on at a time. */
 static double groups_at_once(const model *m, const kn_phase *ph, const spread *s)
 {
-    double side = ph->walk == KN_WALK_COLS  ? kn_cols_width(ph)
-                  : ph->tpg < m->k->threads ? (double)m->k->threads / ph->tpg
-                                            : 1;
-    return s->blocks / s->turns * side / (double)ph->splits;
+    double side = ph->how.walk == KN_WALK_COLS  ? kn_cols_width(ph)
+                  : ph->how.tpg < m->k->threads ? (double)m->k->threads / ph->how.tpg
+                                                : 1;
+    return s->blocks / s->turns * side / (double)ph->num.splits;
 }
 
 static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
 {
     traffic t = {0};
-    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
+    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
     bool *here = KN_NEW_ARRAY(m->k->arena, bool, m->k->bufs.len + 1);
-    double at_once = least(groups_at_once(m, ph, s), (double)ph->groups);
-    double share = at_once / (double)ph->groups;
+    double at_once = least(groups_at_once(m, ph, s), (double)ph->nest.groups);
+    double share = at_once / (double)ph->nest.groups;
     double before = m->moved, shared = 0;
     for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
         double apart = (m->moved - before) * share;
@@ -180,7 +180,7 @@ static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
     }
     /* what all groups share comes from the last cache again for each, unless one nearby holds it */
     if (shared > m->m->near_bytes - (double)m->k->shared * s->together)
-        t.cache += shared * (double)(ph->groups - 1);
+        t.cache += shared * (double)(ph->nest.groups - 1);
     for (int b = 0; b < m->k->bufs.len; b++)
         if (here[b])
             m->seen[b] = before;
@@ -192,12 +192,12 @@ static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
 /* Steps that a thread takes through what its block has of a group. */
 static double steps(const kn_kernel *k, const kn_phase *ph)
 {
-    double members = (double)(ph->split || ph->cluster ? ph->chunk : ph->members);
-    switch (ph->walk) {
-    case KN_WALK_FLAT: return ph->at_once;
+    double members = (double)(ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members);
+    switch (ph->how.walk) {
+    case KN_WALK_FLAT: return ph->how.unroll;
     case KN_WALK_ROWS: {
         double n = ceil(members / kn_phase_step(ph));
-        return ph->banded ? n * ceil((double)ph->chunk * ph->tpg / k->threads) : n;
+        return ph->how.mixed ? n * ceil((double)ph->num.chunk * ph->how.tpg / k->threads) : n;
     }
     case KN_WALK_COLS: return ceil(members / kn_phase_step(ph));
     }
@@ -209,17 +209,17 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
 static double waits(const model *m, const kn_phase *ph, int sweep, const bool *done)
 {
     int bytes = 0;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         bool near = !kn_by_block(ph) && !differs_by_group(ph, &v->access);
         if (v->level == KN_ELEMENT && !near && is_loaded(m, ph, i, sweep, done))
-            bytes += kn_bytes(v->dtype) * ph->vec;
+            bytes += kn_bytes(v->dtype) * ph->how.vec;
     }
     if (!bytes)
         return 0;
     double n = steps(m->k, ph);
-    double together = ph->steps && !ph->banded ? n : kn_steps_at_once(bytes);
-    return ph->fetched ? 1 : ceil(n / together);
+    double together = ph->how.steps && !ph->how.mixed ? n : kn_steps_at_once(bytes);
+    return ph->how.async ? 1 : ceil(n / together);
 }
 
 /* Is value i on its way from the first sweep on, whichever needs it? */
@@ -231,32 +231,37 @@ static bool loaded_ahead(const kn_phase *ph, int i)
 
 static double combine(const model *m, const kn_phase *ph)
 {
-    return ph->cluster && ph->splits > 1 ? m->m->cluster + m->m->peer * (double)ph->splits
-           : kn_meets_in_block(ph)       ? m->m->block
-           : ph->tpg > 1                 ? m->m->warp
-                                         : 0;
+    return ph->how.cluster && ph->num.splits > 1
+               ? m->m->cluster + m->m->peer * (double)ph->num.splits
+           : kn_meets_in_block(ph) ? m->m->block
+           : ph->how.tpg > 1       ? m->m->warp
+                                   : 0;
 }
 
 /* The part of its groups that a block waits for: where the next one is on its way, the first. */
-static double waited(const kn_phase *ph, const spread *s) { return ph->lasting ? 1 / s->turns : 1; }
+static double waited(const kn_phase *ph, const spread *s)
+{
+    return ph->how.hoisted ? 1 / s->turns : 1;
+}
 
 /* What a block waits for from its first load to its last store, and of it what goes once a sweep. */
 static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *time)
 {
-    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
+    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
     double in_step = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        done[i] = kn_part_on_chip(m->k, ph, &ph->values.data[i]) == 1 ||
-                  (ph->lasting && kn_lasts(ph, &ph->values.data[i]));
-    for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
+    for (int i = 0; i < ph->nest.values.len; i++)
+        done[i] = kn_part_on_chip(m->k, ph, &ph->nest.values.data[i]) == 1 ||
+                  (ph->how.hoisted && kn_is_hoisted(ph, &ph->nest.values.data[i]));
+    for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_phase_needs(ph, sweep, m->need);
         double times = waits(m, ph, sweep, done) * waited(ph, s);
         double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
         time->waits += s->turns * times * m->m->latency;
         time->combines += s->turns * combines;
         in_step += least(times, 1) * m->m->latency + combines;
-        for (int i = 0; i < ph->values.len; i++)
-            done[i] = done[i] || (m->need[i] && ph->values.data[i].kept) || loaded_ahead(ph, i);
+        for (int i = 0; i < ph->nest.values.len; i++)
+            done[i] =
+                done[i] || (m->need[i] && ph->nest.values.data[i].kept) || loaded_ahead(ph, i);
     }
     time->in_step = in_step * most(1, least(s->turns, m->m->in_step) / s->together);
 }
@@ -287,9 +292,10 @@ static double accumulating(const kn_phase *ph, int red)
 static bool approximates(const kn_kernel *k, const kn_phase *ph)
 {
     bool narrow = kn_phase_stores_elements(ph);
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
-            narrow = narrow && kn_bytes(ph->values.data[ph->stores.data[i].value].dtype) == 2;
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].kind == KN_STORE_ELEMENT)
+            narrow =
+                narrow && kn_bytes(ph->nest.values.data[ph->nest.stores.data[i].value].dtype) == 2;
     return k->fast || narrow;
 }
 
@@ -298,10 +304,10 @@ static double additions(model *m, const kn_phase *ph)
 {
     const double ragged = 1.2; /* each vector may be the first or the last of a row */
     double sum = 0, function = m->target->sm && approximates(m->k, ph) ? 0.5 : 1;
-    for (int s = 0; s < ph->nsweeps; s++) {
+    for (int s = 0; s < ph->nest.nsweeps; s++) {
         kn_phase_needs(ph, s, m->need);
-        for (int i = 0; i < ph->values.len; i++) {
-            const kn_value *v = &ph->values.data[i];
+        for (int i = 0; i < ph->nest.values.len; i++) {
+            const kn_value *v = &ph->nest.values.data[i];
             bool kept = v->kept && (v->kind == KN_V_LOAD || s > v->since);
             if (!m->need[i] || v->level != KN_ELEMENT || kept)
                 continue;
@@ -311,12 +317,12 @@ static double additions(model *m, const kn_phase *ph)
             sum += cost * wide * (costly ? function : 1);
         }
     }
-    for (int i = 0; i < ph->reds.len; i++)
-        sum += accumulating(ph, i) * (ph->reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
-    int more = ph->walk == KN_WALK_FLAT ? 0 : kn_stepped_axes(ph) - 1;
+    for (int i = 0; i < ph->nest.reds.len; i++)
+        sum += accumulating(ph, i) * (ph->nest.reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
+    int more = ph->how.walk == KN_WALK_FLAT ? 0 : kn_stepped_axes(ph) - 1;
     double step = STEP_COST + AXIS_COST * (more > 0 ? more : 0);
-    sum += m->target->sm ? ph->nsweeps * step / ph->vec : 0;
-    return ph->ragged ? sum * ragged : sum;
+    sum += m->target->sm ? ph->nest.nsweeps * step / ph->how.vec : 0;
+    return ph->how.unaligned ? sum * ragged : sum;
 }
 
 /* ---- times ---- */
@@ -324,9 +330,9 @@ static double additions(model *m, const kn_phase *ph)
 /* Has a block all of its group before it goes on? */
 static bool keeps_loads(const kn_phase *ph)
 {
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kept && ph->values.data[i].kept != KN_KEEP_RESIDENT &&
-            ph->values.data[i].kind == KN_V_LOAD)
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kept && ph->nest.values.data[i].kept != KN_KEEP_RESIDENT &&
+            ph->nest.values.data[i].kind == KN_V_LOAD)
             return true;
     return false;
 }
@@ -354,10 +360,10 @@ static double in_pieces(const model *m, const kn_phase *ph)
 {
     const double line = 128;
     double width = 0;
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_reread(ph, i))
-            width = (double)kn_cols_width(ph) * kn_bytes(ph->values.data[i].dtype);
-    bool pieces = ph->fetched && ph->walk == KN_WALK_COLS;
+            width = (double)kn_cols_width(ph) * kn_bytes(ph->nest.values.data[i].dtype);
+    bool pieces = ph->how.async && ph->how.walk == KN_WALK_COLS;
     return pieces ? 1 + m->m->between / most(width, line) : 1;
 }
 
@@ -376,26 +382,27 @@ static double local_time(model *m, const kn_phase *ph)
 {
     const kn_phase *host = host_of(ph);
     spread s = spread_of(m, host);
-    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->values.len + 1);
-    if (ph->walk == KN_WALK_COLS) /* one step after the other */
-        return ph->nsweeps * (steps(m->k, ph) * m->m->latency + m->m->block);
+    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
+    if (ph->how.walk == KN_WALK_COLS) /* one step after the other */
+        return ph->nest.nsweeps * (steps(m->k, ph) * m->m->latency + m->m->block);
     double wait = host->barrier ? -m->m->latency - m->m->block : 0;
-    for (int sweep = 0; sweep < ph->nsweeps; sweep++) {
+    for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_phase_needs(ph, sweep, m->need);
         wait += waits(m, ph, sweep, done) * m->m->latency;
         wait += kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
     }
-    double groups = ph->ngroup ? most(1, (double)m->k->threads / ph->tpg) : 1;
+    double groups = ph->nest.ngroup ? most(1, (double)m->k->threads / ph->how.tpg) : 1;
     double idle = most(1, m->m->threads / (s.together * m->k->threads));
-    double work = s.together * groups * (double)ph->members * additions(m, ph) * idle / m->m->adds;
-    return (2 * most(0, wait) + work) * (ph->ngroup ? s.turns : 1);
+    double work =
+        s.together * groups * (double)ph->nest.members * additions(m, ph) * idle / m->m->adds;
+    return (2 * most(0, wait) + work) * (ph->nest.ngroup ? s.turns : 1);
 }
 
 static kn_time phase_time(model *m, const kn_phase *ph)
 {
-    kn_time t = {.barriers = ph->last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
+    kn_time t = {.barriers = ph->how.last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
     t.ns = t.barriers;
-    if (ph->groups == 0 || ph->members == 0)
+    if (ph->nest.groups == 0 || ph->nest.members == 0)
         return t;
     if (ph->local) {
         t.in_step = local_time(m, ph);
@@ -409,14 +416,14 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     t.cache = late * all / m->m->cache;
     t.transfer = all / (s.units * m->m->unit);
     double idle = most(1, m->m->threads / (s.together * m->k->threads));
-    t.work = (double)ph->groups * (double)ph->members * additions(m, ph) * idle;
+    t.work = (double)ph->nest.groups * (double)ph->nest.members * additions(m, ph) * idle;
     t.work /= s.units * m->m->adds;
     double start = kn_grid_stays(m->k) ? 0 : m->m->start;
     t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
     waits_of(m, ph, &s, &t);
     double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(ph, &s) : 0;
     t.waits += (t.work + before) / s.together;
-    if (s.cluster || ph->split) {
+    if (s.cluster || ph->how.split) {
         double longer = turns_until_all_are_done(&s, &t) / s.turns;
         double *parts[] = {&t.memory, &t.cache, &t.transfer, &t.work, &t.waits, &t.combines};
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -447,7 +454,8 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     const kn_arena_mark here = kn_arena_here(k->arena);
     int values = 0;
     for (int i = 0; i < k->phases.len; i++)
-        values = k->phases.data[i].values.len > values ? k->phases.data[i].values.len : values;
+        values =
+            k->phases.data[i].nest.values.len > values ? k->phases.data[i].nest.values.len : values;
     m.need = KN_NEW_ARRAY(k->arena, bool, values + 1);
     m.seen = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
     for (int b = 0; b < k->bufs.len; b++)

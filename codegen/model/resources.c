@@ -7,8 +7,8 @@
 int kn_packed_sum_bytes(const kn_phase *ph)
 {
     int widest = 1;
-    for (int r = 0; r < ph->reds.len; r++) {
-        int bytes = kn_bytes(ph->reds.data[r].dtype);
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        int bytes = kn_bytes(ph->nest.reds.data[r].dtype);
         widest = bytes > widest ? bytes : widest;
     }
     return widest;
@@ -18,10 +18,10 @@ int kn_packed_sum_bytes(const kn_phase *ph)
 int kn_packed_sums(const kn_phase *ph)
 {
     int most = 0;
-    for (int r = 0; r < ph->reds.len; r++) {
+    for (int r = 0; r < ph->nest.reds.len; r++) {
         int same = 0;
-        for (int o = 0; o < ph->reds.len; o++)
-            same += ph->reds.data[o].stage == ph->reds.data[r].stage;
+        for (int o = 0; o < ph->nest.reds.len; o++)
+            same += ph->nest.reds.data[o].stage == ph->nest.reds.data[r].stage;
         most = same > most ? same : most;
     }
     return most;
@@ -29,20 +29,20 @@ int kn_packed_sums(const kn_phase *ph)
 
 bool kn_is_broadcast(const kn_phase *ph, int i, int sweep, const bool *need)
 {
-    if (ph->values.data[i].level != KN_GROUP)
+    if (ph->nest.values.data[i].level != KN_GROUP)
         return false;
-    for (int j = i + 1; j < ph->values.len; j++) {
-        const kn_value *v = &ph->values.data[j];
+    for (int j = i + 1; j < ph->nest.values.len; j++) {
+        const kn_value *v = &ph->nest.values.data[j];
         for (int k = 0; k < v->nin; k++)
             if (v->in[k] == i && v->level == KN_ELEMENT && (!need || need[j]))
                 return true;
     }
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].value == i && (!need || ph->reds.data[r].stage == sweep))
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].value == i && (!need || ph->nest.reds.data[r].stage == sweep))
             return true;
-    for (int s = 0; s < ph->stores.len; s++)
-        if (ph->stores.data[s].kind == KN_STORE_ELEMENT && ph->stores.data[s].value == i &&
-            (!need || ph->stores.data[s].stage == sweep))
+    for (int s = 0; s < ph->nest.stores.len; s++)
+        if (ph->nest.stores.data[s].kind == KN_STORE_ELEMENT &&
+            ph->nest.stores.data[s].value == i && (!need || ph->nest.stores.data[s].stage == sweep))
             return true;
     return false;
 }
@@ -50,13 +50,13 @@ bool kn_is_broadcast(const kn_phase *ph, int i, int sweep, const bool *need)
 int64_t kn_packed_bytes(const kn_phase *ph, int threads)
 {
     int64_t places = 0;
-    if (!ph->abreast)
+    if (!ph->how.packed)
         return 0;
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->nest.values.len; i++)
         places += kn_is_broadcast(ph, i, 0, NULL);
-    int64_t each = ((int64_t)threads * ph->vec + ph->beside) * kn_packed_sum_bytes(ph);
+    int64_t each = ((int64_t)threads * ph->how.vec + ph->num.pack) * kn_packed_sum_bytes(ph);
     return (each + KN_PACKED_SLOT - 1) / KN_PACKED_SLOT * KN_PACKED_SLOT * kn_packed_sums(ph) +
-           places * ph->beside * KN_PACKED_SLOT;
+           places * ph->num.pack * KN_PACKED_SLOT;
 }
 
 static int rounded(int size, int to) { return (size + to - 1) / to * to; }
@@ -77,7 +77,7 @@ bool kn_red_owns(const kn_phase *ph, int r) { return kn_red_owner(ph, r) == r; }
 
 int kn_red_state_bytes(const kn_phase *ph, int r)
 {
-    const kn_red *red = &ph->reds.data[r];
+    const kn_red *red = &ph->nest.reds.data[r];
     const int fields[] = {
         [KN_STATE_PLAIN] = 1, [KN_STATE_MOMENTS] = 3, [KN_STATE_PEAK] = 2, [KN_STATE_OWN] = 0};
     return red->by ? kn_reducer_bytes(red->by) : kn_bytes(red->dtype) * fields[kn_red_state(ph, r)];
@@ -86,7 +86,7 @@ int kn_red_state_bytes(const kn_phase *ph, int r)
 /* Does reduction r accumulate in this sweep? */
 bool kn_red_accumulates(const kn_phase *ph, int r, int sweep)
 {
-    const kn_red *red = &ph->reds.data[r];
+    const kn_red *red = &ph->nest.reds.data[r];
     return red->stage == sweep && kn_red_owns(ph, r) && !red->across;
 }
 
@@ -97,7 +97,7 @@ int kn_warps_bytes(const kn_phase *ph, int r) { return 32 * kn_red_state_bytes(p
 kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first, int most)
 {
     kn_combine_batch t = {first, first, 0};
-    for (; t.end < ph->reds.len; t.end++) {
+    for (; t.end < ph->nest.reds.len; t.end++) {
         int bytes = kn_red_accumulates(ph, t.end, sweep) ? kn_warps_bytes(ph, t.end) : 0;
         if (t.bytes && bytes > most - t.bytes)
             break;
@@ -119,18 +119,19 @@ int kn_sweep_bytes(const kn_phase *ph, int sweep)
 int kn_scratch_bytes(const kn_phase *ph, int block)
 {
     int most = kn_deferred_groups(ph) * kn_sweep_bytes(ph, 0);
-    for (int t = 0; t < ph->nsweeps && kn_by_block(ph) && !kn_deferred_groups(ph); t++) {
+    for (int t = 0; t < ph->nest.nsweeps && kn_by_block(ph) && !kn_deferred_groups(ph); t++) {
         kn_combine_batch now = {0};
-        while (now.end < ph->reds.len) {
+        while (now.end < ph->nest.reds.len) {
             now = kn_combine_batch_from(ph, t, now.end, KN_COMBINE_BYTES);
             most = now.bytes > most ? now.bytes : most;
         }
     }
-    for (int r = 0; r < ph->reds.len; r++) {
-        bool cols = ph->walk == KN_WALK_COLS && !ph->abreast && kn_meets_in_block(ph);
-        bool rows = cols || (ph->reds.data[r].across && ph->tpg < block);
-        int threads = cols && ph->lanes < 32 ? block / 32 * ph->lanes : block;
-        int bytes = rows && kn_red_owns(ph, r) ? threads * ph->vec * kn_red_state_bytes(ph, r) : 0;
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        bool cols = ph->how.walk == KN_WALK_COLS && !ph->how.packed && kn_meets_in_block(ph);
+        bool rows = cols || (ph->nest.reds.data[r].across && ph->how.tpg < block);
+        int threads = cols && ph->how.lanes < 32 ? block / 32 * ph->how.lanes : block;
+        int bytes =
+            rows && kn_red_owns(ph, r) ? threads * ph->how.vec * kn_red_state_bytes(ph, r) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -139,7 +140,7 @@ int kn_scratch_bytes(const kn_phase *ph, int block)
 /* Bytes of what a block tells of one reduction, of all groups that it has at a time, in whole words. */
 int kn_exchange_message(const kn_phase *ph, int r)
 {
-    int groups = ph->walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
+    int groups = ph->how.walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
     return (kn_red_state_bytes(ph, r) + 3) / 4 * 4 * groups;
 }
 
@@ -153,16 +154,19 @@ int kn_exchange_slot(const kn_phase *ph, int r)
 int kn_exchange_stride(const kn_phase *ph)
 {
     int most = 0;
-    for (int t = 0; t < ph->nsweeps && ph->cluster; t++) {
+    for (int t = 0; t < ph->nest.nsweeps && ph->how.cluster; t++) {
         int bytes = 0;
-        for (int r = 0; r < ph->reds.len; r++)
+        for (int r = 0; r < ph->nest.reds.len; r++)
             bytes += kn_red_accumulates(ph, r, t) ? kn_exchange_slot(ph, r) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
 }
 
-int64_t kn_exchange_bytes(const kn_phase *ph) { return 2 * ph->splits * kn_exchange_stride(ph); }
+int64_t kn_exchange_bytes(const kn_phase *ph)
+{
+    return 2 * ph->num.splits * kn_exchange_stride(ph);
+}
 
 int kn_static_bytes(const kn_phase *ph, int threads)
 {
@@ -173,10 +177,11 @@ int kn_static_bytes(const kn_phase *ph, int threads)
 int kn_deferred_groups(const kn_phase *ph)
 {
     enum { MOST = 32, BYTES = 4096 };
-    bool late = ph->banded && kn_by_block(ph) && ph->nsweeps == 1 && kn_sweep_reduces(ph, 0);
-    for (int r = 0; r < ph->reds.len; r++)
+    bool late =
+        ph->how.mixed && kn_by_block(ph) && ph->nest.nsweeps == 1 && kn_sweep_reduces(ph, 0);
+    for (int r = 0; r < ph->nest.reds.len; r++)
         late = late && kn_red_state(ph, r) == KN_STATE_PLAIN;
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->nest.values.len; i++)
         late = late && kn_value_at(ph, i)->kind != KN_V_LOCAL;
     int groups = late ? BYTES / kn_sweep_bytes(ph, 0) : 0;
     return groups < MOST ? groups : MOST;
@@ -191,9 +196,9 @@ static int registers(const kn_kernel *k)
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
         int words = 0;
-        for (int v = 0; v < ph->values.len; v++)
-            if (ph->values.data[v].kept == KN_KEEP_REGISTERS &&
-                (ph->values.data[v].kind == KN_V_LOAD || ph->values.data[v].room == v))
+        for (int v = 0; v < ph->nest.values.len; v++)
+            if (ph->nest.values.data[v].kept == KN_KEEP_REGISTERS &&
+                (ph->nest.values.data[v].kind == KN_V_LOAD || ph->nest.values.data[v].room == v))
                 words += kn_kept_words(ph, v);
         largest = words > largest ? words : largest;
     }

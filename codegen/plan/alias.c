@@ -13,16 +13,16 @@ static int find_buf(const kn_kernel *k, kn_buf_kind kind, int index)
 
 static bool loads(const kn_phase *ph, int buf)
 {
-    for (int i = 0; i < ph->values.len; i++)
-        if (kn_is_read(&ph->values.data[i]) && ph->values.data[i].access.buf == buf)
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_is_read(&ph->nest.values.data[i]) && ph->nest.values.data[i].access.buf == buf)
             return true;
     return false;
 }
 
 static bool stores(const kn_phase *ph, int buf)
 {
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].access.buf == buf)
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].access.buf == buf)
             return true;
     return false;
 }
@@ -31,13 +31,13 @@ static bool stores(const kn_phase *ph, int buf)
  * sweep that needs them. */
 static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
 {
-    bool *need = KN_NEW_ARRAY(a, bool, ph->values.len), before = false;
-    for (int t = 0; t < ph->nsweeps; t++) {
+    bool *need = KN_NEW_ARRAY(a, bool, ph->nest.values.len), before = false;
+    for (int t = 0; t < ph->nest.nsweeps; t++) {
         kn_phase_needs(ph, t, need);
         if (!need[i])
             continue;
         before = before || t <= stage;
-        if (t > stage && !(before && ph->values.data[i].kept))
+        if (t > stage && !(before && ph->nest.values.data[i].kept))
             return false;
     }
     return true;
@@ -46,9 +46,9 @@ static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
 /* Do all threads look at one element's value i, to measure deviations from, in sweep `stage` or later? */
 static bool is_pilot(kn_arena *a, const kn_phase *ph, int i, int stage)
 {
-    bool *need = KN_NEW_ARRAY(a, bool, ph->values.len);
-    for (int r = 0; r < ph->reds.len; r++) {
-        const kn_red *red = &ph->reds.data[r];
+    bool *need = KN_NEW_ARRAY(a, bool, ph->nest.values.len);
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        const kn_red *red = &ph->nest.reds.data[r];
         if (red->op != KN_OP_VAR || red->stage < stage)
             continue;
         kn_value_needs(ph, red->value, need);
@@ -62,14 +62,14 @@ static bool is_pilot(kn_arena *a, const kn_phase *ph, int i, int stage)
  * reads it, and has done so. In one sweep loads come before stores; a group's sweeps are in order. */
 static bool own_elements(kn_arena *a, const kn_phase *ph, int in, int out)
 {
-    for (int s = 0; s < ph->stores.len; s++) {
-        const kn_store *st = &ph->stores.data[s];
+    for (int s = 0; s < ph->nest.stores.len; s++) {
+        const kn_store *st = &ph->nest.stores.data[s];
         if (st->access.buf != out)
             continue;
         if (st->kind != KN_STORE_ELEMENT || st->once)
             return false;
-        for (int i = 0; i < ph->values.len; i++) {
-            const kn_value *v = &ph->values.data[i];
+        for (int i = 0; i < ph->nest.values.len; i++) {
+            const kn_value *v = &ph->nest.values.data[i];
             if (!kn_is_read(v) || v->access.buf != in)
                 continue;
             if (v->kind == KN_V_GATHER || v->level != KN_ELEMENT ||

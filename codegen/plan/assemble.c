@@ -63,8 +63,8 @@ enum { LAST_BLOCK_BYTES = 64 * 1024 };
 /* Is what is loaded for a group stored for that very group? Not what one of them stores for all. */
 static bool same_groups(const kn_phase *ph, const kn_store *st, const kn_access *loaded)
 {
-    for (int a = 0; a < ph->ngroup; a++)
-        if (st->access.stride[a] != loaded->stride[a] && ph->axes[a].extent != 1)
+    for (int a = 0; a < ph->nest.ngroup; a++)
+        if (st->access.stride[a] != loaded->stride[a] && ph->nest.axes[a].extent != 1)
             return false;
     return st->access.offset == loaded->offset && !st->once;
 }
@@ -72,20 +72,21 @@ static bool same_groups(const kn_phase *ph, const kn_store *st, const kn_access 
 /* Does `ph` combine nothing but what the split phase before it, over the same tiles of columns, has left for each? */
 static bool combines_tiles(const kn_phase *before, const kn_phase *ph)
 {
-    if (before->walk != KN_WALK_COLS || !before->split || before->local || ph->local ||
-        ph->walk != KN_WALK_COLS || ph->split || ph->tile || ph->ngroup != before->ngroup ||
-        ph->members != before->splits || kn_cols_width(ph) != kn_cols_width(before))
+    if (before->how.walk != KN_WALK_COLS || !before->how.split || before->local || ph->local ||
+        ph->how.walk != KN_WALK_COLS || ph->how.split || ph->how.tile ||
+        ph->nest.ngroup != before->nest.ngroup || ph->nest.members != before->num.splits ||
+        kn_cols_width(ph) != kn_cols_width(before))
         return false;
-    for (int a = 0; a < ph->ngroup; a++)
-        if (ph->axes[a].extent != before->axes[a].extent)
+    for (int a = 0; a < ph->nest.ngroup; a++)
+        if (ph->nest.axes[a].extent != before->nest.axes[a].extent)
             return false;
-    for (int i = 0; i < before->stores.len; i++)
-        for (int j = 0; j < ph->values.len; j++)
-            if (kn_is_read(&ph->values.data[j]) &&
-                ph->values.data[j].access.buf == before->stores.data[i].access.buf &&
-                !same_groups(ph, &before->stores.data[i], &ph->values.data[j].access))
+    for (int i = 0; i < before->nest.stores.len; i++)
+        for (int j = 0; j < ph->nest.values.len; j++)
+            if (kn_is_read(&ph->nest.values.data[j]) &&
+                ph->nest.values.data[j].access.buf == before->nest.stores.data[i].access.buf &&
+                !same_groups(ph, &before->nest.stores.data[i], &ph->nest.values.data[j].access))
                 return false;
-    return kn_ceil_div(ph->groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
+    return kn_ceil_div(ph->nest.groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
 }
 
 /* Where a kernel's only barrier is in front of its last phase, and that is small, the last block to come there does
@@ -103,12 +104,12 @@ static void finish_by_last_block(kn_kernel *k)
         bytes += kn_phase_bytes_read(&k->phases.data[i], k->bufs.data);
     if (barriers != 1 || !ph->barrier || kn_phase_stores_elements(ph))
         return;
-    ph->by_tile = last > 0 && kn_first_local(k, last - 1) == 0 &&
-                  combines_tiles(&k->phases.data[last - 1], ph);
-    ph->last_block = ph->by_tile || bytes <= LAST_BLOCK_BYTES;
-    ph->barrier = !ph->last_block;
-    if (ph->last_block)
-        kn_sums_by_words(k);
+    ph->how.last_of_tile = last > 0 && kn_first_local(k, last - 1) == 0 &&
+                           combines_tiles(&k->phases.data[last - 1], ph);
+    ph->how.last_block = ph->how.last_of_tile || bytes <= LAST_BLOCK_BYTES;
+    ph->barrier = !ph->how.last_block;
+    if (ph->how.last_block)
+        kn_sum_by_atomics(k);
 }
 
 /* Could an index, or an element's offset, need more than 31 bits? */
@@ -118,23 +119,23 @@ static bool is_wide(const kn_kernel *k)
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
         int64_t total;
-        if (__builtin_mul_overflow(ph->groups, ph->members, &total) || total > limit)
+        if (__builtin_mul_overflow(ph->nest.groups, ph->nest.members, &total) || total > limit)
             return true;
         for (int j = 0; j < kn_accesses(ph); j++) {
-            const kn_value *v = j < ph->values.len ? &ph->values.data[j] : NULL;
+            const kn_value *v = j < ph->nest.values.len ? &ph->nest.values.data[j] : NULL;
             if (v && !kn_has_access(v))
                 continue;
             const kn_access *acc = v ? &v->access : &kn_store_at(ph, j)->access;
-            int64_t reach = acc->split_stride * ph->splits;
+            int64_t reach = acc->split_stride * ph->num.splits;
             for (int x = 0; v && x < v->nin; x++) {
                 const kn_place *place = &v->place[x];
                 int64_t s = place->stride < 0 ? -place->stride : place->stride;
                 reach += s * (place->extent > 0 ? place->extent - 1 : 0);
             }
             reach += acc->offset < 0 ? -acc->offset : acc->offset;
-            for (int x = 0; x < ph->naxes; x++) {
+            for (int x = 0; x < ph->nest.naxes; x++) {
                 int64_t s = acc->stride[x] < 0 ? -acc->stride[x] : acc->stride[x];
-                reach += s * (ph->axes[x].extent > 0 ? ph->axes[x].extent - 1 : 0);
+                reach += s * (ph->nest.axes[x].extent > 0 ? ph->nest.axes[x].extent - 1 : 0);
             }
             if (reach > limit)
                 return true;
@@ -153,22 +154,22 @@ static int alignment_of(const kn_planner *p, const kn_buf *b)
 /* The numbers of a phase, and the walk and vectors of one that is not local. */
 static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *align)
 {
-    if (!ph->split && !ph->banded) {
-        ph->splits = 1;
-        ph->chunk = ph->members;
+    if (!ph->how.split && !ph->how.mixed) {
+        ph->num.splits = 1;
+        ph->num.chunk = ph->nest.members;
     }
     kn_count_sweeps(p->arena, ph);
     if (ph->local)
         return;
-    ph->walk = kn_schedule_choose(ph)->walk;
+    ph->how.walk = kn_walker_for(ph)->walk;
     kn_schedule_vectors(ph, align, k->bufs.data, p->problem->target);
     if (p->problem->force.division == KN_DIVIDE_BY_COST)
-        kn_schedule_abreast(p->arena, ph, align, k->bufs.data, p->problem->target,
-                            p->problem->force.max_threads);
-    if (ph->abreast)
+        kn_schedule_packed(p->arena, ph, align, k->bufs.data, p->problem->target,
+                           p->problem->force.max_threads);
+    if (ph->how.packed)
         return;
-    kn_schedule_tiles(p->arena, ph, align, k->bufs.data, p->problem->target,
-                      p->problem->force.division);
+    kn_schedule_transposes(p->arena, ph, align, k->bufs.data, p->problem->target,
+                           p->problem->force.division);
     kn_schedule_cluster(p->arena, ph, k->bufs.data, k->bufs.len, p->problem->target,
                         p->problem->force.division, p->problem->force.cluster,
                         p->problem->force.max_threads);
@@ -182,23 +183,23 @@ static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *al
 static void follow_host(const kn_planner *p, const kn_kernel *k, kn_phase *local,
                         const kn_phase *host, const int *align)
 {
-    bool block = local->ngroup == 0;
-    local->walk = block ? KN_WALK_ROWS : host->walk;
-    local->tpg = block ? k->threads : host->tpg;
+    bool block = local->nest.ngroup == 0;
+    local->how.walk = block ? KN_WALK_ROWS : host->how.walk;
+    local->how.tpg = block ? k->threads : host->how.tpg;
     bool vectors = block && p->problem->target->sm;
     if (vectors)
         kn_schedule_vectors(local, align, k->bufs.data, p->problem->target);
-    if (!vectors || local->members < (int64_t)local->vec * k->threads)
-        kn_schedule_as(local, local->walk == KN_WALK_COLS ? host->vec : 1);
-    local->lanes = host->lanes;
+    if (!vectors || local->nest.members < (int64_t)local->how.vec * k->threads)
+        kn_schedule_as(local, local->how.walk == KN_WALK_COLS ? host->how.vec : 1);
+    local->how.lanes = host->how.lanes;
 }
 
 /* Does a thread keep elements of 64 bits in registers? */
 static bool keeps_wide(const kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++)
-        for (int j = 0; j < k->phases.data[i].values.len; j++) {
-            const kn_value *v = &k->phases.data[i].values.data[j];
+        for (int j = 0; j < k->phases.data[i].nest.values.len; j++) {
+            const kn_value *v = &k->phases.data[i].nest.values.data[j];
             if (v->kept == KN_KEEP_REGISTERS && kn_bytes(v->dtype) > 4)
                 return true;
         }
@@ -215,9 +216,9 @@ static int largest_block(const kn_kernel *k, int limit)
     int largest = limit < KN_SMALL_BLOCK ? limit : KN_SMALL_BLOCK;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        if (!ph->local && ((ph->walk == KN_WALK_COLS && !ph->abreast) || ph->banded))
+        if (!ph->local && ((ph->how.walk == KN_WALK_COLS && !ph->how.packed) || ph->how.mixed))
             return 0;
-        if (!ph->local && (kn_by_block(ph) || ph->abreast))
+        if (!ph->local && (kn_by_block(ph) || ph->how.packed))
             largest = limit;
     }
     return largest;
@@ -229,12 +230,13 @@ static void pair_results(kn_kernel *k, const int *align)
     for (int i = 0; i < k->phases.len; i++) {
         kn_phase *ph = &k->phases.data[i];
         int va = kn_phase_vector_axis(ph);
-        for (int j = 0; j < ph->stores.len && ph->walk == KN_WALK_COLS && !ph->abreast; j++) {
-            kn_store *s = &ph->stores.data[j];
+        for (int j = 0; j < ph->nest.stores.len && ph->how.walk == KN_WALK_COLS && !ph->how.packed;
+             j++) {
+            kn_store *s = &ph->nest.stores.data[j];
             if (s->kind == KN_STORE_GROUP)
                 s->access.vector =
                     s->access.vector && kn_vector_fits(ph, &s->access, &k->bufs.data[s->access.buf],
-                                                       align[s->access.buf], va, ph->vec);
+                                                       align[s->access.buf], va, ph->how.vec);
         }
     }
 }
@@ -245,7 +247,7 @@ static bool wants_half(const kn_kernel *k, const kn_target *target)
     bool half = false;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        if (ph->banded)
+        if (ph->how.mixed)
             return false;
         half = half || (!ph->local && kn_has_wide_functions(ph, target));
     }
@@ -278,7 +280,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
     kn_resident_align(k);
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        int want = ph->local ? 0 : kn_schedule_of(ph->walk)->threads(ph, target);
+        int want = ph->local ? 0 : kn_walker_of(ph->how.walk)->threads(ph, target);
         k->threads = want > k->threads ? want : k->threads;
     }
     int limit =
@@ -293,7 +295,7 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
         kn_phase *ph = &k->phases.data[i];
         if (ph->local)
             continue;
-        kn_schedule_of(ph->walk)->bind(ph, target, k->threads);
+        kn_walker_of(ph->how.walk)->bind(ph, target, k->threads);
         kn_keep_computed(p->arena, ph, target, p->problem->force.reuse);
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(p, k, &k->phases.data[j], ph, align);
@@ -302,8 +304,8 @@ static void schedule_phases(kn_planner *p, kn_kernel *k)
     }
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        int together =
-            ph->banded ? kn_bands_a_unit(target, k->threads) : kn_squares_a_unit(ph, k->threads);
+        int together = ph->how.mixed ? kn_mixed_a_unit(target, k->threads)
+                                     : kn_transposing_a_unit(ph, k->threads);
         k->together = together ? together : k->together;
     }
     kn_resident_keep(k, target);
@@ -338,10 +340,10 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
         kn_phase ph = p->phases.data[i];
         if (!p->problem->universal)
             kn_narrow_indices(p, &ph);
-        for (int j = 0; j < ph.values.len; j++)
-            use_value(p, k, &m, &ph.values.data[j]);
-        for (int j = 0; j < ph.stores.len; j++)
-            use_buf(p, k, &m, &ph.stores.data[j].access.buf);
+        for (int j = 0; j < ph.nest.values.len; j++)
+            use_value(p, k, &m, &ph.nest.values.data[j]);
+        for (int j = 0; j < ph.nest.stores.len; j++)
+            use_buf(p, k, &m, &ph.nest.stores.data[j].access.buf);
         kn_push(p->arena, &k->phases, ph);
     }
     k->fast = p->problem->fast;
@@ -372,7 +374,7 @@ kn_status kn_assemble(kn_planner *p, kn_plan *plan)
         const char *name = base;
         if (i > 0 || j < p->phases.len)
             name = kn_identifier(p->arena, kn_sprintf(p->arena, "%s_%d_", base, plan->kernels.len),
-                                 p->phases.data[i].name);
+                                 p->phases.data[i].nest.name);
         kn_push(p->arena, &plan->kernels, make_kernel(p, i, j, name));
         KN_TRY(kn_kernel_verify(plan->kernels.data[plan->kernels.len - 1]));
     }

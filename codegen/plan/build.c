@@ -56,7 +56,7 @@ kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regio
             plan->schedule = "cluster";
         else if (kn_kernel_resident(k))
             plan->schedule = "resident";
-        else if (k->phases.len == 1 && k->phases.data[0].tile)
+        else if (k->phases.len == 1 && k->phases.data[0].how.tile)
             plan->schedule = "tiles";
     }
     return KN_OK;

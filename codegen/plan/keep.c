@@ -10,13 +10,13 @@ static const char *keep_text(kn_arena *a, const char *text)
 static kn_phase keep_phase(kn_arena *a, const kn_phase *from)
 {
     kn_phase ph = kn_phase_copy(a, from);
-    ph.name = keep_text(a, ph.name);
-    for (int i = 0; i < ph.naxes; i++)
-        ph.axes[i].name = keep_text(a, ph.axes[i].name);
-    for (int i = 0; i < ph.values.len; i++)
-        ph.values.data[i].name = keep_text(a, ph.values.data[i].name);
-    for (int i = 0; i < ph.reds.len; i++) {
-        kn_red *red = &ph.reds.data[i];
+    ph.nest.name = keep_text(a, ph.nest.name);
+    for (int i = 0; i < ph.nest.naxes; i++)
+        ph.nest.axes[i].name = keep_text(a, ph.nest.axes[i].name);
+    for (int i = 0; i < ph.nest.values.len; i++)
+        ph.nest.values.data[i].name = keep_text(a, ph.nest.values.data[i].name);
+    for (int i = 0; i < ph.nest.reds.len; i++) {
+        kn_red *red = &ph.nest.reds.data[i];
         if (red->by) /* one for all that it carries */
             red->by = red->carried ? red[-red->carried].by : kn_reducer_clone(a, red->by);
     }

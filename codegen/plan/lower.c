@@ -54,19 +54,19 @@ static int add_value(lowering *lo, kn_value v)
     uint32_t probe = 0;
     for (int i; (i = kn_finder_next(&lo->values_by, hash, &probe)) >= 0;) {
         kn_work(1);
-        if (kn_value_same(&lo->phase.values.data[i], &v))
+        if (kn_value_same(&lo->phase.nest.values.data[i], &v))
             return i;
     }
     kn_keep_within(&lo->p->problem->graph->budget, lo->p->arena, 0,
                    v.name ? v.name : kn_ops[v.op].text, v.loc);
-    kn_finder_add(lo->p->arena, &lo->values_by, hash, lo->phase.values.len);
-    kn_push(lo->p->arena, &lo->phase.values, v);
-    return lo->phase.values.len - 1;
+    kn_finder_add(lo->p->arena, &lo->values_by, hash, lo->phase.nest.values.len);
+    kn_push(lo->p->arena, &lo->phase.nest.values, v);
+    return lo->phase.nest.values.len - 1;
 }
 
 static kn_level level_of_axes(const kn_phase *ph, uint32_t axes)
 {
-    return axes >> ph->ngroup ? KN_ELEMENT : KN_GROUP;
+    return axes >> ph->nest.ngroup ? KN_ELEMENT : KN_GROUP;
 }
 
 static int lower_load(lowering *lo, const kn_node *base, kn_access acc)
@@ -121,7 +121,7 @@ static int add_elem(lowering *lo, kn_op op, kn_dtype t, const int *in, int nin, 
     kn_value v = {
         .kind = KN_V_ELEM, .op = op, .dtype = t, .level = KN_GROUP, .nin = nin, .loc = loc};
     for (int k = 0; k < nin; k++) {
-        const kn_value *x = &lo->phase.values.data[in[k]];
+        const kn_value *x = &lo->phase.nest.values.data[in[k]];
         v.in[k] = in[k];
         if (x->level == KN_ELEMENT)
             v.level = KN_ELEMENT;
@@ -133,7 +133,7 @@ static int add_elem(lowering *lo, kn_op op, kn_dtype t, const int *in, int nin, 
 
 static kn_dtype type_of(const lowering *lo, int value)
 {
-    return lo->phase.values.data[value].dtype;
+    return lo->phase.nest.values.data[value].dtype;
 }
 
 /* Between a 16-bit float and another type than f32 lies f32, but f64 rounds to f16 at once. A complex number is
@@ -175,8 +175,8 @@ static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
             add_elem(lo, n->op, moves ? n->dtype : kn_compute_dtype(n->dtype), in, n->nin, n->loc);
         made = cast_value(lo, made, n->dtype, n->loc);
     }
-    if (!lo->phase.values.data[made].name)
-        lo->phase.values.data[made].name = n->name;
+    if (!lo->phase.nest.values.data[made].name)
+        lo->phase.nest.values.data[made].name = n->name;
     return made;
 }
 
@@ -222,14 +222,14 @@ static int reduced(lowering *lo, kn_op op, int in, kn_loc loc)
 {
     kn_phase *ph = &lo->phase;
     kn_dtype t = type_of(lo, in);
-    int stage = ph->values.data[in].stage, index = -1;
-    for (int i = 0; i < ph->reds.len; i++)
-        if (ph->reds.data[i].op == op && ph->reds.data[i].value == in)
+    int stage = ph->nest.values.data[in].stage, index = -1;
+    for (int i = 0; i < ph->nest.reds.len; i++)
+        if (ph->nest.reds.data[i].op == op && ph->nest.reds.data[i].value == in)
             index = i;
     if (index < 0) {
-        kn_push(lo->p->arena, &ph->reds,
+        kn_push(lo->p->arena, &ph->nest.reds,
                 ((kn_red){.op = op, .value = in, .dtype = t, .stage = stage}));
-        index = ph->reds.len - 1;
+        index = ph->nest.reds.len - 1;
     }
     return add_value(lo, (kn_value){.kind = KN_V_RESULT,
                                     .dtype = t,
@@ -242,8 +242,8 @@ static int reduced(lowering *lo, kn_op op, int in, kn_loc loc)
 /* Where the phase has the reductions of this reducer of values in[]; -1 where it has not. */
 static int find_own(const kn_phase *ph, const kn_reducer *by, const int *in)
 {
-    for (int i = 0; i < ph->reds.len; i++) {
-        const kn_red *first = &ph->reds.data[i];
+    for (int i = 0; i < ph->nest.reds.len; i++) {
+        const kn_red *first = &ph->nest.reds.data[i];
         bool same = first->by && first->carried == 0 && strcmp(first->by->text, by->text) == 0;
         for (int c = 0; same && c < by->count; c++)
             same = first[c].value == in[c];
@@ -259,25 +259,25 @@ static int lower_own(lowering *lo, const kn_node *n, const int *in)
     kn_phase *ph = &lo->phase;
     int first = find_own(ph, n->by, in), count = n->by->count;
     if (first < 0) {
-        first = ph->reds.len;
+        first = ph->nest.reds.len;
         for (int c = 0; c < count; c++)
-            kn_push(lo->p->arena, &ph->reds,
+            kn_push(lo->p->arena, &ph->nest.reds,
                     ((kn_red){.op = n->op,
                               .value = in[c],
                               .dtype = n->by->dtype[c],
                               .by = n->by,
                               .carried = c}));
         for (int c = 0; c < count; c++)
-            ph->reds.data[first + c].stage = kn_red_stage(ph, first + c);
+            ph->nest.reds.data[first + c].stage = kn_red_stage(ph, first + c);
     }
     int made = add_value(lo, (kn_value){.kind = KN_V_RESULT,
                                         .dtype = n->dtype,
                                         .level = KN_GROUP,
-                                        .stage = ph->reds.data[first].stage + 1,
+                                        .stage = ph->nest.reds.data[first].stage + 1,
                                         .index = first + n->u.reduce.carried,
                                         .loc = n->loc});
-    if (!ph->values.data[made].name)
-        ph->values.data[made].name = n->name;
+    if (!ph->nest.values.data[made].name)
+        ph->nest.values.data[made].name = n->name;
     return made;
 }
 
@@ -325,8 +325,8 @@ static int lower_reduce(lowering *lo, const kn_node *n, int in)
         result = divided(lo, n, reduced(lo, KN_OP_SUM, square, n->loc), n->u.reduce.ddof);
     }
     result = cast_value(lo, result, n->dtype, n->loc);
-    if (!lo->phase.values.data[result].name)
-        lo->phase.values.data[result].name = n->name;
+    if (!lo->phase.nest.values.data[result].name)
+        lo->phase.nest.values.data[result].name = n->name;
     return result;
 }
 
@@ -369,7 +369,7 @@ static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const 
         to[j] = by || walked < 0 ? (int8_t)-1 : axis[walked];
         if (!by)
             continue;
-        const kn_value *place = &lo->phase.values.data[in[by]];
+        const kn_value *place = &lo->phase.nest.values.data[in[by]];
         v.in[v.nin] = in[by];
         v.place[v.nin++] = (kn_place){layout.stride[j], layout.shape[j]};
         v.level = place->level > v.level ? place->level : v.level;
@@ -419,10 +419,10 @@ static void store(lowering *lo, const kn_node *n, int buf)
     kn_store s = {.value = value_of(lo, n), .access = access_to(lo, buf, &layout, to)};
     s.kind =
         level_of_axes(&lo->phase, s.access.axes) == KN_ELEMENT ? KN_STORE_ELEMENT : KN_STORE_GROUP;
-    s.stage = lo->phase.values.data[s.value].stage;
-    uint32_t all = (1u << lo->phase.naxes) - 1, groups = (1u << lo->phase.ngroup) - 1;
+    s.stage = lo->phase.nest.values.data[s.value].stage;
+    uint32_t all = (1u << lo->phase.nest.naxes) - 1, groups = (1u << lo->phase.nest.ngroup) - 1;
     s.once = (s.kind == KN_STORE_GROUP ? groups : all) & ~s.access.axes;
-    kn_push(p->arena, &lo->phase.stores, s);
+    kn_push(p->arena, &lo->phase.nest.stores, s);
 }
 
 /* Stores a value to each output it is, and to its temporary if it has one of its own. */
@@ -448,16 +448,16 @@ static void order_axes(lowering *lo)
             int a = member && r->norder ? r->order[i] : i;
             if ((int)(members >> a & 1) != member)
                 continue;
-            kn_axis *axis = &ph->axes[ph->naxes];
+            kn_axis *axis = &ph->nest.axes[ph->nest.naxes];
             kn_text name = kn_text_new(lo->p->arena);
             kn_dim_print(&name, lo->p->problem->graph->syms, r->dim[a]);
             axis->name = kn_dim_product_text(lo->p->arena, kn_text_str(&name), "");
             axis->member = member;
             axis->at = a;
             kn_dim_eval(r->dim[a], lo->p->problem->sizes, &axis->extent);
-            lo->axis_to[a] = (int8_t)ph->naxes++;
+            lo->axis_to[a] = (int8_t)ph->nest.naxes++;
             if (!member)
-                ph->ngroup = ph->naxes;
+                ph->nest.ngroup = ph->nest.naxes;
         }
 }
 
@@ -474,10 +474,10 @@ static bool lower_region(kn_planner *p, int number, lowered *of)
         store_everywhere(&lo, v);
     }
     kn_drop_dead(p->arena,
-                 &lo.phase);  /* values that are only for regions which compute them again */
-    if (!lo.phase.stores.len) /* what it was for is computed where it is read */
+                 &lo.phase);       /* values that are only for regions which compute them again */
+    if (!lo.phase.nest.stores.len) /* what it was for is computed where it is read */
         return true;
-    lo.phase.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
+    lo.phase.nest.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
     kn_push(p->arena, &p->phases, lo.phase);
     kn_push(p->arena, &p->region_of, number);
     return true;
@@ -492,13 +492,14 @@ static void order_phases(kn_planner *p)
     int *level_of_buf = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
     for (int i = 0; i < n; i++) {
         const kn_phase *ph = &p->phases.data[i];
-        for (int v = 0; v < ph->values.len; v++) {
-            int buf = kn_is_read(&ph->values.data[v]) ? ph->values.data[v].access.buf : -1;
+        for (int v = 0; v < ph->nest.values.len; v++) {
+            int buf =
+                kn_is_read(&ph->nest.values.data[v]) ? ph->nest.values.data[v].access.buf : -1;
             if (buf >= 0 && level_of_buf[buf] > level[i])
                 level[i] = level_of_buf[buf];
         }
-        for (int s = 0; s < ph->stores.len; s++)
-            level_of_buf[ph->stores.data[s].access.buf] = level[i] + 1;
+        for (int s = 0; s < ph->nest.stores.len; s++)
+            level_of_buf[ph->nest.stores.data[s].access.buf] = level[i] + 1;
         highest = level[i] > highest ? level[i] : highest;
     }
     int *start = KN_NEW_ARRAY(p->arena, int, highest + 2);

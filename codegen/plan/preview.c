@@ -9,16 +9,16 @@ kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
     const int *align = p->align.data;
     kn_normalise(p->arena, &ph, 1, p->problem->target->sm != 0);
     ph.alone = p->phases.len == 1 || !p->problem->fusion;
-    if (!ph.banded) {
-        ph.splits = 1;
-        ph.chunk = ph.members;
+    if (!ph.how.mixed) {
+        ph.num.splits = 1;
+        ph.num.chunk = ph.nest.members;
     }
     kn_count_sweeps(p->arena, &ph);
-    ph.walk = kn_schedule_choose(&ph)->walk;
+    ph.how.walk = kn_walker_for(&ph)->walk;
     kn_schedule_vectors(&ph, align, p->bufs.data, p->problem->target);
-    if (ph.reds.len)
-        kn_schedule_tiles(p->arena, &ph, align, p->bufs.data, p->problem->target,
-                          p->problem->force.division);
+    if (ph.nest.reds.len)
+        kn_schedule_transposes(p->arena, &ph, align, p->bufs.data, p->problem->target,
+                               p->problem->force.division);
     kn_schedule_cluster(p->arena, &ph, p->bufs.data, p->bufs.len, p->problem->target,
                         p->problem->force.division, p->problem->force.cluster,
                         p->problem->force.max_threads);
@@ -38,7 +38,7 @@ kn_range kn_preview_splits(const kn_planner *p, const kn_phase *ph)
  * be one kernel more for small groups. */
 static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
 {
-    if (ph->chunk * kn_reread_each(ph) * 2 <= p->problem->target->smem_block ||
+    if (ph->num.chunk * kn_reread_each(ph) * 2 <= p->problem->target->smem_block ||
         p->problem->force.division != KN_DIVIDE_BY_COST)
         return false;
     kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
@@ -52,14 +52,14 @@ static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
 bool kn_preview_alone(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);
-    return ph.partly && kn_reread_element(&ph) >= kn_bytes(KN_F32);
+    return ph.how.rest_in_registers && kn_reread_element(&ph) >= kn_bytes(KN_F32);
 }
 
 kn_keep kn_preview_keep(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);
-    if (kn_preview_splits(p, &ph).n > 1 || (ph.cluster && splits_in_one(p, i, &ph)))
+    if (kn_preview_splits(p, &ph).n > 1 || (ph.how.cluster && splits_in_one(p, i, &ph)))
         return KN_KEEP_NONE;
     kn_keep keep = kn_schedule_keep(&ph, p->problem->target);
-    return keep && ph.cluster ? KN_KEEP_SHARED : keep;
+    return keep && ph.how.cluster ? KN_KEEP_SHARED : keep;
 }

@@ -8,12 +8,12 @@ int kn_phase_element_bytes(const kn_phase *ph)
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
         bool whole = acc != NULL;
-        for (int a = 0; whole && a < ph->naxes; a++)
-            whole = acc->stride[a] != 0 || ph->axes[a].extent == 1;
+        for (int a = 0; whole && a < ph->nest.naxes; a++)
+            whole = acc->stride[a] != 0 || ph->nest.axes[a].extent == 1;
         for (int j = 0; whole && j < i; j++)
             whole = !kn_element_access(ph, j) || kn_element_access(ph, j)->buf != acc->buf;
-        int value = i < ph->values.len ? i : kn_store_at(ph, i)->value;
-        bytes += whole ? kn_bytes(ph->values.data[value].dtype) : 0;
+        int value = i < ph->nest.values.len ? i : kn_store_at(ph, i)->value;
+        bytes += whole ? kn_bytes(ph->nest.values.data[value].dtype) : 0;
     }
     return bytes;
 }
@@ -44,9 +44,9 @@ double kn_schedule_temporary_bytes(const kn_target *target)
 
 /* What memory takes for a group, or all that a cluster has at a time, and some. On an H200 0.8 and 1.4 times that took up to
  * 11 % longer. */
-int64_t kn_nanoseconds_apart(const kn_phase *ph, const kn_target *target)
+int64_t kn_launch_skew(const kn_phase *ph, const kn_target *target)
 {
-    const double some = 1.15, groups = ph->walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
+    const double some = 1.15, groups = ph->how.walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
     return (int64_t)(groups * (double)kn_reread_bytes(ph) * some / kn_machine_of(target)->memory);
 }
 

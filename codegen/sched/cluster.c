@@ -42,13 +42,13 @@ _Static_assert(2 * 16 * 16 * MOST_REDUCTIONS + 4 * 8 + KN_COMBINE_BYTES <= KN_SC
 enum { HALF_OF_REGISTERS = 64 * 1024 };
 
 /* The members of a block's part are a multiple of this: whole vectors, or lines. */
-static int part_multiple(const kn_phase *ph) { return ph->ragged ? kn_phase_line(ph) : 8; }
+static int part_multiple(const kn_phase *ph) { return ph->how.unaligned ? kn_phase_line(ph) : 8; }
 
 static bool can(const kn_phase *ph, const kn_target *target)
 {
-    return target->cluster > 1 && !ph->universal && ph->alone && !ph->banded && !ph->split &&
-           !ph->local && ph->walk == KN_WALK_ROWS && ph->reds.len > 0 &&
-           ph->reds.len <= MOST_REDUCTIONS && ph->members > 1;
+    return target->cluster > 1 && !ph->universal && ph->alone && !ph->how.mixed && !ph->how.split &&
+           !ph->local && ph->how.walk == KN_WALK_ROWS && ph->nest.reds.len > 0 &&
+           ph->nest.reds.len <= MOST_REDUCTIONS && ph->nest.members > 1;
 }
 
 /* The fewest blocks that keep a group when `at_once` of them share a multiprocessor; 0: there is nothing to keep. */
@@ -60,7 +60,7 @@ static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *targ
         return 0;
     int multiple = part_multiple(ph);
     int64_t most = (target->smem_block / at_once - scratch) / each / multiple * multiple;
-    return kn_power_of_two_from(kn_ceil_div(ph->members + kn_phase_slack(ph), most));
+    return kn_power_of_two_from(kn_ceil_div(ph->nest.members + kn_phase_slack(ph), most));
 }
 
 /* The same for the most of four, two or one at a time that the largest cluster allows; 0 for none. */
@@ -78,11 +78,11 @@ static int64_t blocks_that_keep(const kn_phase *ph, const kn_target *target)
 static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
 {
     kn_phase with = *ph;
-    with.cluster = true;
-    with.splits = blocks;
+    with.how.cluster = true;
+    with.num.splits = blocks;
     int multiple = part_multiple(ph);
-    int64_t part = kn_ceil_div(ph->members + kn_phase_slack(ph), blocks);
-    with.chunk = kn_ceil_div(part, multiple) * multiple;
+    int64_t part = kn_ceil_div(ph->nest.members + kn_phase_slack(ph), blocks);
+    with.num.chunk = kn_ceil_div(part, multiple) * multiple;
     return with;
 }
 
@@ -92,8 +92,8 @@ static kn_phase best_with_blocks(kn_arena *a, const kn_phase *ph, int64_t blocks
 {
     kn_phase with = with_blocks(ph, blocks), lasting = with;
     *ns = kn_predict_phase_ns(a, &with, bufs, nbufs, target);
-    lasting.lasting = kn_rows_may_last(&with, target);
-    if (!lasting.lasting)
+    lasting.how.hoisted = kn_rows_may_hoist(&with, target);
+    if (!lasting.how.hoisted)
         return with;
     double other = kn_predict_phase_ns(a, &lasting, bufs, nbufs, target);
     bool better = other < *ns;
@@ -112,7 +112,7 @@ static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
 static bool merges_moments(const kn_phase *ph)
 {
     bool merges = false;
-    for (int i = 0; i < ph->reds.len; i++)
+    for (int i = 0; i < ph->nest.reds.len; i++)
         merges = merges || kn_red_state(ph, i) == KN_STATE_MOMENTS;
     return merges;
 }
@@ -133,13 +133,13 @@ static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *tar
 {
     int64_t each = kn_reread_element(ph), multiple = part_multiple(ph);
     *with = with_blocks(ph, blocks);
-    if (!each || ph->ragged || !kn_phase_one_run(ph) || merges_moments(ph))
+    if (!each || ph->how.unaligned || !kn_phase_one_run(ph) || merges_moments(ph))
         return false;
-    with->partly = true;
-    with->held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
-    int64_t rest = with->chunk - with->held;
+    with->how.rest_in_registers = true;
+    with->num.held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
+    int64_t rest = with->num.chunk - with->num.held;
     return rest > 0 &&
-           rest <= kn_rows_rest_steps(ph) * most_threads(ph, target, max_threads) * ph->vec &&
+           rest <= kn_rows_rest_steps(ph) * most_threads(ph, target, max_threads) * ph->how.vec &&
            kn_rows_copies(with, target);
 }
 
@@ -187,7 +187,7 @@ static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int n
 void kn_schedule_cluster(kn_arena *a, kn_phase *ph, const kn_buf *bufs, int nbufs,
                          const kn_target *target, kn_division force, int want, int max_threads)
 {
-    if (!can(ph, target) || ph->groups == 0 ||
+    if (!can(ph, target) || ph->nest.groups == 0 ||
         (force != KN_DIVIDE_BY_COST && force != KN_DIVIDE_CLUSTER))
         return;
     int64_t blocks = want ? want : choose(a, ph, bufs, nbufs, target);

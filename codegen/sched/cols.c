@@ -51,16 +51,17 @@ enum {
 static bool can(const kn_phase *ph)
 {
     const kn_access *a = kn_phase_primary(ph);
-    if (!a || ph->ngroup == 0)
+    if (!a || ph->nest.ngroup == 0)
         return false;
-    bool rows = ph->naxes > ph->ngroup && a->stride[ph->naxes - 1] == 1;
-    return a->stride[ph->ngroup - 1] == 1 && !rows;
+    bool rows = ph->nest.naxes > ph->nest.ngroup && a->stride[ph->nest.naxes - 1] == 1;
+    return a->stride[ph->nest.ngroup - 1] == 1 && !rows;
 }
 
 /* Bytes that a block keeps. */
 static int64_t kept_bytes(const kn_phase *ph)
 {
-    return (ph->cluster ? ph->chunk : ph->members) * kn_cols_width(ph) * kn_reread_element(ph);
+    return (ph->how.cluster ? ph->num.chunk : ph->nest.members) * kn_cols_width(ph) *
+           kn_reread_element(ph);
 }
 
 /* Threads of a block that keeps so much. */
@@ -71,14 +72,14 @@ static int block_that_keeps(const kn_phase *ph, const kn_target *target)
     return threads < target->max_block ? (int)threads : target->max_block;
 }
 
-int kn_squares_a_unit(const kn_phase *ph, int threads)
+int kn_transposing_a_unit(const kn_phase *ph, int threads)
 {
     bool squares = false;
-    for (int i = 0; i < ph->stores.len; i++) {
-        const kn_store *st = &ph->stores.data[i];
-        if (st->squared && kn_bytes(ph->values.data[st->value].dtype) < 4)
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_store *st = &ph->nest.stores.data[i];
+        if (st->by_registers && kn_bytes(ph->nest.values.data[st->value].dtype) < 4)
             return 0;
-        squares = squares || st->squared;
+        squares = squares || st->by_registers;
     }
     int at_once = SHARING * (FULL_BLOCK / THREAD_BYTES) / threads;
     return !squares ? 0 : at_once < 1 ? 1 : at_once < SHARING ? at_once : SHARING;
@@ -89,7 +90,7 @@ static bool fits(const kn_phase *ph, const kn_target *target, int at_once)
 {
     kn_phase bound = *ph;
     int threads = block_that_keeps(ph, target);
-    bound.tpg = threads / ph->lanes;
+    bound.how.tpg = threads / ph->how.lanes;
     int beside = kn_static_bytes(&bound, threads);
     return beside <= MOST_STATIC && kept_bytes(ph) + kn_exchange_bytes(ph) + beside + OWN <=
                                         (target->smem_block + OWN) / at_once;
@@ -97,8 +98,9 @@ static bool fits(const kn_phase *ph, const kn_target *target, int at_once)
 
 static bool may_keep(const kn_phase *ph, const kn_target *target)
 {
-    return target->sm != 0 && ph->walk == KN_WALK_COLS && ph->alone && !ph->universal &&
-           !ph->split && !ph->local && ph->groups > 0 && ph->members > 1 && ph->nsweeps > 1;
+    return target->sm != 0 && ph->how.walk == KN_WALK_COLS && ph->alone && !ph->universal &&
+           !ph->how.split && !ph->local && ph->nest.groups > 0 && ph->nest.members > 1 &&
+           ph->nest.nsweeps > 1;
 }
 
 static bool has_something_to_share(const kn_phase *ph, const kn_target *target)
@@ -107,7 +109,7 @@ static bool has_something_to_share(const kn_phase *ph, const kn_target *target)
 }
 
 /* Has each thread all of its columns, in registers? */
-static bool has_whole_columns(const kn_phase *ph) { return ph->steps && !ph->abreast; }
+static bool has_whole_columns(const kn_phase *ph) { return ph->how.steps && !ph->how.packed; }
 
 kn_keep kn_cols_keep(const kn_phase *ph, const kn_target *target)
 {
@@ -121,9 +123,9 @@ kn_keep kn_cols_keep(const kn_phase *ph, const kn_target *target)
 static int line_of(const kn_phase *ph)
 {
     int element = 0;
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_reread(ph, i))
-            element = kn_bytes(ph->values.data[i].dtype);
+            element = kn_bytes(ph->nest.values.data[i].dtype);
     return kn_cols_width(ph) * element;
 }
 
@@ -131,9 +133,9 @@ static int line_of(const kn_phase *ph)
 static void narrow(kn_phase *ph, int line)
 {
     int width = kn_cols_width(ph);
-    while (line_of(ph) > line && ph->lanes > 1)
-        ph->lanes /= 2;
-    ph->tile *= width / kn_cols_width(ph);
+    while (line_of(ph) > line && ph->how.lanes > 1)
+        ph->how.lanes /= 2;
+    ph->how.tile *= width / kn_cols_width(ph);
 }
 
 /* Of few members a block keeps longer pieces, unless it turns them: memory likes them better. */
@@ -141,8 +143,9 @@ static void narrow_alone(kn_phase *ph, const kn_target *target)
 {
     int line = line_of(ph);
     kn_phase with = *ph;
-    while (line > LINE && (ph->tile || kept_bytes(&with) > FULL_BLOCK ||
-                           kn_ceil_div(ph->groups, kn_cols_width(&with)) < 3 * target->units)) {
+    while (line > LINE &&
+           (ph->how.tile || kept_bytes(&with) > FULL_BLOCK ||
+            kn_ceil_div(ph->nest.groups, kn_cols_width(&with)) < 3 * target->units)) {
         line /= 2;
         with = *ph;
         narrow(&with, line);
@@ -153,12 +156,12 @@ static void narrow_alone(kn_phase *ph, const kn_target *target)
 /* What is stored turned goes to memory from a thread's registers, if nothing is turned that goes otherwise. */
 static void store_squares(kn_phase *ph, bool wanted)
 {
-    for (int i = 0; i < ph->values.len; i++)
-        wanted = wanted && !ph->values.data[i].access.turned;
-    for (int s = 0; s < ph->stores.len; s++)
-        wanted = wanted && ph->stores.data[s].access.turned != 1;
-    for (int s = 0; s < ph->stores.len; s++)
-        ph->stores.data[s].squared = wanted && ph->stores.data[s].access.turned;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        wanted = wanted && !ph->nest.values.data[i].access.transposed;
+    for (int s = 0; s < ph->nest.stores.len; s++)
+        wanted = wanted && ph->nest.stores.data[s].access.transposed != 1;
+    for (int s = 0; s < ph->nest.stores.len; s++)
+        ph->nest.stores.data[s].by_registers = wanted && ph->nest.stores.data[s].access.transposed;
 }
 
 /* Do clusters with pieces of two lines take turns? Of 1024x4096, which do not, z-scores took 19.5 us by 4 blocks, 17.0 by 2
@@ -167,15 +170,16 @@ static bool has_turns(const kn_phase *ph, const kn_target *target)
 {
     kn_phase with = *ph;
     narrow(&with, 2 * LINE);
-    return kn_ceil_div(ph->groups, kn_cols_width(&with)) * FEW_OF_PIECES > 3 * target->units;
+    return kn_ceil_div(ph->nest.groups, kn_cols_width(&with)) * FEW_OF_PIECES > 3 * target->units;
 }
 
 /* Ranges of the members for the blocks of a cluster. */
 static void share(kn_phase *ph, int64_t blocks)
 {
-    ph->cluster = true;
-    ph->splits = blocks;
-    ph->chunk = kn_ceil_div(kn_ceil_div(ph->members, blocks), PART_MULTIPLE) * PART_MULTIPLE;
+    ph->how.cluster = true;
+    ph->num.splits = blocks;
+    ph->num.chunk =
+        kn_ceil_div(kn_ceil_div(ph->nest.members, blocks), PART_MULTIPLE) * PART_MULTIPLE;
 }
 
 /* Can columns of such lines be shared by the blocks of a cluster, `least` or twice, four times ... as many? */
@@ -198,7 +202,7 @@ static bool in_clusters(kn_phase *ph, const kn_target *target, int line, int64_t
 static int words_a_step(const kn_phase *ph)
 {
     int words = 0;
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_reread(ph, i))
             words += kn_vector_words(ph, i);
     return words;
@@ -209,12 +213,12 @@ static int words_a_step(const kn_phase *ph)
 static bool keep_whole(kn_phase *ph, const kn_target *target)
 {
     enum { WORDS = 32, STEPS = 16, THREADS_A_UNIT = 128 };
-    int64_t steps = kn_power_of_two_from(ph->members);
+    int64_t steps = kn_power_of_two_from(ph->nest.members);
     int words = words_a_step(ph);
-    if (ph->tile || words == 0 || steps > STEPS || steps > WORDS / words ||
-        ph->groups / ph->vec < (int64_t)THREADS_A_UNIT * target->units)
+    if (ph->how.tile || words == 0 || steps > STEPS || steps > WORDS / words ||
+        ph->nest.groups / ph->how.vec < (int64_t)THREADS_A_UNIT * target->units)
         return false;
-    ph->steps = (int)steps;
+    ph->how.steps = (int)steps;
     return true;
 }
 
@@ -233,14 +237,14 @@ void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division forc
     bool chosen = clusters && force == KN_DIVIDE_BY_COST, fit = fits(&whole, target, 1);
     bool alone = !forced && fit && (!chosen || kept_bytes(&whole) <= FULL_BLOCK);
     int64_t least = want ? want : 2, most = want ? want : target->cluster;
-    int64_t few = want || !ph->tile || most < FEW_BLOCKS ? most : FEW_BLOCKS;
+    int64_t few = want || !ph->how.tile || most < FEW_BLOCKS ? most : FEW_BLOCKS;
     int at_once = forced ? 1 : SHARING;
-    bool longer = !ph->tile && line_of(ph) > LINE && (want || has_turns(ph, target));
+    bool longer = !ph->how.tile && line_of(ph) > LINE && (want || has_turns(ph, target));
     int64_t fewer = most < FEW_OF_PIECES ? most : FEW_OF_PIECES;
     if (!alone && (forced || chosen) &&
         ((longer && in_clusters(ph, target, 2 * LINE, least, fewer, SHARING)) ||
          in_clusters(ph, target, LINE, least, few, at_once) ||
-         ((forced || ph->tile) && in_clusters(ph, target, LINE / 2, least, most, at_once))))
+         ((forced || ph->how.tile) && in_clusters(ph, target, LINE / 2, least, most, at_once))))
         return;
     if (!forced && fit)
         *ph = whole;
@@ -251,33 +255,33 @@ void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division forc
 void kn_schedule_few_columns(kn_phase *ph, const kn_target *target)
 {
     int bytes = 0;
-    if (target->sm == 0 || ph->walk != KN_WALK_COLS || ph->universal || ph->split || ph->cluster ||
-        ph->abreast || ph->tile || ph->reds.len == 0 ||
-        kn_ceil_div(ph->groups, kn_cols_width(ph)) * 2 > target->units)
+    if (target->sm == 0 || ph->how.walk != KN_WALK_COLS || ph->universal || ph->how.split ||
+        ph->how.cluster || ph->how.packed || ph->how.tile || ph->nest.reds.len == 0 ||
+        kn_ceil_div(ph->nest.groups, kn_cols_width(ph)) * 2 > target->units)
         return;
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_read(kn_value_at(ph, i)) && kn_value_at(ph, i)->level == KN_ELEMENT)
             bytes = kn_bytes(kn_value_at(ph, i)->dtype);
     while (kn_cols_width(ph) * bytes > LINE)
-        ph->lanes /= 2;
+        ph->how.lanes /= 2;
 }
 
 /* Can every load that is kept go to its place as it lies in memory, in a copy of 4, 8 or 16 bytes a thread? */
 static bool copies(const kn_phase *ph, const kn_target *target)
 {
     bool can_copy = target->sm >= 80;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (kn_is_reread(ph, i))
-            can_copy = can_copy && !v->access.turned && kn_bytes(v->dtype) * ph->vec >= 4 &&
-                       (ph->vec == 1 || v->access.vector);
+            can_copy = can_copy && !v->access.transposed && kn_bytes(v->dtype) * ph->how.vec >= 4 &&
+                       (ph->how.vec == 1 || v->access.vector);
     }
     return can_copy;
 }
 
 static int block_of_tiles(const kn_phase *ph)
 {
-    bool large = kn_cols_width(ph) * ph->tile > BLOCK_OF_TILES * TILE_ELEMENTS;
+    bool large = kn_cols_width(ph) * ph->how.tile > BLOCK_OF_TILES * TILE_ELEMENTS;
     return large ? 2 * BLOCK_OF_TILES : BLOCK_OF_TILES;
 }
 
@@ -286,41 +290,42 @@ static int block_of_tiles(const kn_phase *ph)
 static int rows_of(const kn_phase *ph, const kn_target *target, int block)
 {
     enum { FEW = 32, BLOCKS_A_UNIT = 8 };
-    int rows = block / ph->lanes;
+    int rows = block / ph->how.lanes;
     if (has_whole_columns(ph))
         return 1;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->split || ph->cluster || ph->tile ||
-        ph->abreast || ph->reds.len == 0 || kn_cols_keep(ph, target))
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || ph->how.cluster ||
+        ph->how.tile || ph->how.packed || ph->nest.reds.len == 0 || kn_cols_keep(ph, target))
         return rows;
-    while (rows > 1 && ph->members < (int64_t)rows * FEW &&
-           ph->groups / ((int64_t)block / rows * 2 * ph->vec) >= BLOCKS_A_UNIT * target->units)
+    while (rows > 1 && ph->nest.members < (int64_t)rows * FEW &&
+           ph->nest.groups / ((int64_t)block / rows * 2 * ph->how.vec) >=
+               BLOCKS_A_UNIT * target->units)
         rows /= 2;
     return rows;
 }
 
 static int threads(const kn_phase *ph, const kn_target *target)
 {
-    int most = ph->abreast                     ? kn_abreast_threads(ph)
-               : ph->tile && ph->reds.len == 0 ? block_of_tiles(ph)
-               : kn_cols_keep(ph, target)      ? block_that_keeps(ph, target)
-                                               : WHOLE_BLOCK;
-    if (rows_of(ph, target, WHOLE_BLOCK) < WHOLE_BLOCK / ph->lanes)
-        most = kn_schedule_small_block(ph, target, (double)ph->members * ph->vec);
+    int most = ph->how.packed                           ? kn_packed_threads(ph)
+               : ph->how.tile && ph->nest.reds.len == 0 ? block_of_tiles(ph)
+               : kn_cols_keep(ph, target)               ? block_that_keeps(ph, target)
+                                                        : WHOLE_BLOCK;
+    if (rows_of(ph, target, WHOLE_BLOCK) < WHOLE_BLOCK / ph->how.lanes)
+        most = kn_schedule_small_block(ph, target, (double)ph->nest.members * ph->how.vec);
     return most < target->max_block ? most : target->max_block;
 }
 
 static void bind(kn_phase *ph, const kn_target *target, int block)
 {
-    ph->tpg = rows_of(ph, target, block);
-    if (ph->tpg < block / ph->lanes)
-        ph->lanes = block / ph->tpg;
-    if (ph->steps)
+    ph->how.tpg = rows_of(ph, target, block);
+    if (ph->how.tpg < block / ph->how.lanes)
+        ph->how.lanes = block / ph->how.tpg;
+    if (ph->how.steps)
         kn_keep_reread(ph, KN_KEEP_REGISTERS);
     else if (kn_cols_keep(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);
-        ph->fetched = copies(ph, target);
-        ph->apart = kn_nanoseconds_apart(ph, target);
+        ph->how.async = copies(ph, target);
+        ph->num.skew = kn_launch_skew(ph, target);
     }
 }
 
-const kn_schedule kn_sched_cols = {"cols", KN_WALK_COLS, can, threads, bind};
+const kn_walker kn_walk_cols = {"cols", KN_WALK_COLS, can, threads, bind};

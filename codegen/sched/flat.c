@@ -1,24 +1,29 @@
 #include "codegen/model/machine.h"
 #include "codegen/sched/sched.h"
 
-static bool can(const kn_phase *ph) { return ph->reds.len == 0 && ph->ngroup == 0 && !ph->split; }
+static bool can(const kn_phase *ph)
+{
+    return ph->nest.reds.len == 0 && ph->nest.ngroup == 0 && !ph->how.split;
+}
 
 /* Bytes that a step loads, and additions that it takes. */
 static int bytes_loaded(const kn_phase *ph)
 {
     int bytes = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOAD && ph->values.data[i].level == KN_ELEMENT)
-            bytes += kn_bytes(ph->values.data[i].dtype) * ph->vec;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kind == KN_V_LOAD &&
+            ph->nest.values.data[i].level == KN_ELEMENT)
+            bytes += kn_bytes(ph->nest.values.data[i].dtype) * ph->how.vec;
     return bytes;
 }
 
 static int additions(const kn_phase *ph)
 {
     int sum = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_ELEM && ph->values.data[i].level == KN_ELEMENT)
-            sum += kn_ops[ph->values.data[i].op].cost * ph->vec;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kind == KN_V_ELEM &&
+            ph->nest.values.data[i].level == KN_ELEMENT)
+            sum += kn_ops[ph->nest.values.data[i].op].cost * ph->how.vec;
     return sum;
 }
 
@@ -32,7 +37,7 @@ static int steps(const kn_phase *ph, const kn_target *target)
     if (!ph->alone || target->sm == 0)
         return most;
     const kn_machine *m = kn_machine_of(target);
-    double moving = (double)kn_phase_element_bytes(ph) * ph->vec / m->memory;
+    double moving = (double)kn_phase_element_bytes(ph) * ph->how.vec / m->memory;
     double waiting = 2 * m->latency / ((double)target->units * target->max_threads_unit);
     double working = additions(ph) / (target->units * m->adds);
     while (n < most && waiting / n + working > busy * moving)
@@ -42,14 +47,14 @@ static int steps(const kn_phase *ph, const kn_target *target)
 
 static int threads(const kn_phase *ph, const kn_target *target)
 {
-    return ph->alone ? kn_schedule_small_block(ph, target, ph->vec * steps(ph, target)) : 256;
+    return ph->alone ? kn_schedule_small_block(ph, target, ph->how.vec * steps(ph, target)) : 256;
 }
 
 static void bind(kn_phase *ph, const kn_target *target, int block)
 {
     (void)block;
-    ph->tpg = 1;
-    ph->at_once = steps(ph, target);
+    ph->how.tpg = 1;
+    ph->how.unroll = steps(ph, target);
 }
 
-const kn_schedule kn_sched_flat = {"flat", KN_WALK_FLAT, can, threads, bind};
+const kn_walker kn_walk_flat = {"flat", KN_WALK_FLAT, can, threads, bind};

@@ -30,10 +30,10 @@ typedef struct keeper {
 static int cost_from(const keeper *k, int from)
 {
     int cost = 0;
-    for (int t = from; t < k->ph->nsweeps; t++) {
+    for (int t = from; t < k->ph->nest.nsweeps; t++) {
         kn_phase_needs(k->ph, t, k->need);
-        for (int i = 0; i < k->ph->values.len; i++) {
-            const kn_value *v = &k->ph->values.data[i];
+        for (int i = 0; i < k->ph->nest.values.len; i++) {
+            const kn_value *v = &k->ph->nest.values.data[i];
             bool kept = v->kept && (v->kind == KN_V_LOAD || t > v->since);
             if (k->need[i] && v->level == KN_ELEMENT && !kept)
                 cost += v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
@@ -45,36 +45,37 @@ static int cost_from(const keeper *k, int from)
 /* The first sweep from `from` on that needs a value; nsweeps: none. */
 static int next_need(const keeper *k, int value, int from)
 {
-    for (int t = from; t < k->ph->nsweeps; t++) {
+    for (int t = from; t < k->ph->nest.nsweeps; t++) {
         kn_phase_needs(k->ph, t, k->need);
         if (k->need[value])
             return t;
     }
-    return k->ph->nsweeps;
+    return k->ph->nest.nsweeps;
 }
 
 /* Is value a done with, in every step, before value b takes its registers? Within a step values are computed, or taken
  * from where they are kept, by number. */
 static bool is_over_before(const keeper *k, int a, int b)
 {
-    int since = k->ph->values.data[b].since;
-    return a < b && next_need(k, a, 0) <= since && next_need(k, a, since + 1) == k->ph->nsweeps;
+    int since = k->ph->nest.values.data[b].since;
+    return a < b && next_need(k, a, 0) <= since &&
+           next_need(k, a, since + 1) == k->ph->nest.nsweeps;
 }
 
 /* Has value i a place that is its own? */
 static bool has_place(const keeper *k, int i)
 {
-    const kn_value *v = &k->ph->values.data[i];
+    const kn_value *v = &k->ph->nest.values.data[i];
     return v->kept == k->where && (v->kind == KN_V_LOAD || v->room == i);
 }
 
 /* Is nobody who uses the place of value r in need of it when value i is? */
 static bool has_room(const keeper *k, int r, int i)
 {
-    const kn_value *values = k->ph->values.data;
+    const kn_value *values = k->ph->nest.values.data;
     bool free = has_place(k, r) && values[r].dtype == values[i].dtype &&
                 (values[r].kind == KN_V_ELEM || is_over_before(k, r, i));
-    for (int o = 0; o < k->ph->values.len && free; o++)
+    for (int o = 0; o < k->ph->nest.values.len && free; o++)
         if (o != i && values[o].kind == KN_V_ELEM && values[o].kept && values[o].room == r)
             free = is_over_before(k, o, i) || is_over_before(k, i, o);
     return free;
@@ -85,7 +86,7 @@ static bool has_room(const keeper *k, int r, int i)
 static int find_room(const keeper *k, int i)
 {
     int words = kn_kept_words(k->ph, i);
-    for (int r = 0; r < k->ph->values.len; r++) {
+    for (int r = 0; r < k->ph->nest.values.len; r++) {
         if (r != i && has_room(k, r, i))
             return r;
         words += r != i && has_place(k, r) ? kn_kept_words(k->ph, r) : 0;
@@ -96,7 +97,7 @@ static int find_room(const keeper *k, int i)
 /* Additions that keeping value i saves, 0 if there is no room for it. Leaves it kept. */
 static int keep_one(keeper *k, int i)
 {
-    kn_value *v = &k->ph->values.data[i];
+    kn_value *v = &k->ph->nest.values.data[i];
     v->since = next_need(k, i, 0);
     int cost = cost_from(k, v->since + 1);
     v->kept = k->where; /* which others are not needed any more depends on it */
@@ -110,8 +111,8 @@ static int keep_one(keeper *k, int i)
 static bool keep_best(keeper *k, int price)
 {
     int best = -1, most = price;
-    for (int i = 0; i < k->ph->values.len; i++) {
-        kn_value *v = &k->ph->values.data[i];
+    for (int i = 0; i < k->ph->nest.values.len; i++) {
+        kn_value *v = &k->ph->nest.values.data[i];
         if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || v->kept || v->sweeps < 2)
             continue;
         int gain = keep_one(k, i);
@@ -129,13 +130,14 @@ static bool keep_best(keeper *k, int price)
 void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reuse reuse)
 {
     bool cpu = strcmp(target->kind, "cpu") == 0;
-    keeper k = {.ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->values.len + 1)};
-    if (ph->nsweeps < 2 || ph->split || ph->values.len > MOST_VALUES || reuse == KN_REUSE_RECOMPUTE)
+    keeper k = {.ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1)};
+    if (ph->nest.nsweeps < 2 || ph->how.split || ph->nest.values.len > MOST_VALUES ||
+        reuse == KN_REUSE_RECOMPUTE)
         return;
-    for (int i = 0; i < ph->values.len && !k.where; i++)
-        if (!kn_lasts(ph, &ph->values.data[i]))
-            k.where = ph->values.data[i].kept;
-    if (cpu && ph->walk == KN_WALK_ROWS && ph->members <= KN_FRAME_MEMBERS)
+    for (int i = 0; i < ph->nest.values.len && !k.where; i++)
+        if (!kn_is_hoisted(ph, &ph->nest.values.data[i]))
+            k.where = ph->nest.values.data[i].kept;
+    if (cpu && ph->how.walk == KN_WALK_ROWS && ph->nest.members <= KN_FRAME_MEMBERS)
         k.where = KN_KEEP_FRAME;
     if (!k.where)
         return;

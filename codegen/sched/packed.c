@@ -29,29 +29,29 @@ enum {
     BLOCKS_A_UNIT = 3, /* fewer leave loads and stores to wait for each other */
 };
 
-int kn_abreast_threads(const kn_phase *ph)
+int kn_packed_threads(const kn_phase *ph)
 {
-    int64_t threads = (int64_t)ph->tpg * ph->lanes, warps = ph->beside * WARP;
+    int64_t threads = (int64_t)ph->how.tpg * ph->how.lanes, warps = ph->num.pack * WARP;
     return (int)kn_power_of_two_from(threads > warps ? threads : warps);
 }
 
-static int64_t run_of(const kn_phase *ph) { return ph->axes[ph->naxes - 1].extent; }
+static int64_t run_of(const kn_phase *ph) { return ph->nest.axes[ph->nest.naxes - 1].extent; }
 
 /* Do an array's runs of one group begin where those of the group before end, and vectors with them? */
 static bool runs_on(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align)
 {
-    int va = ph->naxes - 1, bytes = kn_bytes(buf->dtype) * VECTOR;
+    int va = ph->nest.naxes - 1, bytes = kn_bytes(buf->dtype) * VECTOR;
     bool on = acc->stride[va] == 1 && acc->stride[0] == run_of(ph) && acc->offset % VECTOR == 0 &&
               bytes <= 16 && align % bytes == 0;
-    for (int a = ph->ngroup; a < va; a++)
-        on = on && (ph->axes[a].extent == 1 || acc->stride[a] % VECTOR == 0);
+    for (int a = ph->nest.ngroup; a < va; a++)
+        on = on && (ph->nest.axes[a].extent == 1 || acc->stride[a] % VECTOR == 0);
     return on;
 }
 
 /* Is it the same for all elements of a group? */
 static bool is_of_group(const kn_phase *ph, const kn_access *acc)
 {
-    for (int a = ph->ngroup; a < ph->naxes; a++)
+    for (int a = ph->nest.ngroup; a < ph->nest.naxes; a++)
         if (acc->axes >> a & 1)
             return false;
     return true;
@@ -60,7 +60,7 @@ static bool is_of_group(const kn_phase *ph, const kn_access *acc)
 /* Lanes have no quotients that are one division a group (cuda_text.c), and indices of their own groups only. */
 static bool value_fits(const kn_phase *ph, int i, const int *align, const kn_buf *bufs)
 {
-    const kn_value *v = &ph->values.data[i];
+    const kn_value *v = &ph->nest.values.data[i];
     if (v->kind == KN_V_LOAD && v->level == KN_GROUP)
         return is_of_group(ph, &v->access);
     if (v->kind == KN_V_LOAD)
@@ -87,10 +87,10 @@ static int registers_beside(const kn_phase *ph, int sweep, bool *need)
 {
     int n = 0;
     kn_phase_needs(ph, sweep, need);
-    for (int r = 0; r < ph->reds.len; r++)
-        n += ph->reds.data[r].stage == sweep ? registers(ph->reds.data[r].dtype) : 0;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        n += ph->nest.reds.data[r].stage == sweep ? registers(ph->nest.reds.data[r].dtype) : 0;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         bool shared = v->kind == KN_V_CONST || v->kind == KN_V_SCALAR || v->kind == KN_V_EXTENT;
         if (v->level == KN_GROUP && !shared && kn_is_broadcast(ph, i, sweep, need))
             n += registers(v->dtype);
@@ -101,14 +101,14 @@ static int registers_beside(const kn_phase *ph, int sweep, bool *need)
 /* One array that is kept and nothing else of its size, cheap operations: registers would not do. */
 static bool fits(kn_arena *a, const kn_phase *ph, const int *align, const kn_buf *bufs)
 {
-    bool all = ph->reds.len > 0, *need = KN_NEW_ARRAY(a, bool, ph->values.len + 1);
-    for (int i = 0; i < ph->values.len; i++)
+    bool all = ph->nest.reds.len > 0, *need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1);
+    for (int i = 0; i < ph->nest.values.len; i++)
         all = all && value_fits(ph, i, align, bufs);
-    for (int i = 0; i < ph->stores.len; i++)
-        all = all && store_fits(ph, &ph->stores.data[i], align, bufs);
-    for (int r = 0; r < ph->reds.len; r++)
-        all = all && kn_red_state(ph, r) == KN_STATE_PLAIN && !ph->reds.data[r].across;
-    for (int t = 0; all && t < ph->nsweeps; t++)
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        all = all && store_fits(ph, &ph->nest.stores.data[i], align, bufs);
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        all = all && kn_red_state(ph, r) == KN_STATE_PLAIN && !ph->nest.reds.data[r].across;
+    for (int t = 0; all && t < ph->nest.nsweeps; t++)
         all = registers_beside(ph, t, need) <= MOST_BESIDE;
     return all;
 }
@@ -119,29 +119,30 @@ static bool fill_block(kn_phase *ph, int64_t together, int limit)
 {
     int64_t most = LANES * VECTOR / run_of(ph);
     most = most < limit / WARP ? most : limit / WARP;
-    ph->beside = most < together ? together : most / together * together;
-    ph->lanes = (int)(ph->beside * run_of(ph) / VECTOR);
-    ph->tpg = (int)kn_ceil_div(ph->members / run_of(ph), STEPS);
-    return kn_abreast_threads(ph) <= limit;
+    ph->num.pack = most < together ? together : most / together * together;
+    ph->how.lanes = (int)(ph->num.pack * run_of(ph) / VECTOR);
+    ph->how.tpg = (int)kn_ceil_div(ph->nest.members / run_of(ph), STEPS);
+    return kn_packed_threads(ph) <= limit;
 }
 
-void kn_schedule_abreast(kn_arena *a, kn_phase *ph, const int *align, const kn_buf *bufs,
-                         const kn_target *target, int max_threads)
+void kn_schedule_packed(kn_arena *a, kn_phase *ph, const int *align, const kn_buf *bufs,
+                        const kn_target *target, int max_threads)
 {
     int limit = max_threads && max_threads < MOST_THREADS ? max_threads : MOST_THREADS;
-    if (target->sm == 0 || ph->walk != KN_WALK_ROWS || !ph->alone || ph->universal || ph->split ||
-        ph->banded || ph->local || ph->vec >= VECTOR || ph->ngroup != 1 || kn_phase_one_run(ph) ||
-        ph->groups == 0 || ph->members == 0 || kn_reread_element(ph) != 4)
+    if (target->sm == 0 || ph->how.walk != KN_WALK_ROWS || !ph->alone || ph->universal ||
+        ph->how.split || ph->how.mixed || ph->local || ph->how.vec >= VECTOR ||
+        ph->nest.ngroup != 1 || kn_phase_one_run(ph) || ph->nest.groups == 0 ||
+        ph->nest.members == 0 || kn_reread_element(ph) != 4)
         return;
     int64_t together = VECTOR / kn_common_divisor(run_of(ph), VECTOR);
     kn_phase abreast = *ph;
-    if (ph->groups % together != 0 || !fits(a, ph, align, bufs) ||
+    if (ph->nest.groups % together != 0 || !fits(a, ph, align, bufs) ||
         !fill_block(&abreast, together, limit) ||
-        ph->groups / abreast.beside < BLOCKS_A_UNIT * target->units)
+        ph->nest.groups / abreast.num.pack < BLOCKS_A_UNIT * target->units)
         return;
-    abreast.walk = KN_WALK_COLS;
-    abreast.abreast = true;
-    abreast.steps = STEPS;
+    abreast.how.walk = KN_WALK_COLS;
+    abreast.how.packed = true;
+    abreast.how.steps = STEPS;
     *ph = abreast;
     kn_schedule_as(ph, VECTOR);
 }

@@ -19,13 +19,13 @@ enum {
     OWN = 1024,               /* that the hardware takes for a block */
 };
 
-static bool in_columns(const kn_phase *ph) { return ph->walk == KN_WALK_COLS; }
+static bool in_columns(const kn_phase *ph) { return ph->how.walk == KN_WALK_COLS; }
 
 /* Blocks that share a multiprocessor and its shared memory. Those of columns take turns by tiles: twice as many, of half the
  * size, divide the machine more finely. */
 static int blocks_a_unit(const kn_phase *ph) { return in_columns(ph) ? 2 : 1; }
 
-int kn_bands_a_unit(const kn_target *target, int threads)
+int kn_mixed_a_unit(const kn_target *target, int threads)
 {
     int at_once = target->max_threads_unit / 2 / threads;
     return at_once > 1 ? at_once : 1;
@@ -34,7 +34,7 @@ int kn_bands_a_unit(const kn_target *target, int threads)
 /* Groups that a block of a split phase takes at a time. */
 static int64_t width_of(const kn_phase *ph)
 {
-    return in_columns(ph) ? (int64_t)KN_COLS_LANES * ph->vec : 1;
+    return in_columns(ph) ? (int64_t)KN_COLS_LANES * ph->how.vec : 1;
 }
 
 /* Shared memory of each of so many blocks beside `used` bytes of it. */
@@ -45,20 +45,20 @@ static int64_t room_beside(int blocks, const kn_target *target, int64_t used)
 
 kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool forced)
 {
-    const kn_range none = {1, ph->members, false};
-    if (target->sm == 0 || !target->cooperative || ph->walk == KN_WALK_FLAT ||
-        kn_phase_in_order(ph) || ph->tile || !kn_reread_each(ph) || ph->groups == 0)
+    const kn_range none = {1, ph->nest.members, false};
+    if (target->sm == 0 || !target->cooperative || ph->how.walk == KN_WALK_FLAT ||
+        kn_phase_in_order(ph) || ph->how.tile || !kn_reread_each(ph) || ph->nest.groups == 0)
         return none;
-    int64_t side = kn_ceil_div(ph->groups, width_of(ph));
+    int64_t side = kn_ceil_div(ph->nest.groups, width_of(ph));
     int64_t blocks = (int64_t)target->units * blocks_a_unit(ph), want = blocks / side;
-    int64_t most = kn_ceil_div(ph->members, in_columns(ph) ? LEAST_OF_COLUMNS : LEAST_MEMBERS);
+    int64_t most = kn_ceil_div(ph->nest.members, in_columns(ph) ? LEAST_OF_COLUMNS : LEAST_MEMBERS);
     bool idle = want * side * 4 < blocks * 3; /* a quarter or more */
     want = want < most ? want : most;
     if (forced && want < 2)
         want = 2;
     if (want < 2 || (idle && !forced))
         return none;
-    kn_range ranges = kn_ranges_of(ph->members, want);
+    kn_range ranges = kn_ranges_of(ph->nest.members, want);
     ranges.resident = true;
     return ranges;
 }
@@ -71,20 +71,21 @@ double kn_resident_part(const kn_phase *ph, const kn_target *target, int64_t len
     return fit < bytes ? fit / bytes : 1;
 }
 
-double kn_resident_part_of_band(const kn_target *target, int threads, double bytes)
+double kn_resident_part_of_mixed(const kn_target *target, int threads, double bytes)
 {
-    double fit = (double)room_beside(kn_bands_a_unit(target, threads), target, KN_SCRATCH_BYTES);
+    double fit = (double)room_beside(kn_mixed_a_unit(target, threads), target, KN_SCRATCH_BYTES);
     return fit < bytes ? fit / bytes : 1;
 }
 
 /* Do their workers go through the same members of the same groups, but for vectors? */
 static bool alike(const kn_phase *a, const kn_phase *b)
 {
-    bool same = a->resident && b->resident && a->walk == b->walk && a->naxes == b->naxes &&
-                a->ngroup == b->ngroup && a->splits == b->splits && a->banded == b->banded &&
-                (a->banded ? a->chunk == b->chunk : kn_takes_turns(a) && kn_takes_turns(b));
-    for (int x = 0; same && x < a->naxes; x++)
-        same = a->axes[x].extent == b->axes[x].extent;
+    bool same = a->how.resident && b->how.resident && a->how.walk == b->how.walk &&
+                a->nest.naxes == b->nest.naxes && a->nest.ngroup == b->nest.ngroup &&
+                a->num.splits == b->num.splits && a->how.mixed == b->how.mixed &&
+                (a->how.mixed ? a->num.chunk == b->num.chunk : kn_is_cyclic(a) && kn_is_cyclic(b));
+    for (int x = 0; same && x < a->nest.naxes; x++)
+        same = a->nest.axes[x].extent == b->nest.axes[x].extent;
     return same;
 }
 
@@ -92,7 +93,7 @@ static bool alike(const kn_phase *a, const kn_phase *b)
 static int first_resident(const kn_kernel *k)
 {
     int p = 0;
-    while (p < k->phases.len && !k->phases.data[p].resident)
+    while (p < k->phases.len && !k->phases.data[p].how.resident)
         p++;
     return p;
 }
@@ -101,32 +102,32 @@ void kn_resident_align(kn_kernel *k)
 {
     int first = first_resident(k), vec = 8, lanes = 0;
     for (int p = first; p < k->phases.len; p++)
-        if (alike(&k->phases.data[first], &k->phases.data[p]) && k->phases.data[p].vec < vec)
-            vec = k->phases.data[p].vec;
+        if (alike(&k->phases.data[first], &k->phases.data[p]) && k->phases.data[p].how.vec < vec)
+            vec = k->phases.data[p].how.vec;
     for (int p = first; p < k->phases.len; p++) {
         kn_phase *ph = &k->phases.data[p];
         if (!alike(&k->phases.data[first], ph))
             continue;
         kn_schedule_as(ph, vec);
-        if (ph->banded && kn_band_lanes(ph) > lanes)
-            lanes = kn_band_lanes(ph);
+        if (ph->how.mixed && kn_mixed_lanes(ph) > lanes)
+            lanes = kn_mixed_lanes(ph);
     }
     for (int p = first; p < k->phases.len; p++)
-        if (k->phases.data[p].banded && alike(&k->phases.data[first], &k->phases.data[p]))
-            k->phases.data[p].lanes = lanes;
+        if (k->phases.data[p].how.mixed && alike(&k->phases.data[first], &k->phases.data[p]))
+            k->phases.data[p].how.lanes = lanes;
 }
 
 /* Has each member an element of its own of this load, which is what it was when phase p is over? */
 static bool stays(const kn_kernel *k, int p, const kn_value *v)
 {
     const kn_phase *ph = &k->phases.data[p];
-    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || (v->kept && !ph->banded) ||
-        (ph->banded && kn_same_for_groups(ph, v)) ||
+    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || (v->kept && !ph->how.mixed) ||
+        (ph->how.mixed && kn_same_for_groups(ph, v)) ||
         v->access.kind[kn_phase_vector_axis(ph)] == KN_STRIDE_ZERO)
         return false;
     for (int q = p; q < k->phases.len; q++)
-        for (int s = 0; s < k->phases.data[q].stores.len; s++)
-            if (k->phases.data[q].stores.data[s].access.buf == v->access.buf)
+        for (int s = 0; s < k->phases.data[q].nest.stores.len; s++)
+            if (k->phases.data[q].nest.stores.data[s].access.buf == v->access.buf)
                 return false;
     return true;
 }
@@ -135,8 +136,8 @@ static bool stays(const kn_kernel *k, int p, const kn_value *v)
 static bool mark(kn_phase *ph, const kn_access *acc, int at)
 {
     bool any = false;
-    for (int i = 0; i < ph->values.len; i++) {
-        kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        kn_value *v = &ph->nest.values.data[i];
         if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || !kn_access_same(&v->access, acc))
             continue;
         any = true;
@@ -150,14 +151,14 @@ static bool mark(kn_phase *ph, const kn_access *acc, int at)
 static int mark_all(kn_kernel *k, int p, int at)
 {
     kn_phase *ph = &k->phases.data[p];
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value v = ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value v = ph->nest.values.data[i];
         bool again = false;
         for (int q = p + 1; q < k->phases.len && stays(k, p, &v); q++)
             again |= alike(ph, &k->phases.data[q]) && mark(&k->phases.data[q], &v.access, at);
         if (again) {
             mark(ph, &v.access, at);
-            at += ph->vec * kn_bytes(v.dtype);
+            at += ph->how.vec * kn_bytes(v.dtype);
         }
     }
     return at;
@@ -166,10 +167,10 @@ static int mark_all(kn_kernel *k, int p, int at)
 static void unmark(kn_kernel *k)
 {
     for (int p = 0; p < k->phases.len; p++)
-        for (int i = 0; i < k->phases.data[p].values.len; i++)
-            if (k->phases.data[p].values.data[i].kept == KN_KEEP_RESIDENT)
-                k->phases.data[p].values.data[i].kept =
-                    k->phases.data[p].banded ? KN_KEEP_REGISTERS : KN_KEEP_NONE;
+        for (int i = 0; i < k->phases.data[p].nest.values.len; i++)
+            if (k->phases.data[p].nest.values.data[i].kept == KN_KEEP_RESIDENT)
+                k->phases.data[p].nest.values.data[i].kept =
+                    k->phases.data[p].how.mixed ? KN_KEEP_REGISTERS : KN_KEEP_NONE;
 }
 
 /* Shared memory of a block that is there for what phase `ph` keeps. */
@@ -180,14 +181,15 @@ static int64_t room(const kn_kernel *k, const kn_phase *ph, const kn_target *tar
         int bytes = kn_static_bytes(&k->phases.data[p], k->threads);
         beside = bytes > beside ? bytes : beside;
     }
-    return room_beside(ph->banded ? k->together : blocks_a_unit(ph), target, beside + k->shared);
+    return room_beside(ph->how.mixed ? k->together : blocks_a_unit(ph), target, beside + k->shared);
 }
 
 void kn_resident_keep(kn_kernel *k, const kn_target *target)
 {
     int first = first_resident(k), bytes = 0;
     const kn_phase *ph = &k->phases.data[first];
-    if (first == k->phases.len || (ph->walk == KN_WALK_ROWS && !ph->banded && !kn_by_block(ph)))
+    if (first == k->phases.len ||
+        (ph->how.walk == KN_WALK_ROWS && !ph->how.mixed && !kn_by_block(ph)))
         return;
     for (int p = first; p < k->phases.len; p++)
         if (alike(ph, &k->phases.data[p]))
@@ -196,8 +198,8 @@ void kn_resident_keep(kn_kernel *k, const kn_target *target)
         return;
     int64_t step = (int64_t)k->threads * bytes, fit = room(k, ph, target) / step;
     int64_t steps = kn_steps_of_part(ph, k->threads);
-    if (ph->banded)
-        fit -= fit % ph->steps; /* whole groups */
+    if (ph->how.mixed)
+        fit -= fit % ph->how.steps; /* whole groups */
     if (fit < 1) {
         unmark(k);
         return;

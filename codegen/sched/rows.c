@@ -28,8 +28,9 @@ static bool can(const kn_phase *ph)
 
 static int64_t steps(const kn_phase *ph)
 {
-    int64_t members = ph->split || ph->cluster ? ph->chunk : ph->members + kn_phase_slack(ph);
-    return (members + ph->vec - 1) / ph->vec;
+    int64_t members =
+        ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members + kn_phase_slack(ph);
+    return (members + ph->how.vec - 1) / ph->how.vec;
 }
 
 /* What a thread keeps of each step of a group: what is read again; of what is resident all that is loaded with it, so that
@@ -37,7 +38,7 @@ static int64_t steps(const kn_phase *ph)
 static bool stays(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
-    return ph->banded && ph->resident
+    return ph->how.mixed && ph->how.resident
                ? v->kind == KN_V_LOAD && v->level == KN_ELEMENT &&
                      v->access.kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO
                : kn_is_reread(ph, i);
@@ -46,8 +47,8 @@ static bool stays(const kn_phase *ph, int i)
 /* Is there anything of 64 bits among it? Its arithmetic takes twice the registers, too. */
 static bool keeps_wide(const kn_phase *ph)
 {
-    for (int i = 0; i < ph->values.len; i++)
-        if (stays(ph, i) && kn_bytes(ph->values.data[i].dtype) > 4)
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (stays(ph, i) && kn_bytes(ph->nest.values.data[i].dtype) > 4)
             return true;
     return false;
 }
@@ -57,14 +58,14 @@ static bool keeps_wide(const kn_phase *ph)
 static int words_a_step(const kn_phase *ph, int least)
 {
     int words = 0;
-    for (int i = 0; i < ph->values.len; i++) {
-        int bytes = kn_bytes(ph->values.data[i].dtype);
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        int bytes = kn_bytes(ph->nest.values.data[i].dtype);
         if (stays(ph, i))
-            words += (ph->vec * (bytes > least ? bytes : least) + 3) / 4;
+            words += (ph->how.vec * (bytes > least ? bytes : least) + 3) / 4;
     }
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].across)
-            words += (ph->vec * kn_bytes(ph->reds.data[r].dtype) + 3) / 4;
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].across)
+            words += (ph->how.vec * kn_bytes(ph->nest.reds.data[r].dtype) + 3) / 4;
     return words;
 }
 
@@ -100,13 +101,13 @@ static int moved_a_step(const kn_phase *ph)
 {
     const int64_t sector = 32;
     int64_t bytes = 0;
-    for (int i = 0; i < ph->values.len; i++) {
+    for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         int64_t apart =
             v->kind == KN_V_LOAD ? llabs(v->access.stride[kn_phase_vector_axis(ph)]) : 1;
         int64_t each = (apart > 1 ? apart : 1) * kn_bytes(v->dtype);
         if (kn_is_reread(ph, i))
-            bytes += ph->vec * (each < sector ? each : sector);
+            bytes += ph->how.vec * (each < sector ? each : sector);
     }
     return (int)bytes;
 }
@@ -117,10 +118,11 @@ static int moved_a_step(const kn_phase *ph)
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
     int words = words_a_step(ph, 0);
-    if (target->sm == 0 || ph->universal || ph->split || ph->ragged || ph->nsweeps < 2 || !words)
+    if (target->sm == 0 || ph->universal || ph->how.split || ph->how.unaligned ||
+        ph->nest.nsweeps < 2 || !words)
         return 0;
     int quick =
-        kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->cluster
+        kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->how.cluster
             ? kn_steps_for(moved_a_step(ph), keeps_wide(ph) ? 2 * THREAD_BYTES : THREAD_BYTES)
             : KN_KEEP_STEPS;
     int most = most_steps(ph, words, KN_KEEP_STEPS),
@@ -131,7 +133,7 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
 /* Groups enough to give each only a part of a block. */
 static bool crowded(const kn_phase *ph, const kn_target *target)
 {
-    return !ph->universal && ph->groups * ph->splits >= target->units * 8;
+    return !ph->universal && ph->nest.groups * ph->num.splits >= target->units * 8;
 }
 
 /* Are groups so few, and so short, that each may have a lane of a warp for every step? Then all loads are on their way at
@@ -139,17 +141,17 @@ static bool crowded(const kn_phase *ph, const kn_target *target)
  * and eight steps 5.0; an empty kernel takes 3. */
 static bool has_one_step(const kn_phase *ph, const kn_target *target)
 {
-    return keepable_steps(ph, target) && !ph->cluster && !ph->banded && !crowded(ph, target) &&
-           kn_phase_one_run(ph) && steps(ph) <= WARP;
+    return keepable_steps(ph, target) && !ph->how.cluster && !ph->how.mixed &&
+           !crowded(ph, target) && kn_phase_one_run(ph) && steps(ph) <= WARP;
 }
 
 static bool registers_keep(const kn_phase *ph, const kn_target *target)
 {
     int most = keepable_steps(ph, target);
     int threads = target->max_block;
-    if ((ph->cluster || keeps_wide(ph)) && threads > KN_HALF_BLOCK)
+    if ((ph->how.cluster || keeps_wide(ph)) && threads > KN_HALF_BLOCK)
         threads = KN_HALF_BLOCK;
-    if (ph->cluster && !kn_phase_one_run(ph))
+    if (ph->how.cluster && !kn_phase_one_run(ph))
         return false; /* in shared memory, like what is larger: that is one kernel less */
     return most && lanes_for(steps(ph), most) <= threads;
 }
@@ -157,7 +159,8 @@ static bool registers_keep(const kn_phase *ph, const kn_target *target)
 /* Bytes of what is read again of a block's part of a group, of what is kept of it. */
 static int64_t part_bytes(const kn_phase *ph)
 {
-    return kn_reread_element(ph) * (ph->partly ? ph->held : steps(ph) * ph->vec);
+    return kn_reread_element(ph) *
+           (ph->how.rest_in_registers ? ph->num.held : steps(ph) * ph->how.vec);
 }
 
 /* Does a block's part of the group fit in its shared memory, and is that a place for it? Only in a kernel of one phase:
@@ -166,24 +169,24 @@ static int64_t part_bytes(const kn_phase *ph)
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
     int64_t bytes = kn_reread_bytes(ph);
-    bool place = ph->cluster || kn_phase_one_run(ph) || target->cluster == 0;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->split || !bytes || !place)
+    bool place = ph->how.cluster || kn_phase_one_run(ph) || target->cluster == 0;
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !place)
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
 }
 
 /* Not less than other phases need that go through the same bands. */
-int kn_band_lanes(const kn_phase *ph)
+int kn_mixed_lanes(const kn_phase *ph)
 {
     int64_t lanes = lanes_for(steps(ph), most_steps(ph, words_a_step(ph, 0), 2 * KN_KEEP_STEPS));
-    return lanes < ph->lanes ? ph->lanes : (int)lanes;
+    return lanes < ph->how.lanes ? ph->how.lanes : (int)lanes;
 }
 
 bool kn_rows_across(const kn_phase *ph, const kn_target *target)
 {
     int words = words_a_step(ph, 0);
     return target->sm && !ph->universal && words && words <= KEEP_REGISTERS &&
-           steps(ph) >= WARP / 2 && kn_band_lanes(ph) <= target->max_block;
+           steps(ph) >= WARP / 2 && kn_mixed_lanes(ph) <= target->max_block;
 }
 
 kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
@@ -199,13 +202,13 @@ bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
 {
     enum { LEAST_RUN = 512 };
     int va = kn_phase_vector_axis(ph);
-    if (!ph->cluster || !shared_keeps(ph, target) || kn_phase_in_order(ph))
+    if (!ph->how.cluster || !shared_keeps(ph, target) || kn_phase_in_order(ph))
         return false;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         int bytes = kn_bytes(v->dtype);
-        if (kn_is_reread(ph, i) && (!v->access.vector || ph->vec * bytes % 16 != 0 ||
-                                    ph->axes[va].extent * bytes < LEAST_RUN))
+        if (kn_is_reread(ph, i) && (!v->access.vector || ph->how.vec * bytes % 16 != 0 ||
+                                    ph->nest.axes[va].extent * bytes < LEAST_RUN))
             return false;
     }
     return true;
@@ -218,10 +221,10 @@ bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
  * registers besides (softmax of bf16 rows of 256 KB 169 us, not 153). */
 static bool loads_parts(const kn_phase *ph, const kn_target *target)
 {
-    bool alone = ph->cluster && registers_keep(ph, target);
-    for (int i = 0; i < ph->values.len && alone; i++)
-        if (kn_is_read(&ph->values.data[i]) && ph->values.data[i].level == KN_ELEMENT)
-            alone = kn_is_reread(ph, i) && kn_bytes(ph->values.data[i].dtype) == 4;
+    bool alone = ph->how.cluster && registers_keep(ph, target);
+    for (int i = 0; i < ph->nest.values.len && alone; i++)
+        if (kn_is_read(&ph->nest.values.data[i]) && ph->nest.values.data[i].level == KN_ELEMENT)
+            alone = kn_is_reread(ph, i) && kn_bytes(ph->nest.values.data[i].dtype) == 4;
     return alone;
 }
 
@@ -232,9 +235,9 @@ static int lasting_steps(const kn_phase *ph)
 {
     int words = 0;
     bool narrow = true;
-    for (int i = 0; i < ph->values.len; i++) {
+    for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        words += may_last(ph, i) ? ph->vec : 0;
+        words += may_last(ph, i) ? ph->how.vec : 0;
         narrow = narrow && (v->level == KN_GROUP || kn_bytes(v->dtype) <= 4);
     }
     return words && narrow ? most_steps(ph, words, KN_KEEP_STEPS / 2) : 0;
@@ -242,14 +245,14 @@ static int lasting_steps(const kn_phase *ph)
 
 /* Two blocks have two groups each then, and less on its way than more of them with one each unless that takes half of the
  * shared memory. sm_120, whose multiprocessors have fewer threads, has less of that, and its code spills. */
-bool kn_rows_may_last(const kn_phase *ph, const kn_target *target)
+bool kn_rows_may_hoist(const kn_phase *ph, const kn_target *target)
 {
     bool fetched = false;
-    for (int i = 0; i < ph->values.len; i++)
+    for (int i = 0; i < ph->nest.values.len; i++)
         fetched = fetched || (kn_is_reread(ph, i) && !may_last(ph, i));
     int64_t room = (target->smem_block - KN_SCRATCH_BYTES) / 2, twice = 2 * part_bytes(ph);
-    return fetched && !ph->ragged && !ph->partly && target->max_threads_unit >= 4 * KN_HALF_BLOCK &&
-           twice <= room && twice * 2 >= room &&
+    return fetched && !ph->how.unaligned && !ph->how.rest_in_registers &&
+           target->max_threads_unit >= 4 * KN_HALF_BLOCK && twice <= room && twice * 2 >= room &&
            steps(ph) <= (int64_t)lasting_steps(ph) * KN_HALF_BLOCK && kn_rows_copies(ph, target) &&
            !loads_parts(ph, target);
 }
@@ -266,7 +269,7 @@ int kn_rows_rest_steps(const kn_phase *ph)
 static int sharing_threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t at_once = target->smem_block / (part_bytes(ph) + KN_SCRATCH_BYTES / 2);
-    return at_once >= 4 && ph->vec > 1 ? 256 : at_once >= 2 ? 512 : 1024;
+    return at_once >= 4 && ph->how.vec > 1 ? 256 : at_once >= 2 ? 512 : 1024;
 }
 
 /* At least so many lanes for n steps, of the few widths that a part of a warp may have: each is another kernel. Four
@@ -284,7 +287,7 @@ static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
     int most = keepable_steps(ph, target);
     if (!most || lanes_for(n, most) > WARP)
         return 0;
-    int few = kn_steps_for(ph->vec, LANE_ELEMENTS);
+    int few = kn_steps_for(ph->how.vec, LANE_ELEMENTS);
     int64_t lanes = lanes_for(n, few < most ? few : most);
     return part_of_warp(n, lanes < WARP ? lanes : WARP);
 }
@@ -296,21 +299,21 @@ static int threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t n = steps(ph);
     int want = n <= 1024                  ? 128
-               : ph->lasting              ? KN_HALF_BLOCK
+               : ph->how.hoisted          ? KN_HALF_BLOCK
                : shared_keeps(ph, target) ? sharing_threads(ph, target)
                : n <= 8192                ? 256
-               : ph->split                ? 512
+               : ph->how.split            ? 512
                : crowded(ph, target)      ? 256
                                           : 1024;
-    if (ph->banded) {
-        want = kn_band_lanes(ph) > BAND_BLOCK ? kn_band_lanes(ph) : BAND_BLOCK;
-    } else if (ph->resident) {
+    if (ph->how.mixed) {
+        want = kn_mixed_lanes(ph) > BAND_BLOCK ? kn_mixed_lanes(ph) : BAND_BLOCK;
+    } else if (ph->how.resident) {
         want = n < 128 ? 128 : n < 1024 ? (int)kn_power_of_two_from(n) : 1024;
     } else if (registers_keep(ph, target) &&
                (loads_parts(ph, target) || !kn_rows_copies(ph, target))) {
         want = (int)lanes_for(n, keepable_steps(ph, target));
         int lanes = ph->alone && crowded(ph, target) ? lanes_to_keep(ph, target) : 0;
-        want = lanes         ? kn_schedule_small_block(ph, target, (double)ph->members / lanes)
+        want = lanes         ? kn_schedule_small_block(ph, target, (double)ph->nest.members / lanes)
                : want > WARP ? want
                              : 128;
     }
@@ -319,7 +322,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
 
 static int needed_steps(const kn_phase *ph)
 {
-    return (int)kn_power_of_two_from((steps(ph) + ph->tpg - 1) / ph->tpg);
+    return (int)kn_power_of_two_from((steps(ph) + ph->how.tpg - 1) / ph->how.tpg);
 }
 
 /* Are there so few bytes of an element to move that instructions are what its time goes to? */
@@ -327,12 +330,13 @@ static bool is_light(const kn_phase *ph)
 {
     enum { HEAVY = 8 };
     int bytes = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        if (kn_is_reread(ph, i) && ph->values.data[i].access.axes & ((1u << ph->ngroup) - 1))
-            bytes += kn_bytes(ph->values.data[i].dtype);
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind == KN_STORE_ELEMENT)
-            bytes += kn_bytes(ph->values.data[ph->stores.data[i].value].dtype);
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_is_reread(ph, i) &&
+            ph->nest.values.data[i].access.axes & ((1u << ph->nest.ngroup) - 1))
+            bytes += kn_bytes(ph->nest.values.data[i].dtype);
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].kind == KN_STORE_ELEMENT)
+            bytes += kn_bytes(ph->nest.values.data[ph->nest.stores.data[i].value].dtype);
     return bytes < HEAVY;
 }
 
@@ -340,9 +344,9 @@ static bool is_light(const kn_phase *ph)
 static void keep_one_step(kn_phase *ph)
 {
     int words = 0;
-    ph->steps = 1;
-    for (int i = 0; i < ph->values.len; i++) {
-        kn_value *v = &ph->values.data[i];
+    ph->how.steps = 1;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        kn_value *v = &ph->nest.values.data[i];
         bool load = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
         words += load ? kn_kept_words(ph, i) : 0;
         if (load && words <= KN_KEPT_WORDS &&
@@ -363,11 +367,12 @@ static void keep_in_registers(kn_phase *ph, const kn_target *target)
         keep_one_step(ph);
         return;
     }
-    ph->steps = needed_steps(ph);
-    ph->full = !ph->cluster && (is_light(ph) || ph->tpg <= FEW_LANES) && ph->vec > 1 &&
-               ph->members == (int64_t)ph->tpg * ph->vec * ph->steps;
-    if (ph->alone && !ph->full)
-        ph->steps = keepable_steps(ph, target);
+    ph->how.steps = needed_steps(ph);
+    ph->how.full = !ph->how.cluster && (is_light(ph) || ph->how.tpg <= FEW_LANES) &&
+                   ph->how.vec > 1 &&
+                   ph->nest.members == (int64_t)ph->how.tpg * ph->how.vec * ph->how.steps;
+    if (ph->alone && !ph->how.full)
+        ph->how.steps = keepable_steps(ph, target);
 }
 
 /* What comes next fills the place of each array in pieces of some 25 KB, while the block stores the others. On an H200 1024
@@ -376,8 +381,8 @@ static void keep_in_registers(kn_phase *ph, const kn_target *target)
 static int64_t piece_of(const kn_phase *ph, int block)
 {
     enum { PIECE = 25 * 1024 };
-    int64_t stride = (int64_t)block * ph->vec, arrays = 0;
-    for (int i = 0; i < ph->values.len; i++)
+    int64_t stride = (int64_t)block * ph->how.vec, arrays = 0;
+    for (int i = 0; i < ph->nest.values.len; i++)
         arrays += kn_is_reread(ph, i);
     int64_t pieces = kn_ceil_div(part_bytes(ph), arrays * PIECE);
     return kn_ceil_div(kn_ceil_div(kn_phase_held(ph), pieces), stride) * stride;
@@ -386,13 +391,13 @@ static int64_t piece_of(const kn_phase *ph, int block)
 /* What all groups share, where the block has the threads for it. */
 static void keep_lasting(kn_phase *ph, int block)
 {
-    ph->lasting = ph->lasting && block >= KN_HALF_BLOCK;
-    if (!ph->lasting)
+    ph->how.hoisted = ph->how.hoisted && block >= KN_HALF_BLOCK;
+    if (!ph->how.hoisted)
         return;
-    ph->steps = lasting_steps(ph);
-    for (int i = 0; i < ph->values.len; i++)
+    ph->how.steps = lasting_steps(ph);
+    for (int i = 0; i < ph->nest.values.len; i++)
         if (may_last(ph, i))
-            ph->values.data[i].kept = KN_KEEP_REGISTERS;
+            ph->nest.values.data[i].kept = KN_KEEP_REGISTERS;
 }
 
 static void bind(kn_phase *ph, const kn_target *target, int block)
@@ -400,34 +405,35 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
     int64_t n = steps(ph);
     int most = keepable_steps(ph, target);
     bool one = has_one_step(ph, target);
-    bool several = !ph->cluster && !ph->resident && (crowded(ph, target) || block <= WARP || one);
-    ph->steps = 0;
-    ph->tpg = block;
-    if (ph->banded) {
-        ph->tpg = kn_band_lanes(ph) < block ? kn_band_lanes(ph) : block;
-        for (int i = 0; i < ph->values.len; i++)
+    bool several =
+        !ph->how.cluster && !ph->how.resident && (crowded(ph, target) || block <= WARP || one);
+    ph->how.steps = 0;
+    ph->how.tpg = block;
+    if (ph->how.mixed) {
+        ph->how.tpg = kn_mixed_lanes(ph) < block ? kn_mixed_lanes(ph) : block;
+        for (int i = 0; i < ph->nest.values.len; i++)
             if (stays(ph, i))
-                ph->values.data[i].kept = KN_KEEP_REGISTERS;
-        ph->steps = needed_steps(ph);
+                ph->nest.values.data[i].kept = KN_KEEP_REGISTERS;
+        ph->how.steps = needed_steps(ph);
     } else if (several && lanes_to_keep(ph, target)) {
-        ph->tpg = one ? WARP : lanes_to_keep(ph, target);
+        ph->how.tpg = one ? WARP : lanes_to_keep(ph, target);
         keep_in_registers(ph, target);
     } else if (kn_rows_copies(ph, target) && !loads_parts(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);
         keep_lasting(ph, block);
-        ph->steps = ph->partly ? kn_rows_rest_steps(ph) : ph->steps;
-        ph->fetched = true;
-        ph->apart = kn_nanoseconds_apart(ph, target);
-        ph->piece = piece_of(ph, block);
+        ph->how.steps = ph->how.rest_in_registers ? kn_rows_rest_steps(ph) : ph->how.steps;
+        ph->how.async = true;
+        ph->num.skew = kn_launch_skew(ph, target);
+        ph->num.copy_chunk = piece_of(ph, block);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
         keep_in_registers(ph, target);
-        ph->apart = ph->cluster ? kn_nanoseconds_apart(ph, target) : 0;
-    } else if ((n > 512 || ph->cluster) && shared_keeps(ph, target)) {
+        ph->num.skew = ph->how.cluster ? kn_launch_skew(ph, target) : 0;
+    } else if ((n > 512 || ph->how.cluster) && shared_keeps(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);
     } else if (several && n <= 512) {
-        ph->tpg =
+        ph->how.tpg =
             part_of_warp(n, kn_power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */
     }
 }
 
-const kn_schedule kn_sched_rows = {"rows", KN_WALK_ROWS, can, threads, bind};
+const kn_walker kn_walk_rows = {"rows", KN_WALK_ROWS, can, threads, bind};

@@ -28,7 +28,7 @@ enum { KN_KEEP_STEPS = 8, KN_KEEP_SINGLES = 13 };
  * in clusters, boards and barriers: codegen/sched/cluster.c. */
 enum { KN_SCRATCH_BYTES = 8192 };
 
-typedef struct kn_schedule {
+typedef struct kn_walker {
     const char *name;
     kn_walk walk;
     bool (*can)(const kn_phase *phase);
@@ -36,13 +36,13 @@ typedef struct kn_schedule {
     int (*threads)(const kn_phase *phase, const kn_target *target);
     /* Sets tpg for a block of `threads`. */
     void (*bind)(kn_phase *phase, const kn_target *target, int threads);
-} kn_schedule;
+} kn_walker;
 
-extern const kn_schedule kn_sched_flat, kn_sched_rows, kn_sched_cols;
+extern const kn_walker kn_walk_flat, kn_walk_rows, kn_walk_cols;
 
 /* The first schedule that can, by preference; the one that walks so. */
-const kn_schedule *kn_schedule_choose(const kn_phase *phase);
-const kn_schedule *kn_schedule_of(kn_walk walk);
+const kn_walker *kn_walker_for(const kn_phase *phase);
+const kn_walker *kn_walker_of(kn_walk walk);
 
 /* Can `acc` be walked by vectors of `vec` elements along axis `va`? True also where it need not be. */
 bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *buf, int align,
@@ -104,13 +104,13 @@ kn_range kn_ranges_of(int64_t n, int64_t want);
 kn_range kn_resident_ranges(const kn_phase *phase, const kn_target *target, bool forced);
 double kn_resident_part(const kn_phase *phase, const kn_target *target, int64_t length);
 /* Blocks of so many threads that share a multiprocessor and its shared memory, each with bands. */
-int kn_bands_a_unit(const kn_target *target, int threads);
+int kn_mixed_a_unit(const kn_target *target, int threads);
 /* The same of blocks that turn squares of columns in registers: the compiler, which knows nothing of what they keep in
  * shared memory, would make room for four, and spill for sm_100. 0: as it comes, as for 16 bits, since the transposed
  * softmax of bf16 took 106.4 us so on an H200, and 110.8 with three. */
-int kn_squares_a_unit(const kn_phase *phase, int threads);
+int kn_transposing_a_unit(const kn_phase *phase, int threads);
 /* The part of a band of so many bytes for which there is room. */
-double kn_resident_part_of_band(const kn_target *target, int threads, double bytes);
+double kn_resident_part_of_mixed(const kn_target *target, int threads, double bytes);
 /* Of the phases of a kernel that are to: vectors of one width for all, when they have theirs; then, when they are bound,
  * what is resident, held and shared. */
 void kn_resident_align(kn_kernel *kernel);
@@ -133,42 +133,42 @@ void kn_schedule_cluster(kn_arena *a, kn_phase *phase, const kn_buf *bufs, int n
 /* Has the threads of a block that go through groups in several short runs, which vectors do not fit, go along several groups
  * at a time, where they lie so and there is room for what is kept: sets walk, vec, lanes, beside and tpg. `max_threads` of
  * a block, 0: no matter. codegen/sched/packed.c */
-void kn_schedule_abreast(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
-                         const kn_target *target, int max_threads);
+void kn_schedule_packed(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
+                        const kn_target *target, int max_threads);
 
 /* Of a block that takes them. */
-int kn_abreast_threads(const kn_phase *phase);
+int kn_packed_threads(const kn_phase *phase);
 
 /* The same for columns, which become so narrow that what they keep fits, where it can: sets lanes, vec and tile too.
- * codegen/sched/cols.c. Behind kn_schedule_tiles(). */
+ * codegen/sched/cols.c. Behind kn_schedule_transposes(). */
 void kn_schedule_columns(kn_phase *phase, const kn_target *target, kn_division force, int want);
 
 /* Has the arrays that lie turned to the walk of a scheduled phase go through tiles in shared memory, where that is
  * quicker or forced: sets tile and what is turned. A phase without reductions may be walked otherwise for it.
  * codegen/sched/transpose.c */
-void kn_schedule_tiles(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
-                       const kn_target *target, kn_division force);
+void kn_schedule_transposes(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
+                            const kn_target *target, kn_division force);
 
 /* Where a scheduled phase that is not split will keep them: given its vectors and sweeps, and its cluster. */
 kn_keep kn_schedule_keep(const kn_phase *phase, const kn_target *target);
 kn_keep kn_rows_keep(const kn_phase *phase, const kn_target *target);
 kn_keep kn_cols_keep(const kn_phase *phase, const kn_target *target);
 /* From one cluster's first loads to the next's. */
-int64_t kn_nanoseconds_apart(const kn_phase *phase, const kn_target *target);
+int64_t kn_launch_skew(const kn_phase *phase, const kn_target *target);
 
 /* Can the bulk engine bring what the blocks of a cluster keep? */
 bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
 
 /* And is there something that all groups share, registers for a block's part of it, and room for two blocks with two groups
  * each? */
-bool kn_rows_may_last(const kn_phase *phase, const kn_target *target);
+bool kn_rows_may_hoist(const kn_phase *phase, const kn_target *target);
 /* The most steps of a thread of a block of any size for which it has registers beside what is kept in shared memory. */
 int kn_rows_rest_steps(const kn_phase *phase);
 
 /* Can rows be walked in bands, given vectors and sweeps: does a block hold what that takes, a group's elements and what is
  * summed across groups? The threads of a group then. */
 bool kn_rows_across(const kn_phase *phase, const kn_target *target);
-int kn_band_lanes(const kn_phase *phase);
+int kn_mixed_lanes(const kn_phase *phase);
 
 /* What it means to do reductions across the groups of another phase: bytes that are not read again, bytes of results
  * that a band leaves, bytes that what is left of that phase reads again but for those that stay on chip, grid barriers
@@ -180,11 +180,11 @@ typedef struct kn_crossing_cost {
 
 /* Reductions of `columns` done across the groups of `rows`, both normalised: the bands that the groups are divided
  * into, none where it does not pay, and the ranges of the members of `columns` for what is left to do there. */
-typedef struct kn_bands {
+typedef struct kn_mixed_parts {
     kn_range bands, left;
-} kn_bands;
-kn_bands kn_schedule_bands(const kn_phase *rows, const kn_phase *columns, const kn_target *target,
-                           const kn_crossing_cost *cost);
+} kn_mixed_parts;
+kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_phase *columns,
+                                 const kn_target *target, const kn_crossing_cost *cost);
 
 /* Columns that nothing is kept of and that would leave half of the machine idle, as those of partial results: so narrow that
  * a line is side by side. Sets lanes. */
@@ -199,6 +199,6 @@ double kn_predict_phase_ns(kn_arena *a, const kn_phase *phase, const kn_buf *buf
                            const kn_target *target);
 
 /* sums.c: of a kernel whose last phase is the last block's. */
-void kn_sums_by_words(kn_kernel *k);
+void kn_sum_by_atomics(kn_kernel *k);
 
 #endif

@@ -6,7 +6,7 @@
 
 static bool differs_by_member(const kn_phase *ph, const kn_access *acc)
 {
-    for (int a = ph->ngroup; a < ph->naxes; a++)
+    for (int a = ph->nest.ngroup; a < ph->nest.naxes; a++)
         if (acc->stride[a] != 0)
             return true;
     return false;
@@ -23,10 +23,10 @@ static const splitting cpu_splitting = {16384, KN_LEAST_OF_COLUMN, 1, 1};
 /* Bytes that the sweeps of a phase move: all of them, or as if each array were loaded once. */
 static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
 {
-    double bytes = 0, elements = (double)ph->groups * (double)ph->members;
+    double bytes = 0, elements = (double)ph->nest.groups * (double)ph->nest.members;
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
-        int sweeps = i < ph->values.len && !once ? ph->values.data[i].sweeps : 1;
+        int sweeps = i < ph->nest.values.len && !once ? ph->nest.values.data[i].sweeps : 1;
         if (acc && differs_by_member(ph, acc))
             bytes += elements * sweeps * kn_bytes(bufs[acc->buf].dtype);
     }
@@ -37,7 +37,7 @@ static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
 static bool merges_twice(const kn_phase *ph)
 {
     bool twice = false;
-    for (int i = 0; i < ph->reds.len; i++)
+    for (int i = 0; i < ph->nest.reds.len; i++)
         twice = twice || kn_red_state(ph, i) == KN_STATE_MOMENTS ||
                 kn_red_state(ph, i) == KN_STATE_PEAK;
     return twice;
@@ -60,16 +60,16 @@ static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *
     const double nearly = kn_phase_stores_elements(ph) ? 1.10 : 1.12, least = 6;
     const kn_machine *m = kn_machine_of(target);
     int stages = 0;
-    for (int i = 0; i < ph->reds.len; i++)
-        stages = ph->reds.data[i].stage >= stages ? ph->reds.data[i].stage + 1 : stages;
+    for (int i = 0; i < ph->nest.reds.len; i++)
+        stages = ph->nest.reds.data[i].stage >= stages ? ph->nest.reds.data[i].stage + 1 : stages;
     double bytes = bytes_moved(ph, bufs, false);
     if (ranges->resident)
         bytes -=
             kn_resident_part(ph, target, ranges->length) * (bytes - bytes_moved(ph, bufs, true));
-    if (ph->ragged && kn_widest_element(ph, bufs) < least)
+    if (ph->how.unaligned && kn_widest_element(ph, bufs) < least)
         bytes *= least / kn_widest_element(ph, bufs);
     double split = m->launch + nearly * bytes / m->memory + stages * m->grid;
-    if (ph->walk == KN_WALK_COLS)
+    if (ph->how.walk == KN_WALK_COLS)
         split += stages * merging_columns_ns(ph, m, ranges->n);
     return split + (stages + 1) * (m->latency + m->block);
 }
@@ -85,7 +85,7 @@ static bool pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
 static double merging_ns(const kn_phase *ph)
 {
     const double ns = 2500;
-    return ph->walk != KN_WALK_COLS && merges_twice(ph) ? ns : 0;
+    return ph->how.walk != KN_WALK_COLS && merges_twice(ph) ? ns : 0;
 }
 
 bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase *ph,
@@ -100,7 +100,7 @@ bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase 
  * and is served by the kernel for few groups. */
 static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
 {
-    return target->cluster > 1 && kn_schedule_choose(ph)->walk == KN_WALK_ROWS && !ph->cluster &&
+    return target->cluster > 1 && kn_walker_for(ph)->walk == KN_WALK_ROWS && !ph->how.cluster &&
            ph->alone && kn_reread_bytes(ph) && !kn_phase_one_run(ph) &&
            kn_rows_keep(ph, target) == KN_KEEP_NONE;
 }
@@ -109,17 +109,17 @@ static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
 static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int64_t blocks,
                                bool forced)
 {
-    bool cols = ph->walk == KN_WALK_COLS;
+    bool cols = ph->how.walk == KN_WALK_COLS;
     const splitting *how = strcmp(target->kind, "cuda") == 0 ? &gpu_splitting : &cpu_splitting;
     int64_t least = forced ? 1 : cols ? how->least_cols : how->least_rows;
     int64_t all = (cols ? how->cols_per_unit : how->rows_per_unit) * target->units;
     int64_t want = all / blocks; /* all of them at a time, none in a second turn */
-    int64_t most = (ph->members + least - 1) / least;
+    int64_t most = (ph->nest.members + least - 1) / least;
     if (want < 2)
         want = blocks < all || forced ? 2 : 1;
     if (want > most)
         want = most;
-    return want < 2 ? (kn_range){1, ph->members, false} : kn_ranges_of(ph->members, want);
+    return want < 2 ? (kn_range){1, ph->nest.members, false} : kn_ranges_of(ph->nest.members, want);
 }
 
 kn_range kn_schedule_splits(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
@@ -127,12 +127,13 @@ kn_range kn_schedule_splits(kn_arena *a, const kn_phase *ph, const kn_buf *bufs,
 {
     bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT,
          gpu = strcmp(target->kind, "cuda") == 0;
-    const kn_range whole = {1, ph->members, false};
-    if (ph->universal || ph->split || ph->local || ph->banded || ph->reds.len == 0 ||
-        ph->members < 2 || (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
+    const kn_range whole = {1, ph->nest.members, false};
+    if (ph->universal || ph->how.split || ph->local || ph->how.mixed || ph->nest.reds.len == 0 ||
+        ph->nest.members < 2 || (force != KN_DIVIDE_BY_COST && !forced) ||
+        (gpu && !target->cooperative))
         return whole;
-    int64_t tile = ph->walk == KN_WALK_COLS && gpu ? kn_cols_width(ph) : 1;
-    int64_t blocks = kn_ceil_div(ph->groups, tile);
+    int64_t tile = ph->how.walk == KN_WALK_COLS && gpu ? kn_cols_width(ph) : 1;
+    int64_t blocks = kn_ceil_div(ph->nest.groups, tile);
     if (blocks == 0)
         return whole;
     kn_range ranges = force == KN_DIVIDE_SPLIT

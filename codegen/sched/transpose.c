@@ -27,9 +27,9 @@ enum {
 /* A load or store that goes through a phase's elements. NULL for what is none. */
 static kn_access *element_access(const kn_phase *ph, int i)
 {
-    const kn_store *s = i < ph->values.len ? NULL : kn_store_at(ph, i);
+    const kn_store *s = i < ph->nest.values.len ? NULL : kn_store_at(ph, i);
     bool element =
-        s ? s->kind == KN_STORE_ELEMENT && !s->once : ph->values.data[i].level == KN_ELEMENT;
+        s ? s->kind == KN_STORE_ELEMENT && !s->once : ph->nest.values.data[i].level == KN_ELEMENT;
     return element ? kn_access_at(ph, i) : NULL;
 }
 
@@ -40,7 +40,7 @@ static int turned_bytes(const kn_phase *ph, const kn_buf *bufs, int across, int 
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = element_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
-        if (acc && kn_access_turned(acc, across, down, bytes))
+        if (acc && kn_access_transposed(acc, across, down, bytes))
             total += bytes;
     }
     return total;
@@ -51,19 +51,19 @@ static int turned_bytes(const kn_phase *ph, const kn_buf *bufs, int across, int 
 /* The members become axis `down`; everything before it in the order it has. */
 static void as_columns(kn_phase *ph, int down)
 {
-    for (int a = down; a + 1 < ph->naxes; a++)
+    for (int a = down; a + 1 < ph->nest.naxes; a++)
         kn_swap_axes(ph, a, a + 1);
-    ph->ngroup = ph->naxes - 1;
-    ph->groups = 1;
-    for (int a = 0; a < ph->naxes; a++) {
-        ph->axes[a].member = a == ph->ngroup;
-        ph->groups *= a < ph->ngroup ? ph->axes[a].extent : 1;
+    ph->nest.ngroup = ph->nest.naxes - 1;
+    ph->nest.groups = 1;
+    for (int a = 0; a < ph->nest.naxes; a++) {
+        ph->nest.axes[a].member = a == ph->nest.ngroup;
+        ph->nest.groups *= a < ph->nest.ngroup ? ph->nest.axes[a].extent : 1;
     }
-    ph->members = ph->axes[ph->ngroup].extent;
-    for (int i = 0; i < ph->stores.len; i++) {
-        kn_store *s = &ph->stores.data[i];
+    ph->nest.members = ph->nest.axes[ph->nest.ngroup].extent;
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        kn_store *s = &ph->nest.stores.data[i];
         if (s->kind == KN_STORE_GROUP)
-            s->once |= ((1u << ph->ngroup) - 1) & ~s->access.axes;
+            s->once |= ((1u << ph->nest.ngroup) - 1) & ~s->access.axes;
     }
 }
 
@@ -71,8 +71,8 @@ static void as_columns(kn_phase *ph, int down)
 static int turned_axis(const kn_phase *ph, const kn_buf *bufs)
 {
     int best = -1, most = 0;
-    for (int a = 0; a + 1 < ph->naxes; a++) {
-        int bytes = turned_bytes(ph, bufs, ph->naxes - 1, a);
+    for (int a = 0; a + 1 < ph->nest.naxes; a++) {
+        int bytes = turned_bytes(ph, bufs, ph->nest.naxes - 1, a);
         if (bytes > most) {
             most = bytes;
             best = a;
@@ -85,22 +85,22 @@ static int turned_axis(const kn_phase *ph, const kn_buf *bufs)
 static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs,
                          const kn_target *target)
 {
-    if (ph->walk != KN_WALK_COLS && ph->reds.len > 0)
+    if (ph->how.walk != KN_WALK_COLS && ph->nest.reds.len > 0)
         return false;
-    if (ph->walk == KN_WALK_FLAT) {
-        int down = ph->split ? -1 : turned_axis(ph, bufs);
+    if (ph->how.walk == KN_WALK_FLAT) {
+        int down = ph->how.split ? -1 : turned_axis(ph, bufs);
         if (down < 0)
             return false;
         as_columns(ph, down);
     }
-    if (ph->ngroup == 0 || ph->ngroup == ph->naxes)
+    if (ph->nest.ngroup == 0 || ph->nest.ngroup == ph->nest.naxes)
         return false;
-    if (ph->walk != KN_WALK_COLS) {
-        ph->walk = KN_WALK_COLS;
-        ph->split = true;
+    if (ph->how.walk != KN_WALK_COLS) {
+        ph->how.walk = KN_WALK_COLS;
+        ph->how.split = true;
         kn_schedule_vectors(ph, align, bufs, target);
     }
-    return turned_bytes(ph, bufs, ph->ngroup - 1, ph->naxes - 1) > 0;
+    return turned_bytes(ph, bufs, ph->nest.ngroup - 1, ph->nest.naxes - 1) > 0;
 }
 
 /* ---- tiles ---- */
@@ -109,9 +109,9 @@ static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs,
 static int turned_vector(const kn_phase *ph, const kn_access *acc, const int *align,
                          const kn_buf *bufs)
 {
-    int last = ph->naxes - 1, vec = 16 / kn_bytes(bufs[acc->buf].dtype);
+    int last = ph->nest.naxes - 1, vec = 16 / kn_bytes(bufs[acc->buf].dtype);
     vec = vec > MOST_VECTOR ? MOST_VECTOR : vec;
-    bool whole = acc->stride[last] == 1 && ph->axes[last].extent % vec == 0;
+    bool whole = acc->stride[last] == 1 && ph->nest.axes[last].extent % vec == 0;
     return whole && kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], last, vec) ? vec : 1;
 }
 
@@ -120,8 +120,8 @@ static int turned_vector(const kn_phase *ph, const kn_access *acc, const int *al
 static int run_of(const kn_phase *ph, int bytes, const kn_target *target)
 {
     int64_t side = LONG_RUN / bytes;
-    int64_t tiles = kn_ceil_div(ph->groups, side) * kn_ceil_div(ph->members, side);
-    return ph->reds.len == 0 && tiles >= MANY_TILES * target->units ? LONG_RUN : RUN;
+    int64_t tiles = kn_ceil_div(ph->nest.groups, side) * kn_ceil_div(ph->nest.members, side);
+    return ph->nest.reds.len == 0 && tiles >= MANY_TILES * target->units ? LONG_RUN : RUN;
 }
 
 /* As many of the turned accesses as there is room for, each of at least a sector. */
@@ -131,33 +131,34 @@ static void turn(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_ta
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = element_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : least;
-        if (acc && kn_access_turned(acc, ph->ngroup - 1, ph->naxes - 1, bytes) && bytes < least)
+        if (acc && kn_access_transposed(acc, ph->nest.ngroup - 1, ph->nest.naxes - 1, bytes) &&
+            bytes < least)
             least = bytes;
     }
     int run = run_of(ph, least, target);
-    ph->tile = run / least;
+    ph->how.tile = run / least;
     while (run == LONG_RUN && kn_cols_width(ph) * least > run)
-        ph->lanes /= 2;
+        ph->how.lanes /= 2;
     for (int i = 0; i < kn_accesses(ph); i++) {
         kn_access *acc = element_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
-        if (!acc || !kn_access_turned(acc, ph->ngroup - 1, ph->naxes - 1, bytes))
+        if (!acc || !kn_access_transposed(acc, ph->nest.ngroup - 1, ph->nest.naxes - 1, bytes))
             continue;
-        acc->turned = turned_vector(ph, acc, align, bufs);
-        while (kn_tile_bytes(ph) > MOST_BYTES && ph->tile > SECTOR / least)
-            ph->tile /= 2;
+        acc->transposed = turned_vector(ph, acc, align, bufs);
+        while (kn_tile_bytes(ph) > MOST_BYTES && ph->how.tile > SECTOR / least)
+            ph->how.tile /= 2;
         if (kn_tile_bytes(ph) > MOST_BYTES)
-            acc->turned = 0;
+            acc->transposed = 0;
     }
-    kn_schedule_as(ph, ph->vec);
+    kn_schedule_as(ph, ph->how.vec);
 }
 
 /* Parts of whole tiles, of a phase without reductions. One is enough for a block, but for what it does first for each
  * of its groups. */
 static void cut(kn_phase *ph, bool local)
 {
-    ph->chunk = ph->tile * (local ? TILES_A_PART : 1);
-    ph->splits = (ph->members + ph->chunk - 1) / ph->chunk;
+    ph->num.chunk = ph->how.tile * (local ? TILES_A_PART : 1);
+    ph->num.splits = (ph->nest.members + ph->num.chunk - 1) / ph->num.chunk;
 }
 
 /* ---- does it pay? ---- */
@@ -174,31 +175,31 @@ static double traffic(const kn_phase *ph, const kn_buf *bufs)
         if (!acc)
             continue;
         double bytes = kn_bytes(bufs[acc->buf].dtype), apart = (double)llabs(acc->stride[va]);
-        double each = acc->turned || apart < 1 ? bytes : apart * bytes;
+        double each = acc->transposed || apart < 1 ? bytes : apart * bytes;
         each = each > SECTOR ? SECTOR : each;
-        for (int a = 0; a < ph->naxes; a++)
-            each *= acc->stride[a] ? (double)ph->axes[a].extent : 1;
-        total += each * (i < ph->values.len ? ph->values.data[i].sweeps : 1);
+        for (int a = 0; a < ph->nest.naxes; a++)
+            each *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
+        total += each * (i < ph->nest.values.len ? ph->nest.values.data[i].sweeps : 1);
     }
-    if (!ph->tile)
+    if (!ph->how.tile)
         return total;
-    double slots =
-        (double)round_up(ph->groups, kn_cols_width(ph)) * (double)round_up(ph->members, ph->tile);
-    return total * slots / ((double)ph->groups * (double)ph->members);
+    double slots = (double)round_up(ph->nest.groups, kn_cols_width(ph)) *
+                   (double)round_up(ph->nest.members, ph->how.tile);
+    return total * slots / ((double)ph->nest.groups * (double)ph->nest.members);
 }
 
-void kn_schedule_tiles(kn_arena *a, kn_phase *ph, const int *align, const kn_buf *bufs,
-                       const kn_target *target, kn_division force)
+void kn_schedule_transposes(kn_arena *a, kn_phase *ph, const int *align, const kn_buf *bufs,
+                            const kn_target *target, kn_division force)
 {
-    if (target->sm == 0 || ph->universal || ph->local || ph->banded || kn_phase_in_order(ph) ||
-        ph->groups == 0 || ph->members == 0 || force == KN_DIVIDE_WHOLE)
+    if (target->sm == 0 || ph->universal || ph->local || ph->how.mixed || kn_phase_in_order(ph) ||
+        ph->nest.groups == 0 || ph->nest.members == 0 || force == KN_DIVIDE_WHOLE)
         return;
     kn_phase tiled = kn_phase_copy(a, ph);
     if (!make_columns(&tiled, align, bufs, target))
         return;
     turn(&tiled, align, bufs, target);
-    if (tiled.reds.len == 0)
-        cut(&tiled, ph->walk == KN_WALK_ROWS);
+    if (tiled.nest.reds.len == 0)
+        cut(&tiled, ph->how.walk == KN_WALK_ROWS);
     if (force == KN_DIVIDE_TILES || traffic(&tiled, bufs) < traffic(ph, bufs))
         *ph = tiled;
 }

@@ -9,15 +9,15 @@ bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf,
         return true;
     if (align % (bytes < 16 ? bytes : 16) != 0)
         return false;
-    for (int a = 0; a < ph->naxes; a++)
-        if (a != va && ph->axes[a].extent != 1 && acc->stride[a] % vec != 0)
+    for (int a = 0; a < ph->nest.naxes; a++)
+        if (a != va && ph->nest.axes[a].extent != 1 && acc->stride[a] % vec != 0)
             return false;
     return acc->split_stride % vec == 0 && acc->offset % vec == 0;
 }
 
 static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
 {
-    for (int a = 0; a < ph->ngroup; a++)
+    for (int a = 0; a < ph->nest.ngroup; a++)
         if (acc->stride[a] != 0)
             return true;
     return false;
@@ -26,9 +26,9 @@ static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
 /* Partial results of a single group are neighbours by chance, which is not worth a kernel. */
 static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
 {
-    bool by_chance = ph->local && ph->vec == 1;
-    int along = acc->turned ? ph->naxes - 1 : va;
-    for (int a = 0; a < ph->naxes; a++)
+    bool by_chance = ph->local && ph->how.vec == 1;
+    int along = acc->transposed ? ph->nest.naxes - 1 : va;
+    for (int a = 0; a < ph->nest.naxes; a++)
         if (ph->universal)
             acc->kind[a] = acc->axes >> a & 1 ? KN_STRIDE_PARAM : KN_STRIDE_ZERO;
         else
@@ -36,18 +36,18 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
                            : a == along && acc->stride[a] == 1 && !by_chance ? KN_STRIDE_ONE
                                                                              : KN_STRIDE_PARAM;
     acc->shifted = acc->offset != 0 || ph->universal;
-    acc->vector = ph->vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
-                  (!ph->ragged || differs_by_group(ph, acc));
+    acc->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
+                  (!ph->how.unaligned || differs_by_group(ph, acc));
 }
 
 static void set_all_kinds(kn_phase *ph)
 {
     int va = kn_phase_vector_axis(ph);
-    for (int i = 0; i < ph->values.len; i++)
-        if (kn_has_access(&ph->values.data[i]))
-            set_kinds(ph, &ph->values.data[i].access, va);
-    for (int i = 0; i < ph->stores.len; i++)
-        set_kinds(ph, &ph->stores.data[i].access, va);
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_has_access(&ph->nest.values.data[i]))
+            set_kinds(ph, &ph->nest.values.data[i].access, va);
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        set_kinds(ph, &ph->nest.stores.data[i].access, va);
 }
 
 /* From elements of 16 bytes to those of 4, to one. */
@@ -56,14 +56,14 @@ static int narrower(int vec, int bytes) { return vec * bytes > 4 && bytes < 4 ? 
 /* A load, or what is stored of elements. NULL for what is none. */
 const kn_access *kn_element_access(const kn_phase *ph, int i)
 {
-    bool element = i < ph->values.len || kn_store_at(ph, i)->kind == KN_STORE_ELEMENT;
+    bool element = i < ph->nest.values.len || kn_store_at(ph, i)->kind == KN_STORE_ELEMENT;
     return element ? kn_access_at(ph, i) : NULL;
 }
 
 /* Can everything that is walked along axis `va` go by vectors of `vec` elements? */
 static bool vectors_fit(const kn_phase *ph, const int *align, const kn_buf *bufs, int va, int vec)
 {
-    bool fits = ph->axes[va].extent % vec == 0 && ph->axes[va].extent > 0;
+    bool fits = ph->nest.axes[va].extent % vec == 0 && ph->nest.axes[va].extent > 0;
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
         fits = !acc || kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], va, vec);
@@ -76,15 +76,15 @@ static bool vectors_fit(const kn_phase *ph, const int *align, const kn_buf *bufs
 static bool begins_alike(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align,
                          const kn_access **first)
 {
-    int va = ph->naxes - 1, bytes = kn_bytes(buf->dtype) * ph->vec;
+    int va = ph->nest.naxes - 1, bytes = kn_bytes(buf->dtype) * ph->how.vec;
     if (acc->stride[va] != 1 || !differs_by_group(ph, acc))
         return true;
     if (align % (bytes < 16 ? bytes : 16) != 0)
         return false;
     bool alike = true;
-    for (int a = 0; *first && a < ph->ngroup; a++)
-        alike = alike && (acc->stride[a] - (*first)->stride[a]) % ph->vec == 0;
-    alike = alike && (!*first || (acc->offset - (*first)->offset) % ph->vec == 0);
+    for (int a = 0; *first && a < ph->nest.ngroup; a++)
+        alike = alike && (acc->stride[a] - (*first)->stride[a]) % ph->how.vec == 0;
+    alike = alike && (!*first || (acc->offset - (*first)->offset) % ph->how.vec == 0);
     *first = *first ? *first : acc;
     return alike;
 }
@@ -94,9 +94,9 @@ static bool begins_alike(const kn_phase *ph, const kn_access *acc, const kn_buf 
 static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_target *target)
 {
     const kn_access *first = NULL;
-    if (target->sm == 0 || ph->walk != KN_WALK_ROWS || ph->reds.len == 0 || ph->split ||
-        ph->banded || ph->local || ph->universal || !kn_phase_one_run(ph) ||
-        kn_phase_in_order(ph) || ph->members <= KN_KEEP_STEPS * target->max_block)
+    if (target->sm == 0 || ph->how.walk != KN_WALK_ROWS || ph->nest.reds.len == 0 ||
+        ph->how.split || ph->how.mixed || ph->local || ph->universal || !kn_phase_one_run(ph) ||
+        kn_phase_in_order(ph) || ph->nest.members <= KN_KEEP_STEPS * target->max_block)
         return false;
     bool fits = true;
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
@@ -122,7 +122,7 @@ int kn_widest_element(const kn_phase *ph, const kn_buf *bufs)
  * on an H200: by vectors of 2 333 us, with 120 bytes spilled, and 346 in blocks of 256, without; by single elements 330. */
 static bool spills_vectors(const kn_phase *ph, const kn_target *target)
 {
-    return ph->walk == KN_WALK_COLS && ph->split && !ph->resident &&
+    return ph->how.walk == KN_WALK_COLS && ph->how.split && !ph->how.resident &&
            kn_has_wide_functions(ph, target);
 }
 
@@ -130,24 +130,25 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs,
                          const kn_target *target)
 {
     int va = kn_phase_vector_axis(ph), widest = kn_widest_element(ph, bufs);
-    ph->vec = widest < 2 ? 8 : 16 / widest;
-    ph->lanes = KN_COLS_LANES;
-    if (ph->walk == KN_WALK_COLS && ph->vec > 4)
-        ph->vec = 4;
+    ph->how.vec = widest < 2 ? 8 : 16 / widest;
+    ph->how.lanes = KN_COLS_LANES;
+    if (ph->how.walk == KN_WALK_COLS && ph->how.vec > 4)
+        ph->how.vec = 4;
     if (va < 0 || ph->universal || spills_vectors(ph, target))
-        ph->vec = 1;
-    while (ph->walk == KN_WALK_COLS && ph->vec > 1 && ph->groups < KN_COLS_LANES * ph->vec)
-        ph->vec /= 2; /* narrow tables: rather all lanes than wide ones */
-    ph->ragged = ph->vec > 1 && !vectors_fit(ph, align, bufs, va, ph->vec) &&
-                 ragged_fits(ph, align, bufs, target);
-    while (!ph->ragged && ph->vec > 1 && !vectors_fit(ph, align, bufs, va, ph->vec))
-        ph->vec = narrower(ph->vec, widest);
+        ph->how.vec = 1;
+    while (ph->how.walk == KN_WALK_COLS && ph->how.vec > 1 &&
+           ph->nest.groups < KN_COLS_LANES * ph->how.vec)
+        ph->how.vec /= 2; /* narrow tables: rather all lanes than wide ones */
+    ph->how.unaligned = ph->how.vec > 1 && !vectors_fit(ph, align, bufs, va, ph->how.vec) &&
+                        ragged_fits(ph, align, bufs, target);
+    while (!ph->how.unaligned && ph->how.vec > 1 && !vectors_fit(ph, align, bufs, va, ph->how.vec))
+        ph->how.vec = narrower(ph->how.vec, widest);
     set_all_kinds(ph);
 }
 
 void kn_schedule_as(kn_phase *ph, int vec)
 {
-    ph->vec = vec;
+    ph->how.vec = vec;
     set_all_kinds(ph);
 }
 
@@ -155,12 +156,13 @@ bool kn_has_wide_functions(const kn_phase *ph, const kn_target *target)
 {
     enum { FUNCTION = 16 }; /* additions: more than of a quotient */
     bool wide = false;
-    for (int i = 0; i < ph->values.len; i++) {
+    for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         wide = wide || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT && v->dtype == KN_F64 &&
                         kn_ops[v->op].cost >= FUNCTION);
     }
-    for (int r = 0; r < ph->reds.len; r++)
-        wide = wide || (ph->reds.data[r].dtype == KN_F64 && kn_red_state(ph, r) == KN_STATE_PEAK);
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        wide =
+            wide || (ph->nest.reds.data[r].dtype == KN_F64 && kn_red_state(ph, r) == KN_STATE_PEAK);
     return wide && target->sm;
 }

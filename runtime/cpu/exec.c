@@ -67,7 +67,7 @@ static void finish_folds(kn_frame *f, const kn_stage *stage, int64_t n)
             kn_frame_finish_own(f, r, n);
             continue;
         }
-        switch (f->job->phase->reds.data[r].part) {
+        switch (f->job->phase->nest.reds.data[r].part) {
         case KN_PART_MEAN: fold->mean(n, (double *)f->red[r].result, acc); break;
         case KN_PART_COUNT: fold->count(n, (double *)f->red[r].result, acc); break;
         default: fold->finish(n, f->red[r].result, acc); break;
@@ -142,12 +142,12 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
 /* The tiles of a phase along its last two axes. */
 static int64_t tiles_down(const kn_job *job)
 {
-    return over(job->phase->axes[job->phase->naxes - 2].extent, job->tile);
+    return over(job->phase->nest.axes[job->phase->nest.naxes - 2].extent, job->tile);
 }
 
 static int64_t tiles_across(const kn_job *job)
 {
-    return over(job->phase->axes[job->phase->naxes - 1].extent, job->tile);
+    return over(job->phase->nest.axes[job->phase->nest.naxes - 1].extent, job->tile);
 }
 
 /* One tile of a phase without reductions: they are numbered along the columns first, so that what runs down in
@@ -158,8 +158,8 @@ static void work_flat_tile(kn_frame *f, int64_t unit)
     const kn_phase *p = job->phase;
     int64_t down = tiles_down(job), across = tiles_across(job);
     int64_t row = unit % down * job->tile, column = unit / down % across * job->tile;
-    int64_t rows = lesser(job->tile, p->axes[p->naxes - 2].extent - row);
-    int64_t columns = lesser(job->tile, p->axes[p->naxes - 1].extent - column);
+    int64_t rows = lesser(job->tile, p->nest.axes[p->nest.naxes - 2].extent - row);
+    int64_t columns = lesser(job->tile, p->nest.axes[p->nest.naxes - 1].extent - column);
     f->part = unit; /* the first one stores what is the group's */
     kn_frame_seek(f, NULL, unit / (down * across));
     for (int t = 0; t < job->plan->nstages; t++) {
@@ -187,8 +187,8 @@ static void work(void *ctx, int64_t task, void *scratch)
         }
         int64_t of = unit / job->parts;
         f.part = unit % job->parts;
-        int64_t from = lesser(f.part * job->part, p->members);
-        int64_t to = lesser(from + job->part, p->members);
+        int64_t from = lesser(f.part * job->part, p->nest.members);
+        int64_t to = lesser(from + job->part, p->nest.members);
         if (!job->cols) {
             work_row(&f, of, from, to);
             continue;
@@ -198,7 +198,7 @@ static void work(void *ctx, int64_t task, void *scratch)
             int64_t per_run = over(job->run, job->run_step);
             start = of / per_run * job->run + of % per_run * job->run_step;
         }
-        work_tile(&f, start, block_end(job, start, p->groups) - start, from, to);
+        work_tile(&f, start, block_end(job, start, p->nest.groups) - start, from, to);
     }
 }
 
@@ -208,17 +208,17 @@ static void work(void *ctx, int64_t task, void *scratch)
  * members are far apart. */
 static bool choose_cols(const kn_phase *p)
 {
-    if (p->walk == KN_WALK_FLAT || p->ngroup == 0)
+    if (p->how.walk == KN_WALK_FLAT || p->nest.ngroup == 0)
         return false;
-    if (p->walk == KN_WALK_COLS)
-        return p->groups >= FEW_GROUPS || p->groups > p->members;
-    return p->members < FEW_MEMBERS && p->groups / 4 > p->members;
+    if (p->how.walk == KN_WALK_COLS)
+        return p->nest.groups >= FEW_GROUPS || p->nest.groups > p->nest.members;
+    return p->nest.members < FEW_MEMBERS && p->nest.groups / 4 > p->nest.members;
 }
 
 static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
 {
-    return ref->store >= 0 ? &p->stores.data[ref->store].access
-                           : &p->values.data[ref->value].access;
+    return ref->store >= 0 ? &p->nest.stores.data[ref->store].access
+                           : &p->nest.values.data[ref->value].access;
 }
 
 /* A side of the tiles to walk in where an array has its elements side by side along the axis before the last and
@@ -228,17 +228,18 @@ static int64_t choose_tile(const kn_job *job)
 {
     const kn_phase *p = job->phase;
     bool turned = false;
-    if (p->walk != KN_WALK_FLAT || p->ngroup > 0 || p->naxes < 2 || p->split || p->reds.len > 0 ||
-        p->axes[p->naxes - 2].extent < TILE / 2 || p->axes[p->naxes - 1].extent < TILE / 2 ||
-        job->plan->row_lanes < TILE * TILE)
+    if (p->how.walk != KN_WALK_FLAT || p->nest.ngroup > 0 || p->nest.naxes < 2 || p->how.split ||
+        p->nest.reds.len > 0 || p->nest.axes[p->nest.naxes - 2].extent < TILE / 2 ||
+        p->nest.axes[p->nest.naxes - 1].extent < TILE / 2 || job->plan->row_lanes < TILE * TILE)
         return 0;
     for (int a = 0; a < job->plan->accesses.len; a++) {
         const kn_access_ref *ref = &job->plan->accesses.data[a];
         const kn_lanes *l = &job->lanes[a];
         if (l->any_once || l->outer_once || ref->buf == KN_BUF_COUNT ||
-            (ref->value >= 0 && p->values.data[ref->value].kind == KN_V_GATHER))
+            (ref->value >= 0 && p->nest.values.data[ref->value].kind == KN_V_GATHER))
             return 0;
-        turned |= kn_access_turned(access_of(p, ref), p->naxes - 1, p->naxes - 2, ref->bytes);
+        turned |= kn_access_transposed(access_of(p, ref), p->nest.naxes - 1, p->nest.naxes - 2,
+                                       ref->bytes);
     }
     return turned ? TILE : 0;
 }
@@ -246,7 +247,7 @@ static int64_t choose_tile(const kn_job *job)
 /* Cuts long runs along the last lane axis evenly, so that no block goes over the end of one. */
 static void choose_runs(kn_job *job, int axis, int axes)
 {
-    int64_t run = axes > 1 ? job->phase->axes[axis + axes - 1].extent : 0;
+    int64_t run = axes > 1 ? job->phase->nest.axes[axis + axes - 1].extent : 0;
     if (run < (job->plan->by_rows && !job->cols ? ROW_LANES : RUN_LANES))
         return;
     job->run = run;
@@ -258,37 +259,39 @@ static bool cut(kn_job *job, int threads)
 {
     const kn_phase *p = job->phase;
     const kn_phase_plan *plan = job->plan;
-    int nmember = p->naxes - p->ngroup;
-    double work = (double)p->groups * ((double)p->members * plan->work + plan->owns);
+    int nmember = p->nest.naxes - p->nest.ngroup;
+    double work = (double)p->nest.groups * ((double)p->nest.members * plan->work + plan->owns);
     bool alone = threads == 1 || work < INLINE_WORK;
     int64_t across = alone ? 1 : threads;
     int64_t blocks; /* of groups */
     if (job->cols) {
         job->most = plan->col_lanes;
         if (!alone) /* enough tiles for all, none too narrow; no result depends on it */
-            job->most = lesser(job->most, greater(128, over(p->groups, across * 64) * 64));
+            job->most = lesser(job->most, greater(128, over(p->nest.groups, across * 64) * 64));
         if (plan->kept) /* a tile's row buffers */
-            job->most = greater(1, lesser(job->most, KN_FRAME_MEMBERS / greater(1, p->members)));
-        choose_runs(job, 0, p->ngroup);
-        blocks = job->run ? p->groups / job->run * over(job->run, job->run_step)
-                          : over(p->groups, job->most);
+            job->most =
+                greater(1, lesser(job->most, KN_FRAME_MEMBERS / greater(1, p->nest.members)));
+        choose_runs(job, 0, p->nest.ngroup);
+        blocks = job->run ? p->nest.groups / job->run * over(job->run, job->run_step)
+                          : over(p->nest.groups, job->most);
     } else {
         job->most = plan->row_lanes;
-        choose_runs(job, p->ngroup, nmember);
-        blocks = p->groups;
+        choose_runs(job, p->nest.ngroup, nmember);
+        blocks = p->nest.groups;
     }
     job->parts = 1;
-    job->part = p->members;
+    job->part = p->nest.members;
     if (job->tile) {
-        int64_t area = p->axes[p->naxes - 2].extent * p->axes[p->naxes - 1].extent;
-        blocks = p->members / area * tiles_down(job) * tiles_across(job);
-    } else if (p->split) {
-        job->parts = p->splits;
-        job->part = p->chunk;
-    } else if (!alone && plan->nreds == 0 && p->nsweeps <= 1 && blocks < 4 * across) {
+        int64_t area =
+            p->nest.axes[p->nest.naxes - 2].extent * p->nest.axes[p->nest.naxes - 1].extent;
+        blocks = p->nest.members / area * tiles_down(job) * tiles_across(job);
+    } else if (p->how.split) {
+        job->parts = p->num.splits;
+        job->part = p->num.chunk;
+    } else if (!alone && plan->nreds == 0 && p->nest.nsweeps <= 1 && blocks < 4 * across) {
         int64_t least = job->cols ? 16 : job->most, parts = over(4 * across, blocks);
-        job->part = greater(1, over(over(p->members, parts), least) * least);
-        job->parts = greater(1, over(p->members, job->part));
+        job->part = greater(1, over(over(p->nest.members, parts), least) * least);
+        job->parts = greater(1, over(p->nest.members, job->part));
     }
     job->units = blocks * job->parts;
     double unit_work = work / (double)greater(1, job->units) + 1;
@@ -303,9 +306,9 @@ static void bind(const kn_job *job, kn_lanes *lanes)
     const kn_phase *p = job->phase;
     for (int a = 0; a < job->plan->accesses.len; a++) {
         const kn_access_ref *ref = &job->plan->accesses.data[a];
-        const kn_store *store = ref->store >= 0 ? &p->stores.data[ref->store] : NULL;
-        int lane = job->tile ? p->naxes - 2 : job->cols ? 0 : p->ngroup;
-        int nlane = p->naxes - job->outers;
+        const kn_store *store = ref->store >= 0 ? &p->nest.stores.data[ref->store] : NULL;
+        int lane = job->tile ? p->nest.naxes - 2 : job->cols ? 0 : p->nest.ngroup;
+        int nlane = p->nest.naxes - job->outers;
         void *base = ref->buf == KN_BUF_COUNT ? NULL : job->call->bufs[ref->buf];
         kn_lanes_bind(&lanes[a], p, access_of(p, ref), base, ref->bytes, store ? store->once : 0,
                       lane, nlane, job->outer_axis, job->outers);
@@ -316,16 +319,16 @@ static kn_status run_phase(const kn_cpu_plan *plan, kn_job *job, kn_lanes *lanes
                            kn_pool *pool)
 {
     const kn_phase *p = job->phase;
-    if (p->groups == 0)
+    if (p->nest.groups == 0)
         return KN_OK;
     job->cols = choose_cols(p);
-    job->outer_axis = job->cols ? p->ngroup : 0;
-    job->outers = job->cols ? p->naxes - p->ngroup : p->ngroup;
+    job->outer_axis = job->cols ? p->nest.ngroup : 0;
+    job->outers = job->cols ? p->nest.naxes - p->nest.ngroup : p->nest.ngroup;
     job->lanes = lanes;
     bind(job, lanes);
     job->tile = choose_tile(job);
     if (job->tile) { /* the axes before are walked around the tiles */
-        job->outers = p->naxes - 2;
+        job->outers = p->nest.naxes - 2;
         bind(job, lanes);
     }
     bool several = cut(job, kn_pool_threads(pool));

@@ -92,7 +92,7 @@ void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch)
     for (int i = 0; i < plan->fixed.len; i++) {
         int v = plan->fixed.data[i];
         char *cell = f->owns + (size_t)(plan->owns + i) * f->own_bytes;
-        kn_scalar_store(fixed_value(job, &job->phase->values.data[v]), cell);
+        kn_scalar_store(fixed_value(job, &job->phase->nest.values.data[v]), cell);
         f->value[v] = (kn_operand){cell, true};
     }
     for (int a = 0; a < plan->accesses.len; a++) {
@@ -106,7 +106,7 @@ void kn_frame_seek(kn_frame *f, const kn_ints *which, int64_t index)
 {
     const kn_job *job = f->job;
     for (int k = job->outers - 1; k >= 0; k--) {
-        int64_t extent = job->phase->axes[job->outer_axis + k].extent;
+        int64_t extent = job->phase->nest.axes[job->outer_axis + k].extent;
         f->outer[k] = 0;
         if (index == 0) /* also where an extent is 0 */
             continue;
@@ -129,7 +129,7 @@ void kn_frame_next(kn_frame *f, const kn_ints *which)
     const kn_job *job = f->job;
     int k = job->outers - 1;
     for (; k >= 0; k--) {
-        if (++f->outer[k] < job->phase->axes[job->outer_axis + k].extent)
+        if (++f->outer[k] < job->phase->nest.axes[job->outer_axis + k].extent)
             break;
         f->outer[k] = 0;
     }
@@ -177,7 +177,7 @@ static void count(kn_frame *f, const kn_step *s, int64_t n)
     bool same = c->kind == KN_LANE_SAME;
     void *to = memory_of(f, s);
     kn_lanes_count(&f->job->lanes[s->access], c, same ? 1 : n,
-                   f->job->phase->values.data[s->value].dtype, to);
+                   f->job->phase->nest.values.data[s->value].dtype, to);
     f->value[s->value] = (kn_operand){to, same};
 }
 
@@ -208,7 +208,7 @@ static void add_place(kn_frame *f, const kn_value *v, int k, const kn_operand *b
 static void gather(kn_frame *f, const kn_step *s, int64_t n)
 {
     const kn_cursor *c = &f->cursor[s->access];
-    const kn_value *v = &f->job->phase->values.data[s->value];
+    const kn_value *v = &f->job->phase->nest.values.data[s->value];
     bool one = true; /* place for all lanes */
     for (int k = 0; k < s->nin; k++)
         one = one && f->value[s->in[k]].same;
@@ -270,7 +270,7 @@ void kn_frame_start_own(kn_frame *f, int r, int64_t n)
 void kn_frame_finish_own(kn_frame *f, int r, int64_t n)
 {
     memcpy(f->red[r].result, f->red[r].acc,
-           (size_t)n * (size_t)kn_bytes(f->job->phase->reds.data[r].dtype));
+           (size_t)n * (size_t)kn_bytes(f->job->phase->nest.reds.data[r].dtype));
 }
 
 static void fold_own(kn_frame *f, const kn_step *s, int64_t n)

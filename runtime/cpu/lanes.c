@@ -17,12 +17,12 @@ void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, 
 {
     *l = (kn_lanes){.base = base, .bytes = bytes, .split = access->split_stride * bytes};
     l->start = access->offset * bytes;
-    if (phase->naxes >= 2) {
-        l->down = stride_of(access, phase->naxes - 2) * bytes;
-        l->across = stride_of(access, phase->naxes - 1) * bytes;
+    if (phase->nest.naxes >= 2) {
+        l->down = stride_of(access, phase->nest.naxes - 2) * bytes;
+        l->across = stride_of(access, phase->nest.naxes - 1) * bytes;
     }
     for (int k = lane; k < lane + lanes; k++) {
-        int64_t extent = phase->axes[k].extent, stride = stride_of(access, k) * bytes;
+        int64_t extent = phase->nest.axes[k].extent, stride = stride_of(access, k) * bytes;
         bool first_only = once >> k & 1;
         if (extent == 1)
             continue;
@@ -41,7 +41,7 @@ void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, 
     for (int k = outers - 1; k >= 0; k--) {
         l->outer[k] = stride_of(access, outer + k) * bytes;
         l->carry[k] = l->outer[k] - back;
-        back += l->outer[k] * (phase->axes[outer + k].extent - 1);
+        back += l->outer[k] * (phase->nest.axes[outer + k].extent - 1);
     }
     l->outer_once = once >> outer & ((1u << outers) - 1);
 }

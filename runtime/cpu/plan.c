@@ -32,7 +32,7 @@ static kn_status add_access(planner *pl, const kn_access *access, kn_dtype dtype
     const kn_buf *buf = access->buf == KN_BUF_COUNT ? NULL : &pl->kernel->bufs.data[access->buf];
     if (buf && buf->dtype != dtype)
         return kn_fail(KN_INTERNAL, "kernel %s, phase %s: %s of %s as %s", pl->kernel->name,
-                       pl->phase->name, store < 0 ? "load" : "store", buf->name,
+                       pl->phase->nest.name, store < 0 ? "load" : "store", buf->name,
                        kn_dtypes[dtype].text);
     kn_access_ref ref = {value, store, access->buf, buf ? kn_bytes(dtype) : 1};
     *(store < 0 ? &pl->load_access[value] : &pl->store_access[store]) = pl->plan->accesses.len;
@@ -43,16 +43,17 @@ static kn_status add_access(planner *pl, const kn_access *access, kn_dtype dtype
 static kn_status find_accesses(planner *pl)
 {
     const kn_phase *p = pl->phase;
-    pl->load_access = KN_NEW_ARRAY(pl->arena, int, p->values.len);
-    pl->store_access = KN_NEW_ARRAY(pl->arena, int, p->stores.len);
-    for (int v = 0; v < p->values.len; v++)
-        if (kn_has_access(&p->values.data[v]) && pl->needed[v])
-            KN_TRY(add_access(pl, &p->values.data[v].access, p->values.data[v].dtype, v, -1));
+    pl->load_access = KN_NEW_ARRAY(pl->arena, int, p->nest.values.len);
+    pl->store_access = KN_NEW_ARRAY(pl->arena, int, p->nest.stores.len);
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (kn_has_access(&p->nest.values.data[v]) && pl->needed[v])
+            KN_TRY(add_access(pl, &p->nest.values.data[v].access, p->nest.values.data[v].dtype, v,
+                              -1));
     pl->plan->ordered = !pl->kernel->disjoint;
-    for (int s = 0; s < p->stores.len; s++) {
-        const kn_store *store = &p->stores.data[s];
-        kn_dtype dtype = store->kind == KN_STORE_PARTIAL ? p->reds.data[store->value].dtype
-                                                         : p->values.data[store->value].dtype;
+    for (int s = 0; s < p->nest.stores.len; s++) {
+        const kn_store *store = &p->nest.stores.data[s];
+        kn_dtype dtype = store->kind == KN_STORE_PARTIAL ? p->nest.reds.data[store->value].dtype
+                                                         : p->nest.values.data[store->value].dtype;
         KN_TRY(add_access(pl, &store->access, dtype, -1, s));
         for (int a = 0; a < pl->plan->accesses.len; a++)
             if (pl->plan->accesses.data[a].value >= 0 &&
@@ -65,21 +66,21 @@ static kn_status find_accesses(planner *pl)
 /* Adds to `need` the operands of values that are needed, last first. */
 static void close_over(const kn_phase *p, bool *need)
 {
-    for (int v = p->values.len - 1; v >= 0; v--)
+    for (int v = p->nest.values.len - 1; v >= 0; v--)
         if (need[v])
-            for (int k = 0; k < p->values.data[v].nin; k++)
-                need[p->values.data[v].in[k]] = true;
+            for (int k = 0; k < p->nest.values.data[v].nin; k++)
+                need[p->nest.values.data[v].in[k]] = true;
 }
 
 static void find_needed(planner *pl)
 {
     const kn_phase *p = pl->phase;
-    pl->needed = KN_NEW_ARRAY(pl->arena, bool, p->values.len);
-    for (int s = 0; s < p->stores.len; s++)
-        if (p->stores.data[s].kind != KN_STORE_PARTIAL)
-            pl->needed[p->stores.data[s].value] = true;
-    for (int r = 0; r < p->reds.len; r++)
-        pl->needed[p->reds.data[r].value] = true;
+    pl->needed = KN_NEW_ARRAY(pl->arena, bool, p->nest.values.len);
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (p->nest.stores.data[s].kind != KN_STORE_PARTIAL)
+            pl->needed[p->nest.stores.data[s].value] = true;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        pl->needed[p->nest.reds.data[r].value] = true;
     close_over(p, pl->needed);
 }
 
@@ -87,7 +88,7 @@ static void find_needed(planner *pl)
 static uint32_t axes_of(const kn_phase *p, const kn_value *v, const uint32_t *axes)
 {
     uint32_t all = kn_has_access(v)         ? v->access.axes
-                   : v->kind == KN_V_RESULT ? (1u << p->ngroup) - 1
+                   : v->kind == KN_V_RESULT ? (1u << p->nest.ngroup) - 1
                                             : 0;
     for (int k = 0; k < v->nin; k++)
         all |= axes[v->in[k]];
@@ -97,10 +98,10 @@ static uint32_t axes_of(const kn_phase *p, const kn_value *v, const uint32_t *ax
 static void find_rows(planner *pl)
 {
     const kn_phase *p = pl->phase;
-    uint32_t *axes = KN_NEW_ARRAY(pl->arena, uint32_t, p->values.len + 1);
-    for (int i = 0; i < p->values.len; i++) {
-        const kn_value *v = &p->values.data[i];
-        const uint32_t last = p->naxes ? 1u << (p->naxes - 1) : 0;
+    uint32_t *axes = KN_NEW_ARRAY(pl->arena, uint32_t, p->nest.values.len + 1);
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = &p->nest.values.data[i];
+        const uint32_t last = p->nest.naxes ? 1u << (p->nest.naxes - 1) : 0;
         axes[i] = axes_of(p, v, axes);
         if (v->kind != KN_V_GATHER || !pl->needed[i])
             continue;
@@ -114,15 +115,15 @@ static void find_rows(planner *pl)
 static void find_kept(planner *pl)
 {
     const kn_phase *p = pl->phase;
-    pl->kept = KN_NEW_ARRAY(pl->arena, int, p->values.len + 1);
-    for (int v = 0; v < p->values.len; v++)
-        pl->kept[v] = p->values.data[v].kept == KN_KEEP_FRAME ? pl->plan->kept++ : -1;
+    pl->kept = KN_NEW_ARRAY(pl->arena, int, p->nest.values.len + 1);
+    for (int v = 0; v < p->nest.values.len; v++)
+        pl->kept[v] = p->nest.values.data[v].kept == KN_KEEP_FRAME ? pl->plan->kept++ : -1;
 }
 
 /* The step that computes value v. */
 static kn_status add_value(planner *pl, kn_steps *steps, int v)
 {
-    const kn_value *value = &pl->phase->values.data[v];
+    const kn_value *value = &pl->phase->nest.values.data[v];
     kn_step s = {.value = v,
                  .slot = -1,
                  .access = -1,
@@ -147,13 +148,13 @@ static kn_status add_value(planner *pl, kn_steps *steps, int v)
         s.all = (1u << s.nin) - 1;
         for (int k = 0; k < s.nin; k++) {
             s.in[k] = value->in[k];
-            types[k] = pl->phase->values.data[s.in[k]].dtype;
+            types[k] = pl->phase->nest.values.data[s.in[k]].dtype;
         }
         if (s.nin == kn_ops[value->op].arity)
             s.loop = kn_loops_elem(pl->loops, value->op, types, value->dtype);
         if (!s.loop)
             return kn_fail(KN_INTERNAL, "kernel %s, phase %s: no loop for %s of %s to %s",
-                           pl->kernel->name, pl->phase->name, kn_ops[value->op].text,
+                           pl->kernel->name, pl->phase->nest.name, kn_ops[value->op].text,
                            s.nin ? kn_dtypes[types[s.nin - 1]].text : "nothing",
                            kn_dtypes[value->dtype].text);
     }
@@ -170,13 +171,13 @@ static void add_kept(planner *pl, kn_steps *steps, int v)
                  .red = -1,
                  .kept = pl->kept[v],
                  .direct = -1,
-                 .bytes = kn_bytes(pl->phase->values.data[v].dtype)};
+                 .bytes = kn_bytes(pl->phase->nest.values.data[v].dtype)};
     kn_push(pl->arena, steps, s);
 }
 
 static void add_store(planner *pl, kn_steps *steps, int store)
 {
-    const kn_store *st = &pl->phase->stores.data[store];
+    const kn_store *st = &pl->phase->nest.stores.data[store];
     bool partial = st->kind == KN_STORE_PARTIAL;
     int access = pl->store_access[store];
     kn_step s = {.kind = KN_STEP_STORE,
@@ -200,8 +201,8 @@ static kn_status plan_groups(planner *pl, int t)
 {
     const kn_phase *p = pl->phase;
     kn_steps *steps = &pl->plan->stages[t].group;
-    for (int v = 0; v < p->values.len; v++) {
-        const kn_value *value = &p->values.data[v];
+    for (int v = 0; v < p->nest.values.len; v++) {
+        const kn_value *value = &p->nest.values.data[v];
         /* Loads come first of all, before anything is stored. */
         int stage = kn_has_access(value) && value->kind != KN_V_GATHER ? 0 : value->stage;
         if (pl->needed[v] && is_group(value) && !is_fixed(value) && stage == t)
@@ -210,9 +211,9 @@ static kn_status plan_groups(planner *pl, int t)
     for (int i = 0; i < steps->len; i++)
         if (steps->data[i].kind != KN_STEP_RESULT)
             pl->plan->own[steps->data[i].value] = pl->plan->owns++;
-    for (int s = 0; s < p->stores.len; s++) {
-        const kn_store *store = &p->stores.data[s];
-        bool last = t == p->nsweeps;
+    for (int s = 0; s < p->nest.stores.len; s++) {
+        const kn_store *store = &p->nest.stores.data[s];
+        bool last = t == p->nest.nsweeps;
         if (store->kind == KN_STORE_PARTIAL ? last
                                             : store->kind == KN_STORE_GROUP && store->stage == t)
             add_store(pl, steps, s);
@@ -223,8 +224,8 @@ static kn_status plan_groups(planner *pl, int t)
 /* The last of the values that reduction r folds, with those beside it: then all are there. */
 static int last_operand(const kn_phase *p, int r)
 {
-    const kn_red *first = &p->reds.data[kn_red_owner(p, r)];
-    int last = p->reds.data[r].value;
+    const kn_red *first = &p->nest.reds.data[kn_red_owner(p, r)];
+    int last = p->nest.reds.data[r].value;
     for (int c = 0; first->by && c < first->by->count; c++)
         last = first[c].value > last ? first[c].value : last;
     return last;
@@ -235,8 +236,8 @@ static void use_value(planner *pl, int t, int v, bool at_end)
 {
     const kn_phase *p = pl->phase;
     kn_stage *stage = &pl->plan->stages[t];
-    for (int r = 0; r < p->reds.len && !at_end; r++)
-        if (p->reds.data[r].stage == t && last_operand(p, r) == v) {
+    for (int r = 0; r < p->nest.reds.len && !at_end; r++)
+        if (p->nest.reds.data[r].stage == t && last_operand(p, r) == v) {
             kn_push(pl->arena, &stage->results, r);
             if (pl->plan->owner[r] != r)
                 continue;
@@ -245,25 +246,25 @@ static void use_value(planner *pl, int t, int v, bool at_end)
                          .slot = -1,
                          .access = -1,
                          .red = r,
-                         .nin = kn_red_width(&p->reds.data[r]),
+                         .nin = kn_red_width(&p->nest.reds.data[r]),
                          .kept = -1,
                          .direct = -1,
-                         .bytes = kn_bytes(p->reds.data[r].dtype)};
+                         .bytes = kn_bytes(p->nest.reds.data[r].dtype)};
             for (int c = 0; c < s.nin; c++)
-                s.in[c] = p->reds.data[r + c].value;
+                s.in[c] = p->nest.reds.data[r + c].value;
             kn_push(pl->arena, &stage->sweep, s);
             kn_push(pl->arena, &stage->reds, r);
         }
-    for (int s = 0; s < p->stores.len && at_end == pl->plan->ordered; s++)
-        if (p->stores.data[s].kind == KN_STORE_ELEMENT && p->stores.data[s].stage == t &&
-            p->stores.data[s].value == v)
+    for (int s = 0; s < p->nest.stores.len && at_end == pl->plan->ordered; s++)
+        if (p->nest.stores.data[s].kind == KN_STORE_ELEMENT && p->nest.stores.data[s].stage == t &&
+            p->nest.stores.data[s].value == v)
             add_store(pl, &stage->sweep, s);
 }
 
 /* A buffer for each value, which is free again after the value's last use. */
 static void assign_slots(planner *pl, kn_steps *steps)
 {
-    int nvalues = pl->phase->values.len;
+    int nvalues = pl->phase->nest.values.len;
     int *last = KN_NEW_ARRAY(pl->arena, int, nvalues);
     int *slot = KN_NEW_ARRAY(pl->arena, int, nvalues);
     bool *busy = KN_NEW_ARRAY(pl->arena, bool, steps->len + 1);
@@ -299,18 +300,18 @@ static kn_status plan_sweep(planner *pl, int t)
 {
     const kn_phase *p = pl->phase;
     kn_stage *stage = &pl->plan->stages[t];
-    bool *need = KN_NEW_ARRAY(pl->arena, bool, p->values.len + 1);
+    bool *need = KN_NEW_ARRAY(pl->arena, bool, p->nest.values.len + 1);
     kn_phase_needs(p, t, need);
-    for (int v = 0; v < p->values.len; v++) {
+    for (int v = 0; v < p->nest.values.len; v++) {
         if (!need[v])
             continue;
-        if (pl->kept[v] >= 0 && t > p->values.data[v].since)
+        if (pl->kept[v] >= 0 && t > p->nest.values.data[v].since)
             add_kept(pl, &stage->sweep, v);
-        else if (!is_group(&p->values.data[v]))
+        else if (!is_group(&p->nest.values.data[v]))
             KN_TRY(add_value(pl, &stage->sweep, v));
         use_value(pl, t, v, false);
     }
-    for (int v = 0; v < p->values.len && pl->plan->ordered; v++)
+    for (int v = 0; v < p->nest.values.len && pl->plan->ordered; v++)
         use_value(pl, t, v, true);
     assign_slots(pl, &stage->sweep);
     for (int i = 0; i < stage->sweep.len; i++)
@@ -326,18 +327,18 @@ static kn_status plan_phase(planner *pl)
     kn_phase_plan *plan = pl->plan;
     if (p->local)
         return kn_fail(KN_INTERNAL, "kernel %s, phase %s: the CPU has no local phases",
-                       pl->kernel->name, p->name);
-    plan->nvalues = p->values.len;
-    plan->nreds = p->reds.len;
-    plan->nstages = p->nsweeps + 1;
+                       pl->kernel->name, p->nest.name);
+    plan->nvalues = p->nest.values.len;
+    plan->nreds = p->nest.reds.len;
+    plan->nstages = p->nest.nsweeps + 1;
     plan->stages = KN_NEW_ARRAY(pl->arena, kn_stage, plan->nstages);
-    plan->folds = KN_NEW_ARRAY(pl->arena, const kn_fold *, p->reds.len);
-    plan->own_folds = KN_NEW_ARRAY(pl->arena, const kn_own *, p->reds.len);
-    plan->owner = KN_NEW_ARRAY(pl->arena, int, p->reds.len);
-    plan->own = KN_NEW_ARRAY(pl->arena, int, p->values.len);
-    for (int r = 0; r < p->reds.len; r++) {
-        const kn_red *red = &p->reds.data[r];
-        kn_dtype in = p->values.data[red->value].dtype;
+    plan->folds = KN_NEW_ARRAY(pl->arena, const kn_fold *, p->nest.reds.len);
+    plan->own_folds = KN_NEW_ARRAY(pl->arena, const kn_own *, p->nest.reds.len);
+    plan->owner = KN_NEW_ARRAY(pl->arena, int, p->nest.reds.len);
+    plan->own = KN_NEW_ARRAY(pl->arena, int, p->nest.values.len);
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        const kn_red *red = &p->nest.reds.data[r];
+        kn_dtype in = p->nest.values.data[red->value].dtype;
         bool part = red->part == KN_PART_MEAN || red->part == KN_PART_COUNT;
         plan->owner[r] = kn_red_owner(p, r);
         if (red->by) {
@@ -348,25 +349,25 @@ static kn_status plan_phase(planner *pl)
         plan->folds[r] = kn_loops_fold(pl->loops, red->op, in);
         if (!plan->folds[r] || red->part == KN_PART_EXPSUM || (part ? KN_F64 : in) != red->dtype)
             return kn_fail(KN_INTERNAL, "kernel %s, phase %s: no loop for %s of %s",
-                           pl->kernel->name, p->name, kn_ops[red->op].text,
+                           pl->kernel->name, p->nest.name, kn_ops[red->op].text,
                            kn_dtypes[red->dtype].text);
     }
     plan->widest = 8;
-    for (int v = 0; v < p->values.len; v++)
-        if ((size_t)kn_bytes(p->values.data[v].dtype) > plan->widest)
-            plan->widest = (size_t)kn_bytes(p->values.data[v].dtype);
+    for (int v = 0; v < p->nest.values.len; v++)
+        if ((size_t)kn_bytes(p->nest.values.data[v].dtype) > plan->widest)
+            plan->widest = (size_t)kn_bytes(p->nest.values.data[v].dtype);
     find_needed(pl);
     find_rows(pl);
     find_kept(pl);
     KN_TRY(find_accesses(pl));
-    for (int v = 0; v < p->values.len; v++) {
+    for (int v = 0; v < p->nest.values.len; v++) {
         plan->own[v] = -1;
-        if (pl->needed[v] && is_fixed(&p->values.data[v]))
+        if (pl->needed[v] && is_fixed(&p->nest.values.data[v]))
             kn_push(pl->arena, &plan->fixed, v);
     }
-    for (int t = 0; t <= p->nsweeps; t++)
+    for (int t = 0; t <= p->nest.nsweeps; t++)
         KN_TRY(plan_groups(pl, t));
-    for (int t = 0; t < p->nsweeps; t++)
+    for (int t = 0; t < p->nest.nsweeps; t++)
         KN_TRY(plan_sweep(pl, t));
     kn_cpu_frame_size(plan);
     return KN_OK;

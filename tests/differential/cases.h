@@ -41,8 +41,8 @@ static inline int resident_loads(const program *p, kn_context *ctx, const kn_pro
     for (int k = 0; k < plan->kernels.len; k++)
         for (int i = 0; i < plan->kernels.data[k]->phases.len; i++) {
             const kn_phase *ph = &plan->kernels.data[k]->phases.data[i];
-            for (int v = 0; v < ph->values.len; v++)
-                loads += ph->values.data[v].kept == KN_KEEP_RESIDENT;
+            for (int v = 0; v < ph->nest.values.len; v++)
+                loads += ph->nest.values.data[v].kept == KN_KEEP_RESIDENT;
         }
     return loads;
 }

@@ -101,21 +101,21 @@ enum { CASES = sizeof cases / sizeof *cases };
 static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
     bool any = false;
-    for (int i = 0; i < ph->values.len; i++)
-        any = any || ph->values.data[i].kept;
-    if (!any || ph->walk != KN_WALK_COLS)
+    for (int i = 0; i < ph->nest.values.len; i++)
+        any = any || ph->nest.values.data[i].kept;
+    if (!any || ph->how.walk != KN_WALK_COLS)
         return;
     kn_putf(t, "%d x %d", kn_cols_width(ph), kn_kernel_cluster(k));
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (v->kept)
             kn_putf(t, " %s",
                     v->kind == KN_V_LOAD ? k->bufs.data[v->access.buf].name : kn_ops[v->op].text);
     }
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].squared)
-            kn_putf(t, " %s", k->bufs.data[ph->stores.data[i].access.buf].name);
-    kn_put(t, ph->fetched ? " by copies" : ph->abreast ? " abreast" : "");
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].by_registers)
+            kn_putf(t, " %s", k->bufs.data[ph->nest.stores.data[i].access.buf].name);
+    kn_put(t, ph->how.async ? " by copies" : ph->how.packed ? " abreast" : "");
 }
 
 static void test_emu(void **state)
@@ -152,7 +152,10 @@ static const text_case shorts[] = {
 };
 enum { SHORTS = sizeof shorts / sizeof *shorts };
 
-static bool is_one_thread(const kn_phase *ph) { return ph->walk == KN_WALK_COLS && ph->tpg == 1; }
+static bool is_one_thread(const kn_phase *ph)
+{
+    return ph->how.walk == KN_WALK_COLS && ph->how.tpg == 1;
+}
 
 static void test_short(void **state)
 {

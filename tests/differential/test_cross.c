@@ -60,7 +60,7 @@ static const text_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static bool is_banded(const kn_phase *ph) { return ph->banded; }
+static bool is_banded(const kn_phase *ph) { return ph->how.mixed; }
 
 static void test_cpu(void **state)
 {

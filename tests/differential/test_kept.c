@@ -104,14 +104,14 @@ static void test_many_sums(void **state)
 
 static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
-    for (int i = 0; i < ph->values.len && ph->lasting; i++)
-        if (kn_lasts(ph, &ph->values.data[i]))
-            kn_putf(t, "%s ", k->bufs.data[ph->values.data[i].access.buf].name);
-    if (ph->partly)
-        kn_putf(t, "%d of %d%s ", (int)ph->held, (int)ph->chunk,
-                kn_takes_as_it_comes(ph) ? " as they come" : "");
-    for (int i = 0; i < ph->values.len && ph->partly; i++)
-        if (ph->values.data[i].kept && ph->values.data[i].kind == KN_V_ELEM)
+    for (int i = 0; i < ph->nest.values.len && ph->how.hoisted; i++)
+        if (kn_is_hoisted(ph, &ph->nest.values.data[i]))
+            kn_putf(t, "%s ", k->bufs.data[ph->nest.values.data[i].access.buf].name);
+    if (ph->how.rest_in_registers)
+        kn_putf(t, "%d of %d%s ", (int)ph->num.held, (int)ph->num.chunk,
+                kn_waits_by_chunk(ph) ? " as they come" : "");
+    for (int i = 0; i < ph->nest.values.len && ph->how.rest_in_registers; i++)
+        if (ph->nest.values.data[i].kept && ph->nest.values.data[i].kind == KN_V_ELEM)
             kn_put(t, "computed ");
 }
 

@@ -61,7 +61,7 @@ static const text_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static bool is_full(const kn_phase *ph) { return ph->full; }
+static bool is_full(const kn_phase *ph) { return ph->how.full; }
 
 static void test_cpu(void **state)
 {

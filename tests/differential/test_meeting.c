@@ -147,8 +147,8 @@ static void test_two_are_last(void **state)
 static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
     (void)k;
-    if (ph->cluster)
-        kn_put(t, ph->walk == KN_WALK_COLS ? "columns" : "rows");
+    if (ph->how.cluster)
+        kn_put(t, ph->how.walk == KN_WALK_COLS ? "columns" : "rows");
 }
 
 /* Values of 12, 4 and 8 bytes in turn: each block keeps to its own part of a board. */

@@ -52,16 +52,16 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 static void name_turned(kn_text *t, const kn_kernel *k, const kn_access *acc)
 {
-    if (acc->turned)
+    if (acc->transposed)
         kn_putf(t, "%s%s", t->len ? " " : "", k->bufs.data[acc->buf].name);
 }
 
 static void describe(kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
-    for (int v = 0; v < ph->values.len; v++)
-        name_turned(t, k, &ph->values.data[v].access);
-    for (int s = 0; s < ph->stores.len; s++)
-        name_turned(t, k, &ph->stores.data[s].access);
+    for (int v = 0; v < ph->nest.values.len; v++)
+        name_turned(t, k, &ph->nest.values.data[v].access);
+    for (int s = 0; s < ph->nest.stores.len; s++)
+        name_turned(t, k, &ph->nest.stores.data[s].access);
 }
 
 static void test_emu(void **state)

@@ -69,28 +69,28 @@ static inline int buffer(world *w, kn_buf_kind kind, kn_dtype t, int64_t count, 
 static inline void phase(world *w, kn_walk walk, int naxes, int ngroup, const int64_t *extents,
                          int nsweeps)
 {
-    kn_phase p = {.name = "p",
-                  .walk = walk,
-                  .naxes = naxes,
-                  .ngroup = ngroup,
-                  .nsweeps = nsweeps,
-                  .vec = 1,
-                  .tpg = 1,
-                  .groups = 1,
-                  .members = 1,
-                  .splits = 1};
+    kn_phase p = {.nest.name = "p",
+                  .how.walk = walk,
+                  .nest.naxes = naxes,
+                  .nest.ngroup = ngroup,
+                  .nest.nsweeps = nsweeps,
+                  .how.vec = 1,
+                  .how.tpg = 1,
+                  .nest.groups = 1,
+                  .nest.members = 1,
+                  .num.splits = 1};
     for (int a = 0; a < naxes; a++) {
-        p.axes[a] = (kn_axis){.name = "a", .member = a >= ngroup, .extent = extents[a]};
-        *(a < ngroup ? &p.groups : &p.members) *= extents[a];
+        p.nest.axes[a] = (kn_axis){.name = "a", .member = a >= ngroup, .extent = extents[a]};
+        *(a < ngroup ? &p.nest.groups : &p.nest.members) *= extents[a];
     }
-    p.chunk = p.members;
+    p.num.chunk = p.nest.members;
     kn_push(&w->arena, &w->k->phases, p);
 }
 
 static inline kn_access access_to(const kn_phase *p, int buf, const int64_t *strides)
 {
     kn_access a = {.buf = buf};
-    for (int i = 0; i < p->naxes; i++) {
+    for (int i = 0; i < p->nest.naxes; i++) {
         a.stride[i] = strides[i];
         a.axes |= (uint32_t)(strides[i] != 0) << i;
         a.kind[i] = strides[i] ? KN_STRIDE_PARAM : KN_STRIDE_ZERO;
@@ -100,8 +100,8 @@ static inline kn_access access_to(const kn_phase *p, int buf, const int64_t *str
 
 static inline int value(world *w, kn_value v)
 {
-    kn_push(&w->arena, &last_phase(w)->values, v);
-    return last_phase(w)->values.len - 1;
+    kn_push(&w->arena, &last_phase(w)->nest.values, v);
+    return last_phase(w)->nest.values.len - 1;
 }
 
 static inline int load(world *w, kn_level level, int buf, const int64_t *strides)
@@ -122,7 +122,7 @@ static inline int op(world *w, kn_op o, kn_dtype t, int a, int b, int c)
 {
     kn_value v = {.kind = KN_V_ELEM, .op = o, .dtype = t, .nin = kn_ops[o].arity, .in = {a, b, c}};
     for (int k = 0; k < v.nin; k++) {
-        const kn_value *x = &last_phase(w)->values.data[v.in[k]];
+        const kn_value *x = &last_phase(w)->nest.values.data[v.in[k]];
         v.level = x->level == KN_ELEMENT ? KN_ELEMENT : v.level;
         v.stage = x->stage > v.stage ? x->stage : v.stage;
     }
@@ -133,15 +133,15 @@ static inline int op(world *w, kn_op o, kn_dtype t, int a, int b, int c)
 static inline int reduce(world *w, kn_op o, int v)
 {
     kn_phase *p = last_phase(w);
-    const kn_value *x = &p->values.data[v];
+    const kn_value *x = &p->nest.values.data[v];
     kn_red r = {.op = o, .value = v, .dtype = x->dtype, .stage = x->stage};
-    kn_push(&w->arena, &p->reds, r);
-    return p->reds.len - 1;
+    kn_push(&w->arena, &p->nest.reds, r);
+    return p->nest.reds.len - 1;
 }
 
 static inline int result(world *w, int red)
 {
-    const kn_red *r = &last_phase(w)->reds.data[red];
+    const kn_red *r = &last_phase(w)->nest.reds.data[red];
     return value(
         w, (kn_value){.kind = KN_V_RESULT, .dtype = r->dtype, .stage = r->stage + 1, .index = red});
 }
@@ -151,8 +151,8 @@ static inline void store(world *w, kn_store_kind kind, int v, int buf, const int
 {
     kn_phase *p = last_phase(w);
     kn_store s = {.kind = kind, .value = v, .access = access_to(p, buf, strides), .once = once};
-    s.stage = kind == KN_STORE_PARTIAL ? p->nsweeps : p->values.data[v].stage;
-    kn_push(&w->arena, &p->stores, s);
+    s.stage = kind == KN_STORE_PARTIAL ? p->nest.nsweeps : p->nest.values.data[v].stage;
+    kn_push(&w->arena, &p->nest.stores, s);
 }
 
 /* ---- the walker ---- */
@@ -161,7 +161,7 @@ static inline char *at(world *w, const kn_access *a, const kn_phase *p, const in
                        int64_t split)
 {
     int64_t e = split * a->split_stride;
-    for (int i = 0; i < p->naxes; i++)
+    for (int i = 0; i < p->nest.naxes; i++)
         e += index[i] * a->stride[i];
     return (char *)w->bufs[a->buf] + e * kn_bytes(w->k->bufs.data[a->buf].dtype);
 }
@@ -169,16 +169,16 @@ static inline char *at(world *w, const kn_access *a, const kn_phase *p, const in
 static inline void walk_index(const kn_phase *p, int from, int to, int64_t n, int64_t *index)
 {
     for (int a = to - 1; a >= from; a--) {
-        index[a] = n % p->axes[a].extent;
-        n /= p->axes[a].extent;
+        index[a] = n % p->nest.axes[a].extent;
+        n /= p->nest.axes[a].extent;
     }
 }
 
 static inline void walk_values(world *w, const kn_phase *p, kn_level level, int stage,
                                const int64_t *index, const kn_scalar *results, kn_scalar *val)
 {
-    for (int i = 0; i < p->values.len; i++) {
-        const kn_value *v = &p->values.data[i];
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = &p->nest.values.data[i];
         kn_scalar in[KN_MAX_IN];
         if (v->level != level || v->stage > stage)
             continue;
@@ -203,10 +203,10 @@ static inline void walk_values(world *w, const kn_phase *p, kn_level level, int 
 static inline void walk_stores(world *w, const kn_phase *p, kn_store_kind kind, int stage,
                                const int64_t *index, int64_t split, const kn_scalar *from)
 {
-    for (int s = 0; s < p->stores.len; s++) {
-        const kn_store *st = &p->stores.data[s];
+    for (int s = 0; s < p->nest.stores.len; s++) {
+        const kn_store *st = &p->nest.stores.data[s];
         bool here = st->kind == kind && st->stage == stage;
-        for (int a = 0; a < p->naxes; a++)
+        for (int a = 0; a < p->nest.naxes; a++)
             here = here && !(st->once >> a & 1 && index[a] != 0);
         if (here)
             kn_scalar_store(from[st->value], at(w, &st->access, p, index, split));
@@ -215,38 +215,39 @@ static inline void walk_stores(world *w, const kn_phase *p, kn_store_kind kind, 
 
 static inline void walk_group(world *w, const kn_phase *p, int64_t group, int64_t split)
 {
-    kn_scalar *val = calloc((size_t)p->values.len + 1, sizeof *val);
-    kn_scalar *results = calloc((size_t)p->reds.len + 1, sizeof *results);
-    int64_t index[KN_MAX_RANK] = {0}, end = (split + 1) * p->chunk;
-    walk_index(p, 0, p->ngroup, group, index);
-    for (int t = 0; t <= p->nsweeps; t++) {
-        memset(index + p->ngroup, 0, sizeof *index * (size_t)(p->naxes - p->ngroup));
+    kn_scalar *val = calloc((size_t)p->nest.values.len + 1, sizeof *val);
+    kn_scalar *results = calloc((size_t)p->nest.reds.len + 1, sizeof *results);
+    int64_t index[KN_MAX_RANK] = {0}, end = (split + 1) * p->num.chunk;
+    walk_index(p, 0, p->nest.ngroup, group, index);
+    for (int t = 0; t <= p->nest.nsweeps; t++) {
+        memset(index + p->nest.ngroup, 0, sizeof *index * (size_t)(p->nest.naxes - p->nest.ngroup));
         walk_values(w, p, KN_GROUP, t, index, results, val);
         if (split == 0)
             walk_stores(w, p, KN_STORE_GROUP, t, index, 0, val);
-        for (int r = 0; r < p->reds.len; r++)
-            if (p->reds.data[r].stage == t) {
-                kn_dtype d = p->reds.data[r].dtype;
-                results[r] = kn_identity(p->reds.data[r].op, d == KN_F32 ? KN_F64 : d);
+        for (int r = 0; r < p->nest.reds.len; r++)
+            if (p->nest.reds.data[r].stage == t) {
+                kn_dtype d = p->nest.reds.data[r].dtype;
+                results[r] = kn_identity(p->nest.reds.data[r].op, d == KN_F32 ? KN_F64 : d);
             }
-        for (int64_t m = split * p->chunk; m < p->members && m < end && t < p->nsweeps; m++) {
-            walk_index(p, p->ngroup, p->naxes, m, index);
+        for (int64_t m = split * p->num.chunk;
+             m < p->nest.members && m < end && t < p->nest.nsweeps; m++) {
+            walk_index(p, p->nest.ngroup, p->nest.naxes, m, index);
             walk_values(w, p, KN_ELEMENT, t, index, results, val);
             walk_stores(w, p, KN_STORE_ELEMENT, t, index, 0, val);
-            for (int r = 0; r < p->reds.len; r++)
-                if (p->reds.data[r].stage == t) {
-                    kn_scalar v = val[p->reds.data[r].value];
+            for (int r = 0; r < p->nest.reds.len; r++)
+                if (p->nest.reds.data[r].stage == t) {
+                    kn_scalar v = val[p->nest.reds.data[r].value];
                     v.dtype = results[r].dtype; /* f32 in double */
-                    results[r] = kn_eval(kn_ops[p->reds.data[r].op].combine, v.dtype,
+                    results[r] = kn_eval(kn_ops[p->nest.reds.data[r].op].combine, v.dtype,
                                          (kn_scalar[]){results[r], v});
                 }
         }
-        for (int r = 0; r < p->reds.len; r++)
-            if (p->reds.data[r].stage == t)
-                results[r] = kn_eval_cast(results[r], p->reds.data[r].dtype);
+        for (int r = 0; r < p->nest.reds.len; r++)
+            if (p->nest.reds.data[r].stage == t)
+                results[r] = kn_eval_cast(results[r], p->nest.reds.data[r].dtype);
     }
-    memset(index + p->ngroup, 0, sizeof *index * (size_t)(p->naxes - p->ngroup));
-    walk_stores(w, p, KN_STORE_PARTIAL, p->nsweeps, index, split, results);
+    memset(index + p->nest.ngroup, 0, sizeof *index * (size_t)(p->nest.naxes - p->nest.ngroup));
+    walk_stores(w, p, KN_STORE_PARTIAL, p->nest.nsweeps, index, split, results);
     free(val);
     free(results);
 }
@@ -255,8 +256,8 @@ static inline void walk(world *w)
 {
     for (int i = 0; i < w->k->phases.len; i++) {
         const kn_phase *p = &w->k->phases.data[i];
-        for (int64_t g = 0; g < p->groups; g++)
-            for (int64_t s = 0; s < p->splits; s++)
+        for (int64_t g = 0; g < p->nest.groups; g++)
+            for (int64_t s = 0; s < p->num.splits; s++)
                 walk_group(w, p, g, s);
     }
 }

@@ -124,11 +124,11 @@ static void cols(void **state)
         if (splits == 1) {
             store(&w, KN_STORE_GROUP, result(&w, sum), y, S(1, 0), 0);
         } else {
-            last_phase(&w)->split = true;
-            last_phase(&w)->splits = splits;
-            last_phase(&w)->chunk = chunk;
+            last_phase(&w)->how.split = true;
+            last_phase(&w)->num.splits = splits;
+            last_phase(&w)->num.chunk = chunk;
             store(&w, KN_STORE_PARTIAL, sum, part, S(1, 0), 0);
-            last_phase(&w)->stores.data[0].access.split_stride = g;
+            last_phase(&w)->nest.stores.data[0].access.split_stride = g;
             phase(&w, KN_WALK_COLS, 2, 1, S(g, splits), 1);
             last_phase(&w)->barrier = true;
             sum = reduce(&w, KN_OP_SUM, load(&w, KN_ELEMENT, part, S(1, g)));

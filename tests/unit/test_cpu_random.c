@@ -16,14 +16,14 @@ static int64_t strides(const kn_phase *p, uint32_t axes, int64_t *stride, int64_
     int order[KN_MAX_RANK];
     int64_t count = 1;
     *first = 0;
-    for (int a = 0; a < p->naxes; a++) {
+    for (int a = 0; a < p->nest.naxes; a++) {
         int k = below(3) ? a : below(a + 1);
         order[a] = order[k];
         order[k] = a;
     }
-    for (int i = p->naxes - 1; i >= 0; i--) {
+    for (int i = p->nest.naxes - 1; i >= 0; i--) {
         int a = order[i];
-        int64_t e = p->axes[a].extent;
+        int64_t e = p->nest.axes[a].extent;
         stride[a] = 0;
         if (!(axes >> a & 1))
             continue;
@@ -42,8 +42,8 @@ static int pick(world *w, kn_dtype t, int stage, bool group)
 {
     const kn_phase *p = last_phase(w);
     for (;;) {
-        int v = below(p->values.len);
-        const kn_value *x = &p->values.data[v];
+        int v = below(p->nest.values.len);
+        const kn_value *x = &p->nest.values.data[v];
         if (x->dtype == t && x->stage <= stage && (!group || x->level == KN_GROUP))
             return v;
     }
@@ -52,17 +52,18 @@ static int pick(world *w, kn_dtype t, int stage, bool group)
 static void random_store(world *w, int v, kn_store_kind kind)
 {
     kn_phase *p = last_phase(w);
-    kn_dtype t = kind == KN_STORE_PARTIAL ? p->reds.data[v].dtype : p->values.data[v].dtype;
-    uint32_t groups = (1u << p->ngroup) - 1, all = (1u << p->naxes) - 1;
+    kn_dtype t =
+        kind == KN_STORE_PARTIAL ? p->nest.reds.data[v].dtype : p->nest.values.data[v].dtype;
+    uint32_t groups = (1u << p->nest.ngroup) - 1, all = (1u << p->nest.naxes) - 1;
     uint32_t mine = kind == KN_STORE_ELEMENT ? all : groups, once = 0;
     int64_t stride[KN_MAX_RANK], first;
     if (kind != KN_STORE_PARTIAL && below(3) == 0)
-        once = mine & (uint32_t)below(1 << p->naxes);
+        once = mine & (uint32_t)below(1 << p->nest.naxes);
     int64_t count = strides(p, mine & ~once, stride, &first);
-    int b = buffer(w, KN_BUF_OUTPUT, t, count * p->splits, first);
+    int b = buffer(w, KN_BUF_OUTPUT, t, count * p->num.splits, first);
     store(w, kind, v, b, stride, once);
     if (kind == KN_STORE_PARTIAL)
-        p->stores.data[p->stores.len - 1].access.split_stride = count;
+        p->nest.stores.data[p->nest.stores.len - 1].access.split_stride = count;
 }
 
 static void random_values(world *w, kn_dtype t, int stage)
@@ -81,14 +82,14 @@ static void random_values(world *w, kn_dtype t, int stage)
 static void random_loads(world *w, kn_dtype t)
 {
     const kn_phase *p = last_phase(w);
-    uint32_t groups = (1u << p->ngroup) - 1, all = (1u << p->naxes) - 1;
+    uint32_t groups = (1u << p->nest.ngroup) - 1, all = (1u << p->nest.naxes) - 1;
     number(w, t, 2);
     for (int i = below(3) + 2; i > 0; i--) {
         bool element = i % 2 == 0;
         int64_t stride[KN_MAX_RANK], first;
         uint32_t axes = element ? all : groups;
         if (below(2))
-            axes &= (uint32_t)below(1 << p->naxes);
+            axes &= (uint32_t)below(1 << p->nest.naxes);
         int64_t count = strides(p, axes, stride, &first);
         load(w, element ? KN_ELEMENT : KN_GROUP, buffer(w, KN_BUF_INPUT, t, count, first), stride);
     }
@@ -115,10 +116,10 @@ static void random_phase(world *w)
     phase(w, walk, naxes, ngroup, e, nsweeps);
     kn_phase *p = last_phase(w);
     if (split) {
-        p->split = true;
-        p->splits = below(5) + 1;
-        p->chunk = (p->members + p->splits - 1) / p->splits;
-        p->chunk += below(2);
+        p->how.split = true;
+        p->num.splits = below(5) + 1;
+        p->num.chunk = (p->nest.members + p->num.splits - 1) / p->num.splits;
+        p->num.chunk += below(2);
     }
     random_loads(w, t);
     for (int stage = 0; stage < nsweeps; stage++) {

@@ -20,14 +20,14 @@
 
 static kn_phase phase(kn_walk walk, int64_t groups, int64_t members)
 {
-    return (kn_phase){.walk = walk,
-                      .tpg = 1,
-                      .lanes = KN_COLS_LANES,
-                      .vec = 1,
-                      .groups = groups,
-                      .members = members,
-                      .splits = 1,
-                      .chunk = members};
+    return (kn_phase){.how.walk = walk,
+                      .how.tpg = 1,
+                      .how.lanes = KN_COLS_LANES,
+                      .how.vec = 1,
+                      .nest.groups = groups,
+                      .nest.members = members,
+                      .num.splits = 1,
+                      .num.chunk = members};
 }
 
 static void test_grid_phase(void **state)
@@ -35,28 +35,28 @@ static void test_grid_phase(void **state)
     (void)state;
     kn_phase p = phase(KN_WALK_FLAT, 1, 1000);
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 4);
-    p.vec = 4;
+    p.how.vec = 4;
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 1);
-    p.members = 1025;
+    p.nest.members = 1025;
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 2);
-    p.members = 0;
+    p.nest.members = 0;
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 0);
 
     p = phase(KN_WALK_ROWS, 10, 4096);
-    p.tpg = 256; /* a block a group */
+    p.how.tpg = 256; /* a block a group */
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 10);
-    p.tpg = 32; /* eight groups a block */
+    p.how.tpg = 32; /* eight groups a block */
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 2);
-    p.tpg = 256;
-    p.split = true;
-    p.splits = 7;
+    p.how.tpg = 256;
+    p.how.split = true;
+    p.num.splits = 7;
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 70);
-    p.groups = 0;
+    p.nest.groups = 0;
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 0);
 
     p = phase(KN_WALK_COLS, 33, 100);
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 2);
-    p.splits = 5;
+    p.num.splits = 5;
     assert_int_equal(kn_grid_phase_blocks(&p, 256), 10);
 }
 
@@ -64,18 +64,18 @@ static void test_grid_blocks(void **state)
 {
     (void)state;
     kn_phase phases[] = {phase(KN_WALK_FLAT, 1, 1000), phase(KN_WALK_ROWS, 50, 8)};
-    phases[1].tpg = 256;
+    phases[1].how.tpg = 256;
     kn_kernel k = {.threads = 256};
     k.phases.data = phases;
     k.phases.len = 2;
     assert_int_equal(kn_grid_blocks(&k, 8, 132), 50); /* the phase with the most work */
     assert_int_equal(kn_grid_blocks(&k, 2, 10), 20);  /* what the machine holds */
-    phases[0].members = 0;
-    phases[1].groups = 0;
+    phases[0].nest.members = 0;
+    phases[1].nest.groups = 0;
     assert_int_equal(kn_grid_blocks(&k, 8, 132), 1);
     /* products beyond 64 bits saturate */
-    phases[1].groups = INT64_MAX;
-    phases[1].splits = 3;
+    phases[1].nest.groups = INT64_MAX;
+    phases[1].num.splits = 3;
     assert_int_equal(kn_grid_blocks(&k, 8, 132), 8 * 132);
     k.phases.len = 0;
     assert_int_equal(kn_grid_blocks(&k, 8, 132), 1);
@@ -86,16 +86,16 @@ static void test_grid_all_blocks(void **state)
 {
     (void)state;
     kn_phase phases[] = {phase(KN_WALK_FLAT, 1, 1 << 24), phase(KN_WALK_ROWS, 5000, 8)};
-    phases[0].vec = 4;
-    phases[0].at_once = 4;
-    phases[1].tpg = 256;
+    phases[0].how.vec = 4;
+    phases[0].how.unroll = 4;
+    phases[1].how.tpg = 256;
     kn_kernel k = {.threads = 256};
     k.phases.data = phases;
     k.phases.len = 1;
     assert_int_equal(kn_grid_all_blocks(&k, 8, 132), (1 << 24) / (256 * 4 * 4));
-    phases[0].members = 1 << 20; /* four steps a block would leave multiprocessors idle */
+    phases[0].nest.members = 1 << 20; /* four steps a block would leave multiprocessors idle */
     assert_int_equal(kn_grid_all_blocks(&k, 8, 132), 1024);
-    phases[0].members = 1 << 21;
+    phases[0].nest.members = 1 << 21;
     assert_int_equal(kn_grid_all_blocks(&k, 8, 132), 8 * 132);
     k.phases.data = &phases[1];
     assert_int_equal(kn_grid_all_blocks(&k, 8, 132), 5000);
@@ -107,12 +107,12 @@ static void test_grid_all_blocks(void **state)
     phases[0].local = true;
     assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 2 * 132);
     /* whole clusters; those whose next group is on its way stay */
-    phases[1].cluster = true;
-    phases[1].splits = 5;
+    phases[1].how.cluster = true;
+    phases[1].num.splits = 5;
     k.phases.data = &phases[1];
     k.phases.len = 1;
     assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 5 * 5000);
-    phases[1].fetched = true;
+    phases[1].how.async = true;
     assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 2 * 132 / 5 * 5);
 }
 
@@ -375,8 +375,8 @@ static void test_launch(void **state)
     const kn_device_ops *ops = dev->ops;
 
     kn_phase p = phase(KN_WALK_FLAT, 1, N);
-    p.naxes = 1;
-    p.axes[0] = (kn_axis){.name = "N", .member = true, .extent = N};
+    p.nest.naxes = 1;
+    p.nest.axes[0] = (kn_axis){.name = "N", .member = true, .extent = N};
     kn_buf bufs[] = {{.kind = KN_BUF_INPUT, .dtype = KN_F32, .name = "x"},
                      {.kind = KN_BUF_OUTPUT, .dtype = KN_F32, .name = "y"}};
     kn_scalar_param a = {.dtype = KN_F32, .name = "a"};

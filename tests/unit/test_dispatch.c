@@ -147,11 +147,11 @@ static kn_status note_kernel(null_device *dev, const kn_kernel *kernel)
     for (int i = 0; i < kernel->phases.len; i++) {
         const kn_phase *p = &kernel->phases.data[i];
         print_message("%s%s of %d, %d threads a group, vectors of %d, %d steps, %d axes%s",
-                      i ? "; " : "    ", kn_walk_text(p->walk), kernel->threads, p->tpg, p->vec,
-                      p->steps, p->naxes,
-                      p->split     ? ", split"
-                      : p->cluster ? ", clusters"
-                                   : "");
+                      i ? "; " : "    ", kn_walk_text(p->how.walk), kernel->threads, p->how.tpg,
+                      p->how.vec, p->how.steps, p->nest.naxes,
+                      p->how.split     ? ", split"
+                      : p->how.cluster ? ", clusters"
+                                       : "");
     }
     print_message("\n");
     return KN_OK;
@@ -161,10 +161,10 @@ static kn_status note_kernel(null_device *dev, const kn_kernel *kernel)
 static kn_status note_cluster(null_device *dev, const kn_kernel *kernel)
 {
     const kn_phase *p = &kernel->phases.data[0];
-    *(int *)dev->user = p->partly ? 1 : kn_kernel_cluster(kernel);
-    for (int v = 0; v < p->values.len && p->cluster; v++)
-        if (p->values.data[v].kind == KN_V_LOAD && p->values.data[v].sweeps > 1)
-            assert_int_not_equal(p->values.data[v].kept, KN_KEEP_NONE);
+    *(int *)dev->user = p->how.rest_in_registers ? 1 : kn_kernel_cluster(kernel);
+    for (int v = 0; v < p->nest.values.len && p->how.cluster; v++)
+        if (p->nest.values.data[v].kind == KN_V_LOAD && p->nest.values.data[v].sweeps > 1)
+            assert_int_not_equal(p->nest.values.data[v].kept, KN_KEEP_NONE);
     return KN_OK;
 }
 

@@ -9,17 +9,17 @@ static const char *place(kn_cuda_writer *w, int i, const char *at)
     for (int j = 0; j < i; j++)
         before += kn_is_broadcast(w->ph, j, 0, NULL);
     return kn_cuda_printed(w, "*(%s *)(places + (%d * p%d_beside + %s) * %d)",
-                           kn_cuda_type(w->ph->values.data[i].dtype), before, w->p, at,
+                           kn_cuda_type(w->ph->nest.values.data[i].dtype), before, w->p, at,
                            KN_PACKED_SLOT);
 }
 
-void kn_cuda_tell_lanes(kn_cuda_writer *w, int sweep)
+void kn_cuda_broadcast(kn_cuda_writer *w, int sweep)
 {
     const kn_phase *ph = w->ph;
     bool any = false;
     w->sweep = sweep;
     kn_phase_needs(ph, sweep, w->need);
-    for (int i = 0; i < ph->values.len; i++) {
+    for (int i = 0; i < ph->nest.values.len; i++) {
         if (!w->told[i] || !kn_is_broadcast(ph, i, sweep, w->need))
             continue;
         kn_cuda_line(w, "if (threadIdx.x < here)");
@@ -28,13 +28,13 @@ void kn_cuda_tell_lanes(kn_cuda_writer *w, int sweep)
     }
     if (any)
         kn_cuda_line(w, "__syncthreads();");
-    for (int i = 0; i < ph->values.len; i++) {
+    for (int i = 0; i < ph->nest.values.len; i++) {
         if (!w->told[i] || !kn_is_broadcast(ph, i, sweep, w->need))
             continue;
-        kn_cuda_line(w, "%s %s_of%d[%d];", kn_cuda_type(ph->values.data[i].dtype),
-                     kn_cuda_value(w, i), sweep, ph->vec);
+        kn_cuda_line(w, "%s %s_of%d[%d];", kn_cuda_type(ph->nest.values.data[i].dtype),
+                     kn_cuda_value(w, i), sweep, ph->how.vec);
         kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
-        kn_cuda_line(w, "    %s = %s;", kn_cuda_told(w, i), place(w, i, "beside[l]"));
+        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
+        kn_cuda_line(w, "    %s = %s;", kn_cuda_broadcast_value(w, i), place(w, i, "beside[l]"));
     }
 }

@@ -20,18 +20,18 @@ static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, 
  * cluster, which merge what they found as it is, all take that of the group. */
 static void write_pilot(kn_cuda_writer *w, int r)
 {
-    const kn_red *red = &w->ph->reds.data[r];
+    const kn_red *red = &w->ph->nest.reds.data[r];
     const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
-    bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    bool first = w->ph->cluster || w->ph->ragged;
+    bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    bool first = w->ph->how.cluster || w->ph->how.unaligned;
     kn_cuda_open(w, first ? "if (members > 0)" : "if (begin < members)");
     kn_cuda_line(w, "const kn_count i = %s;", first ? "0" : "begin");
-    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     kn_value_needs(w->ph, red->value, need);
     w->need = need;
     kn_cuda_open_groups(w);
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = &w->ph->nest.values.data[i];
         if (!need[i] || v->level != KN_ELEMENT)
             continue;
         if (v->kind == KN_V_ELEM)
@@ -53,18 +53,19 @@ static void declare(kn_cuda_writer *w, const char *type, const char *name, const
 
 static const char *accumulator_type(kn_cuda_writer *w, int r)
 {
-    const char *t = kn_cuda_type(w->ph->reds.data[r].dtype), *state = states[state_of(w, r)].type;
+    const char *t = kn_cuda_type(w->ph->nest.reds.data[r].dtype),
+               *state = states[state_of(w, r)].type;
     if (state_of(w, r) == KN_STATE_OWN)
-        return kn_cuda_own_name(w, r);
+        return kn_cuda_reducer_name(w, r);
     return *state ? kn_cuda_printed(w, "%s<%s>", state, t) : t;
 }
 
 static const char *neutral(kn_cuda_writer *w, int r)
 {
-    const kn_red *red = &w->ph->reds.data[r];
+    const kn_red *red = &w->ph->nest.reds.data[r];
     kn_state state = state_of(w, r);
     if (state == KN_STATE_OWN)
-        return kn_cuda_own_identity(w, r);
+        return kn_cuda_reducer_identity(w, r);
     return state == KN_STATE_PLAIN
                ? kn_cuda_literal(w, kn_identity(red->op, red->dtype))
                : kn_cuda_printed(w, "%s{%s}", accumulator_type(w, r), states[state].neutral);
@@ -74,12 +75,12 @@ static const char *neutral(kn_cuda_writer *w, int r)
 static bool counts_alike(kn_cuda_writer *w, int r)
 {
     return kn_cuda_wide(w->ph) && state_of(w, r) == KN_STATE_MOMENTS &&
-           w->ph->reds.data[r].part == KN_PART_RESULT;
+           w->ph->nest.reds.data[r].part == KN_PART_RESULT;
 }
 
 void kn_cuda_accumulator(kn_cuda_writer *w, int r)
 {
-    const kn_red *red = &w->ph->reds.data[r];
+    const kn_red *red = &w->ph->nest.reds.data[r];
     if (!kn_red_owns(w->ph, r))
         return;
     if (state_of(w, r) == KN_STATE_MOMENTS) {
@@ -94,19 +95,19 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r)
 /* The elements that a thread has of one group in a step are added at once. */
 static bool adds_at_once(kn_cuda_writer *w, int r)
 {
-    return w->ph->vec > 1 && !kn_cuda_wide(w->ph) && state_of(w, r) != KN_STATE_PLAIN &&
-           !w->ph->reds.data[r].by && w->ph->reds.data[r].part == KN_PART_RESULT;
+    return w->ph->how.vec > 1 && !kn_cuda_wide(w->ph) && state_of(w, r) != KN_STATE_PLAIN &&
+           !w->ph->nest.reds.data[r].by && w->ph->nest.reds.data[r].part == KN_PART_RESULT;
 }
 
 /* The 16-bit floats, as a vector of this step, that reduction r is an extreme of; -1: it is none. */
 static int halves_of(kn_cuda_writer *w, int r)
 {
-    const kn_red *red = &w->ph->reds.data[r];
+    const kn_red *red = &w->ph->nest.reds.data[r];
     const kn_value *v = kn_value_at(w->ph, red->value);
     bool extreme = (red->op == KN_OP_MAX || red->op == KN_OP_MIN) && red->dtype == KN_F32 &&
                    red->part == KN_PART_RESULT && !red->across && kn_red_owns(w->ph, r) &&
                    state_of(w, r) == KN_STATE_PLAIN;
-    if (!extreme || w->ph->vec < 2 || kn_cuda_wide(w->ph) || !kn_is_elem(v, KN_OP_CAST))
+    if (!extreme || w->ph->how.vec < 2 || kn_cuda_wide(w->ph) || !kn_is_elem(v, KN_OP_CAST))
         return -1;
     const kn_value *of = kn_value_at(w->ph, v->in[0]);
     bool vector = of->access.vector || of->kept == KN_KEEP_SHARED;
@@ -119,45 +120,45 @@ static int halves_of(kn_cuda_writer *w, int r)
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 {
     if (adds_at_once(w, r))
-        kn_cuda_line(w, "kn_vec<%s, %d> added%d;", kn_cuda_type(w->ph->reds.data[r].dtype),
-                     w->ph->vec, r);
+        kn_cuda_line(w, "kn_vec<%s, %d> added%d;", kn_cuda_type(w->ph->nest.reds.data[r].dtype),
+                     w->ph->how.vec, r);
     if (!counts_alike(w, r))
         return;
     kn_cuda_line(w, "seen%d += 1;", r);
     kn_cuda_line(w, "const %s each%d = kn_reciprocal(seen%d);",
-                 kn_cuda_type(w->ph->reds.data[r].dtype), r, r);
+                 kn_cuda_type(w->ph->nest.reds.data[r].dtype), r, r);
 }
 
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
 {
     if (adds_at_once(w, r))
-        kn_cuda_guarded(w, w->ph->ragged ? "whole" : "",
+        kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
                         kn_cuda_printed(w, "acc%d.add(added%d);", r, r));
     int halves = halves_of(w, r);
-    const char *op = kn_ops[w->ph->reds.data[r].op].text;
+    const char *op = kn_ops[w->ph->nest.reds.data[r].op].text;
     if (halves >= 0)
-        kn_cuda_guarded(w, w->ph->ragged ? "whole" : "",
+        kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
                         kn_cuda_printed(w, "acc%d = kn_%s::of(acc%d, kn_extreme<kn_%s>(%s));", r,
                                         op, r, op, kn_cuda_vector(w, halves)));
 }
 
 void kn_cuda_accumulate(kn_cuda_writer *w, int r)
 {
-    const kn_red *red = &w->ph->reds.data[r];
+    const kn_red *red = &w->ph->nest.reds.data[r];
     const char *x = kn_cuda_operand(w, red->value), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
     if (red->across)
-        l = w->ph->vec > 1 ? "[step][l]" : "[step][0]";
+        l = w->ph->how.vec > 1 ? "[step][l]" : "[step][0]";
     if (!kn_red_owns(w->ph, r))
         return;
     if (red->by) {
-        kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_cuda_own_name(w, r), r, l,
-                     kn_cuda_own_element(w, r));
+        kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_cuda_reducer_name(w, r), r, l,
+                     kn_cuda_reducer_element(w, r));
         return;
     }
     if (state_of(w, r) == KN_STATE_MOMENTS)
         x = kn_cuda_printed(w, "%s - pilot%d%s", x, r, l);
     if (adds_at_once(w, r)) {
-        if (w->ph->ragged)
+        if (w->ph->how.unaligned)
             kn_cuda_guarded(w, "!whole", kn_cuda_printed(w, "acc%d.add(%s);", r, x));
         kn_cuda_line(w, "added%d.at[l] = %s;", r, x);
     } else if (counts_alike(w, r)) {
@@ -166,7 +167,7 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
         kn_cuda_line(w, "acc%d%s.add(%s);", r, l, x);
     } else if (red->op == KN_OP_SUM && kn_is_float(red->dtype)) {
         kn_cuda_line(w, "acc%d%s += %s;", r, l, x);
-    } else if (halves_of(w, r) < 0 || w->ph->ragged) {
+    } else if (halves_of(w, r) < 0 || w->ph->how.unaligned) {
         const char *more = kn_cuda_printed(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l,
                                            kn_ops[red->op].text, r, l, x);
         kn_cuda_guarded(w, halves_of(w, r) < 0 ? "" : "!whole", more);
@@ -176,7 +177,7 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
 /* What a reduction takes from the accumulator of its owner. */
 static const char *part_of(kn_cuda_writer *w, int r)
 {
-    const kn_red *red = &w->ph->reds.data[r];
+    const kn_red *red = &w->ph->nest.reds.data[r];
     const char *t = kn_cuda_type(red->dtype), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
     int of = kn_red_owner(w->ph, r);
     if (red->by)
@@ -186,7 +187,7 @@ static const char *part_of(kn_cuda_writer *w, int r)
         return kn_cuda_printed(w, "(%s)pilot%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l);
     case KN_PART_COUNT: return kn_cuda_printed(w, "(%s)acc%d%s.n", t, of, l);
     case KN_PART_EXPSUM: /* a range's sum is finite; what it adds up to is found when all are there */
-        return kn_cuda_printed(w, "acc%d%s.%s", of, l, w->ph->split ? "sum" : "whole()");
+        return kn_cuda_printed(w, "acc%d%s.%s", of, l, w->ph->how.split ? "sum" : "whole()");
     default: return kn_cuda_printed(w, "acc%d%s%s", r, l, states[state_of(w, r)].result);
     }
 }
@@ -195,9 +196,9 @@ static const char *combine_op(kn_cuda_writer *w, int r)
 {
     kn_state state = state_of(w, r);
     if (state == KN_STATE_OWN)
-        return kn_cuda_printed(w, "kn_%s", kn_cuda_own_name(w, r));
+        return kn_cuda_printed(w, "kn_%s", kn_cuda_reducer_name(w, r));
     return state == KN_STATE_PLAIN
-               ? kn_cuda_printed(w, "kn_%s", kn_ops[w->ph->reds.data[r].op].text)
+               ? kn_cuda_printed(w, "kn_%s", kn_ops[w->ph->nest.reds.data[r].op].text)
                : states[state].combine;
 }
 
@@ -222,9 +223,9 @@ static void leave(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, const
 static void take(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, const char *slot)
 {
     const kn_phase *ph = w->ph;
-    const char *which = ph->banded ? kn_cuda_printed(w, "threadIdx.x / %d * %d, %d", ph->tpg,
-                                                     ph->tpg / 32, ph->tpg / 32)
-                                   : "0, blockDim.x / 32";
+    const char *which = ph->how.mixed ? kn_cuda_printed(w, "threadIdx.x / %d * %d, %d", ph->how.tpg,
+                                                        ph->how.tpg / 32, ph->how.tpg / 32)
+                                      : "0, blockDim.x / 32";
     int at = 0;
     for (int r = t->first; r < t->end; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
@@ -236,7 +237,7 @@ static void take(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, const 
     }
 }
 
-void kn_cuda_take_late(kn_cuda_writer *w)
+void kn_cuda_take_deferred(kn_cuda_writer *w)
 {
     const kn_combine_batch all = kn_combine_whole_sweep(w->ph, 0);
     take(w, 0, &all, "late");
@@ -245,7 +246,7 @@ void kn_cuda_take_late(kn_cuda_writer *w)
 /* One for all workers of a group that has several warps of a block. */
 static void combine_warps(kn_cuda_writer *w, int sweep)
 {
-    for (kn_combine_batch now = {0}; now.end < w->ph->reds.len;) {
+    for (kn_combine_batch now = {0}; now.end < w->ph->nest.reds.len;) {
         now = kn_combine_batch_from(w->ph, sweep, now.end, KN_COMBINE_BYTES);
         leave(w, sweep, &now, NULL);
         kn_cuda_line(w, "__syncthreads();");
@@ -256,18 +257,18 @@ static void combine_warps(kn_cuda_writer *w, int sweep)
 
 void kn_cuda_declare_results(kn_cuda_writer *w, int sweep)
 {
-    for (int r = 0; r < w->ph->reds.len; r++)
-        if (w->ph->reds.data[r].stage == sweep && !w->ph->reds.data[r].across)
-            declare(w, kn_cuda_type(w->ph->reds.data[r].dtype), kn_cuda_printed(w, "r%d", r),
+    for (int r = 0; r < w->ph->nest.reds.len; r++)
+        if (w->ph->nest.reds.data[r].stage == sweep && !w->ph->nest.reds.data[r].across)
+            declare(w, kn_cuda_type(w->ph->nest.reds.data[r].dtype), kn_cuda_printed(w, "r%d", r),
                     part_of(w, r));
 }
 
 /* Do only those who store a group's results want them? Not if what is found says where to read. */
 static bool only_stored(const kn_phase *ph, int sweep)
 {
-    bool only = !ph->cluster && !ph->local && sweep + 1 == ph->nsweeps;
-    for (int i = 0; i < ph->values.len; i++)
-        only = only && ph->values.data[i].kind != KN_V_GATHER;
+    bool only = !ph->how.cluster && !ph->local && sweep + 1 == ph->nest.nsweeps;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        only = only && ph->nest.values.data[i].kind != KN_V_GATHER;
     return only;
 }
 
@@ -275,24 +276,25 @@ static bool only_stored(const kn_phase *ph, int sweep)
 static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 {
     const char *op = combine_op(w, r);
-    if (w->ph->walk == KN_WALK_COLS && kn_meets_in_block(w->ph))
-        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d%s>(acc%d, scratch);", op, w->ph->tpg,
-                     w->ph->lanes, w->ph->vec, only_stored(w->ph, sweep) ? ", true" : "", r);
-    else if (w->ph->walk == KN_WALK_ROWS)
-        kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->tpg, r);
+    if (w->ph->how.walk == KN_WALK_COLS && kn_meets_in_block(w->ph))
+        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d%s>(acc%d, scratch);", op, w->ph->how.tpg,
+                     w->ph->how.lanes, w->ph->how.vec, only_stored(w->ph, sweep) ? ", true" : "",
+                     r);
+    else if (w->ph->how.walk == KN_WALK_ROWS)
+        kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->how.tpg, r);
 }
 
 /* ---- boards: what the blocks of a cluster tell each other ---- */
 
-void kn_cuda_begin_boards(kn_cuda_writer *w)
+void kn_cuda_begin_exchange(kn_cuda_writer *w)
 {
-    bool fetched = kn_fetches_groups(w->ph);
+    bool fetched = kn_copies_groups(w->ph);
     kn_cuda_line(w, "unsigned char *const boards = (unsigned char *)dynamic;");
-    const int counters = fetched ? kn_phase_counters(w->ph) : 0;
+    const int counters = fetched ? kn_copy_barriers(w->ph) : 0;
     kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2]%s;",
                  counters ? kn_cuda_printed(w, ", full[%d]", counters) : "");
     kn_cuda_line(w, "unsigned turn = 0%s%s;", fetched ? ", parity = 0" : "",
-                 kn_phase_places(w->ph) > 1 ? ", at = 0" : "");
+                 kn_copy_stages(w->ph) > 1 ? ", at = 0" : "");
     kn_cuda_open(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "kn_init_barrier(&told[0]);");
     kn_cuda_line(w, "kn_init_barrier(&told[1]);");
@@ -315,7 +317,7 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     const kn_phase *ph = w->ph;
     const int stride = kn_exchange_stride(ph);
     int at = 0, bytes = 0;
-    for (int r = 0; r < ph->reds.len; r++)
+    for (int r = 0; r < ph->nest.reds.len; r++)
         bytes += kn_red_accumulates(ph, r, sweep) ? kn_exchange_message(ph, r) : 0;
     kn_cuda_line(w, "unsigned char *const board%d = boards + turn %% 2 * (blocks * %d);", sweep,
                  stride);
@@ -325,10 +327,11 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
         kn_cuda_line(w, "if (turn == 0)");
         kn_cuda_line(w, "    kn_cluster_wait(); // the others run, and have boards");
     }
-    const char *shape = ph->walk == KN_WALK_COLS
-                            ? kn_cuda_printed(w, "_rows<%d, %d, %d>", ph->tpg, ph->lanes, stride)
-                            : kn_cuda_printed(w, "<%d>", stride);
-    for (int r = 0; r < ph->reds.len; r++) {
+    const char *shape =
+        ph->how.walk == KN_WALK_COLS
+            ? kn_cuda_printed(w, "_rows<%d, %d, %d>", ph->how.tpg, ph->how.lanes, stride)
+            : kn_cuda_printed(w, "<%d>", stride);
+    for (int r = 0; r < ph->nest.reds.len; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
         kn_cuda_line(w, "kn_publish%s(acc%d, board%d + %d, &told[turn %% 2]);", shape, r, sweep,
@@ -337,12 +340,12 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     }
     kn_cuda_line(w, "kn_await(&told[turn %% 2], turn / 2 %% 2);");
     at = 0;
-    for (int r = 0; r < ph->reds.len; r++) {
+    for (int r = 0; r < ph->nest.reds.len; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
-        if (ph->walk == KN_WALK_COLS)
+        if (ph->how.walk == KN_WALK_COLS)
             kn_cuda_line(w, "kn_merge_rows<%s, %d, %d>(acc%d, board%d + %d, %s);", combine_op(w, r),
-                         ph->lanes, stride, r, sweep, at, neutral(w, r));
+                         ph->how.lanes, stride, r, sweep, at, neutral(w, r));
         else
             kn_cuda_line(w, "acc%d = kn_merge<%s, %d, %d>(board%d + %d, %s);", r, combine_op(w, r),
                          KN_MOST_CLUSTER, stride, sweep, at, neutral(w, r));
@@ -356,30 +359,30 @@ static void combine_abreast(kn_cuda_writer *w, int sweep)
 {
     const kn_phase *ph = w->ph;
     int n = 0;
-    for (int r = 0; r < ph->reds.len; r++)
+    for (int r = 0; r < ph->nest.reds.len; r++)
         if (kn_red_accumulates(ph, r, sweep))
             kn_cuda_line(w, "kn_leave_abreast(acc%d, sums + %d * each);", r, n++);
     kn_cuda_line(w, "__syncthreads();");
     n = 0;
-    for (int r = 0; r < ph->reds.len; r++)
+    for (int r = 0; r < ph->nest.reds.len; r++)
         if (kn_red_accumulates(ph, r, sweep))
             kn_cuda_line(
                 w, "kn_combine_abreast<%s, %d>(%s, sums + %d * each, rows, lanes, here, run);",
-                combine_op(w, r), ph->vec, neutral(w, r), n++);
+                combine_op(w, r), ph->how.vec, neutral(w, r), n++);
     kn_cuda_line(w, "__syncthreads();");
     n = 0;
-    for (int r = 0; r < ph->reds.len; r++) {
-        const char *type = kn_cuda_type(ph->reds.data[r].dtype);
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        const char *type = kn_cuda_type(ph->nest.reds.data[r].dtype);
         if (kn_red_accumulates(ph, r, sweep))
             kn_cuda_line(w, "const %s r%d = kn_take_abreast<%d, %s>(sums + %d * each, own);", type,
-                         r, ph->vec, type, n++);
+                         r, ph->how.vec, type, n++);
     }
 }
 
 void kn_cuda_combine(kn_cuda_writer *w, int sweep)
 {
     const kn_phase *ph = w->ph;
-    if (ph->abreast) {
+    if (ph->how.packed) {
         if (kn_sweep_reduces(ph, sweep))
             combine_abreast(w, sweep);
         return;
@@ -391,13 +394,13 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
     }
     if (kn_by_block(ph) && kn_sweep_reduces(ph, sweep))
         combine_warps(w, sweep);
-    for (int r = 0; r < ph->reds.len && !kn_by_block(ph); r++)
+    for (int r = 0; r < ph->nest.reds.len && !kn_by_block(ph); r++)
         if (kn_red_accumulates(ph, r, sweep))
             combine_lanes_or_rows(w, r, sweep);
-    if (ph->cluster && kn_sweep_reduces(ph, sweep))
+    if (ph->how.cluster && kn_sweep_reduces(ph, sweep))
         combine_in_cluster(w, sweep);
     kn_cuda_declare_results(w, sweep);
-    if (kn_sum_by_words(ph))
+    if (kn_sums_atomically(ph))
         kn_cuda_line(w, "sum = kn_add(sum, r0);");
 }
 
@@ -406,13 +409,13 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
 void kn_cuda_across_accumulators(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    for (int r = 0; r < ph->reds.len; r++) {
-        if (!ph->reds.data[r].across)
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        if (!ph->nest.reds.data[r].across)
             continue;
-        kn_cuda_line(w, "%s acc%d[%d][%d];", accumulator_type(w, r), r, ph->steps, ph->vec);
+        kn_cuda_line(w, "%s acc%d[%d][%d];", accumulator_type(w, r), r, ph->how.steps, ph->how.vec);
         kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int step = 0; step < %d; ++step)", ph->steps);
-        kn_cuda_line(w, "    for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "for (int step = 0; step < %d; ++step)", ph->how.steps);
+        kn_cuda_line(w, "    for (int l = 0; l < %d; ++l)", ph->how.vec);
         kn_cuda_line(w, "        acc%d[step][l] = %s;", r, neutral(w, r));
     }
 }
@@ -421,32 +424,33 @@ void kn_cuda_across_accumulators(kn_cuda_writer *w)
 void kn_cuda_combine_across(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    if (ph->tpg == w->k->threads)
+    if (ph->how.tpg == w->k->threads)
         return;
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].across)
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].across)
             kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d, true>(acc%d[step], scratch);",
-                         kn_ops[ph->reds.data[r].op].text, w->k->threads / ph->tpg, ph->tpg,
-                         ph->vec, r);
+                         kn_ops[ph->nest.reds.data[r].op].text, w->k->threads / ph->how.tpg,
+                         ph->how.tpg, ph->how.vec, r);
 }
 
 void kn_cuda_store_across(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    for (int i = 0; i < ph->stores.len; i++) {
-        const kn_store *s = &ph->stores.data[i];
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_store *s = &ph->nest.stores.data[i];
         if (!kn_stores_across(ph, s))
             continue;
         const bool vector = s->access.vector;
         const char *to = kn_cuda_printed(
             w, "%s + (%s + (kn_index)band * p%d_o%d_split)", w->k->bufs.data[s->access.buf].name,
-            kn_cuda_offset(w, &s->access, 'o', i, ph->vec > 1 && !vector ? "l" : NULL), w->p, i);
+            kn_cuda_offset(w, &s->access, 'o', i, ph->how.vec > 1 && !vector ? "l" : NULL), w->p,
+            i);
         if (vector) {
             kn_cuda_line(w, "kn_store(%s, acc%d[step]);", to, s->value);
             continue;
         }
         kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
         kn_cuda_line(w, "    *(%s) = acc%d[step][l];", to, s->value);
     }
 }

@@ -46,15 +46,15 @@ static bool is_fetched(const kn_value *v)
 /* Do computed values take the place of what is fetched? */
 static bool is_written(const kn_phase *ph)
 {
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kept && ph->values.data[i].kind == KN_V_ELEM)
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kept && ph->nest.values.data[i].kind == KN_V_ELEM)
             return true;
     return false;
 }
 
-void kn_cuda_begin_apart(kn_cuda_writer *w)
+void kn_cuda_skew_launch(kn_cuda_writer *w)
 {
-    bool columns = w->ph->walk == KN_WALK_COLS;
+    bool columns = w->ph->how.walk == KN_WALK_COLS;
     kn_cuda_line(w, "if (threadIdx.x == 0 && gridDim.x / blocks < %s)", columns ? "tiles" : "work");
     kn_cuda_line(w, "    kn_pause(blockIdx.x / blocks * (unsigned)p%d_apart);", w->p);
     if (columns)
@@ -65,23 +65,25 @@ void kn_cuda_begin_apart(kn_cuda_writer *w)
 static int bytes_fetched(const kn_phase *ph)
 {
     int bytes = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        if (is_fetched(&ph->values.data[i]))
-            bytes += kn_bytes(ph->values.data[i].dtype);
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (is_fetched(&ph->nest.values.data[i]))
+            bytes += kn_bytes(ph->nest.values.data[i].dtype);
     return bytes;
 }
 
 /* The mbarrier of the piece, or of the place that a block is at. */
 static const char *counter(const kn_cuda_writer *w)
 {
-    return kn_takes_as_it_comes(w->ph) ? "&full[piece]" : w->ph->lasting ? "&full[at]" : "&full[0]";
+    return kn_waits_by_chunk(w->ph) ? "&full[piece]"
+           : w->ph->how.hoisted     ? "&full[at]"
+                                    : "&full[0]";
 }
 
 /* The loop over the pieces of what a block keeps, whose threads' steps begin at `first` and go on from piece to piece; NULL:
  * they take none. */
 static void open_pieces(kn_cuda_writer *w, const char *first)
 {
-    const bool numbered = kn_takes_as_it_comes(w->ph);
+    const bool numbered = kn_waits_by_chunk(w->ph);
     kn_put(w->t, "#pragma unroll 1\n");
     kn_cuda_open(w, "for (kn_count from = base, to%s%s; from < base + %s; from = to%s)",
                  numbered ? ", piece = 0" : "", first ? kn_cuda_printed(w, ", i = %s", first) : "",
@@ -93,10 +95,10 @@ static void open_pieces(kn_cuda_writer *w, const char *first)
 static void change_places(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "at ^= 1;");
-    for (int i = 0; i < w->ph->values.len; i++)
-        if (is_fetched(&w->ph->values.data[i])) {
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (is_fetched(&w->ph->nest.values.data[i])) {
             const char *kept = kn_cuda_printed(w, "%s_kept", kn_cuda_value(w, i));
-            const char *part = kn_cuda_printed(w, "(kn_count)p%d_chunk / %d", w->p, w->ph->vec);
+            const char *part = kn_cuda_printed(w, "(kn_count)p%d_chunk / %d", w->p, w->ph->how.vec);
             kn_cuda_line(w, "%s = at ? %s + %s : %s - %s;", kept, kept, part, kept, part);
         }
 }
@@ -108,38 +110,38 @@ static void write_copies(kn_cuda_writer *w)
     int va = kn_phase_vector_axis(ph);
     kn_put(w->t, "#pragma unroll 1\n");
     kn_cuda_open(w, "for (kn_count i = low, run; i < high; i += run)");
-    if (ph->ragged)
-        kn_cuda_ragged_place(w);
+    if (ph->how.unaligned)
+        kn_cuda_unaligned_place(w);
     else
-        kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
+        kn_cuda_decompose(w, ph->nest.ngroup, ph->nest.naxes, "i");
     kn_cuda_line(w, "run = kn_least((kn_count)(p%d_n%d - a%d), high - i);", w->p, va, va);
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (!is_fetched(v))
             continue;
         const char *from = kn_cuda_offset(w, &v->access, 'v', i, NULL);
         kn_cuda_line(w, "kn_fetch(%s_kept + (i - base) / %d, %s + (%s),", kn_cuda_value(w, i),
-                     ph->vec, w->k->bufs.data[v->access.buf].name, from);
+                     ph->how.vec, w->k->bufs.data[v->access.buf].name, from);
         kn_cuda_line(w, "         (unsigned)run * %d, %s, policy);", kn_bytes(v->dtype),
                      counter(w));
     }
     kn_cuda_close(w);
 }
 
-void kn_cuda_fetch_first(kn_cuda_writer *w)
+void kn_cuda_copy_first(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    const char *begin = ph->ragged ? "inner" : "begin", *end = kn_cuda_fetched_end(ph);
-    const bool pieces = kn_takes_as_it_comes(ph);
-    if (ph->partly)
+    const char *begin = ph->how.unaligned ? "inner" : "begin", *end = kn_cuda_copied_end(ph);
+    const bool pieces = kn_waits_by_chunk(ph);
+    if (ph->how.rest_in_registers)
         kn_cuda_line(w, "const kn_count held_end = kn_least(begin + %s, end);", kn_cuda_held(w));
     kn_cuda_line(w, "const kn_count base = rank * (kn_count)p%d_chunk;", w->p);
     kn_cuda_open(
         w, "const auto fetch = [&](const kn_count g, const kn_count from, const kn_count to%s)",
         pieces ? ", const kn_count piece" : "");
-    kn_cuda_decompose(w, 0, ph->ngroup, "g");
-    if (ph->ragged)
-        kn_cuda_ragged_range(w);
+    kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
+    if (ph->how.unaligned)
+        kn_cuda_unaligned_range(w);
     kn_cuda_line(w, "const kn_count low = from < %s ? %s : from, high = kn_least(to, %s);", begin,
                  begin, end);
     const char *some = pieces ? "low < high ? high - low"
@@ -158,75 +160,75 @@ void kn_cuda_fetch_first(kn_cuda_writer *w)
         kn_cuda_close(w);
         return;
     }
-    for (int place = 0; place < kn_phase_places(ph); place++) {
+    for (int place = 0; place < kn_copy_stages(ph); place++) {
         const char *g = place ? "(blockIdx.x + gridDim.x) / blocks" : "blockIdx.x / blocks";
         kn_cuda_line(w, "if (threadIdx.x == 0 && %s < work)", g);
         kn_cuda_line(w, "    fetch(%s, base, base + %s);", g, kn_cuda_held(w));
-        if (kn_phase_places(ph) > 1)
+        if (kn_copy_stages(ph) > 1)
             change_places(w);
     }
 }
 
-void kn_cuda_fetch_next(kn_cuda_writer *w)
+void kn_cuda_copy_next(kn_cuda_writer *w)
 {
     if (is_written(w->ph))
         kn_cuda_line(w, "kn_write_before_fetch();");
     kn_cuda_line(w, "__syncthreads(); // its place is free");
     kn_cuda_line(w, "const kn_count next = first + %d * (gridDim.x / blocks);",
-                 kn_phase_places(w->ph));
+                 kn_copy_stages(w->ph));
     kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
     kn_cuda_line(w, "    fetch(next, base, base + %s);", kn_cuda_held(w));
     change_places(w);
 }
 
-void kn_cuda_open_pieces(kn_cuda_writer *w, const char *first)
+void kn_cuda_open_chunks(kn_cuda_writer *w, const char *first)
 {
     kn_cuda_line(w, "const kn_count next = first + gridDim.x / blocks;");
-    if (w->ph->partly)
+    if (w->ph->how.rest_in_registers)
         kn_cuda_guarded(w, "next < work", "take_rest(next);");
-    if (w->ph->ragged || is_written(w->ph))
+    if (w->ph->how.unaligned || is_written(w->ph))
         kn_cuda_line(w, "kn_write_before_fetch();");
     open_pieces(w, first);
 }
 
-void kn_cuda_close_pieces(kn_cuda_writer *w)
+void kn_cuda_close_chunks(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "__syncthreads(); // its place is free");
     kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
-    kn_cuda_line(w, "    fetch(next, from, to%s);", kn_takes_as_it_comes(w->ph) ? ", piece" : "");
+    kn_cuda_line(w, "    fetch(next, from, to%s);", kn_waits_by_chunk(w->ph) ? ", piece" : "");
     kn_cuda_close(w);
 }
 
 /* Vectors that a group has only a part of: by who works on them, as their copies would be of more than the group. */
 static void load_edges(kn_cuda_writer *w)
 {
-    kn_cuda_ragged_edges(w);
-    kn_cuda_ragged_place(w);
-    for (int i = 0; i < w->ph->values.len; i++)
-        if (is_fetched(&w->ph->values.data[i]))
+    kn_cuda_unaligned_edges(w);
+    kn_cuda_unaligned_place(w);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (is_fetched(&w->ph->nest.values.data[i]))
             kn_cuda_line(w, "%s = %s;", kn_cuda_shared_place(w, i), kn_cuda_edge(w, i));
     kn_cuda_close(w);
 }
 
-void kn_cuda_await_fetch(kn_cuda_writer *w)
+void kn_cuda_await_copies(kn_cuda_writer *w)
 {
-    if (w->ph->walk == KN_WALK_COLS) {
+    if (w->ph->how.walk == KN_WALK_COLS) {
         kn_cuda_line(w, "kn_await_own();");
     } else {
-        if (w->ph->ragged)
+        if (w->ph->how.unaligned)
             load_edges(w);
         kn_cuda_line(w, "kn_await(%s, parity);", counter(w));
-        if (!kn_takes_as_it_comes(w->ph))
-            kn_cuda_line(w, w->ph->lasting ? "parity ^= at;" : "parity ^= 1;");
+        if (!kn_waits_by_chunk(w->ph))
+            kn_cuda_line(w, w->ph->how.hoisted ? "parity ^= at;" : "parity ^= 1;");
     }
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = w->loaded[i] || is_fetched(&w->ph->values.data[i]);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->loaded[i] = w->loaded[i] || is_fetched(&w->ph->nest.values.data[i]);
 }
 
 void kn_cuda_open_arrivals(kn_cuda_writer *w, const char *first)
 {
     open_pieces(w, first);
-    kn_cuda_await_fetch(w);
+    kn_cuda_await_copies(w);
 }
 
 void kn_cuda_close_arrivals(kn_cuda_writer *w)
@@ -241,9 +243,9 @@ void kn_cuda_close_arrivals(kn_cuda_writer *w)
 static void write_own_copies(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    kn_cuda_decompose(w, ph->nest.ngroup, ph->nest.naxes, "i");
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (is_fetched(v))
             kn_cuda_line(w, "kn_fetch_own(&%s, %s + (%s));", kn_cuda_shared_place(w, i),
                          w->k->bufs.data[v->access.buf].name,
@@ -251,35 +253,35 @@ static void write_own_copies(kn_cuda_writer *w)
     }
 }
 
-void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by)
+void kn_cuda_copy_own(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_phase *ph = w->ph;
-    bool squares = kn_cols_square(ph) > 1;
+    bool squares = kn_transpose_side(ph) > 1;
     const char *at = squares ? "at" : "i";
-    if (kn_fetches_ahead(ph))
+    if (kn_prefetches_tile(ph))
         kn_cuda_open(w, "if (tile == %s)", w->block);
     kn_putf(w->t, "#pragma unroll %d\n", squares ? 1 : 4);
     kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", at, by->first, at, by->end, at,
                  by->step);
     if (squares)
-        kn_cuda_open_square(w, kn_cols_square(ph));
+        kn_cuda_open_members(w, kn_transpose_side(ph));
     write_own_copies(w);
     if (squares)
         kn_cuda_close(w);
     kn_cuda_close(w);
-    if (kn_fetches_ahead(ph))
+    if (kn_prefetches_tile(ph))
         kn_cuda_close(w);
 }
 
-void kn_cuda_fetch_ahead(kn_cuda_writer *w)
+void kn_cuda_prefetch_tile(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     kn_cuda_line(w, "const kn_count next = tile + %s;", w->blocks);
     kn_cuda_open(w, "if (next < tiles)");
     kn_cuda_line(w, "const kn_count g = kn_least(next * %d + column * %d, groups - %d);",
-                 kn_cols_width(ph), ph->vec, ph->vec);
-    kn_cuda_decompose(w, 0, ph->ngroup, "g");
-    kn_cuda_open_square(w, kn_cols_square(ph));
+                 kn_cols_width(ph), ph->how.vec, ph->how.vec);
+    kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
+    kn_cuda_open_members(w, kn_transpose_side(ph));
     write_own_copies(w);
     kn_cuda_close(w);
     kn_cuda_close(w);

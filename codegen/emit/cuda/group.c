@@ -6,8 +6,8 @@ const char *kn_cuda_groups_at_once(kn_cuda_writer *w)
 {
     if (!kn_shares_block(w->k, w->ph))
         return "1";
-    return w->k->bound ? kn_cuda_printed(w, "(blockDim.x / %d)", w->ph->tpg)
-                       : kn_cuda_printed(w, "%d", w->k->threads / w->ph->tpg);
+    return w->k->bound ? kn_cuda_printed(w, "(blockDim.x / %d)", w->ph->how.tpg)
+                       : kn_cuda_printed(w, "%d", w->k->threads / w->ph->how.tpg);
 }
 
 void kn_cuda_group(kn_cuda_writer *w)
@@ -19,11 +19,11 @@ void kn_cuda_group(kn_cuda_writer *w)
     }
     if (w->turned_round && kn_goes_by_group(w->ph))
         item = kn_cuda_printed(w, "work - 1 - (%s)", item);
-    if (w->ph->split) {
+    if (w->ph->how.split) {
         kn_cuda_line(w, "const kn_count item = %s;", item);
         kn_cuda_line(w, "const kn_count split = item / groups, g = item - split * groups;");
     } else {
         kn_cuda_line(w, "const kn_count g = %s;", item);
     }
-    kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
+    kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
 }

@@ -13,11 +13,11 @@ static void enter_phase(kn_cuda_writer *w, int p)
 {
     w->p = p;
     w->ph = &w->k->phases.data[p];
-    w->need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
+    w->need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     kn_cuda_find_wide(w);
-    kn_cuda_find_rough(w);
+    kn_cuda_find_imprecise(w);
     w->turned_round = kn_walks_backwards(w->k, p);
 }
 
@@ -26,8 +26,8 @@ static const char *turn_of(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     return kn_shares_block(w->k, ph)
-               ? kn_cuda_printed(w, "(kn_count)%d", ph->tpg * ph->vec)
-               : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, ph->vec));
+               ? kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * ph->how.vec)
+               : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, ph->how.vec));
 }
 
 /* The members that a (group, split) works on: one turn in `splits`, so that all blocks go through the array together
@@ -35,13 +35,13 @@ static const char *turn_of(kn_cuda_writer *w)
  * range of neighbours. */
 static void write_range(kn_cuda_writer *w, const char *live)
 {
-    bool turns = kn_takes_turns(w->ph);
-    const bool cols = w->ph->walk == KN_WALK_COLS;
-    if (w->ph->cluster && !cols) {
+    bool turns = kn_is_cyclic(w->ph);
+    const bool cols = w->ph->how.walk == KN_WALK_COLS;
+    if (w->ph->how.cluster && !cols) {
         kn_cuda_part_of_cluster(w, "members");
         return;
     }
-    if (turns || (!w->ph->split && !w->ph->cluster)) {
+    if (turns || (!w->ph->how.split && !w->ph->how.cluster)) {
         kn_cuda_line(w, "const kn_count begin = %s, end = %s;",
                      !turns ? "0"
                      : cols ? "split * turn"
@@ -50,7 +50,7 @@ static void write_range(kn_cuda_writer *w, const char *live)
         return;
     }
     kn_cuda_line(w,
-                 w->ph->cluster
+                 w->ph->how.cluster
                      ? "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, members);"
                      : "const kn_count begin = split * (kn_count)p%d_chunk;",
                  w->p);
@@ -64,7 +64,8 @@ static void write_range(kn_cuda_writer *w, const char *live)
  * turns with the others. */
 static kn_cuda_stride in_order(kn_cuda_writer *w, const char *lane, const char *lanes)
 {
-    int vec = w->ph->walk == KN_WALK_ROWS ? w->ph->vec : 1; /* columns' vectors are of groups */
+    int vec =
+        w->ph->how.walk == KN_WALK_ROWS ? w->ph->how.vec : 1; /* columns' vectors are of groups */
     kn_cuda_line(w, "const kn_count all = begin < end ? end - begin : 0, lanes = %s;", lanes);
     kn_cuda_line(w, "const kn_count share = (all + lanes * %d - 1) / (lanes * %d) * %d;", vec, vec,
                  vec);
@@ -78,7 +79,7 @@ static kn_cuda_stride in_order(kn_cuda_writer *w, const char *lane, const char *
 static const char *workers(kn_cuda_writer *w, int n)
 {
     return kn_by_block(w->ph) ? kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, n))
-                              : kn_cuda_printed(w, "(kn_count)%d", w->ph->tpg * n);
+                              : kn_cuda_printed(w, "(kn_count)%d", w->ph->how.tpg * n);
 }
 
 /* One local phase in a scope of its own, which leaves its exports in x<exported>, ... `lane` counts the workers
@@ -88,15 +89,16 @@ static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane
     enter_phase(w, p);
     const kn_phase *ph = w->ph;
     for (int e = 0; e < ph->exports.len; e++) {
-        const kn_value *v = &ph->values.data[ph->exports.data[e]];
+        const kn_value *v = &ph->nest.values.data[ph->exports.data[e]];
         kn_cuda_line(w, kn_cuda_wide(ph) ? "%s x%d[%d];" : "%s x%d;", kn_cuda_type(v->dtype),
-                     exported + e, ph->vec);
+                     exported + e, ph->how.vec);
     }
-    kn_cuda_line(w, "{ // phase %d, %s, local", p, ph->name);
+    kn_cuda_line(w, "{ // phase %d, %s, local", p, ph->nest.name);
     w->indent++;
-    kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, ph->ngroup, ph->naxes));
+    kn_cuda_line(w, "const kn_count members = %s;",
+                 kn_cuda_extents(w, ph->nest.ngroup, ph->nest.naxes));
     write_range(w, live);
-    const int vec = ph->walk == KN_WALK_ROWS ? ph->vec : 1;
+    const int vec = ph->how.walk == KN_WALK_ROWS ? ph->how.vec : 1;
     const char *first = vec > 1 ? kn_cuda_printed(w, "%s * %d", lane, vec) : lane;
     kn_cuda_stride by = {kn_cuda_printed(w, "(begin + %s)", first), "end", workers(w, vec)};
     if (kn_phase_in_order(ph))
@@ -117,7 +119,7 @@ static void write_locals(kn_cuda_writer *w, bool grouped, const char *lane, cons
     int exported = 0;
     for (int p = kn_first_local(w->k, host.p); p < host.p; p++) {
         const kn_phase *local = &w->k->phases.data[p];
-        if ((local->ngroup > 0) == grouped)
+        if ((local->nest.ngroup > 0) == grouped)
             write_local(w, p, exported, grouped ? lane : "threadIdx.x", live);
         exported += local->exports.len;
     }
@@ -130,20 +132,21 @@ static void write_flat(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     write_locals(w, false, NULL, "");
-    kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->naxes));
+    kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->nest.naxes));
     kn_cuda_stride by = {
         kn_cuda_printed(w, "((kn_count)%s * %s + threadIdx.x) * %d", w->block,
-                        kn_cuda_block_times(w, 1), ph->vec),
+                        kn_cuda_block_times(w, 1), ph->how.vec),
         "members",
-        kn_cuda_printed(w, "(kn_count)%s * %s", w->blocks, kn_cuda_block_times(w, ph->vec))};
+        kn_cuda_printed(w, "(kn_count)%s * %s", w->blocks, kn_cuda_block_times(w, ph->how.vec))};
     kn_cuda_sweeps(w, &by, kn_cuda_printed(w, "%s == 0 && threadIdx.x == 0", w->block));
 }
 
 static void write_shape(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    kn_cuda_line(w, "const kn_count groups = %s, members = %s;", kn_cuda_extents(w, 0, ph->ngroup),
-                 kn_cuda_extents(w, ph->ngroup, ph->naxes));
+    kn_cuda_line(w, "const kn_count groups = %s, members = %s;",
+                 kn_cuda_extents(w, 0, ph->nest.ngroup),
+                 kn_cuda_extents(w, ph->nest.ngroup, ph->nest.naxes));
 }
 
 /* A group is divided among as many as there are to work on it, when these are fewer than the plan has partial results:
@@ -166,19 +169,19 @@ static void write_rank(kn_cuda_writer *w)
 static void open_clusters(kn_cuda_writer *w)
 {
     write_rank(w);
-    if (!w->ph->ragged)
+    if (!w->ph->how.unaligned)
         write_range(w, "");
-    kn_cuda_begin_boards(w);
-    if (kn_begins_apart(w->ph))
-        kn_cuda_begin_apart(w);
-    if (w->ph->fetched)
-        kn_cuda_fetch_first(w);
-    if (w->ph->partly)
+    kn_cuda_begin_exchange(w);
+    if (kn_starts_skewed(w->ph))
+        kn_cuda_skew_launch(w);
+    if (w->ph->how.async)
+        kn_cuda_copy_first(w);
+    if (w->ph->how.rest_in_registers)
         kn_cuda_take_rest(w);
-    if (w->ph->lasting) {
-        const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)lane * %d", w->ph->vec),
-                                   "end", turn_of(w)};
-        kn_cuda_load_lasting(w, &by);
+    if (w->ph->how.hoisted) {
+        const kn_cuda_stride by = {
+            kn_cuda_printed(w, "begin + (kn_count)lane * %d", w->ph->how.vec), "end", turn_of(w)};
+        kn_cuda_load_hoisted(w, &by);
     }
     kn_cuda_open(
         w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
@@ -188,9 +191,9 @@ static void open_clusters(kn_cuda_writer *w)
 static void write_work(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    if (kn_takes_turns(ph))
+    if (kn_is_cyclic(ph))
         write_parts(w);
-    else if (ph->split)
+    else if (ph->how.split)
         kn_cuda_line(w, "const kn_count work = groups * (kn_count)p%d_splits;", w->p);
     else
         kn_cuda_line(w, "const kn_count work = groups;");
@@ -199,15 +202,15 @@ static void write_work(kn_cuda_writer *w)
 /* The loop over what a block takes at a time, from `first` on, and who a thread is in it. */
 static void open_rows(kn_cuda_writer *w)
 {
-    int tpg = w->ph->tpg;
+    int tpg = w->ph->how.tpg;
     const char *at_once = kn_cuda_groups_at_once(w);
     if (kn_shares_block(w->k, w->ph))
         kn_cuda_line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
     else
         kn_cuda_line(w, "const int lane = threadIdx.x;");
-    if (w->ph->banded)
-        kn_cuda_open_band(w);
-    else if (w->ph->cluster)
+    if (w->ph->how.mixed)
+        kn_cuda_open_mixed(w);
+    else if (w->ph->how.cluster)
         open_clusters(w);
     else
         kn_cuda_open(
@@ -219,21 +222,21 @@ static void open_rows(kn_cuda_writer *w)
 static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
 {
     const kn_phase *ph = w->ph;
-    if (ph->ragged)
-        kn_cuda_ragged_range(w);
-    else if (!ph->cluster)
+    if (ph->how.unaligned)
+        kn_cuda_unaligned_range(w);
+    else if (!ph->how.cluster)
         write_range(w, shares ? "live" : "");
-    const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->vec);
-    const char *step = ph->split ? "parts * turn" : turn_of(w);
+    const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->how.vec);
+    const char *step = ph->how.split ? "parts * turn" : turn_of(w);
     if (kn_phase_in_order(ph))
         return in_order(w, "lane",
-                        shares ? kn_cuda_printed(w, "%d", ph->tpg) : kn_cuda_block_times(w, 1));
-    if (ph->steps && !ph->partly)
+                        shares ? kn_cuda_printed(w, "%d", ph->how.tpg) : kn_cuda_block_times(w, 1));
+    if (ph->how.steps && !ph->how.rest_in_registers)
         return (kn_cuda_stride){first, "end", step};
     kn_cuda_line(w, "const kn_count stride = %s;", step);
-    if (!ph->ragged)
+    if (!ph->how.unaligned)
         return (kn_cuda_stride){first, "end", "stride"};
-    kn_cuda_ragged_share(w, first);
+    kn_cuda_unaligned_share(w, first);
     return (kn_cuda_stride){"start", "inner_end", "stride"};
 }
 
@@ -250,50 +253,51 @@ static void write_rows(kn_cuda_writer *w)
     write_locals(w, true, "lane", shares ? "live" : "");
     const kn_cuda_stride by = stride_of_rows(w, shares);
     kn_cuda_sweeps(w, &by,
-                   ph->cluster ? "lane == 0 && rank == 0"
-                   : shares    ? "live && lane == 0"
-                               : "lane == 0");
+                   ph->how.cluster ? "lane == 0 && rank == 0"
+                   : shares        ? "live && lane == 0"
+                                   : "lane == 0");
     if (kn_deferred_groups(ph))
-        kn_cuda_late_groups(w);
+        kn_cuda_deferred_groups(w);
     kn_cuda_close(w);
-    if (ph->banded)
-        kn_cuda_close_band(w);
+    if (ph->how.mixed)
+        kn_cuda_close_mixed(w);
 }
 
 /* Who a thread is in a tile of columns. */
 static void write_place(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    kn_cuda_line(w, "const kn_count mine = tile * %d + column * %d;", kn_cols_width(ph), ph->vec);
+    kn_cuda_line(w, "const kn_count mine = tile * %d + column * %d;", kn_cols_width(ph),
+                 ph->how.vec);
     kn_cuda_line(w, "const bool live = mine < groups;");
-    kn_cuda_line(w, "const kn_count g = live ? mine : groups - %d;", ph->vec);
-    kn_cuda_decompose(w, 0, ph->ngroup, "g");
+    kn_cuda_line(w, "const kn_count g = live ? mine : groups - %d;", ph->how.vec);
+    kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
 }
 
 /* The loop over tiles of columns, and what the blocks of a cluster have in front of it. */
 static void open_cols(kn_cuda_writer *w)
 {
-    if (w->ph->cluster) {
+    if (w->ph->how.cluster) {
         write_rank(w);
-        kn_cuda_begin_boards(w);
-        if (kn_begins_apart(w->ph))
-            kn_cuda_begin_apart(w);
+        kn_cuda_begin_exchange(w);
+        if (kn_starts_skewed(w->ph))
+            kn_cuda_skew_launch(w);
         w->block = "blockIdx.x / blocks";
         w->blocks = "gridDim.x / blocks";
     }
-    if (w->ph->by_tile) {
+    if (w->ph->how.last_of_tile) {
         /* members are partial results, which blocks have left as `split` says below */
         kn_cuda_open(w,
                      "for (kn_count item = blockIdx.x; item < tiles * members; item += gridDim.x)");
         kn_cuda_line(w, "const kn_count tile = item %% tiles;");
         kn_cuda_guarded(w, "!kn_last_block(barrier + 1 + tile, (unsigned)members)", "continue;");
-    } else if (w->ph->split) {
+    } else if (w->ph->how.split) {
         kn_cuda_open(w, "for (kn_count item = %s; item < tiles * (kn_count)p%d_splits; item += %s)",
                      w->block, w->p, w->blocks);
         kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
-        if (kn_takes_turns(w->ph))
+        if (kn_is_cyclic(w->ph))
             kn_cuda_line(w, "const kn_count turn = %d, turns = turn * (kn_count)p%d_splits;",
-                         w->ph->tpg, w->p);
+                         w->ph->how.tpg, w->p);
     } else {
         kn_cuda_open(w, "for (kn_count tile = %s; tile < tiles; tile += %s)", w->block, w->blocks);
     }
@@ -302,9 +306,9 @@ static void open_cols(kn_cuda_writer *w)
 static void write_cols(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    int width = kn_cols_width(ph), lanes = ph->lanes;
-    int square = kn_cols_square(ph);
-    const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->tpg * square);
+    int width = kn_cols_width(ph), lanes = ph->how.lanes;
+    int square = kn_transpose_side(ph);
+    const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * square);
     write_locals(w, false, NULL, "");
     write_shape(w);
     kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
@@ -315,18 +319,18 @@ static void write_cols(kn_cuda_writer *w)
     write_place(w);
     write_locals(w, true, "row", "live");
     write_range(w, "live");
-    kn_cuda_stride by = {"(begin + row)", "end", kn_takes_turns(ph) ? "turns" : rows};
+    kn_cuda_stride by = {"(begin + row)", "end", kn_is_cyclic(ph) ? "turns" : rows};
     if (kn_phase_in_order(ph))
         by = in_order(w, "row", rows);
     if (square > 1) {
         by.first = kn_cuda_printed(w, "(begin + row * %d)", square);
         kn_cuda_line(w, "const kn_count plane = %s / %d * %d;",
-                     ph->cluster ? kn_cuda_printed(w, "(kn_count)p%d_chunk", w->p) : "members",
+                     ph->how.cluster ? kn_cuda_printed(w, "(kn_count)p%d_chunk", w->p) : "members",
                      square, lanes);
     }
-    if (ph->fetched)
-        kn_cuda_fetch_own(w, &by);
-    kn_cuda_sweeps(w, &by, ph->cluster ? "live && row == 0 && rank == 0" : "live && row == 0");
+    if (ph->how.async)
+        kn_cuda_copy_own(w, &by);
+    kn_cuda_sweeps(w, &by, ph->how.cluster ? "live && row == 0 && rank == 0" : "live && row == 0");
     kn_cuda_close(w);
 }
 
@@ -379,13 +383,13 @@ static void write_signature(kn_cuda_writer *w)
 static void describe_phase(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    kn_putf(w->t, "    // phase %d, %s:", w->p, ph->name);
-    for (int a = 0; a < ph->naxes; a++)
+    kn_putf(w->t, "    // phase %d, %s:", w->p, ph->nest.name);
+    for (int a = 0; a < ph->nest.naxes; a++)
         kn_putf(w->t, "%s%s",
-                a == 0 && ph->ngroup ? " groups "
-                : a == ph->ngroup    ? " members "
-                                     : " x ",
-                ph->axes[a].name);
+                a == 0 && ph->nest.ngroup ? " groups "
+                : a == ph->nest.ngroup    ? " members "
+                                          : " x ",
+                ph->nest.axes[a].name);
     kn_put(w->t, "\n");
 }
 
@@ -395,8 +399,8 @@ static void write_phase(kn_cuda_writer *w, int p)
     if (w->ph->barrier)
         kn_cuda_line(w, "kn_grid_barrier(barrier);");
     describe_phase(w);
-    bool alone = w->ph->last_block && !w->ph->by_tile;
-    if (alone && kn_sum_by_words(w->ph))
+    bool alone = w->ph->how.last_block && !w->ph->how.last_of_tile;
+    if (alone && kn_sums_atomically(w->ph))
         kn_cuda_line(w, "if (kn_last_to_add(sum, barrier + 2, gridDim.x))");
     else if (alone)
         kn_cuda_line(w, "if (kn_last_block(barrier + 1, gridDim.x))");
@@ -404,10 +408,10 @@ static void write_phase(kn_cuda_writer *w, int p)
     w->blocks = alone ? "1" : "gridDim.x";
     kn_cuda_line(w, "{");
     w->indent++;
-    switch (w->ph->walk) {
+    switch (w->ph->how.walk) {
     case KN_WALK_FLAT: write_flat(w); break;
     case KN_WALK_ROWS: write_rows(w); break;
-    case KN_WALK_COLS: w->ph->abreast ? kn_cuda_abreast(w) : write_cols(w); break;
+    case KN_WALK_COLS: w->ph->how.packed ? kn_cuda_packed(w) : write_cols(w); break;
     }
     kn_cuda_close(w);
 }
@@ -417,15 +421,15 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     kn_cuda_writer w = {.t = t, .k = k, .indent = 1};
     kn_putf(t, "typedef %s kn_index;\ntypedef %s kn_count;\n\n", k->wide ? "long long" : "int",
             k->wide ? "unsigned long long" : "unsigned");
-    kn_cuda_own_types(&w);
+    kn_cuda_reducer_types(&w);
     kn_cuda_find_traffic(&w);
     write_signature(&w);
     if (scratch_bytes(k))
         kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));
     if (k->shared)
         kn_cuda_line(&w, "extern __shared__ uint4 dynamic[];");
-    if (kn_sum_by_words(&k->phases.data[0]))
-        kn_cuda_line(&w, "%s sum = 0;", kn_cuda_type(k->phases.data[0].reds.data[0].dtype));
+    if (kn_sums_atomically(&k->phases.data[0]))
+        kn_cuda_line(&w, "%s sum = 0;", kn_cuda_type(k->phases.data[0].nest.reds.data[0].dtype));
     for (int p = 0; p < k->phases.len; p++)
         if (!k->phases.data[p].local)
             write_phase(&w, p);

@@ -10,9 +10,9 @@ static void open_steps(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", ph->steps);
-    kn_cuda_line(w, "const kn_count i = (kn_count)lane * %d + (kn_count)step * %d;", ph->vec,
-                 ph->tpg * ph->vec);
+    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", ph->how.steps);
+    kn_cuda_line(w, "const kn_count i = (kn_count)lane * %d + (kn_count)step * %d;", ph->how.vec,
+                 ph->how.tpg * ph->how.vec);
 }
 
 /* The loop over the groups of a band. Where they are combined late it is one of loops without barriers: what is alone on its
@@ -42,7 +42,7 @@ static void open_rounds(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count first = top + turn * apart;");
 }
 
-void kn_cuda_open_band(kn_cuda_writer *w)
+void kn_cuda_open_mixed(kn_cuda_writer *w)
 {
     const char *at_once = kn_cuda_groups_at_once(w);
     const bool resident = kn_phase_resident(w->ph);
@@ -51,32 +51,32 @@ void kn_cuda_open_band(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count top = band * %s, apart = (kn_count)p%d_splits * %s;", at_once,
                  w->p, at_once);
     kn_cuda_across_accumulators(w);
-    const char *turn = kn_cuda_printed(w, "%d", w->ph->tpg * w->ph->vec);
-    const kn_cuda_stride by = {kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->vec), "members",
+    const char *turn = kn_cuda_printed(w, "%d", w->ph->how.tpg * w->ph->how.vec);
+    const kn_cuda_stride by = {kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec), "members",
                                turn};
-    kn_cuda_load_lasting(w, &by);
+    kn_cuda_load_hoisted(w, &by);
     open_rounds(w);
     if (!resident)
         return;
     kn_cuda_line(w, "// a block has room for the first groups of its first band");
     kn_cuda_line(w, "const bool near = band == %s && (turn + 1) * %d <= (kn_count)held;", w->block,
-                 w->ph->steps);
+                 w->ph->how.steps);
     kn_cuda_line(w, "const kn_count place = turn * %s + threadIdx.x;",
-                 kn_cuda_block_times(w, w->ph->steps));
+                 kn_cuda_block_times(w, w->ph->how.steps));
 }
 
-void kn_cuda_late_groups(kn_cuda_writer *w)
+void kn_cuda_deferred_groups(kn_cuda_writer *w)
 {
     const char *leader = kn_shares_block(w->k, w->ph) ? "live && lane % 32 == 0" : "lane % 32 == 0";
     kn_cuda_close(w);
     kn_cuda_line(w, "__syncthreads();");
     kn_cuda_line(w, "const kn_count next = %s, count = late;",
                  w->turned_round ? "top + turn * apart" : "first");
-    kn_cuda_open(w, "for (late = lane / 32; late < count; late += %d)", w->ph->tpg / 32);
+    kn_cuda_open(w, "for (late = lane / 32; late < count; late += %d)", w->ph->how.tpg / 32);
     kn_cuda_line(w, w->turned_round ? "const kn_count first = next + (count - 1 - late) * apart;"
                                     : "const kn_count first = next - (count - late) * apart;");
     kn_cuda_group(w);
-    kn_cuda_take_late(w);
+    kn_cuda_take_deferred(w);
     kn_cuda_declare_results(w, 0);
     kn_cuda_group_values(w, 0);
     for (int t = 1; t <= kn_cuda_last_stage(w->ph); t++) {
@@ -87,18 +87,18 @@ void kn_cuda_late_groups(kn_cuda_writer *w)
     kn_cuda_line(w, "__syncthreads();");
 }
 
-void kn_cuda_close_band(kn_cuda_writer *w)
+void kn_cuda_close_mixed(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     bool across = false;
-    for (int r = 0; r < ph->reds.len; r++)
-        across = across || ph->reds.data[r].across;
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        across = across || ph->nest.reds.data[r].across;
     if (across) {
         open_steps(w);
         kn_cuda_combine_across(w);
         kn_cuda_open(w, kn_shares_block(w->k, ph) ? "if (row == 0 && i < members)"
                                                   : "if (i < members)");
-        kn_cuda_decompose(w, ph->ngroup, ph->naxes, "i");
+        kn_cuda_decompose(w, ph->nest.ngroup, ph->nest.naxes, "i");
         kn_cuda_store_across(w);
         kn_cuda_close(w);
         kn_cuda_close(w);

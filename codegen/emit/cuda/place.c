@@ -4,15 +4,15 @@
 
 bool kn_cuda_batches(const kn_cuda_writer *w, int i)
 {
-    const kn_value *v = &w->ph->values.data[i];
+    const kn_value *v = &w->ph->nest.values.data[i];
     return v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
-           !v->access.turned && (v->access.vector || w->ph->vec == 1);
+           !v->access.transposed && (v->access.vector || w->ph->how.vec == 1);
 }
 
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
 {
-    kn_keep kept = w->ph->values.data[i].kept;
-    return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->banded) ||
+    kn_keep kept = w->ph->nest.values.data[i].kept;
+    return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->how.mixed) ||
            (w->batched && kn_cuda_batches(w, i));
 }
 
@@ -23,29 +23,29 @@ bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
 
 const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane)
 {
-    const kn_access *acc = &w->ph->values.data[i].access;
+    const kn_access *acc = &w->ph->nest.values.data[i].access;
     return kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
                            kn_cuda_offset(w, acc, 'v', i, lane));
 }
 
 bool kn_cuda_stores_now(const kn_cuda_writer *w, int i)
 {
-    const kn_store *s = &w->ph->stores.data[i];
+    const kn_store *s = &w->ph->nest.stores.data[i];
     return s->kind == KN_STORE_ELEMENT && s->stage == w->sweep;
 }
 
 bool kn_cuda_loads(const kn_cuda_writer *w, int i)
 {
-    const kn_value *v = &w->ph->values.data[i];
+    const kn_value *v = &w->ph->nest.values.data[i];
     return w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i];
 }
 
 bool kn_cuda_steps_in_memory(const kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_loads(w, i))
             return true;
-    for (int i = 0; i < w->ph->stores.len; i++)
+    for (int i = 0; i < w->ph->nest.stores.len; i++)
         if (kn_cuda_stores_now(w, i))
             return true;
     return false;
@@ -53,42 +53,42 @@ bool kn_cuda_steps_in_memory(const kn_cuda_writer *w)
 
 const char *kn_cuda_vector_type(kn_cuda_writer *w, int i)
 {
-    return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(w->ph->values.data[i].dtype),
-                           w->ph->vec);
+    return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(w->ph->nest.values.data[i].dtype),
+                           w->ph->how.vec);
 }
 
 /* The load in whose place a kept value is. */
 int kn_cuda_place_of(const kn_cuda_writer *w, int i)
 {
-    return w->ph->values.data[i].kind == KN_V_ELEM ? w->ph->values.data[i].room : i;
+    return w->ph->nest.values.data[i].kind == KN_V_ELEM ? w->ph->nest.values.data[i].room : i;
 }
 
 /* Is this step's part of value i kept in shared memory? */
 bool kn_cuda_in_shared(const kn_cuda_writer *w, int i)
 {
-    kn_keep kept = w->ph->values.data[i].kept;
+    kn_keep kept = w->ph->nest.values.data[i].kept;
     return kept == KN_KEEP_SHARED || (kept == KN_KEEP_RESIDENT && w->near);
 }
 
 const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
 {
-    if (w->ph->banded)
+    if (w->ph->how.mixed)
         return kn_cuda_printed(w, "%s_resident[place + step * %s]", kn_cuda_value(w, i),
                                kn_cuda_block_times(w, 1));
     if (w->near)
         return kn_cuda_printed(w, "%s_resident[place]", kn_cuda_value(w, i));
     const char *name = kn_cuda_value(w, kn_cuda_place_of(w, i)),
-               *at = w->ph->cluster ? "(i - begin)" : "i";
-    return w->ph->walk == KN_WALK_COLS
-               ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_square_place(w))
+               *at = w->ph->how.cluster ? "(i - begin)" : "i";
+    return w->ph->how.walk == KN_WALK_COLS
+               ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_kept_of_column(w))
            : w->placed ? kn_cuda_printed(w, "%s_kept[place]", name)
-                       : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->vec);
+                       : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->how.vec);
 }
 
 static void declare_resident(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = &w->ph->nest.values.data[i];
         const char *t = kn_cuda_vector_type(w, i), *at = "dynamic";
         if (v->kept != KN_KEEP_RESIDENT)
             continue;
@@ -103,25 +103,25 @@ static void declare_resident(kn_cuda_writer *w)
 static const char *vectors_kept(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    const char *members = ph->cluster ? kn_cuda_held(w) : "members";
-    if (ph->walk == KN_WALK_COLS)
-        return kn_cuda_printed(w, "%s * %d", members, ph->lanes);
-    return ph->cluster ? kn_cuda_printed(w, "%s / %d", members, ph->vec)
-                       : kn_cuda_printed(w, "(members + %d) / %d", ph->vec - 1 + kn_phase_slack(ph),
-                                         ph->vec);
+    const char *members = ph->how.cluster ? kn_cuda_held(w) : "members";
+    if (ph->how.walk == KN_WALK_COLS)
+        return kn_cuda_printed(w, "%s * %d", members, ph->how.lanes);
+    return ph->how.cluster ? kn_cuda_printed(w, "%s / %d", members, ph->how.vec)
+                           : kn_cuda_printed(w, "(members + %d) / %d",
+                                             ph->how.vec - 1 + kn_phase_slack(ph), ph->how.vec);
 }
 
 /* Where the values kept in shared memory are, one array behind the other. */
 void kn_cuda_declare_shared(kn_cuda_writer *w)
 {
     declare_resident(w);
-    const char *at = w->ph->cluster ? kn_cuda_behind_boards(w) : "dynamic";
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
+    const char *at = w->ph->how.cluster ? kn_cuda_behind_exchange(w) : "dynamic";
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = &w->ph->nest.values.data[i];
         if (v->kept != KN_KEEP_SHARED || v->kind != KN_V_LOAD)
             continue;
         const char *name = kn_cuda_value(w, i), *t = kn_cuda_vector_type(w, i);
-        const int places = kn_phase_places(w->ph);
+        const int places = kn_copy_stages(w->ph);
         kn_cuda_line(w, "%s *%s%s_kept = (%s *)(%s);", t, places > 1 ? "" : "const ", name, t, at);
         const char *each = vectors_kept(w);
         at = kn_cuda_printed(w, "%s_kept + %s", name,
@@ -152,30 +152,31 @@ const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, 
 {
     int pitch = kn_tile_pitch(w->ph, kn_bytes(w->k->bufs.data[acc->buf].dtype));
     return kn_cuda_printed(w, "%s[(i - from) * %d + column * %d%s%s]", kn_cuda_tile(w, kind, i),
-                           pitch, w->ph->vec, lane ? " + " : "", lane ? lane : "");
+                           pitch, w->ph->how.vec, lane ? " + " : "", lane ? lane : "");
 }
 
-const char *kn_cuda_square_place(kn_cuda_writer *w)
+const char *kn_cuda_kept_of_column(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    int side = kn_cols_square(ph);
-    const char *from = ph->cluster ? " - begin" : "";
+    int side = kn_transpose_side(ph);
+    const char *from = ph->how.cluster ? " - begin" : "";
     if (side == 1)
-        return kn_cuda_printed(w, "(i%s) * %d + column", from, ph->lanes);
-    return kn_cuda_printed(w, "r * plane + (at%s) / %d * %d + column", from, side, ph->lanes);
+        return kn_cuda_printed(w, "(i%s) * %d + column", from, ph->how.lanes);
+    return kn_cuda_printed(w, "r * plane + (at%s) / %d * %d + column", from, side, ph->how.lanes);
 }
 
 const char *kn_cuda_held(kn_cuda_writer *w)
 {
-    return kn_cuda_printed(w, w->ph->partly ? "(kn_count)p%d_held" : "(kn_count)p%d_chunk", w->p);
+    return kn_cuda_printed(
+        w, w->ph->how.rest_in_registers ? "(kn_count)p%d_held" : "(kn_count)p%d_chunk", w->p);
 }
 
-const char *kn_cuda_fetched_end(const kn_phase *ph)
+const char *kn_cuda_copied_end(const kn_phase *ph)
 {
-    return ph->ragged ? "inner_end" : ph->partly ? "held_end" : "end";
+    return ph->how.unaligned ? "inner_end" : ph->how.rest_in_registers ? "held_end" : "end";
 }
 
-const char *kn_cuda_behind_boards(kn_cuda_writer *w)
+const char *kn_cuda_behind_exchange(kn_cuda_writer *w)
 {
     return kn_cuda_printed(w, "(unsigned char *)dynamic + 2 * kn_cluster_blocks() * %d",
                            kn_exchange_stride(w->ph));
@@ -184,5 +185,5 @@ const char *kn_cuda_behind_boards(kn_cuda_writer *w)
 void kn_cuda_write_axes(kn_cuda_writer *w)
 {
     if (kn_cuda_steps_in_memory(w))
-        kn_cuda_decompose(w, w->ph->ngroup, w->ph->ngroup + kn_stepped_axes(w->ph), "i");
+        kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.ngroup + kn_stepped_axes(w->ph), "i");
 }

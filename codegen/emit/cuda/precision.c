@@ -22,12 +22,12 @@ static bool is_operand(const kn_value *v, int i)
 /* Is reduction r a sum of which every result in the phase is rough? */
 static bool is_rough_sum(const kn_cuda_writer *w, int r)
 {
-    const kn_red *red = &w->ph->reds.data[r];
+    const kn_red *red = &w->ph->nest.reds.data[r];
     bool rough = red->op == KN_OP_SUM && red->part == KN_PART_RESULT && !red->across;
-    for (int s = 0; s < w->ph->stores.len; s++)
-        rough = rough && (w->ph->stores.data[s].kind != KN_STORE_PARTIAL ||
-                          w->ph->stores.data[s].value != r);
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int s = 0; s < w->ph->nest.stores.len; s++)
+        rough = rough && (w->ph->nest.stores.data[s].kind != KN_STORE_PARTIAL ||
+                          w->ph->nest.stores.data[s].value != r);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_value_at(w->ph, i)->kind == KN_V_RESULT && kn_value_at(w->ph, i)->index == r)
             rough = rough && w->rough[i];
     return rough;
@@ -38,35 +38,35 @@ static bool leaves_rough(const kn_cuda_writer *w, int i)
 {
     const kn_phase *ph = w->ph;
     bool rough = true;
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].value == i)
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].value == i)
             rough = rough && kn_is_elem(kn_value_at(ph, i), KN_OP_EXP) && is_rough_sum(w, r);
-    for (int s = 0; s < ph->stores.len; s++)
-        rough =
-            rough && (ph->stores.data[s].kind == KN_STORE_PARTIAL || ph->stores.data[s].value != i);
+    for (int s = 0; s < ph->nest.stores.len; s++)
+        rough = rough && (ph->nest.stores.data[s].kind == KN_STORE_PARTIAL ||
+                          ph->nest.stores.data[s].value != i);
     for (int e = 0; e < ph->exports.len; e++)
         rough = rough && ph->exports.data[e] != i;
     return rough;
 }
 
 /* From the last value to the first: users come behind their operands. */
-void kn_cuda_find_rough(kn_cuda_writer *w)
+void kn_cuda_find_imprecise(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    w->rough = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
-    for (int i = ph->values.len - 1; i >= 0; i--) {
+    w->rough = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
+    for (int i = ph->nest.values.len - 1; i >= 0; i--) {
         bool rough = kn_value_at(ph, i)->dtype == KN_F32 && leaves_rough(w, i);
-        for (int u = i + 1; u < ph->values.len && rough; u++)
+        for (int u = i + 1; u < ph->nest.values.len && rough; u++)
             rough = !is_operand(kn_value_at(ph, u), i) || is_rough_use(w, u);
         w->rough[i] = rough;
     }
 }
 
 /* One that is only rounded keeps the bound of ir/ops.def. */
-bool kn_cuda_rough_exp(const kn_cuda_writer *w, int i)
+bool kn_cuda_imprecise_exp(const kn_cuda_writer *w, int i)
 {
     bool rough = w->rough[i] && !w->k->fast && kn_is_elem(kn_value_at(w->ph, i), KN_OP_EXP);
-    for (int u = i + 1; u < w->ph->values.len && rough; u++)
+    for (int u = i + 1; u < w->ph->nest.values.len && rough; u++)
         rough =
             !is_operand(kn_value_at(w->ph, u), i) || !kn_is_elem(kn_value_at(w->ph, u), KN_OP_CAST);
     return rough;

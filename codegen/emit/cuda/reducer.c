@@ -8,7 +8,7 @@
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-const char *kn_cuda_own_name(kn_cuda_writer *w, int r)
+const char *kn_cuda_reducer_name(kn_cuda_writer *w, int r)
 {
     return kn_cuda_printed(w, "own_p%d_r%d", w->p, r);
 }
@@ -58,8 +58,8 @@ static void write_combine(kn_cuda_writer *w, const kn_reducer *by, const char *t
 
 static void write_type(kn_cuda_writer *w, int r)
 {
-    const kn_reducer *by = w->ph->reds.data[r].by;
-    const char *type = kn_cuda_own_name(w, r), *each[KN_MAX_CARRIED];
+    const kn_reducer *by = w->ph->nest.reds.data[r].by;
+    const char *type = kn_cuda_reducer_name(w, r), *each[KN_MAX_CARRIED];
     kn_cuda_open(w, "struct %s", type);
     for (int c = 0; c < by->count; c++) {
         kn_cuda_line(w, "%s c%d;", kn_cuda_type(by->dtype[c]), c);
@@ -79,33 +79,33 @@ static void write_type(kn_cuda_writer *w, int r)
     kn_put(w->t, "\n");
 }
 
-void kn_cuda_own_types(kn_cuda_writer *w)
+void kn_cuda_reducer_types(kn_cuda_writer *w)
 {
     kn_cuda_writer outer = *w;
     w->indent = 0;
     for (w->p = 0; w->p < w->k->phases.len; w->p++) {
         w->ph = &w->k->phases.data[w->p];
-        for (int r = 0; r < w->ph->reds.len; r++)
-            if (w->ph->reds.data[r].by && w->ph->reds.data[r].carried == 0)
+        for (int r = 0; r < w->ph->nest.reds.len; r++)
+            if (w->ph->nest.reds.data[r].by && w->ph->nest.reds.data[r].carried == 0)
                 write_type(w, r);
     }
     *w = outer;
 }
 
-const char *kn_cuda_own_identity(kn_cuda_writer *w, int r)
+const char *kn_cuda_reducer_identity(kn_cuda_writer *w, int r)
 {
-    const kn_reducer *by = w->ph->reds.data[r].by;
+    const kn_reducer *by = w->ph->nest.reds.data[r].by;
     const char *each[KN_MAX_CARRIED];
     for (int c = 0; c < by->count; c++)
         each[c] = kn_cuda_literal(w, by->identity[c]);
-    return braced(w, kn_cuda_own_name(w, r), each, by->count);
+    return braced(w, kn_cuda_reducer_name(w, r), each, by->count);
 }
 
-const char *kn_cuda_own_element(kn_cuda_writer *w, int r)
+const char *kn_cuda_reducer_element(kn_cuda_writer *w, int r)
 {
-    const kn_reducer *by = w->ph->reds.data[r].by;
+    const kn_reducer *by = w->ph->nest.reds.data[r].by;
     const char *each[KN_MAX_CARRIED];
     for (int c = 0; c < by->count; c++)
-        each[c] = kn_cuda_operand(w, w->ph->reds.data[r + c].value);
-    return braced(w, kn_cuda_own_name(w, r), each, by->count);
+        each[c] = kn_cuda_operand(w, w->ph->nest.reds.data[r + c].value);
+    return braced(w, kn_cuda_reducer_name(w, r), each, by->count);
 }

@@ -4,7 +4,7 @@
 static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
 {
     int va = kn_phase_vector_axis(w->ph);
-    return w->ph->vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
+    return w->ph->how.vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
 }
 
 /* ---- ragged vectors: the first and the last of a group may have lanes that are not the group's ---- */
@@ -14,8 +14,8 @@ static void write_vector_access(kn_cuda_writer *w, int i, const char *type, cons
 {
     const char *constant = *type ? "const " : "";
     const char *load =
-        kn_cuda_loaded(w, &w->ph->values.data[i], w->ph->vec, kn_cuda_address(w, i, NULL));
-    if (!w->ph->ragged) {
+        kn_cuda_loaded(w, &w->ph->nest.values.data[i], w->ph->how.vec, kn_cuda_address(w, i, NULL));
+    if (!w->ph->how.unaligned) {
         kn_cuda_line(w, "%s%s%s = %s;", constant, type, to, load);
         return;
     }
@@ -28,19 +28,19 @@ static void write_vector_access(kn_cuda_writer *w, int i, const char *type, cons
  * "". */
 static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
-    const kn_value *v = &w->ph->values.data[i];
-    bool tile = w->tiled && v->access.turned;
-    if (!tile && (v->access.vector || w->ph->vec == 1)) {
+    const kn_value *v = &w->ph->nest.values.data[i];
+    bool tile = w->tiled && v->access.transposed;
+    if (!tile && (v->access.vector || w->ph->how.vec == 1)) {
         write_vector_access(w, i, type, to);
         return;
     }
     if (*type)
         kn_cuda_line(w, "%s%s;", type, to);
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
+    kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->how.vec);
     w->indent++;
     kn_cuda_guarded(
-        w, w->ph->ragged ? kn_cuda_lane_is_member(w) : "",
+        w, w->ph->how.unaligned ? kn_cuda_lane_is_member(w) : "",
         tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, &v->access, 'v', i, "l"))
              : kn_cuda_printed(w, "%s.at[l] = %s.at[0];", to,
                                kn_cuda_loaded(w, v, 1, kn_cuda_address(w, i, "l"))));
@@ -50,8 +50,8 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
 /* Does a value that this sweep computes take the place of load i, or one before it did? */
 static bool is_taken(const kn_cuda_writer *w, int load)
 {
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = &w->ph->nest.values.data[i];
         if (v->kind == KN_V_ELEM && v->kept && v->room == load && v->since <= w->sweep)
             return true;
     }
@@ -66,7 +66,7 @@ static void write_shared(kn_cuda_writer *w, int i, const char *at)
         kn_cuda_line(w, "const %s%s = %s;", type, at,
                      w->ahead ? kn_cuda_printed(w, "%s_square[r]", kn_cuda_value(w, i))
                               : kn_cuda_shared_place(w, i));
-    } else if (w->ph->values.data[i].kind == KN_V_ELEM) {
+    } else if (w->ph->nest.values.data[i].kind == KN_V_ELEM) {
         kn_cuda_line(w, "%s%s;", type, at);
     } else {
         write_vector_load(w, i, type, at);
@@ -78,8 +78,8 @@ static void write_shared(kn_cuda_writer *w, int i, const char *at)
 /* What this step has computed to be kept there, or loaded with others. */
 static void keep_shared(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = &w->ph->nest.values.data[i];
         if (w->need[i] && !w->loaded[i] && v->kind == KN_V_ELEM && v->kept == KN_KEEP_SHARED)
             kn_cuda_line(w, "%s = %s_at;", kn_cuda_shared_place(w, i), kn_cuda_value(w, i));
         if (w->need[i] && w->near && w->batched && v->kept == KN_KEEP_RESIDENT)
@@ -91,21 +91,21 @@ static void keep_shared(kn_cuda_writer *w)
 void kn_cuda_kept_loads(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         const char *to = kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, i));
         if (!kn_cuda_keeps_now(w, i) || v->kind != KN_V_LOAD)
             continue;
-        if (ph->banded && w->near)
+        if (ph->how.mixed && w->near)
             kn_cuda_line(w, "%s = %s;", to, kn_cuda_shared_place(w, i));
         else
             write_vector_load(w, i, "", to);
     }
 }
 
-void kn_cuda_leave_near(kn_cuda_writer *w)
+void kn_cuda_leave_resident(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         if (w->need[i])
             kn_cuda_line(w, "%s = %s_kept[step];", kn_cuda_shared_place(w, i), kn_cuda_value(w, i));
 }
@@ -113,8 +113,8 @@ void kn_cuda_leave_near(kn_cuda_writer *w)
 /* Loads first, all of them, so that they are in flight together. */
 static void write_loads(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = &w->ph->nest.values.data[i];
         bool shared = kn_cuda_in_shared(w, i), load = kn_has_access(v) && v->kind != KN_V_GATHER;
         if (!w->need[i] || v->level != KN_ELEMENT || (!load && !shared) ||
             kn_cuda_in_registers(w, i))
@@ -131,10 +131,10 @@ static void write_loads(kn_cuda_writer *w)
 
 static void write_element_store(kn_cuda_writer *w, int i)
 {
-    const kn_store *s = &w->ph->stores.data[i];
+    const kn_store *s = &w->ph->nest.stores.data[i];
     bool lanes = varies_by_lane(w, &s->access);
-    const char *guard = kn_cuda_once(w, s, w->ph->vec > 1 && !lanes ? "l == 0" : "");
-    if (s->access.turned) {
+    const char *guard = kn_cuda_once(w, s, w->ph->how.vec > 1 && !lanes ? "l == 0" : "");
+    if (s->access.transposed) {
         kn_cuda_line(w, "%s = %s;", kn_cuda_in_tile(w, &s->access, 'o', i, lanes ? "l" : NULL),
                      kn_cuda_operand(w, s->value));
         return;
@@ -148,19 +148,19 @@ static void write_element_store(kn_cuda_writer *w, int i)
 /* A vector store needs every lane, so it can't be one of the stores that only index 0 does. */
 static bool vector_store(const kn_cuda_writer *w, int i)
 {
-    const kn_store *s = &w->ph->stores.data[i];
+    const kn_store *s = &w->ph->nest.stores.data[i];
     return s->access.vector && !s->once;
 }
 
 static void write_vector_store(kn_cuda_writer *w, int i)
 {
-    const kn_access *acc = &w->ph->stores.data[i].access;
+    const kn_access *acc = &w->ph->nest.stores.data[i].access;
     const char *place = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
                                         kn_cuda_offset(w, acc, 'o', i, NULL));
     kn_cuda_guarded(
-        w, w->ph->ragged ? "whole" : "",
+        w, w->ph->how.unaligned ? "whole" : "",
         kn_cuda_printed(w, "%s(%s, o%d_at);", kn_cuda_store_function(w, acc->buf), place, i));
-    if (!w->ph->ragged)
+    if (!w->ph->how.unaligned)
         return;
     kn_cuda_line(w, "else");
     kn_cuda_line(w, "    kn_store_edge(%s, o%d_at, a%d, members);", place, i,
@@ -170,17 +170,17 @@ static void write_vector_store(kn_cuda_writer *w, int i)
 /* Where the element of this step of a value that is kept in registers is. */
 static const char *kept_element(kn_cuda_writer *w, int i)
 {
-    return kn_cuda_printed(w, "%s.at[%s]", kn_cuda_vector(w, i), w->ph->vec > 1 ? "l" : "0");
+    return kn_cuda_printed(w, "%s.at[%s]", kn_cuda_vector(w, i), w->ph->how.vec > 1 ? "l" : "0");
 }
 
 /* An element value, computed, and kept if later sweeps want it. */
 static void define_element(kn_cuda_writer *w, int i)
 {
     kn_cuda_define(w, i, kn_cuda_expression(w, i));
-    if (w->ph->values.data[i].kept == KN_KEEP_REGISTERS)
+    if (w->ph->nest.values.data[i].kept == KN_KEEP_REGISTERS)
         kn_cuda_line(w, "%s = %s;", kept_element(w, i), kn_cuda_value(w, i));
-    else if (w->ph->values.data[i].kept == KN_KEEP_SHARED)
-        kn_cuda_line(w, "%s_at.at[%s] = %s;", kn_cuda_value(w, i), w->ph->vec > 1 ? "l" : "0",
+    else if (w->ph->nest.values.data[i].kept == KN_KEEP_SHARED)
+        kn_cuda_line(w, "%s_at.at[%s] = %s;", kn_cuda_value(w, i), w->ph->how.vec > 1 ? "l" : "0",
                      kn_cuda_value(w, i));
 }
 
@@ -188,14 +188,14 @@ static void define_element(kn_cuda_writer *w, int i)
 static void write_lanes(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    if (ph->vec > 1) {
+    if (ph->how.vec > 1) {
         kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->vec);
+        kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
     }
-    if (ph->ragged)
+    if (ph->how.unaligned)
         kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", kn_cuda_lane_is_member(w)), "continue;");
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (!w->need[i] || v->level != KN_ELEMENT)
             continue;
         if (v->kind == KN_V_ELEM && !w->loaded[i])
@@ -205,25 +205,25 @@ static void write_lanes(kn_cuda_writer *w)
         else if (kn_cuda_in_registers(w, i))
             kn_cuda_define(w, i, kept_element(w, i));
         else if ((v->access.vector && v->kind == KN_V_LOAD) || kn_cuda_in_shared(w, i))
-            kn_cuda_define(
-                w, i,
-                kn_cuda_printed(w, "%s_at.at[%s]", kn_cuda_value(w, i), ph->vec > 1 ? "l" : "0"));
+            kn_cuda_define(w, i,
+                           kn_cuda_printed(w, "%s_at.at[%s]", kn_cuda_value(w, i),
+                                           ph->how.vec > 1 ? "l" : "0"));
         else if (varies_by_lane(w, &v->access))
             kn_cuda_define_load(w, i, "l");
     }
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].stage == w->sweep)
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_accumulate(w, r);
-    for (int i = 0; i < ph->stores.len; i++) {
+    for (int i = 0; i < ph->nest.stores.len; i++) {
         if (!kn_cuda_stores_now(w, i))
             continue;
-        if (vector_store(w, i) || ph->stores.data[i].squared)
-            kn_cuda_line(w, "o%d_at.at[%s] = %s;", i, ph->vec > 1 ? "l" : "0",
-                         kn_cuda_operand(w, ph->stores.data[i].value));
+        if (vector_store(w, i) || ph->nest.stores.data[i].by_registers)
+            kn_cuda_line(w, "o%d_at.at[%s] = %s;", i, ph->how.vec > 1 ? "l" : "0",
+                         kn_cuda_operand(w, ph->nest.stores.data[i].value));
         else
             write_element_store(w, i);
     }
-    if (ph->vec > 1)
+    if (ph->how.vec > 1)
         kn_cuda_close(w);
 }
 
@@ -231,13 +231,13 @@ static void write_lanes(kn_cuda_writer *w)
 static bool may_repeat(const kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    bool quotients = false, repeat = ph->vec > 1;
-    for (int r = 0; r < ph->reds.len; r++)
-        repeat = repeat && ph->reds.data[r].stage != w->sweep;
-    for (int i = 0; i < ph->stores.len; i++)
-        repeat = repeat &&
-                 (!kn_cuda_stores_now(w, i) || vector_store(w, i) || ph->stores.data[i].squared);
-    for (int i = 0; i < ph->values.len; i++) {
+    bool quotients = false, repeat = ph->how.vec > 1;
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        repeat = repeat && ph->nest.reds.data[r].stage != w->sweep;
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        repeat = repeat && (!kn_cuda_stores_now(w, i) || vector_store(w, i) ||
+                            ph->nest.stores.data[i].by_registers);
+    for (int i = 0; i < ph->nest.values.len; i++) {
         bool computed = w->need[i] && !w->loaded[i] && kn_value_at(ph, i)->kind == KN_V_ELEM;
         quotients = quotients || (computed && kn_cuda_divides_exactly(w, i));
         repeat = repeat && !(computed && kn_value_at(ph, i)->kept);
@@ -249,17 +249,18 @@ void kn_cuda_step(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     w->in_step = true;
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->lasting && w->need[i] && kn_lasts(ph, kn_value_at(ph, i)))
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->how.hoisted && w->need[i] && kn_is_hoisted(ph, kn_value_at(ph, i)))
             kn_cuda_line(w, "kn_made_anew(%s);", kn_cuda_vector(w, i));
     write_loads(w);
-    for (int i = 0; i < ph->stores.len; i++)
-        if (kn_cuda_stores_now(w, i) && (vector_store(w, i) || ph->stores.data[i].squared))
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (kn_cuda_stores_now(w, i) &&
+            (vector_store(w, i) || ph->nest.stores.data[i].by_registers))
             kn_cuda_line(w, "kn_vec<%s, %d> o%d_at;",
-                         kn_cuda_type(w->k->bufs.data[ph->stores.data[i].access.buf].dtype),
-                         ph->vec, i);
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].stage == w->sweep)
+                         kn_cuda_type(w->k->bufs.data[ph->nest.stores.data[i].access.buf].dtype),
+                         ph->how.vec, i);
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_before_lanes(w, r);
     if (may_repeat(w)) {
         kn_cuda_line(w, "bool exact = true;");
@@ -273,29 +274,29 @@ void kn_cuda_step(kn_cuda_writer *w)
     } else {
         write_lanes(w);
     }
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].stage == w->sweep)
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_after_lanes(w, r);
     keep_shared(w);
-    for (int i = 0; i < ph->stores.len; i++)
-        if (kn_cuda_stores_now(w, i) && ph->stores.data[i].squared)
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (kn_cuda_stores_now(w, i) && ph->nest.stores.data[i].by_registers)
             kn_cuda_line(w, "o%d_square[r] = o%d_at;", i, i);
         else if (kn_cuda_stores_now(w, i) && vector_store(w, i))
             write_vector_store(w, i);
     w->in_step = false;
 }
 
-void kn_cuda_ragged_steps(kn_cuda_writer *w)
+void kn_cuda_unaligned_steps(kn_cuda_writer *w)
 {
     const char *place = w->placed ? ", const kn_count place" : "";
     kn_cuda_open(w, "const auto step%d = [&](const kn_count i%s, const auto whole)", w->sweep,
                  place);
-    kn_cuda_ragged_place(w);
+    kn_cuda_unaligned_place(w);
     kn_cuda_step(w);
     w->indent--;
     kn_cuda_line(w, "};");
-    kn_cuda_ragged_edges(w);
+    kn_cuda_unaligned_edges(w);
     kn_cuda_line(w, "step%d(i%s, kn_bool<false>());", w->sweep,
-                 w->placed ? kn_cuda_printed(w, ", (i - begin) / %d", w->ph->vec) : "");
+                 w->placed ? kn_cuda_printed(w, ", (i - begin) / %d", w->ph->how.vec) : "");
     kn_cuda_close(w);
 }

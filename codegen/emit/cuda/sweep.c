@@ -20,31 +20,32 @@ enum { NEAR_ELEMENTS = 4, NEAR_ELEMENTS_OF_SEVERAL = 8 };
 /* Has each worker of a local phase few members, one at a time? */
 static bool has_few(const kn_phase *ph)
 {
-    return ph->local && (ph->walk == KN_WALK_COLS || ph->vec == 1);
+    return ph->local && (ph->how.walk == KN_WALK_COLS || ph->how.vec == 1);
 }
 
 static int unrolling(kn_cuda_writer *w)
 {
     int bytes = 0, near = 0; /* to load; arrays in shared memory */
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
-        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access.turned)
-            bytes += kn_bytes(v->dtype) * w->ph->vec;
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = &w->ph->nest.values.data[i];
+        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access.transposed)
+            bytes += kn_bytes(v->dtype) * w->ph->how.vec;
         near += w->need[i] && w->loaded[i] && (v->kept == KN_KEEP_SHARED || w->near);
     }
     if (near && !bytes) {
         int elements = near == 1 && !w->near ? NEAR_ELEMENTS : NEAR_ELEMENTS_OF_SEVERAL;
-        return w->ph->vec < elements ? elements / w->ph->vec : 1;
+        return w->ph->how.vec < elements ? elements / w->ph->how.vec : 1;
     }
-    int steps = w->ph->at_once ? w->ph->at_once : kn_steps_at_once(bytes);
+    int steps = w->ph->how.unroll ? w->ph->how.unroll : kn_steps_at_once(bytes);
     if (w->tiled && steps > TILE_STEPS)
         steps = TILE_STEPS;
-    bool stores = w->ph->walk == KN_WALK_COLS && kn_sweep_stores_elements(w->ph, w->sweep);
-    if ((stores || w->ph->partly) && steps > CROWDED_STEPS)
+    bool stores = w->ph->how.walk == KN_WALK_COLS && kn_sweep_stores_elements(w->ph, w->sweep);
+    if ((stores || w->ph->how.rest_in_registers) && steps > CROWDED_STEPS)
         steps = CROWDED_STEPS;
-    int most = w->ph->local && w->ph->walk == KN_WALK_COLS                ? FEW_BYTES_OF_COLUMNS
-               : has_few(w->ph) || (w->ph->last_block && !w->ph->by_tile) ? FEW_BYTES
-                                                                          : steps * bytes;
+    int most = w->ph->local && w->ph->how.walk == KN_WALK_COLS ? FEW_BYTES_OF_COLUMNS
+               : has_few(w->ph) || (w->ph->how.last_block && !w->ph->how.last_of_tile)
+                   ? FEW_BYTES
+                   : steps * bytes;
     while (steps > 1 && steps * bytes > most)
         steps /= 2;
     return steps;
@@ -56,7 +57,7 @@ static int unrolling(kn_cuda_writer *w)
 static bool forwards(const kn_cuda_writer *w)
 {
     bool first = !w->turned_round || kn_goes_by_group(w->ph);
-    return (w->sweep + !first) % 2 == 0 || w->near || w->ph->fetched || kn_phase_in_order(w->ph);
+    return (w->sweep + !first) % 2 == 0 || w->near || w->ph->how.async || kn_phase_in_order(w->ph);
 }
 
 /* Where there may be many steps, and several at once, they are counted before: the compiler then has the loads of these on
@@ -68,8 +69,8 @@ static bool counts_steps(const kn_cuda_writer *w)
 
 static bool keeps_shared(const kn_phase *ph)
 {
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kept == KN_KEEP_SHARED)
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kept == KN_KEEP_SHARED)
             return true;
     return false;
 }
@@ -77,7 +78,7 @@ static bool keeps_shared(const kn_phase *ph)
 /* What a loop over members counts: them, or squares of them. */
 static const char *member(const kn_cuda_writer *w)
 {
-    return kn_cols_square(w->ph) > 1 ? "at" : "i";
+    return kn_transpose_side(w->ph) > 1 ? "at" : "i";
 }
 
 /* `first` is NULL where steps in shared memory go on from those before. */
@@ -85,7 +86,7 @@ static void open_steps(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     const char *i = by->first ? kn_cuda_printed(w, "i = %s", by->first) : "";
     const char *place = w->near     ? "place = threadIdx.x"
-                        : w->placed ? kn_cuda_printed(w, "place = (i - begin) / %d", w->ph->vec)
+                        : w->placed ? kn_cuda_printed(w, "place = (i - begin) / %d", w->ph->how.vec)
                                     : "";
     const char *left =
         steps > 1 ? kn_cuda_printed(w, ", left = kn_steps(i, %s, %s)", by->end, by->step) : "";
@@ -117,7 +118,7 @@ static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 /* What a batch has in registers is its own. */
 static void forget_batch(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_in_registers(w, i))
             w->loaded[i] = w->declared[i] = false;
     w->batched = false;
@@ -128,7 +129,7 @@ static void forget_batch(kn_cuda_writer *w)
  * have so many registers that fewer blocks fit (variance of 256 MB: 76.1 us, not 75.0). */
 static bool goes_side_by_side(const kn_cuda_writer *w)
 {
-    return w->ph->reds.len == 1 && kn_takes_turns(w->ph) && kn_by_block(w->ph) &&
+    return w->ph->nest.reds.len == 1 && kn_is_cyclic(w->ph) && kn_by_block(w->ph) &&
            !kn_phase_resident(w->ph) && forwards(w);
 }
 
@@ -175,7 +176,7 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
 static bool fills_near(const kn_cuda_writer *w)
 {
     bool found = false;
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         found = found || kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
     return w->near && !found;
 }
@@ -185,11 +186,11 @@ static bool fills_near(const kn_cuda_writer *w)
 static bool has_batches(const kn_cuda_writer *w)
 {
     bool counted = kn_by_block(w->ph) && forwards(w), any = false;
-    if (w->tiled || w->ph->ragged || kn_cols_square(w->ph) > 1 ||
-        (w->ph->local && w->ph->walk == KN_WALK_ROWS) ||
+    if (w->tiled || w->ph->how.unaligned || kn_transpose_side(w->ph) > 1 ||
+        (w->ph->local && w->ph->how.walk == KN_WALK_ROWS) ||
         (counted ? !fills_near(w) && !goes_side_by_side(w) : w->near))
         return false;
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         any = any || (w->need[i] && !w->loaded[i] && kn_cuda_batches(w, i));
     return any;
 }
@@ -197,24 +198,25 @@ static bool has_batches(const kn_cuda_writer *w)
 /* A piece, in which the steps of the one before go on. */
 static kn_cuda_stride stride_of_piece(kn_cuda_writer *w)
 {
-    return (kn_cuda_stride){
-        NULL, kn_cuda_printed(w, "kn_least(to, %s)", kn_cuda_fetched_end(w->ph)), "stride"};
+    return (kn_cuda_stride){NULL, kn_cuda_printed(w, "kn_least(to, %s)", kn_cuda_copied_end(w->ph)),
+                            "stride"};
 }
 
 /* The members of a square one by one, and then the square. */
 static void write_square_steps(kn_cuda_writer *w)
 {
-    const int side = kn_cols_square(w->ph), steps = kn_cuda_stores_squares(w) ? side : SQUARE_STEPS;
-    kn_cuda_declare_squares(w);
+    const int side = kn_transpose_side(w->ph),
+              steps = kn_cuda_stores_transposed(w) ? side : SQUARE_STEPS;
+    kn_cuda_declare_transposed(w);
     if (steps >= side)
-        kn_cuda_take_squares(w);
-    if (kn_fetches_ahead(w->ph) && w->sweep + 1 == w->ph->nsweeps)
-        kn_cuda_fetch_ahead(w);
-    kn_cuda_open_square(w, steps);
+        kn_cuda_take_transposed(w);
+    if (kn_prefetches_tile(w->ph) && w->sweep + 1 == w->ph->nest.nsweeps)
+        kn_cuda_prefetch_tile(w);
+    kn_cuda_open_members(w, steps);
     kn_cuda_write_axes(w);
     kn_cuda_step(w);
     kn_cuda_close(w);
-    kn_cuda_write_squares(w);
+    kn_cuda_write_transposed(w);
     w->ahead = false;
 }
 
@@ -225,18 +227,18 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         write_batches(w, by, steps);
         return;
     }
-    steps = kn_cols_square(w->ph) > 1 ? 1 : steps;
-    const bool pieces = kn_fetches_pieces(w->ph) && w->sweep + 1 == w->ph->nsweeps;
+    steps = kn_transpose_side(w->ph) > 1 ? 1 : steps;
+    const bool pieces = kn_copies_in_chunks(w->ph) && w->sweep + 1 == w->ph->nest.nsweeps;
     const kn_cuda_stride stride = pieces ? stride_of_piece(w) : *by;
     w->placed = counts_steps(w) && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
-    if (w->ph->ragged)
-        kn_cuda_ragged_steps(w);
+    if (w->ph->how.unaligned)
+        kn_cuda_unaligned_steps(w);
     if (pieces)
-        kn_cuda_open_pieces(w, by->first);
+        kn_cuda_open_chunks(w, by->first);
     open_loop(w, &stride, steps);
-    if (w->ph->ragged) {
+    if (w->ph->how.unaligned) {
         kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->placed ? ", place" : "");
-    } else if (kn_cols_square(w->ph) > 1) {
+    } else if (kn_transpose_side(w->ph) > 1) {
         write_square_steps(w);
     } else {
         kn_cuda_write_axes(w);
@@ -244,7 +246,7 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
     kn_cuda_close(w);
     if (pieces)
-        kn_cuda_close_pieces(w);
+        kn_cuda_close_chunks(w);
     w->placed = false;
     kn_cuda_find_in_shared(w);
 }
@@ -255,10 +257,10 @@ static void write_near(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_cuda_stride near = {by->first, "kn_least(far, end)", by->step};
     w->near = true;
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = kn_part_on_chip(w->k, w->ph, &w->ph->values.data[i]) > 0;
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->loaded[i] = kn_part_on_chip(w->k, w->ph, &w->ph->nest.values.data[i]) > 0;
     write_loop(w, &near);
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = false;
     w->near = false;
 }
@@ -266,9 +268,9 @@ static void write_near(kn_cuda_writer *w, const kn_cuda_stride *by)
 /* Where values are resident: those steps, and the others, which walk backwards if they come first. */
 static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    const bool cols = w->ph->walk == KN_WALK_COLS;
+    const bool cols = w->ph->how.walk == KN_WALK_COLS;
     const char *first =
-        cols ? "far + row" : kn_cuda_printed(w, "far + (kn_count)lane * %d", w->ph->vec);
+        cols ? "far + row" : kn_cuda_printed(w, "far + (kn_count)lane * %d", w->ph->how.vec);
     const kn_cuda_stride far = {first, by->end, by->step};
     kn_cuda_line(w, "// a block has room for its first groups");
     kn_cuda_line(w, "const kn_count far = begin + (%s == %s ? (kn_count)held * %s : 0);",
@@ -287,17 +289,17 @@ static bool loads_ahead_of_tile(kn_cuda_writer *w, int steps)
 {
     int words = 0;
     w->batched = true;
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_keeps_now(w, i))
             words += kn_vector_words(w->ph, i) * steps;
     w->batched = false;
-    return w->ph->reds.len == 0 && words <= KN_KEPT_WORDS;
+    return w->ph->nest.reds.len == 0 && words <= KN_KEPT_WORDS;
 }
 
 /* What is beyond the edge is read from the edge, as turned loads are. */
 static void write_steps_of_tile(kn_cuda_writer *w, int steps)
 {
-    const char *place = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->tpg);
+    const char *place = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->how.tpg);
     const kn_cuda_unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", place), NULL},
                            all = {steps, place, "live && i < to"};
     w->batched = true;
@@ -311,9 +313,9 @@ static void write_steps_of_tile(kn_cuda_writer *w, int steps)
 static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_cuda_stride within = {"from + row", "left", by->step};
-    const int steps = (w->ph->tile + w->ph->tpg - 1) / w->ph->tpg;
+    const int steps = (w->ph->how.tile + w->ph->how.tpg - 1) / w->ph->how.tpg;
     w->tiled = true;
-    kn_cuda_open_tile(w, w->ph->split || w->ph->cluster ? "limit" : "members");
+    kn_cuda_open_tile(w, w->ph->how.split || w->ph->how.cluster ? "limit" : "members");
     if (loads_ahead_of_tile(w, steps)) {
         write_steps_of_tile(w, steps);
     } else {
@@ -321,7 +323,7 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
         kn_cuda_line(
             w,
             "const kn_count left = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
-            w->ph->tpg);
+            w->ph->how.tpg);
         write_loop(w, &within);
     }
     kn_cuda_close_tile(w);
@@ -342,33 +344,33 @@ static const kn_phase *phase_of_rest(kn_cuda_writer *w)
 {
     kn_phase *rest = KN_NEW(w->t->arena, kn_phase);
     *rest = kn_phase_copy(w->t->arena, w->ph);
-    rest->fetched = rest->partly = false;
-    for (int i = 0; i < rest->values.len; i++)
-        if (rest->values.data[i].kept)
-            rest->values.data[i].kept = KN_KEEP_REGISTERS;
+    rest->how.async = rest->how.rest_in_registers = false;
+    for (int i = 0; i < rest->nest.values.len; i++)
+        if (rest->nest.values.data[i].kept)
+            rest->nest.values.data[i].kept = KN_KEEP_REGISTERS;
     return rest;
 }
 
 static kn_cuda_unrolled steps_of_rest(kn_cuda_writer *w)
 {
-    const char *lane = kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->vec);
+    const char *lane = kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec);
     const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)p%d_held + %s", w->p, lane),
-                               "end", kn_cuda_block_times(w, w->ph->vec)};
+                               "end", kn_cuda_block_times(w, w->ph->how.vec)};
     return kn_cuda_all_steps(w, &by);
 }
 
 void kn_cuda_take_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    w->loaded_there = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
+    w->loaded_there = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
     turn_to(w, phase_of_rest(w), true);
-    for (int i = 0; i < ph->values.len; i++) {
-        w->need[i] = ph->values.data[i].kind == KN_V_LOAD && ph->values.data[i].kept;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        w->need[i] = ph->nest.values.data[i].kind == KN_V_LOAD && ph->nest.values.data[i].kept;
         if (w->need[i])
-            kn_cuda_declare_kept(w, i, ph->steps);
+            kn_cuda_declare_kept(w, i, ph->how.steps);
     }
     kn_cuda_open(w, "const auto take_rest = [&](const kn_count g)");
-    kn_cuda_decompose(w, 0, ph->ngroup, "g");
+    kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
     const kn_cuda_unrolled all = steps_of_rest(w);
     kn_cuda_load_steps(w, &all);
     w->indent--;
@@ -398,8 +400,8 @@ static void write_arrivals(kn_cuda_writer *w, const char *first)
 static bool needs_lasting(const kn_cuda_writer *w)
 {
     bool needs = false;
-    for (int i = 0; i < w->ph->values.len; i++)
-        needs = needs || (w->need[i] && kn_lasts(w->ph, kn_value_at(w->ph, i)));
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        needs = needs || (w->need[i] && kn_is_hoisted(w->ph, kn_value_at(w->ph, i)));
     return needs;
 }
 
@@ -407,56 +409,57 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
 {
     const kn_phase *ph = w->ph;
     w->sweep = t;
-    if (kn_sum_by_words(ph) && !ph->split) {
-        kn_cuda_line(w, "const %s r0 = sum;", kn_cuda_type(ph->reds.data[0].dtype));
+    if (kn_sums_atomically(ph) && !ph->how.split) {
+        kn_cuda_line(w, "const %s r0 = sum;", kn_cuda_type(ph->nest.reds.data[0].dtype));
         return;
     }
     kn_phase_needs(ph, t, w->need);
     kn_cuda_line(w, "// sweep %d", t);
-    for (int r = 0; r < ph->reds.len; r++)
-        if (ph->reds.data[r].stage == t && !ph->reds.data[r].across)
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].stage == t && !ph->nest.reds.data[r].across)
             kn_cuda_accumulator(w, r);
-    const kn_cuda_stride held = {by->first, kn_cuda_fetched_end(ph), by->step};
-    if (ph->partly)
+    const kn_cuda_stride held = {by->first, kn_cuda_copied_end(ph), by->step};
+    if (ph->how.rest_in_registers)
         write_rest(w);
-    const bool arriving = kn_takes_as_it_comes(ph) && t == 0;
-    if (ph->fetched && t == 0 && !arriving)
-        kn_cuda_await_fetch(w);
-    if (ph->steps && !ph->partly && (!ph->lasting || needs_lasting(w)))
+    const bool arriving = kn_waits_by_chunk(ph) && t == 0;
+    if (ph->how.async && t == 0 && !arriving)
+        kn_cuda_await_copies(w);
+    if (ph->how.steps && !ph->how.rest_in_registers && (!ph->how.hoisted || needs_lasting(w)))
         kn_cuda_write_all_steps(w, by);
-    else if (kn_cuda_turns(w))
+    else if (kn_cuda_uses_tiles(w))
         write_tiles(w, by);
     else if (kn_phase_resident(ph))
         write_resident(w, by);
     else if (arriving)
         write_arrivals(w, by->first);
     else
-        write_loop(w, ph->partly ? &held : by);
+        write_loop(w, ph->how.rest_in_registers ? &held : by);
     kn_cuda_combine(w, t);
 }
 
 int kn_cuda_last_stage(const kn_phase *ph)
 {
-    int last = ph->nsweeps;
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].stage > last)
-            last = ph->stores.data[i].stage;
+    int last = ph->nest.nsweeps;
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].stage > last)
+            last = ph->nest.stores.data[i].stage;
     return last;
 }
 
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
 {
-    if (w->ph->banded) /* a band has a group's values from memory, too: not one after the other */
+    if (w->ph->how
+            .mixed) /* a band has a group's values from memory, too: not one after the other */
         kn_cuda_load_all_steps(w, by);
     const int last = kn_deferred_groups(w->ph) ? 0 : kn_cuda_last_stage(w->ph);
     for (int t = 0; t <= last; t++) {
         kn_cuda_group_values(w, t);
         kn_cuda_group_stores(w, t, leader);
-        if (w->ph->abreast && t < w->ph->nsweeps)
-            kn_cuda_tell_lanes(w, t);
-        if (t < w->ph->nsweeps)
+        if (w->ph->how.packed && t < w->ph->nest.nsweeps)
+            kn_cuda_broadcast(w, t);
+        if (t < w->ph->nest.nsweeps)
             write_sweep(w, t, by);
-        if (w->ph->lasting && t + 1 == w->ph->nsweeps)
-            kn_cuda_fetch_next(w);
+        if (w->ph->how.hoisted && t + 1 == w->ph->nest.nsweeps)
+            kn_cuda_copy_next(w);
     }
 }

@@ -61,30 +61,30 @@ const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
 /* The number comes first, so that no value is called as a parameter is. */
 const char *kn_cuda_value(kn_cuda_writer *w, int i)
 {
-    const kn_value *v = &w->ph->values.data[i];
+    const kn_value *v = &w->ph->nest.values.data[i];
     return v->name ? kn_identifier(w->t->arena, kn_cuda_printed(w, "v%d_", i), v->name)
                    : kn_cuda_printed(w, "v%d", i);
 }
 
-bool kn_cuda_wide(const kn_phase *ph) { return ph->walk == KN_WALK_COLS && ph->vec > 1; }
+bool kn_cuda_wide(const kn_phase *ph) { return ph->how.walk == KN_WALK_COLS && ph->how.vec > 1; }
 
 void kn_cuda_find_wide(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     int va = kn_phase_vector_axis(ph);
-    w->wide = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
-    w->told = KN_NEW_ARRAY(w->t->arena, bool, ph->values.len + 1);
-    bool *differs = ph->abreast ? w->told : w->wide;
-    for (int i = 0; i < ph->values.len && kn_cuda_wide(ph); i++) {
-        const kn_value *v = &ph->values.data[i];
+    w->wide = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
+    w->told = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
+    bool *differs = ph->how.packed ? w->told : w->wide;
+    for (int i = 0; i < ph->nest.values.len && kn_cuda_wide(ph); i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         int local;
         if (v->level != KN_GROUP)
             continue;
         if (kn_has_access(v))
-            differs[i] = v->access.kind[ph->abreast ? 0 : va] != KN_STRIDE_ZERO;
+            differs[i] = v->access.kind[ph->how.packed ? 0 : va] != KN_STRIDE_ZERO;
         else if (v->kind == KN_V_LOCAL)
             differs[i] = kn_local_export(w->k, w->p, v->index, &local) &&
-                         w->k->phases.data[local].ngroup > 0;
+                         w->k->phases.data[local].nest.ngroup > 0;
         else
             differs[i] = v->kind == KN_V_RESULT;
         for (int k = 0; k < v->nin; k++)
@@ -96,7 +96,7 @@ const char *kn_cuda_operand(kn_cuda_writer *w, int i)
 {
     const char *name = kn_cuda_value(w, i);
     if (w->in_step && w->told[i])
-        return kn_cuda_told(w, i);
+        return kn_cuda_broadcast_value(w, i);
     return w->wide[i] ? kn_cuda_printed(w, "%s[l]", name) : name;
 }
 
@@ -105,7 +105,7 @@ void kn_cuda_open_groups(kn_cuda_writer *w)
     if (!kn_cuda_wide(w->ph))
         return;
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
+    kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->how.vec);
 }
 
 void kn_cuda_close_groups(kn_cuda_writer *w)
@@ -121,7 +121,7 @@ void kn_cuda_declare(kn_cuda_writer *w, bool constant, const char *type, const c
         kn_cuda_line(w, "%s%s %s = %s;", constant ? "const " : "", type, name, value);
         return;
     }
-    kn_cuda_line(w, "%s %s[%d];", type, name, w->ph->vec);
+    kn_cuda_line(w, "%s %s[%d];", type, name, w->ph->how.vec);
     kn_cuda_open_groups(w);
     kn_cuda_line(w, "%s[l] = %s;", name, value);
     kn_cuda_close_groups(w);
@@ -179,8 +179,8 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
     int va = kn_phase_vector_axis(w->ph);
     if (acc->shifted)
         kn_putf(&t, "p%d_%c%d_at", w->p, kind, i);
-    bool of_group = w->ph->abreast && acc->kind[va] == KN_STRIDE_ZERO;
-    for (int a = 0; a < w->ph->naxes; a++) {
+    bool of_group = w->ph->how.packed && acc->kind[va] == KN_STRIDE_ZERO;
+    for (int a = 0; a < w->ph->nest.naxes; a++) {
         if (acc->kind[a] == KN_STRIDE_ZERO)
             continue;
         const char *index = of_group          ? kn_cuda_printed(w, "(a%d + (kn_index)own)", a)
@@ -227,7 +227,7 @@ const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to)
 
 /* ---- values ---- */
 
-const char *kn_cuda_told(kn_cuda_writer *w, int i)
+const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i)
 {
     return kn_cuda_printed(w, "%s_of%d[l]", kn_cuda_value(w, i), w->sweep);
 }

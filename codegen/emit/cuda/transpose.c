@@ -18,28 +18,28 @@
 /* Is value i, or store i, turned and this sweep's? */
 static bool loads_turned(const kn_cuda_writer *w, int i)
 {
-    const kn_value *v = &w->ph->values.data[i];
-    return v->access.turned && w->need[i] && !w->loaded[i];
+    const kn_value *v = &w->ph->nest.values.data[i];
+    return v->access.transposed && w->need[i] && !w->loaded[i];
 }
 
 static bool stores_turned(const kn_cuda_writer *w, int i)
 {
-    const kn_store *s = &w->ph->stores.data[i];
-    return s->access.turned && s->stage == w->sweep && !s->squared;
+    const kn_store *s = &w->ph->nest.stores.data[i];
+    return s->access.transposed && s->stage == w->sweep && !s->by_registers;
 }
 
 static bool any_load(const kn_cuda_writer *w)
 {
     bool any = false;
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         any = any || loads_turned(w, i);
     return any;
 }
 
-bool kn_cuda_turns(kn_cuda_writer *w)
+bool kn_cuda_uses_tiles(kn_cuda_writer *w)
 {
     bool any = any_load(w);
-    for (int i = 0; i < w->ph->stores.len; i++)
+    for (int i = 0; i < w->ph->nest.stores.len; i++)
         any = any || stores_turned(w, i);
     return any;
 }
@@ -56,12 +56,13 @@ static int declare_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int 
 void kn_cuda_declare_tiles(kn_cuda_writer *w)
 {
     int at = 0;
-    for (int i = 0; i < w->ph->values.len; i++)
-        if (w->ph->values.data[i].access.turned)
-            at = declare_tile(w, &w->ph->values.data[i].access, 'v', i, at);
-    for (int i = 0; i < w->ph->stores.len; i++)
-        if (w->ph->stores.data[i].access.turned && !w->ph->stores.data[i].squared)
-            at = declare_tile(w, &w->ph->stores.data[i].access, 'o', i, at);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (w->ph->nest.values.data[i].access.transposed)
+            at = declare_tile(w, &w->ph->nest.values.data[i].access, 'v', i, at);
+    for (int i = 0; i < w->ph->nest.stores.len; i++)
+        if (w->ph->nest.stores.data[i].access.transposed &&
+            !w->ph->nest.stores.data[i].by_registers)
+            at = declare_tile(w, &w->ph->nest.stores.data[i].access, 'o', i, at);
 }
 
 /* Opens a loop over the elements of a tile of so many members by vectors along them: of group c of the tile those from
@@ -69,12 +70,12 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w)
 static void open_turned(kn_cuda_writer *w, const kn_access *acc, int members, int at_once)
 {
     const kn_phase *ph = w->ph;
-    int a_group = members / acc->turned, all = kn_cols_width(ph) * a_group;
+    int a_group = members / acc->transposed, all = kn_cols_width(ph) * a_group;
     int steps = (all + w->k->threads - 1) / w->k->threads;
     kn_putf(w->t, "#pragma unroll %d\n", at_once);
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
     kn_cuda_line(w, "const int at = step * %d + threadIdx.x;", w->k->threads);
-    kn_cuda_line(w, "const int m = at %% %d * %d, c = at / %d;", a_group, acc->turned, a_group);
+    kn_cuda_line(w, "const int m = at %% %d * %d, c = at / %d;", a_group, acc->transposed, a_group);
     if (all % w->k->threads)
         kn_cuda_guarded(w, kn_cuda_printed(w, "at >= %d", all), "break;");
 }
@@ -90,20 +91,20 @@ static const char *in_turn(kn_cuda_writer *w, const kn_access *acc, char kind, i
  * together. */
 static void write_turned_load(kn_cuda_writer *w, int i)
 {
-    const kn_access *acc = &w->ph->values.data[i].access;
+    const kn_access *acc = &w->ph->nest.values.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
-    open_turned(w, acc, w->ph->tile, kn_steps_at_once(kn_bytes(b->dtype) * acc->turned));
+    open_turned(w, acc, w->ph->how.tile, kn_steps_at_once(kn_bytes(b->dtype) * acc->transposed));
     kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
                  kn_cols_width(w->ph));
-    kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", acc->turned);
-    kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
-    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", acc->transposed);
+    kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
+    kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     const char *from =
         kn_cuda_printed(w, "%s + (%s)", b->name, kn_cuda_offset(w, acc, 'v', i, NULL));
-    kn_cuda_line(w, "const kn_vec<%s, %d> some = %s;", kn_cuda_type(b->dtype), acc->turned,
-                 kn_cuda_loaded(w, &w->ph->values.data[i], acc->turned, from));
+    kn_cuda_line(w, "const kn_vec<%s, %d> some = %s;", kn_cuda_type(b->dtype), acc->transposed,
+                 kn_cuda_loaded(w, &w->ph->nest.values.data[i], acc->transposed, from));
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->turned);
+    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
     kn_cuda_line(w, "    %s = some.at[k];", in_turn(w, acc, 'v', i));
     kn_cuda_close(w);
 }
@@ -112,16 +113,16 @@ static void write_turned_load(kn_cuda_writer *w, int i)
  * stores, and to have several at hand takes registers that softmax lacks. */
 static void write_turned_store(kn_cuda_writer *w, int i, int members, const char *element)
 {
-    const kn_access *acc = &w->ph->stores.data[i].access;
+    const kn_access *acc = &w->ph->nest.stores.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
     open_turned(w, acc, members, 1);
     kn_cuda_line(w, "const kn_count g = tile * %d + c, i = from + m;", kn_cols_width(w->ph));
     kn_cuda_open(w, "if (g < groups && i < to)");
-    kn_cuda_decompose(w, 0, w->ph->ngroup, "g");
-    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
-    kn_cuda_line(w, "kn_vec<%s, %d> some;", kn_cuda_type(b->dtype), acc->turned);
+    kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
+    kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
+    kn_cuda_line(w, "kn_vec<%s, %d> some;", kn_cuda_type(b->dtype), acc->transposed);
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->turned);
+    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
     kn_cuda_line(w, "    some.at[k] = %s;", element);
     kn_cuda_line(w, "%s(%s + (%s), some);", kn_cuda_store_function(w, acc->buf), b->name,
                  kn_cuda_offset(w, acc, 'o', i, NULL));
@@ -132,7 +133,7 @@ static void write_turned_store(kn_cuda_writer *w, int i, int members, const char
 /* Every other sweep walks backwards, as in cuda_sweep.c. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit)
 {
-    int tile = w->ph->tile;
+    int tile = w->ph->how.tile;
     if (w->sweep % 2 == 0) {
         kn_cuda_open(w, "for (kn_count from = begin; from < %s; from += %d)", limit, tile);
     } else {
@@ -146,7 +147,7 @@ void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit)
 
 void kn_cuda_load_tile(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         if (loads_turned(w, i))
             write_turned_load(w, i);
     if (any_load(w))
@@ -158,10 +159,11 @@ void kn_cuda_close_tile(kn_cuda_writer *w)
 {
     bool any = false;
     kn_cuda_line(w, "__syncthreads();");
-    for (int i = 0; i < w->ph->stores.len; i++) {
+    for (int i = 0; i < w->ph->nest.stores.len; i++) {
         if (!stores_turned(w, i))
             continue;
-        write_turned_store(w, i, w->ph->tile, in_turn(w, &w->ph->stores.data[i].access, 'o', i));
+        write_turned_store(w, i, w->ph->how.tile,
+                           in_turn(w, &w->ph->nest.stores.data[i].access, 'o', i));
         any = true;
     }
     if (any)
@@ -171,38 +173,38 @@ void kn_cuda_close_tile(kn_cuda_writer *w)
 
 /* ---- squares ---- */
 
-void kn_cuda_open_square(kn_cuda_writer *w, int at_once)
+void kn_cuda_open_members(kn_cuda_writer *w, int at_once)
 {
     kn_putf(w->t, "#pragma unroll %d\n", at_once);
-    kn_cuda_open(w, "for (int r = 0; r < %d; ++r)", kn_cols_square(w->ph));
+    kn_cuda_open(w, "for (int r = 0; r < %d; ++r)", kn_transpose_side(w->ph));
     kn_cuda_line(w, "const kn_count i = at + r;");
 }
 
-void kn_cuda_take_squares(kn_cuda_writer *w)
+void kn_cuda_take_transposed(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     w->ahead = true;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         const char *name = kn_cuda_value(w, i);
         if (!w->need[i] || !w->loaded[i] || v->kept != KN_KEEP_SHARED)
             continue;
-        kn_cuda_line(w, "kn_vec<%s, %d> %s_square[%d];", kn_cuda_type(v->dtype), ph->vec, name,
-                     kn_cols_square(ph));
+        kn_cuda_line(w, "kn_vec<%s, %d> %s_square[%d];", kn_cuda_type(v->dtype), ph->how.vec, name,
+                     kn_transpose_side(ph));
         kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int r = 0; r < %d; ++r)", kn_cols_square(ph));
+        kn_cuda_line(w, "for (int r = 0; r < %d; ++r)", kn_transpose_side(ph));
         kn_cuda_line(w, "    %s_square[r] = %s;", name, kn_cuda_shared_place(w, i));
     }
 }
 
 static bool stores_square(const kn_cuda_writer *w, int i)
 {
-    return w->ph->stores.data[i].squared && w->ph->stores.data[i].stage == w->sweep;
+    return w->ph->nest.stores.data[i].by_registers && w->ph->nest.stores.data[i].stage == w->sweep;
 }
 
-bool kn_cuda_stores_squares(const kn_cuda_writer *w)
+bool kn_cuda_stores_transposed(const kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->stores.len; i++)
+    for (int i = 0; i < w->ph->nest.stores.len; i++)
         if (stores_square(w, i))
             return true;
     return false;
@@ -210,31 +212,31 @@ bool kn_cuda_stores_squares(const kn_cuda_writer *w)
 
 static const char *element_type(const kn_cuda_writer *w, int i)
 {
-    return kn_cuda_type(w->k->bufs.data[w->ph->stores.data[i].access.buf].dtype);
+    return kn_cuda_type(w->k->bufs.data[w->ph->nest.stores.data[i].access.buf].dtype);
 }
 
-void kn_cuda_declare_squares(kn_cuda_writer *w)
+void kn_cuda_declare_transposed(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->stores.len; i++)
+    for (int i = 0; i < w->ph->nest.stores.len; i++)
         if (stores_square(w, i))
-            kn_cuda_line(w, "kn_vec<%s, %d> o%d_square[%d];", element_type(w, i), w->ph->vec, i,
-                         kn_cols_square(w->ph));
+            kn_cuda_line(w, "kn_vec<%s, %d> o%d_square[%d];", element_type(w, i), w->ph->how.vec, i,
+                         kn_transpose_side(w->ph));
 }
 
 /* Of each group of the thread its members, as vectors along them. */
 static void write_square(kn_cuda_writer *w, int i)
 {
-    const kn_access *acc = &w->ph->stores.data[i].access;
+    const kn_access *acc = &w->ph->nest.stores.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int r = 0; r < %d; r += %d)", kn_cols_square(w->ph), acc->turned);
+    kn_cuda_open(w, "for (int r = 0; r < %d; r += %d)", kn_transpose_side(w->ph), acc->transposed);
     kn_cuda_line(w, "const kn_count i = at + r;");
-    kn_cuda_decompose(w, w->ph->ngroup, w->ph->naxes, "i");
+    kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->vec);
-    kn_cuda_line(w, "kn_vec<%s, %d> some;", element_type(w, i), acc->turned);
+    kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->how.vec);
+    kn_cuda_line(w, "kn_vec<%s, %d> some;", element_type(w, i), acc->transposed);
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->turned);
+    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
     kn_cuda_line(w, "    some.at[k] = o%d_square[r + k].at[l];", i);
     kn_cuda_line(w, "%s(%s + (%s), some);", kn_cuda_store_function(w, acc->buf), b->name,
                  kn_cuda_offset(w, acc, 'o', i, "l"));
@@ -242,9 +244,9 @@ static void write_square(kn_cuda_writer *w, int i)
     kn_cuda_close(w);
 }
 
-void kn_cuda_write_squares(kn_cuda_writer *w)
+void kn_cuda_write_transposed(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->stores.len; i++)
+    for (int i = 0; i < w->ph->nest.stores.len; i++)
         if (stores_square(w, i))
             write_square(w, i);
 }

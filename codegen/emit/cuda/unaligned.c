@@ -15,19 +15,19 @@ void kn_cuda_part_of_cluster(kn_cuda_writer *w, const char *members)
                  members);
 }
 
-void kn_cuda_ragged_range(kn_cuda_writer *w)
+void kn_cuda_unaligned_range(kn_cuda_writer *w)
 {
     const char *begins = NULL;
-    int vec = w->ph->vec;
-    for (int i = 0; !begins && i < w->ph->values.len; i++)
-        if (w->ph->values.data[i].access.vector)
-            begins = group_offset(w, w->ph->values.data[i].access, 'v', i);
-    for (int i = 0; !begins && i < w->ph->stores.len; i++)
-        if (w->ph->stores.data[i].access.vector)
-            begins = group_offset(w, w->ph->stores.data[i].access, 'o', i);
+    int vec = w->ph->how.vec;
+    for (int i = 0; !begins && i < w->ph->nest.values.len; i++)
+        if (w->ph->nest.values.data[i].access.vector)
+            begins = group_offset(w, w->ph->nest.values.data[i].access, 'v', i);
+    for (int i = 0; !begins && i < w->ph->nest.stores.len; i++)
+        if (w->ph->nest.stores.data[i].access.vector)
+            begins = group_offset(w, w->ph->nest.stores.data[i].access, 'o', i);
     kn_cuda_line(w, "// its lines and vectors are aligned, not its beginning");
     kn_cuda_line(w, "const kn_count skew = (kn_count)(%s) %% %d;", begins, kn_phase_line(w->ph));
-    if (w->ph->cluster)
+    if (w->ph->how.cluster)
         kn_cuda_part_of_cluster(w, "members + skew");
     else
         kn_cuda_line(w, "const kn_count begin = 0, end = members + skew;");
@@ -38,9 +38,9 @@ void kn_cuda_ragged_range(kn_cuda_writer *w)
 
 /* Which thread has which vector does not depend on the skew: what one group keeps, the next does not overwrite from
  * elsewhere. */
-void kn_cuda_ragged_share(kn_cuda_writer *w, const char *first)
+void kn_cuda_unaligned_share(kn_cuda_writer *w, const char *first)
 {
-    int vec = w->ph->vec;
+    int vec = w->ph->how.vec;
     kn_cuda_line(w, "const kn_count start = %s + (%s < inner ? stride : 0);", first, first);
     kn_cuda_line(w, "const bool head = begin < skew && skew %% %d != 0 && lane == skew / %d;", vec,
                  vec);
@@ -48,14 +48,14 @@ void kn_cuda_ragged_share(kn_cuda_writer *w, const char *first)
     kn_cuda_line(w, "                  lane == (inner_end - begin) / %d %% blockDim.x;", vec);
 }
 
-void kn_cuda_ragged_edges(kn_cuda_writer *w)
+void kn_cuda_unaligned_edges(kn_cuda_writer *w)
 {
     kn_put(w->t, "#pragma unroll 1\n");
     kn_cuda_open(w, "for (int edge = head ? 0 : 1; edge < (tail ? 2 : 1); ++edge)");
-    kn_cuda_line(w, "const kn_count i = edge == 0 ? inner - %d : inner_end;", w->ph->vec);
+    kn_cuda_line(w, "const kn_count i = edge == 0 ? inner - %d : inner_end;", w->ph->how.vec);
 }
 
-void kn_cuda_ragged_place(kn_cuda_writer *w)
+void kn_cuda_unaligned_place(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_index a%d = (kn_index)i - (kn_index)skew;",
                  kn_phase_vector_axis(w->ph));
@@ -70,6 +70,6 @@ const char *kn_cuda_lane_is_member(kn_cuda_writer *w)
 
 const char *kn_cuda_edge(kn_cuda_writer *w, int i)
 {
-    return kn_cuda_printed(w, "kn_load_edge<%d>(%s, a%d, members)", w->ph->vec,
+    return kn_cuda_printed(w, "kn_load_edge<%d>(%s, a%d, members)", w->ph->how.vec,
                            kn_cuda_address(w, i, NULL), kn_phase_vector_axis(w->ph));
 }

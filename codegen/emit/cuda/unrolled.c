@@ -7,8 +7,8 @@
 static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
 {
     int words = 0;
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = &w->ph->nest.values.data[i];
         bool kept = v->kept == KN_KEEP_REGISTERS && w->declared[i];
         bool loaded = w->need[i] && v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !v->kept;
         *loads = *loads || loaded;
@@ -23,7 +23,7 @@ static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
 static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     bool loads = false;
-    if (!w->ph->full || (words_of_sweep(w, &loads) > KN_KEPT_WORDS && loads))
+    if (!w->ph->how.full || (words_of_sweep(w, &loads) > KN_KEPT_WORDS && loads))
         return kn_cuda_printed(w, "i < %s", by->end);
     return kn_sweep_stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph) ? "live"
                                                                                      : NULL;
@@ -56,8 +56,8 @@ void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps)
     if (w->declared[i])
         return;
     w->declared[i] = true;
-    kn_cuda_line(w, "kn_vec<%s, %d> %s[%d];", kn_cuda_type(w->ph->values.data[i].dtype), w->ph->vec,
-                 kn_cuda_registers(w, i), steps);
+    kn_cuda_line(w, "kn_vec<%s, %d> %s[%d];", kn_cuda_type(w->ph->nest.values.data[i].dtype),
+                 w->ph->how.vec, kn_cuda_registers(w, i), steps);
 }
 
 /* Which loads go from where to where, of those that this sweep is to have in registers. */
@@ -66,14 +66,14 @@ typedef bool (*which_fn)(const kn_cuda_writer *w, int i);
 /* In bands: is value i on chip, left there by an earlier phase, where a block has room for it? Is it to be left there? */
 static bool is_found(const kn_cuda_writer *w, int i)
 {
-    return w->ph->banded && kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
+    return w->ph->how.mixed && kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
 }
 
 static bool is_elsewhere(const kn_cuda_writer *w, int i) { return !is_found(w, i); }
 
 static bool is_left(const kn_cuda_writer *w, int i)
 {
-    return w->ph->banded && kn_value_at(w->ph, i)->kept == KN_KEEP_RESIDENT && !is_found(w, i);
+    return w->ph->how.mixed && kn_value_at(w->ph, i)->kept == KN_KEEP_RESIDENT && !is_found(w, i);
 }
 
 static bool is_now(const kn_cuda_writer *w, int i, which_fn which)
@@ -84,7 +84,7 @@ static bool is_now(const kn_cuda_writer *w, int i, which_fn which)
 static bool are_any(const kn_cuda_writer *w, which_fn which)
 {
     bool any = false;
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         any = any || is_now(w, i, which);
     return any;
 }
@@ -92,8 +92,8 @@ static bool are_any(const kn_cuda_writer *w, which_fn which)
 static void move_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u, which_fn which,
                        void (*move)(kn_cuda_writer *))
 {
-    bool *all = w->need, *some = KN_NEW_ARRAY(w->t->arena, bool, w->ph->values.len + 1);
-    for (int i = 0; i < w->ph->values.len; i++)
+    bool *all = w->need, *some = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         some[i] = is_now(w, i, which);
     w->need = some;
     kn_cuda_write_unrolled(w, u, move);
@@ -102,7 +102,7 @@ static void move_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u, which_fn wh
 
 void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
 {
-    for (int i = 0; i < w->ph->values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_keeps_now(w, i))
             kn_cuda_declare_kept(
                 w, kn_value_at(w->ph, i)->kind == KN_V_LOAD ? i : kn_value_at(w->ph, i)->room,
@@ -121,40 +121,41 @@ void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
     }
     if (are_any(w, is_left)) {
         kn_cuda_open(w, "if (near)");
-        move_steps(w, u, is_left, kn_cuda_leave_near);
+        move_steps(w, u, is_left, kn_cuda_leave_resident);
         kn_cuda_close(w);
     }
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] =
-            w->loaded[i] || (kn_cuda_keeps_now(w, i) && w->ph->values.data[i].kind == KN_V_LOAD);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->loaded[i] = w->loaded[i] ||
+                       (kn_cuda_keeps_now(w, i) && w->ph->nest.values.data[i].kind == KN_V_LOAD);
 }
 
 void kn_cuda_find_in_shared(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->loaded[i] = w->loaded[i] || (w->need[i] && w->ph->values.data[i].kept == KN_KEEP_SHARED);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->loaded[i] =
+            w->loaded[i] || (w->need[i] && w->ph->nest.values.data[i].kept == KN_KEEP_SHARED);
 }
 
 void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
 {
     kn_cuda_load_steps(w, u);
     kn_cuda_write_unrolled(w, u, kn_cuda_step);
-    for (int i = 0; i < w->ph->values.len; i++) /* and what this sweep has computed */
+    for (int i = 0; i < w->ph->nest.values.len; i++) /* and what this sweep has computed */
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
     kn_cuda_find_in_shared(w);
 }
 
 kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    return (kn_cuda_unrolled){w->ph->steps,
+    return (kn_cuda_unrolled){w->ph->how.steps,
                               kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
                               step_guard(w, by)};
 }
 
-void kn_cuda_load_lasting(kn_cuda_writer *w, const kn_cuda_stride *by)
+void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->need[i] = kn_lasts(w->ph, kn_value_at(w->ph, i));
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->need[i] = kn_is_hoisted(w->ph, kn_value_at(w->ph, i));
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
     kn_cuda_load_steps(w, &all);
 }
@@ -163,9 +164,9 @@ void kn_cuda_load_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     w->sweep = 0;
     kn_phase_needs(w->ph, 0, w->need);
-    for (int i = 0; i < w->ph->values.len; i++)
-        w->need[i] =
-            w->need[i] || (w->ph->values.data[i].kind == KN_V_LOAD && kn_cuda_in_registers(w, i));
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->need[i] = w->need[i] ||
+                     (w->ph->nest.values.data[i].kind == KN_V_LOAD && kn_cuda_in_registers(w, i));
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
     kn_cuda_load_steps(w, &all);
     kn_phase_needs(w->ph, 0, w->need);
@@ -173,7 +174,7 @@ void kn_cuda_load_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 
 void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    if (w->sweep == 0 && !w->ph->banded)
+    if (w->sweep == 0 && !w->ph->how.mixed)
         kn_cuda_load_all_steps(w, by);
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
     kn_cuda_write_steps(w, &all);

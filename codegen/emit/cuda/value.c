@@ -40,7 +40,7 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
 static bool divides_by_group(const kn_cuda_writer *w, const kn_value *v, int by)
 {
     return kn_is_elem(v, KN_OP_DIV) && kn_is_float(v->dtype) && v->in[1] == by &&
-           w->ph->values.data[by].level == KN_GROUP && !divides_fast(w, v->op, v->dtype);
+           w->ph->nest.values.data[by].level == KN_GROUP && !divides_fast(w, v->op, v->dtype);
 }
 
 /* How a quotient is found by what divides several numbers, or is there before they are: its divisor's suffix, its type and
@@ -60,7 +60,8 @@ static const division exact_f32 = {"by", "kn_divisor<float>", "kn_divide_by"},
 static bool is_whole(const kn_phase *ph, int by)
 {
     const kn_value *v = kn_value_at(ph, by);
-    return (ph->walk != KN_WALK_COLS || ph->tpg == 1 || (ph->fetched && !ph->cluster)) &&
+    return (ph->how.walk != KN_WALK_COLS || ph->how.tpg == 1 ||
+            (ph->how.async && !ph->how.cluster)) &&
            v->stage == 0 && kn_is_elem(v, KN_OP_CAST) &&
            kn_is_int(kn_value_at(ph, v->in[0])->dtype);
 }
@@ -86,7 +87,7 @@ bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i)
 static void define_divisor(kn_cuda_writer *w, int i, const division *d)
 {
     bool divides = false;
-    for (int j = i + 1; j < w->ph->values.len; j++)
+    for (int j = i + 1; j < w->ph->nest.values.len; j++)
         divides = divides || division_of(w, j, i) == d;
     if (divides)
         kn_cuda_declare(w, true, d->type,
@@ -96,7 +97,7 @@ static void define_divisor(kn_cuda_writer *w, int i, const division *d)
 
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 {
-    const kn_value *v = &w->ph->values.data[i];
+    const kn_value *v = &w->ph->nest.values.data[i];
     const char *in[KN_MAX_IN] = {0};
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_cuda_operand(w, v->in[k]);
@@ -111,12 +112,13 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
                                          [KN_DIVIDED] = "kn_divide_slowly(%s, %s)"};
         return kn_cuda_printed(w, quotients[w->quotients], in[0], by);
     }
-    if (kn_cuda_rough_exp(w, i))
+    if (kn_cuda_imprecise_exp(w, i))
         return kn_cuda_printed(w, "kn_rough_exp(%s)", in[0]);
-    if (w->ph->cluster && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) && v->dtype == KN_F32 &&
-        !w->k->fast)
+    if (w->ph->how.cluster && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) &&
+        v->dtype == KN_F32 && !w->k->fast)
         return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);
-    return kn_cuda_operation(w, v->op, v->dtype, w->ph->values.data[v->in[0]].dtype, in, v->nin);
+    return kn_cuda_operation(w, v->op, v->dtype, w->ph->nest.values.data[v->in[0]].dtype, in,
+                             v->nin);
 }
 
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
@@ -128,8 +130,8 @@ void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
 /* Where a GATHER reads, beyond its access. */
 static const char *gathered(kn_cuda_writer *w, int i, const char *at)
 {
-    const kn_value *v = &w->ph->values.data[i];
-    bool some = kn_shares_block(w->k, w->ph) || w->ph->walk == KN_WALK_COLS;
+    const kn_value *v = &w->ph->nest.values.data[i];
+    bool some = kn_shares_block(w->k, w->ph) || w->ph->how.walk == KN_WALK_COLS;
     const char *live = some && v->level == KN_GROUP ? "live" : "true";
     kn_text t = kn_text_new(w->t->arena);
     kn_put(&t, at);
@@ -145,7 +147,7 @@ static const char *gathered(kn_cuda_writer *w, int i, const char *at)
 
 void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
 {
-    const kn_value *v = &w->ph->values.data[i];
+    const kn_value *v = &w->ph->nest.values.data[i];
     const kn_access *acc = &v->access;
     const char *at = kn_cuda_offset(w, acc, 'v', i, lane);
     if (v->kind == KN_V_INDEX) {
@@ -154,7 +156,7 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
     }
     if (v->kind == KN_V_GATHER)
         at = gathered(w, i, at);
-    if (w->tiled && acc->turned)
+    if (w->tiled && acc->transposed)
         kn_cuda_define(w, i, kn_cuda_in_tile(w, acc, 'v', i, lane));
     else
         kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
@@ -163,8 +165,8 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
 /* The group values of one stage: before the sweeps for stage 0, else after a combine. */
 void kn_cuda_group_values(kn_cuda_writer *w, int stage)
 {
-    for (int i = 0; i < w->ph->values.len; i++) {
-        const kn_value *v = &w->ph->values.data[i];
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = &w->ph->nest.values.data[i];
         if (v->level != KN_GROUP || v->stage != stage)
             continue;
         switch (v->kind) {
@@ -194,7 +196,7 @@ const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also)
 {
     kn_text t = kn_text_new(w->t->arena);
     kn_put(&t, also);
-    for (int a = 0; a < w->ph->naxes; a++)
+    for (int a = 0; a < w->ph->nest.naxes; a++)
         if (s->once >> a & 1)
             kn_putf(&t, "%sa%d == 0", t.len ? " && " : "", a);
     return kn_text_str(&t);
@@ -203,12 +205,12 @@ const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also)
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
 {
     int va = kn_phase_vector_axis(w->ph);
-    for (int i = 0; i < w->ph->stores.len; i++) {
-        const kn_store *s = &w->ph->stores.data[i];
+    for (int i = 0; i < w->ph->nest.stores.len; i++) {
+        const kn_store *s = &w->ph->nest.stores.data[i];
         if (s->kind == KN_STORE_ELEMENT || s->stage != stage || kn_stores_across(w->ph, s))
             continue;
-        bool wide = kn_cuda_wide(w->ph) && !w->ph->abreast, once = wide && s->once >> va & 1;
-        const char *who = w->ph->split && s->kind == KN_STORE_GROUP
+        bool wide = kn_cuda_wide(w->ph) && !w->ph->how.packed, once = wide && s->once >> va & 1;
+        const char *who = w->ph->how.split && s->kind == KN_STORE_GROUP
                               ? kn_cuda_printed(w, "%s && split == 0", leader)
                               : leader;
         const bool partial = s->kind == KN_STORE_PARTIAL;

@@ -111,9 +111,9 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 /* ---- precision.c: see there ---- */
 
 /* Finds rough values, on entering a phase. */
-void kn_cuda_find_rough(kn_cuda_writer *w);
+void kn_cuda_find_imprecise(kn_cuda_writer *w);
 /* Is value i an exponential by the hardware's approximation? */
-bool kn_cuda_rough_exp(const kn_cuda_writer *w, int i);
+bool kn_cuda_imprecise_exp(const kn_cuda_writer *w, int i);
 
 /* ---- combine.c: reduction r of the phase ---- */
 
@@ -127,12 +127,12 @@ void kn_cuda_after_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_combine(kn_cuda_writer *w, int sweep);
 /* Where kn_cuda_combine() only has each warp leave what it found, behind that of `late` groups before: takes what there is,
  * behind a barrier, as new accumulators. */
-void kn_cuda_take_late(kn_cuda_writer *w);
+void kn_cuda_take_deferred(kn_cuda_writer *w);
 void kn_cuda_declare_results(kn_cuda_writer *w, int sweep);
 /* Where dynamic shared memory is free: behind the boards on which the blocks of a cluster write what they found. */
-const char *kn_cuda_behind_boards(kn_cuda_writer *w);
+const char *kn_cuda_behind_exchange(kn_cuda_writer *w);
 /* In front of the loop over the groups of a cluster: the mbarriers of its boards, and that of its fetches. */
-void kn_cuda_begin_boards(kn_cuda_writer *w);
+void kn_cuda_begin_exchange(kn_cuda_writer *w);
 /* All reductions across groups: the accumulators of a band; at its end, for one step, what the threads of the
  * block combine, and the stores. */
 void kn_cuda_across_accumulators(kn_cuda_writer *w);
@@ -142,12 +142,12 @@ void kn_cuda_store_across(kn_cuda_writer *w);
 /* ---- reducer.c: a REDUCE_BY whose first reduction is r ---- */
 
 /* What its type and its struct of functions are called. */
-const char *kn_cuda_own_name(kn_cuda_writer *w, int r);
+const char *kn_cuda_reducer_name(kn_cuda_writer *w, int r);
 /* In front of a kernel: those of all its phases. */
-void kn_cuda_own_types(kn_cuda_writer *w);
+void kn_cuda_reducer_types(kn_cuda_writer *w);
 /* The identities, or the operands of a step, as its type. */
-const char *kn_cuda_own_identity(kn_cuda_writer *w, int r);
-const char *kn_cuda_own_element(kn_cuda_writer *w, int r);
+const char *kn_cuda_reducer_identity(kn_cuda_writer *w, int r);
+const char *kn_cuda_reducer_element(kn_cuda_writer *w, int r);
 
 /* How a sweep steps through the members: `first`, first + step, ... below `end`. */
 typedef struct kn_cuda_stride {
@@ -156,49 +156,49 @@ typedef struct kn_cuda_stride {
 
 /* ---- packed.c: see there ---- */
 
-void kn_cuda_abreast(kn_cuda_writer *w);
+void kn_cuda_packed(kn_cuda_writer *w);
 
 /* In front of a sweep: what its elements need of their groups. */
-void kn_cuda_tell_lanes(kn_cuda_writer *w, int sweep);
+void kn_cuda_broadcast(kn_cuda_writer *w, int sweep);
 /* "v3_of1[l]": what a lane is told. */
-const char *kn_cuda_told(kn_cuda_writer *w, int i);
+const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i);
 
 /* ---- copies.c: see there ---- */
 
 /* In front of the loop over groups: this cluster's time to begin. */
-void kn_cuda_begin_apart(kn_cuda_writer *w);
+void kn_cuda_skew_launch(kn_cuda_writer *w);
 /* In front of that loop: the first group is asked for. Around the loop of the last sweep over a group, that it goes through
  * [from, to) at a time. */
-void kn_cuda_fetch_first(kn_cuda_writer *w);
-void kn_cuda_open_pieces(kn_cuda_writer *w, const char *first);
-void kn_cuda_close_pieces(kn_cuda_writer *w);
+void kn_cuda_copy_first(kn_cuda_writer *w);
+void kn_cuda_open_chunks(kn_cuda_writer *w, const char *first);
+void kn_cuda_close_chunks(kn_cuda_writer *w);
 /* In front of the first sweep. */
-void kn_cuda_await_fetch(kn_cuda_writer *w);
+void kn_cuda_await_copies(kn_cuda_writer *w);
 /* The parameter that says how many members of its part a block keeps; where what is fetched ends. */
 const char *kn_cuda_held(kn_cuda_writer *w);
-const char *kn_cuda_fetched_end(const kn_phase *ph);
+const char *kn_cuda_copied_end(const kn_phase *ph);
 /* Where they are taken as they come: the loop over pieces [from, to) of the first sweep. */
 void kn_cuda_open_arrivals(kn_cuda_writer *w, const char *first);
 void kn_cuda_close_arrivals(kn_cuda_writer *w);
 /* Behind the last sweep over a group that had one of two places: the one after the next takes it. */
-void kn_cuda_fetch_next(kn_cuda_writer *w);
+void kn_cuda_copy_next(kn_cuda_writer *w);
 /* Columns: a thread asks for its own elements; in the last sweep, when it has taken a square, for those of the next tile
  * that go there. */
-void kn_cuda_fetch_own(kn_cuda_writer *w, const kn_cuda_stride *by);
-void kn_cuda_fetch_ahead(kn_cuda_writer *w);
+void kn_cuda_copy_own(kn_cuda_writer *w, const kn_cuda_stride *by);
+void kn_cuda_prefetch_tile(kn_cuda_writer *w);
 
 /* ---- mixed.c: see there ---- */
 
 /* Behind the sweep over a group: that, and the stores, when it is time for it; each warp for other groups. */
-void kn_cuda_late_groups(kn_cuda_writer *w);
+void kn_cuda_deferred_groups(kn_cuda_writer *w);
 /* Around what a block does with the groups from `first` on: the loops over its bands and over their groups. */
-void kn_cuda_open_band(kn_cuda_writer *w);
-void kn_cuda_close_band(kn_cuda_writer *w);
+void kn_cuda_open_mixed(kn_cuda_writer *w);
+void kn_cuda_close_mixed(kn_cuda_writer *w);
 
 /* ---- transpose.c: see there ---- */
 
 /* Does this sweep have turned accesses? */
-bool kn_cuda_turns(kn_cuda_writer *w);
+bool kn_cuda_uses_tiles(kn_cuda_writer *w);
 void kn_cuda_declare_tiles(kn_cuda_writer *w);
 /* Around a sweep's loop over [from, to): one tile of the members from `begin` to `limit`; and in front of that loop, its
  * turned loads. */
@@ -206,16 +206,16 @@ void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
 void kn_cuda_load_tile(kn_cuda_writer *w);
 void kn_cuda_close_tile(kn_cuda_writer *w);
 /* The place of this step's kept vector of columns. */
-const char *kn_cuda_square_place(kn_cuda_writer *w);
+const char *kn_cuda_kept_of_column(kn_cuda_writer *w);
 /* In front of that loop: takes what this sweep has in shared memory of a square to registers, <value>_square[r]. The compiler
  * would not look for it beyond the first member whose results go there. */
-void kn_cuda_take_squares(kn_cuda_writer *w);
+void kn_cuda_take_transposed(kn_cuda_writer *w);
 /* The loop over the members i of a square from `at` on; does this sweep store squares? Then what it stores of them, in
  * front of that loop and behind it. */
-void kn_cuda_open_square(kn_cuda_writer *w, int at_once);
-bool kn_cuda_stores_squares(const kn_cuda_writer *w);
-void kn_cuda_declare_squares(kn_cuda_writer *w);
-void kn_cuda_write_squares(kn_cuda_writer *w);
+void kn_cuda_open_members(kn_cuda_writer *w, int at_once);
+bool kn_cuda_stores_transposed(const kn_cuda_writer *w);
+void kn_cuda_declare_transposed(kn_cuda_writer *w);
+void kn_cuda_write_transposed(kn_cuda_writer *w);
 /* This step's element, or that of lane `lane`, of a turned access in its tile. */
 const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                             const char *lane);
@@ -262,12 +262,12 @@ void kn_cuda_part_of_cluster(kn_cuda_writer *w, const char *members);
  * that are the group's as a whole; at which of them a thread starts: at `first`, but for who has the group's beginning.
  * The loop of a thread over the other vectors, in front of its body. Of a sweep: the function of a step, and the steps
  * of the other vectors. */
-void kn_cuda_ragged_range(kn_cuda_writer *w);
-void kn_cuda_ragged_share(kn_cuda_writer *w, const char *first);
-void kn_cuda_ragged_edges(kn_cuda_writer *w);
-void kn_cuda_ragged_steps(kn_cuda_writer *w);
+void kn_cuda_unaligned_range(kn_cuda_writer *w);
+void kn_cuda_unaligned_share(kn_cuda_writer *w, const char *first);
+void kn_cuda_unaligned_edges(kn_cuda_writer *w);
+void kn_cuda_unaligned_steps(kn_cuda_writer *w);
 /* The element along the members at which this step of a ragged group begins: below 0 in front of it. */
-void kn_cuda_ragged_place(kn_cuda_writer *w);
+void kn_cuda_unaligned_place(kn_cuda_writer *w);
 /* This step's elements of a value that are a thread's, as a vector. */
 const char *kn_cuda_vector(kn_cuda_writer *w, int i);
 /* Where this step's elements of a value that is kept in shared memory are. */
@@ -278,7 +278,7 @@ const char *kn_cuda_edge(kn_cuda_writer *w, int i);
 const char *kn_cuda_registers(kn_cuda_writer *w, int i);
 /* A step's loads into registers; in bands, from there to where later phases find them. */
 void kn_cuda_kept_loads(kn_cuda_writer *w);
-void kn_cuda_leave_near(kn_cuda_writer *w);
+void kn_cuda_leave_resident(kn_cuda_writer *w);
 void kn_cuda_declare_shared(kn_cuda_writer *w);
 void kn_cuda_step(kn_cuda_writer *w);
 
@@ -315,7 +315,7 @@ void kn_cuda_find_in_shared(kn_cuda_writer *w);
 /* The registers of value i, of so many steps, unless they are there. */
 void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
 /* Into registers, what all groups share; by: a thread's steps of any of them. */
-void kn_cuda_load_lasting(kn_cuda_writer *w, const kn_cuda_stride *by);
+void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by);
 
 /* ---- sweep.c ---- */
 

@@ -6,11 +6,11 @@
 int kn_add_value(kn_planner *p, kn_phase *ph, kn_value v)
 {
     for (int k = 0; k < v.nin; k++) {
-        int stage = ph->values.data[v.in[k]].stage;
+        int stage = ph->nest.values.data[v.in[k]].stage;
         v.stage = stage > v.stage ? stage : v.stage;
     }
-    kn_push(p->arena, &ph->values, v);
-    return ph->values.len - 1;
+    kn_push(p->arena, &ph->nest.values, v);
+    return ph->nest.values.len - 1;
 }
 
 int kn_add_elem(kn_planner *p, kn_phase *ph, kn_op op, kn_dtype t, int a, int b)
@@ -21,20 +21,20 @@ int kn_add_elem(kn_planner *p, kn_phase *ph, kn_op op, kn_dtype t, int a, int b)
 
 void kn_instead_of_result(kn_planner *p, kn_phase *ph, int red, kn_instead_fn make, void *ctx)
 {
-    int old = ph->values.len, *to = KN_NEW_ARRAY(p->arena, int, old + 1);
+    int old = ph->nest.values.len, *to = KN_NEW_ARRAY(p->arena, int, old + 1);
     kn_phase from = *ph;
-    memset(&ph->values, 0, sizeof ph->values);
+    memset(&ph->nest.values, 0, sizeof ph->nest.values);
     for (int i = 0; i < old; i++) {
-        kn_value v = from.values.data[i];
+        kn_value v = from.nest.values.data[i];
         for (int k = 0; k < v.nin; k++)
             v.in[k] = to[v.in[k]];
         to[i] = kn_add_value(p, ph, v);
         if (v.kind == KN_V_RESULT && v.index == red)
             to[i] = make(p, ph, to[i], to, ctx);
     }
-    for (int i = 0; i < ph->reds.len; i++)
-        ph->reds.data[i].value = to[ph->reds.data[i].value];
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind != KN_STORE_PARTIAL)
-            ph->stores.data[i].value = to[ph->stores.data[i].value];
+    for (int i = 0; i < ph->nest.reds.len; i++)
+        ph->nest.reds.data[i].value = to[ph->nest.reds.data[i].value];
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].kind != KN_STORE_PARTIAL)
+            ph->nest.stores.data[i].value = to[ph->nest.stores.data[i].value];
 }

@@ -22,8 +22,8 @@
 static int64_t members(const kn_phase *ph)
 {
     int64_t n = 1;
-    for (int a = ph->ngroup; a < ph->naxes; a++)
-        n *= ph->axes[a].extent;
+    for (int a = ph->nest.ngroup; a < ph->nest.naxes; a++)
+        n *= ph->nest.axes[a].extent;
     return n;
 }
 
@@ -50,7 +50,7 @@ static int sum_behind_mean(const kn_planner *p, const kn_phase *ph, int m, int x
         !is_by_count(p, ph, v))
         return -1;
     int r = kn_value_at(ph, v->in[0])->index;
-    return ph->reds.data[r].op == KN_OP_SUM && ph->reds.data[r].value == x ? r : -1;
+    return ph->nest.reds.data[r].op == KN_OP_SUM && ph->nest.reds.data[r].value == x ? r : -1;
 }
 
 /* Is reduction q = sum((x - mean(x))**2)? Gives x - mean(x). */
@@ -89,25 +89,25 @@ static int corrected(kn_planner *p, kn_phase *ph, int q, const int *to, void *ct
 /* Corrects reduction q by sum(d). */
 static void correct(kn_planner *p, kn_phase *ph, int q, int d)
 {
-    correction by = {ph->reds.len, kn_value_at(ph, kn_value_at(ph, d)->in[1])->in[1]};
+    correction by = {ph->nest.reds.len, kn_value_at(ph, kn_value_at(ph, d)->in[1])->in[1]};
     const kn_red sum = {.op = KN_OP_SUM,
                         .value = d,
                         .dtype = kn_value_at(ph, d)->dtype,
                         .stage = kn_value_at(ph, d)->stage};
-    kn_push(p->arena, &ph->reds, sum);
+    kn_push(p->arena, &ph->nest.reds, sum);
     kn_instead_of_result(p, ph, q, corrected, &by);
 }
 
 void kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)
 {
-    int nreds = ph->reds.len;
+    int nreds = ph->nest.reds.len;
     for (int r = 0; r < nreds; r++) {
         int d;
-        if (!is_centred_squares(p, ph, &ph->reds.data[r], &d))
+        if (!is_centred_squares(p, ph, &ph->nest.reds.data[r], &d))
             continue;
         if (one_sweep) {
-            ph->reds.data[r].op = KN_OP_VAR;
-            ph->reds.data[r].value = kn_value_at(ph, d)->in[0];
+            ph->nest.reds.data[r].op = KN_OP_VAR;
+            ph->nest.reds.data[r].value = kn_value_at(ph, d)->in[0];
         } else if (members(ph) > 0) { /* of nothing the sum is 0, and has no mean */
             correct(p, ph, r, d);
         }

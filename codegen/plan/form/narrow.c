@@ -14,8 +14,8 @@ static bool is_number(const kn_value *v, int64_t number)
 static bool is_small(const kn_phase *ph, const kn_access *acc)
 {
     int64_t least = acc->offset, most = acc->offset;
-    for (int a = 0; a < ph->naxes; a++) {
-        int64_t last = ph->axes[a].extent > 0 ? ph->axes[a].extent - 1 : 0, by;
+    for (int a = 0; a < ph->nest.naxes; a++) {
+        int64_t last = ph->nest.axes[a].extent > 0 ? ph->nest.axes[a].extent - 1 : 0, by;
         if (__builtin_mul_overflow(acc->stride[a], last, &by) ||
             __builtin_add_overflow(by < 0 ? least : most, by, by < 0 ? &least : &most))
             return false;
@@ -26,7 +26,7 @@ static bool is_small(const kn_phase *ph, const kn_access *acc)
 static bool finds_index(const kn_phase *ph, const kn_red *red)
 {
     const kn_value *v = kn_value_at(ph, red->value);
-    if (red->op != KN_OP_MIN || red->dtype != KN_I64 || red->across || ph->split || ph->local ||
+    if (red->op != KN_OP_MIN || red->dtype != KN_I64 || red->across || ph->how.split || ph->local ||
         !kn_is_elem(v, KN_OP_WHERE))
         return false;
     const kn_value *index = kn_value_at(ph, v->in[1]);
@@ -64,8 +64,8 @@ static int widen_result(kn_planner *p, kn_phase *ph, int r, const int *to, void 
 
 void kn_narrow_indices(kn_planner *p, kn_phase *ph)
 {
-    for (int r = 0; r < ph->reds.len; r++) {
-        kn_red *red = &ph->reds.data[r];
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        kn_red *red = &ph->nest.reds.data[r];
         if (!finds_index(ph, red))
             continue;
         kn_value v = *kn_value_at(ph, red->value), index = *kn_value_at(ph, v.in[1]);
@@ -73,9 +73,9 @@ void kn_narrow_indices(kn_planner *p, kn_phase *ph)
         int at = kn_add_value(p, ph, index), none = number(p, ph, KN_I32, INT32_MAX);
         red->value = where(p, ph, KN_ELEMENT, KN_I32, v.in[0], at, none);
         red->dtype = KN_I32;
-        for (int i = 0; i < ph->values.len; i++)
-            if (ph->values.data[i].kind == KN_V_RESULT && ph->values.data[i].index == r)
-                ph->values.data[i].dtype = KN_I32;
+        for (int i = 0; i < ph->nest.values.len; i++)
+            if (ph->nest.values.data[i].kind == KN_V_RESULT && ph->nest.values.data[i].index == r)
+                ph->nest.values.data[i].dtype = KN_I32;
         kn_instead_of_result(p, ph, r, widen_result, NULL);
     }
 }

@@ -23,7 +23,7 @@ typedef struct family {
 
 static bool shares_groups(const family *f, int i)
 {
-    return i == f->n - 1 || f->phases[i].ngroup > 0;
+    return i == f->n - 1 || f->phases[i].nest.ngroup > 0;
 }
 
 /* Insertion sort by falling stride of the primary access of the last phase; axes it does not have come first. */
@@ -47,9 +47,9 @@ static void order(const family *f, int from, int to)
 static uint32_t ones_between(const kn_phase *ph, int a)
 {
     uint32_t ones = 0;
-    for (int b = 0; b < ph->naxes; b++)
-        if (ph->axes[b].extent == 1 && ph->axes[a].at < ph->axes[b].at &&
-            ph->axes[b].at < ph->axes[a + 1].at)
+    for (int b = 0; b < ph->nest.naxes; b++)
+        if (ph->nest.axes[b].extent == 1 && ph->nest.axes[a].at < ph->nest.axes[b].at &&
+            ph->nest.axes[b].at < ph->nest.axes[a + 1].at)
             ones |= 1u << b;
     return ones & ~(1u << a | 2u << a);
 }
@@ -57,16 +57,16 @@ static uint32_t ones_between(const kn_phase *ph, int a)
 /* Can axes a and a+1 be walked as one axis of extent n(a) * n(a+1) by every access? */
 static bool collapsible(const kn_phase *ph, int a)
 {
-    int64_t inner = ph->axes[a + 1].extent;
+    int64_t inner = ph->nest.axes[a + 1].extent;
     uint32_t between = ones_between(ph, a);
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (kn_has_access(v) &&
             (v->access.stride[a] != v->access.stride[a + 1] * inner || v->access.axes & between))
             return false;
     }
-    for (int i = 0; i < ph->stores.len; i++) {
-        const kn_store *s = &ph->stores.data[i];
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_store *s = &ph->nest.stores.data[i];
         if (s->access.stride[a] != s->access.stride[a + 1] * inner || s->access.axes & between ||
             (s->once >> a & 1) != (s->once >> (a + 1) & 1))
             return false;
@@ -76,21 +76,22 @@ static bool collapsible(const kn_phase *ph, int a)
 
 static void collapse(kn_phase *ph, kn_arena *arena, int a)
 {
-    ph->axes[a + 1].extent *= ph->axes[a].extent;
-    ph->axes[a + 1].name = kn_dim_product_text(arena, ph->axes[a].name, ph->axes[a + 1].name);
-    ph->axes[a + 1].at = ph->axes[a].at;
+    ph->nest.axes[a + 1].extent *= ph->nest.axes[a].extent;
+    ph->nest.axes[a + 1].name =
+        kn_dim_product_text(arena, ph->nest.axes[a].name, ph->nest.axes[a + 1].name);
+    ph->nest.axes[a + 1].at = ph->nest.axes[a].at;
     kn_drop_axis(ph, a);
 }
 
 static void normalise_groups(kn_arena *arena, const family *f, bool keep_ones)
 {
     const kn_phase *host = &f->phases[f->n - 1];
-    for (int a = host->ngroup - 1; a >= 0; a--)
-        for (int i = 0; i < f->n && host->axes[a].extent == 1 && !keep_ones; i++)
+    for (int a = host->nest.ngroup - 1; a >= 0; a--)
+        for (int i = 0; i < f->n && host->nest.axes[a].extent == 1 && !keep_ones; i++)
             if (shares_groups(f, i))
                 kn_drop_axis(&f->phases[i], a);
-    order(f, 0, host->ngroup);
-    for (int a = host->ngroup - 2; a >= 0; a--) {
+    order(f, 0, host->nest.ngroup);
+    for (int a = host->nest.ngroup - 2; a >= 0; a--) {
         bool can = true;
         for (int i = 0; i < f->n; i++)
             can = can && (!shares_groups(f, i) || collapsible(&f->phases[i], a));
@@ -102,24 +103,24 @@ static void normalise_groups(kn_arena *arena, const family *f, bool keep_ones)
 
 static void normalise_members(kn_arena *arena, kn_phase *ph, bool keep_ones)
 {
-    for (int a = ph->naxes - 1; a >= ph->ngroup; a--)
-        if (ph->axes[a].extent == 1 && !keep_ones)
+    for (int a = ph->nest.naxes - 1; a >= ph->nest.ngroup; a--)
+        if (ph->nest.axes[a].extent == 1 && !keep_ones)
             kn_drop_axis(ph, a);
     if (!kn_phase_in_order(ph))
-        order(&(family){ph, 1}, ph->ngroup, ph->naxes);
-    for (int a = ph->naxes - 2; a >= ph->ngroup; a--)
+        order(&(family){ph, 1}, ph->nest.ngroup, ph->nest.naxes);
+    for (int a = ph->nest.naxes - 2; a >= ph->nest.ngroup; a--)
         if (collapsible(ph, a))
             collapse(ph, arena, a);
-    while (ph->naxes > 1 && ph->reds.len == 0 && ph->ngroup == 0 &&
-           ph->axes[ph->naxes - 1].extent == 1)
-        kn_drop_axis(ph, ph->naxes - 1);
+    while (ph->nest.naxes > 1 && ph->nest.reds.len == 0 && ph->nest.ngroup == 0 &&
+           ph->nest.axes[ph->nest.naxes - 1].extent == 1)
+        kn_drop_axis(ph, ph->nest.naxes - 1);
 }
 
 static void count_elements(kn_phase *ph)
 {
-    ph->groups = ph->members = 1;
-    for (int a = 0; a < ph->naxes; a++)
-        *(a < ph->ngroup ? &ph->groups : &ph->members) *= ph->axes[a].extent;
+    ph->nest.groups = ph->nest.members = 1;
+    for (int a = 0; a < ph->nest.naxes; a++)
+        *(a < ph->nest.ngroup ? &ph->nest.groups : &ph->nest.members) *= ph->nest.axes[a].extent;
 }
 
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones)

@@ -48,8 +48,9 @@ static peak behind(const kn_phase *ph, const kn_red *sum)
         of.finite = by->in[0];
     }
     const kn_value *m = kn_value_at(ph, of.m);
-    if (m->kind != KN_V_RESULT || ph->reds.data[m->index].op != KN_OP_MAX ||
-        ph->reds.data[m->index].part != KN_PART_RESULT || ph->reds.data[m->index].value != d->in[0])
+    if (m->kind != KN_V_RESULT || ph->nest.reds.data[m->index].op != KN_OP_MAX ||
+        ph->nest.reds.data[m->index].part != KN_PART_RESULT ||
+        ph->nest.reds.data[m->index].value != d->in[0])
         return none;
     of.red = m->index;
     return of;
@@ -74,14 +75,14 @@ static int unless_infinite(kn_planner *p, kn_phase *ph, int s, const int *to, vo
 bool kn_use_online(kn_planner *p, kn_phase *ph)
 {
     bool any = false;
-    for (int r = 0; r < ph->reds.len; r++) {
-        peak of = behind(ph, &ph->reds.data[r]);
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        peak of = behind(ph, &ph->nest.reds.data[r]);
         if (of.red < 0)
             continue;
         if (of.finite >= 0)
             kn_instead_of_result(p, ph, r, unless_infinite, &of);
-        ph->reds.data[r] = ph->reds.data[of.red];
-        ph->reds.data[r].part = KN_PART_EXPSUM;
+        ph->nest.reds.data[r] = ph->nest.reds.data[of.red];
+        ph->nest.reds.data[r].part = KN_PART_EXPSUM;
         any = true;
     }
     if (any)

@@ -37,18 +37,18 @@ static bool match_axes(const kn_phase *rows, const kn_phase *columns, const kn_a
                        const kn_access *b, int *to)
 {
     uint32_t taken = 0;
-    for (int x = 0; x < columns->naxes; x++) {
+    for (int x = 0; x < columns->nest.naxes; x++) {
         to[x] = -1;
-        for (int y = 0; y < rows->naxes && to[x] < 0; y++)
+        for (int y = 0; y < rows->nest.naxes && to[x] < 0; y++)
             if (!(taken >> y & 1) && b->stride[x] != 0 && a->stride[y] == b->stride[x] &&
-                rows->axes[y].extent == columns->axes[x].extent &&
-                (y < rows->ngroup) == (x >= columns->ngroup))
+                rows->nest.axes[y].extent == columns->nest.axes[x].extent &&
+                (y < rows->nest.ngroup) == (x >= columns->nest.ngroup))
                 to[x] = y;
         if (to[x] < 0)
             return false;
         taken |= 1u << to[x];
     }
-    return rows->naxes == columns->naxes;
+    return rows->nest.naxes == columns->nest.naxes;
 }
 
 static bool is_array(const kn_value *v) { return v->kind == KN_V_LOAD && v->level == KN_ELEMENT; }
@@ -56,8 +56,8 @@ static bool is_array(const kn_value *v) { return v->kind == KN_V_LOAD && v->leve
 /* Does columns load the array of this access of rows? */
 static bool find_axes_by(const kn_phase *rows, const kn_phase *columns, const kn_access *a, int *to)
 {
-    for (int i = 0; i < columns->values.len; i++) {
-        const kn_value *v = &columns->values.data[i];
+    for (int i = 0; i < columns->nest.values.len; i++) {
+        const kn_value *v = &columns->nest.values.data[i];
         if (is_array(v) && a->buf == v->access.buf && a->offset == v->access.offset &&
             match_axes(rows, columns, a, &v->access, to))
             return true;
@@ -67,13 +67,13 @@ static bool find_axes_by(const kn_phase *rows, const kn_phase *columns, const kn
 
 static bool find_axes(const kn_phase *rows, const kn_phase *columns, int *to)
 {
-    for (int i = 0; i < rows->values.len; i++)
-        if (is_array(&rows->values.data[i]) &&
-            find_axes_by(rows, columns, &rows->values.data[i].access, to))
+    for (int i = 0; i < rows->nest.values.len; i++)
+        if (is_array(&rows->nest.values.data[i]) &&
+            find_axes_by(rows, columns, &rows->nest.values.data[i].access, to))
             return true;
-    for (int i = 0; i < rows->stores.len; i++)
-        if (rows->stores.data[i].kind == KN_STORE_ELEMENT &&
-            find_axes_by(rows, columns, &rows->stores.data[i].access, to))
+    for (int i = 0; i < rows->nest.stores.len; i++)
+        if (rows->nest.stores.data[i].kind == KN_STORE_ELEMENT &&
+            find_axes_by(rows, columns, &rows->nest.stores.data[i].access, to))
             return true;
     return false;
 }
@@ -82,8 +82,8 @@ static bool find_axes(const kn_phase *rows, const kn_phase *columns, int *to)
 
 static bool stores_to(const kn_phase *ph, int buf)
 {
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].access.buf == buf)
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].access.buf == buf)
             return true;
     return false;
 }
@@ -91,7 +91,7 @@ static bool stores_to(const kn_phase *ph, int buf)
 static kn_access along_rows(const crossing *c, const kn_access *old)
 {
     kn_access acc = {.buf = old->buf, .offset = old->offset};
-    for (int x = 0; x < c->from->naxes; x++) {
+    for (int x = 0; x < c->from->nest.naxes; x++) {
         if (old->axes >> x & 1)
             acc.axes |= 1u << c->to[x];
         acc.stride[c->to[x]] = old->stride[x];
@@ -103,20 +103,20 @@ static kn_access along_rows(const crossing *c, const kn_access *old)
 static double bytes_loaded(const crossing *c, const kn_value *v)
 {
     double n = is_array(v) ? kn_bytes(v->dtype) : 0;
-    for (int a = 0; a < c->host.naxes; a++)
-        n *= v->access.stride[a] ? (double)c->host.axes[a].extent : 1;
+    for (int a = 0; a < c->host.nest.naxes; a++)
+        n *= v->access.stride[a] ? (double)c->host.nest.axes[a].extent : 1;
     return n;
 }
 
 static int add_value(crossing *c, kn_value v)
 {
-    for (int i = 0; i < c->host.values.len; i++)
-        if (kn_value_same(&c->host.values.data[i], &v)) {
+    for (int i = 0; i < c->host.nest.values.len; i++)
+        if (kn_value_same(&c->host.nest.values.data[i], &v)) {
             c->cost.saved += bytes_loaded(c, &v);
             return i;
         }
-    kn_push(c->p->arena, &c->host.values, v);
-    return c->host.values.len - 1;
+    kn_push(c->p->arena, &c->host.nest.values, v);
+    return c->host.nest.values.len - 1;
 }
 
 /* What rows stores and columns loads is the value itself, if they mean the same element by it; -1 if not. What
@@ -125,14 +125,14 @@ static int load(crossing *c, kn_value v)
 {
     const kn_phase *all = c->p->phases.data;
     v.access = along_rows(c, &v.access);
-    v.level = v.access.axes >> c->host.ngroup ? KN_ELEMENT : KN_GROUP;
+    v.level = v.access.axes >> c->host.nest.ngroup ? KN_ELEMENT : KN_GROUP;
     for (int i = c->rows + 1; i < c->columns; i++)
         if (stores_to(&all[i], v.access.buf))
             return -1;
     if (!stores_to(&c->host, v.access.buf))
         return add_value(c, v);
-    for (int i = 0; i < c->host.stores.len; i++) {
-        const kn_store *st = &c->host.stores.data[i];
+    for (int i = 0; i < c->host.nest.stores.len; i++) {
+        const kn_store *st = &c->host.nest.stores.data[i];
         if (st->kind != KN_STORE_PARTIAL && kn_access_same(&st->access, &v.access) && !st->once) {
             c->depends = true;
             c->cost.saved += bytes_loaded(c, &v);
@@ -145,20 +145,20 @@ static int load(crossing *c, kn_value v)
 /* Value i of columns, whose operands are in the host, there, or -1. */
 static int carry_one(crossing *c, int i)
 {
-    kn_value v = c->from->values.data[i];
+    kn_value v = c->from->nest.values.data[i];
     if (v.kind == KN_V_LOAD)
         return load(c, v);
     if (v.kind == KN_V_GATHER) /* of what rows may not have made yet */
         return -1;
     if (v.kind == KN_V_INDEX) {
         v.access = along_rows(c, &v.access);
-        v.level = v.access.axes >> c->host.ngroup ? KN_ELEMENT : KN_GROUP;
+        v.level = v.access.axes >> c->host.nest.ngroup ? KN_ELEMENT : KN_GROUP;
     }
     if (v.kind == KN_V_ELEM)
         v.level = KN_GROUP;
     for (int k = 0; k < v.nin; k++) {
         v.in[k] = c->copy_of[v.in[k]];
-        const kn_value *x = &c->host.values.data[v.in[k]];
+        const kn_value *x = &c->host.nest.values.data[v.in[k]];
         v.level = x->level > v.level ? x->level : v.level;
         v.stage = x->stage > v.stage ? x->stage : v.stage;
     }
@@ -174,7 +174,7 @@ static int carry(crossing *c, int i)
         int last = todo.data[todo.len - 1], first;
         if (c->copy_of[last] >= 0)
             todo.len--;
-        else if ((first = kn_uncopied(&c->from->values.data[last], c->copy_of)) >= 0)
+        else if ((first = kn_uncopied(&c->from->nest.values.data[last], c->copy_of)) >= 0)
             kn_push(c->p->arena, &todo, first);
         else if ((c->copy_of[last] = carry_one(c, last)) < 0)
             return -1;
@@ -189,10 +189,10 @@ static kn_access over_members(const crossing *c, int buf, int64_t *count)
 {
     kn_access acc = {.buf = buf};
     int64_t step = 1;
-    for (int x = c->from->ngroup - 1; x >= 0; x--) {
+    for (int x = c->from->nest.ngroup - 1; x >= 0; x--) {
         acc.axes |= 1u << c->to[x];
         acc.stride[c->to[x]] = step;
-        step *= c->from->axes[x].extent;
+        step *= c->from->nest.axes[x].extent;
     }
     *count = step;
     return acc;
@@ -202,35 +202,35 @@ static kn_access over_members(const crossing *c, int buf, int64_t *count)
 static bool carry_reductions(crossing *c)
 {
     int64_t count;
-    for (int r = 0; r < c->from->reds.len; r++) {
-        kn_red red = c->from->reds.data[r];
+    for (int r = 0; r < c->from->nest.reds.len; r++) {
+        kn_red red = c->from->nest.reds.data[r];
         if (red.stage > 0)
             continue;
         red.value = carry(c, red.value);
         if (red.value < 0 || red.part != KN_PART_RESULT || kn_red_state(c->from, r))
             return false;
-        red.stage = c->host.values.data[red.value].stage;
+        red.stage = c->host.nest.values.data[red.value].stage;
         red.across = true;
-        kn_push(c->p->arena, &c->host.reds, red);
-        kn_store st = {.kind = KN_STORE_PARTIAL, .value = c->host.reds.len - 1};
+        kn_push(c->p->arena, &c->host.nest.reds, red);
+        kn_store st = {.kind = KN_STORE_PARTIAL, .value = c->host.nest.reds.len - 1};
         st.access = over_members(c, -1, &count);
         st.access.split_stride = count;
-        kn_push(c->p->arena, &c->host.stores, st);
-        c->buf[r] = c->host.stores.len - 1;
+        kn_push(c->p->arena, &c->host.nest.stores, st);
+        c->buf[r] = c->host.nest.stores.len - 1;
         c->cost.partial += (double)count * kn_bytes(red.dtype);
     }
-    c->host.banded = true;
-    c->host.resident = c->tail != NULL;
+    c->host.how.mixed = true;
+    c->host.how.resident = c->tail != NULL;
     return true;
 }
 
 static void give_buffers(crossing *c, int64_t bands)
 {
-    for (int r = 0; r < c->from->reds.len; r++) {
-        if (c->from->reds.data[r].stage > 0)
+    for (int r = 0; r < c->from->nest.reds.len; r++) {
+        if (c->from->nest.reds.data[r].stage > 0)
             continue;
-        kn_access *acc = &c->host.stores.data[c->buf[r]].access;
-        acc->buf = c->buf[r] = kn_planner_temp(c->p, c->from->reds.data[r].dtype, "partial",
+        kn_access *acc = &c->host.nest.stores.data[c->buf[r]].access;
+        acc->buf = c->buf[r] = kn_planner_temp(c->p, c->from->nest.reds.data[r].dtype, "partial",
                                                acc->split_stride * bands);
     }
 }
@@ -239,18 +239,18 @@ static void give_buffers(crossing *c, int64_t bands)
 
 static bool is_raw(const kn_phase *ph)
 {
-    return !ph->split && !ph->local && !ph->banded && ph->ngroup > 0 && ph->ngroup < ph->naxes &&
-           ph->reds.len > 0;
+    return !ph->how.split && !ph->local && !ph->how.mixed && ph->nest.ngroup > 0 &&
+           ph->nest.ngroup < ph->nest.naxes && ph->nest.reds.len > 0;
 }
 
 /* Nothing of stage 0 but reductions. */
 static bool only_reduces(const kn_phase *ph)
 {
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].stage == 0)
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].stage == 0)
             return false;
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_LOCAL)
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kind == KN_V_LOCAL)
             return false;
     return true;
 }
@@ -260,9 +260,9 @@ static bool can_wait(const crossing *c)
 {
     const kn_phase *all = c->p->phases.data;
     for (int i = c->columns + 1; i <= c->rows; i++)
-        for (int j = 0; j < all[i].values.len; j++)
-            if (kn_is_read(&all[i].values.data[j]) &&
-                stores_to(c->from, all[i].values.data[j].access.buf))
+        for (int j = 0; j < all[i].nest.values.len; j++)
+            if (kn_is_read(&all[i].nest.values.data[j]) &&
+                stores_to(c->from, all[i].nest.values.data[j].access.buf))
                 return false;
     return true;
 }
@@ -293,12 +293,12 @@ static double bytes_again(const crossing *c)
 {
     double bytes = 0;
     kn_phase bound = kn_phase_copy(c->p->arena, c->tail);
-    bound.banded = bound.resident = true;
+    bound.how.mixed = bound.how.resident = true;
     bound = kn_preview(c->p, &bound);
-    if (bound.reds.len || !kn_rows_across(&bound, c->p->problem->target))
+    if (bound.nest.reds.len || !kn_rows_across(&bound, c->p->problem->target))
         return 0;
-    for (int i = 0; i < c->tail->values.len; i++)
-        for (int j = 0; j < c->host.values.len; j++)
+    for (int i = 0; i < c->tail->nest.values.len; i++)
+        for (int j = 0; j < c->host.nest.values.len; j++)
             if (is_array(kn_value_at(c->tail, i)) &&
                 kn_value_same(kn_value_at(c->tail, i), kn_value_at(&c->host, j)))
                 bytes += bytes_loaded(c, kn_value_at(c->tail, i));
@@ -306,35 +306,35 @@ static double bytes_again(const crossing *c)
 }
 
 /* The bands in which rows does the reductions of columns; none where that cannot be, or does not pay. */
-static kn_bands find_bands(crossing *c, const kn_phase *rows)
+static kn_mixed_parts find_bands(crossing *c, const kn_phase *rows)
 {
     kn_planner *p = c->p;
     const kn_target *target = p->problem->target;
-    const kn_bands none = {.bands = {0}};
+    const kn_mixed_parts none = {.bands = {0}};
     if (!is_raw(rows) || !is_raw(c->from) || !only_reduces(c->from) || kn_phase_in_order(rows) ||
         !find_axes(rows, c->from, c->to))
         return none;
     c->host = kn_phase_copy(p->arena, rows);
-    c->copy_of = KN_NEW_ARRAY(p->arena, int, c->from->values.len + 1);
-    c->buf = KN_NEW_ARRAY(p->arena, int, c->from->reds.len + 1);
-    memset(c->copy_of, -1, sizeof(int) * (size_t)c->from->values.len);
+    c->copy_of = KN_NEW_ARRAY(p->arena, int, c->from->nest.values.len + 1);
+    c->buf = KN_NEW_ARRAY(p->arena, int, c->from->nest.reds.len + 1);
+    memset(c->copy_of, -1, sizeof(int) * (size_t)c->from->nest.values.len);
     if (!carry_reductions(c))
         return none;
     kn_phase before = kn_preview(p, rows), columns = kn_preview(p, c->from);
     kn_phase after = kn_preview(p, &c->host);
-    if (before.walk != KN_WALK_ROWS || !kn_rows_across(&after, target) || is_spread(c, &before))
+    if (before.how.walk != KN_WALK_ROWS || !kn_rows_across(&after, target) || is_spread(c, &before))
         return none;
     c->cost.barriers = !c->depends && !is_spread(c, &columns);
     c->cost.again = c->tail ? bytes_again(c) : 0;
     if (c->tail && c->cost.again == 0)
         return none;
-    return kn_schedule_bands(&after, &columns, target, &c->cost);
+    return kn_schedule_mixed(&after, &columns, target, &c->cost);
 }
 
 static void divide(kn_phase *ph, const kn_range *bands)
 {
-    ph->splits = bands->n;
-    ph->chunk = bands->length;
+    ph->num.splits = bands->n;
+    ph->num.chunk = bands->length;
 }
 
 static bool cross(crossing *c)
@@ -342,7 +342,7 @@ static bool cross(crossing *c)
     kn_planner *p = c->p;
     if (c->columns < c->rows && !can_wait(c))
         return false;
-    kn_bands how = find_bands(c, &p->phases.data[c->rows]);
+    kn_mixed_parts how = find_bands(c, &p->phases.data[c->rows]);
     if (how.bands.n == 0)
         return false;
     give_buffers(c, how.bands.n);
@@ -367,7 +367,7 @@ static bool cross_parted(kn_planner *p, int rows, int columns)
                   .columns = columns,
                   .from = &p->phases.data[columns],
                   .tail = &tail};
-    kn_bands how = find_bands(&c, &head);
+    kn_mixed_parts how = find_bands(&c, &head);
     if (how.bands.n == 0) {
         p->bufs.len = bufs;
         return false;
@@ -375,7 +375,7 @@ static bool cross_parted(kn_planner *p, int rows, int columns)
     give_buffers(&c, how.bands.n);
     divide(&c.host, &how.bands);
     divide(&tail, &how.bands);
-    tail.banded = tail.resident = true;
+    tail.how.mixed = tail.how.resident = true;
     p->phases.data[rows] = tail;
     kn_insert_phase(p, columns, c.host, p->region_of.data[rows]);
     kn_spread(p, columns + 1, how.left, &(kn_partials){how.bands.n, c.buf});
@@ -394,9 +394,10 @@ static numbers *loaded_by(kn_planner *p)
         const kn_phase *ph = &p->phases.data[i];
         if (!is_raw(ph) || !only_reduces(ph))
             continue;
-        for (int j = 0; j < ph->values.len; j++) {
-            numbers *list = &by[ph->values.data[j].access.buf];
-            if (is_array(&ph->values.data[j]) && !(list->len && list->data[list->len - 1] == i))
+        for (int j = 0; j < ph->nest.values.len; j++) {
+            numbers *list = &by[ph->nest.values.data[j].access.buf];
+            if (is_array(&ph->nest.values.data[j]) &&
+                !(list->len && list->data[list->len - 1] == i))
                 kn_push(p->arena, list, i);
         }
     }
@@ -411,7 +412,7 @@ static numbers related(kn_planner *p, const numbers *loaded, int rows)
     const kn_phase *ph = &p->phases.data[rows];
     numbers all = {0};
     for (int i = 0; is_raw(ph) && i < kn_accesses(ph); i++) {
-        const kn_value *v = i < ph->values.len ? &ph->values.data[i] : NULL;
+        const kn_value *v = i < ph->nest.values.len ? &ph->nest.values.data[i] : NULL;
         if (v ? !is_array(v) : kn_store_at(ph, i)->kind != KN_STORE_ELEMENT)
             continue;
         const numbers *by = &loaded[v ? v->access.buf : kn_store_at(ph, i)->access.buf];

@@ -10,7 +10,7 @@ static bool in_one_sweep(kn_planner *p, int i)
     kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
     kn_use_moments(p, &one, true);
     kn_count_sweeps(p->arena, &one);
-    return keep == KN_KEEP_NONE || (keep == KN_KEEP_SHARED && one.nsweeps == 1);
+    return keep == KN_KEEP_NONE || (keep == KN_KEEP_SHARED && one.nest.nsweeps == 1);
 }
 
 void kn_pass_moments(kn_planner *p)
@@ -29,7 +29,7 @@ static void use_where_cheaper(kn_planner *p, int i)
     if (p->problem->target->sm == 0 || keep == KN_KEEP_REGISTERS || !kn_use_online(p, &online))
         return;
     kn_count_sweeps(p->arena, &online);
-    if (keep == KN_KEEP_NONE || online.nsweeps == 1 || kn_preview_alone(p, i))
+    if (keep == KN_KEEP_NONE || online.nest.nsweeps == 1 || kn_preview_alone(p, i))
         p->phases.data[i] = online;
 }
 

@@ -25,10 +25,10 @@ static bool is_overwritten(const kn_planner *p, const kn_buf *b)
 
 static bool can_be_local(const kn_planner *p, const kn_phase *ph)
 {
-    if (ph->ngroup || ph->split || ph->local || !ph->reds.len)
+    if (ph->nest.ngroup || ph->how.split || ph->local || !ph->nest.reds.len)
         return false;
-    for (int i = 0; i < ph->values.len; i++) {
-        const kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
         if (v->kind == KN_V_LOCAL ||
             (kn_is_read(v) && is_overwritten(p, &p->bufs.data[v->access.buf])))
             return false;
@@ -40,10 +40,10 @@ static bool can_be_local(const kn_planner *p, const kn_phase *ph)
 static kn_phase results_of(const kn_planner *p, const kn_phase *ph)
 {
     kn_phase results = kn_phase_copy(p->arena, ph);
-    results.stores.len = 0;
-    for (int i = 0; i < ph->stores.len; i++)
-        if (ph->stores.data[i].kind == KN_STORE_GROUP)
-            kn_push(p->arena, &results.stores, ph->stores.data[i]);
+    results.nest.stores.len = 0;
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].kind == KN_STORE_GROUP)
+            kn_push(p->arena, &results.nest.stores, ph->nest.stores.data[i]);
     kn_drop_dead(p->arena, &results);
     return results;
 }
@@ -51,16 +51,16 @@ static kn_phase results_of(const kn_planner *p, const kn_phase *ph)
 /* Which store of `from` writes what value v of another phase loads; -1 for none. */
 static int store_behind(const kn_phase *from, const kn_value *v)
 {
-    for (int i = 0; v->kind == KN_V_LOAD && i < from->stores.len; i++)
-        if (from->stores.data[i].access.buf == v->access.buf)
+    for (int i = 0; v->kind == KN_V_LOAD && i < from->nest.stores.len; i++)
+        if (from->nest.stores.data[i].access.buf == v->access.buf)
             return i;
     return -1;
 }
 
 static bool reads(const kn_phase *reader, const kn_phase *from)
 {
-    for (int i = 0; i < reader->values.len; i++)
-        if (store_behind(from, &reader->values.data[i]) >= 0)
+    for (int i = 0; i < reader->nest.values.len; i++)
+        if (store_behind(from, &reader->nest.values.data[i]) >= 0)
             return true;
     return false;
 }
@@ -75,8 +75,8 @@ static int exports_before(const kn_planner *p, int host)
 
 static bool stores_outputs(const kn_planner *p, const kn_phase *from)
 {
-    for (int i = 0; i < from->stores.len; i++)
-        if (p->bufs.data[from->stores.data[i].access.buf].kind == KN_BUF_OUTPUT)
+    for (int i = 0; i < from->nest.stores.len; i++)
+        if (p->bufs.data[from->nest.stores.data[i].access.buf].kind == KN_BUF_OUTPUT)
             return true;
     return false;
 }
@@ -95,14 +95,14 @@ static bool reader_has_a_group(const kn_planner *p, int index, const kn_phase *f
 /* Outputs among the results are stored by the host. */
 static void store_outputs(kn_planner *p, kn_phase *host, const kn_phase *from, const int *value)
 {
-    for (int i = 0; i < from->stores.len; i++) {
-        kn_store st = from->stores.data[i];
+    for (int i = 0; i < from->nest.stores.len; i++) {
+        kn_store st = from->nest.stores.data[i];
         if (p->bufs.data[st.access.buf].kind != KN_BUF_OUTPUT)
             continue;
         st.value = value[i];
         st.stage = 0;
-        st.once = (1u << host->ngroup) - 1;
-        kn_push(p->arena, &host->stores, st);
+        st.once = (1u << host->nest.ngroup) - 1;
+        kn_push(p->arena, &host->nest.stores, st);
     }
 }
 
@@ -110,11 +110,11 @@ static void store_outputs(kn_planner *p, kn_phase *host, const kn_phase *from, c
 static void read_locally(kn_planner *p, kn_phase *host, const kn_phase *from, int first,
                          bool outputs)
 {
-    int *value = KN_NEW_ARRAY(p->arena, int, from->stores.len + 1);
-    int n = from->stores.len, old = host->values.len;
+    int *value = KN_NEW_ARRAY(p->arena, int, from->nest.stores.len + 1);
+    int n = from->nest.stores.len, old = host->nest.values.len;
     KN_VEC(kn_value) values = {0};
     for (int i = 0; i < n; i++) {
-        const kn_value *v = &from->values.data[from->stores.data[i].value];
+        const kn_value *v = &from->nest.values.data[from->nest.stores.data[i].value];
         value[i] = i;
         kn_push(p->arena, &values,
                 ((kn_value){.kind = KN_V_LOCAL,
@@ -126,7 +126,7 @@ static void read_locally(kn_planner *p, kn_phase *host, const kn_phase *from, in
     }
     int *to = KN_NEW_ARRAY(p->arena, int, old + 1); /* locals first: operands come before users */
     for (int i = 0; i < old; i++) {
-        kn_value v = host->values.data[i];
+        kn_value v = host->nest.values.data[i];
         int st = store_behind(from, &v);
         to[i] = st >= 0 ? value[st] : values.len;
         for (int k = 0; k < v.nin; k++)
@@ -134,12 +134,12 @@ static void read_locally(kn_planner *p, kn_phase *host, const kn_phase *from, in
         if (st < 0)
             kn_push(p->arena, &values, v);
     }
-    memcpy(&host->values, &values, sizeof host->values);
-    for (int i = 0; i < host->reds.len; i++)
-        host->reds.data[i].value = to[host->reds.data[i].value];
-    for (int i = 0; i < host->stores.len; i++)
-        if (host->stores.data[i].kind != KN_STORE_PARTIAL)
-            host->stores.data[i].value = to[host->stores.data[i].value];
+    memcpy(&host->nest.values, &values, sizeof host->nest.values);
+    for (int i = 0; i < host->nest.reds.len; i++)
+        host->nest.reds.data[i].value = to[host->nest.reds.data[i].value];
+    for (int i = 0; i < host->nest.stores.len; i++)
+        if (host->nest.stores.data[i].kind != KN_STORE_PARTIAL)
+            host->nest.stores.data[i].value = to[host->nest.stores.data[i].value];
     if (outputs)
         store_outputs(p, host, from, value);
 }
@@ -161,9 +161,9 @@ static void add_local(kn_planner *p, int at, const kn_phase *from)
 {
     kn_phase local = kn_phase_copy(p->arena, from);
     local.local = true;
-    local.stores.len = 0;
-    for (int i = 0; i < from->stores.len; i++)
-        kn_push(p->arena, &local.exports, from->stores.data[i].value);
+    local.nest.stores.len = 0;
+    for (int i = 0; i < from->nest.stores.len; i++)
+        kn_push(p->arena, &local.exports, from->nest.stores.data[i].value);
     kn_insert_phase(p, at, local, p->region_of.data[at]);
 }
 
@@ -180,9 +180,10 @@ static void drop_phase(kn_planner *p, int at)
 /* Does the reader gather from what `from` stores? That wants it in memory. */
 static bool gathers(const kn_phase *reader, const kn_phase *from)
 {
-    for (int i = 0; i < reader->values.len; i++)
-        for (int k = 0; reader->values.data[i].kind == KN_V_GATHER && k < from->stores.len; k++)
-            if (from->stores.data[k].access.buf == reader->values.data[i].access.buf)
+    for (int i = 0; i < reader->nest.values.len; i++)
+        for (int k = 0;
+             reader->nest.values.data[i].kind == KN_V_GATHER && k < from->nest.stores.len; k++)
+            if (from->nest.stores.data[k].access.buf == reader->nest.values.data[i].access.buf)
                 return true;
     return false;
 }
@@ -210,8 +211,8 @@ static int count_barriers(const kn_planner *p, int index, const kn_phase *from)
         if (p->phases.data[i].local)
             continue;
         barriers += kn_phase_waits(p->phases.data, i, &written);
-        for (int j = 0; from && i == index && j < from->stores.len; j++)
-            written.at[from->stores.data[j].access.buf] = 0;
+        for (int j = 0; from && i == index && j < from->nest.stores.len; j++)
+            written.at[from->nest.stores.data[j].access.buf] = 0;
     }
     return barriers;
 }
@@ -220,12 +221,12 @@ static int count_barriers(const kn_planner *p, int index, const kn_phase *from)
 static void drop_results(kn_planner *p, kn_phase *ph)
 {
     int kept = 0;
-    for (int i = 0; i < ph->stores.len; i++) {
-        kn_store st = ph->stores.data[i];
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        kn_store st = ph->nest.stores.data[i];
         if (st.kind != KN_STORE_GROUP || p->bufs.data[st.access.buf].kind == KN_BUF_OUTPUT)
-            ph->stores.data[kept++] = st;
+            ph->nest.stores.data[kept++] = st;
     }
-    ph->stores.len = kept;
+    ph->nest.stores.len = kept;
     kn_drop_dead(p->arena, ph);
 }
 

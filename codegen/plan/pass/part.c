@@ -13,20 +13,20 @@ static bool *stored_by(const kn_planner *p, int from, int to)
 {
     bool *stored = KN_NEW_ARRAY(p->arena, bool, p->bufs.len + 1);
     for (int i = from; i < to; i++)
-        for (int j = 0; j < p->phases.data[i].stores.len; j++)
-            stored[p->phases.data[i].stores.data[j].access.buf] = true;
+        for (int j = 0; j < p->phases.data[i].nest.stores.len; j++)
+            stored[p->phases.data[i].nest.stores.data[j].access.buf] = true;
     return stored;
 }
 
 /* Does the phase wait for what is stored, but no reduction of it? */
 static bool only_stores_wait(const kn_planner *p, const kn_phase *ph, const bool *stored)
 {
-    bool *need = KN_NEW_ARRAY(p->arena, bool, ph->values.len + 1), waits = false;
-    for (int i = 0; i < ph->values.len; i++)
+    bool *need = KN_NEW_ARRAY(p->arena, bool, ph->nest.values.len + 1), waits = false;
+    for (int i = 0; i < ph->nest.values.len; i++)
         waits = waits || (kn_is_read(kn_value_at(ph, i)) && stored[kn_value_at(ph, i)->access.buf]);
-    for (int r = 0; r < ph->reds.len; r++) {
-        kn_value_needs(ph, ph->reds.data[r].value, need);
-        for (int i = 0; i < ph->values.len; i++)
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        kn_value_needs(ph, ph->nest.reds.data[r].value, need);
+        for (int i = 0; i < ph->nest.values.len; i++)
             if (need[i] && kn_is_read(kn_value_at(ph, i)) && stored[kn_value_at(ph, i)->access.buf])
                 return false;
     }
@@ -36,11 +36,11 @@ static bool only_stores_wait(const kn_planner *p, const kn_phase *ph, const bool
 /* Result i goes through memory. */
 static void hand_over(kn_planner *p, kn_phase *head, kn_phase *tail, int i)
 {
-    kn_value *v = &tail->values.data[i];
+    kn_value *v = &tail->nest.values.data[i];
     int buf = kn_planner_temp(p, v->dtype, "result", kn_count_groups(tail));
     v->access = kn_over_groups(tail, buf);
     kn_push(
-        p->arena, &head->stores,
+        p->arena, &head->nest.stores,
         ((kn_store){.kind = KN_STORE_GROUP, .value = i, .stage = v->stage, .access = v->access}));
     v->kind = KN_V_LOAD;
 }
@@ -52,9 +52,9 @@ bool kn_part_phase(kn_planner *p, int index, int from, kn_phase *head, kn_phase 
         return false;
     *head = kn_phase_copy(p->arena, ph);
     *tail = kn_phase_copy(p->arena, ph);
-    head->stores.len = 0;
-    for (int i = 0; i < ph->values.len; i++)
-        if (ph->values.data[i].kind == KN_V_RESULT)
+    head->nest.stores.len = 0;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kind == KN_V_RESULT)
             hand_over(p, head, tail, i);
     kn_drop_dead(p->arena, head);
     kn_drop_dead(p->arena, tail);

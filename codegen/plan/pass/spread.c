@@ -40,18 +40,18 @@ typedef struct spreader {
 
 static int push_value(spreader *s, kn_value v)
 {
-    kn_push(s->p->arena, &s->to.values, v);
-    return s->to.values.len - 1;
+    kn_push(s->p->arena, &s->to.nest.values, v);
+    return s->to.nest.values.len - 1;
 }
 
 kn_access kn_over_groups(const kn_phase *ph, int buf)
 {
     kn_access acc = {.buf = buf};
     int64_t step = 1;
-    for (int a = ph->ngroup - 1; a >= 0; a--) {
+    for (int a = ph->nest.ngroup - 1; a >= 0; a--) {
         acc.axes |= 1u << a;
         acc.stride[a] = step;
-        step *= ph->axes[a].extent;
+        step *= ph->nest.axes[a].extent;
     }
     return acc;
 }
@@ -59,15 +59,15 @@ kn_access kn_over_groups(const kn_phase *ph, int buf)
 int64_t kn_count_groups(const kn_phase *ph)
 {
     int64_t groups = 1;
-    for (int a = 0; a < ph->ngroup; a++)
-        groups *= ph->axes[a].extent;
+    for (int a = 0; a < ph->nest.ngroup; a++)
+        groups *= ph->nest.axes[a].extent;
     return groups;
 }
 
 /* Of a value whose operands have copies. */
 static int copy_one(spreader *s, int i)
 {
-    kn_value v = s->from.values.data[i];
+    kn_value v = s->from.nest.values.data[i];
     if (v.kind == KN_V_RESULT) {
         int r = v.index;
         if (s->result_value[r] >= 0)
@@ -78,10 +78,10 @@ static int copy_one(spreader *s, int i)
             v.access = kn_over_groups(&s->from, s->result_buf[r]);
     }
     v.stage = 0;
-    bool deep = kn_has_access(&v) && v.access.axes >> s->to.ngroup;
+    bool deep = kn_has_access(&v) && v.access.axes >> s->to.nest.ngroup;
     for (int k = 0; k < v.nin; k++) {
         v.in[k] = s->copy_of[v.in[k]];
-        const kn_value *x = &s->to.values.data[v.in[k]];
+        const kn_value *x = &s->to.nest.values.data[v.in[k]];
         deep = deep || x->level == KN_ELEMENT;
         v.stage = x->stage > v.stage ? x->stage : v.stage;
     }
@@ -105,7 +105,7 @@ static int copy_value(spreader *s, int i)
         int last = todo.data[todo.len - 1], first;
         if (s->copy_of[last] >= 0)
             todo.len--;
-        else if ((first = kn_uncopied(&s->from.values.data[last], s->copy_of)) >= 0)
+        else if ((first = kn_uncopied(&s->from.nest.values.data[last], s->copy_of)) >= 0)
             kn_push(s->p->arena, &todo, first);
         else
             s->copy_of[last] = copy_one(s, last);
@@ -115,18 +115,20 @@ static int copy_value(spreader *s, int i)
 
 static void begin(spreader *s)
 {
-    s->to = (kn_phase){.name = s->from.name, .naxes = s->from.naxes, .ngroup = s->from.ngroup};
-    memcpy(s->to.axes, s->from.axes, sizeof s->to.axes);
-    memset(s->copy_of, -1, sizeof(int) * (size_t)s->from.values.len);
-    memset(s->result_value, -1, sizeof(int) * (size_t)s->from.reds.len);
+    s->to = (kn_phase){.nest.name = s->from.nest.name,
+                       .nest.naxes = s->from.nest.naxes,
+                       .nest.ngroup = s->from.nest.ngroup};
+    memcpy(s->to.nest.axes, s->from.nest.axes, sizeof s->to.nest.axes);
+    memset(s->copy_of, -1, sizeof(int) * (size_t)s->from.nest.values.len);
+    memset(s->result_value, -1, sizeof(int) * (size_t)s->from.nest.reds.len);
 }
 
 static void copy_store(spreader *s, const kn_store *old)
 {
     kn_store st = *old;
     st.value = copy_value(s, old->value);
-    st.stage = s->to.values.data[st.value].stage;
-    kn_push(s->p->arena, &s->to.stores, st);
+    st.stage = s->to.nest.values.data[st.value].stage;
+    kn_push(s->p->arena, &s->to.nest.stores, st);
 }
 
 /* Adds a reduction to the partial phase and stores its result; gives the buffer. */
@@ -135,12 +137,12 @@ static int store_partial(spreader *s, kn_red red, const char *name)
     bool counts = red.part == KN_PART_COUNT; /* all groups have as many members */
     int64_t groups = counts ? 1 : kn_count_groups(&s->from);
     int buf = kn_planner_temp(s->p, red.dtype, name, groups * s->members.n);
-    kn_push(s->p->arena, &s->to.reds, red);
-    kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.reds.len - 1, .stage = 1};
+    kn_push(s->p->arena, &s->to.nest.reds, red);
+    kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.nest.reds.len - 1, .stage = 1};
     st.access = counts ? (kn_access){.buf = buf} : kn_over_groups(&s->from, buf);
     st.access.split_stride = groups;
-    st.once = counts ? (1u << s->from.ngroup) - 1 : 0;
-    kn_push(s->p->arena, &s->to.stores, st);
+    st.once = counts ? (1u << s->from.nest.ngroup) - 1 : 0;
+    kn_push(s->p->arena, &s->to.nest.stores, st);
     return buf;
 }
 
@@ -148,7 +150,7 @@ static int store_partial(spreader *s, kn_red red, const char *name)
 
 static int load_along_splits(spreader *s, int buf, kn_access acc, int64_t stride)
 {
-    int ng = s->from.ngroup;
+    int ng = s->from.nest.ngroup;
     acc.axes |= 1u << ng;
     acc.stride[ng] = stride;
     return push_value(s, (kn_value){.kind = KN_V_LOAD,
@@ -166,7 +168,7 @@ static int elem(spreader *s, kn_op op, kn_dtype t, int a, int b)
 {
     kn_value v = {.kind = KN_V_ELEM, .op = op, .dtype = t, .in = {a, b}, .nin = b < 0 ? 1 : 2};
     for (int k = 0; k < v.nin; k++) {
-        const kn_value *x = &s->to.values.data[v.in[k]];
+        const kn_value *x = &s->to.nest.values.data[v.in[k]];
         v.level = x->level > v.level ? x->level : v.level;
         v.stage = x->stage > v.stage ? x->stage : v.stage;
     }
@@ -176,14 +178,14 @@ static int elem(spreader *s, kn_op op, kn_dtype t, int a, int b)
 /* The result of a reduction of `value`, which is of dtype t. */
 static int reduced(spreader *s, kn_op op, kn_dtype t, int value)
 {
-    int stage = s->to.values.data[value].stage;
-    kn_push(s->p->arena, &s->to.reds,
+    int stage = s->to.nest.values.data[value].stage;
+    kn_push(s->p->arena, &s->to.nest.reds,
             ((kn_red){.op = op, .value = value, .dtype = t, .stage = stage}));
     return push_value(s, (kn_value){.kind = KN_V_RESULT,
                                     .dtype = t,
                                     .level = KN_GROUP,
                                     .stage = stage + 1,
-                                    .index = s->to.reds.len - 1});
+                                    .index = s->to.nest.reds.len - 1});
 }
 
 /* Chan's merge of all ranges at once, in f64. */
@@ -204,7 +206,7 @@ static int merged_moments(spreader *s, const parts *part, kn_dtype t)
 static int merged_sums(spreader *s, int r)
 {
     int of = kn_red_owner(&s->from, r);
-    kn_dtype t = s->from.reds.data[r].dtype;
+    kn_dtype t = s->from.nest.reds.data[r].dtype;
     int max = load_partial(s, s->partial[of].result), sum = load_partial(s, s->partial[r].result);
     int down = elem(s, KN_OP_EXP, t, elem(s, KN_OP_SUB, t, max, s->result_value[of]), -1);
     return reduced(s, KN_OP_SUM, t, elem(s, KN_OP_MUL, t, sum, down));
@@ -213,15 +215,15 @@ static int merged_sums(spreader *s, int r)
 /* A value that is carried, which comes behind the first one: its reductions, side by side, are made with that. */
 static int merged_own(spreader *s, int r)
 {
-    const kn_red *own = &s->from.reds.data[r];
-    int first = s->to.reds.len;
+    const kn_red *own = &s->from.nest.reds.data[r];
+    int first = s->to.nest.reds.len;
     if (own->carried > 0)
-        first = s->to.values.data[s->result_value[r - own->carried]].index;
+        first = s->to.nest.values.data[s->result_value[r - own->carried]].index;
     for (int c = 0; own->carried == 0 && c < own->by->count; c++) {
         kn_red red = own[c];
         red.value = load_partial(s, s->partial[r + c].result);
         red.stage = 0;
-        kn_push(s->p->arena, &s->to.reds, red);
+        kn_push(s->p->arena, &s->to.nest.reds, red);
     }
     return push_value(s, (kn_value){.kind = KN_V_RESULT,
                                     .dtype = own->dtype,
@@ -233,7 +235,7 @@ static int merged_own(spreader *s, int r)
 /* Reduction r from its partial results; parts come behind their owners. */
 static int merged(spreader *s, int r)
 {
-    const kn_red *red = &s->from.reds.data[r];
+    const kn_red *red = &s->from.nest.reds.data[r];
     if (red->op == KN_OP_VAR)
         return merged_moments(s, &s->partial[r], red->dtype);
     if (red->part == KN_PART_EXPSUM)
@@ -246,16 +248,16 @@ static int merged(spreader *s, int r)
 /* The reductions of a stage from their partial results. */
 static void combine_parts(spreader *s, int stage)
 {
-    int ng = s->from.ngroup;
+    int ng = s->from.nest.ngroup;
     begin(s);
-    memset(s->export_of, -1, sizeof(int) * (size_t)s->from.reds.len);
-    s->to.naxes = ng + 1;
+    memset(s->export_of, -1, sizeof(int) * (size_t)s->from.nest.reds.len);
+    s->to.nest.naxes = ng + 1;
     bool made = stage == 0 && s->made;
-    s->to.axes[ng] = (kn_axis){.name = made ? "bands" : "splits",
-                               .member = true,
-                               .extent = made ? s->made->n : s->members.n};
-    for (int r = 0; r < s->from.reds.len; r++) {
-        if (s->from.reds.data[r].stage == stage)
+    s->to.nest.axes[ng] = (kn_axis){.name = made ? "bands" : "splits",
+                                    .member = true,
+                                    .extent = made ? s->made->n : s->members.n};
+    for (int r = 0; r < s->from.nest.reds.len; r++) {
+        if (s->from.nest.reds.data[r].stage == stage)
             s->result_value[r] = merged(s, r);
     }
 }
@@ -264,8 +266,8 @@ static void finish_locally(spreader *s, int stage)
 {
     combine_parts(s, stage);
     s->to.local = true;
-    for (int r = 0; r < s->from.reds.len; r++) {
-        if (s->from.reds.data[r].stage != stage)
+    for (int r = 0; r < s->from.nest.reds.len; r++) {
+        if (s->from.nest.reds.data[r].stage != stage)
             continue;
         s->export_of[r] = s->to.exports.len;
         kn_push(s->p->arena, &s->to.exports, s->result_value[r]);
@@ -277,18 +279,18 @@ static void finish_locally(spreader *s, int stage)
 static void store_result(spreader *s, int r, int value)
 {
     s->result_buf[r] =
-        kn_planner_temp(s->p, s->from.reds.data[r].dtype, "result", kn_count_groups(&s->from));
+        kn_planner_temp(s->p, s->from.nest.reds.data[r].dtype, "result", kn_count_groups(&s->from));
     kn_store st = {.kind = KN_STORE_GROUP,
                    .value = value,
-                   .stage = s->to.values.data[value].stage,
+                   .stage = s->to.nest.values.data[value].stage,
                    .access = kn_over_groups(&s->from, s->result_buf[r])};
-    kn_push(s->p->arena, &s->to.stores, st);
+    kn_push(s->p->arena, &s->to.nest.stores, st);
 }
 
 static void copy_stores(spreader *s, kn_store_kind kind, int stage)
 {
-    for (int i = 0; i < s->from.stores.len; i++) {
-        const kn_store *st = &s->from.stores.data[i];
+    for (int i = 0; i < s->from.nest.stores.len; i++) {
+        const kn_store *st = &s->from.nest.stores.data[i];
         if (st->kind == kind && st->stage == stage)
             copy_store(s, st);
     }
@@ -297,8 +299,8 @@ static void copy_stores(spreader *s, kn_store_kind kind, int stage)
 static void finish_apart(spreader *s, int stage, bool last)
 {
     combine_parts(s, stage);
-    for (int r = 0; r < s->from.reds.len; r++)
-        if (s->from.reds.data[r].stage == stage && !last)
+    for (int r = 0; r < s->from.nest.reds.len; r++)
+        if (s->from.nest.reds.data[r].stage == stage && !last)
             store_result(s, r, s->result_value[r]);
     copy_stores(s, KN_STORE_GROUP, stage + 1);
     kn_push(s->p->arena, &s->p->phases, s->to);
@@ -308,16 +310,16 @@ static void finish_apart(spreader *s, int stage, bool last)
 static bool used_after(const spreader *s, int r, int stage)
 {
     const kn_phase *from = &s->from;
-    bool *need = KN_NEW_ARRAY(s->p->arena, bool, from->values.len + 1);
-    for (int i = 0; i < from->reds.len + from->stores.len; i++) {
-        bool red = i < from->reds.len;
-        const kn_store *st = red ? NULL : &from->stores.data[i - from->reds.len];
-        if ((red ? from->reds.data[i].stage : st->stage) <= stage)
+    bool *need = KN_NEW_ARRAY(s->p->arena, bool, from->nest.values.len + 1);
+    for (int i = 0; i < from->nest.reds.len + from->nest.stores.len; i++) {
+        bool red = i < from->nest.reds.len;
+        const kn_store *st = red ? NULL : &from->nest.stores.data[i - from->nest.reds.len];
+        if ((red ? from->nest.reds.data[i].stage : st->stage) <= stage)
             continue;
-        kn_value_needs(from, red ? from->reds.data[i].value : st->value, need);
-        for (int v = 0; v < from->values.len; v++)
-            if (need[v] && from->values.data[v].kind == KN_V_RESULT &&
-                from->values.data[v].index == r)
+        kn_value_needs(from, red ? from->nest.reds.data[i].value : st->value, need);
+        for (int v = 0; v < from->nest.values.len; v++)
+            if (need[v] && from->nest.values.data[v].kind == KN_V_RESULT &&
+                from->nest.values.data[v].index == r)
                 return true;
     }
     return false;
@@ -326,11 +328,11 @@ static bool used_after(const spreader *s, int r, int stage)
 /* What the local finish in front of this phase found and later phases need. */
 static void store_local_results(spreader *s, int stage)
 {
-    for (int r = 0; r < s->from.reds.len; r++) {
+    for (int r = 0; r < s->from.nest.reds.len; r++) {
         if (s->export_of[r] < 0 || !used_after(s, r, stage))
             continue;
         kn_value v = {.kind = KN_V_LOCAL,
-                      .dtype = s->from.reds.data[r].dtype,
+                      .dtype = s->from.nest.reds.data[r].dtype,
                       .level = KN_GROUP,
                       .index = s->export_of[r]};
         store_result(s, r, push_value(s, v));
@@ -339,10 +341,10 @@ static void store_local_results(spreader *s, int stage)
 
 static void split(spreader *s)
 {
-    s->to.split = true;
-    s->to.splits = s->members.n;
-    s->to.chunk = s->members.length;
-    s->to.resident = s->members.resident;
+    s->to.how.split = true;
+    s->to.num.splits = s->members.n;
+    s->to.num.chunk = s->members.length;
+    s->to.how.resident = s->members.resident;
 }
 
 static void partial_phase(spreader *s, int stage)
@@ -350,8 +352,8 @@ static void partial_phase(spreader *s, int stage)
     begin(s);
     split(s);
     store_local_results(s, stage);
-    for (int r = 0; r < s->from.reds.len; r++) {
-        kn_red red = s->from.reds.data[r];
+    for (int r = 0; r < s->from.nest.reds.len; r++) {
+        kn_red red = s->from.nest.reds.data[r];
         parts *partial = &s->partial[r];
         if (red.stage != stage)
             continue;
@@ -377,10 +379,10 @@ static void partial_phase(spreader *s, int stage)
 static void final_phase(spreader *s, int stage)
 {
     begin(s);
-    if (!s->local || (s->to.ngroup == 0 && !s->members.resident)) {
-        s->to.ngroup = 0;
-        for (int a = 0; a < s->to.naxes; a++)
-            s->to.axes[a].member = true;
+    if (!s->local || (s->to.nest.ngroup == 0 && !s->members.resident)) {
+        s->to.nest.ngroup = 0;
+        for (int a = 0; a < s->to.nest.naxes; a++)
+            s->to.nest.axes[a].member = true;
     } else {
         split(s);
     }
@@ -393,10 +395,10 @@ static void final_phase(spreader *s, int stage)
 static void spread_phase(spreader *s, int stages)
 {
     bool elements = false; /* are any left after the last combine? */
-    for (int i = 0; i < s->from.stores.len; i++)
-        elements = elements || (s->from.stores.data[i].kind == KN_STORE_ELEMENT &&
-                                s->from.stores.data[i].stage == stages);
-    for (int r = 0; s->made && r < s->from.reds.len; r++)
+    for (int i = 0; i < s->from.nest.stores.len; i++)
+        elements = elements || (s->from.nest.stores.data[i].kind == KN_STORE_ELEMENT &&
+                                s->from.nest.stores.data[i].stage == stages);
+    for (int r = 0; s->made && r < s->from.nest.reds.len; r++)
         s->partial[r].result = s->made->buf[r];
     for (int t = 0; t < stages; t++) {
         if (t > 0 || !s->made)
@@ -417,8 +419,8 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
                   .local = p->problem->target->sm != 0,
                   .members = members,
                   .made = made};
-    int stages = 0, nreds = s.from.reds.len;
-    s.copy_of = KN_NEW_ARRAY(p->arena, int, s.from.values.len + 1);
+    int stages = 0, nreds = s.from.nest.reds.len;
+    s.copy_of = KN_NEW_ARRAY(p->arena, int, s.from.nest.values.len + 1);
     s.result_value = KN_NEW_ARRAY(p->arena, int, nreds + 1);
     s.result_buf = KN_NEW_ARRAY(p->arena, int, nreds + 1);
     s.export_of = KN_NEW_ARRAY(p->arena, int, nreds + 1);
@@ -426,8 +428,8 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
     memset(s.result_buf, -1, sizeof(int) * (size_t)nreds);
     memset(s.export_of, -1, sizeof(int) * (size_t)nreds);
     for (int r = 0; r < nreds; r++)
-        if (s.from.reds.data[r].stage >= stages)
-            stages = s.from.reds.data[r].stage + 1;
+        if (s.from.nest.reds.data[r].stage >= stages)
+            stages = s.from.nest.reds.data[r].stage + 1;
 
     kn_phase *all = p->phases.data; /* the phases behind it go behind its parts */
     int *all_regions = p->region_of.data, count = p->phases.len;
@@ -449,11 +451,11 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
 static bool finishes(const kn_planner *p, const kn_phase *ph)
 {
     for (int i = 0; i < p->phases.len; i++)
-        for (int j = 0; j < p->phases.data[i].stores.len; j++) {
-            const kn_store *st = &p->phases.data[i].stores.data[j];
-            for (int v = 0; st->kind == KN_STORE_PARTIAL && v < ph->values.len; v++)
-                if (ph->values.data[v].kind == KN_V_LOAD &&
-                    ph->values.data[v].access.buf == st->access.buf)
+        for (int j = 0; j < p->phases.data[i].nest.stores.len; j++) {
+            const kn_store *st = &p->phases.data[i].nest.stores.data[j];
+            for (int v = 0; st->kind == KN_STORE_PARTIAL && v < ph->nest.values.len; v++)
+                if (ph->nest.values.data[v].kind == KN_V_LOAD &&
+                    ph->nest.values.data[v].access.buf == st->access.buf)
                     return true;
         }
     return false;

@@ -10,17 +10,17 @@ enum { MOST_BLOCKS = 65535 };
 
 static bool is_whole_sum(const kn_phase *ph)
 {
-    return ph->reds.len == 1 && ph->ngroup == 0 && ph->walk == KN_WALK_ROWS && ph->nsweeps == 1 &&
-           !ph->local && ph->reds.data[0].op == KN_OP_SUM &&
-           (ph->reds.data[0].dtype == KN_I64 || ph->reds.data[0].dtype == KN_U64);
+    return ph->nest.reds.len == 1 && ph->nest.ngroup == 0 && ph->how.walk == KN_WALK_ROWS &&
+           ph->nest.nsweeps == 1 && !ph->local && ph->nest.reds.data[0].op == KN_OP_SUM &&
+           (ph->nest.reds.data[0].dtype == KN_I64 || ph->nest.reds.data[0].dtype == KN_U64);
 }
 
 /* The only element that `ph` has of an array, if it is one of `buf`; else NULL. */
 static kn_value *only_element(kn_phase *ph, int buf)
 {
     kn_value *found = NULL;
-    for (int i = 0; i < ph->values.len; i++) {
-        kn_value *v = &ph->values.data[i];
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        kn_value *v = &ph->nest.values.data[i];
         if (v->level != KN_ELEMENT)
             continue;
         if (found || v->kind != KN_V_LOAD || v->access.buf != buf)
@@ -34,30 +34,30 @@ static void forget_buf(kn_kernel *k, int buf)
 {
     for (int p = 0; p < k->phases.len; p++) {
         kn_phase *ph = &k->phases.data[p];
-        for (int i = 0; i < ph->values.len; i++)
-            ph->values.data[i].access.buf -= ph->values.data[i].access.buf > buf;
-        for (int i = 0; i < ph->stores.len; i++)
-            ph->stores.data[i].access.buf -= ph->stores.data[i].access.buf > buf;
+        for (int i = 0; i < ph->nest.values.len; i++)
+            ph->nest.values.data[i].access.buf -= ph->nest.values.data[i].access.buf > buf;
+        for (int i = 0; i < ph->nest.stores.len; i++)
+            ph->nest.stores.data[i].access.buf -= ph->nest.stores.data[i].access.buf > buf;
     }
     for (int i = buf + 1; i < k->bufs.len; i++)
         k->bufs.data[i - 1] = k->bufs.data[i];
     k->bufs.len--;
 }
 
-void kn_sums_by_words(kn_kernel *k)
+void kn_sum_by_atomics(kn_kernel *k)
 {
     kn_phase *parts = k->phases.data, *last = parts + 1;
-    if (k->phases.len != 2 || !is_whole_sum(parts) || !is_whole_sum(last) || !parts->split ||
-        parts->splits > MOST_BLOCKS || parts->tpg != k->threads || parts->stores.len != 1 ||
-        parts->stores.data[0].kind != KN_STORE_PARTIAL)
+    if (k->phases.len != 2 || !is_whole_sum(parts) || !is_whole_sum(last) || !parts->how.split ||
+        parts->num.splits > MOST_BLOCKS || parts->how.tpg != k->threads ||
+        parts->nest.stores.len != 1 || parts->nest.stores.data[0].kind != KN_STORE_PARTIAL)
         return;
-    int buf = parts->stores.data[0].access.buf;
+    int buf = parts->nest.stores.data[0].access.buf;
     kn_value *part = only_element(last, buf);
-    if (!part || last->reds.data[0].value != (int)(part - last->values.data))
+    if (!part || last->nest.reds.data[0].value != (int)(part - last->nest.values.data))
         return;
-    parts->reds.data[0].by_words = last->reds.data[0].by_words = true;
-    parts->stores.len = 0;
-    last->vec = 1;
+    parts->nest.reds.data[0].atomic = last->nest.reds.data[0].atomic = true;
+    parts->nest.stores.len = 0;
+    last->how.vec = 1;
     *part = (kn_value){.kind = KN_V_CONST,
                        .dtype = part->dtype,
                        .level = KN_ELEMENT,

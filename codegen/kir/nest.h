@@ -1,0 +1,215 @@
+/* A loop nest: WHAT is computed, over which axes, from and to which arrays. How it is bound to a machine is
+ * codegen/kir/schedule.h's.
+ *
+ *   axis     kept ("group") axes first, then reduced ("member") axes; the last of each kind is the fastest
+ *   value    an SSA value. A group value has one instance a group, an element value one a member. `stage` is the number of
+ *            combines that must have happened before it can be computed
+ *   sweep t  one walk over the members of each group, doing the reductions and element stores of stage t; the element
+ *            values they need are computed again in every sweep that needs them, unless they are kept
+ *   combine  after sweep t, the accumulators of a group's workers become one value
+ *
+ *   for each group:                       |  group values and group stores of stage 0
+ *     for each member:  sweep 0           |  element values of stage 0 as needed; accumulate; store
+ *     combine 0                           |
+ *                                         |  group values and group stores of stage 1
+ *     for each member:  sweep 1           |  ...
+ *
+ * Structure and numbers: fields marked (n) are the numbers of one call. Everything else is structure, which is what a
+ * compiled kernel depends on. */
+#ifndef KN_CODEGEN_NEST_H
+#define KN_CODEGEN_NEST_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "ir/graph.h"
+
+/* ---- arrays ---- */
+
+/* What stands for a buffer where there is none: each element would be its own offset. */
+enum { KN_BUF_COUNT = -2 };
+
+typedef enum kn_buf_kind { KN_BUF_INPUT, KN_BUF_OUTPUT, KN_BUF_TEMP } kn_buf_kind;
+
+/* An array in memory. */
+typedef struct kn_buf {
+    kn_buf_kind kind;
+    int index; /* graph input or output number; temporary number */
+    kn_dtype dtype;
+    const char *name;
+    int64_t bytes;  /* (n) temporaries: size; offset is in the workspace */
+    int64_t offset; /* (n) */
+} kn_buf;
+
+/* How the axes of a nest step through a buffer: element = base + offset + sum over axes of index * stride. */
+typedef enum kn_stride_kind {
+    KN_STRIDE_ZERO, /* the axis is not the buffer's, or is repeated: every index reads the same element */
+    KN_STRIDE_ONE, /* neighbours in memory: the vector axis, or of a transposed access the last axis */
+    KN_STRIDE_PARAM, /* given at run time */
+} kn_stride_kind;
+
+typedef struct kn_access {
+    int buf;
+    uint32_t axes; /* bit a: the buffer varies along axis a */
+    kn_stride_kind kind[KN_MAX_RANK];
+    bool vector;    /* walked by vec elements at a time along the vector axis, aligned */
+    int transposed; /* through a tile: so many elements at a time between memory and the tile, along the last axis; 0: not */
+    int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis */
+    bool shifted;                /* offset may be other than 0 */
+    int64_t offset;              /* (n) elements */
+    int64_t split_stride;        /* (n) KN_STORE_PARTIAL: elements from one part to the next */
+} kn_access;
+
+/* Do they step through the same elements of a buffer alike? */
+bool kn_access_same(const kn_access *a, const kn_access *b);
+/* Does an access step from neighbour to neighbour along axis `down`, and from one cache line to another along axis
+ * `across`? Whoever walks along `across` then reads a line an element. */
+bool kn_access_transposed(const kn_access *acc, int across, int down, int bytes);
+
+/* ---- values ---- */
+
+typedef enum kn_vkind {
+    KN_V_LOAD,   /* access */
+    KN_V_GATHER, /* access, moved on by in[k] * place[k].stride for each k */
+    KN_V_INDEX,  /* the offset itself that access has, an i64 or i32; its buf is KN_BUF_COUNT */
+    KN_V_SCALAR, /* kernel->scalars[index] */
+    KN_V_CONST,  /* value */
+    KN_V_EXTENT, /* kernel->extents[index], an i64 */
+    KN_V_ELEM,   /* op over in[] */
+    KN_V_RESULT, /* reds[index] after its combine */
+    KN_V_LOCAL,  /* exports[index], counted through all local phases of this one */
+} kn_vkind;
+
+/* Kept values are a thread's own: whoever reads one wrote it, so keeping needs no barrier. */
+typedef enum kn_keep {
+    KN_KEEP_NONE,      /* loaded, or computed, again by every sweep */
+    KN_KEEP_REGISTERS, /* in phases of a known number of steps */
+    KN_KEEP_SHARED,    /* in dynamic shared memory */
+    KN_KEEP_RESIDENT, /* loads of split and mixed phases: in dynamic shared memory too, persistent across the grid barrier;
+                       * codegen/sched/resident.c */
+    KN_KEEP_FRAME, /* in the worker's own memory, on CPUs; rows of at most KN_FRAME_MEMBERS; computed values only */
+} kn_keep;
+
+/* Members whose values fit in a second-level cache, beside what they are computed from. */
+enum { KN_FRAME_MEMBERS = 8192 };
+
+const char *kn_keep_text(kn_keep keep);
+
+typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
+
+/* An axis of memory that a GATHER does not walk, but reads at the index that a value gives. */
+typedef struct kn_place {
+    int64_t stride; /* (n) elements */
+    int64_t extent; /* (n) the index is below it */
+} kn_place;
+
+typedef struct kn_value {
+    kn_vkind kind;
+    kn_op op; /* ELEM */
+    kn_dtype dtype;
+    kn_level level;
+    int stage;
+    int in[KN_MAX_IN], nin;
+    int index; /* SCALAR, EXTENT, RESULT, LOCAL; resident LOAD: where it is, in bytes of a step of a thread */
+    kn_access access;          /* LOAD, GATHER, INDEX */
+    kn_place place[KN_MAX_IN]; /* GATHER */
+    bool checked;              /* GATHER: an index may be out of bounds, which is an error */
+    kn_scalar value;           /* CONST */
+    int sweeps;                /* how many sweeps need it */
+    kn_keep
+        kept;  /* LOAD, ELEM: where a thread keeps what it loads or computes for its later sweeps */
+    int since; /* kept ELEM: the sweep that computes it */
+    int room; /* REGISTERS, SHARED: and the value in whose place it is then, a load that nobody needs any more or another
+               * that is kept; in registers also itself */
+    const char *name; /* the user's name or NULL */
+    kn_loc loc;
+} kn_value;
+
+/* Are they the same computation of the same operands? */
+bool kn_value_same(const kn_value *x, const kn_value *y);
+/* The same for values that are the same. */
+uint64_t kn_value_hash(const kn_value *v);
+
+/* True for a value that is computed by this operation. */
+static inline bool kn_is_elem(const kn_value *v, kn_op op)
+{
+    return v->kind == KN_V_ELEM && v->op == op;
+}
+
+/* True for a value that is read from memory. */
+static inline bool kn_is_read(const kn_value *v)
+{
+    return v->kind == KN_V_LOAD || v->kind == KN_V_GATHER;
+}
+
+/* True for a value that has an access: it walks along the axes. */
+static inline bool kn_has_access(const kn_value *v)
+{
+    return kn_is_read(v) || v->kind == KN_V_INDEX;
+}
+
+/* ---- reductions and stores ---- */
+
+/* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL, or VAR, the sum of
+ * squared deviations from the group's mean. The result has the operand's dtype; floats accumulate in their own type
+ * or wider.
+ *
+ * Some accumulators know more, which other reductions of the same operation on the same value name as their part,
+ * without accumulators of their own: a VAR the mean and the number of members, both f64; a MAX, on GPU targets,
+ * the sum of exp(x - max).
+ *
+ * A REDUCE_BY, which the user defined, carries several values: it is as many reductions side by side, in their order, of
+ * which the first has the accumulator. */
+typedef enum kn_part { KN_PART_RESULT, KN_PART_MEAN, KN_PART_COUNT, KN_PART_EXPSUM } kn_part;
+
+typedef struct kn_red {
+    kn_op op;
+    kn_part part;
+    int value;
+    kn_dtype dtype;
+    int stage;
+    bool across;          /* mixed phases: over the groups; its result is only stored */
+    bool atomic;          /* of a whole sum's parts, and of them all: codegen/sched/atomics.c */
+    const kn_reducer *by; /* REDUCE_BY */
+    int carried;          /* of the values that it carries */
+} kn_red;
+
+/* The reductions beside the first one of a REDUCE_BY, itself included; 1 for others. */
+static inline int kn_red_width(const kn_red *red) { return red->by ? red->by->count : 1; }
+
+typedef enum kn_store_kind {
+    KN_STORE_ELEMENT, /* an element value, in its sweep */
+    KN_STORE_GROUP,   /* a group value, once a group */
+    KN_STORE_PARTIAL, /* reds[value], once a group and part of its members, or once a member and part of the groups */
+} kn_store_kind;
+
+/* Only workers whose index is 0 along every axis of `once` store: those axes are not the value's. */
+typedef struct kn_store {
+    kn_store_kind kind;
+    int value; /* or reds[] index, for PARTIAL */
+    kn_access access;
+    int stage;
+    uint32_t once;
+    bool by_registers; /* transposed in a thread's registers, not through a tile */
+} kn_store;
+
+/* ---- the nest ---- */
+
+typedef struct kn_axis {
+    const char *name; /* "C", or "H*W" for collapsed axes */
+    bool member;
+    int at;         /* its place among the region's axes; of collapsed ones the first's */
+    int64_t extent; /* (n) */
+} kn_axis;
+
+typedef struct kn_nest {
+    const char *name;
+    int naxes, ngroup;
+    kn_axis axes[KN_MAX_RANK];
+    KN_VEC(kn_value) values; /* operands before users */
+    KN_VEC(kn_red) reds;
+    KN_VEC(kn_store) stores;
+    int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 if there are none */
+    int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
+} kn_nest;
+
+#endif
