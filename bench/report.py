@@ -2,6 +2,7 @@
 """A run of `speed`, and of peers.py if there is one, as a Markdown table and a chart.
 
     bench/report.py KILN.json [PEERS.json] [--svg FILE]
+    bench/report.py TABLE.md --svg FILE                 the chart of a table that this program wrote
 
 `of floor` is the time of a copy that moves the bytes that must move once, over kiln's time; `peer / kiln` is the time of the fastest peer
 over kiln's, and its geometric mean stands below the table with the rows where a peer is ahead by more than 2 in 100."""
@@ -55,6 +56,23 @@ def mean(values):
     return math.exp(sum(logs) / len(logs))
 
 
+def from_table(path):
+    """What the chart needs, of a Markdown text that has the table below a heading that names the device."""
+    with open(path) as f:
+        above, below = f.read().split("\n| workload ")
+    kiln, peers = {"device": above.split("\n## ")[-1].split("\n")[0], "workloads": []}, {}
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in below.splitlines()]
+    for name, _, us, floor, *_, best, which, _ in (row for row in rows[1:] if len(row) == 11 and row[0] != "---"):
+        kiln["workloads"].append({"name": name, "ok": True, "us": float(us), "floor_us": float(floor)})
+        peers[name] = {"us": {which: float(best)}} if best else {}
+    return kiln, peers
+
+
+def write_chart(path, kiln, peers):
+    with open(path, "w") as f:
+        f.write("\n".join(chart(kiln, peers)) + "\n")
+
+
 def chart(kiln, peers):
     """Bars of fraction of the floor; a mark where the best peer is."""
     rows = [w for w in kiln["workloads"] if w["ok"]]
@@ -86,6 +104,8 @@ def main():
     parser.add_argument("peers", nargs="?")
     parser.add_argument("--svg")
     options = parser.parse_args()
+    if options.kiln.endswith(".md"):
+        return write_chart(options.svg, *from_table(options.kiln))
     with open(options.kiln) as f:
         kiln = json.load(f)
     peers, versions = {}, []
@@ -98,8 +118,7 @@ def main():
     if versions:
         print(f"Peers: {', '.join(versions)}.")
     if options.svg:
-        with open(options.svg, "w") as f:
-            f.write("\n".join(chart(kiln, peers)) + "\n")
+        write_chart(options.svg, kiln, peers)
 
 
 main()

@@ -35,7 +35,7 @@ echo "== the command"
 
 echo "== the texts"
 texts=$(dirname "$(find "$prefix" -name README.md)")
-for doc in $(grep -oE '\(docs/[a-z]+\.md' "$texts/README.md" | tr -d '(' | sort -u); do
+for doc in $(grep -oE '\(docs/[a-z0-9/-]+\.(md|svg)' "$texts/README.md" | tr -d '(' | sort -u); do
     [[ -f $texts/$doc ]] || { echo "README.md links to $doc, which was not installed"; exit 1; }
 done
 

@@ -9,7 +9,7 @@
  * program computed in f64 on the host (by the CPU device for a GPU, by the reference interpreter for the CPU); then
  * the median device time of the runs, with the caches flushed before each. `floor` is the time of a copy that moves
  * as many bytes as must move once, which is every input read and every output written. `predicted` is what the model
- * says that it takes (docs/optimizer.md); the JSON has with each workload what `kiln explain --json` says of it. */
+ * says that it takes (docs/model.md); the JSON has with each workload what `kiln explain --json` says of it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What a kind of machine takes its time for: the coefficients of the model in predict.h, in one place. Times in
- * nanoseconds, rates in bytes or additions a nanosecond. docs/optimizer.md says where each comes from
+ * nanoseconds, rates in bytes or additions a nanosecond. docs/model.md says where each comes from
  * (tests/docs/machine.py holds that it has the same numbers). */
 #ifndef KN_CODEGEN_MACHINE_H
 #define KN_CODEGEN_MACHINE_H

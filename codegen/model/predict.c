@@ -81,7 +81,7 @@ typedef struct traffic {
 } traffic;
 
 /* The part of the last cache that has the end of a stream when it is read backwards, as far as both sweeps are in step: of
- * 30 MB some 25 are found (docs/performance.md). */
+ * 30 MB some 25 are found (docs/lab/read-twice.md). */
 static const double END_CACHED = 0.8;
 
 /* What is read after so many bytes of other things; less than 0: for the first time. The cache has all of it up to its

@@ -1,4 +1,4 @@
-/* How long a plan takes on a machine, by a model: codegen/model/machine.h has its coefficients, docs/optimizer.md its formula
+/* How long a plan takes on a machine, by a model: codegen/model/machine.h has its coefficients, docs/model.md its formula
  * and how far off it is. A pure function of plan and target. */
 #ifndef KN_CODEGEN_PREDICT_H
 #define KN_CODEGEN_PREDICT_H

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Making a graph takes 8 us and giving up another 6; a launch by it spares 2. */
+/* Making a graph and giving up another takes as long as some seven launches by it spare (docs/lab/host-time.md). */
 enum { OFTEN = 16 };
 
 static bool has_graphs(const kn_driver *d)

@@ -1,5 +1,5 @@
 /* Launches by a graph of one kernel: less than half of the host's time of cuLaunchKernel(), and the device begins 3 us sooner
- * where it was idle (docs/performance.md).
+ * where it was idle (docs/lab/host-time.md).
  *
  * A graph takes its device as long as a launch as long as it is launched with the parameters that it was made with; told
  * others, it reads them from memory, which is 0.5 us with cold caches. So a kernel has a graph of the one launch that it was

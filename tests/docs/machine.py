@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds that the table of coefficients in docs/optimizer.md has those of codegen/model/machine.c.
+"""Holds that the table of coefficients in docs/model.md has those of codegen/model/machine.c.
 
 usage: machine.py
 """
@@ -26,7 +26,7 @@ def numbers(cell, n):
 
 
 def in_docs():
-    table = (ROOT / "docs/optimizer.md").read_text().split("| coefficient |")[1].split("\n\n")[0]
+    table = (ROOT / "docs/model.md").read_text().split("| coefficient |")[1].split("\n\n")[0]
     for row in table.splitlines()[2:]:
         names, gpu, cpu = (cell.strip() for cell in row.split("|")[1:4])
         names = names.split(", ")
@@ -40,7 +40,7 @@ faults = 0
 for name in code | docs:
     there, said = code.get(name), docs.get(name)
     if not there or not said or any(abs(a - b) > 1e-9 * abs(a) for a, b in zip(there, said)):
-        print(f"{name}: machine.c has {there}, docs/optimizer.md has {said}")
+        print(f"{name}: machine.c has {there}, docs/model.md has {said}")
         faults += 1
 print(f"{len(code)} coefficients, {faults} differ")
 sys.exit(faults > 0 or len(code) < 15)

@@ -1,5 +1,5 @@
 /* Predicted times: what must hold whatever the coefficients are, and the order of schedules whose measured times lie
- * far apart (codegen/sched/cluster.c, docs/performance.md). */
+ * far apart (docs/lab/cluster-size.md). */
 #include <math.h>
 #include <stdio.h>
 
