@@ -1,7 +1,7 @@
 /* Random data that is the same on every machine: element i is a function of (key, i) alone, made
  * with integer operations and with +, -, *, / and sqrt on doubles, which IEEE 754 defines to the
  * last bit. No libm function is used. (It must be compiled without contraction to fused
- * multiply-adds, which is what -std=c17 means.) */
+ * multiply-adds, which is what -std=c11 means.) */
 #ifndef KN_CLI_RANDOM_H
 #define KN_CLI_RANDOM_H
 

@@ -15,6 +15,6 @@ cp "$xxhash/xxhash.h" "$scratch/include/"
 sources=({base,shapes,ir,ir/pass,codegen/{kir,model,sched,plan,plan/form,plan/pass,emit/cuda},kernels_cache,runtime,runtime/cpu,runtime/cuda,runtime/emu,frontend,cli}/*.c
     "$build"/{prelude,shim}/*.c "$build/generator.c")
 printf '%s\0' "${sources[@]}" |
-    xargs -0 -P "$(nproc)" -n 16 $compiler -fsyntax-only -std=c17 -O1 -D_GNU_SOURCE -I. -I"$scratch/include" -Ifrontend \
+    xargs -0 -P "$(nproc)" -n 16 $compiler -fsyntax-only -std=c11 -O1 -D_GNU_SOURCE -I. -I"$scratch/include" -Ifrontend \
         -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Werror -ffp-contract=off
 echo "${#sources[@]} sources checked"

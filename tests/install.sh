@@ -22,7 +22,7 @@ pc=$(dirname "$(find "$prefix" -name kiln.pc)")
 lib=$(dirname "$(find "$prefix" -name libkiln.so)")
 export PKG_CONFIG_PATH=$pc
 read -ra flags < <(pkg-config --cflags --libs kiln)
-gcc -std=c17 -Wall -Wextra -Wpedantic -Werror app.c -o "$scratch/app_pc" "${flags[@]}" -Wl,-rpath,"$lib"
+gcc -std=c11 -Wall -Wextra -Wpedantic -Werror app.c -o "$scratch/app_pc" "${flags[@]}" -Wl,-rpath,"$lib"
 "$scratch/app_pc"
 
 echo "== C++17"
