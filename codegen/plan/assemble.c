@@ -144,175 +144,6 @@ static bool is_wide(const kn_kernel *k)
     return false;
 }
 
-static int alignment_of(const kn_planner *p, const kn_buf *b)
-{
-    return b->kind == KN_BUF_INPUT    ? p->problem->in[b->index].align
-           : b->kind == KN_BUF_OUTPUT ? p->problem->out[b->index].align
-                                      : 16;
-}
-
-/* The numbers of a phase, and the walk and vectors of one that is not local. */
-static void shape_phase(kn_planner *p, kn_kernel *k, kn_phase *ph, const int *align)
-{
-    if (!ph->how.split && !ph->how.mixed) {
-        ph->num.splits = 1;
-        ph->num.chunk = ph->nest.members;
-    }
-    kn_count_sweeps(p->arena, ph);
-    if (ph->local)
-        return;
-    ph->how.walk = kn_walker_for(ph)->walk;
-    kn_schedule_vectors(ph, align, k->bufs.data, p->problem->target);
-    if (p->problem->force.division == KN_DIVIDE_BY_COST)
-        kn_schedule_packed(p->arena, ph, align, k->bufs.data, p->problem->target,
-                           p->problem->force.max_threads);
-    if (ph->how.packed)
-        return;
-    kn_schedule_transposes(p->arena, ph, align, k->bufs.data, p->problem->target,
-                           p->problem->force.division);
-    kn_schedule_cluster(p->arena, ph, k->bufs.data, k->bufs.len, p->problem->target,
-                        p->problem->force.division, p->problem->force.cluster,
-                        p->problem->force.max_threads);
-    kn_schedule_columns(ph, p->problem->target, p->problem->force.division,
-                        p->problem->force.cluster);
-}
-
-/* A local phase is walked by the workers of its host, or, without groups, by all threads of a block: by vectors where each
- * has one, for every block waits for them (double centring of 8192x8192 on an H200: 200.9 us, element by element 203.4).
- * Columns keep their vectors: what it loads over the groups are compact temporaries. */
-static void follow_host(const kn_planner *p, const kn_kernel *k, kn_phase *local,
-                        const kn_phase *host, const int *align)
-{
-    bool block = local->nest.ngroup == 0;
-    local->how.walk = block ? KN_WALK_ROWS : host->how.walk;
-    local->how.tpg = block ? k->threads : host->how.tpg;
-    bool vectors = block && p->problem->target->sm;
-    if (vectors)
-        kn_schedule_vectors(local, align, k->bufs.data, p->problem->target);
-    if (!vectors || local->nest.members < (int64_t)local->how.vec * k->threads)
-        kn_schedule_as(local, local->how.walk == KN_WALK_COLS ? host->how.vec : 1);
-    local->how.lanes = host->how.lanes;
-}
-
-/* Does a thread keep elements of 64 bits in registers? */
-static bool keeps_wide(const kn_kernel *k)
-{
-    for (int i = 0; i < k->phases.len; i++)
-        for (int j = 0; j < k->phases.data[i].nest.values.len; j++) {
-            const kn_value *v = &k->phases.data[i].nest.values.data[j];
-            if (v->kept == KN_KEEP_REGISTERS && kn_bytes(v->dtype) > 4)
-                return true;
-        }
-    return false;
-}
-
-/* A block that works on its groups as a whole can be of any size up to a limit, and so can one of threads, or parts of warps,
- * that know nothing of each other: how many threads it has is a number. In columns, but for those of groups abreast, which
- * combine in as many rows as the block has, and where groups of a band share a block, it is structure: 0. */
-static int largest_block(const kn_kernel *k, int limit)
-{
-    if (keeps_wide(k) && k->threads <= KN_HALF_BLOCK)
-        limit = KN_HALF_BLOCK;
-    int largest = limit < KN_SMALL_BLOCK ? limit : KN_SMALL_BLOCK;
-    for (int i = 0; i < k->phases.len; i++) {
-        const kn_phase *ph = &k->phases.data[i];
-        if (!ph->local && ((ph->how.walk == KN_WALK_COLS && !ph->how.packed) || ph->how.mixed))
-            return 0;
-        if (!ph->local && (kn_by_block(ph) || ph->how.packed))
-            largest = limit;
-    }
-    return largest;
-}
-
-/* Neighbouring groups' results go as vectors where they are that in memory. */
-static void pair_results(kn_kernel *k, const int *align)
-{
-    for (int i = 0; i < k->phases.len; i++) {
-        kn_phase *ph = &k->phases.data[i];
-        int va = kn_phase_vector_axis(ph);
-        for (int j = 0; j < ph->nest.stores.len && ph->how.walk == KN_WALK_COLS && !ph->how.packed;
-             j++) {
-            kn_store *s = &ph->nest.stores.data[j];
-            if (s->kind == KN_STORE_GROUP)
-                s->access.vector =
-                    s->access.vector && kn_vector_fits(ph, &s->access, &k->bufs.data[s->access.buf],
-                                                       align[s->access.buf], va, ph->how.vec);
-        }
-    }
-}
-
-/* Bands have their threads already. */
-static bool wants_half(const kn_kernel *k, const kn_target *target)
-{
-    bool half = false;
-    for (int i = 0; i < k->phases.len; i++) {
-        const kn_phase *ph = &k->phases.data[i];
-        if (ph->how.mixed)
-            return false;
-        half = half || (!ph->local && kn_has_wide_functions(ph, target));
-    }
-    return half;
-}
-
-static void schedule_phases(kn_planner *p, kn_kernel *k)
-{
-    const kn_target *target = p->problem->target;
-    int *align = KN_NEW_ARRAY(p->arena, int, k->bufs.len + 1), hosts = 0;
-    for (int i = 0; i < k->bufs.len; i++)
-        align[i] = alignment_of(p, &k->bufs.data[i]);
-    for (int i = 0; i < k->phases.len; i++)
-        hosts += !k->phases.data[i].local;
-    k->threads = 32;
-    for (int i = 0; i < k->phases.len; i++) {
-        kn_phase *ph = &k->phases.data[i];
-        if (ph->local)
-            continue;
-        int first = kn_first_local(k, i);
-        kn_normalise(p->arena, &k->phases.data[first], i - first + 1, target->sm != 0);
-        ph->alone = hosts == 1;
-        for (int j = first; j <= i; j++)
-            shape_phase(p, k, &k->phases.data[j], align);
-    }
-    /* but for the last, which may finish the tiles of the one before it */
-    for (int i = 0; i + 1 < k->phases.len; i++)
-        if (!k->phases.data[i].local)
-            kn_schedule_few_columns(&k->phases.data[i], target);
-    kn_resident_align(k);
-    for (int i = 0; i < k->phases.len; i++) {
-        const kn_phase *ph = &k->phases.data[i];
-        int want = ph->local ? 0 : kn_walker_of(ph->how.walk)->threads(ph, target);
-        k->threads = want > k->threads ? want : k->threads;
-    }
-    int limit =
-        p->problem->force.max_threads > 0 ? p->problem->force.max_threads : target->max_block;
-    if (k->threads > KN_HALF_BLOCK && limit > KN_HALF_BLOCK && wants_half(k, target)) {
-        limit = KN_HALF_BLOCK;
-        k->together = 1;
-    }
-    while (k->threads > 32 && k->threads > limit)
-        k->threads /= 2;
-    for (int i = 0; i < k->phases.len; i++) {
-        kn_phase *ph = &k->phases.data[i];
-        if (ph->local)
-            continue;
-        kn_walker_of(ph->how.walk)->bind(ph, target, k->threads);
-        kn_keep_computed(p->arena, ph, target, p->problem->force.reuse);
-        for (int j = kn_first_local(k, i); j < i; j++)
-            follow_host(p, k, &k->phases.data[j], ph, align);
-        k->shared +=
-            kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
-    }
-    for (int i = 0; i < k->phases.len; i++) {
-        const kn_phase *ph = &k->phases.data[i];
-        int together = ph->how.mixed ? kn_mixed_a_unit(target, k->threads)
-                                     : kn_transposing_a_unit(ph, k->threads);
-        k->together = together ? together : k->together;
-    }
-    kn_resident_keep(k, target);
-    pair_results(k, align);
-    k->bound = largest_block(k, limit);
-}
-
 /* Does the kernel have an input and the output that lies on it? */
 static bool has_overlap(const kn_planner *p, const kn_kernel *k)
 {
@@ -326,6 +157,25 @@ static bool has_overlap(const kn_planner *p, const kn_kernel *k)
         any = any || (b->kind == KN_BUF_INPUT && over[b->index] >= 0 && has[over[b->index]]);
     }
     return any;
+}
+
+/* Axes in their shortest form, and every phase shaped, then bound. */
+static void bind(kn_planner *p, kn_kernel *k)
+{
+    const kn_site at = kn_planner_site(p, k->bufs.data, k->bufs.len);
+    int hosts = 0;
+    for (int i = 0; i < k->phases.len; i++)
+        hosts += !k->phases.data[i].local;
+    for (int i = 0; i < k->phases.len; i++) {
+        if (k->phases.data[i].local)
+            continue;
+        int first = kn_first_local(k, i);
+        kn_normalise(p->arena, &k->phases.data[first], i - first + 1, at.target->sm != 0);
+        k->phases.data[i].alone = hosts == 1;
+        for (int j = first; j <= i; j++)
+            kn_shape_phase(&at, &k->phases.data[j]);
+    }
+    kn_bind_kernel(&at, k);
 }
 
 static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
@@ -348,7 +198,7 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
     }
     k->fast = p->problem->fast;
     k->disjoint = !p->problem->universal && !has_overlap(p, k);
-    schedule_phases(p, k);
+    bind(p, k);
     place_barriers(p->arena, k);
     if (p->problem->target->sm != 0 && !p->problem->universal)
         finish_by_last_block(k);

@@ -13,3 +13,18 @@ int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t cou
     kn_push(p->arena, &p->bufs, b);
     return p->bufs.len - 1;
 }
+
+static int alignment_of(const kn_planner *p, const kn_buf *b)
+{
+    return b->kind == KN_BUF_INPUT    ? p->problem->in[b->index].align
+           : b->kind == KN_BUF_OUTPUT ? p->problem->out[b->index].align
+                                      : 16;
+}
+
+kn_site kn_planner_site(const kn_planner *p, const kn_buf *bufs, int nbufs)
+{
+    int *align = KN_NEW_ARRAY(p->arena, int, nbufs + 1);
+    for (int i = 0; i < nbufs; i++)
+        align[i] = alignment_of(p, &bufs[i]);
+    return (kn_site){p->arena, p->problem->target, &p->problem->force, bufs, nbufs, align};
+}

@@ -4,26 +4,10 @@
 kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
 {
     kn_phase ph = kn_phase_copy(p->arena, phase);
-    while (p->align.len < p->bufs.len)
-        kn_push(p->arena, &p->align, 16);
-    const int *align = p->align.data;
-    kn_normalise(p->arena, &ph, 1, p->problem->target->sm != 0);
+    const kn_site at = kn_planner_site(p, p->bufs.data, p->bufs.len);
+    kn_normalise(p->arena, &ph, 1, at.target->sm != 0);
     ph.alone = p->phases.len == 1 || !p->problem->fusion;
-    if (!ph.how.mixed) {
-        ph.num.splits = 1;
-        ph.num.chunk = ph.nest.members;
-    }
-    kn_count_sweeps(p->arena, &ph);
-    ph.how.walk = kn_walker_for(&ph)->walk;
-    kn_schedule_vectors(&ph, align, p->bufs.data, p->problem->target);
-    if (ph.nest.reds.len)
-        kn_schedule_transposes(p->arena, &ph, align, p->bufs.data, p->problem->target,
-                               p->problem->force.division);
-    kn_schedule_cluster(p->arena, &ph, p->bufs.data, p->bufs.len, p->problem->target,
-                        p->problem->force.division, p->problem->force.cluster,
-                        p->problem->force.max_threads);
-    kn_schedule_columns(&ph, p->problem->target, p->problem->force.division,
-                        p->problem->force.cluster);
+    kn_shape_phase(&at, &ph);
     return ph;
 }
 

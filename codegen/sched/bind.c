@@ -1,0 +1,155 @@
+/* The binder: see bind.h. */
+#include "codegen/sched/bind.h"
+
+#include "codegen/model/resources.h"
+
+void kn_shape_phase(const kn_site *at, kn_phase *ph)
+{
+    const kn_force *force = at->force;
+    if (!ph->how.split && !ph->how.mixed) {
+        ph->num.splits = 1;
+        ph->num.chunk = ph->nest.members;
+    }
+    kn_count_sweeps(at->arena, ph);
+    if (ph->local)
+        return;
+    ph->how.walk = kn_walker_for(ph)->walk;
+    kn_schedule_vectors(ph, at->align, at->bufs, at->target);
+    if (force->division == KN_DIVIDE_BY_COST)
+        kn_schedule_packed(at->arena, ph, at->align, at->bufs, at->target, force->max_threads);
+    if (ph->how.packed)
+        return;
+    kn_schedule_transposes(at->arena, ph, at->align, at->bufs, at->target, force->division);
+    kn_schedule_cluster(at->arena, ph, at->bufs, at->nbufs, at->target, force->division,
+                        force->cluster, force->max_threads);
+    kn_schedule_columns(ph, at->target, force->division, force->cluster);
+}
+
+/* A local phase is walked by the threads of its host or, without groups, by all threads of a block: by vectors where each
+ * thread has one, for every block waits for them (docs/lab/double-centring.md). Columns keep their vectors: what it loads
+ * over the groups are compact temporaries. */
+static void follow_host(const kn_site *at, const kn_kernel *k, kn_phase *local,
+                        const kn_phase *host)
+{
+    bool block = local->nest.ngroup == 0;
+    local->how.walk = block ? KN_WALK_ROWS : host->how.walk;
+    local->how.tpg = block ? k->threads : host->how.tpg;
+    bool vectors = block && at->target->sm;
+    if (vectors)
+        kn_schedule_vectors(local, at->align, at->bufs, at->target);
+    if (!vectors || local->nest.members < (int64_t)local->how.vec * k->threads)
+        kn_schedule_as(local, local->how.walk == KN_WALK_COLS ? host->how.vec : 1);
+    local->how.lanes = host->how.lanes;
+}
+
+/* Does a thread keep elements of 64 bits in registers? */
+static bool keeps_wide(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        for (int j = 0; j < k->phases.data[i].nest.values.len; j++) {
+            const kn_value *v = &k->phases.data[i].nest.values.data[j];
+            if (v->kept == KN_KEEP_REGISTERS && kn_bytes(v->dtype) > 4)
+                return true;
+        }
+    return false;
+}
+
+/* A block that works on its groups as a whole can be of any size up to a limit, and so can one of threads, or parts of warps,
+ * that know nothing of each other: how many threads it has is a number. In columns, but for those of groups abreast, which
+ * combine in as many rows as the block has, and where groups of a band share a block, it is structure: 0. */
+static int largest_block(const kn_kernel *k, int limit)
+{
+    if (keeps_wide(k) && k->threads <= KN_HALF_BLOCK)
+        limit = KN_HALF_BLOCK;
+    int largest = limit < KN_SMALL_BLOCK ? limit : KN_SMALL_BLOCK;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        if (!ph->local && ((ph->how.walk == KN_WALK_COLS && !ph->how.packed) || ph->how.mixed))
+            return 0;
+        if (!ph->local && (kn_by_block(ph) || ph->how.packed))
+            largest = limit;
+    }
+    return largest;
+}
+
+/* Neighbouring groups' results go as vectors where they are that in memory. */
+static void pair_results(const kn_site *at, kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        int va = kn_phase_vector_axis(ph);
+        for (int j = 0; j < ph->nest.stores.len && ph->how.walk == KN_WALK_COLS && !ph->how.packed;
+             j++) {
+            kn_store *s = &ph->nest.stores.data[j];
+            if (s->kind == KN_STORE_GROUP)
+                s->access.vector =
+                    s->access.vector && kn_vector_fits(ph, &s->access, &at->bufs[s->access.buf],
+                                                       at->align[s->access.buf], va, ph->how.vec);
+        }
+    }
+}
+
+/* Bands have their threads already. */
+static bool wants_half(const kn_kernel *k, const kn_target *target)
+{
+    bool half = false;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        if (ph->how.mixed)
+            return false;
+        half = half || (!ph->local && kn_has_wide_functions(ph, target));
+    }
+    return half;
+}
+
+/* The block size that suits all phases best, and what it may be at most. */
+static void choose_block(const kn_site *at, kn_kernel *k, int *limit)
+{
+    k->threads = 32;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int want = ph->local ? 0 : kn_walker_of(ph->how.walk)->threads(ph, at->target);
+        k->threads = want > k->threads ? want : k->threads;
+    }
+    *limit = at->force->max_threads > 0 ? at->force->max_threads : at->target->max_block;
+    if (k->threads > KN_HALF_BLOCK && *limit > KN_HALF_BLOCK && wants_half(k, at->target)) {
+        *limit = KN_HALF_BLOCK;
+        k->together = 1;
+    }
+    while (k->threads > 32 && k->threads > *limit)
+        k->threads /= 2;
+}
+
+static void bind_phase(const kn_site *at, kn_kernel *k, int i)
+{
+    kn_phase *ph = &k->phases.data[i];
+    kn_walker_of(ph->how.walk)->bind(ph, at->target, k->threads);
+    kn_keep_computed(at->arena, ph, at->target, at->force->reuse);
+    for (int j = kn_first_local(k, i); j < i; j++)
+        follow_host(at, k, &k->phases.data[j], ph);
+    k->shared +=
+        kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
+}
+
+void kn_bind_kernel(const kn_site *at, kn_kernel *k)
+{
+    int limit;
+    /* but for the last, which may finish the tiles of the one before it */
+    for (int i = 0; i + 1 < k->phases.len; i++)
+        if (!k->phases.data[i].local)
+            kn_schedule_few_columns(&k->phases.data[i], at->target);
+    kn_resident_align(k);
+    choose_block(at, k, &limit);
+    for (int i = 0; i < k->phases.len; i++)
+        if (!k->phases.data[i].local)
+            bind_phase(at, k, i);
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        int together = ph->how.mixed ? kn_mixed_a_unit(at->target, k->threads)
+                                     : kn_transposing_a_unit(ph, k->threads);
+        k->together = together ? together : k->together;
+    }
+    kn_resident_keep(k, at->target);
+    pair_results(at, k);
+    k->bound = largest_block(k, limit);
+}
