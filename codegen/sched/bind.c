@@ -127,8 +127,7 @@ static void bind_phase(const kn_site *at, kn_kernel *k, int i)
     kn_keep_computed(at->arena, ph, at->target, at->force->reuse);
     for (int j = kn_first_local(k, i); j < i; j++)
         follow_host(at, k, &k->phases.data[j], ph);
-    k->shared +=
-        kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
+    k->shared += kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
 }
 
 void kn_bind_kernel(const kn_site *at, kn_kernel *k)
