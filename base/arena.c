@@ -70,17 +70,17 @@ _Noreturn void kn_give_up(kn_arena *a)
     longjmp(*a->on_oom, 1);
 }
 
-/* As it comes: for what is written at once. */
-static void *alloc_raw(kn_arena *a, size_t size)
+/* As it comes, or NULL. */
+static void *carve(kn_arena *a, size_t size)
 {
     if (size > SIZE_MAX / 4)
-        out_of_memory(a, size);
+        return NULL;
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!a->next || (size_t)(a->end - a->next) < size) {
         size_t body = size > CHUNK - HEADER ? size : CHUNK - HEADER;
         kn_arena_chunk *c = a->from.alloc(a->from.user, HEADER + body);
         if (!c)
-            out_of_memory(a, size);
+            return NULL;
         c->older = a->chunks;
         a->chunks = c;
         a->used += HEADER + body;
@@ -90,6 +90,28 @@ static void *alloc_raw(kn_arena *a, size_t size)
     void *p = a->next;
     a->next += size;
     return p;
+}
+
+/* As it comes: for what is written at once. */
+static void *alloc_raw(kn_arena *a, size_t size)
+{
+    void *p = carve(a, size);
+    if (!p)
+        out_of_memory(a, size);
+    return p;
+}
+
+static void *arena_alloc(void *user, size_t size) { return carve(user, size); }
+
+static void arena_release(void *user, void *ptr)
+{
+    (void)user;
+    (void)ptr;
+}
+
+kn_allocator kn_arena_allocator(kn_arena *a)
+{
+    return (kn_allocator){arena_alloc, arena_release, a};
 }
 
 void *kn_alloc(kn_arena *a, size_t size) { return memset(alloc_raw(a, size), 0, size); }

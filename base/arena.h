@@ -50,6 +50,9 @@ static inline kn_arena_mark kn_arena_here(const kn_arena *a)
 }
 void kn_arena_back(kn_arena *a, kn_arena_mark mark);
 
+/* What takes its memory from an arena without unwinding, NULL where there is none, and releases it with the arena. */
+kn_allocator kn_arena_allocator(kn_arena *a);
+
 /* Zeroed memory, aligned to 16 bytes. */
 void *kn_alloc(kn_arena *a, size_t size);
 /* A copy of `size` bytes; NULL of none. */

@@ -1,21 +1,16 @@
-/* A hash table from byte strings to pointers. Keys are compared in full and belong to the caller: they
- * stay as they are, and where they are, while they are in the table. Not locked: the owner is. */
+/* Hash tables: uthash, with memory of the owner's. Not locked: the owner is. */
 #ifndef KN_BASE_TABLE_H
 #define KN_BASE_TABLE_H
 
 #include "base/arena.h"
 
-typedef struct kn_table_entry {
-    uint64_t hash;
-    const void *key; /* NULL: an empty place */
-    size_t size;
-    void *value;
-} kn_table_entry;
+typedef struct kn_table_entry kn_table_entry;
 
+/* From byte strings to pointers. Keys are compared in full and belong to the caller: they stay as they are, and where they
+ * are, while they are in the table. */
 typedef struct kn_table {
     kn_allocator from;
-    kn_table_entry *entries; /* open addressing: an entry is at its hash's place or after it */
-    size_t places, count;    /* places: a power of two, or 0 */
+    kn_table_entry *entries; /* uthash's list; NULL: the table is empty and has no memory */
 } kn_table;
 
 void kn_table_init(kn_table *t, const kn_allocator *from);
@@ -27,7 +22,18 @@ void *kn_table_find(const kn_table *t, const void *key, size_t size);
 kn_status kn_table_add(kn_table *t, const void *key, size_t size, void *value);
 /* Nothing when the key is not there. */
 void kn_table_remove(kn_table *t, const void *key, size_t size);
-/* Every value, in no order: start with *at = 0; NULL after the last. */
-void *kn_table_next(const kn_table *t, size_t *at);
+size_t kn_table_count(const kn_table *t);
+/* Every value, in the order they were added: start with *at = NULL; NULL after the last. */
+void *kn_table_next(const kn_table *t, const kn_table_entry **at);
+
+/* Finds members of a growing list by their hashes. Only candidates: the caller compares. Arena memory. */
+typedef struct kn_finder {
+    kn_table_entry *entries;
+} kn_finder;
+
+/* The list's member `at` has this hash. A member may have several. */
+void kn_finder_add(kn_arena *a, kn_finder *f, uint64_t hash, int at);
+/* The first member after `last` that may have this hash, or -1. Before the first is -1. */
+int kn_finder_next(const kn_finder *f, uint64_t hash, int last);
 
 #endif

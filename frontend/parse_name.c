@@ -128,8 +128,7 @@ static uint64_t hash_name(const char *name) { return kn_hash(name, strlen(name),
 
 kn_var *kn_var_find(kn_parser *p, const char *name)
 {
-    uint32_t probe = 0;
-    for (int i; (i = kn_finder_next(&p->vars_by, hash_name(name), &probe)) >= 0;)
+    for (int i = -1; (i = kn_finder_next(&p->vars_by, hash_name(name), i)) >= 0;)
         if (strcmp(p->vars.data[i].name, name) == 0)
             return &p->vars.data[i];
     return NULL;
@@ -172,8 +171,8 @@ bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_value v, bool par
         var->value = v;
         var->param = param;
     } else {
-        kn_finder_add(p->arena, &p->vars_by, hash_name(name), p->vars.len);
         kn_push(p->arena, &p->vars, ((kn_var){.name = name, .value = v, .param = param}));
+        kn_finder_add(p->arena, &p->vars_by, hash_name(name), p->vars.len - 1);
     }
     return true;
 }

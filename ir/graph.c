@@ -157,8 +157,8 @@ static kn_node *append_node(kn_graph *g, const kn_node *n)
     if (n->rank)
         memcpy(shape, n->shape, sizeof *shape * (size_t)n->rank);
     made->shape = shape;
-    kn_finder_add(g->arena, &g->nodes_by, made->hash, made->id);
     kn_push(g->arena, &g->nodes, made);
+    kn_finder_add(g->arena, &g->nodes_by, made->hash, made->id);
     return made;
 }
 
@@ -166,8 +166,7 @@ kn_node *kn_graph_intern(kn_graph *g, const kn_node *n)
 {
     kn_node key = *n;
     key.hash = hash_node(g, n);
-    uint32_t probe = 0;
-    for (int i; (i = kn_finder_next(&g->nodes_by, key.hash, &probe)) >= 0;) {
+    for (int i = -1; (i = kn_finder_next(&g->nodes_by, key.hash, i)) >= 0;) {
         kn_work(1);
         if (same_node(g, g->nodes.data[i], &key))
             return g->nodes.data[i];
@@ -340,20 +339,19 @@ static uint64_t hash_name(const char *name) { return kn_hash(name, strlen(name),
 
 void kn_graph_add_input(kn_graph *g, kn_input in)
 {
-    kn_finder_add(g->arena, &g->inputs_by, hash_name(in.name), g->inputs.len);
     kn_push(g->arena, &g->inputs, in);
+    kn_finder_add(g->arena, &g->inputs_by, hash_name(in.name), g->inputs.len - 1);
 }
 
 void kn_graph_add_output(kn_graph *g, kn_output out)
 {
-    kn_finder_add(g->arena, &g->outputs_by, hash_name(out.name), g->outputs.len);
     kn_push(g->arena, &g->outputs, out);
+    kn_finder_add(g->arena, &g->outputs_by, hash_name(out.name), g->outputs.len - 1);
 }
 
 int kn_graph_find_input(const kn_graph *g, const char *name)
 {
-    uint32_t probe = 0;
-    for (int i; (i = kn_finder_next(&g->inputs_by, hash_name(name), &probe)) >= 0;)
+    for (int i = -1; (i = kn_finder_next(&g->inputs_by, hash_name(name), i)) >= 0;)
         if (strcmp(g->inputs.data[i].name, name) == 0)
             return i;
     return -1;
@@ -361,8 +359,7 @@ int kn_graph_find_input(const kn_graph *g, const char *name)
 
 int kn_graph_find_output(const kn_graph *g, const char *name)
 {
-    uint32_t probe = 0;
-    for (int i; (i = kn_finder_next(&g->outputs_by, hash_name(name), &probe)) >= 0;)
+    for (int i = -1; (i = kn_finder_next(&g->outputs_by, hash_name(name), i)) >= 0;)
         if (strcmp(g->outputs.data[i].name, name) == 0)
             return i;
     return -1;

@@ -11,7 +11,7 @@ void kn_memory_cache_init(kn_memory_cache *c, const kn_allocator *from)
 void kn_memory_cache_finish(kn_memory_cache *c, void (*discard)(void *ctx, void *value), void *ctx)
 {
     void *value;
-    for (size_t at = 0; (value = kn_table_next(&c->entries, &at));)
+    for (const kn_table_entry *at = NULL; (value = kn_table_next(&c->entries, &at));)
         discard(ctx, value);
     kn_table_finish(&c->entries);
     kn_arena_finish(&c->arena);

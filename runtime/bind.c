@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/finder.h"
 #include "base/guess.h"
 #include "base/hash.h"
+#include "base/table.h"
 
 static const char *sizes_text(kn_arena *a, const int64_t *shape, int rank)
 {
@@ -339,11 +339,12 @@ static void find_over(kn_arena *a, kn_binding *b)
         kn_finder_add(a, &by_address, kn_hash(&b->out_data[o], sizeof(void *), 0), o);
     for (int i = 0; i < g->inputs.len; i++) {
         uint64_t hash = kn_hash(&b->in_data[i], sizeof(void *), 0);
-        uint32_t probe = 0;
         b->over[i] = -1;
-        for (int o; b->in_span[i].low && (o = kn_finder_next(&by_address, hash, &probe)) >= 0;)
+        if (!b->in_span[i].low)
+            continue;
+        for (int o = -1; b->over[i] < 0 && (o = kn_finder_next(&by_address, hash, o)) >= 0;)
             if (b->in_data[i] == b->out_data[o] && b->in_span[i].size == b->out_span[o].size &&
-                same_layout(&b->in[i], &b->out[o]) && (b->over[i] < 0 || o < b->over[i]))
+                same_layout(&b->in[i], &b->out[o]))
                 b->over[i] = o;
     }
 }

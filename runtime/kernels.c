@@ -20,7 +20,7 @@ static void discard(kn_kernels *k, kn_compiled *c)
 void kn_kernels_finish(kn_kernels *k)
 {
     kn_compiled *c;
-    for (size_t at = 0; (c = kn_table_next(&k->entries, &at));)
+    for (const kn_table_entry *at = NULL; (c = kn_table_next(&k->entries, &at));)
         discard(k, c);
     kn_table_finish(&k->entries);
     pthread_cond_destroy(&k->compiled);
@@ -154,7 +154,7 @@ bool kn_kernels_has(kn_kernels *k, const char *key)
 uint64_t kn_kernels_count(kn_kernels *k)
 {
     pthread_mutex_lock(&k->lock);
-    uint64_t n = k->entries.count;
+    uint64_t n = kn_table_count(&k->entries);
     pthread_mutex_unlock(&k->lock);
     return n;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/finder.h"
+#include "base/table.h"
 #include "runtime/tune.h"
 
 /* ---- signatures ---- */
@@ -75,12 +75,10 @@ static uint64_t hash_address(const void *data)
 static int find_over(const kn_arg *const *out, int n, const kn_finder *by, const void *data)
 {
     int first = 0;
-    uint32_t probe = 0;
     for (int o = 0; n <= FEW && o < n && !first; o++)
         first = out[o]->data == data ? o + 1 : 0;
-    for (int o; n > FEW && (o = kn_finder_next(by, hash_address(data), &probe)) >= 0;)
-        if (out[o]->data == data && (!first || o < first - 1))
-            first = o + 1;
+    for (int o = -1; n > FEW && !first && (o = kn_finder_next(by, hash_address(data), o)) >= 0;)
+        first = out[o]->data == data ? o + 1 : 0;
     return first;
 }
 
@@ -305,7 +303,7 @@ void kn_variants_finish(kn_program *p)
     }
     kn_table_finish(&p->variants);
     kn_compiled *c;
-    for (size_t at = 0; (c = kn_table_next(&p->kept, &at));)
+    for (const kn_table_entry *at = NULL; (c = kn_table_next(&p->kept, &at));)
         kn_kernels_release(&p->ctx->kernels, c);
     kn_table_finish(&p->kept);
 }

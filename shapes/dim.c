@@ -39,16 +39,15 @@ static kn_dim intern(kn_symbols *s, const kn_term *t, int n)
 {
     uint64_t hash = hash_terms(t, n);
     for (const kn_symbols *at = s; at; at = at->outer) {
-        uint32_t probe = 0;
-        for (int i; (i = kn_finder_next(&at->dims_by, hash, &probe)) >= 0;)
+        for (int i = -1; (i = kn_finder_next(&at->dims_by, hash, i)) >= 0;)
             if (same_terms(at->dims.data[i], t, n))
                 return at->dims.data[i];
     }
     struct kn_dim_s *d = kn_alloc(s->arena, sizeof *d + sizeof *t * (size_t)n);
     d->nterms = n;
     memcpy(d->terms, t, sizeof *t * (size_t)n);
-    kn_finder_add(s->arena, &s->dims_by, hash, s->dims.len);
     kn_push(s->arena, &s->dims, d);
+    kn_finder_add(s->arena, &s->dims_by, hash, s->dims.len - 1);
     return d;
 }
 

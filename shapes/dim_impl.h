@@ -2,7 +2,7 @@
 #ifndef KN_SHAPES_DIM_IMPL_H
 #define KN_SHAPES_DIM_IMPL_H
 
-#include "base/finder.h"
+#include "base/table.h"
 #include "shapes/dim.h"
 
 /* One term: coef * product of symbols, the symbols sorted, repeated for powers. */

@@ -62,12 +62,11 @@ void kn_facts_add(kn_facts *f, kn_symbols *s, kn_arena *a, kn_fact fact)
         return;
     const void *key[] = {fact.a, fact.b};
     uint64_t hash = kn_hash(fact.why, strlen(fact.why), kn_hash(key, sizeof key, fact.kind));
-    uint32_t probe = 0;
-    for (int i; (i = kn_finder_next(&f->by, hash, &probe)) >= 0;)
+    for (int i = -1; (i = kn_finder_next(&f->by, hash, i)) >= 0;)
         if (same_fact(&f->list.data[i], &fact))
             return;
-    kn_finder_add(a, &f->by, hash, f->list.len);
     kn_push(a, &f->list, fact);
+    kn_finder_add(a, &f->by, hash, f->list.len - 1);
 }
 
 bool kn_facts_not_negative(const kn_facts *f, kn_symbols *s, kn_dim a)

@@ -6,7 +6,7 @@
 #ifndef KN_SHAPES_FACTS_H
 #define KN_SHAPES_FACTS_H
 
-#include "base/finder.h"
+#include "base/table.h"
 #include "shapes/dim.h"
 
 typedef enum kn_fact_kind {

@@ -23,8 +23,7 @@ int kn_symbol_find(const kn_symbols *s, const char *name, size_t len)
 {
     uint64_t hash = kn_hash(name, len, 0);
     for (const kn_symbols *at = s; at; at = at->outer) {
-        uint32_t probe = 0;
-        for (int i; (i = kn_finder_next(&at->names_by, hash, &probe)) >= 0;)
+        for (int i = -1; (i = kn_finder_next(&at->names_by, hash, i)) >= 0;)
             if (strncmp(s->syms.data[i].name, name, len) == 0 && !s->syms.data[i].name[len])
                 return i;
     }
@@ -103,8 +102,7 @@ kn_dim kn_symbol_of(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b)
 {
     uint64_t hash = hash_function(fn, a, b);
     for (const kn_symbols *at = s; at; at = at->outer) {
-        uint32_t probe = 0;
-        for (int i; (i = kn_finder_next(&at->functions_by, hash, &probe)) >= 0;) {
+        for (int i = -1; (i = kn_finder_next(&at->functions_by, hash, i)) >= 0;) {
             const kn_symbol *q = &s->syms.data[i];
             if (q->fn == fn && kn_dim_equal(s, q->num, a) && kn_dim_equal(s, q->den, b))
                 return kn_dim_of_symbol(s, i);

@@ -51,8 +51,7 @@ static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout,
 static int add_value(lowering *lo, kn_value v)
 {
     uint64_t hash = kn_value_hash(&v);
-    uint32_t probe = 0;
-    for (int i; (i = kn_finder_next(&lo->values_by, hash, &probe)) >= 0;) {
+    for (int i = -1; (i = kn_finder_next(&lo->values_by, hash, i)) >= 0;) {
         kn_work(1);
         if (kn_value_same(&lo->phase.nest.values.data[i], &v))
             return i;
