@@ -63,7 +63,7 @@ static int64_t *put_array(int64_t *at, const kn_arg *arg, int over)
 }
 
 /* So many are compared one by one: that costs less than a finder. */
-enum { FEW = 8 };
+enum { FEW = 32 };
 
 static uint64_t hash_address(const void *data)
 {
