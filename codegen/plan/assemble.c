@@ -162,7 +162,7 @@ static bool has_overlap(const kn_planner *p, const kn_kernel *k)
 /* Axes in their shortest form, and every phase shaped, then bound. */
 static void bind(kn_planner *p, kn_kernel *k)
 {
-    const kn_site at = kn_planner_site(p, k->bufs.data, k->bufs.len);
+    const kn_site at = kn_kernel_site(p, k);
     int hosts = 0;
     for (int i = 0; i < k->phases.len; i++)
         hosts += !k->phases.data[i].local;

@@ -21,10 +21,19 @@ static int alignment_of(const kn_planner *p, const kn_buf *b)
                                       : 16;
 }
 
-kn_site kn_planner_site(const kn_planner *p, const kn_buf *bufs, int nbufs)
+kn_site kn_planner_site(kn_planner *p)
 {
-    int *align = KN_NEW_ARRAY(p->arena, int, nbufs + 1);
-    for (int i = 0; i < nbufs; i++)
-        align[i] = alignment_of(p, &bufs[i]);
-    return (kn_site){p->arena, p->problem->target, &p->problem->force, bufs, nbufs, align};
+    for (int i = p->align.len; i < p->bufs.len; i++)
+        kn_push(p->arena, &p->align, alignment_of(p, &p->bufs.data[i]));
+    return (kn_site){p->arena,     p->problem->target, &p->problem->force,
+                     p->bufs.data, p->bufs.len,        p->align.data};
+}
+
+kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k)
+{
+    int *align = KN_NEW_ARRAY(p->arena, int, k->bufs.len + 1);
+    for (int i = 0; i < k->bufs.len; i++)
+        align[i] = alignment_of(p, &k->bufs.data[i]);
+    return (kn_site){p->arena,     p->problem->target, &p->problem->force,
+                     k->bufs.data, k->bufs.len,        align};
 }

@@ -12,6 +12,7 @@ typedef struct kn_planner {
     const kn_problem *problem;
     const kn_regions *regions;
     KN_VEC(kn_buf) bufs;
+    KN_VEC(int) align; /* of the first buffers, in bytes: kn_planner_site() */
     KN_VEC(kn_extent_param) extents;
     KN_VEC(kn_phase) phases;
     KN_VEC(int)
@@ -39,8 +40,10 @@ double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, co
 kn_status kn_lower(kn_planner *p);
 /* codegen/plan/place.c: buf_of_node and again. */
 void kn_place_values(kn_planner *p);
-/* codegen/plan/planner.c: what binding goes by, of arrays of this plan; a new temporary, and its number among the buffers. */
-kn_site kn_planner_site(const kn_planner *p, const kn_buf *bufs, int nbufs);
+/* codegen/plan/planner.c: what binding goes by, of the planner's arrays or of a kernel's; a new temporary, and its number among
+ * the buffers. */
+kn_site kn_planner_site(kn_planner *p);
+kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
 /* codegen/plan/locate.c: where a node's elements are: an argument, a temporary, or a view of one of them. False when a view
  * cannot be expressed by strides (p->blocked says which). */

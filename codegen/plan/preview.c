@@ -4,7 +4,7 @@
 kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
 {
     kn_phase ph = kn_phase_copy(p->arena, phase);
-    const kn_site at = kn_planner_site(p, p->bufs.data, p->bufs.len);
+    const kn_site at = kn_planner_site(p);
     kn_normalise(p->arena, &ph, 1, at.target->sm != 0);
     ph.alone = p->phases.len == 1 || !p->problem->fusion;
     kn_shape_phase(&at, &ph);
