@@ -102,53 +102,69 @@ static bool wants_half(const kn_kernel *k, const kn_target *target)
     return half;
 }
 
-/* The block size that suits all phases best, and what it may be at most. */
-static void choose_block(const kn_site *at, kn_kernel *k, int *limit)
+/* The largest block that there may be. */
+static int block_limit(const kn_site *at, const kn_kernel *k)
 {
+    int limit = at->force->max_threads > 0 ? at->force->max_threads : at->target->max_block;
+    return limit > KN_HALF_BLOCK && wants_half(k, at->target) ? KN_HALF_BLOCK : limit;
+}
+
+/* The block size that suits all phases best. */
+static void choose_block(const kn_site *at, kn_kernel *k)
+{
+    int limit = block_limit(at, k);
     k->threads = 32;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
         int want = ph->local ? 0 : kn_walker_of(ph->how.walk)->threads(ph, at->target);
         k->threads = want > k->threads ? want : k->threads;
     }
-    *limit = at->force->max_threads > 0 ? at->force->max_threads : at->target->max_block;
-    if (k->threads > KN_HALF_BLOCK && *limit > KN_HALF_BLOCK && wants_half(k, at->target)) {
-        *limit = KN_HALF_BLOCK;
+    if (k->threads > KN_HALF_BLOCK && limit == KN_HALF_BLOCK && wants_half(k, at->target))
         k->together = 1;
-    }
-    while (k->threads > 32 && k->threads > *limit)
+    while (k->threads > 32 && k->threads > limit)
         k->threads /= 2;
 }
 
-static void bind_phase(const kn_site *at, kn_kernel *k, int i)
+/* The schedules of a kernel's phases, which are shaped. */
+static void choose(const kn_site *at, kn_kernel *k)
 {
-    kn_phase *ph = &k->phases.data[i];
-    kn_walker_of(ph->how.walk)->bind(ph, at->target, k->threads);
-    kn_keep_computed(at->arena, ph, at->target, at->force->reuse);
-    for (int j = kn_first_local(k, i); j < i; j++)
-        follow_host(at, k, &k->phases.data[j], ph);
-    k->shared += kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
-}
-
-void kn_bind_kernel(const kn_site *at, kn_kernel *k)
-{
-    int limit;
     /* but for the last, which may finish the tiles of the one before it */
     for (int i = 0; i + 1 < k->phases.len; i++)
         if (!k->phases.data[i].local)
             kn_schedule_few_columns(&k->phases.data[i], at->target);
     kn_resident_align(k);
-    choose_block(at, k, &limit);
-    for (int i = 0; i < k->phases.len; i++)
-        if (!k->phases.data[i].local)
-            bind_phase(at, k, i);
+    choose_block(at, k);
     for (int i = 0; i < k->phases.len; i++) {
-        const kn_phase *ph = &k->phases.data[i];
+        kn_phase *ph = &k->phases.data[i];
+        if (ph->local)
+            continue;
+        kn_walker_of(ph->how.walk)->bind(ph, at->target, k->threads);
+        kn_keep_computed(at->arena, ph, at->target, at->force->reuse);
         int together = ph->how.mixed ? kn_mixed_a_unit(at->target, k->threads)
                                      : kn_transposing_a_unit(ph, k->threads);
         k->together = together ? together : k->together;
     }
+}
+
+/* What follows from the schedules. */
+static void derive(const kn_site *at, kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        if (ph->local)
+            continue;
+        for (int j = kn_first_local(k, i); j < i; j++)
+            follow_host(at, k, &k->phases.data[j], ph);
+        k->shared +=
+            kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
+    }
     kn_resident_keep(k, at->target);
     pair_results(at, k);
-    k->bound = largest_block(k, limit);
+    k->bound = largest_block(k, block_limit(at, k));
+}
+
+void kn_bind_kernel(const kn_site *at, kn_kernel *k)
+{
+    choose(at, k);
+    derive(at, k);
 }

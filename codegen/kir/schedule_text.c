@@ -1,0 +1,293 @@
+#include "codegen/kir/schedule_text.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a word sets: a flag, or a field that a number behind it gives. The order is that of the text. */
+typedef enum kind { FLAG, INT, LONG } kind;
+
+typedef struct word {
+    const char *text;
+    kind kind;
+    size_t at; /* in a kn_phase_schedule */
+} word;
+
+#define HOW(field) offsetof(kn_phase_schedule, how.field)
+#define NUM(field) offsetof(kn_phase_schedule, num.field)
+static const word walk_words[] = {
+    {"tpg", INT, HOW(tpg)},     {"lanes", INT, HOW(lanes)},   {"vec", INT, HOW(vec)},
+    {"steps", INT, HOW(steps)}, {"unroll", INT, HOW(unroll)}, {"unaligned", FLAG, HOW(unaligned)},
+    {"full", FLAG, HOW(full)},  {"pack", LONG, NUM(pack)},    {"packed", FLAG, HOW(packed)},
+    {"tile", INT, HOW(tile)}};
+static const word other_words[] = {{"resident", FLAG, HOW(resident)},
+                                   {"async", FLAG, HOW(async)},
+                                   {"hoisted", FLAG, HOW(hoisted)},
+                                   {"chunk", LONG, NUM(copy_chunk)},
+                                   {"held", LONG, NUM(held)},
+                                   {"rest_in_registers", FLAG, HOW(rest_in_registers)},
+                                   {"skew", LONG, NUM(skew)},
+                                   {"last_block", FLAG, HOW(last_block)},
+                                   {"last_of_tile", FLAG, HOW(last_of_tile)}};
+enum {
+    WALK_WORDS = sizeof walk_words / sizeof *walk_words,
+    OTHER_WORDS = sizeof other_words / sizeof *other_words
+};
+
+/* What is divided: each with its parts and how much one has, "split 264 of 4096". */
+static const word divisions[] = {
+    {"split", FLAG, HOW(split)}, {"mixed", FLAG, HOW(mixed)}, {"cluster", FLAG, HOW(cluster)}};
+enum { DIVISIONS = sizeof divisions / sizeof *divisions };
+static const kn_walk walks[] = {KN_WALK_FLAT, KN_WALK_ROWS, KN_WALK_COLS};
+static const struct {
+    const char *text;
+    kn_keep where;
+} places[] = {{"registers", KN_KEEP_REGISTERS},
+              {"shared", KN_KEEP_SHARED},
+              {"resident", KN_KEEP_RESIDENT},
+              {"frame", KN_KEEP_FRAME}};
+enum { WALKS = sizeof walks / sizeof *walks, PLACES = sizeof places / sizeof *places };
+
+kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k)
+{
+    kn_kernel_schedule s = {.threads = k->threads, .together = k->together};
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
+        kn_phase_schedule of = {.local = ph->local, .how = ph->how, .num = ph->num};
+        for (int i = 0; i < ph->nest.values.len; i++) {
+            const kn_value *v = &ph->nest.values.data[i];
+            if (v->kept)
+                kn_push(a, &of.holds, ((kn_hold){i, v->kept, v->room, v->since}));
+        }
+        kn_push(a, &s.phases, of);
+    }
+    return s;
+}
+
+/* ---- to text ---- */
+
+static int64_t get(const kn_phase_schedule *s, const word *w)
+{
+    const char *at = (const char *)s + w->at;
+    return w->kind == FLAG  ? *(const bool *)at
+           : w->kind == INT ? *(const int *)at
+                            : *(const int64_t *)at;
+}
+
+static void put_word(kn_text *t, const kn_phase_schedule *s, const word *w, const char *before)
+{
+    int64_t value = get(s, w);
+    if (value == 0)
+        return;
+    kn_putf(t, "%s%s", before, w->text);
+    if (w->kind != FLAG)
+        kn_putf(t, " %lld", (long long)value);
+}
+
+static const char *name_of(kn_text *t, const kn_phase *ph, int i)
+{
+    const char *name = ph->nest.values.data[i].name;
+    const char *number = kn_sprintf(t->arena, name ? "v%d_" : "v%d", i);
+    return name ? kn_identifier(t->arena, number, name) : number;
+}
+
+static void put_hold(kn_text *t, const kn_phase *ph, const kn_hold *h)
+{
+    kn_putf(t, ", hold %s ", name_of(t, ph, h->value));
+    for (int w = 0; w < PLACES; w++)
+        kn_put(t, places[w].where == h->where ? places[w].text : "");
+    if (ph->nest.values.data[h->value].kind == KN_V_ELEM)
+        kn_putf(t, " at %s sweep %d", name_of(t, ph, h->room), h->since);
+}
+
+static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph)
+{
+    if (s->local) {
+        kn_put(t, "local");
+        return;
+    }
+    kn_put(t, kn_walk_text(s->how.walk));
+    for (int w = 0; w < WALK_WORDS; w++)
+        if (strcmp(walk_words[w].text, "lanes") != 0 || s->how.walk == KN_WALK_COLS || s->how.mixed)
+            put_word(t, s, &walk_words[w], " ");
+    for (int d = 0; d < DIVISIONS; d++)
+        if (get(s, &divisions[d]))
+            kn_putf(t, ", %s %lld of %lld", divisions[d].text, (long long)s->num.splits,
+                    (long long)s->num.chunk);
+    for (int w = 0; w < OTHER_WORDS; w++)
+        put_word(t, s, &other_words[w], ", ");
+    for (int i = 0; i < s->holds.len; i++)
+        put_hold(t, ph, &s->holds.data[i]);
+}
+
+void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k)
+{
+    kn_putf(t, "threads %d", s->threads);
+    if (s->together)
+        kn_putf(t, ", %d a unit", s->together);
+    for (int p = 0; p < s->phases.len; p++) {
+        kn_put(t, p ? "; " : ": ");
+        put_phase(t, &s->phases.data[p], &k->phases.data[p]);
+    }
+}
+
+/* ---- from text ---- */
+
+typedef struct reader {
+    kn_arena *arena;
+    const char *text, *at; /* behind the word that was read */
+    char word[64];         /* "" at the end; punctuation is a word */
+} reader;
+
+static void next(reader *r)
+{
+    size_t n;
+    r->at += strspn(r->at, " \t\n");
+    n = strcspn(r->at, " \t\n,;:");
+    n = n ? n : *r->at != '\0';
+    n = n < sizeof r->word ? n : sizeof r->word - 1;
+    memcpy(r->word, r->at, n);
+    r->word[n] = '\0';
+    r->at += n;
+}
+
+static bool is(const reader *r, const char *text) { return strcmp(r->word, text) == 0; }
+
+/* Takes the word if it is this one. */
+static bool took(reader *r, const char *text)
+{
+    bool it = is(r, text);
+    if (it)
+        next(r);
+    return it;
+}
+
+static kn_status unknown(const reader *r, const char *wanted)
+{
+    int column = (int)(r->at - r->text) - (int)strlen(r->word) + 1;
+    return kn_fail(KN_ARGUMENT, "schedule, column %d: %s is wanted, not '%s'", column, wanted,
+                   r->word);
+}
+
+static kn_status read_number(reader *r, int64_t *n)
+{
+    char *end;
+    *n = strtoll(r->word, &end, 10);
+    if (*r->word < '0' || *r->word > '9' || *end || *n > INT32_MAX)
+        return unknown(r, "a number");
+    next(r);
+    return KN_OK;
+}
+
+/* "v3_x": 3 */
+static kn_status read_value(reader *r, int *value)
+{
+    char *end;
+    long n = *r->word == 'v' ? strtol(r->word + 1, &end, 10) : -1;
+    if (n < 0 || end == r->word + 1 || (*end && *end != '_') || n > INT32_MAX)
+        return unknown(r, "a value, as v3 or v3_x,");
+    *value = (int)n;
+    next(r);
+    return KN_OK;
+}
+
+static kn_status read_word(reader *r, kn_phase_schedule *s, const word *w)
+{
+    char *at = (char *)s + w->at;
+    int64_t n = 1;
+    next(r);
+    if (w->kind != FLAG)
+        KN_TRY(read_number(r, &n));
+    if (w->kind == FLAG)
+        *(bool *)at = true;
+    else if (w->kind == INT)
+        *(int *)at = (int)n;
+    else
+        *(int64_t *)at = n;
+    return KN_OK;
+}
+
+static kn_status read_hold(reader *r, kn_phase_schedule *s)
+{
+    kn_hold h = {0};
+    int64_t since = 0;
+    next(r);
+    KN_TRY(read_value(r, &h.value));
+    h.room = h.value;
+    for (int w = 0; w < PLACES; w++)
+        if (is(r, places[w].text))
+            h.where = places[w].where;
+    if (!h.where)
+        return unknown(r, "registers, shared, resident or frame");
+    next(r);
+    if (took(r, "at"))
+        KN_TRY(read_value(r, &h.room));
+    if (took(r, "sweep"))
+        KN_TRY(read_number(r, &since));
+    h.since = (int)since;
+    kn_push(r->arena, &s->holds, h);
+    return KN_OK;
+}
+
+/* What the word that is next sets. */
+static kn_status read_clause(reader *r, kn_phase_schedule *s)
+{
+    for (int w = 0; w < WALK_WORDS; w++)
+        if (is(r, walk_words[w].text))
+            return read_word(r, s, &walk_words[w]);
+    for (int w = 0; w < OTHER_WORDS; w++)
+        if (is(r, other_words[w].text))
+            return read_word(r, s, &other_words[w]);
+    for (int d = 0; d < DIVISIONS; d++)
+        if (is(r, divisions[d].text)) {
+            KN_TRY(read_word(r, s, &divisions[d]));
+            KN_TRY(read_number(r, &s->num.splits));
+            if (!took(r, "of"))
+                return unknown(r, "'of'");
+            return read_number(r, &s->num.chunk);
+        }
+    return is(r, "hold") ? read_hold(r, s) : unknown(r, "a word of schedules");
+}
+
+static kn_status read_phase(reader *r, kn_phase_schedule *s)
+{
+    s->local = took(r, "local");
+    if (s->local)
+        return KN_OK;
+    int w = 0;
+    while (w < WALKS && !is(r, kn_walk_text(walks[w])))
+        w++;
+    if (w == WALKS)
+        return unknown(r, "flat, rows, cols or local");
+    s->how.walk = walks[w];
+    next(r);
+    while (*r->word && !is(r, ";"))
+        if (!took(r, ","))
+            KN_TRY(read_clause(r, s));
+    return KN_OK;
+}
+
+kn_status kn_schedule_read(kn_arena *a, const char *text, kn_kernel_schedule *s)
+{
+    reader r = {.arena = a, .text = text, .at = text};
+    int64_t threads, together = 0;
+    next(&r);
+    if (!took(&r, "threads"))
+        return unknown(&r, "'threads'");
+    KN_TRY(read_number(&r, &threads));
+    if (took(&r, ",")) {
+        KN_TRY(read_number(&r, &together));
+        if (!took(&r, "a") || !took(&r, "unit"))
+            return unknown(&r, "'a unit'");
+    }
+    *s = (kn_kernel_schedule){.threads = (int)threads, .together = (int)together};
+    if (!is(&r, ":"))
+        return unknown(&r, "':'");
+    do {
+        kn_phase_schedule phase = {0};
+        next(&r);
+        KN_TRY(read_phase(&r, &phase));
+        kn_push(a, &s->phases, phase);
+    } while (is(&r, ";"));
+    return *r.word ? unknown(&r, "the end") : KN_OK;
+}
