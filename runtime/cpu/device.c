@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/aligned.h"
 #include "base/clock.h"
 #include "runtime/cpu/exec.h"
 

@@ -4,9 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/aligned.h"
 #include "base/thread.h"
 
-enum { ALIGN = 256, SPINS = 200 }; /* a workspace must be 256-byte aligned */
+enum { SPINS = 200 };
 
 /* In front of a borrowed block; as large as the alignment, so that the block stays aligned. */
 typedef union block {
@@ -14,7 +15,7 @@ typedef union block {
         union block *next; /* among those not lent */
         size_t bytes;
     } h;
-    char pad[ALIGN];
+    char pad[KN_ALIGNED];
 } block;
 
 struct kn_pool {
@@ -44,28 +45,6 @@ typedef struct helper {
     kn_pool *pool;
     int number;
 } helper;
-
-void *kn_aligned_alloc(const kn_allocator *from, size_t bytes)
-{
-    if (bytes > SIZE_MAX / 2)
-        return NULL;
-    char *raw = from->alloc(from->user, bytes + ALIGN + sizeof(void *));
-    if (!raw)
-        return NULL;
-    size_t skip = sizeof(void *);
-    skip += (ALIGN - ((uintptr_t)raw + skip) % ALIGN) % ALIGN;
-    memcpy(raw + skip - sizeof(void *), &raw, sizeof(void *));
-    return raw + skip;
-}
-
-void kn_aligned_free(const kn_allocator *from, void *ptr)
-{
-    if (!ptr)
-        return;
-    void *raw;
-    memcpy(&raw, (char *)ptr - sizeof(void *), sizeof(void *));
-    from->release(from->user, raw);
-}
 
 static void work(kn_pool *pool, void *scratch)
 {

@@ -28,8 +28,4 @@ kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn
 void *kn_pool_borrow(kn_pool *pool, size_t bytes);
 void kn_pool_return(kn_pool *pool, void *block);
 
-/* Memory from `from` aligned to 256 bytes; size 0 gives a valid address. NULL when out of memory. */
-void *kn_aligned_alloc(const kn_allocator *from, size_t bytes);
-void kn_aligned_free(const kn_allocator *from, void *ptr);
-
 #endif

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/aligned.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "codegen/kir/grid.h"
-#include "runtime/cpu/pool.h"
 #include "runtime/emu/emu.h"
 #include "runtime/params.h"
 
