@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "base/table.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 enum { KN_MAX_COMPILES = 4 }; /* at a time: each takes hundreds of megabytes */
 enum { KN_IDLE_KERNELS = 256 };

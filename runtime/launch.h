@@ -2,7 +2,7 @@
 #ifndef KN_RUNTIME_LAUNCH_H
 #define KN_RUNTIME_LAUNCH_H
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 /* `code` is what the device prepared of a kernel with the structure of `kernel`; memory in `a`. */
 kn_status kn_launch_make(kn_arena *a, kn_device *dev, const kn_kernel *kernel, kn_code *code,

@@ -2,7 +2,7 @@
 #ifndef KN_RUNTIME_TIMING_H
 #define KN_RUNTIME_TIMING_H
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 typedef struct kn_timing {
     kn_device *dev;

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 enum {
     KN_WORKSPACE_ALIGN = 256,

@@ -1,6 +1,6 @@
 /* The CPU as a device: host memory, and kernels run by the interpreter in exec.c. A launch is done
  * when it returns, so streams mean nothing here and nothing is ever waited for. */
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 #include <stdio.h>
 #include <string.h>

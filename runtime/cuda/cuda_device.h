@@ -8,7 +8,7 @@
 
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/identity.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 typedef struct kn_cuda {
     kn_device base; /* first: a kn_device * of this kind points to it */

@@ -6,7 +6,7 @@
 #include "codegen/kir/grid.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/replay.h"
-#include "runtime/params.h"
+#include "runtime/device/params.h"
 
 /* How a loaded kernel fits the machine, by the kind of kernel. */
 typedef kn_status (*fit_fn)(const kn_cuda *d, kn_code *code);

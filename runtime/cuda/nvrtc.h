@@ -9,7 +9,7 @@
 #ifndef KN_RUNTIME_CUDA_NVRTC_H
 #define KN_RUNTIME_CUDA_NVRTC_H
 
-#include "runtime/binary.h"
+#include "runtime/device/binary.h"
 
 /* DEVICE, saying where was looked and what to install, when there is no NVRTC. */
 kn_status kn_nvrtc_find(void);

@@ -12,8 +12,8 @@
 #define KN_RUNTIME_CUDA_REPLAY_H
 
 #include "runtime/cuda/driver.h"
-#include "runtime/device.h"
-#include "runtime/params.h"
+#include "runtime/device/device.h"
+#include "runtime/device/params.h"
 
 /* A launch: its grid and nparams parameters. */
 typedef struct kn_replay_call {

@@ -16,7 +16,7 @@
 
 #include "base/env.h"
 #include "base/process.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "runtime/emu/folder.h"
 
 #define NAME "kiln-emulator-"

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "runtime/binary.h"
+#include "runtime/device/binary.h"
 #include "runtime/emu/folder.h"
 #include "runtime/emu/shim/kn_emu_abi.h"
 

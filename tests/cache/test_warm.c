@@ -4,7 +4,7 @@
 #include <glob.h>
 
 #include "frontend/kiln.h"
-#include "runtime/binary.h"
+#include "runtime/device/binary.h"
 #include "tests/cache/process.h"
 
 /* ---- a process ---- */

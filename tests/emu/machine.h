@@ -2,7 +2,7 @@
 #ifndef KN_TESTS_EMU_MACHINE_H
 #define KN_TESTS_EMU_MACHINE_H
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 extern const kn_device_ops *const emu;
 

@@ -1,4 +1,4 @@
-#include "runtime/params.h"
+#include "runtime/device/params.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/binary.h"
+#include "runtime/device/binary.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* What a compiler makes of a source text: from the disk cache, or made now and kept there. Devices that run
  * source get their kernels by kn_binary_load() and nowhere else. */
-#ifndef KN_RUNTIME_BINARY_H
-#define KN_RUNTIME_BINARY_H
+#ifndef KN_RUNTIME_DEVICE_BINARY_H
+#define KN_RUNTIME_DEVICE_BINARY_H
 
 #include "base/text.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 /* Machine code: a cubin, or a shared object of the emulator's. */
 typedef struct kn_binary {

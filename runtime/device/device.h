@@ -10,8 +10,8 @@
  * for one call. Both are safe to call from several threads. `launch` does not compile, and on a GPU neither
  * waits nor allocates, but for the driver's graph of a launch that is asked for again and again; the host devices are
  * done on return. */
-#ifndef KN_RUNTIME_DEVICE_H
-#define KN_RUNTIME_DEVICE_H
+#ifndef KN_RUNTIME_DEVICE_DEVICE_H
+#define KN_RUNTIME_DEVICE_DEVICE_H
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -19,7 +19,7 @@
 #include "codegen/kir/kir.h"
 #include "codegen/kir/target.h"
 #include "kernels_cache/disk.h"
-#include "runtime/params.h"
+#include "runtime/device/params.h"
 
 typedef struct kn_device kn_device;
 typedef struct kn_code kn_code; /* a compiled kernel; each device has its own */

@@ -1,7 +1,7 @@
 /* The values of a generated kernel's parameters: what a launch hands to the function that codegen wrote.
  * The numbers are packed once; a launch copies them and fills in addresses and by-value arguments. */
-#ifndef KN_RUNTIME_PARAMS_H
-#define KN_RUNTIME_PARAMS_H
+#ifndef KN_RUNTIME_DEVICE_PARAMS_H
+#define KN_RUNTIME_DEVICE_PARAMS_H
 
 #include "codegen/kir/call.h"
 #include "codegen/kir/kir.h"
