@@ -10,7 +10,8 @@
 #include "base/env.h"
 #include "codegen/kir/grid.h"
 #include "runtime/device/params.h"
-#include "runtime/emu/emu.h"
+#include "runtime/emu/check/check.h"
+#include "runtime/emu/exec/exec.h"
 
 /* A small machine, of which schedules still use every part: several blocks, of several rounds each. */
 enum { UNITS = 4, BLOCKS_A_UNIT = 2 };

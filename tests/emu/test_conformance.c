@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/emu/emu.h"
+#include "runtime/emu/check/check.h"
 #include "tests/emu/machine.h"
 
 /* ---- warps: cases 1 to 15 ---- */
