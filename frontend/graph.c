@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/fenv.h"
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "frontend/request.h"
 #include "ir/eval.h"
 

@@ -1,7 +1,7 @@
 /* The builder's operations, over ir/build.h. */
 #include <string.h>
 
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "frontend/request.h"
 
 #undef kiln_add

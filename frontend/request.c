@@ -5,7 +5,7 @@
 
 #include "base/fenv.h"
 #include "base/guess.h"
-#include "frontend/missing.h"
+#include "frontend/parse/missing.h"
 
 static const kiln_val poison = {0, 0};
 

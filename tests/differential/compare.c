@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codegen/emit/cuda/cuda.h"
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "tests/differential/program.h"
 
 const kn_program_options option_sets[OPTION_SETS] = {

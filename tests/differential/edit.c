@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "tests/differential/program.h"
 
 typedef struct editor {

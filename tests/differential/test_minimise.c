@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "tests/differential/program.h"
 
 enum { PROGRAMS = 300, ELEMENTS = 6000 };

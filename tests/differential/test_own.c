@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "ir/build.h"
 #include "tests/differential/program.h"
 #include "tests/effort.h"

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "codegen/emit/cuda/cuda.h"
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "runtime/launch.h"
 #include "runtime/program.h"
 #include "tests/effort.h"

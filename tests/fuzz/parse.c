@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "ir/pass/pass.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "bench/speed/speed.h"
 #include "codegen/emit/cuda/cuda.h"
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "tests/differential/program.h"
 
 enum { RANDOM = 300, ELEMENTS = 6000, MOST_TEXT = 1 << 16, NAME = 160 };

@@ -2,7 +2,7 @@
 #ifndef KN_TESTS_UNIT_FAMILIES_H
 #define KN_TESTS_UNIT_FAMILIES_H
 
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 #include "ir/build.h"
 
 typedef void (*family_fn)(kn_text *t, int operations);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 
 static kn_arena arena;
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 
 typedef struct world {
     kn_arena arena;

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "frontend/missing.h"
-#include "frontend/parse_impl.h"
+#include "frontend/parse/missing.h"
+#include "frontend/parse/parser.h"
 
 typedef struct parse_job {
     kn_arena *arena;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "frontend/parse_impl.h"
+#include "frontend/parse/calls.h"
 
 static bool optional_dtype(kn_call_site *c, const kn_value *v, kn_dtype *dtype)
 {

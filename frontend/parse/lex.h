@@ -3,8 +3,8 @@
  * Blank lines and comments vanish, line breaks inside brackets and after a backslash too. There
  * are no INDENT tokens: the parser compares the blanks in front of a line's first token. What is
  * no token at all becomes one KN_TOK_ERROR, which the parser reports when it gets there. */
-#ifndef KN_FRONTEND_LEX_H
-#define KN_FRONTEND_LEX_H
+#ifndef KN_FRONTEND_PARSE_LEX_H
+#define KN_FRONTEND_PARSE_LEX_H
 
 #include <stdbool.h>
 #include <stdint.h>

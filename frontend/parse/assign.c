@@ -1,13 +1,8 @@
-/* Assignments: `x += v`, `x[1:-1] = v`, `x[0] *= v`.
- *
- * NumPy writes into memory, which every name of it shows. Here an array never changes: what is assigned makes a new
- * one, of which all names that show the old one show the same part. Names of one array share a store; each is a chain
- * of views of the store's base. */
+/* Assignments: `x += v`, `x[1:-1] = v`, `x[0] *= v`. */
 #include <math.h>
 
-#include "frontend/missing.h"
-#include "frontend/parse_impl.h"
-#include "ir/view.h"
+#include "frontend/parse/missing.h"
+#include "frontend/parse/parser.h"
 
 int kn_augmented_op(int tok)
 {
@@ -29,107 +24,8 @@ int kn_augmented_op(int tok)
     }
 }
 
-/* ---- stores ---- */
-
-/* Does the chain of views from `from` to `node` regroup elements? NumPy copies then, unless strides allow a view. */
-static bool regroups(const kn_parser *p, const kn_node *node, const kn_node *from)
-{
-    for (; node != from && kn_ops[node->op].cls == KN_VIEW; node = node->in[0])
-        if (kn_regroups(p->g, node))
-            return true;
-    return false;
-}
-
-void kn_own_store(kn_parser *p, kn_value *v, const char *param, const kn_value *was)
-{
-    if (v->kind == KN_V_TUPLE) {
-        kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, v->nitems + 1);
-        for (int i = 0; i < v->nitems; i++) {
-            items[i] = v->items[i];
-            kn_own_store(p, &items[i], NULL, NULL);
-        }
-        v->items = items;
-    }
-    if (v->kind != KN_V_NODE)
-        return;
-    kn_store *shared = v->store > 0 ? &p->stores.data[v->store - 1] : NULL;
-    bool again = was && was->kind == KN_V_NODE && was->store == v->store;
-    bool alone = shared && !shared->param && shared->names <= again;
-    bool copied = alone && (v->uncertain || regroups(p, v->node, shared->base));
-    if (shared && !v->scalar && !copied)
-        return;
-    bool array = v->node->op == KN_OP_INPUT;
-    kn_push(p->arena, &p->stores,
-            ((kn_store){.param = array ? param : NULL, .base = v->node, .readonly = v->readonly}));
-    v->store = p->stores.len;
-    v->scalar = v->uncertain = false;
-}
-
-/* v, after the base of its store has changed. */
-static void refresh(kn_parser *p, kn_value *v, int store, const kn_node *old)
-{
-    if (v->kind == KN_V_TUPLE) {
-        kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, v->nitems + 1);
-        for (int i = 0; i < v->nitems; i++) {
-            items[i] = v->items[i];
-            refresh(p, &items[i], store, old);
-        }
-        v->items = items;
-    }
-    if (!v->node || v->store != store)
-        return;
-    if (v->uncertain || regroups(p, v->node, old)) {
-        v->stale = true;
-        return;
-    }
-    kn_node *now = kn_build_same_view(p->g, v->node, old, p->stores.data[store - 1].base);
-    v->node = now ? now : v->node;
-}
-
-static void set_base(kn_parser *p, int store, kn_node *base)
-{
-    const kn_node *old = p->stores.data[store - 1].base;
-    p->stores.data[store - 1].base = base;
-    for (int i = 0; i < p->vars.len && base != old; i++)
-        refresh(p, &p->vars.data[i].value, store, old);
-}
-
-static bool is_updated(const kn_parser *p, const kn_store *s)
-{
-    int input = s->param ? kn_graph_find_input(p->g, s->param) : -1;
-    return input >= 0 && s->base != p->g->inputs.data[input].node;
-}
-
-bool kn_updates(kn_parser *p, bool *any)
-{
-    *any = false;
-    for (int i = 0; i < p->stores.len; i++) {
-        const kn_store *s = &p->stores.data[i];
-        if (!is_updated(p, s))
-            continue;
-        *any = true;
-        kn_build_name(p->g, s->base, s->param);
-        if (kn_build_update(p->g, s->param, s->base, s->base->loc) != KN_OK)
-            return kn_pwrap(p, p->tok.pos);
-    }
-    return true;
-}
-
-const char *kn_updated_param(const kn_parser *p, const kn_value *v)
-{
-    const kn_store *s = v->kind == KN_V_NODE && v->store > 0 ? &p->stores.data[v->store - 1] : NULL;
-    return s && v->node == s->base && is_updated(p, s) ? s->param : NULL;
-}
-
-int kn_view_store(const kn_parser *p, int store)
-{
-    const kn_store *s = store > 0 ? &p->stores.data[store - 1] : NULL;
-    return s && s->base->rank == 0 && !s->param ? KN_STORE_NEW : store;
-}
-
-/* ---- assigning ---- */
-
-bool kn_can_assign(kn_parser *p, kn_pos pos, const kn_node *v, kn_dtype t)
+/* Can v be assigned to elements of type t? NumPy casts all but Python numbers that do not fit. */
+static bool can_assign(kn_parser *p, kn_pos pos, const kn_node *v, kn_dtype t)
 {
     if (v->op == KN_OP_CONST && v->weak && kn_is_complex(v->dtype) && !kn_is_complex(t))
         return kn_perror(p, pos, KN_TYPE, "a complex number cannot be assigned to %s",
@@ -179,7 +75,7 @@ static bool put(kn_parser *p, const kn_value *target, kn_pos pos, kn_node *v)
     kn_node *base = v ? kn_build_put(p->g, s->base, target->node, v, loc) : NULL;
     if (!base)
         return kn_pwrap(p, pos);
-    set_base(p, target->store, base);
+    kn_store_set(p, target->store, base);
     return true;
 }
 
@@ -232,7 +128,7 @@ bool kn_assign_elements(kn_parser *p, const kn_value *target)
         v = result;
     }
     kn_node *x;
-    return kn_as_node(p, &v, &x) && kn_can_assign(p, v.pos, x, target->node->dtype) &&
+    return kn_as_node(p, &v, &x) && can_assign(p, v.pos, x, target->node->dtype) &&
            put(p, target, pos, x);
 }
 

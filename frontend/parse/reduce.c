@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "frontend/missing.h"
-#include "frontend/parse_impl.h"
+#include "frontend/parse/calls.h"
+#include "frontend/parse/missing.h"
 
 /* Names of arguments, those by position first. */
 typedef struct signature {

@@ -1,7 +1,7 @@
 /* Where NumPy's rules make an f64 or a c128 of operands that are none: what explain says of it. */
 #include <string.h>
 
-#include "frontend/parse_impl.h"
+#include "frontend/parse/parser.h"
 
 static bool is_wide(const kn_node *x)
 {

@@ -1,27 +1,9 @@
+/* Attributes and indexing. */
 #include <string.h>
 
-#include "frontend/parse_impl.h"
+#include "frontend/parse/parser.h"
 
 /* ---- attributes ---- */
-
-/* NumPy's are views, which here nobody can write through: `uncertain` of a complex array, what it shows once the array
- * has changed. That of a real array is the array itself, and its imaginary part, zeros, is read-only in NumPy too. */
-bool kn_part_value(kn_parser *p, kn_op op, const kn_value *x, kn_value *out)
-{
-    kn_node *made = x->node;
-    bool complex = kn_is_complex(made->dtype);
-    if (complex || op == KN_OP_IMAG)
-        made = kn_build_elem(p->g, op, &made, 1, kn_loc_of(x->pos));
-    if (!made)
-        return false;
-    *out = kn_node_value(made, x->pos);
-    if (complex || op == KN_OP_REAL)
-        out->store = kn_view_store(p, x->store);
-    out->scalar = x->scalar;
-    out->uncertain = out->store && (complex || x->uncertain);
-    out->readonly = x->readonly || complex || op == KN_OP_IMAG;
-    return true;
-}
 
 /* What shows the memory of v's array shows what is written to it too. */
 static void share_memory(kn_value *out, const kn_value *v)

@@ -1,7 +1,7 @@
 /* Calls that only change how elements are indexed. */
 #include <string.h>
 
-#include "frontend/parse_impl.h"
+#include "frontend/parse/calls.h"
 
 bool kn_call_shape(kn_call_site *c, const kn_value *v, bool hole, kn_dim *shape, int *rank)
 {

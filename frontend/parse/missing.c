@@ -1,4 +1,4 @@
-#include "frontend/missing.h"
+#include "frontend/parse/missing.h"
 
 #include <stddef.h>
 #include <string.h>

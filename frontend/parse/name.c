@@ -1,126 +1,10 @@
+/* What names mean: variables, and everything that has a name without being one. */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/guess.h"
 #include "base/hash.h"
-#include "frontend/missing.h"
-#include "frontend/parse_impl.h"
-
-void kn_parser_init(kn_parser *p, kn_graph *g, const char *text, const char *file, bool joined)
-{
-    *p = (kn_parser){.g = g, .arena = g->arena, .file = file ? file : "<text>"};
-    kn_lex_start(&p->lex, p->arena, text, joined);
-    p->used = p->lex.p;
-    kn_lex_next(&p->lex, &p->tok);
-}
-
-/* ---- messages ---- */
-
-enum { SHOWN = 100, BEFORE = 60 }; /* bytes of a long line, and of those in front of the caret */
-
-bool kn_perror(kn_parser *p, kn_pos pos, kn_status status, const char *fmt, ...)
-{
-    kn_text t = kn_text_new(p->arena);
-    kn_putf(&t, "%s:%d:%d: ", p->file, pos.line, pos.col);
-    va_list ap;
-    va_start(ap, fmt);
-    kn_putv(&t, fmt, ap);
-    va_end(ap);
-
-    const char *from = pos.line_start, *to = pos.at;
-    if (to - from > BEFORE)
-        from = to - BEFORE;
-    while (from < to && ((unsigned char)*from & 0xc0) == 0x80)
-        from++;
-    while (*to && *to != '\n' && *to != '\r' && to - from < SHOWN)
-        to++;
-    kn_put(&t, "\n    ");
-    for (const char *s = from; s < to; s++)
-        kn_putf(&t, "%c", (unsigned char)*s < 0x20 && *s != '\t' ? '?' : *s);
-    kn_put(&t, "\n    ");
-    for (const char *s = from; s < pos.at; s++)
-        if (((unsigned char)*s & 0xc0) != 0x80)
-            kn_putn(&t, *s == '\t' ? "\t" : " ", 1);
-    kn_put(&t, "^");
-    p->status = kn_fail(status, "%s", kn_text_str(&t));
-    return false;
-}
-
-bool kn_pwrap(kn_parser *p, kn_pos pos)
-{
-    kn_status status = kn_last_status();
-    const char *message = kn_strdup(p->arena, kn_last_error());
-    return kn_perror(p, pos, status ? status : KN_INTERNAL, "%s", message);
-}
-
-const char *kn_tok_text(kn_parser *p, const kn_tok *tok)
-{
-    return kn_strndup(p->arena, tok->pos.at, tok->len);
-}
-
-bool kn_not_missing(kn_parser *p, const char *name, kn_pos pos)
-{
-    const char *advice = kn_missing_advice(name);
-    return !advice || kn_perror(p, pos, KN_SYNTAX, "there is no '%s' here: %s", name, advice);
-}
-
-bool kn_pexpected(kn_parser *p, const char *what)
-{
-    const kn_tok *t = &p->tok;
-    int n = t->len > 40 ? 40 : (int)t->len;
-    const char *s = t->pos.at, *more = t->len > 40 ? "..." : "";
-    switch (t->kind) {
-    case KN_TOK_ERROR: return kn_perror(p, t->pos, KN_SYNTAX, "%s", t->u.error);
-    case KN_TOK_END:
-        return kn_perror(p, t->pos, KN_SYNTAX, "expected %s, found the end of the text", what);
-    case KN_TOK_NEWLINE:
-        return kn_perror(p, t->pos, KN_SYNTAX, "expected %s, found the end of the line", what);
-    case KN_TOK_STRING: return kn_perror(p, t->pos, KN_SYNTAX, "expected %s, found a string", what);
-    default:
-        return kn_perror(p, t->pos, KN_SYNTAX, "expected %s, found '%.*s%s'", what, n, s, more);
-    }
-}
-
-/* ---- tokens ---- */
-
-void kn_advance(kn_parser *p)
-{
-    if (p->tok.kind == KN_TOK_ERROR) /* the lexer does not go on after one */
-        return;
-    p->used = p->tok.pos.at + p->tok.len;
-    kn_lex_next(&p->lex, &p->tok);
-}
-
-kn_tok kn_peek(const kn_parser *p)
-{
-    kn_lexer ahead = p->lex;
-    kn_tok tok;
-    kn_lex_next(&ahead, &tok);
-    return tok;
-}
-
-bool kn_at(const kn_parser *p, int kind) { return p->tok.kind == kind; }
-
-bool kn_at_keyword(const kn_parser *p, const char *word)
-{
-    return kn_tok_is(&p->tok, KN_TOK_KEYWORD, word);
-}
-
-bool kn_accept(kn_parser *p, int kind)
-{
-    if (p->tok.kind != kind)
-        return false;
-    kn_advance(p);
-    return true;
-}
-
-bool kn_expect(kn_parser *p, int kind, const char *what)
-{
-    return kn_accept(p, kind) || kn_pexpected(p, what);
-}
-
-kn_loc kn_loc_of(kn_pos pos) { return (kn_loc){pos.line, pos.col}; }
+#include "frontend/parse/parser.h"
 
 /* ---- variables ---- */
 
@@ -177,6 +61,15 @@ bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_value v, bool par
     return true;
 }
 
+bool kn_set(kn_parser *p, const char *name, kn_pos pos, kn_value v)
+{
+    if (v.kind == KN_V_ELLIPSIS || v.kind == KN_V_NUMPY)
+        return kn_perror(p, v.pos, KN_TYPE, "%s cannot be assigned", kn_value_text(p, &v));
+    if (v.kind == KN_V_NODE)
+        kn_build_name(p->g, v.node, name);
+    return kn_var_set(p, name, pos, v, false);
+}
+
 /* ---- unknown names ---- */
 
 static void guess_functions(kn_guess *s)
@@ -189,16 +82,6 @@ static bool unknown(kn_parser *p, kn_pos pos, const char *what, kn_guess *s)
 {
     return kn_not_missing(p, s->wrong, pos) &&
            kn_perror(p, pos, KN_SYNTAX, "unknown %s '%.64s'%s", what, s->wrong, kn_guess_text(s));
-}
-
-bool kn_dtype_unknown(kn_parser *p, const char *name, kn_pos pos)
-{
-    kn_text t = kn_text_new(p->arena);
-    for (int i = 0; i < KN_DTYPE_LIMIT; i++)
-        if (kn_dtypes[i].text)
-            kn_putf(&t, "%s%s", t.len ? ", " : "", kn_dtypes[i].text);
-    return kn_perror(p, pos, KN_SYNTAX, "unknown type '%.64s'; the types are %s", name,
-                     kn_text_str(&t));
 }
 
 bool kn_attribute_unknown(kn_parser *p, const char *name, kn_pos pos)
@@ -317,32 +200,4 @@ bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
             kn_guess_try(&s, kn_symbol_name(p->g->syms, i));
     guess_functions(&s);
     return unknown(p, pos, "name", &s);
-}
-
-const char *kn_value_text(kn_parser *p, const kn_value *v)
-{
-    switch (v->kind) {
-    case KN_V_NODE: {
-        const char *type = kn_dtypes[v->node->dtype].text;
-        if (v->node->weak)
-            return kn_is_int(v->node->dtype)       ? "an integer"
-                   : kn_is_complex(v->node->dtype) ? "a complex number"
-                                                   : "a float";
-        if (v->node->rank == 0)
-            return kn_sprintf(p->arena, "a value of type %s", type);
-        kn_text t = kn_text_new(p->arena);
-        kn_putf(&t, "an array of type %s", type);
-        kn_shape_print(&t, p->g->syms, v->node->shape, v->node->rank);
-        return kn_text_str(&t);
-    }
-    case KN_V_DIM: return "a size";
-    case KN_V_TUPLE: return v->list ? "a list" : "a tuple";
-    case KN_V_DTYPE: return kn_sprintf(p->arena, "the type %s", kn_dtypes[v->dtype].text);
-    case KN_V_STRING: return "a string";
-    case KN_V_NONE: return "None";
-    case KN_V_ELLIPSIS: return "'...'";
-    case KN_V_NUMPY: return "the module NumPy";
-    case KN_V_FUNCTION: return kn_sprintf(p->arena, "the function %s", v->fn.name);
-    }
-    return "a value";
 }

@@ -13,8 +13,8 @@
  *
  * These functions run inside kn_protect() of the graph's arena. After a failure the graph is half
  * built and good for nothing. */
-#ifndef KN_FRONTEND_PARSE_H
-#define KN_FRONTEND_PARSE_H
+#ifndef KN_FRONTEND_PARSE_PARSE_H
+#define KN_FRONTEND_PARSE_PARSE_H
 
 #include "ir/build.h"
 

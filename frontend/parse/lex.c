@@ -1,4 +1,4 @@
-#include "frontend/lex.h"
+#include "frontend/parse/lex.h"
 
 #include <string.h>
 

@@ -1,41 +1,6 @@
-#include "frontend/missing.h"
-#include "frontend/parse_impl.h"
-
-kn_value kn_node_value(kn_node *node, kn_pos pos)
-{
-    return (kn_value){.kind = KN_V_NODE, .pos = pos, .node = node};
-}
-
-/* ---- what a value can be used as ---- */
-
-bool kn_as_node(kn_parser *p, const kn_value *v, kn_node **out)
-{
-    switch (v->kind) {
-    case KN_V_NODE: *out = v->node; return true;
-    case KN_V_DIM:
-        *out = kn_build_extent(p->g, v->dim, kn_loc_of(v->pos));
-        return *out || kn_pwrap(p, v->pos);
-    case KN_V_FUNCTION:
-        return kn_perror(p, v->pos, KN_TYPE, "%s is a function; call it: %s(...)", v->fn.name,
-                         v->fn.name);
-    default:
-        return kn_perror(p, v->pos, KN_TYPE, "expected a number or an array, found %s",
-                         kn_value_text(p, v));
-    }
-}
-
-kn_dim kn_as_dim(kn_parser *p, const kn_value *v)
-{
-    if (v->kind == KN_V_DIM)
-        return v->dim;
-    return v->kind == KN_V_NODE && v->node->weak ? kn_build_size(p->g, v->node) : NULL;
-}
-
-bool kn_as_int(kn_parser *p, const kn_value *v, int64_t *out)
-{
-    kn_dim d = kn_as_dim(p, v);
-    return d && kn_dim_is_const(p->g->syms, d, out);
-}
+/* Expressions: atoms, what is written behind them, and operators by precedence. */
+#include "frontend/parse/missing.h"
+#include "frontend/parse/parser.h"
 
 /* ---- operators ---- */
 

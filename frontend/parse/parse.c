@@ -1,8 +1,8 @@
-#include "frontend/parse.h"
+#include "frontend/parse/parse.h"
 
 #include <string.h>
 
-#include "frontend/parse_impl.h"
+#include "frontend/parse/parser.h"
 
 /* ---- parameters ---- */
 

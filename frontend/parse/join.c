@@ -1,7 +1,7 @@
 /* Calls whose results read elements at other places: joined, padded, repeated, taken by index. */
 #include <string.h>
 
-#include "frontend/parse_impl.h"
+#include "frontend/parse/calls.h"
 
 /* The axis of argument `v`: `otherwise` where it was not given, NULL where it is None. */
 static bool axis_of(kn_call_site *c, const kn_value *v, int otherwise, int *axis, const int **out)

@@ -1,15 +1,5 @@
-#include <string.h>
-
-#include "frontend/parse_impl.h"
-
-bool kn_set(kn_parser *p, const char *name, kn_pos pos, kn_value v)
-{
-    if (v.kind == KN_V_ELLIPSIS || v.kind == KN_V_NUMPY)
-        return kn_perror(p, v.pos, KN_TYPE, "%s cannot be assigned", kn_value_text(p, &v));
-    if (v.kind == KN_V_NODE)
-        kn_build_name(p->g, v.node, name);
-    return kn_var_set(p, name, pos, v, false);
-}
+/* Statements: assignments to names, assertions about sizes, what is returned. */
+#include "frontend/parse/parser.h"
 
 typedef struct target {
     const char *name;

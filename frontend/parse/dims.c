@@ -1,5 +1,5 @@
 /* Dimensions: sum := product ('+' product)*; product := atom ('*' atom)*; atom := NAME | INTEGER | '(' sum ')' */
-#include "frontend/parse_impl.h"
+#include "frontend/parse/parser.h"
 
 static bool dim_sum(kn_parser *p, kn_dim *out);
 
