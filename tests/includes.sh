@@ -14,7 +14,12 @@ declare -A may=(
     [codegen/plan]="base shapes ir codegen/kir codegen/model codegen/sched codegen/plan"
     [codegen/emit]="base shapes ir codegen/kir codegen/model codegen/emit"
     [kernels_cache]="base kernels_cache"
+    [runtime/device]="base shapes ir codegen kernels_cache runtime/device"
+    [runtime/cpu]="base shapes ir codegen kernels_cache runtime/device runtime/cpu"
+    [runtime/cuda]="base shapes ir codegen kernels_cache runtime/device runtime/cuda"
+    [runtime/emu]="base shapes ir codegen kernels_cache runtime/device runtime/emu"
     [runtime]="base shapes ir codegen kernels_cache runtime"
+    [frontend/parse]="base shapes ir frontend/parse"
     [frontend]="base shapes ir codegen kernels_cache runtime frontend"
     [cli]="cli"
     [examples]="examples"
@@ -29,12 +34,12 @@ offence() {
     offences=$((offences + 1))
 }
 
-# A path's layer: its folder at the root, and of codegen the folder in that.
+# A path's layer: the innermost folder above it that is listed; else its folder at the root.
 layer_of() {
-    local rest=${1#codegen/}
-    layer=${1%%/*}
-    [[ $layer == codegen ]] && layer=codegen/${rest%%/*}
-    return 0
+    layer=${1%/*}
+    while [[ $layer == */* && -z ${may[$layer]:-} ]]; do
+        layer=${layer%/*}
+    done
 }
 
 while IFS=: read -r file line text; do
@@ -59,7 +64,7 @@ while IFS=: read -r file line text; do
     elif [[ ! -f $header ]]; then
         offence "$file:$line: there is no \"$header\""
     fi
-done < <(grep -rnE --include='*.[ch]' --include='*.def' '^[ \t]*#[ \t]*include[ \t]*["<]' "${!may[@]}")
+done < <(grep -rnE --include='*.[ch]' --include='*.def' '^[ \t]*#[ \t]*include[ \t]*["<]' "${!may[@]}" | sort -u)
 
 if ((offences)); then
     echo "$offences of $count includes go against the layers"
