@@ -4,8 +4,6 @@
 
 #include "runtime/tune.h"
 
-/* ---- creation ---- */
-
 typedef struct creation {
     kn_program *prog;
     const kn_graph *graph;
@@ -87,30 +85,4 @@ void kn_program_destroy(kn_program *p)
     kn_arena_finish(&p->arena);
     kn_chunks_finish(&p->planning);
     from.release(from.user, p);
-}
-
-/* ---- plans ---- */
-
-kn_problem kn_program_problem(const kn_program *p, const kn_binding *b, const kn_target *target)
-{
-    return (kn_problem){.graph = p->optimised,
-                        .sizes = b->sizes,
-                        .in = b->in,
-                        .out = b->out,
-                        .over = b->over,
-                        .target = target,
-                        .fusion = p->options.fusion,
-                        .force = p->force,
-                        .fast = p->options.fast_math,
-                        .universal = p->options.max_kinds < 0};
-}
-
-kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_arg *args, int nargs,
-                          kn_bind_mode mode, const kn_target *target, kn_text *notes,
-                          kn_plan **plan)
-{
-    kn_binding b;
-    KN_TRY(kn_bind(a, p->optimised, args, nargs, mode, notes, &b));
-    const kn_problem problem = kn_program_problem(p, &b, target);
-    return kn_plan_make(a, &problem, plan);
 }

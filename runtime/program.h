@@ -4,7 +4,7 @@
  *                                  | not seen yet
  *                                  +-> bind -> plan -> the context's kernels, by structure -> compile
  *
- * runtime/variant.h has the first line, runtime/run.c the launches. */
+ * runtime/variant.h has the first line, runtime/submit.h the launches. */
 #ifndef KN_RUNTIME_PROGRAM_H
 #define KN_RUNTIME_PROGRAM_H
 

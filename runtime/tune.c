@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "codegen/plan/candidates.h"
 #include "runtime/standin.h"
+#include "runtime/submit.h"
 #include "runtime/timing.h"
 
 /* Timed runs of a candidate, behind one that is not. One that takes so many times as long as the best is not run again. */

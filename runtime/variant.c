@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/table.h"
-#include "runtime/tune.h"
 
 /* ---- signatures ---- */
 
@@ -295,6 +294,28 @@ void kn_variant_release(kn_program *p, kn_variant *v)
         free_variant(p, v);
 }
 
+kn_variant *kn_variant_find(kn_program *p, const int64_t *signature)
+{
+    pthread_mutex_lock(&p->lock);
+    kn_variant *v = find(p, signature);
+    pthread_mutex_unlock(&p->lock);
+    return v;
+}
+
+kn_status kn_variant_keep(kn_program *p, kn_variant **v)
+{
+    kn_variant *mine = *v, *evicted = NULL;
+    pthread_mutex_lock(&p->lock);
+    kn_variant *found = find(p, mine->signature);
+    kn_status status = found ? KN_OK : add(p, mine, &evicted);
+    pthread_mutex_unlock(&p->lock);
+    kn_variant_release(p, evicted);
+    if (found || status != KN_OK)
+        kn_variant_release(p, mine);
+    *v = found ? found : status == KN_OK ? mine : NULL;
+    return status;
+}
+
 void kn_variants_finish(kn_program *p)
 {
     for (kn_variant *v = p->newest, *older; v; v = older) {
@@ -306,33 +327,4 @@ void kn_variants_finish(kn_program *p)
     for (const kn_table_entry *at = NULL; (c = kn_table_next(&p->kept, &at));)
         kn_kernels_release(&p->ctx->kernels, c);
     kn_table_finish(&p->kept);
-}
-
-/* ---- finding one ---- */
-
-kn_status kn_variant_acquire(kn_program *p, kn_arena *scratch, const kn_inputs *in, void *stream,
-                             const kn_arg *args, int nargs, kn_variant **out)
-{
-    pthread_mutex_lock(&p->lock);
-    *out = find(p, in->signature);
-    pthread_mutex_unlock(&p->lock);
-    if (*out)
-        return KN_OK;
-
-    kn_binding b;
-    kn_variant *mine = NULL, *evicted = NULL;
-    KN_TRY(kn_bind(scratch, p->optimised, args, nargs, KN_BIND_RUN, NULL, &b));
-    const kn_force force = kn_tune(p, &(kn_newcomer){stream, args, nargs, in, &b});
-    KN_TRY(kn_variant_make(p, in, &b, &force, false, &mine));
-    pthread_mutex_lock(&p->lock);
-    *out = find(p, in->signature); /* another thread was as quick */
-    kn_status status = *out ? KN_OK : add(p, mine, &evicted);
-    if (!*out && status == KN_OK) {
-        *out = mine;
-        mine = NULL;
-    }
-    pthread_mutex_unlock(&p->lock);
-    kn_variant_release(p, evicted);
-    kn_variant_release(p, mine);
-    return status;
 }

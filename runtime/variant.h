@@ -42,18 +42,15 @@ typedef struct kn_inputs {
 /* Sorts the arguments and signs them. False when they do not fit the program, which kn_bind() explains. */
 bool kn_sign(const kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_inputs *in);
 
-/* The variant of these arguments, made if the program does not have it; that may measure, on `stream`. The caller releases
- * it. */
-kn_status kn_variant_acquire(kn_program *p, kn_arena *scratch, const kn_inputs *in, void *stream,
-                             const kn_arg *args, int nargs, kn_variant **variant);
-void kn_variant_release(kn_program *p, kn_variant *v);
-
-/* Another variant of bound arguments, which the program does not keep; the caller releases it. trial: one of several, and
+/* The program's variant of these arguments, or NULL. The caller releases it. */
+kn_variant *kn_variant_find(kn_program *p, const int64_t *signature);
+/* A variant of bound arguments, which the program does not keep yet; the caller releases it. trial: one of several, and
  * no reason for universal kernels. */
 kn_status kn_variant_make(kn_program *p, const kn_inputs *in, const kn_binding *b,
                           const kn_force *force, bool trial, kn_variant **variant);
-/* Runs it, with the context's workspace. runtime/run.c */
-kn_status kn_variant_run(kn_program *p, kn_variant *v, void *stream, const kn_arg *args, int nargs);
+/* The program keeps *v; where another thread was as quick, *v becomes its variant instead. NULL after a failure. */
+kn_status kn_variant_keep(kn_program *p, kn_variant **v);
+void kn_variant_release(kn_program *p, kn_variant *v);
 
 /* Forgets all. */
 void kn_variants_finish(kn_program *p);

@@ -23,7 +23,6 @@ KNOWN = [
     "ir/{build,build_complex,build_compose,build_elem,build_index,build_reduce,build_size,build_view,formula}.c",
     "ir/{region,region_axes,region_cost,region_order,region_refusal}.c",
     "ir/{interp,interp_reduce}.c",
-    "runtime/{program,run,tune,variant}.c",
     "runtime/{explain,explain_json}.c",
     "runtime/cuda/{device,launch}.c",
     "shapes/{dim,symbols}.c",
