@@ -9,15 +9,6 @@
 static const kn_loc nowhere = {0, 0};
 static const kiln_val poison = {0, 0};
 
-kiln_status kn_handle_fail(kiln_graph *g, kn_status status)
-{
-    if (g->status == KILN_OK) {
-        g->status = (kiln_status)status;
-        strncpy(g->message, kn_last_error(), sizeof g->message - 1);
-    }
-    return (kiln_status)status;
-}
-
 /* ---- graphs ---- */
 
 static kn_status start(void *user)
@@ -66,15 +57,6 @@ void kiln_graph_destroy(kiln_graph *g)
     kn_arena_finish(&g->arena);
     ctx->core->from.release(ctx->core->from.user, g);
     kn_handle_drop(ctx);
-}
-
-kiln_status kiln_graph_status(const kiln_graph *g)
-{
-    if (!g)
-        return (kiln_status)kn_fail(KN_ARGUMENT, "graph is NULL");
-    if (g->status != KILN_OK)
-        kn_fail((kn_status)g->status, "%s", g->message);
-    return g->status;
 }
 
 /* ---- inputs and numbers ---- */

@@ -131,20 +131,9 @@ kn_node *kn_build_part(kn_graph *g, kn_op op, kn_node *x, kn_loc loc)
     case KN_OP_CONJ: return kn_build_cast_to(g, x, x->dtype == KN_BOOL ? KN_I8 : x->dtype);
     default: {
         kn_node *zero = kn_build_const(g, (kn_scalar){.dtype = x->dtype}, loc);
-        return kn_build_full(g, x->shape, x->rank, zero, x->dtype, loc);
+        return kn_build_broadcast_to(g, zero, x->shape, x->rank, loc);
     }
     }
-}
-
-kn_node *kn_build_complex_sum(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc)
-{
-    const maker m = {g, loc};
-    kn_reduction of_parts = *r;
-    of_parts.dtype = KN_NO_DTYPE;
-    parts z = parts_of(&m, x);
-    z.re = kn_build_reduce_over(g, op, z.re, &of_parts, false, loc);
-    z.im = kn_build_reduce_over(g, op, z.im, &of_parts, false, loc);
-    return op == KN_OP_VAR ? add(&m, z.re, z.im) : pair(&m, z.re, z.im);
 }
 
 kn_node *kn_build_square_size(kn_graph *g, kn_node *x, kn_loc loc)

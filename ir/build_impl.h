@@ -1,12 +1,14 @@
 /* What the files of the builder share.
  *
- *     build.c         leaves, names, outputs, constraints
+ *     build.c         leaves, names, constraints
+ *     build_output.c  outputs, and inputs that are updated
  *     build_elem.c    elementwise operations and their types
  *     build_size.c    integers that are made of sizes
  *     build_reduce.c  reductions
  *     build_combine.c reductions of the user's own
  *     build_compose.c reductions with a mask or a start, and what is made of several operations
  *     formula.c       elementwise operations made of others
+ *     build_complex.c those of complex numbers, made of others on their parts
  *     build_view.c    views that keep every element
  *     build_index.c   slices, counts, and what is made of them
  *     build_take.c    elements at places that values give, and assignment to a view
@@ -46,8 +48,6 @@ kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn
 kn_node *kn_build_complex(kn_graph *g, kn_op op, kn_node *x, kn_loc loc);
 /* REAL, IMAG or CONJ of a real x. */
 kn_node *kn_build_part(kn_graph *g, kn_op op, kn_node *x, kn_loc loc);
-/* SUM or MEAN of a complex x, or its VAR, which is real: by parts. */
-kn_node *kn_build_complex_sum(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc);
 /* x * x, or x times its conjugate, which is real. */
 kn_node *kn_build_square_size(kn_graph *g, kn_node *x, kn_loc loc);
 /* A comparison of a signed integer with a u64, which no integer type holds both of. */

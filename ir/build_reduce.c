@@ -54,6 +54,18 @@ kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int
     return kn_build_reduce_over(g, op, x, &r, false, loc);
 }
 
+/* SUM or MEAN of a complex x, or its VAR, which is real: by parts. */
+static kn_node *complex_sum(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc)
+{
+    kn_reduction of_parts = *r;
+    of_parts.dtype = KN_NO_DTYPE;
+    kn_node *re = kn_build_elem(g, KN_OP_REAL, &x, 1, loc);
+    kn_node *im = kn_build_elem(g, KN_OP_IMAG, &x, 1, loc);
+    kn_node *in[] = {kn_build_reduce_over(g, op, re, &of_parts, false, loc),
+                     kn_build_reduce_over(g, op, im, &of_parts, false, loc)};
+    return kn_build_elem(g, op == KN_OP_VAR ? KN_OP_ADD : KN_OP_PAIR, in, 2, loc);
+}
+
 kn_node *kn_build_reduce_over(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, bool total,
                               kn_loc loc)
 {
@@ -70,7 +82,7 @@ kn_node *kn_build_reduce_over(kn_graph *g, kn_op op, kn_node *x, const kn_reduct
     if (!t)
         return NULL;
     if (kn_is_complex(t) && (op == KN_OP_SUM || kn_ops[op].rule == KN_RULE_FLOAT))
-        return kn_build_complex_sum(g, op, kn_build_cast_to(g, x, t), r, loc);
+        return complex_sum(g, op, kn_build_cast_to(g, x, t), r, loc);
     int64_t extent;
     bool nonempty = kn_ops[op].empty == KN_EMPTY_ERROR && !total;
     if (nonempty)

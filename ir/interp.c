@@ -46,23 +46,6 @@ kn_status kn_node_sizes(const kn_node *n, const int64_t *sizes, int64_t *shape)
     return KN_OK;
 }
 
-void kn_interp_step(int64_t *index, const int64_t *shape, int rank, const int64_t *stride,
-                    int64_t *offset)
-{
-    for (int i = rank - 1; i >= 0; i--) {
-        *offset += stride[i];
-        if (++index[i] < shape[i])
-            return;
-        *offset -= stride[i] * shape[i];
-        index[i] = 0;
-    }
-}
-
-kn_scalar kn_cell_value(kn_dtype t, const kn_cell *c)
-{
-    return (kn_scalar){.dtype = t, .i = c->i, .im = c->im};
-}
-
 static void run_elem(interp *ip, const kn_node *n, kn_tensor *out)
 {
     int64_t index[KN_MAX_RANK] = {0}, offset[KN_MAX_IN] = {0}, stride[KN_MAX_IN][KN_MAX_RANK];

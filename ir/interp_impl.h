@@ -26,11 +26,23 @@ typedef struct kn_tensor {
     kn_cell *cells; /* compact */
 } kn_tensor;
 
-kn_scalar kn_cell_value(kn_dtype t, const kn_cell *c);
+static inline kn_scalar kn_cell_value(kn_dtype t, const kn_cell *c)
+{
+    return (kn_scalar){.dtype = t, .i = c->i, .im = c->im};
+}
 
 /* The next index in row-major order; offset follows with the given strides. */
-void kn_interp_step(int64_t *index, const int64_t *shape, int rank, const int64_t *stride,
-                    int64_t *offset);
+static inline void kn_interp_step(int64_t *index, const int64_t *shape, int rank,
+                                  const int64_t *stride, int64_t *offset)
+{
+    for (int i = rank - 1; i >= 0; i--) {
+        *offset += stride[i];
+        if (++index[i] < shape[i])
+            return;
+        *offset -= stride[i] * shape[i];
+        index[i] = 0;
+    }
+}
 
 /* How far the result of an elementwise node's operation, r of operands `in`, may be from a device's, whose operands are
  * off by the errors in `c`; with `fast`, under fast_math. */

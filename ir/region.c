@@ -23,27 +23,7 @@ const kn_dim *kn_node_space(const kn_node *n)
     return kn_ops[n->op].cls == KN_REDUCE ? n->in[0]->shape : n->shape;
 }
 
-int kn_region_find(kn_former *f, int node)
-{
-    while (f->parent[node] != node)
-        node = f->parent[node] = f->parent[f->parent[node]];
-    return node;
-}
-
 /* ---- a region of one node ---- */
-
-int kn_find_load(const kn_forming *region, const kn_node *leaf)
-{
-    int low = 0, high = region->loads.len;
-    while (low < high) {
-        int mid = (low + high) / 2;
-        if (region->loads.data[mid].leaf->id < leaf->id)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
 
 static void add_load(kn_former *f, kn_forming *to, kn_load load)
 {

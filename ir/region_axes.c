@@ -4,20 +4,17 @@
 
 #include "ir/region_impl.h"
 
-bool kn_region_refuse(kn_former *f, const char *why, const char *need)
+int kn_find_load(const kn_forming *region, const kn_node *leaf)
 {
-    f->why = why;
-    f->need = need;
-    return false;
-}
-
-int64_t kn_region_elements(const kn_former *f, const kn_dim *shape, int rank)
-{
-    int64_t n = 1, size;
-    for (int i = 0; i < rank; i++)
-        if (!kn_dim_eval(shape[i], f->sizes, &size) || __builtin_mul_overflow(n, size, &n))
-            return INT64_MAX;
-    return n;
+    int low = 0, high = region->loads.len;
+    while (low < high) {
+        int mid = (low + high) / 2;
+        if (region->loads.data[mid].leaf->id < leaf->id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
 }
 
 /* Merging region s into region t. */

@@ -10,6 +10,15 @@ enum { CHEAP = 64, NEVER = 1 << 20 };
 /* A loop nest with more elements than that for one of the value computes it too often. */
 enum { REPEATED = 4 };
 
+int64_t kn_region_elements(const kn_former *f, const kn_dim *shape, int rank)
+{
+    int64_t n = 1, size;
+    for (int i = 0; i < rank; i++)
+        if (!kn_dim_eval(shape[i], f->sizes, &size) || __builtin_mul_overflow(n, size, &n))
+            return INT64_MAX;
+    return n;
+}
+
 static int64_t bytes_of(const kn_former *f, const kn_node *n)
 {
     int64_t bytes;

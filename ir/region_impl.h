@@ -58,15 +58,15 @@ struct kn_former {
 
 /* Every value a region of its own. */
 kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
-/* The place of an array among those that a region loads, or the one where it would be. */
-int kn_find_load(const kn_forming *region, const kn_node *leaf);
 /* The region that a node is in now. */
-int kn_region_find(kn_former *f, int node);
+static inline int kn_region_find(kn_former *f, int node)
+{
+    while (f->parent[node] != node)
+        node = f->parent[node] = f->parent[f->parent[node]];
+    return node;
+}
 /* Makes the regions of two nodes one, if that is allowed. False where they are one already. */
 bool kn_region_merge(kn_former *f, int x, int y);
-bool kn_region_refuse(kn_former *f, const char *why, const char *need);
-/* Because of f->between. */
-bool kn_region_refuse_between(kn_former *f);
 /* May region s become part of region t? Then map has the axis of t for each of s; new ones are behind t's. */
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map);
 
@@ -78,16 +78,25 @@ bool kn_region_between(kn_former *f, int a, int b);
 /* s becomes part of t; right behind a kn_region_between() that said no. */
 void kn_region_order_merge(kn_former *f, int t, int s);
 
-/* region_axes.c: the same as far as axes go; two regions may also need a third one between them. */
+/* region_axes.c: the place of an array among those that a region loads, or the one where it would be. */
+int kn_find_load(const kn_forming *region, const kn_node *leaf);
+/* The same as kn_region_can_merge() as far as axes go; two regions may also need a third one between them. */
 bool kn_region_map_axes(kn_former *f, int t, int s, int8_t *map);
 /* Does their loop nest compute all that it must, though sizes are 0? */
 bool kn_region_all_walked(kn_former *f, int t, int s, const int8_t *map);
+
+/* region_refusal.c: the name of a region: what the user called the last named value in it, else its last operation:
+ * "multiply(x, exp)". */
+const char *kn_region_title(const kn_former *f, const kn_region *r);
+/* Return false. */
+bool kn_region_refuse(kn_former *f, const char *why, const char *need);
+/* Because of f->between. */
+bool kn_region_refuse_between(kn_former *f);
 
 /* region_cost.c: fills cost and bytes. */
 void kn_region_costs(kn_former *f);
 /* Is n cheap enough to be computed from arguments once more, in a loop nest of that many elements? */
 bool kn_region_may_repeat(const kn_former *f, const kn_node *n, int64_t elements);
-
 /* Elements of a shape; of as many as 63 bits hold when they are more or unknown. */
 int64_t kn_region_elements(const kn_former *f, const kn_dim *shape, int rank);
 

@@ -1,10 +1,7 @@
-/* Why regions that touch are not one: asked for by people, so worked out when they ask. */
-#include <string.h>
-
+/* What a refusal to make two regions one says. */
 #include "ir/region_impl.h"
 
-/* The name of a region: what the user called the last named value in it, else its last operation: "multiply(x, exp)". */
-static const char *title_of(const kn_former *f, const kn_region *r)
+const char *kn_region_title(const kn_former *f, const kn_region *r)
 {
     for (int i = r->nodes.len - 1; i >= 0; i--)
         if (r->nodes.data[i]->name)
@@ -18,64 +15,19 @@ static const char *title_of(const kn_former *f, const kn_region *r)
     return kn_text_str(&t);
 }
 
+bool kn_region_refuse(kn_former *f, const char *why, const char *need)
+{
+    f->why = why;
+    f->need = need;
+    return false;
+}
+
 bool kn_region_refuse_between(kn_former *f)
 {
-    const char *title = title_of(f, f->forming[f->between].region);
+    const char *title = kn_region_title(f, f->forming[f->between].region);
     return kn_region_refuse(
         f,
         kn_sprintf(f->a, "%s, of another loop nest, is made from one and needed by the other",
                    title),
         kn_sprintf(f->a, "%s joins the loop nest too", title));
-}
-
-static bool reads(const kn_regions *out, const kn_region *r, const kn_region *from)
-{
-    for (int i = 0; i < r->nodes.len; i++)
-        for (int k = 0; k < r->nodes.data[i]->nin; k++)
-            if (out->of[kn_view_root(r->nodes.data[i]->in[k])->id] == from)
-                return true;
-    return false;
-}
-
-static bool load_the_same(const kn_forming *a, const kn_forming *b)
-{
-    for (int i = 0, j = 0; i < a->loads.len && j < b->loads.len;) {
-        int x = a->loads.data[i].leaf->id, y = b->loads.data[j].leaf->id;
-        if (x == y)
-            return true;
-        *(x < y ? &i : &j) += 1;
-    }
-    return false;
-}
-
-/* What looks the same is said once. */
-static bool is_listed(const kn_refusals *list, const kn_refusal *r)
-{
-    for (int i = 0; i < list->len; i++)
-        if (strcmp(list->data[i].what, r->what) == 0 && strcmp(list->data[i].why, r->why) == 0)
-            return true;
-    return false;
-}
-
-kn_refusals kn_regions_refusals(const kn_regions *out)
-{
-    kn_former *f = out->former;
-    kn_refusals list = {0};
-    int8_t map[KN_MAX_RANK];
-    for (int i = 0; f->fuse && i < out->list.len; i++)
-        for (int j = i + 1; j < out->list.len; j++) {
-            const kn_region *a = out->list.data[i], *b = out->list.data[j];
-            int x = kn_region_find(f, a->nodes.data[0]->id);
-            int y = kn_region_find(f, b->nodes.data[0]->id);
-            if (!reads(out, b, a) && !load_the_same(&f->forming[x], &f->forming[y]))
-                continue;
-            if (kn_region_can_merge(f, x, y, map))
-                kn_region_refuse(f, "each of them joined other operations first",
-                                 "fewer operations between them");
-            kn_refusal r = {kn_sprintf(f->a, "%s and %s", title_of(f, a), title_of(f, b)), f->why,
-                            f->need};
-            if (!is_listed(&list, &r))
-                kn_push(f->a, &list, r);
-        }
-    return list;
 }

@@ -24,7 +24,7 @@ typedef struct kn_cuda {
 
 static inline kn_cuda *kn_cuda_of(kn_device *dev) { return (kn_cuda *)dev; }
 
-/* Around driver calls; nests. kn_cuda_leave() only after kn_cuda_enter() returned OK. */
+/* context.c: around driver calls; nests. kn_cuda_leave() only after kn_cuda_enter() returned OK. */
 kn_status kn_cuda_enter(const kn_cuda *d);
 void kn_cuda_leave(const kn_cuda *d);
 /* True when the context is the thread's current one already, which is cheaper to ask than to make so. */

@@ -7,23 +7,6 @@ enum { LEAST_BYTES = 256 };
 /* The driver's addresses are numbers; device.h's are pointers that the host never follows. */
 static kn_cu_ptr address(const void *ptr) { return (kn_cu_ptr)(uintptr_t)ptr; }
 
-kn_status kn_cuda_enter(const kn_cuda *d)
-{
-    return KN_CU(d->driver, cuCtxPushCurrent_v2, d->context);
-}
-
-void kn_cuda_leave(const kn_cuda *d)
-{
-    kn_cu_context popped; /* fails only after the driver has shut down, when it does not matter */
-    d->driver->cuCtxPopCurrent_v2(&popped);
-}
-
-bool kn_cuda_inside(const kn_cuda *d)
-{
-    kn_cu_context current = NULL;
-    return d->driver->cuCtxGetCurrent(&current) == KN_CU_SUCCESS && current == d->context;
-}
-
 /* ---- open and close ---- */
 
 static kn_status read_target(kn_cuda *d)
