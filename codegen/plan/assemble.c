@@ -3,7 +3,7 @@
 
 #include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 /* Numbers of the planner's lists in the kernel's: -1 until used. */
 typedef struct remap {

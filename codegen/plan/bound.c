@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "codegen/model/machine.h"
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
 
 enum {

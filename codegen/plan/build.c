@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "codegen/model/predict.h"
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
 
 /* Puts a copy under one regrouping reshape, so that it reads compact memory. */

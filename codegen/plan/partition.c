@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "codegen/model/machine.h"
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
 
 enum {

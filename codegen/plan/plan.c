@@ -1,4 +1,4 @@
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 #include <string.h>
 

@@ -3,28 +3,6 @@
 
 #include "codegen/model/resources.h"
 
-void kn_shape_phase(const kn_site *at, kn_phase *ph)
-{
-    const kn_force *force = at->force;
-    if (!ph->how.split && !ph->how.mixed) {
-        ph->num.splits = 1;
-        ph->num.chunk = ph->nest.members;
-    }
-    kn_count_sweeps(at->arena, ph);
-    if (ph->local)
-        return;
-    ph->how.walk = kn_walker_for(ph)->walk;
-    kn_schedule_vectors(ph, at->align, at->bufs, at->target);
-    if (force->division == KN_DIVIDE_BY_COST)
-        kn_schedule_packed(at->arena, ph, at->align, at->bufs, at->target, force->max_threads);
-    if (ph->how.packed)
-        return;
-    kn_schedule_transposes(at->arena, ph, at->align, at->bufs, at->target, force->division);
-    kn_schedule_cluster(at->arena, ph, at->bufs, at->nbufs, at->target, force->division,
-                        force->cluster, force->max_threads);
-    kn_schedule_columns(ph, at->target, force->division, force->cluster);
-}
-
 /* A local phase is walked by the threads of its host or, without groups, by all threads of a block: by vectors where each
  * thread has one, for every block waits for them (docs/lab/double-centring.md). Columns keep their vectors: what it loads
  * over the groups are compact temporaries. */

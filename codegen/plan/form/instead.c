@@ -1,7 +1,7 @@
 /* Values put behind the result of a reduction, for everybody who uses it. */
 #include <string.h>
 
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 int kn_add_value(kn_planner *p, kn_phase *ph, kn_value v)
 {

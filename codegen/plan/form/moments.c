@@ -17,7 +17,7 @@
  *                where a second sweep costs less than Welford's divisions.
  *
  * Both from Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983. */
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 static int64_t members(const kn_phase *ph)
 {

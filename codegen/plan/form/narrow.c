@@ -3,7 +3,7 @@
  * Before: a raw phase, not split, with  r = min(where(c, index, 2^63 - 1)) of 64-bit integers
  * After: the same of 32-bit ones where every index fits, and r is its result, or 2^63 - 1 where c never held: for each
  * member half the instructions or half the bytes of a block, for each combine half the shuffles. */
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 static bool is_number(const kn_value *v, int64_t number)
 {

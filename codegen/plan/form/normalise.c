@@ -12,7 +12,7 @@
  * all axes of one element go. */
 #include <stdlib.h>
 
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 /* Phases that are worked on group by group together: the local ones and their host, which is the last.
  * What happens to a group axis happens to all of them that have groups. */

@@ -9,7 +9,7 @@
  *
  * An m that is not finite makes the first s NaN, and the accumulator's. The second is exp(m) then: no members but
  * -inf add up to 0, a member of inf to inf. */
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 static bool is_zero(const kn_value *v)
 {

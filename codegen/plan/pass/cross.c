@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/work.h"
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 #include "codegen/sched/sched.h"
 
 /* Columns on its way into rows. */

@@ -1,6 +1,6 @@
 /* Which form a phase takes: as it is written, with variances that do not cancel (form/moments.c), or with softmax's maximum and
  * sum in one sweep (form/online.c). */
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 /* Nor is shared memory worth a second sweep if that is the last: the variance of 4096 columns of 4096 takes 28 us on an H200 by
  * one, 36 by clusters that keep them; of 64 rows of 4 MB 86 and 111. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "codegen/model/caches.h"
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 enum {
     MOST_BYTES = 64 * 1024, /* read by each block */

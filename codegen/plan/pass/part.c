@@ -6,7 +6,7 @@
  * them, and its stores, which find all results in memory. */
 #include <string.h>
 
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 /* Marks the buffers that phases [from, to) store. */
 static bool *stored_by(const kn_planner *p, int from, int to)

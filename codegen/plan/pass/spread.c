@@ -17,7 +17,7 @@
  * one for all groups; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
 #include <string.h>
 
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 /* Partial results that a reduction leaves in memory. */
 typedef struct parts {

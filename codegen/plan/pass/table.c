@@ -1,5 +1,5 @@
 /* The passes over raw phases, in order. */
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 static bool always(const kn_problem *pr)
 {

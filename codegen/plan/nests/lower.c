@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/work.h"
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
 
 /* What a region has of a graph node. */

@@ -1,4 +1,4 @@
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count)
 {

@@ -36,19 +36,19 @@ kn_status kn_partition(kn_arena *a, const kn_problem *problem, const kn_plan *ba
  * first node of its part; -1 where it is no value. */
 double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, const int64_t *sizes,
                           const kn_target *target);
-/* codegen/plan/lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
+/* codegen/plan/nests/lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
-/* codegen/plan/place.c: buf_of_node and again. */
+/* codegen/plan/nests/place.c: buf_of_node and again. */
 void kn_place_values(kn_planner *p);
-/* codegen/plan/planner.c: what binding goes by, of the planner's arrays or of a kernel's; a new temporary, and its number among
+/* codegen/plan/nests/planner.c: what binding goes by, of the planner's arrays or of a kernel's; a new temporary, and its number among
  * the buffers. */
 kn_site kn_planner_site(kn_planner *p);
 kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
-/* codegen/plan/locate.c: where a node's elements are: an argument, a temporary, or a view of one of them. False when a view
+/* codegen/plan/nests/locate.c: where a node's elements are: an argument, a temporary, or a view of one of them. False when a view
  * cannot be expressed by strides (p->blocked says which). */
 bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out);
-/* codegen/plan/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
+/* codegen/plan/nests/layout.c: the layout of a view of a buffer; false when it is not expressible as strides. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
 /* codegen/plan/form/instead.c: a value at the end of a raw phase, one of two operands, its stage found. */
 int kn_add_value(kn_planner *p, kn_phase *phase, kn_value v);

@@ -1,7 +1,7 @@
 /* Where the elements of a node are. */
 #include <string.h>
 
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 static void index_layout(const kn_problem *pr, const kn_node *n, const kn_layout *from,
                          const int64_t *shape, kn_layout *out)

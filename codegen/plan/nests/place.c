@@ -4,7 +4,7 @@
  * temporary) or is marked to be computed again by each region that reads it. Reductions always have a buffer. */
 #include <string.h>
 
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
 
 /* The largest expression that is computed again. */

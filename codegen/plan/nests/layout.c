@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 void kn_layout_ones(kn_layout *l)
 {

@@ -1,5 +1,5 @@
 /* How a phase would be scheduled: for passes that decide by it. */
-#include "codegen/plan/planner.h"
+#include "codegen/plan/nests/planner.h"
 
 kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
 {
