@@ -17,7 +17,8 @@ kn_status kn_force_schedule(const char *text, kn_force *force)
 {
     force->division = KN_DIVIDE_BY_COST;
     force->cluster = 0;
-    if (!text)
+    force->text = text && strchr(text, ':') ? text : NULL;
+    if (!text || force->text)
         return KN_OK;
     for (int d = KN_DIVIDE_WHOLE; d < KN_DIVISIONS; d++)
         if (strcmp(text, divisions[d]) == 0) {
@@ -27,11 +28,10 @@ kn_status kn_force_schedule(const char *text, kn_force *force)
     char *end = NULL;
     long n = strncmp(text, "cluster=", 8) == 0 ? strtol(text + 8, &end, 10) : 0;
     if (n < 2 || n > KN_MOST_CLUSTER || *end)
-        return kn_fail(
-            KN_ARGUMENT,
-            "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, and "
-            "cluster=N with N from 2 to %d",
-            text, KN_MOST_CLUSTER);
+        return kn_fail(KN_ARGUMENT,
+                       "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, "
+                       "cluster=N with N from 2 to %d, and what explain --stage schedule prints",
+                       text, KN_MOST_CLUSTER);
     force->division = KN_DIVIDE_CLUSTER;
     force->cluster = (int)n;
     return KN_OK;
@@ -55,6 +55,10 @@ void kn_force_put(kn_text *t, const kn_force *force)
         kn_put(t, divisions[force->division]);
         if (force->cluster)
             kn_putf(t, "=%d", force->cluster);
+        comma = ", ";
+    }
+    if (force->text) {
+        kn_put(t, force->text);
         comma = ", ";
     }
     if (force->reuse != KN_REUSE_BY_COST) {

@@ -25,10 +25,13 @@ typedef struct kn_force {
     int cluster; /* blocks of a cluster where there are any; 0: chosen */
     kn_reuse reuse;
     int max_threads; /* a block; 0: no limit but the target's */
+    const char *
+        text; /* schedules of the kernels, one behind the other with '|' between them, as codegen/kir/schedule_text.h
+                       * has them; NULL: none */
 } kn_force;
 
-/* A division in words, NULL for none: "whole", "split", "resident", "tiles", "cluster" or "cluster=N". ARGUMENT when it is none of
- * them. */
+/* A division in words, NULL for none: "whole", "split", "resident", "tiles", "cluster" or "cluster=N"; or the text of schedules,
+ * which the caller keeps. ARGUMENT when it is none of them. */
 kn_status kn_force_schedule(const char *text, kn_force *force);
 /* The same of reuse: "keep" or "recompute". */
 kn_status kn_force_reuse(const char *text, kn_force *force);

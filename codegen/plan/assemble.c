@@ -159,8 +159,18 @@ static bool has_overlap(const kn_planner *p, const kn_kernel *k)
     return any;
 }
 
+/* The schedule of kernel `number`, of those with '|' between them. */
+static const char *text_of(kn_arena *a, const char *text, int number)
+{
+    for (; number > 0 && *text; number--) {
+        text += strcspn(text, "|");
+        text += *text == '|';
+    }
+    return kn_sprintf(a, "%.*s", (int)strcspn(text, "|"), text);
+}
+
 /* Axes in their shortest form, and every phase shaped, then bound. */
-static void bind(kn_planner *p, kn_kernel *k)
+static kn_status bind(kn_planner *p, kn_kernel *k, int number)
 {
     const kn_site at = kn_kernel_site(p, k);
     int hosts = 0;
@@ -175,10 +185,16 @@ static void bind(kn_planner *p, kn_kernel *k)
         for (int j = first; j <= i; j++)
             kn_shape_phase(&at, &k->phases.data[j]);
     }
+    if (at.force->text && !p->problem->universal) {
+        kn_kernel_schedule forced;
+        KN_TRY(kn_schedule_read(p->arena, text_of(p->arena, at.force->text, number), &forced));
+        return kn_bind_as(&at, k, &forced);
+    }
     kn_bind_kernel(&at, k);
+    return KN_OK;
 }
 
-static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
+static kn_status make_kernel(kn_planner *p, kn_plan *plan, int from, int to, const char *name)
 {
     const kn_graph *g = p->problem->graph;
     kn_kernel *k = KN_NEW(p->arena, kn_kernel);
@@ -198,7 +214,7 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
     }
     k->fast = p->problem->fast;
     k->disjoint = !p->problem->universal && !has_overlap(p, k);
-    bind(p, k);
+    KN_TRY(bind(p, k, plan->kernels.len));
     place_barriers(p->arena, k);
     if (p->problem->target->sm != 0 && !p->problem->universal)
         finish_by_last_block(k);
@@ -208,7 +224,8 @@ static kn_kernel *make_kernel(kn_planner *p, int from, int to, const char *name)
     kn_putf(&key, "%s sm %d\n", p->problem->target->kind, p->problem->target->sm);
     kn_kernel_print(&key, k, false);
     k->key = kn_text_str(&key);
-    return k;
+    kn_push(p->arena, &plan->kernels, k);
+    return kn_kernel_verify(k);
 }
 
 kn_status kn_assemble(kn_planner *p, kn_plan *plan)
@@ -225,8 +242,7 @@ kn_status kn_assemble(kn_planner *p, kn_plan *plan)
         if (i > 0 || j < p->phases.len)
             name = kn_identifier(p->arena, kn_sprintf(p->arena, "%s_%d_", base, plan->kernels.len),
                                  p->phases.data[i].nest.name);
-        kn_push(p->arena, &plan->kernels, make_kernel(p, i, j, name));
-        KN_TRY(kn_kernel_verify(plan->kernels.data[plan->kernels.len - 1]));
+        KN_TRY(make_kernel(p, plan, i, j, name));
     }
     kn_place_temporaries(p, plan);
     return KN_OK;

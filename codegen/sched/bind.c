@@ -80,8 +80,7 @@ static bool wants_half(const kn_kernel *k, const kn_target *target)
     return half;
 }
 
-/* The largest block that there may be. */
-static int block_limit(const kn_site *at, const kn_kernel *k)
+int kn_block_limit(const kn_site *at, const kn_kernel *k)
 {
     int limit = at->force->max_threads > 0 ? at->force->max_threads : at->target->max_block;
     return limit > KN_HALF_BLOCK && wants_half(k, at->target) ? KN_HALF_BLOCK : limit;
@@ -90,7 +89,7 @@ static int block_limit(const kn_site *at, const kn_kernel *k)
 /* The block size that suits all phases best. */
 static void choose_block(const kn_site *at, kn_kernel *k)
 {
-    int limit = block_limit(at, k);
+    int limit = kn_block_limit(at, k);
     k->threads = 32;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
@@ -124,8 +123,7 @@ static void choose(const kn_site *at, kn_kernel *k)
     }
 }
 
-/* What follows from the schedules. */
-static void derive(const kn_site *at, kn_kernel *k)
+void kn_bind_rest(const kn_site *at, kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++) {
         kn_phase *ph = &k->phases.data[i];
@@ -138,11 +136,11 @@ static void derive(const kn_site *at, kn_kernel *k)
     }
     kn_resident_keep(k, at->target);
     pair_results(at, k);
-    k->bound = largest_block(k, block_limit(at, k));
+    k->bound = largest_block(k, kn_block_limit(at, k));
 }
 
 void kn_bind_kernel(const kn_site *at, kn_kernel *k)
 {
     choose(at, k);
-    derive(at, k);
+    kn_bind_rest(at, k);
 }

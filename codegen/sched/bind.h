@@ -6,6 +6,7 @@
 #ifndef KN_CODEGEN_BIND_H
 #define KN_CODEGEN_BIND_H
 
+#include "codegen/kir/schedule_text.h"
 #include "codegen/sched/sched.h"
 
 /* What binding goes by, beside the nests. */
@@ -23,5 +24,14 @@ void kn_shape_phase(const kn_site *at, kn_phase *phase);
 
 /* Binds the phases of a kernel, which are shaped. at->bufs are the kernel's. */
 void kn_bind_kernel(const kn_site *at, kn_kernel *kernel);
+
+/* The same by a schedule that is given. ARGUMENT, with the rule that it breaks, when it is not legal for these phases. */
+kn_status kn_bind_as(const kn_site *at, kn_kernel *kernel, const kn_kernel_schedule *schedule);
+
+/* ---- between bind.c and apply.c ---- */
+
+/* The largest block that there may be. What follows from the schedules of a kernel's phases. */
+int kn_block_limit(const kn_site *at, const kn_kernel *kernel);
+void kn_bind_rest(const kn_site *at, kn_kernel *kernel);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "bench/speed/speed.h"
 #include "codegen/emit/cuda/cuda.h"
+#include "codegen/kir/schedule_text.h"
 #include "frontend/parse/parse.h"
 #include "tests/differential/program.h"
 
@@ -74,32 +75,68 @@ static int arguments(const kn_graph *g, const workload *w, const int64_t *sizes,
     return n;
 }
 
+/* The source and the binding of a plan's kernels. */
+typedef struct generated {
+    kn_text source, binding, schedules;
+} generated;
+
+static kn_status generate(kn_arena *a, const kn_problem *problem, generated *g)
+{
+    kn_plan *plan;
+    *g = (generated){kn_text_new(a), kn_text_new(a), kn_text_new(a)};
+    KN_TRY(kn_plan_make(a, problem, &plan));
+    for (int i = 0; i < plan->kernels.len; i++) {
+        const kn_kernel_schedule s = kn_schedule_of(a, plan->kernels.data[i]);
+        kn_cuda_kernel(&g->source, plan->kernels.data[i]);
+        put_binding(&g->binding, a, plan->kernels.data[i]);
+        kn_put(&g->schedules, i ? " | " : "");
+        kn_schedule_put(&g->schedules, &s, plan->kernels.data[i]);
+    }
+    return KN_OK;
+}
+
+static bool same(const kn_text *a, const kn_text *b)
+{
+    return strcmp(kn_text_str(a), kn_text_str(b)) == 0;
+}
+
+/* A plan's schedules, read back from their text, bind it as it is. */
+static kn_status read_back(kn_arena *a, const kn_problem *problem, const generated *g)
+{
+    kn_problem forced = *problem;
+    generated again;
+    forced.force.text = kn_text_str(&g->schedules);
+    KN_TRY(generate(a, &forced, &again));
+    if (same(&g->source, &again.source) && same(&g->binding, &again.binding))
+        return KN_OK;
+    fprintf(stderr, "%s\n%s\n", forced.force.text, kn_text_str(&again.schedules));
+    return kn_fail(KN_INTERNAL, "its schedules' text does not bind it so again");
+}
+
 /* Plans for one architecture and prints what is asked for. */
 static kn_status one_arch(const kn_program *prog, const kn_arg *args, int nargs, const char *name,
                           const char *arch)
 {
     kn_arena a;
-    kn_plan *plan;
     kn_target target;
     kn_binding b;
+    generated g;
     kn_arena_init(&a, NULL);
-    kn_text notes = kn_text_new(&a), source = kn_text_new(&a), binding = kn_text_new(&a);
+    kn_text notes = kn_text_new(&a);
     kn_status status = kn_target_of_arch(arch, &target) ? KN_OK : KN_ARGUMENT;
     if (status == KN_OK)
         status = kn_bind(&a, prog->optimised, args, nargs, KN_BIND_ASSUME, &notes, &b);
     if (status == KN_OK) {
         kn_problem problem = kn_program_problem(prog, &b, &target);
         problem.graph = kn_graph_clone(&a, prog->optimised);
-        status = kn_plan_make(&a, &problem, &plan);
-    }
-    for (int i = 0; status == KN_OK && i < plan->kernels.len; i++) {
-        kn_cuda_kernel(&source, plan->kernels.data[i]);
-        put_binding(&binding, &a, plan->kernels.data[i]);
+        status = generate(&a, &problem, &g);
+        if (status == KN_OK)
+            status = read_back(&a, &problem, &g);
     }
     if (wanted_name && strcmp(arch, wanted_arch) == 0)
-        printf("%s\n%s", kn_text_str(&source), kn_text_str(&binding));
+        printf("%s\n%s", kn_text_str(&g.source), kn_text_str(&g.binding));
     else if (!wanted_name && status == KN_OK)
-        printf(" %08x:%08x", digest(kn_text_str(&source)), digest(kn_text_str(&binding)));
+        printf(" %08x:%08x", digest(kn_text_str(&g.source)), digest(kn_text_str(&g.binding)));
     if (status != KN_OK)
         fprintf(stderr, "%s for %s: %s\n", name, arch, kn_last_error());
     kn_arena_finish(&a);

@@ -1,0 +1,201 @@
+/* Binding by a schedule that is given: is it legal for these phases, and if it is, it is theirs.
+ *
+ * What phases there are, and what follows from that, is the planner's: the walk, vectors that are not aligned, packed rows,
+ * tiles, and what the machine's blocks divide. What may differ is the block, how many threads, vectors and steps a group
+ * has, how many blocks a cluster, and what is held and transferred how. Each rule that a schedule breaks is an error that
+ * says which. */
+#include "codegen/model/resources.h"
+#include "codegen/sched/bind.h"
+
+static bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
+
+static kn_status illegal(int phase, const char *rule)
+{
+    return kn_fail(KN_ARGUMENT, "schedule, phase %d: %s", phase, rule);
+}
+
+#define RULE(holds, text)                                                                          \
+    do {                                                                                           \
+        if (!(holds))                                                                              \
+            return illegal(p, text);                                                               \
+    } while (0)
+
+/* What only the planner decides is as it has shaped the phase. */
+static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule *s)
+{
+    const kn_schedule *own = &ph->how, *how = &s->how;
+    RULE(own->walk == how->walk, "the walk is the planner's");
+    RULE(own->unaligned == how->unaligned, "whether rows are unaligned follows from their strides");
+    RULE(own->packed == how->packed && (!how->packed || own->lanes == how->lanes),
+         "which rows are packed follows from their runs");
+    RULE(own->tile == how->tile, "tiles are the planner's");
+    RULE(own->split == how->split && own->mixed == how->mixed && own->resident == how->resident,
+         "what is split, mixed or resident is the planner's: the phases follow from it");
+    RULE(!(how->split || how->mixed) ||
+             (s->num.splits == ph->num.splits && s->num.chunk == ph->num.chunk),
+         "the parts of what is split are the planner's");
+    RULE(how->hoisted <= own->hoisted && how->rest_in_registers == own->rest_in_registers,
+         "what is hoisted, or has a rest in registers, is the planner's");
+    return KN_OK;
+}
+
+/* The members that each worker's threads go through. */
+static int64_t part_of(const kn_phase *ph)
+{
+    return ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members + kn_phase_slack(ph);
+}
+
+static kn_status legal_cluster(int p, const kn_site *at, const kn_phase *ph)
+{
+    const kn_numbers *n = &ph->num;
+    int multiple = ph->how.unaligned ? kn_phase_line(ph) : 8;
+    RULE(at->target->cluster > 0 && ph->alone && ph->nest.reds.len > 0 &&
+             ph->how.walk != KN_WALK_FLAT,
+         "clusters share groups, in a kernel of one phase, on a machine that has clusters");
+    RULE(is_power_of_two(n->splits) && n->splits <= at->target->cluster,
+         "a cluster has 1, 2, 4, 8 or 16 blocks, and no more than the machine allows");
+    RULE(n->chunk > 0 && n->chunk % multiple == 0 &&
+             n->splits * n->chunk >= ph->nest.members + kn_phase_slack(ph),
+         "the parts of a cluster's blocks are whole lines and have all members");
+    return KN_OK;
+}
+
+static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const kn_phase *ph,
+                           int shaped_vec)
+{
+    const kn_schedule *how = &ph->how;
+    int64_t side = (int64_t)how->tpg * how->vec;
+    bool fixed = how->unaligned || how->packed || how->tile || how->resident || how->mixed;
+    RULE(is_power_of_two(how->vec) && (fixed ? how->vec == shaped_vec : shaped_vec % how->vec == 0),
+         "vectors are no wider than extents, strides and alignments allow");
+    if (how->walk == KN_WALK_FLAT) {
+        RULE(how->tpg == 1 && is_power_of_two(how->unroll) && how->unroll <= 8,
+             "a flat walk has 1, 2, 4 or 8 steps' loads in flight");
+        return KN_OK;
+    }
+    if (how->walk == KN_WALK_ROWS)
+        RULE(is_power_of_two(how->tpg) &&
+                 (how->tpg == k->threads || (how->tpg <= 32 && !how->cluster && !how->unaligned) ||
+                  (how->mixed && how->tpg < k->threads)),
+             "a group of rows has a power of two of threads, a warp's at most or the block's");
+    else if (!how->packed)
+        RULE(is_power_of_two(how->lanes) && how->tpg * how->lanes == k->threads,
+             "rows times lanes of columns are the block");
+    if (how->cluster)
+        KN_TRY(legal_cluster(p, at, ph));
+    if (how->walk == KN_WALK_ROWS && how->steps && !how->rest_in_registers && !how->hoisted)
+        RULE(how->steps * side >= part_of(ph), "all steps together have all members");
+    if (how->walk == KN_WALK_COLS && how->steps && !how->packed)
+        RULE(how->tpg == 1 && how->steps >= ph->nest.members,
+             "a thread that keeps a column has all of its members");
+    RULE(!how->full || (how->walk == KN_WALK_ROWS && how->vec > 1 && !how->cluster &&
+                        how->steps * side == ph->nest.members),
+         "steps are full where they have exactly all members");
+    return KN_OK;
+}
+
+/* What is read again is all in one place, or nowhere; so is what is computed. */
+static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
+{
+    kn_keep where = KN_KEEP_NONE;
+    int words = 0;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
+        where = where && v->kept && !kn_is_hoisted(ph, v) ? where : v->kept ? v->kept : where;
+        RULE(!v->kept || varies || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT),
+             "elements are held, loaded or computed");
+        RULE(v->kept != KN_KEEP_FRAME || at->target->sm == 0, "frames are a CPU's");
+        RULE(v->kept != KN_KEEP_REGISTERS || ph->how.steps > 0,
+             "registers hold what a known number of steps has");
+        if (v->kept == KN_KEEP_REGISTERS && (v->kind == KN_V_LOAD || v->room == i))
+            words += kn_kept_words(ph, i);
+    }
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        RULE(!v->kept || v->kept == where || kn_is_hoisted(ph, v), "all is held in one place");
+        RULE(where != KN_KEEP_SHARED || !kn_is_reread(ph, i) || v->kept,
+             "shared memory holds all that is read again, or nothing");
+    }
+    RULE(words <= KN_KEPT_WORDS, "a thread has no registers for so much");
+    RULE(where != KN_KEEP_SHARED || kn_reread_element(ph) > 0,
+         "shared memory holds elements of one width, which are read again");
+    return KN_OK;
+}
+
+/* Copies bring what was shaped, and would be bound, for them. */
+static kn_status legal_transfer(int p, const kn_kernel *k, const kn_phase *ph, const kn_phase *own)
+{
+    int64_t stride = (int64_t)k->threads * ph->how.vec;
+    RULE(!ph->how.async || own->how.async, "async copies bring whole runs of what is held");
+    RULE(!kn_copies_in_chunks(ph) ||
+             (ph->num.copy_chunk > 0 && ph->num.copy_chunk % stride == 0 &&
+              kn_ceil_div(kn_phase_held(ph), ph->num.copy_chunk) <= KN_MOST_CHUNKS),
+         "a chunk is a multiple of what the block takes in a step, and there are 16 at most");
+    RULE(ph->num.skew >= 0, "skew is a time");
+    return KN_OK;
+}
+
+/* The phase, shaped, bound by this. What it would be bound to by itself, with the same block and cluster: `own`. */
+static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_phase_schedule *s)
+{
+    kn_phase *ph = &k->phases.data[p];
+    int shaped_vec = ph->how.vec;
+    KN_TRY(keeps_shape(p, ph, s));
+    ph->how = s->how;
+    ph->how.last_block = ph->how.last_of_tile = false; /* found out when all phases are bound */
+    if (!ph->how.lanes)
+        ph->how.lanes = KN_COLS_LANES;
+    if (s->how.cluster || s->how.split || s->how.mixed) {
+        ph->num = s->num;
+    } else {
+        ph->num = s->num;
+        ph->num.splits = 1;
+        ph->num.chunk = ph->nest.members;
+    }
+    kn_schedule_as(ph, ph->how.vec);
+    kn_phase own = kn_phase_copy(at->arena, ph);
+    kn_walker_of(own.how.walk)->bind(&own, at->target, k->threads);
+    for (int i = 0; i < s->holds.len; i++) {
+        const kn_hold *h = &s->holds.data[i];
+        RULE(h->value < ph->nest.values.len && h->room < ph->nest.values.len,
+             "there is no such value");
+        kn_value *v = &ph->nest.values.data[h->value];
+        bool resident = h->where == KN_KEEP_RESIDENT; /* found out when it is known what fits */
+        v->kept = !resident ? h->where : ph->how.mixed ? KN_KEEP_REGISTERS : KN_KEEP_NONE;
+        v->room = h->room;
+        v->since = h->since;
+    }
+    KN_TRY(legal_map(p, at, k, ph, shaped_vec));
+    KN_TRY(legal_holds(p, at, ph));
+    return legal_transfer(p, k, ph, &own);
+}
+
+kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *s)
+{
+    if (s->phases.len != k->phases.len)
+        return kn_fail(KN_ARGUMENT, "the schedule has %d phases, the kernel %d", s->phases.len,
+                       k->phases.len);
+    kn_resident_align(k);
+    k->threads = s->threads;
+    k->together = s->together;
+    int p = 0;
+    RULE(k->threads >= 32 && is_power_of_two(k->threads) && k->threads <= kn_block_limit(at, k),
+         "a block has a power of two of threads, 32 at least, and no more than the limit");
+    for (; p < k->phases.len; p++) {
+        RULE(s->phases.data[p].local == k->phases.data[p].local,
+             "which phases are local is the planner's");
+        if (!k->phases.data[p].local)
+            KN_TRY(apply_phase(at, k, p, &s->phases.data[p]));
+    }
+    kn_bind_rest(at, k);
+    int64_t most = 0;
+    for (p = 0; p < k->phases.len; p++) {
+        int64_t bytes = kn_static_bytes(&k->phases.data[p], k->threads);
+        most = bytes > most ? bytes : most;
+    }
+    p = 0;
+    RULE(at->target->sm == 0 || k->shared + most <= at->target->smem_block,
+         "a block has no shared memory for so much");
+    return KN_OK;
+}
