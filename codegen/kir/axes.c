@@ -20,17 +20,28 @@ bool kn_access_transposed(const kn_access *acc, int across, int down, int bytes)
 
 static int axes_of(const kn_access *acc) { return __builtin_popcount(acc->axes); }
 
+/* Axes of what a value reads: an index stands for one, where it says which row of neighbours is read. */
+static int axes_read(const kn_phase *ph, const kn_value *v)
+{
+    bool rows = false;
+    for (int a = 0; a < ph->nest.naxes && v->kind == KN_V_GATHER; a++)
+        rows = rows || v->access.stride[a] == 1;
+    return v->kind == KN_V_LOAD ? axes_of(&v->access) : rows ? axes_of(&v->access) + v->nin : -1;
+}
+
 const kn_access *kn_phase_primary(const kn_phase *ph)
 {
     const kn_access *best = NULL;
+    int most = -1;
     if (ph->nest.reds.len == 0)
         for (int i = 0; i < ph->nest.stores.len; i++)
             if (!best || axes_of(&ph->nest.stores.data[i].access) > axes_of(best))
                 best = &ph->nest.stores.data[i].access;
-    for (int i = 0; i < ph->nest.values.len && ph->nest.reds.len; i++)
-        if (ph->nest.values.data[i].kind == KN_V_LOAD &&
-            (!best || axes_of(&ph->nest.values.data[i].access) > axes_of(best)))
-            best = &ph->nest.values.data[i].access;
+    for (int i = 0; i < ph->nest.values.len && ph->nest.reds.len; i++) {
+        int axes = axes_read(ph, &ph->nest.values.data[i]);
+        best = axes > most ? &ph->nest.values.data[i].access : best;
+        most = axes > most ? axes : most;
+    }
     return best;
 }
 

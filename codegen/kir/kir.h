@@ -226,6 +226,13 @@ int kn_tile_bytes(const kn_phase *p);
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
 /* The same for one value. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
+/* What a read goes through: one element of memory for each step along the axes that it differs along, and of a GATHER, whose
+ * indices differ too and may meet again, at most all of those that they can be of. */
+typedef struct kn_touched {
+    uint32_t axes;
+    int64_t steps, most;
+} kn_touched;
+kn_touched kn_read_touches(kn_arena *a, const kn_phase *p, int value);
 /* What the accumulator of a reduction holds. */
 typedef enum kn_state { KN_STATE_PLAIN, KN_STATE_MOMENTS, KN_STATE_PEAK, KN_STATE_OWN } kn_state;
 kn_state kn_red_state(const kn_phase *p, int red);

@@ -49,6 +49,49 @@ void kn_value_needs(const kn_phase *p, int value, bool *need)
     need_operands(p, -1, need);
 }
 
+/* The axes that a GATHER's indices differ along: those of all that they are made of. */
+static uint32_t index_axes(kn_arena *a, const kn_phase *p, const kn_value *gather)
+{
+    const uint32_t groups = (1u << p->nest.ngroup) - 1;
+    const kn_arena_mark here = kn_arena_here(a);
+    bool *need = KN_NEW_ARRAY(a, bool, p->nest.values.len + 1);
+    uint32_t axes = 0;
+    for (int k = 0; k < gather->nin; k++) {
+        kn_value_needs(p, gather->in[k], need);
+        for (int i = 0; i < p->nest.values.len; i++) {
+            const kn_value *v = &p->nest.values.data[i];
+            if (need[i] && (v->kind == KN_V_RESULT || v->kind == KN_V_LOCAL))
+                axes |= groups;
+            for (int x = 0; x < p->nest.naxes && need[i] && kn_has_access(v); x++)
+                axes |= v->access.stride[x] ? 1u << x : 0;
+        }
+    }
+    kn_arena_back(a, here);
+    return axes;
+}
+
+/* INT64_MAX where it is more. */
+static int64_t times(int64_t x, int64_t y)
+{
+    int64_t product;
+    return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
+}
+
+kn_touched kn_read_touches(kn_arena *a, const kn_phase *p, int value)
+{
+    const kn_value *v = &p->nest.values.data[value];
+    kn_touched touched = {v->kind == KN_V_GATHER ? index_axes(a, p, v) : 0, 1, 1};
+    for (int i = 0; i < p->nest.naxes; i++) {
+        bool walked = v->access.stride[i] != 0;
+        touched.axes |= walked ? 1u << i : 0;
+        touched.steps = times(touched.steps, touched.axes >> i & 1 ? p->nest.axes[i].extent : 1);
+        touched.most = times(touched.most, walked ? p->nest.axes[i].extent : 1);
+    }
+    for (int k = 0; v->kind == KN_V_GATHER && k < v->nin; k++)
+        touched.most = times(touched.most, v->place[k].extent);
+    return touched;
+}
+
 int kn_red_owner(const kn_phase *p, int red)
 {
     const kn_red *of = &p->nest.reds.data[red];

@@ -1,18 +1,17 @@
 /* What a kernel reads once and what it reads again, in which order, and what that is to the caches. */
 #include "codegen/model/caches.h"
 
-int64_t kn_phase_bytes_read(const kn_phase *ph, const kn_buf *bufs)
+int64_t kn_phase_bytes_read(kn_arena *a, const kn_phase *ph, const kn_buf *bufs)
 {
     int64_t bytes = 0, n;
     for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_access *acc = &ph->nest.values.data[i].access;
         if (!kn_is_read(&ph->nest.values.data[i]))
             continue;
-        n = kn_bytes(bufs[acc->buf].dtype);
-        for (int a = 0; a < ph->nest.naxes; a++)
-            if (acc->axes >> a & 1 && __builtin_mul_overflow(n, ph->nest.axes[a].extent, &n))
-                return INT64_MAX;
-        if (__builtin_add_overflow(bytes, n, &bytes))
+        kn_touched touched = kn_read_touches(a, ph, i);
+        n = touched.steps < touched.most ? touched.steps : touched.most;
+        if (__builtin_mul_overflow(n, kn_bytes(bufs[ph->nest.values.data[i].access.buf].dtype),
+                                   &n) ||
+            __builtin_add_overflow(bytes, n, &bytes))
             return INT64_MAX;
     }
     return bytes;
@@ -134,7 +133,7 @@ int64_t kn_cache_policy(const kn_kernel *k)
     bool reads = false;
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
-        int64_t read = kn_phase_bytes_read(ph, k->bufs.data);
+        int64_t read = kn_phase_bytes_read(k->arena, ph, k->bufs.data);
         bytes = read < most - bytes ? bytes + read : most;
         reads = reads || kn_copies_groups(ph);
         for (int i = 0; i < ph->nest.values.len; i++)

@@ -5,7 +5,7 @@
 #include "codegen/kir/kir.h"
 
 /* Bytes that a phase loads; INT64_MAX if they are as many or more. */
-int64_t kn_phase_bytes_read(const kn_phase *phase, const kn_buf *bufs);
+int64_t kn_phase_bytes_read(kn_arena *a, const kn_phase *phase, const kn_buf *bufs);
 /* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. */
 int kn_times_read(const kn_kernel *k, int buf);
 /* Is it a load of which each element is read by one step of one worker? Does the kernel read such elements of some array more

@@ -27,8 +27,15 @@ bool kn_census_same(const kn_census *x, const kn_census *y)
 
 /* ---- kernel IR ---- */
 
-/* Bytes that an access touches, each once. */
-static int64_t footprint(const kn_phase *ph, const kn_access *acc, const kn_buf *bufs)
+/* Bytes that a value reads, or a store writes, each once. */
+static int64_t bytes_read(kn_arena *a, const kn_phase *ph, int value, const kn_buf *bufs)
+{
+    kn_touched touched = kn_read_touches(a, ph, value);
+    int64_t n = touched.steps < touched.most ? touched.steps : touched.most;
+    return n * kn_bytes(bufs[ph->nest.values.data[value].access.buf].dtype);
+}
+
+static int64_t bytes_written(const kn_phase *ph, const kn_access *acc, const kn_buf *bufs)
 {
     int64_t n = acc->split_stride ? ph->num.splits : 1;
     for (int a = 0; a < ph->nest.naxes; a++)
@@ -54,9 +61,7 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_ph
             const kn_value *v = &ph->nest.values.data[i];
             if (!kn_is_read(v) || done[i] || !(need[i] || v->level == KN_GROUP))
                 continue;
-            int64_t bytes = footprint(ph, &v->access, bufs);
-            for (int x = 0; v->kind == KN_V_GATHER && x < v->nin; x++)
-                bytes *= v->place[x].extent;
+            int64_t bytes = bytes_read(a, ph, i, bufs);
             if (k)
                 bytes -= (int64_t)((double)bytes * kn_part_on_chip(k, ph, v));
             const kn_buf *b = &bufs[v->access.buf];
@@ -72,7 +77,7 @@ static void add_stores(kn_census *c, const kn_phase *ph, const kn_buf *bufs)
 {
     for (int i = 0; i < ph->nest.stores.len; i++) {
         const kn_access *acc = &ph->nest.stores.data[i].access;
-        int64_t bytes = footprint(ph, acc, bufs);
+        int64_t bytes = bytes_written(ph, acc, bufs);
         c->bytes_written += bytes;
         if (bufs[acc->buf].kind == KN_BUF_OUTPUT)
             c->output_written[bufs[acc->buf].index] += bytes;
@@ -162,12 +167,15 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
 
 /* ---- graphs ---- */
 
-static int64_t bytes_of(const kn_node *n, const int64_t *sizes)
+static int64_t count_of(const kn_node *n, const int64_t *sizes)
 {
     int64_t shape[KN_MAX_RANK];
-    if (kn_node_sizes(n, sizes, shape) != KN_OK)
-        return 0;
-    return kn_count(shape, n->rank) * kn_bytes(n->dtype);
+    return kn_node_sizes(n, sizes, shape) == KN_OK ? kn_count(shape, n->rank) : 0;
+}
+
+static int64_t bytes_of(const kn_node *n, const int64_t *sizes)
+{
+    return count_of(n, sizes) * kn_bytes(n->dtype);
 }
 
 /* What the outputs need, per node. */
@@ -182,12 +190,19 @@ static bool *needed(kn_arena *a, const kn_graph *g)
     return need;
 }
 
-static void read_operand(kn_census *c, const kn_node *x, const int64_t *sizes)
+/* At most `most` elements of x: of what it is a view of, those that no slice leaves out. */
+static void read_operand(kn_census *c, const kn_node *x, const int64_t *sizes, int64_t most)
 {
     const kn_node *root = kn_view_root(x);
-    if (kn_is_uniform_leaf(root))
+    if (kn_is_uniform_leaf(root) || root->op == KN_OP_IOTA)
         return;
-    int64_t bytes = bytes_of(root, sizes);
+    for (const kn_node *v = x;; v = v->in[0]) {
+        int64_t count = v == root || v->op == KN_OP_INDEX ? count_of(v, sizes) : most;
+        most = count < most ? count : most;
+        if (v == root)
+            break;
+    }
+    int64_t bytes = most * kn_bytes(root->dtype);
     c->bytes_read += bytes;
     if (root->op == KN_OP_INPUT)
         c->input_read[root->u.input] += bytes;
@@ -196,6 +211,23 @@ static void read_operand(kn_census *c, const kn_node *x, const int64_t *sizes)
 static bool same_use(const kn_use *x, const kn_use *y)
 {
     return x->base == y->base && memcmp(x->axis, y->axis, (size_t)x->base->rank) == 0;
+}
+
+/* Elements that a TAKE reads: one for each step along the axes that what it reads, or an index, differs along. */
+static int64_t taken(const kn_graph *g, const kn_node *take, const int64_t *sizes)
+{
+    int64_t shape[KN_MAX_RANK], n = 1;
+    uint32_t axes = 0;
+    for (int k = 0; k < take->nin; k++) {
+        kn_use use = kn_use_of(g, take, k);
+        for (int j = 0; j < use.base->rank; j++)
+            axes |= use.axis[j] < 0 ? 0 : 1u << use.axis[j];
+    }
+    if (kn_node_sizes(take, sizes, shape) != KN_OK)
+        return 0;
+    for (int i = 0; i < take->rank; i++)
+        n *= axes >> i & 1 ? shape[i] : 1;
+    return n;
 }
 
 /* One operation: every array it reads, once unless it is read in two orders. */
@@ -210,7 +242,8 @@ static void add_operation(kn_census *c, const kn_graph *g, const kn_node *n, con
             again = again || same_use(&use, &earlier);
         }
         if (!again)
-            read_operand(c, n->in[k], sizes);
+            read_operand(c, n->in[k], sizes,
+                         n->op == KN_OP_TAKE && k == 0 ? taken(g, n, sizes) : INT64_MAX);
     }
 }
 
@@ -243,7 +276,7 @@ static void add_outputs(kn_census *c, const kn_graph *g, const int64_t *sizes, i
             const kn_node *from = out->op == KN_OP_COPY ? out->in[0] : out;
             c->launches++;
             leaves[kn_view_root(from)->id] |= USED;
-            read_operand(c, from, sizes);
+            read_operand(c, from, sizes, INT64_MAX);
         }
     }
 }

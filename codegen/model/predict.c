@@ -63,13 +63,34 @@ static spread spread_of(const model *m, const kn_phase *ph)
 
 /* ---- bytes ---- */
 
-/* Bytes that memory moves for all elements of an access. */
-static double footprint(const model *m, const kn_phase *ph, const kn_access *acc)
+/* Bytes that memory moves for an element of an access, whose neighbours are so far apart. */
+static double bytes_each(const model *m, const kn_access *acc, double apart)
+{
+    double bytes = kn_bytes(m->k->bufs.data[acc->buf].dtype);
+    return least(bytes * most(apart, 1), most(bytes, m->m->sector));
+}
+
+static double elements_apart(const kn_phase *ph, const kn_access *acc)
 {
     int va = kn_phase_vector_axis(ph);
-    double bytes = kn_bytes(m->k->bufs.data[acc->buf].dtype);
-    double apart = va < 0 || acc->transposed ? 1 : (double)llabs(acc->stride[va]);
-    double total = least(bytes * most(apart, 1), most(bytes, m->m->sector));
+    return va < 0 || acc->transposed ? 1 : (double)llabs(acc->stride[va]);
+}
+
+/* Bytes that memory moves for all that a value reads. What is gathered lies anywhere, but for what neighbours along the vector
+ * axis have beside each other. */
+static double bytes_read(const model *m, const kn_phase *ph, int value)
+{
+    const kn_value *v = &ph->nest.values.data[value];
+    kn_touched touched = kn_read_touches(m->k->arena, ph, value);
+    double apart = elements_apart(ph, &v->access), sector = m->m->sector;
+    double each = bytes_each(m, &v->access, v->kind == KN_V_GATHER && apart == 0 ? sector : apart);
+    double all = bytes_each(m, &v->access, 1) * (double)touched.most;
+    return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
+}
+
+static double bytes_written(const model *m, const kn_phase *ph, const kn_access *acc)
+{
+    double total = bytes_each(m, acc, elements_apart(ph, acc));
     for (int a = 0; a < ph->nest.naxes; a++)
         total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
     return acc->split_stride ? total * (double)ph->num.splits : total;
@@ -105,12 +126,10 @@ static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, cons
     return v->level == KN_GROUP ? sweep == 0 : m->need[i];
 }
 
-static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
+static bool differs_by_group(const model *m, const kn_phase *ph, int value)
 {
-    bool differs = ph->nest.ngroup == 0;
-    for (int a = 0; a < ph->nest.ngroup; a++)
-        differs = differs || acc->stride[a] != 0;
-    return differs;
+    uint32_t groups = (1u << ph->nest.ngroup) - 1;
+    return ph->nest.ngroup == 0 || kn_read_touches(m->k->arena, ph, value).axes & groups;
 }
 
 static int sweeps_of(const kn_phase *ph) { return ph->nest.nsweeps > 0 ? ph->nest.nsweeps : 1; }
@@ -126,14 +145,14 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
         if (!is_loaded(m, ph, i, sweep, done))
             continue;
         int buf = v->access.buf;
-        double bytes = footprint(m, ph, &v->access) * (1 - kn_part_on_chip(m->k, ph, v));
+        double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, v));
         double seen = m->seen[buf];
         bool earlier = !here[buf] && seen >= 0;
         double distance = here[buf] ? apart : earlier ? swept - seen : -1;
         count_read(m, t, bytes, distance, earlier && sweep == 0 && m->turned);
         if (ph->how.hoisted && kn_is_hoisted(ph, v))
             t->cache += bytes * (at_once - 1);
-        else if (v->level == KN_ELEMENT && !differs_by_group(ph, &v->access))
+        else if (v->level == KN_ELEMENT && !differs_by_group(m, ph, i))
             *shared += bytes;
         done[i] = v->kept || v->level == KN_GROUP;
         here[buf] = true;
@@ -148,7 +167,7 @@ static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *here, tr
         const kn_store *st = &ph->nest.stores.data[i];
         if ((st->stage < last ? st->stage : last) != sweep)
             continue;
-        double bytes = footprint(m, ph, &st->access);
+        double bytes = bytes_written(m, ph, &st->access);
         t->memory += bytes;
         t->written += bytes;
         m->moved += bytes;
@@ -211,7 +230,7 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
     int bytes = 0;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
-        bool near = !kn_by_block(ph) && !differs_by_group(ph, &v->access);
+        bool near = !kn_by_block(ph) && !differs_by_group(m, ph, i);
         if (v->level == KN_ELEMENT && !near && is_loaded(m, ph, i, sweep, done))
             bytes += kn_bytes(v->dtype) * ph->how.vec;
     }

@@ -101,7 +101,7 @@ static void finish_by_last_block(kn_kernel *k)
     for (int i = 0; i <= last; i++)
         barriers += k->phases.data[i].barrier;
     for (int i = kn_first_local(k, last); i <= last && bytes <= LAST_BLOCK_BYTES; i++)
-        bytes += kn_phase_bytes_read(&k->phases.data[i], k->bufs.data);
+        bytes += kn_phase_bytes_read(k->arena, &k->phases.data[i], k->bufs.data);
     if (barriers != 1 || !ph->barrier || kn_phase_stores_elements(ph))
         return;
     ph->how.last_of_tile = last > 0 && kn_first_local(k, last - 1) == 0 &&

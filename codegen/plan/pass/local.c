@@ -33,7 +33,7 @@ static bool can_be_local(const kn_planner *p, const kn_phase *ph)
             (kn_is_read(v) && is_overwritten(p, &p->bufs.data[v->access.buf])))
             return false;
     }
-    return kn_phase_bytes_read(ph, p->bufs.data) <= MOST_BYTES;
+    return kn_phase_bytes_read(p->arena, ph, p->bufs.data) <= MOST_BYTES;
 }
 
 /* The same without what it stores along its members, and without what that alone needs. */
