@@ -90,6 +90,8 @@ void kn_symbol_print(kn_text *t, const kn_symbols *s, int sym);
 const char *kn_dim_product_text(kn_arena *a, const char *x, const char *y);
 /* A printed dimension as an operand of '%', in `a`: a sum gets parentheses, on the right a product too. */
 const char *kn_dim_operand_text(kn_arena *a, const char *x, bool right);
+/* Does a number among the factors of a printed dimension say that `by` divides it? */
+bool kn_dim_text_divides(const char *x, int by);
 /* "N is 4, M is 3": the symbols of n dimensions. */
 void kn_dim_print_values(kn_text *t, const kn_symbols *s, const kn_dim *dims, int n,
                          const int64_t *values);

@@ -1,4 +1,5 @@
 /* Products of printed dimensions: "16" and "N/16" are "N". */
+#include <stdlib.h>
 #include <string.h>
 
 #include "shapes/dim.h"
@@ -32,6 +33,16 @@ static size_t find(factor f, char any)
     return i;
 }
 
+/* The last one: N/4/2 is N/4 by 2. */
+static size_t find_last(factor f, char any)
+{
+    size_t last = f.n;
+    for (size_t i = find(f, any); i < f.n;
+         i += 1 + find((factor){f.text + i + 1, f.n - i - 1}, any))
+        last = i;
+    return last;
+}
+
 static bool has(factor f, char any) { return find(f, any) < f.n; }
 
 /* "(N*G)" without its parentheses; what has none, or is a sum, stays. */
@@ -50,7 +61,7 @@ static bool add_factors(factor f, fraction *to, int below)
     for (size_t end; f.n && fits; f.text += end, f.n -= end) {
         end = find(f, '*');
         factor part = {f.text, end}, inside = bare(part);
-        size_t over = find(part, '/');
+        size_t over = find_last(part, '/');
         end += end < f.n;
         if (inside.n < part.n) {
             fits = add_factors(inside, to, below);
@@ -102,6 +113,18 @@ const char *kn_dim_operand_text(kn_arena *a, const char *x, bool right)
 {
     factor f = {x, strlen(x)};
     return right && (has(f, '*') || has(f, '/')) ? kn_sprintf(a, "(%s)", x) : as_factor(a, x);
+}
+
+bool kn_dim_text_divides(const char *x, int by)
+{
+    factor f = {x, strlen(x)};
+    bool divides = false, plain = !has(f, ' ') && !has(f, '/');
+    for (size_t end; f.n && plain && !divides; f.text += end, f.n -= end) {
+        end = find(f, '*');
+        divides = strspn(f.text, "0123456789") == end && atoll(f.text) % by == 0;
+        end += end < f.n;
+    }
+    return divides;
 }
 
 const char *kn_dim_product_text(kn_arena *a, const char *x, const char *y)

@@ -172,6 +172,8 @@ static void test_product_text(void **state)
         {"16", "16/16", "16"},
         {"G", "1/G", "1"},
         {"N/(2*K)", "K", "N/2"},
+        {"N/4/4", "4", "N/4"},
+        {"N/4/4", "G/2/(N/4)", "G/(4*2)"},
         {"(N + 1)/2", "2", "(N + 1)"},
         {"(N + 1)*C", "4", "(N + 1)*C*4"},
         {"(N)//(2)", "2", "(N)//(2)*2"}, /* rounded down: no quotient */
@@ -182,6 +184,21 @@ static void test_product_text(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(kn_dim_product_text(&w->arena, cases[i][0], cases[i][1]), cases[i][2]);
+}
+
+static void test_text_divides(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *size;
+        int by;
+        bool divides;
+    } cases[] = {{"8", 4, true},        {"6", 4, false},       {"N*8", 4, true},
+                 {"8*N", 16, false},    {"N", 4, false},       {"4*N/2", 4, false},
+                 {"4*(N/2)", 4, true},  {"4*N + 2", 4, false}, {"(N + 1)*4", 4, true},
+                 {"(N)//(2)", 2, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(kn_dim_text_divides(cases[i].size, cases[i].by), cases[i].divides);
 }
 
 static void test_unify(void **state)
@@ -425,6 +442,7 @@ int main(void)
         test(test_too_large),
         test(test_quotients),
         test(test_product_text),
+        test(test_text_divides),
         test(test_unify),
         test(test_derive_both_ways),
         test(test_solve),
