@@ -21,6 +21,7 @@ static const option options[] = {
     {"--seed", KN_OPT_SEED, NEEDED},
     {"--json", KN_OPT_JSON, NONE},
     {"-o", KN_OPT_OUT, NEEDED},
+    {"-v", KN_OPT_VERBOSE, NONE},
     {"--stage", KN_OPT_STAGE, NEEDED},
     {"--arch", KN_OPT_ARCH, NEEDED},
     {"--schedule", KN_OPT_SCHEDULE, NEEDED},
@@ -96,6 +97,7 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
     case KN_OPT_FUSION: return set_fusion(args, text, e);
     case KN_OPT_SEED: return set_seed(args, text, e);
     case KN_OPT_JSON: args->json = true; break;
+    case KN_OPT_VERBOSE: args->verbose = true; break;
     case KN_OPT_OUT: args->out_dir = text; break;
     case KN_OPT_STAGE: args->stage = text; break;
     case KN_OPT_ARCH: args->arch = text; break;

@@ -21,14 +21,15 @@ enum {
     KN_OPT_LAUNCH = 256, /* those of a kernel's launch */
     KN_OPT_BYTES = 512,
     KN_OPT_FAST = 1024,
-    KN_OPT_TUNE = 2048
+    KN_OPT_TUNE = 2048,
+    KN_OPT_VERBOSE = 4096
 };
 
 typedef struct kn_args {
     const char *device; /* NULL: not given, as are the other strings */
     bool fusion;        /* default true */
     uint64_t seed;      /* default 0 */
-    bool json;
+    bool json, verbose;
     const char *out_dir;
     const char *stage;
     const char *arch;

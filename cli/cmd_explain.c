@@ -10,6 +10,7 @@ static int put_stage(kn_session *s, const kn_args *args, const char *stage, kn_e
     kiln_explain_options options;
     kiln_explain_options_init(&options);
     options.stage = stage;
+    options.verbose = args->verbose;
     /* a device that is asked for is the one explained */
     options.arch = args->arch || args->device ? args->arch : "sm_90";
     char *text = NULL;

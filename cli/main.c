@@ -80,13 +80,15 @@ static const struct command {
          TUNE_HELP VALUE_HELP},
     {"explain", kn_cmd_explain,
      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_ARCH | KN_OPT_SCHEDULE |
-         KN_OPT_FAST | KN_OPT_TUNE,
+         KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE,
      "FILE", "say what would run, and why",
-     "usage: kiln explain FILE [NAME=VALUE ...] [--stage S] [--arch A] [--json]\n"
+     "usage: kiln explain FILE [NAME=VALUE ...] [-v] [--stage S] [--arch A] [--json]\n"
      "\n"
      "Says in words what a .kiln file becomes; runs nothing and needs no GPU. Only the types and\n"
      "shapes of values matter; parameters that are not given have assumed sizes.\n"
      "\n"
+     "  -v             steps that changed nothing too, the operations of each line, and all reasons\n"
+     "                 not to merge, beyond the first 20\n"
      "  --stage S      print that text instead: graph, ir, schedule, cuda, ptx, resources, dot, or\n"
      "                 several of them with commas\n"
      "  --arch A       for another GPU architecture than sm_90: sm_80, sm_100, ...; or cpu\n"

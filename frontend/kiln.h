@@ -559,6 +559,9 @@ typedef struct kiln_explain_options {
     /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU device; NULL: for the context's device,
      * which is an sm_90 where it is neither a GPU nor "cpu". */
     const char *arch;
+    /* In words and "json", steps that changed nothing too; in words also the operations of each line, and all reasons not
+     * to merge. */
+    bool verbose;
 } kiln_explain_options;
 KILN_INIT(kiln_explain_options)
 /* What would run for arguments of these shapes (data may be NULL). Inputs that are not among args are

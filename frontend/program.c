@@ -292,7 +292,8 @@ static kn_status explain_inner(void *user)
     explanation *e = user;
     const kn_allocator *from = &e->prog->ctx->core->from;
     kn_text t = kn_text_new(e->scratch);
-    KN_TRY(kn_explain(e->prog->core, e->args, e->nargs, e->options.stage, e->options.arch, &t));
+    const kn_explaining what = {e->options.stage, e->options.arch, e->options.verbose};
+    KN_TRY(kn_explain(e->prog->core, e->args, e->nargs, &what, &t));
     *e->text = from->alloc(from->user, t.len + 1);
     if (!*e->text)
         return kn_fail(KN_MEMORY, "out of memory");

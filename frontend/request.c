@@ -6,13 +6,17 @@
 #include "base/fenv.h"
 #include "base/guess.h"
 #include "frontend/parse/missing.h"
+#include "frontend/parse/parse.h"
 
 static const kiln_val poison = {0, 0};
 
 static kn_status build(void *user)
 {
     kn_request *r = user;
-    return r->make(r->g->core, r);
+    KN_TRY(r->make(r->g->core, r));
+    if (r->result && r->nin && r->dtype == KN_NO_DTYPE) /* else that is what was asked for */
+        kn_note_wider_node(r->g->core, r->in, r->nin, r->result);
+    return KN_OK;
 }
 
 kn_status kn_request_made(kn_request *r, kn_node *made)

@@ -37,7 +37,7 @@ STRUCT(prepared, copies, F(own_workspace), F(workspace), F(launches))
 STRUCT(launch, cooperative, F(grid), F(block), F(cluster), F(shared))
 #undef F
 #define F(field) END(kiln_explain_options, field)
-STRUCT(explain_options, arch, F(stage))
+STRUCT(explain_options, verbose, F(stage), F(arch))
 #undef F
 #define F(field) END(kiln_measurement, field)
 STRUCT(measurement, disk_hits, F(repeats), F(launches), F(device_us), F(host_us), F(compile_ms),

@@ -213,6 +213,7 @@ kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, 
     to->facts = from->facts;
     to->budget = from->budget;
     to->source = from->source;
+    to->texts = from->texts;
     to->file = from->file;
 
     const bool *live = kn_needed_nodes(from, a);
@@ -251,6 +252,7 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
     to->syms = kn_symbols_clone(a, g->syms);
     to->budget = g->budget;
     to->source = copy_text(a, g->source);
+    to->texts = g->texts;
     to->file = copy_text(a, g->file);
     for (int i = 0; i < g->facts.list.len; i++) {
         kn_fact f = g->facts.list.data[i];

@@ -107,7 +107,8 @@ typedef struct kn_graph {
     kn_symbols *syms;
     kn_facts facts;
     const char *name;   /* the program's, "program" by default */
-    const char *source; /* the user's text, or NULL */
+    const char *source; /* the first text that was parsed for it, or NULL */
+    int texts;          /* how many were: places are in any of them */
     const char *file;
     KN_VEC(kn_node *) nodes;
     KN_VEC(kn_input) inputs;

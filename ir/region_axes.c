@@ -264,6 +264,16 @@ static uint32_t mapped(const int8_t *map, uint32_t axes)
     return to;
 }
 
+/* "axes 0, 2" */
+static const char *numbers_text(const kn_former *f, uint32_t axes)
+{
+    kn_text t = kn_text_new(f->a);
+    for (int a = 0; a < KN_MAX_RANK; a++)
+        if (axes >> a & 1)
+            kn_putf(&t, "%s%d", t.len ? ", " : axes & (axes - 1) ? "axes " : "axis ", a);
+    return kn_text_str(&t);
+}
+
 static bool same_members(merging *m)
 {
     kn_former *f = m->f;
@@ -274,7 +284,9 @@ static bool same_members(merging *m)
     return kn_region_refuse(
         f,
         strcmp(one, other) == 0
-            ? kn_sprintf(f->a, "both reduce over [%s], but the axes are different ones", one)
+            ? kn_sprintf(f->a, "both reduce over [%s], but one over %s, the other over %s", one,
+                         numbers_text(f, m->into->members),
+                         numbers_text(f, mapped(m->map, m->from->members)))
             : kn_sprintf(f->a, "one reduces over [%s], the other over [%s]", one, other),
         "both reduce over the same axes");
 }

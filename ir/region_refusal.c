@@ -11,7 +11,7 @@ const char *kn_region_title(const kn_former *f, const kn_region *r)
     kn_putf(&t, "%s(", kn_node_title(n));
     for (int k = 0; k < n->nin; k++)
         kn_putf(&t, "%s%s", k ? ", " : "", kn_node_title(kn_view_root(n->in[k])));
-    kn_put(&t, ")");
+    kn_putf(&t, ")%s", kn_loc_place(n->loc).text);
     return kn_text_str(&t);
 }
 

@@ -4,9 +4,16 @@
 
 #include "runtime/program.h"
 
-/* stage: NULL for words, "json", "graph", "ir", "schedule", "cuda", "ptx" or "dot". arch: "sm_90" or
- * NULL for the context's device (sm_90 when that is no GPU). Needs no GPU. The text goes to `t`. */
-kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const char *stage,
-                     const char *arch, kn_text *t);
+typedef struct kn_explaining {
+    const char
+        *stage; /* NULL for words, "json", "graph", "ir", "schedule", "cuda", "ptx" or "dot" */
+    const char
+        *arch; /* "sm_90", or NULL for the context's device, which is an sm_90 when it is no GPU */
+    bool verbose; /* steps that changed nothing too */
+} kn_explaining;
+
+/* Needs no GPU. The text goes to `t`. */
+kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const kn_explaining *what,
+                     kn_text *t);
 
 #endif

@@ -5,7 +5,8 @@
  *   inputs, outputs                          bytes of each, and the bytes that go through memory for it;
  *                                            reads and writes are their ratio
  *   workspace, buffers                       bytes, and the temporaries that lie in it
- *   passes                                   what each left: graph passes, then steps of planning
+ *   passes                                   graph passes, then steps of planning: what each left; those
+ *                                            that changed nothing only if that is asked for
  *   schedule, kernels                        how each loop nest is walked
  *   predicted_us, predicted_unfused_us       of all kernels; if each operation were one
  *   predicted                                of each kernel and phase: us in all, what most of it goes to
@@ -14,7 +15,6 @@
  *                                            what each forces, and its us (null: not measured yet); which
  *                                            won, how many the budget left out
  *   constraints, wider, refusals, assumed    texts */
-#include "codegen/model/predict.h"
 #include "runtime/explain_impl.h"
 
 static void put_string(kn_text *t, const char *before, const char *s)
@@ -101,30 +101,19 @@ static void put_buffer(const subject *s, int i)
 
 /* ---- passes ---- */
 
-static int passes_run(const subject *s)
+static void put_step(const subject *s, int i)
 {
-    int n = 0;
-    while (s->prog->passes[n].pass)
-        n++;
-    return n;
-}
-
-static void put_pass(const subject *s, int i)
-{
-    int passes = passes_run(s);
-    const kn_pass_record *r = i < passes ? &s->prog->passes[i] : NULL;
-    const kn_plan_step *step = r ? NULL : &s->plan->steps.data[i - passes];
-    kn_census c = r ? kn_census_of_graph(s->plan->arena, r->graph, s->plan->sizes) : step->after;
-    put_string(s->t, "{\"name\": ", r ? r->pass->name : step->name);
-    put_string(s->t, ", \"what\": ", r ? r->pass->what : step->what);
-    if (r)
-        kn_putf(s->t, ", \"nodes\": {\"before\": %d, \"after\": %d}", r->before, r->after);
+    const kn_explained_step *step = &s->steps.data[i];
+    put_string(s->t, "{\"name\": ", step->name);
+    put_string(s->t, ", \"what\": ", step->what);
+    if (step->before)
+        kn_putf(s->t, ", \"nodes\": {\"before\": %d, \"after\": %d}", step->before, step->after);
     kn_put(s->t, ",\n     \"temporaries\": ");
-    put_temporaries(s->t, &c);
+    put_temporaries(s->t, &step->left);
     kn_put(s->t, ", \"barriers\": ");
-    put_barriers(s->t, &c);
+    put_barriers(s->t, &step->left);
     kn_put(s->t, ", \"bytes\": ");
-    put_traffic(s->t, &c);
+    put_traffic(s->t, &step->left);
     kn_put(s->t, "}");
 }
 
@@ -139,6 +128,14 @@ static void put_axes(const subject *s, const kn_phase *ph)
     }
 }
 
+/* What a kept value is called: its array in the source, the user's name or its operation. */
+static const char *value_name(const kn_kernel *k, const kn_value *v)
+{
+    return v->kind == KN_V_LOAD ? k->bufs.data[v->access.buf].name
+           : v->name            ? v->name
+                                : kn_ops[v->op].text;
+}
+
 static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
 {
     bool any = false;
@@ -146,7 +143,7 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
         const kn_value *v = &ph->nest.values.data[i];
         if (v->kept == KN_KEEP_NONE)
             continue;
-        put_string(s->t, any ? ", {\"name\": " : "{\"name\": ", kn_explain_value(k, v));
+        put_string(s->t, any ? ", {\"name\": " : "{\"name\": ", value_name(k, v));
         kn_putf(s->t, ", \"in\": \"%s\"%s}",
                 v->kept == KN_KEEP_REGISTERS ? "registers"
                 : v->kept == KN_KEEP_FRAME   ? "cache"
@@ -262,13 +259,16 @@ void kn_explain_json(const subject *s)
     put_list(s, "outputs", s->prog->optimised->outputs.len, put_output);
     kn_putf(t, "  \"workspace\": %lld,\n", (long long)plan->workspace);
     put_list(s, "buffers", plan->temporaries.len, put_buffer);
-    put_list(s, "passes", passes_run(s) + plan->steps.len, put_pass);
+    put_list(s, "passes", s->steps.len, put_step);
     kn_putf(t, "  \"schedule\": \"%s\",\n", plan->schedule);
     kn_putf(t, "  \"predicted_us\": %.3f,\n  \"predicted_unfused_us\": %.3f,\n", plan->ns / 1e3,
             s->unfused / 1e3);
     put_list(s, "kernels", plan->kernels.len, put_kernel);
     kn_explain_tuning_json(s);
-    put_texts(t, "constraints", kn_explain_constraints(s));
+    list relied = kn_explain_facts(s), more = kn_explain_needs(s);
+    for (int i = 0; i < more.lines.len; i++)
+        kn_push(relied.a, &relied.lines, more.lines.data[i]);
+    put_texts(t, "constraints", relied);
     put_texts(t, "wider", kn_explain_wider(s));
     put_list(s, "refusals", s->refusals.len, put_refusal);
     put_string(t, "  \"assumed\": ", s->assumed);

@@ -214,13 +214,21 @@ static kn_status check_text(const char *text, const char *file)
     return KN_OK;
 }
 
+/* Its own copy of a text that places will be in. */
+static const char *take_text(kn_graph *g, const char *text)
+{
+    const char *copy = kn_strdup(g->arena, text);
+    if (g->texts++ == 0)
+        g->source = copy;
+    return copy;
+}
+
 kn_status kn_parse(kn_graph *g, const char *text, const char *file)
 {
     kn_parser p;
     KN_TRY(check_text(text, file));
-    g->source = kn_strdup(g->arena, text);
     g->file = file ? kn_strdup(g->arena, file) : NULL;
-    kn_parser_init(&p, g, g->source, g->file, false);
+    kn_parser_init(&p, g, take_text(g, text), g->file, false);
     return definition(&p) ? KN_OK : p.status;
 }
 
@@ -230,10 +238,7 @@ kn_status kn_parse_expr(kn_graph *g, const char *text)
     kn_value v;
     const char *file = g->file ? g->file : "expression";
     KN_TRY(check_text(text, file));
-    const char *copy = kn_strdup(g->arena, text);
-    kn_parser_init(&p, g, copy, file, true);
-    if (!g->source)
-        g->source = copy;
+    kn_parser_init(&p, g, take_text(g, text), file, true);
     for (int i = 0; i < g->inputs.len; i++)
         if (!kn_var_set(&p, g->inputs.data[i].name, p.tok.pos,
                         kn_node_value(g->inputs.data[i].node, p.tok.pos), true))
@@ -260,7 +265,7 @@ kn_status kn_parse_value(kn_graph *g, const char *text, const char *const *names
     kn_parser p;
     kn_value v;
     KN_TRY(check_text(text, "expression"));
-    kn_parser_init(&p, g, kn_strdup(g->arena, text), "expression", true);
+    kn_parser_init(&p, g, take_text(g, text), "expression", true);
     for (int i = 0; i < n; i++) {
         KN_TRY(kn_build_check_name(names[i], "a value in an expression"));
         if (!kn_var_set(&p, kn_strdup(g->arena, names[i]), p.tok.pos,

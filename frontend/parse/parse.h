@@ -39,4 +39,7 @@ kn_status kn_parse_dims(kn_graph *g, const char *text, bool holes, kn_dim *shape
 /* "C % 4 == 0" or "N == 2*M": becomes a fact of `g`. */
 kn_status kn_parse_constraint(kn_graph *g, const char *text);
 
+/* A note for explain where the builder made an f64 or a c128 of operands that are none. */
+void kn_note_wider_node(kn_graph *g, kn_node *const *in, int n, const kn_node *made);
+
 #endif

@@ -200,6 +200,8 @@ bool kn_as_dtype(kn_parser *p, const kn_value *v, kn_dtype *out);
 bool kn_part_value(kn_parser *p, kn_op op, const kn_value *x, kn_value *out);
 /* "an f32[N, C] array", "a tuple", ... */
 const char *kn_value_text(kn_parser *p, const kn_value *v);
+/* What a weak number is: "an integer". */
+const char *kn_number_text(kn_dtype dtype);
 
 /* ---- name.c ---- */
 

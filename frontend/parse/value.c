@@ -78,15 +78,18 @@ bool kn_part_value(kn_parser *p, kn_op op, const kn_value *x, kn_value *out)
     return true;
 }
 
+const char *kn_number_text(kn_dtype dtype)
+{
+    return kn_is_int(dtype) ? "an integer" : kn_is_complex(dtype) ? "a complex number" : "a float";
+}
+
 const char *kn_value_text(kn_parser *p, const kn_value *v)
 {
     switch (v->kind) {
     case KN_V_NODE: {
         const char *type = kn_dtypes[v->node->dtype].text;
         if (v->node->weak)
-            return kn_is_int(v->node->dtype)       ? "an integer"
-                   : kn_is_complex(v->node->dtype) ? "a complex number"
-                                                   : "a float";
+            return kn_number_text(v->node->dtype);
         if (v->node->rank == 0)
             return kn_sprintf(p->arena, "a value of type %s", type);
         kn_text t = kn_text_new(p->arena);

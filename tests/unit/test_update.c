@@ -134,7 +134,7 @@ static void fuses(void **state)
         char *text = NULL;
         assert_int_equal(info.launches, 1);
         assert_int_equal(kiln_explain(p, &arg, 1, NULL, &text), KILN_OK);
-        if (!strstr(text, "fusion: 1 loop nest"))
+        if (!strstr(text, "\n1 loop nest\n"))
             fail_msg("%s", text);
         kiln_text_free(ctx, text);
         kiln_prog_destroy(p);

@@ -1,0 +1,165 @@
+/* Loop nests: the lines of the user's text that each computes, or its operations where there is no text, and why there is
+ * more than one. */
+#include <string.h>
+
+#include "runtime/explain_impl.h"
+
+/* ---- lines ---- */
+
+enum { LONGEST = 100, MOST_REFUSALS = 20, NOBODY = -1, SEVERAL = -2 };
+
+/* The user's text, if it is one. */
+typedef struct text_lines {
+    int n;              /* of them, from number 1 on; 0: there is no text */
+    const char **begin; /* per line */
+    int *nest;          /* per line: the loop nest that computes what it has */
+} text_lines;
+
+/* The line of what a node was made for, or 0: what becomes of parameters before they are used has no line of its own. */
+static int line_of(const subject *s, const text_lines *l, const kn_node *n)
+{
+    const kn_graph *g = s->prog->original;
+    int line = n->loc.line > l->n ? 0 : n->loc.line;
+    for (int i = 0; i < g->inputs.len; i++)
+        line = g->inputs.data[i].node->loc.line == line ? 0 : line;
+    return line;
+}
+
+static text_lines find_lines(const subject *s)
+{
+    kn_arena *a = s->t->arena;
+    const kn_regions *r = s->plan->regions;
+    text_lines l = {0};
+    const char *at = s->prog->original->texts == 1 ? s->prog->original->source : NULL;
+    for (const char *c = at; c; c = (c = strchr(c, '\n')) ? c + 1 : NULL)
+        l.n++;
+    l.begin = KN_NEW_ARRAY(a, const char *, l.n + 1);
+    l.nest = KN_NEW_ARRAY(a, int, l.n + 1);
+    for (int i = 1; i <= l.n; i++, at = strchr(at, '\n') + 1) {
+        l.begin[i] = at;
+        l.nest[i] = NOBODY;
+        if (i == l.n)
+            break;
+    }
+    for (int i = 0; i < r->list.len; i++)
+        for (int j = 0; j < r->list.data[i]->nodes.len; j++) {
+            int *nest = &l.nest[line_of(s, &l, r->list.data[i]->nodes.data[j])];
+            *nest = *nest == NOBODY || *nest == i ? i : SEVERAL;
+        }
+    return l;
+}
+
+/* Without what is around it, cut where it is long. */
+static void put_text(kn_text *t, const char *line)
+{
+    line += strspn(line, " \t");
+    int n = (int)strcspn(line, "\r\n");
+    kn_putf(t, "%.*s%s", n > LONGEST ? LONGEST : n, line, n > LONGEST ? " ..." : "");
+}
+
+/* ---- nests ---- */
+
+static void put_titles(const subject *s, const text_lines *l, const kn_region *r, int line)
+{
+    const char *before = "";
+    for (int i = 0; i < r->nodes.len; i++)
+        if (line_of(s, l, r->nodes.data[i]) == line) {
+            kn_putf(s->t, "%s%s", before, kn_node_title(r->nodes.data[i]));
+            before = ", ";
+        }
+}
+
+static void put_line(const subject *s, const text_lines *l, const kn_region *r, int line)
+{
+    bool shared = l->nest[line] == SEVERAL;
+    kn_putf(s->t, "     %3d: ", line);
+    put_text(s->t, l->begin[line]);
+    if (shared || s->verbose) {
+        kn_put(s->t, shared ? "    of which: " : "    ");
+        put_titles(s, l, r, line);
+    }
+    kn_put(s->t, "\n");
+}
+
+/* What parameters are cast to stands where nothing else does. */
+static void put_operations(const subject *s, const text_lines *l, const kn_region *r)
+{
+    bool *has = KN_NEW_ARRAY(s->t->arena, bool, l->n + 1);
+    bool any = false, built = false;
+    for (int i = 0; i < r->nodes.len; i++) {
+        has[line_of(s, l, r->nodes.data[i])] = true;
+        built = built || r->nodes.data[i]->loc.line == 0;
+    }
+    for (int i = 1; i <= l->n; i++)
+        if (has[i]) {
+            put_line(s, l, r, i);
+            any = true;
+        }
+    if (has[0] && (!any || built || s->verbose)) {
+        kn_put(s->t, "          ");
+        put_titles(s, l, r, 0);
+        kn_put(s->t, "\n");
+    }
+}
+
+/* "over [N, C], reducing axis 1" */
+static void put_space(const subject *s, const kn_region *r)
+{
+    kn_text *t = s->t;
+    kn_put(t, r->naxes ? "over " : "over one element");
+    if (r->naxes)
+        kn_shape_print(t, s->plan->regions->graph->syms, r->dim, r->naxes);
+    const char *before = r->members & (r->members - 1) ? ", reducing axes " : ", reducing axis ";
+    for (int a = 0; a < r->naxes && r->reduces; a++)
+        if (r->members >> a & 1) {
+            kn_putf(t, "%s%d", before, a);
+            before = ", ";
+        }
+    kn_put(t, "\n");
+}
+
+/* What it reads of other nests, but computes for itself. */
+static void put_again(const subject *s, const kn_region *r)
+{
+    const kn_regions *all = s->plan->regions;
+    bool *said = KN_NEW_ARRAY(s->t->arena, bool, all->graph->nodes.len + 1);
+    const char *before = "       computes again: ";
+    for (int i = 0; i < r->nodes.len; i++)
+        for (int k = 0; k < r->nodes.data[i]->nin; k++) {
+            const kn_node *x = kn_view_root(r->nodes.data[i]->in[k]);
+            if (!all->of[x->id] || all->of[x->id] == r || !s->plan->again[x->id] || said[x->id])
+                continue;
+            said[x->id] = true;
+            kn_putf(s->t, "%s%s%s", before, kn_node_title(x), kn_loc_place(x->loc).text);
+            before = ", ";
+        }
+    kn_put(s->t, *before == ',' ? "\n" : "");
+}
+
+static void put_refusals(const subject *s)
+{
+    int all = s->refusals.len, n = s->verbose || all <= MOST_REFUSALS ? all : MOST_REFUSALS;
+    kn_put(s->t, n ? "\nnot merged\n" : "");
+    for (int i = 0; i < n; i++) {
+        const kn_refusal *r = &s->refusals.data[i];
+        kn_putf(s->t, "  %s: %s\n    would need: %s\n", r->what, r->why, r->need);
+    }
+    if (n < all)
+        kn_putf(s->t, "  and %d more\n", all - n);
+}
+
+void kn_explain_nests(const subject *s)
+{
+    kn_text *t = s->t;
+    const kn_regions *regions = s->plan->regions;
+    text_lines lines = find_lines(s);
+    kn_putf(t, "\n%d loop nest%s\n", regions->list.len, regions->list.len == 1 ? "" : "s");
+    for (int i = 0; i < regions->list.len; i++) {
+        const kn_region *r = regions->list.data[i];
+        kn_putf(t, "  %d  ", i);
+        put_space(s, r);
+        put_operations(s, &lines, r);
+        put_again(s, r);
+    }
+    put_refusals(s);
+}

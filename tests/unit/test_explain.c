@@ -1,0 +1,274 @@
+/* What explain says. */
+#include "tests/unit/api.h"
+
+/* For the GPU that there is without one, unless `arch` is another; of `args` only shapes matter. */
+typedef struct asked {
+    const char *program;
+    const kiln_arg *args;
+    int n;
+    const char *stage, *arch;
+    bool verbose;
+} asked;
+
+static char *explained_of(kiln_prog *p, const asked *a)
+{
+    kiln_explain_options o;
+    kiln_explain_options_init(&o);
+    o.stage = a->stage;
+    o.arch = a->arch ? a->arch : "sm_90";
+    o.verbose = a->verbose;
+    char *text = NULL;
+    good(kiln_explain(p, a->args, a->n, &o, &text));
+    return text;
+}
+
+static char *explained(const asked *a)
+{
+    kiln_prog *p = compile(ctx, a->program);
+    char *text = explained_of(p, a);
+    kiln_prog_destroy(p);
+    return text;
+}
+
+static void has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("not \"%s\":\n%s", part, text);
+}
+
+static void has_not(const char *text, const char *part)
+{
+    if (strstr(text, part))
+        fail_msg("\"%s\":\n%s", part, text);
+}
+
+/* Says all of `parts`, and none of `no`. */
+static void says_this(const asked *a, const char *const *parts, const char *const *no)
+{
+    char *text = explained(a);
+    for (; *parts; parts++)
+        has(text, *parts);
+    for (; *no; no++)
+        has_not(text, *no);
+    kiln_text_free(ctx, text);
+}
+
+#define PARTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NONE ((const char *const[]){NULL})
+
+/* ---- loop nests ---- */
+
+static const char centred[] = "def f(x: f32[N, M]):\n"
+                              "    rows = mean(x, axis=1, keepdims=True)\n"
+                              "    d = x - rows\n"
+                              "    return d - mean(x, axis=0)  # of two loop nests\n";
+
+/* The lines of the text, and of one that several loop nests share, which of its operations. */
+static void lines(void **state)
+{
+    (void)state;
+    says_this(&(asked){.program = centred},
+              PARTS("\n2 loop nests\n", "over [N, M], reducing axis 1\n       2: rows = mean(",
+                    "       3: d = x - rows\n", "# of two loop nests    of which: mean\n",
+                    "# of two loop nests    of which: subtract", "mean(x) at 4:"),
+              PARTS("def f", "d = x - rows    subtract", "rows, "));
+    says_this(&(asked){.program = centred, .verbose = true}, PARTS("       3: d = x - rows    d\n"),
+              NONE);
+    says_this(&(asked){.program = "def f(x: f32[N, M]):\n    d = exp(sin(x))\n"
+                                  "    return sum(d * 2, axis=0), sum(d, axis=1)\n"},
+              PARTS("computes again: "), NONE);
+}
+
+/* What a parameter is cast to has no line, and what the builder has built has none at all. */
+static void no_lines(void **state)
+{
+    (void)state;
+    says_this(&(asked){.program = "def f(x: f32[N], k: i32):\n    return x * cast(k, f32)\n"},
+              PARTS("2: return x * cast(k, f32)\n"), PARTS("def f"));
+    kiln_prog *p = add_program();
+    char *text = explained_of(p, &(asked){.stage = NULL});
+    has(text, "\n1 loop nest\n  0  over [N, C]\n          add\n");
+    kiln_text_free(ctx, text);
+    kiln_prog_destroy(p);
+    for (int texts = 1; texts <= 2; texts++) { /* of several texts no line is known */
+        kiln_graph *g = new_graph();
+        kiln_val v = kiln_input(g, "v", KILN_F32, "N");
+        for (int i = 0; i < texts; i++)
+            v = kiln_expr(g, "tanh(v)", (const char *const[]){"v"}, &v, 1);
+        good(kiln_output(g, "y", kiln_exp(g, v)));
+        good(kiln_compile(g, NULL, &p));
+        text = explained_of(p, &(asked){.stage = NULL});
+        has(text,
+            texts == 1 ? "       1: tanh(v)\n          exp\n" : "\n          tanh, tanh, exp\n");
+        kiln_text_free(ctx, text);
+        kiln_prog_destroy(p);
+        kiln_graph_destroy(g);
+    }
+}
+
+/* ---- axes ---- */
+
+static void axes_of_one_name(void **state)
+{
+    (void)state;
+    says_this(&(asked){.program =
+                           "def f(x: f32[N, N]):\n"
+                           "    return x - mean(x, axis=0) - mean(x, axis=1, keepdims=True)\n"},
+              PARTS("over [N, N], reducing axis 0", "over [N, N], reducing axis 1",
+                    "groups N (axis 1) = 128; members N (axis 0) = 128",
+                    "groups N (axis 0) = 128; members N (axis 1) = 128",
+                    "x, out0: contiguous along N (axis 1)", "\n  N % 4 == 0\n",
+                    "both reduce over [N], but one over axis "),
+              NONE);
+    says_this(&(asked){.program = centred}, PARTS("groups N = 128; members M = 128"),
+              PARTS("(axis"));
+}
+
+/* ---- steps ---- */
+
+static void steps(void **state)
+{
+    (void)state;
+    says_this(&(asked){.program = centred}, PARTS("\n  merge "),
+              PARTS("nothing changed", "\n  fold"));
+    says_this(&(asked){.program = centred, .verbose = true},
+              PARTS("\n  merge ", "constants; nothing changed\n", "\n  refine "), NONE);
+    says_this(&(asked){.program = centred, .stage = "json"}, PARTS("\"name\": \"merge\""),
+              PARTS("\"name\": \"fold\"", "\"name\": \"refine\""));
+    says_this(&(asked){.program = centred, .stage = "json", .verbose = true},
+              PARTS("\"name\": \"merge\"", "\"name\": \"fold\"", "\"name\": \"refine\""), NONE);
+}
+
+/* ---- what is relied on ---- */
+
+static void facts(void **state)
+{
+    (void)state;
+    /* each once, with all that needs it; none that says nothing */
+    says_this(&(asked){.program = "def f(x: f32[B, N]):\n"
+                                  "    y = reshape(x, (B, N // 4, 4))\n"
+                                  "    assert N % 4 == 0\n"
+                                  "    return y / sum(y, axis=2, keepdims=True)\n"},
+              PARTS("the program needs\n  N % 4 == 0 (reshape at 2:9, stated at 3:5)\n\n",
+                    "contiguous along axis 2 (4)"),
+              PARTS("4 % 4", "B*N == ", "along 4"));
+    says_this(&(asked){.program = "def f(x: f32[3, N], y: f32[N, V + P]):\n"
+                                  "    x[2] = 1\n    return softmax(y, axis=1)\n"},
+              PARTS("\n  (V + P) % 4 == 0\n"),
+              PARTS("2 < 3", " V + P %", "x may be written over x"));
+    says_this(&(asked){.program = "def f(p: f32[N], g: f32[N], q: f32[N]):\n"
+                                  "    p -= g\n    a = p + q\n    b = p - q\n    return a, b\n"},
+              PARTS("a and b may be written over g or q without a copy"), PARTS("p or", "over p"));
+    says_this(
+        &(asked){.program = "def f(x: f32[N], y: f32[N], t: i32):\n    return x + y, x * 0.9**t\n"},
+        PARTS("wider than their operands", "  ** at 2:26: f64 of a float and i32\n"),
+        PARTS("x is ", "y is "));
+}
+
+/* What the builder makes has no place. */
+static void wider_without_places(void **state)
+{
+    (void)state;
+    kiln_prog *p = NULL;
+    kiln_graph *g = new_graph();
+    kiln_val x = kiln_input(g, "x", KILN_F32, "N"), i = kiln_input(g, "i", KILN_I32, "N");
+    kiln_val mean = kiln_mean(g, i, KILN_ALL, 0), wide = kiln_cast(g, x, KILN_F64);
+    good(kiln_output(g, "y", kiln_add(g, kiln_mul(g, x, i), mean)));
+    good(kiln_output(g, "z", kiln_add(g, kiln_mul(g, wide, x), kiln_exp(g, x))));
+    good(kiln_compile(g, NULL, &p));
+    char *text = explained_of(p, &(asked){.stage = NULL});
+    has(text, "stay narrow)\n  mean: f64 of i32\n  multiply: f64 of f32 and i32\n\n");
+    kiln_text_free(ctx, text);
+    kiln_prog_destroy(p);
+    kiln_graph_destroy(g);
+}
+
+static void speaks_of_the_cpu(void **state)
+{
+    (void)state;
+    says_this(&(asked){.program = centred, .arch = "cpu"},
+              PARTS("f for cpu, 2 threads\n", "barriers of threads", "fused    1 kernel, ",
+                    "(after all threads)", "contiguous along M\n"),
+              PARTS("launch", "warp", "grid", "block", "vectors", "aligned", "cooperative", "bits",
+                    "threads a group", "% 4"));
+    says_this(&(asked){.program = centred},
+              PARTS("f for cuda sm_90\n", "fused    1 launch, ", "(after a grid barrier)",
+                    "threads a group", "16-byte aligned"),
+              NONE);
+}
+
+/* ---- bytes ---- */
+
+static void json_has(const char *program, const kiln_arg *args, int n, const char *const *parts)
+{
+    says_this(&(asked){.program = program, .args = args, .n = n, .stage = "json"}, parts, NONE);
+}
+
+static const int64_t table[] = {50000, 512}, few[] = {1000}, many[] = {1000000}, line[] = {4096};
+
+/* Rows that are taken count, before and after, and not the table that they are of; of more rows than it has all of it. */
+static void gathers(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "def f(t: f32[V, D], i: i64[K]):\n    return take(t, i, axis=0) * 2\n";
+    kiln_arg args[] = {{"t", NULL, KILN_F32, 2, table, NULL}, {"i", NULL, KILN_I64, 1, few, NULL}};
+    json_has(text, args, 2,
+             PARTS("\"name\": \"t\", \"dtype\": \"f32\", \"bytes\": 102400000, \"read\": "
+                   "{\"before\": 2048000, \"after\": 2048000}, \"reads\": 0.02"));
+    args[1].shape = many;
+    json_has(text, args, 2,
+             PARTS("\"name\": \"t\", \"dtype\": \"f32\", \"bytes\": 102400000, \"read\": "
+                   "{\"before\": 102400000, \"after\": 102400000}, \"reads\": 1}"));
+    /* indices that no array gives: the axis that they go along is counted */
+    kiln_arg x = {"x", NULL, KILN_F32, 1, line, NULL};
+    json_has("def f(x: f32[N]):\n    n = len(x)\n    return take(x, arange(n // 4) * 2) + 1\n", &x,
+             1, PARTS("\"read\": {\"before\": 4096, \"after\": 4096}"));
+}
+
+/* Rows that are gathered are walked as rows are that lie where they are read, not as the column of their numbers; columns
+ * of a few of all as columns, and no group reads the whole array. */
+static void walks_gathers(void **state)
+{
+    (void)state;
+    kiln_arg args[] = {{"x", NULL, KILN_F32, 2, table, NULL}, {"i", NULL, KILN_I64, 1, few, NULL}};
+    says_this(&(asked){.program = "def f(x: f32[V, D], i: i64[K]):\n"
+                                  "    t = take(x, i, axis=0)\n"
+                                  "    return t / sum(t, axis=1, keepdims=True)\n",
+                       .args = args,
+                       .n = 2},
+              PARTS("phase 0: rows; groups K = 1000; members D = 512; 2 sweeps"), NONE);
+    says_this(&(asked){.program = "def f(x: f32[N, M], i: i64[K]):\n"
+                                  "    return max(sum(x[:, i], axis=0))\n",
+                       .args = args,
+                       .n = 2},
+              PARTS("fused    1 launch", "cols; groups K = 1000; members N = 50000"), NONE);
+}
+
+/* Neither is what a slice leaves out read; an arange is no array, but what the unfused program makes of it is. */
+static void slices(void **state)
+{
+    (void)state;
+    const int64_t shape[] = {1000, 64};
+    kiln_arg x = {"x", NULL, KILN_F32, 2, shape, NULL};
+    json_has("def f(x: f32[N, M]):\n    return x[:, :4] * 2\n", &x, 1,
+             PARTS("\"read\": {\"before\": 16000, \"after\": 16000}"));
+    json_has("def f(x: f32[N, M]):\n    return x * arange(64, dtype=f32)\n", &x, 1,
+             PARTS("\"bytes\": {\"before\": {\"read\": 256256, \"written\": 256256}, \"after\": "
+                   "{\"read\": 256000, \"written\": 256000}}"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {test(lines),
+                                       test(no_lines),
+                                       test(axes_of_one_name),
+                                       test(steps),
+                                       test(facts),
+                                       test(wider_without_places),
+                                       test(speaks_of_the_cpu),
+                                       test(gathers),
+                                       test(walks_gathers),
+                                       test(slices)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
