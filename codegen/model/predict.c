@@ -394,6 +394,8 @@ static const kn_phase *host_of(const kn_phase *local)
     return local;
 }
 
+static bool is_empty(const kn_phase *ph) { return ph->nest.groups == 0 || ph->nest.members == 0; }
+
 /* What every block of the host does before it goes on: once, or for each of its groups. Its waits count twice, as those of
  * a phase of one turn do: with what units do, and in step. The time of a grid barrier has those in it for a first load and its
  * combine, which is all that some partial results take. */
@@ -421,7 +423,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
 {
     kn_time t = {.barriers = ph->how.last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
     t.ns = t.barriers;
-    if (ph->nest.groups == 0 || ph->nest.members == 0)
+    if (is_empty(ph) || is_empty(host_of(ph)))
         return t;
     if (ph->local) {
         t.in_step = local_time(m, ph);

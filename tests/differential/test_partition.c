@@ -152,6 +152,9 @@ static double plan(const program *p, const kn_program *prog, const place *at, bo
         if (kn_plan_make(&a, &problem, &made) != KN_OK)
             fail_msg("KILN_SEED=%llu: %s", (unsigned long long)p->seed, kn_last_error());
         ns = made->ns;
+        if (!(ns > 0 && ns < 1e18))
+            fail_msg("KILN_SEED=%llu, %s: predicted to take %g ns", (unsigned long long)p->seed,
+                     at->arch, ns);
     }
     kn_arena_finish(&a);
     return ns;
