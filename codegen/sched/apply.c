@@ -102,7 +102,7 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
-        where = where && v->kept && !kn_is_hoisted(ph, v) ? where : v->kept ? v->kept : where;
+        where = where || kn_is_hoisted(ph, v) ? where : v->kept;
         RULE(!v->kept || varies || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT),
              "elements are held, loaded or computed");
         RULE(v->kept != KN_KEEP_FRAME || at->target->sm == 0, "frames are a CPU's");

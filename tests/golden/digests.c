@@ -114,7 +114,7 @@ static kn_status read_back(kn_arena *a, const kn_problem *problem, const generat
 }
 
 /* Plans for one architecture and prints what is asked for. */
-static kn_status one_arch(const kn_program *prog, const kn_arg *args, int nargs, const char *name,
+static kn_status one_arch(kn_program *prog, const kn_arg *args, int nargs, const char *name,
                           const char *arch)
 {
     kn_arena a;
