@@ -1,7 +1,7 @@
 /* What is to be planned for arguments of a program, and the plan of that. */
 #include "runtime/program.h"
 
-kn_problem kn_program_problem(const kn_program *p, const kn_binding *b, const kn_target *target)
+kn_problem kn_program_problem(kn_program *p, const kn_binding *b, const kn_target *target)
 {
     return (kn_problem){.graph = p->optimised,
                         .sizes = b->sizes,
@@ -12,7 +12,8 @@ kn_problem kn_program_problem(const kn_program *p, const kn_binding *b, const kn
                         .fusion = p->options.fusion,
                         .force = p->force,
                         .fast = p->options.fast_math,
-                        .universal = p->options.max_kinds < 0};
+                        .universal = p->options.max_kinds < 0,
+                        .known = &p->known};
 }
 
 kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_arg *args, int nargs,

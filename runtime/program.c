@@ -66,6 +66,7 @@ kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program
     pthread_mutex_init(&p->lock, NULL);
     kn_tunings_init(p);
     kn_chunks_init(&p->planning, &ctx->from);
+    kn_partitions_init(&p->known, &ctx->from);
     creation c = {p, g, options};
     kn_status status = kn_protect(&p->arena, create, &c);
     if (status != KN_OK) {
@@ -84,5 +85,6 @@ void kn_program_destroy(kn_program *p)
     pthread_mutex_destroy(&p->lock);
     kn_arena_finish(&p->arena);
     kn_chunks_finish(&p->planning);
+    kn_partitions_finish(&p->known);
     from.release(from.user, p);
 }

@@ -9,7 +9,7 @@
 #define KN_RUNTIME_PROGRAM_H
 
 #include "base/chunks.h"
-#include "codegen/plan/plan.h"
+#include "codegen/plan/partition.h"
 #include "kernels_cache/memory.h"
 #include "runtime/bind.h"
 #include "runtime/context.h"
@@ -55,6 +55,7 @@ typedef struct kn_program {
     pthread_cond_t tuned; /* a class has been learnt */
     int kinds;            /* atomic: plans that needed new kernels */
     kn_chunks planning;   /* memory of plans that are being made */
+    kn_partitions known;  /* what plans are parted into */
 } kn_program;
 
 /* Every kind of shape, layout and overlap has the kernel that suits it best, up to so many a program. From then on,
@@ -71,7 +72,7 @@ kn_status kn_program_plan(kn_program *prog, kn_arena *a, const kn_arg *args, int
                           kn_bind_mode mode, const kn_target *target, kn_text *notes,
                           kn_plan **plan);
 /* What is to be planned for these arguments and a target: as the program's options say. */
-kn_problem kn_program_problem(const kn_program *prog, const kn_binding *b, const kn_target *target);
+kn_problem kn_program_problem(kn_program *prog, const kn_binding *b, const kn_target *target);
 
 /* What a run takes. */
 typedef struct kn_prepared {

@@ -23,6 +23,7 @@ static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_regions *regions, kn_
         if (!p->blocked)
             return KN_OK;
         pr->graph = kn_graph_rewrite(a, pr->graph, copy_under, (void *)(uintptr_t)p->blocked);
+        pr->choices = NULL; /* of nodes that have other numbers now */
         regions = pr->graph ? kn_regions_form(a, pr->graph, pr->sizes, pr->fusion) : NULL;
     }
     return KN_INTERNAL;
@@ -60,4 +61,15 @@ kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regio
             plan->schedule = "tiles";
     }
     return KN_OK;
+}
+
+kn_status kn_problem_refine(kn_arena *a, kn_problem *pr)
+{
+    /* Planning makes dimensions. They live with the plan: others plan the same graph at the same time. */
+    kn_graph *g = KN_NEW(a, kn_graph);
+    *g = *pr->graph;
+    g->arena = a;
+    g->syms = kn_symbols_within(a, pr->graph->syms);
+    pr->graph = kn_refine(a, g, pr->fusion, &pr->sizes);
+    return pr->graph ? KN_OK : KN_INTERNAL;
 }

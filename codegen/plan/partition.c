@@ -2,6 +2,9 @@
  *
  * Before: the refined problem. After: a plan that is predicted to take no longer than one kernel an operation.
  *
+ * They are searched once for a class of sizes and layouts, at the canonical ones (codegen/plan/canonical.c). Each problem of the
+ * class then has one plan, and a second one where a bound does not tell that one kernel an operation takes longer.
+ *
  * Merging all that may be merged is right for most programs, and is planned first. It is wrong where a loop nest suits its
  * parts worse than they would be suited alone: an array that one part walks along another axis than the rest, work that is
  * done for every element instead of once. So other partitions are planned too, each one change away from the best so far: a
@@ -10,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "codegen/model/machine.h"
 #include "codegen/plan/nests/planner.h"
+#include "codegen/plan/partition.h"
 #include "ir/view.h"
 
 enum {
-    MOST_SEARCHED =
-        64, /* nodes, beyond which a plan is compared with one kernel an operation only */
     MOST_ROUNDS = 4,
     LEAST_TRIED =
         3, /* plans, and one more for every so many nanoseconds that a run could gain by them: */
@@ -40,12 +43,14 @@ typedef struct search {
     const kn_problem *problem;
     const kn_plan *base;
     KN_VEC(const kn_regions *) seen;
+    uint64_t bonded;        /* bit i: reduction i has bonds */
     KN_VEC(kn_merge) bonds; /* nodes that have to be in one loop nest */
     KN_VEC(change) changes;
     double least; /* the bound of any partition */
     int tried;
     kn_plan *best, *next; /* and the best of those that one change leads to */
     const kn_reuse *reuse, *next_reuse;
+    const kn_regions *apart; /* those of the best plan, where it is one kernel an operation */
 } search;
 
 /* ---- what must not be parted ---- */
@@ -75,15 +80,20 @@ static int follow_squares(const kn_graph *g, const kn_node *n, const kn_node **c
 }
 
 /* The planner corrects a variance for the rounding of its mean where both are in one loop nest, codegen/plan/form/moments.c: what
- * is together in the first plan stays so. */
+ * is together in the first plan stays so. first: its loop nests; NULL: s->bonded says what is. */
 static void find_bonds(search *s, const kn_regions *first)
 {
+    const kn_graph *g = s->problem->graph;
     const kn_node *chain[5];
-    for (int i = 0; i < first->graph->nodes.len; i++) {
-        int length = follow_squares(first->graph, first->graph->nodes.data[i], chain);
-        if (length && first->of[i] == first->of[chain[length - 1]->id])
-            for (int k = 1; k < length; k++)
-                kn_push(s->a, &s->bonds, ((kn_merge){chain[k]->id, chain[k - 1]->id}));
+    for (int i = 0; i < g->nodes.len; i++) {
+        int length = follow_squares(g, g->nodes.data[i], chain);
+        if (!length)
+            continue;
+        bool bonded = first ? first->of[i] == first->of[chain[length - 1]->id] : s->bonded >> i & 1;
+        for (int k = 1; bonded && k < length; k++)
+            kn_push(s->a, &s->bonds, ((kn_merge){chain[k]->id, chain[k - 1]->id}));
+        if (bonded && i < KN_MOST_SEARCHED)
+            s->bonded |= (uint64_t)1 << i;
     }
 }
 
@@ -303,8 +313,10 @@ static kn_status try_unfused(search *s)
         regions = kn_regions_form_by(s->a, pr.graph, pr.sizes, s->bonds.data, s->bonds.len);
     KN_TRY(kn_plan_with(s->a, &pr, regions, s->base, &plan));
     s->tried++;
-    if (plan->ns < s->best->ns)
+    if (plan->ns < s->best->ns) {
         s->best = plan;
+        s->apart = regions;
+    }
     return KN_OK;
 }
 
@@ -351,29 +363,134 @@ static double least_of(search *s)
     return bound_of(s, of);
 }
 
-kn_status kn_partition(kn_arena *a, const kn_problem *problem, const kn_plan *base, kn_plan **plan)
+/* A schedule that is forced is meant for the loop nests that there are. */
+static bool is_forced(const kn_problem *pr)
 {
-    search s = {.a = a, .problem = problem, .base = base};
-    const kn_force *force = &problem->force;
-    bool forced = force->division != KN_DIVIDE_BY_COST || force->reuse != KN_REUSE_BY_COST ||
-                  force->max_threads;
+    return pr->force.division != KN_DIVIDE_BY_COST || pr->force.reuse != KN_REUSE_BY_COST ||
+           pr->force.max_threads || pr->force.text;
+}
+
+static kn_status plan_merged(search *s, kn_regions *first)
+{
+    KN_TRY(kn_plan_with(s->a, s->problem, first, s->base, &s->best));
+    s->next = s->best;
+    find_bonds(s, first);
+    return KN_OK;
+}
+
+/* Of what the numbers of a refined graph's nodes stand for. */
+static uint64_t graph_hash(kn_arena *a, const kn_graph *g)
+{
+    KN_VEC(int) numbers = {0};
+    for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
+        kn_push(a, &numbers, (int)n->op);
+        kn_push(a, &numbers, n->rank);
+        for (int k = 0; k < n->nin; k++)
+            kn_push(a, &numbers, n->in[k]->id);
+    }
+    return kn_hash(numbers.data, sizeof *numbers.data * (size_t)numbers.len, 0);
+}
+
+/* What the search has found. */
+static void describe(search *s, const kn_regions *first, kn_partition *p)
+{
+    /* where a reshape needs a copy that is not in the graph, the plan's loop nests are none of the graph's */
+    const kn_graph *g = s->problem->graph;
+    const kn_regions *regions = s->apart                       ? s->apart
+                                : s->best->regions->graph == g ? s->best->regions
+                                                               : first;
+    *p = (kn_partition){.graph = graph_hash(s->a, g),
+                        .bonds = s->bonded,
+                        .fusion = !s->apart,
+                        .tried = 1 + s->tried,
+                        .nmerges = regions->merges.len};
+    if (p->nmerges)
+        memcpy(p->merges, regions->merges.data, sizeof *p->merges * (size_t)p->nmerges);
+    if (s->reuse && !s->apart)
+        memcpy(p->reuse, s->reuse, sizeof *p->reuse * (size_t)g->nodes.len);
+}
+
+static kn_status search_partition(kn_arena *a, const kn_problem *problem, kn_partition *partition)
+{
+    const kn_plan base = {.arena = a};
+    search s = {.a = a, .problem = problem, .base = &base};
+    if (problem->graph->nodes.len > KN_MOST_SEARCHED) {
+        *partition = (kn_partition){.graph = graph_hash(a, problem->graph)};
+        return KN_OK;
+    }
     kn_regions *first = kn_regions_form(a, problem->graph, problem->sizes, true);
-    KN_TRY(kn_plan_with(a, problem, first, base, &s.best));
-    s.next = s.best;
-    find_bonds(&s, first);
-    /* where a reshape needs a copy that is not in the graph, partitions of the graph are none of the plan's */
-    if (problem->graph->nodes.len <= MOST_SEARCHED && s.best->regions == first) {
+    KN_TRY(plan_merged(&s, first));
+    if (s.best->regions == first) {
         is_new(&s, first);
         s.least = least_of(&s);
         if (first->list.len > 1)
             KN_TRY(try_orders(&s));
         step(&s);
-        if (!forced) /* a schedule that is forced is meant for the loop nests that there are */
+        if (!is_forced(problem))
             KN_TRY(climb(&s));
     }
-    if (!forced)
+    if (!is_forced(problem))
+        KN_TRY(try_unfused(&s));
+    describe(&s, first, partition);
+    return KN_OK;
+}
+
+/* The partition of a problem that is not refined: found before, or searched. */
+static kn_status find_or_search(kn_arena *a, const kn_problem *problem, kn_partition *partition)
+{
+    kn_problem refined = *problem;
+    refined.force.text = NULL; /* it is of the kernels that are found without it */
+    kn_partition_key key = kn_partition_key_of(a, problem);
+    if (problem->known && kn_partitions_recall(problem->known, &key, partition))
+        return KN_OK;
+    KN_TRY(kn_problem_refine(a, &refined));
+    KN_TRY(search_partition(a, &refined, partition));
+    if (problem->known)
+        kn_partitions_keep(problem->known, &key, partition);
+    return KN_OK;
+}
+
+/* ---- plans ---- */
+
+/* The partition of the problem's class, if it is one of graphs that are refined as this one is; else its own. */
+static kn_status find_partition(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
+                                kn_partition *p)
+{
+    kn_problem canonical;
+    kn_problem_canonical(a, problem, &canonical);
+    if (find_or_search(a, &canonical, p) == KN_OK && p->graph == graph_hash(a, refined->graph))
+        return KN_OK;
+    kn_clear_error();
+    return find_or_search(a, problem, p);
+}
+
+static kn_status plan_parted(search *s, const kn_partition *p)
+{
+    kn_problem pr = *s->problem;
+    s->bonded = p->bonds;
+    find_bonds(s, NULL);
+    pr.fusion = p->fusion;
+    pr.choices = &(kn_choices){.reuse = p->reuse};
+    return kn_plan_with(s->a, &pr,
+                        kn_regions_form_by(s->a, pr.graph, pr.sizes, p->merges, p->nmerges),
+                        s->base, &s->best);
+}
+
+kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
+                            const kn_plan *base, kn_plan **plan)
+{
+    search s = {.a = a, .problem = refined, .base = base};
+    kn_partition p = {.fusion = true, .tried = 1};
+    if (refined->graph->nodes.len <= KN_MOST_SEARCHED) {
+        KN_TRY(find_partition(a, problem, refined, &p));
+        KN_TRY(plan_parted(&s, &p));
+    } else {
+        KN_TRY(plan_merged(&s, kn_regions_form(a, refined->graph, refined->sizes, true)));
+    }
+    if (p.fusion && !is_forced(refined))
         KN_TRY(try_unfused(&s));
     *plan = s.best;
-    (*plan)->tried = 1 + s.tried;
+    (*plan)->tried = p.tried + s.tried;
     return KN_OK;
 }

@@ -4,13 +4,7 @@
 
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
 {
-    /* Planning makes dimensions. They live with the plan: others plan the same graph at the same time. */
-    kn_graph *g = KN_NEW(a, kn_graph);
-    *g = *problem->graph;
-    g->arena = a;
-    g->syms = kn_symbols_within(a, problem->graph->syms);
     kn_problem pr = *problem;
-    pr.graph = g;
     if (pr.universal && pr.force.reuse == KN_REUSE_BY_COST)
         pr.force.reuse = KN_REUSE_RECOMPUTE; /* the cost follows from the sizes */
     kn_plan base = {.arena = a};
@@ -19,15 +13,13 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     memcpy(sizes, pr.sizes, sizeof *sizes * (size_t)symbols);
     base.sizes = sizes;
     base.before = kn_census_of_graph(a, pr.graph, pr.sizes);
-    pr.graph = kn_refine(a, pr.graph, pr.fusion, &pr.sizes);
-    if (!pr.graph)
-        return KN_INTERNAL;
+    KN_TRY(kn_problem_refine(a, &pr));
     kn_push(a, &base.steps,
             ((kn_plan_step){"refine", "reshapes that split or merge axes as views",
                             kn_census_of_graph(a, pr.graph, pr.sizes)}));
     const kn_choices *c = pr.choices;
     if (pr.fusion && !pr.universal && !c)
-        return kn_partition(a, &pr, &base, out);
+        return kn_partition_plan(a, problem, &pr, &base, out);
     return kn_plan_with(a, &pr,
                         c ? kn_regions_form_by(a, pr.graph, pr.sizes, c->merges, c->nmerges)
                           : kn_regions_form(a, pr.graph, pr.sizes, pr.fusion),

@@ -49,6 +49,8 @@ typedef struct kn_choices {
         *reuse; /* per node: of what crosses from one loop nest to another; NULL: all by cost */
 } kn_choices;
 
+typedef struct kn_partitions kn_partitions; /* codegen/plan/partition.h */
+
 typedef struct kn_problem {
     kn_graph *graph;      /* optimised */
     const int64_t *sizes; /* per symbol */
@@ -62,6 +64,7 @@ typedef struct kn_problem {
     /* Kernels that rely on nothing: of every size, stride, alignment and overlap, one each. */
     bool universal;
     const kn_choices *choices; /* NULL: the planner's own */
+    kn_partitions *known; /* found for this graph before: saves time, decides nothing. NULL: none */
 } kn_problem;
 
 /* A step of planning and what it left. */

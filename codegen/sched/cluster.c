@@ -154,12 +154,12 @@ static bool a_part_pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int
                kn_predict_phase_ns(a, ph, bufs, nbufs, target);
 }
 
-/* 0 for no cluster. Rules stand in front of predicted times, so that few kernels serve all sizes. What registers keep
+/* 0 for no cluster. with: the phase with these blocks, if it has been made; else it stays as it is. Rules stand in front of predicted times, so that few kernels serve all sizes. What registers keep
  * where two blocks share a multiprocessor has no cluster; those were within 3 % of it either way, but for a group in several
  * runs that takes more than half of the registers. What they do not keep has one for the bulk copies, also of one block;
  * and where a group is in several runs in any case, as larger ones have. */
 static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
-                      const kn_target *target)
+                      const kn_target *target, kn_phase *with)
 {
     int64_t best = 0, least = blocks_for(ph, 1, target);
     int64_t two = blocks_for(ph, 2, target), four = blocks_for(ph, 4, target);
@@ -175,10 +175,11 @@ static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int n
     double ns = one_run ? kn_predict_phase_ns(a, ph, bufs, nbufs, target) : INFINITY;
     for (int64_t blocks = least < 2 ? 2 : least; blocks <= target->cluster; blocks *= 2) {
         double other;
-        best_with_blocks(a, ph, blocks, bufs, nbufs, target, &other);
+        kn_phase tried = best_with_blocks(a, ph, blocks, bufs, nbufs, target, &other);
         if (other < ns) {
             best = blocks;
             ns = other;
+            *with = tried;
         }
     }
     return best;
@@ -190,17 +191,18 @@ void kn_schedule_cluster(kn_arena *a, kn_phase *ph, const kn_buf *bufs, int nbuf
     if (!can(ph, target) || ph->nest.groups == 0 ||
         (force != KN_DIVIDE_BY_COST && force != KN_DIVIDE_CLUSTER))
         return;
-    int64_t blocks = want ? want : choose(a, ph, bufs, nbufs, target);
+    kn_phase with = *ph, part;
+    int64_t blocks = want ? want : choose(a, ph, bufs, nbufs, target, &with);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = blocks_that_keep(ph, target);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = 2;
     if (!want && a_part_pays(a, ph, bufs, nbufs, target, max_threads))
         blocks = target->cluster;
-    kn_phase part;
     double ns;
     if (blocks > 0 && (want || blocks <= target->cluster))
-        *ph = with_a_part(ph, blocks, target, max_threads, &part)
-                  ? part
+        *ph = with_a_part(ph, blocks, target, max_threads, &part) ? part
+              : with.how.cluster && with.num.splits == blocks
+                  ? with
                   : best_with_blocks(a, ph, blocks, bufs, nbufs, target, &ns);
 }

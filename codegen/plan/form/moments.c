@@ -98,13 +98,15 @@ static void correct(kn_planner *p, kn_phase *ph, int q, int d)
     kn_instead_of_result(p, ph, q, corrected, &by);
 }
 
-void kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)
+bool kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)
 {
+    bool any = false;
     int nreds = ph->nest.reds.len;
     for (int r = 0; r < nreds; r++) {
         int d;
         if (!is_centred_squares(p, ph, &ph->nest.reds.data[r], &d))
             continue;
+        any = true;
         if (one_sweep) {
             ph->nest.reds.data[r].op = KN_OP_VAR;
             ph->nest.reds.data[r].value = kn_value_at(ph, d)->in[0];
@@ -112,6 +114,7 @@ void kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)
             correct(p, ph, r, d);
         }
     }
-    if (one_sweep)
+    if (any && one_sweep)
         kn_restage(ph);
+    return any;
 }

@@ -29,9 +29,12 @@ typedef struct kn_planner {
 /* codegen/plan/build.c: the plan of the refined problem with these loop nests; `base` has what is there of it already. */
 kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regions,
                        const kn_plan *base, kn_plan **plan);
-/* codegen/plan/partition.c: the plan of the refined problem, which is fused, with the loop nests that are predicted to take the
- * least time. */
-kn_status kn_partition(kn_arena *a, const kn_problem *problem, const kn_plan *base, kn_plan **plan);
+/* codegen/plan/build.c: a problem as it is given becomes one of a graph of its own, refined. */
+kn_status kn_problem_refine(kn_arena *a, kn_problem *problem);
+/* codegen/plan/partition.c: the plan of a problem, which is fused, with the loop nests that are predicted to take the least
+ * time; `refined` is the same problem, refined. */
+kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
+                            const kn_plan *base, kn_plan **plan);
 /* codegen/plan/bound.c: nanoseconds that no plan is predicted to be quicker than whose loop nests are these parts. Per node: the
  * first node of its part; -1 where it is no value. */
 double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, const int64_t *sizes,
@@ -58,8 +61,8 @@ int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a,
 typedef int (*kn_instead_fn)(kn_planner *p, kn_phase *phase, int result, const int *to, void *ctx);
 void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_instead_fn make, void *ctx);
 /* codegen/plan/form/moments.c: sum((x - mean)**2) of a raw phase without cancellation, in one sweep with sum(x) or in the
- * one behind. */
-void kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
+ * one behind. True if it had any. */
+bool kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 /* codegen/plan/form/online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. True if it had any. */
 bool kn_use_online(kn_planner *p, kn_phase *phase);
 /* codegen/plan/form/narrow.c: GPU targets. */
@@ -74,11 +77,15 @@ typedef struct kn_partials {
 } kn_partials;
 /* preview.c: the ranges that the members of a phase as it was previewed are split into. */
 kn_range kn_preview_splits(const kn_planner *p, const kn_phase *phase);
-/* preview.c: where every group of phase `index` stays on chip, so that sweeps are cheap; NONE if it does not. What a cluster
- * could keep in registers it has in shared memory. */
-kn_keep kn_preview_keep(kn_planner *p, int index);
-/* The same: would a block take all the shared memory of a multiprocessor, and more, for elements of 32 bits at least? */
-bool kn_preview_alone(kn_planner *p, int index);
+/* Where every group of a phase stays on chip, so that sweeps are cheap; NONE if it does not. What a cluster could keep in
+ * registers it has in shared memory. alone: would a block take all the shared memory of a multiprocessor, and more, for
+ * elements of 32 bits at least? */
+typedef struct kn_keeping {
+    kn_keep keep;
+    bool alone;
+} kn_keeping;
+/* preview.c: of phase `index`. Dear: ask where it decides something. */
+kn_keeping kn_preview_keep(kn_planner *p, int index);
 /* codegen/plan/pass/spread.c: an operand of v that has no copy yet (copy_of, per value, is negative), or -1. */
 int kn_uncopied(const kn_value *v, const int *copy_of);
 /* codegen/plan/pass/spread.c: replaces phase `index` by its split form; `made`: its partial results of stage 0, or NULL. */

@@ -33,17 +33,15 @@ static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
                                      p->problem->target);
 }
 
-bool kn_preview_alone(kn_planner *p, int i)
+kn_keeping kn_preview_keep(kn_planner *p, int i)
 {
     kn_phase ph = kn_preview(p, &p->phases.data[i]);
-    return ph.how.rest_in_registers && kn_reread_element(&ph) >= kn_bytes(KN_F32);
-}
-
-kn_keep kn_preview_keep(kn_planner *p, int i)
-{
-    kn_phase ph = kn_preview(p, &p->phases.data[i]);
+    kn_keeping kept = {.alone =
+                           ph.how.rest_in_registers && kn_reread_element(&ph) >= kn_bytes(KN_F32)};
     if (kn_preview_splits(p, &ph).n > 1 || (ph.how.cluster && splits_in_one(p, i, &ph)))
-        return KN_KEEP_NONE;
-    kn_keep keep = kn_schedule_keep(&ph, p->problem->target);
-    return keep && ph.how.cluster ? KN_KEEP_SHARED : keep;
+        return kept;
+    kept.keep = kn_schedule_keep(&ph, p->problem->target);
+    if (kept.keep && ph.how.cluster)
+        kept.keep = KN_KEEP_SHARED;
+    return kept;
 }

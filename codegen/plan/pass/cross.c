@@ -320,10 +320,13 @@ static kn_mixed_parts find_bands(crossing *c, const kn_phase *rows)
     memset(c->copy_of, -1, sizeof(int) * (size_t)c->from->nest.values.len);
     if (!carry_reductions(c))
         return none;
-    kn_phase before = kn_preview(p, rows), columns = kn_preview(p, c->from);
-    kn_phase after = kn_preview(p, &c->host);
-    if (before.how.walk != KN_WALK_ROWS || !kn_rows_across(&after, target) || is_spread(c, &before))
+    kn_phase before = kn_preview(p, rows);
+    if (before.how.walk != KN_WALK_ROWS || is_spread(c, &before))
         return none;
+    kn_phase after = kn_preview(p, &c->host);
+    if (!kn_rows_across(&after, target))
+        return none;
+    kn_phase columns = kn_preview(p, c->from);
     c->cost.barriers = !c->depends && !is_spread(c, &columns);
     c->cost.again = c->tail ? bytes_again(c) : 0;
     if (c->tail && c->cost.again == 0)

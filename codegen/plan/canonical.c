@@ -1,0 +1,162 @@
+/* The class of a problem: its sizes rounded to a few leading bits, and layouts like its own for them.
+ *
+ * What is decided at the canonical problem of a class is good for all of it, and history decides nothing, since the canonical
+ * problem follows from any of the class. So it must be like them in what plans depend on beyond amounts: which sizes are 0
+ * or 1, what vectors can load, which axes follow each other in memory, and every fact. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/plan/partition.h"
+
+enum {
+    EXACT = 16, /* sizes up to that are their own class */
+    LEADING_BITS =
+        2, /* that are kept of larger ones behind the first: four classes from one power of two to the next */
+    VECTOR =
+        16 /* elements that the widest access takes: what divides both a size and that is kept */
+};
+
+static int64_t divisor_with_vector(int64_t n) { return n & -n & (VECTOR - 1) ? n & -n : VECTOR; }
+
+/* At most n. */
+static int64_t round_size(int64_t n)
+{
+    if (n <= EXACT)
+        return n;
+    int shift = 63 - __builtin_clzll((unsigned long long)n) - LEADING_BITS;
+    int64_t rounded = n >> shift << shift, whole = rounded & -VECTOR;
+    return divisor_with_vector(n) < VECTOR ? whole + divisor_with_vector(n) : whole;
+}
+
+/* ---- sizes ---- */
+
+typedef struct classing {
+    kn_arena *a;
+    const kn_problem *own;
+    int64_t *sizes; /* canonical ones, as far as they are known */
+} classing;
+
+static bool alike(int64_t x, int64_t y) { return x == y || (x > 1 && y > 1); }
+
+static bool node_is_alike(const classing *c, const kn_node *n)
+{
+    int64_t own[KN_MAX_RANK], shape[KN_MAX_RANK];
+    if (kn_node_sizes(n, c->own->sizes, own) || kn_node_sizes(n, c->sizes, shape))
+        return false;
+    for (int j = 0; j < n->rank; j++)
+        if (!alike(own[j], shape[j]))
+            return false;
+    return kn_count(shape, n->rank) <= INT64_MAX / 64;
+}
+
+static bool are_of_class(const classing *c)
+{
+    const kn_graph *g = c->own->graph;
+    bool fit = !kn_facts_check(&g->facts, g->syms, c->a, c->sizes);
+    for (int i = 0; i < g->nodes.len && fit; i++)
+        fit = node_is_alike(c, g->nodes.data[i]);
+    return fit;
+}
+
+/* Gives the symbols that are not open the sizes that follow from the others'. False where they are no sizes of the class. */
+static bool derive(classing *c)
+{
+    const kn_symbols *s = c->own->graph->syms;
+    for (int i = 0; i < kn_symbols_count(s); i++)
+        if (!kn_symbol_is_open(s, i))
+            c->sizes[i] = KN_UNBOUND;
+    if (kn_symbols_derive(s, c->a, c->sizes) == KN_OK && are_of_class(c))
+        return true;
+    kn_clear_error();
+    return false;
+}
+
+/* Every open symbol is rounded; where sizes do not allow that, as many as they do. */
+static void round_sizes(classing *c)
+{
+    const kn_symbols *s = c->own->graph->syms;
+    int n = kn_symbols_count(s);
+    for (int i = 0; i < n; i++)
+        c->sizes[i] = round_size(c->own->sizes[i]);
+    if (derive(c))
+        return;
+    memcpy(c->sizes, c->own->sizes, sizeof *c->sizes * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        int64_t own = c->own->sizes[i];
+        if (!kn_symbol_is_open(s, i) || round_size(own) == own)
+            continue;
+        c->sizes[i] = round_size(own);
+        if (!derive(c))
+            c->sizes[i] = own;
+    }
+    derive(c);
+}
+
+/* ---- layouts ---- */
+
+/* The axis of more than one element with the smallest stride among those not done; -1: none is left. */
+static int next_axis(const kn_layout *l, const bool *done)
+{
+    int best = -1;
+    for (int j = l->rank - 1; j >= 0; j--)
+        if (!done[j] && l->shape[j] > 1 &&
+            (best < 0 || llabs(l->stride[j]) < llabs(l->stride[best])))
+            best = j;
+    return best;
+}
+
+/* Axes in the same order, without a gap where there is none. False where elements are reached twice. */
+static bool lay_out(const kn_layout *own, const int64_t *shape, kn_layout *to)
+{
+    bool done[KN_MAX_RANK] = {false};
+    int64_t reach = 1, canonical = 1; /* of the axes done */
+    *to = *own;
+    memcpy(to->shape, shape, sizeof *shape * (size_t)own->rank);
+    if (kn_count(shape, own->rank) == 0) {
+        kn_compact_strides(shape, own->rank, to->stride);
+        return true;
+    }
+    for (int j; (j = next_axis(own, done)) >= 0; done[j] = true) {
+        int64_t stride = llabs(own->stride[j]);
+        if (stride == 0)
+            continue;
+        if (stride < reach)
+            return false;
+        int64_t rounded = round_size(stride),
+                behind = ((canonical + VECTOR - 1) & -VECTOR) + divisor_with_vector(stride);
+        int64_t step = stride == reach ? canonical : rounded > canonical ? rounded : behind;
+        to->stride[j] = own->stride[j] < 0 ? -step : step;
+        if (__builtin_mul_overflow(stride, own->shape[j], &reach) ||
+            __builtin_mul_overflow(step, shape[j], &canonical))
+            return false;
+    }
+    kn_layout_ones(to);
+    return true;
+}
+
+static bool lay_out_node(const classing *c, const kn_node *n, const kn_layout *own, kn_layout *to)
+{
+    int64_t shape[KN_MAX_RANK];
+    return kn_node_sizes(n, c->sizes, shape) == KN_OK && lay_out(own, shape, to);
+}
+
+void kn_problem_canonical(kn_arena *a, const kn_problem *own, kn_problem *canonical)
+{
+    const kn_graph *g = own->graph;
+    classing c = {a, own, KN_NEW_ARRAY(a, int64_t, kn_symbols_count(g->syms) + 1)};
+    kn_layout *in = KN_NEW_ARRAY(a, kn_layout, g->inputs.len + 1);
+    kn_layout *out = KN_NEW_ARRAY(a, kn_layout, g->outputs.len + 1);
+    bool all = true;
+    *canonical = *own;
+    round_sizes(&c);
+    for (int i = 0; i < g->inputs.len && all; i++)
+        all = g->inputs.data[i].by_value ||
+              lay_out_node(&c, g->inputs.data[i].node, &own->in[i], &in[i]);
+    for (int o = 0; o < g->outputs.len && all; o++)
+        all = lay_out_node(&c, g->outputs.data[o].node, &own->out[o], &out[o]);
+    if (!all)
+        return;
+    canonical->sizes = c.sizes;
+    canonical->in = in;
+    canonical->out = out;
+}
