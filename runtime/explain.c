@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codegen/emit/cuda/cuda.h"
+#include "codegen/kir/schedule_text.h"
 #include "runtime/cuda/nvrtc.h"
 
 /* ---- stages ---- */
@@ -42,6 +43,18 @@ static kn_status put_resources(const subject *s, kn_kernel *k)
     return KN_OK;
 }
 
+/* In the form that --schedule reads. */
+static void put_schedules(const subject *s)
+{
+    for (int i = 0; i < s->plan->kernels.len; i++) {
+        const kn_kernel *k = s->plan->kernels.data[i];
+        const kn_kernel_schedule of = kn_schedule_of(s->t->arena, k);
+        kn_put(s->t, i ? " | " : "");
+        kn_schedule_put(s->t, &of, k);
+    }
+    kn_put(s->t, "\n");
+}
+
 static kn_status put_stage(const subject *s, const char *stage)
 {
     bool cuda = strcmp(stage, "cuda") == 0, ptx = strcmp(stage, "ptx") == 0;
@@ -60,6 +73,8 @@ static kn_status put_stage(const subject *s, const char *stage)
                        "unknown stage '%s'; there are graph, ir, schedule, cuda, ptx, resources, "
                        "dot and json",
                        stage);
+    if (schedule)
+        put_schedules(s);
     for (int i = 0; i < s->plan->kernels.len; i++) {
         kn_kernel *k = s->plan->kernels.data[i];
         if (cuda && i == 0)

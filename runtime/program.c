@@ -39,7 +39,8 @@ static kn_status create(void *user)
     if (c->graph->outputs.len == 0)
         return kn_fail(KN_ARGUMENT, "%s has no outputs", c->graph->name);
     p->options = *c->options;
-    KN_TRY(kn_force_schedule(p->options.schedule, &p->force));
+    const char *schedule = p->options.schedule;
+    KN_TRY(kn_force_schedule(schedule ? kn_sprintf(&p->arena, "%s", schedule) : NULL, &p->force));
     KN_TRY(kn_force_reuse(p->options.reuse, &p->force));
     p->force.max_threads = p->options.max_threads;
     p->options.schedule = p->options.reuse = NULL; /* the caller's texts */

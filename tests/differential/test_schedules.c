@@ -1,0 +1,149 @@
+/* Schedules that are given. What the planner chose is changed at random, in its block, its threads a group, vectors, steps,
+ * clusters and in what it holds: a changed schedule is refused, with the rule that it breaks, or it is right. */
+#include "tests/differential/cases.h"
+
+#include "codegen/kir/schedule_text.h"
+
+static const struct {
+    const char *text, *sizes;
+} programs[] = {
+    {"def p(x: f32[N, C]):\n    return x * 2 + 1\n", "N=70 C=300"},
+    {"def p(x: f32[N, C]):\n    e = exp(x - max(x, axis=-1, keepdims=True))\n"
+     "    return e / sum(e, axis=-1, keepdims=True)\n",
+     "N=9 C=1500"},
+    {"def p(x: f32[N, C], g: f32[C]):\n    d = x - mean(x, axis=-1, keepdims=True)\n"
+     "    return d * rsqrt(mean(d * d, axis=-1, keepdims=True) + 1e-5) * g\n",
+     "N=40 C=128"},
+    {"def p(x: f32[N, C, H]):\n    d = x - mean(x, axis=(0, 2), keepdims=True)\n"
+     "    return d / sqrt(mean(d * d, axis=(0, 2), keepdims=True))\n",
+     "N=8 C=6 H=400"},
+    {"def p(x: f32[N, C]):\n    return (x - mean(x, axis=0)) / max(abs(x), axis=0)\n",
+     "N=300 C=200"},
+    {"def p(x: f64[N, C]):\n    return sum(x, axis=0)\n", "N=500 C=64"},
+    {"def p(x: f32[N, C]):\n    return logsumexp(x, axis=1)\n", "N=4 C=9000"},
+};
+enum { PROGRAMS = sizeof programs / sizeof *programs, CHANGED = EFFORT(8, 2), MOST_EDITS = 3 };
+
+static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+static void scale(int *n, bool up) { *n = up ? *n * 2 : *n / 2; }
+
+/* One change of a phase, and what has to go with it mostly goes. */
+static void change(kn_kernel_schedule *s, kn_phase_schedule *of, const kn_nest *nest, rng *r)
+{
+    kn_schedule *how = &of->how;
+    const bool up = chance(r, 50), whole = how->tpg == s->threads;
+    switch (below(r, 8)) {
+    case 0:
+        scale(&s->threads, up);
+        if (whole || how->walk == KN_WALK_COLS)
+            scale(&how->tpg, up);
+        break;
+    case 1: scale(&how->vec, up); break;
+    case 2: scale(&how->steps, up); break;
+    case 3: how->tpg = (const int[]){1, 4, 16, 32, s->threads}[below(r, 5)]; break;
+    case 4:
+        scale(&how->lanes, up);
+        scale(&how->tpg, !up);
+        break;
+    case 5: scale(&how->unroll, up); break;
+    case 6:
+        if (!how->cluster)
+            break;
+        of->num.splits = up ? of->num.splits * 2 : of->num.splits / 2;
+        of->num.chunk = of->num.splits
+                            ? rounded_up((nest->members + of->num.splits - 1) / of->num.splits, 8)
+                            : 0;
+        break;
+    case 7:
+        of->holds.len = chance(r, 50) ? 0 : of->holds.len - (of->holds.len > 0);
+        how->steps = chance(r, 50) ? 0 : how->steps;
+        break;
+    }
+}
+
+static const char *changed(const program *p, const kn_kernel *k, rng *r)
+{
+    kn_kernel_schedule s = kn_schedule_of(p->arena, k);
+    kn_text t = kn_text_new(p->arena);
+    for (int edits = 1 + below(r, MOST_EDITS); edits > 0; edits--) {
+        int phase = below(r, s.phases.len);
+        change(&s, &s.phases.data[phase], &k->phases.data[phase].nest, r);
+    }
+    kn_schedule_put(&t, &s, k);
+    return kn_text_str(&t);
+}
+
+static void test_changed(void **state)
+{
+    kn_context *ctx;
+    tally t = {0};
+    int right = 0, refused = 0;
+    rng r = {setting("KILN_SEED", 1)};
+    (void)state;
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    for (int i = 0; i < PROGRAMS; i++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        program *p = program_of_text(&a, programs[i].text, "schedules", programs[i].sizes, 0);
+        assert_non_null(p);
+        const kn_plan *plan = plan_of(p, ctx, &(kn_program_options){.fusion = true});
+        for (int n = (int)setting("KILN_FUZZ", CHANGED); n > 0 && plan->kernels.len == 1; n--) {
+            const char *text = changed(p, plan->kernels.data[0], &r);
+            kn_text why = kn_text_new(&a);
+            failure f = program_failure(
+                p, ctx, &(kn_program_options){.fusion = true, .schedule = text}, &why, &t);
+            bool rule = f.status == KN_ARGUMENT && strstr(kn_text_str(&why), "schedule, phase");
+            if (f.fault != NO_FAULT && !rule)
+                fail_msg("program %d, --schedule '%s': %s", i, text, kn_text_str(&why));
+            right += f.fault == NO_FAULT;
+            refused += rule;
+        }
+        kn_arena_finish(&a);
+    }
+    kn_context_close(ctx);
+    print_message("%d schedules were right, %d refused\n", right, refused);
+    assert_true(right > 0 && refused > 0);
+}
+
+/* What is no schedule is refused with its place, and so is one of another program. */
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"threads 256: rows tpg", "column 22: a number is wanted, not ''"},
+        {"threads 256: diagonal vec 4",
+         "column 14: flat, rows, cols or local is wanted, not 'diagonal'"},
+        {"threads 256: rows tpg 256 vec 4, hold x shared",
+         "a value, as v3 or v3_x, is wanted, not 'x'"},
+        {"threads 256: rows tpg 256 vec 4; local; local",
+         "the schedule has 3 phases, the kernel 1"},
+        {"threads 96: rows tpg 32 vec 4", "a block has a power of two of threads"},
+        {"threads 256: flat tpg 1 vec 4 unroll 1", "the walk is the planner's"},
+    };
+    kn_arena a;
+    kn_context *ctx;
+    (void)state;
+    kn_arena_init(&a, NULL);
+    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    program *p = program_of_text(&a, programs[1].text, "schedules", programs[1].sizes, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kn_text why = kn_text_new(&a);
+        tally t = {0};
+        failure f = program_failure(
+            p, ctx, &(kn_program_options){.fusion = true, .schedule = cases[i].text}, &why, &t);
+        assert_int_equal(f.status, KN_ARGUMENT);
+        if (!strstr(kn_text_str(&why), cases[i].why))
+            fail_msg("'%s': %s", cases[i].text, kn_text_str(&why));
+    }
+    kn_context_close(ctx);
+    kn_arena_finish(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changed),
+                                       cmocka_unit_test(test_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
