@@ -15,6 +15,7 @@ static kn_status predict_unfused(subject *s, kn_problem problem)
 {
     kn_plan *plan;
     problem.fusion = false;
+    problem.force.text = NULL; /* it is of the fused kernels */
     KN_TRY(kn_plan_make(s->t->arena, &problem, &plan));
     s->unfused = plan->ns;
     return KN_OK;

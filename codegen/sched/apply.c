@@ -195,6 +195,8 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
         most = bytes > most ? bytes : most;
     }
     p = 0;
+    RULE(!k->bound || k->threads <= k->bound,
+         "a block of groups that have parts of it has 256 threads at most");
     RULE(at->target->sm == 0 || k->shared + most <= at->target->smem_block,
          "a block has no shared memory for so much");
     return KN_OK;

@@ -87,7 +87,11 @@ static void test_changed(void **state)
         kn_arena_init(&a, NULL);
         program *p = program_of_text(&a, programs[i].text, "schedules", programs[i].sizes, 0);
         assert_non_null(p);
-        const kn_plan *plan = plan_of(p, ctx, &(kn_program_options){.fusion = true});
+        kn_program *prog; /* has the names of values */
+        kn_plan *plan;
+        assert_int_equal(
+            kn_program_create(ctx, p->graph, &(kn_program_options){.fusion = true}, &prog), KN_OK);
+        assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), &a, &plan), KN_OK);
         for (int n = (int)setting("KILN_FUZZ", CHANGED); n > 0 && plan->kernels.len == 1; n--) {
             const char *text = changed(p, plan->kernels.data[0], &r);
             kn_text why = kn_text_new(&a);
@@ -99,6 +103,7 @@ static void test_changed(void **state)
             right += f.fault == NO_FAULT;
             refused += rule;
         }
+        kn_program_destroy(prog);
         kn_arena_finish(&a);
     }
     kn_context_close(ctx);
