@@ -22,6 +22,7 @@ WIDER = ["e = cast(exp(x - max(x, axis=1, keepdims=True)), f64)", "y = e / sum(e
 
 GROWN = ["t = tanh(x)", "d = t - mean(t, axis=1, keepdims=True)", "y = d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1)"]
 BESIDE = [*GROWN, "y = y * x[0]"]
+SCALED = [*GROWN, "y = y * x[0] + x[1]"]
 HALVES = ["h = cast(x, f32)", "e = exp(h - max(h, axis=1, keepdims=True))", "y = cast(e / sum(e, axis=1, keepdims=True), bf16)"]
 HALF_CENTRED = ["h = cast(x, f32)", "d = h - mean(h, axis=1, keepdims=True)", "y = cast(d / mean(d * d, axis=1, keepdims=True), bf16)"]
 
@@ -71,7 +72,8 @@ CASES = [
     (GROWN, "1024,50000", "--arch sm_90", [X, ("t", "registers")]),
     (GROWN, "1024,400000", "--arch sm_90", SHARED),
     (BESIDE, "1024,50000", "--arch sm_90", SHARED),
-    (BESIDE, "1024,64000", "--arch sm_90", [*SHARED, X]), # what all rows share, from a block's first to its last
+    (BESIDE, "1024,64000", "--arch sm_90", SHARED),
+    (SCALED, "1024,64000", "--arch sm_90", [*SHARED, X, X]), # what all rows share, from a block's first to its last
     (BESIDE, "1024,200000", "--arch sm_90", SHARED),
     # over a grid barrier: left by one phase, found by the next; as much of it as there is room for
     (SOFTMAX, "8,524288", "--arch sm_90", RESIDENT),
