@@ -1,4 +1,4 @@
-/* The axes of a phase, which all of its accesses share. */
+/* Questions about, and changes of, the axes that all accesses of a phase share. */
 #include <stdlib.h>
 
 #include "codegen/kir/kir.h"

@@ -16,8 +16,8 @@ bool kn_spans_overlap(const kn_span *x, const kn_span *y)
         return false;
     if (!x->step || !y->step)
         return true;
-    /* All elements are at these places modulo the step. */
-    int64_t step = kn_common_divisor(x->step, y->step), apart = (y->low - x->low) % step;
-    apart += apart < 0 ? step : 0;
-    return apart < x->size || apart + y->size > step;
+    /* Modulo the common step, every element of x begins at 0 and every element of y at `shift`. */
+    int64_t step = kn_common_divisor(x->step, y->step), shift = (y->low - x->low) % step;
+    shift += shift < 0 ? step : 0;
+    return shift < x->size || shift + y->size > step;
 }

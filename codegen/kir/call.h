@@ -5,33 +5,34 @@
 #include "base/arena.h"
 #include "ir/dtype.h"
 
-/* The memory that a buffer may touch: [low, high), in elements of `size` bytes at multiples of `step` bytes from
- * low; step 0: not known. */
+/* The memory that a buffer may touch: [low, high). Its elements have `size` bytes and begin at multiples of `step`
+ * bytes from low; step 0: unknown. */
 typedef struct kn_span {
     const char *low, *high;
     int64_t step, size;
 } kn_span;
 
-/* Do the elements of both share bytes? Empty spans (low NULL) overlap nothing. Arrays that lie between each other's
- * elements, such as every other column and the columns between them, do not overlap. */
+/* Do elements of both share bytes? Empty spans (low NULL) overlap nothing. Interleaved arrays, such as the even and
+ * the odd columns of a matrix, do not overlap. */
 bool kn_spans_overlap(const kn_span *x, const kn_span *y);
 
-/* An output shares bytes with argument `x`: an input, or, behind all inputs, output x - inputs, which is before it. False: no
- * more of them. */
+/* Reports that an output shares bytes with argument `x`: an input if x < the number of inputs, else an earlier
+ * output, number x - inputs. Returns false to stop the search. */
 typedef bool (*kn_overlap_fn)(void *ctx, int x, int output);
-/* Calls fn for every output and each argument that it shares bytes with; false when one said so. Memory in `a`. overlap.c */
+/* Calls fn for each output and each argument with which it shares bytes; false when fn stopped the search. Allocates
+ * in `a`. overlap.c */
 bool kn_overlaps(kn_arena *a, const kn_span *in, int nin, const kn_span *out, int nout,
                  kn_overlap_fn fn, void *ctx);
 
-/* The largest number that divides both; 0 divides nothing, and is divided by all. */
+/* The greatest common divisor; of 0 and n it is n. */
 int64_t kn_common_divisor(int64_t a, int64_t b);
 
 typedef struct kn_call {
     void *const *bufs;        /* per kernel->bufs: address of element (0, 0, ...) */
     const kn_span *spans;     /* per kernel->bufs */
     const kn_scalar *scalars; /* per kernel->scalars, in the parameter's dtype */
-    void *
-        barrier; /* kernels whose blocks meet: a word of device memory, 0 or as such a launch left it */
+    /* kernels whose blocks synchronise: device memory that is 0, or as the last such launch left it */
+    void *barrier;
 } kn_call;
 
 #endif

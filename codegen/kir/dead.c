@@ -1,9 +1,9 @@
-/* What a phase computes and nobody needs. */
+/* Removes what a phase computes but nobody needs. */
 #include <string.h>
 
 #include "codegen/kir/kir.h"
 
-/* What is live: values, and reductions with what they share an accumulator with. */
+/* What is live. A live reduction keeps alive those that share its accumulator. */
 typedef struct liveness {
     const kn_phase *ph;
     bool *value, *red;
@@ -15,7 +15,6 @@ static void need_one(liveness *l, int red)
     l->value[l->ph->nest.reds.data[red].value] = true;
 }
 
-/* With what shares its accumulator. */
 static void need_red(liveness *l, int red)
 {
     int owner = kn_red_owner(l->ph, red), width = kn_red_width(&l->ph->nest.reds.data[owner]);
@@ -24,7 +23,7 @@ static void need_red(liveness *l, int red)
         need_one(l, r);
 }
 
-/* What live values are made of: operands, and what reductions combine, come before their users. */
+/* Operands come before their users, so one walk from the back reaches all. */
 static void need_operands(liveness *l)
 {
     for (int i = l->ph->nest.values.len - 1; i >= 0; i--) {
@@ -38,8 +37,8 @@ static void need_operands(liveness *l)
     }
 }
 
-/* Closes up; the new place of each that stays. */
-static int *places(kn_arena *a, const bool *live, int n)
+/* The index of each live item once the dead ones are removed; -1 for these. */
+static int *new_indices(kn_arena *a, const bool *live, int n)
 {
     int *to = KN_NEW_ARRAY(a, int, n + 1), count = 0;
     for (int i = 0; i < n; i++)
@@ -89,5 +88,6 @@ void kn_drop_dead(kn_arena *a, kn_phase *ph)
     for (int i = 0; i < ph->exports.len; i++)
         l.value[ph->exports.data[i]] = true;
     need_operands(&l);
-    keep_live(ph, places(a, l.value, ph->nest.values.len), places(a, l.red, ph->nest.reds.len));
+    keep_live(ph, new_indices(a, l.value, ph->nest.values.len),
+              new_indices(a, l.red, ph->nest.reds.len));
 }

@@ -1,7 +1,6 @@
-/* How many blocks a launch takes. Kernels walk their spaces in grid-sized steps, so every count from 1 up is
- * correct. A grid that must meet at a barrier is one that the machine holds at a time. Others bring a block for
- * all the work there is: measured on an H200, blocks that end and make room move 5 % more bytes a second than
- * blocks that stay and go round. */
+/* How many blocks a launch has. Kernels step through their work by the size of the grid, so any number of blocks is
+ * correct. A grid with barriers has as many as the machine holds at a time. Others have a block for each piece of
+ * work, not persistent ones (measured: docs/lab/bytes-a-block.md). */
 #ifndef KN_CODEGEN_GRID_H
 #define KN_CODEGEN_GRID_H
 
@@ -46,8 +45,8 @@ static inline int64_t kn_grid_work(const kn_kernel *k)
     return work;
 }
 
-/* The grid of a launch whose blocks stay: `per_unit` of them fit on each of `units` multiprocessors. Whole clusters;
- * at least one, so that a kernel without work is still a valid launch. */
+/* The grid of persistent blocks: `per_unit` of them fit on each of `units` multiprocessors. Whole clusters, and at
+ * least one, so that a kernel without work is still a valid launch. */
 static inline unsigned kn_grid_blocks(const kn_kernel *k, int per_unit, int units)
 {
     int64_t cluster = kn_kernel_cluster(k), work = kn_ceil_div(kn_grid_work(k), cluster);
@@ -57,9 +56,9 @@ static inline unsigned kn_grid_blocks(const kn_kernel *k, int per_unit, int unit
     return (unsigned)((work < resident ? work : resident) * cluster);
 }
 
-/* Must the blocks stay? They meet, or each does something once before its first group, or has its next group on its
- * way while it works on one, or those that there are divide a group among them. */
-static inline bool kn_grid_stays(const kn_kernel *k)
+/* Must blocks be persistent? So if they synchronise, if each does something once before its first group, if it
+ * prefetches its next group, or if a group is divided among the blocks that the machine holds. */
+static inline bool kn_grid_persistent(const kn_kernel *k)
 {
     for (int32_t i = 0; i < k->phases.len; i++) {
         const kn_phase *p = &k->phases.data[i];
@@ -70,14 +69,14 @@ static inline bool kn_grid_stays(const kn_kernel *k)
     return kn_kernel_cooperative(k);
 }
 
-/* The grid of a launch: as above, or blocks for all the work, each of the steps that it has on their way at once
- * where that leaves the machine full. */
+/* The grid of a launch: persistent, or a block for each piece of work. Elementwise blocks take all the steps that a
+ * thread unrolls, unless that would leave multiprocessors idle. */
 static inline unsigned kn_grid_all_blocks(const kn_kernel *k, int per_unit, int units)
 {
     const int64_t most = INT32_MAX / kn_kernel_cluster(k) * kn_kernel_cluster(k);
     unsigned resident = kn_grid_blocks(k, per_unit, units);
     int64_t work = kn_grid_work(k);
-    if (kn_grid_stays(k) || work <= resident)
+    if (kn_grid_persistent(k) || work <= resident)
         return resident;
     if (k->phases.len == 1 && k->phases.data[0].how.walk == KN_WALK_FLAT)
         work = kn_ceil_div(work, k->phases.data[0].how.unroll);

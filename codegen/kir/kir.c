@@ -147,10 +147,10 @@ int kn_transpose_side(const kn_phase *p)
 
 bool kn_prefetches_tile(const kn_phase *p)
 {
-    enum { LARGEST_SQUARE = 4 };
+    enum { LARGEST_SIDE = 4 };
     int side = kn_transpose_side(p);
     return p->how.walk == KN_WALK_COLS && p->how.cluster && p->how.async && side > 1 &&
-           side <= LARGEST_SQUARE;
+           side <= LARGEST_SIDE;
 }
 
 bool kn_starts_skewed(const kn_phase *p)
@@ -160,8 +160,8 @@ bool kn_starts_skewed(const kn_phase *p)
     return kn_prefetches_tile(p) || (p->how.cluster && (rows || columns));
 }
 
-/* Where the first sweep has exponentials to compute meanwhile: 64 rows of 4 MB take 157 us so on an H200, softmax, and not
- * 167. Z-scores, which only add up in it, take 156 us, and would take 169. */
+/* Taking chunks as they arrive hides the exponentials of the first sweep; a sweep that only adds up gains nothing
+ * (measured: docs/lab/rows-larger-than-a-cluster.md). */
 bool kn_waits_by_chunk(const kn_phase *p)
 {
     bool peak = false;
@@ -227,7 +227,7 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
             double steps = p->how.mixed ? (double)kn_steps_of_part(p, k->threads)
                                         : (double)p->num.chunk / kn_phase_step(p);
             if (x->kept == KN_KEEP_RESIDENT && x->index == v->index)
-                return (double)k->held < steps ? (double)k->held / steps : 1;
+                return (double)k->resident_steps < steps ? (double)k->resident_steps / steps : 1;
         }
     return 0;
 }

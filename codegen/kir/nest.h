@@ -25,7 +25,7 @@
 
 /* ---- arrays ---- */
 
-/* What stands for a buffer where there is none: each element would be its own offset. */
+/* The "buffer" of a KN_V_INDEX, whose elements would be their own offsets. */
 enum { KN_BUF_COUNT = -2 };
 
 typedef enum kn_buf_kind { KN_BUF_INPUT, KN_BUF_OUTPUT, KN_BUF_TEMP } kn_buf_kind;
@@ -42,8 +42,8 @@ typedef struct kn_buf {
 
 /* How the axes of a nest step through a buffer: element = base + offset + sum over axes of index * stride. */
 typedef enum kn_stride_kind {
-    KN_STRIDE_ZERO, /* the axis is not the buffer's, or is repeated: every index reads the same element */
-    KN_STRIDE_ONE, /* neighbours in memory: the vector axis, or of a transposed access the last axis */
+    KN_STRIDE_ZERO, /* the buffer does not have the axis, or broadcasts it: every index reads the same element */
+    KN_STRIDE_ONE,   /* contiguous: the vector axis, or of a transposed access the last axis */
     KN_STRIDE_PARAM, /* given at run time */
 } kn_stride_kind;
 
@@ -51,55 +51,58 @@ typedef struct kn_access {
     int buf;
     uint32_t axes; /* bit a: the buffer varies along axis a */
     kn_stride_kind kind[KN_MAX_RANK];
-    bool vector;    /* walked by vec elements at a time along the vector axis, aligned */
-    int transposed; /* through a tile: so many elements at a time between memory and the tile, along the last axis; 0: not */
+    bool vector; /* accessed by vectors of vec elements, aligned, along the vector axis */
+    /* through a tile in shared memory, by so many elements at a time along the last axis; 0: not transposed */
+    int transposed;
     int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis */
     bool shifted;                /* offset may be other than 0 */
     int64_t offset;              /* (n) elements */
-    int64_t split_stride;        /* (n) KN_STORE_PARTIAL: elements from one part to the next */
+    int64_t split_stride; /* (n) KN_STORE_PARTIAL: elements from one part's results to the next's */
 } kn_access;
 
-/* Do they step through the same elements of a buffer alike? */
+/* Do both address the same elements of the same buffer? */
 bool kn_access_same(const kn_access *a, const kn_access *b);
-/* Does an access step from neighbour to neighbour along axis `down`, and from one cache line to another along axis
- * `across`? Whoever walks along `across` then reads a line an element. */
+/* Is the access contiguous along axis `down` but at least half a cache line from element to element along axis
+ * `across`? Then threads that are neighbours along `across` would each touch a line of their own. */
 bool kn_access_transposed(const kn_access *acc, int across, int down, int bytes);
 
 /* ---- values ---- */
 
 typedef enum kn_vkind {
     KN_V_LOAD,   /* access */
-    KN_V_GATHER, /* access, moved on by in[k] * place[k].stride for each k */
-    KN_V_INDEX,  /* the offset itself that access has, an i64 or i32; its buf is KN_BUF_COUNT */
+    KN_V_GATHER, /* access, plus in[k] * place[k].stride for each k */
+    KN_V_INDEX,  /* an i64 or i32: the offset that access has; its buf is KN_BUF_COUNT */
     KN_V_SCALAR, /* kernel->scalars[index] */
     KN_V_CONST,  /* value */
     KN_V_EXTENT, /* kernel->extents[index], an i64 */
     KN_V_ELEM,   /* op over in[] */
     KN_V_RESULT, /* reds[index] after its combine */
-    KN_V_LOCAL,  /* exports[index], counted through all local phases of this one */
+    KN_V_LOCAL,  /* exports[index], counted through all local phases of this host */
 } kn_vkind;
 
-/* Kept values are a thread's own: whoever reads one wrote it, so keeping needs no barrier. */
+/* Where a thread keeps a value for its later sweeps. It reads only what it wrote itself, so keeping needs no barrier. */
 typedef enum kn_keep {
-    KN_KEEP_NONE,      /* loaded, or computed, again by every sweep */
-    KN_KEEP_REGISTERS, /* in phases of a known number of steps */
+    KN_KEEP_NONE,      /* every sweep loads it, or computes it, again */
+    KN_KEEP_REGISTERS, /* registers; the number of steps is known */
     KN_KEEP_SHARED,    /* in dynamic shared memory */
-    KN_KEEP_RESIDENT, /* loads of split and mixed phases: in dynamic shared memory too, persistent across the grid barrier;
-                       * codegen/sched/resident.c */
-    KN_KEEP_FRAME, /* in the worker's own memory, on CPUs; rows of at most KN_FRAME_MEMBERS; computed values only */
+    /* loads of split and mixed phases: in dynamic shared memory, persistent across the grid barrier;
+     * codegen/sched/resident.c */
+    KN_KEEP_RESIDENT,
+    /* CPUs: computed values, in the worker's memory; rows of at most KN_FRAME_MEMBERS */
+    KN_KEEP_FRAME,
 } kn_keep;
 
-/* Members whose values fit in a second-level cache, beside what they are computed from. */
+/* Members whose values fit in a second-level cache with what they are computed from. */
 enum { KN_FRAME_MEMBERS = 8192 };
 
 const char *kn_keep_text(kn_keep keep);
 
 typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
 
-/* An axis of memory that a GATHER does not walk, but reads at the index that a value gives. */
+/* An axis of an array that a GATHER does not walk but indexes by a value. */
 typedef struct kn_place {
     int64_t stride; /* (n) elements */
-    int64_t extent; /* (n) the index is below it */
+    int64_t extent; /* (n) indices are below it */
 } kn_place;
 
 typedef struct kn_value {
@@ -109,39 +112,39 @@ typedef struct kn_value {
     kn_level level;
     int stage;
     int in[KN_MAX_IN], nin;
-    int index; /* SCALAR, EXTENT, RESULT, LOCAL; resident LOAD: where it is, in bytes of a step of a thread */
+    int index; /* SCALAR, EXTENT, RESULT, LOCAL; resident LOAD: its byte offset within a step of a thread */
     kn_access access;          /* LOAD, GATHER, INDEX */
     kn_place place[KN_MAX_IN]; /* GATHER */
-    bool checked;              /* GATHER: an index may be out of bounds, which is an error */
+    bool checked;              /* GATHER: report indices that are out of bounds */
     kn_scalar value;           /* CONST */
     int sweeps;                /* how many sweeps need it */
-    kn_keep
-        kept;  /* LOAD, ELEM: where a thread keeps what it loads or computes for its later sweeps */
-    int since; /* kept ELEM: the sweep that computes it */
-    int room; /* REGISTERS, SHARED: and the value in whose place it is then, a load that nobody needs any more or another
-               * that is kept; in registers also itself */
+    kn_keep kept;              /* LOAD, ELEM: where it is kept for later sweeps */
+    int since;                 /* kept ELEM: the sweep that computes it */
+    /* ELEM, REGISTERS or SHARED: the value whose place it takes, a kept load that no later sweep needs or another
+     * kept ELEM; itself if it has registers of its own */
+    int room;
     const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
 
 /* Are they the same computation of the same operands? */
 bool kn_value_same(const kn_value *x, const kn_value *y);
-/* The same for values that are the same. */
+/* Equal for values that are the same. */
 uint64_t kn_value_hash(const kn_value *v);
 
-/* True for a value that is computed by this operation. */
+/* Is it computed by this operation? */
 static inline bool kn_is_elem(const kn_value *v, kn_op op)
 {
     return v->kind == KN_V_ELEM && v->op == op;
 }
 
-/* True for a value that is read from memory. */
+/* Is it read from memory? */
 static inline bool kn_is_read(const kn_value *v)
 {
     return v->kind == KN_V_LOAD || v->kind == KN_V_GATHER;
 }
 
-/* True for a value that has an access: it walks along the axes. */
+/* Does it have an access? */
 static inline bool kn_has_access(const kn_value *v)
 {
     return kn_is_read(v) || v->kind == KN_V_INDEX;
@@ -149,16 +152,16 @@ static inline bool kn_has_access(const kn_value *v)
 
 /* ---- reductions and stores ---- */
 
-/* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY or ALL, or VAR, the sum of
+/* An accumulation of an element value over the members: op is SUM, PROD, MIN, MAX, ANY, ALL, or VAR, the sum of
  * squared deviations from the group's mean. The result has the operand's dtype; floats accumulate in their own type
  * or wider.
  *
- * Some accumulators know more, which other reductions of the same operation on the same value name as their part,
- * without accumulators of their own: a VAR the mean and the number of members, both f64; a MAX, on GPU targets,
- * the sum of exp(x - max).
+ * Some accumulators have further results. Other reductions, with the same operation on the same value, name these as
+ * their `part` and have no accumulator: of a VAR the mean and the number of members, both f64; of a MAX, on GPUs, the
+ * sum of exp(x - max).
  *
- * A REDUCE_BY, which the user defined, carries several values: it is as many reductions side by side, in their order, of
- * which the first has the accumulator. */
+ * A REDUCE_BY, a user-defined reduction, carries several values: it is as many consecutive reductions, of which the
+ * first has the accumulator. */
 typedef enum kn_part { KN_PART_RESULT, KN_PART_MEAN, KN_PART_COUNT, KN_PART_EXPSUM } kn_part;
 
 typedef struct kn_red {
@@ -167,29 +170,29 @@ typedef struct kn_red {
     int value;
     kn_dtype dtype;
     int stage;
-    bool across;          /* mixed phases: over the groups; its result is only stored */
-    bool atomic;          /* of a whole sum's parts, and of them all: codegen/sched/atomics.c */
+    bool across; /* mixed phases: over the groups, for each member; its result is only stored */
+    bool atomic; /* a sum by packed atomics: codegen/sched/atomics.c */
     const kn_reducer *by; /* REDUCE_BY */
-    int carried;          /* of the values that it carries */
+    int carried;          /* REDUCE_BY: which of the carried values */
 } kn_red;
 
-/* The reductions beside the first one of a REDUCE_BY, itself included; 1 for others. */
+/* How many consecutive reductions a REDUCE_BY is; 1 for others. */
 static inline int kn_red_width(const kn_red *red) { return red->by ? red->by->count : 1; }
 
 typedef enum kn_store_kind {
     KN_STORE_ELEMENT, /* an element value, in its sweep */
     KN_STORE_GROUP,   /* a group value, once a group */
-    KN_STORE_PARTIAL, /* reds[value], once a group and part of its members, or once a member and part of the groups */
+    KN_STORE_PARTIAL, /* reds[value]: once a group for each part of its members, or once a member for each part of the groups */
 } kn_store_kind;
 
-/* Only workers whose index is 0 along every axis of `once` store: those axes are not the value's. */
+/* `once`: axes that the value does not have; only the worker with index 0 along each of them stores. */
 typedef struct kn_store {
     kn_store_kind kind;
-    int value; /* or reds[] index, for PARTIAL */
+    int value; /* PARTIAL: index in reds */
     kn_access access;
     int stage;
     uint32_t once;
-    bool by_registers; /* transposed in a thread's registers, not through a tile */
+    bool by_registers; /* transposed in registers, not through a tile */
 } kn_store;
 
 /* ---- the nest ---- */
@@ -197,7 +200,7 @@ typedef struct kn_store {
 typedef struct kn_axis {
     const char *name; /* "C", or "H*W" for collapsed axes */
     bool member;
-    int at;         /* its place among the region's axes; of collapsed ones the first's */
+    int at;         /* its index among the region's axes; of collapsed axes, the first's */
     int64_t extent; /* (n) */
 } kn_axis;
 
@@ -208,7 +211,7 @@ typedef struct kn_nest {
     KN_VEC(kn_value) values; /* operands before users */
     KN_VEC(kn_red) reds;
     KN_VEC(kn_store) stores;
-    int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 if there are none */
+    int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 without any */
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
 } kn_nest;
 

@@ -1,15 +1,15 @@
-/* Which arguments share memory: those that do are neighbours when all are ordered by their addresses. */
+/* Finds arguments that share memory: sorts all by address, then compares each with those that it may reach. */
 #include "codegen/kir/call.h"
 
 enum { RUN = 8 };
 
-/* Argument n: an input, or output n - nin. */
+/* A span and its argument's number: an input, or output n - nin. */
 typedef struct by_address {
     const kn_span *span;
     int n;
 } by_address;
 
-/* Into order those from `start` to `end`, which are few. */
+/* Insertion sort, for short runs. */
 static void sort_run(by_address *list, int start, int end)
 {
     for (int i = start + 1; i < end; i++) {
@@ -21,7 +21,7 @@ static void sort_run(by_address *list, int start, int end)
     }
 }
 
-/* Merge sort from below, in `list` or `other`: nothing else is allocated. */
+/* Bottom-up merge sort between `list` and `other`, so that nothing else is allocated. */
 static by_address *sorted(by_address *list, by_address *other, int n)
 {
     for (int start = 0; start < n; start += RUN)
@@ -42,7 +42,7 @@ static by_address *sorted(by_address *list, by_address *other, int n)
     return list;
 }
 
-/* Those whose memory reaches behind `low`. */
+/* Drops the spans that end before `low`. */
 static int drop_passed(by_address *list, int n, const char *low)
 {
     int kept = 0;
@@ -69,7 +69,7 @@ bool kn_overlaps(kn_arena *a, const kn_span *in, int nin, const kn_span *out, in
         int is_output = all[i].n >= nin;
         if (all[i].span->low >= reach)
             count[0] = count[1] = 0;
-        for (int other = !is_output; other < 2; other++) { /* two inputs may share what they like */
+        for (int other = !is_output; other < 2; other++) { /* inputs may overlap each other */
             count[other] = drop_passed(open[other], count[other], all[i].span->low);
             for (int k = 0; k < count[other]; k++) {
                 int x = all[i].n, y = open[other][k].n;

@@ -1,4 +1,4 @@
-/* The parameters of a kernel. */
+/* The parameter list of a kernel: its order is documented in kir.h. */
 #include "codegen/kir/kir.h"
 
 typedef struct params {
@@ -19,13 +19,13 @@ static void put_index(params *ps, int64_t value, const char *name)
     put(ps, (kn_param){.kind = KN_PARAM_INDEX, .value = value, .name = name});
 }
 
-/* "x_s1": the stride of the i-th access along axis a */
+/* "p0_v3_s01": the stride of value 3's access along axis 1; 'o' instead of 'v': of a store. */
 static const char *stride_name(const params *ps, int phase, char kind, int i, const char *axis)
 {
     return ps->arena ? kn_sprintf(ps->arena, "p%d_%c%d_%s", phase, kind, i, axis) : NULL;
 }
 
-/* "p0_v3_g1_step": of the axis that the value's operand 1 gives the index of */
+/* "p0_v3_g1_step": of the axis that operand 1 of value 3 indexes. */
 static const char *place_name(const params *ps, int phase, int i, int place, const char *what)
 {
     return ps->arena ? kn_sprintf(ps->arena, "p%d_v%d_g%d_%s", phase, i, place, what) : NULL;
@@ -47,7 +47,7 @@ static void access_params(params *ps, const kn_phase *ph, int phase, const kn_ac
  * integers using multiplication", 1994, theorem 4.2. */
 static void divisor_params(params *ps, int phase, int axis, int64_t n)
 {
-    int shift = 0; /* beyond the 31 that kn_quotient() always shifts by */
+    int shift = 0; /* beyond the 31 bits by which kn_quotient() always shifts */
     while (shift < 31 && (int64_t)1 << shift < n)
         shift++;
     int64_t times = n > 0 ? ((int64_t)1 << (31 + shift)) / n + 1 : 0;
@@ -112,7 +112,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
             put_index(&ps, ph->num.held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
     }
     if (kn_kernel_resident(k))
-        put_index(&ps, k->held, "held");
+        put_index(&ps, k->resident_steps, "held");
     if (k->policy)
         put(&ps, (kn_param){.kind = KN_PARAM_POLICY, .value = k->policy, .name = "policy"});
     if (kn_kernel_meets(k))

@@ -1,9 +1,9 @@
-/* What of a phase needs what: values, reductions, sweeps, and phases of what others wrote. */
+/* Dependences within a phase: which values sweeps and reductions need, and which phases must wait for others. */
 #include "base/integer.h"
 #include "base/work.h"
 #include "codegen/kir/kir.h"
 
-/* And what these are made of. What is kept since an earlier sweep needs no operands; sweep -1: nothing is kept yet. */
+/* Adds the operands of what is needed. A value kept since an earlier sweep needs none; sweep -1: nothing is kept yet. */
 static void need_operands(const kn_phase *p, int sweep, bool *need)
 {
     int last = p->nest.values.len - 1;
@@ -145,7 +145,7 @@ kn_state kn_red_state(const kn_phase *p, int red)
     if (p->nest.reds.data[red].op == KN_OP_VAR)
         return KN_STATE_MOMENTS;
     if (p->nest.reds.data[red].by)
-        return KN_STATE_OWN;
+        return KN_STATE_USER;
     for (int r = 0; r < p->nest.reds.len; r++)
         if (p->nest.reds.data[r].part == KN_PART_EXPSUM && kn_red_owner(p, r) == red)
             return KN_STATE_PEAK;

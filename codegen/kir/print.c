@@ -1,4 +1,4 @@
-/* Kernels as text, for people and as the key by which kernels of the same structure are found. */
+/* Prints kernels, for people and as the key by which compiled code of the same structure is found. */
 #include "codegen/kir/kir.h"
 
 const char *kn_walk_text(kn_walk walk)
@@ -112,7 +112,6 @@ static const char *const part_text[] = {[KN_PART_RESULT] = "",
                                         [KN_PART_COUNT] = "'s count",
                                         [KN_PART_EXPSUM] = "'s sum of exp"};
 
-/* How it is walked. */
 static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bool numbers)
 {
     kn_put(t, kn_walk_text(ph->how.walk));
@@ -212,10 +211,10 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
         kn_putf(t, "threads %d ", k->threads);
     if (k->bound)
         kn_putf(t, "at most %d threads ", k->bound);
-    if (k->together)
-        kn_putf(t, "%d together ", k->together);
-    if (numbers && k->held)
-        kn_putf(t, "%lld steps resident ", (long long)k->held);
+    if (k->min_blocks)
+        kn_putf(t, "%d together ", k->min_blocks);
+    if (numbers && k->resident_steps)
+        kn_putf(t, "%lld steps resident ", (long long)k->resident_steps);
     kn_putf(t, "index %d%s%s%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "",
             !numbers                       ? ""
             : k->policy == KN_POLICY_FIRST ? " lets go"

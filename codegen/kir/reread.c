@@ -1,4 +1,4 @@
-/* The loads that later sweeps of a phase read again, which a schedule may keep on chip. */
+/* Loads that several sweeps of a phase read, which a schedule may keep on chip. */
 #include "codegen/kir/kir.h"
 
 bool kn_is_reread(const kn_phase *ph, int value)
@@ -17,7 +17,7 @@ int kn_reread_each(const kn_phase *ph)
     return bytes;
 }
 
-/* Values of one width keep their alignment side by side. */
+/* Arrays of one width that follow each other in shared memory are all aligned. */
 int kn_reread_element(const kn_phase *ph)
 {
     int width = 0;

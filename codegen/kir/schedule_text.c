@@ -50,7 +50,7 @@ enum { WALKS = sizeof walks / sizeof *walks, PLACES = sizeof places / sizeof *pl
 
 kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k)
 {
-    kn_kernel_schedule s = {.threads = k->threads, .together = k->together};
+    kn_kernel_schedule s = {.threads = k->threads, .together = k->min_blocks};
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
         kn_phase_schedule of = {.local = ph->local, .how = ph->how, .num = ph->num};

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* NVIDIA, CUDA C++ Programming Guide, "Compute Capabilities", and the data sheets' full chips. */
+/* NVIDIA, CUDA C++ Programming Guide, "Compute Capabilities"; multiprocessors are those of the full chips in the data
+ * sheets. */
 static const struct {
     const char *arch;
     kn_target target;

@@ -1,4 +1,4 @@
-/* What holds of phases after every pass, and of kernels. */
+/* Invariants of phases after every pass, and of kernels. */
 #include "codegen/kir/kir.h"
 
 static kn_status broken_in(const char *where, int phase, const char *what)
@@ -17,22 +17,25 @@ kn_status kn_phase_verify(const kn_phase *ph, const char *where, int number, int
                 return broken_in(where, number, "operand is not an earlier value");
             const kn_value *x = &ph->nest.values.data[v->in[j]];
             if (x->stage > v->stage || (x->level == KN_ELEMENT && v->level == KN_GROUP))
-                return broken_in(where, number, "operand is not there yet");
+                return broken_in(
+                    where, number,
+                    "an operand is of a later stage, or an element value of a group value");
         }
         if (kn_is_read(v) && (v->access.buf < 0 || v->access.buf >= nbufs))
             return broken_in(where, number, "load of no buffer");
         if (v->kind == KN_V_RESULT && (v->index < 0 || v->index >= ph->nest.reds.len ||
                                        ph->nest.reds.data[v->index].stage >= v->stage))
-            return broken_in(where, number, "result used before its combine");
+            return broken_in(where, number, "a result is used before its combine");
     }
     for (int i = 0; i < ph->nest.reds.len; i++)
         if (ph->nest.reds.data[i].stage != kn_red_stage(ph, i))
-            return broken_in(where, number, "reduction outside its sweep");
+            return broken_in(where, number, "a reduction is not in the sweep of its stage");
     for (int i = 0; i < ph->nest.reds.len; i++) {
         const kn_red *red = &ph->nest.reds.data[i];
         if (red->by && (red->carried > i || ph->nest.reds.data[i - red->carried].by != red->by ||
                         i - red->carried + red->by->count > ph->nest.reds.len))
-            return broken_in(where, number, "what a reduction carries is not side by side");
+            return broken_in(where, number,
+                             "the reductions of a user-defined reduction are not consecutive");
     }
     return KN_OK;
 }
@@ -57,46 +60,47 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "a local phase is whole, stores nothing and has a host");
     for (int i = 0; i < ph->nest.reds.len; i++)
         if (ph->nest.reds.data[i].across && (!ph->how.mixed || kn_red_state(ph, i)))
-            return broken(k, p, "across groups reduce bands, by sums and the like");
+            return broken(k, p, "reductions across groups are of one plain value, in mixed phases");
     if (ph->how.mixed &&
         (ph->how.split || ph->local || ph->how.walk != KN_WALK_ROWS || !ph->how.steps))
-        return broken(k, p, "a banded phase has whole rows of a known number of steps");
+        return broken(k, p, "a mixed phase has whole rows of a known number of steps");
     if (ph->how.last_block && (ph->barrier || p + 1 < k->phases.len))
-        return broken(k, p, "the last block does the last phase, without a barrier");
+        return broken(k, p, "only the last phase is the last block's, and without a barrier");
     if (ph->how.last_of_tile &&
         (!ph->how.last_block || ph->how.walk != KN_WALK_COLS || ph->how.split))
-        return broken(k, p, "tiles that their last block finishes are whole columns");
+        return broken(k, p,
+                      "tiles that their last block finishes are of columns that are not split");
     if (ph->how.split && ph->nest.nsweeps > 1)
         return broken(k, p, "a split phase has one sweep");
     if (kn_phase_resident(ph) && !ph->how.mixed &&
         (!kn_is_cyclic(ph) ||
          (ph->how.walk == KN_WALK_ROWS && (!kn_by_block(ph) || ph->how.tpg != k->threads))))
-        return broken(k, p, "resident are elements of split phases whose blocks take turns");
+        return broken(k, p, "resident values need a mixed phase or a cyclic partition over blocks");
     if (ph->how.cluster && (ph->how.split || !ph->alone || ph->how.walk == KN_WALK_FLAT ||
                             (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
-        return broken(k, p, "whole blocks of a cluster share the groups of a phase that is alone");
+        return broken(k, p, "whole blocks of a cluster share groups, in the only phase");
     if (ph->how.unaligned &&
         (ph->how.walk != KN_WALK_ROWS || ph->how.vec == 1 || !kn_phase_one_run(ph) ||
          ph->how.split || ph->how.mixed || ph->local || ph->how.steps || ph->how.tpg != k->threads))
-        return broken(k, p, "ragged vectors walk whole rows of one run");
+        return broken(k, p, "unaligned vectors walk whole rows of one run");
     if (ph->how.rest_in_registers &&
         (!kn_copies_groups(ph) || ph->how.unaligned ||
          ph->num.chunk - ph->num.held > (int64_t)ph->how.steps * kn_phase_step(ph)))
-        return broken(k, p, "what copies have no room for, of whole vectors, is in registers");
-    if (ph->how.hoisted && (!kn_copies_groups(ph) || !ph->how.steps || ph->how.rest_in_registers))
         return broken(k, p,
-                      "what lasts is in registers, beside all that copies bring of whole vectors");
+                      "registers keep the rest of what async copies bring, in aligned vectors");
+    if (ph->how.hoisted && (!kn_copies_groups(ph) || !ph->how.steps || ph->how.rest_in_registers))
+        return broken(k, p, "hoisted loads are in registers, next to async copies of whole rows");
     if (ph->how.async && !ph->how.cluster && ph->how.walk != KN_WALK_COLS)
-        return broken(k, p, "copies bring what columns, or the blocks of a cluster, keep");
+        return broken(k, p, "async copies are for columns and for clusters");
     if (ph->how.packed && (ph->how.walk != KN_WALK_COLS || !ph->alone || !ph->how.steps ||
                            ph->how.vec == 1 || ph->nest.ngroup != 1 || kn_phase_one_run(ph) ||
                            ph->how.cluster || ph->how.split || ph->how.tile))
-        return broken(k, p, "groups abreast are columns in several runs, which stay in registers");
+        return broken(k, p, "packed rows are groups in several runs, kept in registers");
     if (ph->how.tile &&
         (ph->how.walk != KN_WALK_COLS || ph->nest.ngroup == 0 || ph->nest.ngroup == ph->nest.naxes))
-        return broken(k, p, "tiles are of groups and members, walked as columns");
+        return broken(k, p, "tiles are of columns with groups and members");
     if (ph->how.tile && kn_phase_in_order(ph))
-        return broken(k, p, "in a tile members are not combined in order");
+        return broken(k, p, "tiles do not combine members in order");
     if (ph->how.walk == KN_WALK_FLAT && (ph->nest.reds.len || ph->nest.ngroup))
         return broken(k, p, "a flat phase has no groups");
     return KN_OK;
@@ -106,7 +110,7 @@ kn_status kn_kernel_verify(const kn_kernel *k)
 {
     for (int p = 0; p < k->phases.len; p++) {
         if (k->bound && k->threads > k->bound)
-            return broken(k, p, "no block is larger than the code serves");
+            return broken(k, p, "the block is larger than the code serves");
         KN_TRY(verify_phase(k, p));
     }
     return KN_OK;

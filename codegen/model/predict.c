@@ -439,7 +439,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     double idle = most(1, m->m->threads / (s.together * m->k->threads));
     t.work = (double)ph->nest.groups * (double)ph->nest.members * additions(m, ph) * idle;
     t.work /= s.units * m->m->adds;
-    double start = kn_grid_stays(m->k) ? 0 : m->m->start;
+    double start = kn_grid_persistent(m->k) ? 0 : m->m->start;
     t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
     waits_of(m, ph, &s, &t);
     double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(ph, &s) : 0;

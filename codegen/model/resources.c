@@ -79,7 +79,7 @@ int kn_red_state_bytes(const kn_phase *ph, int r)
 {
     const kn_red *red = &ph->nest.reds.data[r];
     const int fields[] = {
-        [KN_STATE_PLAIN] = 1, [KN_STATE_MOMENTS] = 3, [KN_STATE_PEAK] = 2, [KN_STATE_OWN] = 0};
+        [KN_STATE_PLAIN] = 1, [KN_STATE_MOMENTS] = 3, [KN_STATE_PEAK] = 2, [KN_STATE_USER] = 0};
     return red->by ? kn_reducer_bytes(red->by) : kn_bytes(red->dtype) * fields[kn_red_state(ph, r)];
 }
 

@@ -178,7 +178,7 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
                        k->phases.len);
     kn_resident_align(k);
     k->threads = s->threads;
-    k->together = s->together;
+    k->min_blocks = s->together;
     int p = 0;
     RULE(k->threads >= 32 && is_power_of_two(k->threads) && k->threads <= kn_block_limit(at, k),
          "a block has a power of two of threads, 32 at least, and no more than the limit");

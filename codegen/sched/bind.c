@@ -97,7 +97,7 @@ static void choose_block(const kn_site *at, kn_kernel *k)
         k->threads = want > k->threads ? want : k->threads;
     }
     if (k->threads > KN_HALF_BLOCK && limit == KN_HALF_BLOCK && wants_half(k, at->target))
-        k->together = 1;
+        k->min_blocks = 1;
     while (k->threads > 32 && k->threads > limit)
         k->threads /= 2;
 }
@@ -117,9 +117,9 @@ static void choose(const kn_site *at, kn_kernel *k)
             continue;
         kn_walker_of(ph->how.walk)->bind(ph, at->target, k->threads);
         kn_keep_computed(at->arena, ph, at->target, at->force->reuse);
-        int together = ph->how.mixed ? kn_mixed_a_unit(at->target, k->threads)
-                                     : kn_transposing_a_unit(ph, k->threads);
-        k->together = together ? together : k->together;
+        int min_blocks = ph->how.mixed ? kn_mixed_min_blocks(at->target, k->threads)
+                                       : kn_transposing_min_blocks(ph, k->threads);
+        k->min_blocks = min_blocks ? min_blocks : k->min_blocks;
     }
 }
 

@@ -72,7 +72,7 @@ static int block_that_keeps(const kn_phase *ph, const kn_target *target)
     return threads < target->max_block ? (int)threads : target->max_block;
 }
 
-int kn_transposing_a_unit(const kn_phase *ph, int threads)
+int kn_transposing_min_blocks(const kn_phase *ph, int threads)
 {
     bool squares = false;
     for (int i = 0; i < ph->nest.stores.len; i++) {

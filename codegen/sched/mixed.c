@@ -34,7 +34,7 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_phase *columns,
     double group = cost->again / (double)rows->nest.groups;
     int block = kn_walk_rows.threads(rows, target), tpg = kn_mixed_lanes(rows);
     int64_t side = block / tpg, rounds = kn_ceil_div(rows->nest.groups, side);
-    double full = target->units * kn_mixed_a_unit(target, block);
+    double full = target->units * kn_mixed_min_blocks(target, block);
     double barrier = kn_schedule_barrier_bytes(target);
     kn_mixed_parts best = {.left = columns_left(columns, (int64_t)full)};
     double results = cost->partial * (double)(1 + (columns->nest.nsweeps > 1 ? best.left.n : 1));

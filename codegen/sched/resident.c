@@ -25,7 +25,7 @@ static bool in_columns(const kn_phase *ph) { return ph->how.walk == KN_WALK_COLS
  * size, divide the machine more finely. */
 static int blocks_a_unit(const kn_phase *ph) { return in_columns(ph) ? 2 : 1; }
 
-int kn_mixed_a_unit(const kn_target *target, int threads)
+int kn_mixed_min_blocks(const kn_target *target, int threads)
 {
     int at_once = target->max_threads_unit / 2 / threads;
     return at_once > 1 ? at_once : 1;
@@ -73,7 +73,8 @@ double kn_resident_part(const kn_phase *ph, const kn_target *target, int64_t len
 
 double kn_resident_part_of_mixed(const kn_target *target, int threads, double bytes)
 {
-    double fit = (double)room_beside(kn_mixed_a_unit(target, threads), target, KN_SCRATCH_BYTES);
+    double fit =
+        (double)room_beside(kn_mixed_min_blocks(target, threads), target, KN_SCRATCH_BYTES);
     return fit < bytes ? fit / bytes : 1;
 }
 
@@ -181,7 +182,8 @@ static int64_t room(const kn_kernel *k, const kn_phase *ph, const kn_target *tar
         int bytes = kn_static_bytes(&k->phases.data[p], k->threads);
         beside = bytes > beside ? bytes : beside;
     }
-    return room_beside(ph->how.mixed ? k->together : blocks_a_unit(ph), target, beside + k->shared);
+    return room_beside(ph->how.mixed ? k->min_blocks : blocks_a_unit(ph), target,
+                       beside + k->shared);
 }
 
 void kn_resident_keep(kn_kernel *k, const kn_target *target)
@@ -204,6 +206,6 @@ void kn_resident_keep(kn_kernel *k, const kn_target *target)
         unmark(k);
         return;
     }
-    k->held = fit < steps ? fit : steps;
-    k->shared += k->held * step;
+    k->resident_steps = fit < steps ? fit : steps;
+    k->shared += k->resident_steps * step;
 }

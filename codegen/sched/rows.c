@@ -182,7 +182,7 @@ int kn_mixed_lanes(const kn_phase *ph)
     return lanes < ph->how.lanes ? ph->how.lanes : (int)lanes;
 }
 
-bool kn_rows_across(const kn_phase *ph, const kn_target *target)
+bool kn_rows_can_mix(const kn_phase *ph, const kn_target *target)
 {
     int words = words_a_step(ph, 0);
     return target->sm && !ph->universal && words && words <= KEEP_REGISTERS &&

@@ -104,11 +104,11 @@ kn_range kn_ranges_of(int64_t n, int64_t want);
 kn_range kn_resident_ranges(const kn_phase *phase, const kn_target *target, bool forced);
 double kn_resident_part(const kn_phase *phase, const kn_target *target, int64_t length);
 /* Blocks of so many threads that share a multiprocessor and its shared memory, each with bands. */
-int kn_mixed_a_unit(const kn_target *target, int threads);
+int kn_mixed_min_blocks(const kn_target *target, int threads);
 /* The same of blocks that turn squares of columns in registers: the compiler, which knows nothing of what they keep in
  * shared memory, would make room for four, and spill for sm_100. 0: as it comes, as for 16 bits, since the transposed
  * softmax of bf16 took 106.4 us so on an H200, and 110.8 with three. */
-int kn_transposing_a_unit(const kn_phase *phase, int threads);
+int kn_transposing_min_blocks(const kn_phase *phase, int threads);
 /* The part of a band of so many bytes for which there is room. */
 double kn_resident_part_of_mixed(const kn_target *target, int threads, double bytes);
 /* Of the phases of a kernel that are to: vectors of one width for all, when they have theirs; then, when they are bound,
@@ -167,7 +167,7 @@ int kn_rows_rest_steps(const kn_phase *phase);
 
 /* Can rows be walked in bands, given vectors and sweeps: does a block hold what that takes, a group's elements and what is
  * summed across groups? The threads of a group then. */
-bool kn_rows_across(const kn_phase *phase, const kn_target *target);
+bool kn_rows_can_mix(const kn_phase *phase, const kn_target *target);
 int kn_mixed_lanes(const kn_phase *phase);
 
 /* What it means to do reductions across the groups of another phase: bytes that are not read again, bytes of results

@@ -358,7 +358,7 @@ void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k,
         .shared = (size_t)k->shared,
         .cooperative = code->cooperative,
     };
-    if (code->clusters && kn_grid_stays(k)) {
+    if (code->clusters && kn_grid_persistent(k)) {
         int64_t work = kn_grid_work(k), resident = resident_in_clusters(d, code, grid);
         grid->grid[0] = (unsigned)(work < resident ? work : resident);
     }

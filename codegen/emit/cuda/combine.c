@@ -11,7 +11,7 @@ static const struct {
     [KN_STATE_PLAIN] = {"", "", "", ""},
     [KN_STATE_MOMENTS] = {"kn_moments", "0, 0, 0", "kn_var", ".m2"},
     [KN_STATE_PEAK] = {"kn_peak", "-KN_INF, 0", "kn_max_and_sum", ".max"},
-    [KN_STATE_OWN] = {0},
+    [KN_STATE_USER] = {0},
 };
 
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
@@ -55,7 +55,7 @@ static const char *accumulator_type(kn_cuda_writer *w, int r)
 {
     const char *t = kn_cuda_type(w->ph->nest.reds.data[r].dtype),
                *state = states[state_of(w, r)].type;
-    if (state_of(w, r) == KN_STATE_OWN)
+    if (state_of(w, r) == KN_STATE_USER)
         return kn_cuda_reducer_name(w, r);
     return *state ? kn_cuda_printed(w, "%s<%s>", state, t) : t;
 }
@@ -64,7 +64,7 @@ static const char *neutral(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];
     kn_state state = state_of(w, r);
-    if (state == KN_STATE_OWN)
+    if (state == KN_STATE_USER)
         return kn_cuda_reducer_identity(w, r);
     return state == KN_STATE_PLAIN
                ? kn_cuda_literal(w, kn_identity(red->op, red->dtype))
@@ -195,7 +195,7 @@ static const char *part_of(kn_cuda_writer *w, int r)
 static const char *combine_op(kn_cuda_writer *w, int r)
 {
     kn_state state = state_of(w, r);
-    if (state == KN_STATE_OWN)
+    if (state == KN_STATE_USER)
         return kn_cuda_printed(w, "kn_%s", kn_cuda_reducer_name(w, r));
     return state == KN_STATE_PLAIN
                ? kn_cuda_printed(w, "kn_%s", kn_ops[w->ph->nest.reds.data[r].op].text)

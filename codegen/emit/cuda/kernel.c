@@ -356,7 +356,7 @@ static void write_signature(kn_cuda_writer *w)
     kn_kernel_params(k, w->t->arena, ps, n);
     kn_putf(w->t, "extern \"C\" __global__ void __launch_bounds__(%d%s)\n%s(",
             k->bound ? k->bound : k->threads,
-            k->together ? kn_cuda_printed(w, ", %d", k->together) : "", k->name);
+            k->min_blocks ? kn_cuda_printed(w, ", %d", k->min_blocks) : "", k->name);
     for (int i = 0; i < n; i++) {
         kn_putf(w->t, "%s", i ? ",\n    " : "");
         const kn_buf *b = ps[i].kind == KN_PARAM_BUF ? &k->bufs.data[ps[i].index] : NULL;

@@ -295,7 +295,7 @@ static double bytes_again(const crossing *c)
     kn_phase bound = kn_phase_copy(c->p->arena, c->tail);
     bound.how.mixed = bound.how.resident = true;
     bound = kn_preview(c->p, &bound);
-    if (bound.nest.reds.len || !kn_rows_across(&bound, c->p->problem->target))
+    if (bound.nest.reds.len || !kn_rows_can_mix(&bound, c->p->problem->target))
         return 0;
     for (int i = 0; i < c->tail->nest.values.len; i++)
         for (int j = 0; j < c->host.nest.values.len; j++)
@@ -324,7 +324,7 @@ static kn_mixed_parts find_bands(crossing *c, const kn_phase *rows)
     if (before.how.walk != KN_WALK_ROWS || is_spread(c, &before))
         return none;
     kn_phase after = kn_preview(p, &c->host);
-    if (!kn_rows_across(&after, target))
+    if (!kn_rows_can_mix(&after, target))
         return none;
     kn_phase columns = kn_preview(p, c->from);
     c->cost.barriers = !c->depends && !is_spread(c, &columns);
