@@ -1,11 +1,11 @@
-/* Sums of integers without partial results in memory.
+/* Packed atomics: sums of integers without partial results in memory.
  *
- * Before: a split phase stores the sums of its ranges, and the last block to have done so adds them up, alone. After: the
- * blocks add what they have to words that count them too, and the one that is the last there has the sum with the answer:
- * integers wrap, so their order does not matter. On an H200 the sum of 32 Mi 32-bit ones takes 39.1 us, not 39.9. */
+ * Before: a split phase stores partial sums, and the last block to arrive adds them up, alone. After: each block adds
+ * its sum to words that also count the blocks, and the last to do so finds the total in the answer. Integers wrap, so
+ * the order does not matter (measured: docs/lab/finishing-a-sum.md). */
 #include "codegen/sched/sched.h"
 
-/* What the counts in those words can hold: kn_last_to_add() in codegen/emit/cuda/prelude/grid.cuh. */
+/* The most that the counts in those words can hold: kn_last_to_add() in codegen/emit/cuda/prelude/grid.cuh. */
 enum { MOST_BLOCKS = 65535 };
 
 static bool is_whole_sum(const kn_phase *ph)
@@ -15,7 +15,7 @@ static bool is_whole_sum(const kn_phase *ph)
            (ph->nest.reds.data[0].dtype == KN_I64 || ph->nest.reds.data[0].dtype == KN_U64);
 }
 
-/* The only element that `ph` has of an array, if it is one of `buf`; else NULL. */
+/* The only element value of `ph`, if it loads `buf`; else NULL. */
 static kn_value *only_element(kn_phase *ph, int buf)
 {
     kn_value *found = NULL;

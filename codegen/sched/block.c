@@ -1,4 +1,4 @@
-/* What decides how large a block is, and when it starts. */
+/* How large a block is, and when it starts. */
 #include "codegen/model/machine.h"
 #include "codegen/sched/sched.h"
 
@@ -18,8 +18,7 @@ int kn_phase_element_bytes(const kn_phase *ph)
     return bytes;
 }
 
-/* On an H200 a launch starts a block in 0.62 ns, in which memory moves 2.5 kB; blocks that move 4 to 8 kB are 2 to 4 %
- * quicker than those of 16 to 32 (x + x*x of 64 Mi floats 129 us and 133). */
+/* A block should move as little as pays for starting it (measured: docs/lab/bytes-a-block.md). */
 int kn_schedule_small_block(const kn_phase *ph, const kn_target *target, double elements)
 {
     const double enough = 4096;
@@ -42,12 +41,12 @@ double kn_schedule_temporary_bytes(const kn_target *target)
     return kn_schedule_barrier_bytes(target) / 128;
 }
 
-/* What memory takes for a group, or all that a cluster has at a time, and some. On an H200 0.8 and 1.4 times that took up to
- * 11 % longer. */
+/* The time that memory takes for a group, or for all that a cluster has in flight, plus a margin (measured:
+ * docs/lab/launch-skew.md). */
 int64_t kn_launch_skew(const kn_phase *ph, const kn_target *target)
 {
-    const double some = 1.15, groups = ph->how.walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
-    return (int64_t)(groups * (double)kn_reread_bytes(ph) * some / kn_machine_of(target)->memory);
+    const double margin = 1.15, groups = ph->how.walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
+    return (int64_t)(groups * (double)kn_reread_bytes(ph) * margin / kn_machine_of(target)->memory);
 }
 
 kn_range kn_ranges_of(int64_t n, int64_t want)

@@ -1,47 +1,29 @@
-/* Clusters: the blocks of a cluster share a group that one block cannot keep on chip, or can, but alone on its
- * multiprocessor, which then waits at every barrier of the block. How many blocks, and whether any, is what is predicted to be
- * quickest (codegen/model/predict.h); the option forces clusters wherever they are possible.
+/* Clusters: the blocks of a thread-block cluster share a group that one block cannot keep on chip, or could, but
+ * alone on its multiprocessor, which would idle at each of the block's barriers. Whether, and by how many blocks, is
+ * predicted (codegen/model/predict.h); no rule fits all sizes (measured: docs/lab/cluster-size.md). The option forces
+ * clusters wherever they are possible.
  *
- * Measured on an H200, us:
- *
- *     reread, bytes a group                         one block  clusters of 2    4    8   16
- *     one array, 100 KB in 32 runs (batchnorm)             38             34                  (one block keeps it in registers)
- *     the same, 401 KB                                     82             74   69   64   63
- *     the same, 1.6 MB                                    122             91   98   88   76
- *     two arrays, 803 KB (batchnorm backward)             124            122  109   92   90
- *     4096 rows of 131 KB, f32 softmax                    267            319  298  304  375
- *     the same, layernorm                                 318            326  309  326  376
- *     1024 rows of 524 KB, layernorm                      398            395  407  327  343
- *     256 rows of 1 MB, softmax                           224            202  219  220  173
- *     8192 rows of 201 KB that begin anywhere, softmax    905            904  909            (threads load, 2: 1106)
- *     the same in bf16                                    476            475  471            (one block, threads load: 489)
- *
- * Since then clusters begin one after the other (codegen/emit/cuda/copies.c), which takes 3 to 15 of it: 401 KB by 8 60, 1.6 MB
- * by 16 63, rows of 1 MB by 16 162. The first row is with that. Rows that begin anywhere take 864 by 2 (bf16 463), 1 MB by 16
- * 155, since threads go by cache lines, the next row comes in pieces, and sweeps and quotients take fewer instructions.
- *
- * Blocks of which four share a multiprocessor are better than two, two better than one; each costs half a microsecond
- * of its multiprocessor; and multiprocessors come in groups of 16 or 18, which sizes other than powers of two leave in part
- * idle. */
+ * Four blocks that share a multiprocessor are better than two, and two better than one. Each costs time to start.
+ * Multiprocessors come in groups of 16 or 18, which clusters fill only in part. */
 #include <math.h>
 
 #include "codegen/model/predict.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
-/* Shared memory of a block that is not for kept values, what its warps and its cluster hand each other and what the
- * hardware takes for itself: what it mostly is, with at most so many reductions. */
+/* Shared memory of a block for combines, exchange buffers and the hardware: what it mostly is, with at most so many
+ * reductions. */
 enum { MOSTLY_BESIDE = 3072, MOST_REDUCTIONS = 8 };
 
-/* Two boards with a place of 16 bytes for each reduction of each block, and four barriers. Moments, which take 32, are only
- * found of groups that nothing keeps. */
+/* Two exchange buffers, with a slot of 16 bytes for each reduction of each block, and four mbarriers. Moments, of 32
+ * bytes, occur only where nothing is kept. */
 _Static_assert(2 * 16 * 16 * MOST_REDUCTIONS + 4 * 8 + KN_COMBINE_BYTES <= KN_SCRATCH_BYTES,
                "the largest clusters have room for their boards");
 
-/* Bytes of a group in registers of which two blocks, with what else they need, still share a multiprocessor. */
+/* Bytes of a group in registers with which two blocks still share a multiprocessor. */
 enum { HALF_OF_REGISTERS = 64 * 1024 };
 
-/* The members of a block's part are a multiple of this: whole vectors, or lines. */
+/* A block's part of the members is a multiple of this: of vectors, or of cache lines. */
 static int part_multiple(const kn_phase *ph) { return ph->how.unaligned ? kn_phase_line(ph) : 8; }
 
 static bool can(const kn_phase *ph, const kn_target *target)
@@ -51,7 +33,8 @@ static bool can(const kn_phase *ph, const kn_target *target)
            ph->nest.reds.len <= MOST_REDUCTIONS && ph->nest.members > 1;
 }
 
-/* The fewest blocks that keep a group when `at_once` of them share a multiprocessor; 0: there is nothing to keep. */
+/* The fewest blocks that keep a group on chip if `at_once` of them share a multiprocessor; 0: there is nothing to
+ * keep. */
 static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *target)
 {
     int scratch = at_once > 1 ? MOSTLY_BESIDE : KN_SCRATCH_BYTES;
@@ -63,7 +46,7 @@ static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *targ
     return kn_power_of_two_from(kn_ceil_div(ph->nest.members + kn_phase_slack(ph), most));
 }
 
-/* The same for the most of four, two or one at a time that the largest cluster allows; 0 for none. */
+/* The same for the largest `at_once` of four, two and one that the largest cluster allows; 0 for none. */
 static int64_t blocks_that_keep(const kn_phase *ph, const kn_target *target)
 {
     for (int at_once = 4; at_once > 0; at_once /= 2) {
@@ -74,7 +57,7 @@ static int64_t blocks_that_keep(const kn_phase *ph, const kn_target *target)
     return 0;
 }
 
-/* The phase with its groups over so many blocks. */
+/* The phase with its groups divided over so many blocks. */
 static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
 {
     kn_phase with = *ph;
@@ -86,29 +69,29 @@ static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
     return with;
 }
 
-/* The same, and what it is predicted to take, ns: with what all groups share kept too, where that is quicker. */
+/* The same, with broadcast loads hoisted if that is predicted to be faster; *ns: what it is predicted to take. */
 static kn_phase best_with_blocks(kn_arena *a, const kn_phase *ph, int64_t blocks,
                                  const kn_buf *bufs, int nbufs, const kn_target *target, double *ns)
 {
-    kn_phase with = with_blocks(ph, blocks), lasting = with;
+    kn_phase with = with_blocks(ph, blocks), hoisted = with;
     *ns = kn_predict_phase_ns(a, &with, bufs, nbufs, target);
-    lasting.how.hoisted = kn_rows_may_hoist(&with, target);
-    if (!lasting.how.hoisted)
+    hoisted.how.hoisted = kn_rows_may_hoist(&with, target);
+    if (!hoisted.how.hoisted)
         return with;
-    double other = kn_predict_phase_ns(a, &lasting, bufs, nbufs, target);
+    double other = kn_predict_phase_ns(a, &hoisted, bufs, nbufs, target);
     bool better = other < *ns;
     *ns = better ? other : *ns;
-    return better ? lasting : with;
+    return better ? hoisted : with;
 }
 
-/* Can bulk copies bring it to a cluster of so many? */
+/* Can async copies serve a cluster of so many blocks? */
 static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
 {
     kn_phase with = with_blocks(ph, blocks);
     return kn_rows_copies(&with, target);
 }
 
-/* Has it been given the form of groups that nothing keeps, moments from one sweep? */
+/* Has the one-sweep form of variances been chosen, as for groups that nothing keeps? */
 static bool merges_moments(const kn_phase *ph)
 {
     bool merges = false;
@@ -117,7 +100,7 @@ static bool merges_moments(const kn_phase *ph)
     return merges;
 }
 
-/* Threads of the largest block that there will be: halved until it has no more than it may. */
+/* The threads of the largest block that there will be: halved until it is allowed. */
 static int most_threads(const kn_phase *ph, const kn_target *target, int max_threads)
 {
     int most = kn_has_wide_functions(ph, target) ? KN_HALF_BLOCK : target->max_block;
@@ -126,8 +109,8 @@ static int most_threads(const kn_phase *ph, const kn_target *target, int max_thr
     return most;
 }
 
-/* The same with blocks whose shared memory has no room for all of their part, and whose threads keep the rest in registers;
- * false if that is too much, or copies do not bring it. */
+/* The same, with blocks whose shared memory holds only some of their part, while registers hold the rest; false if
+ * that is too much for them, or async copies cannot serve it. */
 static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *target,
                         int max_threads, kn_phase *with)
 {
@@ -143,7 +126,7 @@ static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *tar
            kn_rows_copies(with, target);
 }
 
-/* Where no cluster keeps all of a group: does the largest one with a part in registers pay? */
+/* Where no cluster's shared memory keeps all of a group: does it pay that registers of the largest one keep the rest? */
 static bool a_part_pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
                         const kn_target *target, int max_threads)
 {
@@ -154,10 +137,11 @@ static bool a_part_pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int
                kn_predict_phase_ns(a, ph, bufs, nbufs, target);
 }
 
-/* 0 for no cluster. with: the phase with these blocks, if it has been made; else it stays as it is. Rules stand in front of predicted times, so that few kernels serve all sizes. What registers keep
- * where two blocks share a multiprocessor has no cluster; those were within 3 % of it either way, but for a group in several
- * runs that takes more than half of the registers. What they do not keep has one for the bulk copies, also of one block;
- * and where a group is in several runs in any case, as larger ones have. */
+/* How many blocks; 0: no cluster. `with`: set to the phase with these blocks, if that was predicted. Rules come before
+ * predicted times, so that few kernels serve all sizes. A group that registers keep, with two blocks a multiprocessor,
+ * would gain little (measured: docs/lab/cluster-size.md), unless it is in several runs and takes more than half of the
+ * registers. What registers do not keep gets a cluster, even of one block, for async copies, and always if it is in
+ * several runs. */
 static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
                       const kn_target *target, kn_phase *with)
 {

@@ -1,53 +1,38 @@
-/* Columns: neighbouring threads take neighbouring groups, `lanes` of them side by side in a row, and the rows of a block
- * share their groups' members.
+/* Columns: neighbouring threads take neighbouring groups, `lanes` of them in a row, and the rows of a block share the
+ * members.
  *
- * Where columns are so short that a thread has registers for all of one, it does: then nobody waits. On an H200 z-scores of 4
- * rows of 16 Mi floats take 129 us so, and 305 in shared memory, where each row of threads computes what its columns share; of 8
- * rows 130 and 179, of 16 135 and 136.
+ * If columns are so short that a thread has registers for a whole one, it keeps it; then no thread waits for another
+ * (measured: docs/lab/short-columns.md).
  *
- * Where later sweeps read again what earlier ones did, a block keeps its groups in shared memory, with all their members:
- * each thread its own, so that only combines need barriers. Columns that are too tall for a block are shared by the
- * blocks of a cluster, a range of members each; of still taller ones that are stored turned half a line is kept. On an
- * H200, of 256 MB:
- *
- *     only copied, in pieces of 64, 128, 256, 512 bytes side by side: 181, 157, 147, 143 us; those of 64 that tell the caches
- *     of the rest of their line, 154; a copy in order takes 135
- *
- *     z-score, members      a block        clusters, a line                          half a line
- *     128                   512 bytes 143, a line 154
- *     1024                  a line 165     2: 173, that stay 160; 4, 256 bytes: 153  176
- *     2048                                 4: 172, 8: 186, 2 (128 KB each): 196      193
- *     4096                                 8: 180, that stay 169, begin apart 165    4: 188
- *     8192 softmax, turned                 16: 222, that stay 208                    8: 178, that stay and ask ahead 173
- *     16384                                16: does not fit                          16: 211, split 201
- *
- * So pieces are long where members are few, or 4 blocks share them; three blocks share a multiprocessor where there are
- * clusters; and of what is stored turned, in lines in any case, rather half a line is read than that more than 8 blocks wait
- * for each other. What is not stored turned is split then: 16384 members that are only centred take 234 us by half lines, 194
- * split over the machine. 64 KB are for 256 threads: 128 or 512 took 10 % longer. Copies that take no registers have all of a
- * tile on its way at once: through registers 1024 members took 227. */
+ * If later sweeps read again what earlier ones read, a block keeps its groups in shared memory with all their
+ * members, each thread its own, so that only combines need barriers. Columns too tall for a block are shared by the
+ * blocks of a cluster, a range of members each; of those that are stored transposed and still too tall, tiles are
+ * half a cache line wide. Tiles are wider than a line where members are few, or few blocks share them. Three blocks
+ * share a multiprocessor where there are clusters. Transposed stores write whole lines in any case, so that half a
+ * line a tile is better than more than 8 blocks that wait for each other; others are split instead. The sizes below,
+ * and async copies, are measured: docs/lab/columns-on-chip.md. */
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
-/* Threads of blocks of tiles, which only meet: several blocks keep memory busy. Twice as many where a thread would have more
- * than TILE_ELEMENTS: 128 x 128 of 16 bits take 192 us on an H200, not 214. */
+/* Threads of blocks of tiles without reductions, which only synchronise: several small blocks keep memory busy. Twice
+ * as many where a thread would have more than TILE_ELEMENTS (measured: docs/lab/transposed-tiles.md). */
 enum { BLOCK_OF_TILES = 256, TILE_ELEMENTS = 32 };
 
 enum {
     WHOLE_BLOCK = 512,
-    LINE = 128,         /* bytes side by side */
-    THREAD_BYTES = 256, /* that a thread keeps */
+    LINE = 128,         /* contiguous bytes of a tile */
+    THREAD_BYTES = 256, /* kept by a thread */
     LEAST_BLOCK = 128,
-    FULL_BLOCK = 64 * 1024, /* bytes kept by a block of which SHARING share a multiprocessor */
-    SHARING = 3,
-    FEW_OF_PIECES = 4,       /* blocks of a cluster that has pieces of two lines */
-    FEW_BLOCKS = 8,          /* of a cluster, each of which waits for the last at every combine */
-    MOST_STATIC = 40 * 1024, /* shared memory beside what is kept: a kernel has 48 KB of it */
-    OWN = 1024,              /* what the hardware takes of it for a block */
+    FULL_BLOCK = 64 * 1024, /* bytes kept by a block of which MIN_BLOCKS share a multiprocessor */
+    MIN_BLOCKS = 3,
+    TWO_LINE_BLOCKS = 4,     /* most blocks of a cluster whose tiles are two lines wide */
+    FEW_BLOCKS = 8,          /* of a cluster: at every combine each waits for the last */
+    MOST_STATIC = 40 * 1024, /* static shared memory: a kernel has 48 KB of it */
+    RESERVED = 1024,         /* shared memory that the hardware takes for a block */
     PART_MULTIPLE = 8,
 };
 
-/* The primary access is contiguous along the groups and not along the members. */
+/* Is the primary access contiguous along the groups, and not along the members? */
 static bool can(const kn_phase *ph)
 {
     const kn_access *a = kn_phase_primary(ph);
@@ -74,26 +59,26 @@ static int block_that_keeps(const kn_phase *ph, const kn_target *target)
 
 int kn_transposing_min_blocks(const kn_phase *ph, int threads)
 {
-    bool squares = false;
+    bool transposed = false;
     for (int i = 0; i < ph->nest.stores.len; i++) {
         const kn_store *st = &ph->nest.stores.data[i];
         if (st->by_registers && kn_bytes(ph->nest.values.data[st->value].dtype) < 4)
             return 0;
-        squares = squares || st->by_registers;
+        transposed = transposed || st->by_registers;
     }
-    int at_once = SHARING * (FULL_BLOCK / THREAD_BYTES) / threads;
-    return !squares ? 0 : at_once < 1 ? 1 : at_once < SHARING ? at_once : SHARING;
+    int at_once = MIN_BLOCKS * (FULL_BLOCK / THREAD_BYTES) / threads;
+    return !transposed ? 0 : at_once < 1 ? 1 : at_once < MIN_BLOCKS ? at_once : MIN_BLOCKS;
 }
 
-/* Is there room for it where `at_once` blocks share a multiprocessor? */
+/* Do `at_once` such blocks fit on a multiprocessor? */
 static bool fits(const kn_phase *ph, const kn_target *target, int at_once)
 {
     kn_phase bound = *ph;
     int threads = block_that_keeps(ph, target);
     bound.how.tpg = threads / ph->how.lanes;
     int beside = kn_static_bytes(&bound, threads);
-    return beside <= MOST_STATIC && kept_bytes(ph) + kn_exchange_bytes(ph) + beside + OWN <=
-                                        (target->smem_block + OWN) / at_once;
+    return beside <= MOST_STATIC && kept_bytes(ph) + kn_exchange_bytes(ph) + beside + RESERVED <=
+                                        (target->smem_block + RESERVED) / at_once;
 }
 
 static bool may_keep(const kn_phase *ph, const kn_target *target)
@@ -103,23 +88,22 @@ static bool may_keep(const kn_phase *ph, const kn_target *target)
            ph->nest.nsweeps > 1;
 }
 
-static bool has_something_to_share(const kn_phase *ph, const kn_target *target)
+static bool has_something_to_keep(const kn_phase *ph, const kn_target *target)
 {
     return may_keep(ph, target) && kn_reread_element(ph) > 0;
 }
 
-/* Has each thread all of its columns, in registers? */
+/* Do registers keep whole columns? */
 static bool has_whole_columns(const kn_phase *ph) { return ph->how.steps && !ph->how.packed; }
 
 kn_keep kn_cols_keep(const kn_phase *ph, const kn_target *target)
 {
     if (has_whole_columns(ph))
         return KN_KEEP_REGISTERS;
-    return has_something_to_share(ph, target) && fits(ph, target, 1) ? KN_KEEP_SHARED
-                                                                     : KN_KEEP_NONE;
+    return has_something_to_keep(ph, target) && fits(ph, target, 1) ? KN_KEEP_SHARED : KN_KEEP_NONE;
 }
 
-/* Bytes of the widest kept elements of a tile side by side. */
+/* Contiguous bytes of a tile, of the kept elements. */
 static int line_of(const kn_phase *ph)
 {
     int element = 0;
@@ -129,7 +113,7 @@ static int line_of(const kn_phase *ph)
     return kn_cols_width(ph) * element;
 }
 
-/* So narrow that what is kept is a line side by side; a tile has as many elements as before. */
+/* Narrows tiles until at most `line` bytes of what is kept are contiguous; they keep their size by more members. */
 static void narrow(kn_phase *ph, int line)
 {
     int width = kn_cols_width(ph);
@@ -138,7 +122,8 @@ static void narrow(kn_phase *ph, int line)
     ph->how.tile *= width / kn_cols_width(ph);
 }
 
-/* Of few members a block keeps longer pieces, unless it turns them: memory likes them better. */
+/* For one block a tile. Few members leave room for wider ones, which memory likes better, unless something is
+ * transposed. */
 static void narrow_alone(kn_phase *ph, const kn_target *target)
 {
     int line = line_of(ph);
@@ -153,8 +138,8 @@ static void narrow_alone(kn_phase *ph, const kn_target *target)
     narrow(ph, line > LINE ? line : LINE);
 }
 
-/* What is stored turned goes to memory from a thread's registers, if nothing is turned that goes otherwise. */
-static void store_squares(kn_phase *ph, bool wanted)
+/* Transposes stores in registers, if all transposed accesses are stores and by vectors. */
+static void store_by_registers(kn_phase *ph, bool wanted)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
         wanted = wanted && !ph->nest.values.data[i].access.transposed;
@@ -164,16 +149,16 @@ static void store_squares(kn_phase *ph, bool wanted)
         ph->nest.stores.data[s].by_registers = wanted && ph->nest.stores.data[s].access.transposed;
 }
 
-/* Do clusters with pieces of two lines take turns? Of 1024x4096, which do not, z-scores took 19.5 us by 4 blocks, 17.0 by 2
- * with lines. */
-static bool has_turns(const kn_phase *ph, const kn_target *target)
+/* Do clusters of two-line tiles run in several waves? In one wave fewer blocks with one-line tiles are faster
+ * (measured: docs/lab/columns-on-chip.md). */
+static bool runs_in_waves(const kn_phase *ph, const kn_target *target)
 {
     kn_phase with = *ph;
     narrow(&with, 2 * LINE);
-    return kn_ceil_div(ph->nest.groups, kn_cols_width(&with)) * FEW_OF_PIECES > 3 * target->units;
+    return kn_ceil_div(ph->nest.groups, kn_cols_width(&with)) * TWO_LINE_BLOCKS > 3 * target->units;
 }
 
-/* Ranges of the members for the blocks of a cluster. */
+/* Divides the members into ranges for the blocks of a cluster. */
 static void share(kn_phase *ph, int64_t blocks)
 {
     ph->how.cluster = true;
@@ -182,7 +167,7 @@ static void share(kn_phase *ph, int64_t blocks)
         kn_ceil_div(kn_ceil_div(ph->nest.members, blocks), PART_MULTIPLE) * PART_MULTIPLE;
 }
 
-/* Can columns of such lines be shared by the blocks of a cluster, `least` or twice, four times ... as many? */
+/* Can clusters keep columns of such lines, of `least` blocks or twice, four times ... as many? */
 static bool in_clusters(kn_phase *ph, const kn_target *target, int line, int64_t least,
                         int64_t most, int at_once)
 {
@@ -198,7 +183,7 @@ static bool in_clusters(kn_phase *ph, const kn_target *target, int line, int64_t
     return false;
 }
 
-/* Registers that a step of a thread takes, of what it keeps. */
+/* Registers that a thread's step takes of what it keeps. */
 static int words_a_step(const kn_phase *ph)
 {
     int words = 0;
@@ -208,8 +193,8 @@ static int words_a_step(const kn_phase *ph)
     return words;
 }
 
-/* Columns so short that a thread has registers for all members of a vector of them, and so many that threads fill the
- * machine: nobody waits for anybody. */
+/* If columns are so short that a thread has registers for all members of a vector of them, and threads still fill the
+ * machine, then no thread waits for another. */
 static bool keep_whole(kn_phase *ph, const kn_target *target)
 {
     enum { WORDS = 32, STEPS = 16, THREADS_A_UNIT = 128 };
@@ -228,28 +213,28 @@ void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division forc
     bool whole_groups = force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_WHOLE;
     if (whole_groups && may_keep(ph, target) && keep_whole(ph, target))
         return;
-    if (!has_something_to_share(ph, target) || force == KN_DIVIDE_SPLIT ||
+    if (!has_something_to_keep(ph, target) || force == KN_DIVIDE_SPLIT ||
         force == KN_DIVIDE_RESIDENT)
         return;
-    store_squares(ph, true);
+    store_by_registers(ph, true);
     kn_phase whole = *ph;
     narrow_alone(&whole, target);
     bool chosen = clusters && force == KN_DIVIDE_BY_COST, fit = fits(&whole, target, 1);
     bool alone = !forced && fit && (!chosen || kept_bytes(&whole) <= FULL_BLOCK);
     int64_t least = want ? want : 2, most = want ? want : target->cluster;
     int64_t few = want || !ph->how.tile || most < FEW_BLOCKS ? most : FEW_BLOCKS;
-    int at_once = forced ? 1 : SHARING;
-    bool longer = !ph->how.tile && line_of(ph) > LINE && (want || has_turns(ph, target));
-    int64_t fewer = most < FEW_OF_PIECES ? most : FEW_OF_PIECES;
+    int at_once = forced ? 1 : MIN_BLOCKS;
+    bool longer = !ph->how.tile && line_of(ph) > LINE && (want || runs_in_waves(ph, target));
+    int64_t fewer = most < TWO_LINE_BLOCKS ? most : TWO_LINE_BLOCKS;
     if (!alone && (forced || chosen) &&
-        ((longer && in_clusters(ph, target, 2 * LINE, least, fewer, SHARING)) ||
+        ((longer && in_clusters(ph, target, 2 * LINE, least, fewer, MIN_BLOCKS)) ||
          in_clusters(ph, target, LINE, least, few, at_once) ||
          ((forced || ph->how.tile) && in_clusters(ph, target, LINE / 2, least, most, at_once))))
         return;
     if (!forced && fit)
         *ph = whole;
     else
-        store_squares(ph, false);
+        store_by_registers(ph, false);
 }
 
 void kn_schedule_few_columns(kn_phase *ph, const kn_target *target)
@@ -266,7 +251,7 @@ void kn_schedule_few_columns(kn_phase *ph, const kn_target *target)
         ph->how.lanes /= 2;
 }
 
-/* Can every load that is kept go to its place as it lies in memory, in a copy of 4, 8 or 16 bytes a thread? */
+/* Can async copies of 4, 8 or 16 bytes a thread bring every kept load, as it is in memory? */
 static bool copies(const kn_phase *ph, const kn_target *target)
 {
     bool can_copy = target->sm >= 80;
@@ -285,8 +270,8 @@ static int block_of_tiles(const kn_phase *ph)
     return large ? 2 * BLOCK_OF_TILES : BLOCK_OF_TILES;
 }
 
-/* Are columns so short that a block's rows of threads would have few members each, which they would wait for each other to
- * combine? Then there are fewer rows, of more threads, as long as these fill the machine. */
+/* Rows of threads of a block. Where columns are short, so that each row would have few members and mostly wait to
+ * combine them, fewer rows with more lanes, as long as blocks still fill the machine. */
 static int rows_of(const kn_phase *ph, const kn_target *target, int block)
 {
     enum { FEW = 32, BLOCKS_A_UNIT = 8 };

@@ -6,7 +6,7 @@ static bool can(const kn_phase *ph)
     return ph->nest.reds.len == 0 && ph->nest.ngroup == 0 && !ph->how.split;
 }
 
-/* Bytes that a step loads, and additions that it takes. */
+/* Bytes that a step of a thread loads, and additions that it takes. */
 static int bytes_loaded(const kn_phase *ph)
 {
     int bytes = 0;
@@ -27,9 +27,9 @@ static int additions(const kn_phase *ph)
     return sum;
 }
 
-/* Steps whose loads a thread has on their way at once. A phase alone in its kernel has all threads that the machine holds,
- * and memory is the quicker the less each asks for (x + x*x of 64 Mi floats on an H200: 128.6 us by one vector, 132.5 by
- * four): as few as keep it busy while threads wait, twice as long as for an idle memory, or compute. */
+/* Steps whose loads a thread has in flight at once. A phase alone in its kernel has all the threads that the machine
+ * holds, and memory is faster the less each of them asks for (measured: docs/lab/bytes-a-block.md): as few as keep it
+ * busy while threads compute, or wait twice the latency of an idle memory. */
 static int steps(const kn_phase *ph, const kn_target *target)
 {
     const double busy = 0.75;

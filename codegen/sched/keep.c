@@ -1,17 +1,16 @@
-/* Which computed values a phase keeps for its later sweeps, instead of computing them again.
+/* Rematerialise or keep: which computed values a phase keeps for its later sweeps instead of computing them again.
  *
- * Before: a scheduled phase that keeps loads in registers, in shared memory or none. After, of the values that several
- * sweeps need, those are kept whose computing again costs more than keeping them, best first; costs in additions an
- * element (ir/ops.def).
+ * Before: a scheduled phase that keeps loads in registers, in shared memory, or not at all. After: of the values that
+ * several sweeps need, those are kept that cost more to compute again than to keep, best first. Costs are in
+ * additions an element (ir/ops.def).
  *
- *   registers  A value takes the registers of a kept one that nobody needs any more once it is there: exp(x - max)
- *              those of x. So keeping costs no register, and pays if it saves anything worth a copy. Where there is
- *              none, as for a float that is computed from 16-bit x, it takes new ones, up to KN_KEPT_WORDS with all
- *              others.
- *   shared     The place of a load in shared memory likewise, of a block or over a cluster, and none of its own: it is
- *              written and read once more.
- *   CPUs       A value is written to the worker's memory and read from there, in phases of rows that the second-level
- *              cache holds. At most MOST_FRAMES of them, so that it does.
+ *   registers  A value takes over the registers of a kept one that no later sweep needs: exp(x - max) those of x. That
+ *              costs no register, and pays if it saves more than a copy. If there is none, as for a float computed from a
+ *              16-bit x, it takes new registers, up to KN_KEPT_WORDS with all others.
+ *   shared     It takes over the place of a kept load likewise, in a block or a cluster, but no new one. It is written and
+ *              read once more.
+ *   CPUs       It goes through the worker's memory, in phases of rows that the second-level cache holds; at most
+ *              MOST_FRAMES values, so that it does.
  *
  * --reuse keep and recompute force it either way. */
 #include <string.h>
@@ -26,7 +25,7 @@ typedef struct keeper {
     kn_keep where;
 } keeper;
 
-/* Additions an element that the sweeps from `from` on take. */
+/* Additions an element in all sweeps from `from` on. */
 static int cost_from(const keeper *k, int from)
 {
     int cost = 0;
@@ -42,7 +41,7 @@ static int cost_from(const keeper *k, int from)
     return cost;
 }
 
-/* The first sweep from `from` on that needs a value; nsweeps: none. */
+/* The first sweep, from `from` on, that needs a value; nsweeps if none does. */
 static int next_need(const keeper *k, int value, int from)
 {
     for (int t = from; t < k->ph->nest.nsweeps; t++) {
@@ -53,8 +52,8 @@ static int next_need(const keeper *k, int value, int from)
     return k->ph->nest.nsweeps;
 }
 
-/* Is value a done with, in every step, before value b takes its registers? Within a step values are computed, or taken
- * from where they are kept, by number. */
+/* Is value a dead, in every step, before value b takes over its registers? Within a step values are computed, or read
+ * from where they are kept, in the order of their numbers. */
 static bool is_over_before(const keeper *k, int a, int b)
 {
     int since = k->ph->nest.values.data[b].since;
@@ -62,14 +61,14 @@ static bool is_over_before(const keeper *k, int a, int b)
            next_need(k, a, since + 1) == k->ph->nest.nsweeps;
 }
 
-/* Has value i a place that is its own? */
+/* Has value i a place of its own, which others may take over? */
 static bool has_place(const keeper *k, int i)
 {
     const kn_value *v = &k->ph->nest.values.data[i];
     return v->kept == k->where && (v->kind == KN_V_LOAD || v->room == i);
 }
 
-/* Is nobody who uses the place of value r in need of it when value i is? */
+/* May value i take over the place of value r: are all that use it dead before i is computed, or i before them? */
 static bool has_room(const keeper *k, int r, int i)
 {
     const kn_value *values = k->ph->nest.values.data;
@@ -81,8 +80,7 @@ static bool has_room(const keeper *k, int r, int i)
     return free;
 }
 
-/* The value of the same type whose place is free for value i as long as that is needed, i itself if there are new
- * registers for it; -1 for none. */
+/* The value of the same type whose place value i may take over; i itself if it may have new registers; -1 for none. */
 static int find_room(const keeper *k, int i)
 {
     int words = kn_kept_words(k->ph, i);
@@ -94,13 +92,13 @@ static int find_room(const keeper *k, int i)
     return k->where == KN_KEEP_REGISTERS && words <= KN_KEPT_WORDS ? i : -1;
 }
 
-/* Additions that keeping value i saves, 0 if there is no room for it. Leaves it kept. */
+/* Keeps value i, and returns the additions that it saves; 0 if there is no room for it. */
 static int keep_one(keeper *k, int i)
 {
     kn_value *v = &k->ph->nest.values.data[i];
     v->since = next_need(k, i, 0);
     int cost = cost_from(k, v->since + 1);
-    v->kept = k->where; /* which others are not needed any more depends on it */
+    v->kept = k->where; /* first: what else is needed depends on it */
     v->room = i;
     if (k->where != KN_KEEP_FRAME && (v->room = find_room(k, i)) < 0)
         return 0;

@@ -1,28 +1,29 @@
-/* Grid-resident: what the split phases of a kernel load again behind a grid barrier stays in shared memory meanwhile, each
- * part with the thread that loaded it, so that nobody waits for it and memory is read once.
+/* Values persistent across the grid barrier: what the split phases of a kernel load again after a grid barrier stays
+ * in shared memory, each element with the thread that loaded it. So nobody waits for it, and memory is read once.
  *
- * What makes it right: the phases are split alike, and every block takes the same turns of the same groups in each of
- * them. So step n of a thread is about the same elements in all of them, and the place of that step in shared memory is
- * its own. There is room for a number of steps (kn_kernel.held); those beyond it, and all of the groups of a block but
- * its first, are loaded again. Neither the size of arrays nor the number of blocks that a launch really has decides
- * whether results are right, only how much is read again.
+ * Why that is right: the phases are split alike, and every block walks the same cyclic partition of the same groups
+ * in each of them. So step n of a thread has the same elements in all of them, and its own place in shared memory.
+ * There is room for kn_kernel.resident_steps steps. Later steps, and all but the first of a block's groups, are
+ * loaded again. Neither the sizes nor the number of blocks that a launch really has decide whether results are right,
+ * only how much is loaded again.
  *
- * Of bands likewise: phases that go through the same ones have the same groups of a block's first band with the same
- * threads, and there is room for the first of these groups. */
+ * Mixed phases likewise: those with the same parts have each group of a part with the same threads, and there is room
+ * for the first groups of each. */
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 enum {
-    LEAST_MEMBERS = 1024, /* that make a range worth a block: of rows; of columns */
+    /* the least members that make a range worth a block: of rows; of columns */
+    LEAST_MEMBERS = 1024,
     LEAST_OF_COLUMNS = 64,
-    STATIC_BYTES = 24 * 1024, /* shared memory of blocks of columns beside what is kept, at most */
-    OWN = 1024,               /* that the hardware takes for a block */
+    STATIC_BYTES = 24 * 1024, /* static shared memory of blocks of columns, at most */
+    RESERVED = 1024,          /* shared memory that the hardware takes for a block */
 };
 
 static bool in_columns(const kn_phase *ph) { return ph->how.walk == KN_WALK_COLS; }
 
-/* Blocks that share a multiprocessor and its shared memory. Those of columns take turns by tiles: twice as many, of half the
- * size, divide the machine more finely. */
+/* Blocks that share a multiprocessor's shared memory. Columns are taken tile by tile: twice as many blocks, of half
+ * the size, divide the work more evenly. */
 static int blocks_a_unit(const kn_phase *ph) { return in_columns(ph) ? 2 : 1; }
 
 int kn_mixed_min_blocks(const kn_target *target, int threads)
@@ -37,10 +38,10 @@ static int64_t width_of(const kn_phase *ph)
     return in_columns(ph) ? (int64_t)KN_COLS_LANES * ph->how.vec : 1;
 }
 
-/* Shared memory of each of so many blocks beside `used` bytes of it. */
+/* Shared memory that is left to each of so many blocks besides `used` bytes. */
 static int64_t room_beside(int blocks, const kn_target *target, int64_t used)
 {
-    return (target->smem_block + OWN) / blocks - OWN - used;
+    return (target->smem_block + RESERVED) / blocks - RESERVED - used;
 }
 
 kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool forced)
@@ -52,7 +53,7 @@ kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool fo
     int64_t side = kn_ceil_div(ph->nest.groups, width_of(ph));
     int64_t blocks = (int64_t)target->units * blocks_a_unit(ph), want = blocks / side;
     int64_t most = kn_ceil_div(ph->nest.members, in_columns(ph) ? LEAST_OF_COLUMNS : LEAST_MEMBERS);
-    bool idle = want * side * 4 < blocks * 3; /* a quarter or more */
+    bool idle = want * side * 4 < blocks * 3; /* a quarter of the blocks or more */
     want = want < most ? want : most;
     if (forced && want < 2)
         want = 2;
@@ -78,7 +79,7 @@ double kn_resident_part_of_mixed(const kn_target *target, int threads, double by
     return fit < bytes ? fit / bytes : 1;
 }
 
-/* Do their workers go through the same members of the same groups, but for vectors? */
+/* Do both walk the same members of the same groups with the same workers, whatever their vectors? */
 static bool alike(const kn_phase *a, const kn_phase *b)
 {
     bool same = a->how.resident && b->how.resident && a->how.walk == b->how.walk &&
@@ -90,7 +91,7 @@ static bool alike(const kn_phase *a, const kn_phase *b)
     return same;
 }
 
-/* The first of the phases that keep something for each other; the number of phases if there are none. */
+/* The first resident phase; the number of phases if there is none. */
 static int first_resident(const kn_kernel *k)
 {
     int p = 0;
@@ -118,7 +119,7 @@ void kn_resident_align(kn_kernel *k)
             k->phases.data[p].how.lanes = lanes;
 }
 
-/* Has each member an element of its own of this load, which is what it was when phase p is over? */
+/* Has the load an element for each member, which nobody writes from phase p on? */
 static bool stays(const kn_kernel *k, int p, const kn_value *v)
 {
     const kn_phase *ph = &k->phases.data[p];
@@ -133,7 +134,7 @@ static bool stays(const kn_kernel *k, int p, const kn_value *v)
     return true;
 }
 
-/* Marks what phase p loads in the same place as `v`, to be `at` so many bytes; false if there is nothing. */
+/* Marks the loads of this access as resident, at byte `at` of a step; false if there are none. */
 static bool mark(kn_phase *ph, const kn_access *acc, int at)
 {
     bool any = false;
@@ -148,7 +149,8 @@ static bool mark(kn_phase *ph, const kn_access *acc, int at)
     return any;
 }
 
-/* What phase p and later ones load; the bytes of a thread's step that are resident then, `at` before. */
+/* Marks what phase p loads and later ones load again; returns the resident bytes of a thread's step, of which `at`
+ * were there before. */
 static int mark_all(kn_kernel *k, int p, int at)
 {
     kn_phase *ph = &k->phases.data[p];
@@ -174,7 +176,7 @@ static void unmark(kn_kernel *k)
                     k->phases.data[p].how.mixed ? KN_KEEP_REGISTERS : KN_KEEP_NONE;
 }
 
-/* Shared memory of a block that is there for what phase `ph` keeps. */
+/* Shared memory of a block that is left for what phase `ph` keeps. */
 static int64_t room(const kn_kernel *k, const kn_phase *ph, const kn_target *target)
 {
     int beside = KN_SCRATCH_BYTES;

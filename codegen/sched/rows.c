@@ -3,21 +3,19 @@
 #include "codegen/model/machine.h"
 #include "codegen/sched/sched.h"
 
-/* Data registers a thread may spend on values kept from one sweep to the next, half of what each has in the largest
- * block, and the most steps they are spread over: eight 16-byte loads in flight a thread. */
+/* Registers that a thread may spend on kept values, half of what it has in the largest block. */
 enum { KEEP_REGISTERS = 32, WARP = 32 };
 
-/* Threads a group at most for which a thread takes few steps, and narrow elements are kept as if they had 32 bits. */
+/* The largest block, per group, for which a thread takes few steps and 16-bit elements count as registers of 32 bits. */
 enum { NARROW_BLOCK = 512 };
 
-/* Threads of a block of bands at least: two such blocks have some 64 KB of loads on their way. */
-enum { BAND_BLOCK = 512 };
+/* The least threads of a block of a mixed phase: two such blocks have some 64 KB of loads in flight. */
+enum { MIXED_BLOCK = 512 };
 
-/* Where as much is written, memory is the quicker the less each thread asks for. So a thread has so many bytes of a run on
- * their way while a block of half the threads that there may be is enough (layernorm of rows of 16 KB on an H200: 136.5 us
- * by eight vectors a thread, 134.4 by four), and a lane so many elements while there are more lanes (rmsnorm of rows of
- * 256 bytes in bf16: 136 us by four vectors, 129.5 by one). Of f64 twice the bytes: by twice the threads, with nearly as
- * many registers each, fewer would be on their way (layernorm of rows of 32 KB: 139 us, not 131). */
+/* Where as much is written as read, memory is faster the less each thread asks for (measured:
+ * docs/lab/bytes-a-block.md). So a thread has at most so many bytes of a row in flight, as long as half of the
+ * largest block is enough; and a lane at most so many elements, as long as there are more lanes. Of f64 twice the
+ * bytes: of twice the threads, with nearly as many registers each, fewer would fit. */
 enum { THREAD_BYTES = 64, LANE_ELEMENTS = 16 };
 
 static bool can(const kn_phase *ph)
@@ -33,8 +31,8 @@ static int64_t steps(const kn_phase *ph)
     return (members + ph->how.vec - 1) / ph->how.vec;
 }
 
-/* What a thread keeps of each step of a group: what is read again; of what is resident all that is loaded with it, so that
- * it is on its way before the first element is waited for. */
+/* What a thread keeps of each step: loads that are read again; in resident mixed phases all loads, so that all are in
+ * flight before the first is waited for. */
 static bool stays(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
@@ -44,7 +42,7 @@ static bool stays(const kn_phase *ph, int i)
                : kn_is_reread(ph, i);
 }
 
-/* Is there anything of 64 bits among it? Its arithmetic takes twice the registers, too. */
+/* Are any of these 64 bits wide? Their arithmetic takes twice the registers, too. */
 static bool keeps_wide(const kn_phase *ph)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
@@ -53,7 +51,7 @@ static bool keeps_wide(const kn_phase *ph)
     return false;
 }
 
-/* Registers that a step's elements of what stays take, each element `least` bytes or more, and accumulators across
+/* Registers that a step takes: of what is kept, each element `least` bytes or more, and of accumulators across
  * groups. */
 static int words_a_step(const kn_phase *ph, int least)
 {
@@ -69,9 +67,8 @@ static int words_a_step(const kn_phase *ph, int least)
     return words;
 }
 
-/* The most steps, up to a limit, for which there are registers; 0 when not even one fits. Of one register each a few more:
- * rows of 1023 floats by 64 threads instead of 128 take 143 us on an H200, not 151, and groups of 32 x 7 x 7, in several
- * runs, by 128 threads instead of 256 13.9, not 15.0. */
+/* The most steps, up to a limit, for which there are registers; 0 if not even one fits. Single registers allow a few
+ * more (measured: docs/lab/unaligned-rows.md, docs/lab/row-packing.md). */
 static int most_steps(const kn_phase *ph, int words, int limit)
 {
     int most = 1;
@@ -82,39 +79,39 @@ static int most_steps(const kn_phase *ph, int words, int limit)
     return words <= KEEP_REGISTERS ? most : 0;
 }
 
-/* Is this a load of which a block may keep its part for all groups? */
-static bool may_last(const kn_phase *ph, int i)
+/* Is it a load that is the same for all groups, of which persistent blocks may keep their part? */
+static bool may_hoist(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
     return kn_same_for_groups(ph, v) && v->sweeps > 0 &&
            v->access.kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO;
 }
 
-/* Lanes that cover n steps when each takes at most `most` of them. */
+/* Lanes for n steps, at most `most` of them each. */
 static int64_t lanes_for(int64_t n, int most)
 {
     return kn_power_of_two_from((n + most - 1) / most);
 }
 
-/* Bytes that memory moves for a step of what is read again: where elements lie apart, of what is between them too. */
+/* Bytes that memory moves for a step of what is read again: of strided elements whole sectors. */
 static int moved_a_step(const kn_phase *ph)
 {
     const int64_t sector = 32;
     int64_t bytes = 0;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        int64_t apart =
+        int64_t stride =
             v->kind == KN_V_LOAD ? llabs(v->access.stride[kn_phase_vector_axis(ph)]) : 1;
-        int64_t each = (apart > 1 ? apart : 1) * kn_bytes(v->dtype);
+        int64_t each = (stride > 1 ? stride : 1) * kn_bytes(v->dtype);
         if (kn_is_reread(ph, i))
             bytes += ph->how.vec * (each < sector ? each : sector);
     }
     return (int)bytes;
 }
 
-/* The most steps a thread can take with everything that is read again kept in registers; 0 when there is nothing to
- * keep or the machine has no registers to speak of. What is computed from narrow elements takes a register for each:
- * there is room for that too while it costs no more than some lanes. */
+/* The most steps of a thread that keeps in registers all that is read again; 0 if there is nothing, or no register,
+ * to keep it in. Values computed from 16-bit elements take a register each, so these count as 32 bits as long as that
+ * costs only lanes. */
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
     int words = words_a_step(ph, 0);
@@ -130,15 +127,14 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
 }
 
-/* Groups enough to give each only a part of a block. */
+/* Are there so many groups that each gets only a part of a block? */
 static bool crowded(const kn_phase *ph, const kn_target *target)
 {
     return !ph->universal && ph->nest.groups * ph->num.splits >= target->units * 8;
 }
 
-/* Are groups so few, and so short, that each may have a lane of a warp for every step? Then all loads are on their way at
- * once, and nobody waits at a barrier: a layernorm of 64 rows of 64 takes 4.2 us on an H200, by a block of 128 threads a row
- * and eight steps 5.0; an empty kernel takes 3. */
+/* Are groups so few and so short that each may have a lane of a warp for every step? Then all loads are in flight at
+ * once, and nobody waits at a barrier (measured: docs/lab/small-rows.md). */
 static bool has_one_step(const kn_phase *ph, const kn_target *target)
 {
     return keepable_steps(ph, target) && !ph->how.cluster && !ph->how.mixed &&
@@ -152,20 +148,20 @@ static bool registers_keep(const kn_phase *ph, const kn_target *target)
     if ((ph->how.cluster || keeps_wide(ph)) && threads > KN_HALF_BLOCK)
         threads = KN_HALF_BLOCK;
     if (ph->how.cluster && !kn_phase_one_run(ph))
-        return false; /* in shared memory, like what is larger: that is one kernel less */
+        return false; /* in shared memory, as larger ones: one kernel less */
     return most && lanes_for(steps(ph), most) <= threads;
 }
 
-/* Bytes of what is read again of a block's part of a group, of what is kept of it. */
+/* Bytes of a block's part of a group in shared memory, of what is read again. */
 static int64_t part_bytes(const kn_phase *ph)
 {
     return kn_reread_element(ph) *
            (ph->how.rest_in_registers ? ph->num.held : steps(ph) * ph->how.vec);
 }
 
-/* Does a block's part of the group fit in its shared memory, and is that a place for it? Only in a kernel of one phase:
- * others launch as many blocks as fit at a time, which shared memory would cut down. Groups in several runs have
- * clusters for that, of one block if need be (cluster.c), where there are clusters. */
+/* Does shared memory hold a block's part of the group, and should it? Only in a kernel of one phase: others launch as
+ * many blocks as fit at a time, which shared memory would reduce. Groups in several runs leave it to clusters, even
+ * of one block (cluster.c), if there are any. */
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
     int64_t bytes = kn_reread_bytes(ph);
@@ -175,7 +171,7 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
 }
 
-/* Not less than other phases need that go through the same bands. */
+/* Not fewer than other phases need that walk the same parts. */
 int kn_mixed_lanes(const kn_phase *ph)
 {
     int64_t lanes = lanes_for(steps(ph), most_steps(ph, words_a_step(ph, 0), 2 * KN_KEEP_STEPS));
@@ -196,8 +192,8 @@ kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
                                       : KN_KEEP_NONE;
 }
 
-/* It moves runs of whole 16 bytes, and short ones no faster than threads. What comes next takes the places that all
- * threads have gone through side by side, so not where each has a range of neighbours. */
+/* Async bulk copies need contiguous runs of a multiple of 16 bytes, and of short runs they are no faster than loads.
+ * They refill what all threads have finished, so threads may not have a range each. */
 bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
 {
     enum { LEAST_RUN = 512 };
@@ -214,11 +210,9 @@ bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
     return true;
 }
 
-/* Do the blocks of a cluster load their parts into registers, instead of by copies into shared memory? Where no sweep loads
- * anything besides: what a thread keeps leaves it few registers for other loads to be on their way, and it waits for them
- * step by step. On an H200 softmax of f32 rows of 1 MB takes 149 us so, not 157, of 512 KB 147 and 150, of 131 KB 143 and
- * 146; layernorm of rows of 512 KB, which loads gamma and beta, 351, not 323. Of 32 bits: what is computed from 16 takes
- * registers besides (softmax of bf16 rows of 256 KB 169 us, not 153). */
+/* Do the blocks of a cluster load their parts into registers, instead of by async copies into shared memory? Where no
+ * sweep loads anything else: kept values leave a thread few registers for other loads in flight. And of 32-bit
+ * elements only: what is computed from 16 bits takes further registers (measured: docs/lab/registers-or-shared.md). */
 static bool loads_parts(const kn_phase *ph, const kn_target *target)
 {
     bool alone = ph->how.cluster && registers_keep(ph, target);
@@ -228,32 +222,33 @@ static bool loads_parts(const kn_phase *ph, const kn_target *target)
     return alone;
 }
 
-/* The most steps of a thread for which it has registers for what all groups share, as many for each element of 16 bits as of
- * 32, and some for what is made of it; 0: there is nothing of the kind, or no registers for one. Always as many, whatever
- * the size of groups: that is one kernel. */
-static int lasting_steps(const kn_phase *ph)
+/* The most steps for which a thread has registers to hoist loads that are the same for all groups: a register an
+ * element, of 16 bits too, and some for what is computed from it. 0: there are none, or no registers. It does not
+ * depend on the size of groups, so that one kernel serves all. */
+static int hoisted_steps(const kn_phase *ph)
 {
     int words = 0;
     bool narrow = true;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        words += may_last(ph, i) ? ph->how.vec : 0;
+        words += may_hoist(ph, i) ? ph->how.vec : 0;
         narrow = narrow && (v->level == KN_GROUP || kn_bytes(v->dtype) <= 4);
     }
     return words && narrow ? most_steps(ph, words, KN_KEEP_STEPS / 2) : 0;
 }
 
-/* Two blocks have two groups each then, and less on its way than more of them with one each unless that takes half of the
- * shared memory. sm_120, whose multiprocessors have fewer threads, has less of that, and its code spills. */
+/* Two blocks a multiprocessor have two stages each then. That is less in flight than more blocks with one stage,
+ * unless it takes at least half of the shared memory. sm_120, with fewer threads a multiprocessor, has less shared
+ * memory too, and its code spills. */
 bool kn_rows_may_hoist(const kn_phase *ph, const kn_target *target)
 {
     bool fetched = false;
     for (int i = 0; i < ph->nest.values.len; i++)
-        fetched = fetched || (kn_is_reread(ph, i) && !may_last(ph, i));
+        fetched = fetched || (kn_is_reread(ph, i) && !may_hoist(ph, i));
     int64_t room = (target->smem_block - KN_SCRATCH_BYTES) / 2, twice = 2 * part_bytes(ph);
     return fetched && !ph->how.unaligned && !ph->how.rest_in_registers &&
            target->max_threads_unit >= 4 * KN_HALF_BLOCK && twice <= room && twice * 2 >= room &&
-           steps(ph) <= (int64_t)lasting_steps(ph) * KN_HALF_BLOCK && kn_rows_copies(ph, target) &&
+           steps(ph) <= (int64_t)hoisted_steps(ph) * KN_HALF_BLOCK && kn_rows_copies(ph, target) &&
            !loads_parts(ph, target);
 }
 
@@ -264,23 +259,23 @@ int kn_rows_rest_steps(const kn_phase *ph)
     return words ? REST_WORDS / words : 0;
 }
 
-/* Threads of blocks that share a multiprocessor's memory: a thousand for all of them, twice as many where each takes
- * one element at a time. */
+/* Threads of blocks that share a multiprocessor: a thousand for all of them, twice as many where each takes one
+ * element at a time. */
 static int sharing_threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t at_once = target->smem_block / (part_bytes(ph) + KN_SCRATCH_BYTES / 2);
     return at_once >= 4 && ph->how.vec > 1 ? 256 : at_once >= 2 ? 512 : 1024;
 }
 
-/* At least so many lanes for n steps, of the few widths that a part of a warp may have: each is another kernel. Four
- * where there are four steps, so that vectors side by side are 64 bytes of memory side by side: a lane for a row of
- * 128 bytes took 3.4 times as long on an H200. */
+/* At least `lanes` lanes for n steps, of the few widths that a part of a warp may have, each of which is another
+ * kernel. Four where there are four steps, so that neighbouring vectors are 64 contiguous bytes (measured:
+ * docs/lab/small-rows.md). */
 static int part_of_warp(int64_t n, int64_t lanes)
 {
     return n < 4 && lanes <= 1 ? 1 : lanes <= 4 ? 4 : lanes <= 16 ? 16 : WARP;
 }
 
-/* Lanes of a group that is kept in registers by a warp or a part of one; 0: it takes more. */
+/* Lanes of a warp, at most all, that keep a group in registers; 0: it takes more. */
 static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
 {
     int64_t n = steps(ph);
@@ -292,9 +287,9 @@ static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
     return part_of_warp(n, lanes < WARP ? lanes : WARP);
 }
 
-/* Where a group's values fit in registers, as many threads as that takes; else a block a group from some
- * hundred steps on, and several groups a block below. Small blocks where there are enough of them: while some meet the
- * others load (logsumexp of 8192 rows of 50257 floats on an H200: 398 us, by blocks of 1024 threads 437). */
+/* If registers hold a group, as many threads as that takes; else a block a group from about a hundred steps on, and
+ * several groups a block below. Blocks are small where there are enough of them: while some wait, others load
+ * (measured: docs/lab/softmax-50257.md). */
 static int threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t n = steps(ph);
@@ -306,7 +301,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
                : crowded(ph, target)      ? 256
                                           : 1024;
     if (ph->how.mixed) {
-        want = kn_mixed_lanes(ph) > BAND_BLOCK ? kn_mixed_lanes(ph) : BAND_BLOCK;
+        want = kn_mixed_lanes(ph) > MIXED_BLOCK ? kn_mixed_lanes(ph) : MIXED_BLOCK;
     } else if (ph->how.resident) {
         want = n < 128 ? 128 : n < 1024 ? (int)kn_power_of_two_from(n) : 1024;
     } else if (registers_keep(ph, target) &&
@@ -325,7 +320,7 @@ static int needed_steps(const kn_phase *ph)
     return (int)kn_power_of_two_from((steps(ph) + ph->how.tpg - 1) / ph->how.tpg);
 }
 
-/* Are there so few bytes of an element to move that instructions are what its time goes to? */
+/* Are so few bytes moved for each element that time goes to instructions? */
 static bool is_light(const kn_phase *ph)
 {
     enum { HEAVY = 8 };
@@ -340,7 +335,7 @@ static bool is_light(const kn_phase *ph)
     return bytes < HEAVY;
 }
 
-/* A single step, and in it what only one sweep loads too. */
+/* Takes a single step, and has in flight also what only one sweep loads. */
 static void keep_one_step(kn_phase *ph)
 {
     int words = 0;
@@ -355,10 +350,10 @@ static void keep_one_step(kn_phase *ph)
     }
 }
 
-/* Every step that a thread may take is written out. In a kernel of its own a phase may take as many as there is
- * room for, whatever the size of its groups, and one kernel serves all; phases side by side share registers, and
- * take no more than they need. Light or short groups of exactly so many members, powers of two, have a kernel without
- * tests. */
+/* Every step that a thread may take is unrolled. In a kernel of its own a phase may take as many as there are
+ * registers for, whatever the size of its groups, so that one kernel serves all; phases that share a kernel share
+ * registers, and take no more than they need. Light or short groups of exactly so many members, powers of two, have a
+ * kernel without bounds checks. */
 static void keep_in_registers(kn_phase *ph, const kn_target *target)
 {
     enum { FEW_LANES = 4 };
@@ -375,28 +370,27 @@ static void keep_in_registers(kn_phase *ph, const kn_target *target)
         ph->how.steps = keepable_steps(ph, target);
 }
 
-/* What comes next fills the place of each array in pieces of some 25 KB, while the block stores the others. On an H200 1024
- * rows of 512 KB, layernorm, took 333 us in one piece, 308 in two, 312 in three; channels of 1.6 MB 63.2 us in one piece,
- * 62.6 in two, 62.0 in four; two arrays of 25 KB in each block 86 in one piece, 89 in two. */
-static int64_t piece_of(const kn_phase *ph, int block)
+/* Members of a chunk, which prefetch refills while the block stores the others: about CHUNK_BYTES of each array
+ * (measured: docs/lab/async-copy-chunks.md). */
+static int64_t copy_chunk_of(const kn_phase *ph, int block)
 {
-    enum { PIECE = 25 * 1024 };
+    enum { CHUNK_BYTES = 25 * 1024 };
     int64_t stride = (int64_t)block * ph->how.vec, arrays = 0;
     for (int i = 0; i < ph->nest.values.len; i++)
         arrays += kn_is_reread(ph, i);
-    int64_t pieces = kn_ceil_div(part_bytes(ph), arrays * PIECE);
-    return kn_ceil_div(kn_ceil_div(kn_phase_held(ph), pieces), stride) * stride;
+    int64_t chunks = kn_ceil_div(part_bytes(ph), arrays * CHUNK_BYTES);
+    return kn_ceil_div(kn_ceil_div(kn_phase_held(ph), chunks), stride) * stride;
 }
 
-/* What all groups share, where the block has the threads for it. */
-static void keep_lasting(kn_phase *ph, int block)
+/* Hoists loads that are the same for all groups, if the block has the threads for it. */
+static void keep_hoisted(kn_phase *ph, int block)
 {
     ph->how.hoisted = ph->how.hoisted && block >= KN_HALF_BLOCK;
     if (!ph->how.hoisted)
         return;
-    ph->how.steps = lasting_steps(ph);
+    ph->how.steps = hoisted_steps(ph);
     for (int i = 0; i < ph->nest.values.len; i++)
-        if (may_last(ph, i))
+        if (may_hoist(ph, i))
             ph->nest.values.data[i].kept = KN_KEEP_REGISTERS;
 }
 
@@ -420,11 +414,11 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
         keep_in_registers(ph, target);
     } else if (kn_rows_copies(ph, target) && !loads_parts(ph, target)) {
         kn_keep_reread(ph, KN_KEEP_SHARED);
-        keep_lasting(ph, block);
+        keep_hoisted(ph, block);
         ph->how.steps = ph->how.rest_in_registers ? kn_rows_rest_steps(ph) : ph->how.steps;
         ph->how.async = true;
         ph->num.skew = kn_launch_skew(ph, target);
-        ph->num.copy_chunk = piece_of(ph, block);
+        ph->num.copy_chunk = copy_chunk_of(ph, block);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
         keep_in_registers(ph, target);
         ph->num.skew = ph->how.cluster ? kn_launch_skew(ph, target) : 0;

@@ -1,4 +1,4 @@
-/* Reductions split over the machine: into how many ranges, and whether that pays. */
+/* Split reductions: into how many ranges, and whether that pays. */
 #include <string.h>
 
 #include "codegen/model/machine.h"
@@ -14,13 +14,13 @@ static bool differs_by_member(const kn_phase *ph, const kn_access *acc)
 
 typedef struct splitting {
     int64_t least_rows, least_cols;   /* members that make a range worth a block */
-    int rows_per_unit, cols_per_unit; /* ranges to split into, for a multiprocessor or CPU thread */
+    int rows_per_unit, cols_per_unit; /* ranges a multiprocessor, or CPU thread */
 } splitting;
 
 static const splitting gpu_splitting = {4096, KN_LEAST_OF_COLUMN, 4, 2};
 static const splitting cpu_splitting = {16384, KN_LEAST_OF_COLUMN, 1, 1};
 
-/* Bytes that the sweeps of a phase move: all of them, or as if each array were loaded once. */
+/* Bytes that the sweeps of a phase move; `once`: as if each array were loaded once. */
 static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
 {
     double bytes = 0, elements = (double)ph->nest.groups * (double)ph->nest.members;
@@ -33,7 +33,7 @@ static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
     return bytes;
 }
 
-/* Moments, and a maximum with its sum, take two sweeps over the partial results to merge, and more work each. */
+/* Merging moments, or maxima with their sums, takes two sweeps over the partial results, and more work each. */
 static bool merges_twice(const kn_phase *ph)
 {
     bool twice = false;
@@ -43,17 +43,17 @@ static bool merges_twice(const kn_phase *ph)
     return twice;
 }
 
-/* What the threads of a block of columns wait for, step after step, to merge so many partial results. */
+/* How long the threads of a block of columns wait, step after step, to merge so many partial results. */
 static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, int64_t parts)
 {
     const int64_t rows = 512 / KN_COLS_LANES;
     return (double)kn_ceil_div(parts, rows) * (merges_twice(ph) ? 2 : 1) * m->latency;
 }
 
-/* Nanoseconds of a phase that is split over the machine, at a barrier a combine. The split form is not there yet to be
- * predicted: it moves all bytes at nearly the memory's rate, but for what is resident, and its phases begin one after the
- * other. Ragged rows have no vectors then: elements take as long as if they had more bytes (softmax of 32 rows of 524287
- * floats on an H200: 73 us, by clusters 62; of 16 of 1048577 in bf16 51 and 41). */
+/* Predicted nanoseconds of a phase once it is split, with a barrier for each combine. The split form is not planned
+ * for this; it counts as all its bytes, except resident ones, at nearly the memory's rate, and its phases one after
+ * the other. Unaligned rows lose their vectors by it, and count as if their elements were wider (measured:
+ * docs/lab/unaligned-rows.md). */
 static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *target,
                        const kn_range *ranges)
 {
@@ -74,14 +74,14 @@ static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *
     return split + (stages + 1) * (m->latency + m->block);
 }
 
-/* Is that quicker than to leave each group to its own block, or cluster? */
+/* Is splitting faster than leaving each group to a block, or a cluster? */
 static bool pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
                  const kn_target *target, const kn_range *ranges)
 {
     return split_ns(ph, bufs, target, ranges) < kn_predict_phase_ns(a, ph, bufs, nbufs, target);
 }
 
-/* Two sweeps take so much longer than a sum on an H200, of rows, but less than another barrier. */
+/* What merging takes longer than a sum, for rows: less than another barrier (docs/model.md). */
 static double merging_ns(const kn_phase *ph)
 {
     const double ns = 2500;
@@ -96,8 +96,8 @@ bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase 
                                  kn_predict_phase_ns(a, ph, bufs, nbufs, target);
 }
 
-/* A group in several runs that is too large for any cluster. Split it moves as many bytes as read twice by one block,
- * and is served by the kernel for few groups. */
+/* A group in several runs that is too large for any cluster. Splitting it moves as many bytes as one block that reads
+ * it twice, and shares the kernel for few groups. */
 static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
 {
     return target->cluster > 1 && kn_walker_for(ph)->walk == KN_WALK_ROWS && !ph->how.cluster &&
@@ -105,7 +105,7 @@ static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
            kn_rows_keep(ph, target) == KN_KEEP_NONE;
 }
 
-/* Ranges that fill the machine, for blocks that keep nothing of them. `blocks`: that all groups have. */
+/* Ranges that fill the machine, for blocks that keep nothing. `blocks`: of all groups before the split. */
 static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int64_t blocks,
                                bool forced)
 {
@@ -113,7 +113,7 @@ static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int6
     const splitting *how = strcmp(target->kind, "cuda") == 0 ? &gpu_splitting : &cpu_splitting;
     int64_t least = forced ? 1 : cols ? how->least_cols : how->least_rows;
     int64_t all = (cols ? how->cols_per_unit : how->rows_per_unit) * target->units;
-    int64_t want = all / blocks; /* all of them at a time, none in a second turn */
+    int64_t want = all / blocks; /* one wave */
     int64_t most = (ph->nest.members + least - 1) / least;
     if (want < 2)
         want = blocks < all || forced ? 2 : 1;

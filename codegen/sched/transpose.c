@@ -1,30 +1,30 @@
-/* Tiles: where one array has its neighbours along one axis and another along another, nobody who walks the phase meets
- * both in order. So a block goes through the phase in tiles of groups x members: straight accesses go by groups, as in
- * all columns; turned ones, which lie along the members, between memory and the tile by members and between the tile
- * and the thread by groups. Each then moves whole lines of memory.
+/* Tiles: where one array is contiguous along one axis and another along another, no walk meets both in order. So a
+ * block goes through the phase in tiles of groups x members. Straight accesses are contiguous along the groups, as in
+ * all columns. Transposed ones are contiguous along the members: between memory and the tile threads are neighbours
+ * along the members, between the tile and registers along the groups. Each then moves whole lines of memory.
  *
- *   columns      their turned accesses go through tiles: the result of a softmax of an array that lies transposed
- *   rows         without reductions, as are left behind a split one: become columns
- *   elementwise  becomes columns: the members are the axis along which most of what is turned lies, the groups all
- *                the others; split into one tile each
+ *   columns      their transposed accesses go through tiles: the result of a softmax that is stored transposed
+ *   rows         if no reductions are left, as behind a split one: become columns
+ *   elementwise  becomes columns: the members are the axis along which most of the transposed arrays are contiguous, the
+ *                groups all others; divided into one tile each
  *
- * It pays where fewer bytes come from the caches: an element by itself costs a sector of 32. What it costs is idle
- * lanes, where the tile is larger than what is there. */
+ * It pays where the caches move fewer bytes: a single element costs a sector of 32. It costs idle lanes, where the
+ * tile is larger than the array. */
 #include <stdlib.h>
 
 #include "codegen/sched/sched.h"
 
 enum {
-    SECTOR = 32,            /* bytes that the caches move at least */
-    RUN = 128,              /* bytes that a tile has side by side */
-    LONG_RUN = 256,         /* without reductions, where there are */
-    MANY_TILES = 4,         /* of these for each multiprocessor */
-    MOST_BYTES = 40 * 1024, /* of shared memory: a kernel has 48 of its own */
-    MOST_VECTOR = 8,        /* every range of members is whole vectors of as many */
-    TILES_A_PART = 8,       /* whose groups have something to do before */
+    SECTOR = 32,            /* the least bytes that the caches move */
+    RUN = 128,              /* contiguous bytes of a transposed array in a tile */
+    LONG_RUN = 256,         /* the same without reductions, if that still makes MANY_TILES */
+    MANY_TILES = 4,         /* tiles a multiprocessor */
+    MOST_BYTES = 40 * 1024, /* of shared memory: a kernel has 48 KB of static shared memory */
+    MOST_VECTOR = 8,        /* elements; every range of members is a multiple of it */
+    TILES_A_PART = 8,       /* in phases with local ones, which each block computes first */
 };
 
-/* A load or store that goes through a phase's elements. NULL for what is none. */
+/* An access to elements, every one of which is accessed; else NULL. */
 static kn_access *element_access(const kn_phase *ph, int i)
 {
     const kn_store *s = i < ph->nest.values.len ? NULL : kn_store_at(ph, i);
@@ -33,8 +33,8 @@ static kn_access *element_access(const kn_phase *ph, int i)
     return element ? kn_access_at(ph, i) : NULL;
 }
 
-/* Bytes an element of what is turned, seen along axis `across`, and lies along axis `down`. */
-static int turned_bytes(const kn_phase *ph, const kn_buf *bufs, int across, int down)
+/* Bytes an element of the accesses that are transposed: contiguous along `down`, and walked along `across`. */
+static int transposed_bytes(const kn_phase *ph, const kn_buf *bufs, int across, int down)
 {
     int total = 0;
     for (int i = 0; i < kn_accesses(ph); i++) {
@@ -48,7 +48,7 @@ static int turned_bytes(const kn_phase *ph, const kn_buf *bufs, int across, int 
 
 /* ---- phases without reductions as columns ---- */
 
-/* The members become axis `down`; everything before it in the order it has. */
+/* Axis `down` becomes the only member axis, behind the others in their order. */
 static void as_columns(kn_phase *ph, int down)
 {
     for (int a = down; a + 1 < ph->nest.naxes; a++)
@@ -67,12 +67,12 @@ static void as_columns(kn_phase *ph, int down)
     }
 }
 
-/* The axis along which most of what is turned lies; -1 for none. */
-static int turned_axis(const kn_phase *ph, const kn_buf *bufs)
+/* The axis along which the most transposed bytes are contiguous; -1 for none. */
+static int transposed_axis(const kn_phase *ph, const kn_buf *bufs)
 {
     int best = -1, most = 0;
     for (int a = 0; a + 1 < ph->nest.naxes; a++) {
-        int bytes = turned_bytes(ph, bufs, ph->nest.naxes - 1, a);
+        int bytes = transposed_bytes(ph, bufs, ph->nest.naxes - 1, a);
         if (bytes > most) {
             most = bytes;
             best = a;
@@ -81,14 +81,14 @@ static int turned_axis(const kn_phase *ph, const kn_buf *bufs)
     return best;
 }
 
-/* Makes columns of it, with something turned in them. False if there is nothing to turn. */
+/* Makes the phase columns with a transposed access. False if there is none. */
 static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs,
                          const kn_target *target)
 {
     if (ph->how.walk != KN_WALK_COLS && ph->nest.reds.len > 0)
         return false;
     if (ph->how.walk == KN_WALK_FLAT) {
-        int down = ph->how.split ? -1 : turned_axis(ph, bufs);
+        int down = ph->how.split ? -1 : transposed_axis(ph, bufs);
         if (down < 0)
             return false;
         as_columns(ph, down);
@@ -100,14 +100,14 @@ static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs,
         ph->how.split = true;
         kn_schedule_vectors(ph, align, bufs, target);
     }
-    return turned_bytes(ph, bufs, ph->nest.ngroup - 1, ph->nest.naxes - 1) > 0;
+    return transposed_bytes(ph, bufs, ph->nest.ngroup - 1, ph->nest.naxes - 1) > 0;
 }
 
 /* ---- tiles ---- */
 
-/* How many elements of a turned access go at a time. */
-static int turned_vector(const kn_phase *ph, const kn_access *acc, const int *align,
-                         const kn_buf *bufs)
+/* Elements of a transposed access that move at a time between memory and the tile. */
+static int transposed_vector(const kn_phase *ph, const kn_access *acc, const int *align,
+                             const kn_buf *bufs)
 {
     int last = ph->nest.naxes - 1, vec = 16 / kn_bytes(bufs[acc->buf].dtype);
     vec = vec > MOST_VECTOR ? MOST_VECTOR : vec;
@@ -115,8 +115,8 @@ static int turned_vector(const kn_phase *ph, const kn_access *acc, const int *al
     return whole && kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], last, vec) ? vec : 1;
 }
 
-/* Bytes of a turned array that a tile has side by side; of long runs, those of the others too. On an H200 the sum of
- * 8192x8192 floats and as many turned ones takes 191 us by tiles of 64 x 64, 196 of 128 x 32, 208 of 32 x 32. */
+/* Contiguous bytes of a transposed array in a tile; of long runs, of the straight ones too (measured:
+ * docs/lab/transposed-tiles.md). */
 static int run_of(const kn_phase *ph, int bytes, const kn_target *target)
 {
     int64_t side = LONG_RUN / bytes;
@@ -124,8 +124,9 @@ static int run_of(const kn_phase *ph, int bytes, const kn_target *target)
     return ph->nest.reds.len == 0 && tiles >= MANY_TILES * target->units ? LONG_RUN : RUN;
 }
 
-/* As many of the turned accesses as there is room for, each of at least a sector. */
-static void turn(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_target *target)
+/* As many of the transposed accesses as there is room for, by tiles of at least a sector each. */
+static void transpose_accesses(kn_phase *ph, const int *align, const kn_buf *bufs,
+                               const kn_target *target)
 {
     int least = SECTOR;
     for (int i = 0; i < kn_accesses(ph); i++) {
@@ -144,7 +145,7 @@ static void turn(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_ta
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
         if (!acc || !kn_access_transposed(acc, ph->nest.ngroup - 1, ph->nest.naxes - 1, bytes))
             continue;
-        acc->transposed = turned_vector(ph, acc, align, bufs);
+        acc->transposed = transposed_vector(ph, acc, align, bufs);
         while (kn_tile_bytes(ph) > MOST_BYTES && ph->how.tile > SECTOR / least)
             ph->how.tile /= 2;
         if (kn_tile_bytes(ph) > MOST_BYTES)
@@ -153,9 +154,8 @@ static void turn(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_ta
     kn_schedule_as(ph, ph->how.vec);
 }
 
-/* Parts of whole tiles, of a phase without reductions. One is enough for a block, but for what it does first for each
- * of its groups. */
-static void cut(kn_phase *ph, bool local)
+/* Divides members into whole tiles, without reductions: one for each block, or several where local phases come first. */
+static void divide_into_tiles(kn_phase *ph, bool local)
 {
     ph->num.chunk = ph->how.tile * (local ? TILES_A_PART : 1);
     ph->num.splits = (ph->nest.members + ph->num.chunk - 1) / ph->num.chunk;
@@ -165,7 +165,8 @@ static void cut(kn_phase *ph, bool local)
 
 static int64_t round_up(int64_t n, int64_t to) { return kn_ceil_div(n, to) * to; }
 
-/* Bytes of a group's or an element's access that the caches move, along the axis of vectors. */
+/* Bytes that the caches move for all accesses to elements, with sectors of which only some bytes are used and idle
+ * parts of tiles. */
 static double traffic(const kn_phase *ph, const kn_buf *bufs)
 {
     int va = kn_phase_vector_axis(ph);
@@ -174,8 +175,8 @@ static double traffic(const kn_phase *ph, const kn_buf *bufs)
         const kn_access *acc = element_access(ph, i);
         if (!acc)
             continue;
-        double bytes = kn_bytes(bufs[acc->buf].dtype), apart = (double)llabs(acc->stride[va]);
-        double each = acc->transposed || apart < 1 ? bytes : apart * bytes;
+        double bytes = kn_bytes(bufs[acc->buf].dtype), stride = (double)llabs(acc->stride[va]);
+        double each = acc->transposed || stride < 1 ? bytes : stride * bytes;
         each = each > SECTOR ? SECTOR : each;
         for (int a = 0; a < ph->nest.naxes; a++)
             each *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
@@ -197,9 +198,9 @@ void kn_schedule_transposes(kn_arena *a, kn_phase *ph, const int *align, const k
     kn_phase tiled = kn_phase_copy(a, ph);
     if (!make_columns(&tiled, align, bufs, target))
         return;
-    turn(&tiled, align, bufs, target);
+    transpose_accesses(&tiled, align, bufs, target);
     if (tiled.nest.reds.len == 0)
-        cut(&tiled, ph->how.walk == KN_WALK_ROWS);
+        divide_into_tiles(&tiled, ph->how.walk == KN_WALK_ROWS);
     if (force == KN_DIVIDE_TILES || traffic(&tiled, bufs) < traffic(ph, bufs))
         *ph = tiled;
 }

@@ -1,4 +1,4 @@
-/* Vectors: how many elements a thread takes at a time, and what kinds of strides accesses then have. */
+/* Vectors: how many elements a thread takes at a time, and the kinds of strides that follow. */
 #include "codegen/sched/sched.h"
 
 bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align, int va,
@@ -23,7 +23,7 @@ static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
     return false;
 }
 
-/* Partial results of a single group are neighbours by chance, which is not worth a kernel. */
+/* Partial results of a single group happen to be contiguous, which is not worth another kernel. */
 static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
 {
     bool by_chance = ph->local && ph->how.vec == 1;
@@ -50,17 +50,16 @@ static void set_all_kinds(kn_phase *ph)
         set_kinds(ph, &ph->nest.stores.data[i].access, va);
 }
 
-/* From elements of 16 bytes to those of 4, to one. */
+/* From vectors of 16 bytes to 4 bytes, then to one element. */
 static int narrower(int vec, int bytes) { return vec * bytes > 4 && bytes < 4 ? 4 / bytes : 1; }
 
-/* A load, or what is stored of elements. NULL for what is none. */
 const kn_access *kn_element_access(const kn_phase *ph, int i)
 {
     bool element = i < ph->nest.values.len || kn_store_at(ph, i)->kind == KN_STORE_ELEMENT;
     return element ? kn_access_at(ph, i) : NULL;
 }
 
-/* Can everything that is walked along axis `va` go by vectors of `vec` elements? */
+/* Can every access along axis `va` be by aligned vectors of `vec` elements? */
 static bool vectors_fit(const kn_phase *ph, const int *align, const kn_buf *bufs, int va, int vec)
 {
     bool fits = ph->nest.axes[va].extent % vec == 0 && ph->nest.axes[va].extent > 0;
@@ -71,10 +70,10 @@ static bool vectors_fit(const kn_phase *ph, const int *align, const kn_buf *bufs
     return fits;
 }
 
-/* Does `acc` begin in each group where `first` does, within a vector? Sets *first if it is NULL. What all groups share
- * goes by elements: it is small, and in a cache. */
-static bool begins_alike(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align,
-                         const kn_access **first)
+/* Is `acc` as misaligned, in each group, as `first`? Sets *first if it is NULL. What is the same for all groups is
+ * accessed by elements: it is small, and cached. */
+static bool is_misaligned_alike(const kn_phase *ph, const kn_access *acc, const kn_buf *buf,
+                                int align, const kn_access **first)
 {
     int va = ph->nest.naxes - 1, bytes = kn_bytes(buf->dtype) * ph->how.vec;
     if (acc->stride[va] != 1 || !differs_by_group(ph, acc))
@@ -89,9 +88,10 @@ static bool begins_alike(const kn_phase *ph, const kn_access *acc, const kn_buf 
     return alike;
 }
 
-/* Rows whose beginnings lie anywhere go by vectors too, if all arrays' lie alike: a row of 50257 floats by vectors of
- * 4, but for its first and last. Long ones only, which registers would not keep element by element. */
-static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, const kn_target *target)
+/* Unaligned rows go by vectors too, if all arrays are misaligned alike: a row of 50257 floats by vectors of 4, except
+ * for the first and the last. Only long rows, which registers could not keep element by element. */
+static bool unaligned_fits(kn_phase *ph, const int *align, const kn_buf *bufs,
+                           const kn_target *target)
 {
     const kn_access *first = NULL;
     if (target->sm == 0 || ph->how.walk != KN_WALK_ROWS || ph->nest.reds.len == 0 ||
@@ -101,12 +101,11 @@ static bool ragged_fits(kn_phase *ph, const int *align, const kn_buf *bufs, cons
     bool fits = true;
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
-        fits = !acc || begins_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
+        fits = !acc || is_misaligned_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
     }
     return fits && first;
 }
 
-/* Bytes of the widest element that is loaded or stored. */
 int kn_widest_element(const kn_phase *ph, const kn_buf *bufs)
 {
     int widest = 1;
@@ -118,8 +117,7 @@ int kn_widest_element(const kn_phase *ph, const kn_buf *bufs)
     return widest;
 }
 
-/* Would there be too few registers for functions of several elements at a time? Softmax of 512 columns of 65536 f64, turned,
- * on an H200: by vectors of 2 333 us, with 120 bytes spilled, and 346 in blocks of 256, without; by single elements 330. */
+/* Would functions of several elements at a time spill registers (measured: docs/lab/f64-registers.md)? */
 static bool spills_vectors(const kn_phase *ph, const kn_target *target)
 {
     return ph->how.walk == KN_WALK_COLS && ph->how.split && !ph->how.resident &&
@@ -138,9 +136,9 @@ void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs,
         ph->how.vec = 1;
     while (ph->how.walk == KN_WALK_COLS && ph->how.vec > 1 &&
            ph->nest.groups < KN_COLS_LANES * ph->how.vec)
-        ph->how.vec /= 2; /* narrow tables: rather all lanes than wide ones */
+        ph->how.vec /= 2; /* narrow matrices: keep all lanes busy rather than use wide vectors */
     ph->how.unaligned = ph->how.vec > 1 && !vectors_fit(ph, align, bufs, va, ph->how.vec) &&
-                        ragged_fits(ph, align, bufs, target);
+                        unaligned_fits(ph, align, bufs, target);
     while (!ph->how.unaligned && ph->how.vec > 1 && !vectors_fit(ph, align, bufs, va, ph->how.vec))
         ph->how.vec = narrower(ph->how.vec, widest);
     set_all_kinds(ph);
@@ -154,7 +152,7 @@ void kn_schedule_as(kn_phase *ph, int vec)
 
 bool kn_has_wide_functions(const kn_phase *ph, const kn_target *target)
 {
-    enum { FUNCTION = 16 }; /* additions: more than of a quotient */
+    enum { FUNCTION = 16 }; /* additions; more than a division takes */
     bool wide = false;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);

@@ -27,7 +27,7 @@ typedef struct crossing {
     int *copy_of;         /* per value of columns: its copy in host, or -1 */
     int *buf;             /* per reduction of columns: its partial results */
     bool depends;         /* columns needs what rows makes */
-    kn_crossing_cost cost;
+    kn_mixed_cost cost;
 } crossing;
 
 /* ---- which axis is which ---- */
@@ -224,14 +224,14 @@ static bool carry_reductions(crossing *c)
     return true;
 }
 
-static void give_buffers(crossing *c, int64_t bands)
+static void give_buffers(crossing *c, int64_t parts)
 {
     for (int r = 0; r < c->from->nest.reds.len; r++) {
         if (c->from->nest.reds.data[r].stage > 0)
             continue;
         kn_access *acc = &c->host.nest.stores.data[c->buf[r]].access;
         acc->buf = c->buf[r] = kn_planner_temp(c->p, c->from->nest.reds.data[r].dtype, "partial",
-                                               acc->split_stride * bands);
+                                               acc->split_stride * parts);
     }
 }
 
@@ -306,11 +306,11 @@ static double bytes_again(const crossing *c)
 }
 
 /* The bands in which rows does the reductions of columns; none where that cannot be, or does not pay. */
-static kn_mixed_parts find_bands(crossing *c, const kn_phase *rows)
+static kn_mixed_parts find_parts(crossing *c, const kn_phase *rows)
 {
     kn_planner *p = c->p;
     const kn_target *target = p->problem->target;
-    const kn_mixed_parts none = {.bands = {0}};
+    const kn_mixed_parts none = {.parts = {0}};
     if (!is_raw(rows) || !is_raw(c->from) || !only_reduces(c->from) || kn_phase_in_order(rows) ||
         !find_axes(rows, c->from, c->to))
         return none;
@@ -334,10 +334,10 @@ static kn_mixed_parts find_bands(crossing *c, const kn_phase *rows)
     return kn_schedule_mixed(&after, &columns, target, &c->cost);
 }
 
-static void divide(kn_phase *ph, const kn_range *bands)
+static void divide(kn_phase *ph, const kn_range *parts)
 {
-    ph->num.splits = bands->n;
-    ph->num.chunk = bands->length;
+    ph->num.splits = parts->n;
+    ph->num.chunk = parts->length;
 }
 
 static bool cross(crossing *c)
@@ -345,15 +345,15 @@ static bool cross(crossing *c)
     kn_planner *p = c->p;
     if (c->columns < c->rows && !can_wait(c))
         return false;
-    kn_mixed_parts how = find_bands(c, &p->phases.data[c->rows]);
-    if (how.bands.n == 0)
+    kn_mixed_parts how = find_parts(c, &p->phases.data[c->rows]);
+    if (how.parts.n == 0)
         return false;
-    give_buffers(c, how.bands.n);
-    divide(&c->host, &how.bands);
+    give_buffers(c, how.parts.n);
+    divide(&c->host, &how.parts);
     if (c->columns < c->rows)
         put_behind_rows(c);
     p->phases.data[c->rows] = c->host;
-    kn_spread(p, c->columns, how.left, &(kn_partials){how.bands.n, c->buf});
+    kn_spread(p, c->columns, how.rest, &(kn_partials){how.parts.n, c->buf});
     return true;
 }
 
@@ -370,18 +370,18 @@ static bool cross_parted(kn_planner *p, int rows, int columns)
                   .columns = columns,
                   .from = &p->phases.data[columns],
                   .tail = &tail};
-    kn_mixed_parts how = find_bands(&c, &head);
-    if (how.bands.n == 0) {
+    kn_mixed_parts how = find_parts(&c, &head);
+    if (how.parts.n == 0) {
         p->bufs.len = bufs;
         return false;
     }
-    give_buffers(&c, how.bands.n);
-    divide(&c.host, &how.bands);
-    divide(&tail, &how.bands);
+    give_buffers(&c, how.parts.n);
+    divide(&c.host, &how.parts);
+    divide(&tail, &how.parts);
     tail.how.mixed = tail.how.resident = true;
     p->phases.data[rows] = tail;
     kn_insert_phase(p, columns, c.host, p->region_of.data[rows]);
-    kn_spread(p, columns + 1, how.left, &(kn_partials){how.bands.n, c.buf});
+    kn_spread(p, columns + 1, how.rest, &(kn_partials){how.parts.n, c.buf});
     return true;
 }
 
