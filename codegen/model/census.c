@@ -27,7 +27,7 @@ bool kn_census_same(const kn_census *x, const kn_census *y)
 
 /* ---- kernel IR ---- */
 
-/* Bytes that a value reads, or a store writes, each once. */
+/* Bytes of the distinct elements that a value reads, or that a store writes. */
 static int64_t bytes_read(kn_arena *a, const kn_phase *ph, int value, const kn_buf *bufs)
 {
     kn_touched touched = kn_read_touches(a, ph, value);
@@ -44,8 +44,8 @@ static int64_t bytes_written(const kn_phase *ph, const kn_access *acc, const kn_
     return n * kn_bytes(bufs[acc->buf].dtype);
 }
 
-/* `k` is the phase's kernel, or NULL before there is one. Loads are done once a group where they are the group's or are
- * kept, else by every sweep that needs them. */
+/* `k` is the phase's kernel, NULL if there is none yet. Group values and kept ones are loaded once, others by each
+ * sweep that needs them. */
 static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_phase *ph,
                       const kn_buf *bufs)
 {
@@ -94,7 +94,7 @@ static void mark_touched(const kn_phase *ph, bool *touched)
         touched[ph->nest.stores.data[i].access.buf] = true;
 }
 
-/* Per temporary's number: does one of the kernels have it? */
+/* Per temporary's number: does a kernel use it? */
 static bool *used_temporaries(kn_arena *a, kn_kernel *const *kernels, int n, int nbufs)
 {
     bool *used = KN_NEW_ARRAY(a, bool, nbufs + 1);
@@ -122,7 +122,8 @@ kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const 
             add_loads(a, &c, kernels[i], ph, kernels[i]->bufs.data);
             add_stores(&c, ph, kernels[i]->bufs.data);
             c.block +=
-                ph->how.mixed && ph->how.tpg < kernels[i]->threads; /* a band's rows side by side */
+                ph->how.mixed &&
+                ph->how.tpg < kernels[i]->threads; /* across groups, among the threads of a block */
             for (int t = 0; t < ph->nest.nsweeps; t++) {
                 if (!kn_sweep_reduces(ph, t))
                     continue;
@@ -154,7 +155,7 @@ kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *ph
         c.grid += !ph->local && kn_phase_waits(phases, i, &written);
         add_loads(a, &c, NULL, ph, bufs);
         add_stores(&c, ph, bufs);
-        /* partial results are combined in a later phase, and a local phase is its host's */
+        /* partial results are combined in a later phase, and a local phase belongs to its host */
         uint32_t stages = 0;
         for (int j = 0; j < ph->nest.reds.len && !ph->how.split; j++)
             if (!ph->nest.reds.data[j].across)
@@ -178,7 +179,7 @@ static int64_t bytes_of(const kn_node *n, const int64_t *sizes)
     return count_of(n, sizes) * kn_bytes(n->dtype);
 }
 
-/* What the outputs need, per node. */
+/* Per node: does an output need it? */
 static bool *needed(kn_arena *a, const kn_graph *g)
 {
     bool *need = KN_NEW_ARRAY(a, bool, g->nodes.len + 1);
@@ -213,7 +214,7 @@ static bool same_use(const kn_use *x, const kn_use *y)
     return x->base == y->base && memcmp(x->axis, y->axis, (size_t)x->base->rank) == 0;
 }
 
-/* Elements that a TAKE reads: one for each step along the axes that what it reads, or an index, differs along. */
+/* Elements that a TAKE reads: one for each step along the axes along which its array or an index varies. */
 static int64_t taken(const kn_graph *g, const kn_node *take, const int64_t *sizes)
 {
     int64_t shape[KN_MAX_RANK], n = 1;
@@ -230,7 +231,7 @@ static int64_t taken(const kn_graph *g, const kn_node *take, const int64_t *size
     return n;
 }
 
-/* One operation: every array it reads, once unless it is read in two orders. */
+/* One operation. It reads each array once, or once for each order in which it is read. */
 static void add_operation(kn_census *c, const kn_graph *g, const kn_node *n, const int64_t *sizes)
 {
     c->launches++;
@@ -250,7 +251,7 @@ static void add_operation(kn_census *c, const kn_graph *g, const kn_node *n, con
 /* How a value leaves the operation that computes it. */
 typedef enum leaving { UNSEEN = 0, SHOWN = 1, OUTPUT = 2, USED = 4, COPIED = 8 } leaving;
 
-/* Marks what later operations read. */
+/* Marks the values that later operations read. */
 static void mark_used(const kn_graph *g, const bool *need, int *leaves)
 {
     for (int i = 0; i < g->nodes.len; i++) {
@@ -262,7 +263,7 @@ static void mark_used(const kn_graph *g, const bool *need, int *leaves)
     }
 }
 
-/* Counts the writing of every output, and the copies of those that no operation computes. */
+/* Counts the stores of each output, and a copy for each that no operation computes. */
 static void add_outputs(kn_census *c, const kn_graph *g, const int64_t *sizes, int *leaves)
 {
     for (int o = 0; o < g->outputs.len; o++) {

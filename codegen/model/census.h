@@ -1,4 +1,4 @@
-/* Counting temporaries, barriers and bytes: what explain, the benchmarks and the tests call the program's cost. */
+/* Counts of temporaries, barriers and bytes: a program's cost for `explain`, the benchmarks and the tests. */
 #ifndef KN_CODEGEN_CENSUS_H
 #define KN_CODEGEN_CENSUS_H
 
@@ -9,27 +9,29 @@ typedef struct kn_census {
     int temporaries;
     int64_t temporary_bytes;
     int grid, cluster, block,
-        warp; /* barriers by level; from one launch to the next is a grid barrier */
-    int64_t bytes_read, bytes_written; /* global memory, each sweep's loads and stores once */
-    int64_t *input_read;               /* of these, per graph input */
-    int64_t *output_written;           /* and per graph output */
+        /* barriers by level; the boundary of two launches counts as a grid barrier */
+        warp;
+    /* global memory: what each sweep loads, and what it stores, once */
+    int64_t bytes_read, bytes_written;
+    int64_t *input_read;     /* of bytes_read, per graph input */
+    int64_t *output_written; /* of bytes_written, per graph output */
 } kn_census;
 
-/* One launch an operation of `g`: every result that is no output is a temporary, and each operand is read
- * once. A copy that only gives a value another shape on its way out is no operation: the value is written there.
- * This is what a plan with fusion off runs where no reduction is split. */
+/* Counts one launch for each operation of `g`: each result that is no output is a temporary, and each operand is read
+ * once. A copy that only reshapes a value on its way to an output is no operation. A plan without fusion runs that,
+ * if no reduction is split. */
 kn_census kn_census_of_graph(kn_arena *a, const kn_graph *g, const int64_t *sizes);
 
-/* Kernels as they are. `bufs`, with all temporaries, need not be the kernels' own. */
+/* Counts what kernels do. `bufs`, with all temporaries, need not be the kernels' own. */
 kn_census kn_census_of_kernels(kn_arena *a, const kn_graph *g, kn_kernel *const *kernels, int n,
                                const kn_buf *bufs, int nbufs);
 
-/* Phases that no schedule has bound to a machine yet. The combine of a sweep has no level: it counts as one of
- * the whole grid, which it may have to be. */
+/* Counts what phases do that are not scheduled yet. A combine counts as a grid barrier, which it may turn out to
+ * need. */
 kn_census kn_census_of_phases(kn_arena *a, const kn_graph *g, const kn_phase *phases, int n,
                               const kn_buf *bufs, int nbufs);
 
-/* Are the counts equal? */
+/* Are all counts equal? */
 bool kn_census_same(const kn_census *x, const kn_census *y);
 
 #endif

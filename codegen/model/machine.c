@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* One NVIDIA H200. */
+/* NVIDIA H200. */
 static const kn_machine gpu = {
     .launch = 2700,
     .memory = 4130,
@@ -31,7 +31,7 @@ static const kn_machine gpu = {
     .in_step = 6,
 };
 
-/* Two cores of a Xeon at 2.5 GHz, of which a unit is a thread. */
+/* Two cores of a Xeon at 2.5 GHz; a unit is a thread. */
 static const kn_machine cpu = {
     .launch = 20000,
     .memory = 25,

@@ -8,35 +8,36 @@
 #include "codegen/model/machine.h"
 #include "codegen/model/resources.h"
 
-/* What a kernel is predicted with. */
+/* The state of a prediction of one kernel. */
 typedef struct model {
     const kn_machine *m;
     const kn_target *target;
     const kn_kernel *k;
-    double fit;   /* blocks that a unit holds */
-    double rate;  /* of memory */
-    double moved; /* bytes, so far */
-    double *seen; /* per buffer: of these, when it was last touched; -1: not yet */
-    bool *need;   /* per value, of one sweep */
-    bool turned;  /* the phase's first sweep walks backwards */
+    double fit;    /* blocks that fit on a unit */
+    double rate;   /* DRAM bandwidth */
+    double moved;  /* bytes moved so far */
+    double *seen;  /* per buffer: `moved` when it was last touched; -1: not yet */
+    bool *need;    /* per value, of one sweep */
+    bool reversed; /* the phase's first sweep is a reverse traversal */
 } model;
 
-/* How a phase lies on the machine. */
+/* How a phase is distributed over the machine. */
 typedef struct spread {
     double blocks;
-    double units; /* that have something to do */
-    double turns; /* at least 1; of blocks that wait for each other, the last as long as it takes */
-    double together; /* blocks on a unit */
+    double units;         /* that have a block */
+    double waves;         /* at least 1 */
+    double blocks_a_unit; /* blocks on a unit at a time */
     bool cluster;
 } spread;
 
 static double least(double x, double y) { return x < y ? x : y; }
 static double most(double x, double y) { return x > y ? x : y; }
 
-/* Pieces of work that a thread of a CPU takes at a time, in elements. */
+/* Elements that a CPU thread takes at a time. */
 enum { TASK = 16384 };
 
-/* Multiprocessors come in groups, some of 16 and some of 18, which clusters of more than two blocks do not fill. */
+/* Multiprocessors come in groups (GPCs), some of 16 and some of 18, which clusters of more than two blocks do not
+ * fill. */
 static spread spread_of(const model *m, const kn_phase *ph)
 {
     spread s = {.cluster = ph->how.cluster && ph->num.splits > 1, .units = m->target->units};
@@ -56,68 +57,69 @@ static spread spread_of(const model *m, const kn_phase *ph)
         s.units *= m->m->group_fills / m->m->group;
     }
     s.units = least(s.units, s.blocks);
-    s.turns = most(1, s.blocks / at_once);
-    s.together = most(1, least(s.blocks, at_once) / s.units);
+    s.waves = most(1, s.blocks / at_once);
+    s.blocks_a_unit = most(1, least(s.blocks, at_once) / s.units);
     return s;
 }
 
 /* ---- bytes ---- */
 
-/* Bytes that memory moves for an element of an access, whose neighbours are so far apart. */
-static double bytes_each(const model *m, const kn_access *acc, double apart)
+/* Bytes that DRAM moves for an element of an access, of this stride: of strided ones whole sectors. */
+static double bytes_each(const model *m, const kn_access *acc, double stride)
 {
     double bytes = kn_bytes(m->k->bufs.data[acc->buf].dtype);
-    return least(bytes * most(apart, 1), most(bytes, m->m->sector));
+    return least(bytes * most(stride, 1), most(bytes, m->m->sector));
 }
 
-static double elements_apart(const kn_phase *ph, const kn_access *acc)
+static double stride_of(const kn_phase *ph, const kn_access *acc)
 {
     int va = kn_phase_vector_axis(ph);
     return va < 0 || acc->transposed ? 1 : (double)llabs(acc->stride[va]);
 }
 
-/* Bytes that memory moves for all that a value reads. What is gathered lies anywhere, but for what neighbours along the vector
- * axis have beside each other. */
+/* Bytes that DRAM moves for all that a value reads. Gathered elements are anywhere, except for neighbours along the
+ * vector axis that the access itself keeps contiguous. */
 static double bytes_read(const model *m, const kn_phase *ph, int value)
 {
     const kn_value *v = &ph->nest.values.data[value];
     kn_touched touched = kn_read_touches(m->k->arena, ph, value);
-    double apart = elements_apart(ph, &v->access), sector = m->m->sector;
-    double each = bytes_each(m, &v->access, v->kind == KN_V_GATHER && apart == 0 ? sector : apart);
+    double stride = stride_of(ph, &v->access), sector = m->m->sector;
+    double each =
+        bytes_each(m, &v->access, v->kind == KN_V_GATHER && stride == 0 ? sector : stride);
     double all = bytes_each(m, &v->access, 1) * (double)touched.most;
     return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
 }
 
 static double bytes_written(const model *m, const kn_phase *ph, const kn_access *acc)
 {
-    double total = bytes_each(m, acc, elements_apart(ph, acc));
+    double total = bytes_each(m, acc, stride_of(ph, acc));
     for (int a = 0; a < ph->nest.naxes; a++)
         total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
     return acc->split_stride ? total * (double)ph->num.splits : total;
 }
 
-/* Bytes that memory moves, and that come from the last cache instead; of both those that are written. */
+/* Bytes moved by DRAM, and by the last-level cache instead; of both, those written. */
 typedef struct traffic {
     double memory, cache, written;
 } traffic;
 
-/* The part of the last cache that has the end of a stream when it is read backwards, as far as both sweeps are in step: of
- * 30 MB some 25 are found (docs/lab/read-twice.md). */
+/* The fraction of the last-level cache that still has the end of a stream when it is read in reverse, as far as both
+ * sweeps are in step (measured: docs/lab/read-twice.md). */
 static const double END_CACHED = 0.8;
 
-/* What is read after so many bytes of other things; less than 0: for the first time. The cache has all of it up to its
- * size, and nothing from twice its size on. */
-static void count_read(const model *m, traffic *t, double bytes, double distance, bool backwards)
+/* Counts a read of what was last touched `distance` bytes ago; negative: never. The cache holds all of it up to the
+ * cache's size, and none from twice the size on. */
+static void count_read(const model *m, traffic *t, double bytes, double distance, bool reversed)
 {
     double cached = most(0, least(1, 2 - distance / m->m->cache_bytes));
-    if (backwards) /* what was read last comes first: of a stream of so many bytes its end */
+    if (reversed) /* what was read last is read first, so the cache has the end of the stream */
         cached = most(cached, least(1, END_CACHED * m->m->cache_bytes / distance));
     cached = distance < 0 ? 0 : cached;
     t->memory += bytes * (1 - cached);
     t->cache += bytes * cached;
 }
 
-/* Is value i loaded from memory in the sweep that m->need is of? */
+/* Does this sweep, the one that m->need is of, load value i from memory? */
 static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, const bool *done)
 {
     const kn_value *v = &ph->nest.values.data[i];
@@ -134,9 +136,11 @@ static bool differs_by_group(const model *m, const kn_phase *ph, int value)
 
 static int sweeps_of(const kn_phase *ph) { return ph->nest.nsweeps > 0 ? ph->nest.nsweeps : 1; }
 
-/* What a sweep reads that one before has read is apart by what the groups have that are worked on at a time. */
-static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once, double apart,
-                        bool *done, bool *here, traffic *t, double *shared)
+/* Counts a sweep's loads. What an earlier sweep of the phase has read is `distance` bytes ago, those of the groups
+ * worked on at a time. */
+static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
+                        double distance_in_phase, bool *done, bool *touched, traffic *t,
+                        double *shared)
 {
     double swept = m->moved;
     kn_phase_needs(ph, sweep, m->need);
@@ -147,20 +151,20 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
         int buf = v->access.buf;
         double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, v));
         double seen = m->seen[buf];
-        bool earlier = !here[buf] && seen >= 0;
-        double distance = here[buf] ? apart : earlier ? swept - seen : -1;
-        count_read(m, t, bytes, distance, earlier && sweep == 0 && m->turned);
+        bool earlier = !touched[buf] && seen >= 0;
+        double distance = touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;
+        count_read(m, t, bytes, distance, earlier && sweep == 0 && m->reversed);
         if (ph->how.hoisted && kn_is_hoisted(ph, v))
             t->cache += bytes * (at_once - 1);
         else if (v->level == KN_ELEMENT && !differs_by_group(m, ph, i))
             *shared += bytes;
         done[i] = v->kept || v->level == KN_GROUP;
-        here[buf] = true;
+        touched[buf] = true;
         m->moved += bytes;
     }
 }
 
-static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *here, traffic *t)
+static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *touched, traffic *t)
 {
     int last = sweeps_of(ph) - 1;
     for (int i = 0; i < ph->nest.stores.len; i++) {
@@ -171,44 +175,44 @@ static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *here, tr
         t->memory += bytes;
         t->written += bytes;
         m->moved += bytes;
-        here[st->access.buf] = true;
+        touched[st->access.buf] = true;
     }
 }
 
-/* Groups that are worked on at a time. */
+/* Groups that the machine works on at a time. */
 static double groups_at_once(const model *m, const kn_phase *ph, const spread *s)
 {
     double side = ph->how.walk == KN_WALK_COLS  ? kn_cols_width(ph)
                   : ph->how.tpg < m->k->threads ? (double)m->k->threads / ph->how.tpg
                                                 : 1;
-    return s->blocks / s->turns * side / (double)ph->num.splits;
+    return s->blocks / s->waves * side / (double)ph->num.splits;
 }
 
 static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
 {
     traffic t = {0};
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
-    bool *here = KN_NEW_ARRAY(m->k->arena, bool, m->k->bufs.len + 1);
+    bool *touched = KN_NEW_ARRAY(m->k->arena, bool, m->k->bufs.len + 1);
     double at_once = least(groups_at_once(m, ph, s), (double)ph->nest.groups);
     double share = at_once / (double)ph->nest.groups;
     double before = m->moved, shared = 0;
     for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
-        double apart = (m->moved - before) * share;
-        sweep_reads(m, ph, sweep, at_once, apart, done, here, &t, &shared);
-        sweep_writes(m, ph, sweep, here, &t);
+        double distance_in_phase = (m->moved - before) * share;
+        sweep_reads(m, ph, sweep, at_once, distance_in_phase, done, touched, &t, &shared);
+        sweep_writes(m, ph, sweep, touched, &t);
     }
-    /* what all groups share comes from the last cache again for each, unless one nearby holds it */
-    if (shared > m->m->near_bytes - (double)m->k->shared * s->together)
+    /* broadcast arrays come from the last-level cache again for each group, unless the unit's own cache holds them */
+    if (shared > m->m->near_bytes - (double)m->k->shared * s->blocks_a_unit)
         t.cache += shared * (double)(ph->nest.groups - 1);
     for (int b = 0; b < m->k->bufs.len; b++)
-        if (here[b])
+        if (touched[b])
             m->seen[b] = before;
     return t;
 }
 
 /* ---- steps and instructions ---- */
 
-/* Steps that a thread takes through what its block has of a group. */
+/* Steps of a thread through its block's part of a group. */
 static double steps(const kn_kernel *k, const kn_phase *ph)
 {
     double members = (double)(ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members);
@@ -223,8 +227,7 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
     return 1;
 }
 
-/* Times that a thread waits for memory in a sweep: not at all where nothing is loaded but what the
- * groups of a block share. */
+/* Times that a thread waits for memory in a sweep: zero if it loads only what the groups of a block share. */
 static double waits(const model *m, const kn_phase *ph, int sweep, const bool *done)
 {
     int bytes = 0;
@@ -237,11 +240,11 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
     if (!bytes)
         return 0;
     double n = steps(m->k, ph);
-    double together = ph->how.steps && !ph->how.mixed ? n : kn_steps_at_once(bytes);
-    return ph->how.async ? 1 : ceil(n / together);
+    double in_flight = ph->how.steps && !ph->how.mixed ? n : kn_steps_at_once(bytes);
+    return ph->how.async ? 1 : ceil(n / in_flight);
 }
 
-/* Is value i on its way from the first sweep on, whichever needs it? */
+/* Is value i loaded ahead in the first sweep, whichever needs it first? */
 static bool loaded_ahead(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
@@ -257,13 +260,13 @@ static double combine(const model *m, const kn_phase *ph)
                                    : 0;
 }
 
-/* The part of its groups that a block waits for: where the next one is on its way, the first. */
+/* The fraction of its groups that a block waits for: only the first where the next is prefetched. */
 static double waited(const kn_phase *ph, const spread *s)
 {
-    return ph->how.hoisted ? 1 / s->turns : 1;
+    return ph->how.hoisted ? 1 / s->waves : 1;
 }
 
-/* What a block waits for from its first load to its last store, and of it what goes once a sweep. */
+/* Counts what a block waits for from its first load to its last store, and the part of it that blocks wait together. */
 static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *time)
 {
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
@@ -275,21 +278,22 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
         kn_phase_needs(ph, sweep, m->need);
         double times = waits(m, ph, sweep, done) * waited(ph, s);
         double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
-        time->waits += s->turns * times * m->m->latency;
-        time->combines += s->turns * combines;
+        time->waits += s->waves * times * m->m->latency;
+        time->combines += s->waves * combines;
         in_step += least(times, 1) * m->m->latency + combines;
         for (int i = 0; i < ph->nest.values.len; i++)
             done[i] =
                 done[i] || (m->need[i] && ph->nest.values.data[i].kept) || loaded_ahead(ph, i);
     }
-    time->in_step = in_step * most(1, least(s->turns, m->m->in_step) / s->together);
+    time->in_step = in_step * most(1, least(s->waves, m->m->in_step) / s->blocks_a_unit);
 }
 
-/* Additions an element that an accumulator takes, and a step through memory besides its elements. */
+/* Costs in additions: of a load, an accumulation by its state, a step of a vector, and locating it along a further
+ * axis. */
 enum {
     LOAD_COST = 2,
-    FUNCTION_COST = 4, /* beyond which it is a function */
-    DOUBLE = 2,        /* of f64, but for functions */
+    FUNCTION_COST = 4, /* costlier operations are functions */
+    DOUBLE = 2,        /* f64 relative to f32, but for functions */
     PLAIN_COST = 2,
     MOMENTS_COST = 18,
     PEAK_COST = 18,
@@ -307,7 +311,8 @@ static double accumulating(const kn_phase *ph, int red)
                                      : PLAIN_COST;
 }
 
-/* Are functions the hardware's approximations, as where all that is stored of elements has 16 bits? */
+/* May functions be the hardware's approximations? So with fast_math, and if all elements that are stored have 16
+ * bits. */
 static bool approximates(const kn_kernel *k, const kn_phase *ph)
 {
     bool narrow = kn_phase_stores_elements(ph);
@@ -318,10 +323,11 @@ static bool approximates(const kn_kernel *k, const kn_phase *ph)
     return k->fast || narrow;
 }
 
-/* Additions that all sweeps take for an element. */
+/* Additions an element in all sweeps. */
 static double additions(model *m, const kn_phase *ph)
 {
-    const double ragged = 1.2; /* each vector may be the first or the last of a row */
+    const double unaligned_rows =
+        1.2; /* the check whether a vector is the first or the last of a row */
     double sum = 0, function = m->target->sm && approximates(m->k, ph) ? 0.5 : 1;
     for (int s = 0; s < ph->nest.nsweeps; s++) {
         kn_phase_needs(ph, s, m->need);
@@ -341,12 +347,12 @@ static double additions(model *m, const kn_phase *ph)
     int more = ph->how.walk == KN_WALK_FLAT ? 0 : kn_stepped_axes(ph) - 1;
     double step = STEP_COST + AXIS_COST * (more > 0 ? more : 0);
     sum += m->target->sm ? ph->nest.nsweeps * step / ph->how.vec : 0;
-    return ph->how.unaligned ? sum * ragged : sum;
+    return ph->how.unaligned ? sum * unaligned_rows : sum;
 }
 
 /* ---- times ---- */
 
-/* Has a block all of its group before it goes on? */
+/* Does a block wait for all of its group before it goes on? */
 static bool keeps_loads(const kn_phase *ph)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
@@ -363,19 +369,19 @@ static double units_side(const kn_time *t)
 
 static double cubes(double x, double y) { return cbrt(x * x * x + y * y * y); }
 
-/* Blocks that wait for each other, in a cluster or at the next grid barrier, wait for the last turn, which may have few
- * blocks: it takes as long as one of them. */
-static double turns_until_all_are_done(const spread *s, const kn_time *t)
+/* Waves of blocks that wait for each other, in a cluster or at the next grid barrier. The last wave may have few
+ * blocks, but takes at least as long as one of them. */
+static double waves_until_all_are_done(const spread *s, const kn_time *t)
 {
-    double whole = floor(s->turns), left = s->turns - whole;
-    double alone = most(t->waits, t->transfer / s->together) + t->combines;
+    double whole = floor(s->waves), left = s->waves - whole;
+    double alone = most(t->waits, t->transfer / s->blocks_a_unit) + t->combines;
     double all = most(most(t->memory, t->cache), units_side(t));
     return left > 0 ? whole + most(left, least(1, alone / all)) : whole;
 }
 
-/* How much longer memory takes for columns that copies bring: in pieces as long as a tile is wide, or, where the caches are
- * told of the rest, lines. */
-static double in_pieces(const model *m, const kn_phase *ph)
+/* How much longer memory takes for columns that async copies bring: a tile's rows are pieces as long as it is wide,
+ * or whole lines where L2 is asked to fetch the rest. */
+static double column_slowdown(const model *m, const kn_phase *ph)
 {
     const double line = 128;
     double width = 0;
@@ -386,7 +392,7 @@ static double in_pieces(const model *m, const kn_phase *ph)
     return pieces ? 1 + m->m->between / most(width, line) : 1;
 }
 
-/* The phase that a local one is worked on for: the next that is not local. */
+/* The next phase that is not local. */
 static const kn_phase *host_of(const kn_phase *local)
 {
     while (local->local)
@@ -396,15 +402,15 @@ static const kn_phase *host_of(const kn_phase *local)
 
 static bool is_empty(const kn_phase *ph) { return ph->nest.groups == 0 || ph->nest.members == 0; }
 
-/* What every block of the host does before it goes on: once, or for each of its groups. Its waits count twice, as those of
- * a phase of one turn do: with what units do, and in step. The time of a grid barrier has those in it for a first load and its
- * combine, which is all that some partial results take. */
+/* What every block of the host does before it goes on: once, or for each of its groups. Its waits count twice, like
+ * those of a phase of one wave: on the units' side, and in step. The time of a grid barrier includes one load and one
+ * combine, which is all that a few partial results take. */
 static double local_time(model *m, const kn_phase *ph)
 {
     const kn_phase *host = host_of(ph);
     spread s = spread_of(m, host);
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
-    if (ph->how.walk == KN_WALK_COLS) /* one step after the other */
+    if (ph->how.walk == KN_WALK_COLS) /* each step waits for the one before */
         return ph->nest.nsweeps * (steps(m->k, ph) * m->m->latency + m->m->block);
     double wait = host->barrier ? -m->m->latency - m->m->block : 0;
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
@@ -413,10 +419,10 @@ static double local_time(model *m, const kn_phase *ph)
         wait += kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
     }
     double groups = ph->nest.ngroup ? most(1, (double)m->k->threads / ph->how.tpg) : 1;
-    double idle = most(1, m->m->threads / (s.together * m->k->threads));
+    double idle = most(1, m->m->threads / (s.blocks_a_unit * m->k->threads));
     double work =
-        s.together * groups * (double)ph->nest.members * additions(m, ph) * idle / m->m->adds;
-    return (2 * most(0, wait) + work) * (ph->nest.ngroup ? s.turns : 1);
+        s.blocks_a_unit * groups * (double)ph->nest.members * additions(m, ph) * idle / m->m->adds;
+    return (2 * most(0, wait) + work) * (ph->nest.ngroup ? s.waves : 1);
 }
 
 static kn_time phase_time(model *m, const kn_phase *ph)
@@ -432,20 +438,20 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     }
     spread s = spread_of(m, ph);
     traffic bytes = traffic_of(m, ph, &s);
-    double all = bytes.memory + bytes.cache, late = s.cluster ? m->m->stragglers : 1;
-    t.memory = late * in_pieces(m, ph) * bytes.memory / m->rate;
-    t.cache = late * all / m->m->cache;
+    double all = bytes.memory + bytes.cache, straggling = s.cluster ? m->m->stragglers : 1;
+    t.memory = straggling * column_slowdown(m, ph) * bytes.memory / m->rate;
+    t.cache = straggling * all / m->m->cache;
     t.transfer = all / (s.units * m->m->unit);
-    double idle = most(1, m->m->threads / (s.together * m->k->threads));
+    double idle = most(1, m->m->threads / (s.blocks_a_unit * m->k->threads));
     t.work = (double)ph->nest.groups * (double)ph->nest.members * additions(m, ph) * idle;
     t.work /= s.units * m->m->adds;
     double start = kn_grid_persistent(m->k) ? 0 : m->m->start;
     t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
     waits_of(m, ph, &s, &t);
     double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(ph, &s) : 0;
-    t.waits += (t.work + before) / s.together;
+    t.waits += (t.work + before) / s.blocks_a_unit;
     if (s.cluster || ph->how.split) {
-        double longer = turns_until_all_are_done(&s, &t) / s.turns;
+        double longer = waves_until_all_are_done(&s, &t) / s.waves;
         double *parts[] = {&t.memory, &t.cache, &t.transfer, &t.work, &t.waits, &t.combines};
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
             *parts[i] *= longer;
@@ -485,7 +491,7 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     m.rate = kn_streams_through(k) ? m.m->stream : m.m->memory;
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
     for (int i = 0; i < k->phases.len; i++) {
-        m.turned = target->sm != 0 && !k->phases.data[i].local && kn_walks_backwards(k, i);
+        m.reversed = target->sm != 0 && !k->phases.data[i].local && kn_walks_backwards(k, i);
         kn_time t = phase_time(&m, &k->phases.data[i]);
         if (phases)
             phases[i] = t;
