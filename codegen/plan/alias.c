@@ -1,4 +1,4 @@
-/* Outputs written over inputs. */
+/* May an output overwrite an input? */
 #include <string.h>
 
 #include "codegen/plan/plan.h"
@@ -27,7 +27,7 @@ static bool stores(const kn_phase *ph, int buf)
     return false;
 }
 
-/* Do all sweeps that compute value i have it before sweep `stage` stores? Kept values are read once, by the first
+/* Have all sweeps that need value i loaded it before sweep `stage` stores? Kept values are loaded once, by the first
  * sweep that needs them. */
 static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
 {
@@ -43,7 +43,8 @@ static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
     return true;
 }
 
-/* Do all threads look at one element's value i, to measure deviations from, in sweep `stage` or later? */
+/* Does a variance in sweep `stage` or later read one element of value i in all threads, as the pilot that deviations
+ * are measured from? */
 static bool is_pilot(kn_arena *a, const kn_phase *ph, int i, int stage)
 {
     bool *need = KN_NEW_ARRAY(a, bool, ph->nest.values.len);
@@ -58,9 +59,9 @@ static bool is_pilot(kn_arena *a, const kn_phase *ph, int i, int stage)
     return false;
 }
 
-/* In a phase that loads one and stores the other: the thread that stores an element is the only one that
- * reads it, and has done so. In one sweep loads come before stores; a group's sweeps are in order. */
-static bool own_elements(kn_arena *a, const kn_phase *ph, int in, int out)
+/* In a phase that loads one array and stores the other: is the thread that stores an element the only one that reads
+ * it, and before? Within a sweep loads come before stores, and a group's sweeps are in order. */
+static bool reads_before_storing(kn_arena *a, const kn_phase *ph, int in, int out)
 {
     for (int s = 0; s < ph->nest.stores.len; s++) {
         const kn_store *st = &ph->nest.stores.data[s];
@@ -84,18 +85,18 @@ static bool own_elements(kn_arena *a, const kn_phase *ph, int in, int out)
 
 bool kn_plan_in_place(kn_arena *a, const kn_plan *plan, int input, int output)
 {
-    bool stored = false; /* since then the input's elements are gone */
+    bool stored = false; /* from then on the input's elements are gone */
     for (int i = 0; i < plan->kernels.len; i++) {
         const kn_kernel *k = plan->kernels.data[i];
         int in = find_buf(k, KN_BUF_INPUT, input), out = find_buf(k, KN_BUF_OUTPUT, output);
-        bool loaded = false; /* perhaps still being, by other blocks */
+        bool loaded = false; /* other blocks may still be loading it */
         for (int p = 0; p < k->phases.len; p++) {
             const kn_phase *ph = &k->phases.data[p];
             bool now_loads = in >= 0 && loads(ph, in), now_stores = out >= 0 && stores(ph, out);
             if (kn_begins_after_all(ph))
                 loaded = false;
             if ((now_loads && stored) || (now_stores && loaded) ||
-                (now_loads && now_stores && !own_elements(a, ph, in, out)))
+                (now_loads && now_stores && !reads_before_storing(a, ph, in, out)))
                 return false;
             loaded = loaded || now_loads;
             stored = stored || now_stores;

@@ -1,7 +1,7 @@
-/* What no plan of a partition is predicted to be quicker than, without planning it.
+/* A lower bound on the predicted time of any plan of a partition, without planning it.
  *
- * Memory moves every argument and output once, and what does not stay on the chip again for each part that reads it; every
- * operation is done once; parts wait for each other where one reads what another reduces. */
+ * Memory moves every argument and output once, and what does not stay on chip once more for each part that reads it
+ * again; every operation is done once; a part waits for those whose reductions it reads. */
 #include <math.h>
 
 #include "codegen/model/machine.h"
@@ -9,17 +9,20 @@
 #include "ir/view.h"
 
 enum {
-    LOAD_COST = 2,           /* additions */
-    LOCAL_BYTES = 64 * 1024, /* of a reduction without groups that every block may do for itself */
+    LOAD_COST = 2, /* additions */
+    /* read by a reduction without groups that may be local, done by every block */
+    LOCAL_BYTES = 64 * 1024,
     FUNCTION_COST =
-        4 /* beyond which an operation is a function, which may be approximated on GPUs */
+        /* in additions: costlier operations are functions, which may be approximate on GPUs */
+    4
 };
 
-/* A part of the partition, by the number of one of its nodes. */
+/* A part of the partition; its number is that of its first node. */
 typedef struct part {
-    double groups, largest; /* elements: of its reductions' results, and of what it goes over */
-    double start;           /* when what it reads is there; -1: not known yet */
-    double again, computed; /* bytes that it reads again, and for what it computes again */
+    /* elements: results of its reductions, and the most that it walks over */
+    double groups, largest;
+    double start;           /* when all that it reads is ready; -1: not known yet */
+    double again, computed; /* bytes that it reads again, or reads to compute values again */
     bool reduces, stores, stores_elements, meets, waits;
 } part;
 
@@ -29,12 +32,12 @@ typedef struct bounding {
     const kn_target *target;
     const kn_machine *m;
     part *parts;
-    double chip;      /* bytes that may still be on the chip when they are read again */
-    double *elements; /* per node; a reduction's are its groups */
+    double chip;      /* bytes that may still be on chip when they are read again */
+    double *elements; /* per node; of a reduction, its results */
     double *from;     /* per node: bytes of the largest array that it is computed from */
-    double *soon;     /* per node: when another part can have it without a barrier */
-    double *late;     /* and when with one more; -1: it needs none */
-    int *last;        /* per array: 1 + the last part that reads it */
+    double *soon;     /* per node: when another part can have it without a further barrier */
+    double *late;     /* per node: when with one, counted before it; -1: it needs none */
+    int *last;        /* per array: 1 + the last part that reads it; 0: none yet */
     double bytes, work;
 } bounding;
 
@@ -48,13 +51,13 @@ static double bytes_of(const bounding *b, const kn_node *n)
 
 static bool reduces(const kn_node *n) { return kn_ops[n->op].cls == KN_REDUCE; }
 
-/* Every block may do it for itself. */
+/* May every block do the reduction for itself? */
 static bool is_local(const bounding *b, const kn_node *reduction)
 {
     return b->elements[reduction->id] <= 1 && bytes_of(b, reduction->in[0]) <= LOCAL_BYTES;
 }
 
-/* What operand k of a node is read from. */
+/* The array or value behind operand k of a node. */
 static const kn_node *root_of(const bounding *b, const kn_node *n, int k)
 {
     return kn_view_root(kn_use_of(b->g, n, k).base);
@@ -83,12 +86,12 @@ static void outline_parts(bounding *b)
     }
 }
 
-/* ---- what parts wait for ---- */
+/* ---- when parts can start ---- */
 
 static double start_of(bounding *b, int index);
 
-/* When other parts can have value n: a reduction behind a barrier, unless it is local; an elementwise value is stored, or
- * computed again from what there was earlier. */
+/* When other parts can have value n: a reduction after a barrier, unless it is local; an elementwise value is loaded,
+ * or computed again from what was ready earlier. */
 static void set_ready(bounding *b, const kn_node *n, double start)
 {
     bool local = reduces(n) && is_local(b, n);
@@ -104,8 +107,8 @@ static void set_ready(bounding *b, const kn_node *n, double start)
     }
 }
 
-/* Sets when a part can start, and when its values are there. An elementwise value is not worth a part of its own that is only
- * computed again by one as large. */
+/* Sets when a part can start, and when its values are ready. An elementwise part of which everything is computed
+ * again by a part at least as large needs no barrier. */
 static double start_of(bounding *b, int index)
 {
     part *p = &b->parts[index];
@@ -125,7 +128,7 @@ static double start_of(bounding *b, int index)
             soon = larger(soon, b->soon[x->id]);
             late = larger(late, alone ? b->soon[x->id] : b->late[x->id]);
         }
-    /* the last block to come may do what is last, if it stores only results */
+    /* the last block to arrive may do the last part, if that stores only results of reductions */
     double meeting = p->stores && !p->stores_elements ? b->m->last : b->m->grid;
     p->start = late < 0 ? soon : larger(soon, late + meeting);
     for (int i = 0; i < b->g->nodes.len; i++)
@@ -134,9 +137,9 @@ static double start_of(bounding *b, int index)
     return p->start;
 }
 
-/* ---- what they move and do ---- */
+/* ---- bytes and work ---- */
 
-/* Adds an argument the first time, and what another part that reads it moves again. */
+/* Counts an argument the first time, and what another part that reads it moves again. */
 static void add_argument(bounding *b, const kn_node *base, int index)
 {
     const kn_node *root = kn_view_root(base);
@@ -205,7 +208,7 @@ double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, co
         const part *p = &b.parts[i];
         met = larger(met, start_of(&b, i));
         waits +=
-            p->waits && (p->stores || p->meets) ? 2 * b.m->latency : 0; /* of all, and in step */
+            p->waits && (p->stores || p->meets) ? 2 * b.m->latency : 0; /* of all blocks, in step */
         b.bytes += larger(p->again, p->computed);
     }
     for (int o = 0; o < g->outputs.len; o++)

@@ -5,14 +5,14 @@
 #include "base/hash.h"
 
 enum { MOST_CHANGES = 2 };
-/* A plan that is predicted to take so many times as long as the planner's own is not worth compiling. */
-enum { HOPELESS = 2 };
+/* A plan that is predicted to take this many times as long as the planner's own is not worth compiling. */
+enum { NOT_WORTH_COMPILING = 2 };
 
-/* What a choice can be forced to; the first of each list leaves it to the planner. */
+/* What can be forced; the first of each list leaves it to the planner. */
 static const struct {
     kn_division division;
     int cluster;
-    bool gpus_only; /* on CPUs it is one of the others */
+    bool gpus_only; /* a CPU would make the same plan by another of them */
 } divisions[] = {
     {KN_DIVIDE_BY_COST, 0, false}, {KN_DIVIDE_WHOLE, 0, false},  {KN_DIVIDE_SPLIT, 0, false},
     {KN_DIVIDE_RESIDENT, 0, true}, {KN_DIVIDE_TILES, 0, true},   {KN_DIVIDE_CLUSTER, 2, true},
@@ -27,17 +27,17 @@ typedef struct finding {
     const kn_problem *problem;
     int most, n;
     kn_candidate *list;
-    kn_force force; /* that is being tried */
+    kn_force force; /* being tried */
     int nseen;
-    kn_digest seen[MOST_PLANS]; /* plans, as text */
-    kn_arena *arena;            /* of one plan */
+    kn_digest seen[MOST_PLANS]; /* digests of the plans so far, as text */
+    kn_arena *arena;            /* for one plan */
 } finding;
 
-/* In order of time, behind the planner's own choice, which comes first. */
+/* Inserts by predicted time, after the planner's own choice, which is first. */
 static void insert(finding *f, const kn_candidate *c)
 {
     int at = f->n;
-    if (at > 0 && c->ns > HOPELESS * f->list[0].ns)
+    if (at > 0 && c->ns > NOT_WORTH_COMPILING * f->list[0].ns)
         return;
     while (at > 1 && f->list[at - 1].ns > c->ns)
         at--;
@@ -73,8 +73,7 @@ static kn_status try_force(void *user)
     return KN_OK;
 }
 
-/* Puts choice d, r, t in the place of the problem's own. False where the problem has forced it already, or the machine
- * does not know it. */
+/* Sets force to choices d, r and t. False if the problem forces one of them itself, or the machine lacks it. */
 static bool set_force(finding *f, int d, int r, int t)
 {
     const kn_force *own = &f->problem->force;

@@ -1,5 +1,5 @@
-/* Of a plan, what running it takes: kernels and the size of its workspace. Planning makes some ten times as much, which may
- * then go. */
+/* Copies of a plan what running it needs: kernels and the size of the workspace. Planning allocates some ten times as
+ * much, which can then be freed. */
 #include "codegen/plan/plan.h"
 
 static const char *keep_text(kn_arena *a, const char *text)
@@ -17,7 +17,7 @@ static kn_phase keep_phase(kn_arena *a, const kn_phase *from)
         ph.nest.values.data[i].name = keep_text(a, ph.nest.values.data[i].name);
     for (int i = 0; i < ph.nest.reds.len; i++) {
         kn_red *red = &ph.nest.reds.data[i];
-        if (red->by) /* one for all that it carries */
+        if (red->by) /* its consecutive reductions share one reducer */
             red->by = red->carried ? red[-red->carried].by : kn_reducer_clone(a, red->by);
     }
     return ph;
@@ -40,7 +40,7 @@ static kn_kernel *keep_kernel(kn_arena *a, const kn_kernel *from)
         k->scalars.data[i].name = keep_text(a, k->scalars.data[i].name);
     for (int i = 0; i < k->extents.len; i++) {
         k->extents.data[i].name = keep_text(a, k->extents.data[i].name);
-        k->extents.data[i].dim = NULL; /* of the plan's symbols */
+        k->extents.data[i].dim = NULL; /* its symbols go with the plan */
     }
     for (int i = 0; i < k->phases.len; i++)
         k->phases.data[i] = keep_phase(a, &from->phases.data[i]);

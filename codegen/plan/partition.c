@@ -1,15 +1,16 @@
-/* Which loop nests a program is parted into: those that are predicted to take the least time.
+/* Which regions a program is partitioned into: those with the least predicted time.
  *
  * Before: the refined problem. After: a plan that is predicted to take no longer than one kernel an operation.
  *
- * They are searched once for a class of sizes and layouts, at the canonical ones (codegen/plan/canonical.c). Each problem of the
- * class then has one plan, and a second one where a bound does not tell that one kernel an operation takes longer.
+ * It is searched once for a class of sizes and layouts, at the canonical ones (codegen/plan/canonical.c). Each problem of
+ * the class then has one plan, and a second one where the lower bound does not rule out one kernel an operation.
  *
- * Merging all that may be merged is right for most programs, and is planned first. It is wrong where a loop nest suits its
- * parts worse than they would be suited alone: an array that one part walks along another axis than the rest, work that is
- * done for every element instead of once. So other partitions are planned too, each one change away from the best so far: a
- * merge undone, one more, a value computed again instead of kept or the other way round. Those that a bound shows to be no
- * quicker are left out, and the more there is to gain the more of them are planned. */
+ * Merging everything that may be merged is right for most programs, and is planned first. It is wrong where parts of
+ * a region would have better schedules alone: where one part walks an array along another axis than the rest, or
+ * where work is done for every element instead of once. So other partitions are planned too, each one change away
+ * from the best so far: one merge undone, one more merge, one value rematerialised instead of kept, or kept instead.
+ * Those whose lower bound (bound.c) is no better are left out. The more there is to gain, the more of them are
+ * planned. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,20 +23,21 @@
 enum {
     MOST_ROUNDS = 4,
     LEAST_TRIED =
-        3, /* plans, and one more for every so many nanoseconds that a run could gain by them: */
+        /* plans, and one more for each GAIN_A_PLAN nanoseconds that a run could gain by them */
+    3,
     GAIN_A_PLAN = 5000,
     MOST_TRIED = 48
 };
-/* Of two plans as quick as that the first is taken: sizes then share kernels. */
+/* Of two plans within this factor the earlier is taken, so that sizes share kernels. */
 static const double alike = 0.98;
 
-/* A partition that is one change away. */
+/* A partition one change away from the best. */
 typedef struct change {
     double bound;
     int number;
-    const kn_merge *merges; /* NULL: those of the best plan */
+    const kn_merge *merges; /* NULL: the best plan's */
     int n;
-    int turned; /* a node whose value is kept instead of computed again, or the other way round; or -1 */
+    int toggled; /* a node to rematerialise instead of keeping, or to keep instead; -1: none */
 } change;
 
 typedef struct search {
@@ -44,24 +46,24 @@ typedef struct search {
     const kn_plan *base;
     KN_VEC(const kn_regions *) seen;
     uint64_t bonded;        /* bit i: reduction i has bonds */
-    KN_VEC(kn_merge) bonds; /* nodes that have to be in one loop nest */
+    KN_VEC(kn_merge) bonds; /* nodes that have to stay in one region */
     KN_VEC(change) changes;
-    double least; /* the bound of any partition */
+    double least; /* the lower bound of any partition */
     int tried;
-    kn_plan *best, *next; /* and the best of those that one change leads to */
+    kn_plan *best, *next; /* next: the best that one change leads to */
     const kn_reuse *reuse, *next_reuse;
-    const kn_regions *apart; /* those of the best plan, where it is one kernel an operation */
+    const kn_regions *unfused; /* the best plan's, if it is one kernel an operation */
 } search;
 
-/* ---- what must not be parted ---- */
+/* ---- what must stay together ---- */
 
 static const kn_node *operand(const kn_graph *g, const kn_node *n, int k)
 {
     return k < n->nin ? kn_use_of(g, n, k).base : n;
 }
 
-/* From a reduction of the squares of x - mean(x) to the reduction of x, one operand after the other: how many nodes that are,
- * 0 if it is none. A mean may be a sum that is divided. */
+/* Follows operands from a reduction of the squares of x - mean(x) to the reduction of x; returns the length of the
+ * chain of nodes, 0 if there is none. A mean may be a sum that is divided. */
 static int follow_squares(const kn_graph *g, const kn_node *n, const kn_node **chain)
 {
     const kn_node *square = operand(g, n, 0), *d = operand(g, square, 0), *m = operand(g, d, 1);
@@ -79,8 +81,9 @@ static int follow_squares(const kn_graph *g, const kn_node *n, const kn_node **c
     return kn_ops[m->op].cls == KN_REDUCE && operand(g, m, 0) == operand(g, d, 0) ? length : 0;
 }
 
-/* The planner corrects a variance for the rounding of its mean where both are in one loop nest, codegen/plan/form/moments.c: what
- * is together in the first plan stays so. first: its loop nests; NULL: s->bonded says what is. */
+/* The planner corrects a variance for the rounding of its mean if both are in one region
+ * (codegen/plan/form/moments.c). So what is together in the first plan stays together. first: its regions; NULL:
+ * s->bonded says what is together. */
 static void find_bonds(search *s, const kn_regions *first)
 {
     const kn_graph *g = s->problem->graph;
@@ -105,7 +108,7 @@ static bool keeps_bonds(const search *s, const int *part_of)
     return true;
 }
 
-/* ---- bounds ---- */
+/* ---- lower bounds ---- */
 
 static double bound_of(search *s, const int *part_of)
 {
@@ -128,7 +131,7 @@ static int find(int *of, int i)
     return i;
 }
 
-/* The parts that these merges lead to, if all of them are allowed. */
+/* The parts that these merges lead to, if all are allowed. */
 static const int *parts_by(search *s, const kn_merge *merges, int n)
 {
     const kn_graph *g = s->problem->graph;
@@ -146,11 +149,11 @@ static const int *parts_by(search *s, const kn_merge *merges, int n)
 
 /* ---- changes ---- */
 
-static void add_change(search *s, const kn_merge *merges, int n, int turned, const int *part_of)
+static void add_change(search *s, const kn_merge *merges, int n, int toggled, const int *part_of)
 {
     double bound = bound_of(s, part_of);
     if (keeps_bonds(s, part_of) && bound < s->best->ns * alike)
-        kn_push(s->a, &s->changes, ((change){bound, s->changes.len, merges, n, turned}));
+        kn_push(s->a, &s->changes, ((change){bound, s->changes.len, merges, n, toggled}));
 }
 
 static void add_undone(search *s, int without)
@@ -181,14 +184,14 @@ static bool crosses(const kn_regions *r, const kn_node *x, const kn_node *user)
            r->of[x->id] != r->of[user->id];
 }
 
-/* Of two loop nests that touch, since one reads what the other makes, or both read one array: they become one, or what
- * crosses is turned. */
+/* Changes of two regions of which one reads the other's value, or that both read an array: merge them, or
+ * rematerialise the value, or keep it. */
 static void add_touching(search *s, const int *part_of)
 {
     const kn_regions *r = s->best->regions;
     const kn_graph *g = r->graph;
     const kn_node **reader = KN_NEW_ARRAY(s->a, const kn_node *, g->nodes.len + 1);
-    bool *turned = KN_NEW_ARRAY(s->a, bool, g->nodes.len + 1);
+    bool *toggled = KN_NEW_ARRAY(s->a, bool, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *n = g->nodes.data[i];
         for (int k = 0; k < n->nin && r->of[i]; k++) {
@@ -196,9 +199,9 @@ static void add_touching(search *s, const int *part_of)
             const kn_node *other = r->of[x->id] ? x : reader[x->id];
             if (other && r->of[other->id] != r->of[i])
                 add_merge(s, other, n);
-            if (crosses(r, x, n) && !turned[x->id])
+            if (crosses(r, x, n) && !toggled[x->id])
                 add_change(s, NULL, 0, x->id, part_of);
-            turned[x->id] = turned[x->id] || crosses(r, x, n);
+            toggled[x->id] = toggled[x->id] || crosses(r, x, n);
             reader[x->id] = n;
         }
     }
@@ -210,9 +213,9 @@ static int lowest_first(const void *a, const void *b)
     return x->bound != y->bound ? (x->bound < y->bound ? -1 : 1) : x->number - y->number;
 }
 
-/* ---- planning them ---- */
+/* ---- trying changes ---- */
 
-/* How many plans what could be gained by a better one is worth. */
+/* Is another plan worth planning, for what could be gained? */
 static bool is_worth_it(const search *s)
 {
     double gain = s->best->ns * alike - s->least, plans = LEAST_TRIED + gain / GAIN_A_PLAN;
@@ -225,7 +228,7 @@ static kn_status try(search *s, kn_regions *regions, const kn_reuse *reuse, kn_p
     pr.choices = &(kn_choices){.reuse = reuse};
     KN_TRY(kn_plan_with(s->a, &pr, regions, s->base, plan));
     s->tried++;
-    /* one that needs a copy for a reshape is of another graph */
+    /* a plan that needs a copy for a reshape is of another graph */
     if ((*plan)->regions == regions &&
         (*plan)->ns < s->next->ns * (s->next == s->best ? alike : 1)) {
         s->next = *plan;
@@ -243,7 +246,7 @@ static kn_reuse *copy_reuse(search *s)
     return reuse;
 }
 
-/* With what crosses as the cost of each value says, and with none of it in memory. */
+/* Plans with each value that crosses kept or rematerialised by its cost, and with all rematerialised. */
 static kn_status try_both(search *s, kn_regions *regions)
 {
     const kn_graph *g = regions->graph;
@@ -274,17 +277,17 @@ static bool is_new(search *s, const kn_regions *regions)
 static kn_status try_change(search *s, const change *c)
 {
     const kn_problem *pr = s->problem;
-    if (c->turned < 0) {
+    if (c->toggled < 0) {
         kn_regions *regions = kn_regions_form_by(s->a, pr->graph, pr->sizes, c->merges, c->n);
         return is_new(s, regions) ? try_both(s, regions) : KN_OK;
     }
     kn_reuse *reuse = copy_reuse(s);
     kn_plan *plan;
-    reuse[c->turned] = s->best->again[c->turned] ? KN_REUSE_KEEP : KN_REUSE_RECOMPUTE;
+    reuse[c->toggled] = s->best->again[c->toggled] ? KN_REUSE_KEEP : KN_REUSE_RECOMPUTE;
     return try(s, (kn_regions *)(uintptr_t)s->best->regions, reuse, &plan);
 }
 
-/* The other orders of merging. */
+/* Other orders of merging. */
 static kn_status try_orders(search *s)
 {
     const kn_problem *pr = s->problem;
@@ -298,7 +301,7 @@ static kn_status try_orders(search *s)
     return KN_OK;
 }
 
-/* What holds the first plan's bonds, and no more, a kernel each. */
+/* One kernel an operation, except that the first plan's bonds hold. */
 static kn_status try_unfused(search *s)
 {
     kn_problem pr = *s->problem;
@@ -315,7 +318,7 @@ static kn_status try_unfused(search *s)
     s->tried++;
     if (plan->ns < s->best->ns) {
         s->best = plan;
-        s->apart = regions;
+        s->unfused = regions;
     }
     return KN_OK;
 }
@@ -331,7 +334,7 @@ static bool step(search *s)
     return true;
 }
 
-/* One change after the other, as long as they pay. */
+/* Hill climbing: one change at a time, as long as they pay. */
 static kn_status climb(search *s)
 {
     for (int round = 0; round < MOST_ROUNDS && is_worth_it(s); round++) {
@@ -351,7 +354,7 @@ static kn_status climb(search *s)
     return KN_OK;
 }
 
-/* No partition takes less than one loop nest of everything would. */
+/* No partition takes less than a single region of everything would. */
 static double least_of(search *s)
 {
     const kn_graph *g = s->problem->graph;
@@ -363,7 +366,7 @@ static double least_of(search *s)
     return bound_of(s, of);
 }
 
-/* A schedule that is forced is meant for the loop nests that there are. */
+/* A forced schedule is meant for the regions of the first plan. */
 static bool is_forced(const kn_problem *pr)
 {
     return pr->force.division != KN_DIVIDE_BY_COST || pr->force.reuse != KN_REUSE_BY_COST ||
@@ -378,7 +381,7 @@ static kn_status plan_merged(search *s, kn_regions *first)
     return KN_OK;
 }
 
-/* Of what the numbers of a refined graph's nodes stand for. */
+/* A hash of what the node numbers of a refined graph refer to. */
 static uint64_t graph_hash(kn_arena *a, const kn_graph *g)
 {
     KN_VEC(int) numbers = {0};
@@ -392,22 +395,22 @@ static uint64_t graph_hash(kn_arena *a, const kn_graph *g)
     return kn_hash(numbers.data, sizeof *numbers.data * (size_t)numbers.len, 0);
 }
 
-/* What the search has found. */
+/* Describes what the search has found. */
 static void describe(search *s, const kn_regions *first, kn_partition *p)
 {
-    /* where a reshape needs a copy that is not in the graph, the plan's loop nests are none of the graph's */
+    /* a reshape that needs a copy makes the plan one of another graph */
     const kn_graph *g = s->problem->graph;
-    const kn_regions *regions = s->apart                       ? s->apart
+    const kn_regions *regions = s->unfused                       ? s->unfused
                                 : s->best->regions->graph == g ? s->best->regions
                                                                : first;
     *p = (kn_partition){.graph = graph_hash(s->a, g),
                         .bonds = s->bonded,
-                        .fusion = !s->apart,
+                        .fusion = !s->unfused,
                         .tried = 1 + s->tried,
                         .nmerges = regions->merges.len};
     if (p->nmerges)
         memcpy(p->merges, regions->merges.data, sizeof *p->merges * (size_t)p->nmerges);
-    if (s->reuse && !s->apart)
+    if (s->reuse && !s->unfused)
         memcpy(p->reuse, s->reuse, sizeof *p->reuse * (size_t)g->nodes.len);
 }
 
@@ -436,11 +439,11 @@ static kn_status search_partition(kn_arena *a, const kn_problem *problem, kn_par
     return KN_OK;
 }
 
-/* The partition of a problem that is not refined: found before, or searched. */
+/* The partition of a problem that is not refined: recalled, or searched. */
 static kn_status find_or_search(kn_arena *a, const kn_problem *problem, kn_partition *partition)
 {
     kn_problem refined = *problem;
-    refined.force.text = NULL; /* it is of the kernels that are found without it */
+    refined.force.text = NULL; /* schedules are for the kernels that are found without them */
     kn_partition_key key = kn_partition_key_of(a, problem);
     if (problem->known && kn_partitions_recall(problem->known, &key, partition))
         return KN_OK;

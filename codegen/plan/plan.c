@@ -6,7 +6,7 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
 {
     kn_problem pr = *problem;
     if (pr.universal && pr.force.reuse == KN_REUSE_BY_COST)
-        pr.force.reuse = KN_REUSE_RECOMPUTE; /* the cost follows from the sizes */
+        pr.force.reuse = KN_REUSE_RECOMPUTE; /* the cost would depend on the sizes */
     kn_plan base = {.arena = a};
     int symbols = kn_symbols_count(pr.graph->syms);
     int64_t *sizes = KN_NEW_ARRAY(a, int64_t, symbols + 1);

@@ -1,20 +1,20 @@
 /* From regions to kernels: everything between the optimised graph and source text.
  *
- *   place      what goes through memory between regions, and what is computed again where it is read
+ *   place      which values go through memory between regions (materialise), and which are computed again where they are
+ *              read (rematerialise)
  *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
- *   moments    mean and centred squares: without cancellation, and in one sweep where a group does not stay within a
- *              block
- *   online     maximum and sum of exponentials likewise
- *   cross      reductions along the columns of an array in the sweep that reduces its rows
- *   spread     a reduction with too few groups for the machine becomes split phases and finishing ones
- *   local      small reductions by each block for itself instead of once behind a grid barrier
- *   normalise  axes ordered by memory, neighbours that every array walks as one collapsed
+ *   moments    mean and centred squares: without cancellation, and in one sweep where a group does not stay on chip
+ *   online     maximum and sum of exponentials in one sweep, likewise
+ *   cross      mixed reductions: reductions of columns in the sweep that reduces rows
+ *   spread     split reductions: with too few groups for the machine, they become split phases and finishing ones
+ *   local      small reductions by each block for itself instead of once, before a grid barrier
+ *   normalise  axes ordered by memory; neighbours that every array walks as one are collapsed
  *   schedule   walk, threads a group, vector width (codegen/sched)
  *   assemble   kernels: barriers, parameter kinds, the canonical key
- *   workspace  temporaries that do not live at the same time share memory
+ *   workspace  temporaries that are not live at the same time share memory
  *
- * What a program is parted into is decided by predicted time: codegen/plan/partition.c plans other partitions too where one of
- * them may be quicker.
+ * The partition of the program into regions is chosen by predicted time: codegen/plan/partition.c plans other
+ * partitions too, if one of them may be faster.
  *
  * A pure function of the problem: no device, no environment, no clock. */
 #ifndef KN_CODEGEN_PLAN_H
@@ -28,8 +28,8 @@
 #include "ir/pass/pass.h"
 #include "ir/region.h"
 
-/* An argument's place in memory: strides in elements; align: the largest power of two up to 16 that
- * divides its address. */
+/* How an argument lies in memory: strides in elements; align: the largest power of two up to 16 that divides its
+ * address. */
 typedef struct kn_layout {
     int rank;
     int64_t shape[KN_MAX_RANK], stride[KN_MAX_RANK];
@@ -37,16 +37,16 @@ typedef struct kn_layout {
     int align;
 } kn_layout;
 
-/* Gives axes of one element, whose strides do not matter, those of a compact array: what follows from strides is
- * then the same as for other sizes. */
+/* Gives axes of extent 1, whose strides do not matter, the strides of a compact array, so that what depends on
+ * strides is the same as for other sizes. */
 void kn_layout_ones(kn_layout *layout);
 
-/* What is tried in place of the planner's own choices. Nodes are those of the refined graph. */
+/* What is tried instead of the planner's own choices. Nodes are those of the refined graph. */
 typedef struct kn_choices {
-    const kn_merge *merges; /* of loop nests: kn_regions_form_by() */
+    const kn_merge *merges; /* of regions: kn_regions_form_by() */
     int nmerges;
-    const kn_reuse
-        *reuse; /* per node: of what crosses from one loop nest to another; NULL: all by cost */
+    /* per node: keep or recompute a value that other regions read; NULL: all by cost */
+    const kn_reuse *reuse;
 } kn_choices;
 
 typedef struct kn_partitions kn_partitions; /* codegen/plan/partition.h */
@@ -56,18 +56,19 @@ typedef struct kn_problem {
     const int64_t *sizes; /* per symbol */
     const kn_layout *in;  /* per graph input */
     const kn_layout *out; /* per graph output */
-    const int *over; /* per graph input: the output that lies exactly on it, or -1. NULL: none */
+    /* per graph input: the output that overlaps it exactly, or -1. NULL: none */
+    const int *over;
     const kn_target *target;
     bool fusion;
     kn_force force;
     bool fast; /* fast_math */
-    /* Kernels that rely on nothing: of every size, stride, alignment and overlap, one each. */
+    /* One kernel for all sizes, strides, alignments and overlaps. */
     bool universal;
     const kn_choices *choices; /* NULL: the planner's own */
     kn_partitions *known; /* found for this graph before: saves time, decides nothing. NULL: none */
 } kn_problem;
 
-/* A step of planning and what it left. */
+/* A step of planning, and the counts after it. */
 typedef struct kn_plan_step {
     const char *name, *what;
     kn_census after;
@@ -76,27 +77,27 @@ typedef struct kn_plan_step {
 typedef struct kn_plan {
     kn_arena *arena;
     KN_VEC(kn_kernel *) kernels; /* in order */
-    int64_t workspace;           /* bytes, at the peak; temporaries are at kn_buf.offset in it */
-    kn_census before, after;     /* one stage an operation; as planned */
-    KN_VEC(kn_plan_step) steps;  /* from the one to the other, in order */
+    int64_t workspace;           /* bytes; temporaries are at kn_buf.offset in it */
+    kn_census before, after;     /* with one kernel an operation; as planned */
+    KN_VEC(kn_plan_step) steps;  /* what led from the one to the other, in order */
     KN_VEC(kn_buf) temporaries;  /* those that a kernel touches */
     const int64_t *sizes;        /* per symbol of the graph */
     const kn_regions *regions;
-    const bool *again;    /* per node of regions->graph: other loop nests compute it again */
+    const bool *again;    /* per node of regions->graph: rematerialised by other regions */
     double ns;            /* predicted: codegen/model/predict.h */
-    int tried;            /* plans that were compared, this one included; 0: none */
+    int tried;            /* plans compared, this one included; 0: none were */
     const char *schedule; /* "whole", "cluster", "split", "resident" or "tiles" */
 } kn_plan;
 
-/* Arena memory; the plan lives as long as `a`. Several threads may plan the same graph, which stays as it is. */
+/* The plan lives in `a`. Several threads may plan the same graph, which is not changed. */
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **plan);
 
-/* What running a plan takes of it, in `a`, which shares nothing with the plan's arena: its kernels, whose extents have no
- * dimensions then, its workspace, and what the kernels move. codegen/plan/keep.c */
+/* Copies what running a plan needs to `a`: its kernels, without the dimensions of their extents, the size of its
+ * workspace, and what the kernels move. It shares nothing with the plan's arena. codegen/plan/keep.c */
 kn_plan *kn_plan_keep(kn_arena *a, const kn_plan *plan);
 
-/* May `output` be written over `input`, of the same address, shape, strides and element size, without a copy?
- * Yes when whoever stores an element has read it and nobody reads it later. codegen/plan/alias.c */
+/* May `output` overwrite `input`, which has the same address, shape, strides and element size, without a copy? Yes,
+ * if the thread that stores an element has read it, and nobody reads it later. codegen/plan/alias.c */
 bool kn_plan_in_place(kn_arena *a, const kn_plan *plan, int input, int output);
 
 #endif

@@ -1,11 +1,11 @@
-/* Temporaries in the workspace.
+/* Offsets of temporaries in the workspace.
  *
- * Between two meetings of the whole grid, which the boundary of two kernels is too, blocks run in any order. So a
- * temporary lives from the interval of its first writer to that of its last reader, whole intervals, and two whose lives
- * do not meet share memory: whoever touches the one is done, on all blocks, before anybody touches the other. Places
- * are given out by falling size, each the lowest that is free for the whole life (Pisarchyk and Lee, "Efficient memory
- * management for deep neural net inference", 2020, greedy by size). So many that the search would take long are placed as
- * they come. */
+ * Grid barriers, and the boundaries of kernels, divide a plan into intervals, within which blocks run in any order. A
+ * temporary is live from the interval of its first writer to that of its last reader, both included. Two that are not
+ * live in the same interval may share memory, for all blocks are done with the one before any touches the other.
+ * Offsets are assigned by decreasing size, each the lowest that is free for the whole live range (Pisarchyk and Lee,
+ * "Efficient memory management for deep neural net inference", 2020, greedy by size). If there are so many that the
+ * search would take long, they are assigned by first write. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 enum { ALIGN = 256, MOST_BY_SIZE = 256 };
 
 typedef struct life {
-    int first, last; /* intervals; none: first > last */
+    int first, last; /* intervals; first > last: not live */
 } life;
 
 static void touch(life *l, int interval)
@@ -25,7 +25,7 @@ static void touch(life *l, int interval)
     l->last = interval;
 }
 
-/* How many intervals there are. A local phase runs with its host, behind the host's barrier. */
+/* Finds live ranges; returns the number of intervals. A local phase runs with its host, after the host's barrier. */
 static int find_lives(kn_kernel *const *kernels, int n, life *lives)
 {
     int interval = 0;
@@ -58,7 +58,7 @@ static bool meet(const life *a, const life *b)
 
 /* ---- by size ---- */
 
-/* The largest first; of equals, in order. */
+/* Decreasing size; ties in order. */
 static int by_size(const void *a, const void *b)
 {
     const kn_buf *x = *(kn_buf *const *)a, *y = *(kn_buf *const *)b;
@@ -66,7 +66,8 @@ static int by_size(const void *a, const void *b)
                                 : x->index - y->index;
 }
 
-/* The lowest offset where temporary t meets none of the n that are placed, which are by offset. */
+/* The lowest offset at which temporary t overlaps none of the n placed ones that are live with it; these are sorted
+ * by offset. */
 static int64_t lowest(kn_buf *const *placed, int n, const kn_buf *t, const life *lives)
 {
     int64_t at = 0;
@@ -92,13 +93,13 @@ static void place_by_size(kn_arena *a, kn_buf **temps, int n, const life *lives)
     }
 }
 
-/* ---- by time ---- */
+/* ---- by first write ---- */
 
 typedef struct block {
     int64_t offset, bytes;
 } block;
 
-/* What is free below `top`: blocks by offset, no two side by side. */
+/* What is free below `top`: blocks sorted by offset, no two adjacent. */
 typedef struct space {
     kn_arena *a;
     KN_VEC(block) free;
@@ -151,7 +152,7 @@ static void give(space *s, block b)
     }
 }
 
-/* In the order in which they are written first, each where there is room first. */
+/* First fit, in the order of first writes. */
 static void place_by_time(kn_arena *a, kn_buf **temps, int n, const life *lives, int intervals)
 {
     space s = {.a = a};
@@ -170,7 +171,7 @@ static void place_by_time(kn_arena *a, kn_buf **temps, int n, const life *lives,
     }
 }
 
-/* The kernels' own records of the temporaries. */
+/* Copies the offsets to the kernels' own records. */
 static void note_offsets(kn_plan *plan, const int64_t *offset)
 {
     for (int k = 0; k < plan->kernels.len; k++)

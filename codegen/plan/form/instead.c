@@ -1,4 +1,4 @@
-/* Values put behind the result of a reduction, for everybody who uses it. */
+/* Replaces the result of a reduction, for all its users, by something computed from it. */
 #include <string.h>
 
 #include "codegen/plan/nests/planner.h"

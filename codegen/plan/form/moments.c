@@ -1,20 +1,20 @@
-/* Variances that do not cancel.
+/* Variances without cancellation.
  *
  * Before: a raw phase with   s = sum(x)   stage t
  *                            d = x - s / n
  *                            q = sum(d * d)   stage t + 1
- * where everything between is exactly that: a lowered var, or one written by hand. The mean is rounded, so q is about
- * a point beside it, which of numbers that are large beside their spread costs most of the digits. After, either
  *
- *   one sweep    q is a reduction of stage t of its own, VAR of x: the sum of squared deviations from the group's
- *                mean, by Welford's update and Chan's merge of (n, mean, M2), on GPUs over deviations from the group's
- *                first member and on CPUs in f64. x is read once less; values of later stages move one stage up. For
- *                groups that do not stay on chip, or would stay in shared memory for this second sweep alone, and on CPUs
- *                always.
- *   corrected    what uses q uses  maximum(q - r * (r / n), 0)  with  r = sum(d)  of the same sweep: one accumulator
- *                more, no reading more. r is as small as the rounding of the mean, so nothing cancels; what is left
- *                of it must not make the sum negative where all numbers are the same. For groups that stay on chip,
- *                where a second sweep costs less than Welford's divisions.
+ * and nothing else in between: a lowered var, or one written by hand. The mean is rounded, so q is about a slightly
+ * wrong point. Where numbers are large relative to their spread, that costs most of the digits. After, one of
+ *
+ *   one sweep    q is a reduction of stage t, VAR of x: the sum of squared deviations from the group's mean, by Welford's
+ *                update and Chan's merge of (n, mean, M2); on GPUs of deviations from the group's first member, on CPUs in
+ *                f64. x is read once less; later values move one stage up. For groups that do not stay on chip, or would
+ *                stay in shared memory only for this second sweep, and always on CPUs.
+ *   corrected    users of q use  maximum(q - r * (r / n), 0)  with  r = sum(d)  of the same sweep: one accumulator more,
+ *                no loads more. r is as small as the rounding of the mean, so nothing cancels; the maximum keeps the
+ *                result from becoming negative where all numbers are the same. For groups that stay on chip, where a
+ *                second sweep costs less than Welford's divisions.
  *
  * Both from Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983. */
 #include "codegen/plan/nests/planner.h"
@@ -27,7 +27,7 @@ static int64_t members(const kn_phase *ph)
     return n;
 }
 
-/* Is value v divided, or multiplied, so that a sum over all members becomes their mean? */
+/* Is value v a division, or a multiplication, that turns a sum over all members into their mean? */
 static bool is_by_count(const kn_planner *p, const kn_phase *ph, const kn_value *v)
 {
     const kn_value *n = kn_value_at(ph, v->in[1]);
@@ -42,7 +42,7 @@ static bool is_by_count(const kn_planner *p, const kn_phase *ph, const kn_value 
            p->extents.data[n->index].value == members(ph);
 }
 
-/* The SUM reduction of x whose mean is value m, or -1. */
+/* The SUM reduction of x of which value m is the mean; -1: it is none. */
 static int sum_behind_mean(const kn_planner *p, const kn_phase *ph, int m, int x)
 {
     const kn_value *v = kn_value_at(ph, m);
@@ -53,7 +53,7 @@ static int sum_behind_mean(const kn_planner *p, const kn_phase *ph, int m, int x
     return ph->nest.reds.data[r].op == KN_OP_SUM && ph->nest.reds.data[r].value == x ? r : -1;
 }
 
-/* Is reduction q = sum((x - mean(x))**2)? Gives x - mean(x). */
+/* Is reduction q = sum((x - mean(x))**2)? *d is x - mean(x) then. */
 static bool is_centred_squares(const kn_planner *p, const kn_phase *ph, const kn_red *q, int *d)
 {
     const kn_value *square = kn_value_at(ph, q->value);
@@ -66,7 +66,7 @@ static bool is_centred_squares(const kn_planner *p, const kn_phase *ph, const kn
            sum_behind_mean(p, ph, v->in[1], v->in[0]) >= 0;
 }
 
-/* What a correction needs: the reduction r, and the value n as it was before. */
+/* What a correction needs: reduction r, and n as a value before the rewrite. */
 typedef struct correction {
     int r, n;
 } correction;
@@ -82,8 +82,8 @@ static int corrected(kn_planner *p, kn_phase *ph, int q, const int *to, void *ct
     int r = kn_add_value(p, ph, result), n = to[by->n];
     int zero = kn_add_value(
         p, ph, (kn_value){.kind = KN_V_CONST, .dtype = t, .value = {.dtype = t, .f = 0}});
-    int beside = kn_add_elem(p, ph, KN_OP_MUL, t, r, kn_add_elem(p, ph, KN_OP_DIV, t, r, n));
-    return kn_add_elem(p, ph, KN_OP_MAXIMUM, t, kn_add_elem(p, ph, KN_OP_SUB, t, q, beside), zero);
+    int excess = kn_add_elem(p, ph, KN_OP_MUL, t, r, kn_add_elem(p, ph, KN_OP_DIV, t, r, n));
+    return kn_add_elem(p, ph, KN_OP_MAXIMUM, t, kn_add_elem(p, ph, KN_OP_SUB, t, q, excess), zero);
 }
 
 /* Corrects reduction q by sum(d). */
@@ -110,7 +110,7 @@ bool kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)
         if (one_sweep) {
             ph->nest.reds.data[r].op = KN_OP_VAR;
             ph->nest.reds.data[r].value = kn_value_at(ph, d)->in[0];
-        } else if (members(ph) > 0) { /* of nothing the sum is 0, and has no mean */
+        } else if (members(ph) > 0) { /* without members the sum is 0, and there is no mean */
             correct(p, ph, r, d);
         }
     }

@@ -1,8 +1,9 @@
-/* Where the extreme is, in 32 bits.
+/* The index of an extreme in 32 bits.
  *
  * Before: a raw phase, not split, with  r = min(where(c, index, 2^63 - 1)) of 64-bit integers
- * After: the same of 32-bit ones where every index fits, and r is its result, or 2^63 - 1 where c never held: for each
- * member half the instructions or half the bytes of a block, for each combine half the shuffles. */
+ * After: the same of 32-bit integers, if every index fits; users of r see its result widened, or 2^63 - 1 if c never held.
+ *
+ * That halves the instructions or the bytes a member, and the shuffles of each combine. */
 #include "codegen/plan/nests/planner.h"
 
 static bool is_number(const kn_value *v, int64_t number)
@@ -10,7 +11,7 @@ static bool is_number(const kn_value *v, int64_t number)
     return v->kind == KN_V_CONST && v->dtype == KN_I64 && v->value.i == number;
 }
 
-/* Are the offsets that it has below 2^31 - 1, which stands for none? */
+/* Are all its offsets below 2^31 - 1, which stands for "none"? */
 static bool is_small(const kn_phase *ph, const kn_access *acc)
 {
     int64_t least = acc->offset, most = acc->offset;

@@ -1,21 +1,21 @@
 /* Axes in their shortest form.
  *
- * Before: a phase over the region's axes, with numeric strides. After: within groups and within members,
- * axes ordered so that the phase's primary access steps through memory in order; neighbouring axes that
- * every access walks as one are one. What a kernel relies on is therefore the pattern that is left, not the
- * rank of the user's arrays: an eight-dimensional contiguous sum is one-dimensional code. Sums are reordered
- * by it, always the same way for the same strides; members that are combined in order keep theirs.
+ * Before: a phase over the region's axes, with numeric strides. After: group axes, and member axes, are ordered so
+ * that the phase's primary access steps through memory in order, and neighbouring axes that every access walks as one
+ * are collapsed. So a kernel depends on the pattern that is left, not on the rank of the user's arrays: an
+ * eight-dimensional contiguous sum is one-dimensional code. This reorders sums, always in the same way for the same
+ * strides; members that must be combined in order keep theirs.
  *
- * Where kernels are compiled a size that happens to be 1 is one like others, so that the kernel for batches
- * serves a batch of one: its axis stays, and holds apart what it would hold apart if it were 2. Only an axis
- * along which vectors would run, of a phase without reductions, goes: its neighbour has more to give. Elsewhere
- * all axes of one element go. */
+ * Where kernels are compiled, an extent that happens to be 1 is treated like any other, so that the kernel for
+ * batches serves a batch of one: its axis stays, and prevents the collapses that it would prevent if it were 2. Only
+ * the axis that vectors would run along is dropped, in phases without reductions: its neighbour has longer runs.
+ * Elsewhere all axes of extent 1 are dropped. */
 #include <stdlib.h>
 
 #include "codegen/plan/nests/planner.h"
 
-/* Phases that are worked on group by group together: the local ones and their host, which is the last.
- * What happens to a group axis happens to all of them that have groups. */
+/* Phases that work on the same groups together: local ones and their host, which is the last. What happens to a group
+ * axis happens in all of them that have groups. */
 typedef struct family {
     kn_phase *phases;
     int n;
@@ -26,7 +26,7 @@ static bool shares_groups(const family *f, int i)
     return i == f->n - 1 || f->phases[i].nest.ngroup > 0;
 }
 
-/* Insertion sort by falling stride of the primary access of the last phase; axes it does not have come first. */
+/* Insertion sort by decreasing stride of the last phase's primary access; axes that it lacks come first. */
 static void order(const family *f, int from, int to)
 {
     const kn_access *primary = kn_phase_primary(&f->phases[f->n - 1]);
@@ -43,7 +43,7 @@ static void order(const family *f, int from, int to)
         }
 }
 
-/* Axes of one element between axes a and a+1: arrays that have them would not be walked as one if they were more. */
+/* Axes of extent 1 between axes a and a+1: arrays that have them could not be walked as one if they were larger. */
 static uint32_t ones_between(const kn_phase *ph, int a)
 {
     uint32_t ones = 0;
@@ -54,7 +54,7 @@ static uint32_t ones_between(const kn_phase *ph, int a)
     return ones & ~(1u << a | 2u << a);
 }
 
-/* Can axes a and a+1 be walked as one axis of extent n(a) * n(a+1) by every access? */
+/* Can every access walk axes a and a+1 as one axis of extent n(a) * n(a+1)? */
 static bool collapsible(const kn_phase *ph, int a)
 {
     int64_t inner = ph->nest.axes[a + 1].extent;

@@ -3,12 +3,13 @@
  * Before: a raw phase with   m = max(x)             stage t
  *                            s = sum(exp(x - m))    stage t + 1
  * or logsumexp's             s = sum(exp(x - where(m is finite, m, 0)))
- * After: s is a part of m's accumulator, which keeps the largest value so far and the sum relative to it, scaled
- * down whenever the largest value grows. x is read once less; values of later stages move one stage up. Worth
- * it where the group does not stay within a block.
  *
- * An m that is not finite makes the first s NaN, and the accumulator's. The second is exp(m) then: no members but
- * -inf add up to 0, a member of inf to inf. */
+ * After: s is a part of m's accumulator, which has the largest value so far and the sum relative to it, rescaled
+ * whenever the largest value grows. x is read once less; later values move one stage up. It pays where the group does
+ * not stay on chip.
+ *
+ * An m that is not finite makes the first form of s NaN, in the accumulator too. The second form then uses exp(m)
+ * instead: members that are all -inf add up to 0, one that is inf to inf. */
 #include "codegen/plan/nests/planner.h"
 
 static bool is_zero(const kn_value *v)
@@ -16,7 +17,7 @@ static bool is_zero(const kn_value *v)
     return v->kind == KN_V_CONST && kn_is_float(v->dtype) && v->value.f == 0;
 }
 
-/* Is value i  m - m == 0 ? */
+/* Is value i  m - m == 0, that is, "m is finite"? */
 static bool is_finite_of(const kn_phase *ph, int i, int m)
 {
     const kn_value *v = kn_value_at(ph, i);
@@ -27,21 +28,21 @@ static bool is_finite_of(const kn_phase *ph, int i, int m)
 }
 
 /* The maximum that is subtracted under the exponential. */
-typedef struct peak {
-    int red;    /* its reduction; -1 for none */
+typedef struct subtracted_max {
+    int red;    /* its reduction; -1: none */
     int m;      /* the value that is its result */
-    int finite; /* the value that says whether it is subtracted; -1: it always is */
-} peak;
+    int finite; /* the value that is "m is finite"; -1: m is always subtracted */
+} subtracted_max;
 
-static peak behind(const kn_phase *ph, const kn_red *sum)
+static subtracted_max find_subtracted_max(const kn_phase *ph, const kn_red *sum)
 {
-    const peak none = {-1, -1, -1};
+    const subtracted_max none = {-1, -1, -1};
     const kn_value *e = kn_value_at(ph, sum->value);
     if (sum->op != KN_OP_SUM || !kn_is_elem(e, KN_OP_EXP) || e->level != KN_ELEMENT ||
         !kn_is_elem(kn_value_at(ph, e->in[0]), KN_OP_SUB))
         return none;
     const kn_value *d = kn_value_at(ph, e->in[0]), *by = kn_value_at(ph, d->in[1]);
-    peak of = {-1, d->in[1], -1};
+    subtracted_max of = {-1, d->in[1], -1};
     if (kn_is_elem(by, KN_OP_WHERE) && is_zero(kn_value_at(ph, by->in[2])) &&
         is_finite_of(ph, by->in[0], by->in[1])) {
         of.m = by->in[1];
@@ -59,7 +60,7 @@ static peak behind(const kn_phase *ph, const kn_red *sum)
 /* where(finite, s, exp(m)) */
 static int unless_infinite(kn_planner *p, kn_phase *ph, int s, const int *to, void *ctx)
 {
-    const peak *of = ctx;
+    const subtracted_max *of = ctx;
     kn_dtype t = kn_value_at(ph, s)->dtype;
     int e = kn_add_value(
         p, ph,
@@ -76,7 +77,7 @@ bool kn_use_online(kn_planner *p, kn_phase *ph)
 {
     bool any = false;
     for (int r = 0; r < ph->nest.reds.len; r++) {
-        peak of = behind(ph, &ph->nest.reds.data[r]);
+        subtracted_max of = find_subtracted_max(ph, &ph->nest.reds.data[r]);
         if (of.red < 0)
             continue;
         if (of.finite >= 0)

@@ -9,8 +9,8 @@ void kn_layout_ones(kn_layout *l)
             l->stride[i] = i + 1 < l->rank ? l->stride[i + 1] * l->shape[i + 1] : 1;
 }
 
-/* NumPy's rule for reshaping without a copy: cut both shapes into the shortest runs of axes with equal
- * products; a run of old axes must be contiguous in itself, and its new axes step through it. */
+/* NumPy's rule for reshaping without a copy: divide both shapes into the shortest runs of axes with equal products;
+ * the old axes of a run must be contiguous, and the new axes step through it. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to)
 {
     kn_layout old = {.align = from->align};

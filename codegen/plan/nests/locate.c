@@ -1,4 +1,4 @@
-/* Where the elements of a node are. */
+/* Where a node's elements are in memory. */
 #include <string.h>
 
 #include "codegen/plan/nests/planner.h"
@@ -17,14 +17,14 @@ static void index_layout(const kn_problem *pr, const kn_node *n, const kn_layout
     }
 }
 
-/* Is axis i of a BROADCAST a repetition of axis j of its operand? A size that is 1 by chance repeats nothing. */
+/* Does axis i of a BROADCAST repeat axis j of its operand? A size that happens to be 1 in this call repeats nothing. */
 static bool is_repeated(const kn_planner *p, const kn_node *n, int i, int j)
 {
     kn_symbols *s = p->problem->graph->syms;
     return kn_dim_is_one(s, n->in[0]->shape[j]) && !kn_dim_is_one(s, n->shape[i]);
 }
 
-/* Where an array is that is no view. */
+/* Locates an array that is not a view. */
 static void locate_root(kn_planner *p, const kn_node *n, int *buf, kn_layout *out)
 {
     const kn_problem *pr = p->problem;
@@ -51,7 +51,7 @@ static void locate_root(kn_planner *p, const kn_node *n, int *buf, kn_layout *ou
     kn_compact_strides(shape, n->rank, out->stride);
 }
 
-/* View `n` of what lies as `from` says. */
+/* Locates view `n` of an array laid out as `from`. */
 static bool locate_view(kn_planner *p, const kn_node *n, const kn_layout *from, kn_layout *out)
 {
     int64_t shape[KN_MAX_RANK];

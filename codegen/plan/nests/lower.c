@@ -1,13 +1,13 @@
-/* Regions to raw phases. */
+/* Lowers regions to raw phases. */
 #include <string.h>
 
 #include "base/work.h"
 #include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
 
-/* What a region has of a graph node. */
+/* The value of a graph node in the region being lowered. */
 typedef struct lowered {
-    const kn_region *region; /* where the value is; NULL: nowhere yet */
+    const kn_region *region; /* the region that has a value for the node; NULL: none yet */
     int value;
 } lowered;
 
@@ -21,7 +21,7 @@ typedef struct lowering {
     kn_finder values_by;         /* the phase's values */
 } lowering;
 
-/* -1 for none. */
+/* The node's value in this region; -1: none. */
 static int value_of(const lowering *lo, const kn_node *n)
 {
     const lowered *of = &lo->of[n->id];
@@ -33,7 +33,7 @@ static void set_value(lowering *lo, const kn_node *n, int value)
     lo->of[n->id] = (lowered){lo->region, value};
 }
 
-/* The access to an array whose axis j is region axis to[j] (or none, < 0). */
+/* The access to an array whose axis j is region axis to[j]; to[j] < 0: the region does not walk it. */
 static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout, const int8_t *to)
 {
     kn_access acc = {.buf = buf, .offset = layout->offset};
@@ -47,7 +47,7 @@ static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout,
     return acc;
 }
 
-/* The phase's value equal to v, added if there is none. */
+/* The number of the phase's value equal to v, which is added if there is none. */
 static int add_value(lowering *lo, kn_value v)
 {
     uint64_t hash = kn_value_hash(&v);
@@ -86,7 +86,7 @@ static int extent_param(kn_planner *p, kn_dim dim)
             return i;
     kn_text t = kn_text_new(p->arena);
     kn_dim_print(&t, s, dim);
-    if (strstr(kn_text_str(&t), KN_DIM_CUT)) /* others may have this text */
+    if (strstr(kn_text_str(&t), KN_DIM_CUT)) /* other cut axes may have this text */
         kn_putf(&t, "#%d", p->extents.len);
     kn_extent_param e = {.dim = dim, .name = kn_text_str(&t)};
     kn_dim_eval(dim, p->problem->sizes, &e.value);
@@ -114,7 +114,7 @@ static int lower_leaf(lowering *lo, const kn_node *n)
     return add_value(lo, v);
 }
 
-/* The value of an operation on values `in`, all of which are of types that devices compute with. */
+/* Adds an operation on values `in`, all of types that devices compute with. */
 static int add_elem(lowering *lo, kn_op op, kn_dtype t, const int *in, int nin, kn_loc loc)
 {
     kn_value v = {
@@ -135,8 +135,8 @@ static kn_dtype type_of(const lowering *lo, int value)
     return lo->phase.nest.values.data[value].dtype;
 }
 
-/* Between a 16-bit float and another type than f32 lies f32, but f64 rounds to f16 at once. A complex number is
- * converted by its real part, but to bool, and made of that. */
+/* Casts between a 16-bit float and a type other than f32 go through f32, but f64 rounds to f16 directly. A complex
+ * number is converted by its real part, except to bool, and from a real number likewise. */
 static int cast_value(lowering *lo, int value, kn_dtype t, kn_loc loc)
 {
     kn_dtype from = type_of(lo, value);
@@ -156,8 +156,8 @@ static int cast_value(lowering *lo, int value, kn_dtype t, kn_loc loc)
     return add_elem(lo, KN_OP_CAST, t, &value, 1, loc);
 }
 
-/* 16-bit floats are computed with in f32, and the result of each operation rounds to 16 bits: what is kept in
- * memory between two operations and what is not have the same value. */
+/* Operations on 16-bit floats compute in f32 and round each result to 16 bits, so that values are the same whether or
+ * not they go through memory. */
 static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
 {
     int in[KN_MAX_IN], made;
@@ -181,7 +181,7 @@ static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
 
 static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis);
 
-/* Is what the region has of `base` walked along its axes as to[] says? */
+/* Does this region's value of `base` walk the region's axes as to[] says? */
 static bool is_walked_so(const lowering *lo, const kn_node *base, const int8_t *to)
 {
     bool same = true;
@@ -190,7 +190,7 @@ static bool is_walked_so(const lowering *lo, const kn_node *base, const int8_t *
     return same;
 }
 
-/* The value of operand k of `user`, whose axes are the region's axes axis[]; -1 when the planner is blocked. */
+/* The value of operand k of `user`, whose axes are the region's axes axis[]; -1 if the planner is blocked. */
 static int operand(lowering *lo, const kn_node *user, int k, const int8_t *axis)
 {
     const kn_planner *p = lo->p;
@@ -216,7 +216,7 @@ static int operand(lowering *lo, const kn_node *user, int k, const int8_t *axis)
     return lower_load(lo, base, access_to(lo, buf, &layout, to));
 }
 
-/* The result of a reduction of value `in`, which has the type it is computed in. */
+/* The result of a reduction of value `in`, which has the type to compute in. */
 static int reduced(lowering *lo, kn_op op, int in, kn_loc loc)
 {
     kn_phase *ph = &lo->phase;
@@ -238,8 +238,8 @@ static int reduced(lowering *lo, kn_op op, int in, kn_loc loc)
                                     .loc = loc});
 }
 
-/* Where the phase has the reductions of this reducer of values in[]; -1 where it has not. */
-static int find_own(const kn_phase *ph, const kn_reducer *by, const int *in)
+/* The first of the phase's reductions by this reducer of values in[]; -1: it has none. */
+static int find_reducer(const kn_phase *ph, const kn_reducer *by, const int *in)
 {
     for (int i = 0; i < ph->nest.reds.len; i++) {
         const kn_red *first = &ph->nest.reds.data[i];
@@ -252,11 +252,11 @@ static int find_own(const kn_phase *ph, const kn_reducer *by, const int *in)
     return -1;
 }
 
-/* What a reduction of the user's own carries to its end. */
-static int lower_own(lowering *lo, const kn_node *n, const int *in)
+/* The result of a user-defined reduction that this node stands for. */
+static int lower_reduce_by(lowering *lo, const kn_node *n, const int *in)
 {
     kn_phase *ph = &lo->phase;
-    int first = find_own(ph, n->by, in), count = n->by->count;
+    int first = find_reducer(ph, n->by, in), count = n->by->count;
     if (first < 0) {
         first = ph->nest.reds.len;
         for (int c = 0; c < count; c++)
@@ -287,7 +287,7 @@ static int integer(lowering *lo, int64_t i)
         lo, (kn_value){.kind = KN_V_CONST, .dtype = KN_I64, .level = KN_GROUP, .value = value});
 }
 
-/* sum / (members - ddof), where fewer than none are none. */
+/* sum / max(members - ddof, 0) */
 static int divided(lowering *lo, const kn_node *n, int sum, int ddof)
 {
     kn_graph *g = lo->p->problem->graph;
@@ -307,9 +307,9 @@ static int divided(lowering *lo, const kn_node *n, int sum, int ddof)
     return add_elem(lo, KN_OP_DIV, t, (int[]){sum, cast_value(lo, by, t, n->loc)}, 2, n->loc);
 }
 
-/* A mean is a sum divided by the number of members, and a variance the mean square of the deviations from the mean,
- * written as one would by hand: codegen/plan/form/moments.c makes what is stable of both. In the type of the sum, which is
- * f32 for 16-bit floats. */
+/* A mean is a sum divided by the number of members. A variance is the mean square of the deviations from the mean, as
+ * one would write it by hand: codegen/plan/form/moments.c makes either form stable. They compute in the type of the
+ * sum, which is f32 for 16-bit floats. */
 static int lower_reduce(lowering *lo, const kn_node *n, int in)
 {
     bool mean = n->op == KN_OP_MEAN, var = n->op == KN_OP_VAR;
@@ -329,7 +329,7 @@ static int lower_reduce(lowering *lo, const kn_node *n, int in)
     return result;
 }
 
-/* A GATHER of elements that are their own offsets. */
+/* A GATHER from an IOTA: its elements are their own offsets, so it is arithmetic. */
 static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
 {
     int made = lower_load(lo, n, gather.access);
@@ -345,7 +345,7 @@ static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
     return made;
 }
 
-/* What lies at places that values give. Nothing can be read of an array without elements, and nobody uses it. */
+/* Elements at indices that values give. An array without elements cannot be read, and nobody uses the result. */
 static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const int *in)
 {
     const kn_node *x = n->in[0];
@@ -382,7 +382,7 @@ static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const 
     return add_value(lo, v);
 }
 
-/* A value whose axes are the region's axes axis[]; -1 when the planner is blocked. */
+/* The value of a node whose axes are the region's axes axis[]; -1 if the planner is blocked. */
 static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis)
 {
     int in[KN_MAX_IN];
@@ -393,7 +393,7 @@ static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis)
     if (takes)
         return lower_take(lo, n, axis, in);
     if (n->op == KN_OP_REDUCE_BY)
-        return lower_own(lo, n, in);
+        return lower_reduce_by(lo, n, in);
     return kn_ops[n->op].cls == KN_REDUCE ? lower_reduce(lo, n, in[0]) : lower_elem(lo, n, in);
 }
 
@@ -411,7 +411,7 @@ static void store(lowering *lo, const kn_node *n, int buf)
         kn_compact_strides(shape, n->rank, layout.stride);
     }
     int8_t to[KN_MAX_RANK];
-    for (int j = 0; j < n->rank; j++) /* a reduction's result does not have the axes it reduced */
+    for (int j = 0; j < n->rank; j++) /* a reduction's result lacks the axes that it reduced */
         to[j] = kn_ops[n->op].cls == KN_REDUCE && n->u.reduce.axes >> j & 1
                     ? -1
                     : p->regions->axis[n->id][j];
@@ -424,7 +424,7 @@ static void store(lowering *lo, const kn_node *n, int buf)
     kn_push(p->arena, &lo->phase.nest.stores, s);
 }
 
-/* Stores a value to each output it is, and to its temporary if it has one of its own. */
+/* Stores a value to each output that it is, and to its temporary if it has one. */
 static void store_everywhere(lowering *lo, const kn_node *n)
 {
     int temp = lo->p->buf_of_node[n->id];
@@ -434,8 +434,8 @@ static void store_everywhere(lowering *lo, const kn_node *n)
         store(lo, n, temp);
 }
 
-/* Group axes first, then members, each in the region's order, members in the one that they must be walked in, if there
- * is one. Without reductions all are members. */
+/* Group axes first, then member axes, each in the region's order; members in the order that they must be walked in,
+ * if the region has one. Without reductions all axes are members. */
 static void order_axes(lowering *lo)
 {
     const kn_region *r = lo->region;
@@ -473,8 +473,8 @@ static bool lower_region(kn_planner *p, int number, lowered *of)
         store_everywhere(&lo, v);
     }
     kn_drop_dead(p->arena,
-                 &lo.phase);       /* values that are only for regions which compute them again */
-    if (!lo.phase.nest.stores.len) /* what it was for is computed where it is read */
+                 &lo.phase); /* values that only other regions need, which compute them again */
+    if (!lo.phase.nest.stores.len) /* all its values are computed where they are read */
         return true;
     lo.phase.nest.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
     kn_push(p->arena, &p->phases, lo.phase);
@@ -482,8 +482,8 @@ static bool lower_region(kn_planner *p, int number, lowered *of)
     return true;
 }
 
-/* Phases that need nothing of another one come first, then those that need only these, and so on: what one may
- * compute again it need not wait for. */
+/* Orders phases by level: those that read no other phase's results first, then those that read only these, and so on.
+ * So what a phase computes again, instead of reading it, it need not wait for. */
 static void order_phases(kn_planner *p)
 {
     int n = p->phases.len, highest = 0;
@@ -519,7 +519,7 @@ static void order_phases(kn_planner *p)
     p->region_of.cap = n + 1;
 }
 
-/* Which outputs each node is, in order. */
+/* Lists the outputs that each node is, in order. */
 static void list_outputs(kn_planner *p)
 {
     const kn_graph *g = p->problem->graph;

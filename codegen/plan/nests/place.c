@@ -1,13 +1,14 @@
-/* What goes through memory between regions, and what is computed again where it is read.
+/* Which values go through memory between regions (materialise), and which are computed again where they are read
+ * (rematerialise).
  *
- * Before: regions. After: every value that another region reads has a buffer (an output of its own, else a
- * temporary) or is marked to be computed again by each region that reads it. Reductions always have a buffer. */
+ * Before: regions. After: every value that another region reads has a buffer, an output or else a temporary, or is
+ * marked to be computed again by each region that reads it. Reductions always have a buffer. */
 #include <string.h>
 
 #include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
 
-/* The largest expression that is computed again. */
+/* Nodes of the largest expression that is rematerialised. */
 enum { MOST_NODES = 16 };
 
 typedef KN_VEC(const kn_region *) region_list;
@@ -15,12 +16,12 @@ typedef KN_VEC(const kn_region *) region_list;
 typedef struct placer {
     kn_planner *p;
     const kn_graph *g;
-    bool *crosses; /* per node: another region reads it */
-    bool *
-        regrouped; /* per node: read through a regrouping reshape, which wants it compact in memory */
+    bool *materialised; /* per node: another region reads it, so it must be in memory */
+    /* per node: read through a reshape that needs it compact in memory */
+    bool *regrouped;
     bool *output; /* per node */
-    region_list
-        *readers; /* per node: other regions that read it, perhaps for what they compute again */
+    /* per node: other regions that read it, directly or for what they compute again */
+    region_list *readers;
 } placer;
 
 static double bytes_of(const placer *pl, const kn_node *n)
@@ -30,7 +31,7 @@ static double bytes_of(const placer *pl, const kn_node *n)
     return (double)kn_count(shape, n->rank) * kn_bytes(n->dtype);
 }
 
-/* What an expression takes when it is computed again. */
+/* What computing a value again takes. */
 typedef struct expression {
     int nodes;
     double arithmetic; /* additions an element */
@@ -38,15 +39,15 @@ typedef struct expression {
     int leaves;
 } expression;
 
-/* Is x computed again when an expression that uses it is? Else it is read from memory. */
+/* Is x computed again with an expression that uses it? Else it is loaded. */
 static bool is_inner(const placer *pl, const kn_node *x)
 {
     if (kn_ops[x->op].cls != KN_ELEM || pl->output[x->id] || pl->regrouped[x->id])
         return false;
-    return kn_is_value(x) && (pl->p->again[x->id] || !pl->crosses[x->id]);
+    return kn_is_value(x) && (pl->p->again[x->id] || !pl->materialised[x->id]);
 }
 
-/* Adds the operands of x to the expression; false when it gets too large. */
+/* Adds x and its operands to the expression; false when it gets too large. */
 static bool add_operands(const placer *pl, const kn_node *x, expression *e)
 {
     if (++e->nodes > MOST_NODES)
@@ -85,16 +86,16 @@ static void add_region(const placer *pl, region_list *list, const kn_region *r)
         kn_push(pl->p->arena, list, r);
 }
 
-/* Has region r the leaf, since it makes or reads it? */
+/* Does region r compute or load the leaf anyway? */
 static bool has(const placer *pl, const kn_region *r, const kn_node *leaf)
 {
     return pl->p->regions->of[leaf->id] == r || has_region(&pl->readers[leaf->id], r);
 }
 
-/* Bytes moved that one addition is worth: a GPU has some ten operations a byte to spare, a CPU few. */
+/* The bytes moved that take as long as an addition: a GPU has time for some ten operations a byte, a CPU for few. */
 static double bytes_per_addition(const kn_target *target) { return target->sm ? 0.1 : 0.5; }
 
-/* Values of one region, and what it takes to compute them again. */
+/* Values of one region that may be computed again, and what that takes. */
 typedef struct candidates {
     const kn_node *x[MOST_NODES];
     expression of[MOST_NODES];
@@ -117,8 +118,8 @@ static bool is_candidate(const candidates *c, const kn_node *x)
     return false;
 }
 
-/* Are they all that others need of their region, and the region all that there is at its level? With them computed
- * again, of what is there earlier, what comes later waits once less. */
+/* Are they all that others read of their region, and is it the only region of its level? Then computing them again,
+ * from what is ready earlier, saves a barrier. */
 static bool are_a_barrier(const placer *pl, const candidates *c)
 {
     const kn_regions *regions = pl->p->regions;
@@ -127,7 +128,7 @@ static bool are_a_barrier(const placer *pl, const candidates *c)
         if (regions->list.data[i] != r && regions->list.data[i]->level == r->level)
             return false;
     for (int i = 0; i < r->nodes.len; i++)
-        if (pl->crosses[r->nodes.data[i]->id] && !is_candidate(c, r->nodes.data[i]))
+        if (pl->materialised[r->nodes.data[i]->id] && !is_candidate(c, r->nodes.data[i]))
             return false;
     for (int i = 0; i < c->n; i++)
         for (int k = 0; k < c->of[i].leaves; k++)
@@ -136,7 +137,7 @@ static bool are_a_barrier(const placer *pl, const candidates *c)
     return true;
 }
 
-/* Bytes moved to have the leaves where region r computes those again that it needs. */
+/* Bytes that region r loads to compute those candidates again that it needs. */
 static double bytes_of_leaves(const placer *pl, const kn_region *r, const candidates *c)
 {
     expression all = {0};
@@ -154,14 +155,14 @@ static double bytes_of_leaves(const placer *pl, const kn_region *r, const candid
     return bytes;
 }
 
-/* Leaves that are not in memory yet go there. */
+/* Bytes of leaves that have to go to memory for it. */
 static double bytes_of_stores(const placer *pl, const candidates *c)
 {
     double bytes = 0, temporary = kn_schedule_temporary_bytes(pl->p->problem->target);
     for (int i = 0; i < c->n; i++)
         for (int k = 0; k < c->of[i].leaves; k++) {
             const kn_node *leaf = c->of[i].leaf[k];
-            bool known = !kn_is_value(leaf) || pl->crosses[leaf->id] || pl->output[leaf->id];
+            bool known = !kn_is_value(leaf) || pl->materialised[leaf->id] || pl->output[leaf->id];
             for (int before = 0; before < i; before++)
                 known = known || has_leaf(&c->of[before], leaf);
             bytes += known ? 0 : bytes_of(pl, leaf) + temporary;
@@ -169,7 +170,7 @@ static double bytes_of_stores(const placer *pl, const candidates *c)
     return bytes;
 }
 
-/* Is it cheaper that each region which reads them computes them than that they go through memory? */
+/* Is it cheaper that each region that reads them computes them than that they go through memory? */
 static bool pays(const placer *pl, const candidates *c)
 {
     const kn_planner *p = pl->p;
@@ -187,10 +188,10 @@ static bool pays(const placer *pl, const candidates *c)
     }
     for (int i = 0; i < needing.len; i++)
         again += bytes_of_leaves(pl, needing.data[i], c);
-    return again <= memory; /* of nothing, too: no temporary */
+    return again <= memory; /* also where nothing is moved: it saves a temporary */
 }
 
-/* What is forced of x, if anything is. */
+/* What is forced for x, if anything. */
 static kn_reuse forced(const placer *pl, const kn_node *x)
 {
     const kn_problem *pr = pl->p->problem;
@@ -198,7 +199,7 @@ static kn_reuse forced(const placer *pl, const kn_node *x)
     return own != KN_REUSE_BY_COST ? own : pr->force.reuse;
 }
 
-/* The same where it is not left to the cost: that is forced of each value alone. */
+/* Are the candidates computed again? Forcing applies to single values only. */
 static bool is_again(const placer *pl, const candidates *c)
 {
     for (int i = 0; i < c->n; i++)
@@ -207,8 +208,7 @@ static bool is_again(const placer *pl, const candidates *c)
     return pays(pl, c);
 }
 
-/* x is computed again, and with it what of its expression is not in memory; what is in memory is read from
- * there by other regions now. */
+/* Marks x, and those of its operands that are not in memory, as computed again; other regions now load the rest. */
 static void compute_again(placer *pl, const kn_node *x)
 {
     pl->p->again[x->id] = true;
@@ -217,11 +217,11 @@ static void compute_again(placer *pl, const kn_node *x)
         if (is_inner(pl, base))
             compute_again(pl, base);
         else if (kn_is_value(base))
-            pl->crosses[base->id] = true;
+            pl->materialised[base->id] = true;
     }
 }
 
-/* The regions that need x read what it is computed from. */
+/* The regions that read x load its leaves instead. */
 static void read_leaves(placer *pl, const kn_node *x, const expression *e)
 {
     const region_list *readers = &pl->readers[x->id];
@@ -243,7 +243,7 @@ static void find_crossing(placer *pl)
                 pl->regrouped[x->id] = true;
             if (pl->p->regions->of[x->id] == pl->p->regions->of[i])
                 continue;
-            pl->crosses[x->id] = true;
+            pl->materialised[x->id] = true;
             add_region(pl, &pl->readers[base->id], pl->p->regions->of[i]);
         }
     }
@@ -251,7 +251,7 @@ static void find_crossing(placer *pl)
         pl->output[pl->g->outputs.data[o].node->id] = true;
 }
 
-/* A value is read from an output where it is one, unless it is regrouped: that needs it compact. */
+/* A value that is an output is read from there, unless it is reshaped, which needs it compact. */
 static void give_buffer(const placer *pl, const kn_node *n)
 {
     kn_planner *p = pl->p;
@@ -265,10 +265,10 @@ static void give_buffer(const placer *pl, const kn_node *n)
     *buf = kn_planner_temp(p, n->dtype, kn_node_title(n), kn_count(shape, n->rank));
 }
 
-/* Adds x if it may be computed again; then it is as long as it is a candidate. */
+/* Adds x if it may be computed again. While it is a candidate it counts as computed again. */
 static void add_candidate(placer *pl, candidates *c, const kn_node *x)
 {
-    if (!pl->crosses[x->id] || kn_ops[x->op].cls != KN_ELEM || pl->output[x->id] ||
+    if (!pl->materialised[x->id] || kn_ops[x->op].cls != KN_ELEM || pl->output[x->id] ||
         pl->regrouped[x->id] || c->n == MOST_NODES)
         return;
     c->of[c->n] = (expression){0};
@@ -278,7 +278,7 @@ static void add_candidate(placer *pl, candidates *c, const kn_node *x)
     pl->p->again[x->id] = true;
 }
 
-/* True when the candidates are computed again now. */
+/* Decides on the candidates; true if they are computed again from now on. */
 static bool decide(placer *pl, const candidates *c)
 {
     bool again = c->n > 0 && is_again(pl, c);
@@ -287,14 +287,14 @@ static bool decide(placer *pl, const candidates *c)
     for (int i = 0; i < c->n && again; i++)
         read_leaves(pl, c->x[i], &c->of[i]);
     for (int i = 0; i < c->n && again; i++) {
-        pl->crosses[c->x[i]->id] = false;
+        pl->materialised[c->x[i]->id] = false;
         compute_again(pl, c->x[i]);
     }
     return again;
 }
 
-/* Looks at every value that crosses, alone and with the others of its region; true when one of them is computed again
- * now. What is decided of one may turn another into all that a region is waited for. */
+/* Decides on each value that crosses, alone and with the others of its region; true if one changed. A decision may
+ * leave a region with a single value that others wait for, so the caller repeats this. */
 static bool decide_all(placer *pl)
 {
     const kn_regions *regions = pl->p->regions;
@@ -320,7 +320,7 @@ void kn_place_values(kn_planner *p)
     int n = g->nodes.len;
     placer pl = {.p = p,
                  .g = g,
-                 .crosses = KN_NEW_ARRAY(p->arena, bool, n + 1),
+                 .materialised = KN_NEW_ARRAY(p->arena, bool, n + 1),
                  .regrouped = KN_NEW_ARRAY(p->arena, bool, n + 1),
                  .output = KN_NEW_ARRAY(p->arena, bool, n + 1),
                  .readers = KN_NEW_ARRAY(p->arena, region_list, n + 1)};
@@ -332,6 +332,6 @@ void kn_place_values(kn_planner *p)
     while (p->problem->fusion && decide_all(&pl)) {
     }
     for (int i = 0; i < n; i++)
-        if (p->regions->of[i] && (pl.crosses[i] || pl.regrouped[i]))
+        if (p->regions->of[i] && (pl.materialised[i] || pl.regrouped[i]))
             give_buffer(&pl, g->nodes.data[i]);
 }

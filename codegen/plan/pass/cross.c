@@ -1,14 +1,15 @@
-/* Rows and columns of an array in one sweep.
+/* Mixed reductions: rows and columns of an array in one sweep.
  *
  * Before: two raw phases over the same axes,
  *     rows      groups i, members j     whose groups stay on chip
  *     columns   groups j, members i     which reduces what rows reads or makes, or other arrays over these axes
- * After: rows is banded and does the reductions of stage 0 of columns too, across its groups. A band's results are
- * partial ones, which what is left of columns begins with (pass/spread.c). Arrays that both read are read once
- * less, and reductions of columns that need results of rows wait for no barrier.
  *
- * Rows that themselves wait for what columns make are parted (pass/part.c): their reductions are such rows, and what
- * waits goes through the same bands again, of which blocks keep on chip what there is room for. */
+ * After: rows is mixed: it also does the reductions of stage 0 of columns, across its groups. The results of each
+ * part of its groups are partial; the rest of columns begins with combining them (pass/spread.c). Arrays that both
+ * read are read once less, and reductions of columns that need results of rows wait for no barrier.
+ *
+ * If rows itself waits for results of columns, it is divided (pass/part.c): its reductions are the rows above, and
+ * the rest walks the same parts again, of which blocks keep on chip what there is room for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,23 +17,24 @@
 #include "codegen/plan/nests/planner.h"
 #include "codegen/sched/sched.h"
 
-/* Columns on its way into rows. */
+/* The reductions of columns being moved into rows. */
 typedef struct crossing {
     kn_planner *p;
-    int rows, columns; /* phase numbers; rows is in front of columns, if they are parted */
+    int rows, columns; /* phase numbers; if rows is divided, it comes before columns */
     const kn_phase *from;
-    const kn_phase *tail; /* of rows that are parted: what waits; else NULL */
+    const kn_phase *tail; /* if rows is divided, the rest that waits; else NULL */
     kn_phase host;        /* rows as it will be */
     int to[KN_MAX_RANK];  /* axis of columns -> axis of rows */
     int *copy_of;         /* per value of columns: its copy in host, or -1 */
-    int *buf;             /* per reduction of columns: its partial results */
-    bool depends;         /* columns needs what rows makes */
+    /* per reduction of columns: the number of its store in host, then the buffer of its partial results */
+    int *buf;
+    bool depends; /* columns reads what rows stores */
     kn_mixed_cost cost;
 } crossing;
 
 /* ---- which axis is which ---- */
 
-/* Two axes are the same where both phases step equally far along them through an array that both load. */
+/* Two axes are the same if both phases have the same stride along them in an array that both access. */
 static bool match_axes(const kn_phase *rows, const kn_phase *columns, const kn_access *a,
                        const kn_access *b, int *to)
 {
@@ -53,7 +55,7 @@ static bool match_axes(const kn_phase *rows, const kn_phase *columns, const kn_a
 
 static bool is_array(const kn_value *v) { return v->kind == KN_V_LOAD && v->level == KN_ELEMENT; }
 
-/* Does columns load the array of this access of rows? */
+/* Does columns load the array of this access of rows? Matches axes by it. */
 static bool find_axes_by(const kn_phase *rows, const kn_phase *columns, const kn_access *a, int *to)
 {
     for (int i = 0; i < columns->nest.values.len; i++) {
@@ -99,7 +101,7 @@ static kn_access along_rows(const crossing *c, const kn_access *old)
     return acc;
 }
 
-/* Of an array; other values are small, or no loads. */
+/* Bytes of an array that is loaded; other values are small, or no loads. */
 static double bytes_loaded(const crossing *c, const kn_value *v)
 {
     double n = is_array(v) ? kn_bytes(v->dtype) : 0;
@@ -119,8 +121,8 @@ static int add_value(crossing *c, kn_value v)
     return c->host.nest.values.len - 1;
 }
 
-/* What rows stores and columns loads is the value itself, if they mean the same element by it; -1 if not. What
- * the phases between them store is not there yet. */
+/* A load of what rows stores is the stored value itself, if it is the same element; -1 if not. What phases between
+ * the two store is not ready yet. */
 static int load(crossing *c, kn_value v)
 {
     const kn_phase *all = c->p->phases.data;
@@ -142,13 +144,13 @@ static int load(crossing *c, kn_value v)
     return -1;
 }
 
-/* Value i of columns, whose operands are in the host, there, or -1. */
+/* The copy in host of value i of columns, whose operands have copies; -1: impossible. */
 static int carry_one(crossing *c, int i)
 {
     kn_value v = c->from->nest.values.data[i];
     if (v.kind == KN_V_LOAD)
         return load(c, v);
-    if (v.kind == KN_V_GATHER) /* of what rows may not have made yet */
+    if (v.kind == KN_V_GATHER) /* it may read what rows has not stored yet */
         return -1;
     if (v.kind == KN_V_INDEX) {
         v.access = along_rows(c, &v.access);
@@ -165,7 +167,7 @@ static int carry_one(crossing *c, int i)
     return add_value(c, v);
 }
 
-/* Value i of columns in the host, or -1. */
+/* The copy in host of value i of columns, with all that it is computed from; -1: impossible. */
 static int carry(crossing *c, int i)
 {
     KN_VEC(int) todo = {0};
@@ -184,7 +186,7 @@ static int carry(crossing *c, int i)
 
 /* ---- reductions ---- */
 
-/* Partial results are compact over the groups of columns, in their order. */
+/* An access to partial results, which are compact over the groups of columns in their order; and the number of these. */
 static kn_access over_members(const crossing *c, int buf, int64_t *count)
 {
     kn_access acc = {.buf = buf};
@@ -198,7 +200,7 @@ static kn_access over_members(const crossing *c, int buf, int64_t *count)
     return acc;
 }
 
-/* Reductions of stage 0 in the host, stored to no buffer yet. */
+/* Adds the reductions of stage 0 to host, with partial stores that have no buffer yet. */
 static bool carry_reductions(crossing *c)
 {
     int64_t count;
@@ -243,7 +245,7 @@ static bool is_raw(const kn_phase *ph)
            ph->nest.ngroup < ph->nest.naxes && ph->nest.reds.len > 0;
 }
 
-/* Nothing of stage 0 but reductions. */
+/* Has stage 0 nothing but reductions? */
 static bool only_reduces(const kn_phase *ph)
 {
     for (int i = 0; i < ph->nest.stores.len; i++)
@@ -255,7 +257,7 @@ static bool only_reduces(const kn_phase *ph)
     return true;
 }
 
-/* Columns that come first wait for rows: may they? */
+/* If columns comes first: may it be moved behind rows? */
 static bool can_wait(const crossing *c)
 {
     const kn_phase *all = c->p->phases.data;
@@ -280,7 +282,7 @@ static void put_behind_rows(crossing *c)
     c->columns = c->rows--;
 }
 
-/* Does it have a barrier of its own for partial results? */
+/* Would it be split, and have a barrier for its partial results? */
 static bool is_spread(crossing *c, const kn_phase *ph)
 {
     return kn_schedule_splits(c->p->arena, ph, c->p->bufs.data, c->p->bufs.len,
@@ -288,7 +290,7 @@ static bool is_spread(crossing *c, const kn_phase *ph)
                .n > 1;
 }
 
-/* Bytes that the tail of rows loads again; 0 if it can't go through the same bands. */
+/* Bytes that the rest of rows loads again; 0 if it cannot walk the same parts. */
 static double bytes_again(const crossing *c)
 {
     double bytes = 0;
@@ -305,7 +307,7 @@ static double bytes_again(const crossing *c)
     return bytes;
 }
 
-/* The bands in which rows does the reductions of columns; none where that cannot be, or does not pay. */
+/* The parts of the groups of rows that do the reductions of columns; none if that is impossible, or does not pay. */
 static kn_mixed_parts find_parts(crossing *c, const kn_phase *rows)
 {
     kn_planner *p = c->p;
@@ -387,18 +389,18 @@ static bool cross_parted(kn_planner *p, int rows, int columns)
 
 /* ---- which phases to look at ---- */
 
-typedef KN_VEC(int) numbers;
+typedef KN_VEC(int) phase_numbers;
 
-/* Per buffer: the phases that load it as an array, if their reductions could be done by another phase. */
-static numbers *loaded_by(kn_planner *p)
+/* Per buffer: the phases that load it as an array, and whose reductions another phase could do. */
+static phase_numbers *loaded_by(kn_planner *p)
 {
-    numbers *by = KN_NEW_ARRAY(p->arena, numbers, p->bufs.len + 1);
+    phase_numbers *by = KN_NEW_ARRAY(p->arena, phase_numbers, p->bufs.len + 1);
     for (int i = 0; i < p->phases.len; i++) {
         const kn_phase *ph = &p->phases.data[i];
         if (!is_raw(ph) || !only_reduces(ph))
             continue;
         for (int j = 0; j < ph->nest.values.len; j++) {
-            numbers *list = &by[ph->nest.values.data[j].access.buf];
+            phase_numbers *list = &by[ph->nest.values.data[j].access.buf];
             if (is_array(&ph->nest.values.data[j]) &&
                 !(list->len && list->data[list->len - 1] == i))
                 kn_push(p->arena, list, i);
@@ -409,16 +411,16 @@ static numbers *loaded_by(kn_planner *p)
 
 static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* The phases that load an array which phase `rows` loads or stores; some are there twice. */
-static numbers related(kn_planner *p, const numbers *loaded, int rows)
+/* The phases that load an array which phase `rows` loads or stores; with duplicates. */
+static phase_numbers related(kn_planner *p, const phase_numbers *loaded, int rows)
 {
     const kn_phase *ph = &p->phases.data[rows];
-    numbers all = {0};
+    phase_numbers all = {0};
     for (int i = 0; is_raw(ph) && i < kn_accesses(ph); i++) {
         const kn_value *v = i < ph->nest.values.len ? &ph->nest.values.data[i] : NULL;
         if (v ? !is_array(v) : kn_store_at(ph, i)->kind != KN_STORE_ELEMENT)
             continue;
-        const numbers *by = &loaded[v ? v->access.buf : kn_store_at(ph, i)->access.buf];
+        const phase_numbers *by = &loaded[v ? v->access.buf : kn_store_at(ph, i)->access.buf];
         for (int k = 0; k < by->len; k++)
             kn_push(p->arena, &all, by->data[k]);
     }
@@ -428,10 +430,10 @@ static numbers related(kn_planner *p, const numbers *loaded, int rows)
     return all;
 }
 
-/* Does phase `rows` do the reductions of another one now? */
-static bool cross_one(kn_planner *p, const numbers *loaded, int rows)
+/* Tries to move the reductions of another phase into phase `rows`. */
+static bool cross_one(kn_planner *p, const phase_numbers *loaded, int rows)
 {
-    numbers columns = related(p, loaded, rows);
+    phase_numbers columns = related(p, loaded, rows);
     for (int i = 0; i < columns.len; i++) {
         int n = columns.data[i];
         crossing c = {.p = p, .rows = rows, .columns = n, .from = &p->phases.data[n]};
@@ -445,7 +447,7 @@ static bool cross_one(kn_planner *p, const numbers *loaded, int rows)
 
 void kn_pass_cross(kn_planner *p)
 {
-    const numbers *loaded = loaded_by(p);
+    const phase_numbers *loaded = loaded_by(p);
     for (int rows = 0; rows < p->phases.len; rows++)
         if (cross_one(p, loaded, rows))
             loaded = loaded_by(p);

@@ -1,9 +1,9 @@
-/* Which form a phase takes: as it is written, with variances that do not cancel (form/moments.c), or with softmax's maximum and
- * sum in one sweep (form/online.c). */
+/* Chooses the form of a phase: as written, with variances without cancellation (form/moments.c), or with softmax's
+ * maximum and sum in one sweep (form/online.c). */
 #include "codegen/plan/nests/planner.h"
 
-/* Nor is shared memory worth a second sweep if that is the last: the variance of 4096 columns of 4096 takes 28 us on an H200 by
- * one, 36 by clusters that keep them; of 64 rows of 4 MB 86 and 111. */
+/* In one sweep where nothing keeps groups, or only shared memory and only for this second sweep (measured:
+ * docs/lab/one-sweep-variance.md). */
 static void use_moments(kn_planner *p, int i)
 {
     kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
@@ -23,9 +23,10 @@ void kn_pass_moments(kn_planner *p)
         use_moments(p, i);
 }
 
-/* The online form saves a sweep over memory. It also saves shared memory if it leaves nothing to sweep again. And a block that
- * is alone on its multiprocessor has its exponentials to compute while the group comes; but not of 16 bits, whose exponentials
- * after a maximum are rough, and so cheaper: 64 rows of 4 MB of bf16 take 187 us on an H200, and would take 202. */
+/* The online form saves a sweep over memory, and saves shared memory if no later sweep reads the group. A block that
+ * is alone on its multiprocessor computes its exponentials while the group arrives; not of 16 bits, whose
+ * exponentials behind a known maximum are approximate, and so cheaper (measured:
+ * docs/lab/rows-larger-than-a-cluster.md). */
 static void use_where_cheaper(kn_planner *p, int i)
 {
     if (p->problem->target->sm == 0)

@@ -1,12 +1,12 @@
 /* Small reductions without a barrier.
  *
- * Before: a phase without groups that reads little and whose results other phases read, each behind a grid
- * barrier. After: every such reader has the phase's reductions as a local phase of its own, worked on by each block for
- * itself: some kilobytes read by every block, through the cache, cost less than that all of them wait.
+ * Before: a phase without groups that reads little, and whose results other phases read, each after a grid barrier.
+ * After: each reader has a copy of the phase's reductions as a local phase, which every block computes for itself:
+ * some kilobytes that every block reads through the cache cost less than a barrier.
  *
- * A phase that stores nothing but results is gone then, and the first reader that has a group stores those that are
- * outputs. One that stores something along its members stays for that, if nobody waits for what it finds otherwise; one
- * whose outputs no reader could store, since arrays are empty, stays as it is. */
+ * A phase that stores only results is then dropped, and the first reader that has a group stores those results that
+ * are outputs. A phase that also stores elements stays for these, if that saves a barrier; and a phase whose outputs
+ * no reader could store, since arrays are empty, stays as it is. */
 #include <string.h>
 
 #include "codegen/model/caches.h"
@@ -17,7 +17,7 @@ enum {
     MOST_READERS = 4,
 };
 
-/* What is read again later is not there any more where an output lies on it. */
+/* Does an output overwrite it? Then later phases cannot read it again. */
 static bool is_overwritten(const kn_planner *p, const kn_buf *b)
 {
     return b->kind == KN_BUF_INPUT && p->problem->over && p->problem->over[b->index] >= 0;
@@ -36,7 +36,7 @@ static bool can_be_local(const kn_planner *p, const kn_phase *ph)
     return kn_phase_bytes_read(p->arena, ph, p->bufs.data) <= MOST_BYTES;
 }
 
-/* The same without what it stores along its members, and without what that alone needs. */
+/* The same phase without its element stores, and without what only these need. */
 static kn_phase results_of(const kn_planner *p, const kn_phase *ph)
 {
     kn_phase results = kn_phase_copy(p->arena, ph);
@@ -48,7 +48,7 @@ static kn_phase results_of(const kn_planner *p, const kn_phase *ph)
     return results;
 }
 
-/* Which store of `from` writes what value v of another phase loads; -1 for none. */
+/* The store of `from` that writes what value v of another phase loads; -1: none. */
 static int store_behind(const kn_phase *from, const kn_value *v)
 {
     for (int i = 0; v->kind == KN_V_LOAD && i < from->nest.stores.len; i++)
@@ -81,7 +81,7 @@ static bool stores_outputs(const kn_planner *p, const kn_phase *from)
     return false;
 }
 
-/* Is there one that can store what is no group's own? */
+/* Is there a group, whose threads could store something that all groups share? */
 static bool has_a_group(const kn_phase *host) { return kn_count_groups(host) > 0; }
 
 static bool reader_has_a_group(const kn_planner *p, int index, const kn_phase *from)
@@ -92,7 +92,7 @@ static bool reader_has_a_group(const kn_planner *p, int index, const kn_phase *f
     return false;
 }
 
-/* Outputs among the results are stored by the host. */
+/* The host stores those results that are outputs. */
 static void store_outputs(kn_planner *p, kn_phase *host, const kn_phase *from, const int *value)
 {
     for (int i = 0; i < from->nest.stores.len; i++) {
@@ -106,7 +106,7 @@ static void store_outputs(kn_planner *p, kn_phase *host, const kn_phase *from, c
     }
 }
 
-/* In the host, the values of `from` come from its local copy, whose exports start at number `first`. */
+/* Replaces the host's loads of what `from` stores by values of its local copy, whose exports start at number `first`. */
 static void read_locally(kn_planner *p, kn_phase *host, const kn_phase *from, int first,
                          bool outputs)
 {
@@ -156,7 +156,7 @@ void kn_insert_phase(kn_planner *p, int at, kn_phase ph, int region)
     p->region_of.data[at] = region;
 }
 
-/* A copy of `from` in front of the host at `at`. */
+/* Inserts a copy of `from` before the host at `at`. */
 static void add_local(kn_planner *p, int at, const kn_phase *from)
 {
     kn_phase local = kn_phase_copy(p->arena, from);
@@ -177,7 +177,7 @@ static void drop_phase(kn_planner *p, int at)
     p->region_of.len--;
 }
 
-/* Does the reader gather from what `from` stores? That wants it in memory. */
+/* Does the reader gather from what `from` stores? Then that must be in memory. */
 static bool gathers(const kn_phase *reader, const kn_phase *from)
 {
     for (int i = 0; i < reader->nest.values.len; i++)
@@ -188,7 +188,7 @@ static bool gathers(const kn_phase *reader, const kn_phase *from)
     return false;
 }
 
-/* A local phase that reads them keeps them from going: it cannot have local phases of its own. */
+/* Readers of `from`; too many if one of them is local, since it could not have local phases of its own. */
 static int count_readers(const kn_planner *p, int index, const kn_phase *from)
 {
     int readers = 0;
@@ -202,7 +202,7 @@ static int count_readers(const kn_planner *p, int index, const kn_phase *from)
     return readers;
 }
 
-/* Barriers if nobody waits for the stores of `from`, which phase `index` has; NULL: as it is. */
+/* Barriers if nobody waits for the stores of `from`, a form of phase `index`; NULL: of the phases as they are. */
 static int count_barriers(const kn_planner *p, int index, const kn_phase *from)
 {
     int barriers = 0;
@@ -217,7 +217,7 @@ static int count_barriers(const kn_planner *p, int index, const kn_phase *from)
     return barriers;
 }
 
-/* Nobody reads its results any more: what is left are its outputs. */
+/* Drops the stores of results that nobody reads any more, except outputs. */
 static void drop_results(kn_planner *p, kn_phase *ph)
 {
     int kept = 0;

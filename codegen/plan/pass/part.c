@@ -1,9 +1,10 @@
-/* A phase in two: what waits for nobody, and what waits.
+/* Divides a phase in two: what need not wait, and what must.
  *
  * Before: a raw phase of rows with   s = sum(x)     of each group
- *                                    y = x - s + c  where c is what phases before it store
- * After: its reductions with their results stored, which wait for none of these phases and can be done in front of
- * them, and its stores, which find all results in memory. */
+ *                                    y = x - s + c  where phases before it store c
+ *
+ * After: its reductions, with their results stored, which wait for none of these phases and can come before them, and
+ * its stores, which load the results. */
 #include <string.h>
 
 #include "codegen/plan/nests/planner.h"
@@ -18,7 +19,7 @@ static bool *stored_by(const kn_planner *p, int from, int to)
     return stored;
 }
 
-/* Does the phase wait for what is stored, but no reduction of it? */
+/* Does the phase read what is stored, but none of its reductions? */
 static bool only_stores_wait(const kn_planner *p, const kn_phase *ph, const bool *stored)
 {
     bool *need = KN_NEW_ARRAY(p->arena, bool, ph->nest.values.len + 1), waits = false;
@@ -33,7 +34,7 @@ static bool only_stores_wait(const kn_planner *p, const kn_phase *ph, const bool
     return waits;
 }
 
-/* Result i goes through memory. */
+/* Sends result i through memory. */
 static void hand_over(kn_planner *p, kn_phase *head, kn_phase *tail, int i)
 {
     kn_value *v = &tail->nest.values.data[i];

@@ -1,40 +1,41 @@
-/* Spreading a reduction over the whole machine.
+/* Split reductions: spreads a reduction over the whole machine.
  *
  * Before: a raw phase with few groups and many members. After, for each stage t with reductions:
  *
- *   partial t   split: each range of members gives one partial result a group; element stores of stage t
- *   finish t    groups as before, members = the ranges: combines the partial results, in order
+ *   partial t   split: each range of members makes one partial result a group; stores the elements of stage t
+ *   finish t    the same groups, whose members are the ranges: combines the partial results, in order
  *
- * and at the end, if element stores are left, a phase over all axes that reads the results. Values are
- * computed again in every phase that needs them.
+ * and at the end, if element stores are left, a phase over all axes that reads the results. Each phase computes again
+ * the values that it needs.
  *
- * On a GPU a finish is local to the phase behind it: every worker combines the partial results of its own
- * group, which costs some reads through the cache and saves a grid barrier; what still later phases need
- * is stored. On a CPU, and when nothing but group stores is left, a finish is a phase of its own that stores
- * each reduction's result.
+ * On a GPU a finish is local to the phase that follows: every worker combines the partial results of its own group,
+ * which costs some loads through the cache and saves a grid barrier; results that later phases need too are stored.
+ * On a CPU, and where only group stores are left, a finish is a phase of its own that stores the result of each
+ * reduction.
  *
- * A VAR leaves three partial results: its sum of squares, the mean (f64) that it is about, and the number of members,
- * one for all groups; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
+ * A VAR has three partial results: the sum of squares, the mean (f64) that it is about, and the number of members,
+ * which is the same for all groups; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
 #include <string.h>
 
 #include "codegen/plan/nests/planner.h"
 
-/* Partial results that a reduction leaves in memory. */
+/* Buffers of a reduction's partial results. */
 typedef struct parts {
-    int result, mean, count; /* buffers; mean and count of VAR only */
+    int result, mean, count; /* mean and count: VAR only */
 } parts;
 
 typedef struct spreader {
     kn_planner *p;
     kn_phase from;           /* the phase as it was */
-    bool local;              /* finishes are local where a phase follows */
-    kn_range members;        /* split so, by the phases made */
-    const kn_partials *made; /* of stage 0, by another phase; or NULL */
+    bool local;              /* finishes are local to a following phase */
+    kn_range members;        /* the ranges that members are split into */
+    const kn_partials *made; /* partial results of stage 0 that another phase stores; or NULL */
     kn_phase to;             /* the phase being made */
-    int *copy_of;            /* per value of `from`: its copy in `to`, -1 */
-    int *result_value;       /* per reduction: its result as a value of `to`, or -1 */
-    int *result_buf;         /* per reduction: buffer of its finished result, -1 before */
-    int *export_of; /* per reduction: what the local phase before `to` exports it as, or -1 */
+    int *copy_of;            /* per value of `from`: its copy in `to`; -1: none */
+    int *result_value;       /* per reduction: its result as a value of `to`; -1: none */
+    int *result_buf;         /* per reduction: the buffer of its final result; -1: none */
+    /* per reduction: its export by the local phase before `to`; -1: none */
+    int *export_of;
     parts *partial; /* per reduction */
 } spreader;
 
@@ -64,7 +65,7 @@ int64_t kn_count_groups(const kn_phase *ph)
     return groups;
 }
 
-/* Of a value whose operands have copies. */
+/* Copies a value whose operands have copies. */
 static int copy_one(spreader *s, int i)
 {
     kn_value v = s->from.nest.values.data[i];
@@ -131,10 +132,10 @@ static void copy_store(spreader *s, const kn_store *old)
     kn_push(s->p->arena, &s->to.nest.stores, st);
 }
 
-/* Adds a reduction to the partial phase and stores its result; gives the buffer. */
+/* Adds a reduction to the partial phase and stores its result; returns the buffer. */
 static int store_partial(spreader *s, kn_red red, const char *name)
 {
-    bool counts = red.part == KN_PART_COUNT; /* all groups have as many members */
+    bool counts = red.part == KN_PART_COUNT; /* all groups have the same number of members */
     int64_t groups = counts ? 1 : kn_count_groups(&s->from);
     int buf = kn_planner_temp(s->p, red.dtype, name, groups * s->members.n);
     kn_push(s->p->arena, &s->to.nest.reds, red);
@@ -175,7 +176,7 @@ static int elem(spreader *s, kn_op op, kn_dtype t, int a, int b)
     return push_value(s, v);
 }
 
-/* The result of a reduction of `value`, which is of dtype t. */
+/* The result of a new reduction of `value`, which has dtype t. */
 static int reduced(spreader *s, kn_op op, kn_dtype t, int value)
 {
     int stage = s->to.nest.values.data[value].stage;
@@ -202,7 +203,7 @@ static int merged_moments(spreader *s, const parts *part, kn_dtype t)
     return elem(s, KN_OP_CAST, t, total, -1);
 }
 
-/* The sums of exp(x - max) of all ranges, each relative to the maximum of its own range. */
+/* Merges the sums of exp(x - max), each relative to the maximum of its own range. */
 static int merged_sums(spreader *s, int r)
 {
     int of = kn_red_owner(&s->from, r);
@@ -212,27 +213,28 @@ static int merged_sums(spreader *s, int r)
     return reduced(s, KN_OP_SUM, t, elem(s, KN_OP_MUL, t, sum, down));
 }
 
-/* A value that is carried, which comes behind the first one: its reductions, side by side, are made with that. */
-static int merged_own(spreader *s, int r)
+/* Merges a value that a user-defined reduction carries. The first one adds its consecutive reductions, the others
+ * refer to them. */
+static int merged_reduce_by(spreader *s, int r)
 {
-    const kn_red *own = &s->from.nest.reds.data[r];
+    const kn_red *of = &s->from.nest.reds.data[r];
     int first = s->to.nest.reds.len;
-    if (own->carried > 0)
-        first = s->to.nest.values.data[s->result_value[r - own->carried]].index;
-    for (int c = 0; own->carried == 0 && c < own->by->count; c++) {
-        kn_red red = own[c];
+    if (of->carried > 0)
+        first = s->to.nest.values.data[s->result_value[r - of->carried]].index;
+    for (int c = 0; of->carried == 0 && c < of->by->count; c++) {
+        kn_red red = of[c];
         red.value = load_partial(s, s->partial[r + c].result);
         red.stage = 0;
         kn_push(s->p->arena, &s->to.nest.reds, red);
     }
     return push_value(s, (kn_value){.kind = KN_V_RESULT,
-                                    .dtype = own->dtype,
+                                    .dtype = of->dtype,
                                     .level = KN_GROUP,
                                     .stage = 1,
-                                    .index = first + own->carried});
+                                    .index = first + of->carried});
 }
 
-/* Reduction r from its partial results; parts come behind their owners. */
+/* Reduction r from its partial results; the reductions that it is a part of come before. */
 static int merged(spreader *s, int r)
 {
     const kn_red *red = &s->from.nest.reds.data[r];
@@ -241,11 +243,11 @@ static int merged(spreader *s, int r)
     if (red->part == KN_PART_EXPSUM)
         return merged_sums(s, r);
     if (red->by)
-        return merged_own(s, r);
+        return merged_reduce_by(s, r);
     return reduced(s, red->op, red->dtype, load_partial(s, s->partial[r].result));
 }
 
-/* The reductions of a stage from their partial results. */
+/* Begins a phase that combines the partial results of a stage. */
 static void combine_parts(spreader *s, int stage)
 {
     int ng = s->from.nest.ngroup;
@@ -275,7 +277,7 @@ static void finish_locally(spreader *s, int stage)
     kn_push(s->p->arena, &s->p->phases, s->to);
 }
 
-/* Stores value `value` of `to` as the result of reduction r. */
+/* Stores `value` of `to` as the result of reduction r. */
 static void store_result(spreader *s, int r, int value)
 {
     s->result_buf[r] =
@@ -296,7 +298,7 @@ static void copy_stores(spreader *s, kn_store_kind kind, int stage)
     }
 }
 
-static void finish_apart(spreader *s, int stage, bool last)
+static void finish_as_phase(spreader *s, int stage, bool last)
 {
     combine_parts(s, stage);
     for (int r = 0; r < s->from.nest.reds.len; r++)
@@ -306,7 +308,7 @@ static void finish_apart(spreader *s, int stage, bool last)
     kn_push(s->p->arena, &s->p->phases, s->to);
 }
 
-/* Does anything of a stage above `stage` use the result of reduction r? */
+/* Does anything of a later stage use the result of reduction r? */
 static bool used_after(const spreader *s, int r, int stage)
 {
     const kn_phase *from = &s->from;
@@ -325,7 +327,7 @@ static bool used_after(const spreader *s, int r, int stage)
     return false;
 }
 
-/* What the local finish in front of this phase found and later phases need. */
+/* Stores what the local finish before this phase found and later phases need. */
 static void store_local_results(spreader *s, int stage)
 {
     for (int r = 0; r < s->from.nest.reds.len; r++) {
@@ -374,8 +376,8 @@ static void partial_phase(spreader *s, int stage)
     kn_push(s->p->arena, &s->p->phases, s->to);
 }
 
-/* The stores after the last combine. Without groups every axis is walked by the grid, but where blocks come back to what
- * they have on chip. */
+/* The stores after the last combine. Without groups the grid strides over all axes, unless blocks return to what they
+ * keep on chip. */
 static void final_phase(spreader *s, int stage)
 {
     begin(s);
@@ -394,7 +396,7 @@ static void final_phase(spreader *s, int stage)
 
 static void spread_phase(spreader *s, int stages)
 {
-    bool elements = false; /* are any left after the last combine? */
+    bool elements = false; /* are there element stores after the last combine? */
     for (int i = 0; i < s->from.nest.stores.len; i++)
         elements = elements || (s->from.nest.stores.data[i].kind == KN_STORE_ELEMENT &&
                                 s->from.nest.stores.data[i].stage == stages);
@@ -406,7 +408,7 @@ static void spread_phase(spreader *s, int stages)
         if (s->local && (t + 1 < stages || elements))
             finish_locally(s, t);
         else
-            finish_apart(s, t, t + 1 == stages && !elements);
+            finish_as_phase(s, t, t + 1 == stages && !elements);
     }
     if (elements)
         final_phase(s, stages);
@@ -431,7 +433,7 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
         if (s.from.nest.reds.data[r].stage >= stages)
             stages = s.from.nest.reds.data[r].stage + 1;
 
-    kn_phase *all = p->phases.data; /* the phases behind it go behind its parts */
+    kn_phase *all = p->phases.data; /* later phases follow the parts */
     int *all_regions = p->region_of.data, count = p->phases.len;
     p->phases.data = NULL;
     p->phases.len = p->phases.cap = 0;
@@ -461,7 +463,7 @@ static bool finishes(const kn_planner *p, const kn_phase *ph)
     return false;
 }
 
-/* Splits where most of the machine would idle. */
+/* Splits phases that would leave most of the machine idle. */
 void kn_pass_spread(kn_planner *p)
 {
     for (int i = 0; i < p->phases.len; i++) {

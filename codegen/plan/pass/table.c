@@ -1,4 +1,4 @@
-/* The passes over raw phases, in order. */
+/* The table of passes over raw phases, in order. */
 #include "codegen/plan/nests/planner.h"
 
 static bool always(const kn_problem *pr)
