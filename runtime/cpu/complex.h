@@ -1,4 +1,4 @@
-/* Complex numbers for expr.h. c64 is computed with in double, but for sums and products, and rounded once. */
+/* Complex numbers for expr.h. Except for sums and products, c64 computes in double and rounds once. */
 #ifndef KN_RUNTIME_CPU_COMPLEX_H
 #define KN_RUNTIME_CPU_COMPLEX_H
 
@@ -20,7 +20,7 @@ KN_PARTS(C64, float, crealf, cimagf)
 KN_PARTS(C128, double, creal, cimag)
 #undef KN_PARTS
 
-/* In double no square of a part of c64 leaves the range. */
+/* In double no square of a part of a c64 overflows or underflows. */
 static inline kn_c_C64 kn_div_C64(kn_c_C64 a, kn_c_C64 b)
 {
     const double ar = (double)crealf(a), ai = (double)cimagf(a), br = (double)crealf(b),
@@ -72,7 +72,7 @@ static inline kn_c_C64 kn_div_C64(kn_c_C64 a, kn_c_C64 b)
 #define KN_E_WHERE_COMPLEX(D, c, a, b) ((c) ? (a) : (b))
 #define KN_E_COPY_COMPLEX(D, a) (a)
 
-/* Other conversions are those of the real part. */
+/* Other conversions convert the real part. */
 #define KN_CAST_COMPLEX_BOOL(D, a) ((a) != 0)
 #define KN_CAST_COMPLEX_COMPLEX(D, a) ((kn_c_##D)(a))
 #define KN_CAST_FLOAT_COMPLEX(D, a) ((kn_c_##D)(a))

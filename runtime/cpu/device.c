@@ -1,5 +1,5 @@
-/* The CPU as a device: host memory, and kernels run by the interpreter in exec.c. A launch is done
- * when it returns, so streams mean nothing here and nothing is ever waited for. */
+/* The CPU as a device: host memory, and kernels run by the interpreter in exec.c. A launch is done when it returns,
+ * so there are no streams and nothing to wait for. */
 #include "runtime/device/device.h"
 
 #include <stdio.h>
@@ -143,7 +143,7 @@ static kn_status cpu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ct
     return status;
 }
 
-/* The first line of /proc/cpuinfo that names the processor; "" where none does. */
+/* The first line of /proc/cpuinfo that names the processor, or "". */
 static void read_model(char *text, size_t size)
 {
     text[0] = '\0';

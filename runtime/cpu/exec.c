@@ -5,11 +5,11 @@
 #include "runtime/cpu/frame.h"
 
 enum {
-    INLINE_WORK = 32 * 1024, /* steps over elements that are not worth waking a thread for */
+    INLINE_WORK = 32 * 1024, /* steps over elements: less is not worth waking a thread */
     TASK_WORK = 32 * 1024,
     TASKS_A_THREAD = 8,
-    RUN_LANES = 256,    /* runs this long are worth blocks of their own, */
-    ROW_LANES = 32,     /* and these where they are rows that a gather finds by one index each */
+    RUN_LANES = 256,    /* runs of at least this many lanes get blocks of their own, */
+    ROW_LANES = 32,     /* or this many, if they are rows that a gather finds by one index each */
     FOLD_MEMBERS = 256, /* columns: members before an accumulator is added to its total */
     FEW_MEMBERS = 32,
     FEW_GROUPS = 4,
@@ -37,7 +37,7 @@ static void start_folds(kn_frame *f, const kn_stage *stage, int64_t n)
     }
 }
 
-/* Adds up what has been accumulated; columns only. */
+/* Adds the accumulators to the totals; columns only. */
 static void fold_block(kn_frame *f, const kn_stage *stage, int64_t n)
 {
     for (int i = 0; i < stage->reds.len; i++) {
@@ -75,7 +75,7 @@ static void finish_folds(kn_frame *f, const kn_stage *stage, int64_t n)
     }
 }
 
-/* Where the block that begins at lane i ends. */
+/* The end of the block that begins at lane i. */
 static int64_t block_end(const kn_job *job, int64_t i, int64_t end)
 {
     if (job->run == 0)
@@ -150,8 +150,8 @@ static int64_t tiles_across(const kn_job *job)
     return over(job->phase->nest.axes[job->phase->nest.naxes - 1].extent, job->tile);
 }
 
-/* One tile of a phase without reductions: they are numbered along the columns first, so that what runs down in
- * memory is read on from where the tile before ended. */
+/* One tile of a phase without reductions. Tiles are numbered down the columns first, so that an array that is
+ * contiguous that way is read on from where the previous tile ended. */
 static void work_flat_tile(kn_frame *f, int64_t unit)
 {
     const kn_job *job = f->job;
@@ -160,7 +160,7 @@ static void work_flat_tile(kn_frame *f, int64_t unit)
     int64_t row = unit % down * job->tile, column = unit / down % across * job->tile;
     int64_t rows = lesser(job->tile, p->nest.axes[p->nest.naxes - 2].extent - row);
     int64_t columns = lesser(job->tile, p->nest.axes[p->nest.naxes - 1].extent - column);
-    f->part = unit; /* the first one stores what is the group's */
+    f->part = unit; /* the first tile stores the group values */
     kn_frame_seek(f, NULL, unit / (down * across));
     for (int t = 0; t < job->plan->nstages; t++) {
         const kn_stage *stage = &job->plan->stages[t];
@@ -202,10 +202,10 @@ static void work(void *ctx, int64_t task, void *scratch)
     }
 }
 
-/* ---- cutting a phase into units and tasks ---- */
+/* ---- dividing a phase into units and tasks ---- */
 
-/* Groups as lanes where a group is too small to be worked on in blocks by itself, or where its
- * members are far apart. */
+/* Are groups the lanes? So if a group is too small for blocks of its own, or if its members are further apart in
+ * memory than groups. */
 static bool choose_cols(const kn_phase *p)
 {
     if (p->how.walk == KN_WALK_FLAT || p->nest.ngroup == 0)
@@ -221,9 +221,9 @@ static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
                            : &p->nest.values.data[ref->value].access;
 }
 
-/* A side of the tiles to walk in where an array has its elements side by side along the axis before the last and
- * another along the last, so that rows of one go through all of the other: two cache lines of 4-byte elements.
- * 0: no such arrays, or something that blocks alone can do. */
+/* The side of tiles, two cache lines of 4-byte elements, if one array is contiguous along the last axis but one and
+ * another along the last, so that walking rows of the one would stride through the other. 0: there are no such
+ * arrays, or blocks alone will do. */
 static int64_t choose_tile(const kn_job *job)
 {
     const kn_phase *p = job->phase;
@@ -244,7 +244,7 @@ static int64_t choose_tile(const kn_job *job)
     return turned ? TILE : 0;
 }
 
-/* Cuts long runs along the last lane axis evenly, so that no block goes over the end of one. */
+/* Divides long runs along the last lane axis evenly, so that no block spans the end of one. */
 static void choose_runs(kn_job *job, int axis, int axes)
 {
     int64_t run = axes > 1 ? job->phase->nest.axes[axis + axes - 1].extent : 0;
@@ -254,7 +254,7 @@ static void choose_runs(kn_job *job, int axis, int axes)
     job->run_step = lesser(job->most, (over(run, over(run, job->most)) + 15) / 16 * 16);
 }
 
-/* Sets the job's numbers; true when it is worth several threads. */
+/* Sets the job's numbers; true if it is worth several threads. */
 static bool cut(kn_job *job, int threads)
 {
     const kn_phase *p = job->phase;
@@ -263,12 +263,12 @@ static bool cut(kn_job *job, int threads)
     double work = (double)p->nest.groups * ((double)p->nest.members * plan->work + plan->owns);
     bool alone = threads == 1 || work < INLINE_WORK;
     int64_t across = alone ? 1 : threads;
-    int64_t blocks; /* of groups */
+    int64_t blocks; /* tiles of groups */
     if (job->cols) {
         job->most = plan->col_lanes;
-        if (!alone) /* enough tiles for all, none too narrow; no result depends on it */
+        if (!alone) /* enough tiles for all threads, none too narrow; no result depends on it */
             job->most = lesser(job->most, greater(128, over(p->nest.groups, across * 64) * 64));
-        if (plan->kept) /* a tile's row buffers */
+        if (plan->kept) /* the row buffers of a tile */
             job->most =
                 greater(1, lesser(job->most, KN_FRAME_MEMBERS / greater(1, p->nest.members)));
         choose_runs(job, 0, p->nest.ngroup);
@@ -327,7 +327,7 @@ static kn_status run_phase(const kn_cpu_plan *plan, kn_job *job, kn_lanes *lanes
     job->lanes = lanes;
     bind(job, lanes);
     job->tile = choose_tile(job);
-    if (job->tile) { /* the axes before are walked around the tiles */
+    if (job->tile) { /* tiles are of the last two axes; the others are outer axes */
         job->outers = p->nest.naxes - 2;
         bind(job, lanes);
     }

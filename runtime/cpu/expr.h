@@ -1,11 +1,11 @@
-/* The C form of each elementwise operation: KN_E_<OP>_<KIND>(D, operands), where KIND is BOOL, INT, UINT,
- * FLOAT or COMPLEX (complex.h) and D names the operands' type (BOOL, I8, ..., C128). 16-bit floats are only moved and
- * converted. Each gives exactly what ir/eval.c defines, floats within the bounds of ops.def. Nothing here has undefined
- * behaviour for any operands.
+/* The C form of each elementwise operation: KN_E_<OP>_<KIND>(D, operands), where KIND is BOOL, INT, UINT, FLOAT or
+ * COMPLEX (complex.h) and D names the operands' type (BOOL, I8, ..., C128). 16-bit floats are only moved and
+ * converted. Each gives exactly what ir/eval.c defines, floats within the bounds of ops.def, and no operands have
+ * undefined behaviour.
  *
- * Integers wrap, so arithmetic goes through the unsigned type. Floats are never contracted or
- * reassociated. Transcendental functions of f32 are computed in double without branches, so that
- * loops over them vectorise; those of f64 are the C library's. Where there is libmvec, mvec.c has its own. */
+ * Integers wrap, so arithmetic uses the unsigned type. Floats are never contracted or reassociated. Transcendental
+ * functions of f32 are computed in double without branches, so that loops over them vectorise; those of f64 are the C
+ * library's. With libmvec, those of mvec.c take precedence. */
 #ifndef KN_RUNTIME_CPU_EXPR_H
 #define KN_RUNTIME_CPU_EXPR_H
 
@@ -130,7 +130,7 @@
 #define KN_E_BITXOR_UINT KN_E_BITXOR_INT
 #define KN_E_INVERT_INT(D, a) (~(a))
 #define KN_E_INVERT_UINT(D, a) (~(a))
-/* A shift by the type's width and more, or by a negative number, shifts everything out. */
+/* A shift by a negative number, or by the type's width or more, shifts out all bits. */
 #define KN_WIDTH(D) (8 * sizeof(kn_c_##D))
 #define KN_E_SHL_INT(D, a, b)                                                                      \
     ((kn_u_##D)(b) < KN_WIDTH(D) ? (kn_c_##D)((kn_u_##D)(a) << (b)) : (kn_c_##D)0)
@@ -210,8 +210,8 @@
 #define KN_CAST_FLOAT_BOOL(D, a) ((a) != 0)
 #define KN_CAST_FLOAT_INT(D, a) KN_FLOAT_TO_##D(a)
 #define KN_CAST_FLOAT_FLOAT(D, a) ((kn_c_##D)(a))
-/* The limits are exact in f32 and f64. What fits no i32 (i64 for types of 32 bits and more) becomes its
- * smallest value, and narrower types have that one's low bits. */
+/* The limits are exact in f32 and f64. What does not fit an i32 (or an i64, for types of 32 bits or more) becomes its
+ * smallest value, and narrower types get the low bits of that. */
 #define KN_FLOAT_TO_I32(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (int32_t)(a) : INT32_MIN)
 #define KN_FLOAT_TO_I64(a) ((a) >= -0x1p63f && (a) < 0x1p63f ? (int64_t)(a) : INT64_MIN)
 #define KN_FLOAT_TO_I8(a) ((int8_t)(uint32_t)KN_FLOAT_TO_I32(a))

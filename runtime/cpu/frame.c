@@ -3,10 +3,11 @@
 #include <string.h>
 
 enum {
-    LANES = 1024, /* a block long enough to make the cost of a step small */
+    LANES = 1024, /* enough to make the cost of a step small */
     FEWEST = 128,
-    BUDGET = 256 * 1024, /* all buffers of a block together: they should stay in the cache */
-    STAGGER = 192,       /* keeps buffers from the same offset within a page */
+    /* of all buffers of a block: they should stay in the second-level cache */
+    BUDGET = 256 * 1024,
+    STAGGER = 192, /* puts buffers at different offsets within a page */
 };
 
 static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -24,10 +25,10 @@ static int fit_lanes(int buffers, size_t widest)
     return lanes;
 }
 
-/* The memory of a frame with `cols` or without; lays it out when f is not NULL.
+/* Bytes of a frame, with lanes of groups if `cols`; lays it out if f is not NULL.
  *
- *     values | cursors | reductions | their memory | group values
- *     block buffers and a spare one | row buffers | scratch of reductions of the user's own */
+ *   values | cursors | reductions | their memory | group values
+ *   block buffers and a spare one | row buffers | scratch of user-defined reductions */
 static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *at)
 {
     size_t lanes = cols ? (size_t)plan->col_lanes : 1;
@@ -37,7 +38,7 @@ static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *a
     size_t values = round64((size_t)plan->nvalues * sizeof(kn_operand));
     size_t cursors = round64((size_t)plan->accesses.len * sizeof(kn_cursor));
     size_t reds = round64((size_t)plan->nreds * sizeof(kn_accumulator));
-    size_t state = 0; /* accumulators of the widest kind */
+    size_t state = 0; /* of the widest kind of accumulator */
     size_t most = (size_t)(cols ? plan->col_lanes : plan->row_lanes), scratch = 0;
     for (int r = 0; r < plan->nreds; r++) {
         size_t acc = plan->folds[r] ? (size_t)plan->folds[r]->acc_bytes : plan->widest;
@@ -96,7 +97,7 @@ void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch)
         f->value[v] = (kn_operand){cell, true};
     }
     for (int a = 0; a < plan->accesses.len; a++) {
-        /* What group steps see in rows; sweeps and columns seek first. */
+        /* For group steps of rows; sweeps and columns seek first. */
         f->cursor[a].kind = KN_LANE_SAME;
         f->cursor[a].lane = f->cursor[a].outer = 0;
     }
@@ -149,7 +150,7 @@ static void *memory_of(kn_frame *f, const kn_step *s)
                         : f->owns + (size_t)f->job->plan->own[s->value] * f->own_bytes;
 }
 
-/* Lanes of the step's access: as they lie where they are neighbours, else copied. */
+/* Points the step at its lanes in memory if they are contiguous, else copies them. */
 static void load_at(kn_frame *f, const kn_step *s, const kn_cursor *c, int64_t n)
 {
     const kn_lanes *l = &f->job->lanes[s->access];
@@ -190,7 +191,7 @@ static void report_index(kn_bad_index *bad, const kn_value *v, int64_t index, in
     bad->size = size;
 }
 
-/* Adds to the offset of each lane what one place gives. */
+/* Adds, to the offset of each lane, operand k's index times its stride. */
 static void add_place(kn_frame *f, const kn_value *v, int k, const kn_operand *by, int bytes,
                       int64_t n, int64_t *offset)
 {
@@ -209,7 +210,7 @@ static void gather(kn_frame *f, const kn_step *s, int64_t n)
 {
     const kn_cursor *c = &f->cursor[s->access];
     const kn_value *v = &f->job->phase->nest.values.data[s->value];
-    bool one = true; /* place for all lanes */
+    bool one = true; /* one index for all lanes */
     for (int k = 0; k < s->nin; k++)
         one = one && f->value[s->in[k]].same;
     int64_t *offset = (int64_t *)(f->slots + (size_t)f->job->plan->slots * f->slot_bytes);
@@ -241,7 +242,7 @@ static void operate(kn_frame *f, const kn_step *s, int64_t n)
     void *out = memory_of(f, s);
     if (same == s->all) {
         s->loop(1, out, in, 0);
-        if (s->kept >= 0) /* other blocks of the row may differ */
+        if (s->kept >= 0) /* the kept row needs an element for each lane */
             kn_mover_of(s->bytes)->splat(n, out, out);
         f->value[s->value] = (kn_operand){out, s->kept < 0};
         return;
@@ -252,7 +253,7 @@ static void operate(kn_frame *f, const kn_step *s, int64_t n)
     f->value[s->value] = (kn_operand){out, false};
 }
 
-/* The accumulators of what reduction r carries. */
+/* The accumulators of the values that user-defined reduction r carries. */
 static const kn_own *own_of(kn_frame *f, int r, char **acc)
 {
     const kn_own *own = f->job->plan->own_folds[r];
@@ -321,7 +322,7 @@ static void store(kn_frame *f, const kn_step *s, int64_t n)
     if (l->outer_once && !outer_is_first(f, l->outer_once))
         return;
     char *to = kn_lanes_at(l, c);
-    if (c->kind == KN_LANE_UNIT && v.data == to) /* written there directly */
+    if (c->kind == KN_LANE_UNIT && v.data == to) /* the operation has written it there */
         return;
     if (c->kind == KN_LANE_UNIT && !v.same)
         memcpy(to, v.data, (size_t)(n * s->bytes));

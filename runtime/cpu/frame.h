@@ -1,4 +1,4 @@
-/* A phase bound to a call (kn_job), and a worker's memory while it works on it (kn_frame). */
+/* A phase bound to a call (kn_job), and a worker's memory for it (kn_frame). */
 #ifndef KN_RUNTIME_CPU_FRAME_H
 #define KN_RUNTIME_CPU_FRAME_H
 
@@ -6,7 +6,7 @@
 #include "runtime/cpu/lanes.h"
 #include "runtime/cpu/move.h"
 
-/* The first checked index that was found out of bounds. */
+/* The first checked index that is out of bounds. */
 typedef struct kn_bad_index {
     int found; /* atomic */
     const kn_value *value;
@@ -19,14 +19,14 @@ typedef struct kn_job {
     const kn_phase *phase;
     const kn_call *call;
     const kn_lanes *lanes; /* per access */
-    bool cols;             /* lanes are groups; else members */
-    /* Lanes are tiles of the last two axes, of so many rows and columns; 0: they are not. */
+    bool cols;             /* lanes are groups, else members */
+    /* Lanes are tiles of the last two axes, of at most so many rows and columns; 0: they are not. */
     int64_t tile;
     int outer_axis, outers;
-    int64_t most;          /* lanes of a block at most */
-    int64_t run, run_step; /* blocks end where a run of lanes does, and every run_step lanes of it;
-                              run 0: every `most` lanes */
-    int64_t parts, part;   /* ranges that the members are cut into, and the length of each */
+    int64_t most; /* the most lanes of a block */
+    /* blocks end at the end of a run of lanes, and every run_step lanes of it; run 0: every `most` lanes */
+    int64_t run, run_step;
+    int64_t parts, part; /* ranges that members are divided into, and the length of each */
     int64_t units, per_task;
     kn_bad_index *bad;
 } kn_job;
@@ -37,7 +37,7 @@ typedef struct kn_operand {
 } kn_operand;
 
 typedef struct kn_accumulator {
-    char *acc, *total; /* total: of finished blocks, for folds that want them */
+    char *acc, *total; /* total: of finished blocks, for folds that are blocked */
     char *result;
 } kn_accumulator;
 
@@ -47,25 +47,25 @@ typedef struct kn_frame {
     kn_cursor *cursor;   /* per access */
     kn_accumulator *red; /* per reduction */
     char *slots, *owns, *kept;
-    char *own;        /* scratch of reductions of the user's own */
-    size_t own_lanes; /* what it has room for */
+    char *own;        /* scratch of user-defined reductions */
+    size_t own_lanes; /* lanes that it has room for */
     size_t slot_bytes, own_bytes;
-    int64_t done;               /* elements of the row, or tile, that this sweep has been through */
+    int64_t done;               /* members of the row, or tile, that this sweep has finished */
     int64_t outer[KN_MAX_RANK]; /* index along the outer axes */
     int64_t part;
 } kn_frame;
 
-/* Lays out `scratch`, which has the plan's frame_bytes, and sets the values that are fixed. */
+/* Lays out `scratch`, of the plan's frame_bytes, and sets the values that do not change. */
 void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch);
 
-/* A reduction of the user's own that begins at r, over n groups: from nothing; and the results of r alone. */
+/* Starts the user-defined reduction whose first value is r, over n groups; and writes the results of r alone. */
 void kn_frame_start_own(kn_frame *f, int r, int64_t n);
 void kn_frame_finish_own(kn_frame *f, int r, int64_t n);
 
-/* Runs steps over n lanes; stores of group values only if `stores`. */
+/* Runs steps over n lanes; `stores`: including stores of group values. */
 void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t n, bool stores);
 
-/* Moves the outer index of the accesses in `which` (NULL: all) to `index`; or on by one. */
+/* Moves the accesses in `which` (NULL: all) to outer index `index`; or to the next. */
 void kn_frame_seek(kn_frame *f, const kn_ints *which, int64_t index);
 void kn_frame_next(kn_frame *f, const kn_ints *which);
 

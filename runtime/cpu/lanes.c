@@ -37,7 +37,7 @@ void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, 
         l->once[l->rank++] = first_only;
         l->any_once |= first_only;
     }
-    int64_t back = 0; /* from the last index to the first along the axes after k */
+    int64_t back = 0; /* what the axes after k move back when they return to index 0 */
     for (int k = outers - 1; k >= 0; k--) {
         l->outer[k] = stride_of(access, outer + k) * bytes;
         l->carry[k] = l->outer[k] - back;
@@ -48,7 +48,7 @@ void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, 
 
 static int64_t divide(int64_t a, int64_t b, int64_t *rest)
 {
-    if (((uint64_t)a | (uint64_t)b) >> 32 == 0) { /* much the faster division */
+    if (((uint64_t)a | (uint64_t)b) >> 32 == 0) { /* 32-bit division is much faster */
         *rest = (uint32_t)a % (uint32_t)b;
         return (uint32_t)a / (uint32_t)b;
     }
@@ -60,7 +60,7 @@ void kn_lanes_seek(const kn_lanes *l, kn_cursor *c, int64_t start, int64_t n)
 {
     if (l->rank == 0) {
         c->lane = 0;
-        c->kind = KN_LANE_UNIT; /* there is one lane only */
+        c->kind = KN_LANE_UNIT; /* there is a single lane */
         return;
     }
     int last = l->rank - 1;
@@ -92,7 +92,7 @@ void kn_lanes_seek_tile(const kn_lanes *l, kn_cursor *c, int64_t row, int64_t ro
         c->kind = KN_LANE_TILE;
 }
 
-/* Steps to the first lane of the next run: index[last] is 0 there. How far that is. */
+/* Moves `index` to the first lane of the next run, where index[last] is 0; returns the bytes to it. */
 static int64_t next_run(const kn_lanes *l, int64_t *index)
 {
     int k = l->rank - 1;
@@ -182,7 +182,7 @@ void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out
     }
 }
 
-/* Unsigned: the step behind the last offset may not fit. */
+/* Unsigned, because the step past the last offset may overflow. */
 static void count_32(int64_t n, uint32_t at, uint32_t stride, uint32_t *out)
 {
     for (int64_t i = 0; i < n; i++, at += stride)
@@ -217,7 +217,7 @@ void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, kn_dtype d
     }
 }
 
-/* Whether the lanes of the run at `index` store: index 0 along every `once` axis but the last. */
+/* Do the lanes of the run at `index` store? Index 0 along every `once` axis but the last. */
 static bool stores_here(const kn_lanes *l, const int64_t *index)
 {
     for (int k = 0; k < l->rank - 1; k++)

@@ -1,32 +1,31 @@
-/* Lanes: the index along which a phase is worked on in blocks, and how blocks are read and written.
+/* Lanes: the index along which blocks of a phase run, and how blocks are read and written.
  *
  *                 lanes          outer
  *     rows        members        groups    a block is a range of one group's members
  *     columns     groups         members   a block is a range of groups, at one member
- *     tiles       the last two   the axes  a block is a range of both: where one array runs along one of them and
+ *     tiles       the last two   the axes  a block is a range of both, where one array is contiguous along one of them and
  *                 axes           before    another along the other
  *
- * A kn_lanes is one access bound to a launch's numbers: steps in bytes along the lane axes
- * (neighbours that form one run are collapsed) and along the outer axes. A kn_cursor is where a
- * worker is in it. */
+ * A kn_lanes is one access bound to a launch's numbers: strides in bytes along the lane axes (contiguous neighbours
+ * are collapsed) and along the outer axes. A kn_cursor is a worker's position in it. */
 #ifndef KN_RUNTIME_CPU_LANES_H
 #define KN_RUNTIME_CPU_LANES_H
 
 #include "codegen/kir/kir.h"
 
 typedef struct kn_lanes {
-    char *base;    /* of the buffer; NULL for counts */
+    char *base;    /* the buffer's address; NULL for counts */
     int64_t start; /* offset of element (0, 0, ...) in it */
-    int bytes;     /* an element's */
-    int rank;      /* lane axes after collapsing; the last is the fastest */
+    int bytes;     /* of an element */
+    int rank;      /* lane axes after collapsing; the last has the smallest stride */
     int64_t extent[KN_MAX_RANK], stride[KN_MAX_RANK];
     bool once[KN_MAX_RANK]; /* stores: only index 0 along this lane axis */
     bool any_once;
     int64_t outer[KN_MAX_RANK]; /* stride of each outer axis */
     int64_t carry[KN_MAX_RANK]; /* step when that axis advances and all after it return to 0 */
     uint32_t outer_once;        /* stores: only index 0 along these outer axes */
-    int64_t split;              /* from one split to the next */
-    int64_t down, across; /* strides of the last two axes of the phase; 0 where there are none */
+    int64_t split;              /* stride of the part, in KN_STORE_PARTIAL */
+    int64_t down, across;       /* strides of the phase's last two axes; 0 without */
 } kn_lanes;
 
 /* The axes [lane, lane + lanes) of `phase` become lane axes, [outer, outer + outers) outer ones. */
@@ -34,10 +33,10 @@ void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, 
                    int bytes, uint32_t once, int lane, int lanes, int outer, int outers);
 
 typedef enum kn_lane_kind {
-    KN_LANE_SAME, /* every lane reads one element */
-    KN_LANE_UNIT, /* neighbours in memory */
+    KN_LANE_SAME, /* all lanes read one element */
+    KN_LANE_UNIT, /* contiguous */
     KN_LANE_STEP, /* one stride */
-    KN_LANE_TILE, /* rows of columns, a stride each */
+    KN_LANE_TILE, /* rows of columns, each with a stride */
     KN_LANE_RUNS, /* anything else */
 } kn_lane_kind;
 

@@ -1,6 +1,5 @@
-/* One function an operation and type, made from ops.def and expr.h. Wants -O3 -ffp-contract=off
- * -fno-math-errno -fno-trapping-math: without the last two, square roots and selections are not
- * vectorised; no value changes. */
+/* One function for each operation and type, made from ops.def and expr.h. Needs -O3 -ffp-contract=off -fno-math-errno
+ * -fno-trapping-math: without the last two, square roots and selections are not vectorised. They change no result. */
 #include "runtime/cpu/loops.h"
 
 #include "runtime/cpu/expr.h"
@@ -14,8 +13,8 @@
 #define KN_STRING_(a) #a
 #define KN_STRING(a) KN_STRING_(a)
 
-/* Iterations are independent, even when the result overwrites an operand. (To clang it also says that sums may be
- * reordered: there is none in such a loop.) */
+/* Iterations are independent, even where the result overwrites an operand. (To clang it also says that sums may be
+ * reordered; these loops have none.) */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -48,8 +47,8 @@
         }                                                                                          \
     }
 
-/* WHERE, the only one: the first operand is bool. Both others are read whichever is chosen: a load that depends on it
- * is a slow one. */
+/* Only for WHERE, whose first operand is bool. It reads both others, whichever is chosen: a conditional load would be
+ * slow. */
 #define CHOOSE(OP, D, KIND, A, B)                                                                  \
     EACH                                                                                           \
     {                                                                                              \
@@ -86,7 +85,7 @@
         EACH z[i] = (kn_c_##TO)KN_CAST_##FKIND##_##TKIND(TO, a[i]);                                \
     }
 
-/* From and to types that have no arithmetic. */
+/* Casts of types without arithmetic. */
 #define LOOP_HALF(FROM, TO)                                                                        \
     static void CAST_##FROM##_##TO(int64_t n, void *out, const void *const *in, unsigned uniform)  \
     {                                                                                              \
@@ -96,7 +95,7 @@
         EACH z[i] = kn_##TO##_from_##FROM(a[i]);                                                   \
     }
 
-/* The types that an operation exists at, by its rule; X(OP, D, KIND, result) */
+/* The types that an operation exists at, by its type rule; X(OP, D, KIND, result) */
 #define AT_INTS(X, OP)                                                                             \
     X(OP, I8, INT, I8)                                                                             \
     X(OP, I16, INT, I16)                                                                           \
@@ -126,13 +125,13 @@
 #define AT_EXPONENT(X, OP) X(OP, F32, FLOAT, I32) X(OP, F64, FLOAT, I32)
 #define AT_LOGIC(X, OP) X(OP, BOOL, BOOL, BOOL)
 #define AT_SELECT(X, OP) AT_ROUND(X, OP) X(OP, F16, HALF, F16) X(OP, BF16, HALF, BF16)
-#define AT_COMPLEX(X, OP) /* a table of its own, of what complex numbers have */
+#define AT_COMPLEX(X, OP) /* below: only some operations have complex numbers */
 #define AT_PAIR(X, OP) X(OP, F32, FLOAT, C64) X(OP, F64, FLOAT, C128)
 #define AT_FIXED(X, OP) AT_FIXED_##OP(X)
 #define AT_FIXED_COPY(X) AT_SELECT(X, COPY)
-#define AT_FIXED_CAST(X) /* a table of its own */
+#define AT_FIXED_CAST(X) /* below: casts */
 
-/* The same of complex numbers, by what the result is */
+/* The same for complex numbers, by the result's type */
 #define OF_COMPLEX_SAME(X, OP) X(OP, C64, COMPLEX, C64) X(OP, C128, COMPLEX, C128)
 #define OF_COMPLEX_PART(X, OP) X(OP, C64, COMPLEX, F32) X(OP, C128, COMPLEX, F64)
 #define OF_COMPLEX_BOOL(X, OP) X(OP, C64, COMPLEX, BOOL) X(OP, C128, COMPLEX, BOOL)
@@ -181,7 +180,7 @@ HALVES(LOOP_HALF)
 
 /* ---- reductions ---- */
 
-/* A block is reduced by LANES independent accumulators, which then meet in a fixed order. */
+/* LANES independent accumulators reduce a block; they are combined in a fixed order. */
 enum { LANES = 32 };
 
 #define FOLD(OP, COMBINE, D, KIND, AD)                                                             \
@@ -219,8 +218,8 @@ enum { LANES = 32 };
         EACH z[i] = (kn_c_##D)a[i];                                                                \
     }
 
-/* Which NaN and which zero an extreme is takes most of the time of finding one, and is asked only where a NaN was seen or
- * the extreme is a zero. MASK: an integer as wide as D. */
+/* Deciding which NaN and which zero an extreme is would take most of the time, so that is done only if there is a NaN
+ * or the extreme is a zero. MASK: an integer as wide as D. */
 #define BEYOND_MIN <
 #define BEYOND_MAX >
 #define NEARER(OP, MASK, best, nan, x)                                                             \
@@ -284,8 +283,7 @@ enum { LANES = 32 };
 
 /* ---- variances ---- */
 
-/* The state of n groups side by side, in doubles: how many members each has seen, the n means, the n sums of squared
- * deviations from them. */
+/* The state of n groups, in doubles: the number of members so far, n means, n sums of squared deviations from them. */
 static void VAR_start(int64_t n, void *acc)
 {
     double *z = acc;
@@ -322,8 +320,8 @@ static void VAR_count(int64_t n, double *out, const void *acc)
     EACH out[i] = seen;
 }
 
-/* A block has a mean of its own, and then joins the rest; one member at a time goes by Welford's update, whose
- * division all groups share. */
+/* A block is reduced about its own mean, and then merged. Single members go by Welford's update, whose division all
+ * groups share. */
 #define MOMENTS(D)                                                                                 \
     static double sum_of_##D(int64_t n, const kn_c_##D *a, double mean, bool squares)              \
     {                                                                                              \

@@ -1,5 +1,4 @@
-/* The loops once more for machines with AVX2. No fused multiply-add: results must equal the
- * baseline's. */
+/* The loops again, for AVX2. No fused multiply-add: results must equal the baseline's. */
 #if defined(__x86_64__)
 #ifndef __AVX2__
 #error "wants -mavx2"

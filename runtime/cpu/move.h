@@ -1,4 +1,4 @@
-/* Moving elements of 1, 2, 4, 8 or 16 bytes, as integers of their width, whatever their type. Strides and offsets are in
+/* Moves elements of 1, 2, 4, 8 or 16 bytes as integers of that width, whatever their type. Strides and offsets are in
  * bytes. */
 #ifndef KN_RUNTIME_CPU_MOVE_H
 #define KN_RUNTIME_CPU_MOVE_H
@@ -14,7 +14,8 @@ typedef struct kn_mover {
     void (*pick)(int64_t n, void *out, const char *p, const int64_t *offset);
     /* out[i] = in[0] */
     void (*splat)(int64_t n, void *out, const void *in);
-    /* A tile of rows one after the other, from and to memory where its columns run: column by column. */
+    /* In-memory transposes: a tile, row after row in `out` and `in`, from and to memory that is contiguous down its
+     * columns. */
     void (*turn_in)(int64_t rows, int64_t columns, void *out, const char *p, int64_t down,
                     int64_t across);
     void (*turn_out)(int64_t rows, int64_t columns, char *p, int64_t down, int64_t across,

@@ -1,9 +1,8 @@
 /* Functions of floats by libmvec, the vector functions of glibc, for AVX2: 8 elements of f32 or 4 of f64 a call.
  *
- * They are called by their names in the vector function ABI, of x86-64's AVX2 ("d"), unmasked ("N"), and not
- * through the vectoriser: that would leave the last elements of a block to the scalar functions, whose results
- * differ, and an element's result would depend on its place. Their errors are within the bounds of
- * ops.def (tests/sweep). */
+ * They are called by their names in the vector function ABI (x86-64 AVX2 "d", unmasked "N"), not through the
+ * vectoriser. That would leave the last elements of a block to the scalar functions, whose results differ, so that a
+ * result would depend on its place. Their errors are within the bounds of ops.def (tests/sweep). */
 #include "runtime/cpu/loops.h"
 
 #if defined(KN_LIBMVEC)
@@ -15,7 +14,7 @@
 
 #include "runtime/cpu/range.h"
 
-/* X(operation, C function, its form near 0 (range.h)), of one operand and X(operation, C function) of two. */
+/* X(operation, C function, its form near 0 (range.h)) of one operand, X(operation, C function) of two. */
 #define FUNCTIONS_1(X)                                                                             \
     X(EXP, exp, SLOPED)                                                                            \
     X(EXP2, exp2, SLOPED)                                                                          \
@@ -53,7 +52,7 @@
 FUNCTIONS_1(DECLARE_1)
 FUNCTIONS_2(DECLARE_2)
 
-/* A function over all operands: near 0 and beyond the usual too. */
+/* A function for all operands, also near 0 and outside of its usual range. */
 #define WHOLE_1(OP, D, form, call, wide)                                                           \
     static __attribute__((noinline, cold)) vec_##D OP##_beyond_##D(vec_##D x, mask_##D beyond)     \
     {                                                                                              \
@@ -85,7 +84,7 @@ FUNCTIONS_2(DECLARE_2)
     WHOLE_1(OP, F64, form, _ZGVdN4v_##name, _ZGVdN4v_##name)
 FUNCTIONS_1(WHOLES_1)
 
-/* Of two operands. Negative numbers have the powers of positive ones, but for the sign. */
+/* Of two operands. Powers of a negative number are those of its absolute value, except for the sign. */
 #define WHOLE_POW(D, call)                                                                         \
     static inline vec_##D POW_whole_##D(vec_##D a, vec_##D b)                                      \
     {                                                                                              \
@@ -100,7 +99,7 @@ FUNCTIONS_1(WHOLES_1)
 WHOLE_POW(F32, _ZGVdN8vv_powf)
 WHOLE_POW(F64, _ZGVdN4vv_pow)
 
-/* The larger of both, times what is near 1: no square leaves the range. */
+/* The larger of both times a factor near 1, so that no square overflows or underflows. */
 #define WHOLE_HYPOT(D, call)                                                                       \
     static __attribute__((noinline, cold)) vec_##D HYPOT_beyond_##D(vec_##D a, vec_##D b)          \
     {                                                                                              \
@@ -125,7 +124,7 @@ WHOLE_POW(F64, _ZGVdN4vv_pow)
 WHOLE_HYPOT(F32, _ZGVdN8vv_hypotf)
 WHOLE_HYPOT(F64, _ZGVdN4vv_hypot)
 
-/* By the quotient that is 1 or less. */
+/* By the quotient whose absolute value is at most 1. */
 #define WHOLE_ARCTAN2(D, call)                                                                     \
     static __attribute__((noinline, cold)) vec_##D ARCTAN2_beyond_##D(vec_##D y, vec_##D x)        \
     {                                                                                              \
@@ -149,8 +148,8 @@ WHOLE_HYPOT(F64, _ZGVdN4vv_hypot)
 WHOLE_ARCTAN2(F32, _ZGVdN8vv_atan2f)
 WHOLE_ARCTAN2(F64, _ZGVdN4vv_atan2)
 
-/* load: a vector of elements from `a` on; uniform: all of them are a[0]. load_last: of n elements, the last of
- * the block; the rest of the vector is like the first of them, so that it takes no slow path of its own. */
+/* load: a vector of elements from `a` on; uniform: all are a[0]. load_last: the last n elements of a block; the other
+ * lanes repeat the first of these, so that they take no slow path of their own. */
 #define MOVE(D, T)                                                                                 \
     static inline vec_##D load_##D(const T *a, bool uniform)                                       \
     {                                                                                              \

@@ -4,10 +4,10 @@
 
 #include "runtime/cpu/move.h"
 
-/* Lanes that the steps of a combine go through at a time: its values should stay in the first-level cache. */
+/* Lanes that a combine's steps take at a time, so that its values stay in the first-level cache. */
 enum { CHUNK = 128, WIDEST = 16 };
 
-/* Scratch: a chunk a step, then of each value carried four arrays of `lanes`. */
+/* Scratch: a chunk for each step, then four arrays of `lanes` for each carried value. */
 typedef struct areas {
     char *steps, *spread[KN_MAX_CARRIED], *even[KN_MAX_CARRIED], *odd[KN_MAX_CARRIED],
         *met[KN_MAX_CARRIED];
@@ -52,7 +52,7 @@ kn_status kn_own_make(kn_arena *a, const kn_loops *loops, const kn_reducer *by, 
     return KN_OK;
 }
 
-/* Where value `value` has the lanes from `at` on. */
+/* The lanes of value `value` from `at` on. */
 static const void *lanes_of(const kn_own *own, int value, const void *const *a,
                             const void *const *b, int64_t at, const areas *s)
 {
@@ -90,7 +90,7 @@ static void combine(const kn_own *own, int64_t n, const void *const *a, const vo
             }
             own->loop[i](lanes, s->steps + (size_t)i * CHUNK * WIDEST, in, uniform);
         }
-        /* Results that are operands first, as operands may be overwritten: a pair may change places. */
+        /* Results that are operands, e.g. of a swap, are copied first: the results may overwrite the operands. */
         char kept[KN_MAX_CARRIED][CHUNK * WIDEST];
         for (int c = 0; c < by->count; c++) {
             int bytes = kn_bytes(by->dtype[c]), from = by->result[c];
@@ -116,7 +116,7 @@ void kn_own_start(const kn_own *own, int64_t n, char *const *acc)
     }
 }
 
-/* Operands with an element a lane. */
+/* Copies operands to arrays with an element for each lane. */
 static void spread(const kn_own *own, int64_t n, const void *const *in, unsigned same,
                    const areas *s, const void **out)
 {
@@ -140,7 +140,7 @@ void kn_own_accumulate(const kn_own *own, int64_t n, char *const *acc, const voi
     combine(own, n, so_far, x, acc, &s);
 }
 
-/* Neighbours are combined until one is left: half as many lanes each time, all in order. */
+/* A tree: neighbours are combined, in order, into half as many lanes, until one is left. */
 void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
                    unsigned same, size_t lanes, char *scratch)
 {
@@ -154,7 +154,7 @@ void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const void *c
             const kn_mover *move = kn_mover_of(bytes);
             move->read(pairs, s.even[c], x[c], 2 * bytes);
             move->read(pairs, s.odd[c], (const char *)x[c] + bytes, 2 * bytes);
-            if (n % 2) /* alone this time */
+            if (n % 2) /* an odd one waits for the next round */
                 memmove(s.met[c] + pairs * bytes, (const char *)x[c] + (n - 1) * bytes,
                         (size_t)bytes);
             even[c] = s.even[c];

@@ -1,4 +1,4 @@
-/* Reductions of the user's own: their combine as typed loops over lanes. */
+/* User-defined reductions: the operations of their combine as typed loops over lanes. */
 #ifndef KN_RUNTIME_CPU_OWN_H
 #define KN_RUNTIME_CPU_OWN_H
 
@@ -8,15 +8,15 @@
 typedef struct kn_own {
     const kn_reducer *by;
     kn_loop *loop;         /* per step; NULL for constants */
-    double (*constant)[2]; /* per step: room for an element of any type */
+    double (*constant)[2]; /* per step: a constant, in room for an element of any type */
 } kn_own;
 
-/* INTERNAL where there is no loop for a step. What it makes is in `a`. */
+/* Allocates in `a`. KN_INTERNAL if there is no loop for a step. */
 kn_status kn_own_make(kn_arena *a, const kn_loops *loops, const kn_reducer *by, const kn_own **own);
 /* Memory that the functions below need for blocks of at most `lanes` lanes. */
 size_t kn_own_scratch(const kn_own *own, size_t lanes);
 
-/* In these, arrays have a pointer a value that is carried; acc are compact, of n lanes. */
+/* In the functions below, arrays have a pointer for each carried value; acc are compact, of n lanes. */
 
 /* acc[i] = identity */
 void kn_own_start(const kn_own *own, int64_t n, char *const *acc);

@@ -10,7 +10,7 @@ typedef struct planner {
     const kn_loops *loops;
     const kn_phase *phase;
     kn_phase_plan *plan;
-    bool *needed;      /* per value: by anything */
+    bool *needed;      /* per value */
     int *load_access;  /* per value */
     int *store_access; /* per store */
     int *kept;         /* per value: its row buffer, or -1 */
@@ -63,7 +63,7 @@ static kn_status find_accesses(planner *pl)
     return KN_OK;
 }
 
-/* Adds to `need` the operands of values that are needed, last first. */
+/* Adds the operands of needed values, last first. */
 static void close_over(const kn_phase *p, bool *need)
 {
     for (int v = p->nest.values.len - 1; v >= 0; v--)
@@ -84,7 +84,7 @@ static void find_needed(planner *pl)
     close_over(p, pl->needed);
 }
 
-/* The axes of the phase that a value may differ along, by those of its operands, which come before it. */
+/* The axes along which a value may vary, from those of its operands, which come before it. */
 static uint32_t axes_of(const kn_phase *p, const kn_value *v, const uint32_t *axes)
 {
     uint32_t all = kn_has_access(v)         ? v->access.axes
@@ -188,7 +188,7 @@ static void add_store(planner *pl, kn_steps *steps, int store)
                  .kept = -1,
                  .direct = -1,
                  .bytes = pl->plan->accesses.data[access].bytes};
-    /* The operation that has just made the value may write it where it goes. */
+    /* the operation that has just computed the value may write it straight to the output */
     if (!partial && !pl->plan->ordered && st->once == 0)
         for (int i = steps->len - 1; i >= 0; i--)
             if (steps->data[i].kind == KN_STEP_OP && steps->data[i].value == st->value &&
@@ -203,7 +203,7 @@ static kn_status plan_groups(planner *pl, int t)
     kn_steps *steps = &pl->plan->stages[t].group;
     for (int v = 0; v < p->nest.values.len; v++) {
         const kn_value *value = &p->nest.values.data[v];
-        /* Loads come first of all, before anything is stored. */
+        /* Loads come first, before anything is stored. */
         int stage = kn_has_access(value) && value->kind != KN_V_GATHER ? 0 : value->stage;
         if (pl->needed[v] && is_group(value) && !is_fixed(value) && stage == t)
             KN_TRY(add_value(pl, steps, v));
@@ -221,7 +221,8 @@ static kn_status plan_groups(planner *pl, int t)
     return KN_OK;
 }
 
-/* The last of the values that reduction r folds, with those beside it: then all are there. */
+/* The last operand of reduction r, with those of a user-defined reduction's other values: then all have been
+ * computed. */
 static int last_operand(const kn_phase *p, int r)
 {
     const kn_red *first = &p->nest.reds.data[kn_red_owner(p, r)];
@@ -231,7 +232,7 @@ static int last_operand(const kn_phase *p, int r)
     return last;
 }
 
-/* Folds and stores of value v in sweep t; stores at the end of the block when order matters. */
+/* Folds and stores of value v in sweep t; if order matters, stores come at the end of the block. */
 static void use_value(planner *pl, int t, int v, bool at_end)
 {
     const kn_phase *p = pl->phase;
@@ -261,7 +262,7 @@ static void use_value(planner *pl, int t, int v, bool at_end)
             add_store(pl, &stage->sweep, s);
 }
 
-/* A buffer for each value, which is free again after the value's last use. */
+/* Register allocation of block buffers: a buffer is free again after its value's last use. */
 static void assign_slots(planner *pl, kn_steps *steps)
 {
     int nvalues = pl->phase->nest.values.len;

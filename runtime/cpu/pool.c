@@ -9,10 +9,10 @@
 
 enum { SPINS = 200 };
 
-/* In front of a borrowed block; as large as the alignment, so that the block stays aligned. */
+/* The header of a borrowed block, as large as the alignment, so that the block is aligned. */
 typedef union block {
     struct {
-        union block *next; /* among those not lent */
+        union block *next; /* in the list of blocks that are not lent */
         size_t bytes;
     } h;
     char pad[KN_ALIGNED];
@@ -21,17 +21,17 @@ typedef union block {
 struct kn_pool {
     kn_allocator from;
     int threads;
-    int started; /* helpers that run */
+    int started; /* threads that have started */
     pthread_t *helpers;
 
     pthread_mutex_t turn; /* held by the caller whose loop it is */
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake, done;
     atomic_uint generation; /* counts loops; also read by spinning helpers without the lock */
-    bool open;              /* helpers may join the loop */
+    bool open;              /* threads may join the loop */
     bool closing;
     int joined;
-    block **scratch; /* per helper; changed only by the caller whose turn it is */
+    block **scratch; /* per thread; changed only by the caller that holds `turn` */
     kn_task_fn fn;
     void *ctx;
     int64_t tasks;
@@ -70,7 +70,7 @@ static void *help(void *arg)
     pool->from.release(pool->from.user, arg);
     unsigned seen = 0;
     for (;;) {
-        /* The next loop often comes at once: look for it before going to sleep. */
+        /* Often the next loop begins at once, so spin before sleeping. */
         for (int i = 0; i < SPINS && atomic_load(&pool->generation) == seen; i++)
             pause_briefly();
         pthread_mutex_lock(&pool->lock);
@@ -81,7 +81,7 @@ static void *help(void *arg)
             return NULL;
         }
         seen = atomic_load(&pool->generation);
-        if (pool->open) { /* else it is over already */
+        if (pool->open) { /* otherwise the loop is already over */
             pool->joined++;
             void *scratch = pool->scratch[me.number] + 1;
             pthread_mutex_unlock(&pool->lock);
@@ -94,7 +94,7 @@ static void *help(void *arg)
     }
 }
 
-/* Starts the helpers; fewer than asked for where the system gives no more. */
+/* Starts the threads; fewer if the system has no more. */
 static void start_helpers(kn_pool *pool)
 {
     while (pool->started < pool->threads - 1) {
@@ -169,7 +169,7 @@ void *kn_pool_borrow(kn_pool *pool, size_t bytes)
             *at = found->h.next;
             break;
         }
-    if (!found && pool->idle) { /* too small to be of use: make room for a larger one */
+    if (!found && pool->idle) { /* no idle block is large enough: a larger one replaces one */
         small = pool->idle;
         pool->idle = small->h.next;
     }
@@ -199,7 +199,7 @@ kn_status kn_pool_open(const kn_allocator *from, int threads, kn_pool **out)
     memset(pool, 0, sizeof *pool);
     pool->from = *from;
     pool->threads = threads < 1 ? 1 : threads;
-    size_t helpers = (size_t)pool->threads; /* one to spare, so never of size 0 */
+    size_t helpers = (size_t)pool->threads; /* one more, so that the array is not empty */
     pool->helpers = from->alloc(from->user, helpers * sizeof *pool->helpers);
     pool->scratch = from->alloc(from->user, helpers * sizeof *pool->scratch);
     if (!pool->helpers || !pool->scratch) {

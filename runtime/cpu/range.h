@@ -1,10 +1,10 @@
-/* Where libmvec's functions are slow, and what is done instead. Included by mvec.c, which declares them.
+/* Where libmvec's functions are slow, and what replaces them. Included by mvec.c, which declares them.
  *
- * They compute the usual operands by vectors, and each other lane by a call of the scalar function, some 20 times as
- * slow; tiny operands are slow by the subnormal numbers that their squares are. So a function is given its operands with
- * unusual ones replaced, and their results are put in: those known without computing (SETTLED_*), and the rest by the
- * function of doubles, to which nothing of f32 is unusual. What is left of f64 takes the slow path, as subnormal numbers
- * do that must be multiplied. What a lane gives depends on its own operands only. */
+ * They compute usual operands by vectors, and every other lane by a call of the scalar function, some 20 times
+ * slower; tiny operands are slow because their squares are subnormal. So a function gets its operands with the
+ * unusual ones replaced, and their results are put in afterwards: known ones without computing (SETTLED_*), the rest
+ * by the function of doubles, for which no f32 is unusual. What is left of f64 takes the slow path, as do subnormal
+ * numbers that must be multiplied. A lane's result depends on its own operands only. */
 #ifndef KN_RUNTIME_CPU_RANGE_H
 #define KN_RUNTIME_CPU_RANGE_H
 
@@ -15,7 +15,7 @@
 
 typedef float vec_F32 __attribute__((vector_size(32)));
 typedef double vec_F64 __attribute__((vector_size(32)));
-/* Of comparisons: all bits or none. */
+/* Results of comparisons: all bits, or none. */
 typedef int32_t mask_F32 __attribute__((vector_size(32)));
 typedef int64_t mask_F64 __attribute__((vector_size(32)));
 
@@ -56,8 +56,8 @@ static inline vec_F64 rint_F64(vec_F64 x)
     return _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-/* Operands so near to 0 that f(x) is f(0), or x where f(0) is 0. They are given as 0: NEAR_<FORM> how near, PUT_<FORM>
- * the result. */
+/* Operands so close to 0 that f(x) is f(0), or x if f(0) is 0. The function gets 0 instead. NEAR_<FORM>: how close;
+ * PUT_<FORM>: the result. */
 #define BELOW_ULP(D) LIMIT(D, 0x1p-26, 0x1p-55)    /* 1 + x is 1 */
 #define BELOW_SQUARE(D) LIMIT(D, 0x1p-13, 0x1p-27) /* 1 + x * x / 2 is 1 */
 #define NEAR_ANY(D, x) ((mask_##D){0})
@@ -71,8 +71,8 @@ static inline vec_F64 rint_F64(vec_F64 x)
 #define NEAR_ODD(D, x) (abs_##D(x) < BELOW_SQUARE(D)) /* x + x * x * x / 3 */
 #define PUT_ODD(D, near, x, z) pick_##D(near, x, z)
 
-/* USUAL_<OP>: what the vectors are for. SETTLED_<OP>: statements SET(D, lanes, result) for what is known beside NaN, which
- * stays NaN. */
+/* USUAL_<OP>: operands that the vector function is fast for. SETTLED_<OP>: statements SET(D, lanes, result) for
+ * results known without computing, besides NaN, which stays NaN. */
 #define SYMMETRIC(D, x, most_f32, most_f64) (abs_##D(x) <= LIMIT(D, most_f32, most_f64))
 #define WITHIN(D, x, low, high) ((x >= low) & (x <= high))
 #define POSITIVE(D, x)                                                                             \
@@ -149,10 +149,11 @@ static inline vec_F64 rint_F64(vec_F64 x)
 
 /* Beyond it the functions of f64 are slow too. */
 #define FAR 1e5F
-/* Given instead of what is not usual. */
+/* What the function gets instead of unusual operands. */
 #define SAFE(op) ((op) == KN_OP_ARCCOSH ? 2.0F : 0.5F)
 
-/* Of two operands, absolute values: neither squares nor quotients of such leave the range, nor do the squares of those. */
+/* Of two operands, absolute values: their squares and quotients, and the squares of these, neither overflow nor
+ * underflow. */
 #define USUAL_HYPOT(D, x) WITHIN(D, x, LIMIT(D, 0x1p-40, 0x1p-400), SAME(D, 0x1p16))
 #define USUAL_ARCTAN2(D, x) WITHIN(D, x, LIMIT(D, 0x1p-24, 0x1p-60), LIMIT(D, 0x1p24, 0x1p60))
 

@@ -31,7 +31,7 @@ static inline uint16_t kn_BF16_from_F32(float x)
     return (uint16_t)(x != x ? 0x7fc0 : nearest);
 }
 
-/* The exponent is shifted into place; multiplying mends its bias, and makes subnormal numbers normal. */
+/* Shifts the exponent into place; the multiplication corrects its bias and normalises subnormal numbers. */
 static inline float kn_F32_from_F16(uint16_t h)
 {
     uint32_t m = h & 0x7fffu;
@@ -39,7 +39,7 @@ static inline float kn_F32_from_F16(uint16_t h)
     return kn_float(u | (uint32_t)(h & 0x8000u) << 16);
 }
 
-/* Below the normal numbers, adding 1/2 rounds where the last bit is. */
+/* Below the normal numbers, adding 1/2 rounds at the last bit. */
 static inline uint16_t kn_F16_from_F32(float x)
 {
     uint32_t u = kn_bits32(x), m = u & 0x7fffffff;
@@ -51,7 +51,8 @@ static inline uint16_t kn_F16_from_F32(float x)
     return (uint16_t)(h | (u >> 16 & 0x8000));
 }
 
-/* To f32 with the last bit set when anything was cut off, so that rounding once more rounds as at once. */
+/* Rounds to f32 to odd (the last bit is set if any was cut off), so that rounding again gives the correctly rounded
+ * result. */
 static inline uint16_t kn_F16_from_F64(double x)
 {
     float f = (float)x;
@@ -62,7 +63,7 @@ static inline uint16_t kn_F16_from_F64(double x)
     return kn_F16_from_F32(x != x ? f : kn_float(u));
 }
 
-/* ---- the parts of a float; the exponent of what is not finite is 0 ---- */
+/* ---- the parts of a float; numbers that are not finite have exponent 0 ---- */
 static inline double kn_mantissa(double a)
 {
     int e;
@@ -82,7 +83,7 @@ static inline int32_t kn_exponent(double a)
     return e;
 }
 
-/* ---- float division: Python's, through fmod, so that a == (a // b) * b + a % b nearly ---- */
+/* ---- float division as Python's, by fmod, so that a is nearly (a // b) * b + a % b ---- */
 static inline double kn_mod_F64(double a, double b)
 {
     double r = fmod(a, b);
@@ -102,7 +103,7 @@ static inline double kn_floordiv_F64(double a, double b)
         q -= 1;
     if (q == 0)
         return copysign(0.0, a / b);
-    double whole = floor(q); /* q is whole but for its rounding */
+    double whole = floor(q); /* q is an integer except for its rounding */
     return q - whole > 0.5 ? whole + 1 : whole;
 }
 
@@ -167,7 +168,7 @@ static inline double kn_exp_core(double z)
     return p * kn_double((kn_bits(t) + 1023) << 52);
 }
 
-/* Beyond 200 the result is inf or 0 in f32 all the same, and rounding to f32 makes it so. */
+/* Beyond 200 the result is inf or 0 in f32, and rounding makes it so. */
 static inline float kn_exp_F32(float x)
 {
     double z = x;

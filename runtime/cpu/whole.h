@@ -1,4 +1,4 @@
-/* Functions of integers for expr.h: kn_NAME_<type>. All of them are defined for all operands; what does not fit wraps. */
+/* Functions of integers for expr.h: kn_NAME_<type>. They are defined for all operands, and wrap on overflow. */
 #ifndef KN_RUNTIME_CPU_WHOLE_H
 #define KN_RUNTIME_CPU_WHOLE_H
 
@@ -8,7 +8,7 @@
 #define DTYPE(name, code, text, kind, bytes, ctype, cuda, numpy) typedef ctype kn_c_##name;
 #include "ir/dtype.def"
 #undef DTYPE
-/* What an integer type is computed in; its low bits are the result. */
+/* The type that an integer type computes in; its low bits are the result. */
 typedef uint32_t kn_u_I8, kn_u_I16, kn_u_I32, kn_u_U8, kn_u_U16, kn_u_U32;
 typedef uint64_t kn_u_I64, kn_u_U64;
 
