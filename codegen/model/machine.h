@@ -21,7 +21,7 @@ typedef struct kn_machine {
     double start, cluster_start; /* to start a block, or one of a cluster, on a multiprocessor */
     double grid, last; /* a grid barrier; until the last block knows that it is the last */
     double sector;     /* the least bytes that DRAM moves */
-    /* bytes' time lost from one row of a tile of columns to the next, where they are pieces of lines */
+    /* bytes that DRAM could move in the time lost between the pieces of lines of a tile of columns */
     double between;
     double threads;     /* of a multiprocessor: fewer cannot keep its arithmetic busy */
     double group;       /* multiprocessors of a group (GPC), on average */

@@ -388,8 +388,8 @@ static double column_slowdown(const model *m, const kn_phase *ph)
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_reread(ph, i))
             width = (double)kn_cols_width(ph) * kn_bytes(ph->nest.values.data[i].dtype);
-    bool pieces = ph->how.async && ph->how.walk == KN_WALK_COLS;
-    return pieces ? 1 + m->m->between / most(width, line) : 1;
+    bool async_columns = ph->how.async && ph->how.walk == KN_WALK_COLS;
+    return async_columns ? 1 + m->m->between / most(width, line) : 1;
 }
 
 /* The next phase that is not local. */

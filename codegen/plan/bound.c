@@ -32,12 +32,12 @@ typedef struct bounding {
     const kn_target *target;
     const kn_machine *m;
     part *parts;
-    double chip;      /* bytes that may still be on chip when they are read again */
-    double *elements; /* per node; of a reduction, its results */
-    double *from;     /* per node: bytes of the largest array that it is computed from */
-    double *soon;     /* per node: when another part can have it without a further barrier */
-    double *late;     /* per node: when with one, counted before it; -1: it needs none */
-    int *last;        /* per array: 1 + the last part that reads it; 0: none yet */
+    double chip;             /* bytes that may still be on chip when they are read again */
+    double *elements;        /* per node; of a reduction, its results */
+    double *from;            /* per node: bytes of the largest array that it is computed from */
+    double *without_barrier; /* per node: when another part can have it without a further barrier */
+    double *behind_barrier;  /* per node: when with one, counted before it; -1: it needs none */
+    int *last;               /* per array: 1 + the last part that reads it; 0: none yet */
     double bytes, work;
 } bounding;
 
@@ -95,15 +95,15 @@ static double start_of(bounding *b, int index);
 static void set_ready(bounding *b, const kn_node *n, double start)
 {
     bool local = reduces(n) && is_local(b, n);
-    b->soon[n->id] = local ? start : 0;
-    b->late[n->id] = reduces(n) && !local ? start : -1;
+    b->without_barrier[n->id] = local ? start : 0;
+    b->behind_barrier[n->id] = reduces(n) && !local ? start : -1;
     for (int k = 0; k < n->nin && !reduces(n); k++) {
         const kn_node *x = root_of(b, n, k);
         if (b->of[x->id] < 0)
             continue;
         start_of(b, b->of[x->id]);
-        b->soon[n->id] = larger(b->soon[n->id], b->soon[x->id]);
-        b->late[n->id] = larger(b->late[n->id], b->late[x->id]);
+        b->without_barrier[n->id] = larger(b->without_barrier[n->id], b->without_barrier[x->id]);
+        b->behind_barrier[n->id] = larger(b->behind_barrier[n->id], b->behind_barrier[x->id]);
     }
 }
 
@@ -112,7 +112,7 @@ static void set_ready(bounding *b, const kn_node *n, double start)
 static double start_of(bounding *b, int index)
 {
     part *p = &b->parts[index];
-    double soon = 0, late = -1;
+    double without_barrier = 0, behind_barrier = -1;
     if (p->start >= 0)
         return p->start;
     p->start = 0;
@@ -125,12 +125,14 @@ static double start_of(bounding *b, int index)
             start_of(b, other);
             const part *q = &b->parts[other];
             bool alone = !q->reduces && !q->stores && 2 * b->elements[x->id] >= p->largest;
-            soon = larger(soon, b->soon[x->id]);
-            late = larger(late, alone ? b->soon[x->id] : b->late[x->id]);
+            without_barrier = larger(without_barrier, b->without_barrier[x->id]);
+            behind_barrier = larger(behind_barrier,
+                                    alone ? b->without_barrier[x->id] : b->behind_barrier[x->id]);
         }
     /* the last block to arrive may do the last part, if that stores only results of reductions */
     double meeting = p->stores && !p->stores_elements ? b->m->last : b->m->grid;
-    p->start = late < 0 ? soon : larger(soon, late + meeting);
+    p->start =
+        behind_barrier < 0 ? without_barrier : larger(without_barrier, behind_barrier + meeting);
     for (int i = 0; i < b->g->nodes.len; i++)
         if (b->of[i] == index)
             set_ready(b, b->g->nodes.data[i], p->start);
@@ -178,7 +180,7 @@ static void add_node(bounding *b, const kn_node *n)
 static void begin(bounding *b, kn_arena *a, const int64_t *sizes)
 {
     int n = b->g->nodes.len + 1;
-    double **arrays[] = {&b->elements, &b->from, &b->soon, &b->late};
+    double **arrays[] = {&b->elements, &b->from, &b->without_barrier, &b->behind_barrier};
     b->chip = 2 * b->m->cache_bytes + (double)b->target->units * b->target->smem_block;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         *arrays[i] = KN_NEW_ARRAY(a, double, n);

@@ -76,9 +76,9 @@ static bool fits(const kn_phase *ph, const kn_target *target, int at_once)
     kn_phase bound = *ph;
     int threads = block_that_keeps(ph, target);
     bound.how.tpg = threads / ph->how.lanes;
-    int beside = kn_static_bytes(&bound, threads);
-    return beside <= MOST_STATIC && kept_bytes(ph) + kn_exchange_bytes(ph) + beside + RESERVED <=
-                                        (target->smem_block + RESERVED) / at_once;
+    int scratch = kn_static_bytes(&bound, threads);
+    return scratch <= MOST_STATIC && kept_bytes(ph) + kn_exchange_bytes(ph) + scratch + RESERVED <=
+                                         (target->smem_block + RESERVED) / at_once;
 }
 
 static bool may_keep(const kn_phase *ph, const kn_target *target)

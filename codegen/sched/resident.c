@@ -39,7 +39,7 @@ static int64_t width_of(const kn_phase *ph)
 }
 
 /* Shared memory that is left to each of so many blocks besides `used` bytes. */
-static int64_t room_beside(int blocks, const kn_target *target, int64_t used)
+static int64_t room_besides(int blocks, const kn_target *target, int64_t used)
 {
     return (target->smem_block + RESERVED) / blocks - RESERVED - used;
 }
@@ -67,15 +67,15 @@ kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool fo
 double kn_resident_part(const kn_phase *ph, const kn_target *target, int64_t length)
 {
     double bytes = (double)length * (double)width_of(ph) * kn_reread_each(ph);
-    double fit = (double)room_beside(blocks_a_unit(ph), target,
-                                     in_columns(ph) ? STATIC_BYTES : KN_SCRATCH_BYTES);
+    double fit = (double)room_besides(blocks_a_unit(ph), target,
+                                      in_columns(ph) ? STATIC_BYTES : KN_SCRATCH_BYTES);
     return fit < bytes ? fit / bytes : 1;
 }
 
 double kn_resident_part_of_mixed(const kn_target *target, int threads, double bytes)
 {
     double fit =
-        (double)room_beside(kn_mixed_min_blocks(target, threads), target, KN_SCRATCH_BYTES);
+        (double)room_besides(kn_mixed_min_blocks(target, threads), target, KN_SCRATCH_BYTES);
     return fit < bytes ? fit / bytes : 1;
 }
 
@@ -179,13 +179,13 @@ static void unmark(kn_kernel *k)
 /* Shared memory of a block that is left for what phase `ph` keeps. */
 static int64_t room(const kn_kernel *k, const kn_phase *ph, const kn_target *target)
 {
-    int beside = KN_SCRATCH_BYTES;
+    int scratch = KN_SCRATCH_BYTES;
     for (int p = 0; p < k->phases.len; p++) {
         int bytes = kn_static_bytes(&k->phases.data[p], k->threads);
-        beside = bytes > beside ? bytes : beside;
+        scratch = bytes > scratch ? bytes : scratch;
     }
-    return room_beside(ph->how.mixed ? k->min_blocks : blocks_a_unit(ph), target,
-                       beside + k->shared);
+    return room_besides(ph->how.mixed ? k->min_blocks : blocks_a_unit(ph), target,
+                        scratch + k->shared);
 }
 
 void kn_resident_keep(kn_kernel *k, const kn_target *target)

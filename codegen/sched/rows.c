@@ -242,11 +242,11 @@ static int hoisted_steps(const kn_phase *ph)
  * memory too, and its code spills. */
 bool kn_rows_may_hoist(const kn_phase *ph, const kn_target *target)
 {
-    bool fetched = false;
+    bool copied = false;
     for (int i = 0; i < ph->nest.values.len; i++)
-        fetched = fetched || (kn_is_reread(ph, i) && !may_hoist(ph, i));
+        copied = copied || (kn_is_reread(ph, i) && !may_hoist(ph, i));
     int64_t room = (target->smem_block - KN_SCRATCH_BYTES) / 2, twice = 2 * part_bytes(ph);
-    return fetched && !ph->how.unaligned && !ph->how.rest_in_registers &&
+    return copied && !ph->how.unaligned && !ph->how.rest_in_registers &&
            target->max_threads_unit >= 4 * KN_HALF_BLOCK && twice <= room && twice * 2 >= room &&
            steps(ph) <= (int64_t)hoisted_steps(ph) * KN_HALF_BLOCK && kn_rows_copies(ph, target) &&
            !loads_parts(ph, target);
