@@ -35,8 +35,8 @@ typedef struct kn_schedule {
     /* elements that a thread takes at a time along the vector axis: 1, 2, 4 or 8; of COLS, where they are groups, at
      * most 4 */
     int vec;
-    /* unaligned ROWS of one run: vectors are aligned in memory, so a group's first and last may belong to it only in
-     * part. All arrays that vectors walk have the same misalignment. Members are counted from the line in which the
+    /* unaligned ROWS of one run: vectors are aligned in memory, so a group's first and last vector may belong to it only
+     * in part. All arrays that vectors walk have the same misalignment. Members are counted from the line in which the
      * group begins: kn_phase_line() */
     bool unaligned;
     /* ROWS, COLS: the most steps of a thread, unrolled, so that registers can keep values; 0: a loop */
@@ -73,7 +73,7 @@ typedef struct kn_schedule {
     int tile; /* COLS: members of a tile, through which transposed accesses go; 0: none. codegen/emit/cuda/transpose.c */
 } kn_schedule;
 
-/* The numbers of one call that a schedule needs. They are parameters of the compiled kernel. */
+/* The numbers of one call that a schedule needs. Calls that differ only in these share a compiled kernel. */
 typedef struct kn_numbers {
     int64_t splits; /* split, cluster: parts of the members; mixed: parts of the groups; else 1 */
     /* split, cluster: members of a part, a multiple of vec; mixed: groups of a part, at most; else all members */

@@ -8,9 +8,8 @@ typedef struct kn_census {
     int launches;
     int temporaries;
     int64_t temporary_bytes;
-    int grid, cluster, block,
-        /* barriers by level; the boundary of two launches counts as a grid barrier */
-        warp;
+    /* barriers by level; the boundary of two launches counts as a grid barrier */
+    int grid, cluster, block, warp;
     /* global memory: what each sweep loads, and what it stores, once */
     int64_t bytes_read, bytes_written;
     int64_t *input_read;     /* of bytes_read, per graph input */

@@ -12,9 +12,7 @@ enum {
     LOAD_COST = 2, /* additions */
     /* read by a reduction without groups that may be local, done by every block */
     LOCAL_BYTES = 64 * 1024,
-    FUNCTION_COST =
-        /* in additions: costlier operations are functions, which may be approximate on GPUs */
-    4
+    FUNCTION_COST = 4, /* costlier operations are functions, which may be approximate on GPUs */
 };
 
 /* A part of the partition; its number is that of its first node. */

@@ -22,9 +22,7 @@
 
 enum {
     MOST_ROUNDS = 4,
-    LEAST_TRIED =
-        /* plans, and one more for each GAIN_A_PLAN nanoseconds that a run could gain by them */
-    3,
+    LEAST_TRIED = 3, /* plans, and one more for each GAIN_A_PLAN nanoseconds to be gained */
     GAIN_A_PLAN = 5000,
     MOST_TRIED = 48
 };

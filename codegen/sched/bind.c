@@ -3,9 +3,9 @@
 
 #include "codegen/model/resources.h"
 
-/* A local phase is walked by the threads of its host or, without groups, by all threads of a block: by vectors where each
- * thread has one, for every block waits for them (docs/lab/double-centring.md). Columns keep their vectors: what it loads
- * over the groups are compact temporaries. */
+/* The threads of its host's groups walk a local phase, or, if it has no groups, all threads of a block: by vectors if
+ * each thread has one, for every block waits for them (measured: docs/lab/double-centring.md). Columns keep their
+ * vectors: what they load along the groups are compact temporaries. */
 static void follow_host(const kn_site *at, const kn_kernel *k, kn_phase *local,
                         const kn_phase *host)
 {
@@ -32,9 +32,9 @@ static bool keeps_wide(const kn_kernel *k)
     return false;
 }
 
-/* A block that works on its groups as a whole can be of any size up to a limit, and so can one of threads, or parts of warps,
- * that know nothing of each other: how many threads it has is a number. In columns, but for those of groups abreast, which
- * combine in as many rows as the block has, and where groups of a band share a block, it is structure: 0. */
+/* The largest block that the code serves. Where a block, or independent threads and parts of warps, work on each
+ * group, a block may have any size up to a limit, as a number. It is structure, 0, for columns that are not packed,
+ * which combine in as many rows as the block has, and for mixed phases, whose groups share a block. */
 static int largest_block(const kn_kernel *k, int limit)
 {
     if (keeps_wide(k) && k->threads <= KN_HALF_BLOCK)
@@ -50,7 +50,7 @@ static int largest_block(const kn_kernel *k, int limit)
     return largest;
 }
 
-/* Neighbouring groups' results go as vectors where they are that in memory. */
+/* Results of neighbouring groups are stored as vectors where they are aligned in memory. */
 static void pair_results(const kn_site *at, kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++) {
@@ -67,7 +67,7 @@ static void pair_results(const kn_site *at, kn_kernel *k)
     }
 }
 
-/* Bands have their threads already. */
+/* Mixed phases have a block size of their own. */
 static bool wants_half(const kn_kernel *k, const kn_target *target)
 {
     bool half = false;
@@ -105,7 +105,7 @@ static void choose_block(const kn_site *at, kn_kernel *k)
 /* The schedules of a kernel's phases, which are shaped. */
 static void choose(const kn_site *at, kn_kernel *k)
 {
-    /* but for the last, which may finish the tiles of the one before it */
+    /* but for the last phase, which may finish the tiles of the one before */
     for (int i = 0; i + 1 < k->phases.len; i++)
         if (!k->phases.data[i].local)
             kn_schedule_few_columns(&k->phases.data[i], at->target);

@@ -1,5 +1,5 @@
-/* The binder: the one place where nests become bound phases. The planner's previews, the comparisons of schedules with each
- * other and the kernels that run are all bound here, so what was predicted is what is run.
+/* The binder: the one place where nests become bound phases. The planner's previews, the comparisons of schedules and
+ * the kernels that run are all bound here, so what was predicted is what runs.
  *
  *   shape   per phase: the walk, its vectors, and what its members or groups are divided over
  *   bind    per kernel: the block, what each thread takes and keeps, shared memory, who finishes */
@@ -9,20 +9,21 @@
 #include "codegen/kir/schedule_text.h"
 #include "codegen/sched/sched.h"
 
-/* What binding goes by, beside the nests. */
+/* What binding needs besides the nests. */
 typedef struct kn_site {
     kn_arena *arena;
     const kn_target *target;
     const kn_force *force;
     const kn_buf *bufs;
     int nbufs;
-    const int *align; /* per buffer: bytes by which its first element is aligned */
+    const int *align; /* per buffer: alignment in bytes of its first element */
 } kn_site;
 
-/* Shapes a normalised phase; one that is local has only its numbers set, and follows its host when that is bound. */
+/* Shapes a normalised phase. Of a local phase it sets only numbers; the rest follows from its host when that is
+ * bound. */
 void kn_shape_phase(const kn_site *at, kn_phase *phase);
 
-/* Binds the phases of a kernel, which are shaped. at->bufs are the kernel's. */
+/* Binds the shaped phases of a kernel. at->bufs are the kernel's. */
 void kn_bind_kernel(const kn_site *at, kn_kernel *kernel);
 
 /* The same by a schedule that is given. ARGUMENT, with the rule that it breaks, when it is not legal for these phases. */
