@@ -49,7 +49,7 @@ void kn_value_needs(const kn_phase *p, int value, bool *need)
     need_operands(p, -1, need);
 }
 
-/* The axes that a GATHER's indices differ along: those of all that they are made of. */
+/* The axes along which a GATHER's indices vary: those of all that they are computed from. */
 static uint32_t index_axes(kn_arena *a, const kn_phase *p, const kn_value *gather)
 {
     const uint32_t groups = (1u << p->nest.ngroup) - 1;
@@ -70,7 +70,7 @@ static uint32_t index_axes(kn_arena *a, const kn_phase *p, const kn_value *gathe
     return axes;
 }
 
-/* INT64_MAX where it is more. */
+/* x * y, or INT64_MAX if that is more. */
 static int64_t times(int64_t x, int64_t y)
 {
     int64_t product;

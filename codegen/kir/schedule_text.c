@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a word sets: a flag, or a field that a number behind it gives. The order is that of the text. */
+/* What a word sets: a flag, or a field by the number after it. The text has them in this order. */
 typedef enum kind { FLAG, INT, LONG } kind;
 
 typedef struct word {
     const char *text;
     kind kind;
-    size_t at; /* in a kn_phase_schedule */
+    size_t at; /* offset in a kn_phase_schedule */
 } word;
 
 #define HOW(field) offsetof(kn_phase_schedule, how.field)
@@ -34,7 +34,7 @@ enum {
     OTHER_WORDS = sizeof other_words / sizeof *other_words
 };
 
-/* What is divided: each with its parts and how much one has, "split 264 of 4096". */
+/* What is divided, into how many parts of how much each: "split 264 of 4096". */
 static const word divisions[] = {
     {"split", FLAG, HOW(split)}, {"mixed", FLAG, HOW(mixed)}, {"cluster", FLAG, HOW(cluster)}};
 enum { DIVISIONS = sizeof divisions / sizeof *divisions };
@@ -50,7 +50,7 @@ enum { WALKS = sizeof walks / sizeof *walks, PLACES = sizeof places / sizeof *pl
 
 kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k)
 {
-    kn_kernel_schedule s = {.threads = k->threads, .together = k->min_blocks};
+    kn_kernel_schedule s = {.threads = k->threads, .min_blocks = k->min_blocks};
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
         kn_phase_schedule of = {.local = ph->local, .how = ph->how, .num = ph->num};
@@ -123,8 +123,8 @@ static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph
 void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k)
 {
     kn_putf(t, "threads %d", s->threads);
-    if (s->together)
-        kn_putf(t, ", %d a unit", s->together);
+    if (s->min_blocks)
+        kn_putf(t, ", %d a unit", s->min_blocks);
     for (int p = 0; p < s->phases.len; p++) {
         kn_put(t, p ? "; " : ": ");
         put_phase(t, &s->phases.data[p], &k->phases.data[p]);
@@ -135,7 +135,7 @@ void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k
 
 typedef struct reader {
     kn_arena *arena;
-    const char *text, *at; /* behind the word that was read */
+    const char *text, *at; /* after the word that was read */
     char word[64];         /* "" at the end; punctuation is a word */
 } reader;
 
@@ -153,7 +153,7 @@ static void next(reader *r)
 
 static bool is(const reader *r, const char *text) { return strcmp(r->word, text) == 0; }
 
-/* Takes the word if it is this one. */
+/* Moves on if the word is this one. */
 static bool took(reader *r, const char *text)
 {
     bool it = is(r, text);
@@ -229,7 +229,7 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
     return KN_OK;
 }
 
-/* What the word that is next sets. */
+/* Reads the words of one clause. */
 static kn_status read_clause(reader *r, kn_phase_schedule *s)
 {
     for (int w = 0; w < WALK_WORDS; w++)
@@ -270,17 +270,17 @@ static kn_status read_phase(reader *r, kn_phase_schedule *s)
 kn_status kn_schedule_read(kn_arena *a, const char *text, kn_kernel_schedule *s)
 {
     reader r = {.arena = a, .text = text, .at = text};
-    int64_t threads, together = 0;
+    int64_t threads, min_blocks = 0;
     next(&r);
     if (!took(&r, "threads"))
         return unknown(&r, "'threads'");
     KN_TRY(read_number(&r, &threads));
     if (took(&r, ",")) {
-        KN_TRY(read_number(&r, &together));
+        KN_TRY(read_number(&r, &min_blocks));
         if (!took(&r, "a") || !took(&r, "unit"))
             return unknown(&r, "'a unit'");
     }
-    *s = (kn_kernel_schedule){.threads = (int)threads, .together = (int)together};
+    *s = (kn_kernel_schedule){.threads = (int)threads, .min_blocks = (int)min_blocks};
     if (!is(&r, ":"))
         return unknown(&r, "':'");
     do {

@@ -191,7 +191,7 @@ static bool *needed(kn_arena *a, const kn_graph *g)
     return need;
 }
 
-/* At most `most` elements of x: of what it is a view of, those that no slice leaves out. */
+/* Counts reading x: at most `most` elements, of the array behind it those that no slice leaves out. */
 static void read_operand(kn_census *c, const kn_node *x, const int64_t *sizes, int64_t most)
 {
     const kn_node *root = kn_view_root(x);

@@ -1,9 +1,9 @@
-/* Binding by a schedule that is given: is it legal for these phases, and if it is, it is theirs.
+/* Binds by a given schedule, if it is legal for these phases.
  *
- * What phases there are, and what follows from that, is the planner's: the walk, vectors that are not aligned, packed rows,
- * tiles, and what the machine's blocks divide. What may differ is the block, how many threads, vectors and steps a group
- * has, how many blocks a cluster, and what is held and transferred how. Each rule that a schedule breaks is an error that
- * says which. */
+ * Which phases there are, and what follows from that, stays the planner's: walks, unaligned vectors, packed rows,
+ * tiles, and what is divided over the machine. A given schedule may differ in the block, in the threads, vectors and
+ * steps of a group, in the blocks of a cluster, and in what is held and how it is transferred. An error says which
+ * rule a schedule breaks. */
 #include "codegen/model/resources.h"
 #include "codegen/sched/bind.h"
 
@@ -20,26 +20,28 @@ static kn_status illegal(int phase, const char *rule)
             return illegal(p, text);                                                               \
     } while (0)
 
-/* What only the planner decides is as it has shaped the phase. */
+/* Does the schedule leave what the planner has shaped? */
 static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule *s)
 {
-    const kn_schedule *own = &ph->how, *how = &s->how;
-    RULE(own->walk == how->walk, "the walk is the planner's");
-    RULE(own->unaligned == how->unaligned, "whether rows are unaligned follows from their strides");
-    RULE(own->packed == how->packed && (!how->packed || own->lanes == how->lanes),
+    const kn_schedule *shaped = &ph->how, *how = &s->how;
+    RULE(shaped->walk == how->walk, "the walk is the planner's");
+    RULE(shaped->unaligned == how->unaligned,
+         "whether rows are unaligned follows from their strides");
+    RULE(shaped->packed == how->packed && (!how->packed || shaped->lanes == how->lanes),
          "which rows are packed follows from their runs");
-    RULE(own->tile == how->tile, "tiles are the planner's");
-    RULE(own->split == how->split && own->mixed == how->mixed && own->resident == how->resident,
+    RULE(shaped->tile == how->tile, "tiles are the planner's");
+    RULE(shaped->split == how->split && shaped->mixed == how->mixed &&
+             shaped->resident == how->resident,
          "what is split, mixed or resident is the planner's: the phases follow from it");
     RULE(!(how->split || how->mixed) ||
              (s->num.splits == ph->num.splits && s->num.chunk == ph->num.chunk),
          "the parts of what is split are the planner's");
-    RULE(how->hoisted <= own->hoisted && how->rest_in_registers == own->rest_in_registers,
+    RULE(how->hoisted <= shaped->hoisted && how->rest_in_registers == shaped->rest_in_registers,
          "what is hoisted, or has a rest in registers, is the planner's");
     return KN_OK;
 }
 
-/* The members that each worker's threads go through. */
+/* Members of a group that one block walks, or a smaller part of one. */
 static int64_t part_of(const kn_phase *ph)
 {
     return ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members + kn_phase_slack(ph);
@@ -94,7 +96,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
     return KN_OK;
 }
 
-/* What is read again is all in one place, or nowhere; so is what is computed. */
+/* All loads that are read again are kept in one place, or none is; so are computed values. */
 static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
 {
     kn_keep where = KN_KEEP_NONE;
@@ -123,11 +125,12 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
     return KN_OK;
 }
 
-/* Copies bring what was shaped, and would be bound, for them. */
-static kn_status legal_transfer(int p, const kn_kernel *k, const kn_phase *ph, const kn_phase *own)
+/* Async copies are for what the planner has shaped, and would bind, for them. */
+static kn_status legal_transfer(int p, const kn_kernel *k, const kn_phase *ph,
+                                const kn_phase *otherwise)
 {
     int64_t stride = (int64_t)k->threads * ph->how.vec;
-    RULE(!ph->how.async || own->how.async, "async copies bring whole runs of what is held");
+    RULE(!ph->how.async || otherwise->how.async, "async copies bring whole runs of what is held");
     RULE(!kn_copies_in_chunks(ph) ||
              (ph->num.copy_chunk > 0 && ph->num.copy_chunk % stride == 0 &&
               kn_ceil_div(kn_phase_held(ph), ph->num.copy_chunk) <= KN_MOST_CHUNKS),
@@ -136,14 +139,14 @@ static kn_status legal_transfer(int p, const kn_kernel *k, const kn_phase *ph, c
     return KN_OK;
 }
 
-/* The phase, shaped, bound by this. What it would be bound to by itself, with the same block and cluster: `own`. */
+/* Binds a shaped phase by the schedule. `otherwise`: what it would be bound to by itself, with the same block and cluster. */
 static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_phase_schedule *s)
 {
     kn_phase *ph = &k->phases.data[p];
     int shaped_vec = ph->how.vec;
     KN_TRY(keeps_shape(p, ph, s));
     ph->how = s->how;
-    ph->how.last_block = ph->how.last_of_tile = false; /* found out when all phases are bound */
+    ph->how.last_block = ph->how.last_of_tile = false; /* set once all phases are bound */
     if (!ph->how.lanes)
         ph->how.lanes = KN_COLS_LANES;
     if (s->how.cluster || s->how.split || s->how.mixed) {
@@ -154,21 +157,21 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
         ph->num.chunk = ph->nest.members;
     }
     kn_schedule_as(ph, ph->how.vec);
-    kn_phase own = kn_phase_copy(at->arena, ph);
-    kn_walker_of(own.how.walk)->bind(&own, at->target, k->threads);
+    kn_phase otherwise = kn_phase_copy(at->arena, ph);
+    kn_walker_of(otherwise.how.walk)->bind(&otherwise, at->target, k->threads);
     for (int i = 0; i < s->holds.len; i++) {
         const kn_hold *h = &s->holds.data[i];
         RULE(h->value < ph->nest.values.len && h->room < ph->nest.values.len,
              "there is no such value");
         kn_value *v = &ph->nest.values.data[h->value];
-        bool resident = h->where == KN_KEEP_RESIDENT; /* found out when it is known what fits */
+        bool resident = h->where == KN_KEEP_RESIDENT; /* set once it is known what fits */
         v->kept = !resident ? h->where : ph->how.mixed ? KN_KEEP_REGISTERS : KN_KEEP_NONE;
         v->room = h->room;
         v->since = h->since;
     }
     KN_TRY(legal_map(p, at, k, ph, shaped_vec));
     KN_TRY(legal_holds(p, at, ph));
-    return legal_transfer(p, k, ph, &own);
+    return legal_transfer(p, k, ph, &otherwise);
 }
 
 kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *s)
@@ -178,7 +181,7 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
                        k->phases.len);
     kn_resident_align(k);
     k->threads = s->threads;
-    k->min_blocks = s->together;
+    k->min_blocks = s->min_blocks;
     int p = 0;
     RULE(k->threads >= 32 && is_power_of_two(k->threads) && k->threads <= kn_block_limit(at, k),
          "a block has a power of two of threads, 32 at least, and no more than the limit");

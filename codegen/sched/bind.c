@@ -102,7 +102,7 @@ static void choose_block(const kn_site *at, kn_kernel *k)
         k->threads /= 2;
 }
 
-/* The schedules of a kernel's phases, which are shaped. */
+/* The schedules of a kernel's shaped phases. */
 static void choose(const kn_site *at, kn_kernel *k)
 {
     /* but for the last phase, which may finish the tiles of the one before */

@@ -26,12 +26,12 @@ void kn_shape_phase(const kn_site *at, kn_phase *phase);
 /* Binds the shaped phases of a kernel. at->bufs are the kernel's. */
 void kn_bind_kernel(const kn_site *at, kn_kernel *kernel);
 
-/* The same by a schedule that is given. ARGUMENT, with the rule that it breaks, when it is not legal for these phases. */
+/* The same by a given schedule. KN_ARGUMENT, with the rule that it breaks, if it is not legal for these phases. */
 kn_status kn_bind_as(const kn_site *at, kn_kernel *kernel, const kn_kernel_schedule *schedule);
 
 /* ---- between bind.c and apply.c ---- */
 
-/* The largest block that there may be. What follows from the schedules of a kernel's phases. */
+/* The largest block that is allowed; and what follows from the schedules of a kernel's phases. */
 int kn_block_limit(const kn_site *at, const kn_kernel *kernel);
 void kn_bind_rest(const kn_site *at, kn_kernel *kernel);
 
