@@ -398,7 +398,7 @@ static void describe(search *s, const kn_regions *first, kn_partition *p)
 {
     /* a reshape that needs a copy makes the plan one of another graph */
     const kn_graph *g = s->problem->graph;
-    const kn_regions *regions = s->unfused                       ? s->unfused
+    const kn_regions *regions = s->unfused                     ? s->unfused
                                 : s->best->regions->graph == g ? s->best->regions
                                                                : first;
     *p = (kn_partition){.graph = graph_hash(s->a, g),
