@@ -113,29 +113,6 @@ kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
     return copy;
 }
 
-int kn_tile_pitch(const kn_phase *p, int bytes)
-{
-    return kn_cols_width(p) + (bytes < 4 ? 4 / bytes : 1);
-}
-
-int kn_tile_bytes_of(const kn_phase *p, int bytes)
-{
-    return (p->how.tile * kn_tile_pitch(p, bytes) * bytes + 15) / 16 * 16;
-}
-
-int kn_tile_bytes(const kn_phase *p)
-{
-    int total = 0;
-    for (int i = 0; i < p->nest.values.len; i++)
-        if (p->nest.values.data[i].access.transposed)
-            total += kn_tile_bytes_of(p, kn_bytes(p->nest.values.data[i].dtype));
-    for (int i = 0; i < p->nest.stores.len; i++)
-        if (p->nest.stores.data[i].access.transposed && !p->nest.stores.data[i].by_registers)
-            total += kn_tile_bytes_of(
-                p, kn_bytes(p->nest.values.data[p->nest.stores.data[i].value].dtype));
-    return total;
-}
-
 int kn_transpose_side(const kn_phase *p)
 {
     int side = 1;
@@ -179,27 +156,6 @@ int kn_steps_for(int bytes, int wanted)
 }
 
 int kn_steps_at_once(int bytes) { return kn_steps_for(bytes, 64); }
-
-int kn_vector_words(const kn_phase *p, int value)
-{
-    return (p->how.vec * kn_bytes(p->nest.values.data[value].dtype) + 3) / 4;
-}
-
-int kn_kept_words(const kn_phase *p, int value) { return kn_vector_words(p, value) * p->how.steps; }
-
-int64_t kn_phase_kept_bytes(const kn_phase *p)
-{
-    int64_t members = p->how.cluster ? kn_phase_held(p) : p->nest.members + kn_phase_slack(p);
-    bool cols = p->how.walk == KN_WALK_COLS;
-    int64_t n =
-        cols ? members * kn_cols_width(p) : (members + p->how.vec - 1) / p->how.vec * p->how.vec;
-    int64_t bytes = 0;
-    for (int i = 0; i < p->nest.values.len; i++)
-        if (p->nest.values.data[i].kept == KN_KEEP_SHARED &&
-            p->nest.values.data[i].kind == KN_V_LOAD)
-            bytes += n * kn_bytes(p->nest.values.data[i].dtype);
-    return bytes * kn_copy_stages(p);
-}
 
 bool kn_sums_atomically(const kn_phase *p)
 {

@@ -197,15 +197,6 @@ int kn_steps_for(int bytes, int wanted);
 /* Steps to unroll so that a thread has some 64 bytes of loads in flight; `bytes`: of one step. */
 int kn_steps_at_once(int bytes);
 
-/* Registers that a thread may spend on kept values: three quarters of those that it has in the largest block. */
-enum { KN_KEPT_WORDS = 48 };
-/* Registers that a thread's elements of one value take: of one step, of all steps. */
-int kn_vector_words(const kn_phase *p, int value);
-int kn_kept_words(const kn_phase *p, int value);
-
-/* Bytes of shared memory that the loads take that a block keeps of a group, in all stages. */
-int64_t kn_phase_kept_bytes(const kn_phase *p);
-
 /* Is the phase's only reduction a whole sum by packed atomics? codegen/sched/atomics.c */
 bool kn_sums_atomically(const kn_phase *p);
 
@@ -217,13 +208,6 @@ bool kn_begins_after_all(const kn_phase *p);
 bool kn_phase_resident(const kn_phase *p);
 /* The fraction of a value that phase p finds on chip, where an earlier phase left it. */
 double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v);
-
-/* Elements from one member of a tile in shared memory to the next. 4 bytes of padding put neighbouring members into
- * different banks. */
-int kn_tile_pitch(const kn_phase *p, int bytes);
-/* Bytes of shared memory of one tile, of elements of so many bytes; of all tiles of a phase. */
-int kn_tile_bytes_of(const kn_phase *p, int bytes);
-int kn_tile_bytes(const kn_phase *p);
 
 /* Marks in need[], one per value, what sweep t computes, loads, or takes from where it is kept, and the group values
  * that these use. */

@@ -7,6 +7,25 @@
 #include "codegen/kir/kir.h"
 #include "codegen/kir/target.h"
 
+/* ---- what is held ---- */
+
+/* Registers that a thread may spend on kept values: three quarters of those that it has in the largest block. */
+enum { KN_KEPT_WORDS = 48 };
+/* Registers that a thread's elements of one value take: of one step, of all steps. */
+int kn_vector_words(const kn_phase *p, int value);
+int kn_kept_words(const kn_phase *p, int value);
+/* Bytes of shared memory that the loads take that a block keeps of a group, in all stages. */
+int64_t kn_phase_kept_bytes(const kn_phase *p);
+
+/* ---- tiles of transposed accesses: static shared memory ---- */
+
+/* Elements from one member of a tile in shared memory to the next. 4 bytes of padding put neighbouring members into
+ * different banks. */
+int kn_tile_pitch(const kn_phase *p, int bytes);
+/* Bytes of shared memory of one tile, of elements of so many bytes; of all tiles of a phase. */
+int kn_tile_bytes_of(const kn_phase *p, int bytes);
+int kn_tile_bytes(const kn_phase *p);
+
 /* ---- accumulators ---- */
 
 /* Has reduction r an accumulator of its own? Parts are their owner's. And does that accumulate in this sweep? */

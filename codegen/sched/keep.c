@@ -15,6 +15,7 @@
  * --reuse keep and recompute force it either way. */
 #include <string.h>
 
+#include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 enum { REGISTER_PRICE = 1, MEMORY_PRICE = 4, LOAD_COST = 2, MOST_FRAMES = 2, MOST_VALUES = 256 };

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "codegen/model/machine.h"
+#include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 /* Registers that a thread may spend on kept values, half of what it has in the largest block. */

@@ -12,6 +12,7 @@
  * tile is larger than the array. */
 #include <stdlib.h>
 
+#include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 enum {

@@ -14,6 +14,7 @@
  * by side as are a vector of what it stores, and turns such a square of members and groups in its registers. Its kept
  * values are in planes, one for each member of a square, so that threads side by side are side by side in a plane. */
 #include "codegen/emit/cuda/writer.h"
+#include "codegen/model/resources.h"
 
 /* Is value i, or store i, turned and this sweep's? */
 static bool loads_turned(const kn_cuda_writer *w, int i)

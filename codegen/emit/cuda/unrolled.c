@@ -1,6 +1,7 @@
 /* Steps that are written out: where a thread keeps a group, or a batch of its steps, in registers, each step has its own, so
  * that a loop over them has to be unrolled. The loads of all go before the first step works with any. */
 #include "codegen/emit/cuda/writer.h"
+#include "codegen/model/resources.h"
 
 /* Registers of a thread that all steps of a sweep take, of what is kept and of what they load beside that; *loads: is
  * there any of the latter? */
