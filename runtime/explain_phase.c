@@ -1,6 +1,7 @@
 /* How each loop nest is walked. */
 #include <string.h>
 
+#include "codegen/model/resources.h"
 #include "runtime/explain_impl.h"
 
 /* ---- names ---- */

@@ -14,7 +14,7 @@ static void follow_host(const kn_site *at, const kn_kernel *k, kn_phase *local,
     local->how.tpg = block ? k->threads : host->how.tpg;
     bool vectors = block && at->target->sm;
     if (vectors)
-        kn_schedule_vectors(local, at->align, at->bufs, at->target);
+        kn_schedule_vectors(at, local);
     if (!vectors || local->nest.members < (int64_t)local->how.vec * k->threads)
         kn_schedule_as(local, local->how.walk == KN_WALK_COLS ? host->how.vec : 1);
     local->how.lanes = host->how.lanes;

@@ -9,16 +9,6 @@
 #include "codegen/kir/schedule_text.h"
 #include "codegen/sched/sched.h"
 
-/* What binding needs besides the nests. */
-typedef struct kn_site {
-    kn_arena *arena;
-    const kn_target *target;
-    const kn_force *force;
-    const kn_buf *bufs;
-    int nbufs;
-    const int *align; /* per buffer: alignment in bytes of its first element */
-} kn_site;
-
 /* Shapes a normalised phase. Of a local phase it sets only numbers; the rest follows from its host when that is
  * bound. */
 void kn_shape_phase(const kn_site *at, kn_phase *phase);

@@ -70,15 +70,14 @@ static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
 }
 
 /* The same, with broadcast loads hoisted if that is predicted to be faster; *ns: what it is predicted to take. */
-static kn_phase best_with_blocks(kn_arena *a, const kn_phase *ph, int64_t blocks,
-                                 const kn_buf *bufs, int nbufs, const kn_target *target, double *ns)
+static kn_phase best_with_blocks(const kn_site *at, const kn_phase *ph, int64_t blocks, double *ns)
 {
     kn_phase with = with_blocks(ph, blocks), hoisted = with;
-    *ns = kn_predict_phase_ns(a, &with, bufs, nbufs, target);
-    hoisted.how.hoisted = kn_rows_may_hoist(&with, target);
+    *ns = kn_predict_phase_ns(at, &with);
+    hoisted.how.hoisted = kn_rows_may_hoist(&with, at->target);
     if (!hoisted.how.hoisted)
         return with;
-    double other = kn_predict_phase_ns(a, &hoisted, bufs, nbufs, target);
+    double other = kn_predict_phase_ns(at, &hoisted);
     bool better = other < *ns;
     *ns = better ? other : *ns;
     return better ? hoisted : with;
@@ -101,9 +100,10 @@ static bool merges_moments(const kn_phase *ph)
 }
 
 /* The threads of the largest block that there will be: halved until it is allowed. */
-static int most_threads(const kn_phase *ph, const kn_target *target, int max_threads)
+static int most_threads(const kn_site *at, const kn_phase *ph)
 {
-    int most = kn_has_wide_functions(ph, target) ? KN_HALF_BLOCK : target->max_block;
+    int most = kn_has_wide_functions(ph, at->target) ? KN_HALF_BLOCK : at->target->max_block;
+    int max_threads = at->force->max_threads;
     while (max_threads && most > 32 && most > max_threads)
         most /= 2;
     return most;
@@ -111,9 +111,9 @@ static int most_threads(const kn_phase *ph, const kn_target *target, int max_thr
 
 /* The same, with blocks whose shared memory holds only some of their part, while registers hold the rest; false if
  * that is too much for them, or async copies cannot serve it. */
-static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *target,
-                        int max_threads, kn_phase *with)
+static bool with_a_part(const kn_site *at, const kn_phase *ph, int64_t blocks, kn_phase *with)
 {
+    const kn_target *target = at->target;
     int64_t each = kn_reread_element(ph), multiple = part_multiple(ph);
     *with = with_blocks(ph, blocks);
     if (!each || ph->how.unaligned || !kn_phase_one_run(ph) || merges_moments(ph))
@@ -121,20 +121,18 @@ static bool with_a_part(const kn_phase *ph, int64_t blocks, const kn_target *tar
     with->how.rest_in_registers = true;
     with->num.held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
     int64_t rest = with->num.chunk - with->num.held;
-    return rest > 0 &&
-           rest <= kn_rows_rest_steps(ph) * most_threads(ph, target, max_threads) * ph->how.vec &&
+    return rest > 0 && rest <= kn_rows_rest_steps(ph) * most_threads(at, ph) * ph->how.vec &&
            kn_rows_copies(with, target);
 }
 
 /* Where no cluster's shared memory keeps all of a group: does it pay that registers of the largest one keep the rest? */
-static bool a_part_pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
-                        const kn_target *target, int max_threads)
+static bool a_part_pays(const kn_site *at, const kn_phase *ph)
 {
+    const kn_target *target = at->target;
     kn_phase with;
     return blocks_for(ph, 1, target) > target->cluster &&
-           with_a_part(ph, target->cluster, target, max_threads, &with) &&
-           kn_predict_phase_ns(a, &with, bufs, nbufs, target) <
-               kn_predict_phase_ns(a, ph, bufs, nbufs, target);
+           with_a_part(at, ph, target->cluster, &with) &&
+           kn_predict_phase_ns(at, &with) < kn_predict_phase_ns(at, ph);
 }
 
 /* How many blocks; 0: no cluster. `with`: set to the phase with these blocks, if that was predicted. Rules come before
@@ -142,9 +140,9 @@ static bool a_part_pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int
  * would gain little (measured: docs/lab/cluster-size.md), unless it is in several runs and takes more than half of the
  * registers. What registers do not keep gets a cluster, even of one block, for async copies, and always if it is in
  * several runs. */
-static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
-                      const kn_target *target, kn_phase *with)
+static int64_t choose(const kn_site *at, const kn_phase *ph, kn_phase *with)
 {
+    const kn_target *target = at->target;
     int64_t best = 0, least = blocks_for(ph, 1, target);
     int64_t two = blocks_for(ph, 2, target), four = blocks_for(ph, 4, target);
     bool one_run = kn_phase_one_run(ph);
@@ -156,10 +154,10 @@ static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int n
         return 0;
     if (two == 1)
         return copies(ph, four, target) ? four : one_run ? 0 : 1;
-    double ns = one_run ? kn_predict_phase_ns(a, ph, bufs, nbufs, target) : INFINITY;
+    double ns = one_run ? kn_predict_phase_ns(at, ph) : INFINITY;
     for (int64_t blocks = least < 2 ? 2 : least; blocks <= target->cluster; blocks *= 2) {
         double other;
-        kn_phase tried = best_with_blocks(a, ph, blocks, bufs, nbufs, target, &other);
+        kn_phase tried = best_with_blocks(at, ph, blocks, &other);
         if (other < ns) {
             best = blocks;
             ns = other;
@@ -169,24 +167,26 @@ static int64_t choose(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int n
     return best;
 }
 
-void kn_schedule_cluster(kn_arena *a, kn_phase *ph, const kn_buf *bufs, int nbufs,
-                         const kn_target *target, kn_division force, int want, int max_threads)
+void kn_schedule_cluster(const kn_site *at, kn_phase *ph)
 {
+    const kn_target *target = at->target;
+    const kn_division force = at->force->division;
+    const int want = at->force->cluster;
     if (!can(ph, target) || ph->nest.groups == 0 ||
         (force != KN_DIVIDE_BY_COST && force != KN_DIVIDE_CLUSTER))
         return;
     kn_phase with = *ph, part;
-    int64_t blocks = want ? want : choose(a, ph, bufs, nbufs, target, &with);
+    int64_t blocks = want ? want : choose(at, ph, &with);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = blocks_that_keep(ph, target);
     if (force == KN_DIVIDE_CLUSTER && blocks < 2)
         blocks = 2;
-    if (!want && a_part_pays(a, ph, bufs, nbufs, target, max_threads))
+    if (!want && a_part_pays(at, ph))
         blocks = target->cluster;
     double ns;
     if (blocks > 0 && (want || blocks <= target->cluster))
-        *ph = with_a_part(ph, blocks, target, max_threads, &part) ? part
+        *ph = with_a_part(at, ph, blocks, &part) ? part
               : with.how.cluster && with.num.splits == blocks
                   ? with
-                  : best_with_blocks(a, ph, blocks, bufs, nbufs, target, &ns);
+                  : best_with_blocks(at, ph, blocks, &ns);
 }

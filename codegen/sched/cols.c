@@ -207,8 +207,11 @@ static bool keep_whole(kn_phase *ph, const kn_target *target)
     return true;
 }
 
-void kn_schedule_columns(kn_phase *ph, const kn_target *target, kn_division force, int want)
+void kn_schedule_columns(const kn_site *at, kn_phase *ph)
 {
+    const kn_target *target = at->target;
+    const kn_division force = at->force->division;
+    const int want = at->force->cluster;
     bool clusters = target->cluster > 1, forced = clusters && force == KN_DIVIDE_CLUSTER;
     bool whole_groups = force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_WHOLE;
     if (whole_groups && may_keep(ph, target) && keep_whole(ph, target))

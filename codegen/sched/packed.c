@@ -122,9 +122,10 @@ static bool fill_block(kn_phase *ph, int64_t whole, int limit)
     return kn_packed_threads(ph) <= limit;
 }
 
-void kn_schedule_packed(kn_arena *a, kn_phase *ph, const int *align, const kn_buf *bufs,
-                        const kn_target *target, int max_threads)
+void kn_schedule_packed(const kn_site *at, kn_phase *ph)
 {
+    const kn_target *target = at->target;
+    const int max_threads = at->force->max_threads;
     int limit = max_threads && max_threads < MOST_THREADS ? max_threads : MOST_THREADS;
     if (target->sm == 0 || ph->how.walk != KN_WALK_ROWS || !ph->alone || ph->universal ||
         ph->how.split || ph->how.mixed || ph->local || ph->how.vec >= VECTOR ||
@@ -133,7 +134,7 @@ void kn_schedule_packed(kn_arena *a, kn_phase *ph, const int *align, const kn_bu
         return;
     int64_t whole = VECTOR / kn_common_divisor(run_of(ph), VECTOR);
     kn_phase packed = *ph;
-    if (ph->nest.groups % whole != 0 || !fits(a, ph, align, bufs) ||
+    if (ph->nest.groups % whole != 0 || !fits(at->arena, ph, at->align, at->bufs) ||
         !fill_block(&packed, whole, limit) ||
         ph->nest.groups / packed.num.pack < BLOCKS_A_UNIT * target->units)
         return;

@@ -28,6 +28,16 @@ enum { KN_KEEP_STEPS = 8, KN_KEEP_SINGLES = 13 };
  * clusters, exchange buffers and mbarriers: codegen/sched/cluster.c. */
 enum { KN_SCRATCH_BYTES = 8192 };
 
+/* What binding needs besides the nests. */
+typedef struct kn_site {
+    kn_arena *arena;
+    const kn_target *target;
+    const kn_force *force;
+    const kn_buf *bufs;
+    int nbufs;
+    const int *align; /* per buffer: alignment in bytes of its first element */
+} kn_site;
+
 typedef struct kn_walker {
     const char *name;
     kn_walk walk;
@@ -52,8 +62,7 @@ bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *b
 /* Sets vec and the accesses' kinds. Vectors have 16 bytes, 4 bytes or one element, as extents, strides and alignment
  * allow; every further width would be another kernel. align[buf]: the alignment in bytes of the buffer's first
  * element. */
-void kn_schedule_vectors(kn_phase *phase, const int *align, const kn_buf *bufs,
-                         const kn_target *target);
+void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 
 /* The same for a vector width that is known to fit. */
 void kn_schedule_as(kn_phase *phase, int vec);
@@ -90,8 +99,7 @@ typedef struct kn_range {
 } kn_range;
 
 /* The ranges to split members into so that the machine is full; one range: leave it whole. */
-kn_range kn_schedule_splits(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
-                            const kn_target *target, kn_division force);
+kn_range kn_schedule_splits(const kn_site *at, const kn_phase *phase);
 
 /* The fewest members of a column that make a range worth a block. */
 enum { KN_LEAST_OF_COLUMN = 64 };
@@ -119,8 +127,7 @@ void kn_resident_keep(kn_kernel *kernel, const kn_target *target);
 
 /* `one` is the same phase as `phase` with as few sweeps as possible. Is `one`, split and resident, predicted to be
  * faster than `phase` whole? */
-bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase *phase,
-                               const kn_buf *bufs, int nbufs, const kn_target *target);
+bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_phase *phase);
 
 /* Bytes that the machine could move in the time of a grid barrier. */
 double kn_schedule_barrier_bytes(const kn_target *target);
@@ -129,27 +136,24 @@ double kn_schedule_temporary_bytes(const kn_target *target);
 
 /* Divides the groups of rows over the blocks of clusters, if predicted to pay, or forced: sets cluster, splits and
  * chunk. `want` blocks, 0: it chooses. Blocks of at most `max_threads`, 0: of any size. codegen/sched/cluster.c */
-void kn_schedule_cluster(kn_arena *a, kn_phase *phase, const kn_buf *bufs, int nbufs,
-                         const kn_target *target, kn_division force, int want, int max_threads);
+void kn_schedule_cluster(const kn_site *at, kn_phase *phase);
 
 /* Packs groups in several short runs, which vectors do not fit, into rows, if they are contiguous in memory and there
  * is room for what is kept: sets walk, vec, lanes, pack and tpg. Blocks of at most `max_threads`, 0: of any size.
  * codegen/sched/packed.c */
-void kn_schedule_packed(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
-                        const kn_target *target, int max_threads);
+void kn_schedule_packed(const kn_site *at, kn_phase *phase);
 
 /* Threads of a block of packed rows. */
 int kn_packed_threads(const kn_phase *phase);
 
 /* Keeps columns on chip, by tiles narrow enough to fit, if possible: sets lanes, vec and tile, and cluster, splits
  * and chunk. After kn_schedule_transposes(). codegen/sched/cols.c */
-void kn_schedule_columns(kn_phase *phase, const kn_target *target, kn_division force, int want);
+void kn_schedule_columns(const kn_site *at, kn_phase *phase);
 
 /* Sends accesses that are transposed relative to the walk of a scheduled phase through tiles in shared memory, where
  * that saves traffic, or is forced: sets tile and the accesses' `transposed`. A phase without reductions may become
  * columns for it. codegen/sched/transpose.c */
-void kn_schedule_transposes(kn_arena *a, kn_phase *phase, const int *align, const kn_buf *bufs,
-                            const kn_target *target, kn_division force);
+void kn_schedule_transposes(const kn_site *at, kn_phase *phase);
 
 /* Where a scheduled phase that is not split keeps loads for later sweeps, given its vectors, sweeps and cluster. */
 kn_keep kn_schedule_keep(const kn_phase *phase, const kn_target *target);
@@ -197,8 +201,7 @@ void kn_keep_computed(kn_arena *a, kn_phase *phase, const kn_target *target, kn_
 
 /* trial.c: nanoseconds predicted for a kernel of this phase alone, as its walk would bind it at the block size that
  * it prefers. To compare alternatives. */
-double kn_predict_phase_ns(kn_arena *a, const kn_phase *phase, const kn_buf *bufs, int nbufs,
-                           const kn_target *target);
+double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase);
 
 /* atomics.c: makes whole sums of integers packed atomics, in kernels whose last phase is the last block's. */
 void kn_sum_by_atomics(kn_kernel *k);

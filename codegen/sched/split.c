@@ -75,10 +75,9 @@ static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *
 }
 
 /* Is splitting faster than leaving each group to a block, or a cluster? */
-static bool pays(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
-                 const kn_target *target, const kn_range *ranges)
+static bool pays(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
 {
-    return split_ns(ph, bufs, target, ranges) < kn_predict_phase_ns(a, ph, bufs, nbufs, target);
+    return split_ns(ph, at->bufs, at->target, ranges) < kn_predict_phase_ns(at, ph);
 }
 
 /* What merging takes longer than a sum, for rows: less than another barrier (docs/model.md). */
@@ -88,12 +87,11 @@ static double merging_ns(const kn_phase *ph)
     return ph->how.walk != KN_WALK_COLS && merges_twice(ph) ? ns : 0;
 }
 
-bool kn_schedule_splits_in_one(kn_arena *a, const kn_phase *one, const kn_phase *ph,
-                               const kn_buf *bufs, int nbufs, const kn_target *target)
+bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_phase *ph)
 {
-    const kn_range resident = kn_resident_ranges(one, target, false);
-    return resident.n > 1 && split_ns(one, bufs, target, &resident) + merging_ns(one) <
-                                 kn_predict_phase_ns(a, ph, bufs, nbufs, target);
+    const kn_range resident = kn_resident_ranges(one, at->target, false);
+    return resident.n > 1 && split_ns(one, at->bufs, at->target, &resident) + merging_ns(one) <
+                                 kn_predict_phase_ns(at, ph);
 }
 
 /* A group in several runs that is too large for any cluster. Splitting it moves as many bytes as one block that reads
@@ -122,9 +120,10 @@ static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int6
     return want < 2 ? (kn_range){1, ph->nest.members, false} : kn_ranges_of(ph->nest.members, want);
 }
 
-kn_range kn_schedule_splits(kn_arena *a, const kn_phase *ph, const kn_buf *bufs, int nbufs,
-                            const kn_target *target, kn_division force)
+kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
 {
+    const kn_target *target = at->target;
+    const kn_division force = at->force->division;
     bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT,
          gpu = strcmp(target->kind, "cuda") == 0;
     const kn_range whole = {1, ph->nest.members, false};
@@ -141,6 +140,5 @@ kn_range kn_schedule_splits(kn_arena *a, const kn_phase *ph, const kn_buf *bufs,
                           : kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
     if (ranges.n < 2)
         ranges = ranges_to_fill(ph, target, blocks, forced);
-    return forced || nothing_keeps(ph, target) || pays(a, ph, bufs, nbufs, target, &ranges) ? ranges
-                                                                                            : whole;
+    return forced || nothing_keeps(ph, target) || pays(at, ph, &ranges) ? ranges : whole;
 }

@@ -83,9 +83,9 @@ static int transposed_axis(const kn_phase *ph, const kn_buf *bufs)
 }
 
 /* Makes the phase columns with a transposed access. False if there is none. */
-static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs,
-                         const kn_target *target)
+static bool make_columns(const kn_site *at, kn_phase *ph)
 {
+    const kn_buf *bufs = at->bufs;
     if (ph->how.walk != KN_WALK_COLS && ph->nest.reds.len > 0)
         return false;
     if (ph->how.walk == KN_WALK_FLAT) {
@@ -99,7 +99,7 @@ static bool make_columns(kn_phase *ph, const int *align, const kn_buf *bufs,
     if (ph->how.walk != KN_WALK_COLS) {
         ph->how.walk = KN_WALK_COLS;
         ph->how.split = true;
-        kn_schedule_vectors(ph, align, bufs, target);
+        kn_schedule_vectors(at, ph);
     }
     return transposed_bytes(ph, bufs, ph->nest.ngroup - 1, ph->nest.naxes - 1) > 0;
 }
@@ -190,18 +190,19 @@ static double traffic(const kn_phase *ph, const kn_buf *bufs)
     return total * slots / ((double)ph->nest.groups * (double)ph->nest.members);
 }
 
-void kn_schedule_transposes(kn_arena *a, kn_phase *ph, const int *align, const kn_buf *bufs,
-                            const kn_target *target, kn_division force)
+void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
 {
+    const kn_target *target = at->target;
+    const kn_division force = at->force->division;
     if (target->sm == 0 || ph->universal || ph->local || ph->how.mixed || kn_phase_in_order(ph) ||
         ph->nest.groups == 0 || ph->nest.members == 0 || force == KN_DIVIDE_WHOLE)
         return;
-    kn_phase tiled = kn_phase_copy(a, ph);
-    if (!make_columns(&tiled, align, bufs, target))
+    kn_phase tiled = kn_phase_copy(at->arena, ph);
+    if (!make_columns(at, &tiled))
         return;
-    transpose_accesses(&tiled, align, bufs, target);
+    transpose_accesses(&tiled, at->align, at->bufs, target);
     if (tiled.nest.reds.len == 0)
         divide_into_tiles(&tiled, ph->how.walk == KN_WALK_ROWS);
-    if (force == KN_DIVIDE_TILES || traffic(&tiled, bufs) < traffic(ph, bufs))
+    if (force == KN_DIVIDE_TILES || traffic(&tiled, at->bufs) < traffic(ph, at->bufs))
         *ph = tiled;
 }

@@ -124,9 +124,11 @@ static bool spills_vectors(const kn_phase *ph, const kn_target *target)
            kn_has_wide_functions(ph, target);
 }
 
-void kn_schedule_vectors(kn_phase *ph, const int *align, const kn_buf *bufs,
-                         const kn_target *target)
+void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
 {
+    const int *align = at->align;
+    const kn_buf *bufs = at->bufs;
+    const kn_target *target = at->target;
     int va = kn_phase_vector_axis(ph), widest = kn_widest_element(ph, bufs);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
     ph->how.lanes = KN_COLS_LANES;

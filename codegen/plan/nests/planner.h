@@ -78,7 +78,7 @@ typedef struct kn_partials {
     const int *buf;
 } kn_partials;
 /* preview.c: the ranges to split the members of a previewed phase into. */
-kn_range kn_preview_splits(const kn_planner *p, const kn_phase *phase);
+kn_range kn_preview_splits(kn_planner *p, const kn_phase *phase);
 /* Where groups of a phase stay on chip, so that further sweeps are cheap; NONE if any does not. What a cluster could keep
  * in registers counts as in shared memory. alone: would one of its blocks take all the shared memory of a
  * multiprocessor, with elements of at least 32 bits? */

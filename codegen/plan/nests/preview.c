@@ -11,10 +11,10 @@ kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
     return ph;
 }
 
-kn_range kn_preview_splits(const kn_planner *p, const kn_phase *ph)
+kn_range kn_preview_splits(kn_planner *p, const kn_phase *ph)
 {
-    return kn_schedule_splits(p->arena, ph, p->bufs.data, p->bufs.len, p->problem->target,
-                              p->problem->force.division);
+    const kn_site at = kn_planner_site(p);
+    return kn_schedule_splits(&at, ph);
 }
 
 /* Is a phase that has a cluster quicker split over the whole machine, and resident, with as few sweeps, and barriers then, as
@@ -29,8 +29,8 @@ static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
     kn_use_moments(p, &one, true);
     kn_use_online(p, &one);
     one = kn_preview(p, &one);
-    return kn_schedule_splits_in_one(p->arena, &one, ph, p->bufs.data, p->bufs.len,
-                                     p->problem->target);
+    const kn_site at = kn_planner_site(p);
+    return kn_schedule_splits_in_one(&at, &one, ph);
 }
 
 kn_keeping kn_preview_keep(kn_planner *p, int i)

@@ -283,12 +283,7 @@ static void put_behind_rows(crossing *c)
 }
 
 /* Would it be split, and have a barrier for its partial results? */
-static bool is_spread(crossing *c, const kn_phase *ph)
-{
-    return kn_schedule_splits(c->p->arena, ph, c->p->bufs.data, c->p->bufs.len,
-                              c->p->problem->target, c->p->problem->force.division)
-               .n > 1;
-}
+static bool is_spread(crossing *c, const kn_phase *ph) { return kn_preview_splits(c->p, ph).n > 1; }
 
 /* Bytes that the rest of rows loads again; 0 if it cannot walk the same parts. */
 static double bytes_again(const crossing *c)
