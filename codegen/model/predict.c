@@ -101,6 +101,10 @@ static double bytes_written(const model *m, const kn_phase *ph, const kn_access 
 /* Bytes moved by DRAM, and by the last-level cache instead; of both, those written. */
 typedef struct traffic {
     double memory, cache, written;
+    double broadcast; /* bytes that all groups share, read by each block */
+    double at_once;   /* groups that the machine works on at a time */
+    bool *done;       /* per value: it is not loaded again */
+    bool *touched;    /* per buffer: in this phase */
 } traffic;
 
 /* The fraction of the last-level cache that still has the end of a stream when it is read in reverse, as far as both
@@ -136,35 +140,34 @@ static bool differs_by_group(const model *m, const kn_phase *ph, int value)
 
 static int sweeps_of(const kn_phase *ph) { return ph->nest.nsweeps > 0 ? ph->nest.nsweeps : 1; }
 
-/* Counts a sweep's loads. What an earlier sweep of the phase has read is `distance` bytes ago, those of the groups
- * worked on at a time. */
-static void sweep_reads(model *m, const kn_phase *ph, int sweep, double at_once,
-                        double distance_in_phase, bool *done, bool *touched, traffic *t,
-                        double *shared)
+/* Counts a sweep's loads. What an earlier sweep of the phase has read is `distance_in_phase` bytes ago, those of the
+ * groups worked on at a time. */
+static void sweep_reads(model *m, const kn_phase *ph, int sweep, double distance_in_phase,
+                        traffic *t)
 {
     double swept = m->moved;
     kn_phase_needs(ph, sweep, m->need);
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
-        if (!is_loaded(m, ph, i, sweep, done))
+        if (!is_loaded(m, ph, i, sweep, t->done))
             continue;
         int buf = v->access.buf;
         double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, v));
         double seen = m->seen[buf];
-        bool earlier = !touched[buf] && seen >= 0;
-        double distance = touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;
+        bool earlier = !t->touched[buf] && seen >= 0;
+        double distance = t->touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;
         count_read(m, t, bytes, distance, earlier && sweep == 0 && m->reversed);
         if (ph->how.hoisted && kn_is_hoisted(ph, v))
-            t->cache += bytes * (at_once - 1);
+            t->cache += bytes * (t->at_once - 1);
         else if (v->level == KN_ELEMENT && !differs_by_group(m, ph, i))
-            *shared += bytes;
-        done[i] = v->kept || v->level == KN_GROUP;
-        touched[buf] = true;
+            t->broadcast += bytes;
+        t->done[i] = v->kept || v->level == KN_GROUP;
+        t->touched[buf] = true;
         m->moved += bytes;
     }
 }
 
-static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *touched, traffic *t)
+static void sweep_writes(model *m, const kn_phase *ph, int sweep, traffic *t)
 {
     int last = sweeps_of(ph) - 1;
     for (int i = 0; i < ph->nest.stores.len; i++) {
@@ -175,7 +178,7 @@ static void sweep_writes(model *m, const kn_phase *ph, int sweep, bool *touched,
         t->memory += bytes;
         t->written += bytes;
         m->moved += bytes;
-        touched[st->access.buf] = true;
+        t->touched[st->access.buf] = true;
     }
 }
 
@@ -190,22 +193,19 @@ static double groups_at_once(const model *m, const kn_phase *ph, const spread *s
 
 static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
 {
-    traffic t = {0};
-    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
-    bool *touched = KN_NEW_ARRAY(m->k->arena, bool, m->k->bufs.len + 1);
-    double at_once = least(groups_at_once(m, ph, s), (double)ph->nest.groups);
-    double share = at_once / (double)ph->nest.groups;
-    double before = m->moved, shared = 0;
+    traffic t = {.at_once = least(groups_at_once(m, ph, s), (double)ph->nest.groups),
+                 .done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1),
+                 .touched = KN_NEW_ARRAY(m->k->arena, bool, m->k->bufs.len + 1)};
+    double part = t.at_once / (double)ph->nest.groups, before = m->moved;
     for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
-        double distance_in_phase = (m->moved - before) * share;
-        sweep_reads(m, ph, sweep, at_once, distance_in_phase, done, touched, &t, &shared);
-        sweep_writes(m, ph, sweep, touched, &t);
+        sweep_reads(m, ph, sweep, (m->moved - before) * part, &t);
+        sweep_writes(m, ph, sweep, &t);
     }
     /* broadcast arrays come from the last-level cache again for each group, unless the unit's own cache holds them */
-    if (shared > m->m->near_bytes - (double)m->k->shared * s->blocks_a_unit)
-        t.cache += shared * (double)(ph->nest.groups - 1);
+    if (t.broadcast > m->m->near_bytes - (double)m->k->shared * s->blocks_a_unit)
+        t.cache += t.broadcast * (double)(ph->nest.groups - 1);
     for (int b = 0; b < m->k->bufs.len; b++)
-        if (touched[b])
+        if (t.touched[b])
             m->seen[b] = before;
     return t;
 }
