@@ -1,9 +1,9 @@
-/* Groups packed into rows: what is computed once a group, in the lanes of its elements. */
+/* Row packing: the broadcast of group values to the lanes that have the group's elements, through shared memory. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-/* The place of value i for group `at`. */
-static const char *place(kn_cuda_writer *w, int i, const char *at)
+/* The slot of value i for group `at`. */
+static const char *slot(kn_cuda_writer *w, int i, const char *at)
 {
     int before = 0;
     for (int j = 0; j < i; j++)
@@ -20,21 +20,21 @@ void kn_cuda_broadcast(kn_cuda_writer *w, int sweep)
     w->sweep = sweep;
     kn_phase_needs(ph, sweep, w->need);
     for (int i = 0; i < ph->nest.values.len; i++) {
-        if (!w->told[i] || !kn_is_broadcast(ph, i, sweep, w->need))
+        if (!w->broadcast[i] || !kn_is_broadcast(ph, i, sweep, w->need))
             continue;
         kn_cuda_line(w, "if (threadIdx.x < here)");
-        kn_cuda_line(w, "    %s = %s;", place(w, i, "(kn_index)own"), kn_cuda_value(w, i));
+        kn_cuda_line(w, "    %s = %s;", slot(w, i, "(kn_index)own"), kn_cuda_value(w, i));
         any = true;
     }
     if (any)
         kn_cuda_line(w, "__syncthreads();");
     for (int i = 0; i < ph->nest.values.len; i++) {
-        if (!w->told[i] || !kn_is_broadcast(ph, i, sweep, w->need))
+        if (!w->broadcast[i] || !kn_is_broadcast(ph, i, sweep, w->need))
             continue;
         kn_cuda_line(w, "%s %s_of%d[%d];", kn_cuda_type(ph->nest.values.data[i].dtype),
                      kn_cuda_value(w, i), sweep, ph->how.vec);
         kn_put(w->t, "#pragma unroll\n");
         kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
-        kn_cuda_line(w, "    %s = %s;", kn_cuda_broadcast_value(w, i), place(w, i, "beside[l]"));
+        kn_cuda_line(w, "    %s = %s;", kn_cuda_broadcast_value(w, i), slot(w, i, "beside[l]"));
     }
 }

@@ -1,4 +1,5 @@
-/* What a kernel reads once and what it reads again, and so how its loads and stores treat the caches. */
+/* Cache policies of loads and stores, which follow from what a kernel reads once and what it rereads
+ * (codegen/model/caches.h). */
 #include "codegen/model/caches.h"
 #include "codegen/emit/cuda/writer.h"
 
@@ -11,14 +12,14 @@ static bool by_policy(const kn_cuda_writer *w, const kn_value *v)
 
 const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n, const char *address)
 {
-    bool stays = w->near && kn_stays_on_chip(w->k, v->access.buf);
+    bool stays = w->resident && kn_stays_on_chip(w->k, v->access.buf);
     if (!kn_varies_everywhere(w->ph, v) || !(stays || by_policy(w, v)))
         return kn_cuda_printed(w, "kn_load<%d>(%s)", n, address);
     return stays ? kn_cuda_printed(w, "kn_load_once<%d>(%s)", n, address)
                  : kn_cuda_printed(w, "kn_load_by<%d>(policy, %s)", n, address);
 }
 
-/* What is written for others lets go of the caches first where the kernel itself has use for them. */
+/* A kernel that rereads an array has its outputs evicted first: others will read them, but the caches are of use to it. */
 const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf)
 {
     return w->rereads && kn_times_read(w->k, buf) == 0 ? "kn_stream" : "kn_store";

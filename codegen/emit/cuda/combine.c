@@ -1,10 +1,11 @@
-/* Reductions: accumulators, what a step adds to them, and how the workers of a group combine theirs. */
+/* Reductions: accumulators, what a step adds to them, and how the workers of a group combine theirs: over the lanes of a
+ * warp by shuffles, over the warps of a block by shared memory, over the blocks of a cluster by the exchange buffer. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 #include "ir/eval.h"
 
-/* The states that accumulators have, by kn_state. An empty `type` is the reduction's own dtype. `neutral` are the
- * fields of a state that has seen nothing. That of a REDUCE_BY is in cuda_own.c. */
+/* Accumulators by kn_state. An empty `type` is the reduction's dtype. `neutral`: the fields before any member. reducer.c has
+ * those of a REDUCE_BY. */
 static const struct {
     const char *type, *neutral, *combine, *result;
 } states[] = {
@@ -16,9 +17,9 @@ static const struct {
 
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
 
-/* Deviations are from the first member of the range, so that they are of the size of the spread; blocks of a
- * cluster, which merge what they found as it is, all take that of the group. */
-static void write_pilot(kn_cuda_writer *w, int r)
+/* Moments are accumulated of values shifted by the first member of the range, so that nothing cancels where the mean is large
+ * against the deviations. The blocks of a cluster merge their moments, so all shift by the first member of the group. */
+static void write_shift(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];
     const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
@@ -45,7 +46,7 @@ static void write_pilot(kn_cuda_writer *w, int r)
     w->need = outer;
 }
 
-/* One a group of the thread. */
+/* Declares one for each group of the thread. */
 static void declare(kn_cuda_writer *w, const char *type, const char *name, const char *value)
 {
     kn_cuda_declare(w, false, type, name, kn_cuda_wide(w->ph), value);
@@ -71,8 +72,8 @@ static const char *neutral(kn_cuda_writer *w, int r)
                : kn_cuda_printed(w, "%s{%s}", accumulator_type(w, r), states[state].neutral);
 }
 
-/* The neighbouring groups of a thread have seen equally many members. */
-static bool counts_alike(kn_cuda_writer *w, int r)
+/* The neighbouring groups of a thread have accumulated equally many members: they share the count and its reciprocal. */
+static bool shares_count(kn_cuda_writer *w, int r)
 {
     return kn_cuda_wide(w->ph) && state_of(w, r) == KN_STATE_MOMENTS &&
            w->ph->nest.reds.data[r].part == KN_PART_RESULT;
@@ -85,21 +86,22 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r)
         return;
     if (state_of(w, r) == KN_STATE_MOMENTS) {
         declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "pilot%d", r), "0");
-        write_pilot(w, r);
+        write_shift(w, r);
     }
     declare(w, accumulator_type(w, r), kn_cuda_printed(w, "acc%d", r), neutral(w, r));
-    if (counts_alike(w, r))
+    if (shares_count(w, r))
         kn_cuda_line(w, "%s seen%d = 0;", kn_cuda_type(red->dtype), r);
 }
 
-/* The elements that a thread has of one group in a step are added at once. */
-static bool adds_at_once(kn_cuda_writer *w, int r)
+/* The elements that a thread has of one group in a step are accumulated together. */
+static bool adds_whole_vector(kn_cuda_writer *w, int r)
 {
     return w->ph->how.vec > 1 && !kn_cuda_wide(w->ph) && state_of(w, r) != KN_STATE_PLAIN &&
            !w->ph->nest.reds.data[r].by && w->ph->nest.reds.data[r].part == KN_PART_RESULT;
 }
 
-/* The 16-bit floats, as a vector of this step, that reduction r is an extreme of; -1: it is none. */
+/* The load of 16-bit floats of which reduction r is the maximum or minimum, for which there are packed instructions; -1: r is
+ * none such. */
 static int halves_of(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];
@@ -119,10 +121,10 @@ static int halves_of(kn_cuda_writer *w, int r)
 
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 {
-    if (adds_at_once(w, r))
+    if (adds_whole_vector(w, r))
         kn_cuda_line(w, "kn_vec<%s, %d> added%d;", kn_cuda_type(w->ph->nest.reds.data[r].dtype),
                      w->ph->how.vec, r);
-    if (!counts_alike(w, r))
+    if (!shares_count(w, r))
         return;
     kn_cuda_line(w, "seen%d += 1;", r);
     kn_cuda_line(w, "const %s each%d = kn_reciprocal(seen%d);",
@@ -131,7 +133,7 @@ void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
 {
-    if (adds_at_once(w, r))
+    if (adds_whole_vector(w, r))
         kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
                         kn_cuda_printed(w, "acc%d.add(added%d);", r, r));
     int halves = halves_of(w, r);
@@ -157,11 +159,11 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
     }
     if (state_of(w, r) == KN_STATE_MOMENTS)
         x = kn_cuda_printed(w, "%s - pilot%d%s", x, r, l);
-    if (adds_at_once(w, r)) {
+    if (adds_whole_vector(w, r)) {
         if (w->ph->how.unaligned)
             kn_cuda_guarded(w, "!whole", kn_cuda_printed(w, "acc%d.add(%s);", r, x));
         kn_cuda_line(w, "added%d.at[l] = %s;", r, x);
-    } else if (counts_alike(w, r)) {
+    } else if (shares_count(w, r)) {
         kn_cuda_line(w, "acc%d[l].add(%s, seen%d, each%d);", r, x, r, r);
     } else if (state_of(w, r) != KN_STATE_PLAIN) {
         kn_cuda_line(w, "acc%d%s.add(%s);", r, l, x);
@@ -174,7 +176,7 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
     }
 }
 
-/* What a reduction takes from the accumulator of its owner. */
+/* The result of a reduction, in the accumulator of its owner. */
 static const char *part_of(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];
@@ -186,7 +188,7 @@ static const char *part_of(kn_cuda_writer *w, int r)
     case KN_PART_MEAN:
         return kn_cuda_printed(w, "(%s)pilot%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l);
     case KN_PART_COUNT: return kn_cuda_printed(w, "(%s)acc%d%s.n", t, of, l);
-    case KN_PART_EXPSUM: /* a range's sum is finite; what it adds up to is found when all are there */
+    case KN_PART_EXPSUM: /* a part's sum is finite: only the whole sum is NaN where the maximum is infinite */
         return kn_cuda_printed(w, "acc%d%s.%s", of, l, w->ph->how.split ? "sum" : "whole()");
     default: return kn_cuda_printed(w, "acc%d%s%s", r, l, states[state_of(w, r)].result);
     }
@@ -202,25 +204,27 @@ static const char *combine_op(kn_cuda_writer *w, int r)
                : states[state].combine;
 }
 
-/* The first of them, where there may be those of several groups, one behind the other. */
-static const char *left_at(kn_cuda_writer *w, int sweep, const char *slot)
+/* Where deferred combines have several groups in scratch: the offset of group `slot`. */
+static const char *deferred_slot(kn_cuda_writer *w, int sweep, const char *slot)
 {
     return slot ? kn_cuda_printed(w, "%s * %d + ", slot, kn_sweep_bytes(w->ph, sweep)) : "";
 }
 
-static void leave(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, const char *slot)
+static void store_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_batch *t,
+                               const char *slot)
 {
     int at = 0;
     for (int r = t->first; r < t->end; r++) {
         if (!kn_red_accumulates(w->ph, r, sweep))
             continue;
         kn_cuda_line(w, "kn_leave_of_warp<%s>(acc%d, scratch + %s%d);", combine_op(w, r), r,
-                     left_at(w, sweep, slot), at);
+                     deferred_slot(w, sweep, slot), at);
         at += kn_warps_bytes(w->ph, r);
     }
 }
 
-static void take(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, const char *slot)
+static void combine_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_batch *t,
+                                 const char *slot)
 {
     const kn_phase *ph = w->ph;
     const char *which = ph->how.mixed ? kn_cuda_printed(w, "threadIdx.x / %d * %d, %d", ph->how.tpg,
@@ -232,25 +236,25 @@ static void take(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, const 
             continue;
         kn_cuda_line(w, "%sacc%d = kn_combine_warps<%s>(%s, scratch + %s%d, %s);",
                      slot ? "const auto " : "", r, combine_op(w, r), neutral(w, r),
-                     left_at(w, sweep, slot), at, which);
+                     deferred_slot(w, sweep, slot), at, which);
         at += kn_warps_bytes(ph, r);
     }
 }
 
-void kn_cuda_take_deferred(kn_cuda_writer *w)
+void kn_cuda_combine_deferred(kn_cuda_writer *w)
 {
     const kn_combine_batch all = kn_combine_whole_sweep(w->ph, 0);
-    take(w, 0, &all, "late");
+    combine_warp_results(w, 0, &all, "late");
 }
 
-/* One for all workers of a group that has several warps of a block. */
+/* Over the warps of a block, all of which get the result. Reductions share a barrier as far as scratch has room. */
 static void combine_warps(kn_cuda_writer *w, int sweep)
 {
     for (kn_combine_batch now = {0}; now.end < w->ph->nest.reds.len;) {
         now = kn_combine_batch_from(w->ph, sweep, now.end, KN_COMBINE_BYTES);
-        leave(w, sweep, &now, NULL);
+        store_warp_results(w, sweep, &now, NULL);
         kn_cuda_line(w, "__syncthreads();");
-        take(w, sweep, &now, NULL);
+        combine_warp_results(w, sweep, &now, NULL);
         kn_cuda_line(w, "__syncthreads();");
     }
 }
@@ -263,7 +267,8 @@ void kn_cuda_declare_results(kn_cuda_writer *w, int sweep)
                     part_of(w, r));
 }
 
-/* Do only those who store a group's results want them? Not if what is found says where to read. */
+/* Are results only stored? Then the threads that store them are the only ones to need them. A GATHER may use one as its
+ * index, though. */
 static bool only_stored(const kn_phase *ph, int sweep)
 {
     bool only = !ph->how.cluster && !ph->local && sweep + 1 == ph->nest.nsweeps;
@@ -272,7 +277,7 @@ static bool only_stored(const kn_phase *ph, int sweep)
     return only;
 }
 
-/* One for all workers of a group that has a part of a warp, or of a block's columns; or for those who store it. */
+/* Over the lanes of a group that has a part of a warp, or over the rows of threads that share columns. */
 static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 {
     const char *op = combine_op(w, r);
@@ -284,16 +289,16 @@ static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->how.tpg, r);
 }
 
-/* ---- boards: what the blocks of a cluster tell each other ---- */
+/* ---- the exchange buffer of a cluster ---- */
 
 void kn_cuda_begin_exchange(kn_cuda_writer *w)
 {
-    bool fetched = kn_copies_groups(w->ph);
+    const bool copies = kn_copies_groups(w->ph);
     kn_cuda_line(w, "unsigned char *const boards = (unsigned char *)dynamic;");
-    const int counters = fetched ? kn_copy_barriers(w->ph) : 0;
+    const int counters = copies ? kn_copy_barriers(w->ph) : 0;
     kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2]%s;",
                  counters ? kn_cuda_printed(w, ", full[%d]", counters) : "");
-    kn_cuda_line(w, "unsigned turn = 0%s%s;", fetched ? ", parity = 0" : "",
+    kn_cuda_line(w, "unsigned turn = 0%s%s;", copies ? ", parity = 0" : "",
                  kn_copy_stages(w->ph) > 1 ? ", at = 0" : "");
     kn_cuda_open(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "kn_init_barrier(&told[0]);");
@@ -304,14 +309,14 @@ void kn_cuda_begin_exchange(kn_cuda_writer *w)
     }
     kn_cuda_line(w, "kn_publish_barriers();");
     kn_cuda_close(w);
-    if (fetched)
+    if (copies)
         kn_cuda_line(w, "__syncthreads(); // all know what they wait for");
     kn_cuda_line(w, "kn_cluster_arrive(); // the others may write on the boards");
 }
 
-/* Every block writes what it found on the boards of all and waits until all have written on its own; then it merges
- * what is there. There are two boards in turn: who writes on the first again has had news on the second from every
- * other block, which it sends when it has read the first. */
+/* Each block stores what it has accumulated to the buffers of all blocks, waits until all have stored to its own, and merges
+ * what is there. Two buffers alternate. No barrier is needed before the first is used again: by then a block has received
+ * from all others what they stored to the second, which they do after reading the first. */
 static void combine_in_cluster(kn_cuda_writer *w, int sweep)
 {
     const kn_phase *ph = w->ph;
@@ -323,7 +328,7 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
                  stride);
     kn_cuda_line(w, "if (threadIdx.x == 0)");
     kn_cuda_line(w, "    kn_expect(&told[turn %% 2], blocks * %d);", bytes);
-    if (sweep == 0) { /* each sweep reduces but the last, so there is a turn before any other's */
+    if (sweep == 0) { /* every sweep but the last reduces, so the first exchange is sweep 0's */
         kn_cuda_line(w, "if (turn == 0)");
         kn_cuda_line(w, "    kn_cluster_wait(); // the others run, and have boards");
     }
@@ -354,8 +359,8 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     kn_cuda_line(w, "++turn;");
 }
 
-/* One for all columns of a group, of groups abreast. */
-static void combine_abreast(kn_cuda_writer *w, int sweep)
+/* Over the columns of each of the groups packed into a row. */
+static void combine_packed(kn_cuda_writer *w, int sweep)
 {
     const kn_phase *ph = w->ph;
     int n = 0;
@@ -384,12 +389,12 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
     const kn_phase *ph = w->ph;
     if (ph->how.packed) {
         if (kn_sweep_reduces(ph, sweep))
-            combine_abreast(w, sweep);
+            combine_packed(w, sweep);
         return;
     }
     if (kn_deferred_groups(ph)) {
         const kn_combine_batch all = kn_combine_whole_sweep(ph, sweep);
-        leave(w, sweep, &all, "late");
+        store_warp_results(w, sweep, &all, "late");
         return;
     }
     if (kn_by_block(ph) && kn_sweep_reduces(ph, sweep))
@@ -404,7 +409,7 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
         kn_cuda_line(w, "sum = kn_add(sum, r0);");
 }
 
-/* ---- across groups: acc<r>[step][l] is a member's, over the groups of a band ---- */
+/* ---- across groups: acc<r>[step][l] is of one member, over the groups of a part ---- */
 
 void kn_cuda_across_accumulators(kn_cuda_writer *w)
 {
@@ -420,7 +425,7 @@ void kn_cuda_across_accumulators(kn_cuda_writer *w)
     }
 }
 
-/* The threads of a block that have the same members make one of what they have. */
+/* Over the threads of a block that have the same members. */
 void kn_cuda_combine_across(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;

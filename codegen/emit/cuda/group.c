@@ -1,4 +1,4 @@
-/* The groups that a block of rows works on. */
+/* Which groups a block of rows works on. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/caches.h"
 
@@ -10,14 +10,14 @@ const char *kn_cuda_groups_at_once(kn_cuda_writer *w)
                        : kn_cuda_printed(w, "%d", w->k->threads / w->ph->how.tpg);
 }
 
-void kn_cuda_group(kn_cuda_writer *w)
+void kn_cuda_write_group(kn_cuda_writer *w)
 {
     const char *item = "first";
     if (kn_shares_block(w->k, w->ph)) {
         kn_cuda_line(w, "const bool live = first + row < work;");
         item = "live ? first + row : work - 1";
     }
-    if (w->turned_round && kn_goes_by_group(w->ph))
+    if (w->reversed && kn_goes_by_group(w->ph))
         item = kn_cuda_printed(w, "work - 1 - (%s)", item);
     if (w->ph->how.split) {
         kn_cuda_line(w, "const kn_count item = %s;", item);

@@ -8,7 +8,7 @@
 
 /* ---- local phases ---- */
 
-/* What the generator knows of the phase it writes. */
+/* Makes phase p the one that is written, with what is known of its values. */
 static void enter_phase(kn_cuda_writer *w, int p)
 {
     w->p = p;
@@ -18,11 +18,11 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     kn_cuda_find_wide(w);
     kn_cuda_find_imprecise(w);
-    w->turned_round = kn_walks_backwards(w->k, p);
+    w->reversed = kn_walks_backwards(w->k, p);
 }
 
-/* The members that the workers of a group take in one step, ROWS. */
-static const char *turn_of(kn_cuda_writer *w)
+/* ROWS: the members that the workers of a group take in one step. */
+static const char *block_step(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     return kn_shares_block(w->k, ph)
@@ -30,22 +30,21 @@ static const char *turn_of(kn_cuda_writer *w)
                : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, ph->how.vec));
 }
 
-/* The members that a (group, split) works on: one turn in `splits`, so that all blocks go through the array together
- * and blocks side by side read memory side by side (2 to 5 % on an H200); where they have an order, and in tiles, a
- * range of neighbours. */
+/* The members that a (group, split) works on. A cyclic partition has neighbouring blocks read neighbouring memory at any
+ * time (docs/lab/split-order.md); where members have an order, and in tiles, each block takes a contiguous range. */
 static void write_range(kn_cuda_writer *w, const char *live)
 {
-    bool turns = kn_is_cyclic(w->ph);
+    const bool cyclic = kn_is_cyclic(w->ph);
     const bool cols = w->ph->how.walk == KN_WALK_COLS;
     if (w->ph->how.cluster && !cols) {
-        kn_cuda_part_of_cluster(w, "members");
+        kn_cuda_cluster_range(w, "members");
         return;
     }
-    if (turns || (!w->ph->how.split && !w->ph->how.cluster)) {
+    if (cyclic || (!w->ph->how.split && !w->ph->how.cluster)) {
         kn_cuda_line(w, "const kn_count begin = %s, end = %s;",
-                     !turns ? "0"
-                     : cols ? "split * turn"
-                            : "split < parts ? split * turn : members",
+                     !cyclic ? "0"
+                     : cols  ? "split * turn"
+                             : "split < parts ? split * turn : members",
                      *live ? kn_cuda_printed(w, "%s ? members : 0", live) : "members");
         return;
     }
@@ -60,8 +59,7 @@ static void write_range(kn_cuda_writer *w, const char *live)
         kn_cuda_line(w, "const kn_count end = %s ? limit : 0;", live);
 }
 
-/* Where members are combined in order, worker `lane` of `lanes` goes through a range of [begin, end) of its own, not in
- * turns with the others. */
+/* Where members are combined in order, worker `lane` of `lanes` takes a contiguous range of [begin, end). */
 static kn_cuda_stride in_order(kn_cuda_writer *w, const char *lane, const char *lanes)
 {
     int vec =
@@ -75,15 +73,15 @@ static kn_cuda_stride in_order(kn_cuda_writer *w, const char *lane, const char *
     return (kn_cuda_stride){"mine_from", "mine_to", kn_cuda_printed(w, "(kn_count)%d", vec)};
 }
 
-/* n times the workers of a group of a local phase. */
+/* Local phases: n times the workers of a group. */
 static const char *workers(kn_cuda_writer *w, int n)
 {
     return kn_by_block(w->ph) ? kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, n))
                               : kn_cuda_printed(w, "(kn_count)%d", w->ph->how.tpg * n);
 }
 
-/* One local phase in a scope of its own, which leaves its exports in x<exported>, ... `lane` counts the workers
- * of a group. */
+/* One local phase in a scope of its own, which assigns its exports to x<exported>, ... `lane` is a worker's index in its
+ * group. */
 static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane, const char *live)
 {
     enter_phase(w, p);
@@ -112,7 +110,7 @@ static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane
     kn_cuda_close(w);
 }
 
-/* The local phases of the phase being written: those that go group by group, or the others. */
+/* The local phases of the phase being written: those that work on its groups, or those that a block does once. */
 static void write_locals(kn_cuda_writer *w, bool grouped, const char *lane, const char *live)
 {
     kn_cuda_writer host = *w;
@@ -149,12 +147,12 @@ static void write_shape(kn_cuda_writer *w)
                  kn_cuda_extents(w, ph->nest.ngroup, ph->nest.naxes));
 }
 
-/* A group is divided among as many as there are to work on it, when these are fewer than the plan has partial results:
- * so nobody goes a second round. The other partial results are those of no members. */
+/* A split group has as many parts as there are blocks for it, if those are fewer than the plan has partial results: then
+ * no block works on a second part. The remaining partial results are of no members. */
 static void write_parts(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count splits = (kn_count)p%d_splits;", w->p);
-    kn_cuda_line(w, "const kn_count work = groups * splits, turn = %s;", turn_of(w));
+    kn_cuda_line(w, "const kn_count work = groups * splits, turn = %s;", block_step(w));
     kn_cuda_line(w, "const kn_count workers = (kn_count)%s * %s / (groups > 0 ? groups : 1);",
                  w->blocks, kn_cuda_groups_at_once(w));
     kn_cuda_line(w, "const kn_count parts = workers > 0 && workers < splits ? workers : splits;");
@@ -165,7 +163,7 @@ static void write_rank(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count rank = kn_cluster_rank(), blocks = kn_cluster_blocks();");
 }
 
-/* The loop over groups of a phase of clusters, and what its blocks have in front of it. */
+/* The loop over the groups of a phase of clusters, and what comes before it. */
 static void open_clusters(kn_cuda_writer *w)
 {
     write_rank(w);
@@ -177,17 +175,18 @@ static void open_clusters(kn_cuda_writer *w)
     if (w->ph->how.async)
         kn_cuda_copy_first(w);
     if (w->ph->how.rest_in_registers)
-        kn_cuda_take_rest(w);
+        kn_cuda_load_rest(w);
     if (w->ph->how.hoisted) {
         const kn_cuda_stride by = {
-            kn_cuda_printed(w, "begin + (kn_count)lane * %d", w->ph->how.vec), "end", turn_of(w)};
+            kn_cuda_printed(w, "begin + (kn_count)lane * %d", w->ph->how.vec), "end",
+            block_step(w)};
         kn_cuda_load_hoisted(w, &by);
     }
     kn_cuda_open(
         w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
 }
 
-/* How many (group, split)s there are: `work`. */
+/* `work`: how many (group, split)s there are. */
 static void write_work(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -199,7 +198,7 @@ static void write_work(kn_cuda_writer *w)
         kn_cuda_line(w, "const kn_count work = groups;");
 }
 
-/* The loop over what a block takes at a time, from `first` on, and who a thread is in it. */
+/* The loop over the groups that a block takes at a time, from `first` on, and a thread's index among them. */
 static void open_rows(kn_cuda_writer *w)
 {
     int tpg = w->ph->how.tpg;
@@ -218,7 +217,7 @@ static void open_rows(kn_cuda_writer *w)
             w->block, at_once, w->blocks, at_once);
 }
 
-/* The members that a group's threads go through, and how. */
+/* The members of a group that a thread takes. */
 static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
 {
     const kn_phase *ph = w->ph;
@@ -227,7 +226,7 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
     else if (!ph->how.cluster)
         write_range(w, shares ? "live" : "");
     const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->how.vec);
-    const char *step = ph->how.split ? "parts * turn" : turn_of(w);
+    const char *step = ph->how.split ? "parts * turn" : block_step(w);
     if (kn_phase_in_order(ph))
         return in_order(w, "lane",
                         shares ? kn_cuda_printed(w, "%d", ph->how.tpg) : kn_cuda_block_times(w, 1));
@@ -249,7 +248,7 @@ static void write_rows(kn_cuda_writer *w)
     kn_cuda_declare_shared(w);
     write_work(w);
     open_rows(w);
-    kn_cuda_group(w);
+    kn_cuda_write_group(w);
     write_locals(w, true, "lane", shares ? "live" : "");
     const kn_cuda_stride by = stride_of_rows(w, shares);
     kn_cuda_sweeps(w, &by,
@@ -263,8 +262,8 @@ static void write_rows(kn_cuda_writer *w)
         kn_cuda_close_mixed(w);
 }
 
-/* Who a thread is in a tile of columns. */
-static void write_place(kn_cuda_writer *w)
+/* Which columns of a tile are a thread's. One beyond the last group works on that without storing anything. */
+static void write_columns_of_thread(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     kn_cuda_line(w, "const kn_count mine = tile * %d + column * %d;", kn_cols_width(ph),
@@ -274,7 +273,7 @@ static void write_place(kn_cuda_writer *w)
     kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
 }
 
-/* The loop over tiles of columns, and what the blocks of a cluster have in front of it. */
+/* The loop over tiles of columns, and what clusters do before it. */
 static void open_cols(kn_cuda_writer *w)
 {
     if (w->ph->how.cluster) {
@@ -286,7 +285,7 @@ static void open_cols(kn_cuda_writer *w)
         w->blocks = "gridDim.x / blocks";
     }
     if (w->ph->how.last_of_tile) {
-        /* members are partial results, which blocks have left as `split` says below */
+        /* the members are the partial results that the split phase has stored for each tile */
         kn_cuda_open(w,
                      "for (kn_count item = blockIdx.x; item < tiles * members; item += gridDim.x)");
         kn_cuda_line(w, "const kn_count tile = item %% tiles;");
@@ -307,8 +306,8 @@ static void write_cols(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     int width = kn_cols_width(ph), lanes = ph->how.lanes;
-    int square = kn_transpose_side(ph);
-    const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * square);
+    int side = kn_transpose_side(ph);
+    const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * side);
     write_locals(w, false, NULL, "");
     write_shape(w);
     kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
@@ -316,20 +315,20 @@ static void write_cols(kn_cuda_writer *w)
     kn_cuda_declare_tiles(w);
     kn_cuda_declare_shared(w);
     open_cols(w);
-    write_place(w);
+    write_columns_of_thread(w);
     write_locals(w, true, "row", "live");
     write_range(w, "live");
     kn_cuda_stride by = {"(begin + row)", "end", kn_is_cyclic(ph) ? "turns" : rows};
     if (kn_phase_in_order(ph))
         by = in_order(w, "row", rows);
-    if (square > 1) {
-        by.first = kn_cuda_printed(w, "(begin + row * %d)", square);
+    if (side > 1) {
+        by.first = kn_cuda_printed(w, "(begin + row * %d)", side);
         kn_cuda_line(w, "const kn_count plane = %s / %d * %d;",
                      ph->how.cluster ? kn_cuda_printed(w, "(kn_count)p%d_chunk", w->p) : "members",
-                     square, lanes);
+                     side, lanes);
     }
     if (ph->how.async)
-        kn_cuda_copy_own(w, &by);
+        kn_cuda_copy_columns(w, &by);
     kn_cuda_sweeps(w, &by, ph->how.cluster ? "live && row == 0 && rank == 0" : "live && row == 0");
     kn_cuda_close(w);
 }
@@ -361,7 +360,7 @@ static void write_signature(kn_cuda_writer *w)
         kn_putf(w->t, "%s", i ? ",\n    " : "");
         const kn_buf *b = ps[i].kind == KN_PARAM_BUF ? &k->bufs.data[ps[i].index] : NULL;
         switch (ps[i].kind) {
-        case KN_PARAM_BUF: /* temporaries and outputs are read again after other blocks wrote them */
+        case KN_PARAM_BUF: /* not restrict: blocks read what others have stored to temporaries and outputs */
             kn_putf(w->t,
                     b->kind != KN_BUF_INPUT ? "%s *%s"
                     : w->k->disjoint        ? "const %s *__restrict__ %s"
@@ -399,13 +398,13 @@ static void write_phase(kn_cuda_writer *w, int p)
     if (w->ph->barrier)
         kn_cuda_line(w, "kn_grid_barrier(barrier);");
     describe_phase(w);
-    bool alone = w->ph->how.last_block && !w->ph->how.last_of_tile;
-    if (alone && kn_sums_atomically(w->ph))
+    const bool one_block = w->ph->how.last_block && !w->ph->how.last_of_tile;
+    if (one_block && kn_sums_atomically(w->ph))
         kn_cuda_line(w, "if (kn_last_to_add(sum, barrier + 2, gridDim.x))");
-    else if (alone)
+    else if (one_block)
         kn_cuda_line(w, "if (kn_last_block(barrier + 1, gridDim.x))");
-    w->block = alone ? "0" : "blockIdx.x";
-    w->blocks = alone ? "1" : "gridDim.x";
+    w->block = one_block ? "0" : "blockIdx.x";
+    w->blocks = one_block ? "1" : "gridDim.x";
     kn_cuda_line(w, "{");
     w->indent++;
     switch (w->ph->how.walk) {

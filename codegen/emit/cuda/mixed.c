@@ -1,11 +1,11 @@
-/* Bands: a block takes the groups of one from the first to the last, some at a time, or back to the first where the array
- * was gone through before, and keeps what it accumulates across them. All blocks go through the array together (double
- * centring on an H200: 201 us by hand, by ranges of neighbouring rows 204). */
+/* Mixed reductions: a block takes the rows of a part cyclically, forwards, or in reverse where the phase before has read
+ * the array, and keeps the accumulators across rows in registers. Cyclic rows have all blocks go through the array together
+ * (docs/lab/double-centring.md). */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
 
-/* The loop over a thread's steps of a group, and i, the member at which each begins. */
+/* The loop over a thread's steps of a group, with i, the member at which a step begins. */
 static void open_steps(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -15,29 +15,29 @@ static void open_steps(kn_cuda_writer *w)
                  ph->how.tpg * ph->how.vec);
 }
 
-/* The loop over the groups of a band. Where they are combined late it is one of loops without barriers: what is alone on its
- * multiprocessor waits for none (double centring of 16384x16384 floats on an H200: 791 us, not 836). */
+/* The loop over the groups of a part. With deferred combines it is an inner loop without barriers: a block that is alone on
+ * its multiprocessor would idle at each (docs/lab/double-centring.md). */
 static void open_rounds(kn_cuda_writer *w)
 {
-    const int late = kn_deferred_groups(w->ph);
+    const int deferred = kn_deferred_groups(w->ph);
     const char *turn = kn_phase_resident(w->ph) ? ", turn = 0" : "",
                *on = *turn ? "first += apart, ++turn" : "first += apart";
-    if (!late && w->turned_round) {
+    if (!deferred && w->reversed) {
         kn_cuda_open(w, "for (kn_count turn = kn_steps(top, work, apart); turn-- > 0; )");
-    } else if (!late) {
+    } else if (!deferred) {
         kn_cuda_open(w, "for (kn_count first = top%s; first < work; %s)", turn, on);
         return;
-    } else if (w->turned_round) {
+    } else if (w->reversed) {
         kn_cuda_open(w, "for (kn_count turn = kn_steps(top, work, apart); turn > 0; )");
         kn_cuda_line(w, "kn_count late = 0;");
-        kn_cuda_open(w, "for (; late < %d && turn > 0; ++late)", late);
+        kn_cuda_open(w, "for (; late < %d && turn > 0; ++late)", deferred);
     } else {
         kn_cuda_open(w, "for (kn_count first = top%s; first < work; )", turn);
         kn_cuda_line(w, "kn_count late = 0;");
-        kn_cuda_open(w, "for (; late < %d && first < work; ++late, %s)", late, on);
+        kn_cuda_open(w, "for (; late < %d && first < work; ++late, %s)", deferred, on);
         return;
     }
-    if (late)
+    if (deferred)
         kn_cuda_line(w, "--turn;");
     kn_cuda_line(w, "const kn_count first = top + turn * apart;");
 }
@@ -71,12 +71,12 @@ void kn_cuda_deferred_groups(kn_cuda_writer *w)
     kn_cuda_close(w);
     kn_cuda_line(w, "__syncthreads();");
     kn_cuda_line(w, "const kn_count next = %s, count = late;",
-                 w->turned_round ? "top + turn * apart" : "first");
+                 w->reversed ? "top + turn * apart" : "first");
     kn_cuda_open(w, "for (late = lane / 32; late < count; late += %d)", w->ph->how.tpg / 32);
-    kn_cuda_line(w, w->turned_round ? "const kn_count first = next + (count - 1 - late) * apart;"
-                                    : "const kn_count first = next - (count - late) * apart;");
-    kn_cuda_group(w);
-    kn_cuda_take_deferred(w);
+    kn_cuda_line(w, w->reversed ? "const kn_count first = next + (count - 1 - late) * apart;"
+                                : "const kn_count first = next - (count - late) * apart;");
+    kn_cuda_write_group(w);
+    kn_cuda_combine_deferred(w);
     kn_cuda_declare_results(w, 0);
     kn_cuda_group_values(w, 0);
     for (int t = 1; t <= kn_cuda_last_stage(w->ph); t++) {

@@ -1,8 +1,9 @@
-/* Groups abreast (codegen/sched/packed.c). Lane l of a thread has a column of group first + beside[l]; for what is computed
- * once a group, thread t has group first + own, t or the last one, and lanes are told what they need of theirs:
+/* Row packing: several groups with short runs make one row of a block (codegen/sched/packed.c). Lane l of a thread has a
+ * column of group first + beside[l]. What is computed once a group is computed by thread t for group first + own, where own
+ * is t or the last group, and broadcast to the lanes that use it.
  *
- *     dynamic shared memory   for each sum of a sweep what every lane has, and what groups have of it; for each value
- *                             that lanes are told a place of 16 bytes a group */
+ *     dynamic shared memory   for each sum of a sweep: the partial sums of all lanes, then one for each group;
+ *                             for each broadcast value: a slot of 16 bytes a group */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 

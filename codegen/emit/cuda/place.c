@@ -1,8 +1,8 @@
-/* Where the elements of a step are: in registers, in shared memory, in a tile. */
+/* Where the elements of a step are: in memory, in registers, in shared memory, in a tile. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-bool kn_cuda_batches(const kn_cuda_writer *w, int i)
+bool kn_cuda_can_batch(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
     return v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
@@ -13,7 +13,7 @@ bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
 {
     kn_keep kept = w->ph->nest.values.data[i].kept;
     return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->how.mixed) ||
-           (w->batched && kn_cuda_batches(w, i));
+           (w->batched && kn_cuda_can_batch(w, i));
 }
 
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
@@ -40,7 +40,7 @@ bool kn_cuda_loads(const kn_cuda_writer *w, int i)
     return w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i];
 }
 
-bool kn_cuda_steps_in_memory(const kn_cuda_writer *w)
+bool kn_cuda_step_touches_memory(const kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_loads(w, i))
@@ -57,32 +57,30 @@ const char *kn_cuda_vector_type(kn_cuda_writer *w, int i)
                            w->ph->how.vec);
 }
 
-/* The load in whose place a kept value is. */
-int kn_cuda_place_of(const kn_cuda_writer *w, int i)
+int kn_cuda_holder(const kn_cuda_writer *w, int i)
 {
     return w->ph->nest.values.data[i].kind == KN_V_ELEM ? w->ph->nest.values.data[i].room : i;
 }
 
-/* Is this step's part of value i kept in shared memory? */
 bool kn_cuda_in_shared(const kn_cuda_writer *w, int i)
 {
     kn_keep kept = w->ph->nest.values.data[i].kept;
-    return kept == KN_KEEP_SHARED || (kept == KN_KEEP_RESIDENT && w->near);
+    return kept == KN_KEEP_SHARED || (kept == KN_KEEP_RESIDENT && w->resident);
 }
 
-const char *kn_cuda_shared_place(kn_cuda_writer *w, int i)
+const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i)
 {
     if (w->ph->how.mixed)
         return kn_cuda_printed(w, "%s_resident[place + step * %s]", kn_cuda_value(w, i),
                                kn_cuda_block_times(w, 1));
-    if (w->near)
+    if (w->resident)
         return kn_cuda_printed(w, "%s_resident[place]", kn_cuda_value(w, i));
-    const char *name = kn_cuda_value(w, kn_cuda_place_of(w, i)),
+    const char *name = kn_cuda_value(w, kn_cuda_holder(w, i)),
                *at = w->ph->how.cluster ? "(i - begin)" : "i";
     return w->ph->how.walk == KN_WALK_COLS
                ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_kept_of_column(w))
-           : w->placed ? kn_cuda_printed(w, "%s_kept[place]", name)
-                       : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->how.vec);
+           : w->counts_slots ? kn_cuda_printed(w, "%s_kept[place]", name)
+                             : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->how.vec);
 }
 
 static void declare_resident(kn_cuda_writer *w)
@@ -99,7 +97,7 @@ static void declare_resident(kn_cuda_writer *w)
     }
 }
 
-/* Vectors of a value that a place in shared memory has. */
+/* The vectors of one stage of a kept value's shared memory. */
 static const char *vectors_kept(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -111,7 +109,7 @@ static const char *vectors_kept(kn_cuda_writer *w)
                                              ph->how.vec - 1 + kn_phase_slack(ph), ph->how.vec);
 }
 
-/* Where the values kept in shared memory are, one array behind the other. */
+/* One array behind the other. */
 void kn_cuda_declare_shared(kn_cuda_writer *w)
 {
     declare_resident(w);
@@ -137,7 +135,7 @@ const char *kn_cuda_registers(kn_cuda_writer *w, int i)
 const char *kn_cuda_vector(kn_cuda_writer *w, int i)
 {
     return kn_cuda_in_registers(w, i)
-               ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, kn_cuda_place_of(w, i)))
+               ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, kn_cuda_holder(w, i)))
                : kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
 }
 
@@ -184,6 +182,6 @@ const char *kn_cuda_behind_exchange(kn_cuda_writer *w)
 
 void kn_cuda_write_axes(kn_cuda_writer *w)
 {
-    if (kn_cuda_steps_in_memory(w))
+    if (kn_cuda_step_touches_memory(w))
         kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.ngroup + kn_stepped_axes(w->ph), "i");
 }

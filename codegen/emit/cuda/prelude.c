@@ -16,7 +16,7 @@ static int compare(const void *key, const void *row)
     return order ? order : -(name[w->len] != '\0');
 }
 
-/* The bit of the part that the word belongs to; 0: it is none of the prelude's. */
+/* The bit of the file that the word belongs to; 0: the prelude has no such name. */
 static unsigned part_of(const char *at, size_t len)
 {
     const word w = {at, len};

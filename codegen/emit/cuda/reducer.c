@@ -1,10 +1,10 @@
-/* Reductions of the user's own: what they carry as a struct, and their combine as a function.
+/* User-defined reductions: a struct of the values that one carries, and its combine as a functor.
  *
  *     struct own_p0_r0 { float c0; int c1; };
  *     struct kn_own_p0_r0 { static own_p0_r0 of(own_p0_r0 a, own_p0_r0 b); };
  *
- * Lanes exchange it value by value, and combine in their order, so that they agree even where combine(a, b) and
- * combine(b, a) round differently. */
+ * Lanes shuffle it value by value, and combine in the order of lanes, so that all get the same result even where
+ * combine(a, b) and combine(b, a) round differently. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
@@ -22,7 +22,7 @@ static const char *operand_text(kn_cuda_writer *w, const kn_reducer *by, int val
                                 : kn_cuda_printed(w, "t%d", value - 2 * by->count);
 }
 
-/* own{x, y, ...} of one text a value carried. */
+/* type{x, y, ...}, with a text for each value that is carried. */
 static const char *braced(kn_cuda_writer *w, const char *type, const char *const *each, int n)
 {
     kn_text t = kn_text_new(w->t->arena);

@@ -7,9 +7,8 @@ static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
     return w->ph->how.vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
 }
 
-/* ---- ragged vectors: the first and the last of a group may have lanes that are not the group's ---- */
-
-/* The same as write_vector_load(), where they are one vector in memory, too. Only members may be loaded. */
+/* What write_vector_load() does where the elements are a vector in memory, too. Of a peeled vector only the lanes that are
+ * members may be loaded. */
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const char *constant = *type ? "const " : "";
@@ -24,8 +23,7 @@ static void write_vector_access(kn_cuda_writer *w, int i, const char *type, cons
     kn_cuda_line(w, "          : %s;", kn_cuda_edge(w, i));
 }
 
-/* This step's elements of a load, as a vector of vec elements: into `to`, which it declares if `type` is its type, else
- * "". */
+/* Loads this step's elements to the vector `to`, which it declares as of `type` unless that is "". */
 static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
@@ -47,8 +45,8 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
     w->indent--;
 }
 
-/* Does a value that this sweep computes take the place of load i, or one before it did? */
-static bool is_taken(const kn_cuda_writer *w, int load)
+/* Does a value that this sweep computes, or one before has computed, replace what is kept of this load? */
+static bool is_overwritten(const kn_cuda_writer *w, int load)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = &w->ph->nest.values.data[i];
@@ -58,36 +56,36 @@ static bool is_taken(const kn_cuda_writer *w, int load)
     return false;
 }
 
-/* This step's elements of such a value: from there, once it is there. */
-static void write_shared(kn_cuda_writer *w, int i, const char *at)
+/* This step's elements of a value that is kept in shared memory: from there, once a sweep has stored it. */
+static void write_kept_in_shared(kn_cuda_writer *w, int i, const char *at)
 {
     const char *type = kn_cuda_printed(w, "%s ", kn_cuda_vector_type(w, i));
     if (w->loaded[i]) {
         kn_cuda_line(w, "const %s%s = %s;", type, at,
-                     w->ahead ? kn_cuda_printed(w, "%s_square[r]", kn_cuda_value(w, i))
-                              : kn_cuda_shared_place(w, i));
+                     w->in_register_tile ? kn_cuda_printed(w, "%s_square[r]", kn_cuda_value(w, i))
+                                         : kn_cuda_shared_vector(w, i));
     } else if (w->ph->nest.values.data[i].kind == KN_V_ELEM) {
         kn_cuda_line(w, "%s%s;", type, at);
     } else {
         write_vector_load(w, i, type, at);
-        if (!is_taken(w, i))
-            kn_cuda_line(w, "%s = %s;", kn_cuda_shared_place(w, i), at);
+        if (!is_overwritten(w, i))
+            kn_cuda_line(w, "%s = %s;", kn_cuda_shared_vector(w, i), at);
     }
 }
 
-/* What this step has computed to be kept there, or loaded with others. */
-static void keep_shared(kn_cuda_writer *w)
+/* Stores to shared memory what this step has computed to be kept, and what a batch has loaded. */
+static void store_kept_in_shared(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = &w->ph->nest.values.data[i];
         if (w->need[i] && !w->loaded[i] && v->kind == KN_V_ELEM && v->kept == KN_KEEP_SHARED)
-            kn_cuda_line(w, "%s = %s_at;", kn_cuda_shared_place(w, i), kn_cuda_value(w, i));
-        if (w->need[i] && w->near && w->batched && v->kept == KN_KEEP_RESIDENT)
-            kn_cuda_line(w, "%s = %s;", kn_cuda_shared_place(w, i), kn_cuda_vector(w, i));
+            kn_cuda_line(w, "%s = %s_at;", kn_cuda_shared_vector(w, i), kn_cuda_value(w, i));
+        if (w->need[i] && w->resident && w->batched && v->kept == KN_KEEP_RESIDENT)
+            kn_cuda_line(w, "%s = %s;", kn_cuda_shared_vector(w, i), kn_cuda_vector(w, i));
     }
 }
 
-/* A value that is kept in registers lives in <name>_kept[step] from the first sweep that needs it on. */
+/* A value that is kept in registers is in <name>_kept[step] from the first sweep that needs it. */
 void kn_cuda_kept_loads(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -96,21 +94,22 @@ void kn_cuda_kept_loads(kn_cuda_writer *w)
         const char *to = kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, i));
         if (!kn_cuda_keeps_now(w, i) || v->kind != KN_V_LOAD)
             continue;
-        if (ph->how.mixed && w->near)
-            kn_cuda_line(w, "%s = %s;", to, kn_cuda_shared_place(w, i));
+        if (ph->how.mixed && w->resident)
+            kn_cuda_line(w, "%s = %s;", to, kn_cuda_shared_vector(w, i));
         else
             write_vector_load(w, i, "", to);
     }
 }
 
-void kn_cuda_leave_resident(kn_cuda_writer *w)
+void kn_cuda_store_resident(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
         if (w->need[i])
-            kn_cuda_line(w, "%s = %s_kept[step];", kn_cuda_shared_place(w, i), kn_cuda_value(w, i));
+            kn_cuda_line(w, "%s = %s_kept[step];", kn_cuda_shared_vector(w, i),
+                         kn_cuda_value(w, i));
 }
 
-/* Loads first, all of them, so that they are in flight together. */
+/* All loads of a step come first, so that they are in flight together. */
 static void write_loads(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
@@ -121,7 +120,7 @@ static void write_loads(kn_cuda_writer *w)
             continue;
         const char *at = kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
         if (shared)
-            write_shared(w, i, at);
+            write_kept_in_shared(w, i, at);
         else if (v->access.vector && v->kind == KN_V_LOAD)
             write_vector_load(w, i, kn_cuda_printed(w, "%s ", kn_cuda_vector_type(w, i)), at);
         else if (!varies_by_lane(w, &v->access))
@@ -145,7 +144,7 @@ static void write_element_store(kn_cuda_writer *w, int i)
                                     kn_cuda_operand(w, s->value)));
 }
 
-/* A vector store needs every lane, so it can't be one of the stores that only index 0 does. */
+/* A store that only index 0 along some axis does is no vector store, which needs every lane. */
 static bool vector_store(const kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->nest.stores.data[i];
@@ -167,13 +166,13 @@ static void write_vector_store(kn_cuda_writer *w, int i)
                  kn_phase_vector_axis(w->ph));
 }
 
-/* Where the element of this step of a value that is kept in registers is. */
+/* This step's element of a value that is kept in registers. */
 static const char *kept_element(kn_cuda_writer *w, int i)
 {
     return kn_cuda_printed(w, "%s.at[%s]", kn_cuda_vector(w, i), w->ph->how.vec > 1 ? "l" : "0");
 }
 
-/* An element value, computed, and kept if later sweeps want it. */
+/* Computes an element value, and keeps it if later sweeps need it. */
 static void define_element(kn_cuda_writer *w, int i)
 {
     kn_cuda_define(w, i, kn_cuda_expression(w, i));
@@ -200,7 +199,7 @@ static void write_lanes(kn_cuda_writer *w)
             continue;
         if (v->kind == KN_V_ELEM && !w->loaded[i])
             define_element(w, i);
-        else if (v->kind == KN_V_GATHER) /* its place has just been computed */
+        else if (v->kind == KN_V_GATHER) /* its indices have just been computed */
             kn_cuda_define_load(w, i, varies_by_lane(w, &v->access) ? "l" : NULL);
         else if (kn_cuda_in_registers(w, i))
             kn_cuda_define(w, i, kept_element(w, i));
@@ -227,7 +226,8 @@ static void write_lanes(kn_cuda_writer *w)
         kn_cuda_close(w);
 }
 
-/* May the elements be computed twice: does a step with quotients only store, vectors? */
+/* May a step compute its elements a second time, when a quotient by the reciprocal turns out inexact? It may if all it does
+ * with them is to store vectors. */
 static bool may_repeat(const kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -277,7 +277,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_after_lanes(w, r);
-    keep_shared(w);
+    store_kept_in_shared(w);
     for (int i = 0; i < ph->nest.stores.len; i++)
         if (kn_cuda_stores_now(w, i) && ph->nest.stores.data[i].by_registers)
             kn_cuda_line(w, "o%d_square[r] = o%d_at;", i, i);
@@ -288,15 +288,15 @@ void kn_cuda_step(kn_cuda_writer *w)
 
 void kn_cuda_unaligned_steps(kn_cuda_writer *w)
 {
-    const char *place = w->placed ? ", const kn_count place" : "";
+    const char *place = w->counts_slots ? ", const kn_count place" : "";
     kn_cuda_open(w, "const auto step%d = [&](const kn_count i%s, const auto whole)", w->sweep,
                  place);
-    kn_cuda_unaligned_place(w);
+    kn_cuda_unaligned_index(w);
     kn_cuda_step(w);
     w->indent--;
     kn_cuda_line(w, "};");
     kn_cuda_unaligned_edges(w);
     kn_cuda_line(w, "step%d(i%s, kn_bool<false>());", w->sweep,
-                 w->placed ? kn_cuda_printed(w, ", (i - begin) / %d", w->ph->how.vec) : "");
+                 w->counts_slots ? kn_cuda_printed(w, ", (i - begin) / %d", w->ph->how.vec) : "");
     kn_cuda_close(w);
 }

@@ -1,23 +1,26 @@
-/* The sweeps of a phase over the members of a group: their loops, what is kept from one to the next, and what a group
- * computes and stores between them. */
+/* The sweeps of a phase over the members of a group: their loops, what they keep for each other, and what a group computes
+ * and stores between them. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
 
 enum {
-    FEW_BYTES = 8,             /* where members are few: more on their way only take registers */
-    FEW_BYTES_OF_COLUMNS = 32, /* whose partial results a thread waits for, row after row */
-    TILE_STEPS = 4,            /* of eight, ptxas spills some */
-    SQUARE_STEPS = 4,          /* of a square that is not stored */
-    CROWDED_STEPS =
-        2, /* where registers have other things too: results of each group of columns, the rest of a row */
+    /* Bytes of loads that a thread has in flight where it takes few members: more would only take registers. Of columns a
+     * thread waits for one partial result after the other. */
+    FEW_BYTES = 8,
+    FEW_BYTES_OF_COLUMNS = 32,
+    /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where registers
+     * hold other things too, such as the results of each group of columns or the rest of a row. */
+    TILE_STEPS = 4,
+    REGISTER_TILE_STEPS = 4,
+    CROWDED_STEPS = 2,
 };
 
-/* What is in shared memory is soon there: more elements of a block's own array at once spare counting alone, and a second
- * copy of a step takes NVRTC 4 ms. With two arrays two steps are 4 % faster on an H200. */
-enum { NEAR_ELEMENTS = 4, NEAR_ELEMENTS_OF_SEVERAL = 8 };
+/* Elements at a time that a thread reads from shared memory. It answers soon: more elements of one array save only the loop's
+ * counting and cost compile time (docs/lab/registers-or-shared.md, compile-time.md). Of two arrays two steps pay. */
+enum { SHARED_ELEMENTS = 4, SHARED_ELEMENTS_OF_SEVERAL = 8 };
 
-/* Has each worker of a local phase few members, one at a time? */
+/* Do the workers of a local phase take few members, one at a time? */
 static bool has_few(const kn_phase *ph)
 {
     return ph->local && (ph->how.walk == KN_WALK_COLS || ph->how.vec == 1);
@@ -25,15 +28,15 @@ static bool has_few(const kn_phase *ph)
 
 static int unrolling(kn_cuda_writer *w)
 {
-    int bytes = 0, near = 0; /* to load; arrays in shared memory */
+    int bytes = 0, arrays = 0; /* of a step's loads; in shared memory */
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = &w->ph->nest.values.data[i];
         if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access.transposed)
             bytes += kn_bytes(v->dtype) * w->ph->how.vec;
-        near += w->need[i] && w->loaded[i] && (v->kept == KN_KEEP_SHARED || w->near);
+        arrays += w->need[i] && w->loaded[i] && (v->kept == KN_KEEP_SHARED || w->resident);
     }
-    if (near && !bytes) {
-        int elements = near == 1 && !w->near ? NEAR_ELEMENTS : NEAR_ELEMENTS_OF_SEVERAL;
+    if (arrays && !bytes) {
+        int elements = arrays == 1 && !w->resident ? SHARED_ELEMENTS : SHARED_ELEMENTS_OF_SEVERAL;
         return w->ph->how.vec < elements ? elements / w->ph->how.vec : 1;
     }
     int steps = w->ph->how.unroll ? w->ph->how.unroll : kn_steps_at_once(bytes);
@@ -51,20 +54,21 @@ static int unrolling(kn_cuda_writer *w)
     return steps;
 }
 
-/* Every other sweep walks backwards, in the first of a phase as after the last of the phase that read the same array:
- * the members it meets first are the ones that the sweep before touched last, and may still be in a cache; but not
- * where they are combined in order. */
+/* Every other sweep walks in reverse, counting on from the phase before that has read the same array: it then meets first
+ * what the sweep before it read last, which may still be in a cache. Members that are combined in order, that copies bring
+ * or that are on chip are walked forwards. */
 static bool forwards(const kn_cuda_writer *w)
 {
-    bool first = !w->turned_round || kn_goes_by_group(w->ph);
-    return (w->sweep + !first) % 2 == 0 || w->near || w->ph->how.async || kn_phase_in_order(w->ph);
+    bool first = !w->reversed || kn_goes_by_group(w->ph);
+    return (w->sweep + !first) % 2 == 0 || w->resident || w->ph->how.async ||
+           kn_phase_in_order(w->ph);
 }
 
-/* Where there may be many steps, and several at once, they are counted before: the compiler then has the loads of these on
- * their way together, without a branch between them. */
+/* Where a thread may take many steps, several at a time, the loop counts them down: the compiler then issues the loads of an
+ * unrolled iteration together, without branches between steps. */
 static bool counts_steps(const kn_cuda_writer *w)
 {
-    return !w->tiled && (w->near || (forwards(w) && kn_by_block(w->ph) && !has_few(w->ph)));
+    return !w->tiled && (w->resident || (forwards(w) && kn_by_block(w->ph) && !has_few(w->ph)));
 }
 
 static bool keeps_shared(const kn_phase *ph)
@@ -75,19 +79,20 @@ static bool keeps_shared(const kn_phase *ph)
     return false;
 }
 
-/* What a loop over members counts: them, or squares of them. */
+/* What a loop over members counts: them, or register tiles of them. */
 static const char *member(const kn_cuda_writer *w)
 {
     return kn_transpose_side(w->ph) > 1 ? "at" : "i";
 }
 
-/* `first` is NULL where steps in shared memory go on from those before. */
+/* by->first is NULL where the steps of a chunk continue those of the one before. */
 static void open_steps(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     const char *i = by->first ? kn_cuda_printed(w, "i = %s", by->first) : "";
-    const char *place = w->near     ? "place = threadIdx.x"
-                        : w->placed ? kn_cuda_printed(w, "place = (i - begin) / %d", w->ph->how.vec)
-                                    : "";
+    const char *place = w->resident ? "place = threadIdx.x"
+                        : w->counts_slots
+                            ? kn_cuda_printed(w, "place = (i - begin) / %d", w->ph->how.vec)
+                            : "";
     const char *left =
         steps > 1 ? kn_cuda_printed(w, ", left = kn_steps(i, %s, %s)", by->end, by->step) : "";
     kn_cuda_open(w, "for (kn_count %s%s%s%s; %s; %si += %s%s)", i, *i && *place ? ", " : "", place,
@@ -115,7 +120,7 @@ static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
     }
 }
 
-/* What a batch has in registers is its own. */
+/* The next batch loads its registers again. */
 static void forget_batch(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
@@ -124,39 +129,39 @@ static void forget_batch(kn_cuda_writer *w)
     w->batched = false;
 }
 
-/* Do the blocks of a split group, which take turns, take the steps of a batch side by side, so that memory is read in longer
- * pieces (sums of 512 MB: 131 us, not 133)? What stays on chip has its place by turns. Threads with several reductions would
- * have so many registers that fewer blocks fit (variance of 256 MB: 76.1 us, not 75.0). */
-static bool goes_side_by_side(const kn_cuda_writer *w)
+/* In a cyclic partition of a split group, are the steps of a batch contiguous, so that each block reads memory in longer runs
+ * (docs/lab/split-order.md)? Not those of resident values, which are indexed by single steps, nor those of threads with
+ * several reductions, whose registers would let fewer blocks fit. */
+static bool batches_are_contiguous(const kn_cuda_writer *w)
 {
     return w->ph->nest.reds.len == 1 && kn_is_cyclic(w->ph) && kn_by_block(w->ph) &&
            !kn_phase_resident(w->ph) && forwards(w);
 }
 
-/* Then the first of them; where not all have a whole batch they take turns as ever. */
-static const char *first_side_by_side(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+/* Where a thread's first batch then begins. If not all blocks have a whole batch, single steps are cyclic as elsewhere. */
+static const char *first_of_contiguous_batch(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     kn_cuda_line(w, "const kn_count beside = %d * stride <= members ? turn : stride;", steps);
     return kn_cuda_printed(w, "%s + (beside < stride && begin < members ? %d * begin : 0)",
                            by->first, steps - 1);
 }
 
-/* So many steps at a time, of which all loads are on their way before the first waits for its own: a branch within
- * a step, as a division has it, would keep those of the next behind it. */
+/* The loop by batches of so many steps, whose loads are all in flight before the first step waits for its own. Where a step
+ * has a branch, as in a division, the compiler would not move the next step's loads above it. */
 static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     kn_cuda_unrolled batch = {steps, NULL, NULL};
-    const bool side = goes_side_by_side(w);
-    const char *first = side ? first_side_by_side(w, by, steps) : by->first;
+    const bool contiguous = batches_are_contiguous(w);
+    const char *first = contiguous ? first_of_contiguous_batch(w, by, steps) : by->first;
     w->batched = true;
     if (forwards(w)) {
-        const char *at = w->near ? ", at = threadIdx.x" : "",
-                   *on = w->near ? kn_cuda_printed(w, ", at += %d * blockDim.x", steps) : "";
+        const char *at = w->resident ? ", at = threadIdx.x" : "",
+                   *on = w->resident ? kn_cuda_printed(w, ", at += %d * blockDim.x", steps) : "";
         kn_put(w->t, "#pragma unroll 1\n");
         kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", first, at,
                      by->end, steps, by->step, on);
         batch.place =
-            kn_cuda_printed(w, "from + (kn_count)step * (%s)", side ? "beside" : by->step);
+            kn_cuda_printed(w, "from + (kn_count)step * (%s)", contiguous ? "beside" : by->step);
         batch.guard = kn_cuda_printed(w, "i < %s", by->end);
     } else {
         kn_cuda_line(w, "const kn_count steps%d = kn_steps(%s, %s, %s);", w->sweep, by->first,
@@ -172,52 +177,52 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
     kn_cuda_close(w);
 }
 
-/* Are these the first steps to have what stays on chip? */
-static bool fills_near(const kn_cuda_writer *w)
+/* Are these the steps that make values resident? */
+static bool fills_resident(const kn_cuda_writer *w)
 {
     bool found = false;
     for (int i = 0; i < w->ph->nest.values.len; i++)
         found = found || kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
-    return w->near && !found;
+    return w->resident && !found;
 }
 
-/* Are there loads that go in batches? Steps that are counted do not: the compiler has as many on their way. But what it
- * leaves over goes one by one, which is much where a thread has few steps, as of what it keeps over a barrier. */
+/* Does the sweep load in batches? Where steps are counted down the compiler has as many loads in flight without. But it takes
+ * the remainder of the count one by one, which is much where a thread has few steps, as of resident values. */
 static bool has_batches(const kn_cuda_writer *w)
 {
     bool counted = kn_by_block(w->ph) && forwards(w), any = false;
     if (w->tiled || w->ph->how.unaligned || kn_transpose_side(w->ph) > 1 ||
         (w->ph->local && w->ph->how.walk == KN_WALK_ROWS) ||
-        (counted ? !fills_near(w) && !goes_side_by_side(w) : w->near))
+        (counted ? !fills_resident(w) && !batches_are_contiguous(w) : w->resident))
         return false;
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        any = any || (w->need[i] && !w->loaded[i] && kn_cuda_batches(w, i));
+        any = any || (w->need[i] && !w->loaded[i] && kn_cuda_can_batch(w, i));
     return any;
 }
 
-/* A piece, in which the steps of the one before go on. */
-static kn_cuda_stride stride_of_piece(kn_cuda_writer *w)
+/* A chunk, in which the steps of the one before continue. */
+static kn_cuda_stride stride_of_chunk(kn_cuda_writer *w)
 {
     return (kn_cuda_stride){NULL, kn_cuda_printed(w, "kn_least(to, %s)", kn_cuda_copied_end(w->ph)),
                             "stride"};
 }
 
-/* The members of a square one by one, and then the square. */
-static void write_square_steps(kn_cuda_writer *w)
+/* The steps of a register tile's members, then its stores. */
+static void write_register_tile_steps(kn_cuda_writer *w)
 {
     const int side = kn_transpose_side(w->ph),
-              steps = kn_cuda_stores_transposed(w) ? side : SQUARE_STEPS;
-    kn_cuda_declare_transposed(w);
+              steps = kn_cuda_stores_register_tiles(w) ? side : REGISTER_TILE_STEPS;
+    kn_cuda_declare_register_tiles(w);
     if (steps >= side)
-        kn_cuda_take_transposed(w);
+        kn_cuda_load_register_tiles(w);
     if (kn_prefetches_tile(w->ph) && w->sweep + 1 == w->ph->nest.nsweeps)
         kn_cuda_prefetch_tile(w);
-    kn_cuda_open_members(w, steps);
+    kn_cuda_open_register_tile(w, steps);
     kn_cuda_write_axes(w);
     kn_cuda_step(w);
     kn_cuda_close(w);
-    kn_cuda_write_transposed(w);
-    w->ahead = false;
+    kn_cuda_store_register_tiles(w);
+    w->in_register_tile = false;
 }
 
 static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
@@ -228,63 +233,64 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         return;
     }
     steps = kn_transpose_side(w->ph) > 1 ? 1 : steps;
-    const bool pieces = kn_copies_in_chunks(w->ph) && w->sweep + 1 == w->ph->nest.nsweeps;
-    const kn_cuda_stride stride = pieces ? stride_of_piece(w) : *by;
-    w->placed = counts_steps(w) && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
+    const bool chunks = kn_copies_in_chunks(w->ph) && w->sweep + 1 == w->ph->nest.nsweeps;
+    const kn_cuda_stride stride = chunks ? stride_of_chunk(w) : *by;
+    w->counts_slots = counts_steps(w) && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
     if (w->ph->how.unaligned)
         kn_cuda_unaligned_steps(w);
-    if (pieces)
+    if (chunks)
         kn_cuda_open_chunks(w, by->first);
     open_loop(w, &stride, steps);
     if (w->ph->how.unaligned) {
-        kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->placed ? ", place" : "");
+        kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep,
+                     w->counts_slots ? ", place" : "");
     } else if (kn_transpose_side(w->ph) > 1) {
-        write_square_steps(w);
+        write_register_tile_steps(w);
     } else {
         kn_cuda_write_axes(w);
         kn_cuda_step(w);
     }
     kn_cuda_close(w);
-    if (pieces)
+    if (chunks)
         kn_cuda_close_chunks(w);
-    w->placed = false;
-    kn_cuda_find_in_shared(w);
+    w->counts_slots = false;
+    kn_cuda_mark_in_shared(w);
 }
 
-/* The steps whose resident values are in shared memory, which the first phase to have them puts there and others take
- * from there. */
-static void write_near(kn_cuda_writer *w, const kn_cuda_stride *by)
+/* The steps whose resident values shared memory has room for: the first phase that loads them stores them there, later ones
+ * find them there. */
+static void write_resident_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    const kn_cuda_stride near = {by->first, "kn_least(far, end)", by->step};
-    w->near = true;
+    const kn_cuda_stride on_chip = {by->first, "kn_least(far, end)", by->step};
+    w->resident = true;
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = kn_part_on_chip(w->k, w->ph, &w->ph->nest.values.data[i]) > 0;
-    write_loop(w, &near);
+    write_loop(w, &on_chip);
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = false;
-    w->near = false;
+    w->resident = false;
 }
 
-/* Where values are resident: those steps, and the others, which walk backwards if they come first. */
+/* A sweep with resident values: those steps, and the others, which come first in reverse. */
 static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const bool cols = w->ph->how.walk == KN_WALK_COLS;
     const char *first =
         cols ? "far + row" : kn_cuda_printed(w, "far + (kn_count)lane * %d", w->ph->how.vec);
-    const kn_cuda_stride far = {first, by->end, by->step};
+    const kn_cuda_stride in_memory = {first, by->end, by->step};
     kn_cuda_line(w, "// a block has room for its first groups");
     kn_cuda_line(w, "const kn_count far = begin + (%s == %s ? (kn_count)held * %s : 0);",
                  cols ? "item" : "first", w->block, by->step);
     if (forwards(w)) {
-        write_near(w, by);
-        write_loop(w, &far);
+        write_resident_steps(w, by);
+        write_loop(w, &in_memory);
     } else {
-        write_loop(w, &far);
-        write_near(w, by);
+        write_loop(w, &in_memory);
+        write_resident_steps(w, by);
     }
 }
 
-/* Are there registers for what all steps of a tile load straight? With reductions there are others to take them. */
+/* Are there registers for the direct loads of all steps of a tile? With reductions these have other uses. */
 static bool loads_ahead_of_tile(kn_cuda_writer *w, int steps)
 {
     int words = 0;
@@ -296,7 +302,7 @@ static bool loads_ahead_of_tile(kn_cuda_writer *w, int steps)
     return w->ph->nest.reds.len == 0 && words <= KN_KEPT_WORDS;
 }
 
-/* What is beyond the edge is read from the edge, as turned loads are. */
+/* Direct loads beyond the edge are clamped to it, as transposed loads are. */
 static void write_steps_of_tile(kn_cuda_writer *w, int steps)
 {
     const char *place = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->how.tpg);
@@ -309,7 +315,7 @@ static void write_steps_of_tile(kn_cuda_writer *w, int steps)
     forget_batch(w);
 }
 
-/* The loop, tile by tile. All threads of the block take part in what goes between a tile and memory. */
+/* The loop, tile by tile. All threads of the block take part in moving a tile. */
 static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_cuda_stride within = {"from + row", "left", by->step};
@@ -330,12 +336,13 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
     w->tiled = false;
 }
 
-/* To the members that shared memory has no room for, which are kept in registers as the others are there, or back. */
-static void turn_to(kn_cuda_writer *w, const kn_phase *ph, bool rest)
+/* Switches to `ph`, the phase as it is for the members that registers keep because shared memory has no room (rest), or back
+ * to the phase itself. */
+static void switch_to(kn_cuda_writer *w, const kn_phase *ph, bool rest)
 {
     bool *loaded = w->loaded;
-    w->loaded = w->loaded_there;
-    w->loaded_there = loaded;
+    w->loaded = w->loaded_rest;
+    w->loaded_rest = loaded;
     w->in_rest = rest;
     w->ph = ph;
 }
@@ -359,11 +366,11 @@ static kn_cuda_unrolled steps_of_rest(kn_cuda_writer *w)
     return kn_cuda_all_steps(w, &by);
 }
 
-void kn_cuda_take_rest(kn_cuda_writer *w)
+void kn_cuda_load_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    w->loaded_there = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
-    turn_to(w, phase_of_rest(w), true);
+    w->loaded_rest = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
+    switch_to(w, phase_of_rest(w), true);
     for (int i = 0; i < ph->nest.values.len; i++) {
         w->need[i] = ph->nest.values.data[i].kind == KN_V_LOAD && ph->nest.values.data[i].kept;
         if (w->need[i])
@@ -376,28 +383,28 @@ void kn_cuda_take_rest(kn_cuda_writer *w)
     w->indent--;
     kn_cuda_line(w, "};");
     kn_cuda_guarded(w, "blockIdx.x / blocks < work", "take_rest(blockIdx.x / blocks);");
-    turn_to(w, ph, false);
+    switch_to(w, ph, false);
 }
 
 static void write_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    turn_to(w, phase_of_rest(w), true);
+    switch_to(w, phase_of_rest(w), true);
     const kn_cuda_unrolled all = steps_of_rest(w);
     kn_cuda_write_steps(w, &all);
-    turn_to(w, ph, false);
+    switch_to(w, ph, false);
 }
 
-/* What is kept, piece by piece as it comes: nobody else on the multiprocessor has anything to do meanwhile. */
+/* The first sweep, chunk by chunk as copies arrive: the block is alone on its multiprocessor, which would be idle. */
 static void write_arrivals(kn_cuda_writer *w, const char *first)
 {
-    const kn_cuda_stride piece = stride_of_piece(w);
+    const kn_cuda_stride piece = stride_of_chunk(w);
     kn_cuda_open_arrivals(w, first);
     write_loop(w, &piece);
     kn_cuda_close_arrivals(w);
 }
 
-static bool needs_lasting(const kn_cuda_writer *w)
+static bool needs_hoisted(const kn_cuda_writer *w)
 {
     bool needs = false;
     for (int i = 0; i < w->ph->nest.values.len; i++)
@@ -424,7 +431,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     const bool arriving = kn_waits_by_chunk(ph) && t == 0;
     if (ph->how.async && t == 0 && !arriving)
         kn_cuda_await_copies(w);
-    if (ph->how.steps && !ph->how.rest_in_registers && (!ph->how.hoisted || needs_lasting(w)))
+    if (ph->how.steps && !ph->how.rest_in_registers && (!ph->how.hoisted || needs_hoisted(w)))
         kn_cuda_write_all_steps(w, by);
     else if (kn_cuda_uses_tiles(w))
         write_tiles(w, by);
@@ -448,8 +455,8 @@ int kn_cuda_last_stage(const kn_phase *ph)
 
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
 {
-    if (w->ph->how
-            .mixed) /* a band has a group's values from memory, too: not one after the other */
+    /* mixed: so that element loads and those of group values are in flight together */
+    if (w->ph->how.mixed)
         kn_cuda_load_all_steps(w, by);
     const int last = kn_deferred_groups(w->ph) ? 0 : kn_cuda_last_stage(w->ph);
     for (int t = 0; t <= last; t++) {

@@ -1,4 +1,4 @@
-/* Lines, names, literals, indices and values of a kernel's text, and what is computed once a group. */
+/* Lines, names, literals and indices of a kernel's text. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -58,7 +58,7 @@ const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
     return kn_text_str(&t);
 }
 
-/* The number comes first, so that no value is called as a parameter is. */
+/* The number comes first, so that no value has the name of a parameter. */
 const char *kn_cuda_value(kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
@@ -73,8 +73,8 @@ void kn_cuda_find_wide(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     int va = kn_phase_vector_axis(ph);
     w->wide = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
-    w->told = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
-    bool *differs = ph->how.packed ? w->told : w->wide;
+    w->broadcast = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
+    bool *differs = ph->how.packed ? w->broadcast : w->wide;
     for (int i = 0; i < ph->nest.values.len && kn_cuda_wide(ph); i++) {
         const kn_value *v = &ph->nest.values.data[i];
         int local;
@@ -95,7 +95,7 @@ void kn_cuda_find_wide(kn_cuda_writer *w)
 const char *kn_cuda_operand(kn_cuda_writer *w, int i)
 {
     const char *name = kn_cuda_value(w, i);
-    if (w->in_step && w->told[i])
+    if (w->in_step && w->broadcast[i])
         return kn_cuda_broadcast_value(w, i);
     return w->wide[i] ? kn_cuda_printed(w, "%s[l]", name) : name;
 }
@@ -132,7 +132,7 @@ static const char *integer_literal(kn_cuda_writer *w, kn_scalar v)
     const char *type = kn_cuda_type(v.dtype);
     switch (v.dtype) {
     case KN_BOOL: return v.i ? "true" : "false";
-    case KN_I32: /* the smallest integer has no literal of its own */
+    case KN_I32: /* the smallest int has no decimal literal */
         return kn_cuda_printed(w, "(int)0x%08xu", (unsigned)(uint32_t)v.i);
     case KN_I64:
         if (v.i > -1000000 && v.i < 1000000)
@@ -171,7 +171,7 @@ const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v)
 
 /* ---- indices ---- */
 
-/* "a0 * p0_v3_s00 + a1": the element's place, with `lane` added along the vector axis. */
+/* "a0 * p0_v3_s00 + a1" */
 const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                            const char *lane)
 {
@@ -193,7 +193,7 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
     return t.len ? kn_text_str(&t) : "0";
 }
 
-/* Declares the axis indices [from, to) from the linear index `linear`. */
+/* From the last axis to the first: index = rest % extent, rest /= extent. */
 void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear)
 {
     if (from == to)

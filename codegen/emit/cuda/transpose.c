@@ -1,29 +1,30 @@
-/* Tiles: turned accesses lie along the members while neighbouring threads take neighbouring groups. They go through
- * shared memory, tile by tile, so that threads side by side touch memory side by side on both of its sides.
+/* Transposed accesses are contiguous along the members, while neighbouring threads take neighbouring groups. They go through
+ * tiles in shared memory, so that neighbouring threads access neighbouring memory on both sides.
  *
  *     for each tile [from, to) of the members:
- *       straight loads, of phases without reductions, into registers, so that they are on their way with the turned ones
- *       turned loads: memory -> tile, threads side by side along the members; all meet
- *       the step, for each member: turned loads and stores are of the tile; all meet
- *       turned stores: tile -> memory, threads side by side along the members; all meet
+ *       without reductions, the direct loads of all steps: these are in flight together with the transposed ones
+ *       transposed loads: memory to tile, neighbouring threads along the members; barrier
+ *       the steps: transposed loads and stores access the tile; barrier
+ *       transposed stores: tile to memory, neighbouring threads along the members; barrier
  *
- * A tile has the members one behind the other, each with its groups side by side, and a little room behind them:
- * kn_tile_pitch(). Its memory is what the combines use after the loop.
+ * A tile has one row of groups for each member, and padding after each row: kn_tile_pitch(). Its memory is used by the
+ * combines after the loop.
  *
- * Columns that are kept on chip, where all that is turned is stored, need no tiles: each thread takes as many members side
- * by side as are a vector of what it stores, and turns such a square of members and groups in its registers. Its kept
- * values are in planes, one for each member of a square, so that threads side by side are side by side in a plane. */
+ * Columns that are kept on chip and whose only transposed accesses are stores need no tiles: each thread takes as many
+ * neighbouring members as a stored vector has, a register tile of members and groups, and transposes it in its registers.
+ * Shared memory then has its kept values in planes, one for each member of a register tile, so that neighbouring threads
+ * access neighbouring vectors of a plane. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-/* Is value i, or store i, turned and this sweep's? */
-static bool loads_turned(const kn_cuda_writer *w, int i)
+/* Does this sweep load value i, or do store i, through a tile? */
+static bool loads_through_tile(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
     return v->access.transposed && w->need[i] && !w->loaded[i];
 }
 
-static bool stores_turned(const kn_cuda_writer *w, int i)
+static bool stores_through_tile(const kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->nest.stores.data[i];
     return s->access.transposed && s->stage == w->sweep && !s->by_registers;
@@ -33,7 +34,7 @@ static bool any_load(const kn_cuda_writer *w)
 {
     bool any = false;
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        any = any || loads_turned(w, i);
+        any = any || loads_through_tile(w, i);
     return any;
 }
 
@@ -41,11 +42,11 @@ bool kn_cuda_uses_tiles(kn_cuda_writer *w)
 {
     bool any = any_load(w);
     for (int i = 0; i < w->ph->nest.stores.len; i++)
-        any = any || stores_turned(w, i);
+        any = any || stores_through_tile(w, i);
     return any;
 }
 
-/* One behind the other, in whole 16 bytes. */
+/* Declares the tile at `at` in scratch; returns where the next begins, which is aligned to 16 bytes. */
 static int declare_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i, int at)
 {
     kn_dtype dtype = w->k->bufs.data[acc->buf].dtype;
@@ -66,12 +67,11 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w)
             at = declare_tile(w, &w->ph->nest.stores.data[i].access, 'o', i, at);
 }
 
-/* Opens a loop over the elements of a tile of so many members by vectors along them: of group c of the tile those from
- * member m on. */
-static void open_turned(kn_cuda_writer *w, const kn_access *acc, int members, int at_once)
+/* Opens a block's loop over the vectors along the members of a tile: that of group c which begins at member m. */
+static void open_tile_vectors(kn_cuda_writer *w, const kn_access *acc, int at_once)
 {
     const kn_phase *ph = w->ph;
-    int a_group = members / acc->transposed, all = kn_cols_width(ph) * a_group;
+    int a_group = ph->how.tile / acc->transposed, all = kn_cols_width(ph) * a_group;
     int steps = (all + w->k->threads - 1) / w->k->threads;
     kn_putf(w->t, "#pragma unroll %d\n", at_once);
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
@@ -81,20 +81,19 @@ static void open_turned(kn_cuda_writer *w, const kn_access *acc, int members, in
         kn_cuda_guarded(w, kn_cuda_printed(w, "at >= %d", all), "break;");
 }
 
-/* Between vector `at` and the tile, an element after the other. */
-static const char *in_turn(kn_cuda_writer *w, const kn_access *acc, char kind, int i)
+/* Element k of a vector, in the tile. */
+static const char *tile_element(kn_cuda_writer *w, const kn_access *acc, char kind, int i)
 {
     return kn_cuda_printed(w, "%s[(m + k) * %d + c]", kn_cuda_tile(w, kind, i),
                            kn_tile_pitch(w->ph, kn_bytes(w->k->bufs.data[acc->buf].dtype)));
 }
 
-/* What is beyond the edge is read from the edge, and nobody uses it: loads without conditions are on their way
- * together. */
-static void write_turned_load(kn_cuda_writer *w, int i)
+/* Loads beyond the edge are clamped to it and not used: loads without conditions are in flight together. */
+static void write_tile_load(kn_cuda_writer *w, int i)
 {
     const kn_access *acc = &w->ph->nest.values.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
-    open_turned(w, acc, w->ph->how.tile, kn_steps_at_once(kn_bytes(b->dtype) * acc->transposed));
+    open_tile_vectors(w, acc, kn_steps_at_once(kn_bytes(b->dtype) * acc->transposed));
     kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
                  kn_cols_width(w->ph));
     kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", acc->transposed);
@@ -106,17 +105,16 @@ static void write_turned_load(kn_cuda_writer *w, int i)
                  kn_cuda_loaded(w, &w->ph->nest.values.data[i], acc->transposed, from));
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
-    kn_cuda_line(w, "    %s = some.at[k];", in_turn(w, acc, 'v', i));
+    kn_cuda_line(w, "    %s = some.at[k];", tile_element(w, acc, 'v', i));
     kn_cuda_close(w);
 }
 
-/* To memory, what `element` says is member m + k of group c; a tile has `members`. One step at a time: nobody waits for
- * stores, and to have several at hand takes registers that softmax lacks. */
-static void write_turned_store(kn_cuda_writer *w, int i, int members, const char *element)
+/* Tile to memory, not unrolled: nothing waits for stores, and several in flight would take registers. */
+static void write_tile_store(kn_cuda_writer *w, int i)
 {
     const kn_access *acc = &w->ph->nest.stores.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
-    open_turned(w, acc, members, 1);
+    open_tile_vectors(w, acc, 1);
     kn_cuda_line(w, "const kn_count g = tile * %d + c, i = from + m;", kn_cols_width(w->ph));
     kn_cuda_open(w, "if (g < groups && i < to)");
     kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
@@ -124,14 +122,14 @@ static void write_turned_store(kn_cuda_writer *w, int i, int members, const char
     kn_cuda_line(w, "kn_vec<%s, %d> some;", kn_cuda_type(b->dtype), acc->transposed);
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
-    kn_cuda_line(w, "    some.at[k] = %s;", element);
+    kn_cuda_line(w, "    some.at[k] = %s;", tile_element(w, acc, 'o', i));
     kn_cuda_line(w, "%s(%s + (%s), some);", kn_cuda_store_function(w, acc->buf), b->name,
                  kn_cuda_offset(w, acc, 'o', i, NULL));
     kn_cuda_close(w);
     kn_cuda_close(w);
 }
 
-/* Every other sweep walks backwards, as in cuda_sweep.c. */
+/* Every other sweep walks in reverse, as in sweep.c. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit)
 {
     int tile = w->ph->how.tile;
@@ -149,22 +147,21 @@ void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit)
 void kn_cuda_load_tile(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (loads_turned(w, i))
-            write_turned_load(w, i);
+        if (loads_through_tile(w, i))
+            write_tile_load(w, i);
     if (any_load(w))
         kn_cuda_line(w, "__syncthreads();");
 }
 
-/* The tile's memory is free again at the end. */
+/* The last barrier leaves the tile's memory free. */
 void kn_cuda_close_tile(kn_cuda_writer *w)
 {
     bool any = false;
     kn_cuda_line(w, "__syncthreads();");
     for (int i = 0; i < w->ph->nest.stores.len; i++) {
-        if (!stores_turned(w, i))
+        if (!stores_through_tile(w, i))
             continue;
-        write_turned_store(w, i, w->ph->how.tile,
-                           in_turn(w, &w->ph->nest.stores.data[i].access, 'o', i));
+        write_tile_store(w, i);
         any = true;
     }
     if (any)
@@ -172,19 +169,19 @@ void kn_cuda_close_tile(kn_cuda_writer *w)
     kn_cuda_close(w);
 }
 
-/* ---- squares ---- */
+/* ---- in-register transposes ---- */
 
-void kn_cuda_open_members(kn_cuda_writer *w, int at_once)
+void kn_cuda_open_register_tile(kn_cuda_writer *w, int at_once)
 {
     kn_putf(w->t, "#pragma unroll %d\n", at_once);
     kn_cuda_open(w, "for (int r = 0; r < %d; ++r)", kn_transpose_side(w->ph));
     kn_cuda_line(w, "const kn_count i = at + r;");
 }
 
-void kn_cuda_take_transposed(kn_cuda_writer *w)
+void kn_cuda_load_register_tiles(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    w->ahead = true;
+    w->in_register_tile = true;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         const char *name = kn_cuda_value(w, i);
@@ -194,19 +191,19 @@ void kn_cuda_take_transposed(kn_cuda_writer *w)
                      kn_transpose_side(ph));
         kn_put(w->t, "#pragma unroll\n");
         kn_cuda_line(w, "for (int r = 0; r < %d; ++r)", kn_transpose_side(ph));
-        kn_cuda_line(w, "    %s_square[r] = %s;", name, kn_cuda_shared_place(w, i));
+        kn_cuda_line(w, "    %s_square[r] = %s;", name, kn_cuda_shared_vector(w, i));
     }
 }
 
-static bool stores_square(const kn_cuda_writer *w, int i)
+static bool stores_register_tile(const kn_cuda_writer *w, int i)
 {
     return w->ph->nest.stores.data[i].by_registers && w->ph->nest.stores.data[i].stage == w->sweep;
 }
 
-bool kn_cuda_stores_transposed(const kn_cuda_writer *w)
+bool kn_cuda_stores_register_tiles(const kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (stores_square(w, i))
+        if (stores_register_tile(w, i))
             return true;
     return false;
 }
@@ -216,16 +213,16 @@ static const char *element_type(const kn_cuda_writer *w, int i)
     return kn_cuda_type(w->k->bufs.data[w->ph->nest.stores.data[i].access.buf].dtype);
 }
 
-void kn_cuda_declare_transposed(kn_cuda_writer *w)
+void kn_cuda_declare_register_tiles(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (stores_square(w, i))
+        if (stores_register_tile(w, i))
             kn_cuda_line(w, "kn_vec<%s, %d> o%d_square[%d];", element_type(w, i), w->ph->how.vec, i,
                          kn_transpose_side(w->ph));
 }
 
-/* Of each group of the thread its members, as vectors along them. */
-static void write_square(kn_cuda_writer *w, int i)
+/* Stores the members of each group of the thread, by vectors along the members. */
+static void store_register_tile(kn_cuda_writer *w, int i)
 {
     const kn_access *acc = &w->ph->nest.stores.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
@@ -245,9 +242,9 @@ static void write_square(kn_cuda_writer *w, int i)
     kn_cuda_close(w);
 }
 
-void kn_cuda_write_transposed(kn_cuda_writer *w)
+void kn_cuda_store_register_tiles(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (stores_square(w, i))
-            write_square(w, i);
+        if (stores_register_tile(w, i))
+            store_register_tile(w, i);
 }

@@ -1,4 +1,5 @@
-/* Unaligned rows: vectors are aligned in memory, and the first and the last of a group have lanes that are not the group's. */
+/* Unaligned rows: vectors are aligned in memory, so some lanes of a group's first and last one may be of other groups. These
+ * two are peeled off. */
 #include "codegen/emit/cuda/writer.h"
 
 static const char *group_offset(kn_cuda_writer *w, kn_access acc, char kind, int i)
@@ -7,7 +8,7 @@ static const char *group_offset(kn_cuda_writer *w, kn_access acc, char kind, int
     return kn_cuda_offset(w, &acc, kind, i, NULL);
 }
 
-void kn_cuda_part_of_cluster(kn_cuda_writer *w, const char *members)
+void kn_cuda_cluster_range(kn_cuda_writer *w, const char *members)
 {
     kn_cuda_line(w, "const kn_count begin = kn_least(rank * (kn_count)p%d_chunk, %s);", w->p,
                  members);
@@ -28,7 +29,7 @@ void kn_cuda_unaligned_range(kn_cuda_writer *w)
     kn_cuda_line(w, "// its lines and vectors are aligned, not its beginning");
     kn_cuda_line(w, "const kn_count skew = (kn_count)(%s) %% %d;", begins, kn_phase_line(w->ph));
     if (w->ph->how.cluster)
-        kn_cuda_part_of_cluster(w, "members + skew");
+        kn_cuda_cluster_range(w, "members + skew");
     else
         kn_cuda_line(w, "const kn_count begin = 0, end = members + skew;");
     kn_cuda_line(w, "const kn_count inner = begin < skew ? (skew + %d) / %d * %d : begin;", vec - 1,
@@ -36,8 +37,8 @@ void kn_cuda_unaligned_range(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count inner_end = end / %d * %d;", vec, vec);
 }
 
-/* Which thread has which vector does not depend on the skew: what one group keeps, the next does not overwrite from
- * elsewhere. */
+/* Which thread has which vector does not depend on the misalignment: so a thread only overwrites what it has kept itself of
+ * the group before. */
 void kn_cuda_unaligned_share(kn_cuda_writer *w, const char *first)
 {
     int vec = w->ph->how.vec;
@@ -55,13 +56,12 @@ void kn_cuda_unaligned_edges(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count i = edge == 0 ? inner - %d : inner_end;", w->ph->how.vec);
 }
 
-void kn_cuda_unaligned_place(kn_cuda_writer *w)
+void kn_cuda_unaligned_index(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_index a%d = (kn_index)i - (kn_index)skew;",
                  kn_phase_vector_axis(w->ph));
 }
 
-/* Is lane l of this step a member? */
 const char *kn_cuda_lane_is_member(kn_cuda_writer *w)
 {
     return kn_cuda_printed(w, "whole || (kn_count)(a%d + l) < members",

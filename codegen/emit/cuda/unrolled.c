@@ -1,10 +1,10 @@
-/* Steps that are written out: where a thread keeps a group, or a batch of its steps, in registers, each step has its own, so
- * that a loop over them has to be unrolled. The loads of all go before the first step works with any. */
+/* Unrolled steps: where a thread keeps its elements of a group, or of a batch of steps, in registers, each step has registers
+ * of its own, so the loop over steps must be unrolled. All loads come before the first step. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-/* Registers of a thread that all steps of a sweep take, of what is kept and of what they load beside that; *loads: is
- * there any of the latter? */
+/* The registers that all steps of a sweep take, for what is kept and for what they load besides; *loads: is there any of the
+ * latter? */
 static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
 {
     int words = 0;
@@ -18,9 +18,9 @@ static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
     return words;
 }
 
-/* Where there may be no member for a step. Of a full group there are all; threads without a group work on another's
- * without storing anything. What a sweep loads must stay behind a branch where the compiler would have it all at once,
- * and no registers for it. */
+/* The condition under which a step has members. In full groups all have; threads without a group then work on another's
+ * without storing anything. A branch remains where the sweep loads more than there are registers for: without it the compiler
+ * would move all loads to the front. */
 static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     bool loads = false;
@@ -30,8 +30,8 @@ static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
                                                                                      : NULL;
 }
 
-/* What only goes between registers and memory ends with the first step that is not there: between branches the compiler
- * leaves loads together, which it would not behind a predicate for each. */
+/* Steps that only move data break out of the loop at the first that has no members: the compiler issues the loads between
+ * branches together, but not loads that are predicated one by one. */
 void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
                             void (*what)(kn_cuda_writer *))
 {
@@ -39,7 +39,7 @@ void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", u->steps);
     kn_cuda_line(w, "const kn_count i = %s;", u->place);
-    if (w->near && !only_loads)
+    if (w->resident && !only_loads)
         kn_cuda_line(w, "const kn_count place = at + (kn_count)step * blockDim.x;");
     if (u->guard && only_loads)
         kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", u->guard), "break;");
@@ -61,20 +61,22 @@ void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps)
                  w->ph->how.vec, kn_cuda_registers(w, i), steps);
 }
 
-/* Which loads go from where to where, of those that this sweep is to have in registers. */
+/* Some of the loads that this sweep has in registers. */
 typedef bool (*which_fn)(const kn_cuda_writer *w, int i);
 
-/* In bands: is value i on chip, left there by an earlier phase, where a block has room for it? Is it to be left there? */
-static bool is_found(const kn_cuda_writer *w, int i)
+/* Mixed reductions: is value i resident since an earlier phase, in steps for which there was room? Does this phase make it
+ * resident? */
+static bool is_resident_already(const kn_cuda_writer *w, int i)
 {
     return w->ph->how.mixed && kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
 }
 
-static bool is_elsewhere(const kn_cuda_writer *w, int i) { return !is_found(w, i); }
+static bool is_in_memory(const kn_cuda_writer *w, int i) { return !is_resident_already(w, i); }
 
-static bool is_left(const kn_cuda_writer *w, int i)
+static bool is_to_become_resident(const kn_cuda_writer *w, int i)
 {
-    return w->ph->how.mixed && kn_value_at(w->ph, i)->kept == KN_KEEP_RESIDENT && !is_found(w, i);
+    return w->ph->how.mixed && kn_value_at(w->ph, i)->kept == KN_KEEP_RESIDENT &&
+           !is_resident_already(w, i);
 }
 
 static bool is_now(const kn_cuda_writer *w, int i, which_fn which)
@@ -108,21 +110,21 @@ void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
             kn_cuda_declare_kept(
                 w, kn_value_at(w->ph, i)->kind == KN_V_LOAD ? i : kn_value_at(w->ph, i)->room,
                 u->steps);
-    if (are_any(w, is_elsewhere))
-        move_steps(w, u, is_elsewhere, kn_cuda_kept_loads);
-    if (are_any(w, is_found)) {
+    if (are_any(w, is_in_memory))
+        move_steps(w, u, is_in_memory, kn_cuda_kept_loads);
+    if (are_any(w, is_resident_already)) {
         kn_cuda_open(w, "if (near)");
-        w->near = true;
-        move_steps(w, u, is_found, kn_cuda_kept_loads);
-        w->near = false;
+        w->resident = true;
+        move_steps(w, u, is_resident_already, kn_cuda_kept_loads);
+        w->resident = false;
         kn_cuda_close(w);
         kn_cuda_open(w, "else");
-        move_steps(w, u, is_found, kn_cuda_kept_loads);
+        move_steps(w, u, is_resident_already, kn_cuda_kept_loads);
         kn_cuda_close(w);
     }
-    if (are_any(w, is_left)) {
+    if (are_any(w, is_to_become_resident)) {
         kn_cuda_open(w, "if (near)");
-        move_steps(w, u, is_left, kn_cuda_leave_resident);
+        move_steps(w, u, is_to_become_resident, kn_cuda_store_resident);
         kn_cuda_close(w);
     }
     for (int i = 0; i < w->ph->nest.values.len; i++)
@@ -130,7 +132,7 @@ void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
                        (kn_cuda_keeps_now(w, i) && w->ph->nest.values.data[i].kind == KN_V_LOAD);
 }
 
-void kn_cuda_find_in_shared(kn_cuda_writer *w)
+void kn_cuda_mark_in_shared(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] =
@@ -141,9 +143,9 @@ void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
 {
     kn_cuda_load_steps(w, u);
     kn_cuda_write_unrolled(w, u, kn_cuda_step);
-    for (int i = 0; i < w->ph->nest.values.len; i++) /* and what this sweep has computed */
+    for (int i = 0; i < w->ph->nest.values.len; i++) /* the sweep has computed it */
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
-    kn_cuda_find_in_shared(w);
+    kn_cuda_mark_in_shared(w);
 }
 
 kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)

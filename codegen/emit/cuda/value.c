@@ -1,4 +1,4 @@
-/* Values: expressions, what is computed or stored once a group. */
+/* Values: expressions, and what is computed or stored once a group. */
 #include "codegen/emit/cuda/writer.h"
 
 static bool is_infix(kn_op op, kn_dtype operand)
@@ -8,13 +8,13 @@ static bool is_infix(kn_op op, kn_dtype operand)
     return !kn_is_int(operand) || kn_ops[op].rule == KN_RULE_COMPARE;
 }
 
-/* Is the quotient by the hardware's approximation? */
+/* Is the quotient the hardware's approximation? */
 static bool divides_fast(const kn_cuda_writer *w, kn_op op, kn_dtype t)
 {
     return w->k->fast && op == KN_OP_DIV && t == KN_F32;
 }
 
-/* Is a cast the one that C has? To floats, what is out of range becomes infinite. */
+/* Is a cast C's own? A cast to a float whose range is too small gives an infinity. */
 static bool is_cast_of_c(kn_dtype t, kn_dtype operand)
 {
     return (t == KN_F32 || t == KN_F64) && !kn_is_half(operand) && !kn_is_complex(operand);
@@ -43,21 +43,20 @@ static bool divides_by_group(const kn_cuda_writer *w, const kn_value *v, int by)
            w->ph->nest.values.data[by].level == KN_GROUP && !divides_fast(w, v->op, v->dtype);
 }
 
-/* How a quotient is found by what divides several numbers, or is there before they are: its divisor's suffix, its type and
- * what makes it. */
+/* How to divide by a group value that divides many numbers, or that is known before they are: by a divisor with its
+ * reciprocal, whose name has this suffix. */
 typedef struct division {
     const char *suffix, *type, *make;
 } division;
 
 static const division exact_f32 = {"by", "kn_divisor<float>", "kn_divide_by"},
                       exact_f64 = {"by", "kn_divisor<double>", "kn_divide_by"},
-                      rough_f32 = {"over", "kn_rough_divisor", "kn_divide_roughly_by"},
-                      whole_f32 = {"whole", "kn_whole_divisor", "kn_divide_by_whole"};
+                      approximate_f32 = {"over", "kn_rough_divisor", "kn_divide_roughly_by"},
+                      integer_f32 = {"whole", "kn_whole_divisor", "kn_divide_by_whole"};
 
-/* Is group value `by` a whole number that is known before the first sweep, such as that of the members? Threads that share
- * several groups have no register to spare for its reciprocal, unless copies bring these: z-scores of 9 members are 16 %
- * quicker on an H200 so. */
-static bool is_whole(const kn_phase *ph, int by)
+/* Is group value `by` an integer that is known before the first sweep, such as the count of members? Threads that share
+ * several groups have no register to spare for its reciprocal, unless async copies bring these (docs/lab/short-columns.md). */
+static bool is_known_integer(const kn_phase *ph, int by)
 {
     const kn_value *v = kn_value_at(ph, by);
     return (ph->how.walk != KN_WALK_COLS || ph->how.tpg == 1 ||
@@ -66,15 +65,15 @@ static bool is_whole(const kn_phase *ph, int by)
            kn_is_int(kn_value_at(ph, v->in[0])->dtype);
 }
 
-/* That of value i, by value `by`; NULL: by a division like any other, or none. */
+/* How value i divides by value `by`; NULL: by an ordinary division, or not at all. */
 static const division *division_of(const kn_cuda_writer *w, int i, int by)
 {
     const kn_value *v = kn_value_at(w->ph, i);
     if (v->kind != KN_V_ELEM || !divides_by_group(w, v, by))
         return NULL;
     if (v->level == KN_ELEMENT)
-        return w->rough[i] ? &rough_f32 : v->dtype == KN_F64 ? &exact_f64 : &exact_f32;
-    return v->dtype == KN_F32 && is_whole(w->ph, by) ? &whole_f32 : NULL;
+        return w->imprecise[i] ? &approximate_f32 : v->dtype == KN_F64 ? &exact_f64 : &exact_f32;
+    return v->dtype == KN_F32 && is_known_integer(w->ph, by) ? &integer_f32 : NULL;
 }
 
 bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i)
@@ -83,7 +82,7 @@ bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i)
     return d == &exact_f32 || d == &exact_f64;
 }
 
-/* Declares what divides as the group value i does, of one kind, if anything is so divided. */
+/* Declares the divisor of one kind of group value i, if there are such divisions. */
 static void define_divisor(kn_cuda_writer *w, int i, const division *d)
 {
     bool divides = false;
@@ -105,7 +104,7 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
     if (d) {
         const char *by = kn_cuda_printed(w, "%s_%s%s", kn_cuda_value(w, v->in[1]), d->suffix,
                                          w->wide[v->in[1]] ? "[l]" : "");
-        if (d == &rough_f32 || d == &whole_f32)
+        if (d == &approximate_f32 || d == &integer_f32)
             return kn_cuda_printed(w, "%s / %s", in[0], by);
         const char *const quotients[] = {[KN_EACH_TESTED] = "%s / %s",
                                          [KN_TESTED_TOGETHER] = "kn_divide_quickly(%s, %s, exact)",
@@ -127,7 +126,7 @@ void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
                     w->wide[i], expr);
 }
 
-/* Where a GATHER reads, beyond its access. */
+/* The offset of a GATHER: its access's, `at`, and that of each index. */
 static const char *gathered(kn_cuda_writer *w, int i, const char *at)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
@@ -162,7 +161,7 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
         kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
 }
 
-/* The group values of one stage: before the sweeps for stage 0, else after a combine. */
+/* Those of stage 0 come before the sweeps, the others after a combine. */
 void kn_cuda_group_values(kn_cuda_writer *w, int stage)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
@@ -186,12 +185,12 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
         }
         define_divisor(w, i, &exact_f32);
         define_divisor(w, i, &exact_f64);
-        define_divisor(w, i, &rough_f32);
-        define_divisor(w, i, &whole_f32);
+        define_divisor(w, i, &approximate_f32);
+        define_divisor(w, i, &integer_f32);
     }
 }
 
-/* "a0 == 0 && a2 == 0" for the axes in `once` */
+/* "a0 == 0 && a2 == 0" for the axes in `once`. */
 const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also)
 {
     kn_text t = kn_text_new(w->t->arena);

@@ -1,63 +1,68 @@
-/* What the files of the CUDA emitter share: a writer, and the pieces of a kernel's text. From the bottom up:
+/* What the files of the CUDA emitter share: a writer, and what each file writes of a kernel. A file calls only those above
+ * it:
  *
  *   text.c        lines, names, literals, indices
- *   place.c       where the elements of a step are: registers, shared memory, tiles
- *   precision.c   what need not be exact to the last bit
- *   value.c       expressions, what is computed and stored once a group
- *   caches.c      loads and stores as suits the caches
- *   unaligned.c   rows whose vectors are aligned where they are not
- *   broadcast.c   what a group says to its elements, where groups are packed
+ *   place.c       where a step's elements are: in memory, registers, shared memory, a tile
+ *   precision.c   which values need not be exact to the last bit
+ *   value.c       expressions; what is computed and stored once a group
+ *   caches.c      cache policies of loads and stores
+ *   unaligned.c   unaligned rows: their range, and the vectors peeled off at both ends
+ *   broadcast.c   row packing: values of a group, broadcast to the threads that have its elements
  *   reducer.c     types and functions of user-defined reductions
- *   combine.c     accumulators and combines
+ *   combine.c     accumulators, and combines over lanes, warps, rows of threads, and the blocks of a cluster
  *   step.c        one step of a sweep: loads, values, accumulations, stores
- *   transpose.c   transposed accesses, through tiles in shared memory or in registers
+ *   transpose.c   transposed accesses, through tiles in shared memory or by in-register transposes
  *   copies.c      asynchronous copies into shared memory
- *   unrolled.c    steps that are written out
- *   sweep.c       the loops of a phase over its members
- *   group.c       which groups a block works on
- *   mixed.c       the groups of mixed reductions, and deferred combines
- *   packed.c      the walk over packed groups
- *   kernel.c      walks, and the kernel around them */
+ *   unrolled.c    steps that are unrolled because each has registers of its own
+ *   sweep.c       the sweeps of a phase over the members of a group
+ *   group.c       which groups a block of rows works on
+ *   mixed.c       mixed reductions, and deferred combines
+ *   packed.c      the walk over groups packed into rows
+ *   kernel.c      the other walks, local phases, and the kernel around them */
 #ifndef KN_CODEGEN_CUDA_WRITER_H
 #define KN_CODEGEN_CUDA_WRITER_H
 
 #include "codegen/kir/kir.h"
 
-/* Quotients by what divides a whole group: by its reciprocal, each of them, or all of a step, tested for whether that is
- * exact; or by division. */
+/* How a quotient by a group value is computed: by the divisor's reciprocal, each with a test of its own for whether that
+ * is exact; by the reciprocal, with one test for all quotients of a step; or by division. */
 typedef enum kn_cuda_quotients {
     KN_EACH_TESTED,
     KN_TESTED_TOGETHER,
     KN_DIVIDED,
 } kn_cuda_quotients;
 
-/* Writing one kernel. */
+/* Writing one kernel. The arrays have an entry for each value of the phase. */
 typedef struct kn_cuda_writer {
     kn_text *t;
     const kn_kernel *k;
-    const kn_phase *ph;
-    int p; /* phase number */
-    int indent;
+    const kn_phase *ph; /* the phase being written, its number, and its sweep */
+    int p;
     int sweep;
-    const char *block, *blocks; /* that work on the phase: which this is, and how many */
-    bool tiled;                 /* in a tile, where turned accesses find what they want */
-    bool near;                  /* in steps whose resident values are in shared memory */
-    bool placed; /* in steps that count `place`: which vector of those in shared memory is theirs */
-    bool ahead;  /* in squares that have been taken from shared memory */
-    bool batched; /* in steps whose loads have all been done in front of the first of them */
-    kn_cuda_quotients quotients;
-    bool turned_round; /* the phase's first sweep walks backwards */
-    bool rereads;      /* the kernel reads elements of some array more than once from memory */
-    bool *need;        /* values of the current sweep */
-    bool *loaded;      /* kept values that are in their registers */
-    bool *declared;    /* values whose registers are declared */
+    int indent;
+    const char *block,
+        *blocks; /* the expressions for a block's index among those that work on the phase, and their count */
+    bool reversed; /* the phase begins at the end of what the phase before it read last */
+    bool rereads;  /* the kernel reads elements of some array more than once */
+    /* ---- the sweep ---- */
+    bool *need;     /* the sweep computes it or reads it */
+    bool *loaded;   /* kept, and already in its registers or its shared memory */
+    bool *declared; /* its registers are declared */
+    bool *
+        wide; /* COLS: a group value of which a thread has an array, one for each of its vec groups */
+    bool *broadcast; /* packed: a group value that differs from group to group */
+    bool *imprecise; /* an f32 value that is only used rounded to 16 bits: precision.c */
+    /* ---- the steps being written ---- */
+    bool tiled;    /* they are of a tile, where transposed accesses find their elements */
+    bool resident; /* their resident values are in shared memory */
     bool
-        in_rest; /* in steps of members that registers keep, where shared memory keeps the others */
-    bool *loaded_there; /* `loaded` of those members, and in_rest of the others */
-    bool *wide;   /* group values of which a thread has an array: one for each of its vec groups */
-    bool *told;   /* of groups abreast: group values that differ from group to group */
-    bool in_step; /* what is written is of elements, lane by lane */
-    bool *rough;  /* f32 values of which nothing is left but roundings to 16 bits: cuda_rough.c */
+        counts_slots; /* their loop counts `slot`: which of the vectors in shared memory is the step's */
+    bool in_register_tile; /* they find kept values in a register tile */
+    bool batched;          /* the loads of all steps of a batch come before the first step */
+    bool in_step;          /* inside a step: operands are of one element */
+    bool in_rest;          /* rest_in_registers: they are those whose values registers keep; */
+    bool *loaded_rest;     /* `loaded` of those steps, and while in_rest of the others */
+    kn_cuda_quotients quotients;
 } kn_cuda_writer;
 
 /* ---- text.c ---- */
@@ -66,7 +71,7 @@ typedef struct kn_cuda_writer {
 void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_cuda_close(kn_cuda_writer *w);
-/* A statement; where `condition` is not "", with it in front. */
+/* A statement, under `condition` unless that is "". */
 void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *statement);
 /* A piece of text in the arena. */
 const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
@@ -77,222 +82,215 @@ const char *kn_cuda_block_times(kn_cuda_writer *w, int n);
 const char *kn_cuda_type(kn_dtype t);
 /* The C name of value i of the phase. */
 const char *kn_cuda_value(kn_cuda_writer *w, int i);
-/* The same where it is used, inside the loop over l if there is one. */
+/* Value i as an operand: of group l where a thread has several, and what was broadcast inside a step of packed rows. */
 const char *kn_cuda_operand(kn_cuda_writer *w, int i);
+/* "v3_of1[l]": value i as this sweep's steps have it after its broadcast. */
+const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i);
 /* In columns a thread has vec neighbouring groups. */
 bool kn_cuda_wide(const kn_phase *ph);
-/* Finds wide values, on entering a phase. */
+/* Finds wide and broadcast values, on entering a phase. */
 void kn_cuda_find_wide(kn_cuda_writer *w);
 /* Opens and closes the loop over a thread's groups, where it has several. */
 void kn_cuda_open_groups(kn_cuda_writer *w);
 void kn_cuda_close_groups(kn_cuda_writer *w);
-/* Declares `name` with `value` to start from: one, const if `constant`, or if `wide` an array with one for each of a
- * thread's groups. */
+/* Declares `name` and initialises it with `value`; `wide`: an array with an element for each of a thread's groups. */
 void kn_cuda_declare(kn_cuda_writer *w, bool constant, const char *type, const char *name,
                      bool wide, const char *value);
 const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v);
+/* The offset of an element of access i of `kind` ('v' for values, 'o' for stores), in lane `lane` along the vector axis
+ * unless that is NULL. */
 const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                            const char *lane);
+/* Declares the indices along the axes [from, to) of the linear index `linear`. */
 void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear);
+/* The product of the extents of the axes [from, to). */
 const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to);
+
+/* ---- place.c: where a step's elements are ---- */
+
+/* Can the loads of value i's elements for several steps be done before the first of these steps? */
+bool kn_cuda_can_batch(const kn_cuda_writer *w, int i);
+/* Has value i registers of its own for each step of this sweep? Does this sweep load or compute them? */
+bool kn_cuda_in_registers(const kn_cuda_writer *w, int i);
+bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
+/* The address of load i's elements of this step; of lane `lane` unless that is NULL. */
+const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane);
+/* Is store i, of elements, this sweep's? Does this sweep read element value i from memory? */
+bool kn_cuda_stores_now(const kn_cuda_writer *w, int i);
+bool kn_cuda_loads(const kn_cuda_writer *w, int i);
+/* Does a step of this sweep access memory at the indices along the axes? */
+bool kn_cuda_step_touches_memory(const kn_cuda_writer *w);
+/* Declares the indices of member i along the member axes, if a step needs them. */
+void kn_cuda_write_axes(kn_cuda_writer *w);
+/* The type of a thread's vector of value i. */
+const char *kn_cuda_vector_type(kn_cuda_writer *w, int i);
+/* The load whose registers or shared memory a kept value uses: its own, or of a computed value the one it replaces. */
+int kn_cuda_holder(const kn_cuda_writer *w, int i);
+/* Is this step's part of value i kept in shared memory? Its vector there. */
+bool kn_cuda_in_shared(const kn_cuda_writer *w, int i);
+const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i);
+/* Declares the arrays of kept values in shared memory. */
+void kn_cuda_declare_shared(kn_cuda_writer *w);
+/* The array of value i's registers, a vector a step. This step's vector, in that array or in a variable. */
+const char *kn_cuda_registers(kn_cuda_writer *w, int i);
+const char *kn_cuda_vector(kn_cuda_writer *w, int i);
+/* The tile of value ('v') or store ('o') i, and this step's element in it, of lane `lane` unless that is NULL. */
+const char *kn_cuda_tile(kn_cuda_writer *w, char kind, int i);
+const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
+                            const char *lane);
+/* COLS: the index of this step's kept vector. */
+const char *kn_cuda_kept_of_column(kn_cuda_writer *w);
+/* The parameter that says how many members of its part a block keeps in shared memory; where those that copies bring end. */
+const char *kn_cuda_held(kn_cuda_writer *w);
+const char *kn_cuda_copied_end(const kn_phase *ph);
+/* Dynamic shared memory behind the exchange buffer. */
+const char *kn_cuda_behind_exchange(kn_cuda_writer *w);
+
+/* ---- precision.c ---- */
+
+/* Finds imprecise values, on entering a phase. */
+void kn_cuda_find_imprecise(kn_cuda_writer *w);
+/* May value i, an exponential, be approximated by the hardware's exp2? */
+bool kn_cuda_imprecise_exp(const kn_cuda_writer *w, int i);
+
+/* ---- value.c ---- */
+
 /* An elementwise operation that gives type t, of operands of type `operand` whose text is in[]. */
 const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype operand,
                               const char *const *in, int nin);
+/* What value i, which is computed, is. */
 const char *kn_cuda_expression(kn_cuda_writer *w, int i);
-/* Is element value i a quotient by what divides its whole group, to the last bit? */
+/* Is element value i a quotient by a group value, exact to the last bit? */
 bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i);
-/* const T name = expr; */
+/* const T name = expr; for value i, and the same of what it loads. */
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr);
 void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane);
+/* The condition under which store s happens: `also`, and index 0 along the axes of its `once`. */
 const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also);
+/* The group values and the group stores of one stage. `leader` is true of the thread that stores a group's results. */
 void kn_cuda_group_values(kn_cuda_writer *w, int stage);
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
-/* ---- precision.c: see there ---- */
+/* ---- caches.c ---- */
 
-/* Finds rough values, on entering a phase. */
-void kn_cuda_find_imprecise(kn_cuda_writer *w);
-/* Is value i an exponential by the hardware's approximation? */
-bool kn_cuda_imprecise_exp(const kn_cuda_writer *w, int i);
+/* Finds out whether the kernel rereads an array, on entering it. */
+void kn_cuda_find_traffic(kn_cuda_writer *w);
+/* "kn_load<4>(address)": n elements of value v, loaded under its cache policy. The function that stores vectors to a
+ * buffer. */
+const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n, const char *address);
+const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf);
+
+/* ---- unaligned.c ---- */
+
+/* The range of this block among the blocks of a cluster, of `members` members. */
+void kn_cuda_cluster_range(kn_cuda_writer *w, const char *members);
+/* Of an unaligned group: its misalignment, its range, and the range of its whole vectors. */
+void kn_cuda_unaligned_range(kn_cuda_writer *w);
+/* At which whole vector a thread starts: at `first`, unless that is peeled off; whether it has the peeled vectors. */
+void kn_cuda_unaligned_share(kn_cuda_writer *w, const char *first);
+/* Opens a thread's loop over the peeled vectors. */
+void kn_cuda_unaligned_edges(kn_cuda_writer *w);
+/* The index along the vector axis at which this step begins: below 0 for a vector that begins before the group. */
+void kn_cuda_unaligned_index(kn_cuda_writer *w);
+/* Is lane l of this step a member? Load i's elements of a peeled vector. */
+const char *kn_cuda_lane_is_member(kn_cuda_writer *w);
+const char *kn_cuda_edge(kn_cuda_writer *w, int i);
+
+/* ---- broadcast.c ---- */
+
+/* Before a sweep: broadcasts the group values that its elements use. */
+void kn_cuda_broadcast(kn_cuda_writer *w, int sweep);
+
+/* ---- reducer.c: a REDUCE_BY whose first reduction is r ---- */
+
+/* The name of its type, from which that of its functor follows. */
+const char *kn_cuda_reducer_name(kn_cuda_writer *w, int r);
+/* In front of a kernel: the types and functors of all its phases. */
+void kn_cuda_reducer_types(kn_cuda_writer *w);
+/* Its identities, and a step's operands, as a value of its type. */
+const char *kn_cuda_reducer_identity(kn_cuda_writer *w, int r);
+const char *kn_cuda_reducer_element(kn_cuda_writer *w, int r);
 
 /* ---- combine.c: reduction r of the phase ---- */
 
-/* Declares acc<r>; adds a step's elements to it: in the loop over l, with what is common to all of them before and
- * after it. */
+/* Declares acc<r>. Adds a step's elements to it: inside the loop over lanes, and what all lanes share before and after. */
 void kn_cuda_accumulator(kn_cuda_writer *w, int r);
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_accumulate(kn_cuda_writer *w, int r);
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r);
-/* After a sweep: makes each of its accumulators one for all workers of a group and declares r<r>. */
-void kn_cuda_combine(kn_cuda_writer *w, int sweep);
-/* Where kn_cuda_combine() only has each warp leave what it found, behind that of `late` groups before: takes what there is,
- * behind a barrier, as new accumulators. */
-void kn_cuda_take_deferred(kn_cuda_writer *w);
-void kn_cuda_declare_results(kn_cuda_writer *w, int sweep);
-/* Where dynamic shared memory is free: behind the boards on which the blocks of a cluster write what they found. */
-const char *kn_cuda_behind_exchange(kn_cuda_writer *w);
-/* In front of the loop over the groups of a cluster: the mbarriers of its boards, and that of its fetches. */
+/* Before the loop over the groups of a cluster: the mbarriers of the exchange buffer, and those of copies. */
 void kn_cuda_begin_exchange(kn_cuda_writer *w);
-/* All reductions across groups: the accumulators of a band; at its end, for one step, what the threads of the
- * block combine, and the stores. */
+/* After a sweep: combines its accumulators over the workers of a group and declares their results, r<r>. */
+void kn_cuda_combine(kn_cuda_writer *w, int sweep);
+void kn_cuda_declare_results(kn_cuda_writer *w, int sweep);
+/* Where kn_cuda_combine() has only stored what each warp has of a group: combines group `late` of those, after a barrier. */
+void kn_cuda_combine_deferred(kn_cuda_writer *w);
+/* Reductions across groups: their accumulators for the groups of a part; after the part, for one step, their combine over
+ * the threads of a block that have the same members, and their stores. */
 void kn_cuda_across_accumulators(kn_cuda_writer *w);
 void kn_cuda_combine_across(kn_cuda_writer *w);
 void kn_cuda_store_across(kn_cuda_writer *w);
 
-/* ---- reducer.c: a REDUCE_BY whose first reduction is r ---- */
+/* ---- step.c ---- */
 
-/* What its type and its struct of functions are called. */
-const char *kn_cuda_reducer_name(kn_cuda_writer *w, int r);
-/* In front of a kernel: those of all its phases. */
-void kn_cuda_reducer_types(kn_cuda_writer *w);
-/* The identities, or the operands of a step, as its type. */
-const char *kn_cuda_reducer_identity(kn_cuda_writer *w, int r);
-const char *kn_cuda_reducer_element(kn_cuda_writer *w, int r);
+/* A step's loads into registers that are kept; these registers to resident shared memory. */
+void kn_cuda_kept_loads(kn_cuda_writer *w);
+void kn_cuda_store_resident(kn_cuda_writer *w);
+/* All of a step. */
+void kn_cuda_step(kn_cuda_writer *w);
+/* Unaligned rows: a step as a function, and its calls for the peeled vectors. */
+void kn_cuda_unaligned_steps(kn_cuda_writer *w);
+
+/* ---- transpose.c ---- */
+
+/* Does this sweep have accesses that go through tiles? */
+bool kn_cuda_uses_tiles(kn_cuda_writer *w);
+void kn_cuda_declare_tiles(kn_cuda_writer *w);
+/* A sweep's loop over tiles [from, to) of the members up to `limit`; the tile's loads, before its steps. */
+void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
+void kn_cuda_load_tile(kn_cuda_writer *w);
+void kn_cuda_close_tile(kn_cuda_writer *w);
+/* The loop over the members of a register tile. */
+void kn_cuda_open_register_tile(kn_cuda_writer *w, int at_once);
+/* Loads what the sweep keeps in shared memory of a register tile to registers, all of it: the compiler would not move
+ * these loads above the first store to the same memory. */
+void kn_cuda_load_register_tiles(kn_cuda_writer *w);
+/* Does this sweep store register tiles? Declares them; stores them, after the loop over their members. */
+bool kn_cuda_stores_register_tiles(const kn_cuda_writer *w);
+void kn_cuda_declare_register_tiles(kn_cuda_writer *w);
+void kn_cuda_store_register_tiles(kn_cuda_writer *w);
+
+/* ---- the sweeps' strides ---- */
 
 /* How a sweep steps through the members: `first`, first + step, ... below `end`. */
 typedef struct kn_cuda_stride {
     const char *first, *end, *step;
 } kn_cuda_stride;
 
-/* ---- packed.c: see there ---- */
+/* ---- copies.c ---- */
 
-void kn_cuda_packed(kn_cuda_writer *w);
-
-/* In front of a sweep: what its elements need of their groups. */
-void kn_cuda_broadcast(kn_cuda_writer *w, int sweep);
-/* "v3_of1[l]": what a lane is told. */
-const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i);
-
-/* ---- copies.c: see there ---- */
-
-/* In front of the loop over groups: this cluster's time to begin. */
+/* Before the loop over groups: waits for this cluster's turn to begin. */
 void kn_cuda_skew_launch(kn_cuda_writer *w);
-/* In front of that loop: the first group is asked for. Around the loop of the last sweep over a group, that it goes through
- * [from, to) at a time. */
+/* Before that loop: starts the copies of the first group, or of the first two. */
 void kn_cuda_copy_first(kn_cuda_writer *w);
+/* Before the first sweep over a group: waits for its copies. */
+void kn_cuda_await_copies(kn_cuda_writer *w);
+/* The last sweep's loop over chunks [from, to), after each of which the next group's copies take its place. */
 void kn_cuda_open_chunks(kn_cuda_writer *w, const char *first);
 void kn_cuda_close_chunks(kn_cuda_writer *w);
-/* In front of the first sweep. */
-void kn_cuda_await_copies(kn_cuda_writer *w);
-/* The parameter that says how many members of its part a block keeps; where what is fetched ends. */
-const char *kn_cuda_held(kn_cuda_writer *w);
-const char *kn_cuda_copied_end(const kn_phase *ph);
-/* Where they are taken as they come: the loop over pieces [from, to) of the first sweep. */
+/* The first sweep's loop over chunks [from, to), where a block waits for each. */
 void kn_cuda_open_arrivals(kn_cuda_writer *w, const char *first);
 void kn_cuda_close_arrivals(kn_cuda_writer *w);
-/* Behind the last sweep over a group that had one of two places: the one after the next takes it. */
+/* With two stages, after the last sweep over a group: starts the copies of the group after the next. */
 void kn_cuda_copy_next(kn_cuda_writer *w);
-/* Columns: a thread asks for its own elements; in the last sweep, when it has taken a square, for those of the next tile
- * that go there. */
-void kn_cuda_copy_own(kn_cuda_writer *w, const kn_cuda_stride *by);
+/* Columns: each thread copies its own elements; in the last sweep, once a register tile is loaded, those that the next
+ * tile of columns has in its place. */
+void kn_cuda_copy_columns(kn_cuda_writer *w, const kn_cuda_stride *by);
 void kn_cuda_prefetch_tile(kn_cuda_writer *w);
-
-/* ---- mixed.c: see there ---- */
-
-/* Behind the sweep over a group: that, and the stores, when it is time for it; each warp for other groups. */
-void kn_cuda_deferred_groups(kn_cuda_writer *w);
-/* Around what a block does with the groups from `first` on: the loops over its bands and over their groups. */
-void kn_cuda_open_mixed(kn_cuda_writer *w);
-void kn_cuda_close_mixed(kn_cuda_writer *w);
-
-/* ---- transpose.c: see there ---- */
-
-/* Does this sweep have turned accesses? */
-bool kn_cuda_uses_tiles(kn_cuda_writer *w);
-void kn_cuda_declare_tiles(kn_cuda_writer *w);
-/* Around a sweep's loop over [from, to): one tile of the members from `begin` to `limit`; and in front of that loop, its
- * turned loads. */
-void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
-void kn_cuda_load_tile(kn_cuda_writer *w);
-void kn_cuda_close_tile(kn_cuda_writer *w);
-/* The place of this step's kept vector of columns. */
-const char *kn_cuda_kept_of_column(kn_cuda_writer *w);
-/* In front of that loop: takes what this sweep has in shared memory of a square to registers, <value>_square[r]. The compiler
- * would not look for it beyond the first member whose results go there. */
-void kn_cuda_take_transposed(kn_cuda_writer *w);
-/* The loop over the members i of a square from `at` on; does this sweep store squares? Then what it stores of them, in
- * front of that loop and behind it. */
-void kn_cuda_open_members(kn_cuda_writer *w, int at_once);
-bool kn_cuda_stores_transposed(const kn_cuda_writer *w);
-void kn_cuda_declare_transposed(kn_cuda_writer *w);
-void kn_cuda_write_transposed(kn_cuda_writer *w);
-/* This step's element, or that of lane `lane`, of a turned access in its tile. */
-const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
-                            const char *lane);
-
-/* ---- caches.c ---- */
-
-/* What the kernel's arrays have of the caches, on entering it. */
-void kn_cuda_find_traffic(kn_cuda_writer *w);
-/* "kn_load<4>(address)", of n elements of value v, and the function of the prelude that stores elements to a buffer, as suits
- * the caches. */
-const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n,
-                           const char *kn_cuda_address);
-const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf);
-
-/* ---- place.c: where the elements of a step are ---- */
-
-/* The type of a thread's vector of value i. The address of load i's elements of this step, of lane `lane` if that is not NULL. */
-const char *kn_cuda_vector_type(kn_cuda_writer *w, int i);
-const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane);
-/* The load in whose place a kept value is. */
-int kn_cuda_place_of(const kn_cuda_writer *w, int i);
-/* Is this step's part of value i kept in shared memory? Is store i, of elements, this sweep's? */
-bool kn_cuda_in_shared(const kn_cuda_writer *w, int i);
-bool kn_cuda_stores_now(const kn_cuda_writer *w, int i);
-/* What the tile of value ('v') or store ('o') i is called. */
-const char *kn_cuda_tile(kn_cuda_writer *w, char kind, int i);
-/* Is lane l of this step of unaligned rows a member? */
-const char *kn_cuda_lane_is_member(kn_cuda_writer *w);
-
-/* ---- step.c ---- */
-
-/* Can the loads of value i's elements be done for several steps, in front of the first of them? */
-bool kn_cuda_batches(const kn_cuda_writer *w, int i);
-/* Are this sweep's elements of value i in registers of their own for each step? Is it to put them there? */
-bool kn_cuda_in_registers(const kn_cuda_writer *w, int i);
-bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
-/* Does this sweep read value i, an element's, from memory? */
-bool kn_cuda_loads(const kn_cuda_writer *w, int i);
-/* Does a step of this sweep read or write memory, at what the axes say? */
-bool kn_cuda_steps_in_memory(const kn_cuda_writer *w);
-/* The members of a group, `members` of them, that are this block's of a cluster. */
-void kn_cuda_part_of_cluster(kn_cuda_writer *w, const char *members);
-/* In ragged phases, of a group: how far its beginning is within a vector, its range, and where in that the vectors are
- * that are the group's as a whole; at which of them a thread starts: at `first`, but for who has the group's beginning.
- * The loop of a thread over the other vectors, in front of its body. Of a sweep: the function of a step, and the steps
- * of the other vectors. */
-void kn_cuda_unaligned_range(kn_cuda_writer *w);
-void kn_cuda_unaligned_share(kn_cuda_writer *w, const char *first);
-void kn_cuda_unaligned_edges(kn_cuda_writer *w);
-void kn_cuda_unaligned_steps(kn_cuda_writer *w);
-/* The element along the members at which this step of a ragged group begins: below 0 in front of it. */
-void kn_cuda_unaligned_place(kn_cuda_writer *w);
-/* This step's elements of a value that are a thread's, as a vector. */
-const char *kn_cuda_vector(kn_cuda_writer *w, int i);
-/* Where this step's elements of a value that is kept in shared memory are. */
-const char *kn_cuda_shared_place(kn_cuda_writer *w, int i);
-/* This step's elements of load i, of a vector that the group has only a part of. */
-const char *kn_cuda_edge(kn_cuda_writer *w, int i);
-/* What the registers of value i are called, a vector a step. */
-const char *kn_cuda_registers(kn_cuda_writer *w, int i);
-/* A step's loads into registers; in bands, from there to where later phases find them. */
-void kn_cuda_kept_loads(kn_cuda_writer *w);
-void kn_cuda_leave_resident(kn_cuda_writer *w);
-void kn_cuda_declare_shared(kn_cuda_writer *w);
-void kn_cuda_step(kn_cuda_writer *w);
-
-/* ---- group.c ---- */
-
-/* The groups that a block works on at a time, ROWS. */
-const char *kn_cuda_groups_at_once(kn_cuda_writer *w);
-/* Which of those from `first` on a thread works on, and which of its ranges. Every thread takes part in every combine,
- * live or not. */
-void kn_cuda_group(kn_cuda_writer *w);
 
 /* ---- unrolled.c ---- */
 
-/* The steps of a thread that are written out: how many, the place of each, and where there may be none, when there is. */
+/* The unrolled steps of a thread: how many, where each begins, and the condition under which it exists, NULL if all do. */
 typedef struct kn_cuda_unrolled {
     int steps;
     const char *place, *guard;
@@ -300,34 +298,52 @@ typedef struct kn_cuda_unrolled {
 
 /* All steps of a group. */
 kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by);
-/* They, unrolled: all that they do, kn_cuda_step(), or what only goes between registers and memory. */
+/* Does `what` for each: kn_cuda_step(), or moves between registers and memory. */
 void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
                             void (*what)(kn_cuda_writer *));
-/* The loads into registers that are needed now, of all steps at once; and then what the steps do. */
+/* The loads into registers that this sweep does, for all steps; these, and then the steps. */
 void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u);
 void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u);
-/* The same for all steps of a group. What is kept of loads is on its way before the first sweep waits for any of it,
- * whichever sweep needs it. */
+/* The same for all steps of a group. The loads of every kept value are in flight before the first sweep waits for any,
+ * whichever sweep needs them. */
 void kn_cuda_load_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by);
 void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by);
-/* What a sweep keeps in shared memory is there for the others. */
-void kn_cuda_find_in_shared(kn_cuda_writer *w);
-/* The registers of value i, of so many steps, unless they are there. */
+/* Notes that later sweeps find in shared memory what this one keeps there. */
+void kn_cuda_mark_in_shared(kn_cuda_writer *w);
+/* Declares the registers of value i for so many steps, unless it has been done. */
 void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
-/* Into registers, what all groups share; by: a thread's steps of any of them. */
+/* Before the loop over groups: loads what is the same for all of them into registers. */
 void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by);
 
 /* ---- sweep.c ---- */
 
-/* Where member i is along each axis. */
-void kn_cuda_write_axes(kn_cuda_writer *w);
-
 /* The last stage at which a group has something to store. */
 int kn_cuda_last_stage(const kn_phase *ph);
-/* In front of the loop over groups: a thread's registers for what shared memory has no room for, with the first group's. */
-void kn_cuda_take_rest(kn_cuda_writer *w);
-/* All sweeps of the phase over a group, with its values and stores before, between and behind them; `leader` is true of
- * the worker that stores a group's results. */
+/* rest_in_registers, before the loop over groups: the registers for what shared memory has no room for, and their loads
+ * for the first group. */
+void kn_cuda_load_rest(kn_cuda_writer *w);
+/* All sweeps of the phase over a group, with the group's values and stores before, between and after them. `leader` is
+ * true of the thread that stores a group's results. */
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader);
+
+/* ---- group.c ---- */
+
+/* ROWS: how many groups a block works on at a time. */
+const char *kn_cuda_groups_at_once(kn_cuda_writer *w);
+/* Declares which of the groups from `first` on is a thread's, and which part of a split group. A thread without a group
+ * gets one that is not its own, for every thread takes part in every combine. */
+void kn_cuda_write_group(kn_cuda_writer *w);
+
+/* ---- mixed.c ---- */
+
+/* The loops over the parts of a block and over the groups of each part. */
+void kn_cuda_open_mixed(kn_cuda_writer *w);
+void kn_cuda_close_mixed(kn_cuda_writer *w);
+/* After the sweep over a group: when enough groups are deferred, combines and stores them, each by one warp. */
+void kn_cuda_deferred_groups(kn_cuda_writer *w);
+
+/* ---- packed.c ---- */
+
+void kn_cuda_packed(kn_cuda_writer *w);
 
 #endif
