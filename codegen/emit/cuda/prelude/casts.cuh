@@ -1,5 +1,5 @@
-// A float out of the range of int, and NaN, become its smallest value, of which narrower types have the low
-// bits; unsigned ones of 32 bits and 64-bit ones go through long long in the same way.
+// Casts. A float out of the range of int, or NaN, becomes INT_MIN, of which narrower types take the low bits, as on x86.
+// Types of 64 bits, and unsigned, go through long long in the same way.
 template <class To, class From> struct kn_converter {
     static __device__ __forceinline__ To of(From v) { return (To)v; }
 };

@@ -1,4 +1,4 @@
-// The blocks of a cluster, bulk copies, and what blocks tell each other.
+// The blocks of a cluster, bulk copies, and the exchange buffer in distributed shared memory.
 
 __device__ __forceinline__ unsigned kn_cluster_rank()
 {
@@ -13,23 +13,23 @@ __device__ __forceinline__ unsigned kn_cluster_blocks()
     return blocks;
 }
 
-// All threads of the cluster meet: what one of them wrote before it arrives, the others see after they have waited.
+// The barrier of the cluster, in two halves: what a thread writes before it arrives, others see after their wait.
 __device__ __forceinline__ void kn_cluster_arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
 __device__ __forceinline__ void kn_cluster_wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
 
 // ---- bulk copies into shared memory, whose bytes an mbarrier counts ----
 
-// One thread announces the bytes of each phase.
+// Of one arrival: one thread announces the bytes of each phase.
 __device__ __forceinline__ void kn_init_barrier(unsigned long long *barrier)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(kn_shared_address(barrier)) : "memory");
 }
-// After the last of them: the copy engine, and after a barrier all threads, see them.
+// Makes initialised mbarriers visible to the async proxy and, after a barrier, to all threads of the cluster.
 __device__ __forceinline__ void kn_publish_barriers()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-// What this thread has written to shared memory comes before bulk copies there that are asked for behind a barrier.
+// Orders this thread's writes to shared memory before bulk copies to the same place that start after a barrier.
 __device__ __forceinline__ void kn_write_before_fetch()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -60,7 +60,7 @@ __device__ __forceinline__ void kn_pause(unsigned nanoseconds)
     while (kn_nanoseconds() - start < nanoseconds) {
     }
 }
-// Until the phase of this parity has ended.
+// Waits until the phase of this parity completes.
 __device__ __forceinline__ void kn_await(unsigned long long *barrier, unsigned parity)
 {
     asm volatile("{\n.reg .pred done;\nAGAIN:\n"
@@ -70,15 +70,15 @@ __device__ __forceinline__ void kn_await(unsigned long long *barrier, unsigned p
                  : "memory");
 }
 
-// ---- what the blocks of a cluster tell each other ----
+// ---- the exchange buffer: each block has STRIDE bytes for every block of the cluster, which alone writes them ----
 
-// A T in whole words. Each block has STRIDE bytes of a board, whatever it tells: no two blocks ever write at one place.
+// A T in whole words, as st.async stores them.
 template <class T> union kn_message {
     T value;
     unsigned words[(sizeof(T) + 3) / 4];
 };
 
-// To a place of another block, whose mbarrier at `counter` counts the bytes.
+// Stores to shared memory of another block, whose mbarrier at `counter` counts the bytes.
 template <class T>
 __device__ __forceinline__ void kn_send(const kn_message<T> &message, unsigned to, unsigned counter)
 {
@@ -89,8 +89,8 @@ __device__ __forceinline__ void kn_send(const kn_message<T> &message, unsigned t
                      : "memory");
 }
 
-// Writes v, which all threads of the block have, on the board of every block of the cluster, whose mbarrier `told`
-// counts the bytes. No fence: what the block has stored elsewhere meanwhile need not have got there.
+// Stores v, which all threads of the block have, to the buffer of every block of the cluster, whose mbarrier counts the
+// bytes. There is no fence: other stores of the block need not have completed.
 template <int STRIDE, class T>
 __device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, unsigned long long *told)
 {
@@ -108,7 +108,7 @@ __device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, uns
     }
 }
 
-// What the blocks, of which there are at most WIDTH, wrote on this block's board.
+// Merges what the blocks of the cluster, at most WIDTH, have stored to this block's buffer.
 template <class Op, int WIDTH, int STRIDE, class T>
 __device__ __forceinline__ T kn_merge(const unsigned char *board, T identity)
 {
@@ -117,8 +117,8 @@ __device__ __forceinline__ T kn_merge(const unsigned char *board, T identity)
         rank < kn_cluster_blocks() ? ((const kn_message<T> *)(board + rank * STRIDE))->value : identity);
 }
 
-// The same of columns: the ROWS threads of the block that share threadIdx.x % WIDTH all have their N values, and each row
-// tells other blocks. Rows within a warp share what there is to merge.
+// The same for columns: the ROWS threads of the block that share threadIdx.x % WIDTH all have the same N values. Each row
+// of threads stores to other blocks; rows within a warp share the merging.
 template <int ROWS, int WIDTH, int STRIDE, int N, class T>
 __device__ __forceinline__ void kn_publish_rows(const T (&v)[N], unsigned char *board, unsigned long long *told)
 {

@@ -1,4 +1,4 @@
-// Combining the accumulators of the threads that share a group.
+// Combines of the accumulators of threads that share a group.
 
 struct kn_sum {
     template <class T> static __device__ __forceinline__ T of(T a, T b) { return kn_add(a, b); }
@@ -19,7 +19,7 @@ struct kn_all {
     static __device__ __forceinline__ bool of(bool a, bool b) { return a & b; }
 };
 
-// A product that does not become part of a fused multiply-add.
+// A product that is not contracted to a fused multiply-add.
 __device__ __forceinline__ float kn_product(float a, float b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ double kn_product(double a, double b) { return __dmul_rn(a, b); }
 
@@ -31,7 +31,7 @@ __device__ __forceinline__ bool kn_from_lane_xor(bool v, int mask)
 {
     return __shfl_xor_sync(0xffffffffu, (int)v, mask) != 0;
 }
-#ifdef __CUDACC_RTC__ // the same, which takes half as long to compile
+#ifdef __CUDACC_RTC__ // the same instruction; it compiles in half the time
 __device__ __forceinline__ float kn_from_lane_xor(float v, int mask)
 {
     float other;
@@ -40,11 +40,11 @@ __device__ __forceinline__ float kn_from_lane_xor(float v, int mask)
 }
 #endif
 
-// True for operations of the user's own, which may depend on the order of their operands.
+// True for user-defined reductions, which need not be commutative.
 template <class Op> struct kn_ordered { static const bool value = false; };
 
-// Among WIDTH neighbouring lanes, in their order: what has met so far is of neighbours. Every lane gets the result.
-// FROM: among every FROM-th of them.
+// Over WIDTH neighbouring lanes, in their order: each step combines two contiguous ranges of lanes. Every lane gets the
+// result. FROM: over every FROM-th lane.
 template <class Op, int WIDTH, int FROM, class T> __device__ __forceinline__ T kn_combine_lanes_in_order(T v)
 {
 #pragma unroll 1
@@ -56,8 +56,8 @@ template <class Op, int WIDTH, int FROM, class T> __device__ __forceinline__ T k
     return v;
 }
 
-// Among WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps. States of several
-// numbers take many instructions to merge: written out five times they are half of what a kernel takes to compile.
+// Over WIDTH neighbouring lanes; every lane gets the result. Called by whole, converged warps. States of several numbers take
+// many instructions to merge, so their loop is not unrolled: it would double the time that the kernel takes to compile.
 template <class Op, int WIDTH, int FROM = 1, class T> __device__ __forceinline__ T kn_combine_lanes(T v)
 {
     if constexpr (kn_ordered<Op>::value)
@@ -68,9 +68,9 @@ template <class Op, int WIDTH, int FROM = 1, class T> __device__ __forceinline__
     return v;
 }
 
-// Among threads of a block that are whole warps, in two parts with a barrier between: so several accumulators share it,
-// and the one that frees `warps` again. Each warp leaves what it has in its place, then all threads combine `count` of
-// them from the first on.
+// Over whole warps of a block, in two functions with a barrier between them, so that several accumulators share that barrier
+// and the one that frees `warps` again. Each warp stores its result, then all threads combine `count` of them from `first`
+// on.
 template <class Op, class T> __device__ __forceinline__ void kn_leave_of_warp(T v, void *warps)
 {
     v = kn_combine_lanes<Op, 32>(v);
@@ -84,9 +84,9 @@ __device__ __forceinline__ T kn_combine_warps(T identity, const void *warps, uns
     return kn_combine_lanes<Op, 32>(lane < count ? ((const T *)warps)[first + lane] : identity);
 }
 
-// Of groups abreast. Each thread leaves N sums, of columns side by side; when all have, a warp adds up what `rows` rows of
-// `lanes` threads left of the `run` columns of its group, one of `groups`; when all are done, any thread takes a group's.
-// `sums` has room for N of every thread and one of every group.
+// Over groups packed into rows. Each thread stores N sums, of neighbouring columns. After a barrier warp g combines, over
+// `rows` rows of `lanes` threads, the `run` columns of group g of `groups`. After another barrier any thread loads a group's
+// result. `sums` has room for N values a thread and one a group.
 template <int N, class T> __device__ __forceinline__ void kn_leave_abreast(const T (&v)[N], void *sums)
 {
 #pragma unroll
@@ -115,10 +115,10 @@ template <int N, class T> __device__ __forceinline__ T kn_take_abreast(const voi
     return ((const T *)sums)[blockDim.x * N + own];
 }
 
-// Among the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values; every one
-// of them gets the results, or, if FIRST, at least those below WIDTH. Rows within a warp meet there; of many that are
-// left every fourth takes the next three, until they are few enough for all threads to read: 32 rows of doubles would
-// take 4 us. `scratch` has room for N values of every other thread and is free again on return.
+// Over the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values. All of them get the
+// results, or, if FIRST, at least those below WIDTH. Rows within a warp are combined by shuffles. Of the rows that remain
+// every fourth combines the next three with its own, until they are few enough for all threads to read
+// (docs/lab/column-sums.md). `scratch` has room for N values of every other thread and is free again on return.
 template <class Op, int ROWS, int WIDTH, int N, bool FIRST = false, class T>
 __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
 {
@@ -133,7 +133,7 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
             own[l * PITCH] = v[l];
     }
     __syncthreads();
-    int step = 1; // from one row that is left to the next
+    int step = 1; // from one remaining row to the next
 #pragma unroll 1
     for (; step * FEW < LEFT; step *= 4) {
         if (row % (4 * step) == 0 && (SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH)) {

@@ -9,7 +9,7 @@ typedef kn_complex<double> kn_c128;
 #define KN_COMPLEX template <class T> __device__ __forceinline__ kn_complex<T>
 #define KN_COMPLEX_TEST template <class T> __device__ __forceinline__ bool
 
-// What differs between f32 and f64: pi and its kin, and where formulas change.
+// Constants that differ between f32 and f64: where formulas change.
 template <class T> struct kn_limits;
 template <> struct kn_limits<float> {
     // squares of numbers from `small` to `large` are neither 0 nor infinite
@@ -79,7 +79,7 @@ KN_COMPLEX kn_times_power(kn_complex<T> a, int e)
 {
     return kn_complex<T>{kn_times_power(a.re, e), kn_times_power(a.im, e)};
 }
-// Where a square or a product could leave the range, of operands scaled by powers of two.
+// Operands are scaled by powers of two where a square or a product could overflow or underflow.
 KN_COMPLEX operator/(kn_complex<T> a, kn_complex<T> b)
 {
     const T size = kn_larger_part(a), by = kn_larger_part(b), small = kn_limits<T>::small(), large = kn_limits<T>::large();
@@ -93,8 +93,8 @@ KN_COMPLEX operator/(kn_complex<T> a, kn_complex<T> b)
     return kn_times_power(kn_divide_plain(kn_times_power(a, -up), kn_times_power(b, -down)), up - down);
 }
 
-// By the real part, then by the imaginary one; none with a NaN, but that the imaginary parts decide where the real ones
-// are equal.
+// By the real part, then by the imaginary one. Comparisons with a NaN are false, but where real parts are equal only the
+// imaginary parts count.
 KN_COMPLEX_TEST operator<(kn_complex<T> a, kn_complex<T> b)
 {
     return a.re == b.re ? a.im < b.im : a.re < b.re && a.im == a.im && b.im == b.im;
@@ -124,7 +124,7 @@ template <class T, class S> struct kn_converter<kn_complex<T>, kn_complex<S>> {
 
 // ---- roots, exponentials, logarithms ----
 
-// Scaled by a power of four where half the sum of the parts would be lost or infinite.
+// Scaled by a power of four where the sum of the parts would underflow or overflow.
 KN_COMPLEX kn_sqrt(kn_complex<T> a)
 {
     const T size = kn_larger_part(a);
@@ -146,7 +146,7 @@ KN_COMPLEX kn_sqrt(kn_complex<T> a)
                      : kn_complex<T>{kn_abs(other) * out, kn_copysign(t, a.im) * out};
 }
 
-// by e^x (cos y, sin y), in two factors where e^x alone is infinite.
+// by * e^x (cos y, sin y), by two factors e^(x / 2) where e^x overflows.
 KN_COMPLEX kn_turned(T x, T y, T by)
 {
     const bool far = x > kn_limits<T>::exp_fits();
@@ -283,13 +283,13 @@ template <class T> struct kn_arcs {
 template <class T> __device__ __forceinline__ kn_arcs<T> kn_arcs_of(T x, T y)
 {
     const T half_pi = (T)1.5707963267948966, small = kn_limits<T>::small(), large = kn_limits<T>::large();
-    if (x > large || y > large) { // 2 abs(z) is what all of it is of
+    if (x > large || y > large) { // the imaginary part is log(2 abs(z))
         const T size = kn_log_abs(kn_complex<T>{x, y}) + (T)0.6931471805599453;
         return kn_arcs<T>{kn_arctan2(x, y), kn_arctan2(y, x), size};
     }
     const T r = kn_hypot(x + 1, y), s = kn_hypot(x - 1, y), a = (r + s) * (T)0.5, b = x / a;
     kn_arcs<T> out;
-    if (y < small && x != 1) { // squares of y vanish
+    if (y < small && x != 1) { // y * y is negligible
         if (x < 1) {
             const T root = kn_sqrt((1 - x) * (1 + x));
             return kn_arcs<T>{kn_arcsin(x), kn_arccos(x), y / root};
@@ -371,10 +371,10 @@ KN_COMPLEX kn_arctanh(kn_complex<T> a)
     } else if (kn_isnan(a)) {
         re = x == 0 ? x : kn_nan_of<T>();
         im = kn_nan_of<T>();
-    } else if (x > large || y > large) { // 1 / z beside pi / 2
+    } else if (x > large || y > large) { // 1 / z is negligible against pi / 2
         re = kn_real(kn_complex<T>{1, 0} / kn_complex<T>{x, y});
         im = half_pi;
-    } else if (y < small) { // its square vanishes
+    } else if (y < small) { // y * y is negligible
         re = x == 1 ? (T)0.5 * ((T)0.6931471805599453 - kn_log(y))
                     : (T)0.5 * kn_log1p(x < 1 ? 2 * x / (1 - x) : 2 / (x - 1));
         im = x == 1 ? half_pi / 2 : x > 1 ? half_pi : (T)0.5 * kn_arctan2(2 * y, (1 - x) * (1 + x));

@@ -1,12 +1,12 @@
-// Copies into shared memory that take no registers.
+// Asynchronous copies into shared memory, by the thread that uses them.
 
 __device__ __forceinline__ unsigned kn_shared_address(const void *p)
 {
     return (unsigned)__cvta_generic_to_shared(p);
 }
 
-// One vector, by the thread that will read it; and until all that this thread has asked for is there. Where others ask for
-// the rest of the line, memory gives all of it at once: tiles half a line wide are copied 15 % faster on an H200.
+// Copies one vector. The L2 hint fetches the rest of its line, which another block reads next (docs/lab/columns-on-chip.md).
+// Then: waits for all copies that this thread has started.
 template <class T, int N> __device__ __forceinline__ void kn_fetch_own(kn_vec<T, N> *to, const T *from)
 {
     if (sizeof(T) * N == 16)

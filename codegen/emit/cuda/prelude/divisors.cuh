@@ -1,9 +1,9 @@
-// What many numbers are divided by: with its reciprocal, and corrections by the remainder, which round the quotient as
-// division rounds it (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
-// Of f32 one is enough: before it the quotient is less than 1.5 units of its last place off, after it wrong only if it is
-// nearer to the middle of two numbers than 8 / (2^25 by), by from 1 to 2; tests/unit/test_divisors.c goes through those.
-// Where a remainder could underflow, for what is not finite, which makes it NaN, and for divisors that are no ordinary
-// number, by division.
+// Divisors of many numbers, with their reciprocal. A quotient is the product with the reciprocal, corrected by the remainder,
+// which rounds it as division does (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor",
+// 1990). For f32 one correction is enough: before it the quotient is less than 1.5 ulp off, and after it wrong only if the
+// exact one is nearer to the middle of two numbers than 8 / (2^25 by), for `by` from 1 to 2; tests/unit/test_divisors.c tries
+// all such cases. Where the remainder could underflow, for infinities and NaN, and for divisors of extreme size, the quotient
+// is a division's.
 template <class T> struct kn_divisor {
     T by, reciprocal;
 };
@@ -21,14 +21,14 @@ __device__ __forceinline__ double kn_correct(double q, double x, const kn_diviso
     {                                                                                              \
         return kn_divisor<T>{by, abs(by) > small && abs(by) < large ? 1 / by : (T)KN_NAN};         \
     }                                                                                              \
-    /* Clears `exact` where it is not the quotient. */                                             \
+    /* Clears `exact` where the result may be wrong. */                                             \
     __device__ __forceinline__ T kn_divide_quickly(T x, const kn_divisor<T> &d, bool &exact)       \
     {                                                                                              \
         const T q = kn_correct(x * d.reciprocal, x, d);                                            \
         exact &= abs(q) > small;                                                                   \
         return q;                                                                                  \
     }                                                                                              \
-    /* The quotient of anything. Zeros, often many, go without division's subroutine. */           \
+    /* Of any operands. Zeros, which are frequent, skip division's subroutine.        */           \
     __device__ __forceinline__ T kn_divide_slowly(T x, const kn_divisor<T> &d)                     \
     {                                                                                              \
         const T q = x * d.reciprocal;                                                              \
@@ -46,10 +46,10 @@ KN_DIVISION(float, fabsf, 1e-15f, 1e15f)
 KN_DIVISION(double, fabs, 1e-140, 1e140)
 #undef KN_DIVISION
 
-// What the results of groups are divided by where it is a whole number, such as that of their members: by the steps that
-// NVRTC writes for a division, but for its subroutine. What a quotient of any size leaves over is a whole number of the
-// least floats, and so is no less exact where others underflow; below the normal numbers halves may round to either side.
-// Of zeros, infinities and NaN the product with the reciprocal is the quotient.
+// Divisors of results that are integers, such as the count of members: the steps of a division without its subroutine for
+// extreme operands. The remainder by an integer is a multiple of the smallest subnormal, so it is exact even where others
+// underflow; subnormal quotients halfway between two numbers may round to either. For zeros, infinities and NaN the product
+// with the reciprocal is the quotient.
 struct kn_whole_divisor {
     float by, reciprocal;
 };
@@ -70,8 +70,8 @@ __device__ __forceinline__ float operator/(float x, const kn_whole_divisor &d)
     return kn_first_that_counts(fmaf(fmaf(-q, d.by, x), d.reciprocal, q), q);
 }
 
-// The same for quotients that are only rounded to 16 bits: within 2^-22 of them. The reciprocal of what is below the
-// normal numbers may be none, so that is scaled, with what it divides.
+// Divisors of quotients that are only rounded to 16 bits: within 2^-22 of the exact ones. The reciprocal of a subnormal may
+// overflow, so both operands are scaled then.
 struct kn_rough_divisor {
     float scale, reciprocal;
 };

@@ -1,6 +1,6 @@
 
-// Under fast_math functions of float are the hardware's approximations; ir/fast.h has their bounds. Those of double and
-// of complex numbers stay; sin, cos and tan too: their approximations are good near 0 only.
+// Under fast_math functions of float are the hardware's approximations; ir/fast.h has their bounds. Functions of double and of
+// complex numbers are as ever, and so are sin, cos and tan, whose approximations are good near 0 only.
 __device__ __forceinline__ float kn_approximate_sqrt(float a)
 {
     float r;

@@ -1,4 +1,4 @@
-// Functions of floats, and whole numbers near a number.
+// Functions of floats, and rounding to integers.
 
 template <class T> __device__ __forceinline__ T kn_floor(T a) { return a; }
 template <class T> __device__ __forceinline__ T kn_ceil(T a) { return a; }
@@ -49,7 +49,7 @@ __device__ __forceinline__ float kn_approximate_exp2(float a)
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
     return r;
 }
-// exp(a) within 4 + 3/4 abs(a) units of the last place: half of its exponent is far from where numbers end.
+// exp(a) within 4 + 3/4 abs(a) ulp, as the square of exp(a / 2), whose exp2 is far from overflow and underflow.
 __device__ __forceinline__ float kn_rough_exp(float a)
 {
     const float root = kn_approximate_exp2(a * 0.72134752f);

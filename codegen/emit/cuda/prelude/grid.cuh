@@ -1,8 +1,8 @@
 // The blocks of a grid.
 
-// All blocks of a cooperative launch meet; what was written to memory before is seen after. The arrivals add
-// up to 2^31: the word's top bit turns over when all have come. The other bits are zero again then, so that
-// one word, zeroed once, serves launch after launch.
+// The barrier of all blocks of a cooperative launch: what any wrote before it, all see after it. The arrivals add up to 2^31,
+// so the word's top bit flips when the last block arrives. The other bits are then zero again, so one word, zeroed once,
+// serves any number of launches.
 __device__ __forceinline__ void kn_grid_barrier(unsigned *barrier)
 {
     __syncthreads();
@@ -20,8 +20,8 @@ __device__ __forceinline__ void kn_grid_barrier(unsigned *barrier)
     __syncthreads();
 }
 
-// True for all threads of the block that is the last of `blocks` to come here, and for no other's; what was written
-// to memory before, by any of them, is seen after. The word is 0 before the first comes and after the last has.
+// True for all threads of the last of `blocks` blocks to arrive here, false for those of the others. The last block sees what
+// any of them wrote before. The word is 0 before the first arrives and after the last has.
 __device__ __forceinline__ bool kn_last_block(unsigned *word, unsigned blocks)
 {
     unsigned before = 0;
@@ -34,10 +34,11 @@ __device__ __forceinline__ bool kn_last_block(unsigned *word, unsigned blocks)
     return __syncthreads_or(threadIdx.x == 0 && before == blocks - 1);
 }
 
-// True for thread 0 of the block that is the last of `blocks`, at most 65535, to come here, whose `sum` then is the sum of
-// theirs, modulo 2^64. A word adds up their lower halves, one their upper halves, and both count who came, in their top 16
-// bits. So nobody waits for what was written before. Two blocks that are the last, each in one word, meet in a third. The
-// words are 0 before the first block comes and after the last has.
+// Packed atomics: true for thread 0 of the last of `blocks` blocks, at most 65535, to arrive here, whose `sum` then is the sum
+// of all blocks', modulo 2^64. One word adds up the lower halves of sums, another the upper halves, and both count arrivals in
+// their top 16 bits. So no block needs a fence for a partial sum in memory. If one block is the last in the first word and
+// another in the second, they exchange their halves in a third. The words are 0 before the first block arrives and after the
+// last has.
 template <class T> __device__ __forceinline__ bool kn_last_to_add(T &sum, unsigned *words, unsigned blocks)
 {
     typedef unsigned long long word;

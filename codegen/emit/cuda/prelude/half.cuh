@@ -1,4 +1,4 @@
-// 16-bit floats: bits in memory and between operations. Arithmetic is that of float, rounded once.
+// 16-bit floats, as bits. Arithmetic is in float, rounded once.
 struct kn_f16 {
     unsigned short bits;
 };
@@ -26,7 +26,7 @@ __device__ __forceinline__ void kn_narrow(float f, kn_bf16 &h)
 {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
 }
-#else // what they do, bit by bit
+#else // the same, bit by bit
 __device__ __forceinline__ float kn_widen(kn_bf16 h) { return __uint_as_float((unsigned)h.bits << 16); }
 __device__ __forceinline__ float kn_widen(kn_f16 h)
 {
@@ -43,7 +43,7 @@ __device__ __forceinline__ void kn_narrow(float f, kn_f16 &h)
         r = 0x7fff;
     else if (m >= 0x477ff000)
         r = 0x7c00;
-    else if (m < 0x38800000) // below the normal numbers, adding 1/2 rounds where the last bit is
+    else if (m < 0x38800000) // subnormal: adding 1/2 rounds at the last bit
         r = __float_as_uint(__uint_as_float(m) + 0.5f) - 0x3f000000;
     else
         r = (m - 0x38000000 + 0xfff + (m >> 13 & 1)) >> 13;
@@ -78,7 +78,7 @@ template <> struct kn_converter<kn_bf16, float> {
         return h;
     }
 };
-// To float with the last bit set when anything was cut off, so that rounding once more rounds as at once.
+// By float rounded to odd, so that the second rounding gives what a single one would.
 template <> struct kn_converter<kn_f16, double> {
     static __device__ __forceinline__ kn_f16 of(double v)
     {

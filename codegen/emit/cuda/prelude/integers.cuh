@@ -4,7 +4,7 @@ template <class T> __device__ __forceinline__ T kn_bitwise_and(T a, T b) { retur
 template <class T> __device__ __forceinline__ T kn_bitwise_or(T a, T b) { return (T)(a | b); }
 template <class T> __device__ __forceinline__ T kn_bitwise_xor(T a, T b) { return (T)(a ^ b); }
 template <class T> __device__ __forceinline__ T kn_invert(T a) { return (T)~a; }
-// A shift by the type's width and more, or by a negative number, shifts everything out.
+// A shift by a negative count, or by the type's width or more, shifts all bits out.
 template <class T> __device__ __forceinline__ T kn_left_shift(T a, T b)
 {
     typedef typename kn_modular<sizeof(T)>::type word;

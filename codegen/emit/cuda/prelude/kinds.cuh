@@ -1,4 +1,4 @@
-// What kind of number it is, and its sign.
+// Signs, and tests for NaN and infinity.
 
 template <class T> __device__ __forceinline__ T kn_sign(T a) { return (T)((a > 0) - (a < 0)); }
 __device__ __forceinline__ float kn_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a == 0 ? 0.0f : a; }

@@ -21,7 +21,7 @@ template <int N, class T> __device__ __forceinline__ void kn_store(T *p, const T
     kn_store(p, all);
 }
 
-// The same for what nobody reads again soon: caches let go of it first.
+// Streaming accesses: the line is the first to be evicted.
 template <int BYTES> struct kn_word;
 template <> struct kn_word<1> { typedef unsigned char type; };
 template <> struct kn_word<2> { typedef unsigned short type; };
@@ -40,7 +40,7 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_once(c
     *reinterpret_cast<word *>(&v) = __ldcs(reinterpret_cast<const word *>(p));
     return v;
 }
-// The same by a policy of the L2 cache, as createpolicy makes it.
+// A load under a policy of the L2 cache, as createpolicy encodes it.
 template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_by(unsigned long long policy, const T *p)
 {
 #if __CUDA_ARCH__ >= 800
@@ -49,8 +49,8 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_by(uns
     return kn_load<N>(p);
 }
 
-// Has the compiler know nothing of what is in v, so that what is made of it is made here, instead of in front of a loop, where
-// it would take registers all along.
+// Hides from the compiler what is in v, so that it does not hoist what is computed from v out of a loop, where that would take
+// registers throughout.
 template <class T, int N> __device__ __forceinline__ void kn_made_anew(kn_vec<T, N> &v)
 {
     union {
@@ -63,7 +63,7 @@ template <class T, int N> __device__ __forceinline__ void kn_made_anew(kn_vec<T,
     v = as.v;
 }
 
-// A vector that begins before a group does, or ends after it: lane l is the group's if first + l is from 0 to below n.
+// A peeled vector, which begins before its group or ends after it: lane l is a member if 0 <= first + l < n.
 template <int N, class T, class I, class C>
 __device__ __forceinline__ kn_vec<T, N> kn_load_edge(const T *p, I first, C n)
 {

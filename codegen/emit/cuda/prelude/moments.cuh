@@ -1,5 +1,5 @@
-// Welford's running mean and sum of squared deviations. The reciprocal need not be exact: what the mean is off
-// by, the later deviations take up. Accumulators that count alike share it.
+// Welford's running mean and sum of squared deviations. The reciprocal need not be exact: later deviations correct the mean's
+// error. Accumulators of equally many members share it.
 __device__ __forceinline__ float kn_reciprocal(float n) { return __fdividef(1, n); }
 __device__ __forceinline__ double kn_reciprocal(double n) { return 1 / n; }
 template <class T> struct kn_moments {
@@ -12,7 +12,7 @@ template <class T> struct kn_moments {
         m2 += d * (x - mean);
     }
     __device__ __forceinline__ void add(T x) { add(x, n + 1, kn_reciprocal(n + 1)); }
-    // N at once: their own mean and squared deviations, and Chan's merge with what was before.
+    // N at once: their mean and squared deviations, merged by Chan's formula.
     template <int N> __device__ __forceinline__ void add(const kn_vec<T, N> &x)
     {
         T sum = x.at[0], squares = 0;
@@ -29,7 +29,7 @@ template <class T> struct kn_moments {
         n += N;
     }
 };
-// Chan's merge; symmetric, so that lanes that exchange their halves agree to the bit.
+// Chan's merge; symmetric, so that two lanes that exchange their moments get the same bits.
 struct kn_var {
     template <class T>
     static __device__ __forceinline__ kn_moments<T> of(const kn_moments<T> &a, const kn_moments<T> &b)
@@ -48,13 +48,13 @@ __device__ __forceinline__ kn_moments<T> kn_from_lane_xor(const kn_moments<T> &v
     return kn_moments<T>{kn_from_lane_xor(v.n, mask), kn_from_lane_xor(v.mean, mask),
                          kn_from_lane_xor(v.m2, mask)};
 }
-// Moments all at once: the whole mean, and then how far from it each part is. Two by two they would take a division for
-// every step, one after the other.
+// Over lanes: first the mean of all, then each lane's squared deviations from it. Merging two by two would take a division in
+// every step.
 template <class Op, int WIDTH, int FROM = 1, class T>
 __device__ __forceinline__ kn_moments<T> kn_combine_lanes(kn_moments<T> v)
 {
     const T n = kn_combine_lanes<kn_sum, WIDTH, FROM>(v.n);
-    const T sum = kn_combine_lanes<kn_sum, WIDTH, FROM>(kn_product(v.n, v.mean)); // by all, also those without members
+    const T sum = kn_combine_lanes<kn_sum, WIDTH, FROM>(kn_product(v.n, v.mean)); // all lanes take part, also those without members
     const T mean = n == 0 ? 0 : sum / n;
     const T d = v.mean - mean;
     return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH, FROM>(v.m2 + v.n * d * d)};

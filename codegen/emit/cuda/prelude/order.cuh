@@ -1,6 +1,6 @@
-// The smaller and the larger.
+// Minimum and maximum.
 
-// NaN wins.
+// NaN if either is.
 template <class T> __device__ __forceinline__ T kn_minimum(T a, T b)
 {
     return a < b || a != a ? a : b;
@@ -24,7 +24,7 @@ __device__ __forceinline__ float kn_maximum(float a, float b)
 }
 #endif
 
-// The one that is no NaN.
+// The other one if one is NaN.
 template <class T> __device__ __forceinline__ T kn_fmin(T a, T b)
 {
     return a != a || b < a ? b : a;

@@ -1,4 +1,4 @@
-// Extremes of 16-bit floats, two at a time.
+// The maximum or minimum of a vector of 16-bit floats, two lanes in an instruction.
 
 #if defined __CUDACC_RTC__ && __CUDA_ARCH__ >= 800
 #define KN_OF_PAIRS(instruction, Op, T)                                                            \

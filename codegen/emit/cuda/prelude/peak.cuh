@@ -1,5 +1,5 @@
-// The largest value so far and the sum of exp(x - max) so far (Milakov and Gimelshein, "Online normalizer calculation
-// for softmax", 2018). Infinite maxima stay out of the differences, so that a finite sum is one.
+// Online softmax: the running maximum and the running sum of exp(x - max) (Milakov and Gimelshein, "Online normalizer
+// calculation for softmax", 2018). No difference of infinities is taken, so that the sum is finite until whole().
 template <class T> struct kn_peak {
     T max, sum;
     static __device__ __forceinline__ T scale(T x, T max) { return kn_exp(x == max ? (T)0 : x - max); }
@@ -9,7 +9,7 @@ template <class T> struct kn_peak {
         sum = x > max ? sum * e + 1 : sum + e;
         max = kn_maximum(max, x);
     }
-    // N at once: what is there is scaled down once for all of them.
+    // N at once: the sum so far is rescaled once.
     template <int N> __device__ __forceinline__ void add(const kn_vec<T, N> &x)
     {
         T top = max, more = 0;
@@ -26,7 +26,7 @@ template <class T> struct kn_peak {
     // The sum as the definition has it: x - max of infinities is NaN.
     __device__ __forceinline__ T whole() const { return sum + (max - max); }
 };
-// Symmetric, so that lanes that exchange their halves agree to the bit.
+// Symmetric, so that two lanes that exchange their states get the same bits.
 struct kn_max_and_sum {
     template <class T> static __device__ __forceinline__ kn_peak<T> of(const kn_peak<T> &a, const kn_peak<T> &b)
     {
@@ -41,7 +41,7 @@ __device__ __forceinline__ kn_peak<T> kn_from_lane_xor(const kn_peak<T> &v, int 
 {
     return kn_peak<T>{kn_from_lane_xor(v.max, mask), kn_from_lane_xor(v.sum, mask)};
 }
-// All at once: the whole maximum, and then each sum relative to that.
+// Over lanes: first the maximum of all, then the sum of each lane's sum rescaled to it.
 template <class Op, int WIDTH, int FROM = 1, class T>
 __device__ __forceinline__ kn_peak<T> kn_combine_lanes(kn_peak<T> v)
 {

@@ -1,13 +1,13 @@
-// Powers, and the parts of floats.
+// Powers, mantissas and exponents.
 
-// a * 2**b, b a whole number of any size; NaN of a NaN.
+// a * 2**b for an integer b of any size; NaN if b is.
 template <class T> __device__ __forceinline__ int kn_clamped(T b)
 {
     return b > 5000 ? 5000 : b < -5000 ? -5000 : (int)b;
 }
 __device__ __forceinline__ float kn_scalb(float a, float b) { return b != b ? b : ldexpf(a, kn_clamped(b)); }
 __device__ __forceinline__ double kn_scalb(double a, double b) { return b != b ? b : ldexp(a, kn_clamped(b)); }
-// The parts of a float; what is not finite is its own mantissa, and has the exponent 0.
+// An infinity or NaN is its own mantissa, and has the exponent 0.
 __device__ __forceinline__ float kn_frexp_mantissa(float a)
 {
     int e;
@@ -25,7 +25,7 @@ template <class T> __device__ __forceinline__ int kn_frexp_exponent(T a)
     return e;
 }
 
-// By squaring; a negative exponent gives the whole part of 1 / a**-b.
+// By squaring; a negative exponent gives 1 / a**-b rounded towards 0.
 template <class T> __device__ __forceinline__ T kn_power(T a, T b)
 {
     if (b < 0)

@@ -1,9 +1,8 @@
-// A quotient that is computed once for a group of a cluster. Division has a subroutine for numbers out of the ordinary, which
-// takes 5 ms to compile, and more with what it does to the code around it. Doubles need none here: every float is ordinary
-// as a double. No quotient of two floats is within 2^-49 of the middle of two floats, relative to it, but those that are
-// the middle; so the double nearest to the quotient, or the next, is rounded to the float that division gives. Of zeros,
-// infinities and NaN the product with the reciprocal is the quotient. Blocks that have groups of their own are up to 10 %
-// slower with it on an H200: they wait for doubles more often, and the code around it takes more registers.
+// A quotient that is computed once for a group of a cluster. Division has a subroutine for extreme operands, which costs
+// registers and compile time (docs/lab/division.md). In double no float is extreme, so none is needed. The quotient of two
+// floats is the middle of two floats or at least 2^-49 from it, relatively; so the double nearest to the quotient, or the
+// next, rounds to the float that division gives. For zeros, infinities and NaN the product with the reciprocal is the
+// quotient. Blocks outside clusters, which divide for each of their groups, would be slower with it.
 #if defined __CUDACC_RTC__ && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000) // fast doubles
 __device__ __forceinline__ float kn_divide(float a, float b)
 {

@@ -1,6 +1,6 @@
-// Divisions that give whole numbers.
+// Floor division, and remainders.
 
-// Division towards minus infinity; by zero it gives 0. (T)-1 < 0 says that T is signed.
+// Rounded towards minus infinity; 0 for a divisor of 0. (T)-1 < 0 says that T is signed.
 template <class T> __device__ __forceinline__ T kn_floor_divide(T a, T b)
 {
     if (b == 0)
@@ -16,7 +16,7 @@ template <class T> __device__ __forceinline__ T kn_remainder(T a, T b)
     const T r = (T)(a % b);
     return r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r;
 }
-// The remainder of division towards 0.
+// The remainder of a division rounded towards 0.
 template <class T> __device__ __forceinline__ T kn_fmod(T a, T b)
 {
     return b == 0 || ((T)-1 < 0 && b == (T)-1) ? (T)0 : (T)(a % b);

@@ -1,12 +1,12 @@
 // Loops and indices.
 
-// a / n for a below 2^31, by two numbers that stand for n.
+// a / n for a below 2^31, by multiplication: n is given by a multiplier and a shift (codegen/kir/params.c).
 __device__ __forceinline__ unsigned kn_quotient(unsigned a, int times, int shift)
 {
     return __umulhi(2 * a, (unsigned)times) >> shift;
 }
 
-// A bool that is known when the code is compiled.
+// A compile-time constant, as an argument of a generic lambda.
 template <bool B> struct kn_bool {
     __device__ __forceinline__ constexpr operator bool() const { return B; }
 };
@@ -23,8 +23,8 @@ template <class T> __device__ __forceinline__ T kn_walk_end(T first, T end, T st
     return first + kn_steps(first, end, step) * step;
 }
 
-// A place that the caller's data gives: out of bounds it is an error where that can be told, else the nearest. Threads
-// without a group have no data.
+// An index from the caller's data: out of bounds it is an error in the emulator, and clamped elsewhere. `live` is false for
+// threads without a group.
 template <class I> __device__ __forceinline__ I kn_checked_index(long long at, I size, bool live)
 {
 #ifdef KN_EMU_INLINE
