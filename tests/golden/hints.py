@@ -13,21 +13,21 @@ from pathlib import Path
 
 # An expression of x: f32[N, C] and i: i64[N], its sizes, what loads or fetches x, and what its policy says.
 CASES = [
-    ("sum(x, axis=1)", "16384,4096", "kn_load_by", "lets go"),
-    ("sum(x, axis=1)", "16384,6144", "kn_load_by", ""),  # more than the caches let go of at a gain
-    ("max(x, axis=1) + sum(x * x, axis=1)", "16384,4096", "kn_load_by", "lets go"),
+    ("sum(x, axis=1)", "16384,4096", "kn_load_with_policy", "lets go"),
+    ("sum(x, axis=1)", "16384,6144", "kn_load_with_policy", ""),  # more than the caches let go of at a gain
+    ("max(x, axis=1) + sum(x * x, axis=1)", "16384,4096", "kn_load_with_policy", "lets go"),
     # read again, by itself and by index, where no sweep needs it
     ("sum(x, axis=1) * x[:, 0]", "16384,4096", "kn_load", "lets go"),
-    ("sum(x, axis=1) * take(x[:, 0], i)", "16384,4096", "kn_load_by", "holds"),
+    ("sum(x, axis=1) * take(x[:, 0], i)", "16384,4096", "kn_load_with_policy", "holds"),
     ("sum(x * take(x[0], i)[:, None], axis=1)", "16384,4096", "kn_load", "lets go"),
     # writes as much: in one go, in registers, in shared memory by bulk copies
-    ("x * 2", "16384,4096", "kn_load_by", "holds"),
-    ("x / sum(x, axis=1, keepdims=True)", "16384,4096", "kn_load_by", "holds"),
-    ("x / sum(x, axis=1, keepdims=True) + x[0]", "2048,32768", "kn_fetch kn_load", "holds"),
-    ("x * 2", "1024,4096", "kn_load_by", ""),  # whoever comes next may find there what was written
+    ("x * 2", "16384,4096", "kn_load_with_policy", "holds"),
+    ("x / sum(x, axis=1, keepdims=True)", "16384,4096", "kn_load_with_policy", "holds"),
+    ("x / sum(x, axis=1, keepdims=True) + x[0]", "2048,32768", "kn_copy_bulk kn_load", "holds"),
+    ("x * 2", "1024,4096", "kn_load_with_policy", ""),  # whoever comes next may find there what was written
     # over a grid barrier: what stays on chip, and the rest, read twice
-    ("x / sum(x)", "1024,2048", "kn_load_once kn_load_by", ""),
-    ("x - mean(x, axis=0)", "32768,2048", "kn_load_once kn_load_by", "holds"),
+    ("x / sum(x)", "1024,2048", "kn_load_streaming kn_load_with_policy", ""),
+    ("x - mean(x, axis=0)", "32768,2048", "kn_load_streaming kn_load_with_policy", "holds"),
 ]
 
 
@@ -39,7 +39,7 @@ def loads(kiln, folder, expression, sizes):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{expression}: {done.stderr}")
-    functions = set(re.findall(r"(kn_load\w*(?=<)|kn_fetch(?=\())[^;]*\bin_x", done.stdout))
+    functions = set(re.findall(r"(kn_load\w*(?=<)|kn_copy_bulk(?=\())[^;]*\bin_x", done.stdout))
     return functions, "".join(re.findall(r"^kernel .*(lets go|holds)", done.stdout, re.M))
 
 

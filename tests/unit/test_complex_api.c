@@ -165,7 +165,7 @@ static void test_source(void **state)
     static const struct {
         const char *text, *has;
     } cases[] = {
-        {"def f(x: c64[N]):\n    return x + 1", "kn_load_by<2>(policy, in_x"},
+        {"def f(x: c64[N]):\n    return x + 1", "kn_load_with_policy<2>(policy, in_x"},
         {"def f(x: c64[N]):\n    return prod(x)", "kn_prod::of("},
         {"def f(x: f32[N]):\n    return x + 1", NULL},
     };

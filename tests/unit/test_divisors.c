@@ -62,7 +62,7 @@ static void test_one_correction_is_enough(void **state)
     assert_true(tried > 40000000 / EVERY);
 }
 
-/* x / by for a whole number, as kn_whole_divisor has it. */
+/* x / by for a whole number, as kn_integer_divisor has it. */
 static float by_whole(float x, float by)
 {
     const float reciprocal = 1 / by, q = x * reciprocal;

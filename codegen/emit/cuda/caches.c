@@ -15,12 +15,12 @@ const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n, const ch
     bool stays = w->resident && kn_stays_on_chip(w->k, v->access.buf);
     if (!kn_varies_everywhere(w->ph, v) || !(stays || by_policy(w, v)))
         return kn_cuda_printed(w, "kn_load<%d>(%s)", n, address);
-    return stays ? kn_cuda_printed(w, "kn_load_once<%d>(%s)", n, address)
-                 : kn_cuda_printed(w, "kn_load_by<%d>(policy, %s)", n, address);
+    return stays ? kn_cuda_printed(w, "kn_load_streaming<%d>(%s)", n, address)
+                 : kn_cuda_printed(w, "kn_load_with_policy<%d>(policy, %s)", n, address);
 }
 
 /* A kernel that rereads an array has its outputs evicted first: others will read them, but the caches are of use to it. */
 const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf)
 {
-    return w->rereads && kn_times_read(w->k, buf) == 0 ? "kn_stream" : "kn_store";
+    return w->rereads && kn_times_read(w->k, buf) == 0 ? "kn_store_streaming" : "kn_store";
 }

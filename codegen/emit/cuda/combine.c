@@ -10,8 +10,8 @@ static const struct {
     const char *type, *neutral, *combine, *result;
 } states[] = {
     [KN_STATE_PLAIN] = {"", "", "", ""},
-    [KN_STATE_MOMENTS] = {"kn_moments", "0, 0, 0", "kn_var", ".m2"},
-    [KN_STATE_PEAK] = {"kn_peak", "-KN_INF, 0", "kn_max_and_sum", ".max"},
+    [KN_STATE_MOMENTS] = {"kn_moments", "0, 0, 0", "kn_merge_moments", ".m2"},
+    [KN_STATE_PEAK] = {"kn_max_expsum", "-KN_INF, 0", "kn_merge_max_expsum", ".max"},
     [KN_STATE_USER] = {0},
 };
 
@@ -189,7 +189,7 @@ static const char *part_of(kn_cuda_writer *w, int r)
         return kn_cuda_printed(w, "(%s)pilot%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l);
     case KN_PART_COUNT: return kn_cuda_printed(w, "(%s)acc%d%s.n", t, of, l);
     case KN_PART_EXPSUM: /* a part's sum is finite: only the whole sum is NaN where the maximum is infinite */
-        return kn_cuda_printed(w, "acc%d%s.%s", of, l, w->ph->how.split ? "sum" : "whole()");
+        return kn_cuda_printed(w, "acc%d%s.%s", of, l, w->ph->how.split ? "sum" : "result_sum()");
     default: return kn_cuda_printed(w, "acc%d%s%s", r, l, states[state_of(w, r)].result);
     }
 }
@@ -217,7 +217,7 @@ static void store_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_ba
     for (int r = t->first; r < t->end; r++) {
         if (!kn_red_accumulates(w->ph, r, sweep))
             continue;
-        kn_cuda_line(w, "kn_leave_of_warp<%s>(acc%d, scratch + %s%d);", combine_op(w, r), r,
+        kn_cuda_line(w, "kn_store_warp_result<%s>(acc%d, scratch + %s%d);", combine_op(w, r), r,
                      deferred_slot(w, sweep, slot), at);
         at += kn_warps_bytes(w->ph, r);
     }
@@ -307,7 +307,7 @@ void kn_cuda_begin_exchange(kn_cuda_writer *w)
         kn_cuda_line(w, "for (int i = 0; i < %d; ++i)", counters);
         kn_cuda_line(w, "    kn_init_barrier(&full[i]);");
     }
-    kn_cuda_line(w, "kn_publish_barriers();");
+    kn_cuda_line(w, "kn_fence_barrier_init();");
     kn_cuda_close(w);
     if (copies)
         kn_cuda_line(w, "__syncthreads(); // all know what they wait for");
@@ -327,7 +327,7 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     kn_cuda_line(w, "unsigned char *const board%d = boards + turn %% 2 * (blocks * %d);", sweep,
                  stride);
     kn_cuda_line(w, "if (threadIdx.x == 0)");
-    kn_cuda_line(w, "    kn_expect(&told[turn %% 2], blocks * %d);", bytes);
+    kn_cuda_line(w, "    kn_expect_bytes(&told[turn %% 2], blocks * %d);", bytes);
     if (sweep == 0) { /* every sweep but the last reduces, so the first exchange is sweep 0's */
         kn_cuda_line(w, "if (turn == 0)");
         kn_cuda_line(w, "    kn_cluster_wait(); // the others run, and have boards");
@@ -339,21 +339,21 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     for (int r = 0; r < ph->nest.reds.len; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
-        kn_cuda_line(w, "kn_publish%s(acc%d, board%d + %d, &told[turn %% 2]);", shape, r, sweep,
-                     at);
+        kn_cuda_line(w, "kn_exchange_store%s(acc%d, board%d + %d, &told[turn %% 2]);", shape, r,
+                     sweep, at);
         at += kn_exchange_slot(ph, r);
     }
-    kn_cuda_line(w, "kn_await(&told[turn %% 2], turn / 2 %% 2);");
+    kn_cuda_line(w, "kn_wait_barrier(&told[turn %% 2], turn / 2 %% 2);");
     at = 0;
     for (int r = 0; r < ph->nest.reds.len; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
         if (ph->how.walk == KN_WALK_COLS)
-            kn_cuda_line(w, "kn_merge_rows<%s, %d, %d>(acc%d, board%d + %d, %s);", combine_op(w, r),
-                         ph->how.lanes, stride, r, sweep, at, neutral(w, r));
+            kn_cuda_line(w, "kn_exchange_merge_rows<%s, %d, %d>(acc%d, board%d + %d, %s);",
+                         combine_op(w, r), ph->how.lanes, stride, r, sweep, at, neutral(w, r));
         else
-            kn_cuda_line(w, "acc%d = kn_merge<%s, %d, %d>(board%d + %d, %s);", r, combine_op(w, r),
-                         KN_MOST_CLUSTER, stride, sweep, at, neutral(w, r));
+            kn_cuda_line(w, "acc%d = kn_exchange_merge<%s, %d, %d>(board%d + %d, %s);", r,
+                         combine_op(w, r), KN_MOST_CLUSTER, stride, sweep, at, neutral(w, r));
         at += kn_exchange_slot(ph, r);
     }
     kn_cuda_line(w, "++turn;");
@@ -366,20 +366,20 @@ static void combine_packed(kn_cuda_writer *w, int sweep)
     int n = 0;
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (kn_red_accumulates(ph, r, sweep))
-            kn_cuda_line(w, "kn_leave_abreast(acc%d, sums + %d * each);", r, n++);
+            kn_cuda_line(w, "kn_store_packed(acc%d, sums + %d * each);", r, n++);
     kn_cuda_line(w, "__syncthreads();");
     n = 0;
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (kn_red_accumulates(ph, r, sweep))
-            kn_cuda_line(
-                w, "kn_combine_abreast<%s, %d>(%s, sums + %d * each, rows, lanes, here, run);",
-                combine_op(w, r), ph->how.vec, neutral(w, r), n++);
+            kn_cuda_line(w,
+                         "kn_combine_packed<%s, %d>(%s, sums + %d * each, rows, lanes, here, run);",
+                         combine_op(w, r), ph->how.vec, neutral(w, r), n++);
     kn_cuda_line(w, "__syncthreads();");
     n = 0;
     for (int r = 0; r < ph->nest.reds.len; r++) {
         const char *type = kn_cuda_type(ph->nest.reds.data[r].dtype);
         if (kn_red_accumulates(ph, r, sweep))
-            kn_cuda_line(w, "const %s r%d = kn_take_abreast<%d, %s>(sums + %d * each, own);", type,
+            kn_cuda_line(w, "const %s r%d = kn_load_packed<%d, %s>(sums + %d * each, own);", type,
                          r, ph->how.vec, type, n++);
     }
 }

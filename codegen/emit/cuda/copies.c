@@ -51,7 +51,7 @@ void kn_cuda_skew_launch(kn_cuda_writer *w)
 {
     bool columns = w->ph->how.walk == KN_WALK_COLS;
     kn_cuda_line(w, "if (threadIdx.x == 0 && gridDim.x / blocks < %s)", columns ? "tiles" : "work");
-    kn_cuda_line(w, "    kn_pause(blockIdx.x / blocks * (unsigned)p%d_apart);", w->p);
+    kn_cuda_line(w, "    kn_spin(blockIdx.x / blocks * (unsigned)p%d_apart);", w->p);
     if (columns)
         kn_cuda_line(w, "__syncthreads(); // it is everybody's time");
 }
@@ -115,7 +115,7 @@ static void write_copies(kn_cuda_writer *w)
         if (!is_copied(v))
             continue;
         const char *from = kn_cuda_offset(w, &v->access, 'v', i, NULL);
-        kn_cuda_line(w, "kn_fetch(%s_kept + (i - base) / %d, %s + (%s),", kn_cuda_value(w, i),
+        kn_cuda_line(w, "kn_copy_bulk(%s_kept + (i - base) / %d, %s + (%s),", kn_cuda_value(w, i),
                      ph->how.vec, w->k->bufs.data[v->access.buf].name, from);
         kn_cuda_line(w, "         (unsigned)run * %d, %s, policy);", kn_bytes(v->dtype),
                      mbarrier(w));
@@ -142,7 +142,7 @@ void kn_cuda_copy_first(kn_cuda_writer *w)
     const char *bytes = chunks ? "low < high ? high - low"
                                : kn_cuda_printed(w, "%s < %s ? %s - %s", begin, end, end, begin);
     kn_cuda_guarded(w, chunks ? "" : "from == base",
-                    kn_cuda_printed(w, "kn_expect(%s, (unsigned)(%s : 0) * %d);", mbarrier(w),
+                    kn_cuda_printed(w, "kn_expect_bytes(%s, (unsigned)(%s : 0) * %d);", mbarrier(w),
                                     bytes, copied_element_bytes(ph)));
     write_copies(w);
     w->indent--;
@@ -167,7 +167,7 @@ void kn_cuda_copy_first(kn_cuda_writer *w)
 void kn_cuda_copy_next(kn_cuda_writer *w)
 {
     if (overwrites_copies(w->ph))
-        kn_cuda_line(w, "kn_write_before_fetch();");
+        kn_cuda_line(w, "kn_fence_async_proxy();");
     kn_cuda_line(w, "__syncthreads(); // its place is free");
     kn_cuda_line(w, "const kn_count next = first + %d * (gridDim.x / blocks);",
                  kn_copy_stages(w->ph));
@@ -182,7 +182,7 @@ void kn_cuda_open_chunks(kn_cuda_writer *w, const char *first)
     if (w->ph->how.rest_in_registers)
         kn_cuda_guarded(w, "next < work", "take_rest(next);");
     if (w->ph->how.unaligned || overwrites_copies(w->ph))
-        kn_cuda_line(w, "kn_write_before_fetch();");
+        kn_cuda_line(w, "kn_fence_async_proxy();");
     open_chunk_loop(w, first);
 }
 
@@ -208,11 +208,11 @@ static void load_edges(kn_cuda_writer *w)
 void kn_cuda_await_copies(kn_cuda_writer *w)
 {
     if (w->ph->how.walk == KN_WALK_COLS) {
-        kn_cuda_line(w, "kn_await_own();");
+        kn_cuda_line(w, "kn_wait_copies();");
     } else {
         if (w->ph->how.unaligned)
             load_edges(w);
-        kn_cuda_line(w, "kn_await(%s, parity);", mbarrier(w));
+        kn_cuda_line(w, "kn_wait_barrier(%s, parity);", mbarrier(w));
         if (!kn_waits_by_chunk(w->ph))
             kn_cuda_line(w, w->ph->how.hoisted ? "parity ^= at;" : "parity ^= 1;");
     }
@@ -242,7 +242,7 @@ static void write_column_copies(kn_cuda_writer *w)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (is_copied(v))
-            kn_cuda_line(w, "kn_fetch_own(&%s, %s + (%s));", kn_cuda_shared_vector(w, i),
+            kn_cuda_line(w, "kn_copy_async(&%s, %s + (%s));", kn_cuda_shared_vector(w, i),
                          w->k->bufs.data[v->access.buf].name,
                          kn_cuda_offset(w, &v->access, 'v', i, NULL));
     }

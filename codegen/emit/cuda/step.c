@@ -251,7 +251,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     w->in_step = true;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (ph->how.hoisted && w->need[i] && kn_is_hoisted(ph, kn_value_at(ph, i)))
-            kn_cuda_line(w, "kn_made_anew(%s);", kn_cuda_vector(w, i));
+            kn_cuda_line(w, "kn_opaque(%s);", kn_cuda_vector(w, i));
     write_loads(w);
     for (int i = 0; i < ph->nest.stores.len; i++)
         if (kn_cuda_stores_now(w, i) &&

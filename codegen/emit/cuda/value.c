@@ -49,10 +49,11 @@ typedef struct division {
     const char *suffix, *type, *make;
 } division;
 
-static const division exact_f32 = {"by", "kn_divisor<float>", "kn_divide_by"},
-                      exact_f64 = {"by", "kn_divisor<double>", "kn_divide_by"},
-                      approximate_f32 = {"over", "kn_rough_divisor", "kn_divide_roughly_by"},
-                      integer_f32 = {"whole", "kn_whole_divisor", "kn_divide_by_whole"};
+static const division exact_f32 = {"by", "kn_divisor<float>", "kn_make_divisor"},
+                      exact_f64 = {"by", "kn_divisor<double>", "kn_make_divisor"},
+                      approximate_f32 = {"over", "kn_approximate_divisor",
+                                         "kn_make_approximate_divisor"},
+                      integer_f32 = {"whole", "kn_integer_divisor", "kn_make_integer_divisor"};
 
 /* Is group value `by` an integer that is known before the first sweep, such as the count of members? Threads that share
  * several groups have no register to spare for its reciprocal, unless async copies bring these (docs/lab/short-columns.md). */
@@ -107,12 +108,13 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
         if (d == &approximate_f32 || d == &integer_f32)
             return kn_cuda_printed(w, "%s / %s", in[0], by);
         const char *const quotients[] = {[KN_EACH_TESTED] = "%s / %s",
-                                         [KN_TESTED_TOGETHER] = "kn_divide_quickly(%s, %s, exact)",
-                                         [KN_DIVIDED] = "kn_divide_slowly(%s, %s)"};
+                                         [KN_TESTED_TOGETHER] =
+                                             "kn_divide_by_reciprocal(%s, %s, exact)",
+                                         [KN_DIVIDED] = "kn_divide_any(%s, %s)"};
         return kn_cuda_printed(w, quotients[w->quotients], in[0], by);
     }
     if (kn_cuda_imprecise_exp(w, i))
-        return kn_cuda_printed(w, "kn_rough_exp(%s)", in[0]);
+        return kn_cuda_printed(w, "kn_approximate_exp(%s)", in[0]);
     if (w->ph->how.cluster && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) &&
         v->dtype == KN_F32 && !w->k->fast)
         return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);

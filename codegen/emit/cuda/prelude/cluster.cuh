@@ -25,22 +25,22 @@ __device__ __forceinline__ void kn_init_barrier(unsigned long long *barrier)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(kn_shared_address(barrier)) : "memory");
 }
 // Makes initialised mbarriers visible to the async proxy and, after a barrier, to all threads of the cluster.
-__device__ __forceinline__ void kn_publish_barriers()
+__device__ __forceinline__ void kn_fence_barrier_init()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 // Orders this thread's writes to shared memory before bulk copies to the same place that start after a barrier.
-__device__ __forceinline__ void kn_write_before_fetch()
+__device__ __forceinline__ void kn_fence_async_proxy()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-__device__ __forceinline__ void kn_expect(unsigned long long *barrier, unsigned bytes)
+__device__ __forceinline__ void kn_expect_bytes(unsigned long long *barrier, unsigned bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(kn_shared_address(barrier)),
                  "r"(bytes)
                  : "memory");
 }
-__device__ __forceinline__ void kn_fetch(void *to, const void *from, unsigned bytes, unsigned long long *barrier,
+__device__ __forceinline__ void kn_copy_bulk(void *to, const void *from, unsigned bytes, unsigned long long *barrier,
                                          unsigned long long policy)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], "
@@ -48,20 +48,20 @@ __device__ __forceinline__ void kn_fetch(void *to, const void *from, unsigned by
                  "l"(from), "r"(bytes), "r"(kn_shared_address(barrier)), "l"(policy)
                  : "memory");
 }
-__device__ __forceinline__ unsigned long long kn_nanoseconds()
+__device__ __forceinline__ unsigned long long kn_global_timer()
 {
     unsigned long long now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     return now;
 }
-__device__ __forceinline__ void kn_pause(unsigned nanoseconds)
+__device__ __forceinline__ void kn_spin(unsigned nanoseconds)
 {
-    const unsigned long long start = kn_nanoseconds();
-    while (kn_nanoseconds() - start < nanoseconds) {
+    const unsigned long long start = kn_global_timer();
+    while (kn_global_timer() - start < nanoseconds) {
     }
 }
 // Waits until the phase of this parity completes.
-__device__ __forceinline__ void kn_await(unsigned long long *barrier, unsigned parity)
+__device__ __forceinline__ void kn_wait_barrier(unsigned long long *barrier, unsigned parity)
 {
     asm volatile("{\n.reg .pred done;\nAGAIN:\n"
                  "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
@@ -80,7 +80,7 @@ template <class T> union kn_message {
 
 // Stores to shared memory of another block, whose mbarrier at `counter` counts the bytes.
 template <class T>
-__device__ __forceinline__ void kn_send(const kn_message<T> &message, unsigned to, unsigned counter)
+__device__ __forceinline__ void kn_store_async(const kn_message<T> &message, unsigned to, unsigned counter)
 {
 #pragma unroll
     for (int i = 0; i < (int)(sizeof(message) / 4); ++i)
@@ -92,7 +92,7 @@ __device__ __forceinline__ void kn_send(const kn_message<T> &message, unsigned t
 // Stores v, which all threads of the block have, to the buffer of every block of the cluster, whose mbarrier counts the
 // bytes. There is no fence: other stores of the block need not have completed.
 template <int STRIDE, class T>
-__device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, unsigned long long *told)
+__device__ __forceinline__ void kn_exchange_store(const T &v, unsigned char *board, unsigned long long *told)
 {
     kn_message<T> message = {};
     message.value = v;
@@ -104,13 +104,13 @@ __device__ __forceinline__ void kn_publish(const T &v, unsigned char *board, uns
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(counter)
             : "r"(kn_shared_address(told)), "r"(threadIdx.x));
-        kn_send(message, to, counter);
+        kn_store_async(message, to, counter);
     }
 }
 
 // Merges what the blocks of the cluster, at most WIDTH, have stored to this block's buffer.
 template <class Op, int WIDTH, int STRIDE, class T>
-__device__ __forceinline__ T kn_merge(const unsigned char *board, T identity)
+__device__ __forceinline__ T kn_exchange_merge(const unsigned char *board, T identity)
 {
     const unsigned rank = threadIdx.x % WIDTH;
     return kn_combine_lanes<Op, WIDTH>(
@@ -120,7 +120,7 @@ __device__ __forceinline__ T kn_merge(const unsigned char *board, T identity)
 // The same for columns: the ROWS threads of the block that share threadIdx.x % WIDTH all have the same N values. Each row
 // of threads stores to other blocks; rows within a warp share the merging.
 template <int ROWS, int WIDTH, int STRIDE, int N, class T>
-__device__ __forceinline__ void kn_publish_rows(const T (&v)[N], unsigned char *board, unsigned long long *told)
+__device__ __forceinline__ void kn_exchange_store_rows(const T (&v)[N], unsigned char *board, unsigned long long *told)
 {
     const kn_message<T> *mine = (const kn_message<T> *)(board + kn_cluster_rank() * STRIDE) + threadIdx.x % WIDTH * N;
 #pragma unroll 1
@@ -134,18 +134,18 @@ __device__ __forceinline__ void kn_publish_rows(const T (&v)[N], unsigned char *
         for (int l = 0; l < N; ++l) {
             kn_message<T> message = {};
             message.value = v[l];
-            kn_send(message, to + (unsigned)sizeof(message) * l, counter);
+            kn_store_async(message, to + (unsigned)sizeof(message) * l, counter);
         }
     }
 }
 template <int ROWS, int WIDTH, int STRIDE, class T>
-__device__ __forceinline__ void kn_publish_rows(const T &v, unsigned char *board, unsigned long long *told)
+__device__ __forceinline__ void kn_exchange_store_rows(const T &v, unsigned char *board, unsigned long long *told)
 {
     const T one[1] = {v};
-    kn_publish_rows<ROWS, WIDTH, STRIDE, 1>(one, board, told);
+    kn_exchange_store_rows<ROWS, WIDTH, STRIDE, 1>(one, board, told);
 }
 template <class Op, int WIDTH, int STRIDE, int N, class T>
-__device__ __forceinline__ void kn_merge_rows(T (&v)[N], const unsigned char *board, T identity)
+__device__ __forceinline__ void kn_exchange_merge_rows(T (&v)[N], const unsigned char *board, T identity)
 {
     enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1 };
     const unsigned blocks = kn_cluster_blocks(), share = (blocks + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE;
@@ -165,9 +165,9 @@ __device__ __forceinline__ void kn_merge_rows(T (&v)[N], const unsigned char *bo
             v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
 }
 template <class Op, int WIDTH, int STRIDE, class T>
-__device__ __forceinline__ void kn_merge_rows(T &v, const unsigned char *board, T identity)
+__device__ __forceinline__ void kn_exchange_merge_rows(T &v, const unsigned char *board, T identity)
 {
     T one[1];
-    kn_merge_rows<Op, WIDTH, STRIDE, 1>(one, board, identity);
+    kn_exchange_merge_rows<Op, WIDTH, STRIDE, 1>(one, board, identity);
     v = one[0];
 }

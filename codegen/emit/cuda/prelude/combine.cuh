@@ -71,7 +71,7 @@ template <class Op, int WIDTH, int FROM = 1, class T> __device__ __forceinline__
 // Over whole warps of a block, in two functions with a barrier between them, so that several accumulators share that barrier
 // and the one that frees `warps` again. Each warp stores its result, then all threads combine `count` of them from `first`
 // on.
-template <class Op, class T> __device__ __forceinline__ void kn_leave_of_warp(T v, void *warps)
+template <class Op, class T> __device__ __forceinline__ void kn_store_warp_result(T v, void *warps)
 {
     v = kn_combine_lanes<Op, 32>(v);
     if (threadIdx.x % 32 == 0)
@@ -87,14 +87,14 @@ __device__ __forceinline__ T kn_combine_warps(T identity, const void *warps, uns
 // Over groups packed into rows. Each thread stores N sums, of neighbouring columns. After a barrier warp g combines, over
 // `rows` rows of `lanes` threads, the `run` columns of group g of `groups`. After another barrier any thread loads a group's
 // result. `sums` has room for N values a thread and one a group.
-template <int N, class T> __device__ __forceinline__ void kn_leave_abreast(const T (&v)[N], void *sums)
+template <int N, class T> __device__ __forceinline__ void kn_store_packed(const T (&v)[N], void *sums)
 {
 #pragma unroll
     for (int l = 0; l < N; ++l)
         ((T *)sums)[threadIdx.x * N + l] = v[l];
 }
 template <class Op, int N, class T>
-__device__ __forceinline__ void kn_combine_abreast(T identity, void *sums, unsigned rows, unsigned lanes, unsigned groups,
+__device__ __forceinline__ void kn_combine_packed(T identity, void *sums, unsigned rows, unsigned lanes, unsigned groups,
                                                    unsigned run)
 {
     const unsigned g = threadIdx.x / 32;
@@ -110,7 +110,7 @@ __device__ __forceinline__ void kn_combine_abreast(T identity, void *sums, unsig
     if (threadIdx.x % 32 == 0)
         ((T *)sums)[blockDim.x * N + g] = one;
 }
-template <int N, class T> __device__ __forceinline__ T kn_take_abreast(const void *sums, unsigned own)
+template <int N, class T> __device__ __forceinline__ T kn_load_packed(const void *sums, unsigned own)
 {
     return ((const T *)sums)[blockDim.x * N + own];
 }

@@ -73,11 +73,11 @@ KN_COMPLEX kn_divide_plain(kn_complex<T> a, kn_complex<T> b)
     const T square = b.re * b.re + b.im * b.im;
     return kn_complex<T>{(a.re * b.re + a.im * b.im) / square, (a.im * b.re - a.re * b.im) / square};
 }
-__device__ __forceinline__ float kn_times_power(float a, int e) { return ldexpf(a, e); }
-__device__ __forceinline__ double kn_times_power(double a, int e) { return ldexp(a, e); }
-KN_COMPLEX kn_times_power(kn_complex<T> a, int e)
+__device__ __forceinline__ float kn_ldexp(float a, int e) { return ldexpf(a, e); }
+__device__ __forceinline__ double kn_ldexp(double a, int e) { return ldexp(a, e); }
+KN_COMPLEX kn_ldexp(kn_complex<T> a, int e)
 {
-    return kn_complex<T>{kn_times_power(a.re, e), kn_times_power(a.im, e)};
+    return kn_complex<T>{kn_ldexp(a.re, e), kn_ldexp(a.im, e)};
 }
 // Operands are scaled by powers of two where a square or a product could overflow or underflow.
 KN_COMPLEX operator/(kn_complex<T> a, kn_complex<T> b)
@@ -90,7 +90,7 @@ KN_COMPLEX operator/(kn_complex<T> a, kn_complex<T> b)
     if (size == 0)
         return a;
     const int up = kn_frexp_exponent(size), down = kn_frexp_exponent(by);
-    return kn_times_power(kn_divide_plain(kn_times_power(a, -up), kn_times_power(b, -down)), up - down);
+    return kn_ldexp(kn_divide_plain(kn_ldexp(a, -up), kn_ldexp(b, -down)), up - down);
 }
 
 // By the real part, then by the imaginary one. Comparisons with a NaN are false, but where real parts are equal only the
@@ -147,7 +147,7 @@ KN_COMPLEX kn_sqrt(kn_complex<T> a)
 }
 
 // by * e^x (cos y, sin y), by two factors e^(x / 2) where e^x overflows.
-KN_COMPLEX kn_turned(T x, T y, T by)
+KN_COMPLEX kn_scaled_polar(T x, T y, T by)
 {
     const bool far = x > kn_limits<T>::exp_fits();
     const T e = kn_exp(far ? x * (T)0.5 : x), more = far ? e : (T)1;
@@ -162,7 +162,7 @@ KN_COMPLEX kn_exp(kn_complex<T> a)
             return a.re < 0 ? kn_complex<T>{0, 0} : kn_complex<T>{a.re, kn_nan_of<T>()};
         return kn_complex<T>{kn_nan_of<T>(), kn_nan_of<T>()};
     }
-    return kn_turned(a.re, a.im, (T)1);
+    return kn_scaled_polar(a.re, a.im, (T)1);
 }
 
 // log(abs(a)): near 1 by abs(a)^2 - 1, which abs(a) would lose.
@@ -183,7 +183,7 @@ template <class T> __device__ __forceinline__ T kn_log_abs(kn_complex<T> a)
 }
 KN_COMPLEX kn_log(kn_complex<T> a) { return kn_complex<T>{kn_log_abs(a), kn_arctan2(a.im, a.re)}; }
 
-KN_COMPLEX kn_whole_power(kn_complex<T> a, int n)
+KN_COMPLEX kn_integer_power(kn_complex<T> a, int n)
 {
     kn_complex<T> result = {1, 0};
     for (; n; n /= 2, a = a * a)
@@ -200,11 +200,11 @@ __device__ __forceinline__ kn_c128 kn_power(kn_c128 a, kn_c128 b)
         return b.re > 0 && b.im == 0 ? kn_c128{0, 0} : kn_c128{KN_NAN, KN_NAN};
     if (b.im == 0 && fabs(b.re) < 100 && b.re == trunc(b.re)) {
         const int n = (int)b.re;
-        const kn_c128 power = kn_whole_power(a, n < 0 ? -n : n), one = {1, 0};
+        const kn_c128 power = kn_integer_power(a, n < 0 ? -n : n), one = {1, 0};
         if (n >= 0)
             return power;
         // divided at the end, where the error is least, unless the power is out of range
-        return kn_isfinite(power) && power != kn_c128{0, 0} ? one / power : kn_whole_power(one / a, -n);
+        return kn_isfinite(power) && power != kn_c128{0, 0} ? one / power : kn_integer_power(one / a, -n);
     }
     return kn_exp(b * kn_log(a));
 }
@@ -224,7 +224,7 @@ KN_COMPLEX kn_sinh(kn_complex<T> a)
     if (!kn_isfinite(y))
         return kn_complex<T>{x == 0 || kn_isinf(x) ? x : kn_nan_of<T>(), kn_nan_of<T>()};
     if (kn_abs(x) > kn_limits<T>::exp_fits() && kn_isfinite(x)) {
-        const kn_complex<T> e = kn_turned(kn_abs(x), y, (T)0.5);
+        const kn_complex<T> e = kn_scaled_polar(kn_abs(x), y, (T)0.5);
         return kn_complex<T>{kn_copysign((T)1, x) * e.re, e.im};
     }
     return kn_complex<T>{x == 0 ? x : kn_sinh(x) * kn_cos(y), kn_cosh(x) * kn_sin(y)};
@@ -237,7 +237,7 @@ KN_COMPLEX kn_cosh(kn_complex<T> a)
     if (!kn_isfinite(y))
         return kn_complex<T>{kn_isinf(x) ? kn_abs(x) : kn_nan_of<T>(), x == 0 ? x : kn_nan_of<T>()};
     if (kn_abs(x) > kn_limits<T>::exp_fits() && kn_isfinite(x)) {
-        const kn_complex<T> e = kn_turned(kn_abs(x), y, (T)0.5);
+        const kn_complex<T> e = kn_scaled_polar(kn_abs(x), y, (T)0.5);
         return kn_complex<T>{e.re, kn_copysign((T)1, x) * e.im};
     }
     return kn_complex<T>{kn_cosh(x) * kn_cos(y), x == 0 ? x : kn_sinh(x) * kn_sin(y)};

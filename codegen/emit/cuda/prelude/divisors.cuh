@@ -17,19 +17,19 @@ __device__ __forceinline__ double kn_correct(double q, double x, const kn_diviso
     return fma(fma(-once, d.by, x), d.reciprocal, once);
 }
 #define KN_DIVISION(T, abs, small, large)                                                          \
-    __device__ __forceinline__ kn_divisor<T> kn_divide_by(T by)                                    \
+    __device__ __forceinline__ kn_divisor<T> kn_make_divisor(T by)                                 \
     {                                                                                              \
         return kn_divisor<T>{by, abs(by) > small && abs(by) < large ? 1 / by : (T)KN_NAN};         \
     }                                                                                              \
-    /* Clears `exact` where the result may be wrong. */                                             \
-    __device__ __forceinline__ T kn_divide_quickly(T x, const kn_divisor<T> &d, bool &exact)       \
+    /* Clears `exact` where the result may be wrong. */                                            \
+    __device__ __forceinline__ T kn_divide_by_reciprocal(T x, const kn_divisor<T> &d, bool &exact) \
     {                                                                                              \
         const T q = kn_correct(x * d.reciprocal, x, d);                                            \
         exact &= abs(q) > small;                                                                   \
         return q;                                                                                  \
     }                                                                                              \
     /* Of any operands. Zeros, which are frequent, skip division's subroutine.        */           \
-    __device__ __forceinline__ T kn_divide_slowly(T x, const kn_divisor<T> &d)                     \
+    __device__ __forceinline__ T kn_divide_any(T x, const kn_divisor<T> &d)                        \
     {                                                                                              \
         const T q = x * d.reciprocal;                                                              \
         if (x == 0 && q == 0)                                                                      \
@@ -39,8 +39,8 @@ __device__ __forceinline__ double kn_correct(double q, double x, const kn_diviso
     __device__ __forceinline__ T operator/(T x, const kn_divisor<T> &d)                            \
     {                                                                                              \
         bool exact = true;                                                                         \
-        const T q = kn_divide_quickly(x, d, exact);                                                \
-        return exact ? q : kn_divide_slowly(x, d);                                                 \
+        const T q = kn_divide_by_reciprocal(x, d, exact);                                          \
+        return exact ? q : kn_divide_any(x, d);                                                    \
     }
 KN_DIVISION(float, fabsf, 1e-15f, 1e15f)
 KN_DIVISION(double, fabs, 1e-140, 1e140)
@@ -50,34 +50,34 @@ KN_DIVISION(double, fabs, 1e-140, 1e140)
 // extreme operands. The remainder by an integer is a multiple of the smallest subnormal, so it is exact even where others
 // underflow; subnormal quotients halfway between two numbers may round to either. For zeros, infinities and NaN the product
 // with the reciprocal is the quotient.
-struct kn_whole_divisor {
+struct kn_integer_divisor {
     float by, reciprocal;
 };
-__device__ __forceinline__ float kn_first_that_counts(float a, float b) { return fabsf(a) > 0 ? a : b; }
-__device__ __forceinline__ kn_whole_divisor kn_divide_by_whole(float by)
+__device__ __forceinline__ float kn_nonzero_or(float a, float b) { return fabsf(a) > 0 ? a : b; }
+__device__ __forceinline__ kn_integer_divisor kn_make_integer_divisor(float by)
 {
 #ifdef __CUDACC_RTC__
     float rough;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(rough) : "f"(by));
-    return kn_whole_divisor{by, kn_first_that_counts(fmaf(fmaf(-by, rough, 1.0f), rough, rough), rough)};
+    return kn_integer_divisor{by, kn_nonzero_or(fmaf(fmaf(-by, rough, 1.0f), rough, rough), rough)};
 #else
-    return kn_whole_divisor{by, 1 / by};
+    return kn_integer_divisor{by, 1 / by};
 #endif
 }
-__device__ __forceinline__ float operator/(float x, const kn_whole_divisor &d)
+__device__ __forceinline__ float operator/(float x, const kn_integer_divisor &d)
 {
     const float q = x * d.reciprocal;
-    return kn_first_that_counts(fmaf(fmaf(-q, d.by, x), d.reciprocal, q), q);
+    return kn_nonzero_or(fmaf(fmaf(-q, d.by, x), d.reciprocal, q), q);
 }
 
 // Divisors of quotients that are only rounded to 16 bits: within 2^-22 of the exact ones. The reciprocal of a subnormal may
 // overflow, so both operands are scaled then.
-struct kn_rough_divisor {
+struct kn_approximate_divisor {
     float scale, reciprocal;
 };
-__device__ __forceinline__ kn_rough_divisor kn_divide_roughly_by(float by)
+__device__ __forceinline__ kn_approximate_divisor kn_make_approximate_divisor(float by)
 {
     const float scale = fabsf(by) < 1.17549435e-38f ? 18446744073709551616.0f : 1.0f;
-    return kn_rough_divisor{scale, 1 / (by * scale)};
+    return kn_approximate_divisor{scale, 1 / (by * scale)};
 }
-__device__ __forceinline__ float operator/(float x, const kn_rough_divisor &d) { return x * d.scale * d.reciprocal; }
+__device__ __forceinline__ float operator/(float x, const kn_approximate_divisor &d) { return x * d.scale * d.reciprocal; }

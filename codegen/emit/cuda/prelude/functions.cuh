@@ -50,7 +50,7 @@ __device__ __forceinline__ float kn_approximate_exp2(float a)
     return r;
 }
 // exp(a) within 4 + 3/4 abs(a) ulp, as the square of exp(a / 2), whose exp2 is far from overflow and underflow.
-__device__ __forceinline__ float kn_rough_exp(float a)
+__device__ __forceinline__ float kn_approximate_exp(float a)
 {
     const float root = kn_approximate_exp2(a * 0.72134752f);
     return root * root;

@@ -28,12 +28,12 @@ template <> struct kn_word<2> { typedef unsigned short type; };
 template <> struct kn_word<4> { typedef unsigned type; };
 template <> struct kn_word<8> { typedef uint2 type; };
 template <> struct kn_word<16> { typedef uint4 type; };
-template <int N, class T> __device__ __forceinline__ void kn_stream(T *p, const kn_vec<T, N> &v)
+template <int N, class T> __device__ __forceinline__ void kn_store_streaming(T *p, const kn_vec<T, N> &v)
 {
     typedef typename kn_word<sizeof(T) * N>::type word;
     __stcs(reinterpret_cast<word *>(p), *reinterpret_cast<const word *>(&v));
 }
-template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_once(const T *p)
+template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_streaming(const T *p)
 {
     typedef typename kn_word<sizeof(T) * N>::type word;
     kn_vec<T, N> v;
@@ -41,7 +41,7 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_once(c
     return v;
 }
 // A load under a policy of the L2 cache, as createpolicy encodes it.
-template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_by(unsigned long long policy, const T *p)
+template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_with_policy(unsigned long long policy, const T *p)
 {
 #if __CUDA_ARCH__ >= 800
     p = static_cast<const T *>(__nv_associate_access_property(p, policy));
@@ -51,7 +51,7 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_by(uns
 
 // Hides from the compiler what is in v, so that it does not hoist what is computed from v out of a loop, where that would take
 // registers throughout.
-template <class T, int N> __device__ __forceinline__ void kn_made_anew(kn_vec<T, N> &v)
+template <class T, int N> __device__ __forceinline__ void kn_opaque(kn_vec<T, N> &v)
 {
     union {
         kn_vec<T, N> v;

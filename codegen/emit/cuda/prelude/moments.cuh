@@ -30,7 +30,7 @@ template <class T> struct kn_moments {
     }
 };
 // Chan's merge; symmetric, so that two lanes that exchange their moments get the same bits.
-struct kn_var {
+struct kn_merge_moments {
     template <class T>
     static __device__ __forceinline__ kn_moments<T> of(const kn_moments<T> &a, const kn_moments<T> &b)
     {
@@ -54,7 +54,7 @@ template <class Op, int WIDTH, int FROM = 1, class T>
 __device__ __forceinline__ kn_moments<T> kn_combine_lanes(kn_moments<T> v)
 {
     const T n = kn_combine_lanes<kn_sum, WIDTH, FROM>(v.n);
-    const T sum = kn_combine_lanes<kn_sum, WIDTH, FROM>(kn_product(v.n, v.mean)); // all lanes take part, also those without members
+    const T sum = kn_combine_lanes<kn_sum, WIDTH, FROM>(kn_product(v.n, v.mean)); // by all lanes, also without members
     const T mean = n == 0 ? 0 : sum / n;
     const T d = v.mean - mean;
     return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH, FROM>(v.m2 + v.n * d * d)};

@@ -1,6 +1,6 @@
 // Online softmax: the running maximum and the running sum of exp(x - max) (Milakov and Gimelshein, "Online normalizer
-// calculation for softmax", 2018). No difference of infinities is taken, so that the sum is finite until whole().
-template <class T> struct kn_peak {
+// calculation for softmax", 2018). No difference of infinities is taken, so that the sum is finite until result_sum().
+template <class T> struct kn_max_expsum {
     T max, sum;
     static __device__ __forceinline__ T scale(T x, T max) { return kn_exp(x == max ? (T)0 : x - max); }
     __device__ __forceinline__ void add(T x)
@@ -24,28 +24,29 @@ template <class T> struct kn_peak {
         max = top;
     }
     // The sum as the definition has it: x - max of infinities is NaN.
-    __device__ __forceinline__ T whole() const { return sum + (max - max); }
+    __device__ __forceinline__ T result_sum() const { return sum + (max - max); }
 };
 // Symmetric, so that two lanes that exchange their states get the same bits.
-struct kn_max_and_sum {
-    template <class T> static __device__ __forceinline__ kn_peak<T> of(const kn_peak<T> &a, const kn_peak<T> &b)
+struct kn_merge_max_expsum {
+    template <class T>
+    static __device__ __forceinline__ kn_max_expsum<T> of(const kn_max_expsum<T> &a, const kn_max_expsum<T> &b)
     {
         const T max = kn_maximum(a.max, b.max);
-        return kn_peak<T>{max, kn_product(a.sum, kn_peak<T>::scale(a.max, max)) +
-                                   kn_product(b.sum, kn_peak<T>::scale(b.max, max))};
+        return kn_max_expsum<T>{max, kn_product(a.sum, kn_max_expsum<T>::scale(a.max, max)) +
+                                   kn_product(b.sum, kn_max_expsum<T>::scale(b.max, max))};
     }
 };
 
 template <class T>
-__device__ __forceinline__ kn_peak<T> kn_from_lane_xor(const kn_peak<T> &v, int mask)
+__device__ __forceinline__ kn_max_expsum<T> kn_from_lane_xor(const kn_max_expsum<T> &v, int mask)
 {
-    return kn_peak<T>{kn_from_lane_xor(v.max, mask), kn_from_lane_xor(v.sum, mask)};
+    return kn_max_expsum<T>{kn_from_lane_xor(v.max, mask), kn_from_lane_xor(v.sum, mask)};
 }
 // Over lanes: first the maximum of all, then the sum of each lane's sum rescaled to it.
 template <class Op, int WIDTH, int FROM = 1, class T>
-__device__ __forceinline__ kn_peak<T> kn_combine_lanes(kn_peak<T> v)
+__device__ __forceinline__ kn_max_expsum<T> kn_combine_lanes(kn_max_expsum<T> v)
 {
     const T max = kn_combine_lanes<kn_max, WIDTH, FROM>(v.max);
-    return kn_peak<T>{
-        max, kn_combine_lanes<kn_sum, WIDTH, FROM>(kn_product(v.sum, kn_peak<T>::scale(v.max, max)))};
+    return kn_max_expsum<T>{
+        max, kn_combine_lanes<kn_sum, WIDTH, FROM>(kn_product(v.sum, kn_max_expsum<T>::scale(v.max, max)))};
 }
