@@ -19,13 +19,13 @@ static void put_index(params *ps, int64_t value, const char *name)
     put(ps, (kn_param){.kind = KN_PARAM_INDEX, .value = value, .name = name});
 }
 
-/* "p0_v3_s01": the stride of value 3's access along axis 1; 'o' instead of 'v': of a store. */
-static const char *stride_name(const params *ps, int phase, char kind, int i, const char *axis)
+/* "p0_v3_stride1": what is given of the i-th access, by values ('v') or stores ('o') */
+static const char *access_name(const params *ps, int phase, char kind, int i, const char *axis)
 {
     return ps->arena ? kn_sprintf(ps->arena, "p%d_%c%d_%s", phase, kind, i, axis) : NULL;
 }
 
-/* "p0_v3_g1_step": of the axis that operand 1 of value 3 indexes. */
+/* "p0_v3_g1_stride": of the axis that the value's operand 1 gives the index of */
 static const char *place_name(const params *ps, int phase, int i, int place, const char *what)
 {
     return ps->arena ? kn_sprintf(ps->arena, "p%d_v%d_g%d_%s", phase, i, place, what) : NULL;
@@ -35,11 +35,11 @@ static void access_params(params *ps, const kn_phase *ph, int phase, const kn_ac
                           char kind, int i)
 {
     if (acc->shifted)
-        put_index(ps, acc->offset, stride_name(ps, phase, kind, i, "at"));
+        put_index(ps, acc->offset, access_name(ps, phase, kind, i, "offset"));
     for (int a = 0; a < ph->nest.naxes; a++)
         if (acc->kind[a] == KN_STRIDE_PARAM) {
-            char axis[8] = {'s', (char)('0' + a / 10), (char)('0' + a % 10), 0};
-            put_index(ps, acc->stride[a], stride_name(ps, phase, kind, i, axis));
+            const char *name = ps->arena ? kn_sprintf(ps->arena, "stride%d", a) : NULL;
+            put_index(ps, acc->stride[a], access_name(ps, phase, kind, i, name));
         }
 }
 
@@ -50,8 +50,9 @@ static void divisor_params(params *ps, int phase, int axis, int64_t n)
     int shift = 0; /* beyond the 31 bits by which kn_quotient() always shifts */
     while (shift < 31 && (int64_t)1 << shift < n)
         shift++;
-    int64_t times = n > 0 ? ((int64_t)1 << (31 + shift)) / n + 1 : 0;
-    put_index(ps, times, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_times", phase, axis) : NULL);
+    int64_t multiplier = n > 0 ? ((int64_t)1 << (31 + shift)) / n + 1 : 0;
+    put_index(ps, multiplier,
+              ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_multiplier", phase, axis) : NULL);
     put_index(ps, shift, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_shift", phase, axis) : NULL);
 }
 
@@ -82,16 +83,16 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
             if (kn_has_access(v))
                 access_params(&ps, ph, p, &v->access, 'v', i);
             for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
-                put_index(&ps, v->place[j].stride, place_name(&ps, p, i, j, "step"));
+                put_index(&ps, v->place[j].stride, place_name(&ps, p, i, j, "stride"));
                 if (v->checked)
-                    put_index(&ps, v->place[j].extent, place_name(&ps, p, i, j, "size"));
+                    put_index(&ps, v->place[j].extent, place_name(&ps, p, i, j, "extent"));
             }
         }
         for (int i = 0; i < ph->nest.stores.len; i++) {
             const kn_store *s = &ph->nest.stores.data[i];
             access_params(&ps, ph, p, &s->access, 'o', i);
             if (s->kind == KN_STORE_PARTIAL)
-                put_index(&ps, s->access.split_stride, stride_name(&ps, p, 'o', i, "split"));
+                put_index(&ps, s->access.split_stride, access_name(&ps, p, 'o', i, "split_stride"));
         }
         if (ph->how.split || ph->how.mixed) {
             put_index(&ps, ph->num.splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
@@ -99,20 +100,20 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
                 put_index(&ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         }
         if (ph->how.packed) {
-            put_index(&ps, ph->num.pack, a ? kn_sprintf(a, "p%d_beside", p) : NULL);
+            put_index(&ps, ph->num.pack, a ? kn_sprintf(a, "p%d_pack", p) : NULL);
             put_index(&ps, ph->how.lanes, a ? kn_sprintf(a, "p%d_lanes", p) : NULL);
         }
         if (ph->how.cluster)
             put_index(&ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
         if (kn_starts_skewed(ph))
-            put_index(&ps, ph->num.skew, a ? kn_sprintf(a, "p%d_apart", p) : NULL);
+            put_index(&ps, ph->num.skew, a ? kn_sprintf(a, "p%d_skew", p) : NULL);
         if (kn_copies_in_chunks(ph))
-            put_index(&ps, ph->num.copy_chunk, a ? kn_sprintf(a, "p%d_piece", p) : NULL);
+            put_index(&ps, ph->num.copy_chunk, a ? kn_sprintf(a, "p%d_copy_chunk", p) : NULL);
         if (ph->how.rest_in_registers)
             put_index(&ps, ph->num.held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
     }
     if (kn_kernel_resident(k))
-        put_index(&ps, k->resident_steps, "held");
+        put_index(&ps, k->held, "resident_steps");
     if (k->policy)
         put(&ps, (kn_param){.kind = KN_PARAM_POLICY, .value = k->policy, .name = "policy"});
     if (kn_kernel_meets(k))

@@ -1,4 +1,4 @@
-/* Prints kernels, for people and as the key by which compiled code of the same structure is found. */
+/* Kernels as text, for people, and as the key under which compiled kernels are found. */
 #include "codegen/kir/kir.h"
 
 const char *kn_walk_text(kn_walk walk)
@@ -38,7 +38,7 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, con
         }
     kn_put(t, acc->vector ? ":v]" : "]");
     if (acc->transposed)
-        kn_putf(t, " turned by %d", acc->transposed);
+        kn_putf(t, " transposed by %d", acc->transposed);
 }
 
 static void put_number(kn_text *t, const char *before, int n)
@@ -101,7 +101,7 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     if (v->kept && v->kind == KN_V_ELEM)
         kn_putf(t, " since sweep %d", v->since);
     if (v->kept && v->kept != KN_KEEP_FRAME && v->kind == KN_V_ELEM)
-        kn_putf(t, " for v%d", v->room);
+        kn_putf(t, " in place of v%d", v->room);
     kn_put(t, v->name ? "  # " : "");
     kn_put(t, v->name ? v->name : "");
     kn_put(t, "\n");
@@ -112,6 +112,7 @@ static const char *const part_text[] = {[KN_PART_RESULT] = "",
                                         [KN_PART_COUNT] = "'s count",
                                         [KN_PART_EXPSUM] = "'s sum of exp"};
 
+/* The schedule, by the names of its fields. */
 static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bool numbers)
 {
     kn_put(t, kn_walk_text(ph->how.walk));
@@ -119,40 +120,39 @@ static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bo
         kn_put(t, " by block");
     else
         kn_putf(t, " tpg %d", ph->how.tpg);
-    kn_putf(t, " vec %d%s steps %d%s", ph->how.vec, ph->how.unaligned ? " ragged" : "",
+    kn_putf(t, " vec %d%s steps %d%s", ph->how.vec, ph->how.unaligned ? " unaligned" : "",
             ph->how.steps, ph->how.full ? " full" : "");
     if (ph->how.packed)
-        kn_put(t, " abreast");
+        kn_put(t, " packed");
     if (ph->how.walk == KN_WALK_COLS && (numbers || !ph->how.packed))
         kn_putf(t, " lanes %d", ph->how.lanes);
     if (ph->how.unroll)
-        kn_putf(t, " at once %d", ph->how.unroll);
+        kn_putf(t, " unroll %d", ph->how.unroll);
     if (ph->how.packed && numbers)
-        kn_putf(t, " beside %lld", (long long)ph->num.pack);
+        kn_putf(t, " pack %lld", (long long)ph->num.pack);
     if (ph->how.tile)
         kn_putf(t, " tile %d", ph->how.tile);
     kn_put(t, ph->how.split     ? " split"
-              : ph->how.mixed   ? " banded"
+              : ph->how.mixed   ? " mixed"
               : ph->how.cluster ? " cluster"
                                 : "");
-    kn_put(t, ph->how.rest_in_registers ? " partly fetched\n"
-              : ph->how.hoisted         ? " fetched ahead, lasting\n"
-              : ph->how.async           ? " fetched\n"
-                                        : "\n");
+    kn_put(t, ph->how.async ? " async" : "");
+    kn_put(t, ph->how.hoisted ? " hoisted" : "");
+    kn_put(t, ph->how.rest_in_registers ? " rest in registers\n" : "\n");
 }
 
 static void print_numbers(kn_text *t, const kn_phase *ph)
 {
     if (ph->how.split || ph->how.mixed || ph->how.cluster)
         kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->num.splits,
-                ph->how.mixed ? "bands" : "splits", (long long)ph->num.chunk,
+                ph->how.mixed ? "parts" : "splits", (long long)ph->num.chunk,
                 ph->how.mixed ? "groups" : "members");
     if (kn_starts_skewed(ph))
-        kn_putf(t, "    %lld ns apart\n", (long long)ph->num.skew);
+        kn_putf(t, "    skew %lld ns\n", (long long)ph->num.skew);
     if (kn_copies_in_chunks(ph))
-        kn_putf(t, "    in pieces of %lld\n", (long long)ph->num.copy_chunk);
+        kn_putf(t, "    copy chunks of %lld members\n", (long long)ph->num.copy_chunk);
     if (ph->how.rest_in_registers)
-        kn_putf(t, "    %lld held\n", (long long)ph->num.held);
+        kn_putf(t, "    %lld members held in shared memory\n", (long long)ph->num.held);
 }
 
 static void print_red(kn_text *t, const kn_phase *ph, int r)
@@ -163,7 +163,7 @@ static void print_red(kn_text *t, const kn_phase *ph, int r)
             kn_dtypes[red->dtype].text);
     if (red->by)
         kn_putf(t, " carried %d of {%s}", red->carried, red->by->text);
-    kn_put(t, red->atomic ? " by words\n" : "\n");
+    kn_put(t, red->atomic ? " atomic\n" : "\n");
 }
 
 static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_store *s,
@@ -174,7 +174,7 @@ static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, cons
     kn_putf(t, "    store %s ", kind_text[s->kind]);
     print_access(t, k, ph, &s->access, numbers);
     kn_putf(t, " = %c%d stage %d once %x%s\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
-            s->stage, s->once, s->by_registers ? " in squares" : "");
+            s->stage, s->once, s->by_registers ? " in registers" : "");
 }
 
 static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
@@ -211,14 +211,14 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
         kn_putf(t, "threads %d ", k->threads);
     if (k->bound)
         kn_putf(t, "at most %d threads ", k->bound);
-    if (k->min_blocks)
-        kn_putf(t, "%d together ", k->min_blocks);
-    if (numbers && k->resident_steps)
-        kn_putf(t, "%lld steps resident ", (long long)k->resident_steps);
+    if (k->together)
+        kn_putf(t, "min blocks %d ", k->together);
+    if (numbers && k->held)
+        kn_putf(t, "resident steps %lld ", (long long)k->held);
     kn_putf(t, "index %d%s%s%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "",
             !numbers                       ? ""
-            : k->policy == KN_POLICY_FIRST ? " lets go"
-            : k->policy == KN_POLICY_LAST  ? " holds"
+            : k->policy == KN_POLICY_FIRST ? " evict first"
+            : k->policy == KN_POLICY_LAST  ? " evict last"
                                            : "",
             k->fast ? " fast math" : "");
     static const char *const kind_text[] = {"in", "out", "temp"};

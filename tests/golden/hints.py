@@ -11,28 +11,28 @@ import sys
 import tempfile
 from pathlib import Path
 
-# An expression of x: f32[N, C] and i: i64[N], its sizes, what loads or fetches x, and what its policy says.
+# An expression of x: f32[N, C] and i: i64[N], its sizes, what loads or copies x, and what its policy says.
 CASES = [
-    ("sum(x, axis=1)", "16384,4096", "kn_load_with_policy", "lets go"),
-    ("sum(x, axis=1)", "16384,6144", "kn_load_with_policy", ""),  # more than the caches let go of at a gain
-    ("max(x, axis=1) + sum(x * x, axis=1)", "16384,4096", "kn_load_with_policy", "lets go"),
+    ("sum(x, axis=1)", "16384,4096", "kn_load_with_policy", "evict first"),
+    ("sum(x, axis=1)", "16384,6144", "kn_load_with_policy", ""),  # to evict more first gains nothing
+    ("max(x, axis=1) + sum(x * x, axis=1)", "16384,4096", "kn_load_with_policy", "evict first"),
     # read again, by itself and by index, where no sweep needs it
-    ("sum(x, axis=1) * x[:, 0]", "16384,4096", "kn_load", "lets go"),
-    ("sum(x, axis=1) * take(x[:, 0], i)", "16384,4096", "kn_load_with_policy", "holds"),
-    ("sum(x * take(x[0], i)[:, None], axis=1)", "16384,4096", "kn_load", "lets go"),
+    ("sum(x, axis=1) * x[:, 0]", "16384,4096", "kn_load", "evict first"),
+    ("sum(x, axis=1) * take(x[:, 0], i)", "16384,4096", "kn_load_with_policy", "evict last"),
+    ("sum(x * take(x[0], i)[:, None], axis=1)", "16384,4096", "kn_load", "evict first"),
     # writes as much: in one go, in registers, in shared memory by bulk copies
-    ("x * 2", "16384,4096", "kn_load_with_policy", "holds"),
-    ("x / sum(x, axis=1, keepdims=True)", "16384,4096", "kn_load_with_policy", "holds"),
-    ("x / sum(x, axis=1, keepdims=True) + x[0]", "2048,32768", "kn_copy_bulk kn_load", "holds"),
+    ("x * 2", "16384,4096", "kn_load_with_policy", "evict last"),
+    ("x / sum(x, axis=1, keepdims=True)", "16384,4096", "kn_load_with_policy", "evict last"),
+    ("x / sum(x, axis=1, keepdims=True) + x[0]", "2048,32768", "kn_copy_bulk kn_load", "evict last"),
     ("x * 2", "1024,4096", "kn_load_with_policy", ""),  # whoever comes next may find there what was written
     # over a grid barrier: what stays on chip, and the rest, read twice
     ("x / sum(x)", "1024,2048", "kn_load_streaming kn_load_with_policy", ""),
-    ("x - mean(x, axis=0)", "32768,2048", "kn_load_streaming kn_load_with_policy", "holds"),
+    ("x - mean(x, axis=0)", "32768,2048", "kn_load_streaming kn_load_with_policy", "evict last"),
 ]
 
 
 def loads(kiln, folder, expression, sizes):
-    """The functions that load or fetch x in a sweep, and what the policy says."""
+    """The functions that load or copy x in a sweep, and what the policy says."""
     path = Path(folder) / "f.kiln"
     path.write_text(f"def f(x: f32[N, C], i: i64[N]):\n    return {expression}\n")
     command = [kiln, "explain", "--stage", "ir,cuda", "--arch", "sm_90", path, f"x=f32[{sizes}]", f"i=i64[{sizes.split(',')[0]}]"]
@@ -40,7 +40,7 @@ def loads(kiln, folder, expression, sizes):
     if done.returncode:
         sys.exit(f"{expression}: {done.stderr}")
     functions = set(re.findall(r"(kn_load\w*(?=<)|kn_copy_bulk(?=\())[^;]*\bin_x", done.stdout))
-    return functions, "".join(re.findall(r"^kernel .*(lets go|holds)", done.stdout, re.M))
+    return functions, "".join(re.findall(r"^kernel .*(evict first|evict last)", done.stdout, re.M))
 
 
 def main():

@@ -8,7 +8,7 @@ static const char *slot(kn_cuda_writer *w, int i, const char *at)
     int before = 0;
     for (int j = 0; j < i; j++)
         before += kn_is_broadcast(w->ph, j, 0, NULL);
-    return kn_cuda_printed(w, "*(%s *)(places + (%d * p%d_beside + %s) * %d)",
+    return kn_cuda_printed(w, "*(%s *)(slots + (%d * p%d_pack + %s) * %d)",
                            kn_cuda_type(w->ph->nest.values.data[i].dtype), before, w->p, at,
                            KN_PACKED_SLOT);
 }
@@ -22,8 +22,8 @@ void kn_cuda_broadcast(kn_cuda_writer *w, int sweep)
     for (int i = 0; i < ph->nest.values.len; i++) {
         if (!w->broadcast[i] || !kn_is_broadcast(ph, i, sweep, w->need))
             continue;
-        kn_cuda_line(w, "if (threadIdx.x < here)");
-        kn_cuda_line(w, "    %s = %s;", slot(w, i, "(kn_index)own"), kn_cuda_value(w, i));
+        kn_cuda_line(w, "if (threadIdx.x < packed)");
+        kn_cuda_line(w, "    %s = %s;", slot(w, i, "(kn_index)my_group"), kn_cuda_value(w, i));
         any = true;
     }
     if (any)
@@ -31,10 +31,10 @@ void kn_cuda_broadcast(kn_cuda_writer *w, int sweep)
     for (int i = 0; i < ph->nest.values.len; i++) {
         if (!w->broadcast[i] || !kn_is_broadcast(ph, i, sweep, w->need))
             continue;
-        kn_cuda_line(w, "%s %s_of%d[%d];", kn_cuda_type(ph->nest.values.data[i].dtype),
+        kn_cuda_line(w, "%s %s_broadcast%d[%d];", kn_cuda_type(ph->nest.values.data[i].dtype),
                      kn_cuda_value(w, i), sweep, ph->how.vec);
         kn_put(w->t, "#pragma unroll\n");
         kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
-        kn_cuda_line(w, "    %s = %s;", kn_cuda_broadcast_value(w, i), slot(w, i, "beside[l]"));
+        kn_cuda_line(w, "    %s = %s;", kn_cuda_broadcast_value(w, i), slot(w, i, "group_of[l]"));
     }
 }

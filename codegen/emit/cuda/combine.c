@@ -40,7 +40,7 @@ static void write_shift(kn_cuda_writer *w, int r)
         else
             kn_cuda_define_load(w, i, l);
     }
-    kn_cuda_line(w, "pilot%d%s = %s;", r, l ? "[l]" : "", kn_cuda_operand(w, red->value));
+    kn_cuda_line(w, "shift%d%s = %s;", r, l ? "[l]" : "", kn_cuda_operand(w, red->value));
     kn_cuda_close_groups(w);
     kn_cuda_close(w);
     w->need = outer;
@@ -85,7 +85,7 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r)
     if (!kn_red_owns(w->ph, r))
         return;
     if (state_of(w, r) == KN_STATE_MOMENTS) {
-        declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "pilot%d", r), "0");
+        declare(w, kn_cuda_type(red->dtype), kn_cuda_printed(w, "shift%d", r), "0");
         write_shift(w, r);
     }
     declare(w, accumulator_type(w, r), kn_cuda_printed(w, "acc%d", r), neutral(w, r));
@@ -122,12 +122,12 @@ static int halves_of(kn_cuda_writer *w, int r)
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 {
     if (adds_whole_vector(w, r))
-        kn_cuda_line(w, "kn_vec<%s, %d> added%d;", kn_cuda_type(w->ph->nest.reds.data[r].dtype),
+        kn_cuda_line(w, "kn_vec<%s, %d> elements%d;", kn_cuda_type(w->ph->nest.reds.data[r].dtype),
                      w->ph->how.vec, r);
     if (!shares_count(w, r))
         return;
     kn_cuda_line(w, "seen%d += 1;", r);
-    kn_cuda_line(w, "const %s each%d = kn_reciprocal(seen%d);",
+    kn_cuda_line(w, "const %s reciprocal%d = kn_reciprocal(seen%d);",
                  kn_cuda_type(w->ph->nest.reds.data[r].dtype), r, r);
 }
 
@@ -135,7 +135,7 @@ void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
 {
     if (adds_whole_vector(w, r))
         kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
-                        kn_cuda_printed(w, "acc%d.add(added%d);", r, r));
+                        kn_cuda_printed(w, "acc%d.add(elements%d);", r, r));
     int halves = halves_of(w, r);
     const char *op = kn_ops[w->ph->nest.reds.data[r].op].text;
     if (halves >= 0)
@@ -153,18 +153,18 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
     if (!kn_red_owns(w->ph, r))
         return;
     if (red->by) {
-        kn_cuda_line(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l, kn_cuda_reducer_name(w, r), r, l,
+        kn_cuda_line(w, "acc%d%s = %s::of(acc%d%s, %s);", r, l, kn_cuda_reducer_combine(w, r), r, l,
                      kn_cuda_reducer_element(w, r));
         return;
     }
     if (state_of(w, r) == KN_STATE_MOMENTS)
-        x = kn_cuda_printed(w, "%s - pilot%d%s", x, r, l);
+        x = kn_cuda_printed(w, "%s - shift%d%s", x, r, l);
     if (adds_whole_vector(w, r)) {
         if (w->ph->how.unaligned)
             kn_cuda_guarded(w, "!whole", kn_cuda_printed(w, "acc%d.add(%s);", r, x));
-        kn_cuda_line(w, "added%d.at[l] = %s;", r, x);
+        kn_cuda_line(w, "elements%d.at[l] = %s;", r, x);
     } else if (shares_count(w, r)) {
-        kn_cuda_line(w, "acc%d[l].add(%s, seen%d, each%d);", r, x, r, r);
+        kn_cuda_line(w, "acc%d[l].add(%s, seen%d, reciprocal%d);", r, x, r, r);
     } else if (state_of(w, r) != KN_STATE_PLAIN) {
         kn_cuda_line(w, "acc%d%s.add(%s);", r, l, x);
     } else if (red->op == KN_OP_SUM && kn_is_float(red->dtype)) {
@@ -186,7 +186,7 @@ static const char *part_of(kn_cuda_writer *w, int r)
         return kn_cuda_printed(w, "acc%d%s.c%d", of, l, red->carried);
     switch (red->part) {
     case KN_PART_MEAN:
-        return kn_cuda_printed(w, "(%s)pilot%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l);
+        return kn_cuda_printed(w, "(%s)shift%d%s + (%s)acc%d%s.mean", t, of, l, t, of, l);
     case KN_PART_COUNT: return kn_cuda_printed(w, "(%s)acc%d%s.n", t, of, l);
     case KN_PART_EXPSUM: /* a part's sum is finite: only the whole sum is NaN where the maximum is infinite */
         return kn_cuda_printed(w, "acc%d%s.%s", of, l, w->ph->how.split ? "sum" : "result_sum()");
@@ -198,7 +198,7 @@ static const char *combine_op(kn_cuda_writer *w, int r)
 {
     kn_state state = state_of(w, r);
     if (state == KN_STATE_USER)
-        return kn_cuda_printed(w, "kn_%s", kn_cuda_reducer_name(w, r));
+        return kn_cuda_reducer_combine(w, r);
     return state == KN_STATE_PLAIN
                ? kn_cuda_printed(w, "kn_%s", kn_ops[w->ph->nest.reds.data[r].op].text)
                : states[state].combine;
@@ -244,7 +244,7 @@ static void combine_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_
 void kn_cuda_combine_deferred(kn_cuda_writer *w)
 {
     const kn_combine_batch all = kn_combine_whole_sweep(w->ph, 0);
-    combine_warp_results(w, 0, &all, "late");
+    combine_warp_results(w, 0, &all, "deferred");
 }
 
 /* Over the warps of a block, all of which get the result. Reductions share a barrier as far as scratch has room. */
@@ -294,15 +294,15 @@ static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 void kn_cuda_begin_exchange(kn_cuda_writer *w)
 {
     const bool copies = kn_copies_groups(w->ph);
-    kn_cuda_line(w, "unsigned char *const boards = (unsigned char *)dynamic;");
+    kn_cuda_line(w, "unsigned char *const exchange = (unsigned char *)dynamic;");
     const int counters = copies ? kn_copy_barriers(w->ph) : 0;
-    kn_cuda_line(w, "__shared__ alignas(8) unsigned long long told[2]%s;",
+    kn_cuda_line(w, "__shared__ alignas(8) unsigned long long received[2]%s;",
                  counters ? kn_cuda_printed(w, ", full[%d]", counters) : "");
-    kn_cuda_line(w, "unsigned turn = 0%s%s;", copies ? ", parity = 0" : "",
-                 kn_copy_stages(w->ph) > 1 ? ", at = 0" : "");
+    kn_cuda_line(w, "unsigned exchanges = 0%s%s;", copies ? ", parity = 0" : "",
+                 kn_copy_stages(w->ph) > 1 ? ", stage = 0" : "");
     kn_cuda_open(w, "if (threadIdx.x == 0)");
-    kn_cuda_line(w, "kn_init_barrier(&told[0]);");
-    kn_cuda_line(w, "kn_init_barrier(&told[1]);");
+    kn_cuda_line(w, "kn_init_barrier(&received[0]);");
+    kn_cuda_line(w, "kn_init_barrier(&received[1]);");
     if (counters) {
         kn_cuda_line(w, "for (int i = 0; i < %d; ++i)", counters);
         kn_cuda_line(w, "    kn_init_barrier(&full[i]);");
@@ -310,8 +310,8 @@ void kn_cuda_begin_exchange(kn_cuda_writer *w)
     kn_cuda_line(w, "kn_fence_barrier_init();");
     kn_cuda_close(w);
     if (copies)
-        kn_cuda_line(w, "__syncthreads(); // all know what they wait for");
-    kn_cuda_line(w, "kn_cluster_arrive(); // the others may write on the boards");
+        kn_cuda_line(w, "__syncthreads(); // the mbarriers are initialised");
+    kn_cuda_line(w, "kn_cluster_arrive(); // the other blocks may store to its buffer");
 }
 
 /* Each block stores what it has accumulated to the buffers of all blocks, waits until all have stored to its own, and merges
@@ -324,13 +324,14 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     int at = 0, bytes = 0;
     for (int r = 0; r < ph->nest.reds.len; r++)
         bytes += kn_red_accumulates(ph, r, sweep) ? kn_exchange_message(ph, r) : 0;
-    kn_cuda_line(w, "unsigned char *const board%d = boards + turn %% 2 * (blocks * %d);", sweep,
-                 stride);
+    kn_cuda_line(w, "unsigned char *const exchange%d = exchange + exchanges %% 2 * (blocks * %d);",
+                 sweep, stride);
     kn_cuda_line(w, "if (threadIdx.x == 0)");
-    kn_cuda_line(w, "    kn_expect_bytes(&told[turn %% 2], blocks * %d);", bytes);
+    kn_cuda_line(w, "    kn_expect_bytes(&received[exchanges %% 2], blocks * %d);", bytes);
     if (sweep == 0) { /* every sweep but the last reduces, so the first exchange is sweep 0's */
-        kn_cuda_line(w, "if (turn == 0)");
-        kn_cuda_line(w, "    kn_cluster_wait(); // the others run, and have boards");
+        kn_cuda_line(w, "if (exchanges == 0)");
+        kn_cuda_line(w,
+                     "    kn_cluster_wait(); // all blocks have started, so their buffers exist");
     }
     const char *shape =
         ph->how.walk == KN_WALK_COLS
@@ -339,24 +340,24 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
     for (int r = 0; r < ph->nest.reds.len; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
-        kn_cuda_line(w, "kn_exchange_store%s(acc%d, board%d + %d, &told[turn %% 2]);", shape, r,
-                     sweep, at);
+        kn_cuda_line(w, "kn_exchange_store%s(acc%d, exchange%d + %d, &received[exchanges %% 2]);",
+                     shape, r, sweep, at);
         at += kn_exchange_slot(ph, r);
     }
-    kn_cuda_line(w, "kn_wait_barrier(&told[turn %% 2], turn / 2 %% 2);");
+    kn_cuda_line(w, "kn_wait_barrier(&received[exchanges %% 2], exchanges / 2 %% 2);");
     at = 0;
     for (int r = 0; r < ph->nest.reds.len; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
         if (ph->how.walk == KN_WALK_COLS)
-            kn_cuda_line(w, "kn_exchange_merge_rows<%s, %d, %d>(acc%d, board%d + %d, %s);",
+            kn_cuda_line(w, "kn_exchange_merge_rows<%s, %d, %d>(acc%d, exchange%d + %d, %s);",
                          combine_op(w, r), ph->how.lanes, stride, r, sweep, at, neutral(w, r));
         else
-            kn_cuda_line(w, "acc%d = kn_exchange_merge<%s, %d, %d>(board%d + %d, %s);", r,
+            kn_cuda_line(w, "acc%d = kn_exchange_merge<%s, %d, %d>(exchange%d + %d, %s);", r,
                          combine_op(w, r), KN_MOST_CLUSTER, stride, sweep, at, neutral(w, r));
         at += kn_exchange_slot(ph, r);
     }
-    kn_cuda_line(w, "++turn;");
+    kn_cuda_line(w, "++exchanges;");
 }
 
 /* Over the columns of each of the groups packed into a row. */
@@ -366,21 +367,23 @@ static void combine_packed(kn_cuda_writer *w, int sweep)
     int n = 0;
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (kn_red_accumulates(ph, r, sweep))
-            kn_cuda_line(w, "kn_store_packed(acc%d, sums + %d * each);", r, n++);
+            kn_cuda_line(w, "kn_store_packed(acc%d, sums + %d * sum_bytes);", r, n++);
     kn_cuda_line(w, "__syncthreads();");
     n = 0;
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (kn_red_accumulates(ph, r, sweep))
-            kn_cuda_line(w,
-                         "kn_combine_packed<%s, %d>(%s, sums + %d * each, rows, lanes, here, run);",
-                         combine_op(w, r), ph->how.vec, neutral(w, r), n++);
+            kn_cuda_line(
+                w,
+                "kn_combine_packed<%s, %d>(%s, sums + %d * sum_bytes, rows, lanes, packed, run);",
+                combine_op(w, r), ph->how.vec, neutral(w, r), n++);
     kn_cuda_line(w, "__syncthreads();");
     n = 0;
     for (int r = 0; r < ph->nest.reds.len; r++) {
         const char *type = kn_cuda_type(ph->nest.reds.data[r].dtype);
         if (kn_red_accumulates(ph, r, sweep))
-            kn_cuda_line(w, "const %s r%d = kn_load_packed<%d, %s>(sums + %d * each, own);", type,
-                         r, ph->how.vec, type, n++);
+            kn_cuda_line(w,
+                         "const %s r%d = kn_load_packed<%d, %s>(sums + %d * sum_bytes, my_group);",
+                         type, r, ph->how.vec, type, n++);
     }
 }
 
@@ -394,7 +397,7 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
     }
     if (kn_deferred_groups(ph)) {
         const kn_combine_batch all = kn_combine_whole_sweep(ph, sweep);
-        store_warp_results(w, sweep, &all, "late");
+        store_warp_results(w, sweep, &all, "deferred");
         return;
     }
     if (kn_by_block(ph) && kn_sweep_reduces(ph, sweep))
@@ -447,7 +450,8 @@ void kn_cuda_store_across(kn_cuda_writer *w)
             continue;
         const bool vector = s->access.vector;
         const char *to = kn_cuda_printed(
-            w, "%s + (%s + (kn_index)band * p%d_o%d_split)", w->k->bufs.data[s->access.buf].name,
+            w, "%s + (%s + (kn_index)part * p%d_o%d_split_stride)",
+            w->k->bufs.data[s->access.buf].name,
             kn_cuda_offset(w, &s->access, 'o', i, ph->how.vec > 1 && !vector ? "l" : NULL), w->p,
             i);
         if (vector) {

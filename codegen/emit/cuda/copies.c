@@ -51,9 +51,9 @@ void kn_cuda_skew_launch(kn_cuda_writer *w)
 {
     bool columns = w->ph->how.walk == KN_WALK_COLS;
     kn_cuda_line(w, "if (threadIdx.x == 0 && gridDim.x / blocks < %s)", columns ? "tiles" : "work");
-    kn_cuda_line(w, "    kn_spin(blockIdx.x / blocks * (unsigned)p%d_apart);", w->p);
+    kn_cuda_line(w, "    kn_spin(blockIdx.x / blocks * (unsigned)p%d_skew);", w->p);
     if (columns)
-        kn_cuda_line(w, "__syncthreads(); // it is everybody's time");
+        kn_cuda_line(w, "__syncthreads(); // the skew has passed");
 }
 
 /* Bytes of one element of each array that is copied. */
@@ -69,8 +69,8 @@ static int copied_element_bytes(const kn_phase *ph)
 /* The mbarrier of the current chunk, or of the current stage. */
 static const char *mbarrier(const kn_cuda_writer *w)
 {
-    return kn_waits_by_chunk(w->ph) ? "&full[piece]"
-           : w->ph->how.hoisted     ? "&full[at]"
+    return kn_waits_by_chunk(w->ph) ? "&full[chunk]"
+           : w->ph->how.hoisted     ? "&full[stage]"
                                     : "&full[0]";
 }
 
@@ -81,20 +81,21 @@ static void open_chunk_loop(kn_cuda_writer *w, const char *first)
     const bool numbered = kn_waits_by_chunk(w->ph);
     kn_put(w->t, "#pragma unroll 1\n");
     kn_cuda_open(w, "for (kn_count from = base, to%s%s; from < base + %s; from = to%s)",
-                 numbered ? ", piece = 0" : "", first ? kn_cuda_printed(w, ", i = %s", first) : "",
-                 kn_cuda_held(w), numbered ? ", ++piece" : "");
-    kn_cuda_line(w, "to = kn_least(from + (kn_count)p%d_piece, base + %s);", w->p, kn_cuda_held(w));
+                 numbered ? ", chunk = 0" : "", first ? kn_cuda_printed(w, ", i = %s", first) : "",
+                 kn_cuda_held(w), numbered ? ", ++chunk" : "");
+    kn_cuda_line(w, "to = kn_least(from + (kn_count)p%d_copy_chunk, base + %s);", w->p,
+                 kn_cuda_held(w));
 }
 
 /* Switches to the other stage. */
 static void advance_stage(kn_cuda_writer *w)
 {
-    kn_cuda_line(w, "at ^= 1;");
+    kn_cuda_line(w, "stage ^= 1;");
     for (int i = 0; i < w->ph->nest.values.len; i++)
         if (is_copied(&w->ph->nest.values.data[i])) {
             const char *kept = kn_cuda_printed(w, "%s_kept", kn_cuda_value(w, i));
             const char *part = kn_cuda_printed(w, "(kn_count)p%d_chunk / %d", w->p, w->ph->how.vec);
-            kn_cuda_line(w, "%s = at ? %s + %s : %s - %s;", kept, kept, part, kept, part);
+            kn_cuda_line(w, "%s = stage ? %s + %s : %s - %s;", kept, kept, part, kept, part);
         }
 }
 
@@ -132,8 +133,8 @@ void kn_cuda_copy_first(kn_cuda_writer *w)
         kn_cuda_line(w, "const kn_count held_end = kn_least(begin + %s, end);", kn_cuda_held(w));
     kn_cuda_line(w, "const kn_count base = rank * (kn_count)p%d_chunk;", w->p);
     kn_cuda_open(
-        w, "const auto fetch = [&](const kn_count g, const kn_count from, const kn_count to%s)",
-        chunks ? ", const kn_count piece" : "");
+        w, "const auto copy = [&](const kn_count g, const kn_count from, const kn_count to%s)",
+        chunks ? ", const kn_count chunk" : "");
     kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
     if (ph->how.unaligned)
         kn_cuda_unaligned_range(w);
@@ -150,7 +151,7 @@ void kn_cuda_copy_first(kn_cuda_writer *w)
     if (chunks) {
         kn_cuda_open(w, "if (threadIdx.x == 0 && blockIdx.x / blocks < work)");
         open_chunk_loop(w, NULL);
-        kn_cuda_line(w, "fetch(blockIdx.x / blocks, from, to, piece);");
+        kn_cuda_line(w, "copy(blockIdx.x / blocks, from, to, chunk);");
         kn_cuda_close(w);
         kn_cuda_close(w);
         return;
@@ -158,7 +159,7 @@ void kn_cuda_copy_first(kn_cuda_writer *w)
     for (int stage = 0; stage < kn_copy_stages(ph); stage++) {
         const char *g = stage ? "(blockIdx.x + gridDim.x) / blocks" : "blockIdx.x / blocks";
         kn_cuda_line(w, "if (threadIdx.x == 0 && %s < work)", g);
-        kn_cuda_line(w, "    fetch(%s, base, base + %s);", g, kn_cuda_held(w));
+        kn_cuda_line(w, "    copy(%s, base, base + %s);", g, kn_cuda_held(w));
         if (kn_copy_stages(ph) > 1)
             advance_stage(w);
     }
@@ -168,11 +169,11 @@ void kn_cuda_copy_next(kn_cuda_writer *w)
 {
     if (overwrites_copies(w->ph))
         kn_cuda_line(w, "kn_fence_async_proxy();");
-    kn_cuda_line(w, "__syncthreads(); // its place is free");
+    kn_cuda_line(w, "__syncthreads(); // its memory is free");
     kn_cuda_line(w, "const kn_count next = first + %d * (gridDim.x / blocks);",
                  kn_copy_stages(w->ph));
     kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
-    kn_cuda_line(w, "    fetch(next, base, base + %s);", kn_cuda_held(w));
+    kn_cuda_line(w, "    copy(next, base, base + %s);", kn_cuda_held(w));
     advance_stage(w);
 }
 
@@ -180,7 +181,7 @@ void kn_cuda_open_chunks(kn_cuda_writer *w, const char *first)
 {
     kn_cuda_line(w, "const kn_count next = first + gridDim.x / blocks;");
     if (w->ph->how.rest_in_registers)
-        kn_cuda_guarded(w, "next < work", "take_rest(next);");
+        kn_cuda_guarded(w, "next < work", "load_rest(next);");
     if (w->ph->how.unaligned || overwrites_copies(w->ph))
         kn_cuda_line(w, "kn_fence_async_proxy();");
     open_chunk_loop(w, first);
@@ -188,9 +189,9 @@ void kn_cuda_open_chunks(kn_cuda_writer *w, const char *first)
 
 void kn_cuda_close_chunks(kn_cuda_writer *w)
 {
-    kn_cuda_line(w, "__syncthreads(); // its place is free");
+    kn_cuda_line(w, "__syncthreads(); // its memory is free");
     kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
-    kn_cuda_line(w, "    fetch(next, from, to%s);", kn_waits_by_chunk(w->ph) ? ", piece" : "");
+    kn_cuda_line(w, "    copy(next, from, to%s);", kn_waits_by_chunk(w->ph) ? ", chunk" : "");
     kn_cuda_close(w);
 }
 
@@ -214,7 +215,7 @@ void kn_cuda_await_copies(kn_cuda_writer *w)
             load_edges(w);
         kn_cuda_line(w, "kn_wait_barrier(%s, parity);", mbarrier(w));
         if (!kn_waits_by_chunk(w->ph))
-            kn_cuda_line(w, w->ph->how.hoisted ? "parity ^= at;" : "parity ^= 1;");
+            kn_cuda_line(w, w->ph->how.hoisted ? "parity ^= stage;" : "parity ^= 1;");
     }
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = w->loaded[i] || is_copied(&w->ph->nest.values.data[i]);
@@ -252,7 +253,7 @@ void kn_cuda_copy_columns(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_phase *ph = w->ph;
     bool register_tile = kn_transpose_side(ph) > 1;
-    const char *at = register_tile ? "at" : "i";
+    const char *at = register_tile ? "i0" : "i";
     if (kn_prefetches_tile(ph))
         kn_cuda_open(w, "if (tile == %s)", w->block);
     kn_putf(w->t, "#pragma unroll %d\n", register_tile ? 1 : 4);

@@ -43,8 +43,8 @@ static void write_range(kn_cuda_writer *w, const char *live)
     if (cyclic || (!w->ph->how.split && !w->ph->how.cluster)) {
         kn_cuda_line(w, "const kn_count begin = %s, end = %s;",
                      !cyclic ? "0"
-                     : cols  ? "split * turn"
-                             : "split < parts ? split * turn : members",
+                     : cols  ? "split * block_step"
+                             : "split < parts ? split * block_step : members",
                      *live ? kn_cuda_printed(w, "%s ? members : 0", live) : "members");
         return;
     }
@@ -64,13 +64,13 @@ static kn_cuda_stride in_order(kn_cuda_writer *w, const char *lane, const char *
 {
     int vec =
         w->ph->how.walk == KN_WALK_ROWS ? w->ph->how.vec : 1; /* columns' vectors are of groups */
-    kn_cuda_line(w, "const kn_count all = begin < end ? end - begin : 0, lanes = %s;", lanes);
-    kn_cuda_line(w, "const kn_count share = (all + lanes * %d - 1) / (lanes * %d) * %d;", vec, vec,
-                 vec);
-    kn_cuda_line(w, "const kn_count mine_from = kn_least(begin + (kn_count)%s * share, end);",
+    kn_cuda_line(w, "const kn_count total = begin < end ? end - begin : 0, lanes = %s;", lanes);
+    kn_cuda_line(w, "const kn_count per_lane = (total + lanes * %d - 1) / (lanes * %d) * %d;", vec,
+                 vec, vec);
+    kn_cuda_line(w, "const kn_count range_begin = kn_least(begin + (kn_count)%s * per_lane, end);",
                  lane);
-    kn_cuda_line(w, "const kn_count mine_to = kn_least(mine_from + share, end);");
-    return (kn_cuda_stride){"mine_from", "mine_to", kn_cuda_printed(w, "(kn_count)%d", vec)};
+    kn_cuda_line(w, "const kn_count range_end = kn_least(range_begin + per_lane, end);");
+    return (kn_cuda_stride){"range_begin", "range_end", kn_cuda_printed(w, "(kn_count)%d", vec)};
 }
 
 /* Local phases: n times the workers of a group. */
@@ -152,7 +152,7 @@ static void write_shape(kn_cuda_writer *w)
 static void write_parts(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count splits = (kn_count)p%d_splits;", w->p);
-    kn_cuda_line(w, "const kn_count work = groups * splits, turn = %s;", block_step(w));
+    kn_cuda_line(w, "const kn_count work = groups * splits, block_step = %s;", block_step(w));
     kn_cuda_line(w, "const kn_count workers = (kn_count)%s * %s / (groups > 0 ? groups : 1);",
                  w->blocks, kn_cuda_groups_at_once(w));
     kn_cuda_line(w, "const kn_count parts = workers > 0 && workers < splits ? workers : splits;");
@@ -226,7 +226,7 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
     else if (!ph->how.cluster)
         write_range(w, shares ? "live" : "");
     const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->how.vec);
-    const char *step = ph->how.split ? "parts * turn" : block_step(w);
+    const char *step = ph->how.split ? "parts * block_step" : block_step(w);
     if (kn_phase_in_order(ph))
         return in_order(w, "lane",
                         shares ? kn_cuda_printed(w, "%d", ph->how.tpg) : kn_cuda_block_times(w, 1));
@@ -266,10 +266,10 @@ static void write_rows(kn_cuda_writer *w)
 static void write_columns_of_thread(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    kn_cuda_line(w, "const kn_count mine = tile * %d + column * %d;", kn_cols_width(ph),
+    kn_cuda_line(w, "const kn_count first_group = tile * %d + column * %d;", kn_cols_width(ph),
                  ph->how.vec);
-    kn_cuda_line(w, "const bool live = mine < groups;");
-    kn_cuda_line(w, "const kn_count g = live ? mine : groups - %d;", ph->how.vec);
+    kn_cuda_line(w, "const bool live = first_group < groups;");
+    kn_cuda_line(w, "const kn_count g = live ? first_group : groups - %d;", ph->how.vec);
     kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
 }
 
@@ -295,8 +295,9 @@ static void open_cols(kn_cuda_writer *w)
                      w->block, w->p, w->blocks);
         kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
         if (kn_is_cyclic(w->ph))
-            kn_cuda_line(w, "const kn_count turn = %d, turns = turn * (kn_count)p%d_splits;",
-                         w->ph->how.tpg, w->p);
+            kn_cuda_line(
+                w, "const kn_count block_step = %d, stride = block_step * (kn_count)p%d_splits;",
+                w->ph->how.tpg, w->p);
     } else {
         kn_cuda_open(w, "for (kn_count tile = %s; tile < tiles; tile += %s)", w->block, w->blocks);
     }
@@ -318,12 +319,12 @@ static void write_cols(kn_cuda_writer *w)
     write_columns_of_thread(w);
     write_locals(w, true, "row", "live");
     write_range(w, "live");
-    kn_cuda_stride by = {"(begin + row)", "end", kn_is_cyclic(ph) ? "turns" : rows};
+    kn_cuda_stride by = {"(begin + row)", "end", kn_is_cyclic(ph) ? "stride" : rows};
     if (kn_phase_in_order(ph))
         by = in_order(w, "row", rows);
     if (side > 1) {
         by.first = kn_cuda_printed(w, "(begin + row * %d)", side);
-        kn_cuda_line(w, "const kn_count plane = %s / %d * %d;",
+        kn_cuda_line(w, "const kn_count plane_size = %s / %d * %d;",
                      ph->how.cluster ? kn_cuda_printed(w, "(kn_count)p%d_chunk", w->p) : "members",
                      side, lanes);
     }

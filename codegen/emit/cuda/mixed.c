@@ -20,48 +20,54 @@ static void open_steps(kn_cuda_writer *w)
 static void open_rounds(kn_cuda_writer *w)
 {
     const int deferred = kn_deferred_groups(w->ph);
-    const char *turn = kn_phase_resident(w->ph) ? ", turn = 0" : "",
-               *on = *turn ? "first += apart, ++turn" : "first += apart";
+    const char *count = kn_phase_resident(w->ph) ? ", iteration = 0" : "",
+               *on = *count ? "first += group_stride, ++iteration" : "first += group_stride";
     if (!deferred && w->reversed) {
-        kn_cuda_open(w, "for (kn_count turn = kn_steps(top, work, apart); turn-- > 0; )");
+        kn_cuda_open(
+            w,
+            "for (kn_count iteration = kn_steps(part_first, work, group_stride); iteration-- > 0; )");
     } else if (!deferred) {
-        kn_cuda_open(w, "for (kn_count first = top%s; first < work; %s)", turn, on);
+        kn_cuda_open(w, "for (kn_count first = part_first%s; first < work; %s)", count, on);
         return;
     } else if (w->reversed) {
-        kn_cuda_open(w, "for (kn_count turn = kn_steps(top, work, apart); turn > 0; )");
-        kn_cuda_line(w, "kn_count late = 0;");
-        kn_cuda_open(w, "for (; late < %d && turn > 0; ++late)", deferred);
+        kn_cuda_open(
+            w,
+            "for (kn_count iteration = kn_steps(part_first, work, group_stride); iteration > 0; )");
+        kn_cuda_line(w, "kn_count deferred = 0;");
+        kn_cuda_open(w, "for (; deferred < %d && iteration > 0; ++deferred)", deferred);
     } else {
-        kn_cuda_open(w, "for (kn_count first = top%s; first < work; )", turn);
-        kn_cuda_line(w, "kn_count late = 0;");
-        kn_cuda_open(w, "for (; late < %d && first < work; ++late, %s)", deferred, on);
+        kn_cuda_open(w, "for (kn_count first = part_first%s; first < work; )", count);
+        kn_cuda_line(w, "kn_count deferred = 0;");
+        kn_cuda_open(w, "for (; deferred < %d && first < work; ++deferred, %s)", deferred, on);
         return;
     }
     if (deferred)
-        kn_cuda_line(w, "--turn;");
-    kn_cuda_line(w, "const kn_count first = top + turn * apart;");
+        kn_cuda_line(w, "--iteration;");
+    kn_cuda_line(w, "const kn_count first = part_first + iteration * group_stride;");
 }
 
 void kn_cuda_open_mixed(kn_cuda_writer *w)
 {
     const char *at_once = kn_cuda_groups_at_once(w);
     const bool resident = kn_phase_resident(w->ph);
-    kn_cuda_open(w, "for (kn_count band = %s; band < (kn_count)p%d_splits; band += %s)", w->block,
+    kn_cuda_open(w, "for (kn_count part = %s; part < (kn_count)p%d_splits; part += %s)", w->block,
                  w->p, w->blocks);
-    kn_cuda_line(w, "const kn_count top = band * %s, apart = (kn_count)p%d_splits * %s;", at_once,
-                 w->p, at_once);
+    kn_cuda_line(w,
+                 "const kn_count part_first = part * %s, group_stride = (kn_count)p%d_splits * %s;",
+                 at_once, w->p, at_once);
     kn_cuda_across_accumulators(w);
-    const char *turn = kn_cuda_printed(w, "%d", w->ph->how.tpg * w->ph->how.vec);
+    const char *step = kn_cuda_printed(w, "%d", w->ph->how.tpg * w->ph->how.vec);
     const kn_cuda_stride by = {kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec), "members",
-                               turn};
+                               step};
     kn_cuda_load_hoisted(w, &by);
     open_rounds(w);
     if (!resident)
         return;
-    kn_cuda_line(w, "// a block has room for the first groups of its first band");
-    kn_cuda_line(w, "const bool near = band == %s && (turn + 1) * %d <= (kn_count)held;", w->block,
-                 w->ph->how.steps);
-    kn_cuda_line(w, "const kn_count place = turn * %s + threadIdx.x;",
+    kn_cuda_line(w, "// what the first iterations over a block's first part load is resident");
+    kn_cuda_line(
+        w, "const bool resident = part == %s && (iteration + 1) * %d <= (kn_count)resident_steps;",
+        w->block, w->ph->how.steps);
+    kn_cuda_line(w, "const kn_count slot = iteration * %s + threadIdx.x;",
                  kn_cuda_block_times(w, w->ph->how.steps));
 }
 
@@ -70,11 +76,13 @@ void kn_cuda_deferred_groups(kn_cuda_writer *w)
     const char *leader = kn_shares_block(w->k, w->ph) ? "live && lane % 32 == 0" : "lane % 32 == 0";
     kn_cuda_close(w);
     kn_cuda_line(w, "__syncthreads();");
-    kn_cuda_line(w, "const kn_count next = %s, count = late;",
-                 w->reversed ? "top + turn * apart" : "first");
-    kn_cuda_open(w, "for (late = lane / 32; late < count; late += %d)", w->ph->how.tpg / 32);
-    kn_cuda_line(w, w->reversed ? "const kn_count first = next + (count - 1 - late) * apart;"
-                                : "const kn_count first = next - (count - late) * apart;");
+    kn_cuda_line(w, "const kn_count next = %s, count = deferred;",
+                 w->reversed ? "part_first + iteration * group_stride" : "first");
+    kn_cuda_open(w, "for (deferred = lane / 32; deferred < count; deferred += %d)",
+                 w->ph->how.tpg / 32);
+    kn_cuda_line(w, w->reversed
+                        ? "const kn_count first = next + (count - 1 - deferred) * group_stride;"
+                        : "const kn_count first = next - (count - deferred) * group_stride;");
     kn_cuda_write_group(w);
     kn_cuda_combine_deferred(w);
     kn_cuda_declare_results(w, 0);

@@ -71,15 +71,15 @@ bool kn_cuda_in_shared(const kn_cuda_writer *w, int i)
 const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i)
 {
     if (w->ph->how.mixed)
-        return kn_cuda_printed(w, "%s_resident[place + step * %s]", kn_cuda_value(w, i),
+        return kn_cuda_printed(w, "%s_resident[slot + step * %s]", kn_cuda_value(w, i),
                                kn_cuda_block_times(w, 1));
     if (w->resident)
-        return kn_cuda_printed(w, "%s_resident[place]", kn_cuda_value(w, i));
+        return kn_cuda_printed(w, "%s_resident[slot]", kn_cuda_value(w, i));
     const char *name = kn_cuda_value(w, kn_cuda_holder(w, i)),
                *at = w->ph->how.cluster ? "(i - begin)" : "i";
     return w->ph->how.walk == KN_WALK_COLS
                ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_kept_of_column(w))
-           : w->counts_slots ? kn_cuda_printed(w, "%s_kept[place]", name)
+           : w->counts_slots ? kn_cuda_printed(w, "%s_kept[slot]", name)
                              : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->how.vec);
 }
 
@@ -91,7 +91,7 @@ static void declare_resident(kn_cuda_writer *w)
         if (v->kept != KN_KEEP_RESIDENT)
             continue;
         if (v->index)
-            at = kn_cuda_printed(w, "((unsigned char *)dynamic + (kn_count)held * %s)",
+            at = kn_cuda_printed(w, "((unsigned char *)dynamic + (kn_count)resident_steps * %s)",
                                  kn_cuda_block_times(w, v->index));
         kn_cuda_line(w, "%s *const %s_resident = (%s *)%s;", t, kn_cuda_value(w, i), t, at);
     }
@@ -136,7 +136,7 @@ const char *kn_cuda_vector(kn_cuda_writer *w, int i)
 {
     return kn_cuda_in_registers(w, i)
                ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, kn_cuda_holder(w, i)))
-               : kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
+               : kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));
 }
 
 const char *kn_cuda_tile(kn_cuda_writer *w, char kind, int i)
@@ -160,7 +160,8 @@ const char *kn_cuda_kept_of_column(kn_cuda_writer *w)
     const char *from = ph->how.cluster ? " - begin" : "";
     if (side == 1)
         return kn_cuda_printed(w, "(i%s) * %d + column", from, ph->how.lanes);
-    return kn_cuda_printed(w, "r * plane + (at%s) / %d * %d + column", from, side, ph->how.lanes);
+    return kn_cuda_printed(w, "r * plane_size + (i0%s) / %d * %d + column", from, side,
+                           ph->how.lanes);
 }
 
 const char *kn_cuda_held(kn_cuda_writer *w)

@@ -1,7 +1,7 @@
 /* User-defined reductions: a struct of the values that one carries, and its combine as a functor.
  *
- *     struct own_p0_r0 { float c0; int c1; };
- *     struct kn_own_p0_r0 { static own_p0_r0 of(own_p0_r0 a, own_p0_r0 b); };
+ *     struct carried_p0_r0 { float c0; int c1; };
+ *     struct combine_p0_r0 { static carried_p0_r0 of(carried_p0_r0 a, carried_p0_r0 b); };
  *
  * Lanes shuffle it value by value, and combine in the order of lanes, so that all get the same result even where
  * combine(a, b) and combine(b, a) round differently. */
@@ -10,7 +10,12 @@
 
 const char *kn_cuda_reducer_name(kn_cuda_writer *w, int r)
 {
-    return kn_cuda_printed(w, "own_p%d_r%d", w->p, r);
+    return kn_cuda_printed(w, "carried_p%d_r%d", w->p, r);
+}
+
+const char *kn_cuda_reducer_combine(kn_cuda_writer *w, int r)
+{
+    return kn_cuda_printed(w, "combine_p%d_r%d", w->p, r);
 }
 
 static const char *operand_text(kn_cuda_writer *w, const kn_reducer *by, int value)
@@ -31,10 +36,11 @@ static const char *braced(kn_cuda_writer *w, const char *type, const char *const
     return kn_cuda_printed(w, "%s{%s}", type, kn_text_str(&t));
 }
 
-static void write_combine(kn_cuda_writer *w, const kn_reducer *by, const char *type)
+static void write_combine(kn_cuda_writer *w, int r, const char *type)
 {
+    const kn_reducer *by = w->ph->nest.reds.data[r].by;
     const char *each[KN_MAX_CARRIED];
-    kn_cuda_open(w, "struct kn_%s", type);
+    kn_cuda_open(w, "struct %s", kn_cuda_reducer_combine(w, r));
     kn_cuda_open(w, "static __device__ __forceinline__ %s of(const %s &a, const %s &b)", type, type,
                  type);
     for (int i = 0; i < by->nsteps; i++) {
@@ -67,11 +73,12 @@ static void write_type(kn_cuda_writer *w, int r)
     }
     w->indent--;
     kn_cuda_line(w, "};");
-    kn_cuda_line(w, "static_assert(sizeof(%s) == %d, \"as it is told to other blocks\");", type,
-                 kn_reducer_bytes(by));
-    write_combine(w, by, type);
-    kn_cuda_line(w, "template <> struct kn_ordered<kn_%s> { static const bool value = true; };",
-                 type);
+    kn_cuda_line(w,
+                 "static_assert(sizeof(%s) == %d, \"the exchange buffer has slots of this size\");",
+                 type, kn_reducer_bytes(by));
+    write_combine(w, r, type);
+    kn_cuda_line(w, "template <> struct kn_ordered<%s> { static const bool value = true; };",
+                 kn_cuda_reducer_combine(w, r));
     kn_cuda_open(w, "__device__ __forceinline__ %s kn_from_lane_xor(const %s &v, int mask)", type,
                  type);
     kn_cuda_line(w, "return %s;", braced(w, type, each, by->count));

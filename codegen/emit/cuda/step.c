@@ -62,7 +62,7 @@ static void write_kept_in_shared(kn_cuda_writer *w, int i, const char *at)
     const char *type = kn_cuda_printed(w, "%s ", kn_cuda_vector_type(w, i));
     if (w->loaded[i]) {
         kn_cuda_line(w, "const %s%s = %s;", type, at,
-                     w->in_register_tile ? kn_cuda_printed(w, "%s_square[r]", kn_cuda_value(w, i))
+                     w->in_register_tile ? kn_cuda_printed(w, "%s_regs[r]", kn_cuda_value(w, i))
                                          : kn_cuda_shared_vector(w, i));
     } else if (w->ph->nest.values.data[i].kind == KN_V_ELEM) {
         kn_cuda_line(w, "%s%s;", type, at);
@@ -79,7 +79,7 @@ static void store_kept_in_shared(kn_cuda_writer *w)
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = &w->ph->nest.values.data[i];
         if (w->need[i] && !w->loaded[i] && v->kind == KN_V_ELEM && v->kept == KN_KEEP_SHARED)
-            kn_cuda_line(w, "%s = %s_at;", kn_cuda_shared_vector(w, i), kn_cuda_value(w, i));
+            kn_cuda_line(w, "%s = %s_vec;", kn_cuda_shared_vector(w, i), kn_cuda_value(w, i));
         if (w->need[i] && w->resident && w->batched && v->kept == KN_KEEP_RESIDENT)
             kn_cuda_line(w, "%s = %s;", kn_cuda_shared_vector(w, i), kn_cuda_vector(w, i));
     }
@@ -118,7 +118,7 @@ static void write_loads(kn_cuda_writer *w)
         if (!w->need[i] || v->level != KN_ELEMENT || (!load && !shared) ||
             kn_cuda_in_registers(w, i))
             continue;
-        const char *at = kn_cuda_printed(w, "%s_at", kn_cuda_value(w, i));
+        const char *at = kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));
         if (shared)
             write_kept_in_shared(w, i, at);
         else if (v->access.vector && v->kind == KN_V_LOAD)
@@ -158,11 +158,11 @@ static void write_vector_store(kn_cuda_writer *w, int i)
                                         kn_cuda_offset(w, acc, 'o', i, NULL));
     kn_cuda_guarded(
         w, w->ph->how.unaligned ? "whole" : "",
-        kn_cuda_printed(w, "%s(%s, o%d_at);", kn_cuda_store_function(w, acc->buf), place, i));
+        kn_cuda_printed(w, "%s(%s, o%d_vec);", kn_cuda_store_function(w, acc->buf), place, i));
     if (!w->ph->how.unaligned)
         return;
     kn_cuda_line(w, "else");
-    kn_cuda_line(w, "    kn_store_edge(%s, o%d_at, a%d, members);", place, i,
+    kn_cuda_line(w, "    kn_store_edge(%s, o%d_vec, a%d, members);", place, i,
                  kn_phase_vector_axis(w->ph));
 }
 
@@ -179,7 +179,7 @@ static void define_element(kn_cuda_writer *w, int i)
     if (w->ph->nest.values.data[i].kept == KN_KEEP_REGISTERS)
         kn_cuda_line(w, "%s = %s;", kept_element(w, i), kn_cuda_value(w, i));
     else if (w->ph->nest.values.data[i].kept == KN_KEEP_SHARED)
-        kn_cuda_line(w, "%s_at.at[%s] = %s;", kn_cuda_value(w, i), w->ph->how.vec > 1 ? "l" : "0",
+        kn_cuda_line(w, "%s_vec.at[%s] = %s;", kn_cuda_value(w, i), w->ph->how.vec > 1 ? "l" : "0",
                      kn_cuda_value(w, i));
 }
 
@@ -205,7 +205,7 @@ static void write_lanes(kn_cuda_writer *w)
             kn_cuda_define(w, i, kept_element(w, i));
         else if ((v->access.vector && v->kind == KN_V_LOAD) || kn_cuda_in_shared(w, i))
             kn_cuda_define(w, i,
-                           kn_cuda_printed(w, "%s_at.at[%s]", kn_cuda_value(w, i),
+                           kn_cuda_printed(w, "%s_vec.at[%s]", kn_cuda_value(w, i),
                                            ph->how.vec > 1 ? "l" : "0"));
         else if (varies_by_lane(w, &v->access))
             kn_cuda_define_load(w, i, "l");
@@ -217,7 +217,7 @@ static void write_lanes(kn_cuda_writer *w)
         if (!kn_cuda_stores_now(w, i))
             continue;
         if (vector_store(w, i) || ph->nest.stores.data[i].by_registers)
-            kn_cuda_line(w, "o%d_at.at[%s] = %s;", i, ph->how.vec > 1 ? "l" : "0",
+            kn_cuda_line(w, "o%d_vec.at[%s] = %s;", i, ph->how.vec > 1 ? "l" : "0",
                          kn_cuda_operand(w, ph->nest.stores.data[i].value));
         else
             write_element_store(w, i);
@@ -256,7 +256,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     for (int i = 0; i < ph->nest.stores.len; i++)
         if (kn_cuda_stores_now(w, i) &&
             (vector_store(w, i) || ph->nest.stores.data[i].by_registers))
-            kn_cuda_line(w, "kn_vec<%s, %d> o%d_at;",
+            kn_cuda_line(w, "kn_vec<%s, %d> o%d_vec;",
                          kn_cuda_type(w->k->bufs.data[ph->nest.stores.data[i].access.buf].dtype),
                          ph->how.vec, i);
     for (int r = 0; r < ph->nest.reds.len; r++)
@@ -280,7 +280,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     store_kept_in_shared(w);
     for (int i = 0; i < ph->nest.stores.len; i++)
         if (kn_cuda_stores_now(w, i) && ph->nest.stores.data[i].by_registers)
-            kn_cuda_line(w, "o%d_square[r] = o%d_at;", i, i);
+            kn_cuda_line(w, "o%d_regs[r] = o%d_vec;", i, i);
         else if (kn_cuda_stores_now(w, i) && vector_store(w, i))
             write_vector_store(w, i);
     w->in_step = false;
@@ -288,7 +288,7 @@ void kn_cuda_step(kn_cuda_writer *w)
 
 void kn_cuda_unaligned_steps(kn_cuda_writer *w)
 {
-    const char *place = w->counts_slots ? ", const kn_count place" : "";
+    const char *place = w->counts_slots ? ", const kn_count slot" : "";
     kn_cuda_open(w, "const auto step%d = [&](const kn_count i%s, const auto whole)", w->sweep,
                  place);
     kn_cuda_unaligned_index(w);

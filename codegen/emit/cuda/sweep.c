@@ -82,22 +82,22 @@ static bool keeps_shared(const kn_phase *ph)
 /* What a loop over members counts: them, or register tiles of them. */
 static const char *member(const kn_cuda_writer *w)
 {
-    return kn_transpose_side(w->ph) > 1 ? "at" : "i";
+    return kn_transpose_side(w->ph) > 1 ? "i0" : "i";
 }
 
 /* by->first is NULL where the steps of a chunk continue those of the one before. */
 static void open_steps(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     const char *i = by->first ? kn_cuda_printed(w, "i = %s", by->first) : "";
-    const char *place = w->resident ? "place = threadIdx.x"
+    const char *place = w->resident ? "slot = threadIdx.x"
                         : w->counts_slots
-                            ? kn_cuda_printed(w, "place = (i - begin) / %d", w->ph->how.vec)
+                            ? kn_cuda_printed(w, "slot = (i - begin) / %d", w->ph->how.vec)
                             : "";
     const char *left =
-        steps > 1 ? kn_cuda_printed(w, ", left = kn_steps(i, %s, %s)", by->end, by->step) : "";
+        steps > 1 ? kn_cuda_printed(w, ", remaining = kn_steps(i, %s, %s)", by->end, by->step) : "";
     kn_cuda_open(w, "for (kn_count %s%s%s%s; %s; %si += %s%s)", i, *i && *place ? ", " : "", place,
-                 left, steps > 1 ? "left > 0" : kn_cuda_printed(w, "i < %s", by->end),
-                 steps > 1 ? "--left, " : "", by->step, *place ? ", place += blockDim.x" : "");
+                 left, steps > 1 ? "remaining > 0" : kn_cuda_printed(w, "i < %s", by->end),
+                 steps > 1 ? "--remaining, " : "", by->step, *place ? ", slot += blockDim.x" : "");
 }
 
 static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
@@ -141,8 +141,9 @@ static bool batches_are_contiguous(const kn_cuda_writer *w)
 /* Where a thread's first batch then begins. If not all blocks have a whole batch, single steps are cyclic as elsewhere. */
 static const char *first_of_contiguous_batch(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
-    kn_cuda_line(w, "const kn_count beside = %d * stride <= members ? turn : stride;", steps);
-    return kn_cuda_printed(w, "%s + (beside < stride && begin < members ? %d * begin : 0)",
+    kn_cuda_line(w, "const kn_count batch_stride = %d * stride <= members ? block_step : stride;",
+                 steps);
+    return kn_cuda_printed(w, "%s + (batch_stride < stride && begin < members ? %d * begin : 0)",
                            by->first, steps - 1);
 }
 
@@ -155,13 +156,14 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
     const char *first = contiguous ? first_of_contiguous_batch(w, by, steps) : by->first;
     w->batched = true;
     if (forwards(w)) {
-        const char *at = w->resident ? ", at = threadIdx.x" : "",
-                   *on = w->resident ? kn_cuda_printed(w, ", at += %d * blockDim.x", steps) : "";
+        const char *at = w->resident ? ", first_slot = threadIdx.x" : "",
+                   *on = w->resident ? kn_cuda_printed(w, ", first_slot += %d * blockDim.x", steps)
+                                     : "";
         kn_put(w->t, "#pragma unroll 1\n");
         kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", first, at,
                      by->end, steps, by->step, on);
-        batch.place =
-            kn_cuda_printed(w, "from + (kn_count)step * (%s)", contiguous ? "beside" : by->step);
+        batch.place = kn_cuda_printed(w, "from + (kn_count)step * (%s)",
+                                      contiguous ? "batch_stride" : by->step);
         batch.guard = kn_cuda_printed(w, "i < %s", by->end);
     } else {
         kn_cuda_line(w, "const kn_count steps%d = kn_steps(%s, %s, %s);", w->sweep, by->first,
@@ -242,8 +244,7 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         kn_cuda_open_chunks(w, by->first);
     open_loop(w, &stride, steps);
     if (w->ph->how.unaligned) {
-        kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep,
-                     w->counts_slots ? ", place" : "");
+        kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->counts_slots ? ", slot" : "");
     } else if (kn_transpose_side(w->ph) > 1) {
         write_register_tile_steps(w);
     } else {
@@ -261,7 +262,7 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
  * find them there. */
 static void write_resident_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    const kn_cuda_stride on_chip = {by->first, "kn_least(far, end)", by->step};
+    const kn_cuda_stride on_chip = {by->first, "kn_least(resident_end, end)", by->step};
     w->resident = true;
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = kn_part_on_chip(w->k, w->ph, &w->ph->nest.values.data[i]) > 0;
@@ -276,11 +277,13 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const bool cols = w->ph->how.walk == KN_WALK_COLS;
     const char *first =
-        cols ? "far + row" : kn_cuda_printed(w, "far + (kn_count)lane * %d", w->ph->how.vec);
+        cols ? "resident_end + row"
+             : kn_cuda_printed(w, "resident_end + (kn_count)lane * %d", w->ph->how.vec);
     const kn_cuda_stride in_memory = {first, by->end, by->step};
-    kn_cuda_line(w, "// a block has room for its first groups");
-    kn_cuda_line(w, "const kn_count far = begin + (%s == %s ? (kn_count)held * %s : 0);",
-                 cols ? "item" : "first", w->block, by->step);
+    kn_cuda_line(w, "// what a block's first steps load is resident");
+    kn_cuda_line(
+        w, "const kn_count resident_end = begin + (%s == %s ? (kn_count)resident_steps * %s : 0);",
+        cols ? "item" : "first", w->block, by->step);
     if (forwards(w)) {
         write_resident_steps(w, by);
         write_loop(w, &in_memory);
@@ -318,7 +321,7 @@ static void write_steps_of_tile(kn_cuda_writer *w, int steps)
 /* The loop, tile by tile. All threads of the block take part in moving a tile. */
 static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    const kn_cuda_stride within = {"from + row", "left", by->step};
+    const kn_cuda_stride within = {"from + row", "remaining", by->step};
     const int steps = (w->ph->how.tile + w->ph->how.tpg - 1) / w->ph->how.tpg;
     w->tiled = true;
     kn_cuda_open_tile(w, w->ph->how.split || w->ph->how.cluster ? "limit" : "members");
@@ -328,7 +331,7 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
         kn_cuda_load_tile(w);
         kn_cuda_line(
             w,
-            "const kn_count left = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
+            "const kn_count remaining = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
             w->ph->how.tpg);
         write_loop(w, &within);
     }
@@ -376,13 +379,13 @@ void kn_cuda_load_rest(kn_cuda_writer *w)
         if (w->need[i])
             kn_cuda_declare_kept(w, i, ph->how.steps);
     }
-    kn_cuda_open(w, "const auto take_rest = [&](const kn_count g)");
+    kn_cuda_open(w, "const auto load_rest = [&](const kn_count g)");
     kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
     const kn_cuda_unrolled all = steps_of_rest(w);
     kn_cuda_load_steps(w, &all);
     w->indent--;
     kn_cuda_line(w, "};");
-    kn_cuda_guarded(w, "blockIdx.x / blocks < work", "take_rest(blockIdx.x / blocks);");
+    kn_cuda_guarded(w, "blockIdx.x / blocks < work", "load_rest(blockIdx.x / blocks);");
     switch_to(w, ph, false);
 }
 

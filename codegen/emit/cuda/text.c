@@ -171,24 +171,24 @@ const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v)
 
 /* ---- indices ---- */
 
-/* "a0 * p0_v3_s00 + a1" */
+/* "a0 * p0_v3_stride0 + a1" */
 const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                            const char *lane)
 {
     kn_text t = kn_text_new(w->t->arena);
     int va = kn_phase_vector_axis(w->ph);
     if (acc->shifted)
-        kn_putf(&t, "p%d_%c%d_at", w->p, kind, i);
+        kn_putf(&t, "p%d_%c%d_offset", w->p, kind, i);
     bool of_group = w->ph->how.packed && acc->kind[va] == KN_STRIDE_ZERO;
     for (int a = 0; a < w->ph->nest.naxes; a++) {
         if (acc->kind[a] == KN_STRIDE_ZERO)
             continue;
-        const char *index = of_group          ? kn_cuda_printed(w, "(a%d + (kn_index)own)", a)
+        const char *index = of_group          ? kn_cuda_printed(w, "(a%d + (kn_index)my_group)", a)
                             : a == va && lane ? kn_cuda_printed(w, "(a%d + %s)", a, lane)
                                               : kn_cuda_printed(w, "a%d", a);
         kn_putf(&t, "%s%s", t.len ? " + " : "", index);
         if (acc->kind[a] == KN_STRIDE_PARAM)
-            kn_putf(&t, " * p%d_%c%d_s%02d", w->p, kind, i, a);
+            kn_putf(&t, " * p%d_%c%d_stride%d", w->p, kind, i, a);
     }
     return t.len ? kn_text_str(&t) : "0";
 }
@@ -208,7 +208,8 @@ void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear)
         if (w->k->wide)
             kn_cuda_line(w, "const kn_count %s = %s / (kn_count)p%d_n%d;", next, rest, w->p, a);
         else
-            kn_cuda_line(w, "const kn_count %s = kn_quotient(%s, p%d_n%d_times, p%d_n%d_shift);",
+            kn_cuda_line(w,
+                         "const kn_count %s = kn_quotient(%s, p%d_n%d_multiplier, p%d_n%d_shift);",
                          next, rest, w->p, a, w->p, a);
         kn_cuda_line(w, "const kn_index a%d = (kn_index)(%s - %s * (kn_count)p%d_n%d);", a, rest,
                      next, w->p, a);
@@ -229,5 +230,5 @@ const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to)
 
 const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i)
 {
-    return kn_cuda_printed(w, "%s_of%d[l]", kn_cuda_value(w, i), w->sweep);
+    return kn_cuda_printed(w, "%s_broadcast%d[l]", kn_cuda_value(w, i), w->sweep);
 }

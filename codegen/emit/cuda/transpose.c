@@ -75,10 +75,11 @@ static void open_tile_vectors(kn_cuda_writer *w, const kn_access *acc, int at_on
     int steps = (all + w->k->threads - 1) / w->k->threads;
     kn_putf(w->t, "#pragma unroll %d\n", at_once);
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
-    kn_cuda_line(w, "const int at = step * %d + threadIdx.x;", w->k->threads);
-    kn_cuda_line(w, "const int m = at %% %d * %d, c = at / %d;", a_group, acc->transposed, a_group);
+    kn_cuda_line(w, "const int vector = step * %d + threadIdx.x;", w->k->threads);
+    kn_cuda_line(w, "const int m = vector %% %d * %d, c = vector / %d;", a_group, acc->transposed,
+                 a_group);
     if (all % w->k->threads)
-        kn_cuda_guarded(w, kn_cuda_printed(w, "at >= %d", all), "break;");
+        kn_cuda_guarded(w, kn_cuda_printed(w, "vector >= %d", all), "break;");
 }
 
 /* Element k of a vector, in the tile. */
@@ -101,11 +102,11 @@ static void write_tile_load(kn_cuda_writer *w, int i)
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     const char *from =
         kn_cuda_printed(w, "%s + (%s)", b->name, kn_cuda_offset(w, acc, 'v', i, NULL));
-    kn_cuda_line(w, "const kn_vec<%s, %d> some = %s;", kn_cuda_type(b->dtype), acc->transposed,
+    kn_cuda_line(w, "const kn_vec<%s, %d> vec = %s;", kn_cuda_type(b->dtype), acc->transposed,
                  kn_cuda_loaded(w, &w->ph->nest.values.data[i], acc->transposed, from));
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
-    kn_cuda_line(w, "    %s = some.at[k];", tile_element(w, acc, 'v', i));
+    kn_cuda_line(w, "    %s = vec.at[k];", tile_element(w, acc, 'v', i));
     kn_cuda_close(w);
 }
 
@@ -119,11 +120,11 @@ static void write_tile_store(kn_cuda_writer *w, int i)
     kn_cuda_open(w, "if (g < groups && i < to)");
     kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    kn_cuda_line(w, "kn_vec<%s, %d> some;", kn_cuda_type(b->dtype), acc->transposed);
+    kn_cuda_line(w, "kn_vec<%s, %d> vec;", kn_cuda_type(b->dtype), acc->transposed);
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
-    kn_cuda_line(w, "    some.at[k] = %s;", tile_element(w, acc, 'o', i));
-    kn_cuda_line(w, "%s(%s + (%s), some);", kn_cuda_store_function(w, acc->buf), b->name,
+    kn_cuda_line(w, "    vec.at[k] = %s;", tile_element(w, acc, 'o', i));
+    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(w, acc->buf), b->name,
                  kn_cuda_offset(w, acc, 'o', i, NULL));
     kn_cuda_close(w);
     kn_cuda_close(w);
@@ -175,7 +176,7 @@ void kn_cuda_open_register_tile(kn_cuda_writer *w, int at_once)
 {
     kn_putf(w->t, "#pragma unroll %d\n", at_once);
     kn_cuda_open(w, "for (int r = 0; r < %d; ++r)", kn_transpose_side(w->ph));
-    kn_cuda_line(w, "const kn_count i = at + r;");
+    kn_cuda_line(w, "const kn_count i = i0 + r;");
 }
 
 void kn_cuda_load_register_tiles(kn_cuda_writer *w)
@@ -187,11 +188,11 @@ void kn_cuda_load_register_tiles(kn_cuda_writer *w)
         const char *name = kn_cuda_value(w, i);
         if (!w->need[i] || !w->loaded[i] || v->kept != KN_KEEP_SHARED)
             continue;
-        kn_cuda_line(w, "kn_vec<%s, %d> %s_square[%d];", kn_cuda_type(v->dtype), ph->how.vec, name,
+        kn_cuda_line(w, "kn_vec<%s, %d> %s_regs[%d];", kn_cuda_type(v->dtype), ph->how.vec, name,
                      kn_transpose_side(ph));
         kn_put(w->t, "#pragma unroll\n");
         kn_cuda_line(w, "for (int r = 0; r < %d; ++r)", kn_transpose_side(ph));
-        kn_cuda_line(w, "    %s_square[r] = %s;", name, kn_cuda_shared_vector(w, i));
+        kn_cuda_line(w, "    %s_regs[r] = %s;", name, kn_cuda_shared_vector(w, i));
     }
 }
 
@@ -217,7 +218,7 @@ void kn_cuda_declare_register_tiles(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.stores.len; i++)
         if (stores_register_tile(w, i))
-            kn_cuda_line(w, "kn_vec<%s, %d> o%d_square[%d];", element_type(w, i), w->ph->how.vec, i,
+            kn_cuda_line(w, "kn_vec<%s, %d> o%d_regs[%d];", element_type(w, i), w->ph->how.vec, i,
                          kn_transpose_side(w->ph));
 }
 
@@ -228,15 +229,15 @@ static void store_register_tile(kn_cuda_writer *w, int i)
     const kn_buf *b = &w->k->bufs.data[acc->buf];
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_open(w, "for (int r = 0; r < %d; r += %d)", kn_transpose_side(w->ph), acc->transposed);
-    kn_cuda_line(w, "const kn_count i = at + r;");
+    kn_cuda_line(w, "const kn_count i = i0 + r;");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->how.vec);
-    kn_cuda_line(w, "kn_vec<%s, %d> some;", element_type(w, i), acc->transposed);
+    kn_cuda_line(w, "kn_vec<%s, %d> vec;", element_type(w, i), acc->transposed);
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
-    kn_cuda_line(w, "    some.at[k] = o%d_square[r + k].at[l];", i);
-    kn_cuda_line(w, "%s(%s + (%s), some);", kn_cuda_store_function(w, acc->buf), b->name,
+    kn_cuda_line(w, "    vec.at[k] = o%d_regs[r + k].at[l];", i);
+    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(w, acc->buf), b->name,
                  kn_cuda_offset(w, acc, 'o', i, "l"));
     kn_cuda_close(w);
     kn_cuda_close(w);

@@ -26,14 +26,16 @@ void kn_cuda_unaligned_range(kn_cuda_writer *w)
     for (int i = 0; !begins && i < w->ph->nest.stores.len; i++)
         if (w->ph->nest.stores.data[i].access.vector)
             begins = group_offset(w, w->ph->nest.stores.data[i].access, 'o', i);
-    kn_cuda_line(w, "// its lines and vectors are aligned, not its beginning");
-    kn_cuda_line(w, "const kn_count skew = (kn_count)(%s) %% %d;", begins, kn_phase_line(w->ph));
+    kn_cuda_line(w, "// lines and vectors are aligned, but the group begins within one");
+    kn_cuda_line(w, "const kn_count misalignment = (kn_count)(%s) %% %d;", begins,
+                 kn_phase_line(w->ph));
     if (w->ph->how.cluster)
-        kn_cuda_cluster_range(w, "members + skew");
+        kn_cuda_cluster_range(w, "members + misalignment");
     else
-        kn_cuda_line(w, "const kn_count begin = 0, end = members + skew;");
-    kn_cuda_line(w, "const kn_count inner = begin < skew ? (skew + %d) / %d * %d : begin;", vec - 1,
-                 vec, vec);
+        kn_cuda_line(w, "const kn_count begin = 0, end = members + misalignment;");
+    kn_cuda_line(
+        w, "const kn_count inner = begin < misalignment ? (misalignment + %d) / %d * %d : begin;",
+        vec - 1, vec, vec);
     kn_cuda_line(w, "const kn_count inner_end = end / %d * %d;", vec, vec);
 }
 
@@ -43,8 +45,10 @@ void kn_cuda_unaligned_share(kn_cuda_writer *w, const char *first)
 {
     int vec = w->ph->how.vec;
     kn_cuda_line(w, "const kn_count start = %s + (%s < inner ? stride : 0);", first, first);
-    kn_cuda_line(w, "const bool head = begin < skew && skew %% %d != 0 && lane == skew / %d;", vec,
-                 vec);
+    kn_cuda_line(
+        w,
+        "const bool head = begin < misalignment && misalignment %% %d != 0 && lane == misalignment / %d;",
+        vec, vec);
     kn_cuda_line(w, "const bool tail = inner <= inner_end && inner_end < end &&");
     kn_cuda_line(w, "                  lane == (inner_end - begin) / %d %% blockDim.x;", vec);
 }
@@ -58,7 +62,7 @@ void kn_cuda_unaligned_edges(kn_cuda_writer *w)
 
 void kn_cuda_unaligned_index(kn_cuda_writer *w)
 {
-    kn_cuda_line(w, "const kn_index a%d = (kn_index)i - (kn_index)skew;",
+    kn_cuda_line(w, "const kn_index a%d = (kn_index)i - (kn_index)misalignment;",
                  kn_phase_vector_axis(w->ph));
 }
 

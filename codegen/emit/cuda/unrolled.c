@@ -40,7 +40,7 @@ void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", u->steps);
     kn_cuda_line(w, "const kn_count i = %s;", u->place);
     if (w->resident && !only_loads)
-        kn_cuda_line(w, "const kn_count place = at + (kn_count)step * blockDim.x;");
+        kn_cuda_line(w, "const kn_count slot = first_slot + (kn_count)step * blockDim.x;");
     if (u->guard && only_loads)
         kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", u->guard), "break;");
     else if (u->guard)
@@ -113,7 +113,7 @@ void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
     if (are_any(w, is_in_memory))
         move_steps(w, u, is_in_memory, kn_cuda_kept_loads);
     if (are_any(w, is_resident_already)) {
-        kn_cuda_open(w, "if (near)");
+        kn_cuda_open(w, "if (resident)");
         w->resident = true;
         move_steps(w, u, is_resident_already, kn_cuda_kept_loads);
         w->resident = false;
@@ -123,7 +123,7 @@ void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
         kn_cuda_close(w);
     }
     if (are_any(w, is_to_become_resident)) {
-        kn_cuda_open(w, "if (near)");
+        kn_cuda_open(w, "if (resident)");
         move_steps(w, u, is_to_become_resident, kn_cuda_store_resident);
         kn_cuda_close(w);
     }

@@ -49,11 +49,12 @@ typedef struct division {
     const char *suffix, *type, *make;
 } division;
 
-static const division exact_f32 = {"by", "kn_divisor<float>", "kn_make_divisor"},
-                      exact_f64 = {"by", "kn_divisor<double>", "kn_make_divisor"},
-                      approximate_f32 = {"over", "kn_approximate_divisor",
+static const division exact_f32 = {"divisor", "kn_divisor<float>", "kn_make_divisor"},
+                      exact_f64 = {"divisor", "kn_divisor<double>", "kn_make_divisor"},
+                      approximate_f32 = {"approx_divisor", "kn_approximate_divisor",
                                          "kn_make_approximate_divisor"},
-                      integer_f32 = {"whole", "kn_integer_divisor", "kn_make_integer_divisor"};
+                      integer_f32 = {"int_divisor", "kn_integer_divisor",
+                                     "kn_make_integer_divisor"};
 
 /* Is group value `by` an integer that is known before the first sweep, such as the count of members? Threads that share
  * several groups have no register to spare for its reciprocal, unless async copies bring these (docs/lab/short-columns.md). */
@@ -139,9 +140,9 @@ static const char *gathered(kn_cuda_writer *w, int i, const char *at)
     for (int k = 0; k < v->nin; k++) {
         const char *index = kn_cuda_operand(w, v->in[k]);
         if (v->checked)
-            index = kn_cuda_printed(w, "kn_checked_index(%s, p%d_v%d_g%d_size, %s)", index, w->p, i,
-                                    k, live);
-        kn_putf(&t, " + (kn_index)%s * p%d_v%d_g%d_step", index, w->p, i, k);
+            index = kn_cuda_printed(w, "kn_checked_index(%s, p%d_v%d_g%d_extent, %s)", index, w->p,
+                                    i, k, live);
+        kn_putf(&t, " + (kn_index)%s * p%d_v%d_g%d_stride", index, w->p, i, k);
     }
     return kn_text_str(&t);
 }
@@ -224,7 +225,7 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
         const char *to =
             kn_cuda_offset(w, &s->access, 'o', i, wide && !once && !vector ? "l" : NULL);
         if (partial)
-            to = kn_cuda_printed(w, "%s + (kn_index)split * p%d_o%d_split", to, w->p, i);
+            to = kn_cuda_printed(w, "%s + (kn_index)split * p%d_o%d_split_stride", to, w->p, i);
         kn_cuda_open(w, "if (%s)", kn_cuda_once(w, s, who));
         if (vector) {
             kn_cuda_line(w, "kn_store(%s + (%s), %s);", buf, to, what);

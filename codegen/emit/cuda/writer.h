@@ -84,7 +84,7 @@ const char *kn_cuda_type(kn_dtype t);
 const char *kn_cuda_value(kn_cuda_writer *w, int i);
 /* Value i as an operand: of group l where a thread has several, and what was broadcast inside a step of packed rows. */
 const char *kn_cuda_operand(kn_cuda_writer *w, int i);
-/* "v3_of1[l]": value i as this sweep's steps have it after its broadcast. */
+/* "v3_broadcast1[l]": value i as this sweep's steps have it after its broadcast. */
 const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i);
 /* In columns a thread has vec neighbouring groups. */
 bool kn_cuda_wide(const kn_phase *ph);
@@ -203,8 +203,9 @@ void kn_cuda_broadcast(kn_cuda_writer *w, int sweep);
 
 /* ---- reducer.c: a REDUCE_BY whose first reduction is r ---- */
 
-/* The name of its type, from which that of its functor follows. */
+/* The names of its type and of the functor that combines two of them. */
 const char *kn_cuda_reducer_name(kn_cuda_writer *w, int r);
+const char *kn_cuda_reducer_combine(kn_cuda_writer *w, int r);
 /* In front of a kernel: the types and functors of all its phases. */
 void kn_cuda_reducer_types(kn_cuda_writer *w);
 /* Its identities, and a step's operands, as a value of its type. */
@@ -223,7 +224,7 @@ void kn_cuda_begin_exchange(kn_cuda_writer *w);
 /* After a sweep: combines its accumulators over the workers of a group and declares their results, r<r>. */
 void kn_cuda_combine(kn_cuda_writer *w, int sweep);
 void kn_cuda_declare_results(kn_cuda_writer *w, int sweep);
-/* Where kn_cuda_combine() has only stored what each warp has of a group: combines group `late` of those, after a barrier. */
+/* Where kn_cuda_combine() has only stored what each warp has of a group: combines group `deferred` of those, after a barrier. */
 void kn_cuda_combine_deferred(kn_cuda_writer *w);
 /* Reductions across groups: their accumulators for the groups of a part; after the part, for one step, their combine over
  * the threads of a block that have the same members, and their stores. */

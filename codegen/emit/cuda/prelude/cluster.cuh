@@ -92,7 +92,7 @@ __device__ __forceinline__ void kn_store_async(const kn_message<T> &message, uns
 // Stores v, which all threads of the block have, to the buffer of every block of the cluster, whose mbarrier counts the
 // bytes. There is no fence: other stores of the block need not have completed.
 template <int STRIDE, class T>
-__device__ __forceinline__ void kn_exchange_store(const T &v, unsigned char *board, unsigned long long *told)
+__device__ __forceinline__ void kn_exchange_store(const T &v, unsigned char *buffer, unsigned long long *barrier)
 {
     kn_message<T> message = {};
     message.value = v;
@@ -100,36 +100,36 @@ __device__ __forceinline__ void kn_exchange_store(const T &v, unsigned char *boa
         unsigned to, counter;
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(to)
-            : "r"(kn_shared_address(board + kn_cluster_rank() * STRIDE)), "r"(threadIdx.x));
+            : "r"(kn_shared_address(buffer + kn_cluster_rank() * STRIDE)), "r"(threadIdx.x));
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(counter)
-            : "r"(kn_shared_address(told)), "r"(threadIdx.x));
+            : "r"(kn_shared_address(barrier)), "r"(threadIdx.x));
         kn_store_async(message, to, counter);
     }
 }
 
 // Merges what the blocks of the cluster, at most WIDTH, have stored to this block's buffer.
 template <class Op, int WIDTH, int STRIDE, class T>
-__device__ __forceinline__ T kn_exchange_merge(const unsigned char *board, T identity)
+__device__ __forceinline__ T kn_exchange_merge(const unsigned char *buffer, T identity)
 {
     const unsigned rank = threadIdx.x % WIDTH;
     return kn_combine_lanes<Op, WIDTH>(
-        rank < kn_cluster_blocks() ? ((const kn_message<T> *)(board + rank * STRIDE))->value : identity);
+        rank < kn_cluster_blocks() ? ((const kn_message<T> *)(buffer + rank * STRIDE))->value : identity);
 }
 
 // The same for columns: the ROWS threads of the block that share threadIdx.x % WIDTH all have the same N values. Each row
 // of threads stores to other blocks; rows within a warp share the merging.
 template <int ROWS, int WIDTH, int STRIDE, int N, class T>
-__device__ __forceinline__ void kn_exchange_store_rows(const T (&v)[N], unsigned char *board, unsigned long long *told)
+__device__ __forceinline__ void kn_exchange_store_rows(const T (&v)[N], unsigned char *buffer, unsigned long long *barrier)
 {
-    const kn_message<T> *mine = (const kn_message<T> *)(board + kn_cluster_rank() * STRIDE) + threadIdx.x % WIDTH * N;
+    const kn_message<T> *mine = (const kn_message<T> *)(buffer + kn_cluster_rank() * STRIDE) + threadIdx.x % WIDTH * N;
 #pragma unroll 1
     for (unsigned rank = threadIdx.x / WIDTH; rank < kn_cluster_blocks(); rank += ROWS) {
         unsigned to, counter;
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
             : "=r"(to)
             : "r"(kn_shared_address(mine)), "r"(rank));
-        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(kn_shared_address(told)), "r"(rank));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(kn_shared_address(barrier)), "r"(rank));
 #pragma unroll
         for (int l = 0; l < N; ++l) {
             kn_message<T> message = {};
@@ -139,18 +139,18 @@ __device__ __forceinline__ void kn_exchange_store_rows(const T (&v)[N], unsigned
     }
 }
 template <int ROWS, int WIDTH, int STRIDE, class T>
-__device__ __forceinline__ void kn_exchange_store_rows(const T &v, unsigned char *board, unsigned long long *told)
+__device__ __forceinline__ void kn_exchange_store_rows(const T &v, unsigned char *buffer, unsigned long long *barrier)
 {
     const T one[1] = {v};
-    kn_exchange_store_rows<ROWS, WIDTH, STRIDE, 1>(one, board, told);
+    kn_exchange_store_rows<ROWS, WIDTH, STRIDE, 1>(one, buffer, barrier);
 }
 template <class Op, int WIDTH, int STRIDE, int N, class T>
-__device__ __forceinline__ void kn_exchange_merge_rows(T (&v)[N], const unsigned char *board, T identity)
+__device__ __forceinline__ void kn_exchange_merge_rows(T (&v)[N], const unsigned char *buffer, T identity)
 {
     enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1 };
     const unsigned blocks = kn_cluster_blocks(), share = (blocks + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE;
     const unsigned first = threadIdx.x % 32 / WIDTH * share;
-    const unsigned place = threadIdx.x % WIDTH * N;
+    const unsigned slot = threadIdx.x % WIDTH * N;
 #pragma unroll
     for (int l = 0; l < N; ++l)
         v[l] = identity;
@@ -158,16 +158,16 @@ __device__ __forceinline__ void kn_exchange_merge_rows(T (&v)[N], const unsigned
     for (unsigned block = first; block < first + share && block < blocks; ++block)
 #pragma unroll
         for (int l = 0; l < N; ++l)
-            v[l] = Op::of(v[l], ((const kn_message<T> *)(board + block * STRIDE))[place + l].value);
+            v[l] = Op::of(v[l], ((const kn_message<T> *)(buffer + block * STRIDE))[slot + l].value);
 #pragma unroll
     for (int l = 0; l < N; ++l)
         if constexpr (SIDE_BY_SIDE > 1)
             v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
 }
 template <class Op, int WIDTH, int STRIDE, class T>
-__device__ __forceinline__ void kn_exchange_merge_rows(T &v, const unsigned char *board, T identity)
+__device__ __forceinline__ void kn_exchange_merge_rows(T &v, const unsigned char *buffer, T identity)
 {
     T one[1];
-    kn_exchange_merge_rows<Op, WIDTH, STRIDE, 1>(one, board, identity);
+    kn_exchange_merge_rows<Op, WIDTH, STRIDE, 1>(one, buffer, identity);
     v = one[0];
 }
