@@ -118,7 +118,7 @@ static void write_copies(kn_cuda_writer *w)
         const char *from = kn_cuda_offset(w, &v->access, 'v', i, NULL);
         kn_cuda_line(w, "kn_copy_bulk(%s_kept + (i - base) / %d, %s + (%s),", kn_cuda_value(w, i),
                      ph->how.vec, w->k->bufs.data[v->access.buf].name, from);
-        kn_cuda_line(w, "         (unsigned)run * %d, %s, policy);", kn_bytes(v->dtype),
+        kn_cuda_line(w, "             (unsigned)run * %d, %s, policy);", kn_bytes(v->dtype),
                      mbarrier(w));
     }
     kn_cuda_close(w);

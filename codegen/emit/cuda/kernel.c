@@ -387,7 +387,7 @@ static void describe_phase(kn_cuda_writer *w)
     for (int a = 0; a < ph->nest.naxes; a++)
         kn_putf(w->t, "%s%s",
                 a == 0 && ph->nest.ngroup ? " groups "
-                : a == ph->nest.ngroup    ? " members "
+                : a == ph->nest.ngroup    ? (a ? ", members " : " members ")
                                           : " x ",
                 ph->nest.axes[a].name);
     kn_put(w->t, "\n");
