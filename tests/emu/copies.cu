@@ -243,7 +243,7 @@ extern "C" __global__ void clusters(int which, const float *in, float *out)
                  : "r"(place(tile)), "r"(rank ^ 1));
     theirs = far_load(there + t * 4 - 16); // theirs
     out[blockIdx.x * 64 + t] = theirs;
-    // each block's first thread tells both that it has read
+    // each block's first thread arrives at both mbarriers when it has read
     __syncthreads();
     if (t < 2) {
         asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
@@ -256,34 +256,34 @@ extern "C" __global__ void clusters(int which, const float *in, float *out)
         wait(&done, 0);
 }
 
-// Each thread tells its counterpart in the other block a number, without a fence or a barrier of both.
-extern "C" __global__ void news(int which, const float *in, float *out)
+// Each thread stores a number to its counterpart's buffer in the other block, without a fence or a barrier of both.
+extern "C" __global__ void exchange(int which, const float *in, float *out)
 {
-    __shared__ float board[64];
-    __shared__ alignas(8) unsigned long long told;
+    __shared__ float buffer[64];
+    __shared__ alignas(8) unsigned long long received;
     const int t = threadIdx.x;
     unsigned rank, to, counter;
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     if (t == 0) {
-        init(&told, 1);
+        init(&received, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
     if (t == 0)
-        expect(&told, which == 1 ? 252 : 256);
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(place(board + t)), "r"(rank ^ 1));
+        expect(&received, which == 1 ? 252 : 256);
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(place(buffer + t)), "r"(rank ^ 1));
     asm("mapa.shared::cluster.u32 %0, %1, %2;"
         : "=r"(counter)
-        : "r"(place(&told)), "r"(which == 2 ? rank : rank ^ 1));
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(to), // tell
+        : "r"(place(&received)), "r"(which == 2 ? rank : rank ^ 1));
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(to), // remote store
                  "f"(in[t] + (float)rank), "r"(counter)
                  : "memory");
     if (which == 3)
-        board[t] = 0; // over it
+        buffer[t] = 0; // over it
     if (which != 4)
-        wait(&told, 0);
-    out[blockIdx.x * 64 + t] = board[t]; // read
+        wait(&received, 0);
+    out[blockIdx.x * 64 + t] = buffer[t]; // read
 }
 
 // Clusters of 2: every thread reads the first block's value and says so, and then its first thread changes it.

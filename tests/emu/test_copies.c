@@ -66,10 +66,10 @@ static const struct {
     int n; /* its last parameter; 0: there is none */
     expectation *expected;
 } kernels[] = {
-    {"loads", 64, 0, 0, reversed},     {"ring", 32, 0, 2 * SLABS, of_ring},
-    {"stores", 64, 0, 0, one_more},    {"groups", 64, 0, SLABS, of_slabs},
-    {"tails", 64, 0, -1, in_tail},     {"clusters", 128, 2, 0, other_blocks},
-    {"news", 128, 2, 0, other_blocks}, {"readers", 128, 2, 0, the_first},
+    {"loads", 64, 0, 0, reversed},         {"ring", 32, 0, 2 * SLABS, of_ring},
+    {"stores", 64, 0, 0, one_more},        {"groups", 64, 0, SLABS, of_slabs},
+    {"tails", 64, 0, -1, in_tail},         {"clusters", 128, 2, 0, other_blocks},
+    {"exchange", 128, 2, 0, other_blocks}, {"readers", 128, 2, 0, the_first},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
@@ -145,8 +145,8 @@ static const struct {
     {5, 2, "theirs", "which an asynchronous copy is to fill"},
     {5, 3, "done", "1 of 2 arrivals"},
     {6, 1, "read", "which an asynchronous copy is to fill"},
-    {6, 2, "tell", "goes to the shared memory of the block that its mbarrier is in"},
-    {6, 3, "tell", "write-after-write race on shared board"},
+    {6, 2, "remote store", "goes to the shared memory of the block that its mbarrier is in"},
+    {6, 3, "remote store", "write-after-write race on shared buffer"},
     {6, 4, "read", "which nobody has written"},
     {7, 1, "changed",
      "write-after-read race on shared value+0 (of 4 bytes): thread 0 with thread 7,"},
