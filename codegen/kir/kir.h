@@ -323,14 +323,16 @@ kn_status kn_kernel_verify(const kn_kernel *k);
 /* Verifies one phase that is not scheduled yet; `where`: after which pass. */
 kn_status kn_phase_verify(const kn_phase *phase, const char *where, int number, int nbufs);
 
-/* ---- the parameter list of the generated function, in order ----
- * pointers of bufs; scalars; extents (long long); then for each phase its axes' extents, unless wide with what
- * divides by those that are not the first of their kind, the offsets (if shifted) and
- * the strides of its accesses (values, then stores) that are KN_STRIDE_PARAM, those of the axes that a GATHER reads by
- * index and, if it is checked, their extents, split strides, and for split and banded phases splits and, but for split
- * rows, chunk, for those of clusters chunk and, if they have them, skew, copy chunk and held; last, for kernels with resident
- * values the resident steps, for those that read elements the caches' policy, and for those whose blocks meet the words that they count
- * in (unsigned *). */
+/* ---- the parameters of the generated function, in order ----
+ *
+ *   pointers of bufs; scalars; extents (long long)
+ *   for each phase
+ *     extents of its axes; with 32-bit indices also multiplier and shift to divide by each that is not the first of its kind
+ *     for each access, values then stores: its offset if shifted; strides that are KN_STRIDE_PARAM; strides of the axes that
+ *     a GATHER indexes and, if it is checked, their extents; the split stride
+ *     split or mixed: splits, and of contiguous ranges chunk; packed: pack and lanes; cluster: chunk
+ *     skew, copy_chunk and held, where it has them
+ *   the number of steps with room for resident values; the eviction policy; the barrier words (unsigned *) */
 typedef enum kn_param_kind {
     KN_PARAM_BUF,     /* void * */
     KN_PARAM_SCALAR,  /* its dtype */

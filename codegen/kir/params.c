@@ -113,7 +113,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
             put_index(&ps, ph->num.held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
     }
     if (kn_kernel_resident(k))
-        put_index(&ps, k->held, "resident_steps");
+        put_index(&ps, k->resident_steps, "resident_steps");
     if (k->policy)
         put(&ps, (kn_param){.kind = KN_PARAM_POLICY, .value = k->policy, .name = "policy"});
     if (kn_kernel_meets(k))

@@ -211,10 +211,10 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
         kn_putf(t, "threads %d ", k->threads);
     if (k->bound)
         kn_putf(t, "at most %d threads ", k->bound);
-    if (k->together)
-        kn_putf(t, "min blocks %d ", k->together);
-    if (numbers && k->held)
-        kn_putf(t, "resident steps %lld ", (long long)k->held);
+    if (k->min_blocks)
+        kn_putf(t, "min blocks %d ", k->min_blocks);
+    if (numbers && k->resident_steps)
+        kn_putf(t, "resident steps %lld ", (long long)k->resident_steps);
     kn_putf(t, "index %d%s%s%s\n", k->wide ? 64 : 32, k->disjoint ? " disjoint" : "",
             !numbers                       ? ""
             : k->policy == KN_POLICY_FIRST ? " evict first"

@@ -11,7 +11,7 @@ static const struct {
 } states[] = {
     [KN_STATE_PLAIN] = {"", "", "", ""},
     [KN_STATE_MOMENTS] = {"kn_moments", "0, 0, 0", "kn_merge_moments", ".m2"},
-    [KN_STATE_PEAK] = {"kn_max_expsum", "-KN_INF, 0", "kn_merge_max_expsum", ".max"},
+    [KN_STATE_PEAK] = {"kn_max_expsum", "(%s)-KN_INF, 0", "kn_merge_max_expsum", ".max"},
     [KN_STATE_USER] = {0},
 };
 
@@ -67,9 +67,10 @@ static const char *neutral(kn_cuda_writer *w, int r)
     kn_state state = state_of(w, r);
     if (state == KN_STATE_USER)
         return kn_cuda_reducer_identity(w, r);
-    return state == KN_STATE_PLAIN
-               ? kn_cuda_literal(w, kn_identity(red->op, red->dtype))
-               : kn_cuda_printed(w, "%s{%s}", accumulator_type(w, r), states[state].neutral);
+    return state == KN_STATE_PLAIN ? kn_cuda_literal(w, kn_identity(red->op, red->dtype))
+                                   : kn_cuda_printed(w, "%s{%s}", accumulator_type(w, r),
+                                                     kn_cuda_printed(w, states[state].neutral,
+                                                                     kn_cuda_type(red->dtype)));
 }
 
 /* The neighbouring groups of a thread have accumulated equally many members: they share the count and its reciprocal. */
