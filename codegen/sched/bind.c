@@ -86,6 +86,14 @@ int kn_block_limit(const kn_site *at, const kn_kernel *k)
     return limit > KN_HALF_BLOCK && wants_half(k, at->target) ? KN_HALF_BLOCK : limit;
 }
 
+/* The largest block that the code serves. A smaller one that has half of the registers of a multiprocessor to itself says so by
+ * min_blocks; others leave the compiler no more than the largest block would, so that several fit. */
+static int served_block(const kn_site *at, const kn_kernel *k)
+{
+    int limit = at->force->max_threads > 0 ? at->force->max_threads : at->target->max_block;
+    return k->min_blocks == 1 ? kn_block_limit(at, k) : limit;
+}
+
 /* The block size that suits all phases best. */
 static void choose_block(const kn_site *at, kn_kernel *k)
 {
@@ -136,7 +144,7 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k)
     }
     kn_resident_keep(k, at->target);
     pair_results(at, k);
-    k->bound = largest_block(k, kn_block_limit(at, k));
+    k->bound = largest_block(k, served_block(at, k));
 }
 
 void kn_bind_kernel(const kn_site *at, kn_kernel *k)

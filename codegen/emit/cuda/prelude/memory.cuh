@@ -40,21 +40,21 @@ template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_stream
     *reinterpret_cast<word *>(&v) = __ldcs(reinterpret_cast<const word *>(p));
     return v;
 }
-// A load under a policy of the L2 cache, as createpolicy encodes it. Of a word: NVRTC 13.0 crashes on such loads of structs of
-// 16-bit elements for sm_100 and sm_120.
+// A load under a policy of the L2 cache, as createpolicy encodes it. Of 16-bit elements as one word: on structs of them NVRTC 13.0
+// crashes for sm_100 and sm_120.
 template <int N, class T> __device__ __forceinline__ kn_vec<T, N> kn_load_with_policy(unsigned long long policy, const T *p)
 {
 #if __CUDA_ARCH__ >= 800
-    typedef typename kn_word<sizeof(T) * N < 16 ? sizeof(T) * N : 16>::type word;
-    const word *const words = reinterpret_cast<const word *>(__nv_associate_access_property(p, policy));
-    kn_vec<T, N> v;
-#pragma unroll
-    for (int i = 0; i < (int)(sizeof(v) / sizeof(word)); ++i)
-        reinterpret_cast<word *>(&v)[i] = words[i];
-    return v;
-#else
-    return kn_load<N>(p);
+    p = static_cast<const T *>(__nv_associate_access_property(p, policy));
 #endif
+    if constexpr (sizeof(T) == 2) {
+        typedef typename kn_word<sizeof(T) * N>::type word;
+        kn_vec<T, N> v;
+        *reinterpret_cast<word *>(&v) = *reinterpret_cast<const word *>(p);
+        return v;
+    } else {
+        return kn_load<N>(p);
+    }
 }
 
 // Hides from the compiler what is in v, so that it does not hoist what is computed from v out of a loop, where that would take
