@@ -69,6 +69,10 @@ static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
     return with;
 }
 
+/* Of two that are predicted to be as quick as that the first is taken, by few blocks or hoisted: sizes then share kernels, and
+ * the model is no better than that. */
+static const double alike = 0.992;
+
 /* The same, with broadcast loads hoisted if that is predicted to be faster; *ns: what it is predicted to take. */
 static kn_phase best_with_blocks(const kn_site *at, const kn_phase *ph, int64_t blocks, double *ns)
 {
@@ -78,7 +82,7 @@ static kn_phase best_with_blocks(const kn_site *at, const kn_phase *ph, int64_t 
     if (!hoisted.how.hoisted)
         return with;
     double other = kn_predict_phase_ns(at, &hoisted);
-    bool better = other < *ns;
+    bool better = other * alike < *ns;
     *ns = better ? other : *ns;
     return better ? hoisted : with;
 }
@@ -158,7 +162,7 @@ static int64_t choose(const kn_site *at, const kn_phase *ph, kn_phase *with)
     for (int64_t blocks = least < 2 ? 2 : least; blocks <= target->cluster; blocks *= 2) {
         double other;
         kn_phase tried = best_with_blocks(at, ph, blocks, &other);
-        if (other < ns) {
+        if (other < ns * alike) {
             best = blocks;
             ns = other;
             *with = tried;

@@ -69,7 +69,8 @@ CASES = [
     (GROWN, "1024,50001", "--arch sm_90 --schedule whole", SHARED),
     # the threads of a cluster load x into registers; bulk copies bring more than these hold, and what leaves none of them
     # for a sweep's other loads
-    (GROWN, "1024,50000", "--arch sm_90", [X, ("t", "registers")]),
+    (GROWN, "1024,50000", "--arch sm_90", SHARED),
+    (GROWN, "1024,50000", "--arch sm_90 --schedule cluster=8", [X, ("t", "registers")]),
     (GROWN, "1024,400000", "--arch sm_90", SHARED),
     (BESIDE, "1024,50000", "--arch sm_90", SHARED),
     (BESIDE, "1024,64000", "--arch sm_90", SHARED),
