@@ -86,17 +86,18 @@ program *program_make(kn_arena *a, uint64_t seed, int64_t elements)
     return program_make_of(a, seed, elements, NULL);
 }
 
-/* "N=3 C=64" */
-static kn_status read_sizes(program *p, const char *text)
+kn_status read_sizes(const kn_graph *g, const char *text, int64_t *sizes)
 {
+    for (int i = 0; i < MAX_SYMBOLS; i++)
+        sizes[i] = KN_UNBOUND;
     for (char *end; *text; text = end + strspn(end, " ")) {
         size_t name = strcspn(text, "=");
-        int symbol = kn_symbol_find(p->graph->syms, text, name);
+        int symbol = kn_symbol_find(g->syms, text, name);
         int64_t value = strtoll(text + name + 1, &end, 10);
         if (symbol >= 0)
-            p->sizes[symbol] = value;
+            sizes[symbol] = value;
     }
-    return kn_symbols_derive(p->graph->syms, p->arena, p->sizes);
+    return kn_symbols_derive(g->syms, g->arena, sizes);
 }
 
 program *program_of_text(kn_arena *a, const char *text, const char *path, const char *sizes,
@@ -110,9 +111,7 @@ program *program_of_graph(kn_graph *g, const char *sizes, uint64_t seed)
 {
     program *p = KN_NEW(g->arena, program);
     *p = (program){.arena = g->arena, .seed = seed, .graph = g, .positive = true};
-    for (int i = 0; i < MAX_SYMBOLS; i++)
-        p->sizes[i] = KN_UNBOUND;
-    if (read_sizes(p, sizes) != KN_OK)
+    if (read_sizes(g, sizes, p->sizes) != KN_OK)
         return NULL;
     for (int i = 0; i < p->graph->inputs.len; i++)
         p->omitted[i] = p->graph->inputs.data[i].has_default;

@@ -1,8 +1,9 @@
 /* Schedules that are given. What the planner chose is changed at random, in its block, its threads a group, vectors, steps,
  * clusters and in what it holds: a changed schedule is refused, with the rule that it breaks, or it is right. */
-#include "tests/differential/cases.h"
+#include <string.h>
 
 #include "codegen/kir/schedule_text.h"
+#include "tests/differential/check.h"
 
 static const struct {
     const char *text, *sizes;
@@ -81,7 +82,7 @@ static void test_changed(void **state)
     int right = 0, refused = 0;
     rng r = {setting("KILN_SEED", 1)};
     (void)state;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    ctx = open_context("emu");
     for (int i = 0; i < PROGRAMS; i++) {
         kn_arena a;
         kn_arena_init(&a, NULL);
@@ -131,7 +132,7 @@ static void test_refused(void **state)
     kn_context *ctx;
     (void)state;
     kn_arena_init(&a, NULL);
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    ctx = open_context("emu");
     program *p = program_of_text(&a, programs[1].text, "schedules", programs[1].sizes, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kn_text why = kn_text_new(&a);
