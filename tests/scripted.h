@@ -191,17 +191,9 @@ static inline kiln_status run(kiln_prog *p, int64_t rows, int64_t columns)
     return kiln_run(p, NULL, args, 2);
 }
 
-static inline kiln_stats stats_of(machine *m)
-{
-    kiln_stats s;
-    kiln_stats_init(&s);
-    good(kiln_ctx_stats(&m->n.ctx, &s));
-    return s;
-}
-
 static inline void check_counts(machine *m, uint64_t tunings, uint64_t hits)
 {
-    kiln_stats s = stats_of(m);
+    kiln_stats s = stats_of(&m->n.ctx);
     assert_int_equal(s.tunings, tunings);
     assert_int_equal(s.tuning_hits, hits);
 }

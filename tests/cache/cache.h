@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "kernels_cache/disk.h"
+#include "tests/files.h"
 
 /* What differs with `seed`; sizes too. */
 enum { KEY_MOST = 4096, VALUE_MOST = 20000 };

@@ -21,23 +21,6 @@ static const char *file_of(const char *dir, unsigned seed)
     return path;
 }
 
-static size_t read_file(const char *path, char *bytes, size_t most)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    size_t n = fread(bytes, 1, most, f);
-    fclose(f);
-    return n;
-}
-
-static void write_file(const char *path, const char *bytes, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
-}
-
 static kn_disk_usage usage_of(kn_disk *d)
 {
     kn_disk_usage u;
@@ -78,9 +61,9 @@ static void test_store_and_find(void **state)
 static void test_every_byte_flipped(void **state)
 {
     kn_disk *d = open_disk(*state, 0);
-    static char bytes[VALUE_MOST + KEY_MOST];
+    size_t n;
     store_sample(d, 7);
-    size_t n = read_file(file_of(*state, 7), bytes, sizeof bytes);
+    char *bytes = read_file(file_of(*state, 7), &n);
     for (size_t i = 0; i < n; i++) {
         const char was = bytes[i];
         bytes[i] = (char)(was ^ (1 << i % 8));
@@ -91,21 +74,22 @@ static void test_every_byte_flipped(void **state)
     assert_int_equal(counts_of(d).damaged, n);
     write_file(file_of(*state, 7), bytes, n);
     assert_int_equal(find_sample(d, 7), 1);
+    free(bytes);
     kn_disk_close(d);
 }
 
 static void test_every_length(void **state)
 {
     kn_disk *d = open_disk(*state, 0);
-    static char bytes[VALUE_MOST + KEY_MOST];
+    size_t n;
     store_sample(d, 8);
-    size_t n = read_file(file_of(*state, 8), bytes, sizeof bytes - 1);
-    bytes[n] = 0;
+    char *bytes = read_file(file_of(*state, 8), &n);
     for (size_t i = 0; i <= n + 1; i++) {
         write_file(file_of(*state, 8), bytes, i);
         assert_int_equal(find_sample(d, 8), i == n);
     }
     assert_int_equal(counts_of(d).damaged, n + 1);
+    free(bytes);
     /* what is damaged is replaced by the next write */
     store_sample(d, 8);
     assert_int_equal(find_sample(d, 8), 1);

@@ -57,13 +57,13 @@ static int count_files(const char *dir, const char *part)
 enum { PROCESSES = 16, KERNELS = 200 };
 
 /* What the processes tell; each has its own. */
-typedef struct told {
+typedef struct report {
     kn_disk_counts counts;
     unsigned wrong;
-} told;
+} report;
 
 /* Each in an order of its own: 10 p + 1 has no divisor in common with 200. */
-static void use_all(const char *dir, unsigned process, told *t)
+static void use_all(const char *dir, unsigned process, report *t)
 {
     kn_disk *d = child_open(dir);
     for (unsigned i = 0; i < KERNELS; i++) {
@@ -81,7 +81,7 @@ static void use_all(const char *dir, unsigned process, told *t)
 
 static void test_many_processes(void **state)
 {
-    told *all = shared_memory(PROCESSES * sizeof *all);
+    report *all = shared_memory(PROCESSES * sizeof *all);
     pid_t pids[PROCESSES];
     for (unsigned p = 0; p < PROCESSES; p++) {
         pids[p] = begin_process();

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <glob.h>
 
-#include "frontend/kiln.h"
 #include "runtime/device/binary.h"
 #include "tests/cache/process.h"
+#include "tests/device.h"
 
 /* ---- a process ---- */
 
@@ -89,15 +89,8 @@ static kiln_status run_raw(kiln_ctx *ctx, process *p, void *x, void *y, int at)
 
 static kiln_status run_on(kiln_ctx *ctx, process *p)
 {
-    float in[N];
     void *x = NULL, *y = NULL;
-    for (int i = 0; i < N; i++)
-        in[i] = (float)(i * 7 % 31) * 0.25f;
-    kiln_status status = kiln_alloc(ctx, sizeof in, &x);
-    if (status == KILN_OK)
-        status = kiln_alloc(ctx, sizeof in, &y);
-    if (status == KILN_OK)
-        status = kiln_upload(ctx, x, in, sizeof in);
+    kiln_status status = make_vectors(ctx, N, &x, &y);
     for (int i = p->rounds; i >= 0 && status == KILN_OK; i--)
         status = p->raw ? run_raw(ctx, p, x, y, i) : run_program(ctx, p, x, y, i);
     kiln_free(ctx, x);
@@ -178,28 +171,6 @@ static const char *kernel_file(const char *dir)
     }
     globfree(&found);
     return path;
-}
-
-static char *read_file(const char *path, size_t *size)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    fseek(f, 0, SEEK_END);
-    *size = (size_t)ftell(f);
-    rewind(f);
-    char *bytes = malloc(*size + 1);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, *size, f), *size);
-    fclose(f);
-    return bytes;
-}
-
-static void write_file(const char *path, const char *bytes, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
 }
 
 /* ---- warm ---- */
@@ -343,19 +314,19 @@ static void test_wrong_value(void **state)
 /* A module that is fine, of another kernel, under this kernel's name: its code must not run. */
 static void test_exchanged(void **state)
 {
-    float softmax[N], turned[N];
+    float softmax[N], raw[N];
     char path[300], away[300];
     memcpy(softmax, cold(*state, false)->out, sizeof softmax);
     snprintf(path, sizeof path, "%s", kernel_file(*state));
     snprintf(away, sizeof away, "%s/away", (char *)*state);
     assert_int_equal(rename(path, away), 0);
-    memcpy(turned, run(*state, true, NULL)->out, sizeof turned);
+    memcpy(raw, run(*state, true, NULL)->out, sizeof raw);
     assert_int_equal(rename(kernel_file(*state), path), 0);
     const process *p = cold(*state, false);
     assert_int_equal(p->info.refused_foreign, 1);
     assert_memory_equal(p->out, softmax, sizeof softmax);
     p = cold(*state, true);
-    assert_memory_equal(p->out, turned, sizeof turned);
+    assert_memory_equal(p->out, raw, sizeof raw);
 }
 
 static void test_writable_by_others(void **state)

@@ -202,6 +202,19 @@ const program *program_minimise(const program *p, const kn_program_options *o, c
 const char *program_report(const program *p, const char *device, const kn_program_options *o,
                            const char *why, check_fn check, void *user);
 
+/* random_programs.c: programs from KILN_SEED of the environment on, KILN_FUZZ of them (otherwise `programs`), each checked in
+ * several ways until one fails. Returns the failures, each with a report on stderr; it ends after `most_reports`. */
+typedef struct random_programs {
+    const char *device; /* for reports */
+    uint64_t programs;
+    int most_reports;
+    int64_t (*elements)(uint64_t seed); /* no value has more */
+    int ways;
+    const kn_program_options *(*way)(uint64_t seed, int i);
+    check_fn check; /* of a `where` */
+} random_programs;
+int check_random_programs(const random_programs *r, kn_context *ctx, tally *seen);
+
 /* A number from the environment. */
 uint64_t setting(const char *name, uint64_t otherwise);
 

@@ -1,16 +1,9 @@
 /* Programs with autotune, whichever candidate wins: they and the reference interpreter agree, on the CPU device and on the
  * emulator, which sees every access, also those of the runs that are only timed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "tests/dice.h"
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/check.h"
 
 enum { PROGRAMS = EFFORT(75, 15), EMULATED = EFFORT(2, 1), ELEMENTS = 6000, PATIENCE = 1000000 };
 
@@ -20,12 +13,10 @@ static const kn_program_options tuned[] = {
     {.fusion = true, .autotune = PATIENCE, .schedule = "split"},
 };
 
-static void check(kn_context *ctx, program *p, const kn_program_options *o, tally *seen)
+static void check_tuned(kn_context *ctx, program *p, const kn_program_options *o, tally *seen)
 {
-    kn_text why = kn_text_new(p->arena);
     throw_dice(ctx, p->seed);
-    if (!program_check(p, ctx, o, &why, seen))
-        fail_msg("KILN_SEED=%llu: %s", (unsigned long long)p->seed, kn_text_str(&why));
+    must_agree(p, ctx, o, "with autotune", seen);
 }
 
 static void test_random(void **state)
@@ -34,14 +25,14 @@ static void test_random(void **state)
     kn_context *ctx;
     tally seen = {0, 0};
     uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", PROGRAMS);
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    ctx = open_context("cpu");
     for (uint64_t seed = first; seed < first + n; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);
         program *p = program_make(&a, seed, ELEMENTS);
         if (!p)
             fail_msg("KILN_SEED=%llu: %s", (unsigned long long)seed, kn_last_error());
-        check(ctx, p, &tuned[seed % 3], &seen);
+        check_tuned(ctx, p, &tuned[seed % 3], &seen);
         kn_arena_finish(&a);
     }
     if (n >= PROGRAMS)
@@ -66,7 +57,7 @@ static void test_emulator(void **state)
                                      "    return e / sum(e, axis=1, keepdims=True)\n",
                                      "softmax.kiln", "N=3 C=9001", seed);
         assert_non_null(p);
-        check(ctx, p, &tuned[0], &seen);
+        check_tuned(ctx, p, &tuned[0], &seen);
         kn_arena_finish(&a);
     }
     assert_int_equal(ctx->tunings, EMULATED);

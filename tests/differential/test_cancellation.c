@@ -43,23 +43,15 @@ static double exact(const float *x, int64_t n, int64_t step)
     return (double)(squares / n);
 }
 
-static kiln_prog *program_of(kiln_ctx *ctx, const char *expression, bool fusion,
-                             const char *schedule)
-{
-    char text[256];
-    kiln_options options;
-    kiln_options_init(&options);
-    options.fusion = fusion;
-    options.schedule = schedule;
-    snprintf(text, sizeof text, "def f(x: f32[N, C]):\n    y = %s\n    return y\n", expression);
-    return compile_with(ctx, text, &options);
-}
-
 /* The largest relative error of the expression over axis 1 or 0 of data[n, c]. */
 static double worst(kiln_ctx *ctx, const char *expression, int axis, const int64_t shape[2],
                     bool fusion, const char *schedule)
 {
-    kiln_prog *prog = program_of(ctx, expression, fusion, schedule);
+    kiln_options options;
+    kiln_options_init(&options);
+    options.fusion = fusion;
+    options.schedule = schedule;
+    kiln_prog *prog = compile_expression(ctx, expression, &options);
     int64_t groups = shape[1 - axis], members = shape[axis];
     size_t bytes = (size_t)(shape[0] * shape[1]) * sizeof(float);
     void *x, *y;

@@ -2,19 +2,12 @@
  * bounds of ir/fast.h on the CPU device and the emulator; and the sources, which differ from those without it, compile.
  *
  * KILN_FUZZ: how many; KILN_SEED: the first one's seed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/cuda/nvrtc.h"
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/check.h"
 
 enum { PROGRAMS = EFFORT(300, 40), EMULATED = EFFORT(6, 2), COMPILED = EFFORT(4, 1) };
 enum { ELEMENTS = 6000, FEW_ELEMENTS = 2000 };
@@ -36,45 +29,37 @@ static failure check(void *user, const program *p, const kn_program_options *o, 
     return check_there(user, &fast, o, why);
 }
 
-static void check_on(const char *device, int programs, int64_t elements, int sets)
+static int64_t elements(uint64_t seed) { return (void)seed, ELEMENTS; }
+static int64_t few_elements(uint64_t seed) { return (void)seed, FEW_ELEMENTS; }
+
+static const kn_program_options *way(uint64_t seed, int i)
 {
-    where w = {0};
-    int failed = 0;
-    uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", (uint64_t)programs);
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = device}, &w.ctx), KN_OK);
-    for (uint64_t seed = first; seed < first + n && !failed; seed++) {
-        kn_arena a;
-        kn_arena_init(&a, NULL);
-        program *p = program_make(&a, seed, elements);
-        assert_non_null(p);
-        for (int i = 0; i < sets && !failed; i++) {
-            const kn_program_options *o = &fast_sets[(seed + (uint64_t)i) % 4];
-            kn_text why = kn_text_new(&a);
-            if (check(&w, p, o, &why).fault == NO_FAULT)
-                continue;
-            print_error("%s\n", program_report(p, device, o, kn_text_str(&why), check, &w));
-            failed++;
-        }
-        kn_arena_finish(&a);
-    }
-    kn_context_close(w.ctx);
-    print_message("%lld elements compared, %lld without a bound\n", (long long)w.tally.compared,
-                  (long long)w.tally.skipped);
-    assert_int_equal(failed, 0);
-    if (w.tally.compared + w.tally.skipped > 100000)
-        assert_true(w.tally.compared > w.tally.skipped);
+    return &fast_sets[(seed + (uint64_t)i) % 4];
+}
+
+static void check_on(random_programs r)
+{
+    tally seen;
+    kn_context *ctx = open_context(r.device);
+    r.most_reports = 1;
+    r.way = way;
+    r.check = check;
+    assert_int_equal(check_random_programs(&r, ctx, &seen), 0);
+    kn_context_close(ctx);
+    if (seen.compared + seen.skipped > 100000)
+        assert_true(seen.compared > seen.skipped);
 }
 
 static void test_cpu(void **state)
 {
     (void)state;
-    check_on("cpu", PROGRAMS, ELEMENTS, 4);
+    check_on((random_programs){"cpu", PROGRAMS, .elements = elements, .ways = 4});
 }
 
 static void test_emu(void **state)
 {
     (void)state;
-    check_on("emu", EMULATED, FEW_ELEMENTS, 1);
+    check_on((random_programs){"emu", EMULATED, .elements = few_elements, .ways = 1});
 }
 
 /* ---- sources ---- */
@@ -109,7 +94,7 @@ static void test_sources(void **state)
         {"def f(x: f64[N], y: f64[N]):\n    return exp(x) + y / x\n", "N=64", NULL},
     };
     kn_context *ctx;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    ctx = open_context("cpu");
     bool compiler = kn_nvrtc_find() == KN_OK;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kn_arena a;

@@ -1,17 +1,10 @@
 /* The programs of tests/golden/programs, which the optimiser has aims for: CPU device, emulator and reference
  * interpreter agree, in every layout, fused and unfused, with reductions split and not. */
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/check.h"
 
 /* Sizes for every program: each takes those of its own symbols. */
 static const char *const sizes[] = {
@@ -25,21 +18,18 @@ static const char *const long_sizes[] = {"N=2 C=20000 H=2 W=1 M=3000", "N=300 C=
 
 static tally seen;
 
-static void check(kn_context *ctx, const char *path, const char *size, uint64_t seed,
-                  const kn_program_options *o)
+static void check_file(kn_context *ctx, const char *path, const char *size, uint64_t seed,
+                       const kn_program_options *o)
 {
     kn_arena a;
     kn_arena_init(&a, NULL);
-    kn_text why = kn_text_new(&a);
     program *p = program_read(&a, path, size, seed);
     if (!p) { /* 32 groups must divide the channels; there is no maximum of nothing */
         const char *message = kn_last_error();
         if (!strstr(message, "not a whole number") && !strstr(message, "nothing to reduce"))
             fail_msg("%s: %s", path, message);
-    } else if (!program_check(p, ctx, o, &why, &seen)) {
-        fail_msg("%s with %s, KILN_SEED=%llu, fusion %d, schedule %s: %s", path, size,
-                 (unsigned long long)seed, o->fusion, o->schedule ? o->schedule : "chosen",
-                 kn_text_str(&why));
+    } else {
+        must_agree(p, ctx, o, kn_sprintf(&a, "%s with %s", path, size), &seen);
     }
     kn_arena_finish(&a);
 }
@@ -51,7 +41,7 @@ static void check_all(const char *device, const char *const *which, int n, bool 
     const size_t every = EFFORT(1, 4);
     kn_context *ctx;
     glob_t files;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = device}, &ctx), KN_OK);
+    ctx = open_context(device);
     assert_int_equal(glob("tests/golden/programs/*.kiln", 0, NULL, &files), 0);
     assert_true(files.gl_pathc >= 16);
     seen = (tally){0, 0};
@@ -59,10 +49,10 @@ static void check_all(const char *device, const char *const *which, int n, bool 
         for (int s = 0; s < n; s++)
             for (size_t i = all ? (f + (size_t)s) % every : (size_t)s % 3; i < OPTION_SETS;
                  i += all ? every : OPTION_SETS)
-                check(ctx, files.gl_pathv[f], which[s], f + 1, &option_sets[i]);
+                check_file(ctx, files.gl_pathv[f], which[s], f + 1, &option_sets[i]);
     globfree(&files);
     kn_context_close(ctx);
-    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
+    must_have_compared(&seen);
 }
 
 static void test_cpu(void **state)
@@ -84,18 +74,18 @@ static void test_clusters(void **state)
     (void)state;
     kn_context *ctx;
     glob_t files;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    ctx = open_context("emu");
     assert_int_equal(glob("tests/golden/programs/*.kiln", 0, NULL, &files), 0);
     seen = (tally){0, 0};
     for (size_t f = 0; f < files.gl_pathc; f++) {
         char schedule[] = "cluster=0";
         schedule[sizeof schedule - 2] = (char)('2' + f % 7);
-        check(ctx, files.gl_pathv[f], sizes[1 + f % 3], f + 1,
-              &(kn_program_options){.fusion = true, .schedule = schedule});
+        check_file(ctx, files.gl_pathv[f], sizes[1 + f % 3], f + 1,
+                   &(kn_program_options){.fusion = true, .schedule = schedule});
     }
     globfree(&files);
     kn_context_close(ctx);
-    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
+    must_have_compared(&seen);
 }
 
 int main(void)

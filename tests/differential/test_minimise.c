@@ -1,18 +1,12 @@
 /* The fuzzer's own tests: a program written as text is the same program; and a fault planted in a device is
  * found and brought down to the operations it is planted in. */
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "frontend/parse/parse.h"
-#include "tests/differential/program.h"
+#include "tests/differential/check.h"
 
 enum { PROGRAMS = 300, ELEMENTS = 6000 };
 
@@ -190,7 +184,7 @@ static kn_context *plant(bool (*in)(const program *p))
 {
     static kn_device_ops faulty;
     kn_context *ctx;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    ctx = open_context("cpu");
     honest = ctx->dev->ops;
     faulty = *honest;
     faulty.download = download;

@@ -8,22 +8,15 @@
  * What was planned before decides nothing, and makes the next sizes of a class cheap.
  *
  * KILN_FUZZ: how many programs are looked at; KILN_SEED: the first one's seed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/work.h"
 #include "ir/interp.h"
 #include "ir/pass/pass.h"
 #include "ir/region_impl.h"
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/check.h"
 
 enum {
     PROGRAMS = EFFORT(5000, 60), /* that are compared with one kernel an operation */
@@ -282,7 +275,7 @@ static void test_best(void **state)
     int searched = 0, above = 0, plans = 0;
     double most = 1;
     kn_context *ctx;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    ctx = open_context("cpu");
     uint64_t first = setting("KILN_SEED", FIRST_SEED), seeds = setting("KILN_FUZZ", MOST_SEEDS);
     for (uint64_t seed = first; seed < first + seeds && searched < WANTED; seed++) {
         kn_arena a;
@@ -315,7 +308,7 @@ static void test_parts(void **state)
     (void)state;
     int slower = 0, compared = 0;
     kn_context *ctx;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    ctx = open_context("cpu");
     uint64_t first = setting("KILN_SEED", FIRST_SEED), seeds = setting("KILN_FUZZ", PROGRAMS);
     for (uint64_t seed = first; seed < first + seeds; seed++) {
         kn_arena a;
@@ -384,7 +377,7 @@ static void test_everyday(void **state)
 {
     (void)state;
     kn_context *ctx;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    ctx = open_context("cpu");
     for (size_t i = 0; i < sizeof everyday / sizeof *everyday; i++)
         for (int arch = 0; arch < 2; arch++) {
             const char *name = arch ? "cpu" : "sm_90";
@@ -425,7 +418,7 @@ static void test_another_size(void **state)
     kn_arena a;
     kn_context *ctx;
     kn_arena_init(&a, NULL);
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    ctx = open_context("cpu");
     kn_program *prog =
         compile(ctx, program_of_text(&a, layernorm_backward, "text", "N=68 C=40", 0));
     for (size_t i = 0; i < 2; i++) {

@@ -2,18 +2,11 @@
  * generator: kernels verified, sources the same twice and, where there is NVRTC, compiled.
  *
  * KILN_FUZZ: how many programs; KILN_SEED: the first one's seed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "runtime/cuda/nvrtc.h"
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/check.h"
 
 enum { PROGRAMS = EFFORT(500, 80), COMPILED = EFFORT(10, 2) };
 enum { ELEMENTS = 6000, MANY_ELEMENTS = 100000, MOST_REPORTS = 3 };
@@ -26,41 +19,28 @@ static failure check_cuda(void *user, const program *p, const kn_program_options
     return program_failure_cuda(p, w->ctx, o, why, NULL);
 }
 
-/* Checks programs first, first + 1, ...; fails at the end, with the first few reports. */
+static const kn_program_options *every_way(uint64_t seed, int i)
+{
+    (void)seed;
+    return &option_sets[i];
+}
+
 static void check_all(const char *device, check_fn check)
 {
-    where w = {0};
-    int failed = 0;
-    uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", PROGRAMS);
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &w.ctx), KN_OK);
-    for (uint64_t seed = first; seed < first + n && failed < MOST_REPORTS; seed++) {
-        kn_arena a;
-        kn_arena_init(&a, NULL);
-        program *p = program_make(&a, seed, elements(seed));
-        if (!p) {
-            print_error("KILN_SEED=%llu: the reference interpreter: %s\n", (unsigned long long)seed,
-                        kn_last_error());
-            failed++;
-        }
-        for (int i = 0; p && i < OPTION_SETS; i++) {
-            kn_text why = kn_text_new(&a);
-            if (check(&w, p, &option_sets[i], &why).fault == NO_FAULT)
-                continue;
-            fprintf(stderr, "%s\n",
-                    program_report(p, device, &option_sets[i], kn_text_str(&why), check, &w));
-            failed++;
-            break;
-        }
-        kn_arena_finish(&a);
-    }
-    kn_context_close(w.ctx);
-    if (getenv("KILN_FUZZ"))
-        print_message("%lld elements compared, %lld without a bound\n", (long long)w.tally.compared,
-                      (long long)w.tally.skipped);
-    assert_int_equal(failed, 0);
+    tally seen;
+    kn_context *ctx = open_context("cpu");
+    const random_programs r = {.device = device,
+                               .programs = PROGRAMS,
+                               .most_reports = MOST_REPORTS,
+                               .elements = elements,
+                               .ways = OPTION_SETS,
+                               .way = every_way,
+                               .check = check};
+    assert_int_equal(check_random_programs(&r, ctx, &seen), 0);
+    kn_context_close(ctx);
     /* a test that compares nothing finds nothing */
-    if (w.tally.compared + w.tally.skipped > 1000000)
-        assert_true(w.tally.compared > 2 * w.tally.skipped);
+    if (seen.compared + seen.skipped > 1000000)
+        assert_true(seen.compared > 2 * seen.skipped);
 }
 
 static void test_cpu(void **state)
@@ -82,7 +62,7 @@ static void test_cuda_compiles(void **state)
         skip();
     kn_context *ctx;
     int compiled = 0, want = setting("KILN_FUZZ", PROGRAMS) < PROGRAMS ? 2 : COMPILED;
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    ctx = open_context("cpu");
     for (uint64_t seed = setting("KILN_SEED", 1); compiled < want; seed++) {
         kn_arena a;
         kn_text why;

@@ -38,16 +38,6 @@ static double definition(int e, const float *x, int64_t n)
     return e == 0 ? log(sum) + by : sum;
 }
 
-static kiln_prog *program_of(kiln_ctx *ctx, const char *expression, const char *schedule)
-{
-    char text[256];
-    kiln_options options;
-    kiln_options_init(&options);
-    options.schedule = schedule;
-    snprintf(text, sizeof text, "def f(x: f32[N, C]):\n    y = %s\n    return y\n", expression);
-    return compile_with(ctx, text, &options);
-}
-
 static bool agree(double got, double want)
 {
     if (isnan(want) || isinf(want))
@@ -62,7 +52,10 @@ static int check(kiln_ctx *ctx, const char *device, int e, const char *schedule,
     float *data = malloc(bytes), got[GROUPS];
     void *x, *y;
     int failed = 0;
-    kiln_prog *prog = program_of(ctx, expressions[e], schedule);
+    kiln_options options;
+    kiln_options_init(&options);
+    options.schedule = schedule;
+    kiln_prog *prog = compile_expression(ctx, expressions[e], &options);
     for (int g = 0; g < GROUPS; g++)
         for (int64_t i = 0; i < n; i++)
             data[g * n + i] = member(g, i, n);

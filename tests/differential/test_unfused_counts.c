@@ -1,15 +1,9 @@
 /* Two ways to count the unfused program agree: from the graph (kn_census_of_graph), and from the kernels that
  * planning with fusion off makes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "ir/view.h"
-#include "tests/differential/program.h"
+#include "tests/differential/check.h"
 
 enum { PROGRAMS = 200, ELEMENTS = 6000 };
 
@@ -70,7 +64,7 @@ static void test_unfused(void **state)
     kn_context *ctx;
     int compared = 0;
     uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", PROGRAMS);
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "cpu"}, &ctx), KN_OK);
+    ctx = open_context("cpu");
     for (uint64_t seed = first; seed < first + n; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);

@@ -1,18 +1,11 @@
 /* Reductions of the user's own: every device, schedule and layout agrees with the reference, which agrees with a loop in C;
  * and those that do not commute go over their elements in order everywhere. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "frontend/parse/parse.h"
 #include "ir/build.h"
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/check.h"
 
 /* Elements are made of x: f32 and k: i32. Operands of a combine are a, c, e, g from before and b, d, f, h from behind. */
 typedef struct reducer {
@@ -181,16 +174,14 @@ static void test_reference(void **state)
 
 /* ---- devices ---- */
 
-static void check(kn_context *ctx, const reducer *r, const shape *s, int options, uint64_t seed,
-                  tally *seen)
+static void check_reducer(kn_context *ctx, const reducer *r, const shape *s, int options,
+                          uint64_t seed, tally *seen)
 {
     kn_arena a;
     kn_arena_init(&a, NULL);
     kn_text why = kn_text_new(&a);
     program *p = make(&a, r, s, seed);
-    if (!program_check(p, ctx, &option_sets[options], &why, seen))
-        fail_msg("%s of %s, options %d, seed %d: %s", r->name, s->sizes, options, (int)seed,
-                 kn_text_str(&why));
+    must_agree(p, ctx, &option_sets[options], kn_sprintf(&a, "%s of %s", r->name, s->sizes), seen);
     if (!program_check_cuda(p, ctx, &option_sets[options], &why, NULL))
         fail_msg("%s of %s, options %d, planned for CUDA: %s", r->name, s->sizes, options,
                  kn_text_str(&why));
@@ -207,9 +198,9 @@ static void test_cpu(void **state)
     for (int r = 0; r < REDUCERS; r++)
         for (int s = 0; s < SHAPES; s++)
             for (int o = (r + s) % EFFORT(1, 4); o < OPTION_SETS; o += EFFORT(1, 4))
-                check(ctx, &reducers[r], &shapes[s], o, (uint64_t)(o % 3), &seen);
+                check_reducer(ctx, &reducers[r], &shapes[s], o, (uint64_t)(o % 3), &seen);
     kn_context_close(ctx);
-    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
+    must_have_compared(&seen);
 }
 
 /* As chosen, split, relying on nothing, by clusters: each reducer and shape with some of them. */
@@ -219,17 +210,17 @@ static void test_emu(void **state)
     static const int options[] = {0, 2, 6, 8};
     kn_context *ctx;
     tally seen = {0, 0};
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &ctx), KN_OK);
+    ctx = open_context("emu");
     for (int r = 0; r < REDUCERS;
          r += EFFORT(1, 3)) /* sanitized: the first, the fourth, the matrices */
         for (int s = 0; s < SHAPES; s++)
             if ((r + s) % 5 == 0 || (r == 6 && s % 2 == 1))
-                check(ctx, &reducers[r], &shapes[s], options[(r + s / 2) % 4], (uint64_t)(s % 2),
-                      &seen);
-    check(ctx, &reducers[1], &shapes[1], 8, 0,
-          &seen); /* a cluster to which bulk copies bring the rows */
+                check_reducer(ctx, &reducers[r], &shapes[s], options[(r + s / 2) % 4],
+                              (uint64_t)(s % 2), &seen);
+    check_reducer(ctx, &reducers[1], &shapes[1], 8, 0,
+                  &seen); /* a cluster to which bulk copies bring the rows */
     kn_context_close(ctx);
-    assert_true(seen.compared > 0 && seen.skipped * 10 < seen.compared);
+    must_have_compared(&seen);
 }
 
 int main(void)

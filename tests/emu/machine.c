@@ -1,33 +1,16 @@
 #include "tests/emu/machine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/files.h"
 
 const kn_device_ops *const emu = &kn_emu_device;
 
-static char *read_text(const char *name)
-{
-    char path[100];
-    snprintf(path, sizeof path, "tests/emu/%s", name);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    char *text = calloc(1, 1 << 16);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, f) > 0);
-    fclose(f);
-    return text;
-}
-
 machine open_machine(const char *options, const char *file)
 {
-    machine m = {.text = read_text(file)};
+    char path[100];
+    snprintf(path, sizeof path, "tests/emu/%s", file);
+    machine m = {.text = read_file(path, NULL)};
     kn_device_config config = {.emulator = options};
     if (emu->open(&config, &m.dev) != KN_OK)
         fail_msg("%s", kn_last_error());

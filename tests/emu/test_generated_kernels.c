@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "tests/device.h"
-#include "tests/differential/program.h"
-#include "tests/effort.h"
+#include "tests/differential/check.h"
+#include "tests/files.h"
 
 /* ---- examples ---- */
 
@@ -70,17 +70,6 @@ static void fill(const array *a, void *data)
     }
 }
 
-static char *read_text(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    char *text = calloc(1, 1 << 14);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 14) - 1, f) > 0);
-    fclose(f);
-    return text;
-}
-
 /* Runs the example and leaves its outputs, one behind the other, in `result`. */
 static size_t run_example(const example *e, const char *device, const char *options, char *result)
 {
@@ -94,7 +83,7 @@ static size_t run_example(const example *e, const char *device, const char *opti
     config.emulator = options;
     good(kiln_ctx_create(&config, &ctx));
     snprintf(path, sizeof path, "examples/%s.kiln", e->file);
-    char *text = read_text(path);
+    char *text = read_file(path, NULL);
     good(kiln_parse(ctx, text, path, &graph));
     free(text);
     good(kiln_compile(graph, NULL, &prog));
@@ -161,29 +150,23 @@ static void test_examples(void **state)
 
 enum { PROGRAMS = EFFORT(12, 3), ELEMENTS = 3000 };
 
+static int64_t elements(uint64_t seed) { return (void)seed, ELEMENTS; }
+
+/* Compiling takes the time: one of the ways in turn. */
+static const kn_program_options *way(uint64_t seed, int i)
+{
+    (void)i;
+    return &option_sets[seed % OPTION_SETS];
+}
+
 static void test_random(void **state)
 {
     (void)state;
-    where w = {0};
-    int failed = 0;
-    uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", PROGRAMS);
-    assert_int_equal(kn_context_open(&(kn_context_config){.device = "emu"}, &w.ctx), KN_OK);
-    for (uint64_t seed = first; seed < first + n && !failed; seed++) {
-        kn_arena a;
-        kn_arena_init(&a, NULL);
-        program *p = program_make(&a, seed, ELEMENTS);
-        assert_non_null(p);
-        const kn_program_options *o = &option_sets[seed % OPTION_SETS];
-        kn_text why = kn_text_new(&a);
-        if (check_there(&w, p, o, &why).fault != NO_FAULT) {
-            print_error("%s\n", program_report(p, "emu", o, kn_text_str(&why), check_there, &w));
-            failed++;
-        }
-        kn_arena_finish(&a);
-    }
-    kn_context_close(w.ctx);
-    print_message("%lld elements compared\n", (long long)w.tally.compared);
-    assert_int_equal(failed, 0);
+    tally seen;
+    kn_context *ctx = open_context("emu");
+    const random_programs r = {"emu", PROGRAMS, 1, elements, 1, way, check_there};
+    assert_int_equal(check_random_programs(&r, ctx, &seen), 0);
+    kn_context_close(ctx);
 }
 
 int main(void)

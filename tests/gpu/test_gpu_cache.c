@@ -1,7 +1,7 @@
 /* Kernels on disk and a GPU: the second process opens no NVRTC and has the same bits; a binary that the driver
  * does not take is compiled anew. Skipped where there is no GPU. */
-#include "frontend/kiln.h"
 #include "tests/cache/process.h"
+#include "tests/device.h"
 
 enum { ROWS = 64, COLUMNS = 1000, N = ROWS * COLUMNS };
 
@@ -16,18 +16,11 @@ typedef struct process {
 
 static kiln_status softmax(kiln_ctx *ctx, process *p)
 {
-    static float in[N];
     kiln_graph *g = NULL;
     kiln_prog *prog = NULL;
     void *x = NULL, *y = NULL;
     const int64_t shape[] = {ROWS, COLUMNS};
-    for (int i = 0; i < N; i++)
-        in[i] = (float)(i * 7 % 31) * 0.25f;
-    kiln_status status = kiln_alloc(ctx, sizeof in, &x);
-    if (status == KILN_OK)
-        status = kiln_alloc(ctx, sizeof in, &y);
-    if (status == KILN_OK)
-        status = kiln_upload(ctx, x, in, sizeof in);
+    kiln_status status = make_vectors(ctx, N, &x, &y);
     if (status == KILN_OK)
         status = kiln_graph_create(ctx, &g);
     if (status == KILN_OK) {

@@ -40,13 +40,6 @@ static void open_memory(void)
 #undef FIND
 }
 
-static kiln_status run(kiln_prog *p, void *stream, void *x, void *y)
-{
-    static const int64_t n = N;
-    const kiln_arg args[] = {{"x", x, KILN_F32, 1, &n, NULL}, {"y", y, KILN_F32, 1, &n, NULL}};
-    return kiln_run(p, stream, args, 2);
-}
-
 static kiln_status prepare(kiln_prog *p, void *x, void *y)
 {
     static const int64_t n = N;
@@ -69,7 +62,7 @@ static void *ones(void)
 static void works(kiln_prog *p, void *x, void *y)
 {
     static float got[N];
-    good(run(p, NULL, x, y));
+    good(run_vector(p, NULL, x, y, N));
     good(kiln_sync(ctx, NULL));
     good(kiln_download(ctx, got, y, BYTES));
     for (int i = 0; i < N; i++)
@@ -94,9 +87,9 @@ static void test_host_memory(void **state)
     for (int i = 0; i < 3 && !gpu()->uses_host_memory; i++) {
         refused(prepare(p, host[i], y), "input x");
         refused(prepare(p, x, host[i]), "output y");
-        refused(run(p, NULL, host[i], y), "input x");
+        refused(run_vector(p, NULL, host[i], y, N), "input x");
         works(p, x, y); /* the context is as it was */
-        refused(run(p, NULL, x, host[i]), "output y");
+        refused(run_vector(p, NULL, x, host[i], N), "output y");
         works(p, x, y);
     }
     free(host[0]);
@@ -126,7 +119,7 @@ static void test_known_memory(void **state)
             all[k][i] = 1;
         good(prepare(p, all[k], y));
         works(p, all[k], y);
-        good(run(p, NULL, y, all[k])); /* as an output */
+        good(run_vector(p, NULL, y, all[k], N)); /* as an output */
         good(kiln_sync(ctx, NULL));
         assert_float_equal(all[k][N - 1], 4, 0);
     }
@@ -160,8 +153,8 @@ static void test_capture(void **state)
     assert_int_equal(streams.cuStreamCreate(&stream, NON_BLOCKING), 0);
     assert_int_equal(streams.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL), 0);
     if (!gpu()->uses_host_memory)
-        refused(run(p, stream, host, other_y), "input x"); /* nor does that break it */
-    good(run(p, stream, other_x, other_y));
+        refused(run_vector(p, stream, host, other_y, N), "input x"); /* nor does that break it */
+    good(run_vector(p, stream, other_x, other_y, N));
     assert_int_equal(streams.cuStreamEndCapture(stream, &graph), 0);
     assert_non_null(graph);
     assert_int_equal(gpu()->driver->cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
@@ -199,7 +192,7 @@ static void test_fork(void **state)
         alarm(SECONDS);
         kiln_config_init(&config);
         config.device = "cuda";
-        bool refuses = run(p, NULL, x, y) == KILN_ERR_DEVICE &&
+        bool refuses = run_vector(p, NULL, x, y, N) == KILN_ERR_DEVICE &&
                        strstr(kiln_last_error(), "fork()") &&
                        kiln_ctx_create(&config, &own) == KILN_ERR_DEVICE &&
                        strstr(kiln_last_error(), "fork()");

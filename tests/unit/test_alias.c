@@ -199,9 +199,6 @@ static void check(const case_ *c, int device, const char *schedule)
     kiln_graph *g;
     kiln_prog *p = NULL;
     kiln_arg args[4];
-    kiln_stats before, after;
-    kiln_stats_init(&before);
-    kiln_stats_init(&after);
     kiln_options options;
     kiln_options_init(&options);
     options.schedule = schedule;
@@ -213,16 +210,15 @@ static void check(const case_ *c, int device, const char *schedule)
     run_apart(c, p, want);
     for (int i = 0; i < c->inputs + c->outputs; i++)
         args[i] = arg_of(&c->arrays[i], got);
-    kiln_ctx_stats(contexts[device], &before);
+    const uint64_t before = stats_of(contexts[device]).copies;
     if (kiln_run(p, NULL, args, c->inputs + c->outputs) != KILN_OK)
         fail_msg("%s on %s: %s", c->what, names[device], kiln_last_error());
-    kiln_ctx_stats(contexts[device], &after);
+    const int copies = (int)(stats_of(contexts[device]).copies - before);
     if (memcmp(got, want, sizeof got) != 0)
         fail_msg("%s on %s, schedule %s, differs", c->what, names[device],
                  schedule ? schedule : "chosen");
-    if (device && !schedule && c->copies >= 0 && (int)(after.copies - before.copies) != c->copies)
-        fail_msg("%s on %s: %d copies, not %d", c->what, names[device],
-                 (int)(after.copies - before.copies), c->copies);
+    if (device && !schedule && c->copies >= 0 && copies != c->copies)
+        fail_msg("%s on %s: %d copies, not %d", c->what, names[device], copies, c->copies);
     kiln_prog_destroy(p);
     kiln_graph_destroy(g);
 }

@@ -1,6 +1,7 @@
 /* frontend/kiln.h: arguments of a run, right and wrong, memory that overlaps, and memory that runs out. */
 #include <stdio.h>
 
+#include "tests/rations.h"
 #include "tests/unit/api.h"
 
 /* ---- arguments ---- */
@@ -315,28 +316,8 @@ static void test_workspace(void **state)
 
 /* ---- no memory ---- */
 
-typedef struct rationed {
-    long left, live;
-} rationed;
-
-static void *ration(void *user, size_t size)
-{
-    rationed *r = user;
-    if (r->left-- <= 0)
-        return NULL;
-    r->live++;
-    return malloc(size ? size : 1);
-}
-
-static void unration(void *user, void *ptr)
-{
-    rationed *r = user;
-    r->live -= ptr != NULL;
-    free(ptr);
-}
-
 /* The whole life of a program; the first status that is not OK. */
-static kiln_status live(rationed *r)
+static kiln_status live(rations *r)
 {
     kiln_config c;
     kiln_ctx *own = NULL;
@@ -395,7 +376,7 @@ static void test_out_of_memory(void **state)
     long n = 0;
     kiln_status s;
     do {
-        rationed r = {.left = n++};
+        rations r = {.left = n++};
         s = live(&r);
         assert_int_equal(r.live, 0); /* nothing leaks */
         if (s != KILN_OK && s != KILN_ERR_MEMORY)

@@ -77,7 +77,7 @@ static void flat(void **state)
 
 /* y[o, i, j] = x[o, i, j] + t[o, j, i] + row[j], stored also with i and j exchanged: whole and partial tiles, at
  * every width, and shapes that are too narrow for any. */
-static void turned(void **state)
+static void transposed(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = {{1, 16, 16}, {2, 33, 65},  {3, 64, 17}, {1, 31, 100},
@@ -100,7 +100,7 @@ static void turned(void **state)
                      load(&w, KN_ELEMENT, row, S(0, 0, 1)), 0);
         store(&w, KN_STORE_ELEMENT, out, y, S(a * b, b, 1), 0);
         store(&w, KN_STORE_ELEMENT, out, z, S(a * b, 1, a), 0);
-        check(&w, "turned");
+        check(&w, "transposed");
         world_finish(&w);
     }
 }
@@ -276,9 +276,9 @@ int main(void)
     if (open_devices())
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows),   cmocka_unit_test(flat),     cmocka_unit_test(cols),
-        cmocka_unit_test(turned), cmocka_unit_test(in_place), cmocka_unit_test(threads),
-        cmocka_unit_test(memory), cmocka_unit_test(refused),
+        cmocka_unit_test(rows),       cmocka_unit_test(flat),     cmocka_unit_test(cols),
+        cmocka_unit_test(transposed), cmocka_unit_test(in_place), cmocka_unit_test(threads),
+        cmocka_unit_test(memory),     cmocka_unit_test(refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     close_devices();

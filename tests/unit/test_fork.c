@@ -14,12 +14,6 @@ static kiln_prog *prog;
 static kiln_kernel *kernel;
 static float x[N], y[N];
 
-static kiln_status run(kiln_prog *p, int64_t n)
-{
-    kiln_arg args[] = {{"x", x, KILN_F32, 1, &n, NULL}, {"y", y, KILN_F32, 1, &n, NULL}};
-    return kiln_run(p, NULL, args, 2);
-}
-
 static kiln_prog *program(kiln_ctx *c)
 {
     return compile(c, "def f(x: f32[N]):\n    y = x * 2 + 1\n    return y\n");
@@ -66,7 +60,7 @@ static bool everything_is_refused(void)
     kiln_cache_info_init(&info);
     kiln_prepared_init(&prepared);
     kiln_measurement_init(&m);
-    return refused(run(prog, N)) && refused(run(prog, 10)) &&
+    return refused(run_vector(prog, NULL, x, y, N)) && refused(run_vector(prog, NULL, x, y, 10)) &&
            refused(kiln_prepare(prog, &in, 1, &prepared)) &&
            refused(kiln_measure(prog, &in, 1, &m)) &&
            refused(kiln_output_shape(prog, "y", &in, 1, &dtype, &rank, shape)) &&
@@ -99,7 +93,7 @@ static bool its_own_works(void)
     kiln_prog *p = program(own);
     x[1] = 20;
     y[1] = 0;
-    bool good = run(p, 6000) == KILN_OK && y[1] == 41;
+    bool good = run_vector(p, NULL, x, y, 6000) == KILN_OK && y[1] == 41;
     kiln_prog_destroy(p);
     kiln_ctx_destroy(own);
     return good;
@@ -113,13 +107,13 @@ static void open_here(void)
     c.threads = 2;
     good(kiln_ctx_create(&c, &ctx));
     prog = program(ctx);
-    good(run(prog, 6000));
+    good(run_vector(prog, NULL, x, y, 6000));
 }
 
 static void close_here(void)
 {
-    good(run(prog, 6000)); /* whatever its children did */
-    good(run(prog, 777));
+    good(run_vector(prog, NULL, x, y, 6000)); /* whatever its children did */
+    good(run_vector(prog, NULL, x, y, 777));
     kiln_prog_destroy(prog);
     kiln_ctx_destroy(ctx);
 }
@@ -192,7 +186,8 @@ enum { CAN_ALLOCATE = 1 };
 
 static bool nothing_hangs(void)
 {
-    return refused(run(prog, N)) && destroying_returns() && (!CAN_ALLOCATE || its_own_works());
+    return refused(run_vector(prog, NULL, x, y, N)) && destroying_returns() &&
+           (!CAN_ALLOCATE || its_own_works());
 }
 
 static void test_busy(void **state)

@@ -18,12 +18,12 @@ static const int64_t widths[] = {1, 5, 31, 32, 33, 64, 255, 256, 257, 1030, LONG
 static float w[ROWS * LONGEST], b[LONGEST], want[PLACES * LONGEST], got[PLACES * LONGEST];
 static int64_t at[PLACES];
 
-static kiln_status run(kiln_ctx *on, const char *text, int64_t width, bool turned, float *out)
+static kiln_status run(kiln_ctx *on, const char *text, int64_t width, bool transposed, float *out)
 {
     const int64_t of_w[] = {ROWS, width}, of_i[] = {PLACES}, of_out[] = {PLACES, width},
                   strides[] = {1, ROWS};
     kiln_prog *p = compile(on, text);
-    kiln_arg args[] = {{"w", w, KILN_F32, 2, of_w, turned ? strides : NULL},
+    kiln_arg args[] = {{"w", w, KILN_F32, 2, of_w, transposed ? strides : NULL},
                        {"i", at, KILN_I64, 1, of_i, NULL},
                        {"b", b, KILN_F32, 1, &of_w[1], NULL},
                        {"out0", out, KILN_F32, 2, of_out, NULL}};
@@ -49,11 +49,11 @@ static void test_places(void **state)
     fill();
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         for (size_t k = 0; k < sizeof widths / sizeof *widths; k++)
-            for (int turned = 0; turned < 2; turned++) {
-                good(run(ref, texts[t], widths[k], turned, want));
-                good(run(ctx, texts[t], widths[k], turned, got));
+            for (int transposed = 0; transposed < 2; transposed++) {
+                good(run(ref, texts[t], widths[k], transposed, want));
+                good(run(ctx, texts[t], widths[k], transposed, got));
                 if (memcmp(got, want, sizeof *got * PLACES * (size_t)widths[k]) != 0)
-                    fail_msg("rows of %d%s, %s", (int)widths[k], turned ? ", turned" : "",
+                    fail_msg("rows of %d%s, %s", (int)widths[k], transposed ? ", transposed" : "",
                              texts[t]);
             }
     kiln_ctx_destroy(ref);

@@ -17,16 +17,10 @@ static void take(int number)
     atomic_fetch_add(is_main ? &by_main : &by_others, 1);
 }
 
-static kiln_status run(kiln_prog *p, int64_t n)
-{
-    static float x[N], y[N];
-    kiln_arg args[] = {{"x", x, KILN_F32, 1, &n, NULL}, {"y", y, KILN_F32, 1, &n, NULL}};
-    return kiln_run(p, NULL, args, 2);
-}
-
 /* While the main thread blocks a signal, one to the process goes to any other thread that does not: to none. */
 static void on_device(const char *device, int64_t n)
 {
+    static float x[N], y[N];
     sigset_t usr, before, pending;
     kiln_ctx *c;
     kiln_config config;
@@ -40,12 +34,12 @@ static void on_device(const char *device, int64_t n)
     sigaddset(&usr, SIGUSR1);
     good(kiln_ctx_create(&config, &c));
     kiln_prog *p = compile(c, "def f(x: f32[N]):\n    y = exp(x) + sum(x)\n    return y\n");
-    good(run(p, n)); /* the helpers are there */
+    good(run_vector(p, NULL, x, y, n)); /* the helpers are there */
 
     assert_int_equal(pthread_sigmask(SIG_BLOCK, &usr, &before), 0);
     for (int i = 0; i < 5; i++) {
         assert_int_equal(kill(getpid(), SIGUSR1), 0);
-        good(run(p, n));
+        good(run_vector(p, NULL, x, y, n));
     }
     assert_int_equal(sigpending(&pending), 0);
     assert_true(sigismember(&pending, SIGUSR1));
@@ -54,7 +48,7 @@ static void on_device(const char *device, int64_t n)
     assert_int_equal(by_main, 1);
     for (int i = 0; i < 20; i++) {
         assert_int_equal(kill(getpid(), SIGUSR1), 0);
-        good(run(p, n));
+        good(run_vector(p, NULL, x, y, n));
     }
     assert_true(by_main > 1);
     assert_int_equal(by_others, 0);

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/table.h"
+#include "tests/rations.h"
 
 enum { KEYS = 500, STEPS = 20000 };
 
@@ -64,27 +65,6 @@ static void test_against_list(void **state)
     kn_table_finish(&t);
 }
 
-/* Memory of which only so many pieces are to be had, and what is out. */
-typedef struct scarce {
-    long left, out;
-} scarce;
-
-static void *take(void *user, size_t size)
-{
-    scarce *s = user;
-    if (s->left-- <= 0)
-        return NULL;
-    s->out++;
-    return malloc(size);
-}
-
-static void give_back(void *user, void *p)
-{
-    scarce *s = user;
-    s->out--;
-    free(p);
-}
-
 /* Each allocation in turn fails: the addition is refused, what was there is there, and the next one that has memory is
  * made. */
 static void test_no_memory(void **state)
@@ -93,8 +73,8 @@ static void test_no_memory(void **state)
     name_keys();
     long failures = 0;
     for (long fail = 0, most = 1; fail < most; fail++) {
-        scarce memory = {.left = fail};
-        const kn_allocator from = {take, give_back, &memory};
+        rations memory = {.left = fail};
+        const kn_allocator from = {ration, unration, &memory};
         bool there[KEYS] = {false};
         kn_table t;
         kn_table_init(&t, &from);
@@ -112,14 +92,14 @@ static void test_no_memory(void **state)
             there[i] = true;
         }
         check(&t, there);
-        most = memory.out + 16; /* and the tables of buckets that it outgrew */
+        most = memory.live + 16; /* and the tables of buckets that it outgrew */
         for (size_t i = 0; i < KEYS; i += 2) {
             kn_table_remove(&t, keys[i], strlen(keys[i]));
             there[i] = false;
         }
         check(&t, there);
         kn_table_finish(&t);
-        assert_int_equal(memory.out, 0);
+        assert_int_equal(memory.live, 0);
     }
     assert_true(failures > KEYS);
 }
@@ -129,8 +109,8 @@ static void test_emptied(void **state)
 {
     (void)state;
     name_keys();
-    scarce memory = {.left = LONG_MAX};
-    const kn_allocator from = {take, give_back, &memory};
+    rations memory = {.left = LONG_MAX};
+    const kn_allocator from = {ration, unration, &memory};
     const bool none[KEYS] = {false};
     kn_table t;
     kn_table_init(&t, &from);
@@ -140,7 +120,7 @@ static void test_emptied(void **state)
         for (size_t i = KEYS; i-- > 0;)
             kn_table_remove(&t, keys[i], strlen(keys[i]));
         check(&t, none);
-        assert_int_equal(memory.out, 0);
+        assert_int_equal(memory.live, 0);
     }
     kn_table_finish(&t);
 }
@@ -219,8 +199,8 @@ static void test_finder_no_memory(void **state)
     int failures = 0;
     kn_status status = KN_MEMORY;
     for (long pieces = 0; status != KN_OK; pieces++) {
-        scarce memory = {.left = pieces};
-        const kn_allocator from = {take, give_back, &memory};
+        rations memory = {.left = pieces};
+        const kn_allocator from = {ration, unration, &memory};
         growing g = {0};
         kn_arena_init(&g.arena, &from);
         status = kn_protect(&g.arena, grow, &g);
@@ -231,7 +211,7 @@ static void test_finder_no_memory(void **state)
         assert_int_equal(kn_protect(&g.arena, grow, &g), KN_OK);
         check_finder(&g.finder, MEMBERS);
         kn_arena_finish(&g.arena);
-        assert_int_equal(memory.out, 0);
+        assert_int_equal(memory.live, 0);
     }
     assert_true(failures > 1);
 }

@@ -1,5 +1,6 @@
 /* Measured schedules: what wins is what the script of the device says, is remembered, and costs no more than it may. */
 #include "tests/effort.h"
+#include "tests/rations.h"
 #include "tests/scripted.h"
 
 static double hardly(uint64_t kernel, bool favourite)
@@ -46,7 +47,7 @@ static void test_winner(void **state)
     assert_true(favoured(&m, p, ROWS, COLUMNS));
     check_counts(&m, 1, 0);
     assert_in_range(m.n.dev.base.compiles, 1, KN_MOST_TRIALS);
-    assert_true(stats_of(&m).tuning_ms > 0);
+    assert_true(stats_of(&m.n.ctx).tuning_ms > 0);
     int timed = m.timed;
     uint64_t compiles = m.n.dev.base.compiles;
     good(run(p, ROWS, COLUMNS));
@@ -130,29 +131,6 @@ static void test_no_memory(void **state)
 }
 
 /* ---- host memory ---- */
-
-typedef struct rations {
-    long left, live;
-    bool denied;
-} rations;
-
-static void *ration(void *user, size_t size)
-{
-    rations *r = user;
-    if (r->left-- <= 0) {
-        r->denied = true;
-        return NULL;
-    }
-    r->live++;
-    return malloc(size);
-}
-
-static void unration(void *user, void *ptr)
-{
-    rations *r = user;
-    r->live -= ptr != NULL;
-    free(ptr);
-}
 
 static kiln_status live(rations *r, uint64_t *tunings)
 {
@@ -259,7 +237,7 @@ static void test_bounds(void **state)
         random = random * 6364136223846793005u + 1442695040888963407u;
         good(run(p, 1 + (int64_t)(random >> 33) % 16384, 1 + (int64_t)(random >> 45) % 16384));
     }
-    kiln_stats s = stats_of(&m);
+    kiln_stats s = stats_of(&m.n.ctx);
     print_message("500 shapes: %llu classes, %llu kernels\n", (unsigned long long)s.tunings,
                   (unsigned long long)s.compiles);
     assert_in_range(s.tunings, 2, KN_MAX_KINDS);
@@ -291,7 +269,7 @@ static void test_once(void **state)
     kiln_prog *p = tuned(&m, PATIENCE);
     assert_int_equal((uintptr_t)run_shapes(p), KILN_OK);
     kiln_prog_destroy(p);
-    uint64_t classes = stats_of(&m).tunings;
+    uint64_t classes = stats_of(&m.n.ctx).tunings;
     assert_in_range(classes, 2, SHAPES - 1);
     p = tuned(&m, PATIENCE);
     for (int i = 0; i < THREADS; i++)

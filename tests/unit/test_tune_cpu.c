@@ -30,14 +30,6 @@ static float row_sum(const float *x)
     return sum;
 }
 
-static kiln_stats stats_of(void)
-{
-    kiln_stats s;
-    kiln_stats_init(&s);
-    good(kiln_ctx_stats(ctx, &s));
-    return s;
-}
-
 static const char minus_sum[] = "def f(x: f32[N, C]):\n"
                                 "    y = x * 2 - sum(x, axis=1, keepdims=True)\n"
                                 "    return y\n";
@@ -56,7 +48,7 @@ static void check_rows(const float *got, const float *x, uint64_t seed)
 }
 
 /* A prepare writes nothing, a run everything once. */
-static void apart(void **state)
+static void separate(void **state)
 {
     (void)state;
     static float x[ALL], before[ALL], y[ALL];
@@ -70,11 +62,11 @@ static void apart(void **state)
         for (int i = 0; i < ALL; i++)
             y[i] = 12345;
         good(kiln_prepare(p, args, 2, NULL));
-        assert_int_equal(stats_of().tunings, seed);
+        assert_int_equal(stats_of(ctx).tunings, seed);
         for (int i = 0; i < ALL; i++)
             assert_true(y[i] == 12345);
         good(kiln_run(p, NULL, args, 2));
-        assert_int_equal(stats_of().tunings, seed);
+        assert_int_equal(stats_of(ctx).tunings, seed);
         assert_memory_equal(x, before, sizeof x);
         check_rows(y, x, seed);
         kiln_prog_destroy(p);
@@ -95,7 +87,7 @@ static void in_place(void **state)
         kiln_prog *p = tuned(one ? update : minus_sum, seed);
         fill(x, ALL);
         good(kiln_prepare(p, args, one ? 1 : 2, NULL));
-        assert_int_equal(stats_of().tunings, seed);
+        assert_int_equal(stats_of(ctx).tunings, seed);
         assert_memory_equal(x, before, sizeof x);
         good(kiln_run(p, NULL, args, one ? 1 : 2));
         check_rows(x, before, seed);
@@ -118,10 +110,10 @@ static void overlapping(void **state)
         fill(x, ALL + APART);
         good(kiln_prepare(p, args, 2, NULL));
         assert_memory_equal(x, before, sizeof x);
-        uint64_t copies = stats_of().copies;
+        uint64_t copies = stats_of(ctx).copies;
         assert_true(copies > (seed - 1) * 2);
         good(kiln_run(p, NULL, args, 2));
-        assert_int_equal(stats_of().copies, copies + 1);
+        assert_int_equal(stats_of(ctx).copies, copies + 1);
         check_rows(x + APART, before, seed);
         kiln_prog_destroy(p);
     }
@@ -178,7 +170,7 @@ static void fails_once(void **state)
     at[7] = COLUMNS;
     good(kiln_prepare(p, args, 3, NULL));
     expect(kiln_run(p, NULL, args, 3), KILN_ERR_RUN, "out of bounds");
-    assert_int_equal(stats_of().tunings, 0);
+    assert_int_equal(stats_of(ctx).tunings, 0);
     at[7] = 0;
     good(kiln_run(p, NULL, args, 3));
     kiln_prog_destroy(p);
@@ -218,7 +210,7 @@ static void explained(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(apart),    test(in_place),   test(overlapping),
+    const struct CMUnitTest tests[] = {test(separate), test(in_place),   test(overlapping),
                                        test(in_turns), test(fails_once), test(explained)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

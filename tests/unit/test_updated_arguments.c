@@ -38,10 +38,7 @@ static void updates_in_place(void **state)
         assert_int_equal(kiln_run(p, NULL, &arg, 1), KILN_OK);
         for (int i = 0; i < 5; i++)
             assert_true(x[i] == (float)(2 * i + 1));
-        kiln_stats stats;
-        kiln_stats_init(&stats);
-        assert_int_equal(kiln_ctx_stats(ctx, &stats), KILN_OK);
-        assert_int_equal(stats.copies, 0);
+        assert_int_equal(stats_of(ctx).copies, 0);
         int64_t stride = 0;
         arg.strides = &stride;
         expect(kiln_run(p, NULL, &arg, 1), KILN_ERR_ARGUMENT, "make elements overlap");
