@@ -106,8 +106,7 @@ typedef struct kn_emu_span {
 /* What went wrong, as it was found; check/report.c makes it a message. */
 typedef struct kn_emu_fault {
     char text[1024];
-    void *pc;
-    int line;
+    kn_emu_site site;
     bool has_thread;
     unsigned block[3], thread[3];
 } kn_emu_fault;

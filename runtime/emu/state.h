@@ -51,9 +51,10 @@ struct kn_emu_thread {
     uint32_t caught_up;
     kn_fiber *fiber;
     /* what it waits in */
-    int op, line;
-    void *pc;
-    unsigned mask, b, c;
+    kn_emu_site site;
+    int op;
+    unsigned mask;
+    kn_emu_shuffle lanes;
     kn_emu_word value, result;
     /* the cluster's barrier: the phases that it has waited for; whether and when it arrived for the next, with
      * what it did before made known or not (relaxed); before when what it did was made known by the last phase

@@ -50,7 +50,7 @@ static uint32_t new_place(kn_emu_worker *w)
         uint32_t cap = w->cap_reads ? 2 * w->cap_reads : 256;
         kn_emu_reads *more = realloc(w->reads, cap * sizeof *more);
         if (!more)
-            kn_emu_fail(w, 0, NULL, "out of memory for what threads have read");
+            kn_emu_fail(w, (kn_emu_site){0}, "out of memory for what threads have read");
         w->reads = more;
         w->cap_reads = cap;
     }

@@ -8,11 +8,11 @@
 /* ---- failing: fail.c; report.c ---- */
 
 /* Ends the launch with this message about the running thread. Must be called on its fibre. */
-_Noreturn void kn_emu_fail(kn_emu_worker *w, int line, void *pc, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+_Noreturn void kn_emu_fail(kn_emu_worker *w, kn_emu_site site, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The same from the worker's own stack, about no thread: returns. */
-void kn_emu_fail_block(kn_emu_worker *w, int line, void *pc, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+void kn_emu_fail_block(kn_emu_worker *w, kn_emu_site site, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The launch's fault as the calling thread's error. */
 kn_status kn_emu_report(const kn_emu_launch *l);
@@ -20,45 +20,48 @@ kn_status kn_emu_report(const kn_emu_launch *l);
 /* ---- memory: memory.c ---- */
 
 /* Fails the launch unless the running thread may access this. Returns the span, or NULL for shared memory
- * and the thread's own. */
-const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, int how, bool atomic,
-                                int line, void *pc);
+ * and the thread's own. `how`, here and below: flags of kn_emu_abi.h. */
+const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, int how,
+                                kn_emu_site site);
 
 /* ---- where shared memory is: address.c ---- */
 
+/* Shared memory of a block of the gang, wherever it lies at the time; or, without an owner, an address. */
+typedef struct kn_emu_place {
+    kn_emu_block *owner;
+    size_t offset;
+} kn_emu_place;
+
 /* Starts a block: its shared memory is unwritten. */
 void kn_emu_shared_reset(kn_emu_worker *w, kn_emu_block *b);
-/* The block of the gang in whose shared memory p is, and where in it; NULL when it is in none. */
-kn_emu_block *kn_emu_owner(const kn_emu_worker *w, const void *p, size_t *offset);
-/* Where that memory lies now. */
-char *kn_emu_shared_at(const kn_emu_worker *w, const kn_emu_block *owner, size_t offset);
+kn_emu_place kn_emu_place_of(const kn_emu_worker *w, const void *p);
+/* Where that shared memory lies now. */
+char *kn_emu_shared_at(const kn_emu_worker *w, kn_emu_place at);
 /* The address in block `rank` of the cluster that p is in block b. */
-void *kn_emu_in_rank(kn_emu_worker *w, const void *p, unsigned rank, int line, void *pc);
+void *kn_emu_in_rank(kn_emu_worker *w, const void *p, unsigned rank, kn_emu_site site);
 /* The block of the gang, not the running one, whose shared memory p is in; NULL when there is none. */
 kn_emu_block *kn_emu_peer(const kn_emu_worker *w, const char *p);
 /* A shared address as the number of 32 bits that it is in PTX; back (`cluster`: it may be another block's); and the same
  * address in block `rank` of the cluster. */
-unsigned kn_emu_to_shared(kn_emu_worker *w, const void *p, int line, void *pc);
-void *kn_emu_from_shared(kn_emu_worker *w, unsigned address, bool cluster, int line, void *pc);
-unsigned kn_emu_map_rank(kn_emu_worker *w, unsigned address, unsigned rank, int line, void *pc);
+unsigned kn_emu_to_shared(kn_emu_worker *w, const void *p, kn_emu_site site);
+void *kn_emu_from_shared(kn_emu_worker *w, unsigned address, bool cluster, kn_emu_site site);
+unsigned kn_emu_map_rank(kn_emu_worker *w, unsigned address, unsigned rank, kn_emu_site site);
 /* describe.c: where an address is, as "out_y+256 (which has 256 bytes)". */
 void kn_emu_describe(const kn_emu_worker *w, const char *p, char *text, size_t size);
 
 /* ---- shared memory: shared.c ---- */
 
-/* The access is to `bytes` of `owner`'s shared memory at `offset`. */
-void kn_emu_check_shared(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
-                         int how, bool atomic, int line, void *pc);
+/* The access is to `bytes` there. */
+void kn_emu_check_shared(kn_emu_worker *w, kn_emu_place at, size_t bytes, int how,
+                         kn_emu_site site);
 /* A copy that is to fill this begins; was made, begun by thread `by`. */
-void kn_emu_shared_in_flight(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
-                             int line, void *pc);
-void kn_emu_shared_landed(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
-                          const kn_emu_thread *by, bool async);
+void kn_emu_shared_in_flight(kn_emu_worker *w, kn_emu_place at, size_t bytes, kn_emu_site site);
+void kn_emu_shared_landed(kn_emu_worker *w, kn_emu_place at, size_t bytes, const kn_emu_thread *by,
+                          bool async);
 /* The source of a copy: whoever wrote it made that known to the bulk engine; nobody wrote it since `issued`. */
-void kn_emu_check_fenced(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
-                         int line, void *pc);
-void kn_emu_check_unchanged(kn_emu_worker *w, kn_emu_block *owner, size_t offset, size_t bytes,
-                            uint32_t issued, int line, void *pc);
+void kn_emu_check_fenced(kn_emu_worker *w, kn_emu_place at, size_t bytes, kn_emu_site site);
+void kn_emu_check_unchanged(kn_emu_worker *w, kn_emu_place at, size_t bytes, uint32_t issued,
+                            kn_emu_site site);
 
 /* ---- cells of shared memory: cell.c ---- */
 
@@ -99,9 +102,9 @@ struct kn_emu_shadow {
 
 kn_status kn_emu_shadow_prepare(kn_emu_launch *l);
 void kn_emu_shadow_free(kn_emu *dev);
-/* Notes an access in the span's cells; fails if it races. strong: it is atomic, or volatile. */
+/* Notes an access in the span's cells; fails if it races. */
 void kn_emu_check_global(kn_emu_worker *w, const kn_emu_span *span, const char *p, size_t bytes,
-                         bool write, bool strong, int line, void *pc);
+                         int how, kn_emu_site site);
 
 /* ---- what is before what: order.c ---- */
 

@@ -16,11 +16,10 @@ static void record(kn_emu_worker *w, kn_emu_fault *fault)
     w->failed = true;
 }
 
-void kn_emu_fail(kn_emu_worker *w, int line, void *pc, const char *fmt, ...)
+void kn_emu_fail(kn_emu_worker *w, kn_emu_site site, const char *fmt, ...)
 {
     const kn_emu_thread *t = w->thread;
-    kn_emu_fault fault = {.pc = pc,
-                          .line = line,
+    kn_emu_fault fault = {.site = site,
                           .has_thread = true,
                           .block = {t->block->idx.x, t->block->idx.y, t->block->idx.z},
                           .thread = {t->idx.x, t->idx.y, t->idx.z}};
@@ -34,9 +33,9 @@ void kn_emu_fail(kn_emu_worker *w, int line, void *pc, const char *fmt, ...)
     __builtin_unreachable(); /* a failed worker's fibres are never resumed */
 }
 
-void kn_emu_fail_block(kn_emu_worker *w, int line, void *pc, const char *fmt, ...)
+void kn_emu_fail_block(kn_emu_worker *w, kn_emu_site site, const char *fmt, ...)
 {
-    kn_emu_fault fault = {.line = line, .pc = pc};
+    kn_emu_fault fault = {.site = site};
     va_list ap;
     va_start(ap, fmt);
     kn_format(fault.text, sizeof fault.text, fmt, ap);

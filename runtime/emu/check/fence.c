@@ -89,7 +89,7 @@ void kn_emu_before_strong_write(kn_emu_worker *w, const void *p)
             r->known[head[i].number] = (uint8_t)fence;
     pthread_mutex_unlock(&l->releasing);
     if (!r)
-        kn_emu_fail(w, 0, NULL, "out of memory for what blocks know of each other");
+        kn_emu_fail(w, (kn_emu_site){0}, "out of memory for what blocks know of each other");
 }
 
 /* The write that releases is itself known to who learns of it. */

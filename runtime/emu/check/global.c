@@ -75,7 +75,7 @@ static bool was_read_unordered(const kn_emu_worker *w, uint64_t read)
 }
 
 _Noreturn static void race(kn_emu_worker *w, const char *kind, uint64_t made, const char *p,
-                           int line, void *pc)
+                           kn_emu_site site)
 {
     char where[200], who[96] = "several blocks";
     const unsigned *g = w->launch->grid.grid;
@@ -88,8 +88,7 @@ _Noreturn static void race(kn_emu_worker *w, const char *kind, uint64_t made, co
     else if (b != MANY)
         snprintf(who, sizeof who, "block (%u,%u,%u), thread %u", b % g[0], b / g[0] % g[1],
                  b / g[0] / g[1], thread_of(made));
-    kn_emu_fail(w, line, pc, "%s race on %s: with %s, and nothing orders the two", kind, where,
-                who);
+    kn_emu_fail(w, site, "%s race on %s: with %s, and nothing orders the two", kind, where, who);
 }
 
 /* What stays of an access and one that it is not ordered with. */
@@ -114,9 +113,10 @@ static bool stays(const kn_emu_worker *w, uint64_t written)
 }
 
 void kn_emu_check_global(kn_emu_worker *w, const kn_emu_span *span, const char *p, size_t bytes,
-                         bool write, bool strong, int line, void *pc)
+                         int how, kn_emu_site site)
 {
     const kn_emu_shadow *s = span->shadow;
+    bool write = how & KN_EMU_WRITE, strong = how & (KN_EMU_ATOMIC | KN_EMU_VOLATILE);
     if (strong && !write)
         return;
     size_t first = ((size_t)(p - s->low) + GRANULE - 1) / GRANULE;
@@ -134,9 +134,9 @@ void kn_emu_check_global(kn_emu_worker *w, const kn_emu_span *span, const char *
         bool after = wrote && !is_before(w, written, KN_EMU_DID);
         if (after && !both_strong)
             race(w, write ? "write-after-write" : "read-after-write", written, s->low + i * GRANULE,
-                 line, pc);
+                 site);
         if (write && was_read && was_read_unordered(w, read))
-            race(w, "write-after-read", read, s->low + i * GRANULE, line, pc);
+            race(w, "write-after-read", read, s->low + i * GRANULE, site);
         if (write && !(strong && wrote && stays(w, written)))
             atomic_store_explicit(&cell->written, after ? joined(mine, written) : mine,
                                   memory_order_relaxed);

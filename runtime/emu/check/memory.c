@@ -18,40 +18,40 @@ static const kn_emu_span *find_span(kn_emu_worker *w, const char *p, size_t byte
 }
 
 _Noreturn static void out_of_bounds(kn_emu_worker *w, const char *p, size_t bytes, int how,
-                                    int line, void *pc)
+                                    kn_emu_site site)
 {
     char where[200];
     kn_emu_describe(w, p, where, sizeof where);
-    kn_emu_fail(w, line, pc, "out of bounds: %s %zu bytes at %s",
+    kn_emu_fail(w, site, "out of bounds: %s %zu bytes at %s",
                 how & KN_EMU_WRITE ? "writes" : "reads", bytes, where);
 }
 
 static void check_peer(kn_emu_worker *w, kn_emu_block *owner, const char *p, size_t bytes, int how,
-                       bool atomic, int line, void *pc)
+                       kn_emu_site site)
 {
     const kn_emu_block *mine = w->block;
     if (owner->cluster != mine->cluster)
-        out_of_bounds(w, p, bytes, how, line, pc);
+        out_of_bounds(w, p, bytes, how, site);
     bool exited = !owner->live && owner->fresh == owner->nthreads;
     if (exited || !(kn_emu_has_started(w, owner) || w->dev->options.relaxed)) {
         char where[200];
         kn_emu_describe(w, p, where, sizeof where);
-        kn_emu_fail(w, line, pc, "%s %s of block (%u,%u,%u), rank %u of the cluster, %s",
+        kn_emu_fail(w, site, "%s %s of block (%u,%u,%u), rank %u of the cluster, %s",
                     how & KN_EMU_WRITE ? "writes" : "reads", where, owner->idx.x, owner->idx.y,
                     owner->idx.z, owner->rank,
                     exited ? "all of whose threads have exited"
                            : "which may not have started: no barrier of the cluster comes before");
     }
-    kn_emu_check_shared(w, owner, (size_t)(p - owner->image), bytes, how, atomic, line, pc);
+    kn_emu_check_shared(w, (kn_emu_place){owner, (size_t)(p - owner->image)}, bytes, how, site);
 }
 
-const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, int how, bool atomic,
-                                int line, void *pc)
+const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, int how,
+                                kn_emu_site site)
 {
     const kn_emu_launch *l = w->launch;
     size_t offset = (uintptr_t)p - (uintptr_t)w->image;
     if (offset < w->shared_bytes) {
-        kn_emu_check_shared(w, w->block, offset, bytes, how, atomic, line, pc);
+        kn_emu_check_shared(w, (kn_emu_place){w->block, offset}, bytes, how, site);
         return NULL;
     }
     const kn_emu_span *s = l->nspans ? &l->spans[w->last_span] : NULL;
@@ -59,10 +59,9 @@ const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, i
         s = find_span(w, p, bytes);
     if (s) {
         if (how & KN_EMU_WRITE && s->constant)
-            kn_emu_fail(w, line, pc, "writes to the input %s", s->name);
+            kn_emu_fail(w, site, "writes to the input %s", s->name);
         if (s->shadow)
-            kn_emu_check_global(w, s, p, bytes, how & KN_EMU_WRITE, atomic || how & KN_EMU_VOLATILE,
-                                line, pc);
+            kn_emu_check_global(w, s, p, bytes, how, site);
         w->quiet = s->low;
         w->quiet_bytes = s->shadow ? 0 : (size_t)(s->high - s->low);
         return s;
@@ -72,7 +71,7 @@ const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, i
         return NULL;
     kn_emu_block *peer = kn_emu_peer(w, p);
     if (peer) {
-        check_peer(w, peer, p, bytes, how, atomic, line, pc);
+        check_peer(w, peer, p, bytes, how, site);
         return NULL;
     }
     const kn_code *code = l->code;
@@ -80,5 +79,5 @@ const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, i
     if (p >= (write ? code->writable : code->low) &&
         p + bytes <= (write ? code->writable_end : code->high))
         return NULL;
-    out_of_bounds(w, p, bytes, how, line, pc);
+    out_of_bounds(w, p, bytes, how, site);
 }

@@ -31,7 +31,7 @@ uint32_t *kn_emu_new_clock(kn_emu_worker *w)
 {
     uint32_t *clock = calloc(2 * entries(w), sizeof *clock);
     if (!clock)
-        kn_emu_fail(w, 0, NULL, "out of memory for what threads know of each other");
+        kn_emu_fail(w, (kn_emu_site){0}, "out of memory for what threads know of each other");
     return clock;
 }
 

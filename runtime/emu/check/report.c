@@ -56,9 +56,9 @@ kn_status kn_emu_report(const kn_emu_launch *l)
 {
     const kn_emu_fault *f = &l->fault;
     const kn_code *code = l->code;
-    int lines[MAX_FRAMES + 1], n = find_lines(code, f->pc, lines);
-    if (!n && f->line)
-        lines[n++] = f->line;
+    int lines[MAX_FRAMES + 1], n = find_lines(code, f->site.pc, lines);
+    if (!n && f->site.line)
+        lines[n++] = f->site.line;
     char who[160] = "", place[40] = "", quoted[1000] = "";
     if (f->has_thread)
         snprintf(who, sizeof who, ", block (%u,%u,%u), thread (%u,%u,%u)", f->block[0], f->block[1],

@@ -105,16 +105,16 @@ static kn_emu_word exchange(int op, int type, void *p, kn_emu_word v, kn_emu_wor
 }
 
 kn_emu_word kn_emu_call_atomic(int op, int type, void *p, kn_emu_word value, kn_emu_word compare,
-                               int line, void *pc)
+                               kn_emu_site site)
 {
     kn_emu_worker *w = kn_emu_here;
     size_t bytes = type == KN_EMU_I32 || type == KN_EMU_U32 || type == KN_EMU_F32 ? 4 : 8;
     if (w->launch->checked) {
-        kn_emu_check(w, p, bytes, KN_EMU_WRITE, true, line, pc);
+        kn_emu_check(w, p, bytes, KN_EMU_WRITE | KN_EMU_ATOMIC, site);
         if ((uintptr_t)p % bytes) {
             char where[200];
             kn_emu_describe(w, p, where, sizeof where);
-            kn_emu_fail(w, line, pc, "misaligned: %s on %s, no multiple of %zu", name_of(op), where,
+            kn_emu_fail(w, site, "misaligned: %s on %s, no multiple of %zu", name_of(op), where,
                         bytes);
         }
     }
@@ -123,7 +123,7 @@ kn_emu_word kn_emu_call_atomic(int op, int type, void *p, kn_emu_word value, kn_
     kn_emu_after_atomic(w, p);
     /* One that changes nothing may be a loop that waits for another thread. */
     if (now == old && op != KN_EMU_ATOMIC_EXCH)
-        kn_emu_yield(w, line, pc);
+        kn_emu_yield(w, site);
     else
         w->progress++;
     return old;

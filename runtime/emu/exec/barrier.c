@@ -37,14 +37,14 @@ static void check_same_place(kn_emu_worker *w, kn_emu_block *b)
             continue;
         if (!first)
             first = t;
-        if (t->line == first->line && t->op == first->op)
+        if (t->site.line == first->site.line && t->op == first->op)
             continue;
         w->thread = t;
-        kn_emu_fail(w, t->line, t->pc,
+        kn_emu_fail(w, t->site,
                     "divergent barrier: thread %u waits in %s at line %d, thread %u in %s at line "
                     "%d",
-                    first->number, kn_emu_barrier_name(first->op), first->line, t->number,
-                    kn_emu_barrier_name(t->op), t->line);
+                    first->number, kn_emu_barrier_name(first->op), first->site.line, t->number,
+                    kn_emu_barrier_name(t->op), t->site.line);
     }
 }
 
@@ -97,15 +97,14 @@ static void try_cluster(kn_emu_worker *w, kn_emu_block *head)
     }
 }
 
-void kn_emu_call_cluster_arrive(int relaxed, int line, void *pc)
+void kn_emu_call_cluster_arrive(int relaxed, kn_emu_site site)
 {
     kn_emu_worker *w = kn_emu_here;
     kn_emu_thread *t = w->thread;
     kn_emu_block *head = t->block->cluster;
     if (t->cluster_arrived)
-        kn_emu_fail(w, line, pc, "the thread arrives at the cluster barrier twice without waiting");
-    t->line = line;
-    t->pc = pc;
+        kn_emu_fail(w, site, "the thread arrives at the cluster barrier twice without waiting");
+    t->site = site;
     t->cluster_arrived = true;
     t->relaxed = relaxed != 0;
     t->arrived_time = ++w->time;
@@ -118,7 +117,7 @@ static void wait_for_cluster(kn_emu_worker *w, kn_emu_thread *t)
 {
     kn_emu_block *head = t->block->cluster;
     if (!t->cluster_arrived && t->cluster_phase == head->cluster_phase)
-        kn_emu_fail(w, t->line, t->pc, "the thread waits at the cluster barrier without arriving");
+        kn_emu_fail(w, t->site, "the thread waits at the cluster barrier without arriving");
     if (t->cluster_phase == head->cluster_phase) {
         t->state = KN_EMU_AT_CLUSTER;
         kn_emu_pause(w);
@@ -147,13 +146,12 @@ static void try_grid(kn_emu_worker *w)
 
 /* ---- all ---- */
 
-int kn_emu_call_barrier(int kind, int predicate, int line, void *pc)
+int kn_emu_call_barrier(int kind, int predicate, kn_emu_site site)
 {
     kn_emu_worker *w = kn_emu_here;
     kn_emu_thread *t = w->thread;
     t->op = kind;
-    t->line = line;
-    t->pc = pc;
+    t->site = site;
     t->value = predicate != 0;
     if (kind == KN_EMU_BARRIER_CLUSTER) {
         wait_for_cluster(w, t);
@@ -161,7 +159,7 @@ int kn_emu_call_barrier(int kind, int predicate, int line, void *pc)
     }
     if (kind == KN_EMU_BARRIER_GRID) {
         if (!w->launch->grid.cooperative)
-            kn_emu_fail(w, line, pc, "a grid barrier in a launch that is not cooperative");
+            kn_emu_fail(w, site, "a grid barrier in a launch that is not cooperative");
         t->state = KN_EMU_AT_GRID;
         t->block->at_grid++;
         try_grid(w);
@@ -208,7 +206,7 @@ static const char *waits_in(const kn_emu_thread *t, char *text, size_t size)
 
 static bool same_wait(const kn_emu_thread *a, const kn_emu_thread *b)
 {
-    return a->state == b->state && a->line == b->line && a->pc == b->pc &&
+    return a->state == b->state && a->site.line == b->site.line && a->site.pc == b->site.pc &&
            a->polled_barrier == b->polled_barrier;
 }
 
@@ -231,8 +229,8 @@ void kn_emu_deadlock(kn_emu_worker *w)
             while (last + 1 < b->nthreads && same_wait(t, &b->threads[last + 1]))
                 last++;
             char line[32] = "", what[120];
-            if (t->line)
-                snprintf(line, sizeof line, " at line %d", t->line);
+            if (t->site.line)
+                snprintf(line, sizeof line, " at line %d", t->site.line);
             if (ranges++ < MOST && len < sizeof text)
                 len += (size_t)snprintf(text + len, sizeof text - len,
                                         "; block (%u,%u,%u) threads %u to %u wait in %s%s",
@@ -243,5 +241,5 @@ void kn_emu_deadlock(kn_emu_worker *w)
     char more[40] = "";
     if (ranges > MOST)
         snprintf(more, sizeof more, "; and %d more", ranges - MOST);
-    kn_emu_fail_block(w, witness->line, witness->pc, "deadlock%s%s", text, more);
+    kn_emu_fail_block(w, witness->site, "deadlock%s%s", text, more);
 }

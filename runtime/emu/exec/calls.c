@@ -35,12 +35,13 @@ static void access(const void *p, unsigned long bytes, int how, void *pc)
         return;
     if (!w->thread)
         return;
+    const kn_emu_site site = {.pc = pc};
     bool poll = how == (KN_EMU_READ | KN_EMU_VOLATILE);
     if (poll)
-        kn_emu_yield(w, 0, pc);
+        kn_emu_yield(w, site);
     if (!w->launch->checked || !bytes)
         return;
-    kn_emu_check(w, p, bytes, how, false, 0, pc);
+    kn_emu_check(w, p, bytes, how, site);
     if (poll)
         kn_emu_polls(w, p);
     else if (how == (KN_EMU_WRITE | KN_EMU_VOLATILE))
@@ -55,7 +56,8 @@ static void misaligned(const void *p, unsigned long alignment, void *pc)
         return;
     char where[200];
     kn_emu_describe(w, p, where, sizeof where);
-    kn_emu_fail(w, 0, pc, "misaligned: the address %s is no multiple of %lu", where, alignment);
+    kn_emu_fail(w, (kn_emu_site){.pc = pc}, "misaligned: the address %s is no multiple of %lu",
+                where, alignment);
 }
 
 static void bad_index(const void *array, long long index, void *pc)
@@ -66,7 +68,8 @@ static void bad_index(const void *array, long long index, void *pc)
         return;
     if (index > INT32_MAX && index <= UINT32_MAX)
         index = (int32_t)index;
-    kn_emu_fail(w, 0, pc, "out of bounds: index %lld is not one of the array's", index);
+    kn_emu_fail(w, (kn_emu_site){.pc = pc}, "out of bounds: index %lld is not one of the array's",
+                index);
 }
 
 static void fence(int scope, void *pc)
@@ -77,33 +80,33 @@ static void fence(int scope, void *pc)
 
 /* ---- shared memory's addresses ---- */
 
-static void *peer(const void *shared, unsigned rank, int line, void *pc)
+static void *peer(const void *shared, unsigned rank, kn_emu_site site)
 {
-    return kn_emu_in_rank(kn_emu_here, shared, rank, line, pc);
+    return kn_emu_in_rank(kn_emu_here, shared, rank, site);
 }
 
-static unsigned to_shared(const void *p, int line, void *pc)
+static unsigned to_shared(const void *p, kn_emu_site site)
 {
-    return kn_emu_to_shared(kn_emu_here, p, line, pc);
+    return kn_emu_to_shared(kn_emu_here, p, site);
 }
 
-static void *from_shared(unsigned address, int cluster, int line, void *pc)
+static void *from_shared(unsigned address, int cluster, kn_emu_site site)
 {
-    return kn_emu_from_shared(kn_emu_here, address, cluster != 0, line, pc);
+    return kn_emu_from_shared(kn_emu_here, address, cluster != 0, site);
 }
 
-static unsigned map_rank(unsigned address, unsigned rank, int line, void *pc)
+static unsigned map_rank(unsigned address, unsigned rank, kn_emu_site site)
 {
-    return kn_emu_map_rank(kn_emu_here, address, rank, line, pc);
+    return kn_emu_map_rank(kn_emu_here, address, rank, site);
 }
 
 /* ---- the rest ---- */
 
-static void relax(int line, void *pc) { kn_emu_yield(kn_emu_here, line, pc); }
+static void relax(kn_emu_site site) { kn_emu_yield(kn_emu_here, site); }
 
-_Noreturn static void trap(const char *message, int line, void *pc)
+_Noreturn static void trap(const char *message, kn_emu_site site)
 {
-    kn_emu_fail(kn_emu_here, line, pc, "%s", message);
+    kn_emu_fail(kn_emu_here, site, "%s", message);
 }
 
 const kn_emu_calls_table kn_emu_calls_of_runtime = {

@@ -6,20 +6,18 @@
 
 /* All of them. */
 extern const kn_emu_calls_table kn_emu_calls_of_runtime;
-kn_emu_word kn_emu_call_warp(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c,
-                             int line, void *pc);
-int kn_emu_call_barrier(int kind, int predicate, int line, void *pc);
-void kn_emu_call_cluster_arrive(int relaxed, int line, void *pc);
+kn_emu_word kn_emu_call_warp(int op, unsigned mask, kn_emu_word value, kn_emu_shuffle lanes,
+                             kn_emu_site site);
+int kn_emu_call_barrier(int kind, int predicate, kn_emu_site site);
+void kn_emu_call_cluster_arrive(int relaxed, kn_emu_site site);
 kn_emu_word kn_emu_call_atomic(int op, int type, void *p, kn_emu_word value, kn_emu_word compare,
-                               int line, void *pc);
-void kn_emu_call_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros,
-                            unsigned alignment, int line, void *pc);
+                               kn_emu_site site);
+void kn_emu_call_copy_async(kn_emu_transfer what, unsigned alignment, kn_emu_site site);
 void kn_emu_call_copy_commit(int kind);
-void kn_emu_call_copy_wait(int kind, unsigned newest, int line, void *pc);
-void kn_emu_call_bulk(int kind, void *to, const void *from, unsigned bytes, void *barrier,
-                      unsigned mask, int line, void *pc);
-kn_emu_word kn_emu_call_mbarrier(int op, void *p, kn_emu_word a, unsigned bytes, int line,
-                                 void *pc);
+void kn_emu_call_copy_wait(int kind, unsigned newest, kn_emu_site site);
+void kn_emu_call_bulk(int kind, kn_emu_transfer what, void *barrier, unsigned mask,
+                      kn_emu_site site);
+kn_emu_word kn_emu_call_mbarrier(int op, void *p, kn_emu_word a, unsigned bytes, kn_emu_site site);
 void kn_emu_call_proxy_fence(void);
 
 #endif

@@ -45,7 +45,7 @@ extern _Thread_local kn_emu_worker *kn_emu_here;
 void kn_emu_pause(kn_emu_worker *w);
 void kn_emu_wake(kn_emu_worker *w, kn_emu_thread *t);
 /* Lets everyone else run first: the block, and the others of its gang. */
-void kn_emu_yield(kn_emu_worker *w, int line, void *pc);
+void kn_emu_yield(kn_emu_worker *w, kn_emu_site site);
 /* Wakes those that polled. */
 void kn_emu_wake_polling(kn_emu_worker *w, kn_emu_block *b);
 /* The thread of the running block that goes on now; NULL when none can. */
@@ -70,12 +70,6 @@ const char *kn_emu_barrier_name(int kind);
 
 /* ---- asynchronous copies: copy.c, mbarrier.c ---- */
 
-/* Shared memory of a block of the gang, wherever it lies at the time; or, without an owner, an address. */
-typedef struct kn_emu_place {
-    kn_emu_block *owner;
-    size_t offset;
-} kn_emu_place;
-
 /* An asynchronous copy, done when it is waited for. */
 struct kn_emu_copy {
     kn_emu_copy *next;
@@ -85,24 +79,19 @@ struct kn_emu_copy {
     unsigned long long value; /* of st.async, which copies it */
     kn_emu_thread *by;
     uint32_t issued; /* when: as in cells */
-    int line;
-    void *pc;
+    kn_emu_site site;
 };
 
 /* Checks the copy and marks what it is to fill. */
-kn_emu_copy *kn_emu_copy_of_value(kn_emu_worker *w, void *to, const void *value, unsigned bytes,
-                                  int line, void *pc);
-kn_emu_copy *kn_emu_copy_new(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
-                             unsigned zeros, bool bulk, int line, void *pc);
+kn_emu_copy *kn_emu_copy_of_value(kn_emu_worker *w, kn_emu_transfer what, kn_emu_site site);
+kn_emu_copy *kn_emu_copy_new(kn_emu_worker *w, kn_emu_transfer what, bool bulk, kn_emu_site site);
 void kn_emu_copy_perform(kn_emu_worker *w, const kn_emu_copy *c);
 void kn_emu_copies_add(kn_emu_copies *list, kn_emu_copy *c);
 void kn_emu_copies_free(kn_emu_copies *list);
-/* st.async: the `bytes`, 4 or 8, at `value` are on their way to shared memory; `barrier` counts them. */
-void kn_emu_mbarrier_store(kn_emu_worker *w, void *to, const void *value, unsigned bytes,
-                           void *barrier, int line, void *pc);
+/* st.async: a value, of 4 or 8 bytes, is on its way to shared memory; `barrier` counts them. */
+void kn_emu_mbarrier_store(kn_emu_worker *w, kn_emu_transfer what, void *barrier, kn_emu_site site);
 /* A bulk copy into shared memory that `barrier` counts. */
-void kn_emu_mbarrier_load(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
-                          void *barrier, int line, void *pc);
+void kn_emu_mbarrier_load(kn_emu_worker *w, kn_emu_transfer what, void *barrier, kn_emu_site site);
 void kn_emu_mbarrier_describe(const kn_emu_mbarrier *m, char *text, size_t size);
 /* At a thread's and a block's end: fail if anything is left over. */
 void kn_emu_copies_left(kn_emu_worker *w, const kn_emu_thread *t);

@@ -22,8 +22,7 @@ struct kn_emu_mbarrier {
     uint64_t expected, brought;     /* bytes of this phase: announced, of its copies */
     kn_emu_copies copies;
     uint32_t *arrived, *ended; /* what who arrived knew; the same until the last phase ended */
-    int line;                  /* of its initialisation */
-    void *pc;
+    kn_emu_site site;          /* of its initialisation */
 };
 
 static const char *name_of(int op)
@@ -37,28 +36,26 @@ static const char *name_of(int op)
     return names[op];
 }
 
-static kn_emu_mbarrier *find(kn_emu_block *owner, size_t offset)
+static kn_emu_mbarrier *find(kn_emu_place at)
 {
-    kn_emu_mbarrier *m = owner->mbarriers;
-    while (m && m->offset != offset)
+    kn_emu_mbarrier *m = at.owner->mbarriers;
+    while (m && m->offset != at.offset)
         m = m->next;
     return m;
 }
 
-static kn_emu_mbarrier *of_pointer(kn_emu_worker *w, const void *p, int op, int line, void *pc)
+static kn_emu_mbarrier *of_pointer(kn_emu_worker *w, const void *p, int op, kn_emu_site site)
 {
-    size_t offset;
-    kn_emu_block *owner = kn_emu_owner(w, p, &offset);
     char where[200];
+    kn_emu_place at = kn_emu_place_of(w, p);
     kn_emu_describe(w, p, where, sizeof where);
-    if (!owner)
-        kn_emu_fail(w, line, pc, "%s: %s is no shared memory", name_of(op), where);
+    if (!at.owner)
+        kn_emu_fail(w, site, "%s: %s is no shared memory", name_of(op), where);
     if (w->launch->checked)
-        kn_emu_check(w, p, SIZE, KN_EMU_WRITE, true, line, pc);
-    kn_emu_mbarrier *m = find(owner, offset);
+        kn_emu_check(w, p, SIZE, KN_EMU_WRITE | KN_EMU_ATOMIC, site);
+    kn_emu_mbarrier *m = find(at);
     if (!m)
-        kn_emu_fail(w, line, pc, "%s: %s is no mbarrier; mbarrier.init makes one", name_of(op),
-                    where);
+        kn_emu_fail(w, site, "%s: %s is no mbarrier; mbarrier.init makes one", name_of(op), where);
     return m;
 }
 
@@ -93,11 +90,11 @@ static void catch_up(kn_emu_worker *w, kn_emu_mbarrier *m)
         end_phase(w, m);
 }
 
-static void arrive(kn_emu_worker *w, kn_emu_mbarrier *m, kn_emu_word count, int op, int line,
-                   void *pc)
+static void arrive(kn_emu_worker *w, kn_emu_mbarrier *m, kn_emu_word count, int op,
+                   kn_emu_site site)
 {
     if (count == 0 || count > m->pending)
-        kn_emu_fail(w, line, pc, "%s: %llu arrivals, where the phase awaits %u more of its %u",
+        kn_emu_fail(w, site, "%s: %llu arrivals, where the phase awaits %u more of its %u",
                     name_of(op), count, m->pending, m->count);
     kn_emu_publish(w, w->thread, m->arrived);
     m->pending -= (unsigned)count;
@@ -122,46 +119,44 @@ static bool ended(kn_emu_worker *w, kn_emu_mbarrier *m, bool parity, kn_emu_word
 }
 
 /* try_wait may take its time: the others run, once. */
-static bool try_wait(kn_emu_worker *w, kn_emu_mbarrier *m, bool parity, kn_emu_word phase, int line,
-                     void *pc)
+static bool try_wait(kn_emu_worker *w, kn_emu_mbarrier *m, bool parity, kn_emu_word phase,
+                     kn_emu_site site)
 {
     if (ended(w, m, parity, phase))
         return true;
     w->thread->polled_barrier = m;
-    kn_emu_yield(w, line, pc);
+    kn_emu_yield(w, site);
     w->thread->polled_barrier = NULL;
     return ended(w, m, parity, phase);
 }
 
 /* ---- the object ---- */
 
-static void init(kn_emu_worker *w, void *p, kn_emu_word count, int line, void *pc)
+static void init(kn_emu_worker *w, void *p, kn_emu_word count, kn_emu_site site)
 {
-    size_t offset;
     char where[200];
-    kn_emu_block *owner = kn_emu_owner(w, p, &offset);
+    kn_emu_place at = kn_emu_place_of(w, p);
     kn_emu_describe(w, p, where, sizeof where);
-    if (owner != w->block || !owner)
-        kn_emu_fail(w, line, pc, "mbarrier.init: %s is not in the block's shared memory", where);
-    if (offset % SIZE)
-        kn_emu_fail(w, line, pc, "misaligned: an mbarrier at %s, no multiple of %d", where, SIZE);
+    if (at.owner != w->block || !at.owner)
+        kn_emu_fail(w, site, "mbarrier.init: %s is not in the block's shared memory", where);
+    if (at.offset % SIZE)
+        kn_emu_fail(w, site, "misaligned: an mbarrier at %s, no multiple of %d", where, SIZE);
     if (count == 0 || count > MAX_COUNT)
-        kn_emu_fail(w, line, pc, "mbarrier.init: %llu arrivals; 1 to %d can be", count, MAX_COUNT);
-    if (find(owner, offset))
-        kn_emu_fail(w, line, pc, "mbarrier.init: %s is an mbarrier already", where);
+        kn_emu_fail(w, site, "mbarrier.init: %llu arrivals; 1 to %d can be", count, MAX_COUNT);
+    if (find(at))
+        kn_emu_fail(w, site, "mbarrier.init: %s is an mbarrier already", where);
     if (w->launch->checked)
-        kn_emu_check(w, p, SIZE, KN_EMU_WRITE, false, line, pc);
+        kn_emu_check(w, p, SIZE, KN_EMU_WRITE, site);
     kn_emu_mbarrier *m = calloc(1, sizeof *m);
     if (!m)
-        kn_emu_fail(w, line, pc, "out of memory for an mbarrier");
-    *m = (kn_emu_mbarrier){.next = owner->mbarriers,
-                           .offset = offset,
+        kn_emu_fail(w, site, "out of memory for an mbarrier");
+    *m = (kn_emu_mbarrier){.next = at.owner->mbarriers,
+                           .offset = at.offset,
                            .count = (unsigned)count,
                            .pending = (unsigned)count,
-                           .line = line,
-                           .pc = pc};
+                           .site = site};
     m->copies.last = &m->copies.first;
-    owner->mbarriers = m;
+    at.owner->mbarriers = m;
     m->arrived = kn_emu_new_clock(w);
     m->ended = kn_emu_new_clock(w);
 }
@@ -174,30 +169,30 @@ static void free_one(kn_emu_mbarrier *m)
     free(m);
 }
 
-static void check_rest(kn_emu_worker *w, const kn_emu_mbarrier *m, int line, void *pc)
+static void check_rest(kn_emu_worker *w, const kn_emu_mbarrier *m, kn_emu_site site)
 {
     const kn_emu_copy *c = m->copies.first;
     if (c && w->launch->checked)
-        kn_emu_fail(w, c->line, c->pc,
+        kn_emu_fail(w, c->site,
                     "a bulk copy of %u bytes that nobody waited for: its mbarrier's phase has not "
                     "been seen to end",
                     c->bytes);
     if ((m->pending != m->count || m->expected) && !w->dev->options.relaxed)
-        kn_emu_fail(w, line, pc,
+        kn_emu_fail(w, site,
                     "an mbarrier is left in the middle of a phase: %u of %u arrivals, %llu of %llu "
                     "bytes",
                     m->count - m->pending, m->count, (unsigned long long)m->brought,
                     (unsigned long long)m->expected);
 }
 
-static void invalidate(kn_emu_worker *w, kn_emu_mbarrier *m, int line, void *pc)
+static void invalidate(kn_emu_worker *w, kn_emu_mbarrier *m, kn_emu_site site)
 {
-    check_rest(w, m, line, pc);
+    check_rest(w, m, site);
     kn_emu_mbarrier **at = &w->block->mbarriers;
     while (*at && *at != m)
         at = &(*at)->next;
     if (!*at)
-        kn_emu_fail(w, line, pc, "mbarrier.inval: an mbarrier of another block");
+        kn_emu_fail(w, site, "mbarrier.inval: an mbarrier of another block");
     *at = m->next;
     free_one(m);
 }
@@ -205,7 +200,7 @@ static void invalidate(kn_emu_worker *w, kn_emu_mbarrier *m, int line, void *pc)
 void kn_emu_mbarriers_left(kn_emu_worker *w, const kn_emu_block *b)
 {
     for (const kn_emu_mbarrier *m = b->mbarriers; m; m = m->next)
-        check_rest(w, m, m->line, m->pc);
+        check_rest(w, m, m->site);
 }
 
 void kn_emu_mbarriers_free(kn_emu_block *b)
@@ -229,39 +224,35 @@ void kn_emu_mbarrier_describe(const kn_emu_mbarrier *m, char *text, size_t size)
 /* The phase counts this copy. */
 static void count_copy(kn_emu_worker *w, kn_emu_mbarrier *m, kn_emu_copy *c, const void *barrier)
 {
-    size_t at;
     kn_emu_copies_add(&m->copies, c);
     kn_emu_publish_reads(w, c->by, m->arrived);
-    if (!c->to.owner || c->to.owner != kn_emu_owner(w, barrier, &at))
-        kn_emu_fail(w, c->line, c->pc,
+    if (!c->to.owner || c->to.owner != kn_emu_place_of(w, barrier).owner)
+        kn_emu_fail(w, c->site,
                     "a bulk copy goes to the shared memory of the block that its mbarrier is in");
     m->brought += c->bytes;
     if (m->expected && m->brought > m->expected)
-        kn_emu_fail(w, c->line, c->pc,
+        kn_emu_fail(w, c->site,
                     "the mbarrier's phase expects %llu bytes, and its copies bring %llu",
                     (unsigned long long)m->expected, (unsigned long long)m->brought);
     w->progress++;
 }
 
-void kn_emu_mbarrier_load(kn_emu_worker *w, void *to, const void *from, unsigned bytes,
-                          void *barrier, int line, void *pc)
+void kn_emu_mbarrier_load(kn_emu_worker *w, kn_emu_transfer what, void *barrier, kn_emu_site site)
 {
-    kn_emu_mbarrier *m = of_pointer(w, barrier, KN_EMU_MBARRIER_LOAD, line, pc);
+    kn_emu_mbarrier *m = of_pointer(w, barrier, KN_EMU_MBARRIER_LOAD, site);
     catch_up(w, m);
-    count_copy(w, m, kn_emu_copy_new(w, to, from, bytes, 0, true, line, pc), barrier);
+    count_copy(w, m, kn_emu_copy_new(w, what, true, site), barrier);
 }
 
-void kn_emu_mbarrier_store(kn_emu_worker *w, void *to, const void *value, unsigned bytes,
-                           void *barrier, int line, void *pc)
+void kn_emu_mbarrier_store(kn_emu_worker *w, kn_emu_transfer what, void *barrier, kn_emu_site site)
 {
-    kn_emu_mbarrier *m = of_pointer(w, barrier, KN_EMU_MBARRIER_STORE, line, pc);
+    kn_emu_mbarrier *m = of_pointer(w, barrier, KN_EMU_MBARRIER_STORE, site);
     catch_up(w, m);
-    count_copy(w, m, kn_emu_copy_of_value(w, to, value, bytes, line, pc), barrier);
+    count_copy(w, m, kn_emu_copy_of_value(w, what, site), barrier);
 }
 
 /* cp.async.mbarrier.arrive: the thread's copies so far end with the phase, to which they are an arrival. */
-static void arrive_with_copies(kn_emu_worker *w, kn_emu_mbarrier *m, bool counted, int line,
-                               void *pc)
+static void arrive_with_copies(kn_emu_worker *w, kn_emu_mbarrier *m, bool counted, kn_emu_site site)
 {
     kn_emu_copies *mine = &w->thread->copies[KN_EMU_COPY_THREAD];
     catch_up(w, m);
@@ -272,34 +263,34 @@ static void arrive_with_copies(kn_emu_worker *w, kn_emu_mbarrier *m, bool counte
         mine->last = &mine->first;
     }
     if (counted)
-        arrive(w, m, 1, KN_EMU_MBARRIER_COPIES, line, pc);
+        arrive(w, m, 1, KN_EMU_MBARRIER_COPIES, site);
     else
         kn_emu_publish(w, w->thread, m->arrived);
 }
 
-kn_emu_word kn_emu_call_mbarrier(int op, void *p, kn_emu_word a, unsigned bytes, int line, void *pc)
+kn_emu_word kn_emu_call_mbarrier(int op, void *p, kn_emu_word a, unsigned bytes, kn_emu_site site)
 {
     kn_emu_worker *w = kn_emu_here;
     if (op == KN_EMU_MBARRIER_INIT) {
-        init(w, p, a, line, pc);
+        init(w, p, a, site);
         return 0;
     }
-    kn_emu_mbarrier *m = of_pointer(w, p, op, line, pc);
+    kn_emu_mbarrier *m = of_pointer(w, p, op, site);
     kn_emu_word phase = m->phase + (complete(m) ? 1u : 0);
     switch (op) {
-    case KN_EMU_MBARRIER_INVAL: invalidate(w, m, line, pc); return 0;
+    case KN_EMU_MBARRIER_INVAL: invalidate(w, m, site); return 0;
     case KN_EMU_MBARRIER_EXPECT:
     case KN_EMU_MBARRIER_ARRIVE:
     case KN_EMU_MBARRIER_DROP:
         catch_up(w, m);
         m->expected += bytes;
         if (op != KN_EMU_MBARRIER_EXPECT)
-            arrive(w, m, a, op, line, pc);
+            arrive(w, m, a, op, site);
         return phase;
-    case KN_EMU_MBARRIER_COPIES: arrive_with_copies(w, m, a != 0, line, pc); return phase;
+    case KN_EMU_MBARRIER_COPIES: arrive_with_copies(w, m, a != 0, site); return phase;
     case KN_EMU_MBARRIER_TEST: return ended(w, m, false, a);
     case KN_EMU_MBARRIER_TEST_PARITY: return ended(w, m, true, a);
-    case KN_EMU_MBARRIER_TRY: return try_wait(w, m, false, a, line, pc);
-    default: return try_wait(w, m, true, a, line, pc);
+    case KN_EMU_MBARRIER_TRY: return try_wait(w, m, false, a, site);
+    default: return try_wait(w, m, true, a, site);
     }
 }

@@ -92,9 +92,9 @@ void kn_emu_go_to(kn_emu_worker *w, kn_emu_thread *t)
         if (f)
             kn_fiber_switch(&w->fibers, f);
         else if (w->thread)
-            kn_emu_fail(w, 0, NULL, "out of memory for the threads' stacks");
+            kn_emu_fail(w, (kn_emu_site){0}, "out of memory for the threads' stacks");
         else
-            kn_emu_fail_block(w, 0, NULL, "out of memory for the threads' stacks");
+            kn_emu_fail_block(w, (kn_emu_site){0}, "out of memory for the threads' stacks");
     }
 }
 
@@ -105,12 +105,11 @@ void kn_emu_pause(kn_emu_worker *w)
         kn_emu_go_to(w, t);
 }
 
-void kn_emu_yield(kn_emu_worker *w, int line, void *pc)
+void kn_emu_yield(kn_emu_worker *w, kn_emu_site site)
 {
     kn_emu_thread *t = w->thread;
     t->state = KN_EMU_POLLING;
-    t->line = line;
-    t->pc = pc;
+    t->site = site;
     push(&w->block->polling, w->block->nthreads, t);
     kn_emu_pause(w);
 }

@@ -32,7 +32,8 @@ static kn_emu_thread *lane_of(const kn_emu_thread *t, unsigned lane)
 /* The lane whose value a shuffle gives to `t`: the rule of PTX's shfl. */
 static unsigned shuffle_source(const kn_emu_thread *t)
 {
-    unsigned lane = t->lane, segment = t->c >> 8 & 31, clamp = t->c & 31, b = t->b & 31;
+    unsigned lane = t->lane, b = t->lanes.b & 31, clamp = t->lanes.c & 31;
+    unsigned segment = t->lanes.c >> 8 & 31;
     int most = (int)((lane & segment) | (clamp & ~segment & 31));
     int from;
     bool inside;
@@ -68,7 +69,7 @@ static void no_value(kn_emu_worker *w, kn_emu_thread *t, unsigned from)
     if (w->dev->options.relaxed)
         return;
     w->thread = t;
-    kn_emu_fail(w, t->line, t->pc, "%s: lane %u reads lane %u, which %s (mask 0x%08x)",
+    kn_emu_fail(w, t->site, "%s: lane %u reads lane %u, which %s (mask 0x%08x)",
                 kn_emu_op_name(t->op), t->lane, from, why, t->mask);
 }
 
@@ -200,27 +201,25 @@ static void check_agreement(kn_emu_worker *w, const kn_emu_thread *t)
         if (o == t || o->state != KN_EMU_AT_WARP || (o->op & OP) == KN_EMU_ACTIVEMASK ||
             !(o->mask >> t->lane & 1) || (o->mask == t->mask && o->op == t->op))
             continue;
-        kn_emu_fail(w, t->line, t->pc,
+        kn_emu_fail(w, t->site,
                     "%s: lane %u with mask 0x%08x (line %d) and lane %u in %s with mask 0x%08x "
                     "(line %d) wait for each other: the lanes of a mask must name the same "
                     "operation and the same mask",
-                    kn_emu_op_name(t->op), t->lane, t->mask, t->line, lane, kn_emu_op_name(o->op),
-                    o->mask, o->line);
+                    kn_emu_op_name(t->op), t->lane, t->mask, t->site.line, lane,
+                    kn_emu_op_name(o->op), o->mask, o->site.line);
     }
 }
 
-kn_emu_word kn_emu_call_warp(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c,
-                             int line, void *pc)
+kn_emu_word kn_emu_call_warp(int op, unsigned mask, kn_emu_word value, kn_emu_shuffle lanes,
+                             kn_emu_site site)
 {
     kn_emu_worker *w = kn_emu_here;
     kn_emu_thread *t = w->thread;
     t->op = op;
     t->mask = mask;
     t->value = value;
-    t->b = b;
-    t->c = c;
-    t->line = line;
-    t->pc = pc;
+    t->lanes = lanes;
+    t->site = site;
     t->state = KN_EMU_AT_WARP;
     bool member = mask >> t->lane & 1;
     if (op == KN_EMU_ACTIVEMASK || (!member && w->dev->options.relaxed)) {
@@ -228,7 +227,7 @@ kn_emu_word kn_emu_call_warp(int op, unsigned mask, kn_emu_word value, unsigned 
         return t->result;
     }
     if (!member)
-        kn_emu_fail(w, line, pc, "%s: lane %u is not in its own mask 0x%08x", kn_emu_op_name(op),
+        kn_emu_fail(w, site, "%s: lane %u is not in its own mask 0x%08x", kn_emu_op_name(op),
                     t->lane, mask);
     kn_emu_warp_state *s = warp_of(t);
     int i = 0;
@@ -258,7 +257,7 @@ static unsigned lanes_with(const kn_emu_thread *t)
     EACH_LANE(lane, warp_of(t)->alive)
     {
         const kn_emu_thread *o = lane_of(t, lane);
-        if (waits(o) && o->op == t->op && o->mask == t->mask && o->line == t->line)
+        if (waits(o) && o->op == t->op && o->mask == t->mask && o->site.line == t->site.line)
             lanes |= 1u << lane;
     }
     return lanes;

@@ -120,7 +120,7 @@ void kn_emu_worker_run(kn_emu_worker *w, kn_emu_launch *l)
     }
     w->random = (w->dev->options.seed + 1) * 0x9e3779b97f4a7c15u | 1;
     if (!kn_emu_gang_make(w))
-        kn_emu_fail_block(w, 0, NULL, "out of memory for %u blocks of %u threads", l->gang,
+        kn_emu_fail_block(w, (kn_emu_site){0}, "out of memory for %u blocks of %u threads", l->gang,
                           l->nthreads);
     while (!w->failed && !atomic_load(&l->failed)) {
         unsigned i = atomic_fetch_add(&l->next, 1);

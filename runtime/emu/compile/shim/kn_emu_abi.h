@@ -123,10 +123,27 @@ typedef struct kn_emu_param {
     unsigned short bytes, element;
 } kn_emu_param;
 
-/* A memory access; flags. */
-enum { KN_EMU_READ = 0, KN_EMU_WRITE = 1, KN_EMU_VOLATILE = 2 };
+/* A memory access; flags. Modules make no atomic ones: they call `atomic`. */
+enum { KN_EMU_READ = 0, KN_EMU_WRITE = 1, KN_EMU_VOLATILE = 2, KN_EMU_ATOMIC = 4 };
 
-/* `pc` is where in the kernel the call is, `line` the line of its text. */
+/* Where in the kernel a call is: the line of its text, 0 where only the address is known. */
+typedef struct kn_emu_site {
+    int line;
+    void *pc;
+} kn_emu_site;
+
+/* Whose values a shuffle reads: PTX's operands b, a lane or how far away it is, and c, clamp and segments. */
+typedef struct kn_emu_shuffle {
+    unsigned b, c;
+} kn_emu_shuffle;
+
+/* What a copy is to move: `bytes` to `to`, the last `zeros` of which become 0 instead of being read. */
+typedef struct kn_emu_transfer {
+    void *to;
+    const void *from;
+    unsigned bytes, zeros;
+} kn_emu_transfer;
+
 typedef struct kn_emu_calls_table {
     void (*access)(const void *p, unsigned long bytes, int how, void *pc);
     void (*misaligned)(const void *p, unsigned long alignment, void *pc);
@@ -140,31 +157,27 @@ typedef struct kn_emu_calls_table {
     unsigned (*cluster_dim)(int axis);
     unsigned (*lane)(
         int axis); /* x: lane; y: thread number in the block; z: threads of the block */
-    /* b, c: the lane operand and the clamp-and-segment operand of a shuffle. */
-    kn_emu_word (*warp)(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c, int line,
-                        void *pc);
-    int (*barrier)(int kind, int predicate, int line, void *pc);
-    void (*cluster_arrive)(int relaxed, int line, void *pc);
+    kn_emu_word (*warp)(int op, unsigned mask, kn_emu_word value, kn_emu_shuffle lanes,
+                        kn_emu_site site);
+    int (*barrier)(int kind, int predicate, kn_emu_site site);
+    void (*cluster_arrive)(int relaxed, kn_emu_site site);
     kn_emu_word (*atomic)(int op, int type, void *p, kn_emu_word value, kn_emu_word compare,
-                          int line, void *pc);
+                          kn_emu_site site);
     void (*fence)(int scope, void *pc); /* 0 block, 1 device or wider */
-    void (*relax)(int line, void *pc);  /* lets the others run */
-    void *(*peer)(const void *shared, unsigned rank, int line, void *pc);
+    void (*relax)(kn_emu_site site);    /* lets the others run */
+    void *(*peer)(const void *shared, unsigned rank, kn_emu_site site);
     /* Shared addresses as the numbers that PTX has; `cluster`: they may be another block's. */
-    unsigned (*to_shared)(const void *p, int line, void *pc);
-    void *(*from_shared)(unsigned address, int cluster, int line, void *pc);
-    unsigned (*map_rank)(unsigned address, unsigned rank, int line, void *pc);
-    void (*copy_async)(void *to, const void *from, unsigned bytes, unsigned zeros,
-                       unsigned alignment, int line, void *pc);
+    unsigned (*to_shared)(const void *p, kn_emu_site site);
+    void *(*from_shared)(unsigned address, int cluster, kn_emu_site site);
+    unsigned (*map_rank)(unsigned address, unsigned rank, kn_emu_site site);
+    void (*copy_async)(kn_emu_transfer what, unsigned alignment, kn_emu_site site);
     void (*copy_commit)(int kind);
-    void (*copy_wait)(int kind, unsigned newest, int line,
-                      void *pc); /* all but the newest groups */
-    void (*bulk)(int kind, void *to, const void *from, unsigned bytes, void *barrier, unsigned mask,
-                 int line, void *pc);
+    void (*copy_wait)(int kind, unsigned newest, kn_emu_site site); /* all but the newest groups */
+    void (*bulk)(int kind, kn_emu_transfer what, void *barrier, unsigned mask, kn_emu_site site);
     /* a: the count of arrivals, or the phase; bytes: announced. Gives the phase, or whether it ended. */
-    kn_emu_word (*mbarrier)(int op, void *p, kn_emu_word a, unsigned bytes, int line, void *pc);
+    kn_emu_word (*mbarrier)(int op, void *p, kn_emu_word a, unsigned bytes, kn_emu_site site);
     void (*proxy_fence)(void);
-    void (*trap)(const char *message, int line, void *pc);
+    void (*trap)(const char *message, kn_emu_site site);
 } kn_emu_calls_table;
 
 #endif

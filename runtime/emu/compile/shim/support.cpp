@@ -3,6 +3,7 @@
 #include <kn_emu_abi.h>
 
 #define PC __builtin_return_address(0)
+#define SITE kn_emu_site{line, PC}
 
 extern "C" {
 static kn_emu_calls_table kn_emu_calls;
@@ -21,53 +22,53 @@ unsigned kn_emu_lane_at(int axis) { return kn_emu_calls.lane(axis); }
 
 kn_emu_word kn_emu_warp(int op, unsigned mask, kn_emu_word value, unsigned b, unsigned c, int line)
 {
-    return kn_emu_calls.warp(op, mask, value, b, c, line, PC);
+    return kn_emu_calls.warp(op, mask, value, {b, c}, SITE);
 }
 int kn_emu_barrier_wait(int kind, int predicate, int line)
 {
-    return kn_emu_calls.barrier(kind, predicate, line, PC);
+    return kn_emu_calls.barrier(kind, predicate, SITE);
 }
-void kn_emu_cluster_arrive(int relaxed, int line) { kn_emu_calls.cluster_arrive(relaxed, line, PC); }
+void kn_emu_cluster_arrive(int relaxed, int line) { kn_emu_calls.cluster_arrive(relaxed, SITE); }
 kn_emu_word kn_emu_atomic(int op, int type, void *p, kn_emu_word value, kn_emu_word compare, int line)
 {
-    return kn_emu_calls.atomic(op, type, p, value, compare, line, PC);
+    return kn_emu_calls.atomic(op, type, p, value, compare, SITE);
 }
 void kn_emu_fence(int scope) { kn_emu_calls.fence(scope, PC); }
-void kn_emu_relax(int line) { kn_emu_calls.relax(line, PC); }
+void kn_emu_relax(int line) { kn_emu_calls.relax(SITE); }
 void *kn_emu_peer(const void *shared, unsigned rank, int line)
 {
-    return kn_emu_calls.peer(shared, rank, line, PC);
+    return kn_emu_calls.peer(shared, rank, SITE);
 }
-unsigned kn_emu_to_shared(const void *p, int line) { return kn_emu_calls.to_shared(p, line, PC); }
+unsigned kn_emu_to_shared(const void *p, int line) { return kn_emu_calls.to_shared(p, SITE); }
 void *kn_emu_from_shared(unsigned address, int cluster, int line)
 {
-    return kn_emu_calls.from_shared(address, cluster, line, PC);
+    return kn_emu_calls.from_shared(address, cluster, SITE);
 }
 unsigned kn_emu_map_rank(unsigned address, unsigned rank, int line)
 {
-    return kn_emu_calls.map_rank(address, rank, line, PC);
+    return kn_emu_calls.map_rank(address, rank, SITE);
 }
 void kn_emu_copy_async(void *to, const void *from, unsigned bytes, unsigned zeros,
                        unsigned alignment, int line)
 {
-    kn_emu_calls.copy_async(to, from, bytes, zeros, alignment, line, PC);
+    kn_emu_calls.copy_async({to, from, bytes, zeros}, alignment, SITE);
 }
 void kn_emu_copy_commit(int kind) { kn_emu_calls.copy_commit(kind); }
 void kn_emu_copy_wait(int kind, unsigned newest, int line)
 {
-    kn_emu_calls.copy_wait(kind, newest, line, PC);
+    kn_emu_calls.copy_wait(kind, newest, SITE);
 }
 void kn_emu_bulk_copy(int kind, void *to, const void *from, unsigned bytes, void *barrier,
                       unsigned mask, int line)
 {
-    kn_emu_calls.bulk(kind, to, from, bytes, barrier, mask, line, PC);
+    kn_emu_calls.bulk(kind, {to, from, bytes, 0}, barrier, mask, SITE);
 }
 kn_emu_word kn_emu_mbarrier_call(int op, void *p, kn_emu_word a, unsigned bytes, int line)
 {
-    return kn_emu_calls.mbarrier(op, p, a, bytes, line, PC);
+    return kn_emu_calls.mbarrier(op, p, a, bytes, SITE);
 }
 void kn_emu_proxy_fence() { kn_emu_calls.proxy_fence(); }
-void kn_emu_trap(const char *message, int line) { kn_emu_calls.trap(message, line, PC); }
+void kn_emu_trap(const char *message, int line) { kn_emu_calls.trap(message, SITE); }
 
 // ---- what -fsanitize=thread calls before each access ----
 
@@ -168,7 +169,7 @@ void __ubsan_handle_out_of_bounds_abort(kn_emu_source_place *data, unsigned long
 void __ubsan_handle_divrem_overflow(void *, unsigned long, unsigned long by)
 {
     kn_emu_calls.trap(by ? "the quotient of an integer division does not fit" : "integer division by zero",
-                      0, PC);
+                      kn_emu_site{0, PC});
 }
 // Left over from cleanups that never run: kernels throw nothing.
 void _Unwind_Resume() {}
