@@ -104,9 +104,26 @@ static double floor_div_float(double a, double b)
     return q - whole > 0.5 ? whole + 1 : whole;
 }
 
+/* Operations of one operand that a function is there for. */
+static double (*const functions[KN_OP_COUNT])(double) = {
+    [KN_OP_SQRT] = sqrt,     [KN_OP_EXP] = exp,          [KN_OP_LOG] = log,
+    [KN_OP_TANH] = tanh,     [KN_OP_SIN] = sin,          [KN_OP_COS] = cos,
+    [KN_OP_EXP2] = exp2,     [KN_OP_EXPM1] = expm1,      [KN_OP_LOG2] = log2,
+    [KN_OP_LOG10] = log10,   [KN_OP_LOG1P] = log1p,      [KN_OP_CBRT] = cbrt,
+    [KN_OP_TAN] = tan,       [KN_OP_ARCSIN] = asin,      [KN_OP_ARCCOS] = acos,
+    [KN_OP_ARCTAN] = atan,   [KN_OP_SINH] = sinh,        [KN_OP_COSH] = cosh,
+    [KN_OP_ARCSINH] = asinh, [KN_OP_ARCCOSH] = acosh,    [KN_OP_ARCTANH] = atanh,
+    [KN_OP_ERF] = erf,       [KN_OP_ERFC] = erfc,        [KN_OP_ERFINV] = kn_erfinv,
+    [KN_OP_GAMMA] = tgamma,  [KN_OP_LGAMMA] = kn_lgamma, [KN_OP_FLOOR] = floor,
+    [KN_OP_CEIL] = ceil,     [KN_OP_TRUNC] = trunc,      [KN_OP_RINT] = rint,
+    [KN_OP_ABS] = fabs,
+};
+
 static kn_scalar eval_float(kn_op op, kn_dtype t, double a, double b)
 {
     int exponent;
+    if (functions[op])
+        return of_float(t, functions[op](a));
     switch (op) {
     case KN_OP_ADD: return of_float(t, a + b);
     case KN_OP_SUB: return of_float(t, a - b);
@@ -116,40 +133,9 @@ static kn_scalar eval_float(kn_op op, kn_dtype t, double a, double b)
     case KN_OP_MOD: return of_float(t, mod_float(a, b));
     case KN_OP_POW: return of_float(t, pow(a, b));
     case KN_OP_NEG: return of_float(t, -a);
-    case KN_OP_ABS: return of_float(t, fabs(a));
-    case KN_OP_SQRT: return of_float(t, sqrt(a));
     case KN_OP_RSQRT: return of_float(t, 1 / sqrt(a));
-    case KN_OP_EXP: return of_float(t, exp(a));
-    case KN_OP_LOG: return of_float(t, log(a));
-    case KN_OP_TANH: return of_float(t, tanh(a));
-    case KN_OP_SIN: return of_float(t, sin(a));
-    case KN_OP_COS: return of_float(t, cos(a));
-    case KN_OP_EXP2: return of_float(t, exp2(a));
-    case KN_OP_EXPM1: return of_float(t, expm1(a));
-    case KN_OP_LOG2: return of_float(t, log2(a));
-    case KN_OP_LOG10: return of_float(t, log10(a));
-    case KN_OP_LOG1P: return of_float(t, log1p(a));
-    case KN_OP_CBRT: return of_float(t, cbrt(a));
-    case KN_OP_TAN: return of_float(t, tan(a));
-    case KN_OP_ARCSIN: return of_float(t, asin(a));
-    case KN_OP_ARCCOS: return of_float(t, acos(a));
-    case KN_OP_ARCTAN: return of_float(t, atan(a));
-    case KN_OP_SINH: return of_float(t, sinh(a));
-    case KN_OP_COSH: return of_float(t, cosh(a));
-    case KN_OP_ARCSINH: return of_float(t, asinh(a));
-    case KN_OP_ARCCOSH: return of_float(t, acosh(a));
-    case KN_OP_ARCTANH: return of_float(t, atanh(a));
     case KN_OP_ARCTAN2: return of_float(t, atan2(a, b));
     case KN_OP_HYPOT: return of_float(t, hypot(a, b));
-    case KN_OP_ERF: return of_float(t, erf(a));
-    case KN_OP_ERFC: return of_float(t, erfc(a));
-    case KN_OP_ERFINV: return of_float(t, kn_erfinv(a));
-    case KN_OP_GAMMA: return of_float(t, tgamma(a));
-    case KN_OP_LGAMMA: return of_float(t, kn_lgamma(a));
-    case KN_OP_FLOOR: return of_float(t, floor(a));
-    case KN_OP_CEIL: return of_float(t, ceil(a));
-    case KN_OP_TRUNC: return of_float(t, trunc(a));
-    case KN_OP_RINT: return of_float(t, rint(a));
     case KN_OP_SIGN: return of_float(t, isnan(a) ? a : (a > 0) - (a < 0));
     case KN_OP_COPYSIGN: return of_float(t, copysign(a, b));
     case KN_OP_FMOD: return of_float(t, fmod(a, b));
