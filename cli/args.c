@@ -111,16 +111,16 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
 }
 
 /* Takes the option at argv[*i] and its value; *i is left at the last word taken. */
-static int parse_option(int argc, char **argv, int *i, const char *command, unsigned allowed,
-                        kn_args *args, kn_err *e)
+static int parse_option(int argc, char **argv, int *i, const kn_syntax *syntax, kn_args *args,
+                        kn_err *e)
 {
     const char *word = argv[*i];
     const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
     size_t n = equals ? (size_t)(equals - word) : strlen(word);
     const option *o = find_option(word, n);
-    if (!o || !(o->flag & allowed))
-        return kn_usage_error(e, "%s has no option '%.*s'; see kiln help %s", command, (int)n, word,
-                              command);
+    if (!o || !(o->flag & syntax->options))
+        return kn_usage_error(e, "%s has no option '%.*s'; see kiln help %s", syntax->command,
+                              (int)n, word, syntax->command);
     if (o->value == NONE && equals)
         return kn_usage_error(e, "%s takes no value: '%s'", o->name, word);
     const char *text = equals ? equals + 1 : NULL;
@@ -161,9 +161,9 @@ static int parse_value(const char *word, char **names, bool raw, kn_args *args, 
     return status;
 }
 
-int kn_args_parse(int argc, char **argv, const char *command, unsigned allowed, const char *subject,
-                  kn_args *args, kn_err *e)
+int kn_args_parse(int argc, char **argv, const kn_syntax *syntax, kn_args *args, kn_err *e)
 {
+    const char *command = syntax->command;
     *args = (kn_args){.fusion = true};
     size_t length = 1;
     for (int i = 0; i < argc; i++)
@@ -180,19 +180,20 @@ int kn_args_parse(int argc, char **argv, const char *command, unsigned allowed, 
         if (!plain && strcmp(argv[i], "--") == 0)
             plain = true;
         else if (!plain && argv[i][0] == '-' && argv[i][1])
-            status = parse_option(argc, argv, &i, command, allowed, args, e);
-        else if (!subject)
+            status = parse_option(argc, argv, &i, syntax, args, e);
+        else if (!syntax->subject)
             status =
                 kn_usage_error(e, "%s takes no '%s'; see kiln help %s", command, argv[i], command);
         else if (!args->subject)
             args->subject = argv[i];
         else
-            status = parse_value(argv[i], &names, allowed & KN_OPT_LAUNCH, args, e);
+            status = parse_value(argv[i], &names, syntax->options & KN_OPT_LAUNCH, args, e);
         if (status)
             return status;
     }
-    if (subject && !args->subject)
-        return kn_usage_error(e, "%s needs %s; see kiln help %s", command, subject, command);
+    if (syntax->subject && !args->subject)
+        return kn_usage_error(e, "%s needs %s; see kiln help %s", command, syntax->subject,
+                              command);
     return KN_EXIT_OK;
 }
 

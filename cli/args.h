@@ -45,10 +45,15 @@ typedef struct kn_args {
     char *names; /* what the values' names point into */
 } kn_args;
 
-/* Reads the words after the command's name. `subject` is what the first plain word is ("FILE"), or
- * NULL for a command that takes none. On failure too, *args is to be finished. */
-int kn_args_parse(int argc, char **argv, const char *command, unsigned options, const char *subject,
-                  kn_args *args, kn_err *e);
+/* What words a command takes. */
+typedef struct kn_syntax {
+    const char *command;
+    unsigned options;
+    const char *subject; /* what its plain word is, "FILE"; NULL: it takes none */
+} kn_syntax;
+
+/* Reads the words after the command's name. On failure too, *args is to be finished. */
+int kn_args_parse(int argc, char **argv, const kn_syntax *syntax, kn_args *args, kn_err *e);
 void kn_args_finish(kn_args *args);
 
 #endif

@@ -34,17 +34,17 @@
     "  -o DIR         write DIR/<output>.npy, all or none, instead of printing a summary\n"
 
 static const struct command {
-    const char *name;
+    kn_syntax takes;
     int (*run)(const kn_args *args, kn_err *e);
-    unsigned options;
-    const char *subject; /* its plain word; NULL: none */
     const char *summary;
     const char *usage;
 } commands[] = {
-    {"run", kn_cmd_run,
-     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
-         KN_OPT_TUNE,
-     "FILE", "run a .kiln file",
+    {{"run",
+      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
+          KN_OPT_TUNE,
+      "FILE"},
+     kn_cmd_run,
+     "run a .kiln file",
      "usage: kiln run FILE [NAME=VALUE ...] [-o DIR]\n"
      "\n"
      "Runs the function in FILE (- is standard input), whose language docs/language.md describes.\n"
@@ -53,10 +53,12 @@ static const struct command {
      "\n"
      "  kiln run examples/layernorm.kiln 'x=f32[32,256]' gamma=gamma.npy 'beta=f32[256]@zeros'\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
-    {"eval", kn_cmd_eval,
-     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
-         KN_OPT_TUNE,
-     "EXPR", "evaluate one expression",
+    {{"eval",
+      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
+          KN_OPT_TUNE,
+      "EXPR"},
+     kn_cmd_eval,
+     "evaluate one expression",
      "usage: kiln eval 'EXPR' [NAME=VALUE ...] [-o DIR]\n"
      "\n"
      "Evaluates an expression of docs/language.md: kiln eval 'softmax(x / 8, axis=1)' 'x=f32[4,8]'.\n"
@@ -66,9 +68,11 @@ static const struct command {
      "sizes too, unless EXPR reads a size (shape, size, len). An EXPR that begins with a minus sign\n"
      "comes after --: kiln eval -- '-x' 'x=f32[4]'\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
-    {"bench", kn_cmd_bench,
-     KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE,
-     "FILE", "measure a .kiln file fused and unfused",
+    {{"bench",
+      KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE,
+      "FILE"},
+     kn_cmd_bench,
+     "measure a .kiln file fused and unfused",
      "usage: kiln bench FILE NAME=VALUE ... [--json]\n"
      "\n"
      "Runs the function fused, and as one kernel an operation, and compares kernel launches, "
@@ -78,10 +82,12 @@ static const struct command {
      "\n"
      "  --json         one JSON object instead of a table\n" DEVICE_HELP SEED_HELP SCHEDULE_HELP
          TUNE_HELP VALUE_HELP},
-    {"explain", kn_cmd_explain,
-     KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_ARCH | KN_OPT_SCHEDULE |
-         KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE,
-     "FILE", "say what would run, and why",
+    {{"explain",
+      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_ARCH | KN_OPT_SCHEDULE |
+          KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE,
+      "FILE"},
+     kn_cmd_explain,
+     "say what would run, and why",
      "usage: kiln explain FILE [NAME=VALUE ...] [-v] [--stage S] [--arch A] [--json]\n"
      "\n"
      "Says in words what a .kiln file becomes; runs nothing and needs no GPU. Only the types and\n"
@@ -97,7 +103,8 @@ static const struct command {
      "  --autotune     with --device cpu or cuda: what a run with --autotune has measured there for\n"
      "                 such sizes, or would try; measures nothing itself\n" FUSION_HELP
          SCHEDULE_HELP VALUE_HELP},
-    {"kernel", kn_cmd_kernel, KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_LAUNCH, "FILE.cu",
+    {{"kernel", KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_LAUNCH, "FILE.cu"},
+     kn_cmd_kernel,
      "launch a CUDA kernel of your own",
      "usage: kiln kernel FILE.cu --entry NAME --grid X[,Y,Z] --block X[,Y,Z] [ARG ...] [-o DIR]\n"
      "\n"
@@ -120,7 +127,8 @@ static const struct command {
      "                 with commas\n"
      "  --device D     cuda, cuda:N or emu; without it cuda if there is a GPU, else emu\n" OUT_HELP
          SEED_HELP VALUE_HELP},
-    {"cache", kn_cmd_cache, KN_OPT_JSON | KN_OPT_BYTES, "WHAT",
+    {{"cache", KN_OPT_JSON | KN_OPT_BYTES, "WHAT"},
+     kn_cmd_cache,
      "look after what is kept on disk: compiled kernels, measured schedules",
      "usage: kiln cache stats|list|clear|trim\n"
      "\n"
@@ -133,7 +141,9 @@ static const struct command {
      "  trim           removes the longest unused ones beyond a limit, and what was half written\n"
      "  --bytes N      the limit of trim: 64M; without it the one that kiln keeps itself\n"
      "  --json         of stats: one JSON object\n"},
-    {"doctor", kn_cmd_doctor, 0, NULL, "say what this machine has, and what is missing",
+    {{"doctor", 0, NULL},
+     kn_cmd_doctor,
+     "say what this machine has, and what is missing",
      "usage: kiln doctor\n"
      "\n"
      "Says what was found of driver, compiler and devices, and what to do about what was not.\n"},
@@ -144,7 +154,7 @@ enum { NCOMMANDS = sizeof commands / sizeof *commands };
 static const struct command *find_command(const char *name)
 {
     for (int i = 0; i < NCOMMANDS; i++)
-        if (strcmp(commands[i].name, name) == 0)
+        if (strcmp(commands[i].takes.command, name) == 0)
             return &commands[i];
     return NULL;
 }
@@ -153,7 +163,7 @@ static void put_usage(FILE *f)
 {
     fputs("usage: kiln COMMAND ...\n\n", f);
     for (int i = 0; i < NCOMMANDS; i++)
-        fprintf(f, "  kiln %-8s  %s\n", commands[i].name, commands[i].summary);
+        fprintf(f, "  kiln %-8s  %s\n", commands[i].takes.command, commands[i].summary);
     fputs("  kiln --version\n"
           "\n"
           "kiln help COMMAND says more. Exit status: 0 done; 2 the request has no meaning (usage,\n"
@@ -184,7 +194,7 @@ static int dispatch(int argc, char **argv, kn_err *e)
         return KN_EXIT_OK;
     }
     kn_args args;
-    int status = kn_args_parse(argc - 2, argv + 2, c->name, c->options, c->subject, &args, e);
+    int status = kn_args_parse(argc - 2, argv + 2, &c->takes, &args, e);
     if (!status)
         status = c->run(&args, e);
     kn_args_finish(&args);

@@ -259,8 +259,8 @@ static void data_is_distributed_as_said(void **state)
 static int args(kn_args *a, int argc, const char *const *argv)
 {
     enum { ALL = 255 };
-    return kn_args_parse(argc, (char **)(uintptr_t)argv, "run", ALL & ~KN_OPT_ARCH, "FILE", a,
-                         &err);
+    const kn_syntax syntax = {"run", ALL & ~KN_OPT_ARCH, "FILE"};
+    return kn_args_parse(argc, (char **)(uintptr_t)argv, &syntax, a, &err);
 }
 #define ARGS(a, ...)                                                                               \
     args(a, (int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)),                         \
@@ -310,8 +310,8 @@ static void command_lines(void **state)
 
 static int kernel_args(kn_args *a, int argc, const char *const *argv)
 {
-    return kn_args_parse(argc, (char **)(uintptr_t)argv, "kernel", KN_OPT_LAUNCH, "FILE.cu", a,
-                         &err);
+    const kn_syntax syntax = {"kernel", KN_OPT_LAUNCH, "FILE.cu"};
+    return kn_args_parse(argc, (char **)(uintptr_t)argv, &syntax, a, &err);
 }
 #define KERNEL_ARGS(a, ...)                                                                        \
     kernel_args(a, (int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)),                  \
