@@ -304,14 +304,20 @@ static bool cut(kn_job *job, int threads)
 static void bind(const kn_job *job, kn_lanes *lanes)
 {
     const kn_phase *p = job->phase;
+    const kn_lane_axes axes = {
+        .lane = {job->tile   ? p->nest.naxes - 2
+                 : job->cols ? 0
+                             : p->nest.ngroup,
+                 p->nest.naxes - job->outers},
+        .outer = {job->outer_axis, job->outers},
+    };
     for (int a = 0; a < job->plan->accesses.len; a++) {
         const kn_access_ref *ref = &job->plan->accesses.data[a];
         const kn_store *store = ref->store >= 0 ? &p->nest.stores.data[ref->store] : NULL;
-        int lane = job->tile ? p->nest.naxes - 2 : job->cols ? 0 : p->nest.ngroup;
-        int nlane = p->nest.naxes - job->outers;
         void *base = ref->buf == KN_BUF_COUNT ? NULL : job->call->bufs[ref->buf];
-        kn_lanes_bind(&lanes[a], p, access_of(p, ref), base, ref->bytes, store ? store->once : 0,
-                      lane, nlane, job->outer_axis, job->outers);
+        lanes[a].base = base;
+        lanes[a].bytes = ref->bytes;
+        kn_lanes_bind(&lanes[a], p, access_of(p, ref), store ? store->once : 0, &axes);
     }
 }
 

@@ -192,10 +192,11 @@ static void report_index(kn_bad_index *bad, const kn_value *v, int64_t index, in
 }
 
 /* Adds, to the offset of each lane, operand k's index times its stride. */
-static void add_place(kn_frame *f, const kn_value *v, int k, const kn_operand *by, int bytes,
-                      int64_t n, int64_t *offset)
+static void add_place(kn_frame *f, const kn_step *s, int k, int64_t n, int64_t *offset)
 {
-    const int64_t *at = by->data, size = v->place[k].extent, stride = v->place[k].stride * bytes;
+    const kn_value *v = &f->job->phase->nest.values.data[s->value];
+    const kn_operand *by = &f->value[s->in[k]];
+    const int64_t *at = by->data, size = v->place[k].extent, stride = v->place[k].stride * s->bytes;
     for (int64_t i = 0; i < n; i++) {
         int64_t place = at[by->same ? 0 : i];
         if (v->checked && (place < 0 || place >= size)) {
@@ -209,7 +210,6 @@ static void add_place(kn_frame *f, const kn_value *v, int k, const kn_operand *b
 static void gather(kn_frame *f, const kn_step *s, int64_t n)
 {
     const kn_cursor *c = &f->cursor[s->access];
-    const kn_value *v = &f->job->phase->nest.values.data[s->value];
     bool one = true; /* one index for all lanes */
     for (int k = 0; k < s->nin; k++)
         one = one && f->value[s->in[k]].same;
@@ -217,7 +217,7 @@ static void gather(kn_frame *f, const kn_step *s, int64_t n)
     if (one) {
         kn_cursor moved = *c;
         for (int k = 0; k < s->nin; k++)
-            add_place(f, v, k, &f->value[s->in[k]], s->bytes, 1, &moved.outer);
+            add_place(f, s, k, 1, &moved.outer);
         load_at(f, s, &moved, n);
         return;
     }
@@ -225,7 +225,7 @@ static void gather(kn_frame *f, const kn_step *s, int64_t n)
     void *to = memory_of(f, s);
     kn_lanes_count(l, c, n, KN_I64, offset);
     for (int k = 0; k < s->nin; k++)
-        add_place(f, v, k, &f->value[s->in[k]], s->bytes, n, offset);
+        add_place(f, s, k, n, offset);
     kn_mover_of(s->bytes)->pick(n, to, l->base, offset);
     f->value[s->value] = (kn_operand){to, false};
 }
@@ -278,14 +278,12 @@ static void fold_own(kn_frame *f, const kn_step *s, int64_t n)
 {
     char *acc[KN_MAX_CARRIED];
     const kn_own *own = own_of(f, s->red, acc);
-    const void *in[KN_MAX_CARRIED];
-    unsigned same = 0;
+    kn_operand in[KN_MAX_CARRIED];
     for (int c = 0; c < s->nin; c++) {
-        const kn_operand *v = &f->value[s->in[c]];
-        in[c] = v->data;
-        same |= (unsigned)(v->same && n > 1) << c;
+        in[c] = f->value[s->in[c]];
+        in[c].same = in[c].same && n > 1;
     }
-    (f->job->cols ? kn_own_accumulate : kn_own_reduce)(own, n, acc, in, same, f->own_lanes, f->own);
+    (f->job->cols ? kn_own_accumulate : kn_own_reduce)(own, n, acc, in, f->own_lanes, f->own);
 }
 
 static void fold(kn_frame *f, const kn_step *s, int64_t n)

@@ -31,11 +31,6 @@ typedef struct kn_job {
     kn_bad_index *bad;
 } kn_job;
 
-typedef struct kn_operand {
-    const void *data;
-    bool same; /* one element for all lanes */
-} kn_operand;
-
 typedef struct kn_accumulator {
     char *acc, *total; /* total: of finished blocks, for folds that are blocked */
     char *result;

@@ -12,16 +12,18 @@ static int64_t stride_of(const kn_access *a, int axis)
                                             : a->stride[axis];
 }
 
-void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, void *base,
-                   int bytes, uint32_t once, int lane, int lanes, int outer, int outers)
+void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, uint32_t once,
+                   const kn_lane_axes *axes)
 {
-    *l = (kn_lanes){.base = base, .bytes = bytes, .split = access->split_stride * bytes};
+    const kn_axes lane = axes->lane, outer = axes->outer;
+    const int bytes = l->bytes;
+    *l = (kn_lanes){.base = l->base, .bytes = bytes, .split = access->split_stride * bytes};
     l->start = access->offset * bytes;
     if (phase->nest.naxes >= 2) {
         l->down = stride_of(access, phase->nest.naxes - 2) * bytes;
         l->across = stride_of(access, phase->nest.naxes - 1) * bytes;
     }
-    for (int k = lane; k < lane + lanes; k++) {
+    for (int k = lane.first; k < lane.first + lane.count; k++) {
         int64_t extent = phase->nest.axes[k].extent, stride = stride_of(access, k) * bytes;
         bool first_only = once >> k & 1;
         if (extent == 1)
@@ -38,12 +40,12 @@ void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, 
         l->any_once |= first_only;
     }
     int64_t back = 0; /* what the axes after k move back when they return to index 0 */
-    for (int k = outers - 1; k >= 0; k--) {
-        l->outer[k] = stride_of(access, outer + k) * bytes;
+    for (int k = outer.count - 1; k >= 0; k--) {
+        l->outer[k] = stride_of(access, outer.first + k) * bytes;
         l->carry[k] = l->outer[k] - back;
-        back += l->outer[k] * (phase->nest.axes[outer + k].extent - 1);
+        back += l->outer[k] * (phase->nest.axes[outer.first + k].extent - 1);
     }
-    l->outer_once = once >> outer & ((1u << outers) - 1);
+    l->outer_once = once >> outer.first & ((1u << outer.count) - 1);
 }
 
 static int64_t divide(int64_t a, int64_t b, int64_t *rest)

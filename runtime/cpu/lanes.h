@@ -28,9 +28,19 @@ typedef struct kn_lanes {
     int64_t down, across;       /* strides of the phase's last two axes; 0 without */
 } kn_lanes;
 
-/* The axes [lane, lane + lanes) of `phase` become lane axes, [outer, outer + outers) outer ones. */
-void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, void *base,
-                   int bytes, uint32_t once, int lane, int lanes, int outer, int outers);
+/* Neighbouring axes of a phase. */
+typedef struct kn_axes {
+    int first, count;
+} kn_axes;
+
+/* Which axes of a phase become lane axes, which outer ones. */
+typedef struct kn_lane_axes {
+    kn_axes lane, outer;
+} kn_lane_axes;
+
+/* l has its base and bytes, and gets the rest. once: axes along which only index 0 stores. */
+void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, uint32_t once,
+                   const kn_lane_axes *axes);
 
 typedef enum kn_lane_kind {
     KN_LANE_SAME, /* all lanes read one element */

@@ -11,6 +11,11 @@
  * is not. `out` may be one of the operands, else it overlaps none. */
 typedef void (*kn_loop)(int64_t n, void *out, const void *const *in, unsigned uniform);
 
+typedef struct kn_operand {
+    const void *data;
+    bool same; /* one element for all lanes */
+} kn_operand;
+
 /* A reduction at a type. An accumulator has `acc_bytes`: a double for sums and products of floats, three for
  * variances, else the operand's type. The accumulators of n groups are one state, and all functions get the same n
  * for it. */

@@ -117,36 +117,43 @@ void kn_own_start(const kn_own *own, int64_t n, char *const *acc)
 }
 
 /* Copies operands to arrays with an element for each lane. */
-static void spread(const kn_own *own, int64_t n, const void *const *in, unsigned same,
-                   const areas *s, const void **out)
+static void spread(const kn_own *own, int64_t n, const kn_operand *in, const areas *s,
+                   const void **out)
 {
     for (int c = 0; c < own->by->count; c++) {
-        out[c] = in[c];
-        if (same >> c & 1) {
-            kn_mover_of(kn_bytes(own->by->dtype[c]))->splat(n, s->spread[c], in[c]);
+        out[c] = in[c].data;
+        if (in[c].same) {
+            kn_mover_of(kn_bytes(own->by->dtype[c]))->splat(n, s->spread[c], in[c].data);
             out[c] = s->spread[c];
         }
     }
 }
 
-void kn_own_accumulate(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
-                       unsigned same, size_t lanes, char *scratch)
+static void add_to(const kn_own *own, int64_t n, char *const *acc, const void *const *x,
+                   const areas *s)
 {
-    const void *x[KN_MAX_CARRIED], *so_far[KN_MAX_CARRIED];
-    areas s = lay_out(own, lanes, scratch);
-    spread(own, n, in, same, &s, x);
+    const void *so_far[KN_MAX_CARRIED];
     for (int c = 0; c < own->by->count; c++)
         so_far[c] = acc[c];
-    combine(own, n, so_far, x, acc, &s);
+    combine(own, n, so_far, x, acc, s);
+}
+
+void kn_own_accumulate(const kn_own *own, int64_t n, char *const *acc, const kn_operand *in,
+                       size_t lanes, char *scratch)
+{
+    const void *x[KN_MAX_CARRIED];
+    areas s = lay_out(own, lanes, scratch);
+    spread(own, n, in, &s, x);
+    add_to(own, n, acc, x, &s);
 }
 
 /* A tree: neighbours are combined, in order, into half as many lanes, until one is left. */
-void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
-                   unsigned same, size_t lanes, char *scratch)
+void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const kn_operand *in,
+                   size_t lanes, char *scratch)
 {
     const void *x[KN_MAX_CARRIED], *even[KN_MAX_CARRIED], *odd[KN_MAX_CARRIED];
     areas s = lay_out(own, lanes, scratch);
-    spread(own, n, in, same, &s, x);
+    spread(own, n, in, &s, x);
     for (; n > 1; n = n / 2 + n % 2) {
         int64_t pairs = n / 2;
         for (int c = 0; c < own->by->count; c++) {
@@ -163,5 +170,5 @@ void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const void *c
         }
         combine(own, pairs, even, odd, s.met, &s);
     }
-    kn_own_accumulate(own, n, acc, x, 0, lanes, scratch);
+    add_to(own, n, acc, x, &s);
 }

@@ -20,11 +20,11 @@ size_t kn_own_scratch(const kn_own *own, size_t lanes);
 
 /* acc[i] = identity */
 void kn_own_start(const kn_own *own, int64_t n, char *const *acc);
-/* acc[i] = combine(acc[i], in[i]). Bit c of `same`: in[c] is one element for all i. */
-void kn_own_accumulate(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
-                       unsigned same, size_t lanes, char *scratch);
+/* acc[i] = combine(acc[i], in[i]) */
+void kn_own_accumulate(const kn_own *own, int64_t n, char *const *acc, const kn_operand *in,
+                       size_t lanes, char *scratch);
 /* acc[0] = combine(acc[0], all of in[0..n) in order) */
-void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const void *const *in,
-                   unsigned same, size_t lanes, char *scratch);
+void kn_own_reduce(const kn_own *own, int64_t n, char *const *acc, const kn_operand *in,
+                   size_t lanes, char *scratch);
 
 #endif
