@@ -63,8 +63,13 @@ static void put_list(const subject *s, const char *what, int n,
 
 /* ---- arguments ---- */
 
-static void put_argument(const subject *s, const char *name, const kn_node *n, const char *moved,
-                         const char *times, int64_t before, int64_t after)
+/* What goes through memory for an argument: the fields' names, its bytes before and after. */
+typedef struct traffic {
+    const char *moved, *times;
+    int64_t before, after;
+} traffic;
+
+static void put_argument(const subject *s, const char *name, const kn_node *n, traffic by)
 {
     int64_t shape[KN_MAX_RANK], bytes = 0;
     if (kn_node_sizes(n, s->plan->sizes, shape) == KN_OK)
@@ -72,23 +77,28 @@ static void put_argument(const subject *s, const char *name, const kn_node *n, c
     put_string(s->t, "{\"name\": ", name);
     kn_putf(s->t,
             ", \"dtype\": \"%s\", \"bytes\": %lld, \"%s\": {\"before\": %lld, \"after\": %lld}",
-            kn_dtypes[n->dtype].text, (long long)bytes, moved, (long long)before, (long long)after);
-    kn_putf(s->t, ", \"%s\": %.4g}", times, bytes ? (double)after / (double)bytes : 0.0);
+            kn_dtypes[n->dtype].text, (long long)bytes, by.moved, (long long)by.before,
+            (long long)by.after);
+    kn_putf(s->t, ", \"%s\": %.4g}", by.times, bytes ? (double)by.after / (double)bytes : 0.0);
 }
 
 static void put_input(const subject *s, int i)
 {
     const kn_input *in = &s->prog->optimised->inputs.data[i];
-    put_argument(s, in->name, in->node, "read", "reads",
-                 in->by_value ? 0 : s->plan->before.input_read[i],
-                 in->by_value ? 0 : s->plan->after.input_read[i]);
+    traffic read = {"read", "reads", 0, 0};
+    if (!in->by_value) {
+        read.before = s->plan->before.input_read[i];
+        read.after = s->plan->after.input_read[i];
+    }
+    put_argument(s, in->name, in->node, read);
 }
 
 static void put_output(const subject *s, int o)
 {
     const kn_output *out = &s->prog->optimised->outputs.data[o];
-    put_argument(s, out->name, out->node, "written", "writes", s->plan->before.output_written[o],
-                 s->plan->after.output_written[o]);
+    put_argument(s, out->name, out->node,
+                 (traffic){"written", "writes", s->plan->before.output_written[o],
+                           s->plan->after.output_written[o]});
 }
 
 static void put_buffer(const subject *s, int i)

@@ -238,15 +238,16 @@ static kn_status cuda_sync(kn_device *dev, void *stream)
 
 /* ---- time ---- */
 
-static kn_status time_between(const kn_driver *drv, kn_cu_event from, kn_cu_event to, void *stream,
+/* between: the events to record before and after it. */
+static kn_status time_between(const kn_driver *drv, const kn_cu_event *between, void *stream,
                               kn_status (*fn)(void *ctx), void *ctx, double *us)
 {
     float ms;
-    KN_TRY(KN_CU(drv, cuEventRecord, from, stream));
+    KN_TRY(KN_CU(drv, cuEventRecord, between[0], stream));
     KN_TRY(fn(ctx));
-    KN_TRY(KN_CU(drv, cuEventRecord, to, stream));
-    KN_TRY(KN_CU(drv, cuEventSynchronize, to));
-    KN_TRY(KN_CU(drv, cuEventElapsedTime, &ms, from, to));
+    KN_TRY(KN_CU(drv, cuEventRecord, between[1], stream));
+    KN_TRY(KN_CU(drv, cuEventSynchronize, between[1]));
+    KN_TRY(KN_CU(drv, cuEventElapsedTime, &ms, between[0], between[1]));
     *us = (double)ms * 1e3;
     return KN_OK;
 }
@@ -256,17 +257,16 @@ static kn_status cuda_time(kn_device *dev, void *stream, kn_status (*fn)(void *c
 {
     kn_cuda *d = kn_cuda_of(dev);
     const kn_driver *drv = d->driver;
-    kn_cu_event from = NULL, to = NULL;
+    kn_cu_event between[2] = {0};
     KN_TRY(kn_cuda_enter(d));
-    kn_status status = KN_CU(drv, cuEventCreate, &from, 0);
+    kn_status status = KN_CU(drv, cuEventCreate, &between[0], 0);
     if (status == KN_OK)
-        status = KN_CU(drv, cuEventCreate, &to, 0);
+        status = KN_CU(drv, cuEventCreate, &between[1], 0);
     if (status == KN_OK)
-        status = time_between(drv, from, to, stream, fn, ctx, us);
-    if (to)
-        drv->cuEventDestroy_v2(to);
-    if (from)
-        drv->cuEventDestroy_v2(from);
+        status = time_between(drv, between, stream, fn, ctx, us);
+    for (int i = 1; i >= 0; i--)
+        if (between[i])
+            drv->cuEventDestroy_v2(between[i]);
     kn_cuda_leave(d);
     return status;
 }
