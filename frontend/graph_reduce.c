@@ -19,27 +19,26 @@ static bool check(kiln_graph *g, kn_op op, kiln_axes axes, unsigned flags)
 
 static kn_status make_reduction(kn_graph *g, kn_request *r)
 {
-    return kn_request_made(r, kn_build_reduce(g, r->op, r->in[0], r->axes.axis, r->axes.count,
-                                              r->keepdims, r->dtype, r->ddof, nowhere));
+    const kn_reduction how = {.axes = r->axes.axis,
+                              .naxes = r->axes.count,
+                              .keepdims = r->keepdims,
+                              .dtype = r->dtype,
+                              .ddof = r->ddof};
+    return kn_request_made(r, kn_build_reduction(g, r->op, r->in[0], &how, nowhere));
 }
 
-static kiln_val reduce(kiln_graph *g, kn_op op, kiln_val x, kiln_axes axes, unsigned flags,
-                       kiln_dtype dtype, int ddof)
+/* r has the graph, the operation, its axes, and perhaps more. */
+static kiln_val reduce(kn_request r, kiln_val x, unsigned flags)
 {
-    kn_request r = {.g = g,
-                    .make = make_reduction,
-                    .op = op,
-                    .axes = axes,
-                    .keepdims = flags & KILN_KEEPDIMS,
-                    .dtype = (kn_dtype)dtype,
-                    .ddof = ddof};
-    return check(g, op, axes, flags) ? kn_request_unary(r, x) : poison;
+    r.make = make_reduction;
+    r.keepdims = flags & KILN_KEEPDIMS;
+    return check(r.g, r.op, r.axes, flags) ? kn_request_unary(r, x) : poison;
 }
 
-#define REDUCTION(name, op)                                                                        \
+#define REDUCTION(name, OP)                                                                        \
     kiln_val kiln_##name(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned flags)                \
     {                                                                                              \
-        return reduce(g, KN_OP_##op, x, axes, flags, KILN_NO_DTYPE, 0);                            \
+        return reduce((kn_request){.g = g, .op = KN_OP_##OP, .axes = axes}, x, flags);             \
     }
 REDUCTION(sum, SUM)
 REDUCTION(prod, PROD)
@@ -58,7 +57,9 @@ kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes, 
     int found = kn_request_op(g, op, is_reduction, "reduction");
     if (found < 0)
         return poison;
-    return reduce(g, (kn_op)found, x, axes, flags, dtype, ddof);
+    const kn_request r = {
+        .g = g, .op = (kn_op)found, .axes = axes, .dtype = (kn_dtype)dtype, .ddof = ddof};
+    return reduce(r, x, flags);
 }
 
 /* ---- of the user's own ---- */
@@ -77,17 +78,14 @@ kiln_val kiln_carried(kiln_graph *g, kiln_dtype dtype)
 typedef struct reducing {
     kn_request r; /* first: `make` gets it */
     kn_combining by;
-    kn_node *x[KN_MAX_CARRIED], *initial[KN_MAX_CARRIED], *where, *out[KN_MAX_CARRIED];
-    bool starts;
+    kn_reduction how;
+    kn_node *x[KN_MAX_CARRIED], *out[KN_MAX_CARRIED];
 } reducing;
 
 static kn_status make_reduction_by(kn_graph *g, kn_request *r)
 {
     reducing *in = (reducing *)r;
-    const kn_reduction how = {
-        .axes = r->axes.axis, .naxes = r->axes.count, .keepdims = r->keepdims, .where = in->where};
-    KN_TRY(kn_build_reduce_by(g, &in->by, in->x, &how, in->starts ? in->initial : NULL, in->out,
-                              nowhere));
+    KN_TRY(kn_build_reduce_by(g, &in->by, in->x, &in->how, in->out, nowhere));
     return kn_request_made(r, in->out[0]);
 }
 
@@ -97,14 +95,13 @@ static bool take(kiln_graph *g, reducing *in, const kiln_reducer *by, const kiln
     int n = by->count;
     in->by.count = n;
     in->by.commutes = by->commutes;
-    in->starts = initial != NULL;
     return kn_request_nodes(g, by->left, n, in->by.left) &&
            kn_request_nodes(g, by->right, n, in->by.right) &&
            kn_request_nodes(g, by->combined, n, in->by.combined) &&
            kn_request_nodes(g, by->identity, n, in->by.identity) &&
            kn_request_nodes(g, x, n, in->x) &&
-           (!where || kn_request_nodes(g, where, 1, &in->where)) &&
-           (!initial || kn_request_nodes(g, initial, n, in->initial));
+           (!where || kn_request_nodes(g, where, 1, &in->how.where)) &&
+           (!initial || kn_request_nodes(g, initial, n, in->how.initial));
 }
 
 kiln_status kiln_reduce_by(kiln_graph *g, const kiln_reducer *by, const kiln_val *x, kiln_axes axes,
@@ -112,7 +109,8 @@ kiln_status kiln_reduce_by(kiln_graph *g, const kiln_reducer *by, const kiln_val
                            kiln_val *results)
 {
     reducing in = {
-        .r = {.g = g, .make = make_reduction_by, .axes = axes, .keepdims = flags & KILN_KEEPDIMS}};
+        .r = {.g = g, .make = make_reduction_by},
+        .how = {.axes = axes.axis, .naxes = axes.count, .keepdims = flags & KILN_KEEPDIMS}};
     if (!g)
         return (kiln_status)kn_fail(KN_ARGUMENT, "graph is NULL");
     if (!by || !x || !results)

@@ -38,20 +38,16 @@ void kn_build_need_fit(kn_graph *g, const char *what, const kn_node *x, kn_dtype
 kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_loc loc);
 kn_node *kn_build_cast(kn_graph *g, kn_node *x, kn_dtype dtype, kn_loc loc);
 
-/* `axes` as NumPy has them (negative from the end); naxes < 0 means all. dtype KN_NO_DTYPE: by rule. */
-kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int naxes,
-                         bool keepdims, kn_dtype dtype, int ddof, kn_loc loc);
-
 /* A reduction with NumPy's arguments. */
 typedef struct kn_reduction {
-    const int *axes;
-    int naxes; /* < 0: all */
+    const int *axes; /* negative: from the end */
+    int naxes;       /* < 0: all */
     bool keepdims;
     kn_dtype dtype; /* KN_NO_DTYPE: by rule */
     int ddof;
-    kn_node *where;   /* a bool mask that broadcasts to x, or NULL: only these elements count */
-    kn_node *initial; /* a 0-d value that the result begins with, or NULL */
-    bool skip_nan;    /* nansum, nanmin, ...: NaN does not count */
+    kn_node *where; /* a bool mask that broadcasts to x, or NULL: only these elements count */
+    kn_node *initial[KN_MAX_CARRIED]; /* 0-d values that the results begin with, or NULL */
+    bool skip_nan;                    /* nansum, nanmin, ...: NaN does not count */
 } kn_reduction;
 
 /* Axes as NumPy has them (naxes < 0: all) as a mask; false after a failure that calls the operation `what`. */
@@ -76,10 +72,9 @@ typedef struct kn_combining {
     bool commutes;
 } kn_combining;
 
-/* out[c] from x[c]; r's axes, keepdims and where. initial: 0-d values, which come before all elements; or NULL. */
+/* out[c] from x[c]; r's axes, keepdims, where and initial, which come before all elements. */
 kn_status kn_build_reduce_by(kn_graph *g, const kn_combining *by, kn_node *const *x,
-                             const kn_reduction *r, kn_node *const *initial, kn_node **out,
-                             kn_loc loc);
+                             const kn_reduction *r, kn_node **out, kn_loc loc);
 
 /* Made of several operations; they use r's axes and keepdims. */
 kn_node *kn_build_ptp(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc);

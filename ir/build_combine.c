@@ -216,10 +216,8 @@ static bool combine_nodes(kn_graph *g, const kn_reducer *r, kn_node *const *a, k
 static bool prepare(kn_graph *g, const kn_reducer *r, kn_node **x, kn_node *where, kn_loc loc)
 {
     kn_dim shape[KN_MAX_RANK];
-    int rank = 0;
-    for (int c = 0; c < r->count; c++)
-        rank = x[c]->rank > rank ? x[c]->rank : rank;
-    if (!kn_build_common_shape(g, KN_OP_REDUCE_BY, x, r->count, shape, rank, loc))
+    int rank = kn_build_common_shape(g, KN_OP_REDUCE_BY, x, r->count, shape, loc);
+    if (rank < 0)
         return false;
     if (where && where->dtype != KN_BOOL) {
         kn_fail(KN_TYPE, "reduce_by: where must be bool, not %s", kn_dtypes[where->dtype].text);
@@ -257,9 +255,9 @@ static void reduce_axes(kn_graph *g, const kn_reducer *r, kn_node **x, uint32_t 
 }
 
 kn_status kn_build_reduce_by(kn_graph *g, const kn_combining *by, kn_node *const *x,
-                             const kn_reduction *how, kn_node *const *initial, kn_node **out,
-                             kn_loc loc)
+                             const kn_reduction *how, kn_node **out, kn_loc loc)
 {
+    bool starts = how->initial[0] != NULL;
     kn_reducer *r = KN_NEW(g->arena, kn_reducer);
     kn_node *v[KN_MAX_CARRIED], *start[KN_MAX_CARRIED];
     kn_dim left[KN_MAX_RANK];
@@ -267,8 +265,8 @@ kn_status kn_build_reduce_by(kn_graph *g, const kn_combining *by, kn_node *const
     int rank = 0;
     KN_TRY(make_reducer(g, by, r));
     memcpy(v, x, sizeof *x * (size_t)r->count);
-    for (int c = 0; initial && c < r->count; c++)
-        if (!(start[c] = typed(g, initial[c], r->dtype[c], "initial")))
+    for (int c = 0; starts && c < r->count; c++)
+        if (!(start[c] = typed(g, how->initial[c], r->dtype[c], "initial")))
             return kn_last_status();
     if (!prepare(g, r, v, how->where, loc) ||
         !kn_build_axes(g, "reduce_by", v[0], how->axes, how->naxes, &axes))
@@ -281,7 +279,7 @@ kn_status kn_build_reduce_by(kn_graph *g, const kn_combining *by, kn_node *const
     for (int i = v[0]->rank - 1; i >= 0 && !r->commutes; i--) /* row by row is in order */
         if (axes >> i & 1)
             reduce_axes(g, r, v, 1u << i, loc);
-    if (initial && !combine_nodes(g, r, start, v, v, loc))
+    if (starts && !combine_nodes(g, r, start, v, v, loc))
         return kn_last_status();
     for (int c = 0; c < r->count; c++)
         out[c] = kn_build_reshape_to(g, v[c], left, rank, loc);

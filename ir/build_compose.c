@@ -81,8 +81,9 @@ static kn_node *masked(kn_graph *g, kn_node *mask, kn_node *x, kn_scalar otherwi
 
 /* The mean, or the variance about it, of what the mask lets through. */
 static kn_node *masked_moment(kn_graph *g, kn_op op, kn_node *x, kn_node *mask,
-                              const kn_reduction *r, kn_dtype t, kn_loc loc)
+                              const kn_reduction *r, kn_loc loc)
 {
+    const kn_dtype t = kn_build_reduce_type(op, x->dtype, r->dtype);
     const kn_scalar zero = kn_identity(KN_OP_SUM, t);
     kn_reduction outer = {.axes = r->axes, .naxes = r->naxes, .keepdims = r->keepdims};
     kn_reduction inner = op == KN_OP_VAR ? kept(r) : outer;
@@ -118,33 +119,34 @@ static bool check_initial(kn_op op, const kn_node *initial)
 kn_node *kn_build_reduction(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc)
 {
     kn_node *mask;
-    if (!x || !mask_of(g, op, x, r, &mask, loc) || (r->initial && !check_initial(op, r->initial)))
+    if (!x || !mask_of(g, op, x, r, &mask, loc) ||
+        (r->initial[0] && !check_initial(op, r->initial[0])))
         return NULL;
     kn_dtype t = kn_build_reduce_type(op, x->dtype, r->dtype);
     if (!t)
         return NULL;
     bool extreme = op == KN_OP_MIN || op == KN_OP_MAX;
-    if (extreme && r->where && !r->initial) {
+    if (extreme && r->where && !r->initial[0]) {
         kn_fail(KN_SHAPE, "%s has no identity: with where= it needs initial=", kn_ops[op].text);
         return NULL;
     }
     if (mask && (op == KN_OP_MEAN || op == KN_OP_VAR))
-        return masked_moment(g, op, x, mask, r, t, loc);
+        return masked_moment(g, op, x, mask, r, loc);
 
     kn_node *all = x;
     if (mask)
         all = masked(g, mask, kn_build_cast(g, x, t, loc), kn_identity(op, t), loc);
-    kn_node *made = kn_build_reduce_over(g, op, all, r, r->initial != NULL, loc);
+    kn_node *made = kn_build_reduce_over(g, op, all, r, r->initial[0] != NULL, loc);
     if (!made)
         return NULL;
-    if (extreme && !r->initial && skips_nan(x, r)) { /* nanmin of nothing but NaN is NaN */
+    if (extreme && !r->initial[0] && skips_nan(x, r)) { /* nanmin of nothing but NaN is NaN */
         kn_reduction any = {.axes = r->axes, .naxes = r->naxes, .keepdims = r->keepdims};
         kn_node *some = kn_build_reduce_over(g, KN_OP_ANY, mask, &any, false, loc);
         made = select(g, some, made, kn_build_float(g, NAN, loc), loc);
     }
-    if (!r->initial)
+    if (!r->initial[0])
         return made;
-    kn_node *initial = r->initial;
+    kn_node *initial = r->initial[0];
     if (kn_is_complex(initial->dtype) && !kn_is_complex(t)) {
         kn_fail(KN_TYPE, "%s of %s: initial= is a complex number", kn_ops[op].text,
                 kn_dtypes[t].text);

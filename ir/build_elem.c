@@ -150,10 +150,12 @@ static bool stays_weak(kn_op op)
 
 /* ---- shapes ---- */
 
-bool kn_build_common_shape(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dim *out, int rank,
-                           kn_loc loc)
+int kn_build_common_shape(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dim *out, kn_loc loc)
 {
     kn_symbols *s = g->syms;
+    int rank = 0;
+    for (int i = 0; i < n; i++)
+        rank = in[i]->rank > rank ? in[i]->rank : rank;
     for (int j = 0; j < rank; j++) {
         const kn_node *from = NULL; /* whose dimension out[j] is */
         out[j] = kn_dim_const(s, 1);
@@ -174,14 +176,14 @@ bool kn_build_common_shape(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_
             if (u != KN_UNIFIED) {
                 kn_fail(KN_SHAPE, "%s: shapes %s and %s do not broadcast%s", op_text(op), a, b,
                         u == KN_UNDECIDED ? ", as far as can be known" : "");
-                return false;
+                return -1;
             }
             fact.why = kn_sprintf(g->arena, "%s%s of %s and %s", op_text(op),
                                   kn_build_place(g, loc), a, b);
             kn_facts_add(&g->facts, s, g->arena, fact);
         }
     }
-    return true;
+    return rank;
 }
 
 /* bool arithmetic is logic */
@@ -242,10 +244,9 @@ static bool python_int(kn_op op, int64_t a, int64_t b, int64_t *out)
     return a != INT64_MIN || b != -1; /* // and % */
 }
 
-/* What Python itself works out before an array meets it: *out is the number, or stays NULL where the
- * operands are not all integers that are known. False after an error. */
-static bool python_number(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dtype t, kn_loc loc,
-                          kn_node **out)
+/* What Python itself works out before an array meets it: *out is the number, or keeps KN_NO_DTYPE where the
+ * operands are not all numbers of its kinds that are known. False after an error. */
+static bool python_number(kn_op op, kn_node *const *in, int n, kn_dtype t, kn_scalar *out)
 {
     bool divides = op == KN_OP_DIV || op == KN_OP_FLOORDIV || op == KN_OP_MOD;
     int64_t v;
@@ -261,7 +262,7 @@ static bool python_number(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_d
     }
     if (kn_is_complex(t)) {
         kn_scalar c[2] = {kn_eval_cast(in[0]->u.value, t), kn_eval_cast(in[n - 1]->u.value, t)};
-        *out = kn_build_constant(g, kn_eval(op, kn_op_result(op, t), c), true, loc);
+        *out = kn_eval(op, kn_op_result(op, t), c);
         return true;
     }
     if (t != KN_I64)
@@ -274,12 +275,12 @@ static bool python_number(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_d
         kn_fail(KN_TYPE, "%s: the integer does not fit in 64 bits", op_text(op));
         return false;
     }
-    *out = kn_build_int(g, v, loc);
+    *out = (kn_scalar){.dtype = KN_I64, .i = v};
     return true;
 }
 
-/* Right number of operands, none of them the NULL of a failure before; *rank is the most of theirs. */
-static bool check_operands(kn_op op, kn_node *const *args, int n, int *rank)
+/* Right number of operands, none of them the NULL of a failure before. */
+static bool check_operands(kn_op op, kn_node *const *args, int n)
 {
     const kn_op_info *info = &kn_ops[op];
     if (!kn_op_elementwise((int)op) || op == KN_OP_CAST) {
@@ -291,12 +292,9 @@ static bool check_operands(kn_op op, kn_node *const *args, int n, int *rank)
                 info->arity == 1 ? "" : "s", n);
         return false;
     }
-    *rank = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (!args[i])
             return false;
-        *rank = args[i]->rank > *rank ? args[i]->rank : *rank;
-    }
     return true;
 }
 
@@ -338,8 +336,7 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
 {
     const kn_op_info *info = &kn_ops[op];
     kn_node *in[KN_MAX_IN] = {0};
-    int rank;
-    if (!check_operands(op, args, n, &rank))
+    if (!check_operands(op, args, n))
         return NULL;
     memcpy(in, args, sizeof *in * (size_t)n);
     if (info->cls == KN_FORMULA)
@@ -363,12 +360,15 @@ kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_lo
     if (!t || !integers_fit(g, op, in + first, n - first, t, loc))
         return NULL;
 
-    kn_node *number = NULL;
-    if (weak && (!python_number(g, op, in, n, t, loc, &number) || number))
-        return number;
+    kn_scalar number = {.dtype = KN_NO_DTYPE};
+    if (weak && !python_number(op, in, n, t, &number))
+        return NULL;
+    if (number.dtype)
+        return kn_build_constant(g, number, true, loc);
 
     kn_dim shape[KN_MAX_RANK];
-    if (!kn_build_common_shape(g, op, in, n, shape, rank, loc))
+    int rank = kn_build_common_shape(g, op, in, n, shape, loc);
+    if (rank < 0)
         return NULL;
     for (int i = 0; i < n; i++)
         in[i] =

@@ -35,9 +35,9 @@ kn_dtype kn_build_reduce_type(kn_op op, kn_dtype x, kn_dtype dtype);
 /* A reduction without where= and initial=. total: over nothing it gives its identity. */
 kn_node *kn_build_reduce_over(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, bool total,
                               kn_loc loc);
-/* The shape, of `rank` dimensions, that operands broadcast to; false after a failure. */
-bool kn_build_common_shape(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dim *out, int rank,
-                           kn_loc loc);
+/* The shape that operands broadcast to, and its rank; -1 after a failure. */
+int kn_build_common_shape(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dim *out,
+                          kn_loc loc);
 /* The type that operands have in common, by NumPy's promotion; *weak: they are all Python numbers. */
 kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak);
 /* The float type that functions of floats take them in. */

@@ -44,8 +44,7 @@ static bool not_negative(kn_graph *g, const char *what, kn_dim n)
 }
 
 /* Axis `axis` of x read at `place`, in an array of size n there. */
-static kn_node *along(kn_graph *g, kn_node *x, int axis, kn_node *place, kn_dim n, bool checked,
-                      kn_loc loc)
+static kn_node *along(kn_graph *g, kn_node *x, int axis, kn_node *place, kn_dim n, kn_loc loc)
 {
     kn_node *places[KN_MAX_RANK] = {0};
     kn_dim shape[KN_MAX_RANK];
@@ -54,7 +53,7 @@ static kn_node *along(kn_graph *g, kn_node *x, int axis, kn_node *place, kn_dim 
     for (int j = 0; j < x->rank; j++)
         shape[j] = j == axis ? n : x->shape[j];
     places[axis] = place;
-    return kn_build_taken(g, x, places, shape, checked, loc);
+    return kn_build_taken(g, x, places, shape, false, loc);
 }
 
 /* ---- of several ---- */
@@ -136,7 +135,7 @@ kn_node *kn_build_concatenate(kn_graph *g, kn_node *const *given, int n, int axi
     for (int i = n - 1; i >= 0; i--) {
         kn_dim size = x[i]->shape[axis];
         kn_node *place = kn_build_clamp(g, minus(g, at, start[i], loc), size, loc);
-        kn_node *part = along(g, x[i], axis, place, start[n], false, loc);
+        kn_node *part = along(g, x[i], axis, place, start[n], loc);
         made = i == n - 1 ? part : select(g, less(g, at, start[i + 1], loc), part, made, loc);
     }
     return made;
@@ -276,7 +275,7 @@ kn_node *kn_build_repeat(kn_graph *g, kn_node *x, kn_dim n, const int *given, kn
         return NULL;
     kn_node *i = kn_build_index_along(g, shape, x->rank, axis, loc);
     i = elem(g, KN_OP_FLOORDIV, i, kn_build_cast(g, kn_build_extent(g, n, loc), KN_I64, loc), loc);
-    return along(g, x, axis, i, shape[axis], false, loc);
+    return along(g, x, axis, i, shape[axis], loc);
 }
 
 kn_node *kn_build_tile(kn_graph *g, kn_node *x, const kn_dim *n, int rank, kn_loc loc)
@@ -305,7 +304,7 @@ static kn_node *rolled(kn_graph *g, kn_node *x, int axis, int64_t shift, kn_loc 
     kn_node *i = kn_build_index_along(g, x->shape, x->rank, axis, loc);
     kn_node *by = kn_build_const(g, (kn_scalar){.dtype = KN_I64, .i = shift}, loc);
     return along(g, x, axis, modulo(g, elem(g, KN_OP_SUB, i, by, loc), x->shape[axis], loc),
-                 x->shape[axis], false, loc);
+                 x->shape[axis], loc);
 }
 
 kn_node *kn_build_roll(kn_graph *g, kn_node *x, const int64_t *shift, int nshift, const int *axes,

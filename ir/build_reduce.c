@@ -46,14 +46,6 @@ kn_dtype kn_build_reduce_type(kn_op op, kn_dtype x, kn_dtype dtype)
     }
 }
 
-kn_node *kn_build_reduce(kn_graph *g, kn_op op, kn_node *x, const int *axes, int naxes,
-                         bool keepdims, kn_dtype dtype, int ddof, kn_loc loc)
-{
-    const kn_reduction r = {
-        .axes = axes, .naxes = naxes, .keepdims = keepdims, .dtype = dtype, .ddof = ddof};
-    return kn_build_reduce_over(g, op, x, &r, false, loc);
-}
-
 /* SUM or MEAN of a complex x, or its VAR, which is real: by parts. */
 static kn_node *complex_sum(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, kn_loc loc)
 {

@@ -50,21 +50,32 @@ kn_node *kn_build_in_memory(kn_graph *g, kn_node *x, kn_loc loc)
     return kn_graph_intern(g, &n);
 }
 
-/* axis[j]: the result's axis along which axis j of x is walked; places[j] instead, where it is not NULL. */
-static kn_node *take(kn_graph *g, kn_node *x, kn_node *const *places, const int *axis,
-                     const kn_dim *shape, int rank, bool checked, kn_loc loc)
+/* A TAKE to be. */
+typedef struct taking {
+    int axis[KN_MAX_RANK]; /* the result's axis along which each axis of the operand is walked, */
+    kn_node *places[KN_MAX_RANK]; /* where this is NULL; else the places that are taken */
+    kn_dim shape[KN_MAX_RANK];    /* the result's */
+    int rank;
+    bool checked;
+} taking;
+
+static kn_node *take(kn_graph *g, kn_node *x, const taking *t, kn_loc loc)
 {
-    kn_node n = {
-        .op = KN_OP_TAKE, .dtype = x->dtype, .rank = rank, .shape = shape, .nin = 1, .loc = loc};
+    kn_node n = {.op = KN_OP_TAKE,
+                 .dtype = x->dtype,
+                 .rank = t->rank,
+                 .shape = t->shape,
+                 .nin = 1,
+                 .loc = loc};
     n.in[0] = kn_build_in_memory(g, x, loc);
-    n.u.gather.checked = checked;
+    n.u.gather.checked = t->checked;
     for (int j = 0; j < x->rank; j++) {
         bool one = kn_dim_is_one(g->syms, x->shape[j]);
-        n.u.gather.axis[j] = (int8_t)(places[j] || one ? -1 : axis[j]);
-        if (!places[j])
+        n.u.gather.axis[j] = (int8_t)(t->places[j] || one ? -1 : t->axis[j]);
+        if (!t->places[j])
             continue;
         n.u.gather.by[j] = (int8_t)n.nin;
-        n.in[n.nin++] = places[j];
+        n.in[n.nin++] = t->places[j];
     }
     return kn_graph_intern(g, &n);
 }
@@ -72,37 +83,36 @@ static kn_node *take(kn_graph *g, kn_node *x, kn_node *const *places, const int 
 kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *places, const kn_dim *shape,
                         bool checked, kn_loc loc)
 {
-    kn_node *some[KN_MAX_RANK] = {0};
-    kn_dim between[KN_MAX_RANK];
-    int axis[KN_MAX_RANK], count = 0, rank = x ? x->rank : 0;
-    for (int j = 0; j < rank; j++) {
+    taking t = {.rank = x ? x->rank : 0, .checked = checked};
+    int count = 0;
+    for (int j = 0; j < t.rank; j++) {
         if (!shape[j])
             return NULL;
-        axis[j] = j;
-        between[j] = x->shape[j];
+        t.axis[j] = j;
+        t.shape[j] = x->shape[j];
     }
-    for (int j = 0; j < rank; j++) { /* as many at a time as a node has operands for */
+    for (int j = 0; j < t.rank; j++) { /* as many at a time as a node has operands for */
         if (!places[j])
             continue;
-        some[j] = kn_build_cast(g, places[j], KN_I64, loc);
-        between[j] = shape[j];
+        t.places[j] = kn_build_cast(g, places[j], KN_I64, loc);
+        t.shape[j] = shape[j];
         if (++count % (KN_MAX_IN - 1) != 0)
             continue;
-        x = take(g, x, some, axis, between, rank, checked, loc);
-        memset(some, 0, sizeof some);
+        x = take(g, x, &t, loc);
+        memset(t.places, 0, sizeof t.places);
     }
-    return x && count % (KN_MAX_IN - 1) ? take(g, x, some, axis, between, rank, checked, loc) : x;
+    return x && count % (KN_MAX_IN - 1) ? take(g, x, &t, loc) : x;
 }
 
-/* Indices as a TAKE has them. */
-static kn_node *places_of(kn_graph *g, const char *what, kn_node *i, const kn_node *x, int axis,
-                          kn_take_mode mode, kn_loc loc)
+/* Integers, and in bounds where that can be known. */
+static bool check_indices(kn_graph *g, const char *what, const kn_node *i, const kn_node *x,
+                          int axis, kn_take_mode mode)
 {
     kn_dim n = x->shape[axis];
     bool known = i->op == KN_OP_CONST; /* and there is something to take */
     if (kn_is_inexact(i->dtype) || i->dtype == KN_BOOL) {
         kn_fail(KN_TYPE, "%s: indices must be integers, not %s", what, kn_dtypes[i->dtype].text);
-        return NULL;
+        return false;
     }
     int64_t size;
     for (int j = x->rank - 1; j >= 0; j--)
@@ -111,8 +121,14 @@ static kn_node *places_of(kn_graph *g, const char *what, kn_node *i, const kn_no
     if (mode == KN_TAKE_RAISE && known && (i->u.value.i < -size || i->u.value.i >= size)) {
         kn_fail(KN_SHAPE, "%s: index %lld is out of bounds for an axis with size %lld", what,
                 (long long)i->u.value.i, (long long)size);
-        return NULL;
+        return false;
     }
+    return true;
+}
+
+/* Indices into an axis of size n as a TAKE has them. */
+static kn_node *places_of(kn_graph *g, kn_node *i, kn_dim n, kn_take_mode mode, kn_loc loc)
+{
     i = kn_build_cast(g, i, KN_I64, loc);
     if (mode == KN_TAKE_CLIP)
         return kn_build_clamp(g, i, n, loc);
@@ -149,23 +165,24 @@ kn_node *kn_build_take(kn_graph *g, kn_node *x, kn_node *indices, const int *giv
         kn_fail(KN_SHAPE, "take: the result has more than %d axes", KN_MAX_RANK);
         return NULL;
     }
-    kn_node *at = places_of(g, "take", indices, x, axis, mode, loc);
+    if (!check_indices(g, "take", indices, x, axis, mode))
+        return NULL;
+    kn_node *at = places_of(g, indices, x->shape[axis], mode, loc);
     if (!at)
         return NULL;
-    kn_dim shape[KN_MAX_RANK], along[KN_MAX_RANK];
-    kn_node *places[KN_MAX_RANK] = {0};
-    int walked[KN_MAX_RANK];
+    taking t = {.rank = rank, .checked = true};
+    kn_dim along[KN_MAX_RANK];
     for (int i = 0; i < rank; i++) {
         bool own = i >= axis && i < axis + indices->rank;
-        shape[i] = own        ? indices->shape[i - axis]
-                   : i < axis ? x->shape[i]
-                              : x->shape[i - indices->rank + 1];
-        along[i] = own ? shape[i] : kn_dim_const(g->syms, 1);
+        t.shape[i] = own        ? indices->shape[i - axis]
+                     : i < axis ? x->shape[i]
+                                : x->shape[i - indices->rank + 1];
+        along[i] = own ? t.shape[i] : kn_dim_const(g->syms, 1);
     }
     for (int j = 0; j < x->rank; j++)
-        walked[j] = j < axis ? j : j + indices->rank - 1;
-    places[axis] = kn_build_reshape_to(g, at, along, rank, loc);
-    return take(g, x, places, walked, shape, rank, true, loc);
+        t.axis[j] = j < axis ? j : j + indices->rank - 1;
+    t.places[axis] = kn_build_reshape_to(g, at, along, rank, loc);
+    return take(g, x, &t, loc);
 }
 
 kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const int *given,
@@ -196,7 +213,9 @@ kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const in
         }
         kn_build_need(g, KN_FACT_EQUAL, a, b, "take_along_axis", loc);
     }
-    places[axis] = places_of(g, "take_along_axis", indices, x, axis, KN_TAKE_RAISE, loc);
+    if (!check_indices(g, "take_along_axis", indices, x, axis, KN_TAKE_RAISE))
+        return NULL;
+    places[axis] = places_of(g, indices, x->shape[axis], KN_TAKE_RAISE, loc);
     return places[axis] ? kn_build_taken(g, x, places, shape, true, loc) : NULL;
 }
 

@@ -205,9 +205,14 @@ static kn_status run_node(interp *ip, const kn_node *n)
 }
 
 kn_status kn_interp(const kn_graph *g, kn_arena *a, const int64_t *sizes, const kn_array *in,
-                    kn_array *out, double **errors, bool fast)
+                    kn_array *out, const kn_bounds *bounds)
 {
-    interp ip = {.g = g, .a = a, .sizes = sizes, .in = in, .bounds = errors != NULL, .fast = fast};
+    interp ip = {.g = g,
+                 .a = a,
+                 .sizes = sizes,
+                 .in = in,
+                 .bounds = bounds != NULL,
+                 .fast = bounds && bounds->fast};
     ip.of = KN_NEW_ARRAY(a, kn_tensor, g->nodes.len + 1);
     const bool *needed = kn_needed_nodes(g, a);
     for (int i = 0; i < g->nodes.len; i++)
@@ -217,13 +222,14 @@ kn_status kn_interp(const kn_graph *g, kn_arena *a, const int64_t *sizes, const 
         const kn_node *n = g->outputs.data[o].node;
         const kn_tensor *x = &ip.of[n->id];
         int64_t index[KN_MAX_RANK] = {0}, offset = 0;
-        if (errors)
-            errors[o] = KN_NEW_ARRAY(a, double, x->count ? x->count : 1);
+        double *error = bounds ? KN_NEW_ARRAY(a, double, x->count ? x->count : 1) : NULL;
+        if (bounds)
+            bounds->of[o] = error;
         for (int64_t i = 0; i < x->count; i++) {
             kn_scalar_store(kn_cell_value(n->dtype, &x->cells[i]),
                             (char *)out[o].data + offset * kn_bytes(n->dtype));
-            if (errors)
-                errors[o][i] = x->cells[i].err;
+            if (bounds)
+                error[i] = x->cells[i].err;
             kn_interp_step(index, x->shape, n->rank, out[o].stride, &offset);
         }
     }

@@ -23,12 +23,17 @@ void kn_compact_strides(const int64_t *shape, int rank, int64_t *stride);
 /* The number of elements; -1 when it does not fit in 63 bits. */
 int64_t kn_count(const int64_t *shape, int rank);
 
+/* The error bounds that are asked for. */
+typedef struct kn_bounds {
+    double **of; /* per output: receives its bounds, compact row-major */
+    bool fast;   /* those of fast_math: ir/fast.h */
+} kn_bounds;
+
 /* Runs `g` for the symbol values `sizes`. `in` has one array per graph input (by-value ones rank 0), `out`
- * one per graph output, with the right dtype and shape. errors: NULL, or one pointer per output that
- * receives the bounds, compact row-major, in `a`; with `fast` those of fast_math (ir/fast.h). SHAPE for a
- * minimum or maximum of nothing. */
+ * one per graph output, with the right dtype and shape. bounds: made in `a`; or NULL. SHAPE for a minimum or
+ * maximum of nothing. */
 kn_status kn_interp(const kn_graph *g, kn_arena *a, const int64_t *sizes, const kn_array *in,
-                    kn_array *out, double **errors, bool fast);
+                    kn_array *out, const kn_bounds *bounds);
 
 /* The sizes of a node's shape. SHAPE when one is unknown, negative or the element count overflows. */
 kn_status kn_node_sizes(const kn_node *n, const int64_t *sizes, int64_t *shape);

@@ -34,7 +34,7 @@ static kn_status run_reference(const kn_submission *s)
     }
     for (int o = 0; o < g->outputs.len; o++)
         out[o] = array_of(&b.out[o], g->outputs.data[o].node->dtype, b.out_data[o]);
-    return kn_graph_failed(s->scratch, g, kn_interp(g, s->scratch, b.sizes, in, out, NULL, false));
+    return kn_graph_failed(s->scratch, g, kn_interp(g, s->scratch, b.sizes, in, out, NULL));
 }
 
 /* ---- the variant ---- */

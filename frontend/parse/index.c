@@ -176,29 +176,37 @@ static bool is_computed(const subscript *s)
            !kn_is_inexact(s->lo.node->dtype);
 }
 
-/* The axes of x[items] in front of what item `at` gives. */
-static int axes_before(const kn_node *x, const kn_index_item *items, int n, int at)
+/* The items of an index, of which one may be an array of indices: it is a slice of all here. */
+typedef struct index_list {
+    kn_index_item *item;
+    int count;
+    int array;          /* which; -1: none */
+    const kn_value *by; /* it */
+} index_list;
+
+/* The axes of x[...] in front of what the array gives. */
+static int axes_before(const kn_node *x, const index_list *at)
 {
     int axes = 0, walked = 0;
-    for (int i = 0; i < n; i++)
-        walked += items[i].kind == KN_INDEX_AT || items[i].kind == KN_INDEX_SLICE;
-    for (int i = 0; i < at; i++)
-        axes +=
-            items[i].kind == KN_INDEX_ELLIPSIS ? x->rank - walked : items[i].kind != KN_INDEX_AT;
+    for (int i = 0; i < at->count; i++)
+        walked += at->item[i].kind == KN_INDEX_AT || at->item[i].kind == KN_INDEX_SLICE;
+    for (int i = 0; i < at->array; i++)
+        axes += at->item[i].kind == KN_INDEX_ELLIPSIS ? x->rank - walked
+                                                      : at->item[i].kind != KN_INDEX_AT;
     return axes;
 }
 
 /* Are the numbers and the array in an index not all side by side? Then NumPy puts the array's axes first. */
-static bool is_apart(const kn_index_item *items, int n, int array)
+static bool is_apart(const index_list *at)
 {
-    int first = array, last = array;
-    for (int i = 0; i < n; i++)
-        if (items[i].kind == KN_INDEX_AT) {
+    int first = at->array, last = at->array;
+    for (int i = 0; i < at->count; i++)
+        if (at->item[i].kind == KN_INDEX_AT) {
             first = i < first ? i : first;
             last = i > last ? i : last;
         }
     for (int i = first; i <= last; i++)
-        if (i != array && items[i].kind != KN_INDEX_AT)
+        if (i != at->array && at->item[i].kind != KN_INDEX_AT)
             return true;
     return false;
 }
@@ -211,15 +219,14 @@ static kn_node *axes_first(kn_graph *g, kn_node *x, int axis, int n, kn_loc loc)
     return kn_build_transpose(g, x, perm, x->rank, loc);
 }
 
-/* x[items] where item `at`, so far a slice of all, is an array of indices: a copy. */
-static bool index_by(kn_parser *p, kn_pos bracket, kn_value *v, const kn_value *by,
-                     const kn_index_item *items, int n, int at)
+/* By an array of indices: a copy. */
+static bool index_by(kn_parser *p, kn_pos bracket, kn_value *v, const index_list *at)
 {
     kn_loc loc = kn_loc_of(bracket);
-    kn_node *x = kn_build_index(p->g, v->node, items, n, loc), *indices = by->node;
-    int axis = axes_before(v->node, items, n, at);
+    kn_node *x = kn_build_index(p->g, v->node, at->item, at->count, loc), *indices = at->by->node;
+    int axis = axes_before(v->node, at);
     kn_node *made = kn_build_take(p->g, x, indices, &axis, KN_TAKE_RAISE, loc);
-    if (made && is_apart(items, n, at))
+    if (made && is_apart(at))
         made = axes_first(p->g, made, axis, indices->rank, loc);
     *v = kn_node_value(made, v->pos);
     v->scalar = made && made->rank == 0;
@@ -229,9 +236,9 @@ static bool index_by(kn_parser *p, kn_pos bracket, kn_value *v, const kn_value *
 static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscript *s, int n)
 {
     kn_index_item *items = KN_NEW_ARRAY(p->arena, kn_index_item, n);
-    int array = -1;
+    index_list at = {.item = items, .count = n, .array = -1};
     for (int i = 0; i < n; i++) {
-        if (is_computed(&s[i]) && array >= 0)
+        if (is_computed(&s[i]) && at.array >= 0)
             return kn_perror(p, s[i].pos, KN_TYPE, "an index has one array of indices at most");
         if (is_computed(&s[i]) && s[i].lo.node->dtype == KN_BOOL)
             return kn_perror(
@@ -239,13 +246,14 @@ static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscri
                 "how many elements a mask selects is not known here; write where(c, x, y)");
         if (is_computed(&s[i])) {
             items[i] = (kn_index_item){.kind = KN_INDEX_SLICE, .step = 1};
-            array = i;
+            at.array = i;
+            at.by = &s[i].lo;
         } else if (!index_item(p, &s[i], &items[i])) {
             return false;
         }
     }
-    if (array >= 0)
-        return index_by(p, bracket, v, &s[array].lo, items, n, array);
+    if (at.array >= 0)
+        return index_by(p, bracket, v, &at);
     kn_value out =
         kn_node_value(kn_build_index(p->g, v->node, items, n, kn_loc_of(bracket)), v->pos);
     out.store = kn_view_store(p, v->store);

@@ -113,7 +113,7 @@ static bool reduction_of(const given *a, kn_reduction *r, int *axes)
            (!keep || kn_call_flag(c, keep, "keepdims", &r->keepdims)) &&
            (!dtype || kn_as_dtype(c->p, dtype, &r->dtype)) &&
            (!ddof || kn_call_int(c, ddof, "ddof", &r->ddof)) &&
-           node_argument(a, "where", &r->where) && node_argument(a, "initial", &r->initial);
+           node_argument(a, "where", &r->where) && node_argument(a, "initial", &r->initial[0]);
 }
 
 static kn_node *norm(kn_call_site *c, kn_node *x, double order, bool ordered, const kn_reduction *r)

@@ -262,7 +262,8 @@ bool kn_call_diagonal(kn_call_site *c, kn_value *out)
         out->readonly = true;
         return done;
     }
-    made = kn_build_reduce(c->p->g, KN_OP_SUM, made, &last, 1, false, dtype, 0, c->loc);
+    const kn_reduction over = {.axes = &last, .naxes = 1, .dtype = dtype};
+    made = kn_build_reduction(c->p->g, KN_OP_SUM, made, &over, c->loc);
     return kn_call_done(c, made, KN_STORE_NEW, out);
 }
 

@@ -53,7 +53,8 @@ static kn_status reference(program *p)
         x->data =
             kn_alloc(p->arena, (size_t)(kn_count(x->shape, x->rank) * kn_bytes(x->dtype)) + 16);
     }
-    return kn_interp(g, p->arena, p->sizes, in, p->expected, p->bound, p->fast);
+    return kn_interp(g, p->arena, p->sizes, in, p->expected,
+                     &(kn_bounds){.of = p->bound, .fast = p->fast});
 }
 
 program *program_results(program *p)

@@ -106,8 +106,12 @@ static kn_node *reduction(editor *ed, const kn_node *n, kn_node *x)
             axes[count++] = i;
     bool typed =
         n->op == KN_OP_SUM || n->op == KN_OP_PROD || n->op == KN_OP_MEAN || n->op == KN_OP_VAR;
-    return kn_build_reduce(ed->to->graph, n->op, x, axes, count, true,
-                           typed ? n->dtype : KN_NO_DTYPE, n->u.reduce.ddof, nowhere);
+    const kn_reduction r = {.axes = axes,
+                            .naxes = count,
+                            .keepdims = true,
+                            .dtype = typed ? n->dtype : KN_NO_DTYPE,
+                            .ddof = n->u.reduce.ddof};
+    return kn_build_reduction(ed->to->graph, n->op, x, &r, nowhere);
 }
 
 static kn_node *rebuilt(editor *ed, const kn_node *n)

@@ -323,10 +323,11 @@ static kn_node *random_reduce(maker *m)
         empty = empty || size_of(m, x->shape[i]) == 0;
     if (empty && kn_ops[op].empty == KN_EMPTY_ERROR)
         return NULL;
-    kn_dtype t = chance(m->r, 15) ? random_dtype(m->r) : KN_NO_DTYPE;
-    int ddof = chance(m->r, 40) ? 1 + below(m->r, 2) : 0;
-    bool keepdims = chance(m->r, 50);
-    return kn_build_reduce(m->g, op, x, axes, all ? -1 : n, keepdims, t, ddof, nowhere);
+    kn_reduction r = {.axes = axes, .naxes = all ? -1 : n};
+    r.dtype = chance(m->r, 15) ? random_dtype(m->r) : KN_NO_DTYPE;
+    r.ddof = chance(m->r, 40) ? 1 + below(m->r, 2) : 0;
+    r.keepdims = chance(m->r, 50);
+    return kn_build_reduction(m->g, op, x, &r, nowhere);
 }
 
 /* A shape of as many elements: axes joined, split, exchanged, of size 1 added or dropped. */

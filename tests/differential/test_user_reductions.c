@@ -130,7 +130,7 @@ static program *make(kn_arena *a, const reducer *r, const shape *s, uint64_t see
                               .naxes = s->naxes,
                               .keepdims = s->after != NULL,
                               .where = s->where ? parsed(g, s->where, names, v, 2) : NULL};
-    if (kn_build_reduce_by(g, &by, in, &how, NULL, out, nowhere) != KN_OK)
+    if (kn_build_reduce_by(g, &by, in, &how, out, nowhere) != KN_OK)
         fail_msg("%s: %s", r->name, kn_last_error());
     v[2] = out[0];
     if (s->after)

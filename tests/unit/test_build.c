@@ -1,6 +1,8 @@
 /* ir/build: what each operation becomes, its type and shape, the facts it records, and every refusal. */
 #include "tests/unit/graphs.h"
 
+#define REDUCED(op, x, ...) kn_build_reduction(g, op, x, &(kn_reduction){__VA_ARGS__}, nowhere)
+
 static const struct {
     const char *params, *expression, *text, *type;
 } graphs[] = {
@@ -133,18 +135,17 @@ static void test_refusals(void **state)
     refused(kn_build_cast(g, x, (kn_dtype)16, nowhere), KN_TYPE, "cast: unknown dtype 16");
 
     int two = 2, twice[] = {0, -2};
-    refused(kn_build_reduce(g, KN_OP_SUM, x, &two, 1, false, 0, 0, nowhere), KN_SHAPE,
+    refused(REDUCED(KN_OP_SUM, x, .axes = &two, .naxes = 1), KN_SHAPE,
             "sum: axis 2 is out of bounds for [N, C], which has 2 dimensions");
-    refused(kn_build_reduce(g, KN_OP_SUM, x, twice, 2, false, 0, 0, nowhere), KN_SHAPE,
+    refused(REDUCED(KN_OP_SUM, x, .axes = twice, .naxes = 2), KN_SHAPE,
             "sum: axis -2 is given twice");
-    refused(kn_build_reduce(g, KN_OP_MAX, x, NULL, -1, false, KN_F64, 0, nowhere), KN_TYPE,
+    refused(REDUCED(KN_OP_MAX, x, .naxes = -1, .dtype = KN_F64), KN_TYPE,
             "max: dtype= does not apply");
-    refused(kn_build_reduce(g, KN_OP_MEAN, x, NULL, -1, false, KN_I32, 0, nowhere), KN_TYPE,
+    refused(REDUCED(KN_OP_MEAN, x, .naxes = -1, .dtype = KN_I32), KN_TYPE,
             "mean: dtype= must be a float type");
-    refused(kn_build_reduce(g, KN_OP_MAX, empty, NULL, -1, false, 0, 0, nowhere), KN_SHAPE,
+    refused(REDUCED(KN_OP_MAX, empty, .naxes = -1), KN_SHAPE,
             "max over [N, 0]: nothing to reduce, and max has no identity");
-    refused(kn_build_reduce(g, KN_OP_ADD, x, NULL, -1, false, 0, 0, nowhere), KN_ARGUMENT,
-            "add is not a reduction");
+    refused(REDUCED(KN_OP_ADD, x, .naxes = -1), KN_ARGUMENT, "add is not a reduction");
 
     kn_dim holes[] = {NULL, NULL}, four[] = {kn_dim_const(g->syms, 4)};
     kn_dim seven[] = {NULL, kn_dim_const(g->syms, 7)};
@@ -179,7 +180,7 @@ static void test_poison(void **state)
     kn_node *in[] = {x, NULL, NULL};
     assert_null(kn_build_elem(g, KN_OP_ADD, in, 2, nowhere));
     assert_null(kn_build_cast(g, NULL, KN_F32, nowhere));
-    assert_null(kn_build_reduce(g, KN_OP_SUM, NULL, NULL, -1, false, 0, 0, nowhere));
+    assert_null(REDUCED(KN_OP_SUM, NULL, .naxes = -1));
     assert_null(kn_build_reshape(g, NULL, NULL, 0, nowhere));
     assert_null(kn_build_transpose(g, NULL, NULL, 0, nowhere));
     assert_null(kn_build_broadcast_to(g, NULL, NULL, 0, nowhere));
@@ -219,8 +220,8 @@ static void test_interned(void **state)
     assert_ptr_not_equal(kn_build_int(g, 1, nowhere), kn_build_float(g, 1, nowhere));
     assert_ptr_equal(kn_build_cast(g, x, KN_F32, nowhere), x);
     int axis = 0;
-    kn_node *a = kn_build_reduce(g, KN_OP_VAR, x, &axis, 1, true, 0, 0, nowhere);
-    kn_node *b = kn_build_reduce(g, KN_OP_VAR, x, &axis, 1, true, 0, 1, nowhere);
+    kn_node *a = REDUCED(KN_OP_VAR, x, .axes = &axis, .naxes = 1, .keepdims = true);
+    kn_node *b = REDUCED(KN_OP_VAR, x, .axes = &axis, .naxes = 1, .keepdims = true, .ddof = 1);
     assert_ptr_not_equal(a, b);
     for (int i = 0; i < 300; i++) /* the table grows */
         kn_build_int(g, i, nowhere);

@@ -59,7 +59,7 @@ static kn_status interpret(const char *params, const char *expressions, const ar
         kn_compact_strides(out[o].shape, n->rank, out[o].stride);
         out[o].data = kn_alloc(&arena, MOST * 8);
     }
-    KN_TRY(kn_interp(g, &arena, sizes, in, out, errors, fast));
+    KN_TRY(kn_interp(g, &arena, sizes, in, out, &(kn_bounds){.of = errors, .fast = fast}));
     for (int o = 0; o < g->outputs.len; o++) {
         result *r = &results[o];
         *r = (result){.dtype = out[o].dtype, .rank = out[o].rank};

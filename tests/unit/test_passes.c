@@ -191,7 +191,7 @@ static void *values_of(const kn_graph *g, int64_t *bytes)
     }
     *bytes = N * N * kn_bytes(out.dtype);
     out.data = kn_alloc(&arena, N * N * 8);
-    if (kn_interp(g, &arena, sizes, in, &out, NULL, false) != KN_OK)
+    if (kn_interp(g, &arena, sizes, in, &out, NULL) != KN_OK)
         fail_msg("%s", kn_last_error());
     for (int k = 0; k < N * N && kn_is_float(out.dtype); k++) { /* one NaN for all */
         char *at = (char *)out.data + k * kn_bytes(out.dtype);

@@ -348,7 +348,8 @@ static kn_node *elem2(kn_graph *g, kn_op op, kn_node *a, kn_node *b)
 
 static kn_node *reduced(kn_graph *g, kn_node *x, int axis)
 {
-    return kn_build_reduce(g, KN_OP_SUM, x, &axis, 1, true, KN_NO_DTYPE, 0, (kn_loc){0});
+    const kn_reduction r = {.axes = &axis, .naxes = 1, .keepdims = true};
+    return kn_build_reduction(g, KN_OP_SUM, x, &r, (kn_loc){0});
 }
 
 static kn_node *chain(kn_graph *g, kn_node *x, kn_node *v, int i)
