@@ -187,7 +187,7 @@ static kn_status find_shape(void *user)
     kn_binding b;
     if (o < 0)
         return kn_fail(KN_ARGUMENT, "%s has no output %s", g->name, q->name);
-    KN_TRY(kn_bind(q->scratch, g, q->args, q->nargs, KN_BIND_INPUTS, NULL, &b));
+    KN_TRY(kn_bind(q->scratch, g, q->args, q->nargs, KN_BIND_INPUTS, &b));
     *q->dtype = (kiln_dtype)g->outputs.data[o].node->dtype;
     *q->rank = b.out[o].rank;
     memcpy(q->shape, b.out[o].shape, sizeof *q->shape * (size_t)b.out[o].rank);

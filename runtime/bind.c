@@ -25,9 +25,9 @@ static const char *declared(kn_arena *a, const kn_graph *g, const kn_node *n)
     return kn_text_str(&t);
 }
 
-/* The layout and memory of one array argument. */
-static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, const char *what,
-                            const kn_arg *arg, bool addresses, kn_layout *layout, kn_span *range)
+/* The layout of one array argument, of which any alignment is assumed. */
+static kn_status bind_layout(kn_arena *a, const kn_graph *g, const kn_node *n, const char *what,
+                             const kn_arg *arg, kn_layout *layout)
 {
     if (arg->dtype != (int)n->dtype)
         return kn_fail(KN_TYPE, "%s %s is %s, but %s was given", what, arg->name, declared(a, g, n),
@@ -54,7 +54,7 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
     else
         kn_compact_strides(layout->shape, layout->rank, layout->stride);
 
-    int64_t low = 0, high = 0, between = 0;
+    int64_t low = 0, high = 0;
     for (int i = 0; i < layout->rank && count; i++) {
         int64_t reach;
         if (layout->shape[i] == 1)
@@ -64,24 +64,35 @@ static kn_status bind_array(kn_arena *a, const kn_graph *g, const kn_node *n, co
             __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
             return kn_fail(KN_SHAPE, "%s %s: strides reach out of the address space", what,
                            arg->name);
-        between = kn_common_divisor(between, llabs(layout->stride[i]));
     }
     if (count)
         kn_layout_ones(layout);
-    *range = (kn_span){0};
     layout->align = 16;
-    if (!addresses)
+    return KN_OK;
+}
+
+/* The memory of one array argument, and how far it is aligned. */
+static kn_status bind_memory(const char *what, const kn_arg *arg, kn_layout *layout, kn_span *range)
+{
+    int64_t low = 0, high = 0, between = 0, bytes = kn_bytes((kn_dtype)arg->dtype);
+    *range = (kn_span){0};
+    if (kn_count(layout->shape, layout->rank) == 0)
         return KN_OK;
-    if (!arg->data && count)
+    if (!arg->data)
         return kn_fail(KN_ARGUMENT, "%s %s: data is NULL", what, arg->name);
-    if (count) {
-        range->low = (const char *)arg->data + low * bytes;
-        range->high = (const char *)arg->data + (high + 1) * bytes;
-        range->size = bytes;
-        range->step = between * bytes;
-        while ((uintptr_t)arg->data % (uintptr_t)layout->align)
-            layout->align /= 2;
+    for (int i = 0; i < layout->rank; i++) {
+        int64_t reach = layout->stride[i] * (layout->shape[i] - 1);
+        if (layout->shape[i] == 1)
+            continue;
+        *(reach < 0 ? &low : &high) += reach;
+        between = kn_common_divisor(between, llabs(layout->stride[i]));
     }
+    range->low = (const char *)arg->data + low * bytes;
+    range->high = (const char *)arg->data + (high + 1) * bytes;
+    range->size = bytes;
+    range->step = between * bytes;
+    while ((uintptr_t)arg->data % (uintptr_t)layout->align)
+        layout->align /= 2;
     if (layout->align < bytes)
         return kn_fail(KN_ARGUMENT, "%s %s: data is not aligned to its element size", what,
                        arg->name);
@@ -200,8 +211,9 @@ static kn_status bind_inputs(kn_arena *a, kn_binding *b, const kn_arg *const *in
                 b->scalars[i] = kn_scalar_load(p->node->dtype, in[i]->data);
         } else if (in[i]) {
             b->in_data[i] = in[i]->data;
-            KN_TRY(bind_array(a, g, p->node, "input", in[i], mode == KN_BIND_RUN, &b->in[i],
-                              &b->in_span[i]));
+            KN_TRY(bind_layout(a, g, p->node, "input", in[i], &b->in[i]));
+            if (mode == KN_BIND_RUN)
+                KN_TRY(bind_memory("input", in[i], &b->in[i], &b->in_span[i]));
         } else if (mode != KN_BIND_ASSUME) {
             return kn_fail(KN_ARGUMENT, "argument %s: %s is missing", p->name,
                            declared(a, g, p->node));
@@ -211,17 +223,18 @@ static kn_status bind_inputs(kn_arena *a, kn_binding *b, const kn_arg *const *in
 }
 
 /* explain: gives what no argument determines a size, and says so. */
-static kn_status assume(kn_arena *a, kn_binding *b, const bool *given, kn_text *notes)
+static kn_status assume(kn_arena *a, kn_binding *b, const bool *given)
 {
     const kn_graph *g = b->graph;
+    kn_text notes = kn_text_new(a);
     for (int s = 0; s < kn_symbols_count(g->syms); s++) {
         if (b->sizes[s] != KN_UNBOUND || !kn_symbol_is_open(g->syms, s))
             continue;
         b->sizes[s] = KN_ASSUMED_SIZE;
-        if (notes)
-            kn_putf(notes, "%s%s = %d", notes->len ? ", " : "", kn_symbol_name(g->syms, s),
-                    KN_ASSUMED_SIZE);
+        kn_putf(&notes, "%s%s = %d", notes.len ? ", " : "", kn_symbol_name(g->syms, s),
+                KN_ASSUMED_SIZE);
     }
+    b->assumed = kn_text_str(&notes);
     KN_TRY(kn_symbols_derive(g->syms, a, b->sizes));
     for (int i = 0; i < g->inputs.len; i++) {
         const kn_input *p = &g->inputs.data[i];
@@ -312,7 +325,8 @@ static kn_status bind_outputs(kn_arena *a, kn_binding *b, const kn_arg *const *o
             return kn_fail(KN_ARGUMENT, "output %s: %s is missing", p->name,
                            declared(a, g, p->node));
         b->out_data[o] = out[o]->data;
-        KN_TRY(bind_array(a, g, p->node, "output", out[o], true, &b->out[o], &b->out_span[o]));
+        KN_TRY(bind_layout(a, g, p->node, "output", out[o], &b->out[o]));
+        KN_TRY(bind_memory("output", out[o], &b->out[o], &b->out_span[o]));
         for (int j = 0; j < p->node->rank; j++)
             if (b->out[o].shape[j] != shape[j])
                 return kn_fail(KN_SHAPE, "output %s has shape %s, but %s was given", p->name,
@@ -350,7 +364,7 @@ static void find_over(kn_arena *a, kn_binding *b)
 }
 
 static kn_status bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
-                      kn_bind_mode mode, kn_text *notes, kn_binding *b)
+                      kn_bind_mode mode, kn_binding *b)
 {
     int nin = g->inputs.len, nout = g->outputs.len, nsym = kn_symbols_count(g->syms);
     *b = (kn_binding){.graph = g};
@@ -373,7 +387,7 @@ static kn_status bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int na
     KN_TRY(bind_inputs(a, b, in, mode, given));
     KN_TRY(solve_sizes(a, b, given));
     if (mode == KN_BIND_ASSUME)
-        KN_TRY(assume(a, b, given, notes));
+        KN_TRY(assume(a, b, given));
     KN_TRY(kn_facts_check(&g->facts, g->syms, a, b->sizes));
     KN_TRY(check_nodes(b));
     KN_TRY(bind_outputs(a, b, out, mode));
@@ -382,7 +396,7 @@ static kn_status bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int na
 }
 
 kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, kn_bind_mode mode,
-                  kn_text *notes, kn_binding *b)
+                  kn_binding *b)
 {
-    return kn_graph_failed(a, g, bind(a, g, args, nargs, mode, notes, b));
+    return kn_graph_failed(a, g, bind(a, g, args, nargs, mode, b));
 }

@@ -25,6 +25,8 @@ typedef struct kn_binding {
     kn_scalar *scalars;          /* per input; set for by-value ones */
     int *over;                   /* per input: the output that lies exactly on it, or -1 */
     kn_status refused;           /* outputs overlap */
+    const char
+        *assumed; /* mode ASSUME: the sizes that were, "N = 128, C = 128"; "" where none was */
 } kn_binding;
 
 typedef enum kn_bind_mode {
@@ -35,8 +37,8 @@ typedef enum kn_bind_mode {
 
 enum { KN_ASSUMED_SIZE = 128 };
 
-/* Memory in `a`. In mode ASSUME, notes says what was assumed (may be NULL otherwise). */
+/* Memory in `a`. */
 kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, kn_bind_mode mode,
-                  kn_text *notes, kn_binding *b);
+                  kn_binding *b);
 
 #endif

@@ -112,9 +112,7 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const kn_e
                        "unknown architecture '%s'; there are %s, and cpu on the CPU device", arch,
                        kn_text_str(&known));
     }
-    kn_text notes = kn_text_new(t->arena);
-    KN_TRY(kn_explain_plan(&s, args, nargs, is_own, &notes));
-    s.assumed = kn_text_str(&notes);
+    KN_TRY(kn_explain_plan(&s, args, nargs, is_own));
     s.refusals = kn_regions_refusals(s.plan->regions);
     if (stage && strcmp(stage, "json") != 0)
         return put_stage(&s, stage);

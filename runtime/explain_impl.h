@@ -61,7 +61,7 @@ const char *kn_explain_array(const subject *s, const kn_buf *b);
 const char *kn_explain_axis(const subject *s, const kn_phase *ph, int axis);
 
 /* explain_tune.c: s->plan, as a run would have it, and s->tuning. own: the target is the program's own device. */
-kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own, kn_text *notes);
+kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own);
 /* What was measured, in words; in JSON. Nothing where the program does not measure. */
 void kn_explain_tuning(const subject *s);
 void kn_explain_tuning_json(const subject *s);

@@ -21,12 +21,13 @@ static kn_status predict_unfused(subject *s, kn_problem problem)
     return KN_OK;
 }
 
-kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own, kn_text *notes)
+kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own)
 {
     kn_program *p = s->prog;
     kn_arena *a = s->t->arena;
     kn_binding b;
-    KN_TRY(kn_bind(a, p->optimised, args, nargs, KN_BIND_ASSUME, notes, &b));
+    KN_TRY(kn_bind(a, p->optimised, args, nargs, KN_BIND_ASSUME, &b));
+    s->assumed = b.assumed;
     kn_problem problem = kn_program_problem(p, &b, &s->target);
     KN_TRY(kn_plan_make(a, &problem, &s->plan));
     KN_TRY(predict_unfused(s, problem));

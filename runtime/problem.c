@@ -16,12 +16,9 @@ kn_problem kn_program_problem(kn_program *p, const kn_binding *b, const kn_targe
                         .known = &p->known};
 }
 
-kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_arg *args, int nargs,
-                          kn_bind_mode mode, const kn_target *target, kn_text *notes,
+kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_binding *b, const kn_target *target,
                           kn_plan **plan)
 {
-    kn_binding b;
-    KN_TRY(kn_bind(a, p->optimised, args, nargs, mode, notes, &b));
-    const kn_problem problem = kn_program_problem(p, &b, target);
+    const kn_problem problem = kn_program_problem(p, b, target);
     return kn_plan_make(a, &problem, plan);
 }

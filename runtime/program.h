@@ -67,10 +67,9 @@ kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program
                             kn_program **prog);
 void kn_program_destroy(kn_program *prog);
 
-/* A plan for these arguments and a target, in arena `a`. mode ASSUME: see bind.h. Several threads may plan. */
-kn_status kn_program_plan(kn_program *prog, kn_arena *a, const kn_arg *args, int nargs,
-                          kn_bind_mode mode, const kn_target *target, kn_text *notes,
-                          kn_plan **plan);
+/* A plan for these arguments and a target, in arena `a`. Several threads may plan. */
+kn_status kn_program_plan(kn_program *prog, kn_arena *a, const kn_binding *b,
+                          const kn_target *target, kn_plan **plan);
 /* What is to be planned for these arguments and a target: as the program's options say. */
 kn_problem kn_program_problem(kn_program *prog, const kn_binding *b, const kn_target *target);
 

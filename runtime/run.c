@@ -19,7 +19,7 @@ static kn_status run_reference(const kn_submission *s)
 {
     const kn_graph *g = s->prog->original;
     kn_binding b;
-    KN_TRY(kn_bind(s->scratch, s->prog->optimised, s->args, s->nargs, KN_BIND_RUN, NULL, &b));
+    KN_TRY(kn_bind(s->scratch, s->prog->optimised, s->args, s->nargs, KN_BIND_RUN, &b));
     if (s->info)
         return KN_OK;
     kn_array *in = KN_NEW_ARRAY(s->scratch, kn_array, g->inputs.len + 1);
@@ -48,7 +48,7 @@ static kn_status acquire(kn_submission *s)
     s->variant = kn_variant_find(p, s->in.signature);
     if (s->variant)
         return KN_OK;
-    KN_TRY(kn_bind(s->scratch, p->optimised, s->args, s->nargs, KN_BIND_RUN, NULL, &b));
+    KN_TRY(kn_bind(s->scratch, p->optimised, s->args, s->nargs, KN_BIND_RUN, &b));
     const kn_force force = kn_tune(p, &(kn_newcomer){s->stream, s->args, s->nargs, &s->in, &b});
     KN_TRY(kn_variant_make(p, &s->in, &b, &force, false, &mine));
     kn_status status = kn_variant_keep(p, &mine);

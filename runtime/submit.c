@@ -173,7 +173,7 @@ static kn_status launch_in_workspace(call *c)
 kn_status kn_submission_refuse(const kn_submission *s)
 {
     kn_binding b;
-    KN_TRY(kn_bind(s->scratch, s->prog->optimised, s->args, s->nargs, KN_BIND_RUN, NULL, &b));
+    KN_TRY(kn_bind(s->scratch, s->prog->optimised, s->args, s->nargs, KN_BIND_RUN, &b));
     return kn_fail(KN_INTERNAL, "%s: arguments that bind were refused", s->prog->optimised->name);
 }
 

@@ -144,12 +144,12 @@ static inline uint64_t candidate(machine *m, kiln_prog *p, int n, int64_t rows, 
     const kn_target *target = null_target(&m->n.dev.base);
     kn_arg x = {"x", NULL, KN_F32, 2, first, NULL};
     kn_arena_init(&a, NULL);
-    good((kiln_status)kn_bind(&a, p->core->optimised, &x, 1, KN_BIND_INPUTS, NULL, &b));
+    good((kiln_status)kn_bind(&a, p->core->optimised, &x, 1, KN_BIND_INPUTS, &b));
     kn_problem problem = kn_program_problem(p->core, &b, target);
     good((kiln_status)kn_candidates_find(&problem, NULL, KN_MOST_TRIALS, list, &count));
     assert_int_equal(count, KN_MOST_TRIALS);
     x.shape = shape;
-    good((kiln_status)kn_bind(&a, p->core->optimised, &x, 1, KN_BIND_INPUTS, NULL, &b));
+    good((kiln_status)kn_bind(&a, p->core->optimised, &x, 1, KN_BIND_INPUTS, &b));
     problem = kn_program_problem(p->core, &b, target);
     problem.force = list[n].force;
     good((kiln_status)kn_plan_make(&a, &problem, &plan));

@@ -166,8 +166,9 @@ kn_status program_plan(const program *p, kn_program *prog, const kn_target *targ
         data[i] = p->in[i].block;
     for (int o = 0; o < p->graph->outputs.len; o++)
         data[nin + o] = p->out[o].block;
-    int nargs = program_args(p, data, args);
-    return kn_program_plan(prog, a, args, nargs, KN_BIND_RUN, target, NULL, plan);
+    kn_binding b;
+    KN_TRY(kn_bind(a, prog->optimised, args, program_args(p, data, args), KN_BIND_RUN, &b));
+    return kn_program_plan(prog, a, &b, target, plan);
 }
 
 /* ---- comparing ---- */

@@ -125,7 +125,6 @@ static double plan_by(const program *p, const kn_program *prog, const place *at,
     kn_plan *made;
     double ns = -1;
     kn_arena_init(&a, NULL);
-    kn_text notes = kn_text_new(&a);
     sizes_at(p, at, &a, sizes);
     for (int i = 0; i < p->graph->inputs.len; i++) {
         const kn_input *in = &p->graph->inputs.data[i];
@@ -135,8 +134,7 @@ static double plan_by(const program *p, const kn_program *prog, const place *at,
                            .rank = in->node->rank,
                            .shape = shape[i]};
     }
-    if (kn_bind(&a, prog->optimised, args, p->graph->inputs.len, KN_BIND_ASSUME, &notes, &b) ==
-        KN_OK) {
+    if (kn_bind(&a, prog->optimised, args, p->graph->inputs.len, KN_BIND_ASSUME, &b) == KN_OK) {
         const kn_problem problem = {.graph = kn_graph_clone(&a, prog->optimised),
                                     .sizes = b.sizes,
                                     .in = b.in,

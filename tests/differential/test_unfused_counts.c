@@ -34,14 +34,16 @@ static kn_plan *plan_of(const program *p, kn_context *ctx, const kn_program_opti
     kn_target target;
     kn_plan *plan;
     kn_arg args[MAX_ARGS];
-    kn_text notes = kn_text_new(p->arena);
+    kn_binding b;
     assert_true(kn_target_of_arch("sm_90", &target));
     assert_int_equal(kn_program_create(ctx, p->graph, options, &prog), KN_OK);
     bool usable = !regroups(prog->optimised);
-    if (usable)
-        assert_int_equal(kn_program_plan(prog, p->arena, args, shapes_only(p, args), KN_BIND_INPUTS,
-                                         &target, &notes, &plan),
-                         KN_OK);
+    if (usable) {
+        assert_int_equal(
+            kn_bind(p->arena, prog->optimised, args, shapes_only(p, args), KN_BIND_INPUTS, &b),
+            KN_OK);
+        assert_int_equal(kn_program_plan(prog, p->arena, &b, &target, &plan), KN_OK);
+    }
     kn_program_destroy(prog);
     return usable ? plan : NULL;
 }

@@ -192,7 +192,7 @@ static kn_status make_arguments(void *user)
         b->x[i] = 0.5F + (float)((i * 7919) % 1009) / 1009.0F;
     memcpy(b->shape[0], b->s->shape, sizeof b->s->shape);
     b->args[0] = (kn_arg){"x", b->x, KN_F32, 2, b->shape[0], NULL};
-    KN_TRY(kn_bind(&b->arena, g, b->args, 1, KN_BIND_INPUTS, NULL, &bound));
+    KN_TRY(kn_bind(&b->arena, g, b->args, 1, KN_BIND_INPUTS, &bound));
     for (int o = 0; o < g->outputs.len; o++) {
         int64_t count = kn_count(bound.out[o].shape, bound.out[o].rank);
         b->bytes[o] = (size_t)count * sizeof(float);
@@ -202,8 +202,8 @@ static kn_status make_arguments(void *user)
         b->args[1 + o] = (kn_arg){g->outputs.data[o].name, b->out[o],       KN_F32,
                                   bound.out[o].rank,       b->shape[1 + o], NULL};
     }
-    return kn_program_plan(b->prog, &b->arena, b->args, 1 + g->outputs.len, KN_BIND_RUN,
-                           emu->target(b->ctx->dev), NULL, &b->plan);
+    KN_TRY(kn_bind(&b->arena, g, b->args, 1 + g->outputs.len, KN_BIND_RUN, &bound));
+    return kn_program_plan(b->prog, &b->arena, &bound, emu->target(b->ctx->dev), &b->plan);
 }
 
 static void set_up(bench *b, kn_context *ctx, const subject *s)

@@ -122,10 +122,9 @@ static kn_status one_arch(kn_program *prog, const kn_arg *args, int nargs, const
     kn_binding b;
     generated g;
     kn_arena_init(&a, NULL);
-    kn_text notes = kn_text_new(&a);
     kn_status status = kn_target_of_arch(arch, &target) ? KN_OK : KN_ARGUMENT;
     if (status == KN_OK)
-        status = kn_bind(&a, prog->optimised, args, nargs, KN_BIND_ASSUME, &notes, &b);
+        status = kn_bind(&a, prog->optimised, args, nargs, KN_BIND_ASSUME, &b);
     if (status == KN_OK) {
         kn_problem problem = kn_program_problem(prog, &b, &target);
         problem.graph = kn_graph_clone(&a, prog->optimised);
@@ -266,13 +265,12 @@ static void enlarge(program *p)
     kn_arg args[MAX_ARGS];
     rng r = {p->seed};
     int64_t own[MAX_SYMBOLS];
-    kn_text notes = kn_text_new(p->arena);
     memcpy(own, p->sizes, sizeof own);
     for (int i = 0; i < MAX_SYMBOLS; i++)
         p->sizes[i] = own[i] < 20 ? own[i] : own[i] * 61 - 7;
     int n = arguments(p->graph, NULL, p->sizes, &r, arrays, args);
     if (kn_symbols_derive(p->graph->syms, p->arena, p->sizes) != KN_OK ||
-        kn_bind(p->arena, p->graph, args, n, KN_BIND_ASSUME, &notes, &b) != KN_OK)
+        kn_bind(p->arena, p->graph, args, n, KN_BIND_ASSUME, &b) != KN_OK)
         memcpy(p->sizes, own, sizeof own);
 }
 

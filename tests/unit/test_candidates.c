@@ -31,8 +31,7 @@ static void find(found *f, kiln_prog *p, const char *arch, int64_t rows, int64_t
         *target = (kn_target){.kind = "cpu", .units = 8, .max_block = 1024, .cooperative = true};
     else
         assert_true(kn_target_of_arch(arch, target));
-    assert_int_equal(kn_bind(&f->arena, p->core->optimised, args, 1, KN_BIND_INPUTS, NULL, b),
-                     KN_OK);
+    assert_int_equal(kn_bind(&f->arena, p->core->optimised, args, 1, KN_BIND_INPUTS, b), KN_OK);
     f->problem = kn_program_problem(p->core, b, target);
     if (kn_candidates_find(&f->problem, &kn_malloc_allocator, most, f->list, &f->n) != KN_OK)
         fail_msg("%s", kn_last_error());

@@ -67,7 +67,7 @@ static kn_status make_plan(void *user)
     j->cost.front = kn_work_done() - steps;
     j->cost.front_bytes = allocated - bytes;
     g->budget = j->planning;
-    KN_TRY(kn_bind(&j->plan, g, NULL, 0, KN_BIND_ASSUME, NULL, &b));
+    KN_TRY(kn_bind(&j->plan, g, NULL, 0, KN_BIND_ASSUME, &b));
     steps = kn_work_done(), bytes = allocated;
     const kn_problem problem = {.graph = g,
                                 .sizes = b.sizes,
