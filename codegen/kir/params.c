@@ -56,6 +56,57 @@ static void divisor_params(params *ps, int phase, int axis, int64_t n)
     put_index(ps, shift, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_shift", phase, axis) : NULL);
 }
 
+/* The extents of a phase's axes, and where its accesses are. */
+static void nest_params(params *ps, const kn_kernel *k, int p)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    kn_arena *a = ps->arena;
+    for (int x = 0; x < ph->nest.naxes; x++) {
+        put_index(ps, ph->nest.axes[x].extent, a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
+        if (!k->wide && x != 0 && x != ph->nest.ngroup)
+            divisor_params(ps, p, x, ph->nest.axes[x].extent);
+    }
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
+        if (kn_has_access(v))
+            access_params(ps, ph, p, &v->access, 'v', i);
+        for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
+            put_index(ps, v->place[j].stride, place_name(ps, p, i, j, "stride"));
+            if (v->checked)
+                put_index(ps, v->place[j].extent, place_name(ps, p, i, j, "extent"));
+        }
+    }
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_store *s = &ph->nest.stores.data[i];
+        access_params(ps, ph, p, &s->access, 'o', i);
+        if (s->kind == KN_STORE_PARTIAL)
+            put_index(ps, s->access.split_stride, access_name(ps, p, 'o', i, "split_stride"));
+    }
+}
+
+/* What its schedule goes by. */
+static void schedule_params(params *ps, const kn_phase *ph, int p)
+{
+    kn_arena *a = ps->arena;
+    if (ph->how.split || ph->how.mixed) {
+        put_index(ps, ph->num.splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
+        if (ph->how.split && !kn_is_cyclic(ph))
+            put_index(ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+    }
+    if (ph->how.packed) {
+        put_index(ps, ph->num.pack, a ? kn_sprintf(a, "p%d_pack", p) : NULL);
+        put_index(ps, ph->how.lanes, a ? kn_sprintf(a, "p%d_lanes", p) : NULL);
+    }
+    if (ph->how.cluster)
+        put_index(ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
+    if (kn_starts_skewed(ph))
+        put_index(ps, ph->num.skew, a ? kn_sprintf(a, "p%d_skew", p) : NULL);
+    if (kn_copies_in_chunks(ph))
+        put_index(ps, ph->num.copy_chunk, a ? kn_sprintf(a, "p%d_copy_chunk", p) : NULL);
+    if (ph->how.rest_in_registers)
+        put_index(ps, ph->num.held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
+}
+
 int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
 {
     params ps = {out, cap, 0, a};
@@ -72,45 +123,8 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
                             .value = k->extents.data[i].value,
                             .name = a ? kn_sprintf(a, "count%d", i) : NULL});
     for (int p = 0; p < k->phases.len; p++) {
-        const kn_phase *ph = &k->phases.data[p];
-        for (int x = 0; x < ph->nest.naxes; x++) {
-            put_index(&ps, ph->nest.axes[x].extent, a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
-            if (!k->wide && x != 0 && x != ph->nest.ngroup)
-                divisor_params(&ps, p, x, ph->nest.axes[x].extent);
-        }
-        for (int i = 0; i < ph->nest.values.len; i++) {
-            const kn_value *v = &ph->nest.values.data[i];
-            if (kn_has_access(v))
-                access_params(&ps, ph, p, &v->access, 'v', i);
-            for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
-                put_index(&ps, v->place[j].stride, place_name(&ps, p, i, j, "stride"));
-                if (v->checked)
-                    put_index(&ps, v->place[j].extent, place_name(&ps, p, i, j, "extent"));
-            }
-        }
-        for (int i = 0; i < ph->nest.stores.len; i++) {
-            const kn_store *s = &ph->nest.stores.data[i];
-            access_params(&ps, ph, p, &s->access, 'o', i);
-            if (s->kind == KN_STORE_PARTIAL)
-                put_index(&ps, s->access.split_stride, access_name(&ps, p, 'o', i, "split_stride"));
-        }
-        if (ph->how.split || ph->how.mixed) {
-            put_index(&ps, ph->num.splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
-            if (ph->how.split && !kn_is_cyclic(ph))
-                put_index(&ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
-        }
-        if (ph->how.packed) {
-            put_index(&ps, ph->num.pack, a ? kn_sprintf(a, "p%d_pack", p) : NULL);
-            put_index(&ps, ph->how.lanes, a ? kn_sprintf(a, "p%d_lanes", p) : NULL);
-        }
-        if (ph->how.cluster)
-            put_index(&ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
-        if (kn_starts_skewed(ph))
-            put_index(&ps, ph->num.skew, a ? kn_sprintf(a, "p%d_skew", p) : NULL);
-        if (kn_copies_in_chunks(ph))
-            put_index(&ps, ph->num.copy_chunk, a ? kn_sprintf(a, "p%d_copy_chunk", p) : NULL);
-        if (ph->how.rest_in_registers)
-            put_index(&ps, ph->num.held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
+        nest_params(&ps, k, p);
+        schedule_params(&ps, &k->phases.data[p], p);
     }
     if (kn_kernel_resident(k))
         put_index(&ps, k->resident_steps, "resident_steps");

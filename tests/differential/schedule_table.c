@@ -169,7 +169,7 @@ static kn_status plan_of(const row *r, kn_program *prog, const kn_target *target
     kn_arg args[MAX_ARGS];
     int n = 0;
     const kn_graph *g = prog->optimised;
-    kn_text notes = kn_text_new(a);
+    kn_binding b;
     KN_TRY(read_sizes(g, r->sizes, sizes));
     for (int i = 0; i < g->inputs.len; i++) {
         const kn_input *in = &g->inputs.data[i];
@@ -182,7 +182,8 @@ static kn_status plan_of(const row *r, kn_program *prog, const kn_target *target
                            .shape = shapes[n]};
         n++;
     }
-    return kn_program_plan(prog, a, args, n, KN_BIND_ASSUME, target, &notes, plan);
+    KN_TRY(kn_bind(a, g, args, n, KN_BIND_ASSUME, &b));
+    return kn_program_plan(prog, a, &b, target, plan);
 }
 
 static void put_fact(kn_text *t, const char *fact, const char *name, const char *how)
