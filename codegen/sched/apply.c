@@ -27,8 +27,10 @@ static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule 
     RULE(shaped->walk == how->walk, "the walk is the planner's");
     RULE(shaped->unaligned == how->unaligned,
          "whether rows are unaligned follows from their strides");
-    RULE(shaped->packed == how->packed && (!how->packed || shaped->lanes == how->lanes),
-         "which rows are packed follows from their runs");
+    RULE(shaped->packed == how->packed, "which rows are packed follows from their runs");
+    RULE(!how->packed || (shaped->lanes == how->lanes && shaped->tpg == how->tpg &&
+                          shaped->steps == how->steps && s->num.pack == ph->num.pack),
+         "how rows are packed is the planner's");
     RULE(shaped->tile == how->tile, "tiles are the planner's");
     RULE(shaped->split == how->split && shaped->mixed == how->mixed &&
              shaped->resident == how->resident,
@@ -38,6 +40,9 @@ static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule 
          "the parts of what is split are the planner's");
     RULE(how->hoisted <= shaped->hoisted && how->rest_in_registers == shaped->rest_in_registers,
          "what is hoisted, or has a rest in registers, is the planner's");
+    RULE(!how->rest_in_registers || (s->num.splits == ph->num.splits &&
+                                     s->num.chunk == ph->num.chunk && s->num.held == ph->num.held),
+         "the parts of what has a rest in registers are the planner's");
     return KN_OK;
 }
 
@@ -80,11 +85,15 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
                  (how->tpg == k->threads || (how->tpg <= 32 && !how->cluster && !how->unaligned) ||
                   (how->mixed && how->tpg < k->threads)),
              "a group of rows has a power of two of threads, a warp's at most or the block's");
-    else if (!how->packed)
+    else if (how->packed)
+        RULE(k->threads >= kn_packed_threads(ph), "a block has a thread for each lane and row");
+    else
         RULE(is_power_of_two(how->lanes) && how->tpg * how->lanes == k->threads,
              "rows times lanes of columns are the block");
     if (how->cluster)
         KN_TRY(legal_cluster(p, at, ph));
+    RULE(!how->rest_in_registers || ph->num.chunk - ph->num.held <= how->steps * side,
+         "all steps together have all that is not in shared memory");
     if (how->walk == KN_WALK_ROWS && how->steps && !how->rest_in_registers && !how->hoisted)
         RULE(how->steps * side >= part_of(ph), "all steps together have all members");
     if (how->walk == KN_WALK_COLS && how->steps && !how->packed)
@@ -100,10 +109,11 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
 static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
 {
     kn_keep where = KN_KEEP_NONE;
-    int words = 0;
+    int words = 0, va = kn_phase_vector_axis(ph);
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
+        bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT && va >= 0 &&
+                      v->access.kind[va] != KN_STRIDE_ZERO;
         where = where || kn_is_hoisted(ph, v) ? where : v->kept;
         RULE(!v->kept || varies || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT),
              "elements are held, loaded or computed");
@@ -122,6 +132,10 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
     RULE(words <= KN_KEPT_WORDS, "a thread has no registers for so much");
     RULE(where != KN_KEEP_SHARED || kn_reread_element(ph) > 0,
          "shared memory holds elements of one width, which are read again");
+    RULE(
+        kn_computed_have_room(at->arena, ph),
+        "a computed value is held since the first sweep that needs it, in a place of its own or in "
+        "that of a held one which no later sweep needs");
     return KN_OK;
 }
 
@@ -149,13 +163,12 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     ph->how.last_block = ph->how.last_of_tile = false; /* set once all phases are bound */
     if (!ph->how.lanes)
         ph->how.lanes = KN_COLS_LANES;
-    if (s->how.cluster || s->how.split || s->how.mixed) {
-        ph->num = s->num;
-    } else {
-        ph->num = s->num;
+    ph->num = s->num;
+    if (!s->how.cluster && !s->how.split && !s->how.mixed) {
         ph->num.splits = 1;
         ph->num.chunk = ph->nest.members;
     }
+    KN_TRY(legal_map(p, at, k, ph, shaped_vec));
     kn_schedule_as(ph, ph->how.vec);
     kn_phase otherwise = kn_phase_copy(at->arena, ph);
     kn_walker_of(otherwise.how.walk)->bind(&otherwise, at->target, k->threads);
@@ -169,7 +182,6 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
         v->room = h->room;
         v->since = h->since;
     }
-    KN_TRY(legal_map(p, at, k, ph, shaped_vec));
     KN_TRY(legal_holds(p, at, ph));
     return legal_transfer(p, k, ph, &otherwise);
 }

@@ -21,7 +21,7 @@
 enum { REGISTER_PRICE = 1, MEMORY_PRICE = 4, LOAD_COST = 2, MOST_FRAMES = 2, MOST_VALUES = 256 };
 
 typedef struct keeper {
-    kn_phase *ph;
+    const kn_phase *ph;
     bool *need; /* of one sweep */
     kn_keep where;
 } keeper;
@@ -94,9 +94,9 @@ static int find_room(const keeper *k, int i)
 }
 
 /* Keeps value i, and returns the additions that it saves; 0 if there is no room for it. */
-static int keep_one(keeper *k, int i)
+static int keep_one(keeper *k, kn_value *v)
 {
-    kn_value *v = &k->ph->nest.values.data[i];
+    int i = (int)(v - k->ph->nest.values.data);
     v->since = next_need(k, i, 0);
     int cost = cost_from(k, v->since + 1);
     v->kept = k->where; /* first: what else is needed depends on it */
@@ -107,23 +107,24 @@ static int keep_one(keeper *k, int i)
 }
 
 /* Keeps the value that saves most, if it is worth more than `price`. */
-static bool keep_best(keeper *k, int price)
+static bool keep_best(keeper *k, kn_phase *ph, int price)
 {
-    int best = -1, most = price;
-    for (int i = 0; i < k->ph->nest.values.len; i++) {
-        kn_value *v = &k->ph->nest.values.data[i];
+    int most = price;
+    kn_value *best = NULL;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        kn_value *v = &ph->nest.values.data[i];
         if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || v->kept || v->sweeps < 2)
             continue;
-        int gain = keep_one(k, i);
+        int gain = keep_one(k, v);
         v->kept = KN_KEEP_NONE;
         if (gain > most) {
             most = gain;
-            best = i;
+            best = v;
         }
     }
-    if (best >= 0)
+    if (best)
         keep_one(k, best);
-    return best >= 0;
+    return best;
 }
 
 void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reuse reuse)
@@ -143,6 +144,21 @@ void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reu
     int price = reuse == KN_REUSE_KEEP         ? 0
                 : k.where == KN_KEEP_REGISTERS ? REGISTER_PRICE
                                                : MEMORY_PRICE;
-    for (int n = 0; (k.where != KN_KEEP_FRAME || n < MOST_FRAMES) && keep_best(&k, price);)
+    for (int n = 0; (k.where != KN_KEEP_FRAME || n < MOST_FRAMES) && keep_best(&k, ph, price);)
         n++;
+}
+
+bool kn_computed_have_room(kn_arena *a, const kn_phase *ph)
+{
+    keeper k = {.ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1)};
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
+        if (v->kind != KN_V_ELEM || !v->kept)
+            continue;
+        k.where = v->kept;
+        bool own = v->room == i && v->kept != KN_KEEP_SHARED;
+        if (v->since != next_need(&k, i, 0) || !(own || has_room(&k, v->room, i)))
+            return false;
+    }
+    return true;
 }

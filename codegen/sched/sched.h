@@ -198,6 +198,9 @@ void kn_schedule_few_columns(kn_phase *phase, const kn_target *target);
 
 /* keep.c: chooses the computed values that a scheduled phase keeps for later sweeps. */
 void kn_keep_computed(kn_arena *a, kn_phase *phase, const kn_target *target, kn_reuse reuse);
+/* Does each computed value that is kept begin in the first sweep that needs it, and does it spoil no place that another
+ * needs? For schedules that are given. */
+bool kn_computed_have_room(kn_arena *a, const kn_phase *phase);
 
 /* trial.c: nanoseconds predicted for a kernel of this phase alone, as its walk would bind it at the block size that
  * it prefers. To compare alternatives. */

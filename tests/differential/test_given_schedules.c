@@ -1,5 +1,5 @@
 /* Schedules that are given. What the planner chose is changed at random, in its block, its threads a group, vectors, steps,
- * clusters and in what it holds: a changed schedule is refused, with the rule that it breaks, or it is right. */
+ * clusters and in what it holds, where and since when: a changed schedule is refused, with the rule that it breaks, or it is right. */
 #include <string.h>
 
 #include "codegen/kir/schedule_text.h"
@@ -22,19 +22,51 @@ static const struct {
      "N=300 C=200"},
     {"def p(x: f64[N, C]):\n    return sum(x, axis=0)\n", "N=500 C=64"},
     {"def p(x: f32[N, C]):\n    return logsumexp(x, axis=1)\n", "N=4 C=9000"},
+    {"def p(x: f32[N, C]):\n    d = x - mean(x, axis=-1, keepdims=True)\n"
+     "    return exp(d) * x / sum(exp(d), axis=-1, keepdims=True)\n",
+     "N=9 C=256"},
+    {"def p(x: f32[N, C, P]):\n    d = x - mean(x, axis=(0, 2), keepdims=True)\n"
+     "    return d * rsqrt(mean(d * d, axis=(0, 2), keepdims=True) + 1)\n",
+     "N=32 C=48 P=49"},
 };
+enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8 };
 enum { PROGRAMS = sizeof programs / sizeof *programs, CHANGED = EFFORT(8, 2), MOST_EDITS = 3 };
 
 static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 static void scale(int *n, bool up) { *n = up ? *n * 2 : *n / 2; }
 
+/* Changes where a value is held, and since when, or holds one value less or one more. */
+static void change_hold(kn_arena *a, kn_phase_schedule *of, const kn_nest *nest, rng *r)
+{
+    kn_hold *h = of->holds.len ? &of->holds.data[below(r, of->holds.len)] : NULL;
+    switch (below(r, 4)) {
+    case 0:
+        if (h)
+            h->room = chance(r, 50) ? of->holds.data[0].value : below(r, nest->values.len);
+        break;
+    case 1:
+        if (h)
+            h->since = below(r, nest->nsweeps + 1);
+        break;
+    case 2: of->holds.len -= of->holds.len > 0; break;
+    case 3: {
+        int value = below(r, nest->values.len);
+        kn_hold more = {value, h ? h->where : KN_KEEP_REGISTERS,
+                        h && chance(r, 50) ? h->value : value, below(r, nest->nsweeps + 1)};
+        kn_push(a, &of->holds, more);
+        break;
+    }
+    }
+}
+
 /* One change of a phase, and what has to go with it mostly goes. */
-static void change(kn_kernel_schedule *s, kn_phase_schedule *of, const kn_nest *nest, rng *r)
+static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, const kn_nest *nest,
+                   rng *r)
 {
     kn_schedule *how = &of->how;
     const bool up = chance(r, 50), whole = how->tpg == s->threads;
-    switch (below(r, 8)) {
+    switch (below(r, 9)) {
     case 0:
         scale(&s->threads, up);
         if (whole || how->walk == KN_WALK_COLS)
@@ -60,6 +92,7 @@ static void change(kn_kernel_schedule *s, kn_phase_schedule *of, const kn_nest *
         of->holds.len = chance(r, 50) ? 0 : of->holds.len - (of->holds.len > 0);
         how->steps = chance(r, 50) ? 0 : how->steps;
         break;
+    case 8: change_hold(a, of, nest, r); break;
     }
 }
 
@@ -69,7 +102,7 @@ static const char *changed(const program *p, const kn_kernel *k, rng *r)
     kn_text t = kn_text_new(p->arena);
     for (int edits = 1 + below(r, MOST_EDITS); edits > 0; edits--) {
         int phase = below(r, s.phases.len);
-        change(&s, &s.phases.data[phase], &k->phases.data[phase].nest, r);
+        change(p->arena, &s, &s.phases.data[phase], &k->phases.data[phase].nest, r);
     }
     kn_schedule_put(&t, &s, k);
     return kn_text_str(&t);
@@ -117,24 +150,35 @@ static void test_refused(void **state)
 {
     static const struct {
         const char *text, *why;
+        int program;
     } cases[] = {
-        {"threads 256: rows tpg", "column 22: a number is wanted, not ''"},
+        {"threads 256: rows tpg", "column 22: a number is wanted, not ''", SOFTMAX},
         {"threads 256: diagonal vec 4",
-         "column 14: flat, rows, cols or local is wanted, not 'diagonal'"},
+         "column 14: flat, rows, cols or local is wanted, not 'diagonal'", SOFTMAX},
         {"threads 256: rows tpg 256 vec 4, hold x shared",
-         "a value, as v3 or v3_x, is wanted, not 'x'"},
-        {"threads 256: rows tpg 256 vec 4; local; local",
-         "the schedule has 3 phases, the kernel 1"},
-        {"threads 96: rows tpg 32 vec 4", "a block has a power of two of threads"},
-        {"threads 256: flat tpg 1 vec 4 unroll 1", "the walk is the planner's"},
+         "a value, as v3 or v3_x, is wanted, not 'x'", SOFTMAX},
+        {"threads 256: rows tpg 256 vec 4; local; local", "the schedule has 3 phases, the kernel 1",
+         SOFTMAX},
+        {"threads 96: rows tpg 32 vec 4", "a block has a power of two of threads", SOFTMAX},
+        {"threads 256: flat tpg 1 vec 4 unroll 1", "the walk is the planner's", SOFTMAX},
+        {"threads 256: rows tpg 32", "vectors are no wider", SOFTMAX},
+        {"threads 64: rows tpg 32 vec 4 steps 2, hold v0 registers, hold v5 registers at v0 sweep 1",
+         "a computed value is held since", DEVIATIONS},
+        {"threads 64: rows tpg 32 vec 4 steps 2, hold v0 registers, hold v5 registers sweep 0",
+         "a computed value is held since", DEVIATIONS},
+        {"threads 256: cols tpg 5 lanes 49 vec 4 steps 7 packed, hold v0 registers",
+         "how rows are packed", PACKED},
+        {"threads 128: cols tpg 5 lanes 49 vec 4 steps 7 pack 4 packed, hold v0 registers",
+         "a thread for each lane and row", PACKED},
     };
     kn_arena a;
     kn_context *ctx;
     (void)state;
     kn_arena_init(&a, NULL);
     ctx = open_context("emu");
-    program *p = program_of_text(&a, programs[1].text, "schedules", programs[1].sizes, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        program *p = program_of_text(&a, programs[cases[i].program].text, "schedules",
+                                     programs[cases[i].program].sizes, 0);
         kn_text why = kn_text_new(&a);
         tally t = {0};
         failure f = program_failure(
