@@ -7,6 +7,13 @@
 /* a / b, rounded up; b is above 0. */
 static inline int64_t kn_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
+/* a * b, or INT64_MAX if it is more. */
+static inline int64_t kn_capped_product(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 /* The smallest power of two from n on. */
 static inline int64_t kn_power_of_two_from(int64_t n)
 {

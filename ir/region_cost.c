@@ -3,6 +3,7 @@
  * A value that one loop nest reads along two orders of its axes, as exp(x) + exp(x).T does, would have to be kept
  * in memory. Where it is elementwise and cheap, and made from arrays no larger than what that would move, it
  * is computed twice instead. */
+#include "base/integer.h"
 #include "ir/region_impl.h"
 
 /* Additions an element: about what the memory traffic of one float takes on a GPU (50 a load or store). */
@@ -21,23 +22,13 @@ int64_t kn_region_elements(const kn_former *f, const kn_dim *shape, int rank)
 
 static int64_t bytes_of(const kn_former *f, const kn_node *n)
 {
-    int64_t bytes;
-    if (__builtin_mul_overflow(kn_region_elements(f, n->shape, n->rank), kn_bytes(n->dtype),
-                               &bytes))
-        return INT64_MAX;
-    return bytes;
+    return kn_capped_product(kn_region_elements(f, n->shape, n->rank), kn_bytes(n->dtype));
 }
 
 static int64_t sum(int64_t a, int64_t b)
 {
     int64_t c;
     return __builtin_add_overflow(a, b, &c) ? INT64_MAX : c;
-}
-
-static int64_t times(int64_t a, int64_t b)
-{
-    int64_t c;
-    return __builtin_mul_overflow(a, b, &c) ? INT64_MAX : c;
 }
 
 void kn_region_costs(kn_former *f)
@@ -65,11 +56,11 @@ void kn_region_costs(kn_former *f)
 
 static bool is_dense(const kn_former *f, const kn_node *n, int64_t elements)
 {
-    return elements <= times(REPEATED, kn_region_elements(f, n->shape, n->rank));
+    return elements <= kn_capped_product(REPEATED, kn_region_elements(f, n->shape, n->rank));
 }
 
 bool kn_region_may_repeat(const kn_former *f, const kn_node *n, int64_t elements)
 {
-    return f->cost[n->id] <= CHEAP && f->bytes[n->id] <= times(2, bytes_of(f, n)) &&
+    return f->cost[n->id] <= CHEAP && f->bytes[n->id] <= kn_capped_product(2, bytes_of(f, n)) &&
            is_dense(f, n, elements);
 }

@@ -7,12 +7,6 @@
 #include "base/integer.h"
 #include "codegen/kir/kir.h"
 
-static inline int64_t kn_grid_times(int64_t a, int64_t b)
-{
-    int64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
 /* Blocks that a phase has work for; 0 when it is empty. */
 static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
 {
@@ -20,16 +14,17 @@ static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
         return 0;
     switch (p->how.walk) {
     case KN_WALK_FLAT:
-        return kn_ceil_div(kn_grid_times(p->nest.groups, p->nest.members),
+        return kn_ceil_div(kn_capped_product(p->nest.groups, p->nest.members),
                            (int64_t)threads * p->how.vec);
     case KN_WALK_ROWS: {
         int at_once = threads / p->how.tpg;
         if (p->how.mixed)
             return p->num.splits;
-        return kn_ceil_div(kn_grid_times(p->nest.groups, p->num.splits), at_once > 1 ? at_once : 1);
+        return kn_ceil_div(kn_capped_product(p->nest.groups, p->num.splits),
+                           at_once > 1 ? at_once : 1);
     }
     case KN_WALK_COLS:
-        return kn_grid_times(kn_ceil_div(p->nest.groups, kn_cols_width(p)), p->num.splits);
+        return kn_capped_product(kn_ceil_div(p->nest.groups, kn_cols_width(p)), p->num.splits);
     }
     return 0;
 }

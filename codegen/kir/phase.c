@@ -70,13 +70,6 @@ static uint32_t index_axes(kn_arena *a, const kn_phase *p, const kn_value *gathe
     return axes;
 }
 
-/* x * y, or INT64_MAX if that is more. */
-static int64_t times(int64_t x, int64_t y)
-{
-    int64_t product;
-    return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
-}
-
 kn_touched kn_read_touches(kn_arena *a, const kn_phase *p, int value)
 {
     const kn_value *v = &p->nest.values.data[value];
@@ -84,11 +77,12 @@ kn_touched kn_read_touches(kn_arena *a, const kn_phase *p, int value)
     for (int i = 0; i < p->nest.naxes; i++) {
         bool walked = v->access.stride[i] != 0;
         touched.axes |= walked ? 1u << i : 0;
-        touched.steps = times(touched.steps, touched.axes >> i & 1 ? p->nest.axes[i].extent : 1);
-        touched.most = times(touched.most, walked ? p->nest.axes[i].extent : 1);
+        touched.steps =
+            kn_capped_product(touched.steps, touched.axes >> i & 1 ? p->nest.axes[i].extent : 1);
+        touched.most = kn_capped_product(touched.most, walked ? p->nest.axes[i].extent : 1);
     }
     for (int k = 0; v->kind == KN_V_GATHER && k < v->nin; k++)
-        touched.most = times(touched.most, v->place[k].extent);
+        touched.most = kn_capped_product(touched.most, v->place[k].extent);
     return touched;
 }
 
