@@ -3,8 +3,8 @@
 #include <stdint.h>
 
 typedef struct glance {
-    bool
-        is_default; /* all that fesetenv(FE_DFL_ENV) sets but the flags; false also where that is not known */
+    /* all that fesetenv(FE_DFL_ENV) sets but the flags; false also where that is not known */
+    bool is_default;
     int flags;
 } glance;
 

@@ -164,10 +164,10 @@ typedef struct kiln_stats {
     uint64_t tunings;     /* classes of arguments whose schedules were measured: options.autotune */
     uint64_t tuning_hits; /* classes found in the disk cache instead */
     double tuning_ms;     /* what measuring took, compiling included */
-    uint64_t
-        kernels; /* compiled kernels in memory now: those in use and, of the others, the last 256 used */
-    uint64_t
-        kernels_dropped; /* those that were given up, and would be compiled or read from disk again */
+    /* compiled kernels in memory now: those in use and, of the others, the last 256 used */
+    uint64_t kernels;
+    /* those that were given up, and would be compiled or read from disk again */
+    uint64_t kernels_dropped;
 } kiln_stats;
 KILN_INIT(kiln_stats)
 KILN_API kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats);

@@ -25,8 +25,8 @@ typedef struct kn_binding {
     kn_scalar *scalars;          /* per input; set for by-value ones */
     int *over;                   /* per input: the output that lies exactly on it, or -1 */
     kn_status refused;           /* outputs overlap */
-    const char
-        *assumed; /* mode ASSUME: the sizes that were, "N = 128, C = 128"; "" where none was */
+    /* mode ASSUME: the sizes that were, "N = 128, C = 128"; "" where none was */
+    const char *assumed;
 } kn_binding;
 
 typedef enum kn_bind_mode {

@@ -5,11 +5,10 @@
 #include "runtime/program.h"
 
 typedef struct kn_explaining {
-    const char
-        *stage; /* NULL for words, "json", "graph", "ir", "schedule", "cuda", "ptx" or "dot" */
-    const char
-        *arch; /* "sm_90", or NULL for the context's device, which is an sm_90 when it is no GPU */
-    bool verbose; /* steps that changed nothing too */
+    /* NULL for words; "json"; or a stage's text: "graph", "dot", "ir", "schedule", "cuda", "ptx", "resources" */
+    const char *stage;
+    const char *arch; /* "sm_90", ...; NULL: the context's device, or an sm_90 for the reference */
+    bool verbose;     /* steps that changed nothing too */
 } kn_explaining;
 
 /* Needs no GPU. The text goes to `t`. */

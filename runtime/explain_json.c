@@ -163,7 +163,7 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
     }
 }
 
-static void put_turned(const subject *s, const kn_kernel *k, const kn_phase *ph)
+static void put_transposed(const subject *s, const kn_kernel *k, const kn_phase *ph)
 {
     bool any = false;
     for (int i = 0; i < kn_accesses(ph); i++) {
@@ -212,7 +212,7 @@ static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph, 
     kn_put(s->t, "], \"kept\": [");
     put_kept(s, k, ph);
     kn_putf(s->t, "], \"tile\": %d, \"turned\": [", ph->how.tile);
-    put_turned(s, k, ph);
+    put_transposed(s, k, ph);
     kn_put(s->t, "]}");
 }
 

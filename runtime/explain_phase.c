@@ -77,16 +77,16 @@ static const char *where_kept(const subject *s, const kn_kernel *k, const kn_pha
 /* "x, e kept in registers; t found in shared memory" */
 static void put_kept(const subject *s, kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
-    list places = {.a = t->arena};
+    list shown = {.a = t->arena};
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         const char *where = v->kept ? where_kept(s, k, ph, v) : NULL;
         bool said = !where;
-        for (int p = 0; p < places.lines.len && !said; p++)
-            said = strcmp(places.lines.data[p], where) == 0;
+        for (int p = 0; p < shown.lines.len && !said; p++)
+            said = strcmp(shown.lines.data[p], where) == 0;
         if (said)
             continue;
-        kn_push(places.a, &places.lines, where);
+        kn_push(shown.a, &shown.lines, where);
         list names = {.a = t->arena};
         for (int j = i; j < ph->nest.values.len; j++)
             if (ph->nest.values.data[j].kept &&
@@ -135,31 +135,30 @@ static void put_threads(kn_text *t, const kn_phase *ph)
         kn_put(t, ph->how.walk == KN_WALK_ROWS ? "; bulk copies" : "; own copies");
 }
 
-/* And in what steps. */
-static void put_pieces(const subject *s, kn_text *t, const kn_kernel *k, const kn_phase *ph)
+/* The vectors, steps and tiles of a thread. */
+static void put_steps(const subject *s, kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
     if (ph->how.vec > 1)
-        kn_putf(t, "; vectors of %d%s", ph->how.vec,
-                ph->how.unaligned ? " within ragged rows" : "");
+        kn_putf(t, "; vectors of %d%s", ph->how.vec, ph->how.unaligned ? " of unaligned rows" : "");
     if (ph->how.steps && !ph->how.rest_in_registers)
         kn_putf(t, "; %d step%s a thread", ph->how.steps, ph->how.steps == 1 ? "" : "s");
     if (kn_tile_bytes(ph))
         kn_putf(t, "; tiles of %d members", ph->how.tile);
-    list turned = {.a = t->arena};
+    list transposed = {.a = t->arena};
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_access_at(ph, i);
         if (acc && acc->transposed)
-            put_in_list(&turned, t, "; ", kn_explain_array(s, &k->bufs.data[acc->buf]));
+            put_in_list(&transposed, t, "; ", kn_explain_array(s, &k->bufs.data[acc->buf]));
     }
-    kn_put(t, turned.lines.len ? " transposed" : "");
+    kn_put(t, transposed.lines.len ? " transposed" : "");
 }
 
-static void put_ways(const subject *s, const kn_kernel *k, const kn_phase *ph)
+static void put_schedule(const subject *s, const kn_kernel *k, const kn_phase *ph)
 {
     kn_text t = kn_text_new(s->t->arena);
     if (kn_explains_gpu(s)) {
         put_threads(&t, ph);
-        put_pieces(s, &t, k, ph);
+        put_steps(s, &t, k, ph);
     }
     put_kept(s, &t, k, ph);
     if (ph->how.split || ph->how.mixed)
@@ -186,7 +185,7 @@ void kn_explain_phase(const subject *s, const kn_kernel *k, int p, const kn_time
     if (time && !ph->local)
         put_time(s, time);
     kn_put(s->t, "\n");
-    put_ways(s, k, ph);
+    put_schedule(s, k, ph);
     put_arrays(s, k, ph);
 }
 

@@ -32,8 +32,8 @@ typedef struct kn_symbol {
 
 struct kn_symbols {
     kn_arena *arena;
-    const kn_symbols
-        *outer; /* those that these are within, whose dimensions are used as they are; or NULL */
+    /* those that these are within, whose dimensions are used as they are; or NULL */
+    const kn_symbols *outer;
     KN_VEC(kn_symbol) syms; /* the outer ones' first */
     KN_VEC(kn_dim) dims;    /* of these symbols: each is there once */
     kn_finder dims_by, names_by, functions_by;

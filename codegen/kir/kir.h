@@ -59,7 +59,7 @@ static inline bool kn_copies_groups(const kn_phase *p)
     return p->how.async && p->how.walk == KN_WALK_ROWS;
 }
 
-/* And do they refill shared memory in chunks, as soon as the block is done with each? */
+/* Do async copies refill shared memory in chunks, each as soon as the block is done with it? */
 static inline bool kn_copies_in_chunks(const kn_phase *p)
 {
     return kn_copies_groups(p) && !p->how.hoisted;
@@ -84,8 +84,8 @@ static inline int kn_copy_barriers(const kn_phase *p)
     return kn_waits_by_chunk(p) ? KN_MOST_CHUNKS : kn_copy_stages(p);
 }
 
-/* Are clusters persistent, and do they begin one after the other (launch skew)? So do those that keep rows in
- * registers, and those that async copies serve, except columns of which 16-bit elements are transposed in registers
+/* Are clusters persistent, and do they begin one after the other (launch skew)? They do where they keep rows in
+ * registers, and where async copies serve them, except columns of which 16-bit elements are transposed in registers
  * (measured: docs/lab/columns-on-chip.md). */
 bool kn_starts_skewed(const kn_phase *p);
 /* COLS, transposed in registers: does a cluster prefetch its next tile while it stores one? */
@@ -214,6 +214,7 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
 /* Marks what one value is computed from. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
+
 /* What a read touches: an element for each step along the axes that it varies along. Indices of a GATHER vary too, and may
  * repeat: `most` elements, all that they can index. */
 typedef struct kn_touched {
@@ -221,6 +222,7 @@ typedef struct kn_touched {
     int64_t steps, most;
 } kn_touched;
 kn_touched kn_read_touches(kn_arena *a, const kn_phase *p, int value);
+
 /* What an accumulator holds: one value; mean and sum of squared deviations (Welford); a maximum with the sum of exp(x
  * - max); the values of a user-defined reduction. */
 typedef enum kn_state { KN_STATE_PLAIN, KN_STATE_MOMENTS, KN_STATE_PEAK, KN_STATE_USER } kn_state;
@@ -237,7 +239,7 @@ bool kn_phase_in_order(const kn_phase *p);
 int64_t kn_steps_of_part(const kn_phase *p, int threads);
 /* Is this a load whose elements are the same for all groups (broadcast)? */
 bool kn_same_for_groups(const kn_phase *p, const kn_value *v);
-/* And do persistent blocks keep it in registers for all of theirs? */
+/* Is this such a load, which persistent blocks keep in registers for all their groups? */
 bool kn_is_hoisted(const kn_phase *p, const kn_value *v);
 /* Is a split group partitioned cyclically, not in contiguous ranges? */
 bool kn_is_cyclic(const kn_phase *p);

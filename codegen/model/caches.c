@@ -28,8 +28,7 @@ int kn_times_through(const kn_phase *ph)
     return kn_goes_by_group(ph) || ph->how.mixed ? 1 : ph->nest.nsweeps;
 }
 
-/* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. Group values are loaded once,
- * also those that no sweep needs. */
+/* Group values are loaded once, also those that no sweep needs. */
 int kn_times_read(const kn_kernel *k, int buf)
 {
     int times = 0;
@@ -45,7 +44,6 @@ int kn_times_read(const kn_kernel *k, int buf)
     return times;
 }
 
-/* Each of its elements is loaded by one step of one worker. */
 bool kn_varies_everywhere(const kn_phase *ph, const kn_value *v)
 {
     bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
@@ -76,10 +74,10 @@ int kn_read_before(const kn_kernel *k, int p)
 
 bool kn_walks_backwards(const kn_kernel *k, int p)
 {
-    bool turned = false;
+    bool backwards = false;
     for (int q = kn_read_before(k, p); q >= 0; q = kn_read_before(k, q))
-        turned ^= kn_times_through(&k->phases.data[q]) % 2;
-    return turned;
+        backwards ^= kn_times_through(&k->phases.data[q]) % 2;
+    return backwards;
 }
 
 bool kn_reads_again(const kn_kernel *k)
@@ -94,7 +92,6 @@ bool kn_reads_again(const kn_kernel *k)
     return again;
 }
 
-/* Is the buffer only read into places on chip, where later phases find it? */
 bool kn_stays_on_chip(const kn_kernel *k, int buf)
 {
     bool stays = true;
@@ -115,17 +112,14 @@ bool kn_kernel_stores_elements(const kn_kernel *k)
     return stores;
 }
 
-/* By which policy is a number of the launch: a kernel is the same for all sizes.
+/* The policy is a number of the launch, so that a kernel is the same for all sizes.
  *
- * Where a kernel only reads, what it will not read again lets go of the caches first: what others left there to be
- * written back can stay. On an H200 a sum of 128 MB behind a kernel that writes 256 writes 9 MB back, not 27, and takes
- * 40 us, not 44. But these few come one by one, so that from some 280 MB on it takes longer: 105 us for 384 MB, not 102;
- * 263 for 1 GB, not 250. Beside writes of the same size it costs 5 %, but not where these come later, behind a barrier:
- * what stays on chip lets go in any case (x / norm(x) of 16 MB: 15.4 us against 15.8).
+ * A kernel that only reads evicts first what it reads, below `most` bytes: lines that others left to be written back may
+ * then stay (measured: docs/lab/sums-behind-writes.md). What stays on chip across a barrier is evicted first in any case.
  *
- * Where it writes too, and reads more than an L2 cache holds, the cache lets go of that last: layernorm of 256 MB takes
- * 129 us, not 134, whatever was there before. What is written leaves earlier then, nearer to the order in which it
- * came. Smaller arrays are left to the caches as ever: whoever comes next may find there what was written. */
+ * One that also writes, and reads more than L2 holds, evicts last what it reads: what it writes is evicted earlier then,
+ * nearer to the order in which it was written (measured: docs/lab/cache-policy.md). Smaller arrays keep the usual policy:
+ * the next kernel may find in L2 what this one wrote. */
 int64_t kn_cache_policy(const kn_kernel *k)
 {
     const int64_t most = (int64_t)288 << 20, least = (int64_t)48 << 20;
@@ -146,7 +140,7 @@ int64_t kn_cache_policy(const kn_kernel *k)
     return bytes < most ? KN_POLICY_FIRST : KN_POLICY_NONE;
 }
 
-/* Columns that copies bring come by no policy. */
+/* Columns that async copies bring have no policy. */
 bool kn_streams_through(const kn_kernel *k)
 {
     bool last = k->policy == KN_POLICY_LAST;

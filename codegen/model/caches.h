@@ -4,15 +4,15 @@
 
 #include "codegen/kir/kir.h"
 
-/* Bytes that a phase loads; INT64_MAX if they are as many or more. */
+/* Bytes that a phase loads; INT64_MAX if they are more. */
 int64_t kn_phase_bytes_read(kn_arena *a, const kn_phase *phase, const kn_buf *bufs);
 /* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. */
 int kn_times_read(const kn_kernel *k, int buf);
-/* Is it a load of which each element is read by one step of one worker? Does the kernel read such elements of some array more
- * than once? */
+/* Is it a load of elements each of which one step of one worker reads? Does the kernel read such elements of an array
+ * more than once? */
 bool kn_varies_everywhere(const kn_phase *ph, const kn_value *v);
 bool kn_reads_again(const kn_kernel *k);
-/* Is the buffer only read into places on chip, where later phases find it? */
+/* Is all that is read of the buffer persistent on chip, where later phases find it? */
 bool kn_stays_on_chip(const kn_kernel *k, int buf);
 bool kn_kernel_stores_elements(const kn_kernel *k);
 
@@ -29,10 +29,10 @@ bool kn_walks_backwards(const kn_kernel *k, int p);
 
 /* ---- policies ---- */
 
-/* By which policy a launch reads the elements that are loaded, or copied, by policy; 0: its kernel has none of them. */
+/* The eviction policy by which a launch reads elements; 0: its kernel reads none by a policy. */
 int64_t kn_cache_policy(const kn_kernel *k);
-/* Does a kernel whose policy is known read all once, and the L2 cache let it pass: what it reads leaves that last, or is so
- * much, and nothing written, that what others left there to be written back does not count? */
+/* Does a kernel whose policy is known stream through L2, at the rate kn_machine.stream? It reads all once, and either
+ * evicts it last, or writes nothing and reads so much that writing back what others left in L2 does not count. */
 bool kn_streams_through(const kn_kernel *k);
 
 #endif

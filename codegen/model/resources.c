@@ -14,7 +14,6 @@ int kn_packed_sum_bytes(const kn_phase *ph)
     return widest;
 }
 
-/* Sums of one sweep, at most. */
 int kn_packed_sums(const kn_phase *ph)
 {
     int most = 0;
@@ -49,14 +48,14 @@ bool kn_is_broadcast(const kn_phase *ph, int i, int sweep, const bool *need)
 
 int64_t kn_packed_bytes(const kn_phase *ph, int threads)
 {
-    int64_t places = 0;
+    int64_t slots = 0;
     if (!ph->how.packed)
         return 0;
     for (int i = 0; i < ph->nest.values.len; i++)
-        places += kn_is_broadcast(ph, i, 0, NULL);
+        slots += kn_is_broadcast(ph, i, 0, NULL);
     int64_t each = ((int64_t)threads * ph->how.vec + ph->num.pack) * kn_packed_sum_bytes(ph);
     return (each + KN_PACKED_SLOT - 1) / KN_PACKED_SLOT * KN_PACKED_SLOT * kn_packed_sums(ph) +
-           places * ph->num.pack * KN_PACKED_SLOT;
+           slots * ph->num.pack * KN_PACKED_SLOT;
 }
 
 static int rounded(int size, int to) { return (size + to - 1) / to * to; }
@@ -72,7 +71,6 @@ int kn_reducer_bytes(const kn_reducer *by)
     return rounded(size, widest);
 }
 
-/* Does reduction r have an accumulator? Parts are their owner's. */
 bool kn_red_owns(const kn_phase *ph, int r) { return kn_red_owner(ph, r) == r; }
 
 int kn_red_state_bytes(const kn_phase *ph, int r)
@@ -83,7 +81,6 @@ int kn_red_state_bytes(const kn_phase *ph, int r)
     return red->by ? kn_reducer_bytes(red->by) : kn_bytes(red->dtype) * fields[kn_red_state(ph, r)];
 }
 
-/* Does reduction r accumulate in this sweep? */
 bool kn_red_accumulates(const kn_phase *ph, int r, int sweep)
 {
     const kn_red *red = &ph->nest.reds.data[r];
@@ -92,8 +89,6 @@ bool kn_red_accumulates(const kn_phase *ph, int r, int sweep)
 
 int kn_warps_bytes(const kn_phase *ph, int r) { return 32 * kn_red_state_bytes(ph, r); }
 
-/* Those from `first` on that warps combine at a time: all of the sweep, if they leave no more than so many bytes, or at
- * least one. */
 kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first, int most)
 {
     kn_combine_batch t = {first, first, 0};
@@ -137,20 +132,18 @@ int kn_scratch_bytes(const kn_phase *ph, int block)
     return most;
 }
 
-/* Bytes of what a block tells of one reduction, of all groups that it has at a time, in whole words. */
 int kn_exchange_message(const kn_phase *ph, int r)
 {
     int groups = ph->how.walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
     return (kn_red_state_bytes(ph, r) + 3) / 4 * 4 * groups;
 }
 
-/* Of its place on the board, which may hold any type. */
+/* A slot is aligned for any type. */
 int kn_exchange_slot(const kn_phase *ph, int r)
 {
     return (kn_exchange_message(ph, r) + 15) / 16 * 16;
 }
 
-/* Bytes that a block has on a board: those of the sweep that tells most. */
 int kn_exchange_stride(const kn_phase *ph)
 {
     int most = 0;
@@ -177,13 +170,13 @@ int kn_static_bytes(const kn_phase *ph, int threads)
 int kn_deferred_groups(const kn_phase *ph)
 {
     enum { MOST = 32, BYTES = 4096 };
-    bool late =
+    bool deferred =
         ph->how.mixed && kn_by_block(ph) && ph->nest.nsweeps == 1 && kn_sweep_reduces(ph, 0);
     for (int r = 0; r < ph->nest.reds.len; r++)
-        late = late && kn_red_state(ph, r) == KN_STATE_PLAIN;
+        deferred = deferred && kn_red_state(ph, r) == KN_STATE_PLAIN;
     for (int i = 0; i < ph->nest.values.len; i++)
-        late = late && kn_value_at(ph, i)->kind != KN_V_LOCAL;
-    int groups = late ? BYTES / kn_sweep_bytes(ph, 0) : 0;
+        deferred = deferred && kn_value_at(ph, i)->kind != KN_V_LOCAL;
+    int groups = deferred ? BYTES / kn_sweep_bytes(ph, 0) : 0;
     return groups < MOST ? groups : MOST;
 }
 

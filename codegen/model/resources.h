@@ -37,11 +37,11 @@ int kn_reducer_bytes(const kn_reducer *by);
 
 /* ---- between the warps of a block: static shared memory ---- */
 
-/* Bytes in which the warps of a block exchange what they found in a sweep, where all reductions of it together take no more:
- * what has no place beside the others is combined after them. */
+/* Bytes in which the warps of a block exchange their results of a sweep. Reductions that have no room beside the others
+ * are combined after them. */
 enum { KN_COMBINE_BYTES = 3072 };
 
-/* Bytes of what the warps of a block leave each other of reduction r. */
+/* Bytes of the results of all warps of a block of reduction r. */
 int kn_warps_bytes(const kn_phase *ph, int r);
 
 /* Reductions [first, end) of a phase, whose warps' results are in shared memory at a time. */
@@ -54,8 +54,8 @@ kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first,
 kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep);
 /* Bytes of all that a sweep accumulates, of one group. */
 int kn_sweep_bytes(const kn_phase *ph, int sweep);
-/* Groups whose combines are deferred, so many at a time, where only what is stored for a group needs its results; 0: each
- * is combined at once. */
+/* How many groups' combines are deferred and done together, where only group stores need the results; 0: each group is
+ * combined at once. */
 int kn_deferred_groups(const kn_phase *ph);
 /* Bytes of scratch for combines, in a block of so many threads; and with the tiles of transposed accesses, which use the
  * same memory. */
@@ -73,9 +73,9 @@ int kn_exchange_slot(const kn_phase *ph, int r);
 int kn_exchange_stride(const kn_phase *ph);
 int64_t kn_exchange_bytes(const kn_phase *ph);
 
-/* ---- groups packed into rows: dynamic shared memory ---- */
+/* ---- row packing: dynamic shared memory ---- */
 
-/* Bytes of a slot for what a group broadcasts to its elements. */
+/* Bytes of a slot for a value that a group broadcasts to its elements. */
 enum { KN_PACKED_SLOT = 16 };
 
 /* Is group value i used by elements, in the sweep that `need` is of; need NULL: in any? */

@@ -12,7 +12,7 @@ static kn_node *copy_under(void *ctx, kn_graph *g, const kn_node *old, kn_node *
     return kn_node_copy(g, old, x ? &x : in);
 }
 
-/* Of the refined graph and these regions of it. */
+/* Lowers the regions of the refined graph; again with a copy in front of each reshape that strides do not allow. */
 static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_regions *regions, kn_planner *p)
 {
     while (pr->graph) {

@@ -8,17 +8,14 @@
 
 #include "codegen/plan/partition.h"
 
-enum {
-    EXACT = 16, /* sizes up to that are their own class */
-    LEADING_BITS =
-        2, /* that are kept of larger ones behind the first: four classes from one power of two to the next */
-    VECTOR =
-        16 /* elements that the widest access takes: what divides both a size and that is kept */
-};
+/* Sizes up to EXACT are classes of their own. Of larger ones LEADING_BITS behind the first are kept: four classes from one
+ * power of two to the next. So is the largest divisor that they have in common with VECTOR, the elements of the widest
+ * access. */
+enum { EXACT = 16, LEADING_BITS = 2, VECTOR = 16 };
 
 static int64_t divisor_with_vector(int64_t n) { return n & -n & (VECTOR - 1) ? n & -n : VECTOR; }
 
-/* At most n. */
+/* The size that stands for n's class; at most n. */
 static int64_t round_size(int64_t n)
 {
     if (n <= EXACT)
@@ -58,7 +55,7 @@ static bool are_of_class(const classing *c)
     return fit;
 }
 
-/* Gives the symbols that are not open the sizes that follow from the others'. False where they are no sizes of the class. */
+/* Gives the symbols that are not open the sizes that follow from the others. False if these are not of the class. */
 static bool derive(classing *c)
 {
     const kn_symbols *s = c->own->graph->syms;

@@ -3,10 +3,9 @@
 
 #include "codegen/plan/partition.h"
 
-/* Those that are kept. With one more all go: what is there decides nothing. */
+/* Partitions that are kept; one more drops all others. No plan depends on which are kept, for a search finds the same. */
 enum { MOST_FOUND = 1024 };
 
-/* Its key is behind it. */
 typedef struct found {
     kn_partition partition;
     int64_t key[];

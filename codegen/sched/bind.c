@@ -50,8 +50,8 @@ static int largest_block(const kn_kernel *k, int limit)
     return largest;
 }
 
-/* Results of neighbouring groups are stored as vectors where they are aligned in memory. */
-static void pair_results(const kn_site *at, kn_kernel *k)
+/* Results of neighbouring groups are stored by vectors where they are aligned in memory. */
+static void store_results_by_vectors(const kn_site *at, kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++) {
         kn_phase *ph = &k->phases.data[i];
@@ -86,9 +86,10 @@ int kn_block_limit(const kn_site *at, const kn_kernel *k)
     return limit > KN_HALF_BLOCK && wants_half(k, at->target) ? KN_HALF_BLOCK : limit;
 }
 
-/* The largest block that the code serves. A smaller one that has half of the registers of a multiprocessor to itself says so by
- * min_blocks; others leave the compiler no more than the largest block would, so that several fit. */
-static int served_block(const kn_site *at, const kn_kernel *k)
+/* The limit for largest_block(). A block of half the threads that has a multiprocessor's registers to itself
+ * (min_blocks 1) limits the code to its size; otherwise the compiler may use no more registers than the largest block
+ * leaves, so that several blocks fit. */
+static int served_limit(const kn_site *at, const kn_kernel *k)
 {
     int limit = at->force->max_threads > 0 ? at->force->max_threads : at->target->max_block;
     return k->min_blocks == 1 ? kn_block_limit(at, k) : limit;
@@ -143,8 +144,8 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k)
             kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
     }
     kn_resident_keep(k, at->target);
-    pair_results(at, k);
-    k->bound = largest_block(k, served_block(at, k));
+    store_results_by_vectors(at, k);
+    k->bound = largest_block(k, served_limit(at, k));
 }
 
 void kn_bind_kernel(const kn_site *at, kn_kernel *k)

@@ -18,7 +18,7 @@ enum { MOSTLY_BESIDE = 3072, MOST_REDUCTIONS = 8 };
 /* Two exchange buffers, with a slot of 16 bytes for each reduction of each block, and four mbarriers. Moments, of 32
  * bytes, occur only where nothing is kept. */
 _Static_assert(2 * 16 * 16 * MOST_REDUCTIONS + 4 * 8 + KN_COMBINE_BYTES <= KN_SCRATCH_BYTES,
-               "the largest clusters have room for their boards");
+               "the largest clusters have room for their exchange buffers");
 
 /* Bytes of a group in registers with which two blocks still share a multiprocessor. */
 enum { HALF_OF_REGISTERS = 64 * 1024 };

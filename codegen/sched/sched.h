@@ -135,12 +135,11 @@ double kn_schedule_barrier_bytes(const kn_target *target);
 double kn_schedule_temporary_bytes(const kn_target *target);
 
 /* Divides the groups of rows over the blocks of clusters, if predicted to pay, or forced: sets cluster, splits and
- * chunk. `want` blocks, 0: it chooses. Blocks of at most `max_threads`, 0: of any size. codegen/sched/cluster.c */
+ * chunk. codegen/sched/cluster.c */
 void kn_schedule_cluster(const kn_site *at, kn_phase *phase);
 
 /* Packs groups in several short runs, which vectors do not fit, into rows, if they are contiguous in memory and there
- * is room for what is kept: sets walk, vec, lanes, pack and tpg. Blocks of at most `max_threads`, 0: of any size.
- * codegen/sched/packed.c */
+ * is room for what is kept: sets walk, vec, lanes, pack and tpg. codegen/sched/packed.c */
 void kn_schedule_packed(const kn_site *at, kn_phase *phase);
 
 /* Threads of a block of packed rows. */

@@ -89,8 +89,8 @@ enum { KN_STORE_NEW = 0 }; /* otherwise an index + 1 into p->stores */
 /* An array that names show, itself or views of it. */
 typedef struct kn_store {
     const char *param; /* the array parameter that it belongs to, or NULL */
-    kn_node *
-        base; /* its elements as they are now; a value that shows it is this or a chain of views of it */
+    /* its elements as they are now; a value that shows it is this or a chain of views of it */
+    kn_node *base;
     int names; /* variables that show it */
     bool readonly;
 } kn_store;

@@ -204,8 +204,8 @@ static void work(void *ctx, int64_t task, void *scratch)
 
 /* ---- dividing a phase into units and tasks ---- */
 
-/* Are groups the lanes? So if a group is too small for blocks of its own, or if its members are further apart in
- * memory than groups. */
+/* Are groups the lanes? So if a group is too small for blocks of its own, or if its members have the larger
+ * stride in memory. */
 static bool choose_cols(const kn_phase *p)
 {
     if (p->how.walk == KN_WALK_FLAT || p->nest.ngroup == 0)
@@ -227,7 +227,7 @@ static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
 static int64_t choose_tile(const kn_job *job)
 {
     const kn_phase *p = job->phase;
-    bool turned = false;
+    bool transposed = false;
     if (p->how.walk != KN_WALK_FLAT || p->nest.ngroup > 0 || p->nest.naxes < 2 || p->how.split ||
         p->nest.reds.len > 0 || p->nest.axes[p->nest.naxes - 2].extent < TILE / 2 ||
         p->nest.axes[p->nest.naxes - 1].extent < TILE / 2 || job->plan->row_lanes < TILE * TILE)
@@ -238,10 +238,10 @@ static int64_t choose_tile(const kn_job *job)
         if (l->any_once || l->outer_once || ref->buf == KN_BUF_COUNT ||
             (ref->value >= 0 && p->nest.values.data[ref->value].kind == KN_V_GATHER))
             return 0;
-        turned |= kn_access_transposed(access_of(p, ref), p->nest.naxes - 1, p->nest.naxes - 2,
-                                       ref->bytes);
+        transposed |= kn_access_transposed(access_of(p, ref), p->nest.naxes - 1, p->nest.naxes - 2,
+                                           ref->bytes);
     }
-    return turned ? TILE : 0;
+    return transposed ? TILE : 0;
 }
 
 /* Divides long runs along the last lane axis evenly, so that no block spans the end of one. */

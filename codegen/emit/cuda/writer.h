@@ -40,27 +40,25 @@ typedef struct kn_cuda_writer {
     int p;
     int sweep;
     int indent;
-    const char *block,
-        *blocks; /* the expressions for a block's index among those that work on the phase, and their count */
-    bool reversed; /* the phase begins at the end of what the phase before it read last */
+    /* the expressions for a block's index among those that work on the phase, and for their count */
+    const char *block, *blocks;
+    bool reversed; /* the phase walks backwards, from where the phase before it read last */
     bool rereads;  /* the kernel reads elements of some array more than once */
     /* ---- the sweep ---- */
     bool *need;     /* the sweep computes it or reads it */
     bool *loaded;   /* kept, and already in its registers or its shared memory */
     bool *declared; /* its registers are declared */
-    bool *
-        wide; /* COLS: a group value of which a thread has an array, one for each of its vec groups */
+    bool *wide; /* COLS: a group value that is an array, an element for each of a thread's groups */
     bool *broadcast; /* packed: a group value that differs from group to group */
     bool *imprecise; /* an f32 value that is only used rounded to 16 bits: precision.c */
     /* ---- the steps being written ---- */
-    bool tiled;    /* they are of a tile, where transposed accesses find their elements */
-    bool resident; /* their resident values are in shared memory */
-    bool
-        counts_slots; /* their loop counts `slot`: which of the vectors in shared memory is the step's */
+    bool tiled;        /* they are of a tile, where transposed accesses find their elements */
+    bool resident;     /* their resident values are in shared memory */
+    bool counts_slots; /* their loop counts `slot`, the index of a step's vector in shared memory */
     bool in_register_tile; /* they find kept values in a register tile */
     bool batched;          /* the loads of all steps of a batch come before the first step */
     bool in_step;          /* inside a step: operands are of one element */
-    bool in_rest;          /* rest_in_registers: they are those whose values registers keep; */
+    bool in_rest;          /* rest_in_registers: they are those whose values registers keep */
     bool *loaded_rest;     /* `loaded` of those steps, and while in_rest of the others */
     kn_cuda_quotients quotients;
 } kn_cuda_writer;

@@ -44,10 +44,10 @@ double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, co
 kn_status kn_lower(kn_planner *p);
 /* codegen/plan/nests/place.c: buf_of_node and again. */
 void kn_place_values(kn_planner *p);
-/* codegen/plan/nests/planner.c: what binding goes by, of the planner's arrays or of a kernel's; a new temporary, and its number among
- * the buffers. */
+/* codegen/plan/nests/planner.c: what binding needs, with the planner's buffers or with a kernel's. */
 kn_site kn_planner_site(kn_planner *p);
 kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k);
+/* codegen/plan/nests/planner.c: adds a temporary, and returns its number among the buffers. */
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
 /* codegen/plan/nests/locate.c: where a node's elements are: an argument, a temporary, or a view of one. False if strides
  * cannot express a view (p->blocked says which). */
@@ -68,16 +68,10 @@ bool kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 bool kn_use_online(kn_planner *p, kn_phase *phase);
 /* codegen/plan/form/narrow.c: argmin and argmax in 32 bits, on GPUs. */
 void kn_narrow_indices(kn_planner *p, kn_phase *phase);
-/* preview.c: a copy of a phase without axes of extent 1, with the walk and the vectors that it would have, to base
+/* codegen/plan/nests/preview.c: a copy of a phase without axes of extent 1, with the walk and the vectors that it would have, to base
  * decisions on. */
 kn_phase kn_preview(kn_planner *p, const kn_phase *phase);
-/* Partial results of a phase's stage-0 reductions that another phase stores: `n` of each, each compact over the
- * phase's group axes; buf[] per reduction. */
-typedef struct kn_partials {
-    int64_t n;
-    const int *buf;
-} kn_partials;
-/* preview.c: the ranges to split the members of a previewed phase into. */
+/* codegen/plan/nests/preview.c: the ranges to split the members of a previewed phase into. */
 kn_range kn_preview_splits(kn_planner *p, const kn_phase *phase);
 /* Where groups of a phase stay on chip, so that further sweeps are cheap; NONE if any does not. What a cluster could keep
  * in registers counts as in shared memory. alone: would one of its blocks take all the shared memory of a
@@ -86,10 +80,17 @@ typedef struct kn_keeping {
     kn_keep keep;
     bool alone;
 } kn_keeping;
-/* preview.c: of phase `index`. It is expensive: call it only where a decision depends on it. */
+/* codegen/plan/nests/preview.c: where groups of phase `index` stay. It is expensive: call it only where a decision
+ * depends on it. */
 kn_keeping kn_preview_keep(kn_planner *p, int index);
 /* codegen/plan/pass/spread.c: an operand of v whose copy_of[] is negative; -1: all have copies. */
 int kn_uncopied(const kn_value *v, const int *copy_of);
+/* Partial results of a phase's stage-0 reductions that another phase stores: `n` of each, each compact over the
+ * phase's group axes; buf[] per reduction. */
+typedef struct kn_partials {
+    int64_t n;
+    const int *buf;
+} kn_partials;
 /* codegen/plan/pass/spread.c: replaces phase `index` by its split form; `made`: its partial results of stage 0, if
  * another phase stores them, or NULL. */
 void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made);
