@@ -255,7 +255,7 @@ static void combine_parts(spreader *s, int stage)
     memset(s->export_of, -1, sizeof(int) * (size_t)s->from.nest.reds.len);
     s->to.nest.naxes = ng + 1;
     bool made = stage == 0 && s->made;
-    s->to.nest.axes[ng] = (kn_axis){.name = made ? "bands" : "splits",
+    s->to.nest.axes[ng] = (kn_axis){.name = made ? "parts" : "splits",
                                     .member = true,
                                     .extent = made ? s->made->n : s->members.n};
     for (int r = 0; r < s->from.nest.reds.len; r++) {
