@@ -407,8 +407,8 @@ typedef struct kiln_options {
     /* How groups are divided. NULL: chosen; "whole": not; "split": over the machine; "resident": the same, on GPUs by blocks that
      * keep on chip what they load again; "cluster" or "cluster=N", N from 2: over the blocks of a cluster where the device has
      * clusters and the program's shape allows it, else as "whole"; "tiles": not, and on GPUs what lies transposed goes through
-     * tiles in shared memory wherever there is any ("whole": nowhere). Or the text that kiln_explain() gives for the stage
-     * "schedule", changed or not, for arguments like those that it was made for: with others, or where it breaks a rule,
+     * tiles in shared memory wherever there is any ("whole": nowhere). Or the first line of what kiln_explain() gives for
+     * the stage "schedule", changed or not, for arguments like those that it was made for: with others, or where it breaks a rule,
      * planning fails with ARGUMENT. */
     const char *schedule;
     int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */

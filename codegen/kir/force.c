@@ -28,10 +28,11 @@ kn_status kn_force_schedule(const char *text, kn_force *force)
     char *end = NULL;
     long n = strncmp(text, "cluster=", 8) == 0 ? strtol(text + 8, &end, 10) : 0;
     if (n < 2 || n > KN_MOST_CLUSTER || *end)
-        return kn_fail(KN_ARGUMENT,
-                       "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, "
-                       "cluster=N with N from 2 to %d, and what explain --stage schedule prints",
-                       text, KN_MOST_CLUSTER);
+        return kn_fail(
+            KN_ARGUMENT,
+            "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, "
+            "cluster=N with N from 2 to %d, and the line that explain --stage schedule prints first",
+            text, KN_MOST_CLUSTER);
     force->division = KN_DIVIDE_CLUSTER;
     force->cluster = (int)n;
     return KN_OK;

@@ -187,7 +187,11 @@ static kn_status bind(kn_planner *p, kn_kernel *k, int number)
     }
     if (at.force->text && !p->problem->universal) {
         kn_kernel_schedule forced;
-        KN_TRY(kn_schedule_read(p->arena, text_of(p->arena, at.force->text, number), &forced));
+        const char *text = text_of(p->arena, at.force->text, number);
+        if (!text[strspn(text, " ")])
+            return kn_fail(KN_ARGUMENT,
+                           "kernel %d has no schedule; '|' is between those of several", number);
+        KN_TRY(kn_schedule_read(p->arena, text, &forced));
         return kn_bind_as(&at, k, &forced);
     }
     kn_bind_kernel(&at, k);
