@@ -12,8 +12,9 @@
  *         emu: threads 256: rows tpg 256 vec 4, cluster 2 of 352, async, ...
  *         sm_90: ...
  *
- * A size that is no number is a word, which takes the place of its name in the program. Behind the colon the row claims what its
- * schedules say and do not, word by word: an update leaves that alone. Schedules are of compact arrays, as `kiln explain
+ * A size that is no number is a word, which takes the place of its name in the program. Behind the colon, which a row without
+ * claims has not, it claims what its schedules say and do not, word by word: an update leaves that alone. A new row has a line
+ * "emu:", "sm_90:" ... for each target, which an update fills in. Schedules are of compact arrays, as `kiln explain
  * --stage schedule` prints them; in parentheses is what follows from them and is not part of their text. A row is run if
  * one of its schedules is the emulator's. Options are
  *

@@ -62,6 +62,9 @@ static inline void expect_no_failure(void)
     for (int d = 0; d < ndevices; d++)
         failed += devices[d].failed;
     printf("%lld results compared\n", (long long)compared);
+    if (compared == 0 && only_op)
+        print_error("KILN_SWEEP_OP=%s: no operation of this sweep has that name in ops.def\n",
+                    only_op);
     assert_true(compared > 0);
     assert_int_equal(failed, 0);
 }
