@@ -159,14 +159,14 @@ static bool has_overlap(const kn_planner *p, const kn_kernel *k)
     return any;
 }
 
-/* The schedule of kernel `number`, of those with '|' between them. */
-static const char *text_of(kn_arena *a, const char *text, int number)
+/* The schedules with '|' between them from the one of kernel `number` on; "": it has none. */
+static const char *texts_from(const char *text, int number)
 {
     for (; number > 0 && *text; number--) {
         text += strcspn(text, "|");
         text += *text == '|';
     }
-    return kn_sprintf(a, "%.*s", (int)strcspn(text, "|"), text);
+    return text;
 }
 
 /* Axes in their shortest form, and every phase shaped, then bound. */
@@ -187,7 +187,8 @@ static kn_status bind(kn_planner *p, kn_kernel *k, int number)
     }
     if (at.force->text && !p->problem->universal) {
         kn_kernel_schedule forced;
-        const char *text = text_of(p->arena, at.force->text, number);
+        const char *from = texts_from(at.force->text, number);
+        const char *text = kn_sprintf(p->arena, "%.*s", (int)strcspn(from, "|"), from);
         if (!text[strspn(text, " ")])
             return kn_fail(KN_ARGUMENT,
                            "kernel %d has no schedule; '|' is between those of several", number);
@@ -248,6 +249,10 @@ kn_status kn_assemble(kn_planner *p, kn_plan *plan)
                                  p->phases.data[i].nest.name);
         KN_TRY(make_kernel(p, plan, i, j, name));
     }
+    const char *text = p->problem->universal ? NULL : p->problem->force.text;
+    if (text && *texts_from(text, plan->kernels.len))
+        return kn_fail(KN_ARGUMENT, "there are more schedules than kernels, which are %d",
+                       plan->kernels.len);
     kn_place_temporaries(p, plan);
     return KN_OK;
 }

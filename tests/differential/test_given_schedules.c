@@ -159,6 +159,8 @@ static void test_refused(void **state)
          "a value, as v3 or v3_x, is wanted, not 'x'", SOFTMAX},
         {"threads 256: rows tpg 256 vec 4; local; local", "the schedule has 3 phases, the kernel 1",
          SOFTMAX},
+        {"threads 256: rows tpg 256 vec 4|threads 32: nonsense",
+         "there are more schedules than kernels, which are 1", SOFTMAX},
         {"threads 96: rows tpg 32 vec 4", "a block has a power of two of threads", SOFTMAX},
         {"threads 256: flat tpg 1 vec 4 unroll 1", "the walk is the planner's", SOFTMAX},
         {"threads 256: rows tpg 32", "vectors are no wider", SOFTMAX},
