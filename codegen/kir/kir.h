@@ -215,8 +215,8 @@ void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
 /* Marks what one value is computed from. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
 
-/* What a read touches: an element for each step along the axes that it varies along. Indices of a GATHER vary too, and may
- * repeat: `most` elements, all that they can index. */
+/* What a read touches: an element for each step along the axes that it varies along. Indices of a GATHER vary too, and
+ * may repeat: `most` elements, all that they can index. */
 typedef struct kn_touched {
     uint32_t axes;
     int64_t steps, most;

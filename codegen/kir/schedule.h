@@ -35,9 +35,9 @@ typedef struct kn_schedule {
     /* elements that a thread takes at a time along the vector axis: 1, 2, 4 or 8; of COLS, where they are groups, at
      * most 4 */
     int vec;
-    /* unaligned ROWS of one run: vectors are aligned in memory, so a group's first and last vector may belong to it only
-     * in part. All arrays that vectors walk have the same misalignment. Members are counted from the line in which the
-     * group begins: kn_phase_line() */
+    /* unaligned ROWS of one run: vectors are aligned in memory, so a group's first and last vector may belong to it
+     * only in part. All arrays that vectors walk have the same misalignment. Members are counted from the line in which
+     * the group begins: kn_phase_line() */
     bool unaligned;
     /* ROWS, COLS: the most steps of a thread, unrolled, so that registers can keep values; 0: a loop */
     int steps;

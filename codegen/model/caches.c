@@ -114,12 +114,13 @@ bool kn_kernel_stores_elements(const kn_kernel *k)
 
 /* The policy is a number of the launch, so that a kernel is the same for all sizes.
  *
- * A kernel that only reads evicts first what it reads, below `most` bytes: lines that others left to be written back may
- * then stay (measured: docs/lab/sums-behind-writes.md). What stays on chip across a barrier is evicted first in any case.
+ * A kernel that only reads evicts first what it reads, below `most` bytes: lines that others left to be written back
+ * may then stay (measured: docs/lab/sums-behind-writes.md). What stays on chip across a barrier is evicted first in any
+ * case.
  *
- * One that also writes, and reads more than L2 holds, evicts last what it reads: what it writes is evicted earlier then,
- * nearer to the order in which it was written (measured: docs/lab/cache-policy.md). Smaller arrays keep the usual policy:
- * the next kernel may find in L2 what this one wrote. */
+ * One that also writes, and reads more than L2 holds, evicts last what it reads: what it writes is evicted earlier
+ * then, nearer to the order in which it was written (measured: docs/lab/cache-policy.md). Smaller arrays keep the usual
+ * policy: the next kernel may find in L2 what this one wrote. */
 int64_t kn_cache_policy(const kn_kernel *k)
 {
     const int64_t most = (int64_t)288 << 20, least = (int64_t)48 << 20;

@@ -1,6 +1,6 @@
 /* What a bound phase takes of a block and of a multiprocessor: shared memory by purpose, registers, and how many blocks
- * then fit. The one answer for the schedule that asks whether something fits, the model that predicts, and the emitter that
- * lays it out. */
+ * then fit. The one answer for the schedule that asks whether something fits, the model that predicts, and the emitter
+ * that lays it out. */
 #ifndef KN_CODEGEN_RESOURCES_H
 #define KN_CODEGEN_RESOURCES_H
 
@@ -57,8 +57,8 @@ int kn_sweep_bytes(const kn_phase *ph, int sweep);
 /* How many groups' combines are deferred and done together, where only group stores need the results; 0: each group is
  * combined at once. */
 int kn_deferred_groups(const kn_phase *ph);
-/* Bytes of scratch for combines, in a block of so many threads; and with the tiles of transposed accesses, which use the
- * same memory. */
+/* Bytes of scratch for combines, in a block of so many threads; and with the tiles of transposed accesses, which use
+ * the same memory. */
 int kn_scratch_bytes(const kn_phase *ph, int threads);
 int kn_static_bytes(const kn_phase *ph, int threads);
 
@@ -80,7 +80,8 @@ enum { KN_PACKED_SLOT = 16 };
 
 /* Is group value i used by elements, in the sweep that `need` is of; need NULL: in any? */
 bool kn_is_broadcast(const kn_phase *ph, int i, int sweep, const bool *need);
-/* Bytes of the widest sum; the most sums of one sweep; bytes of them all and of what is broadcast, 0 where nothing is packed. */
+/* Bytes of the widest sum; the most sums of one sweep; bytes of them all and of what is broadcast, 0 where nothing is
+ * packed. */
 int kn_packed_sum_bytes(const kn_phase *ph);
 int kn_packed_sums(const kn_phase *ph);
 int64_t kn_packed_bytes(const kn_phase *ph, int threads);

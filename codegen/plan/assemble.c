@@ -89,10 +89,10 @@ static bool combines_tiles(const kn_phase *before, const kn_phase *ph)
     return kn_ceil_div(ph->nest.groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
 }
 
-/* Where a kernel's only barrier is in front of its last phase, and that is small, the last block to come there does
- * it: partial results, mostly, which it combines in the order that they always have. Those of columns the last of each
- * tile's blocks combines, while other tiles are still being read. Nobody waits then, so the launch need not be one whose
- * blocks are all there at a time. */
+/* Where a kernel's only barrier is in front of its last phase, and that is small, the last block to come there does it:
+ * partial results, mostly, which it combines in the order that they always have. Those of columns the last of each
+ * tile's blocks combines, while other tiles are still being read. Nobody waits then, so the launch need not be one
+ * whose blocks are all there at a time. */
 static void finish_by_last_block(kn_kernel *k)
 {
     int last = k->phases.len - 1, barriers = 0;

@@ -1,16 +1,16 @@
 /* The class of a problem: its sizes rounded to a few leading bits, and layouts like its own for them.
  *
- * What is decided at the canonical problem of a class is good for all of it, and history decides nothing, since the canonical
- * problem follows from any of the class. So it must be like them in what plans depend on beyond amounts: which sizes are 0
- * or 1, what vectors can load, which axes follow each other in memory, and every fact. */
+ * What is decided at the canonical problem of a class is good for all of it, and history decides nothing, since the
+ * canonical problem follows from any of the class. So it must be like them in what plans depend on beyond amounts:
+ * which sizes are 0 or 1, what vectors can load, which axes follow each other in memory, and every fact. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "codegen/plan/partition.h"
 
-/* Sizes up to EXACT are classes of their own. Of larger ones LEADING_BITS behind the first are kept: four classes from one
- * power of two to the next. So is the largest divisor that they have in common with VECTOR, the elements of the widest
- * access. */
+/* Sizes up to EXACT are classes of their own. Of larger ones LEADING_BITS behind the first are kept: four classes from
+ * one power of two to the next. So is the largest divisor that they have in common with VECTOR, the elements of the
+ * widest access. */
 enum { EXACT = 16, LEADING_BITS = 2, VECTOR = 16 };
 
 static int64_t divisor_with_vector(int64_t n) { return n & -n & (VECTOR - 1) ? n & -n : VECTOR; }

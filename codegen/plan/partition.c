@@ -2,8 +2,8 @@
  *
  * Before: the refined problem. After: a plan that is predicted to take no longer than one kernel an operation.
  *
- * It is searched once for a class of sizes and layouts, at the canonical ones (codegen/plan/canonical.c). Each problem of
- * the class then has one plan, and a second one where the lower bound does not rule out one kernel an operation.
+ * It is searched once for a class of sizes and layouts, at the canonical ones (codegen/plan/canonical.c). Each problem
+ * of the class then has one plan, and a second one where the lower bound does not rule out one kernel an operation.
  *
  * Merging everything that may be merged is right for most programs, and is planned first. It is wrong where parts of
  * a region would have better schedules alone: where one part walks an array along another axis than the rest, or

@@ -3,7 +3,8 @@
 
 #include "codegen/plan/partition.h"
 
-/* Partitions that are kept; one more drops all others. No plan depends on which are kept, for a search finds the same. */
+/* Partitions that are kept; one more drops all others. No plan depends on which are kept, for a search finds the
+ * same. */
 enum { MOST_FOUND = 1024 };
 
 typedef struct found {

@@ -153,7 +153,8 @@ static kn_status legal_transfer(int p, const kn_kernel *k, const kn_phase *ph,
     return KN_OK;
 }
 
-/* Binds a shaped phase by the schedule. `otherwise`: what it would be bound to by itself, with the same block and cluster. */
+/* Binds a shaped phase by the schedule. `otherwise`: what it would be bound to by itself, with the same block and
+ * cluster. */
 static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_phase_schedule *s)
 {
     kn_phase *ph = &k->phases.data[p];

@@ -69,8 +69,8 @@ static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
     return with;
 }
 
-/* Of two that are predicted to be as quick as that the first is taken, by few blocks or hoisted: sizes then share kernels, and
- * the model is no better than that. */
+/* Of two that are predicted to be as quick as that the first is taken, by few blocks or hoisted: sizes then share
+ * kernels, and the model is no better than that. */
 static const double alike = 0.992;
 
 /* The same, with broadcast loads hoisted if that is predicted to be faster; *ns: what it is predicted to take. */

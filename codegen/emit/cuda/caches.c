@@ -19,7 +19,8 @@ const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n, const ch
                  : kn_cuda_printed(w, "kn_load_with_policy<%d>(policy, %s)", n, address);
 }
 
-/* A kernel that rereads an array has its outputs evicted first: others will read them, but the caches are of use to it. */
+/* A kernel that rereads an array has its outputs evicted first: others will read them, but the caches are of use to
+ * it. */
 const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf)
 {
     return w->rereads && kn_times_read(w->k, buf) == 0 ? "kn_store_streaming" : "kn_store";

@@ -1,11 +1,12 @@
-/* Reductions: accumulators, what a step adds to them, and how the workers of a group combine theirs: over the lanes of a
- * warp by shuffles, over the warps of a block by shared memory, over the blocks of a cluster by the exchange buffer. */
+/* Reductions: accumulators, what a step adds to them, and how the workers of a group combine theirs: over the lanes of
+ * a warp by shuffles, over the warps of a block by shared memory, over the blocks of a cluster by the exchange
+ * buffer. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 #include "ir/eval.h"
 
-/* Accumulators by kn_state. An empty `type` is the reduction's dtype. `neutral`: the fields before any member. reducer.c has
- * those of a REDUCE_BY. */
+/* Accumulators by kn_state. An empty `type` is the reduction's dtype. `neutral`: the fields before any member.
+ * reducer.c has those of a REDUCE_BY. */
 static const struct {
     const char *type, *neutral, *combine, *result;
 } states[] = {
@@ -17,8 +18,9 @@ static const struct {
 
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
 
-/* Moments are accumulated of values shifted by the first member of the range, so that nothing cancels where the mean is large
- * against the deviations. The blocks of a cluster merge their moments, so all shift by the first member of the group. */
+/* Moments are accumulated of values shifted by the first member of the range, so that nothing cancels where the mean is
+ * large against the deviations. The blocks of a cluster merge their moments, so all shift by the first member of the
+ * group. */
 static void write_shift(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];
@@ -101,8 +103,8 @@ static bool adds_whole_vector(kn_cuda_writer *w, int r)
            !w->ph->nest.reds.data[r].by && w->ph->nest.reds.data[r].part == KN_PART_RESULT;
 }
 
-/* The load of 16-bit floats of which reduction r is the maximum or minimum, for which there are packed instructions; -1: r is
- * none such. */
+/* The load of 16-bit floats of which reduction r is the maximum or minimum, for which there are packed instructions;
+ * -1: r is none such. */
 static int halves_of(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];
@@ -315,9 +317,9 @@ void kn_cuda_begin_exchange(kn_cuda_writer *w)
     kn_cuda_line(w, "kn_cluster_arrive(); // the other blocks may store to its buffer");
 }
 
-/* Each block stores what it has accumulated to the buffers of all blocks, waits until all have stored to its own, and merges
- * what is there. Two buffers alternate. No barrier is needed before the first is used again: by then a block has received
- * from all others what they stored to the second, which they do after reading the first. */
+/* Each block stores what it has accumulated to the buffers of all blocks, waits until all have stored to its own, and
+ * merges what is there. Two buffers alternate. No barrier is needed before the first is used again: by then a block has
+ * received from all others what they stored to the second, which they do after reading the first. */
 static void combine_in_cluster(kn_cuda_writer *w, int sweep)
 {
     const kn_phase *ph = w->ph;

@@ -15,22 +15,22 @@
  *       for each chunk: the last sweep; when all threads are done the chunk's memory is free, also where a computed value
  *         has replaced what was copied: one thread starts the next group's copies
  *
- * Where the largest cluster has too little shared memory for a group, its threads keep the rest in registers from the first
- * sweep to the last. Each sweep takes the rest first, so that the next group's loads are in flight while the last sweep
- * works on what shared memory has.
+ * Where the largest cluster has too little shared memory for a group, its threads keep the rest in registers from the
+ * first sweep to the last. Each sweep takes the rest first, so that the next group's loads are in flight while the last
+ * sweep works on what shared memory has.
  *
- * Broadcast operands, as the gamma and beta of rows, are the same for all groups of a block, as its part of a group is always
- * the same range. Where there are registers for them a persistent block keeps them there, and shared memory has two stages:
- * while the block works on one group the next one's copies are in flight, and those of the group after that start when all
- * threads are done with the last sweep (docs/lab/broadcast-operands.md).
+ * Broadcast operands, as the gamma and beta of rows, are the same for all groups of a block, as its part of a group is
+ * always the same range. Where there are registers for them a persistent block keeps them there, and shared memory has
+ * two stages: while the block works on one group the next one's copies are in flight, and those of the group after that
+ * start when all threads are done with the last sweep (docs/lab/broadcast-operands.md).
  *
- * A block that keeps the rest in registers is alone on its multiprocessor. It takes each chunk as it arrives if one sweep
- * finds maximum and sum (docs/lab/rows-larger-than-a-cluster.md); other blocks wait for a whole group at once
+ * A block that keeps the rest in registers is alone on its multiprocessor. It takes each chunk as it arrives if one
+ * sweep finds maximum and sum (docs/lab/rows-larger-than-a-cluster.md); other blocks wait for a whole group at once
  * (docs/lab/async-copy-chunks.md). In unaligned rows a chunk is a number of members, which lie elsewhere in each row.
  *
- * Where there are more groups than clusters their launches are skewed: a cluster starts its first copies once memory has had
- * the time for those of all clusters before it. Otherwise all would load together, then wait, then store, group after group
- * (docs/lab/launch-skew.md). */
+ * Where there are more groups than clusters their launches are skewed: a cluster starts its first copies once memory
+ * has had the time for those of all clusters before it. Otherwise all would load together, then wait, then store, group
+ * after group (docs/lab/launch-skew.md). */
 #include "codegen/emit/cuda/writer.h"
 
 static bool is_copied(const kn_value *v)
@@ -74,8 +74,8 @@ static const char *mbarrier(const kn_cuda_writer *w)
                                     : "&full[0]";
 }
 
-/* The loop over the chunks of what a block keeps. A thread's steps begin at `first` and run on from chunk to chunk; NULL: the
- * loop has no steps. */
+/* The loop over the chunks of what a block keeps. A thread's steps begin at `first` and run on from chunk to chunk;
+ * NULL: the loop has no steps. */
 static void open_chunk_loop(kn_cuda_writer *w, const char *first)
 {
     const bool numbered = kn_waits_by_chunk(w->ph);

@@ -30,8 +30,8 @@ static const char *block_step(kn_cuda_writer *w)
                : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, ph->how.vec));
 }
 
-/* The members that a (group, split) works on. A cyclic partition has neighbouring blocks read neighbouring memory at any
- * time (docs/lab/split-order.md); where members have an order, and in tiles, each block takes a contiguous range. */
+/* The members that a (group, split) works on. A cyclic partition has neighbouring blocks read neighbouring memory at
+ * any time (docs/lab/split-order.md); where members have an order, and in tiles, each block takes a contiguous range. */
 static void write_range(kn_cuda_writer *w, const char *live)
 {
     const bool cyclic = kn_is_cyclic(w->ph);
@@ -80,8 +80,8 @@ static const char *workers(kn_cuda_writer *w, int n)
                               : kn_cuda_printed(w, "(kn_count)%d", w->ph->how.tpg * n);
 }
 
-/* One local phase in a scope of its own, which assigns its exports to x<exported>, ... `lane` is a worker's index in its
- * group. */
+/* One local phase in a scope of its own, which assigns its exports to x<exported>, ... `lane` is a worker's index in
+ * its group. */
 static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane, const char *live)
 {
     enter_phase(w, p);
@@ -147,8 +147,8 @@ static void write_shape(kn_cuda_writer *w)
                  kn_cuda_extents(w, ph->nest.ngroup, ph->nest.naxes));
 }
 
-/* A split group has as many parts as there are blocks for it, if those are fewer than the plan has partial results: then
- * no block works on a second part. The remaining partial results are of no members. */
+/* A split group has as many parts as there are blocks for it, if those are fewer than the plan has partial results:
+ * then no block works on a second part. The remaining partial results are of no members. */
 static void write_parts(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count splits = (kn_count)p%d_splits;", w->p);

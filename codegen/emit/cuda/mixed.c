@@ -1,6 +1,6 @@
-/* Mixed reductions: a block takes the rows of a part cyclically, forwards, or in reverse where the phase before has read
- * the array, and keeps the accumulators across rows in registers. Cyclic rows have all blocks go through the array together
- * (docs/lab/double-centring.md). */
+/* Mixed reductions: a block takes the rows of a part cyclically, forwards, or in reverse where the phase before has
+ * read the array, and keeps the accumulators across rows in registers. Cyclic rows have all blocks go through the array
+ * together (docs/lab/double-centring.md). */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
@@ -15,8 +15,8 @@ static void open_steps(kn_cuda_writer *w)
                  ph->how.tpg * ph->how.vec);
 }
 
-/* The loop over the groups of a part. With deferred combines it is an inner loop without barriers: a block that is alone on
- * its multiprocessor would idle at each (docs/lab/double-centring.md). */
+/* The loop over the groups of a part. With deferred combines it is an inner loop without barriers: a block that is
+ * alone on its multiprocessor would idle at each (docs/lab/double-centring.md). */
 static void open_rounds(kn_cuda_writer *w)
 {
     const int deferred = kn_deferred_groups(w->ph);

@@ -1,6 +1,6 @@
-/* Row packing: several groups with short runs make one row of a block (codegen/sched/packed.c). Lane l of a thread has a
- * column of group first + group_of[l]. What is computed once a group is computed by thread t for group first + my_group, where
- * my_group is t or the last one, and broadcast to the lanes that use it.
+/* Row packing: several groups with short runs make one row of a block (codegen/sched/packed.c). Lane l of a thread has
+ * a column of group first + group_of[l]. What is computed once a group is computed by thread t for group first +
+ * my_group, where my_group is t or the last one, and broadcast to the lanes that use it.
  *
  *     dynamic shared memory   for each sum of a sweep: the partial sums of all lanes, then one for each group;
  *                             for each broadcast value: a slot of 16 bytes a group */

@@ -1,5 +1,5 @@
-/* Which f32 values need not be exact to the last bit: those that are only used rounded to 16 bits, by themselves, in products
- * and quotients, or, of exponentials, which are positive, in sums. ir/interp_bound.c has their error bounds. */
+/* Which f32 values need not be exact to the last bit: those that are only used rounded to 16 bits, by themselves, in
+ * products and quotients, or, of exponentials, which are positive, in sums. ir/interp_bound.c has their error bounds. */
 #include "codegen/emit/cuda/writer.h"
 
 /* Is value i a rounding to 16 bits, or an imprecise product or quotient? */

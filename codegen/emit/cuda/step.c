@@ -7,8 +7,8 @@ static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
     return w->ph->how.vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
 }
 
-/* What write_vector_load() does where the elements are a vector in memory, too. Of a peeled vector only the lanes that are
- * members may be loaded. */
+/* What write_vector_load() does where the elements are a vector in memory, too. Of a peeled vector only the lanes that
+ * are members may be loaded. */
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const char *constant = *type ? "const " : "";
@@ -226,8 +226,8 @@ static void write_lanes(kn_cuda_writer *w)
         kn_cuda_close(w);
 }
 
-/* May a step compute its elements a second time, when a quotient by the reciprocal turns out inexact? It may if all it does
- * with them is to store vectors. */
+/* May a step compute its elements a second time, when a quotient by the reciprocal turns out inexact? It may if all it
+ * does with them is to store vectors. */
 static bool may_repeat(const kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;

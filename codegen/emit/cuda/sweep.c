@@ -1,23 +1,24 @@
-/* The sweeps of a phase over the members of a group: their loops, what they keep for each other, and what a group computes
- * and stores between them. */
+/* The sweeps of a phase over the members of a group: their loops, what they keep for each other, and what a group
+ * computes and stores between them. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
 
 enum {
-    /* Bytes of loads that a thread has in flight where it takes few members: more would only take registers. Of columns a
-     * thread waits for one partial result after the other. */
+    /* Bytes of loads that a thread has in flight where it takes few members: more would only take registers. Of columns
+     * a thread waits for one partial result after the other. */
     FEW_BYTES = 8,
     FEW_BYTES_OF_COLUMNS = 32,
-    /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where registers
-     * hold other things too, such as the results of each group of columns or the rest of a row. */
+    /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where
+     * registers hold other things too, such as the results of each group of columns or the rest of a row. */
     TILE_STEPS = 4,
     REGISTER_TILE_STEPS = 4,
     CROWDED_STEPS = 2,
 };
 
-/* Elements at a time that a thread reads from shared memory. It answers soon: more elements of one array save only the loop's
- * counting and cost compile time (docs/lab/registers-or-shared.md, compile-time.md). Of two arrays two steps pay. */
+/* Elements at a time that a thread reads from shared memory. It answers soon: more elements of one array save only the
+ * loop's counting and cost compile time (docs/lab/registers-or-shared.md, compile-time.md). Of two arrays two steps
+ * pay. */
 enum { SHARED_ELEMENTS = 4, SHARED_ELEMENTS_OF_SEVERAL = 8 };
 
 /* Do the workers of a local phase take few members, one at a time? */
@@ -54,9 +55,9 @@ static int unrolling(kn_cuda_writer *w)
     return steps;
 }
 
-/* Every other sweep walks in reverse, counting on from the phase before that has read the same array: it then meets first
- * what the sweep before it read last, which may still be in a cache. Members that are combined in order, that copies bring
- * or that are on chip are walked forwards. */
+/* Every other sweep walks in reverse, counting on from the phase before that has read the same array: it then meets
+ * first what the sweep before it read last, which may still be in a cache. Members that are combined in order, that
+ * copies bring or that are on chip are walked forwards. */
 static bool forwards(const kn_cuda_writer *w)
 {
     bool first = !w->reversed || kn_goes_by_group(w->ph);
@@ -64,8 +65,8 @@ static bool forwards(const kn_cuda_writer *w)
            kn_phase_in_order(w->ph);
 }
 
-/* Where a thread may take many steps, several at a time, the loop counts them down: the compiler then issues the loads of an
- * unrolled iteration together, without branches between steps. */
+/* Where a thread may take many steps, several at a time, the loop counts them down: the compiler then issues the loads
+ * of an unrolled iteration together, without branches between steps. */
 static bool counts_steps(const kn_cuda_writer *w)
 {
     return !w->tiled && (w->resident || (forwards(w) && kn_by_block(w->ph) && !has_few(w->ph)));
@@ -129,16 +130,17 @@ static void forget_batch(kn_cuda_writer *w)
     w->batched = false;
 }
 
-/* In a cyclic partition of a split group, are the steps of a batch contiguous, so that each block reads memory in longer runs
- * (docs/lab/split-order.md)? Not those of resident values, which are indexed by single steps, nor those of threads with
- * several reductions, whose registers would let fewer blocks fit. */
+/* In a cyclic partition of a split group, are the steps of a batch contiguous, so that each block reads memory in
+ * longer runs (docs/lab/split-order.md)? Not those of resident values, which are indexed by single steps, nor those of
+ * threads with several reductions, whose registers would let fewer blocks fit. */
 static bool batches_are_contiguous(const kn_cuda_writer *w)
 {
     return w->ph->nest.reds.len == 1 && kn_is_cyclic(w->ph) && kn_by_block(w->ph) &&
            !kn_phase_resident(w->ph) && forwards(w);
 }
 
-/* Where a thread's first batch then begins. If not all blocks have a whole batch, single steps are cyclic as elsewhere. */
+/* Where a thread's first batch then begins. If not all blocks have a whole batch, single steps are cyclic as
+ * elsewhere. */
 static const char *first_of_contiguous_batch(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     kn_cuda_line(w, "const kn_count batch_stride = %d * stride <= members ? block_step : stride;",
@@ -147,8 +149,8 @@ static const char *first_of_contiguous_batch(kn_cuda_writer *w, const kn_cuda_st
                            by->first, steps - 1);
 }
 
-/* The loop by batches of so many steps, whose loads are all in flight before the first step waits for its own. Where a step
- * has a branch, as in a division, the compiler would not move the next step's loads above it. */
+/* The loop by batches of so many steps, whose loads are all in flight before the first step waits for its own. Where a
+ * step has a branch, as in a division, the compiler would not move the next step's loads above it. */
 static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     kn_cuda_unrolled batch = {steps, NULL, NULL};
@@ -188,8 +190,8 @@ static bool fills_resident(const kn_cuda_writer *w)
     return w->resident && !found;
 }
 
-/* Does the sweep load in batches? Where steps are counted down the compiler has as many loads in flight without. But it takes
- * the remainder of the count one by one, which is much where a thread has few steps, as of resident values. */
+/* Does the sweep load in batches? Where steps are counted down the compiler has as many loads in flight without. But it
+ * takes the remainder of the count one by one, which is much where a thread has few steps, as of resident values. */
 static bool has_batches(const kn_cuda_writer *w)
 {
     bool counted = kn_by_block(w->ph) && forwards(w), any = false;
@@ -258,8 +260,8 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     kn_cuda_mark_in_shared(w);
 }
 
-/* The steps whose resident values shared memory has room for: the first phase that loads them stores them there, later ones
- * find them there. */
+/* The steps whose resident values shared memory has room for: the first phase that loads them stores them there, later
+ * ones find them there. */
 static void write_resident_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_cuda_stride on_chip = {by->first, "kn_least(resident_end, end)", by->step};
@@ -339,8 +341,8 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
     w->tiled = false;
 }
 
-/* Switches to `ph`, the phase as it is for the members that registers keep because shared memory has no room (rest), or back
- * to the phase itself. */
+/* Switches to `ph`, the phase as it is for the members that registers keep because shared memory has no room (rest), or
+ * back to the phase itself. */
 static void switch_to(kn_cuda_writer *w, const kn_phase *ph, bool rest)
 {
     bool *loaded = w->loaded;

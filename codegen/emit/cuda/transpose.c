@@ -1,5 +1,5 @@
-/* Transposed accesses are contiguous along the members, while neighbouring threads take neighbouring groups. They go through
- * tiles in shared memory, so that neighbouring threads access neighbouring memory on both sides.
+/* Transposed accesses are contiguous along the members, while neighbouring threads take neighbouring groups. They go
+ * through tiles in shared memory, so that neighbouring threads access neighbouring memory on both sides.
  *
  *     for each tile [from, to) of the members:
  *       without reductions, the direct loads of all steps: these are in flight together with the transposed ones
@@ -11,9 +11,9 @@
  * combines after the loop.
  *
  * Columns that are kept on chip and whose only transposed accesses are stores need no tiles: each thread takes as many
- * neighbouring members as a stored vector has, a register tile of members and groups, and transposes it in its registers.
- * Shared memory then has its kept values in planes, one for each member of a register tile, so that neighbouring threads
- * access neighbouring vectors of a plane. */
+ * neighbouring members as a stored vector has, a register tile of members and groups, and transposes it in its
+ * registers. Shared memory then has its kept values in planes, one for each member of a register tile, so that
+ * neighbouring threads access neighbouring vectors of a plane. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 

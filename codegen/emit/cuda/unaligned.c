@@ -1,5 +1,5 @@
-/* Unaligned rows: vectors are aligned in memory, so some lanes of a group's first and last one may be of other groups. These
- * two are peeled off. */
+/* Unaligned rows: vectors are aligned in memory, so some lanes of a group's first and last one may be of other groups.
+ * These two are peeled off. */
 #include "codegen/emit/cuda/writer.h"
 
 static const char *group_offset(kn_cuda_writer *w, kn_access acc, char kind, int i)
@@ -39,8 +39,8 @@ void kn_cuda_unaligned_range(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count inner_end = end / %d * %d;", vec, vec);
 }
 
-/* Which thread has which vector does not depend on the misalignment: so a thread only overwrites what it has kept itself of
- * the group before. */
+/* Which thread has which vector does not depend on the misalignment: so a thread only overwrites what it has kept
+ * itself of the group before. */
 void kn_cuda_unaligned_share(kn_cuda_writer *w, const char *first)
 {
     int vec = w->ph->how.vec;

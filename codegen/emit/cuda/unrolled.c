@@ -1,10 +1,10 @@
-/* Unrolled steps: where a thread keeps its elements of a group, or of a batch of steps, in registers, each step has registers
- * of its own, so the loop over steps must be unrolled. All loads come before the first step. */
+/* Unrolled steps: where a thread keeps its elements of a group, or of a batch of steps, in registers, each step has
+ * registers of its own, so the loop over steps must be unrolled. All loads come before the first step. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-/* The registers that all steps of a sweep take, for what is kept and for what they load besides; *loads: is there any of the
- * latter? */
+/* The registers that all steps of a sweep take, for what is kept and for what they load besides; *loads: is there any
+ * of the latter? */
 static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
 {
     int words = 0;
@@ -19,8 +19,8 @@ static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
 }
 
 /* The condition under which a step has members. In full groups all have; threads without a group then work on another's
- * without storing anything. A branch remains where the sweep loads more than there are registers for: without it the compiler
- * would move all loads to the front. */
+ * without storing anything. A branch remains where the sweep loads more than there are registers for: without it the
+ * compiler would move all loads to the front. */
 static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     bool loads = false;
@@ -30,8 +30,8 @@ static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
                                                                                      : NULL;
 }
 
-/* Steps that only move data break out of the loop at the first that has no members: the compiler issues the loads between
- * branches together, but not loads that are predicated one by one. */
+/* Steps that only move data break out of the loop at the first that has no members: the compiler issues the loads
+ * between branches together, but not loads that are predicated one by one. */
 void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
                             void (*what)(kn_cuda_writer *))
 {
@@ -64,8 +64,8 @@ void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps)
 /* Some of the loads that this sweep has in registers. */
 typedef bool (*which_fn)(const kn_cuda_writer *w, int i);
 
-/* Mixed reductions: is value i resident since an earlier phase, in steps for which there was room? Does this phase make it
- * resident? */
+/* Mixed reductions: is value i resident since an earlier phase, in steps for which there was room? Does this phase make
+ * it resident? */
 static bool is_resident_already(const kn_cuda_writer *w, int i)
 {
     return w->ph->how.mixed && kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;

@@ -57,7 +57,8 @@ static const division exact_f32 = {"divisor", "kn_divisor<float>", "kn_make_divi
                                      "kn_make_integer_divisor"};
 
 /* Is group value `by` an integer that is known before the first sweep, such as the count of members? Threads that share
- * several groups have no register to spare for its reciprocal, unless async copies bring these (docs/lab/short-columns.md). */
+ * several groups have no register to spare for its reciprocal, unless async copies bring these
+ * (docs/lab/short-columns.md). */
 static bool is_known_integer(const kn_phase *ph, int by)
 {
     const kn_value *v = kn_value_at(ph, by);

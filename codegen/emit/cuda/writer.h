@@ -1,5 +1,5 @@
-/* What the files of the CUDA emitter share: a writer, and what each file writes of a kernel. A file calls only those above
- * it:
+/* What the files of the CUDA emitter share: a writer, and what each file writes of a kernel. A file calls only those
+ * above it:
  *
  *   text.c        lines, names, literals, indices
  *   place.c       where a step's elements are: in memory, registers, shared memory, a tile
@@ -24,8 +24,8 @@
 
 #include "codegen/kir/kir.h"
 
-/* How a quotient by a group value is computed: by the divisor's reciprocal, each with a test of its own for whether that
- * is exact; by the reciprocal, with one test for all quotients of a step; or by division. */
+/* How a quotient by a group value is computed: by the divisor's reciprocal, each with a test of its own for whether
+ * that is exact; by the reciprocal, with one test for all quotients of a step; or by division. */
 typedef enum kn_cuda_quotients {
     KN_EACH_TESTED,
     KN_TESTED_TOGETHER,
@@ -138,7 +138,8 @@ const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, 
                             const char *lane);
 /* COLS: the index of this step's kept vector. */
 const char *kn_cuda_kept_of_column(kn_cuda_writer *w);
-/* The parameter that says how many members of its part a block keeps in shared memory; where those that copies bring end. */
+/* The parameter that says how many members of its part a block keeps in shared memory; where those that copies bring
+ * end. */
 const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_copied_end(const kn_phase *ph);
 /* Dynamic shared memory behind the exchange buffer. */
@@ -212,7 +213,8 @@ const char *kn_cuda_reducer_element(kn_cuda_writer *w, int r);
 
 /* ---- combine.c: reduction r of the phase ---- */
 
-/* Declares acc<r>. Adds a step's elements to it: inside the loop over lanes, and what all lanes share before and after. */
+/* Declares acc<r>. Adds a step's elements to it: inside the loop over lanes, and what all lanes share before and
+ * after. */
 void kn_cuda_accumulator(kn_cuda_writer *w, int r);
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_accumulate(kn_cuda_writer *w, int r);
@@ -222,10 +224,11 @@ void kn_cuda_begin_exchange(kn_cuda_writer *w);
 /* After a sweep: combines its accumulators over the workers of a group and declares their results, r<r>. */
 void kn_cuda_combine(kn_cuda_writer *w, int sweep);
 void kn_cuda_declare_results(kn_cuda_writer *w, int sweep);
-/* Where kn_cuda_combine() has only stored what each warp has of a group: combines group `deferred` of those, after a barrier. */
+/* Where kn_cuda_combine() has only stored what each warp has of a group: combines group `deferred` of those, after a
+ * barrier. */
 void kn_cuda_combine_deferred(kn_cuda_writer *w);
-/* Reductions across groups: their accumulators for the groups of a part; after the part, for one step, their combine over
- * the threads of a block that have the same members, and their stores. */
+/* Reductions across groups: their accumulators for the groups of a part; after the part, for one step, their combine
+ * over the threads of a block that have the same members, and their stores. */
 void kn_cuda_across_accumulators(kn_cuda_writer *w);
 void kn_cuda_combine_across(kn_cuda_writer *w);
 void kn_cuda_store_across(kn_cuda_writer *w);
@@ -289,7 +292,8 @@ void kn_cuda_prefetch_tile(kn_cuda_writer *w);
 
 /* ---- unrolled.c ---- */
 
-/* The unrolled steps of a thread: how many, where each begins, and the condition under which it exists, NULL if all do. */
+/* The unrolled steps of a thread: how many, where each begins, and the condition under which it exists, NULL if all
+ * do. */
 typedef struct kn_cuda_unrolled {
     int steps;
     const char *place, *guard;

@@ -1,7 +1,8 @@
 /* The index of an extreme in 32 bits.
  *
  * Before: a raw phase, not split, with  r = min(where(c, index, 2^63 - 1)) of 64-bit integers
- * After: the same of 32-bit integers, if every index fits; users of r see its result widened, or 2^63 - 1 if c never held.
+ * After: the same of 32-bit integers, if every index fits; users of r see its result widened, or 2^63 - 1 if c never
+ * held.
  *
  * That halves the instructions or the bytes a member, and the shuffles of each combine. */
 #include "codegen/plan/nests/planner.h"

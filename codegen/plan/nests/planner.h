@@ -32,8 +32,8 @@ kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regio
                        const kn_plan *base, kn_plan **plan);
 /* codegen/plan/build.c: gives the problem a graph of its own, refined. */
 kn_status kn_problem_refine(kn_arena *a, kn_problem *problem);
-/* codegen/plan/partition.c: the plan of a problem, fused, with the regions of the least predicted time; `refined` is the
- * same problem, refined. */
+/* codegen/plan/partition.c: the plan of a problem, fused, with the regions of the least predicted time; `refined` is
+ * the same problem, refined. */
 kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
                             const kn_plan *base, kn_plan **plan);
 /* codegen/plan/bound.c: a lower bound on the predicted nanoseconds of any plan whose regions are these parts.
@@ -49,8 +49,8 @@ kn_site kn_planner_site(kn_planner *p);
 kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k);
 /* codegen/plan/nests/planner.c: adds a temporary, and returns its number among the buffers. */
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
-/* codegen/plan/nests/locate.c: where a node's elements are: an argument, a temporary, or a view of one. False if strides
- * cannot express a view (p->blocked says which). */
+/* codegen/plan/nests/locate.c: where a node's elements are: an argument, a temporary, or a view of one. False if
+ * strides cannot express a view (p->blocked says which). */
 bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out);
 /* codegen/plan/nests/layout.c: the layout of a reshaped view; false if strides cannot express it. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
@@ -68,13 +68,13 @@ bool kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 bool kn_use_online(kn_planner *p, kn_phase *phase);
 /* codegen/plan/form/narrow.c: argmin and argmax in 32 bits, on GPUs. */
 void kn_narrow_indices(kn_planner *p, kn_phase *phase);
-/* codegen/plan/nests/preview.c: a copy of a phase without axes of extent 1, with the walk and the vectors that it would have, to base
- * decisions on. */
+/* codegen/plan/nests/preview.c: a copy of a phase without axes of extent 1, with the walk and the vectors that it would
+ * have, to base decisions on. */
 kn_phase kn_preview(kn_planner *p, const kn_phase *phase);
 /* codegen/plan/nests/preview.c: the ranges to split the members of a previewed phase into. */
 kn_range kn_preview_splits(kn_planner *p, const kn_phase *phase);
-/* Where groups of a phase stay on chip, so that further sweeps are cheap; NONE if any does not. What a cluster could keep
- * in registers counts as in shared memory. alone: would one of its blocks take all the shared memory of a
+/* Where groups of a phase stay on chip, so that further sweeps are cheap; NONE if any does not. What a cluster could
+ * keep in registers counts as in shared memory. alone: would one of its blocks take all the shared memory of a
  * multiprocessor, with elements of at least 32 bits? */
 typedef struct kn_keeping {
     kn_keep keep;

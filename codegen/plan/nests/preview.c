@@ -17,9 +17,9 @@ kn_range kn_preview_splits(kn_planner *p, const kn_phase *ph)
     return kn_schedule_splits(&at, ph);
 }
 
-/* Is a phase that has a cluster quicker split over the whole machine, and resident, with as few sweeps, and barriers then, as
- * can be? Asked where its blocks have a multiprocessor each, so that clusters take turns: below it gains little, and would
- * be one kernel more for small groups. */
+/* Is a phase that has a cluster quicker split over the whole machine, and resident, with as few sweeps, and barriers
+ * then, as can be? Asked where its blocks have a multiprocessor each, so that clusters take turns: below it gains
+ * little, and would be one kernel more for small groups. */
 static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
 {
     if (ph->num.chunk * kn_reread_each(ph) * 2 <= p->problem->target->smem_block ||
