@@ -67,8 +67,8 @@ char *kn_sprintf(kn_arena *a, const char *fmt, ...) __attribute__((format(printf
 /* Unwinds as running out of memory does, after a kn_fail() that says why. */
 _Noreturn void kn_give_up(kn_arena *a);
 
-/* Runs fn(ctx) and returns its status, or that of the failure when an allocation from `a` failed inside it (KN_MEMORY), or
- * kn_give_up() was called. */
+/* Runs fn(ctx) and returns its status, or that of the failure when an allocation from `a` failed inside it (KN_MEMORY),
+ * or kn_give_up() was called. */
 typedef kn_status (*kn_protected_fn)(void *ctx);
 kn_status kn_protect(kn_arena *a, kn_protected_fn fn, void *ctx);
 

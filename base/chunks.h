@@ -1,4 +1,5 @@
-/* Memory of arenas that come and go: their chunks are kept for the next one, as far as they are few. For several threads. */
+/* Memory of arenas that come and go: their chunks are kept for the next one, as far as they are few. For several
+ * threads. */
 #ifndef KN_BASE_CHUNKS_H
 #define KN_BASE_CHUNKS_H
 

@@ -15,7 +15,8 @@ const char *kn_env_temporary(void);
 
 /* The executable file that `program` means: itself if there is a slash in it, else the first of that name in $PATH. */
 bool kn_env_find_program(const char *program, char *file, size_t size);
-/* What programs that are started inherit, but that they speak English: a list to be freed, up to a NULL. NULL: no memory. */
+/* What programs that are started inherit, but that they speak English: a list to be freed, up to a NULL. NULL: no
+ * memory. */
 char **kn_env_for_programs(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Numbers as text, with a decimal point whatever the application's locale writes. All text of the library is made and read
- * by these: tests/numbers.sh holds it. */
+/* Numbers as text, with a decimal point whatever the application's locale writes. All text of the library is made and
+ * read by these: tests/numbers.sh holds it. */
 #ifndef KN_BASE_NUMBER_H
 #define KN_BASE_NUMBER_H
 

@@ -2,8 +2,8 @@
 
 #include "base/hash.h"
 
-/* What uthash's macros call where they stand: a kn_allocator `from` is in scope. Where it has no memory they undo what they
- * did, and leave the entry without a table. */
+/* What uthash's macros call where they stand: a kn_allocator `from` is in scope. Where it has no memory they undo what
+ * they did, and leave the entry without a table. */
 #define uthash_malloc(size) from->alloc(from->user, size)
 #define uthash_free(ptr, size) from->release(from->user, ptr)
 #define HASH_NONFATAL_OOM 1

@@ -6,8 +6,8 @@
 
 typedef struct kn_table_entry kn_table_entry;
 
-/* From byte strings to pointers. Keys are compared in full and belong to the caller: they stay as they are, and where they
- * are, while they are in the table. */
+/* From byte strings to pointers. Keys are compared in full and belong to the caller: they stay as they are, and where
+ * they are, while they are in the table. */
 typedef struct kn_table {
     kn_allocator from;
     kn_table_entry *entries; /* uthash's list; NULL: the table is empty and has no memory */

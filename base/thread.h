@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Starts one that no signal of the application's is delivered to: its handlers run in its own threads. Faults of the thread
- * itself (SIGSEGV, ...) are not blocked. False: the system has no more. */
+/* Starts one that no signal of the application's is delivered to: its handlers run in its own threads. Faults of the
+ * thread itself (SIGSEGV, ...) are not blocked. False: the system has no more. */
 bool kn_thread_start(pthread_t *thread, void *(*fn)(void *arg), void *arg);
 
 #endif

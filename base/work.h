@@ -1,5 +1,5 @@
-/* A measure of work that is the same on every machine: steps that optimising and planning count, for tests of how it grows
- * with a program. Each thread has its own count. */
+/* A measure of work that is the same on every machine: steps that optimising and planning count, for tests of how it
+ * grows with a program. Each thread has its own count. */
 #ifndef KN_BASE_WORK_H
 #define KN_BASE_WORK_H
 

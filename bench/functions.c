@@ -1,5 +1,5 @@
-/* Functions of floats on the CPU: nanoseconds an element, in one thread and in cache, by the plain loops (the C library one at
- * a time, and for some in f32 a series of kiln's own) and by the vector library, where there is one.
+/* Functions of floats on the CPU: nanoseconds an element, in one thread and in cache, by the plain loops (the C library
+ * one at a time, and for some in f32 a series of kiln's own) and by the vector library, where there is one.
  *
  * The time is the thread's own, the least of many, so that a busy machine does not matter much. */
 #include <stdio.h>

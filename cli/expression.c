@@ -1,9 +1,9 @@
 /* The graph of an expression.
  *
- * Its arrays are given, so that their sizes are known; but a kernel that has them as numbers serves no other call. Sizes are
- * symbols, one for each number, so that the kernels of one expression serve all calls in which the same sizes are equal; 1
- * stays a number, for it broadcasts. Where the expression reads sizes it is Python that computes with them, and they are
- * numbers; and so they are where symbols leave it without a meaning, as in squeeze(x). */
+ * Its arrays are given, so that their sizes are known; but a kernel that has them as numbers serves no other call.
+ * Sizes are symbols, one for each number, so that the kernels of one expression serve all calls in which the same sizes
+ * are equal; 1 stays a number, for it broadcasts. Where the expression reads sizes it is Python that computes with
+ * them, and they are numbers; and so they are where symbols leave it without a meaning, as in squeeze(x). */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

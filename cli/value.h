@@ -59,9 +59,8 @@ int kn_cli_value_parse_raw(const char *name, const char *text, kn_cli_value *v, 
 /* Makes v->array: reads the file or draws the data (only its shape if shape_only). Once is enough;
  * does nothing for numbers. */
 int kn_cli_value_load(kn_cli_value *v, uint64_t seed, bool shape_only, kn_err *e);
-/* Writes the number at `out`, which has room for 16 bytes, as `dtype`. What would not keep the
- * number's kind is refused: a complex number for a float, a float for an integer, a number for a bool, an integer that does not
- * fit. */
+/* Writes the number at `out`, which has room for 16 bytes, as `dtype`. What would not keep the number's kind is
+ * refused: a complex number for a float, a float for an integer, a number for a bool, an integer that does not fit. */
 int kn_cli_value_number(const kn_cli_value *v, kiln_dtype dtype, void *out, kn_err *e);
 void kn_cli_value_finish(kn_cli_value *v);
 

@@ -20,8 +20,8 @@
  * Threads: a context and a program may be used by several threads at once; a graph by one at a time.
  *
  * Processes: in the child of a fork() the parent's contexts, and what was made from them, are refused with
- * KILN_ERR_DEVICE; destroying or freeing them there does nothing. The child may create contexts of its own, on "cuda" only
- * if no ancestor had used CUDA. docs/process.md has the rest: environment, files, signals.
+ * KILN_ERR_DEVICE; destroying or freeing them there does nothing. The child may create contexts of its own, on "cuda"
+ * only if no ancestor had used CUDA. docs/process.md has the rest: environment, files, signals.
  */
 #ifndef KILN_H
 #define KILN_H
@@ -96,9 +96,9 @@ KILN_API size_t kiln_dtype_size(kiln_dtype dtype);      /* bytes; 0 for no dtype
 KILN_API const char *kiln_dtype_text(kiln_dtype dtype); /* "f32"; NULL for no dtype */
 KILN_API kiln_dtype kiln_dtype_find(const char *text);  /* "f32" or "float32" */
 
-/* One element of memory as C numbers: floats of any width as double, bool and integers as int64_t (u64 by its
- * bits). The number read of the other kind is converted, and what is stored rounds or wraps as cast does. Of a dtype that
- * is none nothing is stored, and NaN, as an integer 0, is read; kiln_last_error() says so. */
+/* One element of memory as C numbers: floats of any width as double, bool and integers as int64_t (u64 by its bits).
+ * The number read of the other kind is converted, and what is stored rounds or wraps as cast does. Of a dtype that is
+ * none nothing is stored, and NaN, as an integer 0, is read; kiln_last_error() says so. */
 KILN_API double kiln_load_float(kiln_dtype dtype, const void *element);
 KILN_API int64_t kiln_load_int(kiln_dtype dtype, const void *element);
 KILN_API void kiln_store_float(kiln_dtype dtype, void *element, double value);
@@ -131,15 +131,16 @@ typedef struct kiln_config {
      * $HOME/.cache/kiln; "": nowhere. With KILN_CACHE=off in the environment: nowhere. See docs/cache.md. */
     const char *cache_dir;
     uint64_t cache_bytes; /* how large that may grow; 0: 256 MiB */
-    /* GPUs. Default false: the driver is asked about each address that a run or kiln_prepare() gives for the first time, and
-     * host memory that kernels cannot use is an error. true: nothing is asked; such memory is a fault of the kernel then,
-     * after which nothing runs in the process's CUDA context. */
+    /* GPUs. Default false: the driver is asked about each address that a run or kiln_prepare() gives for the first
+     * time, and host memory that kernels cannot use is an error. true: nothing is asked; such memory is a fault of the
+     * kernel then, after which nothing runs in the process's CUDA context. */
     bool trust_pointers;
 } kiln_config;
 KILN_INIT(kiln_config)
 /* config may be NULL for the defaults. */
 KILN_API kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx);
-/* Graphs, programs and kernels made from it may be used until they are destroyed; memory of kiln_alloc() is freed before. */
+/* Graphs, programs and kernels made from it may be used until they are destroyed; memory of kiln_alloc() is freed
+ * before. */
 KILN_API void kiln_ctx_destroy(kiln_ctx *ctx);
 /* Removes the temporary files that the contexts of this process have (the emulator's), for a program that ends without
  * destroying them: to be called from the handler of a signal that ends it (async-signal-safe), with nothing but the end
@@ -183,8 +184,8 @@ typedef struct kiln_cache_info {
         [256]; /* why it cannot be used, in words; "" when it can (it may not be there yet) */
     uint64_t files, bytes; /* in the directory now */
     uint64_t limit;        /* bytes that it may grow to */
-    /* of this context, since it was made. A lookup is a hit or a miss; kernels are looked up, what was measured of schedules,
-     * and what is known of the compiler itself. */
+    /* of this context, since it was made. A lookup is a hit or a miss; kernels are looked up, what was measured of
+     * schedules, and what is known of the compiler itself. */
     uint64_t hits, misses, writes;
     uint64_t write_failures; /* no room, no right, ...: the kernel runs all the same */
     uint64_t evictions;      /* files removed for room */
@@ -315,10 +316,10 @@ KILN_API kiln_val kiln_var(kiln_graph *g, kiln_val x, kiln_axes axes, unsigned f
 KILN_API kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes,
                               unsigned flags, kiln_dtype dtype, int ddof);
 
-/* A reduction of your own. It carries `count` values from element to element; `combined` says what becomes of those that
- * two neighbouring ranges of elements have left, as an expression of the ones before (`left`) and the ones behind
- * (`right`), which kiln_carried() makes. combine must be associative, up to rounding, and with `identity` before or behind
- * it must give the other operand: then every way of dividing the elements gives the same.
+/* A reduction of your own. It carries `count` values from element to element; `combined` says what becomes of those
+ * that two neighbouring ranges of elements have left, as an expression of the ones before (`left`) and the ones behind
+ * (`right`), which kiln_carried() makes. combine must be associative, up to rounding, and with `identity` before or
+ * behind it must give the other operand: then every way of dividing the elements gives the same.
  *
  *     kiln_val a = kiln_carried(g, KILN_F32), b = kiln_carried(g, KILN_F32), last;
  *     kiln_reducer by = {.count = 1, .left = {a}, .right = {b}, .identity = {kiln_float(g, NAN)},
@@ -340,10 +341,11 @@ typedef struct kiln_reducer {
 
 /* An operand of a combine, of any type but 16-bit floats; it has no meaning elsewhere. */
 KILN_API kiln_val kiln_carried(kiln_graph *g, kiln_dtype dtype);
-/* Reduces x[0..count), which are cast to the types that are carried and broadcast together, over axes of their common shape.
- * where: NULL, or a bool mask that broadcasts to that: only these elements count. initial: NULL, or `count` 0-d values that
- * come before all elements; over nothing, and without them, the result is the identity. results: `count` of them, of the
- * types that are carried. `by` is not kept; reports the first error of the graph, and poisons the results. */
+/* Reduces x[0..count), which are cast to the types that are carried and broadcast together, over axes of their common
+ * shape. where: NULL, or a bool mask that broadcasts to that: only these elements count. initial: NULL, or `count` 0-d
+ * values that come before all elements; over nothing, and without them, the result is the identity. results: `count` of
+ * them, of the types that are carried. `by` is not kept; reports the first error of the graph, and poisons the
+ * results. */
 KILN_API kiln_status kiln_reduce_by(kiln_graph *g, const kiln_reducer *by, const kiln_val *x,
                                     kiln_axes axes, unsigned flags, const kiln_val *where,
                                     const kiln_val *initial, kiln_val *results);
@@ -378,8 +380,8 @@ KILN_API kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *fil
  * already has. */
 KILN_API kiln_status kiln_parse_expr(kiln_graph *graph, const char *text);
 
-/* The value of an expression of the text form (docs/language.md) in which names[i] means values[i]; sizes have the names
- * that inputs gave them. So all of the language can be built with:
+/* The value of an expression of the text form (docs/language.md) in which names[i] means values[i]; sizes have the
+ * names that inputs gave them. So all of the language can be built with:
  *     kiln_expr(g, "softmax(x / C**0.5, axis=-1)", (const char *[]){"x"}, &x, 1) */
 KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *names,
                             const kiln_val *values, int n);
@@ -388,19 +390,22 @@ KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *
 
 /* How a program is compiled.
  *
- * autotune: the first kiln_run() or kiln_prepare() with arguments of a new class compiles up to six schedules, the one that would
- * be taken without it first and then those that a model predicts to be quickest, and times each on the device, with cold caches.
- * The quickest is taken for all arguments of the class: those for which kernels may rely on the same and whose sizes (of axes,
- * neighbours that lie together being one) are equal rounded up to powers of two. No schedule is begun when the time has passed,
- * compiling included. What schedule, reuse and max_threads force stays forced.
+ * autotune: the first kiln_run() or kiln_prepare() with arguments of a new class compiles up to six schedules, the one
+ * that would be taken without it first and then those that a model predicts to be quickest, and times each on the
+ * device, with cold caches. The quickest is taken for all arguments of the class: those for which kernels may rely on
+ * the same and whose sizes (of axes, neighbours that lie together being one) are equal rounded up to powers of two. No
+ * schedule is begun when the time has passed, compiling included. What schedule, reuse and max_threads force stays
+ * forced.
  *
- * What was learnt is kept in the program, and on disk beside the compiled kernels for later processes, which then measure nothing:
- * docs/cache.md. kiln_ctx_stats() counts both, kiln_explain() tells the times. A program learns at most max_kinds classes.
+ * What was learnt is kept in the program, and on disk beside the compiled kernels for later processes, which then
+ * measure nothing: docs/cache.md. kiln_ctx_stats() counts both, kiln_explain() tells the times. A program learns at
+ * most max_kinds classes.
  *
- * Measuring reads the inputs, waits for the stream, and takes device memory as large as the outputs and whatever overlaps
- * them, for a while; the caller's outputs are written by the run itself only, once. Nothing is measured in a stream capture, with
- * max_kinds -1, and on "emu" and "ref". Where it fails, for want of memory for example, the program runs as without it. The
- * results of two schedules may differ as rounding does: they are the same from run to run as long as what was learnt is. */
+ * Measuring reads the inputs, waits for the stream, and takes device memory as large as the outputs and whatever
+ * overlaps them, for a while; the caller's outputs are written by the run itself only, once. Nothing is measured in a
+ * stream capture, with max_kinds -1, and on "emu" and "ref". Where it fails, for want of memory for example, the
+ * program runs as without it. The results of two schedules may differ as rounding does: they are the same from run to
+ * run as long as what was learnt is. */
 typedef struct kiln_options {
     size_t struct_size;
     bool fusion; /* default true; false runs one kernel an operation */
@@ -422,9 +427,10 @@ typedef struct kiln_options {
     int autotune; /* milliseconds that measuring schedules may take; default 0: nothing is measured */
 } kiln_options;
 KILN_INIT(kiln_options)
-/* The program keeps nothing of the graph. options may be NULL. A program that has, or is optimised to, more than 1,048,576
- * operations is KILN_ARGUMENT, one that takes more than 4 GiB to build or plan KILN_MEMORY, one of more than 32,767 sizes and
- * sizes derived from them, or with a size of more than 64 terms, KILN_SHAPE; the message names the operation. */
+/* The program keeps nothing of the graph. options may be NULL. A program that has, or is optimised to, more than
+ * 1,048,576 operations is KILN_ARGUMENT, one that takes more than 4 GiB to build or plan KILN_MEMORY, one of more than
+ * 32,767 sizes and sizes derived from them, or with a size of more than 64 terms, KILN_SHAPE; the message names the
+ * operation. */
 KILN_API kiln_status kiln_compile(kiln_graph *graph, const kiln_options *options, kiln_prog **prog);
 KILN_API void kiln_prog_destroy(kiln_prog *prog);
 
@@ -452,10 +458,10 @@ KILN_API int kiln_prog_io_count(const kiln_prog *prog);
 /* Inputs first, in order of declaration, then outputs that are no inputs. */
 KILN_API kiln_status kiln_prog_io(const kiln_prog *prog, int index, kiln_io *io);
 
-/* One argument of a run. Arrays: data is memory that the context's device can use: on "cuda" device memory or managed memory,
- * host memory only if CUDA allocated or registered it (or the GPU uses all of it); on "cpu", "emu" and "ref" host memory.
- * shape has `rank` entries; strides too, in elements, NULL for compact row-major. Negative and zero strides are allowed for
- * inputs. Scalars: data points to one host value, rank 0. */
+/* One argument of a run. Arrays: data is memory that the context's device can use: on "cuda" device memory or managed
+ * memory, host memory only if CUDA allocated or registered it (or the GPU uses all of it); on "cpu", "emu" and "ref"
+ * host memory. shape has `rank` entries; strides too, in elements, NULL for compact row-major. Negative and zero
+ * strides are allowed for inputs. Scalars: data points to one host value, rank 0. */
 typedef struct kiln_arg {
     const char *name;
     void *data;
@@ -479,24 +485,23 @@ typedef struct kiln_prepared {
 } kiln_prepared;
 
 KILN_INIT(kiln_prepared)
-/* Compiles and loads what a run with these arguments will need, sets workspace aside for it and says what
- * it takes; info may be NULL. A run with arguments of the same shapes, strides, alignments and overlaps then
- * neither compiles nor allocates nor waits, but that the driver makes a graph of a launch which the default stream is asked
- * for again and again; a program keeps 256 such sets of arguments, the last used ones.
- * Runs in several streams at a time, or of several threads, take a workspace each: the first such run
- * makes it. */
+/* Compiles and loads what a run with these arguments will need, sets workspace aside for it and says what it takes;
+ * info may be NULL. A run with arguments of the same shapes, strides, alignments and overlaps then neither compiles nor
+ * allocates nor waits, but that the driver makes a graph of a launch which the default stream is asked for again and
+ * again; a program keeps 256 such sets of arguments, the last used ones. Runs in several streams at a time, or of
+ * several threads, take a workspace each: the first such run makes it. */
 KILN_API kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   kiln_prepared *info);
 
-/* Runs on `stream` (a CUstream; NULL is the default stream) and returns without waiting, but for the
- * CPU devices, which return when done. Every array must be given, inputs and outputs. Outputs must not
- * share elements; an output may overlap inputs: results are as if every input had been read before
- * any output was written (an input is copied first, unless the output lies exactly on it and every element of it
- * is read by the thread that writes it, before it does). Workspace is the context's own, kept for later runs in the same stream.
+/* Runs on `stream` (a CUstream; NULL is the default stream) and returns without waiting, but for the CPU devices, which
+ * return when done. Every array must be given, inputs and outputs. Outputs must not share elements; an output may
+ * overlap inputs: results are as if every input had been read before any output was written (an input is copied first,
+ * unless the output lies exactly on it and every element of it is read by the thread that writes it, before it does).
+ * Workspace is the context's own, kept for later runs in the same stream.
  *
- * After kiln_prepare() a run may be part of a stream capture. The graph then has the program's kernels, so that it must not be
- * launched after the program was destroyed, the arguments' addresses, and the workspace's, which the context may give to
- * others: give it one of its own with kiln_run_in() if it needs any. */
+ * After kiln_prepare() a run may be part of a stream capture. The graph then has the program's kernels, so that it must
+ * not be launched after the program was destroyed, the arguments' addresses, and the workspace's, which the context may
+ * give to others: give it one of its own with kiln_run_in() if it needs any. */
 KILN_API kiln_status kiln_run(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs);
 /* The same with the caller's workspace, of the size kiln_prepare() gave, 256-byte aligned. */
 KILN_API kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs,
@@ -509,10 +514,10 @@ KILN_API kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *
 
 typedef struct kiln_kernel kiln_kernel;
 
-/* Compiles `source` unless the context has done so before. entry: the name of a __global__ function, or an
- * instance of a template: "reduce<256, float>". On "cuda" the source may include the CUDA toolkit's headers
- * where the toolkit is installed. Several threads may run one kernel. A graph that captured a launch must not be launched
- * after the kernel was destroyed. */
+/* Compiles `source` unless the context has done so before. entry: the name of a __global__ function, or an instance of
+ * a template: "reduce<256, float>". On "cuda" the source may include the CUDA toolkit's headers where the toolkit is
+ * installed. Several threads may run one kernel. A graph that captured a launch must not be launched after the kernel
+ * was destroyed. */
 KILN_API kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *entry,
                                         kiln_kernel **kernel);
 KILN_API void kiln_kernel_destroy(kiln_kernel *kernel);
@@ -561,8 +566,8 @@ typedef struct kiln_explain_options {
     /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU device; NULL: for the context's device,
      * which is an sm_90 where it is neither a GPU nor "cpu". */
     const char *arch;
-    /* In words and "json", steps that changed nothing too; in words also the operations of each line, and all reasons not
-     * to merge. */
+    /* In words and "json", steps that changed nothing too; in words also the operations of each line, and all reasons
+     * not to merge. */
     bool verbose;
 } kiln_explain_options;
 KILN_INIT(kiln_explain_options)
@@ -591,8 +596,8 @@ KILN_INIT(kiln_measurement)
 KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   kiln_measurement *m);
 
-/* What this machine has, in words: driver, NVRTC, devices, the emulator's compiler, the directory of compiled kernels, and
- * what to do about what is missing. */
+/* What this machine has, in words: driver, NVRTC, devices, the emulator's compiler, the directory of compiled kernels,
+ * and what to do about what is missing. */
 KILN_API kiln_status kiln_doctor(char **text); /* released with kiln_text_free(NULL, text) */
 
 /* ---- numbers as values ------------------------------------------------------------------------- */

@@ -63,8 +63,8 @@ kn_node *kn_build_nan_to_num(kn_graph *g, kn_node *x, kn_node *const *instead, k
 /* An operand of a combine: what is carried from the elements before, or from those behind. TYPE for 16-bit floats. */
 kn_node *kn_build_carried(kn_graph *g, kn_dtype dtype, kn_loc loc);
 
-/* A reduction of the user's own, as an expression: ir/reducer.h. left and right are CARRIED, combined is made of them, of
- * numbers and elementwise operations; identities are numbers. */
+/* A reduction of the user's own, as an expression: ir/reducer.h. left and right are CARRIED, combined is made of them,
+ * of numbers and elementwise operations; identities are numbers. */
 typedef struct kn_combining {
     int count; /* 1 to KN_MAX_CARRIED */
     kn_node *left[KN_MAX_CARRIED], *right[KN_MAX_CARRIED], *combined[KN_MAX_CARRIED],
@@ -127,15 +127,16 @@ kn_node *kn_build_arg(kn_graph *g, kn_op op, kn_node *x, const int *axis, bool k
  * counted around, or the nearest element. Only KN_TAKE_RAISE counts negative ones from the end. */
 typedef enum kn_take_mode { KN_TAKE_RAISE, KN_TAKE_WRAP, KN_TAKE_CLIP } kn_take_mode;
 
-/* x with the elements of an axis at `indices`, integers of any shape, in the axis's place. axis NULL: of all elements. */
+/* x with the elements of an axis at `indices`, integers of any shape, in the axis's place. axis NULL: of all
+ * elements. */
 kn_node *kn_build_take(kn_graph *g, kn_node *x, kn_node *indices, const int *axis,
                        kn_take_mode mode, kn_loc loc);
 /* An index for each element of the result, as argmax gives them; other axes broadcast. */
 kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const int *axis,
                              kn_loc loc);
 
-/* What `base` becomes when v is assigned to `view` of it: v in base's type and of view's shape, or broadcast to it. SHAPE
- * where the view repeats elements, or regroups them. */
+/* What `base` becomes when v is assigned to `view` of it: v in base's type and of view's shape, or broadcast to it.
+ * SHAPE where the view repeats elements, or regroups them. */
 kn_node *kn_build_put(kn_graph *g, kn_node *base, const kn_node *view, kn_node *v, kn_loc loc);
 /* `view`, a chain of views of `from`, of `to` instead; NULL without a message where it is none. */
 kn_node *kn_build_same_view(kn_graph *g, const kn_node *view, const kn_node *from, kn_node *to);

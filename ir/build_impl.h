@@ -57,8 +57,8 @@ kn_node *kn_build_compare_signs(kn_graph *g, kn_op op, kn_node *a, kn_node *b, k
 kn_node *kn_build_index_along(kn_graph *g, const kn_dim *shape, int rank, int axis, kn_loc loc);
 /* What a TAKE of x reads: a view that stands for memory, x itself in any case as an INDEX. */
 kn_node *kn_build_in_memory(kn_graph *g, kn_node *x, kn_loc loc);
-/* x[places[0], places[1], ...]: places of the result's rank, i64, NULL where x's axis is walked. The result has x's rank
- * and `shape`. */
+/* x[places[0], places[1], ...]: places of the result's rank, i64, NULL where x's axis is walked. The result has x's
+ * rank and `shape`. */
 kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *places, const kn_dim *shape,
                         bool checked, kn_loc loc);
 /* Bounds an index to 0, ..., n - 1. */

@@ -63,7 +63,8 @@ static kn_dim slice_axis(kn_symbols *s, const kn_index_item *at, kn_dim size, kn
     return kn_dim_max(s, kn_dim_floordiv(s, length, by), zero);
 }
 
-/* Does slice `at` with `length` elements take all of an axis in order? Of an axis of one element, whatever its bounds. */
+/* Does slice `at` with `length` elements take all of an axis in order? Of an axis of one element, whatever its
+ * bounds. */
 static bool takes_all(kn_symbols *s, const kn_index_item *at, kn_dim size, kn_dim length)
 {
     return (at->step == 1 && !at->lo && !at->hi) ||

@@ -1,6 +1,6 @@
-/* Complex numbers in double: what the reference interpreter and the CPU device have where C's own arithmetic or <complex.h>
- * is not NumPy's. Exponentials, logarithms, roots, circular and hyperbolic functions and their inverses are the C
- * library's, whose branch cuts are those of C17, Annex G, and NumPy's. */
+/* Complex numbers in double: what the reference interpreter and the CPU device have where C's own arithmetic or
+ * <complex.h> is not NumPy's. Exponentials, logarithms, roots, circular and hyperbolic functions and their inverses are
+ * the C library's, whose branch cuts are those of C17, Annex G, and NumPy's. */
 #ifndef KN_IR_COMPLEX_H
 #define KN_IR_COMPLEX_H
 

@@ -68,13 +68,15 @@ static inline bool kn_is_int(kn_dtype t)
 static inline int kn_bytes(kn_dtype t) { return kn_dtypes[t].bytes; }
 /* The type that devices compute in with values of type t: f32 for 16-bit floats. */
 static inline kn_dtype kn_compute_dtype(kn_dtype t) { return kn_is_half(t) ? KN_F32 : t; }
-/* NEP 50's order of kinds, bool < integer < float < complex: a Python number of a higher kind changes an array's type. */
+/* NEP 50's order of kinds, bool < integer < float < complex: a Python number of a higher kind changes an array's
+ * type. */
 static inline int kn_category(kn_dtype t)
 {
     return kn_dtypes[t].kind == KN_KIND_BOOL ? 0 : kn_is_int(t) ? 1 : kn_is_float(t) ? 2 : 3;
 }
 
-/* One value of any dtype: f for floats, f + im * 1j for complex numbers, i for the rest (bool is 0 or 1; u64 by its bits). */
+/* One value of any dtype: f for floats, f + im * 1j for complex numbers, i for the rest (bool is 0 or 1; u64 by its
+ * bits). */
 typedef struct kn_scalar {
     kn_dtype dtype;
     union {
@@ -92,8 +94,8 @@ static inline double kn_scalar_number(kn_scalar v)
                                      : (double)v.i;
 }
 
-/* x rounded to a float type, or that of a complex type's parts, to nearest, ties to even; overflow gives infinity. bf16 through f32, as ml_dtypes
- * rounds. */
+/* x rounded to a float type, or that of a complex type's parts, to nearest, ties to even; overflow gives infinity. bf16
+ * through f32, as ml_dtypes rounds. */
 double kn_round(kn_dtype t, double x);
 /* Half the distance of 1 and the next number; the smallest positive number; the largest finite one. Of a complex type:
  * its parts'. */

@@ -1,9 +1,8 @@
 /* The scalar evaluator: the meaning of every elementwise operation, one value at a time.
  *
- * Operations of f32, f16 and bf16 are computed in double and rounded once, so a result is the correctly rounded
- * one (but for rare double rounding); f64 operations are the C library's, and complex ones too, of which c64's are c128's
- * rounded. Integers wrap. The constant folder and the
- * reference interpreter share it. */
+ * Operations of f32, f16 and bf16 are computed in double and rounded once, so a result is the correctly rounded one
+ * (but for rare double rounding); f64 operations are the C library's, and complex ones too, of which c64's are c128's
+ * rounded. Integers wrap. The constant folder and the reference interpreter share it. */
 #ifndef KN_IR_EVAL_H
 #define KN_IR_EVAL_H
 

@@ -35,9 +35,10 @@ typedef struct kn_indexing {
     kn_dim start[KN_MAX_RANK];
 } kn_indexing;
 
-/* TAKE: a view, the first operand, stands for memory. Its axis j is read at the place that operand by[j] gives; where by[j] is 0, at the index along
- * the result's axis axis[j], or at 0 where that is < 0. Places are of the result's rank, i64, and within the axis, unless
- * `checked`: then devices that check say what is not, and others read the nearest element. */
+/* TAKE: a view, the first operand, stands for memory. Its axis j is read at the place that operand by[j] gives; where
+ * by[j] is 0, at the index along the result's axis axis[j], or at 0 where that is < 0. Places are of the result's rank,
+ * i64, and within the axis, unless `checked`: then devices that check say what is not, and others read the nearest
+ * element. */
 typedef struct kn_gathering {
     int8_t axis[KN_MAX_RANK];
     int8_t by[KN_MAX_RANK];
@@ -132,8 +133,8 @@ typedef struct kn_loc_said {
     char text[32];
 } kn_loc_said;
 kn_loc_said kn_loc_place(kn_loc loc);
-/* `status` of a run of `g`: a failure's message gets the name of the file that g is of in front, where it does not begin with
- * it. Text in `a`. */
+/* `status` of a run of `g`: a failure's message gets the name of the file that g is of in front, where it does not
+ * begin with it. Text in `a`. */
 kn_status kn_graph_failed(kn_arena *a, const kn_graph *g, kn_status status);
 /* kn_fail() about a node: its title and place stand in front. */
 kn_status kn_node_fail(kn_status status, const kn_node *n, const char *fmt, ...)

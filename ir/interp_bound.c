@@ -29,8 +29,8 @@ static double complex_rounding(double err, double ulp, kn_scalar r)
     return ulp > 0 && x + err > kn_largest(r.dtype) / 2 ? INFINITY : err;
 }
 
-/* `err` plus the operation's own rounding; infinite where the result may overflow. The reference rounds too, to the same
- * side only where both round the same number: else a device's result may be the next number on the other side. */
+/* `err` plus the operation's own rounding; infinite where the result may overflow. The reference rounds too, to the
+ * same side only where both round the same number: else a device's result may be the next number on the other side. */
 double kn_interp_rounding(double err, double ulp, kn_scalar r)
 {
     double x = fabs(kn_scalar_number(r)), u = kn_unit_roundoff(r.dtype);
@@ -46,7 +46,8 @@ double kn_interp_rounding(double err, double ulp, kn_scalar r)
     return x + err > kn_largest(r.dtype) ? INFINITY : err;
 }
 
-/* Directions that a value can move in: there and back along the real line, of complex numbers along the imaginary one. */
+/* Directions that a value can move in: there and back along the real line, of complex numbers along the imaginary
+ * one. */
 static unsigned directions(kn_dtype t) { return kn_is_complex(t) ? 4 : 2; }
 
 static kn_scalar moved(kn_scalar v, double by, unsigned direction)
@@ -128,8 +129,8 @@ static double ulp_of(const kn_node *n, const kn_scalar *in)
     return ulp * fmax(1, hypot(in[1].f, in[1].im) * fmax(1, turn));
 }
 
-/* A quotient may be off by 2 units of its last place, an exponential by 4 and 3/4 for each unit of its operand. Infinite
- * where that may be out of f32's range. */
+/* A quotient may be off by 2 units of its last place, an exponential by 4 and 3/4 for each unit of its operand.
+ * Infinite where that may be out of f32's range. */
 double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c)
 {
     double rough = 0;
@@ -144,8 +145,8 @@ double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const
     return fabs(r.f) * (1 + rough) > kn_largest(KN_F32) ? INFINITY : rough;
 }
 
-/* How far the result is from that of an f32 which is off as it may be where nothing is left of it but this rounding to 16
- * bits. An exponential is so only behind a product, a quotient or a sum. */
+/* How far the result is from that of an f32 which is off as it may be where nothing is left of it but this rounding to
+ * 16 bits. An exponential is so only behind a product, a quotient or a sum. */
 static double rough_rounding(const kn_node *n, kn_scalar r, const kn_scalar *in,
                              const kn_cell *const *c)
 {

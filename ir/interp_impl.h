@@ -9,8 +9,8 @@
 
 #include "ir/interp.h"
 
-/* One element: its value and how far a device's may be from it, of a complex number in the plane. `rough` is of an f32, and
- * relative: how much farther it may be where nothing is left of it but its rounding to 16 bits. */
+/* One element: its value and how far a device's may be from it, of a complex number in the plane. `rough` is of an f32,
+ * and relative: how much farther it may be where nothing is left of it but its rounding to 16 bits. */
 typedef struct kn_cell {
     union {
         int64_t i;

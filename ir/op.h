@@ -93,8 +93,8 @@ extern const kn_complex_info kn_complex_ops[KN_OP_COUNT];
 
 /* The operation of that name (also NumPy's other names for it: "mod", "absolute", "amax", ...); -1 if none. */
 int kn_op_find(const char *text, size_t len);
-/* The accuracy bound of `op` at `dtype`, its result's type, in ULP; 0 for integers. 16-bit floats: f32's bound, and half an ULP of
- * their own. */
+/* The accuracy bound of `op` at `dtype`, its result's type, in ULP; 0 for integers. 16-bit floats: f32's bound, and
+ * half an ULP of their own. */
 double kn_op_ulp(kn_op op, kn_dtype dtype);
 
 /* What an elementwise operation gives for operands converted to `operand` (where: the second's type). */

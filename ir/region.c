@@ -14,8 +14,8 @@
 /* Of the regions that load an array, with how many earlier ones a region is tried. */
 enum { NEIGHBOURS = 8 };
 
-/* Every sweep computes its operands again, so a loop nest has at most so many operations times sweeps: each added reduction
- * makes all that comes before it dearer, and its source longer. */
+/* Every sweep computes its operands again, so a loop nest has at most so many operations times sweeps: each added
+ * reduction makes all that comes before it dearer, and its source longer. */
 enum { MOST_SWEPT = 8192 };
 
 const kn_dim *kn_node_space(const kn_node *n)

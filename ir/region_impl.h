@@ -70,7 +70,8 @@ bool kn_region_merge(kn_former *f, int x, int y);
 /* May region s become part of region t? Then map has the axis of t for each of s; new ones are behind t's. */
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map);
 
-/* region_order.c: the order of regions, once all are there; the one behind r in it, or -1: each is behind what it reads. */
+/* region_order.c: the order of regions, once all are there; the one behind r in it, or -1: each is behind what it
+ * reads. */
 void kn_region_order_begin(kn_former *f);
 int kn_region_next(const kn_former *f, int r);
 /* Does one of two regions need, through a third one, what the other makes? */

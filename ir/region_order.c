@@ -54,8 +54,8 @@ int kn_region_next(const kn_former *f, int r)
     return r == ring_end(f) ? -1 : r;
 }
 
-/* The regions that r reads: each is in its list once from now on. True when `low` is one of them. Those behind `low` that
- * the search has not seen yet join it. */
+/* The regions that r reads: each is in its list once from now on. True when `low` is one of them. Those behind `low`
+ * that the search has not seen yet join it. */
 static bool look_at(kn_former *f, int r, int low)
 {
     kn_forming *region = &f->forming[r];

@@ -41,8 +41,8 @@ void kn_disk_reject(kn_disk *d, kn_bytes_view key);
 
 /* ---- looking after it ---- */
 
-/* Since kn_disk_open(). Every find() is a hit or a miss, unless there is no directory; the three last are misses (or writes that were not
- * done) whose reason is worth knowing. */
+/* Since kn_disk_open(). Every find() is a hit or a miss, unless there is no directory; the three last are misses (or
+ * writes that were not done) whose reason is worth knowing. */
 typedef struct kn_disk_counts {
     uint64_t hits, misses, writes, write_failures, evictions;
     uint64_t unsafe;  /* a directory or file that others own or may write to */

@@ -46,8 +46,8 @@ void kn_context_finish(kn_context *ctx);
 kn_status kn_context_check(const kn_context *ctx);
 bool kn_context_is_here(const kn_context *ctx);
 
-/* The code of `kernel`, for which the caller has a use until kn_kernels_release(). With a device that runs source, the source
- * is generated here, in the kernel's arena, only when it must be compiled. */
+/* The code of `kernel`, for which the caller has a use until kn_kernels_release(). With a device that runs source, the
+ * source is generated here, in the kernel's arena, only when it must be compiled. */
 kn_status kn_context_code(kn_context *ctx, kn_kernel *kernel, kn_compiled **out);
 /* The same for the user's kernel `entry` of the CUDA source `text`. DEVICE where the device runs no source. */
 kn_status kn_context_load(kn_context *ctx, const char *entry, const char *text, kn_compiled **out);

@@ -1,5 +1,5 @@
-/* Loop nests: the lines of the user's text that each computes, or its operations where there is no text, and why there is
- * more than one. */
+/* Loop nests: the lines of the user's text that each computes, or its operations where there is no text, and why there
+ * is more than one. */
 #include <string.h>
 
 #include "runtime/explain_impl.h"

@@ -1,5 +1,5 @@
-/* A context's compiled kernels, by a text that is all they depend on. Each is compiled once: threads that want the same one
- * wait for the first of them.
+/* A context's compiled kernels, by a text that is all they depend on. Each is compiled once: threads that want the same
+ * one wait for the first of them.
  *
  * Whoever gets one has it until giving it back. What nobody has stays, for who asks next, until there are
  * KN_IDLE_KERNELS such; then the one that nobody has had for longest goes. */
@@ -42,8 +42,8 @@ void kn_kernels_init(kn_kernels *k, kn_device *dev, const kn_allocator *from);
 /* Discards them, whoever has them. */
 void kn_kernels_finish(kn_kernels *k);
 
-/* The kernel of the key, by compile(user) if there is none. A thread that waited for a compile that failed tries itself: the
- * message is its own then. */
+/* The kernel of the key, by compile(user) if there is none. A thread that waited for a compile that failed tries
+ * itself: the message is its own then. */
 typedef kn_status (*kn_compile_fn)(void *user, kn_code **code);
 kn_status kn_kernels_get(kn_kernels *k, const char *key, kn_compile_fn compile, void *user,
                          kn_compiled **out);

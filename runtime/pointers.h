@@ -1,6 +1,6 @@
-/* Are the arguments' addresses memory that the device's kernels can use? A GPU's kernel that is given ordinary host memory
- * faults, and no kernel runs in the process's CUDA context ever after; so the driver is asked about each address when it is
- * first seen. Addresses that were good are kept by the context: runs with those ask nothing. */
+/* Are the arguments' addresses memory that the device's kernels can use? A GPU's kernel that is given ordinary host
+ * memory faults, and no kernel runs in the process's CUDA context ever after; so the driver is asked about each address
+ * when it is first seen. Addresses that were good are kept by the context: runs with those ask nothing. */
 #ifndef KN_RUNTIME_POINTERS_H
 #define KN_RUNTIME_POINTERS_H
 

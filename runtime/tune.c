@@ -8,7 +8,8 @@
 #include "runtime/submit.h"
 #include "runtime/timing.h"
 
-/* Timed runs of a candidate, behind one that is not. One that takes so many times as long as the best is not run again. */
+/* Timed runs of a candidate, behind one that is not. One that takes so many times as long as the best is not run
+ * again. */
 enum { RUNS = 5, HOPELESS = 2 };
 /* A time must be below this part of the planner's own. */
 static const double margin = 0.98;

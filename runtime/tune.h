@@ -3,14 +3,15 @@
  *   arguments -> the planner's own plan -> its class -> what is forced for all arguments of the class
  *                                                   known to the program | in the disk cache | measured now
  *
- * A class is the structure of the plan's kernels, which is the program and all that they rely on, and the extents of their
- * axes, as they are collapsed, rounded up to powers of two. Of the plans that forcing a choice or two gives, the few that are
- * predicted to be the quickest are compiled and run on stand-ins of the first such arguments, the planner's own
- * first, until the budget is used up; another one is taken when it is quicker by a margin that noise does not reach.
+ * A class is the structure of the plan's kernels, which is the program and all that they rely on, and the extents of
+ * their axes, as they are collapsed, rounded up to powers of two. Of the plans that forcing a choice or two gives, the
+ * few that are predicted to be the quickest are compiled and run on stand-ins of the first such arguments, the
+ * planner's own first, until the budget is used up; another one is taken when it is quicker by a margin that noise does
+ * not reach.
  *
- * Whatever goes wrong, the planner's own plan is taken and there is no error. Threads that meet the same class wait for the one
- * that measures. A program learns as many classes as it may have kinds of arguments (KN_MAX_KINDS), so it compiles at most
- * KN_MOST_TRIALS times as many kernels for them. */
+ * Whatever goes wrong, the planner's own plan is taken and there is no error. Threads that meet the same class wait for
+ * the one that measures. A program learns as many classes as it may have kinds of arguments (KN_MAX_KINDS), so it
+ * compiles at most KN_MOST_TRIALS times as many kernels for them. */
 #ifndef KN_RUNTIME_TUNE_H
 #define KN_RUNTIME_TUNE_H
 
@@ -43,8 +44,8 @@ typedef struct kn_newcomer {
 /* What to force for these arguments: the program's own forces, if it has not learnt better or does not want to. */
 kn_force kn_tune(kn_program *p, const kn_newcomer *who);
 
-/* What is known of the class of a plan, the planner's own for the device of the program, without measuring anything. False if
- * nothing is. */
+/* What is known of the class of a plan, the planner's own for the device of the program, without measuring anything.
+ * False if nothing is. */
 bool kn_tune_recall(kn_program *p, const kn_plan *plan, kn_tuning *out);
 /* Does the program measure on this device at all? */
 bool kn_tunes(const kn_program *p);

@@ -1,8 +1,8 @@
 /* Device memory that runs borrow for their temporaries, kept and lent again.
  *
- * A block that was used in a stream is lent for the same stream only, whose order keeps its users apart; a
- * block that two threads would share at a time is not. Every block begins with the words that blocks of a grid count each
- * other in, zero when it was made and kept as launches leave them. */
+ * A block that was used in a stream is lent for the same stream only, whose order keeps its users apart; a block that
+ * two threads would share at a time is not. Every block begins with the words that blocks of a grid count each other
+ * in, zero when it was made and kept as launches leave them. */
 #ifndef KN_RUNTIME_WORKSPACE_H
 #define KN_RUNTIME_WORKSPACE_H
 

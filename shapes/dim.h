@@ -81,12 +81,13 @@ int kn_dim_solve(const kn_symbols *s, kn_dim a, int64_t value, int64_t *values);
  * symbols that no argument binds stay KN_UNBOUND. SHAPE when a quotient leaves a remainder; a text in `a`. */
 kn_status kn_symbols_derive(const kn_symbols *s, kn_arena *a, int64_t *values);
 
-/* Text for people: what is derived from derived sizes and would be long has KN_DIM_CUT in place of what is nested in it. */
+/* Text for people: what is derived from derived sizes and would be long has KN_DIM_CUT in place of what is nested in
+ * it. */
 #define KN_DIM_CUT "..."
 void kn_dim_print(kn_text *t, const kn_symbols *s, kn_dim a);
 void kn_symbol_print(kn_text *t, const kn_symbols *s, int sym);
-/* The product of two printed dimensions (the second may be ""), in `a`: what quotients divide by is left out where it is
- * a factor too. "16" and "N/16" give "N". shapes/product.c */
+/* The product of two printed dimensions (the second may be ""), in `a`: what quotients divide by is left out where it
+ * is a factor too. "16" and "N/16" give "N". shapes/product.c */
 const char *kn_dim_product_text(kn_arena *a, const char *x, const char *y);
 /* A printed dimension as an operand of '%', in `a`: a sum gets parentheses, on the right a product too. */
 const char *kn_dim_operand_text(kn_arena *a, const char *x, bool right);

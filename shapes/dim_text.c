@@ -1,5 +1,5 @@
-/* Dimensions as text, made where it is read. A size that is derived from derived ones would have a text that doubles with
- * each, so what is nested too deep, or comes too late, is written as "...". */
+/* Dimensions as text, made where it is read. A size that is derived from derived ones would have a text that doubles
+ * with each, so what is nested too deep, or comes too late, is written as "...". */
 #include <string.h>
 
 #include "shapes/dim_impl.h"

@@ -1,5 +1,5 @@
-/* A device whose times are dice, so that any candidate of a program with autotune may win. Everything else is the device's
- * own, but for the memory that is written to flush the caches. */
+/* A device whose times are dice, so that any candidate of a program with autotune may win. Everything else is the
+ * device's own, but for the memory that is written to flush the caches. */
 #ifndef KN_TESTS_DICE_H
 #define KN_TESTS_DICE_H
 

@@ -1,5 +1,5 @@
-/* Preloaded into a test, makes its process one that an application could be: a comma before the decimals, small stacks, and,
- * with KILN_HOSTILE=throughout in the environment, results rounded up and subnormal numbers flushed to zero. */
+/* Preloaded into a test, makes its process one that an application could be: a comma before the decimals, small stacks,
+ * and, with KILN_HOSTILE=throughout in the environment, results rounded up and subnormal numbers flushed to zero. */
 #include <locale.h>
 #include <pthread.h>
 #include <stdio.h>

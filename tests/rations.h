@@ -1,4 +1,5 @@
-/* An allocator that gives so much and no more, for tests of memory that runs out; and that counts what it has not back. */
+/* An allocator that gives so much and no more, for tests of memory that runs out; and that counts what it has not
+ * back. */
 #ifndef KN_TESTS_RATIONS_H
 #define KN_TESTS_RATIONS_H
 

@@ -1,5 +1,5 @@
-/* A device that runs nothing and whose times are a script: a kernel that a test makes its favourite takes as long as the script
- * says, and the clock goes on by what was compiled and run. */
+/* A device that runs nothing and whose times are a script: a kernel that a test makes its favourite takes as long as
+ * the script says, and the clock goes on by what was compiled and run. */
 #ifndef KN_TESTS_SCRIPTED_H
 #define KN_TESTS_SCRIPTED_H
 

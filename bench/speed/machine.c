@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One flush leaves part of what was in the L2 cache there (docs/lab/timing.md). Eight also bring a GPU that was idle up to
- * its speed, and keep it busy until the host has handed over what is timed. As many as in peers.py. */
+/* One flush leaves part of what was in the L2 cache there (docs/lab/timing.md). Eight also bring a GPU that was idle up
+ * to its speed, and keep it busy until the host has handed over what is timed. As many as in peers.py. */
 enum { MAX_REPEATS = 101, FLUSHES = 8 };
 
 static size_t flush_bytes(const machine *m) { return (size_t)(m->gpu ? 256 : 64) << 20; }

@@ -242,8 +242,8 @@ typedef struct pending {
     kn_value left;
 } pending;
 
-/* By precedence, with what waits for its right side in a list. Only comparisons bind less than all others, so one that waits
- * is the first. */
+/* By precedence, with what waits for its right side in a list. Only comparisons bind less than all others, so one that
+ * waits is the first. */
 static bool binary(kn_parser *p, kn_value *out)
 {
     KN_VEC(pending) waiting = {0};

@@ -154,7 +154,8 @@ bool kn_perror(kn_parser *p, kn_pos pos, kn_status status, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* The same with the thread's message, which an operation has just set. */
 bool kn_pwrap(kn_parser *p, kn_pos pos);
-/* Fails where kn_missing_advice() knows of `name`: says what to write instead. True, without a message, where it does not. */
+/* Fails where kn_missing_advice() knows of `name`: says what to write instead. True, without a message, where it does
+ * not. */
 bool kn_not_missing(kn_parser *p, const char *name, kn_pos pos);
 /* Fails with "expected <what>, found <the next token>". */
 bool kn_pexpected(kn_parser *p, const char *what);

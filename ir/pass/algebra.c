@@ -1,5 +1,5 @@
-/* Algebra that floating point allows: every rule gives the same value for every operand, NaN, infinities, both zeros and
- * the smallest numbers included (which NaN is not defined). With t the result's type, which x has:
+/* Algebra that floating point allows: every rule gives the same value for every operand, NaN, infinities, both zeros
+ * and the smallest numbers included (which NaN is not defined). With t the result's type, which x has:
  *
  *     x * 1, x / 1, x - 0, x + -0             x           x + 0 is none of them: -0 + 0 is 0
  *     x * -1, x / -1                         -x
@@ -14,8 +14,8 @@
  *     real(complex_of(x, y)), imag(...)       x, y
  *     complex_of(real(z), imag(z))            z
  *
- * Integers wrap, so that all but division hold for them too, and 0 has one sign; abs(-x) needs one that has a sign. What only fast_math would allow is
- * left alone. */
+ * Integers wrap, so that all but division hold for them too, and 0 has one sign; abs(-x) needs one that has a sign.
+ * What only fast_math would allow is left alone. */
 #include <math.h>
 
 #include "ir/build.h"

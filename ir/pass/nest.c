@@ -22,7 +22,8 @@ static bool is_nestable(const kn_node *n)
     return kn_ops[n->op].cls == KN_REDUCE && n->op != KN_OP_VAR && n->op != KN_OP_REDUCE_BY;
 }
 
-/* Marks the results of reductions that are subtracted from what they reduce, as a variance over the same axes does too. */
+/* Marks the results of reductions that are subtracted from what they reduce, as a variance over the same axes does
+ * too. */
 static void find_centres(nesting *ns, const kn_graph *g)
 {
     for (int i = 0; i < g->nodes.len; i++) {

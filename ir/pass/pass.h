@@ -48,9 +48,9 @@ kn_graph *kn_pass_nest(kn_arena *a, kn_graph *g);
 kn_graph *kn_pass_share(kn_arena *a, kn_graph *g);
 
 /* pass/refine.c: what the table cannot do, because it depends on a call's sizes (one per symbol). The optimised graph
- * anew, on its own symbols, to which quotients are added: reshapes that split and merge axes are gone (fuse) and the others
- * read what lies in memory. Nodes may have more axes than the arguments they come from or go to, but never
- * other elements in row-major order; *sizes becomes the sizes for all symbols that there are then. */
+ * anew, on its own symbols, to which quotients are added: reshapes that split and merge axes are gone (fuse) and the
+ * others read what lies in memory. Nodes may have more axes than the arguments they come from or go to, but never other
+ * elements in row-major order; *sizes becomes the sizes for all symbols that there are then. */
 kn_graph *kn_refine(kn_arena *a, kn_graph *g, bool fuse, const int64_t **sizes);
 
 #endif

@@ -125,8 +125,8 @@ static void cuda_release(kn_device *dev, void *ptr)
     kn_cuda_leave(d);
 }
 
-/* A stream in a capture does not tell its number, and asking breaks the capture. The default stream fails to tell whether
- * it is in one when another stream is. */
+/* A stream in a capture does not tell its number, and asking breaks the capture. The default stream fails to tell
+ * whether it is in one when another stream is. */
 static bool captures(const kn_cuda *d, void *stream)
 {
     int status = 0;

@@ -91,8 +91,8 @@ static kn_status load_function(const kn_cuda *d, const kn_binary *cubin, kn_code
     return KN_OK;
 }
 
-/* The driver must be told once that launches may ask for all the shared memory that a block can have, and for clusters of
- * more blocks than every GPU with clusters can have. */
+/* The driver must be told once that launches may ask for all the shared memory that a block can have, and for clusters
+ * of more blocks than every GPU with clusters can have. */
 static kn_status allow_most(const kn_cuda *d, kn_code *code)
 {
     code->max_dynamic = d->target.smem_block - code->info.shared_bytes;
@@ -214,8 +214,8 @@ kn_status kn_cuda_load(kn_device *dev, const char *entry, const char *text, kn_c
     return make_code(kn_cuda_of(dev), NULL, entry, text, code);
 }
 
-/* Work of the kernel may still be on its way. Where it cannot be waited for, the module stays. Relaxed: a capture of another
- * stream is none of it. */
+/* Work of the kernel may still be on its way. Where it cannot be waited for, the module stays. Relaxed: a capture of
+ * another stream is none of it. */
 static bool is_done(const kn_cuda *d)
 {
     const kn_driver *drv = d->driver;
@@ -264,8 +264,8 @@ static kn_cu_launch launch_of(const kn_grid *g, void *stream, kn_cu_launch_attri
     };
 }
 
-/* A launch with attributes, for clusters: newer than the other two calls. Without it st.async is an illegal instruction,
- * also to the block's own shared memory. */
+/* A launch with attributes, for clusters: newer than the other two calls. Without it st.async is an illegal
+ * instruction, also to the block's own shared memory. */
 static kn_status submit_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g,
                                  void *stream, void **params)
 {

@@ -1,11 +1,10 @@
 /* NVRTC, CUDA's compiler as a library, opened at run time. It needs no GPU and no driver.
  *
- * Looked for as libnvrtc.so.13, .12, .11.2 and libnvrtc.so, each where the dynamic linker
- * looks, then in $CUDA_HOME/lib64, $CUDA_PATH/lib64 and /usr/local/cuda/lib64; KILN_NVRTC, a
- * file or a folder, replaces the search. Headers that a source includes (those of kiln's own
- * kernels include none) are looked for in the CUDA toolkit: beside NVRTC, then in
- * $CUDA_HOME/include, $CUDA_PATH/include and /usr/local/cuda/include. The library is loaded by the first call of any function
- * here and stays; all of them are safe to call from several threads. */
+ * Looked for as libnvrtc.so.13, .12, .11.2 and libnvrtc.so, each where the dynamic linker looks, then in
+ * $CUDA_HOME/lib64, $CUDA_PATH/lib64 and /usr/local/cuda/lib64; KILN_NVRTC, a file or a folder, replaces the search.
+ * Headers that a source includes (those of kiln's own kernels include none) are looked for in the CUDA toolkit: beside
+ * NVRTC, then in $CUDA_HOME/include, $CUDA_PATH/include and /usr/local/cuda/include. The library is loaded by the first
+ * call of any function here and stays; all of them are safe to call from several threads. */
 #ifndef KN_RUNTIME_CUDA_NVRTC_H
 #define KN_RUNTIME_CUDA_NVRTC_H
 

@@ -1,13 +1,13 @@
-/* Launches by a graph of one kernel: less than half of the host's time of cuLaunchKernel(), and the device begins 3 us sooner
- * where it was idle (docs/lab/host-time.md).
+/* Launches by a graph of one kernel: less than half of the host's time of cuLaunchKernel(), and the device begins 3 us
+ * sooner where it was idle (docs/lab/host-time.md).
  *
- * A graph takes its device as long as a launch as long as it is launched with the parameters that it was made with; told
- * others, it reads them from memory, which is 0.5 us with cold caches. So a kernel has a graph of the one launch that it was
- * asked for so often in a row that making it has paid, and all others are launches.
+ * A graph takes its device as long as a launch as long as it is launched with the parameters that it was made with;
+ * told others, it reads them from memory, which is 0.5 us with cold caches. So a kernel has a graph of the one launch
+ * that it was asked for so often in a row that making it has paid, and all others are launches.
  *
- * A graph that is launched again waits for its last launch, in whichever stream that was, and takes neither priority nor
- * attributes from the stream. So only the default stream (NULL) launches it: that is one stream, without priority, which is
- * never captured. */
+ * A graph that is launched again waits for its last launch, in whichever stream that was, and takes neither priority
+ * nor attributes from the stream. So only the default stream (NULL) launches it: that is one stream, without priority,
+ * which is never captured. */
 #ifndef KN_RUNTIME_CUDA_REPLAY_H
 #define KN_RUNTIME_CUDA_REPLAY_H
 
@@ -36,8 +36,8 @@ void kn_replay_open(kn_replay *r, const kn_driver *d, const kn_allocator *from, 
                     bool in_clusters);
 void kn_replay_close(kn_replay *r, const kn_driver *d, const kn_allocator *from);
 
-/* Submits to the default stream, in order with what else is there. False: nothing was submitted, and the caller launches by
- * itself. Any thread, with the context current. */
+/* Submits to the default stream, in order with what else is there. False: nothing was submitted, and the caller
+ * launches by itself. Any thread, with the context current. */
 bool kn_replay_submit(kn_replay *r, const kn_driver *d, kn_cu_function function, const kn_grid *g,
                       const kn_param_cell *cells);
 

@@ -100,7 +100,8 @@ typedef struct kn_device_ops {
     uint64_t (*now)(kn_device *dev);
     /* Is the stream being captured, so that nothing may wait or be allocated? NULL: never. */
     bool (*captures)(kn_device *dev, void *stream);
-    /* Can kernels use the memory at this address? True where that is not known; also while a stream is captured. NULL: any. */
+    /* Can kernels use the memory at this address? True where that is not known; also while a stream is captured. NULL:
+     * any. */
     bool (*reaches)(kn_device *dev, const void *data);
     /* Adds, in lines, what its times depend on: which machine this is, and which compiler. NULL: its times do not say
      * which of two plans is quicker. */

@@ -1,5 +1,5 @@
-/* What was measured of schedules, in the disk cache: a second process measures nothing, unless it is of another machine, has more
- * time, or what is there is damaged. */
+/* What was measured of schedules, in the disk cache: a second process measures nothing, unless it is of another
+ * machine, has more time, or what is there is damaged. */
 #include "tests/cache/cache.h"
 #include "tests/scripted.h"
 

@@ -20,7 +20,8 @@ static const kn_loc nowhere;
 /* A number, or made of several names and numbers; a name alone changes by its size. */
 static bool is_fixed(const char *text) { return strpbrk(text, "0123456789+*") != NULL; }
 
-/* A dimension as text: its size, where no input tells it any more. The first quotient of a reshape is left to that to find. */
+/* A dimension as text: its size, where no input tells it any more. The first quotient of a reshape is left to that to
+ * find. */
 static const char *dim_text(editor *ed, const kn_node *n, kn_dim d, bool *hole)
 {
     kn_text t = kn_text_new(ed->to->arena);

@@ -71,8 +71,8 @@ int64_t memory_bytes(const memory *m);
 program *program_make(kn_arena *a, uint64_t seed, int64_t elements);
 /* The same of these operations: a seed's program stays what it is when others are added. */
 program *program_make_of(kn_arena *a, uint64_t seed, int64_t elements, const vocabulary *words);
-/* A program in the text form, for sizes such as "N=3 C=64"; its layouts and data follow from the seed, and all arrays are
- * compact when that is 0. Floats are positive. NULL with a message when it has no meaning for the sizes. */
+/* A program in the text form, for sizes such as "N=3 C=64"; its layouts and data follow from the seed, and all arrays
+ * are compact when that is 0. Floats are positive. NULL with a message when it has no meaning for the sizes. */
 program *program_of_text(kn_arena *a, const char *text, const char *path, const char *sizes,
                          uint64_t seed);
 /* The same of a graph, in its arena. */
@@ -130,8 +130,8 @@ kn_status program_plan(const program *p, kn_program *prog, const kn_target *targ
 /* What outputs and the workspace are filled with before a run. */
 enum { UNTOUCHED = 0x5a, POISON = 0xff };
 
-/* How a check fails: what was found to be wrong, or the stage that gave an error and the error's status. Failures of one
- * kind are equal. */
+/* How a check fails: what was found to be wrong, or the stage that gave an error and the error's status. Failures of
+ * one kind are equal. */
 typedef enum fault {
     NO_FAULT,
     WRONG_VALUE,  /* a bool that is neither 0 nor 1 too */
@@ -183,8 +183,8 @@ failure check_there(void *where, const program *p, const kn_program_options *o, 
 
 /* ---- reporting ---- */
 
-/* write.c: the program as a .kiln file (its own, where it was read from one), and the command line for it: arguments come
- * from .npy files in `dir`. */
+/* write.c: the program as a .kiln file (its own, where it was read from one), and the command line for it: arguments
+ * come from .npy files in `dir`. */
 const char *program_text(const program *p);
 const char *program_command(const program *p, const char *device, const kn_program_options *o,
                             const char *dir);
@@ -192,9 +192,9 @@ const char *program_command(const program *p, const char *device, const kn_progr
 bool program_write(const program *p, const char *device, const kn_program_options *o,
                    const char *why, const char *dir);
 
-/* minimise.c: the smallest program found for which `check` fails in the same way, in p's arena; p itself if there is none.
- * Operations are replaced by operands, inputs and constants, outputs dropped, shapes shrunk, until no such step keeps the
- * failure. */
+/* minimise.c: the smallest program found for which `check` fails in the same way, in p's arena; p itself if there is
+ * none. Operations are replaced by operands, inputs and constants, outputs dropped, shapes shrunk, until no such step
+ * keeps the failure. */
 const program *program_minimise(const program *p, const kn_program_options *o, check_fn check,
                                 void *user);
 /* Reports a failure of `check` as text: seed, options, the reason, and where the minimised program was written: a new
@@ -202,8 +202,9 @@ const program *program_minimise(const program *p, const kn_program_options *o, c
 const char *program_report(const program *p, const char *device, const kn_program_options *o,
                            const char *why, check_fn check, void *user);
 
-/* random_programs.c: programs from KILN_SEED of the environment on, KILN_FUZZ of them (otherwise `programs`), each checked in
- * several ways until one fails. Returns the failures, each with a report on stderr; it ends after `most_reports`. */
+/* random_programs.c: programs from KILN_SEED of the environment on, KILN_FUZZ of them (otherwise `programs`), each
+ * checked in several ways until one fails. Returns the failures, each with a report on stderr; it ends after
+ * `most_reports`. */
 typedef struct random_programs {
     const char *device; /* for reports */
     uint64_t programs;

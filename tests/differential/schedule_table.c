@@ -1,5 +1,6 @@
-/* Tables of programs with the schedules that they are to get, tests/differential/schedules/. Each row's schedules are held to
- * the table, and what the row's program then computes on the emulator and on the CPU to the reference interpreter.
+/* Tables of programs with the schedules that they are to get, tests/differential/schedules/. Each row's schedules are
+ * held to the table, and what the row's program then computes on the emulator and on the CPU to the reference
+ * interpreter.
  *
  *     test_schedule_table [--update] [FILE...]
  *

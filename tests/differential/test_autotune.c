@@ -1,5 +1,5 @@
-/* Programs with autotune, whichever candidate wins: they and the reference interpreter agree, on the CPU device and on the
- * emulator, which sees every access, also those of the runs that are only timed. */
+/* Programs with autotune, whichever candidate wins: they and the reference interpreter agree, on the CPU device and on
+ * the emulator, which sees every access, also those of the runs that are only timed. */
 #include <stdio.h>
 
 #include "tests/dice.h"

@@ -1,5 +1,6 @@
-/* Random programs under fast_math against the reference interpreter, which computes them as they were written: within the
- * bounds of ir/fast.h on the CPU device and the emulator; and the sources, which differ from those without it, compile.
+/* Random programs under fast_math against the reference interpreter, which computes them as they were written: within
+ * the bounds of ir/fast.h on the CPU device and the emulator; and the sources, which differ from those without it,
+ * compile.
  *
  * KILN_FUZZ: how many; KILN_SEED: the first one's seed. */
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Schedules that are given. What the planner chose is changed at random, in its block, its threads a group, vectors, steps,
- * clusters and in what it holds, where and since when: a changed schedule is refused, with the rule that it breaks, or it is right. */
+/* Schedules that are given. What the planner chose is changed at random, in its block, its threads a group, vectors,
+ * steps, clusters and in what it holds, where and since when: a changed schedule is refused, with the rule that it
+ * breaks, or it is right. */
 #include <string.h>
 
 #include "codegen/kir/schedule_text.h"

@@ -1,5 +1,6 @@
-/* Blocks that find out which of them is the last count in words of global memory, which every launch leaves as the next needs
- * them: also where two blocks are the last, each in one of two words. That whole programs do: schedules/grid.txt. */
+/* Blocks that find out which of them is the last count in words of global memory, which every launch leaves as the next
+ * needs them: also where two blocks are the last, each in one of two words. That whole programs do:
+ * schedules/grid.txt. */
 #include "codegen/emit/cuda/prelude.h"
 #include "tests/device.h"
 

@@ -76,8 +76,8 @@ static void test_text_quotient(void **state)
 
 /* ---- a planted fault ---- */
 
-/* The CPU device, but for what comes back from it: while `wrong` is set, its bits are not what was computed. Memory that
- * nothing was written to comes back as it is. */
+/* The CPU device, but for what comes back from it: while `wrong` is set, its bits are not what was computed. Memory
+ * that nothing was written to comes back as it is. */
 static bool wrong, otherwise; /* otherwise: while it is not, an error comes instead */
 static const kn_device_ops *honest;
 
@@ -224,8 +224,8 @@ static void test_planted(void **state)
     assert_int_equal(found, 10);
 }
 
-/* Where the operations that stay are over sizes that only an input told which the failure does not need: it goes, and the
- * sizes become numbers. Every part without the fault fails too, in another way. */
+/* Where the operations that stay are over sizes that only an input told which the failure does not need: it goes, and
+ * the sizes become numbers. Every part without the fault fails too, in another way. */
 static void test_sizes_stay(void **state)
 {
     (void)state;

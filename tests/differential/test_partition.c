@@ -1,9 +1,9 @@
-/* Nothing that is predicted slower than its parts is chosen: random programs are planned for a GPU and for a CPU, at their
- * own sizes and at larger ones, and take no longer fused than one kernel an operation.
+/* Nothing that is predicted slower than its parts is chosen: random programs are planned for a GPU and for a CPU, at
+ * their own sizes and at larger ones, and take no longer fused than one kernel an operation.
  *
- * Nor does another partition do better: of small programs every one that can be reached by merging two loop nests that touch,
- * one pair after the other, is planned, and with each every way to keep or compute again what crosses between loop nests.
- * The search of codegen/plan/partition.c, which plans a few of them, comes close to the best.
+ * Nor does another partition do better: of small programs every one that can be reached by merging two loop nests that
+ * touch, one pair after the other, is planned, and with each every way to keep or compute again what crosses between
+ * loop nests. The search of codegen/plan/partition.c, which plans a few of them, comes close to the best.
  *
  * What was planned before decides nothing, and makes the next sizes of a class cheap.
  *
@@ -337,8 +337,8 @@ static void test_parts(void **state)
     assert_true((uint64_t)compared * 10 > seeds * 8);
 }
 
-/* Loops over different arrays that share something small are no loop over all pairs of their elements, and loops that one
- * array suits less than the others do not share a walk. */
+/* Loops over different arrays that share something small are no loop over all pairs of their elements, and loops that
+ * one array suits less than the others do not share a walk. */
 static const struct {
     const char *text, *sizes;
 } everyday[] = {
@@ -409,7 +409,8 @@ static int64_t work_at(kn_program *prog, const char *sizes, const char *arch)
     return kn_work_done() - before;
 }
 
-/* A size of a class that is known is planned once; one of another class is searched. N becomes 4141, 4263, 4995 and 5483. */
+/* A size of a class that is known is planned once; one of another class is searched. N becomes 4141, 4263, 4995 and
+ * 5483. */
 static void test_another_size(void **state)
 {
     (void)state;

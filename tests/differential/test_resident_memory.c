@@ -1,5 +1,5 @@
-/* Blocks that keep on chip, over a grid barrier, what they load again: where a result lies on what it is computed from, and where
- * the distance of rows takes 64 bits. What is kept, and how much of it: schedules/resident.txt. */
+/* Blocks that keep on chip, over a grid barrier, what they load again: where a result lies on what it is computed from,
+ * and where the distance of rows takes 64 bits. What is kept, and how much of it: schedules/resident.txt. */
 #include <sys/mman.h>
 
 #include "tests/device.h"

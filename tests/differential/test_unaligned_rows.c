@@ -1,5 +1,5 @@
-/* Rows that begin and end anywhere within vectors: every residue of length and distance, whole and by clusters. What lies
- * between the rows of an output stays as it was. */
+/* Rows that begin and end anywhere within vectors: every residue of length and distance, whole and by clusters. What
+ * lies between the rows of an output stays as it was. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Reductions of the user's own: every device, schedule and layout agrees with the reference, which agrees with a loop in C;
- * and those that do not commute go over their elements in order everywhere. */
+/* Reductions of the user's own: every device, schedule and layout agrees with the reference, which agrees with a loop
+ * in C; and those that do not commute go over their elements in order everywhere. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "ir/build.h"
 #include "tests/differential/check.h"
 
-/* Elements are made of x: f32 and k: i32. Operands of a combine are a, c, e, g from before and b, d, f, h from behind. */
+/* Elements are made of x: f32 and k: i32. Operands of a combine are a, c, e, g from before and b, d, f, h from
+ * behind. */
 typedef struct reducer {
     const char *name;
     int count;
@@ -54,7 +55,8 @@ static const reducer reducers[] = {
 };
 enum { REDUCERS = sizeof reducers / sizeof *reducers };
 
-/* after: what becomes of the first result, r, before it is an output; it may use x, and o, which is x as it was given. */
+/* after: what becomes of the first result, r, before it is an output; it may use x, and o, which is x as it was
+ * given. */
 typedef struct shape {
     const char *dims, *sizes;
     int naxes, axes[3];

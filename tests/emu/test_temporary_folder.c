@@ -1,5 +1,5 @@
-/* The emulator's folder: it is made again when it has gone, what killed processes left is swept and nothing else is, and
- * neither an odd TMPDIR nor a limit on file sizes does more than fail with a message. */
+/* The emulator's folder: it is made again when it has gone, what killed processes left is swept and nothing else is,
+ * and neither an odd TMPDIR nor a limit on file sizes does more than fail with a message. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>

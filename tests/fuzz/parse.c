@@ -1,5 +1,5 @@
-/* Any text: the parser takes it or refuses it with a message and a place; what it takes is well formed, and stays so through
- * the graph passes. libFuzzer's entry point; replay.c calls it for files. */
+/* Any text: the parser takes it or refuses it with a message and a place; what it takes is well formed, and stays so
+ * through the graph passes. libFuzzer's entry point; replay.c calls it for files. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* Digests of what is generated: of the CUDA source of a program's kernels, and of how they are bound (their IR with its
- * numbers, and what a launch passes), for several architectures. A change that is to change nothing changes none of them.
+ * numbers, and what a launch passes), for several architectures. A change that is to change nothing changes none of
+ * them.
  *
  *     digests                        a line a program: its name, then SOURCE:BINDING for each architecture
  *     digests show NAME ARCH         what NAME's digests are taken of
  *
- * Programs: the benchmark's workloads in their layouts, those of tests/golden and examples at the sizes that their first
- * lines name, and random ones at small and at large sizes. */
+ * Programs: the benchmark's workloads in their layouts, those of tests/golden and examples at the sizes that their
+ * first lines name, and random ones at small and at large sizes. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,7 +205,8 @@ static kn_status benchmark(void)
     return KN_OK;
 }
 
-/* A file at each of the sizes that its first lines name, or at assumed ones; the golden programs by each schedule too. */
+/* A file at each of the sizes that its first lines name, or at assumed ones; the golden programs by each schedule
+ * too. */
 static kn_status one_file(const char *path, bool schedules)
 {
     static const char *const forced[] = {NULL, "whole", "cluster", "split", "resident", "tiles"};

@@ -1,5 +1,5 @@
-/* A run in a stream capture: after a prepare it makes no call that a capture forbids, and the graph, launched with other
- * numbers in the same arrays, computes what a run computes. Skipped where there is no GPU. */
+/* A run in a stream capture: after a prepare it makes no call that a capture forbids, and the graph, launched with
+ * other numbers in the same arrays, computes what a run computes. Skipped where there is no GPU. */
 #include <stdlib.h>
 #include <string.h>
 

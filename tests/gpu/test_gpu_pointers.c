@@ -1,5 +1,6 @@
-/* Which memory a run takes, of a driver that is there: host memory is refused and hurts nothing, what CUDA knows is taken,
- * and asking is legal while a stream is captured. And CUDA is refused in a child by fork(). Skipped where there is no GPU. */
+/* Which memory a run takes, of a driver that is there: host memory is refused and hurts nothing, what CUDA knows is
+ * taken, and asking is legal while a stream is captured. And CUDA is refused in a child by fork(). Skipped where there
+ * is no GPU. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-/* The default stream, where launches that are asked for again and again are graphs of one kernel (runtime/cuda/replay.h):
- * every call's own arrays, numbers and sizes, in order with blocking streams, beside a capture, from several threads at once.
- * Skipped where there is no GPU. */
+/* The default stream, where launches that are asked for again and again are graphs of one kernel
+ * (runtime/cuda/replay.h): every call's own arrays, numbers and sizes, in order with blocking streams, beside a
+ * capture, from several threads at once. Skipped where there is no GPU. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -31,10 +31,11 @@ long double number_ulp(kn_dtype t, long double x);
  * types, all values of 16-bit floats, and random ones. */
 void values_fill(kn_dtype t, int k, int64_t n, void *out);
 
-/* The type that the operands of `op` are converted to, all of them of type t; KN_NO_DTYPE: there is none. The second one of
- * ldexp is a whole number. */
+/* The type that the operands of `op` are converted to, all of them of type t; KN_NO_DTYPE: there is none. The second
+ * one of ldexp is a whole number. */
 kn_dtype exact_operand(kn_op op, kn_dtype t);
-/* The operation on operands of that type (where: x[0] is a bool): floats to more than f64's digits, integers before they wrap. */
+/* The operation on operands of that type (where: x[0] is a bool): floats to more than f64's digits, integers before
+ * they wrap. */
 number exact_result(kn_op op, kn_dtype t, const number *x);
 /* What an ULP of the bound is one of, for operands of type t. */
 long double exact_magnitude(kn_op op, kn_dtype t, const number *x, number result);

@@ -1,6 +1,6 @@
 /* What the devices of this machine give for every operation of complex numbers, over pairs of all the special values of
- * values.c and random ones: within the bounds of ops.def where operands and exact results are finite, and infinite or NaN
- * in the same parts where they are not.
+ * values.c and random ones: within the bounds of ops.def where operands and exact results are finite, and infinite or
+ * NaN in the same parts where they are not.
  *
  * usage: test_complex [DEVICE ...]
  * devices.h says what the environment does. */
@@ -199,16 +199,16 @@ static bool is_finite(number_c a) { return isfinite(creall(a)) && isfinite(cimag
 
 static int kind(long double x) { return x != x ? 2 : isinf(x) ? (x < 0 ? -1 : 1) : 0; }
 
-/* Of what is not finite, or not with digits: are the same parts NaN and infinite? C leaves the sign of a part open where
- * operands are infinite and NaN, and a product beside an infinity. */
+/* Of what is not finite, or not with digits: are the same parts NaN and infinite? C leaves the sign of a part open
+ * where operands are infinite and NaN, and a product beside an infinity. */
 static bool same_kind(number_c got, number_c want)
 {
     return abs(kind(creall(got))) == abs(kind(creall(want))) &&
            abs(kind(cimagl(got))) == abs(kind(cimagl(want)));
 }
 
-/* Of operands that are not finite: whether a part of a product or a quotient is infinite or NaN hangs on whether what it is
- * the sum of overflows. */
+/* Of operands that are not finite: whether a part of a product or a quotient is infinite or NaN hangs on whether what
+ * it is the sum of overflows. */
 static bool same_at_infinity(kn_op op, number_c got, number_c want)
 {
     bool product =

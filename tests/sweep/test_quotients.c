@@ -15,8 +15,8 @@ enum { VALUES = 1000000, EMULATED = EFFORT(2000, 300), COLUMNS = 2 };
 static const char text[] =
     "def f(x: f32[N, C], a: f32[N], b: f32[N]):\n    return sum(x, axis=1) * (a / b)\n";
 
-/* Numbers where division could go wrong and random ones; every other one a small one by a count, of which many have quotients
- * below the normal numbers, and in the middle of two of them. */
+/* Numbers where division could go wrong and random ones; every other one a small one by a count, of which many have
+ * quotients below the normal numbers, and in the middle of two of them. */
 static void fill(int64_t n, float *a, float *b)
 {
     values_fill(KN_F32, 0, n, a);

@@ -262,8 +262,8 @@ static void add(sheet *s, column col)
         finish(s);
 }
 
-/* How many values: all pairs of 8 bits, at least all of 16; and where functions of floats are given integers, which only
- * adds a conversion to them, fewer. */
+/* How many values: all pairs of 8 bits, at least all of 16; and where functions of floats are given integers, which
+ * only adds a conversion to them, fewer. */
 static int64_t count(kn_dtype t, bool converts)
 {
     int64_t all = t == KN_BOOL ? 64 : kn_bytes(t) == 1 ? 65536 : kn_is_half(t) ? 82000 : values;

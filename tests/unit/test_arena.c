@@ -8,8 +8,8 @@
 
 #include "base/arena.h"
 
-/* Work of many chunks from here on, and back: the next allocation takes the same place, zeroed, and what was there before
- * is as it was. */
+/* Work of many chunks from here on, and back: the next allocation takes the same place, zeroed, and what was there
+ * before is as it was. */
 static void go_and_come_back(kn_arena *a)
 {
     int *kept = KN_NEW(a, int);

@@ -1,5 +1,5 @@
-/* Complex numbers through the public API, on every device without a GPU: by value, by default, in place, and moved as the
- * one access that two elements of c64 or one of c128 are. */
+/* Complex numbers through the public API, on every device without a GPU: by value, by default, in place, and moved as
+ * the one access that two elements of c64 or one of c128 are. */
 #include <string.h>
 
 #include "ir/complex.h"
@@ -97,7 +97,8 @@ static void test_in_place(void **state)
     }
 }
 
-/* The end of the recurrence z[i] = a[i] z[i-1] + b[i], z[-1] = 0: maps z -> a z + b are composed, which does not commute. */
+/* The end of the recurrence z[i] = a[i] z[i-1] + b[i], z[-1] = 0: maps z -> a z + b are composed, which does not
+ * commute. */
 static void test_recurrence(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Programs that are deep: operations that each need the one before, and expressions nested as far as they may be. A thread
- * of little stack builds, plans and runs them. */
+/* Programs that are deep: operations that each need the one before, and expressions nested as far as they may be. A
+ * thread of little stack builds, plans and runs them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -364,8 +364,8 @@ static void test_facts(void **state)
     assert_int_equal(kn_facts_check(&f, w->s, &w->arena, values), KN_SHAPE);
 }
 
-/* The size of a ring buffer that drops its first row and appends one, again and again: each is made of the one before it
- * twice. It is there once, whoever asks, its text stays short, and so does what it takes. */
+/* The size of a ring buffer that drops its first row and appends one, again and again: each is made of the one before
+ * it twice. It is there once, whoever asks, its text stays short, and so does what it takes. */
 static void test_nested(void **state)
 {
     enum { STEPS = 5000 };

@@ -1,8 +1,9 @@
-/* A quotient by what many are divided by (codegen/emit/cuda/prelude/divisors.cuh): x / by as x times the reciprocal, corrected once
- * by the remainder, in f32. Before the correction it is less than 1.5 units of the last place off, so the remainder is, and
- * with the reciprocal's own error the corrected one is the quotient rounded unless that lies within 8 / (by 2^(places)) of the
- * middle of two numbers, with x and by whole numbers of 24 bits and the middle a multiple of 2^-places. All of these are
- * tried. Whole divisors need nothing else; below the normal numbers their quotients are as near as can be, too. */
+/* A quotient by what many are divided by (codegen/emit/cuda/prelude/divisors.cuh): x / by as x times the reciprocal,
+ * corrected once by the remainder, in f32. Before the correction it is less than 1.5 units of the last place off, so
+ * the remainder is, and with the reciprocal's own error the corrected one is the quotient rounded unless that lies
+ * within 8 / (by 2^(places)) of the middle of two numbers, with x and by whole numbers of 24 bits and the middle a
+ * multiple of 2^-places. All of these are tried. Whole divisors need nothing else; below the normal numbers their
+ * quotients are as near as can be, too. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -70,8 +71,8 @@ static float by_whole(float x, float by)
     return fabsf(corrected) > 0 ? corrected : q;
 }
 
-/* Quotients of the least floats, around where they become normal numbers: they may be half a unit off, as those that end
- * there are that lie between two. */
+/* Quotients of the least floats, around where they become normal numbers: they may be half a unit off, as those that
+ * end there are that lie between two. */
 static void test_small_quotients_by_whole_numbers(void **state)
 {
     (void)state;

@@ -206,7 +206,8 @@ static void json_has(const char *program, const kiln_arg *args, int n, const cha
 
 static const int64_t table[] = {50000, 512}, few[] = {1000}, many[] = {1000000}, line[] = {4096};
 
-/* Rows that are taken count, before and after, and not the table that they are of; of more rows than it has all of it. */
+/* Rows that are taken count, before and after, and not the table that they are of; of more rows than it has all of
+ * it. */
 static void gathers(void **state)
 {
     (void)state;
@@ -226,8 +227,8 @@ static void gathers(void **state)
              1, PARTS("\"read\": {\"before\": 4096, \"after\": 4096}"));
 }
 
-/* Rows that are gathered are walked as rows are that lie where they are read, not as the column of their numbers; columns
- * of a few of all as columns, and no group reads the whole array. */
+/* Rows that are gathered are walked as rows are that lie where they are read, not as the column of their numbers;
+ * columns of a few of all as columns, and no group reads the whole array. */
 static void walks_gathers(void **state)
 {
     (void)state;

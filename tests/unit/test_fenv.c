@@ -153,8 +153,8 @@ static void assert_same(const results *got, const results *want, const char *dev
     assert_string_equal(got->source, want->source);
 }
 
-/* A program that is made and first run in the caller's mode, and later in the default one: whoever comes first starts the
- * threads. */
+/* A program that is made and first run in the caller's mode, and later in the default one: whoever comes first starts
+ * the threads. */
 static void test_results(void **state)
 {
     static results want, got;

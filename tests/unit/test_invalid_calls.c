@@ -1,5 +1,5 @@
-/* What the compiler of a caller cannot keep out: numbers that are no dtype, sizes that are no struct's, strides of nothing,
- * handles destroyed in any order. */
+/* What the compiler of a caller cannot keep out: numbers that are no dtype, sizes that are no struct's, strides of
+ * nothing, handles destroyed in any order. */
 #include <limits.h>
 #include <math.h>
 

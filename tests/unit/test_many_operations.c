@@ -1,5 +1,5 @@
-/* A program of more than 4,000 operations that matter, with sums of rows among them, is compiled and right: integers, so that every device has
- * the same bits. */
+/* A program of more than 4,000 operations that matter, with sums of rows among them, is compiled and right: integers,
+ * so that every device has the same bits. */
 #include "tests/effort.h"
 #include "tests/unit/api.h"
 

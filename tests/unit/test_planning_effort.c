@@ -1,5 +1,5 @@
-/* What building, optimising and planning take grows gently with a program, whatever it looks like: counted in steps and bytes,
- * which are the same on every machine. */
+/* What building, optimising and planning take grows gently with a program, whatever it looks like: counted in steps and
+ * bytes, which are the same on every machine. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -142,7 +142,8 @@ static double memory_part(const char *body, const char *dims, const int64_t *sha
     return us;
 }
 
-/* Memory is at its best where all is read once and leaves the last cache after what is written, or nothing is written. */
+/* Memory is at its best where all is read once and leaves the last cache after what is written, or nothing is
+ * written. */
 static void test_streams(void **state)
 {
     (void)state;
@@ -157,7 +158,8 @@ static void test_streams(void **state)
     assert_true(memory_part(columns, "N,C", table) > 512 * mega / m->memory); /* by copies */
 }
 
-/* Blocks of elements, and of rows but the shortest, bring so many bytes that they are started sooner than these are moved. */
+/* Blocks of elements, and of rows but the shortest, bring so many bytes that they are started sooner than these are
+ * moved. */
 static void test_starts(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Sizes that are 1 where others were more, and the reverse: results are right on every device, and on those that compile,
- * the kernels are those that larger sizes have. */
+/* Sizes that are 1 where others were more, and the reverse: results are right on every device, and on those that
+ * compile, the kernels are those that larger sizes have. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* base/table: tables against a plain list, through many additions and removals; finders, whose members are found by their
- * hashes among others of the same one; both without memory. */
+/* base/table: tables against a plain list, through many additions and removals; finders, whose members are found by
+ * their hashes among others of the same one; both without memory. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

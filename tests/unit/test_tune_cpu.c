@@ -1,5 +1,5 @@
-/* Measuring leaves nothing behind: outputs are written by the run itself and by nothing before it, whatever they lie on. On
- * the CPU device, with any candidate winning. */
+/* Measuring leaves nothing behind: outputs are written by the run itself and by nothing before it, whatever they lie
+ * on. On the CPU device, with any candidate winning. */
 #include "frontend/handles.h"
 #include "tests/dice.h"
 #include "tests/unit/api.h"

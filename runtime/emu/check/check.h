@@ -1,5 +1,5 @@
-/* What a kernel may do: touch the memory that is its own, in an order that something makes. What happens here is noted in
- * cells beside the memory; nothing runs here, and whatever fails ends the launch. */
+/* What a kernel may do: touch the memory that is its own, in an order that something makes. What happens here is noted
+ * in cells beside the memory; nothing runs here, and whatever fails ends the launch. */
 #ifndef KN_RUNTIME_EMU_CHECK_CHECK_H
 #define KN_RUNTIME_EMU_CHECK_CHECK_H
 
@@ -41,8 +41,8 @@ char *kn_emu_shared_at(const kn_emu_worker *w, kn_emu_place at);
 void *kn_emu_in_rank(kn_emu_worker *w, const void *p, unsigned rank, kn_emu_site site);
 /* The block of the gang, not the running one, whose shared memory p is in; NULL when there is none. */
 kn_emu_block *kn_emu_peer(const kn_emu_worker *w, const char *p);
-/* A shared address as the number of 32 bits that it is in PTX; back (`cluster`: it may be another block's); and the same
- * address in block `rank` of the cluster. */
+/* A shared address as the number of 32 bits that it is in PTX; back (`cluster`: it may be another block's); and the
+ * same address in block `rank` of the cluster. */
 unsigned kn_emu_to_shared(kn_emu_worker *w, const void *p, kn_emu_site site);
 void *kn_emu_from_shared(kn_emu_worker *w, unsigned address, bool cluster, kn_emu_site site);
 unsigned kn_emu_map_rank(kn_emu_worker *w, unsigned address, unsigned rank, kn_emu_site site);

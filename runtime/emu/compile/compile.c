@@ -122,8 +122,8 @@ static kn_status get_ready(kn_emu *dev)
     return KN_OK;
 }
 
-/* Where a kernel is compiled or loaded from: the emulator's folder, which may be another one for the next kernel, and a number
- * that names files there. */
+/* Where a kernel is compiled or loaded from: the emulator's folder, which may be another one for the next kernel, and a
+ * number that names files there. */
 typedef struct place {
     char root[sizeof((kn_emu_folder *)0)->path];
     unsigned number;

@@ -1,9 +1,9 @@
-/* The emulator's folder of temporary files, $TMPDIR/kiln-emulator-XXXXXX: private, of a name that nobody can foresee, and
- * locked with flock() as long as it is in use. What a killed process left is not locked any more, and removed when the next
- * process makes a folder.
+/* The emulator's folder of temporary files, $TMPDIR/kiln-emulator-XXXXXX: private, of a name that nobody can foresee,
+ * and locked with flock() as long as it is in use. What a killed process left is not locked any more, and removed when
+ * the next process makes a folder.
  *
- * Making a folder and locking it are two steps. Who removes one holds its lock while doing so; so whoever gets the lock of
- * the folder that it made, and still finds the folder, has it. */
+ * Making a folder and locking it are two steps. Who removes one holds its lock while doing so; so whoever gets the lock
+ * of the folder that it made, and still finds the folder, has it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -61,8 +61,8 @@ static int empty_once(int fd)
     return removed;
 }
 
-/* Removes what is in the folder, whose descriptor it closes. What cannot be removed stays. Async-signal-safe, so without
- * readdir(). */
+/* Removes what is in the folder, whose descriptor it closes. What cannot be removed stays. Async-signal-safe, so
+ * without readdir(). */
 static void empty(int fd)
 {
     while (empty_once(fd) > 0) /* a folder that changes may be read in part */
