@@ -7,6 +7,9 @@
 /* a / b, rounded up; b is above 0. */
 static inline int64_t kn_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
+/* The smallest multiple of `to`, which is above 0, from n on. */
+static inline int64_t kn_round_up(int64_t n, int64_t to) { return kn_ceil_div(n, to) * to; }
+
 /* a * b, or INT64_MAX if it is more. */
 static inline int64_t kn_capped_product(int64_t a, int64_t b)
 {

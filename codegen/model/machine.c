@@ -1,7 +1,5 @@
 #include "codegen/model/machine.h"
 
-#include <string.h>
-
 /* NVIDIA H200. */
 static const kn_machine gpu = {
     .launch = 2700,
@@ -47,7 +45,4 @@ static const kn_machine cpu = {
     .sector = 64,
 };
 
-const kn_machine *kn_machine_of(const kn_target *target)
-{
-    return strcmp(target->kind, "cuda") == 0 ? &gpu : &cpu;
-}
+const kn_machine *kn_machine_of(const kn_target *target) { return target->sm ? &gpu : &cpu; }

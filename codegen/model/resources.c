@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <math.h>
 
+#include "base/integer.h"
+
 int kn_packed_sum_bytes(const kn_phase *ph)
 {
     int widest = 1;
@@ -54,21 +56,19 @@ int64_t kn_packed_bytes(const kn_phase *ph, int threads)
     for (int i = 0; i < ph->nest.values.len; i++)
         slots += kn_is_broadcast(ph, i, 0, NULL);
     int64_t each = ((int64_t)threads * ph->how.vec + ph->num.pack) * kn_packed_sum_bytes(ph);
-    return (each + KN_PACKED_SLOT - 1) / KN_PACKED_SLOT * KN_PACKED_SLOT * kn_packed_sums(ph) +
+    return kn_round_up(each, KN_PACKED_SLOT) * kn_packed_sums(ph) +
            slots * ph->num.pack * KN_PACKED_SLOT;
 }
-
-static int rounded(int size, int to) { return (size + to - 1) / to * to; }
 
 int kn_reducer_bytes(const kn_reducer *by)
 {
     int size = 0, widest = 1;
     for (int c = 0; c < by->count; c++) {
         int bytes = kn_bytes(by->dtype[c]);
-        size = rounded(size, bytes) + bytes;
+        size = (int)kn_round_up(size, bytes) + bytes;
         widest = bytes > widest ? bytes : widest;
     }
-    return rounded(size, widest);
+    return (int)kn_round_up(size, widest);
 }
 
 bool kn_red_owns(const kn_phase *ph, int r) { return kn_red_owner(ph, r) == r; }
@@ -135,13 +135,13 @@ int kn_scratch_bytes(const kn_phase *ph, int block)
 int kn_exchange_message(const kn_phase *ph, int r)
 {
     int groups = ph->how.walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
-    return (kn_red_state_bytes(ph, r) + 3) / 4 * 4 * groups;
+    return (int)kn_round_up(kn_red_state_bytes(ph, r), 4) * groups;
 }
 
 /* A slot is aligned for any type. */
 int kn_exchange_slot(const kn_phase *ph, int r)
 {
-    return (kn_exchange_message(ph, r) + 15) / 16 * 16;
+    return (int)kn_round_up(kn_exchange_message(ph, r), 16);
 }
 
 int kn_exchange_stride(const kn_phase *ph)
@@ -215,7 +215,7 @@ int kn_tile_pitch(const kn_phase *p, int bytes)
 
 int kn_tile_bytes_of(const kn_phase *p, int bytes)
 {
-    return (p->how.tile * kn_tile_pitch(p, bytes) * bytes + 15) / 16 * 16;
+    return (int)kn_round_up(p->how.tile * kn_tile_pitch(p, bytes) * bytes, 16);
 }
 
 int kn_tile_bytes(const kn_phase *p)
@@ -233,7 +233,7 @@ int kn_tile_bytes(const kn_phase *p)
 
 int kn_vector_words(const kn_phase *p, int value)
 {
-    return (p->how.vec * kn_bytes(p->nest.values.data[value].dtype) + 3) / 4;
+    return (int)kn_ceil_div(p->how.vec * kn_bytes(p->nest.values.data[value].dtype), 4);
 }
 
 int kn_kept_words(const kn_phase *p, int value) { return kn_vector_words(p, value) * p->how.steps; }
@@ -242,8 +242,7 @@ int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
     int64_t members = p->how.cluster ? kn_phase_held(p) : p->nest.members + kn_phase_slack(p);
     bool cols = p->how.walk == KN_WALK_COLS;
-    int64_t n =
-        cols ? members * kn_cols_width(p) : (members + p->how.vec - 1) / p->how.vec * p->how.vec;
+    int64_t n = cols ? members * kn_cols_width(p) : kn_round_up(members, p->how.vec);
     int64_t bytes = 0;
     for (int i = 0; i < p->nest.values.len; i++)
         if (p->nest.values.data[i].kept == KN_KEEP_SHARED &&

@@ -51,6 +51,6 @@ int64_t kn_launch_skew(const kn_phase *ph, const kn_target *target)
 
 kn_range kn_ranges_of(int64_t n, int64_t want)
 {
-    int64_t length = ((n + want - 1) / want + 7) / 8 * 8;
-    return (kn_range){(n + length - 1) / length, length, false};
+    int64_t length = kn_round_up(kn_ceil_div(n, want), 8);
+    return (kn_range){kn_ceil_div(n, length), length, false};
 }

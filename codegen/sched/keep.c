@@ -13,8 +13,6 @@
  *              MOST_FRAMES values, so that it does.
  *
  * --reuse keep and recompute force it either way. */
-#include <string.h>
-
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
@@ -129,7 +127,7 @@ static bool keep_best(keeper *k, kn_phase *ph, int price)
 
 void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reuse reuse)
 {
-    bool cpu = strcmp(target->kind, "cpu") == 0;
+    bool cpu = target->sm == 0;
     keeper k = {.ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1)};
     if (ph->nest.nsweeps < 2 || ph->how.split || ph->nest.values.len > MOST_VALUES ||
         reuse == KN_REUSE_RECOMPUTE)

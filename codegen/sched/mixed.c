@@ -3,7 +3,7 @@
 
 static kn_range rest_of_columns(const kn_phase *columns, int64_t blocks)
 {
-    int64_t tile = kn_cols_width(columns), tiles = (columns->nest.groups + tile - 1) / tile;
+    int64_t tile = kn_cols_width(columns), tiles = kn_ceil_div(columns->nest.groups, tile);
     int64_t most = columns->nest.members / KN_LEAST_OF_COLUMN, splits = blocks / tiles;
     splits = splits > most ? most : splits;
     return kn_ranges_of(columns->nest.members, splits < 1 ? 1 : splits);

@@ -29,7 +29,7 @@ static int64_t steps(const kn_phase *ph)
 {
     int64_t members =
         ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members + kn_phase_slack(ph);
-    return (members + ph->how.vec - 1) / ph->how.vec;
+    return kn_ceil_div(members, ph->how.vec);
 }
 
 /* What a thread keeps of each step: loads that are read again; in resident mixed phases all loads, so that all are in
@@ -89,10 +89,7 @@ static bool may_hoist(const kn_phase *ph, int i)
 }
 
 /* Lanes for n steps, at most `most` of them each. */
-static int64_t lanes_for(int64_t n, int most)
-{
-    return kn_power_of_two_from((n + most - 1) / most);
-}
+static int64_t lanes_for(int64_t n, int most) { return kn_power_of_two_from(kn_ceil_div(n, most)); }
 
 /* Bytes that memory moves for a step of what is read again: of strided elements whole sectors. */
 static int moved_a_step(const kn_phase *ph)
@@ -318,7 +315,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
 
 static int needed_steps(const kn_phase *ph)
 {
-    return (int)kn_power_of_two_from((steps(ph) + ph->how.tpg - 1) / ph->how.tpg);
+    return (int)kn_power_of_two_from(kn_ceil_div(steps(ph), ph->how.tpg));
 }
 
 /* Are so few bytes moved for each element that time goes to instructions? */

@@ -1,6 +1,4 @@
 /* Split reductions: into how many ranges, and whether that pays. */
-#include <string.h>
-
 #include "codegen/model/machine.h"
 #include "codegen/sched/sched.h"
 
@@ -108,11 +106,11 @@ static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int6
                                bool forced)
 {
     bool cols = ph->how.walk == KN_WALK_COLS;
-    const splitting *how = strcmp(target->kind, "cuda") == 0 ? &gpu_splitting : &cpu_splitting;
+    const splitting *how = target->sm ? &gpu_splitting : &cpu_splitting;
     int64_t least = forced ? 1 : cols ? how->least_cols : how->least_rows;
     int64_t all = (cols ? how->cols_per_unit : how->rows_per_unit) * target->units;
     int64_t want = all / blocks; /* one wave */
-    int64_t most = (ph->nest.members + least - 1) / least;
+    int64_t most = kn_ceil_div(ph->nest.members, least);
     if (want < 2)
         want = blocks < all || forced ? 2 : 1;
     if (want > most)
@@ -124,8 +122,7 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
 {
     const kn_target *target = at->target;
     const kn_division force = at->force->division;
-    bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT,
-         gpu = strcmp(target->kind, "cuda") == 0;
+    bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT, gpu = target->sm != 0;
     const kn_range whole = {1, ph->nest.members, false};
     if (ph->universal || ph->how.split || ph->local || ph->how.mixed || ph->nest.reds.len == 0 ||
         ph->nest.members < 2 || (force != KN_DIVIDE_BY_COST && !forced) ||

@@ -159,12 +159,10 @@ static void transpose_accesses(kn_phase *ph, const int *align, const kn_buf *buf
 static void divide_into_tiles(kn_phase *ph, bool local)
 {
     ph->num.chunk = ph->how.tile * (local ? TILES_A_PART : 1);
-    ph->num.splits = (ph->nest.members + ph->num.chunk - 1) / ph->num.chunk;
+    ph->num.splits = kn_ceil_div(ph->nest.members, ph->num.chunk);
 }
 
 /* ---- does it pay? ---- */
-
-static int64_t round_up(int64_t n, int64_t to) { return kn_ceil_div(n, to) * to; }
 
 /* Bytes that the caches move for all accesses to elements, with sectors of which only some bytes are used and idle
  * parts of tiles. */
@@ -185,8 +183,8 @@ static double traffic(const kn_phase *ph, const kn_buf *bufs)
     }
     if (!ph->how.tile)
         return total;
-    double slots = (double)round_up(ph->nest.groups, kn_cols_width(ph)) *
-                   (double)round_up(ph->nest.members, ph->how.tile);
+    double slots = (double)kn_round_up(ph->nest.groups, kn_cols_width(ph)) *
+                   (double)kn_round_up(ph->nest.members, ph->how.tile);
     return total * slots / ((double)ph->nest.groups * (double)ph->nest.members);
 }
 
