@@ -28,7 +28,6 @@ enum {
     TWO_LINE_BLOCKS = 4,     /* most blocks of a cluster whose tiles are two lines wide */
     FEW_BLOCKS = 8,          /* of a cluster: at every combine each waits for the last */
     MOST_STATIC = 40 * 1024, /* static shared memory: a kernel has 48 KB of it */
-    RESERVED = 1024,         /* shared memory that the hardware takes for a block */
     PART_MULTIPLE = 8,
 };
 
@@ -77,8 +76,9 @@ static bool fits(const kn_phase *ph, const kn_target *target, int at_once)
     int threads = block_that_keeps(ph, target);
     bound.how.tpg = threads / ph->how.lanes;
     int scratch = kn_static_bytes(&bound, threads);
-    return scratch <= MOST_STATIC && kept_bytes(ph) + kn_exchange_bytes(ph) + scratch + RESERVED <=
-                                         (target->smem_block + RESERVED) / at_once;
+    return scratch <= MOST_STATIC &&
+           kept_bytes(ph) + kn_exchange_bytes(ph) + scratch + KN_RESERVED_BYTES <=
+               (target->smem_block + KN_RESERVED_BYTES) / at_once;
 }
 
 static bool may_keep(const kn_phase *ph, const kn_target *target)

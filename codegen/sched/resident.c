@@ -13,11 +13,8 @@
 #include "codegen/sched/sched.h"
 
 enum {
-    /* the least members that make a range worth a block: of rows; of columns */
-    LEAST_MEMBERS = 1024,
-    LEAST_OF_COLUMNS = 64,
+    LEAST_MEMBERS = 1024,     /* the fewest members of a row that make a range worth a block */
     STATIC_BYTES = 24 * 1024, /* static shared memory of blocks of columns, at most */
-    RESERVED = 1024,          /* shared memory that the hardware takes for a block */
 };
 
 static bool in_columns(const kn_phase *ph) { return ph->how.walk == KN_WALK_COLS; }
@@ -41,7 +38,7 @@ static int64_t width_of(const kn_phase *ph)
 /* Shared memory that is left to each of so many blocks besides `used` bytes. */
 static int64_t room_besides(int blocks, const kn_target *target, int64_t used)
 {
-    return (target->smem_block + RESERVED) / blocks - RESERVED - used;
+    return (target->smem_block + KN_RESERVED_BYTES) / blocks - KN_RESERVED_BYTES - used;
 }
 
 kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool forced)
@@ -52,7 +49,8 @@ kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool fo
         return none;
     int64_t side = kn_ceil_div(ph->nest.groups, width_of(ph));
     int64_t blocks = (int64_t)target->units * blocks_a_unit(ph), want = blocks / side;
-    int64_t most = kn_ceil_div(ph->nest.members, in_columns(ph) ? LEAST_OF_COLUMNS : LEAST_MEMBERS);
+    int64_t most =
+        kn_ceil_div(ph->nest.members, in_columns(ph) ? KN_LEAST_OF_COLUMN : LEAST_MEMBERS);
     bool idle = want * side * 4 < blocks * 3; /* a quarter of the blocks or more */
     want = want < most ? want : most;
     if (forced && want < 2)

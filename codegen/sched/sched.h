@@ -28,6 +28,9 @@ enum { KN_KEEP_STEPS = 8, KN_KEEP_SINGLES = 13 };
  * clusters, exchange buffers and mbarriers: codegen/sched/cluster.c. */
 enum { KN_SCRATCH_BYTES = 8192 };
 
+/* Shared memory of a multiprocessor that the hardware takes for each block. */
+enum { KN_RESERVED_BYTES = 1024 };
+
 /* What binding needs besides the nests. */
 typedef struct kn_site {
     kn_arena *arena;
