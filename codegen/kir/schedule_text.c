@@ -169,11 +169,14 @@ static kn_status unknown(const reader *r, const char *wanted)
                    r->word);
 }
 
-static kn_status read_number(reader *r, int64_t *n)
+/* The most that a word of this kind takes: sizes of arrays, or what is counted by an int. */
+static const int64_t most_long = (int64_t)1 << 48, most_int = INT32_MAX;
+
+static kn_status read_number(reader *r, int64_t most, int64_t *n)
 {
     char *end;
     *n = strtoll(r->word, &end, 10);
-    if (*r->word < '0' || *r->word > '9' || *end || *n > INT32_MAX)
+    if (*r->word < '0' || *r->word > '9' || *end || *n > most)
         return unknown(r, "a number");
     next(r);
     return KN_OK;
@@ -197,7 +200,7 @@ static kn_status read_word(reader *r, kn_phase_schedule *s, const word *w)
     int64_t n = 1;
     next(r);
     if (w->kind != FLAG)
-        KN_TRY(read_number(r, &n));
+        KN_TRY(read_number(r, w->kind == INT ? most_int : most_long, &n));
     if (w->kind == FLAG)
         *(bool *)at = true;
     else if (w->kind == INT)
@@ -223,7 +226,7 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
     if (took(r, "at"))
         KN_TRY(read_value(r, &h.room));
     if (took(r, "sweep"))
-        KN_TRY(read_number(r, &since));
+        KN_TRY(read_number(r, most_int, &since));
     h.since = (int)since;
     kn_push(r->arena, &s->holds, h);
     return KN_OK;
@@ -241,10 +244,10 @@ static kn_status read_clause(reader *r, kn_phase_schedule *s)
     for (int d = 0; d < DIVISIONS; d++)
         if (is(r, divisions[d].text)) {
             KN_TRY(read_word(r, s, &divisions[d]));
-            KN_TRY(read_number(r, &s->num.splits));
+            KN_TRY(read_number(r, most_long, &s->num.splits));
             if (!took(r, "of"))
                 return unknown(r, "'of'");
-            return read_number(r, &s->num.chunk);
+            return read_number(r, most_long, &s->num.chunk);
         }
     return is(r, "hold") ? read_hold(r, s) : unknown(r, "a word of schedules");
 }
@@ -274,9 +277,9 @@ kn_status kn_schedule_read(kn_arena *a, const char *text, kn_kernel_schedule *s)
     next(&r);
     if (!took(&r, "threads"))
         return unknown(&r, "'threads'");
-    KN_TRY(read_number(&r, &threads));
+    KN_TRY(read_number(&r, most_int, &threads));
     if (took(&r, ",")) {
-        KN_TRY(read_number(&r, &min_blocks));
+        KN_TRY(read_number(&r, most_int, &min_blocks));
         if (!took(&r, "a") || !took(&r, "unit"))
             return unknown(&r, "'a unit'");
     }

@@ -88,7 +88,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
     else if (how->packed)
         RULE(k->threads >= kn_packed_threads(ph), "a block has a thread for each lane and row");
     else
-        RULE(is_power_of_two(how->lanes) && how->tpg * how->lanes == k->threads,
+        RULE(is_power_of_two(how->lanes) && (int64_t)how->tpg * how->lanes == k->threads,
              "rows times lanes of columns are the block");
     if (how->cluster)
         KN_TRY(legal_cluster(p, at, ph));
@@ -212,7 +212,7 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
     }
     p = 0;
     RULE(!k->bound || k->threads <= k->bound,
-         "a block of groups that have parts of it has 256 threads at most");
+         "a block that several groups share has 256 threads at most");
     RULE(at->target->sm == 0 || k->shared + most <= at->target->smem_block,
          "a block has no shared memory for so much");
     return KN_OK;
