@@ -40,32 +40,34 @@ bool kn_cuda_loads(const kn_cuda_writer *w, int i)
     return w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i];
 }
 
-bool kn_cuda_step_touches_memory(const kn_cuda_writer *w)
-{
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (kn_cuda_loads(w, i))
-            return true;
-    for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (kn_cuda_stores_now(w, i))
-            return true;
-    return false;
-}
-
 const char *kn_cuda_vector_type(kn_cuda_writer *w, int i)
 {
     return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(w->ph->nest.values.data[i].dtype),
                            w->ph->how.vec);
 }
 
-int kn_cuda_holder(const kn_cuda_writer *w, int i)
-{
-    return w->ph->nest.values.data[i].kind == KN_V_ELEM ? w->ph->nest.values.data[i].room : i;
-}
-
 bool kn_cuda_in_shared(const kn_cuda_writer *w, int i)
 {
     kn_keep kept = w->ph->nest.values.data[i].kept;
     return kept == KN_KEEP_SHARED || (kept == KN_KEEP_RESIDENT && w->resident);
+}
+
+/* The value whose registers or shared memory a kept value uses: its own, or of a computed value the one it replaces. */
+static int holder(const kn_cuda_writer *w, int i)
+{
+    return w->ph->nest.values.data[i].kind == KN_V_ELEM ? w->ph->nest.values.data[i].room : i;
+}
+
+/* COLS: the index of this step's kept vector. */
+static const char *kept_of_column(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    int side = kn_transpose_side(ph);
+    const char *from = ph->how.cluster ? " - begin" : "";
+    if (side == 1)
+        return kn_cuda_printed(w, "(i%s) * %d + column", from, ph->how.lanes);
+    return kn_cuda_printed(w, "r * plane_size + (i0%s) / %d * %d + column", from, side,
+                           ph->how.lanes);
 }
 
 const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i)
@@ -75,10 +77,10 @@ const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i)
                                kn_cuda_block_times(w, 1));
     if (w->resident)
         return kn_cuda_printed(w, "%s_resident[slot]", kn_cuda_value(w, i));
-    const char *name = kn_cuda_value(w, kn_cuda_holder(w, i)),
+    const char *name = kn_cuda_value(w, holder(w, i)),
                *at = w->ph->how.cluster ? "(i - begin)" : "i";
     return w->ph->how.walk == KN_WALK_COLS
-               ? kn_cuda_printed(w, "%s_kept[%s]", name, kn_cuda_kept_of_column(w))
+               ? kn_cuda_printed(w, "%s_kept[%s]", name, kept_of_column(w))
            : w->counts_slots ? kn_cuda_printed(w, "%s_kept[slot]", name)
                              : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->how.vec);
 }
@@ -109,11 +111,18 @@ static const char *vectors_kept(kn_cuda_writer *w)
                                              ph->how.vec - 1 + kn_phase_slack(ph), ph->how.vec);
 }
 
+/* Dynamic shared memory behind the exchange buffer. */
+static const char *behind_exchange(kn_cuda_writer *w)
+{
+    return kn_cuda_printed(w, "(unsigned char *)dynamic + 2 * kn_cluster_blocks() * %d",
+                           kn_exchange_stride(w->ph));
+}
+
 /* One array behind the other. */
 void kn_cuda_declare_shared(kn_cuda_writer *w)
 {
     declare_resident(w);
-    const char *at = w->ph->how.cluster ? kn_cuda_behind_exchange(w) : "dynamic";
+    const char *at = w->ph->how.cluster ? behind_exchange(w) : "dynamic";
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = &w->ph->nest.values.data[i];
         if (v->kept != KN_KEEP_SHARED || v->kind != KN_V_LOAD)
@@ -135,7 +144,7 @@ const char *kn_cuda_registers(kn_cuda_writer *w, int i)
 const char *kn_cuda_vector(kn_cuda_writer *w, int i)
 {
     return kn_cuda_in_registers(w, i)
-               ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, kn_cuda_holder(w, i)))
+               ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, holder(w, i)))
                : kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));
 }
 
@@ -153,17 +162,6 @@ const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, 
                            pitch, w->ph->how.vec, lane ? " + " : "", lane ? lane : "");
 }
 
-const char *kn_cuda_kept_of_column(kn_cuda_writer *w)
-{
-    const kn_phase *ph = w->ph;
-    int side = kn_transpose_side(ph);
-    const char *from = ph->how.cluster ? " - begin" : "";
-    if (side == 1)
-        return kn_cuda_printed(w, "(i%s) * %d + column", from, ph->how.lanes);
-    return kn_cuda_printed(w, "r * plane_size + (i0%s) / %d * %d + column", from, side,
-                           ph->how.lanes);
-}
-
 const char *kn_cuda_held(kn_cuda_writer *w)
 {
     return kn_cuda_printed(
@@ -175,14 +173,20 @@ const char *kn_cuda_copied_end(const kn_phase *ph)
     return ph->how.unaligned ? "inner_end" : ph->how.rest_in_registers ? "held_end" : "end";
 }
 
-const char *kn_cuda_behind_exchange(kn_cuda_writer *w)
+/* Does a step of this sweep access memory at the indices along the axes? */
+static bool step_touches_memory(const kn_cuda_writer *w)
 {
-    return kn_cuda_printed(w, "(unsigned char *)dynamic + 2 * kn_cluster_blocks() * %d",
-                           kn_exchange_stride(w->ph));
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (kn_cuda_loads(w, i))
+            return true;
+    for (int i = 0; i < w->ph->nest.stores.len; i++)
+        if (kn_cuda_stores_now(w, i))
+            return true;
+    return false;
 }
 
 void kn_cuda_write_axes(kn_cuda_writer *w)
 {
-    if (kn_cuda_step_touches_memory(w))
+    if (step_touches_memory(w))
         kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.ngroup + kn_stepped_axes(w->ph), "i");
 }

@@ -5,24 +5,27 @@
 
 #include "codegen/emit/cuda/writer.h"
 
+static void put_line(kn_cuda_writer *w, const char *fmt, va_list ap, const char *end)
+{
+    kn_putf(w->t, "%*s", w->indent * 4, "");
+    kn_putv(w->t, fmt, ap);
+    kn_put(w->t, end);
+}
+
 void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...)
 {
     va_list ap;
-    kn_putf(w->t, "%*s", w->indent * 4, "");
     va_start(ap, fmt);
-    kn_putv(w->t, fmt, ap);
+    put_line(w, fmt, ap, "\n");
     va_end(ap);
-    kn_put(w->t, "\n");
 }
 
 void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...)
 {
     va_list ap;
-    kn_putf(w->t, "%*s", w->indent * 4, "");
     va_start(ap, fmt);
-    kn_putv(w->t, fmt, ap);
+    put_line(w, fmt, ap, " {\n");
     va_end(ap);
-    kn_put(w->t, " {\n");
     w->indent++;
 }
 

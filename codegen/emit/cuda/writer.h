@@ -116,14 +116,10 @@ const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane);
 /* Is store i, of elements, this sweep's? Does this sweep read element value i from memory? */
 bool kn_cuda_stores_now(const kn_cuda_writer *w, int i);
 bool kn_cuda_loads(const kn_cuda_writer *w, int i);
-/* Does a step of this sweep access memory at the indices along the axes? */
-bool kn_cuda_step_touches_memory(const kn_cuda_writer *w);
 /* Declares the indices of member i along the member axes, if a step needs them. */
 void kn_cuda_write_axes(kn_cuda_writer *w);
 /* The type of a thread's vector of value i. */
 const char *kn_cuda_vector_type(kn_cuda_writer *w, int i);
-/* The load whose registers or shared memory a kept value uses: its own, or of a computed value the one it replaces. */
-int kn_cuda_holder(const kn_cuda_writer *w, int i);
 /* Is this step's part of value i kept in shared memory? Its vector there. */
 bool kn_cuda_in_shared(const kn_cuda_writer *w, int i);
 const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i);
@@ -136,14 +132,10 @@ const char *kn_cuda_vector(kn_cuda_writer *w, int i);
 const char *kn_cuda_tile(kn_cuda_writer *w, char kind, int i);
 const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                             const char *lane);
-/* COLS: the index of this step's kept vector. */
-const char *kn_cuda_kept_of_column(kn_cuda_writer *w);
 /* The parameter that says how many members of its part a block keeps in shared memory; where those that copies bring
  * end. */
 const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_copied_end(const kn_phase *ph);
-/* Dynamic shared memory behind the exchange buffer. */
-const char *kn_cuda_behind_exchange(kn_cuda_writer *w);
 
 /* ---- precision.c ---- */
 
