@@ -23,7 +23,8 @@ bool kn_goes_by_group(const kn_phase *ph)
            ph->nest.reds.len > 0;
 }
 
-int kn_times_through(const kn_phase *ph)
+/* Times that a phase goes through its arrays, each in the reverse of the direction before. */
+static int times_through(const kn_phase *ph)
 {
     return kn_goes_by_group(ph) || ph->how.mixed ? 1 : ph->nest.nsweeps;
 }
@@ -61,7 +62,8 @@ static bool reads_elements(const kn_phase *ph, int buf)
     return reads;
 }
 
-int kn_read_before(const kn_kernel *k, int p)
+/* The earlier phase that was the last to read elements of an array which phase p reads too; -1: none. */
+static int read_before(const kn_kernel *k, int p)
 {
     const kn_phase *phases = k->phases.data, *ph = &phases[p];
     for (int q = p - 1; q >= 0; q--)
@@ -75,8 +77,8 @@ int kn_read_before(const kn_kernel *k, int p)
 bool kn_walks_backwards(const kn_kernel *k, int p)
 {
     bool backwards = false;
-    for (int q = kn_read_before(k, p); q >= 0; q = kn_read_before(k, q))
-        backwards ^= kn_times_through(&k->phases.data[q]) % 2;
+    for (int q = read_before(k, p); q >= 0; q = read_before(k, q))
+        backwards ^= times_through(&k->phases.data[q]) % 2;
     return backwards;
 }
 

@@ -20,10 +20,6 @@ bool kn_kernel_stores_elements(const kn_kernel *k);
 
 /* Are all sweeps over a group done before the next group's, so that the phase goes through its arrays once? */
 bool kn_goes_by_group(const kn_phase *ph);
-/* Times that it goes through them, each the other way round. */
-int kn_times_through(const kn_phase *ph);
-/* The earlier phase that was the last to read elements of an array which phase p reads too; -1: none. */
-int kn_read_before(const kn_kernel *k, int p);
 /* Does the first sweep of phase p walk backwards, from where an earlier phase has read the same array last? */
 bool kn_walks_backwards(const kn_kernel *k, int p);
 

@@ -73,7 +73,8 @@ int kn_reducer_bytes(const kn_reducer *by)
 
 bool kn_red_owns(const kn_phase *ph, int r) { return kn_red_owner(ph, r) == r; }
 
-int kn_red_state_bytes(const kn_phase *ph, int r)
+/* Bytes of what the accumulator of reduction r holds. */
+static int red_state_bytes(const kn_phase *ph, int r)
 {
     const kn_red *red = &ph->nest.reds.data[r];
     const int fields[] = {
@@ -87,7 +88,7 @@ bool kn_red_accumulates(const kn_phase *ph, int r, int sweep)
     return red->stage == sweep && kn_red_owns(ph, r) && !red->across;
 }
 
-int kn_warps_bytes(const kn_phase *ph, int r) { return 32 * kn_red_state_bytes(ph, r); }
+int kn_warps_bytes(const kn_phase *ph, int r) { return 32 * red_state_bytes(ph, r); }
 
 kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first, int most)
 {
@@ -125,8 +126,7 @@ int kn_scratch_bytes(const kn_phase *ph, int block)
         bool cols = ph->how.walk == KN_WALK_COLS && !ph->how.packed && kn_meets_in_block(ph);
         bool rows = cols || (ph->nest.reds.data[r].across && ph->how.tpg < block);
         int threads = cols && ph->how.lanes < 32 ? block / 32 * ph->how.lanes : block;
-        int bytes =
-            rows && kn_red_owns(ph, r) ? threads * ph->how.vec * kn_red_state_bytes(ph, r) : 0;
+        int bytes = rows && kn_red_owns(ph, r) ? threads * ph->how.vec * red_state_bytes(ph, r) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -135,7 +135,7 @@ int kn_scratch_bytes(const kn_phase *ph, int block)
 int kn_exchange_message(const kn_phase *ph, int r)
 {
     int groups = ph->how.walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
-    return (int)kn_round_up(kn_red_state_bytes(ph, r), 4) * groups;
+    return (int)kn_round_up(red_state_bytes(ph, r), 4) * groups;
 }
 
 /* A slot is aligned for any type. */

@@ -31,8 +31,7 @@ int kn_tile_bytes(const kn_phase *p);
 /* Has reduction r an accumulator of its own? Parts are their owner's. And does that accumulate in this sweep? */
 bool kn_red_owns(const kn_phase *ph, int r);
 bool kn_red_accumulates(const kn_phase *ph, int r, int sweep);
-/* Bytes of what it holds; of the struct that a user-defined reduction carries. */
-int kn_red_state_bytes(const kn_phase *ph, int r);
+/* Bytes of the struct that a user-defined reduction carries. */
 int kn_reducer_bytes(const kn_reducer *by);
 
 /* ---- between the warps of a block: static shared memory ---- */
