@@ -354,7 +354,8 @@ static void check_table(table *t)
         if (strncmp(line, "def ", 4) == 0) {
             kn_text lines = kn_text_new(t->arena);
             for (; line; line = take(t, "    ")) {
-                kn_putf(&t->out, lines.len ? "%s\n" : "", line);
+                if (lines.len) /* its first line is written */
+                    kn_putf(&t->out, "%s\n", line);
                 kn_putf(&lines, "%s\n", line);
             }
             text = kn_text_str(&lines);
