@@ -159,6 +159,12 @@ static bool has_overlap(const kn_planner *p, const kn_kernel *k)
     return any;
 }
 
+/* The text of the schedules that are given; NULL: none. Universal kernels take none. */
+static const char *given_text(const kn_planner *p)
+{
+    return p->problem->universal ? NULL : p->problem->force.text;
+}
+
 /* The schedules with '|' between them from the one of kernel `number` on; "": it has none. */
 static const char *texts_from(const char *text, int number)
 {
@@ -185,9 +191,9 @@ static kn_status bind(kn_planner *p, kn_kernel *k, int number)
         for (int j = first; j <= i; j++)
             kn_shape_phase(&at, &k->phases.data[j]);
     }
-    if (at.force->text && !p->problem->universal) {
+    if (given_text(p)) {
         kn_kernel_schedule forced;
-        const char *from = texts_from(at.force->text, number);
+        const char *from = texts_from(given_text(p), number);
         const char *text = kn_sprintf(p->arena, "%.*s", (int)strcspn(from, "|"), from);
         if (!text[strspn(text, " ")])
             return kn_fail(KN_ARGUMENT,
@@ -249,7 +255,7 @@ kn_status kn_assemble(kn_planner *p, kn_plan *plan)
                                  p->phases.data[i].nest.name);
         KN_TRY(make_kernel(p, plan, i, j, name));
     }
-    const char *text = p->problem->universal ? NULL : p->problem->force.text;
+    const char *text = given_text(p);
     if (text && *texts_from(text, plan->kernels.len))
         return kn_fail(KN_ARGUMENT, "there are more schedules than kernels, which are %d",
                        plan->kernels.len);

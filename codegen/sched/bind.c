@@ -80,9 +80,15 @@ static bool wants_half(const kn_kernel *k, const kn_target *target)
     return half;
 }
 
+/* What the machine, or whoever forces less, allows. */
+static int most_threads(const kn_site *at)
+{
+    return at->force->max_threads > 0 ? at->force->max_threads : at->target->max_block;
+}
+
 int kn_block_limit(const kn_site *at, const kn_kernel *k)
 {
-    int limit = at->force->max_threads > 0 ? at->force->max_threads : at->target->max_block;
+    int limit = most_threads(at);
     return limit > KN_HALF_BLOCK && wants_half(k, at->target) ? KN_HALF_BLOCK : limit;
 }
 
@@ -91,8 +97,7 @@ int kn_block_limit(const kn_site *at, const kn_kernel *k)
  * leaves, so that several blocks fit. */
 static int served_limit(const kn_site *at, const kn_kernel *k)
 {
-    int limit = at->force->max_threads > 0 ? at->force->max_threads : at->target->max_block;
-    return k->min_blocks == 1 ? kn_block_limit(at, k) : limit;
+    return k->min_blocks == 1 ? kn_block_limit(at, k) : most_threads(at);
 }
 
 /* The block size that suits all phases best. */
