@@ -6,8 +6,9 @@
 int kn_add_value(kn_planner *p, kn_phase *ph, kn_value v)
 {
     for (int k = 0; k < v.nin; k++) {
-        int stage = ph->nest.values.data[v.in[k]].stage;
-        v.stage = stage > v.stage ? stage : v.stage;
+        const kn_value *x = kn_value_at(ph, v.in[k]);
+        v.stage = x->stage > v.stage ? x->stage : v.stage;
+        v.level = x->level > v.level ? x->level : v.level;
     }
     kn_push(p->arena, &ph->nest.values, v);
     return ph->nest.values.len - 1;

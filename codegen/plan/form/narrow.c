@@ -42,16 +42,11 @@ static int number(kn_planner *p, kn_phase *ph, kn_dtype t, int64_t i)
                         (kn_value){.kind = KN_V_CONST, .dtype = t, .value = {.dtype = t, .i = i}});
 }
 
-/* Of the level of its condition. */
 static int where(kn_planner *p, kn_phase *ph, kn_dtype t, int c, int x, int y)
 {
-    return kn_add_value(p, ph,
-                        (kn_value){.kind = KN_V_ELEM,
-                                   .op = KN_OP_WHERE,
-                                   .dtype = t,
-                                   .level = kn_value_at(ph, c)->level,
-                                   .in = {c, x, y},
-                                   .nin = 3});
+    return kn_add_value(
+        p, ph,
+        (kn_value){.kind = KN_V_ELEM, .op = KN_OP_WHERE, .dtype = t, .in = {c, x, y}, .nin = 3});
 }
 
 static int widen_result(kn_planner *p, kn_phase *ph, int r, const int *to, void *ctx)

@@ -54,7 +54,7 @@ int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t cou
 bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out);
 /* codegen/plan/nests/layout.c: the layout of a reshaped view; false if strides cannot express it. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
-/* codegen/plan/form/instead.c: adds a value, or an operation on two, at the end of a raw phase, and finds its stage. */
+/* codegen/plan/form/instead.c: adds a value, or an operation on two, at the end of a raw phase, and finds its stage and level. */
 int kn_add_value(kn_planner *p, kn_phase *phase, kn_value v);
 int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a, int b);
 /* Rewrites a raw phase's values: after each result of reduction `red` it adds what `make` makes of it, and all later
