@@ -141,7 +141,7 @@ static void put_axes(const subject *s, const kn_phase *ph)
 /* What a kept value is called: its array in the source, the user's name or its operation. */
 static const char *value_name(const kn_kernel *k, const kn_value *v)
 {
-    return v->kind == KN_V_LOAD ? k->bufs.data[v->access.buf].name
+    return v->kind == KN_V_LOAD ? k->bufs.data[v->access->buf].name
            : v->name            ? v->name
                                 : kn_ops[v->op].text;
 }

@@ -26,7 +26,7 @@ const char *kn_explain_axis(const subject *s, const kn_phase *ph, int axis)
 
 static const char *value_name(const subject *s, const kn_kernel *k, const kn_value *v)
 {
-    return v->kind == KN_V_LOAD ? kn_explain_array(s, &k->bufs.data[v->access.buf])
+    return v->kind == KN_V_LOAD ? kn_explain_array(s, &k->bufs.data[v->access->buf])
            : v->name            ? v->name
                                 : kn_ops[v->op].text;
 }
@@ -52,7 +52,7 @@ static void put_arrays(const subject *s, const kn_kernel *k, const kn_phase *ph)
         const kn_value *v = &ph->nest.values.data[i];
         if (!kn_is_read(v))
             continue;
-        const char *name = kn_explain_array(s, &k->bufs.data[v->access.buf]);
+        const char *name = kn_explain_array(s, &k->bufs.data[v->access->buf]);
         bool taken = v->kind == KN_V_GATHER;
         put_in_list(&read, t, "      reads ",
                     taken ? kn_sprintf(t->arena, "%s (gathered)", name) : name);

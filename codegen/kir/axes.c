@@ -25,8 +25,8 @@ static int axes_read(const kn_phase *ph, const kn_value *v)
 {
     bool rows = false;
     for (int a = 0; a < ph->nest.naxes && v->kind == KN_V_GATHER; a++)
-        rows = rows || v->access.stride[a] == 1;
-    return v->kind == KN_V_LOAD ? axes_of(&v->access) : rows ? axes_of(&v->access) + v->nin : -1;
+        rows = rows || v->access->stride[a] == 1;
+    return v->kind == KN_V_LOAD ? axes_of(v->access) : rows ? axes_of(v->access) + v->nin : -1;
 }
 
 const kn_access *kn_phase_primary(const kn_phase *ph)
@@ -39,7 +39,7 @@ const kn_access *kn_phase_primary(const kn_phase *ph)
                 best = &ph->nest.stores.data[i].access;
     for (int i = 0; i < ph->nest.values.len && ph->nest.reds.len; i++) {
         int axes = axes_read(ph, &ph->nest.values.data[i]);
-        best = axes > most ? &ph->nest.values.data[i].access : best;
+        best = axes > most ? ph->nest.values.data[i].access : best;
         most = axes > most ? axes : most;
     }
     return best;
@@ -50,7 +50,7 @@ static void each_access(kn_phase *ph, access_fn fn, int a, int b)
     uint32_t none = 0;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_has_access(&ph->nest.values.data[i]))
-            fn(&ph->nest.values.data[i].access, &none, a, b);
+            fn(ph->nest.values.data[i].access, &none, a, b);
     for (int i = 0; i < ph->nest.stores.len; i++)
         fn(&ph->nest.stores.data[i].access, &ph->nest.stores.data[i].once, a, b);
 }

@@ -77,11 +77,12 @@ bool kn_value_same(const kn_value *x, const kn_value *y)
         return false;
     switch (x->kind) {
     case KN_V_LOAD:
-    case KN_V_INDEX: return kn_access_same(&x->access, &y->access);
+    case KN_V_INDEX: return kn_access_same(x->access, y->access);
     case KN_V_GATHER:
-        return kn_access_same(&x->access, &y->access) && x->checked == y->checked &&
+        return kn_access_same(x->access, y->access) && x->access->checked == y->access->checked &&
                memcmp(x->in, y->in, sizeof x->in) == 0 &&
-               memcmp(x->place, y->place, sizeof x->place) == 0;
+               memcmp(x->access->place, y->access->place,
+                      sizeof *x->access->place * (size_t)x->nin) == 0;
     case KN_V_CONST:
         return x->value.i == y->value.i &&
                memcmp(&x->value.im, &y->value.im, sizeof x->value.im) == 0;
@@ -97,16 +98,37 @@ uint64_t kn_value_hash(const kn_value *v)
                            v->dtype,
                            v->kind == KN_V_ELEM ? (int64_t)v->op : 0,
                            access || v->kind == KN_V_CONST || v->kind == KN_V_ELEM ? 0 : v->index,
-                           access ? v->access.buf : 0,
-                           access ? v->access.offset : 0,
+                           access ? v->access->buf : 0,
+                           access ? v->access->offset : 0,
                            v->kind == KN_V_CONST ? v->value.i : 0};
     return kn_hash(v->in, sizeof *v->in * (size_t)v->nin, kn_hash(key, sizeof key, 0));
+}
+
+/* Gives a copied value an access of its own. */
+static void copy_access(kn_arena *a, kn_value *v)
+{
+    if (!kn_has_access(v))
+        return;
+    kn_access *acc = KN_NEW(a, kn_access);
+    *acc = *v->access;
+    if (acc->place)
+        acc->place = kn_alloc_copy(a, acc->place, sizeof *acc->place * (size_t)v->nin);
+    v->access = acc;
+}
+
+int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v)
+{
+    copy_access(a, &v);
+    kn_push(a, &nest->values, v);
+    return nest->values.len - 1;
 }
 
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
 {
     kn_phase copy = *p;
     kn_copy_vec(a, &copy.nest.values, &p->nest.values);
+    for (int i = 0; i < copy.nest.values.len; i++)
+        copy_access(a, &copy.nest.values.data[i]);
     kn_copy_vec(a, &copy.nest.reds, &p->nest.reds);
     kn_copy_vec(a, &copy.nest.stores, &p->nest.stores);
     kn_copy_vec(a, &copy.exports, &p->exports);
@@ -182,7 +204,7 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
             const kn_value *x = &q->nest.values.data[i];
             double steps = p->how.mixed ? (double)kn_steps_of_part(p, k->threads)
                                         : (double)p->num.chunk / kn_phase_step(p);
-            if (x->kept == KN_KEEP_RESIDENT && x->index == v->index)
+            if (x->kept == KN_KEEP_RESIDENT && x->offset == v->offset)
                 return (double)k->resident_steps < steps ? (double)k->resident_steps / steps : 1;
         }
     return 0;
@@ -199,7 +221,7 @@ bool kn_same_for_groups(const kn_phase *p, const kn_value *v)
 {
     bool same = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
     for (int a = 0; a < p->nest.ngroup; a++)
-        same = same && v->access.kind[a] == KN_STRIDE_ZERO;
+        same = same && v->access->kind[a] == KN_STRIDE_ZERO;
     return same;
 }
 

@@ -189,7 +189,7 @@ static inline kn_access *kn_access_at(const kn_phase *p, int i)
 {
     if (i >= p->nest.values.len)
         return &kn_store_at(p, i)->access;
-    return p->nest.values.data[i].kind == KN_V_LOAD ? &p->nest.values.data[i].access : NULL;
+    return p->nest.values.data[i].kind == KN_V_LOAD ? p->nest.values.data[i].access : NULL;
 }
 
 /* The most steps, a power of two up to eight, that together take no more than `wanted` bytes. */

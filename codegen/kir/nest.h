@@ -47,6 +47,12 @@ typedef enum kn_stride_kind {
     KN_STRIDE_PARAM, /* given at run time */
 } kn_stride_kind;
 
+/* An axis of an array that a GATHER does not walk but indexes by a value. */
+typedef struct kn_place {
+    int64_t stride; /* (n) elements */
+    int64_t extent; /* (n) indices are below it */
+} kn_place;
+
 typedef struct kn_access {
     int buf;
     uint32_t axes; /* bit a: the buffer varies along axis a */
@@ -58,6 +64,8 @@ typedef struct kn_access {
     bool shifted;                /* offset may be other than 0 */
     int64_t offset;              /* (n) elements */
     int64_t split_stride; /* (n) KN_STORE_PARTIAL: elements from one part's results to the next's */
+    kn_place *place;      /* GATHER: what each operand indexes; else NULL */
+    bool checked;         /* GATHER: report indices that are out of bounds */
 } kn_access;
 
 /* Do both address the same elements of the same buffer? */
@@ -70,7 +78,7 @@ bool kn_access_transposed(const kn_access *acc, int across, int down, int bytes)
 
 typedef enum kn_vkind {
     KN_V_LOAD,   /* access */
-    KN_V_GATHER, /* access, plus in[k] * place[k].stride for each k */
+    KN_V_GATHER, /* access, plus in[k] * access->place[k].stride for each k */
     KN_V_INDEX,  /* an i64 or i32: the offset that access has; its buf is KN_BUF_COUNT */
     KN_V_SCALAR, /* kernel->scalars[index] */
     KN_V_CONST,  /* value */
@@ -99,12 +107,6 @@ const char *kn_keep_text(kn_keep keep);
 
 typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
 
-/* An axis of an array that a GATHER does not walk but indexes by a value. */
-typedef struct kn_place {
-    int64_t stride; /* (n) elements */
-    int64_t extent; /* (n) indices are below it */
-} kn_place;
-
 typedef struct kn_value {
     kn_vkind kind;
     kn_op op; /* ELEM */
@@ -112,14 +114,15 @@ typedef struct kn_value {
     kn_level level;
     int stage;
     int in[KN_MAX_IN], nin;
-    int index; /* SCALAR, EXTENT, RESULT, LOCAL; resident LOAD: its byte offset within a step of a thread */
-    kn_access access;          /* LOAD, GATHER, INDEX */
-    kn_place place[KN_MAX_IN]; /* GATHER */
-    bool checked;              /* GATHER: report indices that are out of bounds */
-    kn_scalar value;           /* CONST */
-    int sweeps;                /* how many sweeps need it */
-    kn_keep kept;              /* LOAD, ELEM: where it is kept for later sweeps */
-    int since;                 /* kept ELEM: the sweep that computes it */
+    int offset; /* resident LOAD: its byte offset within a step of a thread */
+    union {
+        kn_access *access; /* LOAD, GATHER, INDEX: this value's alone */
+        int index;         /* SCALAR, EXTENT, RESULT, LOCAL */
+        kn_scalar value;   /* CONST */
+    };
+    int sweeps;   /* how many sweeps need it */
+    kn_keep kept; /* LOAD, ELEM: where it is kept for later sweeps */
+    int since;    /* kept ELEM: the sweep that computes it */
     /* ELEM, REGISTERS or SHARED: the value whose place it takes, a kept load that no later sweep needs or another
      * kept ELEM; itself if it has registers of its own */
     int room;
@@ -214,5 +217,8 @@ typedef struct kn_nest {
     int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 without any */
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
 } kn_nest;
+
+/* Adds a value like v, with an access of its own, and returns its number. */
+int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v);
 
 #endif

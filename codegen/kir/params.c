@@ -69,11 +69,11 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (kn_has_access(v))
-            access_params(ps, ph, p, &v->access, 'v', i);
+            access_params(ps, ph, p, v->access, 'v', i);
         for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
-            put_index(ps, v->place[j].stride, place_name(ps, p, i, j, "stride"));
-            if (v->checked)
-                put_index(ps, v->place[j].extent, place_name(ps, p, i, j, "extent"));
+            put_index(ps, v->access->place[j].stride, place_name(ps, p, i, j, "stride"));
+            if (v->access->checked)
+                put_index(ps, v->access->place[j].extent, place_name(ps, p, i, j, "extent"));
         }
     }
     for (int i = 0; i < ph->nest.stores.len; i++) {

@@ -63,7 +63,7 @@ static uint32_t index_axes(kn_arena *a, const kn_phase *p, const kn_value *gathe
             if (need[i] && (v->kind == KN_V_RESULT || v->kind == KN_V_LOCAL))
                 axes |= groups;
             for (int x = 0; x < p->nest.naxes && need[i] && kn_has_access(v); x++)
-                axes |= v->access.stride[x] ? 1u << x : 0;
+                axes |= v->access->stride[x] ? 1u << x : 0;
         }
     }
     kn_arena_back(a, here);
@@ -75,14 +75,14 @@ kn_touched kn_read_touches(kn_arena *a, const kn_phase *p, int value)
     const kn_value *v = &p->nest.values.data[value];
     kn_touched touched = {v->kind == KN_V_GATHER ? index_axes(a, p, v) : 0, 1, 1};
     for (int i = 0; i < p->nest.naxes; i++) {
-        bool walked = v->access.stride[i] != 0;
+        bool walked = v->access->stride[i] != 0;
         touched.axes |= walked ? 1u << i : 0;
         touched.steps =
             kn_capped_product(touched.steps, touched.axes >> i & 1 ? p->nest.axes[i].extent : 1);
         touched.most = kn_capped_product(touched.most, walked ? p->nest.axes[i].extent : 1);
     }
     for (int k = 0; v->kind == KN_V_GATHER && k < v->nin; k++)
-        touched.most = kn_capped_product(touched.most, v->place[k].extent);
+        touched.most = kn_capped_product(touched.most, v->access->place[k].extent);
     return touched;
 }
 
@@ -168,7 +168,7 @@ static bool reads_written(const kn_phase *ph, const kn_written *written)
 {
     for (int j = 0; j < ph->nest.values.len; j++)
         if (kn_is_read(&ph->nest.values.data[j]) &&
-            written->at[ph->nest.values.data[j].access.buf] == written->since)
+            written->at[ph->nest.values.data[j].access->buf] == written->since)
             return true;
     return false;
 }

@@ -55,21 +55,21 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     switch (v->kind) {
     case KN_V_LOAD:
         kn_put(t, "load ");
-        print_access(t, k, ph, &v->access, numbers);
+        print_access(t, k, ph, v->access, numbers);
         break;
     case KN_V_GATHER:
         kn_put(t, "gather ");
-        print_access(t, k, ph, &v->access, numbers);
+        print_access(t, k, ph, v->access, numbers);
         for (int j = 0; j < v->nin; j++) {
             kn_putf(t, " + v%d", v->in[j]);
             if (numbers)
-                kn_putf(t, " * %lld", (long long)v->place[j].stride);
+                kn_putf(t, " * %lld", (long long)v->access->place[j].stride);
         }
-        kn_put(t, v->checked ? " checked" : "");
+        kn_put(t, v->access->checked ? " checked" : "");
         break;
     case KN_V_INDEX:
         kn_put(t, "index ");
-        print_access(t, k, ph, &v->access, numbers);
+        print_access(t, k, ph, v->access, numbers);
         break;
     case KN_V_SCALAR: kn_putf(t, "scalar %s", k->scalars.data[v->index].name); break;
     case KN_V_CONST:
@@ -97,7 +97,7 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     if (v->kept)
         kn_putf(t, " kept in %s", kn_keep_text(v->kept));
     if (v->kept == KN_KEEP_RESIDENT)
-        kn_putf(t, " from byte %d on", v->index);
+        kn_putf(t, " from byte %d on", v->offset);
     if (v->kept && v->kind == KN_V_ELEM)
         kn_putf(t, " since sweep %d", v->since);
     if (v->kept && v->kept != KN_KEEP_FRAME && v->kind == KN_V_ELEM)

@@ -6,7 +6,7 @@ bool kn_is_reread(const kn_phase *ph, int value)
     const kn_value *v = &ph->nest.values.data[value];
     int va = kn_phase_vector_axis(ph);
     return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 1 && va >= 0 &&
-           v->access.kind[va] != KN_STRIDE_ZERO;
+           v->access->kind[va] != KN_STRIDE_ZERO;
 }
 
 int kn_reread_each(const kn_phase *ph)

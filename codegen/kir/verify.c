@@ -21,7 +21,7 @@ kn_status kn_phase_verify(const kn_phase *ph, const char *where, int number, int
                     where, number,
                     "an operand is of a later stage, or an element value of a group value");
         }
-        if (kn_is_read(v) && (v->access.buf < 0 || v->access.buf >= nbufs))
+        if (kn_is_read(v) && (v->access->buf < 0 || v->access->buf >= nbufs))
             return broken_in(where, number, "load of no buffer");
         if (v->kind == KN_V_RESULT && (v->index < 0 || v->index >= ph->nest.reds.len ||
                                        ph->nest.reds.data[v->index].stage >= v->stage))

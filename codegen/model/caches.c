@@ -9,7 +9,7 @@ int64_t kn_phase_bytes_read(kn_arena *a, const kn_phase *ph, const kn_buf *bufs)
             continue;
         kn_touched touched = kn_read_touches(a, ph, i);
         n = touched.steps < touched.most ? touched.steps : touched.most;
-        if (__builtin_mul_overflow(n, kn_bytes(bufs[ph->nest.values.data[i].access.buf].dtype),
+        if (__builtin_mul_overflow(n, kn_bytes(bufs[ph->nest.values.data[i].access->buf].dtype),
                                    &n) ||
             __builtin_add_overflow(bytes, n, &bytes))
             return INT64_MAX;
@@ -38,7 +38,7 @@ int kn_times_read(const kn_kernel *k, int buf)
         for (int i = 0; i < ph->nest.values.len; i++) {
             const kn_value *v = &ph->nest.values.data[i];
             bool again = v->level == KN_ELEMENT && v->kept == KN_KEEP_NONE;
-            if (kn_is_read(v) && v->access.buf == buf)
+            if (kn_is_read(v) && v->access->buf == buf)
                 times += again ? v->sweeps : 1;
         }
     }
@@ -49,7 +49,7 @@ bool kn_varies_everywhere(const kn_phase *ph, const kn_value *v)
 {
     bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
     for (int a = 0; a < ph->nest.naxes; a++)
-        varies = varies && v->access.kind[a] != KN_STRIDE_ZERO;
+        varies = varies && v->access->kind[a] != KN_STRIDE_ZERO;
     return varies;
 }
 
@@ -58,7 +58,7 @@ static bool reads_elements(const kn_phase *ph, int buf)
     bool reads = false;
     for (int i = 0; i < ph->nest.values.len; i++)
         reads = reads || (kn_varies_everywhere(ph, &ph->nest.values.data[i]) &&
-                          ph->nest.values.data[i].access.buf == buf);
+                          ph->nest.values.data[i].access->buf == buf);
     return reads;
 }
 
@@ -69,7 +69,7 @@ static int read_before(const kn_kernel *k, int p)
     for (int q = p - 1; q >= 0; q--)
         for (int i = 0; i < ph->nest.values.len; i++)
             if (kn_varies_everywhere(ph, &ph->nest.values.data[i]) &&
-                reads_elements(&phases[q], ph->nest.values.data[i].access.buf))
+                reads_elements(&phases[q], ph->nest.values.data[i].access->buf))
                 return q;
     return -1;
 }
@@ -89,7 +89,7 @@ bool kn_reads_again(const kn_kernel *k)
         const kn_phase *ph = &k->phases.data[p];
         for (int i = 0; i < ph->nest.values.len; i++)
             again = again || (kn_varies_everywhere(ph, &ph->nest.values.data[i]) &&
-                              kn_times_read(k, ph->nest.values.data[i].access.buf) > 1);
+                              kn_times_read(k, ph->nest.values.data[i].access->buf) > 1);
     }
     return again;
 }
@@ -101,7 +101,7 @@ bool kn_stays_on_chip(const kn_kernel *k, int buf)
         for (int i = 0; i < k->phases.data[p].nest.values.len; i++) {
             const kn_value *v = &k->phases.data[p].nest.values.data[i];
             stays =
-                stays && (!kn_is_read(v) || v->access.buf != buf || v->kept == KN_KEEP_RESIDENT);
+                stays && (!kn_is_read(v) || v->access->buf != buf || v->kept == KN_KEEP_RESIDENT);
         }
     return stays;
 }

@@ -32,7 +32,7 @@ static int64_t bytes_read(kn_arena *a, const kn_phase *ph, int value, const kn_b
 {
     kn_touched touched = kn_read_touches(a, ph, value);
     int64_t n = touched.steps < touched.most ? touched.steps : touched.most;
-    return n * kn_bytes(bufs[ph->nest.values.data[value].access.buf].dtype);
+    return n * kn_bytes(bufs[ph->nest.values.data[value].access->buf].dtype);
 }
 
 static int64_t bytes_written(const kn_phase *ph, const kn_access *acc, const kn_buf *bufs)
@@ -64,7 +64,7 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_ph
             int64_t bytes = bytes_read(a, ph, i, bufs);
             if (k)
                 bytes -= (int64_t)((double)bytes * kn_part_on_chip(k, ph, v));
-            const kn_buf *b = &bufs[v->access.buf];
+            const kn_buf *b = &bufs[v->access->buf];
             done[i] = v->level == KN_GROUP || v->kept;
             c->bytes_read += bytes;
             if (b->kind == KN_BUF_INPUT)
@@ -89,7 +89,7 @@ static void mark_touched(const kn_phase *ph, bool *touched)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_read(&ph->nest.values.data[i]))
-            touched[ph->nest.values.data[i].access.buf] = true;
+            touched[ph->nest.values.data[i].access->buf] = true;
     for (int i = 0; i < ph->nest.stores.len; i++)
         touched[ph->nest.stores.data[i].access.buf] = true;
 }

@@ -83,10 +83,9 @@ static double bytes_read(const model *m, const kn_phase *ph, int value)
 {
     const kn_value *v = &ph->nest.values.data[value];
     kn_touched touched = kn_read_touches(m->k->arena, ph, value);
-    double stride = stride_of(ph, &v->access), sector = m->m->sector;
-    double each =
-        bytes_each(m, &v->access, v->kind == KN_V_GATHER && stride == 0 ? sector : stride);
-    double all = bytes_each(m, &v->access, 1) * (double)touched.most;
+    double stride = stride_of(ph, v->access), sector = m->m->sector;
+    double each = bytes_each(m, v->access, v->kind == KN_V_GATHER && stride == 0 ? sector : stride);
+    double all = bytes_each(m, v->access, 1) * (double)touched.most;
     return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
 }
 
@@ -151,7 +150,7 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double distance
         const kn_value *v = &ph->nest.values.data[i];
         if (!is_loaded(m, ph, i, sweep, t->done))
             continue;
-        int buf = v->access.buf;
+        int buf = v->access->buf;
         double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, v));
         double seen = m->seen[buf];
         bool earlier = !t->touched[buf] && seen >= 0;
@@ -233,8 +232,8 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
     int bytes = 0;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
-        bool near = !kn_by_block(ph) && !differs_by_group(m, ph, i);
-        if (v->level == KN_ELEMENT && !near && is_loaded(m, ph, i, sweep, done))
+        if (v->level == KN_ELEMENT && is_loaded(m, ph, i, sweep, done) &&
+            (kn_by_block(ph) || differs_by_group(m, ph, i)))
             bytes += kn_bytes(v->dtype) * ph->how.vec;
     }
     if (!bytes)

@@ -222,7 +222,7 @@ int kn_tile_bytes(const kn_phase *p)
 {
     int total = 0;
     for (int i = 0; i < p->nest.values.len; i++)
-        if (p->nest.values.data[i].access.transposed)
+        if (kn_is_read(kn_value_at(p, i)) && kn_value_at(p, i)->access->transposed)
             total += kn_tile_bytes_of(p, kn_bytes(p->nest.values.data[i].dtype));
     for (int i = 0; i < p->nest.stores.len; i++)
         if (p->nest.stores.data[i].access.transposed && !p->nest.stores.data[i].by_registers)

@@ -14,7 +14,7 @@ static int find_buf(const kn_kernel *k, kn_buf_kind kind, int index)
 static bool loads(const kn_phase *ph, int buf)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_is_read(&ph->nest.values.data[i]) && ph->nest.values.data[i].access.buf == buf)
+        if (kn_is_read(&ph->nest.values.data[i]) && ph->nest.values.data[i].access->buf == buf)
             return true;
     return false;
 }
@@ -71,11 +71,11 @@ static bool reads_before_storing(kn_arena *a, const kn_phase *ph, int in, int ou
             return false;
         for (int i = 0; i < ph->nest.values.len; i++) {
             const kn_value *v = &ph->nest.values.data[i];
-            if (!kn_is_read(v) || v->access.buf != in)
+            if (!kn_is_read(v) || v->access->buf != in)
                 continue;
             if (v->kind == KN_V_GATHER || v->level != KN_ELEMENT ||
-                v->access.axes != st->access.axes || v->access.offset != st->access.offset ||
-                memcmp(v->access.stride, st->access.stride, sizeof v->access.stride) != 0 ||
+                v->access->axes != st->access.axes || v->access->offset != st->access.offset ||
+                memcmp(v->access->stride, st->access.stride, sizeof v->access->stride) != 0 ||
                 !read_by(a, ph, i, st->stage) || is_pilot(a, ph, i, st->stage))
                 return false;
         }

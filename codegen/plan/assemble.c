@@ -30,7 +30,7 @@ static void use_value(kn_planner *p, kn_kernel *k, remap *m, kn_value *v)
 {
     const kn_graph *g = p->problem->graph;
     if (kn_is_read(v)) {
-        use_buf(p, k, m, &v->access.buf);
+        use_buf(p, k, m, &v->access->buf);
     } else if (v->kind == KN_V_SCALAR) {
         const kn_input *in = &g->inputs.data[v->index];
         if (m->scalars[v->index] < 0) {
@@ -83,8 +83,8 @@ static bool combines_tiles(const kn_phase *before, const kn_phase *ph)
     for (int i = 0; i < before->nest.stores.len; i++)
         for (int j = 0; j < ph->nest.values.len; j++)
             if (kn_is_read(&ph->nest.values.data[j]) &&
-                ph->nest.values.data[j].access.buf == before->nest.stores.data[i].access.buf &&
-                !same_groups(ph, &before->nest.stores.data[i], &ph->nest.values.data[j].access))
+                ph->nest.values.data[j].access->buf == before->nest.stores.data[i].access.buf &&
+                !same_groups(ph, &before->nest.stores.data[i], ph->nest.values.data[j].access))
                 return false;
     return kn_ceil_div(ph->nest.groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
 }
@@ -125,10 +125,10 @@ static bool is_wide(const kn_kernel *k)
             const kn_value *v = j < ph->nest.values.len ? &ph->nest.values.data[j] : NULL;
             if (v && !kn_has_access(v))
                 continue;
-            const kn_access *acc = v ? &v->access : &kn_store_at(ph, j)->access;
+            const kn_access *acc = v ? v->access : &kn_store_at(ph, j)->access;
             int64_t reach = acc->split_stride * ph->num.splits;
             for (int x = 0; v && x < v->nin; x++) {
-                const kn_place *place = &v->place[x];
+                const kn_place *place = &v->access->place[x];
                 int64_t s = place->stride < 0 ? -place->stride : place->stride;
                 reach += s * (place->extent > 0 ? place->extent - 1 : 0);
             }

@@ -113,7 +113,7 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT && va >= 0 &&
-                      v->access.kind[va] != KN_STRIDE_ZERO;
+                      v->access->kind[va] != KN_STRIDE_ZERO;
         where = where || kn_is_hoisted(ph, v) ? where : v->kept;
         RULE(!v->kept || varies || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT),
              "elements are held, loaded or computed");

@@ -23,7 +23,7 @@ static kn_value *only_element(kn_phase *ph, int buf)
         kn_value *v = &ph->nest.values.data[i];
         if (v->level != KN_ELEMENT)
             continue;
-        if (found || v->kind != KN_V_LOAD || v->access.buf != buf)
+        if (found || v->kind != KN_V_LOAD || v->access->buf != buf)
             return NULL;
         found = v;
     }
@@ -35,7 +35,8 @@ static void forget_buf(kn_kernel *k, int buf)
     for (int p = 0; p < k->phases.len; p++) {
         kn_phase *ph = &k->phases.data[p];
         for (int i = 0; i < ph->nest.values.len; i++)
-            ph->nest.values.data[i].access.buf -= ph->nest.values.data[i].access.buf > buf;
+            if (kn_is_read(kn_value_at(ph, i)))
+                ph->nest.values.data[i].access->buf -= kn_value_at(ph, i)->access->buf > buf;
         for (int i = 0; i < ph->nest.stores.len; i++)
             ph->nest.stores.data[i].access.buf -= ph->nest.stores.data[i].access.buf > buf;
     }

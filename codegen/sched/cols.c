@@ -142,7 +142,8 @@ static void narrow_alone(kn_phase *ph, const kn_target *target)
 static void store_by_registers(kn_phase *ph, bool wanted)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
-        wanted = wanted && !ph->nest.values.data[i].access.transposed;
+        wanted =
+            wanted && !(kn_is_read(kn_value_at(ph, i)) && kn_value_at(ph, i)->access->transposed);
     for (int s = 0; s < ph->nest.stores.len; s++)
         wanted = wanted && ph->nest.stores.data[s].access.transposed != 1;
     for (int s = 0; s < ph->nest.stores.len; s++)
@@ -261,8 +262,9 @@ static bool copies(const kn_phase *ph, const kn_target *target)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (kn_is_reread(ph, i))
-            can_copy = can_copy && !v->access.transposed && kn_bytes(v->dtype) * ph->how.vec >= 4 &&
-                       (ph->how.vec == 1 || v->access.vector);
+            can_copy = can_copy && !v->access->transposed &&
+                       kn_bytes(v->dtype) * ph->how.vec >= 4 &&
+                       (ph->how.vec == 1 || v->access->vector);
     }
     return can_copy;
 }

@@ -58,10 +58,10 @@ static bool value_fits(const kn_phase *ph, int i, const int *align, const kn_buf
 {
     const kn_value *v = &ph->nest.values.data[i];
     if (v->kind == KN_V_LOAD && v->level == KN_GROUP)
-        return is_of_group(ph, &v->access);
+        return is_of_group(ph, v->access);
     if (v->kind == KN_V_LOAD)
         return kn_is_reread(ph, i) &&
-               is_contiguous(ph, &v->access, &bufs[v->access.buf], align[v->access.buf]);
+               is_contiguous(ph, v->access, &bufs[v->access->buf], align[v->access->buf]);
     if (v->kind == KN_V_ELEM && v->level == KN_ELEMENT)
         return kn_ops[v->op].cost <= CHEAP && v->op != KN_OP_DIV && kn_bytes(v->dtype) <= 4;
     return v->kind != KN_V_LOCAL && v->kind != KN_V_INDEX && v->kind != KN_V_GATHER;

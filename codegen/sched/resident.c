@@ -123,11 +123,11 @@ static bool stays(const kn_kernel *k, int p, const kn_value *v)
     const kn_phase *ph = &k->phases.data[p];
     if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || (v->kept && !ph->how.mixed) ||
         (ph->how.mixed && kn_same_for_groups(ph, v)) ||
-        v->access.kind[kn_phase_vector_axis(ph)] == KN_STRIDE_ZERO)
+        v->access->kind[kn_phase_vector_axis(ph)] == KN_STRIDE_ZERO)
         return false;
     for (int q = p; q < k->phases.len; q++)
         for (int s = 0; s < k->phases.data[q].nest.stores.len; s++)
-            if (k->phases.data[q].nest.stores.data[s].access.buf == v->access.buf)
+            if (k->phases.data[q].nest.stores.data[s].access.buf == v->access->buf)
                 return false;
     return true;
 }
@@ -138,11 +138,11 @@ static bool mark(kn_phase *ph, const kn_access *acc, int at)
     bool any = false;
     for (int i = 0; i < ph->nest.values.len; i++) {
         kn_value *v = &ph->nest.values.data[i];
-        if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || !kn_access_same(&v->access, acc))
+        if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || !kn_access_same(v->access, acc))
             continue;
         any = true;
         v->kept = KN_KEEP_RESIDENT;
-        v->index = at;
+        v->offset = at;
     }
     return any;
 }
@@ -156,9 +156,9 @@ static int mark_all(kn_kernel *k, int p, int at)
         const kn_value v = ph->nest.values.data[i];
         bool again = false;
         for (int q = p + 1; q < k->phases.len && stays(k, p, &v); q++)
-            again |= alike(ph, &k->phases.data[q]) && mark(&k->phases.data[q], &v.access, at);
+            again |= alike(ph, &k->phases.data[q]) && mark(&k->phases.data[q], v.access, at);
         if (again) {
-            mark(ph, &v.access, at);
+            mark(ph, v.access, at);
             at += ph->how.vec * kn_bytes(v.dtype);
         }
     }

@@ -39,7 +39,7 @@ static bool stays(const kn_phase *ph, int i)
     const kn_value *v = kn_value_at(ph, i);
     return ph->how.mixed && ph->how.resident
                ? v->kind == KN_V_LOAD && v->level == KN_ELEMENT &&
-                     v->access.kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO
+                     v->access->kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO
                : kn_is_reread(ph, i);
 }
 
@@ -85,7 +85,7 @@ static bool may_hoist(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
     return kn_same_for_groups(ph, v) && v->sweeps > 0 &&
-           v->access.kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO;
+           v->access->kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO;
 }
 
 /* Lanes for n steps, at most `most` of them each. */
@@ -99,7 +99,7 @@ static int moved_a_step(const kn_phase *ph)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         int64_t stride =
-            v->kind == KN_V_LOAD ? llabs(v->access.stride[kn_phase_vector_axis(ph)]) : 1;
+            v->kind == KN_V_LOAD ? llabs(v->access->stride[kn_phase_vector_axis(ph)]) : 1;
         int64_t each = (stride > 1 ? stride : 1) * kn_bytes(v->dtype);
         if (kn_is_reread(ph, i))
             bytes += ph->how.vec * (each < sector ? each : sector);
@@ -201,7 +201,7 @@ bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         int bytes = kn_bytes(v->dtype);
-        if (kn_is_reread(ph, i) && (!v->access.vector || ph->how.vec * bytes % 16 != 0 ||
+        if (kn_is_reread(ph, i) && (!v->access->vector || ph->how.vec * bytes % 16 != 0 ||
                                     ph->nest.axes[va].extent * bytes < LEAST_RUN))
             return false;
     }
@@ -325,7 +325,7 @@ static bool is_light(const kn_phase *ph)
     int bytes = 0;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_reread(ph, i) &&
-            ph->nest.values.data[i].access.axes & ((1u << ph->nest.ngroup) - 1))
+            ph->nest.values.data[i].access->axes & ((1u << ph->nest.ngroup) - 1))
             bytes += kn_bytes(ph->nest.values.data[i].dtype);
     for (int i = 0; i < ph->nest.stores.len; i++)
         if (ph->nest.stores.data[i].kind == KN_STORE_ELEMENT)
@@ -343,7 +343,7 @@ static void keep_one_step(kn_phase *ph)
         bool load = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
         words += load ? kn_kept_words(ph, i) : 0;
         if (load && words <= KN_KEPT_WORDS &&
-            v->access.kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO)
+            v->access->kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO)
             v->kept = KN_KEEP_REGISTERS;
     }
 }

@@ -45,7 +45,7 @@ static void set_all_kinds(kn_phase *ph)
     int va = kn_phase_vector_axis(ph);
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_has_access(&ph->nest.values.data[i]))
-            set_kinds(ph, &ph->nest.values.data[i].access, va);
+            set_kinds(ph, ph->nest.values.data[i].access, va);
     for (int i = 0; i < ph->nest.stores.len; i++)
         set_kinds(ph, &ph->nest.stores.data[i].access, va);
 }

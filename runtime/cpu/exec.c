@@ -218,7 +218,7 @@ static bool choose_cols(const kn_phase *p)
 static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
 {
     return ref->store >= 0 ? &p->nest.stores.data[ref->store].access
-                           : &p->nest.values.data[ref->value].access;
+                           : p->nest.values.data[ref->value].access;
 }
 
 /* The side of tiles, two cache lines of 4-byte elements, if one array is contiguous along the last axis but one and

@@ -196,10 +196,11 @@ static void add_place(kn_frame *f, const kn_step *s, int k, int64_t n, int64_t *
 {
     const kn_value *v = &f->job->phase->nest.values.data[s->value];
     const kn_operand *by = &f->value[s->in[k]];
-    const int64_t *at = by->data, size = v->place[k].extent, stride = v->place[k].stride * s->bytes;
+    const int64_t *at = by->data, size = v->access->place[k].extent,
+                  stride = v->access->place[k].stride * s->bytes;
     for (int64_t i = 0; i < n; i++) {
         int64_t place = at[by->same ? 0 : i];
-        if (v->checked && (place < 0 || place >= size)) {
+        if (v->access->checked && (place < 0 || place >= size)) {
             report_index(f->job->bad, v, place, size);
             place = 0;
         }

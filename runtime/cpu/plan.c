@@ -47,8 +47,8 @@ static kn_status find_accesses(planner *pl)
     pl->store_access = KN_NEW_ARRAY(pl->arena, int, p->nest.stores.len);
     for (int v = 0; v < p->nest.values.len; v++)
         if (kn_has_access(&p->nest.values.data[v]) && pl->needed[v])
-            KN_TRY(add_access(pl, &p->nest.values.data[v].access, p->nest.values.data[v].dtype, v,
-                              -1));
+            KN_TRY(
+                add_access(pl, p->nest.values.data[v].access, p->nest.values.data[v].dtype, v, -1));
     pl->plan->ordered = !pl->kernel->disjoint;
     for (int s = 0; s < p->nest.stores.len; s++) {
         const kn_store *store = &p->nest.stores.data[s];
@@ -87,7 +87,7 @@ static void find_needed(planner *pl)
 /* The axes along which a value may vary, from those of its operands, which come before it. */
 static uint32_t axes_of(const kn_phase *p, const kn_value *v, const uint32_t *axes)
 {
-    uint32_t all = kn_has_access(v)         ? v->access.axes
+    uint32_t all = kn_has_access(v)         ? v->access->axes
                    : v->kind == KN_V_RESULT ? (1u << p->nest.ngroup) - 1
                                             : 0;
     for (int k = 0; k < v->nin; k++)
@@ -108,7 +108,7 @@ static void find_rows(planner *pl)
         uint32_t places = 0;
         for (int k = 0; k < v->nin; k++)
             places |= axes[v->in[k]];
-        pl->plan->by_rows |= v->access.axes & last && !(places & last);
+        pl->plan->by_rows |= v->access->axes & last && !(places & last);
     }
 }
 

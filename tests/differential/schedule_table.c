@@ -208,9 +208,9 @@ static void put_facts(kn_text *t, const kn_kernel *k)
         for (int v = 0; v < ph->nest.values.len; v++) {
             const kn_value *value = &ph->nest.values.data[v];
             if (ph->how.hoisted && kn_is_hoisted(ph, value))
-                put_fact(t, "hoists ", k->bufs.data[value->access.buf].name, "");
-            if (value->access.transposed)
-                put_transposed(t, k, &value->access, "");
+                put_fact(t, "hoists ", k->bufs.data[value->access->buf].name, "");
+            if (value->access->transposed)
+                put_transposed(t, k, value->access, "");
         }
         for (int s = 0; s < ph->nest.stores.len; s++) {
             const kn_store *store = &ph->nest.stores.data[s];

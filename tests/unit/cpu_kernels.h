@@ -100,16 +100,16 @@ static inline kn_access access_to(const kn_phase *p, int buf, const int64_t *str
 
 static inline int value(world *w, kn_value v)
 {
-    kn_push(&w->arena, &last_phase(w)->nest.values, v);
-    return last_phase(w)->nest.values.len - 1;
+    return kn_nest_add(&w->arena, &last_phase(w)->nest, v);
 }
 
 static inline int load(world *w, kn_level level, int buf, const int64_t *strides)
 {
+    kn_access acc = access_to(last_phase(w), buf, strides);
     return value(w, (kn_value){.kind = KN_V_LOAD,
                                .dtype = w->k->bufs.data[buf].dtype,
                                .level = level,
-                               .access = access_to(last_phase(w), buf, strides)});
+                               .access = &acc});
 }
 
 static inline int number(world *w, kn_dtype t, double x)
@@ -185,7 +185,7 @@ static inline void walk_values(world *w, const kn_phase *p, kn_level level, int 
         for (int k = 0; k < v->nin; k++)
             in[k] = val[v->in[k]];
         switch (v->kind) {
-        case KN_V_LOAD: val[i] = kn_scalar_load(v->dtype, at(w, &v->access, p, index, 0)); break;
+        case KN_V_LOAD: val[i] = kn_scalar_load(v->dtype, at(w, v->access, p, index, 0)); break;
         case KN_V_SCALAR: val[i] = w->scalars[v->index]; break;
         case KN_V_CONST: val[i] = v->value; break;
         case KN_V_EXTENT:

@@ -115,9 +115,9 @@ static void write_copies(kn_cuda_writer *w)
         const kn_value *v = &ph->nest.values.data[i];
         if (!is_copied(v))
             continue;
-        const char *from = kn_cuda_offset(w, &v->access, 'v', i, NULL);
+        const char *from = kn_cuda_offset(w, v->access, 'v', i, NULL);
         kn_cuda_line(w, "kn_copy_bulk(%s_kept + (i - base) / %d, %s + (%s),", kn_cuda_value(w, i),
-                     ph->how.vec, w->k->bufs.data[v->access.buf].name, from);
+                     ph->how.vec, w->k->bufs.data[v->access->buf].name, from);
         kn_cuda_line(w, "             (unsigned)run * %d, %s, policy);", kn_bytes(v->dtype),
                      mbarrier(w));
     }
@@ -244,8 +244,8 @@ static void write_column_copies(kn_cuda_writer *w)
         const kn_value *v = &ph->nest.values.data[i];
         if (is_copied(v))
             kn_cuda_line(w, "kn_copy_async(&%s, %s + (%s));", kn_cuda_shared_vector(w, i),
-                         w->k->bufs.data[v->access.buf].name,
-                         kn_cuda_offset(w, &v->access, 'v', i, NULL));
+                         w->k->bufs.data[v->access->buf].name,
+                         kn_cuda_offset(w, v->access, 'v', i, NULL));
     }
 }
 

@@ -6,7 +6,7 @@ bool kn_cuda_can_batch(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
     return v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
-           !v->access.transposed && (v->access.vector || w->ph->how.vec == 1);
+           !v->access->transposed && (v->access->vector || w->ph->how.vec == 1);
 }
 
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
@@ -23,7 +23,7 @@ bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
 
 const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane)
 {
-    const kn_access *acc = &w->ph->nest.values.data[i].access;
+    const kn_access *acc = w->ph->nest.values.data[i].access;
     return kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
                            kn_cuda_offset(w, acc, 'v', i, lane));
 }
@@ -92,9 +92,9 @@ static void declare_resident(kn_cuda_writer *w)
         const char *t = kn_cuda_vector_type(w, i), *at = "dynamic";
         if (v->kept != KN_KEEP_RESIDENT)
             continue;
-        if (v->index)
+        if (v->offset)
             at = kn_cuda_printed(w, "((unsigned char *)dynamic + (kn_count)resident_steps * %s)",
-                                 kn_cuda_block_times(w, v->index));
+                                 kn_cuda_block_times(w, v->offset));
         kn_cuda_line(w, "%s *const %s_resident = (%s *)%s;", t, kn_cuda_value(w, i), t, at);
     }
 }

@@ -27,8 +27,8 @@ static void write_vector_access(kn_cuda_writer *w, int i, const char *type, cons
 static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
-    bool tile = w->tiled && v->access.transposed;
-    if (!tile && (v->access.vector || w->ph->how.vec == 1)) {
+    bool tile = w->tiled && v->access->transposed;
+    if (!tile && (v->access->vector || w->ph->how.vec == 1)) {
         write_vector_access(w, i, type, to);
         return;
     }
@@ -39,7 +39,7 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
     w->indent++;
     kn_cuda_guarded(
         w, w->ph->how.unaligned ? kn_cuda_lane_is_member(w) : "",
-        tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, &v->access, 'v', i, "l"))
+        tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, v->access, 'v', i, "l"))
              : kn_cuda_printed(w, "%s.at[l] = %s.at[0];", to,
                                kn_cuda_loaded(w, v, 1, kn_cuda_address(w, i, "l"))));
     w->indent--;
@@ -121,9 +121,9 @@ static void write_loads(kn_cuda_writer *w)
         const char *at = kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));
         if (shared)
             write_kept_in_shared(w, i, at);
-        else if (v->access.vector && v->kind == KN_V_LOAD)
+        else if (v->access->vector && v->kind == KN_V_LOAD)
             write_vector_load(w, i, kn_cuda_printed(w, "%s ", kn_cuda_vector_type(w, i)), at);
-        else if (!varies_by_lane(w, &v->access))
+        else if (!varies_by_lane(w, v->access))
             kn_cuda_define_load(w, i, NULL);
     }
 }
@@ -200,14 +200,14 @@ static void write_lanes(kn_cuda_writer *w)
         if (v->kind == KN_V_ELEM && !w->loaded[i])
             define_element(w, i);
         else if (v->kind == KN_V_GATHER) /* its indices have just been computed */
-            kn_cuda_define_load(w, i, varies_by_lane(w, &v->access) ? "l" : NULL);
+            kn_cuda_define_load(w, i, varies_by_lane(w, v->access) ? "l" : NULL);
         else if (kn_cuda_in_registers(w, i))
             kn_cuda_define(w, i, kept_element(w, i));
-        else if ((v->access.vector && v->kind == KN_V_LOAD) || kn_cuda_in_shared(w, i))
+        else if ((v->kind == KN_V_LOAD && v->access->vector) || kn_cuda_in_shared(w, i))
             kn_cuda_define(w, i,
                            kn_cuda_printed(w, "%s_vec.at[%s]", kn_cuda_value(w, i),
                                            ph->how.vec > 1 ? "l" : "0"));
-        else if (varies_by_lane(w, &v->access))
+        else if (kn_has_access(v) && varies_by_lane(w, v->access))
             kn_cuda_define_load(w, i, "l");
     }
     for (int r = 0; r < ph->nest.reds.len; r++)

@@ -32,7 +32,7 @@ static int unrolling(kn_cuda_writer *w)
     int bytes = 0, arrays = 0; /* of a step's loads; in shared memory */
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = &w->ph->nest.values.data[i];
-        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access.transposed)
+        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access->transposed)
             bytes += kn_bytes(v->dtype) * w->ph->how.vec;
         arrays += w->need[i] && w->loaded[i] && (v->kept == KN_KEEP_SHARED || w->resident);
     }

@@ -84,7 +84,7 @@ void kn_cuda_find_wide(kn_cuda_writer *w)
         if (v->level != KN_GROUP)
             continue;
         if (kn_has_access(v))
-            differs[i] = v->access.kind[ph->how.packed ? 0 : va] != KN_STRIDE_ZERO;
+            differs[i] = v->access->kind[ph->how.packed ? 0 : va] != KN_STRIDE_ZERO;
         else if (v->kind == KN_V_LOCAL)
             differs[i] = kn_local_export(w->k, w->p, v->index, &local) &&
                          w->k->phases.data[local].nest.ngroup > 0;

@@ -21,7 +21,7 @@
 static bool loads_through_tile(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
-    return v->access.transposed && w->need[i] && !w->loaded[i];
+    return kn_is_read(v) && v->access->transposed && w->need[i] && !w->loaded[i];
 }
 
 static bool stores_through_tile(const kn_cuda_writer *w, int i)
@@ -59,8 +59,8 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w)
 {
     int at = 0;
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (w->ph->nest.values.data[i].access.transposed)
-            at = declare_tile(w, &w->ph->nest.values.data[i].access, 'v', i, at);
+        if (kn_is_read(kn_value_at(w->ph, i)) && kn_value_at(w->ph, i)->access->transposed)
+            at = declare_tile(w, w->ph->nest.values.data[i].access, 'v', i, at);
     for (int i = 0; i < w->ph->nest.stores.len; i++)
         if (w->ph->nest.stores.data[i].access.transposed &&
             !w->ph->nest.stores.data[i].by_registers)
@@ -92,7 +92,7 @@ static const char *tile_element(kn_cuda_writer *w, const kn_access *acc, char ki
 /* Loads beyond the edge are clamped to it and not used: loads without conditions are in flight together. */
 static void write_tile_load(kn_cuda_writer *w, int i)
 {
-    const kn_access *acc = &w->ph->nest.values.data[i].access;
+    const kn_access *acc = w->ph->nest.values.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
     open_tile_vectors(w, acc, kn_steps_at_once(kn_bytes(b->dtype) * acc->transposed));
     kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",

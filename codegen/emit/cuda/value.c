@@ -140,7 +140,7 @@ static const char *gathered(kn_cuda_writer *w, int i, const char *at)
     kn_put(&t, at);
     for (int k = 0; k < v->nin; k++) {
         const char *index = kn_cuda_operand(w, v->in[k]);
-        if (v->checked)
+        if (v->access->checked)
             index = kn_cuda_printed(w, "kn_checked_index(%s, p%d_v%d_g%d_extent, %s)", index, w->p,
                                     i, k, live);
         kn_putf(&t, " + (kn_index)%s * p%d_v%d_g%d_stride", index, w->p, i, k);
@@ -151,7 +151,7 @@ static const char *gathered(kn_cuda_writer *w, int i, const char *at)
 void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
-    const kn_access *acc = &v->access;
+    const kn_access *acc = v->access;
     const char *at = kn_cuda_offset(w, acc, 'v', i, lane);
     if (v->kind == KN_V_INDEX) {
         kn_cuda_define(w, i, at);

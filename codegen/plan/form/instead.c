@@ -10,8 +10,7 @@ int kn_add_value(kn_planner *p, kn_phase *ph, kn_value v)
         v.stage = x->stage > v.stage ? x->stage : v.stage;
         v.level = x->level > v.level ? x->level : v.level;
     }
-    kn_push(p->arena, &ph->nest.values, v);
-    return ph->nest.values.len - 1;
+    return kn_nest_add(p->arena, &ph->nest, v);
 }
 
 int kn_add_elem(kn_planner *p, kn_phase *ph, kn_op op, kn_dtype t, int a, int b)

@@ -33,7 +33,7 @@ static bool finds_index(const kn_phase *ph, const kn_red *red)
         return false;
     const kn_value *index = kn_value_at(ph, v->in[1]);
     return index->kind == KN_V_INDEX && index->level == KN_ELEMENT &&
-           is_number(kn_value_at(ph, v->in[2]), INT64_MAX) && is_small(ph, &index->access);
+           is_number(kn_value_at(ph, v->in[2]), INT64_MAX) && is_small(ph, index->access);
 }
 
 static int number(kn_planner *p, kn_phase *ph, kn_dtype t, int64_t i)

@@ -62,7 +62,7 @@ static bool collapsible(const kn_phase *ph, int a)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (kn_has_access(v) &&
-            (v->access.stride[a] != v->access.stride[a + 1] * inner || v->access.axes & between))
+            (v->access->stride[a] != v->access->stride[a + 1] * inner || v->access->axes & between))
             return false;
     }
     for (int i = 0; i < ph->nest.stores.len; i++) {

@@ -59,8 +59,7 @@ static int add_value(lowering *lo, kn_value v)
     kn_keep_within(&lo->p->problem->graph->budget, lo->p->arena, 0,
                    v.name ? v.name : kn_ops[v.op].text, v.loc);
     kn_finder_add(lo->p->arena, &lo->values_by, hash, lo->phase.nest.values.len);
-    kn_push(lo->p->arena, &lo->phase.nest.values, v);
-    return lo->phase.nest.values.len - 1;
+    return kn_nest_add(lo->p->arena, &lo->phase.nest, v);
 }
 
 static kn_level level_of_axes(const kn_phase *ph, uint32_t axes)
@@ -73,7 +72,7 @@ static int lower_load(lowering *lo, const kn_node *base, kn_access acc)
     return add_value(lo, (kn_value){.kind = acc.buf == KN_BUF_COUNT ? KN_V_INDEX : KN_V_LOAD,
                                     .dtype = base->dtype,
                                     .level = level_of_axes(&lo->phase, acc.axes),
-                                    .access = acc,
+                                    .access = &acc,
                                     .name = base->name,
                                     .loc = base->loc});
 }
@@ -332,12 +331,14 @@ static int lower_reduce(lowering *lo, const kn_node *n, int in)
 /* A GATHER from an IOTA: its elements are their own offsets, so it is arithmetic. */
 static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
 {
-    int made = lower_load(lo, n, gather.access);
+    kn_access from = *gather.access;
+    from.place = NULL;
+    int made = lower_load(lo, n, from);
     for (int k = 0; k < gather.nin; k++) {
         kn_value step = {.kind = KN_V_CONST,
                          .dtype = KN_I64,
                          .level = KN_GROUP,
-                         .value = {.dtype = KN_I64, .i = gather.place[k].stride}};
+                         .value = {.dtype = KN_I64, .i = gather.access->place[k].stride}};
         int by[] = {gather.in[k], add_value(lo, step)};
         int sum[] = {made, add_elem(lo, KN_OP_MUL, KN_I64, by, 2, n->loc)};
         made = add_elem(lo, KN_OP_ADD, KN_I64, sum, 2, n->loc);
@@ -349,13 +350,15 @@ static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
 static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const int *in)
 {
     const kn_node *x = n->in[0];
-    kn_value v = {.kind = KN_V_GATHER, .dtype = n->dtype, .name = n->name, .loc = n->loc};
+    kn_place place[KN_MAX_IN] = {{0}};
+    kn_access acc;
+    kn_value v = {
+        .kind = KN_V_GATHER, .dtype = n->dtype, .access = &acc, .name = n->name, .loc = n->loc};
     int8_t to[KN_MAX_RANK];
     kn_layout layout;
     int buf;
     if (!kn_locate(lo->p, x, &buf, &layout))
         return -1;
-    v.checked = n->u.gather.checked;
     int64_t made[KN_MAX_RANK];
     kn_node_sizes(n, lo->p->problem->sizes, made);
     if (kn_count(layout.shape, layout.rank) == 0 || kn_count(made, n->rank) == 0)
@@ -368,16 +371,18 @@ static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const 
         to[j] = by || walked < 0 ? (int8_t)-1 : axis[walked];
         if (!by)
             continue;
-        const kn_value *place = &lo->phase.nest.values.data[in[by]];
+        const kn_value *index = &lo->phase.nest.values.data[in[by]];
         v.in[v.nin] = in[by];
-        v.place[v.nin++] = (kn_place){layout.stride[j], layout.shape[j]};
-        v.level = place->level > v.level ? place->level : v.level;
-        v.stage = place->stage > v.stage ? place->stage : v.stage;
+        place[v.nin++] = (kn_place){layout.stride[j], layout.shape[j]};
+        v.level = index->level > v.level ? index->level : v.level;
+        v.stage = index->stage > v.stage ? index->stage : v.stage;
     }
-    v.access = access_to(lo, buf, &layout, to);
+    acc = access_to(lo, buf, &layout, to);
+    acc.place = place;
+    acc.checked = n->u.gather.checked;
     if (buf == KN_BUF_COUNT)
         return lower_count(lo, n, v);
-    if (level_of_axes(&lo->phase, v.access.axes) == KN_ELEMENT)
+    if (level_of_axes(&lo->phase, v.access->axes) == KN_ELEMENT)
         v.level = KN_ELEMENT;
     return add_value(lo, v);
 }
@@ -493,7 +498,7 @@ static void order_phases(kn_planner *p)
         const kn_phase *ph = &p->phases.data[i];
         for (int v = 0; v < ph->nest.values.len; v++) {
             int buf =
-                kn_is_read(&ph->nest.values.data[v]) ? ph->nest.values.data[v].access.buf : -1;
+                kn_is_read(&ph->nest.values.data[v]) ? ph->nest.values.data[v].access->buf : -1;
             if (buf >= 0 && level_of_buf[buf] > level[i])
                 level[i] = level_of_buf[buf];
         }

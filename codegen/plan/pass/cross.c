@@ -60,8 +60,8 @@ static bool find_axes_by(const kn_phase *rows, const kn_phase *columns, const kn
 {
     for (int i = 0; i < columns->nest.values.len; i++) {
         const kn_value *v = &columns->nest.values.data[i];
-        if (is_array(v) && a->buf == v->access.buf && a->offset == v->access.offset &&
-            match_axes(rows, columns, a, &v->access, to))
+        if (is_array(v) && a->buf == v->access->buf && a->offset == v->access->offset &&
+            match_axes(rows, columns, a, v->access, to))
             return true;
     }
     return false;
@@ -71,7 +71,7 @@ static bool find_axes(const kn_phase *rows, const kn_phase *columns, int *to)
 {
     for (int i = 0; i < rows->nest.values.len; i++)
         if (is_array(&rows->nest.values.data[i]) &&
-            find_axes_by(rows, columns, &rows->nest.values.data[i].access, to))
+            find_axes_by(rows, columns, rows->nest.values.data[i].access, to))
             return true;
     for (int i = 0; i < rows->nest.stores.len; i++)
         if (rows->nest.stores.data[i].kind == KN_STORE_ELEMENT &&
@@ -104,9 +104,11 @@ static kn_access along_rows(const crossing *c, const kn_access *old)
 /* Bytes of an array that is loaded; other values are small, or no loads. */
 static double bytes_loaded(const crossing *c, const kn_value *v)
 {
-    double n = is_array(v) ? kn_bytes(v->dtype) : 0;
+    if (!is_array(v))
+        return 0;
+    double n = kn_bytes(v->dtype);
     for (int a = 0; a < c->host.nest.naxes; a++)
-        n *= v->access.stride[a] ? (double)c->host.nest.axes[a].extent : 1;
+        n *= v->access->stride[a] ? (double)c->host.nest.axes[a].extent : 1;
     return n;
 }
 
@@ -117,8 +119,7 @@ static int add_value(crossing *c, kn_value v)
             c->cost.saved += bytes_loaded(c, &v);
             return i;
         }
-    kn_push(c->p->arena, &c->host.nest.values, v);
-    return c->host.nest.values.len - 1;
+    return kn_nest_add(c->p->arena, &c->host.nest, v);
 }
 
 /* A load of what rows stores is the stored value itself, if it is the same element; -1 if not. What phases between
@@ -126,16 +127,17 @@ static int add_value(crossing *c, kn_value v)
 static int load(crossing *c, kn_value v)
 {
     const kn_phase *all = c->p->phases.data;
-    v.access = along_rows(c, &v.access);
-    v.level = v.access.axes >> c->host.nest.ngroup ? KN_ELEMENT : KN_GROUP;
+    kn_access acc = along_rows(c, v.access);
+    v.access = &acc;
+    v.level = v.access->axes >> c->host.nest.ngroup ? KN_ELEMENT : KN_GROUP;
     for (int i = c->rows + 1; i < c->columns; i++)
-        if (stores_to(&all[i], v.access.buf))
+        if (stores_to(&all[i], v.access->buf))
             return -1;
-    if (!stores_to(&c->host, v.access.buf))
+    if (!stores_to(&c->host, v.access->buf))
         return add_value(c, v);
     for (int i = 0; i < c->host.nest.stores.len; i++) {
         const kn_store *st = &c->host.nest.stores.data[i];
-        if (st->kind != KN_STORE_PARTIAL && kn_access_same(&st->access, &v.access) && !st->once) {
+        if (st->kind != KN_STORE_PARTIAL && kn_access_same(&st->access, v.access) && !st->once) {
             c->depends = true;
             c->cost.saved += bytes_loaded(c, &v);
             return st->value;
@@ -148,13 +150,15 @@ static int load(crossing *c, kn_value v)
 static int carry_one(crossing *c, int i)
 {
     kn_value v = c->from->nest.values.data[i];
+    kn_access acc;
     if (v.kind == KN_V_LOAD)
         return load(c, v);
     if (v.kind == KN_V_GATHER) /* it may read what rows has not stored yet */
         return -1;
     if (v.kind == KN_V_INDEX) {
-        v.access = along_rows(c, &v.access);
-        v.level = v.access.axes >> c->host.nest.ngroup ? KN_ELEMENT : KN_GROUP;
+        acc = along_rows(c, v.access);
+        v.access = &acc;
+        v.level = v.access->axes >> c->host.nest.ngroup ? KN_ELEMENT : KN_GROUP;
     }
     if (v.kind == KN_V_ELEM)
         v.level = KN_GROUP;
@@ -264,7 +268,7 @@ static bool can_wait(const crossing *c)
     for (int i = c->columns + 1; i <= c->rows; i++)
         for (int j = 0; j < all[i].nest.values.len; j++)
             if (kn_is_read(&all[i].nest.values.data[j]) &&
-                stores_to(c->from, all[i].nest.values.data[j].access.buf))
+                stores_to(c->from, all[i].nest.values.data[j].access->buf))
                 return false;
     return true;
 }
@@ -395,9 +399,10 @@ static phase_numbers *loaded_by(kn_planner *p)
         if (!is_raw(ph) || !only_reduces(ph))
             continue;
         for (int j = 0; j < ph->nest.values.len; j++) {
-            phase_numbers *list = &by[ph->nest.values.data[j].access.buf];
-            if (is_array(&ph->nest.values.data[j]) &&
-                !(list->len && list->data[list->len - 1] == i))
+            if (!is_array(&ph->nest.values.data[j]))
+                continue;
+            phase_numbers *list = &by[ph->nest.values.data[j].access->buf];
+            if (!(list->len && list->data[list->len - 1] == i))
                 kn_push(p->arena, list, i);
         }
     }
@@ -415,7 +420,7 @@ static phase_numbers related(kn_planner *p, const phase_numbers *loaded, int row
         const kn_value *v = i < ph->nest.values.len ? &ph->nest.values.data[i] : NULL;
         if (v ? !is_array(v) : kn_store_at(ph, i)->kind != KN_STORE_ELEMENT)
             continue;
-        const phase_numbers *by = &loaded[v ? v->access.buf : kn_store_at(ph, i)->access.buf];
+        const phase_numbers *by = &loaded[v ? v->access->buf : kn_store_at(ph, i)->access.buf];
         for (int k = 0; k < by->len; k++)
             kn_push(p->arena, &all, by->data[k]);
     }

@@ -30,7 +30,7 @@ static bool can_be_local(const kn_planner *p, const kn_phase *ph)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (v->kind == KN_V_LOCAL ||
-            (kn_is_read(v) && is_overwritten(p, &p->bufs.data[v->access.buf])))
+            (kn_is_read(v) && is_overwritten(p, &p->bufs.data[v->access->buf])))
             return false;
     }
     return kn_phase_bytes_read(p->arena, ph, p->bufs.data) <= MOST_BYTES;
@@ -52,7 +52,7 @@ static kn_phase results_of(const kn_planner *p, const kn_phase *ph)
 static int store_behind(const kn_phase *from, const kn_value *v)
 {
     for (int i = 0; v->kind == KN_V_LOAD && i < from->nest.stores.len; i++)
-        if (from->nest.stores.data[i].access.buf == v->access.buf)
+        if (from->nest.stores.data[i].access.buf == v->access->buf)
             return i;
     return -1;
 }
@@ -183,7 +183,7 @@ static bool gathers(const kn_phase *reader, const kn_phase *from)
     for (int i = 0; i < reader->nest.values.len; i++)
         for (int k = 0;
              reader->nest.values.data[i].kind == KN_V_GATHER && k < from->nest.stores.len; k++)
-            if (from->nest.stores.data[k].access.buf == reader->nest.values.data[i].access.buf)
+            if (from->nest.stores.data[k].access.buf == reader->nest.values.data[i].access->buf)
                 return true;
     return false;
 }

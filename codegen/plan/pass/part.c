@@ -24,11 +24,13 @@ static bool only_stores_wait(const kn_planner *p, const kn_phase *ph, const bool
 {
     bool *need = KN_NEW_ARRAY(p->arena, bool, ph->nest.values.len + 1), waits = false;
     for (int i = 0; i < ph->nest.values.len; i++)
-        waits = waits || (kn_is_read(kn_value_at(ph, i)) && stored[kn_value_at(ph, i)->access.buf]);
+        waits =
+            waits || (kn_is_read(kn_value_at(ph, i)) && stored[kn_value_at(ph, i)->access->buf]);
     for (int r = 0; r < ph->nest.reds.len; r++) {
         kn_value_needs(ph, ph->nest.reds.data[r].value, need);
         for (int i = 0; i < ph->nest.values.len; i++)
-            if (need[i] && kn_is_read(kn_value_at(ph, i)) && stored[kn_value_at(ph, i)->access.buf])
+            if (need[i] && kn_is_read(kn_value_at(ph, i)) &&
+                stored[kn_value_at(ph, i)->access->buf])
                 return false;
     }
     return waits;
@@ -39,11 +41,11 @@ static void hand_over(kn_planner *p, kn_phase *head, kn_phase *tail, int i)
 {
     kn_value *v = &tail->nest.values.data[i];
     int buf = kn_planner_temp(p, v->dtype, "result", kn_count_groups(tail));
-    v->access = kn_over_groups(tail, buf);
-    kn_push(
-        p->arena, &head->nest.stores,
-        ((kn_store){.kind = KN_STORE_GROUP, .value = i, .stage = v->stage, .access = v->access}));
+    kn_access acc = kn_over_groups(tail, buf);
+    kn_push(p->arena, &head->nest.stores,
+            ((kn_store){.kind = KN_STORE_GROUP, .value = i, .stage = v->stage, .access = acc}));
     v->kind = KN_V_LOAD;
+    v->access = kn_alloc_copy(p->arena, &acc, sizeof acc);
 }
 
 bool kn_part_phase(kn_planner *p, int index, int from, kn_phase *head, kn_phase *tail)

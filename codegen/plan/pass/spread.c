@@ -39,11 +39,7 @@ typedef struct spreader {
     parts *partial; /* per reduction */
 } spreader;
 
-static int push_value(spreader *s, kn_value v)
-{
-    kn_push(s->p->arena, &s->to.nest.values, v);
-    return s->to.nest.values.len - 1;
-}
+static int push_value(spreader *s, kn_value v) { return kn_nest_add(s->p->arena, &s->to.nest, v); }
 
 kn_access kn_over_groups(const kn_phase *ph, int buf)
 {
@@ -69,17 +65,21 @@ int64_t kn_count_groups(const kn_phase *ph)
 static int copy_one(spreader *s, int i)
 {
     kn_value v = s->from.nest.values.data[i];
+    kn_access result;
     if (v.kind == KN_V_RESULT) {
         int r = v.index;
         if (s->result_value[r] >= 0)
             return s->result_value[r];
         v.kind = s->export_of[r] >= 0 ? KN_V_LOCAL : KN_V_LOAD;
-        v.index = s->export_of[r];
-        if (v.kind == KN_V_LOAD)
-            v.access = kn_over_groups(&s->from, s->result_buf[r]);
+        if (v.kind == KN_V_LOCAL) {
+            v.index = s->export_of[r];
+        } else {
+            result = kn_over_groups(&s->from, s->result_buf[r]);
+            v.access = &result;
+        }
     }
     v.stage = 0;
-    bool deep = kn_has_access(&v) && v.access.axes >> s->to.nest.ngroup;
+    bool deep = kn_has_access(&v) && v.access->axes >> s->to.nest.ngroup;
     for (int k = 0; k < v.nin; k++) {
         v.in[k] = s->copy_of[v.in[k]];
         const kn_value *x = &s->to.nest.values.data[v.in[k]];
@@ -157,7 +157,7 @@ static int load_along_splits(spreader *s, int buf, kn_access acc, int64_t stride
     return push_value(s, (kn_value){.kind = KN_V_LOAD,
                                     .dtype = s->p->bufs.data[buf].dtype,
                                     .level = KN_ELEMENT,
-                                    .access = acc});
+                                    .access = &acc});
 }
 
 static int load_partial(spreader *s, int buf)
@@ -457,7 +457,7 @@ static bool finishes(const kn_planner *p, const kn_phase *ph)
             const kn_store *st = &p->phases.data[i].nest.stores.data[j];
             for (int v = 0; st->kind == KN_STORE_PARTIAL && v < ph->nest.values.len; v++)
                 if (ph->nest.values.data[v].kind == KN_V_LOAD &&
-                    ph->nest.values.data[v].access.buf == st->access.buf)
+                    ph->nest.values.data[v].access->buf == st->access.buf)
                     return true;
         }
     return false;
