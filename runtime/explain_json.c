@@ -151,13 +151,14 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
     bool any = false;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
-        if (v->kept == KN_KEEP_NONE)
+        const kn_keep kept = kn_kept(ph, i);
+        if (!kept)
             continue;
         put_string(s->t, any ? ", {\"name\": " : "{\"name\": ", value_name(k, v));
         kn_putf(s->t, ", \"in\": \"%s\"%s}",
-                v->kept == KN_KEEP_REGISTERS ? "registers"
-                : v->kept == KN_KEEP_FRAME   ? "cache"
-                                             : "shared",
+                kept == KN_KEEP_REGISTERS ? "registers"
+                : kept == KN_KEEP_FRAME   ? "cache"
+                                          : "shared",
                 ph->how.rest_in_registers ? ", \"rest\": \"registers\"" : "");
         any = true;
     }

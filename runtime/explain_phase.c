@@ -63,15 +63,14 @@ static void put_arrays(const subject *s, const kn_kernel *k, const kn_phase *ph)
     kn_put(t, read.lines.len || written.lines.len ? "\n" : "");
 }
 
-static const char *where_kept(const subject *s, const kn_kernel *k, const kn_phase *ph,
-                              const kn_value *v)
+static const char *where_kept(const subject *s, const kn_kernel *k, const kn_phase *ph, int value)
 {
-    double found = kn_part_on_chip(k, ph, v);
+    double found = kn_part_on_chip(k, ph, value);
     const char *part =
         found > 0 && found < 1 ? kn_sprintf(s->t->arena, " (%.0f %%)", 100 * found) : "";
     return kn_sprintf(s->t->arena, "%s in %s%s%s", found > 0 ? "found" : "kept",
-                      kn_keep_text(v->kept), ph->how.rest_in_registers ? " and registers" : "",
-                      part);
+                      kn_keep_text(kn_kept(ph, value)),
+                      ph->how.rest_in_registers ? " and registers" : "", part);
 }
 
 /* "x, e kept in registers; t found in shared memory" */
@@ -79,8 +78,7 @@ static void put_kept(const subject *s, kn_text *t, const kn_kernel *k, const kn_
 {
     list shown = {.a = t->arena};
     for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = &ph->nest.values.data[i];
-        const char *where = v->kept ? where_kept(s, k, ph, v) : NULL;
+        const char *where = kn_kept(ph, i) ? where_kept(s, k, ph, i) : NULL;
         bool said = !where;
         for (int p = 0; p < shown.lines.len && !said; p++)
             said = strcmp(shown.lines.data[p], where) == 0;
@@ -89,8 +87,7 @@ static void put_kept(const subject *s, kn_text *t, const kn_kernel *k, const kn_
         kn_push(shown.a, &shown.lines, where);
         list names = {.a = t->arena};
         for (int j = i; j < ph->nest.values.len; j++)
-            if (ph->nest.values.data[j].kept &&
-                strcmp(where_kept(s, k, ph, &ph->nest.values.data[j]), where) == 0)
+            if (kn_kept(ph, j) && strcmp(where_kept(s, k, ph, j), where) == 0)
                 put_in_list(&names, t, "; ", value_name(s, k, &ph->nest.values.data[j]));
         kn_putf(t, " %s", where);
     }

@@ -123,6 +123,37 @@ int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v)
     return nest->values.len - 1;
 }
 
+const kn_hold *kn_hold_of(const kn_phase *p, int value)
+{
+    for (int i = 0; i < p->how.holds.len; i++)
+        if (p->how.holds.data[i].value == value)
+            return &p->how.holds.data[i];
+    return NULL;
+}
+
+kn_hold *kn_hold_value(kn_arena *a, kn_phase *p, int value, kn_keep where)
+{
+    int at = 0;
+    while (at < p->how.holds.len && p->how.holds.data[at].value < value)
+        at++;
+    if (at == p->how.holds.len || p->how.holds.data[at].value != value) {
+        kn_push(a, &p->how.holds, (kn_hold){0});
+        kn_hold *from = &p->how.holds.data[at];
+        memmove(from + 1, from, sizeof *from * (size_t)(p->how.holds.len - 1 - at));
+    }
+    p->how.holds.data[at] = (kn_hold){.value = value, .where = where, .room = value};
+    return &p->how.holds.data[at];
+}
+
+void kn_release_value(kn_phase *p, int value)
+{
+    int kept = 0;
+    for (int i = 0; i < p->how.holds.len; i++)
+        if (p->how.holds.data[i].value != value)
+            p->how.holds.data[kept++] = p->how.holds.data[i];
+    p->how.holds.len = kept;
+}
+
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
 {
     kn_phase copy = *p;
@@ -132,6 +163,7 @@ kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
     kn_copy_vec(a, &copy.nest.reds, &p->nest.reds);
     kn_copy_vec(a, &copy.nest.stores, &p->nest.stores);
     kn_copy_vec(a, &copy.exports, &p->exports);
+    kn_copy_vec(a, &copy.how.holds, &p->how.holds);
     return copy;
 }
 
@@ -191,20 +223,21 @@ bool kn_begins_after_all(const kn_phase *p)
 
 bool kn_phase_resident(const kn_phase *p)
 {
-    for (int i = 0; i < p->nest.values.len; i++)
-        if (p->nest.values.data[i].kept == KN_KEEP_RESIDENT)
+    for (int i = 0; i < p->how.holds.len; i++)
+        if (p->how.holds.data[i].where == KN_KEEP_RESIDENT)
             return true;
     return false;
 }
 
-double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v)
+double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, int value)
 {
-    for (const kn_phase *q = k->phases.data; v->kept == KN_KEEP_RESIDENT && q < p; q++)
-        for (int i = 0; i < q->nest.values.len; i++) {
-            const kn_value *x = &q->nest.values.data[i];
+    const kn_hold *h = kn_hold_of(p, value);
+    for (const kn_phase *q = k->phases.data; h && h->where == KN_KEEP_RESIDENT && q < p; q++)
+        for (int i = 0; i < q->how.holds.len; i++) {
+            const kn_hold *x = &q->how.holds.data[i];
             double steps = p->how.mixed ? (double)kn_steps_of_part(p, k->threads)
                                         : (double)p->num.chunk / kn_phase_step(p);
-            if (x->kept == KN_KEEP_RESIDENT && x->offset == v->offset)
+            if (x->where == KN_KEEP_RESIDENT && x->offset == h->offset)
                 return (double)k->resident_steps < steps ? (double)k->resident_steps / steps : 1;
         }
     return 0;
@@ -225,10 +258,10 @@ bool kn_same_for_groups(const kn_phase *p, const kn_value *v)
     return same;
 }
 
-bool kn_is_hoisted(const kn_phase *p, const kn_value *v)
+bool kn_is_hoisted(const kn_phase *p, int value)
 {
-    return (p->how.mixed || p->how.hoisted) && v->kept == KN_KEEP_REGISTERS &&
-           kn_same_for_groups(p, v);
+    return (p->how.mixed || p->how.hoisted) && kn_kept(p, value) == KN_KEEP_REGISTERS &&
+           kn_same_for_groups(p, kn_value_at(p, value));
 }
 
 bool kn_is_cyclic(const kn_phase *p)

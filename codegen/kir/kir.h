@@ -179,6 +179,23 @@ static inline const kn_value *kn_value_at(const kn_phase *p, int i)
     return &p->nest.values.data[i];
 }
 
+/* How a value is held; NULL: it is not. */
+const kn_hold *kn_hold_of(const kn_phase *p, int value);
+static inline kn_keep kn_kept(const kn_phase *p, int value)
+{
+    const kn_hold *h = kn_hold_of(p, value);
+    return h ? h->where : KN_KEEP_NONE;
+}
+/* Does sweep t find the value where it is held? */
+static inline bool kn_is_found(const kn_phase *p, int value, int t)
+{
+    const kn_hold *h = kn_hold_of(p, value);
+    return h && (kn_value_at(p, value)->kind == KN_V_LOAD || t > h->since);
+}
+/* Holds a value there, in a place of its own; the returned hold is valid until the next call. Or holds it no more. */
+kn_hold *kn_hold_value(kn_arena *a, kn_phase *p, int value, kn_keep where);
+void kn_release_value(kn_phase *p, int value);
+
 /* Accesses of a phase by number: its values', then its stores'. kn_access_at: NULL for values that are no loads. */
 static inline int kn_accesses(const kn_phase *p) { return p->nest.values.len + p->nest.stores.len; }
 static inline kn_store *kn_store_at(const kn_phase *p, int i)
@@ -207,7 +224,7 @@ bool kn_begins_after_all(const kn_phase *p);
 /* Does the phase have values that are persistent across the grid barrier? */
 bool kn_phase_resident(const kn_phase *p);
 /* The fraction of a value that phase p finds on chip, where an earlier phase left it. */
-double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, const kn_value *v);
+double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, int value);
 
 /* Marks in need[], one per value, what sweep t computes, loads, or takes from where it is kept, and the group values
  * that these use. */
@@ -240,7 +257,7 @@ int64_t kn_steps_of_part(const kn_phase *p, int threads);
 /* Is this a load whose elements are the same for all groups (broadcast)? */
 bool kn_same_for_groups(const kn_phase *p, const kn_value *v);
 /* Is this such a load, which persistent blocks keep in registers for all their groups? */
-bool kn_is_hoisted(const kn_phase *p, const kn_value *v);
+bool kn_is_hoisted(const kn_phase *p, int value);
 /* Is a split group partitioned cyclically, not in contiguous ranges? */
 bool kn_is_cyclic(const kn_phase *p);
 /* Computes all stages anew from the reductions as they are now. */
@@ -288,7 +305,7 @@ int kn_reread_each(const kn_phase *phase);
 int kn_reread_element(const kn_phase *phase);
 int64_t kn_reread_bytes(const kn_phase *phase);
 /* Marks them as kept. */
-void kn_keep_reread(kn_phase *phase, kn_keep where);
+void kn_keep_reread(kn_arena *a, kn_phase *phase, kn_keep where);
 
 /* prefix + name, as a C identifier. */
 const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);

@@ -88,23 +88,6 @@ typedef enum kn_vkind {
     KN_V_LOCAL,  /* exports[index], counted through all local phases of this host */
 } kn_vkind;
 
-/* Where a thread keeps a value for its later sweeps. It reads only what it wrote itself, so keeping needs no barrier. */
-typedef enum kn_keep {
-    KN_KEEP_NONE,      /* every sweep loads it, or computes it, again */
-    KN_KEEP_REGISTERS, /* registers; the number of steps is known */
-    KN_KEEP_SHARED,    /* in dynamic shared memory */
-    /* loads of split and mixed phases: in dynamic shared memory, persistent across the grid barrier;
-     * codegen/sched/resident.c */
-    KN_KEEP_RESIDENT,
-    /* CPUs: computed values, in the worker's memory; rows of at most KN_FRAME_MEMBERS */
-    KN_KEEP_FRAME,
-} kn_keep;
-
-/* Members whose values fit in a second-level cache with what they are computed from. */
-enum { KN_FRAME_MEMBERS = 8192 };
-
-const char *kn_keep_text(kn_keep keep);
-
 typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
 
 typedef struct kn_value {
@@ -114,18 +97,12 @@ typedef struct kn_value {
     kn_level level;
     int stage;
     int in[KN_MAX_IN], nin;
-    int offset; /* resident LOAD: its byte offset within a step of a thread */
     union {
         kn_access *access; /* LOAD, GATHER, INDEX: this value's alone */
         int index;         /* SCALAR, EXTENT, RESULT, LOCAL */
         kn_scalar value;   /* CONST */
     };
-    int sweeps;   /* how many sweeps need it */
-    kn_keep kept; /* LOAD, ELEM: where it is kept for later sweeps */
-    int since;    /* kept ELEM: the sweep that computes it */
-    /* ELEM, REGISTERS or SHARED: the value whose place it takes, a kept load that no later sweep needs or another
-     * kept ELEM; itself if it has registers of its own */
-    int room;
+    int sweeps;       /* how many sweeps need it */
     const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;

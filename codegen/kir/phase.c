@@ -14,7 +14,7 @@ static void need_operands(const kn_phase *p, int sweep, bool *need)
         const kn_value *v = &p->nest.values.data[i];
         if (!need[i])
             continue;
-        for (int k = 0; k < v->nin && !(v->kept && sweep > v->since); k++)
+        for (int k = 0; k < v->nin && !kn_is_found(p, i, sweep); k++)
             need[v->in[k]] = true;
     }
 }

@@ -94,14 +94,15 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     kn_put(t, " : ");
     kn_put(t, kn_dtypes[v->dtype].text);
     put_number(t, v->level == KN_ELEMENT ? " element stage " : " group stage ", v->stage);
-    if (v->kept)
-        kn_putf(t, " kept in %s", kn_keep_text(v->kept));
-    if (v->kept == KN_KEEP_RESIDENT)
-        kn_putf(t, " from byte %d on", v->offset);
-    if (v->kept && v->kind == KN_V_ELEM)
-        kn_putf(t, " since sweep %d", v->since);
-    if (v->kept && v->kept != KN_KEEP_FRAME && v->kind == KN_V_ELEM)
-        kn_putf(t, " in place of v%d", v->room);
+    const kn_hold *h = kn_hold_of(ph, i);
+    if (h)
+        kn_putf(t, " kept in %s", kn_keep_text(h->where));
+    if (h && h->where == KN_KEEP_RESIDENT)
+        kn_putf(t, " from byte %d on", h->offset);
+    if (h && v->kind == KN_V_ELEM)
+        kn_putf(t, " since sweep %d", h->since);
+    if (h && h->where != KN_KEEP_FRAME && v->kind == KN_V_ELEM)
+        kn_putf(t, " in place of v%d", h->room);
     kn_put(t, v->name ? "  # " : "");
     kn_put(t, v->name ? v->name : "");
     kn_put(t, "\n");

@@ -34,9 +34,9 @@ int kn_reread_element(const kn_phase *ph)
 
 int64_t kn_reread_bytes(const kn_phase *ph) { return ph->nest.members * kn_reread_element(ph); }
 
-void kn_keep_reread(kn_phase *ph, kn_keep where)
+void kn_keep_reread(kn_arena *a, kn_phase *ph, kn_keep where)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_reread(ph, i))
-            ph->nest.values.data[i].kept = where;
+            kn_hold_value(a, ph, i, where);
 }

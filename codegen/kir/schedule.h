@@ -6,12 +6,14 @@
  *   combine    over which threads and blocks the parts of a reduction are combined, and who finishes it
  *   transpose  how arrays that are contiguous along another axis are read and written
  *
- * What is specific to one value or store is said there: kn_value.kept, kn_access.transposed. */
+ * What is specific to one access is said there: kn_access.transposed. */
 #ifndef KN_CODEGEN_SCHEDULE_H
 #define KN_CODEGEN_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/arena.h"
 
 typedef enum kn_walk {
     KN_WALK_FLAT, /* no reductions: the grid strides over all elements; every axis is a member axis */
@@ -23,6 +25,34 @@ const char *kn_walk_text(kn_walk walk);
 
 /* COLS: lanes of a block that keeps nothing on chip. */
 enum { KN_COLS_LANES = 32 };
+
+/* Where a thread keeps a value for its later sweeps. It reads only what it wrote itself, so keeping needs no barrier. */
+typedef enum kn_keep {
+    KN_KEEP_NONE,      /* every sweep loads it, or computes it, again */
+    KN_KEEP_REGISTERS, /* registers; the number of steps is known */
+    KN_KEEP_SHARED,    /* in dynamic shared memory */
+    /* loads of split and mixed phases: in dynamic shared memory, persistent across the grid barrier;
+     * codegen/sched/resident.c */
+    KN_KEEP_RESIDENT,
+    /* CPUs: computed values, in the worker's memory; rows of at most KN_FRAME_MEMBERS */
+    KN_KEEP_FRAME,
+} kn_keep;
+
+/* Members whose values fit in a second-level cache with what they are computed from. */
+enum { KN_FRAME_MEMBERS = 8192 };
+
+const char *kn_keep_text(kn_keep keep);
+
+/* A value that is held: LOADs from the first sweep that needs them on, ELEMs from the sweep that computes them on. */
+typedef struct kn_hold {
+    int value;
+    kn_keep where;
+    int since; /* ELEM: the sweep that computes it */
+    /* the value whose place it has: its own; of an ELEM in registers or shared memory also a held load that no later
+     * sweep needs, or another held ELEM */
+    int room;
+    int offset; /* resident LOAD: its byte offset within a step of a thread */
+} kn_hold;
 
 typedef struct kn_schedule {
     /* ---- map ---- */
@@ -54,6 +84,7 @@ typedef struct kn_schedule {
      * codegen/sched/packed.c */
     bool packed;
     /* ---- hold ---- */
+    KN_VEC(kn_hold) holds; /* in the order of their values */
     /* split, mixed: loads that several phases share are persistent across the grid barrier, as far as there is room */
     bool resident;
     /* async ROWS: loads that are the same for all groups stay in registers, for all groups of a persistent block;

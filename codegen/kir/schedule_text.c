@@ -54,11 +54,7 @@ kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k)
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
         kn_phase_schedule of = {.local = ph->local, .how = ph->how, .num = ph->num};
-        for (int i = 0; i < ph->nest.values.len; i++) {
-            const kn_value *v = &ph->nest.values.data[i];
-            if (v->kept)
-                kn_push(a, &of.holds, ((kn_hold){i, v->kept, v->room, v->since}));
-        }
+        kn_copy_vec(a, &of.how.holds, &ph->how.holds);
         kn_push(a, &s.phases, of);
     }
     return s;
@@ -116,8 +112,8 @@ static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph
                     (long long)s->num.chunk);
     for (int w = 0; w < OTHER_WORDS; w++)
         put_word(t, s, &other_words[w], ", ");
-    for (int i = 0; i < s->holds.len; i++)
-        put_hold(t, ph, &s->holds.data[i]);
+    for (int i = 0; i < s->how.holds.len; i++)
+        put_hold(t, ph, &s->how.holds.data[i]);
 }
 
 void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k)
@@ -228,7 +224,7 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
     if (took(r, "sweep"))
         KN_TRY(read_number(r, most_int, &since));
     h.since = (int)since;
-    kn_push(r->arena, &s->holds, h);
+    kn_push(r->arena, &s->how.holds, h);
     return KN_OK;
 }
 

@@ -12,18 +12,10 @@
 
 #include "codegen/kir/kir.h"
 
-/* A value that is kept, and where: kn_value.kept, room and since. */
-typedef struct kn_hold {
-    int value;
-    kn_keep where;
-    int room, since;
-} kn_hold;
-
 typedef struct kn_phase_schedule {
     bool local;
     kn_schedule how;
     kn_numbers num;
-    KN_VEC(kn_hold) holds;
 } kn_phase_schedule;
 
 typedef struct kn_kernel_schedule {

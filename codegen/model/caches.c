@@ -37,7 +37,7 @@ int kn_times_read(const kn_kernel *k, int buf)
         const kn_phase *ph = &k->phases.data[p];
         for (int i = 0; i < ph->nest.values.len; i++) {
             const kn_value *v = &ph->nest.values.data[i];
-            bool again = v->level == KN_ELEMENT && v->kept == KN_KEEP_NONE;
+            bool again = v->level == KN_ELEMENT && !kn_kept(ph, i);
             if (kn_is_read(v) && v->access->buf == buf)
                 times += again ? v->sweeps : 1;
         }
@@ -100,8 +100,8 @@ bool kn_stays_on_chip(const kn_kernel *k, int buf)
     for (int p = 0; p < k->phases.len; p++)
         for (int i = 0; i < k->phases.data[p].nest.values.len; i++) {
             const kn_value *v = &k->phases.data[p].nest.values.data[i];
-            stays =
-                stays && (!kn_is_read(v) || v->access->buf != buf || v->kept == KN_KEEP_RESIDENT);
+            stays = stays && (!kn_is_read(v) || v->access->buf != buf ||
+                              kn_kept(&k->phases.data[p], i) == KN_KEEP_RESIDENT);
         }
     return stays;
 }

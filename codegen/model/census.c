@@ -63,9 +63,9 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_ph
                 continue;
             int64_t bytes = bytes_read(a, ph, i, bufs);
             if (k)
-                bytes -= (int64_t)((double)bytes * kn_part_on_chip(k, ph, v));
+                bytes -= (int64_t)((double)bytes * kn_part_on_chip(k, ph, i));
             const kn_buf *b = &bufs[v->access->buf];
-            done[i] = v->level == KN_GROUP || v->kept;
+            done[i] = v->level == KN_GROUP || kn_kept(ph, i);
             c->bytes_read += bytes;
             if (b->kind == KN_BUF_INPUT)
                 c->input_read[b->index] += bytes;

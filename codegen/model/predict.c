@@ -151,16 +151,16 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double distance
         if (!is_loaded(m, ph, i, sweep, t->done))
             continue;
         int buf = v->access->buf;
-        double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, v));
+        double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, i));
         double seen = m->seen[buf];
         bool earlier = !t->touched[buf] && seen >= 0;
         double distance = t->touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;
         count_read(m, t, bytes, distance, earlier && sweep == 0 && m->reversed);
-        if (ph->how.hoisted && kn_is_hoisted(ph, v))
+        if (ph->how.hoisted && kn_is_hoisted(ph, i))
             t->cache += bytes * (t->at_once - 1);
         else if (v->level == KN_ELEMENT && !differs_by_group(m, ph, i))
             t->broadcast += bytes;
-        t->done[i] = v->kept || v->level == KN_GROUP;
+        t->done[i] = kn_kept(ph, i) || v->level == KN_GROUP;
         t->touched[buf] = true;
         m->moved += bytes;
     }
@@ -246,8 +246,7 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
 /* Is value i loaded ahead in the first sweep, whichever needs it first? */
 static bool loaded_ahead(const kn_phase *ph, int i)
 {
-    const kn_value *v = kn_value_at(ph, i);
-    return v->kind == KN_V_LOAD && v->kept == KN_KEEP_REGISTERS;
+    return kn_value_at(ph, i)->kind == KN_V_LOAD && kn_kept(ph, i) == KN_KEEP_REGISTERS;
 }
 
 static double combine(const model *m, const kn_phase *ph)
@@ -271,8 +270,7 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
     double in_step = 0;
     for (int i = 0; i < ph->nest.values.len; i++)
-        done[i] = kn_part_on_chip(m->k, ph, &ph->nest.values.data[i]) == 1 ||
-                  (ph->how.hoisted && kn_is_hoisted(ph, &ph->nest.values.data[i]));
+        done[i] = kn_part_on_chip(m->k, ph, i) == 1 || (ph->how.hoisted && kn_is_hoisted(ph, i));
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_phase_needs(ph, sweep, m->need);
         double times = waits(m, ph, sweep, done) * waited(ph, s);
@@ -281,8 +279,7 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
         time->combines += s->waves * combines;
         in_step += least(times, 1) * m->m->latency + combines;
         for (int i = 0; i < ph->nest.values.len; i++)
-            done[i] =
-                done[i] || (m->need[i] && ph->nest.values.data[i].kept) || loaded_ahead(ph, i);
+            done[i] = done[i] || (m->need[i] && kn_kept(ph, i)) || loaded_ahead(ph, i);
     }
     time->in_step = in_step * most(1, least(s->waves, m->m->in_step) / s->blocks_a_unit);
 }
@@ -332,8 +329,7 @@ static double additions(model *m, const kn_phase *ph)
         kn_phase_needs(ph, s, m->need);
         for (int i = 0; i < ph->nest.values.len; i++) {
             const kn_value *v = &ph->nest.values.data[i];
-            bool kept = v->kept && (v->kind == KN_V_LOAD || s > v->since);
-            if (!m->need[i] || v->level != KN_ELEMENT || kept)
+            if (!m->need[i] || v->level != KN_ELEMENT || kn_is_found(ph, i, s))
                 continue;
             int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
             bool costly = cost > FUNCTION_COST;
@@ -355,7 +351,7 @@ static double additions(model *m, const kn_phase *ph)
 static bool keeps_loads(const kn_phase *ph)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
-        if (ph->nest.values.data[i].kept && ph->nest.values.data[i].kept != KN_KEEP_RESIDENT &&
+        if (kn_kept(ph, i) && kn_kept(ph, i) != KN_KEEP_RESIDENT &&
             ph->nest.values.data[i].kind == KN_V_LOAD)
             return true;
     return false;

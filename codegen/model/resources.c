@@ -190,8 +190,7 @@ static int registers(const kn_kernel *k)
         const kn_phase *ph = &k->phases.data[i];
         int words = 0;
         for (int v = 0; v < ph->nest.values.len; v++)
-            if (ph->nest.values.data[v].kept == KN_KEEP_REGISTERS &&
-                (ph->nest.values.data[v].kind == KN_V_LOAD || ph->nest.values.data[v].room == v))
+            if (kn_kept(ph, v) == KN_KEEP_REGISTERS && kn_hold_of(ph, v)->room == v)
                 words += kn_kept_words(ph, v);
         largest = words > largest ? words : largest;
     }
@@ -245,8 +244,7 @@ int64_t kn_phase_kept_bytes(const kn_phase *p)
     int64_t n = cols ? members * kn_cols_width(p) : kn_round_up(members, p->how.vec);
     int64_t bytes = 0;
     for (int i = 0; i < p->nest.values.len; i++)
-        if (p->nest.values.data[i].kept == KN_KEEP_SHARED &&
-            p->nest.values.data[i].kind == KN_V_LOAD)
+        if (kn_kept(p, i) == KN_KEEP_SHARED && p->nest.values.data[i].kind == KN_V_LOAD)
             bytes += n * kn_bytes(p->nest.values.data[i].dtype);
     return bytes * kn_copy_stages(p);
 }

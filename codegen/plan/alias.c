@@ -37,7 +37,7 @@ static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
         if (!need[i])
             continue;
         before = before || t <= stage;
-        if (t > stage && !(before && ph->nest.values.data[i].kept))
+        if (t > stage && !(before && kn_kept(ph, i)))
             return false;
     }
     return true;

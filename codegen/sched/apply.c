@@ -4,6 +4,8 @@
  * tiles, and what is divided over the machine. A given schedule may differ in the block, in the threads, vectors and
  * steps of a group, in the blocks of a cluster, and in what is held and how it is transferred. An error says which
  * rule a schedule breaks. */
+#include <string.h>
+
 #include "codegen/model/resources.h"
 #include "codegen/sched/bind.h"
 
@@ -114,19 +116,22 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
         const kn_value *v = kn_value_at(ph, i);
         bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT && va >= 0 &&
                       v->access->kind[va] != KN_STRIDE_ZERO;
-        where = where || kn_is_hoisted(ph, v) ? where : v->kept;
-        RULE(!v->kept || varies || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT),
+        const kn_keep kept = kn_kept(ph, i);
+        where = where || kn_is_hoisted(ph, i) ? where : kept;
+        RULE(!kept || varies || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT),
              "elements are held, loaded or computed");
-        RULE(v->kept != KN_KEEP_FRAME || at->target->sm == 0, "frames are a CPU's");
-        RULE(v->kept != KN_KEEP_REGISTERS || ph->how.steps > 0,
+        RULE(!kept || v->kind == KN_V_ELEM || kn_hold_of(ph, i)->room == i,
+             "a held load has a place of its own");
+        RULE(kept != KN_KEEP_FRAME || at->target->sm == 0, "frames are a CPU's");
+        RULE(kept != KN_KEEP_REGISTERS || ph->how.steps > 0,
              "registers hold what a known number of steps has");
-        if (v->kept == KN_KEEP_REGISTERS && (v->kind == KN_V_LOAD || v->room == i))
+        if (kept == KN_KEEP_REGISTERS && kn_hold_of(ph, i)->room == i)
             words += kn_kept_words(ph, i);
     }
     for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = kn_value_at(ph, i);
-        RULE(!v->kept || v->kept == where || kn_is_hoisted(ph, v), "all is held in one place");
-        RULE(where != KN_KEEP_SHARED || !kn_is_reread(ph, i) || v->kept,
+        const kn_keep kept = kn_kept(ph, i);
+        RULE(!kept || kept == where || kn_is_hoisted(ph, i), "all is held in one place");
+        RULE(where != KN_KEEP_SHARED || !kn_is_reread(ph, i) || kept,
              "shared memory holds all that is read again, or nothing");
     }
     RULE(words <= KN_KEPT_WORDS, "a thread has no registers for so much");
@@ -161,6 +166,7 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     int shaped_vec = ph->how.vec;
     KN_TRY(keeps_shape(p, ph, s));
     ph->how = s->how;
+    memset(&ph->how.holds, 0, sizeof ph->how.holds);
     ph->how.last_block = ph->how.last_of_tile = false; /* set once all phases are bound */
     if (!ph->how.lanes)
         ph->how.lanes = KN_COLS_LANES;
@@ -172,16 +178,18 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     KN_TRY(legal_map(p, at, k, ph, shaped_vec));
     kn_schedule_as(ph, ph->how.vec);
     kn_phase otherwise = kn_phase_copy(at->arena, ph);
-    kn_walker_of(otherwise.how.walk)->bind(&otherwise, at->target, k->threads);
-    for (int i = 0; i < s->holds.len; i++) {
-        const kn_hold *h = &s->holds.data[i];
+    kn_walker_of(otherwise.how.walk)->bind(at, &otherwise, k->threads);
+    for (int i = 0; i < s->how.holds.len; i++) {
+        const kn_hold *h = &s->how.holds.data[i];
         RULE(h->value < ph->nest.values.len && h->room < ph->nest.values.len,
              "there is no such value");
-        kn_value *v = &ph->nest.values.data[h->value];
         bool resident = h->where == KN_KEEP_RESIDENT; /* set once it is known what fits */
-        v->kept = !resident ? h->where : ph->how.mixed ? KN_KEEP_REGISTERS : KN_KEEP_NONE;
-        v->room = h->room;
-        v->since = h->since;
+        if (resident && !ph->how.mixed)
+            continue;
+        kn_hold *held = kn_hold_value(at->arena, ph, h->value, h->where);
+        held->where = resident ? KN_KEEP_REGISTERS : h->where;
+        held->room = h->room;
+        held->since = h->since;
     }
     KN_TRY(legal_holds(p, at, ph));
     return legal_transfer(p, k, ph, &otherwise);

@@ -25,8 +25,8 @@ static bool keeps_wide(const kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++)
         for (int j = 0; j < k->phases.data[i].nest.values.len; j++) {
-            const kn_value *v = &k->phases.data[i].nest.values.data[j];
-            if (v->kept == KN_KEEP_REGISTERS && kn_bytes(v->dtype) > 4)
+            const kn_phase *ph = &k->phases.data[i];
+            if (kn_kept(ph, j) == KN_KEEP_REGISTERS && kn_bytes(kn_value_at(ph, j)->dtype) > 4)
                 return true;
         }
     return false;
@@ -129,7 +129,7 @@ static void choose(const kn_site *at, kn_kernel *k)
         kn_phase *ph = &k->phases.data[i];
         if (ph->local)
             continue;
-        kn_walker_of(ph->how.walk)->bind(ph, at->target, k->threads);
+        kn_walker_of(ph->how.walk)->bind(at, ph, k->threads);
         kn_keep_computed(at->arena, ph, at->target, at->force->reuse);
         int min_blocks = ph->how.mixed ? kn_mixed_min_blocks(at->target, k->threads)
                                        : kn_transposing_min_blocks(ph, k->threads);

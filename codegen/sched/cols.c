@@ -304,15 +304,16 @@ static int threads(const kn_phase *ph, const kn_target *target)
     return most < target->max_block ? most : target->max_block;
 }
 
-static void bind(kn_phase *ph, const kn_target *target, int block)
+static void bind(const kn_site *at, kn_phase *ph, int block)
 {
+    const kn_target *target = at->target;
     ph->how.tpg = rows_of(ph, target, block);
     if (ph->how.tpg < block / ph->how.lanes)
         ph->how.lanes = block / ph->how.tpg;
     if (ph->how.steps)
-        kn_keep_reread(ph, KN_KEEP_REGISTERS);
+        kn_keep_reread(at->arena, ph, KN_KEEP_REGISTERS);
     else if (kn_cols_keep(ph, target)) {
-        kn_keep_reread(ph, KN_KEEP_SHARED);
+        kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);
         ph->how.async = copies(ph, target);
         ph->num.skew = kn_launch_skew(ph, target);
     }

@@ -50,11 +50,11 @@ static int threads(const kn_phase *ph, const kn_target *target)
     return ph->alone ? kn_schedule_small_block(ph, target, ph->how.vec * steps(ph, target)) : 256;
 }
 
-static void bind(kn_phase *ph, const kn_target *target, int block)
+static void bind(const kn_site *at, kn_phase *ph, int block)
 {
     (void)block;
     ph->how.tpg = 1;
-    ph->how.unroll = steps(ph, target);
+    ph->how.unroll = steps(ph, at->target);
 }
 
 const kn_walker kn_walk_flat = {"flat", KN_WALK_FLAT, can, threads, bind};

@@ -19,6 +19,7 @@
 enum { REGISTER_PRICE = 1, MEMORY_PRICE = 4, LOAD_COST = 2, MOST_FRAMES = 2, MOST_VALUES = 256 };
 
 typedef struct keeper {
+    kn_arena *arena;
     const kn_phase *ph;
     bool *need; /* of one sweep */
     kn_keep where;
@@ -32,8 +33,7 @@ static int cost_from(const keeper *k, int from)
         kn_phase_needs(k->ph, t, k->need);
         for (int i = 0; i < k->ph->nest.values.len; i++) {
             const kn_value *v = &k->ph->nest.values.data[i];
-            bool kept = v->kept && (v->kind == KN_V_LOAD || t > v->since);
-            if (k->need[i] && v->level == KN_ELEMENT && !kept)
+            if (k->need[i] && v->level == KN_ELEMENT && !kn_is_found(k->ph, i, t))
                 cost += v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
         }
     }
@@ -55,7 +55,7 @@ static int next_need(const keeper *k, int value, int from)
  * from where they are kept, in the order of their numbers. */
 static bool is_over_before(const keeper *k, int a, int b)
 {
-    int since = k->ph->nest.values.data[b].since;
+    int since = kn_hold_of(k->ph, b)->since;
     return a < b && next_need(k, a, 0) <= since &&
            next_need(k, a, since + 1) == k->ph->nest.nsweeps;
 }
@@ -63,8 +63,8 @@ static bool is_over_before(const keeper *k, int a, int b)
 /* Has value i a place of its own, which others may take over? */
 static bool has_place(const keeper *k, int i)
 {
-    const kn_value *v = &k->ph->nest.values.data[i];
-    return v->kept == k->where && (v->kind == KN_V_LOAD || v->room == i);
+    const kn_hold *h = kn_hold_of(k->ph, i);
+    return h && h->where == k->where && h->room == i;
 }
 
 /* May value i take over the place of value r: are all that use it dead before i is computed, or i before them? */
@@ -73,9 +73,11 @@ static bool has_room(const keeper *k, int r, int i)
     const kn_value *values = k->ph->nest.values.data;
     bool free = has_place(k, r) && values[r].dtype == values[i].dtype &&
                 (values[r].kind == KN_V_ELEM || is_over_before(k, r, i));
-    for (int o = 0; o < k->ph->nest.values.len && free; o++)
-        if (o != i && values[o].kind == KN_V_ELEM && values[o].kept && values[o].room == r)
-            free = is_over_before(k, o, i) || is_over_before(k, i, o);
+    for (int n = 0; n < k->ph->how.holds.len && free; n++) {
+        const kn_hold *h = &k->ph->how.holds.data[n];
+        if (h->value != i && values[h->value].kind == KN_V_ELEM && h->room == r)
+            free = is_over_before(k, h->value, i) || is_over_before(k, i, h->value);
+    }
     return free;
 }
 
@@ -92,49 +94,47 @@ static int find_room(const keeper *k, int i)
 }
 
 /* Keeps value i, and returns the additions that it saves; 0 if there is no room for it. */
-static int keep_one(keeper *k, kn_value *v)
+static int keep_one(keeper *k, kn_phase *ph, int i)
 {
-    int i = (int)(v - k->ph->nest.values.data);
-    v->since = next_need(k, i, 0);
-    int cost = cost_from(k, v->since + 1);
-    v->kept = k->where; /* first: what else is needed depends on it */
-    v->room = i;
-    if (k->where != KN_KEEP_FRAME && (v->room = find_room(k, i)) < 0)
+    int since = next_need(k, i, 0), cost = cost_from(k, since + 1);
+    kn_hold *h = kn_hold_value(k->arena, ph, i, k->where); /* what else is needed depends on it */
+    h->since = since;
+    if (k->where != KN_KEEP_FRAME && (h->room = find_room(k, i)) < 0)
         return 0;
-    return cost - cost_from(k, v->since + 1);
+    return cost - cost_from(k, since + 1);
 }
 
 /* Keeps the value that saves most, if it is worth more than `price`. */
 static bool keep_best(keeper *k, kn_phase *ph, int price)
 {
     int most = price;
-    kn_value *best = NULL;
+    int best = -1;
     for (int i = 0; i < ph->nest.values.len; i++) {
-        kn_value *v = &ph->nest.values.data[i];
-        if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || v->kept || v->sweeps < 2)
+        const kn_value *v = kn_value_at(ph, i);
+        if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || kn_kept(ph, i) || v->sweeps < 2)
             continue;
-        int gain = keep_one(k, v);
-        v->kept = KN_KEEP_NONE;
+        int gain = keep_one(k, ph, i);
+        kn_release_value(ph, i);
         if (gain > most) {
             most = gain;
-            best = v;
+            best = i;
         }
     }
-    if (best)
-        keep_one(k, best);
-    return best;
+    if (best >= 0)
+        keep_one(k, ph, best);
+    return best >= 0;
 }
 
 void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reuse reuse)
 {
     bool cpu = target->sm == 0;
-    keeper k = {.ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1)};
+    keeper k = {.arena = a, .ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1)};
     if (ph->nest.nsweeps < 2 || ph->how.split || ph->nest.values.len > MOST_VALUES ||
         reuse == KN_REUSE_RECOMPUTE)
         return;
     for (int i = 0; i < ph->nest.values.len && !k.where; i++)
-        if (!kn_is_hoisted(ph, &ph->nest.values.data[i]))
-            k.where = ph->nest.values.data[i].kept;
+        if (!kn_is_hoisted(ph, i))
+            k.where = kn_kept(ph, i);
     if (cpu && ph->how.walk == KN_WALK_ROWS && ph->nest.members <= KN_FRAME_MEMBERS)
         k.where = KN_KEEP_FRAME;
     if (!k.where)
@@ -148,14 +148,14 @@ void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reu
 
 bool kn_computed_have_room(kn_arena *a, const kn_phase *ph)
 {
-    keeper k = {.ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1)};
+    keeper k = {.arena = a, .ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1)};
     for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = &ph->nest.values.data[i];
-        if (v->kind != KN_V_ELEM || !v->kept)
+        const kn_hold *h = kn_hold_of(ph, i);
+        if (!h || kn_value_at(ph, i)->kind != KN_V_ELEM)
             continue;
-        k.where = v->kept;
-        bool own = v->room == i && v->kept != KN_KEEP_SHARED;
-        if (v->since != next_need(&k, i, 0) || !(own || has_room(&k, v->room, i)))
+        k.where = h->where;
+        bool own = h->room == i && h->where != KN_KEEP_SHARED;
+        if (h->since != next_need(&k, i, 0) || !(own || has_room(&k, h->room, i)))
             return false;
     }
     return true;

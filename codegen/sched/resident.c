@@ -118,10 +118,11 @@ void kn_resident_align(kn_kernel *k)
 }
 
 /* Has the load an element for each member, which nobody writes from phase p on? */
-static bool stays(const kn_kernel *k, int p, const kn_value *v)
+static bool stays(const kn_kernel *k, int p, int value)
 {
     const kn_phase *ph = &k->phases.data[p];
-    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || (v->kept && !ph->how.mixed) ||
+    const kn_value *v = kn_value_at(ph, value);
+    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || (kn_kept(ph, value) && !ph->how.mixed) ||
         (ph->how.mixed && kn_same_for_groups(ph, v)) ||
         v->access->kind[kn_phase_vector_axis(ph)] == KN_STRIDE_ZERO)
         return false;
@@ -133,16 +134,15 @@ static bool stays(const kn_kernel *k, int p, const kn_value *v)
 }
 
 /* Marks the loads of this access as resident, at byte `at` of a step; false if there are none. */
-static bool mark(kn_phase *ph, const kn_access *acc, int at)
+static bool mark(kn_arena *a, kn_phase *ph, const kn_access *acc, int at)
 {
     bool any = false;
     for (int i = 0; i < ph->nest.values.len; i++) {
-        kn_value *v = &ph->nest.values.data[i];
+        const kn_value *v = kn_value_at(ph, i);
         if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || !kn_access_same(v->access, acc))
             continue;
         any = true;
-        v->kept = KN_KEEP_RESIDENT;
-        v->offset = at;
+        kn_hold_value(a, ph, i, KN_KEEP_RESIDENT)->offset = at;
     }
     return any;
 }
@@ -155,10 +155,11 @@ static int mark_all(kn_kernel *k, int p, int at)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value v = ph->nest.values.data[i];
         bool again = false;
-        for (int q = p + 1; q < k->phases.len && stays(k, p, &v); q++)
-            again |= alike(ph, &k->phases.data[q]) && mark(&k->phases.data[q], v.access, at);
+        for (int q = p + 1; q < k->phases.len && stays(k, p, i); q++)
+            again |=
+                alike(ph, &k->phases.data[q]) && mark(k->arena, &k->phases.data[q], v.access, at);
         if (again) {
-            mark(ph, v.access, at);
+            mark(k->arena, ph, v.access, at);
             at += ph->how.vec * kn_bytes(v.dtype);
         }
     }
@@ -167,11 +168,14 @@ static int mark_all(kn_kernel *k, int p, int at)
 
 static void unmark(kn_kernel *k)
 {
-    for (int p = 0; p < k->phases.len; p++)
-        for (int i = 0; i < k->phases.data[p].nest.values.len; i++)
-            if (k->phases.data[p].nest.values.data[i].kept == KN_KEEP_RESIDENT)
-                k->phases.data[p].nest.values.data[i].kept =
-                    k->phases.data[p].how.mixed ? KN_KEEP_REGISTERS : KN_KEEP_NONE;
+    for (int p = 0; p < k->phases.len; p++) {
+        kn_phase *ph = &k->phases.data[p];
+        for (int i = 0; i < ph->nest.values.len; i++)
+            if (kn_kept(ph, i) == KN_KEEP_RESIDENT && ph->how.mixed)
+                kn_hold_value(k->arena, ph, i, KN_KEEP_REGISTERS);
+            else if (kn_kept(ph, i) == KN_KEEP_RESIDENT)
+                kn_release_value(ph, i);
+    }
 }
 
 /* Shared memory of a block that is left for what phase `ph` keeps. */

@@ -334,17 +334,17 @@ static bool is_light(const kn_phase *ph)
 }
 
 /* Takes a single step, and has in flight also what only one sweep loads. */
-static void keep_one_step(kn_phase *ph)
+static void keep_one_step(kn_arena *a, kn_phase *ph)
 {
     int words = 0;
     ph->how.steps = 1;
     for (int i = 0; i < ph->nest.values.len; i++) {
-        kn_value *v = &ph->nest.values.data[i];
+        const kn_value *v = kn_value_at(ph, i);
         bool load = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
         words += load ? kn_kept_words(ph, i) : 0;
         if (load && words <= KN_KEPT_WORDS &&
             v->access->kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO)
-            v->kept = KN_KEEP_REGISTERS;
+            kn_hold_value(a, ph, i, KN_KEEP_REGISTERS);
     }
 }
 
@@ -352,12 +352,13 @@ static void keep_one_step(kn_phase *ph)
  * registers for, whatever the size of its groups, so that one kernel serves all; phases that share a kernel share
  * registers, and take no more than they need. Light or short groups of exactly so many members, powers of two, have a
  * kernel without bounds checks. */
-static void keep_in_registers(kn_phase *ph, const kn_target *target)
+static void keep_in_registers(const kn_site *at, kn_phase *ph)
 {
     enum { FEW_LANES = 4 };
-    kn_keep_reread(ph, KN_KEEP_REGISTERS);
+    const kn_target *target = at->target;
+    kn_keep_reread(at->arena, ph, KN_KEEP_REGISTERS);
     if (has_one_step(ph, target)) {
-        keep_one_step(ph);
+        keep_one_step(at->arena, ph);
         return;
     }
     ph->how.steps = needed_steps(ph);
@@ -381,7 +382,7 @@ static int64_t copy_chunk_of(const kn_phase *ph, int block)
 }
 
 /* Hoists loads that are the same for all groups, if the block has the threads for it. */
-static void keep_hoisted(kn_phase *ph, int block)
+static void keep_hoisted(kn_arena *a, kn_phase *ph, int block)
 {
     ph->how.hoisted = ph->how.hoisted && block >= KN_HALF_BLOCK;
     if (!ph->how.hoisted)
@@ -389,11 +390,12 @@ static void keep_hoisted(kn_phase *ph, int block)
     ph->how.steps = hoisted_steps(ph);
     for (int i = 0; i < ph->nest.values.len; i++)
         if (may_hoist(ph, i))
-            ph->nest.values.data[i].kept = KN_KEEP_REGISTERS;
+            kn_hold_value(a, ph, i, KN_KEEP_REGISTERS);
 }
 
-static void bind(kn_phase *ph, const kn_target *target, int block)
+static void bind(const kn_site *at, kn_phase *ph, int block)
 {
+    const kn_target *target = at->target;
     int64_t n = steps(ph);
     int most = keepable_steps(ph, target);
     bool one = has_one_step(ph, target);
@@ -405,23 +407,23 @@ static void bind(kn_phase *ph, const kn_target *target, int block)
         ph->how.tpg = kn_mixed_lanes(ph) < block ? kn_mixed_lanes(ph) : block;
         for (int i = 0; i < ph->nest.values.len; i++)
             if (stays(ph, i))
-                ph->nest.values.data[i].kept = KN_KEEP_REGISTERS;
+                kn_hold_value(at->arena, ph, i, KN_KEEP_REGISTERS);
         ph->how.steps = needed_steps(ph);
     } else if (several && lanes_to_keep(ph, target)) {
         ph->how.tpg = one ? WARP : lanes_to_keep(ph, target);
-        keep_in_registers(ph, target);
+        keep_in_registers(at, ph);
     } else if (kn_rows_copies(ph, target) && !loads_parts(ph, target)) {
-        kn_keep_reread(ph, KN_KEEP_SHARED);
-        keep_hoisted(ph, block);
+        kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);
+        keep_hoisted(at->arena, ph, block);
         ph->how.steps = ph->how.rest_in_registers ? kn_rows_rest_steps(ph) : ph->how.steps;
         ph->how.async = true;
         ph->num.skew = kn_launch_skew(ph, target);
         ph->num.copy_chunk = copy_chunk_of(ph, block);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
-        keep_in_registers(ph, target);
+        keep_in_registers(at, ph);
         ph->num.skew = ph->how.cluster ? kn_launch_skew(ph, target) : 0;
     } else if ((n > 512 || ph->how.cluster) && shared_keeps(ph, target)) {
-        kn_keep_reread(ph, KN_KEEP_SHARED);
+        kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);
     } else if (several && n <= 512) {
         ph->how.tpg =
             part_of_warp(n, kn_power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */

@@ -47,8 +47,8 @@ typedef struct kn_walker {
     bool (*can)(const kn_phase *phase);
     /* The block size that it prefers, a power of two. */
     int (*threads)(const kn_phase *phase, const kn_target *target);
-    /* Sets tpg for a block of `threads`. */
-    void (*bind)(kn_phase *phase, const kn_target *target, int threads);
+    /* Binds it to a block of `threads`: tpg, steps, and what is held and how it comes there. */
+    void (*bind)(const kn_site *at, kn_phase *phase, int threads);
 } kn_walker;
 
 extern const kn_walker kn_walk_flat, kn_walk_rows, kn_walk_cols;

@@ -117,7 +117,7 @@ static void find_kept(planner *pl)
     const kn_phase *p = pl->phase;
     pl->kept = KN_NEW_ARRAY(pl->arena, int, p->nest.values.len + 1);
     for (int v = 0; v < p->nest.values.len; v++)
-        pl->kept[v] = p->nest.values.data[v].kept == KN_KEEP_FRAME ? pl->plan->kept++ : -1;
+        pl->kept[v] = kn_kept(p, v) == KN_KEEP_FRAME ? pl->plan->kept++ : -1;
 }
 
 /* The step that computes value v. */
@@ -306,7 +306,7 @@ static kn_status plan_sweep(planner *pl, int t)
     for (int v = 0; v < p->nest.values.len; v++) {
         if (!need[v])
             continue;
-        if (pl->kept[v] >= 0 && t > p->nest.values.data[v].since)
+        if (pl->kept[v] >= 0 && kn_is_found(p, v, t))
             add_kept(pl, &stage->sweep, v);
         else if (!is_group(&p->nest.values.data[v]))
             KN_TRY(add_value(pl, &stage->sweep, v));

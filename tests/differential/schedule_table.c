@@ -207,9 +207,9 @@ static void put_facts(kn_text *t, const kn_kernel *k)
         const kn_phase *ph = &k->phases.data[p];
         for (int v = 0; v < ph->nest.values.len; v++) {
             const kn_value *value = &ph->nest.values.data[v];
-            if (ph->how.hoisted && kn_is_hoisted(ph, value))
+            if (ph->how.hoisted && kn_is_hoisted(ph, v))
                 put_fact(t, "hoists ", k->bufs.data[value->access->buf].name, "");
-            if (value->access->transposed)
+            if (kn_is_read(value) && value->access->transposed)
                 put_transposed(t, k, value->access, "");
         }
         for (int s = 0; s < ph->nest.stores.len; s++) {

@@ -40,22 +40,24 @@ static void scale(int *n, bool up) { *n = up ? *n * 2 : *n / 2; }
 /* Changes where a value is held, and since when, or holds one value less or one more. */
 static void change_hold(kn_arena *a, kn_phase_schedule *of, const kn_nest *nest, rng *r)
 {
-    kn_hold *h = of->holds.len ? &of->holds.data[below(r, of->holds.len)] : NULL;
+    kn_hold *h = of->how.holds.len ? &of->how.holds.data[below(r, of->how.holds.len)] : NULL;
     switch (below(r, 4)) {
     case 0:
         if (h)
-            h->room = chance(r, 50) ? of->holds.data[0].value : below(r, nest->values.len);
+            h->room = chance(r, 50) ? of->how.holds.data[0].value : below(r, nest->values.len);
         break;
     case 1:
         if (h)
             h->since = below(r, nest->nsweeps + 1);
         break;
-    case 2: of->holds.len -= of->holds.len > 0; break;
+    case 2: of->how.holds.len -= of->how.holds.len > 0; break;
     case 3: {
         int value = below(r, nest->values.len);
-        kn_hold more = {value, h ? h->where : KN_KEEP_REGISTERS,
-                        h && chance(r, 50) ? h->value : value, below(r, nest->nsweeps + 1)};
-        kn_push(a, &of->holds, more);
+        kn_hold more = {.value = value,
+                        .where = h ? h->where : KN_KEEP_REGISTERS,
+                        .since = below(r, nest->nsweeps + 1),
+                        .room = h && chance(r, 50) ? h->value : value};
+        kn_push(a, &of->how.holds, more);
         break;
     }
     }
@@ -90,7 +92,7 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
                             : 0;
         break;
     case 7:
-        of->holds.len = chance(r, 50) ? 0 : of->holds.len - (of->holds.len > 0);
+        of->how.holds.len = chance(r, 50) ? 0 : of->how.holds.len - (of->how.holds.len > 0);
         how->steps = chance(r, 50) ? 0 : how->steps;
         break;
     case 8: change_hold(a, of, nest, r); break;

@@ -164,7 +164,7 @@ static kn_status note_cluster(null_device *dev, const kn_kernel *kernel)
     *(int *)dev->user = p->how.rest_in_registers ? 1 : kn_kernel_cluster(kernel);
     for (int v = 0; v < p->nest.values.len && p->how.cluster; v++)
         if (p->nest.values.data[v].kind == KN_V_LOAD && p->nest.values.data[v].sweeps > 1)
-            assert_int_not_equal(p->nest.values.data[v].kept, KN_KEEP_NONE);
+            assert_int_not_equal(kn_kept(p, v), KN_KEEP_NONE);
     return KN_OK;
 }
 

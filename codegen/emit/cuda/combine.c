@@ -115,9 +115,10 @@ static int halves_of(kn_cuda_writer *w, int r)
     if (!extreme || w->ph->how.vec < 2 || kn_cuda_wide(w->ph) || !kn_is_elem(v, KN_OP_CAST))
         return -1;
     const kn_value *of = kn_value_at(w->ph, v->in[0]);
-    bool vector = of->kind == KN_V_LOAD && (of->access->vector || of->kept == KN_KEEP_SHARED);
+    bool vector =
+        of->kind == KN_V_LOAD && (of->access->vector || kn_kept(w->ph, v->in[0]) == KN_KEEP_SHARED);
     return vector && of->level == KN_ELEMENT && kn_is_half(of->dtype) &&
-                   of->kept != KN_KEEP_REGISTERS && w->need[v->in[0]]
+                   kn_kept(w->ph, v->in[0]) != KN_KEEP_REGISTERS && w->need[v->in[0]]
                ? v->in[0]
                : -1;
 }

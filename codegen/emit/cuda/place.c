@@ -5,13 +5,13 @@
 bool kn_cuda_can_batch(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
-    return v->kind == KN_V_LOAD && v->kept != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
+    return v->kind == KN_V_LOAD && kn_kept(w->ph, i) != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
            !v->access->transposed && (v->access->vector || w->ph->how.vec == 1);
 }
 
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
 {
-    kn_keep kept = w->ph->nest.values.data[i].kept;
+    kn_keep kept = kn_kept(w->ph, i);
     return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->how.mixed) ||
            (w->batched && kn_cuda_can_batch(w, i));
 }
@@ -48,14 +48,14 @@ const char *kn_cuda_vector_type(kn_cuda_writer *w, int i)
 
 bool kn_cuda_in_shared(const kn_cuda_writer *w, int i)
 {
-    kn_keep kept = w->ph->nest.values.data[i].kept;
+    kn_keep kept = kn_kept(w->ph, i);
     return kept == KN_KEEP_SHARED || (kept == KN_KEEP_RESIDENT && w->resident);
 }
 
-/* The value whose registers or shared memory a kept value uses: its own, or of a computed value the one it replaces. */
-static int holder(const kn_cuda_writer *w, int i)
+int kn_cuda_holder(const kn_cuda_writer *w, int i)
 {
-    return w->ph->nest.values.data[i].kind == KN_V_ELEM ? w->ph->nest.values.data[i].room : i;
+    const kn_hold *h = kn_hold_of(w->ph, i);
+    return h ? h->room : i;
 }
 
 /* COLS: the index of this step's kept vector. */
@@ -77,7 +77,7 @@ const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i)
                                kn_cuda_block_times(w, 1));
     if (w->resident)
         return kn_cuda_printed(w, "%s_resident[slot]", kn_cuda_value(w, i));
-    const char *name = kn_cuda_value(w, holder(w, i)),
+    const char *name = kn_cuda_value(w, kn_cuda_holder(w, i)),
                *at = w->ph->how.cluster ? "(i - begin)" : "i";
     return w->ph->how.walk == KN_WALK_COLS
                ? kn_cuda_printed(w, "%s_kept[%s]", name, kept_of_column(w))
@@ -88,13 +88,13 @@ const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i)
 static void declare_resident(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
-        const kn_value *v = &w->ph->nest.values.data[i];
+        const kn_hold *h = kn_hold_of(w->ph, i);
         const char *t = kn_cuda_vector_type(w, i), *at = "dynamic";
-        if (v->kept != KN_KEEP_RESIDENT)
+        if (!h || h->where != KN_KEEP_RESIDENT)
             continue;
-        if (v->offset)
+        if (h->offset)
             at = kn_cuda_printed(w, "((unsigned char *)dynamic + (kn_count)resident_steps * %s)",
-                                 kn_cuda_block_times(w, v->offset));
+                                 kn_cuda_block_times(w, h->offset));
         kn_cuda_line(w, "%s *const %s_resident = (%s *)%s;", t, kn_cuda_value(w, i), t, at);
     }
 }
@@ -124,8 +124,7 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
     declare_resident(w);
     const char *at = w->ph->how.cluster ? behind_exchange(w) : "dynamic";
     for (int i = 0; i < w->ph->nest.values.len; i++) {
-        const kn_value *v = &w->ph->nest.values.data[i];
-        if (v->kept != KN_KEEP_SHARED || v->kind != KN_V_LOAD)
+        if (kn_kept(w->ph, i) != KN_KEEP_SHARED || kn_value_at(w->ph, i)->kind != KN_V_LOAD)
             continue;
         const char *name = kn_cuda_value(w, i), *t = kn_cuda_vector_type(w, i);
         const int places = kn_copy_stages(w->ph);
@@ -144,7 +143,7 @@ const char *kn_cuda_registers(kn_cuda_writer *w, int i)
 const char *kn_cuda_vector(kn_cuda_writer *w, int i)
 {
     return kn_cuda_in_registers(w, i)
-               ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, holder(w, i)))
+               ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, kn_cuda_holder(w, i)))
                : kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));
 }
 

@@ -49,8 +49,9 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
 static bool is_overwritten(const kn_cuda_writer *w, int load)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
-        const kn_value *v = &w->ph->nest.values.data[i];
-        if (v->kind == KN_V_ELEM && v->kept && v->room == load && v->since <= w->sweep)
+        const kn_hold *h = kn_hold_of(w->ph, i);
+        if (h && kn_value_at(w->ph, i)->kind == KN_V_ELEM && h->room == load &&
+            h->since <= w->sweep)
             return true;
     }
     return false;
@@ -78,9 +79,10 @@ static void store_kept_in_shared(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = &w->ph->nest.values.data[i];
-        if (w->need[i] && !w->loaded[i] && v->kind == KN_V_ELEM && v->kept == KN_KEEP_SHARED)
+        if (w->need[i] && !w->loaded[i] && v->kind == KN_V_ELEM &&
+            kn_kept(w->ph, i) == KN_KEEP_SHARED)
             kn_cuda_line(w, "%s = %s_vec;", kn_cuda_shared_vector(w, i), kn_cuda_value(w, i));
-        if (w->need[i] && w->resident && w->batched && v->kept == KN_KEEP_RESIDENT)
+        if (w->need[i] && w->resident && w->batched && kn_kept(w->ph, i) == KN_KEEP_RESIDENT)
             kn_cuda_line(w, "%s = %s;", kn_cuda_shared_vector(w, i), kn_cuda_vector(w, i));
     }
 }
@@ -176,9 +178,9 @@ static const char *kept_element(kn_cuda_writer *w, int i)
 static void define_element(kn_cuda_writer *w, int i)
 {
     kn_cuda_define(w, i, kn_cuda_expression(w, i));
-    if (w->ph->nest.values.data[i].kept == KN_KEEP_REGISTERS)
+    if (kn_kept(w->ph, i) == KN_KEEP_REGISTERS)
         kn_cuda_line(w, "%s = %s;", kept_element(w, i), kn_cuda_value(w, i));
-    else if (w->ph->nest.values.data[i].kept == KN_KEEP_SHARED)
+    else if (kn_kept(w->ph, i) == KN_KEEP_SHARED)
         kn_cuda_line(w, "%s_vec.at[%s] = %s;", kn_cuda_value(w, i), w->ph->how.vec > 1 ? "l" : "0",
                      kn_cuda_value(w, i));
 }
@@ -240,7 +242,7 @@ static bool may_repeat(const kn_cuda_writer *w)
     for (int i = 0; i < ph->nest.values.len; i++) {
         bool computed = w->need[i] && !w->loaded[i] && kn_value_at(ph, i)->kind == KN_V_ELEM;
         quotients = quotients || (computed && kn_cuda_divides_exactly(w, i));
-        repeat = repeat && !(computed && kn_value_at(ph, i)->kept);
+        repeat = repeat && !(computed && kn_kept(ph, i));
     }
     return quotients && repeat;
 }
@@ -250,7 +252,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     w->in_step = true;
     for (int i = 0; i < ph->nest.values.len; i++)
-        if (ph->how.hoisted && w->need[i] && kn_is_hoisted(ph, kn_value_at(ph, i)))
+        if (ph->how.hoisted && w->need[i] && kn_is_hoisted(ph, i))
             kn_cuda_line(w, "kn_opaque(%s);", kn_cuda_vector(w, i));
     write_loads(w);
     for (int i = 0; i < ph->nest.stores.len; i++)

@@ -34,7 +34,8 @@ static int unrolling(kn_cuda_writer *w)
         const kn_value *v = &w->ph->nest.values.data[i];
         if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access->transposed)
             bytes += kn_bytes(v->dtype) * w->ph->how.vec;
-        arrays += w->need[i] && w->loaded[i] && (v->kept == KN_KEEP_SHARED || w->resident);
+        arrays +=
+            w->need[i] && w->loaded[i] && (kn_kept(w->ph, i) == KN_KEEP_SHARED || w->resident);
     }
     if (arrays && !bytes) {
         int elements = arrays == 1 && !w->resident ? SHARED_ELEMENTS : SHARED_ELEMENTS_OF_SEVERAL;
@@ -75,7 +76,7 @@ static bool counts_steps(const kn_cuda_writer *w)
 static bool keeps_shared(const kn_phase *ph)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
-        if (ph->nest.values.data[i].kept == KN_KEEP_SHARED)
+        if (kn_kept(ph, i) == KN_KEEP_SHARED)
             return true;
     return false;
 }
@@ -186,7 +187,7 @@ static bool fills_resident(const kn_cuda_writer *w)
 {
     bool found = false;
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        found = found || kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
+        found = found || kn_part_on_chip(w->k, w->ph, i) > 0;
     return w->resident && !found;
 }
 
@@ -267,7 +268,7 @@ static void write_resident_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
     const kn_cuda_stride on_chip = {by->first, "kn_least(resident_end, end)", by->step};
     w->resident = true;
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        w->loaded[i] = kn_part_on_chip(w->k, w->ph, &w->ph->nest.values.data[i]) > 0;
+        w->loaded[i] = kn_part_on_chip(w->k, w->ph, i) > 0;
     write_loop(w, &on_chip);
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = false;
@@ -357,9 +358,8 @@ static const kn_phase *phase_of_rest(kn_cuda_writer *w)
     kn_phase *rest = KN_NEW(w->t->arena, kn_phase);
     *rest = kn_phase_copy(w->t->arena, w->ph);
     rest->how.async = rest->how.rest_in_registers = false;
-    for (int i = 0; i < rest->nest.values.len; i++)
-        if (rest->nest.values.data[i].kept)
-            rest->nest.values.data[i].kept = KN_KEEP_REGISTERS;
+    for (int i = 0; i < rest->how.holds.len; i++)
+        rest->how.holds.data[i].where = KN_KEEP_REGISTERS;
     return rest;
 }
 
@@ -377,7 +377,7 @@ void kn_cuda_load_rest(kn_cuda_writer *w)
     w->loaded_rest = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
     switch_to(w, phase_of_rest(w), true);
     for (int i = 0; i < ph->nest.values.len; i++) {
-        w->need[i] = ph->nest.values.data[i].kind == KN_V_LOAD && ph->nest.values.data[i].kept;
+        w->need[i] = ph->nest.values.data[i].kind == KN_V_LOAD && kn_kept(ph, i);
         if (w->need[i])
             kn_cuda_declare_kept(w, i, ph->how.steps);
     }
@@ -413,7 +413,7 @@ static bool needs_hoisted(const kn_cuda_writer *w)
 {
     bool needs = false;
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        needs = needs || (w->need[i] && kn_is_hoisted(w->ph, kn_value_at(w->ph, i)));
+        needs = needs || (w->need[i] && kn_is_hoisted(w->ph, i));
     return needs;
 }
 

@@ -186,7 +186,7 @@ void kn_cuda_load_register_tiles(kn_cuda_writer *w)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         const char *name = kn_cuda_value(w, i);
-        if (!w->need[i] || !w->loaded[i] || v->kept != KN_KEEP_SHARED)
+        if (!w->need[i] || !w->loaded[i] || kn_kept(ph, i) != KN_KEEP_SHARED)
             continue;
         kn_cuda_line(w, "kn_vec<%s, %d> %s_regs[%d];", kn_cuda_type(v->dtype), ph->how.vec, name,
                      kn_transpose_side(ph));

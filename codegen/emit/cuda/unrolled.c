@@ -10,8 +10,9 @@ static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
     int words = 0;
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = &w->ph->nest.values.data[i];
-        bool kept = v->kept == KN_KEEP_REGISTERS && w->declared[i];
-        bool loaded = w->need[i] && v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !v->kept;
+        bool kept = kn_kept(w->ph, i) == KN_KEEP_REGISTERS && w->declared[i];
+        bool loaded =
+            w->need[i] && v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_kept(w->ph, i);
         *loads = *loads || loaded;
         words += kept || loaded ? kn_kept_words(w->ph, i) : 0;
     }
@@ -68,15 +69,14 @@ typedef bool (*which_fn)(const kn_cuda_writer *w, int i);
  * it resident? */
 static bool is_resident_already(const kn_cuda_writer *w, int i)
 {
-    return w->ph->how.mixed && kn_part_on_chip(w->k, w->ph, kn_value_at(w->ph, i)) > 0;
+    return w->ph->how.mixed && kn_part_on_chip(w->k, w->ph, i) > 0;
 }
 
 static bool is_in_memory(const kn_cuda_writer *w, int i) { return !is_resident_already(w, i); }
 
 static bool is_to_become_resident(const kn_cuda_writer *w, int i)
 {
-    return w->ph->how.mixed && kn_value_at(w->ph, i)->kept == KN_KEEP_RESIDENT &&
-           !is_resident_already(w, i);
+    return w->ph->how.mixed && kn_kept(w->ph, i) == KN_KEEP_RESIDENT && !is_resident_already(w, i);
 }
 
 static bool is_now(const kn_cuda_writer *w, int i, which_fn which)
@@ -107,9 +107,7 @@ void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_keeps_now(w, i))
-            kn_cuda_declare_kept(
-                w, kn_value_at(w->ph, i)->kind == KN_V_LOAD ? i : kn_value_at(w->ph, i)->room,
-                u->steps);
+            kn_cuda_declare_kept(w, kn_cuda_holder(w, i), u->steps);
     if (are_any(w, is_in_memory))
         move_steps(w, u, is_in_memory, kn_cuda_kept_loads);
     if (are_any(w, is_resident_already)) {
@@ -135,8 +133,7 @@ void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
 void kn_cuda_mark_in_shared(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        w->loaded[i] =
-            w->loaded[i] || (w->need[i] && w->ph->nest.values.data[i].kept == KN_KEEP_SHARED);
+        w->loaded[i] = w->loaded[i] || (w->need[i] && kn_kept(w->ph, i) == KN_KEEP_SHARED);
 }
 
 void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
@@ -158,7 +155,7 @@ kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        w->need[i] = kn_is_hoisted(w->ph, kn_value_at(w->ph, i));
+        w->need[i] = kn_is_hoisted(w->ph, i);
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
     kn_cuda_load_steps(w, &all);
 }

@@ -122,6 +122,8 @@ void kn_cuda_write_axes(kn_cuda_writer *w);
 const char *kn_cuda_vector_type(kn_cuda_writer *w, int i);
 /* Is this step's part of value i kept in shared memory? Its vector there. */
 bool kn_cuda_in_shared(const kn_cuda_writer *w, int i);
+/* The value whose registers or shared memory a held value uses: its own, or of a computed value the one it replaces. */
+int kn_cuda_holder(const kn_cuda_writer *w, int i);
 const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i);
 /* Declares the arrays of kept values in shared memory. */
 void kn_cuda_declare_shared(kn_cuda_writer *w);
