@@ -5,13 +5,6 @@
 
 typedef void (*access_fn)(kn_access *acc, uint32_t *once, int a, int b);
 
-int kn_phase_vector_axis(const kn_phase *p)
-{
-    if (p->how.walk == KN_WALK_COLS && !p->how.packed)
-        return p->nest.ngroup - 1;
-    return p->nest.naxes > p->nest.ngroup ? p->nest.naxes - 1 : -1;
-}
-
 bool kn_access_transposed(const kn_access *acc, int across, int down, int bytes)
 {
     enum { LINE = 64 };

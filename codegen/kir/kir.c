@@ -123,14 +123,6 @@ int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v)
     return nest->values.len - 1;
 }
 
-const kn_hold *kn_hold_of(const kn_phase *p, int value)
-{
-    for (int i = 0; i < p->how.holds.len; i++)
-        if (p->how.holds.data[i].value == value)
-            return &p->how.holds.data[i];
-    return NULL;
-}
-
 kn_hold *kn_hold_value(kn_arena *a, kn_phase *p, int value, kn_keep where)
 {
     int at = 0;

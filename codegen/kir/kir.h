@@ -45,7 +45,12 @@ typedef struct kn_phase {
 
 /* The axis that vectors run along: the last member axis of FLAT, ROWS and packed COLS, else the last group axis; -1
  * when there is none. */
-int kn_phase_vector_axis(const kn_phase *p);
+static inline int kn_phase_vector_axis(const kn_phase *p)
+{
+    if (p->how.walk == KN_WALK_COLS && !p->how.packed)
+        return p->nest.ngroup - 1;
+    return p->nest.naxes > p->nest.ngroup ? p->nest.naxes - 1 : -1;
+}
 
 /* Is a group one run of elements at a constant stride? */
 static inline bool kn_phase_one_run(const kn_phase *p)
@@ -180,7 +185,13 @@ static inline const kn_value *kn_value_at(const kn_phase *p, int i)
 }
 
 /* How a value is held; NULL: it is not. */
-const kn_hold *kn_hold_of(const kn_phase *p, int value);
+static inline const kn_hold *kn_hold_of(const kn_phase *p, int value)
+{
+    for (int i = 0; i < p->how.holds.len; i++)
+        if (p->how.holds.data[i].value == value)
+            return &p->how.holds.data[i];
+    return NULL;
+}
 static inline kn_keep kn_kept(const kn_phase *p, int value)
 {
     const kn_hold *h = kn_hold_of(p, value);

@@ -12,9 +12,9 @@ static void need_operands(const kn_phase *p, int sweep, bool *need)
     kn_work(last + 1);
     for (int i = last; i >= 0; i--) { /* operands come before their users */
         const kn_value *v = &p->nest.values.data[i];
-        if (!need[i])
+        if (!need[i] || v->nin == 0 || kn_is_found(p, i, sweep))
             continue;
-        for (int k = 0; k < v->nin && !kn_is_found(p, i, sweep); k++)
+        for (int k = 0; k < v->nin; k++)
             need[v->in[k]] = true;
     }
 }

@@ -3,10 +3,11 @@
 
 bool kn_is_reread(const kn_phase *ph, int value)
 {
-    const kn_value *v = &ph->nest.values.data[value];
+    const kn_value *v = kn_value_at(ph, value);
+    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || v->sweeps < 2)
+        return false;
     int va = kn_phase_vector_axis(ph);
-    return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 1 && va >= 0 &&
-           v->access->kind[va] != KN_STRIDE_ZERO;
+    return va >= 0 && v->access->kind[va] != KN_STRIDE_ZERO;
 }
 
 int kn_reread_each(const kn_phase *ph)
@@ -20,16 +21,17 @@ int kn_reread_each(const kn_phase *ph)
 /* Arrays of one width that follow each other in shared memory are all aligned. */
 int kn_reread_element(const kn_phase *ph)
 {
-    int width = 0;
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        int own = kn_bytes(ph->nest.values.data[i].dtype);
+    int width = 0, each = 0;
+    for (int i = 0; i < ph->nest.values.len && ph->nest.nsweeps > 1; i++) {
         if (!kn_is_reread(ph, i))
             continue;
+        int own = kn_bytes(kn_value_at(ph, i)->dtype);
         if (width && width != own)
             return 0;
         width = own;
+        each += own;
     }
-    return ph->nest.nsweeps < 2 ? 0 : kn_reread_each(ph);
+    return each;
 }
 
 int64_t kn_reread_bytes(const kn_phase *ph) { return ph->nest.members * kn_reread_element(ph); }

@@ -58,9 +58,10 @@ static int words_a_step(const kn_phase *ph, int least)
 {
     int words = 0;
     for (int i = 0; i < ph->nest.values.len; i++) {
-        int bytes = kn_bytes(ph->nest.values.data[i].dtype);
-        if (stays(ph, i))
-            words += (ph->how.vec * (bytes > least ? bytes : least) + 3) / 4;
+        if (!stays(ph, i))
+            continue;
+        int bytes = kn_bytes(kn_value_at(ph, i)->dtype);
+        words += (ph->how.vec * (bytes > least ? bytes : least) + 3) / 4;
     }
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].across)
@@ -97,12 +98,12 @@ static int moved_a_step(const kn_phase *ph)
     const int64_t sector = 32;
     int64_t bytes = 0;
     for (int i = 0; i < ph->nest.values.len; i++) {
+        if (!kn_is_reread(ph, i))
+            continue;
         const kn_value *v = kn_value_at(ph, i);
-        int64_t stride =
-            v->kind == KN_V_LOAD ? llabs(v->access->stride[kn_phase_vector_axis(ph)]) : 1;
+        int64_t stride = llabs(v->access->stride[kn_phase_vector_axis(ph)]);
         int64_t each = (stride > 1 ? stride : 1) * kn_bytes(v->dtype);
-        if (kn_is_reread(ph, i))
-            bytes += ph->how.vec * (each < sector ? each : sector);
+        bytes += ph->how.vec * (each < sector ? each : sector);
     }
     return (int)bytes;
 }
