@@ -331,13 +331,9 @@ static bool isolate(kn_symbols *s, kn_dim difference)
     int best = -1;
     for (int i = 0; i < difference->nterms; i++) {
         const kn_term *t = &difference->terms[i];
-        int uses = 0;
-        if (t->nsym != 1 || (t->coef != 1 && t->coef != -1))
-            continue;
-        for (int j = 0; j < difference->nterms; j++)
-            for (int k = 0; k < difference->terms[j].nsym; k++)
-                uses += difference->terms[j].sym[k] == t->sym[0];
-        if (uses == 1 && (best < 0 || t->sym[0] > difference->terms[best].sym[0]))
+        if (t->nsym == 1 && (t->coef == 1 || t->coef == -1) &&
+            kn_dim_uses(difference, t->sym[0]) == 1 &&
+            (best < 0 || t->sym[0] > difference->terms[best].sym[0]))
             best = i;
     }
     if (best < 0)

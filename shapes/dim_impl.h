@@ -55,12 +55,22 @@ static inline int kn_dim_lone_symbol(kn_dim a)
     return a->nterms == 1 && t->coef == 1 && t->nsym == 1 ? t->sym[0] : -1;
 }
 
+/* How many times symbol `sym` is written in a. */
+static inline int kn_dim_uses(kn_dim a, int sym)
+{
+    int uses = 0;
+    for (int i = 0; i < a->nterms; i++)
+        for (int j = 0; j < a->terms[i].nsym; j++)
+            uses += a->terms[i].sym[j] == sym;
+    return uses;
+}
+
 /* dim.c */
 kn_dim kn_dim_of_symbol(kn_symbols *s, int sym);
 /* symbols.c: the symbol for a function of two resolved dimensions; the one there is already if there is one. NULL when
  * there are too many symbols. */
 kn_dim kn_symbol_of(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b);
-/* symbols.c: `sym`, which has none yet, has an equal one now. */
+/* symbols.c: `sym`, which has none yet, has an equal one now, and so have functions of it that become simpler. */
 void kn_symbol_equate(kn_symbols *s, int sym, kn_dim equals);
 /* symbols.c: what `sym` equals, in symbols that equal nothing else; NULL where that is too large. */
 kn_dim kn_symbol_resolve(kn_symbols *s, int sym);

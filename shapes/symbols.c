@@ -119,13 +119,40 @@ kn_dim kn_symbol_of(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b)
 
 /* ---- equalities ---- */
 
+/* What symbol `sym`, a function, is of its parts as they are now; NULL where it is nothing simpler than itself. */
+static kn_dim simpler(kn_symbols *s, int sym)
+{
+    const kn_symbol *q = &s->syms.data[sym];
+    kn_function fn = q->fn;
+    kn_dim num = kn_dim_resolve(s, q->num), den = kn_dim_resolve(s, q->den), made;
+    bool divides = fn == KN_QUOTIENT || fn == KN_FLOOR;
+    if (!num || !den || (divides && den == kn_dim_const(s, 0)))
+        return NULL;
+    made = fn == KN_QUOTIENT ? kn_dim_quotient(s, num, den)
+           : fn == KN_FLOOR  ? kn_dim_floordiv(s, num, den)
+           : fn == KN_MIN    ? kn_dim_min(s, num, den)
+                             : kn_dim_max(s, num, den);
+    made = kn_dim_resolve(s, made);
+    return made && !kn_dim_uses(made, sym) ? made : NULL;
+}
+
 void kn_symbol_equate(kn_symbols *s, int sym, kn_dim equals)
 {
+    KN_VEC(int) todo = {0};
     s->syms.data[sym].equals = equals;
-    for (int i = 0; i < s->syms.data[sym].part_of.len; i++) {
-        int whole = s->syms.data[sym].part_of.data[i];
-        index_function(s, whole);
-        add_part_of(s, equals, whole);
+    kn_push(s->arena, &todo, sym);
+    while (todo.len) {
+        sym = todo.data[--todo.len];
+        for (int i = 0; i < s->syms.data[sym].part_of.len; i++) {
+            int whole = s->syms.data[sym].part_of.data[i];
+            index_function(s, whole);
+            add_part_of(s, s->syms.data[sym].equals, whole);
+            kn_dim made = s->syms.data[whole].equals ? NULL : simpler(s, whole);
+            if (made) {
+                s->syms.data[whole].equals = made;
+                kn_push(s->arena, &todo, whole);
+            }
+        }
     }
 }
 

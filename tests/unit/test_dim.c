@@ -417,6 +417,44 @@ static void test_parts_that_are_equal(void **state)
     assert_true(kn_dim_equal(s, dim(w, "x0"), dim(w, kn_sprintf(&w->arena, "x%d", LINKS))));
 }
 
+static int64_t known(kn_symbols *s, kn_dim a)
+{
+    int64_t v;
+    return kn_dim_is_const(s, a, &v) ? v : -1;
+}
+
+/* What is made of sizes that turn out to be known is known, and what is made of that. */
+static void test_parts_that_are_known(void **state)
+{
+    world *w = *state;
+    kn_symbols *s = w->s;
+    kn_dim n = dim(w, "N"), m = dim(w, "M"), two = dim(w, "2"), eight = dim(w, "8");
+    kn_dim quotient = kn_dim_quotient(s, n, eight), half = kn_dim_floordiv(s, n, two);
+    kn_dim least = kn_dim_min(s, half, m), most = kn_dim_max(s, kn_dim_add(s, least, two), eight);
+    kn_dim apart = kn_dim_quotient(s, m, dim(w, "3")),
+           by_zero = kn_dim_floordiv(s, eight, dim(w, "Z"));
+    kn_symbols *within = kn_symbols_within(&w->arena, s);
+    assert_int_equal(kn_dim_unify(within, n, eight), KN_UNIFIED);
+    assert_int_equal(known(within, quotient), 1);
+    assert_int_equal(known(within, half), 4);
+    assert_string_equal(text_of(w, kn_dim_resolve(within, kn_dim_add(within, half, apart))),
+                        "M/3 + 4");
+    assert_int_equal(kn_dim_unify(within, m, dim(w, "9")), KN_UNIFIED);
+    assert_int_equal(known(within, least), 4);
+    assert_int_equal(known(within, most), 8);
+    assert_int_equal(known(within, apart), 3);
+    assert_int_equal(kn_dim_unify(within, dim(w, "Z"), dim(w, "0")), KN_UNIFIED);
+    assert_int_equal(known(within, by_zero), -1);
+    assert_int_equal(known(s, half), -1);
+
+    kn_dim chain = m; /* however many depend on each other */
+    for (int i = 0; i < 3000; i++)
+        chain = kn_dim_floordiv(s, kn_dim_add(s, chain, n), two);
+    assert_int_equal(kn_dim_unify(s, m, dim(w, "5")), KN_UNIFIED);
+    assert_int_equal(kn_dim_unify(s, n, dim(w, "6")), KN_UNIFIED);
+    assert_int_equal(known(s, chain), 5);
+}
+
 static void test_clone(void **state)
 {
     world *w = *state;
@@ -444,6 +482,7 @@ int main(void)
         test(test_product_text),
         test(test_text_divides),
         test(test_unify),
+        test(test_parts_that_are_known),
         test(test_derive_both_ways),
         test(test_solve),
         test(test_eval_overflow),
