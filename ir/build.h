@@ -31,8 +31,11 @@ kn_node *kn_build_extent(kn_graph *g, kn_dim d, kn_loc loc);
 
 /* The value of a Python integer that is made of numbers and sizes; NULL, perhaps after kn_fail(), where it is none. */
 kn_dim kn_build_size(kn_graph *g, const kn_node *x);
-/* As for a number that is known, `what` needs t, an array's type, to hold such an integer, if x is one. */
-void kn_build_need_fit(kn_graph *g, const char *what, const kn_node *x, kn_dtype t, kn_loc loc);
+/* If x is a Python integer, `what` needs t, an array's type, to hold it: false, after kn_fail(), where it does not. One
+ * that is made of sizes has to at the run. */
+bool kn_build_need_fit(kn_graph *g, const char *what, const kn_node *x, kn_dtype t, kn_loc loc);
+/* The same of any number that Python itself would convert to t: a float without its fraction, too. */
+bool kn_build_need_number(kn_graph *g, const char *what, const kn_node *x, kn_dtype t, kn_loc loc);
 
 /* Elementwise operations but cast. */
 kn_node *kn_build_elem(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_loc loc);

@@ -132,20 +132,14 @@ static kn_status name_operands(flattening *f, kn_node *const *operands, int firs
     return KN_OK;
 }
 
-/* v in type t, where a Python number has to fit. */
+/* v in type t, which has to hold a Python integer. */
 static kn_node *typed(kn_graph *g, kn_node *v, kn_dtype t, const char *what)
 {
     if (v->rank > 0) {
         kn_fail(KN_SHAPE, "%s of a reduction must be 0-d", what);
         return NULL;
     }
-    if (v->weak && v->op == KN_OP_CONST && kn_is_int(t) && kn_is_int(v->dtype) &&
-        !kn_int_fits(v->u.value, t)) {
-        kn_fail(KN_TYPE, "%s: %s does not fit in %s", what, kn_build_int_text(g, v->u.value),
-                kn_dtypes[t].text);
-        return NULL;
-    }
-    return kn_build_cast_to(g, v, t);
+    return kn_build_need_fit(g, what, v, t, v->loc) ? kn_build_cast_to(g, v, t) : NULL;
 }
 
 static kn_status find_identity(kn_graph *g, const kn_combining *by, kn_reducer *r)

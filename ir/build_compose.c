@@ -147,14 +147,11 @@ kn_node *kn_build_reduction(kn_graph *g, kn_op op, kn_node *x, const kn_reductio
     if (!r->initial[0])
         return made;
     kn_node *initial = r->initial[0];
-    if (kn_is_complex(initial->dtype) && !kn_is_complex(t)) {
-        kn_fail(KN_TYPE, "%s of %s: initial= is a complex number", kn_ops[op].text,
-                kn_dtypes[t].text);
+    if (initial->weak &&
+        !kn_build_need_number(g, kn_sprintf(g->arena, "initial of %s", kn_ops[op].text), initial, t,
+                              loc))
         return NULL;
-    }
-    if (!initial->weak || !kn_is_int(t) || !kn_is_int(initial->dtype)) /* else it has to fit */
-        initial = kn_build_cast(g, initial, t, loc);
-    return binary(g, kn_ops[op].combine, initial, made, loc);
+    return binary(g, kn_ops[op].combine, kn_build_cast(g, initial, t, loc), made, loc);
 }
 
 /* ---- made of several ---- */

@@ -77,13 +77,6 @@ kn_dtype kn_build_float_type(kn_node *const *in, int n)
     return of ? of : kn_float_of(t);
 }
 
-static bool fits(kn_scalar v, kn_dtype t)
-{
-    if (kn_is_inexact(v.dtype) || !kn_is_int(t))
-        return true;
-    return kn_int_fits(v, t);
-}
-
 static kn_node *type_error(kn_op op, kn_dtype t, const char *why)
 {
     kn_fail(KN_TYPE, "%s of %s: %s", op_text(op), type_text(t), why);
@@ -314,7 +307,7 @@ static kn_dtype operand_type(kn_op op, kn_node *const *in, int n, kn_dtype t, bo
     }
     if (rule == KN_RULE_COMPARE && t && kn_is_int(t))
         for (int i = 0; i < n; i++) /* a Python integer compares by its value, with u64 too */
-            if (in[i]->weak && in[i]->op == KN_OP_CONST && !fits(in[i]->u.value, t))
+            if (in[i]->weak && in[i]->op == KN_OP_CONST && !kn_int_fits(in[i]->u.value, t))
                 t = t == KN_U64 ? KN_F64 : KN_I64;
     return t;
 }
@@ -322,13 +315,8 @@ static kn_dtype operand_type(kn_op op, kn_node *const *in, int n, kn_dtype t, bo
 static bool integers_fit(kn_graph *g, kn_op op, kn_node *const *in, int n, kn_dtype t, kn_loc loc)
 {
     for (int i = 0; i < n; i++)
-        kn_build_need_fit(g, op_text(op), in[i], t, loc);
-    for (int i = 0; i < n && kn_is_int(t); i++)
-        if (in[i]->weak && in[i]->op == KN_OP_CONST && !fits(in[i]->u.value, t)) {
-            kn_fail(KN_TYPE, "%s: Python integer %s is out of bounds for %s", kn_ops[op].text,
-                    kn_build_int_text(g, in[i]->u.value), type_text(t));
+        if (!kn_build_need_fit(g, op_text(op), in[i], t, loc))
             return false;
-        }
     return true;
 }
 

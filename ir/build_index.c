@@ -261,7 +261,7 @@ kn_node *kn_build_arange(kn_graph *g, kn_dim start, kn_dim stop, int64_t step, k
 kn_node *kn_build_full(kn_graph *g, const kn_dim *shape, int rank, kn_node *value, kn_dtype dtype,
                        kn_loc loc)
 {
-    if (!value)
+    if (!value || (dtype && !kn_build_need_fit(g, "full", value, dtype, loc)))
         return NULL;
     return kn_build_broadcast_to(g, kn_build_cast(g, value, dtype ? dtype : value->dtype, loc),
                                  shape, rank, loc);

@@ -1,4 +1,5 @@
-/* Python integers that are made of sizes, and so have a value at the run only. */
+/* What Python numbers are, also those made of sizes, which have a value at the run only, and which types can hold
+ * them. */
 #include "ir/build_impl.h"
 
 enum { DEEPEST = 200, MOST_STEPS = 4096 };
@@ -45,16 +46,39 @@ kn_dim kn_build_size(kn_graph *g, const kn_node *x)
     return size_of(g, x, &budget, 0);
 }
 
-void kn_build_need_fit(kn_graph *g, const char *what, const kn_node *x, kn_dtype t, kn_loc loc)
+bool kn_build_need_fit(kn_graph *g, const char *what, const kn_node *x, kn_dtype t, kn_loc loc)
 {
-    if (!x->weak || x->op == KN_OP_CONST || !kn_is_int(x->dtype) || !kn_is_int(t) || t == KN_I64)
-        return;
+    if (!x->weak || !kn_is_int(x->dtype) || !kn_is_int(t))
+        return true;
+    if (x->op == KN_OP_CONST) {
+        if (kn_int_fits(x->u.value, t))
+            return true;
+        kn_fail(KN_TYPE, "%s: Python integer %s is out of bounds for %s", what,
+                kn_build_int_text(g, x->u.value), kn_dtypes[t].text);
+        return false;
+    }
     kn_symbols *s = g->syms;
-    kn_dim size = kn_build_size(g, x), least = kn_dim_const(s, kn_int_min(t));
+    kn_dim size = t == KN_I64 ? NULL : kn_build_size(g, x), least = kn_dim_const(s, kn_int_min(t));
     if (!size)
-        return;
+        return true;
     if (t != KN_U64)
         kn_build_need(g, KN_FACT_AT_MOST, size, kn_dim_const(s, kn_int_max(t)), what, loc);
     if (!kn_dim_not_negative(s, kn_dim_sub(s, size, least)))
         kn_build_need(g, KN_FACT_AT_MOST, least, size, what, loc);
+    return true;
+}
+
+bool kn_build_need_number(kn_graph *g, const char *what, const kn_node *x, kn_dtype t, kn_loc loc)
+{
+    if (kn_is_complex(x->dtype) && !kn_is_complex(t) && t != KN_BOOL) {
+        kn_fail(KN_TYPE, "%s: %s cannot have a complex number", what, kn_dtypes[t].text);
+        return false;
+    }
+    if (x->op == KN_OP_CONST && kn_is_float(x->dtype) && kn_is_int(t) &&
+        !kn_int_fits(x->u.value, t)) {
+        kn_fail(KN_TYPE, "%s: Python number %g is out of bounds for %s", what, x->u.value.f,
+                kn_dtypes[t].text);
+        return false;
+    }
+    return kn_build_need_fit(g, what, x, t, loc);
 }

@@ -180,6 +180,9 @@ int64_t kn_int_max(kn_dtype t)
 
 bool kn_int_fits(kn_scalar v, kn_dtype t)
 {
+    if (kn_is_float(v.dtype))
+        return trunc(v.f) >= (double)kn_int_min(t) &&
+               v.f < ldexp(1, 8 * kn_bytes(t) - !kn_is_unsigned(t));
     if (v.dtype == KN_U64)
         return t == KN_U64 || (v.i >= 0 && v.i <= kn_int_max(t));
     return v.i >= kn_int_min(t) && (t == KN_U64 || v.i <= kn_int_max(t));

@@ -105,7 +105,7 @@ double kn_largest(kn_dtype t);
 /* The range of an integer type or bool; u64's maximum by its bits. */
 int64_t kn_int_min(kn_dtype t);
 int64_t kn_int_max(kn_dtype t);
-/* Does the integer type t have the number v, a bool or an integer? */
+/* Does the integer type t have the number v, which is not complex, without its fraction? */
 bool kn_int_fits(kn_scalar v, kn_dtype t);
 /* The integer `i` modulo 2^bits of an integer type t; as bool: is it not 0? */
 int64_t kn_int_wrap(kn_dtype t, uint64_t i);

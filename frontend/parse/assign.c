@@ -1,6 +1,4 @@
 /* Assignments: `x += v`, `x[1:-1] = v`, `x[0] *= v`. */
-#include <math.h>
-
 #include "frontend/parse/missing.h"
 #include "frontend/parse/parser.h"
 
@@ -27,19 +25,8 @@ int kn_augmented_op(int tok)
 /* Can v be assigned to elements of type t? NumPy casts all but Python numbers that do not fit. */
 static bool can_assign(kn_parser *p, kn_pos pos, const kn_node *v, kn_dtype t)
 {
-    if (v->op == KN_OP_CONST && v->weak && kn_is_complex(v->dtype) && !kn_is_complex(t))
-        return kn_perror(p, pos, KN_TYPE, "a complex number cannot be assigned to %s",
-                         kn_dtypes[t].text);
-    kn_build_need_fit(p->g, "assignment", v, t, kn_loc_of(pos));
-    if (v->op != KN_OP_CONST || !v->weak || !kn_is_int(t))
-        return true;
-    kn_scalar value = v->u.value;
-    if (kn_is_float(value.dtype))
-        return isfinite(value.f) || kn_perror(p, pos, KN_TYPE, "%s cannot be assigned to %s",
-                                              isnan(value.f) ? "nan" : "inf", kn_dtypes[t].text);
-    return kn_int_fits(value, t) ||
-           kn_perror(p, pos, KN_TYPE, "Python integer %s is out of bounds for %s",
-                     kn_build_int_text(p->g, value), kn_dtypes[t].text);
+    return !v->weak || kn_build_need_number(p->g, "assignment", v, t, kn_loc_of(pos)) ||
+           kn_pwrap(p, pos);
 }
 
 /* v as an array that broadcasts to `to`: NumPy lets axes of size 1 in front of it go. */

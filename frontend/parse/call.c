@@ -267,6 +267,10 @@ bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)
         return kn_perror(p, c->pos, KN_SYNTAX, "%s takes 1 argument",
                          kn_dtypes[callee->dtype].text);
     kn_node *x;
-    return kn_as_node(p, &c->args.data[0].value, &x) &&
-           kn_call_done(c, kn_build_cast(p->g, x, callee->dtype, c->loc), KN_STORE_NEW, out);
+    if (!kn_as_node(p, &c->args.data[0].value, &x))
+        return false;
+    bool fits = !x->weak ||
+                kn_build_need_number(p->g, kn_dtypes[callee->dtype].text, x, callee->dtype, c->loc);
+    return kn_call_done(c, fits ? kn_build_cast(p->g, x, callee->dtype, c->loc) : NULL,
+                        KN_STORE_NEW, out);
 }

@@ -51,12 +51,17 @@ static bool size_of(kn_call_site *c, const kn_value *v, const char *what, kn_dim
                              c->fn->name, what, kn_value_text(c->p, v));
 }
 
+static bool is_nested(const kn_value *v)
+{
+    return v->kind == KN_V_TUPLE && v->nitems && v->items[0].kind == KN_V_TUPLE;
+}
+
 /* The parts of v, where it says something of the front and the back of each axis of an array: v, (v,), (front, back),
  * ((front, back),), or one of these for each axis. `what` they are. */
 static bool pairs_of(kn_call_site *c, const kn_value *v, const char *what, int rank,
                      const kn_value **front, const kn_value **back)
 {
-    bool nested = v->kind == KN_V_TUPLE && v->nitems && v->items[0].kind == KN_V_TUPLE;
+    bool nested = is_nested(v);
     if (nested && v->nitems != 1 && v->nitems != rank)
         return kn_perror(c->p, v->pos, KN_SHAPE, "pad: %d pairs of %s for %d axes", v->nitems, what,
                          rank);
@@ -80,24 +85,35 @@ static bool constant_of(kn_call_site *c, const kn_value *v, kn_node **out)
                                            kn_value_text(c->p, v)));
 }
 
-/* widths and constant_values, which may be NULL for 0, of each axis. */
-static bool paddings_of(kn_call_site *c, const kn_value *widths, const kn_value *values, int rank,
-                        kn_padding *before, kn_padding *after)
+static bool widths_of(kn_call_site *c, const kn_value *v, int rank, kn_padding *before,
+                      kn_padding *after)
 {
     const kn_value *front[KN_MAX_RANK], *back[KN_MAX_RANK];
-    if (!pairs_of(c, widths, "widths", rank, front, back))
+    if (!pairs_of(c, v, "widths", rank, front, back))
         return false;
     for (int j = 0; j < rank; j++)
         if (!size_of(c, front[j], "a width", &before->width[j]) ||
             !size_of(c, back[j], "a width", &after->width[j]))
             return false;
-    if (values && !pairs_of(c, values, "constant_values", rank, front, back))
+    return true;
+}
+
+/* constant_values around an array of type t. NumPy casts one value or one pair as an array, but makes Python numbers of
+ * a pair for each of several axes, which have to fit. */
+static bool constants_of(kn_call_site *c, const kn_value *v, kn_dtype t, int rank,
+                         kn_padding *before, kn_padding *after)
+{
+    const kn_value *front[KN_MAX_RANK], *back[KN_MAX_RANK];
+    bool python = is_nested(v) && v->nitems > 1;
+    if (!pairs_of(c, v, "constant_values", rank, front, back))
         return false;
-    for (int j = 0; j < rank; j++) {
-        before->value[j] = after->value[j] = kn_build_int(c->p->g, 0, c->loc);
-        if (values && (!constant_of(c, front[j], &before->value[j]) ||
-                       !constant_of(c, back[j], &after->value[j])))
+    for (int i = 0; i < 2 * rank; i++) {
+        const kn_value *from = i % 2 ? back[i / 2] : front[i / 2];
+        kn_node **to = i % 2 ? &after->value[i / 2] : &before->value[i / 2];
+        if (!constant_of(c, from, to))
             return false;
+        if (python && !kn_build_need_number(c->p->g, "pad", *to, t, c->loc))
+            return kn_pwrap(c->p, from->pos);
     }
     return true;
 }
@@ -109,10 +125,14 @@ bool kn_call_pad(kn_call_site *c, kn_value *out)
     const kn_value *slot[KN_CALL_SLOTS];
     kn_parser *p = c->p;
     kn_padding before, after;
-    kn_node *x;
+    kn_node *x, *zero = kn_build_int(p->g, 0, c->loc);
     int mode = KN_PAD_CONSTANT;
     if (!kn_call_bind(c, names, 4, 3, 2, slot) || !kn_as_node(p, slot[0], &x) ||
-        !paddings_of(c, slot[1], slot[3], x->rank, &before, &after))
+        !widths_of(c, slot[1], x->rank, &before, &after))
+        return false;
+    for (int j = 0; j < x->rank; j++)
+        before.value[j] = after.value[j] = zero;
+    if (slot[3] && !constants_of(c, slot[3], x->dtype, x->rank, &before, &after))
         return false;
     if (slot[2]) {
         for (mode = 0; mode <= KN_PAD_SYMMETRIC; mode++)

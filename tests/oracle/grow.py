@@ -324,7 +324,7 @@ def reduction(p):
     if plain in "sum prod min max any all mean var std".split() and masks and rng.random() < 0.5:
         args.append(f"where={rng.choice(masks)}")
     if plain in ("sum", "prod", "min", "max") and rng.random() < 0.3:
-        args.append(f"initial={rng.choice(['1', '0', '-2', '2.5'])}")
+        args.append(f"initial={rng.choice(['1', '0', '-2', '2.5', '300', '-129.5'])}")
     if not all(convertible(p.of(x), a[6:]) for a in args if a.startswith("dtype=")):
         return None
     return f"{name}({', '.join(args)})"
@@ -439,7 +439,7 @@ def made(p):
     rank = p.of(x).ndim
     ways = [f"arange({a}, {b}, {step or 1}{dtype})", f"arange({b}{dtype})", f"arange({a}, {b}, 0.25)",
             f"zeros_like({x}{dtype})", f"ones_like({x}{dtype})", f"full_like({x}, {b % 7}{dtype})", f"zeros({x}.shape{dtype})",
-            f"full({x}.shape, {a}{dtype})", f"ones(({abs(a)}, {abs(b)}){dtype})"]  # fmt: skip
+            f"full({x}.shape, {a}{dtype})", f"full_like({x}, {rng.choice(['255', '-129', '70000', '2.5'])})", f"ones(({abs(a)}, {abs(b)}){dtype})"]  # fmt: skip
     if rank:
         ways += [f"arange({x}.shape[-1])", f"arange(len({x}), 0, -1)"] * 3
     return str(rng.choice(ways))
@@ -485,7 +485,8 @@ def joined(p):
     n, k = int(rng.integers(0, 4)), int(rng.integers(-5, 6))
     mode = rng.choice(["edge", "wrap", "reflect", "symmetric"])
     widths = ", ".join(f"({a}, {b})" for a, b in rng.integers(0, 4, (rank, 2)))
-    values = ", ".join(f"({a}, {b})" for a, b in rng.integers(-5, 6, (rank, 2)))
+    constants = rng.integers(-5, 6, (rank, 2)) if rng.random() < 0.7 else rng.integers(-5, 6, (rank, 2)) / 4
+    values = ", ".join(f"({a}, {b})" for a, b in constants)
     indices = [i for i in p.vars if p.of(i).dtype.kind in "iu"]
     ways = [f"concatenate(({others},), axis={axis})", f"stack(({others},), axis={axis})", f"concatenate(({x}, {x}[:1], {x}))",
             f"pad({x}, {n})", f"pad({x}, ({widths},), constant_values={k})", f"pad({x}, ({widths},), mode='{mode}')",

@@ -327,7 +327,7 @@ def views(oracle, random):
 def padding(oracle, random):
     values = {"x": random.standard_normal((3, 5)).astype(np.float32), "y": random.integers(-9, 9, (4, 1, 2)),
               "r": random.standard_normal(4), "u": np.array(2.5), "k": np.array(-3, np.int32),
-              "z": np.zeros((0, 2), np.float32)}  # fmt: skip
+              "n": np.arange(6, dtype=np.uint16).reshape(2, 3), "z": np.zeros((0, 2), np.float32)}  # fmt: skip
     for case in exact(
         "pad(r, 2, constant_values=(7, -1))", "pad(r, (0, 3), constant_values=(7, 1))", "pad(r, (3, 0), constant_values=[7, 1])",
         "pad(x, 1, constant_values=(7,))", "pad(x, 2, constant_values=(7, 1))", "pad(x, ((1, 2), (3, 0)), constant_values=(7, 1))",
@@ -335,6 +335,8 @@ def padding(oracle, random):
         "pad(x, ((1,), (2,)), constant_values=((8,), (9,)))", "pad(x, 1, constant_values=((5, 5), (5, 6)))",
         "pad(y, 1, constant_values=((1, 2), (3, 4), (5, 6)))", "pad(y, ((0, 1), (0, 0), (2, 0)), constant_values=(2.75, -1.5))",
         "pad(x, 1, constant_values=u)", "pad(x, 2, constant_values=(u, k))", "pad(y, 1, constant_values=((k, 1), (u, k), (2, 3)))",
+        "pad(n, 1, constant_values=-5)", "pad(n, 1, constant_values=(70000, -1))", "pad(n, 1, constant_values=((-5, 3),))",
+        "pad(n > 3, 1, constant_values=((-5, 0), (1j, 0.0)))", "pad(n, 1, constant_values=((0, 65535), (1, 2.75)))",
         "pad(z, 1, constant_values=(4, 5))", "pad(x > 0, 1, constant_values=(True, False))", "pad(u, 3, constant_values=1)"):  # fmt: skip
         oracle.eval_all([case], values)
     oracle.eval_all(exact(
@@ -344,7 +346,25 @@ def padding(oracle, random):
                  "pad(x, 1, mode='edge', constant_values=1)", "expand_dims(x, (0, 0))", "expand_dims(x, (0, -4))",
                  "expand_dims(x, (0, 4))"):  # fmt: skip
         oracle.refuse(text, {"x": values["x"]})
+    for text in ("pad(n, 1, constant_values=((1, 2), (-5, 3)))", "pad(n, 0, constant_values=((1, 2), (3, 65536)))",
+                 "pad(n, 1, constant_values=((1,), (-5,)))", "pad(n, 1, constant_values=((1, 2), (-5.0, 3)))",
+                 "pad(n, 1, constant_values=((1, 2), (nan, 3)))", "pad(n, 1, constant_values=((1, 2), (1j, 3)))"):  # fmt: skip
+        oracle.refuse(text, {"n": values["n"]})
     oracle.group("padding, new axes")
+
+
+def numbers(oracle, random):
+    """Python numbers that an array's type has, or has not."""
+    values = {"x": random.integers(0, 99, 5).astype(np.uint8), "b": random.integers(0, 2, 5) > 0}
+    held = ("full(3, 255, dtype=np.uint8)", "full_like(x, 300.75)", "full_like(x, -1.0)", "full_like(b, -5)", "np.uint8(255.9) + x",
+            "np.int8(-128.9) * b", "np.float32(1e39) + x", "max(x, initial=255)", "sum(x, initial=2.75)", "max(b, initial=-5)",
+            "prod(x, initial=18446744073709551615)", "np.int64(-9223372036854775808.0) + b")  # fmt: skip
+    oracle.eval_all(exact(*held), values)
+    for text in ("full(5, -5, dtype=np.uint8) + x", "full_like(x, 256)", "np.uint8(-1) + x", "np.uint8(256.0) + x", "np.int8(nan) + x",
+                 "np.float32(1j) + x", "sum(x, initial=-1)", "max(x, initial=256.5)", "min(x, initial=inf)", "sum(x, initial=1j)",
+                 "np.int64(9223372036854775808.0) + x"):  # fmt: skip
+        oracle.refuse(text, {"x": values["x"]})
+    oracle.group("Python numbers that a type has")
 
 
 def errors(oracle):
@@ -416,6 +436,7 @@ def main():
     reductions(oracle, random)
     views(oracle, random)
     padding(oracle, random)
+    numbers(oracle, random)
     check_types(oracle, random)
     check_ops(oracle, random)
     check_complex(oracle, random)

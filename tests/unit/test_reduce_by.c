@@ -161,7 +161,7 @@ static void test_refused(void **state)
     refused(an_array, KILN_ERR_SHAPE, "combined of a reduction must be 0-d");
     refused(an_argument, KILN_ERR_ARGUMENT, "this one uses s");
     refused(no_number, KILN_ERR_ARGUMENT, "numbers");
-    refused(too_large, KILN_ERR_TYPE, "does not fit in i32");
+    refused(too_large, KILN_ERR_TYPE, "is out of bounds for i32");
     refused(no_mask, KILN_ERR_TYPE, "where must be bool");
     refused(an_array_first, KILN_ERR_SHAPE, "initial of a reduction must be 0-d");
     refused(halves, KILN_ERR_TYPE, "no f16");
