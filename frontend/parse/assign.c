@@ -49,7 +49,7 @@ static bool put(kn_parser *p, const kn_value *target, kn_pos pos, kn_node *v)
     if (s->readonly || target->readonly)
         return kn_perror(p, pos, KN_SHAPE,
                          "what broadcast_to and diagonal give is read-only, and so are the "
-                         "parts of a complex array");
+                         "parts of a complex array and what a computed index shows");
     if (target->uncertain)
         return kn_perror(p, pos, KN_SHAPE,
                          "whether ravel gives a view of the same memory depends on strides; assign "

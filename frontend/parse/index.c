@@ -219,7 +219,13 @@ static kn_node *axes_first(kn_graph *g, kn_node *x, int axis, int n, kn_loc loc)
     return kn_build_transpose(g, x, perm, x->rank, loc);
 }
 
-/* By an array of indices: a copy. */
+/* Is v an array of rank 0? Others of that rank are numbers. */
+static bool is_array(const kn_parser *p, const kn_value *v)
+{
+    return v->node->rank || (v->store > 0 && !v->scalar && p->stores.data[v->store - 1].param);
+}
+
+/* By an array of indices: a copy. A number that is computed gives a view in NumPy, which here nobody can write through. */
 static bool index_by(kn_parser *p, kn_pos bracket, kn_value *v, const index_list *at)
 {
     kn_loc loc = kn_loc_of(bracket);
@@ -228,8 +234,11 @@ static bool index_by(kn_parser *p, kn_pos bracket, kn_value *v, const index_list
     kn_node *made = kn_build_take(p->g, x, indices, &axis, KN_TAKE_RAISE, loc);
     if (made && is_apart(at))
         made = axes_first(p->g, made, axis, indices->rank, loc);
-    *v = kn_node_value(made, v->pos);
-    v->scalar = made && made->rank == 0;
+    kn_value out = kn_node_value(made, v->pos);
+    out.scalar = made && made->rank == 0;
+    out.store = is_array(p, at->by) ? KN_STORE_NEW : kn_view_store(p, v->store);
+    out.readonly = out.uncertain = out.store != KN_STORE_NEW;
+    *v = out;
     return made || kn_pwrap(p, bracket);
 }
 

@@ -164,7 +164,8 @@ bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
             return kn_perror(
                 p, pos, KN_TYPE,
                 "'%s' was reshaped from an array that has been assigned to since, or is a part of a "
-                "complex one; it may or may not show that. Reshape again, or copy first",
+                "complex one, or what a computed index shows; it may or may not show the "
+                "assignment. Reshape or index again, or copy first",
                 name);
         out->pos = pos;
         out->name = name;

@@ -35,8 +35,11 @@ void kn_own_store(kn_parser *p, kn_value *v, const char *param, const kn_value *
         return;
     bool array = v->node->op == KN_OP_INPUT;
     kn_push(p->arena, &p->stores,
-            ((kn_store){.param = array ? param : NULL, .base = v->node, .readonly = v->readonly}));
+            ((kn_store){.param = array ? param : NULL,
+                        .base = v->node,
+                        .readonly = v->readonly && !(copied && v->uncertain)}));
     v->store = p->stores.len;
+    v->readonly = p->stores.data[v->store - 1].readonly;
     v->scalar = v->uncertain = false;
 }
 

@@ -155,6 +155,15 @@ class Program:
     def of(self, name):
         return np.asarray(self.vars[name][0])
 
+    def has_nan(self, name):
+        """A NaN's sign is not defined."""
+        return bool((self.of(name) != self.of(name)).any())
+
+    def number(self, x):
+        """x, or the number in it: an array of rank 0 is one here, unless it shows a parameter."""
+        shown = np.ndim(x) or any(np.shares_memory(x, pair[i]) for pair in self.vars.values() for i in (0, 1))
+        return x if shown else np.asarray(x)[()]
+
     def make_statement(self, name):
         """Adds `name = ...`; False after one that makes NumPy raise."""
         for _ in range(40):
@@ -169,8 +178,8 @@ class Program:
                 continue
             try:
                 with np.errstate(all="ignore"):
-                    narrow = eval(text, self.env[0])
-                    wide = eval(text, self.env[1])
+                    narrow = self.number(eval(text, self.env[0]))
+                    wide = self.number(eval(text, self.env[1]))
             except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as raised:
                 if self.rng.random() < 0.5 or self.is_of_nothing(text, raised):
                     continue
@@ -204,7 +213,8 @@ class Program:
                     exec(text, env)
             good = all(self.steady(*pair) for pair in self.vars.values())
         except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as raised:
-            good = self.rng.random() < 0.5 and "cannot convert float" not in str(raised)  # of an element
+            good = self.rng.random() < 0.5 and not self.is_of_nothing(text, raised)
+            good = good and "cannot convert float" not in str(raised)  # of an element
             self.raised = raised if good else None
         if not good or self.raised:
             for x, was in zip(arrays, before):
@@ -244,8 +254,8 @@ class Program:
 
 
 def unary(p):
-    x = p.pick()
-    return f"{p.rng.choice(UNARY)}({x})"
+    x, op = p.pick(), str(p.rng.choice(UNARY))
+    return None if op == "signbit" and p.has_nan(x) else f"{op}({x})"
 
 
 def operator(p):
@@ -275,8 +285,8 @@ def part(p):
 
 
 def binary(p):
-    x, y = p.pick(), p.pick()
-    return f"{p.rng.choice(BINARY)}({x}, {y})"
+    x, y, op = p.pick(), p.pick(), str(p.rng.choice(BINARY))
+    return None if op == "copysign" and p.has_nan(y) else f"{op}({x}, {y})"
 
 
 def select(p):

@@ -98,6 +98,15 @@ static const struct {
      "    u[...] = v[0]\n"
      "    return v, w, u\n",
      "v f32[2*N]; w f32[K]; u f32[K]"},
+    {"def f(x: f32[N, M], i: i32[()], k: i32):\n"
+     "    a, b, z = x[i], (x * 2)[k], x * 2\n"
+     "    a += 1\n"
+     "    b += 1\n"
+     "    z = z[k]\n"
+     "    z += 1\n"
+     "    x[0] = 3\n"
+     "    return a, b, z\n",
+     "a f32[M]; b f32[M]; z f32[M]; x f32[N, M]"},
     {"def f(x: f32[V], y: f32[P]):\n"
      "    assert V <= P\n"
      "    assert P > 2 * V\n"
@@ -367,6 +376,9 @@ static const struct {
     {"def f(x: f32[N, 2]):\n    y = x + 1\n    z = ravel(y)\n    y += 1\n    return z", 5, 12,
      "assigned to since"},
     {"def f(x: c64[N]):\n    y = x.imag\n    x[0] = 1\n    return y", 4, 12, "assigned to since"},
+    {"def f(x: f32[N, M]):\n    y = x[:, argmax(x)]\n    x[0] = 1\n    return y", 4, 12,
+     "what a computed index shows"},
+    {"def f(x: f32[N, M], k: i32):\n    y = x[k]\n    y += 1\n    return y", 3, 7, "read-only"},
     {"def f(x: f32[N]):\n    return 0123", 2, 12, "cannot begin with 0"},
     {"def f(x: f32[N]):\n    return x ? 1", 2, 14, "invalid character '?'"},
     {"def f(x: f32[N]):\n    return \x01", 2, 12, "invalid control character 0x01"},
