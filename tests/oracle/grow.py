@@ -74,7 +74,8 @@ class Program:
         self.text = "\n".join([f"def program({', '.join(self.params)}):", *self.lines, ""])
 
     def may_refuse(self, message):
-        return any(re.search(d, message) for d in DIFFERENT)
+        empty = any(np.size(x) == 0 for x, _ in self.vars.values())
+        return any(re.search(d, message) for d in DIFFERENT) or empty and "out of bounds for an axis with size" in message
 
     # ---- parameters ----
 
@@ -181,7 +182,7 @@ class Program:
                     narrow = self.number(eval(text, self.env[0]))
                     wide = self.number(eval(text, self.env[1]))
             except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as raised:
-                if self.rng.random() < 0.5 or self.is_of_nothing(text, raised):
+                if self.rng.random() < 0.5 or self.is_of_nothing(text, raised) or is_of_bool(text, raised):
                     continue
                 self.raised = raised
                 self.lines.append(f"    {name} = {text}")
@@ -196,9 +197,10 @@ class Program:
         return True
 
     def is_of_nothing(self, text, raised):
-        """NumPy looks at indices and at the axis of argmin even where the result has no elements; kiln does not."""
+        """NumPy looks at indices and at the axis of max or argmax even where the result has no elements; kiln does not."""
         zeros = max((self.of(n).shape.count(0) for n in re.findall(r"\b[a-z]\d*\b", text) if n in self.vars), default=0)
-        return zeros > 0 and "out of bounds for axis" in str(raised) or zeros > 1 and "of an empty sequence" in str(raised)
+        return zeros > 0 and "out of bounds for axis" in str(raised) or \
+            zeros > 1 and re.search("of an empty sequence|which has no identity", str(raised)) is not None
 
     def make_assignment(self):
         """Adds an assignment to a part of an array; None where there is nothing to add."""
@@ -248,6 +250,11 @@ class Program:
         self.lines.append(f"    return {', '.join(returned)}")
         for k, name in enumerate(returned if self.raised is None else []):
             self.outputs[f"out{k}" if name in self.inputs else name] = self.vars[name]
+
+
+def is_of_bool(text, raised):
+    """A comparison of bool with an integer beyond 63 bits."""
+    return isinstance(raised, OverflowError) and "C long" in str(raised) and re.search("[<>=]", text) is not None
 
 
 # ---- statements ----------------------------------------------------------------------------------
