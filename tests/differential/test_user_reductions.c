@@ -81,6 +81,10 @@ static const shape shapes[] = {
      "r + x + sum(cos(sin(o) * 2 + 1) * o + 3, axis=(1, 2))[:, None]",
      "x.transpose(0, 2, 1).reshape(N, M * K)"},
     {"", "", -1, {0}, NULL, NULL, NULL},
+    /* what is reduced does not vary */
+    {"N, M", "N=5 M=300", 1, {1}, NULL, "r + o", "broadcast_to(x[:, 0][:, None], (N, M))"},
+    {"N, M", "N=70 M=7", 1, {0}, "x > 1", NULL, "broadcast_to(x[0, 0], (N, M))"},
+    {"N, M", "N=5 M=2000", -1, {0}, NULL, NULL, "full_like(x, 3)"},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
