@@ -42,6 +42,7 @@ typedef struct maker {
     kn_dim dims[MAX_DIMS]; /* what shapes are made of */
     bool bound[MAX_DIMS];  /* some input's shape tells it */
     int ndims;
+    bool uniform; /* reductions mostly of what does not vary */
 } maker;
 
 static const kn_loc nowhere;
@@ -304,15 +305,41 @@ static kn_node *random_elem(maker *m)
     return kn_build_elem(m->g, op, in, kn_ops[op].arity, nowhere);
 }
 
+static kn_node *random_reduce(maker *m);
+
+/* A value that is the same along an axis, or along all of them. */
+static kn_node *uniform_value(maker *m)
+{
+    kn_node *x = pick(m);
+    kn_dim to[TOP_RANK + 2];
+    if (chance(m->r, 40)) {
+        kn_node *v = number(m);
+        kn_dtype t = random_dtype(m->r);
+        return kn_build_full(m->g, x->shape, x->rank, v, t, nowhere);
+    }
+    if (chance(m->r, 20) && x->rank)
+        x = random_reduce(m);
+    if (!x || x->rank == TOP_RANK)
+        return NULL;
+    int axis = below(m->r, x->rank + 1);
+    x = kn_build_expand_dims(m->g, x, &axis, 1, nowhere);
+    for (int i = 0; i < x->rank; i++)
+        to[i] = kn_dim_is_one(m->g->syms, x->shape[i]) ? known_dim(m) : x->shape[i];
+    return count_of(m, to, x->rank) < 0 ? NULL
+                                        : kn_build_broadcast_to(m->g, x, to, x->rank, nowhere);
+}
+
 static kn_node *random_reduce(maker *m)
 {
     kn_op op = m->words ? m->words->reduce[below(m->r, m->words->reduces)]
                         : (kn_op)((int)KN_OP_SUM + below(m->r, KN_OP_VAR - KN_OP_SUM + 1));
     if (chance(m->r, 35))
         op = chance(m->r, 60) ? KN_OP_VAR : chance(m->r, 50) ? KN_OP_MEAN : KN_OP_SUM;
-    kn_node *x = pick(m);
+    kn_node *x = m->uniform && chance(m->r, 60) ? uniform_value(m) : pick(m);
     int axes[TOP_RANK + 2], n = 0;
     bool empty = false;
+    if (!x)
+        return NULL;
     for (int i = 0; i < x->rank; i++)
         if (chance(m->r, 45)) {
             axes[n++] = chance(m->r, 50) ? i : i - x->rank;
@@ -474,7 +501,8 @@ static void make_outputs(maker *m)
 
 void generate_graph(program *p, rng *r, int64_t elements, const vocabulary *words)
 {
-    maker m = {.p = p, .r = r, .words = words, .limit = elements};
+    maker m = {
+        .p = p, .r = r, .words = words, .limit = elements, .uniform = !words && p->seed % 8 == 5};
     p->graph = m.g = kn_graph_new(p->arena, "random");
     for (int i = 0; i < MAX_SYMBOLS; i++)
         p->sizes[i] = KN_UNBOUND;
