@@ -9,4 +9,7 @@
  * thread itself (SIGSEGV, ...) are not blocked. False: the system has no more. */
 bool kn_thread_start(pthread_t *thread, void *(*fn)(void *arg), void *arg);
 
+/* Cores that the calling thread may run on, and threads that it starts: those online that its affinity allows. */
+int kn_cores(void);
+
 #endif

@@ -120,7 +120,7 @@ typedef struct kiln_config {
     const char *device; /* "auto" (the default: a GPU if there is one, else the CPU), "cpu", "cuda",
                            "cuda:1", "emu" (the CUDA source itself, run and checked on the CPU), or
                            "ref" (the reference interpreter: slow, the definition) */
-    int threads;        /* CPU device: 0 for one a core */
+    int threads;        /* CPU device: 0 for one a core that the caller may run on */
     void *(*alloc)(void *user, size_t size); /* host memory; NULL for malloc and free */
     void (*release)(void *user, void *ptr);
     void *user;

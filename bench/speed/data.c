@@ -4,14 +4,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/thread.h"
 
 enum { MAX_THREADS = 64 };
 
 int thread_count(void)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
+    int n = kn_cores();
+    return n > MAX_THREADS ? MAX_THREADS : n;
 }
 
 typedef struct part {

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/aligned.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "runtime/cpu/exec.h"
 
 typedef struct cpu_device {
@@ -21,23 +21,17 @@ typedef struct cpu_device {
 
 static cpu_device *of(kn_device *dev) { return (cpu_device *)dev; }
 
-static int cores(void)
-{
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (int)online : 1;
-}
-
 void kn_cpu_doctor(kn_text *t)
 {
     const kn_loops *loops = kn_loops_choose();
-    kn_putf(t, "cpu       %d threads, %s loops, functions of floats by %s\n", cores(), loops->isa,
-            loops->maths ? loops->maths->name : "the C library, one at a time");
+    kn_putf(t, "cpu       %d threads, %s loops, functions of floats by %s\n", kn_cores(),
+            loops->isa, loops->maths ? loops->maths->name : "the C library, one at a time");
 }
 
 static kn_status cpu_open(const kn_device_config *config, kn_device **out)
 {
     kn_allocator from = config->from.alloc ? config->from : kn_malloc_allocator;
-    int threads = config->threads > 0 ? config->threads : cores();
+    int threads = config->threads > 0 ? config->threads : kn_cores();
     cpu_device *dev = from.alloc(from.user, sizeof *dev);
     if (!dev)
         return kn_fail(KN_MEMORY, "out of memory: CPU device");

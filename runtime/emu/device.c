@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/aligned.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/thread.h"
 #include "codegen/kir/grid.h"
 #include "runtime/device/params.h"
 #include "runtime/emu/check/check.h"
@@ -64,13 +64,10 @@ static kn_status emu_open(const kn_device_config *config, kn_device **out)
     kn_emu *dev = from.alloc(from.user, sizeof *dev);
     if (!dev)
         return kn_fail(KN_MEMORY, "out of memory: the emulator");
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
     *dev = (kn_emu){.base = {.ops = &kn_emu_device, .disk = config->disk},
                     .from = from,
                     .options = options,
-                    .threads = config->threads > 0 ? config->threads
-                               : online > 0        ? (int)online
-                                                   : 1,
+                    .threads = config->threads > 0 ? config->threads : kn_cores(),
                     .target = {.kind = "cuda",
                                .sm = 90,
                                .units = UNITS,

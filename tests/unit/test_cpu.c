@@ -1,6 +1,7 @@
 /* runtime/cpu: kernels made by hand, against plain loops and the walker of cpu_kernels.h; threads,
  * memory and errors of the device. */
 #include <pthread.h>
+#include <sched.h>
 
 #include "tests/unit/cpu_kernels.h"
 
@@ -255,6 +256,32 @@ static void memory(void **state)
     assert_true(dev->launches > 0 && dev->compiles > 0);
 }
 
+static int units_of_new(void)
+{
+    kn_device *dev;
+    assert_int_equal(kn_cpu_device.open(&(kn_device_config){0}, &dev), KN_OK);
+    int units = kn_cpu_device.target(dev)->units;
+    kn_cpu_device.close(dev);
+    return units;
+}
+
+/* As many threads as cores that the caller may run on. */
+static void affinity(void **state)
+{
+    cpu_set_t all, one;
+    size_t first = 0;
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(units_of_new(), CPU_COUNT(&all));
+    while (!CPU_ISSET(first, &all))
+        first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(units_of_new(), 1);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 /* A type error of the kernel's is a status, not a crash. */
 static void refused(void **state)
 {
@@ -278,7 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows),       cmocka_unit_test(flat),     cmocka_unit_test(cols),
         cmocka_unit_test(transposed), cmocka_unit_test(in_place), cmocka_unit_test(threads),
-        cmocka_unit_test(memory),     cmocka_unit_test(refused),
+        cmocka_unit_test(memory),     cmocka_unit_test(affinity), cmocka_unit_test(refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     close_devices();
