@@ -179,7 +179,7 @@ int kn_args_parse(int argc, char **argv, const kn_syntax *syntax, kn_args *args,
         int status = KN_EXIT_OK;
         if (!plain && strcmp(argv[i], "--") == 0)
             plain = true;
-        else if (!plain && argv[i][0] == '-' && argv[i][1])
+        else if (!plain && argv[i][0] == '-' && argv[i][1] && argv[i][1] != ':')
             status = parse_option(argc, argv, &i, syntax, args, e);
         else if (!syntax->subject)
             status =

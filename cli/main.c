@@ -45,9 +45,10 @@ static const struct command {
       "FILE"},
      kn_cmd_run,
      "run a .kiln file",
-     "usage: kiln run FILE [NAME=VALUE ...] [-o DIR]\n"
+     "usage: kiln run FILE[:FUNCTION] [NAME=VALUE ...] [-o DIR]\n"
      "\n"
-     "Runs the function in FILE (- is standard input), whose language docs/language.md describes.\n"
+     "Runs the function in FILE (- is standard input), whose language docs/language.md describes;\n"
+     "where there are several, FILE:FUNCTION says which.\n"
      "Every parameter without a default needs a value of its type and rank; nothing is converted.\n"
      "Prints one line about each output. For example\n"
      "\n"
@@ -73,7 +74,7 @@ static const struct command {
       "FILE"},
      kn_cmd_bench,
      "measure a .kiln file fused and unfused",
-     "usage: kiln bench FILE NAME=VALUE ... [--json]\n"
+     "usage: kiln bench FILE[:FUNCTION] NAME=VALUE ... [--json]\n"
      "\n"
      "Runs the function fused, and as one kernel an operation, and compares kernel launches, "
      "device\n"
@@ -88,7 +89,7 @@ static const struct command {
       "FILE"},
      kn_cmd_explain,
      "say what would run, and why",
-     "usage: kiln explain FILE [NAME=VALUE ...] [-v] [--stage S] [--arch A] [--json]\n"
+     "usage: kiln explain FILE[:FUNCTION] [NAME=VALUE ...] [-v] [--stage S] [--arch A] [--json]\n"
      "\n"
      "Says in words what a .kiln file becomes; runs nothing and needs no GPU. Only the types and\n"
      "shapes of values matter; parameters that are not given have assumed sizes.\n"

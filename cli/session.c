@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/text.h"
 
@@ -17,14 +18,30 @@ int kn_session_open(kn_session *s, const kn_args *args, const char *device, kn_e
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
+/* The ':' in front of the function's name in FILE:NAME; NULL where there is none, or the file's name goes on there. */
+static const char *name_in(const char *subject)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const char *colon = strrchr(subject, ':');
+    if (!colon || colon == subject || !colon[1] || colon[1 + strspn(colon + 1, letters)])
+        return NULL;
+    return access(subject, F_OK) == 0 ? NULL : colon;
+}
+
 int kn_session_parse_file(kn_session *s, const kn_args *args, kn_err *e)
 {
-    char *text;
-    int status = kn_read_text(args->subject, &text, e);
-    const char *path = strcmp(args->subject, "-") == 0 ? "<stdin>" : args->subject;
+    const char *colon = name_in(args->subject);
+    size_t n = colon ? (size_t)(colon - args->subject) : strlen(args->subject);
+    char *path = strndup(args->subject, n), *text = NULL;
+    if (!path)
+        return kn_run_error(e, "out of memory");
+    int status = kn_read_text(path, &text, e);
+    const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
     if (!status)
-        status = kn_lib_error(e, kiln_parse(s->ctx, text, path, &s->graph));
+        status = kn_lib_error(
+            e, kiln_parse_named(s->ctx, text, shown, colon ? colon + 1 : NULL, &s->graph));
     free(text);
+    free(path);
     return status;
 }
 

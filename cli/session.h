@@ -21,7 +21,7 @@ typedef struct kn_session {
 
 /* Makes the context: on args->device, or else on `device`. */
 int kn_session_open(kn_session *s, const kn_args *args, const char *device, kn_err *e);
-/* Reads the graph from the file args->subject ("-" is standard input). */
+/* Reads the graph from the file args->subject ("-" is standard input), FILE:NAME its function of that name. */
 int kn_session_parse_file(kn_session *s, const kn_args *args, kn_err *e);
 /* Makes the graph of the expression args->subject, whose parameters have the types of the values, and binds it. */
 int kn_session_bind_expr(kn_session *s, const kn_args *args, kn_err *e);

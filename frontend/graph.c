@@ -1,7 +1,9 @@
 /* Graphs: their handles, leaves, names, constraints and outputs, and the text form. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/fenv.h"
+#include "base/file.h"
 #include "frontend/parse/parse.h"
 #include "frontend/request.h"
 #include "ir/eval.h"
@@ -226,13 +228,13 @@ kiln_status kiln_update(kiln_graph *g, const char *name, kiln_val v)
 
 typedef struct parsing {
     kiln_graph *g;
-    const char *text, *file;
+    const char *text, *file, *name;
 } parsing;
 
 static kn_status parse_whole(void *user)
 {
     parsing *p = user;
-    return kn_parse(p->g->core, p->text, p->file);
+    return kn_parse_named(p->g->core, p->text, p->file, p->name);
 }
 
 static kn_status parse_expression(void *user)
@@ -270,7 +272,8 @@ kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *names,
     return kn_request_nodes(g, values, n, in.nodes) ? kn_request_finish(&in.r) : poison;
 }
 
-kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_graph **graph)
+kiln_status kiln_parse_named(kiln_ctx *ctx, const char *text, const char *file, const char *name,
+                             kiln_graph **graph)
 {
     KN_DEFAULT_FENV;
     if (!ctx || !text || !graph)
@@ -283,7 +286,7 @@ kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_g
     kiln_status status = kn_handle_graph(ctx, &g);
     if (status != KILN_OK)
         return status;
-    parsing p = {g, text, file};
+    parsing p = {g, text, file, name};
     status = (kiln_status)kn_protect(&g->arena, parse_whole, &p);
     if (status != KILN_OK) {
         kiln_graph_destroy(g);
@@ -293,6 +296,30 @@ kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_g
     return KILN_OK;
 }
 
+kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file, kiln_graph **graph)
+{
+    return kiln_parse_named(ctx, text, file, NULL, graph);
+}
+
+kiln_status kiln_parse_file(kiln_ctx *ctx, const char *path, const char *name, kiln_graph **graph)
+{
+    char *text, why[256];
+    if (!ctx || !path || !graph)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL",
+                                    !ctx   ? "ctx"
+                                    : path ? "graph"
+                                           : "path");
+    *graph = NULL;
+    KN_CHECK_HERE(ctx);
+    const kn_allocator *from = &ctx->core->from;
+    if (!kn_file_read(path, KN_PARSE_MAX_TEXT, from, &text))
+        return (kiln_status)kn_fail(KN_IO, "%s: cannot read: %s", path,
+                                    strerror_r(errno, why, sizeof why));
+    kiln_status status = kiln_parse_named(ctx, text, path, name, graph);
+    from->release(from->user, text);
+    return status;
+}
+
 kiln_status kiln_parse_expr(kiln_graph *g, const char *text)
 {
     KN_DEFAULT_FENV;
@@ -300,7 +327,7 @@ kiln_status kiln_parse_expr(kiln_graph *g, const char *text)
         return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", g ? "text" : "graph");
     if (g->status != KILN_OK)
         return kiln_graph_status(g);
-    parsing p = {g, text, NULL};
+    parsing p = {g, text, NULL, NULL};
     kn_status status = kn_protect(&g->arena, parse_expression, &p);
     return status == KN_OK ? KILN_OK : kn_handle_fail(g, status);
 }

@@ -372,9 +372,17 @@ KILN_API kiln_status kiln_update(kiln_graph *g, const char *name, kiln_val v);
 
 /* ---- text form --------------------------------------------------------------------------------- */
 
-/* Parses one function of the text form. `file` is for messages and may be NULL. */
+/* Makes a graph, which is the caller's, of a text that has one function (docs/language.md). `file` is for messages and may
+ * be NULL. SYNTAX, TYPE and SHAPE say where in the text, with the line and a caret; *graph is NULL then. */
 KILN_API kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file,
                                 kiln_graph **graph);
+/* The same of a text of several functions: that of this name, or with NULL the only one. The others are not looked into.
+ * ARGUMENT where the text has no such function, or several and no name is given; the message has their names. */
+KILN_API kiln_status kiln_parse_named(kiln_ctx *ctx, const char *text, const char *file,
+                                      const char *name, kiln_graph **graph);
+/* The same of the text in a file, of at most 1 MiB. IO where it cannot be read. */
+KILN_API kiln_status kiln_parse_file(kiln_ctx *ctx, const char *path, const char *name,
+                                     kiln_graph **graph);
 
 /* Parses one expression (a comma gives several outputs out0, out1, ...) over inputs that the graph
  * already has. */

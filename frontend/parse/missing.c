@@ -23,7 +23,7 @@
     "there are no loops; operations are of whole arrays, and a step that needs the one before it " \
     "is a run of its own"
 #define BRANCHES "there are no branches; write where(c, x, y)"
-#define FUNCTIONS "a file has one function, without others in it; write out what it does"
+#define FUNCTIONS "a function has no others in it; write out what it does"
 #define LITERALS "there are no arrays of literals; make it a parameter, or write stack((a, b))"
 #define GRIDS "write arange(N)[:, None] and arange(M), which broadcast"
 #define WINDOWS "write it out in slices: w[0] * x[:-2] + w[1] * x[1:-1] + w[2] * x[2:]"

@@ -1,4 +1,4 @@
-/* The text form: one Python function with NumPy's meaning, parsed straight into a graph.
+/* The text form: a Python function with NumPy's meaning, parsed straight into a graph.
  *
  *     def softmax(x: f32[N, C]):
  *         e = exp(x - max(x, axis=1, keepdims=True))
@@ -20,8 +20,11 @@
 
 enum { KN_PARSE_MAX_TEXT = 1 << 20, KN_PARSE_MAX_DEPTH = 200, KN_PARSE_MAX_PARAMS = 256 };
 
-/* `g` is empty. Fills in its name, inputs, outputs, facts, source and file. `file` may be NULL.
- * SYNTAX for the grammar and names; TYPE and SHAPE as the operations say. */
+/* `g` is empty. Fills in its name, inputs, outputs, facts, source and file. `file` may be NULL. Of several functions it is
+ * the one of that name, with NULL the text must have one only. SYNTAX for the grammar and names; TYPE and SHAPE as the
+ * operations say; ARGUMENT where it is not said which function is meant. */
+kn_status kn_parse_named(kn_graph *g, const char *text, const char *file, const char *name);
+/* The same of a text with one function. */
 kn_status kn_parse(kn_graph *g, const char *text, const char *file);
 
 /* One expression over the inputs and dimensions that `g` has; line breaks count as blanks. It

@@ -118,3 +118,5 @@ bool kn_expect(kn_parser *p, int kind, const char *what)
 }
 
 kn_loc kn_loc_of(kn_pos pos) { return (kn_loc){pos.line, pos.col}; }
+
+size_t kn_indentation(const kn_tok *tok) { return (size_t)(tok->pos.at - tok->pos.line_start); }

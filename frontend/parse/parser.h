@@ -11,7 +11,9 @@
  *     call.c index.c expr.c           the other calls; attributes and indexing; expressions
  *     dims.c        dimensions
  *     assign.c stmt.c                 assignments to elements; statements and outputs
- *     parse.c       the function: parameters and body
+ *     function.c    a function: parameters and body
+ *     module.c      the text: which of its functions is parsed
+ *     parse.c       what the other folders call
  *
  * Functions return false after a failure, which they have put into the thread's message and
  * p->status. Nothing is tried again after that. */
@@ -168,6 +170,8 @@ bool kn_accept(kn_parser *p, int kind);
 bool kn_expect(kn_parser *p, int kind, const char *what);
 const char *kn_tok_text(kn_parser *p, const kn_tok *tok);
 kn_loc kn_loc_of(kn_pos pos);
+/* Bytes in front of the token in its line. */
+size_t kn_indentation(const kn_tok *tok);
 
 /* ---- store.c ---- */
 
@@ -267,5 +271,15 @@ bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident);
 bool kn_statements(kn_parser *p, bool *returned);
 /* Makes the value, or each of a tuple's, an output: by its name, or out<i>. */
 bool kn_outputs(kn_parser *p, const kn_value *v);
+
+/* ---- function.c ---- */
+
+/* At `def`: what the graph is to compute. */
+bool kn_definition(kn_parser *p);
+
+/* ---- module.c ---- */
+
+/* At the begin of the text: the function of that name, or with NULL the only one. */
+bool kn_module(kn_parser *p, const char *name);
 
 #endif

@@ -196,6 +196,21 @@ check "a number that an integer cannot be" 2 'Python integer 300 is out of bound
     eval 'i + x.shape[0]' 'i=i8[2]' 'x=f32[300]' --device cpu
 check "a bound from the end" 0 '\[1, 1, 1\]$' eval 'x[len(x) - 8:]' 'x=f32[5]@ones' --device cpu
 check "a program from standard input" 2 '<stdin>' run - </dev/null
+cat >two.kiln <<'EOF'
+def twice(x: f32[N]):
+    return 2 * x
+def thrice(x: f32[N]):
+    return 3 * x
+EOF
+cp two.kiln two:twice
+check "a function of several" 0 'mean=3 ' run two.kiln:thrice 'x=f32[4]@ones' --device cpu
+check "bench of one of several" 0 '^thrice on' bench two.kiln:thrice 'x=f32[4]' --device cpu
+check "explain of one of several" 0 '^twice for' explain two.kiln:twice
+check "a function of several from standard input" 0 'mean=2 ' run -:twice 'x=f32[4]@ones' --device cpu <two.kiln
+check "several functions" 2 'several functions: twice, thrice; .*FILE:twice' run two.kiln 'x=f32[4]'
+check "no such function" 2 "no function 'twise'; did you mean 'twice'\?; it has twice, thrice" run two.kiln:twise
+check "a file with a colon in its name" 2 'two:twice:3:5: there are several' run two:twice 'x=f32[4]'
+check "a function of that" 0 'mean=2 ' run two:twice:twice 'x=f32[4]@ones' --device cpu
 for file in "$examples"/*.kiln; do
     name=$(basename "$file" .kiln)
     type=f32
