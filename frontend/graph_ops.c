@@ -35,6 +35,7 @@
 #undef kiln_floor
 #undef kiln_ceil
 #undef kiln_cast
+#undef kiln_assign
 
 static const kn_loc nowhere = {0, 0};
 static const kiln_val poison = {0, 0};
@@ -173,4 +174,28 @@ static kn_status make_transpose(kn_graph *g, kn_request *r)
 kiln_val kiln_transpose(kiln_graph *g, kiln_val x, kiln_axes axes)
 {
     return kn_request_unary((kn_request){.g = g, .make = make_transpose, .axes = axes}, x);
+}
+
+static kn_status make_slice(kn_graph *g, kn_request *r)
+{
+    return kn_parse_slice(g, r->name, r->in[0], &r->result);
+}
+
+kiln_val kiln_slice(kiln_graph *g, kiln_val x, const char *index)
+{
+    kn_request r = {.g = g, .make = make_slice, .name = index};
+    return kn_request_named(g, index, "index") ? kn_request_unary(r, x) : poison;
+}
+
+static kn_status make_assignment(kn_graph *g, kn_request *r)
+{
+    return kn_parse_put(g, r->name, r->in[0], r->in[1], &r->result);
+}
+
+kiln_val kiln_assign(kiln_graph *g, kiln_val x, const char *index, kiln_val a)
+{
+    kn_request r = {.g = g, .make = make_assignment, .name = index};
+    if (!kn_request_named(g, index, "index") || !kn_request_take(&r, x) || !kn_request_take(&r, a))
+        return poison;
+    return kn_request_finish(&r);
 }

@@ -357,6 +357,14 @@ KILN_API kiln_val kiln_expand_dims(kiln_graph *g, kiln_val x, int axis);
 /* axes.count < 0 reverses them. */
 KILN_API kiln_val kiln_transpose(kiln_graph *g, kiln_val x, kiln_axes axes);
 
+/* x[index], index being what stands between the brackets in the text form (docs/language.md), made of numbers and sizes:
+ * kiln_slice(g, x, "1:-1, ..., N // 2"). The elements at computed places are kiln_expr()'s: "x[i]". */
+KILN_API kiln_val kiln_slice(kiln_graph *g, kiln_val x, const char *index);
+/* What x is after x[index] = a: a new value of x's shape and type, to which `a` is cast and broadcast. No value changes,
+ * x neither: an input is what it was until kiln_update() says what a run leaves in it.
+ *     kiln_update(g, "x", kiln_assign(g, x, "1:-1", kiln_add(g, kiln_slice(g, x, "2:"), kiln_slice(g, x, ":-2")))) */
+KILN_API kiln_val kiln_assign(kiln_graph *g, kiln_val x, const char *index, kiln_val a);
+
 /* States a constraint on sizes: "C % 4 == 0", "N == 2*M", "C <= 1024". A run that violates it is an error, which
  * names the constraint and the sizes. */
 KILN_API kiln_status kiln_assume(kiln_graph *g, const char *constraint);
@@ -478,6 +486,16 @@ typedef struct kiln_arg {
     const int64_t *shape;
     const int64_t *strides;
 } kiln_arg;
+
+/* An array argument of which nothing is written, that is an input which the program does not update: its data may be
+ * const. It is kept no longer than a kiln_arg's data is. */
+static inline kiln_arg kiln_arg_of_const(const char *name, const void *data, kiln_dtype dtype,
+                                         int rank, const int64_t *shape, const int64_t *strides)
+{
+    /* kiln_arg serves outputs too; the number in between says to the compiler that const is meant to go. */
+    kiln_arg arg = {name, (void *)(uintptr_t)data, dtype, rank, shape, strides};
+    return arg;
+}
 
 /* The shape of output `name` for these inputs; outputs among args are ignored. shape has room for
  * KILN_MAX_RANK. */
@@ -678,6 +696,7 @@ template <typename... Axes> static inline kiln_axes KILN_AXES(Axes... axes)
 #define kiln_floor(g, a) kiln_floor(g, KILN_VAL(g, a))
 #define kiln_ceil(g, a) kiln_ceil(g, KILN_VAL(g, a))
 #define kiln_cast(g, a, dtype) kiln_cast(g, KILN_VAL(g, a), dtype)
+#define kiln_assign(g, x, index, a) kiln_assign(g, x, index, KILN_VAL(g, a))
 #define kiln_where(g, a, b, c) kiln_where(g, KILN_VAL(g, a), KILN_VAL(g, b), KILN_VAL(g, c))
 
 #endif

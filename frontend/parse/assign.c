@@ -87,6 +87,13 @@ static bool check_in_place(kn_parser *p, const kn_value *target, const kn_value 
     return true;
 }
 
+bool kn_assign_value(kn_parser *p, const kn_value *target, kn_pos pos, const kn_value *v)
+{
+    kn_node *x;
+    return kn_as_node(p, v, &x) && can_assign(p, v->pos, x, target->node->dtype) &&
+           put(p, target, pos, x);
+}
+
 bool kn_assign_elements(kn_parser *p, const kn_value *target)
 {
     kn_pos pos = p->tok.pos;
@@ -114,9 +121,7 @@ bool kn_assign_elements(kn_parser *p, const kn_value *target)
             return false;
         v = result;
     }
-    kn_node *x;
-    return kn_as_node(p, &v, &x) && can_assign(p, v.pos, x, target->node->dtype) &&
-           put(p, target, pos, x);
+    return kn_assign_value(p, target, pos, &v);
 }
 
 bool kn_assign_augmented(kn_parser *p)

@@ -84,6 +84,44 @@ kn_status kn_parse_value(kn_graph *g, const char *text, const char *const *names
     return KN_OK;
 }
 
+/* *x becomes x[index]; its store, whose base x is, is that of x. */
+static bool take_slice(kn_parser *p, kn_graph *g, const char *index, kn_value *x)
+{
+    kn_parser_init(p, g, take_text(g, kn_sprintf(g->arena, "[%s]", index)), "index", true);
+    x->pos = p->tok.pos;
+    if (x->node->weak)
+        return kn_perror(p, x->pos, KN_TYPE, "%s cannot be indexed", kn_value_text(p, x));
+    kn_own_store(p, x, NULL, NULL);
+    const kn_subscripts *s = kn_subscripts_of(p);
+    return s && (kn_at(p, KN_TOK_END) || kn_pexpected(p, "the end of the index")) &&
+           kn_index(p, x, s);
+}
+
+kn_status kn_parse_slice(kn_graph *g, const char *index, kn_node *x, kn_node **out)
+{
+    kn_parser p;
+    kn_value v = {.kind = KN_V_NODE, .node = x};
+    KN_TRY(check_text(index, "index"));
+    if (!take_slice(&p, g, index, &v))
+        return p.status;
+    *out = v.node;
+    return KN_OK;
+}
+
+kn_status kn_parse_put(kn_graph *g, const char *index, kn_node *x, kn_node *v, kn_node **out)
+{
+    kn_parser p;
+    kn_value target = {.kind = KN_V_NODE, .node = x};
+    KN_TRY(check_text(index, "index"));
+    if (!take_slice(&p, g, index, &target))
+        return p.status;
+    const kn_value value = kn_node_value(v, target.pos);
+    if (!kn_assign_value(&p, &target, target.pos, &value))
+        return p.status;
+    *out = p.stores.data[target.store - 1].base;
+    return KN_OK;
+}
+
 kn_status kn_parse_constraint(kn_graph *g, const char *text)
 {
     kn_parser p;

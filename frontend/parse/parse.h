@@ -35,6 +35,11 @@ kn_status kn_parse_expr(kn_graph *g, const char *text);
 kn_status kn_parse_value(kn_graph *g, const char *text, const char *const *names,
                          kn_node *const *values, int n, kn_node **out);
 
+/* x[index], and what x is after x[index] = v: of an index made of numbers and sizes, "1:-1, ..., N - 1", and of an array x.
+ */
+kn_status kn_parse_slice(kn_graph *g, const char *index, kn_node *x, kn_node **out);
+kn_status kn_parse_put(kn_graph *g, const char *index, kn_node *x, kn_node *v, kn_node **out);
+
 /* Dimensions with commas between them, "N, 2*C"; "" is none. New names become symbols. shape has room for
  * KN_MAX_RANK. With `holes` a dimension may be -1, which gives NULL. */
 kn_status kn_parse_dims(kn_graph *g, const char *text, bool holes, kn_dim *shape, int *rank);

@@ -258,6 +258,8 @@ bool kn_dims(kn_parser *p, kn_dim *shape, int *rank);
 
 /* The operator of `+=` and the like; 0 of other tokens. */
 int kn_augmented_op(int tok);
+/* The elements that `target`, a value with a store, shows become v; pos is for messages. */
+bool kn_assign_value(kn_parser *p, const kn_value *target, kn_pos pos, const kn_value *v);
 /* At `=` or `+=` behind `target`, which is a name of an array or was written with an index. */
 bool kn_assign_elements(kn_parser *p, const kn_value *target);
 /* At `name +=`. */

@@ -29,9 +29,10 @@ int main()
         return fail("compile");
     kiln_graph_destroy(g);
 
-    std::vector<float> in = {1, 2, 3, 4}, out(4);
+    const std::vector<float> in = {1, 2, 3, 4};
+    std::vector<float> out(4);
     const int64_t shape[] = {2, 2};
-    const kiln_arg args[] = {{"x", in.data(), KILN_F32, 2, shape, nullptr},
+    const kiln_arg args[] = {kiln_arg_of_const("x", in.data(), KILN_F32, 2, shape, nullptr),
                              {"y", out.data(), KILN_F32, 2, shape, nullptr}};
     if (kiln_run(prog, nullptr, args, 2) != KILN_OK)
         return fail("run");
