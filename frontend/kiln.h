@@ -508,11 +508,14 @@ typedef struct kiln_prepared {
     size_t workspace;   /* out: bytes of workspace that a run takes; 0: none */
     uint64_t launches;  /* out: kernels that a run launches */
     uint64_t copies;    /* out: inputs that a run copies first, as they overlap outputs */
+    int alignment; /* in: bytes, a power of two, to which arrays whose data is NULL will be aligned; 0: 16 or more */
 } kiln_prepared;
 
 KILN_INIT(kiln_prepared)
 /* Compiles and loads what a run with these arguments will need, sets workspace aside for it and says what it takes;
- * info may be NULL. A run with arguments of the same shapes, strides, alignments and overlaps then neither compiles nor
+ * info may be NULL. An array's data may be NULL, before there is memory: what counts then are shape, strides, and the
+ * alignment of its address, which info promises; and that it will share no memory with another argument. A run that is not
+ * as promised is right, but prepares anew. A run with arguments of the same shapes, strides, alignments and overlaps then neither compiles nor
  * allocates nor waits, but that the driver makes a graph of a launch which the default stream is asked for again and
  * again; a program keeps 256 such sets of arguments, the last used ones. Runs in several streams at a time, or of
  * several threads, take a workspace each: the first such run makes it. */

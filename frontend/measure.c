@@ -74,7 +74,8 @@ static kn_status measure_with(measuring *ms)
     kiln_measurement *m = ms->m;
     uint64_t compiled = compile_ns(dev), kept = __atomic_load_n(&dev->disk_hits, __ATOMIC_RELAXED);
     kn_prepared info;
-    KN_TRY(kn_program_prepare(ms->prog->core, ms->args, ms->nargs, true, &info));
+    const kn_preparing how = {.reserve = true};
+    KN_TRY(kn_program_prepare(ms->prog->core, ms->args, ms->nargs, &how, &info));
     m->compile_ms = (double)(compile_ns(dev) - compiled) / 1e6;
     m->disk_hits = __atomic_load_n(&dev->disk_hits, __ATOMIC_RELAXED) - kept;
     m->bytes = info.bytes;

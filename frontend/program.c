@@ -227,7 +227,11 @@ static kn_status prepare(kiln_prog *p, const kn_arg *args, int nargs, void *user
 {
     kiln_prepared *out = user;
     kn_prepared info;
-    KN_TRY(kn_program_prepare(p->core, args, nargs, !out->own_workspace, &info));
+    const kn_preparing how = {!out->own_workspace, out->alignment};
+    if (out->alignment < 0 || (out->alignment & (out->alignment - 1)))
+        return kn_fail(KN_ARGUMENT, "prepared.alignment is %d; it can be 0 or a power of two",
+                       out->alignment);
+    KN_TRY(kn_program_prepare(p->core, args, nargs, &how, &info));
     out->workspace = info.workspace;
     out->launches = (uint64_t)info.launches;
     out->copies = (uint64_t)info.copies;

@@ -31,7 +31,7 @@ STRUCT(options, autotune, F(fusion), F(schedule), F(max_threads), F(reuse), F(ma
        F(fast_math))
 #undef F
 #define F(field) END(kiln_prepared, field)
-STRUCT(prepared, copies, F(own_workspace), F(workspace), F(launches))
+STRUCT(prepared, alignment, F(own_workspace), F(workspace), F(launches), F(copies))
 #undef F
 #define F(field) END(kiln_launch, field)
 STRUCT(launch, cooperative, F(grid), F(block), F(cluster), F(shared))

@@ -1,5 +1,7 @@
 #include "runtime/pointers.h"
 
+#include "runtime/promise.h"
+
 static void **place_of(kn_context *ctx, const void *data)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)data * 0x9e3779b97f4a7c15u;
@@ -37,14 +39,14 @@ static kn_status refuse(const kn_program *p, const kn_slot *slot, const kn_arg *
         p->optimised->name, slot->output ? "output" : "input", arg->name, arg->data, p->ctx->name);
 }
 
-kn_status kn_check_pointers(kn_program *p, const kn_inputs *in)
+kn_status kn_check_pointers(kn_program *p, const kn_inputs *in, bool promises)
 {
     kn_context *ctx = p->ctx;
     const kn_slot *slot = p->slots, *end = slot + p->nslots;
     const kn_arg *const *arg = in->args;
     for (; ctx->asks && slot < end; slot++, arg++)
         if (!slot->by_value && !is_known(ctx, (*arg)->data) && (*arg)->data && !is_empty(*arg) &&
-            !ask(ctx, (*arg)->data))
+            !(promises && kn_is_promised((*arg)->data)) && !ask(ctx, (*arg)->data))
             return refuse(p, slot, *arg);
     return KN_OK;
 }

@@ -6,8 +6,9 @@
 
 #include "runtime/variant.h"
 
-/* ARGUMENT with the name of the first argument that is not. Any thread. */
-kn_status kn_check_pointers(kn_program *p, const kn_inputs *in);
+/* ARGUMENT with the name of the first argument that is not; `promises`: of an array that is promised nothing is asked. Any
+ * thread. */
+kn_status kn_check_pointers(kn_program *p, const kn_inputs *in, bool promises);
 /* The same of a workspace. */
 kn_status kn_check_workspace(kn_program *p, const void *workspace);
 

@@ -81,10 +81,15 @@ typedef struct kn_prepared {
     uint64_t bytes; /* of global memory that the kernels read and write, by count */
 } kn_prepared;
 
-/* Compiles and loads what a run with these arguments needs; with `reserve`, sees to it that the context has
- * the workspace for one. */
-kn_status kn_program_prepare(kn_program *prog, const kn_arg *args, int nargs, bool reserve,
-                             kn_prepared *info);
+/* What a run is prepared for besides its arguments. */
+typedef struct kn_preparing {
+    bool reserve;  /* the context shall have the workspace for one */
+    int alignment; /* of the arrays whose data is NULL: a power of two; 0: 16 */
+} kn_preparing;
+
+/* Compiles and loads what a run with these arguments needs. */
+kn_status kn_program_prepare(kn_program *prog, const kn_arg *args, int nargs,
+                             const kn_preparing *how, kn_prepared *info);
 /* workspace NULL: the context's. After kn_program_prepare() for the same arguments this allocates nothing,
  * compiles nothing and does not wait (but for what the host devices compute), unless the variant was evicted
  * since or more threads run at a time than have before. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "runtime/pointers.h"
+#include "runtime/promise.h"
 #include "runtime/submit.h"
 #include "runtime/tune.h"
 
@@ -59,20 +60,27 @@ static kn_status acquire(kn_submission *s)
 static kn_status run(void *user)
 {
     kn_submission *s = user;
+    if (s->info)
+        s->args = kn_promised_args(s->scratch, s->prog, s->args, s->nargs, s->alignment);
     if (s->prog->ctx->reference)
         return run_reference(s);
     if (!kn_sign(s->prog, s->scratch, s->args, s->nargs, &s->in))
         return kn_submission_refuse(s);
-    KN_TRY(kn_check_pointers(s->prog, &s->in));
+    KN_TRY(kn_check_pointers(s->prog, &s->in, s->info));
     KN_TRY(acquire(s));
     return kn_submit(s);
 }
 
-kn_status kn_program_prepare(kn_program *p, const kn_arg *args, int nargs, bool reserve,
+kn_status kn_program_prepare(kn_program *p, const kn_arg *args, int nargs, const kn_preparing *how,
                              kn_prepared *info)
 {
     *info = (kn_prepared){0};
-    kn_submission s = {.prog = p, .args = args, .nargs = nargs, .info = info, .reserve = reserve};
+    kn_submission s = {.prog = p,
+                       .args = args,
+                       .nargs = nargs,
+                       .info = info,
+                       .reserve = how->reserve,
+                       .alignment = how->alignment ? how->alignment : 16};
     return kn_submission_serve(&s, run);
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/promise.h"
+
 enum { ALIGN = KN_WORKSPACE_ALIGN };
 
 static bool meets(const kn_standin *s, const kn_span *span)
@@ -18,13 +20,16 @@ static bool take(kn_standin *s, const char *low, const char *high)
     return larger;
 }
 
-/* The outputs, with every input that shares memory with one. */
+/* The outputs, with every input that shares memory with one; inputs that are only promised. */
 static void list_ranges(kn_standins *s, const kn_graph *g)
 {
     const kn_binding *b = s->binding;
     for (int o = 0; o < g->outputs.len; o++)
         if (b->out_span[o].low)
             s->list[s->n++] = (kn_standin){.low = b->out_span[o].low, .high = b->out_span[o].high};
+    for (int i = 0; i < g->inputs.len; i++)
+        if (kn_is_promised(b->in_span[i].low))
+            s->list[s->n++] = (kn_standin){.low = b->in_span[i].low, .high = b->in_span[i].high};
     for (bool grown = true; grown;) {
         grown = false;
         for (int k = 0; k < s->n; k++)
@@ -68,7 +73,7 @@ kn_status kn_standins_make(kn_standins *s, kn_arena *a, kn_device *dev, const kn
 {
     const kn_graph *g = b->graph;
     *s = (kn_standins){.dev = dev, .binding = b, .nargs = nargs};
-    s->list = KN_NEW_ARRAY(a, kn_standin, g->outputs.len + 1);
+    s->list = KN_NEW_ARRAY(a, kn_standin, g->outputs.len + g->inputs.len + 1);
     s->args = KN_NEW_ARRAY(a, kn_arg, nargs + 1);
     list_ranges(s, g);
     for (int k = 0; k < s->n; k++) {
@@ -95,9 +100,11 @@ kn_status kn_standins_fill(const kn_standins *s, void *stream)
     for (int i = 0; i < b->graph->inputs.len; i++) {
         const kn_span *span = &b->in_span[i];
         char *to = span->low ? moved(s, span->low) : NULL;
-        if (to && to != span->low)
-            KN_TRY(
-                s->dev->ops->copy(s->dev, to, span->low, (size_t)(span->high - span->low), stream));
+        size_t bytes = (size_t)(span->high - span->low);
+        if (to && kn_is_promised(span->low))
+            KN_TRY(s->dev->ops->zero(s->dev, to, bytes, stream));
+        else if (to && to != span->low)
+            KN_TRY(s->dev->ops->copy(s->dev, to, span->low, bytes, stream));
     }
     return KN_OK;
 }

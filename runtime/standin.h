@@ -1,6 +1,7 @@
 /* Stand-ins: arguments for runs that are only timed. What shares memory with an output lies elsewhere, as far apart and
  * as well aligned as the caller's, so that runs overlap, copy and write in place as the caller's would, and leave
- * nothing of it behind. The rest of the inputs are the caller's own: they are read. */
+ * nothing of it behind; and so does what is only promised, as zeros. The rest of the inputs are the caller's own: they are
+ * read. */
 #ifndef KN_RUNTIME_STANDIN_H
 #define KN_RUNTIME_STANDIN_H
 

@@ -13,6 +13,7 @@ typedef struct kn_submission {
     size_t bytes;
     kn_prepared *info; /* what it takes goes there, and nothing is launched; NULL: it is */
     bool reserve;      /* then: the context shall have the workspace */
+    int alignment;     /* then: of arrays that are promised */
     /* what is found on the way */
     kn_arena *scratch;
     kn_inputs in;

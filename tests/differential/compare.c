@@ -256,7 +256,7 @@ static fault run_poisoned(kn_context *ctx, kn_program *prog, const kn_arg *args,
     kn_prepared info = {0};
     bool kept = true;
     *block = NULL;
-    if (kn_program_prepare(prog, args, nargs, false, &info) != KN_OK)
+    if (kn_program_prepare(prog, args, nargs, &(kn_preparing){.reserve = false}, &info) != KN_OK)
         return IN_PREPARING;
     if (!info.workspace)
         return kn_program_run(prog, NULL, args, nargs, NULL, 0) == KN_OK ? NO_FAULT : IN_RUNNING;

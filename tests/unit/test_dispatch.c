@@ -90,6 +90,96 @@ static void test_run_takes_nothing(void **state)
     assert_int_equal(l.live, 0);
 }
 
+/* Promised arrays: what a run takes that is as promised, and of one that is not. */
+static void test_prepared_without_memory(void **state)
+{
+    (void)state;
+    ledger l = {0};
+    const kn_allocator from = {counted, uncounted, &l};
+    null_context n;
+    null_open(&n, &from);
+    kiln_prog *p = compile(&n.ctx, centred);
+    const int64_t shape[] = {300, 500}, strides[] = {-500, 1};
+    kiln_arg args[] = {{"x", NULL, KILN_F32, 2, shape, strides},
+                       {"y", NULL, KILN_F32, 2, shape, NULL}};
+    kiln_prepared info, again;
+    kiln_prepared_init(&info);
+    kiln_prepared_init(&again);
+    assert_int_equal(kiln_prepare(p, args, 2, &info), KILN_OK);
+    assert_true(info.workspace > 0 && info.copies == 0);
+    long calls = l.calls;
+    args[0].data = (void *)(uintptr_t)0x10000000010;
+    args[1].data = (void *)(uintptr_t)0x20000000100;
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(kiln_run(p, NULL, args, 2), KILN_OK);
+    assert_int_equal(l.calls, calls);
+    args[0].data = NULL; /* one has memory already, and the other is less aligned */
+    again.alignment = 4;
+    assert_int_equal(kiln_prepare(p, args, 2, &again), KILN_OK);
+    assert_int_equal(again.alignment, 4);
+    assert_true(l.calls > calls);
+    calls = l.calls;
+    args[0].data = (void *)(uintptr_t)0x10000000004;
+    assert_int_equal(kiln_run(p, NULL, args, 2), KILN_OK);
+    assert_int_equal(l.calls, calls);
+    args[0].data = (void *)(uintptr_t)0x10000000008; /* neither: it is prepared now */
+    assert_int_equal(kiln_run(p, NULL, args, 2), KILN_OK);
+    assert_true(l.calls > calls);
+    args[0].data = NULL;
+    again.alignment = 3;
+    assert_int_equal(kiln_prepare(p, args, 2, &again), KILN_ERR_ARGUMENT);
+    again.alignment = 2;
+    assert_int_equal(kiln_prepare(p, args, 2, &again), KILN_ERR_ARGUMENT);
+    assert_non_null(strstr(kiln_last_error(), "not aligned to its element size"));
+    assert_int_equal(kiln_run(p, NULL, args, 2), KILN_ERR_ARGUMENT);
+    assert_non_null(strstr(kiln_last_error(), "data is NULL"));
+    kiln_prog_destroy(p);
+    null_close(&n);
+    assert_int_equal(l.live, 0);
+}
+
+/* What does not fit is refused as it is with data. */
+static void test_promises_are_checked(void **state)
+{
+    (void)state;
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    kiln_prog *p = compile(&n.ctx, "def f(x: f32[N], k: f32):\n    y = x * k\n    return y\n");
+    const int64_t n5 = 5, many = INT64_MAX / 8, below = -1, none = 0, far = INT64_MAX / 2;
+    const struct {
+        kiln_arg x, y;
+        kiln_status status;
+    } cases[] = {
+        {{"x", NULL, KILN_F32, 1, &n5, NULL}, {"y", NULL, KILN_F32, 1, &n5, NULL}, KILN_OK},
+        {{"x", NULL, KILN_F32, 1, &none, NULL}, {"y", NULL, KILN_F32, 1, &none, NULL}, KILN_OK},
+        {{"x", NULL, KILN_F32, 1, &n5, NULL},
+         {"y", NULL, KILN_F32, 1, &none, NULL},
+         KILN_ERR_SHAPE},
+        {{"x", NULL, KILN_F32, 1, &below, NULL},
+         {"y", NULL, KILN_F32, 1, &n5, NULL},
+         KILN_ERR_SHAPE},
+        {{"x", NULL, KILN_F32, 1, &many, NULL},
+         {"y", NULL, KILN_F32, 1, &many, NULL},
+         KILN_ERR_SHAPE},
+        {{"x", NULL, KILN_F32, 1, &n5, &far}, {"y", NULL, KILN_F32, 1, &n5, NULL}, KILN_ERR_SHAPE},
+        {{"x", NULL, KILN_F32, 1, NULL, NULL},
+         {"y", NULL, KILN_F32, 1, &n5, NULL},
+         KILN_ERR_ARGUMENT},
+        {{"x", NULL, KILN_F64, 1, &n5, NULL}, {"y", NULL, KILN_F32, 1, &n5, NULL}, KILN_ERR_TYPE},
+        {{"x", NULL, (kiln_dtype)99, 1, &n5, NULL},
+         {"y", NULL, KILN_F32, 1, &n5, NULL},
+         KILN_ERR_TYPE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const kiln_arg args[] = {cases[i].x, {"k", NULL, KILN_F32, 0, NULL, NULL}, cases[i].y};
+        kiln_status status = kiln_prepare(p, args, 3, NULL);
+        if (status != cases[i].status)
+            fail_msg("case %zu: %d, %s", i, (int)status, kiln_last_error());
+    }
+    kiln_prog_destroy(p);
+    null_close(&n);
+}
+
 /* ---- variants ---- */
 
 static void test_variants_are_bounded(void **state)
@@ -489,10 +579,11 @@ static void test_workspaces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_takes_nothing),  cmocka_unit_test(test_variants_are_bounded),
-        cmocka_unit_test(test_used_variants_stay), cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_clusters_keep),      cmocka_unit_test(test_kinds_are_bounded),
-        cmocka_unit_test(test_single_flight),      cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_run_takes_nothing),    cmocka_unit_test(test_prepared_without_memory),
+        cmocka_unit_test(test_promises_are_checked), cmocka_unit_test(test_variants_are_bounded),
+        cmocka_unit_test(test_used_variants_stay),   cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_clusters_keep),        cmocka_unit_test(test_kinds_are_bounded),
+        cmocka_unit_test(test_single_flight),        cmocka_unit_test(test_workspaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,6 +175,22 @@ static void test_asked_once(void **state)
     tear_down(&f);
 }
 
+/* What has no address yet is not asked about before it has. */
+static void test_promised(void **state)
+{
+    (void)state;
+    fixture f;
+    set_up(&f, sum);
+    good(call(&f, NULL, NULL, place(2), 64, true));
+    assert_int_equal(asked, 1);
+    refused(call(&f, place(0), host, place(2), 64, false), "input y");
+    void *far = (void *)(uintptr_t)0xffff800000000000; /* no promise, but an address of nobody's */
+    assert_int_equal(asked, 3);
+    good(call(&f, far, place(1), place(2), 64, false));
+    assert_int_equal(asked, 5);
+    tear_down(&f);
+}
+
 static void test_workspace(void **state)
 {
     (void)state;
@@ -201,9 +217,8 @@ static void test_workspace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_asked_once),
+        cmocka_unit_test(test_answers),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_asked_once), cmocka_unit_test(test_promised),
         cmocka_unit_test(test_workspace),
     };
     return cmocka_run_group_tests_name("pointers", tests, NULL, NULL);

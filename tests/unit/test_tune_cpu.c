@@ -73,6 +73,30 @@ static void separate(void **state)
     }
 }
 
+/* Prepared before there is memory: measured on zeros, and not again. */
+static void promised(void **state)
+{
+    (void)state;
+    static float x[ALL], y[ALL];
+    const int64_t shape[] = {ROWS, COLUMNS};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        _Alignas(16) static float at_x[ALL], at_y[ALL];
+        kiln_arg args[] = {{"x", NULL, KILN_F32, 2, shape, NULL},
+                           {"y", NULL, KILN_F32, 2, shape, NULL}};
+        kiln_prog *p = tuned(minus_sum, seed);
+        good(kiln_prepare(p, args, 2, NULL));
+        assert_int_equal(stats_of(ctx).tunings, seed);
+        fill(x, ALL);
+        args[0].data = memcpy(at_x, x, sizeof x);
+        args[1].data = at_y;
+        good(kiln_run(p, NULL, args, 2));
+        assert_int_equal(stats_of(ctx).tunings, seed);
+        memcpy(y, at_y, sizeof y);
+        check_rows(y, x, seed);
+        kiln_prog_destroy(p);
+    }
+}
+
 /* The output is the input, the same array or an argument that is updated. */
 static void in_place(void **state)
 {
@@ -210,7 +234,8 @@ static void explained(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(separate), test(in_place),   test(overlapping),
-                                       test(in_turns), test(fails_once), test(explained)};
+    const struct CMUnitTest tests[] = {test(separate),    test(promised), test(in_place),
+                                       test(overlapping), test(in_turns), test(fails_once),
+                                       test(explained)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
