@@ -29,6 +29,7 @@ static kn_status open_device(kn_context *ctx, const kn_context_config *given)
     if (strcmp(name, "auto") == 0) {
         if (kn_cuda_device.open(&config, &ctx->dev) == KN_OK) {
             strcpy(ctx->name, "cuda:0");
+            ctx->has_gpu = true;
             return KN_OK;
         }
         kn_clear_error(); /* no GPU is no error here */
@@ -37,7 +38,8 @@ static kn_status open_device(kn_context *ctx, const kn_context_config *given)
     int ordinal = cuda_ordinal(name);
     ctx->reference = strcmp(name, "ref") == 0;
     if (ordinal >= 0) {
-        config.ordinal = ordinal;
+        config.ordinal = ctx->ordinal = ordinal;
+        ctx->has_gpu = true;
         snprintf(ctx->name, sizeof ctx->name, "cuda:%d", ordinal);
         return kn_cuda_device.open(&config, &ctx->dev);
     }

@@ -14,6 +14,8 @@ typedef struct kn_context {
     unsigned process; /* that it belongs to: kn_process() */
     bool reference;   /* programs run in the reference interpreter */
     char name[32];    /* "cuda:0" */
+    bool has_gpu;     /* its memory is a GPU's ... */
+    int ordinal;      /* ... this one's */
     bool asks;        /* the device about arguments' addresses: pointers.h */
     void *pointers[1 << KN_POINTER_BITS]; /* atomic, each for itself: those that were good */
     kn_kernels kernels;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Holds the direction of includes between the layers, and that every project header is named by its
-# path from the root. Programs (cli, examples) see kiln.h and their own headers, no other; benchmarks also measure parts.
+# path from the root. Programs (cli, examples) see kiln.h, kiln_dlpack.h and their own headers, no other; benchmarks also measure parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,7 +47,10 @@ while IFS=: read -r file line text; do
     [[ $text =~ [\"\<]([^\">]+) ]] && header=${BASH_REMATCH[1]}
     count=$((count + 1))
     case $header in
-    kiln.h | frontend/kiln.h) [[ $programs == *" $from "* ]] && continue ;;
+    kiln.h | kiln_dlpack.h | frontend/kiln.h | frontend/kiln_dlpack.h)
+        [[ $programs == *" $from "* ]] && continue
+        [[ $file == frontend/kiln_* ]] && continue # installed side by side
+        ;;
     esac
     if [[ $header == */* ]]; then
         layer_of "$header" && target=$layer

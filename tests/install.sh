@@ -48,11 +48,11 @@ if [[ -n $strays ]]; then
 fi
 # Each of them is declared in the public header, and each declared function is there.
 declared=$({
-    grep -oE '^KILN_API .*' "$prefix/include/kiln.h" | grep -oE 'kiln_[a-z0-9_]+\(' | tr -d '('
+    grep -hoE '^KILN_API .*' "$prefix"/include/kiln*.h | grep -oE 'kiln_[a-z0-9_]+\(' | tr -d '('
     sed -nE 's/^KILN_INIT\((kiln_[a-z0-9_]+)\).*/\1_init_size/p' "$prefix/include/kiln.h"
 } | sort -u)
 if ! diff <(echo "$declared") <(sort -u <<<"$exported"); then
-    echo "kiln.h (<) and libkiln.so (>) differ"
+    echo "the headers (<) and libkiln.so (>) differ"
     exit 1
 fi
-echo "$(wc -l <<<"$exported") symbols, all of kiln.h"
+echo "$(wc -l <<<"$exported") symbols, all of the headers"
