@@ -46,12 +46,7 @@ static kn_status put_resources(const subject *s, kn_kernel *k)
 /* In the form that --schedule reads. */
 static void put_schedules(const subject *s)
 {
-    for (int i = 0; i < s->plan->kernels.len; i++) {
-        const kn_kernel *k = s->plan->kernels.data[i];
-        const kn_kernel_schedule of = kn_schedule_of(s->t->arena, k);
-        kn_put(s->t, i ? " | " : "");
-        kn_schedule_put(s->t, &of, k);
-    }
+    kn_schedules_put(s->t, s->plan->kernels.data, s->plan->kernels.len, KN_SCHEDULE_OF_THESE);
     kn_put(s->t, "\n");
 }
 

@@ -270,3 +270,10 @@ const char *kn_identifier(kn_arena *a, const char *prefix, const char *name)
             *c = '_';
     return id;
 }
+
+int64_t kn_phase_part(const kn_phase *p, int64_t blocks)
+{
+    int multiple = kn_phase_multiple(p);
+    int64_t part = kn_ceil_div(p->nest.members + kn_phase_slack(p), blocks);
+    return kn_ceil_div(part, multiple) * multiple;
+}

@@ -129,6 +129,13 @@ static inline int kn_phase_slack(const kn_phase *p)
     return p->how.unaligned ? kn_phase_line(p) - 1 : 0;
 }
 
+/* What members are shared by in clusters: vectors, or cache lines. And a block's part, of so many blocks */
+static inline int kn_phase_multiple(const kn_phase *p)
+{
+    return p->how.unaligned ? kn_phase_line(p) : 8;
+}
+int64_t kn_phase_part(const kn_phase *p, int64_t blocks);
+
 typedef struct kn_scalar_param {
     int input; /* graph input */
     kn_dtype dtype;

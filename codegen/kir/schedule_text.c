@@ -96,6 +96,15 @@ static void put_hold(kn_text *t, const kn_phase *ph, const kn_hold *h)
         kn_putf(t, " at %s sweep %d", name_of(t, ph, h->room), h->since);
 }
 
+static void put_division(kn_text *t, const kn_phase_schedule *s, const word *w)
+{
+    kn_putf(t, ", %s", w->text);
+    if (s->num.splits)
+        kn_putf(t, " %lld", (long long)s->num.splits);
+    if (s->num.chunk)
+        kn_putf(t, " of %lld", (long long)s->num.chunk);
+}
+
 static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph)
 {
     if (s->local) {
@@ -108,8 +117,7 @@ static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph
             put_word(t, s, &walk_words[w], " ");
     for (int d = 0; d < DIVISIONS; d++)
         if (get(s, &divisions[d]))
-            kn_putf(t, ", %s %lld of %lld", divisions[d].text, (long long)s->num.splits,
-                    (long long)s->num.chunk);
+            put_division(t, s, &divisions[d]);
     for (int w = 0; w < OTHER_WORDS; w++)
         put_word(t, s, &other_words[w], ", ");
     for (int i = 0; i < s->how.holds.len; i++)
@@ -124,6 +132,30 @@ void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k
     for (int p = 0; p < s->phases.len; p++) {
         kn_put(t, p ? "; " : ": ");
         put_phase(t, &s->phases.data[p], &k->phases.data[p]);
+    }
+}
+
+/* Leaves out what the binder finds by itself for other sizes. How many blocks a cluster has is chosen. */
+static void leave_sizes(kn_kernel_schedule *s)
+{
+    for (int p = 0; p < s->phases.len; p++) {
+        kn_phase_schedule *of = &s->phases.data[p];
+        of->num.chunk = of->num.pack = of->num.held = of->num.copy_chunk = 0;
+        if (!of->how.cluster)
+            of->num.splits = 0;
+        if (of->how.packed)
+            of->how.tpg = of->how.lanes = of->how.steps = 0;
+    }
+}
+
+void kn_schedules_put(kn_text *t, kn_kernel *const *kernels, int n, kn_schedule_of_sizes sizes)
+{
+    for (int i = 0; i < n; i++) {
+        kn_kernel_schedule s = kn_schedule_of(t->arena, kernels[i]);
+        if (sizes == KN_SCHEDULE_OF_ALL)
+            leave_sizes(&s);
+        kn_put(t, i ? " | " : "");
+        kn_schedule_put(t, &s, kernels[i]);
     }
 }
 
@@ -228,6 +260,15 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
     return KN_OK;
 }
 
+/* "33 of 2048", "33" or nothing */
+static kn_status read_parts(reader *r, kn_phase_schedule *s)
+{
+    if (!*r->word || strchr(",;", *r->word))
+        return KN_OK;
+    KN_TRY(read_number(r, most_long, &s->num.splits));
+    return took(r, "of") ? read_number(r, most_long, &s->num.chunk) : KN_OK;
+}
+
 /* Reads the words of one clause. */
 static kn_status read_clause(reader *r, kn_phase_schedule *s)
 {
@@ -240,10 +281,7 @@ static kn_status read_clause(reader *r, kn_phase_schedule *s)
     for (int d = 0; d < DIVISIONS; d++)
         if (is(r, divisions[d].text)) {
             KN_TRY(read_word(r, s, &divisions[d]));
-            KN_TRY(read_number(r, most_long, &s->num.splits));
-            if (!took(r, "of"))
-                return unknown(r, "'of'");
-            return read_number(r, most_long, &s->num.chunk);
+            return read_parts(r, s);
         }
     return is(r, "hold") ? read_hold(r, s) : unknown(r, "a word of schedules");
 }

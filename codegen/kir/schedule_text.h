@@ -6,7 +6,10 @@
  * The block, a colon, then the phases, separated by semicolons: each its walk with the words of it, then in any order
  * what is divided, held, transferred and combined (codegen/kir/schedule.h). A local phase follows its host and says
  * only that. Values have their names in the CUDA source, of which only the number counts. Schedules of several kernels have
- * '|' between them. */
+ * '|' between them.
+ *
+ * The numbers that follow from one call's sizes may be left out, and the binder puts in those of the sizes that it has:
+ * "split" for "split 33 of 2048", "cluster 16" for "cluster 16 of 6272", and the chunk of async copies. */
 #ifndef KN_CODEGEN_SCHEDULE_TEXT_H
 #define KN_CODEGEN_SCHEDULE_TEXT_H
 
@@ -27,6 +30,9 @@ typedef struct kn_kernel_schedule {
 kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k);
 /* Writes the text; `k` names the values. */
 void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k);
+/* Writes the schedules of n kernels: as they are, or for all sizes, without what follows from the sizes. */
+typedef enum kn_schedule_of_sizes { KN_SCHEDULE_OF_THESE, KN_SCHEDULE_OF_ALL } kn_schedule_of_sizes;
+void kn_schedules_put(kn_text *t, kn_kernel *const *kernels, int n, kn_schedule_of_sizes sizes);
 /* Reads a text. KN_ARGUMENT if it is none, with the word that was not understood. */
 kn_status kn_schedule_read(kn_arena *a, const char *text, kn_kernel_schedule *s);
 

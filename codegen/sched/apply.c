@@ -57,13 +57,12 @@ static int64_t part_of(const kn_phase *ph)
 static kn_status legal_cluster(int p, const kn_site *at, const kn_phase *ph)
 {
     const kn_numbers *n = &ph->num;
-    int multiple = ph->how.unaligned ? kn_phase_line(ph) : 8;
     RULE(at->target->cluster > 0 && ph->alone && ph->nest.reds.len > 0 &&
              ph->how.walk != KN_WALK_FLAT,
          "clusters share groups, in a kernel of one phase, on a machine that has clusters");
     RULE(is_power_of_two(n->splits) && n->splits <= at->target->cluster,
          "a cluster has 1, 2, 4, 8 or 16 blocks, and no more than the machine allows");
-    RULE(n->chunk > 0 && n->chunk % multiple == 0 &&
+    RULE(n->chunk > 0 && n->chunk % kn_phase_multiple(ph) == 0 &&
              n->splits * n->chunk >= ph->nest.members + kn_phase_slack(ph),
          "the parts of a cluster's blocks are whole lines and have all members");
     return KN_OK;
@@ -144,12 +143,15 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
     return KN_OK;
 }
 
-/* Async copies are for what the planner has shaped, and would bind, for them. */
-static kn_status legal_transfer(int p, const kn_kernel *k, const kn_phase *ph,
+/* Async copies are for what the planner has shaped, and would bind, for them, and for rows that they could bring though
+ * it prefers registers. */
+static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, const kn_phase *ph,
                                 const kn_phase *otherwise)
 {
+    bool rows = ph->how.walk == KN_WALK_ROWS && kn_rows_copies(ph, at->target);
     int64_t stride = (int64_t)k->threads * ph->how.vec;
-    RULE(!ph->how.async || otherwise->how.async, "async copies bring whole runs of what is held");
+    RULE(!ph->how.async || otherwise->how.async || rows,
+         "async copies bring whole runs of what is held");
     RULE(!kn_copies_in_chunks(ph) ||
              (ph->num.copy_chunk > 0 && ph->num.copy_chunk % stride == 0 &&
               kn_ceil_div(kn_phase_held(ph), ph->num.copy_chunk) <= KN_MOST_CHUNKS),
@@ -158,11 +160,32 @@ static kn_status legal_transfer(int p, const kn_kernel *k, const kn_phase *ph,
     return KN_OK;
 }
 
+/* The schedule with what it leaves out of the numbers that follow from the sizes. */
+static kn_phase_schedule with_sizes(const kn_phase *shaped, const kn_phase_schedule *s)
+{
+    kn_phase_schedule with = *s;
+    kn_numbers *n = &with.num;
+    if (!n->splits && !with.how.cluster)
+        n->splits = shaped->num.splits;
+    if (!n->chunk)
+        n->chunk =
+            !with.how.cluster || !n->splits ? shaped->num.chunk : kn_phase_part(shaped, n->splits);
+    n->pack = n->pack ? n->pack : shaped->num.pack;
+    n->held = n->held ? n->held : shaped->num.held;
+    if (with.how.packed && !with.how.lanes) {
+        with.how.tpg = shaped->how.tpg;
+        with.how.lanes = shaped->how.lanes;
+        with.how.steps = shaped->how.steps;
+    }
+    return with;
+}
+
 /* Binds a shaped phase by the schedule. `otherwise`: what it would be bound to by itself, with the same block and
  * cluster. */
-static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_phase_schedule *s)
+static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_phase_schedule *given)
 {
     kn_phase *ph = &k->phases.data[p];
+    const kn_phase_schedule with = with_sizes(ph, given), *s = &with;
     int shaped_vec = ph->how.vec;
     KN_TRY(keeps_shape(p, ph, s));
     ph->how = s->how;
@@ -178,7 +201,10 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     KN_TRY(legal_map(p, at, k, ph, shaped_vec));
     kn_schedule_as(ph, ph->how.vec);
     kn_phase otherwise = kn_phase_copy(at->arena, ph);
+    otherwise.how.async = false; /* its walk says whether it would be */
     kn_walker_of(otherwise.how.walk)->bind(at, &otherwise, k->threads);
+    if (ph->how.async && !ph->num.copy_chunk)
+        ph->num.copy_chunk = otherwise.num.copy_chunk;
     for (int i = 0; i < s->how.holds.len; i++) {
         const kn_hold *h = &s->how.holds.data[i];
         RULE(h->value < ph->nest.values.len && h->room < ph->nest.values.len,
@@ -192,7 +218,7 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
         held->since = h->since;
     }
     KN_TRY(legal_holds(p, at, ph));
-    return legal_transfer(p, k, ph, &otherwise);
+    return legal_transfer(p, at, k, ph, &otherwise);
 }
 
 kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *s)

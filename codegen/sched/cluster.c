@@ -23,9 +23,6 @@ _Static_assert(2 * 16 * 16 * MOST_REDUCTIONS + 4 * 8 + KN_COMBINE_BYTES <= KN_SC
 /* Bytes of a group in registers with which two blocks still share a multiprocessor. */
 enum { HALF_OF_REGISTERS = 64 * 1024 };
 
-/* A block's part of the members is a multiple of this: of vectors, or of cache lines. */
-static int part_multiple(const kn_phase *ph) { return ph->how.unaligned ? kn_phase_line(ph) : 8; }
-
 static bool can(const kn_phase *ph, const kn_target *target)
 {
     return target->cluster > 1 && !ph->universal && ph->alone && !ph->how.mixed && !ph->how.split &&
@@ -41,7 +38,7 @@ static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *targ
     int64_t each = kn_reread_element(ph);
     if (!each)
         return 0;
-    int multiple = part_multiple(ph);
+    int multiple = kn_phase_multiple(ph);
     int64_t most = (target->smem_block / at_once - scratch) / each / multiple * multiple;
     return kn_power_of_two_from(kn_ceil_div(ph->nest.members + kn_phase_slack(ph), most));
 }
@@ -63,9 +60,7 @@ static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
     kn_phase with = *ph;
     with.how.cluster = true;
     with.num.splits = blocks;
-    int multiple = part_multiple(ph);
-    int64_t part = kn_ceil_div(ph->nest.members + kn_phase_slack(ph), blocks);
-    with.num.chunk = kn_ceil_div(part, multiple) * multiple;
+    with.num.chunk = kn_phase_part(ph, blocks);
     return with;
 }
 
@@ -118,7 +113,7 @@ static int most_threads(const kn_site *at, const kn_phase *ph)
 static bool with_a_part(const kn_site *at, const kn_phase *ph, int64_t blocks, kn_phase *with)
 {
     const kn_target *target = at->target;
-    int64_t each = kn_reread_element(ph), multiple = part_multiple(ph);
+    int64_t each = kn_reread_element(ph), multiple = kn_phase_multiple(ph);
     *with = with_blocks(ph, blocks);
     if (!each || ph->how.unaligned || !kn_phase_one_run(ph) || merges_moments(ph))
         return false;

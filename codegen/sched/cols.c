@@ -28,7 +28,6 @@ enum {
     TWO_LINE_BLOCKS = 4,     /* most blocks of a cluster whose tiles are two lines wide */
     FEW_BLOCKS = 8,          /* of a cluster: at every combine each waits for the last */
     MOST_STATIC = 40 * 1024, /* static shared memory: a kernel has 48 KB of it */
-    PART_MULTIPLE = 8,
 };
 
 /* Is the primary access contiguous along the groups, and not along the members? */
@@ -164,8 +163,7 @@ static void share(kn_phase *ph, int64_t blocks)
 {
     ph->how.cluster = true;
     ph->num.splits = blocks;
-    ph->num.chunk =
-        kn_ceil_div(kn_ceil_div(ph->nest.members, blocks), PART_MULTIPLE) * PART_MULTIPLE;
+    ph->num.chunk = kn_phase_part(ph, blocks);
 }
 
 /* Can clusters keep columns of such lines, of `least` blocks or twice, four times ... as many? */

@@ -78,21 +78,22 @@ static int arguments(const kn_graph *g, const workload *w, const int64_t *sizes,
 
 /* The source and the binding of a plan's kernels. */
 typedef struct generated {
-    kn_text source, binding, schedules;
+    kn_text source, binding;
+    kn_text schedules[2]; /* by kn_schedule_of_sizes */
 } generated;
 
 static kn_status generate(kn_arena *a, const kn_problem *problem, generated *g)
 {
     kn_plan *plan;
-    *g = (generated){kn_text_new(a), kn_text_new(a), kn_text_new(a)};
+    *g = (generated){kn_text_new(a), kn_text_new(a), {kn_text_new(a), kn_text_new(a)}};
     KN_TRY(kn_plan_make(a, problem, &plan));
     for (int i = 0; i < plan->kernels.len; i++) {
-        const kn_kernel_schedule s = kn_schedule_of(a, plan->kernels.data[i]);
         kn_cuda_kernel(&g->source, plan->kernels.data[i]);
         put_binding(&g->binding, a, plan->kernels.data[i]);
-        kn_put(&g->schedules, i ? " | " : "");
-        kn_schedule_put(&g->schedules, &s, plan->kernels.data[i]);
     }
+    for (int s = 0; s < 2; s++)
+        kn_schedules_put(&g->schedules[s], plan->kernels.data, plan->kernels.len,
+                         (kn_schedule_of_sizes)s);
     return KN_OK;
 }
 
@@ -101,17 +102,20 @@ static bool same(const kn_text *a, const kn_text *b)
     return strcmp(kn_text_str(a), kn_text_str(b)) == 0;
 }
 
-/* A plan's schedules, read back from their text, bind it as it is. */
+/* A plan's schedules, read back from their text with its sizes and without, bind it as it is. */
 static kn_status read_back(kn_arena *a, const kn_problem *problem, const generated *g)
 {
-    kn_problem forced = *problem;
-    generated again;
-    forced.force.text = kn_text_str(&g->schedules);
-    KN_TRY(generate(a, &forced, &again));
-    if (same(&g->source, &again.source) && same(&g->binding, &again.binding))
-        return KN_OK;
-    fprintf(stderr, "%s\n%s\n", forced.force.text, kn_text_str(&again.schedules));
-    return kn_fail(KN_INTERNAL, "its schedules' text does not bind it so again");
+    for (int s = 0; s < 2; s++) {
+        kn_problem forced = *problem;
+        generated again;
+        forced.force.text = kn_text_str(&g->schedules[s]);
+        KN_TRY(generate(a, &forced, &again));
+        if (same(&g->source, &again.source) && same(&g->binding, &again.binding))
+            continue;
+        fprintf(stderr, "%s\n%s\n", forced.force.text, kn_text_str(&again.schedules[0]));
+        return kn_fail(KN_INTERNAL, "its schedules' text does not bind it so again");
+    }
+    return KN_OK;
 }
 
 /* Plans for one architecture and prints what is asked for. */
