@@ -409,9 +409,9 @@ KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *
  * autotune: the first kiln_run() or kiln_prepare() with arguments of a new class compiles up to six schedules, the one
  * that would be taken without it first and then those that a model predicts to be quickest, and times each on the
  * device, with cold caches. The quickest is taken for all arguments of the class: those for which kernels may rely on
- * the same and whose sizes (of axes, neighbours that lie together being one) are equal rounded up to powers of two. No
- * schedule is begun when the time has passed, compiling included. What schedule, reuse and max_threads force stays
- * forced.
+ * the same and whose sizes (of axes, neighbours that lie together being one) are equal rounded up to powers of two; those
+ * for which it is not legal get what they would without. No schedule is begun when the time has passed, compiling
+ * included. What schedule, reuse and max_threads force stays forced.
  *
  * What was learnt is kept in the program, and on disk beside the compiled kernels for later processes, which then
  * measure nothing: docs/cache.md. kiln_ctx_stats() counts both, kiln_explain() tells the times. A program learns at
@@ -430,7 +430,8 @@ typedef struct kiln_options {
      * clusters and the program's shape allows it, else as "whole"; "tiles": not, and on GPUs what lies transposed goes through
      * tiles in shared memory wherever there is any ("whole": nowhere). Or the first line of what kiln_explain() gives for
      * the stage "schedule", changed or not, for arguments like those that it was made for: with others, or where it breaks a rule,
-     * planning fails with ARGUMENT. */
+     * planning fails with ARGUMENT. Or both, the line last, with ", " between, also with "keep", "recompute" and
+     * "at most N threads", which reuse and max_threads overrule: what autotune learns is kept so. */
     const char *schedule;
     int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
     const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;

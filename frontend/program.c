@@ -72,9 +72,10 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
         if (status != KN_OK)
             return (kiln_status)status;
     }
-    if (o.max_threads && (o.max_threads < 32 || o.max_threads > 1024))
-        return (kiln_status)kn_fail(
-            KN_ARGUMENT, "options.max_threads is %d; it can be 0 or 32 to 1024", o.max_threads);
+    if (o.max_threads && (o.max_threads < KN_LEAST_LIMIT || o.max_threads > KN_MOST_LIMIT))
+        return (kiln_status)kn_fail(KN_ARGUMENT,
+                                    "options.max_threads is %d; it can be 0 or %d to %d",
+                                    o.max_threads, KN_LEAST_LIMIT, KN_MOST_LIMIT);
     if (o.max_kinds < -1)
         return (kiln_status)kn_fail(KN_ARGUMENT, "options.max_kinds is %d; it can be -1 or more",
                                     o.max_kinds);

@@ -12,7 +12,8 @@
  *   predicted                                of each kernel and phase: us in all, what most of it goes to
  *                                            (bound), and the us of each part
  *   autotune                                 where the program measures: the candidates of such arguments,
- *                                            what each forces, and its us (null: not measured yet); which
+ *                                            the schedule that each forces ("": none), as --schedule reads
+ *                                            it, and its us (null: not measured yet); which
  *                                            won, how many the budget left out
  *   constraints, wider, refusals, assumed    texts */
 #include "runtime/explain_impl.h"

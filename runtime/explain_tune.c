@@ -2,10 +2,12 @@
 #include "codegen/plan/candidates.h"
 #include "runtime/explain_impl.h"
 
-static kn_status list_candidates(const kn_problem *problem, const kn_allocator *from, kn_tuning *t)
+static kn_status list_candidates(const subject *s, const kn_problem *problem)
 {
+    kn_tuning *t = s->tuning;
     kn_candidate found[KN_MOST_TRIALS];
-    KN_TRY(kn_candidates_find(problem, from, KN_MOST_TRIALS, found, &t->n));
+    KN_TRY(kn_candidates_find(problem, s->t->arena, &s->prog->ctx->from, KN_MOST_TRIALS, found,
+                              &t->n));
     for (int i = 0; i < t->n; i++)
         t->trials[i].force = found[i].force;
     return KN_OK;
@@ -34,11 +36,11 @@ kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own)
     if (!own || !kn_tunes(p))
         return KN_OK;
     s->tuning = KN_NEW(a, kn_tuning);
-    s->measured = kn_tune_recall(p, s->plan, s->tuning);
+    s->measured = kn_tune_recall(a, p, s->plan, s->tuning);
     if (!s->measured)
-        return list_candidates(&problem, &p->ctx->from, s->tuning);
-    problem.force = s->tuning->trials[s->tuning->winner].force;
-    return kn_plan_make(a, &problem, &s->plan);
+        return list_candidates(s, &problem);
+    const kn_force *best = &s->tuning->trials[s->tuning->winner].force;
+    return kn_program_plan_by(&problem, best, a, &s->plan);
 }
 
 static const char *forced(const subject *s, int i)
@@ -62,12 +64,12 @@ void kn_explain_tuning(const subject *s)
     }
     kn_put(s->t, s->measured ? "\nautotune: measured for such sizes\n"
                              : "\nautotune: not measured yet for such sizes; a run would try\n");
-    for (int i = 0; i < tuning->n; i++)
+    for (int i = 0; i < tuning->n; i++) {
         if (s->measured)
-            kn_putf(s->t, "  %-40s %10.2f us%s\n", forced(s, i), tuning->trials[i].us,
-                    i == tuning->winner ? ", taken" : "");
-        else
-            kn_putf(s->t, "  %s\n", forced(s, i));
+            kn_putf(s->t, "  %10.2f us %-5s", tuning->trials[i].us,
+                    i == tuning->winner ? "taken" : "");
+        kn_putf(s->t, "  %s\n", *forced(s, i) ? forced(s, i) : "as planned");
+    }
     if (tuning->left)
         kn_putf(s->t, "  %d more for which %d ms were too little\n", tuning->left,
                 tuning->budget_ms);

@@ -22,3 +22,15 @@ kn_status kn_program_plan(kn_program *p, kn_arena *a, const kn_binding *b, const
     const kn_problem problem = kn_program_problem(p, b, target);
     return kn_plan_make(a, &problem, plan);
 }
+
+kn_status kn_program_plan_by(const kn_problem *problem, const kn_force *learnt, kn_arena *a,
+                             kn_plan **plan)
+{
+    kn_problem by = *problem;
+    by.force = *learnt;
+    kn_status status = kn_plan_make(a, &by, plan);
+    if (status != KN_ARGUMENT || learnt->text == problem->force.text)
+        return status;
+    kn_clear_error();
+    return kn_plan_make(a, problem, plan);
+}

@@ -40,9 +40,11 @@ static kn_status create(void *user)
         return kn_fail(KN_ARGUMENT, "%s has no outputs", c->graph->name);
     p->options = *c->options;
     const char *schedule = p->options.schedule;
-    KN_TRY(kn_force_schedule(schedule ? kn_sprintf(&p->arena, "%s", schedule) : NULL, &p->force));
+    if (schedule)
+        KN_TRY(kn_force_read(kn_strdup(&p->arena, schedule), &p->force));
     KN_TRY(kn_force_reuse(p->options.reuse, &p->force));
-    p->force.max_threads = p->options.max_threads;
+    if (p->options.max_threads)
+        p->force.max_threads = p->options.max_threads;
     p->options.schedule = p->options.reuse = NULL; /* the caller's texts */
     p->original = kn_graph_clone(&p->arena, c->graph);
     p->passes = KN_NEW_ARRAY(&p->arena, kn_pass_record, kn_graph_pass_count + 1);

@@ -72,6 +72,9 @@ kn_status kn_program_plan(kn_program *prog, kn_arena *a, const kn_binding *b,
                           const kn_target *target, kn_plan **plan);
 /* What is to be planned for these arguments and a target: as the program's options say. */
 kn_problem kn_program_problem(kn_program *prog, const kn_binding *b, const kn_target *target);
+/* The plan by what was learnt, from other sizes perhaps; where these schedules do not bind, the problem's own. */
+kn_status kn_program_plan_by(const kn_problem *problem, const kn_force *learnt, kn_arena *a,
+                             kn_plan **plan);
 
 /* What a run takes. */
 typedef struct kn_prepared {

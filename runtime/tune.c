@@ -17,6 +17,7 @@ static const double margin = 0.98;
 /* What the program has of a class. */
 typedef struct slot {
     bool busy, known; /* busy: a thread is about to know */
+    kn_arena memory;  /* texts of the tuning; only who is busy adds to it */
     kn_tuning tuning;
 } slot;
 
@@ -25,6 +26,7 @@ typedef struct learning {
     kn_program *prog;
     const kn_newcomer *who;
     const char *class;
+    slot *slot;
     kn_arena arena;
     kn_tuning tuning;
     kn_standins standins;
@@ -131,7 +133,7 @@ static kn_status measure(learning *l)
     int n;
     uint64_t start = now(dev);
     const kn_problem problem = kn_program_problem(p, l->who->binding, dev->ops->target(dev));
-    KN_TRY(kn_candidates_find(&problem, &p->ctx->from, KN_MOST_TRIALS, list, &n));
+    KN_TRY(kn_candidates_find(&problem, &l->arena, &p->ctx->from, KN_MOST_TRIALS, list, &n));
     l->tuning = (kn_tuning){.budget_ms = p->options.autotune};
     if (n == 1) { /* nothing to choose from */
         l->tuning.trials[l->tuning.n++].force = list[0].force;
@@ -145,9 +147,8 @@ static kn_status measure(learning *l)
     return KN_OK;
 }
 
-static kn_status learn(void *user)
+static kn_status recall_or_measure(learning *l)
 {
-    learning *l = user;
     kn_program *p = l->prog;
     if (!kn_tuning_find(&l->arena, p, l->class, &l->tuning))
         return measure(l);
@@ -155,6 +156,22 @@ static kn_status learn(void *user)
         return measure(l);
     count(&p->ctx->tuning_hits, 1);
     return KN_OK;
+}
+
+static kn_status learn(void *user)
+{
+    learning *l = user;
+    KN_TRY(recall_or_measure(l));
+    for (int i = 0; i < l->tuning.n; i++) {
+        const char **text = &l->tuning.trials[i].force.text;
+        *text = *text ? kn_strdup(&l->slot->memory, *text) : NULL;
+    }
+    return KN_OK;
+}
+
+static kn_status learn_protected(void *user)
+{
+    return kn_protect(&((learning *)user)->slot->memory, learn, user);
 }
 
 /* ---- once a class ---- */
@@ -170,6 +187,7 @@ static slot *slot_of(kn_program *p, const char *class)
     if (!s)
         return NULL;
     *s = (slot){0};
+    kn_arena_init(&s->memory, &p->ctx->from);
     if (kn_memory_cache_add(&p->tunings, class, s) != KN_OK) {
         kn_clear_error();
         p->ctx->from.release(p->ctx->from.user, s);
@@ -180,15 +198,16 @@ static slot *slot_of(kn_program *p, const char *class)
 }
 
 /* With the lock held. Only the thread that set busy is without it for a time. */
-static void learn_once(learning *l, slot *s, bool may_measure)
+static void learn_once(learning *l, bool may_measure)
 {
     kn_program *p = l->prog;
+    slot *s = l->slot;
     while (may_measure && s->busy)
         pthread_cond_wait(&p->tuned, &p->lock);
     if (!s->known && may_measure) {
         s->busy = true;
         pthread_mutex_unlock(&p->lock);
-        kn_status status = kn_protect(&l->arena, learn, l);
+        kn_status status = kn_protect(&l->arena, learn_protected, l);
         pthread_mutex_lock(&p->lock);
         s->busy = false;
         s->known = status == KN_OK;
@@ -213,9 +232,9 @@ static kn_status find_force(void *user)
     KN_TRY(kn_plan_make(&l->arena, &problem, &plan));
     l->class = kn_tuning_class(&l->arena, p, plan);
     pthread_mutex_lock(&p->lock);
-    slot *s = slot_of(p, l->class);
-    if (s)
-        learn_once(l, s, !captured);
+    l->slot = slot_of(p, l->class);
+    if (l->slot)
+        learn_once(l, !captured);
     pthread_mutex_unlock(&p->lock);
     return KN_OK;
 }
@@ -238,39 +257,37 @@ typedef struct recalling {
     kn_program *prog;
     const kn_plan *plan;
     kn_tuning *out;
-    kn_arena arena;
+    kn_arena *arena;
     bool found;
 } recalling;
 
 static kn_status recall(void *user)
 {
     recalling *r = user;
-    const char *class = kn_tuning_class(&r->arena, r->prog, r->plan);
+    const char *class = kn_tuning_class(r->arena, r->prog, r->plan);
     pthread_mutex_lock(&r->prog->lock);
     const slot *s = kn_memory_cache_find(&r->prog->tunings, class);
     r->found = s && s->known;
     if (r->found)
         *r->out = s->tuning;
     pthread_mutex_unlock(&r->prog->lock);
-    r->found = r->found || kn_tuning_find(&r->arena, r->prog, class, r->out);
+    r->found = r->found || kn_tuning_find(r->arena, r->prog, class, r->out);
     return KN_OK;
 }
 
-bool kn_tune_recall(kn_program *p, const kn_plan *plan, kn_tuning *out)
+bool kn_tune_recall(kn_arena *a, kn_program *p, const kn_plan *plan, kn_tuning *out)
 {
-    recalling r = {p, plan, out, .found = false};
-    kn_arena_init(&r.arena, &p->ctx->from);
-    if (kn_protect(&r.arena, recall, &r) != KN_OK) {
-        kn_clear_error();
-        r.found = false;
-    }
-    kn_arena_finish(&r.arena);
-    return r.found;
+    recalling r = {p, plan, out, a, .found = false};
+    if (kn_protect(a, recall, &r) == KN_OK)
+        return r.found;
+    kn_clear_error();
+    return false;
 }
 
 static void discard(void *user, void *value)
 {
     kn_program *p = user;
+    kn_arena_finish(&((slot *)value)->memory);
     p->ctx->from.release(p->ctx->from.user, value);
 }
 

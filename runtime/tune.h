@@ -1,6 +1,6 @@
 /* Measured schedules: what options.autotune of a program does.
  *
- *   arguments -> the planner's own plan -> its class -> what is forced for all arguments of the class
+ *   arguments -> the planner's own plan -> its class -> the schedule of all arguments of the class, as text
  *                                                   known to the program | in the disk cache | measured now
  *
  * A class is the structure of the plan's kernels, which is the program and all that they rely on, and the extents of
@@ -8,6 +8,9 @@
  * few that are predicted to be the quickest are compiled and run on stand-ins of the first such arguments, the
  * planner's own first, until the budget is used up; another one is taken when it is quicker by a margin that noise does
  * not reach.
+ *
+ * What is learnt of a candidate is its text (codegen/kir/force.h) and its time: the text is what is kept, shown, given
+ * to options.schedule, and bound for other sizes of the class; those for which it does not bind get the planner's own.
  *
  * Whatever goes wrong, the planner's own plan is taken and there is no error. Threads that meet the same class wait for
  * the one that measures. A program learns as many classes as it may have kinds of arguments (KN_MAX_KINDS), so it
@@ -44,9 +47,9 @@ typedef struct kn_newcomer {
 /* What to force for these arguments: the program's own forces, if it has not learnt better or does not want to. */
 kn_force kn_tune(kn_program *p, const kn_newcomer *who);
 
-/* What is known of the class of a plan, the planner's own for the device of the program, without measuring anything.
- * False if nothing is. */
-bool kn_tune_recall(kn_program *p, const kn_plan *plan, kn_tuning *out);
+/* What is known of the class of a plan, the planner's own for the device of the program, without measuring anything;
+ * texts in `a`, or the program's. False if nothing is. */
+bool kn_tune_recall(kn_arena *a, kn_program *p, const kn_plan *plan, kn_tuning *out);
 /* Does the program measure on this device at all? */
 bool kn_tunes(const kn_program *p);
 

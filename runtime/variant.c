@@ -154,8 +154,9 @@ static kn_status make_plan(making *m)
     const kn_target *target = p->ctx->dev->ops->target(p->ctx->dev);
     int most = p->options.max_kinds ? p->options.max_kinds : KN_MAX_KINDS;
     kn_problem problem = kn_program_problem(p, m->binding, target);
-    problem.force = m->force;
-    KN_TRY(kn_plan_make(&m->planning, &problem, &m->plan));
+    if (m->trial) /* of these schedules and no others */
+        problem.force = m->force;
+    KN_TRY(kn_program_plan_by(&problem, &m->force, &m->planning, &m->plan));
     if (!p->ctx->dev->ops->runs_source || problem.universal || m->trial || has_all(p->ctx, m->plan))
         return KN_OK;
     if (__atomic_add_fetch(&p->kinds, 1, __ATOMIC_RELAXED) <= most)

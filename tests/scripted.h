@@ -146,7 +146,7 @@ static inline uint64_t candidate(machine *m, kiln_prog *p, int n, int64_t rows, 
     kn_arena_init(&a, NULL);
     good((kiln_status)kn_bind(&a, p->core->optimised, &x, 1, KN_BIND_INPUTS, &b));
     kn_problem problem = kn_program_problem(p->core, &b, target);
-    good((kiln_status)kn_candidates_find(&problem, NULL, KN_MOST_TRIALS, list, &count));
+    good((kiln_status)kn_candidates_find(&problem, &a, NULL, KN_MOST_TRIALS, list, &count));
     assert_int_equal(count, KN_MOST_TRIALS);
     x.shape = shape;
     good((kiln_status)kn_bind(&a, p->core->optimised, &x, 1, KN_BIND_INPUTS, &b));

@@ -1,5 +1,6 @@
 #include "codegen/kir/force.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,61 +14,91 @@ static const char *const divisions[KN_DIVISIONS] = {[KN_DIVIDE_WHOLE] = "whole",
 static const char *const reuses[KN_REUSES] = {
     [KN_REUSE_KEEP] = "keep", [KN_REUSE_RECOMPUTE] = "recompute"};
 
-kn_status kn_force_schedule(const char *text, kn_force *force)
+/* The number that a text of n characters has between `before` and `behind`; 0: it is none. */
+static int number_in(const char *text, size_t n, const char *before, const char *behind)
 {
-    force->division = KN_DIVIDE_BY_COST;
-    force->cluster = 0;
-    force->text = text && strchr(text, ':') ? text : NULL;
-    if (!text || force->text)
-        return KN_OK;
-    for (int d = KN_DIVIDE_WHOLE; d < KN_DIVISIONS; d++)
-        if (strcmp(text, divisions[d]) == 0) {
-            force->division = (kn_division)d;
-            return KN_OK;
-        }
+    size_t head = strlen(before), tail = strlen(behind);
     char *end = NULL;
-    long n = strncmp(text, "cluster=", 8) == 0 ? strtol(text + 8, &end, 10) : 0;
-    if (n < 2 || n > KN_MOST_CLUSTER || *end)
-        return kn_fail(
-            KN_ARGUMENT,
-            "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, "
-            "cluster=N with N from 2 to %d, and the line that explain --stage schedule prints first",
-            text, KN_MOST_CLUSTER);
-    force->division = KN_DIVIDE_CLUSTER;
-    force->cluster = (int)n;
-    return KN_OK;
+    long x = strncmp(text, before, head) == 0 ? strtol(text + head, &end, 10) : 0;
+    bool whole = x > 0 && x <= INT_MAX && end + tail == text + n;
+    return whole && strncmp(end, behind, tail) == 0 ? (int)x : 0;
+}
+
+static bool is(const char *text, size_t n, const char *word)
+{
+    return n == strlen(word) && strncmp(text, word, n) == 0;
+}
+
+/* Reads one choice of n characters. */
+static bool read_choice(const char *text, size_t n, kn_force *force)
+{
+    for (int d = KN_DIVIDE_WHOLE; d < KN_DIVISIONS; d++)
+        if (is(text, n, divisions[d])) {
+            force->division = (kn_division)d;
+            force->cluster = 0;
+            return true;
+        }
+    for (int r = KN_REUSE_KEEP; r < KN_REUSES; r++)
+        if (is(text, n, reuses[r])) {
+            force->reuse = (kn_reuse)r;
+            return true;
+        }
+    int blocks = number_in(text, n, "cluster=", ""),
+        most = number_in(text, n, "at most ", " threads");
+    if (blocks >= 2 && blocks <= KN_MOST_CLUSTER) {
+        force->division = KN_DIVIDE_CLUSTER;
+        force->cluster = blocks;
+        return true;
+    }
+    if (most < KN_LEAST_LIMIT || most > KN_MOST_LIMIT)
+        return false;
+    force->max_threads = most;
+    return true;
+}
+
+kn_status kn_force_read(const char *text, kn_force *force)
+{
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        if (!read_choice(text, n, force)) {
+            force->text = text;
+            break;
+        }
+        text += n;
+        text += strspn(text, ", ");
+    }
+    if (!*text || strchr(text, ':'))
+        return KN_OK;
+    return kn_fail(
+        KN_ARGUMENT,
+        "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, cluster=N with N "
+        "from 2 to %d, keep, recompute, 'at most N threads' with N from %d to %d, several of these with "
+        "commas, and behind them the line that explain --stage schedule prints first",
+        text, KN_MOST_CLUSTER, KN_LEAST_LIMIT, KN_MOST_LIMIT);
 }
 
 kn_status kn_force_reuse(const char *text, kn_force *force)
 {
-    force->reuse = KN_REUSE_BY_COST;
     for (int r = KN_REUSE_KEEP; text && r < KN_REUSES; r++)
-        if (strcmp(text, reuses[r]) == 0)
+        if (strcmp(text, reuses[r]) == 0) {
             force->reuse = (kn_reuse)r;
-    return !text || force->reuse != KN_REUSE_BY_COST
-               ? KN_OK
-               : kn_fail(KN_ARGUMENT, "unknown reuse '%s'; there are keep and recompute", text);
+            return KN_OK;
+        }
+    return text ? kn_fail(KN_ARGUMENT, "unknown reuse '%s'; there are keep and recompute", text)
+                : KN_OK;
 }
 
 void kn_force_put(kn_text *t, const kn_force *force)
 {
-    const char *comma = "";
-    if (force->division != KN_DIVIDE_BY_COST) {
+    size_t start = t->len;
+    if (force->division != KN_DIVIDE_BY_COST)
         kn_put(t, divisions[force->division]);
-        if (force->cluster)
-            kn_putf(t, "=%d", force->cluster);
-        comma = ", ";
-    }
-    if (force->text) {
-        kn_put(t, force->text);
-        comma = ", ";
-    }
-    if (force->reuse != KN_REUSE_BY_COST) {
-        kn_putf(t, "%s%s", comma, reuses[force->reuse]);
-        comma = ", ";
-    }
+    if (force->cluster)
+        kn_putf(t, "=%d", force->cluster);
+    if (force->reuse != KN_REUSE_BY_COST)
+        kn_putf(t, "%s%s", t->len > start ? ", " : "", reuses[force->reuse]);
     if (force->max_threads)
-        kn_putf(t, "%sat most %d threads", comma, force->max_threads);
-    else if (!*comma)
-        kn_put(t, "nothing forced");
+        kn_putf(t, "%sat most %d threads", t->len > start ? ", " : "", force->max_threads);
+    if (force->text)
+        kn_putf(t, "%s%s", t->len > start ? ", " : "", force->text);
 }

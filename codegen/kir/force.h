@@ -20,6 +20,9 @@ typedef enum kn_division {
     KN_DIVISIONS
 } kn_division;
 
+/* What max_threads may be. */
+enum { KN_LEAST_LIMIT = 32, KN_MOST_LIMIT = 1024 };
+
 typedef struct kn_force {
     kn_division division;
     int cluster; /* blocks of a cluster; 0: the planner chooses */
@@ -29,12 +32,16 @@ typedef struct kn_force {
     const char *text;
 } kn_force;
 
-/* Reads a division: "whole", "split", "resident", "tiles", "cluster", "cluster=N", or NULL for none; or the text of
- * schedules, which the caller keeps. Other texts are KN_ARGUMENT. */
-kn_status kn_force_schedule(const char *text, kn_force *force);
-/* Reads "keep", "recompute" or NULL. */
-kn_status kn_force_reuse(const char *text, kn_force *force);
-/* Writes what is forced: "cluster=4, recompute, at most 256 threads", or "nothing forced". */
+/* A force as text: choices, which the phases of the kernels follow from, then the kernels' schedules; any of it may be
+ * left out, and nothing forced is "".
+ *
+ *     cluster=4, recompute, at most 256 threads, threads 256: rows tpg 256 vec 4, cluster 4, ...
+ *
+ * Reads one into *force, which keeps what the text leaves out; the caller keeps the text. KN_ARGUMENT if a choice is
+ * unknown; schedules are read where they are bound. */
+kn_status kn_force_read(const char *text, kn_force *force);
 void kn_force_put(kn_text *t, const kn_force *force);
+/* Reads "keep", "recompute" or NULL, which leaves it. */
+kn_status kn_force_reuse(const char *text, kn_force *force);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "codegen/kir/schedule_text.h"
 
 enum { MOST_CHANGES = 2 };
 /* A plan that is predicted to take this many times as long as the planner's own is not worth compiling. */
@@ -30,27 +31,29 @@ typedef struct finding {
     kn_force force; /* being tried */
     int nseen;
     kn_digest seen[MOST_PLANS]; /* digests of the plans so far, as text */
-    kn_arena *arena;            /* for one plan */
+    kn_arena *texts;            /* of the list */
+    kn_arena arena;             /* for one plan */
 } finding;
 
-/* Inserts by predicted time, after the planner's own choice, which is first. */
-static void insert(finding *f, const kn_candidate *c)
+/* Makes a place by predicted time, after the planner's own choice, which is first. NULL: others are better. */
+static kn_candidate *insert(finding *f, double ns)
 {
     int at = f->n;
-    if (at > 0 && c->ns > NOT_WORTH_COMPILING * f->list[0].ns)
-        return;
-    while (at > 1 && f->list[at - 1].ns > c->ns)
+    if (at > 0 && ns > NOT_WORTH_COMPILING * f->list[0].ns)
+        return NULL;
+    while (at > 1 && f->list[at - 1].ns > ns)
         at--;
     if (at == f->most)
-        return;
+        return NULL;
     f->n += f->n < f->most;
-    memmove(&f->list[at + 1], &f->list[at], sizeof *c * (size_t)(f->n - 1 - at));
-    f->list[at] = *c;
+    memmove(&f->list[at + 1], &f->list[at], sizeof *f->list * (size_t)(f->n - 1 - at));
+    f->list[at] = (kn_candidate){f->force, ns};
+    return &f->list[at];
 }
 
 static bool is_new(finding *f, const kn_plan *plan)
 {
-    kn_text t = kn_text_new(f->arena);
+    kn_text t = kn_text_new(&f->arena);
     for (int i = 0; i < plan->kernels.len; i++)
         kn_kernel_print(&t, plan->kernels.data[i], true);
     kn_digest digest = kn_digest_of(kn_text_str(&t), t.len);
@@ -67,10 +70,19 @@ static kn_status try_force(void *user)
     kn_problem problem = *f->problem;
     kn_plan *plan;
     problem.force = f->force;
-    KN_TRY(kn_plan_make(f->arena, &problem, &plan));
-    if (is_new(f, plan))
-        insert(f, &(kn_candidate){f->force, plan->ns});
+    KN_TRY(kn_plan_make(&f->arena, &problem, &plan));
+    kn_candidate *c = is_new(f, plan) ? insert(f, plan->ns) : NULL;
+    if (c && c != f->list) {
+        kn_text t = kn_text_new(f->texts);
+        kn_schedules_put(&t, plan->kernels.data, plan->kernels.len, KN_SCHEDULE_OF_ALL);
+        c->force.text = kn_text_str(&t);
+    }
     return KN_OK;
+}
+
+static kn_status try_protected(void *user)
+{
+    return kn_protect(&((finding *)user)->arena, try_force, user);
 }
 
 /* Sets force to choices d, r and t. False if the problem forces one of them itself, or the machine lacks it. */
@@ -78,9 +90,9 @@ static bool set_force(finding *f, int d, int r, int t)
 {
     const kn_force *own = &f->problem->force;
     const kn_target *target = f->problem->target;
-    if ((d && own->division != KN_DIVIDE_BY_COST) || (r && own->reuse != KN_REUSE_BY_COST) ||
-        (t && (own->max_threads || !target->sm)) || divisions[d].cluster > target->cluster ||
-        (divisions[d].gpus_only && !target->sm))
+    if (((d || r || t) && own->text) || (d && own->division != KN_DIVIDE_BY_COST) ||
+        (r && own->reuse != KN_REUSE_BY_COST) || (t && (own->max_threads || !target->sm)) ||
+        divisions[d].cluster > target->cluster || (divisions[d].gpus_only && !target->sm))
         return false;
     f->force = *own;
     if (d) {
@@ -99,21 +111,19 @@ static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
             for (int d = 0; d < COUNT(divisions); d++) {
                 if ((d > 0) + (r > 0) + (t > 0) != changes || !set_force(f, d, r, t))
                     continue;
-                kn_arena arena;
-                kn_arena_init(&arena, from);
-                f->arena = &arena;
-                kn_status status = kn_protect(&arena, try_force, f);
-                kn_arena_finish(&arena);
+                kn_arena_init(&f->arena, from);
+                kn_status status = kn_protect(f->texts, try_protected, f);
+                kn_arena_finish(&f->arena);
                 if (status != KN_OK)
                     return status;
             }
     return KN_OK;
 }
 
-kn_status kn_candidates_find(const kn_problem *problem, const kn_allocator *from, int most,
-                             kn_candidate *list, int *n)
+kn_status kn_candidates_find(const kn_problem *problem, kn_arena *a, const kn_allocator *from,
+                             int most, kn_candidate *list, int *n)
 {
-    finding f = {.problem = problem, .most = most, .list = list};
+    finding f = {.problem = problem, .most = most, .list = list, .texts = a};
     for (int changes = 0; changes <= MOST_CHANGES; changes++)
         KN_TRY(try_changes(&f, changes, from));
     *n = f.n;

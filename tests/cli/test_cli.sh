@@ -482,9 +482,11 @@ if "$kiln" eval x+1 'x=f32[4]' --device emu >stdout 2>stderr; then
 fi
 x='x=f32[64,4096]'
 check "explain --autotune, before" 0 'not measured yet' explain "$examples/softmax.kiln" "$x" --device cpu --autotune
-check "explain --autotune --json, before" 0 '"forced": "nothing forced", "us": null' explain "$examples/softmax.kiln" "$x" --device cpu --autotune --json
+check "explain --autotune --json, before" 0 '"forced": "", "us": null}, .*"forced": ".*threads [0-9]+: rows tpg' explain "$examples/softmax.kiln" "$x" --device cpu --autotune --json
+line=$("$kiln" explain "$examples/softmax.kiln" "$x" --device cpu --autotune | sed -n '/^autotune/,/^$/s/^  \(.*: rows .*\)/\1/p' | head -1)
+check "run --schedule LINE, of explain --autotune" 0 '^y  f32\[64, 4096\]' run "$examples/softmax.kiln" "$x" --device cpu --schedule "$line"
 check "run --autotune" 0 '^y  f32\[64, 4096\]' run "$examples/softmax.kiln" "$x" --device cpu --autotune=1000
-check "explain --autotune, after" 0 ' us, taken$' explain "$examples/softmax.kiln" "$x" --device cpu --autotune
+check "explain --autotune, after" 0 ' us taken ' explain "$examples/softmax.kiln" "$x" --device cpu --autotune
 check "explain --autotune --json" 0 '"autotune": \{"measured": true' explain "$examples/softmax.kiln" "$x" --device cpu --autotune --json
 check "cache list of what was measured" 0 ' tuning of softmax, up to N 64, C 4096$' cache list
 check "bench --autotune" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --autotune

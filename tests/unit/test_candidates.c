@@ -1,9 +1,10 @@
 /* What is tried in place of the planner's choice: different plans, the planner's own first, nothing that the options
- * have settled. */
+ * have settled; and that its text is all of it. */
 #include <string.h>
 
 #include "bench/null_device.h"
 #include "codegen/plan/candidates.h"
+#include "runtime/tune.h"
 #include "tests/device.h"
 
 enum { MOST = 64 };
@@ -33,7 +34,8 @@ static void find(found *f, kiln_prog *p, const char *arch, int64_t rows, int64_t
         assert_true(kn_target_of_arch(arch, target));
     assert_int_equal(kn_bind(&f->arena, p->core->optimised, args, 1, KN_BIND_INPUTS, b), KN_OK);
     f->problem = kn_program_problem(p->core, b, target);
-    if (kn_candidates_find(&f->problem, &kn_malloc_allocator, most, f->list, &f->n) != KN_OK)
+    if (kn_candidates_find(&f->problem, &f->arena, &kn_malloc_allocator, most, f->list, &f->n) !=
+        KN_OK)
         fail_msg("%s", kn_last_error());
     assert_in_range(f->n, 1, most);
 }
@@ -47,15 +49,23 @@ static const kn_plan *plan_of(found *f, int i)
     return plan;
 }
 
-/* What it becomes, with its numbers. */
-static const char *text_of(found *f, int i)
+static const char *force_text(found *f, int i)
 {
-    const kn_plan *plan = plan_of(f, i);
+    kn_text t = kn_text_new(&f->arena);
+    kn_force_put(&t, &f->list[i].force);
+    return kn_text_str(&t);
+}
+
+/* What it becomes, with its numbers. */
+static const char *print(found *f, const kn_plan *plan)
+{
     kn_text t = kn_text_new(&f->arena);
     for (int k = 0; k < plan->kernels.len; k++)
         kn_kernel_print(&t, plan->kernels.data[k], true);
     return kn_text_str(&t);
 }
+
+static const char *text_of(found *f, int i) { return print(f, plan_of(f, i)); }
 
 static bool among(found *f, const char *schedule)
 {
@@ -145,11 +155,95 @@ static void test_few(void **state)
         find(&few, p, "sm_90", 64, 40000, most);
         assert_int_equal(few.n, most);
         for (int i = 0; i < most; i++)
-            assert_memory_equal(&few.list[i].force, &all.list[i].force, sizeof none);
+            assert_string_equal(force_text(&few, i), force_text(&all, i));
         end(&few);
     }
     end(&all);
     kiln_prog_destroy(p);
+    null_close(&n);
+}
+
+/* Programs whose candidates differ in what their schedules say. */
+static const char *const programs[] = {
+    softmax,
+    "def p(x: f32[N, C]):\n"
+    "    d = x - mean(x, axis=0)\n"
+    "    return d * rsqrt(mean(d * d, axis=0) + 1e-12)\n",
+    "def p(x: f32[N, C]):\n"
+    "    return x - mean(x, axis=1, keepdims=True) - mean(x, axis=0, keepdims=True) + mean(x)\n",
+    "def p(x: f32[N, C]):\n    return x / sqrt(sum(x * x))\n",
+    "def p(x: bf16[N, C]):\n    return logsumexp(x, axis=1)\n",
+    "def p(x: f32[N, C]):\n    return x * 2 + x.T.reshape(N, C)\n",
+    "def p(x: f32[N, 16 * C]):\n"
+    "    h = x.reshape(N, 16, C)\n"
+    "    d = h - mean(h, axis=(0, 2), keepdims=True)\n"
+    "    return d * rsqrt(mean(d * d, axis=(0, 2), keepdims=True) + 1)\n",
+};
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+/* The text of a force, read back: the same choices and schedules. */
+static kn_force read_back(found *f, int i)
+{
+    kn_force force = {0};
+    const char *text = force_text(f, i);
+    if (kn_force_read(text, &force) != KN_OK)
+        fail_msg("'%s': %s", text, kn_last_error());
+    return force;
+}
+
+/* Does the i-th candidate bind for other sizes? If not, it is refused with a rule. */
+static bool binds(found *f, int i, const found *other)
+{
+    kn_problem problem = other->problem;
+    kn_plan *plan;
+    problem.force = read_back(f, i);
+    if (kn_plan_make(&f->arena, &problem, &plan) == KN_OK)
+        return true;
+    assert_int_equal(kn_last_status(), KN_ARGUMENT);
+    assert_non_null(strstr(kn_last_error(), "schedule"));
+    return false;
+}
+
+static const char *class_of(found *f, const kiln_prog *p)
+{
+    return kn_tuning_class(&f->arena, p->core, plan_of(f, 0));
+}
+
+/* A candidate's text, read back, makes the plan that its choices alone made, and for most other sizes of the class
+ * one as well. */
+static void test_texts(void **state)
+{
+    (void)state;
+    static const char *const archs[] = {"sm_90", "sm_75", "cpu"};
+    static const int64_t shapes[][2] = {{64, 40000}, {4096, 4992}, {30, 480}, {65536, 1056}};
+    int bound = 0, others = 0;
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    for (int i = 0; i < PROGRAMS * 3 * 4; i++) {
+        const char *arch = archs[i / 4 % 3];
+        const int64_t *shape = shapes[i % 4];
+        found f, other;
+        kiln_prog *p = compile(&n.ctx, programs[i / 12]);
+        begin(&f);
+        begin(&other);
+        find(&f, p, arch, shape[0], shape[1], MOST);
+        find(&other, p, arch, shape[0] - shape[0] / 8, shape[1] - 96, 1);
+        bool one_class = strcmp(class_of(&f, p), class_of(&other, p)) == 0;
+        for (int c = 1; c < f.n; c++) {
+            const char *with = text_of(&f, c);
+            f.list[c].force = read_back(&f, c);
+            assert_string_equal(text_of(&f, c), with);
+            bound += one_class && binds(&f, c, &other);
+            others += one_class;
+            f.list[c].force.text = NULL;
+            assert_string_equal(text_of(&f, c), with);
+        }
+        end(&other);
+        end(&f);
+        kiln_prog_destroy(p);
+    }
+    print_message("%d of %d candidates bind for other sizes of their class\n", bound, others);
+    assert_true(others > 100 && bound > others - others / 10);
     null_close(&n);
 }
 
@@ -172,7 +266,17 @@ static void test_forced(void **state)
     end(&f);
     kiln_prog_destroy(p);
 
-    o.schedule = NULL;
+    o.reuse = NULL;
+    o.max_threads = 0;
+    o.schedule = "threads 512: rows tpg 512 vec 4, cluster 2, async, hold v0_x shared";
+    p = compile_with(&n.ctx, softmax, &o);
+    begin(&f);
+    find(&f, p, "sm_90", 64, 40000, MOST);
+    assert_int_equal(f.n, 1);
+    end(&f);
+    kiln_prog_destroy(p);
+
+    o.schedule = "keep, at most 256 threads";
     p = compile_with(&n.ctx, softmax, &o);
     begin(&f);
     find(&f, p, "sm_90", 64, 40000, MOST);
@@ -189,9 +293,8 @@ static void test_forced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_different),
-        cmocka_unit_test(test_rows_in_part),
-        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_different), cmocka_unit_test(test_rows_in_part),
+        cmocka_unit_test(test_few),       cmocka_unit_test(test_texts),
         cmocka_unit_test(test_forced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
