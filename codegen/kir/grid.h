@@ -29,15 +29,34 @@ static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
     return 0;
 }
 
+/* The blocks that a phase is given if each takes all the steps that a thread unrolls. */
+static inline int64_t kn_grid_phase_share(const kn_phase *p, int threads)
+{
+    int64_t blocks = kn_grid_phase_blocks(p, threads);
+    return p->how.walk == KN_WALK_FLAT ? kn_ceil_div(blocks, p->how.unroll) : blocks;
+}
+
+/* The most that is done between two barriers. Phases side by side have blocks of their own. */
+static inline int64_t kn_grid_most(const kn_kernel *k, int64_t (*of)(const kn_phase *, int))
+{
+    int64_t most = 1, now = 0;
+    for (int32_t i = 0; i < k->phases.len; i++) {
+        const kn_phase *p = &k->phases.data[i];
+        if (p->local)
+            continue;
+        int64_t blocks = of(p, k->threads);
+        if (!p->how.beside)
+            now = 0;
+        if (__builtin_add_overflow(now, blocks, &now))
+            now = INT64_MAX;
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
 static inline int64_t kn_grid_work(const kn_kernel *k)
 {
-    int64_t work = 1;
-    for (int32_t i = 0; i < k->phases.len; i++) {
-        int64_t blocks = kn_grid_phase_blocks(&k->phases.data[i], k->threads);
-        if (blocks > work)
-            work = blocks;
-    }
-    return work;
+    return kn_grid_most(k, kn_grid_phase_blocks);
 }
 
 /* The grid of persistent blocks: `per_unit` of them fit on each of `units` multiprocessors. Whole clusters, and at
@@ -64,6 +83,18 @@ static inline bool kn_grid_persistent(const kn_kernel *k)
     return kn_kernel_cooperative(k);
 }
 
+/* Do all phases run side by side, or is there only one? */
+static inline bool kn_grid_at_once(const kn_kernel *k)
+{
+    bool first = true, at_once = true;
+    for (int32_t i = 0; i < k->phases.len; i++) {
+        const kn_phase *p = &k->phases.data[i];
+        at_once = at_once && (p->local || p->how.beside || first);
+        first = first && p->local;
+    }
+    return at_once;
+}
+
 /* The grid of a launch: persistent, or a block for each piece of work. Elementwise blocks take all the steps that a
  * thread unrolls, unless that would leave multiprocessors idle. */
 static inline unsigned kn_grid_all_blocks(const kn_kernel *k, int per_unit, int units)
@@ -73,8 +104,8 @@ static inline unsigned kn_grid_all_blocks(const kn_kernel *k, int per_unit, int 
     int64_t work = kn_grid_work(k);
     if (kn_grid_persistent(k) || work <= resident)
         return resident;
-    if (k->phases.len == 1 && k->phases.data[0].how.walk == KN_WALK_FLAT)
-        work = kn_ceil_div(work, k->phases.data[0].how.unroll);
+    if (kn_grid_at_once(k))
+        work = kn_grid_most(k, kn_grid_phase_share);
     return work < resident ? resident : (unsigned)(work < most ? work : most);
 }
 

@@ -1,5 +1,6 @@
 #include "codegen/kir/kir.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +207,36 @@ int kn_steps_at_once(int bytes) { return kn_steps_for(bytes, 64); }
 bool kn_sums_atomically(const kn_phase *p)
 {
     return p->nest.reds.len == 1 && p->nest.reds.data[0].atomic;
+}
+
+/* Of the blocks beyond the first of each phase; rounded up, so that whole blocks come out whole. */
+static int64_t fraction(int64_t before, int64_t all)
+{
+    return all ? (int64_t)ceil((double)before * KN_WHOLE_GRID / (double)all) : 0;
+}
+
+bool kn_runs_beside(const kn_kernel *k, int p, kn_part_of_grid *part)
+{
+    const kn_phase *phases = k->phases.data;
+    int64_t before = 0, own = phases[p].num.share - 1, after = 0;
+    *part = (kn_part_of_grid){.count = 1};
+    for (int i = p, beside = phases[p].how.beside; i > 0 && beside;) {
+        if (phases[--i].local)
+            continue;
+        part->index++;
+        before += phases[i].num.share - 1;
+        beside = phases[i].how.beside;
+    }
+    int i = p + 1;
+    for (; i < k->phases.len && (phases[i].local || phases[i].how.beside); i++)
+        if (!phases[i].local) {
+            part->count++;
+            after += phases[i].num.share - 1;
+        }
+    part->count += part->index;
+    part->from = fraction(before, before + own + after);
+    part->to = fraction(before + own, before + own + after);
+    return part->count > 1;
 }
 
 bool kn_begins_after_all(const kn_phase *p)

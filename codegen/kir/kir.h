@@ -232,6 +232,16 @@ int kn_steps_for(int bytes, int wanted);
 /* Steps to unroll so that a thread has some 64 bytes of loads in flight; `bytes`: of one step. */
 int kn_steps_at_once(int bytes);
 
+/* Phases side by side: phase p's place among them. Each has one block, and of the others those between two fractions of
+ * KN_WHOLE_GRID, so that a grid of as many blocks as all shares add up to is divided by them exactly. False: it has the
+ * grid to itself. */
+enum { KN_WHOLE_GRID = 1 << 30 };
+typedef struct kn_part_of_grid {
+    int index, count;
+    int64_t from, to;
+} kn_part_of_grid;
+bool kn_runs_beside(const kn_kernel *k, int p, kn_part_of_grid *part);
+
 /* Is the phase's only reduction a whole sum by packed atomics? codegen/sched/atomics.c */
 bool kn_sums_atomically(const kn_phase *p);
 

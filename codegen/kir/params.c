@@ -85,9 +85,15 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
 }
 
 /* What its schedule goes by. */
-static void schedule_params(params *ps, const kn_phase *ph, int p)
+static void schedule_params(params *ps, const kn_kernel *k, int p)
 {
+    const kn_phase *ph = &k->phases.data[p];
     kn_arena *a = ps->arena;
+    kn_part_of_grid part;
+    if (!ph->local && kn_runs_beside(k, p, &part)) {
+        put_index(ps, part.from, a ? kn_sprintf(a, "p%d_from", p) : NULL);
+        put_index(ps, part.to, a ? kn_sprintf(a, "p%d_to", p) : NULL);
+    }
     if (ph->how.split || ph->how.mixed) {
         put_index(ps, ph->num.splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
         if (ph->how.split && !kn_is_cyclic(ph))
@@ -124,7 +130,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
                             .name = a ? kn_sprintf(a, "count%d", i) : NULL});
     for (int p = 0; p < k->phases.len; p++) {
         nest_params(&ps, k, p);
-        schedule_params(&ps, &k->phases.data[p], p);
+        schedule_params(&ps, k, p);
     }
     if (kn_kernel_resident(k))
         put_index(&ps, k->resident_steps, "resident_steps");

@@ -148,6 +148,8 @@ static void print_numbers(kn_text *t, const kn_phase *ph)
         kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->num.splits,
                 ph->how.mixed ? "parts" : "splits", (long long)ph->num.chunk,
                 ph->how.mixed ? "groups" : "members");
+    if (ph->num.share)
+        kn_putf(t, "    share of the grid: %lld\n", (long long)ph->num.share);
     if (kn_starts_skewed(ph))
         kn_putf(t, "    skew %lld ns\n", (long long)ph->num.skew);
     if (kn_copies_in_chunks(ph))
@@ -183,6 +185,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "  %sphase %d %s%s: ", ph->local ? "local " : "", p, ph->nest.name,
             ph->barrier            ? " after grid barrier"
+            : ph->how.beside       ? " side by side with the one before"
             : ph->how.last_of_tile ? " by the last block of each tile"
             : ph->how.last_block   ? " by the last block"
                                    : "");

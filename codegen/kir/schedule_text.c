@@ -20,7 +20,8 @@ static const word walk_words[] = {
     {"steps", INT, HOW(steps)}, {"unroll", INT, HOW(unroll)}, {"unaligned", FLAG, HOW(unaligned)},
     {"full", FLAG, HOW(full)},  {"pack", LONG, NUM(pack)},    {"packed", FLAG, HOW(packed)},
     {"tile", INT, HOW(tile)}};
-static const word other_words[] = {{"resident", FLAG, HOW(resident)},
+static const word other_words[] = {{"beside", FLAG, HOW(beside)},
+                                   {"resident", FLAG, HOW(resident)},
                                    {"async", FLAG, HOW(async)},
                                    {"hoisted", FLAG, HOW(hoisted)},
                                    {"chunk", LONG, NUM(copy_chunk)},

@@ -66,6 +66,9 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "a mixed phase has whole rows of a known number of steps");
     if (ph->how.last_block && (ph->barrier || p + 1 < k->phases.len))
         return broken(k, p, "only the last phase is the last block's, and without a barrier");
+    if (ph->how.beside && (p == 0 || ph->local || ph->barrier || ph->how.last_block ||
+                           ph->how.cluster || ph->how.mixed || kn_phase_resident(ph)))
+        return broken(k, p, "phases side by side wait for nobody, and share no blocks");
     if (ph->how.last_of_tile &&
         (!ph->how.last_block || ph->how.walk != KN_WALK_COLS || ph->how.split))
         return broken(k, p,

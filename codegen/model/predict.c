@@ -17,6 +17,7 @@ typedef struct model {
     double rate;   /* DRAM bandwidth */
     double moved;  /* bytes moved so far */
     double *seen;  /* per buffer: `moved` when it was last touched; -1: not yet */
+    bool *touched; /* per buffer: by this phase */
     bool *need;    /* per value, of one sweep */
     bool reversed; /* the phase's first sweep is a reverse traversal */
 } model;
@@ -190,11 +191,19 @@ static double groups_at_once(const model *m, const kn_phase *ph, const spread *s
     return s->blocks / s->waves * side / (double)ph->num.splits;
 }
 
+/* A phase that has touched the buffer ends. */
+static void leave(model *m, int buf, double moved_before)
+{
+    if (m->touched[buf])
+        m->seen[buf] = moved_before;
+    m->touched[buf] = false;
+}
+
 static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
 {
     traffic t = {.at_once = least(groups_at_once(m, ph, s), (double)ph->nest.groups),
                  .done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1),
-                 .touched = KN_NEW_ARRAY(m->k->arena, bool, m->k->bufs.len + 1)};
+                 .touched = m->touched};
     double part = t.at_once / (double)ph->nest.groups, before = m->moved;
     for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
         sweep_reads(m, ph, sweep, (m->moved - before) * part, &t);
@@ -203,9 +212,11 @@ static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
     /* broadcast arrays come from the last-level cache again for each group, unless the unit's own cache holds them */
     if (t.broadcast > m->m->near_bytes - (double)m->k->shared * s->blocks_a_unit)
         t.cache += t.broadcast * (double)(ph->nest.groups - 1);
-    for (int b = 0; b < m->k->bufs.len; b++)
-        if (t.touched[b])
-            m->seen[b] = before;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_is_read(kn_value_at(ph, i)))
+            leave(m, kn_value_at(ph, i)->access->buf, before);
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        leave(m, ph->nest.stores.data[i].access.buf, before);
     return t;
 }
 
@@ -440,6 +451,8 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     double idle = most(1, m->m->threads / (s.blocks_a_unit * m->k->threads));
     t.work = (double)ph->nest.groups * (double)ph->nest.members * additions(m, ph) * idle;
     t.work /= s.units * m->m->adds;
+    t.machine =
+        most(most(t.memory, t.cache), most(t.transfer, t.work) * s.units / m->target->units);
     double start = kn_grid_persistent(m->k) ? 0 : m->m->start;
     t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
     waits_of(m, ph, &s, &t);
@@ -447,7 +460,8 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     t.waits += (t.work + before) / s.blocks_a_unit;
     if (s.cluster || ph->how.split) {
         double longer = waves_until_all_are_done(&s, &t) / s.waves;
-        double *parts[] = {&t.memory, &t.cache, &t.transfer, &t.work, &t.waits, &t.combines};
+        double *parts[] = {&t.memory, &t.cache,    &t.transfer, &t.work,
+                           &t.waits,  &t.combines, &t.machine};
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
             *parts[i] *= longer;
     }
@@ -468,7 +482,11 @@ static void add(kn_time *sum, const kn_time *t)
     sum->combines += t->combines;
     sum->in_step += t->in_step;
     sum->barriers += t->barriers;
+    sum->machine += t->machine;
 }
+
+/* What a block takes to find out that a phase beside others is not its own. */
+enum { PART_NS = 20 };
 
 kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *phases)
 {
@@ -480,14 +498,23 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
             k->phases.data[i].nest.values.len > values ? k->phases.data[i].nest.values.len : values;
     m.need = KN_NEW_ARRAY(k->arena, bool, values + 1);
     m.seen = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
+    m.touched = KN_NEW_ARRAY(k->arena, bool, k->bufs.len + 1);
     for (int b = 0; b < k->bufs.len; b++)
         m.seen[b] = -1;
     m.fit = kn_blocks_a_unit(k, target);
     m.rate = kn_streams_through(k) ? m.m->stream : m.m->memory;
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
+    double longest =
+        0; /* of phases side by side: what each takes besides, which they do at the same time */
     for (int i = 0; i < k->phases.len; i++) {
         m.reversed = target->sm != 0 && !k->phases.data[i].local && kn_walks_backwards(k, i);
         kn_time t = phase_time(&m, &k->phases.data[i]);
+        if (!k->phases.data[i].local) {
+            double besides = t.ns - t.machine;
+            bool beside = k->phases.data[i].how.beside;
+            t.ns = beside ? PART_NS + t.machine + most(besides - longest, 0) : t.ns;
+            longest = beside ? most(longest, besides) : besides;
+        }
         if (phases)
             phases[i] = t;
         add(&sum, &t);

@@ -9,7 +9,7 @@
  *          or with short runs of several groups packed into rows (packed.c)
  *
  * Members of rows and of columns may be split over all blocks, which keep on chip what they load again after a grid
- * barrier (resident.c). Mixed reductions are in mixed.c.
+ * barrier (resident.c). Mixed reductions are in mixed.c, nests side by side in beside.c.
  *
  * Before: a normalised phase. After: its schedule is set; the block size is the walk's preference. */
 #ifndef KN_CODEGEN_SCHED_H
@@ -207,6 +207,11 @@ bool kn_computed_have_room(kn_arena *a, const kn_phase *phase);
 /* trial.c: nanoseconds predicted for a kernel of this phase alone, as its walk would bind it at the block size that
  * it prefers. To compare alternatives. */
 double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase);
+
+/* beside.c: runs the phases of a bound kernel that do not wait for each other side by side, if that is predicted to be
+ * faster. A schedule that is given says itself which do: KN_ARGUMENT if they cannot. */
+void kn_run_beside(const kn_site *at, kn_kernel *k);
+kn_status kn_run_beside_as_given(const kn_site *at, kn_kernel *k);
 
 /* atomics.c: makes whole sums of integers packed atomics, in kernels whose last phase is the last block's. */
 void kn_sum_by_atomics(kn_kernel *k);

@@ -69,7 +69,7 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
 {
     kn_schedule *how = &of->how;
     const bool up = chance(r, 50), whole = how->tpg == s->threads;
-    switch (below(r, 9)) {
+    switch (below(r, 10)) {
     case 0:
         scale(&s->threads, up);
         if (whole || how->walk == KN_WALK_COLS)
@@ -96,6 +96,7 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
         how->steps = chance(r, 50) ? 0 : how->steps;
         break;
     case 8: change_hold(a, of, nest, r); break;
+    case 9: how->beside = !how->beside; break;
     }
 }
 

@@ -70,6 +70,9 @@ static void test_grid_blocks(void **state)
     k.phases.len = 2;
     assert_int_equal(kn_grid_blocks(&k, 8, 132), 50); /* the phase with the most work */
     assert_int_equal(kn_grid_blocks(&k, 2, 10), 20);  /* what the machine holds */
+    phases[1].how.beside = true;                      /* blocks of their own */
+    assert_int_equal(kn_grid_blocks(&k, 8, 132), 54);
+    phases[1].how.beside = false;
     phases[0].nest.members = 0;
     phases[1].nest.groups = 0;
     assert_int_equal(kn_grid_blocks(&k, 8, 132), 1);

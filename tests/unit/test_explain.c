@@ -68,7 +68,7 @@ static void lines(void **state)
 {
     (void)state;
     says_this(&(asked){.program = centred},
-              PARTS("\n2 loop nests\n", "over [N, M], reducing axis 1\n       2: rows = mean(",
+              PARTS("\n3 loop nests\n", "over [N, M], reducing axis 1\n       2: rows = mean(",
                     "       3: d = x - rows\n", "# of two loop nests    of which: mean\n",
                     "# of two loop nests    of which: subtract", "mean(x) at 4:"),
               PARTS("def f", "d = x - rows    subtract", "rows, "));

@@ -393,6 +393,20 @@ static void describe_phase(kn_cuda_writer *w)
     kn_put(w->t, "\n");
 }
 
+/* Phases side by side: the blocks that work on this one. */
+static bool open_part_of_grid(kn_cuda_writer *w)
+{
+    kn_part_of_grid part;
+    if (!kn_runs_beside(w->k, w->p, &part))
+        return false;
+    kn_cuda_line(w, "const kn_part_of_grid part = kn_part_of(%d, %d, p%d_from, p%d_to);",
+                 part.index, part.count, w->p, w->p);
+    kn_cuda_open(w, "if (part.block < part.blocks)");
+    w->block = "part.block";
+    w->blocks = "part.blocks";
+    return true;
+}
+
 static void write_phase(kn_cuda_writer *w, int p)
 {
     enter_phase(w, p);
@@ -408,11 +422,14 @@ static void write_phase(kn_cuda_writer *w, int p)
     w->blocks = one_block ? "1" : "gridDim.x";
     kn_cuda_line(w, "{");
     w->indent++;
+    const bool beside = open_part_of_grid(w);
     switch (w->ph->how.walk) {
     case KN_WALK_FLAT: write_flat(w); break;
     case KN_WALK_ROWS: write_rows(w); break;
     case KN_WALK_COLS: w->ph->how.packed ? kn_cuda_packed(w) : write_cols(w); break;
     }
+    if (beside)
+        kn_cuda_close(w);
     kn_cuda_close(w);
 }
 

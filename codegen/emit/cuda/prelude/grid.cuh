@@ -1,5 +1,25 @@
 // The blocks of a grid.
 
+// Phases side by side: a block's index among those of its phase, and how many these are. Other blocks have larger indices.
+struct kn_part_of_grid {
+    unsigned block, blocks;
+};
+
+// The part of phase `index` of `count`: a block of its own, and of the others those between two fractions, in units of 2^-30. If
+// there are fewer blocks than phases, all work on each.
+__device__ __forceinline__ kn_part_of_grid kn_part_of(unsigned index, unsigned count, unsigned long long from,
+                                                      unsigned long long to)
+{
+    kn_part_of_grid part = {blockIdx.x, gridDim.x};
+    if (gridDim.x < count)
+        return part;
+    const unsigned others = gridDim.x - count, first = index + (unsigned)(others * from >> 30),
+                   next = index + 1 + (unsigned)(others * to >> 30);
+    part.block = blockIdx.x - first; // wraps for blocks in front
+    part.blocks = next - first;
+    return part;
+}
+
 // The barrier of all blocks of a cooperative launch: what any wrote before it, all see after it. The arrivals add up to 2^31,
 // so the word's top bit flips when the last block arrives. The other bits are then zero again, so one word, zeroed once,
 // serves any number of launches.
