@@ -431,7 +431,8 @@ typedef struct kiln_options {
      * tiles in shared memory wherever there is any ("whole": nowhere). Or the first line of what kiln_explain() gives for
      * the stage "schedule", changed or not, for arguments like those that it was made for: with others, or where it breaks a rule,
      * planning fails with ARGUMENT. Or both, the line last, with ", " between, also with "keep", "recompute" and
-     * "at most N threads", which reuse and max_threads overrule: what autotune learns is kept so. */
+     * "at most N threads", which reuse and max_threads overrule: what autotune learns is kept so. Or with "undo N", without a
+     * merge of loop nests, which a verbose kiln_explain() lists by this number. */
     const char *schedule;
     int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
     const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;

@@ -50,8 +50,10 @@ kn_explained_steps kn_explain_steps(const subject *s);
 void kn_explain_put_steps(const subject *s);
 void kn_explain_put_bytes(kn_text *t, int64_t n);
 
-/* explain_nests.c: the loop nests by what they compute, and why there is more than one. */
+/* explain_nests.c: the loop nests by what they compute, and why there is more than one; and the merges that can be
+ * undone, each by the two operations whose loop nests became one. */
 void kn_explain_nests(const subject *s);
+list kn_explain_merges(const subject *s);
 
 /* explain_phase.c: the kernels; phase p of one, without times where `time` is NULL. */
 void kn_explain_kernels(const subject *s);

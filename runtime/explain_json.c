@@ -11,6 +11,8 @@
  *   predicted_us, predicted_unfused_us       of all kernels; if each operation were one
  *   predicted                                of each kernel and phase: us in all, what most of it goes to
  *                                            (bound), and the us of each part
+ *   merges                                   what became one loop nest, in order: each the two operations by which
+ *                                            its sides touch; options.schedule "undo N" undoes the N-th
  *   autotune                                 where the program measures: the candidates of such arguments,
  *                                            the schedule that each forces ("": none), as --schedule reads
  *                                            it, and its us (null: not measured yet); which
@@ -276,6 +278,7 @@ void kn_explain_json(const subject *s)
     kn_putf(t, "  \"predicted_us\": %.3f,\n  \"predicted_unfused_us\": %.3f,\n", plan->ns / 1e3,
             s->unfused / 1e3);
     put_list(s, "kernels", plan->kernels.len, put_kernel);
+    put_texts(t, "merges", kn_explain_merges(s));
     kn_explain_tuning_json(s);
     list relied = kn_explain_facts(s), more = kn_explain_needs(s);
     for (int i = 0; i < more.lines.len; i++)

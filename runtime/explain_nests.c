@@ -136,6 +136,27 @@ static void put_again(const subject *s, const kn_region *r)
     kn_put(s->t, *before == ',' ? "\n" : "");
 }
 
+list kn_explain_merges(const subject *s)
+{
+    const kn_regions *r = s->plan->regions;
+    list l = {.a = s->t->arena};
+    for (int i = 0; i < r->merges.len && !s->prog->force.undone; i++) {
+        const kn_merge *m = &r->merges.data[i];
+        kn_push(l.a, &l.lines,
+                kn_sprintf(l.a, "%s and %s", kn_node_title(r->graph->nodes.data[m->a]),
+                           kn_node_title(r->graph->nodes.data[m->b])));
+    }
+    return l;
+}
+
+static void put_merges(const subject *s)
+{
+    const list l = kn_explain_merges(s);
+    kn_put(s->t, l.lines.len ? "\nmerged in this order; --schedule 'undo N' undoes one\n" : "");
+    for (int i = 0; i < l.lines.len; i++)
+        kn_putf(s->t, "  %d  %s\n", i + 1, l.lines.data[i]);
+}
+
 static void put_refusals(const subject *s)
 {
     int all = s->refusals.len, n = s->verbose || all <= MOST_REFUSALS ? all : MOST_REFUSALS;
@@ -161,5 +182,7 @@ void kn_explain_nests(const subject *s)
         put_operations(s, &lines, r);
         put_again(s, r);
     }
+    if (s->verbose)
+        put_merges(s);
     put_refusals(s);
 }

@@ -43,16 +43,26 @@ static bool read_choice(const char *text, size_t n, kn_force *force)
             force->reuse = (kn_reuse)r;
             return true;
         }
-    int blocks = number_in(text, n, "cluster=", ""),
-        most = number_in(text, n, "at most ", " threads");
+    return false;
+}
+
+/* Reads one choice that has a number. */
+static bool read_numbered(const char *text, size_t n, kn_force *force)
+{
+    int blocks = number_in(text, n, "cluster=", ""), undone = number_in(text, n, "undo ", "");
+    int most = number_in(text, n, "at most ", " threads");
     if (blocks >= 2 && blocks <= KN_MOST_CLUSTER) {
         force->division = KN_DIVIDE_CLUSTER;
         force->cluster = blocks;
         return true;
     }
-    if (most < KN_LEAST_LIMIT || most > KN_MOST_LIMIT)
+    if (most >= KN_LEAST_LIMIT && most <= KN_MOST_LIMIT) {
+        force->max_threads = most;
+        return true;
+    }
+    if (undone < 1 || undone > KN_MOST_UNDONE)
         return false;
-    force->max_threads = most;
+    force->undone |= (uint64_t)1 << (undone - 1);
     return true;
 }
 
@@ -60,7 +70,7 @@ kn_status kn_force_read(const char *text, kn_force *force)
 {
     while (*text) {
         size_t n = strcspn(text, ",");
-        if (!read_choice(text, n, force)) {
+        if (!read_choice(text, n, force) && !read_numbered(text, n, force)) {
             force->text = text;
             break;
         }
@@ -72,9 +82,10 @@ kn_status kn_force_read(const char *text, kn_force *force)
     return kn_fail(
         KN_ARGUMENT,
         "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, cluster=N with N "
-        "from 2 to %d, keep, recompute, 'at most N threads' with N from %d to %d, several of these with "
-        "commas, and behind them the line that explain --stage schedule prints first",
-        text, KN_MOST_CLUSTER, KN_LEAST_LIMIT, KN_MOST_LIMIT);
+        "from 2 to %d, keep, recompute, 'at most N threads' with N from %d to %d, 'undo N' with N to "
+        "%d, several of these with commas, and behind them the line that explain --stage schedule "
+        "prints first",
+        text, KN_MOST_CLUSTER, KN_LEAST_LIMIT, KN_MOST_LIMIT, KN_MOST_UNDONE);
 }
 
 kn_status kn_force_reuse(const char *text, kn_force *force)
@@ -91,8 +102,11 @@ kn_status kn_force_reuse(const char *text, kn_force *force)
 void kn_force_put(kn_text *t, const kn_force *force)
 {
     size_t start = t->len;
+    for (int i = 0; i < KN_MOST_UNDONE; i++)
+        if (force->undone >> i & 1)
+            kn_putf(t, "%sundo %d", t->len > start ? ", " : "", i + 1);
     if (force->division != KN_DIVIDE_BY_COST)
-        kn_put(t, divisions[force->division]);
+        kn_putf(t, "%s%s", t->len > start ? ", " : "", divisions[force->division]);
     if (force->cluster)
         kn_putf(t, "=%d", force->cluster);
     if (force->reuse != KN_REUSE_BY_COST)

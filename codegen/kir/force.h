@@ -3,6 +3,7 @@
 #define KN_CODEGEN_FORCE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/text.h"
 
@@ -20,14 +21,16 @@ typedef enum kn_division {
     KN_DIVISIONS
 } kn_division;
 
-/* What max_threads may be. */
-enum { KN_LEAST_LIMIT = 32, KN_MOST_LIMIT = 1024 };
+/* What max_threads may be; and how many merges can be undone, the first ones. */
+enum { KN_LEAST_LIMIT = 32, KN_MOST_LIMIT = 1024, KN_MOST_UNDONE = 64 };
 
 typedef struct kn_force {
     kn_division division;
     int cluster; /* blocks of a cluster; 0: the planner chooses */
     kn_reuse reuse;
     int max_threads; /* per block; 0: no limit but the target's */
+    uint64_t
+        undone; /* bit i: the i-th merge of loop nests of what the planner would choose is undone */
     /* schedules of the kernels as in codegen/kir/schedule_text.h, separated by '|'; NULL: none */
     const char *text;
 } kn_force;
@@ -36,6 +39,7 @@ typedef struct kn_force {
  * left out, and nothing forced is "".
  *
  *     cluster=4, recompute, at most 256 threads, threads 256: rows tpg 256 vec 4, cluster 4, ...
+ *     undo 2, undo 3
  *
  * Reads one into *force, which keeps what the text leaves out; the caller keeps the text. KN_ARGUMENT if a choice is
  * unknown; schedules are read where they are bound. */

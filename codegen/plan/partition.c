@@ -454,6 +454,29 @@ static kn_status find_or_search(kn_arena *a, const kn_problem *problem, kn_parti
 
 /* ---- plans ---- */
 
+/* The best plan again, without the merges that are undone. */
+static kn_status plan_undone(search *s, const kn_problem *problem, const kn_partition *p)
+{
+    const kn_regions *from = s->best->regions;
+    const int n = from->merges.len;
+    const uint64_t undone = problem->force.undone;
+    kn_problem pr = *problem;
+    kn_merge *merges = KN_NEW_ARRAY(s->a, kn_merge, n + 1);
+    int left = 0;
+    if (n < KN_MOST_UNDONE && undone >> n)
+        return kn_fail(KN_ARGUMENT, "there are %d merges of loop nests to undo", n);
+    if (from->graph != pr.graph)
+        return kn_fail(KN_ARGUMENT, "no merge can be undone where a reshape takes a copy");
+    for (int i = 0; i < n; i++)
+        if (i >= KN_MOST_UNDONE || !(undone >> i & 1))
+            merges[left++] = from->merges.data[i];
+    pr.fusion = p->fusion && !s->unfused;
+    pr.choices =
+        &(kn_choices){.reuse = from->graph->nodes.len > KN_MOST_SEARCHED ? NULL : p->reuse};
+    return kn_plan_with(s->a, &pr, kn_regions_form_by(s->a, pr.graph, pr.sizes, merges, left),
+                        s->base, &s->best);
+}
+
 /* The partition of the problem's class, if it is one of graphs that are refined as this one is; else its own. */
 static kn_status find_partition(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
                                 kn_partition *p)
@@ -481,17 +504,22 @@ static kn_status plan_parted(search *s, const kn_partition *p)
 kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
                             const kn_plan *base, kn_plan **plan)
 {
-    search s = {.a = a, .problem = refined, .base = base};
+    kn_problem own = *refined;
+    search s = {.a = a, .problem = &own, .base = base};
     kn_partition p = {.fusion = true, .tried = 1};
+    if (refined->force.undone)
+        own.force.text = NULL; /* schedules are for what is left of the merges */
     if (refined->graph->nodes.len <= KN_MOST_SEARCHED) {
         KN_TRY(find_partition(a, problem, refined, &p));
         KN_TRY(plan_parted(&s, &p));
     } else {
         KN_TRY(plan_merged(&s, kn_regions_form(a, refined->graph, refined->sizes, true)));
     }
-    if (p.fusion && !is_forced(refined))
+    if (p.fusion && !is_forced(&own))
         KN_TRY(try_unfused(&s));
+    if (refined->force.undone)
+        KN_TRY(plan_undone(&s, refined, &p));
     *plan = s.best;
-    (*plan)->tried = p.tried + s.tried;
+    (*plan)->tried = refined->force.undone ? 0 : p.tried + s.tried;
     return KN_OK;
 }

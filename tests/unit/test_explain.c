@@ -72,8 +72,12 @@ static void lines(void **state)
                     "       3: d = x - rows\n", "# of two loop nests    of which: mean\n",
                     "# of two loop nests    of which: subtract", "mean(x) at 4:"),
               PARTS("def f", "d = x - rows    subtract", "rows, "));
-    says_this(&(asked){.program = centred, .verbose = true}, PARTS("       3: d = x - rows    d\n"),
-              NONE);
+    says_this(&(asked){.program = centred, .verbose = true},
+              PARTS("       3: d = x - rows    d\n", "\nmerged in this order; --schedule 'undo N' ",
+                    "\n  1  rows and d\n  2  d and subtract\n"),
+              PARTS("\n  3  "));
+    says_this(&(asked){.program = centred, .stage = "json"},
+              PARTS("\"merges\": [\n    \"rows and d\",\n    \"d and subtract\"\n  ],\n"), NONE);
     says_this(&(asked){.program = "def f(x: f32[N, M]):\n    d = exp(sin(x))\n"
                                   "    return sum(d * 2, axis=0), sum(d, axis=1)\n"},
               PARTS("computes again: "), NONE);
