@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# bench/speed checks a small workload and measures it; the report shows it, with a peer's time beside it.
+# bench/speed checks a small workload and measures it; the report shows it, with a peer's time beside it. --merges checks
+# and measures each of its variants, and lists those that are quicker than fused.
 # usage: tests/bench.sh SPEED SCRATCH
 set -euo pipefail
 speed=$1 scratch=$2
@@ -17,5 +18,25 @@ grep -q "^Below 0.98: $name (0.00)" "$scratch/table.md" || fail "$(cat "$scratch
 python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$scratch/chart.svg"
 python3 bench/fit.py "$scratch/kiln.json" >"$scratch/fit" || fail "$(cat "$scratch/fit")"
 grep -q "^| $name | whole | .* |$" "$scratch/fit" && grep -q "over 1 measurements" "$scratch/fit" || fail "$(cat "$scratch/fit")"
+"$speed" --merges --device cpu --only 'layernorm f32 64x64' --repeats 3 --json "$scratch/merges.json" >"$scratch/merges" || fail "$(cat "$scratch/merges")"
+python3 - "$scratch/merges.json" "$scratch/merges" <<'END' || fail "$(cat "$scratch/merges")"
+import json, re, sys
+measured = json.load(open(sys.argv[1]))
+printed = open(sys.argv[2]).read()
+(workload,) = measured["workloads"]
+fused, unfused, *undone = workload["variants"]
+assert workload["ok"] and measured["checked"]
+assert fused["fusion"] and not unfused["fusion"] and unfused["launches"] > fused["launches"]
+assert len(undone) > 1 and all(v["schedule"] == f"undo {i + 1}" and v["undone"] for i, v in enumerate(undone))
+assert all(v["us"] > 0 and v["predicted_us"] > 0 and v["error"] < 2e-5 for v in workload["variants"])
+assert fused["ratio"] == fused["p90"] == 1 and not fused["quicker"]
+title = {"": "unfused"} | {v["schedule"]: f"{v['schedule']}: {v['undone']}" for v in undone}
+quicker = [title[v["schedule"]] for v in workload["variants"] if v["quicker"]]
+rows, listed = printed.split("\nfused is not the quickest:")
+assert all(f"\n  {t} " in rows for t in title.values())
+assert re.findall(r"^  layernorm f32 64x64, (.*): \d\.\d\d of fused's time, predicted \d+\.\d\d$", listed, re.M) == quicker
+assert quicker or listed == " nowhere\n"
+END
+"$speed" --merges --schedule split 2>/dev/null && fail "merges of a schedule that is forced"
 "$speed" --device cpu --repeats none 2>/dev/null && fail "a number of repeats that is none"
 echo "ok"

@@ -105,15 +105,19 @@ double median(double *x, int n)
     return x[n / 2];
 }
 
+kiln_status machine_time_once(machine *m, kiln_status (*fn)(void *user), void *user, double *us)
+{
+    kiln_status status = machine_flush(m);
+    return status == KILN_OK ? kiln_time(m->ctx, NULL, fn, user, us) : status;
+}
+
 kiln_status machine_time(machine *m, int repeats, kiln_status (*fn)(void *user), void *user,
                          double *us)
 {
     double times[MAX_REPEATS];
     int n = repeats < MAX_REPEATS ? repeats : MAX_REPEATS;
     for (int i = 0; i < n; i++) {
-        kiln_status status = machine_flush(m);
-        if (status == KILN_OK)
-            status = kiln_time(m->ctx, NULL, fn, user, &times[i]);
+        kiln_status status = machine_time_once(m, fn, user, &times[i]);
         if (status != KILN_OK)
             return status;
     }

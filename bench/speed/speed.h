@@ -2,6 +2,8 @@
 #ifndef BENCH_SPEED_H
 #define BENCH_SPEED_H
 
+#include <stdio.h>
+
 #include "frontend/kiln.h"
 
 /* ---- workloads.c: what is measured ---- */
@@ -67,6 +69,62 @@ kiln_status machine_time(machine *m, int repeats, kiln_status (*fn)(void *user),
                          double *us);
 /* Median time of the fastest copy there is that moves `bytes`, half of them read and half written. */
 kiln_status machine_copy_time(machine *m, int repeats, int64_t bytes, double *us);
+/* The time of one call behind flushed caches. */
+kiln_status machine_time_once(machine *m, kiln_status (*fn)(void *user), void *user, double *us);
 double median(double *x, int n);
+
+/* ---- job.c: a workload on the measured machine ---- */
+
+enum { MAX_ARRAYS = 12, MAX_TEXT = 2048 };
+
+typedef struct job {
+    const workload *w;
+    kiln_prog *prog; /* not the job's */
+    array arrays[MAX_ARRAYS];
+    kiln_arg args[MAX_ARRAYS];
+    int n;
+    int64_t bytes;       /* that must move once */
+    double predicted_us; /* by the model */
+    double error;        /* the largest deviation() of an output */
+    char *explained;     /* JSON */
+} job;
+
+/* Says so on stderr. */
+bool failed(const char *what, kiln_status status);
+
+/* Compiles the workload's text for elements of `dtype`. */
+kiln_status workload_compile(kiln_ctx *ctx, const workload *w, const char *dtype,
+                             const kiln_options *how, kiln_prog **prog);
+/* The arrays of j->prog, then memory for them: inputs random, outputs NaN. */
+bool job_shapes(job *j);
+bool job_data(machine *m, job *j);
+/* Fills explained and predicted_us. */
+bool job_explain(job *j, const char *arch);
+/* Runs j->prog. */
+kiln_status job_run(void *job);
+
+/* What is true: the outputs in f64, or integers in their own type, computed on the host; for MAX_ARRAYS arrays. */
+bool job_reference(machine *m, const job *j, array *ref);
+void job_reference_free(const job *j, array *ref);
+/* Runs j->prog over outputs of NaN and compares: sets error. */
+bool job_agrees(machine *m, job *j, const array *ref);
+void job_release(machine *m, job *j);
+
+/* ---- merges.c: what fusion brings ---- */
+
+typedef struct asked {
+    const char *device, *only, *json;
+    kiln_options how; /* programs are compiled */
+    int repeats;
+    bool check, list, merges;
+} asked;
+
+/* Is it one of those that are measured on this machine? */
+bool is_wanted(const asked *o, const machine *m, const workload *w);
+void put_text(FILE *f, const char *text); /* as JSON */
+
+/* Measures each workload fused, unfused, and with each merge of loop nests undone; lists where fused is not the
+ * quickest. Returns how many failed. */
+int measure_merges(machine *m, const asked *o, FILE *json);
 
 #endif
