@@ -31,7 +31,9 @@ assert len(undone) > 1 and all(v["schedule"] == f"undo {i + 1}" and v["undone"] 
 assert all(v["us"] > 0 and v["predicted_us"] > 0 and v["error"] < 2e-5 for v in workload["variants"])
 assert fused["ratio"] == fused["p90"] == 1 and not fused["quicker"]
 title = {"": "unfused"} | {v["schedule"]: f"{v['schedule']}: {v['undone']}" for v in undone}
-quicker = [title[v["schedule"]] for v in workload["variants"] if v["quicker"]]
+own = [v for i, v in enumerate(workload["variants"]) if v["same_as"] == i]
+assert all(workload["variants"][v["same_as"]] in own for v in undone) and own[:2] == [fused, unfused]
+quicker = [title[v["schedule"]] for v in own if v["quicker"]]
 rows, listed = printed.split("\nfused is not the quickest:")
 assert all(f"\n  {t} " in rows for t in title.values())
 assert re.findall(r"^  layernorm f32 64x64, (.*): \d\.\d\d of fused's time, predicted \d+\.\d\d$", listed, re.M) == quicker

@@ -1,6 +1,7 @@
 /* What fusion brings: each workload as the planner fuses it, with one kernel an operation, and with each single merge of
  * its loop nests undone (options.schedule "undo N"). All of a workload's variants run in turns, so that what else the
- * machine does falls on all of them, and each time is compared with that of the fused program in the same turn.
+ * machine does falls on all of them, and each time is compared with that of the fused program in the same turn. Without
+ * a merge the planner may compute a value again and come to kernels that another variant has: those run once.
  *
  * Fused is not the quickest where another variant takes less than `margin` of its time in the median turn, and less
  * than its time in nine of ten turns. */
@@ -18,6 +19,8 @@ typedef struct variant {
     bool unfused;
     char what[128]; /* the merge that is undone */
     kiln_prog *prog;
+    char *ir; /* its kernels */
+    int same; /* the first variant that has these */
     uint64_t launches;
     double predicted_us, error;
     double us, ratio; /* the median; over fused's, of the same turn */
@@ -67,13 +70,30 @@ static bool compile(machine *m, measured *d, variant *v)
     return !failed(w->program, workload_compile(m->ctx, w, w->dtype, &how, &v->prog));
 }
 
+/* Finds the first variant that has the same kernels. */
+static bool find_same(machine *m, measured *d, variant *v)
+{
+    kiln_explain_options what;
+    kiln_explain_options_init(&what);
+    what.stage = "ir";
+    what.arch = m->gpu ? NULL : "cpu";
+    if (failed("ir", kiln_explain(v->prog, d->job.args, d->job.n, &what, &v->ir)))
+        return false;
+    v->same = 0;
+    while (strcmp(d->variants[v->same].ir, v->ir) != 0)
+        v->same++;
+    return true;
+}
+
+static bool is_own(const measured *d, const variant *v) { return v == &d->variants[v->same]; }
+
 /* Compiles a variant, and checks it if there is a reference. */
 static bool begin(machine *m, measured *d, variant *v, const array *ref)
 {
     job *j = &d->job;
     kiln_prepared info;
     kiln_prepared_init(&info);
-    if (!v->prog && !compile(m, d, v))
+    if ((!v->prog && !compile(m, d, v)) || !find_same(m, d, v))
         return false;
     j->prog = v->prog;
     kiln_text_free(m->ctx, j->explained);
@@ -96,7 +116,8 @@ static bool take_turns(machine *m, measured *d, int turns)
         for (int i = 0; i < d->n; i++) {
             variant *v = &d->variants[(i + t) % d->n];
             d->job.prog = v->prog;
-            if (failed(d->job.w->program, machine_time_once(m, job_run, &d->job, &v->times[t])))
+            if (is_own(d, v) &&
+                failed(d->job.w->program, machine_time_once(m, job_run, &d->job, &v->times[t])))
                 return false;
         }
     return true;
@@ -107,9 +128,10 @@ static void compare(measured *d, int turns)
     double ratios[MAX_TURNS], times[MAX_TURNS];
     for (int i = d->n - 1; i >= 0; i--) {
         variant *v = &d->variants[i];
+        const variant *timed = &d->variants[v->same];
         for (int t = 0; t < turns; t++) {
-            ratios[t] = v->times[t] / d->variants[0].times[t];
-            times[t] = v->times[t];
+            ratios[t] = timed->times[t] / d->variants[0].times[t];
+            times[t] = timed->times[t];
         }
         v->us = median(times, turns);
         v->ratio = median(ratios, turns); /* sorts them */
@@ -146,8 +168,10 @@ static bool measure(machine *m, const asked *o, measured *d)
 static void release(machine *m, measured *d)
 {
     job_release(m, &d->job);
-    for (int i = 0; i < d->n; i++)
+    for (int i = 0; i < d->n; i++) {
+        kiln_text_free(m->ctx, d->variants[i].ir);
         kiln_prog_destroy(d->variants[i].prog);
+    }
 }
 
 /* ---- reporting ---- */
@@ -167,9 +191,12 @@ static void put_rows(const measured *d, bool ok)
     printf("%s%s\n", name, ok ? "" : " FAILED");
     for (int i = 0; i < d->n && ok; i++) {
         const variant *v = &d->variants[i];
-        printf("  %-44s %8llu %10.1f %7.2f %7.2f %10.1f %9.1e%s\n", title(v, text),
+        printf("  %-44s %8llu %10.1f %7.2f %7.2f %10.1f %9.1e%s", title(v, text),
                (unsigned long long)v->launches, v->us, v->ratio, v->p90, v->predicted_us, v->error,
                is_quicker(v) ? "  quicker" : "");
+        if (!is_own(d, v))
+            printf("  as %s", title(&d->variants[v->same], text));
+        printf("\n");
     }
     fflush(stdout);
 }
@@ -184,11 +211,12 @@ static void put_json(FILE *f, const measured *d, bool ok)
         fprintf(f, "%s\n    {\"fusion\": %s, \"schedule\": \"%s\", \"undone\": ", i ? "," : "",
                 v->unfused ? "false" : "true", v->schedule);
         put_text(f, v->what);
-        fprintf(f,
-                ", \"launches\": %llu, \"us\": %.3f, \"ratio\": %.4f, \"p90\": %.4f, "
-                "\"predicted_us\": %.3f, \"error\": %.3g, \"quicker\": %s}",
-                (unsigned long long)v->launches, v->us, v->ratio, v->p90, v->predicted_us, v->error,
-                is_quicker(v) ? "true" : "false");
+        fprintf(
+            f,
+            ", \"same_as\": %d, \"launches\": %llu, \"us\": %.3f, \"ratio\": %.4f, \"p90\": %.4f, "
+            "\"predicted_us\": %.3f, \"error\": %.3g, \"quicker\": %s}",
+            v->same, (unsigned long long)v->launches, v->us, v->ratio, v->p90, v->predicted_us,
+            v->error, is_quicker(v) ? "true" : "false");
     }
     fputs("]}", f);
     fflush(f);
@@ -200,7 +228,7 @@ static void list_quicker(FILE *list, const measured *d)
     char name[128], text[160];
     workload_name(d->job.w, name, sizeof name);
     for (int i = 1; i < d->n; i++)
-        if (is_quicker(&d->variants[i]))
+        if (is_quicker(&d->variants[i]) && d->variants[i].same == i)
             fprintf(list, "  %s, %s: %.2f of fused's time, predicted %.2f\n", name,
                     title(&d->variants[i], text), d->variants[i].ratio,
                     d->variants[i].predicted_us / d->variants[0].predicted_us);
