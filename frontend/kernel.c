@@ -4,16 +4,29 @@
 #include "base/fenv.h"
 #include "frontend/handles.h"
 #include "frontend/structs.h"
+#include "runtime/pointers.h"
 
 struct kiln_kernel {
     kiln_ctx *ctx;
     kn_compiled *compiled; /* of the context's */
+    uint64_t pointers;     /* parameters that are known to be, a bit each */
     char *entry;           /* in messages; right behind this struct */
 };
 
 static kiln_status null(const char *what)
 {
     return (kiln_status)kn_fail(KN_ARGUMENT, "%s is NULL", what);
+}
+
+static uint64_t pointers_of(kn_context *ctx, kn_code *code)
+{
+    uint64_t found = 0;
+    for (int i = 0; i < 64 && ctx->asks && ctx->dev->ops->describe; i++) {
+        kn_code_param p = {0};
+        ctx->dev->ops->describe(ctx->dev, code, i, &p);
+        found |= (uint64_t)p.pointer << i;
+    }
+    return found;
 }
 
 kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *entry,
@@ -43,7 +56,7 @@ kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const char *en
         kn_kernels_release(&ctx->core->kernels, compiled);
         return (kiln_status)kn_fail(KN_MEMORY, "out of memory");
     }
-    *k = (kiln_kernel){ctx, compiled, (char *)(k + 1)};
+    *k = (kiln_kernel){ctx, compiled, pointers_of(ctx->core, compiled->code), (char *)(k + 1)};
     memcpy(k->entry, entry, length);
     kn_handle_keep(ctx);
     *kernel = k;
@@ -169,6 +182,9 @@ kiln_status kiln_kernel_run(kiln_kernel *k, void *stream, const kiln_launch *lau
     KN_CHECK_HERE(k->ctx);
     kn_grid grid;
     kn_status status = read_launch(launch, params, nparams, &grid);
+    for (int i = 0; i < nparams && i < 64 && status == KN_OK; i++)
+        if (k->pointers >> i & 1)
+            status = kn_check_parameter(k->ctx->core, i, *(void *const *)params[i]);
     if (status != KN_OK)
         return (kiln_status)kn_fail_prefix(status, "kernel '%s': ", k->entry);
     kn_device *dev = k->ctx->core->dev;

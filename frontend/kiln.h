@@ -131,9 +131,9 @@ typedef struct kiln_config {
      * $HOME/.cache/kiln; "": nowhere. With KILN_CACHE=off in the environment: nowhere. See docs/cache.md. */
     const char *cache_dir;
     uint64_t cache_bytes; /* how large that may grow; 0: 256 MiB */
-    /* GPUs. Default false: the driver is asked about each address that a run or kiln_prepare() gives for the first
-     * time, and host memory that kernels cannot use is an error. true: nothing is asked; such memory is a fault of the
-     * kernel then, after which nothing runs in the process's CUDA context. */
+    /* GPUs. Default false: the driver is asked about each address that a run, kiln_prepare() or kiln_kernel_run() gives
+     * for the first time, and host memory that kernels cannot use is an error. true: nothing is asked; such memory is a
+     * fault of the kernel then, after which nothing runs in the process's CUDA context. */
     bool trust_pointers;
 } kiln_config;
 KILN_INIT(kiln_config)
@@ -553,7 +553,8 @@ KILN_API kiln_status kiln_kernel_create(kiln_ctx *ctx, const char *source, const
                                         kiln_kernel **kernel);
 KILN_API void kiln_kernel_destroy(kiln_kernel *kernel);
 
-/* What the device knows of a parameter: "emu" everything, "cuda" how many bytes its value has. */
+/* What the device knows of a parameter: "emu" everything, "cuda" how many bytes its value has, and that it is a pointer
+ * where the kernel's text declares it by a '*'. */
 typedef struct kiln_param {
     const char *name; /* NULL: unknown */
     /* Of its value, or of what it points to; KILN_NO_DTYPE: another, or unknown. */
@@ -578,7 +579,8 @@ typedef struct kiln_launch {
 
 KILN_INIT(kiln_launch)
 /* Launches on `stream` and returns as kiln_run() does. params[i] points to the value of the i-th parameter,
- * of exactly the parameter's type; pointers among the values are to device memory. */
+ * of exactly the parameter's type; pointers among the values are to device memory. On "cuda" those that are known to be
+ * pointers are looked at as the arguments of kiln_run() are. */
 KILN_API kiln_status kiln_kernel_run(kiln_kernel *kernel, void *stream, const kiln_launch *launch,
                                      void *const *params, int nparams);
 

@@ -1,5 +1,7 @@
 #include "runtime/pointers.h"
 
+#include <stdio.h>
+
 #include "runtime/promise.h"
 
 static void **place_of(kn_context *ctx, const void *data)
@@ -30,13 +32,13 @@ static bool is_empty(const kn_arg *arg)
     return false;
 }
 
-static kn_status refuse(const kn_program *p, const kn_slot *slot, const kn_arg *arg)
+static kn_status refuse(const kn_context *ctx, const char *what, const char *name, const void *data)
 {
     return kn_fail(
         KN_ARGUMENT,
-        "%s: %s %s is at %p, which is no memory that a kernel on \"%s\" can use (host memory?); take device "
+        "%s %s is at %p, which is no memory that a kernel on \"%s\" can use (host memory?); take device "
         "memory, as kiln_alloc() gives it, and copy to it with kiln_upload()",
-        p->optimised->name, slot->output ? "output" : "input", arg->name, arg->data, p->ctx->name);
+        what, name, data, ctx->name);
 }
 
 kn_status kn_check_pointers(kn_program *p, const kn_inputs *in, bool promises)
@@ -47,7 +49,9 @@ kn_status kn_check_pointers(kn_program *p, const kn_inputs *in, bool promises)
     for (; ctx->asks && slot < end; slot++, arg++)
         if (!slot->by_value && !is_known(ctx, (*arg)->data) && (*arg)->data && !is_empty(*arg) &&
             !(promises && kn_is_promised((*arg)->data)) && !ask(ctx, (*arg)->data))
-            return refuse(p, slot, *arg);
+            return kn_fail_prefix(
+                refuse(ctx, slot->output ? "output" : "input", (*arg)->name, (*arg)->data),
+                "%s: ", p->optimised->name);
     return KN_OK;
 }
 
@@ -56,9 +60,16 @@ kn_status kn_check_workspace(kn_program *p, const void *workspace)
     kn_context *ctx = p->ctx;
     if (!ctx->asks || is_known(ctx, workspace) || ask(ctx, workspace))
         return KN_OK;
-    return kn_fail(
-        KN_ARGUMENT,
-        "%s: the workspace is at %p, which is no memory that a kernel on \"%s\" can use (host memory?); "
-        "kiln_alloc() gives such memory",
-        p->optimised->name, workspace, ctx->name);
+    return kn_fail_prefix(refuse(ctx, "the", "workspace", workspace), "%s: ", p->optimised->name);
+}
+
+kn_status kn_check_parameter(kn_context *ctx, int i, const void *data)
+{
+    char number[16];
+    if (!ctx->asks || !data || is_known(ctx, data) || ask(ctx, data))
+        return KN_OK;
+    if (ctx->dev->ops->reaches(ctx->dev, (const char *)data - 1)) /* where an array ends */
+        return KN_OK;
+    snprintf(number, sizeof number, "%d", i);
+    return refuse(ctx, "parameter", number, data);
 }

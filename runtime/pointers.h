@@ -11,5 +11,7 @@
 kn_status kn_check_pointers(kn_program *p, const kn_inputs *in, bool promises);
 /* The same of a workspace. */
 kn_status kn_check_workspace(kn_program *p, const void *workspace);
+/* The same of the i-th parameter of a user's kernel, which is a pointer: NULL and an array's end are good too. */
+kn_status kn_check_parameter(kn_context *ctx, int i, const void *data);
 
 #endif

@@ -6,6 +6,7 @@
 #include "codegen/kir/grid.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/replay.h"
+#include "runtime/cuda/signature.h"
 #include "runtime/device/params.h"
 
 /* How a loaded kernel fits the machine, by the kind of kernel. */
@@ -15,13 +16,14 @@ struct kn_code {
     fit_fn fit;
     kn_cu_module module;
     kn_cu_function function;
-    kn_replay replay; /* of generated kernels */
-    int nparams;      /* -1: a raw kernel under a driver that does not tell */
-    int threads;      /* a block at most; of generated kernels */
-    bool cooperative; /* of generated kernels */
-    bool clusters;    /* likewise: their blocks share groups in clusters, of one block or more */
-    int max_threads;  /* a block may have, with this kernel's registers */
-    int max_dynamic;  /* bytes of dynamic shared memory that a block may have */
+    kn_replay replay;  /* of generated kernels */
+    int nparams;       /* -1: a raw kernel under a driver that does not tell */
+    uint64_t pointers; /* of a raw kernel: parameters that are, a bit each */
+    int threads;       /* a block at most; of generated kernels */
+    bool cooperative;  /* of generated kernels */
+    bool clusters;     /* likewise: their blocks share groups in clusters, of one block or more */
+    int max_threads;   /* a block may have, with this kernel's registers */
+    int max_dynamic;   /* bytes of dynamic shared memory that a block may have */
     kn_cuda_info info;
     char name[64]; /* in messages; cut if longer */
 };
@@ -194,6 +196,8 @@ static kn_status make_code(kn_cuda *d, const kn_kernel *kernel, const char *entr
 {
     kn_code *c;
     KN_TRY(new_code(d, entry, kernel ? fit_generated : fit_raw, &c));
+    if (!kernel)
+        c->pointers = kn_signature_pointers(text, entry);
     kn_status status = kernel ? check_kernel(d, kernel, c) : KN_OK;
     if (status == KN_OK)
         status = kn_binary_load(&d->base, &compiler, &d->from, entry, text, c);
@@ -408,14 +412,14 @@ kn_status kn_cuda_start(kn_device *dev, kn_code *code, const kn_grid *grid, void
     return submit(d, code, grid, stream, (void **)params, NULL);
 }
 
-/* The driver knows sizes only. */
+/* The driver knows sizes only, and a kernel's text which pointers it shows. */
 int kn_cuda_describe(kn_device *dev, kn_code *code, int i, kn_code_param *param)
 {
     const kn_cuda *d = kn_cuda_of(dev);
     size_t offset;
+    *param = (kn_code_param){.pointer = i >= 0 && i < 64 && code->pointers >> i & 1};
     if (i < 0 || i >= code->nparams)
         return code->nparams;
-    *param = (kn_code_param){0};
     if (d->driver->cuFuncGetParamInfo(code->function, (size_t)i, &offset, &param->bytes) !=
         KN_CU_SUCCESS)
         param->bytes = 0;

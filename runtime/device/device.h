@@ -90,7 +90,7 @@ typedef struct kn_device_ops {
      * not depend on the kernel: extents are from 1 up to CUDA's limits, clusters divide the grid. */
     kn_status (*start)(kn_device *dev, kn_code *code, const kn_grid *grid, void *const *params,
                        int nparams, void *stream);
-    /* The number of the kernel's parameters, -1 if that is unknown; *param is filled in when i is one. */
+    /* The number of the kernel's parameters, -1 if that is unknown; *param is what is known of the i-th, if there is one. */
     int (*describe)(kn_device *dev, kn_code *code, int i, kn_code_param *param);
 
     /* Runs fn(ctx), which submits to `stream`, and gives the device time from before it to after it. */

@@ -100,6 +100,36 @@ static void test_host_memory(void **state)
     kiln_ctx_destroy(ctx);
 }
 
+/* The same of a kernel of the user's own, whose parameters the driver knows by their sizes only. */
+static void test_own_kernel(void **state)
+{
+    (void)state;
+    open_memory();
+    static const char source[] =
+        "extern \"C\" __global__ void twice(const float *x, float *y, "
+        "const float *end, long long n)\n"
+        "{ if (x + threadIdx.x < end && n) y[threadIdx.x] = 2 * x[threadIdx.x]; }\n";
+    kiln_kernel *k;
+    kiln_launch l;
+    float *host = malloc(BYTES), *x = ones(), *y = ones(), *end = x + N, got;
+    int64_t number = (int64_t)(uintptr_t)host; /* no pointer, whatever it is */
+    void *params[] = {&x, &y, &end, &number}, *bad[] = {&host, &y, &end, &number};
+    good(kiln_kernel_create(ctx, source, "twice", &k));
+    kiln_launch_init(&l);
+    l.block[0] = 32;
+    if (!gpu()->uses_host_memory)
+        refused(kiln_kernel_run(k, NULL, &l, bad, 4), "parameter 0");
+    good(kiln_kernel_run(k, NULL, &l, params, 4));
+    good(kiln_sync(ctx, NULL));
+    good(kiln_download(ctx, &got, y, sizeof got));
+    assert_float_equal(got, 2, 0);
+    kiln_kernel_destroy(k);
+    kiln_free(ctx, x);
+    kiln_free(ctx, y);
+    free(host);
+    kiln_ctx_destroy(ctx);
+}
+
 /* In managed memory, allocated host memory, registered host memory. */
 static void test_known_memory(void **state)
 {
@@ -216,9 +246,8 @@ static void test_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_host_memory),
-        cmocka_unit_test(test_known_memory),
-        cmocka_unit_test(test_capture),
+        cmocka_unit_test(test_host_memory), cmocka_unit_test(test_known_memory),
+        cmocka_unit_test(test_own_kernel),  cmocka_unit_test(test_capture),
         cmocka_unit_test(test_fork),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Host memory among the arguments of a GPU program: what the driver's answers mean, who is asked and when. */
 #include "bench/null_device.h"
 #include "runtime/cuda/pointer.h"
+#include "runtime/cuda/signature.h"
 #include "tests/device.h"
 
 /* ---- the driver's answers ---- */
@@ -214,12 +215,139 @@ static void test_workspace(void **state)
     tear_down(&f);
 }
 
+/* ---- kernels of the user's own ---- */
+
+static void test_signatures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *entry, *source;
+        uint64_t pointers;
+    } cases[] = {
+        {"k", "__global__ void k(const float *x, float *__restrict__ y, int n) {}", 3},
+        {"k", "extern \"C\" __global__ void __launch_bounds__(256, 2)\nk(long n, double* x){ }", 2},
+        {"k", "__global__ void k() { int *p = 0; }", 0},
+        {"k", "__global__ void k(void) { f(*p, *q); }", 0},
+        {"k", "__global__ void k(int x[], float y[3][4], unsigned z);", 3},
+        {"ns::k<4, float>",
+         "namespace ns { template <int N, class T>\n"
+         "__global__ void k(T v, pair<T *, int> p, const T *const *q, T *) {} }",
+         12},
+        {"k",
+         "// __global__ void k(int *x)\n/* __global__ void k(int *x, int *y) */\n"
+         "#define KERNEL(x) __global__ void k(int *x, \\\n int *y)\n"
+         "const char *s = \"__global__ void k(int *x)\", c = '\"';\n"
+         "__global__ void k(float x, /* , */ float *y) { }",
+         2},
+        {"k", "void k(int *x); __device__ void k(char *x) {}\n__global__ void k(float x);", 0},
+        {"k", "__global__ void kk(int *x) {}\n__global__ void k(int n, void (*f)(int *)) {}", 0},
+        {"k", "__global__ void k(int *x, long y);\n__global__ void k(long x, int *y);", 0},
+        {"k", "__global__ void k(int *x, bool less = 1 < 2, int *y = 0) { *x = *y, *x; }", 1},
+        {"k", "__global__ void other(int *x) { k(x); } __global__ void k(T x) {}", 0},
+        {"k", "__global__ void k(int *x", 1},
+        {"k", "", 0},
+        {"", "__global__ void (int *x)", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (kn_signature_pointers(cases[i].source, cases[i].entry) != cases[i].pointers)
+            fail_msg("%s: %llx", cases[i].source,
+                     (unsigned long long)kn_signature_pointers(cases[i].source, cases[i].entry));
+}
+
+static int starts;
+
+static kn_status load(kn_device *dev, const char *entry, const char *text, kn_code **code)
+{
+    (void)dev, (void)entry, (void)text;
+    *code = malloc(sizeof **code);
+    return KN_OK;
+}
+
+static kn_status start(kn_device *dev, kn_code *code, const kn_grid *grid, void *const *params,
+                       int nparams, void *stream)
+{
+    (void)dev, (void)code, (void)grid, (void)params, (void)nparams, (void)stream;
+    starts++;
+    return KN_OK;
+}
+
+/* Of k(float *x, float *y, long n), as a driver says it that does not count parameters. */
+static int describe(kn_device *dev, kn_code *code, int i, kn_code_param *param)
+{
+    (void)dev, (void)code;
+    *param = (kn_code_param){.pointer = i < 2};
+    return -1;
+}
+
+static kiln_status launch(kiln_kernel *k, void *x, void *y, void *n)
+{
+    kiln_launch l;
+    void *const params[] = {&x, &y, &n};
+    kiln_launch_init(&l);
+    return kiln_kernel_run(k, NULL, &l, params, 3);
+}
+
+static void test_kernel(void **state)
+{
+    (void)state;
+    fixture f;
+    kiln_kernel *k, *trusting;
+    void *inside = host + 64;
+    set_up(&f, sum);
+    f.ops.load = load;
+    f.ops.start = start;
+    f.ops.describe = describe;
+    good(kiln_kernel_create(&f.n.ctx, "text", "k", &k));
+    refused(launch(k, inside, place(1), NULL), "kernel 'k': parameter 0");
+    refused(launch(k, place(0), inside, NULL), "kernel 'k': parameter 1");
+    assert_int_equal(starts, 0);
+    good(launch(k, place(0), place(1), inside)); /* the last is a number */
+    good(launch(k, NULL, place(1), NULL));
+    int before = asked;
+    good(launch(k, place(0), place(1), NULL));
+    good(call(&f, place(0), place(1), place(1), 64, false));
+    assert_int_equal(asked, before);
+    assert_int_equal(starts, 3);
+    f.n.core.asks = false; /* trust_pointers */
+    good(kiln_kernel_create(&f.n.ctx, "text", "k", &trusting));
+    good(launch(trusting, inside, inside, NULL));
+    good(launch(k, inside, inside, NULL));
+    kiln_kernel_destroy(trusting);
+    kiln_kernel_destroy(k);
+    tear_down(&f);
+}
+
+/* Just behind the device's memory lies nothing, and a kernel may be told where its array ends. */
+static bool reaches_one(kn_device *dev, const void *data)
+{
+    (void)dev;
+    return (const char *)data >= place(0) && (const char *)data < place(0) + 64;
+}
+
+static void test_end_of_an_array(void **state)
+{
+    (void)state;
+    fixture f;
+    kiln_kernel *k;
+    set_up(&f, sum);
+    f.ops.load = load;
+    f.ops.start = start;
+    f.ops.describe = describe;
+    f.ops.reaches = reaches_one;
+    good(kiln_kernel_create(&f.n.ctx, "text", "k", &k));
+    good(launch(k, place(0), place(0) + 64, NULL));
+    refused(launch(k, place(0), place(0) + 65, NULL), "parameter 1");
+    kiln_kernel_destroy(k);
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),    cmocka_unit_test(test_refused),
         cmocka_unit_test(test_asked_once), cmocka_unit_test(test_promised),
-        cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_workspace),  cmocka_unit_test(test_signatures),
+        cmocka_unit_test(test_kernel),     cmocka_unit_test(test_end_of_an_array),
     };
     return cmocka_run_group_tests_name("pointers", tests, NULL, NULL);
 }
