@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/number.h"
 #include "cli/session.h"
 
 static void put_json(const char *name, const kiln_measurement *m)
@@ -40,14 +41,14 @@ static void put_result_json(const kn_session *s, const kiln_measurement *fused,
 static void put_row(const char *name, const kiln_measurement *m, double copy_gbps)
 {
     double gbps = m->device_us > 0 ? (double)m->bytes / m->device_us / 1e3 : 0;
-    printf("%-8s %9" PRIu64 " %11.2f %9.2f %10.2f %9.1f", name, m->launches, m->device_us,
-           m->host_us, (double)m->bytes / 1e6, gbps);
+    kn_cli_print(stdout, "%-8s %9" PRIu64 " %11.2f %9.2f %10.2f %9.1f", name, m->launches,
+                 m->device_us, m->host_us, (double)m->bytes / 1e6, gbps);
     if (copy_gbps > 0)
-        printf(" %7.0f%%", 100 * gbps / copy_gbps);
+        kn_cli_print(stdout, " %7.0f%%", 100 * gbps / copy_gbps);
     else
         printf(" %8s", "-");
-    printf(" %11.1f%s\n", m->compile_ms,
-           m->disk_hits ? "  when it was compiled; now from the disk cache" : "");
+    kn_cli_print(stdout, " %11.1f%s\n", m->compile_ms,
+                 m->disk_hits ? "  when it was compiled; now from the disk cache" : "");
 }
 
 static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
@@ -55,16 +56,17 @@ static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 static void put_table(const kn_session *s, const kiln_measurement *fused,
                       const kiln_measurement *unfused)
 {
-    printf("%s on %s; a large copy moves %.1f GB/s\n", kiln_prog_name(s->prog),
-           kiln_ctx_device(s->ctx), fused->copy_gbps);
+    kn_cli_print(stdout, "%s on %s; a large copy moves %.1f GB/s\n", kiln_prog_name(s->prog),
+                 kiln_ctx_device(s->ctx), fused->copy_gbps);
     printf("%-8s %9s %11s %9s %10s %9s %8s %11s\n", "", "launches", "device us", "host us",
            "MB moved", "GB/s", "of copy", "compile ms");
     put_row("fused", fused, fused->copy_gbps);
     put_row("unfused", unfused, fused->copy_gbps);
-    printf("%-8s %8.1fx %10.2fx %8.2fx %9.2fx\n", "speed-up",
-           ratio((double)unfused->launches, (double)fused->launches),
-           ratio(unfused->device_us, fused->device_us), ratio(unfused->host_us, fused->host_us),
-           ratio((double)unfused->bytes, (double)fused->bytes));
+    kn_cli_print(stdout, "%-8s %8.1fx %10.2fx %8.2fx %9.2fx\n", "speed-up",
+                 ratio((double)unfused->launches, (double)fused->launches),
+                 ratio(unfused->device_us, fused->device_us),
+                 ratio(unfused->host_us, fused->host_us),
+                 ratio((double)unfused->bytes, (double)fused->bytes));
 }
 
 static int measure(kn_session *s, kiln_prog *prog, kiln_measurement *m, kn_err *e)

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/number.h"
 
 static int put_stats(kiln_ctx *ctx, const kn_args *args, kn_err *e)
 {
@@ -40,8 +41,8 @@ static void put_entry(void *user, const kiln_cache_entry *entry)
     struct tm t;
     if (!localtime_r(&used, &t) || !strftime(when, sizeof when, "%Y-%m-%d %H:%M", &t))
         strcpy(when, "?");
-    printf("%-16s  %9" PRIu64 "  %10.1f  %s\n", when, entry->bytes, entry->compile_ms,
-           entry->title);
+    kn_cli_print(stdout, "%-16s  %9" PRIu64 "  %10.1f  %s\n", when, entry->bytes, entry->compile_ms,
+                 entry->title);
 }
 
 static int put_list(kiln_ctx *ctx, kn_err *e)

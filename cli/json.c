@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/number.h"
+
 void kn_json_string(FILE *f, const char *text)
 {
     fputc('"', f);
@@ -28,8 +30,8 @@ void kn_json_number(FILE *f, double v)
         return;
     }
     for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, v);
-        if (strtod(text, NULL) == v)
+        kn_cli_format(text, sizeof text, "%.*g", digits, v);
+        if (kn_cli_read(text) == v)
             break;
     }
     fputs(text, f);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/number.h"
+
 enum { FEW = 8 };
 
 static const char *at(const kn_cli_array *a, int64_t i)
@@ -41,8 +43,8 @@ static bool reads_back(const char *text, kiln_dtype t, double v)
 {
     char memory[8];
     if (t == KILN_F32) /* rounded once */
-        return strtof(text, NULL) == (float)v;
-    kiln_store_float(t, memory, strtod(text, NULL));
+        return kn_cli_read_f32(text) == (float)v;
+    kiln_store_float(t, memory, kn_cli_read(text));
     return kiln_load_float(t, memory) == v;
 }
 
@@ -55,12 +57,12 @@ static void put_float(FILE *f, kiln_dtype t, double v, const char *sign)
         return;
     }
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, v);
+        kn_cli_format(text, sizeof text, "%.*g", digits, v);
         if (reads_back(text, t, v))
             break;
     }
     if (strstr(text, "e+") && fabs(v) < 1e16)
-        snprintf(text, sizeof text, "%.0f", v);
+        kn_cli_format(text, sizeof text, "%.0f", v);
     fprintf(f, "%s%s", *text == '-' ? "" : sign, text);
 }
 
@@ -117,9 +119,9 @@ static void put_range(FILE *f, const kn_cli_array *a)
     if (isnan(mean) || isnan(turned)) /* inf - inf */
         fputs(" mean=nan max=", f);
     else if (complex)
-        fprintf(f, " mean=(%.6g%+.6gj) max=", mean, turned);
+        kn_cli_print(f, " mean=(%.6g%+.6gj) max=", mean, turned);
     else
-        fprintf(f, " mean=%.6g max=", mean);
+        kn_cli_print(f, " mean=%.6g max=", mean);
     put_element(f, a, most);
 }
 

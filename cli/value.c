@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/npy.h"
+#include "cli/number.h"
 
 typedef struct reader {
     const kn_cli_value *v;
@@ -33,7 +34,7 @@ static bool take(reader *r, char c)
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Length of Python's decimal integer or float literal (or inf, nan) at s, with its sign; 0 if none.
- * Without this check strtod would take hexadecimal floats and "infinity", too. */
+ * Without this check strtod() would take hexadecimal floats and "infinity", too. */
 static size_t number_length(const char *s, bool *is_float)
 {
     const char *p = s;
@@ -71,13 +72,13 @@ static bool parse_complex(const char *s, double *re, double *im)
     *re = 0;
     size_t n = number_length(s, &is_float);
     if (n && (s[n] == '+' || s[n] == '-')) {
-        *re = strtod(s, NULL);
+        *re = kn_cli_read(s);
         s += n;
         n = number_length(s, &is_float);
     }
     if (!n || (s[n] != 'j' && s[n] != 'J') || s[n + 1])
         return false;
-    *im = strtod(s, NULL);
+    *im = kn_cli_read(s);
     return true;
 }
 
@@ -88,7 +89,7 @@ static int parse_double(reader *r, double *out)
     size_t n = number_length(r->p, &is_float);
     if (!n)
         return bad(r, "a number");
-    *out = strtod(r->p, NULL);
+    *out = kn_cli_read(r->p);
     r->p += n;
     return KN_EXIT_OK;
 }
@@ -248,7 +249,7 @@ int kn_cli_value_parse(const char *name, const char *text, kn_cli_value *v, kn_e
     bool is_float;
     if (n && number_length(text, &is_float) == n) {
         v->kind = is_float ? KN_VALUE_FLOAT : KN_VALUE_INT;
-        v->f = strtod(text, NULL);
+        v->f = kn_cli_read(text);
         return is_float ? KN_EXIT_OK : parse_int(&r, &v->i);
     }
     if (parse_complex(text, &v->f, &v->im)) {

@@ -13,8 +13,7 @@ static const char *type_text(kn_dtype t) { return kn_dtypes[t].text; }
 
 static void put_float(kn_text *t, double v)
 {
-    char digits[40];
-    snprintf(digits, sizeof digits, "%.17g", v);
+    const char *digits = kn_sprintf(t->arena, "%.17g", v);
     if (isnan(v) || isinf(v))
         kn_put(t, isnan(v) ? "nan" : v > 0 ? "inf" : "(-inf)");
     else
