@@ -1,22 +1,20 @@
 /* The graph of an expression.
  *
  * Its arrays are given, so that their sizes are known; but a kernel that has them as numbers serves no other call.
- * Sizes are symbols, one for each number, so that the kernels of one expression serve all calls in which the same sizes
- * are equal; 1 stays a number, for it broadcasts. Where the expression reads sizes it is Python that computes with
+ * Each size is a symbol of its own, so that the kernels of an expression serve all calls, whichever sizes happen to be
+ * equal there; 1 stays a number, for it broadcasts. Where the expression reads sizes it is Python that computes with
  * them, and they are numbers; and so they are where symbols leave it without a meaning, as in squeeze(x). */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/session.h"
 
 enum { NAME_MAX_LENGTH = 32 };
 
-/* The sizes of a call, each once: number i is the symbol <stem><i>. */
+/* The sizes of a call: the i-th is the symbol <stem><i>. */
 typedef struct sizes {
-    char stem[NAME_MAX_LENGTH];
-    int64_t *of; /* NULL: they are numbers */
+    char stem[NAME_MAX_LENGTH]; /* "": they are numbers */
     int n;
 } sizes;
 
@@ -51,16 +49,6 @@ static bool find_stem(const kn_args *args, char *stem)
     return !is_used(args, stem);
 }
 
-static int size_index(sizes *z, int64_t size)
-{
-    int i = 0;
-    while (i < z->n && z->of[i] != size)
-        i++;
-    if (i == z->n)
-        z->of[z->n++] = size;
-    return i;
-}
-
 /* What kiln_input() calls dims, of an array. */
 static const char *put_dims(sizes *z, const kn_cli_array *a, char *dims, size_t room)
 {
@@ -69,9 +57,9 @@ static const char *put_dims(sizes *z, const kn_cli_array *a, char *dims, size_t 
     for (int i = 0; i < a->rank; i++) {
         const char *comma = i ? ", " : "";
         long long size = a->shape[i];
-        n += (size_t)(z->of && size != 1 ? snprintf(dims + n, room - n, "%s%s%d", comma, z->stem,
-                                                    size_index(z, size))
-                                         : snprintf(dims + n, room - n, "%s%lld", comma, size));
+        n += (size_t)(z->stem[0] && size != 1
+                          ? snprintf(dims + n, room - n, "%s%s%d", comma, z->stem, z->n++)
+                          : snprintf(dims + n, room - n, "%s%lld", comma, size));
     }
     return dims;
 }
@@ -121,23 +109,18 @@ static int attempt(kn_session *s, const kn_args *args, sizes *z, kn_err *e)
 
 int kn_session_bind_expr(kn_session *s, const kn_args *args, kn_err *e)
 {
-    sizes z = {.of = NULL};
+    sizes z = {.n = 0};
     int status = KN_EXIT_USAGE;
     for (int i = 0; i < args->nvalues; i++) {
         int loaded = kn_cli_value_load(&args->values[i], args->seed, false, e);
         if (loaded)
             return loaded;
     }
-    if (!reads_sizes(args->subject) && find_stem(args, z.stem)) {
-        z.of = calloc((size_t)args->nvalues * KILN_MAX_RANK + 1, sizeof *z.of);
-        if (!z.of)
-            return kn_run_error(e, "out of memory");
+    if (!reads_sizes(args->subject) && find_stem(args, z.stem))
         status = attempt(s, args, &z, e);
-        free(z.of);
-        z.of = NULL;
-    }
     if (status == KN_EXIT_USAGE) {
         kn_session_forget(s);
+        z.stem[0] = '\0';
         status = attempt(s, args, &z, e);
     }
     return status;

@@ -470,12 +470,13 @@ if "$kiln" eval x+1 'x=f32[4]' --device emu >stdout 2>stderr; then
     check "cache trim, nothing to do" 0 '^removed 0 files, 0 bytes$' cache trim
     check "cache trim" 0 '^removed [0-9]+ files, [0-9]+ bytes$' cache trim --bytes 1K
     check "cache stats after it" 0 '^files +0$' cache stats
-    # sizes are no numbers in the kernels of an expression
+    # sizes are no numbers in the kernels of an expression, nor does it matter which are equal
     for i in 2 3 5 7 8 9 12 15 16 20 31 32 33 40 57 64 65 96 100 101; do
         "$kiln" eval 'x * x + 1.0' "x=f32[$i,$((i * 37 % 97))]" --device emu >stdout 2>stderr || break
+        "$kiln" eval 'x * x + 1.0' "x=f32[$i,$i]" --device emu >stdout 2>stderr || break
         "$kiln" eval '(x - y) * x.T.T' "x=f32[$i,$((i * 37 % 97))]" "y=f32[$((i * 37 % 97))]" --device emu >stdout 2>stderr || break
     done
-    result $? "eval of two expressions for 20 shapes each"
+    result $? "eval of two expressions for 20 and 40 shapes"
     check "cache list of their kernels" 0 . cache list
     [ "$(grep -c 'emu kiln_eval' stdout)" -le 4 ]
     result $? "two kernels for each"
