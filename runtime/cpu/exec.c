@@ -14,6 +14,7 @@ enum {
     FEW_MEMBERS = 32,
     FEW_GROUPS = 4,
     TILE = 32,
+    FEWEST_IN_ROWS = 256, /* lanes of a tile of gathered rows */
 };
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -142,12 +143,12 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
 /* The tiles of a phase along its last two axes. */
 static int64_t tiles_down(const kn_job *job)
 {
-    return over(job->phase->nest.axes[job->phase->nest.naxes - 2].extent, job->tile);
+    return over(job->phase->nest.axes[job->phase->nest.naxes - 2].extent, job->tile_rows);
 }
 
 static int64_t tiles_across(const kn_job *job)
 {
-    return over(job->phase->nest.axes[job->phase->nest.naxes - 1].extent, job->tile);
+    return over(job->phase->nest.axes[job->phase->nest.naxes - 1].extent, job->tile_columns);
 }
 
 /* One tile of a phase without reductions. Tiles are numbered down the columns first, so that an array that is
@@ -157,19 +158,24 @@ static void work_flat_tile(kn_frame *f, int64_t unit)
     const kn_job *job = f->job;
     const kn_phase *p = job->phase;
     int64_t down = tiles_down(job), across = tiles_across(job);
-    int64_t row = unit % down * job->tile, column = unit / down % across * job->tile;
-    int64_t rows = lesser(job->tile, p->nest.axes[p->nest.naxes - 2].extent - row);
-    int64_t columns = lesser(job->tile, p->nest.axes[p->nest.naxes - 1].extent - column);
+    int64_t row = unit % down * job->tile_rows, column = unit / down % across * job->tile_columns;
+    int64_t rows = lesser(job->tile_rows, p->nest.axes[p->nest.naxes - 2].extent - row);
+    int64_t columns = lesser(job->tile_columns, p->nest.axes[p->nest.naxes - 1].extent - column);
     f->part = unit; /* the first tile stores the group values */
     kn_frame_seek(f, NULL, unit / (down * across));
     for (int t = 0; t < job->plan->nstages; t++) {
         const kn_stage *stage = &job->plan->stages[t];
         kn_frame_steps(f, &stage->group, 1, unit == 0);
         for (int i = 0; i < stage->accesses.len; i++) {
-            int a = stage->accesses.data[i];
-            kn_lanes_seek_tile(&job->lanes[a], &f->cursor[a], row, rows, column, columns);
+            int a = stage->accesses.data[i], value = job->plan->accesses.data[a].value;
+            bool by_row = value >= 0 && job->plan->by_row[value];
+            kn_lanes_seek_tile(&job->lanes[a], &f->cursor[a], row, rows, by_row ? 0 : column,
+                               by_row ? 1 : columns);
         }
+        f->rows = rows;
+        f->columns = columns;
         kn_frame_steps(f, &stage->sweep, rows * columns, true);
+        f->rows = f->columns = 0;
     }
 }
 
@@ -181,7 +187,7 @@ static void work(void *ctx, int64_t task, void *scratch)
     kn_frame_init(&f, job, scratch);
     int64_t unit = task * job->per_task, end = lesser(unit + job->per_task, job->units);
     for (; unit < end; unit++) {
-        if (job->tile) {
+        if (job->tile_rows) {
             work_flat_tile(&f, unit);
             continue;
         }
@@ -221,27 +227,55 @@ static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
                            : p->nest.values.data[ref->value].access;
 }
 
-/* The side of tiles, two cache lines of 4-byte elements, if one array is contiguous along the last axis but one and
- * another along the last, so that walking rows of the one would stride through the other. 0: there are no such
- * arrays, or blocks alone will do. */
-static int64_t choose_tile(const kn_job *job)
+/* Can blocks be tiles of the last two axes? */
+static bool can_tile(const kn_job *job)
+{
+    const kn_phase *p = job->phase;
+    bool can = p->how.walk == KN_WALK_FLAT && p->nest.ngroup == 0 && p->nest.naxes >= 2 &&
+               !p->how.split && p->nest.reds.len == 0;
+    for (int a = 0; can && a < job->plan->accesses.len; a++) {
+        const kn_access_ref *ref = &job->plan->accesses.data[a];
+        const kn_lanes *l = &job->lanes[a];
+        bool gathers = ref->value >= 0 && p->nest.values.data[ref->value].kind == KN_V_GATHER;
+        can = !l->any_once && !l->outer_once && ref->buf != KN_BUF_COUNT &&
+              (!gathers || job->plan->all_rows);
+    }
+    return can;
+}
+
+/* Is one array contiguous along the last axis but one and another along the last, so that walking rows of the one would
+ * stride through the other? */
+static bool is_transposed(const kn_job *job)
 {
     const kn_phase *p = job->phase;
     bool transposed = false;
-    if (p->how.walk != KN_WALK_FLAT || p->nest.ngroup > 0 || p->nest.naxes < 2 || p->how.split ||
-        p->nest.reds.len > 0 || p->nest.axes[p->nest.naxes - 2].extent < TILE / 2 ||
-        p->nest.axes[p->nest.naxes - 1].extent < TILE / 2 || job->plan->row_lanes < TILE * TILE)
-        return 0;
     for (int a = 0; a < job->plan->accesses.len; a++) {
         const kn_access_ref *ref = &job->plan->accesses.data[a];
-        const kn_lanes *l = &job->lanes[a];
-        if (l->any_once || l->outer_once || ref->buf == KN_BUF_COUNT ||
-            (ref->value >= 0 && p->nest.values.data[ref->value].kind == KN_V_GATHER))
-            return 0;
         transposed |= kn_access_transposed(access_of(p, ref), p->nest.naxes - 1, p->nest.naxes - 2,
                                            ref->bytes);
     }
-    return transposed ? TILE : 0;
+    return transposed;
+}
+
+/* Tiles of transposed arrays have two cache lines of 4-byte elements a side; those of which each row is found by an
+ * index have whole rows, for many of which indices are computed at a time. */
+static void choose_tile(kn_job *job)
+{
+    const kn_phase *p = job->phase;
+    job->tile_rows = job->tile_columns = 0;
+    if (!can_tile(job))
+        return;
+    int64_t rows = p->nest.axes[p->nest.naxes - 2].extent;
+    int64_t columns = p->nest.axes[p->nest.naxes - 1].extent, most = job->plan->row_lanes;
+    if (job->plan->all_rows) {
+        if (columns > 0 && columns < RUN_LANES && rows * columns >= FEWEST_IN_ROWS) {
+            job->tile_rows = most / columns;
+            job->tile_columns = columns;
+        }
+    } else if (rows >= TILE / 2 && columns >= TILE / 2 && most >= TILE * TILE &&
+               is_transposed(job)) {
+        job->tile_rows = job->tile_columns = TILE;
+    }
 }
 
 /* Divides long runs along the last lane axis evenly, so that no block spans the end of one. */
@@ -281,7 +315,7 @@ static bool cut(kn_job *job, int threads)
     }
     job->parts = 1;
     job->part = p->nest.members;
-    if (job->tile) {
+    if (job->tile_rows) {
         int64_t area =
             p->nest.axes[p->nest.naxes - 2].extent * p->nest.axes[p->nest.naxes - 1].extent;
         blocks = p->nest.members / area * tiles_down(job) * tiles_across(job);
@@ -305,9 +339,9 @@ static void bind(const kn_job *job, kn_lanes *lanes)
 {
     const kn_phase *p = job->phase;
     const kn_lane_axes axes = {
-        .lane = {job->tile   ? p->nest.naxes - 2
-                 : job->cols ? 0
-                             : p->nest.ngroup,
+        .lane = {job->tile_rows ? p->nest.naxes - 2
+                 : job->cols    ? 0
+                                : p->nest.ngroup,
                  p->nest.naxes - job->outers},
         .outer = {job->outer_axis, job->outers},
     };
@@ -332,8 +366,8 @@ static kn_status run_phase(const kn_cpu_plan *plan, kn_job *job, kn_lanes *lanes
     job->outers = job->cols ? p->nest.naxes - p->nest.ngroup : p->nest.ngroup;
     job->lanes = lanes;
     bind(job, lanes);
-    job->tile = choose_tile(job);
-    if (job->tile) { /* tiles are of the last two axes; the others are outer axes */
+    choose_tile(job);
+    if (job->tile_rows) { /* tiles are of the last two axes; the others are outer axes */
         job->outers = p->nest.naxes - 2;
         bind(job, lanes);
     }

@@ -208,6 +208,35 @@ static void add_place(kn_frame *f, const kn_step *s, int k, int64_t n, int64_t *
     }
 }
 
+/* Where the step writes its lanes: to the output itself, if they are contiguous there. */
+static void *target_of(kn_frame *f, const kn_step *s)
+{
+    bool direct = s->direct >= 0 && f->cursor[s->direct].kind == KN_LANE_UNIT;
+    return direct ? kn_lanes_at(&f->job->lanes[s->direct], &f->cursor[s->direct]) : memory_of(f, s);
+}
+
+/* Of a tile: each row from the place that its indices give. */
+static void gather_rows(kn_frame *f, const kn_step *s, int64_t n, int64_t *offset)
+{
+    const kn_lanes *l = &f->job->lanes[s->access];
+    const char *from = kn_lanes_at(l, &f->cursor[s->access]);
+    int64_t columns = s->by_row ? 1 : f->columns, rows = n / columns, bytes = columns * s->bytes;
+    char *to = target_of(f, s);
+    for (int64_t i = 0; i < rows; i++)
+        offset[i] = i * l->down;
+    for (int k = 0; k < s->nin; k++)
+        add_place(f, s, k, rows, offset);
+    f->value[s->value] = (kn_operand){to, false};
+    if (columns == 1)
+        kn_mover_of(s->bytes)->pick(rows, to, from, offset);
+    else if (l->across == s->bytes)
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(to + i * bytes, from + offset[i], (size_t)bytes);
+    else
+        for (int64_t i = 0; i < rows; i++)
+            kn_mover_of(s->bytes)->read(columns, to + i * bytes, from + offset[i], l->across);
+}
+
 static void gather(kn_frame *f, const kn_step *s, int64_t n)
 {
     const kn_cursor *c = &f->cursor[s->access];
@@ -222,8 +251,12 @@ static void gather(kn_frame *f, const kn_step *s, int64_t n)
         load_at(f, s, &moved, n);
         return;
     }
+    if (f->columns) {
+        gather_rows(f, s, n, offset);
+        return;
+    }
     const kn_lanes *l = &f->job->lanes[s->access];
-    void *to = memory_of(f, s);
+    void *to = target_of(f, s);
     kn_lanes_count(l, c, n, KN_I64, offset);
     for (int k = 0; k < s->nin; k++)
         add_place(f, s, k, n, offset);
@@ -248,8 +281,7 @@ static void operate(kn_frame *f, const kn_step *s, int64_t n)
         f->value[s->value] = (kn_operand){out, s->kept < 0};
         return;
     }
-    if (s->direct >= 0 && f->cursor[s->direct].kind == KN_LANE_UNIT)
-        out = kn_lanes_at(&f->job->lanes[s->direct], &f->cursor[s->direct]);
+    out = target_of(f, s);
     s->loop(n, out, in, same);
     f->value[s->value] = (kn_operand){out, false};
 }
@@ -329,9 +361,10 @@ static void store(kn_frame *f, const kn_step *s, int64_t n)
         kn_lanes_scatter(l, c, n, v.data, v.same);
 }
 
-void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t n, bool stores)
+void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t lanes, bool stores)
 {
     for (const kn_step *s = steps->data, *end = s + steps->len; s < end; s++) {
+        int64_t n = s->by_row && f->rows ? f->rows : lanes;
         switch (s->kind) {
         case KN_STEP_LOAD: load(f, s, n); break;
         case KN_STEP_GATHER: gather(f, s, n); break;

@@ -21,7 +21,7 @@ typedef struct kn_job {
     const kn_lanes *lanes; /* per access */
     bool cols;             /* lanes are groups, else members */
     /* Lanes are tiles of the last two axes, of at most so many rows and columns; 0: they are not. */
-    int64_t tile;
+    int64_t tile_rows, tile_columns;
     int outer_axis, outers;
     int64_t most; /* the most lanes of a block */
     /* blocks end at the end of a run of lanes, and every run_step lanes of it; run 0: every `most` lanes */
@@ -48,6 +48,7 @@ typedef struct kn_frame {
     int64_t done;               /* members of the row, or tile, that this sweep has finished */
     int64_t outer[KN_MAX_RANK]; /* index along the outer axes */
     int64_t part;
+    int64_t rows, columns; /* of the tile; 0 where lanes are no tile */
 } kn_frame;
 
 /* Lays out `scratch`, of the plan's frame_bytes, and sets the values that do not change. */
@@ -57,8 +58,8 @@ void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch);
 void kn_frame_start_own(kn_frame *f, int r, int64_t n);
 void kn_frame_finish_own(kn_frame *f, int r, int64_t n);
 
-/* Runs steps over n lanes; `stores`: including stores of group values. */
-void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t n, bool stores);
+/* Runs steps over so many lanes, over a lane a row those that are by_row; `stores`: including stores of group values. */
+void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t lanes, bool stores);
 
 /* Moves the accesses in `which` (NULL: all) to outer index `index`; or to the next. */
 void kn_frame_seek(kn_frame *f, const kn_ints *which, int64_t index);

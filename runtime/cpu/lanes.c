@@ -90,6 +90,8 @@ void kn_lanes_seek_tile(const kn_lanes *l, kn_cursor *c, int64_t row, int64_t ro
         c->kind = KN_LANE_SAME;
     else if (l->across == l->bytes && (rows == 1 || l->down == columns * l->bytes))
         c->kind = KN_LANE_UNIT;
+    else if (columns == 1 && l->down == l->bytes)
+        c->kind = KN_LANE_UNIT;
     else
         c->kind = KN_LANE_TILE;
 }
@@ -131,7 +133,9 @@ static void gather_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, void *
 {
     const char *p = kn_lanes_at(l, c);
     int64_t rows = n / c->columns;
-    if (runs_down(l))
+    if (c->columns == 1)
+        read_run(l->bytes, n, out, p, l->down);
+    else if (runs_down(l))
         kn_mover_of(l->bytes)->turn_in(rows, c->columns, out, p, l->down, l->across);
     else
         for (int64_t i = 0; i < rows; i++)
@@ -164,7 +168,7 @@ void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out
         return;
     }
     int last = l->rank - 1;
-    int64_t stride = l->stride[last];
+    int64_t stride = c->kind == KN_LANE_UNIT ? l->bytes : l->stride[last];
     if (c->kind != KN_LANE_RUNS) {
         read_run(l->bytes, n, out, p, stride);
         return;
@@ -242,7 +246,7 @@ void kn_lanes_scatter(const kn_lanes *l, const kn_cursor *c, int64_t n, const vo
         return;
     }
     int last = l->rank - 1;
-    int64_t stride = l->stride[last];
+    int64_t stride = c->kind == KN_LANE_UNIT ? l->bytes : l->stride[last];
     if (c->kind != KN_LANE_RUNS) {
         write_run(l->bytes, n, p, stride, in, step);
         return;

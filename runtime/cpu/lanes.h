@@ -4,7 +4,7 @@
  *     rows        members        groups    a block is a range of one group's members
  *     columns     groups         members   a block is a range of groups, at one member
  *     tiles       the last two   the axes  a block is a range of both, where one array is contiguous along one of them and
- *                 axes           before    another along the other
+ *                 axes           before    another along the other, or rows are found by an index each
  *
  * A kn_lanes is one access bound to a launch's numbers: strides in bytes along the lane axes (contiguous neighbours
  * are collapsed) and along the outer axes. A kn_cursor is a worker's position in it. */

@@ -14,6 +14,7 @@ typedef struct planner {
     int *load_access;  /* per value */
     int *store_access; /* per store */
     int *kept;         /* per value: its row buffer, or -1 */
+    bool *by_row;      /* per value: as in kn_step */
 } planner;
 
 static bool is_fixed(const kn_value *v)
@@ -95,13 +96,60 @@ static uint32_t axes_of(const kn_phase *p, const kn_value *v, const uint32_t *ax
     return all;
 }
 
+/* Takes from by_row what is used otherwise than for places, and what has an operand that is. True if anything was. */
+static bool trim_by_row(const planner *pl, bool *by_row)
+{
+    const kn_phase *p = pl->phase;
+    bool any = false;
+    for (int i = p->nest.values.len - 1; i >= 0; i--) {
+        const kn_value *v = &p->nest.values.data[i];
+        for (int k = 0; k < v->nin && pl->needed[i]; k++) {
+            bool places = by_row[i] || v->kind == KN_V_GATHER;
+            any = any || (by_row[v->in[k]] && !places);
+            by_row[v->in[k]] &= places;
+        }
+    }
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = &p->nest.values.data[i];
+        for (int k = 0; k < v->nin && by_row[i]; k++) {
+            by_row[i] = by_row[v->in[k]] || is_group(&p->nest.values.data[v->in[k]]);
+            any = any || !by_row[i];
+        }
+    }
+    return any;
+}
+
+/* Values that are the same along the last axis, and of which only gathers' places are made. False where a gather has
+ * another place. */
+static bool find_by_row(planner *pl, const uint32_t *axes, uint32_t last)
+{
+    const kn_phase *p = pl->phase;
+    bool *by_row = pl->by_row;
+    for (int i = 0; i < p->nest.values.len; i++)
+        by_row[i] = !(axes[i] & last) && !is_group(&p->nest.values.data[i]);
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (p->nest.stores.data[s].kind != KN_STORE_PARTIAL)
+            by_row[p->nest.stores.data[s].value] = false;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        by_row[p->nest.reds.data[r].value] = false;
+    while (trim_by_row(pl, by_row)) {
+    }
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = &p->nest.values.data[i];
+        for (int k = 0; k < v->nin && v->kind == KN_V_GATHER && pl->needed[i]; k++)
+            if (!by_row[v->in[k]] && !is_group(&p->nest.values.data[v->in[k]]))
+                return false;
+    }
+    return true;
+}
+
 static void find_rows(planner *pl)
 {
     const kn_phase *p = pl->phase;
+    const uint32_t last = p->nest.naxes ? 1u << (p->nest.naxes - 1) : 0;
     uint32_t *axes = KN_NEW_ARRAY(pl->arena, uint32_t, p->nest.values.len + 1);
     for (int i = 0; i < p->nest.values.len; i++) {
         const kn_value *v = &p->nest.values.data[i];
-        const uint32_t last = p->nest.naxes ? 1u << (p->nest.naxes - 1) : 0;
         axes[i] = axes_of(p, v, axes);
         if (v->kind != KN_V_GATHER || !pl->needed[i])
             continue;
@@ -110,6 +158,8 @@ static void find_rows(planner *pl)
             places |= axes[v->in[k]];
         pl->plan->by_rows |= v->access->axes & last && !(places & last);
     }
+    pl->plan->by_row = pl->by_row = KN_NEW_ARRAY(pl->arena, bool, p->nest.values.len + 1);
+    pl->plan->all_rows = pl->plan->by_rows && find_by_row(pl, axes, last);
 }
 
 static void find_kept(planner *pl)
@@ -130,6 +180,7 @@ static kn_status add_value(planner *pl, kn_steps *steps, int v)
                  .red = -1,
                  .kept = pl->kept[v],
                  .direct = -1,
+                 .by_row = pl->by_row[v],
                  .bytes = kn_bytes(value->dtype)};
     if (kn_has_access(value)) {
         s.kind = value->kind == KN_V_LOAD     ? KN_STEP_LOAD
@@ -188,12 +239,14 @@ static void add_store(planner *pl, kn_steps *steps, int store)
                  .kept = -1,
                  .direct = -1,
                  .bytes = pl->plan->accesses.data[access].bytes};
-    /* the operation that has just computed the value may write it straight to the output */
+    /* the step that has just made the value may write it straight to the output */
     if (!partial && !pl->plan->ordered && st->once == 0)
-        for (int i = steps->len - 1; i >= 0; i--)
-            if (steps->data[i].kind == KN_STEP_OP && steps->data[i].value == st->value &&
-                steps->data[i].kept < 0 && steps->data[i].direct < 0)
-                steps->data[i].direct = access;
+        for (int i = steps->len - 1; i >= 0; i--) {
+            kn_step *by = &steps->data[i];
+            if ((by->kind == KN_STEP_OP || by->kind == KN_STEP_GATHER) && by->value == st->value &&
+                by->kept < 0 && by->direct < 0)
+                by->direct = access;
+        }
     kn_push(pl->arena, steps, s);
 }
 

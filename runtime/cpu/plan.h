@@ -34,7 +34,8 @@ typedef struct kn_step {
     kn_loop loop;
     int in[KN_MAX_IN], nin;
     unsigned all; /* the bits of all operands */
-    int direct;   /* OP: the access of a store that the result may be written through, or -1 */
+    int direct; /* OP, GATHER: the access of a store that the result may be written through, or -1 */
+    bool by_row; /* in tiles: one lane a row, of a value that only says where rows are gathered */
 } kn_step;
 
 typedef KN_VEC(kn_step) kn_steps;
@@ -66,6 +67,8 @@ typedef struct kn_phase_plan {
     int nstages;   /* nsweeps + 1 */
     kn_ints fixed; /* values that are the same for the whole launch */
     bool by_rows;  /* a gather reads contiguous runs along the last axis, each found by one index */
+    const bool *by_row; /* per value: see kn_step */
+    bool all_rows;      /* and each gather's places are by_row, or of the group */
     /* outputs may overlap inputs: a block reads its inputs before it writes its outputs */
     bool ordered;
     int slots; /* block buffers of element values */

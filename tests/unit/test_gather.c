@@ -11,22 +11,29 @@ static const char *const texts[] = {
     HEAD "w[i] * 2 + b\n",
     HEAD "w[i] + w[i // 2, ::-1]\n",
     HEAD "w[i, ::-1] - max(w[i], axis=1, keepdims=True)\n",
+    HEAD "w[i[abs(i)]] - w[i]\n",
+    HEAD "w[i] * (cast(i, f32)[:, None] + b) + b[0 * i][:, None]\n",
+    HEAD "w[i.reshape(-1, 5)].reshape(i.shape[0], b.shape[0])\n",
+    HEAD "stack((w[i], w[-1 - i]), axis=1)[:, 1] * b\n",
     HEAD "broadcast_to(sum(w[i] * b, axis=1, keepdims=True), (i.shape[0], b.shape[0]))\n",
 };
-static const int64_t widths[] = {1, 5, 31, 32, 33, 64, 255, 256, 257, 1030, LONGEST};
+static const int64_t widths[] = {1, 2, 5, 31, 32, 33, 64, 255, 256, 257, 1030, LONGEST};
 
 static float w[ROWS * LONGEST], b[LONGEST], want[PLACES * LONGEST], got[PLACES * LONGEST];
 static int64_t at[PLACES];
 
-static kiln_status run(kiln_ctx *on, const char *text, int64_t width, bool transposed, float *out)
+/* What lies with its rows apart: nothing, w, the output. */
+enum { COMPACT, TRANSPOSED_W, TRANSPOSED_OUT, LAYOUTS };
+
+static kiln_status run(kiln_ctx *on, const char *text, int64_t width, int layout, float *out)
 {
     const int64_t of_w[] = {ROWS, width}, of_i[] = {PLACES}, of_out[] = {PLACES, width},
-                  strides[] = {1, ROWS};
+                  strides[] = {1, ROWS}, apart[] = {1, PLACES};
     kiln_prog *p = compile(on, text);
-    kiln_arg args[] = {{"w", w, KILN_F32, 2, of_w, transposed ? strides : NULL},
+    kiln_arg args[] = {{"w", w, KILN_F32, 2, of_w, layout == TRANSPOSED_W ? strides : NULL},
                        {"i", at, KILN_I64, 1, of_i, NULL},
                        {"b", b, KILN_F32, 1, &of_w[1], NULL},
-                       {"out0", out, KILN_F32, 2, of_out, NULL}};
+                       {"out0", out, KILN_F32, 2, of_out, layout == TRANSPOSED_OUT ? apart : NULL}};
     kiln_status status = kiln_run(p, NULL, args, 4);
     kiln_prog_destroy(p);
     return status;
@@ -49,12 +56,11 @@ static void test_places(void **state)
     fill();
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         for (size_t k = 0; k < sizeof widths / sizeof *widths; k++)
-            for (int transposed = 0; transposed < 2; transposed++) {
-                good(run(ref, texts[t], widths[k], transposed, want));
-                good(run(ctx, texts[t], widths[k], transposed, got));
+            for (int layout = 0; layout < LAYOUTS; layout++) {
+                good(run(ref, texts[t], widths[k], layout, want));
+                good(run(ctx, texts[t], widths[k], layout, got));
                 if (memcmp(got, want, sizeof *got * PLACES * (size_t)widths[k]) != 0)
-                    fail_msg("rows of %d%s, %s", (int)widths[k], transposed ? ", transposed" : "",
-                             texts[t]);
+                    fail_msg("rows of %d, layout %d, %s", (int)widths[k], layout, texts[t]);
             }
     kiln_ctx_destroy(ref);
 }
@@ -66,7 +72,7 @@ static void test_out_of_bounds(void **state)
     fill();
     at[PLACES - 1] = ROWS;
     for (size_t k = 0; k < sizeof widths / sizeof *widths; k++)
-        expect(run(ctx, texts[0], widths[k], false, got), KILN_ERR_RUN,
+        expect(run(ctx, texts[0], widths[k], COMPACT, got), KILN_ERR_RUN,
                "index 23 is out of bounds for an axis with size 23");
 }
 
