@@ -118,6 +118,8 @@ typedef struct kn_graph {
     kn_finder nodes_by;
     KN_VEC(kn_wider) wider; /* of a graph as it was built; rewriting leaves it out */
     int carried;            /* CARRIED nodes so far */
+    /* Of an optimised graph: the INDEX nodes of the one before, in it, that a call's sizes can take out of bounds. */
+    KN_VEC(const kn_node *) indices;
     kn_budget budget;
 } kn_graph;
 

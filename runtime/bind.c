@@ -249,9 +249,10 @@ static kn_status assume(kn_arena *a, kn_binding *b, const bool *given)
 }
 
 /* Everything that an INDEX reads is there. */
-static kn_status check_index(const kn_node *n, const int64_t *sizes, const int64_t *shape)
+static kn_status check_index(const kn_node *n, const int64_t *sizes)
 {
-    int64_t from[KN_MAX_RANK], start;
+    int64_t from[KN_MAX_RANK], shape[KN_MAX_RANK], start;
+    KN_TRY(kn_node_sizes(n, sizes, shape));
     KN_TRY(kn_node_sizes(n->in[0], sizes, from));
     for (int j = 0; j < n->in[0]->rank; j++) {
         int axis = n->u.index->axis[j];
@@ -275,6 +276,8 @@ static kn_status check_index(const kn_node *n, const int64_t *sizes, const int64
 static kn_status check_nodes(const kn_binding *b)
 {
     const kn_graph *g = b->graph;
+    for (int i = 0; i < g->indices.len; i++)
+        KN_TRY(check_index(g->indices.data[i], b->sizes));
     for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *n = g->nodes.data[i];
         int64_t shape[KN_MAX_RANK], from[KN_MAX_RANK];
@@ -282,7 +285,7 @@ static kn_status check_nodes(const kn_binding *b)
         if (kn_count(shape, n->rank) > INT64_MAX / 64)
             return kn_node_fail(KN_SHAPE, n, "the number of elements is out of range");
         if (n->op == KN_OP_INDEX)
-            KN_TRY(check_index(n, b->sizes, shape));
+            KN_TRY(check_index(n, b->sizes));
         if (n->op == KN_OP_TAKE && n->u.gather.checked) {
             KN_TRY(kn_node_sizes(n->in[0], b->sizes, from));
             if (kn_count(shape, n->rank) > 0 && kn_count(from, n->in[0]->rank) == 0)

@@ -15,8 +15,29 @@ const kn_pass kn_graph_passes[] = {
 };
 const int kn_graph_pass_count = sizeof kn_graph_passes / sizeof *kn_graph_passes;
 
+/* Does an INDEX read one place along an axis, and sizes decide whether it is there? Slices keep within bounds. */
+static bool depends_on_sizes(const kn_graph *g, const kn_node *n)
+{
+    int64_t size, start;
+    for (int j = 0; n->op == KN_OP_INDEX && j < n->in[0]->rank; j++)
+        if (n->u.index->axis[j] < 0 && !(kn_dim_is_const(g->syms, n->in[0]->shape[j], &size) &&
+                                         kn_dim_is_const(g->syms, n->u.index->start[j], &start)))
+            return true;
+    return false;
+}
+
+/* Passes make reads at other places of them, which nobody checks. */
+static void keep_indices(kn_arena *a, const kn_graph *from, kn_graph *to)
+{
+    const bool *needed = kn_needed_nodes(from, a);
+    for (int i = 0; i < from->nodes.len; i++)
+        if (needed[i] && depends_on_sizes(from, from->nodes.data[i]))
+            kn_push(a, &to->indices, from->nodes.data[i]);
+}
+
 kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records)
 {
+    const kn_graph *written = g;
     if (kn_graph_verify(g) != KN_OK)
         return NULL;
     for (int i = 0; i < kn_graph_pass_count; i++) {
@@ -35,5 +56,7 @@ kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record 
     }
     if (records)
         *records = (kn_pass_record){0};
+    if (g != written)
+        keep_indices(a, written, g);
     return g;
 }

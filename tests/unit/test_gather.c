@@ -76,8 +76,34 @@ static void test_out_of_bounds(void **state)
                "index 23 is out of bounds for an axis with size 23");
 }
 
+/* One that depends on sizes is looked for before the run, whatever becomes of the index. */
+static void test_sizes_out_of_bounds(void **state)
+{
+    (void)state;
+    static const char *const of_7[] = {
+        HEAD "w[:, 7]\n",
+        HEAD "(w + 1)[:, 7]\n",
+        HEAD "w[i][:, 7]\n",
+        HEAD "roll(w, -3, axis=0)[:, 7]\n",
+        HEAD "repeat(w, 2, axis=0)[:, -8]\n",
+        HEAD "concatenate((w, w * 2))[:, 1000000000000]\n",
+        HEAD "tile(w, (2, 1))[..., 7]\n",
+        HEAD "flip(roll(w, 1, axis=0), axis=0)[:, 7]\n",
+        HEAD "full((V, D), 2.5)[:, 7]\n",
+        HEAD "sum(roll(w, 1, axis=0)[:, 7])\n",
+    };
+    kiln_ctx *ref = open_device("ref");
+    fill();
+    for (size_t t = 0; t < sizeof of_7 / sizeof *of_7; t++) {
+        expect(run(ref, of_7[t], 7, COMPACT, got), KILN_ERR_SHAPE, "out of bounds for axis 1");
+        expect(run(ctx, of_7[t], 7, COMPACT, got), KILN_ERR_SHAPE, "out of bounds for axis 1");
+    }
+    kiln_ctx_destroy(ref);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(test_places), test(test_out_of_bounds)};
+    const struct CMUnitTest tests[] = {test(test_places), test(test_out_of_bounds),
+                                       test(test_sizes_out_of_bounds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
