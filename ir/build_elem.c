@@ -62,6 +62,8 @@ kn_dtype kn_build_common_type(kn_node *const *in, int n, bool *weak)
         return soft;
     if (!soft || kn_category(soft) <= kn_category(strong))
         return strong;
+    if (soft == KN_U64) /* of bool a Python integer makes i64, which has to hold it */
+        return KN_I64;
     return kn_is_complex(soft) && kn_is_float(strong) ? kn_complex_of(strong) : soft;
 }
 
