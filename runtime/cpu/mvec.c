@@ -53,19 +53,22 @@ FUNCTIONS_1(DECLARE_1)
 FUNCTIONS_2(DECLARE_2)
 
 /* A function for all operands, also near 0 and outside of its usual range. */
-#define WHOLE_1(OP, D, form, call, wide)                                                           \
+#define WHOLE_1(OP, D, form, call, wide, scalar)                                                   \
     static __attribute__((noinline, cold)) vec_##D OP##_beyond_##D(vec_##D x, mask_##D beyond)     \
     {                                                                                              \
         const vec_##D safe = splat_##D(SAFE(KN_OP_##OP));                                          \
         vec_##D z = x + x;                                                                         \
         mask_##D known = x != x;                                                                   \
         SETTLED_##OP(D, x);                                                                        \
-        const mask_##D rest = beyond & ~known, far = rest & (abs_##D(x) > FAR);                    \
+        const mask_##D rest = beyond & ~known, far = rest & FAR_##D(KN_OP_##OP, x);                \
         z = pick_##D(beyond, z, call(pick_##D(beyond, safe, x)));                                  \
-        if (any_##D(rest))                                                                         \
+        if (any_##D(rest & ~far))                                                                  \
             z = pick_##D(rest, wide(pick_##D(rest & ~far, x, safe)), z);                           \
-        if (any_##D(far))                                                                          \
-            z = pick_##D(far, call(pick_##D(far, x, safe)), z);                                    \
+        if (VECTORS_FOR_ALL(KN_OP_##OP) && any_##D(far))                                           \
+            return pick_##D(far, call(pick_##D(far, x, safe)), z);                                 \
+        for (int i = 0; i < (int)(sizeof x / sizeof x[0]) && any_##D(far); i++)                    \
+            if (far[i])                                                                            \
+                z[i] = scalar(x[i]);                                                               \
         return z;                                                                                  \
     }                                                                                              \
     static inline vec_##D OP##_whole_##D(vec_##D x)                                                \
@@ -80,8 +83,8 @@ FUNCTIONS_2(DECLARE_2)
     {                                                                                              \
         return narrow(_ZGVdN4v_##name(low(x)), _ZGVdN4v_##name(high(x)));                          \
     }                                                                                              \
-    WHOLE_1(OP, F32, form, _ZGVdN8v_##name##f, OP##_wide)                                          \
-    WHOLE_1(OP, F64, form, _ZGVdN4v_##name, _ZGVdN4v_##name)
+    WHOLE_1(OP, F32, form, _ZGVdN8v_##name##f, OP##_wide, name##f)                                 \
+    WHOLE_1(OP, F64, form, _ZGVdN4v_##name, _ZGVdN4v_##name, name)
 FUNCTIONS_1(WHOLES_1)
 
 /* Of two operands. Powers of a negative number are those of its absolute value, except for the sign. */

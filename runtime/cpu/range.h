@@ -3,8 +3,9 @@
  * They compute usual operands by vectors, and every other lane by a call of the scalar function, some 20 times
  * slower; tiny operands are slow because their squares are subnormal. So a function gets its operands with the
  * unusual ones replaced, and their results are put in afterwards: known ones without computing (SETTLED_*), the rest
- * by the function of doubles, for which no f32 is unusual. What is left of f64 takes the slow path, as do subnormal
- * numbers that must be multiplied. A lane's result depends on its own operands only. */
+ * by the function of doubles, for which hardly an f32 is unusual. What is left is computed by the scalar function here,
+ * which takes half the time that a vector function's own call of it does. A lane's result depends on its own operands
+ * only. */
 #ifndef KN_RUNTIME_CPU_RANGE_H
 #define KN_RUNTIME_CPU_RANGE_H
 
@@ -147,8 +148,11 @@ static inline vec_F64 rint_F64(vec_F64 x)
 #define SETTLED_ERFC(D, x)                                                                         \
     SET(D, x < LIMIT(D, -4, -6), TO(D, 2)) SET(D, x > LIMIT(D, 10.1, 27.3), TO(D, 0))
 
-/* Beyond it the functions of f64 are slow too. */
-#define FAR 1e5F
+/* What is left for the scalar function: f32 beyond what the function of f64 is fast for; f64 has no such function. */
+#define FAR_F32(op, x) (abs_F32(x) > ((op) == KN_OP_SIN || (op) == KN_OP_COS ? 8e6F : 1e5F))
+#define FAR_F64(op, x) (~(mask_F64){0})
+/* But where the vector function is fast for that, too. */
+#define VECTORS_FOR_ALL(op) ((op) == KN_OP_TAN || (op) == KN_OP_ERFC)
 /* What the function gets instead of unusual operands. */
 #define SAFE(op) ((op) == KN_OP_ARCCOSH ? 2.0F : 0.5F)
 
