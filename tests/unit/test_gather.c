@@ -76,6 +76,28 @@ static void test_out_of_bounds(void **state)
                "index 23 is out of bounds for an axis with size 23");
 }
 
+/* Indices that are written over afterwards, and rows that are: blocks read what they need before they write. */
+static void test_in_place(void **state)
+{
+    (void)state;
+    static const char *const updating[] = {
+        "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    out0 = w[i]\n    i[...] = 2\n    return out0\n",
+        "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    out0 = w[i] + 1\n    w[...] = w[0]\n    return out0\n",
+        "def f(w: f32[V, D], i: i64[N], b: f32[D]):\n    out0 = w[i]\n    i += 1\n    w *= 2\n    return out0\n",
+    };
+    kiln_ctx *ref = open_device("ref");
+    for (size_t t = 0; t < sizeof updating / sizeof *updating; t++)
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+            fill();
+            good(run(ref, updating[t], widths[k], COMPACT, want));
+            fill();
+            good(run(ctx, updating[t], widths[k], COMPACT, got));
+            if (memcmp(got, want, sizeof *got * PLACES * (size_t)widths[k]) != 0)
+                fail_msg("rows of %d, %s", (int)widths[k], updating[t]);
+        }
+    kiln_ctx_destroy(ref);
+}
+
 /* One that depends on sizes is looked for before the run, whatever becomes of the index. */
 static void test_sizes_out_of_bounds(void **state)
 {
@@ -104,6 +126,6 @@ static void test_sizes_out_of_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {test(test_places), test(test_out_of_bounds),
-                                       test(test_sizes_out_of_bounds)};
+                                       test(test_in_place), test(test_sizes_out_of_bounds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
