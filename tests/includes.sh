@@ -20,6 +20,7 @@ declare -A may=(
     [runtime/emu]="base shapes ir codegen kernels_cache runtime/device runtime/emu"
     [runtime]="base shapes ir codegen kernels_cache runtime"
     [frontend/parse]="base shapes ir frontend/parse"
+    [frontend/python]="frontend frontend/python"
     [frontend]="base shapes ir codegen kernels_cache runtime frontend"
     [cli]="cli"
     [examples]="examples"

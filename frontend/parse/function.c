@@ -8,7 +8,10 @@
 static bool annotation(kn_parser *p, kn_dtype *dtype)
 {
     bool numpy = false;
-    if (kn_tok_is(&p->tok, KN_TOK_NAME, "np") || kn_tok_is(&p->tok, KN_TOK_NAME, "numpy")) {
+    if (kn_tok_is(&p->tok, KN_TOK_NAME, "kiln") && kn_peek(p).kind == '.') {
+        kn_advance(p);
+        kn_advance(p);
+    } else if (kn_tok_is(&p->tok, KN_TOK_NAME, "np") || kn_tok_is(&p->tok, KN_TOK_NAME, "numpy")) {
         kn_advance(p);
         numpy = true;
         if (!kn_expect(p, '.', "'.' and a type"))

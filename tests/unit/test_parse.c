@@ -48,6 +48,7 @@ static kn_status parse(void *ctx)
 static const struct {
     const char *text, *outputs;
 } programs[] = {
+    {"def f(x: kiln.f32[N], y: np.float32[N], z: f32[N]):\n    return x + y + z\n", "out0 f32[N]"},
     {"import numpy as np\n"
      "from kiln import *\n\n"
      "# batch normalisation\n"
@@ -255,6 +256,7 @@ static const struct {
     {"x = 1\n", 1, 1, "expected 'def name(...):', found 'x'"},
     {"def", 1, 4, "expected the function's name"},
     {"def for(x: f32[N]): return x", 1, 5, "expected the function's name, found 'for'"},
+    {"def f(x: kiln.f23[N]): return x", 1, 15, "unknown type 'f23'"},
     {"def f(x): return x", 1, 8, "expected ':' and the type of 'x'"},
     {"def f(x: f8[N]): return x", 1, 10, "unknown type 'f8'; the types are bool, i8"},
     {"def f(x: f32[]): return x", 1, 14, "a 0-d value f32 alone"},

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Builds the wheel of the Python package, installs it into an environment of its own and tests it there. The library is that
+# of the build; with KILN_THOROUGH=1 it is compiled as a part of the wheel, as a user's is.
+# usage: wheel.sh BUILD_DIR SCRATCH_DIR
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+build=$1 scratch=$(realpath "$2")
+python=$scratch/venv/bin/python
+
+if ! {
+    [[ -x $python ]] || python3 -m venv "$scratch/venv"
+    "$python" -m pip install -q --retries 1 --timeout 20 --disable-pip-version-check 'numpy>=2' 'scikit-build-core>=0.10'
+} >"$scratch/venv.log" 2>&1; then
+    echo "skipped: no NumPy or scikit-build-core from PyPI (see $scratch/venv.log)"
+    exit 77
+fi
+include=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+if [[ ! -f $include/Python.h ]]; then
+    echo "skipped: no $include/Python.h (package python3-dev)"
+    exit 77
+fi
+
+options=(-C cmake.define.KILN_WERROR=ON)
+if [[ -z ${KILN_THOROUGH:-} ]]; then
+    rm -rf "$scratch/prefix"
+    cmake --install "$build" --prefix "$scratch/prefix" >"$scratch/install.log"
+    options+=(-C cmake.define.KILN_INSTALLED=ON -C "cmake.define.CMAKE_PREFIX_PATH=$scratch/prefix")
+fi
+rm -rf "$scratch/wheels"
+"$python" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w "$scratch/wheels" "${options[@]}" \
+    frontend/python >"$scratch/wheel.log" 2>&1 || { cat "$scratch/wheel.log"; exit 1; }
+wheels=("$scratch"/wheels/*-cp310-abi3-*.whl)
+"$python" -m pip install -q --disable-pip-version-check --no-deps --force-reinstall "${wheels[0]}"
+
+cd "$scratch"
+echo "== $(basename "${wheels[0]}")"
+module=$("$python" -c 'import kiln._kiln; print(kiln._kiln.__file__)')
+strays=$(nm -D --defined-only "$module" | awk '{print $NF}' | grep -v '^PyInit__kiln$' || true)
+if [[ -n $strays ]]; then
+    echo "the module exports more than it must: ${strays//$'\n'/ }"
+    exit 1
+fi
+if ldd "$module" | grep -E 'libkiln|libcuda|libpython|not found'; then
+    echo "the module needs libraries that it should not"
+    exit 1
+fi
+exec "$python" "$OLDPWD/tests/python/test_kiln.py"
