@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 #define KILN_VERSION_MAJOR 0
-#define KILN_VERSION_MINOR 1
+#define KILN_VERSION_MINOR 2
 #define KILN_VERSION_PATCH 0
 
 #if defined(__GNUC__)
