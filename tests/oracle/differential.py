@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Random programs on kiln and on NumPy: equal types and shapes, values within bounds, errors where NumPy raises.
 
-usage: differential.py LIBKILN [--count N] [--seed N] [--device D,...] [--verbose]
+usage: differential.py LIBKILN|python [--count N] [--seed N] [--device D,...] [--verbose]
 
-A program is grown a statement at a time by running it on NumPy, in the types it is in and one size up (f32 in
+`python` is the Python package, where it is installed. A program is grown a statement at a time by running it on NumPy, in the types it is in and one size up (f32 in
 f64, f64 in long double). The difference of the two says how far rounding may move each element; where it
 moves a result that cannot move a little (a comparison, a floor, an index), the element does not count. A
 program whose last statement makes NumPy raise must be refused by kiln, for a reason of the same kind.
 """
 import argparse
+import functools
 import sys
 import warnings
 
@@ -133,7 +134,11 @@ def main():
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    devices = {d: Kiln(args.library, d) for d in args.device.split(",")}
+    if args.library == "python":
+        from package import Package as make
+    else:
+        make = functools.partial(Kiln, args.library)
+    devices = {d: make(d) for d in args.device.split(",")}
     failed = raised = refused = 0
     used = {}
     for seed in range(args.seed, args.seed + args.count):

@@ -44,4 +44,7 @@ if ldd "$module" | grep -E 'libkiln|libcuda|libpython|not found'; then
     echo "the module needs libraries that it should not"
     exit 1
 fi
-exec "$python" "$OLDPWD/tests/python/test_kiln.py"
+root=$OLDPWD
+"$python" "$root/tests/python/test_kiln.py"
+echo "== random programs"
+"$python" "$root/tests/oracle/differential.py" python --count "$([[ -z ${KILN_THOROUGH:-} ]] && echo 200 || echo 1000)"

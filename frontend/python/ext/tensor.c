@@ -10,9 +10,15 @@ PyObject *kn_py_framework(const char *function)
     return module ? PyObject_GetAttrString(module, function) : NULL;
 }
 
-/* ---- the functions of a type ---- */
+/* ---- what is known of a type ---- */
 
 enum { KNOWN = 8 };
+
+typedef struct known {
+    PyObject *type; /* kept */
+    const kn_exchange *api;
+    bool plain; /* a call of __dlpack__() will do: memory of the host, and no older version */
+} known;
 
 static const kn_exchange *ask(PyObject *type)
 {
@@ -26,25 +32,34 @@ static const kn_exchange *ask(PyObject *type)
     return api && api->look ? api : NULL;
 }
 
-const kn_exchange *kn_py_exchange(PyObject *object)
+static bool is_plain(PyObject *type)
 {
-    static struct {
-        PyObject *type; /* kept */
-        const kn_exchange *api;
-    } known[KNOWN];
+    PyObject *ask_python = kn_py_framework("plain");
+    PyObject *said = ask_python ? PyObject_CallFunctionObjArgs(ask_python, type, NULL) : NULL;
+    bool plain = said == Py_True;
+    PyErr_Clear();
+    Py_XDECREF(said);
+    Py_XDECREF(ask_python);
+    return plain;
+}
+
+static known type_of(PyObject *object)
+{
+    static known types[KNOWN];
     static int next;
     PyObject *type = (PyObject *)Py_TYPE(object);
     for (int i = 0; i < KNOWN; i++)
-        if (known[i].type == type)
-            return known[i].api;
-    const kn_exchange *api = ask(type);
-    Py_XDECREF(known[next].type);
+        if (types[i].type == type)
+            return types[i];
+    known found = {type, ask(type), is_plain(type)};
     Py_INCREF(type);
-    known[next].type = type;
-    known[next].api = api;
+    Py_XDECREF(types[next].type);
+    types[next] = found;
     next = (next + 1) % KNOWN;
-    return api;
+    return found;
 }
+
+const kn_exchange *kn_py_exchange(PyObject *object) { return type_of(object).api; }
 
 /* ---- tensors ---- */
 
@@ -63,19 +78,40 @@ static bool open_capsule(PyObject *capsule, struct DLManagedTensorVersioned *out
     return true;
 }
 
+/* object.__dlpack__(max_version=(1, 0)) */
+static PyObject *plain_capsule(PyObject *object)
+{
+    static PyObject *nothing, *version;
+    if (!version) {
+        nothing = PyTuple_New(0);
+        version = Py_BuildValue("{s(ii)}", "max_version", KN_DL_MAJOR, KN_DL_MINOR);
+    }
+    PyObject *method = nothing && version ? PyObject_GetAttrString(object, "__dlpack__") : NULL;
+    PyObject *capsule = method ? PyObject_Call(method, nothing, version) : NULL;
+    Py_XDECREF(method);
+    return capsule;
+}
+
+/* As the object's library wants to be asked. */
+static PyObject *asked_capsule(PyObject *object)
+{
+    PyObject *capsule_of = kn_py_framework("capsule");
+    PyObject *capsule = capsule_of ? PyObject_CallFunctionObjArgs(capsule_of, object, NULL) : NULL;
+    Py_XDECREF(capsule_of);
+    return capsule;
+}
+
 bool kn_py_tensor(PyObject *object, struct DLManagedTensorVersioned *out, PyObject **held)
 {
-    const kn_exchange *api = kn_py_exchange(object);
+    const known type = type_of(object);
     *held = NULL;
-    if (api) {
+    if (type.api) {
         out->major = KN_DL_MAJOR;
         out->minor = KN_DL_MINOR;
         out->flags = 0;
-        return api->look(object, &out->tensor) == 0;
+        return type.api->look(object, &out->tensor) == 0;
     }
-    PyObject *capsule_of = kn_py_framework("capsule");
-    *held = capsule_of ? PyObject_CallFunctionObjArgs(capsule_of, object, NULL) : NULL;
-    Py_XDECREF(capsule_of);
+    *held = type.plain ? plain_capsule(object) : asked_capsule(object);
     if (*held && open_capsule(*held, out))
         return true;
     Py_CLEAR(*held);
@@ -103,6 +139,17 @@ static bool store_int(PyObject *object, const kiln_io *io, void *to)
     return false;
 }
 
+/* Whatever complex() takes, NumPy's numbers too. */
+static bool store_complex(PyObject *object, const kiln_io *io, void *to)
+{
+    PyObject *number = PyObject_CallFunctionObjArgs((PyObject *)&PyComplex_Type, object, NULL);
+    if (number)
+        kiln_store_complex(io->dtype, to, PyComplex_RealAsDouble(number),
+                           PyComplex_ImagAsDouble(number));
+    Py_XDECREF(number);
+    return number != NULL;
+}
+
 bool kn_py_number(PyObject *object, const kiln_io *io, void *to)
 {
     switch (io->dtype) {
@@ -112,11 +159,7 @@ bool kn_py_number(PyObject *object, const kiln_io *io, void *to)
         return truth >= 0;
     }
     case KILN_C64:
-    case KILN_C128: {
-        double re = PyComplex_RealAsDouble(object), im = PyComplex_ImagAsDouble(object);
-        kiln_store_complex(io->dtype, to, re, im);
-        return !PyErr_Occurred();
-    }
+    case KILN_C128: return store_complex(object, io, to);
     case KILN_F16:
     case KILN_BF16:
     case KILN_F32:

@@ -13,11 +13,14 @@ def library(x):
     return "jax" if name == "jaxlib" else name
 
 
+def plain(kind):
+    """May arrays of this type be asked for a capsule without more ado?"""
+    return kind.__module__ == "numpy" and hasattr(kind, "__dlpack__")
+
+
 def capsule(x):
     """A DLPack capsule of an array, whose memory may be used by what is put into stream(x)."""
     name = library(x)
-    if name == "numpy" and hasattr(x, "__dlpack__"):
-        return x.__dlpack__(max_version=(1, 0))
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"expected an array that speaks DLPack, not {type(x).__name__}")
     how = {}
