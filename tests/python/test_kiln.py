@@ -5,6 +5,7 @@ usage: test_kiln.py, with the package installed
 """
 from __future__ import annotations
 
+import importlib.util
 import sys
 import threading
 import traceback
@@ -174,6 +175,11 @@ def test_looking():
     bench = softmax.bench(numbers(64, 64))
     assert bench["fused"]["launches"] < bench["unfused"]["launches"] and bench["fused"]["device_us"] > 0
     assert "cpu" in kiln.doctor() and kiln.__version__.count(".") == 2
+
+
+def test_nvrtc_of_sibling_packages():
+    if importlib.util.find_spec("nvidia") and importlib.util.find_spec("nvidia").submodule_search_locations:
+        assert "\n.target sm_90" in softmax.explain(stage="ptx", x=(64, 64))
 
 
 def test_devices():
