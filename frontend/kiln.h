@@ -365,6 +365,14 @@ KILN_API kiln_val kiln_slice(kiln_graph *g, kiln_val x, const char *index);
  *     kiln_update(g, "x", kiln_assign(g, x, "1:-1", kiln_add(g, kiln_slice(g, x, "2:"), kiln_slice(g, x, ":-2")))) */
 KILN_API kiln_val kiln_assign(kiln_graph *g, kiln_val x, const char *index, kiln_val a);
 
+/* Gradients, by reverse mode: grads[i], of wrt[i]'s type and shape, is how a real loss depends on wrt[i] where it depends
+ * on y by `seed`, its gradient there, which is cast to y's type and broadcast to its shape. wrt may be inputs, numbers
+ * passed by value and computed values; y and they are floats or complex numbers. The results are ordinary values, which
+ * fuse with all others and can be differentiated again. docs/gradients.md has the conventions. Reports the first error
+ * of the graph, and poisons the results. */
+KILN_API kiln_status kiln_grad(kiln_graph *g, kiln_val y, kiln_val seed, const kiln_val *wrt, int n,
+                               kiln_val *grads);
+
 /* States a constraint on sizes: "C % 4 == 0", "N == 2*M", "C <= 1024". A run that violates it is an error, which
  * names the constraint and the sizes. */
 KILN_API kiln_status kiln_assume(kiln_graph *g, const char *constraint);

@@ -138,6 +138,11 @@ kn_node *kn_build_take(kn_graph *g, kn_node *x, kn_node *indices, const int *axi
 kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const int *axis,
                              kn_loc loc);
 
+/* x[i] += v along an axis with each index counted, however often it is there, as np.add.at(); v is cast to x's type and
+ * broadcasts to the shape of x[i]. What is out of bounds is left out. */
+kn_node *kn_build_at_add(kn_graph *g, kn_node *x, kn_node *indices, kn_node *v, int axis,
+                         kn_loc loc);
+
 /* What `base` becomes when v is assigned to `view` of it: v in base's type and of view's shape, or broadcast to it.
  * SHAPE where the view repeats elements, or regroups them. */
 kn_node *kn_build_put(kn_graph *g, kn_node *base, const kn_node *view, kn_node *v, kn_loc loc);

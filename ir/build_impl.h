@@ -12,6 +12,7 @@
  *     build_view.c    views that keep every element
  *     build_index.c   slices, counts, and what is made of them
  *     build_take.c    elements at places that values give, and assignment to a view
+ *     build_scatter.c what is added at places that values give
  *     build_join.c    concatenation, padding, repetition */
 #ifndef KN_IR_BUILD_IMPL_H
 #define KN_IR_BUILD_IMPL_H
@@ -61,6 +62,21 @@ kn_node *kn_build_in_memory(kn_graph *g, kn_node *x, kn_loc loc);
  * rank and `shape`. */
 kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *places, const kn_dim *shape,
                         bool checked, kn_loc loc);
+/* x, but at the places that an INDEX of x's shape shows the elements of v, which has the INDEX's shape, or broadcasts to
+ * it. */
+kn_node *kn_build_put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_node *v, kn_loc loc);
+/* Places in an array of `shape`: along its axis j at places[j], or where that is NULL at the index along axis[j]. */
+typedef struct kn_scatter {
+    int rank;
+    kn_dim shape[KN_MAX_RANK];
+    kn_node *places[KN_MAX_RANK]; /* i64, of v's rank */
+    int axis[KN_MAX_RANK];        /* of v; < 0 where `shape` is 1 */
+} kn_scatter;
+
+/* The sum of the elements of v that go to each place; places that are none are left out. */
+kn_node *kn_build_scatter(kn_graph *g, const kn_scatter *t, kn_node *v, kn_loc loc);
+/* To where a TAKE's elements come from. */
+kn_scatter kn_scatter_of(const kn_node *take);
 /* Bounds an index to 0, ..., n - 1. */
 kn_node *kn_build_clamp(kn_graph *g, kn_node *i, kn_dim n, kn_loc loc);
 

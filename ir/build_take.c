@@ -279,33 +279,6 @@ static void shown_places(kn_graph *g, const kn_node *index, int j, kn_loc loc, k
     *place = kn_build_clamp(g, q, n, loc);
 }
 
-/* v, of the shape of an INDEX, at the places that it shows; the operand elsewhere. */
-static kn_node *put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_node *v, kn_loc loc)
-{
-    const kn_indexing *at = index->u.index;
-    kn_node *places[KN_MAX_RANK] = {0}, *mask = NULL;
-    kn_dim shape[KN_MAX_RANK], one = kn_dim_const(g->syms, 1);
-    bool any = false;
-    for (int j = 0; j < x->rank; j++)
-        shape[j] = at->axis[j] < 0 ? one : v->shape[at->axis[j]];
-    v = kn_build_reshape_to(g, v, shape, x->rank, loc);
-    for (int j = 0; j < x->rank; j++) {
-        kn_node *here, *place;
-        if (is_whole(g, index, j))
-            continue;
-        shown_places(g, index, j, loc, &here, &place);
-        mask = both(g, mask, here, loc);
-        if (!place || kn_dim_is_one(g->syms, v->shape[j]))
-            continue;
-        places[j] = place;
-        shape[j] = x->shape[j];
-        any = true;
-    }
-    if (any)
-        v = kn_build_taken(g, v, places, shape, false, loc);
-    return mask ? select(g, mask, v, x, loc) : kn_build_broadcast_to(g, v, x->shape, x->rank, loc);
-}
-
 /* Do two axes of the operand follow one of the result's? */
 static bool repeats_axis(const kn_node *index)
 {
@@ -317,6 +290,67 @@ static bool repeats_axis(const kn_node *index)
         seen |= axis >= 0 ? 1u << axis : 0;
     }
     return false;
+}
+
+/* The operand's axis that each axis of an INDEX follows, the first if there are several; -1 where there is none. */
+static void followed_axes(const kn_node *index, int *first)
+{
+    for (int i = 0; i < index->rank; i++)
+        first[i] = -1;
+    for (int j = index->in[0]->rank - 1; j >= 0; j--)
+        if (index->u.index->axis[j] >= 0)
+            first[index->u.index->axis[j]] = j;
+}
+
+/* v, of the shape of an INDEX, with the operand's axes in their order: 1 where no axis of v follows one. */
+static kn_node *with_axes_of_operand(kn_graph *g, const kn_node *index, const int *first,
+                                     kn_node *v, kn_loc loc)
+{
+    const kn_node *x = index->in[0];
+    kn_dim shape[KN_MAX_RANK];
+    int perm[KN_MAX_RANK], n = 0;
+    for (int j = 0; j < x->rank; j++) {
+        int axis = index->u.index->axis[j];
+        bool own = axis >= 0 && first[axis] == j;
+        shape[j] = own ? v->shape[axis] : kn_dim_const(g->syms, 1);
+        if (own)
+            perm[n++] = axis;
+    }
+    for (int i = 0; i < index->rank; i++)
+        if (first[i] < 0) /* a new axis of size 1 */
+            perm[n++] = i;
+    v = kn_build_transpose(g, v, perm, n, loc);
+    return v ? kn_build_reshape_to(g, v, shape, x->rank, loc) : NULL;
+}
+
+kn_node *kn_build_put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_node *v, kn_loc loc)
+{
+    const kn_indexing *at = index->u.index;
+    kn_node *places[KN_MAX_RANK] = {0}, *place[KN_MAX_RANK] = {0}, *mask = NULL;
+    kn_dim shape[KN_MAX_RANK];
+    int first[KN_MAX_RANK];
+    bool any = false, repeats = repeats_axis(index);
+    followed_axes(index, first);
+    if (!(v = with_axes_of_operand(g, index, first, v, loc)))
+        return NULL;
+    for (int j = 0; j < x->rank; j++) {
+        kn_node *here;
+        shape[j] = v->shape[j];
+        if (!repeats && is_whole(g, index, j))
+            continue;
+        shown_places(g, index, j, loc, &here, &place[j]);
+        mask = both(g, mask, here, loc);
+        if (place[j] && first[at->axis[j]] != j) /* where it is as far as the axis before it */
+            mask = both(g, mask, elem(g, KN_OP_EQ, place[j], place[first[at->axis[j]]], loc), loc);
+        if (!place[j] || kn_dim_is_one(g->syms, v->shape[j]))
+            continue;
+        places[j] = place[j];
+        shape[j] = x->shape[j];
+        any = true;
+    }
+    if (any)
+        v = kn_build_taken(g, v, places, shape, false, loc);
+    return mask ? select(g, mask, v, x, loc) : kn_build_broadcast_to(g, v, x->shape, x->rank, loc);
 }
 
 /* What `x` holds once the elements that `view`, of it, shows are those of `v`. */
@@ -331,7 +365,7 @@ static kn_node *put_below(kn_graph *g, const kn_node *view, kn_node *v, kn_loc l
             kn_fail(KN_SHAPE, "what diagonal gives is read-only");
             return NULL;
         }
-        return put_index(g, x, view, v, loc);
+        return kn_build_put_index(g, x, view, v, loc);
     case KN_OP_PERMUTE:
         for (int i = 0; i < view->rank; i++)
             inverse[view->u.perm[i]] = i;

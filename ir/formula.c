@@ -44,11 +44,17 @@ static kn_node *falling(const maker *m, kn_op exp, kn_node *x)
 
 /* ---- operands in the float type of the result ---- */
 
+/* exp(-abs(x)) by what has the derivatives of exp(-x) from 0 on: so that those of a formula that is smooth at 0 are right
+ * there. */
+static kn_node *smooth_falling(const maker *m, kn_node *x, kn_node *below)
+{
+    return op1(m, KN_OP_EXP, where(m, below, x, op1(m, KN_OP_NEG, x)));
+}
+
 static kn_node *sigmoid(const maker *m, kn_node *x)
 {
-    kn_node *e = falling(m, KN_OP_EXP, x);
-    kn_node *above = where(m, op2(m, KN_OP_LT, x, whole(m, 0)), e, number(m, 1));
-    return divide(m, above, add(m, e, number(m, 1)));
+    kn_node *below = op2(m, KN_OP_LT, x, whole(m, 0)), *e = smooth_falling(m, x, below);
+    return divide(m, where(m, below, e, number(m, 1)), add(m, e, number(m, 1)));
 }
 
 /* log(b^x + b^y) / log(b); equal ones are apart, for the sake of infinities. */
@@ -58,14 +64,15 @@ static kn_node *log_add(const maker *m, kn_node *x, kn_node *y, kn_op exp, doubl
     kn_node *more = op1(m, KN_OP_LOG1P, falling(m, exp, op2(m, KN_OP_SUB, x, y)));
     if (scale != 1)
         more = mul(m, more, number(m, scale));
-    return where(m, op2(m, KN_OP_EQ, x, y), add(m, x, number(m, log_of_2)),
-                 add(m, op2(m, KN_OP_MAXIMUM, x, y), more));
+    kn_node *most = op2(m, KN_OP_MAXIMUM, x, y); /* shared by equal ones when differentiated */
+    return where(m, op2(m, KN_OP_EQ, x, y), add(m, most, number(m, log_of_2)), add(m, most, more));
 }
 
 static kn_node *softplus(const maker *m, kn_node *x)
 {
-    return add(m, op2(m, KN_OP_MAXIMUM, x, whole(m, 0)),
-               op1(m, KN_OP_LOG1P, falling(m, KN_OP_EXP, x)));
+    kn_node *below = op2(m, KN_OP_LT, x, whole(m, 0));
+    return add(m, where(m, below, number(m, 0), x),
+               op1(m, KN_OP_LOG1P, smooth_falling(m, x, below)));
 }
 
 static kn_node *sinc(const maker *m, kn_node *x)

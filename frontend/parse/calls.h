@@ -66,6 +66,7 @@ bool kn_call_join(kn_call_site *c, kn_value *out);
 bool kn_call_pad(kn_call_site *c, kn_value *out);
 bool kn_call_take(kn_call_site *c, kn_value *out);
 bool kn_call_take_along(kn_call_site *c, kn_value *out);
+bool kn_call_at_add(kn_call_site *c, kn_value *out);
 bool kn_call_repeat(kn_call_site *c, kn_value *out);
 bool kn_call_tile(kn_call_site *c, kn_value *out);
 bool kn_call_roll(kn_call_site *c, kn_value *out);
@@ -74,5 +75,9 @@ bool kn_call_roll(kn_call_site *c, kn_value *out);
 bool kn_call_arange(kn_call_site *c, kn_value *out);
 bool kn_call_full(kn_call_site *c, kn_value *out);
 bool kn_call_len(kn_call_site *c, kn_value *out);
+
+/* grad.c */
+bool kn_call_vjp(kn_call_site *c, kn_value *out);
+bool kn_call_grad(kn_call_site *c, kn_value *out);
 
 #endif

@@ -189,6 +189,22 @@ bool kn_call_take_along(kn_call_site *c, kn_value *out)
                         KN_STORE_NEW, out);
 }
 
+bool kn_call_at_add(kn_call_site *c, kn_value *out)
+{
+    static const char *const names[] = {"x", "i", "v", "axis"};
+    const kn_value *slot[KN_CALL_SLOTS];
+    kn_node *x, *indices, *v;
+    const int *along;
+    int axis;
+    if (!kn_call_bind(c, names, 4, 3, 3, slot) || !kn_as_node(c->p, slot[0], &x) ||
+        !kn_as_node(c->p, slot[1], &indices) || !kn_as_node(c->p, slot[2], &v) ||
+        !axis_of(c, slot[3], 0, &axis, &along))
+        return false;
+    return kn_call_done(
+        c, kn_build_at_add(c->p->g, kn_call_typed(c, x), indices, v, along ? axis : 0, c->loc),
+        KN_STORE_NEW, out);
+}
+
 bool kn_call_repeat(kn_call_site *c, kn_value *out)
 {
     static const char *const names[] = {"a", "repeats", "axis"};

@@ -16,7 +16,8 @@
 #define COUNTED                                                                                    \
     "the number of results would be known only at the run; write where(c, x, y), sum(c) or argmax(c)"
 #define SCATTER                                                                                    \
-    "there is no scatter; let each element of the result find what belongs to it: "                \
+    "there is no scatter but at_add(x, i, v), which adds as np.add.at() does; let each element "   \
+    "of the result find what belongs to it: "                                                      \
     "sum(where(i[:, None] == arange(K), d[:, None], 0), axis=0), or write a kernel of your own "   \
     "(kiln kernel)"
 #define LOOPS                                                                                      \

@@ -8,6 +8,7 @@
  *     wider.c       what explain says of types that became wider
  *     args.c        a call's arguments
  *     reduce.c view.c join.c make.c   calls that reduce, change shapes, read elements at other places, make arrays
+ *     grad.c        calls that differentiate
  *     call.c index.c expr.c           the other calls; attributes and indexing; expressions
  *     dims.c        dimensions
  *     assign.c stmt.c                 assignments to elements; statements and outputs
@@ -61,6 +62,7 @@ typedef enum kn_call_kind {
     KN_CALL_PAD,
     KN_CALL_TAKE,
     KN_CALL_TAKE_ALONG,
+    KN_CALL_AT_ADD,
     KN_CALL_REPEAT,
     KN_CALL_TILE,
     KN_CALL_ROLL,
@@ -68,6 +70,8 @@ typedef enum kn_call_kind {
     KN_CALL_FULL,
     KN_CALL_LIKE,
     KN_CALL_LEN,
+    KN_CALL_VJP,
+    KN_CALL_GRAD,
     KN_CALL_RESHAPE,
     KN_CALL_RAVEL,
     KN_CALL_TRANSPOSE,

@@ -1,0 +1,153 @@
+/* The table of grad.def; gradients of elementwise operations. */
+#include <math.h>
+
+#include "ir/grad_impl.h"
+
+#define OP1(name, x) kn_grad_op1(s, KN_OP_##name, x)
+#define OP2(name, x, y) kn_grad_op2(s, KN_OP_##name, x, y)
+#define ADD(x, y) OP2(ADD, x, y)
+#define SUB(x, y) OP2(SUB, x, y)
+#define MUL(x, y) OP2(MUL, x, y)
+#define DIV(x, y) OP2(DIV, x, y)
+#define NEG(x) OP1(NEG, x)
+#define WHERE(c, x, y) kn_grad_select(s, c, x, y)
+#define CAST(x, t) kn_grad_cast(s, x, t)
+#define NUM(v) kn_grad_number(s, v)
+#define ZEROS(x) kn_grad_zeros(s, x)
+
+/* ---- parts of formulas ---- */
+
+/* 1 - a * a, exact near 1. */
+static kn_node *one_less_square(const kn_grad_site *s, kn_node *a)
+{
+    return MUL(SUB(NUM(1), a), ADD(a, NUM(1)));
+}
+
+static kn_node *nonzero(const kn_grad_site *s, kn_node *a)
+{
+    return WHERE(OP2(EQ, a, NUM(0)), NUM(1), a);
+}
+
+static kn_node *is_nan(const kn_grad_site *s, kn_node *a) { return OP2(NE, a, a); }
+
+/* Of the smaller or larger one of a and b what reaches a: equal ones share it. */
+static kn_node *extreme(const kn_grad_site *s, kn_node *dy, kn_node *a, kn_node *b, kn_op beats)
+{
+    kn_node *tie = WHERE(OP2(EQ, a, b), MUL(dy, NUM(0.5)), NUM(0));
+    return WHERE(kn_grad_op2(s, beats, a, b), dy, tie);
+}
+
+/* The exponent, where it is a known number. */
+static bool known(const kn_node *b, double *v)
+{
+    b = kn_view_root(b);
+    *v = b->op == KN_OP_CONST ? b->u.value.f : 0;
+    return b->op == KN_OP_CONST && b->u.value.im == 0;
+}
+
+/* dy * b * a ** (b - 1), and 0 for b == 0, whatever a is. */
+static kn_node *base_of_power(const kn_grad_site *s, kn_node *dy, kn_node *a, kn_node *b)
+{
+    double v;
+    if (!known(b, &v)) {
+        kn_node *none = OP2(EQ, b, NUM(0));
+        kn_node *less = WHERE(none, NUM(1), SUB(b, NUM(1)));
+        return WHERE(none, NUM(0), MUL(dy, MUL(b, OP2(POW, a, less))));
+    }
+    kn_node *more = v == 2 ? a : v == 3 ? MUL(a, a) : OP2(POW, a, NUM(v - 1));
+    return v == 0 ? ZEROS(a) : v == 1 ? dy : MUL(dy, MUL(NUM(v), more));
+}
+
+/* dy * y * log(a), and 0 for a == 0: the limit from where the power has a value. */
+static kn_node *exponent_of_power(const kn_grad_site *s, kn_node *dy, kn_node *a, kn_node *y)
+{
+    return MUL(dy, MUL(y, OP1(LOG, nonzero(s, a))));
+}
+
+/* The derivative of lgamma: the asymptotic series at x + 8, whose first term left out is below 2e-14 there, and 8 steps
+ * back; of x < 0 by its value at 1 - x. */
+static kn_node *digamma(const kn_grad_site *s, kn_node *a)
+{
+    static const double series[] = {691.0 / 32760, -1.0 / 132, 1.0 / 240, -1.0 / 252,
+                                    1.0 / 120,     -1.0 / 12,  0};
+    enum { STEPS = 8 };
+    kn_node *negative = OP2(LT, a, NUM(0));
+    kn_node *x = WHERE(negative, SUB(NUM(1), a), a), *w = ADD(x, NUM(STEPS));
+    kn_node *square = DIV(NUM(1), MUL(w, w)), *sum = NUM(series[0]);
+    for (size_t i = 1; i < sizeof series / sizeof *series; i++)
+        sum = ADD(MUL(sum, square), NUM(series[i]));
+    kn_node *y = ADD(SUB(OP1(LOG, w), DIV(NUM(0.5), w)), sum);
+    for (int i = STEPS - 1; i >= 0; i--)
+        y = SUB(y, DIV(NUM(1), ADD(x, NUM(i))));
+    kn_node *turned = SUB(y, DIV(NUM(M_PI), OP1(TAN, MUL(a, NUM(M_PI)))));
+    return WHERE(negative, turned, y);
+}
+
+kn_node *kn_grad_where(const kn_grad_site *s, int k)
+{
+    kn_node *none = CAST(NUM(0), s->dy->dtype);
+    return k == 1 ? WHERE(s->y->in[0], s->dy, none) : WHERE(s->y->in[0], none, s->dy);
+}
+
+/* ---- the table ---- */
+
+#define OPERANDS                                                                                   \
+    kn_node *a = s->y->in[0], *b = s->y->in[1], *y = s->y, *dy = s->dy;                            \
+    (void)a, (void)b, (void)y, (void)dy, (void)k
+
+#define GRAD1(name, da)                                                                            \
+    static kn_node *grad_##name(const kn_grad_site *s, int k)                                      \
+    {                                                                                              \
+        OPERANDS;                                                                                  \
+        return da;                                                                                 \
+    }
+#define GRAD2(name, da, db) GRAD1(name, k == 0 ? da : db)
+#define GRAD(name, function)
+#define ZERO(name)
+#define REFUSED(name, why)
+#define NONE(name)
+#include "ir/grad.def"
+#undef GRAD1
+#undef GRAD2
+#undef GRAD
+#undef ZERO
+#undef REFUSED
+#undef NONE
+
+const kn_grad_rule kn_grad_rules[KN_OP_COUNT] = {
+#define GRAD1(name, da) [KN_OP_##name] = {.of = grad_##name},
+#define GRAD2(name, da, db) [KN_OP_##name] = {.of = grad_##name},
+#define GRAD(name, function) [KN_OP_##name] = {.of = function},
+#define ZERO(name) [KN_OP_##name] = {.kind = KN_GRAD_ZERO},
+#define REFUSED(name, said) [KN_OP_##name] = {.kind = KN_GRAD_REFUSED, .why = said},
+#define NONE(name) [KN_OP_##name] = {.kind = KN_GRAD_NONE},
+#include "ir/grad.def"
+#undef GRAD1
+#undef GRAD2
+#undef GRAD
+#undef ZERO
+#undef REFUSED
+#undef NONE
+};
+
+/* An operation without a row has no HAS_ here. */
+enum {
+#define GRAD1(name, da) HAS_##name,
+#define GRAD2(name, da, db) HAS_##name,
+#define GRAD(name, function) HAS_##name,
+#define ZERO(name) HAS_##name,
+#define REFUSED(name, said) HAS_##name,
+#define NONE(name) HAS_##name,
+#include "ir/grad.def"
+    ROWS
+};
+enum {
+#define ELEM(name, text, arity, rule, f32, f64, cost, infix) WANTED_##name = HAS_##name,
+#define FORMULA(name, text, least, most, rule, ulp, of, is)
+#define REDUCE(name, text, rule, combine, empty) WANTED_##name = HAS_##name,
+#define VIEW(name, text) WANTED_##name = HAS_##name,
+#define LEAF(name, text) WANTED_##name = HAS_##name,
+#define GATHER(name, text) WANTED_##name = HAS_##name,
+#define REDUCE_OWN(name, text) WANTED_##name = HAS_##name,
+#include "ir/ops.def"
+};

@@ -1,0 +1,84 @@
+/* kiln_grad(): what it gives, and what it refuses. */
+#include "tests/unit/api.h"
+
+static void test_gives(void **state)
+{
+    (void)state;
+    float x[2][3] = {{1, 2, 3}, {4, 5, 6}}, w[3] = {1, 0, -1}, t = 2, dx[2][3], dw[3], dt,
+          ddx[2][3];
+    kiln_graph *g = new_graph();
+    kiln_prog *p = NULL;
+    kiln_val v[] = {kiln_input(g, "x", KILN_F32, "N, M"), kiln_input(g, "w", KILN_F32, "M"),
+                    kiln_scalar(g, "t", KILN_F32)},
+             d[3], dd;
+    kiln_val y = kiln_mul(g, kiln_mul(g, kiln_mul(g, v[0], v[0]), v[1]), v[2]);
+    assert_int_equal(kiln_grad(g, y, kiln_float(g, 1), v, 3, d), KILN_OK);
+    assert_int_equal(kiln_grad(g, d[0], kiln_float(g, 1), v, 1, &dd), KILN_OK);
+    kiln_output(g, "dx", d[0]);
+    kiln_output(g, "dw", d[1]);
+    kiln_output(g, "dt", d[2]);
+    kiln_output(g, "ddx", dd);
+    int64_t shape[] = {2, 3};
+    kiln_arg args[] = {
+        {"x", x, KILN_F32, 2, shape, NULL},       {"w", w, KILN_F32, 1, shape + 1, NULL},
+        {"t", &t, KILN_F32, 0, NULL, NULL},       {"dx", dx, KILN_F32, 2, shape, NULL},
+        {"dw", dw, KILN_F32, 1, shape + 1, NULL}, {"dt", &dt, KILN_F32, 0, NULL, NULL},
+        {"ddx", ddx, KILN_F32, 2, shape, NULL}};
+    if (kiln_compile(g, NULL, &p) || kiln_run(p, NULL, args, 7))
+        fail_msg("%s", kiln_last_error());
+    for (int i = 0; i < 6; i++) {
+        assert_true(dx[i / 3][i % 3] == 2 * x[i / 3][i % 3] * w[i % 3] * t);
+        assert_true(ddx[i / 3][i % 3] == 2 * w[i % 3] * t);
+    }
+    assert_true(dw[0] == 34 && dw[1] == 58 && dw[2] == 90);
+    assert_true(dt == 17 - 45);
+    kiln_prog_destroy(p);
+    kiln_graph_destroy(g);
+}
+
+/* The message of a graph's first error has `why`; results are poisoned. */
+static void refuses(kiln_graph *g, kiln_val y, kiln_val x, const char *why)
+{
+    kiln_val d = {1, 1};
+    assert_int_not_equal(kiln_grad(g, y, kiln_float(g, 1), &x, 1, &d), KILN_OK);
+    if (!strstr(kiln_last_error(), why))
+        fail_msg("%s\nlacks %s", kiln_last_error(), why);
+    assert_int_equal(d.id, 0);
+    kiln_graph_destroy(g);
+}
+
+static void test_refuses(void **state)
+{
+    (void)state;
+    kiln_graph *g = new_graph();
+    kiln_val x = kiln_input(g, "x", KILN_F32, "N"), i = kiln_input(g, "i", KILN_I32, "N"), y;
+    refuses(g, kiln_mul(g, x, i), i, "i, is i32: only floats");
+
+    g = new_graph();
+    x = kiln_input(g, "x", KILN_F32, "N");
+    kiln_val v[] = {kiln_carried(g, KILN_F32), kiln_carried(g, KILN_F32)};
+    kiln_reducer by = {.count = 1,
+                       .left = {v[0]},
+                       .right = {v[1]},
+                       .combined = {kiln_mul(g, v[0], v[1])},
+                       .identity = {kiln_float(g, 1)},
+                       .commutes = true};
+    assert_int_equal(kiln_reduce_by(g, &by, &x, KILN_ALL, 0, NULL, NULL, &y), KILN_OK);
+    refuses(g, y, x, "reduce_by: it has no gradient: a reduction of the user's own");
+
+    g = new_graph();
+    x = kiln_input(g, "x", KILN_F32, "N");
+    assert_int_equal(kiln_grad(g, x, x, NULL, 1, &y), KILN_ERR_ARGUMENT);
+    assert_int_equal(kiln_grad(NULL, x, x, &x, 1, &y), KILN_ERR_ARGUMENT);
+    kiln_graph_destroy(g);
+    g = new_graph();
+    x = kiln_input(g, "x", KILN_F32, "N");
+    assert_int_equal(kiln_grad(g, x, x, &x, 0, &y), KILN_ERR_ARGUMENT);
+    kiln_graph_destroy(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {test(test_gives), test(test_refuses)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
