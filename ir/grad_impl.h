@@ -6,7 +6,7 @@
  *     grad_reduce.c  reductions
  *     grad_view.c    views
  *     grad_take.c    elements at computed places
- *     grad_sum.c     sums of gradients as a person would write them */
+ *     grad_sum.c     sums of gradients as a person would write them; grad_terms.c counts their terms */
 #ifndef KN_IR_GRAD_IMPL_H
 #define KN_IR_GRAD_IMPL_H
 
