@@ -365,6 +365,20 @@ KILN_API kiln_val kiln_slice(kiln_graph *g, kiln_val x, const char *index);
  *     kiln_update(g, "x", kiln_assign(g, x, "1:-1", kiln_add(g, kiln_slice(g, x, "2:"), kiln_slice(g, x, ":-2")))) */
 KILN_API kiln_val kiln_assign(kiln_graph *g, kiln_val x, const char *index, kiln_val a);
 
+/* Random numbers, which are functions of a seed, an offset and an element's place in row-major order alone: the same on
+ * every device, in every schedule and for every layout. Seed and offset are 0-d integers: numbers, scalars, or 0-d
+ * inputs in device memory, which another program may advance between launches of a captured graph. docs/language.md says
+ * what they are. dims as in kiln_input(). */
+KILN_API kiln_val kiln_random_bits(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims);
+/* In [0, 1), and of mean 0 and variance 1: KILN_F32 or KILN_F64. */
+KILN_API kiln_val kiln_uniform(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims,
+                               kiln_dtype dtype);
+KILN_API kiln_val kiln_normal(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims,
+                              kiln_dtype dtype);
+/* x with each element 0 with probability p, else divided by 1 - p. */
+KILN_API kiln_val kiln_dropout(kiln_graph *g, kiln_val x, kiln_val p, kiln_val seed,
+                               kiln_val offset);
+
 /* Gradients, by reverse mode: grads[i], of wrt[i]'s type and shape, is how a real loss depends on wrt[i] where it depends
  * on y by `seed`, its gradient there, which is cast to y's type and broadcast to its shape. wrt may be inputs, numbers
  * passed by value and computed values; y and they are floats or complex numbers. The results are ordinary values, which

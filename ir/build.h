@@ -183,6 +183,23 @@ kn_node *kn_build_arange(kn_graph *g, kn_dim start, kn_dim stop, int64_t step, k
 kn_node *kn_build_full(kn_graph *g, const kn_dim *shape, int rank, kn_node *value, kn_dtype dtype,
                        kn_loc loc);
 
+/* Random numbers: functions of 0-d integers and of where an element is in row-major order: build_random.c. */
+typedef struct kn_random {
+    kn_node *seed, *offset;
+    const kn_dim *shape;
+    int rank;
+} kn_random;
+
+kn_node *kn_build_random_bits(kn_graph *g, const kn_random *r, kn_loc loc); /* u32 */
+/* In [0, 1), and of mean 0 and variance 1: f32 or f64. */
+kn_node *kn_build_uniform(kn_graph *g, const kn_random *r, kn_dtype t, kn_loc loc);
+kn_node *kn_build_normal(kn_graph *g, const kn_random *r, kn_dtype t, kn_loc loc);
+/* True with probability p. */
+kn_node *kn_build_bernoulli(kn_graph *g, kn_node *p, const kn_random *r, kn_loc loc);
+/* Each element 0 with probability p, else divided by 1 - p. */
+kn_node *kn_build_dropout(kn_graph *g, kn_node *x, kn_node *p, kn_node *seed, kn_node *offset,
+                          kn_loc loc);
+
 /* Adds a named output. A weak value becomes f64, i64 or bool, as NumPy makes it. */
 kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc);
 /* A run leaves x, cast and broadcast to it, in the array input `name`, which is an output of that name then. */

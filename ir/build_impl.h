@@ -13,7 +13,8 @@
  *     build_index.c   slices, counts, and what is made of them
  *     build_take.c    elements at places that values give, and assignment to a view
  *     build_scatter.c what is added at places that values give
- *     build_join.c    concatenation, padding, repetition */
+ *     build_join.c    concatenation, padding, repetition
+ *     build_random.c  random numbers */
 #ifndef KN_IR_BUILD_IMPL_H
 #define KN_IR_BUILD_IMPL_H
 
@@ -77,6 +78,8 @@ typedef struct kn_scatter {
 kn_node *kn_build_scatter(kn_graph *g, const kn_scatter *t, kn_node *v, kn_loc loc);
 /* To where a TAKE's elements come from. */
 kn_scatter kn_scatter_of(const kn_node *take);
+/* The four words of a counter, u32, become those of its block; the seed is a u64. */
+void kn_build_philox(kn_graph *g, kn_node **counter, kn_node *seed, kn_loc loc);
 /* Bounds an index to 0, ..., n - 1. */
 kn_node *kn_build_clamp(kn_graph *g, kn_node *i, kn_dim n, kn_loc loc);
 

@@ -76,6 +76,11 @@ bool kn_call_arange(kn_call_site *c, kn_value *out);
 bool kn_call_full(kn_call_site *c, kn_value *out);
 bool kn_call_len(kn_call_site *c, kn_value *out);
 
+/* random.c */
+bool kn_call_random(kn_call_site *c, kn_value *out);
+bool kn_call_bernoulli(kn_call_site *c, kn_value *out);
+bool kn_call_dropout(kn_call_site *c, kn_value *out);
+
 /* grad.c */
 bool kn_call_vjp(kn_call_site *c, kn_value *out);
 bool kn_call_grad(kn_call_site *c, kn_value *out);

@@ -28,7 +28,8 @@
 #define LITERALS "there are no arrays of literals; make it a parameter, or write stack((a, b))"
 #define GRIDS "write arange(N)[:, None] and arange(M), which broadcast"
 #define WINDOWS "write it out in slices: w[0] * x[:-2] + w[1] * x[1:-1] + w[2] * x[2:]"
-#define RANDOM "random numbers come in as a parameter"
+#define RANDOM                                                                                     \
+    "write uniform(seed, offset, shape), normal(seed, offset, shape) or random_bits(seed, offset, shape)"
 
 static const struct {
     const char *name, *advice;

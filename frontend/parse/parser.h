@@ -8,7 +8,7 @@
  *     wider.c       what explain says of types that became wider
  *     args.c        a call's arguments
  *     reduce.c view.c join.c make.c   calls that reduce, change shapes, read elements at other places, make arrays
- *     grad.c        calls that differentiate
+ *     random.c grad.c                 calls that make random numbers, that differentiate
  *     call.c index.c expr.c           the other calls; attributes and indexing; expressions
  *     dims.c        dimensions
  *     assign.c stmt.c                 assignments to elements; statements and outputs
@@ -70,6 +70,9 @@ typedef enum kn_call_kind {
     KN_CALL_FULL,
     KN_CALL_LIKE,
     KN_CALL_LEN,
+    KN_CALL_RANDOM,
+    KN_CALL_BERNOULLI,
+    KN_CALL_DROPOUT,
     KN_CALL_VJP,
     KN_CALL_GRAD,
     KN_CALL_RESHAPE,

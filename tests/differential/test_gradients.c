@@ -118,6 +118,10 @@ static const row rows[] = {
     {"x: f64[3, 4], i: i32[5]", "take(x, i + 3, mode='wrap') * take(x, i - 7, mode='clip')", 0, 0},
     {"x: f64[3, 4], i: i32[5], v: f64[5, 4]", "at_add(x, i, v * v) * x", 0, 0},
     {"x: f64[3, 4], i: i32[2, 3], v: f64[3]", "at_add(x, i, v, axis=1)[:, :3] * x[:, 1:]", 0, 0},
+    /* random numbers */
+    {X, "dropout(x * x, 0.3, 1, 2) + x * normal(3, 4, (3, 4)) * uniform(x.ndim, 5, (3, 1), f64)", 0,
+     0},
+    {"z: c128[5]", "dropout(z, 0.5, 1, 2) * z", 0, 0},
     /* what people write */
     {"x: f64[3, 5], g: f64[5], b: f64[5]",
      "(x - mean(x, 1, keepdims=True)) * rsqrt(var(x, 1, keepdims=True) + 1e-5) * g + b", 0, 0},

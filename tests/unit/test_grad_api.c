@@ -1,4 +1,6 @@
-/* kiln_grad(): what it gives, and what it refuses. */
+/* kiln_grad() and random numbers: what they give, and what they refuse. */
+#include <math.h>
+
 #include "tests/unit/api.h"
 
 static void test_gives(void **state)
@@ -77,8 +79,50 @@ static void test_refuses(void **state)
     kiln_graph_destroy(g);
 }
 
+static void test_random(void **state)
+{
+    (void)state;
+    uint32_t bits[4];
+    float u[4], n[4], y[4], x[4] = {1, 1, 1, 1};
+    kiln_graph *g = new_graph();
+    kiln_prog *p = NULL;
+    kiln_val seed = kiln_int(g, 0), offset = kiln_scalar(g, "offset", KILN_U64);
+    kiln_output(g, "bits", kiln_random_bits(g, seed, offset, "4"));
+    kiln_output(g, "u", kiln_uniform(g, seed, offset, "4", KILN_F32));
+    kiln_output(g, "n", kiln_normal(g, seed, offset, "4", KILN_F32));
+    kiln_output(
+        g, "y",
+        kiln_dropout(g, kiln_input(g, "x", KILN_F32, "4"), kiln_float(g, 0.5), seed, offset));
+    uint64_t zero = 0;
+    int64_t shape[] = {4};
+    kiln_arg args[] = {
+        {"offset", &zero, KILN_U64, 0, NULL, NULL}, {"x", x, KILN_F32, 1, shape, NULL},
+        {"bits", bits, KILN_U32, 1, shape, NULL},   {"u", u, KILN_F32, 1, shape, NULL},
+        {"n", n, KILN_F32, 1, shape, NULL},         {"y", y, KILN_F32, 1, shape, NULL}};
+    if (kiln_compile(g, NULL, &p) || kiln_run(p, NULL, args, 6))
+        fail_msg("%s", kiln_last_error());
+    const uint32_t want[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(bits[i], want[i]);
+        assert_true(u[i] == (float)(want[i] >> 8) * 0x1p-24f);
+        assert_true(y[i] == (u[i] < 0.5f ? 0 : 2));
+        double size = sqrt(-2 * log(u[i / 2 * 2] + 0x1p-24)), angle = 6.283185307179586 * u[i | 1];
+        assert_true(fabs(n[i] - size * (i % 2 ? sin(angle) : cos(angle))) < 1e-5);
+    }
+    kiln_prog_destroy(p);
+    kiln_graph_destroy(g);
+    g = new_graph();
+    assert_int_equal(kiln_random_bits(g, kiln_float(g, 1), kiln_int(g, 0), "4").id, 0);
+    expect(kiln_graph_status(g), KILN_ERR_TYPE, "random_bits: seed must be one integer, not f64[]");
+    kiln_graph_destroy(g);
+    g = new_graph();
+    assert_int_equal(kiln_uniform(g, kiln_int(g, 1), kiln_int(g, 0), "4", KILN_F16).id, 0);
+    expect(kiln_graph_status(g), KILN_ERR_TYPE, "uniform: dtype= must be f32 or f64");
+    kiln_graph_destroy(g);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(test_gives), test(test_refuses)};
+    const struct CMUnitTest tests[] = {test(test_gives), test(test_refuses), test(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
