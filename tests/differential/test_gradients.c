@@ -1,4 +1,5 @@
-/* Every rule of ir/grad.def against central differences, first and second derivatives, within 1e-6. */
+/* Every rule of ir/grad.def, and programs at random, against central differences within 1e-6; first and second derivatives.
+ * `test_gradients write` prints the programs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -307,8 +308,27 @@ static void test_choices(void **state)
     gives("at_add(x, cast(stack((x[2], x[2] - 1)), i64), 5)", 4, x, (double[]){6, 3, 0, 8});
 }
 
-int main(void)
+/* ---- for others ---- */
+
+/* Every program: a line "# LOW HIGH" with the range of floats, and its text. */
+static void write_programs(void)
 {
+    kn_arena a;
+    kn_arena_init(&a, &kn_malloc_allocator);
+    for (int i = 0; i < ROWS; i++) {
+        bool usual = rows[i].low == 0 && rows[i].high == 0;
+        printf("# %g %g\ndef f(%s):\n    return %s\n\n", usual ? 0.3 : rows[i].low,
+               usual ? 1.7 : rows[i].high, rows[i].params, rows[i].value);
+    }
+    for (int seed = 1; seed <= 500; seed++)
+        printf("# -1.5 1.5\n%s\n", smooth_program(&a, &(rng){(uint64_t)seed}));
+    kn_arena_finish(&a);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "write") == 0)
+        return write_programs(), 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first),   cmocka_unit_test(test_second),
         cmocka_unit_test(test_random),  cmocka_unit_test(test_random_second),
