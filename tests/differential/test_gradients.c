@@ -16,6 +16,8 @@ typedef struct row {
     double low, high; /* of floats; 0, 0: 0.3 to 1.7 */
 } row;
 
+#define SIZES "N=3 M=4 K=2"
+
 #define X "x: f64[3, 4]"
 #define XY "x: f64[3, 4], y: f64[3, 4]"
 #define XV "x: f64[3, 4], v: f64[4]"
@@ -123,6 +125,20 @@ static const row rows[] = {
     {X, "dropout(x * x, 0.3, 1, 2) + x * normal(3, 4, (3, 4)) * uniform(x.ndim, 5, (3, 1), f64)", 0,
      0},
     {"z: c128[5]", "dropout(z, 0.5, 1, 2) * z", 0, 0},
+    /* sizes that are symbols, N=3 M=4 K=2 */
+    {"x: f64[N, M], y: f64[K, M]", "concatenate((x * x, y, x)) * concatenate((x, y, x[::-1]))", 0,
+     0},
+    {"x: f64[N, M]", "x[1:] * x[:-1] + x[-1] * x[N - 2, ::-1]", 0, 0},
+    {"x: f64[N, M], y: f64[K]", "pad(x, ((0, K), (K, 1))) * pad(x, ((K, 0), (1, K)), mode='edge')",
+     0, 0},
+    {"x: f64[N, M], y: f64[K]",
+     "pad(x, ((2, 0), (1, 3)), mode='reflect') * sum(repeat(x, K, axis=1)[0, :M] ** 2)", 0, 0},
+    {"x: f64[N, M], y: f64[K]", "tile(x, (K, 1)) * repeat(x, K, axis=0) * y[0]", 0, 0},
+    {"x: f64[N, M]", "roll(x, 2, axis=1) * roll(x, -1) + x.reshape(-1)[M:2 * M]", 0, 0},
+    {"x: f64[N, 2 * M]", "x.reshape(N, 2, M)[:, 1] * x[:, M:] + sum(x) / x.size", 0, 0},
+    {"x: f64[N, N]", "diagonal(x, 1) * diagonal(x, -1) + tril(x)[1:, 0]", 0, 0},
+    {"x: f64[N, M], i: i64[K]", "take(x, i % M, axis=1) * mean(x) + var(x, axis=(0, 1), ddof=1)", 0,
+     0},
     /* what people write */
     {"x: f64[3, 5], g: f64[5], b: f64[5]",
      "(x - mean(x, 1, keepdims=True)) * rsqrt(var(x, 1, keepdims=True) + 1e-5) * g + b", 0, 0},
@@ -160,7 +176,7 @@ static void hold(int order)
         bool usual = of->low == 0 && of->high == 0;
         kn_arena_init(&a, &kn_malloc_allocator);
         slopes *s = made(&a, of, order);
-        if (!slopes_fill(s, "", &r, usual ? 0.3 : of->low, usual ? 1.7 : of->high))
+        if (!slopes_fill(s, SIZES, &r, usual ? 0.3 : of->low, usual ? 1.7 : of->high))
             fail_msg("%s: %s", of->value, kn_last_error());
         double error = slopes_error(s, NULL);
         wrong += !(error <= 1e-6);
@@ -242,7 +258,7 @@ static void hold_device(const char *device, int step)
         for (int k = 0; k < s->nwrt; k++)
             if (kn_build_output(s->g, kn_sprintf(&a, "d%d", k), s->grad[k], (kn_loc){0}))
                 fail_msg("%s: %s", rows[i].value, kn_last_error());
-        program *p = program_of_graph(s->g, "", (uint64_t)i + 1);
+        program *p = program_of_graph(s->g, SIZES, (uint64_t)i + 1);
         if (!p)
             fail_msg("%s: %s", rows[i].value, kn_last_error());
         must_agree(p, ctx, &options, rows[i].value, &seen);
@@ -266,8 +282,8 @@ static void test_emu(void **state)
 
 /* ---- where there is a choice ---- */
 
-/* What a program of x: f64[n] gives; an expression of it. */
-static void gives(const char *value, int n, const double *x, const double *want)
+/* What the body of a function of x: f64[n] returns. */
+static void after(const char *body, int n, const double *x, const double *want)
 {
     kn_arena a;
     int64_t sizes[MAX_SYMBOLS] = {0};
@@ -277,13 +293,21 @@ static void gives(const char *value, int n, const double *x, const double *want)
     kn_array in = {.dtype = KN_F64, .rank = 1, .shape = {n}, .stride = {1}}, out = in;
     in.data = (void *)(uintptr_t)x;
     out.data = y;
-    if (kn_parse(g, kn_sprintf(&a, "def f(x: f64[%d]):\n    return %s\n", n, value), "f") ||
+    if (kn_parse(g, kn_sprintf(&a, "def f(x: f64[%d]):\n%s", n, body), "f") ||
         kn_interp(g, &a, sizes, &in, &out, NULL))
-        fail_msg("%s: %s", value, kn_last_error());
+        fail_msg("%s: %s", body, kn_last_error());
     for (int i = 0; i < n; i++)
         if (y[i] != want[i] && !(isnan(y[i]) && isnan(want[i])))
-            fail_msg("%s: element %d is %g, not %g", value, i, y[i], want[i]);
+            fail_msg("%s: element %d is %g, not %g", body, i, y[i], want[i]);
     kn_arena_finish(&a);
+}
+
+/* The same of an expression. */
+static void gives(const char *value, int n, const double *x, const double *want)
+{
+    char body[256];
+    snprintf(body, sizeof body, "    return %s\n", value);
+    after(body, n, x, want);
 }
 
 static void test_choices(void **state)
@@ -302,6 +326,12 @@ static void test_choices(void **state)
     gives("vjp(x ** 0 + x ** 1, 1, x)", 4, x, (double[]){1, 1, 1, 1});
     gives("vjp(x ** x, where(x == 0, 1, 0), x)", 4, x, (double[]){0, 0, 0, 0});
     gives("vjp(sigmoid(x) + logaddexp(x, 0), 1, x)", 1, x + 2, (double[]){0.75});
+    /* what a name has when it is differentiated by, and assignments in between */
+    gives("vjp(x * x, 1, x + 0)", 4, x, (double[]){0, 0, 0, 0});
+    after("    y = x * 2\n    y[1:3] = x[0] * x[1]\n    y *= x\n    return vjp(y, 1, x)\n", 4, x,
+          (double[]){13, 6, 3, 12});
+    after("    x0 = copy(x)\n    y = x0 + 0\n    y += x0 * x0\n    return vjp(y, 1, x0)\n", 4, x,
+          (double[]){3, 7, 1, 7});
     gives("vjp(vjp(sigmoid(x) + softplus(x), 1, x), 1, x)", 1, x + 2, (double[]){0.25});
     gives("vjp(sum(x), 1, arange(4) * 1.0)", 4, x, (double[]){0, 0, 0, 0});
     gives("vjp(floor(x) + cast(argmax(x), f64) + sum(x > 1), 1, x)", 4, x, (double[]){0, 0, 0, 0});

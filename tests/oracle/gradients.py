@@ -34,6 +34,7 @@ OTHERWISE = {
     r"\bsign\(z\)": "the sign of complex numbers has the gradient 0 there",
     r"fmod\(": "a remainder's gradient by the divisor is rounded otherwise",
 }
+SIZES = {"N": 3, "M": 4, "K": 2}  # as test_gradients.c has them
 NAMES = {name: getattr(jnp, name) for name in dir(jnp) if not name.startswith("_")}
 NAMES |= {"rsqrt": jax.lax.rsqrt, "erf": jax.scipy.special.erf, "erfc": jax.scipy.special.erfc,
           "erfinv": jax.scipy.special.erfinv, "gamma": jax.scipy.special.gamma, "lgamma": jax.scipy.special.gammaln,
@@ -60,7 +61,7 @@ def parameters(text):
     found = {}
     for m in re.finditer(r"(\w+): (\w+)(?:\[([^\]]*)\])?", text):
         dims = [d for d in (m[3] or "").replace("()", "").split(",") if d.strip()]
-        found[m[1]] = (m[2], tuple(int(d) for d in dims))
+        found[m[1]] = (m[2], tuple(eval(d, dict(SIZES)) for d in dims))
     return found
 
 
@@ -76,7 +77,7 @@ def seeds_of(random, ys):
 
 
 def by_jax(params, body, values, wrt, random):
-    scope = dict(NAMES)
+    scope = NAMES | SIZES
     exec(f"def f({', '.join(params)}):\n{body}", scope)
 
     def function(*xs):
