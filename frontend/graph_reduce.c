@@ -75,16 +75,43 @@ kiln_val kiln_carried(kiln_graph *g, kiln_dtype dtype)
     return kn_request_finish(&r);
 }
 
+/* The caller's rule for a gradient. */
+typedef struct rule {
+    kiln_graph *g;
+    kiln_val (*gradient)(void *user, kiln_graph *g, const kiln_reduced *of, int operand);
+    void *user;
+} rule;
+
+static kn_node *apply_rule(void *user, const kn_reduced *of, int operand)
+{
+    const rule *by = user;
+    kiln_val x[KN_MAX_CARRIED], results[KN_MAX_CARRIED];
+    kn_node *made;
+    for (int c = 0; c < of->count; c++) {
+        x[c] = kn_request_value(by->g, of->x[c]);
+        results[c] = kn_request_value(by->g, of->y[c]);
+    }
+    const kiln_reduced given = {of->count, of->result, x, results, kn_request_value(by->g, of->dy)};
+    kiln_val v = by->gradient(by->user, by->g, &given, operand);
+    return kn_request_nodes(by->g, &v, 1, &made) ? made : NULL;
+}
+
 typedef struct reducing {
     kn_request r; /* first: `make` gets it */
     kn_combining by;
     kn_reduction how;
     kn_node *x[KN_MAX_CARRIED], *out[KN_MAX_CARRIED];
+    rule rule;
 } reducing;
 
 static kn_status make_reduction_by(kn_graph *g, kn_request *r)
 {
     reducing *in = (reducing *)r;
+    if (in->rule.gradient) {
+        rule *kept = KN_NEW(g->arena, rule);
+        *kept = in->rule;
+        in->by.rule = (kn_reducer_rule){apply_rule, kept};
+    }
     KN_TRY(kn_build_reduce_by(g, &in->by, in->x, &in->how, in->out, nowhere));
     return kn_request_made(r, in->out[0]);
 }
@@ -95,6 +122,7 @@ static bool take(kiln_graph *g, reducing *in, const kiln_reducer *by, const kiln
     int n = by->count;
     in->by.count = n;
     in->by.commutes = by->commutes;
+    in->rule = (rule){g, by->gradient, by->user};
     return kn_request_nodes(g, by->left, n, in->by.left) &&
            kn_request_nodes(g, by->right, n, in->by.right) &&
            kn_request_nodes(g, by->combined, n, in->by.combined) &&

@@ -328,6 +328,7 @@ KILN_API kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_ax
  *
  * kiln_expr(g, "where(isnan(b), a, b)", (const char *[]){"a", "b"}, (kiln_val[]){a, b}, 2) is the same expression. */
 enum { KILN_MAX_CARRIED = 4 };
+struct kiln_reduced;
 typedef struct kiln_reducer {
     int count;                                                /* 1 to KILN_MAX_CARRIED */
     kiln_val left[KILN_MAX_CARRIED], right[KILN_MAX_CARRIED]; /* left[i] and right[i] of one type */
@@ -337,7 +338,19 @@ typedef struct kiln_reducer {
     /* combine(a, b) is combine(b, a): elements are taken in any order, which is faster. Else in order of their
      * indices, row by row. */
     bool commutes;
+    /* NULL, or the rule for its gradient, by which kiln_grad() and vjp() differentiate it as long as the graph is built:
+     * called with `user`, it returns what of dy, the gradient of results[result], reaches x[operand], as values of the
+     * graph; it broadcasts to x[operand]'s shape. x and results, `count` of each, are in the types that are carried,
+     * where and identities put in; results and dy keep the reduced axes as size 1. */
+    kiln_val (*gradient)(void *user, kiln_graph *g, const struct kiln_reduced *of, int operand);
+    void *user;
 } kiln_reducer;
+
+typedef struct kiln_reduced {
+    int count, result;
+    const kiln_val *x, *results;
+    kiln_val dy;
+} kiln_reduced;
 
 /* An operand of a combine, of any type but 16-bit floats; it has no meaning elsewhere. */
 KILN_API kiln_val kiln_carried(kiln_graph *g, kiln_dtype dtype);

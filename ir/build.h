@@ -73,6 +73,7 @@ typedef struct kn_combining {
     kn_node *left[KN_MAX_CARRIED], *right[KN_MAX_CARRIED], *combined[KN_MAX_CARRIED],
         *identity[KN_MAX_CARRIED];
     bool commutes;
+    kn_reducer_rule rule;
 } kn_combining;
 
 /* out[c] from x[c]; r's axes, keepdims, where and initial, which come before all elements. */

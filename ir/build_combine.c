@@ -163,6 +163,7 @@ static kn_status make_reducer(kn_graph *g, const kn_combining *by, kn_reducer *r
     kn_node *combined[KN_MAX_CARRIED];
     r->count = by->count;
     r->commutes = by->commutes;
+    r->rule = by->rule;
     for (int c = 0; c < by->count; c++) {
         r->dtype[c] = by->left[c]->dtype;
         if (!(combined[c] = typed(g, by->combined[c], r->dtype[c], "combined")))

@@ -14,8 +14,7 @@ typedef struct derivation {
 static bool passes(const kn_node *n, int k)
 {
     kn_grad_kind kind = kn_grad_rules[n->op].kind;
-    return kn_is_inexact(n->dtype) && kn_is_inexact(n->in[k]->dtype) &&
-           (kind == KN_GRAD_RULE || kind == KN_GRAD_REFUSED);
+    return kn_is_inexact(n->dtype) && kn_is_inexact(n->in[k]->dtype) && kind == KN_GRAD_RULE;
 }
 
 static void mark(derivation *d, const kn_differentiation *what)
@@ -35,8 +34,6 @@ static kn_status pass_on(derivation *d, int k)
     const kn_grad_site *s = &d->site;
     kn_node *x = s->y->in[k], **to = &d->adjoint[x->id];
     const kn_grad_rule *rule = &kn_grad_rules[s->y->op];
-    if (rule->kind == KN_GRAD_REFUSED)
-        return kn_node_fail(KN_TYPE, s->y, "it has no gradient: %s", rule->why);
     kn_node *dx = rule->of(s, k);
     if (dx && !kn_grad_is_zero(dx))
         dx = kn_grad_sum_to(s, dx, x->shape);

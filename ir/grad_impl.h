@@ -25,17 +25,11 @@ typedef struct kn_grad_site {
 /* What reaches operand k of s->y, before it is summed over what the operand repeats. NULL after a failure. */
 typedef kn_node *(*kn_grad_fn)(const kn_grad_site *s, int k);
 
-typedef enum kn_grad_kind {
-    KN_GRAD_RULE,
-    KN_GRAD_ZERO,
-    KN_GRAD_REFUSED,
-    KN_GRAD_NONE
-} kn_grad_kind;
+typedef enum kn_grad_kind { KN_GRAD_RULE, KN_GRAD_ZERO, KN_GRAD_NONE } kn_grad_kind;
 
 typedef struct kn_grad_rule {
     kn_grad_kind kind;
     kn_grad_fn of;
-    const char *why; /* REFUSED */
 } kn_grad_rule;
 
 extern const kn_grad_rule kn_grad_rules[KN_OP_COUNT];
@@ -44,14 +38,12 @@ extern const kn_grad_rule kn_grad_rules[KN_OP_COUNT];
 #define GRAD1(name, da)
 #define GRAD2(name, da, db)
 #define ZERO(name)
-#define REFUSED(name, why)
 #define NONE(name)
 #include "ir/grad.def"
 #undef GRAD
 #undef GRAD1
 #undef GRAD2
 #undef ZERO
-#undef REFUSED
 #undef NONE
 
 /* x summed over the axes that are 1 in `shape` and not in x, so that it has that shape. */

@@ -79,3 +79,37 @@ kn_node *kn_grad_extreme(const kn_grad_site *s, int k)
     return kn_grad_select(s, here, kn_grad_op2(s, KN_OP_DIV, s->dy, share),
                           kn_grad_cast(s, kn_grad_number(s, 0), s->dy->dtype));
 }
+
+/* By the user's rule, which gets all operands and results. */
+kn_node *kn_grad_reduce_by(const kn_grad_site *s, int k)
+{
+    const kn_reducer *by = s->y->by;
+    kn_node *x[KN_MAX_CARRIED], *y[KN_MAX_CARRIED];
+    if (!by->rule.gradient) {
+        kn_node_fail(KN_TYPE, s->y,
+                     "a reduction of the user's own that has no rule for its gradient");
+        return NULL;
+    }
+    for (int c = 0; c < by->count; c++) {
+        kn_node result = *s->y;
+        result.u.reduce.carried = c;
+        result.dtype = by->dtype[c];
+        result.name = NULL;
+        x[c] = s->y->in[c];
+        y[c] = kn_graph_intern(s->g, &result);
+    }
+    const kn_reduced of = {by->count, s->y->u.reduce.carried, x, y, s->dy};
+    kn_node *dx = by->rule.gradient(by->rule.user, &of, k);
+    if (!dx)
+        return NULL;
+    if (kn_is_complex(dx->dtype) && !kn_is_complex(x[k]->dtype)) {
+        kn_node_fail(KN_TYPE, s->y, "the rule for its gradient gives %s for %s",
+                     kn_dtypes[dx->dtype].text, kn_dtypes[x[k]->dtype].text);
+        return NULL;
+    }
+    dx = kn_build_broadcast_to(s->g, kn_grad_cast(s, dx, x[k]->dtype), x[k]->shape, x[k]->rank,
+                               s->loc);
+    if (!dx)
+        kn_fail_prefix(KN_SHAPE, "%s, the rule for its gradient: ", kn_node_title(s->y));
+    return dx;
+}

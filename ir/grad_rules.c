@@ -104,14 +104,12 @@ kn_node *kn_grad_where(const kn_grad_site *s, int k)
 #define GRAD2(name, da, db) GRAD1(name, k == 0 ? da : db)
 #define GRAD(name, function)
 #define ZERO(name)
-#define REFUSED(name, why)
 #define NONE(name)
 #include "ir/grad.def"
 #undef GRAD1
 #undef GRAD2
 #undef GRAD
 #undef ZERO
-#undef REFUSED
 #undef NONE
 
 const kn_grad_rule kn_grad_rules[KN_OP_COUNT] = {
@@ -119,14 +117,12 @@ const kn_grad_rule kn_grad_rules[KN_OP_COUNT] = {
 #define GRAD2(name, da, db) [KN_OP_##name] = {.of = grad_##name},
 #define GRAD(name, function) [KN_OP_##name] = {.of = function},
 #define ZERO(name) [KN_OP_##name] = {.kind = KN_GRAD_ZERO},
-#define REFUSED(name, said) [KN_OP_##name] = {.kind = KN_GRAD_REFUSED, .why = said},
 #define NONE(name) [KN_OP_##name] = {.kind = KN_GRAD_NONE},
 #include "ir/grad.def"
 #undef GRAD1
 #undef GRAD2
 #undef GRAD
 #undef ZERO
-#undef REFUSED
 #undef NONE
 };
 
@@ -136,7 +132,6 @@ enum {
 #define GRAD2(name, da, db) HAS_##name,
 #define GRAD(name, function) HAS_##name,
 #define ZERO(name) HAS_##name,
-#define REFUSED(name, said) HAS_##name,
 #define NONE(name) HAS_##name,
 #include "ir/grad.def"
     ROWS

@@ -70,6 +70,7 @@ const kn_reducer *kn_reducer_clone(kn_arena *a, const kn_reducer *r)
     if (r->nsteps)
         memcpy(steps, r->steps, sizeof *steps * (size_t)r->nsteps);
     to->steps = steps;
+    to->rule = (kn_reducer_rule){0}; /* of the graph that it was built for */
     to->text = kn_strdup(a, r->text);
     return to;
 }

@@ -13,6 +13,20 @@
 
 enum { KN_MAX_CARRIED = 4, KN_MAX_COMBINE = 256 };
 
+/* A use of a reduction, one of whose results has a gradient: x[count] and y[count] are its operands and results, which
+ * keep the axes as size 1, dy is the gradient of y[result]. */
+struct kn_node;
+typedef struct kn_reduced {
+    int count, result;
+    struct kn_node **x, **y, *dy;
+} kn_reduced;
+
+/* The user's rule: what reaches x[operand], which broadcasts to its shape. NULL after a failure. */
+typedef struct kn_reducer_rule {
+    struct kn_node *(*gradient)(void *user, const kn_reduced *of, int operand);
+    void *user;
+} kn_reducer_rule;
+
 typedef struct kn_combine_step {
     kn_op op; /* elementwise, or CONST */
     kn_dtype dtype;
@@ -28,7 +42,8 @@ typedef struct kn_reducer {
     bool commutes; /* combine(a, b) == combine(b, a): elements may be taken in any order */
     int nsteps;
     const kn_combine_step *steps;
-    const char *text; /* says all of it: two of equal text are the same */
+    const char *text;     /* says all of it but the rule: two of equal text are the same */
+    kn_reducer_rule rule; /* .gradient NULL: none */
 } kn_reducer;
 
 /* The step behind value `value`; NULL for an operand. */
@@ -47,7 +62,7 @@ void kn_reducer_combine(const kn_reducer *r, const kn_scalar *a, const kn_scalar
                         kn_scalar *out);
 /* Fills in the text. */
 void kn_reducer_describe(kn_arena *a, kn_reducer *r);
-/* A copy that shares nothing. */
+/* A copy that shares nothing; it has no rule. */
 const kn_reducer *kn_reducer_clone(kn_arena *a, const kn_reducer *r);
 
 #endif

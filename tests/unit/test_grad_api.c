@@ -66,7 +66,7 @@ static void test_refuses(void **state)
                        .identity = {kiln_float(g, 1)},
                        .commutes = true};
     assert_int_equal(kiln_reduce_by(g, &by, &x, KILN_ALL, 0, NULL, NULL, &y), KILN_OK);
-    refuses(g, y, x, "reduce_by: it has no gradient: a reduction of the user's own");
+    refuses(g, y, x, "reduce_by: a reduction of the user's own that has no rule for its gradient");
 
     g = new_graph();
     x = kiln_input(g, "x", KILN_F32, "N");
@@ -76,6 +76,56 @@ static void test_refuses(void **state)
     g = new_graph();
     x = kiln_input(g, "x", KILN_F32, "N");
     assert_int_equal(kiln_grad(g, x, x, &x, 0, &y), KILN_ERR_ARGUMENT);
+    kiln_graph_destroy(g);
+}
+
+/* A product, and the number of its factors: the rule of the first is dy * y / x. */
+static kiln_val product_rule(void *user, kiln_graph *g, const kiln_reduced *of, int operand)
+{
+    ++*(int *)user;
+    if (of->result != operand || operand == 1)
+        return kiln_float(g, 0);
+    return kiln_div(g, kiln_mul(g, of->dy, of->results[0]), of->x[0]);
+}
+
+static void test_rule(void **state)
+{
+    (void)state;
+    float x[2][3] = {{1, 2, 3}, {4, 5, 6}}, dx[2][3], ddx[2][3];
+    int calls = 0;
+    kiln_graph *g = new_graph();
+    kiln_prog *p = NULL;
+    kiln_val a[] = {kiln_carried(g, KILN_F32), kiln_carried(g, KILN_F32)},
+             b[] = {kiln_carried(g, KILN_F32), kiln_carried(g, KILN_F32)};
+    kiln_reducer by = {.count = 2,
+                       .left = {a[0], a[1]},
+                       .right = {b[0], b[1]},
+                       .combined = {kiln_mul(g, a[0], b[0]), kiln_add(g, a[1], b[1])},
+                       .identity = {kiln_float(g, 1), kiln_float(g, 0)},
+                       .commutes = true,
+                       .gradient = product_rule,
+                       .user = &calls};
+    kiln_val v = kiln_input(g, "x", KILN_F32, "N, M"), in[] = {v, kiln_float(g, 1)}, y[2], d, dd;
+    kiln_reduce_by(g, &by, in, KILN_AXES(1), 0, NULL, NULL, y);
+    kiln_grad(g, kiln_mul(g, y[0], y[1]), kiln_float(g, 1), &v, 1, &d);
+    kiln_grad(g, d, kiln_float(g, 1), &v, 1, &dd);
+    kiln_output(g, "dx", d);
+    kiln_output(g, "ddx", dd);
+    int64_t shape[] = {2, 3};
+    kiln_arg args[] = {{"x", x, KILN_F32, 2, shape, NULL},
+                       {"dx", dx, KILN_F32, 2, shape, NULL},
+                       {"ddx", ddx, KILN_F32, 2, shape, NULL}};
+    if (kiln_compile(g, NULL, &p) || kiln_run(p, NULL, args, 3))
+        fail_msg("%s", kiln_last_error());
+    assert_true(calls > 1);
+    for (int r = 0; r < 2; r++)
+        for (int i = 0; i < 3; i++) {
+            float u = x[r][(i + 1) % 3],
+                  w = x[r][(i + 2) % 3]; /* d(3xuw)/dx = 3uw, summed: 3u + 3w */
+            assert_true(fabsf(dx[r][i] - 3 * u * w) < 1e-4f);
+            assert_true(fabsf(ddx[r][i] - 3 * (u + w)) < 1e-3f);
+        }
+    kiln_prog_destroy(p);
     kiln_graph_destroy(g);
 }
 
@@ -123,6 +173,7 @@ static void test_random(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(test_gives), test(test_refuses), test(test_random)};
+    const struct CMUnitTest tests[] = {test(test_gives), test(test_refuses), test(test_rule),
+                                       test(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
