@@ -35,7 +35,10 @@ kn_node *kn_grad_add(const kn_grad_site *s, kn_node *a, kn_node *b)
 typedef struct summing {
     const kn_grad_site *s;
     uint32_t axes; /* that are summed over */
+    int *left;     /* values that may be looked at yet: a DAG has very many paths */
 } summing;
+
+enum { MOST_STEPS = 512, DEEPEST = 16 };
 
 static kn_node *unrepeated(kn_node *x)
 {
@@ -58,7 +61,7 @@ static bool is_mixed(const summing *c, kn_node *x, int depth)
 {
     x = unrepeated(x);
     bool factors = x->op == KN_OP_MUL || x->op == KN_OP_DIV || x->op == KN_OP_NEG;
-    if (!factors || is_common(c, x) || depth > KN_MOST_FACTORS)
+    if (!factors || is_common(c, x) || depth > DEEPEST || --*c->left < 0)
         return false;
     for (int k = 0; k < x->nin; k++)
         if (is_common(c, unrepeated(x->in[k])) || is_mixed(c, x->in[k], depth + 1))
@@ -103,7 +106,7 @@ static kn_terms expand_reshape(const summing *c, kn_node *x, int depth)
     int8_t to[KN_MAX_RANK];
     if (!kn_reshape_axes(g, x, to))
         return one_factor(g, x);
-    summing inner = {c->s, 0};
+    summing inner = {c->s, 0, c->left};
     for (int j = 0; j < below->rank; j++)
         inner.axes |= to[j] >= 0 && c->axes >> to[j] & 1 ? 1u << j : 0;
     const kn_terms of = expand(&inner, below, depth);
@@ -131,7 +134,7 @@ static kn_terms expand(const summing *c, kn_node *x, int depth)
 {
     x = unrepeated(x);
     bool own = x->id >= c->s->first; /* made by differentiation */
-    if (depth > KN_MOST_FACTORS || !(own || is_mixed(c, x, 0)))
+    if (depth > DEEPEST || --*c->left < 0 || !(own || is_mixed(c, x, 0)))
         return one_factor(c->s->g, x);
     if (x->op == KN_OP_RESHAPE)
         return expand_reshape(c, x, depth + 1);
@@ -376,7 +379,8 @@ static kn_node *better_sum(const summing *c, kn_node *x, const kn_dim *shape)
 
 kn_node *kn_grad_sum_to(const kn_grad_site *s, kn_node *x, const kn_dim *shape)
 {
-    summing c = {s, 0};
+    int left = MOST_STEPS;
+    summing c = {s, 0, &left};
     kn_node *better;
     for (int j = 0; j < x->rank; j++)
         if (kn_dim_is_one(s->g->syms, shape[j]) && !kn_dim_is_one(s->g->syms, x->shape[j]))

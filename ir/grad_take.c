@@ -121,17 +121,20 @@ static bool not_negative(kn_graph *g, kn_dim d)
     return d && kn_facts_not_negative(&g->facts, g->syms, d);
 }
 
+enum { DEEPEST = 8, MOST_PARTS = 128 };
+
 /* The condition c within a window: what of it is open there. NULL where it is decided, *holds. */
-static kn_node *open_part(const kn_grad_site *s, kn_node *c, const window *w, bool *holds)
+static kn_node *open_part(const kn_grad_site *s, kn_node *c, const window *w, int depth,
+                          bool *holds)
 {
     kn_graph *g = s->g;
     kn_dim by, bound;
     *holds = true;
-    if (c->op == KN_OP_AND && c->rank > w->axis) {
-        kn_node *a = open_part(s, c->in[0], w, holds);
+    if (c->op == KN_OP_AND && c->rank > w->axis && depth < DEEPEST) {
+        kn_node *a = open_part(s, c->in[0], w, depth + 1, holds);
         if (!a && !*holds)
             return NULL;
-        kn_node *b = open_part(s, c->in[1], w, holds);
+        kn_node *b = open_part(s, c->in[1], w, depth + 1, holds);
         if (!b && !*holds)
             return NULL;
         return a && b ? kn_grad_op2(s, KN_OP_AND, a, b) : a ? a : b;
@@ -149,29 +152,28 @@ static kn_node *open_part(const kn_grad_site *s, kn_node *c, const window *w, bo
     return below || above ? NULL : c;
 }
 
-/* v within a window, where selections that are decided there are made. */
-static kn_node *cut(const kn_grad_site *s, kn_node *v, const window *w)
+/* v within a window, where selections that are decided there are made; at most so many of them. */
+static kn_node *cut(const kn_grad_site *s, kn_node *v, const window *w, int most)
 {
     kn_graph *g = s->g;
     kn_index_item items[KN_MAX_RANK];
+    kn_dim shape[KN_MAX_RANK];
     bool holds;
     if (!v || kn_dim_is_one(g->syms, v->shape[w->axis]))
         return v;
-    if (v->op == KN_OP_WHERE) {
-        kn_node *c = open_part(s, v->in[0], w, &holds);
-        if (c != v->in[0]) {
-            kn_node *a = cut(s, v->in[1], w), *b = cut(s, v->in[2], w);
-            kn_node *made = c ? kn_grad_select(s, cut(s, c, w), a, b) : holds ? a : b;
-            kn_dim shape[KN_MAX_RANK];
-            for (int i = 0; i < v->rank; i++)
-                shape[i] = i == w->axis ? kn_dim_sub(g->syms, w->hi, w->lo) : v->shape[i];
-            return kn_build_broadcast_to(g, made, shape, v->rank, s->loc);
-        }
+    kn_node *c = v->op == KN_OP_WHERE && most > 0 ? open_part(s, v->in[0], w, 0, &holds) : NULL;
+    if (v->op != KN_OP_WHERE || most == 0 || c == v->in[0]) {
+        for (int i = 0; i < v->rank; i++)
+            items[i] = i == w->axis ? (kn_index_item){KN_INDEX_SLICE, w->lo, w->hi, 1}
+                                    : (kn_index_item){.kind = KN_INDEX_SLICE, .step = 1};
+        return kn_build_index(g, v, items, v->rank, s->loc);
     }
+    kn_node *made = c ? kn_grad_select(s, cut(s, c, w, 0), cut(s, v->in[1], w, most / 2),
+                                       cut(s, v->in[2], w, most / 2))
+                      : cut(s, v->in[holds ? 1 : 2], w, most - 1);
     for (int i = 0; i < v->rank; i++)
-        items[i] = i == w->axis ? (kn_index_item){KN_INDEX_SLICE, w->lo, w->hi, 1}
-                                : (kn_index_item){.kind = KN_INDEX_SLICE, .step = 1};
-    return kn_build_index(g, v, items, v->rank, s->loc);
+        shape[i] = i == w->axis ? kn_dim_sub(g->syms, w->hi, w->lo) : v->shape[i];
+    return kn_build_broadcast_to(g, made, shape, v->rank, s->loc);
 }
 
 /* ---- from places to elements ---- */
@@ -192,19 +194,19 @@ static kn_node *searched(const kn_grad_site *s, const line *l, kn_node *v)
 static kn_node *with_fringe(const kn_grad_site *s, const line *l, kn_node *v, window w,
                             kn_node *sum)
 {
-    if (!sum || kn_dim_equal(s->g->syms, w.lo, w.hi) || !(v = cut(s, v, &w)))
+    if (!sum || kn_dim_equal(s->g->syms, w.lo, w.hi) || !(v = cut(s, v, &w, MOST_PARTS)))
         return v ? sum : NULL;
     if (kn_grad_is_zero(v))
         return sum;
     line part = *l;
-    part.place = cut(s, l->place, &w);
+    part.place = cut(s, l->place, &w, 0);
     return part.place ? kn_grad_op2(s, KN_OP_ADD, sum, searched(s, &part, v)) : NULL;
 }
 
 static kn_node *unshifted(const kn_grad_site *s, const line *l, kn_dim by, kn_node *v)
 {
     kn_dim end = kn_dim_add(s->g->syms, by, l->n), zero = kn_dim_const(s->g->syms, 0);
-    kn_node *sum = cut(s, v, &(window){l->axis, by, end});
+    kn_node *sum = cut(s, v, &(window){l->axis, by, end}, MOST_PARTS);
     sum = with_fringe(s, l, v, (window){l->axis, zero, by}, sum);
     return with_fringe(s, l, v, (window){l->axis, end, l->length}, sum);
 }

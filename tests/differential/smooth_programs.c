@@ -109,8 +109,8 @@ static void reduction(writer *w, int x)
 static void normalised(writer *w, int x)
 {
     static const char *const how[] = {
-        "exp($ - max($, axis=%d, keepdims=True)) / sum(exp($ - max($, axis=%d, keepdims=True)), "
-        "axis=%d, keepdims=True)",
+        ("exp($ - max($, axis=%d, keepdims=True)) / sum(exp($ - max($, axis=%d, keepdims=True)), "
+         "axis=%d, keepdims=True)"),
         "($ - mean($, axis=%d, keepdims=True)) / sqrt(var($, axis=%d, keepdims=True) + 0.1 + 0 * %d)",
         "$ - log(sum(exp($), axis=%d, keepdims=True)) + 0 * %d + 0 * %d"};
     int axis = w->of[x].rank ? below(w->r, w->of[x].rank) : -1;
