@@ -169,31 +169,6 @@ int kn_transpose_side(const kn_phase *p)
     return side;
 }
 
-bool kn_prefetches_tile(const kn_phase *p)
-{
-    enum { LARGEST_SIDE = 4 };
-    int side = kn_transpose_side(p);
-    return p->how.walk == KN_WALK_COLS && p->how.cluster && p->how.async && side > 1 &&
-           side <= LARGEST_SIDE;
-}
-
-bool kn_starts_skewed(const kn_phase *p)
-{
-    bool rows = p->how.walk == KN_WALK_ROWS && (p->how.async || p->how.steps > 0);
-    bool columns = p->how.walk == KN_WALK_COLS && p->how.async && !p->how.tile;
-    return kn_prefetches_tile(p) || (p->how.cluster && (rows || columns));
-}
-
-/* Taking chunks as they arrive hides the exponentials of the first sweep; a sweep that only adds up gains nothing
- * (measured: docs/lab/rows-larger-than-a-cluster.md). */
-bool kn_waits_by_chunk(const kn_phase *p)
-{
-    bool peak = false;
-    for (int r = 0; r < p->nest.reds.len; r++)
-        peak = peak || kn_red_state(p, r) == KN_STATE_PEAK;
-    return p->how.rest_in_registers && peak;
-}
-
 int kn_steps_for(int bytes, int wanted)
 {
     int steps = 1;

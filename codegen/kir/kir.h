@@ -79,22 +79,12 @@ static inline int64_t kn_phase_held(const kn_phase *p)
 /* Stages of the async copies: copies in shared memory of each array that they bring. */
 static inline int kn_copy_stages(const kn_phase *p) { return p->how.hoisted ? 2 : 1; }
 
-/* Does a block that is alone on its multiprocessor take each chunk as it arrives? */
-bool kn_waits_by_chunk(const kn_phase *p);
-
 /* Mbarriers that track async copies: one a stage, or one a chunk. */
 enum { KN_MOST_CHUNKS = 16 };
 static inline int kn_copy_barriers(const kn_phase *p)
 {
-    return kn_waits_by_chunk(p) ? KN_MOST_CHUNKS : kn_copy_stages(p);
+    return p->how.by_chunk ? KN_MOST_CHUNKS : kn_copy_stages(p);
 }
-
-/* Are clusters persistent, and do they begin one after the other (launch skew)? They do where they keep rows in
- * registers, and where async copies serve them, except columns of which 16-bit elements are transposed in registers
- * (measured: docs/lab/columns-on-chip.md). */
-bool kn_starts_skewed(const kn_phase *p);
-/* COLS, transposed in registers: does a cluster prefetch its next tile while it stores one? */
-bool kn_prefetches_tile(const kn_phase *p);
 
 /* COLS: consecutive members that a thread takes at a time, to transpose them in registers; 1 where nothing is
  * transposed so. Ranges of members are multiples of it. */

@@ -138,6 +138,11 @@ static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bo
               : ph->how.cluster ? " cluster"
                                 : "");
     kn_put(t, ph->how.async ? " async" : "");
+    kn_put(t, ph->how.by_chunk ? " by chunk" : "");
+    kn_put(t, ph->how.persistent ? " persistent" : "");
+    kn_put(t, ph->how.prefetch ? " prefetch" : "");
+    if (ph->how.deferred)
+        kn_putf(t, " deferred %d", ph->how.deferred);
     kn_put(t, ph->how.hoisted ? " hoisted" : "");
     kn_put(t, ph->how.rest_in_registers ? " rest in registers\n" : "\n");
 }
@@ -150,7 +155,7 @@ static void print_numbers(kn_text *t, const kn_phase *ph)
                 ph->how.mixed ? "groups" : "members");
     if (ph->num.share)
         kn_putf(t, "    share of the grid: %lld\n", (long long)ph->num.share);
-    if (kn_starts_skewed(ph))
+    if (ph->how.persistent)
         kn_putf(t, "    skew %lld ns\n", (long long)ph->num.skew);
     if (kn_copies_in_chunks(ph))
         kn_putf(t, "    copy chunks of %lld members\n", (long long)ph->num.copy_chunk);

@@ -98,7 +98,16 @@ typedef struct kn_schedule {
     /* ---- transfer ---- */
     /* async copies bring what is kept in shared memory: codegen/emit/cuda/copies.c */
     bool async;
+    /* rest_in_registers: a block, which is alone on its multiprocessor, takes each chunk of the copies as it arrives */
+    bool by_chunk;
+    /* clusters: persistent, and they begin one after the other (launch skew) */
+    bool persistent;
+    /* async COLS, transposed in registers: a cluster prefetches its next tile while it stores one */
+    bool prefetch;
     /* ---- combine ---- */
+    /* mixed: how many groups' combines are deferred and done together, where only group stores need the results; 0: each
+     * group is combined at once */
+    int deferred;
     /* the last block to arrive works on the phase, alone; only the last phase */
     bool last_block;
     bool last_of_tile; /* last_block, COLS: for each tile, the last of the blocks that split it */

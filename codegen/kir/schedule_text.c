@@ -27,7 +27,11 @@ static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"chunk", LONG, NUM(copy_chunk)},
                                    {"held", LONG, NUM(held)},
                                    {"rest_in_registers", FLAG, HOW(rest_in_registers)},
+                                   {"by_chunk", FLAG, HOW(by_chunk)},
+                                   {"persistent", FLAG, HOW(persistent)},
                                    {"skew", LONG, NUM(skew)},
+                                   {"prefetch", FLAG, HOW(prefetch)},
+                                   {"deferred", INT, HOW(deferred)},
                                    {"last_block", FLAG, HOW(last_block)},
                                    {"last_of_tile", FLAG, HOW(last_of_tile)}};
 enum {

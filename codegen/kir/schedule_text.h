@@ -1,7 +1,7 @@
 /* Schedules as text: what `explain --stage schedule` prints first, what tests expect, what `--schedule` reads.
  *
  *     threads 512, 2 a unit: cols tpg 16 lanes 32 vec 4, split 33 of 2048, resident; cols tpg 16 lanes 32 vec 4
- *     threads 256: rows tpg 256 vec 4, cluster 16 of 6272, async, chunk 7168, skew 111, hold v0_x shared
+ *     threads 256: rows tpg 256 vec 4, cluster 16 of 6272, async, chunk 7168, persistent, skew 111, hold v0_x shared
  *
  * The block, a colon, then the phases, separated by semicolons: each its walk with the words of it, then in any order
  * what is divided, held, transferred and combined (codegen/kir/schedule.h). A local phase follows its host and says

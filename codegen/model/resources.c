@@ -114,8 +114,8 @@ int kn_sweep_bytes(const kn_phase *ph, int sweep)
 
 int kn_scratch_bytes(const kn_phase *ph, int block)
 {
-    int most = kn_deferred_groups(ph) * kn_sweep_bytes(ph, 0);
-    for (int t = 0; t < ph->nest.nsweeps && kn_by_block(ph) && !kn_deferred_groups(ph); t++) {
+    int most = ph->how.deferred * kn_sweep_bytes(ph, 0);
+    for (int t = 0; t < ph->nest.nsweeps && kn_by_block(ph) && !ph->how.deferred; t++) {
         kn_combine_batch now = {0};
         while (now.end < ph->nest.reds.len) {
             now = kn_combine_batch_from(ph, t, now.end, KN_COMBINE_BYTES);
@@ -167,16 +167,15 @@ int kn_static_bytes(const kn_phase *ph, int threads)
     return scratch > tiles ? scratch : tiles;
 }
 
-int kn_deferred_groups(const kn_phase *ph)
+int kn_deferrable_groups(const kn_phase *ph)
 {
     enum { MOST = 32, BYTES = 4096 };
-    bool deferred =
-        ph->how.mixed && kn_by_block(ph) && ph->nest.nsweeps == 1 && kn_sweep_reduces(ph, 0);
+    bool may = ph->how.mixed && kn_by_block(ph) && ph->nest.nsweeps == 1 && kn_sweep_reduces(ph, 0);
     for (int r = 0; r < ph->nest.reds.len; r++)
-        deferred = deferred && kn_red_state(ph, r) == KN_STATE_PLAIN;
+        may = may && kn_red_state(ph, r) == KN_STATE_PLAIN;
     for (int i = 0; i < ph->nest.values.len; i++)
-        deferred = deferred && kn_value_at(ph, i)->kind != KN_V_LOCAL;
-    int groups = deferred ? BYTES / kn_sweep_bytes(ph, 0) : 0;
+        may = may && kn_value_at(ph, i)->kind != KN_V_LOCAL;
+    int groups = may ? BYTES / kn_sweep_bytes(ph, 0) : 0;
     return groups < MOST ? groups : MOST;
 }
 

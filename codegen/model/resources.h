@@ -53,9 +53,8 @@ kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first,
 kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep);
 /* Bytes of all that a sweep accumulates, of one group. */
 int kn_sweep_bytes(const kn_phase *ph, int sweep);
-/* How many groups' combines are deferred and done together, where only group stores need the results; 0: each group is
- * combined at once. */
-int kn_deferred_groups(const kn_phase *ph);
+/* How many groups' combines may be deferred: as many as scratch has room for; 0: the results are needed at once. */
+int kn_deferrable_groups(const kn_phase *ph);
 /* Bytes of scratch for combines, in a block of so many threads; and with the tiles of transposed accesses, which use
  * the same memory. */
 int kn_scratch_bytes(const kn_phase *ph, int threads);

@@ -156,6 +156,16 @@ static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, co
              (ph->num.copy_chunk > 0 && ph->num.copy_chunk % stride == 0 &&
               kn_ceil_div(kn_phase_held(ph), ph->num.copy_chunk) <= KN_MOST_CHUNKS),
          "a chunk is a multiple of what the block takes in a step, and there are 16 at most");
+    RULE(ph->how.async || !(ph->how.hoisted || ph->how.rest_in_registers),
+         "async copies bring what goes with what is hoisted, or with a rest in registers");
+    RULE(!ph->how.by_chunk || ph->how.rest_in_registers,
+         "who waits by chunk has a rest in registers");
+    RULE(!ph->how.persistent || ph->how.cluster, "it is clusters that are persistent");
+    RULE(!ph->how.prefetch || (ph->how.walk == KN_WALK_COLS && ph->how.cluster && ph->how.async &&
+                               kn_transpose_side(ph) > 1),
+         "clusters prefetch tiles that async copies bring and registers transpose");
+    RULE(ph->how.deferred >= 0 && ph->how.deferred <= kn_deferrable_groups(ph),
+         "so many groups' combines cannot be deferred");
     RULE(ph->num.skew >= 0, "skew is a time");
     return KN_OK;
 }

@@ -267,6 +267,15 @@ static bool copies(const kn_phase *ph, const kn_target *target)
     return can_copy;
 }
 
+/* Has a thread the registers for a register tile, so that its shared memory is free for the next one's copies? Those of
+ * 16-bit elements are larger (measured: docs/lab/columns-on-chip.md). */
+static bool prefetches(const kn_phase *ph)
+{
+    enum { LARGEST_SIDE = 4 };
+    int side = kn_transpose_side(ph);
+    return ph->how.cluster && ph->how.async && side > 1 && side <= LARGEST_SIDE;
+}
+
 static int block_of_tiles(const kn_phase *ph)
 {
     bool large = kn_cols_width(ph) * ph->how.tile > BLOCK_OF_TILES * TILE_ELEMENTS;
@@ -313,6 +322,9 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
     else if (kn_cols_keep(ph, target)) {
         kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);
         ph->how.async = copies(ph, target);
+        ph->how.prefetch = prefetches(ph);
+        ph->how.persistent =
+            ph->how.cluster && ph->how.async && (ph->how.prefetch || !ph->how.tile);
         ph->num.skew = kn_launch_skew(ph, target);
     }
 }

@@ -394,6 +394,16 @@ static void keep_hoisted(kn_arena *a, kn_phase *ph, int block)
             kn_hold_value(a, ph, i, KN_KEEP_REGISTERS);
 }
 
+/* Taking chunks as they arrive hides the exponentials of the first sweep; a sweep that only adds up gains nothing
+ * (measured: docs/lab/rows-larger-than-a-cluster.md). */
+static bool finds_peak(const kn_phase *ph)
+{
+    bool peak = false;
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        peak = peak || kn_red_state(ph, r) == KN_STATE_PEAK;
+    return peak;
+}
+
 static void bind(const kn_site *at, kn_phase *ph, int block)
 {
     const kn_target *target = at->target;
@@ -410,6 +420,7 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
             if (stays(ph, i))
                 kn_hold_value(at->arena, ph, i, KN_KEEP_REGISTERS);
         ph->how.steps = needed_steps(ph);
+        ph->how.deferred = kn_deferrable_groups(ph);
     } else if (several && lanes_to_keep(ph, target)) {
         ph->how.tpg = one ? WARP : lanes_to_keep(ph, target);
         keep_in_registers(at, ph);
@@ -417,11 +428,13 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
         kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);
         keep_hoisted(at->arena, ph, block);
         ph->how.steps = ph->how.rest_in_registers ? kn_rows_rest_steps(ph) : ph->how.steps;
-        ph->how.async = true;
+        ph->how.async = ph->how.persistent = true;
+        ph->how.by_chunk = ph->how.rest_in_registers && finds_peak(ph);
         ph->num.skew = kn_launch_skew(ph, target);
         ph->num.copy_chunk = copy_chunk_of(ph, block);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
         keep_in_registers(at, ph);
+        ph->how.persistent = ph->how.cluster;
         ph->num.skew = ph->how.cluster ? kn_launch_skew(ph, target) : 0;
     } else if ((n > 512 || ph->how.cluster) && shared_keeps(ph, target)) {
         kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);

@@ -219,8 +219,6 @@ static void put_facts(kn_text *t, const kn_kernel *k)
             else if (store->access.transposed)
                 put_transposed(t, k, &store->access, "");
         }
-        if (ph->how.rest_in_registers && kn_waits_by_chunk(ph))
-            put_fact(t, "waits by chunk", "", "");
     }
 }
 

@@ -29,6 +29,10 @@ static const struct {
     {"def p(x: f32[N, C, P]):\n    d = x - mean(x, axis=(0, 2), keepdims=True)\n"
      "    return d * rsqrt(mean(d * d, axis=(0, 2), keepdims=True) + 1)\n",
      "N=32 C=48 P=49"},
+    {"def p(x: f32[C, N]):\n    e = exp(x.T - max(x, axis=0)[:, None])\n"
+     "    return e / sum(e, axis=1, keepdims=True)\n",
+     "N=68 C=600"},
+    {"def p(x: f32[N, C]):\n    return sum(x, axis=0), sum(x, axis=1)\n", "N=300 C=2040"},
 };
 enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8 };
 enum { UNDONE = EFFORT(80, 10), ELEMENTS = 6000 }; /* programs whose merges are undone */
@@ -64,13 +68,24 @@ static void change_hold(kn_arena *a, kn_phase_schedule *of, const kn_nest *nest,
     }
 }
 
+/* Changes how what is held comes there, or when groups are combined. */
+static void change_transfer(kn_schedule *how, rng *r)
+{
+    bool *const flags[] = {&how->by_chunk, &how->persistent, &how->prefetch};
+    int flag = below(r, 4);
+    if (flag < 3)
+        *flags[flag] = !*flags[flag];
+    else
+        how->deferred = how->deferred ? below(r, 2 * how->deferred) : chance(r, 50);
+}
+
 /* One change of a phase, and what has to go with it mostly goes. */
 static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, const kn_nest *nest,
                    rng *r)
 {
     kn_schedule *how = &of->how;
     const bool up = chance(r, 50), whole = how->tpg == s->threads;
-    switch (below(r, 10)) {
+    switch (below(r, 11)) {
     case 0:
         scale(&s->threads, up);
         if (whole || how->walk == KN_WALK_COLS)
@@ -97,7 +112,8 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
         how->steps = chance(r, 50) ? 0 : how->steps;
         break;
     case 8: change_hold(a, of, nest, r); break;
-    case 9: how->beside = !how->beside; break;
+    case 9: change_transfer(how, r); break;
+    case 10: how->beside = !how->beside; break;
     }
 }
 

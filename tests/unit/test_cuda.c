@@ -115,7 +115,7 @@ static void test_grid_all_blocks(void **state)
     k.phases.data = &phases[1];
     k.phases.len = 1;
     assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 5 * 5000);
-    phases[1].how.async = true;
+    phases[1].how.async = phases[1].how.persistent = true;
     assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 2 * 132 / 5 * 5);
 }
 

@@ -399,7 +399,7 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
             combine_packed(w, sweep);
         return;
     }
-    if (kn_deferred_groups(ph)) {
+    if (ph->how.deferred) {
         const kn_combine_batch all = kn_combine_whole_sweep(ph, sweep);
         store_warp_results(w, sweep, &all, "deferred");
         return;

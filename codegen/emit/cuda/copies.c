@@ -69,16 +69,14 @@ static int copied_element_bytes(const kn_phase *ph)
 /* The mbarrier of the current chunk, or of the current stage. */
 static const char *mbarrier(const kn_cuda_writer *w)
 {
-    return kn_waits_by_chunk(w->ph) ? "&full[chunk]"
-           : w->ph->how.hoisted     ? "&full[stage]"
-                                    : "&full[0]";
+    return w->ph->how.by_chunk ? "&full[chunk]" : w->ph->how.hoisted ? "&full[stage]" : "&full[0]";
 }
 
 /* The loop over the chunks of what a block keeps. A thread's steps begin at `first` and run on from chunk to chunk;
  * NULL: the loop has no steps. */
 static void open_chunk_loop(kn_cuda_writer *w, const char *first)
 {
-    const bool numbered = kn_waits_by_chunk(w->ph);
+    const bool numbered = w->ph->how.by_chunk;
     kn_put(w->t, "#pragma unroll 1\n");
     kn_cuda_open(w, "for (kn_count from = base, to%s%s; from < base + %s; from = to%s)",
                  numbered ? ", chunk = 0" : "", first ? kn_cuda_printed(w, ", i = %s", first) : "",
@@ -128,7 +126,7 @@ void kn_cuda_copy_first(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     const char *begin = ph->how.unaligned ? "inner" : "begin", *end = kn_cuda_copied_end(ph);
-    const bool chunks = kn_waits_by_chunk(ph);
+    const bool chunks = ph->how.by_chunk;
     if (ph->how.rest_in_registers)
         kn_cuda_line(w, "const kn_count held_end = kn_least(begin + %s, end);", kn_cuda_held(w));
     kn_cuda_line(w, "const kn_count base = rank * (kn_count)p%d_chunk;", w->p);
@@ -191,7 +189,7 @@ void kn_cuda_close_chunks(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "__syncthreads(); // its memory is free");
     kn_cuda_line(w, "if (threadIdx.x == 0 && next < work)");
-    kn_cuda_line(w, "    copy(next, from, to%s);", kn_waits_by_chunk(w->ph) ? ", chunk" : "");
+    kn_cuda_line(w, "    copy(next, from, to%s);", w->ph->how.by_chunk ? ", chunk" : "");
     kn_cuda_close(w);
 }
 
@@ -214,7 +212,7 @@ void kn_cuda_await_copies(kn_cuda_writer *w)
         if (w->ph->how.unaligned)
             load_edges(w);
         kn_cuda_line(w, "kn_wait_barrier(%s, parity);", mbarrier(w));
-        if (!kn_waits_by_chunk(w->ph))
+        if (!w->ph->how.by_chunk)
             kn_cuda_line(w, w->ph->how.hoisted ? "parity ^= stage;" : "parity ^= 1;");
     }
     for (int i = 0; i < w->ph->nest.values.len; i++)
@@ -254,7 +252,7 @@ void kn_cuda_copy_columns(kn_cuda_writer *w, const kn_cuda_stride *by)
     const kn_phase *ph = w->ph;
     bool register_tile = kn_transpose_side(ph) > 1;
     const char *at = register_tile ? "i0" : "i";
-    if (kn_prefetches_tile(ph))
+    if (ph->how.prefetch)
         kn_cuda_open(w, "if (tile == %s)", w->block);
     kn_putf(w->t, "#pragma unroll %d\n", register_tile ? 1 : 4);
     kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", at, by->first, at, by->end, at,
@@ -265,7 +263,7 @@ void kn_cuda_copy_columns(kn_cuda_writer *w, const kn_cuda_stride *by)
     if (register_tile)
         kn_cuda_close(w);
     kn_cuda_close(w);
-    if (kn_prefetches_tile(ph))
+    if (ph->how.prefetch)
         kn_cuda_close(w);
 }
 

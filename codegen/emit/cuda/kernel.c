@@ -170,7 +170,7 @@ static void open_clusters(kn_cuda_writer *w)
     if (!w->ph->how.unaligned)
         write_range(w, "");
     kn_cuda_begin_exchange(w);
-    if (kn_starts_skewed(w->ph))
+    if (w->ph->how.persistent)
         kn_cuda_skew_launch(w);
     if (w->ph->how.async)
         kn_cuda_copy_first(w);
@@ -255,7 +255,7 @@ static void write_rows(kn_cuda_writer *w)
                    ph->how.cluster ? "lane == 0 && rank == 0"
                    : shares        ? "live && lane == 0"
                                    : "lane == 0");
-    if (kn_deferred_groups(ph))
+    if (ph->how.deferred)
         kn_cuda_deferred_groups(w);
     kn_cuda_close(w);
     if (ph->how.mixed)
@@ -279,7 +279,7 @@ static void open_cols(kn_cuda_writer *w)
     if (w->ph->how.cluster) {
         write_rank(w);
         kn_cuda_begin_exchange(w);
-        if (kn_starts_skewed(w->ph))
+        if (w->ph->how.persistent)
             kn_cuda_skew_launch(w);
         w->block = "blockIdx.x / blocks";
         w->blocks = "gridDim.x / blocks";

@@ -19,7 +19,7 @@ static void open_steps(kn_cuda_writer *w)
  * alone on its multiprocessor would idle at each (docs/lab/double-centring.md). */
 static void open_rounds(kn_cuda_writer *w)
 {
-    const int deferred = kn_deferred_groups(w->ph);
+    const int deferred = w->ph->how.deferred;
     const char *count = kn_phase_resident(w->ph) ? ", iteration = 0" : "",
                *on = *count ? "first += group_stride, ++iteration" : "first += group_stride";
     if (!deferred && w->reversed) {

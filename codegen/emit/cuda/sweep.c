@@ -220,7 +220,7 @@ static void write_register_tile_steps(kn_cuda_writer *w)
     kn_cuda_declare_register_tiles(w);
     if (steps >= side)
         kn_cuda_load_register_tiles(w);
-    if (kn_prefetches_tile(w->ph) && w->sweep + 1 == w->ph->nest.nsweeps)
+    if (w->ph->how.prefetch && w->sweep + 1 == w->ph->nest.nsweeps)
         kn_cuda_prefetch_tile(w);
     kn_cuda_open_register_tile(w, steps);
     kn_cuda_write_axes(w);
@@ -433,7 +433,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     const kn_cuda_stride held = {by->first, kn_cuda_copied_end(ph), by->step};
     if (ph->how.rest_in_registers)
         write_rest(w);
-    const bool arriving = kn_waits_by_chunk(ph) && t == 0;
+    const bool arriving = ph->how.by_chunk && t == 0;
     if (ph->how.async && t == 0 && !arriving)
         kn_cuda_await_copies(w);
     if (ph->how.steps && !ph->how.rest_in_registers && (!ph->how.hoisted || needs_hoisted(w)))
@@ -463,7 +463,7 @@ void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *lea
     /* mixed: so that element loads and those of group values are in flight together */
     if (w->ph->how.mixed)
         kn_cuda_load_all_steps(w, by);
-    const int last = kn_deferred_groups(w->ph) ? 0 : kn_cuda_last_stage(w->ph);
+    const int last = w->ph->how.deferred ? 0 : kn_cuda_last_stage(w->ph);
     for (int t = 0; t <= last; t++) {
         kn_cuda_group_values(w, t);
         kn_cuda_group_stores(w, t, leader);
