@@ -157,6 +157,7 @@ kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
     kn_copy_vec(a, &copy.nest.stores, &p->nest.stores);
     kn_copy_vec(a, &copy.exports, &p->exports);
     kn_copy_vec(a, &copy.how.holds, &p->how.holds);
+    kn_copy_vec(a, &copy.how.loops, &p->how.loops);
     return copy;
 }
 
@@ -178,6 +179,13 @@ int kn_steps_for(int bytes, int wanted)
 }
 
 int kn_steps_at_once(int bytes) { return kn_steps_for(bytes, 64); }
+
+bool kn_may_batch(const kn_phase *p, int value)
+{
+    const kn_value *v = kn_value_at(p, value);
+    return v->kind == KN_V_LOAD && kn_kept(p, value) != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
+           !v->access->transposed && (v->access->vector || p->how.vec == 1);
+}
 
 bool kn_sums_atomically(const kn_phase *p)
 {

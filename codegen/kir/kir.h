@@ -90,6 +90,12 @@ static inline int kn_copy_barriers(const kn_phase *p)
  * transposed so. Ranges of members are multiples of it. */
 int kn_transpose_side(const kn_phase *p);
 
+/* Steps of a thread in a tile. */
+static inline int kn_tile_steps(const kn_phase *p)
+{
+    return (p->how.tile + p->how.tpg - 1) / p->how.tpg;
+}
+
 /* COLS: groups that a block takes at a time. */
 static inline int kn_cols_width(const kn_phase *p)
 {
@@ -194,6 +200,11 @@ static inline kn_keep kn_kept(const kn_phase *p, int value)
     const kn_hold *h = kn_hold_of(p, value);
     return h ? h->where : KN_KEEP_NONE;
 }
+/* Do async copies bring it, where there are any? */
+static inline bool kn_is_copied(const kn_phase *p, int value)
+{
+    return kn_kept(p, value) == KN_KEEP_SHARED && kn_value_at(p, value)->kind == KN_V_LOAD;
+}
 /* Does sweep t find the value where it is held? */
 static inline bool kn_is_found(const kn_phase *p, int value, int t)
 {
@@ -221,6 +232,9 @@ static inline kn_access *kn_access_at(const kn_phase *p, int i)
 int kn_steps_for(int bytes, int wanted);
 /* Steps to unroll so that a thread has some 64 bytes of loads in flight; `bytes`: of one step. */
 int kn_steps_at_once(int bytes);
+
+/* Can the loads of value i's elements for several steps be done before the first of these steps? */
+bool kn_may_batch(const kn_phase *p, int value);
 
 /* Phases side by side: phase p's place among them. Each has one block, and of the others those between two fractions of
  * KN_WHOLE_GRID, so that a grid of as many blocks as all shares add up to is divided by them exactly. False: it has the
@@ -354,6 +368,13 @@ bool kn_kernel_cooperative(const kn_kernel *k);
 bool kn_kernel_resident(const kn_kernel *k);
 /* Do blocks synchronise, or find out which is the last? Then the kernel has a barrier parameter. */
 bool kn_kernel_meets(const kn_kernel *k);
+/* Writes a loop's words, as schedules have them. */
+void kn_loop_put(kn_text *t, const kn_sweep_loop *loop);
+/* Has the loop anything to say? A loop over all steps is what it is, unless these are full. */
+static inline bool kn_loop_says(const kn_schedule *how, const kn_sweep_loop *loop)
+{
+    return loop->over != KN_OVER_ALL || how->full;
+}
 /* Prints the IR. Without numbers it is the canonical text of the structure, by which compiled code is found. */
 void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers);
 kn_status kn_kernel_verify(const kn_kernel *k);

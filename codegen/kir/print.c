@@ -143,8 +143,29 @@ static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bo
     kn_put(t, ph->how.prefetch ? " prefetch" : "");
     if (ph->how.deferred)
         kn_putf(t, " deferred %d", ph->how.deferred);
+    kn_put(t, ph->how.reversed ? " reversed" : "");
     kn_put(t, ph->how.hoisted ? " hoisted" : "");
     kn_put(t, ph->how.rest_in_registers ? " rest in registers\n" : "\n");
+}
+
+void kn_loop_put(kn_text *t, const kn_sweep_loop *l)
+{
+    static const char *const batches[] = {
+        [KN_BATCH_NONE] = "", [KN_BATCH_CYCLIC] = " batch", [KN_BATCH_CONTIGUOUS] = " contiguous"};
+    kn_putf(t, "loop %d%s unroll %d%s%s%s%s", l->sweep, l->on_chip ? " on_chip" : "", l->unroll,
+            batches[l->batch], l->backwards ? " backwards" : "", l->counted ? " counted" : "",
+            l->guarded ? " guarded" : "");
+}
+
+static void print_loops(kn_text *t, const kn_phase *ph)
+{
+    for (int i = 0; i < ph->how.loops.len; i++) {
+        if (!kn_loop_says(&ph->how, &ph->how.loops.data[i]))
+            continue;
+        kn_put(t, "    ");
+        kn_loop_put(t, &ph->how.loops.data[i]);
+        kn_put(t, "\n");
+    }
 }
 
 static void print_numbers(kn_text *t, const kn_phase *ph)
@@ -203,6 +224,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
     }
     if (numbers)
         print_numbers(t, ph);
+    print_loops(t, ph);
     for (int i = 0; i < ph->nest.values.len; i++)
         print_value(t, k, ph, i, numbers);
     for (int r = 0; r < ph->nest.reds.len; r++)

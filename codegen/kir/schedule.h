@@ -54,6 +54,34 @@ typedef struct kn_hold {
     int offset; /* resident LOAD: its byte offset within a step of a thread */
 } kn_hold;
 
+/* What a loop of a sweep is over; it follows from the rest of the schedule. */
+typedef enum kn_over {
+    KN_OVER_STEPS, /* the steps of a thread; of columns that are transposed in registers, register tiles of them */
+    KN_OVER_TILES, /* tiles in shared memory, and a thread's steps in each */
+    KN_OVER_ALL,   /* all `steps`, written out */
+} kn_over;
+
+/* Loads of several steps that are done before the first of these steps, into registers. */
+typedef enum kn_batch {
+    KN_BATCH_NONE,
+    KN_BATCH_CYCLIC,     /* the steps as they come */
+    KN_BATCH_CONTIGUOUS, /* in a cyclic partition, steps that are neighbours in memory */
+} kn_batch;
+
+/* A loop of a sweep over the members: codegen/sched/loops.c. A sweep has one, or, with values that are resident, one
+ * over the steps that have theirs on chip and one over the others. */
+typedef struct kn_sweep_loop {
+    int sweep;
+    bool on_chip; /* over the steps whose values are resident */
+    kn_over over;
+    int unroll; /* steps at a time; in a register tile, members at a time */
+    kn_batch batch;
+    bool backwards;
+    bool
+        counted; /* a count of steps runs down: loads are issued together, without branches between steps */
+    bool guarded; /* OVER_ALL, full: each step has a branch all the same */
+} kn_sweep_loop;
+
 typedef struct kn_schedule {
     /* ---- map ---- */
     kn_walk walk;
@@ -73,6 +101,8 @@ typedef struct kn_schedule {
     int steps;
     bool full;  /* ROWS: every thread takes all of its steps, without a bounds check */
     int unroll; /* FLAT: steps unrolled, whose loads are in flight at a time; 0: a local phase */
+    KN_VEC(kn_sweep_loop) loops; /* GPUs: of all sweeps, in their order */
+    bool reversed; /* the groups that a block takes one after the other come in reverse */
     /* split reduction: members are divided over the grid; results are partial */
     bool split;
     /* mixed reduction, along members and across groups: groups are divided over the grid; results across groups are

@@ -21,6 +21,7 @@ static const word walk_words[] = {
     {"full", FLAG, HOW(full)},  {"pack", LONG, NUM(pack)},    {"packed", FLAG, HOW(packed)},
     {"tile", INT, HOW(tile)}};
 static const word other_words[] = {{"beside", FLAG, HOW(beside)},
+                                   {"reversed", FLAG, HOW(reversed)},
                                    {"resident", FLAG, HOW(resident)},
                                    {"async", FLAG, HOW(async)},
                                    {"hoisted", FLAG, HOW(hoisted)},
@@ -38,6 +39,12 @@ enum {
     WALK_WORDS = sizeof walk_words / sizeof *walk_words,
     OTHER_WORDS = sizeof other_words / sizeof *other_words
 };
+
+static const word loop_words[] = {{"on_chip", FLAG, offsetof(kn_sweep_loop, on_chip)},
+                                  {"backwards", FLAG, offsetof(kn_sweep_loop, backwards)},
+                                  {"counted", FLAG, offsetof(kn_sweep_loop, counted)},
+                                  {"guarded", FLAG, offsetof(kn_sweep_loop, guarded)}};
+enum { LOOP_WORDS = sizeof loop_words / sizeof *loop_words };
 
 /* What is divided, into how many parts of how much each: "split 264 of 4096". */
 static const word divisions[] = {
@@ -60,6 +67,7 @@ kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k)
         const kn_phase *ph = &k->phases.data[p];
         kn_phase_schedule of = {.local = ph->local, .how = ph->how, .num = ph->num};
         kn_copy_vec(a, &of.how.holds, &ph->how.holds);
+        kn_copy_vec(a, &of.how.loops, &ph->how.loops);
         kn_push(a, &s.phases, of);
     }
     return s;
@@ -127,6 +135,12 @@ static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph
         put_word(t, s, &other_words[w], ", ");
     for (int i = 0; i < s->how.holds.len; i++)
         put_hold(t, ph, &s->how.holds.data[i]);
+    for (int i = 0; i < s->how.loops.len; i++) {
+        if (!kn_loop_says(&s->how, &s->how.loops.data[i]))
+            continue;
+        kn_put(t, ", ");
+        kn_loop_put(t, &s->how.loops.data[i]);
+    }
 }
 
 void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k)
@@ -146,6 +160,7 @@ static void leave_sizes(kn_kernel_schedule *s)
     for (int p = 0; p < s->phases.len; p++) {
         kn_phase_schedule *of = &s->phases.data[p];
         of->num.chunk = of->num.pack = of->num.held = of->num.copy_chunk = 0;
+        of->how.loops.len = 0;
         if (!of->how.cluster)
             of->num.splits = 0;
         if (of->how.packed)
@@ -265,6 +280,36 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
     return KN_OK;
 }
 
+/* "loop 0 unroll 4 batch" */
+static kn_status read_loop(reader *r, kn_phase_schedule *s)
+{
+    kn_sweep_loop l = {0};
+    int64_t sweep, unroll = 0;
+    next(r);
+    KN_TRY(read_number(r, most_int, &sweep));
+    while (*r->word && !strchr(",;", *r->word)) {
+        int w = 0;
+        while (w < LOOP_WORDS && !is(r, loop_words[w].text))
+            w++;
+        if (w < LOOP_WORDS)
+            *(bool *)((char *)&l + loop_words[w].at) = true;
+        else if (is(r, "batch"))
+            l.batch = KN_BATCH_CYCLIC;
+        else if (is(r, "contiguous"))
+            l.batch = KN_BATCH_CONTIGUOUS;
+        else if (!is(r, "unroll"))
+            return unknown(r, "a word of loops");
+        const bool number = is(r, "unroll");
+        next(r);
+        if (number)
+            KN_TRY(read_number(r, most_int, &unroll));
+    }
+    l.sweep = (int)sweep;
+    l.unroll = (int)unroll;
+    kn_push(r->arena, &s->how.loops, l);
+    return KN_OK;
+}
+
 /* "33 of 2048", "33" or nothing */
 static kn_status read_parts(reader *r, kn_phase_schedule *s)
 {
@@ -288,6 +333,8 @@ static kn_status read_clause(reader *r, kn_phase_schedule *s)
             KN_TRY(read_word(r, s, &divisions[d]));
             return read_parts(r, s);
         }
+    if (is(r, "loop"))
+        return read_loop(r, s);
     return is(r, "hold") ? read_hold(r, s) : unknown(r, "a word of schedules");
 }
 

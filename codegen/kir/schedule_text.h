@@ -2,9 +2,11 @@
  *
  *     threads 512, 2 a unit: cols tpg 16 lanes 32 vec 4, split 33 of 2048, resident; cols tpg 16 lanes 32 vec 4
  *     threads 256: rows tpg 256 vec 4, cluster 16 of 6272, async, chunk 7168, persistent, skew 111, hold v0_x shared
+ *     threads 256: rows tpg 32 vec 4, loop 0 unroll 4 batch, loop 1 unroll 4 batch backwards
  *
  * The block, a colon, then the phases, separated by semicolons: each its walk with the words of it, then in any order
- * what is divided, held, transferred and combined (codegen/kir/schedule.h). A local phase follows its host and says
+ * what is divided, held, transferred and combined, and how sweeps take their steps (codegen/kir/schedule.h). Loops that are
+ * left out are the binder's. A local phase follows its host and says
  * only that. Values have their names in the CUDA source, of which only the number counts. Schedules of several kernels have
  * '|' between them.
  *

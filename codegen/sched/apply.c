@@ -11,7 +11,7 @@
 
 static bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
-static kn_status illegal(int phase, const char *rule)
+kn_status kn_illegal(int phase, const char *rule)
 {
     return kn_fail(KN_ARGUMENT, "schedule, phase %d: %s", phase, rule);
 }
@@ -19,7 +19,7 @@ static kn_status illegal(int phase, const char *rule)
 #define RULE(holds, text)                                                                          \
     do {                                                                                           \
         if (!(holds))                                                                              \
-            return illegal(p, text);                                                               \
+            return kn_illegal(p, text);                                                            \
     } while (0)
 
 /* Does the schedule leave what the planner has shaped? */
@@ -95,6 +95,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
         KN_TRY(legal_cluster(p, at, ph));
     RULE(!how->rest_in_registers || ph->num.chunk - ph->num.held <= how->steps * side,
          "all steps together have all that is not in shared memory");
+    RULE(!how->mixed || how->steps, "mixed phases have a group's elements in registers");
     if (how->walk == KN_WALK_ROWS && how->steps && !how->rest_in_registers && !how->hoisted)
         RULE(how->steps * side >= part_of(ph), "all steps together have all members");
     if (how->walk == KN_WALK_COLS && how->steps && !how->packed)
@@ -208,6 +209,7 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
         ph->num.splits = 1;
         ph->num.chunk = ph->nest.members;
     }
+    RULE(at->target->sm != 0 || !ph->how.loops.len, "loops are a GPU's");
     KN_TRY(legal_map(p, at, k, ph, shaped_vec));
     kn_schedule_as(ph, ph->how.vec);
     kn_phase otherwise = kn_phase_copy(at->arena, ph);

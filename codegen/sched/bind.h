@@ -2,7 +2,8 @@
  * the kernels that run are all bound here, so what was predicted is what runs.
  *
  *   shape   per phase: the walk, its vectors, and what its members or groups are divided over
- *   bind    per kernel: the block, what each thread takes and keeps, shared memory, who finishes */
+ *   bind    per kernel: the block, what each thread takes and keeps, shared memory
+ *   loops   per kernel, once it is known who finishes it: how each sweep takes its steps */
 #ifndef KN_CODEGEN_BIND_H
 #define KN_CODEGEN_BIND_H
 
@@ -19,7 +20,13 @@ void kn_bind_kernel(const kn_site *at, kn_kernel *kernel);
 /* The same by a given schedule. KN_ARGUMENT, with the rule that it breaks, if it is not legal for these phases. */
 kn_status kn_bind_as(const kn_site *at, kn_kernel *kernel, const kn_kernel_schedule *schedule);
 
-/* ---- between bind.c and apply.c ---- */
+/* Binds the loops of a GPU's bound kernel, once it is known who finishes it (codegen/sched/loops.c). `given`: the
+ * loops that its phases have are given, as kn_bind_as() has left them; what they leave out is chosen. */
+kn_status kn_bind_loops(kn_kernel *kernel, bool given);
+
+/* ---- between bind.c, apply.c and loops.c ---- */
+
+kn_status kn_illegal(int phase, const char *rule);
 
 /* The largest block that is allowed; and what follows from the schedules of a kernel's phases. */
 int kn_block_limit(const kn_site *at, const kn_kernel *kernel);

@@ -89,6 +89,13 @@ static bool alike(const kn_phase *a, const kn_phase *b)
     return same;
 }
 
+/* And, once they are bound, has each thread the same of them in each step? */
+static bool step_alike(const kn_phase *a, const kn_phase *b)
+{
+    return alike(a, b) && a->how.vec == b->how.vec && a->how.tpg == b->how.tpg &&
+           (!in_columns(a) || a->how.lanes == b->how.lanes);
+}
+
 /* The first resident phase; the number of phases if there is none. */
 static int first_resident(const kn_kernel *k)
 {
@@ -156,8 +163,8 @@ static int mark_all(kn_kernel *k, int p, int at)
         const kn_value v = ph->nest.values.data[i];
         bool again = false;
         for (int q = p + 1; q < k->phases.len && stays(k, p, i); q++)
-            again |=
-                alike(ph, &k->phases.data[q]) && mark(k->arena, &k->phases.data[q], v.access, at);
+            again |= step_alike(ph, &k->phases.data[q]) &&
+                     mark(k->arena, &k->phases.data[q], v.access, at);
         if (again) {
             mark(k->arena, ph, v.access, at);
             at += ph->how.vec * kn_bytes(v.dtype);
@@ -198,7 +205,7 @@ void kn_resident_keep(kn_kernel *k, const kn_target *target)
         (ph->how.walk == KN_WALK_ROWS && !ph->how.mixed && !kn_by_block(ph)))
         return;
     for (int p = first; p < k->phases.len; p++)
-        if (alike(ph, &k->phases.data[p]))
+        if (step_alike(ph, &k->phases.data[p]))
             bytes = mark_all(k, p, bytes);
     if (!bytes)
         return;

@@ -1,6 +1,7 @@
 /* Schedules that are given. What the planner chose is changed at random, in its block, its threads a group, vectors,
- * steps, clusters and in what it holds, where and since when: a changed schedule is refused, with the rule that it
- * breaks, or it is right. And merges of loop nests that are undone one by one. */
+ * steps, clusters, in what it holds, where and since when, in how that comes there, and in the loops of its sweeps: a
+ * changed schedule is refused, with the rule that it breaks, or it is right. And merges of loop nests that are undone one
+ * by one. */
 #include <string.h>
 
 #include "codegen/kir/schedule_text.h"
@@ -8,31 +9,41 @@
 
 static const struct {
     const char *text, *sizes;
+    const char *choice; /* that the phases follow from; NULL: none */
 } programs[] = {
-    {"def p(x: f32[N, C]):\n    return x * 2 + 1\n", "N=70 C=300"},
+    {"def p(x: f32[N, C]):\n    return x * 2 + 1\n", "N=70 C=300", NULL},
     {"def p(x: f32[N, C]):\n    e = exp(x - max(x, axis=-1, keepdims=True))\n"
      "    return e / sum(e, axis=-1, keepdims=True)\n",
-     "N=9 C=1500"},
+     "N=9 C=1500", NULL},
     {"def p(x: f32[N, C], g: f32[C]):\n    d = x - mean(x, axis=-1, keepdims=True)\n"
      "    return d * rsqrt(mean(d * d, axis=-1, keepdims=True) + 1e-5) * g\n",
-     "N=40 C=128"},
+     "N=40 C=128", NULL},
     {"def p(x: f32[N, C, H]):\n    d = x - mean(x, axis=(0, 2), keepdims=True)\n"
      "    return d / sqrt(mean(d * d, axis=(0, 2), keepdims=True))\n",
-     "N=8 C=6 H=400"},
+     "N=8 C=6 H=400", NULL},
     {"def p(x: f32[N, C]):\n    return (x - mean(x, axis=0)) / max(abs(x), axis=0)\n",
-     "N=300 C=200"},
-    {"def p(x: f64[N, C]):\n    return sum(x, axis=0)\n", "N=500 C=64"},
-    {"def p(x: f32[N, C]):\n    return logsumexp(x, axis=1)\n", "N=4 C=9000"},
+     "N=300 C=200", NULL},
+    {"def p(x: f64[N, C]):\n    return sum(x, axis=0)\n", "N=500 C=64", NULL},
+    {"def p(x: f32[N, C]):\n    return logsumexp(x, axis=1)\n", "N=4 C=9000", NULL},
     {"def p(x: f32[N, C]):\n    d = x - mean(x, axis=-1, keepdims=True)\n"
      "    return exp(d) * x / sum(exp(d), axis=-1, keepdims=True)\n",
-     "N=9 C=256"},
+     "N=9 C=256", NULL},
     {"def p(x: f32[N, C, P]):\n    d = x - mean(x, axis=(0, 2), keepdims=True)\n"
      "    return d * rsqrt(mean(d * d, axis=(0, 2), keepdims=True) + 1)\n",
-     "N=32 C=48 P=49"},
+     "N=32 C=48 P=49", NULL},
     {"def p(x: f32[C, N]):\n    e = exp(x.T - max(x, axis=0)[:, None])\n"
      "    return e / sum(e, axis=1, keepdims=True)\n",
-     "N=68 C=600"},
-    {"def p(x: f32[N, C]):\n    return sum(x, axis=0), sum(x, axis=1)\n", "N=300 C=2040"},
+     "N=68 C=600", NULL},
+    {"def p(x: f32[N, C]):\n    return sum(x, axis=0), sum(x, axis=1)\n", "N=300 C=2040", NULL},
+    {"def p(x: f32[N], y: f32[N]):\n    return sum(x * y)\n", "N=100000", NULL},
+    {"def p(x: f32[N]):\n    return x / sqrt(sum(x * x) + max(x))\n", "N=60000", NULL},
+    {"def p(x: f32[N, C]):\n    return (x - mean(x, axis=0)) / (1 + max(abs(x), axis=0))\n",
+     "N=6000 C=64", NULL},
+    {"def p(x: f32[N, C], y: f32[C, N]):\n    return x + y.T\n", "N=300 C=200", NULL},
+    {"def p(x: f32[N, C], y: f32[C, N]):\n    return sum(x * y.T, axis=0)\n", "N=300 C=200", NULL},
+    {"def p(x: bf16[N, C]):\n    return softmax(x, axis=1)\n", "N=3 C=30001", NULL},
+    {"def p(x: bf16[N, C]):\n    return softmax(x, axis=1)\n", "N=90 C=2048", NULL},
+    {"def p(x: f64[N, C]):\n    return softmax(x, axis=1)\n", "N=3 C=58000", "cluster=2"},
 };
 enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8 };
 enum { UNDONE = EFFORT(80, 10), ELEMENTS = 6000 }; /* programs whose merges are undone */
@@ -79,13 +90,31 @@ static void change_transfer(kn_schedule *how, rng *r)
         how->deferred = how->deferred ? below(r, 2 * how->deferred) : chance(r, 50);
 }
 
+/* Changes a loop, or leaves it to the binder, or takes groups in reverse. */
+static void change_loop(kn_schedule *how, rng *r)
+{
+    kn_sweep_loop *l = how->loops.len ? &how->loops.data[below(r, how->loops.len)] : NULL;
+    switch (l ? below(r, 7) : 6) {
+    case 0: scale(&l->unroll, chance(r, 50)); break;
+    case 1:
+        l->batch = (kn_batch)below(r, 3);
+        l->counted = !l->batch && chance(r, 50);
+        break;
+    case 2: l->backwards = !l->backwards; break;
+    case 3: l->counted = !l->counted; break;
+    case 4: l->guarded = !l->guarded; break;
+    case 5: *l = how->loops.data[--how->loops.len]; break;
+    case 6: how->reversed = !how->reversed; break;
+    }
+}
+
 /* One change of a phase, and what has to go with it mostly goes. */
 static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, const kn_nest *nest,
                    rng *r)
 {
     kn_schedule *how = &of->how;
     const bool up = chance(r, 50), whole = how->tpg == s->threads;
-    switch (below(r, 11)) {
+    switch (below(r, 14)) {
     case 0:
         scale(&s->threads, up);
         if (whole || how->walk == KN_WALK_COLS)
@@ -114,10 +143,11 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
     case 8: change_hold(a, of, nest, r); break;
     case 9: change_transfer(how, r); break;
     case 10: how->beside = !how->beside; break;
+    default: change_loop(how, r); break;
     }
 }
 
-static const char *changed(const program *p, const kn_kernel *k, rng *r)
+static const char *changed(const program *p, const kn_kernel *k, const char *choice, rng *r)
 {
     kn_kernel_schedule s = kn_schedule_of(p->arena, k);
     kn_text t = kn_text_new(p->arena);
@@ -125,6 +155,8 @@ static const char *changed(const program *p, const kn_kernel *k, rng *r)
         int phase = below(r, s.phases.len);
         change(p->arena, &s, &s.phases.data[phase], &k->phases.data[phase].nest, r);
     }
+    kn_put(&t, choice ? choice : "");
+    kn_put(&t, choice ? ", " : "");
     kn_schedule_put(&t, &s, k);
     return kn_text_str(&t);
 }
@@ -144,11 +176,11 @@ static void test_changed(void **state)
         assert_non_null(p);
         kn_program *prog; /* has the names of values */
         kn_plan *plan;
-        assert_int_equal(
-            kn_program_create(ctx, p->graph, &(kn_program_options){.fusion = true}, &prog), KN_OK);
+        const kn_program_options options = {.fusion = true, .schedule = programs[i].choice};
+        assert_int_equal(kn_program_create(ctx, p->graph, &options, &prog), KN_OK);
         assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), &a, &plan), KN_OK);
         for (int n = (int)setting("KILN_FUZZ", CHANGED); n > 0 && plan->kernels.len == 1; n--) {
-            const char *text = changed(p, plan->kernels.data[0], &r);
+            const char *text = changed(p, plan->kernels.data[0], programs[i].choice, &r);
             kn_text why = kn_text_new(&a);
             failure f = program_failure(
                 p, ctx, &(kn_program_options){.fusion = true, .schedule = text}, &why, &t);

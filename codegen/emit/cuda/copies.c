@@ -33,11 +33,6 @@
  * after group (docs/lab/launch-skew.md). */
 #include "codegen/emit/cuda/writer.h"
 
-static bool is_copied(const kn_phase *ph, int i)
-{
-    return kn_kept(ph, i) == KN_KEEP_SHARED && kn_value_at(ph, i)->kind == KN_V_LOAD;
-}
-
 /* Do computed values replace what is copied? */
 static bool overwrites_copies(const kn_phase *ph)
 {
@@ -61,7 +56,7 @@ static int copied_element_bytes(const kn_phase *ph)
 {
     int bytes = 0;
     for (int i = 0; i < ph->nest.values.len; i++)
-        if (is_copied(ph, i))
+        if (kn_is_copied(ph, i))
             bytes += kn_bytes(ph->nest.values.data[i].dtype);
     return bytes;
 }
@@ -90,7 +85,7 @@ static void advance_stage(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "stage ^= 1;");
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (is_copied(w->ph, i)) {
+        if (kn_is_copied(w->ph, i)) {
             const char *kept = kn_cuda_printed(w, "%s_kept", kn_cuda_value(w, i));
             const char *part = kn_cuda_printed(w, "(kn_count)p%d_chunk / %d", w->p, w->ph->how.vec);
             kn_cuda_line(w, "%s = stage ? %s + %s : %s - %s;", kept, kept, part, kept, part);
@@ -111,7 +106,7 @@ static void write_copies(kn_cuda_writer *w)
     kn_cuda_line(w, "run = kn_least((kn_count)(p%d_n%d - a%d), high - i);", w->p, va, va);
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
-        if (!is_copied(w->ph, i))
+        if (!kn_is_copied(w->ph, i))
             continue;
         const char *from = kn_cuda_offset(w, v->access, 'v', i, NULL);
         kn_cuda_line(w, "kn_copy_bulk(%s_kept + (i - base) / %d, %s + (%s),", kn_cuda_value(w, i),
@@ -199,7 +194,7 @@ static void load_edges(kn_cuda_writer *w)
     kn_cuda_unaligned_edges(w);
     kn_cuda_unaligned_index(w);
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (is_copied(w->ph, i))
+        if (kn_is_copied(w->ph, i))
             kn_cuda_line(w, "%s = %s;", kn_cuda_shared_vector(w, i), kn_cuda_edge(w, i));
     kn_cuda_close(w);
 }
@@ -216,7 +211,7 @@ void kn_cuda_await_copies(kn_cuda_writer *w)
             kn_cuda_line(w, w->ph->how.hoisted ? "parity ^= stage;" : "parity ^= 1;");
     }
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        w->loaded[i] = w->loaded[i] || is_copied(w->ph, i);
+        w->loaded[i] = w->loaded[i] || kn_is_copied(w->ph, i);
 }
 
 void kn_cuda_open_arrivals(kn_cuda_writer *w, const char *first)
@@ -240,7 +235,7 @@ static void write_column_copies(kn_cuda_writer *w)
     kn_cuda_decompose(w, ph->nest.ngroup, ph->nest.naxes, "i");
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
-        if (is_copied(w->ph, i))
+        if (kn_is_copied(w->ph, i))
             kn_cuda_line(w, "kn_copy_async(&%s, %s + (%s));", kn_cuda_shared_vector(w, i),
                          w->k->bufs.data[v->access->buf].name,
                          kn_cuda_offset(w, v->access, 'v', i, NULL));

@@ -1,6 +1,5 @@
 /* Which groups a block of rows works on. */
 #include "codegen/emit/cuda/writer.h"
-#include "codegen/model/caches.h"
 
 const char *kn_cuda_groups_at_once(kn_cuda_writer *w)
 {
@@ -17,7 +16,7 @@ void kn_cuda_write_group(kn_cuda_writer *w)
         kn_cuda_line(w, "const bool live = first + row < work;");
         item = "live ? first + row : work - 1";
     }
-    if (w->reversed && kn_goes_by_group(w->ph))
+    if (w->ph->how.reversed && !w->ph->how.mixed)
         item = kn_cuda_printed(w, "work - 1 - (%s)", item);
     if (w->ph->how.split) {
         kn_cuda_line(w, "const kn_count item = %s;", item);

@@ -2,7 +2,6 @@
 
 #include "codegen/emit/cuda/prelude.h"
 #include "codegen/emit/cuda/writer.h"
-#include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
 #include "ir/eval.h"
 
@@ -18,7 +17,6 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     kn_cuda_find_wide(w);
     kn_cuda_find_imprecise(w);
-    w->reversed = kn_walks_backwards(w->k, p);
 }
 
 /* ROWS: the members that the workers of a group take in one step. */

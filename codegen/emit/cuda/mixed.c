@@ -2,7 +2,6 @@
  * read the array, and keeps the accumulators across rows in registers. Cyclic rows have all blocks go through the array
  * together (docs/lab/double-centring.md). */
 #include "codegen/emit/cuda/writer.h"
-#include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
 
 /* The loop over a thread's steps of a group, with i, the member at which a step begins. */
@@ -22,14 +21,14 @@ static void open_rounds(kn_cuda_writer *w)
     const int deferred = w->ph->how.deferred;
     const char *count = kn_phase_resident(w->ph) ? ", iteration = 0" : "",
                *on = *count ? "first += group_stride, ++iteration" : "first += group_stride";
-    if (!deferred && w->reversed) {
+    if (!deferred && w->ph->how.reversed) {
         kn_cuda_open(
             w,
             "for (kn_count iteration = kn_steps(part_first, work, group_stride); iteration-- > 0; )");
     } else if (!deferred) {
         kn_cuda_open(w, "for (kn_count first = part_first%s; first < work; %s)", count, on);
         return;
-    } else if (w->reversed) {
+    } else if (w->ph->how.reversed) {
         kn_cuda_open(
             w,
             "for (kn_count iteration = kn_steps(part_first, work, group_stride); iteration > 0; )");
@@ -77,10 +76,10 @@ void kn_cuda_deferred_groups(kn_cuda_writer *w)
     kn_cuda_close(w);
     kn_cuda_line(w, "__syncthreads();");
     kn_cuda_line(w, "const kn_count next = %s, count = deferred;",
-                 w->reversed ? "part_first + iteration * group_stride" : "first");
+                 w->ph->how.reversed ? "part_first + iteration * group_stride" : "first");
     kn_cuda_open(w, "for (deferred = lane / 32; deferred < count; deferred += %d)",
                  w->ph->how.tpg / 32);
-    kn_cuda_line(w, w->reversed
+    kn_cuda_line(w, w->ph->how.reversed
                         ? "const kn_count first = next + (count - 1 - deferred) * group_stride;"
                         : "const kn_count first = next - (count - deferred) * group_stride;");
     kn_cuda_write_group(w);

@@ -2,18 +2,11 @@
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-bool kn_cuda_can_batch(const kn_cuda_writer *w, int i)
-{
-    const kn_value *v = &w->ph->nest.values.data[i];
-    return v->kind == KN_V_LOAD && kn_kept(w->ph, i) != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
-           !v->access->transposed && (v->access->vector || w->ph->how.vec == 1);
-}
-
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
 {
     kn_keep kept = kn_kept(w->ph, i);
     return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->how.mixed) ||
-           (w->batched && kn_cuda_can_batch(w, i));
+           (w->batched && kn_may_batch(w->ph, i));
 }
 
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)

@@ -4,73 +4,13 @@
 #include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
 
-enum {
-    /* Bytes of loads that a thread has in flight where it takes few members: more would only take registers. Of columns
-     * a thread waits for one partial result after the other. */
-    FEW_BYTES = 8,
-    FEW_BYTES_OF_COLUMNS = 32,
-    /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where
-     * registers hold other things too, such as the results of each group of columns or the rest of a row. */
-    TILE_STEPS = 4,
-    REGISTER_TILE_STEPS = 4,
-    CROWDED_STEPS = 2,
-};
-
-/* Elements at a time that a thread reads from shared memory. It answers soon: more elements of one array save only the
- * loop's counting and cost compile time (docs/lab/registers-or-shared.md, compile-time.md). Of two arrays two steps
- * pay. */
-enum { SHARED_ELEMENTS = 4, SHARED_ELEMENTS_OF_SEVERAL = 8 };
-
-/* Do the workers of a local phase take few members, one at a time? */
-static bool has_few(const kn_phase *ph)
+/* The loop of the current sweep, over the steps that are on chip or over the others. */
+static const kn_sweep_loop *loop_of(const kn_cuda_writer *w, bool on_chip)
 {
-    return ph->local && (ph->how.walk == KN_WALK_COLS || ph->how.vec == 1);
-}
-
-static int unrolling(kn_cuda_writer *w)
-{
-    int bytes = 0, arrays = 0; /* of a step's loads; in shared memory */
-    for (int i = 0; i < w->ph->nest.values.len; i++) {
-        const kn_value *v = &w->ph->nest.values.data[i];
-        if (v->kind == KN_V_LOAD && kn_cuda_loads(w, i) && !v->access->transposed)
-            bytes += kn_bytes(v->dtype) * w->ph->how.vec;
-        arrays +=
-            w->need[i] && w->loaded[i] && (kn_kept(w->ph, i) == KN_KEEP_SHARED || w->resident);
-    }
-    if (arrays && !bytes) {
-        int elements = arrays == 1 && !w->resident ? SHARED_ELEMENTS : SHARED_ELEMENTS_OF_SEVERAL;
-        return w->ph->how.vec < elements ? elements / w->ph->how.vec : 1;
-    }
-    int steps = w->ph->how.unroll ? w->ph->how.unroll : kn_steps_at_once(bytes);
-    if (w->tiled && steps > TILE_STEPS)
-        steps = TILE_STEPS;
-    bool stores = w->ph->how.walk == KN_WALK_COLS && kn_sweep_stores_elements(w->ph, w->sweep);
-    if ((stores || w->ph->how.rest_in_registers) && steps > CROWDED_STEPS)
-        steps = CROWDED_STEPS;
-    int most = w->ph->local && w->ph->how.walk == KN_WALK_COLS ? FEW_BYTES_OF_COLUMNS
-               : has_few(w->ph) || (w->ph->how.last_block && !w->ph->how.last_of_tile)
-                   ? FEW_BYTES
-                   : steps * bytes;
-    while (steps > 1 && steps * bytes > most)
-        steps /= 2;
-    return steps;
-}
-
-/* Every other sweep walks in reverse, counting on from the phase before that has read the same array: it then meets
- * first what the sweep before it read last, which may still be in a cache. Members that are combined in order, that
- * copies bring or that are on chip are walked forwards. */
-static bool forwards(const kn_cuda_writer *w)
-{
-    bool first = !w->reversed || kn_goes_by_group(w->ph);
-    return (w->sweep + !first) % 2 == 0 || w->resident || w->ph->how.async ||
-           kn_phase_in_order(w->ph);
-}
-
-/* Where a thread may take many steps, several at a time, the loop counts them down: the compiler then issues the loads
- * of an unrolled iteration together, without branches between steps. */
-static bool counts_steps(const kn_cuda_writer *w)
-{
-    return !w->tiled && (w->resident || (forwards(w) && kn_by_block(w->ph) && !has_few(w->ph)));
+    const kn_sweep_loop *l = w->ph->how.loops.data;
+    while (l->sweep != w->sweep || l->on_chip != on_chip)
+        l++;
+    return l;
 }
 
 static bool keeps_shared(const kn_phase *ph)
@@ -102,15 +42,16 @@ static void open_steps(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
                  steps > 1 ? "--remaining, " : "", by->step, *place ? ", slot += blockDim.x" : "");
 }
 
-static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
+    const int steps = kn_transpose_side(w->ph) > 1 ? 1 : w->loop->unroll;
     kn_putf(w->t, "#pragma unroll %d\n", steps);
     if (w->tiled) {
         kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
         kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
-    } else if (counts_steps(w)) {
+    } else if (w->loop->counted) {
         open_steps(w, by, steps);
-    } else if (forwards(w)) {
+    } else if (!w->loop->backwards) {
         const char *i = member(w);
         kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", i, by->first, i, by->end, i,
                      by->step);
@@ -131,16 +72,7 @@ static void forget_batch(kn_cuda_writer *w)
     w->batched = false;
 }
 
-/* In a cyclic partition of a split group, are the steps of a batch contiguous, so that each block reads memory in
- * longer runs (docs/lab/split-order.md)? Not those of resident values, which are indexed by single steps, nor those of
- * threads with several reductions, whose registers would let fewer blocks fit. */
-static bool batches_are_contiguous(const kn_cuda_writer *w)
-{
-    return w->ph->nest.reds.len == 1 && kn_is_cyclic(w->ph) && kn_by_block(w->ph) &&
-           !kn_phase_resident(w->ph) && forwards(w);
-}
-
-/* Where a thread's first batch then begins. If not all blocks have a whole batch, single steps are cyclic as
+/* Where the steps of a batch are contiguous: where a thread's first batch begins. If not all blocks have a whole batch, single steps are cyclic as
  * elsewhere. */
 static const char *first_of_contiguous_batch(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
@@ -150,15 +82,15 @@ static const char *first_of_contiguous_batch(kn_cuda_writer *w, const kn_cuda_st
                            by->first, steps - 1);
 }
 
-/* The loop by batches of so many steps, whose loads are all in flight before the first step waits for its own. Where a
- * step has a branch, as in a division, the compiler would not move the next step's loads above it. */
-static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+/* The loop by batches of steps, whose loads are all in flight before the first step waits for its own. */
+static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
+    const int steps = w->loop->unroll;
     kn_cuda_unrolled batch = {steps, NULL, NULL};
-    const bool contiguous = batches_are_contiguous(w);
+    const bool contiguous = w->loop->batch == KN_BATCH_CONTIGUOUS;
     const char *first = contiguous ? first_of_contiguous_batch(w, by, steps) : by->first;
     w->batched = true;
-    if (forwards(w)) {
+    if (!w->loop->backwards) {
         const char *at = w->resident ? ", first_slot = threadIdx.x" : "",
                    *on = w->resident ? kn_cuda_printed(w, ", first_slot += %d * blockDim.x", steps)
                                      : "";
@@ -182,29 +114,6 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps
     kn_cuda_close(w);
 }
 
-/* Are these the steps that make values resident? */
-static bool fills_resident(const kn_cuda_writer *w)
-{
-    bool found = false;
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        found = found || kn_part_on_chip(w->k, w->ph, i) > 0;
-    return w->resident && !found;
-}
-
-/* Does the sweep load in batches? Where steps are counted down the compiler has as many loads in flight without. But it
- * takes the remainder of the count one by one, which is much where a thread has few steps, as of resident values. */
-static bool has_batches(const kn_cuda_writer *w)
-{
-    bool counted = kn_by_block(w->ph) && forwards(w), any = false;
-    if (w->tiled || w->ph->how.unaligned || kn_transpose_side(w->ph) > 1 ||
-        (w->ph->local && w->ph->how.walk == KN_WALK_ROWS) ||
-        (counted ? !fills_resident(w) && !batches_are_contiguous(w) : w->resident))
-        return false;
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        any = any || (w->need[i] && !w->loaded[i] && kn_cuda_can_batch(w, i));
-    return any;
-}
-
 /* A chunk, in which the steps of the one before continue. */
 static kn_cuda_stride stride_of_chunk(kn_cuda_writer *w)
 {
@@ -215,14 +124,12 @@ static kn_cuda_stride stride_of_chunk(kn_cuda_writer *w)
 /* The steps of a register tile's members, then its stores. */
 static void write_register_tile_steps(kn_cuda_writer *w)
 {
-    const int side = kn_transpose_side(w->ph),
-              steps = kn_cuda_stores_register_tiles(w) ? side : REGISTER_TILE_STEPS;
     kn_cuda_declare_register_tiles(w);
-    if (steps >= side)
+    if (w->loop->unroll >= kn_transpose_side(w->ph))
         kn_cuda_load_register_tiles(w);
     if (w->ph->how.prefetch && w->sweep + 1 == w->ph->nest.nsweeps)
         kn_cuda_prefetch_tile(w);
-    kn_cuda_open_register_tile(w, steps);
+    kn_cuda_open_register_tile(w, w->loop->unroll);
     kn_cuda_write_axes(w);
     kn_cuda_step(w);
     kn_cuda_close(w);
@@ -232,20 +139,18 @@ static void write_register_tile_steps(kn_cuda_writer *w)
 
 static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    int steps = unrolling(w);
-    if (steps > 1 && has_batches(w)) {
-        write_batches(w, by, steps);
+    if (w->loop->batch) {
+        write_batches(w, by);
         return;
     }
-    steps = kn_transpose_side(w->ph) > 1 ? 1 : steps;
     const bool chunks = kn_copies_in_chunks(w->ph) && w->sweep + 1 == w->ph->nest.nsweeps;
     const kn_cuda_stride stride = chunks ? stride_of_chunk(w) : *by;
-    w->counts_slots = counts_steps(w) && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
+    w->counts_slots = w->loop->counted && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
     if (w->ph->how.unaligned)
         kn_cuda_unaligned_steps(w);
     if (chunks)
         kn_cuda_open_chunks(w, by->first);
-    open_loop(w, &stride, steps);
+    open_loop(w, &stride);
     if (w->ph->how.unaligned) {
         kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->counts_slots ? ", slot" : "");
     } else if (kn_transpose_side(w->ph) > 1) {
@@ -265,7 +170,9 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
  * ones find them there. */
 static void write_resident_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
+    const kn_sweep_loop *others = w->loop;
     const kn_cuda_stride on_chip = {by->first, "kn_least(resident_end, end)", by->step};
+    w->loop = loop_of(w, true);
     w->resident = true;
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = kn_part_on_chip(w->k, w->ph, i) > 0;
@@ -273,6 +180,7 @@ static void write_resident_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = false;
     w->resident = false;
+    w->loop = others;
 }
 
 /* A sweep with resident values: those steps, and the others, which come first in reverse. */
@@ -287,25 +195,13 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
     kn_cuda_line(
         w, "const kn_count resident_end = begin + (%s == %s ? (kn_count)resident_steps * %s : 0);",
         cols ? "item" : "first", w->block, by->step);
-    if (forwards(w)) {
+    if (!w->loop->backwards) {
         write_resident_steps(w, by);
         write_loop(w, &in_memory);
     } else {
         write_loop(w, &in_memory);
         write_resident_steps(w, by);
     }
-}
-
-/* Are there registers for the direct loads of all steps of a tile? With reductions these have other uses. */
-static bool loads_ahead_of_tile(kn_cuda_writer *w, int steps)
-{
-    int words = 0;
-    w->batched = true;
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (kn_cuda_keeps_now(w, i))
-            words += kn_vector_words(w->ph, i) * steps;
-    w->batched = false;
-    return w->ph->nest.reds.len == 0 && words <= KN_KEPT_WORDS;
 }
 
 /* Direct loads beyond the edge are clamped to it, as transposed loads are. */
@@ -325,11 +221,10 @@ static void write_steps_of_tile(kn_cuda_writer *w, int steps)
 static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_cuda_stride within = {"from + row", "remaining", by->step};
-    const int steps = (w->ph->how.tile + w->ph->how.tpg - 1) / w->ph->how.tpg;
     w->tiled = true;
     kn_cuda_open_tile(w, w->ph->how.split || w->ph->how.cluster ? "limit" : "members");
-    if (loads_ahead_of_tile(w, steps)) {
-        write_steps_of_tile(w, steps);
+    if (w->loop->batch) {
+        write_steps_of_tile(w, w->loop->unroll);
     } else {
         kn_cuda_load_tile(w);
         kn_cuda_line(
@@ -368,7 +263,7 @@ static kn_cuda_unrolled steps_of_rest(kn_cuda_writer *w)
     const char *lane = kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec);
     const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)p%d_held + %s", w->p, lane),
                                "end", kn_cuda_block_times(w, w->ph->how.vec)};
-    return kn_cuda_all_steps(w, &by);
+    return kn_cuda_all_steps(w, &by, true);
 }
 
 void kn_cuda_load_rest(kn_cuda_writer *w)
@@ -409,14 +304,6 @@ static void write_arrivals(kn_cuda_writer *w, const char *first)
     kn_cuda_close_arrivals(w);
 }
 
-static bool needs_hoisted(const kn_cuda_writer *w)
-{
-    bool needs = false;
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        needs = needs || (w->need[i] && kn_is_hoisted(w->ph, i));
-    return needs;
-}
-
 static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
 {
     const kn_phase *ph = w->ph;
@@ -425,6 +312,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         kn_cuda_line(w, "const %s r0 = sum;", kn_cuda_type(ph->nest.reds.data[0].dtype));
         return;
     }
+    w->loop = loop_of(w, false);
     kn_phase_needs(ph, t, w->need);
     kn_cuda_line(w, "// sweep %d", t);
     for (int r = 0; r < ph->nest.reds.len; r++)
@@ -436,9 +324,9 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     const bool arriving = ph->how.by_chunk && t == 0;
     if (ph->how.async && t == 0 && !arriving)
         kn_cuda_await_copies(w);
-    if (ph->how.steps && !ph->how.rest_in_registers && (!ph->how.hoisted || needs_hoisted(w)))
+    if (w->loop->over == KN_OVER_ALL)
         kn_cuda_write_all_steps(w, by);
-    else if (kn_cuda_uses_tiles(w))
+    else if (w->loop->over == KN_OVER_TILES)
         write_tiles(w, by);
     else if (kn_phase_resident(ph))
         write_resident(w, by);

@@ -38,14 +38,6 @@ static bool any_load(const kn_cuda_writer *w)
     return any;
 }
 
-bool kn_cuda_uses_tiles(kn_cuda_writer *w)
-{
-    bool any = any_load(w);
-    for (int i = 0; i < w->ph->nest.stores.len; i++)
-        any = any || stores_through_tile(w, i);
-    return any;
-}
-
 /* Declares the tile at `at` in scratch; returns where the next begins, which is aligned to 16 bytes. */
 static int declare_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i, int at)
 {
@@ -130,11 +122,10 @@ static void write_tile_store(kn_cuda_writer *w, int i)
     kn_cuda_close(w);
 }
 
-/* Every other sweep walks in reverse, as in sweep.c. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit)
 {
     int tile = w->ph->how.tile;
-    if (w->sweep % 2 == 0) {
+    if (!w->loop->backwards) {
         kn_cuda_open(w, "for (kn_count from = begin; from < %s; from += %d)", limit, tile);
     } else {
         kn_cuda_open(w,
@@ -199,14 +190,6 @@ void kn_cuda_load_register_tiles(kn_cuda_writer *w)
 static bool stores_register_tile(const kn_cuda_writer *w, int i)
 {
     return w->ph->nest.stores.data[i].by_registers && w->ph->nest.stores.data[i].stage == w->sweep;
-}
-
-bool kn_cuda_stores_register_tiles(const kn_cuda_writer *w)
-{
-    for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (stores_register_tile(w, i))
-            return true;
-    return false;
 }
 
 static const char *element_type(const kn_cuda_writer *w, int i)

@@ -1,31 +1,12 @@
 /* Unrolled steps: where a thread keeps its elements of a group, or of a batch of steps, in registers, each step has
  * registers of its own, so the loop over steps must be unrolled. All loads come before the first step. */
 #include "codegen/emit/cuda/writer.h"
-#include "codegen/model/resources.h"
-
-/* The registers that all steps of a sweep take, for what is kept and for what they load besides; *loads: is there any
- * of the latter? */
-static int words_of_sweep(const kn_cuda_writer *w, bool *loads)
-{
-    int words = 0;
-    for (int i = 0; i < w->ph->nest.values.len; i++) {
-        const kn_value *v = &w->ph->nest.values.data[i];
-        bool kept = kn_kept(w->ph, i) == KN_KEEP_REGISTERS && w->declared[i];
-        bool loaded =
-            w->need[i] && v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_kept(w->ph, i);
-        *loads = *loads || loaded;
-        words += kept || loaded ? kn_kept_words(w->ph, i) : 0;
-    }
-    return words;
-}
 
 /* The condition under which a step has members. In full groups all have; threads without a group then work on another's
- * without storing anything. A branch remains where the sweep loads more than there are registers for: without it the
- * compiler would move all loads to the front. */
-static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by)
+ * without storing anything. */
+static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by, bool guarded)
 {
-    bool loads = false;
-    if (!w->ph->how.full || (words_of_sweep(w, &loads) > KN_KEPT_WORDS && loads))
+    if (!w->ph->how.full || guarded)
         return kn_cuda_printed(w, "i < %s", by->end);
     return kn_sweep_stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph) ? "live"
                                                                                      : NULL;
@@ -145,18 +126,18 @@ void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
     kn_cuda_mark_in_shared(w);
 }
 
-kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
+kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by, bool guarded)
 {
     return (kn_cuda_unrolled){w->ph->how.steps,
                               kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
-                              step_guard(w, by)};
+                              step_guard(w, by, guarded)};
 }
 
 void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->need[i] = kn_is_hoisted(w->ph, i);
-    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
+    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, false);
     kn_cuda_load_steps(w, &all);
 }
 
@@ -167,7 +148,7 @@ void kn_cuda_load_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->need[i] = w->need[i] ||
                      (w->ph->nest.values.data[i].kind == KN_V_LOAD && kn_cuda_in_registers(w, i));
-    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
+    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, false);
     kn_cuda_load_steps(w, &all);
     kn_phase_needs(w->ph, 0, w->need);
 }
@@ -176,6 +157,6 @@ void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     if (w->sweep == 0 && !w->ph->how.mixed)
         kn_cuda_load_all_steps(w, by);
-    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by);
+    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, w->loop->guarded);
     kn_cuda_write_steps(w, &all);
 }

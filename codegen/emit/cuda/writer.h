@@ -42,8 +42,7 @@ typedef struct kn_cuda_writer {
     int indent;
     /* the expressions for a block's index among those that work on the phase, and for their count */
     const char *block, *blocks;
-    bool reversed; /* the phase walks backwards, from where the phase before it read last */
-    bool rereads;  /* the kernel reads elements of some array more than once */
+    bool rereads; /* the kernel reads elements of some array more than once */
     /* ---- the sweep ---- */
     bool *need;     /* the sweep computes it or reads it */
     bool *loaded;   /* kept, and already in its registers or its shared memory */
@@ -52,6 +51,7 @@ typedef struct kn_cuda_writer {
     bool *broadcast; /* packed: a group value that differs from group to group */
     bool *imprecise; /* an f32 value that is only used rounded to 16 bits: precision.c */
     /* ---- the steps being written ---- */
+    const kn_sweep_loop *loop;
     bool tiled;        /* they are of a tile, where transposed accesses find their elements */
     bool resident;     /* their resident values are in shared memory */
     bool counts_slots; /* their loop counts `slot`, the index of a step's vector in shared memory */
@@ -106,8 +106,6 @@ const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to);
 
 /* ---- place.c: where a step's elements are ---- */
 
-/* Can the loads of value i's elements for several steps be done before the first of these steps? */
-bool kn_cuda_can_batch(const kn_cuda_writer *w, int i);
 /* Has value i registers of its own for each step of this sweep? Does this sweep load or compute them? */
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i);
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
@@ -239,20 +237,18 @@ void kn_cuda_unaligned_steps(kn_cuda_writer *w);
 
 /* ---- transpose.c ---- */
 
-/* Does this sweep have accesses that go through tiles? */
-bool kn_cuda_uses_tiles(kn_cuda_writer *w);
+/* Transposed accesses go through tiles in shared memory, and the sweeps that have some are loops over tiles. */
 void kn_cuda_declare_tiles(kn_cuda_writer *w);
 /* A sweep's loop over tiles [from, to) of the members up to `limit`; the tile's loads, before its steps. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
 void kn_cuda_load_tile(kn_cuda_writer *w);
 void kn_cuda_close_tile(kn_cuda_writer *w);
-/* The loop over the members of a register tile. */
+/* The loop over the members of a register tile, so many at a time. */
 void kn_cuda_open_register_tile(kn_cuda_writer *w, int at_once);
 /* Loads what the sweep keeps in shared memory of a register tile to registers, all of it: the compiler would not move
  * these loads above the first store to the same memory. */
 void kn_cuda_load_register_tiles(kn_cuda_writer *w);
-/* Does this sweep store register tiles? Declares them; stores them, after the loop over their members. */
-bool kn_cuda_stores_register_tiles(const kn_cuda_writer *w);
+/* Declares the register tiles that this sweep stores; stores them, after the loop over their members. */
 void kn_cuda_declare_register_tiles(kn_cuda_writer *w);
 void kn_cuda_store_register_tiles(kn_cuda_writer *w);
 
@@ -293,8 +289,8 @@ typedef struct kn_cuda_unrolled {
     const char *place, *guard;
 } kn_cuda_unrolled;
 
-/* All steps of a group. */
-kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by);
+/* All steps of a group; if these are full, guarded by a branch all the same or not. */
+kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by, bool guarded);
 /* Does `what` for each: kn_cuda_step(), or moves between registers and memory. */
 void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
                             void (*what)(kn_cuda_writer *));

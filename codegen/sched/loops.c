@@ -1,0 +1,332 @@
+/* The loops of a bound kernel's sweeps: how many steps they take at a time, whether these load in batches, and in which
+ * direction they walk. They follow from the nest and the rest of the schedule, so they are chosen last, when it is known
+ * which blocks finish; what is given is held to the same rules.
+ *
+ *   unroll     As many steps as keep enough loads in flight, and no more than there are registers for.
+ *   batch      Where a step has a branch, as in a division, the compiler would not move the next step's loads above it.
+ *              Where steps are counted it has as many loads in flight without batches. But it takes the remainder of the
+ *              count one by one, which is much where a thread has few steps, as of resident values.
+ *   backwards  Every other sweep walks in reverse, counting on from the phase before that has read the same array: it
+ *              then meets first what the sweep before it read last, which may still be in a cache. Tiles do not count on. */
+#include <string.h>
+
+#include "codegen/model/caches.h"
+#include "codegen/model/resources.h"
+#include "codegen/sched/bind.h"
+
+enum {
+    /* Bytes of loads that a thread has in flight where it takes few members: more would only take registers. Of columns
+     * a thread waits for one partial result after the other. */
+    FEW_BYTES = 8,
+    FEW_BYTES_OF_COLUMNS = 32,
+    /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where
+     * registers hold other things too, such as the results of each group of columns or the rest of a row. */
+    TILE_STEPS = 4,
+    REGISTER_TILE_STEPS = 4,
+    CROWDED_STEPS = 2,
+    /* Elements at a time that a thread reads from shared memory. It answers soon: more elements of one array save only
+     * the loop's counting and cost compile time (docs/lab/registers-or-shared.md, compile-time.md). Of two arrays two
+     * steps pay. */
+    SHARED_ELEMENTS = 4,
+    SHARED_ELEMENTS_OF_SEVERAL = 8,
+};
+
+/* A loop's place in the kernel. The arrays have an entry for each value of the phase. */
+typedef struct loop_site {
+    const kn_kernel *k;
+    const kn_phase *ph;
+    int sweep;
+    bool on_chip;
+    bool *need;  /* the sweep needs it */
+    bool *found; /* the sweep finds it in shared memory */
+} loop_site;
+
+static bool is_found(const loop_site *s, int i)
+{
+    return s->on_chip ? kn_part_on_chip(s->k, s->ph, i) > 0 : s->found[i];
+}
+
+/* Does the sweep load element value i? */
+static bool loads(const loop_site *s, int i)
+{
+    const kn_value *v = kn_value_at(s->ph, i);
+    return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && s->need[i] && !is_found(s, i);
+}
+
+/* ---- what a loop is over ---- */
+
+static bool needs_hoisted(const loop_site *s)
+{
+    bool needs = false;
+    for (int i = 0; i < s->ph->nest.values.len; i++)
+        needs = needs || (s->need[i] && kn_is_hoisted(s->ph, i));
+    return needs;
+}
+
+/* Do accesses of the sweep go through tiles? */
+static bool uses_tiles(const loop_site *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(s->ph, i);
+        any = any || (kn_is_read(v) && v->access->transposed && s->need[i] && !is_found(s, i));
+    }
+    for (int i = 0; i < s->ph->nest.stores.len; i++) {
+        const kn_store *st = &s->ph->nest.stores.data[i];
+        any = any || (st->access.transposed && st->stage == s->sweep && !st->by_registers);
+    }
+    return any;
+}
+
+static kn_over over(const loop_site *s)
+{
+    const kn_schedule *how = &s->ph->how;
+    if (how->steps && !how->rest_in_registers && (!how->hoisted || needs_hoisted(s)))
+        return KN_OVER_ALL;
+    return uses_tiles(s) ? KN_OVER_TILES : KN_OVER_STEPS;
+}
+
+/* Does the sweep store register tiles? */
+static bool stores_register_tiles(const loop_site *s)
+{
+    bool stores = false;
+    for (int i = 0; i < s->ph->nest.stores.len; i++) {
+        const kn_store *st = &s->ph->nest.stores.data[i];
+        stores = stores || (st->by_registers && st->stage == s->sweep);
+    }
+    return stores;
+}
+
+/* ---- what is possible ---- */
+
+/* Not of members that are combined in order, that copies bring or that are on chip. */
+static bool may_reverse(const loop_site *s)
+{
+    return !s->on_chip && !s->ph->how.async && !kn_phase_in_order(s->ph);
+}
+
+/* Not where a step is more than its members, where copies come and go with the loop, nor where a batch's registers would
+ * take the place of what is on chip. */
+static bool may_batch(const loop_site *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->ph->nest.values.len; i++) {
+        any = any || (loads(s, i) && kn_may_batch(s->ph, i));
+        if (s->on_chip && is_found(s, i))
+            return false;
+    }
+    return any && !s->ph->how.unaligned && kn_transpose_side(s->ph) == 1 &&
+           !kn_copies_groups(s->ph);
+}
+
+static bool may_be_contiguous(const loop_site *s, const kn_sweep_loop *l)
+{
+    return kn_is_cyclic(s->ph) && kn_by_block(s->ph) && !kn_phase_resident(s->ph) && !l->backwards;
+}
+
+static bool may_count(const loop_site *s, const kn_sweep_loop *l)
+{
+    return s->on_chip || (kn_by_block(s->ph) && !l->backwards);
+}
+
+/* ---- what is chosen ---- */
+
+/* Do the workers of a local phase take few members, one at a time? */
+static bool has_few(const kn_phase *ph)
+{
+    return ph->local && (ph->how.walk == KN_WALK_COLS || ph->how.vec == 1);
+}
+
+/* The most bytes in flight; 0: as many as there are. */
+static int few_bytes(const kn_phase *ph)
+{
+    if (ph->local && ph->how.walk == KN_WALK_COLS)
+        return FEW_BYTES_OF_COLUMNS;
+    return has_few(ph) || (ph->how.last_block && !ph->how.last_of_tile) ? FEW_BYTES : 0;
+}
+
+static int unrolling(const loop_site *s, const kn_sweep_loop *l)
+{
+    const kn_schedule *how = &s->ph->how;
+    int bytes = 0, arrays = 0; /* of a step's loads; in shared memory */
+    if (kn_transpose_side(s->ph) > 1)
+        return stores_register_tiles(s) ? kn_transpose_side(s->ph) : REGISTER_TILE_STEPS;
+    for (int i = 0; i < s->ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(s->ph, i);
+        if (loads(s, i) && !v->access->transposed)
+            bytes += kn_bytes(v->dtype) * how->vec;
+        arrays += s->need[i] && is_found(s, i);
+    }
+    if (arrays && !bytes) {
+        int elements = arrays == 1 && !s->on_chip ? SHARED_ELEMENTS : SHARED_ELEMENTS_OF_SEVERAL;
+        return how->vec < elements ? elements / how->vec : 1;
+    }
+    int steps = how->unroll ? how->unroll : kn_steps_at_once(bytes), few = few_bytes(s->ph);
+    if (l->over == KN_OVER_TILES && steps > TILE_STEPS)
+        steps = TILE_STEPS;
+    bool stores = how->walk == KN_WALK_COLS && kn_sweep_stores_elements(s->ph, s->sweep);
+    if ((stores || how->rest_in_registers) && steps > CROWDED_STEPS)
+        steps = CROWDED_STEPS;
+    while (few && steps > 1 && steps * bytes > few)
+        steps /= 2;
+    return steps;
+}
+
+/* Are there registers for the direct loads of all steps of a tile? With reductions these have other uses. */
+static bool loads_ahead_of_tile(const loop_site *s)
+{
+    int words = 0;
+    for (int i = 0; i < s->ph->nest.values.len; i++)
+        if (loads(s, i) && kn_may_batch(s->ph, i))
+            words += kn_vector_words(s->ph, i) * kn_tile_steps(s->ph);
+    return s->ph->nest.reds.len == 0 && words <= KN_KEPT_WORDS;
+}
+
+/* Does the sweep load more beside what registers hold than there are registers for? Without a branch in each step the
+ * compiler would move all loads to the front. */
+static bool crowds(const loop_site *s)
+{
+    int words = 0;
+    bool any = false;
+    for (int i = 0; i < s->ph->nest.values.len; i++) {
+        const kn_hold *h = kn_hold_of(s->ph, i);
+        bool held = h && h->where == KN_KEEP_REGISTERS && h->room == i &&
+                    (kn_value_at(s->ph, i)->kind == KN_V_LOAD || h->since < s->sweep);
+        bool loaded = !h && loads(s, i);
+        any = any || loaded;
+        words += held || loaded ? kn_kept_words(s->ph, i) : 0;
+    }
+    return any && words > KN_KEPT_WORDS;
+}
+
+/* In a cyclic partition of a split group the steps of a batch are contiguous, so that each block reads memory in longer
+ * runs (docs/lab/split-order.md). Not of threads with several reductions, whose registers would let fewer blocks fit. */
+static kn_batch batching(const loop_site *s, const kn_sweep_loop *l)
+{
+    bool contiguous = s->ph->nest.reds.len == 1 && may_be_contiguous(s, l);
+    bool counted = kn_by_block(s->ph) && !l->backwards;
+    if (l->unroll == 1 || (s->ph->local && s->ph->how.walk == KN_WALK_ROWS) ||
+        (counted ? !s->on_chip && !contiguous : s->on_chip) || !may_batch(s))
+        return KN_BATCH_NONE;
+    return contiguous ? KN_BATCH_CONTIGUOUS : KN_BATCH_CYCLIC;
+}
+
+/* `reversed`: the phase's first sweep walks in reverse. */
+static kn_sweep_loop choose(const loop_site *s, bool reversed)
+{
+    kn_sweep_loop l = {.sweep = s->sweep, .on_chip = s->on_chip, .over = over(s)};
+    if (l.over == KN_OVER_ALL) {
+        l.unroll = s->ph->how.steps;
+        l.guarded = s->ph->how.full && crowds(s);
+        return l;
+    }
+    l.backwards = may_reverse(s) && (s->sweep + (reversed && l.over != KN_OVER_TILES)) % 2;
+    if (l.over == KN_OVER_TILES && loads_ahead_of_tile(s)) {
+        l.unroll = kn_tile_steps(s->ph);
+        l.batch = KN_BATCH_CYCLIC;
+        return l;
+    }
+    l.unroll = unrolling(s, &l);
+    if (l.over == KN_OVER_TILES)
+        return l;
+    l.batch = batching(s, &l);
+    l.counted = !l.batch && may_count(s, &l) && !has_few(s->ph);
+    return l;
+}
+
+/* ---- what is given ---- */
+
+/* The rule that a given loop breaks; NULL: none. */
+static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
+{
+    const int tile = kn_tile_steps(s->ph), side = kn_transpose_side(s->ph);
+    const bool prefetch = s->ph->how.prefetch && s->sweep + 1 == s->ph->nest.nsweeps;
+    if (l->over == KN_OVER_ALL)
+        return l->unroll != s->ph->how.steps || l->batch || l->backwards || l->counted
+                   ? "a loop over all steps has no choice but whether it is guarded"
+               : l->guarded && !s->ph->how.full ? "what is not full is guarded anyhow"
+                                                : NULL;
+    if (l->guarded)
+        return "it is full steps that may be guarded";
+    if (l->backwards && !may_reverse(s))
+        return "members that are in order, copied or on chip are walked forwards";
+    if (l->over == KN_OVER_TILES && l->batch)
+        return l->batch != KN_BATCH_CYCLIC || l->unroll != tile ? "a batch of a tile is all of it"
+                                                                : NULL;
+    if (l->unroll != 1 && l->unroll != 2 && l->unroll != 4 && l->unroll != 8)
+        return "a loop takes 1, 2, 4 or 8 steps at a time";
+    if (l->unroll < side && (stores_register_tiles(s) || prefetch))
+        return "a register tile that is stored or prefetched is unrolled";
+    if (l->batch && (l->unroll == 1 || l->counted || !may_batch(s)))
+        return "a batch is of several steps, not counted, which load what is not on chip";
+    if (l->batch == KN_BATCH_CONTIGUOUS && !may_be_contiguous(s, l))
+        return "contiguous batches are of blocks that share a group cyclically";
+    if (l->counted && (l->over == KN_OVER_TILES || !may_count(s, l)))
+        return "it is a block's steps forwards that are counted";
+    if (!l->counted && !l->batch && (s->on_chip || kn_copies_groups(s->ph)))
+        return "steps on chip, or that copies serve, are counted";
+    return NULL;
+}
+
+/* Takes the loop that is given for this place out of `given`, or chooses one. */
+static kn_status bind_loop(const loop_site *s, bool reversed, kn_phase *ph, kn_schedule *given)
+{
+    kn_sweep_loop l = choose(s, reversed);
+    for (int i = 0; i < given->loops.len; i++) {
+        kn_sweep_loop of = given->loops.data[i];
+        if (of.sweep != s->sweep || of.on_chip != s->on_chip)
+            continue;
+        of.over = l.over;
+        l = of;
+        given->loops.data[i] = given->loops.data[--given->loops.len];
+        const char *rule = broken_rule(s, &l);
+        if (rule)
+            return kn_illegal((int)(ph - s->k->phases.data), rule);
+        break;
+    }
+    kn_push(s->k->arena, &ph->how.loops, l);
+    return KN_OK;
+}
+
+static kn_status bind_sweep(loop_site *s, bool reversed, kn_phase *ph, kn_schedule *given)
+{
+    kn_phase_needs(ph, s->sweep, s->need);
+    if (over(s) == KN_OVER_STEPS && kn_phase_resident(ph)) {
+        s->on_chip = true;
+        KN_TRY(bind_loop(s, reversed, ph, given));
+        s->on_chip = false;
+    }
+    KN_TRY(bind_loop(s, reversed, ph, given));
+    for (int i = 0; i < ph->nest.values.len; i++)
+        s->found[i] = s->found[i] || (s->need[i] && kn_kept(ph, i) == KN_KEEP_SHARED);
+    return KN_OK;
+}
+
+static kn_status bind_phase(kn_kernel *k, int p, bool given)
+{
+    kn_phase *ph = &k->phases.data[p];
+    const bool walks = kn_goes_by_group(ph) || ph->how.mixed; /* groups, forwards or in reverse */
+    const bool reversed = kn_walks_backwards(k, p);
+    kn_schedule text = ph->how;
+    loop_site s = {.k = k,
+                   .ph = ph,
+                   .need = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1),
+                   .found = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1)};
+    memset(&ph->how.loops, 0, sizeof ph->how.loops);
+    if (!given || ph->local)
+        ph->how.reversed = walks && reversed && !ph->local;
+    if (ph->how.reversed && !walks)
+        return kn_illegal(p, "it is whole groups that are taken in reverse");
+    for (int i = 0; i < ph->nest.values.len && ph->how.async; i++)
+        s.found[i] = kn_is_copied(ph, i);
+    for (; s.sweep < ph->nest.nsweeps && (ph->how.split || !kn_sums_atomically(ph)); s.sweep++)
+        KN_TRY(bind_sweep(&s, reversed && !kn_goes_by_group(ph), ph, &text));
+    return text.loops.len ? kn_illegal(p, "there is no such loop") : KN_OK;
+}
+
+kn_status kn_bind_loops(kn_kernel *k, bool given)
+{
+    for (int p = 0; p < k->phases.len; p++)
+        KN_TRY(bind_phase(k, p, given));
+    return KN_OK;
+}
