@@ -157,6 +157,10 @@ static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, co
              (ph->num.copy_chunk > 0 && ph->num.copy_chunk % stride == 0 &&
               kn_ceil_div(kn_phase_held(ph), ph->num.copy_chunk) <= KN_MOST_CHUNKS),
          "a chunk is a multiple of what the block takes in a step, and there are 16 at most");
+    bool copied = false;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        copied = copied || kn_is_copied(ph, i);
+    RULE(!ph->how.async || copied, "async copies bring what shared memory holds");
     RULE(ph->how.async || !(ph->how.hoisted || ph->how.rest_in_registers),
          "async copies bring what goes with what is hoisted, or with a rest in registers");
     RULE(!ph->how.by_chunk || ph->how.rest_in_registers,

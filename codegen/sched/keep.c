@@ -154,8 +154,8 @@ bool kn_computed_have_room(kn_arena *a, const kn_phase *ph)
         if (!h || kn_value_at(ph, i)->kind != KN_V_ELEM)
             continue;
         k.where = h->where;
-        bool own = h->room == i && h->where != KN_KEEP_SHARED;
-        if (h->since != next_need(&k, i, 0) || !(own || has_room(&k, h->room, i)))
+        bool room = h->room == i ? h->where != KN_KEEP_SHARED : has_room(&k, h->room, i);
+        if (h->since != next_need(&k, i, 0) || !room)
             return false;
     }
     return true;
