@@ -53,6 +53,13 @@ typedef struct kn_place {
     int64_t extent; /* (n) indices are below it */
 } kn_place;
 
+/* What becomes of the lines of the L2 cache that an access touches. */
+typedef enum kn_cache {
+    KN_CACHE_USUAL,
+    KN_CACHE_POLICY,    /* loads: the launch's eviction policy says it */
+    KN_CACHE_STREAMING, /* they are evicted first */
+} kn_cache;
+
 typedef struct kn_access {
     int buf;
     uint32_t axes; /* bit a: the buffer varies along axis a */
@@ -60,6 +67,7 @@ typedef struct kn_access {
     bool vector; /* accessed by vectors of vec elements, aligned, along the vector axis */
     /* through a tile in shared memory, by so many elements at a time along the last axis; 0: not transposed */
     int transposed;
+    kn_cache cache;
     int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis */
     bool shifted;                /* offset may be other than 0 */
     int64_t offset;              /* (n) elements */

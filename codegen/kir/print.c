@@ -39,6 +39,9 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, con
     kn_put(t, acc->vector ? ":v]" : "]");
     if (acc->transposed)
         kn_putf(t, " transposed by %d", acc->transposed);
+    kn_put(t, acc->cache == KN_CACHE_POLICY      ? " by policy"
+              : acc->cache == KN_CACHE_STREAMING ? " streaming"
+                                                 : "");
 }
 
 static void put_number(kn_text *t, const char *before, int n)
@@ -98,7 +101,7 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     if (h)
         kn_putf(t, " kept in %s", kn_keep_text(h->where));
     if (h && h->where == KN_KEEP_RESIDENT)
-        kn_putf(t, " from byte %d on", h->offset);
+        kn_putf(t, " from byte %d on%s", h->offset, h->once ? " once" : "");
     if (h && v->kind == KN_V_ELEM)
         kn_putf(t, " since sweep %d", h->since);
     if (h && h->where != KN_KEEP_FRAME && v->kind == KN_V_ELEM)

@@ -52,6 +52,8 @@ typedef struct kn_hold {
      * sweep needs, or another held ELEM */
     int room;
     int offset; /* resident LOAD: its byte offset within a step of a thread */
+    /* resident LOAD: what is loaded to be held is not loaded again, so its cache lines are evicted first */
+    bool once;
 } kn_hold;
 
 /* What a loop of a sweep is over; it follows from the rest of the schedule. */

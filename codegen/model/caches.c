@@ -30,16 +30,16 @@ static int times_through(const kn_phase *ph)
 }
 
 /* Group values are loaded once, also those that no sweep needs. */
-int kn_times_read(const kn_kernel *k, int buf)
+const int *kn_times_read(const kn_kernel *k)
 {
-    int times = 0;
+    int *times = KN_NEW_ARRAY(k->arena, int, k->bufs.len + 1);
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
         for (int i = 0; i < ph->nest.values.len; i++) {
             const kn_value *v = &ph->nest.values.data[i];
             bool again = v->level == KN_ELEMENT && !kn_kept(ph, i);
-            if (kn_is_read(v) && v->access->buf == buf)
-                times += again ? v->sweeps : 1;
+            if (kn_is_read(v))
+                times[v->access->buf] += again ? v->sweeps : 1;
         }
     }
     return times;
@@ -84,12 +84,14 @@ bool kn_walks_backwards(const kn_kernel *k, int p)
 
 bool kn_reads_again(const kn_kernel *k)
 {
+    const int *times = kn_times_read(k);
     bool again = false;
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
-        for (int i = 0; i < ph->nest.values.len; i++)
-            again = again || (kn_varies_everywhere(ph, &ph->nest.values.data[i]) &&
-                              kn_times_read(k, ph->nest.values.data[i].access->buf) > 1);
+        for (int i = 0; i < ph->nest.values.len; i++) {
+            const kn_value *v = &ph->nest.values.data[i];
+            again = again || (kn_varies_everywhere(ph, v) && times[v->access->buf] > 1);
+        }
     }
     return again;
 }

@@ -6,8 +6,8 @@
 
 /* Bytes that a phase loads; INT64_MAX if they are more. */
 int64_t kn_phase_bytes_read(kn_arena *a, const kn_phase *phase, const kn_buf *bufs);
-/* Loads of buffer `buf` in the whole kernel, a sweep that loads it again being another. */
-int kn_times_read(const kn_kernel *k, int buf);
+/* For each buffer, its loads in the whole kernel, a sweep that loads it again being another. */
+const int *kn_times_read(const kn_kernel *k);
 /* Is it a load of elements each of which one step of one worker reads? Does the kernel read such elements of an array
  * more than once? */
 bool kn_varies_everywhere(const kn_phase *ph, const kn_value *v);

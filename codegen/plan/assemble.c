@@ -209,7 +209,7 @@ static kn_status bind(kn_planner *p, kn_kernel *k, int number)
 static kn_status run_beside(kn_planner *p, kn_kernel *k)
 {
     const kn_site at = kn_kernel_site(p, k);
-    if (at.target->sm == 0 || p->problem->universal)
+    if (p->problem->universal)
         return KN_OK;
     if (given_text(p))
         return kn_run_beside_as_given(&at, k);
@@ -241,9 +241,11 @@ static kn_status make_kernel(kn_planner *p, kn_plan *plan, int from, int to, con
     place_barriers(p->arena, k);
     if (p->problem->target->sm != 0 && !p->problem->universal)
         finish_by_last_block(k);
-    KN_TRY(run_beside(p, k));
-    if (p->problem->target->sm != 0)
+    if (p->problem->target->sm != 0) {
         KN_TRY(kn_bind_loops(k, given_text(p) != NULL));
+        KN_TRY(run_beside(p, k));
+        kn_bind_caches(k);
+    }
     k->wide = p->problem->universal || is_wide(k);
     k->policy = p->problem->target->sm != 0 ? kn_cache_policy(k) : 0;
     kn_text key = kn_text_new(p->arena);

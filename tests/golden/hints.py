@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How loads treat the caches: kn_cuda_loaded() in codegen/emit/cuda/caches.c.
+"""How loads treat the caches: codegen/sched/traffic.c.
 
 usage: hints.py KILN
 

@@ -437,7 +437,6 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
     kn_putf(t, "typedef %s kn_index;\ntypedef %s kn_count;\n\n", k->wide ? "long long" : "int",
             k->wide ? "unsigned long long" : "unsigned");
     kn_cuda_reducer_types(&w);
-    kn_cuda_find_traffic(&w);
     write_signature(&w);
     if (scratch_bytes(k))
         kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));

@@ -12,8 +12,7 @@ static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const char *constant = *type ? "const " : "";
-    const char *load =
-        kn_cuda_loaded(w, &w->ph->nest.values.data[i], w->ph->how.vec, kn_cuda_address(w, i, NULL));
+    const char *load = kn_cuda_loaded(w, i, w->ph->how.vec, kn_cuda_address(w, i, NULL));
     if (!w->ph->how.unaligned) {
         kn_cuda_line(w, "%s%s%s = %s;", constant, type, to, load);
         return;
@@ -41,7 +40,7 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
         w, w->ph->how.unaligned ? kn_cuda_lane_is_member(w) : "",
         tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, v->access, 'v', i, "l"))
              : kn_cuda_printed(w, "%s.at[l] = %s.at[0];", to,
-                               kn_cuda_loaded(w, v, 1, kn_cuda_address(w, i, "l"))));
+                               kn_cuda_loaded(w, i, 1, kn_cuda_address(w, i, "l"))));
     w->indent--;
 }
 
@@ -158,9 +157,8 @@ static void write_vector_store(kn_cuda_writer *w, int i)
     const kn_access *acc = &w->ph->nest.stores.data[i].access;
     const char *place = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
                                         kn_cuda_offset(w, acc, 'o', i, NULL));
-    kn_cuda_guarded(
-        w, w->ph->how.unaligned ? "whole" : "",
-        kn_cuda_printed(w, "%s(%s, o%d_vec);", kn_cuda_store_function(w, acc->buf), place, i));
+    kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
+                    kn_cuda_printed(w, "%s(%s, o%d_vec);", kn_cuda_store_function(acc), place, i));
     if (!w->ph->how.unaligned)
         return;
     kn_cuda_line(w, "else");

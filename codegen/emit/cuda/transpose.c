@@ -95,7 +95,7 @@ static void write_tile_load(kn_cuda_writer *w, int i)
     const char *from =
         kn_cuda_printed(w, "%s + (%s)", b->name, kn_cuda_offset(w, acc, 'v', i, NULL));
     kn_cuda_line(w, "const kn_vec<%s, %d> vec = %s;", kn_cuda_type(b->dtype), acc->transposed,
-                 kn_cuda_loaded(w, &w->ph->nest.values.data[i], acc->transposed, from));
+                 kn_cuda_loaded(w, i, acc->transposed, from));
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
     kn_cuda_line(w, "    %s = vec.at[k];", tile_element(w, acc, 'v', i));
@@ -116,7 +116,7 @@ static void write_tile_store(kn_cuda_writer *w, int i)
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
     kn_cuda_line(w, "    vec.at[k] = %s;", tile_element(w, acc, 'o', i));
-    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(w, acc->buf), b->name,
+    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(acc), b->name,
                  kn_cuda_offset(w, acc, 'o', i, NULL));
     kn_cuda_close(w);
     kn_cuda_close(w);
@@ -220,7 +220,7 @@ static void store_register_tile(kn_cuda_writer *w, int i)
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
     kn_cuda_line(w, "    vec.at[k] = o%d_regs[r + k].at[l];", i);
-    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(w, acc->buf), b->name,
+    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(acc), b->name,
                  kn_cuda_offset(w, acc, 'o', i, "l"));
     kn_cuda_close(w);
     kn_cuda_close(w);

@@ -42,7 +42,6 @@ typedef struct kn_cuda_writer {
     int indent;
     /* the expressions for a block's index among those that work on the phase, and for their count */
     const char *block, *blocks;
-    bool rereads; /* the kernel reads elements of some array more than once */
     /* ---- the sweep ---- */
     bool *need;     /* the sweep computes it or reads it */
     bool *loaded;   /* kept, and already in its registers or its shared memory */
@@ -164,12 +163,9 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
 /* ---- caches.c ---- */
 
-/* Finds out whether the kernel rereads an array, on entering it. */
-void kn_cuda_find_traffic(kn_cuda_writer *w);
-/* "kn_load<4>(address)": n elements of value v, loaded under its cache policy. The function that stores vectors to a
- * buffer. */
-const char *kn_cuda_loaded(kn_cuda_writer *w, const kn_value *v, int n, const char *address);
-const char *kn_cuda_store_function(const kn_cuda_writer *w, int buf);
+/* "kn_load<4>(address)": n elements of value i. The function that stores vectors by an access. */
+const char *kn_cuda_loaded(kn_cuda_writer *w, int i, int n, const char *address);
+const char *kn_cuda_store_function(const kn_access *acc);
 
 /* ---- unaligned.c ---- */
 
