@@ -122,8 +122,7 @@ static const row rows[] = {
     {"x: f64[3, 4], i: i32[5], v: f64[5, 4]", "at_add(x, i, v * v) * x", 0, 0},
     {"x: f64[3, 4], i: i32[2, 3], v: f64[3]", "at_add(x, i, v, axis=1)[:, :3] * x[:, 1:]", 0, 0},
     /* random numbers */
-    {X, "dropout(x * x, 0.3, 1, 2) + x * normal(3, 4, (3, 4)) * uniform(x.ndim, 5, (3, 1), f64)", 0,
-     0},
+    {X, "dropout(x * x, 0.3, 1, 2) + x * normal(3, 4, (3, 4)) * uniform(x.ndim, 5, (3, 1))", 0, 0},
     {"z: c128[5]", "dropout(z, 0.5, 1, 2) * z", 0, 0},
     /* sizes that are symbols, N=3 M=4 K=2 */
     {"x: f64[N, M], y: f64[K, M]", "concatenate((x * x, y, x)) * concatenate((x, y, x[::-1]))", 0,
@@ -152,10 +151,28 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 static bool covered[KN_OP_COUNT];
 
-static slopes *made(kn_arena *a, const row *r, int order)
+/* `text` with another type instead of f64, and the complex one of it. */
+static const char *of_type(kn_arena *a, const char *text, const char *type)
+{
+    kn_text t = kn_text_new(a);
+    for (; *text; text++) {
+        bool real = strncmp(text, "f64", 3) == 0, complex = strncmp(text, "c128", 4) == 0;
+        if (real || complex)
+            kn_put(&t, real ? type : "c64");
+        else
+            kn_putn(&t, text, 1);
+        text += real ? 2 : complex ? 3 : 0;
+    }
+    return kn_text_str(&t);
+}
+
+/* The program of a row with its gradients; type: NULL, or what stands for f64. */
+static slopes *made(kn_arena *a, const row *r, int order, const char *type)
 {
     kn_graph *g = kn_graph_new(a, "f");
     const char *text = kn_sprintf(a, "def f(%s):\n    return %s\n", r->params, r->value);
+    if (type)
+        text = of_type(a, text, type);
     if (kn_parse(g, text, "f") != KN_OK)
         fail_msg("%s", kn_last_error());
     for (int i = 0; i < g->nodes.len; i++)
@@ -175,7 +192,7 @@ static void hold(int order)
         const row *of = &rows[i];
         bool usual = of->low == 0 && of->high == 0;
         kn_arena_init(&a, &kn_malloc_allocator);
-        slopes *s = made(&a, of, order);
+        slopes *s = made(&a, of, order, NULL);
         if (!slopes_fill(s, SIZES, &r, usual ? 0.3 : of->low, usual ? 1.7 : of->high))
             fail_msg("%s: %s", of->value, kn_last_error());
         double error = slopes_error(s, NULL);
@@ -247,15 +264,17 @@ static void test_random_second(void **state)
 /* ---- on devices ---- */
 
 /* Every `step`-th row's gradients, by the device, as the reference has them. */
-static void hold_device(const char *device, int step)
+static void hold_device(const char *device, int step, const char *type)
 {
     kn_context *ctx = open_context(device);
     const kn_program_options options = {.fusion = true};
     tally seen = {0};
     for (int i = 0; i < ROWS; i += step) {
         kn_arena a;
+        if (type && strcmp(type, "f32") != 0 && strpbrk(rows[i].params, "zi")) /* of real numbers */
+            continue;
         kn_arena_init(&a, &kn_malloc_allocator);
-        slopes *s = made(&a, &rows[i], 1);
+        slopes *s = made(&a, &rows[i], 1, type);
         for (int k = 0; k < s->nwrt; k++)
             if (kn_build_output(s->g, kn_sprintf(&a, "d%d", k), s->grad[k], (kn_loc){0}))
                 fail_msg("%s: %s", rows[i].value, kn_last_error());
@@ -272,13 +291,18 @@ static void hold_device(const char *device, int step)
 static void test_cpu(void **state)
 {
     (void)state;
-    hold_device("cpu", 1);
+    hold_device("cpu", 1, NULL);
+    hold_device("cpu", 1, "f32");
+    hold_device("cpu", 2, "bf16");
+    hold_device("cpu", 3, "f16");
 }
 
 static void test_emu(void **state)
 {
     (void)state;
-    hold_device("emu", EFFORT(6, 30));
+    hold_device("emu", EFFORT(8, 30), NULL);
+    hold_device("emu", EFFORT(12, 40), "f32");
+    hold_device("emu", EFFORT(24, 60), "bf16");
 }
 
 /* ---- where there is a choice ---- */
