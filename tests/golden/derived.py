@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Backwards that vjp() and grad() derive are as quick as those that a person writes.
 
-usage: derived.py KILN
+usage: derived.py KILN [bench]
 
+With `bench` they are measured instead, on the machine's GPU (kiln bench). Else:
 Both are planned for an sm_90 and for the CPU: the derived one must take no more launches and no
 more predicted time. What each is worth beyond that, tests/differential/test_gradients.c holds.
 
@@ -115,8 +116,20 @@ def plan(kiln, path, sizes, where):
     return json.loads(done.stdout)
 
 
+def bench(kiln):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (params, sizes, *texts) in PAIRS.items():
+            for kind, text in zip(("derived", "by_hand"), texts):
+                path = Path(folder) / f"{kind}.kiln"
+                path.write_text(f"def {kind}({params}):{text}")
+                print(f"{name}, {kind}", flush=True)
+                subprocess.run([kiln, "bench", str(path), *sizes.split()], check=True)
+
+
 def main():
     kiln, wrong = sys.argv[1], 0
+    if sys.argv[2:] == ["bench"]:
+        return bench(kiln)
     with tempfile.TemporaryDirectory() as folder:
         for name, (params, sizes, *texts) in PAIRS.items():
             for where in (["--arch", "sm_90"], ["--device", "cpu"]):
