@@ -187,6 +187,13 @@ bool kn_may_batch(const kn_phase *p, int value)
            !v->access->transposed && (v->access->vector || p->how.vec == 1);
 }
 
+bool kn_is_known_integer(const kn_phase *p, int value)
+{
+    const kn_value *v = kn_value_at(p, value);
+    return v->level == KN_GROUP && v->stage == 0 && kn_is_elem(v, KN_OP_CAST) &&
+           kn_is_int(kn_value_at(p, v->in[0])->dtype);
+}
+
 bool kn_sums_atomically(const kn_phase *p)
 {
     return p->nest.reds.len == 1 && p->nest.reds.data[0].atomic;

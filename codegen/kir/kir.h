@@ -236,6 +236,9 @@ int kn_steps_at_once(int bytes);
 /* Can the loads of value i's elements for several steps be done before the first of these steps? */
 bool kn_may_batch(const kn_phase *p, int value);
 
+/* Is this group value an integer that is known before the first sweep, such as the count of members? */
+bool kn_is_known_integer(const kn_phase *p, int value);
+
 /* Phases side by side: phase p's place among them. Each has one block, and of the others those between two fractions of
  * KN_WHOLE_GRID, so that a grid of as many blocks as all shares add up to is divided by them exactly. False: it has the
  * grid to itself. */

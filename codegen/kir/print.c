@@ -146,6 +146,7 @@ static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bo
     kn_put(t, ph->how.prefetch ? " prefetch" : "");
     if (ph->how.deferred)
         kn_putf(t, " deferred %d", ph->how.deferred);
+    kn_put(t, ph->how.reciprocals ? " reciprocals" : "");
     kn_put(t, ph->how.reversed ? " reversed" : "");
     kn_put(t, ph->how.hoisted ? " hoisted" : "");
     kn_put(t, ph->how.rest_in_registers ? " rest in registers\n" : "\n");
@@ -155,8 +156,11 @@ void kn_loop_put(kn_text *t, const kn_sweep_loop *l)
 {
     static const char *const batches[] = {
         [KN_BATCH_NONE] = "", [KN_BATCH_CYCLIC] = " batch", [KN_BATCH_CONTIGUOUS] = " contiguous"};
-    kn_putf(t, "loop %d%s unroll %d%s%s%s%s", l->sweep, l->on_chip ? " on_chip" : "", l->unroll,
-            batches[l->batch], l->backwards ? " backwards" : "", l->counted ? " counted" : "",
+    kn_putf(t, "loop %d%s unroll %d%s", l->sweep, l->on_chip ? " on_chip" : "", l->unroll,
+            batches[l->batch]);
+    if (l->loads)
+        kn_putf(t, " loads %d", l->loads);
+    kn_putf(t, "%s%s%s", l->backwards ? " backwards" : "", l->counted ? " counted" : "",
             l->guarded ? " guarded" : "");
 }
 

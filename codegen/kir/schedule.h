@@ -78,6 +78,7 @@ typedef struct kn_sweep_loop {
     kn_over over;
     int unroll; /* steps at a time; in a register tile, members at a time */
     kn_batch batch;
+    int loads; /* OVER_TILES: vectors of each transposed load that are in flight at a time; 0: there is none */
     bool backwards;
     bool
         counted; /* a count of steps runs down: loads are issued together, without branches between steps */
@@ -102,7 +103,7 @@ typedef struct kn_schedule {
     /* ROWS, COLS: the most steps of a thread, unrolled, so that registers can keep values; 0: a loop */
     int steps;
     bool full;  /* ROWS: every thread takes all of its steps, without a bounds check */
-    int unroll; /* FLAT: steps unrolled, whose loads are in flight at a time; 0: a local phase */
+    int unroll; /* FLAT: steps that the grid leaves to a thread, mostly; 0: a local phase */
     KN_VEC(kn_sweep_loop) loops; /* GPUs: of all sweeps, in their order */
     bool reversed; /* the groups that a block takes one after the other come in reverse */
     /* split reduction: members are divided over the grid; results are partial */
@@ -137,6 +138,8 @@ typedef struct kn_schedule {
     /* async COLS, transposed in registers: a cluster prefetches its next tile while it stores one */
     bool prefetch;
     /* ---- combine ---- */
+    /* results are divided by an integer that is known before the first sweep, as a count, by its reciprocal */
+    bool reciprocals;
     /* mixed: how many groups' combines are deferred and done together, where only group stores need the results; 0: each
      * group is combined at once */
     int deferred;

@@ -33,6 +33,7 @@ static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"skew", LONG, NUM(skew)},
                                    {"prefetch", FLAG, HOW(prefetch)},
                                    {"deferred", INT, HOW(deferred)},
+                                   {"reciprocals", FLAG, HOW(reciprocals)},
                                    {"last_block", FLAG, HOW(last_block)},
                                    {"last_of_tile", FLAG, HOW(last_of_tile)}};
 enum {
@@ -41,6 +42,8 @@ enum {
 };
 
 static const word loop_words[] = {{"on_chip", FLAG, offsetof(kn_sweep_loop, on_chip)},
+                                  {"unroll", INT, offsetof(kn_sweep_loop, unroll)},
+                                  {"loads", INT, offsetof(kn_sweep_loop, loads)},
                                   {"backwards", FLAG, offsetof(kn_sweep_loop, backwards)},
                                   {"counted", FLAG, offsetof(kn_sweep_loop, counted)},
                                   {"guarded", FLAG, offsetof(kn_sweep_loop, guarded)}};
@@ -242,9 +245,10 @@ static kn_status read_value(reader *r, int *value)
     return KN_OK;
 }
 
-static kn_status read_word(reader *r, kn_phase_schedule *s, const word *w)
+/* `of`: what the word's field is in. */
+static kn_status read_word(reader *r, void *of, const word *w)
 {
-    char *at = (char *)s + w->at;
+    char *at = (char *)of + w->at;
     int64_t n = 1;
     next(r);
     if (w->kind != FLAG)
@@ -284,28 +288,23 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
 static kn_status read_loop(reader *r, kn_phase_schedule *s)
 {
     kn_sweep_loop l = {0};
-    int64_t sweep, unroll = 0;
+    int64_t sweep;
     next(r);
     KN_TRY(read_number(r, most_int, &sweep));
+    l.sweep = (int)sweep;
     while (*r->word && !strchr(",;", *r->word)) {
         int w = 0;
         while (w < LOOP_WORDS && !is(r, loop_words[w].text))
             w++;
         if (w < LOOP_WORDS)
-            *(bool *)((char *)&l + loop_words[w].at) = true;
-        else if (is(r, "batch"))
+            KN_TRY(read_word(r, &l, &loop_words[w]));
+        else if (took(r, "batch"))
             l.batch = KN_BATCH_CYCLIC;
-        else if (is(r, "contiguous"))
+        else if (took(r, "contiguous"))
             l.batch = KN_BATCH_CONTIGUOUS;
-        else if (!is(r, "unroll"))
+        else
             return unknown(r, "a word of loops");
-        const bool number = is(r, "unroll");
-        next(r);
-        if (number)
-            KN_TRY(read_number(r, most_int, &unroll));
     }
-    l.sweep = (int)sweep;
-    l.unroll = (int)unroll;
     kn_push(r->arena, &s->how.loops, l);
     return KN_OK;
 }

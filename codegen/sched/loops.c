@@ -63,14 +63,23 @@ static bool needs_hoisted(const loop_site *s)
     return needs;
 }
 
+/* As many vectors of a transposed load as a thread has in flight at a time, of the widest; 0: the sweep has none. */
+static int transposed_loads(const loop_site *s)
+{
+    int widest = 0;
+    for (int i = 0; i < s->ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(s->ph, i);
+        bool load = kn_is_read(v) && v->access->transposed && s->need[i] && !is_found(s, i);
+        int bytes = load ? kn_bytes(v->dtype) * v->access->transposed : 0;
+        widest = bytes > widest ? bytes : widest;
+    }
+    return widest ? kn_steps_at_once(widest) : 0;
+}
+
 /* Do accesses of the sweep go through tiles? */
 static bool uses_tiles(const loop_site *s)
 {
-    bool any = false;
-    for (int i = 0; i < s->ph->nest.values.len; i++) {
-        const kn_value *v = kn_value_at(s->ph, i);
-        any = any || (kn_is_read(v) && v->access->transposed && s->need[i] && !is_found(s, i));
-    }
+    bool any = transposed_loads(s) > 0;
     for (int i = 0; i < s->ph->nest.stores.len; i++) {
         const kn_store *st = &s->ph->nest.stores.data[i];
         any = any || (st->access.transposed && st->stage == s->sweep && !st->by_registers);
@@ -220,6 +229,7 @@ static kn_sweep_loop choose(const loop_site *s, bool reversed)
         l.guarded = s->ph->how.full && crowds(s);
         return l;
     }
+    l.loads = transposed_loads(s);
     l.backwards = may_reverse(s) && (s->sweep + (reversed && l.over != KN_OVER_TILES)) % 2;
     if (l.over == KN_OVER_TILES && loads_ahead_of_tile(s)) {
         l.unroll = kn_tile_steps(s->ph);
@@ -236,13 +246,15 @@ static kn_sweep_loop choose(const loop_site *s, bool reversed)
 
 /* ---- what is given ---- */
 
+static bool is_unrolling(int n) { return n == 1 || n == 2 || n == 4 || n == 8; }
+
 /* The rule that a given loop breaks; NULL: none. */
 static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
 {
     const int tile = kn_tile_steps(s->ph), side = kn_transpose_side(s->ph);
     const bool prefetch = s->ph->how.prefetch && s->sweep + 1 == s->ph->nest.nsweeps;
     if (l->over == KN_OVER_ALL)
-        return l->unroll != s->ph->how.steps || l->batch || l->backwards || l->counted
+        return l->unroll != s->ph->how.steps || l->batch || l->loads || l->backwards || l->counted
                    ? "a loop over all steps has no choice but whether it is guarded"
                : l->guarded && !s->ph->how.full ? "what is not full is guarded anyhow"
                                                 : NULL;
@@ -250,10 +262,12 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
         return "it is full steps that may be guarded";
     if (l->backwards && !may_reverse(s))
         return "members that are in order, copied or on chip are walked forwards";
+    if (transposed_loads(s) ? !is_unrolling(l->loads) : l->loads)
+        return "transposed loads, where there are any, are 1, 2, 4 or 8 vectors at a time";
     if (l->over == KN_OVER_TILES && l->batch)
         return l->batch != KN_BATCH_CYCLIC || l->unroll != tile ? "a batch of a tile is all of it"
                                                                 : NULL;
-    if (l->unroll != 1 && l->unroll != 2 && l->unroll != 4 && l->unroll != 8)
+    if (!is_unrolling(l->unroll))
         return "a loop takes 1, 2, 4 or 8 steps at a time";
     if (l->unroll < side && (stores_register_tiles(s) || prefetch))
         return "a register tile that is stored or prefetched is unrolled";
@@ -302,6 +316,20 @@ static kn_status bind_sweep(loop_site *s, bool reversed, kn_phase *ph, kn_schedu
     return KN_OK;
 }
 
+/* Threads that share several groups have no register to spare for a reciprocal, unless async copies bring these
+ * (docs/lab/short-columns.md). */
+static bool wants_reciprocals(const kn_phase *ph)
+{
+    bool divides = false;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        divides = divides || (v->level == KN_GROUP && v->dtype == KN_F32 &&
+                              kn_is_elem(v, KN_OP_DIV) && kn_is_known_integer(ph, v->in[1]));
+    }
+    return divides && (ph->how.walk != KN_WALK_COLS || ph->how.tpg == 1 ||
+                       (ph->how.async && !ph->how.cluster));
+}
+
 static kn_status bind_phase(kn_kernel *k, int p, bool given)
 {
     kn_phase *ph = &k->phases.data[p];
@@ -313,8 +341,10 @@ static kn_status bind_phase(kn_kernel *k, int p, bool given)
                    .need = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1),
                    .found = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1)};
     memset(&ph->how.loops, 0, sizeof ph->how.loops);
-    if (!given || ph->local)
+    if (!given || ph->local) {
         ph->how.reversed = walks && reversed && !ph->local;
+        ph->how.reciprocals = wants_reciprocals(ph);
+    }
     if (ph->how.reversed && !walks)
         return kn_illegal(p, "it is whole groups that are taken in reverse");
     for (int i = 0; i < ph->nest.values.len && ph->how.async; i++)

@@ -2,7 +2,6 @@
  * read the array, and keeps the accumulators across rows in registers. Cyclic rows have all blocks go through the array
  * together (docs/lab/double-centring.md). */
 #include "codegen/emit/cuda/writer.h"
-#include "codegen/model/resources.h"
 
 /* The loop over a thread's steps of a group, with i, the member at which a step begins. */
 static void open_steps(kn_cuda_writer *w)

@@ -1,8 +1,6 @@
 /* The sweeps of a phase over the members of a group: their loops, what they keep for each other, and what a group
  * computes and stores between them. */
 #include "codegen/emit/cuda/writer.h"
-#include "codegen/model/caches.h"
-#include "codegen/model/resources.h"
 
 /* The loop of the current sweep, over the steps that are on chip or over the others. */
 static const kn_sweep_loop *loop_of(const kn_cuda_writer *w, bool on_chip)

@@ -86,7 +86,7 @@ static void write_tile_load(kn_cuda_writer *w, int i)
 {
     const kn_access *acc = w->ph->nest.values.data[i].access;
     const kn_buf *b = &w->k->bufs.data[acc->buf];
-    open_tile_vectors(w, acc, kn_steps_at_once(kn_bytes(b->dtype) * acc->transposed));
+    open_tile_vectors(w, acc, w->loop->loads);
     kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
                  kn_cols_width(w->ph));
     kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", acc->transposed);

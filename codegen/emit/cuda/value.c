@@ -56,18 +56,6 @@ static const division exact_f32 = {"divisor", "kn_divisor<float>", "kn_make_divi
                       integer_f32 = {"int_divisor", "kn_integer_divisor",
                                      "kn_make_integer_divisor"};
 
-/* Is group value `by` an integer that is known before the first sweep, such as the count of members? Threads that share
- * several groups have no register to spare for its reciprocal, unless async copies bring these
- * (docs/lab/short-columns.md). */
-static bool is_known_integer(const kn_phase *ph, int by)
-{
-    const kn_value *v = kn_value_at(ph, by);
-    return (ph->how.walk != KN_WALK_COLS || ph->how.tpg == 1 ||
-            (ph->how.async && !ph->how.cluster)) &&
-           v->stage == 0 && kn_is_elem(v, KN_OP_CAST) &&
-           kn_is_int(kn_value_at(ph, v->in[0])->dtype);
-}
-
 /* How value i divides by value `by`; NULL: by an ordinary division, or not at all. */
 static const division *division_of(const kn_cuda_writer *w, int i, int by)
 {
@@ -76,7 +64,9 @@ static const division *division_of(const kn_cuda_writer *w, int i, int by)
         return NULL;
     if (v->level == KN_ELEMENT)
         return w->imprecise[i] ? &approximate_f32 : v->dtype == KN_F64 ? &exact_f64 : &exact_f32;
-    return v->dtype == KN_F32 && is_known_integer(w->ph, by) ? &integer_f32 : NULL;
+    return v->dtype == KN_F32 && w->ph->how.reciprocals && kn_is_known_integer(w->ph, by)
+               ? &integer_f32
+               : NULL;
 }
 
 bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i)
