@@ -130,6 +130,20 @@ static bool loses_check(const sinking *s, const kn_node *repeated)
 
 static kn_node *sink(sinking *s, kn_node *x);
 
+/* Where the slice that the mover is begins on axis a. One without elements may begin beyond the axis, as x[2:] of two; what
+ * takes from it then takes nothing that anybody uses, but it reads, and must read what is there. */
+static kn_dim safe_start(const sinking *s, int a)
+{
+    kn_symbols *syms = s->g->syms;
+    kn_dim start = s->mover->u.index->start[a], zero = kn_dim_const(syms, 0);
+    kn_dim last = kn_dim_sub(syms, s->mover->in[0]->shape[a], kn_dim_const(syms, 1));
+    if (kn_dim_equal(syms, start, zero) || s->mover->u.index->axis[a] < 0)
+        return start;
+    kn_dim within = last ? kn_dim_min(syms, start, last) : NULL;
+    within = within ? kn_dim_max(syms, within, zero) : NULL;
+    return within ? within : start;
+}
+
 /* Where the mover reads axis a of what it moves: along the result's axis *axis, or at the place it gives. */
 static kn_node *place_on(const sinking *s, int a, int *axis)
 {
@@ -140,7 +154,7 @@ static kn_node *place_on(const sinking *s, int a, int *axis)
         *axis = m->u.gather.axis[a];
         return m->u.gather.by[a] ? s->in[m->u.gather.by[a]] : NULL;
     }
-    kn_dim start = m->u.index->start[a], shape[KN_MAX_RANK];
+    kn_dim start = safe_start(s, a), shape[KN_MAX_RANK];
     kn_node *first = kn_build_cast(g, kn_build_extent(g, start, m->loc), KN_I64, m->loc);
     int along = m->u.index->axis[a];
     for (int i = 0; i < m->rank; i++)
