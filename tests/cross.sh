@@ -13,7 +13,8 @@ fi
 mkdir -p "$scratch/include"
 cp "${headers[@]}" "$scratch/include/"
 # Every source of the library: folders are CMake's business.
-mapfile -t sources < <(find base shapes ir codegen kernels_cache runtime frontend cli -name '*.c')
+mapfile -t sources < <(find base shapes ir codegen kernels_cache runtime frontend cli -name '*.c' \
+    -not -path 'frontend/python/*') # that is for the Python of this machine
 sources+=("$build"/{prelude,shim}/*.c "$build/generator.c")
 printf '%s\0' "${sources[@]}" |
     xargs -0 -P "$(nproc)" -n 16 $compiler -fsyntax-only -std=c11 -O1 -D_GNU_SOURCE -I. -I"$scratch/include" -Ifrontend \
