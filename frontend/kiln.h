@@ -338,10 +338,10 @@ typedef struct kiln_reducer {
     /* combine(a, b) is combine(b, a): elements are taken in any order, which is faster. Else in order of their
      * indices, row by row. */
     bool commutes;
-    /* NULL, or the rule for its gradient, by which kiln_grad() and vjp() differentiate it as long as the graph is built:
-     * called with `user`, it returns what of dy, the gradient of results[result], reaches x[operand], as values of the
-     * graph; it broadcasts to x[operand]'s shape. x and results, `count` of each, are in the types that are carried,
-     * where and identities put in; results and dy keep the reduced axes as size 1. */
+    /* NULL, or the rule for its gradient, by which kiln_grad() and vjp() differentiate it as long as the graph is
+     * built: called with `user`, it returns what of dy, the gradient of results[result], reaches x[operand], as values
+     * of the graph; it broadcasts to x[operand]'s shape. x and results, `count` of each, are in the types that are
+     * carried, where and identities put in; results and dy keep the reduced axes as size 1. */
     kiln_val (*gradient)(void *user, kiln_graph *g, const struct kiln_reduced *of, int operand);
     void *user;
 } kiln_reducer;
@@ -370,20 +370,20 @@ KILN_API kiln_val kiln_expand_dims(kiln_graph *g, kiln_val x, int axis);
 /* axes.count < 0 reverses them. */
 KILN_API kiln_val kiln_transpose(kiln_graph *g, kiln_val x, kiln_axes axes);
 
-/* x[index], index being what stands between the brackets in the text form (docs/language.md), made of numbers and sizes:
- * kiln_slice(g, x, "1:-1, ..., N // 2"). The elements at computed places are kiln_expr()'s: "x[i]". */
+/* x[index], index being what stands between the brackets in the text form (docs/language.md), made of numbers and
+ * sizes: kiln_slice(g, x, "1:-1, ..., N // 2"). Elements at computed places are taken by kiln_expr(): "x[i]". */
 KILN_API kiln_val kiln_slice(kiln_graph *g, kiln_val x, const char *index);
-/* What x is after x[index] = a: a new value of x's shape and type, to which `a` is cast and broadcast. No value changes,
- * x neither: an input is what it was until kiln_update() says what a run leaves in it.
+/* What x is after x[index] = a: a new value of x's shape and type, to which `a` is cast and broadcast. x itself
+ * does not change, as no value does: an input is what it was until kiln_update() says what a run leaves in it.
  *     kiln_update(g, "x", kiln_assign(g, x, "1:-1", kiln_add(g, kiln_slice(g, x, "2:"), kiln_slice(g, x, ":-2")))) */
 KILN_API kiln_val kiln_assign(kiln_graph *g, kiln_val x, const char *index, kiln_val a);
 
 /* Random numbers, which are functions of a seed, an offset and an element's place in row-major order alone: the same on
  * every device, in every schedule and for every layout. Seed and offset are 0-d integers: numbers, scalars, or 0-d
- * inputs in device memory, which another program may advance between launches of a captured graph. docs/language.md says
- * what they are. dims as in kiln_input(). */
+ * inputs in device memory, which another program may advance between launches of a captured graph. docs/language.md
+ * says what they are. dims as in kiln_input(). */
 KILN_API kiln_val kiln_random_bits(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims);
-/* In [0, 1), and of mean 0 and variance 1: KILN_F32 or KILN_F64. */
+/* Uniform in [0, 1); normal with mean 0 and variance 1. dtype is KILN_F32 or KILN_F64. */
 KILN_API kiln_val kiln_uniform(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims,
                                kiln_dtype dtype);
 KILN_API kiln_val kiln_normal(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims,
@@ -392,11 +392,11 @@ KILN_API kiln_val kiln_normal(kiln_graph *g, kiln_val seed, kiln_val offset, con
 KILN_API kiln_val kiln_dropout(kiln_graph *g, kiln_val x, kiln_val p, kiln_val seed,
                                kiln_val offset);
 
-/* Gradients, by reverse mode: grads[i], of wrt[i]'s type and shape, is how a real loss depends on wrt[i] where it depends
- * on y by `seed`, its gradient there, which is cast to y's type and broadcast to its shape. wrt may be inputs, numbers
- * passed by value and computed values; y and they are floats or complex numbers. The results are ordinary values, which
- * fuse with all others and can be differentiated again. docs/gradients.md has the conventions. Reports the first error
- * of the graph, and poisons the results. */
+/* Gradients, by reverse mode: grads[i], of wrt[i]'s type and shape, is how a real loss depends on wrt[i] where it
+ * depends on y by `seed`, its gradient there, which is cast to y's type and broadcast to its shape. wrt may be inputs,
+ * numbers passed by value and computed values; y and they are floats or complex numbers. The results are ordinary
+ * values, which fuse with all others and can be differentiated again. docs/gradients.md has the conventions. Reports
+ * the first error of the graph, and poisons the results. */
 KILN_API kiln_status kiln_grad(kiln_graph *g, kiln_val y, kiln_val seed, const kiln_val *wrt, int n,
                                kiln_val *grads);
 
@@ -415,12 +415,12 @@ KILN_API kiln_status kiln_update(kiln_graph *g, const char *name, kiln_val v);
 
 /* ---- text form --------------------------------------------------------------------------------- */
 
-/* Makes a graph, which is the caller's, of a text that has one function (docs/language.md). `file` is for messages and may
- * be NULL. SYNTAX, TYPE and SHAPE say where in the text, with the line and a caret; *graph is NULL then. */
+/* Makes a graph, which is the caller's, of a text that has one function (docs/language.md). `file` is for messages and
+ * may be NULL. SYNTAX, TYPE and SHAPE say where in the text, with the line and a caret; *graph is NULL then. */
 KILN_API kiln_status kiln_parse(kiln_ctx *ctx, const char *text, const char *file,
                                 kiln_graph **graph);
-/* The same of a text of several functions: that of this name, or with NULL the only one. The others are not looked into.
- * ARGUMENT where the text has no such function, or several and no name is given; the message has their names. */
+/* The same of a text of several functions: that of this name, or with NULL the only one. The others are not looked
+ * into. ARGUMENT where the text has no such function, or several and no name is given; the message has their names. */
 KILN_API kiln_status kiln_parse_named(kiln_ctx *ctx, const char *text, const char *file,
                                       const char *name, kiln_graph **graph);
 /* The same of the text in a file, of at most 1 MiB. IO where it cannot be read. */
@@ -444,8 +444,8 @@ KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *
  * autotune: the first kiln_run() or kiln_prepare() with arguments of a new class compiles up to six schedules, the one
  * that would be taken without it first and then those that a model predicts to be quickest, and times each on the
  * device, with cold caches. The quickest is taken for all arguments of the class: those for which kernels may rely on
- * the same and whose sizes (of axes, neighbours that lie together being one) are equal rounded up to powers of two; those
- * for which it is not legal get what they would without. No schedule is begun when the time has passed, compiling
+ * the same and whose sizes (of axes, neighbours that lie together being one) are equal rounded up to powers of two;
+ * those for which it is not legal get what they would without. No schedule is begun when the time has passed, compiling
  * included. What schedule, reuse and max_threads force stays forced.
  *
  * What was learnt is kept in the program, and on disk beside the compiled kernels for later processes, which then
@@ -460,14 +460,15 @@ KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *
 typedef struct kiln_options {
     size_t struct_size;
     bool fusion; /* default true; false runs one kernel an operation */
-    /* How groups are divided. NULL: chosen; "whole": not; "split": over the machine; "resident": the same, on GPUs by blocks that
-     * keep on chip what they load again; "cluster" or "cluster=N", N from 2: over the blocks of a cluster where the device has
-     * clusters and the program's shape allows it, else as "whole"; "tiles": not, and on GPUs what lies transposed goes through
-     * tiles in shared memory wherever there is any ("whole": nowhere). Or the first line of what kiln_explain() gives for
-     * the stage "schedule", changed or not, for arguments like those that it was made for: with others, or where it breaks a rule,
-     * planning fails with ARGUMENT. Or both, the line last, with ", " between, also with "keep", "recompute" and
-     * "at most N threads", which reuse and max_threads overrule: what autotune learns is kept so. Or with "undo N", without a
-     * merge of loop nests, which a verbose kiln_explain() lists by this number. */
+    /* How groups are divided. NULL: chosen; "whole": not; "split": over the machine; "resident": the same, on GPUs by
+     * blocks that keep on chip what they load again; "cluster" or "cluster=N", N from 2: over the blocks of a cluster
+     * where the device has clusters and the program's shape allows it, else as "whole"; "tiles": not, and on GPUs what
+     * lies transposed goes through tiles in shared memory wherever there is any ("whole": nowhere). Or the first line
+     * of what kiln_explain() gives for the stage "schedule", changed or not, for arguments like those that it was made
+     * for: with others, or where it breaks a rule, planning fails with ARGUMENT. Choices and the line may be joined by
+     * ", ", the line last; further choices are "keep", "recompute" and "at most N threads", which reuse and max_threads
+     * overrule, and "undo N", which undoes the merge of loop nests that a verbose kiln_explain() lists by this number.
+     * What autotune learns is kept so. */
     const char *schedule;
     int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
     const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;
@@ -550,12 +551,14 @@ typedef struct kiln_prepared {
 
 KILN_INIT(kiln_prepared)
 /* Compiles and loads what a run with these arguments will need, sets workspace aside for it and says what it takes;
- * info may be NULL. An array's data may be NULL, before there is memory: what counts then are shape, strides, and the
- * alignment of its address, which info promises; and that it will share no memory with another argument. A run that is not
- * as promised is right, but prepares anew. A run with arguments of the same shapes, strides, alignments and overlaps then neither compiles nor
+ * info may be NULL. A run with arguments of the same shapes, strides, alignments and overlaps then neither compiles nor
  * allocates nor waits, but that the driver makes a graph of a launch which the default stream is asked for again and
  * again; a program keeps 256 such sets of arguments, the last used ones. Runs in several streams at a time, or of
- * several threads, take a workspace each: the first such run makes it. */
+ * several threads, take a workspace each: the first such run makes it.
+ *
+ * An array's data may be NULL, before there is memory. What counts then are its shape, its strides, the alignment that
+ * info promises, and that it will share no memory with another argument. A run that is not as promised is right, but
+ * prepares anew. */
 KILN_API kiln_status kiln_prepare(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   kiln_prepared *info);
 
