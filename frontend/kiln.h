@@ -379,16 +379,16 @@ KILN_API kiln_val kiln_slice(kiln_graph *g, kiln_val x, const char *index);
 KILN_API kiln_val kiln_assign(kiln_graph *g, kiln_val x, const char *index, kiln_val a);
 
 /* Random numbers, which are functions of a seed, an offset and an element's place in row-major order alone: the same on
- * every device, in every schedule and for every layout. Seed and offset are 0-d integers: numbers, scalars, or 0-d
- * inputs in device memory, which another program may advance between launches of a captured graph. docs/language.md
- * says what they are. dims as in kiln_input(). */
+ * every device, in every schedule and for every layout. Seed and offset are 0-d integers: kiln_int(g, 42),
+ * scalars, or 0-d inputs in device memory, which another program may advance between launches of a captured graph.
+ * docs/language.md says which generator it is. dims as in kiln_input(). */
 KILN_API kiln_val kiln_random_bits(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims);
 /* Uniform in [0, 1); normal with mean 0 and variance 1. dtype is KILN_F32 or KILN_F64. */
 KILN_API kiln_val kiln_uniform(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims,
                                kiln_dtype dtype);
 KILN_API kiln_val kiln_normal(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims,
                               kiln_dtype dtype);
-/* x with each element 0 with probability p, else divided by 1 - p. */
+/* x with each element 0 with probability p, kiln_float(g, 0.1) for example, else divided by 1 - p. */
 KILN_API kiln_val kiln_dropout(kiln_graph *g, kiln_val x, kiln_val p, kiln_val seed,
                                kiln_val offset);
 
