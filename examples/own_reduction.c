@@ -1,8 +1,8 @@
-/* A reduction of one's own: the largest sum of neighbouring elements, the maximum segment sum, of each row, in the kernel that
- * also centres the rows.
+/* A reduction of one's own: the largest sum of neighbouring elements, the maximum segment sum, of each row, in the
+ * kernel that also centres the rows.
  *
- * What is carried over a range of neighbours is its sum, its best prefix, its best suffix and its best segment; two ranges
- * side by side make one, in this order, so the reduction does not commute. */
+ * What is carried over a range of neighbours is its sum, its best prefix, its best suffix and its best segment; two
+ * ranges side by side make one, in this order, so the reduction does not commute. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

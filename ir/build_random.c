@@ -1,12 +1,12 @@
-/* Random numbers as functions of a seed, an offset and the place of an element: Philox4x32-10 (Salmon, Moraes, Dror, Shaw:
- * "Parallel Random Numbers: As Easy as 1, 2, 3", SC'11), as elementwise operations of integers. So they are the same on
- * every device, in every schedule and for every layout.
+/* Random numbers as functions of a seed, an offset and the place of an element: Philox4x32-10 (Salmon, Moraes, Dror,
+ * Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", SC'11), as elementwise operations of integers. So they are the
+ * same on every device, in every schedule and for every layout.
  *
  *     key = seed                      two words, the low one first
  *     counter = block, offset         two words each
  *
- * Element i of 32 bits is word i % 4 of block i / 4; one of 64 bits is two words, i % 2 of block i / 2. Two neighbours of
- * normal numbers come from the words that both have. */
+ * Element i of 32 bits is word i % 4 of block i / 4; one of 64 bits is two words, i % 2 of block i / 2. Two neighbours
+ * of normal numbers come from the words that both have. */
 #include <math.h>
 
 #include "ir/build_impl.h"

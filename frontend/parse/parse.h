@@ -20,9 +20,9 @@
 
 enum { KN_PARSE_MAX_TEXT = 1 << 20, KN_PARSE_MAX_DEPTH = 200, KN_PARSE_MAX_PARAMS = 256 };
 
-/* `g` is empty. Fills in its name, inputs, outputs, facts, source and file. `file` may be NULL. Of several functions it is
- * the one of that name, with NULL the text must have one only. SYNTAX for the grammar and names; TYPE and SHAPE as the
- * operations say; ARGUMENT where it is not said which function is meant. */
+/* `g` is empty. Fills in its name, inputs, outputs, facts, source and file. `file` may be NULL. Of several functions it
+ * is the one of that name, with NULL the text must have one only. SYNTAX for the grammar and names; TYPE and SHAPE as
+ * the operations say; ARGUMENT where it is not said which function is meant. */
 kn_status kn_parse_named(kn_graph *g, const char *text, const char *file, const char *name);
 /* The same of a text with one function. */
 kn_status kn_parse(kn_graph *g, const char *text, const char *file);
@@ -35,7 +35,8 @@ kn_status kn_parse_expr(kn_graph *g, const char *text);
 kn_status kn_parse_value(kn_graph *g, const char *text, const char *const *names,
                          kn_node *const *values, int n, kn_node **out);
 
-/* x[index], and what x is after x[index] = v: of an index made of numbers and sizes, "1:-1, ..., N - 1", and of an array x.
+/* x[index], and what x is after x[index] = v: of an index made of numbers and sizes, "1:-1, ..., N - 1", and of an
+ * array x.
  */
 kn_status kn_parse_slice(kn_graph *g, const char *index, kn_node *x, kn_node **out);
 kn_status kn_parse_put(kn_graph *g, const char *index, kn_node *x, kn_node *v, kn_node **out);
