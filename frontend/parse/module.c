@@ -91,8 +91,8 @@ static bool unknown(kn_parser *p, const definitions *d, const char *name)
     kn_guess s = kn_guess_new(name);
     for (int i = 0; i < d->list.len; i++)
         kn_guess_try(&s, d->list.data[i].name);
-    p->status = kn_fail(KN_ARGUMENT, "%s has no function '%.64s'%s; it has %s", p->file, name,
-                        kn_guess_text(&s), names_text(p, d));
+    p->status = kn_fail(KN_ARGUMENT, "%s has no function '%.64s'; it has %s%s", p->file, name,
+                        names_text(p, d), kn_guess_text(&s));
     return false;
 }
 

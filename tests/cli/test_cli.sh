@@ -208,7 +208,7 @@ check "bench of one of several" 0 '^thrice on' bench two.kiln:thrice 'x=f32[4]' 
 check "explain of one of several" 0 '^twice for' explain two.kiln:twice
 check "a function of several from standard input" 0 'mean=2 ' run -:twice 'x=f32[4]@ones' --device cpu <two.kiln
 check "several functions" 2 'several functions: twice, thrice; .*FILE:twice' run two.kiln 'x=f32[4]'
-check "no such function" 2 "no function 'twise'; did you mean 'twice'\?; it has twice, thrice" run two.kiln:twise
+check "no such function" 2 "no function 'twise'; it has twice, thrice; did you mean 'twice'\?" run two.kiln:twise
 check "a file with a colon in its name" 2 'two:twice:3:5: there are several' run two:twice 'x=f32[4]'
 check "a function of that" 0 'mean=2 ' run two:twice:twice 'x=f32[4]@ones' --device cpu
 for file in "$examples"/*.kiln; do

@@ -58,7 +58,7 @@ static void one_is_chosen(void **state)
            "t.kiln:9:5: there are several functions: twice, thrice, unfinished; say which");
     expect(
         kiln_parse_named(ctx, text, "t.kiln", "thrise", &g), KILN_ERR_ARGUMENT,
-        "t.kiln has no function 'thrise'; did you mean 'thrice'?; it has twice, thrice, unfinished");
+        "t.kiln has no function 'thrise'; it has twice, thrice, unfinished; did you mean 'thrice'?");
     expect(kiln_parse_named(ctx, "", NULL, "f", &g), KILN_ERR_SYNTAX, "expected 'def name(...):'");
     expect(kiln_parse_named(ctx, "def f(x: f32[N]):\n  return x\ndef g(x):\n  return 'x", NULL, "f",
                             &g),
