@@ -191,6 +191,26 @@ def test_devices():
     raises(kiln.ArgumentError, "unknown device 'gpu'", lambda: kiln.compile(BATCHNORM, device="gpu"))
 
 
+def test_calls_within_calls():
+    from kiln import _frameworks
+
+    f = kiln.compile("def f(x: f32[N]):\n    return x + 1, x * 2\n")
+    empty, inner = _frameworks.empty, []
+
+    def call_in_between(*args):
+        if not inner:
+            inner.append(None)
+            inner.append(f(np.ones(7, np.float32)))
+        return empty(*args)
+
+    _frameworks.empty = call_in_between
+    try:
+        outer = f(np.ones(3, np.float32))
+    finally:
+        _frameworks.empty = empty
+    assert [y.shape for y in (*outer, *inner[1])] == [(3,), (3,), (7,), (7,)]
+
+
 def test_threads():
     x = numbers(64, 64)
     want, bad = softmax(x), []

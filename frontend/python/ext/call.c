@@ -25,7 +25,7 @@ typedef struct call {
     struct DLManagedTensorVersioned *made[KN_PY_MOST_IO];
     PyObject *objects[KN_PY_MOST_IO];
     int nmade;
-    int64_t promised[KN_PY_MOST_IO][KILN_MAX_RANK]; /* shapes of outputs that there are not yet */
+    kn_py_output outputs[KN_PY_MOST_IO]; /* types and shapes of those that are not given */
 } call;
 
 /* ---- arguments ---- */
@@ -156,8 +156,8 @@ static int put_key(const call *c, int64_t *key)
     return n;
 }
 
-/* The shapes of the outputs are in c->in->outputs then. */
-static bool find_shapes(call *c)
+/* Leaves the shapes for these inputs in the instance, where those of the last call are found again. */
+static bool update_shapes(call *c)
 {
     kn_py_instance *in = c->in;
     int64_t key[KN_PY_MOST_IO * (1 + KILN_MAX_RANK)];
@@ -173,6 +173,15 @@ static bool find_shapes(call *c)
     }
     in->nkey = n;
     memcpy(in->key, key, sizeof *key * (size_t)n);
+    return true;
+}
+
+/* Fills in c->outputs: making an output runs Python, and with it calls that change the shapes of the instance. */
+static bool find_shapes(call *c)
+{
+    if (!update_shapes(c))
+        return false;
+    memcpy(c->outputs, c->in->outputs, sizeof *c->outputs * (size_t)c->in->nout);
     return true;
 }
 
@@ -219,7 +228,7 @@ static PyObject *shape_tuple(const kn_py_output *out)
 /* By the framework's own call, which gives None where it has none; then by kiln. */
 static bool make_by_framework(call *c, int o, PyObject **object)
 {
-    const kn_py_output *out = &c->in->outputs[o];
+    const kn_py_output *out = &c->outputs[o];
     PyObject *empty = kn_py_framework("empty"), *shape = shape_tuple(out);
     *object = empty && shape ? PyObject_CallFunction(empty, "OOs", c->like ? c->like : Py_None,
                                                      shape, kiln_dtype_text(out->dtype))
@@ -247,7 +256,7 @@ static bool make_output(call *c, int o)
     c->objects[o] = NULL;
     c->nmade = o + 1;
     if (c->api) {
-        if (!make_by_api(c, &c->in->outputs[o], &c->made[o]))
+        if (!make_by_api(c, &c->outputs[o], &c->made[o]))
             return false;
         *t = *c->made[o];
         return true;
@@ -306,10 +315,9 @@ static bool promise_outputs(call *c)
     if (!find_shapes(c))
         return false;
     for (int o = 0; o < in->nout; o++) {
-        const kn_py_output *out = &in->outputs[o]; /* which another thread's call may change */
-        memcpy(c->promised[o], out->shape, sizeof out->shape);
+        const kn_py_output *out = &c->outputs[o];
         c->args[c->nargs++] =
-            (kiln_arg){in->io[in->nin + o].name, NULL, out->dtype, out->rank, c->promised[o], NULL};
+            (kiln_arg){in->io[in->nin + o].name, NULL, out->dtype, out->rank, out->shape, NULL};
     }
     return true;
 }
