@@ -137,7 +137,11 @@ def test_calls_that_are_wrong():
     raises(kiln.TypeError, "x is f32[N, C], but f64 was given", lambda: softmax(x.astype(float)))
     raises(kiln.ShapeError, "rank 1", lambda: softmax(x[0]))
     raises(TypeError, "there is no option 'fuse'", lambda: kiln.compile(BATCHNORM, fuse=False))
-    raises(TypeError, "not initialised", lambda: kiln.Program.__new__(kiln.Program)(x))
+    empty = kiln.Program.__new__(kiln.Program)
+    for use in (lambda: empty(x), lambda: empty.name, lambda: repr(empty), lambda: empty.explain()):
+        raises(TypeError, "not initialised", use)
+    raises(kiln.SyntaxError, "", lambda: empty.__init__("def f(", None, None))
+    raises(TypeError, "made once", lambda: empty.__init__("def f(", None, None))
 
 
 def test_errors_have_places():

@@ -85,12 +85,14 @@ kn_py_instance *kn_py_instance_for(kn_py_program *p, int32_t device_type, int32_
 /* ---- call.c ---- */
 
 PyObject *kn_py_call(PyObject *self, PyObject *args, PyObject *kwargs);
-/* prepare(*args, **kwargs), measure(*args, repeats=, **kwargs) */
+/* prepare(*args, **kwargs), _measure(*args, **kwargs) */
 PyObject *kn_py_prepare(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *kn_py_measure(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* ---- look.c ---- */
 
+/* The attribute `name`. */
+PyObject *kn_py_name(PyObject *self, void *unused);
 /* _explain([(name, shape), ...], stage, arch, verbose) */
 PyObject *kn_py_explain(PyObject *self, PyObject *args);
 /* [(kind, name, dtype, dims), ...] */

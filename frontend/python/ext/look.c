@@ -11,6 +11,13 @@ static kn_py_instance *first_of(PyObject *self)
     return in;
 }
 
+PyObject *kn_py_name(PyObject *self, void *unused)
+{
+    const kn_py_instance *in = first_of(self);
+    (void)unused;
+    return in ? PyUnicode_FromString(kiln_prog_name(in->prog)) : NULL;
+}
+
 PyObject *kn_py_io(PyObject *self, PyObject *unused)
 {
     static const char *const kinds[] = {[KILN_ARRAY_IN] = "array",

@@ -216,7 +216,7 @@ static int init_program(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *text, *file, *name, *options;
     int one_device;
     (void)kwargs;
-    if (p->instances) {
+    if (p->text) {
         PyErr_SetString(PyExc_TypeError, "a program is made once");
         return -1;
     }
@@ -249,12 +249,6 @@ static void drop_program(PyObject *self)
     release(self);
 }
 
-static PyObject *program_name(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyUnicode_FromString(kiln_prog_name(((kn_py_program *)self)->instances->prog));
-}
-
 PyObject *kn_py_program_type(void)
 {
     static PyMethodDef methods[] = {
@@ -266,7 +260,7 @@ PyObject *kn_py_program_type(void)
         {"_explain", kn_py_explain, METH_VARARGS, NULL},
         {"_io", kn_py_io, METH_NOARGS, NULL},
         {NULL, NULL, 0, NULL}};
-    static PyGetSetDef fields[] = {{"name", program_name, NULL, "The function's name.", NULL},
+    static PyGetSetDef fields[] = {{"name", kn_py_name, NULL, "The function's name.", NULL},
                                    {NULL, NULL, NULL, NULL, NULL}};
     static PyType_Slot slots[] = {{Py_tp_new, (void *)PyType_GenericNew},
                                   {Py_tp_init, (void *)init_program},
