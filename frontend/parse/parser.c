@@ -16,6 +16,8 @@ void kn_parser_init(kn_parser *p, kn_graph *g, const char *text, const char *fil
 
 enum { SHOWN = 100, BEFORE = 60 }; /* bytes of a long line, and of those in front of the caret */
 
+static bool is_inside_character(char c) { return ((unsigned char)c & 0xc0) == 0x80; } /* of UTF-8 */
+
 bool kn_perror(kn_parser *p, kn_pos pos, kn_status status, const char *fmt, ...)
 {
     kn_text t = kn_text_new(p->arena);
@@ -28,16 +30,16 @@ bool kn_perror(kn_parser *p, kn_pos pos, kn_status status, const char *fmt, ...)
     const char *from = pos.line_start, *to = pos.at;
     if (to - from > BEFORE)
         from = to - BEFORE;
-    while (from < to && ((unsigned char)*from & 0xc0) == 0x80)
+    while (from < to && is_inside_character(*from))
         from++;
-    while (*to && *to != '\n' && *to != '\r' && to - from < SHOWN)
+    while (*to && *to != '\n' && *to != '\r' && (to - from < SHOWN || is_inside_character(*to)))
         to++;
     kn_put(&t, "\n    ");
     for (const char *s = from; s < to; s++)
         kn_putf(&t, "%c", (unsigned char)*s < 0x20 && *s != '\t' ? '?' : *s);
     kn_put(&t, "\n    ");
     for (const char *s = from; s < pos.at; s++)
-        if (((unsigned char)*s & 0xc0) != 0x80)
+        if (!is_inside_character(*s))
             kn_putn(&t, *s == '\t' ? "\t" : " ", 1);
     kn_put(&t, "^");
     p->status = kn_fail(status, "%s", kn_text_str(&t));

@@ -171,6 +171,15 @@ def test_errors_have_places():
     raises(kiln.ArgumentError, "several functions: f, g", lambda: kiln.compile("def f(x: f32):\n  return x\ndef g(x: f32):\n  return x"))  # fmt: skip
 
 
+def test_errors_that_quote_a_part():
+    for skipped in range(4):
+        line = "    return rsqt(x)  # " + "." * skipped + "\u00e9\u20ac\U0001d465" * 500 + "\n"
+        error = raises(kiln.SyntaxError, "rsqt", lambda: kiln.compile("def f(x: f32[N]):\n" + line))
+        assert line.startswith(error.text.rstrip("\n"))
+    raises(kiln.ArgumentError, "has no function '\u00e9", lambda: kiln.compile(BATCHNORM, "\u00e9" * 99))
+    raises(kiln.ArgumentError, "has no function 'e\u00e9", lambda: kiln.compile(BATCHNORM, "e" + "\u00e9" * 99))
+
+
 def test_looking():
     text = softmax.explain(x=(1024, 4096))
     assert "1 loop nest" in text and "sm_90" in text

@@ -438,6 +438,25 @@ static void refuses(void **state)
     }
 }
 
+/* Of a long line whole characters of UTF-8 are shown, wherever it is cut. */
+static void shows_whole_characters(void **state)
+{
+    (void)state;
+    for (int skipped = 0; skipped < 3; skipped++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        kn_text text = kn_text_new(&a);
+        kn_putf(&text, "def f(x: f32[N]): return y # %.*s", skipped, "..");
+        for (int i = 0; i < 99; i++)
+            kn_put(&text, "\xe2\x82\xac");
+        parse_job j = {.arena = &a, .text = kn_text_str(&text)};
+        assert_int_equal(kn_protect(&a, parse, &j), KN_SYNTAX);
+        const char *end = strrchr(kn_last_error(), '\n');
+        assert_memory_equal(end - 3, "\xe2\x82\xac", 3);
+        kn_arena_finish(&a);
+    }
+}
+
 /* What there is needs no advice for its absence. */
 static void lacks(void **state)
 {
@@ -546,10 +565,15 @@ static void limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepts),     cmocka_unit_test(fills_in_the_graph),
-        cmocka_unit_test(expressions), cmocka_unit_test(refuses),
-        cmocka_unit_test(lacks),       cmocka_unit_test(notes_wider_types),
-        cmocka_unit_test(prefixes),    cmocka_unit_test(limits),
+        cmocka_unit_test(accepts),
+        cmocka_unit_test(fills_in_the_graph),
+        cmocka_unit_test(expressions),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(shows_whole_characters),
+        cmocka_unit_test(lacks),
+        cmocka_unit_test(notes_wider_types),
+        cmocka_unit_test(prefixes),
+        cmocka_unit_test(limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
