@@ -13,6 +13,7 @@ typedef struct defined {
 typedef struct definitions {
     KN_VEC(defined) list;
     kn_finder by; /* name */
+    bool whole;   /* of all the text: there may be no more */
 } definitions;
 
 static int find(const definitions *d, const char *name)
@@ -59,7 +60,7 @@ static bool define(kn_parser *p, definitions *d, const kn_tok *name)
     return true;
 }
 
-/* The functions of the text, up to what is none of it, which is reported when the parser gets there. */
+/* The functions of the text, up to what is not the language, which is reported when the parser gets there. */
 static bool look_ahead(kn_parser *p, definitions *d)
 {
     kn_parser ahead = *p;
@@ -73,6 +74,7 @@ static bool look_ahead(kn_parser *p, definitions *d)
             good = at_line_between(&ahead) && skip_line(&ahead);
         }
     }
+    d->whole = kn_at(&ahead, KN_TOK_END);
     return true;
 }
 
@@ -108,7 +110,7 @@ static bool choose(kn_parser *p, const char *name)
             "there are several functions: %s; say which one is meant, as in FILE:%.64s "
             "or kiln_parse_named()",
             names_text(p, &d), d.list.data[0].name);
-    return !name || !d.list.len || find(&d, name) >= 0 || unknown(p, &d, name);
+    return !name || !d.list.len || !d.whole || find(&d, name) >= 0 || unknown(p, &d, name);
 }
 
 bool kn_module(kn_parser *p, const char *name)

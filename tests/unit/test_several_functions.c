@@ -60,6 +60,9 @@ static void one_is_chosen(void **state)
         kiln_parse_named(ctx, text, "t.kiln", "thrise", &g), KILN_ERR_ARGUMENT,
         "t.kiln has no function 'thrise'; it has twice, thrice, unfinished; did you mean 'thrice'?");
     expect(kiln_parse_named(ctx, "", NULL, "f", &g), KILN_ERR_SYNTAX, "expected 'def name(...):'");
+    expect(kiln_parse_named(ctx, "def f(x: f32): return x\n@jit\ndef g(x: f32): return x", NULL,
+                            "g", &g),
+           KILN_ERR_SYNTAX, "<text>:2:1: decorators are not part of the text form");
     expect(kiln_parse_named(ctx, "def f(x: f32[N]):\n  return x\ndef g(x):\n  return 'x", NULL, "f",
                             &g),
            KILN_ERR_SYNTAX, "4:10: this string is never closed");
