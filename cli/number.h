@@ -1,5 +1,5 @@
-/* Numbers as text, with a decimal point whatever the locale of the process has: as base/number.h does it for the library,
- * which programs do not see. tests/numbers.sh holds that all of the command does it by these. */
+/* Numbers as text, with a decimal point whatever the locale of the process has: as base/number.h does it for the
+ * library, which programs do not see. tests/numbers.sh holds that all of the command does it by these. */
 #ifndef KN_CLI_NUMBER_H
 #define KN_CLI_NUMBER_H
 

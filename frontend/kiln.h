@@ -394,9 +394,11 @@ KILN_API kiln_val kiln_dropout(kiln_graph *g, kiln_val x, kiln_val p, kiln_val s
 
 /* Gradients, by reverse mode: grads[i], of wrt[i]'s type and shape, is how a real loss depends on wrt[i] where it
  * depends on y by `seed`, its gradient there, which is cast to y's type and broadcast to its shape. wrt may be inputs,
- * numbers passed by value and computed values; y and they are floats or complex numbers. The results are ordinary
- * values, which fuse with all others and can be differentiated again. docs/gradients.md has the conventions. Reports
- * the first error of the graph, and poisons the results. */
+ * numbers passed by value and computed values, 1 to 256 of them; y and they are floats or complex numbers. The results
+ * are ordinary values, which fuse with all others and can be differentiated again. docs/gradients.md has the
+ * conventions. Reports the first error of the graph, and poisons the results: TYPE where y or one of wrt is neither
+ * float nor complex, where seed is complex and y is not, or where a reducer in between has no rule; SHAPE where seed
+ * does not broadcast. */
 KILN_API kiln_status kiln_grad(kiln_graph *g, kiln_val y, kiln_val seed, const kiln_val *wrt, int n,
                                kiln_val *grads);
 
@@ -546,7 +548,8 @@ typedef struct kiln_prepared {
     size_t workspace;   /* out: bytes of workspace that a run takes; 0: none */
     uint64_t launches;  /* out: kernels that a run launches */
     uint64_t copies;    /* out: inputs that a run copies first, as they overlap outputs */
-    int alignment; /* in: bytes, a power of two, to which arrays whose data is NULL will be aligned; 0: 16 or more */
+    int alignment; /* in: bytes, a power of two, to which arrays whose data is NULL will be aligned;
+                           0: 16 or more */
 } kiln_prepared;
 
 KILN_INIT(kiln_prepared)

@@ -15,7 +15,8 @@ typedef struct kn_differentiation {
 
 /* grads[i] is what reaches wrt[i], of its type and shape: the sum over all y of seed times the derivative; zeros where
  * no y depends on it. A seed is cast to its y's type and broadcast to its shape. Values of wrt may be computed ones.
- * TYPE where one is no float, or where an operation in between has no gradient. */
+ * TYPE where one is neither float nor complex, where a seed is complex and its y is not, or where a reduction of the
+ * user's in between has no rule; SHAPE where a seed does not broadcast. */
 kn_status kn_grad(kn_graph *g, const kn_differentiation *d, kn_node **grads, kn_loc loc);
 
 #endif

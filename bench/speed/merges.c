@@ -1,7 +1,7 @@
-/* What fusion brings: each workload as the planner fuses it, with one kernel an operation, and with each single merge of
- * its loop nests undone (options.schedule "undo N"). All of a workload's variants run in turns, so that what else the
- * machine does falls on all of them, and each time is compared with that of the fused program in the same turn. Without
- * a merge the planner may compute a value again and come to kernels that another variant has: those run once.
+/* What fusion brings: each workload as the planner fuses it, with one kernel an operation, and with each single merge
+ * of its loop nests undone (options.schedule "undo N"). All of a workload's variants run in turns, so that what else
+ * the machine does falls on all of them, and each time is compared with that of the fused program in the same turn.
+ * Without a merge the planner may compute a value again and come to kernels that another variant has: those run once.
  *
  * Fused is not the quickest where another variant takes less than `margin` of its time in the median turn, and less
  * than its time in nine of ten turns. */

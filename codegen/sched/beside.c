@@ -1,9 +1,9 @@
-/* Phases side by side: those between two barriers that do not wait for each other divide the grid, instead of each block
- * walking its part of one after its part of the other.
+/* Phases side by side: those between two barriers that do not wait for each other divide the grid, instead of each
+ * block walking its part of one after its part of the other.
  *
- * Before: a bound kernel, with its barriers. After: how.beside and num.share are set. Small arrays then cost their bytes
- * and not a wait for memory each. A grid with a block for each piece of work is divided by the pieces; blocks that stay
- * until the end, by predicted time. */
+ * Before: a bound kernel, with its barriers. After: how.beside and num.share are set. Small arrays then cost their
+ * bytes and not a wait for memory each. A grid with a block for each piece of work is divided by the pieces; blocks
+ * that stay until the end, by predicted time. */
 #include "codegen/kir/grid.h"
 #include "codegen/model/predict.h"
 #include "codegen/sched/sched.h"

@@ -1,13 +1,14 @@
 /* The loops of a bound kernel's sweeps: how many steps they take at a time, whether these load in batches, and in which
- * direction they walk. They follow from the nest and the rest of the schedule, so they are chosen last, when it is known
- * which blocks finish; what is given is held to the same rules.
+ * direction they walk. They follow from the nest and the rest of the schedule, so they are chosen last, when it is
+ * known which blocks finish; what is given is held to the same rules.
  *
  *   unroll     As many steps as keep enough loads in flight, and no more than there are registers for.
  *   batch      Where a step has a branch, as in a division, the compiler would not move the next step's loads above it.
- *              Where steps are counted it has as many loads in flight without batches. But it takes the remainder of the
- *              count one by one, which is much where a thread has few steps, as of resident values.
+ *              Where steps are counted it has as many loads in flight without batches. But it takes the remainder of
+ *              the count one by one, which is much where a thread has few steps, as of resident values.
  *   backwards  Every other sweep walks in reverse, counting on from the phase before that has read the same array: it
- *              then meets first what the sweep before it read last, which may still be in a cache. Tiles do not count on. */
+ *              then meets first what the sweep before it read last, which may still be in a cache. Tiles do not count
+ *              on. */
 #include <string.h>
 
 #include "codegen/model/caches.h"
@@ -114,8 +115,8 @@ static bool may_reverse(const loop_site *s)
     return !s->on_chip && !s->ph->how.async && !kn_phase_in_order(s->ph);
 }
 
-/* Not where a step is more than its members, where copies come and go with the loop, nor where a batch's registers would
- * take the place of what is on chip. */
+/* Not where a step is more than its members, where copies come and go with the loop, nor where a batch's registers
+ * would take the place of what is on chip. */
 static bool may_batch(const loop_site *s)
 {
     bool any = false;
@@ -209,7 +210,8 @@ static bool crowds(const loop_site *s)
 }
 
 /* In a cyclic partition of a split group the steps of a batch are contiguous, so that each block reads memory in longer
- * runs (docs/lab/split-order.md). Not of threads with several reductions, whose registers would let fewer blocks fit. */
+ * runs (docs/lab/split-order.md). Not of threads with several reductions, whose registers would let fewer blocks
+ * fit. */
 static kn_batch batching(const loop_site *s, const kn_sweep_loop *l)
 {
     bool contiguous = s->ph->nest.reds.len == 1 && may_be_contiguous(s, l);
