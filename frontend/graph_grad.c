@@ -28,12 +28,14 @@ kiln_status kiln_grad(kiln_graph *g, kiln_val y, kiln_val seed, const kiln_val *
         return (kiln_status)kn_fail(KN_ARGUMENT, "graph is NULL");
     if (!wrt || !grads)
         return kn_handle_fail(g, kn_fail(KN_ARGUMENT, "grad: %s is NULL", wrt ? "grads" : "wrt"));
+    for (int i = 0; i < n; i++)
+        grads[i] = poison;
     if (n < 1 || n > MOST)
         return kn_handle_fail(g,
                               kn_fail(KN_ARGUMENT, "grad is by 1 to %d values, not %d", MOST, n));
     bool fine = g->status == KILN_OK && kn_request_take(&in.r, y) && kn_request_take(&in.r, seed) &&
                 kn_request_nodes(g, wrt, n, in.wrt) && kn_request_status(&in.r, "name") == KILN_OK;
-    for (int i = 0; i < n; i++)
-        grads[i] = fine ? kn_request_value(g, in.grads[i]) : poison;
+    for (int i = 0; i < n && fine; i++)
+        grads[i] = kn_request_value(g, in.grads[i]);
     return kiln_graph_status(g);
 }

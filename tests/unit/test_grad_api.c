@@ -77,6 +77,17 @@ static void test_refuses(void **state)
     x = kiln_input(g, "x", KILN_F32, "N");
     assert_int_equal(kiln_grad(g, x, x, &x, 0, &y), KILN_ERR_ARGUMENT);
     kiln_graph_destroy(g);
+
+    enum { TOO_MANY = 257 };
+    kiln_val wrt[TOO_MANY], grads[TOO_MANY];
+    g = new_graph();
+    x = kiln_input(g, "x", KILN_F32, "N");
+    for (int k = 0; k < TOO_MANY; k++)
+        wrt[k] = grads[k] = x;
+    assert_int_equal(kiln_grad(g, x, x, wrt, TOO_MANY, grads), KILN_ERR_ARGUMENT);
+    for (int k = 0; k < TOO_MANY; k++)
+        assert_int_equal(grads[k].id, 0);
+    kiln_graph_destroy(g);
 }
 
 /* A product, and the number of its factors: the rule of the first is dy * y / x. */
