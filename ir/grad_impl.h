@@ -51,6 +51,9 @@ kn_node *kn_grad_sum_to(const kn_grad_site *s, kn_node *x, const kn_dim *shape);
 /* a + b; a may be NULL. */
 kn_node *kn_grad_add(const kn_grad_site *s, kn_node *a, kn_node *b);
 
+/* How many elements of x there are along these axes. */
+kn_dim kn_grad_count(const kn_grad_site *s, const kn_node *x, uint32_t axes);
+
 /* ---- what rules are made of ---- */
 
 static inline kn_node *kn_grad_op1(const kn_grad_site *s, kn_op op, kn_node *a)

@@ -22,10 +22,7 @@ static kn_node *reduce(const kn_grad_site *s, kn_op op, kn_node *x)
 static kn_node *members(const kn_grad_site *s, int ddof, kn_dtype t)
 {
     kn_symbols *syms = s->g->syms;
-    kn_dim n = kn_dim_const(syms, 1);
-    for (int j = 0; j < s->y->rank; j++)
-        if (s->y->u.reduce.axes >> j & 1)
-            n = kn_dim_mul(syms, n, s->y->in[0]->shape[j]);
+    kn_dim n = kn_grad_count(s, s->y->in[0], s->y->u.reduce.axes);
     n = kn_dim_max(syms, kn_dim_sub(syms, n, kn_dim_const(syms, ddof)), kn_dim_const(syms, 0));
     return kn_grad_cast(s, kn_build_extent(s->g, n, s->loc), t);
 }

@@ -30,6 +30,15 @@ kn_node *kn_grad_add(const kn_grad_site *s, kn_node *a, kn_node *b)
     return a ? kn_grad_op2(s, KN_OP_ADD, a, b) : b;
 }
 
+kn_dim kn_grad_count(const kn_grad_site *s, const kn_node *x, uint32_t axes)
+{
+    kn_dim n = kn_dim_const(s->g->syms, 1);
+    for (int j = 0; j < x->rank; j++)
+        if (axes >> j & 1)
+            n = kn_dim_mul(s->g->syms, n, x->shape[j]);
+    return n;
+}
+
 /* ---- from values to terms ---- */
 
 typedef struct summing {
@@ -288,16 +297,14 @@ static bool is_count(kn_graph *g, const kn_node *n, kn_dim d)
 }
 
 /* What m is the mean of, over the axes in *axes, however it is written; NULL where it is none. */
-static const kn_node *mean_of(kn_graph *g, const kn_node *m, uint32_t *axes)
+static const kn_node *mean_of(const kn_grad_site *s, const kn_node *m, uint32_t *axes)
 {
     const kn_node *sum = m->op == KN_OP_DIV ? unrepeated(m->in[0]) : m;
     if (sum->op != (m->op == KN_OP_DIV ? KN_OP_SUM : KN_OP_MEAN))
         return NULL;
-    kn_dim n = kn_dim_const(g->syms, 1);
     *axes = sum->u.reduce.axes;
-    for (int j = 0; j < sum->rank; j++)
-        n = *axes >> j & 1 ? kn_dim_mul(g->syms, n, sum->in[0]->shape[j]) : n;
-    return sum == m || is_count(g, m->in[1], n) ? unrepeated(sum->in[0]) : NULL;
+    kn_dim n = kn_grad_count(s, sum->in[0], *axes);
+    return sum == m || is_count(s->g, m->in[1], n) ? unrepeated(sum->in[0]) : NULL;
 }
 
 /* Deviations from a mean over what is summed here, or over a part of it. */
@@ -307,18 +314,14 @@ static bool is_centred(const summing *c, const kn_term *t)
     uint32_t axes = 0;
     if (!d || d->op != KN_OP_SUB)
         return false;
-    const kn_node *m = unmoved(c->s->g, unrepeated(d->in[1])), *x = mean_of(c->s->g, m, &axes);
+    const kn_node *m = unmoved(c->s->g, unrepeated(d->in[1])), *x = mean_of(c->s, m, &axes);
     return x == unrepeated(d->in[0]) && d->rank == m->rank && axes && (axes & ~c->axes) == 0;
 }
 
 /* How many members there are. */
 static kn_node *members(const summing *c, const kn_node *x)
 {
-    kn_symbols *syms = c->s->g->syms;
-    kn_dim n = kn_dim_const(syms, 1);
-    for (int j = 0; j < x->rank; j++)
-        if (c->axes >> j & 1)
-            n = kn_dim_mul(syms, n, x->shape[j]);
+    kn_dim n = kn_grad_count(c->s, x, c->axes);
     return kn_grad_cast(c->s, kn_build_extent(c->s->g, n, c->s->loc), x->dtype);
 }
 
