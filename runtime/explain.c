@@ -4,6 +4,7 @@
 
 #include "codegen/emit/cuda/cuda.h"
 #include "codegen/kir/schedule_text.h"
+#include "codegen/sched/bind.h"
 #include "runtime/cuda/nvrtc.h"
 
 /* ---- stages ---- */
@@ -72,6 +73,8 @@ static kn_status put_stage(const subject *s, const char *stage)
         put_schedules(s);
     for (int i = 0; i < s->plan->kernels.len; i++) {
         kn_kernel *k = s->plan->kernels.data[i];
+        if (s->target.sm == 0 && !schedule && !ir) /* a CPU's kernel, shown as CUDA */
+            KN_TRY(kn_bind_loops(k, false));
         if (cuda && i == 0)
             kn_put(s->t, kn_cuda_source(k->arena, k));
         else if (cuda)
