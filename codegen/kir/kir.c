@@ -120,6 +120,11 @@ static void copy_access(kn_arena *a, kn_value *v)
 int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v)
 {
     copy_access(a, &v);
+    for (int k = 0; k < v.nin; k++) {
+        const kn_value *x = &nest->values.data[v.in[k]];
+        v.stage = x->stage > v.stage ? x->stage : v.stage;
+        v.level = x->level > v.level ? x->level : v.level;
+    }
     kn_push(a, &nest->values, v);
     return nest->values.len - 1;
 }

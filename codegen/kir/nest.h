@@ -203,7 +203,8 @@ typedef struct kn_nest {
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
 } kn_nest;
 
-/* Adds a value like v, with an access of its own, and returns its number. */
+/* Adds a value like v, with an access of its own, and of no lower stage and level than its operands. Returns its
+ * number. */
 int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v);
 
 #endif

@@ -63,10 +63,12 @@ void kn_run_beside(const kn_site *at, kn_kernel *k)
     double without = kn_predict_kernel(k, at->target, NULL).ns;
     for (int p = 0; p < k->phases.len; p++)
         k->phases.data[p].how.beside = may_run_beside(k, p);
-    if (kn_predict_kernel(k, at->target, NULL).ns > without * least_gain)
-        for (int p = 0; p < k->phases.len; p++)
-            k->phases.data[p].how.beside = false;
-    share_grid(at, k);
+    if (kn_predict_kernel(k, at->target, NULL).ns <= without * least_gain) {
+        share_grid(at, k);
+        return;
+    }
+    for (int p = 0; p < k->phases.len; p++)
+        k->phases.data[p].how.beside = false;
 }
 
 kn_status kn_run_beside_as_given(const kn_site *at, kn_kernel *k)

@@ -5,11 +5,6 @@
 
 int kn_add_value(kn_planner *p, kn_phase *ph, kn_value v)
 {
-    for (int k = 0; k < v.nin; k++) {
-        const kn_value *x = kn_value_at(ph, v.in[k]);
-        v.stage = x->stage > v.stage ? x->stage : v.stage;
-        v.level = x->level > v.level ? x->level : v.level;
-    }
     return kn_nest_add(p->arena, &ph->nest, v);
 }
 

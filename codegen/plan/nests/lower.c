@@ -118,14 +118,7 @@ static int add_elem(lowering *lo, kn_op op, kn_dtype t, const int *in, int nin, 
 {
     kn_value v = {
         .kind = KN_V_ELEM, .op = op, .dtype = t, .level = KN_GROUP, .nin = nin, .loc = loc};
-    for (int k = 0; k < nin; k++) {
-        const kn_value *x = &lo->phase.nest.values.data[in[k]];
-        v.in[k] = in[k];
-        if (x->level == KN_ELEMENT)
-            v.level = KN_ELEMENT;
-        if (x->stage > v.stage)
-            v.stage = x->stage;
-    }
+    memcpy(v.in, in, sizeof *in * (size_t)nin);
     return add_value(lo, v);
 }
 

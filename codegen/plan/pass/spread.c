@@ -167,13 +167,8 @@ static int load_partial(spreader *s, int buf)
 
 static int elem(spreader *s, kn_op op, kn_dtype t, int a, int b)
 {
-    kn_value v = {.kind = KN_V_ELEM, .op = op, .dtype = t, .in = {a, b}, .nin = b < 0 ? 1 : 2};
-    for (int k = 0; k < v.nin; k++) {
-        const kn_value *x = &s->to.nest.values.data[v.in[k]];
-        v.level = x->level > v.level ? x->level : v.level;
-        v.stage = x->stage > v.stage ? x->stage : v.stage;
-    }
-    return push_value(s, v);
+    return push_value(
+        s, (kn_value){.kind = KN_V_ELEM, .op = op, .dtype = t, .in = {a, b}, .nin = b < 0 ? 1 : 2});
 }
 
 /* The result of a new reduction of `value`, which has dtype t. */
