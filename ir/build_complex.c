@@ -1,38 +1,14 @@
 /* Complex numbers: their parts, and operations that are made of operations on the parts. */
 #include <math.h>
 
-#include "ir/build_impl.h"
-
-typedef struct maker {
-    kn_graph *g;
-    kn_loc loc;
-} maker;
+#include "ir/maker.h"
 
 /* A complex value by its parts. */
 typedef struct parts {
     kn_node *re, *im;
 } parts;
 
-static kn_node *op1(const maker *m, kn_op op, kn_node *a)
-{
-    return kn_build_elem(m->g, op, &a, 1, m->loc);
-}
-
-static kn_node *op2(const maker *m, kn_op op, kn_node *a, kn_node *b)
-{
-    return kn_build_elem(m->g, op, (kn_node *[]){a, b}, 2, m->loc);
-}
-
-static kn_node *where(const maker *m, kn_node *c, kn_node *a, kn_node *b)
-{
-    return kn_build_elem(m->g, KN_OP_WHERE, (kn_node *[]){c, a, b}, 3, m->loc);
-}
-
-static kn_node *number(const maker *m, double v) { return kn_build_float(m->g, v, m->loc); }
-static kn_node *add(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_ADD, a, b); }
 static kn_node *sub(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_SUB, a, b); }
-static kn_node *mul(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_MUL, a, b); }
-static kn_node *divide(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_DIV, a, b); }
 
 static parts parts_of(const maker *m, kn_node *x)
 {

@@ -9,37 +9,10 @@
  * of normal numbers come from the words that both have. */
 #include <math.h>
 
-#include "ir/build_impl.h"
+#include "ir/maker.h"
 
 enum { ROUNDS = 10 };
 
-typedef struct maker {
-    kn_graph *g;
-    kn_loc loc;
-} maker;
-
-static kn_node *op1(const maker *m, kn_op op, kn_node *a)
-{
-    return kn_build_elem(m->g, op, &a, 1, m->loc);
-}
-
-static kn_node *op2(const maker *m, kn_op op, kn_node *a, kn_node *b)
-{
-    return kn_build_elem(m->g, op, (kn_node *[]){a, b}, 2, m->loc);
-}
-
-static kn_node *where(const maker *m, kn_node *c, kn_node *a, kn_node *b)
-{
-    return kn_build_elem(m->g, KN_OP_WHERE, (kn_node *[]){c, a, b}, 3, m->loc);
-}
-
-static kn_node *cast(const maker *m, kn_node *x, kn_dtype t)
-{
-    return kn_build_cast(m->g, x, t, m->loc);
-}
-
-static kn_node *whole(const maker *m, int64_t v) { return kn_build_int(m->g, v, m->loc); }
-static kn_node *number(const maker *m, double v) { return kn_build_float(m->g, v, m->loc); }
 static kn_node *low(const maker *m, kn_node *x) { return cast(m, x, KN_U32); }
 
 static kn_node *high(const maker *m, kn_node *x)

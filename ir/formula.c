@@ -1,40 +1,7 @@
 /* The operations that are made of others: FORMULA rows of ops.def. */
 #include <math.h>
 
-#include "ir/build_impl.h"
-
-typedef struct maker {
-    kn_graph *g;
-    kn_loc loc;
-} maker;
-
-static kn_node *op1(const maker *m, kn_op op, kn_node *a)
-{
-    return kn_build_elem(m->g, op, &a, 1, m->loc);
-}
-
-static kn_node *op2(const maker *m, kn_op op, kn_node *a, kn_node *b)
-{
-    kn_node *in[] = {a, b};
-    return kn_build_elem(m->g, op, in, 2, m->loc);
-}
-
-static kn_node *where(const maker *m, kn_node *c, kn_node *a, kn_node *b)
-{
-    kn_node *in[] = {c, a, b};
-    return kn_build_elem(m->g, KN_OP_WHERE, in, 3, m->loc);
-}
-
-static kn_node *cast(const maker *m, kn_node *x, kn_dtype t)
-{
-    return kn_build_cast(m->g, x, t, m->loc);
-}
-
-static kn_node *number(const maker *m, double v) { return kn_build_float(m->g, v, m->loc); }
-static kn_node *whole(const maker *m, int64_t v) { return kn_build_int(m->g, v, m->loc); }
-static kn_node *add(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_ADD, a, b); }
-static kn_node *mul(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_MUL, a, b); }
-static kn_node *divide(const maker *m, kn_node *a, kn_node *b) { return op2(m, KN_OP_DIV, a, b); }
+#include "ir/maker.h"
 
 /* exp(-abs(x)): no overflow on either side. */
 static kn_node *falling(const maker *m, kn_op exp, kn_node *x)
