@@ -178,8 +178,8 @@ void kn_explain_phase(const subject *s, const kn_kernel *k, int p, const kn_time
         when = " (after all threads)";
     kn_part_of_grid part;
     if (!ph->local && kn_runs_beside(k, p, &part))
-        when = kn_sprintf(s->t->arena, "%s (side by side: %.1f %% of the blocks)", when,
-                          100 * (double)(part.to - part.from) / KN_WHOLE_GRID);
+        when = kn_sprintf(s->t->arena, "%s (side by side: %lld pieces of work)", when,
+                          (long long)part.blocks);
     kn_putf(s->t, "    %sphase %d%s: %s", ph->local ? "local " : "", p, when,
             kn_walk_text(ph->how.walk));
     put_axes(s, ph);

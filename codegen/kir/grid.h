@@ -76,7 +76,7 @@ static inline bool kn_grid_persistent(const kn_kernel *k)
 {
     for (int32_t i = 0; i < k->phases.len; i++) {
         const kn_phase *p = &k->phases.data[i];
-        if ((p->local && p->nest.ngroup == 0) || p->how.persistent ||
+        if ((p->local && p->nest.ngroup == 0 && p->nest.nsweeps) || p->how.persistent ||
             (p->how.walk == KN_WALK_ROWS && kn_is_cyclic(p)))
             return true;
     }

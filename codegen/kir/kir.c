@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/integer.h"
 #include "base/work.h"
+#include "codegen/kir/grid.h"
 
 bool kn_kernel_cooperative(const kn_kernel *k)
 {
@@ -55,15 +56,30 @@ int kn_first_local(const kn_kernel *k, int p)
 
 const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase)
 {
-    for (int i = kn_first_local(k, p); i < p; i++) {
+    for (int i = p - 1; i >= 0; i--) {
         const kn_phase *local = &k->phases.data[i];
-        if (index < local->exports.len) {
-            *phase = i;
-            return &local->nest.values.data[local->exports.data[index]];
-        }
-        index -= local->exports.len;
+        int export = index - local->first_export;
+        if (!local->local || export < 0 || export >= local->exports.len)
+            continue;
+        *phase = i;
+        return &local->nest.values.data[local->exports.data[export]];
     }
     return NULL;
+}
+
+bool kn_is_shared_local(const kn_kernel *k, int p)
+{
+    int host = p, local;
+    while (k->phases.data[host].local)
+        host++;
+    bool shared = false;
+    for (int i = host + 1; i < k->phases.len && !k->phases.data[p].nest.ngroup; i++)
+        for (int v = 0; v < k->phases.data[i].nest.values.len; v++)
+            shared = shared ||
+                     (k->phases.data[i].nest.values.data[v].kind == KN_V_LOCAL &&
+                      kn_local_export(k, i, k->phases.data[i].nest.values.data[v].index, &local) &&
+                      local == p);
+    return shared;
 }
 
 bool kn_access_same(const kn_access *a, const kn_access *b)
@@ -204,34 +220,30 @@ bool kn_sums_atomically(const kn_phase *p)
     return p->nest.reds.len == 1 && p->nest.reds.data[0].atomic;
 }
 
-/* Of the blocks beyond the first of each phase; rounded up, so that whole blocks come out whole. */
-static int64_t fraction(int64_t before, int64_t all)
+/* Numbers of pieces fit in 32 bits; more would only be dealt less evenly. */
+static int64_t at_most(int64_t pieces)
 {
-    return all ? (int64_t)ceil((double)before * KN_WHOLE_GRID / (double)all) : 0;
+    const int64_t most = 1 << 30;
+    return pieces < most ? pieces : most;
 }
 
 bool kn_runs_beside(const kn_kernel *k, int p, kn_part_of_grid *part)
 {
     const kn_phase *phases = k->phases.data;
-    int64_t before = 0, own = phases[p].num.share - 1, after = 0;
-    *part = (kn_part_of_grid){.count = 1};
+    const bool by_pieces = kn_grid_at_once(k) && !kn_grid_persistent(k);
+    int64_t (*pieces)(const kn_phase *, int) =
+        by_pieces ? kn_grid_phase_share : kn_grid_phase_blocks;
+    int next = p + 1;
+    while (next < k->phases.len && phases[next].local)
+        next++;
+    *part = (kn_part_of_grid){.blocks = at_most(pieces(&phases[p], k->threads))};
     for (int i = p, beside = phases[p].how.beside; i > 0 && beside;) {
         if (phases[--i].local)
             continue;
-        part->index++;
-        before += phases[i].num.share - 1;
+        part->first = at_most(part->first + at_most(pieces(&phases[i], k->threads)));
         beside = phases[i].how.beside;
     }
-    int i = p + 1;
-    for (; i < k->phases.len && (phases[i].local || phases[i].how.beside); i++)
-        if (!phases[i].local) {
-            part->count++;
-            after += phases[i].num.share - 1;
-        }
-    part->count += part->index;
-    part->from = fraction(before, before + own + after);
-    part->to = fraction(before + own, before + own + after);
-    return part->count > 1;
+    return phases[p].how.beside || (next < k->phases.len && phases[next].how.beside);
 }
 
 bool kn_begins_after_all(const kn_phase *p)

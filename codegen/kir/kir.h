@@ -35,12 +35,14 @@
 typedef struct kn_phase {
     kn_nest nest;
     kn_schedule how;
-    kn_numbers num;      /* (n) */
-    bool barrier;        /* a grid barrier comes before */
-    bool alone;          /* the only phase of its kernel that is not local */
-    bool universal;      /* relies on no size, stride or alignment */
-    bool local;          /* worked on by the next phase that is not local */
-    KN_VEC(int) exports; /* local: group values that the host sees */
+    kn_numbers num; /* (n) */
+    bool barrier;   /* a grid barrier comes before */
+    bool alone;     /* the only phase of its kernel that is not local */
+    bool universal; /* relies on no size, stride or alignment */
+    bool local;     /* worked on by the next phase that is not local */
+    KN_VEC(int)
+    exports; /* local: group values that later phases see; with groups, that its host sees */
+    int first_export; /* local: the number of exports[0] among the exports of the whole plan */
 } kn_phase;
 
 /* The axis that vectors run along: the last member axis of FLAT, ROWS and packed COLS, else the last group axis; -1
@@ -176,8 +178,11 @@ typedef struct kn_kernel {
 
 /* The first of the local phases whose host is phase p; p if there are none. */
 int kn_first_local(const kn_kernel *k, int p);
-/* What a KN_V_LOCAL value of phase p stands for: the value, and the local phase that computes it. */
+/* What a KN_V_LOCAL value of phase p stands for: the value, and the local phase that computes it. NULL: there is none
+ * before p. */
 const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase);
+/* Do phases after the host of local phase p see its exports? Each block then computes it before the host begins. */
+bool kn_is_shared_local(const kn_kernel *k, int p);
 
 /* A copy whose values, reductions and stores are its own. */
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
@@ -239,13 +244,11 @@ bool kn_may_batch(const kn_phase *p, int value);
 /* Is this group value an integer that is known before the first sweep, such as the count of members? */
 bool kn_is_known_integer(const kn_phase *p, int value);
 
-/* Phases side by side: phase p's place among them. Each has one block, and of the others those between two fractions of
- * KN_WHOLE_GRID, so that a grid of as many blocks as all shares add up to is divided by them exactly. False: it has the
- * grid to itself. */
-enum { KN_WHOLE_GRID = 1 << 30 };
+/* Phases side by side: their pieces of work are dealt to the blocks in turn, each phase going on where the one before
+ * it ended. `first`: the pieces in front of phase p; `blocks`: how many blocks have a piece of it, if the grid has as
+ * many. False: it has the grid to itself. */
 typedef struct kn_part_of_grid {
-    int index, count;
-    int64_t from, to;
+    int64_t first, blocks;
 } kn_part_of_grid;
 bool kn_runs_beside(const kn_kernel *k, int p, kn_part_of_grid *part);
 
@@ -349,6 +352,11 @@ const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
 static inline bool kn_by_block(const kn_phase *p)
 {
     return p->how.walk == KN_WALK_ROWS && p->how.tpg > 32;
+}
+/* Is it a local phase that one warp of each block does, while others do those next to it? */
+static inline bool kn_by_a_warp(const kn_phase *p)
+{
+    return p->local && p->nest.ngroup == 0 && p->how.walk == KN_WALK_ROWS && p->how.tpg <= 32;
 }
 /* Does a combine need a barrier among the warps of a block? */
 static inline bool kn_meets_in_block(const kn_phase *p)

@@ -93,7 +93,7 @@ typedef enum kn_vkind {
     KN_V_EXTENT, /* kernel->extents[index], an i64 */
     KN_V_ELEM,   /* op over in[] */
     KN_V_RESULT, /* reds[index] after its combine */
-    KN_V_LOCAL,  /* exports[index], counted through all local phases of this host */
+    KN_V_LOCAL,  /* exports[index - first_export] of a local phase */
 } kn_vkind;
 
 typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;

@@ -91,8 +91,8 @@ static void schedule_params(params *ps, const kn_kernel *k, int p)
     kn_arena *a = ps->arena;
     kn_part_of_grid part;
     if (!ph->local && kn_runs_beside(k, p, &part)) {
-        put_index(ps, part.from, a ? kn_sprintf(a, "p%d_from", p) : NULL);
-        put_index(ps, part.to, a ? kn_sprintf(a, "p%d_to", p) : NULL);
+        put_index(ps, part.first, a ? kn_sprintf(a, "p%d_first", p) : NULL);
+        put_index(ps, part.blocks, a ? kn_sprintf(a, "p%d_blocks", p) : NULL);
     }
     if (ph->how.split || ph->how.mixed) {
         put_index(ps, ph->num.splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);

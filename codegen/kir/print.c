@@ -181,8 +181,6 @@ static void print_numbers(kn_text *t, const kn_phase *ph)
         kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->num.splits,
                 ph->how.mixed ? "parts" : "splits", (long long)ph->num.chunk,
                 ph->how.mixed ? "groups" : "members");
-    if (ph->num.share)
-        kn_putf(t, "    share of the grid: %lld\n", (long long)ph->num.share);
     if (ph->how.persistent)
         kn_putf(t, "    skew %lld ns\n", (long long)ph->num.skew);
     if (kn_copies_in_chunks(ph))

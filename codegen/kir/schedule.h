@@ -116,7 +116,8 @@ typedef struct kn_schedule {
     /* COLS: row packing along the last member axis; combines also add up the columns of each group:
      * codegen/sched/packed.c */
     bool packed;
-    /* runs side by side with the phase before, which it does not wait for: each has its own part of the grid */
+    /* runs side by side with the phase before, which it does not wait for: its pieces of work go to the blocks after
+     * those that had the last of it */
     bool beside;
     /* ---- hold ---- */
     KN_VEC(kn_hold) holds; /* in the order of their values */
@@ -156,8 +157,6 @@ typedef struct kn_numbers {
     /* split, cluster: members of a part, a multiple of vec; mixed: groups of a part, at most; else all members */
     int64_t chunk;
     int64_t pack; /* packed: groups of a tile */
-    /* side by side: its share of the grid, where the shares of all phases that run so add up to the whole */
-    int64_t share;
     int64_t held; /* rest_in_registers: members of a block's part that are in shared memory */
     /* async ROWS: members of a chunk; copies refill it while the block works on the others */
     int64_t copy_chunk;

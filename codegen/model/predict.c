@@ -14,6 +14,7 @@ typedef struct model {
     const kn_target *target;
     const kn_kernel *k;
     double fit;    /* blocks that fit on a unit */
+    double grid;   /* blocks of the launch */
     double rate;   /* DRAM bandwidth */
     double moved;  /* bytes moved so far */
     double *seen;  /* per buffer: `moved` when it was last touched; -1: not yet */
@@ -408,9 +409,9 @@ static const kn_phase *host_of(const kn_phase *local)
 
 static bool is_empty(const kn_phase *ph) { return ph->nest.groups == 0 || ph->nest.members == 0; }
 
-/* What every block of the host does before it goes on: once, or for each of its groups. Its waits count twice, like
- * those of a phase of one wave: on the units' side, and in step. The time of a grid barrier includes one load and one
- * combine, which is all that a few partial results take. */
+/* What every block of the host does before it goes on: once, or for each of its groups. The waits of the first local
+ * phase count twice, like those of a phase of one wave: on the units' side, and in step. The time of a grid barrier
+ * includes one load and one combine, which is all that a few partial results take. */
 static double local_time(model *m, const kn_phase *ph)
 {
     const kn_phase *host = host_of(ph);
@@ -418,7 +419,10 @@ static double local_time(model *m, const kn_phase *ph)
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
     if (ph->how.walk == KN_WALK_COLS) /* each step waits for the one before */
         return ph->nest.nsweeps * (steps(m->k, ph) * m->m->latency + m->m->block);
-    double wait = host->barrier ? -m->m->latency - m->m->block : 0;
+    const bool first = ph == m->k->phases.data || !ph[-1].local;
+    if (!first && kn_by_a_warp(ph) && kn_by_a_warp(ph - 1))
+        return 0; /* at the same time */
+    double wait = first && host->barrier ? -m->m->latency - m->m->block : 0;
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_phase_needs(ph, sweep, m->need);
         wait += waits(m, ph, sweep, done) * m->m->latency;
@@ -428,7 +432,7 @@ static double local_time(model *m, const kn_phase *ph)
     double idle = most(1, m->m->threads / (s.blocks_a_unit * m->k->threads));
     double work =
         s.blocks_a_unit * groups * (double)ph->nest.members * additions(m, ph) * idle / m->m->adds;
-    return (2 * most(0, wait) + work) * (ph->nest.ngroup ? s.waves : 1);
+    return ((first ? 2 : 1) * most(0, wait) + work) * (ph->nest.ngroup ? s.waves : 1);
 }
 
 static kn_time phase_time(model *m, const kn_phase *ph)
@@ -485,8 +489,32 @@ static void add(kn_time *sum, const kn_time *t)
     sum->machine += t->machine;
 }
 
-/* What a block takes to find out that a phase beside others is not its own. */
-enum { PART_NS = 20 };
+/* What a block takes to find out whether it has a piece of a phase that runs beside others. */
+enum { PART_NS = 100 };
+
+/* A run of phases side by side. */
+typedef struct run {
+    double longest,
+        sum; /* of what its phases wait, those that only some blocks have a piece of by the part of these */
+} run;
+
+/* What phase p waits, besides what the machine needs for it, longer than the phases before it in its run: a block waits
+ * for each phase that it has a piece of. */
+static double waits_beside(const model *m, int p, run *r, double waits)
+{
+    kn_part_of_grid part;
+    const bool runs = kn_runs_beside(m->k, p, &part);
+    const double before = most(r->longest, r->sum);
+    if (!m->k->phases.data[p].how.beside)
+        *r = (run){.longest = waits, .sum = waits};
+    if (!runs)
+        return waits;
+    if (!m->k->phases.data[p].how.beside)
+        return waits + PART_NS;
+    r->longest = most(r->longest, waits);
+    r->sum += waits * least(1, (double)part.blocks / m->grid);
+    return most(r->longest, r->sum) - before + PART_NS;
+}
 
 kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *phases)
 {
@@ -502,18 +530,16 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     for (int b = 0; b < k->bufs.len; b++)
         m.seen[b] = -1;
     m.fit = kn_blocks_a_unit(k, target);
+    m.grid = kn_grid_all_blocks(k, (int)most(1, m.fit), target->units);
     m.rate = kn_streams_through(k) ? m.m->stream : m.m->memory;
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
-    double longest =
-        0; /* of phases side by side: what each takes besides, which they do at the same time */
+    run now = {0};
     for (int i = 0; i < k->phases.len; i++) {
         m.reversed = target->sm != 0 && !k->phases.data[i].local && kn_walks_backwards(k, i);
         kn_time t = phase_time(&m, &k->phases.data[i]);
         if (!k->phases.data[i].local) {
-            double besides = t.ns - t.machine;
-            bool beside = k->phases.data[i].how.beside;
-            t.ns = beside ? PART_NS + t.machine + most(besides - longest, 0) : t.ns;
-            longest = beside ? most(longest, besides) : besides;
+            double waits = t.ns - t.machine;
+            t.ns -= waits - waits_beside(&m, i, &now, waits);
         }
         if (phases)
             phases[i] = t;

@@ -196,6 +196,15 @@ static int registers(const kn_kernel *k)
     return OWN_REGISTERS + largest < bound ? OWN_REGISTERS + largest : bound;
 }
 
+int kn_warp_local_bytes(const kn_kernel *k, int p)
+{
+    int bytes = 0;
+    for (int i = kn_first_local(k, p); i < p; i++)
+        if (kn_by_a_warp(&k->phases.data[i]))
+            bytes += k->phases.data[i].exports.len * KN_EXPORT_BYTES;
+    return bytes;
+}
+
 double kn_blocks_a_unit(const kn_kernel *k, const kn_target *target)
 {
     if (target->sm == 0)

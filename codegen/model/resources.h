@@ -87,6 +87,9 @@ int64_t kn_packed_bytes(const kn_phase *ph, int threads);
 /* ---- of a multiprocessor ---- */
 
 /* Blocks of a bound kernel that fit on one at a time; 1 on a CPU. */
+/* Bytes in which the local phases of phase p that a warp each does leave their exports, KN_EXPORT_BYTES each. */
+enum { KN_EXPORT_BYTES = 16 };
+int kn_warp_local_bytes(const kn_kernel *k, int p);
 double kn_blocks_a_unit(const kn_kernel *k, const kn_target *target);
 
 #endif

@@ -206,14 +206,12 @@ static kn_status bind(kn_planner *p, kn_kernel *k, int number)
 }
 
 /* Phases that do not wait for each other, side by side. */
-static kn_status run_beside(kn_planner *p, kn_kernel *k)
+static kn_status run_beside(const kn_planner *p, kn_kernel *k)
 {
-    const kn_site at = kn_kernel_site(p, k);
-    if (p->problem->universal)
-        return KN_OK;
     if (given_text(p))
-        return kn_run_beside_as_given(&at, k);
-    kn_run_beside(&at, k);
+        return kn_run_beside_as_given(k);
+    if (!p->problem->universal)
+        kn_run_beside(k);
     return KN_OK;
 }
 

@@ -39,7 +39,7 @@ static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule 
          "what is split, mixed or resident is the planner's: the phases follow from it");
     RULE(!(how->split || how->mixed) ||
              (s->num.splits == ph->num.splits && s->num.chunk == ph->num.chunk),
-         "the parts of what is split are the planner's");
+         "the parts of what is split are the planner's, or fewer where local phases merge them");
     RULE(how->hoisted <= shaped->hoisted && how->rest_in_registers == shaped->rest_in_registers,
          "what is hoisted, or has a rest in registers, is the planner's");
     RULE(!how->rest_in_registers || (s->num.splits == ph->num.splits &&
@@ -202,6 +202,9 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     kn_phase *ph = &k->phases.data[p];
     const kn_phase_schedule with = with_sizes(ph, given), *s = &with;
     int shaped_vec = ph->how.vec;
+    if (s->how.split && s->num.splits > 0 && s->num.splits < ph->num.splits &&
+        kn_may_have_fewer_parts(k, p))
+        kn_have_parts(k, p, s->num.splits);
     KN_TRY(keeps_shape(p, ph, s));
     ph->how = s->how;
     memset(&ph->how.holds, 0, sizeof ph->how.holds);
@@ -254,6 +257,9 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
         if (!k->phases.data[p].local)
             KN_TRY(apply_phase(at, k, p, &s->phases.data[p]));
     }
+    for (p = 0; p < k->phases.len && at->target->sm; p++)
+        if (!s->phases.data[p].num.splits)
+            kn_fit_parts(at, k, p);
     kn_bind_rest(at, k);
     int64_t most = 0;
     for (p = 0; p < k->phases.len; p++) {

@@ -3,16 +3,38 @@
 
 #include "codegen/model/resources.h"
 
+enum { WARP = 32, WARP_STEPS = 16 };
+
+/* Are a few steps of one warp enough for a local phase? */
+static bool suits_a_warp(const kn_phase *local)
+{
+    bool suits = local->nest.ngroup == 0 && local->nest.reds.len > 0 &&
+                 local->nest.members <= WARP * WARP_STEPS && !kn_phase_in_order(local);
+    for (int i = 0; i < local->nest.values.len; i++)
+        suits = suits && kn_value_at(local, i)->kind != KN_V_GATHER;
+    return suits;
+}
+
+/* Do several local phases of host p suit a warp each? Then a block does them at the same time. */
+static bool has_several_for_warps(const kn_kernel *k, int p)
+{
+    int several = 0;
+    for (int i = kn_first_local(k, p); i < p; i++)
+        several += suits_a_warp(&k->phases.data[i]);
+    return several > 1;
+}
+
 /* The threads of its host's groups walk a local phase, or, if it has no groups, all threads of a block: by vectors if
- * each thread has one, for every block waits for them (measured: docs/lab/double-centring.md). Columns keep their
- * vectors: what they load along the groups are compact temporaries. */
+ * each thread has one, for every block waits for them (measured: docs/lab/double-centring.md). Small ones have a warp
+ * each, if there are several (docs/lab/several-arrays.md). Columns keep their vectors: what they load along the groups
+ * are compact temporaries. */
 static void follow_host(const kn_site *at, const kn_kernel *k, kn_phase *local,
-                        const kn_phase *host)
+                        const kn_phase *host, bool by_warps)
 {
     bool block = local->nest.ngroup == 0;
     local->how.walk = block ? KN_WALK_ROWS : host->how.walk;
-    local->how.tpg = block ? k->threads : host->how.tpg;
-    bool vectors = block && at->target->sm;
+    local->how.tpg = !block ? host->how.tpg : by_warps && suits_a_warp(local) ? WARP : k->threads;
+    bool vectors = block && at->target->sm && !kn_by_a_warp(local);
     if (vectors)
         kn_schedule_vectors(at, local);
     if (!vectors || local->nest.members < (int64_t)local->how.vec * k->threads)
@@ -143,8 +165,9 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k)
         kn_phase *ph = &k->phases.data[i];
         if (ph->local)
             continue;
+        const bool by_warps = at->target->sm && has_several_for_warps(k, i);
         for (int j = kn_first_local(k, i); j < i; j++)
-            follow_host(at, k, &k->phases.data[j], ph);
+            follow_host(at, k, &k->phases.data[j], ph, by_warps);
         k->shared +=
             kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
     }
@@ -156,5 +179,7 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k)
 void kn_bind_kernel(const kn_site *at, kn_kernel *k)
 {
     choose(at, k);
+    for (int i = 0; i < k->phases.len && at->target->sm; i++)
+        kn_fit_parts(at, k, i);
     kn_bind_rest(at, k);
 }

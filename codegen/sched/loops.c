@@ -20,6 +20,7 @@ enum {
      * a thread waits for one partial result after the other. */
     FEW_BYTES = 8,
     FEW_BYTES_OF_COLUMNS = 32,
+    FEW_STEPS = 2, /* of a local phase: no batch */
     /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where
      * registers hold other things too, such as the results of each group of columns or the rest of a row. */
     TILE_STEPS = 4,
@@ -142,17 +143,21 @@ static bool may_count(const loop_site *s, const kn_sweep_loop *l)
 /* ---- what is chosen ---- */
 
 /* Do the workers of a local phase take few members, one at a time? */
-static bool has_few(const kn_phase *ph)
+static bool has_few(const loop_site *s)
 {
-    return ph->local && (ph->how.walk == KN_WALK_COLS || ph->how.vec == 1);
+    const kn_phase *ph = s->ph;
+    const int64_t workers = kn_by_block(ph) ? s->k->threads : ph->how.tpg;
+    return ph->local && (ph->how.walk == KN_WALK_COLS ||
+                         (ph->how.vec == 1 && ph->nest.members <= FEW_STEPS * workers));
 }
 
 /* The most bytes in flight; 0: as many as there are. */
-static int few_bytes(const kn_phase *ph)
+static int few_bytes(const loop_site *s)
 {
+    const kn_phase *ph = s->ph;
     if (ph->local && ph->how.walk == KN_WALK_COLS)
         return FEW_BYTES_OF_COLUMNS;
-    return has_few(ph) || (ph->how.last_block && !ph->how.last_of_tile) ? FEW_BYTES : 0;
+    return has_few(s) || (ph->how.last_block && !ph->how.last_of_tile) ? FEW_BYTES : 0;
 }
 
 static int unrolling(const loop_site *s, const kn_sweep_loop *l)
@@ -171,7 +176,7 @@ static int unrolling(const loop_site *s, const kn_sweep_loop *l)
         int elements = arrays == 1 && !s->on_chip ? SHARED_ELEMENTS : SHARED_ELEMENTS_OF_SEVERAL;
         return how->vec < elements ? elements / how->vec : 1;
     }
-    int steps = how->unroll ? how->unroll : kn_steps_at_once(bytes), few = few_bytes(s->ph);
+    int steps = how->unroll ? how->unroll : kn_steps_at_once(bytes), few = few_bytes(s);
     if (l->over == KN_OVER_TILES && steps > TILE_STEPS)
         steps = TILE_STEPS;
     bool stores = how->walk == KN_WALK_COLS && kn_sweep_stores_elements(s->ph, s->sweep);
@@ -215,8 +220,8 @@ static bool crowds(const loop_site *s)
 static kn_batch batching(const loop_site *s, const kn_sweep_loop *l)
 {
     bool contiguous = s->ph->nest.reds.len == 1 && may_be_contiguous(s, l);
-    bool counted = kn_by_block(s->ph) && !l->backwards;
-    if (l->unroll == 1 || (s->ph->local && s->ph->how.walk == KN_WALK_ROWS) ||
+    bool counted = kn_by_block(s->ph) && !l->backwards && !s->ph->local;
+    if (l->unroll == 1 || (has_few(s) && s->ph->how.walk == KN_WALK_ROWS) ||
         (counted ? !s->on_chip && !contiguous : s->on_chip) || !may_batch(s))
         return KN_BATCH_NONE;
     return contiguous ? KN_BATCH_CONTIGUOUS : KN_BATCH_CYCLIC;
@@ -242,7 +247,7 @@ static kn_sweep_loop choose(const loop_site *s, bool reversed)
     if (l.over == KN_OVER_TILES)
         return l;
     l.batch = batching(s, &l);
-    l.counted = !l.batch && may_count(s, &l) && !has_few(s->ph);
+    l.counted = !l.batch && may_count(s, &l) && !has_few(s);
     return l;
 }
 

@@ -130,6 +130,11 @@ void kn_resident_keep(kn_kernel *kernel, const kn_target *target);
 
 /* `one` is the same phase as `phase` with as few sweeps as possible. Is `one`, split and resident, predicted to be
  * faster than `phase` whole? */
+/* split.c: may split phase p have fewer parts than it was planned with? Where it is local phases that merge them; gives
+ * it so many; gives it no more than the kernel has blocks. */
+bool kn_may_have_fewer_parts(kn_kernel *k, int p);
+void kn_have_parts(kn_kernel *k, int p, int64_t parts);
+void kn_fit_parts(const kn_site *at, kn_kernel *k, int p);
 bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_phase *phase);
 
 /* Bytes that the machine could move in the time of a grid barrier. */
@@ -208,10 +213,10 @@ bool kn_computed_have_room(kn_arena *a, const kn_phase *phase);
  * it prefers. To compare alternatives. */
 double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase);
 
-/* beside.c: runs the phases of a bound kernel that do not wait for each other side by side, if that is predicted to be
- * faster. A schedule that is given says itself which do: KN_ARGUMENT if they cannot. */
-void kn_run_beside(const kn_site *at, kn_kernel *k);
-kn_status kn_run_beside_as_given(const kn_site *at, kn_kernel *k);
+/* beside.c: runs the phases of a bound kernel that do not wait for each other side by side. A schedule that is given
+ * says itself which do: KN_ARGUMENT if they cannot. */
+void kn_run_beside(kn_kernel *k);
+kn_status kn_run_beside_as_given(const kn_kernel *k);
 
 /* atomics.c: makes whole sums of integers packed atomics, in kernels whose last phase is the last block's. */
 void kn_sum_by_atomics(kn_kernel *k);

@@ -1,5 +1,6 @@
 /* Split reductions: into how many ranges, and whether that pays. */
 #include "codegen/model/machine.h"
+#include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 static bool differs_by_member(const kn_phase *ph, const kn_access *acc)
@@ -138,4 +139,53 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
     if (ranges.n < 2)
         ranges = ranges_to_fill(ph, target, blocks, forced);
     return forced || nothing_keeps(ph, target) || pays(at, ph, &ranges) ? ranges : whole;
+}
+
+/* Does a local phase merge what `store` leaves for each of so many parts, and nothing else? */
+static bool merges(const kn_phase *reader, const kn_store *store, int64_t parts)
+{
+    return reader->local && reader->nest.ngroup == 0 && reader->nest.naxes == 1 &&
+           reader->nest.axes[0].extent == parts && store->access.split_stride == 1;
+}
+
+/* Visits the phases that read what `split` stores for each of so many parts; false: not all merge it. With `fewer`
+ * they have so many from then on. */
+static bool visit_mergers(kn_kernel *k, const kn_phase *split, int64_t parts, int64_t fewer)
+{
+    for (int s = 0; s < split->nest.stores.len; s++) {
+        const kn_store *st = &split->nest.stores.data[s];
+        for (int i = 0; i < k->phases.len && st->kind == KN_STORE_PARTIAL; i++) {
+            kn_phase *reader = &k->phases.data[i];
+            bool reads = false;
+            for (int v = 0; v < reader->nest.values.len; v++)
+                reads = reads || (kn_is_read(kn_value_at(reader, v)) &&
+                                  kn_value_at(reader, v)->access->buf == st->access.buf);
+            if (reads && !merges(reader, st, parts))
+                return false;
+            if (reads && fewer)
+                reader->nest.axes[0].extent = reader->nest.members = reader->num.chunk = fewer;
+        }
+    }
+    return true;
+}
+
+bool kn_may_have_fewer_parts(kn_kernel *k, int p)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    return ph->how.walk == KN_WALK_ROWS && kn_is_cyclic(ph) && !ph->how.resident &&
+           ph->nest.groups == 1 && visit_mergers(k, ph, ph->num.splits, 0);
+}
+
+void kn_have_parts(kn_kernel *k, int p, int64_t parts)
+{
+    kn_phase *ph = &k->phases.data[p];
+    visit_mergers(k, ph, ph->num.splits, parts);
+    ph->num.splits = parts;
+}
+
+void kn_fit_parts(const kn_site *at, kn_kernel *k, int p)
+{
+    const int64_t blocks = (int64_t)(kn_blocks_a_unit(k, at->target) * at->target->units);
+    if (k->phases.data[p].num.splits > blocks && blocks > 1 && kn_may_have_fewer_parts(k, p))
+        kn_have_parts(k, p, blocks);
 }

@@ -78,17 +78,21 @@ static const char *workers(kn_cuda_writer *w, int n)
                               : kn_cuda_printed(w, "(kn_count)%d", w->ph->how.tpg * n);
 }
 
-/* One local phase in a scope of its own, which assigns its exports to x<exported>, ... `lane` is a worker's index in
- * its group. */
-static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane, const char *live)
+static const char *export_type(const kn_phase *local, int e)
+{
+    return kn_cuda_type(local->nest.values.data[local->exports.data[e]].dtype);
+}
+
+/* One local phase in a scope of its own, which assigns its exports to x<number>, ... `lane` is a worker's index in its
+ * group. One that is done by a warp leaves them in `scratch` from byte `at` on. */
+static void write_local(kn_cuda_writer *w, int p, const char *lane, const char *live, int at)
 {
     enter_phase(w, p);
     const kn_phase *ph = w->ph;
-    for (int e = 0; e < ph->exports.len; e++) {
-        const kn_value *v = &ph->nest.values.data[ph->exports.data[e]];
-        kn_cuda_line(w, kn_cuda_wide(ph) ? "%s x%d[%d];" : "%s x%d;", kn_cuda_type(v->dtype),
-                     exported + e, ph->how.vec);
-    }
+    const bool by_a_warp = kn_by_a_warp(ph);
+    for (int e = 0; e < ph->exports.len && !by_a_warp; e++)
+        kn_cuda_line(w, kn_cuda_wide(ph) ? "%s x%d[%d];" : "%s x%d;", export_type(ph, e),
+                     ph->first_export + e, ph->how.vec);
     kn_cuda_line(w, "{ // phase %d, %s, local", p, ph->nest.name);
     w->indent++;
     kn_cuda_line(w, "const kn_count members = %s;",
@@ -102,23 +106,67 @@ static void write_local(kn_cuda_writer *w, int p, int exported, const char *lane
     kn_cuda_sweeps(w, &by, "");
     kn_cuda_open_groups(w);
     for (int e = 0; e < ph->exports.len; e++)
-        kn_cuda_line(w, "x%d%s = %s;", exported + e, kn_cuda_wide(ph) ? "[l]" : "",
-                     kn_cuda_operand(w, ph->exports.data[e]));
+        if (by_a_warp)
+            kn_cuda_guarded(w, "threadIdx.x % 32 == 0",
+                            kn_cuda_printed(w, "*(%s *)(scratch + %d) = %s;", export_type(ph, e),
+                                            at + e * KN_EXPORT_BYTES,
+                                            kn_cuda_operand(w, ph->exports.data[e])));
+        else
+            kn_cuda_line(w, "x%d%s = %s;", ph->first_export + e, kn_cuda_wide(ph) ? "[l]" : "",
+                         kn_cuda_operand(w, ph->exports.data[e]));
     kn_cuda_close_groups(w);
     kn_cuda_close(w);
+}
+
+/* The local phases of `host` that are done by a warp each, side by side; only those that are shared, or only others. */
+static void write_warp_locals(kn_cuda_writer *w, int host, bool shared)
+{
+    const kn_kernel *k = w->k;
+    int n = 0, at = 0;
+    for (int p = kn_first_local(k, host); p < host; p++) {
+        const kn_phase *local = &k->phases.data[p];
+        if (!kn_by_a_warp(local) || kn_is_shared_local(k, p) != shared)
+            continue;
+        kn_cuda_line(w, "if (threadIdx.x / 32 == %d %% (blockDim.x / 32))", n++);
+        write_local(w, p, "threadIdx.x % 32", "", at);
+        at += local->exports.len * KN_EXPORT_BYTES;
+    }
+    if (!n)
+        return;
+    kn_cuda_line(w, "__syncthreads();");
+    at = 0;
+    for (int p = kn_first_local(k, host); p < host; p++) {
+        const kn_phase *local = &k->phases.data[p];
+        for (int e = 0;
+             e < local->exports.len && kn_by_a_warp(local) && kn_is_shared_local(k, p) == shared;
+             e++, at += KN_EXPORT_BYTES)
+            kn_cuda_line(w, "const %s x%d = *(const %s *)(scratch + %d);", export_type(local, e),
+                         local->first_export + e, export_type(local, e), at);
+    }
+    kn_cuda_line(w, "__syncthreads();");
 }
 
 /* The local phases of the phase being written: those that work on its groups, or those that a block does once. */
 static void write_locals(kn_cuda_writer *w, bool grouped, const char *lane, const char *live)
 {
     kn_cuda_writer host = *w;
-    int exported = 0;
-    for (int p = kn_first_local(w->k, host.p); p < host.p; p++) {
-        const kn_phase *local = &w->k->phases.data[p];
-        if ((local->nest.ngroup > 0) == grouped)
-            write_local(w, p, exported, grouped ? lane : "threadIdx.x", live);
-        exported += local->exports.len;
-    }
+    if (!grouped)
+        write_warp_locals(w, host.p, false);
+    for (int p = kn_first_local(w->k, host.p); p < host.p; p++)
+        if ((w->k->phases.data[p].nest.ngroup > 0) == grouped && !kn_is_shared_local(w->k, p) &&
+            !kn_by_a_warp(&w->k->phases.data[p]))
+            write_local(w, p, grouped ? lane : "threadIdx.x", live, 0);
+    *w = host;
+}
+
+/* Those whose exports later phases see, too. */
+static void write_shared_locals(kn_cuda_writer *w)
+{
+    kn_cuda_writer host = *w;
+    write_warp_locals(w, host.p, true);
+    for (int p = kn_first_local(w->k, host.p); p < host.p; p++)
+        if (kn_is_shared_local(w->k, p) && !kn_by_a_warp(&w->k->phases.data[p]))
+            write_local(w, p, "threadIdx.x", "", 0);
     *w = host;
 }
 
@@ -340,6 +388,8 @@ static int scratch_bytes(const kn_kernel *k)
     for (int p = 0; p < k->phases.len; p++) {
         int bytes = kn_scratch_bytes(&k->phases.data[p], k->threads);
         int tiles = kn_tile_bytes(&k->phases.data[p]);
+        int exports = k->phases.data[p].local ? 0 : kn_warp_local_bytes(k, p);
+        most = exports > most ? exports : most;
         most = bytes > most ? bytes : most;
         most = tiles > most ? tiles : most;
     }
@@ -391,14 +441,13 @@ static void describe_phase(kn_cuda_writer *w)
     kn_put(w->t, "\n");
 }
 
-/* Phases side by side: the blocks that work on this one. */
+/* Phases side by side: the blocks that have a piece of this one. */
 static bool open_part_of_grid(kn_cuda_writer *w)
 {
     kn_part_of_grid part;
     if (!kn_runs_beside(w->k, w->p, &part))
         return false;
-    kn_cuda_line(w, "const kn_part_of_grid part = kn_part_of(%d, %d, p%d_from, p%d_to);",
-                 part.index, part.count, w->p, w->p);
+    kn_cuda_line(w, "const kn_part_of_grid part = kn_part_of(p%d_first, p%d_blocks);", w->p, w->p);
     kn_cuda_open(w, "if (part.block < part.blocks)");
     w->block = "part.block";
     w->blocks = "part.blocks";
@@ -410,6 +459,7 @@ static void write_phase(kn_cuda_writer *w, int p)
     enter_phase(w, p);
     if (w->ph->barrier)
         kn_cuda_line(w, "kn_grid_barrier(barrier);");
+    write_shared_locals(w);
     describe_phase(w);
     const bool one_block = w->ph->how.last_block && !w->ph->how.last_of_tile;
     if (one_block && kn_sums_atomically(w->ph))

@@ -15,6 +15,7 @@ typedef struct kn_planner {
     KN_VEC(int) align; /* alignment in bytes of the first buffers: kn_planner_site() */
     KN_VEC(kn_extent_param) extents;
     KN_VEC(kn_phase) phases;
+    int exports;           /* of local phases */
     KN_VEC(int) region_of; /* per phase: its region; an unfused plan has a kernel for each */
     /* per graph node: the buffer of a value that goes through memory; -1: none */
     int *buf_of_node;

@@ -1,8 +1,8 @@
-/* Small reductions without a barrier.
+/* Small reductions, and numbers that follow from their results, without a barrier.
  *
  * Before: a phase without groups that reads little, and whose results other phases read, each after a grid barrier.
- * After: each reader has a copy of the phase's reductions as a local phase, which every block computes for itself:
- * some kilobytes that every block reads through the cache cost less than a barrier.
+ * After: a local phase in front of the first reader, which every block computes for itself and whose exports all
+ * readers see: some kilobytes that every block reads through the cache cost less than a barrier.
  *
  * A phase that stores only results is then dropped, and the first reader that has a group stores those results that
  * are outputs. A phase that also stores elements stays for these, if that saves a barrier; and a phase whose outputs
@@ -12,10 +12,9 @@
 #include "codegen/model/caches.h"
 #include "codegen/plan/nests/planner.h"
 
-enum {
-    MOST_BYTES = 64 * 1024, /* read by each block */
-    MOST_READERS = 4,
-};
+/* Read by each block: of what it must wait for, or if that saves a barrier; of inputs, if other results need the
+ * barrier anyhow (docs/lab/several-arrays.md). */
+enum { MOST_BYTES = 64 * 1024, FEW_BYTES = 2 * 1024 };
 
 /* Does an output overwrite it? Then later phases cannot read it again. */
 static bool is_overwritten(const kn_planner *p, const kn_buf *b)
@@ -23,23 +22,30 @@ static bool is_overwritten(const kn_planner *p, const kn_buf *b)
     return b->kind == KN_BUF_INPUT && p->problem->over && p->problem->over[b->index] >= 0;
 }
 
-static bool can_be_local(const kn_planner *p, const kn_phase *ph)
+/* Has it results that do not differ between groups, and are whole? */
+static bool has_results(const kn_phase *ph)
 {
-    if (ph->nest.ngroup || ph->how.split || ph->local || !ph->nest.reds.len)
-        return false;
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = &ph->nest.values.data[i];
-        if (v->kind == KN_V_LOCAL ||
-            (kn_is_read(v) && is_overwritten(p, &p->bufs.data[v->access->buf])))
+    return !ph->local && !ph->nest.ngroup && (!ph->how.split || !ph->nest.reds.len);
+}
+
+static bool is_cheap(const kn_planner *p, const kn_phase *results, bool saves_barrier)
+{
+    bool waits = false;
+    for (int i = 0; i < results->nest.values.len; i++) {
+        const kn_value *v = &results->nest.values.data[i];
+        if (kn_is_read(v) && is_overwritten(p, &p->bufs.data[v->access->buf]))
             return false;
+        waits = waits || (kn_is_read(v) && p->bufs.data[v->access->buf].kind == KN_BUF_TEMP);
     }
-    return kn_phase_bytes_read(p->arena, ph, p->bufs.data) <= MOST_BYTES;
+    return kn_phase_bytes_read(p->arena, results, p->bufs.data) <=
+           (waits || saves_barrier ? MOST_BYTES : FEW_BYTES);
 }
 
 /* The same phase without its element stores, and without what only these need. */
 static kn_phase results_of(const kn_planner *p, const kn_phase *ph)
 {
     kn_phase results = kn_phase_copy(p->arena, ph);
+    results.how.split = results.how.resident = false; /* of the elements */
     results.nest.stores.len = 0;
     for (int i = 0; i < ph->nest.stores.len; i++)
         if (ph->nest.stores.data[i].kind == KN_STORE_GROUP)
@@ -63,14 +69,6 @@ static bool reads(const kn_phase *reader, const kn_phase *from)
         if (store_behind(from, &reader->nest.values.data[i]) >= 0)
             return true;
     return false;
-}
-
-static int exports_before(const kn_planner *p, int host)
-{
-    int n = 0;
-    for (int i = host - 1; i >= 0 && p->phases.data[i].local; i--)
-        n += p->phases.data[i].exports.len;
-    return n;
 }
 
 static bool stores_outputs(const kn_planner *p, const kn_phase *from)
@@ -106,7 +104,7 @@ static void store_outputs(kn_planner *p, kn_phase *host, const kn_phase *from, c
     }
 }
 
-/* Replaces the host's loads of what `from` stores by values of its local copy, whose exports start at number `first`. */
+/* Replaces the host's loads of what `from` stores by exports of its local form, from number `first` on. */
 static void read_locally(kn_planner *p, kn_phase *host, const kn_phase *from, int first,
                          bool outputs)
 {
@@ -156,14 +154,16 @@ void kn_insert_phase(kn_planner *p, int at, kn_phase ph, int region)
     p->region_of.data[at] = region;
 }
 
-/* Inserts a copy of `from` before the host at `at`. */
+/* Inserts the local form of `from` before the host at `at`. */
 static void add_local(kn_planner *p, int at, const kn_phase *from)
 {
     kn_phase local = kn_phase_copy(p->arena, from);
     local.local = true;
     local.nest.stores.len = 0;
+    local.first_export = p->exports;
     for (int i = 0; i < from->nest.stores.len; i++)
         kn_push(p->arena, &local.exports, from->nest.stores.data[i].value);
+    p->exports += local.exports.len;
     kn_insert_phase(p, at, local, p->region_of.data[at]);
 }
 
@@ -188,18 +188,17 @@ static bool gathers(const kn_phase *reader, const kn_phase *from)
     return false;
 }
 
-/* Readers of `from`; too many if one of them is local, since it could not have local phases of its own. */
-static int count_readers(const kn_planner *p, int index, const kn_phase *from)
+/* The first reader of `from`, a form of phase `index`; 0: there is none, or one needs the results in memory. */
+static int first_reader(const kn_planner *p, int index, const kn_phase *from)
 {
-    int readers = 0;
-    for (int i = index + 1; i < p->phases.len; i++) {
+    int first = 0;
+    for (int i = p->phases.len - 1; i > index; i--) {
         const kn_phase *reader = &p->phases.data[i];
-        if (gathers(reader, from))
-            return MOST_READERS + 1;
-        if (reads(reader, from))
-            readers += reader->local ? MOST_READERS + 1 : 1;
+        if (gathers(reader, from) || (reads(reader, from) && reader->local))
+            return 0;
+        first = reads(reader, from) ? i : first;
     }
-    return readers;
+    return first;
 }
 
 /* Barriers if nobody waits for the stores of `from`, a form of phase `index`; NULL: of the phases as they are. */
@@ -230,28 +229,38 @@ static void drop_results(kn_planner *p, kn_phase *ph)
     kn_drop_dead(p->arena, ph);
 }
 
+/* All readers see what a local phase in front of the first of them exports. */
+static void make_local(kn_planner *p, int first, const kn_phase *from, bool to_store)
+{
+    const int exports = p->exports;
+    add_local(p, first, from);
+    for (int j = first + 1; j < p->phases.len; j++) {
+        kn_phase *reader = &p->phases.data[j];
+        if (!reads(reader, from))
+            continue;
+        bool here = to_store && has_a_group(reader);
+        read_locally(p, reader, from, exports, here);
+        to_store = to_store && !here;
+    }
+}
+
 void kn_pass_local(kn_planner *p)
 {
     for (int i = 0; i < p->phases.len; i++) {
-        if (!can_be_local(p, &p->phases.data[i]))
+        if (!has_results(&p->phases.data[i]))
             continue;
         bool stays = kn_phase_stores_elements(&p->phases.data[i]);
         kn_phase from = results_of(p, &p->phases.data[i]);
-        int readers = count_readers(p, i, &from);
-        if (readers < 1 || readers > MOST_READERS ||
-            (stays && count_barriers(p, i, &from) == count_barriers(p, i, NULL)))
+        int first = first_reader(p, i, &from);
+        if (!first)
+            continue;
+        bool saves = count_barriers(p, i, &from) < count_barriers(p, i, NULL);
+        if ((stays && !saves) || !is_cheap(p, &from, saves))
             continue;
         bool to_store = !stays && stores_outputs(p, &from);
         if (to_store && !reader_has_a_group(p, i, &from))
             continue;
-        for (int j = i + 1; j < p->phases.len; j++) {
-            if (!reads(&p->phases.data[j], &from))
-                continue;
-            bool here = to_store && has_a_group(&p->phases.data[j]);
-            read_locally(p, &p->phases.data[j], &from, exports_before(p, j), here);
-            to_store = to_store && !here;
-            add_local(p, j++, &from);
-        }
+        make_local(p, first, &from, to_store);
         if (stays)
             drop_results(p, &p->phases.data[i]);
         else

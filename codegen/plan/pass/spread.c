@@ -263,10 +263,11 @@ static void finish_locally(spreader *s, int stage)
 {
     combine_parts(s, stage);
     s->to.local = true;
+    s->to.first_export = s->p->exports;
     for (int r = 0; r < s->from.nest.reds.len; r++) {
         if (s->from.nest.reds.data[r].stage != stage)
             continue;
-        s->export_of[r] = s->to.exports.len;
+        s->export_of[r] = s->p->exports++;
         kn_push(s->p->arena, &s->to.exports, s->result_value[r]);
     }
     kn_push(s->p->arena, &s->p->phases, s->to);

@@ -15,7 +15,7 @@ static bool may_cross(const kn_problem *pr)
 
 static bool may_be_local(const kn_problem *pr)
 {
-    return pr->target->sm && pr->fusion && !pr->universal;
+    return pr->target->sm && pr->target->cooperative && pr->fusion && !pr->universal;
 }
 
 static const struct {

@@ -1,22 +1,18 @@
 // The blocks of a grid.
 
-// Phases side by side: a block's index among those of its phase, and how many these are. Other blocks have larger indices.
+// Phases side by side: a block's index among those that have a piece of the phase, and how many these are.
 struct kn_part_of_grid {
     unsigned block, blocks;
 };
 
-// The part of phase `index` of `count`: a block of its own, and of the others those between two fractions, in units of 2^-30. If
-// there are fewer blocks than phases, all work on each.
-__device__ __forceinline__ kn_part_of_grid kn_part_of(unsigned index, unsigned count, unsigned long long from,
-                                                      unsigned long long to)
+// The pieces of all such phases are dealt to the blocks in turn, and `first` of them lie in front of this phase's. Blocks without
+// a piece of it have larger indices.
+__device__ __forceinline__ kn_part_of_grid kn_part_of(unsigned first, unsigned pieces)
 {
-    kn_part_of_grid part = {blockIdx.x, gridDim.x};
-    if (gridDim.x < count)
-        return part;
-    const unsigned others = gridDim.x - count, first = index + (unsigned)(others * from >> 30),
-                   next = index + 1 + (unsigned)(others * to >> 30);
-    part.block = blockIdx.x - first; // wraps for blocks in front
-    part.blocks = next - first;
+    const unsigned begin = first % gridDim.x;
+    kn_part_of_grid part = {blockIdx.x < begin ? blockIdx.x + gridDim.x - begin : blockIdx.x - begin, gridDim.x};
+    if (pieces < part.blocks)
+        part.blocks = pieces;
     return part;
 }
 
