@@ -7,6 +7,7 @@
 #include "frontend/structs.h"
 #include "runtime/cuda/doctor.h"
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/device/folder.h"
 
 #define SAME_STATUS(name, internal) _Static_assert((int)KILN_##name == (int)KN_##internal, #name)
 SAME_STATUS(OK, OK);
@@ -181,7 +182,7 @@ void kiln_ctx_destroy(kiln_ctx *ctx)
         kn_handle_drop(ctx);
 }
 
-void kiln_remove_temporary_files(void) { kn_emu_folders_remove(); }
+void kiln_remove_temporary_files(void) { kn_folders_remove(); }
 
 const char *kiln_ctx_device(const kiln_ctx *ctx) { return ctx ? ctx->core->name : ""; }
 

@@ -1,6 +1,9 @@
 #include "runtime/device/binary.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "kernels_cache/disk.h"
@@ -110,6 +113,31 @@ static void keep(const request *r, const kn_binary *binary, uint64_t cost_ns)
     memcpy(value + head, binary->data, binary->size);
     kn_disk_store(r->dev->disk, key_of(r), (kn_bytes_view){value, head + binary->size}, cost_ns);
     r->from->release(r->from->user, value);
+}
+
+kn_status kn_binary_read(const char *path, const kn_allocator *from, kn_binary *binary)
+{
+    struct stat st;
+    FILE *f = fopen(path, "re");
+    if (!f || fstat(fileno(f), &st) != 0) {
+        if (f)
+            fclose(f);
+        return kn_fail(KN_IO, "cannot read '%s': %s", path, strerror(errno));
+    }
+    *binary = (kn_binary){.size = (size_t)st.st_size};
+    binary->data = from->alloc(from->user, binary->size + 1);
+    binary->symbol = from->alloc(from->user, 1);
+    kn_status status = KN_OK;
+    if (!binary->data || !binary->symbol)
+        status = kn_fail(KN_MEMORY, "out of memory: %zu bytes", binary->size);
+    else if (fread(binary->data, 1, binary->size, f) != binary->size)
+        status = kn_fail(KN_IO, "cannot read '%s'", path);
+    fclose(f);
+    if (status != KN_OK)
+        kn_binary_finish(binary, from);
+    else
+        binary->symbol[0] = '\0';
+    return status;
 }
 
 void kn_binary_finish(kn_binary *binary, const kn_allocator *from)

@@ -36,6 +36,8 @@ kn_status kn_binary_load(kn_device *dev, const kn_compiler *compiler, const kn_a
  * False in doubt. Only such texts have their binaries kept. */
 bool kn_text_is_whole(const char *text, bool (*has_header)(const char *name, size_t n));
 
+/* The bytes of a file that the host's compiler made; its symbol is "". */
+kn_status kn_binary_read(const char *path, const kn_allocator *from, kn_binary *binary);
 void kn_binary_finish(kn_binary *binary, const kn_allocator *from);
 
 #endif

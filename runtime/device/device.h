@@ -123,8 +123,6 @@ extern const kn_device_ops kn_cpu_device;
 void kn_cpu_doctor(kn_text *t);
 extern const kn_device_ops kn_cuda_device;
 extern const kn_device_ops kn_emu_device;
-/* Removes the temporary files of all emulators of the process, which is about to end. Async-signal-safe. */
-void kn_emu_folders_remove(void);
 /* Adds a line on the emulator: the C++ compiler that it uses, or how to come by one. */
 void kn_emu_doctor(kn_text *t);
 

@@ -67,6 +67,7 @@ static kn_status emu_open(const kn_device_config *config, kn_device **out)
     *dev = (kn_emu){.base = {.ops = &kn_emu_device, .disk = config->disk},
                     .from = from,
                     .options = options,
+                    .compiler.folder.name = "kiln-emulator-",
                     .threads = config->threads > 0 ? config->threads : kn_cores(),
                     .target = {.kind = "cuda",
                                .sm = 90,
@@ -94,7 +95,7 @@ static void emu_close(kn_device *base)
         kn_emu_worker_free(w);
     }
     kn_emu_shadow_free(dev);
-    kn_emu_folder_close(&dev->compiler.folder);
+    kn_folder_close(&dev->compiler.folder);
     free(dev->allocations);
     pthread_mutex_destroy(&dev->compiler.lock);
     pthread_mutex_destroy(&dev->lock);
@@ -301,7 +302,7 @@ void kn_emu_doctor(kn_text *t)
     kn_status status = emu_open(&config, &dev);
     if (status == KN_OK) {
         status = kn_emu_find_compiler(kn_emu_of(dev));
-        const char *version = kn_emu_of(dev)->compiler.version;
+        const char *version = kn_emu_of(dev)->compiler.host.version;
         snprintf(line, sizeof line, "%.*s", (int)strcspn(version, "\n"), version);
         emu_close(dev);
     }

@@ -16,7 +16,7 @@ static int find_lines(const kn_code *code, void *pc, int *lines)
     snprintf(address, sizeof address, "0x%lx",
              (unsigned long)((uintptr_t)pc - (uintptr_t)code->base - 1));
     char *argv[] = {"addr2line", "-i", "-e", (char *)code->path, address, NULL};
-    if (kn_emu_run(argv, out, sizeof out) != 0)
+    if (kn_host_run(argv, out, sizeof out, NULL) != 0)
         return 0;
     int n = 0;
     char *save;

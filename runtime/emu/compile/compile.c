@@ -56,12 +56,12 @@ static kn_status run_compiler(kn_emu *dev, const char *root, char *const *argv, 
     const kn_emu_compiler *c = &dev->compiler;
     char out[1500];
     __atomic_fetch_add(&dev->base.compiler_calls, 1, __ATOMIC_RELAXED);
-    int status = kn_emu_run(argv, out, sizeof out);
+    int status = kn_host_run(argv, out, sizeof out, NULL);
     if (status == 0)
         return KN_OK;
     strip(out, root);
     return kn_fail(KN_COMPILE, "%s: the host compiler %s refused it (status %d):\n%s", what,
-                   c->program, status, out);
+                   c->host.program, status, out);
 }
 
 enum { PATH_SIZE = 320 };
@@ -90,13 +90,20 @@ static kn_status fill_folder(kn_emu *dev)
     join(object, c->folder.path, "support.o");
     char include[PATH_SIZE + 2];
     snprintf(include, sizeof include, "-I%s", c->folder.path);
-    char *argv[] = {c->program,     "-std=c++17",
-                    "-O2",          "-w",
-                    "-fPIC",        "-fvisibility=hidden",
-                    include,        "-fno-exceptions",
-                    "-fno-builtin", "-c",
-                    path,           "-o",
-                    object,         NULL};
+    char *argv[] = {c->host.program,
+                    "-std=c++17",
+                    "-O2",
+                    "-w",
+                    "-fPIC",
+                    "-fvisibility=hidden",
+                    include,
+                    "-fno-exceptions",
+                    "-fno-builtin",
+                    "-c",
+                    path,
+                    "-o",
+                    object,
+                    NULL};
     return run_compiler(dev, c->folder.path, argv, "the emulator's support code");
 }
 
@@ -105,7 +112,7 @@ static kn_status fill_folder(kn_emu *dev)
 static kn_status get_folder(kn_emu *dev)
 {
     bool made;
-    KN_TRY(kn_emu_folder_open(&dev->compiler.folder, &made));
+    KN_TRY(kn_folder_open(&dev->compiler.folder, &made));
     if (made)
         dev->compiler.ready = false;
     return KN_OK;
@@ -125,7 +132,7 @@ static kn_status get_ready(kn_emu *dev)
 /* Where a kernel is compiled or loaded from: the emulator's folder, which may be another one for the next kernel, and a
  * number that names files there. */
 typedef struct place {
-    char root[sizeof((kn_emu_folder *)0)->path];
+    char root[sizeof((kn_folder *)0)->path];
     unsigned number;
 } place;
 
@@ -241,13 +248,13 @@ static void put_flags(const kn_emu *dev, const char *text, const char *flags[MAX
     int n = 0;
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         flags[n++] = always[i];
-    if (!dev->compiler.clang)
+    if (!dev->compiler.host.clang)
         flags[n++] = "-fno-extern-tls-init";
     /* Unchecked code needs the hooks only for loops that poll: see kn_emu_call_access. */
     bool hooks = !dev->options.unchecked || strstr(text, "volatile");
     if (hooks) {
         flags[n++] = "-fsanitize=thread";
-        if (dev->compiler.clang) {
+        if (dev->compiler.host.clang) {
             flags[n++] = "-mllvm";
             flags[n++] = "-tsan-distinguish-volatile=1";
             flags[n++] = "-mllvm";
@@ -267,7 +274,7 @@ static kn_status compile_object(kn_emu *dev, const char *root, const char *text,
 {
     const kn_emu_compiler *c = &dev->compiler;
     char include[PATH_SIZE + 2], map[PATH_SIZE + 64];
-    const char *argv[MAX_FLAGS + 10] = {c->program};
+    const char *argv[MAX_FLAGS + 10] = {c->host.program};
     snprintf(include, sizeof include, "-I%s", root);
     /* What is compiled does not depend on where. */
     snprintf(map, sizeof map, "-ffile-prefix-map=%s=" KN_EMU_FOLDER, root);
@@ -305,7 +312,7 @@ static kn_status build_in(kn_emu *dev, const char *root, const char *folder, con
     KN_TRY(compile_object(dev, root, text, wrapper, object));
     bool with_dynamic;
     KN_TRY(write_dynamic(object, memory, &with_dynamic));
-    const char *argv[12] = {c->program, "-shared", "-nostdlib", "-o", path, object};
+    const char *argv[12] = {c->host.program, "-shared", "-nostdlib", "-o", path, object};
     int n = 6;
     if (with_dynamic) /* before support.o, whose variable ends the image */
         argv[n++] = memory;
@@ -331,7 +338,7 @@ kn_status kn_emu_describe_compiler(kn_device *base, const char *text, kn_text *k
     place at;
     const char *flags[MAX_FLAGS];
     KN_TRY(step(dev, kn_emu_find_compiler, &at));
-    kn_putf(key, "compiler %s\n%s\noptions", dev->compiler.file, dev->compiler.version);
+    kn_putf(key, "compiler %s\n%s\noptions", dev->compiler.host.file, dev->compiler.host.version);
     put_flags(dev, text, flags);
     for (int i = 0; flags[i]; i++)
         kn_putf(key, " %s", flags[i]);
@@ -350,31 +357,6 @@ kn_status kn_emu_describe_compiler(kn_device *base, const char *text, kn_text *k
         kn_putf(key, "without asm %s\n", digest);
     }
     return KN_OK;
-}
-
-static kn_status read_file(const char *path, const kn_allocator *from, kn_binary *binary)
-{
-    struct stat st;
-    FILE *f = fopen(path, "re");
-    if (!f || fstat(fileno(f), &st) != 0) {
-        if (f)
-            fclose(f);
-        return kn_fail(KN_IO, "cannot read '%s': %s", path, strerror(errno));
-    }
-    *binary = (kn_binary){.size = (size_t)st.st_size};
-    binary->data = from->alloc(from->user, binary->size + 1);
-    binary->symbol = from->alloc(from->user, 1);
-    kn_status status = KN_OK;
-    if (!binary->data || !binary->symbol)
-        status = kn_fail(KN_MEMORY, "out of memory: %zu bytes", binary->size);
-    else if (fread(binary->data, 1, binary->size, f) != binary->size)
-        status = kn_fail(KN_IO, "cannot read '%s'", path);
-    fclose(f);
-    if (status != KN_OK)
-        kn_binary_finish(binary, from);
-    else
-        binary->symbol[0] = '\0'; /* every module calls it kn_emu_entry */
-    return status;
 }
 
 /* What the compiler said first is about our own lines: `entry` is not what they can be written with. */
@@ -415,8 +397,8 @@ static kn_status build(kn_emu *dev, const place *at, const char *entry, const ch
         return kn_fail(KN_IO, "cannot make '%s': %s", folder, strerror(errno));
     kn_status status = build_in(dev, at->root, folder, entry, text, made);
     if (status == KN_OK)
-        status = read_file(made, from, binary);
-    kn_emu_folder_remove(folder);
+        status = kn_binary_read(made, from, binary); /* every module calls it kn_emu_entry */
+    kn_folder_remove(folder);
     return status;
 }
 

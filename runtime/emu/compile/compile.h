@@ -6,7 +6,8 @@
 #include <pthread.h>
 
 #include "runtime/device/binary.h"
-#include "runtime/emu/compile/folder.h"
+#include "runtime/device/folder.h"
+#include "runtime/device/host.h"
 
 typedef struct kn_emu kn_emu;
 
@@ -14,11 +15,8 @@ typedef struct kn_emu kn_emu;
  * loaded from, made when it is first needed. */
 typedef struct kn_emu_compiler {
     pthread_mutex_t lock;
-    char program[512];  /* "": not found yet */
-    char file[8192];    /* which file that is: name, size, time */
-    char version[1024]; /* what it says to --version */
-    bool clang;
-    kn_emu_folder folder;
+    kn_host_compiler host; /* found or not */
+    kn_folder folder;
     bool ready;     /* what every module needs is in the folder */
     unsigned count; /* so far: names files */
 } kn_emu_compiler;
@@ -36,12 +34,9 @@ const char *kn_emu_find_cluster(const char *text, const char *entry, size_t *len
 /* Is there a kernel of this name in the text? Puts the names of those that there are into `list`. */
 bool kn_emu_find_entry(const char *text, const char *entry, char *list, size_t size);
 
-/* ---- the host's programs: host.c; the first with the compiler's lock held ---- */
+/* ---- the compiler: host.c; with its lock held ---- */
 
 kn_status kn_emu_find_compiler(kn_emu *dev);
-/* Runs a program, argv[0] sought in PATH; up to size-1 bytes of its output (both streams) in `out`. -1: it
- * could not be run; otherwise its exit status. */
-int kn_emu_run(char *const *argv, char *out, size_t size);
 
 /* ---- the shared object: compile.c, as in kn_compiler ---- */
 

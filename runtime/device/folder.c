@@ -1,4 +1,4 @@
-/* The emulator's folder of temporary files, $TMPDIR/kiln-emulator-XXXXXX: private, of a name that nobody can foresee,
+/* A folder of temporary files, $TMPDIR/kiln-emulator-XXXXXX: private, of a name that nobody can foresee,
  * and locked with flock() as long as it is in use. What a killed process left is not locked any more, and removed when
  * the next process makes a folder.
  *
@@ -16,10 +16,8 @@
 
 #include "base/env.h"
 #include "base/process.h"
-#include "runtime/device/device.h"
-#include "runtime/emu/compile/folder.h"
+#include "runtime/device/folder.h"
 
-#define NAME "kiln-emulator-"
 #define RANDOM "XXXXXX"
 
 static int open_folder(int at, const char *name)
@@ -93,46 +91,47 @@ static void sweep_one(int at, const char *name)
     close(fd); /* and the lock with it */
 }
 
-static void sweep(const char *parent)
+static void sweep(const char *parent, const char *prefix)
 {
     DIR *folder = opendir(parent);
     if (!folder)
         return;
     for (struct dirent *e; (e = readdir(folder)) != NULL;)
-        if (strncmp(e->d_name, NAME, strlen(NAME)) == 0 && strlen(e->d_name) == strlen(NAME RANDOM))
+        if (strncmp(e->d_name, prefix, strlen(prefix)) == 0 &&
+            strlen(e->d_name) == strlen(prefix) + strlen(RANDOM))
             sweep_one(dirfd(folder), e->d_name);
     closedir(folder);
 }
 
 /* ---- all of this process ---- */
 
-enum { MOST_LISTED = 64 };                 /* those beyond are left to who sweeps */
-static kn_emu_folder *listed[MOST_LISTED]; /* atomic, each */
+enum { MOST_LISTED = 64 };             /* those beyond are left to who sweeps */
+static kn_folder *listed[MOST_LISTED]; /* atomic, each */
 
-static void list(kn_emu_folder *f)
+static void list(kn_folder *f)
 {
     f->process = kn_process();
     for (int i = 0; i < MOST_LISTED; i++) {
-        kn_emu_folder *none = NULL;
+        kn_folder *none = NULL;
         if (__atomic_compare_exchange_n(&listed[i], &none, f, false, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
             return;
     }
 }
 
-static void unlist(kn_emu_folder *f)
+static void unlist(kn_folder *f)
 {
     for (int i = 0; i < MOST_LISTED; i++) {
-        kn_emu_folder *it = f;
+        kn_folder *it = f;
         __atomic_compare_exchange_n(&listed[i], &it, NULL, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED);
     }
 }
 
-void kn_emu_folders_remove(void)
+void kn_folders_remove(void)
 {
     for (int i = 0; i < MOST_LISTED; i++) {
-        const kn_emu_folder *f = __atomic_load_n(&listed[i], __ATOMIC_ACQUIRE);
+        const kn_folder *f = __atomic_load_n(&listed[i], __ATOMIC_ACQUIRE);
         if (f && f->process == kn_process())
             remove_folder(AT_FDCWD, f->path, f->fd);
     }
@@ -141,11 +140,11 @@ void kn_emu_folders_remove(void)
 /* ---- the folder ---- */
 
 /* A new one, locked; false with errno. */
-static bool make(kn_emu_folder *f, const char *parent)
+static bool make(kn_folder *f, const char *parent)
 {
     enum { TRIES = 8 };
     for (int i = 0; i < TRIES; i++) {
-        snprintf(f->path, sizeof f->path, "%s/" NAME RANDOM, parent);
+        snprintf(f->path, sizeof f->path, "%s/%s" RANDOM, parent, f->name);
         if (!mkdtemp(f->path))
             return false;
         f->fd = open_folder(AT_FDCWD, f->path);
@@ -164,7 +163,7 @@ static bool make(kn_emu_folder *f, const char *parent)
     return false;
 }
 
-kn_status kn_emu_folder_open(kn_emu_folder *f, bool *made)
+kn_status kn_folder_open(kn_folder *f, bool *made)
 {
     const char *parent = kn_env_temporary();
     *made = false;
@@ -174,20 +173,20 @@ kn_status kn_emu_folder_open(kn_emu_folder *f, bool *made)
         unlist(f);
         close(f->fd);
     }
-    if (strlen(parent) > KN_EMU_PARENT)
+    if (strlen(parent) > KN_FOLDER_PARENT)
         parent = "/tmp";
-    sweep(parent);
+    sweep(parent, f->name);
     *made = make(f, parent);
     if (*made) {
         list(f);
         return KN_OK;
     }
     f->path[0] = '\0';
-    return kn_fail(KN_IO, "the device \"emu\" works in '%s', where no folder can be made: %s",
-                   parent, strerror(errno));
+    return kn_fail(KN_IO, "temporary files go to '%s', where no folder can be made: %s", parent,
+                   strerror(errno));
 }
 
-void kn_emu_folder_remove(const char *path)
+void kn_folder_remove(const char *path)
 {
     int fd = open_folder(AT_FDCWD, path);
     if (fd < 0)
@@ -196,7 +195,7 @@ void kn_emu_folder_remove(const char *path)
     rmdir(path);
 }
 
-void kn_emu_folder_close(kn_emu_folder *f)
+void kn_folder_close(kn_folder *f)
 {
     if (!f->path[0])
         return;
