@@ -16,7 +16,7 @@ _kiln()
     --fusion) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$word") && return ;;
     --reuse) mapfile -t COMPREPLY < <(compgen -W "keep recompute" -- "$word") && return ;;
     --schedule) mapfile -t COMPREPLY < <(compgen -W "whole split resident cluster tiles" -- "$word") && return ;;
-    --stage) mapfile -t COMPREPLY < <(compgen -W "graph ir schedule cuda ptx resources dot" -- "$word") && return ;;
+    --stage) mapfile -t COMPREPLY < <(compgen -W "graph ir schedule c cuda ptx resources dot" -- "$word") && return ;;
     -o) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
     esac
     if [[ $word == -* ]]; then

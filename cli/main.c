@@ -97,7 +97,7 @@ static const struct command {
      "\n"
      "  -v             steps that changed nothing too, the operations of each line, and all reasons\n"
      "                 not to merge, beyond the first 20\n"
-     "  --stage S      print that text instead: graph, ir, schedule, cuda, ptx, resources, dot, or\n"
+     "  --stage S      print that text instead: graph, ir, schedule, c, cuda, ptx, resources, dot, or\n"
      "                 several of them with commas\n"
      "  --arch A       for another GPU architecture than sm_90: sm_80, sm_100, ...; or cpu\n"
      "  --json         one JSON object\n"

@@ -153,6 +153,7 @@ kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx)
                                      .cache_dir = c.cache_dir,
                                      .cache_bytes = c.cache_bytes,
                                      .trust_pointers = c.trust_pointers,
+                                     .cpu_compile = c.cpu_compile,
                                      .from = &from};
     kn_status status = kn_context_open(&inner, &made->core);
     if (status != KN_OK) {

@@ -135,6 +135,10 @@ typedef struct kiln_config {
      * for the first time, and host memory that kernels cannot use is an error. true: nothing is asked; such memory is a
      * fault of the kernel then, after which nothing runs in the process's CUDA context. */
     bool trust_pointers;
+    /* "cpu": when kernels are compiled by the host's C compiler. "background": while they run interpreted, from the
+     * second run on; "wait": before the first run; "only": the same, and what cannot be compiled is an error; "never".
+     * Results do not depend on it. NULL: $KILN_CPU_COMPILE, else "background". See docs/cpu.md. */
+    const char *cpu_compile;
 } kiln_config;
 KILN_INIT(kiln_config)
 /* config may be NULL for the defaults. */
@@ -159,7 +163,7 @@ typedef struct kiln_stats {
     double compile_ms;   /* time spent in the kernel compiler */
     uint64_t disk_hits;  /* kernels found in the disk cache instead */
     double saved_ms;     /* what compiling those took when it was done */
-    /* "cuda": times that the process opened NVRTC or compiled something with it; "emu": runs of the host's compiler;
+    /* "cuda": times that the process opened NVRTC or compiled something with it; "emu", "cpu": runs of the host's compiler;
      * 0 when all that was needed was kept. */
     uint64_t compiler_calls;
     uint64_t tunings;     /* classes of arguments whose schedules were measured: options.autotune */
@@ -634,7 +638,7 @@ KILN_API kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(vo
 
 typedef struct kiln_explain_options {
     size_t struct_size;
-    /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "cuda", "ptx", "dot": that text; "resources":
+    /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "c", "cuda", "ptx", "dot": that text; "resources":
      * registers, local and shared memory. */
     const char *stage;
     /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU device; NULL: for the context's device,

@@ -14,8 +14,8 @@
     const kn_struct kn_struct_##what = {#what, what##_ends, sizeof what##_ends / sizeof(size_t)};
 
 #define F(field) END(kiln_config, field)
-STRUCT(config, trust_pointers, F(device), F(threads), F(alloc), F(release), F(user), F(emulator),
-       F(cache_dir), F(cache_bytes))
+STRUCT(config, cpu_compile, F(device), F(threads), F(alloc), F(release), F(user), F(emulator),
+       F(cache_dir), F(cache_bytes), F(trust_pointers))
 #undef F
 #define F(field) END(kiln_stats, field)
 STRUCT(stats, kernels_dropped, F(launches), F(compiles), F(cache_hits), F(copies), F(compile_ms),

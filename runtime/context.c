@@ -24,6 +24,7 @@ static kn_status open_device(kn_context *ctx, const kn_context_config *given)
     const char *name = given->device ? given->device : "auto";
     kn_device_config config = {.threads = given->threads,
                                .emulator = given->emulator,
+                               .compile = given->cpu_compile,
                                .disk = ctx->disk,
                                .from = ctx->from};
     if (strcmp(name, "auto") == 0) {

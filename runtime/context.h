@@ -30,6 +30,7 @@ typedef struct kn_context_config {
     const char *device;   /* "auto", "cpu", "cuda", "cuda:N", "emu", "ref"; NULL is "auto" */
     int threads;          /* see kn_device_config */
     const char *emulator; /* options or NULL */
+    const char *cpu_compile;
     const char *cache_dir;
     uint64_t cache_bytes;     /* as in kiln_config */
     bool trust_pointers;      /* as there */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codegen/emit/c/c.h"
 #include "codegen/emit/cuda/cuda.h"
 #include "codegen/kir/schedule_text.h"
 #include "codegen/sched/bind.h"
@@ -44,6 +45,15 @@ static kn_status put_resources(const subject *s, kn_kernel *k)
     return KN_OK;
 }
 
+static kn_status put_c(const subject *s, const kn_kernel *k)
+{
+    if (kn_explains_gpu(s))
+        return kn_fail(KN_ARGUMENT, "the stage 'c' is the CPU's: --device cpu");
+    for (int m = 0; m < KN_C_MODES; m++) /* each is a text of its own, with the same beginning */
+        kn_c_walks(s->t, k, (kn_c_mode)m);
+    return KN_OK;
+}
+
 /* In the form that --schedule reads. */
 static void put_schedules(const subject *s)
 {
@@ -54,7 +64,7 @@ static void put_schedules(const subject *s)
 static kn_status put_stage(const subject *s, const char *stage)
 {
     bool cuda = strcmp(stage, "cuda") == 0, ptx = strcmp(stage, "ptx") == 0;
-    bool resources = strcmp(stage, "resources") == 0;
+    bool resources = strcmp(stage, "resources") == 0, c = strcmp(stage, "c") == 0;
     bool ir = strcmp(stage, "ir") == 0, schedule = strcmp(stage, "schedule") == 0;
     if (strcmp(stage, "graph") == 0) {
         kn_graph_print(s->t, s->prog->optimised, false);
@@ -64,11 +74,12 @@ static kn_status put_stage(const subject *s, const char *stage)
         kn_graph_dot(s->t, s->prog->optimised);
         return KN_OK;
     }
-    if (!cuda && !ptx && !ir && !schedule && !resources)
-        return kn_fail(KN_ARGUMENT,
-                       "unknown stage '%s'; there are graph, ir, schedule, cuda, ptx, resources, "
-                       "dot and json",
-                       stage);
+    if (!cuda && !ptx && !ir && !schedule && !resources && !c)
+        return kn_fail(
+            KN_ARGUMENT,
+            "unknown stage '%s'; there are graph, ir, schedule, c, cuda, ptx, resources, "
+            "dot and json",
+            stage);
     if (schedule)
         put_schedules(s);
     for (int i = 0; i < s->plan->kernels.len; i++) {
@@ -83,6 +94,8 @@ static kn_status put_stage(const subject *s, const char *stage)
             KN_TRY(put_ptx(s, k));
         else if (resources)
             KN_TRY(put_resources(s, k));
+        else if (c)
+            KN_TRY(put_c(s, k));
         else if (ir)
             kn_kernel_print(s->t, k, true);
         else

@@ -1,6 +1,7 @@
 /* How each loop nest is walked. */
 #include <string.h>
 
+#include "codegen/emit/c/c.h"
 #include "codegen/model/resources.h"
 #include "runtime/explain_impl.h"
 
@@ -187,6 +188,8 @@ void kn_explain_phase(const subject *s, const kn_kernel *k, int p, const kn_time
         put_time(s, time);
     kn_put(s->t, "\n");
     put_schedule(s, k, ph);
+    if (!kn_explains_gpu(s) && kn_c_refusal(ph))
+        kn_putf(s->t, "      interpreted: %s\n", kn_c_refusal(ph));
     put_arrays(s, k, ph);
 }
 

@@ -25,7 +25,7 @@ KNOWN_FOLDERS = set()
 CODEGEN_MOST = 3  # files that a cycle inside codegen may have without being listed
 
 # What the build writes, and the folder whose it is.
-GENERATED = {"prelude": "codegen/emit/cuda/prelude", "shim": "runtime/emu/compile/shim",
+GENERATED = {"prelude": "codegen/emit/cuda/prelude", "c": "codegen/emit/c", "shim": "runtime/emu/compile/shim",
              "generator.c": "codegen/emit/cuda/generator.c"}
 
 

@@ -1,5 +1,5 @@
-/* The CPU as a device: host memory, and kernels run by the interpreter in exec.c. A launch is done when it returns,
- * so there are no streams and nothing to wait for. */
+/* The CPU as a device: host memory, and kernels run by the interpreter in exec.c or, once they are compiled, as machine
+ * code (native.h). A launch is done when it returns, so there are no streams and nothing to wait for. */
 #include "runtime/device/device.h"
 
 #include <stdio.h>
@@ -8,14 +8,16 @@
 
 #include "base/aligned.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/thread.h"
+#include "runtime/cpu/cc.h"
 #include "runtime/cpu/exec.h"
 
 typedef struct cpu_device {
     kn_device base;
     kn_allocator from;
     kn_target target;
-    kn_pool *pool;
+    kn_cpu_machine machine;
     const kn_loops *loops;
 } cpu_device;
 
@@ -26,16 +28,25 @@ void kn_cpu_doctor(kn_text *t)
     const kn_loops *loops = kn_loops_choose();
     kn_putf(t, "cpu       %d threads, %s loops, functions of floats by %s\n", kn_cores(),
             loops->isa, loops->maths ? loops->maths->name : "the C library, one at a time");
+    kn_cc cc;
+    kn_cc_init(&cc, NULL, &kn_malloc_allocator);
+    kn_status status = kn_cc_find(&cc);
+    kn_putf(t, "          %s%.*s\n", status == KN_OK ? "compiles with " : "interprets: ",
+            status == KN_OK ? (int)strcspn(cc.host.version, "\n") : 200,
+            status == KN_OK ? cc.host.version : kn_last_error());
+    kn_cc_finish(&cc);
 }
 
 static kn_status cpu_open(const kn_device_config *config, kn_device **out)
 {
     kn_allocator from = config->from.alloc ? config->from : kn_malloc_allocator;
     int threads = config->threads > 0 ? config->threads : kn_cores();
+    kn_native_when when;
+    KN_TRY(kn_native_read(config->compile ? config->compile : kn_env("KILN_CPU_COMPILE"), &when));
     cpu_device *dev = from.alloc(from.user, sizeof *dev);
     if (!dev)
         return kn_fail(KN_MEMORY, "out of memory: CPU device");
-    *dev = (cpu_device){.base = {.ops = &kn_cpu_device},
+    *dev = (cpu_device){.base = {.ops = &kn_cpu_device, .disk = config->disk},
                         .from = from,
                         .loops = kn_loops_choose(),
                         .target = {.kind = "cpu",
@@ -43,8 +54,11 @@ static kn_status cpu_open(const kn_device_config *config, kn_device **out)
                                    .max_block = 1024,
                                    .max_threads_unit = 1,
                                    .cooperative = true}};
-    kn_status status = kn_pool_open(&dev->from, threads, &dev->pool);
+    kn_status status = kn_pool_open(&dev->from, threads, &dev->machine.pool);
+    if (status == KN_OK)
+        status = kn_native_open(&dev->base, when, dev->loops, &dev->from, &dev->machine.native);
     if (status != KN_OK) {
+        kn_pool_close(dev->machine.pool);
         from.release(from.user, dev);
         return status;
     }
@@ -57,7 +71,8 @@ static void cpu_close(kn_device *dev)
     if (!dev)
         return;
     kn_allocator from = of(dev)->from;
-    kn_pool_close(of(dev)->pool);
+    kn_native_close(of(dev)->machine.native);
+    kn_pool_close(of(dev)->machine.pool);
     from.release(from.user, dev);
 }
 
@@ -102,21 +117,45 @@ static kn_status cpu_sync(kn_device *dev, void *stream)
     return KN_OK;
 }
 
-static kn_status cpu_prepare(kn_device *dev, const kn_kernel *kernel, kn_code **code)
+/* How the kernel is walked with the numbers that it has now, a bit a mode. */
+static unsigned modes_of(const kn_cpu_plan *plan, const kn_kernel *kernel)
+{
+    unsigned modes = 0;
+    for (int i = 0; i < kernel->phases.len; i++)
+        modes |= 1u << kn_cpu_mode(&plan->phases[i], &kernel->phases.data[i]);
+    return modes;
+}
+
+static kn_status cpu_prepare(kn_device *base, const kn_kernel *kernel, kn_code **out)
 {
     uint64_t start = kn_clock_ns();
-    kn_cpu_plan *plan;
-    KN_TRY(kn_cpu_plan_make(kernel, of(dev)->loops, &of(dev)->from, &plan));
-    *code = (kn_code *)plan;
-    __atomic_fetch_add(&dev->compiles, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&dev->compile_ns, kn_clock_ns() - start, __ATOMIC_RELAXED);
+    cpu_device *dev = of(base);
+    kn_cpu_code *code = dev->from.alloc(dev->from.user, sizeof *code);
+    if (!code)
+        return kn_fail(KN_MEMORY, "out of memory: kernel %s", kernel->name);
+    *code = (kn_cpu_code){0};
+    kn_status status = kn_cpu_plan_make(kernel, dev->loops, &dev->from, &code->plan);
+    if (status == KN_OK)
+        status = kn_native_prepare(dev->machine.native, kernel, modes_of(code->plan, kernel),
+                                   &code->native);
+    if (status != KN_OK) {
+        kn_cpu_plan_free(code->plan);
+        dev->from.release(dev->from.user, code);
+        return status;
+    }
+    *out = (kn_code *)code;
+    __atomic_fetch_add(&base->compiles, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&base->compile_ns, kn_clock_ns() - start, __ATOMIC_RELAXED);
     return KN_OK;
 }
 
-static void cpu_discard(kn_device *dev, kn_code *code)
+static void cpu_discard(kn_device *base, kn_code *made)
 {
-    (void)dev;
-    kn_cpu_plan_free((kn_cpu_plan *)code);
+    cpu_device *dev = of(base);
+    kn_cpu_code *code = (kn_cpu_code *)made;
+    kn_native_discard(dev->machine.native, code->native);
+    kn_cpu_plan_free(code->plan);
+    dev->from.release(dev->from.user, code);
 }
 
 static kn_status cpu_launch(kn_device *dev, const kn_launch *launch, const kn_call *call,
@@ -124,7 +163,7 @@ static kn_status cpu_launch(kn_device *dev, const kn_launch *launch, const kn_ca
 {
     (void)stream;
     __atomic_fetch_add(&dev->launches, 1, __ATOMIC_RELAXED);
-    return kn_cpu_run((const kn_cpu_plan *)launch->code, launch->kernel, call, of(dev)->pool);
+    return kn_cpu_run(&of(dev)->machine, (const kn_cpu_code *)launch->code, launch->kernel, call);
 }
 
 static kn_status cpu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,

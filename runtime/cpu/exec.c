@@ -3,17 +3,17 @@
 #include <stdlib.h>
 
 #include "runtime/cpu/frame.h"
+#include "runtime/device/params.h"
 
 enum {
     INLINE_WORK = 32 * 1024, /* steps over elements: less is not worth waking a thread */
     TASK_WORK = 32 * 1024,
     TASKS_A_THREAD = 8,
-    RUN_LANES = 256,    /* runs of at least this many lanes get blocks of their own, */
-    ROW_LANES = 32,     /* or this many, if they are rows that a gather finds by one index each */
-    FOLD_MEMBERS = 256, /* columns: members before an accumulator is added to its total */
+    RUN_LANES = 256, /* runs of at least this many lanes get blocks of their own, */
+    ROW_LANES = 32,  /* or this many, if they are rows that a gather finds by one index each */
     FEW_MEMBERS = 32,
     FEW_GROUPS = 4,
-    TILE = 32,
+    TILE = 32,            /* the side of a square: two cache lines of 4-byte elements */
     FEWEST_IN_ROWS = 256, /* lanes of a tile of gathered rows */
 };
 
@@ -132,7 +132,7 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
                 f->done = (i - from) * n;
                 kn_frame_steps(f, &stage->sweep, n, true);
                 kn_frame_next(f, &stage->accesses);
-                if ((i - from) % FOLD_MEMBERS == FOLD_MEMBERS - 1)
+                if ((i - from) % KN_FOLD_MEMBERS == KN_FOLD_MEMBERS - 1)
                     fold_block(f, stage, n);
             }
         }
@@ -228,53 +228,57 @@ static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
 }
 
 /* Can blocks be tiles of the last two axes? */
-static bool can_tile(const kn_job *job)
+static bool can_tile(const kn_phase_plan *plan, const kn_phase *p)
 {
-    const kn_phase *p = job->phase;
     bool can = p->how.walk == KN_WALK_FLAT && p->nest.ngroup == 0 && p->nest.naxes >= 2 &&
                !p->how.split && p->nest.reds.len == 0;
-    for (int a = 0; can && a < job->plan->accesses.len; a++) {
-        const kn_access_ref *ref = &job->plan->accesses.data[a];
-        const kn_lanes *l = &job->lanes[a];
+    for (int a = 0; can && a < plan->accesses.len; a++) {
+        const kn_access_ref *ref = &plan->accesses.data[a];
         bool gathers = ref->value >= 0 && p->nest.values.data[ref->value].kind == KN_V_GATHER;
-        can = !l->any_once && !l->outer_once && ref->buf != KN_BUF_COUNT &&
-              (!gathers || job->plan->all_rows);
+        bool once = ref->store >= 0 && p->nest.stores.data[ref->store].once;
+        can = !once && ref->buf != KN_BUF_COUNT && (!gathers || plan->all_rows);
     }
     return can;
 }
 
 /* Is one array contiguous along the last axis but one and another along the last, so that walking rows of the one would
  * stride through the other? */
-static bool is_transposed(const kn_job *job)
+static bool is_transposed(const kn_phase_plan *plan, const kn_phase *p)
 {
-    const kn_phase *p = job->phase;
     bool transposed = false;
-    for (int a = 0; a < job->plan->accesses.len; a++) {
-        const kn_access_ref *ref = &job->plan->accesses.data[a];
+    for (int a = 0; a < plan->accesses.len; a++) {
+        const kn_access_ref *ref = &plan->accesses.data[a];
         transposed |= kn_access_transposed(access_of(p, ref), p->nest.naxes - 1, p->nest.naxes - 2,
                                            ref->bytes);
     }
     return transposed;
 }
 
-/* Tiles of transposed arrays have two cache lines of 4-byte elements a side; those of which each row is found by an
- * index have whole rows, for many of which indices are computed at a time. */
-static void choose_tile(kn_job *job)
+/* Are blocks tiles of transposed arrays, not where blocks alone will do? */
+static bool choose_squares(const kn_phase_plan *plan, const kn_phase *p)
+{
+    return can_tile(plan, p) && !plan->all_rows && plan->row_lanes >= TILE * TILE &&
+           p->nest.axes[p->nest.naxes - 2].extent >= TILE / 2 &&
+           p->nest.axes[p->nest.naxes - 1].extent >= TILE / 2 && is_transposed(plan, p);
+}
+
+kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p)
+{
+    return choose_cols(p) ? KN_C_COLS : choose_squares(plan, p) ? KN_C_TILES : KN_C_ROWS;
+}
+
+/* The interpreter's rows of which each is found by an index are tiles, for many rows of which indices are computed at a
+ * time. Compiled code computes them row by row at no more cost. */
+static void choose_gathered(kn_job *job)
 {
     const kn_phase *p = job->phase;
-    job->tile_rows = job->tile_columns = 0;
-    if (!can_tile(job))
+    if (!job->plan->all_rows || !can_tile(job->plan, p))
         return;
     int64_t rows = p->nest.axes[p->nest.naxes - 2].extent;
-    int64_t columns = p->nest.axes[p->nest.naxes - 1].extent, most = job->plan->row_lanes;
-    if (job->plan->all_rows) {
-        if (columns > 0 && columns < RUN_LANES && rows * columns >= FEWEST_IN_ROWS) {
-            job->tile_rows = most / columns;
-            job->tile_columns = columns;
-        }
-    } else if (rows >= TILE / 2 && columns >= TILE / 2 && most >= TILE * TILE &&
-               is_transposed(job)) {
-        job->tile_rows = job->tile_columns = TILE;
+    int64_t columns = p->nest.axes[p->nest.naxes - 1].extent;
+    if (columns > 0 && columns < RUN_LANES && rows * columns >= FEWEST_IN_ROWS) {
+        job->tile_rows = job->plan->row_lanes / columns;
+        job->tile_columns = columns;
     }
 }
 
@@ -355,55 +359,161 @@ static void bind(const kn_job *job, kn_lanes *lanes)
     }
 }
 
-static kn_status run_phase(const kn_cpu_plan *plan, kn_job *job, kn_lanes *lanes, char *scratch,
-                           kn_pool *pool)
+/* ---- phases ---- */
+
+static kn_status share(const kn_job *job, bool several, kn_pool *pool, size_t bytes, void *scratch,
+                       kn_task_fn fn, void *ctx)
 {
-    const kn_phase *p = job->phase;
-    if (p->nest.groups == 0)
-        return KN_OK;
-    job->cols = choose_cols(p);
-    job->outer_axis = job->cols ? p->nest.ngroup : 0;
-    job->outers = job->cols ? p->nest.naxes - p->nest.ngroup : p->nest.ngroup;
-    job->lanes = lanes;
-    bind(job, lanes);
-    choose_tile(job);
-    if (job->tile_rows) { /* tiles are of the last two axes; the others are outer axes */
-        job->outers = p->nest.naxes - 2;
-        bind(job, lanes);
-    }
-    bool several = cut(job, kn_pool_threads(pool));
     int64_t tasks = over(job->units, job->per_task);
     if (several)
-        return kn_pool_run(pool, tasks, plan->frame_bytes, scratch, work, job);
+        return kn_pool_run(pool, tasks, bytes, scratch, fn, ctx);
     for (int64_t task = 0; task < tasks; task++)
-        work(job, task, scratch);
+        fn(ctx, task, scratch);
     return KN_OK;
 }
 
-kn_status kn_cpu_run(const kn_cpu_plan *plan, const kn_kernel *kernel, const kn_call *call,
-                     kn_pool *pool)
+static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, kn_pool *pool)
 {
-    if (kernel->phases.len != plan->nphases)
-        return kn_fail(KN_INTERNAL, "kernel %s was prepared with %d phases and has %d",
-                       kernel->name, plan->nphases, kernel->phases.len);
+    const kn_phase *p = job->phase;
     size_t frame = (plan->frame_bytes + 63) & ~(size_t)63;
     char *scratch = kn_pool_borrow(pool, frame + (size_t)plan->accesses * sizeof(kn_lanes));
     if (!scratch)
-        return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", kernel->name);
-    kn_status status = KN_OK;
+        return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
+    kn_lanes *lanes = (kn_lanes *)(scratch + frame);
+    if (!job->cols && !job->tile_rows)
+        choose_gathered(job);
+    job->outer_axis = job->cols ? p->nest.ngroup : 0;
+    job->outers = job->tile_rows ? p->nest.naxes - 2 /* tiles are of the last two axes */
+                  : job->cols    ? p->nest.naxes - p->nest.ngroup
+                                 : p->nest.ngroup;
+    job->lanes = lanes;
+    bind(job, lanes);
+    bool several = cut(job, kn_pool_threads(pool));
+    kn_status status = share(job, several, pool, plan->frame_bytes, scratch, work, job);
+    kn_pool_return(pool, scratch);
+    return status;
+}
+
+/* ---- machine code ---- */
+
+typedef struct native_job {
+    const kn_job *job;
+    kn_c_work *work;
+    kn_c_call call;
+} native_job;
+
+static void work_native(void *ctx, int64_t task, void *scratch)
+{
+    const native_job *n = ctx;
+    int64_t unit = task * n->job->per_task;
+    n->work(&n->call, unit, lesser(unit + n->job->per_task, n->job->units), scratch);
+}
+
+/* Memory behind a worker's, as code is given it. */
+typedef struct native_numbers {
+    kn_param_cell *cells;
+    const void **scalars;
+    int64_t *extents, *numbers;
+} native_numbers;
+
+static size_t place_numbers(const kn_job *job, char *at, native_numbers *out)
+{
+    const kn_kernel *k = job->kernel;
+    size_t cells = (size_t)k->scalars.len * sizeof *out->cells;
+    size_t scalars = (size_t)k->scalars.len * sizeof *out->scalars;
+    size_t extents = (size_t)k->extents.len * sizeof *out->extents;
+    *out = (native_numbers){(kn_param_cell *)at, (const void **)(at + cells),
+                            (int64_t *)(at + cells + scalars),
+                            (int64_t *)(at + cells + scalars + extents)};
+    return cells + scalars + extents + (size_t)kn_c_numbers(job->phase, NULL) * sizeof(int64_t);
+}
+
+static void fill_numbers(const kn_job *job, const native_numbers *to)
+{
+    const kn_kernel *k = job->kernel;
+    for (int i = 0; i < k->scalars.len; i++) {
+        kn_scalar_store(job->call->scalars[i], &to->cells[i]);
+        to->scalars[i] = &to->cells[i];
+    }
+    for (int i = 0; i < k->extents.len; i++)
+        to->extents[i] = k->extents.data[i].value;
+    kn_c_numbers(job->phase, to->numbers);
+}
+
+static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *pool)
+{
+    native_numbers numbers;
+    const size_t slot = kn_cpu_slot_bytes(job->plan), row = kn_cpu_row_bytes(job->plan);
+    const size_t mine = ((size_t)code->slots * slot + (size_t)code->rows * row + 63) & ~(size_t)63;
+    char *scratch = kn_pool_borrow(pool, mine + place_numbers(job, NULL, &numbers));
+    if (!scratch)
+        return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
+    place_numbers(job, scratch + mine, &numbers);
+    fill_numbers(job, &numbers);
+    bool several = cut(job, kn_pool_threads(pool));
+    native_job n = {.job = job,
+                    .work = code->work,
+                    .call = {.buf = job->call->bufs,
+                             .scalar = numbers.scalars,
+                             .extent = numbers.extents,
+                             .num = numbers.numbers,
+                             .loop = code->loops,
+                             .fold = job->plan->folds,
+                             .groups = job->phase->nest.groups,
+                             .members = job->phase->nest.members,
+                             .parts = job->parts,
+                             .part = job->part,
+                             .most = job->most,
+                             .run = job->run,
+                             .run_step = job->run_step,
+                             .tile = job->tile_rows,
+                             .slot = (int64_t)slot,
+                             .row = (int64_t)row,
+                             .bad = job->bad}};
+    kn_status status = share(job, several, pool, mine, scratch, work_native, &n);
+    kn_pool_return(pool, scratch);
+    return status;
+}
+
+/* ---- a kernel ---- */
+
+static kn_status fail_index(const kn_kernel *kernel, const kn_phase *p, const kn_bad_index *bad)
+{
+    const char *name = p->nest.values.data[bad->value].name;
+    return kn_fail(KN_RUN, "%s: index %lld is out of bounds for an axis with size %lld",
+                   name ? name : kernel->name, (long long)bad->index, (long long)bad->size);
+}
+
+static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *code, int i,
+                           kn_job *job)
+{
+    const kn_phase *p = job->phase;
+    kn_native_phase native;
+    if (p->nest.groups == 0)
+        return KN_OK;
+    kn_c_mode mode = kn_cpu_mode(job->plan, p);
+    job->cols = mode == KN_C_COLS;
+    job->tile_rows = job->tile_columns = mode == KN_C_TILES ? TILE : 0;
+    KN_TRY(kn_native_get(machine->native, code->native, job->kernel, i, mode, &native));
     kn_bad_index bad = {0};
-    for (int i = 0; i < plan->nphases && status == KN_OK; i++) {
-        kn_job job = {.plan = &plan->phases[i],
-                      .bad = &bad,
+    job->bad = &bad;
+    KN_TRY(native.work ? run_native(job, &native, machine->pool)
+                       : interpret(code->plan, job, machine->pool));
+    return bad.found ? fail_index(job->kernel, p, &bad) : KN_OK;
+}
+
+kn_status kn_cpu_run(const kn_cpu_machine *machine, const kn_cpu_code *code,
+                     const kn_kernel *kernel, const kn_call *call)
+{
+    if (kernel->phases.len != code->plan->nphases)
+        return kn_fail(KN_INTERNAL, "kernel %s was prepared with %d phases and has %d",
+                       kernel->name, code->plan->nphases, kernel->phases.len);
+    for (int i = 0; i < kernel->phases.len; i++) {
+        kn_job job = {.plan = &code->plan->phases[i],
                       .kernel = kernel,
                       .phase = &kernel->phases.data[i],
                       .call = call};
-        status = run_phase(plan, &job, (kn_lanes *)(scratch + frame), scratch, pool);
-        if (bad.found && status == KN_OK)
-            status = kn_fail(KN_RUN, "%s: index %lld is out of bounds for an axis with size %lld",
-                             bad.value->name ? bad.value->name : kernel->name, (long long)bad.index,
-                             (long long)bad.size);
+        KN_TRY(run_phase(machine, code, i, &job));
     }
-    kn_pool_return(pool, scratch);
-    return status;
+    return KN_OK;
 }

@@ -7,14 +7,34 @@
 #define KN_RUNTIME_CPU_EXEC_H
 
 #include "codegen/kir/call.h"
+#include "runtime/cpu/native.h"
 #include "runtime/cpu/plan.h"
 #include "runtime/cpu/pool.h"
 
-/* `kernel` has the structure that the plan was made of, and this call's numbers. */
-kn_status kn_cpu_run(const kn_cpu_plan *plan, const kn_kernel *kernel, const kn_call *call,
-                     kn_pool *pool);
+/* What a device has of a kernel: the interpreter's plan, and its machine code as far as there is some. */
+typedef struct kn_cpu_code {
+    kn_cpu_plan *plan;
+    kn_native_kernel *native; /* NULL: only the plan */
+} kn_cpu_code;
+
+/* What runs kernels. */
+typedef struct kn_cpu_machine {
+    kn_pool *pool;
+    kn_native *native;
+} kn_cpu_machine;
+
+/* `kernel` has the structure that the code was made of, and this call's numbers. */
+kn_status kn_cpu_run(const kn_cpu_machine *machine, const kn_cpu_code *code,
+                     const kn_kernel *kernel, const kn_call *call);
+
+/* How a phase of these numbers is walked. */
+kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p);
 
 /* Sets the sizes of a phase's blocks, and of the memory that a worker needs. */
 void kn_cpu_frame_size(kn_phase_plan *plan);
+
+/* Bytes of an array for a block's lanes, and of one for a row. */
+size_t kn_cpu_slot_bytes(const kn_phase_plan *plan);
+size_t kn_cpu_row_bytes(const kn_phase_plan *plan);
 
 #endif

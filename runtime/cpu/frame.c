@@ -12,9 +12,15 @@ enum {
 
 static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
 
-static size_t kept_bytes(const kn_phase_plan *plan)
+size_t kn_cpu_row_bytes(const kn_phase_plan *plan)
 {
     return (size_t)KN_FRAME_MEMBERS * plan->widest + STAGGER;
+}
+
+size_t kn_cpu_slot_bytes(const kn_phase_plan *plan)
+{
+    int lanes = plan->row_lanes > plan->col_lanes ? plan->row_lanes : plan->col_lanes;
+    return round64((size_t)lanes * plan->widest + STAGGER);
 }
 
 static int fit_lanes(int buffers, size_t widest)
@@ -49,7 +55,8 @@ static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *a
     state = round64(lanes * state + (cols ? STAGGER : 0));
     size_t accs = (size_t)plan->nreds * (2 * state + round64(each));
     size_t owns = round64((size_t)(plan->owns + plan->fixed.len) * each);
-    size_t slots = (size_t)(plan->slots + 1) * slot, kept = (size_t)plan->kept * kept_bytes(plan);
+    size_t slots = (size_t)(plan->slots + 1) * slot,
+           kept = (size_t)plan->kept * kn_cpu_row_bytes(plan);
     if (f) {
         f->value = (kn_operand *)at;
         f->cursor = (kn_cursor *)(at + values);
@@ -145,7 +152,7 @@ void kn_frame_next(kn_frame *f, const kn_ints *which)
 static void *memory_of(kn_frame *f, const kn_step *s)
 {
     if (s->kept >= 0)
-        return f->kept + (size_t)s->kept * kept_bytes(f->job->plan) + f->done * s->bytes;
+        return f->kept + (size_t)s->kept * kn_cpu_row_bytes(f->job->plan) + f->done * s->bytes;
     return s->slot >= 0 ? f->slots + (size_t)s->slot * f->slot_bytes
                         : f->owns + (size_t)f->job->plan->own[s->value] * f->own_bytes;
 }
@@ -182,11 +189,11 @@ static void count(kn_frame *f, const kn_step *s, int64_t n)
     f->value[s->value] = (kn_operand){to, same};
 }
 
-static void report_index(kn_bad_index *bad, const kn_value *v, int64_t index, int64_t size)
+static void report_index(kn_bad_index *bad, int value, int64_t index, int64_t size)
 {
     if (__atomic_exchange_n(&bad->found, 1, __ATOMIC_RELAXED))
         return;
-    bad->value = v;
+    bad->value = value;
     bad->index = index;
     bad->size = size;
 }
@@ -201,7 +208,7 @@ static void add_place(kn_frame *f, const kn_step *s, int k, int64_t n, int64_t *
     for (int64_t i = 0; i < n; i++) {
         int64_t place = at[by->same ? 0 : i];
         if (v->access->checked && (place < 0 || place >= size)) {
-            report_index(f->job->bad, v, place, size);
+            report_index(f->job->bad, s->value, place, size);
             place = 0;
         }
         offset[i] += place * stride;

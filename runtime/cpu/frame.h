@@ -6,13 +6,6 @@
 #include "runtime/cpu/lanes.h"
 #include "runtime/cpu/move.h"
 
-/* The first checked index that is out of bounds. */
-typedef struct kn_bad_index {
-    int found; /* atomic */
-    const kn_value *value;
-    int64_t index, size;
-} kn_bad_index;
-
 typedef struct kn_job {
     const kn_phase_plan *plan;
     const kn_kernel *kernel;

@@ -5,32 +5,13 @@
 #ifndef KN_RUNTIME_CPU_LOOPS_H
 #define KN_RUNTIME_CPU_LOOPS_H
 
+#include "codegen/emit/c/prelude.h"
 #include "ir/op.h"
-
-/* out[i] = op(in[0][i], ...) for i < n. Bit k of `uniform`: operand k is one element for all i; at least one operand
- * is not. `out` may be one of the operands, else it overlaps none. */
-typedef void (*kn_loop)(int64_t n, void *out, const void *const *in, unsigned uniform);
 
 typedef struct kn_operand {
     const void *data;
     bool same; /* one element for all lanes */
 } kn_operand;
-
-/* A reduction at a type. An accumulator has `acc_bytes`: a double for sums and products of floats, three for
- * variances, else the operand's type. The accumulators of n groups are one state, and all functions get the same n
- * for it. */
-typedef struct kn_fold {
-    int acc_bytes;
-    bool blocked; /* accumulating many into one place loses accuracy: sum blocks, then merge */
-    void (*start)(int64_t n, void *acc);                      /* acc[i] = identity */
-    void (*reduce)(int64_t n, void *acc, const void *in);     /* acc[0] accumulates in[0..n) */
-    void (*accumulate)(int64_t n, void *acc, const void *in); /* acc[i] accumulates in[i] */
-    /* acc[i] accumulates from[i]; only if blocked */
-    void (*merge)(int64_t n, void *acc, const void *from);
-    void (*finish)(int64_t n, void *out, const void *acc);  /* converts to the operand's type */
-    void (*mean)(int64_t n, double *out, const void *acc);  /* VAR: the group's mean, */
-    void (*count)(int64_t n, double *out, const void *acc); /* and its number of members */
-} kn_fold;
 
 /* Functions of floats by a library of vector functions. A result depends only on its operands, not on its place in
  * the block. */

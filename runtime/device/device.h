@@ -3,7 +3,7 @@
  *     kind    code it runs                        memory
  *     cuda    cubin, through NVRTC and the driver  device memory
  *     emu     the CUDA source, on the host         host memory
- *     cpu     the kernel IR itself                 host memory
+ *     cpu     the kernel IR itself, or C from it   host memory
  *     ref     (the graph; see runtime/program.c)       host memory
  *
  * `prepare` turns a kernel (IR and, for CUDA, its source text) into code once; `launch` runs that code
@@ -28,6 +28,7 @@ typedef struct kn_device_config {
     int ordinal;          /* which GPU */
     int threads;          /* CPU and emulator: 0 for one a core */
     const char *emulator; /* options of the emulator, or NULL: see kiln_config */
+    const char *compile;  /* CPU: when kernels are compiled, or NULL: see kiln_config */
     kn_disk *disk;        /* compiled kernels of other processes; outlives the device; NULL: none */
     kn_allocator from;
 } kn_device_config;

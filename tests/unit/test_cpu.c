@@ -60,6 +60,7 @@ static void flat(void **state)
         int y = buffer(&w, KN_BUF_OUTPUT, KN_F64, a * b, 0);
         int first = buffer(&w, KN_BUF_OUTPUT, KN_F64, a, 0);
         w.scalars[0] = (kn_scalar){.dtype = KN_F64, .f = 3};
+        kn_push(&w.arena, &w.k->scalars, ((kn_scalar_param){.dtype = KN_F64, .name = "three"}));
         phase(&w, KN_WALK_FLAT, 2, 0, S(a, b), 1);
         int lx = load(&w, KN_ELEMENT, x, S(-b, 1));
         int p = op(&w, KN_OP_MUL, KN_F64, load(&w, KN_ELEMENT, row, S(0, 1)),

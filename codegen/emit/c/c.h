@@ -1,0 +1,56 @@
+/* The kernel IR as C11, for the CPU device.
+ *
+ * A phase becomes a function for each way of walking it:
+ *
+ *   rows    lanes are the members of a group, or all members of a phase without groups
+ *   cols    lanes are neighbouring groups, and members come one after the other
+ *   tiles   lanes are a row of a tile of the last two axes; phases without groups and reductions
+ *
+ * A block of lanes is worked on by a few loops, each over all of its lanes, which the compiler vectorises; between them
+ * functions that are no arithmetic, and reductions, are called by pointers, so that results are those of the CPU
+ * device's interpreter to the bit. Sizes, strides and offsets are numbers of the call: kernels of one structure have one
+ * text. It begins with prelude.h and helpers.h and needs no header. */
+#ifndef KN_CODEGEN_C_H
+#define KN_CODEGEN_C_H
+
+#include "codegen/emit/c/prelude.h"
+#include "codegen/kir/kir.h"
+
+/* A function that the text calls: kn_c_call.loop, in this order. */
+typedef struct kn_c_function {
+    kn_op op;
+    kn_dtype in[KN_MAX_IN], out;
+    int nin;
+} kn_c_function;
+
+typedef enum kn_c_mode { KN_C_ROWS, KN_C_COLS, KN_C_TILES, KN_C_MODES } kn_c_mode;
+
+typedef struct kn_c_phase {
+    const char *function; /* its name; NULL: there is none */
+    int slots, rows;      /* arrays of a block, and of a row, that a worker needs */
+} kn_c_phase;
+
+typedef struct kn_c_text {
+    const char *text; /* NULL: no phase has a function */
+    KN_VEC(kn_c_function) functions;
+    kn_c_phase *phases; /* per phase of the kernel */
+} kn_c_text;
+
+/* Why no C is written for a phase; NULL: it is. */
+const char *kn_c_refusal(const kn_phase *p);
+/* The phases of a kernel that can be walked so, as one translation unit; in arena `a`. */
+kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, kn_c_mode mode);
+const char *kn_c_mode_text(kn_c_mode mode);
+/* The same without what all texts begin with, for reading. */
+void kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode);
+
+/* ---- kn_c_call.num ----
+ *
+ *   extents of the axes
+ *   for each access, values' then stores': its offset, split stride, and stride along each axis
+ *   for each GATHER and each of its operands: the stride and extent of the axis that it indexes */
+
+/* Writes them to `out` unless it is NULL; returns how many there are. */
+int kn_c_numbers(const kn_phase *p, int64_t *out);
+
+#endif

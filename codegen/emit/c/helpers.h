@@ -1,0 +1,74 @@
+/* What generated C uses; the second part of each generated text. Types have the names that the text form gives them. */
+typedef unsigned char bool, u8;
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef __INT64_TYPE__ i64;
+typedef unsigned short u16, f16, bf16;
+typedef unsigned u32;
+typedef __UINT64_TYPE__ u64;
+typedef float f32;
+typedef double f64;
+typedef float _Complex c64;
+typedef double _Complex c128;
+
+/* Iterations are independent, even where the result overwrites an operand. */
+#if defined(__clang__)
+#define KN_LANES _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define KN_LANES _Pragma("GCC ivdep")
+#endif
+
+#define KN_MIN(a, b) ((a) < (b) ? (a) : (b))
+
+/* The end of the block that begins at lane i. */
+static inline i64 kn_block_end(const kn_c_call *c, i64 i, i64 end)
+{
+    if (c->run == 0)
+        return KN_MIN(end, i + c->most);
+    i64 within = i % c->run, stop = (within / c->run_step + 1) * c->run_step;
+    return KN_MIN(end, i - within + KN_MIN(c->run, stop));
+}
+
+/* An index that a GATHER is given: itself, or 0 after a report where it is out of bounds. */
+static inline i64 kn_checked(const kn_c_call *c, int value, i64 at, i64 size)
+{
+    if (at >= 0 && at < size)
+        return at;
+    if (!__atomic_exchange_n(&c->bad->found, 1, __ATOMIC_RELAXED)) {
+        c->bad->value = value;
+        c->bad->index = at;
+        c->bad->size = size;
+    }
+    return 0;
+}
+
+/* Minimum and maximum: a NaN on either side wins (unequal to itself on the left, compares false on the right), and -0
+ * is less than 0. */
+#define KN_PICK(T, U, name, less, merge)                                                           \
+    static inline T name##_##T(T a, T b)                                                           \
+    {                                                                                              \
+        U ua, ub, u;                                                                               \
+        __builtin_memcpy(&ua, &a, sizeof ua);                                                      \
+        __builtin_memcpy(&ub, &b, sizeof ub);                                                      \
+        u = ((a less b) | (a != a)) ? ua : ub;                                                     \
+        u = a == b ? ua merge ub : u; /* the same bits, unless they are zeros */                   \
+        __builtin_memcpy(&a, &u, sizeof a);                                                        \
+        return a;                                                                                  \
+    }
+KN_PICK(f32, u32, kn_minimum, <, |)
+KN_PICK(f64, u64, kn_minimum, <, |)
+KN_PICK(f32, u32, kn_maximum, >, &)
+KN_PICK(f64, u64, kn_maximum, >, &)
+
+/* What does not fit an i32 (or an i64, for types of 32 bits or more) becomes its smallest value, and narrower types get
+ * the low bits of that. The limits are exact in f32 and f64. */
+#define KN_TO_i32(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (i32)(a) : (i32)(-2147483647 - 1))
+#define KN_TO_i64(a) ((a) >= -0x1p63f && (a) < 0x1p63f ? (i64)(a) : (i64)(-9223372036854775807 - 1))
+#define KN_TO_i8(a) ((i8)(u32)KN_TO_i32(a))
+#define KN_TO_u8(a) ((u8)(u32)KN_TO_i32(a))
+#define KN_TO_i16(a) ((i16)(u32)KN_TO_i32(a))
+#define KN_TO_u16(a) ((u16)(u32)KN_TO_i32(a))
+#define KN_TO_u32(a) ((u32)(u64)KN_TO_i64(a))
+#define KN_TO_u64(a)                                                                               \
+    ((a) >= 0x1p63f ? (u64)KN_TO_i64((a)-0x1p63f) ^ (u64)1 << 63 : (u64)KN_TO_i64(a))

@@ -1,0 +1,552 @@
+/* The function that works on a block's lanes: pointers, values that all lanes share, then loops and calls. */
+#include <string.h>
+
+#include "codegen/emit/c/writer.h"
+
+typedef struct writing {
+    kn_c_writer *w;
+    kn_c_lanes l;
+    bool *known;  /* per value: declared at the top */
+    bool *loaded; /* per value: read in this loop already */
+} writing;
+
+static const kn_value *value_at(const writing *g, int v) { return &g->w->ph->nest.values.data[v]; }
+static const kn_store *store_at(const writing *g, int s) { return &g->w->ph->nest.stores.data[s]; }
+
+/* ---- addresses ---- */
+
+/* "num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
+static const char *origin(kn_c_writer *w, const kn_access *acc, int at, bool partial)
+{
+    kn_text t = kn_text_new(w->a);
+    if (acc->shifted)
+        kn_putf(&t, " + num[%d]", at);
+    if (partial)
+        kn_putf(&t, " + s->part * num[%d]", at + 1);
+    for (int a = 0; a < w->ph->nest.naxes; a++)
+        if (acc->kind[a] == KN_STRIDE_ONE)
+            kn_putf(&t, " + s->i[%d]", a);
+        else if (acc->kind[a] == KN_STRIDE_PARAM)
+            kn_putf(&t, " + s->i[%d] * num[%d]", a, at + 2 + a);
+    return kn_text_str(&t);
+}
+
+/* "[l * num[6]]": a lane of an access. */
+static const char *subscript(kn_c_writer *w, const kn_access *acc, int at)
+{
+    if (w->axis < 0 || acc->kind[w->axis] == KN_STRIDE_ZERO)
+        return "0";
+    return acc->kind[w->axis] == KN_STRIDE_ONE ? "l"
+                                               : kn_c_printed(w, "l * num[%d]", at + 2 + w->axis);
+}
+
+static const char *element(writing *g, int v)
+{
+    kn_c_writer *w = g->w;
+    return kn_c_printed(w, "p%d[%s]", v,
+                        subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v)));
+}
+
+/* ---- values ---- */
+
+/* Is its array in the row that keeps it? */
+static bool in_row(const writing *g, int v)
+{
+    return g->w->kept[v] >= 0 && (g->l.array[v] || kn_c_is_kept(g->w, v, g->l.stage));
+}
+
+/* The name of what holds its lanes, as an array; NULL: nothing does. */
+static const char *array_of(writing *g, int v)
+{
+    kn_c_writer *w = g->w;
+    if (g->l.array[v] || in_row(g, v) || (g->l.way[v] == KN_C_ELSEWHERE && w->lane[v]))
+        return kn_c_printed(w, "a%d", v);
+    return NULL;
+}
+
+/* The value in loop `loop`, where `l` is the lane. */
+static const char *operand(writing *g, int v, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *value = value_at(g, v);
+    switch (g->l.way[v]) {
+    case KN_C_SAME: return kn_c_value(w, v);
+    case KN_C_READ: return g->loaded[v] ? kn_c_value(w, v) : element(g, v);
+    case KN_C_INLINE: return g->l.loop[v] == loop ? kn_c_value(w, v) : kn_c_printed(w, "a%d[l]", v);
+    case KN_C_CALLED: return kn_c_printed(w, "a%d[l]", v);
+    default: break;
+    }
+    if (value->kind == KN_V_CONST)
+        return kn_c_literal(w, value->value);
+    if (!kn_c_is_fixed(value) && (w->lane[v] || kn_c_is_kept(w, v, g->l.stage)))
+        return kn_c_printed(w, "a%d[l]", v);
+    return kn_c_value(w, v);
+}
+
+/* Its declaration at the top, where it comes from elsewhere. */
+static void declare(writing *g, int v)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *value = value_at(g, v);
+    const char *type = kn_c_type(value->dtype), *name = kn_c_value(w, v);
+    if (g->known[v] || g->l.way[v] != KN_C_ELSEWHERE)
+        return;
+    g->known[v] = true;
+    if (value->kind == KN_V_CONST)
+        return;
+    if (value->kind == KN_V_SCALAR)
+        kn_c_line(w, "const %s %s = *(const %s *)c->scalar[%d];", type, name, type, value->index);
+    else if (value->kind == KN_V_EXTENT)
+        kn_c_line(w, "const %s %s = c->extent[%d];", type, name, value->index);
+    else if (kn_c_is_kept(w, v, g->l.stage))
+        kn_c_line(w, "const %s *const a%d = (const %s *)(s->rows + %d * c->row) + s->row;", type, v,
+                  type, w->kept[v]);
+    else if (value->kind == KN_V_RESULT && w->lane[v])
+        kn_c_line(w, "const %s *const a%d = s->r%d%s;", type, v, value->index,
+                  w->one_run ? "" : " + done");
+    else if (value->kind == KN_V_RESULT)
+        kn_c_line(w, "const %s %s = s->r%d;", type, name, value->index);
+    else if (w->lane[v])
+        kn_c_line(w, "const %s *const a%d = s->v%d%s;", type, v, v, w->one_run ? "" : " + done");
+    else
+        kn_c_line(w, "const %s %s = s->v%d;", type, name, v);
+}
+
+static void declare_used(writing *g)
+{
+    const kn_phase *p = g->w->ph;
+    for (int i = 0; i < p->nest.values.len; i++)
+        for (int k = 0; g->l.way[i] && k < value_at(g, i)->nin; k++)
+            declare(g, value_at(g, i)->in[k]);
+    for (int i = 0; i < p->nest.stores.len; i++)
+        if (g->l.store_loop[i] >= 0 && store_at(g, i)->kind != KN_STORE_PARTIAL)
+            declare(g, store_at(g, i)->value);
+    for (int r = 0; r < p->nest.reds.len && !g->l.group; r++)
+        if (p->nest.reds.data[r].stage == g->l.stage)
+            declare(g, p->nest.reds.data[r].value);
+}
+
+/* ---- operations ---- */
+
+static int function_of(kn_c_writer *w, const kn_value *v)
+{
+    kn_c_function f = {.op = v->op, .out = v->dtype, .nin = v->nin};
+    for (int k = 0; k < v->nin; k++)
+        f.in[k] = w->ph->nest.values.data[v->in[k]].dtype;
+    for (int i = 0; i < w->out->functions.len; i++)
+        if (memcmp(&w->out->functions.data[i], &f, sizeof f) == 0)
+            return i;
+    kn_push(w->a, &w->out->functions, f);
+    return w->out->functions.len - 1;
+}
+
+/* "{a3, (const f32[]){v5}}", and which of them are one element for all lanes. */
+static const char *arguments(writing *g, const kn_value *v, unsigned *uniform)
+{
+    kn_c_writer *w = g->w;
+    kn_text t = kn_text_new(w->a);
+    *uniform = 0;
+    for (int k = 0; k < v->nin; k++) {
+        int in = v->in[k];
+        kn_put(&t, k ? ", " : "");
+        if (array_of(g, in)) {
+            kn_put(&t, array_of(g, in));
+        } else if (g->l.way[in] == KN_C_READ) {
+            kn_putf(&t, "p%d", in);
+        } else {
+            kn_putf(&t, "(const %s[]){%s}", kn_c_type(value_at(g, in)->dtype), operand(g, in, -1));
+            *uniform |= 1u << k;
+        }
+    }
+    return kn_text_str(&t);
+}
+
+static const char *expression(writing *g, int i, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *v = value_at(g, i);
+    const char *in[KN_MAX_IN];
+    if (v->kind == KN_V_INDEX) {
+        const char *lane = subscript(w, v->access, kn_c_number_of(w->ph, false, i));
+        return g->l.way[i] == KN_C_SAME
+                   ? kn_c_printed(w, "(%s)p%d", kn_c_type(v->dtype), i)
+                   : kn_c_printed(w, "(%s)(p%d + %s)", kn_c_type(v->dtype), i, lane);
+    }
+    for (int k = 0; k < v->nin; k++)
+        in[k] = operand(g, v->in[k], loop);
+    return kn_c_op(w->a, v->op, value_at(g, v->in[v->nin - 1])->dtype, v->dtype, in);
+}
+
+/* " + index * stride ..." of a GATHER; `l`, where it occurs, is the lane. */
+static const char *places(writing *g, int i)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *v = value_at(g, i);
+    kn_text t = kn_text_new(w->a);
+    for (int k = 0; k < v->nin; k++) {
+        int at = kn_c_number_of_place(w->ph, i, k);
+        const char *index = operand(g, v->in[k], -1);
+        if (v->access->checked)
+            kn_putf(&t, " + kn_checked(c, %d, %s, num[%d]) * num[%d]", i, index, at + 1, at);
+        else
+            kn_putf(&t, " + %s * num[%d]", index, at);
+    }
+    return kn_text_str(&t);
+}
+
+/* Where value i is read from. */
+static void put_pointer(writing *g, int i)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *v = value_at(g, i);
+    const char *type = kn_c_type(v->dtype);
+    const char *at = origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
+    if (v->kind == KN_V_INDEX) {
+        kn_c_line(w, "const i64 p%d = 0%s;", i, at);
+        return;
+    }
+    bool one = v->kind == KN_V_GATHER && g->l.way[i] != KN_C_CALLED; /* index for all lanes */
+    kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s%s; /* %s */", type, i, type,
+              v->access->buf, at, one ? places(g, i) : "", w->k->bufs.data[v->access->buf].name);
+}
+
+static void put_same(writing *g, int i)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *v = value_at(g, i);
+    const char *type = kn_c_type(v->dtype), *name = kn_c_value(w, i);
+    unsigned uniform;
+    if (kn_is_read(v)) {
+        kn_c_line(w, "const %s %s = *p%d;", type, name, i);
+    } else if (v->kind == KN_V_INDEX ||
+               kn_c_is_inline(v->op, value_at(g, v->in[v->nin - 1])->dtype, v->dtype)) {
+        kn_c_line(w, "const %s %s = %s;", type, name, expression(g, i, -1));
+    } else {
+        kn_c_line(w, "%s %s;", type, name);
+        const char *in = arguments(g, v, &uniform);
+        kn_c_line(w, "c->loop[%d](1, &%s, (const void *const[]){%s}, 0); /* %s */",
+                  function_of(w, v), name, in, kn_ops[v->op].text);
+    }
+    if (g->l.group)
+        kn_c_line(w, "s->v%d = %s;", i, name);
+}
+
+static void put_array(writing *g, int v)
+{
+    kn_c_writer *w = g->w;
+    const char *type = kn_c_type(value_at(g, v)->dtype);
+    if (g->l.through[v] >= 0)
+        kn_c_line(w, "%s *const a%d = q%d;", type, v, g->l.through[v]);
+    else if (in_row(g, v))
+        kn_c_line(w, "%s *const a%d = (%s *)(s->rows + %d * c->row) + s->row;", type, v, type,
+                  w->kept[v]);
+    else
+        kn_c_line(w, "%s *const a%d = (%s *)(s->block + %d * c->slot)%s;", type, v, type,
+                  g->l.slot[v], w->one_run ? "" : " + done");
+}
+
+/* ---- the top ---- */
+
+/* Pointers, arrays, and what all lanes share. */
+static void put_top(writing *g)
+{
+    kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    kn_c_line(w, "const i64 *const num = c->num;");
+    kn_c_line(w, "(void)num, (void)s, (void)n, (void)done;");
+    declare_used(g);
+    for (int s = 0; s < p->nest.stores.len; s++) {
+        const kn_store *st = store_at(g, s);
+        bool partial = st->kind == KN_STORE_PARTIAL, here = g->l.store_loop[s] >= 0;
+        if (!here && (partial || g->l.through[st->value] != s))
+            continue;
+        const kn_buf *buf = &w->k->bufs.data[st->access.buf];
+        const char *type = kn_c_type(buf->dtype);
+        kn_c_line(w, "%s *const q%d = (%s *)c->buf[%d]%s; /* %s */", type, s, type, st->access.buf,
+                  origin(w, &st->access, kn_c_number_of(p, true, s), partial), buf->name);
+    }
+    for (int i = 0; i < p->nest.values.len; i++) {
+        if (g->l.way[i] && kn_has_access(value_at(g, i)))
+            put_pointer(g, i);
+        if (g->l.way[i] == KN_C_SAME)
+            put_same(g, i);
+        if (g->l.array[i])
+            put_array(g, i);
+    }
+    for (int r = 0; r < p->nest.reds.len && !g->l.group && w->mode == KN_C_COLS; r++) {
+        const kn_red *red = &p->nest.reds.data[r];
+        kn_dtype t = kn_c_accumulator(p, red);
+        if (red->stage == g->l.stage && t != KN_NO_DTYPE)
+            kn_c_line(w, "%s *const acc%d = (%s *)s->acc%d%s;", kn_c_type(t), r, kn_c_type(t), r,
+                      w->one_run ? "" : " + done");
+    }
+}
+
+/* ---- a loop ---- */
+
+/* Reads value v into a local variable, unless the loop has it already. */
+static void want(writing *g, int v)
+{
+    kn_c_writer *w = g->w;
+    if (g->l.way[v] != KN_C_READ || g->loaded[v])
+        return;
+    kn_c_line(w, "const %s %s = %s;", kn_c_type(value_at(g, v)->dtype), kn_c_value(w, v),
+              element(g, v));
+    g->loaded[v] = true;
+}
+
+static bool adds_here(const writing *g, int r, int loop)
+{
+    const kn_phase *p = g->w->ph;
+    const kn_red *red = &p->nest.reds.data[r];
+    if (g->l.group || g->w->mode != KN_C_COLS || red->stage != g->l.stage ||
+        kn_c_accumulator(p, red) == KN_NO_DTYPE)
+        return false;
+    int v = red->value;
+    return loop == (g->l.way[v] == KN_C_CALLED   ? g->l.loop[v] + 1
+                    : g->l.way[v] == KN_C_INLINE ? g->l.loop[v]
+                                                 : 0);
+}
+
+static bool stores_in(const writing *g, int s, int loop)
+{
+    return g->l.store_loop[s] == loop && !kn_c_is_guarded(store_at(g, s));
+}
+
+/* Is v made elsewhere, or read, and wanted in an array? Then the first loop copies it. */
+static bool copies(const writing *g, int v, int loop)
+{
+    return loop == 0 && g->l.array[v] && g->l.way[v] <= KN_C_READ;
+}
+
+static bool is_empty(const writing *g, int loop)
+{
+    const kn_phase *p = g->w->ph;
+    for (int i = 0; i < p->nest.values.len; i++)
+        if ((g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop) || copies(g, i, loop))
+            return false;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (stores_in(g, s, loop))
+            return false;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (adds_here(g, r, loop))
+            return false;
+    return true;
+}
+
+static void put_value(writing *g, int i, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *v = value_at(g, i);
+    bool here = g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop;
+    if (copies(g, i, loop)) {
+        want(g, i);
+        kn_c_line(w, "a%d[l] = %s;", i, operand(g, i, loop));
+    }
+    if (!here)
+        return;
+    for (int k = 0; k < v->nin; k++)
+        want(g, v->in[k]);
+    kn_c_line(w, "const %s %s = %s;", kn_c_type(v->dtype), kn_c_value(w, i),
+              expression(g, i, loop));
+    if (g->l.array[i])
+        kn_c_line(w, "a%d[l] = %s;", i, kn_c_value(w, i));
+}
+
+static const char *stored(writing *g, int s, int loop)
+{
+    const kn_store *st = store_at(g, s);
+    if (st->kind == KN_STORE_PARTIAL)
+        return kn_c_printed(g->w,
+                            g->w->mode == KN_C_COLS && g->w->one_run ? "s->r%d[l]"
+                            : g->w->mode == KN_C_COLS                ? "s->r%d[done + l]"
+                                                                     : "s->r%d",
+                            st->value);
+    return operand(g, st->value, loop);
+}
+
+static void put_add(writing *g, int r, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_red *red = &w->ph->nest.reds.data[r];
+    kn_dtype t = kn_c_accumulator(w->ph, red);
+    const char *in[] = {kn_c_printed(w, "acc%d[l]", r),
+                        kn_c_printed(w, "(%s)%s", kn_c_type(t), operand(g, red->value, loop))};
+    kn_c_line(w, "acc%d[l] = %s;", r, kn_c_op(w->a, kn_ops[red->op].combine, t, t, in));
+}
+
+static void put_loop(writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    if (is_empty(g, loop))
+        return;
+    memset(g->loaded, 0, sizeof *g->loaded * (size_t)p->nest.values.len);
+    kn_c_line(w, "KN_LANES");
+    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+    for (int s = 0; s < p->nest.stores.len; s++) /* reads come before stores */
+        if (stores_in(g, s, loop) && store_at(g, s)->kind != KN_STORE_PARTIAL)
+            want(g, store_at(g, s)->value);
+    for (int i = 0; i < p->nest.values.len; i++)
+        put_value(g, i, loop);
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (adds_here(g, r, loop)) {
+            want(g, p->nest.reds.data[r].value);
+            put_add(g, r, loop);
+        }
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (stores_in(g, s, loop))
+            kn_c_line(w, "q%d[%s] = %s;", s,
+                      subscript(w, &store_at(g, s)->access, kn_c_number_of(p, true, s)),
+                      stored(g, s, loop));
+    kn_c_close(w);
+    memset(g->loaded, 0, sizeof *g->loaded * (size_t)p->nest.values.len);
+}
+
+/* ---- behind a loop ---- */
+
+static void put_calls(writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = value_at(g, i);
+        unsigned uniform;
+        if (g->l.way[i] != KN_C_CALLED || g->l.loop[i] != loop)
+            continue;
+        if (v->kind == KN_V_GATHER) {
+            kn_c_line(w, "for (i64 l = 0; l < n; l++)");
+            kn_c_line(w, "    a%d[l] = p%d[%s%s];", i, i,
+                      subscript(w, v->access, kn_c_number_of(w->ph, false, i)), places(g, i));
+            continue;
+        }
+        const char *in = arguments(g, v, &uniform);
+        kn_c_line(w, "c->loop[%d](n, a%d, (const void *const[]){%s}, %u); /* %s */",
+                  function_of(w, v), i, in, uniform, kn_ops[v->op].text);
+    }
+}
+
+/* Stores that only some do. */
+static void put_guarded(writing *g)
+{
+    kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    for (int s = 0; s < p->nest.stores.len; s++) {
+        const kn_store *st = store_at(g, s);
+        if (g->l.store_loop[s] < 0 || !kn_c_is_guarded(st))
+            continue;
+        kn_text t = kn_text_new(w->a);
+        kn_put(&t, st->kind == KN_STORE_GROUP ? "s->part == 0" : "");
+        for (int a = 0; a < p->nest.naxes; a++)
+            if (st->once >> a & 1)
+                kn_putf(&t, "%ss->i[%d] == 0", t.len ? " && " : "", a);
+        kn_c_line(w, "if (%s)", kn_text_str(&t));
+        kn_c_line(w, "    for (i64 l = 0; l < %s; l++)",
+                  w->axis >= 0 && (st->once >> w->axis & 1) ? "1" : "n");
+        kn_c_line(w, "        q%d[%s] = %s;", s,
+                  subscript(w, &st->access, kn_c_number_of(p, true, s)), stored(g, s, -1));
+    }
+}
+
+/* The reductions that folds do, over n lanes; `copies`: what was copied is reduced from the copy. */
+static void put_folds(writing *g, bool copies)
+{
+    kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        const kn_red *red = &p->nest.reds.data[r];
+        if (red->stage != g->l.stage || kn_red_owner(p, r) != r ||
+            (w->mode == KN_C_COLS && kn_c_accumulator(p, red) != KN_NO_DTYPE))
+            continue;
+        bool array = array_of(g, red->value) || (copies && g->l.copied[red->value]);
+        kn_c_line(w, "c->fold[%d]->%s(n, s->acc%d, %c%d); /* %s */", r,
+                  w->mode == KN_C_COLS ? "accumulate" : "reduce", r, array ? 'a' : 'p', red->value,
+                  kn_ops[red->op].text);
+    }
+}
+
+static bool folds(const writing *g)
+{
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (kn_c_is_folded(g->w, &g->l, v))
+            return true;
+    return false;
+}
+
+/* Where blocks have one run each, reduces it; else copies what is to be reduced from memory when all runs are there. */
+static void put_folds_of_runs(writing *g)
+{
+    kn_c_writer *w = g->w;
+    if (!folds(g))
+        return;
+    kn_c_open(w, "if (c->run)");
+    put_folds(g, false);
+    kn_c_line(w, "return;");
+    kn_c_close(w);
+    for (int v = 0; v < w->ph->nest.values.len; v++) {
+        const char *type = kn_c_type(value_at(g, v)->dtype);
+        if (!g->l.copied[v])
+            continue;
+        kn_c_line(
+            w,
+            "__builtin_memcpy((%s *)(s->block + %d * c->slot) + done, p%d, (u64)n * sizeof(%s));",
+            type, g->l.slot[v], v, type);
+    }
+}
+
+/* A block of several runs, whose operands all have arrays; they begin with the block. */
+static void put_fold_function(writing *g, const char *name)
+{
+    kn_c_writer *w = g->w;
+    if (!folds(g))
+        return;
+    kn_c_line(w, "static void %s_fold%d(const kn_c_call *c, %s *s, i64 n)\n{", name, g->l.stage,
+              name);
+    w->indent++;
+    for (int v = 0; v < w->ph->nest.values.len; v++) {
+        const kn_value *value = value_at(g, v);
+        const char *type = kn_c_type(value->dtype);
+        if (!kn_c_is_folded(w, &g->l, v))
+            continue;
+        if (in_row(g, v))
+            kn_c_line(w, "const %s *const a%d = (const %s *)(s->rows + %d * c->row) + s->row;",
+                      type, v, type, w->kept[v]);
+        else if (g->l.array[v] || g->l.copied[v])
+            kn_c_line(w, "const %s *const a%d = (const %s *)(s->block + %d * c->slot);", type, v,
+                      type, g->l.slot[v]);
+        else if (value->kind == KN_V_RESULT)
+            kn_c_line(w, "const %s *const a%d = s->r%d;", type, v, value->index);
+        else
+            kn_c_line(w, "const %s *const a%d = s->v%d;", type, v, v);
+    }
+    put_folds(g, true);
+    kn_c_close(w);
+    kn_put(w->t, "\n");
+}
+
+bool kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
+{
+    const int n = w->ph->nest.values.len + 1;
+    const char *name = kn_c_state(w);
+    writing g = {.w = w};
+    kn_c_divide(w, group, stage, &g.l);
+    g.known = KN_NEW_ARRAY(w->a, bool, n);
+    g.loaded = KN_NEW_ARRAY(w->a, bool, n);
+    kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)\n{", name,
+              group ? "group" : "sweep", stage, name);
+    w->indent++;
+    put_top(&g);
+    for (int loop = 0; loop < g.l.loops; loop++) {
+        put_loop(&g, loop);
+        put_calls(&g, loop);
+    }
+    put_guarded(&g);
+    if (!group && w->one_run)
+        put_folds(&g, false);
+    if (!group && !w->one_run)
+        put_folds_of_runs(&g);
+    kn_c_close(w);
+    kn_put(w->t, "\n");
+    if (!group && !w->one_run)
+        put_fold_function(&g, name);
+    return !group && !w->one_run && folds(&g);
+}

@@ -1,0 +1,128 @@
+/* Operations as C expressions. The others are functions of the CPU device; so is all arithmetic of complex numbers, and
+ * the conversion of 16-bit floats. */
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/emit/c/writer.h"
+
+/* What stands for an operation in floats, in integers, and in bools: operands are $a, $b and $c, $T the operands' type,
+ * $U the unsigned type that integers wrap in, $f the suffix of a function of the C library's. NULL: a function computes
+ * it. */
+typedef struct form {
+    const char *of_float, *of_int, *of_bool;
+} form;
+
+static const form forms[KN_OP_COUNT] = {
+    [KN_OP_ADD] = {"$a + $b", "($T)(($U)$a + ($U)$b)", "$a | $b"},
+    [KN_OP_SUB] = {"$a - $b", "($T)(($U)$a - ($U)$b)", NULL},
+    [KN_OP_MUL] = {"$a * $b", "($T)(($U)$a * ($U)$b)", "$a & $b"},
+    [KN_OP_DIV] = {"$a / $b", NULL, NULL},
+    [KN_OP_NEG] = {"-$a", "($T)(0 - ($U)$a)", NULL},
+    [KN_OP_ABS] = {"__builtin_fabs$f($a)", "($T)($a < 0 ? 0 - ($U)$a : ($U)$a)", "$a"},
+    [KN_OP_SQRT] = {"__builtin_sqrt$f($a)", NULL, NULL},
+    [KN_OP_RSQRT] = {"1 / __builtin_sqrt$f($a)", NULL, NULL},
+    [KN_OP_FLOOR] = {"__builtin_floor$f($a)", "$a", "$a"},
+    [KN_OP_CEIL] = {"__builtin_ceil$f($a)", "$a", "$a"},
+    [KN_OP_TRUNC] = {"__builtin_trunc$f($a)", "$a", "$a"},
+    [KN_OP_RINT] = {"__builtin_rint$f($a)", NULL, NULL},
+    [KN_OP_SIGN] = {"$a > 0 ? 1 : $a < 0 ? -1 : $a == 0 ? 0 : $a", "($T)(($a > 0) - ($a < 0))",
+                    NULL},
+    [KN_OP_COPYSIGN] = {"__builtin_copysign$f($a, $b)", NULL, NULL},
+    [KN_OP_MINIMUM] = {"kn_minimum_$T($a, $b)", "$a < $b ? $a : $b", "$a & $b"},
+    [KN_OP_MAXIMUM] = {"kn_maximum_$T($a, $b)", "$a > $b ? $a : $b", "$a | $b"},
+    [KN_OP_BITAND] = {NULL, "($T)($a & $b)", "$a & $b"},
+    [KN_OP_BITOR] = {NULL, "($T)($a | $b)", "$a | $b"},
+    [KN_OP_BITXOR] = {NULL, "($T)($a ^ $b)", "$a ^ $b"},
+    [KN_OP_INVERT] = {NULL, "($T)~$a", NULL},
+    [KN_OP_ISNAN] = {"$a != $a", "0", "0"},
+    [KN_OP_ISINF] = {"__builtin_fabs$f($a) == __builtin_inf$f()", "0", "0"},
+    [KN_OP_ISFINITE] = {"__builtin_fabs$f($a) < __builtin_inf$f()", "1", "1"},
+    [KN_OP_SIGNBIT] = {"__builtin_copysign$f(1, $a) < 0", "$a < 0", "0"},
+    [KN_OP_LT] = {"$a < $b", "$a < $b", "$a < $b"},
+    [KN_OP_LE] = {"$a <= $b", "$a <= $b", "$a <= $b"},
+    [KN_OP_GT] = {"$a > $b", "$a > $b", "$a > $b"},
+    [KN_OP_GE] = {"$a >= $b", "$a >= $b", "$a >= $b"},
+    [KN_OP_EQ] = {"$a == $b", "$a == $b", "$a == $b"},
+    [KN_OP_NE] = {"$a != $b", "$a != $b", "$a != $b"},
+    [KN_OP_AND] = {NULL, NULL, "$a & $b"},
+    [KN_OP_OR] = {NULL, NULL, "$a | $b"},
+    [KN_OP_NOT] = {NULL, NULL, "$a == 0"},
+    [KN_OP_COPY] = {"$a", "$a", "$a"},
+};
+
+static const char *form_of(kn_op op, kn_dtype type)
+{
+    if (op == KN_OP_WHERE) /* whatever the type is, for it is only moved */
+        return "$a ? $b : $c";
+    if (op == KN_OP_COPY)
+        return "$a";
+    switch (kn_dtypes[type].kind) {
+    case KN_KIND_BOOL: return forms[op].of_bool;
+    case KN_KIND_INT: return forms[op].of_int;
+    case KN_KIND_UINT:
+        return op == KN_OP_ABS       ? "$a"
+               : op == KN_OP_SIGN    ? "$a != 0"
+               : op == KN_OP_SIGNBIT ? "0"
+                                     : forms[op].of_int;
+    case KN_KIND_FLOAT: return forms[op].of_float;
+    default: return NULL;
+    }
+}
+
+static const char *cast_form(kn_dtype from, kn_dtype to)
+{
+    if (kn_is_half(from) || kn_is_half(to) || kn_is_complex(from) || kn_is_complex(to))
+        return from == to ? "$a" : NULL;
+    if (to == KN_BOOL)
+        return from == KN_BOOL ? "$a" : "$a != 0";
+    return kn_is_float(from) && !kn_is_float(to) ? "KN_TO_$R($a)" : "($R)$a";
+}
+
+static const char *substitute(kn_arena *a, const char *text, const char *(*of)(void *ctx, char c),
+                              void *ctx)
+{
+    kn_text t = kn_text_new(a);
+    for (; *text; text++)
+        if (*text == '$')
+            kn_put(&t, of(ctx, *++text));
+        else
+            kn_putn(&t, text, 1);
+    return kn_text_str(&t);
+}
+
+typedef struct operands {
+    kn_dtype type, to;
+    const char *const *in;
+} operands;
+
+static const char *word(void *ctx, char c)
+{
+    const operands *o = ctx;
+    switch (c) {
+    case 'T': return kn_c_type(o->type);
+    case 'R': return kn_c_type(o->to);
+    case 'U': return kn_bytes(o->type) == 8 ? "u64" : "u32";
+    case 'f': return o->type == KN_F32 ? "f" : "";
+    default: return o->in[c - 'a'];
+    }
+}
+
+const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const char *const *in)
+{
+    const char *text = op == KN_OP_CAST ? cast_form(type, to) : form_of(op, type);
+    operands o = {type, to, in};
+    return text ? substitute(a, text, word, &o) : NULL;
+}
+
+bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to)
+{
+    return (op == KN_OP_CAST ? cast_form(type, to) : form_of(op, type)) != NULL;
+}
+
+kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red)
+{
+    kn_dtype t = p->nest.values.data[red->value].dtype;
+    if (red->by || red->op == KN_OP_VAR || kn_is_complex(t) || red->part != KN_PART_RESULT)
+        return KN_NO_DTYPE;
+    return kn_is_float(t) && (red->op == KN_OP_SUM || red->op == KN_OP_PROD) ? KN_F64 : t;
+}

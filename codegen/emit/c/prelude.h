@@ -1,0 +1,58 @@
+/* What generated C begins with: the types that it shares with who calls it. This file is both, a header of the library and
+ * the first part of each generated text, so it includes nothing. */
+#ifndef KN_CODEGEN_C_PRELUDE_H
+#define KN_CODEGEN_C_PRELUDE_H
+
+/* out[i] = op(in[0][i], ...) for i < n. Bit k of `uniform`: operand k is one element for all i; at least one operand
+ * is not, unless n is 1. `out` may be one of the operands, else it overlaps none. */
+typedef void (*kn_loop)(__INT64_TYPE__ n, void *out, const void *const *in, unsigned uniform);
+
+/* A reduction at a type. An accumulator has `acc_bytes`: a double for sums and products of floats, three for
+ * variances, else the operand's type. The accumulators of n groups are one state, and all functions get the same n
+ * for it. */
+typedef struct kn_fold {
+    int acc_bytes;
+    _Bool blocked; /* accumulating many into one place loses accuracy: sum blocks, then merge */
+    void (*start)(__INT64_TYPE__ n, void *acc);                  /* acc[i] = identity */
+    void (*reduce)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[0] accumulates in[0..n) */
+    void (*accumulate)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[i] accumulates in[i] */
+    /* acc[i] accumulates from[i]; only if blocked */
+    void (*merge)(__INT64_TYPE__ n, void *acc, const void *from);
+    void (*finish)(__INT64_TYPE__ n, void *out,
+                   const void *acc); /* converts to the operand's type */
+    void (*mean)(__INT64_TYPE__ n, double *out, const void *acc);  /* VAR: the group's mean, */
+    void (*count)(__INT64_TYPE__ n, double *out, const void *acc); /* and its number of members */
+} kn_fold;
+
+/* Columns: members before an accumulator that is blocked is added to its total. */
+#define KN_FOLD_MEMBERS 256
+
+/* The first checked index that is out of bounds. */
+typedef struct kn_bad_index {
+    int found; /* atomic */
+    int value; /* of the phase */
+    __INT64_TYPE__ index, size;
+} kn_bad_index;
+
+/* One phase of one call. Its work is divided into units: ranges of members of a group, or of a tile of groups. */
+typedef struct kn_c_call {
+    void *const *buf;               /* arrays: element (0, 0, ...) */
+    const void *const *scalar;      /* arguments by value */
+    const __INT64_TYPE__ *extent;   /* sizes that the program reads */
+    const __INT64_TYPE__ *num;      /* the phase's own: kn_c_numbers() */
+    const kn_loop *loop;            /* the functions that the text lists */
+    const kn_fold *const *fold;     /* per reduction: its owner's */
+    __INT64_TYPE__ groups, members; /* products of extents */
+    __INT64_TYPE__ parts, part; /* ranges that members are divided into, and the length of each */
+    /* The most lanes of a block. Blocks end at the end of a run of lanes, and every run_step lanes of it; run 0: every
+     * `most` lanes. */
+    __INT64_TYPE__ most, run, run_step;
+    __INT64_TYPE__ tile;      /* the side of a tile */
+    __INT64_TYPE__ slot, row; /* bytes of a block's array, and of a row's that later sweeps read */
+    kn_bad_index *bad;
+} kn_c_call;
+
+/* Works on units [unit, end). The memory at `scratch` is the worker's. */
+typedef void kn_c_work(const kn_c_call *c, __INT64_TYPE__ unit, __INT64_TYPE__ end, char *scratch);
+
+#endif

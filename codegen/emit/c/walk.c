@@ -1,0 +1,354 @@
+/* A phase's function: it walks units of work, and calls the functions of loops.c for the lanes of each block. */
+#include <string.h>
+
+#include "codegen/emit/c/writer.h"
+
+/* ---- what a walk keeps ---- */
+
+/* Which values may differ from lane to lane. */
+static void find_lanes(kn_c_writer *w)
+{
+    const kn_phase *p = w->ph;
+    w->lane = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = &p->nest.values.data[i];
+        w->lane[i] =
+            kn_kept(p, i) == KN_KEEP_FRAME || (v->kind == KN_V_RESULT && w->mode == KN_C_COLS) ||
+            (kn_has_access(v) && w->axis >= 0 && v->access->kind[w->axis] != KN_STRIDE_ZERO);
+        for (int k = 0; k < v->nin; k++)
+            w->lane[i] = w->lane[i] || w->lane[v->in[k]];
+    }
+}
+
+static bool has_total(const kn_red *red) { return red->op == KN_OP_SUM || red->op == KN_OP_VAR; }
+
+/* Arrays that an accumulator of a group a lane takes, of elements no narrower than 8 bytes. */
+static int arrays_of(const kn_phase *p, const kn_red *red)
+{
+    bool complex = kn_is_complex(p->nest.values.data[red->value].dtype);
+    return red->op == KN_OP_VAR ? 3 : complex ? 2 : 1;
+}
+
+/* Columns: arrays of what is kept for the groups of a tile. */
+static void place_own(kn_c_writer *w)
+{
+    const kn_phase *p = w->ph;
+    w->own = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
+    w->kept = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
+    w->result = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
+    w->acc = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
+    w->owns = w->rows = 0;
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = &p->nest.values.data[i];
+        bool group = w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT;
+        w->own[i] = group && w->lane[i] && w->mode == KN_C_COLS ? w->owns++ : -1;
+        w->kept[i] = kn_kept(p, i) == KN_KEEP_FRAME ? w->rows++ : -1;
+    }
+    for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
+        const kn_red *red = &p->nest.reds.data[r];
+        w->result[r] = w->owns++;
+        w->acc[r] = w->owns;
+        w->owns += arrays_of(p, red) * (has_total(red) ? 2 : 1);
+    }
+    w->slots = w->owns;
+}
+
+static void put_state(kn_c_writer *w)
+{
+    const kn_phase *p = w->ph;
+    const char *name = kn_c_state(w);
+    kn_c_line(
+        w,
+        "/* Where a worker is: the index along each axis, the part, the first lane's place in its row. */");
+    kn_c_line(w, "typedef struct %s {", name);
+    w->indent++;
+    kn_c_line(w, "i64 i[%d], part, row;", p->nest.naxes + 1);
+    kn_c_line(w, "char *block, *rows;");
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = &p->nest.values.data[i];
+        if (w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT)
+            kn_c_line(w, "%s %sv%d;", kn_c_type(v->dtype), w->own[i] >= 0 ? "*" : "", i);
+    }
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        const kn_red *red = &p->nest.reds.data[r];
+        if (w->mode == KN_C_COLS)
+            kn_c_line(w, "%s *r%d; char *acc%d, *total%d;", kn_c_type(red->dtype), r, r, r);
+        else
+            kn_c_line(w, "%s r%d; _Alignas(16) char acc%d[32];", kn_c_type(red->dtype), r, r);
+    }
+    w->indent--;
+    kn_c_line(w, "} %s;\n", name);
+}
+
+static void put_start_state(kn_c_writer *w)
+{
+    const kn_phase *p = w->ph;
+    const char *name = kn_c_state(w);
+    kn_c_line(w, "const i64 *const num = c->num;");
+    kn_c_line(w, "%s state, *const s = &state;", name);
+    kn_c_line(w, "(void)num;");
+    kn_c_line(w, "s->block = scratch;");
+    kn_c_line(w, "s->rows = scratch + %d * c->slot;", w->slots);
+    for (int i = 0; i < p->nest.values.len; i++)
+        if (w->own[i] >= 0)
+            kn_c_line(w, "s->v%d = (%s *)(scratch + %d * c->slot);", i,
+                      kn_c_type(p->nest.values.data[i].dtype), w->own[i]);
+    for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
+        const kn_red *red = &p->nest.reds.data[r];
+        kn_c_line(w, "s->r%d = (%s *)(scratch + %d * c->slot);", r, kn_c_type(red->dtype),
+                  w->result[r]);
+        kn_c_line(w, "s->acc%d = scratch + %d * c->slot;", r, w->acc[r]);
+        kn_c_line(w, "s->total%d = scratch + %d * c->slot;", r,
+                  w->acc[r] + (has_total(red) ? arrays_of(p, red) : 0));
+    }
+}
+
+/* ---- indices ---- */
+
+/* Axes [first, end) at a linear index. */
+static void put_seek(kn_c_writer *w, int first, int end, const char *linear)
+{
+    if (first == end)
+        return;
+    if (end - first == 1) {
+        kn_c_line(w, "s->i[%d] = %s;", first, linear);
+        return;
+    }
+    kn_c_line(w, "s->i[%d] = %s;", first, linear);
+    for (int a = end - 1; a > first; a--)
+        kn_c_line(w, "s->i[%d] = s->i[%d] %% num[%d], s->i[%d] /= num[%d];", a, first, a, first, a);
+}
+
+/* To the next index of axes [first, end). */
+static void put_next(kn_c_writer *w, int first, int end)
+{
+    for (int a = end - 1; a >= first; a--) {
+        if (a > first)
+            kn_c_open(w, "if (++s->i[%d] == num[%d])", a, a);
+        else
+            kn_c_line(w, "s->i[%d]++;", a);
+        if (a > first)
+            kn_c_line(w, "s->i[%d] = 0;", a);
+    }
+    for (int a = end - 1; a > first; a--)
+        kn_c_close(w);
+}
+
+/* Calls a function of the lanes of a block, run by run. */
+static void put_runs_function(kn_c_writer *w, int first, int end)
+{
+    const char *name = kn_c_state(w);
+    if (w->one_run)
+        return;
+    kn_c_line(w, "static inline void %s_runs(const kn_c_call *c, %s *s, i64 start, i64 lanes,",
+              name, name);
+    kn_c_line(w, "    void (*fn)(const kn_c_call *c, %s *s, i64 n, i64 done))\n{", name);
+    w->indent++;
+    kn_c_line(w, "const i64 *const num = c->num, row = s->row;");
+    put_seek(w, first, end, "start");
+    kn_c_open(w, "for (i64 done = 0, n; done < lanes; done += n)");
+    kn_c_line(w, "n = KN_MIN(num[%d] - s->i[%d], lanes - done);", end - 1, end - 1);
+    kn_c_line(w, "s->row = row + done;");
+    kn_c_line(w, "fn(c, s, n, done);");
+    kn_c_line(w, "s->i[%d] = 0;", end - 1);
+    put_next(w, first, end - 1);
+    kn_c_close(w);
+    kn_c_line(w, "s->row = row;");
+    kn_c_close(w);
+    kn_put(w->t, "\n");
+}
+
+/* Lanes [start, start + n) by the function `what` of a stage. */
+static void put_block(kn_c_writer *w, const char *what, int stage, const char *start, const char *n)
+{
+    const char *name = kn_c_state(w);
+    if (!w->one_run) {
+        kn_c_line(w, "%s_runs(c, s, %s, %s, %s_%s%d);", name, start, n, name, what, stage);
+        return;
+    }
+    if (w->axis >= 0)
+        kn_c_line(w, "s->i[%d] = %s;", w->axis, start);
+    kn_c_line(w, "%s_%s%d(c, s, %s, 0);", name, what, stage, n);
+}
+
+/* ---- reductions ---- */
+
+static bool accumulates(const kn_phase *p, int r, int stage)
+{
+    return p->nest.reds.data[r].stage == stage && kn_red_owner(p, r) == r;
+}
+
+static void put_starts(kn_c_writer *w, int stage, const char *n)
+{
+    const kn_phase *p = w->ph;
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        if (!accumulates(p, r, stage))
+            continue;
+        kn_c_line(w, "c->fold[%d]->start(%s, s->acc%d);", r, n, r);
+        if (w->mode == KN_C_COLS && has_total(&p->nest.reds.data[r])) {
+            kn_c_line(w, "if (c->fold[%d]->blocked)", r);
+            kn_c_line(w, "    c->fold[%d]->start(%s, s->total%d);", r, n, r);
+        }
+    }
+}
+
+/* Columns: adds accumulators to totals, every so many members. */
+static void put_merges(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        if (!accumulates(p, r, stage) || !has_total(&p->nest.reds.data[r]))
+            continue;
+        kn_c_open(
+            w, "if ((i - from) %% KN_FOLD_MEMBERS == KN_FOLD_MEMBERS - 1 && c->fold[%d]->blocked)",
+            r);
+        kn_c_line(w, "c->fold[%d]->merge(n, s->total%d, s->acc%d);", r, r, r);
+        kn_c_line(w, "c->fold[%d]->start(n, s->acc%d);", r, r);
+        kn_c_close(w);
+    }
+}
+
+static void put_finish(kn_c_writer *w, int stage, const char *n)
+{
+    static const char *const how[] = {
+        [KN_PART_RESULT] = "finish", [KN_PART_MEAN] = "mean", [KN_PART_COUNT] = "count"};
+    const kn_phase *p = w->ph;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (accumulates(p, r, stage) && w->mode == KN_C_COLS && has_total(&p->nest.reds.data[r])) {
+            kn_c_line(w, "if (c->fold[%d]->blocked)", r);
+            kn_c_line(w, "    c->fold[%d]->merge(%s, s->acc%d, s->total%d);", r, n, r, r);
+        }
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.reds.data[r].stage == stage)
+            kn_c_line(w, "c->fold[%d]->%s(%s, %ss->r%d, s->acc%d);", r,
+                      how[p->nest.reds.data[r].part], n, w->mode == KN_C_COLS ? "" : "&", r,
+                      kn_red_owner(p, r));
+}
+
+/* ---- the walks ---- */
+
+static void put_part(kn_c_writer *w)
+{
+    kn_c_line(w, "s->part = unit %% c->parts;");
+    kn_c_line(w, "const i64 from = KN_MIN(s->part * c->part, c->members);");
+    kn_c_line(w, "const i64 to = KN_MIN(from + c->part, c->members);");
+}
+
+static void put_group_stage(kn_c_writer *w, int stage)
+{
+    kn_c_line(w, "%s_group%d(c, s, 1, 0);", kn_c_state(w), stage);
+}
+
+static void put_rows(kn_c_writer *w)
+{
+    const kn_phase *p = w->ph;
+    kn_c_open(w, "for (; unit < end; unit++)");
+    put_part(w);
+    put_seek(w, 0, p->nest.ngroup, "unit / c->parts");
+    for (int t = 0; t <= p->nest.nsweeps; t++) {
+        put_group_stage(w, t);
+        if (t == p->nest.nsweeps)
+            continue;
+        put_starts(w, t, "1");
+        kn_c_open(w, "for (i64 i = from, stop; i < to; i = stop)");
+        kn_c_line(w, "stop = kn_block_end(c, i, to);");
+        kn_c_line(w, "s->row = i - from;");
+        put_block(w, "sweep", t, "i", "stop - i");
+        if (w->folds[t])
+            kn_c_line(w, "if (!c->run) %s_fold%d(c, s, stop - i);", kn_c_state(w), t);
+        kn_c_close(w);
+        put_finish(w, t, "1");
+    }
+    kn_c_close(w);
+}
+
+static void put_cols(kn_c_writer *w)
+{
+    const kn_phase *p = w->ph;
+    const int first = p->nest.ngroup, end = p->nest.naxes;
+    kn_c_open(w, "for (; unit < end; unit++)");
+    put_part(w);
+    kn_c_line(w, "i64 start = unit / c->parts * c->most;");
+    kn_c_open(w, "if (c->run)");
+    kn_c_line(
+        w, "const i64 tile = unit / c->parts, per_run = (c->run + c->run_step - 1) / c->run_step;");
+    kn_c_line(w, "start = tile / per_run * c->run + tile %% per_run * c->run_step;");
+    kn_c_close(w);
+    kn_c_line(w, "const i64 n = kn_block_end(c, start, c->groups) - start;");
+    for (int t = 0; t <= p->nest.nsweeps; t++) {
+        kn_c_line(w, "s->row = 0;");
+        put_block(w, "group", t, "start", "n");
+        if (t == p->nest.nsweeps)
+            continue;
+        put_starts(w, t, "n");
+        kn_c_open(w, "if (from < to)");
+        put_seek(w, first, end, "from");
+        kn_c_close(w);
+        kn_c_open(w, "for (i64 i = from; i < to; i++)");
+        kn_c_line(w, "s->row = (i - from) * n;");
+        put_block(w, "sweep", t, "start", "n");
+        if (w->folds[t])
+            kn_c_line(w, "if (!c->run) %s_fold%d(c, s, n);", kn_c_state(w), t);
+        put_next(w, first, end);
+        put_merges(w, t);
+        kn_c_close(w);
+        put_finish(w, t, "n");
+    }
+    kn_c_close(w);
+}
+
+/* Tiles are numbered down the columns first. */
+static void put_tiles(kn_c_writer *w)
+{
+    const int down = w->ph->nest.naxes - 2, across = down + 1;
+    kn_c_line(w, "const i64 ndown = (num[%d] + c->tile - 1) / c->tile;", down);
+    kn_c_line(w, "const i64 nacross = (num[%d] + c->tile - 1) / c->tile;", across);
+    kn_c_open(w, "for (; unit < end; unit++)");
+    kn_c_line(w, "s->part = unit;");
+    kn_c_line(w, "s->row = 0;");
+    kn_c_line(
+        w, "const i64 row = unit %% ndown * c->tile, column = unit / ndown %% nacross * c->tile;");
+    kn_c_line(w, "const i64 rows = KN_MIN(c->tile, num[%d] - row);", down);
+    kn_c_line(w, "const i64 columns = KN_MIN(c->tile, num[%d] - column);", across);
+    put_seek(w, 0, down, "unit / (ndown * nacross)");
+    for (int t = 0; t <= w->ph->nest.nsweeps; t++) {
+        put_group_stage(w, t);
+        if (t == w->ph->nest.nsweeps)
+            continue;
+        kn_c_open(w, "for (i64 r = 0; r < rows; r++)");
+        kn_c_line(w, "s->i[%d] = row + r;", down);
+        put_block(w, "sweep", t, "column", "columns");
+        kn_c_close(w);
+    }
+    kn_c_close(w);
+}
+
+void kn_c_put_walk(kn_c_writer *w)
+{
+    const kn_phase *p = w->ph;
+    const bool cols = w->mode == KN_C_COLS;
+    const int first = cols ? 0 : p->nest.ngroup, end = cols ? p->nest.ngroup : p->nest.naxes;
+    w->axis = first < end ? end - 1 : -1;
+    w->one_run = end - first <= 1 || w->mode == KN_C_TILES;
+    find_lanes(w);
+    place_own(w);
+    put_state(w);
+    w->folds = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
+    for (int t = 0; t <= p->nest.nsweeps; t++) {
+        kn_c_put_lanes(w, true, t);
+        w->folds[t] = t < p->nest.nsweeps && kn_c_put_lanes(w, false, t);
+    }
+    put_runs_function(w, first, end);
+    kn_c_line(w, "__attribute__((visibility(\"default\")))");
+    kn_c_line(w, "void %s_work(const kn_c_call *c, i64 unit, i64 end, char *scratch)\n{",
+              kn_c_state(w));
+    w->indent++;
+    put_start_state(w);
+    switch (w->mode) {
+    case KN_C_ROWS: put_rows(w); break;
+    case KN_C_COLS: put_cols(w); break;
+    default: put_tiles(w); break;
+    }
+    kn_c_close(w);
+    kn_put(w->t, "\n");
+}

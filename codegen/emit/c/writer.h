@@ -1,0 +1,126 @@
+/* Between the files of the C emitter, from the bottom up:
+ *
+ *   numbers.c   which number of a call is where
+ *   op.c        one operation as a C expression
+ *   text.c      lines, names, literals
+ *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
+ *   loops.c     those loops as text
+ *   walk.c      the walks: groups, members, blocks
+ *   c.c         the translation unit */
+#ifndef KN_CODEGEN_C_WRITER_H
+#define KN_CODEGEN_C_WRITER_H
+
+#include "codegen/emit/c/c.h"
+
+typedef struct kn_c_writer {
+    kn_arena *a;
+    kn_text *t;
+    const kn_kernel *k;
+    const kn_phase *ph;
+    int p;
+    kn_c_mode mode;
+    int indent;
+    kn_c_text *out;
+    /* ---- of a phase ---- */
+    bool *needed; /* per value: a store or reduction needs it */
+    bool ordered; /* outputs may lie over inputs: a lane reads before it writes, and writes last */
+    /* ---- of a walk ---- */
+    int axis;     /* that lanes are along; -1: there is one lane */
+    bool one_run; /* lanes are along no other axis: a block is one run of them */
+    bool *lane;   /* per value: it may differ from lane to lane */
+    int *own;     /* per value, cols: the array of a group value; -1 */
+    int *kept;    /* per value: the row that keeps it; -1 */
+    int owns;     /* arrays of group values, results and accumulators; blocks' arrays come behind */
+    int slots;    /* the most arrays so far */
+    int rows;
+    int *result, *acc; /* per reduction, cols: its arrays */
+    bool *folds;       /* per stage: blocks of several runs are reduced by a function */
+} kn_c_writer;
+
+/* ---- numbers.c ---- */
+
+/* The access of a value, or of a store. */
+const kn_access *kn_c_access(const kn_phase *p, int value);
+const kn_access *kn_c_store_access(const kn_phase *p, int store);
+/* Where the numbers of an access begin: of value or store `i`; and those of operand `k` of a GATHER. */
+int kn_c_number_of(const kn_phase *p, bool store, int i);
+int kn_c_number_of_place(const kn_phase *p, int value, int k);
+
+/* ---- op.c ---- */
+
+/* op over operands that are C expressions without side effects, of type `type` (of WHERE, its last two); NULL if a
+ * function computes it. */
+const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const char *const *in);
+/* The same question. */
+bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to);
+/* The type that accumulates a reduction that lanes add up by themselves; KN_NO_DTYPE: a fold does it. */
+kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red);
+
+/* ---- text.c ---- */
+
+void kn_c_line(kn_c_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kn_c_open(kn_c_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kn_c_close(kn_c_writer *w);
+const char *kn_c_printed(kn_c_writer *w, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static inline const char *kn_c_type(kn_dtype t) { return kn_dtypes[t].text; }
+/* "v3_d" */
+const char *kn_c_value(kn_c_writer *w, int value);
+const char *kn_c_literal(kn_c_writer *w, kn_scalar v);
+/* The state's name: "kiln_softmax_0_rows". */
+const char *kn_c_state(kn_c_writer *w);
+
+/* ---- lanes.c ---- */
+
+/* How a value comes about in a block. */
+typedef enum kn_c_way {
+    KN_C_ELSEWHERE, /* it does not, or an earlier block of statements has made it */
+    KN_C_SAME,      /* one for all lanes */
+    KN_C_READ,      /* in each loop that uses it, from memory */
+    KN_C_INLINE,    /* in the loop number `loop` */
+    KN_C_CALLED,    /* by a function or a loop of its own, behind loop number `loop` */
+} kn_c_way;
+
+typedef struct kn_c_lanes {
+    bool group; /* group values and stores, else a sweep's */
+    int stage;
+    kn_c_way *way;   /* per value */
+    int *loop;       /* per value */
+    bool *array;     /* per value: its lanes are in an array too */
+    bool *copied;    /* per value: read, and copied for a fold where a block has several runs */
+    int *slot;       /* per value: which; -1: in the row that keeps it, or where it is stored */
+    int *through;    /* per value: the store that it is written by, in place of an array; -1 */
+    int *store_loop; /* per store: the loop that writes it; -1: none here */
+    int loops;
+} kn_c_lanes;
+
+/* Divides the work of stage `stage` into loops, and gives arrays to what loops leave to others. */
+void kn_c_divide(kn_c_writer *w, bool group, int stage, kn_c_lanes *lanes);
+/* Is it written by some only: where an index is 0, or of the first part? */
+static inline bool kn_c_is_guarded(const kn_store *s)
+{
+    return s->once || s->kind == KN_STORE_GROUP;
+}
+/* Is value v reduced, by a fold, in this sweep? */
+bool kn_c_is_folded(const kn_c_writer *w, const kn_c_lanes *l, int v);
+/* Is value v made for each group, before a sweep? Constants and the like are neither. */
+bool kn_c_is_fixed(const kn_value *v);
+bool kn_c_is_group(const kn_value *v);
+/* Is it kept by an earlier sweep than t? */
+static inline bool kn_c_is_kept(const kn_c_writer *w, int v, int t)
+{
+    return w->kept[v] >= 0 && kn_is_found(w->ph, v, t);
+}
+
+/* ---- loops.c ---- */
+
+/* The function that works on lanes [done, done + n) of a block, and reduces them where they are all of it; and the one
+ * that reduces a block of several runs, if there is one: then true. */
+bool kn_c_put_lanes(kn_c_writer *w, bool group, int stage);
+
+/* ---- walk.c ---- */
+
+/* Prepares and writes the walk w->mode of a phase. */
+void kn_c_put_walk(kn_c_writer *w);
+
+#endif

@@ -1,0 +1,214 @@
+/* Compiled kernels of the CPU device against its interpreter: the same bits, on random programs and on those of
+ * tests/golden/programs; and against the reference interpreter, within its bounds.
+ *
+ * KILN_FUZZ: how many programs; KILN_SEED: the first one's seed. Each kernel takes a run of the host's compiler. */
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/cpu/cc.h"
+#include "tests/device.h"
+#include "tests/differential/check.h"
+
+enum { PROGRAMS = EFFORT(10, 3), ELEMENTS = 6000 };
+
+static kn_context *interpreted, *compiled;
+
+static kn_context *open_cpu(const char *when)
+{
+    kn_context *ctx;
+    const kn_context_config config = {.device = "cpu", .cpu_compile = when};
+    if (kn_context_open(&config, &ctx) != KN_OK)
+        fail_msg("%s", kn_last_error());
+    return ctx;
+}
+
+static int open_both(void **state)
+{
+    (void)state;
+    interpreted = open_cpu("never");
+    compiled = open_cpu("wait");
+    return 0;
+}
+
+static int close_both(void **state)
+{
+    (void)state;
+    kn_context_close(interpreted);
+    kn_context_close(compiled);
+    return 0;
+}
+
+static bool same_element(kn_dtype t, const char *x, const char *y)
+{
+    if (memcmp(x, y, (size_t)kn_bytes(t)) == 0)
+        return true;
+    if (!kn_is_inexact(t))
+        return false;
+    kn_scalar a = kn_scalar_load(t, x), b = kn_scalar_load(t, y);
+    bool real = memcmp(&a.f, &b.f, sizeof a.f) == 0 || (isnan(a.f) && isnan(b.f));
+    bool imaginary = memcmp(&a.im, &b.im, sizeof a.im) == 0 || (isnan(a.im) && isnan(b.im));
+    return real && imaginary;
+}
+
+/* Blocks of the outputs, copied. */
+static char **outputs_of(const program *p)
+{
+    char **copy = KN_NEW_ARRAY(p->arena, char *, p->graph->outputs.len + 1);
+    for (int o = 0; o < p->graph->outputs.len; o++)
+        copy[o] = kn_alloc_copy(p->arena, p->out[o].block, (size_t)memory_bytes(&p->out[o]));
+    return copy;
+}
+
+static void must_be_same(const program *p, const kn_program_options *o, const char *what)
+{
+    static tally seen;
+    must_agree(p, interpreted, o, what, &seen);
+    char **want = outputs_of(p);
+    must_agree(p, compiled, o, what, &seen);
+    for (int i = 0; i < p->graph->outputs.len; i++) {
+        const memory *m = &p->out[i];
+        const int bytes = kn_bytes(m->dtype);
+        for (int64_t at = 0; at < m->elements; at++)
+            if (!same_element(m->dtype, want[i] + at * bytes, m->block + at * bytes))
+                fail_msg(
+                    "%s, KILN_SEED=%llu, fusion %s, schedule %s: element %lld of the block of %s "
+                    "differs",
+                    what, (unsigned long long)p->seed, o->fusion ? "on" : "off",
+                    o->schedule ? o->schedule : "chosen", (long long)at,
+                    p->graph->outputs.data[i].name);
+    }
+}
+
+static void need_compiler(void)
+{
+    kn_cc cc;
+    kn_cc_init(&cc, NULL, &kn_malloc_allocator);
+    kn_status status = kn_cc_find(&cc);
+    kn_cc_finish(&cc);
+    if (status != KN_OK)
+        skip();
+}
+
+static void test_random_programs(void **state)
+{
+    (void)state;
+    need_compiler();
+    const uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", PROGRAMS);
+    for (uint64_t seed = first; seed < first + n; seed++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        program *p = program_make(&a, seed, ELEMENTS);
+        assert_non_null(p);
+        must_be_same(p, &option_sets[seed % 3], "random program");
+        kn_arena_finish(&a);
+    }
+}
+
+/* Rows and columns, long and short, of several runs and of one. */
+static void test_golden_programs(void **state)
+{
+    static const char *const sizes[] = {"N=7 C=130 H=1 W=2 M=67", "N=3 C=2048 H=33 W=35 M=300",
+                                        "N=300 C=32 H=2 W=2 M=16", "N=0 C=32 H=2 W=3 M=4"};
+    glob_t files;
+    (void)state;
+    need_compiler();
+    assert_int_equal(glob("tests/golden/programs/*.kiln", 0, NULL, &files), 0);
+    for (size_t f = 0; f < files.gl_pathc; f++)
+        for (size_t s = f % 4; s < sizeof sizes / sizeof *sizes; s += 4) {
+            kn_arena a;
+            kn_arena_init(&a, NULL);
+            program *p = program_read(&a, files.gl_pathv[f], sizes[s], f + 1);
+            if (p) /* else there is no maximum of nothing, or groups do not divide channels */
+                must_be_same(p, &option_sets[s % 3], files.gl_pathv[f]);
+            kn_arena_finish(&a);
+        }
+    globfree(&files);
+}
+
+/* Says with how many runs of the compiler y = x + 1 was run so often. */
+static uint64_t compiles_of(const char *when, int runs, const char *folder, uint64_t *kept)
+{
+    kiln_config config;
+    kiln_ctx *ctx;
+    enum { N = 1000 };
+    void *x, *y;
+    kiln_config_init(&config);
+    config.device = "cpu";
+    config.cpu_compile = when;
+    config.cache_dir = folder;
+    good(kiln_ctx_create(&config, &ctx));
+    kiln_prog *prog = compile(ctx, "def f(x: f32[N]):\n    y = x + 1\n    return y\n");
+    good(make_vectors(ctx, N, &x, &y));
+    for (int i = 0; i < runs; i++)
+        good(run_vector(prog, NULL, x, y, N));
+    /* the background may take its time */
+    const struct timespec a_moment = {.tv_nsec = 10000000};
+    for (int i = 0; i < 3000 && !when && runs > 1; i++) {
+        const kiln_stats now = stats_of(ctx);
+        if (now.compiler_calls + now.disk_hits > 0)
+            break;
+        nanosleep(&a_moment, NULL);
+    }
+    for (int i = 0; i < runs; i++)
+        good(run_vector(prog, NULL, x, y, N));
+    const kiln_stats s = stats_of(ctx);
+    *kept = s.disk_hits;
+    kiln_prog_destroy(prog);
+    kiln_ctx_destroy(ctx);
+    return s.compiler_calls;
+}
+
+/* Nothing by default for what runs once, nor with `never`; once with `wait`; and then it is in the disk cache. */
+static void test_when(void **state)
+{
+    char folder[] = "/tmp/kiln-compiled-XXXXXX", command[64];
+    uint64_t kept;
+    (void)state;
+    need_compiler();
+    assert_non_null(mkdtemp(folder));
+    unsetenv("KILN_CPU_COMPILE");
+    assert_int_equal(compiles_of("never", 3, folder, &kept), 0);
+    assert_true(compiles_of("wait", 1, folder, &kept) > 0);
+    assert_int_equal(kept, 0);
+    assert_int_equal(compiles_of("only", 1, folder, &kept), 0);
+    assert_int_equal(kept, 1);
+    assert_int_equal(compiles_of(NULL, 3, folder, &kept), 0);
+    assert_int_equal(kept, 1);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* Without a compiler everything runs, but for those who want nothing interpreted. */
+static void test_no_compiler(void **state)
+{
+    uint64_t kept;
+    (void)state;
+    setenv("KILN_CC", "/nowhere/cc", 1);
+    assert_int_equal(compiles_of("wait", 2, "", &kept), 0);
+    kn_context *ctx = open_cpu("only");
+    kn_arena a;
+    kn_text why;
+    tally seen = {0};
+    kn_arena_init(&a, NULL);
+    why = kn_text_new(&a);
+    program *p = program_make(&a, 1, ELEMENTS);
+    assert_false(program_check(p, ctx, &option_sets[0], &why, &seen));
+    assert_non_null(strstr(kn_text_str(&why), "KILN_CC"));
+    kn_arena_finish(&a);
+    kn_context_close(ctx);
+    unsetenv("KILN_CC");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_random_programs, open_both, close_both),
+        cmocka_unit_test_setup_teardown(test_golden_programs, open_both, close_both),
+        cmocka_unit_test(test_when),
+        cmocka_unit_test(test_no_compiler),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
