@@ -50,7 +50,6 @@ struct kn_native {
     pthread_mutex_t lock; /* of what follows; never held while something is compiled */
     pthread_cond_t more, done;
     item *first, *last; /* the queue */
-    int busy;           /* items that are BUSY */
     bool started, closing;
     pthread_t thread;
 };
@@ -221,7 +220,6 @@ static void finish(kn_native *n, item *it)
 {
     pthread_mutex_lock(&n->lock);
     __atomic_store_n(&it->state, DONE, __ATOMIC_RELEASE);
-    n->busy--;
     pthread_cond_broadcast(&n->done);
     pthread_mutex_unlock(&n->lock);
     release(n, it->kernel);
@@ -283,7 +281,6 @@ static bool claim(kn_native *n, item *it, bool wait)
     if (mine) {
         __atomic_store_n(&it->state, BUSY, __ATOMIC_RELEASE);
         it->kernel->users++;
-        n->busy++;
     }
     pthread_mutex_unlock(&n->lock);
     return mine;

@@ -156,6 +156,8 @@ static uint64_t compiles_of(const char *when, int runs, const char *folder, uint
         good(run_vector(prog, NULL, x, y, N));
     const kiln_stats s = stats_of(ctx);
     *kept = s.disk_hits;
+    kiln_free(ctx, x);
+    kiln_free(ctx, y);
     kiln_prog_destroy(prog);
     kiln_ctx_destroy(ctx);
     return s.compiler_calls;
