@@ -1,5 +1,5 @@
 /* runtime/cpu: kernels at random: axes, walks, stages, splits, strides and stores, against the
- * walker of cpu_kernels.h, bit by bit. */
+ * walker of cpu_kernels.h, bit by bit. KILN_FUZZ: how many. */
 #include "tests/unit/cpu_kernels.h"
 
 static uint32_t seed;
@@ -143,7 +143,8 @@ static void random_phase(world *w)
 static void random_kernels(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < 300; i++) {
+    const char *count = getenv("KILN_FUZZ");
+    for (uint32_t i = 0, end = count ? (uint32_t)atoi(count) : 300; i < end; i++) {
         seed = i * 2654435761u + 1;
         world w;
         world_init(&w);

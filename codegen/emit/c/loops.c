@@ -227,7 +227,7 @@ static void put_same(writing *g, int i)
         kn_c_line(w, "c->loop[%d](1, &%s, (const void *const[]){%s}, 0); /* %s */",
                   function_of(w, v), name, in, kn_ops[v->op].text);
     }
-    if (g->l.group)
+    if (g->l.group && w->own[i] < 0)
         kn_c_line(w, "s->v%d = %s;", i, name);
 }
 

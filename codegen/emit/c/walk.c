@@ -5,6 +5,16 @@
 
 /* ---- what a walk keeps ---- */
 
+/* May its access differ from lane to lane? Group values outlive a run of lanes, so they differ also from run to run. */
+static bool walks(const kn_c_writer *w, const kn_value *v)
+{
+    if (!kn_has_access(v) || w->axis < 0)
+        return false;
+    return w->mode == KN_C_COLS && kn_c_is_group(v)
+               ? (v->access->axes & ((1u << w->ph->nest.ngroup) - 1)) != 0
+               : v->access->kind[w->axis] != KN_STRIDE_ZERO;
+}
+
 /* Which values may differ from lane to lane. */
 static void find_lanes(kn_c_writer *w)
 {
@@ -12,9 +22,8 @@ static void find_lanes(kn_c_writer *w)
     w->lane = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
     for (int i = 0; i < p->nest.values.len; i++) {
         const kn_value *v = &p->nest.values.data[i];
-        w->lane[i] =
-            kn_kept(p, i) == KN_KEEP_FRAME || (v->kind == KN_V_RESULT && w->mode == KN_C_COLS) ||
-            (kn_has_access(v) && w->axis >= 0 && v->access->kind[w->axis] != KN_STRIDE_ZERO);
+        w->lane[i] = kn_kept(p, i) == KN_KEEP_FRAME ||
+                     (v->kind == KN_V_RESULT && w->mode == KN_C_COLS) || walks(w, v);
         for (int k = 0; k < v->nin; k++)
             w->lane[i] = w->lane[i] || w->lane[v->in[k]];
     }
