@@ -1,5 +1,5 @@
-/* Kernels of the CPU device compiled by the host's compiler, beside the same interpreted: runs take turns, so that a busy
- * machine disturbs both alike; what is reported is the median of the ratios of neighbouring runs.
+/* Kernels of the CPU device compiled by the host's compiler, beside the same interpreted: runs take turns, so that a
+ * busy machine disturbs both alike; what is reported is the median of the ratios of neighbouring runs.
  *
  * usage: compiled [THREADS] [RUNS] */
 #include <string.h>

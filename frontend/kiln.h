@@ -163,8 +163,8 @@ typedef struct kiln_stats {
     double compile_ms;   /* time spent in the kernel compiler */
     uint64_t disk_hits;  /* kernels found in the disk cache instead */
     double saved_ms;     /* what compiling those took when it was done */
-    /* "cuda": times that the process opened NVRTC or compiled something with it; "emu", "cpu": runs of the host's compiler;
-     * 0 when all that was needed was kept. */
+    /* "cuda": times that the process opened NVRTC or compiled something with it; "emu", "cpu": runs of the host's
+     * compiler; 0 when all that was needed was kept. */
     uint64_t compiler_calls;
     uint64_t tunings;     /* classes of arguments whose schedules were measured: options.autotune */
     uint64_t tuning_hits; /* classes found in the disk cache instead */
@@ -638,8 +638,8 @@ KILN_API kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(vo
 
 typedef struct kiln_explain_options {
     size_t struct_size;
-    /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "c", "cuda", "ptx", "dot": that text; "resources":
-     * registers, local and shared memory. */
+    /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "c", "cuda", "ptx", "dot": that text;
+     * "resources": registers, local and shared memory. */
     const char *stage;
     /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU device; NULL: for the context's device,
      * which is an sm_90 where it is neither a GPU nor "cpu". */

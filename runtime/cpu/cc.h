@@ -1,5 +1,5 @@
-/* The host's C compiler: from generated C to a shared object in memory that is loaded. Objects are kept in the disk cache
- * by the text and all else that they depend on, the processor included, for they are compiled for this one. */
+/* The host's C compiler: from generated C to a shared object in memory that is loaded. Objects are kept in the disk
+ * cache by the text and all else that they depend on, the processor included, for they are compiled for this one. */
 #ifndef KN_RUNTIME_CPU_CC_H
 #define KN_RUNTIME_CPU_CC_H
 

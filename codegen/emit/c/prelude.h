@@ -1,5 +1,5 @@
-/* What generated C begins with: the types that it shares with who calls it. This file is both, a header of the library and
- * the first part of each generated text, so it includes nothing. */
+/* What generated C begins with: the types that it shares with who calls it. This file is both, a header of the library
+ * and the first part of each generated text, so it includes nothing. */
 #ifndef KN_CODEGEN_C_PRELUDE_H
 #define KN_CODEGEN_C_PRELUDE_H
 
