@@ -39,7 +39,7 @@ typedef enum kn_keep {
 } kn_keep;
 
 /* Members whose values fit in a second-level cache with what they are computed from. */
-enum { KN_FRAME_MEMBERS = 8192 };
+enum { KN_FRAME_MEMBERS = 65536 };
 
 const char *kn_keep_text(kn_keep keep);
 

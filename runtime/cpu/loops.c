@@ -13,14 +13,7 @@
 #define KN_STRING_(a) #a
 #define KN_STRING(a) KN_STRING_(a)
 
-/* Iterations are independent, even where the result overwrites an operand. (To clang it also says that sums may be
- * reordered; these loops have none.) */
-#if defined(__clang__)
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-#define EACH INDEPENDENT for (int64_t i = 0; i < n; i++)
+#define EACH KN_LANES for (int64_t i = 0; i < n; i++)
 
 #define LOOP_1(OP, D, KIND, RD)                                                                    \
     static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \

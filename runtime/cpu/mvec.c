@@ -16,7 +16,6 @@
 
 /* X(operation, C function, its form near 0 (range.h)) of one operand, X(operation, C function) of two. */
 #define FUNCTIONS_1(X)                                                                             \
-    X(EXP, exp, SLOPED)                                                                            \
     X(EXP2, exp2, SLOPED)                                                                          \
     X(EXPM1, expm1, LINE)                                                                          \
     X(LOG, log, ANY)                                                                               \
@@ -32,24 +31,27 @@
     X(ARCTAN, atan, ODD)                                                                           \
     X(SINH, sinh, ODD)                                                                             \
     X(COSH, cosh, EVEN)                                                                            \
-    X(TANH, tanh, ODD)                                                                             \
     X(ARCSINH, asinh, ODD)                                                                         \
     X(ARCCOSH, acosh, ANY)                                                                         \
     X(ARCTANH, atanh, ODD)                                                                         \
     X(ERF, erf, ANY)                                                                               \
     X(ERFC, erfc, SLOPED)
+/* Of f64; f32 has those of fused.c. */
+#define FUNCTIONS_F64(X) X(EXP, exp, SLOPED) X(TANH, tanh, ODD)
 #define FUNCTIONS_2(X)                                                                             \
     X(POW, pow)                                                                                    \
     X(ARCTAN2, atan2)                                                                              \
     X(HYPOT, hypot)
 
+#define DECLARE_F64(OP, name, form) vec_F64 _ZGVdN4v_##name(vec_F64);
 #define DECLARE_1(OP, name, form)                                                                  \
     vec_F32 _ZGVdN8v_##name##f(vec_F32);                                                           \
-    vec_F64 _ZGVdN4v_##name(vec_F64);
+    DECLARE_F64(OP, name, form)
 #define DECLARE_2(OP, name)                                                                        \
     vec_F32 _ZGVdN8vv_##name##f(vec_F32, vec_F32);                                                 \
     vec_F64 _ZGVdN4vv_##name(vec_F64, vec_F64);
 FUNCTIONS_1(DECLARE_1)
+FUNCTIONS_F64(DECLARE_F64)
 FUNCTIONS_2(DECLARE_2)
 
 /* A function for all operands, also near 0 and outside of its usual range. */
@@ -78,14 +80,16 @@ FUNCTIONS_2(DECLARE_2)
         const vec_##D z = any_##D(beyond) ? OP##_beyond_##D(given, beyond) : call(given);          \
         return PUT_##form(D, near, x, z);                                                          \
     }
+#define WHOLES_F64(OP, name, form) WHOLE_1(OP, F64, form, _ZGVdN4v_##name, _ZGVdN4v_##name, name)
 #define WHOLES_1(OP, name, form)                                                                   \
     static inline vec_F32 OP##_wide(vec_F32 x)                                                     \
     {                                                                                              \
         return narrow(_ZGVdN4v_##name(low(x)), _ZGVdN4v_##name(high(x)));                          \
     }                                                                                              \
     WHOLE_1(OP, F32, form, _ZGVdN8v_##name##f, OP##_wide, name##f)                                 \
-    WHOLE_1(OP, F64, form, _ZGVdN4v_##name, _ZGVdN4v_##name, name)
+    WHOLES_F64(OP, name, form)
 FUNCTIONS_1(WHOLES_1)
+FUNCTIONS_F64(WHOLES_F64)
 
 /* Of two operands. Powers of a negative number are those of its absolute value, except for the sign. */
 #define WHOLE_POW(D, call)                                                                         \
@@ -209,16 +213,19 @@ MOVE(F64, double)
                  load_last_##D(same_b ? b : b + i, same_b, n - i));                                \
         memcpy(z + i, &v, (size_t)(n - i) * sizeof *z);                                            \
     }
-#define LOOPS_1(OP, name, form)                                                                    \
-    LOOP_1(OP, F32, float, OP##_whole_F32) LOOP_1(OP, F64, double, OP##_whole_F64)
+#define LOOPS_F64(OP, name, form) LOOP_1(OP, F64, double, OP##_whole_F64)
+#define LOOPS_1(OP, name, form) LOOP_1(OP, F32, float, OP##_whole_F32) LOOPS_F64(OP, name, form)
 #define LOOPS_2(OP, name)                                                                          \
     LOOP_2(OP, F32, float, OP##_whole_F32) LOOP_2(OP, F64, double, OP##_whole_F64)
 FUNCTIONS_1(LOOPS_1)
+FUNCTIONS_F64(LOOPS_F64)
 FUNCTIONS_2(LOOPS_2)
 
 #define ROW(OP, name, ...) [KN_OP_##OP] = {[KN_F32] = OP##_F32, [KN_F64] = OP##_F64},
+#define ROW_F64(OP, name, form) [KN_OP_##OP] = {[KN_F32] = kn_fused_##name, [KN_F64] = OP##_F64},
 
-const kn_maths kn_maths_mvec = {.name = "libmvec", .elem = {FUNCTIONS_1(ROW) FUNCTIONS_2(ROW)}};
+const kn_maths kn_maths_mvec = {.name = "libmvec",
+                                .elem = {FUNCTIONS_1(ROW) FUNCTIONS_F64(ROW_F64) FUNCTIONS_2(ROW)}};
 #else
 typedef int kn_no_mvec; /* ISO C forbids an empty translation unit */
 #endif

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "codegen/emit/c/functions.h"
 #include "runtime/cpu/whole.h"
 
 /* ---- 16-bit floats; without branches ---- */
@@ -130,8 +131,10 @@ KN_PICK(F64, uint64_t, kn_maximum, >, &)
 #undef KN_PICK
 
 /* ---- transcendental functions ---- */
+#define kn_exp_F32 kn_exp_f32
 #define kn_exp_F64 exp
 #define kn_log_F64 log
+#define kn_tanh_F32 kn_tanh_f32
 #define kn_tanh_F64 tanh
 
 static inline uint64_t kn_bits(double x)
@@ -146,35 +149,6 @@ static inline double kn_double(uint64_t u)
     double x;
     memcpy(&x, &u, sizeof x);
     return x;
-}
-
-/* exp(z) for |z| <= 200 or NaN, to about 2^-36: exp(z) = 2^k exp(r), |r| <= ln(2)/2, series to r^9.
- */
-static inline double kn_exp_core(double z)
-{
-    const double shift = 0x1.8p52; /* adding it rounds to an integer, found in the low bits */
-    double t = z * 0x1.71547652b82fep0 + shift;
-    double r = z - (t - shift) * 0x1.62e42fefa39efp-1;
-    double p = 1.0 / 362880;
-    p = p * r + 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    return p * kn_double((kn_bits(t) + 1023) << 52);
-}
-
-/* Beyond 200 the result is inf or 0 in f32, and rounding makes it so. */
-static inline float kn_exp_F32(float x)
-{
-    double z = x;
-    z = z > 200.0 ? 200.0 : z;
-    z = z < -200.0 ? -200.0 : z;
-    return (float)kn_exp_core(z);
 }
 
 /* log(x) = k ln(2) + log(m), sqrt(1/2) <= m < sqrt(2); log(m) = 2 atanh((m - 1) / (m + 1)). In
@@ -198,21 +172,6 @@ static inline float kn_log_F32(float x)
     y = x < INFINITY ? y : x; /* inf, NaN */
     y = x < 0 ? NAN : y;
     return x == 0 ? -INFINITY : y;
-}
-
-/* 1 - 2 / (exp(2x) + 1), which cancels near 0: there the series. */
-static inline float kn_tanh_F32(float x)
-{
-    double a = fabs((double)x), w = a * a;
-    double z = a > 20.0 ? 20.0 : a;
-    double far = 1.0 - 2.0 / (kn_exp_core(2.0 * z) + 1.0);
-    double p = 62.0 / 2835;
-    p = p * w - 17.0 / 315;
-    p = p * w + 2.0 / 15;
-    p = p * w - 1.0 / 3;
-    double near = a + a * w * p;
-    double y = a < 0.0625 ? near : far;
-    return (float)copysign(y, (double)x);
 }
 
 #endif

@@ -3,7 +3,7 @@
 const kn_loops *kn_loops_choose(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return &kn_loops_avx2;
 #endif
     return &kn_loops_baseline;

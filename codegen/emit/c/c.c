@@ -2,8 +2,8 @@
 
 #include "codegen/emit/c/writer.h"
 
-extern const char kn_c_prelude[],
-    kn_c_helpers[]; /* made of the files of those names by the build */
+/* made of the files of those names by the build */
+extern const char kn_c_prelude[], kn_c_functions[], kn_c_helpers[];
 
 /* What a store or a reduction needs. */
 static void find_needed(kn_c_writer *w)
@@ -95,6 +95,7 @@ kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, kn_c_mode mode)
     kn_text t = kn_text_new(a);
     kn_c_text out = {0};
     kn_put(&t, kn_c_prelude);
+    kn_put(&t, kn_c_functions);
     kn_put(&t, kn_c_helpers);
     kn_put(&t, "\n");
     out.text = put_walks(&t, k, mode, &out) ? kn_text_str(&t) : NULL;

@@ -12,22 +12,34 @@ typedef double f64;
 typedef float _Complex c64;
 typedef double _Complex c128;
 
-/* Iterations are independent, even where the result overwrites an operand. */
-#if defined(__clang__)
-#define KN_LANES _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define KN_LANES _Pragma("GCC ivdep")
-#endif
-
 #define KN_MIN(a, b) ((a) < (b) ? (a) : (b))
 
+/* Where blocks end: lanes left of a run, and of a step of it. */
+typedef struct kn_blocks {
+    i64 run, step;
+} kn_blocks;
+
+static inline kn_blocks kn_start(const kn_c_call *c, i64 lane)
+{
+    kn_blocks b = {0, 0};
+    if (c->run) {
+        i64 within = lane % c->run;
+        b.run = c->run - within;
+        b.step = c->run_step - within % c->run_step;
+    }
+    return b;
+}
+
 /* The end of the block that begins at lane i. */
-static inline i64 kn_block_end(const kn_c_call *c, i64 i, i64 end)
+static inline i64 kn_block_end(const kn_c_call *c, kn_blocks *b, i64 i, i64 end)
 {
     if (c->run == 0)
         return KN_MIN(end, i + c->most);
-    i64 within = i % c->run, stop = (within / c->run_step + 1) * c->run_step;
-    return KN_MIN(end, i - within + KN_MIN(c->run, stop));
+    i64 n = KN_MIN(end - i, KN_MIN(b->run, b->step));
+    b->run -= n;
+    b->step = b->run == 0 || b->step == n ? c->run_step : b->step - n;
+    b->run = b->run == 0 ? c->run : b->run;
+    return i + n;
 }
 
 /* An index that a GATHER is given: itself, or 0 after a report where it is out of bounds. */

@@ -50,8 +50,16 @@ static const form forms[KN_OP_COUNT] = {
     [KN_OP_COPY] = {"$a", "$a", "$a"},
 };
 
+/* Functions of f32 alone: functions.h. */
+static const char *const functions[KN_OP_COUNT] = {
+    [KN_OP_EXP] = "kn_exp_f32($a)",
+    [KN_OP_TANH] = "kn_tanh_f32($a)",
+};
+
 static const char *form_of(kn_op op, kn_dtype type)
 {
+    if (type == KN_F32 && functions[op])
+        return functions[op];
     if (op == KN_OP_WHERE) /* whatever the type is, for it is only moved */
         return "$a ? $b : $c";
     if (op == KN_OP_COPY)

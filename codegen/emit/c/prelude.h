@@ -3,9 +3,18 @@
 #ifndef KN_CODEGEN_C_PRELUDE_H
 #define KN_CODEGEN_C_PRELUDE_H
 
+/* Iterations are independent, even where the result overwrites an operand. (To clang it also says that sums may be
+ * reordered; these loops have none.) */
+#if defined(__clang__)
+#define KN_LANES _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define KN_LANES _Pragma("GCC ivdep")
+#endif
+
 /* out[i] = op(in[0][i], ...) for i < n. Bit k of `uniform`: operand k is one element for all i; at least one operand
  * is not, unless n is 1. `out` may be one of the operands, else it overlaps none. */
-typedef void (*kn_loop)(__INT64_TYPE__ n, void *out, const void *const *in, unsigned uniform);
+typedef void kn_loop_function(__INT64_TYPE__ n, void *out, const void *const *in, unsigned uniform);
+typedef kn_loop_function *kn_loop;
 
 /* A reduction at a type. An accumulator has `acc_bytes`: a double for sums and products of floats, three for
  * variances, else the operand's type. The accumulators of n groups are one state, and all functions get the same n

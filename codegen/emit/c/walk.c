@@ -72,6 +72,8 @@ static void put_state(kn_c_writer *w)
     kn_c_line(w, "typedef struct %s {", name);
     w->indent++;
     kn_c_line(w, "i64 i[%d], part, row;", p->nest.naxes + 1);
+    if (w->mode == KN_C_COLS && !w->one_run)
+        kn_c_line(w, "i64 first[%d]; /* index of the first lane */", p->nest.ngroup);
     kn_c_line(w, "char *block, *rows;");
     for (int i = 0; i < p->nest.values.len; i++) {
         const kn_value *v = &p->nest.values.data[i];
@@ -143,24 +145,24 @@ static void put_next(kn_c_writer *w, int first, int end)
         kn_c_close(w);
 }
 
-/* Calls a function of the lanes of a block, run by run. */
+/* Calls a function of the lanes of a block, run by run, from the index where the last block ended. */
 static void put_runs_function(kn_c_writer *w, int first, int end)
 {
     const char *name = kn_c_state(w);
     if (w->one_run)
         return;
-    kn_c_line(w, "static inline void %s_runs(const kn_c_call *c, %s *s, i64 start, i64 lanes,",
-              name, name);
+    kn_c_line(w, "static inline void %s_runs(const kn_c_call *c, %s *s, i64 lanes,", name, name);
     kn_c_line(w, "    void (*fn)(const kn_c_call *c, %s *s, i64 n, i64 done))\n{", name);
     w->indent++;
     kn_c_line(w, "const i64 *const num = c->num, row = s->row;");
-    put_seek(w, first, end, "start");
     kn_c_open(w, "for (i64 done = 0, n; done < lanes; done += n)");
     kn_c_line(w, "n = KN_MIN(num[%d] - s->i[%d], lanes - done);", end - 1, end - 1);
     kn_c_line(w, "s->row = row + done;");
     kn_c_line(w, "fn(c, s, n, done);");
+    kn_c_open(w, "if ((s->i[%d] += n) == num[%d])", end - 1, end - 1);
     kn_c_line(w, "s->i[%d] = 0;", end - 1);
     put_next(w, first, end - 1);
+    kn_c_close(w);
     kn_c_close(w);
     kn_c_line(w, "s->row = row;");
     kn_c_close(w);
@@ -172,7 +174,9 @@ static void put_block(kn_c_writer *w, const char *what, int stage, const char *s
 {
     const char *name = kn_c_state(w);
     if (!w->one_run) {
-        kn_c_line(w, "%s_runs(c, s, %s, %s, %s_%s%d);", name, start, n, name, what, stage);
+        for (int a = 0; a < w->ph->nest.ngroup && w->mode == KN_C_COLS; a++)
+            kn_c_line(w, "s->i[%d] = s->first[%d];", a, a);
+        kn_c_line(w, "%s_runs(c, s, %s, %s_%s%d);", name, n, name, what, stage);
         return;
     }
     if (w->axis >= 0)
@@ -238,7 +242,6 @@ static void put_finish(kn_c_writer *w, int stage, const char *n)
 
 static void put_part(kn_c_writer *w)
 {
-    kn_c_line(w, "s->part = unit %% c->parts;");
     kn_c_line(w, "const i64 from = KN_MIN(s->part * c->part, c->members);");
     kn_c_line(w, "const i64 to = KN_MIN(from + c->part, c->members);");
 }
@@ -248,26 +251,40 @@ static void put_group_stage(kn_c_writer *w, int stage)
     kn_c_line(w, "%s_group%d(c, s, 1, 0);", kn_c_state(w), stage);
 }
 
-static void put_rows(kn_c_writer *w)
+static void put_sweep_of_row(kn_c_writer *w, int stage)
 {
     const kn_phase *p = w->ph;
+    put_starts(w, stage, "1");
+    if (!w->one_run)
+        put_seek(w, p->nest.ngroup, p->nest.naxes, "from");
+    kn_c_line(w, "kn_blocks b%d = kn_start(c, from);", stage);
+    kn_c_open(w, "for (i64 i = from, stop; i < to; i = stop)");
+    kn_c_line(w, "stop = kn_block_end(c, &b%d, i, to);", stage);
+    kn_c_line(w, "s->row = i - from;");
+    put_block(w, "sweep", stage, "i", "stop - i");
+    if (w->folds[stage])
+        kn_c_line(w, "if (!c->run) %s_fold%d(c, s, stop - i);", kn_c_state(w), stage);
+    kn_c_close(w);
+    put_finish(w, stage, "1");
+}
+
+/* Groups are counted, for divisions take longer than short rows. */
+static void put_rows(kn_c_writer *w)
+{
+    const int sweeps = w->ph->nest.nsweeps;
+    put_seek(w, 0, w->ph->nest.ngroup, "unit / c->parts");
+    kn_c_line(w, "s->part = unit %% c->parts;");
     kn_c_open(w, "for (; unit < end; unit++)");
     put_part(w);
-    put_seek(w, 0, p->nest.ngroup, "unit / c->parts");
-    for (int t = 0; t <= p->nest.nsweeps; t++) {
+    for (int t = 0; t <= sweeps; t++) {
         put_group_stage(w, t);
-        if (t == p->nest.nsweeps)
-            continue;
-        put_starts(w, t, "1");
-        kn_c_open(w, "for (i64 i = from, stop; i < to; i = stop)");
-        kn_c_line(w, "stop = kn_block_end(c, i, to);");
-        kn_c_line(w, "s->row = i - from;");
-        put_block(w, "sweep", t, "i", "stop - i");
-        if (w->folds[t])
-            kn_c_line(w, "if (!c->run) %s_fold%d(c, s, stop - i);", kn_c_state(w), t);
-        kn_c_close(w);
-        put_finish(w, t, "1");
+        if (t < sweeps)
+            put_sweep_of_row(w, t);
     }
+    kn_c_open(w, "if (++s->part == c->parts)");
+    kn_c_line(w, "s->part = 0;");
+    put_next(w, 0, w->ph->nest.ngroup);
+    kn_c_close(w);
     kn_c_close(w);
 }
 
@@ -276,6 +293,7 @@ static void put_cols(kn_c_writer *w)
     const kn_phase *p = w->ph;
     const int first = p->nest.ngroup, end = p->nest.naxes;
     kn_c_open(w, "for (; unit < end; unit++)");
+    kn_c_line(w, "s->part = unit %% c->parts;");
     put_part(w);
     kn_c_line(w, "i64 start = unit / c->parts * c->most;");
     kn_c_open(w, "if (c->run)");
@@ -283,7 +301,13 @@ static void put_cols(kn_c_writer *w)
         w, "const i64 tile = unit / c->parts, per_run = (c->run + c->run_step - 1) / c->run_step;");
     kn_c_line(w, "start = tile / per_run * c->run + tile %% per_run * c->run_step;");
     kn_c_close(w);
-    kn_c_line(w, "const i64 n = kn_block_end(c, start, c->groups) - start;");
+    kn_c_line(w, "kn_blocks lanes = kn_start(c, start);");
+    kn_c_line(w, "const i64 n = kn_block_end(c, &lanes, start, c->groups) - start;");
+    if (!w->one_run) {
+        put_seek(w, 0, first, "start");
+        for (int a = 0; a < first; a++)
+            kn_c_line(w, "s->first[%d] = s->i[%d];", a, a);
+    }
     for (int t = 0; t <= p->nest.nsweeps; t++) {
         kn_c_line(w, "s->row = 0;");
         put_block(w, "group", t, "start", "n");

@@ -1,0 +1,72 @@
+/* Functions of f32 that both generated C and the loops of the CPU device compute in line. They have no branches, so that
+ * loops are vectorised, and give the same result at every place of a block. Part of each generated text, so it includes
+ * nothing. Errors are below 2 ULP. */
+#ifndef KN_CODEGEN_C_FUNCTIONS_H
+#define KN_CODEGEN_C_FUNCTIONS_H
+
+/* a * b + c, rounded once where all loops of the processor can: x86-64 is asked for both at once (select.c). */
+#if (defined(__AVX2__) && defined(__FMA__)) || defined(__ARM_FEATURE_FMA)
+#define KN_FMA(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define KN_FMA(a, b, c) ((a) * (b) + (c))
+#endif
+
+static inline unsigned kn_bits_of(float x)
+{
+    unsigned u;
+    __builtin_memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline float kn_of_bits(unsigned u)
+{
+    float x;
+    __builtin_memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+/* exp(z) = 2^k exp(r), |r| <= ln(2)/2: gives exp(r), and k + bias in the low bits of `k`: adding 1.5 * 2^23 rounds to an
+ * integer there. The first product is exact. */
+static inline float kn_exp_part(float z, float bias, unsigned *k)
+{
+    const float t = KN_FMA(z, 0x1.715476p0f, 0x1.8p23f + bias), whole = t - (0x1.8p23f + bias);
+    const float r = KN_FMA(whole, 2.12194440e-4f, KN_FMA(whole, -0.693359375f, z));
+    float p = 1.9875691500e-4f;
+    p = KN_FMA(p, r, 1.3981999507e-3f);
+    p = KN_FMA(p, r, 8.3334519073e-3f);
+    p = KN_FMA(p, r, 4.1665795894e-2f);
+    p = KN_FMA(p, r, 1.6666665459e-1f);
+    p = KN_FMA(p, r, 5.0000001201e-1f);
+    *k = kn_bits_of(t);
+    return KN_FMA(p, r * r, r) + 1;
+}
+
+/* Multiplies by 2^k in two steps, of which the last one rounds to a subnormal number or goes to infinity. Where the
+ * result is 0 that is not left to rounding: processors are slow at what underflows. */
+static inline float kn_exp_f32(float x)
+{
+    const float some = x < -104.0f ? 0 : x, z = some > 89.0f ? 89.0f : some;
+    unsigned k;
+    const float p = kn_exp_part(z, 254, &k);
+    const unsigned first = k << 22 & 0x7f800000;
+    const float y = p * kn_of_bits(first) * kn_of_bits((k << 23) - first);
+    return x < -104.0f ? 0 : y;
+}
+
+/* 1 - 2 / (exp(2x) + 1), which cancels near 0: there a polynomial. */
+static inline float kn_tanh_f32(float x)
+{
+    const float a = __builtin_fabsf(x), z = a > 10.0f ? 20.0f : a + a, w = x * x;
+    unsigned k;
+    const float e = kn_exp_part(z, 127, &k);
+    const float far = 1 - 2 / KN_FMA(e, kn_of_bits(k << 23), 1.0f);
+    float p = -5.70498872745e-3f;
+    p = KN_FMA(p, w, 2.06390887954e-2f);
+    p = KN_FMA(p, w, -5.37397155531e-2f);
+    p = KN_FMA(p, w, 1.33314422036e-1f);
+    p = KN_FMA(p, w, -3.33332819422e-1f);
+    const float near = KN_FMA(p * w, a, a);
+    return __builtin_copysignf(a < 0.625f ? near : far, x);
+}
+
+#endif
