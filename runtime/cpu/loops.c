@@ -173,8 +173,7 @@ HALVES(LOOP_HALF)
 
 /* ---- reductions ---- */
 
-/* LANES independent accumulators reduce a block; they are combined in a fixed order. */
-enum { LANES = 32 };
+enum { LANES = KN_FOLD_LANES };
 
 #define FOLD(OP, COMBINE, D, KIND, AD)                                                             \
     static void OP##_start_##D(int64_t n, void *acc)                                               \
@@ -315,17 +314,20 @@ static void VAR_count(int64_t n, double *out, const void *acc)
 
 /* A block is reduced about its own mean, and then merged. Single members go by Welford's update, whose division all
  * groups share. */
+#define DEVIATION(sum, from_mean)                                                                  \
+    {                                                                                              \
+        const double d = from_mean;                                                                \
+        sum += squares ? d * d : d;                                                                \
+    }
 #define MOMENTS(D)                                                                                 \
     static double sum_of_##D(int64_t n, const kn_c_##D *a, double mean, bool squares)              \
     {                                                                                              \
         double lane[LANES] = {0};                                                                  \
-        for (int64_t i = 0; i < n; i += LANES) {                                                   \
-            const int m = n - i < LANES ? (int)(n - i) : LANES;                                    \
-            for (int j = 0; j < m; j++) {                                                          \
-                const double d = (double)a[i + j] - mean;                                          \
-                lane[j] += squares ? d * d : d;                                                    \
-            }                                                                                      \
-        }                                                                                          \
+        for (; n >= LANES; n -= LANES, a += LANES)                                                 \
+            for (int j = 0; j < LANES; j++)                                                        \
+                DEVIATION(lane[j], (double)a[j] - mean)                                            \
+        for (int j = 0; j < (int)n; j++)                                                           \
+            DEVIATION(lane[j], (double)a[j] - mean)                                                \
         for (int half = LANES / 2; half; half /= 2)                                                \
             for (int j = 0; j < half; j++)                                                         \
                 lane[j] += lane[j + half];                                                         \

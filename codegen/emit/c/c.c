@@ -90,10 +90,28 @@ static bool put_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode, kn_c_text 
     return any;
 }
 
+/* gcc leaves vectors of 64 bytes alone on processors that slow down for them. Functions gain more than that. */
+static const char wide[] = "#if defined(__AVX512F__) && !defined(__clang__)\n"
+                           "#pragma GCC target(\"prefer-vector-width=512\")\n"
+                           "#endif\n";
+
+static bool has_functions(const kn_kernel *k)
+{
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *p = &k->phases.data[i];
+        for (int v = 0; v < p->nest.values.len; v++)
+            if (p->nest.values.data[v].kind == KN_V_ELEM &&
+                kn_c_is_function(p->nest.values.data[v].op, p->nest.values.data[v].dtype))
+                return true;
+    }
+    return false;
+}
+
 kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, kn_c_mode mode)
 {
     kn_text t = kn_text_new(a);
     kn_c_text out = {0};
+    kn_put(&t, has_functions(k) ? wide : "");
     kn_put(&t, kn_c_prelude);
     kn_put(&t, kn_c_functions);
     kn_put(&t, kn_c_helpers);

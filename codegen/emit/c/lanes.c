@@ -106,7 +106,7 @@ bool kn_c_is_folded(const kn_c_writer *w, const kn_c_lanes *l, int v)
     for (int r = 0; r < p->nest.reds.len && !l->group; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         if (red->value == v && red->stage == l->stage && kn_red_owner(p, r) == r &&
-            (w->mode == KN_C_ROWS || kn_c_accumulator(p, red) == KN_NO_DTYPE))
+            !kn_c_is_added(w, red))
             return true;
     }
     return false;

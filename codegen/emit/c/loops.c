@@ -299,13 +299,20 @@ static bool adds_here(const writing *g, int r, int loop)
 {
     const kn_phase *p = g->w->ph;
     const kn_red *red = &p->nest.reds.data[r];
-    if (g->l.group || g->w->mode != KN_C_COLS || red->stage != g->l.stage ||
-        kn_c_accumulator(p, red) == KN_NO_DTYPE)
+    if (g->l.group || red->stage != g->l.stage || !kn_c_is_added(g->w, red))
         return false;
     int v = red->value;
     return loop == (g->l.way[v] == KN_C_CALLED   ? g->l.loop[v] + 1
                     : g->l.way[v] == KN_C_INLINE ? g->l.loop[v]
                                                  : 0);
+}
+
+static bool adds(const writing *g, int loop)
+{
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
+        if (adds_here(g, r, loop))
+            return true;
+    return false;
 }
 
 static bool stores_in(const writing *g, int s, int loop)
@@ -328,10 +335,7 @@ static bool is_empty(const writing *g, int loop)
     for (int s = 0; s < p->nest.stores.len; s++)
         if (stores_in(g, s, loop))
             return false;
-    for (int r = 0; r < p->nest.reds.len; r++)
-        if (adds_here(g, r, loop))
-            return false;
-    return true;
+    return !adds(g, loop);
 }
 
 static void put_value(writing *g, int i, int loop)
@@ -365,25 +369,31 @@ static const char *stored(writing *g, int s, int loop)
     return operand(g, st->value, loop);
 }
 
-static void put_add(writing *g, int r, int loop)
+/* "acc3[l] = acc3[l] + (f64)v2;", of two accumulators, or of one and a value. */
+static void put_combine(writing *g, int r, const char *to, const char *value)
 {
     kn_c_writer *w = g->w;
     const kn_red *red = &w->ph->nest.reds.data[r];
     kn_dtype t = kn_c_accumulator(w->ph, red);
-    const char *in[] = {kn_c_printed(w, "acc%d[l]", r),
-                        kn_c_printed(w, "(%s)%s", kn_c_type(t), operand(g, red->value, loop))};
-    kn_c_line(w, "acc%d[l] = %s;", r, kn_c_op(w->a, kn_ops[red->op].combine, t, t, in));
+    const char *in[] = {to, value};
+    kn_c_line(w, "%s = %s;", to, kn_c_op(w->a, kn_ops[red->op].combine, t, t, in));
 }
 
-static void put_loop(writing *g, int loop)
+static void put_add(writing *g, int r, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_red *red = &w->ph->nest.reds.data[r];
+    const char *value = kn_c_printed(w, "(%s)%s", kn_c_type(kn_c_accumulator(w->ph, red)),
+                                     operand(g, red->value, loop));
+    put_combine(g, r, kn_c_printed(w, w->mode == KN_C_COLS ? "acc%d[l]" : "lane%d[j]", r), value);
+}
+
+/* What is done for lane `l`. */
+static void put_lane(writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     const kn_phase *p = w->ph;
-    if (is_empty(g, loop))
-        return;
     memset(g->loaded, 0, sizeof *g->loaded * (size_t)p->nest.values.len);
-    kn_c_line(w, "KN_LANES");
-    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
     for (int s = 0; s < p->nest.stores.len; s++) /* reads come before stores */
         if (stores_in(g, s, loop) && store_at(g, s)->kind != KN_STORE_PARTIAL)
             want(g, store_at(g, s)->value);
@@ -399,8 +409,68 @@ static void put_loop(writing *g, int loop)
             kn_c_line(w, "q%d[%s] = %s;", s,
                       subscript(w, &store_at(g, s)->access, kn_c_number_of(p, true, s)),
                       stored(g, s, loop));
-    kn_c_close(w);
     memset(g->loaded, 0, sizeof *g->loaded * (size_t)p->nest.values.len);
+}
+
+/* Lanes from..from + `count`, lane j of which adds to accumulator j. */
+static void put_lanes_from(writing *g, int loop, const char *count)
+{
+    kn_c_line(g->w, "KN_LANES");
+    kn_c_open(g->w, "for (i64 j = 0; j < %s; j++)", count);
+    kn_c_line(g->w, "const i64 l = from + j;");
+    put_lane(g, loop);
+    kn_c_close(g->w);
+}
+
+/* A loop that adds up its lanes: KN_FOLD_LANES accumulators each, as the interpreter's folds have. */
+static void put_adding_loop(writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        kn_dtype t = kn_c_accumulator(p, &p->nest.reds.data[r]);
+        if (!adds_here(g, r, loop))
+            continue;
+        kn_c_line(w, "%s lane%d[KN_FOLD_LANES];", kn_c_type(t), r);
+        kn_c_line(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
+        kn_c_line(w, "    lane%d[j] = %s;", r,
+                  kn_c_literal(w, kn_identity(p->nest.reds.data[r].op, t)));
+    }
+    kn_c_line(w, "i64 from = 0;");
+    kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
+    put_lanes_from(g, loop, "KN_FOLD_LANES");
+    kn_c_close(w);
+    put_lanes_from(g, loop, "n - from");
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        if (!adds_here(g, r, loop))
+            continue;
+        for (int half = KN_FOLD_LANES / 2; half; half /= 2) {
+            kn_c_line(w, "for (int j = 0; j < %d; j++)", half);
+            w->indent++;
+            put_combine(g, r, kn_c_printed(w, "lane%d[j]", r),
+                        kn_c_printed(w, "lane%d[j + %d]", r, half));
+            w->indent--;
+        }
+        put_combine(g, r, kn_c_printed(w, "s->acc%d", r), kn_c_printed(w, "lane%d[0]", r));
+    }
+}
+
+static void put_loop(writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    if (is_empty(g, loop))
+        return;
+    if (w->mode == KN_C_ROWS && adds(g, loop)) {
+        kn_c_line(w, "{");
+        w->indent++;
+        put_adding_loop(g, loop);
+        kn_c_close(w);
+        return;
+    }
+    kn_c_line(w, "KN_LANES");
+    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+    put_lane(g, loop);
+    kn_c_close(w);
 }
 
 /* ---- behind a loop ---- */
@@ -454,13 +524,12 @@ static void put_folds(writing *g, bool copies)
     const kn_phase *p = w->ph;
     for (int r = 0; r < p->nest.reds.len; r++) {
         const kn_red *red = &p->nest.reds.data[r];
-        if (red->stage != g->l.stage || kn_red_owner(p, r) != r ||
-            (w->mode == KN_C_COLS && kn_c_accumulator(p, red) != KN_NO_DTYPE))
+        if (red->stage != g->l.stage || kn_red_owner(p, r) != r || kn_c_is_added(w, red))
             continue;
         bool array = array_of(g, red->value) || (copies && g->l.copied[red->value]);
-        kn_c_line(w, "c->fold[%d]->%s(n, s->acc%d, %c%d); /* %s */", r,
-                  w->mode == KN_C_COLS ? "accumulate" : "reduce", r, array ? 'a' : 'p', red->value,
-                  kn_ops[red->op].text);
+        kn_c_line(w, "c->fold[%d]->%s(n, %s, %c%d); /* %s */", r,
+                  w->mode == KN_C_COLS ? "accumulate" : "reduce", kn_c_acc(w, r), array ? 'a' : 'p',
+                  red->value, kn_ops[red->op].text);
     }
 }
 

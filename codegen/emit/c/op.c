@@ -56,9 +56,11 @@ static const char *const functions[KN_OP_COUNT] = {
     [KN_OP_TANH] = "kn_tanh_f32($a)",
 };
 
+bool kn_c_is_function(kn_op op, kn_dtype type) { return type == KN_F32 && functions[op]; }
+
 static const char *form_of(kn_op op, kn_dtype type)
 {
-    if (type == KN_F32 && functions[op])
+    if (kn_c_is_function(op, type))
         return functions[op];
     if (op == KN_OP_WHERE) /* whatever the type is, for it is only moved */
         return "$a ? $b : $c";
@@ -133,4 +135,19 @@ kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red)
     if (red->by || red->op == KN_OP_VAR || kn_is_complex(t) || red->part != KN_PART_RESULT)
         return KN_NO_DTYPE;
     return kn_is_float(t) && (red->op == KN_OP_SUM || red->op == KN_OP_PROD) ? KN_F64 : t;
+}
+
+/* Extremes of floats in rows are quicker reduced by a function, which looks for NaN and zeros only at the end. */
+bool kn_c_is_added(const kn_c_writer *w, const kn_red *red)
+{
+    kn_dtype t = kn_c_accumulator(w->ph, red);
+    bool extreme = kn_is_float(t) && (red->op == KN_OP_MIN || red->op == KN_OP_MAX);
+    return t != KN_NO_DTYPE && (w->mode == KN_C_COLS || (w->one_run && !extreme));
+}
+
+const char *kn_c_acc(kn_c_writer *w, int r)
+{
+    bool one =
+        w->mode == KN_C_ROWS && kn_c_accumulator(w->ph, &w->ph->nest.reds.data[r]) != KN_NO_DTYPE;
+    return kn_c_printed(w, one ? "&s->acc%d" : "s->acc%d", r);
 }

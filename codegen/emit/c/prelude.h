@@ -33,6 +33,8 @@ typedef struct kn_fold {
     void (*count)(__INT64_TYPE__ n, double *out, const void *acc); /* and its number of members */
 } kn_fold;
 
+/* Rows: independent accumulators of a block, which are combined in a fixed order. */
+#define KN_FOLD_LANES 32
 /* Columns: members before an accumulator that is blocked is added to its total. */
 #define KN_FOLD_MEMBERS 256
 

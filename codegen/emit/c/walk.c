@@ -84,6 +84,9 @@ static void put_state(kn_c_writer *w)
         const kn_red *red = &p->nest.reds.data[r];
         if (w->mode == KN_C_COLS)
             kn_c_line(w, "%s *r%d; char *acc%d, *total%d;", kn_c_type(red->dtype), r, r, r);
+        else if (kn_c_accumulator(p, red) != KN_NO_DTYPE)
+            kn_c_line(w, "%s r%d; %s acc%d;", kn_c_type(red->dtype), r,
+                      kn_c_type(kn_c_accumulator(p, red)), r);
         else
             kn_c_line(w, "%s r%d; _Alignas(16) char acc%d[32];", kn_c_type(red->dtype), r, r);
     }
@@ -195,8 +198,14 @@ static void put_starts(kn_c_writer *w, int stage, const char *n)
 {
     const kn_phase *p = w->ph;
     for (int r = 0; r < p->nest.reds.len; r++) {
+        kn_dtype t = kn_c_accumulator(p, &p->nest.reds.data[r]);
         if (!accumulates(p, r, stage))
             continue;
+        if (w->mode == KN_C_ROWS && t != KN_NO_DTYPE) {
+            kn_c_line(w, "s->acc%d = %s;", r,
+                      kn_c_literal(w, kn_identity(p->nest.reds.data[r].op, t)));
+            continue;
+        }
         kn_c_line(w, "c->fold[%d]->start(%s, s->acc%d);", r, n, r);
         if (w->mode == KN_C_COLS && has_total(&p->nest.reds.data[r])) {
             kn_c_line(w, "if (c->fold[%d]->blocked)", r);
@@ -231,11 +240,16 @@ static void put_finish(kn_c_writer *w, int stage, const char *n)
             kn_c_line(w, "if (c->fold[%d]->blocked)", r);
             kn_c_line(w, "    c->fold[%d]->merge(%s, s->acc%d, s->total%d);", r, n, r, r);
         }
-    for (int r = 0; r < p->nest.reds.len; r++)
-        if (p->nest.reds.data[r].stage == stage)
-            kn_c_line(w, "c->fold[%d]->%s(%s, %ss->r%d, s->acc%d);", r,
-                      how[p->nest.reds.data[r].part], n, w->mode == KN_C_COLS ? "" : "&", r,
-                      kn_red_owner(p, r));
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        const kn_red *red = &p->nest.reds.data[r];
+        if (red->stage != stage)
+            continue;
+        if (w->mode == KN_C_ROWS && kn_c_accumulator(p, red) != KN_NO_DTYPE)
+            kn_c_line(w, "s->r%d = (%s)s->acc%d;", r, kn_c_type(red->dtype), kn_red_owner(p, r));
+        else
+            kn_c_line(w, "c->fold[%d]->%s(%s, %ss->r%d, s->acc%d);", r, how[red->part], n,
+                      w->mode == KN_C_COLS ? "" : "&", r, kn_red_owner(p, r));
+    }
 }
 
 /* ---- the walks ---- */

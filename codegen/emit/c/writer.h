@@ -11,6 +11,7 @@
 #define KN_CODEGEN_C_WRITER_H
 
 #include "codegen/emit/c/c.h"
+#include "ir/eval.h"
 
 typedef struct kn_c_writer {
     kn_arena *a;
@@ -53,8 +54,14 @@ int kn_c_number_of_place(const kn_phase *p, int value, int k);
 const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const char *const *in);
 /* The same question. */
 bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to);
+/* Is it one of functions.h? */
+bool kn_c_is_function(kn_op op, kn_dtype type);
 /* The type that accumulates a reduction that lanes add up by themselves; KN_NO_DTYPE: a fold does it. */
 kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red);
+/* Do loops over lanes add it up? */
+bool kn_c_is_added(const kn_c_writer *w, const kn_red *red);
+/* A pointer to the accumulators of reduction r. */
+const char *kn_c_acc(kn_c_writer *w, int r);
 
 /* ---- text.c ---- */
 
