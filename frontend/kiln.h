@@ -649,7 +649,7 @@ typedef struct kiln_explain_options {
     bool verbose;
 } kiln_explain_options;
 KILN_INIT(kiln_explain_options)
-/* What would run for arguments of these shapes (data may be NULL). Inputs that are not among args are
+/* What would run for arguments of these shapes (of data only the alignment counts; NULL: the best). Inputs that are not among args are
  * taken as compact, their free sizes assumed; the text says which. Needs no GPU ("ptx" and "resources" need NVRTC).
  * The text is released with kiln_text_free(). */
 KILN_API kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,

@@ -25,7 +25,7 @@ static const char *declared(kn_arena *a, const kn_graph *g, const kn_node *n)
     return kn_text_str(&t);
 }
 
-/* The layout of one array argument, of which any alignment is assumed. */
+/* The layout of one array argument, and how far it is aligned: as far as can be where it has no address. */
 static kn_status bind_layout(kn_arena *a, const kn_graph *g, const kn_node *n, const char *what,
                              const kn_arg *arg, kn_layout *layout)
 {
@@ -68,10 +68,15 @@ static kn_status bind_layout(kn_arena *a, const kn_graph *g, const kn_node *n, c
     if (count)
         kn_layout_ones(layout);
     layout->align = 16;
+    while (count && (uintptr_t)arg->data % (uintptr_t)layout->align)
+        layout->align /= 2;
+    if (layout->align < bytes)
+        return kn_fail(KN_ARGUMENT, "%s %s: data is not aligned to its element size", what,
+                       arg->name);
     return KN_OK;
 }
 
-/* The memory of one array argument, and how far it is aligned. */
+/* The memory of one array argument. */
 static kn_status bind_memory(const char *what, const kn_arg *arg, kn_layout *layout, kn_span *range)
 {
     int64_t low = 0, high = 0, between = 0, bytes = kn_bytes((kn_dtype)arg->dtype);
@@ -91,11 +96,6 @@ static kn_status bind_memory(const char *what, const kn_arg *arg, kn_layout *lay
     range->high = (const char *)arg->data + (high + 1) * bytes;
     range->size = bytes;
     range->step = between * bytes;
-    while ((uintptr_t)arg->data % (uintptr_t)layout->align)
-        layout->align /= 2;
-    if (layout->align < bytes)
-        return kn_fail(KN_ARGUMENT, "%s %s: data is not aligned to its element size", what,
-                       arg->name);
     return KN_OK;
 }
 

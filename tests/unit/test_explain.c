@@ -203,6 +203,22 @@ static void speaks_of_the_cpu(void **state)
               NONE);
 }
 
+/* What is at an address is never read, but how it is aligned counts. */
+static void alignment(void **state)
+{
+    static const int64_t shape[] = {4096, 8192};
+    kiln_arg x = {"x", (void *)(uintptr_t)4, KILN_F32, 2, shape, NULL};
+    asked a = {.program = centred, .args = &x, .n = 1};
+    (void)state;
+    says_this(&a, PARTS("launch"), PARTS("x: contiguous along M, 16-byte aligned"));
+    x.data = (void *)(uintptr_t)2;
+    kiln_prog *p = compile(ctx, centred);
+    char *text = NULL;
+    assert_int_equal(KILN_ERR_ARGUMENT, kiln_explain(p, &x, 1, NULL, &text));
+    has(kiln_last_error(), "data is not aligned to its element size");
+    kiln_prog_destroy(p);
+}
+
 /* ---- bytes ---- */
 
 static void json_has(const char *program, const kiln_arg *args, int n, const char *const *parts)
@@ -274,6 +290,7 @@ int main(void)
                                        test(facts),
                                        test(wider_without_places),
                                        test(speaks_of_the_cpu),
+                                       test(alignment),
                                        test(gathers),
                                        test(walks_gathers),
                                        test(slices)};
