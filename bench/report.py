@@ -121,4 +121,5 @@ def main():
         write_chart(options.svg, kiln, peers)
 
 
-main()
+if __name__ == "__main__":
+    main()

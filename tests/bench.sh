@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bench/speed checks a small workload and measures it; the report shows it, with a peer's time beside it. --merges checks
-# and measures each of its variants, and lists those that are quicker than fused.
+# and measures each of its variants, and lists those that are quicker than fused. --random draws workloads.
 # usage: tests/bench.sh SPEED SCRATCH
 set -euo pipefail
 speed=$1 scratch=$2
@@ -39,6 +39,25 @@ assert all(f"\n  {t} " in rows for t in title.values())
 assert re.findall(r"^  layernorm f32 64x64, (.*): \d\.\d\d of fused's time, predicted \d+\.\d\d$", listed, re.M) == quicker
 assert quicker or listed == " nowhere\n"
 END
+# Drawn workloads: the same in every process, whatever their number; right on the CPU and on the emulator; predicted without either.
+"$speed" --list --random 5 --count 40 >"$scratch/drawn.json" && "$speed" --list --random 5 --count 10 --only '5.7 ' >"$scratch/one.json"
+"$speed" --device cpu --random 5 --count 12 --bytes 8K:64K --repeats 1 --json "$scratch/measured.json" >"$scratch/log" || fail "$(cat "$scratch/log")"
+"$speed" --device emu --random 5 --count 3 --bytes 2K:4K --repeats 1 >"$scratch/log" || fail "$(cat "$scratch/log")"
+"$speed" --predict sm_90 --random 5 --count 40 --json "$scratch/predicted.json" >"$scratch/log" || fail "$(cat "$scratch/log")"
+python3 - "$scratch"/{drawn,one,predicted}.json <<'END' || fail "drawn workloads are not as they should be"
+import json, sys
+drawn, (one,), predicted = (json.load(open(path))["workloads"] for path in sys.argv[1:])
+assert [w["name"].split()[0] for w in drawn] == [f"5.{i}" for i in range(40)]
+assert all(one[k] == drawn[7][k] for k in ("text", "shapes", "dtype", "inputs"))
+assert all(w["ok"] and w["shapes"] == d["shapes"] and w["bound_us"] >= w["floor_us"] > 0 for w, d in zip(predicted, drawn, strict=True))
+assert len({w["text"] for w in drawn}) > 30 and {"f32", "bf16", "f16"} <= {w["dtype"] for w in drawn}
+assert {":t", ":pad", ":2", ":off"} <= {part for w in drawn for part in w["name"].split()}
+END
+for measured in measured predicted; do
+    python3 bench/drawn.py "$scratch/$measured.json" --worst 3 >"$scratch/summary" || fail "$(cat "$scratch/summary")"
+    grep -q "of an empty kernel's time" "$scratch/summary" || fail "$(cat "$scratch/summary")"
+done
+grep -q '^bound / time: geometric mean' "$scratch/summary" && grep -q '^[0-9.]*  5\.' "$scratch/summary" || fail "$(cat "$scratch/summary")"
 "$speed" --merges --schedule split 2>/dev/null && fail "merges of a schedule that is forced"
 "$speed" --device cpu --repeats none 2>/dev/null && fail "a number of repeats that is none"
 echo "ok"

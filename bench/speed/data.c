@@ -83,7 +83,8 @@ static void fill_part(void *user, int64_t first, int64_t last)
             double v = nearly_normal(r) + 0.5;
             kiln_store_float(dtype, to, f->a->nonnegative ? fabs(v) : v);
         } else {
-            kiln_store_int(dtype, to, (int64_t)(r % 2001) - 1000);
+            kiln_store_int(dtype, to,
+                           dtype == KILN_BOOL ? (int64_t)(r >> 63) : (int64_t)(r % 2001) - 1000);
         }
     }
 }
@@ -112,6 +113,9 @@ double *widened(const array *a)
         in_parts(a->count, widen_part, &(widening){a, to});
     return to;
 }
+
+/* Where half the distance of the smallest numbers is as much as a rounding of larger ones. */
+static const double least_f16 = 6e-5;
 
 typedef struct comparing {
     kiln_dtype got_dtype, want_dtype;
@@ -155,18 +159,32 @@ static void compare_part(void *user, int64_t first, int64_t last)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* The fraction of integers that differ; infinite when one is off by more than 1. */
+static double fraction_off(kiln_dtype dtype, const char *got, const char *want, int64_t n)
+{
+    int64_t off = 0;
+    size_t size = kiln_dtype_size(dtype);
+    if (memcmp(got, want, (size_t)n * size) == 0)
+        return 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t g = kiln_load_int(dtype, got + (size_t)i * size),
+                w = kiln_load_int(dtype, want + (size_t)i * size);
+        if (g > w + 1 || g < w - 1)
+            return INFINITY;
+        off += g != w;
+    }
+    return (double)off / (double)n;
+}
+
 double deviation(kiln_dtype got_dtype, const void *got, kiln_dtype want_dtype, const void *want,
                  int64_t n)
 {
     if (!is_float(want_dtype))
-        return got_dtype == want_dtype &&
-                       memcmp(got, want, (size_t)n * kiln_dtype_size(got_dtype)) == 0
-                   ? 0
-                   : INFINITY;
+        return got_dtype == want_dtype ? fraction_off(got_dtype, got, want, n) : INFINITY;
     comparing c = {.got_dtype = got_dtype, .want_dtype = want_dtype, .got = got, .want = want};
     pthread_mutex_init(&c.lock, NULL);
     in_parts(n, square_part, &c);
-    c.scale = sqrt(c.squares / (double)n);
+    c.scale = sqrt(c.squares / (double)n) + (got_dtype == KILN_F16 ? least_f16 : 0);
     in_parts(n, compare_part, &c);
     pthread_mutex_destroy(&c.lock);
     return c.worst;
@@ -182,3 +200,5 @@ double tolerance(kiln_dtype dtype)
     default: return 0;
     }
 }
+
+double drawn_tolerance(kiln_dtype dtype) { return is_float(dtype) ? 8 * tolerance(dtype) : 1e-3; }

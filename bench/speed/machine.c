@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/handles.h"
+#include "runtime/context.h"
+
 /* One flush leaves part of what was in the L2 cache there (docs/lab/timing.md). Eight also bring a GPU that was idle up
  * to its speed, and keep it busy until the host has handed over what is timed. As many as in peers.py. */
 enum { MAX_REPEATS = 101, FLUSHES = 8 };
@@ -32,7 +35,8 @@ static const char copy_source[] =
     "{\n"
     "    long long i = (long long)blockIdx.x * 512 + threadIdx.x;\n"
     "    if (i < n) y[i] = make_int4(1, 2, 3, 4);\n"
-    "}\n";
+    "}\n"
+    "extern \"C\" __global__ void empty(long long n) {}\n";
 
 static kiln_status open_gpu(machine *m)
 {
@@ -41,6 +45,8 @@ static kiln_status open_gpu(machine *m)
         status = kiln_kernel_create(m->ctx, copy_source, "copy_loop", &m->copy[1]);
     if (status == KILN_OK)
         status = kiln_kernel_create(m->ctx, copy_source, "fill", &m->fill);
+    if (status == KILN_OK)
+        status = kiln_kernel_create(m->ctx, copy_source, "empty", &m->empty);
     return status;
 }
 
@@ -66,7 +72,19 @@ void machine_close(machine *m)
     for (int i = 0; i < 2; i++)
         kiln_kernel_destroy(m->copy[i]);
     kiln_kernel_destroy(m->fill);
+    kiln_kernel_destroy(m->empty);
     kiln_ctx_destroy(m->ctx);
+}
+
+const char *machine_arch(const machine *m)
+{
+    return strcmp(kiln_ctx_device(m->ctx), "cpu") == 0 ? "cpu" : NULL;
+}
+
+const kn_target *machine_target(const machine *m)
+{
+    const kn_device *dev = m->ctx->core->dev;
+    return dev->ops->target(dev);
 }
 
 static kiln_status launch(machine *m, kiln_kernel *kernel, unsigned blocks, void *const *params,
@@ -126,6 +144,35 @@ kiln_status machine_time(machine *m, int repeats, kiln_status (*fn)(void *user),
 }
 
 /* ---- the floor ---- */
+
+static kiln_status launch_empty(void *user)
+{
+    machine *m = user;
+    long long n = 0;
+    return launch(m, m->empty, 1, (void *[]){&n}, 1);
+}
+
+/* One number is added to another. */
+static kiln_status time_one_number(machine *m, int repeats, double *us)
+{
+    job j = {.w = &(workload){.program = "one",
+                              .dtype = "f32",
+                              .shapes = "x=1",
+                              .text = "(x: f32[N]):\n    y = x + 1\n    return y\n"}};
+    kiln_status status = workload_compile(m->ctx, j.w, "f32", NULL, &j.prog);
+    if (status == KILN_OK)
+        status = job_shapes(&j) && job_memory(m, &j) && job_data(m, &j)
+                     ? machine_time(m, repeats, job_run, &j, us)
+                     : KILN_ERR_RUN;
+    job_release(m, &j);
+    kiln_prog_destroy(j.prog);
+    return status;
+}
+
+kiln_status machine_empty_time(machine *m, int repeats, double *us)
+{
+    return m->gpu ? machine_time(m, repeats, launch_empty, m, us) : time_one_number(m, repeats, us);
+}
 
 typedef struct copying {
     machine *m;

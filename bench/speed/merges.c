@@ -76,7 +76,7 @@ static bool find_same(machine *m, measured *d, variant *v)
     kiln_explain_options what;
     kiln_explain_options_init(&what);
     what.stage = "ir";
-    what.arch = m->gpu ? NULL : "cpu";
+    what.arch = machine_arch(m);
     if (failed("ir", kiln_explain(v->prog, d->job.args, d->job.n, &what, &v->ir)))
         return false;
     v->same = 0;
@@ -98,7 +98,7 @@ static bool begin(machine *m, measured *d, variant *v, const array *ref)
     j->prog = v->prog;
     kiln_text_free(m->ctx, j->explained);
     j->explained = NULL;
-    bool ok = job_explain(j, m->gpu ? NULL : "cpu") &&
+    bool ok = job_explain(j, machine_arch(m)) &&
               !failed(j->w->program, kiln_prepare(j->prog, j->args, j->n, &info));
     ok = ok && (ref ? job_agrees(m, j, ref) : !failed(j->w->program, job_run(j)));
     v->launches = info.launches;
@@ -141,7 +141,7 @@ static void compare(measured *d, int turns)
 
 static bool is_quicker(const variant *v) { return v->ratio < margin && v->p90 < 1; }
 
-static bool measure(machine *m, const asked *o, measured *d)
+static bool measure_variants(machine *m, const asked *o, measured *d)
 {
     job *j = &d->job;
     array ref[MAX_ARRAYS] = {0};
@@ -151,8 +151,8 @@ static bool measure(machine *m, const asked *o, measured *d)
     if (!compile(m, d, &d->variants[0]))
         return false;
     j->prog = d->variants[0].prog;
-    bool ok = job_shapes(j) && job_data(m, j) && job_explain(j, m->gpu ? NULL : "cpu") &&
-              (!o->check || job_reference(m, j, ref));
+    bool ok = job_shapes(j) && job_memory(m, j) && job_data(m, j) &&
+              job_explain(j, machine_arch(m)) && (!o->check || job_reference(m, j, ref));
     if (ok)
         add_merges(d);
     for (int i = 0; i < d->n && ok; i++)
@@ -186,7 +186,7 @@ static const char *title(const variant *v, char text[160])
 
 static void put_rows(const measured *d, bool ok)
 {
-    char name[128], text[160];
+    char name[MAX_NAME], text[160];
     workload_name(d->job.w, name, sizeof name);
     printf("%s%s\n", name, ok ? "" : " FAILED");
     for (int i = 0; i < d->n && ok; i++) {
@@ -203,7 +203,7 @@ static void put_rows(const measured *d, bool ok)
 
 static void put_json(FILE *f, const measured *d, bool ok)
 {
-    char name[128];
+    char name[MAX_NAME];
     workload_name(d->job.w, name, sizeof name);
     fprintf(f, "{\"name\": \"%s\", \"ok\": %s, \"variants\": [", name, ok ? "true" : "false");
     for (int i = 0; i < d->n && ok; i++) {
@@ -225,7 +225,7 @@ static void put_json(FILE *f, const measured *d, bool ok)
 /* Adds a line for each variant that is quicker than fused to what is printed at last. */
 static void list_quicker(FILE *list, const measured *d)
 {
-    char name[128], text[160];
+    char name[MAX_NAME], text[160];
     workload_name(d->job.w, name, sizeof name);
     for (int i = 1; i < d->n; i++)
         if (is_quicker(&d->variants[i]) && d->variants[i].same == i)
@@ -246,11 +246,11 @@ int measure_merges(machine *m, const asked *o, FILE *json)
     if (json)
         fprintf(json, "{\"device\": \"%s\", \"repeats\": %d, \"checked\": %s, \"workloads\": [",
                 kiln_ctx_device(m->ctx), o->repeats, o->check ? "true" : "false");
-    for (int i = 0; i < workload_count && d && quicker; i++) {
-        if (!is_wanted(o, m, &workloads[i]))
+    for (int i = 0; i < o->count && d && quicker; i++) {
+        if (!is_wanted(o, m, &o->all[i]))
             continue;
-        *d = (measured){.job.w = &workloads[i]};
-        bool ok = measure(m, o, d);
+        *d = (measured){.job.w = &o->all[i]};
+        bool ok = measure_variants(m, o, d);
         failures += !ok;
         put_rows(d, ok);
         if (ok)

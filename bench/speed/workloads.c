@@ -17,8 +17,9 @@ static const struct {
 enum { C, G };
 
 const workload workloads[] = {
-#define PROGRAM(name, text)
-#define WORKLOAD(where, program, dtype, shapes) {where, #program, #dtype, shapes},
+#define PROGRAM(name, body)
+#define WORKLOAD(where, name, type, sizes)                                                         \
+    {.on_gpu = where, .program = #name, .dtype = #type, .shapes = sizes},
 #include "bench/speed/workloads.def"
 #undef PROGRAM
 #undef WORKLOAD
@@ -38,7 +39,7 @@ void workload_text(const workload *w, const char *dtype, char *text, size_t size
 {
     bool half = strcmp(dtype, "f16") == 0 || strcmp(dtype, "bf16") == 0;
     int n = snprintf(text, size, "def %s", w->program);
-    for (const char *p = body_of(w->program); *p && (size_t)n + 1 < size; p++) {
+    for (const char *p = w->text ? w->text : body_of(w->program); *p && (size_t)n + 1 < size; p++) {
         if (*p != '$') {
             text[n++] = *p;
             continue;
@@ -52,8 +53,8 @@ void workload_text(const workload *w, const char *dtype, char *text, size_t size
 void workload_name(const workload *w, char *name, size_t size)
 {
     const char *first = strchr(w->shapes, '=') + 1;
-    int n =
-        snprintf(name, size, "%s %s %.*s", w->program, w->dtype, (int)strcspn(first, " :"), first);
+    int n = snprintf(name, size, "%s%s %s %.*s", w->label ? w->label : "", w->program, w->dtype,
+                     (int)strcspn(first, " :"), first);
     for (char *p = name; p < name + n; p++)
         if (*p == ',')
             *p = 'x';
@@ -77,6 +78,7 @@ static void lay_out(array *a, const char *layout, size_t length)
     int64_t step = length == 1 && layout[0] == '2' ? 2 : 1;
     int64_t pad = length == 3 && strncmp(layout, "pad", 3) == 0 ? 64 : 0;
     a->nonnegative = length == 3 && strncmp(layout, "abs", 3) == 0;
+    a->offset = length == 3 && strncmp(layout, "off", 3) == 0;
     a->count = step;
     for (int i = a->rank - 1; i >= 0; i--) {
         a->stride[order[i]] = a->count;
@@ -84,6 +86,7 @@ static void lay_out(array *a, const char *layout, size_t length)
         if (i == a->rank - 1)
             a->count += pad;
     }
+    a->count += a->offset;
 }
 
 bool workload_shape(const workload *w, array *a)
