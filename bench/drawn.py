@@ -58,6 +58,19 @@ def large_ones(rows):
     yield f"The model is off by a factor of {off:.3f} in the geometric mean."
 
 
+def layouts(w):
+    return {part for value in w["shapes"].split() for part in value.split(":")[1:]} - {"abs"} or {"compact"}
+
+
+def by_kind(rows):
+    """The geometric mean of bound / time of each kind of workload, the worst kind first."""
+    kinds = {"programs": lambda w: {w["program"]}, "types": lambda w: {w["dtype"]}, "layouts": layouts}
+    for title, kind in kinds.items():
+        means = {k: [w["bound_us"] / w["us"] for w in rows if k in kind(w)] for k in set().union(*map(kind, rows))}
+        means = sorted((mean(values), k, len(values)) for k, values in means.items())
+        yield f"bound / time by {title}: " + ", ".join(f"{k} {m:.2f} ({n})" for m, k, n in means)
+
+
 def peers_beside(rows, peers):
     ratios = {w["name"]: best[1] / w["us"] for w in rows if (best := best_peer(peers, w["name"]))}
     if ratios:
@@ -101,7 +114,7 @@ def main():
     print(f"{kiln['device']}, seed {kiln['seed']}, {what}: {len(large)} workloads of 1 MB and more, {len(small)} smaller ones")
     lines = []
     if large:
-        lines += [*large_ones(large), *peers_beside(large, peers)]
+        lines += [*large_ones(large), *by_kind(large), *peers_beside(large, peers)]
     if small:
         lines += [spread("empty / time of the smaller ones", [kiln["empty_us"] / w["us"] for w in small])]
         lines += [f"Smaller ones take {mean(w['us'] / kiln['empty_us'] for w in small):.2f} of an empty kernel's time in the geometric mean.",

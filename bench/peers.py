@@ -8,6 +8,7 @@ operator at a time, `torch.compile`, `jax` (jit), `cupy`, `cupy.fuse`, `numpy`; 
 expression of the same meaning. As for kiln: caches flushed before each run, medians of device events (for JAX, which
 has none, those of jax_events.cpp). The device is busy until a call is handed over: no time of the host's is in them."""
 import argparse
+import ast
 import ctypes
 import functools
 import gc
@@ -27,7 +28,8 @@ REPEATS = 21
 PATIENCE = 0.4  # seconds for the repeats of one measurement
 FLUSH = {"cuda": 256 << 20, "cpu": 64 << 20}
 AHEAD = 8  # flushes of a GPU: longer than any host takes to hand over a call, which the device then never waits for
-DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i32": "int32"}
+DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
+          "i32": "int32", "i8": "int8", "u8": "uint8", "bool": "bool"}  # fmt: skip
 
 
 def program(workload, names):
@@ -35,20 +37,41 @@ def program(workload, names):
     scope = dict(names)
     for value in workload["inputs"]:  # N, C, ... in the text are sizes
         scope.update(zip((d.strip() for d in value["dims"].split(",")), value["shape"]))
-    exec("from __future__ import annotations\n" + workload["text"], scope)
+    tree = ast.parse("from __future__ import annotations\n" + workload["text"])
+    differentiate(tree.body[1])
+    exec(compile(ast.fix_missing_locations(tree), workload["name"], "exec"), scope)
     return scope[workload["program"]]
+
+
+def differentiate(function):
+    """`dx, dw = vjp(y, dy, (x, w))` as libraries have it: what stands before becomes a function of x and w, and vjp() one of three
+    arguments: that function, dy, and the values as a tuple. It gives y and the gradients."""
+    for place, statement in enumerate(function.body):
+        call = getattr(statement, "value", None)
+        if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "vjp"):
+            continue
+        y, _, by = call.args
+        by = by.elts if isinstance(by, ast.Tuple) else [by]
+        forward = ast.parse(f"def forward({', '.join(x.id for x in by)}): pass").body[0]
+        forward.body = [*function.body[:place], ast.Return(y)]
+        call.args[0] = ast.Name("forward", ast.Load())
+        call.args[2] = ast.Tuple(by, ast.Load())
+        to = statement.targets[0] if isinstance(statement.targets[0], ast.Tuple) else ast.Tuple(statement.targets, ast.Store())
+        statement.targets = [ast.Tuple([ast.Name(y.id, ast.Store()), to], ast.Store())]
+        function.body[:place] = [forward]
+        return
 
 
 def storage(value):
     """Elements of an array's memory, and whether it is compact."""
-    span = 1 + sum((n - 1) * s for n, s in zip(value["shape"], value["strides"]))
+    span = 1 + value["offset"] + sum((n - 1) * s for n, s in zip(value["shape"], value["strides"]))
     count = 1
     for n in value["shape"]:
         count *= n
     dense = [1]
     for n in reversed(value["shape"][1:]):
         dense.insert(0, dense[0] * n)
-    return span, all(n == 1 or s == d for n, s, d in zip(value["shape"], value["strides"], dense))
+    return span, not value["offset"] and all(n == 1 or s == d for n, s, d in zip(value["shape"], value["strides"], dense))
 
 
 def repeated(once):
@@ -96,20 +119,35 @@ class Torch:
         def reduce(fn):
             return lambda x, axis=None, keepdims=False: fn(x) if axis is None else fn(x, dim=axis, keepdim=keepdims)
 
-        names = {n: getattr(t, n) for n in ("exp", "log", "sqrt", "rsqrt", "tanh", "abs")}
-        names |= {"sum": reduce(t.sum), "mean": reduce(t.mean), "max": reduce(t.amax), "argmax": reduce(t.argmax),
-                  "var": lambda x: t.var(x, correction=0),
+        def spread(fn):
+            return lambda x, axis=None, keepdims=False: fn(x, dim=axis, correction=0, keepdim=keepdims)
+
+        def vjp(forward, seed, by):
+            y, pull = t.func.vjp(forward, *by)
+            grads = pull(seed.to(y.dtype) if isinstance(seed, t.Tensor) else t.full_like(y, seed))
+            return y, grads
+
+        f = t.nn.functional
+        names = {n: getattr(t, n) for n in ("exp", "log", "log1p", "sin", "cos", "sqrt", "rsqrt", "tanh", "abs", "where", "sigmoid", "relu")}
+        names |= {"sum": reduce(t.sum), "mean": reduce(t.mean), "max": reduce(t.amax), "min": reduce(t.amin), "argmax": reduce(t.argmax),
+                  "var": spread(t.var), "std": spread(t.std), "clip": t.clamp, "rint": t.round, "minimum": lambda a, b: t.clamp(b, max=a),
+                  "silu": f.silu, "gelu_tanh": lambda x: f.gelu(x, approximate="tanh"), "softplus": f.softplus,
+                  "roll": lambda x, n, axis: t.roll(x, n, axis), "vjp": vjp,
+                  "take_along_axis": lambda x, i, axis: t.take_along_dim(x, i.long(), axis),
                   "cast": lambda x, d: x.to(d) if isinstance(x, t.Tensor) else float(x)}  # fmt: skip
+        names |= softmaxes(names)
         return names | {short: getattr(t, name) for short, name in DTYPES.items()}
 
     def input(self, value):
         t, dtype = self.torch, getattr(self.torch, DTYPES[value["dtype"]])
         span, _ = storage(value)
-        if dtype == t.int32:
-            flat = t.randint(-1000, 1000, (span,), dtype=dtype, device=self.device)
+        if dtype == t.bool:
+            flat = t.rand(span, device=self.device) < 0.5
+        elif not dtype.is_floating_point:
+            flat = t.randint(-1000, 1000, (span,), device=self.device).to(dtype)
         else:
             flat = (t.randn(span, dtype=t.float32, device=self.device) + 0.5).to(dtype)
-        return (flat.abs() if value["nonnegative"] else flat).as_strided(value["shape"], value["strides"])
+        return (flat.abs() if value["nonnegative"] else flat).as_strided(value["shape"], value["strides"], value["offset"])
 
     def variants(self, workload, inputs):
         fn = program(workload, self.names())
@@ -177,11 +215,38 @@ def wall(flush, call):
 # ---- libraries with NumPy's names -----------------------------------------------------------------------
 
 
+def softmaxes(names):
+    """These of several axes, too."""
+    exp, log, most, add = (names[n] for n in ("exp", "log", "max", "sum"))
+
+    def log_softmax(x, axis):
+        d = x - most(x, axis=axis, keepdims=True)
+        return d - log(add(exp(d), axis=axis, keepdims=True))
+
+    def softmax(x, axis):
+        e = exp(x - most(x, axis=axis, keepdims=True))
+        return e / add(e, axis=axis, keepdims=True)
+
+    return {"softmax": softmax, "log_softmax": log_softmax}
+
+
 def numpy_names(np, types):
-    names = {n: getattr(np, n) for n in ("exp", "log", "sqrt", "tanh", "abs", "sum", "mean", "max", "argmax", "var")}
+    own = ("exp", "log", "log1p", "sin", "cos", "sqrt", "tanh", "abs", "sum", "mean", "max", "min", "argmax", "var", "std", "where",
+           "clip", "rint", "minimum", "roll", "take_along_axis")  # fmt: skip
+    names = {n: getattr(np, n) for n in own}
     names["rsqrt"] = lambda x: 1 / np.sqrt(x)
     names["cast"] = lambda x, d: x.astype(d) if hasattr(x, "astype") else d(x)
-    return names | {short: getattr(types, name) for short, name in DTYPES.items() if hasattr(types, name)}
+    names["relu"] = lambda x: np.maximum(x, 0)
+    names["sigmoid"] = lambda x: 1 / (1 + np.exp(-x))
+    names["silu"] = lambda x: x / (1 + np.exp(-x))
+    names["softplus"] = lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+    names["gelu_tanh"] = lambda x: 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
+    names["vjp"] = without_gradients
+    return names | softmaxes(names) | {short: getattr(types, name) for short, name in DTYPES.items() if hasattr(types, name)}
+
+
+def without_gradients(*_):
+    raise NotImplementedError("it has no gradients")
 
 
 class Jax:
@@ -235,13 +300,19 @@ class Jax:
         if not compact:
             raise NotImplementedError("strides")
         key, dtype = self.jax.random.key(1), DTYPES[value["dtype"]]
-        if dtype == "int32":
-            return self.jax.random.randint(key, value["shape"], -1000, 1000, dtype=dtype)
+        if dtype == "bool":
+            return self.jax.random.bernoulli(key, 0.5, value["shape"])
+        if "int" in dtype:
+            return self.jax.random.randint(key, value["shape"], -1000, 1000, dtype="int32").astype(dtype)
         x = (self.jax.random.normal(key, value["shape"], dtype="float32") + 0.5).astype(dtype)
         return self.np.abs(x) if value["nonnegative"] else x
 
+    def vjp(self, forward, seed, by):
+        y, pull = self.jax.vjp(forward, *by)
+        return y, pull(self.np.broadcast_to(self.np.asarray(seed, dtype=y.dtype), y.shape))
+
     def variants(self, workload, inputs):
-        names = numpy_names(self.np, self.np) | {"rsqrt": self.jax.lax.rsqrt}
+        names = numpy_names(self.np, self.np) | {"rsqrt": self.jax.lax.rsqrt, "vjp": self.vjp}
         fn = self.jax.jit(program(workload, names))
         yield "jax", functools.partial(fn, *inputs)
 
@@ -284,13 +355,15 @@ class Cupy:
             raise NotImplementedError("bf16")
         np, dtype = self.np, DTYPES[value["dtype"]]
         span, _ = storage(value)
-        if dtype == "int32":
-            flat = np.random.randint(-1000, 1000, span, dtype=dtype)
+        if dtype == "bool":
+            flat = np.random.random(span) < 0.5
+        elif "int" in dtype:
+            flat = np.random.randint(-1000, 1000, span, dtype="int32").astype(dtype)
         else:
             flat = (np.random.standard_normal(span, dtype="float32") + 0.5).astype(dtype)
         flat = np.abs(flat) if value["nonnegative"] else flat
         strides = [s * flat.itemsize for s in value["strides"]]
-        return np.lib.stride_tricks.as_strided(flat, value["shape"], strides)
+        return np.lib.stride_tricks.as_strided(flat[value["offset"] :], value["shape"], strides)
 
     def variants(self, workload, inputs):
         fn = program(workload, numpy_names(self.np, self.np))
@@ -338,15 +411,20 @@ class Numpy:
         self.flush = numpy.zeros(FLUSH["cpu"], dtype="uint8")
 
     def input(self, value):
+        if value["dtype"] == "bf16":
+            raise NotImplementedError("bf16")
         np, dtype = self.np, DTYPES[value["dtype"]]
         span, _ = storage(value)
         random = np.random.default_rng(1)
-        if dtype == "int32":
-            flat = random.integers(-1000, 1000, span, dtype=dtype)
+        if dtype == "bool":
+            flat = random.random(span) < 0.5
+        elif "int" in dtype:
+            flat = random.integers(-1000, 1000, span, dtype="int32").astype(dtype)
         else:
             flat = (random.standard_normal(span, dtype="float32") + np.float32(0.5)).astype(dtype)
         flat = np.abs(flat) if value["nonnegative"] else flat
-        return np.lib.stride_tricks.as_strided(flat, value["shape"], [s * flat.itemsize for s in value["strides"]])
+        strides = [s * flat.itemsize for s in value["strides"]]
+        return np.lib.stride_tricks.as_strided(flat[value["offset"] :], value["shape"], strides)
 
     def variants(self, workload, inputs):
         fn = program(workload, numpy_names(self.np, self.np))

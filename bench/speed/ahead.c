@@ -1,5 +1,6 @@
-/* NVRTC takes longer than measuring does. So all workloads are compiled first, in all threads, by contexts of their own
- * that leave the kernels in the cache on disk, where the one that measures finds them with the time that each took. */
+/* A compiler takes longer than measuring does. So all workloads are compiled first, in several threads, by contexts of
+ * their own that leave the kernels in the cache on disk, where the one that measures finds them with the time that each
+ * took. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include "base/thread.h"
 #include "bench/speed/speed.h"
 
-enum { MOST_THREADS = 16 };
+enum { MOST_THREADS = 64 };
 
 typedef struct ahead {
     const asked *o;
@@ -15,6 +16,14 @@ typedef struct ahead {
     pthread_mutex_t lock;
     int next; /* workload */
 } ahead;
+
+/* A kernel that is not kept would be compiled twice. */
+static bool keeps_kernels(const machine *m)
+{
+    kiln_cache_info info;
+    kiln_cache_info_init(&info);
+    return kiln_cache_stats(m->ctx, &info) == KILN_OK && info.dir[0] && !info.problem[0];
+}
 
 static const workload *take(ahead *a)
 {
@@ -42,7 +51,7 @@ static void compile_one(machine *m, const asked *o, const workload *w)
 static void *work(void *user)
 {
     ahead *a = user;
-    machine m = {.gpu = true};
+    machine m = {0};
     kiln_config config;
     kiln_config_init(&config);
     config.device = a->o->device;
@@ -58,7 +67,9 @@ void compile_ahead(const asked *o, const machine *m)
 {
     pthread_t threads[MOST_THREADS];
     ahead a = {.o = o, .m = m};
-    int n = 0, most = thread_count() < MOST_THREADS ? thread_count() : MOST_THREADS;
+    int n = 0, most = o->ahead < MOST_THREADS ? o->ahead : MOST_THREADS;
+    if (!keeps_kernels(m))
+        return;
     pthread_mutex_init(&a.lock, NULL);
     while (n < most && pthread_create(&threads[n], NULL, work, &a) == 0)
         n++;

@@ -129,9 +129,15 @@ bool job_data(machine *m, job *j)
     return clear_outputs(m, j);
 }
 
+/* The first number of that name. */
+static double explained_number(const job *j, const char *name)
+{
+    const char *at = strstr(j->explained, name);
+    return at ? strtod(at + strlen(name), NULL) : 0;
+}
+
 bool job_explain(job *j, const char *arch)
 {
-    static const char field[] = "\"predicted_us\": ";
     kiln_explain_options what;
     kiln_explain_options_init(&what);
     what.stage = "json";
@@ -139,8 +145,8 @@ bool job_explain(job *j, const char *arch)
     bind(j);
     if (failed(j->w->program, kiln_explain(j->prog, j->args, j->n, &what, &j->explained)))
         return false;
-    const char *at = strstr(j->explained, field);
-    j->predicted_us = at ? strtod(at + strlen(field), NULL) : 0;
+    j->predicted_us = explained_number(j, "\"predicted_us\": ");
+    j->launches = (int)explained_number(j, "\"launches\": ");
     return true;
 }
 

@@ -2,8 +2,9 @@
  *
  *     speed [--device auto|cpu|cuda[:N]] [--only TEXT] [--repeats N] [--json FILE] [--no-check] [--schedule S]
  *           [--autotune MS]
- *     speed --random SEED [--count N] [--bytes FROM:TO] [...]
- *                       instead of those of workloads.def, N that are drawn: draw.c. --only '7.31 ' is the 31st of seed 7
+ *     speed --random SEED [--count N] [--bytes FROM:TO] [--ahead THREADS] [...]
+ *                       instead of those of workloads.def, N that are drawn: draw.c. --only '7.31 ' is the 31st of seed
+ *                       7. They are compiled beforehand, in so many threads (0: when they are measured): ahead.c
  *     speed --predict ARCH [--random ...] [--only TEXT] [--json FILE]
  *                       what the model says of them, and of a copy: needs no GPU
  *     speed --merges [--device ...] [--only ...] [--repeats N] [--json FILE] [--no-check]
@@ -105,7 +106,10 @@ static bool read_option(const char *option, const char *value, asked *o)
         return end != value && *end == '\0';
     } else if (strcmp(option, "--count") == 0)
         return (o->random.count = atoi(value)) > 0;
-    else if (strcmp(option, "--autotune") == 0)
+    else if (strcmp(option, "--ahead") == 0) {
+        o->ahead = (int)strtol(value, &end, 10);
+        return end != value && *end == '\0' && o->ahead >= 0;
+    } else if (strcmp(option, "--autotune") == 0)
         return (o->how.autotune = atoi(value)) > 0;
     else if (strcmp(option, "--repeats") == 0)
         return (o->repeats = atoi(value)) > 0;
@@ -164,7 +168,7 @@ static int run(asked *o, FILE *json)
     else if (!on_device)
         failures = predict_all(o, json);
     else {
-        if (gpu && o->random.count && !o->how.autotune)
+        if (o->random.count && !machine_arch(&m) && !o->how.autotune)
             compile_ahead(o, &m);
         failures = o->merges ? measure_merges(&m, o, json) : measure_all(&m, o, json);
     }
@@ -183,7 +187,7 @@ int main(int argc, char **argv)
     if (!read_options(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: speed [--device D] [--only TEXT] [--repeats N] [--json FILE] [--no-check] "
-                "[--random SEED [--count N] [--bytes FROM:TO]] "
+                "[--random SEED [--count N] [--bytes FROM:TO] [--ahead THREADS]] "
                 "[--merges | --schedule S | --autotune MS | --predict ARCH | --list]\n");
         return 2;
     }

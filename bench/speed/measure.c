@@ -78,7 +78,7 @@ bool measure(machine *m, const asked *o, row *r)
     if (failed(name, kiln_prepare(j->prog, j->args, j->n, &info)))
         return false;
     r->compile_ms = compile_ms(m->ctx) - compiled;
-    r->launches = info.launches;
+    j->launches = (int)info.launches;
     if (o->check && !is_right(m, j))
         return false;
     return !failed(name, job_run(j)) && !failed(name, kiln_sync(m->ctx, NULL)) &&

@@ -51,12 +51,11 @@ static void put_job(FILE *f, const row *r, bool ok)
         "\"bound_us\": %.3f, \"host_us\": %.3f, ",
         j->w->shapes, (long long)j->bytes, (long long)j->again, r->us, r->floor_us, r->bound_us,
         r->host_us);
-    fprintf(
-        f,
-        "\"compile_ms\": %.1f, \"launches\": %llu, \"error\": %.3g, \"predicted_us\": %.3f,\n   "
-        "\"explained\": %s}",
-        r->compile_ms, (unsigned long long)r->launches, isfinite(j->error) ? j->error : -1,
-        j->predicted_us, j->explained ? j->explained : "null");
+    fprintf(f,
+            "\"compile_ms\": %.1f, \"launches\": %d, \"error\": %.3g, \"predicted_us\": %.3f,\n   "
+            "\"explained\": %s}",
+            r->compile_ms, j->launches, isfinite(j->error) ? j->error : -1, j->predicted_us,
+            j->explained ? j->explained : "null");
 }
 
 void put_head(const asked *o, const char *device, double empty_us, FILE *json)
@@ -89,9 +88,9 @@ void put_row(const asked *o, const row *r, bool ok, bool first, FILE *json)
     char name[MAX_NAME];
     workload_name(j->w, name, sizeof name);
     if (ok && !o->list)
-        printf("%-56s %8llu %10.1f %10.1f %8.2f %9.1f %9.2f %9.0f %9.1e\n", name,
-               (unsigned long long)r->launches, r->us, r->floor_us, r->floor_us / r->us,
-               j->predicted_us, r->host_us, r->compile_ms, j->error);
+        printf("%-56s %8d %10.1f %10.1f %8.2f %9.1f %9.2f %9.0f %9.1e\n", name, j->launches, r->us,
+               r->floor_us, r->floor_us / r->us, j->predicted_us, r->host_us, r->compile_ms,
+               j->error);
     else if (!o->list)
         printf("%-56s FAILED\n", name);
     fflush(stdout);

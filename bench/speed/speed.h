@@ -115,6 +115,7 @@ typedef struct job {
     int64_t bytes;       /* that must move once */
     int64_t again;       /* further ones that no chip of this size can keep: bound.c */
     double predicted_us; /* by the model */
+    int launches;        /* of its plan */
     double error;        /* the largest deviation() of an output */
     char *explained;     /* JSON */
 } job;
@@ -131,7 +132,7 @@ bool job_memory(machine *m, job *j);
 bool job_data(machine *m, job *j);
 /* The bytes that any kernel for this machine reads a second time. */
 bool job_reads_again(job *j, const kn_target *target);
-/* Fills explained and predicted_us. */
+/* Fills explained, predicted_us and launches. */
 bool job_explain(job *j, const char *arch);
 /* Runs j->prog. */
 kiln_status job_run(void *job);
@@ -149,7 +150,6 @@ typedef struct row {
     job job;
     double us, host_us, compile_ms;
     double floor_us, bound_us; /* a copy of job.bytes, and of job.again too */
-    uint64_t launches;
 } row;
 
 typedef struct asked {
@@ -157,6 +157,7 @@ typedef struct asked {
     const char *predict; /* for this architecture, measuring nothing */
     kiln_options how;    /* programs are compiled */
     int repeats;
+    int ahead; /* threads that compile beforehand */
     bool check, list, merges;
     draws random; /* where count is not 0 */
     const workload *all;
@@ -170,7 +171,7 @@ bool measure(machine *m, const asked *o, row *r);
 
 /* ---- ahead.c: compiling beforehand ---- */
 
-/* Compiles all that is wanted in all threads, for the cache on disk. */
+/* Compiles all that is wanted in o->ahead threads, for the cache on disk. */
 void compile_ahead(const asked *o, const machine *m);
 
 /* ---- predict.c: without the device ---- */
