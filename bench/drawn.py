@@ -44,7 +44,8 @@ def reason(w):
     kept = ", ".join(f"{k['name']} in {k['in']}" for k in phase["kept"])
     again = ", ".join(f"{i['name']} {i['read']['after'] / i['bytes']:.1f} times" for i in e["inputs"]
                       if i["bytes"] and i["read"]["after"] > 1.05 * i["bytes"])  # fmt: skip
-    kernels = f"{len(e['kernels'])} kernels, " if len(e["kernels"]) > 1 else ""
+    phases = [f"{p['name']} {p['predicted']['us']:.1f}" for k in e["kernels"] for p in k["phases"]]
+    kernels = f"{len(e['kernels'])} {'kernels' if len(e['kernels']) > 1 else 'kernel'} of {', '.join(phases)} us; " if len(phases) > 1 else ""
     return (f"{kernels}{kernel['predicted']['bound']}; {phase['predicted']['us']:.1f} us in {walk}"
             f"{'; kept ' + kept if kept else ''}; {largest}{'; reads ' + again if again else ''}")  # fmt: skip
 
