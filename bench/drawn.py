@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The summary of a run of `speed --random`, or of `speed --predict --random`.
 
-    bench/drawn.py KILN.json [PEERS.json] [--worst N]
+    bench/drawn.py KILN.json [PEERS.json] [--worst N] [--tuned TUNED.json]
 
 Of workloads of 1 MB and more: deciles of bound / time and of copy / time, their geometric means and 10th percentiles, the best peer beside
 kiln, and the N that are furthest from their bound with what `explain` says limits them. The bound is the time of a copy of what must move
 once and of what no chip of this size can keep (bench/speed/bound.c). Of smaller ones: time over that of a launch that does nothing. Then
-what the compiler took. Workloads run again alone by their name: speed --random SEED --only 'SEED.INDEX '."""
+what the compiler took, and how much faster another run of the same workloads is, such as one with --autotune. Workloads run again alone by their name: speed --random SEED --only 'SEED.INDEX '."""
 import argparse
 import json
 import os
@@ -82,6 +82,15 @@ def peers_beside(rows, peers):
             yield f"  {name}: {ratio:.2f} ({best_peer(peers, name)[0]})"
 
 
+def chosen_beside(rows, tuned):
+    """The time of what was chosen, over that of what a run with autotune has found."""
+    ratios = {w["name"]: w["us"] / tuned[w["name"]]["us"] for w in rows if tuned.get(w["name"], {}).get("ok")}
+    if ratios:
+        yield f"Chosen / tuned over {len(ratios)}: geometric mean {mean(ratios.values()):.3f}; the most:"
+        for name, ratio in sorted(ratios.items(), key=lambda item: -item[1])[:10]:
+            yield f"  {name}: {ratio:.2f} ({tuned[name]['explained']['schedule']})"
+
+
 def compiled(rows):
     times = sorted(w["compile_ms"] for w in rows if w["compile_ms"] > 0)
     if times:
@@ -101,10 +110,14 @@ def main():
     parser.add_argument("kiln")
     parser.add_argument("peers", nargs="?")
     parser.add_argument("--worst", type=int, default=10)
+    parser.add_argument("--tuned")
     options = parser.parse_args()
     with open(options.kiln) as f:
         kiln = json.load(f)
-    peers = {}
+    peers, tuned = {}, {}
+    if options.tuned:
+        with open(options.tuned) as f:
+            tuned = {w["name"]: w for w in json.load(f)["workloads"]}
     if options.peers and os.path.exists(options.peers):
         with open(options.peers) as f:
             peers = json.load(f)["workloads"]
@@ -120,7 +133,7 @@ def main():
         lines += [spread("empty / time of the smaller ones", [kiln["empty_us"] / w["us"] for w in small])]
         lines += [f"Smaller ones take {mean(w['us'] / kiln['empty_us'] for w in small):.2f} of an empty kernel's time in the geometric mean.",
                   *peers_beside(small, peers)]  # fmt: skip
-    lines += compiled(done)
+    lines += [*compiled(done), *chosen_beside(done, tuned)]
     if large:
         lines += ["", f"The {options.worst} furthest from their bound:", *worst_ones(large, lambda w: w["bound_us"] / w["us"], options.worst)]
     if small:

@@ -54,8 +54,8 @@ assert len({w["text"] for w in drawn}) > 30 and {"f32", "bf16", "f16"} <= {w["dt
 assert {":t", ":pad", ":2", ":off"} <= {part for w in drawn for part in w["name"].split()}
 END
 for measured in measured predicted; do
-    python3 bench/drawn.py "$scratch/$measured.json" --worst 3 >"$scratch/summary" || fail "$(cat "$scratch/summary")"
-    grep -q "of an empty kernel's time" "$scratch/summary" || fail "$(cat "$scratch/summary")"
+    python3 bench/drawn.py "$scratch/$measured.json" --worst 3 --tuned "$scratch/$measured.json" >"$scratch/summary" || fail "$(cat "$scratch/summary")"
+    grep -q "of an empty kernel's time" "$scratch/summary" && grep -q '^Chosen / tuned over .* mean 1.000' "$scratch/summary" || fail "$(cat "$scratch/summary")"
 done
 # Those that no gradient is in are NumPy's too.
 python=${KILN_PYTHON:-python3}
