@@ -9,6 +9,7 @@ once and of what no chip of this size can keep (bench/speed/bound.c). Of smaller
 what the compiler took, and how much faster another run of the same workloads is, such as one with --autotune. Workloads run again alone by their name: speed --random SEED --only 'SEED.INDEX '."""
 import argparse
 import json
+import math
 import os
 
 from report import best_peer, mean
@@ -55,8 +56,13 @@ def large_ones(rows):
     yield spread("copy / time ", [w["floor_us"] / w["us"] for w in rows])
     again = [w for w in rows if w["again"]]
     yield f"{len(again)} of {len(rows)} read again what does not fit: {sum(w['again'] for w in again) / sum(w['bytes'] for w in rows):.2f} of all bytes."
-    off = mean(max(w["predicted_us"] / w["us"], w["us"] / w["predicted_us"]) for w in rows)
-    yield f"The model is off by a factor of {off:.3f} in the geometric mean."
+
+
+def predicted_well(rows):
+    off = {w["name"]: w["predicted_us"] / w["us"] for w in rows}
+    worst = sorted(off.items(), key=lambda item: -abs(math.log(item[1])))[:5]
+    yield (f"The model is off by a factor of {mean(max(r, 1 / r) for r in off.values()):.3f} in the geometric mean; predicted / measured "
+           f"furthest off: {', '.join(f'{name} {r:.2f}' for name, r in worst)}")  # fmt: skip
 
 
 def layouts(w):
@@ -129,6 +135,7 @@ def main():
     lines = []
     if large:
         lines += [*large_ones(large), *by_kind(large), *peers_beside(large, peers)]
+        lines += [] if kiln["predicted"] else predicted_well(large)
     if small:
         lines += [spread("empty / time of the smaller ones", [kiln["empty_us"] / w["us"] for w in small])]
         lines += [f"Smaller ones take {mean(w['us'] / kiln['empty_us'] for w in small):.2f} of an empty kernel's time in the geometric mean.",
