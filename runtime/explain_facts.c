@@ -141,7 +141,7 @@ static void add_vectors(needs *all, const kn_phase *ph, int va)
         add(&all->walked,
             kn_sprintf(all->a, "rows along %s begin alike in all arrays, within vectors of %d",
                        kn_explain_axis(all->s, ph, va), ph->how.vec));
-    else if (ph->how.vec > 1)
+    else if (ph->how.vec > 1 && !ph->how.tail)
         divisible(all,
                   ph->how.packed
                       ? kn_dim_product_text(all->a, ph->nest.axes[0].name, ph->nest.axes[va].name)

@@ -137,7 +137,10 @@ static void put_threads(kn_text *t, const kn_phase *ph)
 static void put_steps(const subject *s, kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
     if (ph->how.vec > 1)
-        kn_putf(t, "; vectors of %d%s", ph->how.vec, ph->how.unaligned ? " of unaligned rows" : "");
+        kn_putf(t, "; vectors of %d%s", ph->how.vec,
+                ph->how.unaligned ? " of unaligned rows"
+                : ph->how.tail    ? " and a tail"
+                                  : "");
     if (ph->how.steps && !ph->how.rest_in_registers)
         kn_putf(t, "; %d step%s a thread", ph->how.steps, ph->how.steps == 1 ? "" : "s");
     if (kn_tile_bytes(ph))

@@ -54,6 +54,12 @@ static inline int kn_phase_vector_axis(const kn_phase *p)
     return p->nest.naxes > p->nest.ngroup ? p->nest.naxes - 1 : -1;
 }
 
+/* Has each element of a tail a thread of its own? */
+static inline bool kn_has_lanes_for_tail(const kn_phase *p)
+{
+    return p->how.walk == KN_WALK_FLAT || p->how.tpg >= p->how.vec;
+}
+
 /* Is a group one run of elements at a constant stride? */
 static inline bool kn_phase_one_run(const kn_phase *p)
 {

@@ -124,8 +124,8 @@ static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bo
         kn_put(t, " by block");
     else
         kn_putf(t, " tpg %d", ph->how.tpg);
-    kn_putf(t, " vec %d%s steps %d%s", ph->how.vec, ph->how.unaligned ? " unaligned" : "",
-            ph->how.steps, ph->how.full ? " full" : "");
+    kn_putf(t, " vec %d%s%s steps %d%s", ph->how.vec, ph->how.unaligned ? " unaligned" : "",
+            ph->how.tail ? " tail" : "", ph->how.steps, ph->how.full ? " full" : "");
     if (ph->how.packed)
         kn_put(t, " packed");
     if (ph->how.walk == KN_WALK_COLS && (numbers || !ph->how.packed))

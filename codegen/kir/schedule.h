@@ -100,6 +100,9 @@ typedef struct kn_schedule {
      * only in part. All arrays that vectors walk have the same misalignment. Members are counted from the line in which
      * the group begins: kn_phase_line() */
     bool unaligned;
+    /* FLAT, ROWS of a single run: it is no multiple of vec, and the elements behind the last whole vector, its tail, are
+     * taken one by one. It follows from vec and the extent */
+    bool tail;
     /* ROWS, COLS: the most steps of a thread, unrolled, so that registers can keep values; 0: a loop */
     int steps;
     bool full;  /* ROWS: every thread takes all of its steps, without a bounds check */

@@ -15,11 +15,12 @@ typedef struct word {
 
 #define HOW(field) offsetof(kn_phase_schedule, how.field)
 #define NUM(field) offsetof(kn_phase_schedule, num.field)
-static const word walk_words[] = {
-    {"tpg", INT, HOW(tpg)},     {"lanes", INT, HOW(lanes)},   {"vec", INT, HOW(vec)},
-    {"steps", INT, HOW(steps)}, {"unroll", INT, HOW(unroll)}, {"unaligned", FLAG, HOW(unaligned)},
-    {"full", FLAG, HOW(full)},  {"pack", LONG, NUM(pack)},    {"packed", FLAG, HOW(packed)},
-    {"tile", INT, HOW(tile)}};
+static const word walk_words[] = {{"tpg", INT, HOW(tpg)},       {"lanes", INT, HOW(lanes)},
+                                  {"vec", INT, HOW(vec)},       {"steps", INT, HOW(steps)},
+                                  {"unroll", INT, HOW(unroll)}, {"unaligned", FLAG, HOW(unaligned)},
+                                  {"tail", FLAG, HOW(tail)},    {"full", FLAG, HOW(full)},
+                                  {"pack", LONG, NUM(pack)},    {"packed", FLAG, HOW(packed)},
+                                  {"tile", INT, HOW(tile)}};
 static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"reversed", FLAG, HOW(reversed)},
                                    {"resident", FLAG, HOW(resident)},
@@ -164,6 +165,7 @@ static void leave_sizes(kn_kernel_schedule *s)
         kn_phase_schedule *of = &s->phases.data[p];
         of->num.chunk = of->num.pack = of->num.held = of->num.copy_chunk = 0;
         of->how.loops.len = 0;
+        of->how.tail = false;
         if (!of->how.cluster)
             of->num.splits = 0;
         if (of->how.packed)

@@ -45,6 +45,21 @@ static kn_status broken(const kn_kernel *k, int phase, const char *what)
     return broken_in(k->name, phase, what);
 }
 
+/* Runs that are no multiple of a vector, or begin within one. */
+static kn_status verify_vectors(const kn_kernel *k, int p)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    if (ph->how.unaligned &&
+        (ph->how.walk != KN_WALK_ROWS || ph->how.vec == 1 || !kn_phase_one_run(ph) ||
+         ph->how.split || ph->how.mixed || ph->local || ph->how.steps || ph->how.tpg != k->threads))
+        return broken(k, p, "unaligned vectors walk whole rows of one run");
+    if (ph->how.tail &&
+        (ph->how.walk == KN_WALK_COLS || ph->how.vec == 1 || ph->how.unaligned || ph->how.mixed ||
+         ph->local || kn_phase_in_order(ph) || !kn_has_lanes_for_tail(ph)))
+        return broken(k, p, "a tail is of one aligned run, in any order, an element a thread");
+    return KN_OK;
+}
+
 static kn_status verify_phase(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
@@ -82,10 +97,7 @@ static kn_status verify_phase(const kn_kernel *k, int p)
     if (ph->how.cluster && (ph->how.split || !ph->alone || ph->how.walk == KN_WALK_FLAT ||
                             (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
         return broken(k, p, "whole blocks of a cluster share groups, in the only phase");
-    if (ph->how.unaligned &&
-        (ph->how.walk != KN_WALK_ROWS || ph->how.vec == 1 || !kn_phase_one_run(ph) ||
-         ph->how.split || ph->how.mixed || ph->local || ph->how.steps || ph->how.tpg != k->threads))
-        return broken(k, p, "unaligned vectors walk whole rows of one run");
+    KN_TRY(verify_vectors(k, p));
     if (ph->how.rest_in_registers &&
         (!kn_copies_groups(ph) || ph->how.unaligned ||
          ph->num.chunk - ph->num.held > (int64_t)ph->how.steps * kn_phase_step(ph)))

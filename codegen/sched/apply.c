@@ -219,6 +219,8 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     RULE(at->target->sm != 0 || !ph->how.loops.len, "loops are a GPU's");
     KN_TRY(legal_map(p, at, k, ph, shaped_vec));
     kn_schedule_as(ph, ph->how.vec);
+    RULE(!s->how.tail || ph->how.tail, "whether vectors leave a tail follows from their extent");
+    RULE(!ph->how.tail || kn_has_lanes_for_tail(ph), "a tail has a thread for each element");
     kn_phase otherwise = kn_phase_copy(at->arena, ph);
     otherwise.how.async = false; /* its walk says whether it would be */
     kn_walker_of(otherwise.how.walk)->bind(at, &otherwise, k->threads);

@@ -59,6 +59,7 @@ void kn_sum_by_atomics(kn_kernel *k)
     parts->nest.reds.data[0].atomic = last->nest.reds.data[0].atomic = true;
     parts->nest.stores.len = 0;
     last->how.vec = 1;
+    last->how.tail = false;
     *part = (kn_value){.kind = KN_V_CONST,
                        .dtype = part->dtype,
                        .level = KN_ELEMENT,

@@ -62,9 +62,9 @@ const kn_walker *kn_walker_of(kn_walk walk);
 bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *buf, int align,
                     int va, int vec);
 
-/* Sets vec and the accesses' kinds. Vectors have 16 bytes, 4 bytes or one element, as extents, strides and alignment
- * allow; every further width would be another kernel. align[buf]: the alignment in bytes of the buffer's first
- * element. */
+/* Sets vec, tail and the accesses' kinds. Vectors have 16 bytes, 4 bytes or one element, as extents, strides and
+ * alignment allow; every further width would be another kernel. align[buf]: the alignment in bytes of the buffer's
+ * first element. */
 void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 
 /* The same for a vector width that is known to fit. */

@@ -43,6 +43,8 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
 static void set_all_kinds(kn_phase *ph)
 {
     int va = kn_phase_vector_axis(ph);
+    ph->how.tail = ph->how.walk != KN_WALK_COLS && ph->how.vec > 1 && !ph->how.unaligned &&
+                   ph->nest.axes[va].extent % ph->how.vec != 0;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_has_access(&ph->nest.values.data[i]))
             set_kinds(ph, ph->nest.values.data[i].access, va);
@@ -59,13 +61,31 @@ const kn_access *kn_element_access(const kn_phase *ph, int i)
     return element ? kn_access_at(ph, i) : NULL;
 }
 
-/* Can every access along axis `va` be by aligned vectors of `vec` elements? */
-static bool vectors_fit(const kn_phase *ph, const int *align, const kn_buf *bufs, int va, int vec)
+/* Are groups too long for registers to keep them element by element? */
+static bool is_long(const kn_phase *ph, const kn_target *target)
 {
-    bool fits = ph->nest.axes[va].extent % vec == 0 && ph->nest.axes[va].extent > 0;
+    return ph->nest.members > KN_KEEP_STEPS * target->max_block;
+}
+
+/* May whole vectors leave a tail? In a single run, which ends but once; shorter groups than these are partial results
+ * mostly, and wait for each element. */
+static bool may_leave_tail(const kn_phase *ph, const kn_target *target, int va)
+{
+    bool one_run = ph->how.walk != KN_WALK_COLS;
+    for (int a = 0; a < ph->nest.naxes; a++)
+        one_run = one_run && (a == va || ph->nest.axes[a].extent == 1);
+    return target->sm && one_run && !ph->how.mixed && !ph->local && !kn_phase_in_order(ph) &&
+           (ph->how.walk == KN_WALK_FLAT || is_long(ph, target));
+}
+
+/* Can every access along axis `va` be by aligned vectors of `vec` elements? */
+static bool vectors_fit(const kn_site *at, const kn_phase *ph, int va, int vec)
+{
+    const int64_t extent = ph->nest.axes[va].extent;
+    bool fits = extent > 0 && (extent % vec == 0 || may_leave_tail(ph, at->target, va));
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
-        fits = !acc || kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], va, vec);
+        fits = !acc || kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
     }
     return fits;
 }
@@ -96,7 +116,7 @@ static bool unaligned_fits(kn_phase *ph, const int *align, const kn_buf *bufs,
     const kn_access *first = NULL;
     if (target->sm == 0 || ph->how.walk != KN_WALK_ROWS || ph->nest.reds.len == 0 ||
         ph->how.split || ph->how.mixed || ph->local || ph->universal || !kn_phase_one_run(ph) ||
-        kn_phase_in_order(ph) || ph->nest.members <= KN_KEEP_STEPS * target->max_block)
+        kn_phase_in_order(ph) || !is_long(ph, target))
         return false;
     bool fits = true;
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
@@ -126,10 +146,8 @@ static bool spills_vectors(const kn_phase *ph, const kn_target *target)
 
 void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
 {
-    const int *align = at->align;
-    const kn_buf *bufs = at->bufs;
     const kn_target *target = at->target;
-    int va = kn_phase_vector_axis(ph), widest = kn_widest_element(ph, bufs);
+    int va = kn_phase_vector_axis(ph), widest = kn_widest_element(ph, at->bufs);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
     ph->how.lanes = KN_COLS_LANES;
     if (ph->how.walk == KN_WALK_COLS && ph->how.vec > 4)
@@ -139,9 +157,9 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     while (ph->how.walk == KN_WALK_COLS && ph->how.vec > 1 &&
            ph->nest.groups < KN_COLS_LANES * ph->how.vec)
         ph->how.vec /= 2; /* narrow matrices: keep all lanes busy rather than use wide vectors */
-    ph->how.unaligned = ph->how.vec > 1 && !vectors_fit(ph, align, bufs, va, ph->how.vec) &&
-                        unaligned_fits(ph, align, bufs, target);
-    while (!ph->how.unaligned && ph->how.vec > 1 && !vectors_fit(ph, align, bufs, va, ph->how.vec))
+    ph->how.unaligned = ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec) &&
+                        unaligned_fits(ph, at->align, at->bufs, target);
+    while (!ph->how.unaligned && ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec))
         ph->how.vec = narrower(ph->how.vec, widest);
     set_all_kinds(ph);
 }

@@ -177,10 +177,12 @@ static void write_flat(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     write_locals(w, false, NULL, "");
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->nest.naxes));
+    if (ph->how.tail)
+        kn_cuda_tail_range(w, "members", kn_cuda_printed(w, "%s + 1 == %s", w->block, w->blocks));
     kn_cuda_stride by = {
         kn_cuda_printed(w, "((kn_count)%s * %s + threadIdx.x) * %d", w->block,
                         kn_cuda_block_times(w, 1), ph->how.vec),
-        "members",
+        kn_cuda_vectors_end(ph),
         kn_cuda_printed(w, "(kn_count)%s * %s", w->blocks, kn_cuda_block_times(w, ph->how.vec))};
     kn_cuda_sweeps(w, &by, kn_cuda_printed(w, "%s == 0 && threadIdx.x == 0", w->block));
 }
@@ -204,6 +206,19 @@ static void write_parts(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count parts = workers > 0 && workers < splits ? workers : splits;");
 }
 
+/* ROWS: the same, and the tail of the range. Of a split group the tail goes to the part whose next vector it would
+ * be, which has members; of a cluster to the last block that has some. */
+static void write_range_of_rows(kn_cuda_writer *w, const char *live)
+{
+    const kn_schedule *how = &w->ph->how;
+    write_range(w, live);
+    if (how->tail)
+        kn_cuda_tail_range(w, "end",
+                           how->split     ? "tail / block_step % parts == split"
+                           : how->cluster ? "begin < end"
+                                          : "true");
+}
+
 static void write_rank(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count rank = kn_cluster_rank(), blocks = kn_cluster_blocks();");
@@ -214,7 +229,7 @@ static void open_clusters(kn_cuda_writer *w)
 {
     write_rank(w);
     if (!w->ph->how.unaligned)
-        write_range(w, "");
+        write_range_of_rows(w, "");
     kn_cuda_begin_exchange(w);
     if (w->ph->how.persistent)
         kn_cuda_skew_launch(w);
@@ -224,8 +239,8 @@ static void open_clusters(kn_cuda_writer *w)
         kn_cuda_load_rest(w);
     if (w->ph->how.hoisted) {
         const kn_cuda_stride by = {
-            kn_cuda_printed(w, "begin + (kn_count)lane * %d", w->ph->how.vec), "end",
-            block_step(w)};
+            kn_cuda_printed(w, "begin + (kn_count)lane * %d", w->ph->how.vec),
+            kn_cuda_vectors_end(w->ph), block_step(w)};
         kn_cuda_load_hoisted(w, &by);
     }
     kn_cuda_open(
@@ -270,17 +285,18 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
     if (ph->how.unaligned)
         kn_cuda_unaligned_range(w);
     else if (!ph->how.cluster)
-        write_range(w, shares ? "live" : "");
+        write_range_of_rows(w, shares ? "live" : "");
     const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->how.vec);
+    const char *end = kn_cuda_vectors_end(ph);
     const char *step = ph->how.split ? "parts * block_step" : block_step(w);
     if (kn_phase_in_order(ph))
         return in_order(w, "lane",
                         shares ? kn_cuda_printed(w, "%d", ph->how.tpg) : kn_cuda_block_times(w, 1));
     if (ph->how.steps && !ph->how.rest_in_registers)
-        return (kn_cuda_stride){first, "end", step};
+        return (kn_cuda_stride){first, end, step};
     kn_cuda_line(w, "const kn_count stride = %s;", step);
     if (!ph->how.unaligned)
-        return (kn_cuda_stride){first, "end", "stride"};
+        return (kn_cuda_stride){first, end, "stride"};
     kn_cuda_unaligned_share(w, first);
     return (kn_cuda_stride){"start", "inner_end", "stride"};
 }

@@ -162,7 +162,14 @@ const char *kn_cuda_held(kn_cuda_writer *w)
 
 const char *kn_cuda_copied_end(const kn_phase *ph)
 {
-    return ph->how.unaligned ? "inner_end" : ph->how.rest_in_registers ? "held_end" : "end";
+    return ph->how.unaligned           ? "inner_end"
+           : ph->how.rest_in_registers ? "held_end"
+                                       : kn_cuda_vectors_end(ph);
+}
+
+const char *kn_cuda_vectors_end(const kn_phase *ph)
+{
+    return ph->how.tail ? "tail" : ph->how.walk == KN_WALK_FLAT ? "members" : "end";
 }
 
 /* Does a step of this sweep access memory at the indices along the axes? */

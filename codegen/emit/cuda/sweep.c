@@ -169,7 +169,8 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
 static void write_resident_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const kn_sweep_loop *others = w->loop;
-    const kn_cuda_stride on_chip = {by->first, "kn_least(resident_end, end)", by->step};
+    const kn_cuda_stride on_chip = {
+        by->first, kn_cuda_printed(w, "kn_least(resident_end, %s)", by->end), by->step};
     w->loop = loop_of(w, true);
     w->resident = true;
     for (int i = 0; i < w->ph->nest.values.len; i++)
@@ -260,7 +261,7 @@ static kn_cuda_unrolled steps_of_rest(kn_cuda_writer *w)
 {
     const char *lane = kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec);
     const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)p%d_held + %s", w->p, lane),
-                               "end", kn_cuda_block_times(w, w->ph->how.vec)};
+                               kn_cuda_vectors_end(w->ph), kn_cuda_block_times(w, w->ph->how.vec)};
     return kn_cuda_all_steps(w, &by, true);
 }
 
@@ -332,6 +333,8 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         write_arrivals(w, by->first);
     else
         write_loop(w, ph->how.rest_in_registers ? &held : by);
+    if (ph->how.tail)
+        kn_cuda_write_tail(w);
     kn_cuda_combine(w, t);
 }
 

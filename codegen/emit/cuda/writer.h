@@ -11,6 +11,7 @@
  *   reducer.c     types and functions of user-defined reductions
  *   combine.c     accumulators, and combines over lanes, warps, rows of threads, and the blocks of a cluster
  *   step.c        one step of a sweep: loads, values, accumulations, stores
+ *   tail.c        what whole vectors leave of a single run
  *   transpose.c   transposed accesses, through tiles in shared memory or by in-register transposes
  *   copies.c      asynchronous copies into shared memory
  *   unrolled.c    steps that are unrolled because each has registers of its own
@@ -135,6 +136,8 @@ const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, 
  * end. */
 const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_copied_end(const kn_phase *ph);
+/* Where a thread's whole vectors end. */
+const char *kn_cuda_vectors_end(const kn_phase *ph);
 
 /* ---- precision.c ---- */
 
@@ -230,6 +233,13 @@ void kn_cuda_store_resident(kn_cuda_writer *w);
 void kn_cuda_step(kn_cuda_writer *w);
 /* Unaligned rows: a step as a function, and its calls for the peeled vectors. */
 void kn_cuda_unaligned_steps(kn_cuda_writer *w);
+
+/* ---- tail.c ---- */
+
+/* Declares where the tail of [.., end) begins, and where it ends for this worker: nowhere unless `mine`. */
+void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine);
+/* The sweep's steps over the tail. */
+void kn_cuda_write_tail(kn_cuda_writer *w);
 
 /* ---- transpose.c ---- */
 
