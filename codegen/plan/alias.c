@@ -28,19 +28,16 @@ static bool stores(const kn_phase *ph, int buf)
 }
 
 /* Have all sweeps that need value i loaded it before sweep `stage` stores? Kept values are loaded once, by the first
- * sweep that needs them, but for those of a tail. */
+ * sweep that needs them. */
 static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
 {
     bool *need = KN_NEW_ARRAY(a, bool, ph->nest.values.len), before = false;
-    kn_phase as = *ph;
-    if (ph->how.tail)
-        as.how.holds.len = 0;
-    for (int t = 0; t < as.nest.nsweeps; t++) {
-        kn_phase_needs(&as, t, need);
+    for (int t = 0; t < ph->nest.nsweeps; t++) {
+        kn_phase_needs(ph, t, need);
         if (!need[i])
             continue;
         before = before || t <= stage;
-        if (t > stage && !(before && kn_kept(&as, i)))
+        if (t > stage && !(before && kn_kept(ph, i)))
             return false;
     }
     return true;

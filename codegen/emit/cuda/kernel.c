@@ -177,8 +177,10 @@ static void write_flat(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     write_locals(w, false, NULL, "");
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->nest.naxes));
-    if (ph->how.tail)
+    if (ph->how.tail) {
         kn_cuda_tail_range(w, "members", kn_cuda_printed(w, "%s + 1 == %s", w->block, w->blocks));
+        kn_cuda_begin_tail(w);
+    }
     kn_cuda_stride by = {
         kn_cuda_printed(w, "((kn_count)%s * %s + threadIdx.x) * %d", w->block,
                         kn_cuda_block_times(w, 1), ph->how.vec),
@@ -216,7 +218,7 @@ static void write_range_of_rows(kn_cuda_writer *w, const char *live)
         kn_cuda_tail_range(w, "end",
                            how->split     ? "tail / block_step % parts == split"
                            : how->cluster ? "begin < end"
-                                          : "true");
+                                          : "");
 }
 
 static void write_rank(kn_cuda_writer *w)
@@ -286,6 +288,8 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
         kn_cuda_unaligned_range(w);
     else if (!ph->how.cluster)
         write_range_of_rows(w, shares ? "live" : "");
+    if (ph->how.tail)
+        kn_cuda_begin_tail(w);
     const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->how.vec);
     const char *end = kn_cuda_vectors_end(ph);
     const char *step = ph->how.split ? "parts * block_step" : block_step(w);

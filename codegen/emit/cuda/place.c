@@ -130,7 +130,10 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
 
 const char *kn_cuda_registers(kn_cuda_writer *w, int i)
 {
-    return kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), w->in_rest ? "rest" : "kept");
+    return kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i),
+                           w->in_tail   ? "tail"
+                           : w->in_rest ? "rest"
+                                        : "kept");
 }
 
 const char *kn_cuda_vector(kn_cuda_writer *w, int i)

@@ -1,6 +1,7 @@
 /* The tail of a single run: the elements behind its last whole vector, fewer than a vector has. Threads take one each,
- * in a step behind the loop of each sweep, which finds nothing on chip. It is the last threads that do: the last vectors
- * mostly leave them idle. */
+ * in a step behind the loop of each sweep. It is the last threads that do: the last vectors mostly leave them idle. Rows
+ * load it before their first sweep, so that it is in flight with the rest, and keep it in registers for all sweeps,
+ * wherever else they keep vectors. */
 #include "codegen/emit/cuda/writer.h"
 
 void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine)
@@ -8,38 +9,71 @@ void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine)
     int vec = w->ph->how.vec;
     kn_cuda_line(w, "// whole vectors end where the tail begins");
     kn_cuda_line(w, "const kn_count tail = %s / %d * %d;", end, vec, vec);
-    kn_cuda_line(w, "const kn_count tail_end = %s ? %s : 0;", mine, end);
+    kn_cuda_line(w, "const kn_count tail_end = %s;",
+                 *mine ? kn_cuda_printed(w, "%s ? %s : 0", mine, end) : end);
 }
 
-/* The phase with one element a step. */
-static const kn_phase *phase_of_tail(kn_cuda_writer *w)
+/* The phase with a single step of one element. */
+static kn_phase *phase_of_tail(kn_cuda_writer *w)
 {
     kn_phase *tail = KN_NEW(w->t->arena, kn_phase);
     *tail = kn_phase_copy(w->t->arena, w->ph);
-    tail->how.vec = 1;
+    tail->how.vec = tail->how.steps = 1;
     tail->how.holds.len = 0;
+    tail->how.async = tail->how.hoisted = tail->how.rest_in_registers = false;
     for (int i = 0; i < kn_accesses(tail); i++) {
         kn_access *acc = kn_access_at(tail, i);
         if (acc)
             acc->vector = false;
     }
+    for (int i = 0; i < tail->nest.values.len && tail->how.walk == KN_WALK_ROWS; i++) {
+        const kn_value *v = kn_value_at(tail, i);
+        if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 0)
+            kn_hold_value(w->t->arena, tail, i, KN_KEEP_REGISTERS);
+    }
     return tail;
+}
+
+/* Switches to the tail; what it has loaded stays known. */
+static void enter_tail(kn_cuda_writer *w)
+{
+    const int n = w->ph->nest.values.len + 1;
+    w->ph = w->tail;
+    w->loaded = w->loaded_tail;
+    w->declared = KN_NEW_ARRAY(w->t->arena, bool, n);
+    w->need = KN_NEW_ARRAY(w->t->arena, bool, n);
+    w->in_tail = true;
+}
+
+static kn_cuda_unrolled step_of_tail(kn_cuda_writer *w)
+{
+    const bool part = w->ph->how.walk == KN_WALK_ROWS && kn_shares_block(w->k, w->ph);
+    const char *workers =
+        part ? kn_cuda_printed(w, "%d", w->ph->how.tpg) : kn_cuda_block_times(w, 1);
+    const char *lane = w->ph->how.walk == KN_WALK_FLAT ? "threadIdx.x" : "lane";
+    return (kn_cuda_unrolled){
+        1, kn_cuda_printed(w, "tail + ((kn_count)%s - 1 - %s)", workers, lane), "i < tail_end"};
+}
+
+void kn_cuda_begin_tail(kn_cuda_writer *w)
+{
+    w->tail = phase_of_tail(w);
+    w->loaded_tail = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    const kn_cuda_writer around = *w;
+    enter_tail(w);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->need[i] = kn_kept(w->ph, i);
+    const kn_cuda_unrolled step = step_of_tail(w);
+    kn_cuda_load_steps(w, &step);
+    *w = around;
 }
 
 void kn_cuda_write_tail(kn_cuda_writer *w)
 {
     const kn_cuda_writer around = *w;
-    const bool flat = w->ph->how.walk == KN_WALK_FLAT, part = !flat && kn_shares_block(w->k, w->ph);
-    const char *workers = part ? kn_cuda_printed(w, "(kn_count)%d", w->ph->how.tpg)
-                               : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, 1));
-    w->ph = phase_of_tail(w);
-    w->need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
-    w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    enter_tail(w);
     kn_phase_needs(w->ph, w->sweep, w->need);
-    kn_cuda_open(w, "if (const kn_count i = tail + (%s - 1 - %s); i < tail_end)", workers,
-                 flat ? "threadIdx.x" : "lane");
-    kn_cuda_write_axes(w);
-    kn_cuda_step(w);
-    kn_cuda_close(w);
+    const kn_cuda_unrolled step = step_of_tail(w);
+    kn_cuda_write_steps(w, &step);
     *w = around;
 }

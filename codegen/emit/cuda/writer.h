@@ -11,10 +11,10 @@
  *   reducer.c     types and functions of user-defined reductions
  *   combine.c     accumulators, and combines over lanes, warps, rows of threads, and the blocks of a cluster
  *   step.c        one step of a sweep: loads, values, accumulations, stores
- *   tail.c        what whole vectors leave of a single run
  *   transpose.c   transposed accesses, through tiles in shared memory or by in-register transposes
  *   copies.c      asynchronous copies into shared memory
  *   unrolled.c    steps that are unrolled because each has registers of its own
+ *   tail.c        what whole vectors leave of a single run
  *   sweep.c       the sweeps of a phase over the members of a group
  *   group.c       which groups a block of rows works on
  *   mixed.c       mixed reductions, and deferred combines
@@ -60,6 +60,9 @@ typedef struct kn_cuda_writer {
     bool in_step;          /* inside a step: operands are of one element */
     bool in_rest;          /* rest_in_registers: they are those whose values registers keep */
     bool *loaded_rest;     /* `loaded` of those steps, and while in_rest of the others */
+    const kn_phase *tail;  /* the phase as it is for a tail */
+    bool in_tail;          /* they are the tail's */
+    bool *loaded_tail;     /* `loaded` of these */
     kn_cuda_quotients quotients;
 } kn_cuda_writer;
 
@@ -234,13 +237,6 @@ void kn_cuda_step(kn_cuda_writer *w);
 /* Unaligned rows: a step as a function, and its calls for the peeled vectors. */
 void kn_cuda_unaligned_steps(kn_cuda_writer *w);
 
-/* ---- tail.c ---- */
-
-/* Declares where the tail of [.., end) begins, and where it ends for this worker: nowhere unless `mine`. */
-void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine);
-/* The sweep's steps over the tail. */
-void kn_cuda_write_tail(kn_cuda_writer *w);
-
 /* ---- transpose.c ---- */
 
 /* Transposed accesses go through tiles in shared memory, and the sweeps that have some are loops over tiles. */
@@ -313,6 +309,15 @@ void kn_cuda_mark_in_shared(kn_cuda_writer *w);
 void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
 /* Before the loop over groups: loads what is the same for all of them into registers. */
 void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by);
+
+/* ---- tail.c ---- */
+
+/* Declares where the tail of the members up to `end` begins, and where it ends for this worker: nowhere unless `mine`,
+ * if that is not "". */
+void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine);
+/* Before the sweeps: loads what rows keep of it. Behind the loop of a sweep: its step. */
+void kn_cuda_begin_tail(kn_cuda_writer *w);
+void kn_cuda_write_tail(kn_cuda_writer *w);
 
 /* ---- sweep.c ---- */
 
