@@ -313,6 +313,17 @@ static uint64_t batchnorm_classes(null_context *n, uint64_t random)
     return n->dev.base.compiles - before;
 }
 
+/* Kernels for runs of 1 to 1,000 elements. */
+static uint64_t run_classes(null_context *n)
+{
+    uint64_t before = n->dev.base.compiles;
+    kiln_prog *p = compile(&n->ctx, "def f(x: f32[N]):\n    y = x * 2 + 1\n    return y\n");
+    for (int64_t length = 1; length <= 1000; length++)
+        assert_int_equal(run_shape(p, NULL, &length, 1), KILN_OK);
+    kiln_prog_destroy(p);
+    return n->dev.base.compiles - before;
+}
+
 /* Sizes are parameters: what is compiled depends on their class only. The bounds are what the schedules' classes
  * (threads, steps, vectors, axes that are left) come to; a size that leaks into a kernel's structure breaks them. */
 static void test_classes(void **state)
@@ -326,6 +337,11 @@ static void test_classes(void **state)
         assert_in_range(batchnorm_classes(&n, seed), 1, 8);
         null_close(&n);
     }
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    assert_int_equal(run_classes(&n),
+                     2); /* of multiples of a vector, and of all that leave a tail */
+    null_close(&n);
 }
 
 /* Groups of the size that just fits, or just does not, in the shared memory of the largest cluster. */
