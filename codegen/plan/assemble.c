@@ -215,14 +215,14 @@ static kn_status run_beside(const kn_planner *p, kn_kernel *k)
     return KN_OK;
 }
 
-static kn_status make_kernel(kn_planner *p, kn_plan *plan, int from, int to, const char *name)
+/* The kernel of phases [from, to), bound. */
+static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_kernel **made)
 {
     const kn_graph *g = p->problem->graph;
-    kn_kernel *k = KN_NEW(p->arena, kn_kernel);
+    kn_kernel *k = *made = KN_NEW(p->arena, kn_kernel);
     remap m = {fresh_map(p->arena, p->bufs.len), fresh_map(p->arena, g->inputs.len),
                fresh_map(p->arena, p->extents.len)};
     k->arena = p->arena;
-    k->name = name;
     for (int i = from; i < to; i++) {
         kn_phase ph = p->phases.data[i];
         if (!p->problem->universal)
@@ -235,7 +235,7 @@ static kn_status make_kernel(kn_planner *p, kn_plan *plan, int from, int to, con
     }
     k->fast = p->problem->fast;
     k->disjoint = !p->problem->universal && !has_overlap(p, k);
-    KN_TRY(bind(p, k, plan->kernels.len));
+    KN_TRY(bind(p, k, number));
     place_barriers(p->arena, k);
     if (p->problem->target->sm != 0 && !p->problem->universal)
         finish_by_last_block(k);
@@ -244,31 +244,59 @@ static kn_status make_kernel(kn_planner *p, kn_plan *plan, int from, int to, con
         KN_TRY(run_beside(p, k));
         kn_bind_caches(k);
     }
-    k->wide = p->problem->universal || is_wide(k);
     k->policy = p->problem->target->sm != 0 ? kn_cache_policy(k) : 0;
+    return KN_OK;
+}
+
+/* The phase behind the last one of the kernel that begins with phase `from`. */
+static int end_of_kernel(const kn_planner *p, int from)
+{
+    const kn_problem *pr = p->problem;
+    int to = from + 1;
+    while (to < p->phases.len && pr->target->cooperative &&
+           (pr->fusion || p->region_of.data[from] == p->region_of.data[to]))
+        to++;
+    return to;
+}
+
+kn_status kn_bind_phases(kn_planner *p, kn_kernel_list *kernels)
+{
+    for (int i = 0, j; i < p->phases.len; i = j) {
+        kn_kernel *k;
+        j = end_of_kernel(p, i);
+        KN_TRY(bind_kernel(p, kernels->len, i, j, &k));
+        kn_push(p->arena, kernels, k);
+    }
+    return KN_OK;
+}
+
+/* The name of kernel `number`, which begins with phase `first`. */
+static const char *name_of(const kn_planner *p, int number, int first, bool only)
+{
+    const char *base = kn_identifier(p->arena, "kiln_", p->problem->graph->name);
+    return only ? base
+                : kn_identifier(p->arena, kn_sprintf(p->arena, "%s_%d_", base, number),
+                                p->phases.data[first].nest.name);
+}
+
+/* What only a kernel that is compiled needs. */
+static kn_status complete(kn_planner *p, kn_kernel *k)
+{
+    k->wide = p->problem->universal || is_wide(k);
     kn_text key = kn_text_new(p->arena);
     kn_putf(&key, "%s sm %d\n", p->problem->target->kind, p->problem->target->sm);
     kn_kernel_print(&key, k, false);
     k->key = kn_text_str(&key);
-    kn_push(p->arena, &plan->kernels, k);
     return kn_kernel_verify(k);
 }
 
 kn_status kn_assemble(kn_planner *p, kn_plan *plan)
 {
-    const kn_graph *g = p->problem->graph;
-    const char *base = kn_identifier(p->arena, "kiln_", g->name);
-    bool whole = p->problem->fusion && p->problem->target->cooperative;
-    for (int i = 0, j; i < p->phases.len; i = j) {
-        for (j = i + 1; j < p->phases.len &&
-                        (whole || (!p->problem->fusion && p->problem->target->cooperative &&
-                                   p->region_of.data[i] == p->region_of.data[j]));)
-            j++;
-        const char *name = base;
-        if (i > 0 || j < p->phases.len)
-            name = kn_identifier(p->arena, kn_sprintf(p->arena, "%s_%d_", base, plan->kernels.len),
-                                 p->phases.data[i].nest.name);
-        KN_TRY(make_kernel(p, plan, i, j, name));
+    KN_TRY(kn_bind_phases(p, &plan->kernels));
+    for (int i = 0, first = 0; i < plan->kernels.len; i++, first = end_of_kernel(p, first)) {
+        kn_kernel *k = plan->kernels.data[i];
+        k->name = name_of(p, i, first, plan->kernels.len == 1);
+        KN_TRY(complete(p, k));
     }
     const char *text = given_text(p);
     if (text && *texts_from(text, plan->kernels.len))

@@ -12,9 +12,10 @@ static kn_node *copy_under(void *ctx, kn_graph *g, const kn_node *old, kn_node *
     return kn_node_copy(g, old, x ? &x : in);
 }
 
-/* Lowers the regions of the refined graph; again with a copy in front of each reshape that strides do not allow. */
-static kn_status lower_all(kn_arena *a, kn_problem *pr, kn_regions *regions, kn_planner *p)
+/* Again with a copy in front of each reshape that strides do not allow. */
+kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regions, kn_planner *p)
 {
+    kn_problem *pr = kn_alloc_copy(a, problem, sizeof *problem);
     while (pr->graph) {
         *p = (kn_planner){.arena = a, .problem = pr, .regions = regions};
         if (!p->regions)
@@ -37,10 +38,9 @@ kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regio
     memset(&plan->steps, 0, sizeof plan->steps);
     for (int i = 0; i < base->steps.len; i++)
         kn_push(a, &plan->steps, base->steps.data[i]);
-    kn_problem *pr = KN_NEW(a, kn_problem);
-    *pr = *problem;
     kn_planner p;
-    KN_TRY(lower_all(a, pr, regions, &p));
+    KN_TRY(kn_plan_lower(a, problem, regions, &p));
+    const kn_problem *pr = p.problem;
     KN_TRY(kn_run_passes(&p, plan));
     KN_TRY(kn_assemble(&p, plan));
     plan->after = kn_census_of_kernels(a, pr->graph, plan->kernels.data, plan->kernels.len,

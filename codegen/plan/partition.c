@@ -10,7 +10,7 @@
  * where work is done for every element instead of once. So other partitions are planned too, each one change away
  * from the best so far: one merge undone, one more merge, one value rematerialised instead of kept, or kept instead.
  * Those whose lower bound (bound.c) is no better are left out. The more there is to gain, the more of them are
- * planned. */
+ * planned, as trials (trial.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,16 +41,16 @@ typedef struct change {
 typedef struct search {
     kn_arena *a;
     const kn_problem *problem;
-    const kn_plan *base;
+    kn_trials trials;
     KN_VEC(const kn_regions *) seen;
     uint64_t bonded;        /* bit i: reduction i has bonds */
     KN_VEC(kn_merge) bonds; /* nodes that have to stay in one region */
     KN_VEC(change) changes;
     double least; /* the lower bound of any partition */
     int tried;
-    kn_plan *best, *next; /* next: the best that one change leads to */
+    const kn_trial *best, *next; /* next: the best that one change leads to */
     const kn_reuse *reuse, *next_reuse;
-    const kn_regions *unfused; /* the best plan's, if it is one kernel an operation */
+    kn_regions *unfused; /* those of one kernel an operation, if that is best */
 } search;
 
 /* ---- what must stay together ---- */
@@ -220,16 +220,15 @@ static bool is_worth_it(const search *s)
     return gain > 0 && s->tried < (plans < MOST_TRIED ? plans : MOST_TRIED);
 }
 
-static kn_status try(search *s, kn_regions *regions, const kn_reuse *reuse, kn_plan **plan)
+static kn_status try(search *s, kn_regions *regions, const kn_reuse *reuse, const kn_trial **t)
 {
     kn_problem pr = *s->problem;
     pr.choices = &(kn_choices){.reuse = reuse};
-    KN_TRY(kn_plan_with(s->a, &pr, regions, s->base, plan));
+    KN_TRY(kn_plan_try(&s->trials, &pr, regions, t));
     s->tried++;
     /* a plan that needs a copy for a reshape is of another graph */
-    if ((*plan)->regions == regions &&
-        (*plan)->ns < s->next->ns * (s->next == s->best ? alike : 1)) {
-        s->next = *plan;
+    if ((*t)->regions == regions && (*t)->ns < s->next->ns * (s->next == s->best ? alike : 1)) {
+        s->next = *t;
         s->next_reuse = reuse;
     }
     return KN_OK;
@@ -248,8 +247,8 @@ static kn_reuse *copy_reuse(search *s)
 static kn_status try_both(search *s, kn_regions *regions)
 {
     const kn_graph *g = regions->graph;
-    kn_plan *plan;
-    KN_TRY(try(s, regions, s->reuse, &plan));
+    const kn_trial *t;
+    KN_TRY(try(s, regions, s->reuse, &t));
     kn_reuse *reuse = copy_reuse(s);
     bool kept = false;
     for (int i = 0; i < g->nodes.len; i++)
@@ -258,9 +257,9 @@ static kn_status try_both(search *s, kn_regions *regions)
             if (!crosses(regions, x, g->nodes.data[i]))
                 continue;
             reuse[x->id] = KN_REUSE_RECOMPUTE;
-            kept = kept || !plan->again[x->id];
+            kept = kept || !t->again[x->id];
         }
-    return kept ? try(s, regions, reuse, &plan) : KN_OK;
+    return kept ? try(s, regions, reuse, &t) : KN_OK;
 }
 
 static bool is_new(search *s, const kn_regions *regions)
@@ -280,9 +279,9 @@ static kn_status try_change(search *s, const change *c)
         return is_new(s, regions) ? try_both(s, regions) : KN_OK;
     }
     kn_reuse *reuse = copy_reuse(s);
-    kn_plan *plan;
+    const kn_trial *t;
     reuse[c->toggled] = s->best->again[c->toggled] ? KN_REUSE_KEEP : KN_REUSE_RECOMPUTE;
-    return try(s, (kn_regions *)(uintptr_t)s->best->regions, reuse, &plan);
+    return try(s, (kn_regions *)(uintptr_t)s->best->regions, reuse, &t);
 }
 
 /* Other orders of merging. */
@@ -299,25 +298,23 @@ static kn_status try_orders(search *s)
     return KN_OK;
 }
 
-/* One kernel an operation, except that the first plan's bonds hold. */
-static kn_status try_unfused(search *s)
+/* One kernel an operation, except that the first plan's bonds hold: sets s->unfused if that takes less than `ns`. */
+static kn_status try_unfused(search *s, double ns)
 {
     kn_problem pr = *s->problem;
-    kn_plan *plan;
+    const kn_trial *t;
     pr.fusion = false;
     kn_regions *regions = kn_regions_form(s->a, pr.graph, pr.sizes, false);
     const int *part_of = parts_of(s, regions);
     double launches = kn_machine_of(pr.target)->launch * (regions->list.len - 1);
-    if (bound_of(s, part_of) + launches >= s->best->ns)
+    if (bound_of(s, part_of) + launches >= ns)
         return KN_OK;
     if (!keeps_bonds(s, part_of))
         regions = kn_regions_form_by(s->a, pr.graph, pr.sizes, s->bonds.data, s->bonds.len);
-    KN_TRY(kn_plan_with(s->a, &pr, regions, s->base, &plan));
+    KN_TRY(kn_plan_try(&s->trials, &pr, regions, &t));
     s->tried++;
-    if (plan->ns < s->best->ns) {
-        s->best = plan;
+    if (t->ns < ns)
         s->unfused = regions;
-    }
     return KN_OK;
 }
 
@@ -371,9 +368,9 @@ static bool is_forced(const kn_problem *pr)
            pr->force.max_threads || pr->force.text;
 }
 
-static kn_status plan_merged(search *s, kn_regions *first)
+static kn_status try_merged(search *s, kn_regions *first)
 {
-    KN_TRY(kn_plan_with(s->a, s->problem, first, s->base, &s->best));
+    KN_TRY(kn_plan_try(&s->trials, s->problem, first, &s->best));
     s->next = s->best;
     find_bonds(s, first);
     return KN_OK;
@@ -414,14 +411,13 @@ static void describe(search *s, const kn_regions *first, kn_partition *p)
 
 static kn_status search_partition(kn_arena *a, const kn_problem *problem, kn_partition *partition)
 {
-    const kn_plan base = {.arena = a};
-    search s = {.a = a, .problem = problem, .base = &base};
+    search s = {.a = a, .problem = problem, .trials.arena = a};
     if (problem->graph->nodes.len > KN_MOST_SEARCHED) {
         *partition = (kn_partition){.graph = graph_hash(a, problem->graph)};
         return KN_OK;
     }
     kn_regions *first = kn_regions_form(a, problem->graph, problem->sizes, true);
-    KN_TRY(plan_merged(&s, first));
+    KN_TRY(try_merged(&s, first));
     if (s.best->regions == first) {
         is_new(&s, first);
         s.least = least_of(&s);
@@ -432,7 +428,7 @@ static kn_status search_partition(kn_arena *a, const kn_problem *problem, kn_par
             KN_TRY(climb(&s));
     }
     if (!is_forced(problem))
-        KN_TRY(try_unfused(&s));
+        KN_TRY(try_unfused(&s, s.best->ns));
     describe(&s, first, partition);
     return KN_OK;
 }
@@ -452,31 +448,6 @@ static kn_status find_or_search(kn_arena *a, const kn_problem *problem, kn_parti
     return KN_OK;
 }
 
-/* ---- plans ---- */
-
-/* The best plan again, without the merges that are undone. */
-static kn_status plan_undone(search *s, const kn_problem *problem, const kn_partition *p)
-{
-    const kn_regions *from = s->best->regions;
-    const int n = from->merges.len;
-    const uint64_t undone = problem->force.undone;
-    kn_problem pr = *problem;
-    kn_merge *merges = KN_NEW_ARRAY(s->a, kn_merge, n + 1);
-    int left = 0;
-    if (n < KN_MOST_UNDONE && undone >> n)
-        return kn_fail(KN_ARGUMENT, "there are %d merges of loop nests to undo", n);
-    if (from->graph != pr.graph)
-        return kn_fail(KN_ARGUMENT, "no merge can be undone where a reshape takes a copy");
-    for (int i = 0; i < n; i++)
-        if (i >= KN_MOST_UNDONE || !(undone >> i & 1))
-            merges[left++] = from->merges.data[i];
-    pr.fusion = p->fusion && !s->unfused;
-    pr.choices =
-        &(kn_choices){.reuse = from->graph->nodes.len > KN_MOST_SEARCHED ? NULL : p->reuse};
-    return kn_plan_with(s->a, &pr, kn_regions_form_by(s->a, pr.graph, pr.sizes, merges, left),
-                        s->base, &s->best);
-}
-
 /* The partition of the problem's class, if it is one of graphs that are refined as this one is; else its own. */
 static kn_status find_partition(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
                                 kn_partition *p)
@@ -489,37 +460,90 @@ static kn_status find_partition(kn_arena *a, const kn_problem *problem, const kn
     return find_or_search(a, problem, p);
 }
 
-static kn_status plan_parted(search *s, const kn_partition *p)
+/* ---- plans ---- */
+
+/* The plan of a partition that was found. */
+typedef struct planning {
+    search s; /* for what may be better still */
+    const kn_plan *base;
+    kn_partition partition;
+    kn_plan *plan;
+} planning;
+
+/* The regions of the partition; where graphs are not searched, all that may be merged is. */
+static kn_regions *regions_of(planning *g, kn_problem *pr)
 {
-    kn_problem pr = *s->problem;
+    const kn_partition *p = &g->partition;
+    search *s = &g->s;
+    if (pr->graph->nodes.len > KN_MOST_SEARCHED) {
+        kn_regions *first = kn_regions_form(s->a, pr->graph, pr->sizes, true);
+        find_bonds(s, first);
+        return first;
+    }
     s->bonded = p->bonds;
     find_bonds(s, NULL);
-    pr.fusion = p->fusion;
-    pr.choices = &(kn_choices){.reuse = p->reuse};
-    return kn_plan_with(s->a, &pr,
-                        kn_regions_form_by(s->a, pr.graph, pr.sizes, p->merges, p->nmerges),
-                        s->base, &s->best);
+    pr->fusion = p->fusion;
+    return kn_regions_form_by(s->a, pr->graph, pr->sizes, p->merges, p->nmerges);
+}
+
+static kn_status plan_parted(planning *g)
+{
+    kn_problem pr = *g->s.problem;
+    kn_regions *regions = regions_of(g, &pr);
+    const kn_choices searched = {.reuse = g->partition.reuse};
+    pr.choices = pr.graph->nodes.len <= KN_MOST_SEARCHED ? &searched : NULL;
+    return kn_plan_with(g->s.a, &pr, regions, g->base, &g->plan);
+}
+
+/* Unfused instead, if that is better. */
+static kn_status plan_unfused(planning *g)
+{
+    kn_problem pr = *g->s.problem;
+    KN_TRY(try_unfused(&g->s, g->plan->ns));
+    pr.fusion = false;
+    return g->s.unfused ? kn_plan_with(g->s.a, &pr, g->s.unfused, g->base, &g->plan) : KN_OK;
+}
+
+/* The plan again, without the merges that are undone. */
+static kn_status plan_undone(planning *g, const kn_problem *problem)
+{
+    const kn_regions *from = g->plan->regions;
+    const int n = from->merges.len;
+    const uint64_t undone = problem->force.undone;
+    kn_problem pr = *problem;
+    kn_merge *merges = KN_NEW_ARRAY(g->s.a, kn_merge, n + 1);
+    int left = 0;
+    if (n < KN_MOST_UNDONE && undone >> n)
+        return kn_fail(KN_ARGUMENT, "there are %d merges of loop nests to undo", n);
+    if (from->graph != pr.graph)
+        return kn_fail(KN_ARGUMENT, "no merge can be undone where a reshape takes a copy");
+    for (int i = 0; i < n; i++)
+        if (i >= KN_MOST_UNDONE || !(undone >> i & 1))
+            merges[left++] = from->merges.data[i];
+    pr.fusion = g->partition.fusion && !g->s.unfused;
+    pr.choices = &(kn_choices){
+        .reuse = from->graph->nodes.len > KN_MOST_SEARCHED ? NULL : g->partition.reuse};
+    return kn_plan_with(g->s.a, &pr, kn_regions_form_by(g->s.a, pr.graph, pr.sizes, merges, left),
+                        g->base, &g->plan);
 }
 
 kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
                             const kn_plan *base, kn_plan **plan)
 {
     kn_problem own = *refined;
-    search s = {.a = a, .problem = &own, .base = base};
-    kn_partition p = {.fusion = true, .tried = 1};
+    planning g = {.s = {.a = a, .problem = &own, .trials.arena = a},
+                  .base = base,
+                  .partition = {.fusion = true, .tried = 1}};
     if (refined->force.undone)
         own.force.text = NULL; /* schedules are for what is left of the merges */
-    if (refined->graph->nodes.len <= KN_MOST_SEARCHED) {
-        KN_TRY(find_partition(a, problem, refined, &p));
-        KN_TRY(plan_parted(&s, &p));
-    } else {
-        KN_TRY(plan_merged(&s, kn_regions_form(a, refined->graph, refined->sizes, true)));
-    }
-    if (p.fusion && !is_forced(&own))
-        KN_TRY(try_unfused(&s));
+    if (refined->graph->nodes.len <= KN_MOST_SEARCHED)
+        KN_TRY(find_partition(a, problem, refined, &g.partition));
+    KN_TRY(plan_parted(&g));
+    if (g.partition.fusion && !is_forced(&own))
+        KN_TRY(plan_unfused(&g));
     if (refined->force.undone)
-        KN_TRY(plan_undone(&s, refined, &p));
-    *plan = s.best;
-    (*plan)->tried = refined->force.undone ? 0 : p.tried + s.tried;
+        KN_TRY(plan_undone(&g, refined));
+    *plan = g.plan;
+    (*plan)->tried = refined->force.undone ? 0 : g.partition.tried + g.s.tried;
     return KN_OK;
 }

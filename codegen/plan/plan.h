@@ -74,14 +74,16 @@ typedef struct kn_plan_step {
     kn_census after;
 } kn_plan_step;
 
+typedef KN_VEC(kn_kernel *) kn_kernel_list;
+
 typedef struct kn_plan {
     kn_arena *arena;
-    KN_VEC(kn_kernel *) kernels; /* in order */
-    int64_t workspace;           /* bytes; temporaries are at kn_buf.offset in it */
-    kn_census before, after;     /* with one kernel an operation; as planned */
-    KN_VEC(kn_plan_step) steps;  /* what led from the one to the other, in order */
-    KN_VEC(kn_buf) temporaries;  /* those that a kernel touches */
-    const int64_t *sizes;        /* per symbol of the graph */
+    kn_kernel_list kernels;     /* in order */
+    int64_t workspace;          /* bytes; temporaries are at kn_buf.offset in it */
+    kn_census before, after;    /* with one kernel an operation; as planned */
+    KN_VEC(kn_plan_step) steps; /* what led from the one to the other, in order */
+    KN_VEC(kn_buf) temporaries; /* those that a kernel touches */
+    const int64_t *sizes;       /* per symbol of the graph */
     const kn_regions *regions;
     const bool *again;    /* per node of regions->graph: rematerialised by other regions */
     double ns;            /* predicted: codegen/model/predict.h */

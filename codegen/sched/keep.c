@@ -13,6 +13,8 @@
  *              MOST_FRAMES values, so that it does.
  *
  * --reuse keep and recompute force it either way. */
+#include <string.h>
+
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
@@ -21,33 +23,53 @@ enum { REGISTER_PRICE = 1, MEMORY_PRICE = 4, LOAD_COST = 2, MOST_FRAMES = 2, MOS
 typedef struct keeper {
     kn_arena *arena;
     const kn_phase *ph;
-    bool *need; /* of one sweep */
     kn_keep where;
+    bool *need;  /* of each sweep, as values are kept now: a mark a value */
+    bool *trial; /* the same, for what is tried */
 } keeper;
+
+static bool *need_of(const keeper *k, int sweep)
+{
+    return k->need + sweep * k->ph->nest.values.len;
+}
+
+static size_t marks(const kn_phase *ph)
+{
+    return (size_t)ph->nest.values.len * (size_t)ph->nest.nsweeps;
+}
+
+static void find_needs(const keeper *k, int from)
+{
+    for (int t = from; t < k->ph->nest.nsweeps; t++)
+        kn_phase_needs(k->ph, t, need_of(k, t));
+}
+
+static void begin(keeper *k)
+{
+    k->need = KN_NEW_ARRAY(k->arena, bool, marks(k->ph) + 1);
+    k->trial = KN_NEW_ARRAY(k->arena, bool, marks(k->ph) + 1);
+    find_needs(k, 0);
+}
 
 /* Additions an element in all sweeps from `from` on. */
 static int cost_from(const keeper *k, int from)
 {
     int cost = 0;
-    for (int t = from; t < k->ph->nest.nsweeps; t++) {
-        kn_phase_needs(k->ph, t, k->need);
+    for (int t = from; t < k->ph->nest.nsweeps; t++)
         for (int i = 0; i < k->ph->nest.values.len; i++) {
             const kn_value *v = &k->ph->nest.values.data[i];
-            if (k->need[i] && v->level == KN_ELEMENT && !kn_is_found(k->ph, i, t))
+            if (need_of(k, t)[i] && v->level == KN_ELEMENT && !kn_is_found(k->ph, i, t))
                 cost += v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
         }
-    }
     return cost;
 }
 
 /* The first sweep, from `from` on, that needs a value; nsweeps if none does. */
 static int next_need(const keeper *k, int value, int from)
 {
-    for (int t = from; t < k->ph->nest.nsweeps; t++) {
-        kn_phase_needs(k->ph, t, k->need);
-        if (k->need[value])
+    for (int t = from; t < k->ph->nest.nsweeps; t++)
+        if (need_of(k, t)[value])
             return t;
-    }
     return k->ph->nest.nsweeps;
 }
 
@@ -93,27 +115,33 @@ static int find_room(const keeper *k, int i)
     return k->where == KN_KEEP_REGISTERS && words <= KN_KEPT_WORDS ? i : -1;
 }
 
-/* Keeps value i, and returns the additions that it saves; 0 if there is no room for it. */
-static int keep_one(keeper *k, kn_phase *ph, int i)
+/* Keeps value i, and returns the additions that it saves; 0 if they are no more than `least`, or there is no room. */
+static int keep_one(keeper *k, kn_phase *ph, int i, int least)
 {
     int since = next_need(k, i, 0), cost = cost_from(k, since + 1);
+    if (cost <= least)
+        return 0;
     kn_hold *h = kn_hold_value(k->arena, ph, i, k->where); /* what else is needed depends on it */
     h->since = since;
-    if (k->where != KN_KEEP_FRAME && (h->room = find_room(k, i)) < 0)
+    find_needs(k, since + 1);
+    int gain = cost - cost_from(k, since + 1);
+    if (gain <= least || (k->where != KN_KEEP_FRAME && (h->room = find_room(k, i)) < 0))
         return 0;
-    return cost - cost_from(k, since + 1);
+    return gain;
 }
 
 /* Keeps the value that saves most, if it is worth more than `price`. */
 static bool keep_best(keeper *k, kn_phase *ph, int price)
 {
-    int most = price;
-    int best = -1;
+    int most = price, best = -1;
+    keeper with = *k;
+    with.need = k->trial;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || kn_kept(ph, i) || v->sweeps < 2)
             continue;
-        int gain = keep_one(k, ph, i);
+        memcpy(with.need, k->need, marks(ph));
+        int gain = keep_one(&with, ph, i, most);
         kn_release_value(ph, i);
         if (gain > most) {
             most = gain;
@@ -121,14 +149,14 @@ static bool keep_best(keeper *k, kn_phase *ph, int price)
         }
     }
     if (best >= 0)
-        keep_one(k, ph, best);
+        keep_one(k, ph, best, price);
     return best >= 0;
 }
 
 void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reuse reuse)
 {
     bool cpu = target->sm == 0;
-    keeper k = {.arena = a, .ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1)};
+    keeper k = {.arena = a, .ph = ph};
     if (ph->nest.nsweeps < 2 || ph->how.split || ph->nest.values.len > MOST_VALUES ||
         reuse == KN_REUSE_RECOMPUTE)
         return;
@@ -139,6 +167,7 @@ void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reu
         k.where = KN_KEEP_FRAME;
     if (!k.where)
         return;
+    begin(&k);
     int price = reuse == KN_REUSE_KEEP         ? 0
                 : k.where == KN_KEEP_REGISTERS ? REGISTER_PRICE
                                                : MEMORY_PRICE;
@@ -148,7 +177,8 @@ void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reu
 
 bool kn_computed_have_room(kn_arena *a, const kn_phase *ph)
 {
-    keeper k = {.arena = a, .ph = ph, .need = KN_NEW_ARRAY(a, bool, ph->nest.values.len + 1)};
+    keeper k = {.arena = a, .ph = ph};
+    begin(&k);
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_hold *h = kn_hold_of(ph, i);
         if (!h || kn_value_at(ph, i)->kind != KN_V_ELEM)

@@ -7,14 +7,17 @@
 
 /* Raw phases refer to buffers, extents and graph inputs (scalars) of the planner; assembly gives each kernel its own
  * lists. */
+typedef KN_VEC(kn_buf) kn_bufs;
+typedef KN_VEC(kn_phase) kn_phases;
+
 typedef struct kn_planner {
     kn_arena *arena;
     const kn_problem *problem;
     const kn_regions *regions;
-    KN_VEC(kn_buf) bufs;
+    kn_bufs bufs;
     KN_VEC(int) align; /* alignment in bytes of the first buffers: kn_planner_site() */
     KN_VEC(kn_extent_param) extents;
-    KN_VEC(kn_phase) phases;
+    kn_phases phases;
     int exports;           /* of local phases */
     KN_VEC(int) region_of; /* per phase: its region; an unfused plan has a kernel for each */
     /* per graph node: the buffer of a value that goes through memory; -1: none */
@@ -31,6 +34,8 @@ typedef struct kn_planner {
 /* codegen/plan/build.c: the plan of the refined problem with these regions; `base` has the steps so far. */
 kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regions,
                        const kn_plan *base, kn_plan **plan);
+/* codegen/plan/build.c: lowers these regions of the refined problem, of which the planner has a copy. */
+kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regions, kn_planner *p);
 /* codegen/plan/build.c: gives the problem a graph of its own, refined. */
 kn_status kn_problem_refine(kn_arena *a, kn_problem *problem);
 /* codegen/plan/partition.c: the plan of a problem, fused, with the regions of the least predicted time; `refined` is
@@ -41,6 +46,23 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
  * part_of[] per node: the first node of its part; -1: it is no value. */
 double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, const int64_t *sizes,
                           const kn_target *target);
+/* codegen/plan/trial.c: what is planned for its predicted time alone. */
+typedef struct kn_trial {
+    const kn_regions *regions;
+    const bool *again; /* per node: rematerialised */
+    double ns;
+    /* as it was lowered */
+    const kn_graph *graph;
+    bool fusion;
+    kn_bufs bufs;
+    kn_phases phases;
+} kn_trial;
+typedef struct kn_trials {
+    kn_arena *arena;
+    KN_VEC(kn_trial *) list; /* those that were lowered differently */
+} kn_trials;
+kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *regions,
+                      const kn_trial **trial);
 /* codegen/plan/nests/lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
 /* codegen/plan/nests/place.c: buf_of_node and again. */
@@ -109,12 +131,15 @@ void kn_pass_online(kn_planner *p);
 void kn_pass_cross(kn_planner *p);
 void kn_pass_spread(kn_planner *p);
 void kn_pass_local(kn_planner *p);
-/* codegen/plan/pass/table.c: runs all passes in order; after each the phases are verified and counted. */
+/* codegen/plan/pass/table.c: runs all passes in order; after each the phases are verified and counted, unless plan is
+ * NULL. */
 kn_status kn_run_passes(kn_planner *p, kn_plan *plan);
 /* codegen/plan/form/normalise.c: normalises a phase, the last of n, and its local phases. keep_ones: kernels are
  * compiled, so an extent of 1 should need no other kernel than 2. */
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones);
-/* codegen/plan/assemble.c: makes plan->kernels of p->phases. */
+/* codegen/plan/assemble.c: binds kernels made of p->phases, as far as their predicted time depends on it. */
+kn_status kn_bind_phases(kn_planner *p, kn_kernel_list *kernels);
+/* The same: makes plan->kernels of them, complete. */
 kn_status kn_assemble(kn_planner *p, kn_plan *plan);
 /* codegen/plan/workspace.c: plan->temporaries, plan->workspace, and the offsets in it. */
 void kn_place_temporaries(kn_planner *p, kn_plan *plan);

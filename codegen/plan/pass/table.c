@@ -33,6 +33,8 @@ static const struct {
 
 static void record(kn_plan *plan, const kn_planner *p, const char *name, const char *what)
 {
+    if (!plan)
+        return;
     kn_plan_step step = {name, what,
                          kn_census_of_phases(p->arena, p->problem->graph, p->phases.data,
                                              p->phases.len, p->bufs.data, p->bufs.len)};
@@ -46,7 +48,7 @@ kn_status kn_run_passes(kn_planner *p, kn_plan *plan)
         if (!passes[i].runs(p->problem))
             continue;
         passes[i].run(p);
-        for (int j = 0; j < p->phases.len; j++)
+        for (int j = 0; j < p->phases.len && plan; j++)
             KN_TRY(kn_phase_verify(&p->phases.data[j], passes[i].name, j, p->bufs.len));
         record(plan, p, passes[i].name, passes[i].what);
     }
