@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/integer.h"
 #include "base/work.h"
 #include "codegen/kir/grid.h"
@@ -80,45 +79,6 @@ bool kn_is_shared_local(const kn_kernel *k, int p)
                       kn_local_export(k, i, k->phases.data[i].nest.values.data[v].index, &local) &&
                       local == p);
     return shared;
-}
-
-bool kn_access_same(const kn_access *a, const kn_access *b)
-{
-    return a->buf == b->buf && a->axes == b->axes && a->offset == b->offset &&
-           memcmp(a->stride, b->stride, sizeof a->stride) == 0;
-}
-
-bool kn_value_same(const kn_value *x, const kn_value *y)
-{
-    if (x->kind != y->kind || x->dtype != y->dtype || x->nin != y->nin)
-        return false;
-    switch (x->kind) {
-    case KN_V_LOAD:
-    case KN_V_INDEX: return kn_access_same(x->access, y->access);
-    case KN_V_GATHER:
-        return kn_access_same(x->access, y->access) && x->access->checked == y->access->checked &&
-               memcmp(x->in, y->in, sizeof x->in) == 0 &&
-               memcmp(x->access->place, y->access->place,
-                      sizeof *x->access->place * (size_t)x->nin) == 0;
-    case KN_V_CONST:
-        return x->value.i == y->value.i &&
-               memcmp(&x->value.im, &y->value.im, sizeof x->value.im) == 0;
-    case KN_V_ELEM: return x->op == y->op && memcmp(x->in, y->in, sizeof x->in) == 0;
-    default: return x->index == y->index;
-    }
-}
-
-uint64_t kn_value_hash(const kn_value *v)
-{
-    bool access = kn_has_access(v);
-    const int64_t key[] = {v->kind,
-                           v->dtype,
-                           v->kind == KN_V_ELEM ? (int64_t)v->op : 0,
-                           access || v->kind == KN_V_CONST || v->kind == KN_V_ELEM ? 0 : v->index,
-                           access ? v->access->buf : 0,
-                           access ? v->access->offset : 0,
-                           v->kind == KN_V_CONST ? v->value.i : 0};
-    return kn_hash(v->in, sizeof *v->in * (size_t)v->nin, kn_hash(key, sizeof key, 0));
 }
 
 /* Gives a copied value an access of its own. */

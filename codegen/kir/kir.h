@@ -398,6 +398,10 @@ kn_status kn_kernel_verify(const kn_kernel *k);
 /* Verifies one phase that is not scheduled yet; `where`: after which pass. */
 kn_status kn_phase_verify(const kn_phase *phase, const char *where, int number, int nbufs);
 
+/* Are two raw phases the same, as planning has them before they are shaped? Equal hashes for those that are. */
+bool kn_phase_same(const kn_phase *x, const kn_phase *y);
+uint64_t kn_phase_hash(const kn_phase *phase);
+
 /* ---- the parameters of the generated function, in order ----
  *
  *   pointers of bufs; scalars; extents (long long)

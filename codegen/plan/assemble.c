@@ -175,22 +175,9 @@ static const char *texts_from(const char *text, int number)
     return text;
 }
 
-/* Axes in their shortest form, and every phase shaped, then bound. */
 static kn_status bind(kn_planner *p, kn_kernel *k, int number)
 {
     const kn_site at = kn_kernel_site(p, k);
-    int hosts = 0;
-    for (int i = 0; i < k->phases.len; i++)
-        hosts += !k->phases.data[i].local;
-    for (int i = 0; i < k->phases.len; i++) {
-        if (k->phases.data[i].local)
-            continue;
-        int first = kn_first_local(k, i);
-        kn_normalise(p->arena, &k->phases.data[first], i - first + 1, at.target->sm != 0);
-        k->phases.data[i].alone = hosts == 1;
-        for (int j = first; j <= i; j++)
-            kn_shape_phase(&at, &k->phases.data[j]);
-    }
     if (given_text(p)) {
         kn_kernel_schedule forced;
         const char *from = texts_from(given_text(p), number);
@@ -215,6 +202,25 @@ static kn_status run_beside(const kn_planner *p, kn_kernel *k)
     return KN_OK;
 }
 
+/* Gives the kernel phases [from, to), shaped. */
+static void add_phases(kn_planner *p, kn_kernel *k, int from, int to)
+{
+    int hosts = 0;
+    for (int i = from; i < to; i++) {
+        hosts += !p->phases.data[i].local;
+        if (!p->problem->universal)
+            kn_narrow_indices(p, &p->phases.data[i]);
+    }
+    for (int i = from, first = from; i < to; i++) {
+        if (p->phases.data[i].local)
+            continue;
+        const kn_shaped *s = kn_shape(p, &p->phases.data[first], i - first + 1, hosts == 1);
+        for (int j = 0; j < s->n; j++)
+            kn_push(p->arena, &k->phases, kn_phase_copy(p->arena, &s->phases[j]));
+        first = i + 1;
+    }
+}
+
 /* The kernel of phases [from, to), bound. */
 static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_kernel **made)
 {
@@ -223,15 +229,13 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
     remap m = {fresh_map(p->arena, p->bufs.len), fresh_map(p->arena, g->inputs.len),
                fresh_map(p->arena, p->extents.len)};
     k->arena = p->arena;
-    for (int i = from; i < to; i++) {
-        kn_phase ph = p->phases.data[i];
-        if (!p->problem->universal)
-            kn_narrow_indices(p, &ph);
-        for (int j = 0; j < ph.nest.values.len; j++)
-            use_value(p, k, &m, &ph.nest.values.data[j]);
-        for (int j = 0; j < ph.nest.stores.len; j++)
-            use_buf(p, k, &m, &ph.nest.stores.data[j].access.buf);
-        kn_push(p->arena, &k->phases, ph);
+    add_phases(p, k, from, to);
+    for (int i = 0; i < k->phases.len; i++) {
+        kn_nest *nest = &k->phases.data[i].nest;
+        for (int j = 0; j < nest->values.len; j++)
+            use_value(p, k, &m, &nest->values.data[j]);
+        for (int j = 0; j < nest->stores.len; j++)
+            use_buf(p, k, &m, &nest->stores.data[j].access.buf);
     }
     k->fast = p->problem->fast;
     k->disjoint = !p->problem->universal && !has_overlap(p, k);

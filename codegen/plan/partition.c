@@ -411,7 +411,8 @@ static void describe(search *s, const kn_regions *first, kn_partition *p)
 
 static kn_status search_partition(kn_arena *a, const kn_problem *problem, kn_partition *partition)
 {
-    search s = {.a = a, .problem = problem, .trials.arena = a};
+    search s = {.a = a, .problem = problem};
+    kn_trials_begin(&s.trials, a);
     if (problem->graph->nodes.len > KN_MOST_SEARCHED) {
         *partition = (kn_partition){.graph = graph_hash(a, problem->graph)};
         return KN_OK;
@@ -499,6 +500,7 @@ static kn_status plan_parted(planning *g)
 static kn_status plan_unfused(planning *g)
 {
     kn_problem pr = *g->s.problem;
+    kn_trials_begin(&g->s.trials, g->s.a);
     KN_TRY(try_unfused(&g->s, g->plan->ns));
     pr.fusion = false;
     return g->s.unfused ? kn_plan_with(g->s.a, &pr, g->s.unfused, g->base, &g->plan) : KN_OK;
@@ -531,9 +533,8 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
                             const kn_plan *base, kn_plan **plan)
 {
     kn_problem own = *refined;
-    planning g = {.s = {.a = a, .problem = &own, .trials.arena = a},
-                  .base = base,
-                  .partition = {.fusion = true, .tried = 1}};
+    planning g = {
+        .s = {.a = a, .problem = &own}, .base = base, .partition = {.fusion = true, .tried = 1}};
     if (refined->force.undone)
         own.force.text = NULL; /* schedules are for what is left of the merges */
     if (refined->graph->nodes.len <= KN_MOST_SEARCHED)

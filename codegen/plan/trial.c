@@ -2,51 +2,12 @@
  *
  * Partitions that differ in what is computed again, or in who computes what nobody stores, often lower to the same
  * nests. Those are planned once. */
-#include <string.h>
-
-#include "base/work.h"
 #include "codegen/model/predict.h"
 #include "codegen/plan/nests/planner.h"
 #include "codegen/plan/partition.h"
 
-static bool same_stores(const kn_nest *x, const kn_nest *y)
-{
-    bool same = x->stores.len == y->stores.len;
-    for (int i = 0; i < x->stores.len && same; i++) {
-        const kn_store *s = &x->stores.data[i], *t = &y->stores.data[i];
-        same = s->kind == t->kind && s->value == t->value && s->stage == t->stage &&
-               s->once == t->once && kn_access_same(&s->access, &t->access) &&
-               s->access.split_stride == t->access.split_stride;
-    }
-    return same;
-}
-
-static bool same_reductions(const kn_nest *x, const kn_nest *y)
-{
-    bool same = x->reds.len == y->reds.len;
-    for (int i = 0; i < x->reds.len && same; i++) {
-        const kn_red *r = &x->reds.data[i], *s = &y->reds.data[i];
-        same = r->op == s->op && r->value == s->value && r->dtype == s->dtype &&
-               r->stage == s->stage && r->by == s->by && r->carried == s->carried;
-    }
-    return same;
-}
-
-/* Raw nests: as they are lowered. */
-static bool same_nests(const kn_nest *x, const kn_nest *y)
-{
-    if (x->naxes != y->naxes || x->ngroup != y->ngroup || x->values.len != y->values.len)
-        return false;
-    for (int a = 0; a < x->naxes; a++)
-        if (x->axes[a].extent != y->axes[a].extent)
-            return false;
-    for (int i = 0; i < x->values.len; i++) {
-        kn_work(1);
-        if (!kn_value_same(&x->values.data[i], &y->values.data[i]))
-            return false;
-    }
-    return same_reductions(x, y) && same_stores(x, y);
-}
+/* What planning some 20 operations takes. */
+enum { SCRATCH = 256 * 1024 };
 
 static bool same_buffers(const kn_trial *x, const kn_trial *y)
 {
@@ -59,23 +20,33 @@ static bool same_buffers(const kn_trial *x, const kn_trial *y)
     return same;
 }
 
-static bool same_lowered(const kn_trial *x, const kn_trial *y)
+static bool same_extents(const kn_trial *x, const kn_trial *y)
 {
-    bool same = x->fusion == y->fusion && x->graph == y->graph && x->phases.len == y->phases.len &&
-                same_buffers(x, y);
-    for (int i = 0; i < x->phases.len && same; i++)
-        same = same_nests(&x->phases.data[i].nest, &y->phases.data[i].nest);
+    bool same = x->extents.len == y->extents.len;
+    for (int i = 0; i < x->extents.len && same; i++)
+        same = x->extents.data[i].value == y->extents.data[i].value;
     return same;
 }
 
-static kn_status predict(kn_planner *p, double *ns)
+static bool same_lowered(const kn_trial *x, const kn_trial *y)
 {
-    const kn_arena_mark here = kn_arena_here(p->arena);
+    bool same = x->fusion == y->fusion && x->graph == y->graph && x->phases.len == y->phases.len &&
+                same_buffers(x, y) && same_extents(x, y);
+    for (int i = 0; i < x->phases.len && same; i++)
+        same = kn_phase_same(&x->phases.data[i], &y->phases.data[i]);
+    return same;
+}
+
+/* In memory that the next trial uses again. */
+static kn_status predict(kn_trials *all, kn_planner *p, double *ns)
+{
+    const kn_arena_mark here = kn_arena_here(&all->scratch);
     kn_kernel_list kernels = {0};
+    p->arena = &all->scratch;
     KN_TRY(kn_run_passes(p, NULL));
     KN_TRY(kn_bind_phases(p, &kernels));
     *ns = kn_predict_ns(kernels.data, kernels.len, p->problem->target);
-    kn_arena_back(p->arena, here);
+    kn_arena_back(&all->scratch, here);
     return KN_OK;
 }
 
@@ -96,7 +67,17 @@ static void keep(kn_trials *all, kn_trial *t)
     for (int i = 0; i < t->phases.len; i++)
         t->phases.data[i] = kn_phase_copy(all->arena, &from[i]);
     kn_copy_vec(all->arena, &t->bufs, &t->bufs);
+    kn_copy_vec(all->arena, &t->extents, &t->extents);
     kn_push(all->arena, &all->list, t);
+}
+
+void kn_trials_begin(kn_trials *all, kn_arena *a)
+{
+    const kn_allocator from = kn_arena_allocator(a);
+    void *space = from.alloc(from.user, SCRATCH);
+    *all = (kn_trials){.arena = a, .shapes.arena = a};
+    kn_arena_init_in(&all->scratch, &from, space, space ? SCRATCH : 0);
+    all->scratch.on_oom = a->on_oom;
 }
 
 kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *regions,
@@ -110,6 +91,7 @@ kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *reg
                     .graph = p.problem->graph,
                     .fusion = problem->fusion,
                     .bufs = p.bufs,
+                    .extents = p.extents,
                     .phases = p.phases};
     *out = t;
     const kn_trial *same = find_same(all, t);
@@ -118,5 +100,6 @@ kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *reg
         return KN_OK;
     }
     keep(all, t);
-    return predict(&p, &t->ns);
+    p.shapes = &all->shapes;
+    return predict(all, &p, &t->ns);
 }

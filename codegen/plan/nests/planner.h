@@ -8,7 +8,25 @@
 /* Raw phases refer to buffers, extents and graph inputs (scalars) of the planner; assembly gives each kernel its own
  * lists. */
 typedef KN_VEC(kn_buf) kn_bufs;
+typedef KN_VEC(kn_extent_param) kn_extents;
 typedef KN_VEC(kn_phase) kn_phases;
+
+typedef KN_VEC(int) kn_layouts; /* types and alignments of buffers */
+/* Raw phases, local ones and their host, and what they look like normalised and shaped. */
+typedef struct kn_shaped {
+    const kn_phase *raw, *phases;
+    int n;
+    bool alone;
+    kn_layouts layouts;
+    bool divided; /* ranges are known */
+    kn_range ranges;
+} kn_shaped;
+/* Those that were asked for, so that nothing is shaped twice. They decide nothing. */
+typedef struct kn_shapes {
+    kn_arena *arena;
+    KN_VEC(kn_shaped *) list;
+    kn_finder found;
+} kn_shapes;
 
 typedef struct kn_planner {
     kn_arena *arena;
@@ -16,7 +34,7 @@ typedef struct kn_planner {
     const kn_regions *regions;
     kn_bufs bufs;
     KN_VEC(int) align; /* alignment in bytes of the first buffers: kn_planner_site() */
-    KN_VEC(kn_extent_param) extents;
+    kn_extents extents;
     kn_phases phases;
     int exports;           /* of local phases */
     KN_VEC(int) region_of; /* per phase: its region; an unfused plan has a kernel for each */
@@ -29,6 +47,7 @@ typedef struct kn_planner {
     int *next_output;   /* per graph output: the next one that is the same node; -1: none */
     /* a reshape that these strides do not allow as a view */
     const kn_node *blocked;
+    kn_shapes *shapes;
 } kn_planner;
 
 /* codegen/plan/build.c: the plan of the refined problem with these regions; `base` has the steps so far. */
@@ -55,12 +74,15 @@ typedef struct kn_trial {
     const kn_graph *graph;
     bool fusion;
     kn_bufs bufs;
+    kn_extents extents;
     kn_phases phases;
 } kn_trial;
 typedef struct kn_trials {
-    kn_arena *arena;
+    kn_arena *arena, scratch;
     KN_VEC(kn_trial *) list; /* those that were lowered differently */
+    kn_shapes shapes;
 } kn_trials;
+void kn_trials_begin(kn_trials *all, kn_arena *a);
 kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *regions,
                       const kn_trial **trial);
 /* codegen/plan/nests/lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
@@ -91,11 +113,12 @@ bool kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 bool kn_use_online(kn_planner *p, kn_phase *phase);
 /* codegen/plan/form/narrow.c: argmin and argmax in 32 bits, on GPUs. */
 void kn_narrow_indices(kn_planner *p, kn_phase *phase);
-/* codegen/plan/nests/preview.c: a copy of a phase without axes of extent 1, with the walk and the vectors that it would
- * have, to base decisions on. */
-kn_phase kn_preview(kn_planner *p, const kn_phase *phase);
-/* codegen/plan/nests/preview.c: the ranges to split the members of a previewed phase into. */
-kn_range kn_preview_splits(kn_planner *p, const kn_phase *phase);
+/* codegen/plan/nests/shape.c: shapes n raw phases of the planner. */
+kn_shaped *kn_shape(kn_planner *p, const kn_phase *phases, int n, bool alone);
+/* codegen/plan/nests/preview.c: a phase by itself as it would be shaped, to base decisions on; and the ranges that its
+ * members would be split into. */
+kn_shaped *kn_preview(kn_planner *p, const kn_phase *phase);
+kn_range kn_preview_splits(kn_planner *p, kn_shaped *preview);
 /* Where groups of a phase stay on chip, so that further sweeps are cheap; NONE if any does not. What a cluster could
  * keep in registers counts as in shared memory. alone: would one of its blocks take all the shared memory of a
  * multiprocessor, with elements of at least 32 bits? */

@@ -1,20 +1,18 @@
 /* How a phase would be scheduled: for passes that decide by it. */
 #include "codegen/plan/nests/planner.h"
 
-kn_phase kn_preview(kn_planner *p, const kn_phase *phase)
+kn_shaped *kn_preview(kn_planner *p, const kn_phase *phase)
 {
-    kn_phase ph = kn_phase_copy(p->arena, phase);
-    const kn_site at = kn_planner_site(p);
-    kn_normalise(p->arena, &ph, 1, at.target->sm != 0);
-    ph.alone = p->phases.len == 1 || !p->problem->fusion;
-    kn_shape_phase(&at, &ph);
-    return ph;
+    return kn_shape(p, phase, 1, p->phases.len == 1 || !p->problem->fusion);
 }
 
-kn_range kn_preview_splits(kn_planner *p, const kn_phase *ph)
+kn_range kn_preview_splits(kn_planner *p, kn_shaped *preview)
 {
     const kn_site at = kn_planner_site(p);
-    return kn_schedule_splits(&at, ph);
+    if (!preview->divided)
+        preview->ranges = kn_schedule_splits(&at, preview->phases);
+    preview->divided = true;
+    return preview->ranges;
 }
 
 /* Is a phase that has a cluster quicker split over the whole machine, and resident, with as few sweeps, and barriers
@@ -28,20 +26,21 @@ static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
     kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
     kn_use_moments(p, &one, true);
     kn_use_online(p, &one);
-    one = kn_preview(p, &one);
+    const kn_phase *split = kn_preview(p, &one)->phases;
     const kn_site at = kn_planner_site(p);
-    return kn_schedule_splits_in_one(&at, &one, ph);
+    return kn_schedule_splits_in_one(&at, split, ph);
 }
 
 kn_keeping kn_preview_keep(kn_planner *p, int i)
 {
-    kn_phase ph = kn_preview(p, &p->phases.data[i]);
+    kn_shaped *preview = kn_preview(p, &p->phases.data[i]);
+    const kn_phase *ph = preview->phases;
     kn_keeping kept = {.alone =
-                           ph.how.rest_in_registers && kn_reread_element(&ph) >= kn_bytes(KN_F32)};
-    if (kn_preview_splits(p, &ph).n > 1 || (ph.how.cluster && splits_in_one(p, i, &ph)))
+                           ph->how.rest_in_registers && kn_reread_element(ph) >= kn_bytes(KN_F32)};
+    if (kn_preview_splits(p, preview).n > 1 || (ph->how.cluster && splits_in_one(p, i, ph)))
         return kept;
-    kept.keep = kn_schedule_keep(&ph, p->problem->target);
-    if (kept.keep && ph.how.cluster)
+    kept.keep = kn_schedule_keep(ph, p->problem->target);
+    if (kept.keep && ph->how.cluster)
         kept.keep = KN_KEEP_SHARED;
     return kept;
 }

@@ -287,7 +287,7 @@ static void put_behind_rows(crossing *c)
 }
 
 /* Would it be split, and have a barrier for its partial results? */
-static bool is_spread(crossing *c, const kn_phase *ph) { return kn_preview_splits(c->p, ph).n > 1; }
+static bool is_spread(crossing *c, kn_shaped *ph) { return kn_preview_splits(c->p, ph).n > 1; }
 
 /* Bytes that the rest of rows loads again; 0 if it cannot walk the same parts. */
 static double bytes_again(const crossing *c)
@@ -295,8 +295,8 @@ static double bytes_again(const crossing *c)
     double bytes = 0;
     kn_phase bound = kn_phase_copy(c->p->arena, c->tail);
     bound.how.mixed = bound.how.resident = true;
-    bound = kn_preview(c->p, &bound);
-    if (bound.nest.reds.len || !kn_rows_can_mix(&bound, c->p->problem->target))
+    const kn_phase *shaped = kn_preview(c->p, &bound)->phases;
+    if (shaped->nest.reds.len || !kn_rows_can_mix(shaped, c->p->problem->target))
         return 0;
     for (int i = 0; i < c->tail->nest.values.len; i++)
         for (int j = 0; j < c->host.nest.values.len; j++)
@@ -321,18 +321,18 @@ static kn_mixed_parts find_parts(crossing *c, const kn_phase *rows)
     memset(c->copy_of, -1, sizeof(int) * (size_t)c->from->nest.values.len);
     if (!carry_reductions(c))
         return none;
-    kn_phase before = kn_preview(p, rows);
-    if (before.how.walk != KN_WALK_ROWS || is_spread(c, &before))
+    kn_shaped *before = kn_preview(p, rows);
+    if (before->phases->how.walk != KN_WALK_ROWS || is_spread(c, before))
         return none;
-    kn_phase after = kn_preview(p, &c->host);
-    if (!kn_rows_can_mix(&after, target))
+    const kn_phase *after = kn_preview(p, &c->host)->phases;
+    if (!kn_rows_can_mix(after, target))
         return none;
-    kn_phase columns = kn_preview(p, c->from);
-    c->cost.barriers = !c->depends && !is_spread(c, &columns);
+    kn_shaped *columns = kn_preview(p, c->from);
+    c->cost.barriers = !c->depends && !is_spread(c, columns);
     c->cost.again = c->tail ? bytes_again(c) : 0;
     if (c->tail && c->cost.again == 0)
         return none;
-    return kn_schedule_mixed(&after, &columns, target, &c->cost);
+    return kn_schedule_mixed(after, columns->phases, target, &c->cost);
 }
 
 static void divide(kn_phase *ph, const kn_range *parts)

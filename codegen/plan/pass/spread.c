@@ -463,8 +463,7 @@ static bool finishes(const kn_planner *p, const kn_phase *ph)
 void kn_pass_spread(kn_planner *p)
 {
     for (int i = 0; i < p->phases.len; i++) {
-        kn_phase ph = kn_preview(p, &p->phases.data[i]);
-        kn_range members = kn_preview_splits(p, &ph);
+        kn_range members = kn_preview_splits(p, kn_preview(p, &p->phases.data[i]));
         if (members.n < 2 || finishes(p, &p->phases.data[i]))
             continue;
         int before = p->phases.len;
