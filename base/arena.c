@@ -136,11 +136,14 @@ char *kn_sprintf(kn_arena *a, const char *fmt, ...)
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = kn_format(NULL, 0, fmt, ap);
+    char most[128]; /* are no longer */
+    int n = kn_format(most, sizeof most, fmt, ap);
     va_end(ap);
-    char *p = kn_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
-    if (n > 0)
-        kn_format(p, (size_t)n + 1, fmt, again);
+    size_t size = (size_t)(n < 0 ? 0 : n) + 1;
+    char *p = size <= sizeof most ? kn_alloc_copy(a, most, size) : kn_alloc(a, size);
+    if (size > sizeof most)
+        kn_format(p, size, fmt, again);
+    p[size - 1] = '\0';
     va_end(again);
     return p;
 }

@@ -32,7 +32,8 @@ void kn_putn(kn_text *t, const char *s, size_t n)
 
 void kn_put(kn_text *t, const char *s) { kn_putn(t, s, strlen(s)); }
 
-void kn_putv(kn_text *t, const char *fmt, va_list ap)
+/* What the C library formats. */
+static void put_formatted(kn_text *t, const char *fmt, va_list ap)
 {
     va_list again;
     va_copy(again, ap);
@@ -45,6 +46,31 @@ void kn_putv(kn_text *t, const char *fmt, va_list ap)
     }
     t->len += n > 0 ? (size_t)n : 0;
     va_end(again);
+}
+
+/* Nearly all text is words and whole numbers, which need no more; the C library does the rest of a format from the first
+ * other directive on. */
+void kn_putv(kn_text *t, const char *fmt, va_list from)
+{
+    va_list ap;
+    va_copy(ap, from);
+    while (*fmt) {
+        size_t words = strcspn(fmt, "%");
+        kn_putn(t, fmt, words);
+        fmt += words;
+        if (strncmp(fmt, "%s", 2) == 0)
+            kn_put(t, va_arg(ap, const char *));
+        else if (strncmp(fmt, "%d", 2) == 0)
+            kn_puti(t, va_arg(ap, int));
+        else if (strncmp(fmt, "%lld", 4) == 0)
+            kn_puti(t, va_arg(ap, long long));
+        else
+            break;
+        fmt += fmt[1] == 'l' ? 4 : 2;
+    }
+    if (*fmt)
+        put_formatted(t, fmt, ap);
+    va_end(ap);
 }
 
 void kn_puti(kn_text *t, int64_t i)

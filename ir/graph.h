@@ -120,6 +120,9 @@ typedef struct kn_graph {
     int carried;            /* CARRIED nodes so far */
     /* Of an optimised graph: the INDEX nodes of the one before, in it, that a call's sizes can take out of bounds. */
     KN_VEC(const kn_node *) indices;
+    /* Of a refined graph: the uses of its nodes so far, KN_MAX_IN each (ir/view.h). */
+    const struct kn_use *uses;
+    int used;
     kn_budget budget;
 } kn_graph;
 

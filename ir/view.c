@@ -33,7 +33,7 @@ bool kn_is_uniform_leaf(const kn_node *n)
     return kn_ops[n->op].cls == KN_LEAF && n->op != KN_OP_INPUT && n->op != KN_OP_IOTA;
 }
 
-kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
+static kn_use find_use(const kn_graph *g, const kn_node *user, int k)
 {
     kn_use use = {.base = user->in[k]};
     if (user->op == KN_OP_TAKE && k == 0) { /* what is read stands for memory */
@@ -63,6 +63,22 @@ kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
         use.base = x;
     }
     return use;
+}
+
+kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k)
+{
+    bool found = user->id < g->used && g->nodes.data[user->id] == user;
+    return found ? g->uses[user->id * KN_MAX_IN + k] : find_use(g, user, k);
+}
+
+void kn_find_uses(kn_graph *g)
+{
+    kn_use *uses = KN_NEW_ARRAY(g->arena, kn_use, g->nodes.len * KN_MAX_IN + 1);
+    for (int i = 0; i < g->nodes.len; i++)
+        for (int k = 0; k < g->nodes.data[i]->nin; k++)
+            uses[i * KN_MAX_IN + k] = find_use(g, g->nodes.data[i], k);
+    g->uses = uses;
+    g->used = g->nodes.len;
 }
 
 kn_node *kn_copy_of(kn_graph *g, kn_node *x)

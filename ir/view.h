@@ -16,6 +16,8 @@ typedef struct kn_use {
 /* How `user`, an elementwise node or a reduction, reads its operand k: axes of the result (ELEM) or of the
  * operand (REDUCE). */
 kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k);
+/* Finds the uses of all nodes at once, for a graph that is asked for them again and again and has all its facts. */
+void kn_find_uses(kn_graph *g);
 
 /* A RESHAPE that only adds or drops axes of size 1: the result's axis for each axis of the operand, -1 for those
  * of size 1. False for any other. */

@@ -314,6 +314,9 @@ bool kn_dim_is_const(kn_symbols *s, kn_dim a, int64_t *value)
 bool kn_dim_is_one(kn_symbols *s, kn_dim a)
 {
     int64_t v;
+    int lone = a ? kn_dim_lone_symbol(a) : -1; /* as most are */
+    if (lone >= 0 && !s->syms.data[lone].equals)
+        return false;
     return kn_dim_is_const(s, a, &v) && v == 1;
 }
 

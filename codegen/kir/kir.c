@@ -261,7 +261,10 @@ bool kn_is_cyclic(const kn_phase *p)
 
 const char *kn_identifier(kn_arena *a, const char *prefix, const char *name)
 {
-    char *id = kn_sprintf(a, "%s%s", prefix, name);
+    const size_t length = strlen(prefix), size = length + strlen(name) + 1;
+    char *id = kn_alloc(a, size);
+    memcpy(id, prefix, length);
+    memcpy(id + length, name, size - length);
     for (char *c = id; *c; c++)
         if (!(*c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
               (*c >= 'A' && *c <= 'Z')))

@@ -22,16 +22,27 @@ typedef struct part {
     double start;           /* when all that it reads is ready; -1: not known yet */
     double again, computed; /* bytes that it reads again, or reads to compute values again */
     bool reduces, stores, stores_elements, meets, waits;
+    int nodes; /* 1 + the first of them; 0: none yet */
 } part;
 
-typedef struct bounding {
+/* What is the same for all partitions of a graph. */
+struct kn_bounding {
+    kn_arena *arena;
     const kn_graph *g;
-    const int *of; /* per node: its part; -1 for views and leaves */
     const kn_target *target;
     const kn_machine *m;
+    double chip;      /* bytes that may still be on chip when they are read again */
+    double *elements; /* per node; of a reduction, its results */
+};
+
+typedef struct bounding {
+    const kn_bounding *all;
+    const kn_graph *g;
+    const kn_machine *m;
+    const double *elements;
+    const int *of; /* per node: its part; -1 for views and leaves */
     part *parts;
-    double chip;             /* bytes that may still be on chip when they are read again */
-    double *elements;        /* per node; of a reduction, its results */
+    int *next;               /* per node: the next one of its part; -1: it is the last */
     double *from;            /* per node: bytes of the largest array that it is computed from */
     double *without_barrier; /* per node: when another part can have it without a further barrier */
     double *behind_barrier;  /* per node: when with one, counted before it; -1: it needs none */
@@ -63,11 +74,13 @@ static const kn_node *root_of(const bounding *b, const kn_node *n, int k)
 
 static void outline_parts(bounding *b)
 {
-    for (int i = 0; i < b->g->nodes.len; i++) {
+    for (int i = b->g->nodes.len - 1; i >= 0; i--) {
         const kn_node *n = b->g->nodes.data[i];
         if (b->of[i] < 0)
             continue;
         part *p = &b->parts[b->of[i]];
+        b->next[i] = p->nodes - 1;
+        p->nodes = i + 1;
         p->start = -1;
         p->reduces = p->reduces || reduces(n);
         p->meets = p->meets || (reduces(n) && !is_local(b, n));
@@ -114,8 +127,8 @@ static double start_of(bounding *b, int index)
     if (p->start >= 0)
         return p->start;
     p->start = 0;
-    for (int i = 0; i < b->g->nodes.len; i++)
-        for (int k = 0; b->of[i] == index && k < b->g->nodes.data[i]->nin; k++) {
+    for (int i = index; i >= 0; i = b->next[i])
+        for (int k = 0; k < b->g->nodes.data[i]->nin; k++) {
             const kn_node *x = root_of(b, b->g->nodes.data[i], k);
             int other = b->of[x->id];
             if (other < 0 || other == index)
@@ -131,9 +144,8 @@ static double start_of(bounding *b, int index)
     double meeting = p->stores && !p->stores_elements ? b->m->last : b->m->grid;
     p->start =
         behind_barrier < 0 ? without_barrier : larger(without_barrier, behind_barrier + meeting);
-    for (int i = 0; i < b->g->nodes.len; i++)
-        if (b->of[i] == index)
-            set_ready(b, b->g->nodes.data[i], p->start);
+    for (int i = index; i >= 0; i = b->next[i])
+        set_ready(b, b->g->nodes.data[i], p->start);
     return p->start;
 }
 
@@ -152,7 +164,7 @@ static void add_argument(bounding *b, const kn_node *base, int index)
         b->bytes += bytes;
         b->work += LOAD_COST * b->elements[base->id];
     } else if (b->last[root->id] != index + 1) {
-        p->again += larger(0, bytes - b->chip);
+        p->again += larger(0, bytes - b->all->chip);
     }
     b->last[root->id] = index + 1;
 }
@@ -160,7 +172,7 @@ static void add_argument(bounding *b, const kn_node *base, int index)
 static void add_node(bounding *b, const kn_node *n)
 {
     part *p = &b->parts[b->of[n->id]];
-    double function = kn_ops[n->op].cost > FUNCTION_COST && b->target->sm ? 0.5 : 1;
+    double function = kn_ops[n->op].cost > FUNCTION_COST && b->all->target->sm ? 0.5 : 1;
     b->work += b->elements[(reduces(n) ? n->in[0] : n)->id] * kn_ops[n->op].cost * function;
     for (int k = 0; k < n->nin; k++) {
         const kn_node *x = root_of(b, n, k);
@@ -169,35 +181,47 @@ static void add_node(bounding *b, const kn_node *n)
         if (!inside)
             add_argument(b, kn_use_of(b->g, n, k).base, b->of[n->id]);
         else if (b->of[x->id] != b->of[n->id])
-            p->computed = larger(p->computed, smaller(bytes_of(b, x), b->from[x->id]) - b->chip);
+            p->computed =
+                larger(p->computed, smaller(bytes_of(b, x), b->from[x->id]) - b->all->chip);
     }
     if (reduces(n))
         b->from[n->id] = bytes_of(b, n);
 }
 
-static void begin(bounding *b, kn_arena *a, const int64_t *sizes)
+kn_bounding *kn_bounding_of(kn_arena *a, const kn_graph *g, const int64_t *sizes,
+                            const kn_target *target)
+{
+    kn_bounding *b = KN_NEW(a, kn_bounding);
+    *b = (kn_bounding){.arena = a, .g = g, .target = target, .m = kn_machine_of(target)};
+    b->chip = 2 * b->m->cache_bytes + (double)target->units * target->smem_block;
+    b->elements = KN_NEW_ARRAY(a, double, g->nodes.len + 1);
+    for (int i = 0; i < g->nodes.len; i++) {
+        int64_t shape[KN_MAX_RANK];
+        kn_node_sizes(g->nodes.data[i], sizes, shape);
+        b->elements[i] = (double)kn_count(shape, g->nodes.data[i]->rank);
+    }
+    return b;
+}
+
+static void begin(bounding *b, kn_arena *a)
 {
     int n = b->g->nodes.len + 1;
-    double **arrays[] = {&b->elements, &b->from, &b->without_barrier, &b->behind_barrier};
-    b->chip = 2 * b->m->cache_bytes + (double)b->target->units * b->target->smem_block;
+    double **arrays[] = {&b->from, &b->without_barrier, &b->behind_barrier};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         *arrays[i] = KN_NEW_ARRAY(a, double, n);
     b->last = KN_NEW_ARRAY(a, int, n);
+    b->next = KN_NEW_ARRAY(a, int, n);
     b->parts = KN_NEW_ARRAY(a, part, n);
-    for (int i = 0; i < b->g->nodes.len; i++) {
-        int64_t shape[KN_MAX_RANK];
-        kn_node_sizes(b->g->nodes.data[i], sizes, shape);
-        b->elements[i] = (double)kn_count(shape, b->g->nodes.data[i]->rank);
-    }
     outline_parts(b);
 }
 
-double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, const int64_t *sizes,
-                          const kn_target *target)
+double kn_partition_bound(const kn_bounding *all, const int *part_of)
 {
-    const kn_arena_mark here = kn_arena_here(a);
-    bounding b = {.g = g, .of = part_of, .target = target, .m = kn_machine_of(target)};
-    begin(&b, a, sizes);
+    const kn_graph *g = all->g;
+    const kn_target *target = all->target;
+    const kn_arena_mark here = kn_arena_here(all->arena);
+    bounding b = {.all = all, .g = g, .m = all->m, .elements = all->elements, .of = part_of};
+    begin(&b, all->arena);
     for (int i = 0; i < g->nodes.len; i++)
         if (part_of[i] >= 0)
             add_node(&b, g->nodes.data[i]);
@@ -216,6 +240,6 @@ double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, co
     double memory = b.bytes / larger(b.m->memory, b.m->stream);
     double units =
         larger(b.bytes / (target->units * b.m->unit), b.work / (target->units * b.m->adds));
-    kn_arena_back(a, here);
+    kn_arena_back(all->arena, here);
     return b.m->launch + cbrt(memory * memory * memory + units * units * units) + waits + met;
 }

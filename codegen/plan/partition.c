@@ -42,6 +42,7 @@ typedef struct search {
     kn_arena *a;
     const kn_problem *problem;
     kn_trials trials;
+    kn_bounding *bounds; /* NULL: none was asked for yet */
     KN_VEC(const kn_regions *) seen;
     uint64_t bonded;        /* bit i: reduction i has bonds */
     KN_VEC(kn_merge) bonds; /* nodes that have to stay in one region */
@@ -111,7 +112,9 @@ static bool keeps_bonds(const search *s, const int *part_of)
 static double bound_of(search *s, const int *part_of)
 {
     const kn_problem *pr = s->problem;
-    return kn_partition_bound(s->a, pr->graph, part_of, pr->sizes, pr->target);
+    if (!s->bounds)
+        s->bounds = kn_bounding_of(s->a, pr->graph, pr->sizes, pr->target);
+    return kn_partition_bound(s->bounds, part_of);
 }
 
 static const int *parts_of(search *s, const kn_regions *r)

@@ -12,11 +12,13 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     int64_t *sizes = KN_NEW_ARRAY(a, int64_t, symbols + 1);
     memcpy(sizes, pr.sizes, sizeof *sizes * (size_t)symbols);
     base.sizes = sizes;
-    base.before = kn_census_of_graph(a, pr.graph, pr.sizes);
+    if (pr.told)
+        base.before = kn_census_of_graph(a, pr.graph, pr.sizes);
     KN_TRY(kn_problem_refine(a, &pr));
-    kn_push(a, &base.steps,
-            ((kn_plan_step){"refine", "reshapes that split or merge axes as views",
-                            kn_census_of_graph(a, pr.graph, pr.sizes)}));
+    if (pr.told)
+        kn_push(a, &base.steps,
+                ((kn_plan_step){"refine", "reshapes that split or merge axes as views",
+                                kn_census_of_graph(a, pr.graph, pr.sizes)}));
     const kn_choices *c = pr.choices;
     if (pr.fusion && !pr.universal && !c)
         return kn_partition_plan(a, problem, &pr, &base, out);

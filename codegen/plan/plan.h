@@ -64,6 +64,7 @@ typedef struct kn_problem {
     bool fast; /* fast_math */
     /* One kernel for all sizes, strides, alignments and overlaps. */
     bool universal;
+    bool told;                 /* for people: the plan has `before` and `steps` */
     const kn_choices *choices; /* NULL: the planner's own */
     kn_partitions *known; /* found for this graph before: saves time, decides nothing. NULL: none */
 } kn_problem;

@@ -468,5 +468,6 @@ kn_graph *kn_refine(kn_arena *a, kn_graph *g, bool fuse, const int64_t **sizes)
         while (to->outputs.data[i].node->op == KN_OP_RESHAPE)
             to->outputs.data[i].node = to->outputs.data[i].node->in[0];
     *sizes = r.sizes.data;
+    kn_find_uses(to);
     return to;
 }

@@ -42,7 +42,9 @@ static kn_plan *plan_of(const program *p, kn_context *ctx, const kn_program_opti
         assert_int_equal(
             kn_bind(p->arena, prog->optimised, args, shapes_only(p, args), KN_BIND_INPUTS, &b),
             KN_OK);
-        assert_int_equal(kn_program_plan(prog, p->arena, &b, &target, &plan), KN_OK);
+        kn_problem problem = kn_program_problem(prog, &b, &target);
+        problem.told = true;
+        assert_int_equal(kn_plan_make(p->arena, &problem, &plan), KN_OK);
     }
     kn_program_destroy(prog);
     return usable ? plan : NULL;

@@ -63,8 +63,10 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
                             const kn_plan *base, kn_plan **plan);
 /* codegen/plan/bound.c: a lower bound on the predicted nanoseconds of any plan whose regions are these parts.
  * part_of[] per node: the first node of its part; -1: it is no value. */
-double kn_partition_bound(kn_arena *a, const kn_graph *g, const int *part_of, const int64_t *sizes,
-                          const kn_target *target);
+typedef struct kn_bounding kn_bounding;
+kn_bounding *kn_bounding_of(kn_arena *a, const kn_graph *g, const int64_t *sizes,
+                            const kn_target *target);
+double kn_partition_bound(const kn_bounding *bounds, const int *part_of);
 /* codegen/plan/trial.c: what is planned for its predicted time alone. */
 typedef struct kn_trial {
     const kn_regions *regions;
