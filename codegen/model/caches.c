@@ -1,6 +1,8 @@
 /* What a kernel reads once and what it reads again, in which order, and what that is to the caches. */
 #include "codegen/model/caches.h"
 
+#include "base/work.h"
+
 int64_t kn_phase_bytes_read(kn_arena *a, const kn_phase *ph, const kn_buf *bufs)
 {
     int64_t bytes = 0, n;
@@ -53,32 +55,30 @@ bool kn_varies_everywhere(const kn_phase *ph, const kn_value *v)
     return varies;
 }
 
-static bool reads_elements(const kn_phase *ph, int buf)
+/* The buffer of which value i reads elements; -1: of none. */
+static int elements_of(const kn_phase *ph, int i)
 {
-    bool reads = false;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        reads = reads || (kn_varies_everywhere(ph, &ph->nest.values.data[i]) &&
-                          ph->nest.values.data[i].access->buf == buf);
-    return reads;
+    const kn_value *v = &ph->nest.values.data[i];
+    return kn_varies_everywhere(ph, v) ? v->access->buf : -1;
 }
 
-/* The earlier phase that was the last to read elements of an array which phase p reads too; -1: none. */
-static int read_before(const kn_kernel *k, int p)
+const bool *kn_walks_backwards(const kn_kernel *k)
 {
-    const kn_phase *phases = k->phases.data, *ph = &phases[p];
-    for (int q = p - 1; q >= 0; q--)
+    bool *backwards = KN_NEW_ARRAY(k->arena, bool, k->phases.len + 1);
+    int *last = KN_NEW_ARRAY(k->arena, int, k->bufs.len + 1); /* 1 + the phase that read it */
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
+        int before = 0, buf;
+        kn_work(ph->nest.values.len);
         for (int i = 0; i < ph->nest.values.len; i++)
-            if (kn_varies_everywhere(ph, &ph->nest.values.data[i]) &&
-                reads_elements(&phases[q], ph->nest.values.data[i].access->buf))
-                return q;
-    return -1;
-}
-
-bool kn_walks_backwards(const kn_kernel *k, int p)
-{
-    bool backwards = false;
-    for (int q = read_before(k, p); q >= 0; q = read_before(k, q))
-        backwards ^= times_through(&k->phases.data[q]) % 2;
+            if ((buf = elements_of(ph, i)) >= 0 && last[buf] > before)
+                before = last[buf];
+        for (int i = 0; i < ph->nest.values.len; i++)
+            if ((buf = elements_of(ph, i)) >= 0)
+                last[buf] = p + 1;
+        if (before > 0)
+            backwards[p] = backwards[before - 1] ^ (times_through(&k->phases.data[before - 1]) % 2);
+    }
     return backwards;
 }
 

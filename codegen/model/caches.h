@@ -20,8 +20,8 @@ bool kn_kernel_stores_elements(const kn_kernel *k);
 
 /* Are all sweeps over a group done before the next group's, so that the phase goes through its arrays once? */
 bool kn_goes_by_group(const kn_phase *ph);
-/* Does the first sweep of phase p walk backwards, from where an earlier phase has read the same array last? */
-bool kn_walks_backwards(const kn_kernel *k, int p);
+/* Per phase: does its first sweep walk backwards, from where an earlier phase has read the same array last? */
+const bool *kn_walks_backwards(const kn_kernel *k);
 
 /* ---- policies ---- */
 

@@ -21,6 +21,7 @@ typedef struct model {
     bool *touched; /* per buffer: by this phase */
     bool *need;    /* per value, of one sweep */
     bool reversed; /* the phase's first sweep is a reverse traversal */
+    bool persistent;
 } model;
 
 /* How a phase is distributed over the machine. */
@@ -457,7 +458,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     t.work /= s.units * m->m->adds;
     t.machine =
         most(most(t.memory, t.cache), most(t.transfer, t.work) * s.units / m->target->units);
-    double start = kn_grid_persistent(m->k) ? 0 : m->m->start;
+    double start = m->persistent ? 0 : m->m->start;
     t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
     waits_of(m, ph, &s, &t);
     double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(ph, &s) : 0;
@@ -531,11 +532,13 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
         m.seen[b] = -1;
     m.fit = kn_blocks_a_unit(k, target);
     m.grid = kn_grid_all_blocks(k, (int)most(1, m.fit), target->units);
+    m.persistent = kn_grid_persistent(k);
+    const bool *backwards = target->sm != 0 ? kn_walks_backwards(k) : NULL;
     m.rate = kn_streams_through(k) ? m.m->stream : m.m->memory;
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
     run now = {0};
     for (int i = 0; i < k->phases.len; i++) {
-        m.reversed = target->sm != 0 && !k->phases.data[i].local && kn_walks_backwards(k, i);
+        m.reversed = backwards && !k->phases.data[i].local && backwards[i];
         kn_time t = phase_time(&m, &k->phases.data[i]);
         if (!k->phases.data[i].local) {
             double waits = t.ns - t.machine;

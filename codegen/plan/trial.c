@@ -2,6 +2,7 @@
  *
  * Partitions that differ in what is computed again, or in who computes what nobody stores, often lower to the same
  * nests. Those are planned once. */
+#include "base/work.h"
 #include "codegen/model/predict.h"
 #include "codegen/plan/nests/planner.h"
 #include "codegen/plan/partition.h"
@@ -45,6 +46,8 @@ static kn_status predict(kn_trials *all, kn_planner *p, double *ns)
     p->arena = &all->scratch;
     KN_TRY(kn_run_passes(p, NULL));
     KN_TRY(kn_bind_phases(p, &kernels));
+    for (int i = 0; i < p->phases.len; i++)
+        kn_work(p->phases.data[i].nest.values.len);
     *ns = kn_predict_ns(kernels.data, kernels.len, p->problem->target);
     kn_arena_back(&all->scratch, here);
     return KN_OK;

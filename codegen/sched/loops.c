@@ -337,11 +337,10 @@ static bool wants_reciprocals(const kn_phase *ph)
                        (ph->how.async && !ph->how.cluster));
 }
 
-static kn_status bind_phase(kn_kernel *k, int p, bool given)
+static kn_status bind_phase(kn_kernel *k, int p, bool reversed, bool given)
 {
     kn_phase *ph = &k->phases.data[p];
     const bool walks = kn_goes_by_group(ph) || ph->how.mixed; /* groups, forwards or in reverse */
-    const bool reversed = kn_walks_backwards(k, p);
     kn_schedule text = ph->how;
     loop_site s = {.k = k,
                    .ph = ph,
@@ -363,7 +362,8 @@ static kn_status bind_phase(kn_kernel *k, int p, bool given)
 
 kn_status kn_bind_loops(kn_kernel *k, bool given)
 {
+    const bool *reversed = kn_walks_backwards(k);
     for (int p = 0; p < k->phases.len; p++)
-        KN_TRY(bind_phase(k, p, given));
+        KN_TRY(bind_phase(k, p, reversed[p], given));
     return KN_OK;
 }

@@ -1,4 +1,5 @@
 /* What a phase would take by itself, bound as its walk binds it: how schedules compare what could be done with it. */
+#include "base/work.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/predict.h"
 #include "codegen/sched/bind.h"
@@ -7,6 +8,7 @@ double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase)
 {
     const kn_arena_mark here = kn_arena_here(at->arena);
     kn_kernel k = {.arena = at->arena};
+    kn_work(phase->nest.values.len);
     k.bufs.data = (kn_buf *)(uintptr_t)at->bufs;
     k.bufs.len = at->nbufs;
     kn_push(at->arena, &k.phases, kn_phase_copy(at->arena, phase));

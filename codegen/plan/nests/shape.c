@@ -1,5 +1,6 @@
 /* Raw phases normalised and shaped, once each: passes look at the same phases that kernels are then made of, and the
  * plans of a search mostly differ in a few of them. */
+#include "base/work.h"
 #include "codegen/plan/nests/planner.h"
 
 /* What shaping asks of the buffers of all accesses, which are known by number otherwise. */
@@ -42,8 +43,10 @@ static kn_phase *shaped(const kn_site *at, const kn_phase *raw, int n, bool alon
     kn_phase *phases = copies(at->arena, raw, n);
     kn_normalise(at->arena, phases, n, at->target->sm != 0);
     phases[n - 1].alone = alone;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        kn_work(phases[i].nest.values.len);
         kn_shape_phase(at, &phases[i]);
+    }
     return phases;
 }
 
