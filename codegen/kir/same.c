@@ -88,7 +88,8 @@ bool kn_phase_same(const kn_phase *x, const kn_phase *y)
     bool same = x->local == y->local && x->universal == y->universal &&
                 x->how.split == y->how.split && x->how.mixed == y->how.mixed &&
                 x->how.resident == y->how.resident && x->num.splits == y->num.splits &&
-                x->num.chunk == y->num.chunk && x->exports.len == y->exports.len;
+                x->num.chunk == y->num.chunk && x->exports.len == y->exports.len &&
+                x->first_export == y->first_export;
     for (int i = 0; i < x->exports.len && same; i++)
         same = x->exports.data[i] == y->exports.data[i];
     return same && same_nests(&x->nest, &y->nest);
