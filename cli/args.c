@@ -23,6 +23,8 @@ static const option options[] = {
     {"-o", KN_OPT_OUT, NEEDED},
     {"-v", KN_OPT_VERBOSE, NONE},
     {"--stage", KN_OPT_STAGE, NEEDED},
+    {"--html", KN_OPT_HTML, NEEDED},
+    {"--svg", KN_OPT_SVG, NEEDED},
     {"--arch", KN_OPT_ARCH, NEEDED},
     {"--schedule", KN_OPT_SCHEDULE, NEEDED},
     {"--reuse", KN_OPT_SCHEDULE, NEEDED},
@@ -100,6 +102,8 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
     case KN_OPT_VERBOSE: args->verbose = true; break;
     case KN_OPT_OUT: args->out_dir = text; break;
     case KN_OPT_STAGE: args->stage = text; break;
+    case KN_OPT_HTML: args->html = text; break;
+    case KN_OPT_SVG: args->svg = text; break;
     case KN_OPT_ARCH: args->arch = text; break;
     case KN_OPT_FAST: args->fast_math = true; break;
     case KN_OPT_TUNE: return set_autotune(args, text, e);

@@ -22,7 +22,9 @@ enum {
     KN_OPT_BYTES = 512,
     KN_OPT_FAST = 1024,
     KN_OPT_TUNE = 2048,
-    KN_OPT_VERBOSE = 4096
+    KN_OPT_VERBOSE = 4096,
+    KN_OPT_HTML = 8192,
+    KN_OPT_SVG = 16384
 };
 
 typedef struct kn_args {
@@ -32,6 +34,7 @@ typedef struct kn_args {
     bool json, verbose;
     const char *out_dir;
     const char *stage;
+    const char *html, *svg; /* files to be written */
     const char *arch;
     const char *schedule, *reuse;
     bool fast_math;

@@ -4,8 +4,11 @@
 
 #include "cli/commands.h"
 #include "cli/session.h"
+#include "cli/text.h"
 
-static int put_stage(kn_session *s, const kn_args *args, const char *stage, kn_err *e)
+/* The text of a stage, to a file or, with NULL, to standard output. */
+static int put_stage(kn_session *s, const kn_args *args, const char *stage, const char *file,
+                     kn_err *e)
 {
     kiln_explain_options options;
     kiln_explain_options_init(&options);
@@ -18,20 +21,23 @@ static int put_stage(kn_session *s, const kn_args *args, const char *stage, kn_e
     if (status)
         return status;
     size_t n = strlen(text);
-    fputs(text, stdout);
-    if (n && text[n - 1] != '\n')
-        fputc('\n', stdout);
+    if (file)
+        status = kn_write_text(file, text, e);
+    else
+        printf("%s%s", text, n && text[n - 1] != '\n' ? "\n" : "");
     kiln_text_free(s->ctx, text);
-    return KN_EXIT_OK;
+    return status;
 }
 
 /* Stages come as a list with commas. */
 static int put_stages(kn_session *s, const kn_args *args, kn_err *e)
 {
+    if (args->html)
+        return put_stage(s, args, "html", args->html, e);
     if (args->json)
-        return put_stage(s, args, "json", e);
+        return put_stage(s, args, "json", NULL, e);
     if (!args->stage)
-        return put_stage(s, args, NULL, e);
+        return put_stage(s, args, NULL, NULL, e);
     for (const char *p = args->stage;; p++) {
         char stage[32];
         size_t n = strcspn(p, ",");
@@ -39,7 +45,7 @@ static int put_stages(kn_session *s, const kn_args *args, kn_err *e)
             return kn_usage_error(e, "--stage: there is no stage '%.*s'", (int)n, p);
         memcpy(stage, p, n);
         stage[n] = '\0';
-        int status = put_stage(s, args, stage, e);
+        int status = put_stage(s, args, stage, NULL, e);
         p += n;
         if (status || !*p)
             return status;
@@ -49,8 +55,8 @@ static int put_stages(kn_session *s, const kn_args *args, kn_err *e)
 int kn_cmd_explain(const kn_args *args, kn_err *e)
 {
     kn_session s;
-    if (args->json && args->stage)
-        return kn_usage_error(e, "--json and --stage exclude each other");
+    if (args->json + !!args->stage + !!args->html > 1)
+        return kn_usage_error(e, "--json, --stage and --html exclude each other");
     int status = kn_session_open(&s, args, "cpu", e);
     if (!status)
         status = kn_session_parse_file(&s, args, e);

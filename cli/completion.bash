@@ -17,6 +17,7 @@ _kiln()
     --reuse) mapfile -t COMPREPLY < <(compgen -W "keep recompute" -- "$word") && return ;;
     --schedule) mapfile -t COMPREPLY < <(compgen -W "whole split resident cluster tiles" -- "$word") && return ;;
     --stage) mapfile -t COMPREPLY < <(compgen -W "graph ir schedule c cuda ptx resources dot" -- "$word") && return ;;
+    --html | --svg) mapfile -t COMPREPLY < <(compgen -f -X "!*.${before#--}" -- "$word"; compgen -d -- "$word") && return ;;
     -o) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
     esac
     if [[ $word == -* ]]; then

@@ -85,12 +85,13 @@ static const struct command {
      "  --json         one JSON object instead of a table\n" DEVICE_HELP SEED_HELP SCHEDULE_HELP
          TUNE_HELP VALUE_HELP},
     {{"explain",
-      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_ARCH | KN_OPT_SCHEDULE |
-          KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE,
+      KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_HTML | KN_OPT_ARCH |
+          KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE,
       "FILE"},
      kn_cmd_explain,
      "say what would run, and why",
-     "usage: kiln explain FILE[:FUNCTION] [NAME=VALUE ...] [-v] [--stage S] [--arch A] [--json]\n"
+     "usage: kiln explain FILE[:FUNCTION] [NAME=VALUE ...] [-v] [--stage S] [--html FILE] [--arch A]\n"
+     "                    [--json]\n"
      "\n"
      "Says in words what a .kiln file becomes; runs nothing and needs no GPU. Only the types and\n"
      "shapes of values matter; parameters that are not given have assumed sizes.\n"
@@ -99,6 +100,8 @@ static const struct command {
      "                 not to merge, beyond the first 20\n"
      "  --stage S      print that text instead: graph, ir, schedule, c, cuda, ptx, resources, dot, or\n"
      "                 several of them with commas\n"
+     "  --html FILE    write a page with drawings instead: what runs, unfused beside fused; the\n"
+     "                 roofline; the schedule; the CUDA source beside the program's lines\n"
      "  --arch A       for another GPU architecture than sm_90: sm_80, sm_100, ...; or cpu\n"
      "  --json         one JSON object\n"
      "  --device D     for this machine's device: cpu, cuda, cuda:N, or auto: its GPU, else its CPU\n"

@@ -1,6 +1,7 @@
 #include "cli/text.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,4 +44,16 @@ int kn_read_text(const char *path, char **text, kn_err *e)
     int status = read_stream(f, path, text, e);
     fclose(f);
     return status;
+}
+
+int kn_write_text(const char *path, const char *text, kn_err *e)
+{
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fputs(text, f) >= 0;
+    int error = errno;
+    if (f && fclose(f) != 0 && ok) {
+        ok = false;
+        error = errno;
+    }
+    return ok ? KN_EXIT_OK : kn_run_error(e, "%s: cannot write: %s", path, strerror(error));
 }

@@ -638,8 +638,8 @@ KILN_API kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(vo
 
 typedef struct kiln_explain_options {
     size_t struct_size;
-    /* NULL: the pipeline in words; "json"; "graph", "ir", "schedule", "c", "cuda", "ptx", "dot": that text;
-     * "resources": registers, local and shared memory. */
+    /* NULL: the pipeline in words; "json"; "html": a page with drawings, which needs no other file; "graph", "ir",
+     * "schedule", "c", "cuda", "ptx", "dot": that text; "resources": registers, local and shared memory. */
     const char *stage;
     /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU device; NULL: for the context's device,
      * which is an sm_90 where it is neither a GPU nor "cpu". */

@@ -78,7 +78,7 @@ static kn_status put_stage(const subject *s, const char *stage)
         return kn_fail(
             KN_ARGUMENT,
             "unknown stage '%s'; there are graph, ir, schedule, c, cuda, ptx, resources, "
-            "dot and json",
+            "dot, html and json",
             stage);
     if (schedule)
         put_schedules(s);
@@ -125,9 +125,10 @@ kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const kn_e
     }
     KN_TRY(kn_explain_plan(&s, args, nargs, is_own));
     s.refusals = kn_regions_refusals(s.plan->regions);
-    if (stage && strcmp(stage, "json") != 0)
+    const bool page = stage && strcmp(stage, "html") == 0;
+    if (stage && !page && strcmp(stage, "json") != 0)
         return put_stage(&s, stage);
     s.steps = kn_explain_steps(&s);
-    (stage ? kn_explain_json : kn_explain_words)(&s);
+    (page ? kn_explain_page : stage ? kn_explain_json : kn_explain_words)(&s);
     return KN_OK;
 }

@@ -5,7 +5,8 @@
 #include "runtime/program.h"
 
 typedef struct kn_explaining {
-    /* NULL for words; "json"; or a stage's text: "graph", "dot", "ir", "schedule", "c", "cuda", "ptx", "resources" */
+    /* NULL for words; "json"; "html", a page; or a stage's text: "graph", "dot", "ir", "schedule", "c", "cuda", "ptx",
+     * "resources" */
     const char *stage;
     const char *arch; /* "sm_90", ...; NULL: the context's device, or an sm_90 for the reference */
     bool verbose;     /* steps that changed nothing too */

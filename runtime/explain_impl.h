@@ -20,7 +20,7 @@ typedef struct subject {
     kn_program *prog;
     kn_plan *plan;
     kn_target target;
-    double unfused; /* ns that it is predicted to take as one kernel an operation */
+    kn_plan *unfused; /* the same as one kernel an operation */
     kn_text *t;
     bool verbose; /* steps that changed nothing too */
     kn_explained_steps steps;
@@ -50,6 +50,15 @@ kn_explained_steps kn_explain_steps(const subject *s);
 void kn_explain_put_steps(const subject *s);
 void kn_explain_put_bytes(kn_text *t, int64_t n);
 
+/* explain_lines.c: the user's text, if there is one, by its lines. */
+typedef struct kn_text_lines {
+    int n;              /* of them, from number 1 on; 0: there is no text */
+    const char **begin; /* per line */
+} kn_text_lines;
+kn_text_lines kn_explain_lines(const subject *s);
+/* The line of what was made at `loc`, or 0: what becomes of parameters before they are used has no line of its own. */
+int kn_explain_line(const subject *s, const kn_text_lines *lines, kn_loc loc);
+
 /* explain_nests.c: the loop nests by what they compute, and why there is more than one; and the merges that can be
  * undone, each by the two operations whose loop nests became one. */
 void kn_explain_nests(const subject *s);
@@ -68,8 +77,9 @@ kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own);
 void kn_explain_tuning(const subject *s);
 void kn_explain_tuning_json(const subject *s);
 
-/* explain_words.c, explain_json.c */
+/* explain_words.c, explain_json.c, explain_page.c */
 void kn_explain_words(const subject *s);
 void kn_explain_json(const subject *s);
+void kn_explain_page(const subject *s);
 
 #endif

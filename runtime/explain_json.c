@@ -276,7 +276,7 @@ void kn_explain_json(const subject *s)
     put_list(s, "passes", s->steps.len, put_step);
     kn_putf(t, "  \"schedule\": \"%s\",\n", plan->schedule);
     kn_putf(t, "  \"predicted_us\": %.3f,\n  \"predicted_unfused_us\": %.3f,\n", plan->ns / 1e3,
-            s->unfused / 1e3);
+            s->unfused->ns / 1e3);
     put_list(s, "kernels", plan->kernels.len, put_kernel);
     put_texts(t, "merges", kn_explain_merges(s));
     kn_explain_tuning_json(s);

@@ -8,39 +8,24 @@
 
 enum { LONGEST = 100, MOST_REFUSALS = 20, NOBODY = -1, SEVERAL = -2 };
 
-/* The user's text, if it is one. */
+/* The user's text, and who computes it. */
 typedef struct text_lines {
-    int n;              /* of them, from number 1 on; 0: there is no text */
-    const char **begin; /* per line */
-    int *nest;          /* per line: the loop nest that computes what it has */
+    kn_text_lines of;
+    int *nest; /* per line: the loop nest that computes what it has */
 } text_lines;
 
-/* The line of what a node was made for, or 0: what becomes of parameters before they are used has no line of its own. */
 static int line_of(const subject *s, const text_lines *l, const kn_node *n)
 {
-    const kn_graph *g = s->prog->original;
-    int line = n->loc.line > l->n ? 0 : n->loc.line;
-    for (int i = 0; i < g->inputs.len; i++)
-        line = g->inputs.data[i].node->loc.line == line ? 0 : line;
-    return line;
+    return kn_explain_line(s, &l->of, n->loc);
 }
 
 static text_lines find_lines(const subject *s)
 {
-    kn_arena *a = s->t->arena;
     const kn_regions *r = s->plan->regions;
-    text_lines l = {0};
-    const char *at = s->prog->original->texts == 1 ? s->prog->original->source : NULL;
-    for (const char *c = at; c; c = (c = strchr(c, '\n')) ? c + 1 : NULL)
-        l.n++;
-    l.begin = KN_NEW_ARRAY(a, const char *, l.n + 1);
-    l.nest = KN_NEW_ARRAY(a, int, l.n + 1);
-    for (int i = 1; i <= l.n; i++, at = strchr(at, '\n') + 1) {
-        l.begin[i] = at;
+    text_lines l = {.of = kn_explain_lines(s)};
+    l.nest = KN_NEW_ARRAY(s->t->arena, int, l.of.n + 1);
+    for (int i = 1; i <= l.of.n; i++)
         l.nest[i] = NOBODY;
-        if (i == l.n)
-            break;
-    }
     for (int i = 0; i < r->list.len; i++)
         for (int j = 0; j < r->list.data[i]->nodes.len; j++) {
             int *nest = &l.nest[line_of(s, &l, r->list.data[i]->nodes.data[j])];
@@ -73,7 +58,7 @@ static void put_line(const subject *s, const text_lines *l, const kn_region *r, 
 {
     bool shared = l->nest[line] == SEVERAL;
     kn_putf(s->t, "     %3d: ", line);
-    put_text(s->t, l->begin[line]);
+    put_text(s->t, l->of.begin[line]);
     if (shared || s->verbose) {
         kn_put(s->t, shared ? "    of which: " : "    ");
         put_titles(s, l, r, line);
@@ -84,13 +69,13 @@ static void put_line(const subject *s, const text_lines *l, const kn_region *r, 
 /* What parameters are cast to stands where nothing else does. */
 static void put_operations(const subject *s, const text_lines *l, const kn_region *r)
 {
-    bool *has = KN_NEW_ARRAY(s->t->arena, bool, l->n + 1);
+    bool *has = KN_NEW_ARRAY(s->t->arena, bool, l->of.n + 1);
     bool any = false, built = false;
     for (int i = 0; i < r->nodes.len; i++) {
         has[line_of(s, l, r->nodes.data[i])] = true;
         built = built || r->nodes.data[i]->loc.line == 0;
     }
-    for (int i = 1; i <= l->n; i++)
+    for (int i = 1; i <= l->of.n; i++)
         if (has[i]) {
             put_line(s, l, r, i);
             any = true;

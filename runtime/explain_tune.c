@@ -13,14 +13,11 @@ static kn_status list_candidates(const subject *s, const kn_problem *problem)
     return KN_OK;
 }
 
-static kn_status predict_unfused(subject *s, kn_problem problem)
+static kn_status plan_unfused(subject *s, kn_problem problem)
 {
-    kn_plan *plan;
     problem.fusion = false;
     problem.force.text = NULL; /* it is of the fused kernels */
-    KN_TRY(kn_plan_make(s->t->arena, &problem, &plan));
-    s->unfused = plan->ns;
-    return KN_OK;
+    return kn_plan_make(s->t->arena, &problem, &s->unfused);
 }
 
 kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own)
@@ -33,7 +30,7 @@ kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own)
     kn_problem problem = kn_program_problem(p, &b, &s->target);
     problem.told = true;
     KN_TRY(kn_plan_make(a, &problem, &s->plan));
-    KN_TRY(predict_unfused(s, problem));
+    KN_TRY(plan_unfused(s, problem));
     if (!own || !kn_tunes(p))
         return KN_OK;
     s->tuning = KN_NEW(a, kn_tuning);

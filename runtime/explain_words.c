@@ -20,7 +20,7 @@ static void put_head(const subject *s)
     kn_put(t, o->fusion ? "" : ", fusion off");
     kn_put(t, o->fast_math ? ", fast math\n" : "\n");
     if (o->fusion)
-        put_cost(s, "unfused", s->plan->before.launches, s->unfused);
+        put_cost(s, "unfused", s->plan->before.launches, s->unfused->ns);
     put_cost(s, o->fusion ? "fused" : "unfused", s->plan->kernels.len, s->plan->ns);
     if (*s->assumed)
         kn_putf(t, "  assumed  %s\n", s->assumed);

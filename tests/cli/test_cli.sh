@@ -274,6 +274,10 @@ check "rows that begin anywhere" 0 'rows along C begin alike in all arrays, with
     explain "$examples/softmax.kiln" 'x=f32[8192,50257]'
 ! grep -q 'C % 4 == 0' stdout
 result $? "rely on no length"
+check "explain --html" 0 '^<!doctype html>' explain "$examples/softmax.kiln" --html /dev/stdout
+check "explain --html where nothing can be written" 3 'none/page.html: cannot write' \
+    explain "$examples/softmax.kiln" --html none/page.html
+check "explain --html and --json" 2 'exclude each other' explain "$examples/softmax.kiln" --html page.html --json
 check "explain of an unknown architecture" 2 'sm_80, .*sm_90, .*cpu' explain "$examples/softmax.kiln" --arch sm_9
 check "explain of an unknown stage" 2 'frob' explain "$examples/softmax.kiln" --stage frob
 check "bench" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu

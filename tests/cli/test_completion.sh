@@ -35,6 +35,7 @@ check "short options" "-o" run -o
 check "options of a kernel's launch" "--cluster --cooperative" kernel --c
 check "a device" "cpu cuda" run a.kiln --device c
 check "stages" "schedule" explain a.kiln --stage s
+check "a page" "out" explain a.kiln --html o
 check "files" "a.kiln b.kiln out x.npy" run ""
 check "sources" "b.cu out x.npy" kernel ""
 check "what to do with the cache" "clear" cache c

@@ -281,6 +281,31 @@ static void slices(void **state)
                    "{\"read\": 256000, \"written\": 256000}}"));
 }
 
+/* The page has the line of the text beside what computes and stores it; a program without a text has no lines. */
+static void page(void **state)
+{
+    (void)state;
+    const char *const text = "def f(x: f32[N, M]):\n"
+                             "    s = sum(x, axis=1, keepdims=True)  # a < b\n"
+                             "    return x / s\n";
+    says_this(&(asked){.program = text, .stage = "html"},
+              PARTS("<!doctype html>", "keepdims=True)  # a &lt; b</code></div><pre class=\"l0\">",
+                    "<code>return x / s</code></div><pre class=\"l1\">"),
+              PARTS("a < b", "http"));
+    kiln_graph *g;
+    kiln_prog *p;
+    good(kiln_graph_create(ctx, &g));
+    kiln_val x = kiln_input(g, "x", KILN_F32, "N");
+    kiln_output(g, "y", kiln_mul(g, x, x));
+    good(kiln_compile(g, NULL, &p));
+    char *built = explained_of(p, &(asked){.stage = "html"});
+    has(built, ">multiply</text>");
+    has_not(built, "the program</h2>");
+    kiln_text_free(ctx, built);
+    kiln_prog_destroy(p);
+    kiln_graph_destroy(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {test(lines),
@@ -293,6 +318,7 @@ int main(void)
                                        test(alignment),
                                        test(gathers),
                                        test(walks_gathers),
-                                       test(slices)};
+                                       test(slices),
+                                       test(page)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
