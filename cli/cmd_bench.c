@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/chart.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/number.h"
@@ -99,6 +100,10 @@ int kn_cmd_bench(const kn_args *args, kn_err *e)
         status = measure(&s, unfused_prog, &unfused, e);
     if (!status)
         (args->json ? put_result_json : put_table)(&s, &fused, &unfused);
+    if (!status && args->svg) {
+        const kn_chart chart = {kiln_prog_name(s.prog), kiln_ctx_device(s.ctx), &unfused, &fused};
+        status = kn_chart_write(args->svg, &chart, e);
+    }
     kiln_prog_destroy(unfused_prog);
     kn_session_finish(&s);
     return status;

@@ -71,19 +71,21 @@ static const struct command {
      "comes after --: kiln eval -- '-x' 'x=f32[4]'\n"
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {{"bench",
-      KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE,
+      KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SVG | KN_OPT_SCHEDULE | KN_OPT_FAST |
+          KN_OPT_TUNE,
       "FILE"},
      kn_cmd_bench,
      "measure a .kiln file fused and unfused",
-     "usage: kiln bench FILE[:FUNCTION] NAME=VALUE ... [--json]\n"
+     "usage: kiln bench FILE[:FUNCTION] NAME=VALUE ... [--json] [--svg FILE]\n"
      "\n"
      "Runs the function fused, and as one kernel an operation, and compares kernel launches, "
      "device\n"
      "time, host time a call, bytes moved (also as a fraction of what a large copy moves on this\n"
      "machine) and compile time.\n"
      "\n"
-     "  --json         one JSON object instead of a table\n" DEVICE_HELP SEED_HELP SCHEDULE_HELP
-         TUNE_HELP VALUE_HELP},
+     "  --json         one JSON object instead of a table\n"
+     "  --svg FILE     write a chart of it, too\n" DEVICE_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP
+         VALUE_HELP},
     {{"explain",
       KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_HTML | KN_OPT_ARCH |
           KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE,

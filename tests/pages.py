@@ -126,6 +126,16 @@ def explained(kiln, scratch):
         yield page
 
 
+def measured(kiln, scratch):
+    """Charts of a program that is quicker fused, and of one that is the same."""
+    for program, values in [("softmax", ["x=f32[64,256]"]), ("transposed_add", ["a=f32[32,48]", "b=f32[48,32]"])]:
+        chart = scratch / f"{program}.svg"
+        chart.unlink(missing_ok=True)
+        subprocess.run([kiln, "bench", PROGRAMS / f"{program}.kiln", *values, "--device", "cpu", "--svg", chart], check=True,
+                       stdout=subprocess.DEVNULL)
+        yield chart
+
+
 def main():
     kiln, scratch = sys.argv[1], Path(sys.argv[2])
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -133,7 +143,7 @@ def main():
     if wants_browser and not browser:
         print("skipped: there is none of", *BROWSERS)
         sys.exit(77)
-    pages, failed = list(explained(kiln, scratch)), 0
+    pages, failed = [*explained(kiln, scratch), *measured(kiln, scratch)], 0
     for i, page in enumerate(pages):
         if wants_browser:  # each page in one of the ways, the first in all
             ways = [(w, d) for w in WIDTHS for d in (False, True)]

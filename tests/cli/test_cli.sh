@@ -282,6 +282,7 @@ check "explain of an unknown architecture" 2 'sm_80, .*sm_90, .*cpu' explain "$e
 check "explain of an unknown stage" 2 'frob' explain "$examples/softmax.kiln" --stage frob
 check "bench" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu
 one='\{"launches":[0-9]+,"us":[0-9.e+-]+,"bytes":[0-9]+,"host_us":[0-9.e+-]+,"compile_ms":[0-9.e+-]+,"disk_hits":[0-9]+\}'
+check "bench --svg" 0 '^</svg>' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --svg /dev/stdout
 check "bench --schedule, which is of the fused kernel" 0 '^unfused +5 ' \
     bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu \
     --schedule "$("$kiln" explain "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --stage schedule | head -1)"

@@ -30,6 +30,7 @@ check "commands" "bench" b
 check "all commands" "--help --version bench cache doctor eval explain help kernel run" ""
 check "help of a command" "explain" help ex
 check "options of bench" "--json" bench --j
+check "a chart" "out" bench a.kiln --svg o
 check "explain has none of another" "" explain --entry
 check "short options" "-o" run -o
 check "options of a kernel's launch" "--cluster --cooperative" kernel --c
