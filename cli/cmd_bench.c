@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/number.h"
+#include "cli/progress.h"
 #include "cli/session.h"
 
 static void put_json(const char *name, const kiln_measurement *m)
@@ -70,8 +71,9 @@ static void put_table(const kn_session *s, const kiln_measurement *fused,
                  ratio((double)unfused->bytes, (double)fused->bytes));
 }
 
-static int measure(kn_session *s, kiln_prog *prog, kiln_measurement *m, kn_err *e)
+static int measure(kn_session *s, kiln_prog *prog, const char *what, kiln_measurement *m, kn_err *e)
 {
+    kn_progress(what);
     kiln_measurement_init(m);
     return kn_lib_error(e, kiln_measure(prog, s->args, s->nargs, m));
 }
@@ -95,9 +97,10 @@ int kn_cmd_bench(const kn_args *args, kn_err *e)
     if (!status)
         status = kn_session_compile(&s, &plain, false, &unfused_prog, e);
     if (!status)
-        status = measure(&s, s.prog, &fused, e);
+        status = measure(&s, s.prog, "measuring it fused", &fused, e);
     if (!status)
-        status = measure(&s, unfused_prog, &unfused, e);
+        status = measure(&s, unfused_prog, "measuring it unfused", &unfused, e);
+    kn_progress(NULL);
     if (!status)
         (args->json ? put_result_json : put_table)(&s, &fused, &unfused);
     if (!status && args->svg) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -62,6 +63,7 @@ int kn_cmd_explain(const kn_args *args, kn_err *e)
         status = kn_session_parse_file(&s, args, e);
     if (!status)
         status = kn_session_bind(&s, args, true, e);
+    kn_progress(NULL);
     if (!status)
         status = put_stages(&s, args, e);
     kn_session_finish(&s);

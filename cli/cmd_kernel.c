@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/save.h"
 #include "cli/summary.h"
 #include "cli/text.h"
@@ -291,11 +292,13 @@ int kn_cmd_kernel(const kn_args *args, kn_err *e)
         status = make_kernel(&j, e);
     if (!status)
         status = bind(&j, e);
+    kn_progress("running");
     if (!status)
         status =
             kn_lib_error(e, kiln_kernel_run(j.kernel, NULL, &j.launch, j.params, args->nvalues));
     if (!status)
         status = kn_lib_error(e, kiln_sync(j.ctx, NULL));
+    kn_progress(NULL);
     if (!status)
         status = deliver(&j, e);
     finish(&j);

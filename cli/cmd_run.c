@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/save.h"
 #include "cli/session.h"
 #include "cli/summary.h"
@@ -33,10 +34,12 @@ static int deliver(kn_session *s, const kn_args *args, kn_err *e)
 static int run(kn_session *s, const kn_args *args, kn_err *e)
 {
     int status = kn_session_upload(s, e);
+    kn_progress(args->autotune ? "compiling, and measuring schedules" : "compiling and running");
     if (!status)
         status = kn_lib_error(e, kiln_run(s->prog, NULL, s->args, s->nargs));
     if (!status)
         status = kn_lib_error(e, kiln_sync(s->ctx, NULL));
+    kn_progress(NULL);
     return status ? status : deliver(s, args, e);
 }
 

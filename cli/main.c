@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/ending.h"
+#include "cli/progress.h"
 
 #define VALUE_HELP                                                                                 \
     "\n"                                                                                           \
@@ -214,6 +215,7 @@ int main(int argc, char **argv)
     kn_ending_watch();
     signal(SIGXFSZ, SIG_IGN); /* writing beyond a limit on file sizes is an error like others */
     int status = dispatch(argc, argv, &e);
+    kn_progress(NULL);
     if (!status && (fflush(stdout) != 0 || ferror(stdout)))
         status = kn_run_error(&e, "cannot write to standard output");
     if (status)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/progress.h"
 #include "cli/text.h"
 
 int kn_session_open(kn_session *s, const kn_args *args, const char *device, kn_err *e)
@@ -142,6 +143,7 @@ static int bind_input(kn_session *s, const kn_args *args, int index, bool shape_
 
 int kn_session_bind(kn_session *s, const kn_args *args, bool shape_only, kn_err *e)
 {
+    kn_progress("reading and making data");
     int status = kn_session_compile(s, args, args->fusion, &s->prog, e);
     if (status)
         return status;

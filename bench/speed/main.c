@@ -24,7 +24,15 @@
 #include <string.h>
 
 #include "bench/common.h"
+#include "bench/progress.h"
 #include "bench/speed/speed.h"
+
+void say_which(const asked *o, int i)
+{
+    char name[128];
+    workload_name(&o->all[i], name, sizeof name);
+    progress("%d of %d: %s", i + 1, o->count, name);
+}
 
 static int measure_all(machine *m, const asked *o, FILE *json)
 {
@@ -37,7 +45,9 @@ static int measure_all(machine *m, const asked *o, FILE *json)
         if (!is_wanted(o, m, &o->all[i]))
             continue;
         row r = {.job.w = &o->all[i]};
+        say_which(o, i);
         bool ok = measure(m, o, &r);
+        progress(NULL);
         failures += !ok;
         put_row(o, &r, ok, rows++ == 0, json);
         job_release(m, &r.job);

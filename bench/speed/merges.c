@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/progress.h"
 #include "bench/speed/speed.h"
 
 enum { MAX_VARIANTS = 2 + 64, MAX_TURNS = 101 };
@@ -250,7 +251,9 @@ int measure_merges(machine *m, const asked *o, FILE *json)
         if (!is_wanted(o, m, &o->all[i]))
             continue;
         *d = (measured){.job.w = &o->all[i]};
+        say_which(o, i);
         bool ok = measure_variants(m, o, d);
+        progress(NULL);
         failures += !ok;
         put_rows(d, ok);
         if (ok)

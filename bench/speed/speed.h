@@ -166,6 +166,8 @@ typedef struct asked {
 
 /* Is it one of those that are measured on this machine? */
 bool is_wanted(const asked *o, const machine *m, const workload *w);
+/* On a terminal: which one is being measured. */
+void say_which(const asked *o, int i);
 /* False where it fails or is wrong, of which stderr has been told. */
 bool measure(machine *m, const asked *o, row *r);
 

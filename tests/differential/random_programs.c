@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "bench/progress.h"
 #include "tests/differential/program.h"
 
 /* Did it fail, with a report of the first way of running it that did? */
@@ -19,6 +20,8 @@ static bool fails(const random_programs *r, where *w, uint64_t seed)
         kn_text why = kn_text_new(&a);
         failed = r->check(w, p, o, &why).fault != NO_FAULT;
         if (failed)
+            progress(NULL);
+        if (failed)
             fprintf(stderr, "%s\n",
                     program_report(p, r->device, o, kn_text_str(&why), r->check, w));
     }
@@ -31,8 +34,12 @@ int check_random_programs(const random_programs *r, kn_context *ctx, tally *seen
     where w = {.ctx = ctx};
     int failed = 0;
     const uint64_t first = setting("KILN_SEED", 1), n = setting("KILN_FUZZ", r->programs);
-    for (uint64_t seed = first; seed < first + n && failed < r->most_reports; seed++)
+    for (uint64_t seed = first; seed < first + n && failed < r->most_reports; seed++) {
+        progress("%s: %llu of %llu programs", r->device, (unsigned long long)(seed - first),
+                 (unsigned long long)n);
         failed += fails(r, &w, seed);
+    }
+    progress(NULL);
     printf("%lld elements compared, %lld without a bound\n", (long long)w.tally.compared,
            (long long)w.tally.skipped);
     *seen = w.tally;

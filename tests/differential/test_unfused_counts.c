@@ -2,6 +2,7 @@
  * planning with fusion off makes. */
 #include <stdio.h>
 
+#include "bench/progress.h"
 #include "ir/view.h"
 #include "tests/differential/check.h"
 
@@ -71,6 +72,8 @@ static void test_unfused(void **state)
     ctx = open_context("cpu");
     for (uint64_t seed = first; seed < first + n; seed++) {
         kn_arena a;
+        progress("%llu of %llu programs", (unsigned long long)(seed - first),
+                 (unsigned long long)n);
         kn_arena_init(&a, NULL);
         program *p = program_make(&a, seed, ELEMENTS);
         assert_non_null(p);
@@ -88,6 +91,7 @@ static void test_unfused(void **state)
         }
         kn_arena_finish(&a);
     }
+    progress(NULL);
     kn_context_close(ctx);
     assert_true(compared > (int)n / 4);
 }
