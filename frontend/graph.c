@@ -8,6 +8,8 @@
 #include "frontend/request.h"
 #include "ir/eval.h"
 
+#undef kiln_update
+
 static const kn_loc nowhere = {0, 0};
 static const kiln_val poison = {0, 0};
 

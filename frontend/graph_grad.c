@@ -2,6 +2,8 @@
 #include "frontend/request.h"
 #include "ir/grad.h"
 
+#undef kiln_grad
+
 static const kn_loc nowhere = {0, 0};
 static const kiln_val poison = {0, 0};
 

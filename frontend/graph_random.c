@@ -2,6 +2,11 @@
 #include "frontend/parse/parse.h"
 #include "frontend/request.h"
 
+#undef kiln_random_bits
+#undef kiln_uniform
+#undef kiln_normal
+#undef kiln_dropout
+
 static const kn_loc nowhere = {0, 0};
 static const kiln_val poison = {0, 0};
 

@@ -261,7 +261,7 @@ KILN_API kiln_val kiln_size(kiln_graph *graph, kiln_val x, int axis);
 
 /* ---- graph: operations ------------------------------------------------------------------------- */
 /* NumPy's meaning, NumPy 2's types. Names (inputs, outputs, values, programs) are C identifiers.
- * Arguments called a, b, c may be values or plain C numbers (integers as int64_t):
+ * Arguments called a, b, c, p, seed or offset may be values or plain C numbers (integers as int64_t):
  * kiln_add(g, x, 1e-5). Shapes broadcast. */
 
 KILN_API kiln_val kiln_add(kiln_graph *g, kiln_val a, kiln_val b);
@@ -383,7 +383,7 @@ KILN_API kiln_val kiln_slice(kiln_graph *g, kiln_val x, const char *index);
 KILN_API kiln_val kiln_assign(kiln_graph *g, kiln_val x, const char *index, kiln_val a);
 
 /* Random numbers, which are functions of a seed, an offset and an element's place in row-major order alone: the same on
- * every device, in every schedule and for every layout. Seed and offset are 0-d integers: kiln_int(g, 42),
+ * every device, in every schedule and for every layout. Seed and offset are 0-d integers: numbers,
  * scalars, or 0-d inputs in device memory, which another program may advance between launches of a captured graph.
  * docs/language.md says which generator it is. dims as in kiln_input(). */
 KILN_API kiln_val kiln_random_bits(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims);
@@ -392,7 +392,7 @@ KILN_API kiln_val kiln_uniform(kiln_graph *g, kiln_val seed, kiln_val offset, co
                                kiln_dtype dtype);
 KILN_API kiln_val kiln_normal(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims,
                               kiln_dtype dtype);
-/* x with each element 0 with probability p, kiln_float(g, 0.1) for example, else divided by 1 - p. */
+/* x with each element 0 with probability p, else divided by 1 - p. */
 KILN_API kiln_val kiln_dropout(kiln_graph *g, kiln_val x, kiln_val p, kiln_val seed,
                                kiln_val offset);
 
@@ -414,10 +414,10 @@ KILN_API kiln_val kiln_name(kiln_graph *g, kiln_val v, const char *name);
 /* Declares an output. Reports the first error of the whole graph. */
 KILN_API kiln_status kiln_output(kiln_graph *g, const char *name, kiln_val v);
 
-/* A run leaves v, cast to its type and broadcast to its shape, in the array input `name`: what `x[...] = v` does to a
+/* A run leaves a, cast to its type and broadcast to its shape, in the array input `name`: what `x[...] = v` does to a
  * parameter of the text form. It is read, as every input is, before anything is written. At a run it is one argument,
  * whose elements are distinct. Reports the first error of the whole graph. */
-KILN_API kiln_status kiln_update(kiln_graph *g, const char *name, kiln_val v);
+KILN_API kiln_status kiln_update(kiln_graph *g, const char *name, kiln_val a);
 
 /* ---- text form --------------------------------------------------------------------------------- */
 
@@ -750,5 +750,15 @@ template <typename... Axes> static inline kiln_axes KILN_AXES(Axes... axes)
 #define kiln_cast(g, a, dtype) kiln_cast(g, KILN_VAL(g, a), dtype)
 #define kiln_assign(g, x, index, a) kiln_assign(g, x, index, KILN_VAL(g, a))
 #define kiln_where(g, a, b, c) kiln_where(g, KILN_VAL(g, a), KILN_VAL(g, b), KILN_VAL(g, c))
+#define kiln_update(g, name, a) kiln_update(g, name, KILN_VAL(g, a))
+#define kiln_random_bits(g, seed, offset, dims)                                                    \
+    kiln_random_bits(g, KILN_VAL(g, seed), KILN_VAL(g, offset), dims)
+#define kiln_uniform(g, seed, offset, dims, dtype)                                                 \
+    kiln_uniform(g, KILN_VAL(g, seed), KILN_VAL(g, offset), dims, dtype)
+#define kiln_normal(g, seed, offset, dims, dtype)                                                  \
+    kiln_normal(g, KILN_VAL(g, seed), KILN_VAL(g, offset), dims, dtype)
+#define kiln_dropout(g, x, p, seed, offset)                                                        \
+    kiln_dropout(g, x, KILN_VAL(g, p), KILN_VAL(g, seed), KILN_VAL(g, offset))
+#define kiln_grad(g, y, seed, ...) kiln_grad(g, y, KILN_VAL(g, seed), __VA_ARGS__)
 
 #endif

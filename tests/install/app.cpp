@@ -23,6 +23,10 @@ int main()
 
     kiln_val x = kiln_input(g, "x", KILN_F32, "N, M");
     kiln_val total = kiln_sum(g, x, KILN_AXES(0, 1), 0);
+    const kiln_val noise = kiln_dropout(g, x, 0.5, 42, 0), none = kiln_uniform(g, 1, 0, "N, M", KILN_F32);
+    kiln_val slope;
+    if (kiln_grad(g, kiln_add(g, noise, none), 1, &x, 1, &slope) != KILN_OK)
+        return fail("gradient");
     if (kiln_output(g, "y", kiln_add(g, kiln_mul(g, x, 2.0), total)) != KILN_OK)
         return fail("graph");
     if (kiln_compile(g, nullptr, &prog) != KILN_OK)

@@ -14,7 +14,7 @@ static void test_gives(void **state)
                     kiln_scalar(g, "t", KILN_F32)},
              d[3], dd;
     kiln_val y = kiln_mul(g, kiln_mul(g, kiln_mul(g, v[0], v[0]), v[1]), v[2]);
-    assert_int_equal(kiln_grad(g, y, kiln_float(g, 1), v, 3, d), KILN_OK);
+    assert_int_equal(kiln_grad(g, y, 1, v, 3, d), KILN_OK);
     assert_int_equal(kiln_grad(g, d[0], kiln_float(g, 1), v, 1, &dd), KILN_OK);
     kiln_output(g, "dx", d[0]);
     kiln_output(g, "dw", d[1]);
@@ -151,9 +151,7 @@ static void test_random(void **state)
     kiln_output(g, "bits", kiln_random_bits(g, seed, offset, "4"));
     kiln_output(g, "u", kiln_uniform(g, seed, offset, "4", KILN_F32));
     kiln_output(g, "n", kiln_normal(g, seed, offset, "4", KILN_F32));
-    kiln_output(
-        g, "y",
-        kiln_dropout(g, kiln_input(g, "x", KILN_F32, "4"), kiln_float(g, 0.5), seed, offset));
+    kiln_output(g, "y", kiln_dropout(g, kiln_input(g, "x", KILN_F32, "4"), 0.5, seed, offset));
     uint64_t zero = 0;
     int64_t shape[] = {4};
     kiln_arg args[] = {
@@ -177,7 +175,7 @@ static void test_random(void **state)
     expect(kiln_graph_status(g), KILN_ERR_TYPE, "random_bits: seed must be one integer, not f64[]");
     kiln_graph_destroy(g);
     g = new_graph();
-    assert_int_equal(kiln_uniform(g, kiln_int(g, 1), kiln_int(g, 0), "4", KILN_F16).id, 0);
+    assert_int_equal(kiln_uniform(g, 1, 0, "4", KILN_F16).id, 0);
     expect(kiln_graph_status(g), KILN_ERR_TYPE, "uniform: dtype= must be f32 or f64");
     kiln_graph_destroy(g);
 }
