@@ -34,10 +34,12 @@ echo "== the command"
 "$prefix/bin/kiln" --version
 
 echo "== the texts"
-texts=$(dirname "$(find "$prefix" -name README.md)")
-for doc in $(grep -oE '\(docs/[a-z0-9/-]+\.(md|svg)' "$texts/README.md" | tr -d '(' | sort -u); do
+texts=$prefix/share/doc/kiln
+links=$(grep -oE '\]\([^)#: ]+' "$texts/README.md" | sed 's/^](//' | sort -u)
+for doc in $links; do
     [[ -f $texts/$doc ]] || { echo "README.md links to $doc, which was not installed"; exit 1; }
 done
+echo "$(wc -w <<<"$links") links of README.md"
 
 echo "== exported symbols"
 exported=$(nm -D --defined-only "$lib/libkiln.so" | awk '{print $NF}')
