@@ -2,7 +2,8 @@
 """Writes the reference from what it is about: kiln(1) from the command's help, kiln(3) and a page of HTML from the public
 headers, whose comments are its text.
 
-usage: reference.py KILN OUT_DIR      makes OUT_DIR/man1/kiln.1, OUT_DIR/man3/*.3 and OUT_DIR/kiln.html
+usage: reference.py KILN CALLS OUT_DIR      makes OUT_DIR/man1/kiln.1, OUT_DIR/man3/*.3 and OUT_DIR/kiln.html; CALLS is
+                                            docs/calls, built: the page shows these examples and what they print
 """
 import html
 import re
@@ -140,11 +141,52 @@ def man1(kiln, version):
     return "".join(out)
 
 
+# ---- examples ----
+
+
+class Example:
+    def __init__(self, name, said, code):
+        self.name, self.said, self.code, self.prints = name, said, code, ""
+        self.calls = set(re.findall(r"\b(kiln_\w+)\(", code))
+
+
+def examples(calls):
+    """The functions of docs/calls that take a context, each with what it prints."""
+    found = {}
+    for path in sorted((ROOT / "docs/calls").glob("*.c")):
+        text = path.read_text()
+        for said, code, name in re.findall(r"(?:/\*((?:(?!\*/).)*)\*/\n)?(void (\w+)\(kiln_ctx \*ctx[^{]*\{\n.*?^\}\n)", text, re.M | re.S):
+            found[name] = Example(name, " ".join(said.replace(" * ", " ").split()), code)
+    order = re.findall(r"^EXAMPLE\((\w+)\)", (ROOT / "docs/calls/calls.def").read_text(), re.M)
+    found = {name: found[name] for name in [*order, *found]}
+    main = (ROOT / "docs/calls/main.c").read_text()
+    found["main"] = Example("main", "What runs the others, on one thread of the CPU, keeping nothing on disk.", main)
+    said = subprocess.run([calls], check=True, capture_output=True, text=True).stdout
+    for part in re.split(r"^== ", said, flags=re.M)[1:]:
+        name, prints = part.split("\n", 1)
+        found[name].prints = prints
+    return found
+
+
+def shortest_of(call, found):
+    """The example that shows a call."""
+    using = [e for e in found.values() if call in e.calls]
+    if not using:
+        sys.exit(f"docs/calls has no example of {call}()")
+    return min(using, key=lambda e: len(e.code))
+
+
 # ---- HTML ----
 
-STYLE = """body { font: 16px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em }
-pre { background: #f4f4f4; padding: .6em 1em; overflow-x: auto } nav { columns: 3 }
-@media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd } pre { background: #242424 } a { color: #8cf } }"""
+STYLE = """:root { color-scheme: light dark; --paper: #fbfaf8; --card: #fff; --ink: #1d1d1f; --soft: #6b6b70; --rule: #dedbd5; --link: #2c6cb0 }
+@media (prefers-color-scheme: dark) { :root { --paper: #16171a; --card: #1f2125; --ink: #e8e6e3; --soft: #9c9ca3; --rule: #373a40;
+--link: #6aa9e9 } }
+body { font: 15px/1.55 system-ui, "DejaVu Sans", sans-serif; max-width: 62em; margin: 2em auto; padding: 0 1.2em; background: var(--paper);
+color: var(--ink) }
+h2 { margin-top: 2.2em } h3 { margin-top: 2em } a { color: var(--link); text-decoration: none } a:hover { text-decoration: underline }
+pre, nav { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: .7em 1em; overflow-x: auto }
+pre { font: 13px/1.5 ui-monospace, Menlo, "DejaVu Sans Mono", monospace } pre.prints { border-style: dashed; color: var(--soft) }
+nav { columns: 15em auto; font-size: 13px } .see { color: var(--soft); font-size: 13px; margin-top: -.6em } li { margin: .2em 0 .2em 1.2em }"""
 
 
 def html_prose(parts):
@@ -157,20 +199,39 @@ def html_code(code):
     return "<pre>" + re.sub(r"\b(kiln_\w+)(?=\()", r'<b id="\1">\1</b>', text) + "</pre>\n"
 
 
-def page(version):
+def html_examples(code, found):
+    """Which examples show the calls of a piece of the header."""
+    names = sorted({shortest_of(call, found).name for call in re.findall(r"\b(kiln_\w+)(?=\()", code) if call in functions()})
+    links = ", ".join(f'<a href="#example-{n}">{n}</a>' for n in names)
+    return f'<p class="see">example{"s" * (len(names) > 1)}: {links}</p>\n' if names else ""
+
+
+def html_example(e):
+    calls = re.sub(r"\b(kiln_\w+)(?=\()", lambda m: f'<a href="#{m[1]}">{m[1]}</a>' if m[1] in functions() else m[1],
+                   html.escape(e.code))  # fmt: skip
+    prints = f'<pre class="prints">{html.escape(e.prints)}</pre>\n' if e.prints else ""
+    return f'<h3 id="example-{e.name}">{e.name}</h3>\n<p>{html.escape(e.said)}</p>\n<pre>{calls}</pre>\n{prints}'
+
+
+def page(version, found):
     links = "\n".join(f'<a href="#{f}">{f}</a><br>' for f in functions())
-    out = [f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>kiln {version}</title>\n<style>{STYLE}</style>\n'
+    out = [f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+           f'<title>kiln {version}</title>\n<style>{STYLE}</style>\n</head><body>\n'
            f"<h1>kiln {version}</h1>\n<nav>{links}</nav>\n"]  # fmt: skip
     for name, front, sections in reference():
         out.append(f"<h2>&lt;{name}&gt;</h2>\n" + html_prose(front))
         for title, items in sections:
             out.append(f"<h3>{html.escape(title)}</h3>\n")
-            out += [html_prose(prose(c) if c else []) + (html_code(d) if d else "") for c, d in items]
-    return "".join(out) + "</html>\n"
+            out += [html_prose(prose(c) if c else []) + (html_code(d) + html_examples(d, found) if d else "")
+                    for c, d in items]  # fmt: skip
+    out.append("<h2>Examples</h2>\n<p>All of them are compiled and run where this page is made; what they print is below each. "
+               "They include <code>docs/calls/calls.h</code>, which includes the header.</p>\n")  # fmt: skip
+    out += [html_example(e) for e in found.values()]
+    return "".join(out) + "</body></html>\n"
 
 
 def main():
-    kiln, out = sys.argv[1], Path(sys.argv[2])
+    kiln, calls, out = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     version = said(kiln, "--version").split()[1]
     for section in ("man1", "man3"):
         (out / section).mkdir(parents=True, exist_ok=True)
@@ -178,7 +239,7 @@ def main():
     (out / "man3/kiln.3").write_text(man3(version))
     for f in functions():
         (out / f"man3/{f}.3").write_text(".so man3/kiln.3\n")
-    (out / "kiln.html").write_text(page(version))
+    (out / "kiln.html").write_text(page(version, examples(calls)))
 
 
 main()

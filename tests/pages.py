@@ -2,7 +2,7 @@
 """The pages and drawings that the command writes: each is one file that asks for no other, well-formed, and, with a
 browser, legible: no text over another or out of its drawing, no page wider than its window, dark where that is asked for.
 
-usage: pages.py KILN SCRATCH_DIR [browser]
+usage: pages.py KILN CALLS SCRATCH_DIR [browser]
 """
 import html.parser
 import re
@@ -136,14 +136,20 @@ def measured(kiln, scratch):
         yield chart
 
 
+def documented(kiln, calls, scratch):
+    """The reference."""
+    subprocess.run([sys.executable, "docs/reference.py", kiln, calls, scratch / "reference"], check=True)
+    yield scratch / "reference/kiln.html"
+
+
 def main():
-    kiln, scratch = sys.argv[1], Path(sys.argv[2])
+    kiln, calls, scratch = *sys.argv[1:3], Path(sys.argv[3])
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    wants_browser = sys.argv[3:] == ["browser"]
+    wants_browser = sys.argv[4:] == ["browser"]
     if wants_browser and not browser:
         print("skipped: there is none of", *BROWSERS)
         sys.exit(77)
-    pages, failed = [*explained(kiln, scratch), *measured(kiln, scratch)], 0
+    pages, failed = [*explained(kiln, scratch), *measured(kiln, scratch), *documented(kiln, calls, scratch)], 0
     for i, page in enumerate(pages):
         if wants_browser:  # each page in one of the ways, the first in all
             ways = [(w, d) for w in WIDTHS for d in (False, True)]
