@@ -137,9 +137,12 @@ def measured(kiln, scratch):
 
 
 def documented(kiln, calls, scratch):
-    """The reference."""
+    """The reference, the cheat sheet, and a part of the gallery."""
     subprocess.run([sys.executable, "docs/reference.py", kiln, calls, scratch / "reference"], check=True)
     yield scratch / "reference/kiln.html"
+    yield Path("docs/cheatsheet.html")
+    subprocess.run([sys.executable, "docs/gallery.py", kiln, scratch / "gallery", "cpu", "softmax"], check=True)
+    yield scratch / "gallery/index.html"
 
 
 def main():
