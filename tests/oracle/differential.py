@@ -13,16 +13,8 @@ import functools
 import sys
 import warnings
 
-try:
-    import numpy as np
-except ImportError:
-    print("skipped: this Python has no NumPy")
-    sys.exit(77)
-if int(np.__version__.split(".")[0]) < 2:
-    print(f"skipped: NumPy {np.__version__} is older than 2")
-    sys.exit(77)
-
 sys.dont_write_bytecode = True
+from numpy2 import np  # noqa: E402
 from api import Kiln, Refused  # noqa: E402
 from grow import Program, copied  # noqa: E402
 

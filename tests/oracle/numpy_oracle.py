@@ -12,16 +12,8 @@ import sys
 import warnings
 from pathlib import Path
 
-try:
-    import numpy as np
-except ImportError:
-    print("skipped: this Python has no NumPy")
-    sys.exit(77)
-if int(np.__version__.split(".")[0]) < 2:
-    print(f"skipped: NumPy {np.__version__} is older than 2")
-    sys.exit(77)
-
 sys.dont_write_bytecode = True  # leaves nothing beside harness.py
+from numpy2 import np  # noqa: E402
 from harness import (ROOT, TYPES, ULPS, WIDER, Array, Oracle, call, difference, evaluate,  # noqa: E402
                      load_function, widen)
 from numpy_complex import check_complex  # noqa: E402
