@@ -12,24 +12,13 @@ static kiln_status null(const char *what)
 
 /* ---- types ---- */
 
-static const kn_dl_type types[] = {
-    [KN_BOOL] = {KN_DL_BOOL, 8, 1},      [KN_I8] = {KN_DL_INT, 8, 1},
-    [KN_I16] = {KN_DL_INT, 16, 1},       [KN_I32] = {KN_DL_INT, 32, 1},
-    [KN_I64] = {KN_DL_INT, 64, 1},       [KN_U8] = {KN_DL_UINT, 8, 1},
-    [KN_U16] = {KN_DL_UINT, 16, 1},      [KN_U32] = {KN_DL_UINT, 32, 1},
-    [KN_U64] = {KN_DL_UINT, 64, 1},      [KN_F16] = {KN_DL_FLOAT, 16, 1},
-    [KN_BF16] = {KN_DL_BFLOAT, 16, 1},   [KN_F32] = {KN_DL_FLOAT, 32, 1},
-    [KN_F64] = {KN_DL_FLOAT, 64, 1},     [KN_C64] = {KN_DL_COMPLEX, 64, 1},
-    [KN_C128] = {KN_DL_COMPLEX, 128, 1},
-};
-enum { NTYPES = sizeof types / sizeof *types };
-_Static_assert(NTYPES == (int)KN_C128 + 1, "a dtype has no type of DLPack's");
-
 static kiln_dtype dtype_of(const kn_dl_type *t)
 {
-    for (int i = 1; i < NTYPES; i++)
-        if (types[i].kind == t->kind && types[i].bits == t->bits && types[i].lanes == t->lanes)
-            return (kiln_dtype)i;
+    for (kiln_dtype i = KILN_BOOL; i <= KILN_C128; i++) {
+        kn_dl_type of = kn_dl_type_of(i);
+        if (of.kind == t->kind && of.bits == t->bits && of.lanes == t->lanes)
+            return i;
+    }
     return KILN_NO_DTYPE;
 }
 
@@ -170,7 +159,7 @@ static kiln_status make(kiln_prog *p, const char *name, const kiln_arg *args, in
     const kn_context *ctx = p->ctx->core;
     *t = (kn_dl_tensor){.device = {ctx->has_gpu ? KN_DL_CUDA : KN_DL_CPU, ctx->ordinal},
                         .rank = rank,
-                        .type = types[dtype],
+                        .type = kn_dl_type_of(dtype),
                         .shape = e->sizes,
                         .strides = strides};
     if (count == 0)

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "frontend/kiln.h"
+
 enum { KN_DL_MAJOR = 1, KN_DL_MINOR = 0 };
 
 /* What a tensor's memory is of. */
@@ -23,6 +25,18 @@ typedef struct kn_dl_type {
     uint8_t kind, bits;
     uint16_t lanes;
 } kn_dl_type;
+
+static inline kn_dl_type kn_dl_type_of(kiln_dtype dtype)
+{
+    uint8_t kind = dtype == KILN_BOOL                        ? KN_DL_BOOL
+                   : dtype <= KILN_I64                       ? KN_DL_INT
+                   : dtype <= KILN_U64                       ? KN_DL_UINT
+                   : dtype == KILN_BF16                      ? KN_DL_BFLOAT
+                   : dtype == KILN_C64 || dtype == KILN_C128 ? KN_DL_COMPLEX
+                                                             : KN_DL_FLOAT;
+    kn_dl_type type = {kind, (uint8_t)(8 * kiln_dtype_size(dtype)), 1};
+    return type;
+}
 
 typedef struct kn_dl_tensor {
     void *data;

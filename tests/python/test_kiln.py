@@ -5,9 +5,11 @@ usage: test_kiln.py, with the package installed
 """
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import sys
 import threading
+import time
 import traceback
 
 try:
@@ -237,6 +239,71 @@ def test_threads():
     for t in threads:
         t.join()
     assert not bad
+
+
+def capsule_of_version(major):
+    """A tensor of which nothing but its version is there."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    memory = (ctypes.c_uint32 * 2)(major, 0)
+    return memory, new(ctypes.addressof(memory), b"dltensor_versioned", None)
+
+
+class Asked:
+    """An array of a library of its own, which says how it was asked."""
+
+    def __init__(self, device, capsule=None):
+        self.device, self.capsule, self.how = device, capsule, None
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+    def __dlpack__(self, **how):
+        self.how = how
+        return self.capsule
+
+
+def test_versions():
+    memory, capsule = capsule_of_version(2)
+    raises(BufferError, "a tensor of DLPack 2; kiln knows version 1", lambda: softmax(Asked(1, capsule)))
+    del memory
+
+
+def test_streams():
+    """Whoever names a stream gets memory that may be used there; 0 is the legacy default stream, which is 1 to DLPack."""
+    from kiln import _frameworks
+
+    for given, asked in [(None, 1), (77, 77), (0, 1)]:
+        x = Asked(2)
+        _frameworks.capsule(x, given)
+        assert x.how["stream"] == asked, (given, x.how)
+    x = Asked(1)
+    _frameworks.capsule(x, 77)
+    assert "stream" not in x.how
+
+
+def test_explain_lets_others_run():
+    f, steps, done = kiln.compile(BATCHNORM), [], threading.Event()
+
+    def count():
+        while not done.is_set():
+            steps.append(1)
+            time.sleep(0)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(100)  # nobody takes the lock from who does not give it away
+    other = threading.Thread(target=count)
+    other.start()
+    try:
+        before = len(steps)
+        for _ in range(20):
+            f.explain()
+        after = len(steps)
+    finally:
+        done.set()
+        sys.setswitchinterval(interval)
+        other.join()
+    assert after > before
 
 
 def test_references():

@@ -26,6 +26,10 @@ typedef struct call {
     PyObject *objects[KN_PY_MOST_IO];
     int nmade;
     kn_py_output outputs[KN_PY_MOST_IO]; /* types and shapes of those that are not given */
+    union {
+        kiln_prepared prepared;
+        kiln_measurement measured;
+    } found;
 } call;
 
 /* ---- arguments ---- */
@@ -94,7 +98,7 @@ static bool take_arguments(call *c, PyObject *args, PyObject *kwargs)
 static bool take_tensor(call *c, PyObject *object, struct DLManagedTensorVersioned *t)
 {
     PyObject *held;
-    if (!kn_py_tensor(object, t, &held))
+    if (!kn_py_tensor(object, c->has_stream ? &c->stream : NULL, t, &held))
         return false;
     if (held)
         c->held[c->nheld++] = held;
@@ -192,24 +196,12 @@ static void raise(void *user, const char *kind, const char *message)
         PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
 }
 
-static kn_dl_type type_of(kiln_dtype dtype)
-{
-    uint8_t bits = (uint8_t)(8 * kiln_dtype_size(dtype));
-    uint8_t kind = dtype == KILN_BOOL                        ? KN_DL_BOOL
-                   : dtype <= KILN_I64                       ? KN_DL_INT
-                   : dtype <= KILN_U64                       ? KN_DL_UINT
-                   : dtype == KILN_BF16                      ? KN_DL_BFLOAT
-                   : dtype == KILN_C64 || dtype == KILN_C128 ? KN_DL_COMPLEX
-                                                             : KN_DL_FLOAT;
-    return (kn_dl_type){kind, bits, 1};
-}
-
 /* By the functions of the first array's type. */
 static bool make_by_api(call *c, kn_py_output *out, struct DLManagedTensorVersioned **made)
 {
     kn_dl_tensor like = {.device = {c->in->device_type, c->in->device},
                          .rank = out->rank,
-                         .type = type_of(out->dtype),
+                         .type = kn_dl_type_of(out->dtype),
                          .shape = out->shape};
     return c->api->make(&like, made, NULL, raise) == 0;
 }
@@ -324,34 +316,47 @@ static bool promise_outputs(call *c)
 
 /* ---- the run ---- */
 
-/* The stream that the framework of the first array is in. */
+/* The stream that the framework of the first array is in, unless one is given. Outputs of a framework that knows no
+ * stream but its own are waited for in any. */
 static bool find_stream(call *c)
 {
-    if (c->has_stream || c->in->device_type != KN_DL_CUDA || !c->like)
+    if (c->in->device_type != KN_DL_CUDA || !c->like)
         return true;
     if (c->api)
-        return c->api->stream(c->in->device_type, c->in->device, &c->stream) == 0;
+        return c->has_stream || c->api->stream(c->in->device_type, c->in->device, &c->stream) == 0;
     PyObject *stream_of = kn_py_framework("stream");
     PyObject *stream = stream_of ? PyObject_CallFunctionObjArgs(stream_of, c->like, NULL) : NULL;
     Py_XDECREF(stream_of);
     if (!stream)
         return false;
     c->waits = stream == Py_None;
-    c->stream = c->waits ? NULL : PyLong_AsVoidPtr(stream);
+    if (!c->has_stream)
+        c->stream = c->waits ? NULL : PyLong_AsVoidPtr(stream);
     Py_DECREF(stream);
     return !PyErr_Occurred();
 }
 
-static bool run(call *c)
+static kiln_status run_it(void *user)
 {
-    if (!find_stream(c))
-        return false;
-    PyThreadState *thread = PyEval_SaveThread(); /* others may run */
+    call *c = user;
     kiln_status status = kiln_run(c->in->prog, c->stream, c->args, c->nargs);
-    if (status == KILN_OK && c->waits)
-        status = kiln_sync(((kn_py_context *)c->in->context)->ctx, c->stream);
-    PyEval_RestoreThread(thread);
-    return kn_py_good(status);
+    return status == KILN_OK && c->waits
+               ? kiln_sync(((kn_py_context *)c->in->context)->ctx, c->stream)
+               : status;
+}
+
+static kiln_status prepare_it(void *user)
+{
+    call *c = user;
+    kiln_prepared_init(&c->found.prepared);
+    return kiln_prepare(c->in->prog, c->args, c->nargs, &c->found.prepared);
+}
+
+static kiln_status measure_it(void *user)
+{
+    call *c = user;
+    kiln_measurement_init(&c->found.measured);
+    return kiln_measure(c->in->prog, c->args, c->nargs, &c->found.measured);
 }
 
 /* Output o as an object, which is the caller's. */
@@ -394,29 +399,21 @@ static PyObject *results(call *c)
 
 static PyObject *prepared(call *c)
 {
-    kiln_prepared info;
-    kiln_prepared_init(&info);
-    PyThreadState *thread = PyEval_SaveThread(); /* others may run */
-    kiln_status status = kiln_prepare(c->in->prog, c->args, c->nargs, &info);
-    PyEval_RestoreThread(thread);
-    return kn_py_good(status)
-               ? Py_BuildValue("{sKsK}", "workspace", (unsigned long long)info.workspace,
-                               "launches", (unsigned long long)info.launches)
+    const kiln_prepared *p = &c->found.prepared;
+    return kn_py_unlocked(prepare_it, c)
+               ? Py_BuildValue("{sKsK}", "workspace", (unsigned long long)p->workspace, "launches",
+                               (unsigned long long)p->launches)
                : NULL;
 }
 
 static PyObject *measured(call *c)
 {
-    kiln_measurement m;
-    kiln_measurement_init(&m);
-    PyThreadState *thread = PyEval_SaveThread(); /* others may run */
-    kiln_status status = kiln_measure(c->in->prog, c->args, c->nargs, &m);
-    PyEval_RestoreThread(thread);
-    return kn_py_good(status)
-               ? Py_BuildValue("{sKsdsdsdsKsd}", "launches", (unsigned long long)m.launches,
-                               "device_us", m.device_us, "host_us", m.host_us, "compile_ms",
-                               m.compile_ms, "bytes", (unsigned long long)m.bytes, "copy_gbps",
-                               m.copy_gbps)
+    const kiln_measurement *m = &c->found.measured;
+    return kn_py_unlocked(measure_it, c)
+               ? Py_BuildValue("{sKsdsdsdsKsd}", "launches", (unsigned long long)m->launches,
+                               "device_us", m->device_us, "host_us", m->host_us, "compile_ms",
+                               m->compile_ms, "bytes", (unsigned long long)m->bytes, "copy_gbps",
+                               m->copy_gbps)
                : NULL;
 }
 
@@ -448,10 +445,10 @@ static PyObject *serve(PyObject *self, PyObject *args, PyObject *kwargs, purpose
     }
     if (take_arguments(&c, args, kwargs) && choose_instance(&c) && bind_inputs(&c) &&
         (why == TO_PREPARE ? promise_outputs(&c) : bind_outputs(&c)))
-        result = why == TO_PREPARE   ? prepared(&c)
-                 : why == TO_MEASURE ? measured(&c)
-                 : run(&c)           ? results(&c)
-                                     : NULL;
+        result = why == TO_PREPARE                               ? prepared(&c)
+                 : why == TO_MEASURE                             ? measured(&c)
+                 : find_stream(&c) && kn_py_unlocked(run_it, &c) ? results(&c)
+                                                                 : NULL;
     finish(&c);
     return result;
 }

@@ -18,3 +18,11 @@ bool kn_py_good(kiln_status status)
     Py_XDECREF(text);
     return false;
 }
+
+bool kn_py_unlocked(kiln_status (*work)(void *user), void *user)
+{
+    PyThreadState *thread = PyEval_SaveThread();
+    kiln_status status = work(user);
+    PyEval_RestoreThread(thread);
+    return kn_py_good(status);
+}

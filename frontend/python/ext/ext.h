@@ -25,13 +25,17 @@ enum { KN_PY_MOST_IO = 64 }; /* parameters and outputs of a program */
 
 /* Raises the exception of a status, with kiln's message. False where there is a failure. */
 bool kn_py_good(kiln_status status);
+/* Whether work(user) is done without one, while other threads of Python may run. */
+bool kn_py_unlocked(kiln_status (*work)(void *user), void *user);
 
 /* ---- tensor.c ---- */
 
 /* The functions of the object's type, or NULL. */
 const kn_exchange *kn_py_exchange(PyObject *object);
-/* What the object is, in *out. *held: what must be kept until the tensor is used no more, or NULL. */
-bool kn_py_tensor(PyObject *object, struct DLManagedTensorVersioned *out, PyObject **held);
+/* What the object is, in *out, for use in *stream (NULL: in its library's own). *held: what must be kept until the tensor
+ * is used no more, or NULL. */
+bool kn_py_tensor(PyObject *object, void *const *stream, struct DLManagedTensorVersioned *out,
+                  PyObject **held);
 /* The number, as the dtype has it, in the 16 bytes at `to`. */
 bool kn_py_number(PyObject *object, const kiln_io *io, void *to);
 /* A function of the module kiln._frameworks. */

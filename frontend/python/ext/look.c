@@ -60,29 +60,40 @@ static bool take_shape(const kn_py_instance *in, PyObject *item, kiln_arg *arg, 
     return !PyErr_Occurred();
 }
 
+typedef struct explaining {
+    kiln_prog *prog;
+    kiln_arg given[KN_PY_MOST_IO];
+    int n;
+    kiln_explain_options options;
+    char *text;
+} explaining;
+
+static kiln_status explain_it(void *user)
+{
+    explaining *e = user;
+    return kiln_explain(e->prog, e->given, e->n, &e->options, &e->text);
+}
+
 PyObject *kn_py_explain(PyObject *self, PyObject *args)
 {
     PyObject *list;
-    kiln_arg given[KN_PY_MOST_IO];
     int64_t shapes[KN_PY_MOST_IO][KILN_MAX_RANK];
-    kiln_explain_options options;
     int verbose;
+    explaining e = {.text = NULL};
     const kn_py_instance *in = first_of(self);
-    kiln_explain_options_init(&options);
-    if (!in || !PyArg_ParseTuple(args, "O!zzp", &PyList_Type, &list, &options.stage, &options.arch,
-                                 &verbose))
+    kiln_explain_options_init(&e.options);
+    if (!in || !PyArg_ParseTuple(args, "O!zzp", &PyList_Type, &list, &e.options.stage,
+                                 &e.options.arch, &verbose))
         return NULL;
-    options.verbose = verbose;
+    e.prog = in->prog;
+    e.options.verbose = verbose;
     Py_ssize_t n = PyList_Size(list);
-    if (n > KN_PY_MOST_IO)
-        n = KN_PY_MOST_IO;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!take_shape(in, PyList_GetItem(list, i), &given[i], shapes[i]))
+    for (e.n = 0; e.n < n && e.n < KN_PY_MOST_IO; e.n++)
+        if (!take_shape(in, PyList_GetItem(list, e.n), &e.given[e.n], shapes[e.n]))
             return NULL;
-    char *text = NULL;
-    if (!kn_py_good(kiln_explain(in->prog, given, (int)n, &options, &text)))
+    if (!kn_py_unlocked(explain_it, &e))
         return NULL;
-    PyObject *result = PyUnicode_FromString(text);
-    kiln_text_free(((kn_py_context *)in->context)->ctx, text);
+    PyObject *result = PyUnicode_FromString(e.text);
+    kiln_text_free(((kn_py_context *)in->context)->ctx, e.text);
     return result;
 }

@@ -13,6 +13,17 @@ static void release(PyObject *self)
 
 /* ---- contexts ---- */
 
+typedef struct opening {
+    kiln_config config;
+    kiln_ctx **ctx;
+} opening;
+
+static kiln_status open_it(void *user)
+{
+    opening *o = user;
+    return kiln_ctx_create(&o->config, o->ctx);
+}
+
 static PyObject *new_context(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     const char *device;
@@ -22,13 +33,10 @@ static PyObject *new_context(PyTypeObject *type, PyObject *args, PyObject *kwarg
     kn_py_context *c = (kn_py_context *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!c)
         return NULL;
-    kiln_config config;
-    kiln_config_init(&config);
-    config.device = device;
-    PyThreadState *thread = PyEval_SaveThread(); /* others may run */
-    kiln_status status = kiln_ctx_create(&config, &c->ctx);
-    PyEval_RestoreThread(thread);
-    if (!kn_py_good(status))
+    opening o = {.ctx = &c->ctx};
+    kiln_config_init(&o.config);
+    o.config.device = device;
+    if (!kn_py_unlocked(open_it, &o))
         Py_CLEAR(c);
     return (PyObject *)c;
 }
@@ -132,21 +140,29 @@ static bool read_options(PyObject *dict, kiln_options *o)
     return true;
 }
 
+typedef struct compiling {
+    kiln_ctx *ctx;
+    const char *text, *file, *name;
+    kiln_options options;
+    kiln_graph *graph;
+    kiln_prog **prog;
+} compiling;
+
+static kiln_status compile_it(void *user)
+{
+    compiling *c = user;
+    kiln_status status = kiln_parse_named(c->ctx, c->text, c->file, c->name, &c->graph);
+    return status == KILN_OK ? kiln_compile(c->graph, &c->options, c->prog) : status;
+}
+
 static bool compile(const kn_py_program *p, kiln_ctx *ctx, kiln_prog **prog)
 {
-    const char *text = PyUnicode_AsUTF8AndSize(p->text, NULL), *file = NULL, *name = NULL;
-    kiln_options options;
-    kiln_graph *graph = NULL;
-    if (!text || !read_text(p->file, &file) || !read_text(p->name, &name) ||
-        !read_options(p->options, &options))
+    compiling c = {.ctx = ctx, .text = PyUnicode_AsUTF8AndSize(p->text, NULL), .prog = prog};
+    if (!c.text || !read_text(p->file, &c.file) || !read_text(p->name, &c.name) ||
+        !read_options(p->options, &c.options))
         return false;
-    PyThreadState *thread = PyEval_SaveThread(); /* others may run */
-    kiln_status status = kiln_parse_named(ctx, text, file, name, &graph);
-    if (status == KILN_OK)
-        status = kiln_compile(graph, &options, prog);
-    PyEval_RestoreThread(thread);
-    bool good = kn_py_good(status);
-    kiln_graph_destroy(graph);
+    bool good = kn_py_unlocked(compile_it, &c);
+    kiln_graph_destroy(c.graph);
     return good;
 }
 

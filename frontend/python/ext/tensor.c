@@ -67,9 +67,16 @@ const kn_exchange *kn_py_exchange(PyObject *object) { return type_of(object).api
 static bool open_capsule(PyObject *capsule, struct DLManagedTensorVersioned *out)
 {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-        *out =
-            *(struct DLManagedTensorVersioned *)PyCapsule_GetPointer(capsule, "dltensor_versioned");
-        return true;
+        const struct DLManagedTensorVersioned *t =
+            PyCapsule_GetPointer(capsule, "dltensor_versioned");
+        if (t->major == KN_DL_MAJOR) {
+            *out = *t;
+            return true;
+        }
+        /* what lies behind its version is unknown */
+        PyErr_Format(PyExc_BufferError, "a tensor of DLPack %u; kiln knows version %d",
+                     (unsigned)t->major, KN_DL_MAJOR);
+        return false;
     }
     const struct DLManagedTensor *old = PyCapsule_GetPointer(capsule, "dltensor");
     if (!old)
@@ -93,15 +100,19 @@ static PyObject *plain_capsule(PyObject *object)
 }
 
 /* As the object's library wants to be asked. */
-static PyObject *asked_capsule(PyObject *object)
+static PyObject *asked_capsule(PyObject *object, void *const *stream)
 {
     PyObject *capsule_of = kn_py_framework("capsule");
-    PyObject *capsule = capsule_of ? PyObject_CallFunctionObjArgs(capsule_of, object, NULL) : NULL;
+    PyObject *given = stream ? PyLong_FromVoidPtr(*stream) : Py_BuildValue("");
+    PyObject *capsule =
+        capsule_of && given ? PyObject_CallFunctionObjArgs(capsule_of, object, given, NULL) : NULL;
+    Py_XDECREF(given);
     Py_XDECREF(capsule_of);
     return capsule;
 }
 
-bool kn_py_tensor(PyObject *object, struct DLManagedTensorVersioned *out, PyObject **held)
+bool kn_py_tensor(PyObject *object, void *const *stream, struct DLManagedTensorVersioned *out,
+                  PyObject **held)
 {
     const known type = type_of(object);
     *held = NULL;
@@ -111,7 +122,7 @@ bool kn_py_tensor(PyObject *object, struct DLManagedTensorVersioned *out, PyObje
         out->flags = 0;
         return type.api->look(object, &out->tensor) == 0;
     }
-    *held = type.plain ? plain_capsule(object) : asked_capsule(object);
+    *held = type.plain ? plain_capsule(object) : asked_capsule(object, stream);
     if (*held && open_capsule(*held, out))
         return true;
     Py_CLEAR(*held);

@@ -18,14 +18,15 @@ def plain(kind):
     return kind.__module__ == "numpy" and hasattr(kind, "__dlpack__")
 
 
-def capsule(x):
-    """A DLPack capsule of an array, whose memory may be used by what is put into stream(x)."""
+def capsule(x, given):
+    """A DLPack capsule of an array, whose memory may be used by what is put into the stream that is given, or, with None,
+    into stream(x)."""
     name = library(x)
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"expected an array that speaks DLPack, not {type(x).__name__}")
     how = {}
     if x.__dlpack_device__()[0] in (CUDA, CUDA_MANAGED):
-        how["stream"] = stream(x) or 1  # 1: the legacy default stream
+        how["stream"] = (stream(x) if given is None else given) or 1  # 1: the legacy default stream
     elif name == "jax":
         x.block_until_ready()
     try:

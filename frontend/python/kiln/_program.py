@@ -81,7 +81,8 @@ class Program(_kiln.Program):
 
     def explain(self, *, stage=None, arch="sm_90", verbose=False, **shapes):
         """What would run and why, as text: explain(x=(1024, 4096)), or of arrays; sizes that do not follow are assumed.
-        stage: "graph", "ir", "schedule", "cuda", ...; arch: a GPU's architecture, "cpu", or None for the program's device."""
+        stage: "html" (a page of drawings), "graph", "ir", "schedule", "cuda", ...; arch: a GPU's architecture, "cpu", or None
+        for the program's device."""
         if stage in ("ptx", "resources"):
             find_nvrtc()
         given = [(n, tuple(getattr(s, "shape", s if isinstance(s, tuple) else (s,)))) for n, s in shapes.items()]
