@@ -28,6 +28,8 @@ static const option options[] = {
     {"--arch", KN_OPT_ARCH, NEEDED},
     {"--schedule", KN_OPT_SCHEDULE, NEEDED},
     {"--reuse", KN_OPT_SCHEDULE, NEEDED},
+    {"--split", KN_OPT_SPLIT, NEEDED},
+    {"--save", KN_OPT_SPLIT, NEEDED},
     {"--fast-math", KN_OPT_FAST, NONE},
     {"--autotune", KN_OPT_TUNE, OPTIONAL},
     {"--bytes", KN_OPT_BYTES, NEEDED},
@@ -105,6 +107,7 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
     case KN_OPT_HTML: args->html = text; break;
     case KN_OPT_SVG: args->svg = text; break;
     case KN_OPT_ARCH: args->arch = text; break;
+    case KN_OPT_SPLIT: *(strcmp(o->name, "--save") == 0 ? &args->save : &args->split) = text; break;
     case KN_OPT_FAST: args->fast_math = true; break;
     case KN_OPT_TUNE: return set_autotune(args, text, e);
     case KN_OPT_BYTES: args->bytes = text; break;

@@ -24,7 +24,8 @@ enum {
     KN_OPT_TUNE = 2048,
     KN_OPT_VERBOSE = 4096,
     KN_OPT_HTML = 8192,
-    KN_OPT_SVG = 16384
+    KN_OPT_SVG = 16384,
+    KN_OPT_SPLIT = 32768
 };
 
 typedef struct kn_args {
@@ -37,6 +38,7 @@ typedef struct kn_args {
     const char *html, *svg; /* files to be written */
     const char *arch;
     const char *schedule, *reuse;
+    const char *split, *save; /* KN_OPT_SPLIT */
     bool fast_math;
     int autotune; /* milliseconds; 0: not given */
     const char *bytes;

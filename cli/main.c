@@ -89,12 +89,12 @@ static const struct command {
          VALUE_HELP},
     {{"explain",
       KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_HTML | KN_OPT_ARCH |
-          KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE,
+          KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE | KN_OPT_SPLIT,
       "FILE"},
      kn_cmd_explain,
      "say what would run, and why",
      "usage: kiln explain FILE[:FUNCTION] [NAME=VALUE ...] [-v] [--stage S] [--html FILE] [--arch A]\n"
-     "                    [--json]\n"
+     "                    [--json] [--split NAMES [--save NAMES]]\n"
      "\n"
      "Says in words what a .kiln file becomes; runs nothing and needs no GPU. Only the types and\n"
      "shapes of values matter; parameters that are not given have assumed sizes.\n"
@@ -107,6 +107,10 @@ static const struct command {
      "                 roofline; the schedule; the CUDA source beside the program's lines\n"
      "  --arch A       for another GPU architecture than sm_90: sm_80, sm_100, ...; or cpu\n"
      "  --json         one JSON object\n"
+     "  --split NAMES  in two: what can be computed before these parameters are known (a gradient dy\n"
+     "                 that comes from outside), and the rest; what the first saves for the second is\n"
+     "                 chosen by predicted time\n"
+     "  --save NAMES   saves these values instead, or none\n"
      "  --device D     for this machine's device: cpu, cuda, cuda:N, or auto: its GPU, else its CPU\n"
      "  --autotune     with --device cpu or cuda: what a run with --autotune has measured there for\n"
      "                 such sizes, or would try; measures nothing itself\n" FUSION_HELP

@@ -541,6 +541,35 @@ static inline kiln_arg kiln_arg_of_const(const char *name, const void *data, kil
     return arg;
 }
 
+typedef struct kiln_split_options {
+    size_t struct_size;
+    /* The values that the forward saves, by their names, with commas: "m, r". "" saves nothing; NULL: chosen by
+     * predicted time. kiln_explain() of either program has the names of those that it may save. */
+    const char *save;
+    const char *arch; /* whose time is predicted, as in kiln_explain_options */
+    /* Arguments of the whole program for whose sizes it is chosen; only shapes and strides count, and what is missing
+     * is assumed. The programs are right for all sizes. */
+    const kiln_arg *args;
+    int nargs;
+} kiln_split_options;
+KILN_INIT(kiln_split_options)
+/* Two graphs of one: what can be computed before the inputs `late` are known (names, with commas), and the rest. Where
+ * `late` are the gradients that come from outside, these are a forward and its backward:
+ *
+ *     g: y and dx = vjp(y, dy, x) are outputs, dy is an input
+ *     kiln_split(g, "dy", NULL, &forward, &backward)
+ *
+ * forward takes the inputs that are not late and has the outputs that need no others, and besides one for each value
+ * that it saves, which backward has as an input of the same name. backward reads the saved values, the late inputs, and
+ * what it needs of the others, which are to be as they were for forward (but those that forward updates); it computes
+ * the rest again. Saved is what makes both together quicker by the model's time: kiln_explain() of either says what,
+ * and what it takes. Either may be split again, as that of a second derivative. The graphs are the caller's, and each
+ * is compiled by kiln_compile(); the options may be NULL. ARGUMENT for a name that the graph does not have, and where
+ * no output, or every one, depends on a late input. */
+KILN_API kiln_status kiln_split(kiln_graph *graph, const char *late,
+                                const kiln_split_options *options, kiln_graph **forward,
+                                kiln_graph **backward);
+
 /* The shape of output `name` for these inputs; outputs among args are ignored. shape has room for
  * KILN_MAX_RANK. */
 KILN_API kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg *args,

@@ -39,6 +39,9 @@ STRUCT(launch, cooperative, F(grid), F(block), F(cluster), F(shared))
 #define F(field) END(kiln_explain_options, field)
 STRUCT(explain_options, verbose, F(stage), F(arch))
 #undef F
+#define F(field) END(kiln_split_options, field)
+STRUCT(split_options, nargs, F(save), F(arch), F(args))
+#undef F
 #define F(field) END(kiln_measurement, field)
 STRUCT(measurement, disk_hits, F(repeats), F(launches), F(device_us), F(host_us), F(compile_ms),
        F(bytes), F(copy_gbps))

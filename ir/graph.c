@@ -254,6 +254,7 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
     to->source = copy_text(a, g->source);
     to->texts = g->texts;
     to->file = copy_text(a, g->file);
+    to->split = copy_text(a, g->split);
     for (int i = 0; i < g->facts.list.len; i++) {
         kn_fact f = g->facts.list.data[i];
         f.a = kn_dim_copy(to->syms, f.a);

@@ -110,6 +110,7 @@ typedef struct kn_graph {
     const char *name;   /* the program's, "program" by default */
     const char *source; /* the first text that was parsed for it, or NULL */
     int texts;          /* how many were: places are in any of them */
+    const char *split;  /* of a part of a program that was split: how, for explain; or NULL */
     const char *file;
     KN_VEC(kn_node *) nodes;
     KN_VEC(kn_input) inputs;

@@ -108,21 +108,10 @@ static kn_status put_stage(const subject *s, const char *stage)
 kn_status kn_explain(kn_program *prog, const kn_arg *args, int nargs, const kn_explaining *what,
                      kn_text *t)
 {
-    const char *stage = what->stage, *arch = what->arch;
+    const char *stage = what->stage;
     subject s = {.prog = prog, .t = t, .verbose = what->verbose};
-    const kn_target *own = prog->ctx->dev->ops->target(prog->ctx->dev);
-    bool on_cpu = strcmp(own->kind, "cpu") == 0 && !prog->ctx->reference;
-    bool is_own = arch ? strcmp(arch, "cpu") == 0 && strcmp(own->kind, "cpu") == 0
-                       : on_cpu || strcmp(own->kind, "cuda") == 0;
-    if (is_own)
-        s.target = *own;
-    else if (!kn_target_of_arch(arch ? arch : "sm_90", &s.target)) {
-        kn_text known = kn_text_new(t->arena);
-        kn_target_put_archs(&known);
-        return kn_fail(KN_ARGUMENT,
-                       "unknown architecture '%s'; there are %s, and cpu on the CPU device", arch,
-                       kn_text_str(&known));
-    }
+    bool is_own;
+    KN_TRY(kn_target_asked(prog->ctx, what->arch, t->arena, &s.target, &is_own));
     KN_TRY(kn_explain_plan(&s, args, nargs, is_own));
     s.refusals = kn_regions_refusals(s.plan->regions);
     const bool page = stage && strcmp(stage, "html") == 0;

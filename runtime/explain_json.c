@@ -17,7 +17,8 @@
  *                                            the schedule that each forces ("": none), as --schedule reads
  *                                            it, and its us (null: not measured yet); which
  *                                            won, how many the budget left out
- *   constraints, wider, refusals, assumed    texts */
+ *   constraints, wider, refusals, assumed    texts
+ *   split                                    of a part of a program that was split: how, in words */
 #include "runtime/explain_impl.h"
 
 static void put_string(kn_text *t, const char *before, const char *s)
@@ -287,5 +288,7 @@ void kn_explain_json(const subject *s)
     put_texts(t, "wider", kn_explain_wider(s));
     put_list(s, "refusals", s->refusals.len, put_refusal);
     put_string(t, "  \"assumed\": ", s->assumed);
+    if (s->prog->original->split)
+        put_string(t, ",\n  \"split\": ", s->prog->original->split);
     kn_put(t, "\n}\n");
 }

@@ -24,6 +24,8 @@ static void put_head(const subject *s)
     put_cost(s, o->fusion ? "fused" : "unfused", s->plan->kernels.len, s->plan->ns);
     if (*s->assumed)
         kn_putf(t, "  assumed  %s\n", s->assumed);
+    if (s->prog->original->split)
+        kn_putf(t, "\n%s", s->prog->original->split);
 }
 
 static void put_list(const subject *s, const char *title, list l)

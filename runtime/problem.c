@@ -1,5 +1,27 @@
 /* What is to be planned for arguments of a program, and the plan of that. */
+#include <string.h>
+
 #include "runtime/program.h"
+
+kn_status kn_target_asked(const kn_context *ctx, const char *arch, kn_arena *a, kn_target *target,
+                          bool *is_own)
+{
+    const kn_target *own = ctx->dev->ops->target(ctx->dev);
+    bool on_cpu = strcmp(own->kind, "cpu") == 0;
+    *is_own = arch ? on_cpu && strcmp(arch, "cpu") == 0
+                   : (on_cpu && !ctx->reference) || strcmp(own->kind, "cuda") == 0;
+    if (*is_own) {
+        *target = *own;
+        return KN_OK;
+    }
+    if (kn_target_of_arch(arch ? arch : "sm_90", target))
+        return KN_OK;
+    kn_text known = kn_text_new(a);
+    kn_target_put_archs(&known);
+    return kn_fail(KN_ARGUMENT,
+                   "unknown architecture '%s'; there are %s, and cpu on the CPU device", arch,
+                   kn_text_str(&known));
+}
 
 kn_problem kn_program_problem(kn_program *p, const kn_binding *b, const kn_target *target)
 {

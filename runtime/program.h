@@ -67,6 +67,12 @@ kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program
                             kn_program **prog);
 void kn_program_destroy(kn_program *prog);
 
+/* What is to be planned for: "sm_90", ..., "cpu" on the CPU device; NULL: the context's device, or an sm_90 where that
+ * is neither a GPU nor the CPU. is_own: it is the context's device. ARGUMENT, in a message with those known, whose text
+ * is in `a`. */
+kn_status kn_target_asked(const kn_context *ctx, const char *arch, kn_arena *a, kn_target *target,
+                          bool *is_own);
+
 /* A plan for these arguments and a target, in arena `a`. Several threads may plan. */
 kn_status kn_program_plan(kn_program *prog, kn_arena *a, const kn_binding *b,
                           const kn_target *target, kn_plan **plan);

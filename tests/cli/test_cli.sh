@@ -278,6 +278,23 @@ check "explain --html" 0 '^<!doctype html>' explain "$examples/softmax.kiln" --h
 check "explain --html where nothing can be written" 3 'none/page.html: cannot write' \
     explain "$examples/softmax.kiln" --html none/page.html
 check "explain --html and --json" 2 'exclude each other' explain "$examples/softmax.kiln" --html page.html --json
+cat >split.kiln <<'END'
+def f(x: f32[N, C], dy: f32[N, C]):
+    m = mean(x, axis=1, keepdims=True)
+    y = tanh(x - m)
+    return y, vjp(y, dy, x)
+END
+check "explain --split" 0 '^f_forward for cuda' explain split.kiln 'x=f32[64,512]' --split dy
+check "explain --split has both" 0 '^f_backward for cuda' explain split.kiln 'x=f32[64,512]' --split dy
+check "explain --split --save" 0 'reads saved      m f32\[N, 1\] \(256 bytes\)$' \
+    explain split.kiln 'x=f32[64,512]' --split dy --save m
+check "explain --split --save none" 0 'reads saved      nothing' explain split.kiln --split dy --save none
+check "explain --split --json" 0 '"split": "the backward knows dy' explain split.kiln --split dy --json
+check "explain --split: sizes of what is saved" 0 'reads x, m, dy; writes out1' \
+    explain split.kiln 'x=f32[64,512]' --split dy --save m --stage schedule,graph --arch sm_80
+check "explain --split of no parameter" 2 "no input 'dz'" explain split.kiln --split dz
+check "explain --save alone" 2 'that --split divides' explain split.kiln --save m
+check "explain --save of no value" 2 "no value 'q'.* m," explain split.kiln --split dy --save q
 check "explain of an unknown architecture" 2 'sm_80, .*sm_90, .*cpu' explain "$examples/softmax.kiln" --arch sm_9
 check "explain of an unknown stage" 2 'frob' explain "$examples/softmax.kiln" --stage frob
 check "bench" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu
