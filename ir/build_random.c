@@ -122,6 +122,14 @@ static kn_node *fraction(const maker *m, kn_node *bits, kn_dtype t)
     return op2(m, KN_OP_MUL, cast(m, kept, t), number(m, t == KN_F64 ? 0x1p-53 : 0x1p-24));
 }
 
+/* The numbers k of 24 bits whose fraction k * 2^-24 is below p, a single f32, are those below this one. 2^24 for NaN. */
+static kn_node *threshold(const maker *m, kn_node *p)
+{
+    kn_node *scaled = op1(m, KN_OP_CEIL, op2(m, KN_OP_MUL, cast(m, p, KN_F32), number(m, 0x1p24)));
+    kn_node *most = op2(m, KN_OP_FMIN, scaled, number(m, 0x1p24));
+    return cast(m, op2(m, KN_OP_FMAX, most, number(m, 0)), KN_U32);
+}
+
 static bool is_made(const char *what, kn_dtype t)
 {
     if (t == KN_F32 || t == KN_F64)
@@ -196,7 +204,7 @@ kn_node *kn_build_dropout(kn_graph *g, kn_node *x, kn_node *p, kn_node *seed, kn
         return NULL;
     kn_dtype t = kn_compute_dtype(kn_real_of(x->dtype));
     p = cast(&m, p, t);
-    kn_node *kept = op2(&m, KN_OP_GE, fraction(&m, bits, KN_F32), cast(&m, p, KN_F32));
+    kn_node *kept = op2(&m, KN_OP_GE, op2(&m, KN_OP_SHR, bits, whole(&m, 8)), threshold(&m, p));
     kn_node *scale = op2(&m, KN_OP_DIV, number(&m, 1), op2(&m, KN_OP_SUB, number(&m, 1), p));
     kn_node *scaled = op2(&m, KN_OP_MUL, cast(&m, x, kn_compute_dtype(x->dtype)), scale);
     return where(&m, kept, cast(&m, scaled, x->dtype), cast(&m, number(&m, 0), x->dtype));

@@ -64,7 +64,9 @@ typedef struct kn_access {
     int buf;
     uint32_t axes; /* bit a: the buffer varies along axis a */
     kn_stride_kind kind[KN_MAX_RANK];
-    bool vector; /* accessed by vectors of vec elements, aligned, along the vector axis */
+    bool
+        vector; /* accessed by vectors of vec elements, aligned, along the vector axis; INDEX: counts along it from
+                    multiples of vec on */
     /* through a tile in shared memory, by so many elements at a time along the last axis; 0: not transposed */
     int transposed;
     kn_cache cache;

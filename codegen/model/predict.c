@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "codegen/kir/grid.h"
+#include "codegen/kir/lanes.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/machine.h"
 #include "codegen/model/resources.h"
@@ -302,7 +303,7 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
 enum {
     LOAD_COST = 2,
     FUNCTION_COST = 4, /* costlier operations are functions */
-    DOUBLE = 2,        /* f64 relative to f32, but for functions */
+    DOUBLE = 2,        /* 64 bits relative to 32, but for functions */
     PLAIN_COST = 2,
     MOMENTS_COST = 18,
     PEAK_COST = 18,
@@ -332,11 +333,31 @@ static bool approximates(const kn_kernel *k, const kn_phase *ph)
     return k->fast || narrow;
 }
 
+/* Is it another name for registers that are there: an integer in more or fewer bits, the upper half of 64? */
+static bool is_renamed(const kn_phase *ph, const kn_value *v)
+{
+    const kn_value *x = v->kind == KN_V_ELEM ? kn_value_at(ph, v->in[0]) : v;
+    const kn_value *by = kn_is_elem(v, KN_OP_SHR) ? kn_value_at(ph, v->in[1]) : NULL;
+    if (!kn_is_int(v->dtype) || !kn_is_int(x->dtype))
+        return false;
+    return kn_is_elem(v, KN_OP_CAST) ||
+           (by && by->kind == KN_V_CONST && kn_bytes(v->dtype) == 8 && by->value.i == 32);
+}
+
+/* What value i takes a lane: lanes that are alike share it, and what is known of them beforehand takes nothing. */
+static double a_lane(const kn_phase *ph, const kn_lanes *lanes, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    bool chosen = kn_is_elem(v, KN_OP_WHERE) && lanes && lanes[v->in[0]].known;
+    return !lanes ? 1 : lanes[i].known || chosen ? 0 : 1.0 / lanes[i].alike;
+}
+
 /* Additions an element in all sweeps. */
 static double additions(model *m, const kn_phase *ph)
 {
     const double unaligned_rows =
         1.2; /* the check whether a vector is the first or the last of a row */
+    const kn_lanes *lanes = m->target->sm ? kn_find_lanes(m->k->arena, ph) : NULL;
     double sum = 0, function = m->target->sm && approximates(m->k, ph) ? 0.5 : 1;
     for (int s = 0; s < ph->nest.nsweeps; s++) {
         kn_phase_needs(ph, s, m->need);
@@ -347,7 +368,12 @@ static double additions(model *m, const kn_phase *ph)
             int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
             bool costly = cost > FUNCTION_COST;
             double wide = v->dtype != KN_F64 ? 1 : costly ? m->m->wide : DOUBLE;
-            sum += cost * wide * (costly ? function : 1);
+            if (m->target->sm && is_renamed(ph, v))
+                continue;
+            if (m->target->sm && v->kind == KN_V_ELEM && kn_is_int(v->dtype) &&
+                kn_bytes(v->dtype) == 8)
+                wide = DOUBLE;
+            sum += cost * wide * (costly ? function : 1) * a_lane(ph, lanes, i);
         }
     }
     for (int i = 0; i < ph->nest.reds.len; i++)

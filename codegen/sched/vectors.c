@@ -1,18 +1,22 @@
 /* Vectors: how many elements a thread takes at a time, and the kinds of strides that follow. */
 #include "codegen/sched/sched.h"
 
+/* Is what the access begins at, wherever along the other axes, a multiple of `vec` elements? */
+static bool begins_at_multiple(const kn_phase *ph, const kn_access *acc, int va, int vec)
+{
+    for (int a = 0; a < ph->nest.naxes; a++)
+        if (a != va && ph->nest.axes[a].extent != 1 && acc->stride[a] % vec != 0)
+            return false;
+    return acc->split_stride % vec == 0 && acc->offset % vec == 0;
+}
+
 bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align, int va,
                     int vec)
 {
     int bytes = kn_bytes(buf->dtype) * vec;
     if (acc->stride[va] != 1)
         return true;
-    if (align % (bytes < 16 ? bytes : 16) != 0)
-        return false;
-    for (int a = 0; a < ph->nest.naxes; a++)
-        if (a != va && ph->nest.axes[a].extent != 1 && acc->stride[a] % vec != 0)
-            return false;
-    return acc->split_stride % vec == 0 && acc->offset % vec == 0;
+    return align % (bytes < 16 ? bytes : 16) == 0 && begins_at_multiple(ph, acc, va, vec);
 }
 
 static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
@@ -38,6 +42,9 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
     acc->shifted = acc->offset != 0 || ph->universal;
     acc->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
                   (!ph->how.unaligned || differs_by_group(ph, acc));
+    if (acc->buf == KN_BUF_COUNT) /* the counts of a vector begin at a multiple of its width */
+        acc->vector =
+            acc->vector && !ph->how.unaligned && begins_at_multiple(ph, acc, va, ph->how.vec);
 }
 
 static void set_all_kinds(kn_phase *ph)

@@ -1,6 +1,7 @@
 /* Random numbers: the generator's published vectors, the same bits on every device and in every schedule, and that they
  * are spread as they should be. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/parse/parse.h"
@@ -111,6 +112,94 @@ static void test_emu(void **state)
     hold("emu", EFFORT(10, 5));
 }
 
+/* ---- neighbours ---- */
+
+/* Whose blocks lanes of a vector share: the same bits, and each block is computed once for them. */
+static const struct {
+    const char *text, *sizes, *schedule;
+    bool shared;
+} neighbours[] = {
+    {"def f(s: u64):\n    return random_bits(s, 1, (64, 40))", "", NULL, true},
+    {"def f(x: f32[N, C], s: u64):\n    return dropout(x, 0.5, s, 1)", "N=5 C=24", NULL, true},
+    {"def f(x: f32[N, C], s: u64):\n    return dropout(x, 0.5, s, 1)", "N=5 C=30", NULL, false},
+    {"def f(x: bf16[N, C], s: u64):\n    return dropout(x, 0.5, s, 1)", "N=5 C=24", NULL, true},
+    {"def f(x: f64[N, C], s: u64):\n    return x * normal(s, 1, (N, C), f64)", "N=5 C=24", NULL,
+     true},
+    {"def f(x: f64[N, C], s: u64):\n    return dropout(x, 0.5, s, 1) + x * uniform(s, 2, (N, C), f64)",
+     "N=5 C=24", NULL, true},
+    {"def f(x: bf16[N, C], s: u64):\n"
+     "    h = x + dropout(x, 0.5, s, 3)\n"
+     "    return (h - mean(h, axis=1, keepdims=True)) * rsqrt(var(h, axis=1, keepdims=True) + 1)",
+     "N=5 C=320", NULL, true},
+    {"def f(x: f32[N, C], s: u64):\n    return sum(dropout(x, 0.5, s, 3), axis=0)", "N=70 C=256",
+     "split", true},
+    {"def f(x: f32[N, C], s: u64):\n    return sum(dropout(x, 0.5, s, 3), axis=1)", "N=3 C=4096",
+     "split", true},
+    {"def f(x: f32[N, C], s: u64):\n    return sum(dropout(x[:, 2:-2], 0.5, s, 3), axis=1)",
+     "N=3 C=4100", NULL, false},
+    {"def f(x: f32[N, C], s: u64):\n    return dropout(x.T, 0.5, s, 1) + x.T", "N=64 C=32", "tiles",
+     true},
+    {"def f(x: f32[N, C], s: u64):\n    return x * (random_bits(s, 1, (N, 3, C))[:, 1] > 9)",
+     "N=8 C=16", NULL, true},
+};
+
+static void test_neighbours(void **state)
+{
+    (void)state;
+    kn_context *ctx = open_context("emu");
+    tally seen = {0};
+    for (size_t i = 0; i < sizeof neighbours / sizeof *neighbours; i++) {
+        kn_arena a;
+        sources made = {0};
+        bool shared = false;
+        const kn_program_options o = {.fusion = true, .schedule = neighbours[i].schedule};
+        kn_arena_init(&a, &kn_malloc_allocator);
+        program *p = program_of_text(&a, neighbours[i].text, "random", neighbours[i].sizes, 0);
+        kn_text why = kn_text_new(&a);
+        if (!p || program_failure_cuda(p, ctx, &o, &why, &made).fault)
+            fail_msg("%s: %s", neighbours[i].text, p ? kn_text_str(&why) : kn_last_error());
+        for (int k = 0; k < made.text.len; k++)
+            shared = shared || strstr(made.text.data[k], "first_lane");
+        if (shared != neighbours[i].shared)
+            fail_msg("%s, %s: blocks are%s shared", neighbours[i].text, neighbours[i].sizes,
+                     shared ? "" : " not");
+        must_agree(p, ctx, &o, neighbours[i].text, &seen);
+        kn_arena_finish(&a);
+    }
+    must_have_compared(&seen);
+    kn_context_close(ctx);
+}
+
+/* What dropout leaves is what the uniform numbers say, whatever the probability. */
+static void test_probabilities(void **state)
+{
+    (void)state;
+    static const char *const p[] = {"0",           "1",    "0.1",   "0.5",      "0x1p-24",
+                                    "1 - 0x1p-24", "1.25", "-0.25", "1e30",     "-1e30",
+                                    "nan",         "inf",  "-0.0",  "0.999999", "1e-45"};
+    for (size_t i = 0; i < sizeof p / sizeof *p; i++) {
+        kn_arena a;
+        kn_array out = {.dtype = KN_BOOL, .rank = 1, .shape = {512}, .stride = {1}};
+        char same[512] = {0};
+        double value = strcmp(p[i], "1 - 0x1p-24") == 0 ? 1 - 0x1p-24 : strtod(p[i], NULL);
+        kn_array in = {.dtype = KN_F32, .data = &(float){(float)value}};
+        out.data = same;
+        kn_arena_init(&a, &kn_malloc_allocator);
+        kn_graph *g = kn_graph_new(&a, "f");
+        if (kn_parse(g,
+                     "def f(p: f32):\n"
+                     "    kept = dropout(cast(arange(512) + 1, f32), p, 4, 5) != 0\n"
+                     "    return kept == (uniform(4, 5, (512,)) >= p)\n",
+                     "f") ||
+            kn_interp(g, &a, (int64_t[]){0}, &in, &out, NULL))
+            fail_msg("%s", kn_last_error());
+        for (int k = 0; k < 512; k++)
+            if (!same[k])
+                fail_msg("p is %s: element %d", p[i], k);
+        kn_arena_finish(&a);
+    }
+}
+
 /* ---- distributions ---- */
 
 enum { MANY = 1 << 14 };
@@ -163,10 +252,9 @@ static void test_distributions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_emu),
-        cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_vectors),       cmocka_unit_test(test_cpu),
+        cmocka_unit_test(test_emu),           cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_probabilities), cmocka_unit_test(test_distributions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

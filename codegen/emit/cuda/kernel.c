@@ -17,6 +17,7 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     kn_cuda_find_wide(w);
     kn_cuda_find_imprecise(w);
+    w->lanes = kn_find_lanes(w->t->arena, w->ph);
 }
 
 /* ROWS: the members that the workers of a group take in one step. */

@@ -183,33 +183,31 @@ static void define_element(kn_cuda_writer *w, int i)
                      kn_cuda_value(w, i));
 }
 
-/* The elements of a step, one by one. */
-static void write_lanes(kn_cuda_writer *w)
+/* One element of what a step needs. */
+static void write_element(kn_cuda_writer *w, int i)
 {
     const kn_phase *ph = w->ph;
-    if (ph->how.vec > 1) {
-        kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
-    }
-    if (ph->how.unaligned)
-        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", kn_cuda_lane_is_member(w)), "continue;");
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = &ph->nest.values.data[i];
-        if (!w->need[i] || v->level != KN_ELEMENT)
-            continue;
-        if (v->kind == KN_V_ELEM && !w->loaded[i])
-            define_element(w, i);
-        else if (v->kind == KN_V_GATHER) /* its indices have just been computed */
-            kn_cuda_define_load(w, i, varies_by_lane(w, v->access) ? "l" : NULL);
-        else if (kn_cuda_in_registers(w, i))
-            kn_cuda_define(w, i, kept_element(w, i));
-        else if ((v->kind == KN_V_LOAD && v->access->vector) || kn_cuda_in_shared(w, i))
-            kn_cuda_define(w, i,
-                           kn_cuda_printed(w, "%s_vec.at[%s]", kn_cuda_value(w, i),
-                                           ph->how.vec > 1 ? "l" : "0"));
-        else if (kn_has_access(v) && varies_by_lane(w, v->access))
-            kn_cuda_define_load(w, i, "l");
-    }
+    const kn_value *v = &ph->nest.values.data[i];
+    if (!w->need[i] || v->level != KN_ELEMENT)
+        return;
+    if (v->kind == KN_V_ELEM && !w->loaded[i])
+        define_element(w, i);
+    else if (v->kind == KN_V_GATHER) /* its indices have just been computed */
+        kn_cuda_define_load(w, i, varies_by_lane(w, v->access) ? "l" : NULL);
+    else if (kn_cuda_in_registers(w, i))
+        kn_cuda_define(w, i, kept_element(w, i));
+    else if ((v->kind == KN_V_LOAD && v->access->vector) || kn_cuda_in_shared(w, i))
+        kn_cuda_define(
+            w, i,
+            kn_cuda_printed(w, "%s_vec.at[%s]", kn_cuda_value(w, i), ph->how.vec > 1 ? "l" : "0"));
+    else if (kn_has_access(v) && varies_by_lane(w, v->access))
+        kn_cuda_define_load(w, i, "l");
+}
+
+/* What becomes of an element. */
+static void write_uses(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_accumulate(w, r);
@@ -222,6 +220,92 @@ static void write_lanes(kn_cuda_writer *w)
         else
             write_element_store(w, i);
     }
+}
+
+/* Is the value one of a run of `run` lanes, computed once for all of them? */
+static bool is_shared(const kn_cuda_writer *w, int run, int i)
+{
+    const kn_value *v = kn_value_at(w->ph, i);
+    return w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_ELEM && !w->loaded[i] &&
+           !w->lanes[i].known && w->lanes[i].alike >= run;
+}
+
+/* The shortest run of lanes that share a value; 1: none do. */
+static int shortest_run(const kn_cuda_writer *w)
+{
+    int run = 0;
+    for (int i = 0; w->lanes && i < w->ph->nest.values.len; i++)
+        if (is_shared(w, 2, i) && (!run || w->lanes[i].alike < run))
+            run = w->lanes[i].alike;
+    return run ? run : 1;
+}
+
+/* Marks in once[] what a run computes once, and in each[] what each of its lanes computes. */
+static void divide(const kn_cuda_writer *w, int run, bool *once, bool *each)
+{
+    const kn_phase *ph = w->ph;
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        each[ph->nest.reds.data[r].value] |= ph->nest.reds.data[r].stage == w->sweep;
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (kn_cuda_stores_now(w, i))
+            each[ph->nest.stores.data[i].value] = true;
+    for (int i = ph->nest.values.len - 1; i >= 0; i--) {
+        const kn_value *v = kn_value_at(ph, i);
+        bool computed = v->kind == KN_V_GATHER || (v->kind == KN_V_ELEM && !w->loaded[i]);
+        each[i] = each[i] || (w->need[i] && kn_kept(ph, i) && v->kind == KN_V_ELEM);
+        if (each[i] && is_shared(w, run, i)) {
+            once[i] = true;
+            each[i] = false;
+        }
+        for (int k = 0; computed && k < v->nin; k++) {
+            once[v->in[k]] |= once[i];
+            each[v->in[k]] |= each[i];
+        }
+    }
+}
+
+/* Lanes by runs, of which each shares values. */
+static void write_runs(kn_cuda_writer *w, int run)
+{
+    const int n = w->ph->nest.values.len;
+    bool *once = KN_NEW_ARRAY(w->t->arena, bool, n + 1),
+         *each = KN_NEW_ARRAY(w->t->arena, bool, n + 1);
+    divide(w, run, once, each);
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int first_lane = 0; first_lane < %d; first_lane += %d)", w->ph->how.vec,
+                 run);
+    kn_cuda_line(w, "const int l = first_lane;");
+    for (int i = 0; i < n; i++)
+        if (once[i])
+            write_element(w, i);
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int l = first_lane; l < first_lane + %d; ++l)", run);
+    for (int i = 0; i < n; i++)
+        if (each[i])
+            write_element(w, i);
+    write_uses(w);
+    kn_cuda_close(w);
+    kn_cuda_close(w);
+}
+
+/* The elements of a step, one by one. */
+static void write_lanes(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    const int run = shortest_run(w);
+    if (run > 1) {
+        write_runs(w, run);
+        return;
+    }
+    if (ph->how.vec > 1) {
+        kn_put(w->t, "#pragma unroll\n");
+        kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
+    }
+    if (ph->how.unaligned)
+        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", kn_cuda_lane_is_member(w)), "continue;");
+    for (int i = 0; i < ph->nest.values.len; i++)
+        write_element(w, i);
+    write_uses(w);
     if (ph->how.vec > 1)
         kn_cuda_close(w);
 }

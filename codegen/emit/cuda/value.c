@@ -91,6 +91,9 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
     const char *in[KN_MAX_IN] = {0};
+    int bits;
+    if (w->lanes && v->level == KN_ELEMENT && kn_is_lane_number(w->ph, w->lanes, i, &bits))
+        return kn_cuda_printed(w, "(%s)(l & %d)", kn_cuda_type(v->dtype), bits);
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_cuda_operand(w, v->in[k]);
     const division *d = division_of(w, i, v->in[1]);

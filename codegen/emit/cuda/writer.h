@@ -24,6 +24,7 @@
 #define KN_CODEGEN_CUDA_WRITER_H
 
 #include "codegen/kir/kir.h"
+#include "codegen/kir/lanes.h"
 
 /* How a quotient by a group value is computed: by the divisor's reciprocal, each with a test of its own for whether
  * that is exact; by the reciprocal, with one test for all quotients of a step; or by division. */
@@ -48,8 +49,9 @@ typedef struct kn_cuda_writer {
     bool *loaded;   /* kept, and already in its registers or its shared memory */
     bool *declared; /* its registers are declared */
     bool *wide; /* COLS: a group value that is an array, an element for each of a thread's groups */
-    bool *broadcast; /* packed: a group value that differs from group to group */
-    bool *imprecise; /* an f32 value that is only used rounded to 16 bits: precision.c */
+    bool *broadcast;       /* packed: a group value that differs from group to group */
+    const kn_lanes *lanes; /* what lanes have in common, or NULL */
+    bool *imprecise;       /* an f32 value that is only used rounded to 16 bits: precision.c */
     /* ---- the steps being written ---- */
     const kn_sweep_loop *loop;
     bool tiled;        /* they are of a tile, where transposed accesses find their elements */
