@@ -68,6 +68,7 @@ kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *places, const k
 kn_node *kn_build_put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_node *v, kn_loc loc);
 /* Places in an array of `shape`: along its axis j at places[j], or where that is NULL at the index along axis[j]. */
 typedef struct kn_scatter {
+    const char *what; /* for people: "at_add at 3:4" */
     int rank;
     kn_dim shape[KN_MAX_RANK];
     kn_node *places[KN_MAX_RANK]; /* i64, of v's rank */
@@ -77,7 +78,7 @@ typedef struct kn_scatter {
 /* The sum of the elements of v that go to each place; places that are none are left out. */
 kn_node *kn_build_scatter(kn_graph *g, const kn_scatter *t, kn_node *v, kn_loc loc);
 /* To where a TAKE's elements come from. */
-kn_scatter kn_scatter_of(const kn_node *take);
+kn_scatter kn_scatter_of(const kn_node *take, const char *what);
 /* The four words of a counter, u32, become those of its block; the seed is a u64. */
 void kn_build_philox(kn_graph *g, kn_node **counter, kn_node *seed, kn_loc loc);
 /* Bounds an index to 0, ..., n - 1. */

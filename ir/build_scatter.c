@@ -58,6 +58,33 @@ static kn_node *in_space(kn_graph *g, const space *to, kn_node *x, kn_loc loc)
     return x ? kn_build_reshape_to(g, x, shape, to->rank, loc) : NULL;
 }
 
+static const char *product(kn_graph *g, const kn_dim *dims, int n)
+{
+    kn_dim all = kn_dim_const(g->syms, 1);
+    kn_text t = kn_text_new(g->arena);
+    for (int i = 0; i < n && all; i++)
+        all = kn_dim_mul(g->syms, all, dims[i]);
+    if (all)
+        kn_dim_print(&t, g->syms, all);
+    return all ? kn_text_str(&t) : "many";
+}
+
+/* Says what is compared with what. */
+static void note(kn_graph *g, const kn_scatter *t, const space *to, const kn_node *made)
+{
+    kn_dim compared[KN_MAX_RANK];
+    int n = 0;
+    for (int j = 0; j < t->rank; j++)
+        if (t->places[j])
+            compared[n++] = t->shape[j];
+    if (!n || !to->nsummed)
+        return;
+    const char *text =
+        kn_sprintf(g->arena, "%s: each of %s is compared with each of %s", t->what,
+                   product(g, compared, n), product(g, to->shape + t->rank, to->nsummed));
+    kn_push(g->arena, &g->searches, ((kn_remark){made->id, text}));
+}
+
 kn_node *kn_build_scatter(kn_graph *g, const kn_scatter *t, kn_node *v, kn_loc loc)
 {
     space to;
@@ -80,13 +107,16 @@ kn_node *kn_build_scatter(kn_graph *g, const kn_scatter *t, kn_node *v, kn_loc l
     const kn_reduction r = {.axes = summed, .naxes = to.nsummed, .dtype = zero->dtype};
     if (v && to.nsummed)
         v = kn_build_reduction(g, KN_OP_SUM, v, &r, loc);
-    return v ? kn_build_broadcast_to(g, v, t->shape, t->rank, loc) : NULL;
+    if (!v || !(v = kn_build_broadcast_to(g, v, t->shape, t->rank, loc)))
+        return NULL;
+    note(g, t, &to, v);
+    return v;
 }
 
-kn_scatter kn_scatter_of(const kn_node *take)
+kn_scatter kn_scatter_of(const kn_node *take, const char *what)
 {
     const kn_node *x = take->in[0];
-    kn_scatter t = {.rank = x->rank};
+    kn_scatter t = {.what = what, .rank = x->rank};
     for (int j = 0; j < x->rank; j++) {
         int by = take->u.gather.by[j];
         t.shape[j] = x->shape[j];
@@ -107,6 +137,7 @@ kn_node *kn_build_at_add(kn_graph *g, kn_node *x, kn_node *indices, kn_node *v, 
         kn_fail_prefix(KN_SHAPE, "at_add: ");
         return NULL;
     }
-    const kn_scatter t = kn_scatter_of(taken);
+    const kn_scatter t =
+        kn_scatter_of(taken, kn_sprintf(g->arena, "at_add%s", kn_loc_place(loc).text));
     return elem(g, KN_OP_ADD, x, kn_build_scatter(g, &t, v, loc), loc);
 }

@@ -178,10 +178,16 @@ static kn_node *cut(const kn_grad_site *s, kn_node *v, const window *w, int most
 
 /* ---- from places to elements ---- */
 
+static const char *what(const kn_grad_site *s)
+{
+    return kn_sprintf(s->g->arena, "the gradient of %s%s", kn_node_title(s->y),
+                      kn_loc_place(s->y->loc).text);
+}
+
 /* Whatever the places are. */
 static kn_node *searched(const kn_grad_site *s, const line *l, kn_node *v)
 {
-    kn_scatter t = {.rank = v->rank};
+    kn_scatter t = {.what = what(s), .rank = v->rank};
     for (int j = 0; j < v->rank; j++) {
         t.shape[j] = j == l->axis ? l->n : v->shape[j];
         t.axis[j] = j;
@@ -270,7 +276,7 @@ kn_node *kn_grad_take(const kn_grad_site *s, int k)
     const kn_node *take = s->y, *x = take->in[0];
     kn_node *v = s->dy;
     if (!is_separable(s->g, take)) {
-        const kn_scatter t = kn_scatter_of(take);
+        const kn_scatter t = kn_scatter_of(take, what(s));
         return kn_build_scatter(s->g, &t, v, s->loc);
     }
     for (int j = 0; j < x->rank && v; j++) {

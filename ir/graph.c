@@ -246,6 +246,12 @@ kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, 
 
 static const char *copy_text(kn_arena *a, const char *s) { return s ? kn_strdup(a, s) : NULL; }
 
+static void copy_remarks(kn_arena *a, kn_remarks *to, const kn_remarks *from)
+{
+    for (int i = 0; i < from->len; i++)
+        kn_push(a, to, ((kn_remark){from->data[i].node, kn_strdup(a, from->data[i].text)}));
+}
+
 kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
 {
     kn_graph *to = kn_graph_new(a, kn_strdup(a, g->name));
@@ -295,11 +301,8 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
         kn_graph_add_output(to, (kn_output){kn_strdup(a, g->outputs.data[i].name),
                                             to->nodes.data[g->outputs.data[i].node->id],
                                             g->outputs.data[i].updates});
-    for (int i = 0; i < g->wider.len; i++) {
-        kn_wider w = g->wider.data[i];
-        w.text = kn_strdup(a, w.text);
-        kn_push(a, &to->wider, w);
-    }
+    copy_remarks(a, &to->wider, &g->wider);
+    copy_remarks(a, &to->searches, &g->searches);
     return to;
 }
 

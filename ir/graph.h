@@ -97,11 +97,12 @@ typedef struct kn_budget {
 extern const kn_budget kn_usual_budget; /* of every new graph */
 void kn_keep_within(const kn_budget *b, kn_arena *a, int64_t nodes, const char *title, kn_loc loc);
 
-/* An operation of the user's text whose result is wider than its operands, by NumPy's rules. */
-typedef struct kn_wider {
+/* What explain says of a node, if the program needs it. */
+typedef struct kn_remark {
     int node;         /* the number of what it gives */
     const char *text; /* "** at 2:13: f64 of a float and i32" */
-} kn_wider;
+} kn_remark;
+typedef KN_VEC(kn_remark) kn_remarks;
 
 typedef struct kn_graph {
     kn_arena *arena;
@@ -117,8 +118,10 @@ typedef struct kn_graph {
     KN_VEC(kn_output) outputs;
     kn_finder inputs_by, outputs_by; /* by name */
     kn_finder nodes_by;
-    KN_VEC(kn_wider) wider; /* of a graph as it was built; rewriting leaves it out */
-    int carried;            /* CARRIED nodes so far */
+    /* Of a graph as it was built, rewriting leaves them out: operations of the user's text whose result is wider than
+     * their operands, by NumPy's rules; sums that search for what belongs to them */
+    kn_remarks wider, searches;
+    int carried; /* CARRIED nodes so far */
     /* Of an optimised graph: the INDEX nodes of the one before, in it, that a call's sizes can take out of bounds. */
     KN_VEC(const kn_node *) indices;
     /* Of a refined graph: the uses of its nodes so far, KN_MAX_IN each (ir/view.h). */

@@ -337,6 +337,13 @@ static void copy_nodes(const making *m, kn_graph *to, kn_node **map)
     }
 }
 
+static void copy_remarks(kn_graph *g, kn_remarks *to, const kn_remarks *from, kn_node *const *map)
+{
+    for (int i = 0; i < from->len; i++)
+        if (map[from->data[i].node])
+            kn_push(g->arena, to, ((kn_remark){map[from->data[i].node]->id, from->data[i].text}));
+}
+
 static void copy_outputs(const making *m, kn_graph *to, kn_node *const *map)
 {
     const kn_graph *g = m->s->g;
@@ -352,10 +359,8 @@ static void copy_outputs(const making *m, kn_graph *to, kn_node *const *map)
         if (m->saved[c] && !early_output_of(m->s, m->s->candidates[c].node))
             kn_graph_add_output(
                 to, (kn_output){m->s->candidates[c].name, map[m->s->candidates[c].node->id], -1});
-    for (int i = 0; i < g->wider.len; i++)
-        if (map[g->wider.data[i].node])
-            kn_push(to->arena, &to->wider,
-                    ((kn_wider){map[g->wider.data[i].node]->id, g->wider.data[i].text}));
+    copy_remarks(to, &to->wider, &g->wider, map);
+    copy_remarks(to, &to->searches, &g->searches, map);
 }
 
 /* What the first part needs: its outputs and what is saved. What the second does not read either is its, too. */

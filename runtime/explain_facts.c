@@ -46,6 +46,17 @@ list kn_explain_wider(const subject *s)
     return l;
 }
 
+list kn_explain_searches(const subject *s)
+{
+    const kn_graph *g = s->prog->original;
+    list l = {.a = s->plan->arena};
+    const bool *needed = kn_needed_nodes(g, l.a);
+    for (int i = 0; i < g->searches.len; i++)
+        if (needed[g->searches.data[i].node])
+            add(&l, g->searches.data[i].text);
+    return l;
+}
+
 /* ---- facts ---- */
 
 static const char *relation(const subject *s, const kn_fact *fact)

@@ -17,7 +17,8 @@
  *                                            the schedule that each forces ("": none), as --schedule reads
  *                                            it, and its us (null: not measured yet); which
  *                                            won, how many the budget left out
- *   constraints, wider, refusals, assumed    texts
+ *   constraints, wider, searches, refusals, assumed
+ *                                            texts
  *   split                                    of a part of a program that was split: how, in words */
 #include "runtime/explain_impl.h"
 
@@ -286,6 +287,7 @@ void kn_explain_json(const subject *s)
         kn_push(relied.a, &relied.lines, more.lines.data[i]);
     put_texts(t, "constraints", relied);
     put_texts(t, "wider", kn_explain_wider(s));
+    put_texts(t, "searches", kn_explain_searches(s));
     put_list(s, "refusals", s->refusals.len, put_refusal);
     put_string(t, "  \"assumed\": ", s->assumed);
     if (s->prog->original->split)

@@ -44,7 +44,7 @@ static void note(kn_graph *g, const char *what, kn_loc loc, const kn_node *made,
 {
     const char *text = kn_sprintf(g->arena, "%s%s: %s of %s", what, kn_loc_place(loc).text,
                                   kn_dtypes[made->dtype].text, types);
-    kn_push(g->arena, &g->wider, ((kn_wider){made->id, text}));
+    kn_push(g->arena, &g->wider, ((kn_remark){made->id, text}));
 }
 
 void kn_note_wider(kn_parser *p, const char *what, kn_pos pos, const kn_value *args, int n,

@@ -46,14 +46,16 @@ NAMES |= {"rsqrt": jax.lax.rsqrt, "erf": jax.scipy.special.erf, "erfc": jax.scip
 
 
 def programs(binary):
-    """JAX compiles each operation for every shape, some seconds a program: all of them only where that is asked for."""
+    """JAX compiles each program, some seconds: all of them only where that is asked for. Sizes are written as numbers,
+    for results have them too."""
     most = 10**6 if os.environ.get("KILN_THOROUGH") else 20
     text = subprocess.run([binary, "write"], check=True, capture_output=True, text=True).stdout
     for m in re.finditer(r"# (\S+) (\S+)\n(def f\((.*)\):\n((?:    .*\n)+))", text):
         at_random = m[1] == "-1.5"
         most -= at_random
         if not at_random or most >= 0:
-            yield float(m[1]), float(m[2]), m[4], m[5]
+            sized = (re.sub(r"\b[NMK]\b", lambda name: str(SIZES[name[0]]), text) for text in m.group(4, 5))
+            yield float(m[1]), float(m[2]), *sized
 
 
 def parameters(text):
@@ -72,10 +74,6 @@ def draw(random, kind, shape, low, high):
     return x + 1j * random.uniform(low, high, shape) if kind == "c128" else x
 
 
-def seeds_of(random, ys):
-    return [draw(random, "c128" if np.iscomplexobj(y) else "f64", np.shape(y), -1, 1) for y in ys]
-
-
 def by_jax(params, body, values, wrt, random):
     scope = NAMES | SIZES
     exec(f"def f({', '.join(params)}):\n{body}", scope)
@@ -84,9 +82,11 @@ def by_jax(params, body, values, wrt, random):
         made = scope["f"](**(values | dict(zip(wrt, xs))))
         return made if isinstance(made, tuple) else (made,)
 
-    ys, back = jax.vjp(function, *(jnp.asarray(values[n]) for n in wrt))
-    seeds = seeds_of(random, ys)
-    return seeds, back(tuple(jnp.asarray(s, y.dtype) for s, y in zip(seeds, ys)))
+    xs = [jnp.asarray(values[n]) for n in wrt]
+    ys = jax.eval_shape(function, *xs)
+    seeds = [draw(random, "c128" if jnp.issubdtype(y.dtype, jnp.complexfloating) else "f64", y.shape, -1, 1) for y in ys]
+    back = jax.jit(lambda xs, seeds: jax.vjp(function, *xs)[1](seeds))
+    return seeds, back(xs, tuple(jnp.asarray(s, y.dtype) for s, y in zip(seeds, ys)))
 
 
 def by_kiln(kiln, head, body, values, wrt, seeds):
@@ -124,6 +124,8 @@ def main():
                 print(f"{text}differs by {off:.2g} in the gradient by {name}:\n{g}\n{w}\n")
                 wrong += 1
         same += 1
+        if same % 50 == 0:
+            jax.clear_caches()  # which grow with every program
     print(f"{same} programs beside JAX {jax.__version__}, {wrong} gradients differ")
     kiln.close()
     return wrong > 0 or same < 50

@@ -112,6 +112,32 @@ static void no_lines(void **state)
     }
 }
 
+/* ---- what stands in the way of a gradient ---- */
+
+static void searches(void **state)
+{
+    (void)state;
+    static const char *const title = "\nsearched for, as their places are values\n";
+    says_this(&(asked){.program = "def f(w: f32[V, D], i: i32[N, K], dy: f32[N, K, D]):\n"
+                                  "    y = w[i]\n"
+                                  "    return vjp(y, dy, w)\n"},
+              PARTS(title, "  the gradient of y at 2:10: each of V is compared with each of N*K\n"),
+              NONE);
+    says_this(
+        &(asked){.program = "def f(w: f32[V, D], i: i32[N], v: f32[N, D]):\n"
+                            "    return at_add(w, i, v)\n",
+                 .stage = "json"},
+        PARTS("\"searches\": [\n    \"at_add at 2:12: each of V is compared with each of N\"\n"),
+        NONE);
+    says_this(&(asked){.program = "def f(w: f32[V, D], dy: f32[3, D]):\n"
+                                  "    return vjp(w[:3] * 2, dy, w), w[1] + w[2:]\n"},
+              NONE, PARTS(title));
+    /* the gradient of what is added is taken, and nothing searched */
+    says_this(&(asked){.program = "def f(w: f32[V, D], i: i32[N], v: f32[N, D], dy: f32[V, D]):\n"
+                                  "    return vjp(at_add(w, i, v), dy, v)\n"},
+              NONE, PARTS(title));
+}
+
 /* ---- axes ---- */
 
 static void axes_of_one_name(void **state)
@@ -309,6 +335,7 @@ static void page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {test(lines),
+                                       test(searches),
                                        test(no_lines),
                                        test(axes_of_one_name),
                                        test(steps),
