@@ -1,5 +1,5 @@
 /* Random numbers: the generator's published vectors, the same bits on every device and in every schedule, and that they
- * are spread as they should be. */
+ * are spread as they should be. `test_random_numbers cuda` holds a GPU to the same bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,10 +143,9 @@ static const struct {
      "N=8 C=16", NULL, true},
 };
 
-static void test_neighbours(void **state)
+static void hold_neighbours(const char *device)
 {
-    (void)state;
-    kn_context *ctx = open_context("emu");
+    kn_context *ctx = open_context(device);
     tally seen = {0};
     for (size_t i = 0; i < sizeof neighbours / sizeof *neighbours; i++) {
         kn_arena a;
@@ -168,6 +167,12 @@ static void test_neighbours(void **state)
     }
     must_have_compared(&seen);
     kn_context_close(ctx);
+}
+
+static void test_neighbours(void **state)
+{
+    (void)state;
+    hold_neighbours("emu");
 }
 
 /* What dropout leaves is what the uniform numbers say, whatever the probability. */
@@ -249,8 +254,21 @@ static void test_distributions(void **state)
     moments("dropout(ones((16384,), f32), 0.2, 1, 5)", KN_F32, 1, 0.25, 0.25 * 0.8125);
 }
 
-int main(void)
+static const char *asked; /* a device */
+
+static void test_asked(void **state)
 {
+    (void)state;
+    hold(asked, 200);
+    hold_neighbours(asked);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest one[] = {cmocka_unit_test(test_asked)};
+    asked = argv[1];
+    if (argc > 1)
+        return cmocka_run_group_tests(one, NULL, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors),       cmocka_unit_test(test_cpu),
         cmocka_unit_test(test_emu),           cmocka_unit_test(test_neighbours),
