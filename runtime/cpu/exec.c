@@ -6,20 +6,11 @@
 #include "runtime/device/params.h"
 
 enum {
-    INLINE_WORK = 32 * 1024, /* steps over elements: less is not worth waking a thread */
-    TASK_WORK = 32 * 1024,
-    TASKS_A_THREAD = 8,
-    RUN_LANES = 256, /* runs of at least this many lanes get blocks of their own, */
-    ROW_LANES = 32,  /* or this many, if they are rows that a gather finds by one index each */
-    FEW_MEMBERS = 32,
-    FEW_GROUPS = 4,
+    RUN_LANES = 256,      /* runs of at least this many lanes get blocks of their own, */
+    ROW_LANES = 32,       /* or this many, if they are rows that a gather finds by one index each */
     TILE = 32,            /* the side of a square: two cache lines of 4-byte elements */
     FEWEST_IN_ROWS = 256, /* lanes of a tile of gathered rows */
 };
-
-static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t over(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /* ---- one unit of work ---- */
 
@@ -79,11 +70,11 @@ static void finish_folds(kn_frame *f, const kn_stage *stage, int64_t n)
 /* The end of the block that begins at lane i. */
 static int64_t block_end(const kn_job *job, int64_t i, int64_t end)
 {
-    if (job->run == 0)
-        return lesser(end, i + job->most);
-    int64_t within = i % job->run;
-    int64_t stop = lesser(job->run, (within / job->run_step + 1) * job->run_step);
-    return lesser(end, i - within + stop);
+    if (job->cut.run == 0)
+        return kn_lesser(end, i + job->cut.most);
+    int64_t within = i % job->cut.run;
+    int64_t stop = kn_lesser(job->cut.run, (within / job->cut.run_step + 1) * job->cut.run_step);
+    return kn_lesser(end, i - within + stop);
 }
 
 static void seek_lanes(kn_frame *f, const kn_ints *which, int64_t start, int64_t n)
@@ -143,12 +134,12 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
 /* The tiles of a phase along its last two axes. */
 static int64_t tiles_down(const kn_job *job)
 {
-    return over(job->phase->nest.axes[job->phase->nest.naxes - 2].extent, job->tile_rows);
+    return kn_ceiling(job->phase->nest.axes[job->phase->nest.naxes - 2].extent, job->tile_rows);
 }
 
 static int64_t tiles_across(const kn_job *job)
 {
-    return over(job->phase->nest.axes[job->phase->nest.naxes - 1].extent, job->tile_columns);
+    return kn_ceiling(job->phase->nest.axes[job->phase->nest.naxes - 1].extent, job->tile_columns);
 }
 
 /* One tile of a phase without reductions. Tiles are numbered down the columns first, so that an array that is
@@ -159,8 +150,8 @@ static void work_flat_tile(kn_frame *f, int64_t unit)
     const kn_phase *p = job->phase;
     int64_t down = tiles_down(job), across = tiles_across(job);
     int64_t row = unit % down * job->tile_rows, column = unit / down % across * job->tile_columns;
-    int64_t rows = lesser(job->tile_rows, p->nest.axes[p->nest.naxes - 2].extent - row);
-    int64_t columns = lesser(job->tile_columns, p->nest.axes[p->nest.naxes - 1].extent - column);
+    int64_t rows = kn_lesser(job->tile_rows, p->nest.axes[p->nest.naxes - 2].extent - row);
+    int64_t columns = kn_lesser(job->tile_columns, p->nest.axes[p->nest.naxes - 1].extent - column);
     f->part = unit; /* the first tile stores the group values */
     kn_frame_seek(f, NULL, unit / (down * across));
     for (int t = 0; t < job->plan->nstages; t++) {
@@ -185,24 +176,25 @@ static void work(void *ctx, int64_t task, void *scratch)
     const kn_phase *p = job->phase;
     kn_frame f;
     kn_frame_init(&f, job, scratch);
-    int64_t unit = task * job->per_task, end = lesser(unit + job->per_task, job->units);
+    int64_t unit = task * job->cut.per_task,
+            end = kn_lesser(unit + job->cut.per_task, job->cut.units);
     for (; unit < end; unit++) {
         if (job->tile_rows) {
             work_flat_tile(&f, unit);
             continue;
         }
-        int64_t of = unit / job->parts;
-        f.part = unit % job->parts;
-        int64_t from = lesser(f.part * job->part, p->nest.members);
-        int64_t to = lesser(from + job->part, p->nest.members);
+        int64_t of = unit / job->cut.parts;
+        f.part = unit % job->cut.parts;
+        int64_t from = kn_lesser(f.part * job->cut.part, p->nest.members);
+        int64_t to = kn_lesser(from + job->cut.part, p->nest.members);
         if (!job->cols) {
             work_row(&f, of, from, to);
             continue;
         }
-        int64_t start = of * job->most;
-        if (job->run) {
-            int64_t per_run = over(job->run, job->run_step);
-            start = of / per_run * job->run + of % per_run * job->run_step;
+        int64_t start = of * job->cut.most;
+        if (job->cut.run) {
+            int64_t per_run = kn_ceiling(job->cut.run, job->cut.run_step);
+            start = of / per_run * job->cut.run + of % per_run * job->cut.run_step;
         }
         work_tile(&f, start, block_end(job, start, p->nest.groups) - start, from, to);
     }
@@ -210,15 +202,10 @@ static void work(void *ctx, int64_t task, void *scratch)
 
 /* ---- dividing a phase into units and tasks ---- */
 
-/* Are groups the lanes? So if a group is too small for blocks of its own, or if its members have the larger
- * stride in memory. */
 static bool choose_cols(const kn_phase *p)
 {
-    if (p->how.walk == KN_WALK_FLAT || p->nest.ngroup == 0)
-        return false;
-    if (p->how.walk == KN_WALK_COLS)
-        return p->nest.groups >= FEW_GROUPS || p->nest.groups > p->nest.members;
-    return p->nest.members < FEW_MEMBERS && p->nest.groups / 4 > p->nest.members;
+    return p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0 &&
+           kn_by_cols(p->how.walk == KN_WALK_COLS, p->nest.groups, p->nest.members);
 }
 
 static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
@@ -282,61 +269,45 @@ static void choose_gathered(kn_job *job)
     }
 }
 
-/* Divides long runs along the last lane axis evenly, so that no block spans the end of one. */
-static void choose_runs(kn_job *job, int axis, int axes)
+kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p)
 {
-    int64_t run = axes > 1 ? job->phase->nest.axes[axis + axes - 1].extent : 0;
-    if (run < (job->plan->by_rows && !job->cols ? ROW_LANES : RUN_LANES))
-        return;
-    job->run = run;
-    job->run_step = lesser(job->most, (over(run, over(run, job->most)) + 15) / 16 * 16);
+    return (kn_c_shape){.walks_cols = p->how.walk == KN_WALK_COLS,
+                        .divisible = plan->nreds == 0 && p->nest.nsweeps <= 1,
+                        .row_lanes = plan->row_lanes,
+                        .col_lanes = plan->col_lanes,
+                        .kept = plan->kept ? KN_FRAME_MEMBERS : 0,
+                        .work = plan->work,
+                        .owns = plan->owns,
+                        .run_rows = plan->by_rows ? ROW_LANES : RUN_LANES,
+                        .run_cols = RUN_LANES};
 }
 
-/* Sets the job's numbers; true if it is worth several threads. */
+int kn_cpu_run_axis(const kn_phase *p, bool cols)
+{
+    int axes = cols ? p->nest.ngroup : p->nest.naxes - p->nest.ngroup;
+    return axes > 1 ? (cols ? p->nest.ngroup : p->nest.naxes) - 1 : -1;
+}
+
+/* Divides the job for so many threads; true if it is worth several. */
 static bool cut(kn_job *job, int threads)
 {
     const kn_phase *p = job->phase;
-    const kn_phase_plan *plan = job->plan;
-    int nmember = p->nest.naxes - p->nest.ngroup;
-    double work = (double)p->nest.groups * ((double)p->nest.members * plan->work + plan->owns);
-    bool alone = threads == 1 || work < INLINE_WORK;
-    int64_t across = alone ? 1 : threads;
-    int64_t blocks; /* tiles of groups */
-    if (job->cols) {
-        job->most = plan->col_lanes;
-        if (!alone) /* enough tiles for all threads, none too narrow; no result depends on it */
-            job->most = lesser(job->most, greater(128, over(p->nest.groups, across * 64) * 64));
-        if (plan->kept) /* the row buffers of a tile */
-            job->most =
-                greater(1, lesser(job->most, KN_FRAME_MEMBERS / greater(1, p->nest.members)));
-        choose_runs(job, 0, p->nest.ngroup);
-        blocks = job->run ? p->nest.groups / job->run * over(job->run, job->run_step)
-                          : over(p->nest.groups, job->most);
-    } else {
-        job->most = plan->row_lanes;
-        choose_runs(job, p->nest.ngroup, nmember);
-        blocks = p->nest.groups;
-    }
-    job->parts = 1;
-    job->part = p->nest.members;
+    const kn_c_shape shape = kn_cpu_shape(job->plan, p);
+    const int axis = kn_cpu_run_axis(p, job->cols);
+    kn_c_extents e = {.groups = p->nest.groups,
+                      .members = p->nest.members,
+                      .run = axis < 0 ? 0 : p->nest.axes[axis].extent,
+                      .splits = p->how.split ? p->num.splits : 0,
+                      .chunk = p->num.chunk,
+                      .tiles = -1,
+                      .threads = threads};
     if (job->tile_rows) {
         int64_t area =
             p->nest.axes[p->nest.naxes - 2].extent * p->nest.axes[p->nest.naxes - 1].extent;
-        blocks = p->nest.members / area * tiles_down(job) * tiles_across(job);
-    } else if (p->how.split) {
-        job->parts = p->num.splits;
-        job->part = p->num.chunk;
-    } else if (!alone && plan->nreds == 0 && p->nest.nsweeps <= 1 && blocks < 4 * across) {
-        int64_t least = job->cols ? 16 : job->most, parts = over(4 * across, blocks);
-        job->part = greater(1, over(over(p->nest.members, parts), least) * least);
-        job->parts = greater(1, over(p->nest.members, job->part));
+        e.tiles = p->nest.members / area * tiles_down(job) * tiles_across(job);
     }
-    job->units = blocks * job->parts;
-    double unit_work = work / (double)greater(1, job->units) + 1;
-    job->per_task = alone ? greater(1, job->units)
-                          : greater(greater(1, job->units / (TASKS_A_THREAD * across)),
-                                    (int64_t)(TASK_WORK / unit_work));
-    return !alone && job->units > job->per_task;
+    job->cut = kn_cut(&shape, job->cols, &e);
+    return job->cut.several;
 }
 
 static void bind(const kn_job *job, kn_lanes *lanes)
@@ -364,7 +335,7 @@ static void bind(const kn_job *job, kn_lanes *lanes)
 static kn_status share(const kn_job *job, bool several, kn_pool *pool, size_t bytes, void *scratch,
                        kn_task_fn fn, void *ctx)
 {
-    int64_t tasks = over(job->units, job->per_task);
+    int64_t tasks = kn_ceiling(job->cut.units, job->cut.per_task);
     if (several)
         return kn_pool_run(pool, tasks, bytes, scratch, fn, ctx);
     for (int64_t task = 0; task < tasks; task++)
@@ -405,8 +376,8 @@ typedef struct native_job {
 static void work_native(void *ctx, int64_t task, void *scratch)
 {
     const native_job *n = ctx;
-    int64_t unit = task * n->job->per_task;
-    n->work(&n->call, unit, lesser(unit + n->job->per_task, n->job->units), scratch);
+    int64_t unit = task * n->job->cut.per_task;
+    n->work(&n->call, unit, kn_lesser(unit + n->job->cut.per_task, n->job->cut.units), scratch);
 }
 
 /* Memory behind a worker's, as code is given it. */
@@ -461,11 +432,11 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *p
                              .fold = job->plan->folds,
                              .groups = job->phase->nest.groups,
                              .members = job->phase->nest.members,
-                             .parts = job->parts,
-                             .part = job->part,
-                             .most = job->most,
-                             .run = job->run,
-                             .run_step = job->run_step,
+                             .parts = job->cut.parts,
+                             .part = job->cut.part,
+                             .most = job->cut.most,
+                             .run = job->cut.run,
+                             .run_step = job->cut.run_step,
                              .tile = job->tile_rows,
                              .slot = (int64_t)slot,
                              .row = (int64_t)row,

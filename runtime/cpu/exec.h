@@ -6,6 +6,7 @@
 #ifndef KN_RUNTIME_CPU_EXEC_H
 #define KN_RUNTIME_CPU_EXEC_H
 
+#include "codegen/emit/c/cut.h"
 #include "codegen/kir/call.h"
 #include "runtime/cpu/native.h"
 #include "runtime/cpu/plan.h"
@@ -29,6 +30,10 @@ kn_status kn_cpu_run(const kn_cpu_machine *machine, const kn_cpu_code *code,
 
 /* How a phase of these numbers is walked. */
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p);
+
+/* How its work is divided, and the axis whose runs blocks respect; -1: lanes are along one axis at most. */
+kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p);
+int kn_cpu_run_axis(const kn_phase *p, bool cols);
 
 /* Sets the sizes of a phase's blocks, and of the memory that a worker needs. */
 void kn_cpu_frame_size(kn_phase_plan *plan);

@@ -2,6 +2,7 @@
 #ifndef KN_RUNTIME_CPU_FRAME_H
 #define KN_RUNTIME_CPU_FRAME_H
 
+#include "codegen/emit/c/cut.h"
 #include "runtime/cpu/exec.h"
 #include "runtime/cpu/lanes.h"
 #include "runtime/cpu/move.h"
@@ -16,11 +17,7 @@ typedef struct kn_job {
     /* Lanes are tiles of the last two axes, of at most so many rows and columns; 0: they are not. */
     int64_t tile_rows, tile_columns;
     int outer_axis, outers;
-    int64_t most; /* the most lanes of a block */
-    /* blocks end at the end of a run of lanes, and every run_step lanes of it; run 0: every `most` lanes */
-    int64_t run, run_step;
-    int64_t parts, part; /* ranges that members are divided into, and the length of each */
-    int64_t units, per_task;
+    kn_c_cut cut;
     kn_bad_index *bad;
 } kn_job;
 

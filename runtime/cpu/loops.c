@@ -2,7 +2,7 @@
  * -fno-trapping-math: without the last two, square roots and selections are not vectorised. They change no result. */
 #include "runtime/cpu/loops.h"
 
-#include "runtime/cpu/expr.h"
+#include "runtime/cpu/forms.h"
 
 #ifndef KN_ISA
 #define KN_ISA baseline
@@ -12,81 +12,6 @@
 #define KN_PASTE(a, b) KN_PASTE_(a, b)
 #define KN_STRING_(a) #a
 #define KN_STRING(a) KN_STRING_(a)
-
-#define EACH KN_LANES for (int64_t i = 0; i < n; i++)
-
-#define LOOP_1(OP, D, KIND, RD)                                                                    \
-    static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
-    {                                                                                              \
-        (void)uniform;                                                                             \
-        const kn_c_##D *a = in[0];                                                                 \
-        kn_c_##RD *z = out;                                                                        \
-        EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, a[i]);                                        \
-    }
-
-#define LOOP_2(OP, D, KIND, RD)                                                                    \
-    static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
-    {                                                                                              \
-        const kn_c_##D *a = in[0], *b = in[1];                                                     \
-        kn_c_##RD *z = out;                                                                        \
-        if (uniform == 1) {                                                                        \
-            const kn_c_##D s = a[0];                                                               \
-            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, s, b[i]);                                 \
-        } else if (uniform == 2) {                                                                 \
-            const kn_c_##D s = b[0];                                                               \
-            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, a[i], s);                                 \
-        } else {                                                                                   \
-            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, a[i], b[i]);                              \
-        }                                                                                          \
-    }
-
-/* Only for WHERE, whose first operand is bool. It reads both others, whichever is chosen: a conditional load would be
- * slow. */
-#define CHOOSE(OP, D, KIND, A, B)                                                                  \
-    EACH                                                                                           \
-    {                                                                                              \
-        const kn_c_##D x = A, y = B;                                                               \
-        z[i] = KN_E_##OP##_##KIND(D, c[i], x, y);                                                  \
-    }
-#define LOOP_3(OP, D, KIND, RD)                                                                    \
-    static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
-    {                                                                                              \
-        const uint8_t *c = in[0];                                                                  \
-        const kn_c_##D *a = in[1], *b = in[2], s = a[0], t = b[0];                                 \
-        kn_c_##RD *z = out;                                                                        \
-        if (uniform & 1) {                                                                         \
-            const kn_c_##D *from = *c ? a : b;                                                     \
-            const int64_t step = uniform & (*c ? 2 : 4) ? 0 : 1;                                   \
-            EACH z[i] = from[i * step];                                                            \
-        } else if (uniform == 2) {                                                                 \
-            CHOOSE(OP, D, KIND, s, b[i])                                                           \
-        } else if (uniform == 4) {                                                                 \
-            CHOOSE(OP, D, KIND, a[i], t)                                                           \
-        } else if (uniform == 6) {                                                                 \
-            CHOOSE(OP, D, KIND, s, t)                                                              \
-        } else {                                                                                   \
-            CHOOSE(OP, D, KIND, a[i], b[i])                                                        \
-        }                                                                                          \
-    }
-
-#define LOOP_CAST(FROM, FKIND, TO, TKIND)                                                          \
-    static void CAST_##FROM##_##TO(int64_t n, void *out, const void *const *in, unsigned uniform)  \
-    {                                                                                              \
-        (void)uniform;                                                                             \
-        const kn_c_##FROM *a = in[0];                                                              \
-        kn_c_##TO *z = out;                                                                        \
-        EACH z[i] = (kn_c_##TO)KN_CAST_##FKIND##_##TKIND(TO, a[i]);                                \
-    }
-
-/* Casts of types without arithmetic. */
-#define LOOP_HALF(FROM, TO)                                                                        \
-    static void CAST_##FROM##_##TO(int64_t n, void *out, const void *const *in, unsigned uniform)  \
-    {                                                                                              \
-        (void)uniform;                                                                             \
-        const kn_c_##FROM *a = in[0];                                                              \
-        kn_c_##TO *z = out;                                                                        \
-        EACH z[i] = kn_##TO##_from_##FROM(a[i]);                                                   \
-    }
 
 /* The types that an operation exists at, by its type rule; X(OP, D, KIND, result) */
 #define AT_INTS(X, OP)                                                                             \
@@ -173,78 +98,6 @@ HALVES(LOOP_HALF)
 
 /* ---- reductions ---- */
 
-enum { LANES = KN_FOLD_LANES };
-
-#define FOLD(OP, COMBINE, D, KIND, AD)                                                             \
-    static void OP##_start_##D(int64_t n, void *acc)                                               \
-    {                                                                                              \
-        kn_c_##AD *z = acc;                                                                        \
-        EACH z[i] = (kn_c_##AD)KN_ID_##OP##_##KIND(AD);                                            \
-    }                                                                                              \
-    static void OP##_reduce_##D(int64_t n, void *acc, const void *in)                              \
-    {                                                                                              \
-        const kn_c_##D *a = in;                                                                    \
-        kn_c_##AD *z = acc, lane[LANES];                                                           \
-        for (int j = 0; j < LANES; j++)                                                            \
-            lane[j] = (kn_c_##AD)KN_ID_##OP##_##KIND(AD);                                          \
-        for (; n >= LANES; n -= LANES, a += LANES)                                                 \
-            for (int j = 0; j < LANES; j++)                                                        \
-                lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);        \
-        for (int j = 0; j < (int)n; j++)                                                           \
-            lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);            \
-        for (int half = LANES / 2; half; half /= 2)                                                \
-            for (int j = 0; j < half; j++)                                                         \
-                lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], lane[j + half]);         \
-        *z = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, *z, lane[0]);                                  \
-    }                                                                                              \
-    static void OP##_accumulate_##D(int64_t n, void *acc, const void *in)                          \
-    {                                                                                              \
-        const kn_c_##D *a = in;                                                                    \
-        kn_c_##AD *z = acc;                                                                        \
-        EACH z[i] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, z[i], (kn_c_##AD)a[i]);                 \
-    }                                                                                              \
-    static void OP##_finish_##D(int64_t n, void *out, const void *acc)                             \
-    {                                                                                              \
-        const kn_c_##AD *a = acc;                                                                  \
-        kn_c_##D *z = out;                                                                         \
-        EACH z[i] = (kn_c_##D)a[i];                                                                \
-    }
-
-/* Deciding which NaN and which zero an extreme is would take most of the time, so that is done only if there is a NaN
- * or the extreme is a zero. MASK: an integer as wide as D. */
-#define BEYOND_MIN <
-#define BEYOND_MAX >
-#define NEARER(OP, MASK, best, nan, x)                                                             \
-    {                                                                                              \
-        best = x BEYOND_##OP best ? x : best;                                                      \
-        nan |= -(MASK)(x != x);                                                                    \
-    }
-#define FOLD_EXTREME(OP, COMBINE, D, MASK)                                                         \
-    FOLD(OP, COMBINE, D, FLOAT, D)                                                                 \
-    static void OP##_quick_##D(int64_t n, void *acc, const void *in)                               \
-    {                                                                                              \
-        const kn_c_##D *a = in;                                                                    \
-        kn_c_##D *z = acc, lane[LANES];                                                            \
-        MASK nan[LANES] = {0};                                                                     \
-        for (int j = 0; j < LANES; j++)                                                            \
-            lane[j] = KN_ID_##OP##_FLOAT(D);                                                       \
-        int64_t i = 0;                                                                             \
-        for (; i + LANES <= n; i += LANES)                                                         \
-            for (int j = 0; j < LANES; j++)                                                        \
-                NEARER(OP, MASK, lane[j], nan[j], a[i + j])                                        \
-        for (int j = 0; i + j < n; j++)                                                            \
-            NEARER(OP, MASK, lane[j], nan[j], a[i + j])                                            \
-        for (int half = LANES / 2; half; half /= 2)                                                \
-            for (int j = 0; j < half; j++) {                                                       \
-                lane[j] = lane[j + half] BEYOND_##OP lane[j] ? lane[j + half] : lane[j];           \
-                nan[j] |= nan[j + half];                                                           \
-            }                                                                                      \
-        if (nan[0] || lane[0] == 0)                                                                \
-            OP##_reduce_##D(n, acc, in);                                                           \
-        else                                                                                       \
-            *z = KN_E_##COMBINE##_FLOAT(D, *z, lane[0]);                                           \
-    }
-
 /* X(OP, COMBINE, D, KIND, accumulator) */
 #define OVER_INTS(X, OP, COMBINE)                                                                  \
     X(OP, COMBINE, BOOL, BOOL, BOOL)                                                               \
@@ -273,90 +126,6 @@ enum { LANES = KN_FOLD_LANES };
 #undef ELEM
 #undef REDUCE
 
-/* ---- variances ---- */
-
-/* The state of n groups, in doubles: the number of members so far, n means, n sums of squared deviations from them. */
-static void VAR_start(int64_t n, void *acc)
-{
-    double *z = acc;
-    for (int64_t i = 0; i <= 2 * n; i++)
-        z[i] = 0;
-}
-
-/* Chan's merge (codegen/plan/form/moments.c has the source). */
-static void VAR_merge(int64_t n, void *acc, const void *from)
-{
-    double *count = acc, *mean = count + 1, *m2 = mean + n;
-    const double *other = from, *b = other + 1, *b2 = b + n;
-    const double sum = *count + *other;
-    if (*other == 0)
-        return;
-    const double part = *other / sum, both = *count * part;
-    EACH
-    {
-        const double d = b[i] - mean[i];
-        mean[i] += d * part;
-        m2[i] += b2[i] + d * d * both;
-    }
-    *count = sum;
-}
-
-static void VAR_mean(int64_t n, double *out, const void *acc)
-{
-    memcpy(out, (const double *)acc + 1, (size_t)n * sizeof *out);
-}
-
-static void VAR_count(int64_t n, double *out, const void *acc)
-{
-    const double seen = *(const double *)acc;
-    EACH out[i] = seen;
-}
-
-/* A block is reduced about its own mean, and then merged. Single members go by Welford's update, whose division all
- * groups share. */
-#define DEVIATION(sum, from_mean)                                                                  \
-    {                                                                                              \
-        const double d = from_mean;                                                                \
-        sum += squares ? d * d : d;                                                                \
-    }
-#define MOMENTS(D)                                                                                 \
-    static double sum_of_##D(int64_t n, const kn_c_##D *a, double mean, bool squares)              \
-    {                                                                                              \
-        double lane[LANES] = {0};                                                                  \
-        for (; n >= LANES; n -= LANES, a += LANES)                                                 \
-            for (int j = 0; j < LANES; j++)                                                        \
-                DEVIATION(lane[j], (double)a[j] - mean)                                            \
-        for (int j = 0; j < (int)n; j++)                                                           \
-            DEVIATION(lane[j], (double)a[j] - mean)                                                \
-        for (int half = LANES / 2; half; half /= 2)                                                \
-            for (int j = 0; j < half; j++)                                                         \
-                lane[j] += lane[j + half];                                                         \
-        return lane[0];                                                                            \
-    }                                                                                              \
-    static void VAR_reduce_##D(int64_t n, void *acc, const void *in)                               \
-    {                                                                                              \
-        const double mean = sum_of_##D(n, in, 0, false) / (double)n;                               \
-        const double block[] = {(double)n, mean, sum_of_##D(n, in, mean, true)};                   \
-        VAR_merge(1, acc, block);                                                                  \
-    }                                                                                              \
-    static void VAR_accumulate_##D(int64_t n, void *acc, const void *in)                           \
-    {                                                                                              \
-        const kn_c_##D *a = in;                                                                    \
-        double *count = acc, *mean = count + 1, *m2 = mean + n;                                    \
-        const double part = 1 / (*count += 1);                                                     \
-        EACH                                                                                       \
-        {                                                                                          \
-            const double d = (double)a[i] - mean[i];                                               \
-            mean[i] += d * part;                                                                   \
-            m2[i] += d * ((double)a[i] - mean[i]);                                                 \
-        }                                                                                          \
-    }                                                                                              \
-    static void VAR_finish_##D(int64_t n, void *out, const void *acc)                              \
-    {                                                                                              \
-        const double *m2 = (const double *)acc + 1 + n;                                            \
-        kn_c_##D *z = out;                                                                         \
-        EACH z[i] = (kn_c_##D)m2[i];                                                               \
-    }
 MOMENTS(F32)
 MOMENTS(F64)
 
@@ -367,26 +136,11 @@ MOMENTS(F64)
 #define ROW_HALF(FROM, TO) [KN_##FROM][KN_##TO] = CAST_##FROM##_##TO,
 #define IS_SUM_OF_F64(OP, D) (KN_OP_##OP == KN_OP_SUM && KN_##D == KN_F64)
 #define ROW_FOLDED(OP, D, AD, REDUCE)                                                              \
-    [KN_OP_##OP][KN_##D] = {.acc_bytes = (int)sizeof(kn_c_##AD),                                   \
-                            .blocked = IS_SUM_OF_F64(OP, D),                                       \
-                            .start = OP##_start_##D,                                               \
-                            .reduce = REDUCE,                                                      \
-                            .accumulate = OP##_accumulate_##D,                                     \
-                            .merge = OP##_accumulate_##D,                                          \
-                            .finish = OP##_finish_##D},
+    [KN_OP_##OP][KN_##D] = FOLD_OF(OP, D, AD, IS_SUM_OF_F64(OP, D), REDUCE),
 #define ROW_FOLD(OP, COMBINE, D, KIND, AD) ROW_FOLDED(OP, D, AD, OP##_reduce_##D)
 #define ROW_FOLD_EXTREME(OP, COMBINE, D, MASK) ROW_FOLDED(OP, D, D, OP##_quick_##D)
 
-#define ROW_MOMENTS(D)                                                                             \
-    [KN_OP_VAR][KN_##D] = {.acc_bytes = 3 * (int)sizeof(double),                                   \
-                           .blocked = true,                                                        \
-                           .start = VAR_start,                                                     \
-                           .reduce = VAR_reduce_##D,                                               \
-                           .accumulate = VAR_accumulate_##D,                                       \
-                           .merge = VAR_merge,                                                     \
-                           .finish = VAR_finish_##D,                                               \
-                           .mean = VAR_mean,                                                       \
-                           .count = VAR_count},
+#define ROW_MOMENTS(D) [KN_OP_VAR][KN_##D] = FOLD_OF_MOMENTS(D),
 
 const kn_loops KN_PASTE(kn_loops_, KN_ISA) = {
     .isa = KN_STRING(KN_ISA),

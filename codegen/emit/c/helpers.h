@@ -1,5 +1,6 @@
-/* What generated C uses; the second part of each generated text. Types have the names that the text form gives them. */
-typedef unsigned char bool, u8;
+/* What generated C uses; the second part of each generated text. Types have the names that the text form gives them;
+ * b8 is a bool. All of it is C11 and C++17. */
+typedef unsigned char b8, u8;
 typedef signed char i8;
 typedef short i16;
 typedef int i32;
@@ -9,8 +10,15 @@ typedef unsigned u32;
 typedef __UINT64_TYPE__ u64;
 typedef float f32;
 typedef double f64;
+#ifndef __cplusplus
 typedef float _Complex c64;
 typedef double _Complex c128;
+#endif
+
+#ifndef KN_WORK /* of a phase's function */
+#define KN_WORK __attribute__((visibility("default")))
+#endif
+#define KN_ALIGNED __attribute__((aligned(16)))
 
 #define KN_MIN(a, b) ((a) < (b) ? (a) : (b))
 
@@ -72,6 +80,7 @@ KN_PICK(f32, u32, kn_minimum, <, |)
 KN_PICK(f64, u64, kn_minimum, <, |)
 KN_PICK(f32, u32, kn_maximum, >, &)
 KN_PICK(f64, u64, kn_maximum, >, &)
+#undef KN_PICK
 
 /* What does not fit an i32 (or an i64, for types of 32 bits or more) becomes its smallest value, and narrower types get
  * the low bits of that. The limits are exact in f32 and f64. */

@@ -140,12 +140,15 @@ static int function_of(kn_c_writer *w, const kn_value *v)
     return w->out->functions.len - 1;
 }
 
-/* "{a3, (const f32[]){v5}}", and which of them are one element for all lanes. */
-static const char *arguments(writing *g, const kn_value *v, unsigned *uniform)
+/* "{\n const f32 one1 = v5;\n const void *const in[] = {a3, &one1};\n c->loop[2](n, a6, in, 2);\n}": a call of the function of
+ * value v, of n lanes to `out`. Operands without an array are one element for all lanes. */
+static void put_call(writing *g, const kn_value *v, const char *n, const char *out)
 {
     kn_c_writer *w = g->w;
     kn_text t = kn_text_new(w->a);
-    *uniform = 0;
+    unsigned uniform = 0;
+    kn_c_line(w, "{");
+    w->indent++;
     for (int k = 0; k < v->nin; k++) {
         int in = v->in[k];
         kn_put(&t, k ? ", " : "");
@@ -154,11 +157,16 @@ static const char *arguments(writing *g, const kn_value *v, unsigned *uniform)
         } else if (g->l.way[in] == KN_C_READ) {
             kn_putf(&t, "p%d", in);
         } else {
-            kn_putf(&t, "(const %s[]){%s}", kn_c_type(value_at(g, in)->dtype), operand(g, in, -1));
-            *uniform |= 1u << k;
+            kn_c_line(w, "const %s one%d = %s;", kn_c_type(value_at(g, in)->dtype), k,
+                      operand(g, in, -1));
+            kn_putf(&t, "&one%d", k);
+            uniform |= 1u << k;
         }
     }
-    return kn_text_str(&t);
+    kn_c_line(w, "const void *const in[] = {%s};", kn_text_str(&t));
+    kn_c_line(w, "c->loop[%d](%s, %s, in, %u); /* %s */", function_of(w, v), n, out,
+              strcmp(n, "1") == 0 ? 0 : uniform, kn_ops[v->op].text);
+    kn_c_close(w);
 }
 
 static const char *expression(writing *g, int i, int loop)
@@ -215,7 +223,6 @@ static void put_same(writing *g, int i)
     kn_c_writer *w = g->w;
     const kn_value *v = value_at(g, i);
     const char *type = kn_c_type(v->dtype), *name = kn_c_value(w, i);
-    unsigned uniform;
     if (kn_is_read(v)) {
         kn_c_line(w, "const %s %s = *p%d;", type, name, i);
     } else if (v->kind == KN_V_INDEX ||
@@ -223,9 +230,7 @@ static void put_same(writing *g, int i)
         kn_c_line(w, "const %s %s = %s;", type, name, expression(g, i, -1));
     } else {
         kn_c_line(w, "%s %s;", type, name);
-        const char *in = arguments(g, v, &uniform);
-        kn_c_line(w, "c->loop[%d](1, &%s, (const void *const[]){%s}, 0); /* %s */",
-                  function_of(w, v), name, in, kn_ops[v->op].text);
+        put_call(g, v, "1", kn_c_printed(w, "&%s", name));
     }
     if (g->l.group && w->own[i] < 0)
         kn_c_line(w, "s->v%d = %s;", i, name);
@@ -480,7 +485,6 @@ static void put_calls(writing *g, int loop)
     kn_c_writer *w = g->w;
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = value_at(g, i);
-        unsigned uniform;
         if (g->l.way[i] != KN_C_CALLED || g->l.loop[i] != loop)
             continue;
         if (v->kind == KN_V_GATHER) {
@@ -489,9 +493,7 @@ static void put_calls(writing *g, int loop)
                       subscript(w, v->access, kn_c_number_of(w->ph, false, i)), places(g, i));
             continue;
         }
-        const char *in = arguments(g, v, &uniform);
-        kn_c_line(w, "c->loop[%d](n, a%d, (const void *const[]){%s}, %u); /* %s */",
-                  function_of(w, v), i, in, uniform, kn_ops[v->op].text);
+        put_call(g, v, "n", kn_c_printed(w, "a%d", i));
     }
 }
 

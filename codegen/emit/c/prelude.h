@@ -21,7 +21,8 @@ typedef kn_loop_function *kn_loop;
  * for it. */
 typedef struct kn_fold {
     int acc_bytes;
-    _Bool blocked; /* accumulating many into one place loses accuracy: sum blocks, then merge */
+    unsigned char
+        blocked; /* yes or no: accumulating many into one place loses accuracy: sum blocks, then merge */
     void (*start)(__INT64_TYPE__ n, void *acc);                  /* acc[i] = identity */
     void (*reduce)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[0] accumulates in[0..n) */
     void (*accumulate)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[i] accumulates in[i] */

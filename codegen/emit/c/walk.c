@@ -88,7 +88,7 @@ static void put_state(kn_c_writer *w)
             kn_c_line(w, "%s r%d; %s acc%d;", kn_c_type(red->dtype), r,
                       kn_c_type(kn_c_accumulator(p, red)), r);
         else
-            kn_c_line(w, "%s r%d; _Alignas(16) char acc%d[32];", kn_c_type(red->dtype), r, r);
+            kn_c_line(w, "%s r%d; KN_ALIGNED char acc%d[32];", kn_c_type(red->dtype), r, r);
     }
     w->indent--;
     kn_c_line(w, "} %s;\n", name);
@@ -386,8 +386,7 @@ void kn_c_put_walk(kn_c_writer *w)
         w->folds[t] = t < p->nest.nsweeps && kn_c_put_lanes(w, false, t);
     }
     put_runs_function(w, first, end);
-    kn_c_line(w, "__attribute__((visibility(\"default\")))");
-    kn_c_line(w, "void %s_work(const kn_c_call *c, i64 unit, i64 end, char *scratch)\n{",
+    kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *c, i64 unit, i64 end, char *scratch)\n{",
               kn_c_state(w));
     w->indent++;
     put_start_state(w);

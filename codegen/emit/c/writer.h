@@ -70,7 +70,8 @@ void kn_c_open(kn_c_writer *w, const char *fmt, ...) __attribute__((format(print
 void kn_c_close(kn_c_writer *w);
 const char *kn_c_printed(kn_c_writer *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static inline const char *kn_c_type(kn_dtype t) { return kn_dtypes[t].text; }
+/* As in the text form, but for what is a keyword somewhere. */
+static inline const char *kn_c_type(kn_dtype t) { return t == KN_BOOL ? "b8" : kn_dtypes[t].text; }
 /* "v3_d" */
 const char *kn_c_value(kn_c_writer *w, int value);
 const char *kn_c_literal(kn_c_writer *w, kn_scalar v);

@@ -1,0 +1,108 @@
+/* How a phase's work is divided into blocks of lanes and units, whoever runs it: the CPU device, which includes this file,
+ * and emitted programs, which begin with its text. It is C11 and C++17, and follows prelude.h.
+ *
+ * Which index the lanes are, and where blocks begin within a group, depends on the call's numbers alone, so that results
+ * are the same for any number of threads. */
+#ifndef KN_CODEGEN_C_CUT_H
+#define KN_CODEGEN_C_CUT_H
+
+/* What is known of a phase without a call's numbers. */
+typedef struct kn_c_shape {
+    int walks_cols;           /* its schedule walks columns */
+    int divisible;            /* its members can be divided: no reductions, no second sweep */
+    int row_lanes, col_lanes; /* the most lanes of a block */
+    int kept; /* members of the rows that keep values for later sweeps, at most; 0: none does */
+    int work, owns;         /* steps: of a member, and of a group */
+    int run_rows, run_cols; /* runs of lanes at least this long get blocks of their own */
+} kn_c_shape;
+
+/* What a call's numbers add. */
+typedef struct kn_c_extents {
+    __INT64_TYPE__ groups, members;
+    __INT64_TYPE__ run;           /* of the last axis of several that lanes run along; 0: of one */
+    __INT64_TYPE__ splits, chunk; /* of a split phase; else splits is 0 */
+    __INT64_TYPE__ tiles;         /* how many there are; -1: blocks are no tiles */
+    int threads;
+} kn_c_extents;
+
+typedef struct kn_c_cut {
+    __INT64_TYPE__ most, run, run_step, parts, part; /* as in kn_c_call */
+    __INT64_TYPE__ units, per_task;
+    int several; /* it is worth several threads */
+} kn_c_cut;
+
+enum {
+    KN_INLINE_WORK = 32 * 1024, /* steps over elements: less is not worth waking a thread */
+    KN_TASK_WORK = 32 * 1024,
+    KN_TASKS_A_THREAD = 8,
+    KN_FEW_MEMBERS = 32,
+    KN_FEW_GROUPS = 4
+};
+
+static inline __INT64_TYPE__ kn_lesser(__INT64_TYPE__ a, __INT64_TYPE__ b) { return a < b ? a : b; }
+static inline __INT64_TYPE__ kn_greater(__INT64_TYPE__ a, __INT64_TYPE__ b)
+{
+    return a > b ? a : b;
+}
+static inline __INT64_TYPE__ kn_ceiling(__INT64_TYPE__ a, __INT64_TYPE__ b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* Are groups the lanes, of a phase that has both? So if a group is too small for blocks of its own, or if its members have
+ * the larger stride in memory. */
+static inline int kn_by_cols(int walks_cols, __INT64_TYPE__ groups, __INT64_TYPE__ members)
+{
+    if (walks_cols)
+        return groups >= KN_FEW_GROUPS || groups > members;
+    return members < KN_FEW_MEMBERS && groups / 4 > members;
+}
+
+/* Divides long runs along the last lane axis evenly, so that no block spans the end of one. */
+static inline void kn_cut_runs(kn_c_cut *c, __INT64_TYPE__ run, __INT64_TYPE__ least)
+{
+    c->run = c->run_step = 0;
+    if (run < least || run == 0)
+        return;
+    c->run = run;
+    c->run_step = kn_lesser(c->most, (kn_ceiling(run, kn_ceiling(run, c->most)) + 15) / 16 * 16);
+}
+
+static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents *e)
+{
+    kn_c_cut c;
+    const double work = (double)e->groups * ((double)e->members * s->work + s->owns);
+    const int alone = e->threads == 1 || work < KN_INLINE_WORK;
+    const __INT64_TYPE__ across = alone ? 1 : e->threads;
+    __INT64_TYPE__ blocks = e->groups; /* rows, or tiles of groups */
+    c.most = cols ? s->col_lanes : s->row_lanes;
+    if (cols && !alone) /* enough tiles for all threads, none too narrow; no result depends on it */
+        c.most = kn_lesser(c.most, kn_greater(128, kn_ceiling(e->groups, across * 64) * 64));
+    if (cols && s->kept) /* the row buffers of a tile */
+        c.most = kn_greater(1, kn_lesser(c.most, s->kept / kn_greater(1, e->members)));
+    kn_cut_runs(&c, e->run, cols ? s->run_cols : s->run_rows);
+    if (cols)
+        blocks = c.run ? e->groups / c.run * kn_ceiling(c.run, c.run_step)
+                       : kn_ceiling(e->groups, c.most);
+    c.parts = 1;
+    c.part = e->members;
+    if (e->tiles >= 0) {
+        blocks = e->tiles;
+    } else if (e->splits) {
+        c.parts = e->splits;
+        c.part = e->chunk;
+    } else if (!alone && s->divisible && blocks < 4 * across) {
+        const __INT64_TYPE__ least = cols ? 16 : c.most, parts = kn_ceiling(4 * across, blocks);
+        c.part = kn_greater(1, kn_ceiling(kn_ceiling(e->members, parts), least) * least);
+        c.parts = kn_greater(1, kn_ceiling(e->members, c.part));
+    }
+    c.units = blocks * c.parts;
+    const double unit_work = work / (double)kn_greater(1, c.units) + 1;
+    c.per_task = alone ? kn_greater(1, c.units)
+                       : kn_greater(kn_greater(1, c.units / (KN_TASKS_A_THREAD * across)),
+                                    (__INT64_TYPE__)(KN_TASK_WORK / unit_work));
+    c.several = !alone && c.units > c.per_task;
+    return c;
+}
+
+#endif

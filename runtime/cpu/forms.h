@@ -1,0 +1,256 @@
+/* What a function of the CPU device is, whatever the operation and its type: macros that make one of each expression of
+ * expr.h. This file is both, part of the library and the beginning of emitted programs, so it is C11 and C++17. */
+#ifndef KN_RUNTIME_CPU_FORMS_H
+#define KN_RUNTIME_CPU_FORMS_H
+
+#include "codegen/emit/c/prelude.h"
+#include "runtime/cpu/expr.h"
+
+#define EACH KN_LANES for (int64_t i = 0; i < n; i++)
+
+#define LOOP_1(OP, D, KIND, RD)                                                                    \
+    static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
+    {                                                                                              \
+        (void)uniform;                                                                             \
+        const kn_c_##D *a = (const kn_c_##D *)in[0];                                               \
+        kn_c_##RD *z = (kn_c_##RD *)out;                                                           \
+        EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, a[i]);                                        \
+    }
+
+#define LOOP_2(OP, D, KIND, RD)                                                                    \
+    static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
+    {                                                                                              \
+        const kn_c_##D *a = (const kn_c_##D *)in[0], *b = (const kn_c_##D *)in[1];                 \
+        kn_c_##RD *z = (kn_c_##RD *)out;                                                           \
+        if (uniform == 1) {                                                                        \
+            const kn_c_##D s = a[0];                                                               \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, s, b[i]);                                 \
+        } else if (uniform == 2) {                                                                 \
+            const kn_c_##D s = b[0];                                                               \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, a[i], s);                                 \
+        } else {                                                                                   \
+            EACH z[i] = (kn_c_##RD)KN_E_##OP##_##KIND(D, a[i], b[i]);                              \
+        }                                                                                          \
+    }
+
+/* Only for WHERE, whose first operand is bool. It reads both others, whichever is chosen: a conditional load would be
+ * slow. */
+#define CHOOSE(OP, D, KIND, A, B)                                                                  \
+    EACH                                                                                           \
+    {                                                                                              \
+        const kn_c_##D x = A, y = B;                                                               \
+        z[i] = KN_E_##OP##_##KIND(D, c[i], x, y);                                                  \
+    }
+#define LOOP_3(OP, D, KIND, RD)                                                                    \
+    static void OP##_##D(int64_t n, void *out, const void *const *in, unsigned uniform)            \
+    {                                                                                              \
+        const uint8_t *c = (const uint8_t *)in[0];                                                 \
+        const kn_c_##D *a = (const kn_c_##D *)in[1], *b = (const kn_c_##D *)in[2], s = a[0],       \
+                       t = b[0];                                                                   \
+        kn_c_##RD *z = (kn_c_##RD *)out;                                                           \
+        if (uniform & 1) {                                                                         \
+            const kn_c_##D *from = *c ? a : b;                                                     \
+            const int64_t step = uniform & (*c ? 2 : 4) ? 0 : 1;                                   \
+            EACH z[i] = from[i * step];                                                            \
+        } else if (uniform == 2) {                                                                 \
+            CHOOSE(OP, D, KIND, s, b[i])                                                           \
+        } else if (uniform == 4) {                                                                 \
+            CHOOSE(OP, D, KIND, a[i], t)                                                           \
+        } else if (uniform == 6) {                                                                 \
+            CHOOSE(OP, D, KIND, s, t)                                                              \
+        } else {                                                                                   \
+            CHOOSE(OP, D, KIND, a[i], b[i])                                                        \
+        }                                                                                          \
+    }
+
+#define LOOP_CAST(FROM, FKIND, TO, TKIND)                                                          \
+    static void CAST_##FROM##_##TO(int64_t n, void *out, const void *const *in, unsigned uniform)  \
+    {                                                                                              \
+        (void)uniform;                                                                             \
+        const kn_c_##FROM *a = (const kn_c_##FROM *)in[0];                                         \
+        kn_c_##TO *z = (kn_c_##TO *)out;                                                           \
+        EACH z[i] = (kn_c_##TO)KN_CAST_##FKIND##_##TKIND(TO, a[i]);                                \
+    }
+
+/* Casts of types without arithmetic. */
+#define LOOP_HALF(FROM, TO)                                                                        \
+    static void CAST_##FROM##_##TO(int64_t n, void *out, const void *const *in, unsigned uniform)  \
+    {                                                                                              \
+        (void)uniform;                                                                             \
+        const kn_c_##FROM *a = (const kn_c_##FROM *)in[0];                                         \
+        kn_c_##TO *z = (kn_c_##TO *)out;                                                           \
+        EACH z[i] = kn_##TO##_from_##FROM(a[i]);                                                   \
+    }
+/* ---- reductions ---- */
+
+enum { LANES = KN_FOLD_LANES };
+
+#define FOLD(OP, COMBINE, D, KIND, AD)                                                             \
+    static void OP##_start_##D(int64_t n, void *acc)                                               \
+    {                                                                                              \
+        kn_c_##AD *z = (kn_c_##AD *)acc;                                                           \
+        EACH z[i] = (kn_c_##AD)KN_ID_##OP##_##KIND(AD);                                            \
+    }                                                                                              \
+    static void OP##_reduce_##D(int64_t n, void *acc, const void *in)                              \
+    {                                                                                              \
+        const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
+        kn_c_##AD *z = (kn_c_##AD *)acc, lane[LANES];                                              \
+        for (int j = 0; j < LANES; j++)                                                            \
+            lane[j] = (kn_c_##AD)KN_ID_##OP##_##KIND(AD);                                          \
+        for (; n >= LANES; n -= LANES, a += LANES)                                                 \
+            for (int j = 0; j < LANES; j++)                                                        \
+                lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);        \
+        for (int j = 0; j < (int)n; j++)                                                           \
+            lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);            \
+        for (int half = LANES / 2; half; half /= 2)                                                \
+            for (int j = 0; j < half; j++)                                                         \
+                lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], lane[j + half]);         \
+        *z = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, *z, lane[0]);                                  \
+    }                                                                                              \
+    static void OP##_accumulate_##D(int64_t n, void *acc, const void *in)                          \
+    {                                                                                              \
+        const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
+        kn_c_##AD *z = (kn_c_##AD *)acc;                                                           \
+        EACH z[i] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, z[i], (kn_c_##AD)a[i]);                 \
+    }                                                                                              \
+    static void OP##_finish_##D(int64_t n, void *out, const void *acc)                             \
+    {                                                                                              \
+        const kn_c_##AD *a = (const kn_c_##AD *)acc;                                               \
+        kn_c_##D *z = (kn_c_##D *)out;                                                             \
+        EACH z[i] = (kn_c_##D)a[i];                                                                \
+    }
+
+/* Deciding which NaN and which zero an extreme is would take most of the time, so that is done only if there is a NaN
+ * or the extreme is a zero. MASK: an integer as wide as D. */
+#define BEYOND_MIN <
+#define BEYOND_MAX >
+#define NEARER(OP, MASK, best, nan, x)                                                             \
+    {                                                                                              \
+        best = x BEYOND_##OP best ? x : best;                                                      \
+        nan |= -(MASK)(x != x);                                                                    \
+    }
+#define FOLD_EXTREME(OP, COMBINE, D, MASK)                                                         \
+    FOLD(OP, COMBINE, D, FLOAT, D)                                                                 \
+    static void OP##_quick_##D(int64_t n, void *acc, const void *in)                               \
+    {                                                                                              \
+        const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
+        kn_c_##D *z = (kn_c_##D *)acc, lane[LANES];                                                \
+        MASK nan[LANES] = {0};                                                                     \
+        for (int j = 0; j < LANES; j++)                                                            \
+            lane[j] = KN_ID_##OP##_FLOAT(D);                                                       \
+        int64_t i = 0;                                                                             \
+        for (; i + LANES <= n; i += LANES)                                                         \
+            for (int j = 0; j < LANES; j++)                                                        \
+                NEARER(OP, MASK, lane[j], nan[j], a[i + j])                                        \
+        for (int j = 0; i + j < n; j++)                                                            \
+            NEARER(OP, MASK, lane[j], nan[j], a[i + j])                                            \
+        for (int half = LANES / 2; half; half /= 2)                                                \
+            for (int j = 0; j < half; j++) {                                                       \
+                lane[j] = lane[j + half] BEYOND_##OP lane[j] ? lane[j + half] : lane[j];           \
+                nan[j] |= nan[j + half];                                                           \
+            }                                                                                      \
+        if (nan[0] || lane[0] == 0)                                                                \
+            OP##_reduce_##D(n, acc, in);                                                           \
+        else                                                                                       \
+            *z = KN_E_##COMBINE##_FLOAT(D, *z, lane[0]);                                           \
+    }
+/* ---- variances ---- */
+
+/* The state of n groups, in doubles: the number of members so far, n means, n sums of squared deviations from them. */
+static __attribute__((unused)) void VAR_start(int64_t n, void *acc)
+{
+    double *z = (double *)acc;
+    for (int64_t i = 0; i <= 2 * n; i++)
+        z[i] = 0;
+}
+
+/* Chan's merge (codegen/plan/form/moments.c has the source). */
+static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *from)
+{
+    double *count = (double *)acc, *mean = count + 1, *m2 = mean + n;
+    const double *other = (const double *)from, *b = other + 1, *b2 = b + n;
+    const double sum = *count + *other;
+    if (*other == 0)
+        return;
+    const double part = *other / sum, both = *count * part;
+    EACH
+    {
+        const double d = b[i] - mean[i];
+        mean[i] += d * part;
+        m2[i] += b2[i] + d * d * both;
+    }
+    *count = sum;
+}
+
+static __attribute__((unused)) void VAR_mean(int64_t n, double *out, const void *acc)
+{
+    memcpy(out, (const double *)acc + 1, (size_t)n * sizeof *out);
+}
+
+static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void *acc)
+{
+    const double seen = *(const double *)acc;
+    EACH out[i] = seen;
+}
+
+/* A block is reduced about its own mean, and then merged. Single members go by Welford's update, whose division all
+ * groups share. */
+#define DEVIATION(sum, from_mean)                                                                  \
+    {                                                                                              \
+        const double d = from_mean;                                                                \
+        sum += squares ? d * d : d;                                                                \
+    }
+#define MOMENTS(D)                                                                                 \
+    static double sum_of_##D(int64_t n, const kn_c_##D *a, double mean, int squares)               \
+    {                                                                                              \
+        double lane[LANES] = {0};                                                                  \
+        for (; n >= LANES; n -= LANES, a += LANES)                                                 \
+            for (int j = 0; j < LANES; j++)                                                        \
+                DEVIATION(lane[j], (double)a[j] - mean)                                            \
+        for (int j = 0; j < (int)n; j++)                                                           \
+            DEVIATION(lane[j], (double)a[j] - mean)                                                \
+        for (int half = LANES / 2; half; half /= 2)                                                \
+            for (int j = 0; j < half; j++)                                                         \
+                lane[j] += lane[j + half];                                                         \
+        return lane[0];                                                                            \
+    }                                                                                              \
+    static void VAR_reduce_##D(int64_t n, void *acc, const void *in)                               \
+    {                                                                                              \
+        const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
+        const double mean = sum_of_##D(n, a, 0, 0) / (double)n;                                    \
+        const double block[] = {(double)n, mean, sum_of_##D(n, a, mean, 1)};                       \
+        VAR_merge(1, acc, block);                                                                  \
+    }                                                                                              \
+    static void VAR_accumulate_##D(int64_t n, void *acc, const void *in)                           \
+    {                                                                                              \
+        const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
+        double *count = (double *)acc, *mean = count + 1, *m2 = mean + n;                          \
+        const double part = 1 / (*count += 1);                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
+            const double d = (double)a[i] - mean[i];                                               \
+            mean[i] += d * part;                                                                   \
+            m2[i] += d * ((double)a[i] - mean[i]);                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    static void VAR_finish_##D(int64_t n, void *out, const void *acc)                              \
+    {                                                                                              \
+        const double *m2 = (const double *)acc + 1 + n;                                            \
+        kn_c_##D *z = (kn_c_##D *)out;                                                             \
+        EACH z[i] = (kn_c_##D)m2[i];                                                               \
+    }
+
+/* ---- a reduction's functions together ---- */
+
+#define FOLD_OF(OP, D, AD, BLOCKED, REDUCE)                                                        \
+    {                                                                                              \
+        (int)sizeof(kn_c_##AD), BLOCKED, OP##_start_##D, REDUCE, OP##_accumulate_##D,              \
+            OP##_accumulate_##D, OP##_finish_##D, 0, 0                                             \
+    }
+#define FOLD_OF_MOMENTS(D)                                                                         \
+    {                                                                                              \
+        3 * (int)sizeof(double), 1, VAR_start, VAR_reduce_##D, VAR_accumulate_##D, VAR_merge,      \
+            VAR_finish_##D, VAR_mean, VAR_count                                                    \
+    }
+
+#endif
