@@ -86,6 +86,18 @@ kn_status kn_symbols_derive(const kn_symbols *s, kn_arena *a, int64_t *values);
 #define KN_DIM_CUT "..."
 void kn_dim_print(kn_text *t, const kn_symbols *s, kn_dim a);
 void kn_symbol_print(kn_text *t, const kn_symbols *s, int sym);
+/* As a C expression; name() gives that of a symbol. shapes/dim_c.c */
+typedef const char *(*kn_symbol_name_fn)(void *user, int sym);
+void kn_dim_put_c(kn_text *t, kn_dim a, kn_symbol_name_fn name, void *user);
+/* What a symbol is: num '/' den without a remainder, num 'f' den rounded down, the smaller ('<') or the larger ('>') of both,
+ * '=' num; 0: free. */
+typedef struct kn_symbol_parts {
+    char op;
+    kn_dim num, den;
+} kn_symbol_parts;
+kn_symbol_parts kn_symbol_made_of(const kn_symbols *s, int sym);
+/* The lowest symbol of `a` with a number above `sym`; -1: none. */
+int kn_dim_symbol_after(kn_dim a, int sym);
 /* The product of two printed dimensions (the second may be ""), in `a`: what quotients divide by is left out where it
  * is a factor too. "16" and "N/16" give "N". shapes/product.c */
 const char *kn_dim_product_text(kn_arena *a, const char *x, const char *y);

@@ -36,8 +36,9 @@ typedef struct kn_buf {
     int index; /* graph input or output number; temporary number */
     kn_dtype dtype;
     const char *name;
-    int64_t bytes;  /* (n) temporaries: size; offset is in the workspace */
-    int64_t offset; /* (n) */
+    int64_t bytes;   /* (n) temporaries: size; offset is in the workspace */
+    kn_dim elements; /* temporaries: how many, where numbers have formulas */
+    int64_t offset;  /* (n) */
 } kn_buf;
 
 /* How the axes of a nest step through a buffer: element = base + offset + sum over axes of index * stride. */
@@ -47,10 +48,15 @@ typedef enum kn_stride_kind {
     KN_STRIDE_PARAM, /* given at run time */
 } kn_stride_kind;
 
+/* Formulas, of plans that have them: codegen/kir/formula.h */
+typedef struct kn_extents kn_extents;
+typedef struct kn_strides kn_strides;
+
 /* An axis of an array that a GATHER does not walk but indexes by a value. */
 typedef struct kn_place {
-    int64_t stride; /* (n) elements */
-    int64_t extent; /* (n) indices are below it */
+    int64_t stride;              /* (n) elements */
+    int64_t extent;              /* (n) indices are below it */
+    kn_dim stride_is, extent_is; /* their formulas, or NULL */
 } kn_place;
 
 /* What becomes of the lines of the L2 cache that an access touches. */
@@ -76,6 +82,7 @@ typedef struct kn_access {
     int64_t split_stride; /* (n) KN_STORE_PARTIAL: elements from one part's results to the next's */
     kn_place *place;      /* GATHER: what each operand indexes; else NULL */
     bool checked;         /* GATHER: report indices that are out of bounds */
+    const kn_strides *formula; /* of offset and strides, along the region's axes; NULL: none */
 } kn_access;
 
 /* Do both address the same elements of the same buffer? */
@@ -191,6 +198,8 @@ typedef struct kn_axis {
     const char *name; /* "C", or "H*W" for collapsed axes */
     bool member;
     int at;         /* its index among the region's axes; of collapsed axes, the first's */
+    int inner;      /* the same; of collapsed axes, the last's */
+    uint32_t of;    /* the same: all that it is collapsed of, a bit each */
     int64_t extent; /* (n) */
 } kn_axis;
 
@@ -203,6 +212,7 @@ typedef struct kn_nest {
     KN_VEC(kn_store) stores;
     int nsweeps; /* 1 + the highest stage of a reduction or element store; 0 without any */
     int64_t groups, members; /* (n) products of extents; 1 where there are no such axes; may be 0 */
+    const kn_extents *extents; /* formulas of the region's extents; NULL: numbers have none */
 } kn_nest;
 
 /* Adds a value like v, with an access of its own, and of no lower stage and level than its operands. Returns its

@@ -3,12 +3,15 @@
 
 #include "base/hash.h"
 #include "base/work.h"
+#include "codegen/kir/formula.h"
 #include "codegen/kir/kir.h"
 
 bool kn_access_same(const kn_access *a, const kn_access *b)
 {
     return a->buf == b->buf && a->axes == b->axes && a->offset == b->offset &&
-           memcmp(a->stride, b->stride, sizeof a->stride) == 0;
+           memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
+           (a->formula == b->formula ||
+            (a->formula && b->formula && memcmp(a->formula, b->formula, sizeof *a->formula) == 0));
 }
 
 bool kn_value_same(const kn_value *x, const kn_value *y)
@@ -73,8 +76,12 @@ static bool same_nests(const kn_nest *x, const kn_nest *y)
     if (x->naxes != y->naxes || x->ngroup != y->ngroup || x->values.len != y->values.len)
         return false;
     for (int a = 0; a < x->naxes; a++)
-        if (x->axes[a].extent != y->axes[a].extent || x->axes[a].at != y->axes[a].at)
+        if (x->axes[a].extent != y->axes[a].extent || x->axes[a].at != y->axes[a].at ||
+            x->axes[a].inner != y->axes[a].inner || x->axes[a].of != y->axes[a].of)
             return false;
+    if (x->extents != y->extents &&
+        !(x->extents && y->extents && memcmp(x->extents, y->extents, sizeof *x->extents) == 0))
+        return false;
     for (int i = 0; i < x->values.len; i++) {
         kn_work(1);
         if (!kn_value_same(&x->values.data[i], &y->values.data[i]))

@@ -74,6 +74,6 @@ kn_status kn_problem_refine(kn_arena *a, kn_problem *pr)
     *g = *pr->graph;
     g->arena = a;
     g->syms = kn_symbols_within(a, pr->graph->syms);
-    pr->graph = kn_refine(a, g, pr->fusion, &pr->sizes);
+    pr->graph = pr->as_written ? g : kn_refine(a, g, pr->fusion, &pr->sizes);
     return pr->graph ? KN_OK : KN_INTERNAL;
 }

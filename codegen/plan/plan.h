@@ -21,6 +21,7 @@
 #define KN_CODEGEN_PLAN_H
 
 #include "codegen/kir/force.h"
+#include "codegen/kir/formula.h"
 #include "codegen/kir/kir.h"
 #include "codegen/kir/target.h"
 #include "codegen/model/census.h"
@@ -35,6 +36,7 @@ typedef struct kn_layout {
     int64_t shape[KN_MAX_RANK], stride[KN_MAX_RANK];
     int64_t offset; /* of element (0, 0, ...), in elements */
     int align;
+    const kn_strides *formula; /* of offset and strides; NULL: none */
 } kn_layout;
 
 /* Gives axes of extent 1, whose strides do not matter, the strides of a compact array, so that what depends on
@@ -65,6 +67,9 @@ typedef struct kn_problem {
     /* One kernel for all sizes, strides, alignments and overlaps. */
     bool universal;
     bool told;                 /* for people: the plan has `before` and `steps` */
+    /* The sizes are an example, arguments are compact, and numbers have formulas: codegen/kir/formula.h */
+    bool formulas;
+    bool as_written;           /* axes are not refined, for which can be cut depends on the sizes */
     const kn_choices *choices; /* NULL: the planner's own */
     kn_partitions *known; /* found for this graph before: saves time, decides nothing. NULL: none */
 } kn_problem;

@@ -1,4 +1,5 @@
 /* Vectors: how many elements a thread takes at a time, and the kinds of strides that follow. */
+#include "codegen/kir/formula.h"
 #include "codegen/sched/sched.h"
 
 /* Is what the access begins at, wherever along the other axes, a multiple of `vec` elements? */
@@ -36,10 +37,11 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
         if (ph->universal)
             acc->kind[a] = acc->axes >> a & 1 ? KN_STRIDE_PARAM : KN_STRIDE_ZERO;
         else
-            acc->kind[a] = acc->stride[a] == 0                               ? KN_STRIDE_ZERO
-                           : a == along && acc->stride[a] == 1 && !by_chance ? KN_STRIDE_ONE
-                                                                             : KN_STRIDE_PARAM;
-    acc->shifted = acc->offset != 0 || ph->universal;
+            acc->kind[a] = kn_stride_is(&ph->nest, acc, a, 0) ? KN_STRIDE_ZERO
+                           : a == along && kn_stride_is(&ph->nest, acc, a, 1) && !by_chance
+                               ? KN_STRIDE_ONE
+                               : KN_STRIDE_PARAM;
+    acc->shifted = !kn_offset_is(&ph->nest, acc, 0) || ph->universal;
     acc->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
                   (!ph->how.unaligned || differs_by_group(ph, acc));
     if (acc->buf == KN_BUF_COUNT) /* the counts of a vector begin at a multiple of its width */

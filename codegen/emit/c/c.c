@@ -120,8 +120,9 @@ kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, kn_c_mode mode)
     return out;
 }
 
-void kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode)
+kn_c_text kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode)
 {
     kn_c_text out = {0};
     put_walks(t, k, mode, &out);
+    return out;
 }

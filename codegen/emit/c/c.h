@@ -42,8 +42,8 @@ const char *kn_c_refusal(const kn_phase *p);
 /* The phases of a kernel that can be walked so, as one translation unit; in arena `a`. */
 kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, kn_c_mode mode);
 const char *kn_c_mode_text(kn_c_mode mode);
-/* The same without what all texts begin with, for reading. */
-void kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode);
+/* The same without what all texts begin with, to `t`. */
+kn_c_text kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode);
 
 /* ---- kn_c_call.num ----
  *
@@ -53,5 +53,7 @@ void kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode);
 
 /* Writes them to `out` unless it is NULL; returns how many there are. */
 int kn_c_numbers(const kn_phase *p, int64_t *out);
+/* Their formulas, of a phase that has them; NULL for what has none. */
+void kn_c_formulas(const kn_phase *p, kn_dim *out);
 
 #endif

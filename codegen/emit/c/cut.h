@@ -36,7 +36,8 @@ enum {
     KN_TASK_WORK = 32 * 1024,
     KN_TASKS_A_THREAD = 8,
     KN_FEW_MEMBERS = 32,
-    KN_FEW_GROUPS = 4
+    KN_FEW_GROUPS = 4,
+    KN_TILE = 32 /* the side of a square: two cache lines of 4-byte elements */
 };
 
 static inline __INT64_TYPE__ kn_lesser(__INT64_TYPE__ a, __INT64_TYPE__ b) { return a < b ? a : b; }

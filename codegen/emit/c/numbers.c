@@ -1,4 +1,5 @@
 #include "codegen/emit/c/writer.h"
+#include "codegen/kir/formula.h"
 
 const kn_access *kn_c_access(const kn_phase *p, int value)
 {
@@ -29,38 +30,64 @@ int kn_c_number_of_place(const kn_phase *p, int value, int k)
     return at + 2 * k;
 }
 
-static int64_t stride_of(const kn_access *a, int axis)
+/* Where they go. */
+typedef struct numbers {
+    const kn_nest *nest;
+    int64_t *values;  /* or NULL */
+    kn_dim *formulas; /* or NULL */
+    int n;
+} numbers;
+
+static void put(numbers *to, int64_t value, kn_dim formula)
 {
-    return a->kind[axis] == KN_STRIDE_ZERO  ? 0
-           : a->kind[axis] == KN_STRIDE_ONE ? 1
-                                            : a->stride[axis];
+    if (to->values)
+        to->values[to->n] = value;
+    if (to->formulas)
+        to->formulas[to->n] = formula;
+    to->n++;
 }
 
-static int64_t *put_access(const kn_phase *p, const kn_access *a, int64_t *to)
+static void put_access(numbers *to, const kn_access *a)
 {
-    *to++ = a->offset;
-    *to++ = a->split_stride;
-    for (int x = 0; x < p->nest.naxes; x++)
-        *to++ = stride_of(a, x);
-    return to;
+    const kn_nest *nest = to->nest;
+    kn_symbols *s = to->formulas ? nest->extents->syms : NULL;
+    kn_dim zero = s ? kn_dim_const(s, 0) : NULL, one = s ? kn_dim_const(s, 1) : NULL;
+    put(to, a->offset, s && a->formula ? a->formula->offset : NULL);
+    put(to, a->split_stride, zero);
+    for (int x = 0; x < nest->naxes; x++)
+        if (a->kind[x] == KN_STRIDE_PARAM)
+            put(to, a->stride[x], s && a->formula ? kn_stride_formula(nest, a, x) : NULL);
+        else
+            put(to, a->kind[x] == KN_STRIDE_ONE, a->kind[x] == KN_STRIDE_ONE ? one : zero);
+}
+
+static void put_all(numbers *to, const kn_phase *p)
+{
+    const kn_nest *nest = &p->nest;
+    for (int x = 0; x < nest->naxes; x++)
+        put(to, nest->axes[x].extent, to->formulas ? kn_extent_formula(nest, x) : NULL);
+    for (int v = 0; v < nest->values.len; v++)
+        if (kn_has_access(&nest->values.data[v]))
+            put_access(to, kn_c_access(p, v));
+    for (int s = 0; s < nest->stores.len; s++)
+        put_access(to, kn_c_store_access(p, s));
+    for (int i = 0; i < nest->values.len; i++) {
+        const kn_value *v = &nest->values.data[i];
+        for (int k = 0; v->kind == KN_V_GATHER && k < v->nin; k++) {
+            put(to, v->access->place[k].stride, v->access->place[k].stride_is);
+            put(to, v->access->place[k].extent, v->access->place[k].extent_is);
+        }
+    }
 }
 
 int kn_c_numbers(const kn_phase *p, int64_t *out)
 {
-    int64_t *to = out;
-    for (int x = 0; x < p->nest.naxes && out; x++)
-        *to++ = p->nest.axes[x].extent;
-    for (int v = 0; v < p->nest.values.len && out; v++)
-        if (kn_has_access(&p->nest.values.data[v]))
-            to = put_access(p, kn_c_access(p, v), to);
-    for (int s = 0; s < p->nest.stores.len && out; s++)
-        to = put_access(p, kn_c_store_access(p, s), to);
-    for (int i = 0; i < p->nest.values.len && out; i++) {
-        const kn_value *v = &p->nest.values.data[i];
-        for (int k = 0; v->kind == KN_V_GATHER && k < v->nin; k++) {
-            *to++ = v->access->place[k].stride;
-            *to++ = v->access->place[k].extent;
-        }
-    }
+    if (out)
+        put_all(&(numbers){.nest = &p->nest, .values = out}, p);
     return kn_c_number_of_place(p, p->nest.values.len, 0);
+}
+
+void kn_c_formulas(const kn_phase *p, kn_dim *out)
+{
+    put_all(&(numbers){.nest = &p->nest, .formulas = out}, p);
 }

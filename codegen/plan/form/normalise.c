@@ -12,6 +12,7 @@
  * Elsewhere all axes of extent 1 are dropped. */
 #include <stdlib.h>
 
+#include "codegen/kir/formula.h"
 #include "codegen/plan/nests/planner.h"
 
 /* Phases that work on the same groups together: local ones and their host, which is the last. What happens to a group
@@ -57,17 +58,16 @@ static uint32_t ones_between(const kn_phase *ph, int a)
 /* Can every access walk axes a and a+1 as one axis of extent n(a) * n(a+1)? */
 static bool collapsible(const kn_phase *ph, int a)
 {
-    int64_t inner = ph->nest.axes[a + 1].extent;
     uint32_t between = ones_between(ph, a);
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (kn_has_access(v) &&
-            (v->access->stride[a] != v->access->stride[a + 1] * inner || v->access->axes & between))
+            (!kn_walks_as_one(&ph->nest, v->access, a) || v->access->axes & between))
             return false;
     }
     for (int i = 0; i < ph->nest.stores.len; i++) {
         const kn_store *s = &ph->nest.stores.data[i];
-        if (s->access.stride[a] != s->access.stride[a + 1] * inner || s->access.axes & between ||
+        if (!kn_walks_as_one(&ph->nest, &s->access, a) || s->access.axes & between ||
             (s->once >> a & 1) != (s->once >> (a + 1) & 1))
             return false;
     }
@@ -80,6 +80,7 @@ static void collapse(kn_phase *ph, kn_arena *arena, int a)
     ph->nest.axes[a + 1].name =
         kn_dim_product_text(arena, ph->nest.axes[a].name, ph->nest.axes[a + 1].name);
     ph->nest.axes[a + 1].at = ph->nest.axes[a].at;
+    ph->nest.axes[a + 1].of |= ph->nest.axes[a].of;
     kn_drop_axis(ph, a);
 }
 
@@ -87,7 +88,7 @@ static void normalise_groups(kn_arena *arena, const family *f, bool keep_ones)
 {
     const kn_phase *host = &f->phases[f->n - 1];
     for (int a = host->nest.ngroup - 1; a >= 0; a--)
-        for (int i = 0; i < f->n && host->nest.axes[a].extent == 1 && !keep_ones; i++)
+        for (int i = 0; i < f->n && !keep_ones && kn_extent_is(&host->nest, a, 1); i++)
             if (shares_groups(f, i))
                 kn_drop_axis(&f->phases[i], a);
     order(f, 0, host->nest.ngroup);
@@ -104,7 +105,7 @@ static void normalise_groups(kn_arena *arena, const family *f, bool keep_ones)
 static void normalise_members(kn_arena *arena, kn_phase *ph, bool keep_ones)
 {
     for (int a = ph->nest.naxes - 1; a >= ph->nest.ngroup; a--)
-        if (ph->nest.axes[a].extent == 1 && !keep_ones)
+        if (!keep_ones && kn_extent_is(&ph->nest, a, 1))
             kn_drop_axis(ph, a);
     if (!kn_phase_in_order(ph))
         order(&(family){ph, 1}, ph->nest.ngroup, ph->nest.naxes);
@@ -112,7 +113,7 @@ static void normalise_members(kn_arena *arena, kn_phase *ph, bool keep_ones)
         if (collapsible(ph, a))
             collapse(ph, arena, a);
     while (ph->nest.naxes > 1 && ph->nest.reds.len == 0 && ph->nest.ngroup == 0 &&
-           ph->nest.axes[ph->nest.naxes - 1].extent == 1)
+           kn_extent_is(&ph->nest, ph->nest.naxes - 1, 1))
         kn_drop_axis(ph, ph->nest.naxes - 1);
 }
 

@@ -33,6 +33,20 @@ static void set_value(lowering *lo, const kn_node *n, int value)
     lo->of[n->id] = (lowered){lo->region, value};
 }
 
+/* The formulas of an array's strides along the region's axes. */
+static const kn_strides *along_region(const lowering *lo, const kn_layout *layout, const int8_t *to)
+{
+    kn_symbols *s = lo->p->problem->graph->syms;
+    kn_strides *made = KN_NEW(lo->p->arena, kn_strides);
+    made->offset = layout->formula->offset;
+    for (int j = 0; j < layout->rank; j++) {
+        kn_dim *stride = to[j] < 0 ? NULL : &made->stride[to[j]], one = layout->formula->stride[j];
+        if (stride && !(*stride = *stride ? kn_dim_add(s, *stride, one) : one))
+            kn_give_up(lo->p->arena);
+    }
+    return made;
+}
+
 /* The access to an array whose axis j is region axis to[j]; to[j] < 0: the region does not walk it. */
 static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout, const int8_t *to)
 {
@@ -44,6 +58,8 @@ static kn_access access_to(const lowering *lo, int buf, const kn_layout *layout,
         acc.axes |= 1u << a;
         acc.stride[a] += layout->stride[j];
     }
+    if (layout->formula)
+        acc.formula = along_region(lo, layout, to);
     return acc;
 }
 
@@ -328,10 +344,12 @@ static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
     from.place = NULL;
     int made = lower_load(lo, n, from);
     for (int k = 0; k < gather.nin; k++) {
-        kn_value step = {.kind = KN_V_CONST,
-                         .dtype = KN_I64,
-                         .level = KN_GROUP,
-                         .value = {.dtype = KN_I64, .i = gather.access->place[k].stride}};
+        kn_value step = {.kind = KN_V_CONST, .dtype = KN_I64, .level = KN_GROUP};
+        step.value = (kn_scalar){.dtype = KN_I64, .i = gather.access->place[k].stride};
+        if (gather.access->place[k].stride_is) {
+            step.kind = KN_V_EXTENT;
+            step.index = extent_param(lo->p, gather.access->place[k].stride_is);
+        }
         int by[] = {gather.in[k], add_value(lo, step)};
         int sum[] = {made, add_elem(lo, KN_OP_MUL, KN_I64, by, 2, n->loc)};
         made = add_elem(lo, KN_OP_ADD, KN_I64, sum, 2, n->loc);
@@ -366,7 +384,9 @@ static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const 
             continue;
         const kn_value *index = &lo->phase.nest.values.data[in[by]];
         v.in[v.nin] = in[by];
-        place[v.nin++] = (kn_place){layout.stride[j], layout.shape[j]};
+        place[v.nin++] = (kn_place){layout.stride[j], layout.shape[j],
+                                    layout.formula ? layout.formula->stride[j] : NULL,
+                                    layout.formula ? x->shape[j] : NULL};
         v.level = index->level > v.level ? index->level : v.level;
         v.stage = index->stage > v.stage ? index->stage : v.stage;
     }
@@ -408,6 +428,8 @@ static void store(lowering *lo, const kn_node *n, int buf)
         memcpy(layout.shape, shape, sizeof shape);
         kn_compact_strides(shape, n->rank, layout.stride);
     }
+    if (p->problem->formulas)
+        layout.formula = kn_strides_compact(p->arena, p->problem->graph->syms, n->shape, n->rank);
     int8_t to[KN_MAX_RANK];
     for (int j = 0; j < n->rank; j++) /* a reduction's result lacks the axes that it reduced */
         to[j] = kn_ops[n->op].cls == KN_REDUCE && n->u.reduce.axes >> j & 1
@@ -439,6 +461,12 @@ static void order_axes(lowering *lo)
     const kn_region *r = lo->region;
     kn_phase *ph = &lo->phase;
     ph->universal = lo->p->problem->universal;
+    if (lo->p->problem->formulas) {
+        kn_extents *extents = KN_NEW(lo->p->arena, kn_extents);
+        extents->syms = lo->p->problem->graph->syms;
+        memcpy(extents->of, r->dim, sizeof *r->dim * (size_t)r->naxes);
+        ph->nest.extents = extents;
+    }
     uint32_t members = r->reduces ? r->members : (1u << r->naxes) - 1;
     for (int member = 0; member < 2; member++)
         for (int i = 0; i < (member && r->norder ? r->norder : r->naxes); i++) {
@@ -450,7 +478,8 @@ static void order_axes(lowering *lo)
             kn_dim_print(&name, lo->p->problem->graph->syms, r->dim[a]);
             axis->name = kn_dim_product_text(lo->p->arena, kn_text_str(&name), "");
             axis->member = member;
-            axis->at = a;
+            axis->at = axis->inner = a;
+            axis->of = 1u << a;
             kn_dim_eval(r->dim[a], lo->p->problem->sizes, &axis->extent);
             lo->axis_to[a] = (int8_t)ph->nest.naxes++;
             if (!member)

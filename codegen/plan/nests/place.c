@@ -263,6 +263,8 @@ static void give_buffer(const placer *pl, const kn_node *n)
     int64_t shape[KN_MAX_RANK];
     kn_node_sizes(n, p->problem->sizes, shape);
     *buf = kn_planner_temp(p, n->dtype, kn_node_title(n), kn_count(shape, n->rank));
+    if (p->problem->formulas)
+        p->bufs.data[*buf].elements = kn_shape_elements(p, n);
 }
 
 /* Adds x if it may be computed again. While it is a candidate it counts as computed again. */

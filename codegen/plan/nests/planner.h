@@ -96,11 +96,16 @@ kn_site kn_planner_site(kn_planner *p);
 kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k);
 /* codegen/plan/nests/planner.c: adds a temporary, and returns its number among the buffers. */
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
+/* codegen/plan/nests/layout.c: the number of a node's elements. */
+kn_dim kn_shape_elements(kn_planner *p, const kn_node *n);
 /* codegen/plan/nests/locate.c: where a node's elements are: an argument, a temporary, or a view of one. False if
  * strides cannot express a view (p->blocked says which). */
 bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out);
 /* codegen/plan/nests/layout.c: the layout of a reshaped view; false if strides cannot express it. */
 bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn_layout *to);
+/* codegen/plan/nests/layout.c: the formulas of that, of the sizes of RESHAPE `n` and its operand; NULL if they are not the
+ * same for all sizes. */
+const kn_strides *kn_strides_reshape(kn_planner *p, const kn_node *n, const kn_strides *from);
 /* codegen/plan/form/instead.c: adds a value, or an operation on two, at the end of a raw phase, and finds its stage and level. */
 int kn_add_value(kn_planner *p, kn_phase *phase, kn_value v);
 int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a, int b);
