@@ -33,6 +33,8 @@ static const option options[] = {
     {"--fast-math", KN_OPT_FAST, NONE},
     {"--autotune", KN_OPT_TUNE, OPTIONAL},
     {"--bytes", KN_OPT_BYTES, NEEDED},
+    {"--cpu", KN_OPT_EMIT, NONE},
+    {"--name", KN_OPT_EMIT, NEEDED},
     {"--entry", KN_OPT_LAUNCH, NEEDED},
     {"--grid", KN_OPT_LAUNCH, NEEDED},
     {"--block", KN_OPT_LAUNCH, NEEDED},
@@ -94,6 +96,14 @@ static int set_autotune(kn_args *args, const char *text, kn_err *e)
     return KN_EXIT_OK;
 }
 
+static void set_emit(kn_args *args, const char *name, const char *text)
+{
+    if (strcmp(name, "--cpu") == 0)
+        args->cpu = true;
+    else
+        args->name = text;
+}
+
 static int set_option(kn_args *args, const option *o, const char *text, kn_err *e)
 {
     switch (o->flag) {
@@ -111,6 +121,7 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
     case KN_OPT_FAST: args->fast_math = true; break;
     case KN_OPT_TUNE: return set_autotune(args, text, e);
     case KN_OPT_BYTES: args->bytes = text; break;
+    case KN_OPT_EMIT: set_emit(args, o->name, text); break;
     case KN_OPT_LAUNCH: set_launch(args, o->name, text); break;
     default: *(strcmp(o->name, "--reuse") == 0 ? &args->reuse : &args->schedule) = text; break;
     }

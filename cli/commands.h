@@ -9,6 +9,7 @@ int kn_cmd_run(const kn_args *args, kn_err *e);
 int kn_cmd_eval(const kn_args *args, kn_err *e);
 int kn_cmd_bench(const kn_args *args, kn_err *e);
 int kn_cmd_explain(const kn_args *args, kn_err *e);
+int kn_cmd_emit(const kn_args *args, kn_err *e);
 int kn_cmd_kernel(const kn_args *args, kn_err *e);
 int kn_cmd_cache(const kn_args *args, kn_err *e);
 int kn_cmd_doctor(const kn_args *args, kn_err *e);

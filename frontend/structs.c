@@ -42,6 +42,9 @@ STRUCT(explain_options, verbose, F(stage), F(arch))
 #define F(field) END(kiln_split_options, field)
 STRUCT(split_options, nargs, F(save), F(arch), F(args))
 #undef F
+#define F(field) END(kiln_emit_options, field)
+STRUCT(emit_options, targets, F(name))
+#undef F
 #define F(field) END(kiln_measurement, field)
 STRUCT(measurement, disk_hits, F(repeats), F(launches), F(device_us), F(host_us), F(compile_ms),
        F(bytes), F(copy_gbps))

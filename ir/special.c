@@ -2,7 +2,11 @@
 
 #include <math.h>
 
-static double polynomial(const double *c, int n, double x)
+#ifndef KN_SPECIAL /* emitted programs begin with this text, too */
+#define KN_SPECIAL
+#endif
+
+static inline double polynomial(const double *c, int n, double x)
 {
     double p = c[0];
     for (int i = 1; i < n; i++)
@@ -13,7 +17,7 @@ static double polynomial(const double *c, int n, double x)
 /* A first value by the polynomials of M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2012), which
  * reach to the last single-precision number below 1, and from erfc(y) = exp(-y^2) / (y sqrt(pi)) beyond; then
  * Halley's method, with erfc of the tail, so that nothing cancels. */
-double kn_erfinv(double x)
+KN_SPECIAL double kn_erfinv(double x)
 {
     static const double centre[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
                                     -4.39150654e-06, 0.00021858087,  -0.00125372503,
@@ -39,13 +43,13 @@ double kn_erfinv(double x)
     return copysign(y, x);
 }
 
-double kn_lgamma(double x)
+KN_SPECIAL double kn_lgamma(double x)
 {
     int sign;
     return lgamma_r(x, &sign);
 }
 
-double kn_scalb(double a, double n)
+KN_SPECIAL double kn_scalb(double a, double n)
 {
     if (n != n)
         return n;

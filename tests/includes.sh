@@ -57,6 +57,7 @@ while IFS=: read -r file line text; do
         layer_of "$header" && target=$layer
         [[ -n ${may[$target]:-} || $text == *'"'* ]] || continue # a system header such as <sys/mman.h>
     elif [[ $text == *'"'* ]]; then
+        [[ $file == examples/emitted/* ]] && continue # what kiln emit writes
         [[ $programs == *" $from "* && -f $from/$header ]] && continue
         offence "$file:$line: \"$header\" is not a path from the root"
         continue

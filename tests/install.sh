@@ -30,6 +30,15 @@ g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror app.cpp -o "$scratch/app_cxx" "$
     -Wl,-rpath,"$lib"
 "$scratch/app_cxx"
 
+echo "== kiln_add_program()"
+cmake -S ../../examples/emitted -B "$scratch/emitted" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >"$scratch/emitted.log"
+cmake --build "$scratch/emitted" >>"$scratch/emitted.log" || { cat "$scratch/emitted.log"; exit 1; }
+"$scratch/emitted/emitted"
+if ldd "$scratch/emitted/emitted" | grep -E 'kiln|cuda|nvrtc'; then
+    echo "an emitted program needs libraries"
+    exit 1
+fi
+
 echo "== the command"
 "$prefix/bin/kiln" --version
 

@@ -8,7 +8,6 @@
 enum {
     RUN_LANES = 256,      /* runs of at least this many lanes get blocks of their own, */
     ROW_LANES = 32,       /* or this many, if they are rows that a gather finds by one index each */
-    TILE = 32,            /* the side of a square: two cache lines of 4-byte elements */
     FEWEST_IN_ROWS = 256, /* lanes of a tile of gathered rows */
 };
 
@@ -244,9 +243,9 @@ static bool is_transposed(const kn_phase_plan *plan, const kn_phase *p)
 /* Are blocks tiles of transposed arrays, not where blocks alone will do? */
 static bool choose_squares(const kn_phase_plan *plan, const kn_phase *p)
 {
-    return can_tile(plan, p) && !plan->all_rows && plan->row_lanes >= TILE * TILE &&
-           p->nest.axes[p->nest.naxes - 2].extent >= TILE / 2 &&
-           p->nest.axes[p->nest.naxes - 1].extent >= TILE / 2 && is_transposed(plan, p);
+    return can_tile(plan, p) && !plan->all_rows && plan->row_lanes >= KN_TILE * KN_TILE &&
+           p->nest.axes[p->nest.naxes - 2].extent >= KN_TILE / 2 &&
+           p->nest.axes[p->nest.naxes - 1].extent >= KN_TILE / 2 && is_transposed(plan, p);
 }
 
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p)
@@ -464,7 +463,7 @@ static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *cod
         return KN_OK;
     kn_c_mode mode = kn_cpu_mode(job->plan, p);
     job->cols = mode == KN_C_COLS;
-    job->tile_rows = job->tile_columns = mode == KN_C_TILES ? TILE : 0;
+    job->tile_rows = job->tile_columns = mode == KN_C_TILES ? KN_TILE : 0;
     KN_TRY(kn_native_get(machine->native, code->native, job->kernel, i, mode, &native));
     kn_bad_index bad = {0};
     job->bad = &bad;

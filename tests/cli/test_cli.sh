@@ -101,7 +101,7 @@ echo 'not an array' >foreign.npy
 check "--version" 0 '^kiln [0-9]+\.[0-9]+\.[0-9]+$' --version
 check "--help" 0 'kiln explain' --help
 check "help" 0 'kiln explain' help
-for command in run eval bench explain kernel cache doctor; do
+for command in run eval bench explain emit kernel cache doctor; do
     check "help $command" 0 "usage: kiln $command" help $command
     check "$command --help" 0 "usage: kiln $command" $command --help
 done
@@ -222,6 +222,15 @@ for file in "$examples"/*.kiln; do
     check "explain of example $name" 0 '.' explain "$file" "$@"
     check "explain of example $name, sizes assumed" 0 '.' explain "$file"
 done
+printf 'def squares(z: c64[N]):\n    return z * z\n' >complex.kiln
+printf 'def two(x: f32[N], y: f32[M]):\n    return sum(x) + sum(y)\n' >sums.kiln
+check "emit" 0 '^emitted/softmax.c$' emit "$examples/softmax.kiln" --cpu -o emitted
+check "emit under another name" 0 '^emitted/norm2.h$' emit "$examples/softmax.kiln" --cpu -o emitted --name norm2
+check "emit for no device" 2 'what the program is to run on: --cpu' emit "$examples/softmax.kiln"
+check "emit complex numbers" 2 'squares has complex numbers' emit complex.kiln --cpu -o emitted
+check "emit into a file" 3 'add.kiln/softmax.h: ' emit "$examples/softmax.kiln" --cpu -o add.kiln
+check "emit for some sizes" 2 'all together or not at all: M ' emit sums.kiln 'x=f32[4]' --cpu -o emitted
+check "emit for all sizes" 0 'two.c$' emit sums.kiln 'x=f32[4]' 'y=f32[3]' --cpu -o emitted
 check "explain --json" 0 '^\{' explain "$examples/softmax.kiln" --json
 check "explain speaks of a GPU" 0 '^softmax for cuda sm_90' explain "$examples/softmax.kiln"
 check "explain --device cpu speaks of the CPU" 0 '^softmax for cpu' explain "$examples/softmax.kiln" --device cpu

@@ -27,7 +27,7 @@ check() {
 }
 
 check "commands" "bench" b
-check "all commands" "--help --version bench cache doctor eval explain help kernel run" ""
+check "all commands" "--help --version bench cache doctor emit eval explain help kernel run" ""
 check "help of a command" "explain" help ex
 check "options of bench" "--json" bench --j
 check "a chart" "out" bench a.kiln --svg o

@@ -1,0 +1,35 @@
+# kiln_add_program(TARGET FILE [CPU] [NAME name] [SIZES NAME=f32[8,64]...])
+#
+# The library TARGET, of which `kiln emit` writes the C files when FILE (or FILE:FUNCTION) is newer: what links to it includes
+# "name.h" and needs nothing of kiln's. name: of functions and files; without one it is FUNCTION, or FILE's without its ending.
+# SIZES get code of their own.
+function(kiln_add_program target file)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "CPU" "NAME" "SIZES")
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "kiln_add_program(${target}): what is ${arg_UNPARSED_ARGUMENTS}?")
+    endif()
+    if(NOT arg_CPU)
+        message(FATAL_ERROR "kiln_add_program(${target}): say what it is to run on: CPU")
+    endif()
+    string(REGEX REPLACE ":[A-Za-z0-9_]+$" "" path "${file}")
+    cmake_path(ABSOLUTE_PATH path BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE text)
+    if(arg_NAME)
+        set(name ${arg_NAME})
+    elseif(file MATCHES ":([A-Za-z0-9_]+)$")
+        set(name ${CMAKE_MATCH_1})
+    else()
+        cmake_path(GET text STEM name)
+    endif()
+    string(REPLACE "${path}" "${text}" subject "${file}")
+    set(dir ${CMAKE_CURRENT_BINARY_DIR}/${target}.kiln)
+    add_custom_command(OUTPUT ${dir}/${name}.c ${dir}/${name}.h ${dir}/kiln_cpu.h
+        COMMAND kiln::command emit ${subject} --cpu --name ${name} -o ${dir} ${arg_SIZES}
+        DEPENDS ${text} kiln::command
+        COMMENT "Emitting ${name}" VERBATIM)
+    add_library(${target} STATIC ${dir}/${name}.c ${dir}/${name}.h ${dir}/kiln_cpu.h)
+    target_include_directories(${target} PUBLIC ${dir})
+    set_target_properties(${target} PROPERTIES C_STANDARD 11 POSITION_INDEPENDENT_CODE ON)
+    # its loops are to be vectorised; none of these changes a value
+    target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -fno-math-errno -fno-trapping-math)
+    target_link_libraries(${target} PUBLIC m)
+endfunction()

@@ -1,0 +1,67 @@
+/* A program as C files. */
+#include <string.h>
+
+#include "frontend/handles.h"
+#include "frontend/structs.h"
+#include "runtime/emit/emit.h"
+
+void kiln_emit_options_init_size(kiln_emit_options *s, size_t size)
+{
+    const kiln_emit_options defaults = {0};
+    kn_struct_init(s, size, &defaults, sizeof defaults);
+}
+
+typedef struct emission {
+    kiln_prog *prog;
+    const kn_arg *args;
+    int nargs;
+    kiln_emit_options options;
+    kiln_file_fn write;
+    void *user;
+    kn_arena *scratch;
+} emission;
+
+static kn_status emit_inner(void *user)
+{
+    emission *e = user;
+    const kn_emitting what = {e->options.name, e->options.targets, kiln_version()};
+    kn_emitted made;
+    KN_TRY(kn_emit(e->prog->core, e->scratch, e->args, e->nargs, &what, &made));
+    const struct {
+        const char *name, *text;
+    } files[] = {{kn_sprintf(e->scratch, "%s.h", made.name), made.header},
+                 {kn_sprintf(e->scratch, "%s.c", made.name), made.source},
+                 {"kiln_cpu.h", made.support}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        KN_TRY((kn_status)e->write(e->user, files[i].name, files[i].text, strlen(files[i].text)));
+    return KN_OK;
+}
+
+static kn_status emit(kiln_prog *p, const kn_arg *args, int nargs, void *user)
+{
+    emission *e = user;
+    kn_arena scratch;
+    kn_arena_init(&scratch, &p->ctx->core->from);
+    e->prog = p;
+    e->args = args;
+    e->nargs = nargs;
+    e->scratch = &scratch;
+    kn_status status = kn_protect(&scratch, emit_inner, e);
+    kn_arena_finish(&scratch);
+    return status;
+}
+
+kiln_status kiln_emit(kiln_prog *prog, const kiln_arg *args, int nargs,
+                      const kiln_emit_options *options, kiln_file_fn write, void *user)
+{
+    emission e = {.write = write, .user = user};
+    if (!write)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "write is NULL");
+    kiln_emit_options_init(&e.options);
+    if (options) {
+        kn_status status = kn_struct_read(&kn_struct_emit_options, options, &e.options);
+        if (status != KN_OK)
+            return (kiln_status)status;
+    }
+    return kn_handle_with_args(prog, args, nargs, emit, &e);
+}
