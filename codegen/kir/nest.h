@@ -87,6 +87,8 @@ typedef struct kn_access {
 
 /* Do both address the same elements of the same buffer? */
 bool kn_access_same(const kn_access *a, const kn_access *b);
+/* The same of different buffers. */
+bool kn_access_alike(const kn_access *a, const kn_access *b);
 /* Is the access contiguous along axis `down` but at least half a cache line from element to element along axis
  * `across`? Then threads that are neighbours along `across` would each touch a line of their own. */
 bool kn_access_transposed(const kn_access *acc, int across, int down, int bytes);

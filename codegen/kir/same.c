@@ -8,7 +8,12 @@
 
 bool kn_access_same(const kn_access *a, const kn_access *b)
 {
-    return a->buf == b->buf && a->axes == b->axes && a->offset == b->offset &&
+    return a->buf == b->buf && kn_access_alike(a, b);
+}
+
+bool kn_access_alike(const kn_access *a, const kn_access *b)
+{
+    return a->axes == b->axes && a->offset == b->offset &&
            memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
            (a->formula == b->formula ||
             (a->formula && b->formula && memcmp(a->formula, b->formula, sizeof *a->formula) == 0));

@@ -1,6 +1,4 @@
 /* May an output overwrite an input? */
-#include <string.h>
-
 #include "codegen/plan/plan.h"
 
 static int find_buf(const kn_kernel *k, kn_buf_kind kind, int index)
@@ -74,9 +72,8 @@ static bool reads_before_storing(kn_arena *a, const kn_phase *ph, int in, int ou
             if (!kn_is_read(v) || v->access->buf != in)
                 continue;
             if (v->kind == KN_V_GATHER || v->level != KN_ELEMENT ||
-                v->access->axes != st->access.axes || v->access->offset != st->access.offset ||
-                memcmp(v->access->stride, st->access.stride, sizeof v->access->stride) != 0 ||
-                !read_by(a, ph, i, st->stage) || is_pilot(a, ph, i, st->stage))
+                !kn_access_alike(v->access, &st->access) || !read_by(a, ph, i, st->stage) ||
+                is_pilot(a, ph, i, st->stage))
                 return false;
         }
     }

@@ -33,8 +33,15 @@ static inline int kn_outside(int64_t start, int64_t n, int64_t step, int64_t siz
 static inline int64_t kn_take(int64_t *top, int64_t bytes)
 {
     const int64_t at = *top;
-    *top += (bytes + 63) / 64 * 64;
+    *top += (bytes + 63) / 64 * 64 + 64; /* none is empty */
     return at;
+}
+
+/* An array; of none, memory that may be read in its place, by who does not use what he reads. */
+static inline void *kn_some(const void *x, int64_t elements)
+{
+    static const uint64_t nothing[8] = {0};
+    return elements > 0 ? (void *)x : (void *)(nothing + 4);
 }
 
 /* Do arrays share memory? */

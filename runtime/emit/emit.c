@@ -80,7 +80,7 @@ kn_status kn_emit(kn_program *prog, kn_arena *a, const kn_arg *args, int nargs,
                   const kn_emitting *what, kn_emitted *out)
 {
     kn_emitter e = {.a = a, .prog = prog, .g = prog->optimised, .version = what->version};
-    kn_binding b;
+    kn_binding b, example;
     if (what->targets && strcmp(what->targets, "cpu") != 0)
         return kn_fail(KN_ARGUMENT, "programs are emitted for 'cpu', not for '%s'", what->targets);
     e.name = kn_identifier(a, "", what->name ? what->name : e.g->name);
@@ -91,10 +91,16 @@ kn_status kn_emit(kn_program *prog, kn_arena *a, const kn_arg *args, int nargs,
         KN_TRY(check_pinned(&e, &b));
         KN_TRY(add_plan(&e, &b, PINNED));
     }
-    KN_TRY(kn_bind_example(a, e.g, &b));
-    KN_TRY(add_plan(&e, &b, EXAMPLE));
+    kn_status found = kn_bind_example(a, e.g, &example);
+    if (found != KN_OK && nargs) { /* what it needs of sizes is fulfilled by these */
+        kn_clear_error();
+        example = b;
+        found = KN_OK;
+    }
+    KN_TRY(found);
+    KN_TRY(add_plan(&e, &example, EXAMPLE));
     if (relies(&e, e.plans.data[e.plans.len - 1]))
-        KN_TRY(add_plan(&e, &b, ALL));
+        KN_TRY(add_plan(&e, &example, ALL));
     kn_text header = kn_text_new(a), source = kn_text_new(a), support = kn_text_new(a),
             body = kn_text_new(a);
     kn_put_checks(&e, &body);

@@ -33,6 +33,13 @@ static int64_t equal(int i, int n)
     return KN_ASSUMED_SIZE;
 }
 
+/* With many divisors. */
+static int64_t round_number(int i, int n)
+{
+    (void)i, (void)n;
+    return 240;
+}
+
 static kn_status bind(kn_arena *a, const kn_graph *g, sizing size_of, kn_binding *b)
 {
     const int nsym = kn_symbols_count(g->syms);
@@ -60,7 +67,7 @@ static kn_status bind(kn_arena *a, const kn_graph *g, sizing size_of, kn_binding
 
 kn_status kn_bind_example(kn_arena *a, const kn_graph *g, kn_binding *b)
 {
-    static const sizing all[] = {large_primes, small_primes, falling, rising, equal};
+    static const sizing all[] = {large_primes, small_primes, falling, rising, equal, round_number};
     kn_status status = KN_OK;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         status = bind(a, g, all[i], b);

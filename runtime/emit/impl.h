@@ -53,7 +53,7 @@ typedef struct kn_scope {
     kn_text *t;
     kn_symbols *syms; /* may have more than the graph's */
     bool *known;      /* per symbol */
-    int nknown;
+    kn_lines checked; /* conditions */
 } kn_scope;
 
 kn_status kn_name_sizes(kn_emitter *e);

@@ -213,34 +213,55 @@ static void put_dispatch(kn_emitter *e, kn_text *t, const char *indent, const ch
 }
 
 /* No output shares memory with another array. */
-static void put_overlaps(kn_emitter *e, kn_text *t)
+static void put_overlaps(kn_emitter *e, kn_scope *s)
 {
     const kn_graph *g = e->g;
-    kn_scope s = kn_scope_new(e, t, g->syms);
     for (int o = 0; o < g->outputs.len; o++) {
-        const char *out = e->output[o], *size = kn_put_bytes(&s, g->outputs.data[o].node);
+        const char *out = e->output[o], *size = kn_put_bytes(s, g->outputs.data[o].node);
         for (int i = 0; i < g->inputs.len; i++) {
             const kn_input *in = &g->inputs.data[i];
             if (in->by_value || is_updated(e, i))
                 continue;
-            const char *bytes = kn_put_bytes(&s, in->node);
+            const char *bytes = kn_put_bytes(s, in->node);
             kn_put_check(
-                &s, kn_sprintf(e->a, "kn_share(%s, %s, %s, %s)", out, size, e->input[i], bytes),
+                s, kn_sprintf(e->a, "kn_share(%s, %s, %s, %s)", out, size, e->input[i], bytes),
                 kn_message(e, "%s and %s share memory", out, e->input[i]));
         }
         for (int p = 0; p < o; p++) {
-            const char *bytes = kn_put_bytes(&s, g->outputs.data[p].node);
+            const char *bytes = kn_put_bytes(s, g->outputs.data[p].node);
             kn_put_check(
-                &s, kn_sprintf(e->a, "kn_share(%s, %s, %s, %s)", out, size, e->output[p], bytes),
+                s, kn_sprintf(e->a, "kn_share(%s, %s, %s, %s)", out, size, e->output[p], bytes),
                 kn_message(e, "%s and %s share memory", out, e->output[p]));
         }
     }
 }
 
-static void put_run(kn_emitter *e, kn_text *t)
+/* What plans are given: inputs and outputs, and the numbers among the inputs. */
+static void put_arrays_of_run(kn_emitter *e, kn_text *t, kn_scope *s)
 {
     const kn_graph *g = e->g;
+    kn_text arrays = kn_text_new(e->a), scalars = kn_text_new(e->a);
+    for (int i = 0; i < g->inputs.len; i++) {
+        const kn_input *in = &g->inputs.data[i];
+        kn_putf(&arrays, "%s", i ? ", " : "");
+        if (in->by_value)
+            kn_put(&arrays, "0");
+        else
+            kn_putf(&arrays, "kn_some(%s, %s)", e->input[i], kn_put_count(s, in->node));
+        kn_putf(&scalars, "%s%s%s", i ? ", " : "", in->by_value ? "&" : "",
+                in->by_value ? e->input[i] : "0");
+    }
+    for (int o = 0; o < g->outputs.len; o++)
+        kn_putf(&arrays, "%skn_some(%s, %s)", arrays.len ? ", " : "", e->output[o],
+                kn_put_count(s, g->outputs.data[o].node));
+    kn_putf(t, "    void *const array[] = {%s};\n    const void *const scalar[] = {%s};\n",
+            kn_text_str(&arrays), scalars.len ? kn_text_str(&scalars) : "0");
+}
+
+static void put_run(kn_emitter *e, kn_text *t)
+{
     const char *sizes = kn_size_list(e, false), *comma = e->sizes.len ? ", " : "";
+    kn_scope s = kn_scope_new(e, t, e->g->syms);
     kn_putf(t, "int %s_run(%s_ctx *ctx, void *stream, ", e->name, e->name);
     put_parameters(e, t);
     kn_putf(
@@ -248,21 +269,8 @@ static void put_run(kn_emitter *e, kn_text *t)
         ")\n{\n    (void)ctx, (void)stream;\n    int64_t bytes;\n    int status = check_sizes(%s);\n"
         "    if (status)\n        return status;\n",
         sizes);
-    put_overlaps(e, t);
-    kn_put(t, "    void *const array[] = {");
-    for (int i = 0; i < g->inputs.len + g->outputs.len; i++) {
-        const bool in = i < g->inputs.len;
-        if (in && g->inputs.data[i].by_value)
-            kn_putf(t, "%s0", i ? ", " : "");
-        else
-            kn_putf(t, "%s(void *)%s", i ? ", " : "",
-                    in ? e->input[i] : e->output[i - g->inputs.len]);
-    }
-    kn_put(t, "};\n    const void *const scalar[] = {");
-    for (int i = 0; i < g->inputs.len; i++)
-        kn_putf(t, "%s%s%s", i ? ", " : "", g->inputs.data[i].by_value ? "&" : "",
-                g->inputs.data[i].by_value ? e->input[i] : "0");
-    kn_putf(t, "%s};\n", g->inputs.len ? "" : "0");
+    put_overlaps(e, &s);
+    put_arrays_of_run(e, t, &s);
     kn_putf(t,
             "    status = plan_for(%s%sarray, scalar, 0, &bytes);\n"
             "    if (status)\n        return status;\n"

@@ -140,8 +140,9 @@ static kn_status put_loops(writer *w, kn_c_mode mode)
         const kn_c_function *f = &text->functions.data[i];
         const char *name = kn_emitted_loop(w->e, f);
         if (!name)
-            return kn_fail(KN_TYPE, "%s: %s of %s cannot be emitted", w->e->g->name,
-                           kn_ops[f->op].text, kn_dtypes[f->in[f->nin - 1]].text);
+            return kn_fail(KN_TYPE, "%s: %s of %s to %s cannot be emitted", w->e->g->name,
+                           kn_ops[f->op].text, kn_dtypes[f->in[f->nin - 1]].text,
+                           kn_dtypes[f->out].text);
         kn_putf(&t, "%s%s", i ? ", " : "", name);
     }
     kn_putf(w->t, "        static const kn_loop loops_%s[] = {%s};\n", kn_c_mode_text(mode),

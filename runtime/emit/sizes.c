@@ -56,7 +56,7 @@ const char *kn_size_list(kn_emitter *e, bool types)
 kn_scope kn_scope_new(kn_emitter *e, kn_text *t, kn_symbols *syms)
 {
     const int n = kn_symbols_count(syms);
-    return (kn_scope){e, t, syms, KN_NEW_ARRAY(e->a, bool, n + 1), n};
+    return (kn_scope){.e = e, .t = t, .syms = syms, .known = KN_NEW_ARRAY(e->a, bool, n + 1)};
 }
 
 static const char *name_of(void *user, int sym)
@@ -77,6 +77,9 @@ static void define_all(kn_scope *s, kn_dim d);
 
 void kn_put_check(kn_scope *s, const char *condition, int code)
 {
+    const int before = s->checked.len;
+    if (kn_line(s->e->a, &s->checked, condition) != before)
+        return;
     kn_putf(s->t, "    if (%s)\n        return %d; /* %s */\n", condition, code,
             s->e->messages.data[code - 1]);
 }
@@ -103,7 +106,8 @@ static void define(kn_scope *s, int sym)
         kn_put_condition(s, remains);
     else if (parts.op == '/')
         kn_put_check(s, remains, kn_message(s->e, "%s is not a whole number", kn_text_str(&shown)));
-    if (parts.op == 'f')
+    int64_t number;
+    if (parts.op == 'f' && !(kn_dim_is_const(s->syms, parts.den, &number) && number))
         kn_put_check(s, kn_sprintf(s->e->a, "(%s) == 0", den),
                      kn_message(s->e, "%s divides by zero", kn_text_str(&shown)));
     kn_putf(s->t, "    const int64_t %s = ", name);

@@ -258,6 +258,7 @@ static void put_part(kn_c_writer *w)
 {
     kn_c_line(w, "const i64 from = KN_MIN(s->part * c->part, c->members);");
     kn_c_line(w, "const i64 to = KN_MIN(from + c->part, c->members);");
+    kn_c_line(w, "(void)to;");
 }
 
 static void put_group_stage(kn_c_writer *w, int stage)

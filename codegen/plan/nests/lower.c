@@ -372,7 +372,8 @@ static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const 
         return -1;
     int64_t made[KN_MAX_RANK];
     kn_node_sizes(n, lo->p->problem->sizes, made);
-    if (kn_count(layout.shape, layout.rank) == 0 || kn_count(made, n->rank) == 0)
+    if (!lo->p->problem->formulas &&
+        (kn_count(layout.shape, layout.rank) == 0 || kn_count(made, n->rank) == 0))
         return add_value(lo, (kn_value){.kind = KN_V_CONST,
                                         .dtype = n->dtype,
                                         .level = KN_GROUP,
