@@ -20,6 +20,7 @@ typedef double _Complex c128;
 #endif
 #define KN_ALIGNED __attribute__((aligned(16)))
 
+#define KN_SOME(n) ((n) + ((n) == 0)) /* what may be divided by: an axis may be empty */
 #define KN_MIN(a, b) ((a) < (b) ? (a) : (b))
 
 /* Where blocks end: lanes left of a run, and of a step of it. */

@@ -130,7 +130,8 @@ static void put_seek(kn_c_writer *w, int first, int end, const char *linear)
     }
     kn_c_line(w, "s->i[%d] = %s;", first, linear);
     for (int a = end - 1; a > first; a--)
-        kn_c_line(w, "s->i[%d] = s->i[%d] %% num[%d], s->i[%d] /= num[%d];", a, first, a, first, a);
+        kn_c_line(w, "s->i[%d] = s->i[%d] %% KN_SOME(num[%d]), s->i[%d] /= KN_SOME(num[%d]);", a,
+                  first, a, first, a);
 }
 
 /* To the next index of axes [first, end). */
