@@ -179,6 +179,30 @@ void gradients(kiln_ctx *ctx)
     kiln_graph_destroy(g);
 }
 
+/* A forward and its backward, in two programs: dx of sum(dy * x**3), where dy comes from outside. The forward saves
+ * nothing here, so the backward needs x again. */
+void forward_and_backward(kiln_ctx *ctx)
+{
+    kiln_graph *g, *forward, *backward;
+    kiln_split_options options;
+    check(kiln_graph_create(ctx, &g));
+    kiln_val x = kiln_input(g, "x", KILN_F32, "N"), dy = kiln_input(g, "dy", KILN_F32, "N"), dx;
+    kiln_val y = kiln_pow(g, x, 3);
+    check(kiln_grad(g, y, dy, &x, 1, &dx));
+    check(kiln_output(g, "y", y));
+    check(kiln_output(g, "dx", dx));
+    kiln_split_options_init(&options);
+    options.save = "";
+    check(kiln_split(g, "dy", &options, &forward, &backward));
+    const kiln_arg inputs[] = {{"x", ones, KILN_F32, 1, six, NULL},
+                               {"dy", ones, KILN_F32, 1, six, NULL}};
+    run_and_show(ctx, forward, inputs, 1);
+    run_and_show(ctx, backward, inputs, 2);
+    kiln_graph_destroy(backward);
+    kiln_graph_destroy(forward);
+    kiln_graph_destroy(g);
+}
+
 /* What is assumed of sizes is checked when a program runs. The first error of a graph is kept until it is asked for. */
 void sizes(kiln_ctx *ctx)
 {

@@ -217,6 +217,24 @@ void explaining(kiln_ctx *ctx)
     kiln_text_free(NULL, text);
 }
 
+static kiln_status show_file(void *user, const char *file, const char *text, size_t bytes)
+{
+    (void)user;
+    printf("%s%s\n", file, bytes == strlen(text) ? "" : ": text is missing");
+    return KILN_OK;
+}
+
+/* A program as C files, which run it on the CPU without this library. */
+void emitting(kiln_ctx *ctx)
+{
+    kiln_emit_options options;
+    kiln_emit_options_init(&options);
+    options.name = "norm_rows";
+    kiln_prog *prog = norm(ctx, NULL);
+    check(kiln_emit(prog, NULL, 0, &options, show_file, NULL));
+    kiln_prog_destroy(prog);
+}
+
 static void show_entry(void *user, const kiln_cache_entry *entry)
 {
     (void)user;

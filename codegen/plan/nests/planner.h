@@ -8,7 +8,7 @@
 /* Raw phases refer to buffers, extents and graph inputs (scalars) of the planner; assembly gives each kernel its own
  * lists. */
 typedef KN_VEC(kn_buf) kn_bufs;
-typedef KN_VEC(kn_extent_param) kn_extents;
+typedef KN_VEC(kn_extent_param) kn_extent_params;
 typedef KN_VEC(kn_phase) kn_phases;
 
 typedef KN_VEC(int) kn_layouts; /* types and alignments of buffers */
@@ -34,7 +34,7 @@ typedef struct kn_planner {
     const kn_regions *regions;
     kn_bufs bufs;
     KN_VEC(int) align; /* alignment in bytes of the first buffers: kn_planner_site() */
-    kn_extents extents;
+    kn_extent_params extents;
     kn_phases phases;
     int exports;           /* of local phases */
     KN_VEC(int) region_of; /* per phase: its region; an unfused plan has a kernel for each */
@@ -76,7 +76,7 @@ typedef struct kn_trial {
     const kn_graph *graph;
     bool fusion;
     kn_bufs bufs;
-    kn_extents extents;
+    kn_extent_params extents;
     kn_phases phases;
 } kn_trial;
 typedef struct kn_trials {
