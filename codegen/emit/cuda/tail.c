@@ -42,6 +42,7 @@ static void enter_tail(kn_cuda_writer *w)
     w->loaded = w->loaded_tail;
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, n);
     w->need = KN_NEW_ARRAY(w->t->arena, bool, n);
+    w->lanes = NULL; /* elements go one by one */
     w->in_tail = true;
 }
 
