@@ -169,10 +169,12 @@ static const char *axis_title(const needs *all, const kn_phase *ph, int axis)
                  : kn_sprintf(all->a, "axis %d (%s)", is->at, is->name);
 }
 
-static void add_access(needs *all, const kn_kernel *k, const kn_phase *ph, const kn_access *acc)
+static void add_access(needs *all, const kn_kernel *k, const kn_phase *ph, int i)
 {
-    int along = acc->transposed ? ph->nest.naxes - 1 : kn_phase_vector_axis(ph);
-    int vec = acc->transposed ? acc->transposed : ph->how.vec;
+    const kn_access *acc = kn_access_at(ph, i);
+    const kn_transpose *transpose = kn_transpose_of(ph, i);
+    int along = transpose ? ph->nest.naxes - 1 : kn_phase_vector_axis(ph);
+    int vec = transpose ? transpose->vec : ph->how.vec;
     const kn_buf *b = &k->bufs.data[acc->buf];
     if (b->kind == KN_BUF_TEMP)
         return;
@@ -180,9 +182,9 @@ static void add_access(needs *all, const kn_kernel *k, const kn_phase *ph, const
     const char *axis = axis_title(all, ph, along);
     if (acc->kind[along] == KN_STRIDE_ONE)
         add(&array->along, axis);
-    if (!kn_explains_gpu(all->s) || !(acc->vector || acc->transposed > 1))
+    if (!kn_explains_gpu(all->s) || !(acc->vector || (transpose && vec > 1)))
         return;
-    if (acc->transposed > 1)
+    if (transpose && vec > 1)
         divisible(all, ph->nest.axes[along].name, vec);
     int bytes = vec * kn_bytes(b->dtype);
     bytes = bytes < 16 ? bytes : 16;
@@ -198,11 +200,9 @@ static void add_phase(needs *all, const kn_kernel *k, const kn_phase *ph)
                 kn_sprintf(all->a, "%s is walked as one axis", ph->nest.axes[a].name));
     if (kn_explains_gpu(all->s))
         add_vectors(all, ph, va);
-    for (int i = 0; i < kn_accesses(ph); i++) {
-        const kn_access *acc = kn_access_at(ph, i);
-        if (acc && va >= 0)
-            add_access(all, k, ph, acc);
-    }
+    for (int i = 0; i < kn_accesses(ph); i++)
+        if (kn_access_at(ph, i) && va >= 0)
+            add_access(all, k, ph, i);
 }
 
 /* "contiguous along C, 16-byte aligned"; "" for nothing. */

@@ -171,13 +171,9 @@ static void put_kept(const subject *s, const kn_kernel *k, const kn_phase *ph)
 
 static void put_transposed(const subject *s, const kn_kernel *k, const kn_phase *ph)
 {
-    bool any = false;
-    for (int i = 0; i < kn_accesses(ph); i++) {
-        const kn_access *acc = kn_access_at(ph, i);
-        if (!acc || !acc->transposed)
-            continue;
-        put_string(s->t, any ? ", " : "", k->bufs.data[acc->buf].name);
-        any = true;
+    for (int i = 0; i < ph->how.transposes.len; i++) {
+        const kn_access *acc = kn_transposed_access(ph, &ph->how.transposes.data[i]);
+        put_string(s->t, i ? ", " : "", k->bufs.data[acc->buf].name);
     }
 }
 

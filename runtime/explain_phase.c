@@ -146,10 +146,9 @@ static void put_steps(const subject *s, kn_text *t, const kn_kernel *k, const kn
     if (kn_tile_bytes(ph))
         kn_putf(t, "; tiles of %d members", ph->how.tile);
     list transposed = {.a = t->arena};
-    for (int i = 0; i < kn_accesses(ph); i++) {
-        const kn_access *acc = kn_access_at(ph, i);
-        if (acc && acc->transposed)
-            put_in_list(&transposed, t, "; ", kn_explain_array(s, &k->bufs.data[acc->buf]));
+    for (int i = 0; i < ph->how.transposes.len; i++) {
+        const kn_access *acc = kn_transposed_access(ph, &ph->how.transposes.data[i]);
+        put_in_list(&transposed, t, "; ", kn_explain_array(s, &k->bufs.data[acc->buf]));
     }
     kn_put(t, transposed.lines.len ? " transposed" : "");
 }

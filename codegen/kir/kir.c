@@ -139,15 +139,29 @@ kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
     kn_copy_vec(a, &copy.exports, &p->exports);
     kn_copy_vec(a, &copy.how.holds, &p->how.holds);
     kn_copy_vec(a, &copy.how.loops, &p->how.loops);
+    kn_copy_vec(a, &copy.how.transposes, &p->how.transposes);
     return copy;
+}
+
+const kn_transpose *kn_transpose_of(const kn_phase *p, int i)
+{
+    const bool store = i >= p->nest.values.len;
+    const int of = store ? i - p->nest.values.len : i;
+    for (int j = 0; j < p->how.transposes.len; j++) {
+        const kn_transpose *t = &p->how.transposes.data[j];
+        if (t->store == store && t->of == of)
+            return t;
+    }
+    return NULL;
 }
 
 int kn_transpose_side(const kn_phase *p)
 {
     int side = 1;
-    for (int i = 0; i < p->nest.stores.len; i++)
-        if (p->nest.stores.data[i].by_registers && p->nest.stores.data[i].access.transposed > side)
-            side = p->nest.stores.data[i].access.transposed;
+    for (int i = 0; i < p->how.transposes.len; i++) {
+        const kn_transpose *t = &p->how.transposes.data[i];
+        side = t->in_registers && t->vec > side ? t->vec : side;
+    }
     return side;
 }
 
@@ -165,7 +179,7 @@ bool kn_may_batch(const kn_phase *p, int value)
 {
     const kn_value *v = kn_value_at(p, value);
     return v->kind == KN_V_LOAD && kn_kept(p, value) != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
-           !v->access->transposed && (v->access->vector || p->how.vec == 1);
+           !kn_transpose_of(p, value) && (v->access->vector || p->how.vec == 1);
 }
 
 bool kn_is_known_integer(const kn_phase *p, int value)

@@ -239,6 +239,24 @@ static inline kn_access *kn_access_at(const kn_phase *p, int i)
     return p->nest.values.data[i].kind == KN_V_LOAD ? p->nest.values.data[i].access : NULL;
 }
 
+/* How access i, or a store, is transposed; NULL: it is not. */
+const kn_transpose *kn_transpose_of(const kn_phase *p, int i);
+static inline const kn_transpose *kn_transpose_of_store(const kn_phase *p, int store)
+{
+    return kn_transpose_of(p, p->nest.values.len + store);
+}
+static inline bool kn_in_registers(const kn_transpose *t) { return t && t->in_registers; }
+static inline bool kn_in_tile(const kn_transpose *t) { return t && !t->in_registers; }
+/* The access that is transposed, and the type of its elements. */
+static inline const kn_access *kn_transposed_access(const kn_phase *p, const kn_transpose *t)
+{
+    return kn_access_at(p, t->store ? p->nest.values.len + t->of : t->of);
+}
+static inline kn_dtype kn_transposed_type(const kn_phase *p, const kn_transpose *t)
+{
+    return kn_value_at(p, t->store ? p->nest.stores.data[t->of].value : t->of)->dtype;
+}
+
 /* The most steps, a power of two up to eight, that together take no more than `wanted` bytes. */
 int kn_steps_for(int bytes, int wanted);
 /* Steps to unroll so that a thread has some 64 bytes of loads in flight; `bytes`: of one step. */

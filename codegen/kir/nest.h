@@ -70,11 +70,8 @@ typedef struct kn_access {
     int buf;
     uint32_t axes; /* bit a: the buffer varies along axis a */
     kn_stride_kind kind[KN_MAX_RANK];
-    bool
-        vector; /* accessed by vectors of vec elements, aligned, along the vector axis; INDEX: counts along it from
-                    multiples of vec on */
-    /* through a tile in shared memory, by so many elements at a time along the last axis; 0: not transposed */
-    int transposed;
+    /* accessed by vectors of vec elements, aligned, along the vector axis; INDEX: counts along it from multiples of vec on */
+    bool vector;
     kn_cache cache;
     int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis */
     bool shifted;                /* offset may be other than 0 */
@@ -191,7 +188,6 @@ typedef struct kn_store {
     kn_access access;
     int stage;
     uint32_t once;
-    bool by_registers; /* transposed in registers, not through a tile */
 } kn_store;
 
 /* ---- the nest ---- */

@@ -20,9 +20,12 @@ const char *kn_keep_text(kn_keep keep)
 
 static const char stride_letter[] = "01s";
 
-static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_access *acc,
-                         bool numbers)
+/* Access i, of a value or of a store. */
+static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, int i, bool numbers)
 {
+    const kn_transpose *transpose = kn_transpose_of(ph, i);
+    const kn_access *acc =
+        i < ph->nest.values.len ? kn_value_at(ph, i)->access : &kn_store_at(ph, i)->access;
     kn_put(t, acc->buf == KN_BUF_COUNT ? "count" : k->bufs.data[acc->buf].name);
     kn_put(t, "[");
     if (numbers && acc->shifted)
@@ -37,8 +40,8 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, con
             kn_putn(t, &stride_letter[acc->kind[a]], 1);
         }
     kn_put(t, acc->vector ? ":v]" : "]");
-    if (acc->transposed)
-        kn_putf(t, " transposed by %d", acc->transposed);
+    if (transpose)
+        kn_putf(t, " transposed by %d", transpose->vec);
     kn_put(t, acc->cache == KN_CACHE_POLICY      ? " by policy"
               : acc->cache == KN_CACHE_STREAMING ? " streaming"
                                                  : "");
@@ -58,11 +61,11 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     switch (v->kind) {
     case KN_V_LOAD:
         kn_put(t, "load ");
-        print_access(t, k, ph, v->access, numbers);
+        print_access(t, k, ph, i, numbers);
         break;
     case KN_V_GATHER:
         kn_put(t, "gather ");
-        print_access(t, k, ph, v->access, numbers);
+        print_access(t, k, ph, i, numbers);
         for (int j = 0; j < v->nin; j++) {
             kn_putf(t, " + v%d", v->in[j]);
             if (numbers)
@@ -72,7 +75,7 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
         break;
     case KN_V_INDEX:
         kn_put(t, "index ");
-        print_access(t, k, ph, v->access, numbers);
+        print_access(t, k, ph, i, numbers);
         break;
     case KN_V_SCALAR: kn_putf(t, "scalar %s", k->scalars.data[v->index].name); break;
     case KN_V_CONST:
@@ -200,15 +203,16 @@ static void print_red(kn_text *t, const kn_phase *ph, int r)
     kn_put(t, red->atomic ? " atomic\n" : "\n");
 }
 
-static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, const kn_store *s,
-                        bool numbers)
+static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, int i, bool numbers)
 {
+    const kn_store *s = &ph->nest.stores.data[i];
     static const char *const kind_text[] = {
         [KN_STORE_ELEMENT] = "element", [KN_STORE_GROUP] = "group", [KN_STORE_PARTIAL] = "partial"};
     kn_putf(t, "    store %s ", kind_text[s->kind]);
-    print_access(t, k, ph, &s->access, numbers);
+    print_access(t, k, ph, ph->nest.values.len + i, numbers);
     kn_putf(t, " = %c%d stage %d once %x%s\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
-            s->stage, s->once, s->by_registers ? " in registers" : "");
+            s->stage, s->once,
+            kn_in_registers(kn_transpose_of_store(ph, i)) ? " in registers" : "");
 }
 
 static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
@@ -237,7 +241,7 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
     for (int i = 0; i < ph->exports.len; i++)
         kn_putf(t, "    export v%d\n", ph->exports.data[i]);
     for (int i = 0; i < ph->nest.stores.len; i++)
-        print_store(t, k, ph, &ph->nest.stores.data[i], numbers);
+        print_store(t, k, ph, i, numbers);
 }
 
 void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)

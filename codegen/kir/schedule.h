@@ -4,9 +4,7 @@
  *   hold       what is kept on chip, and for how long
  *   transfer   how it comes there
  *   combine    over which threads and blocks the parts of a reduction are combined, and who finishes it
- *   transpose  how arrays that are contiguous along another axis are read and written
- *
- * What is specific to one access is said there: kn_access.transposed. */
+ *   transpose  how arrays that are contiguous along another axis are read and written */
 #ifndef KN_CODEGEN_SCHEDULE_H
 #define KN_CODEGEN_SCHEDULE_H
 
@@ -85,6 +83,15 @@ typedef struct kn_sweep_loop {
     bool guarded; /* OVER_ALL, full: each step has a branch all the same */
 } kn_sweep_loop;
 
+/* A transposed access: contiguous along the members, where neighbouring threads take neighbouring groups. It goes through
+ * a tile in shared memory, or, of a store, the threads that have its elements transpose them in registers. */
+typedef struct kn_transpose {
+    bool store;
+    int of;  /* the number of the store, or of the value that is loaded */
+    int vec; /* elements that move at a time along the last axis */
+    bool in_registers;
+} kn_transpose;
+
 typedef struct kn_schedule {
     /* ---- map ---- */
     kn_walk walk;
@@ -152,6 +159,7 @@ typedef struct kn_schedule {
     bool last_of_tile; /* last_block, COLS: for each tile, the last of the blocks that split it */
     /* ---- transpose ---- */
     int tile; /* COLS: members of a tile, through which transposed accesses go; 0: none. codegen/emit/cuda/transpose.c */
+    KN_VEC(kn_transpose) transposes; /* loads in the order of their values, then stores */
 } kn_schedule;
 
 /* The numbers of one call that a schedule needs. Calls that differ only in these share a compiled kernel. */

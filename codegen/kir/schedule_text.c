@@ -72,6 +72,7 @@ kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k)
         kn_phase_schedule of = {.local = ph->local, .how = ph->how, .num = ph->num};
         kn_copy_vec(a, &of.how.holds, &ph->how.holds);
         kn_copy_vec(a, &of.how.loops, &ph->how.loops);
+        kn_copy_vec(a, &of.how.transposes, &ph->how.transposes);
         kn_push(a, &s.phases, of);
     }
     return s;
@@ -113,6 +114,13 @@ static void put_hold(kn_text *t, const kn_phase *ph, const kn_hold *h)
         kn_putf(t, " at %s sweep %d", name_of(t, ph, h->room), h->since);
 }
 
+static void put_transpose(kn_text *t, const kn_phase *ph, const kn_transpose *of)
+{
+    kn_putf(t, ", transpose %s by %d%s",
+            of->store ? kn_sprintf(t->arena, "o%d", of->of) : name_of(t, ph, of->of), of->vec,
+            of->in_registers ? " in registers" : "");
+}
+
 static void put_division(kn_text *t, const kn_phase_schedule *s, const word *w)
 {
     kn_putf(t, ", %s", w->text);
@@ -139,6 +147,8 @@ static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph
         put_word(t, s, &other_words[w], ", ");
     for (int i = 0; i < s->how.holds.len; i++)
         put_hold(t, ph, &s->how.holds.data[i]);
+    for (int i = 0; i < s->how.transposes.len; i++)
+        put_transpose(t, ph, &s->how.transposes.data[i]);
     for (int i = 0; i < s->how.loops.len; i++) {
         if (!kn_loop_says(&s->how, &s->how.loops.data[i]))
             continue;
@@ -164,7 +174,7 @@ static void leave_sizes(kn_kernel_schedule *s)
     for (int p = 0; p < s->phases.len; p++) {
         kn_phase_schedule *of = &s->phases.data[p];
         of->num.chunk = of->num.pack = of->num.held = of->num.copy_chunk = 0;
-        of->how.loops.len = 0;
+        of->how.loops.len = of->how.transposes.len = 0;
         of->how.tail = false;
         if (!of->how.cluster)
             of->num.splits = 0;
@@ -235,16 +245,21 @@ static kn_status read_number(reader *r, int64_t most, int64_t *n)
     return KN_OK;
 }
 
-/* "v3_x": 3 */
-static kn_status read_value(reader *r, int *value)
+/* "v3_x": 3; with another letter than v, "o3". */
+static kn_status read_numbered(reader *r, char letter, const char *wanted, int *number)
 {
     char *end;
-    long n = *r->word == 'v' ? strtol(r->word + 1, &end, 10) : -1;
+    long n = *r->word == letter ? strtol(r->word + 1, &end, 10) : -1;
     if (n < 0 || end == r->word + 1 || (*end && *end != '_') || n > INT32_MAX)
-        return unknown(r, "a value, as v3 or v3_x,");
-    *value = (int)n;
+        return unknown(r, wanted);
+    *number = (int)n;
     next(r);
     return KN_OK;
+}
+
+static kn_status read_value(reader *r, int *value)
+{
+    return read_numbered(r, 'v', "a value, as v3 or v3_x,", value);
 }
 
 /* `of`: what the word's field is in. */
@@ -283,6 +298,25 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
         KN_TRY(read_number(r, most_int, &since));
     h.since = (int)since;
     kn_push(r->arena, &s->how.holds, h);
+    return KN_OK;
+}
+
+/* "transpose o1 by 4 in registers" */
+static kn_status read_transpose(reader *r, kn_phase_schedule *s)
+{
+    kn_transpose t = {0};
+    int64_t vec;
+    next(r);
+    t.store = *r->word == 'o';
+    KN_TRY(t.store ? read_numbered(r, 'o', "a store, as o1,", &t.of) : read_value(r, &t.of));
+    if (!took(r, "by"))
+        return unknown(r, "'by'");
+    KN_TRY(read_number(r, most_int, &vec));
+    t.vec = (int)vec;
+    t.in_registers = took(r, "in");
+    if (t.in_registers && !took(r, "registers"))
+        return unknown(r, "'registers'");
+    kn_push(r->arena, &s->how.transposes, t);
     return KN_OK;
 }
 
@@ -336,6 +370,8 @@ static kn_status read_clause(reader *r, kn_phase_schedule *s)
         }
     if (is(r, "loop"))
         return read_loop(r, s);
+    if (is(r, "transpose"))
+        return read_transpose(r, s);
     return is(r, "hold") ? read_hold(r, s) : unknown(r, "a word of schedules");
 }
 

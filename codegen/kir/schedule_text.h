@@ -3,12 +3,13 @@
  *     threads 512, 2 a unit: cols tpg 16 lanes 32 vec 4, split 33 of 2048, resident; cols tpg 16 lanes 32 vec 4
  *     threads 256: rows tpg 256 vec 4, cluster 16 of 6272, async, chunk 7168, persistent, skew 111, hold v0_x shared
  *     threads 256: rows tpg 32 vec 4, loop 0 unroll 4 batch, loop 1 unroll 4 batch backwards
+ *     threads 256: cols tpg 8 lanes 32 vec 4 tile 32, split 10 of 32, transpose v1_y by 4, loop 0 unroll 4 loads 4
  *
  * The block, a colon, then the phases, separated by semicolons: each its walk with the words of it, then in any order
- * what is divided, held, transferred and combined, and how sweeps take their steps (codegen/kir/schedule.h). Loops that are
- * left out are the binder's. A local phase follows its host and says
- * only that. Values have their names in the CUDA source, of which only the number counts. Schedules of several kernels have
- * '|' between them.
+ * what is divided, held, transferred, combined and transposed, and how sweeps take their steps (codegen/kir/schedule.h).
+ * Loops that are left out are the binder's, and so are transposes, if all are. A local phase follows its host and says only
+ * that. Values and stores have their names in the CUDA source, of which only the number counts. Schedules of several
+ * kernels have '|' between them.
  *
  * The numbers that follow from one call's sizes may be left out, and the binder puts in those of the sizes that it has:
  * "split" for "split 33 of 2048", "cluster 16" for "cluster 16 of 6272", and the chunk of async copies. */

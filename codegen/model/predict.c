@@ -75,10 +75,11 @@ static double bytes_each(const model *m, const kn_access *acc, double stride)
     return least(bytes * most(stride, 1), most(bytes, m->m->sector));
 }
 
-static double stride_of(const kn_phase *ph, const kn_access *acc)
+/* Of access i. */
+static double stride_of(const kn_phase *ph, const kn_access *acc, int i)
 {
     int va = kn_phase_vector_axis(ph);
-    return va < 0 || acc->transposed ? 1 : (double)llabs(acc->stride[va]);
+    return va < 0 || kn_transpose_of(ph, i) ? 1 : (double)llabs(acc->stride[va]);
 }
 
 /* Bytes that DRAM moves for all that a value reads. Gathered elements are anywhere, except for neighbours along the
@@ -87,15 +88,16 @@ static double bytes_read(const model *m, const kn_phase *ph, int value)
 {
     const kn_value *v = &ph->nest.values.data[value];
     kn_touched touched = kn_read_touches(m->k->arena, ph, value);
-    double stride = stride_of(ph, v->access), sector = m->m->sector;
+    double stride = stride_of(ph, v->access, value), sector = m->m->sector;
     double each = bytes_each(m, v->access, v->kind == KN_V_GATHER && stride == 0 ? sector : stride);
     double all = bytes_each(m, v->access, 1) * (double)touched.most;
     return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
 }
 
-static double bytes_written(const model *m, const kn_phase *ph, const kn_access *acc)
+static double bytes_written(const model *m, const kn_phase *ph, int store)
 {
-    double total = bytes_each(m, acc, stride_of(ph, acc));
+    const kn_access *acc = &ph->nest.stores.data[store].access;
+    double total = bytes_each(m, acc, stride_of(ph, acc, ph->nest.values.len + store));
     for (int a = 0; a < ph->nest.naxes; a++)
         total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
     return acc->split_stride ? total * (double)ph->num.splits : total;
@@ -177,7 +179,7 @@ static void sweep_writes(model *m, const kn_phase *ph, int sweep, traffic *t)
         const kn_store *st = &ph->nest.stores.data[i];
         if ((st->stage < last ? st->stage : last) != sweep)
             continue;
-        double bytes = bytes_written(m, ph, &st->access);
+        double bytes = bytes_written(m, ph, i);
         t->memory += bytes;
         t->written += bytes;
         m->moved += bytes;

@@ -228,13 +228,11 @@ int kn_tile_bytes_of(const kn_phase *p, int bytes)
 int kn_tile_bytes(const kn_phase *p)
 {
     int total = 0;
-    for (int i = 0; i < p->nest.values.len; i++)
-        if (kn_is_read(kn_value_at(p, i)) && kn_value_at(p, i)->access->transposed)
-            total += kn_tile_bytes_of(p, kn_bytes(p->nest.values.data[i].dtype));
-    for (int i = 0; i < p->nest.stores.len; i++)
-        if (p->nest.stores.data[i].access.transposed && !p->nest.stores.data[i].by_registers)
-            total += kn_tile_bytes_of(
-                p, kn_bytes(p->nest.values.data[p->nest.stores.data[i].value].dtype));
+    for (int i = 0; i < p->how.transposes.len; i++) {
+        const kn_transpose *t = &p->how.transposes.data[i];
+        if (kn_in_tile(t))
+            total += kn_tile_bytes_of(p, kn_bytes(kn_transposed_type(p, t)));
+    }
     return total;
 }
 

@@ -192,6 +192,8 @@ static kn_phase_schedule with_sizes(const kn_phase *shaped, const kn_phase_sched
         with.how.lanes = shaped->how.lanes;
         with.how.steps = shaped->how.steps;
     }
+    if (!with.how.transposes.len)
+        with.how.transposes = shaped->how.transposes;
     return with;
 }
 
@@ -201,7 +203,7 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
 {
     kn_phase *ph = &k->phases.data[p];
     const kn_phase_schedule with = with_sizes(ph, given), *s = &with;
-    int shaped_vec = ph->how.vec;
+    const kn_schedule shaped = ph->how;
     if (s->how.split && s->num.splits > 0 && s->num.splits < ph->num.splits &&
         kn_may_have_fewer_parts(k, p))
         kn_have_parts(k, p, s->num.splits);
@@ -217,7 +219,10 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
         ph->num.chunk = ph->nest.members;
     }
     RULE(at->target->sm != 0 || !ph->how.loops.len, "loops are a GPU's");
-    KN_TRY(legal_map(p, at, k, ph, shaped_vec));
+    KN_TRY(legal_map(p, at, k, ph, shaped.vec));
+    const char *broken = kn_broken_transpose(at, ph, &shaped);
+    if (broken)
+        return kn_illegal(p, broken);
     kn_schedule_as(ph, ph->how.vec);
     RULE(!s->how.tail || ph->how.tail, "whether vectors leave a tail follows from their extent");
     RULE(!ph->how.tail || kn_has_lanes_for_tail(ph), "a tail has a thread for each element");

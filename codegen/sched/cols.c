@@ -58,11 +58,11 @@ static int block_that_keeps(const kn_phase *ph, const kn_target *target)
 int kn_transposing_min_blocks(const kn_phase *ph, int threads)
 {
     bool transposed = false;
-    for (int i = 0; i < ph->nest.stores.len; i++) {
-        const kn_store *st = &ph->nest.stores.data[i];
-        if (st->by_registers && kn_bytes(ph->nest.values.data[st->value].dtype) < 4)
+    for (int i = 0; i < ph->how.transposes.len; i++) {
+        const kn_transpose *t = &ph->how.transposes.data[i];
+        if (t->in_registers && kn_bytes(kn_transposed_type(ph, t)) < 4)
             return 0;
-        transposed = transposed || st->by_registers;
+        transposed = transposed || t->in_registers;
     }
     int at_once = MIN_BLOCKS * (FULL_BLOCK / THREAD_BYTES) / threads;
     return !transposed ? 0 : at_once < 1 ? 1 : at_once < MIN_BLOCKS ? at_once : MIN_BLOCKS;
@@ -137,16 +137,13 @@ static void narrow_alone(kn_phase *ph, const kn_target *target)
     narrow(ph, line > LINE ? line : LINE);
 }
 
-/* Transposes stores in registers, if all transposed accesses are stores and by vectors. */
-static void store_by_registers(kn_phase *ph, bool wanted)
+/* Transposes in registers, if all transposed accesses are stores and by vectors. */
+static void transpose_in_registers(kn_phase *ph, bool wanted)
 {
-    for (int i = 0; i < ph->nest.values.len; i++)
-        wanted =
-            wanted && !(kn_is_read(kn_value_at(ph, i)) && kn_value_at(ph, i)->access->transposed);
-    for (int s = 0; s < ph->nest.stores.len; s++)
-        wanted = wanted && ph->nest.stores.data[s].access.transposed != 1;
-    for (int s = 0; s < ph->nest.stores.len; s++)
-        ph->nest.stores.data[s].by_registers = wanted && ph->nest.stores.data[s].access.transposed;
+    for (int i = 0; i < ph->how.transposes.len; i++)
+        wanted = wanted && ph->how.transposes.data[i].store && ph->how.transposes.data[i].vec > 1;
+    for (int i = 0; i < ph->how.transposes.len; i++)
+        ph->how.transposes.data[i].in_registers = wanted;
 }
 
 /* Do clusters of two-line tiles run in several waves? In one wave fewer blocks with one-line tiles are faster
@@ -218,7 +215,7 @@ void kn_schedule_columns(const kn_site *at, kn_phase *ph)
     if (!has_something_to_keep(ph, target) || force == KN_DIVIDE_SPLIT ||
         force == KN_DIVIDE_RESIDENT)
         return;
-    store_by_registers(ph, true);
+    transpose_in_registers(ph, true);
     kn_phase whole = *ph;
     narrow_alone(&whole, target);
     bool chosen = clusters && force == KN_DIVIDE_BY_COST, fit = fits(&whole, target, 1);
@@ -236,7 +233,7 @@ void kn_schedule_columns(const kn_site *at, kn_phase *ph)
     if (!forced && fit)
         *ph = whole;
     else
-        store_by_registers(ph, false);
+        transpose_in_registers(ph, false);
 }
 
 void kn_schedule_few_columns(kn_phase *ph, const kn_target *target)
@@ -260,7 +257,7 @@ static bool copies(const kn_phase *ph, const kn_target *target)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (kn_is_reread(ph, i))
-            can_copy = can_copy && !v->access->transposed &&
+            can_copy = can_copy && !kn_transpose_of(ph, i) &&
                        kn_bytes(v->dtype) * ph->how.vec >= 4 &&
                        (ph->how.vec == 1 || v->access->vector);
     }

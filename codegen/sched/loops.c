@@ -65,26 +65,33 @@ static bool needs_hoisted(const loop_site *s)
     return needs;
 }
 
+/* Is it an access of this sweep that is transposed so? */
+static bool is_of_sweep(const loop_site *s, const kn_transpose *t)
+{
+    return t->store ? s->ph->nest.stores.data[t->of].stage == s->sweep
+                    : s->need[t->of] && !is_found(s, t->of);
+}
+
 /* As many vectors of a transposed load as a thread has in flight at a time, of the widest; 0: the sweep has none. */
 static int transposed_loads(const loop_site *s)
 {
     int widest = 0;
-    for (int i = 0; i < s->ph->nest.values.len; i++) {
-        const kn_value *v = kn_value_at(s->ph, i);
-        bool load = kn_is_read(v) && v->access->transposed && s->need[i] && !is_found(s, i);
-        int bytes = load ? kn_bytes(v->dtype) * v->access->transposed : 0;
+    for (int i = 0; i < s->ph->how.transposes.len; i++) {
+        const kn_transpose *t = &s->ph->how.transposes.data[i];
+        bool load = !t->store && is_of_sweep(s, t);
+        int bytes = load ? kn_bytes(kn_transposed_type(s->ph, t)) * t->vec : 0;
         widest = bytes > widest ? bytes : widest;
     }
     return widest ? kn_steps_at_once(widest) : 0;
 }
 
-/* Do accesses of the sweep go through tiles? */
-static bool uses_tiles(const loop_site *s)
+/* Do accesses of the sweep go through tiles, or are they transposed in registers? */
+static bool transposes(const loop_site *s, bool in_registers)
 {
-    bool any = transposed_loads(s) > 0;
-    for (int i = 0; i < s->ph->nest.stores.len; i++) {
-        const kn_store *st = &s->ph->nest.stores.data[i];
-        any = any || (st->access.transposed && st->stage == s->sweep && !st->by_registers);
+    bool any = false;
+    for (int i = 0; i < s->ph->how.transposes.len; i++) {
+        const kn_transpose *t = &s->ph->how.transposes.data[i];
+        any = any || (t->in_registers == in_registers && is_of_sweep(s, t));
     }
     return any;
 }
@@ -94,18 +101,7 @@ static kn_over over(const loop_site *s)
     const kn_schedule *how = &s->ph->how;
     if (how->steps && !how->rest_in_registers && (!how->hoisted || needs_hoisted(s)))
         return KN_OVER_ALL;
-    return uses_tiles(s) ? KN_OVER_TILES : KN_OVER_STEPS;
-}
-
-/* Does the sweep store register tiles? */
-static bool stores_register_tiles(const loop_site *s)
-{
-    bool stores = false;
-    for (int i = 0; i < s->ph->nest.stores.len; i++) {
-        const kn_store *st = &s->ph->nest.stores.data[i];
-        stores = stores || (st->by_registers && st->stage == s->sweep);
-    }
-    return stores;
+    return transposes(s, false) ? KN_OVER_TILES : KN_OVER_STEPS;
 }
 
 /* ---- what is possible ---- */
@@ -165,10 +161,10 @@ static int unrolling(const loop_site *s, const kn_sweep_loop *l)
     const kn_schedule *how = &s->ph->how;
     int bytes = 0, arrays = 0; /* of a step's loads; in shared memory */
     if (kn_transpose_side(s->ph) > 1)
-        return stores_register_tiles(s) ? kn_transpose_side(s->ph) : REGISTER_TILE_STEPS;
+        return transposes(s, true) ? kn_transpose_side(s->ph) : REGISTER_TILE_STEPS;
     for (int i = 0; i < s->ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(s->ph, i);
-        if (loads(s, i) && !v->access->transposed)
+        if (loads(s, i) && !kn_transpose_of(s->ph, i))
             bytes += kn_bytes(v->dtype) * how->vec;
         arrays += s->need[i] && is_found(s, i);
     }
@@ -276,7 +272,7 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
                                                                 : NULL;
     if (!is_unrolling(l->unroll))
         return "a loop takes 1, 2, 4 or 8 steps at a time";
-    if (l->unroll < side && (stores_register_tiles(s) || prefetch))
+    if (l->unroll < side && (transposes(s, true) || prefetch))
         return "a register tile that is stored or prefetched is unrolled";
     if (l->batch && (l->unroll == 1 || l->counted || !may_batch(s)))
         return "a batch is of several steps, not counted, which load what is not on chip";

@@ -158,9 +158,12 @@ int kn_packed_threads(const kn_phase *phase);
 void kn_schedule_columns(const kn_site *at, kn_phase *phase);
 
 /* Sends accesses that are transposed relative to the walk of a scheduled phase through tiles in shared memory, where
- * that saves traffic, or is forced: sets tile and the accesses' `transposed`. A phase without reductions may become
- * columns for it. codegen/sched/transpose.c */
+ * that saves traffic, or is forced: sets tile and transposes. A phase without reductions may become columns for it.
+ * codegen/sched/transpose.c */
 void kn_schedule_transposes(const kn_site *at, kn_phase *phase);
+/* The rule that the transposes of a scheduled phase break, which are given; NULL: none. `shaped`: what the planner has. */
+const char *kn_broken_transpose(const kn_site *at, const kn_phase *phase,
+                                const kn_schedule *shaped);
 
 /* Where a scheduled phase that is not split keeps loads for later sweeps, given its vectors, sweeps and cluster. */
 kn_keep kn_schedule_keep(const kn_phase *phase, const kn_target *target);

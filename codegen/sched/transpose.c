@@ -26,7 +26,7 @@ enum {
 };
 
 /* An access to elements, every one of which is accessed; else NULL. */
-static kn_access *element_access(const kn_phase *ph, int i)
+static const kn_access *element_access(const kn_phase *ph, int i)
 {
     const kn_store *s = i < ph->nest.values.len ? NULL : kn_store_at(ph, i);
     bool element =
@@ -107,13 +107,13 @@ static bool make_columns(const kn_site *at, kn_phase *ph)
 /* ---- tiles ---- */
 
 /* Elements of a transposed access that move at a time between memory and the tile. */
-static int transposed_vector(const kn_phase *ph, const kn_access *acc, const int *align,
-                             const kn_buf *bufs)
+static int transposed_vector(const kn_site *at, const kn_phase *ph, const kn_access *acc)
 {
-    int last = ph->nest.naxes - 1, vec = 16 / kn_bytes(bufs[acc->buf].dtype);
+    const kn_buf *buf = &at->bufs[acc->buf];
+    int last = ph->nest.naxes - 1, vec = 16 / kn_bytes(buf->dtype);
     vec = vec > MOST_VECTOR ? MOST_VECTOR : vec;
     bool whole = acc->stride[last] == 1 && ph->nest.axes[last].extent % vec == 0;
-    return whole && kn_vector_fits(ph, acc, &bufs[acc->buf], align[acc->buf], last, vec) ? vec : 1;
+    return whole && kn_vector_fits(ph, acc, buf, at->align[acc->buf], last, vec) ? vec : 1;
 }
 
 /* Contiguous bytes of a transposed array in a tile; of long runs, of the straight ones too (measured:
@@ -125,32 +125,41 @@ static int run_of(const kn_phase *ph, int bytes, const kn_target *target)
     return ph->nest.reds.len == 0 && tiles >= MANY_TILES * target->units ? LONG_RUN : RUN;
 }
 
-/* As many of the transposed accesses as there is room for, by tiles of at least a sector each. */
-static void transpose_accesses(kn_phase *ph, const int *align, const kn_buf *bufs,
-                               const kn_target *target)
+/* Is an access of columns transposed? */
+static bool is_transposed(const kn_phase *ph, const kn_buf *bufs, const kn_access *acc)
 {
+    return kn_access_transposed(acc, ph->nest.ngroup - 1, ph->nest.naxes - 1,
+                                kn_bytes(bufs[acc->buf].dtype));
+}
+
+/* As many of the transposed accesses as there is room for, by tiles of at least a sector each. */
+static void transpose_accesses(const kn_site *at, kn_phase *ph)
+{
+    const kn_buf *bufs = at->bufs;
     int least = SECTOR;
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = element_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : least;
-        if (acc && kn_access_transposed(acc, ph->nest.ngroup - 1, ph->nest.naxes - 1, bytes) &&
-            bytes < least)
+        if (acc && bytes < least && is_transposed(ph, bufs, acc))
             least = bytes;
     }
-    int run = run_of(ph, least, target);
+    int run = run_of(ph, least, at->target);
     ph->how.tile = run / least;
     while (run == LONG_RUN && kn_cols_width(ph) * least > run)
         ph->how.lanes /= 2;
     for (int i = 0; i < kn_accesses(ph); i++) {
-        kn_access *acc = element_access(ph, i);
-        int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
-        if (!acc || !kn_access_transposed(acc, ph->nest.ngroup - 1, ph->nest.naxes - 1, bytes))
+        const kn_access *acc = element_access(ph, i);
+        if (!acc || !is_transposed(ph, bufs, acc))
             continue;
-        acc->transposed = transposed_vector(ph, acc, align, bufs);
+        const bool store = i >= ph->nest.values.len;
+        kn_push(at->arena, &ph->how.transposes,
+                ((kn_transpose){.store = store,
+                                .of = store ? i - ph->nest.values.len : i,
+                                .vec = transposed_vector(at, ph, acc)}));
         while (kn_tile_bytes(ph) > MOST_BYTES && ph->how.tile > SECTOR / least)
             ph->how.tile /= 2;
         if (kn_tile_bytes(ph) > MOST_BYTES)
-            acc->transposed = 0;
+            ph->how.transposes.len--;
     }
     kn_schedule_as(ph, ph->how.vec);
 }
@@ -160,6 +169,36 @@ static void divide_into_tiles(kn_phase *ph, bool local)
 {
     ph->num.chunk = ph->how.tile * (local ? TILES_A_PART : 1);
     ph->num.splits = kn_ceil_div(ph->nest.members, ph->num.chunk);
+}
+
+/* ---- what is given ---- */
+
+/* The widest vector by which this access could be transposed; 0: it could not. */
+static int widest_transpose(const kn_site *at, const kn_phase *ph, const kn_transpose *t)
+{
+    const int n = t->store ? ph->nest.stores.len : ph->nest.values.len;
+    const int i = t->store ? ph->nest.values.len + t->of : t->of;
+    const kn_access *acc = ph->how.tile && t->of < n ? element_access(ph, i) : NULL;
+    return acc && is_transposed(ph, at->bufs, acc) ? transposed_vector(at, ph, acc) : 0;
+}
+
+const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_schedule *shaped)
+{
+    const bool on_chip = shaped->transposes.len && shaped->transposes.data[0].in_registers;
+    for (int i = 0; i < ph->how.transposes.len; i++) {
+        const kn_transpose *t = &ph->how.transposes.data[i], *before = i ? t - 1 : NULL;
+        if (before && (t->store == before->store ? t->of <= before->of : before->store))
+            return "transposes are of loads, in the order of their values, then of stores";
+        const int widest = widest_transpose(at, ph, t);
+        if (widest == 0 || t->vec < 1 || widest % t->vec != 0)
+            return "what is transposed in tiles is contiguous along their members, by vectors no "
+                   "wider than its strides allow";
+        if (t->in_registers && (!on_chip || !t->store || t->vec == 1))
+            return "registers transpose stores by vectors, of columns that the planner has on chip";
+        if (before && t->in_registers != before->in_registers)
+            return "registers transpose all accesses or none";
+    }
+    return kn_tile_bytes(ph) > MOST_BYTES ? "a block has no shared memory for such tiles" : NULL;
 }
 
 /* ---- does it pay? ---- */
@@ -175,7 +214,7 @@ static double traffic(const kn_phase *ph, const kn_buf *bufs)
         if (!acc)
             continue;
         double bytes = kn_bytes(bufs[acc->buf].dtype), stride = (double)llabs(acc->stride[va]);
-        double each = acc->transposed || stride < 1 ? bytes : stride * bytes;
+        double each = kn_transpose_of(ph, i) || stride < 1 ? bytes : stride * bytes;
         each = each > SECTOR ? SECTOR : each;
         for (int a = 0; a < ph->nest.naxes; a++)
             each *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
@@ -198,7 +237,7 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
     kn_phase tiled = kn_phase_copy(at->arena, ph);
     if (!make_columns(at, &tiled))
         return;
-    transpose_accesses(&tiled, at->align, at->bufs, target);
+    transpose_accesses(at, &tiled);
     if (tiled.nest.reds.len == 0)
         divide_into_tiles(&tiled, ph->how.walk == KN_WALK_ROWS);
     if (force == KN_DIVIDE_TILES || traffic(&tiled, at->bufs) < traffic(ph, at->bufs))

@@ -28,11 +28,11 @@ static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
     return false;
 }
 
-/* Partial results of a single group happen to be contiguous, which is not worth another kernel. */
-static void set_kinds(const kn_phase *ph, kn_access *acc, int va)
+/* Of access i. Partial results of a single group happen to be contiguous, which is not worth another kernel. */
+static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
 {
     bool by_chance = ph->local && ph->how.vec == 1;
-    int along = acc->transposed ? ph->nest.naxes - 1 : va;
+    int va = kn_phase_vector_axis(ph), along = kn_transpose_of(ph, i) ? ph->nest.naxes - 1 : va;
     for (int a = 0; a < ph->nest.naxes; a++)
         if (ph->universal)
             acc->kind[a] = acc->axes >> a & 1 ? KN_STRIDE_PARAM : KN_STRIDE_ZERO;
@@ -56,9 +56,9 @@ static void set_all_kinds(kn_phase *ph)
                    ph->nest.axes[va].extent % ph->how.vec != 0;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_has_access(&ph->nest.values.data[i]))
-            set_kinds(ph, ph->nest.values.data[i].access, va);
+            set_kinds(ph, ph->nest.values.data[i].access, i);
     for (int i = 0; i < ph->nest.stores.len; i++)
-        set_kinds(ph, &ph->nest.stores.data[i].access, va);
+        set_kinds(ph, &ph->nest.stores.data[i].access, ph->nest.values.len + i);
 }
 
 /* From vectors of 16 bytes to 4 bytes, then to one element. */

@@ -193,11 +193,6 @@ static void put_fact(kn_text *t, const char *fact, const char *name, const char 
     kn_putf(t, "%s%s%s%s", t->len ? ", " : "", fact, name, how);
 }
 
-static void put_transposed(kn_text *t, const kn_kernel *k, const kn_access *acc, const char *how)
-{
-    put_fact(t, "transposed ", k->bufs.data[acc->buf].name, how);
-}
-
 /* What follows from a schedule. */
 static void put_facts(kn_text *t, const kn_kernel *k)
 {
@@ -209,15 +204,11 @@ static void put_facts(kn_text *t, const kn_kernel *k)
             const kn_value *value = &ph->nest.values.data[v];
             if (ph->how.hoisted && kn_is_hoisted(ph, v))
                 put_fact(t, "hoists ", k->bufs.data[value->access->buf].name, "");
-            if (kn_is_read(value) && value->access->transposed)
-                put_transposed(t, k, value->access, "");
         }
-        for (int s = 0; s < ph->nest.stores.len; s++) {
-            const kn_store *store = &ph->nest.stores.data[s];
-            if (store->by_registers)
-                put_transposed(t, k, &store->access, " in registers");
-            else if (store->access.transposed)
-                put_transposed(t, k, &store->access, "");
+        for (int i = 0; i < ph->how.transposes.len; i++) {
+            const kn_transpose *of = &ph->how.transposes.data[i];
+            put_fact(t, "transposed ", k->bufs.data[kn_transposed_access(ph, of)->buf].name,
+                     of->in_registers ? " in registers" : "");
         }
     }
 }

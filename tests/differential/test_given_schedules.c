@@ -1,7 +1,7 @@
 /* Schedules that are given. What the planner chose is changed at random, in its block, its threads a group, vectors,
- * steps, clusters, in what it holds, where and since when, in how that comes there, and in the loops of its sweeps: a
- * changed schedule is refused, with the rule that it breaks, or it is right. And merges of loop nests that are undone one
- * by one. */
+ * steps, clusters, in what it holds, where and since when, in how that comes there, in what it transposes, and in the
+ * loops of its sweeps: a changed schedule is refused, with the rule that it breaks, or it is right. And merges of loop
+ * nests that are undone one by one. */
 #include <string.h>
 
 #include "codegen/kir/schedule_text.h"
@@ -48,8 +48,11 @@ static const struct {
     {"def p(x: bf16[N, C]):\n    return softmax(x, axis=1)\n", "N=3 C=30001", NULL},
     {"def p(x: bf16[N, C]):\n    return softmax(x, axis=1)\n", "N=90 C=2048", NULL},
     {"def p(x: f64[N, C]):\n    return softmax(x, axis=1)\n", "N=3 C=58000", "cluster=2"},
+    {"def p(x: f32[C, N], y: f32[C, N]):\n    d = x.T - max(x * y, axis=0)[:, None]\n"
+     "    return d, y.T + d, d.T, cast(d, f64)\n",
+     "N=66 C=92", "tiles"},
 };
-enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8 };
+enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8, TILES = 14 };
 enum { UNDONE = EFFORT(80, 10), ELEMENTS = 6000 }; /* programs whose merges are undone */
 enum { PROGRAMS = sizeof programs / sizeof *programs, CHANGED = EFFORT(8, 2), MOST_EDITS = 3 };
 
@@ -94,6 +97,23 @@ static void change_transfer(kn_schedule *how, rng *r)
         how->deferred = how->deferred ? below(r, 2 * how->deferred) : chance(r, 50);
 }
 
+/* Transposes by other vectors, in registers or by tiles, or one access less or one more. */
+static void change_transpose(kn_arena *a, kn_schedule *how, const kn_nest *nest, rng *r)
+{
+    const int n = how->transposes.len;
+    kn_transpose *t = n ? &how->transposes.data[below(r, n)] : NULL;
+    const bool store = chance(r, 50);
+    const kn_transpose more = {.store = store,
+                               .of = below(r, store ? nest->stores.len + 1 : nest->values.len + 1),
+                               .vec = 1 << below(r, 4)};
+    switch (t ? below(r, 4) : 3) {
+    case 0: scale(&t->vec, chance(r, 50)); break;
+    case 1: t->in_registers = !t->in_registers; break;
+    case 2: how->transposes.len--; break;
+    case 3: kn_push(a, &how->transposes, more); break;
+    }
+}
+
 /* Changes a loop, or leaves it to the binder, or takes groups in reverse. */
 static void change_loop(kn_schedule *how, rng *r)
 {
@@ -120,7 +140,7 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
 {
     kn_schedule *how = &of->how;
     const bool up = chance(r, 50), whole = how->tpg == s->threads;
-    switch (below(r, 14)) {
+    switch (below(r, how->tile ? 16 : 14)) {
     case 0:
         scale(&s->threads, up);
         if (whole || how->walk == KN_WALK_COLS)
@@ -149,6 +169,8 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
     case 8: change_hold(a, of, nest, r); break;
     case 9: change_transfer(how, r); break;
     case 10: how->beside = !how->beside; break;
+    case 14:
+    case 15: change_transpose(a, how, nest, r); break;
     default: change_loop(how, r); break;
     }
 }
@@ -240,6 +262,18 @@ static void test_refused(void **state)
          "a computed value is held since", DEVIATIONS},
         {"threads 256: cols tpg 5 lanes 49 vec 4 steps 7 pack 3 packed, hold v0 registers",
          "how rows are packed", PACKED},
+        {"threads 256: cols tpg 16 lanes 16 vec 4 tile 64, split, transpose v1_y by 3",
+         "by vectors no wider", TILES},
+        {"threads 256: cols tpg 16 lanes 16 vec 4 tile 64, split, transpose o0 by 4",
+         "contiguous along their members", TILES},
+        {"threads 256: cols tpg 16 lanes 16 vec 4 tile 64, split, transpose v1_y by 4, "
+         "transpose v0_x by 4",
+         "in the order of their values", TILES},
+        {"threads 256: cols tpg 16 lanes 16 vec 4 tile 64, split, transpose v1_y by 4 in "
+         "registers",
+         "registers transpose stores", TILES},
+        {"threads 256: cols tpg 16 lanes 16 vec 4 tile 64, transpose v1_y 4", "'by' is wanted",
+         TILES},
         {"threads 128: cols tpg 5 lanes 49 vec 4 steps 7 pack 4 packed, hold v0 registers",
          "a thread for each lane and row", PACKED},
     };

@@ -143,18 +143,17 @@ const char *kn_cuda_vector(kn_cuda_writer *w, int i)
                : kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));
 }
 
-const char *kn_cuda_tile(kn_cuda_writer *w, char kind, int i)
+const char *kn_cuda_tile(kn_cuda_writer *w, const kn_transpose *t)
 {
-    return kind == 'v' ? kn_cuda_printed(w, "%s_tile", kn_cuda_value(w, i))
-                       : kn_cuda_printed(w, "o%d_tile", i);
+    return t->store ? kn_cuda_printed(w, "o%d_tile", t->of)
+                    : kn_cuda_printed(w, "%s_tile", kn_cuda_value(w, t->of));
 }
 
-const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
-                            const char *lane)
+const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_transpose *t, const char *lane)
 {
-    int pitch = kn_tile_pitch(w->ph, kn_bytes(w->k->bufs.data[acc->buf].dtype));
-    return kn_cuda_printed(w, "%s[(i - from) * %d + column * %d%s%s]", kn_cuda_tile(w, kind, i),
-                           pitch, w->ph->how.vec, lane ? " + " : "", lane ? lane : "");
+    int pitch = kn_tile_pitch(w->ph, kn_bytes(kn_transposed_type(w->ph, t)));
+    return kn_cuda_printed(w, "%s[(i - from) * %d + column * %d%s%s]", kn_cuda_tile(w, t), pitch,
+                           w->ph->how.vec, lane ? " + " : "", lane ? lane : "");
 }
 
 const char *kn_cuda_held(kn_cuda_writer *w)

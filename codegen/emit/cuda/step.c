@@ -26,7 +26,7 @@ static void write_vector_access(kn_cuda_writer *w, int i, const char *type, cons
 static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
-    bool tile = w->tiled && v->access->transposed;
+    const kn_transpose *tile = w->tiled ? kn_transpose_of(w->ph, i) : NULL;
     if (!tile && (v->access->vector || w->ph->how.vec == 1)) {
         write_vector_access(w, i, type, to);
         return;
@@ -36,11 +36,10 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->how.vec);
     w->indent++;
-    kn_cuda_guarded(
-        w, w->ph->how.unaligned ? kn_cuda_lane_is_member(w) : "",
-        tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, v->access, 'v', i, "l"))
-             : kn_cuda_printed(w, "%s.at[l] = %s.at[0];", to,
-                               kn_cuda_loaded(w, i, 1, kn_cuda_address(w, i, "l"))));
+    kn_cuda_guarded(w, w->ph->how.unaligned ? kn_cuda_lane_is_member(w) : "",
+                    tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, tile, "l"))
+                         : kn_cuda_printed(w, "%s.at[l] = %s.at[0];", to,
+                                           kn_cuda_loaded(w, i, 1, kn_cuda_address(w, i, "l"))));
     w->indent--;
 }
 
@@ -134,8 +133,9 @@ static void write_element_store(kn_cuda_writer *w, int i)
     const kn_store *s = &w->ph->nest.stores.data[i];
     bool lanes = varies_by_lane(w, &s->access);
     const char *guard = kn_cuda_once(w, s, w->ph->how.vec > 1 && !lanes ? "l == 0" : "");
-    if (s->access.transposed) {
-        kn_cuda_line(w, "%s = %s;", kn_cuda_in_tile(w, &s->access, 'o', i, lanes ? "l" : NULL),
+    const kn_transpose *tile = kn_transpose_of_store(w->ph, i);
+    if (tile) {
+        kn_cuda_line(w, "%s = %s;", kn_cuda_in_tile(w, tile, lanes ? "l" : NULL),
                      kn_cuda_operand(w, s->value));
         return;
     }
@@ -150,6 +150,11 @@ static bool vector_store(const kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->nest.stores.data[i];
     return s->access.vector && !s->once;
+}
+
+static bool in_registers(const kn_cuda_writer *w, int store)
+{
+    return kn_in_registers(kn_transpose_of_store(w->ph, store));
 }
 
 static void write_vector_store(kn_cuda_writer *w, int i)
@@ -214,7 +219,7 @@ static void write_uses(kn_cuda_writer *w)
     for (int i = 0; i < ph->nest.stores.len; i++) {
         if (!kn_cuda_stores_now(w, i))
             continue;
-        if (vector_store(w, i) || ph->nest.stores.data[i].by_registers)
+        if (vector_store(w, i) || in_registers(w, i))
             kn_cuda_line(w, "o%d_vec.at[%s] = %s;", i, ph->how.vec > 1 ? "l" : "0",
                          kn_cuda_operand(w, ph->nest.stores.data[i].value));
         else
@@ -319,8 +324,7 @@ static bool may_repeat(const kn_cuda_writer *w)
     for (int r = 0; r < ph->nest.reds.len; r++)
         repeat = repeat && ph->nest.reds.data[r].stage != w->sweep;
     for (int i = 0; i < ph->nest.stores.len; i++)
-        repeat = repeat && (!kn_cuda_stores_now(w, i) || vector_store(w, i) ||
-                            ph->nest.stores.data[i].by_registers);
+        repeat = repeat && (!kn_cuda_stores_now(w, i) || vector_store(w, i) || in_registers(w, i));
     for (int i = 0; i < ph->nest.values.len; i++) {
         bool computed = w->need[i] && !w->loaded[i] && kn_value_at(ph, i)->kind == KN_V_ELEM;
         quotients = quotients || (computed && kn_cuda_divides_exactly(w, i));
@@ -338,8 +342,7 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_line(w, "kn_opaque(%s);", kn_cuda_vector(w, i));
     write_loads(w);
     for (int i = 0; i < ph->nest.stores.len; i++)
-        if (kn_cuda_stores_now(w, i) &&
-            (vector_store(w, i) || ph->nest.stores.data[i].by_registers))
+        if (kn_cuda_stores_now(w, i) && (vector_store(w, i) || in_registers(w, i)))
             kn_cuda_line(w, "kn_vec<%s, %d> o%d_vec;",
                          kn_cuda_type(w->k->bufs.data[ph->nest.stores.data[i].access.buf].dtype),
                          ph->how.vec, i);
@@ -363,7 +366,7 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_after_lanes(w, r);
     store_kept_in_shared(w);
     for (int i = 0; i < ph->nest.stores.len; i++)
-        if (kn_cuda_stores_now(w, i) && ph->nest.stores.data[i].by_registers)
+        if (kn_cuda_stores_now(w, i) && in_registers(w, i))
             kn_cuda_line(w, "o%d_regs[r] = o%d_vec;", i, i);
         else if (kn_cuda_stores_now(w, i) && vector_store(w, i))
             write_vector_store(w, i);

@@ -17,107 +17,105 @@
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-/* Does this sweep load value i, or do store i, through a tile? */
-static bool loads_through_tile(const kn_cuda_writer *w, int i)
+/* The array whose access is transposed so, and the type of its elements in C. */
+static const kn_buf *array_of(const kn_cuda_writer *w, const kn_transpose *t)
 {
-    const kn_value *v = &w->ph->nest.values.data[i];
-    return kn_is_read(v) && v->access->transposed && w->need[i] && !w->loaded[i];
+    return &w->k->bufs.data[kn_transposed_access(w->ph, t)->buf];
 }
 
-static bool stores_through_tile(const kn_cuda_writer *w, int i)
+static const char *type_of(const kn_cuda_writer *w, const kn_transpose *t)
 {
-    const kn_store *s = &w->ph->nest.stores.data[i];
-    return s->access.transposed && s->stage == w->sweep && !s->by_registers;
+    return kn_cuda_type(array_of(w, t)->dtype);
 }
 
-static bool any_load(const kn_cuda_writer *w)
+/* Does this sweep load, or store, through this tile? */
+static bool loads_through(const kn_cuda_writer *w, const kn_transpose *t)
 {
-    bool any = false;
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        any = any || loads_through_tile(w, i);
-    return any;
+    return !t->store && w->need[t->of] && !w->loaded[t->of];
 }
 
-/* Declares the tile at `at` in scratch; returns where the next begins, which is aligned to 16 bytes. */
-static int declare_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i, int at)
+static bool stores_through(const kn_cuda_writer *w, const kn_transpose *t)
 {
-    kn_dtype dtype = w->k->bufs.data[acc->buf].dtype;
-    kn_cuda_line(w, "%s *const %s = (%s *)(scratch + %d);", kn_cuda_type(dtype),
-                 kn_cuda_tile(w, kind, i), kn_cuda_type(dtype), at);
-    return at + kn_tile_bytes_of(w->ph, kn_bytes(dtype));
+    return t->store && kn_in_tile(t) && w->ph->nest.stores.data[t->of].stage == w->sweep;
 }
 
+/* In scratch, each aligned to 16 bytes. */
 void kn_cuda_declare_tiles(kn_cuda_writer *w)
 {
     int at = 0;
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (kn_is_read(kn_value_at(w->ph, i)) && kn_value_at(w->ph, i)->access->transposed)
-            at = declare_tile(w, w->ph->nest.values.data[i].access, 'v', i, at);
-    for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (w->ph->nest.stores.data[i].access.transposed &&
-            !w->ph->nest.stores.data[i].by_registers)
-            at = declare_tile(w, &w->ph->nest.stores.data[i].access, 'o', i, at);
+    for (int i = 0; i < w->ph->how.transposes.len; i++) {
+        const kn_transpose *t = &w->ph->how.transposes.data[i];
+        if (!kn_in_tile(t))
+            continue;
+        kn_cuda_line(w, "%s *const %s = (%s *)(scratch + %d);", type_of(w, t), kn_cuda_tile(w, t),
+                     type_of(w, t), at);
+        at += kn_tile_bytes_of(w->ph, kn_bytes(array_of(w, t)->dtype));
+    }
 }
 
 /* Opens a block's loop over the vectors along the members of a tile: that of group c which begins at member m. */
-static void open_tile_vectors(kn_cuda_writer *w, const kn_access *acc, int at_once)
+static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t, int at_once)
 {
     const kn_phase *ph = w->ph;
-    int a_group = ph->how.tile / acc->transposed, all = kn_cols_width(ph) * a_group;
+    int a_group = ph->how.tile / t->vec, all = kn_cols_width(ph) * a_group;
     int steps = (all + w->k->threads - 1) / w->k->threads;
     kn_putf(w->t, "#pragma unroll %d\n", at_once);
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
     kn_cuda_line(w, "const int vector = step * %d + threadIdx.x;", w->k->threads);
-    kn_cuda_line(w, "const int m = vector %% %d * %d, c = vector / %d;", a_group, acc->transposed,
-                 a_group);
+    kn_cuda_line(w, "const int m = vector %% %d * %d, c = vector / %d;", a_group, t->vec, a_group);
     if (all % w->k->threads)
         kn_cuda_guarded(w, kn_cuda_printed(w, "vector >= %d", all), "break;");
 }
 
 /* Element k of a vector, in the tile. */
-static const char *tile_element(kn_cuda_writer *w, const kn_access *acc, char kind, int i)
+static const char *tile_element(kn_cuda_writer *w, const kn_transpose *t)
 {
-    return kn_cuda_printed(w, "%s[(m + k) * %d + c]", kn_cuda_tile(w, kind, i),
-                           kn_tile_pitch(w->ph, kn_bytes(w->k->bufs.data[acc->buf].dtype)));
+    return kn_cuda_printed(w, "%s[(m + k) * %d + c]", kn_cuda_tile(w, t),
+                           kn_tile_pitch(w->ph, kn_bytes(array_of(w, t)->dtype)));
 }
 
 /* Loads beyond the edge are clamped to it and not used: loads without conditions are in flight together. */
-static void write_tile_load(kn_cuda_writer *w, int i)
+static void write_tile_load(kn_cuda_writer *w, const kn_transpose *t)
 {
-    const kn_access *acc = w->ph->nest.values.data[i].access;
-    const kn_buf *b = &w->k->bufs.data[acc->buf];
-    open_tile_vectors(w, acc, w->loop->loads);
+    open_tile_vectors(w, t, w->loop->loads);
     kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
                  kn_cols_width(w->ph));
-    kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", acc->transposed);
+    kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", t->vec);
     kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     const char *from =
-        kn_cuda_printed(w, "%s + (%s)", b->name, kn_cuda_offset(w, acc, 'v', i, NULL));
-    kn_cuda_line(w, "const kn_vec<%s, %d> vec = %s;", kn_cuda_type(b->dtype), acc->transposed,
-                 kn_cuda_loaded(w, i, acc->transposed, from));
+        kn_cuda_printed(w, "%s + (%s)", array_of(w, t)->name,
+                        kn_cuda_offset(w, kn_transposed_access(w->ph, t), 'v', t->of, NULL));
+    kn_cuda_line(w, "const kn_vec<%s, %d> vec = %s;", type_of(w, t), t->vec,
+                 kn_cuda_loaded(w, t->of, t->vec, from));
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
-    kn_cuda_line(w, "    %s = vec.at[k];", tile_element(w, acc, 'v', i));
+    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", t->vec);
+    kn_cuda_line(w, "    %s = vec.at[k];", tile_element(w, t));
     kn_cuda_close(w);
 }
 
-/* Tile to memory, not unrolled: nothing waits for stores, and several in flight would take registers. */
-static void write_tile_store(kn_cuda_writer *w, int i)
+/* Stores `vec`, of the elements `element` for each k, to memory; `lane`: of this one of a thread's groups. */
+static void store_vector(kn_cuda_writer *w, const kn_transpose *t, const char *element,
+                         const char *lane)
 {
-    const kn_access *acc = &w->ph->nest.stores.data[i].access;
-    const kn_buf *b = &w->k->bufs.data[acc->buf];
-    open_tile_vectors(w, acc, 1);
+    const kn_access *acc = kn_transposed_access(w->ph, t);
+    kn_cuda_line(w, "kn_vec<%s, %d> vec;", type_of(w, t), t->vec);
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", t->vec);
+    kn_cuda_line(w, "    vec.at[k] = %s;", element);
+    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(acc), array_of(w, t)->name,
+                 kn_cuda_offset(w, acc, 'o', t->of, lane));
+}
+
+/* Tile to memory, not unrolled: nothing waits for stores, and several in flight would take registers. */
+static void write_tile_store(kn_cuda_writer *w, const kn_transpose *t)
+{
+    open_tile_vectors(w, t, 1);
     kn_cuda_line(w, "const kn_count g = tile * %d + c, i = from + m;", kn_cols_width(w->ph));
     kn_cuda_open(w, "if (g < groups && i < to)");
     kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    kn_cuda_line(w, "kn_vec<%s, %d> vec;", kn_cuda_type(b->dtype), acc->transposed);
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
-    kn_cuda_line(w, "    vec.at[k] = %s;", tile_element(w, acc, 'o', i));
-    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(acc), b->name,
-                 kn_cuda_offset(w, acc, 'o', i, NULL));
+    store_vector(w, t, tile_element(w, t), NULL);
     kn_cuda_close(w);
     kn_cuda_close(w);
 }
@@ -136,27 +134,33 @@ void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit)
     kn_cuda_line(w, "const kn_count to = kn_least(from + %d, %s);", tile, limit);
 }
 
+/* Does `what` for each transposed access that the sweep loads, or stores, so. Is there any? */
+static bool each_transpose(kn_cuda_writer *w,
+                           bool (*is)(const kn_cuda_writer *, const kn_transpose *),
+                           void (*what)(kn_cuda_writer *, const kn_transpose *))
+{
+    bool any = false;
+    for (int i = 0; i < w->ph->how.transposes.len; i++) {
+        const kn_transpose *t = &w->ph->how.transposes.data[i];
+        if (!is(w, t))
+            continue;
+        what(w, t);
+        any = true;
+    }
+    return any;
+}
+
 void kn_cuda_load_tile(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (loads_through_tile(w, i))
-            write_tile_load(w, i);
-    if (any_load(w))
+    if (each_transpose(w, loads_through, write_tile_load))
         kn_cuda_line(w, "__syncthreads();");
 }
 
 /* The last barrier leaves the tile's memory free. */
 void kn_cuda_close_tile(kn_cuda_writer *w)
 {
-    bool any = false;
     kn_cuda_line(w, "__syncthreads();");
-    for (int i = 0; i < w->ph->nest.stores.len; i++) {
-        if (!stores_through_tile(w, i))
-            continue;
-        write_tile_store(w, i);
-        any = true;
-    }
-    if (any)
+    if (each_transpose(w, stores_through, write_tile_store))
         kn_cuda_line(w, "__syncthreads();");
     kn_cuda_close(w);
 }
@@ -187,48 +191,37 @@ void kn_cuda_load_register_tiles(kn_cuda_writer *w)
     }
 }
 
-static bool stores_register_tile(const kn_cuda_writer *w, int i)
+static bool stores_register_tile(const kn_cuda_writer *w, const kn_transpose *t)
 {
-    return w->ph->nest.stores.data[i].by_registers && w->ph->nest.stores.data[i].stage == w->sweep;
+    return t->in_registers && w->ph->nest.stores.data[t->of].stage == w->sweep;
 }
 
-static const char *element_type(const kn_cuda_writer *w, int i)
+static void declare_register_tile(kn_cuda_writer *w, const kn_transpose *t)
 {
-    return kn_cuda_type(w->k->bufs.data[w->ph->nest.stores.data[i].access.buf].dtype);
+    kn_cuda_line(w, "kn_vec<%s, %d> o%d_regs[%d];", type_of(w, t), w->ph->how.vec, t->of,
+                 kn_transpose_side(w->ph));
 }
 
 void kn_cuda_declare_register_tiles(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (stores_register_tile(w, i))
-            kn_cuda_line(w, "kn_vec<%s, %d> o%d_regs[%d];", element_type(w, i), w->ph->how.vec, i,
-                         kn_transpose_side(w->ph));
+    each_transpose(w, stores_register_tile, declare_register_tile);
 }
 
 /* Stores the members of each group of the thread, by vectors along the members. */
-static void store_register_tile(kn_cuda_writer *w, int i)
+static void store_register_tile(kn_cuda_writer *w, const kn_transpose *t)
 {
-    const kn_access *acc = &w->ph->nest.stores.data[i].access;
-    const kn_buf *b = &w->k->bufs.data[acc->buf];
     kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int r = 0; r < %d; r += %d)", kn_transpose_side(w->ph), acc->transposed);
+    kn_cuda_open(w, "for (int r = 0; r < %d; r += %d)", kn_transpose_side(w->ph), t->vec);
     kn_cuda_line(w, "const kn_count i = i0 + r;");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->how.vec);
-    kn_cuda_line(w, "kn_vec<%s, %d> vec;", element_type(w, i), acc->transposed);
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", acc->transposed);
-    kn_cuda_line(w, "    vec.at[k] = o%d_regs[r + k].at[l];", i);
-    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(acc), b->name,
-                 kn_cuda_offset(w, acc, 'o', i, "l"));
+    store_vector(w, t, kn_cuda_printed(w, "o%d_regs[r + k].at[l]", t->of), "l");
     kn_cuda_close(w);
     kn_cuda_close(w);
 }
 
 void kn_cuda_store_register_tiles(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (stores_register_tile(w, i))
-            store_register_tile(w, i);
+    each_transpose(w, stores_register_tile, store_register_tile);
 }

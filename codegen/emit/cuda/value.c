@@ -152,8 +152,8 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
     }
     if (v->kind == KN_V_GATHER)
         at = gathered(w, i, at);
-    if (w->tiled && acc->transposed)
-        kn_cuda_define(w, i, kn_cuda_in_tile(w, acc, 'v', i, lane));
+    if (w->tiled && kn_transpose_of(w->ph, i))
+        kn_cuda_define(w, i, kn_cuda_in_tile(w, kn_transpose_of(w->ph, i), lane));
     else
         kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
 }

@@ -133,10 +133,9 @@ void kn_cuda_declare_shared(kn_cuda_writer *w);
 /* The array of value i's registers, a vector a step. This step's vector, in that array or in a variable. */
 const char *kn_cuda_registers(kn_cuda_writer *w, int i);
 const char *kn_cuda_vector(kn_cuda_writer *w, int i);
-/* The tile of value ('v') or store ('o') i, and this step's element in it, of lane `lane` unless that is NULL. */
-const char *kn_cuda_tile(kn_cuda_writer *w, char kind, int i);
-const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
-                            const char *lane);
+/* The tile of a transposed access, and this step's element in it, of lane `lane` unless that is NULL. */
+const char *kn_cuda_tile(kn_cuda_writer *w, const kn_transpose *t);
+const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_transpose *t, const char *lane);
 /* The parameter that says how many members of its part a block keeps in shared memory; where those that copies bring
  * end. */
 const char *kn_cuda_held(kn_cuda_writer *w);
