@@ -404,7 +404,7 @@ bool kn_kernel_resident(const kn_kernel *k);
 /* Do blocks synchronise, or find out which is the last? Then the kernel has a barrier parameter. */
 bool kn_kernel_meets(const kn_kernel *k);
 /* Writes a loop's words, as schedules have them. */
-void kn_loop_put(kn_text *t, const kn_sweep_loop *loop);
+void kn_loop_put(kn_text *t, const kn_schedule *how, const kn_sweep_loop *loop);
 /* Has the loop anything to say? A loop over all steps is what it is, unless these are full. */
 static inline bool kn_loop_says(const kn_schedule *how, const kn_sweep_loop *loop)
 {

@@ -146,21 +146,26 @@ static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bo
     kn_put(t, ph->how.async ? " async" : "");
     kn_put(t, ph->how.by_chunk ? " by chunk" : "");
     kn_put(t, ph->how.persistent ? " persistent" : "");
+    if (ph->how.copies)
+        kn_putf(t, " copies %d", ph->how.copies);
     kn_put(t, ph->how.prefetch ? " prefetch" : "");
     if (ph->how.deferred)
         kn_putf(t, " deferred %d", ph->how.deferred);
     kn_put(t, ph->how.reciprocals ? " reciprocals" : "");
+    kn_put(t, ph->how.inline_quotients ? " inline quotients" : "");
     kn_put(t, ph->how.reversed ? " reversed" : "");
     kn_put(t, ph->how.hoisted ? " hoisted" : "");
     kn_put(t, ph->how.rest_in_registers ? " rest in registers\n" : "\n");
 }
 
-void kn_loop_put(kn_text *t, const kn_sweep_loop *l)
+void kn_loop_put(kn_text *t, const kn_schedule *how, const kn_sweep_loop *l)
 {
     static const char *const batches[] = {
         [KN_BATCH_NONE] = "", [KN_BATCH_CYCLIC] = " batch", [KN_BATCH_CONTIGUOUS] = " contiguous"};
-    kn_putf(t, "loop %d%s unroll %d%s", l->sweep, l->on_chip ? " on_chip" : "", l->unroll,
-            batches[l->batch]);
+    kn_putf(t, "loop %d%s", l->sweep, l->on_chip ? " on_chip" : "");
+    if (l->unroll != how->unroll)
+        kn_putf(t, " unroll %d", l->unroll);
+    kn_put(t, batches[l->batch]);
     if (l->loads)
         kn_putf(t, " loads %d", l->loads);
     kn_putf(t, "%s%s%s", l->backwards ? " backwards" : "", l->counted ? " counted" : "",
@@ -173,7 +178,7 @@ static void print_loops(kn_text *t, const kn_phase *ph)
         if (!kn_loop_says(&ph->how, &ph->how.loops.data[i]))
             continue;
         kn_put(t, "    ");
-        kn_loop_put(t, &ph->how.loops.data[i]);
+        kn_loop_put(t, &ph->how, &ph->how.loops.data[i]);
         kn_put(t, "\n");
     }
 }

@@ -74,7 +74,7 @@ typedef struct kn_sweep_loop {
     int sweep;
     bool on_chip; /* over the steps whose values are resident */
     kn_over over;
-    int unroll; /* steps at a time; in a register tile, members at a time */
+    int unroll; /* steps at a time; in a register tile, members at a time; FLAT: mostly all that the grid leaves a thread */
     kn_batch batch;
     int loads; /* OVER_TILES: vectors of each transposed load that are in flight at a time; 0: there is none */
     bool backwards;
@@ -146,11 +146,16 @@ typedef struct kn_schedule {
     bool by_chunk;
     /* clusters: persistent, and they begin one after the other (launch skew) */
     bool persistent;
+    /* async COLS: steps whose copies a thread starts at a time; 0: register tiles, which are copied whole */
+    int copies;
     /* async COLS, transposed in registers: a cluster prefetches its next tile while it stores one */
     bool prefetch;
     /* ---- combine ---- */
     /* results are divided by an integer that is known before the first sweep, as a count, by its reciprocal */
     bool reciprocals;
+    /* other quotients of f32 that a group has are computed inline, without division's subroutine for extreme operands:
+     * codegen/emit/cuda/prelude/quotients.cuh */
+    bool inline_quotients;
     /* mixed: how many groups' combines are deferred and done together, where only group stores need the results; 0: each
      * group is combined at once */
     int deferred;

@@ -32,9 +32,11 @@ static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"by_chunk", FLAG, HOW(by_chunk)},
                                    {"persistent", FLAG, HOW(persistent)},
                                    {"skew", LONG, NUM(skew)},
+                                   {"copies", INT, HOW(copies)},
                                    {"prefetch", FLAG, HOW(prefetch)},
                                    {"deferred", INT, HOW(deferred)},
                                    {"reciprocals", FLAG, HOW(reciprocals)},
+                                   {"inline_quotients", FLAG, HOW(inline_quotients)},
                                    {"last_block", FLAG, HOW(last_block)},
                                    {"last_of_tile", FLAG, HOW(last_of_tile)}};
 enum {
@@ -153,7 +155,7 @@ static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph
         if (!kn_loop_says(&s->how, &s->how.loops.data[i]))
             continue;
         kn_put(t, ", ");
-        kn_loop_put(t, &s->how.loops.data[i]);
+        kn_loop_put(t, &s->how, &s->how.loops.data[i]);
     }
 }
 

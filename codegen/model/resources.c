@@ -90,7 +90,7 @@ bool kn_red_accumulates(const kn_phase *ph, int r, int sweep)
 
 int kn_warps_bytes(const kn_phase *ph, int r) { return 32 * red_state_bytes(ph, r); }
 
-kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first, int most)
+static kn_combine_batch batch_of(const kn_phase *ph, int sweep, int first, int most)
 {
     kn_combine_batch t = {first, first, 0};
     for (; t.end < ph->nest.reds.len; t.end++) {
@@ -102,9 +102,14 @@ kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first,
     return t;
 }
 
+kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first)
+{
+    return batch_of(ph, sweep, first, KN_COMBINE_BYTES);
+}
+
 kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep)
 {
-    return kn_combine_batch_from(ph, sweep, 0, INT_MAX);
+    return batch_of(ph, sweep, 0, INT_MAX);
 }
 
 int kn_sweep_bytes(const kn_phase *ph, int sweep)
@@ -118,7 +123,7 @@ int kn_scratch_bytes(const kn_phase *ph, int block)
     for (int t = 0; t < ph->nest.nsweeps && kn_by_block(ph) && !ph->how.deferred; t++) {
         kn_combine_batch now = {0};
         while (now.end < ph->nest.reds.len) {
-            now = kn_combine_batch_from(ph, t, now.end, KN_COMBINE_BYTES);
+            now = kn_combine_batch_from(ph, t, now.end);
             most = now.bytes > most ? now.bytes : most;
         }
     }

@@ -48,8 +48,8 @@ typedef struct kn_combine_batch {
     int first, end, bytes;
 } kn_combine_batch;
 
-/* Those from `first` on: all of the sweep if they take no more than `most` bytes, else as many as do, at least one. */
-kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first, int most);
+/* Those from `first` on for which there is room, at least one; all of a sweep, whatever they take. */
+kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first);
 kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep);
 /* Bytes of all that a sweep accumulates, of one group. */
 int kn_sweep_bytes(const kn_phase *ph, int sweep);

@@ -165,6 +165,9 @@ static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, co
          "async copies bring what goes with what is hoisted, or with a rest in registers");
     RULE(!ph->how.by_chunk || ph->how.rest_in_registers,
          "who waits by chunk has a rest in registers");
+    bool steps = ph->how.async && ph->how.walk == KN_WALK_COLS && kn_transpose_side(ph) == 1;
+    RULE(steps ? is_power_of_two(ph->how.copies) && ph->how.copies <= 8 : !ph->how.copies,
+         "async copies of columns are of 1, 2, 4 or 8 steps at a time");
     RULE(!ph->how.persistent || ph->how.cluster, "it is clusters that are persistent");
     RULE(!ph->how.prefetch || (ph->how.walk == KN_WALK_COLS && ph->how.cluster && ph->how.async &&
                                kn_transpose_side(ph) > 1),
@@ -231,6 +234,8 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     kn_walker_of(otherwise.how.walk)->bind(at, &otherwise, k->threads);
     if (ph->how.async && !ph->num.copy_chunk)
         ph->num.copy_chunk = otherwise.num.copy_chunk;
+    if (ph->how.async && !ph->how.copies)
+        ph->how.copies = otherwise.how.copies;
     for (int i = 0; i < s->how.holds.len; i++) {
         const kn_hold *h = &s->how.holds.data[i];
         RULE(h->value < ph->nest.values.len && h->room < ph->nest.values.len,

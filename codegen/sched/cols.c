@@ -27,6 +27,7 @@ enum {
     MIN_BLOCKS = 3,
     TWO_LINE_BLOCKS = 4,     /* most blocks of a cluster whose tiles are two lines wide */
     FEW_BLOCKS = 8,          /* of a cluster: at every combine each waits for the last */
+    COPIES = 4,              /* steps whose async copies a thread starts at a time */
     MOST_STATIC = 40 * 1024, /* static shared memory: a kernel has 48 KB of it */
 };
 
@@ -319,6 +320,7 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
     else if (kn_cols_keep(ph, target)) {
         kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);
         ph->how.async = copies(ph, target);
+        ph->how.copies = ph->how.async && kn_transpose_side(ph) == 1 ? COPIES : 0;
         ph->how.prefetch = prefetches(ph);
         ph->how.persistent =
             ph->how.cluster && ph->how.async && (ph->how.prefetch || !ph->how.tile);

@@ -90,9 +90,11 @@ static void change_hold(kn_arena *a, kn_phase_schedule *of, const kn_nest *nest,
 static void change_transfer(kn_schedule *how, rng *r)
 {
     bool *const flags[] = {&how->by_chunk, &how->persistent, &how->prefetch};
-    int flag = below(r, 4);
+    int flag = below(r, 5);
     if (flag < 3)
         *flags[flag] = !*flags[flag];
+    else if (flag < 4)
+        scale(&how->copies, chance(r, 50));
     else
         how->deferred = how->deferred ? below(r, 2 * how->deferred) : chance(r, 50);
 }
@@ -104,7 +106,7 @@ static void change_transpose(kn_arena *a, kn_schedule *how, const kn_nest *nest,
     kn_transpose *t = n ? &how->transposes.data[below(r, n)] : NULL;
     const bool store = chance(r, 50);
     const kn_transpose more = {.store = store,
-                               .of = below(r, store ? nest->stores.len + 1 : nest->values.len + 1),
+                               .of = below(r, store ? nest->stores.len + 1 : nest->values.len),
                                .vec = 1 << below(r, 4)};
     switch (t ? below(r, 4) : 3) {
     case 0: scale(&t->vec, chance(r, 50)); break;
@@ -118,7 +120,7 @@ static void change_transpose(kn_arena *a, kn_schedule *how, const kn_nest *nest,
 static void change_loop(kn_schedule *how, rng *r)
 {
     kn_sweep_loop *l = how->loops.len ? &how->loops.data[below(r, how->loops.len)] : NULL;
-    switch (l ? below(r, 9) : 6 + below(r, 2)) {
+    switch (l ? below(r, 10) : 6 + below(r, 3)) {
     case 0: scale(&l->unroll, chance(r, 50)); break;
     case 1:
         l->batch = (kn_batch)below(r, 3);
@@ -130,7 +132,8 @@ static void change_loop(kn_schedule *how, rng *r)
     case 5: *l = how->loops.data[--how->loops.len]; break;
     case 6: how->reversed = !how->reversed; break;
     case 7: how->reciprocals = !how->reciprocals; break;
-    case 8: scale(&l->loads, chance(r, 50)); break;
+    case 8: how->inline_quotients = !how->inline_quotients; break;
+    case 9: scale(&l->loads, chance(r, 50)); break;
     }
 }
 

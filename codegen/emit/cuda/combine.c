@@ -255,7 +255,7 @@ void kn_cuda_combine_deferred(kn_cuda_writer *w)
 static void combine_warps(kn_cuda_writer *w, int sweep)
 {
     for (kn_combine_batch now = {0}; now.end < w->ph->nest.reds.len;) {
-        now = kn_combine_batch_from(w->ph, sweep, now.end, KN_COMBINE_BYTES);
+        now = kn_combine_batch_from(w->ph, sweep, now.end);
         store_warp_results(w, sweep, &now, NULL);
         kn_cuda_line(w, "__syncthreads();");
         combine_warp_results(w, sweep, &now, NULL);

@@ -250,7 +250,7 @@ void kn_cuda_copy_columns(kn_cuda_writer *w, const kn_cuda_stride *by)
     const char *at = register_tile ? "i0" : "i";
     if (ph->how.prefetch)
         kn_cuda_open(w, "if (tile == %s)", w->block);
-    kn_putf(w->t, "#pragma unroll %d\n", register_tile ? 1 : 4);
+    kn_putf(w->t, "#pragma unroll %d\n", register_tile ? 1 : ph->how.copies);
     kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", at, by->first, at, by->end, at,
                  by->step);
     if (register_tile)

@@ -110,8 +110,8 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
     }
     if (kn_cuda_imprecise_exp(w, i))
         return kn_cuda_printed(w, "kn_approximate_exp(%s)", in[0]);
-    if (w->ph->how.cluster && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) &&
-        v->dtype == KN_F32 && !w->k->fast)
+    if (w->ph->how.inline_quotients && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) &&
+        v->dtype == KN_F32)
         return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);
     return kn_cuda_operation(w, v->op, v->dtype, w->ph->nest.values.data[v->in[0]].dtype, in,
                              v->nin);
