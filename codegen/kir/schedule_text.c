@@ -132,10 +132,20 @@ static void put_division(kn_text *t, const kn_phase_schedule *s, const word *w)
         kn_putf(t, " of %lld", (long long)s->num.chunk);
 }
 
+static void put_loops(kn_text *t, const kn_schedule *how)
+{
+    for (int i = 0; i < how->loops.len; i++)
+        if (kn_loop_says(how, &how->loops.data[i])) {
+            kn_put(t, ", ");
+            kn_loop_put(t, how, &how->loops.data[i]);
+        }
+}
+
 static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph)
 {
     if (s->local) {
         kn_put(t, "local");
+        put_loops(t, &s->how);
         return;
     }
     kn_put(t, kn_walk_text(s->how.walk));
@@ -151,12 +161,7 @@ static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph
         put_hold(t, ph, &s->how.holds.data[i]);
     for (int i = 0; i < s->how.transposes.len; i++)
         put_transpose(t, ph, &s->how.transposes.data[i]);
-    for (int i = 0; i < s->how.loops.len; i++) {
-        if (!kn_loop_says(&s->how, &s->how.loops.data[i]))
-            continue;
-        kn_put(t, ", ");
-        kn_loop_put(t, &s->how, &s->how.loops.data[i]);
-    }
+    put_loops(t, &s->how);
 }
 
 void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k)
@@ -356,9 +361,13 @@ static kn_status read_parts(reader *r, kn_phase_schedule *s)
     return took(r, "of") ? read_number(r, most_long, &s->num.chunk) : KN_OK;
 }
 
-/* Reads the words of one clause. */
+/* Reads the words of one clause. A local phase has loops; the rest is its host's. */
 static kn_status read_clause(reader *r, kn_phase_schedule *s)
 {
+    if (is(r, "loop"))
+        return read_loop(r, s);
+    if (s->local)
+        return unknown(r, "a loop");
     for (int w = 0; w < WALK_WORDS; w++)
         if (is(r, walk_words[w].text))
             return read_word(r, s, &walk_words[w]);
@@ -370,8 +379,6 @@ static kn_status read_clause(reader *r, kn_phase_schedule *s)
             KN_TRY(read_word(r, s, &divisions[d]));
             return read_parts(r, s);
         }
-    if (is(r, "loop"))
-        return read_loop(r, s);
     if (is(r, "transpose"))
         return read_transpose(r, s);
     return is(r, "hold") ? read_hold(r, s) : unknown(r, "a word of schedules");
@@ -380,15 +387,15 @@ static kn_status read_clause(reader *r, kn_phase_schedule *s)
 static kn_status read_phase(reader *r, kn_phase_schedule *s)
 {
     s->local = took(r, "local");
-    if (s->local)
-        return KN_OK;
     int w = 0;
-    while (w < WALKS && !is(r, kn_walk_text(walks[w])))
+    while (w < WALKS && !s->local && !is(r, kn_walk_text(walks[w])))
         w++;
     if (w == WALKS)
         return unknown(r, "flat, rows, cols or local");
-    s->how.walk = walks[w];
-    next(r);
+    if (!s->local) {
+        s->how.walk = walks[w];
+        next(r);
+    }
     while (*r->word && !is(r, ";"))
         if (!took(r, ","))
             KN_TRY(read_clause(r, s));

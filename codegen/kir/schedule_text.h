@@ -7,8 +7,8 @@
  *
  * The block, a colon, then the phases, separated by semicolons: each its walk with the words of it, then in any order
  * what is divided, held, transferred, combined and transposed, and how sweeps take their steps (codegen/kir/schedule.h).
- * Loops that are left out are the binder's, and so are transposes, if all are. A local phase follows its host and says only
- * that. Values and stores have their names in the CUDA source, of which only the number counts. Schedules of several
+ * Loops that are left out are the binder's, and so are transposes, if all are. A local phase follows its host and says
+ * only that, and its loops. Values and stores have their names in the CUDA source, of which only the number counts. Schedules of several
  * kernels have '|' between them.
  *
  * The numbers that follow from one call's sizes may be left out, and the binder puts in those of the sizes that it has:

@@ -221,7 +221,6 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
         ph->num.splits = 1;
         ph->num.chunk = ph->nest.members;
     }
-    RULE(at->target->sm != 0 || !ph->how.loops.len, "loops are a GPU's");
     KN_TRY(legal_map(p, at, k, ph, shaped.vec));
     const char *broken = kn_broken_transpose(at, ph, &shaped);
     if (broken)
@@ -240,6 +239,8 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
         const kn_hold *h = &s->how.holds.data[i];
         RULE(h->value < ph->nest.values.len && h->room < ph->nest.values.len,
              "there is no such value");
+        RULE(!h->since || kn_value_at(ph, h->value)->kind == KN_V_ELEM,
+             "a load is held from the first sweep that needs it on");
         bool resident = h->where == KN_KEEP_RESIDENT; /* set once it is known what fits */
         if (resident && !ph->how.mixed)
             continue;
@@ -266,6 +267,8 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
     for (; p < k->phases.len; p++) {
         RULE(s->phases.data[p].local == k->phases.data[p].local,
              "which phases are local is the planner's");
+        RULE(at->target->sm != 0 || !s->phases.data[p].how.loops.len, "loops are a GPU's");
+        k->phases.data[p].how.loops = s->phases.data[p].how.loops;
         if (!k->phases.data[p].local)
             KN_TRY(apply_phase(at, k, p, &s->phases.data[p]));
     }

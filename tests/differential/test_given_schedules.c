@@ -143,6 +143,10 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
 {
     kn_schedule *how = &of->how;
     const bool up = chance(r, 50), whole = how->tpg == s->threads;
+    if (of->local) {
+        change_loop(how, r);
+        return;
+    }
     switch (below(r, how->tile ? 16 : 14)) {
     case 0:
         scale(&s->threads, up);
@@ -265,6 +269,8 @@ static void test_refused(void **state)
          "a computed value is held since", DEVIATIONS},
         {"threads 256: cols tpg 5 lanes 49 vec 4 steps 7 pack 3 packed, hold v0 registers",
          "how rows are packed", PACKED},
+        {"threads 64: rows tpg 32 vec 4 steps 2, hold v0 registers sweep 1",
+         "a load is held from the first sweep", DEVIATIONS},
         {"threads 256: cols tpg 16 lanes 16 vec 4 tile 64, split, transpose v1_y by 3",
          "by vectors no wider", TILES},
         {"threads 256: cols tpg 16 lanes 16 vec 4 tile 64, split, transpose o0 by 4",
