@@ -60,6 +60,22 @@ int64_t kn_packed_bytes(const kn_phase *ph, int threads)
            slots * ph->num.pack * KN_PACKED_SLOT;
 }
 
+int kn_packed_lane_words(const kn_phase *ph, int sweep, bool *need)
+{
+    int n = 0;
+    kn_phase_needs(ph, sweep, need);
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].stage == sweep)
+            n += kn_words(1, kn_bytes(ph->nest.reds.data[r].dtype));
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
+        bool shared = v->kind == KN_V_CONST || v->kind == KN_V_SCALAR || v->kind == KN_V_EXTENT;
+        if (!shared && kn_is_broadcast(ph, i, sweep, need))
+            n += kn_words(1, kn_bytes(v->dtype));
+    }
+    return n;
+}
+
 int kn_reducer_bytes(const kn_reducer *by)
 {
     int size = 0, widest = 1;
@@ -191,11 +207,7 @@ static int registers(const kn_kernel *k)
 {
     int largest = 0, bound = UNIT_REGISTERS / (k->bound ? k->bound : k->threads);
     for (int i = 0; i < k->phases.len; i++) {
-        const kn_phase *ph = &k->phases.data[i];
-        int words = 0;
-        for (int v = 0; v < ph->nest.values.len; v++)
-            if (kn_kept(ph, v) == KN_KEEP_REGISTERS && kn_hold_of(ph, v)->room == v)
-                words += kn_kept_words(ph, v);
+        int words = kn_held_words(&k->phases.data[i]);
         largest = words > largest ? words : largest;
     }
     return OWN_REGISTERS + largest < bound ? OWN_REGISTERS + largest : bound;
@@ -241,12 +253,25 @@ int kn_tile_bytes(const kn_phase *p)
     return total;
 }
 
+int kn_words(int n, int bytes) { return (n * bytes + 3) / 4; }
+
 int kn_vector_words(const kn_phase *p, int value)
 {
-    return (int)kn_ceil_div(p->how.vec * kn_bytes(p->nest.values.data[value].dtype), 4);
+    return kn_words(p->how.vec, kn_bytes(p->nest.values.data[value].dtype));
 }
 
 int kn_kept_words(const kn_phase *p, int value) { return kn_vector_words(p, value) * p->how.steps; }
+
+int kn_held_words(const kn_phase *p)
+{
+    int words = 0;
+    for (int i = 0; i < p->how.holds.len; i++) {
+        const kn_hold *h = &p->how.holds.data[i];
+        if (h->where == KN_KEEP_REGISTERS && h->room == h->value)
+            words += kn_kept_words(p, h->value);
+    }
+    return words;
+}
 
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {

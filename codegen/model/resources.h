@@ -11,9 +11,12 @@
 
 /* Registers that a thread may spend on kept values: three quarters of those that it has in the largest block. */
 enum { KN_KEPT_WORDS = 48 };
-/* Registers that a thread's elements of one value take: of one step, of all steps. */
+/* Registers of 32 bits that n elements of so many bytes take. Those of a thread's elements of one value: of one step, of
+ * all steps. Those of all values that have registers of their own. */
+int kn_words(int n, int bytes);
 int kn_vector_words(const kn_phase *p, int value);
 int kn_kept_words(const kn_phase *p, int value);
+int kn_held_words(const kn_phase *p);
 /* Bytes of shared memory that the loads take that a block keeps of a group, in all stages. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
@@ -83,6 +86,9 @@ bool kn_is_broadcast(const kn_phase *ph, int i, int sweep, const bool *need);
 int kn_packed_sum_bytes(const kn_phase *ph);
 int kn_packed_sums(const kn_phase *ph);
 int64_t kn_packed_bytes(const kn_phase *ph, int threads);
+/* Registers a lane in a sweep besides those of kept values: accumulators, and group values that elements use. `need`:
+ * room for an entry a value. */
+int kn_packed_lane_words(const kn_phase *ph, int sweep, bool *need);
 
 /* ---- of a multiprocessor ---- */
 

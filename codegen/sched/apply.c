@@ -111,7 +111,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
 static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
 {
     kn_keep where = KN_KEEP_NONE;
-    int words = 0, va = kn_phase_vector_axis(ph);
+    int va = kn_phase_vector_axis(ph);
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT && va >= 0 &&
@@ -125,8 +125,6 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
         RULE(kept != KN_KEEP_FRAME || at->target->sm == 0, "frames are a CPU's");
         RULE(kept != KN_KEEP_REGISTERS || ph->how.steps > 0,
              "registers hold what a known number of steps has");
-        if (kept == KN_KEEP_REGISTERS && kn_hold_of(ph, i)->room == i)
-            words += kn_kept_words(ph, i);
     }
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_keep kept = kn_kept(ph, i);
@@ -134,7 +132,7 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
         RULE(where != KN_KEEP_SHARED || !kn_is_reread(ph, i) || kept,
              "shared memory holds all that is read again, or nothing");
     }
-    RULE(words <= KN_KEPT_WORDS, "a thread has no registers for so much");
+    RULE(kn_held_words(ph) <= KN_KEPT_WORDS, "a thread has no registers for so much");
     RULE(where != KN_KEEP_SHARED || kn_reread_element(ph) > 0,
          "shared memory holds elements of one width, which are read again");
     RULE(

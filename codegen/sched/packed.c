@@ -20,9 +20,9 @@ enum {
     LANES = 64, /* a row of threads, about */
     MOST_THREADS = 256,
     WARP = 32,
-    MOST_LANE_REGISTERS = 4, /* registers a lane besides those of kept values */
-    CHEAP = 4,               /* in additions: costlier operations are functions */
-    BLOCKS_A_UNIT = 3,       /* with fewer, loads and stores wait for each other */
+    MOST_LANE_WORDS = 4, /* registers a lane besides those of kept values */
+    CHEAP = 4,           /* in additions: costlier operations are functions */
+    BLOCKS_A_UNIT = 3,   /* with fewer, loads and stores wait for each other */
 };
 
 int kn_packed_threads(const kn_phase *ph)
@@ -76,24 +76,6 @@ static bool store_fits(const kn_phase *ph, const kn_store *s, const int *align, 
                                           : false);
 }
 
-static int registers(kn_dtype t) { return kn_bytes(t) > 4 ? kn_bytes(t) / 4 : 1; }
-
-/* Registers a lane, in a sweep, besides those of kept values: accumulators, and group values that elements use. */
-static int lane_registers(const kn_phase *ph, int sweep, bool *need)
-{
-    int n = 0;
-    kn_phase_needs(ph, sweep, need);
-    for (int r = 0; r < ph->nest.reds.len; r++)
-        n += ph->nest.reds.data[r].stage == sweep ? registers(ph->nest.reds.data[r].dtype) : 0;
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = &ph->nest.values.data[i];
-        bool shared = v->kind == KN_V_CONST || v->kind == KN_V_SCALAR || v->kind == KN_V_EXTENT;
-        if (v->level == KN_GROUP && !shared && kn_is_broadcast(ph, i, sweep, need))
-            n += registers(v->dtype);
-    }
-    return n;
-}
-
 /* One kept array and no other of its size, and cheap operations: there are no registers for more. */
 static bool fits(kn_arena *a, const kn_phase *ph, const int *align, const kn_buf *bufs)
 {
@@ -105,7 +87,7 @@ static bool fits(kn_arena *a, const kn_phase *ph, const int *align, const kn_buf
     for (int r = 0; r < ph->nest.reds.len; r++)
         all = all && kn_red_state(ph, r) == KN_STATE_PLAIN && !ph->nest.reds.data[r].across;
     for (int t = 0; all && t < ph->nest.nsweeps; t++)
-        all = lane_registers(ph, t, need) <= MOST_LANE_REGISTERS;
+        all = kn_packed_lane_words(ph, t, need) <= MOST_LANE_WORDS;
     return all;
 }
 

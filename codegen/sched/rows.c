@@ -61,11 +61,11 @@ static int words_a_step(const kn_phase *ph, int least)
         if (!stays(ph, i))
             continue;
         int bytes = kn_bytes(kn_value_at(ph, i)->dtype);
-        words += (ph->how.vec * (bytes > least ? bytes : least) + 3) / 4;
+        words += kn_words(ph->how.vec, bytes > least ? bytes : least);
     }
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].across)
-            words += (ph->how.vec * kn_bytes(ph->nest.reds.data[r].dtype) + 3) / 4;
+            words += kn_words(ph->how.vec, kn_bytes(ph->nest.reds.data[r].dtype));
     return words;
 }
 
