@@ -216,5 +216,7 @@ typedef struct kn_nest {
 /* Adds a value like v, with an access of its own, and of no lower stage and level than its operands. Returns its
  * number. */
 int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v);
+/* A copy whose values, reductions and stores are its own. */
+kn_nest kn_nest_copy(kn_arena *a, const kn_nest *nest);
 
 #endif

@@ -1,5 +1,4 @@
-/* The parameter list of a kernel: its order is documented in kir.h. */
-#include "codegen/kir/kir.h"
+#include "codegen/kir/params.h"
 
 typedef struct params {
     kn_param *out;

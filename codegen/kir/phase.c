@@ -1,7 +1,140 @@
-/* Dependences within a phase: which values sweeps and reductions need, and which phases must wait for others. */
+#include "codegen/kir/phase.h"
+
+#include <string.h>
+
 #include "base/integer.h"
 #include "base/work.h"
-#include "codegen/kir/kir.h"
+
+kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
+{
+    kn_phase copy = *p;
+    copy.nest = kn_nest_copy(a, &p->nest);
+    copy.how = kn_schedule_copy(a, &p->how);
+    kn_copy_vec(a, &copy.exports, &p->exports);
+    return copy;
+}
+
+kn_hold *kn_hold_value(kn_arena *a, kn_phase *p, int value, kn_keep where)
+{
+    int at = 0;
+    while (at < p->how.holds.len && p->how.holds.data[at].value < value)
+        at++;
+    if (at == p->how.holds.len || p->how.holds.data[at].value != value) {
+        kn_push(a, &p->how.holds, (kn_hold){0});
+        kn_hold *from = &p->how.holds.data[at];
+        memmove(from + 1, from, sizeof *from * (size_t)(p->how.holds.len - 1 - at));
+    }
+    p->how.holds.data[at] = (kn_hold){.value = value, .where = where, .room = value};
+    return &p->how.holds.data[at];
+}
+
+void kn_release_value(kn_phase *p, int value)
+{
+    int kept = 0;
+    for (int i = 0; i < p->how.holds.len; i++)
+        if (p->how.holds.data[i].value != value)
+            p->how.holds.data[kept++] = p->how.holds.data[i];
+    p->how.holds.len = kept;
+}
+
+const kn_transpose *kn_transpose_of(const kn_phase *p, int i)
+{
+    const bool store = i >= p->nest.values.len;
+    const int of = store ? i - p->nest.values.len : i;
+    for (int j = 0; j < p->how.transposes.len; j++) {
+        const kn_transpose *t = &p->how.transposes.data[j];
+        if (t->store == store && t->of == of)
+            return t;
+    }
+    return NULL;
+}
+
+int kn_transpose_side(const kn_phase *p)
+{
+    int side = 1;
+    for (int i = 0; i < p->how.transposes.len; i++) {
+        const kn_transpose *t = &p->how.transposes.data[i];
+        side = t->in_registers && t->vec > side ? t->vec : side;
+    }
+    return side;
+}
+
+bool kn_phase_resident(const kn_phase *p)
+{
+    for (int i = 0; i < p->how.holds.len; i++)
+        if (p->how.holds.data[i].where == KN_KEEP_RESIDENT)
+            return true;
+    return false;
+}
+
+bool kn_same_for_groups(const kn_phase *p, const kn_value *v)
+{
+    bool same = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
+    for (int a = 0; a < p->nest.ngroup; a++)
+        same = same && v->access->kind[a] == KN_STRIDE_ZERO;
+    return same;
+}
+
+bool kn_is_hoisted(const kn_phase *p, int value)
+{
+    return (p->how.mixed || p->how.hoisted) && kn_kept(p, value) == KN_KEEP_REGISTERS &&
+           kn_same_for_groups(p, kn_value_at(p, value));
+}
+
+bool kn_may_batch(const kn_phase *p, int value)
+{
+    const kn_value *v = kn_value_at(p, value);
+    return v->kind == KN_V_LOAD && kn_kept(p, value) != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
+           !kn_transpose_of(p, value) && (v->access->vector || p->how.vec == 1);
+}
+
+bool kn_is_known_integer(const kn_phase *p, int value)
+{
+    const kn_value *v = kn_value_at(p, value);
+    return v->level == KN_GROUP && v->stage == 0 && kn_is_elem(v, KN_OP_CAST) &&
+           kn_is_int(kn_value_at(p, v->in[0])->dtype);
+}
+
+bool kn_sums_atomically(const kn_phase *p)
+{
+    return p->nest.reds.len == 1 && p->nest.reds.data[0].atomic;
+}
+
+bool kn_begins_after_all(const kn_phase *p)
+{
+    return p->barrier || (p->how.last_block && !p->how.last_of_tile && !kn_sums_atomically(p));
+}
+
+bool kn_is_cyclic(const kn_phase *p)
+{
+    return p->how.split && !p->how.tile && !kn_phase_in_order(p);
+}
+
+int64_t kn_phase_part(const kn_phase *p, int64_t blocks)
+{
+    int multiple = kn_phase_multiple(p);
+    int64_t part = kn_ceil_div(p->nest.members + kn_phase_slack(p), blocks);
+    return kn_ceil_div(part, multiple) * multiple;
+}
+
+int64_t kn_steps_of_part(const kn_phase *p, int threads)
+{
+    int64_t rounds = kn_ceil_div(p->num.chunk, threads / p->how.tpg);
+    return p->how.mixed ? rounds * p->how.steps
+                        : kn_ceil_div(p->nest.members, p->num.splits * kn_phase_step(p));
+}
+
+int kn_steps_for(int bytes, int wanted)
+{
+    int steps = 1;
+    while (steps < 8 && steps * 2 * bytes <= wanted)
+        steps *= 2;
+    return steps;
+}
+
+int kn_steps_at_once(int bytes) { return kn_steps_for(bytes, 64); }
+
+/* ---- dependences: which values sweeps and reductions need, and which phases must wait for others ---- */
 
 /* Adds the operands of what is needed. A value kept since an earlier sweep needs none; sweep -1: nothing is kept yet. */
 static void need_operands(const kn_phase *p, int sweep, bool *need)

@@ -1,23 +1,6 @@
 /* Kernels as text, for people, and as the key under which compiled kernels are found. */
 #include "codegen/kir/kir.h"
 
-const char *kn_walk_text(kn_walk walk)
-{
-    static const char *const text[] = {
-        [KN_WALK_FLAT] = "flat", [KN_WALK_ROWS] = "rows", [KN_WALK_COLS] = "cols"};
-    return text[walk];
-}
-
-const char *kn_keep_text(kn_keep keep)
-{
-    static const char *const text[] = {[KN_KEEP_NONE] = "nothing",
-                                       [KN_KEEP_REGISTERS] = "registers",
-                                       [KN_KEEP_SHARED] = "shared memory",
-                                       [KN_KEEP_RESIDENT] = "shared memory",
-                                       [KN_KEEP_FRAME] = "the cache"};
-    return text[keep];
-}
-
 static const char stride_letter[] = "01s";
 
 /* Access i, of a value or of a store. */
@@ -156,20 +139,6 @@ static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bo
     kn_put(t, ph->how.reversed ? " reversed" : "");
     kn_put(t, ph->how.hoisted ? " hoisted" : "");
     kn_put(t, ph->how.rest_in_registers ? " rest in registers\n" : "\n");
-}
-
-void kn_loop_put(kn_text *t, const kn_schedule *how, const kn_sweep_loop *l)
-{
-    static const char *const batches[] = {
-        [KN_BATCH_NONE] = "", [KN_BATCH_CYCLIC] = " batch", [KN_BATCH_CONTIGUOUS] = " contiguous"};
-    kn_putf(t, "loop %d%s", l->sweep, l->on_chip ? " on_chip" : "");
-    if (l->unroll != how->unroll)
-        kn_putf(t, " unroll %d", l->unroll);
-    kn_put(t, batches[l->batch]);
-    if (l->loads)
-        kn_putf(t, " loads %d", l->loads);
-    kn_putf(t, "%s%s%s", l->backwards ? " backwards" : "", l->counted ? " counted" : "",
-            l->guarded ? " guarded" : "");
 }
 
 static void print_loops(kn_text *t, const kn_phase *ph)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/text.h"
 
 typedef enum kn_walk {
     KN_WALK_FLAT, /* no reductions: the grid strides over all elements; every axis is a member axis */
@@ -166,6 +167,16 @@ typedef struct kn_schedule {
     int tile; /* COLS: members of a tile, through which transposed accesses go; 0: none. codegen/emit/cuda/transpose.c */
     KN_VEC(kn_transpose) transposes; /* loads in the order of their values, then stores */
 } kn_schedule;
+
+/* A copy whose lists are its own. */
+kn_schedule kn_schedule_copy(kn_arena *a, const kn_schedule *how);
+/* Has the loop anything to say? A loop over all steps is what it is, unless these are full. */
+static inline bool kn_loop_says(const kn_schedule *how, const kn_sweep_loop *loop)
+{
+    return loop->over != KN_OVER_ALL || how->full;
+}
+/* Writes a loop's words. */
+void kn_loop_put(kn_text *t, const kn_schedule *how, const kn_sweep_loop *loop);
 
 /* The numbers of one call that a schedule needs. Calls that differ only in these share a compiled kernel. */
 typedef struct kn_numbers {

@@ -71,11 +71,8 @@ kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k)
     kn_kernel_schedule s = {.threads = k->threads, .min_blocks = k->min_blocks};
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
-        kn_phase_schedule of = {.local = ph->local, .how = ph->how, .num = ph->num};
-        kn_copy_vec(a, &of.how.holds, &ph->how.holds);
-        kn_copy_vec(a, &of.how.loops, &ph->how.loops);
-        kn_copy_vec(a, &of.how.transposes, &ph->how.transposes);
-        kn_push(a, &s.phases, of);
+        kn_push(a, &s.phases,
+                ((kn_phase_schedule){ph->local, kn_schedule_copy(a, &ph->how), ph->num}));
     }
     return s;
 }

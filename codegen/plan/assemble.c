@@ -1,6 +1,7 @@
 /* Phases to kernels: barriers, buffers and parameters of each kernel. */
 #include <string.h>
 
+#include "codegen/kir/params.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
 #include "codegen/plan/nests/planner.h"

@@ -4,7 +4,7 @@
 #define KN_RUNTIME_DEVICE_PARAMS_H
 
 #include "codegen/kir/call.h"
-#include "codegen/kir/kir.h"
+#include "codegen/kir/params.h"
 
 /* A launch keeps its parameters on the stack; kernels with more are refused when they are prepared. */
 enum { KN_MAX_PARAMS = 1024 };

@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/thread.h"
 #include "codegen/kir/grid.h"
+#include "codegen/kir/params.h"
 #include "runtime/device/params.h"
 #include "runtime/emu/check/check.h"
 #include "runtime/emu/exec/exec.h"

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "codegen/emit/cuda/cuda.h"
+#include "codegen/kir/params.h"
 #include "frontend/parse/parse.h"
 #include "runtime/launch.h"
 #include "runtime/program.h"

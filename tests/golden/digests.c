@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "bench/speed/speed.h"
 #include "codegen/emit/cuda/cuda.h"
+#include "codegen/kir/params.h"
 #include "codegen/kir/schedule_text.h"
 #include "frontend/parse/parse.h"
 #include "tests/differential/program.h"

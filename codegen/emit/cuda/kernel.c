@@ -2,6 +2,7 @@
 
 #include "codegen/emit/cuda/prelude.h"
 #include "codegen/emit/cuda/writer.h"
+#include "codegen/kir/params.h"
 #include "codegen/model/resources.h"
 #include "ir/eval.h"
 

@@ -1,0 +1,319 @@
+/* A phase: a nest, its schedule, and one call's numbers; and what follows from these. codegen/kir/kir.h says what phases
+ * there are. */
+#ifndef KN_CODEGEN_PHASE_H
+#define KN_CODEGEN_PHASE_H
+
+#include "codegen/kir/nest.h"
+#include "codegen/kir/schedule.h"
+
+typedef struct kn_phase {
+    kn_nest nest;
+    kn_schedule how;
+    kn_numbers num; /* (n) */
+    bool barrier;   /* a grid barrier comes before */
+    bool alone;     /* the only phase of its kernel that is not local */
+    bool universal; /* relies on no size, stride or alignment */
+    bool local;     /* worked on by the next phase that is not local */
+    KN_VEC(int)
+    exports; /* local: group values that later phases see; with groups, that its host sees */
+    int first_export; /* local: the number of exports[0] among the exports of the whole plan */
+} kn_phase;
+
+/* A copy whose values, reductions and stores are its own. */
+kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
+
+/* ---- which threads take what ---- */
+
+/* The axis that vectors run along: the last member axis of FLAT, ROWS and packed COLS, else the last group axis; -1
+ * when there is none. */
+static inline int kn_phase_vector_axis(const kn_phase *p)
+{
+    if (p->how.walk == KN_WALK_COLS && !p->how.packed)
+        return p->nest.ngroup - 1;
+    return p->nest.naxes > p->nest.ngroup ? p->nest.naxes - 1 : -1;
+}
+
+/* Has each element of a tail a thread of its own? */
+static inline bool kn_has_lanes_for_tail(const kn_phase *p)
+{
+    return p->how.walk == KN_WALK_FLAT || p->how.tpg >= p->how.vec;
+}
+
+/* Is a group one run of elements at a constant stride? */
+static inline bool kn_phase_one_run(const kn_phase *p)
+{
+    return p->nest.naxes - p->nest.ngroup == 1;
+}
+
+/* Does a whole block, of more than a warp, work on each group of rows? */
+static inline bool kn_by_block(const kn_phase *p)
+{
+    return p->how.walk == KN_WALK_ROWS && p->how.tpg > 32;
+}
+/* Is it a local phase that one warp of each block does, while others do those next to it? */
+static inline bool kn_by_a_warp(const kn_phase *p)
+{
+    return p->local && p->nest.ngroup == 0 && p->how.walk == KN_WALK_ROWS && p->how.tpg <= 32;
+}
+/* Does a combine need a barrier among the warps of a block? */
+static inline bool kn_meets_in_block(const kn_phase *p)
+{
+    return kn_by_block(p) || (p->how.walk == KN_WALK_COLS && (p->how.packed || p->how.tpg > 1));
+}
+/* COLS: groups that a block takes at a time. */
+static inline int kn_cols_width(const kn_phase *p)
+{
+    return p->how.packed ? (int)p->num.pack : p->how.lanes * p->how.vec;
+}
+
+/* Member axes that a thread steps along: all, but for the packed one. */
+static inline int kn_stepped_axes(const kn_phase *p)
+{
+    return p->nest.naxes - p->nest.ngroup - p->how.packed;
+}
+
+/* Members of a group that its threads take in one step. */
+static inline int kn_phase_step(const kn_phase *p)
+{
+    int columns = p->how.packed ? (int)p->nest.axes[p->nest.naxes - 1].extent : 1;
+    return p->how.walk == KN_WALK_COLS ? p->how.tpg * columns : p->how.tpg * p->how.vec;
+}
+
+/* Steps of a thread in a tile. */
+static inline int kn_tile_steps(const kn_phase *p)
+{
+    return (p->how.tile + p->how.tpg - 1) / p->how.tpg;
+}
+
+/* Steps that a thread takes through a block's part of a split group, or of the groups of a mixed phase. */
+int64_t kn_steps_of_part(const kn_phase *p, int threads);
+/* Is a split group partitioned cyclically, not in contiguous ranges? */
+bool kn_is_cyclic(const kn_phase *p);
+/* Unaligned rows: the members of a 128-byte cache line, of the widest elements. Members are counted from the
+ * beginning of the line in which the group begins, so that threads read and write whole lines. */
+static inline int kn_phase_line(const kn_phase *p) { return 8 * p->how.vec; }
+
+/* Members counted in front of a group, at most. */
+static inline int kn_phase_slack(const kn_phase *p)
+{
+    return p->how.unaligned ? kn_phase_line(p) - 1 : 0;
+}
+
+/* What members are shared by in clusters: vectors, or cache lines. And a block's part, of so many blocks */
+static inline int kn_phase_multiple(const kn_phase *p)
+{
+    return p->how.unaligned ? kn_phase_line(p) : 8;
+}
+int64_t kn_phase_part(const kn_phase *p, int64_t blocks);
+
+/* ---- values and how they are held ---- */
+
+static inline const kn_value *kn_value_at(const kn_phase *p, int i)
+{
+    return &p->nest.values.data[i];
+}
+
+/* How a value is held; NULL: it is not. */
+static inline const kn_hold *kn_hold_of(const kn_phase *p, int value)
+{
+    for (int i = 0; i < p->how.holds.len; i++)
+        if (p->how.holds.data[i].value == value)
+            return &p->how.holds.data[i];
+    return NULL;
+}
+static inline kn_keep kn_kept(const kn_phase *p, int value)
+{
+    const kn_hold *h = kn_hold_of(p, value);
+    return h ? h->where : KN_KEEP_NONE;
+}
+/* Do async copies bring it, where there are any? */
+static inline bool kn_is_copied(const kn_phase *p, int value)
+{
+    return kn_kept(p, value) == KN_KEEP_SHARED && kn_value_at(p, value)->kind == KN_V_LOAD;
+}
+/* Does sweep t find the value where it is held? */
+static inline bool kn_is_found(const kn_phase *p, int value, int t)
+{
+    const kn_hold *h = kn_hold_of(p, value);
+    return h && (kn_value_at(p, value)->kind == KN_V_LOAD || t > h->since);
+}
+/* Holds a value there, in a place of its own; the returned hold is valid until the next call. Or holds it no more. */
+kn_hold *kn_hold_value(kn_arena *a, kn_phase *p, int value, kn_keep where);
+void kn_release_value(kn_phase *p, int value);
+/* Does the phase have values that are persistent across the grid barrier? */
+bool kn_phase_resident(const kn_phase *p);
+
+/* Do async copies bring whole groups, one after the other, to persistent blocks? */
+static inline bool kn_copies_groups(const kn_phase *p)
+{
+    return p->how.async && p->how.walk == KN_WALK_ROWS;
+}
+
+/* Do async copies refill shared memory in chunks, each as soon as the block is done with it? */
+static inline bool kn_copies_in_chunks(const kn_phase *p)
+{
+    return kn_copies_groups(p) && !p->how.hoisted;
+}
+
+/* Members of a block's part of a group that are kept in shared memory. */
+static inline int64_t kn_phase_held(const kn_phase *p)
+{
+    return p->how.rest_in_registers ? p->num.held : p->num.chunk;
+}
+
+/* Stages of the async copies: copies in shared memory of each array that they bring. */
+static inline int kn_copy_stages(const kn_phase *p) { return p->how.hoisted ? 2 : 1; }
+
+/* Mbarriers that track async copies: one a stage, or one a chunk. */
+enum { KN_MOST_CHUNKS = 16 };
+static inline int kn_copy_barriers(const kn_phase *p)
+{
+    return p->how.by_chunk ? KN_MOST_CHUNKS : kn_copy_stages(p);
+}
+
+/* ---- accesses and how they are transposed ---- */
+
+/* Accesses of a phase by number: its values', then its stores'. kn_access_at: NULL for values that are no loads. */
+static inline int kn_accesses(const kn_phase *p) { return p->nest.values.len + p->nest.stores.len; }
+static inline kn_store *kn_store_at(const kn_phase *p, int i)
+{
+    return &p->nest.stores.data[i - p->nest.values.len];
+}
+static inline kn_access *kn_access_at(const kn_phase *p, int i)
+{
+    if (i >= p->nest.values.len)
+        return &kn_store_at(p, i)->access;
+    return p->nest.values.data[i].kind == KN_V_LOAD ? p->nest.values.data[i].access : NULL;
+}
+
+/* How access i, or a store, is transposed; NULL: it is not. */
+const kn_transpose *kn_transpose_of(const kn_phase *p, int i);
+static inline const kn_transpose *kn_transpose_of_store(const kn_phase *p, int store)
+{
+    return kn_transpose_of(p, p->nest.values.len + store);
+}
+static inline bool kn_in_registers(const kn_transpose *t) { return t && t->in_registers; }
+static inline bool kn_in_tile(const kn_transpose *t) { return t && !t->in_registers; }
+/* The access that is transposed, and the type of its elements. */
+static inline const kn_access *kn_transposed_access(const kn_phase *p, const kn_transpose *t)
+{
+    return kn_access_at(p, t->store ? p->nest.values.len + t->of : t->of);
+}
+static inline kn_dtype kn_transposed_type(const kn_phase *p, const kn_transpose *t)
+{
+    return kn_value_at(p, t->store ? p->nest.stores.data[t->of].value : t->of)->dtype;
+}
+
+/* COLS: consecutive members that a thread takes at a time, to transpose them in registers; 1 where nothing is
+ * transposed so. Ranges of members are multiples of it. */
+int kn_transpose_side(const kn_phase *p);
+
+/* ---- loads in flight ---- */
+
+/* The most steps, a power of two up to eight, that together take no more than `wanted` bytes. */
+int kn_steps_for(int bytes, int wanted);
+/* Steps to unroll so that a thread has some 64 bytes of loads in flight; `bytes`: of one step. */
+int kn_steps_at_once(int bytes);
+
+/* Is this a load whose elements are the same for all groups (broadcast)? */
+bool kn_same_for_groups(const kn_phase *p, const kn_value *v);
+/* Is this such a load, which persistent blocks keep in registers for all their groups? */
+bool kn_is_hoisted(const kn_phase *p, int value);
+/* Can the loads of value i's elements for several steps be done before the first of these steps? */
+bool kn_may_batch(const kn_phase *p, int value);
+
+/* Is this group value an integer that is known before the first sweep, such as the count of members? */
+bool kn_is_known_integer(const kn_phase *p, int value);
+
+/* Is the phase's only reduction a whole sum by packed atomics? codegen/sched/atomics.c */
+bool kn_sums_atomically(const kn_phase *p);
+
+/* When a block begins this phase, have all blocks finished the phases before? Not where each tile has its own last
+ * block, nor where blocks only leave sums behind, by atomics. */
+bool kn_begins_after_all(const kn_phase *p);
+
+/* ---- what depends on what ---- */
+
+/* Marks in need[], one per value, what sweep t computes, loads, or takes from where it is kept, and the group values
+ * that these use. */
+void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
+/* Marks what one value is computed from. */
+void kn_value_needs(const kn_phase *p, int value, bool *need);
+
+/* Sets nsweeps, and how many sweeps need each value. */
+void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
+/* Removes values and reductions that no store and no export needs. */
+void kn_drop_dead(kn_arena *arena, kn_phase *phase);
+
+/* What a read touches: an element for each step along the axes that it varies along. Indices of a GATHER vary too, and
+ * may repeat: `most` elements, all that they can index. */
+typedef struct kn_touched {
+    uint32_t axes;
+    int64_t steps, most;
+} kn_touched;
+kn_touched kn_read_touches(kn_arena *a, const kn_phase *p, int value);
+
+/* ---- reductions and sweeps ---- */
+
+/* What an accumulator holds: one value; mean and sum of squared deviations (Welford); a maximum with the sum of exp(x
+ * - max); the values of a user-defined reduction. */
+typedef enum kn_state { KN_STATE_PLAIN, KN_STATE_MOMENTS, KN_STATE_PEAK, KN_STATE_USER } kn_state;
+kn_state kn_red_state(const kn_phase *p, int red);
+/* The reduction whose accumulator has this one's result: itself, the VAR or MAX that it is a part of, or the first of
+ * a user-defined reduction. */
+int kn_red_owner(const kn_phase *p, int red);
+/* The stage that follows from a reduction's operands. */
+int kn_red_stage(const kn_phase *p, int red);
+/* Must members be combined in order? Then each worker has a contiguous range, and results are combined in the order
+ * of workers. */
+bool kn_phase_in_order(const kn_phase *p);
+/* Computes all stages anew from the reductions as they are now. */
+void kn_restage(kn_phase *p);
+/* Does it store element values? */
+bool kn_phase_stores_elements(const kn_phase *p);
+/* Does this store the result of a reduction across the groups? */
+bool kn_stores_across(const kn_phase *p, const kn_store *s);
+/* Does sweep t store element values? */
+bool kn_sweep_stores_elements(const kn_phase *p, int sweep);
+/* Does sweep t reduce over the members? Then a combine follows it. */
+bool kn_sweep_reduces(const kn_phase *p, int sweep);
+
+/* ---- axes ---- */
+
+/* The access that stands for the phase's data: the one that varies along the most axes, of the stores if there are no
+ * reductions, else of the loads. NULL if there is none. */
+const kn_access *kn_phase_primary(const kn_phase *phase);
+/* Swaps two axes, or drops one, in every access. Not for phases with local ones. */
+void kn_swap_axes(kn_phase *phase, int a, int b);
+void kn_drop_axis(kn_phase *phase, int a);
+
+/* ---- barriers ---- */
+
+/* Buffers written since the last barrier: those b for which at[b] == since. */
+typedef struct kn_written {
+    int since, *at;
+} kn_written;
+kn_written kn_nothing_written(kn_arena *a, int nbufs);
+/* Must a barrier come before phase i, because it, or a local phase of its, reads what was written since the last one?
+ * Updates `written` for the barrier and for what the phase writes. */
+bool kn_phase_waits(const kn_phase *phases, int i, kn_written *written);
+/* ---- loads that several sweeps read, which a schedule may keep on chip ---- */
+
+/* Is this value a load that several sweeps need and that varies along the vector axis? */
+bool kn_is_reread(const kn_phase *phase, int value);
+/* Bytes an element of all such loads; the same, and bytes a group, if all have the same width, so that shared memory
+ * keeps them aligned, else 0. */
+int kn_reread_each(const kn_phase *phase);
+int kn_reread_element(const kn_phase *phase);
+int64_t kn_reread_bytes(const kn_phase *phase);
+/* Marks them as kept. */
+void kn_keep_reread(kn_arena *a, kn_phase *phase, kn_keep where);
+
+/* Are two raw phases the same, as planning has them before they are shaped? Equal hashes for those that are. */
+bool kn_phase_same(const kn_phase *x, const kn_phase *y);
+uint64_t kn_phase_hash(const kn_phase *phase);
+
+/* Verifies one phase that is not scheduled yet; `where`: after which pass. */
+kn_status kn_phase_verify(const kn_phase *phase, const char *where, int number, int nbufs);
+
+#endif
