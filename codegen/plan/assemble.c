@@ -4,7 +4,8 @@
 #include "codegen/kir/params.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/build.h"
+#include "codegen/plan/form/form.h"
 
 /* Numbers of the planner's lists in the kernel's: -1 until used. */
 typedef struct remap {

@@ -6,6 +6,7 @@
 
 #include "codegen/model/machine.h"
 #include "codegen/plan/nests/planner.h"
+#include "codegen/plan/partition.h"
 #include "ir/view.h"
 
 enum {

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "codegen/model/predict.h"
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/build.h"
+#include "codegen/plan/pass/passes.h"
 #include "ir/view.h"
 
 /* Puts a copy under one regrouping reshape, so that it reads compact memory. */

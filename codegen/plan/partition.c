@@ -16,8 +16,9 @@
 
 #include "base/hash.h"
 #include "codegen/model/machine.h"
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/build.h"
 #include "codegen/plan/partition.h"
+#include "codegen/plan/trial.h"
 #include "ir/view.h"
 
 enum {

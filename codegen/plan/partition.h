@@ -33,6 +33,17 @@ void kn_partitions_finish(kn_partitions *known);
 
 /* ---- between the files of codegen/plan/ ---- */
 
+/* partition.c: the plan of a problem, fused, with the regions of the least predicted time; `refined` is
+ * the same problem, refined. */
+kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
+                            const kn_plan *base, kn_plan **plan);
+/* bound.c: a lower bound on the predicted nanoseconds of any plan whose regions are these parts. part_of[] per node:
+ * the first node of its part; -1: it is no value. */
+typedef struct kn_bounding kn_bounding;
+kn_bounding *kn_bounding_of(kn_arena *a, const kn_graph *g, const int64_t *sizes,
+                            const kn_target *target);
+double kn_partition_bound(const kn_bounding *bounds, const int *part_of);
+
 /* canonical.c: the problem that stands for its class; it is its own if its sizes or layouts allow no other. */
 void kn_problem_canonical(kn_arena *a, const kn_problem *own, kn_problem *canonical);
 

@@ -1,4 +1,5 @@
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/build.h"
+#include "codegen/plan/partition.h"
 
 #include <string.h>
 

@@ -2,10 +2,13 @@
  *
  * Partitions that differ in what is computed again, or in who computes what nobody stores, often lower to the same
  * nests. Those are planned once. */
+#include "codegen/plan/trial.h"
 #include "base/work.h"
 #include "codegen/model/predict.h"
+#include "codegen/plan/build.h"
 #include "codegen/plan/nests/planner.h"
 #include "codegen/plan/partition.h"
+#include "codegen/plan/pass/passes.h"
 
 /* What planning some 20 operations takes. */
 enum { SCRATCH = 256 * 1024 };

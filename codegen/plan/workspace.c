@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/work.h"
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/build.h"
 
 enum { ALIGN = 256, MOST_BY_SIZE = 256 };
 

@@ -1,7 +1,7 @@
 /* Replaces the result of a reduction, for all its users, by something computed from it. */
 #include <string.h>
 
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/form/form.h"
 
 int kn_add_value(kn_planner *p, kn_phase *ph, kn_value v)
 {

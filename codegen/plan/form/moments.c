@@ -17,7 +17,7 @@
  *                second sweep costs less than Welford's divisions.
  *
  * Both from Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983. */
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/form/form.h"
 
 static int64_t members(const kn_phase *ph)
 {

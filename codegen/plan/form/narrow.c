@@ -5,7 +5,7 @@
  * held.
  *
  * That halves the instructions or the bytes a member, and the shuffles of each combine. */
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/form/form.h"
 
 static bool is_number(const kn_value *v, int64_t number)
 {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "codegen/kir/formula.h"
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/form/form.h"
 
 /* Phases that work on the same groups together: local ones and their host, which is the last. What happens to a group
  * axis happens in all of them that have groups. */

@@ -10,7 +10,7 @@
  *
  * An m that is not finite makes the first form of s NaN, in the accumulator too. The second form then uses exp(m)
  * instead: members that are all -inf add up to 0, one that is inf to inf. */
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/form/form.h"
 
 static bool is_zero(const kn_value *v)
 {

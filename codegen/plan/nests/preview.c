@@ -1,5 +1,5 @@
 /* How a phase would be scheduled: for passes that decide by it. */
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/form/form.h"
 
 kn_shaped *kn_preview(kn_planner *p, const kn_phase *phase)
 {

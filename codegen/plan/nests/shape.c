@@ -1,6 +1,7 @@
 /* Raw phases normalised and shaped, once each: passes look at the same phases that kernels are then made of, and the
  * plans of a search mostly differ in a few of them. */
 #include "base/work.h"
+#include "codegen/plan/form/form.h"
 #include "codegen/plan/nests/planner.h"
 
 /* What shaping asks of the buffers of all accesses, which are known by number otherwise. */

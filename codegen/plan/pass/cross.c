@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/work.h"
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/pass/passes.h"
 #include "codegen/sched/sched.h"
 
 /* The reductions of columns being moved into rows. */

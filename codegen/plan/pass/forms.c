@@ -1,6 +1,7 @@
 /* Chooses the form of a phase: as written, with variances without cancellation (form/moments.c), or with softmax's
  * maximum and sum in one sweep (form/online.c). */
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/form/form.h"
+#include "codegen/plan/pass/passes.h"
 
 /* In one sweep where nothing keeps groups, or only shared memory and only for this second sweep (measured:
  * docs/lab/one-sweep-variance.md). */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "codegen/model/caches.h"
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/pass/passes.h"
 
 /* Read by each block: of what it must wait for, or if that saves a barrier; of inputs, if other results need the
  * barrier anyhow (docs/lab/several-arrays.md). */

@@ -7,7 +7,7 @@
  * its stores, which load the results. */
 #include <string.h>
 
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/pass/passes.h"
 
 /* Marks the buffers that phases [from, to) store. */
 static bool *stored_by(const kn_planner *p, int from, int to)

@@ -17,7 +17,7 @@
  * which is the same for all groups; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
 #include <string.h>
 
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/pass/passes.h"
 
 /* Buffers of a reduction's partial results. */
 typedef struct parts {

@@ -1,5 +1,5 @@
 /* The table of passes over raw phases, in order. */
-#include "codegen/plan/nests/planner.h"
+#include "codegen/plan/pass/passes.h"
 
 static bool always(const kn_problem *pr)
 {

@@ -1,0 +1,25 @@
+/* Other forms of a raw phase: the same results, other values or axes. */
+#ifndef KN_CODEGEN_FORM_H
+#define KN_CODEGEN_FORM_H
+
+#include "codegen/plan/nests/planner.h"
+
+/* instead.c: adds a value, or an operation on two, at the end of a raw phase, and finds its stage and level. */
+int kn_add_value(kn_planner *p, kn_phase *phase, kn_value v);
+int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a, int b);
+/* Rewrites a raw phase's values: after each result of reduction `red` it adds what `make` makes of it, and all later
+ * uses refer to that instead. to[] has the new numbers of the values before. */
+typedef int (*kn_instead_fn)(kn_planner *p, kn_phase *phase, int result, const int *to, void *ctx);
+void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_instead_fn make, void *ctx);
+/* moments.c: sum((x - mean)**2) of a raw phase without cancellation: in the sweep of sum(x), or in
+ * the next. False if it has none. */
+bool kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
+/* online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. False if it has none. */
+bool kn_use_online(kn_planner *p, kn_phase *phase);
+/* narrow.c: argmin and argmax in 32 bits, on GPUs. */
+void kn_narrow_indices(kn_planner *p, kn_phase *phase);
+/* normalise.c: normalises a phase, the last of n, and its local phases. keep_ones: kernels are
+ * compiled, so an extent of 1 should need no other kernel than 2. */
+void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones);
+
+#endif
