@@ -10,9 +10,6 @@
 
 #undef kiln_update
 
-static const kn_loc nowhere = {0, 0};
-static const kiln_val poison = {0, 0};
-
 /* ---- graphs ---- */
 
 static kn_status start(void *user)
@@ -70,7 +67,7 @@ static kn_status make_input(kn_graph *g, kn_request *r)
     kn_dim shape[KN_MAX_RANK];
     int rank;
     KN_TRY(kn_parse_dims(g, r->dims, false, shape, &rank));
-    return kn_request_made(r, kn_build_input(g, r->name, r->dtype, shape, rank, nowhere));
+    return kn_request_made(r, kn_build_input(g, r->name, r->dtype, shape, rank, kn_nowhere));
 }
 
 kiln_val kiln_input(kiln_graph *g, const char *name, kiln_dtype dtype, const char *dims)
@@ -79,7 +76,7 @@ kiln_val kiln_input(kiln_graph *g, const char *name, kiln_dtype dtype, const cha
         .g = g, .make = make_input, .name = name, .dtype = (kn_dtype)dtype, .dims = dims};
     return kn_request_named(g, name, "name") && kn_request_named(g, dims, "dims")
                ? kn_request_finish(&r)
-               : poison;
+               : kn_poison;
 }
 
 static kn_status make_scalar(kn_graph *g, kn_request *r)
@@ -90,13 +87,13 @@ static kn_status make_scalar(kn_graph *g, kn_request *r)
         kn_scalar_number(kn_eval_cast(dflt, r->dtype)) != r->f)
         return kn_fail(KN_TYPE, "input %s: %s cannot have %.17g as its default", r->name,
                        kn_dtypes[r->dtype].text, r->f);
-    return kn_request_made(r, kn_build_scalar(g, r->name, r->dtype, given, nowhere));
+    return kn_request_made(r, kn_build_scalar(g, r->name, r->dtype, given, kn_nowhere));
 }
 
 kiln_val kiln_scalar(kiln_graph *g, const char *name, kiln_dtype dtype)
 {
     kn_request r = {.g = g, .make = make_scalar, .name = name, .dtype = (kn_dtype)dtype};
-    return kn_request_named(g, name, "name") ? kn_request_finish(&r) : poison;
+    return kn_request_named(g, name, "name") ? kn_request_finish(&r) : kn_poison;
 }
 
 kiln_val kiln_scalar_default(kiln_graph *g, const char *name, kiln_dtype dtype, double value)
@@ -107,12 +104,12 @@ kiln_val kiln_scalar_default(kiln_graph *g, const char *name, kiln_dtype dtype, 
                     .dtype = (kn_dtype)dtype,
                     .f = value,
                     .has_default = true};
-    return kn_request_named(g, name, "name") ? kn_request_finish(&r) : poison;
+    return kn_request_named(g, name, "name") ? kn_request_finish(&r) : kn_poison;
 }
 
 static kn_status make_int(kn_graph *g, kn_request *r)
 {
-    return kn_request_made(r, kn_build_int(g, r->i, nowhere));
+    return kn_request_made(r, kn_build_int(g, r->i, kn_nowhere));
 }
 
 kiln_val kiln_int(kiln_graph *g, int64_t value)
@@ -123,7 +120,7 @@ kiln_val kiln_int(kiln_graph *g, int64_t value)
 
 static kn_status make_float(kn_graph *g, kn_request *r)
 {
-    return kn_request_made(r, kn_build_float(g, r->f, nowhere));
+    return kn_request_made(r, kn_build_float(g, r->f, kn_nowhere));
 }
 
 kiln_val kiln_float(kiln_graph *g, double value)
@@ -134,7 +131,7 @@ kiln_val kiln_float(kiln_graph *g, double value)
 
 static kn_status make_complex(kn_graph *g, kn_request *r)
 {
-    return kn_request_made(r, kn_build_complex_number(g, r->f, r->imag, nowhere));
+    return kn_request_made(r, kn_build_complex_number(g, r->f, r->imag, kn_nowhere));
 }
 
 kiln_val kiln_complex(kiln_graph *g, double re, double im)
@@ -149,7 +146,7 @@ static kn_status make_size(kn_graph *g, kn_request *r)
     int64_t axis = r->i < 0 ? r->i + x->rank : r->i;
     if (axis < 0 || axis >= x->rank)
         return kn_fail(KN_SHAPE, "size: axis %d is out of bounds for rank %d", (int)r->i, x->rank);
-    return kn_request_made(r, kn_build_extent(g, x->shape[axis], nowhere));
+    return kn_request_made(r, kn_build_extent(g, x->shape[axis], kn_nowhere));
 }
 
 kiln_val kiln_size(kiln_graph *g, kiln_val x, int axis)
@@ -169,7 +166,7 @@ static kn_status make_name(kn_graph *g, kn_request *r)
 kiln_val kiln_name(kiln_graph *g, kiln_val v, const char *name)
 {
     kn_request r = {.g = g, .make = make_name, .name = name};
-    return kn_request_named(g, name, "name") ? kn_request_unary(r, v) : poison;
+    return kn_request_named(g, name, "name") ? kn_request_unary(r, v) : kn_poison;
 }
 
 static kn_status make_assumption(kn_graph *g, kn_request *r)
@@ -198,12 +195,12 @@ kiln_status kiln_graph_name(kiln_graph *g, const char *name)
 
 static kn_status make_output(kn_graph *g, kn_request *r)
 {
-    return kn_build_output(g, r->name, r->in[0], nowhere);
+    return kn_build_output(g, r->name, r->in[0], kn_nowhere);
 }
 
 static kn_status make_update(kn_graph *g, kn_request *r)
 {
-    return kn_build_update(g, r->name, r->in[0], nowhere);
+    return kn_build_update(g, r->name, r->in[0], kn_nowhere);
 }
 
 /* Gives v to what has the name. */
@@ -265,13 +262,13 @@ kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *names,
 {
     naming in = {.r = {.g = g, .make = make_expression, .name = text}, .names = names, .n = n};
     if (!kn_request_named(g, text, "text"))
-        return poison;
+        return kn_poison;
     if (n < 0 || n > MOST_NAMES || (n && (!names || !values))) {
         kn_handle_fail(
             g, kn_fail(KN_ARGUMENT, "an expression of %d names; it can have %d", n, MOST_NAMES));
-        return poison;
+        return kn_poison;
     }
-    return kn_request_nodes(g, values, n, in.nodes) ? kn_request_finish(&in.r) : poison;
+    return kn_request_nodes(g, values, n, in.nodes) ? kn_request_finish(&in.r) : kn_poison;
 }
 
 kiln_status kiln_parse_named(kiln_ctx *ctx, const char *text, const char *file, const char *name,

@@ -4,9 +4,6 @@
 
 #undef kiln_grad
 
-static const kn_loc nowhere = {0, 0};
-static const kiln_val poison = {0, 0};
-
 enum { MOST = 256 };
 
 typedef struct deriving {
@@ -19,7 +16,7 @@ static kn_status make_gradients(kn_graph *g, kn_request *r)
 {
     deriving *in = (deriving *)r;
     const kn_differentiation d = {&r->in[0], &r->in[1], 1, in->wrt, in->n};
-    return kn_grad(g, &d, in->grads, nowhere);
+    return kn_grad(g, &d, in->grads, kn_nowhere);
 }
 
 kiln_status kiln_grad(kiln_graph *g, kiln_val y, kiln_val seed, const kiln_val *wrt, int n,
@@ -31,7 +28,7 @@ kiln_status kiln_grad(kiln_graph *g, kiln_val y, kiln_val seed, const kiln_val *
     if (!wrt || !grads)
         return kn_handle_fail(g, kn_fail(KN_ARGUMENT, "grad: %s is NULL", wrt ? "grads" : "wrt"));
     for (int i = 0; i < n; i++)
-        grads[i] = poison;
+        grads[i] = kn_poison;
     if (n < 1 || n > MOST)
         return kn_handle_fail(g,
                               kn_fail(KN_ARGUMENT, "grad is by 1 to %d values, not %d", MOST, n));

@@ -37,14 +37,11 @@
 #undef kiln_cast
 #undef kiln_assign
 
-static const kn_loc nowhere = {0, 0};
-static const kiln_val poison = {0, 0};
-
 /* ---- elementwise ---- */
 
 static kn_status make_elem(kn_graph *g, kn_request *r)
 {
-    return kn_request_made(r, kn_build_elem(g, r->op, r->in, r->nin, nowhere));
+    return kn_request_made(r, kn_build_elem(g, r->op, r->in, r->nin, kn_nowhere));
 }
 
 static kiln_val elem(kiln_graph *g, kn_op op, int n, kiln_val a, kiln_val b, kiln_val c)
@@ -52,7 +49,7 @@ static kiln_val elem(kiln_graph *g, kn_op op, int n, kiln_val a, kiln_val b, kil
     kn_request r = {.g = g, .make = make_elem, .op = op};
     if (!g || !kn_request_take(&r, a) || (n > 1 && !kn_request_take(&r, b)) ||
         (n > 2 && !kn_request_take(&r, c)))
-        return poison;
+        return kn_poison;
     return kn_request_finish(&r);
 }
 
@@ -100,7 +97,7 @@ kiln_val kiln_where(kiln_graph *g, kiln_val a, kiln_val b, kiln_val c)
 
 static kn_status make_cast(kn_graph *g, kn_request *r)
 {
-    return kn_request_made(r, kn_build_cast(g, r->in[0], r->dtype, nowhere));
+    return kn_request_made(r, kn_build_cast(g, r->in[0], r->dtype, kn_nowhere));
 }
 
 kiln_val kiln_cast(kiln_graph *g, kiln_val a, kiln_dtype dtype)
@@ -112,15 +109,15 @@ kiln_val kiln_apply(kiln_graph *g, const char *op, const kiln_val *args, int nar
 {
     int found = kn_request_op(g, op, kn_op_elementwise, "elementwise operation");
     if (found < 0)
-        return poison;
+        return kn_poison;
     kn_request r = {.g = g, .make = make_elem, .op = (kn_op)found};
     if (nargs < 0 || nargs > KN_MAX_IN || (nargs && !args)) {
         kn_handle_fail(g, kn_fail(KN_ARGUMENT, "%s: %d arguments", op, nargs));
-        return poison;
+        return kn_poison;
     }
     for (int i = 0; i < nargs; i++)
         if (!kn_request_take(&r, args[i]))
-            return poison;
+            return kn_poison;
     return kn_request_finish(&r);
 }
 
@@ -131,13 +128,13 @@ static kn_status make_reshape(kn_graph *g, kn_request *r)
     kn_dim shape[KN_MAX_RANK];
     int rank;
     KN_TRY(kn_parse_dims(g, r->dims, true, shape, &rank));
-    return kn_request_made(r, kn_build_reshape(g, r->in[0], shape, rank, nowhere));
+    return kn_request_made(r, kn_build_reshape(g, r->in[0], shape, rank, kn_nowhere));
 }
 
 kiln_val kiln_reshape(kiln_graph *g, kiln_val x, const char *dims)
 {
     kn_request r = {.g = g, .make = make_reshape, .dims = dims};
-    return kn_request_named(g, dims, "dims") ? kn_request_unary(r, x) : poison;
+    return kn_request_named(g, dims, "dims") ? kn_request_unary(r, x) : kn_poison;
 }
 
 static kn_status make_broadcast(kn_graph *g, kn_request *r)
@@ -145,19 +142,19 @@ static kn_status make_broadcast(kn_graph *g, kn_request *r)
     kn_dim shape[KN_MAX_RANK];
     int rank;
     KN_TRY(kn_parse_dims(g, r->dims, false, shape, &rank));
-    return kn_request_made(r, kn_build_broadcast_to(g, r->in[0], shape, rank, nowhere));
+    return kn_request_made(r, kn_build_broadcast_to(g, r->in[0], shape, rank, kn_nowhere));
 }
 
 kiln_val kiln_broadcast_to(kiln_graph *g, kiln_val x, const char *dims)
 {
     kn_request r = {.g = g, .make = make_broadcast, .dims = dims};
-    return kn_request_named(g, dims, "dims") ? kn_request_unary(r, x) : poison;
+    return kn_request_named(g, dims, "dims") ? kn_request_unary(r, x) : kn_poison;
 }
 
 static kn_status make_expansion(kn_graph *g, kn_request *r)
 {
     int axis = (int)r->i;
-    return kn_request_made(r, kn_build_expand_dims(g, r->in[0], &axis, 1, nowhere));
+    return kn_request_made(r, kn_build_expand_dims(g, r->in[0], &axis, 1, kn_nowhere));
 }
 
 kiln_val kiln_expand_dims(kiln_graph *g, kiln_val x, int axis)
@@ -168,7 +165,7 @@ kiln_val kiln_expand_dims(kiln_graph *g, kiln_val x, int axis)
 static kn_status make_transpose(kn_graph *g, kn_request *r)
 {
     const int *perm = r->axes.count < 0 ? NULL : r->axes.axis;
-    return kn_request_made(r, kn_build_transpose(g, r->in[0], perm, r->axes.count, nowhere));
+    return kn_request_made(r, kn_build_transpose(g, r->in[0], perm, r->axes.count, kn_nowhere));
 }
 
 kiln_val kiln_transpose(kiln_graph *g, kiln_val x, kiln_axes axes)
@@ -184,7 +181,7 @@ static kn_status make_slice(kn_graph *g, kn_request *r)
 kiln_val kiln_slice(kiln_graph *g, kiln_val x, const char *index)
 {
     kn_request r = {.g = g, .make = make_slice, .name = index};
-    return kn_request_named(g, index, "index") ? kn_request_unary(r, x) : poison;
+    return kn_request_named(g, index, "index") ? kn_request_unary(r, x) : kn_poison;
 }
 
 static kn_status make_assignment(kn_graph *g, kn_request *r)
@@ -196,6 +193,6 @@ kiln_val kiln_assign(kiln_graph *g, kiln_val x, const char *index, kiln_val a)
 {
     kn_request r = {.g = g, .make = make_assignment, .name = index};
     if (!kn_request_named(g, index, "index") || !kn_request_take(&r, x) || !kn_request_take(&r, a))
-        return poison;
+        return kn_poison;
     return kn_request_finish(&r);
 }

@@ -7,9 +7,6 @@
 #undef kiln_normal
 #undef kiln_dropout
 
-static const kn_loc nowhere = {0, 0};
-static const kiln_val poison = {0, 0};
-
 typedef kn_node *(*making)(kn_graph *g, const kn_random *r, kn_dtype t, kn_loc loc);
 
 /* A request that knows what makes it. */
@@ -29,7 +26,7 @@ static kn_status make_random(kn_graph *g, kn_request *r)
     kn_dim shape[KN_MAX_RANK];
     kn_random how = {.seed = r->in[0], .offset = r->in[1], .shape = shape};
     KN_TRY(kn_parse_dims(g, r->dims, false, shape, &how.rank));
-    return kn_request_made(r, ((drawing *)r)->make(g, &how, r->dtype, nowhere));
+    return kn_request_made(r, ((drawing *)r)->make(g, &how, r->dtype, kn_nowhere));
 }
 
 static kiln_val draw(drawing d, kiln_val seed, kiln_val offset)
@@ -38,7 +35,7 @@ static kiln_val draw(drawing d, kiln_val seed, kiln_val offset)
     return kn_request_named(d.r.g, d.r.dims, "dims") && kn_request_take(&d.r, seed) &&
                    kn_request_take(&d.r, offset)
                ? kn_request_finish(&d.r)
-               : poison;
+               : kn_poison;
 }
 
 kiln_val kiln_random_bits(kiln_graph *g, kiln_val seed, kiln_val offset, const char *dims)
@@ -62,7 +59,8 @@ kiln_val kiln_normal(kiln_graph *g, kiln_val seed, kiln_val offset, const char *
 
 static kn_status make_dropout(kn_graph *g, kn_request *r)
 {
-    return kn_request_made(r, kn_build_dropout(g, r->in[0], r->in[1], r->in[2], r->in[3], nowhere));
+    return kn_request_made(r,
+                           kn_build_dropout(g, r->in[0], r->in[1], r->in[2], r->in[3], kn_nowhere));
 }
 
 kiln_val kiln_dropout(kiln_graph *g, kiln_val x, kiln_val p, kiln_val seed, kiln_val offset)
@@ -71,5 +69,5 @@ kiln_val kiln_dropout(kiln_graph *g, kiln_val x, kiln_val p, kiln_val seed, kiln
     return g && kn_request_take(&r, x) && kn_request_take(&r, p) && kn_request_take(&r, seed) &&
                    kn_request_take(&r, offset)
                ? kn_request_finish(&r)
-               : poison;
+               : kn_poison;
 }

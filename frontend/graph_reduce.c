@@ -3,9 +3,6 @@
 
 #include "frontend/request.h"
 
-static const kn_loc nowhere = {0, 0};
-static const kiln_val poison = {0, 0};
-
 static bool check(kiln_graph *g, kn_op op, kiln_axes axes, unsigned flags)
 {
     if (g && axes.count > KN_MAX_RANK)
@@ -24,7 +21,7 @@ static kn_status make_reduction(kn_graph *g, kn_request *r)
                               .keepdims = r->keepdims,
                               .dtype = r->dtype,
                               .ddof = r->ddof};
-    return kn_request_made(r, kn_build_reduction(g, r->op, r->in[0], &how, nowhere));
+    return kn_request_made(r, kn_build_reduction(g, r->op, r->in[0], &how, kn_nowhere));
 }
 
 /* r has the graph, the operation, its axes, and perhaps more. */
@@ -32,7 +29,7 @@ static kiln_val reduce(kn_request r, kiln_val x, unsigned flags)
 {
     r.make = make_reduction;
     r.keepdims = flags & KILN_KEEPDIMS;
-    return check(r.g, r.op, r.axes, flags) ? kn_request_unary(r, x) : poison;
+    return check(r.g, r.op, r.axes, flags) ? kn_request_unary(r, x) : kn_poison;
 }
 
 #define REDUCTION(name, OP)                                                                        \
@@ -56,7 +53,7 @@ kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes, 
 {
     int found = kn_request_op(g, op, is_reduction, "reduction");
     if (found < 0)
-        return poison;
+        return kn_poison;
     const kn_request r = {
         .g = g, .op = (kn_op)found, .axes = axes, .dtype = (kn_dtype)dtype, .ddof = ddof};
     return reduce(r, x, flags);
@@ -66,7 +63,7 @@ kiln_val kiln_reduce(kiln_graph *g, const char *op, kiln_val x, kiln_axes axes, 
 
 static kn_status make_carried(kn_graph *g, kn_request *r)
 {
-    return kn_request_made(r, kn_build_carried(g, r->dtype, nowhere));
+    return kn_request_made(r, kn_build_carried(g, r->dtype, kn_nowhere));
 }
 
 kiln_val kiln_carried(kiln_graph *g, kiln_dtype dtype)
@@ -112,7 +109,7 @@ static kn_status make_reduction_by(kn_graph *g, kn_request *r)
         *kept = in->rule;
         in->by.rule = (kn_reducer_rule){apply_rule, kept};
     }
-    KN_TRY(kn_build_reduce_by(g, &in->by, in->x, &in->how, in->out, nowhere));
+    KN_TRY(kn_build_reduce_by(g, &in->by, in->x, &in->how, in->out, kn_nowhere));
     return kn_request_made(r, in->out[0]);
 }
 
@@ -150,7 +147,7 @@ kiln_status kiln_reduce_by(kiln_graph *g, const kiln_reducer *by, const kiln_val
         return kn_handle_fail(g, kn_fail(KN_ARGUMENT, "reduce_by carries 1 to %d values, not %d",
                                          KILN_MAX_CARRIED, by->count));
     for (int c = 0; c < by->count; c++)
-        results[c] = poison;
+        results[c] = kn_poison;
     if (g->status == KILN_OK && check(g, KN_OP_REDUCE_BY, axes, flags) &&
         take(g, &in, by, x, where, initial) && kn_request_finish(&in.r).id)
         for (int c = 0; c < by->count; c++)

@@ -8,7 +8,8 @@
 #include "frontend/parse/missing.h"
 #include "frontend/parse/parse.h"
 
-static const kiln_val poison = {0, 0};
+const kn_loc kn_nowhere = {0, 0};
+const kiln_val kn_poison = {0, 0};
 
 static kn_status build(void *user)
 {
@@ -71,18 +72,18 @@ bool kn_request_nodes(kiln_graph *g, const kiln_val *v, int n, kn_node **nodes)
 kiln_val kn_request_finish(kn_request *r)
 {
     if (!r->g || r->g->status != KILN_OK)
-        return poison;
+        return kn_poison;
     kn_status status = run_request(r);
     if (status != KN_OK) {
         kn_handle_fail(r->g, status);
-        return poison;
+        return kn_poison;
     }
     return kn_request_value(r->g, r->result);
 }
 
 kiln_val kn_request_unary(kn_request r, kiln_val x)
 {
-    return r.g && kn_request_take(&r, x) ? kn_request_finish(&r) : poison;
+    return r.g && kn_request_take(&r, x) ? kn_request_finish(&r) : kn_poison;
 }
 
 bool kn_request_named(kiln_graph *g, const char *name, const char *what)

@@ -5,6 +5,10 @@
 
 #include "frontend/handles.h"
 
+/* The place of what no text wrote; the handle of no value, which what is made of it is too. */
+extern const kn_loc kn_nowhere;
+extern const kiln_val kn_poison;
+
 typedef struct kn_request kn_request;
 struct kn_request {
     kiln_graph *g;

@@ -45,19 +45,22 @@ static void add(measured *d, const char *schedule, bool unfused, const char *wha
     snprintf(v->what, sizeof v->what, "%.*s", length, what);
 }
 
-/* One for each of the "merges" that explain lists. */
+/* One for each of the "merges" that explain lists, whose texts may have brackets. */
 static void add_merges(measured *d)
 {
+    static const char list[] = "\"merges\": [";
     char schedule[16];
-    const char *at = strstr(d->job.explained, "\"merges\": ["), *end = at ? strchr(at, ']') : NULL;
-    at = at ? strchr(at, '[') : NULL;
-    for (int i = 1; end && d->n < MAX_VARIANTS; i++) {
-        const char *name = strchr(at, '"');
-        if (!name || name > end)
+    const char *at = strstr(d->job.explained, list);
+    at = at ? at + strlen(list) : "";
+    for (int i = 1; d->n < MAX_VARIANTS; i++) {
+        const char *name = at + strspn(at, " ,\n");
+        if (*name++ != '"')
             return;
-        at = strchr(++name, '"');
+        for (at = name; *at && *at != '"';)
+            at += *at == '\\' && at[1] ? 2 : 1;
         snprintf(schedule, sizeof schedule, "undo %d", i % 100);
-        add(d, schedule, false, name, (int)(at++ - name));
+        add(d, schedule, false, name, (int)(at - name));
+        at += *at == '"';
     }
 }
 
