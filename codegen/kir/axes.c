@@ -41,11 +41,10 @@ const kn_access *kn_phase_primary(const kn_phase *ph)
 static void each_access(kn_phase *ph, access_fn fn, int a, int b)
 {
     uint32_t none = 0;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_has_access(&ph->nest.values.data[i]))
-            fn(ph->nest.values.data[i].access, &none, a, b);
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        fn(&ph->nest.stores.data[i].access, &ph->nest.stores.data[i].once, a, b);
+    for (int i = 0; i < kn_accesses(ph); i++)
+        if (kn_any_access(ph, i))
+            fn(kn_any_access(ph, i), i < ph->nest.values.len ? &none : &kn_store_at(ph, i)->once, a,
+               b);
 }
 
 static uint32_t drop_bit(uint32_t bits, int a)

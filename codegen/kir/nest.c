@@ -34,3 +34,29 @@ kn_nest kn_nest_copy(kn_arena *a, const kn_nest *nest)
     kn_copy_vec(a, &copy.stores, &nest->stores);
     return copy;
 }
+
+int64_t kn_nest_count(const kn_nest *nest, int from, int to)
+{
+    int64_t n = 1;
+    for (int a = from; a < to; a++)
+        n *= nest->axes[a].extent;
+    return n;
+}
+
+kn_value kn_elem(kn_op op, kn_dtype t, int a, int b, int c)
+{
+    return (kn_value){.kind = KN_V_ELEM,
+                      .op = op,
+                      .dtype = t,
+                      .in = {a, b < 0 ? 0 : b, c < 0 ? 0 : c},
+                      .nin = 1 + (b >= 0) + (c >= 0)};
+}
+
+void kn_renumber_values(kn_nest *nest, const int *to)
+{
+    for (int i = 0; i < nest->reds.len; i++)
+        nest->reds.data[i].value = to[nest->reds.data[i].value];
+    for (int i = 0; i < nest->stores.len; i++)
+        if (nest->stores.data[i].kind != KN_STORE_PARTIAL)
+            nest->stores.data[i].value = to[nest->stores.data[i].value];
+}

@@ -128,6 +128,9 @@ bool kn_value_same(const kn_value *x, const kn_value *y);
 /* Equal for values that are the same. */
 uint64_t kn_value_hash(const kn_value *v);
 
+/* An operation on so many of a, b and c as are not -1. */
+kn_value kn_elem(kn_op op, kn_dtype dtype, int a, int b, int c);
+
 /* Is it computed by this operation? */
 static inline bool kn_is_elem(const kn_value *v, kn_op op)
 {
@@ -216,6 +219,10 @@ typedef struct kn_nest {
 /* Adds a value like v, with an access of its own, and of no lower stage and level than its operands. Returns its
  * number. */
 int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v);
+/* Values have new numbers, to[]: reductions and stores refer to those. */
+void kn_renumber_values(kn_nest *nest, const int *to);
+/* Elements along the axes [from, to). */
+int64_t kn_nest_count(const kn_nest *nest, int from, int to);
 /* A copy whose values, reductions and stores are its own. */
 kn_nest kn_nest_copy(kn_arena *a, const kn_nest *nest);
 

@@ -37,6 +37,22 @@ void kn_release_value(kn_phase *p, int value)
     p->how.holds.len = kept;
 }
 
+bool kn_reads_from(const kn_phase *p, int buf)
+{
+    for (int i = 0; i < p->nest.values.len; i++)
+        if (kn_is_read(kn_value_at(p, i)) && kn_value_at(p, i)->access->buf == buf)
+            return true;
+    return false;
+}
+
+bool kn_stores_to(const kn_phase *p, int buf)
+{
+    for (int i = 0; i < p->nest.stores.len; i++)
+        if (p->nest.stores.data[i].access.buf == buf)
+            return true;
+    return false;
+}
+
 const kn_transpose *kn_transpose_of(const kn_phase *p, int i)
 {
     const bool store = i >= p->nest.values.len;
@@ -277,6 +293,14 @@ kn_state kn_red_state(const kn_phase *p, int red)
         if (p->nest.reds.data[r].part == KN_PART_EXPSUM && kn_red_owner(p, r) == red)
             return KN_STATE_PEAK;
     return KN_STATE_PLAIN;
+}
+
+bool kn_has_state(const kn_phase *p, kn_state state)
+{
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (kn_red_state(p, r) == state)
+            return true;
+    return false;
 }
 
 bool kn_sweep_reduces(const kn_phase *p, int sweep)

@@ -186,6 +186,17 @@ static inline kn_access *kn_access_at(const kn_phase *p, int i)
     return p->nest.values.data[i].kind == KN_V_LOAD ? p->nest.values.data[i].access : NULL;
 }
 
+/* The same with those of gathers and indices. */
+static inline kn_access *kn_any_access(const kn_phase *p, int i)
+{
+    if (i >= p->nest.values.len)
+        return &kn_store_at(p, i)->access;
+    return kn_has_access(&p->nest.values.data[i]) ? p->nest.values.data[i].access : NULL;
+}
+/* Does the phase read a buffer, or store to it? */
+bool kn_reads_from(const kn_phase *p, int buf);
+bool kn_stores_to(const kn_phase *p, int buf);
+
 /* How access i, or a store, is transposed; NULL: it is not. */
 const kn_transpose *kn_transpose_of(const kn_phase *p, int i);
 static inline const kn_transpose *kn_transpose_of_store(const kn_phase *p, int store)
@@ -267,6 +278,8 @@ int kn_red_stage(const kn_phase *p, int red);
 /* Must members be combined in order? Then each worker has a contiguous range, and results are combined in the order
  * of workers. */
 bool kn_phase_in_order(const kn_phase *p);
+/* Has a reduction this state? */
+bool kn_has_state(const kn_phase *p, kn_state state);
 /* Computes all stages anew from the reductions as they are now. */
 void kn_restage(kn_phase *p);
 /* Does it store element values? */

@@ -87,11 +87,11 @@ static void add_stores(kn_census *c, const kn_phase *ph, const kn_buf *bufs)
 /* Marks the buffers that a phase touches. */
 static void mark_touched(const kn_phase *ph, bool *touched)
 {
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_is_read(&ph->nest.values.data[i]))
-            touched[ph->nest.values.data[i].access->buf] = true;
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        touched[ph->nest.stores.data[i].access.buf] = true;
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_any_access(ph, i);
+        if (acc && acc->buf != KN_BUF_COUNT)
+            touched[acc->buf] = true;
+    }
 }
 
 /* Per temporary's number: does a kernel use it? */

@@ -188,6 +188,18 @@ int kn_static_bytes(const kn_phase *ph, int threads)
     return scratch > tiles ? scratch : tiles;
 }
 
+int kn_kernel_static_bytes(const kn_kernel *k)
+{
+    int most = 0;
+    for (int p = 0; p < k->phases.len; p++) {
+        int bytes = kn_static_bytes(&k->phases.data[p], k->threads);
+        int exports = k->phases.data[p].local ? 0 : kn_warp_local_bytes(k, p);
+        most = bytes > most ? bytes : most;
+        most = exports > most ? exports : most;
+    }
+    return most;
+}
+
 int kn_deferrable_groups(const kn_phase *ph)
 {
     enum { MOST = 32, BYTES = 4096 };

@@ -62,6 +62,8 @@ int kn_deferrable_groups(const kn_phase *ph);
  * the same memory. */
 int kn_scratch_bytes(const kn_phase *ph, int threads);
 int kn_static_bytes(const kn_phase *ph, int threads);
+/* The most of a kernel's phases, which use the same memory. */
+int kn_kernel_static_bytes(const kn_kernel *k);
 
 /* ---- between the blocks of a cluster: the exchange buffer, in dynamic shared memory ----
  *

@@ -9,22 +9,6 @@ static int find_buf(const kn_kernel *k, kn_buf_kind kind, int index)
     return -1;
 }
 
-static bool loads(const kn_phase *ph, int buf)
-{
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_is_read(&ph->nest.values.data[i]) && ph->nest.values.data[i].access->buf == buf)
-            return true;
-    return false;
-}
-
-static bool stores(const kn_phase *ph, int buf)
-{
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        if (ph->nest.stores.data[i].access.buf == buf)
-            return true;
-    return false;
-}
-
 /* Have all sweeps that need value i loaded it before sweep `stage` stores? Kept values are loaded once, by the first
  * sweep that needs them. */
 static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
@@ -89,7 +73,8 @@ bool kn_plan_in_place(kn_arena *a, const kn_plan *plan, int input, int output)
         bool loaded = false; /* other blocks may still be loading it */
         for (int p = 0; p < k->phases.len; p++) {
             const kn_phase *ph = &k->phases.data[p];
-            bool now_loads = in >= 0 && loads(ph, in), now_stores = out >= 0 && stores(ph, out);
+            bool now_loads = in >= 0 && kn_reads_from(ph, in),
+                 now_stores = out >= 0 && kn_stores_to(ph, out);
             if (kn_begins_after_all(ph))
                 loaded = false;
             if ((now_loads && stored) || (now_stores && loaded) ||

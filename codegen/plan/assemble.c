@@ -124,10 +124,10 @@ static bool is_wide(const kn_kernel *k)
         if (__builtin_mul_overflow(ph->nest.groups, ph->nest.members, &total) || total > limit)
             return true;
         for (int j = 0; j < kn_accesses(ph); j++) {
-            const kn_value *v = j < ph->nest.values.len ? &ph->nest.values.data[j] : NULL;
-            if (v && !kn_has_access(v))
+            const kn_value *v = j < ph->nest.values.len ? kn_value_at(ph, j) : NULL;
+            const kn_access *acc = kn_any_access(ph, j);
+            if (!acc)
                 continue;
-            const kn_access *acc = v ? v->access : &kn_store_at(ph, j)->access;
             int64_t reach = acc->split_stride * ph->num.splits;
             for (int x = 0; v && x < v->nin; x++) {
                 const kn_place *place = &v->access->place[x];

@@ -38,9 +38,9 @@ static int find_lives(kn_kernel *const *kernels, int n, life *lives)
             for (int q = kn_first_local(k, p); q <= p; q++) {
                 const kn_phase *ph = &k->phases.data[q];
                 for (int j = 0; j < kn_accesses(ph); j++) {
-                    const kn_value *v = j < ph->nest.values.len ? &ph->nest.values.data[j] : NULL;
-                    const kn_access *acc = v ? v->access : &kn_store_at(ph, j)->access;
-                    if ((!v || kn_is_read(v)) && k->bufs.data[acc->buf].kind == KN_BUF_TEMP)
+                    const kn_access *acc = kn_any_access(ph, j);
+                    if (acc && acc->buf != KN_BUF_COUNT &&
+                        k->bufs.data[acc->buf].kind == KN_BUF_TEMP)
                         touch(&lives[k->bufs.data[acc->buf].index], interval);
                 }
             }

@@ -274,15 +274,10 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
         if (!s->phases.data[p].num.splits)
             kn_fit_parts(at, k, p);
     kn_bind_rest(at, k);
-    int64_t most = 0;
-    for (p = 0; p < k->phases.len; p++) {
-        int64_t bytes = kn_static_bytes(&k->phases.data[p], k->threads);
-        most = bytes > most ? bytes : most;
-    }
     p = 0;
     RULE(!k->bound || k->threads <= k->bound,
          "a block that several groups share has 256 threads at most");
-    RULE(at->target->sm == 0 || k->shared + most <= at->target->smem_block,
+    RULE(at->target->sm == 0 || k->shared + kn_kernel_static_bytes(k) <= at->target->smem_block,
          "a block has no shared memory for so much");
     return KN_OK;
 }

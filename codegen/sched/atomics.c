@@ -34,11 +34,9 @@ static void forget_buf(kn_kernel *k, int buf)
 {
     for (int p = 0; p < k->phases.len; p++) {
         kn_phase *ph = &k->phases.data[p];
-        for (int i = 0; i < ph->nest.values.len; i++)
-            if (kn_is_read(kn_value_at(ph, i)))
-                ph->nest.values.data[i].access->buf -= kn_value_at(ph, i)->access->buf > buf;
-        for (int i = 0; i < ph->nest.stores.len; i++)
-            ph->nest.stores.data[i].access.buf -= ph->nest.stores.data[i].access.buf > buf;
+        for (int i = 0; i < kn_accesses(ph); i++)
+            if (kn_any_access(ph, i))
+                kn_any_access(ph, i)->buf -= kn_any_access(ph, i)->buf > buf;
     }
     for (int i = buf + 1; i < k->bufs.len; i++)
         k->bufs.data[i - 1] = k->bufs.data[i];

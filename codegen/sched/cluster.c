@@ -89,15 +89,6 @@ static bool copies(const kn_phase *ph, int64_t blocks, const kn_target *target)
     return kn_rows_copies(&with, target);
 }
 
-/* Has the one-sweep form of variances been chosen, as for groups that nothing keeps? */
-static bool merges_moments(const kn_phase *ph)
-{
-    bool merges = false;
-    for (int i = 0; i < ph->nest.reds.len; i++)
-        merges = merges || kn_red_state(ph, i) == KN_STATE_MOMENTS;
-    return merges;
-}
-
 /* The threads of the largest block that there will be: halved until it is allowed. */
 static int most_threads(const kn_site *at, const kn_phase *ph)
 {
@@ -115,7 +106,7 @@ static bool with_a_part(const kn_site *at, const kn_phase *ph, int64_t blocks, k
     const kn_target *target = at->target;
     int64_t each = kn_reread_element(ph), multiple = kn_phase_multiple(ph);
     *with = with_blocks(ph, blocks);
-    if (!each || ph->how.unaligned || !kn_phase_one_run(ph) || merges_moments(ph))
+    if (!each || ph->how.unaligned || !kn_phase_one_run(ph) || kn_has_state(ph, KN_STATE_MOMENTS))
         return false;
     with->how.rest_in_registers = true;
     with->num.held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;

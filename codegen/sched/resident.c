@@ -134,9 +134,8 @@ static bool stays(const kn_kernel *k, int p, int value)
         v->access->kind[kn_phase_vector_axis(ph)] == KN_STRIDE_ZERO)
         return false;
     for (int q = p; q < k->phases.len; q++)
-        for (int s = 0; s < k->phases.data[q].nest.stores.len; s++)
-            if (k->phases.data[q].nest.stores.data[s].access.buf == v->access->buf)
-                return false;
+        if (kn_stores_to(&k->phases.data[q], v->access->buf))
+            return false;
     return true;
 }
 
@@ -188,11 +187,8 @@ static void unmark(kn_kernel *k)
 /* Shared memory of a block that is left for what phase `ph` keeps. */
 static int64_t room(const kn_kernel *k, const kn_phase *ph, const kn_target *target)
 {
-    int scratch = KN_SCRATCH_BYTES;
-    for (int p = 0; p < k->phases.len; p++) {
-        int bytes = kn_static_bytes(&k->phases.data[p], k->threads);
-        scratch = bytes > scratch ? bytes : scratch;
-    }
+    int scratch = kn_kernel_static_bytes(k);
+    scratch = scratch > KN_SCRATCH_BYTES ? scratch : KN_SCRATCH_BYTES;
     return room_besides(ph->how.mixed ? k->min_blocks : blocks_a_unit(ph), target,
                         scratch + k->shared);
 }

@@ -394,16 +394,6 @@ static void keep_hoisted(kn_arena *a, kn_phase *ph, int block)
             kn_hold_value(a, ph, i, KN_KEEP_REGISTERS);
 }
 
-/* Taking chunks as they arrive hides the exponentials of the first sweep; a sweep that only adds up gains nothing
- * (measured: docs/lab/rows-larger-than-a-cluster.md). */
-static bool finds_peak(const kn_phase *ph)
-{
-    bool peak = false;
-    for (int r = 0; r < ph->nest.reds.len; r++)
-        peak = peak || kn_red_state(ph, r) == KN_STATE_PEAK;
-    return peak;
-}
-
 static void bind(const kn_site *at, kn_phase *ph, int block)
 {
     const kn_target *target = at->target;
@@ -429,7 +419,9 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
         keep_hoisted(at->arena, ph, block);
         ph->how.steps = ph->how.rest_in_registers ? kn_rows_rest_steps(ph) : ph->how.steps;
         ph->how.async = ph->how.persistent = true;
-        ph->how.by_chunk = ph->how.rest_in_registers && finds_peak(ph);
+        /* Chunks as they arrive hide the exponentials of the first sweep; a sweep that only adds up gains nothing
+         * (measured: docs/lab/rows-larger-than-a-cluster.md). */
+        ph->how.by_chunk = ph->how.rest_in_registers && kn_has_state(ph, KN_STATE_PEAK);
         ph->num.skew = kn_launch_skew(ph, target);
         ph->num.copy_chunk = copy_chunk_of(ph, block);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {

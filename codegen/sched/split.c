@@ -35,11 +35,7 @@ static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
 /* Merging moments, or maxima with their sums, takes two sweeps over the partial results, and more work each. */
 static bool merges_twice(const kn_phase *ph)
 {
-    bool twice = false;
-    for (int i = 0; i < ph->nest.reds.len; i++)
-        twice = twice || kn_red_state(ph, i) == KN_STATE_MOMENTS ||
-                kn_red_state(ph, i) == KN_STATE_PEAK;
-    return twice;
+    return kn_has_state(ph, KN_STATE_MOMENTS) || kn_has_state(ph, KN_STATE_PEAK);
 }
 
 /* How long the threads of a block of columns wait, step after step, to merge so many partial results. */

@@ -54,11 +54,9 @@ static void set_all_kinds(kn_phase *ph)
     int va = kn_phase_vector_axis(ph);
     ph->how.tail = ph->how.walk != KN_WALK_COLS && ph->how.vec > 1 && !ph->how.unaligned &&
                    ph->nest.axes[va].extent % ph->how.vec != 0;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_has_access(&ph->nest.values.data[i]))
-            set_kinds(ph, ph->nest.values.data[i].access, i);
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        set_kinds(ph, &ph->nest.stores.data[i].access, ph->nest.values.len + i);
+    for (int i = 0; i < kn_accesses(ph); i++)
+        if (kn_any_access(ph, i))
+            set_kinds(ph, kn_any_access(ph, i), i);
 }
 
 /* From vectors of 16 bytes to 4 bytes, then to one element. */

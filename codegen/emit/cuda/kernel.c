@@ -404,20 +404,6 @@ static void write_cols(kn_cuda_writer *w)
 
 /* ---- the kernel ---- */
 
-static int scratch_bytes(const kn_kernel *k)
-{
-    int most = 0;
-    for (int p = 0; p < k->phases.len; p++) {
-        int bytes = kn_scratch_bytes(&k->phases.data[p], k->threads);
-        int tiles = kn_tile_bytes(&k->phases.data[p]);
-        int exports = k->phases.data[p].local ? 0 : kn_warp_local_bytes(k, p);
-        most = exports > most ? exports : most;
-        most = bytes > most ? bytes : most;
-        most = tiles > most ? tiles : most;
-    }
-    return most;
-}
-
 static void write_signature(kn_cuda_writer *w)
 {
     const kn_kernel *k = w->k;
@@ -510,8 +496,9 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
             k->wide ? "unsigned long long" : "unsigned");
     kn_cuda_reducer_types(&w);
     write_signature(&w);
-    if (scratch_bytes(k))
-        kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];", scratch_bytes(k));
+    if (kn_kernel_static_bytes(k))
+        kn_cuda_line(&w, "__shared__ alignas(16) unsigned char scratch[%d];",
+                     kn_kernel_static_bytes(k));
     if (k->shared)
         kn_cuda_line(&w, "extern __shared__ uint4 dynamic[];");
     if (kn_sums_atomically(&k->phases.data[0]))

@@ -10,8 +10,7 @@ int kn_add_value(kn_planner *p, kn_phase *ph, kn_value v)
 
 int kn_add_elem(kn_planner *p, kn_phase *ph, kn_op op, kn_dtype t, int a, int b)
 {
-    return kn_add_value(
-        p, ph, (kn_value){.kind = KN_V_ELEM, .op = op, .dtype = t, .in = {a, b}, .nin = 2});
+    return kn_add_value(p, ph, kn_elem(op, t, a, b, -1));
 }
 
 void kn_instead_of_result(kn_planner *p, kn_phase *ph, int red, kn_instead_fn make, void *ctx)
@@ -27,9 +26,5 @@ void kn_instead_of_result(kn_planner *p, kn_phase *ph, int red, kn_instead_fn ma
         if (v.kind == KN_V_RESULT && v.index == red)
             to[i] = make(p, ph, to[i], to, ctx);
     }
-    for (int i = 0; i < ph->nest.reds.len; i++)
-        ph->nest.reds.data[i].value = to[ph->nest.reds.data[i].value];
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        if (ph->nest.stores.data[i].kind != KN_STORE_PARTIAL)
-            ph->nest.stores.data[i].value = to[ph->nest.stores.data[i].value];
+    kn_renumber_values(&ph->nest, to);
 }

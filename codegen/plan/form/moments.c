@@ -21,10 +21,7 @@
 
 static int64_t members(const kn_phase *ph)
 {
-    int64_t n = 1;
-    for (int a = ph->nest.ngroup; a < ph->nest.naxes; a++)
-        n *= ph->nest.axes[a].extent;
-    return n;
+    return kn_nest_count(&ph->nest, ph->nest.ngroup, ph->nest.naxes);
 }
 
 /* Is value v a division, or a multiplication, that turns a sum over all members into their mean? */

@@ -42,22 +42,14 @@ static int number(kn_planner *p, kn_phase *ph, kn_dtype t, int64_t i)
                         (kn_value){.kind = KN_V_CONST, .dtype = t, .value = {.dtype = t, .i = i}});
 }
 
-static int where(kn_planner *p, kn_phase *ph, kn_dtype t, int c, int x, int y)
-{
-    return kn_add_value(
-        p, ph,
-        (kn_value){.kind = KN_V_ELEM, .op = KN_OP_WHERE, .dtype = t, .in = {c, x, y}, .nin = 3});
-}
-
 static int widen_result(kn_planner *p, kn_phase *ph, int r, const int *to, void *ctx)
 {
     (void)to;
     (void)ctx;
     int none = kn_add_elem(p, ph, KN_OP_EQ, KN_BOOL, r, number(p, ph, KN_I32, INT32_MAX));
-    int wide = kn_add_value(
-        p, ph,
-        (kn_value){.kind = KN_V_ELEM, .op = KN_OP_CAST, .dtype = KN_I64, .in = {r}, .nin = 1});
-    return where(p, ph, KN_I64, none, number(p, ph, KN_I64, INT64_MAX), wide);
+    int wide = kn_add_elem(p, ph, KN_OP_CAST, KN_I64, r, -1);
+    int most = number(p, ph, KN_I64, INT64_MAX);
+    return kn_add_value(p, ph, kn_elem(KN_OP_WHERE, KN_I64, none, most, wide));
 }
 
 void kn_narrow_indices(kn_planner *p, kn_phase *ph)
@@ -69,7 +61,7 @@ void kn_narrow_indices(kn_planner *p, kn_phase *ph)
         kn_value v = *kn_value_at(ph, red->value), index = *kn_value_at(ph, v.in[1]);
         index.dtype = KN_I32;
         int at = kn_add_value(p, ph, index), none = number(p, ph, KN_I32, INT32_MAX);
-        red->value = where(p, ph, KN_I32, v.in[0], at, none);
+        red->value = kn_add_value(p, ph, kn_elem(KN_OP_WHERE, KN_I32, v.in[0], at, none));
         red->dtype = KN_I32;
         for (int i = 0; i < ph->nest.values.len; i++)
             if (ph->nest.values.data[i].kind == KN_V_RESULT && ph->nest.values.data[i].index == r)

@@ -59,16 +59,11 @@ static uint32_t ones_between(const kn_phase *ph, int a)
 static bool collapsible(const kn_phase *ph, int a)
 {
     uint32_t between = ones_between(ph, a);
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = &ph->nest.values.data[i];
-        if (kn_has_access(v) &&
-            (!kn_walks_as_one(&ph->nest, v->access, a) || v->access->axes & between))
-            return false;
-    }
-    for (int i = 0; i < ph->nest.stores.len; i++) {
-        const kn_store *s = &ph->nest.stores.data[i];
-        if (!kn_walks_as_one(&ph->nest, &s->access, a) || s->access.axes & between ||
-            (s->once >> a & 1) != (s->once >> (a + 1) & 1))
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_any_access(ph, i);
+        const uint32_t once = i < ph->nest.values.len ? 0 : kn_store_at(ph, i)->once >> a;
+        if (acc && (!kn_walks_as_one(&ph->nest, acc, a) || acc->axes & between ||
+                    (once & 1) != (once >> 1 & 1)))
             return false;
     }
     return true;
@@ -119,9 +114,8 @@ static void normalise_members(kn_arena *arena, kn_phase *ph, bool keep_ones)
 
 static void count_elements(kn_phase *ph)
 {
-    ph->nest.groups = ph->nest.members = 1;
-    for (int a = 0; a < ph->nest.naxes; a++)
-        *(a < ph->nest.ngroup ? &ph->nest.groups : &ph->nest.members) *= ph->nest.axes[a].extent;
+    ph->nest.groups = kn_nest_count(&ph->nest, 0, ph->nest.ngroup);
+    ph->nest.members = kn_nest_count(&ph->nest, ph->nest.ngroup, ph->nest.naxes);
 }
 
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones)

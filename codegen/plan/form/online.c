@@ -62,15 +62,8 @@ static int unless_infinite(kn_planner *p, kn_phase *ph, int s, const int *to, vo
 {
     const subtracted_max *of = ctx;
     kn_dtype t = kn_value_at(ph, s)->dtype;
-    int e = kn_add_value(
-        p, ph,
-        (kn_value){.kind = KN_V_ELEM, .op = KN_OP_EXP, .dtype = t, .in = {to[of->m]}, .nin = 1});
-    return kn_add_value(p, ph,
-                        (kn_value){.kind = KN_V_ELEM,
-                                   .op = KN_OP_WHERE,
-                                   .dtype = t,
-                                   .in = {to[of->finite], s, e},
-                                   .nin = 3});
+    int e = kn_add_elem(p, ph, KN_OP_EXP, t, to[of->m], -1);
+    return kn_add_value(p, ph, kn_elem(KN_OP_WHERE, t, to[of->finite], s, e));
 }
 
 bool kn_use_online(kn_planner *p, kn_phase *ph)

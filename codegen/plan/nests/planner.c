@@ -37,3 +37,25 @@ kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k)
     return (kn_site){p->arena,     p->problem->target, &p->problem->force,
                      k->bufs.data, k->bufs.len,        align};
 }
+
+void kn_insert_phase(kn_planner *p, int at, kn_phase ph, int region)
+{
+    kn_push(p->arena, &p->phases, ph);
+    kn_push(p->arena, &p->region_of, region);
+    for (int i = p->phases.len - 1; i > at; i--) {
+        p->phases.data[i] = p->phases.data[i - 1];
+        p->region_of.data[i] = p->region_of.data[i - 1];
+    }
+    p->phases.data[at] = ph;
+    p->region_of.data[at] = region;
+}
+
+void kn_drop_phase(kn_planner *p, int at)
+{
+    for (int i = at; i + 1 < p->phases.len; i++) {
+        p->phases.data[i] = p->phases.data[i + 1];
+        p->region_of.data[i] = p->region_of.data[i + 1];
+    }
+    p->phases.len--;
+    p->region_of.len--;
+}

@@ -64,6 +64,9 @@ kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
 /* layout.c: the number of a node's elements. */
 kn_dim kn_shape_elements(kn_planner *p, const kn_node *n);
+/* planner.c: inserts a phase as number `at`; `region`: its region's number. Or drops one. */
+void kn_insert_phase(kn_planner *p, int at, kn_phase phase, int region);
+void kn_drop_phase(kn_planner *p, int at);
 /* locate.c: where a node's elements are: an argument, a temporary, or a view of one. False if
  * strides cannot express a view (p->blocked says which). */
 bool kn_locate(kn_planner *p, const kn_node *n, int *buf, kn_layout *out);

@@ -82,14 +82,6 @@ static bool find_axes(const kn_phase *rows, const kn_phase *columns, int *to)
 
 /* ---- values ---- */
 
-static bool stores_to(const kn_phase *ph, int buf)
-{
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        if (ph->nest.stores.data[i].access.buf == buf)
-            return true;
-    return false;
-}
-
 static kn_access along_rows(const crossing *c, const kn_access *old)
 {
     kn_access acc = {.buf = old->buf, .offset = old->offset};
@@ -131,9 +123,9 @@ static int load(crossing *c, kn_value v)
     v.access = &acc;
     v.level = v.access->axes >> c->host.nest.ngroup ? KN_ELEMENT : KN_GROUP;
     for (int i = c->rows + 1; i < c->columns; i++)
-        if (stores_to(&all[i], v.access->buf))
+        if (kn_stores_to(&all[i], v.access->buf))
             return -1;
-    if (!stores_to(&c->host, v.access->buf))
+    if (!kn_stores_to(&c->host, v.access->buf))
         return add_value(c, v);
     for (int i = 0; i < c->host.nest.stores.len; i++) {
         const kn_store *st = &c->host.nest.stores.data[i];
@@ -147,8 +139,9 @@ static int load(crossing *c, kn_value v)
 }
 
 /* The copy in host of value i of columns, whose operands have copies; -1: impossible. */
-static int carry_one(crossing *c, int i)
+static int carry_one(void *ctx, int i)
 {
+    crossing *c = ctx;
     kn_value v = c->from->nest.values.data[i];
     kn_access acc;
     if (v.kind == KN_V_LOAD)
@@ -162,64 +155,30 @@ static int carry_one(crossing *c, int i)
     }
     if (v.kind == KN_V_ELEM)
         v.level = KN_GROUP;
-    for (int k = 0; k < v.nin; k++) {
+    for (int k = 0; k < v.nin; k++)
         v.in[k] = c->copy_of[v.in[k]];
-        const kn_value *x = &c->host.nest.values.data[v.in[k]];
-        v.level = x->level > v.level ? x->level : v.level;
-        v.stage = x->stage > v.stage ? x->stage : v.stage;
-    }
     return add_value(c, v);
-}
-
-/* The copy in host of value i of columns, with all that it is computed from; -1: impossible. */
-static int carry(crossing *c, int i)
-{
-    KN_VEC(int) todo = {0};
-    kn_push(c->p->arena, &todo, i);
-    while (todo.len) {
-        int last = todo.data[todo.len - 1], first;
-        if (c->copy_of[last] >= 0)
-            todo.len--;
-        else if ((first = kn_uncopied(&c->from->nest.values.data[last], c->copy_of)) >= 0)
-            kn_push(c->p->arena, &todo, first);
-        else if ((c->copy_of[last] = carry_one(c, last)) < 0)
-            return -1;
-    }
-    return c->copy_of[i];
 }
 
 /* ---- reductions ---- */
 
-/* An access to partial results, which are compact over the groups of columns in their order; and the number of these. */
-static kn_access over_members(const crossing *c, int buf, int64_t *count)
-{
-    kn_access acc = {.buf = buf};
-    int64_t step = 1;
-    for (int x = c->from->nest.ngroup - 1; x >= 0; x--) {
-        acc.axes |= 1u << c->to[x];
-        acc.stride[c->to[x]] = step;
-        step *= c->from->nest.axes[x].extent;
-    }
-    *count = step;
-    return acc;
-}
-
 /* Adds the reductions of stage 0 to host, with partial stores that have no buffer yet. */
 static bool carry_reductions(crossing *c)
 {
-    int64_t count;
+    const kn_access groups = kn_over_groups(c->from, -1), partial = along_rows(c, &groups);
+    const int64_t count = kn_count_groups(c->from);
     for (int r = 0; r < c->from->nest.reds.len; r++) {
         kn_red red = c->from->nest.reds.data[r];
         if (red.stage > 0)
             continue;
-        red.value = carry(c, red.value);
+        red.value = kn_copy_value(c->p->arena, &c->from->nest, c->copy_of, red.value, carry_one, c);
         if (red.value < 0 || red.part != KN_PART_RESULT || kn_red_state(c->from, r))
             return false;
         red.stage = c->host.nest.values.data[red.value].stage;
         red.across = true;
         kn_push(c->p->arena, &c->host.nest.reds, red);
-        kn_store st = {.kind = KN_STORE_PARTIAL, .value = c->host.nest.reds.len - 1};
-        st.access = over_members(c, -1, &count);
+        kn_store st = {
+            .kind = KN_STORE_PARTIAL, .value = c->host.nest.reds.len - 1, .access = partial};
         st.access.split_stride = count;
         kn_push(c->p->arena, &c->host.nest.stores, st);
         c->buf[r] = c->host.nest.stores.len - 1;
@@ -268,21 +227,17 @@ static bool can_wait(const crossing *c)
     for (int i = c->columns + 1; i <= c->rows; i++)
         for (int j = 0; j < all[i].nest.values.len; j++)
             if (kn_is_read(&all[i].nest.values.data[j]) &&
-                stores_to(c->from, all[i].nest.values.data[j].access->buf))
+                kn_stores_to(c->from, all[i].nest.values.data[j].access->buf))
                 return false;
     return true;
 }
 
 static void put_behind_rows(crossing *c)
 {
-    kn_phase ph = *c->from;
-    int region = c->p->region_of.data[c->columns];
-    for (int i = c->columns; i < c->rows; i++) {
-        c->p->phases.data[i] = c->p->phases.data[i + 1];
-        c->p->region_of.data[i] = c->p->region_of.data[i + 1];
-    }
-    c->p->phases.data[c->rows] = ph;
-    c->p->region_of.data[c->rows] = region;
+    const kn_phase ph = *c->from;
+    const int region = c->p->region_of.data[c->columns];
+    kn_drop_phase(c->p, c->columns);
+    kn_insert_phase(c->p, c->rows, ph, region);
     c->columns = c->rows--;
 }
 

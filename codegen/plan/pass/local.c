@@ -133,25 +133,9 @@ static void read_locally(kn_planner *p, kn_phase *host, const kn_phase *from, in
             kn_push(p->arena, &values, v);
     }
     memcpy(&host->nest.values, &values, sizeof host->nest.values);
-    for (int i = 0; i < host->nest.reds.len; i++)
-        host->nest.reds.data[i].value = to[host->nest.reds.data[i].value];
-    for (int i = 0; i < host->nest.stores.len; i++)
-        if (host->nest.stores.data[i].kind != KN_STORE_PARTIAL)
-            host->nest.stores.data[i].value = to[host->nest.stores.data[i].value];
+    kn_renumber_values(&host->nest, to);
     if (outputs)
         store_outputs(p, host, from, value);
-}
-
-void kn_insert_phase(kn_planner *p, int at, kn_phase ph, int region)
-{
-    kn_push(p->arena, &p->phases, ph);
-    kn_push(p->arena, &p->region_of, region);
-    for (int i = p->phases.len - 1; i > at; i--) {
-        p->phases.data[i] = p->phases.data[i - 1];
-        p->region_of.data[i] = p->region_of.data[i - 1];
-    }
-    p->phases.data[at] = ph;
-    p->region_of.data[at] = region;
 }
 
 /* Inserts the local form of `from` before the host at `at`. */
@@ -167,24 +151,14 @@ static void add_local(kn_planner *p, int at, const kn_phase *from)
     kn_insert_phase(p, at, local, p->region_of.data[at]);
 }
 
-static void drop_phase(kn_planner *p, int at)
-{
-    for (int i = at; i + 1 < p->phases.len; i++) {
-        p->phases.data[i] = p->phases.data[i + 1];
-        p->region_of.data[i] = p->region_of.data[i + 1];
-    }
-    p->phases.len--;
-    p->region_of.len--;
-}
-
 /* Does the reader gather from what `from` stores? Then that must be in memory. */
 static bool gathers(const kn_phase *reader, const kn_phase *from)
 {
-    for (int i = 0; i < reader->nest.values.len; i++)
-        for (int k = 0;
-             reader->nest.values.data[i].kind == KN_V_GATHER && k < from->nest.stores.len; k++)
-            if (from->nest.stores.data[k].access.buf == reader->nest.values.data[i].access->buf)
-                return true;
+    for (int i = 0; i < reader->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(reader, i);
+        if (v->kind == KN_V_GATHER && kn_stores_to(from, v->access->buf))
+            return true;
+    }
     return false;
 }
 
@@ -264,6 +238,6 @@ void kn_pass_local(kn_planner *p)
         if (stays)
             drop_results(p, &p->phases.data[i]);
         else
-            drop_phase(p, i--);
+            kn_drop_phase(p, i--);
     }
 }

@@ -4,8 +4,11 @@
 
 #include "codegen/plan/nests/planner.h"
 
-/* spread.c: an operand of v whose copy_of[] is negative; -1: all have copies. */
-int kn_uncopied(const kn_value *v, const int *copy_of);
+/* spread.c: copies a value with all that it is computed from, operands first. `one` makes the copy of a value whose
+ * operands have theirs, and returns its number; -1: impossible. copy_of[]: -1 for what has none yet. */
+typedef int (*kn_copy_fn)(void *ctx, int value);
+int kn_copy_value(kn_arena *a, const kn_nest *from, int *copy_of, int value, kn_copy_fn one,
+                  void *ctx);
 /* Partial results of a phase's stage-0 reductions that another phase stores: `n` of each, each compact over the
  * phase's group axes; buf[] per reduction. */
 typedef struct kn_partials {
@@ -21,8 +24,6 @@ kn_access kn_over_groups(const kn_phase *phase, int buf);
 /* part.c: divides raw phase `index` in two, if it waits for what phases [from, index) store but no
  * reduction of it does: its reductions, and its stores, which read their results through new temporaries. */
 bool kn_part_phase(kn_planner *p, int index, int from, kn_phase *head, kn_phase *tail);
-/* local.c: inserts a phase as number `at`; `region`: its region's number. */
-void kn_insert_phase(kn_planner *p, int at, kn_phase phase, int region);
 /* Passes over the raw phases, in codegen/plan/pass/. */
 void kn_pass_moments(kn_planner *p);
 void kn_pass_online(kn_planner *p);

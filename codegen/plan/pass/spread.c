@@ -31,6 +31,7 @@ typedef struct spreader {
     kn_range members;        /* the ranges that members are split into */
     const kn_partials *made; /* partial results of stage 0 that another phase stores; or NULL */
     kn_phase to;             /* the phase being made */
+    KN_VEC(kn_phase) phases; /* those that are made */
     int *copy_of;            /* per value of `from`: its copy in `to`; -1: none */
     int *result_value;       /* per reduction: its result as a value of `to`; -1: none */
     int *result_buf;         /* per reduction: the buffer of its final result; -1: none */
@@ -53,17 +54,12 @@ kn_access kn_over_groups(const kn_phase *ph, int buf)
     return acc;
 }
 
-int64_t kn_count_groups(const kn_phase *ph)
-{
-    int64_t groups = 1;
-    for (int a = 0; a < ph->nest.ngroup; a++)
-        groups *= ph->nest.axes[a].extent;
-    return groups;
-}
+int64_t kn_count_groups(const kn_phase *ph) { return kn_nest_count(&ph->nest, 0, ph->nest.ngroup); }
 
 /* Copies a value whose operands have copies. */
-static int copy_one(spreader *s, int i)
+static int copy_one(void *ctx, int i)
 {
+    spreader *s = ctx;
     kn_value v = s->from.nest.values.data[i];
     kn_access result;
     if (v.kind == KN_V_RESULT) {
@@ -79,39 +75,35 @@ static int copy_one(spreader *s, int i)
         }
     }
     v.stage = 0;
-    bool deep = kn_has_access(&v) && v.access->axes >> s->to.nest.ngroup;
-    for (int k = 0; k < v.nin; k++) {
+    v.level = kn_has_access(&v) && v.access->axes >> s->to.nest.ngroup ? KN_ELEMENT : KN_GROUP;
+    for (int k = 0; k < v.nin; k++)
         v.in[k] = s->copy_of[v.in[k]];
-        const kn_value *x = &s->to.nest.values.data[v.in[k]];
-        deep = deep || x->level == KN_ELEMENT;
-        v.stage = x->stage > v.stage ? x->stage : v.stage;
-    }
-    v.level = deep ? KN_ELEMENT : KN_GROUP;
     return push_value(s, v);
 }
 
-int kn_uncopied(const kn_value *v, const int *copy_of)
+int kn_copy_value(kn_arena *a, const kn_nest *from, int *copy_of, int value, kn_copy_fn one,
+                  void *ctx)
 {
-    for (int k = 0; k < v->nin; k++)
-        if (copy_of[v->in[k]] < 0)
-            return v->in[k];
-    return -1;
+    KN_VEC(int) todo = {0};
+    kn_push(a, &todo, value);
+    while (todo.len) {
+        const int last = todo.data[todo.len - 1], before = todo.len;
+        const kn_value *v = &from->values.data[last];
+        for (int k = 0; k < v->nin && todo.len == before && copy_of[last] < 0; k++)
+            if (copy_of[v->in[k]] < 0)
+                kn_push(a, &todo, v->in[k]);
+        if (todo.len > before)
+            continue;
+        if (copy_of[last] < 0 && (copy_of[last] = one(ctx, last)) < 0)
+            return -1;
+        todo.len--;
+    }
+    return copy_of[value];
 }
 
 static int copy_value(spreader *s, int i)
 {
-    KN_VEC(int) todo = {0};
-    kn_push(s->p->arena, &todo, i);
-    while (todo.len) {
-        int last = todo.data[todo.len - 1], first;
-        if (s->copy_of[last] >= 0)
-            todo.len--;
-        else if ((first = kn_uncopied(&s->from.nest.values.data[last], s->copy_of)) >= 0)
-            kn_push(s->p->arena, &todo, first);
-        else
-            s->copy_of[last] = copy_one(s, last);
-    }
-    return s->copy_of[i];
+    return kn_copy_value(s->p->arena, &s->from.nest, s->copy_of, i, copy_one, s);
 }
 
 static void begin(spreader *s)
@@ -167,8 +159,7 @@ static int load_partial(spreader *s, int buf)
 
 static int elem(spreader *s, kn_op op, kn_dtype t, int a, int b)
 {
-    return push_value(
-        s, (kn_value){.kind = KN_V_ELEM, .op = op, .dtype = t, .in = {a, b}, .nin = b < 0 ? 1 : 2});
+    return push_value(s, kn_elem(op, t, a, b, -1));
 }
 
 /* The result of a new reduction of `value`, which has dtype t. */
@@ -270,7 +261,7 @@ static void finish_locally(spreader *s, int stage)
         s->export_of[r] = s->p->exports++;
         kn_push(s->p->arena, &s->to.exports, s->result_value[r]);
     }
-    kn_push(s->p->arena, &s->p->phases, s->to);
+    kn_push(s->p->arena, &s->phases, s->to);
 }
 
 /* Stores `value` of `to` as the result of reduction r. */
@@ -301,7 +292,7 @@ static void finish_as_phase(spreader *s, int stage, bool last)
         if (s->from.nest.reds.data[r].stage == stage && !last)
             store_result(s, r, s->result_value[r]);
     copy_stores(s, KN_STORE_GROUP, stage + 1);
-    kn_push(s->p->arena, &s->p->phases, s->to);
+    kn_push(s->p->arena, &s->phases, s->to);
 }
 
 /* Does anything of a later stage use the result of reduction r? */
@@ -369,7 +360,7 @@ static void partial_phase(spreader *s, int stage)
     copy_stores(s, KN_STORE_ELEMENT, stage);
     if (stage == 0 || s->local)
         copy_stores(s, KN_STORE_GROUP, stage);
-    kn_push(s->p->arena, &s->p->phases, s->to);
+    kn_push(s->p->arena, &s->phases, s->to);
 }
 
 /* The stores after the last combine. Without groups the grid strides over all axes, unless blocks return to what they
@@ -387,7 +378,7 @@ static void final_phase(spreader *s, int stage)
     copy_stores(s, KN_STORE_ELEMENT, stage);
     if (s->local)
         copy_stores(s, KN_STORE_GROUP, stage);
-    kn_push(s->p->arena, &s->p->phases, s->to);
+    kn_push(s->p->arena, &s->phases, s->to);
 }
 
 static void spread_phase(spreader *s, int stages)
@@ -428,21 +419,11 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
     for (int r = 0; r < nreds; r++)
         if (s.from.nest.reds.data[r].stage >= stages)
             stages = s.from.nest.reds.data[r].stage + 1;
-
-    kn_phase *all = p->phases.data; /* later phases follow the parts */
-    int *all_regions = p->region_of.data, count = p->phases.len;
-    p->phases.data = NULL;
-    p->phases.len = p->phases.cap = 0;
-    p->region_of.data = NULL;
-    p->region_of.len = p->region_of.cap = 0;
-    for (int i = 0; i < count; i++) {
-        if (i == index)
-            spread_phase(&s, stages);
-        else
-            kn_push(p->arena, &p->phases, all[i]);
-        while (p->region_of.len < p->phases.len)
-            kn_push(p->arena, &p->region_of, all_regions[i]);
-    }
+    spread_phase(&s, stages);
+    const int region = p->region_of.data[index];
+    kn_drop_phase(p, index);
+    for (int i = 0; i < s.phases.len; i++)
+        kn_insert_phase(p, index + i, s.phases.data[i], region);
 }
 
 /* Does it combine partial results? */
@@ -451,10 +432,8 @@ static bool finishes(const kn_planner *p, const kn_phase *ph)
     for (int i = 0; i < p->phases.len; i++)
         for (int j = 0; j < p->phases.data[i].nest.stores.len; j++) {
             const kn_store *st = &p->phases.data[i].nest.stores.data[j];
-            for (int v = 0; st->kind == KN_STORE_PARTIAL && v < ph->nest.values.len; v++)
-                if (ph->nest.values.data[v].kind == KN_V_LOAD &&
-                    ph->nest.values.data[v].access->buf == st->access.buf)
-                    return true;
+            if (st->kind == KN_STORE_PARTIAL && kn_reads_from(ph, st->access.buf))
+                return true;
         }
     return false;
 }
