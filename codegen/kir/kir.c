@@ -1,9 +1,7 @@
 #include "codegen/kir/kir.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "codegen/kir/grid.h"
+#include <math.h>
 
 bool kn_kernel_cooperative(const kn_kernel *k)
 {
@@ -116,17 +114,4 @@ double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, int value)
                 return (double)k->resident_steps < steps ? (double)k->resident_steps / steps : 1;
         }
     return 0;
-}
-
-const char *kn_identifier(kn_arena *a, const char *prefix, const char *name)
-{
-    const size_t length = strlen(prefix), size = length + strlen(name) + 1;
-    char *id = kn_alloc(a, size);
-    memcpy(id, prefix, length);
-    memcpy(id + length, name, size - length);
-    for (char *c = id; *c; c++)
-        if (!(*c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
-              (*c >= 'A' && *c <= 'Z')))
-            *c = '_';
-    return id;
 }

@@ -112,7 +112,4 @@ bool kn_kernel_meets(const kn_kernel *k);
 void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers);
 kn_status kn_kernel_verify(const kn_kernel *k);
 
-/* prefix + name, as a C identifier. */
-const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
-
 #endif

@@ -1,5 +1,15 @@
 #include "codegen/kir/nest.h"
 
+#include <string.h>
+
+bool kn_access_varies(const kn_access *acc, int from, int to)
+{
+    for (int a = from; a < to; a++)
+        if (acc->stride[a] != 0)
+            return true;
+    return false;
+}
+
 /* Gives a copied value an access of its own. */
 static void copy_access(kn_arena *a, kn_value *v)
 {
@@ -59,4 +69,17 @@ void kn_renumber_values(kn_nest *nest, const int *to)
     for (int i = 0; i < nest->stores.len; i++)
         if (nest->stores.data[i].kind != KN_STORE_PARTIAL)
             nest->stores.data[i].value = to[nest->stores.data[i].value];
+}
+
+const char *kn_identifier(kn_arena *a, const char *prefix, const char *name)
+{
+    const size_t length = strlen(prefix), size = length + strlen(name) + 1;
+    char *id = kn_alloc(a, size);
+    memcpy(id, prefix, length);
+    memcpy(id + length, name, size - length);
+    for (char *c = id; *c; c++)
+        if (!(*c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+              (*c >= 'A' && *c <= 'Z')))
+            *c = '_';
+    return id;
 }

@@ -86,6 +86,8 @@ typedef struct kn_access {
 bool kn_access_same(const kn_access *a, const kn_access *b);
 /* The same of different buffers. */
 bool kn_access_alike(const kn_access *a, const kn_access *b);
+/* Does it step along any of the axes [from, to)? */
+bool kn_access_varies(const kn_access *acc, int from, int to);
 /* Is the access contiguous along axis `down` but at least half a cache line from element to element along axis
  * `across`? Then threads that are neighbours along `across` would each touch a line of their own. */
 bool kn_access_transposed(const kn_access *acc, int across, int down, int bytes);
@@ -192,6 +194,9 @@ typedef struct kn_store {
     int stage;
     uint32_t once;
 } kn_store;
+
+/* prefix + name, as a C identifier. */
+const char *kn_identifier(kn_arena *a, const char *prefix, const char *name);
 
 /* ---- the nest ---- */
 

@@ -14,6 +14,14 @@ kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
     return copy;
 }
 
+/* The number comes first, so that no value has the name of a parameter. */
+const char *kn_value_name(kn_arena *a, const kn_phase *p, int value)
+{
+    const char *name = kn_value_at(p, value)->name;
+    const char *number = kn_sprintf(a, name ? "v%d_" : "v%d", value);
+    return name ? kn_identifier(a, number, name) : number;
+}
+
 kn_hold *kn_hold_value(kn_arena *a, kn_phase *p, int value, kn_keep where)
 {
     int at = 0;
@@ -75,10 +83,10 @@ int kn_transpose_side(const kn_phase *p)
     return side;
 }
 
-bool kn_phase_resident(const kn_phase *p)
+bool kn_holds(const kn_phase *p, kn_keep where)
 {
     for (int i = 0; i < p->how.holds.len; i++)
-        if (p->how.holds.data[i].where == KN_KEEP_RESIDENT)
+        if (p->how.holds.data[i].where == where)
             return true;
     return false;
 }

@@ -113,6 +113,9 @@ static inline const kn_value *kn_value_at(const kn_phase *p, int i)
     return &p->nest.values.data[i];
 }
 
+/* "v3_x": its name in generated text and in schedules. */
+const char *kn_value_name(kn_arena *a, const kn_phase *p, int value);
+
 /* How a value is held; NULL: it is not. */
 static inline const kn_hold *kn_hold_of(const kn_phase *p, int value)
 {
@@ -140,8 +143,9 @@ static inline bool kn_is_found(const kn_phase *p, int value, int t)
 /* Holds a value there, in a place of its own; the returned hold is valid until the next call. Or holds it no more. */
 kn_hold *kn_hold_value(kn_arena *a, kn_phase *p, int value, kn_keep where);
 void kn_release_value(kn_phase *p, int value);
-/* Does the phase have values that are persistent across the grid barrier? */
-bool kn_phase_resident(const kn_phase *p);
+/* Does the phase hold any value there? Values that are persistent across the grid barrier? */
+bool kn_holds(const kn_phase *p, kn_keep where);
+static inline bool kn_phase_resident(const kn_phase *p) { return kn_holds(p, KN_KEEP_RESIDENT); }
 
 /* Do async copies bring whole groups, one after the other, to persistent blocks? */
 static inline bool kn_copies_groups(const kn_phase *p)

@@ -97,27 +97,20 @@ static void put_word(kn_text *t, const kn_phase_schedule *s, const word *w, cons
         kn_putf(t, " %lld", (long long)value);
 }
 
-static const char *name_of(kn_text *t, const kn_phase *ph, int i)
-{
-    const char *name = ph->nest.values.data[i].name;
-    const char *number = kn_sprintf(t->arena, name ? "v%d_" : "v%d", i);
-    return name ? kn_identifier(t->arena, number, name) : number;
-}
-
 static void put_hold(kn_text *t, const kn_phase *ph, const kn_hold *h)
 {
-    kn_putf(t, ", hold %s ", name_of(t, ph, h->value));
+    kn_putf(t, ", hold %s ", kn_value_name(t->arena, ph, h->value));
     for (int w = 0; w < PLACES; w++)
         kn_put(t, places[w].where == h->where ? places[w].text : "");
     if (ph->nest.values.data[h->value].kind == KN_V_ELEM)
-        kn_putf(t, " at %s sweep %d", name_of(t, ph, h->room), h->since);
+        kn_putf(t, " at %s sweep %d", kn_value_name(t->arena, ph, h->room), h->since);
 }
 
 static void put_transpose(kn_text *t, const kn_phase *ph, const kn_transpose *of)
 {
     kn_putf(t, ", transpose %s by %d%s",
-            of->store ? kn_sprintf(t->arena, "o%d", of->of) : name_of(t, ph, of->of), of->vec,
-            of->in_registers ? " in registers" : "");
+            of->store ? kn_sprintf(t->arena, "o%d", of->of) : kn_value_name(t->arena, ph, of->of),
+            of->vec, of->in_registers ? " in registers" : "");
 }
 
 static void put_division(kn_text *t, const kn_phase_schedule *s, const word *w)

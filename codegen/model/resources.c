@@ -285,6 +285,31 @@ int kn_held_words(const kn_phase *p)
     return words;
 }
 
+/* So that all loads of mixed phases are in flight before the first is waited for. */
+bool kn_stays(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    return ph->how.mixed && ph->how.resident
+               ? v->kind == KN_V_LOAD && v->level == KN_ELEMENT &&
+                     v->access->kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO
+               : kn_is_reread(ph, i);
+}
+
+int kn_step_words(const kn_phase *ph, int least)
+{
+    int words = 0;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        if (!kn_stays(ph, i))
+            continue;
+        int bytes = kn_bytes(kn_value_at(ph, i)->dtype);
+        words += kn_words(ph->how.vec, bytes > least ? bytes : least);
+    }
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].across)
+            words += kn_words(ph->how.vec, kn_bytes(ph->nest.reds.data[r].dtype));
+    return words;
+}
+
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
     int64_t members = p->how.cluster ? kn_phase_held(p) : p->nest.members + kn_phase_slack(p);

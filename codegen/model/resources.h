@@ -17,6 +17,11 @@ int kn_words(int n, int bytes);
 int kn_vector_words(const kn_phase *p, int value);
 int kn_kept_words(const kn_phase *p, int value);
 int kn_held_words(const kn_phase *p);
+/* Would value i stay with a thread that keeps what it can of each step: a load that is read again, in resident mixed
+ * phases any load? Registers that a step then takes, of elements that count as `least` bytes or more, and of
+ * accumulators across groups. */
+bool kn_stays(const kn_phase *p, int value);
+int kn_step_words(const kn_phase *p, int least);
 /* Bytes of shared memory that the loads take that a block keeps of a group, in all stages. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 

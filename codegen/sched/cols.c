@@ -180,23 +180,13 @@ static bool in_clusters(kn_phase *ph, const kn_target *target, int line, int64_t
     return false;
 }
 
-/* Registers that a thread's step takes of what it keeps. */
-static int words_a_step(const kn_phase *ph)
-{
-    int words = 0;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_is_reread(ph, i))
-            words += kn_vector_words(ph, i);
-    return words;
-}
-
 /* If columns are so short that a thread has registers for all members of a vector of them, and threads still fill the
  * machine, then no thread waits for another. */
 static bool keep_whole(kn_phase *ph, const kn_target *target)
 {
     enum { WORDS = 32, STEPS = 16, THREADS_A_UNIT = 128 };
     int64_t steps = kn_power_of_two_from(ph->nest.members);
-    int words = words_a_step(ph);
+    int words = kn_step_words(ph, 0);
     if (ph->how.tile || words == 0 || steps > STEPS || steps > WORDS / words ||
         ph->nest.groups / ph->how.vec < (int64_t)THREADS_A_UNIT * target->units)
         return false;

@@ -32,41 +32,13 @@ static int64_t steps(const kn_phase *ph)
     return kn_ceil_div(members, ph->how.vec);
 }
 
-/* What a thread keeps of each step: loads that are read again; in resident mixed phases all loads, so that all are in
- * flight before the first is waited for. */
-static bool stays(const kn_phase *ph, int i)
-{
-    const kn_value *v = kn_value_at(ph, i);
-    return ph->how.mixed && ph->how.resident
-               ? v->kind == KN_V_LOAD && v->level == KN_ELEMENT &&
-                     v->access->kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO
-               : kn_is_reread(ph, i);
-}
-
 /* Are any of these 64 bits wide? Their arithmetic takes twice the registers, too. */
 static bool keeps_wide(const kn_phase *ph)
 {
     for (int i = 0; i < ph->nest.values.len; i++)
-        if (stays(ph, i) && kn_bytes(ph->nest.values.data[i].dtype) > 4)
+        if (kn_stays(ph, i) && kn_bytes(ph->nest.values.data[i].dtype) > 4)
             return true;
     return false;
-}
-
-/* Registers that a step takes: of what is kept, each element `least` bytes or more, and of accumulators across
- * groups. */
-static int words_a_step(const kn_phase *ph, int least)
-{
-    int words = 0;
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        if (!stays(ph, i))
-            continue;
-        int bytes = kn_bytes(kn_value_at(ph, i)->dtype);
-        words += kn_words(ph->how.vec, bytes > least ? bytes : least);
-    }
-    for (int r = 0; r < ph->nest.reds.len; r++)
-        if (ph->nest.reds.data[r].across)
-            words += kn_words(ph->how.vec, kn_bytes(ph->nest.reds.data[r].dtype));
-    return words;
 }
 
 /* The most steps, up to a limit, for which there are registers; 0 if not even one fits. Single registers allow a few
@@ -113,7 +85,7 @@ static int moved_a_step(const kn_phase *ph)
  * costs only lanes. */
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
-    int words = words_a_step(ph, 0);
+    int words = kn_step_words(ph, 0);
     if (target->sm == 0 || ph->universal || ph->how.split || ph->how.unaligned ||
         ph->nest.nsweeps < 2 || !words)
         return 0;
@@ -122,7 +94,7 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
             ? kn_steps_for(moved_a_step(ph), keeps_wide(ph) ? 2 * THREAD_BYTES : THREAD_BYTES)
             : KN_KEEP_STEPS;
     int most = most_steps(ph, words, KN_KEEP_STEPS),
-        wide = most_steps(ph, words_a_step(ph, 4), quick);
+        wide = most_steps(ph, kn_step_words(ph, 4), quick);
     return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
 }
 
@@ -173,13 +145,13 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 /* Not fewer than other phases need that walk the same parts. */
 int kn_mixed_lanes(const kn_phase *ph)
 {
-    int64_t lanes = lanes_for(steps(ph), most_steps(ph, words_a_step(ph, 0), 2 * KN_KEEP_STEPS));
+    int64_t lanes = lanes_for(steps(ph), most_steps(ph, kn_step_words(ph, 0), 2 * KN_KEEP_STEPS));
     return lanes < ph->how.lanes ? ph->how.lanes : (int)lanes;
 }
 
 bool kn_rows_can_mix(const kn_phase *ph, const kn_target *target)
 {
-    int words = words_a_step(ph, 0);
+    int words = kn_step_words(ph, 0);
     return target->sm && !ph->universal && words && words <= KEEP_REGISTERS &&
            steps(ph) >= WARP / 2 && kn_mixed_lanes(ph) <= target->max_block;
 }
@@ -254,7 +226,7 @@ bool kn_rows_may_hoist(const kn_phase *ph, const kn_target *target)
 int kn_rows_rest_steps(const kn_phase *ph)
 {
     enum { REST_WORDS = 16 };
-    int words = words_a_step(ph, 0);
+    int words = kn_step_words(ph, 0);
     return words ? REST_WORDS / words : 0;
 }
 
@@ -407,7 +379,7 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
     if (ph->how.mixed) {
         ph->how.tpg = kn_mixed_lanes(ph) < block ? kn_mixed_lanes(ph) : block;
         for (int i = 0; i < ph->nest.values.len; i++)
-            if (stays(ph, i))
+            if (kn_stays(ph, i))
                 kn_hold_value(at->arena, ph, i, KN_KEEP_REGISTERS);
         ph->how.steps = needed_steps(ph);
         ph->how.deferred = kn_deferrable_groups(ph);

@@ -3,14 +3,6 @@
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
-static bool differs_by_member(const kn_phase *ph, const kn_access *acc)
-{
-    for (int a = ph->nest.ngroup; a < ph->nest.naxes; a++)
-        if (acc->stride[a] != 0)
-            return true;
-    return false;
-}
-
 typedef struct splitting {
     int64_t least_rows, least_cols;   /* members that make a range worth a block */
     int rows_per_unit, cols_per_unit; /* ranges a multiprocessor, or CPU thread */
@@ -26,7 +18,7 @@ static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
         int sweeps = i < ph->nest.values.len && !once ? ph->nest.values.data[i].sweeps : 1;
-        if (acc && differs_by_member(ph, acc))
+        if (acc && kn_access_varies(acc, ph->nest.ngroup, ph->nest.naxes))
             bytes += elements * sweeps * kn_bytes(bufs[acc->buf].dtype);
     }
     return bytes;

@@ -20,14 +20,6 @@ bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf,
     return align % (bytes < 16 ? bytes : 16) == 0 && begins_at_multiple(ph, acc, va, vec);
 }
 
-static bool differs_by_group(const kn_phase *ph, const kn_access *acc)
-{
-    for (int a = 0; a < ph->nest.ngroup; a++)
-        if (acc->stride[a] != 0)
-            return true;
-    return false;
-}
-
 /* Of access i. Partial results of a single group happen to be contiguous, which is not worth another kernel. */
 static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
 {
@@ -43,7 +35,7 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
                                : KN_STRIDE_PARAM;
     acc->shifted = !kn_offset_is(&ph->nest, acc, 0) || ph->universal;
     acc->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
-                  (!ph->how.unaligned || differs_by_group(ph, acc));
+                  (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
     if (acc->buf == KN_BUF_COUNT) /* the counts of a vector begin at a multiple of its width */
         acc->vector =
             acc->vector && !ph->how.unaligned && begins_at_multiple(ph, acc, va, ph->how.vec);
@@ -103,7 +95,7 @@ static bool is_misaligned_alike(const kn_phase *ph, const kn_access *acc, const 
                                 int align, const kn_access **first)
 {
     int va = ph->nest.naxes - 1, bytes = kn_bytes(buf->dtype) * ph->how.vec;
-    if (acc->stride[va] != 1 || !differs_by_group(ph, acc))
+    if (acc->stride[va] != 1 || !kn_access_varies(acc, 0, ph->nest.ngroup))
         return true;
     if (align % (bytes < 16 ? bytes : 16) != 0)
         return false;

@@ -33,8 +33,8 @@ void kn_cuda_broadcast(kn_cuda_writer *w, int sweep)
             continue;
         kn_cuda_line(w, "%s %s_broadcast%d[%d];", kn_cuda_type(ph->nest.values.data[i].dtype),
                      kn_cuda_value(w, i), sweep, ph->how.vec);
-        kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
-        kn_cuda_line(w, "    %s = %s;", kn_cuda_broadcast_value(w, i), slot(w, i, "group_of[l]"));
+        kn_cuda_each(w, "l", ph->how.vec,
+                     kn_cuda_printed(w, "%s = %s;", kn_cuda_broadcast_value(w, i),
+                                     slot(w, i, "group_of[l]")));
     }
 }

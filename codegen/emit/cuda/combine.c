@@ -425,9 +425,8 @@ void kn_cuda_across_accumulators(kn_cuda_writer *w)
         if (!ph->nest.reds.data[r].across)
             continue;
         kn_cuda_line(w, "%s acc%d[%d][%d];", accumulator_type(w, r), r, ph->how.steps, ph->how.vec);
-        kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int step = 0; step < %d; ++step)", ph->how.steps);
-        kn_cuda_line(w, "    for (int l = 0; l < %d; ++l)", ph->how.vec);
+        kn_cuda_each(w, "step", ph->how.steps,
+                     kn_cuda_printed(w, "for (int l = 0; l < %d; ++l)", ph->how.vec));
         kn_cuda_line(w, "        acc%d[step][l] = %s;", r, neutral(w, r));
     }
 }
@@ -462,8 +461,7 @@ void kn_cuda_store_across(kn_cuda_writer *w)
             kn_cuda_line(w, "kn_store(%s, acc%d[step]);", to, s->value);
             continue;
         }
-        kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
-        kn_cuda_line(w, "    *(%s) = acc%d[step][l];", to, s->value);
+        kn_cuda_each(w, "l", ph->how.vec,
+                     kn_cuda_printed(w, "*(%s) = acc%d[step][l];", to, s->value));
     }
 }

@@ -7,8 +7,7 @@
 static void open_steps(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", ph->how.steps);
+    kn_cuda_open_each(w, "step", ph->how.steps);
     kn_cuda_line(w, "const kn_count i = (kn_count)lane * %d + (kn_count)step * %d;", ph->how.vec,
                  ph->how.tpg * ph->how.vec);
 }

@@ -11,14 +11,6 @@ static const kn_sweep_loop *loop_of(const kn_cuda_writer *w, bool on_chip)
     return l;
 }
 
-static bool keeps_shared(const kn_phase *ph)
-{
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_kept(ph, i) == KN_KEEP_SHARED)
-            return true;
-    return false;
-}
-
 /* What a loop over members counts: them, or register tiles of them. */
 static const char *member(const kn_cuda_writer *w)
 {
@@ -143,7 +135,8 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
     const bool chunks = kn_copies_in_chunks(w->ph) && w->sweep + 1 == w->ph->nest.nsweeps;
     const kn_cuda_stride stride = chunks ? stride_of_chunk(w) : *by;
-    w->counts_slots = w->loop->counted && keeps_shared(w->ph) && !kn_phase_in_order(w->ph);
+    w->counts_slots =
+        w->loop->counted && kn_holds(w->ph, KN_KEEP_SHARED) && !kn_phase_in_order(w->ph);
     if (w->ph->how.unaligned)
         kn_cuda_unaligned_steps(w);
     if (chunks)

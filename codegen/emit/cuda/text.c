@@ -42,6 +42,19 @@ void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *state
     kn_cuda_line(w, "%s%s", *condition ? "    " : "", statement);
 }
 
+void kn_cuda_open_each(kn_cuda_writer *w, const char *i, int n)
+{
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int %s = 0; %s < %d; ++%s)", i, i, n, i);
+}
+
+void kn_cuda_each(kn_cuda_writer *w, const char *i, int n, const char *statement)
+{
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_line(w, "for (int %s = 0; %s < %d; ++%s)", i, i, n, i);
+    kn_cuda_line(w, "    %s", statement);
+}
+
 const char *kn_cuda_block_times(kn_cuda_writer *w, int n)
 {
     if (!w->k->bound)
@@ -61,13 +74,7 @@ const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
     return kn_text_str(&t);
 }
 
-/* The number comes first, so that no value has the name of a parameter. */
-const char *kn_cuda_value(kn_cuda_writer *w, int i)
-{
-    const kn_value *v = &w->ph->nest.values.data[i];
-    return v->name ? kn_identifier(w->t->arena, kn_cuda_printed(w, "v%d_", i), v->name)
-                   : kn_cuda_printed(w, "v%d", i);
-}
+const char *kn_cuda_value(kn_cuda_writer *w, int i) { return kn_value_name(w->t->arena, w->ph, i); }
 
 bool kn_cuda_wide(const kn_phase *ph) { return ph->how.walk == KN_WALK_COLS && ph->how.vec > 1; }
 
@@ -107,8 +114,7 @@ void kn_cuda_open_groups(kn_cuda_writer *w)
 {
     if (!kn_cuda_wide(w->ph))
         return;
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->how.vec);
+    kn_cuda_open_each(w, "l", w->ph->how.vec);
 }
 
 void kn_cuda_close_groups(kn_cuda_writer *w)

@@ -88,9 +88,7 @@ static void write_tile_load(kn_cuda_writer *w, const kn_transpose *t)
                         kn_cuda_offset(w, kn_transposed_access(w->ph, t), 'v', t->of, NULL));
     kn_cuda_line(w, "const kn_vec<%s, %d> vec = %s;", type_of(w, t), t->vec,
                  kn_cuda_loaded(w, t->of, t->vec, from));
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", t->vec);
-    kn_cuda_line(w, "    %s = vec.at[k];", tile_element(w, t));
+    kn_cuda_each(w, "k", t->vec, kn_cuda_printed(w, "%s = vec.at[k];", tile_element(w, t)));
     kn_cuda_close(w);
 }
 
@@ -100,9 +98,7 @@ static void store_vector(kn_cuda_writer *w, const kn_transpose *t, const char *e
 {
     const kn_access *acc = kn_transposed_access(w->ph, t);
     kn_cuda_line(w, "kn_vec<%s, %d> vec;", type_of(w, t), t->vec);
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_line(w, "for (int k = 0; k < %d; ++k)", t->vec);
-    kn_cuda_line(w, "    vec.at[k] = %s;", element);
+    kn_cuda_each(w, "k", t->vec, kn_cuda_printed(w, "vec.at[k] = %s;", element));
     kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(acc), array_of(w, t)->name,
                  kn_cuda_offset(w, acc, 'o', t->of, lane));
 }
@@ -185,9 +181,8 @@ void kn_cuda_load_register_tiles(kn_cuda_writer *w)
             continue;
         kn_cuda_line(w, "kn_vec<%s, %d> %s_regs[%d];", kn_cuda_type(v->dtype), ph->how.vec, name,
                      kn_transpose_side(ph));
-        kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_line(w, "for (int r = 0; r < %d; ++r)", kn_transpose_side(ph));
-        kn_cuda_line(w, "    %s_regs[r] = %s;", name, kn_cuda_shared_vector(w, i));
+        kn_cuda_each(w, "r", kn_transpose_side(ph),
+                     kn_cuda_printed(w, "%s_regs[r] = %s;", name, kn_cuda_shared_vector(w, i)));
     }
 }
 
@@ -214,8 +209,7 @@ static void store_register_tile(kn_cuda_writer *w, const kn_transpose *t)
     kn_cuda_open(w, "for (int r = 0; r < %d; r += %d)", kn_transpose_side(w->ph), t->vec);
     kn_cuda_line(w, "const kn_count i = i0 + r;");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", w->ph->how.vec);
+    kn_cuda_open_each(w, "l", w->ph->how.vec);
     store_vector(w, t, kn_cuda_printed(w, "o%d_regs[r + k].at[l]", t->of), "l");
     kn_cuda_close(w);
     kn_cuda_close(w);

@@ -18,8 +18,7 @@ void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
                             void (*what)(kn_cuda_writer *))
 {
     const bool only_loads = what != kn_cuda_step;
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", u->steps);
+    kn_cuda_open_each(w, "step", u->steps);
     kn_cuda_line(w, "const kn_count i = %s;", u->place);
     if (w->resident && !only_loads)
         kn_cuda_line(w, "const kn_count slot = first_slot + (kn_count)step * blockDim.x;");

@@ -76,6 +76,9 @@ void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format
 void kn_cuda_close(kn_cuda_writer *w);
 /* A statement, under `condition` unless that is "". */
 void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *statement);
+/* Opens a loop of n steps over `i`, all of them written out; or does one statement in it. */
+void kn_cuda_open_each(kn_cuda_writer *w, const char *i, int n);
+void kn_cuda_each(kn_cuda_writer *w, const char *i, int n, const char *statement);
 /* A piece of text in the arena. */
 const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
