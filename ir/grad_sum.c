@@ -49,15 +49,15 @@ typedef struct summing {
 
 enum { MOST_STEPS = 512, DEEPEST = 16 };
 
-static kn_node *unrepeated(kn_node *x)
+static kn_node *below_broadcasts(kn_node *x)
 {
     while (x->op == KN_OP_BROADCAST)
         x = x->in[0];
     return x;
 }
 
-/* Is x the same for all members? */
-static bool is_common(const summing *c, const kn_node *x)
+/* Is x the same for all members of the sum? */
+static bool is_invariant(const summing *c, const kn_node *x)
 {
     for (int j = 0; j < x->rank; j++)
         if (c->axes >> j & 1 && !kn_dim_is_one(c->s->g->syms, x->shape[j]))
@@ -66,20 +66,21 @@ static bool is_common(const summing *c, const kn_node *x)
 }
 
 /* A product of the program that has a factor to be taken out of the sum. */
-static bool is_mixed(const summing *c, kn_node *x, int depth)
+static bool has_invariant_factor(const summing *c, kn_node *x, int depth)
 {
-    x = unrepeated(x);
+    x = below_broadcasts(x);
     bool factors = x->op == KN_OP_MUL || x->op == KN_OP_DIV || x->op == KN_OP_NEG;
-    if (!factors || is_common(c, x) || depth > DEEPEST || --*c->left < 0)
+    if (!factors || is_invariant(c, x) || depth > DEEPEST || --*c->left < 0)
         return false;
     for (int k = 0; k < x->nin; k++)
-        if (is_common(c, unrepeated(x->in[k])) || is_mixed(c, x->in[k], depth + 1))
+        if (is_invariant(c, below_broadcasts(x->in[k])) ||
+            has_invariant_factor(c, x->in[k], depth + 1))
             return true;
     return false;
 }
 
 /* x below views that go back to its shape. */
-static kn_node *unmoved(kn_graph *g, kn_node *x)
+static kn_node *below_reshapes(kn_graph *g, kn_node *x)
 {
     for (kn_node *n = x; n->op == KN_OP_RESHAPE; n = n->in[0]) {
         const kn_node *below = n->in[0];
@@ -87,19 +88,19 @@ static kn_node *unmoved(kn_graph *g, kn_node *x)
         for (int j = 0; same && j < x->rank; j++)
             same = kn_dim_equal(g->syms, below->shape[j], x->shape[j]);
         if (same)
-            return unmoved(g, n->in[0]);
+            return below_reshapes(g, n->in[0]);
     }
     return x;
 }
 
-static kn_terms one_factor(kn_graph *g, kn_node *x)
+static kn_terms as_factor(kn_graph *g, kn_node *x)
 {
     kn_terms made = {.n = 1, .of[0] = {.coefficient = 1}};
     const kn_node *c = kn_view_root(x);
     if (c->op == KN_OP_CONST && c->u.value.im == 0 && kn_is_inexact(c->dtype))
         made.of[0].coefficient = c->u.value.f;
     else
-        kn_term_multiply(&made.of[0], unmoved(g, x), 1);
+        kn_term_multiply(&made.of[0], below_reshapes(g, x), 1);
     if (made.of[0].coefficient == 0)
         made.n = 0;
     return made;
@@ -114,7 +115,7 @@ static kn_terms expand_reshape(const summing *c, kn_node *x, int depth)
     kn_node *below = x->in[0];
     int8_t to[KN_MAX_RANK];
     if (!kn_reshape_axes(g, x, to))
-        return one_factor(g, x);
+        return as_factor(g, x);
     summing inner = {c->s, 0, c->left};
     for (int j = 0; j < below->rank; j++)
         inner.axes |= to[j] >= 0 && c->axes >> to[j] & 1 ? 1u << j : 0;
@@ -131,7 +132,7 @@ static kn_terms expand_reshape(const summing *c, kn_node *x, int depth)
                 if (to[j + below->rank - f->rank] >= 0)
                     shape[to[j + below->rank - f->rank]] = f->shape[j];
             if (f->rank)
-                f = unmoved(g, kn_build_reshape_to(g, f, shape, x->rank, c->s->loc));
+                f = below_reshapes(g, kn_build_reshape_to(g, f, shape, x->rank, c->s->loc));
             kn_term_multiply(&t, f, of.of[i].power[k]);
         }
         kn_terms_append(&made, &t);
@@ -141,15 +142,15 @@ static kn_terms expand_reshape(const summing *c, kn_node *x, int depth)
 
 static kn_terms expand(const summing *c, kn_node *x, int depth)
 {
-    x = unrepeated(x);
+    x = below_broadcasts(x);
     bool own = x->id >= c->s->first; /* made by differentiation */
-    if (depth > DEEPEST || --*c->left < 0 || !(own || is_mixed(c, x, 0)))
-        return one_factor(c->s->g, x);
+    if (depth > DEEPEST || --*c->left < 0 || !(own || has_invariant_factor(c, x, 0)))
+        return as_factor(c->s->g, x);
     if (x->op == KN_OP_RESHAPE)
         return expand_reshape(c, x, depth + 1);
     if (x->op != KN_OP_NEG && x->op != KN_OP_MUL && x->op != KN_OP_DIV && x->op != KN_OP_ADD &&
         x->op != KN_OP_SUB)
-        return one_factor(c->s->g, x);
+        return as_factor(c->s->g, x);
     static const kn_terms minus = {.n = 1, .of[0] = {.coefficient = -1}};
     kn_terms a = expand(c, x->in[0], depth + 1);
     if (x->op == KN_OP_NEG)
@@ -159,8 +160,8 @@ static kn_terms expand(const summing *c, kn_node *x, int depth)
         return kn_terms_product(&a, &b, 1);
     if (x->op == KN_OP_DIV) {
         if (b.n != 1)
-            b = one_factor(c->s->g, unrepeated(x->in[1]));
-        return b.n == 1 ? kn_terms_product(&a, &b, -1) : one_factor(c->s->g, x);
+            b = as_factor(c->s->g, below_broadcasts(x->in[1]));
+        return b.n == 1 ? kn_terms_product(&a, &b, -1) : as_factor(c->s->g, x);
     }
     if (x->op == KN_OP_SUB)
         b = kn_terms_product(&b, &minus, 1);
@@ -223,7 +224,7 @@ static kn_node *plain_sum(const summing *c, kn_node *x)
 /* ---- sums of which one member counts ---- */
 
 /* Is c that a place is the index along an axis that is summed over? */
-static bool is_found(const summing *c, const kn_node *eq, kn_node **place, int *axis)
+static bool matches_index(const summing *c, const kn_node *eq, kn_node **place, int *axis)
 {
     kn_graph *g = c->s->g;
     for (int k = 0; k < 2 && eq->op == KN_OP_EQ; k++) {
@@ -239,13 +240,13 @@ static bool is_found(const summing *c, const kn_node *eq, kn_node **place, int *
 }
 
 /* The places that c asks for, an axis each. */
-static bool found_places(const summing *c, const kn_node *is, kn_node **places)
+static bool match_places(const summing *c, const kn_node *is, kn_node **places)
 {
     kn_node *place;
     int axis;
     if (is->op == KN_OP_AND)
-        return found_places(c, is->in[0], places) && found_places(c, is->in[1], places);
-    if (!is_found(c, is, &place, &axis) || places[axis])
+        return match_places(c, is->in[0], places) && match_places(c, is->in[1], places);
+    if (!matches_index(c, is, &place, &axis) || places[axis])
         return false;
     places[axis] = place;
     return true;
@@ -253,13 +254,13 @@ static bool found_places(const summing *c, const kn_node *is, kn_node **places)
 
 /* sum(where(place == index, u, 0)) is u at that place, if there is one: what a scatter passes back is a gather. NULL
  * where x is no such selection. */
-static kn_node *picked(const summing *c, kn_node *x)
+static kn_node *as_gather(const summing *c, kn_node *x)
 {
     const kn_grad_site *s = c->s;
     kn_node *places[KN_MAX_RANK] = {0}, *inside = NULL;
     kn_dim shape[KN_MAX_RANK];
-    x = unrepeated(x);
-    if (x->op != KN_OP_WHERE || !kn_grad_is_zero(x->in[2]) || !found_places(c, x->in[0], places))
+    x = below_broadcasts(x);
+    if (x->op != KN_OP_WHERE || !kn_grad_is_zero(x->in[2]) || !match_places(c, x->in[0], places))
         return NULL;
     for (int j = 0; j < x->rank; j++) {
         shape[j] = x->shape[j];
@@ -273,8 +274,8 @@ static kn_node *picked(const summing *c, kn_node *x)
         places[j] = near;
         shape[j] = kn_dim_const(s->g->syms, 1);
     }
-    kn_node *u = unrepeated(x->in[1]);
-    if (!is_common(c, u)) {
+    kn_node *u = below_broadcasts(x->in[1]);
+    if (!is_invariant(c, u)) {
         u = kn_build_broadcast_to(s->g, u, x->shape, x->rank, s->loc);
         u = kn_build_taken(s->g, u, places, shape, false, s->loc);
     }
@@ -299,27 +300,28 @@ static bool is_count(kn_graph *g, const kn_node *n, kn_dim d)
 /* What m is the mean of, over the axes in *axes, however it is written; NULL where it is none. */
 static const kn_node *mean_of(const kn_grad_site *s, const kn_node *m, uint32_t *axes)
 {
-    const kn_node *sum = m->op == KN_OP_DIV ? unrepeated(m->in[0]) : m;
+    const kn_node *sum = m->op == KN_OP_DIV ? below_broadcasts(m->in[0]) : m;
     if (sum->op != (m->op == KN_OP_DIV ? KN_OP_SUM : KN_OP_MEAN))
         return NULL;
     *axes = sum->u.reduce.axes;
     kn_dim n = kn_grad_count(s, sum->in[0], *axes);
-    return sum == m || is_count(s->g, m->in[1], n) ? unrepeated(sum->in[0]) : NULL;
+    return sum == m || is_count(s->g, m->in[1], n) ? below_broadcasts(sum->in[0]) : NULL;
 }
 
 /* Deviations from a mean over what is summed here, or over a part of it. */
-static bool is_centred(const summing *c, const kn_term *t)
+static bool is_deviation(const summing *c, const kn_term *t)
 {
     const kn_node *d = t->n == 1 && t->power[0] == 1 ? t->node[0] : NULL;
     uint32_t axes = 0;
     if (!d || d->op != KN_OP_SUB)
         return false;
-    const kn_node *m = unmoved(c->s->g, unrepeated(d->in[1])), *x = mean_of(c->s, m, &axes);
-    return x == unrepeated(d->in[0]) && d->rank == m->rank && axes && (axes & ~c->axes) == 0;
+    const kn_node *m = below_reshapes(c->s->g, below_broadcasts(d->in[1])),
+                  *x = mean_of(c->s, m, &axes);
+    return x == below_broadcasts(d->in[0]) && d->rank == m->rank && axes && (axes & ~c->axes) == 0;
 }
 
 /* How many members there are. */
-static kn_node *members(const summing *c, const kn_node *x)
+static kn_node *count_members(const summing *c, const kn_node *x)
 {
     kn_dim n = kn_grad_count(c->s, x, c->axes);
     return kn_grad_cast(c->s, kn_build_extent(c->s->g, n, c->s->loc), x->dtype);
@@ -329,16 +331,16 @@ static kn_node *members(const summing *c, const kn_node *x)
  * room; *sums counts sums that the program has not. */
 static bool sum_term(const summing *c, kn_node *x, const kn_term *t, kn_terms *to, int *sums)
 {
-    kn_term common = {.coefficient = t->coefficient}, rest = {.coefficient = 1};
+    kn_term invariant = {.coefficient = t->coefficient}, rest = {.coefficient = 1};
     for (int i = 0; i < t->n; i++)
-        kn_term_multiply(is_common(c, t->node[i]) ? &common : &rest, t->node[i], t->power[i]);
-    if (is_centred(c, &rest))
+        kn_term_multiply(is_invariant(c, t->node[i]) ? &invariant : &rest, t->node[i], t->power[i]);
+    if (is_deviation(c, &rest))
         return true;
     kn_node *sum = NULL;
     if (rest.n == 0) {
-        sum = members(c, x);
+        sum = count_members(c, x);
     } else if (rest.n == 1 && rest.power[0] == 1) {
-        sum = picked(c, rest.node[0]);
+        sum = as_gather(c, rest.node[0]);
     }
     if (!sum) {
         kn_node *of = value_of(c->s, &rest, x->dtype);
@@ -347,8 +349,8 @@ static bool sum_term(const summing *c, kn_node *x, const kn_term *t, kn_terms *t
         sum = of ? plain_sum(c, of) : NULL;
         *sums += sum && sum->id >= before;
     }
-    const kn_terms one = {.n = 1, .of[0] = common};
-    const kn_terms factor = sum ? one_factor(c->s->g, sum) : (kn_terms){.n = -1};
+    const kn_terms one = {.n = 1, .of[0] = invariant};
+    const kn_terms factor = sum ? as_factor(c->s->g, sum) : (kn_terms){.n = -1};
     const kn_terms made = kn_terms_product(&one, &factor, 1);
     for (int i = 0; i < made.n; i++)
         kn_terms_append(to, &made.of[i]);
@@ -356,7 +358,7 @@ static bool sum_term(const summing *c, kn_node *x, const kn_term *t, kn_terms *t
 }
 
 /* NULL where nothing is gained. */
-static kn_node *better_sum(const summing *c, kn_node *x, const kn_dim *shape)
+static kn_node *factored_sum(const summing *c, kn_node *x, const kn_dim *shape)
 {
     kn_terms of = expand(c, x, 0), made = {0};
     kn_node *sum = NULL;
@@ -364,8 +366,8 @@ static kn_node *better_sum(const summing *c, kn_node *x, const kn_dim *shape)
     if (of.n == 1 && of.of[0].coefficient == 1) {
         bool any = false;
         for (int i = 0; i < of.of[0].n; i++)
-            any = any || is_common(c, of.of[0].node[i]);
-        if (!any && of.of[0].n && !is_centred(c, &of.of[0]))
+            any = any || is_invariant(c, of.of[0].node[i]);
+        if (!any && of.of[0].n && !is_deviation(c, &of.of[0]))
             return NULL;
     }
     for (int i = 0; i < of.n; i++)
@@ -390,8 +392,8 @@ kn_node *kn_grad_sum_to(const kn_grad_site *s, kn_node *x, const kn_dim *shape)
             c.axes |= 1u << j;
     if (!c.axes)
         return x;
-    if ((better = picked(&c, x)))
+    if ((better = as_gather(&c, x)))
         return kn_build_broadcast_to(s->g, better, shape, x->rank, s->loc);
-    better = kn_is_half(x->dtype) ? NULL : better_sum(&c, x, shape);
+    better = kn_is_half(x->dtype) ? NULL : factored_sum(&c, x, shape);
     return better ? better : plain_sum(&c, x);
 }

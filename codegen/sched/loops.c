@@ -49,7 +49,7 @@ static bool is_found(const loop_site *s, int i)
 }
 
 /* Does the sweep load element value i? */
-static bool loads(const loop_site *s, int i)
+static bool loads_value(const loop_site *s, int i)
 {
     const kn_value *v = kn_value_at(s->ph, i);
     return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && s->need[i] && !is_found(s, i);
@@ -73,7 +73,7 @@ static bool is_of_sweep(const loop_site *s, const kn_transpose *t)
 }
 
 /* As many vectors of a transposed load as a thread has in flight at a time, of the widest; 0: the sweep has none. */
-static int transposed_loads(const loop_site *s)
+static int transposed_in_flight(const loop_site *s)
 {
     int widest = 0;
     for (int i = 0; i < s->ph->how.transposes.len; i++) {
@@ -96,7 +96,7 @@ static bool transposes(const loop_site *s, bool in_registers)
     return any;
 }
 
-static kn_over over(const loop_site *s)
+static kn_over range_of(const loop_site *s)
 {
     const kn_schedule *how = &s->ph->how;
     if (how->steps && !how->rest_in_registers && (!how->hoisted || needs_hoisted(s)))
@@ -118,7 +118,7 @@ static bool may_batch(const loop_site *s)
 {
     bool any = false;
     for (int i = 0; i < s->ph->nest.values.len; i++) {
-        any = any || (loads(s, i) && kn_may_batch(s->ph, i));
+        any = any || (loads_value(s, i) && kn_may_batch(s->ph, i));
         if (s->on_chip && is_found(s, i))
             return false;
     }
@@ -139,7 +139,7 @@ static bool may_count(const loop_site *s, const kn_sweep_loop *l)
 /* ---- what is chosen ---- */
 
 /* Do the workers of a local phase take few members, one at a time? */
-static bool has_few(const loop_site *s)
+static bool takes_few_members(const loop_site *s)
 {
     const kn_phase *ph = s->ph;
     const int64_t workers = kn_by_block(ph) ? s->k->threads : ph->how.tpg;
@@ -148,15 +148,15 @@ static bool has_few(const loop_site *s)
 }
 
 /* The most bytes in flight; 0: as many as there are. */
-static int few_bytes(const loop_site *s)
+static int most_bytes(const loop_site *s)
 {
     const kn_phase *ph = s->ph;
     if (ph->local && ph->how.walk == KN_WALK_COLS)
         return FEW_BYTES_OF_COLUMNS;
-    return has_few(s) || (ph->how.last_block && !ph->how.last_of_tile) ? FEW_BYTES : 0;
+    return takes_few_members(s) || (ph->how.last_block && !ph->how.last_of_tile) ? FEW_BYTES : 0;
 }
 
-static int unrolling(const loop_site *s, const kn_sweep_loop *l)
+static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
 {
     const kn_schedule *how = &s->ph->how;
     int bytes = 0, arrays = 0; /* of a step's loads; in shared memory */
@@ -164,7 +164,7 @@ static int unrolling(const loop_site *s, const kn_sweep_loop *l)
         return transposes(s, true) ? kn_transpose_side(s->ph) : REGISTER_TILE_STEPS;
     for (int i = 0; i < s->ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(s->ph, i);
-        if (loads(s, i) && !kn_transpose_of(s->ph, i))
+        if (loads_value(s, i) && !kn_transpose_of(s->ph, i))
             bytes += kn_bytes(v->dtype) * how->vec;
         arrays += s->need[i] && is_found(s, i);
     }
@@ -172,7 +172,7 @@ static int unrolling(const loop_site *s, const kn_sweep_loop *l)
         int elements = arrays == 1 && !s->on_chip ? SHARED_ELEMENTS : SHARED_ELEMENTS_OF_SEVERAL;
         return how->vec < elements ? elements / how->vec : 1;
     }
-    int steps = how->unroll ? how->unroll : kn_steps_at_once(bytes), few = few_bytes(s);
+    int steps = how->unroll ? how->unroll : kn_steps_at_once(bytes), few = most_bytes(s);
     if (l->over == KN_OVER_TILES && steps > TILE_STEPS)
         steps = TILE_STEPS;
     bool stores = how->walk == KN_WALK_COLS && kn_sweep_stores_elements(s->ph, s->sweep);
@@ -184,18 +184,18 @@ static int unrolling(const loop_site *s, const kn_sweep_loop *l)
 }
 
 /* Are there registers for the direct loads of all steps of a tile? With reductions these have other uses. */
-static bool loads_ahead_of_tile(const loop_site *s)
+static bool may_load_whole_tile(const loop_site *s)
 {
     int words = 0;
     for (int i = 0; i < s->ph->nest.values.len; i++)
-        if (loads(s, i) && kn_may_batch(s->ph, i))
+        if (loads_value(s, i) && kn_may_batch(s->ph, i))
             words += kn_vector_words(s->ph, i) * kn_tile_steps(s->ph);
     return s->ph->nest.reds.len == 0 && words <= KN_KEPT_WORDS;
 }
 
 /* Does the sweep load more beside what registers hold than there are registers for? Without a branch in each step the
  * compiler would move all loads to the front. */
-static bool crowds(const loop_site *s)
+static bool exceeds_registers(const loop_site *s)
 {
     int words = 0;
     bool any = false;
@@ -203,7 +203,7 @@ static bool crowds(const loop_site *s)
         const kn_hold *h = kn_hold_of(s->ph, i);
         bool held = h && h->where == KN_KEEP_REGISTERS && h->room == i &&
                     (kn_value_at(s->ph, i)->kind == KN_V_LOAD || h->since < s->sweep);
-        bool loaded = !h && loads(s, i);
+        bool loaded = !h && loads_value(s, i);
         any = any || loaded;
         words += held || loaded ? kn_kept_words(s->ph, i) : 0;
     }
@@ -213,37 +213,37 @@ static bool crowds(const loop_site *s)
 /* In a cyclic partition of a split group the steps of a batch are contiguous, so that each block reads memory in longer
  * runs (docs/lab/split-order.md). Not of threads with several reductions, whose registers would let fewer blocks
  * fit. */
-static kn_batch batching(const loop_site *s, const kn_sweep_loop *l)
+static kn_batch choose_batch(const loop_site *s, const kn_sweep_loop *l)
 {
     bool contiguous = s->ph->nest.reds.len == 1 && may_be_contiguous(s, l);
     bool counted = kn_by_block(s->ph) && !l->backwards && !s->ph->local;
-    if (l->unroll == 1 || (has_few(s) && s->ph->how.walk == KN_WALK_ROWS) ||
+    if (l->unroll == 1 || (takes_few_members(s) && s->ph->how.walk == KN_WALK_ROWS) ||
         (counted ? !s->on_chip && !contiguous : s->on_chip) || !may_batch(s))
         return KN_BATCH_NONE;
     return contiguous ? KN_BATCH_CONTIGUOUS : KN_BATCH_CYCLIC;
 }
 
 /* `reversed`: the phase's first sweep walks in reverse. */
-static kn_sweep_loop choose(const loop_site *s, bool reversed)
+static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
 {
-    kn_sweep_loop l = {.sweep = s->sweep, .on_chip = s->on_chip, .over = over(s)};
+    kn_sweep_loop l = {.sweep = s->sweep, .on_chip = s->on_chip, .over = range_of(s)};
     if (l.over == KN_OVER_ALL) {
         l.unroll = s->ph->how.steps;
-        l.guarded = s->ph->how.full && crowds(s);
+        l.guarded = s->ph->how.full && exceeds_registers(s);
         return l;
     }
-    l.loads = transposed_loads(s);
+    l.loads = transposed_in_flight(s);
     l.backwards = may_reverse(s) && (s->sweep + (reversed && l.over != KN_OVER_TILES)) % 2;
-    if (l.over == KN_OVER_TILES && loads_ahead_of_tile(s)) {
+    if (l.over == KN_OVER_TILES && may_load_whole_tile(s)) {
         l.unroll = kn_tile_steps(s->ph);
         l.batch = KN_BATCH_CYCLIC;
         return l;
     }
-    l.unroll = unrolling(s, &l);
+    l.unroll = choose_unrolling(s, &l);
     if (l.over == KN_OVER_TILES)
         return l;
-    l.batch = batching(s, &l);
-    l.counted = !l.batch && may_count(s, &l) && !has_few(s);
+    l.batch = choose_batch(s, &l);
+    l.counted = !l.batch && may_count(s, &l) && !takes_few_members(s);
     return l;
 }
 
@@ -265,7 +265,7 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
         return "it is full steps that may be guarded";
     if (l->backwards && !may_reverse(s))
         return "members that are in order, copied or on chip are walked forwards";
-    if (transposed_loads(s) ? !is_unrolling(l->loads) : l->loads)
+    if (transposed_in_flight(s) ? !is_unrolling(l->loads) : l->loads)
         return "transposed loads, where there are any, are 1, 2, 4 or 8 vectors at a time";
     if (l->over == KN_OVER_TILES && l->batch)
         return l->batch != KN_BATCH_CYCLIC || l->unroll != tile ? "a batch of a tile is all of it"
@@ -288,7 +288,7 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
 /* Takes the loop that is given for this place out of `given`, or chooses one. */
 static kn_status bind_loop(const loop_site *s, bool reversed, kn_phase *ph, kn_schedule *given)
 {
-    kn_sweep_loop l = choose(s, reversed);
+    kn_sweep_loop l = choose_loop(s, reversed);
     for (int i = 0; i < given->loops.len; i++) {
         kn_sweep_loop of = given->loops.data[i];
         if (of.sweep != s->sweep || of.on_chip != s->on_chip)
@@ -309,7 +309,7 @@ static kn_status bind_loop(const loop_site *s, bool reversed, kn_phase *ph, kn_s
 static kn_status bind_sweep(loop_site *s, bool reversed, kn_phase *ph, kn_schedule *given)
 {
     kn_phase_needs(ph, s->sweep, s->need);
-    if (over(s) == KN_OVER_STEPS && kn_phase_resident(ph)) {
+    if (range_of(s) == KN_OVER_STEPS && kn_phase_resident(ph)) {
         s->on_chip = true;
         KN_TRY(bind_loop(s, reversed, ph, given));
         s->on_chip = false;
