@@ -53,6 +53,11 @@ int64_t kn_nest_count(const kn_nest *nest, int from, int to)
     return n;
 }
 
+kn_value kn_number(kn_scalar value)
+{
+    return (kn_value){.kind = KN_V_CONST, .dtype = value.dtype, .level = KN_GROUP, .value = value};
+}
+
 kn_value kn_elem(kn_op op, kn_dtype t, int a, int b, int c)
 {
     return (kn_value){.kind = KN_V_ELEM,

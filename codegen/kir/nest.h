@@ -130,7 +130,8 @@ bool kn_value_same(const kn_value *x, const kn_value *y);
 /* Equal for values that are the same. */
 uint64_t kn_value_hash(const kn_value *v);
 
-/* An operation on so many of a, b and c as are not -1. */
+/* A number; an operation on so many of a, b and c as are not -1. */
+kn_value kn_number(kn_scalar value);
 kn_value kn_elem(kn_op op, kn_dtype dtype, int a, int b, int c);
 
 /* Is it computed by this operation? */

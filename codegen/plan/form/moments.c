@@ -77,8 +77,7 @@ static int corrected(kn_planner *p, kn_phase *ph, int q, const int *to, void *ct
     result.index = by->r;
     result.name = NULL;
     int r = kn_add_value(p, ph, result), n = to[by->n];
-    int zero = kn_add_value(
-        p, ph, (kn_value){.kind = KN_V_CONST, .dtype = t, .value = {.dtype = t, .f = 0}});
+    int zero = kn_add_value(p, ph, kn_number((kn_scalar){.dtype = t}));
     int excess = kn_add_elem(p, ph, KN_OP_MUL, t, r, kn_add_elem(p, ph, KN_OP_DIV, t, r, n));
     return kn_add_elem(p, ph, KN_OP_MAXIMUM, t, kn_add_elem(p, ph, KN_OP_SUB, t, q, excess), zero);
 }

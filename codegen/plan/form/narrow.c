@@ -38,8 +38,7 @@ static bool finds_index(const kn_phase *ph, const kn_red *red)
 
 static int number(kn_planner *p, kn_phase *ph, kn_dtype t, int64_t i)
 {
-    return kn_add_value(p, ph,
-                        (kn_value){.kind = KN_V_CONST, .dtype = t, .value = {.dtype = t, .i = i}});
+    return kn_add_value(p, ph, kn_number((kn_scalar){.dtype = t, .i = i}));
 }
 
 static int widen_result(kn_planner *p, kn_phase *ph, int r, const int *to, void *ctx)

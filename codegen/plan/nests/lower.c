@@ -143,6 +143,14 @@ static kn_dtype type_of(const lowering *lo, int value)
     return lo->phase.nest.values.data[value].dtype;
 }
 
+/* A value of a node has its name, unless another node has given it one. */
+static int named(lowering *lo, int value, const kn_node *n)
+{
+    kn_value *v = &lo->phase.nest.values.data[value];
+    v->name = v->name ? v->name : n->name;
+    return value;
+}
+
 /* Casts between a 16-bit float and a type other than f32 go through f32, but f64 rounds to f16 directly. A complex
  * number is converted by its real part, except to bool, and from a real number likewise. */
 static int cast_value(lowering *lo, int value, kn_dtype t, kn_loc loc)
@@ -182,9 +190,7 @@ static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
             add_elem(lo, n->op, moves ? n->dtype : kn_compute_dtype(n->dtype), in, n->nin, n->loc);
         made = cast_value(lo, made, n->dtype, n->loc);
     }
-    if (!lo->phase.nest.values.data[made].name)
-        lo->phase.nest.values.data[made].name = n->name;
-    return made;
+    return named(lo, made, n);
 }
 
 static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis);
@@ -283,16 +289,12 @@ static int lower_reduce_by(lowering *lo, const kn_node *n, const int *in)
                                         .stage = ph->nest.reds.data[first].stage + 1,
                                         .index = first + n->u.reduce.carried,
                                         .loc = n->loc});
-    if (!ph->nest.values.data[made].name)
-        ph->nest.values.data[made].name = n->name;
-    return made;
+    return named(lo, made, n);
 }
 
 static int integer(lowering *lo, int64_t i)
 {
-    kn_scalar value = {.dtype = KN_I64, .i = i};
-    return add_value(
-        lo, (kn_value){.kind = KN_V_CONST, .dtype = KN_I64, .level = KN_GROUP, .value = value});
+    return add_value(lo, kn_number((kn_scalar){.dtype = KN_I64, .i = i}));
 }
 
 /* sum / max(members - ddof, 0) */
@@ -331,10 +333,7 @@ static int lower_reduce(lowering *lo, const kn_node *n, int in)
         int square = add_elem(lo, KN_OP_MUL, t, (int[]){d, d}, 2, n->loc);
         result = divided(lo, n, reduced(lo, KN_OP_SUM, square, n->loc), n->u.reduce.ddof);
     }
-    result = cast_value(lo, result, n->dtype, n->loc);
-    if (!lo->phase.nest.values.data[result].name)
-        lo->phase.nest.values.data[result].name = n->name;
-    return result;
+    return named(lo, cast_value(lo, result, n->dtype, n->loc), n);
 }
 
 /* A GATHER from an IOTA: its elements are their own offsets, so it is arithmetic. */
@@ -344,8 +343,8 @@ static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
     from.place = NULL;
     int made = lower_load(lo, n, from);
     for (int k = 0; k < gather.nin; k++) {
-        kn_value step = {.kind = KN_V_CONST, .dtype = KN_I64, .level = KN_GROUP};
-        step.value = (kn_scalar){.dtype = KN_I64, .i = gather.access->place[k].stride};
+        kn_value step =
+            kn_number((kn_scalar){.dtype = KN_I64, .i = gather.access->place[k].stride});
         if (gather.access->place[k].stride_is) {
             step.kind = KN_V_EXTENT;
             step.index = extent_param(lo->p, gather.access->place[k].stride_is);
@@ -374,30 +373,23 @@ static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const 
     kn_node_sizes(n, lo->p->problem->sizes, made);
     if (!lo->p->problem->formulas &&
         (kn_count(layout.shape, layout.rank) == 0 || kn_count(made, n->rank) == 0))
-        return add_value(lo, (kn_value){.kind = KN_V_CONST,
-                                        .dtype = n->dtype,
-                                        .level = KN_GROUP,
-                                        .value = {.dtype = n->dtype}});
+        return add_value(lo, kn_number((kn_scalar){.dtype = n->dtype}));
     for (int j = 0; j < layout.rank; j++) {
         int by = n->u.gather.by[j], walked = n->u.gather.axis[j];
         to[j] = by || walked < 0 ? (int8_t)-1 : axis[walked];
         if (!by)
             continue;
-        const kn_value *index = &lo->phase.nest.values.data[in[by]];
         v.in[v.nin] = in[by];
         place[v.nin++] = (kn_place){layout.stride[j], layout.shape[j],
                                     layout.formula ? layout.formula->stride[j] : NULL,
                                     layout.formula ? x->shape[j] : NULL};
-        v.level = index->level > v.level ? index->level : v.level;
-        v.stage = index->stage > v.stage ? index->stage : v.stage;
     }
     acc = access_to(lo, buf, &layout, to);
     acc.place = place;
     acc.checked = n->u.gather.checked;
     if (buf == KN_BUF_COUNT)
         return lower_count(lo, n, v);
-    if (level_of_axes(&lo->phase, v.access->axes) == KN_ELEMENT)
-        v.level = KN_ELEMENT;
+    v.level = level_of_axes(&lo->phase, acc.axes);
     return add_value(lo, v);
 }
 
