@@ -1,12 +1,11 @@
 /* Kernels as text, for people, and as the key under which compiled kernels are found. */
-#include "codegen/kir/kir.h"
+#include "codegen/kir/schedule_text.h"
 
 static const char stride_letter[] = "01s";
 
 /* Access i, of a value or of a store. */
 static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, int i, bool numbers)
 {
-    const kn_transpose *transpose = kn_transpose_of(ph, i);
     const kn_access *acc =
         i < ph->nest.values.len ? kn_value_at(ph, i)->access : &kn_store_at(ph, i)->access;
     kn_put(t, acc->buf == KN_BUF_COUNT ? "count" : k->bufs.data[acc->buf].name);
@@ -23,8 +22,6 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, int
             kn_putn(t, &stride_letter[acc->kind[a]], 1);
         }
     kn_put(t, acc->vector ? ":v]" : "]");
-    if (transpose)
-        kn_putf(t, " transposed by %d", transpose->vec);
     kn_put(t, acc->cache == KN_CACHE_POLICY      ? " by policy"
               : acc->cache == KN_CACHE_STREAMING ? " streaming"
                                                  : "");
@@ -84,14 +81,8 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     kn_put(t, kn_dtypes[v->dtype].text);
     put_number(t, v->level == KN_ELEMENT ? " element stage " : " group stage ", v->stage);
     const kn_hold *h = kn_hold_of(ph, i);
-    if (h)
-        kn_putf(t, " kept in %s", kn_keep_text(h->where));
     if (h && h->where == KN_KEEP_RESIDENT)
-        kn_putf(t, " from byte %d on%s", h->offset, h->once ? " once" : "");
-    if (h && v->kind == KN_V_ELEM)
-        kn_putf(t, " since sweep %d", h->since);
-    if (h && h->where != KN_KEEP_FRAME && v->kind == KN_V_ELEM)
-        kn_putf(t, " in place of v%d", h->room);
+        kn_putf(t, " resident from byte %d on%s", h->offset, h->once ? " once" : "");
     kn_put(t, v->name ? "  # " : "");
     kn_put(t, v->name ? v->name : "");
     kn_put(t, "\n");
@@ -101,70 +92,6 @@ static const char *const part_text[] = {[KN_PART_RESULT] = "",
                                         [KN_PART_MEAN] = "'s mean",
                                         [KN_PART_COUNT] = "'s count",
                                         [KN_PART_EXPSUM] = "'s sum of exp"};
-
-/* The schedule, by the names of its fields. */
-static void print_heading(kn_text *t, const kn_kernel *k, const kn_phase *ph, bool numbers)
-{
-    kn_put(t, kn_walk_text(ph->how.walk));
-    if (k->bound && (kn_by_block(ph) || ph->how.packed) && !numbers)
-        kn_put(t, " by block");
-    else
-        kn_putf(t, " tpg %d", ph->how.tpg);
-    kn_putf(t, " vec %d%s%s steps %d%s", ph->how.vec, ph->how.unaligned ? " unaligned" : "",
-            ph->how.tail ? " tail" : "", ph->how.steps, ph->how.full ? " full" : "");
-    if (ph->how.packed)
-        kn_put(t, " packed");
-    if (ph->how.walk == KN_WALK_COLS && (numbers || !ph->how.packed))
-        kn_putf(t, " lanes %d", ph->how.lanes);
-    if (ph->how.unroll)
-        kn_putf(t, " unroll %d", ph->how.unroll);
-    if (ph->how.packed && numbers)
-        kn_putf(t, " pack %lld", (long long)ph->num.pack);
-    if (ph->how.tile)
-        kn_putf(t, " tile %d", ph->how.tile);
-    kn_put(t, ph->how.split     ? " split"
-              : ph->how.mixed   ? " mixed"
-              : ph->how.cluster ? " cluster"
-                                : "");
-    kn_put(t, ph->how.async ? " async" : "");
-    kn_put(t, ph->how.by_chunk ? " by chunk" : "");
-    kn_put(t, ph->how.persistent ? " persistent" : "");
-    if (ph->how.copies)
-        kn_putf(t, " copies %d", ph->how.copies);
-    kn_put(t, ph->how.prefetch ? " prefetch" : "");
-    if (ph->how.deferred)
-        kn_putf(t, " deferred %d", ph->how.deferred);
-    kn_put(t, ph->how.reciprocals ? " reciprocals" : "");
-    kn_put(t, ph->how.inline_quotients ? " inline quotients" : "");
-    kn_put(t, ph->how.reversed ? " reversed" : "");
-    kn_put(t, ph->how.hoisted ? " hoisted" : "");
-    kn_put(t, ph->how.rest_in_registers ? " rest in registers\n" : "\n");
-}
-
-static void print_loops(kn_text *t, const kn_phase *ph)
-{
-    for (int i = 0; i < ph->how.loops.len; i++) {
-        if (!kn_loop_says(&ph->how, &ph->how.loops.data[i]))
-            continue;
-        kn_put(t, "    ");
-        kn_loop_put(t, &ph->how, &ph->how.loops.data[i]);
-        kn_put(t, "\n");
-    }
-}
-
-static void print_numbers(kn_text *t, const kn_phase *ph)
-{
-    if (ph->how.split || ph->how.mixed || ph->how.cluster)
-        kn_putf(t, "    %lld %s of %lld %s\n", (long long)ph->num.splits,
-                ph->how.mixed ? "parts" : "splits", (long long)ph->num.chunk,
-                ph->how.mixed ? "groups" : "members");
-    if (ph->how.persistent)
-        kn_putf(t, "    skew %lld ns\n", (long long)ph->num.skew);
-    if (kn_copies_in_chunks(ph))
-        kn_putf(t, "    copy chunks of %lld members\n", (long long)ph->num.copy_chunk);
-    if (ph->how.rest_in_registers)
-        kn_putf(t, "    %lld members held in shared memory\n", (long long)ph->num.held);
-}
 
 static void print_red(kn_text *t, const kn_phase *ph, int r)
 {
@@ -184,30 +111,23 @@ static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
         [KN_STORE_ELEMENT] = "element", [KN_STORE_GROUP] = "group", [KN_STORE_PARTIAL] = "partial"};
     kn_putf(t, "    store %s ", kind_text[s->kind]);
     print_access(t, k, ph, ph->nest.values.len + i, numbers);
-    kn_putf(t, " = %c%d stage %d once %x%s\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
-            s->stage, s->once,
-            kn_in_registers(kn_transpose_of_store(ph, i)) ? " in registers" : "");
+    kn_putf(t, " = %c%d stage %d once %x\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
+            s->stage, s->once);
 }
 
 static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "  %sphase %d %s%s: ", ph->local ? "local " : "", p, ph->nest.name,
-            ph->barrier            ? " after grid barrier"
-            : ph->how.beside       ? " side by side with the one before"
-            : ph->how.last_of_tile ? " by the last block of each tile"
-            : ph->how.last_block   ? " by the last block"
-                                   : "");
-    print_heading(t, k, ph, numbers);
+            ph->barrier ? " after grid barrier" : "");
+    kn_phase_put(t, k, p, numbers);
+    kn_put(t, "\n");
     for (int a = 0; a < ph->nest.naxes; a++) {
         kn_putf(t, "    %s %s", a < ph->nest.ngroup ? "group" : "member", ph->nest.axes[a].name);
         if (numbers)
             kn_putf(t, " = %lld", (long long)ph->nest.axes[a].extent);
         kn_put(t, "\n");
     }
-    if (numbers)
-        print_numbers(t, ph);
-    print_loops(t, ph);
     for (int i = 0; i < ph->nest.values.len; i++)
         print_value(t, k, ph, i, numbers);
     for (int r = 0; r < ph->nest.reds.len; r++)

@@ -92,9 +92,12 @@ static void put_word(kn_text *t, const kn_phase_schedule *s, const word *w, cons
     int64_t value = get(s, w);
     if (value == 0)
         return;
-    kn_putf(t, "%s%s", before, w->text);
-    if (w->kind != FLAG)
-        kn_putf(t, " %lld", (long long)value);
+    kn_put(t, before);
+    kn_put(t, w->text);
+    if (w->kind != FLAG) {
+        kn_put(t, " ");
+        kn_puti(t, value);
+    }
 }
 
 static void put_hold(kn_text *t, const kn_phase *ph, const kn_hold *h)
@@ -152,6 +155,20 @@ static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph
     for (int i = 0; i < s->how.transposes.len; i++)
         put_transpose(t, ph, &s->how.transposes.data[i]);
     put_loops(t, &s->how);
+}
+
+void kn_phase_put(kn_text *t, const kn_kernel *k, int p, bool numbers)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    kn_phase_schedule s = {.how = ph->how, .num = ph->num};
+    if (!numbers) {
+        s.num = (kn_numbers){0};
+        s.how.resident = false; /* its holds say it */
+        s.how.lanes = s.how.packed || s.how.mixed ? 0 : s.how.lanes;
+        if (k->bound && (kn_by_block(ph) || s.how.packed))
+            s.how.tpg = 0; /* as the block has */
+    }
+    put_phase(t, &s, ph);
 }
 
 void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k)

@@ -31,6 +31,8 @@ typedef struct kn_kernel_schedule {
 
 /* The schedule of a bound kernel; allocates in `a`. */
 kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k);
+/* Writes how a phase is bound, local or not: with its numbers, or only what compiled code depends on. */
+void kn_phase_put(kn_text *t, const kn_kernel *k, int phase, bool numbers);
 /* Writes the text; `k` names the values. */
 void kn_schedule_put(kn_text *t, const kn_kernel_schedule *s, const kn_kernel *k);
 /* Writes the schedules of n kernels: as they are, or for all sizes, without what follows from the sizes. */
