@@ -27,12 +27,6 @@ bool kn_cuda_stores_now(const kn_cuda_writer *w, int i)
     return s->kind == KN_STORE_ELEMENT && s->stage == w->sweep;
 }
 
-bool kn_cuda_loads(const kn_cuda_writer *w, int i)
-{
-    const kn_value *v = &w->ph->nest.values.data[i];
-    return w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i];
-}
-
 const char *kn_cuda_vector_type(kn_cuda_writer *w, int i)
 {
     return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(w->ph->nest.values.data[i].dtype),
@@ -177,9 +171,11 @@ const char *kn_cuda_vectors_end(const kn_phase *ph)
 /* Does a step of this sweep access memory at the indices along the axes? */
 static bool step_touches_memory(const kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (kn_cuda_loads(w, i))
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(w->ph, i);
+        if (w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i])
             return true;
+    }
     for (int i = 0; i < w->ph->nest.stores.len; i++)
         if (kn_cuda_stores_now(w, i))
             return true;

@@ -119,9 +119,8 @@ bool kn_cuda_in_registers(const kn_cuda_writer *w, int i);
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
 /* The address of load i's elements of this step; of lane `lane` unless that is NULL. */
 const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane);
-/* Is store i, of elements, this sweep's? Does this sweep read element value i from memory? */
+/* Is store i, of elements, this sweep's? */
 bool kn_cuda_stores_now(const kn_cuda_writer *w, int i);
-bool kn_cuda_loads(const kn_cuda_writer *w, int i);
 /* Declares the indices of member i along the member axes, if a step needs them. */
 void kn_cuda_write_axes(kn_cuda_writer *w);
 /* The type of a thread's vector of value i. */
