@@ -164,7 +164,7 @@ static void put_schedule(const subject *s, const kn_kernel *k, const kn_phase *p
     if (ph->how.split || ph->how.mixed)
         kn_putf(&t, "; %s split in %lld", ph->how.split ? "members" : "groups",
                 (long long)ph->num.splits);
-    if (ph->how.split && kn_sums_atomically(ph))
+    if (ph->how.split && ph->how.atomic)
         kn_put(&t, ", summed by atomics");
     if (t.len)
         kn_putf(s->t, "      %s\n", kn_text_str(&t) + strlen("; "));

@@ -173,7 +173,6 @@ typedef struct kn_red {
     kn_dtype dtype;
     int stage;
     bool across; /* mixed phases: over the groups, for each member; its result is only stored */
-    bool atomic; /* a sum by packed atomics: codegen/sched/atomics.c */
     const kn_reducer *by; /* REDUCE_BY */
     int carried;          /* REDUCE_BY: which of the carried values */
 } kn_red;

@@ -119,14 +119,9 @@ bool kn_is_known_integer(const kn_phase *p, int value)
            kn_is_int(kn_value_at(p, v->in[0])->dtype);
 }
 
-bool kn_sums_atomically(const kn_phase *p)
-{
-    return p->nest.reds.len == 1 && p->nest.reds.data[0].atomic;
-}
-
 bool kn_begins_after_all(const kn_phase *p)
 {
-    return p->barrier || (p->how.last_block && !p->how.last_of_tile && !kn_sums_atomically(p));
+    return p->barrier || (p->how.last_block && !p->how.last_of_tile && !p->how.atomic);
 }
 
 bool kn_is_cyclic(const kn_phase *p)

@@ -240,9 +240,6 @@ bool kn_may_batch(const kn_phase *p, int value);
 /* Is this group value an integer that is known before the first sweep, such as the count of members? */
 bool kn_is_known_integer(const kn_phase *p, int value);
 
-/* Is the phase's only reduction a whole sum by packed atomics? codegen/sched/atomics.c */
-bool kn_sums_atomically(const kn_phase *p);
-
 /* When a block begins this phase, have all blocks finished the phases before? Not where each tile has its own last
  * block, nor where blocks only leave sums behind, by atomics. */
 bool kn_begins_after_all(const kn_phase *p);

@@ -101,7 +101,7 @@ static void print_red(kn_text *t, const kn_phase *ph, int r)
             kn_dtypes[red->dtype].text);
     if (red->by)
         kn_putf(t, " carried %d of {%s}", red->carried, red->by->text);
-    kn_put(t, red->atomic ? " atomic\n" : "\n");
+    kn_put(t, "\n");
 }
 
 static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, int i, bool numbers)

@@ -163,6 +163,7 @@ typedef struct kn_schedule {
     /* the last block to arrive works on the phase, alone; only the last phase */
     bool last_block;
     bool last_of_tile; /* last_block, COLS: for each tile, the last of the blocks that split it */
+    bool atomic; /* its only reduction is a whole sum by packed atomics: codegen/sched/atomics.c */
     /* ---- transpose ---- */
     int tile; /* COLS: members of a tile, through which transposed accesses go; 0: none. codegen/emit/cuda/transpose.c */
     KN_VEC(kn_transpose) transposes; /* loads in the order of their values, then stores */

@@ -38,7 +38,8 @@ static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"reciprocals", FLAG, HOW(reciprocals)},
                                    {"inline_quotients", FLAG, HOW(inline_quotients)},
                                    {"last_block", FLAG, HOW(last_block)},
-                                   {"last_of_tile", FLAG, HOW(last_of_tile)}};
+                                   {"last_of_tile", FLAG, HOW(last_of_tile)},
+                                   {"atomic", FLAG, HOW(atomic)}};
 enum {
     WALK_WORDS = sizeof walk_words / sizeof *walk_words,
     OTHER_WORDS = sizeof other_words / sizeof *other_words

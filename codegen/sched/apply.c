@@ -211,7 +211,8 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     KN_TRY(keeps_shape(p, ph, s));
     ph->how = s->how;
     memset(&ph->how.holds, 0, sizeof ph->how.holds);
-    ph->how.last_block = ph->how.last_of_tile = false; /* set once all phases are bound */
+    /* who finishes is found once all phases are bound */
+    ph->how.last_block = ph->how.last_of_tile = ph->how.atomic = false;
     if (!ph->how.lanes)
         ph->how.lanes = KN_COLS_LANES;
     ph->num = s->num;

@@ -54,7 +54,7 @@ void kn_sum_by_atomics(kn_kernel *k)
     kn_value *part = only_element(last, buf);
     if (!part || last->nest.reds.data[0].value != (int)(part - last->nest.values.data))
         return;
-    parts->nest.reds.data[0].atomic = last->nest.reds.data[0].atomic = true;
+    parts->how.atomic = last->how.atomic = true;
     parts->nest.stores.len = 0;
     last->how.vec = 1;
     last->how.tail = false;

@@ -372,7 +372,7 @@ static kn_status bind_phase(kn_kernel *k, int p, bool reversed, bool given)
         return kn_illegal(p, "it is whole groups that are taken in reverse");
     for (int i = 0; i < ph->nest.values.len && ph->how.async; i++)
         s.found[i] = kn_is_copied(ph, i);
-    for (; s.sweep < ph->nest.nsweeps && (ph->how.split || !kn_sums_atomically(ph)); s.sweep++)
+    for (; s.sweep < ph->nest.nsweeps && (ph->how.split || !ph->how.atomic); s.sweep++)
         KN_TRY(bind_sweep(&s, reversed && !kn_goes_by_group(ph), ph, &text));
     return text.loops.len ? kn_illegal(p, "there is no such loop") : KN_OK;
 }

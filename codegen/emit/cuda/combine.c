@@ -412,7 +412,7 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
     if (ph->how.cluster && kn_sweep_reduces(ph, sweep))
         combine_in_cluster(w, sweep);
     kn_cuda_declare_results(w, sweep);
-    if (kn_sums_atomically(ph))
+    if (ph->how.atomic)
         kn_cuda_line(w, "sum = kn_add(sum, r0);");
 }
 

@@ -470,7 +470,7 @@ static void write_phase(kn_cuda_writer *w, int p)
     write_shared_locals(w);
     describe_phase(w);
     const bool one_block = w->ph->how.last_block && !w->ph->how.last_of_tile;
-    if (one_block && kn_sums_atomically(w->ph))
+    if (one_block && w->ph->how.atomic)
         kn_cuda_line(w, "if (kn_last_to_add(sum, barrier + 2, gridDim.x))");
     else if (one_block)
         kn_cuda_line(w, "if (kn_last_block(barrier + 1, gridDim.x))");
@@ -501,7 +501,7 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
                      kn_kernel_static_bytes(k));
     if (k->shared)
         kn_cuda_line(&w, "extern __shared__ uint4 dynamic[];");
-    if (kn_sums_atomically(&k->phases.data[0]))
+    if (k->phases.data[0].how.atomic)
         kn_cuda_line(&w, "%s sum = 0;", kn_cuda_type(k->phases.data[0].nest.reds.data[0].dtype));
     for (int p = 0; p < k->phases.len; p++)
         if (!k->phases.data[p].local)

@@ -300,7 +300,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
 {
     const kn_phase *ph = w->ph;
     w->sweep = t;
-    if (kn_sums_atomically(ph) && !ph->how.split) {
+    if (ph->how.atomic && !ph->how.split) {
         kn_cuda_line(w, "const %s r0 = sum;", kn_cuda_type(ph->nest.reds.data[0].dtype));
         return;
     }
