@@ -320,6 +320,8 @@ bool kn_is_reread(const kn_phase *phase, int value);
 int kn_reread_each(const kn_phase *phase);
 int kn_reread_element(const kn_phase *phase);
 int64_t kn_reread_bytes(const kn_phase *phase);
+/* COLS: contiguous bytes that a block takes of one of them, which have one width. */
+int kn_reread_line(const kn_phase *phase);
 /* Marks them as kept. */
 void kn_keep_reread(kn_arena *a, kn_phase *phase, kn_keep where);
 

@@ -36,6 +36,15 @@ int kn_reread_element(const kn_phase *ph)
 
 int64_t kn_reread_bytes(const kn_phase *ph) { return ph->nest.members * kn_reread_element(ph); }
 
+int kn_reread_line(const kn_phase *ph)
+{
+    int element = 0;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_is_reread(ph, i))
+            element = kn_bytes(kn_value_at(ph, i)->dtype);
+    return kn_cols_width(ph) * element;
+}
+
 void kn_keep_reread(kn_arena *a, kn_phase *ph, kn_keep where)
 {
     for (int i = 0; i < ph->nest.values.len; i++)

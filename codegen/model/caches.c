@@ -1,21 +1,23 @@
 /* What a kernel reads once and what it reads again, in which order, and what that is to the caches. */
 #include "codegen/model/caches.h"
 
+#include "base/integer.h"
 #include "base/work.h"
+
+int64_t kn_bytes_read(kn_arena *a, const kn_phase *ph, int value, const kn_buf *bufs)
+{
+    const kn_touched touched = kn_read_touches(a, ph, value);
+    const int64_t n = touched.steps < touched.most ? touched.steps : touched.most;
+    return kn_capped_product(n, kn_bytes(bufs[kn_value_at(ph, value)->access->buf].dtype));
+}
 
 int64_t kn_phase_bytes_read(kn_arena *a, const kn_phase *ph, const kn_buf *bufs)
 {
-    int64_t bytes = 0, n;
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        if (!kn_is_read(&ph->nest.values.data[i]))
-            continue;
-        kn_touched touched = kn_read_touches(a, ph, i);
-        n = touched.steps < touched.most ? touched.steps : touched.most;
-        if (__builtin_mul_overflow(n, kn_bytes(bufs[ph->nest.values.data[i].access->buf].dtype),
-                                   &n) ||
-            __builtin_add_overflow(bytes, n, &bytes))
+    int64_t bytes = 0;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_is_read(kn_value_at(ph, i)) &&
+            __builtin_add_overflow(bytes, kn_bytes_read(a, ph, i, bufs), &bytes))
             return INT64_MAX;
-    }
     return bytes;
 }
 

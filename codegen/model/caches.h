@@ -4,6 +4,8 @@
 
 #include "codegen/kir/kir.h"
 
+/* Bytes of the distinct elements that a value reads. */
+int64_t kn_bytes_read(kn_arena *a, const kn_phase *ph, int value, const kn_buf *bufs);
 /* Bytes that a phase loads; INT64_MAX if they are more. */
 int64_t kn_phase_bytes_read(kn_arena *a, const kn_phase *phase, const kn_buf *bufs);
 /* For each buffer, its loads in the whole kernel, a sweep that loads it again being another. */

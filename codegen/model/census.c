@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codegen/model/caches.h"
 #include "ir/interp.h"
 #include "ir/view.h"
 
@@ -26,14 +27,6 @@ bool kn_census_same(const kn_census *x, const kn_census *y)
 }
 
 /* ---- kernel IR ---- */
-
-/* Bytes of the distinct elements that a value reads, or that a store writes. */
-static int64_t bytes_read(kn_arena *a, const kn_phase *ph, int value, const kn_buf *bufs)
-{
-    kn_touched touched = kn_read_touches(a, ph, value);
-    int64_t n = touched.steps < touched.most ? touched.steps : touched.most;
-    return n * kn_bytes(bufs[ph->nest.values.data[value].access->buf].dtype);
-}
 
 static int64_t bytes_written(const kn_phase *ph, const kn_access *acc, const kn_buf *bufs)
 {
@@ -61,7 +54,7 @@ static void add_loads(kn_arena *a, kn_census *c, const kn_kernel *k, const kn_ph
             const kn_value *v = &ph->nest.values.data[i];
             if (!kn_is_read(v) || done[i] || !(need[i] || v->level == KN_GROUP))
                 continue;
-            int64_t bytes = bytes_read(a, ph, i, bufs);
+            int64_t bytes = kn_bytes_read(a, ph, i, bufs);
             if (k)
                 bytes -= (int64_t)((double)bytes * kn_part_on_chip(k, ph, i));
             const kn_buf *b = &bufs[v->access->buf];

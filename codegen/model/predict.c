@@ -420,12 +420,8 @@ static double waves_until_all_are_done(const spread *s, const kn_time *t)
 static double column_slowdown(const model *m, const kn_phase *ph)
 {
     const double line = 128;
-    double width = 0;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_is_reread(ph, i))
-            width = (double)kn_cols_width(ph) * kn_bytes(ph->nest.values.data[i].dtype);
     bool async_columns = ph->how.async && ph->how.walk == KN_WALK_COLS;
-    return async_columns ? 1 + m->m->between / most(width, line) : 1;
+    return async_columns ? 1 + m->m->between / most(kn_reread_line(ph), line) : 1;
 }
 
 /* The next phase that is not local. */

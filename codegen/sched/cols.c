@@ -103,21 +103,11 @@ kn_keep kn_cols_keep(const kn_phase *ph, const kn_target *target)
     return has_something_to_keep(ph, target) && fits(ph, target, 1) ? KN_KEEP_SHARED : KN_KEEP_NONE;
 }
 
-/* Contiguous bytes of a tile, of the kept elements. */
-static int line_of(const kn_phase *ph)
-{
-    int element = 0;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_is_reread(ph, i))
-            element = kn_bytes(ph->nest.values.data[i].dtype);
-    return kn_cols_width(ph) * element;
-}
-
 /* Narrows tiles until at most `line` bytes of what is kept are contiguous; they keep their size by more members. */
 static void narrow(kn_phase *ph, int line)
 {
     int width = kn_cols_width(ph);
-    while (line_of(ph) > line && ph->how.lanes > 1)
+    while (kn_reread_line(ph) > line && ph->how.lanes > 1)
         ph->how.lanes /= 2;
     ph->how.tile *= width / kn_cols_width(ph);
 }
@@ -126,7 +116,7 @@ static void narrow(kn_phase *ph, int line)
  * transposed. */
 static void narrow_alone(kn_phase *ph, const kn_target *target)
 {
-    int line = line_of(ph);
+    int line = kn_reread_line(ph);
     kn_phase with = *ph;
     while (line > LINE &&
            (ph->how.tile || kept_bytes(&with) > FULL_BLOCK ||
@@ -214,7 +204,7 @@ void kn_schedule_columns(const kn_site *at, kn_phase *ph)
     int64_t least = want ? want : 2, most = want ? want : target->cluster;
     int64_t few = want || !ph->how.tile || most < FEW_BLOCKS ? most : FEW_BLOCKS;
     int at_once = forced ? 1 : MIN_BLOCKS;
-    bool longer = !ph->how.tile && line_of(ph) > LINE && (want || runs_in_waves(ph, target));
+    bool longer = !ph->how.tile && kn_reread_line(ph) > LINE && (want || runs_in_waves(ph, target));
     int64_t fewer = most < TWO_LINE_BLOCKS ? most : TWO_LINE_BLOCKS;
     if (!alone && (forced || chosen) &&
         ((longer && in_clusters(ph, target, 2 * LINE, least, fewer, MIN_BLOCKS)) ||
