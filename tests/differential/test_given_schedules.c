@@ -52,7 +52,7 @@ static const struct {
      "    return d, y.T + d, d.T, cast(d, f64)\n",
      "N=66 C=92", "tiles"},
 };
-enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8, TILES = 14 };
+enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8, TILES = 18 };
 enum { UNDONE = EFFORT(80, 10), ELEMENTS = 6000 }; /* programs whose merges are undone */
 enum { PROGRAMS = sizeof programs / sizeof *programs, CHANGED = EFFORT(8, 2), MOST_EDITS = 3 };
 
