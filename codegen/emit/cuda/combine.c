@@ -27,6 +27,8 @@ static void write_shift(kn_cuda_writer *w, int r)
     const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     bool first = w->ph->how.cluster || w->ph->how.unaligned;
+    const kn_lanes *lanes = w->lanes;
+    w->lanes = NULL; /* one member, not a lane of a vector */
     kn_cuda_open(w, first ? "if (members > 0)" : "if (begin < members)");
     kn_cuda_line(w, "const kn_count i = %s;", first ? "0" : "begin");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
@@ -46,6 +48,7 @@ static void write_shift(kn_cuda_writer *w, int r)
     kn_cuda_close_groups(w);
     kn_cuda_close(w);
     w->need = outer;
+    w->lanes = lanes;
 }
 
 /* Declares one for each group of the thread. */
