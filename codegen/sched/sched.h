@@ -191,7 +191,6 @@ int kn_mixed_lanes(const kn_phase *phase);
  * chip; grid barriers saved. */
 typedef struct kn_mixed_cost {
     double saved, partial, again;
-    double loaded; /* bytes of all arrays that rows loads then, which keep memory busy */
     int barriers;
 } kn_mixed_cost;
 

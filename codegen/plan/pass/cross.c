@@ -261,16 +261,6 @@ static double bytes_again(const crossing *c)
     return bytes;
 }
 
-/* Bytes of the arrays that rows loads, with what it takes over. */
-static double bytes_of_host(const crossing *c)
-{
-    double bytes = 0;
-    for (int i = 0; i < c->host.nest.values.len; i++)
-        if (is_array(kn_value_at(&c->host, i)))
-            bytes += bytes_loaded(c, kn_value_at(&c->host, i));
-    return bytes;
-}
-
 /* The parts of the groups of rows that do the reductions of columns; none if that is impossible, or does not pay. */
 static kn_mixed_parts find_parts(crossing *c, const kn_phase *rows)
 {
@@ -295,7 +285,6 @@ static kn_mixed_parts find_parts(crossing *c, const kn_phase *rows)
     kn_shaped *columns = kn_preview(p, c->from);
     c->cost.barriers = !c->depends && !is_spread(c, columns);
     c->cost.again = c->tail ? bytes_again(c) : 0;
-    c->cost.loaded = bytes_of_host(c);
     if (c->tail && c->cost.again == 0)
         return none;
     return kn_schedule_mixed(after, columns->phases, target, &c->cost);
