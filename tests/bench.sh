@@ -62,7 +62,8 @@ python=${KILN_PYTHON:-python3}
 if "$python" -c 'import numpy' 2>/dev/null; then
     "$python" bench/peers.py "$scratch/measured.json" -o "$scratch/peers.json" --seconds 10 >"$scratch/log" 2>"$scratch/lacks"
     grep -vE 'without |: (it has no gradients|Numpy: bf16|name .bf16. is not defined|Jax: strides)$' "$scratch/lacks" && fail "a peer cannot run what is drawn"
-    python3 bench/drawn.py "$scratch/measured.json" "$scratch/peers.json" | grep -q '^Best peer / kiln' || fail "no peer is in the summary"
+    python3 bench/drawn.py "$scratch/measured.json" "$scratch/peers.json" >"$scratch/beside" || fail "$(cat "$scratch/beside")"
+    grep -q '^Best peer / kiln' "$scratch/beside" || fail "no peer is in the summary"
 fi
 grep -q '^bound / time: geometric mean' "$scratch/summary" && grep -q '^[0-9.]*  5\.' "$scratch/summary" || fail "$(cat "$scratch/summary")"
 "$speed" --merges --schedule split 2>/dev/null && fail "merges of a schedule that is forced"
