@@ -4,7 +4,7 @@
  * outputs differ, in the usual order of threads or in one of three others; at least 96 of 100 must be. Those
  * missed are listed. One worker runs all blocks, so that the test gives the same every time.
  *
- * KILN_MUTANTS=n: only every n-th (sanitized, 4). */
+ * KILN_MUTANTS=n: only every n-th (sanitized, 12). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -514,7 +514,7 @@ static void test_mutants(void **state)
     (void)state;
     const char *given = getenv("KILN_MUTANTS");
     int every = given ? atoi(given) : 0;
-    tally all = {.every = every > 0 ? every : EFFORT(1, 4)};
+    tally all = {.every = every > 0 ? every : EFFORT(1, 12)};
     bool found[DEFECTS] = {false};
     kn_context *ctxs[ORDERS];
     kn_device *devs[ORDERS];
