@@ -109,7 +109,7 @@ static void test_random(void **state)
         kn_arena_finish(&a);
     }
     print_message("%d of %d programs have two parts\n", done, n);
-    assert_true(done * 4 > n);
+    assert_true(done * 6 > n);
 }
 
 /* ---- derivatives ---- */
