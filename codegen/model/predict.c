@@ -517,10 +517,10 @@ static void add(kn_time *sum, const kn_time *t)
 /* What a block takes to find out whether it has a piece of a phase that runs beside others. */
 enum { PART_NS = 100 };
 
-/* A run of phases side by side. */
+/* A run of phases side by side: the longest wait among them, and the sum of their waits; a phase that only some blocks
+ * have a piece of counts by these blocks' part of the grid. */
 typedef struct run {
-    double longest,
-        sum; /* of what its phases wait, those that only some blocks have a piece of by the part of these */
+    double longest, sum;
 } run;
 
 /* What phase p waits, besides what the machine needs for it, longer than the phases before it in its run: a block waits
@@ -528,14 +528,14 @@ typedef struct run {
 static double waits_beside(const model *m, int p, run *r, double waits)
 {
     kn_part_of_grid part;
-    const bool runs = kn_runs_beside(m->k, p, &part);
+    const bool parted = kn_runs_beside(m->k, p, &part);
     const double before = most(r->longest, r->sum);
-    if (!m->k->phases.data[p].how.beside)
+    if (!m->k->phases.data[p].how.beside) {
         *r = (run){.longest = waits, .sum = waits};
-    if (!runs)
+        return waits + (parted ? PART_NS : 0);
+    }
+    if (!parted)
         return waits;
-    if (!m->k->phases.data[p].how.beside)
-        return waits + PART_NS;
     r->longest = most(r->longest, waits);
     r->sum += waits * least(1, (double)part.blocks / m->grid);
     return most(r->longest, r->sum) - before + PART_NS;

@@ -144,13 +144,11 @@ static bool visit_mergers(kn_kernel *k, const kn_phase *split, int64_t parts, in
         const kn_store *st = &split->nest.stores.data[s];
         for (int i = 0; i < k->phases.len && st->kind == KN_STORE_PARTIAL; i++) {
             kn_phase *reader = &k->phases.data[i];
-            bool reads = false;
-            for (int v = 0; v < reader->nest.values.len; v++)
-                reads = reads || (kn_is_read(kn_value_at(reader, v)) &&
-                                  kn_value_at(reader, v)->access->buf == st->access.buf);
-            if (reads && !merges(reader, st, parts))
+            if (!kn_reads_from(reader, st->access.buf))
+                continue;
+            if (!merges(reader, st, parts))
                 return false;
-            if (reads && fewer)
+            if (fewer)
                 reader->nest.axes[0].extent = reader->nest.members = reader->num.chunk = fewer;
         }
     }

@@ -120,55 +120,59 @@ static void write_local(kn_cuda_writer *w, int p, const char *lane, const char *
     kn_cuda_close(w);
 }
 
-/* The local phases of `host` that are done by a warp each, side by side; only those that are shared, or only others. */
-static void write_warp_locals(kn_cuda_writer *w, int host, bool shared)
+/* Where a local phase stands: once for all phases that read it, or in the phase behind it, before its groups or in
+ * each of them. */
+typedef enum local_place { SHARED_BY_PHASES, ONCE_A_BLOCK, IN_EACH_GROUP } local_place;
+
+static local_place place_of(const kn_kernel *k, int p)
 {
-    const kn_kernel *k = w->k;
-    int n = 0, at = 0;
-    for (int p = kn_first_local(k, host); p < host; p++) {
-        const kn_phase *local = &k->phases.data[p];
-        if (!kn_by_a_warp(local) || kn_is_shared_local(k, p) != shared)
-            continue;
-        kn_cuda_line(w, "if (threadIdx.x / 32 == %d %% (blockDim.x / 32))", n++);
-        write_local(w, p, "threadIdx.x % 32", "", at);
-        at += local->exports.len * KN_EXPORT_BYTES;
-    }
-    if (!n)
+    if (kn_is_shared_local(k, p))
+        return SHARED_BY_PHASES;
+    return k->phases.data[p].nest.ngroup ? IN_EACH_GROUP : ONCE_A_BLOCK;
+}
+
+typedef KN_VEC(int) locals;
+
+/* The local phases of `host` at `place`, in order; `by_a_warp` chooses between those that are done by a warp each and
+ * those that are done by all threads. */
+static locals locals_at(const kn_cuda_writer *w, int host, local_place place, bool by_a_warp)
+{
+    locals found = {0};
+    for (int p = kn_first_local(w->k, host); p < host; p++)
+        if (kn_by_a_warp(&w->k->phases.data[p]) == by_a_warp && place_of(w->k, p) == place)
+            kn_push(w->k->arena, &found, p);
+    return found;
+}
+
+/* Those done by a warp each run side by side, and meet at one barrier. */
+static void write_warp_locals(kn_cuda_writer *w, int host, local_place place)
+{
+    const locals l = locals_at(w, host, place, true);
+    if (!l.len)
         return;
+    for (int i = 0, at = 0; i < l.len; i++) {
+        kn_cuda_line(w, "if (threadIdx.x / 32 == %d %% (blockDim.x / 32))", i);
+        write_local(w, l.data[i], "threadIdx.x % 32", "", at);
+        at += w->k->phases.data[l.data[i]].exports.len * KN_EXPORT_BYTES;
+    }
     kn_cuda_line(w, "__syncthreads();");
-    at = 0;
-    for (int p = kn_first_local(k, host); p < host; p++) {
-        const kn_phase *local = &k->phases.data[p];
-        for (int e = 0;
-             e < local->exports.len && kn_by_a_warp(local) && kn_is_shared_local(k, p) == shared;
-             e++, at += KN_EXPORT_BYTES)
+    for (int i = 0, at = 0; i < l.len; i++) {
+        const kn_phase *local = &w->k->phases.data[l.data[i]];
+        for (int e = 0; e < local->exports.len; e++, at += KN_EXPORT_BYTES)
             kn_cuda_line(w, "const %s x%d = *(const %s *)(scratch + %d);", export_type(local, e),
                          local->first_export + e, export_type(local, e), at);
     }
     kn_cuda_line(w, "__syncthreads();");
 }
 
-/* The local phases of the phase being written: those that work on its groups, or those that a block does once. */
-static void write_locals(kn_cuda_writer *w, bool grouped, const char *lane, const char *live)
+/* The local phases at `place` of the phase being written. */
+static void write_locals(kn_cuda_writer *w, local_place place, const char *lane, const char *live)
 {
     kn_cuda_writer host = *w;
-    if (!grouped)
-        write_warp_locals(w, host.p, false);
-    for (int p = kn_first_local(w->k, host.p); p < host.p; p++)
-        if ((w->k->phases.data[p].nest.ngroup > 0) == grouped && !kn_is_shared_local(w->k, p) &&
-            !kn_by_a_warp(&w->k->phases.data[p]))
-            write_local(w, p, grouped ? lane : "threadIdx.x", live, 0);
-    *w = host;
-}
-
-/* Those whose exports later phases see, too. */
-static void write_shared_locals(kn_cuda_writer *w)
-{
-    kn_cuda_writer host = *w;
-    write_warp_locals(w, host.p, true);
-    for (int p = kn_first_local(w->k, host.p); p < host.p; p++)
-        if (kn_is_shared_local(w->k, p) && !kn_by_a_warp(&w->k->phases.data[p]))
-            write_local(w, p, "threadIdx.x", "", 0);
+    write_warp_locals(w, host.p, place);
+    const locals l = locals_at(w, host.p, place, false);
+    for (int i = 0; i < l.len; i++)
+        write_local(w, l.data[i], lane, live, 0);
     *w = host;
 }
 
@@ -177,7 +181,7 @@ static void write_shared_locals(kn_cuda_writer *w)
 static void write_flat(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    write_locals(w, false, NULL, "");
+    write_locals(w, ONCE_A_BLOCK, "threadIdx.x", "");
     kn_cuda_line(w, "const kn_count members = %s;", kn_cuda_extents(w, 0, ph->nest.naxes));
     if (ph->how.tail) {
         kn_cuda_tail_range(w, "members", kn_cuda_printed(w, "%s + 1 == %s", w->block, w->blocks));
@@ -311,13 +315,13 @@ static void write_rows(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     bool shares = kn_shares_block(w->k, ph);
-    write_locals(w, false, NULL, "");
+    write_locals(w, ONCE_A_BLOCK, "threadIdx.x", "");
     write_shape(w);
     kn_cuda_declare_shared(w);
     write_work(w);
     open_rows(w);
     kn_cuda_write_group(w);
-    write_locals(w, true, "lane", shares ? "live" : "");
+    write_locals(w, IN_EACH_GROUP, "lane", shares ? "live" : "");
     const kn_cuda_stride by = stride_of_rows(w, shares);
     kn_cuda_sweeps(w, &by,
                    ph->how.cluster ? "lane == 0 && rank == 0"
@@ -377,7 +381,7 @@ static void write_cols(kn_cuda_writer *w)
     int width = kn_cols_width(ph), lanes = ph->how.lanes;
     int side = kn_transpose_side(ph);
     const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * side);
-    write_locals(w, false, NULL, "");
+    write_locals(w, ONCE_A_BLOCK, "threadIdx.x", "");
     write_shape(w);
     kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
     kn_cuda_line(w, "const int column = threadIdx.x %% %d, row = threadIdx.x / %d;", lanes, lanes);
@@ -385,7 +389,7 @@ static void write_cols(kn_cuda_writer *w)
     kn_cuda_declare_shared(w);
     open_cols(w);
     write_columns_of_thread(w);
-    write_locals(w, true, "row", "live");
+    write_locals(w, IN_EACH_GROUP, "row", "live");
     write_range(w, "live");
     kn_cuda_stride by = {"(begin + row)", "end", kn_is_cyclic(ph) ? "stride" : rows};
     if (kn_phase_in_order(ph))
@@ -467,7 +471,7 @@ static void write_phase(kn_cuda_writer *w, int p)
     enter_phase(w, p);
     if (w->ph->barrier)
         kn_cuda_line(w, "kn_grid_barrier(barrier);");
-    write_shared_locals(w);
+    write_locals(w, SHARED_BY_PHASES, "threadIdx.x", "");
     describe_phase(w);
     const bool one_block = w->ph->how.last_block && !w->ph->how.last_of_tile;
     if (one_block && w->ph->how.atomic)
