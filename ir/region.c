@@ -205,14 +205,58 @@ static bool is_single(const kn_former *f, const kn_node *n)
     return true;
 }
 
-/* `others`: the operands that are no single numbers for n; `singles`: those that are. */
-static void merge_with_operands(kn_former *f, const kn_node *n, bool others, bool singles)
+/* Is x a single number that n would find in another loop nest: is it a reduction's result, or n no number? Of all the
+ * nests that such a number touches only one can be merged with what makes it, and keep on chip what it reads. */
+static bool joins_nests(const kn_former *f, const kn_node *x, const kn_node *n)
+{
+    return is_single(f, x) && (kn_ops[x->op].cls == KN_REDUCE || !is_single(f, n));
+}
+
+/* A value and one of its operands, in the order of merging. */
+typedef struct pair {
+    const kn_node *x, *n;
+    int magnitude, place;
+} pair;
+
+typedef KN_VEC(pair) pairs;
+
+/* The binary logarithm of a loop nest's steps, so that nests of similar sizes have one order. */
+static int magnitude_of(const kn_former *f, const kn_node *n)
+{
+    int magnitude = 0;
+    for (int64_t steps = kn_region_elements(f, kn_node_space(n), n->rank); steps > 1; steps /= 2)
+        magnitude++;
+    return magnitude;
+}
+
+static int larger_nests_first(const void *a, const void *b)
+{
+    const pair *x = a, *y = b;
+    return x->magnitude != y->magnitude ? y->magnitude - x->magnitude : x->place - y->place;
+}
+
+/* Merges a value with its operands; `joining`: leaves to it those that join nests. */
+static void merge_with_operands(kn_former *f, const kn_node *n, pairs *joining)
 {
     for (int k = 0; k < n->nin; k++) {
         const kn_node *x = f->use[n->id][k].base;
-        if (kn_is_value(x) && (is_single(f, x) && !is_single(f, n) ? singles : others))
+        if (!kn_is_value(x))
+            continue;
+        if (!joining || !joins_nests(f, x, n)) {
             kn_region_merge(f, x->id, n->id);
+            continue;
+        }
+        const int of_x = magnitude_of(f, x), of_n = magnitude_of(f, n);
+        kn_push(f->a, joining, ((pair){x, n, of_x > of_n ? of_x : of_n, joining->len}));
     }
+}
+
+static void merge_joining(kn_former *f, pairs *joining)
+{
+    if (joining->len)
+        qsort(joining->data, (size_t)joining->len, sizeof *joining->data, larger_nests_first);
+    for (int i = 0; i < joining->len; i++)
+        kn_region_merge(f, joining->data[i].x->id, joining->data[i].n->id);
 }
 
 /* ---- regions that load the same array, an argument or what another region makes ---- */
@@ -365,10 +409,10 @@ static kn_regions *finish(kn_former *f)
     return f->out;
 }
 
-/* Whether merges come last that put what needs a number beside what makes it, and whether those of the last values come
- * first. */
+/* Whether merges over numbers that join loop nests come last, those of the largest nests first; and whether those of
+ * the last values come first. */
 typedef struct order {
-    bool singles_last, backwards;
+    bool joining_last, backwards;
 } order;
 
 static const order orders[KN_REGION_ORDERS] = {
@@ -377,15 +421,16 @@ static const order orders[KN_REGION_ORDERS] = {
 kn_regions *kn_regions_form_in(kn_arena *a, kn_graph *g, const int64_t *sizes, int number)
 {
     kn_former *f = kn_regions_begin(a, g, sizes, true);
-    order o = orders[number];
-    int n = g->nodes.len;
-    for (int round = 0; round < 2; round++)
+    const order o = orders[number];
+    const int n = g->nodes.len;
+    pairs joining = {0};
+    for (int round = 0; round < (o.joining_last ? 1 : 2); round++)
         for (int i = 0; i < n; i++) {
             const kn_node *v = g->nodes.data[o.backwards ? n - 1 - i : i];
             if (kn_is_value(v))
-                merge_with_operands(f, v, !o.singles_last || round == 0,
-                                    !o.singles_last || round == 1);
+                merge_with_operands(f, v, o.joining_last ? &joining : NULL);
         }
+    merge_joining(f, &joining);
     merge_siblings(f);
     return finish(f);
 }
@@ -399,7 +444,7 @@ kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
         const kn_node *v = g->nodes.data[i];
         /* what only gives an output its shape is no operation: it stays with the value that it shows */
         if (kn_is_value(v) && kn_is_output_copy(g, v) && kn_shown_value(v))
-            merge_with_operands(f, v, true, true);
+            merge_with_operands(f, v, NULL);
     }
     return finish(f);
 }

@@ -132,9 +132,9 @@ static void test_refused(void **state)
          "[N, N]: negative sin exp tanh; [N, N]: add",
          "tanh(exp) at 2:12 and add(tanh, tanh) at 2:31",
          "add reads tanh along different axes at once, as in x + x.T"},
-        {"x: f32[N], y: f32[M]", "sum(x) + sum(y)", "[M] over 0: sum; [N] over 0: sum add",
-         "sum(y) at 2:21 and add(sum, sum) at 2:19",
-         "one has an axis N that the other's reductions do not go over"},
+        {"x: f32[N], y: f32[M]", "sum(x) + sum(y)", "[N] over 0: sum; [M] over 0: sum add",
+         "sum(x) at 2:12 and add(sum, sum) at 2:19",
+         "one has an axis M that the other's reductions do not go over"},
         {"x: f32[N, C]", "sum(sum(x, axis=1))", "[N, C] over 1: sum; [N] over 0: sum copy",
          "sum(x) at 2:16 and copy(sum) at 2:12",
          "one has an axis C that the other's reductions do not go over"},
@@ -168,6 +168,25 @@ static void test_refused_between(void **state)
                         strcmp(list.data[i].why, list.data[j].why) != 0);
     }
     assert_true(between);
+}
+
+/* What needs a number is merged with what makes it where the loop nest is the largest, whatever the order in the text;
+ * nests of similar sizes have one order. */
+static void test_largest_first(void **state)
+{
+    (void)state;
+    static const char *const scaled = "x * (sum(x) + sum(y)), y * (sum(x) + sum(y))";
+    static const struct {
+        const char *sizes, *text;
+    } cases[] = {
+        {"N=1000, M=100", "[M] over 0: sum; [N] over 0: sum add multiply; [M]: multiply"},
+        {"N=100, M=1000", "[N] over 0: sum; [M] over 0: sum add multiply; [N]: multiply"},
+        {"N=600, M=1000", "[M] over 0: sum; [N] over 0: sum add multiply; [M]: multiply"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(
+            regions_text(regions_at("x: f32[N], y: f32[M]", scaled, cases[i].sizes, true)),
+            cases[i].text);
 }
 
 /* Values come before arguments: what is reduced is in the loop nest of its reduction, not in that of another which
@@ -418,6 +437,7 @@ int main(void)
         test(test_axes),
         test(test_empty),
         test(test_reshaped),
+        test(test_largest_first),
         test(test_siblings_last),
         test(test_two_orders),
         test(test_large),
