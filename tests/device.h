@@ -29,6 +29,18 @@ static inline kiln_ctx *open_device(const char *device)
     return ctx;
 }
 
+/* Ends the test where there is no such device. */
+static inline void skip_without(const char *device)
+{
+    kiln_config config;
+    kiln_ctx *ctx;
+    kiln_config_init(&config);
+    config.device = device;
+    if (kiln_ctx_create(&config, &ctx) != KILN_OK)
+        skip();
+    kiln_ctx_destroy(ctx);
+}
+
 static inline kiln_prog *compile_with(kiln_ctx *ctx, const char *text, const kiln_options *options)
 {
     kiln_graph *graph;
