@@ -124,16 +124,16 @@ bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map)
 }
 
 /* Have they been refused for their axes? More nodes only add to the reasons. */
-static bool are_apart(kn_former *f, int a, int b)
+static bool are_unlike(kn_former *f, int a, int b)
 {
-    if (f->forming[a].apart.len > f->forming[b].apart.len) {
+    if (f->forming[a].unlike.len > f->forming[b].unlike.len) {
         int t = a;
         a = b;
         b = t;
     }
-    for (int i = 0; i < f->forming[a].apart.len; i++) {
+    for (int i = 0; i < f->forming[a].unlike.len; i++) {
         f->out->work++;
-        if (kn_region_find(f, f->forming[a].apart.data[i]) == b)
+        if (kn_region_find(f, f->forming[a].unlike.data[i]) == b)
             return true;
     }
     return false;
@@ -164,9 +164,9 @@ static void merge(kn_former *f, int t, int s, const int8_t *map)
         kn_push(f->a, &to->reads, from->reads.data[i]);
     for (int i = 0; i < from->loads.len; i++)
         add_load(f, to, from->loads.data[i]);
-    for (int i = 0; i < from->apart.len; i++)
-        if (!are_apart(f, t, kn_region_find(f, from->apart.data[i])))
-            kn_push(f->a, &to->apart, from->apart.data[i]);
+    for (int i = 0; i < from->unlike.len; i++)
+        if (!are_unlike(f, t, kn_region_find(f, from->unlike.data[i])))
+            kn_push(f->a, &to->unlike, from->unlike.data[i]);
     span_reductions(to, from, &to->earliest, &to->latest);
     to->first = from->first < to->first ? from->first : to->first;
     kn_region_order_merge(f, t, s);
@@ -182,11 +182,11 @@ bool kn_region_merge(kn_former *f, int x, int y)
     int na = f->forming[a].region->nodes.len, nb = f->forming[b].region->nodes.len;
     bool a_first = na != nb ? na > nb : f->forming[a].first < f->forming[b].first;
     int t = a_first ? a : b, s = a_first ? b : a;
-    if (a == b || are_apart(f, a, b) || is_too_long(f, a, b))
+    if (a == b || are_unlike(f, a, b) || is_too_long(f, a, b))
         return false;
     if (!kn_region_map_axes(f, t, s, map)) {
-        kn_push(f->a, &f->forming[a].apart, b);
-        kn_push(f->a, &f->forming[b].apart, a);
+        kn_push(f->a, &f->forming[a].unlike, b);
+        kn_push(f->a, &f->forming[b].unlike, a);
         return false;
     }
     if (!kn_region_all_walked(f, t, s, map) || kn_region_between(f, t, s))

@@ -27,7 +27,7 @@ typedef struct kn_forming {
     KN_VEC(int)
     reads; /* values that it reads; after merging perhaps its own, or several of one region */
     KN_VEC(kn_load) loads; /* by leaf number */
-    KN_VEC(int) apart;     /* regions whose axes do not allow it to be one with them */
+    KN_VEC(int) unlike;    /* regions whose axes do not allow it to be one with them */
 } kn_forming;
 
 /* Regions are known by the number of one of their nodes, to which parent[] leads from the others. */

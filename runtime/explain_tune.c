@@ -28,7 +28,7 @@ kn_status kn_explain_plan(subject *s, const kn_arg *args, int nargs, bool own)
     KN_TRY(kn_bind(a, p->optimised, args, nargs, KN_BIND_ASSUME, &b));
     s->assumed = b.assumed;
     kn_problem problem = kn_program_problem(p, &b, &s->target);
-    problem.told = true;
+    problem.explained = true;
     KN_TRY(kn_plan_make(a, &problem, &s->plan));
     KN_TRY(plan_unfused(s, problem));
     if (!own || !kn_tunes(p))

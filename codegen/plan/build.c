@@ -48,7 +48,7 @@ kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regio
     KN_TRY(kn_assemble(&p, plan));
     plan->after = kn_census_of_kernels(a, pr->graph, plan->kernels.data, plan->kernels.len,
                                        p.bufs.data, p.bufs.len);
-    if (pr->told)
+    if (pr->explained)
         kn_push(
             a, &plan->steps,
             ((kn_plan_step){"schedule", "groups to threads, values kept on chip", plan->after}));

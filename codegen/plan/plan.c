@@ -13,10 +13,10 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     int64_t *sizes = KN_NEW_ARRAY(a, int64_t, symbols + 1);
     memcpy(sizes, pr.sizes, sizeof *sizes * (size_t)symbols);
     base.sizes = sizes;
-    if (pr.told)
+    if (pr.explained)
         base.before = kn_census_of_graph(a, pr.graph, pr.sizes);
     KN_TRY(kn_problem_refine(a, &pr));
-    if (pr.told)
+    if (pr.explained)
         kn_push(a, &base.steps,
                 ((kn_plan_step){"refine", "reshapes that split or merge axes as views",
                                 kn_census_of_graph(a, pr.graph, pr.sizes)}));

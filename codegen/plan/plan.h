@@ -66,7 +66,7 @@ typedef struct kn_problem {
     bool fast; /* fast_math */
     /* One kernel for all sizes, strides, alignments and overlaps. */
     bool universal;
-    bool told; /* for people: the plan has `before` and `steps` */
+    bool explained; /* for people: the plan has `before` and `steps` */
     /* The sizes are an example, arguments are compact, and numbers have formulas: codegen/kir/formula.h */
     bool formulas;
     bool as_written;           /* axes are not refined, for which can be cut depends on the sizes */

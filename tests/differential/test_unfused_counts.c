@@ -44,7 +44,7 @@ static kn_plan *plan_of(const program *p, kn_context *ctx, const kn_program_opti
             kn_bind(p->arena, prog->optimised, args, shapes_only(p, args), KN_BIND_INPUTS, &b),
             KN_OK);
         kn_problem problem = kn_program_problem(prog, &b, &target);
-        problem.told = true;
+        problem.explained = true;
         assert_int_equal(kn_plan_make(p->arena, &problem, &plan), KN_OK);
     }
     kn_program_destroy(prog);

@@ -33,7 +33,7 @@ static const struct {
 
 static void record(kn_plan *plan, const kn_planner *p, const char *name, const char *what)
 {
-    if (!plan || !p->problem->told)
+    if (!plan || !p->problem->explained)
         return;
     kn_plan_step step = {name, what,
                          kn_census_of_phases(p->arena, p->problem->graph, p->phases.data,
