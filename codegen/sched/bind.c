@@ -173,7 +173,8 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k)
     }
     kn_resident_keep(k, at->target);
     store_results_by_vectors(at, k);
-    k->bound = largest_block(k, served_limit(at, k));
+    /* several blocks a multiprocessor are so many of this size */
+    k->bound = k->min_blocks > 1 ? 0 : largest_block(k, served_limit(at, k));
 }
 
 void kn_bind_kernel(const kn_site *at, kn_kernel *k)

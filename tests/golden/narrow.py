@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Which indices are looked for in 32 bits, and what is found where there is none: codegen/plan/form/narrow.c.
+"""Which indices are looked for in 32 bits, and what is found where there is none: codegen/plan/form/narrow.c. Which
+products of 64 bits, and roundings to 16, are one instruction: codegen/emit/cuda/value.c.
 
 usage: narrow.py KILN
 
@@ -23,6 +24,15 @@ TYPES = [
 ]
 # What is found in x of random numbers between 0 and 1.
 FOUND = [("argmax(x * 0, axis=1)", "0"), (SEARCH.format(-1), "0"), (SEARCH.format(2), "9223372036854775807")]
+# Of x: T[N, C]: the type, what the kernel says, and how often.
+WRITTEN = [
+    ("x * cast(random_bits(1, 2, x.shape), f32)", "f32", "kn_multiply_wide(", 19),  # block 0 of 2^32 is known
+    ("x * cast(random_bits(1, 2, x.shape), f32)", "f32", "kn_multiply(", 0),
+    ("x * cast(cast(x, u64) * 3, f32)", "f32", "kn_multiply_wide(", 0),
+    ("(x + x * x) * x", "bf16", "kn_round_to_bf16(", 2),
+    ("where(x > 0, x * x, 0) + x", "bf16", "kn_round_to_bf16(", 1),
+    ("(x + x * x) * x", "f16", "kn_round_to_bf16(", 0),
+]
 
 
 def kiln(*command):
@@ -32,11 +42,11 @@ def kiln(*command):
     return done.stdout
 
 
-def explain(expression, sizes):
+def explain(expression, sizes, kind="f32"):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "f.kiln"
-        path.write_text(f"def f(x: f32[N, C]):\n    return {expression}\n")
-        return kiln("explain", "--stage", "cuda", "--arch", "sm_90", path, f"x=f32[{sizes}]")
+        path.write_text(f"def f(x: {kind}[N, C]):\n    return {expression}\n")
+        return kiln("explain", "--stage", "cuda", "--arch", "sm_90", path, f"x={kind}[{sizes}]")
 
 
 def main():
@@ -47,13 +57,18 @@ def main():
         if got != want:
             failed += 1
             print(f"{expression} of [{sizes}]: {got}, not {want}")
+    for expression, kind, words, want in WRITTEN:
+        got = explain(expression, "64,4096", kind).split("kiln_f(")[1].count(words)
+        if got != want:
+            failed += 1
+            print(f"{expression} of {kind}: {words} {got} times, not {want}")
     for expression, want in FOUND:
         for device in ("cpu", "emu"):
             text = kiln("eval", "--device", device, expression, "x=f32[3,100]@uniform(0,1)")
             if f"min={want} " not in text or f"max={want} " not in text:
                 failed += 1
                 print(f"{expression} on {device}: {text}, not {want}")
-    print(f"{len(TYPES) + 2 * len(FOUND)} cases, {failed} failed")
+    print(f"{len(TYPES) + len(WRITTEN) + 2 * len(FOUND)} cases, {failed} failed")
     return 1 if failed else 0
 
 

@@ -87,11 +87,50 @@ static void define_divisor(kn_cuda_writer *w, int i, const division *d)
                         kn_cuda_printed(w, "%s(%s)", d->make, kn_cuda_operand(w, i)));
 }
 
+/* Value i, a factor of 64 bits, as a number of 32; NULL: it may have more. */
+static const char *narrow_factor(kn_cuda_writer *w, int i)
+{
+    const kn_value *v = kn_value_at(w->ph, i);
+    if (v->kind == KN_V_CONST)
+        return v->value.i >> 32 == 0 ? kn_cuda_printed(w, "%uu", (unsigned)v->value.i) : NULL;
+    bool widened = kn_is_elem(v, KN_OP_CAST) && !kn_kept(w->ph, i) &&
+                   kn_value_at(w->ph, v->in[0])->dtype == KN_U32;
+    return widened ? kn_cuda_operand(w, v->in[0]) : NULL;
+}
+
+/* A product in 64 bits of factors of 32, which is one instruction; NULL: value i is none. */
+static const char *wide_product(kn_cuda_writer *w, int i)
+{
+    const kn_value *v = kn_value_at(w->ph, i);
+    if (!kn_is_elem(v, KN_OP_MUL) || v->dtype != KN_U64)
+        return NULL;
+    const char *x = narrow_factor(w, v->in[0]), *y = narrow_factor(w, v->in[1]);
+    return x && y ? kn_cuda_printed(w, "kn_multiply_wide(%s, %s)", x, y) : NULL;
+}
+
+/* Value i, of bf16, as a float. What is only rounded to bf16 stays in a float's bits. */
+static const char *widened(kn_cuda_writer *w, int i)
+{
+    const kn_value *v = kn_value_at(w->ph, i);
+    const bool computed = v->kind == KN_V_ELEM && !kn_kept(w->ph, i);
+    if (computed && v->op == KN_OP_CAST && kn_value_at(w->ph, v->in[0])->dtype == KN_F32)
+        return kn_cuda_printed(w, "kn_round_to_bf16(%s)", kn_cuda_operand(w, v->in[0]));
+    if (computed && v->op == KN_OP_WHERE)
+        return kn_cuda_printed(w, "kn_where(%s, %s, %s)", kn_cuda_operand(w, v->in[0]),
+                               widened(w, v->in[1]), widened(w, v->in[2]));
+    return kn_cuda_printed(w, "kn_cast<float>(%s)", kn_cuda_operand(w, i));
+}
+
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
-    const char *in[KN_MAX_IN] = {0};
+    const char *in[KN_MAX_IN] = {0}, *product = wide_product(w, i);
     int bits;
+    if (product)
+        return product;
+    if (kn_is_elem(v, KN_OP_CAST) && v->dtype == KN_F32 &&
+        kn_value_at(w->ph, v->in[0])->dtype == KN_BF16)
+        return widened(w, v->in[0]);
     if (w->lanes && v->level == KN_ELEMENT && kn_is_lane_number(w->ph, w->lanes, i, &bits))
         return kn_cuda_printed(w, "(%s)(l & %d)", kn_cuda_type(v->dtype), bits);
     for (int k = 0; k < v->nin; k++)

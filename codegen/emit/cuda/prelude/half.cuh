@@ -26,6 +26,13 @@ __device__ __forceinline__ void kn_narrow(float f, kn_bf16 &h)
 {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
 }
+// A float of these digits: the upper half of two that are rounded together.
+__device__ __forceinline__ float kn_round_to_bf16(float f)
+{
+    unsigned pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(f), "f"(0.0f));
+    return __uint_as_float(pair);
+}
 #else // the same, bit by bit
 __device__ __forceinline__ float kn_widen(kn_bf16 h) { return __uint_as_float((unsigned)h.bits << 16); }
 __device__ __forceinline__ float kn_widen(kn_f16 h)
@@ -53,6 +60,12 @@ __device__ __forceinline__ void kn_narrow(float f, kn_bf16 &h)
 {
     const unsigned u = __float_as_uint(f);
     h.bits = (unsigned short)(f != f ? 0x7fff : (u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+__device__ __forceinline__ float kn_round_to_bf16(float f)
+{
+    kn_bf16 h;
+    kn_narrow(f, h);
+    return kn_widen(h);
 }
 #endif
 

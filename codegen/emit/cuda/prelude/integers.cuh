@@ -15,6 +15,17 @@ template <class T> __device__ __forceinline__ T kn_right_shift(T a, T b)
     typedef typename kn_modular<sizeof(T)>::type word;
     return (word)b < 8 * sizeof(T) ? (T)(a >> b) : a < 0 ? (T)-1 : (T)0;
 }
+// In C the factors would be of 64 bits, of which the compiler multiplies the upper halves too.
+__device__ __forceinline__ unsigned long long kn_multiply_wide(unsigned a, unsigned b)
+{
+#if defined __CUDACC_RTC__
+    unsigned long long product;
+    asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+    return product;
+#else
+    return (unsigned long long)a * b;
+#endif
+}
 template <class T> __device__ __forceinline__ typename kn_modular<sizeof(T)>::type kn_magnitude(T a)
 {
     typedef typename kn_modular<sizeof(T)>::type word;
