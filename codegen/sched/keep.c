@@ -89,11 +89,12 @@ static bool has_place(const keeper *k, int i)
     return h && h->where == k->where && h->room == i;
 }
 
-/* May value i take over the place of value r: are all that use it dead before i is computed, or i before them? */
+/* May value i take over the place of value r: are all that use it dead before i is computed, or i before them? Not of
+ * what stays for all groups of a block. */
 static bool has_room(const keeper *k, int r, int i)
 {
     const kn_value *values = k->ph->nest.values.data;
-    bool free = has_place(k, r) && values[r].dtype == values[i].dtype &&
+    bool free = has_place(k, r) && !kn_is_hoisted(k->ph, r) && values[r].dtype == values[i].dtype &&
                 (values[r].kind == KN_V_ELEM || is_over_before(k, r, i));
     for (int n = 0; n < k->ph->how.holds.len && free; n++) {
         const kn_hold *h = &k->ph->how.holds.data[n];
