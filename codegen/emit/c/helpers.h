@@ -10,7 +10,11 @@ typedef unsigned u32;
 typedef __UINT64_TYPE__ u64;
 typedef float f32;
 typedef double f64;
-#ifndef __cplusplus
+#ifdef __cplusplus
+typedef bool
+    truth; /* a bool that is computed: compilers know that it is 0 or 1, and make masks of it */
+#else
+typedef _Bool truth;
 typedef float _Complex c64;
 typedef double _Complex c128;
 #endif

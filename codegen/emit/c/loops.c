@@ -176,9 +176,9 @@ static const char *expression(writing *g, int i, int loop)
     const char *in[KN_MAX_IN];
     if (v->kind == KN_V_INDEX) {
         const char *lane = subscript(w, v->access, kn_c_number_of(w->ph, false, i));
-        return g->l.way[i] == KN_C_SAME
-                   ? kn_c_printed(w, "(%s)p%d", kn_c_type(v->dtype), i)
-                   : kn_c_printed(w, "(%s)(p%d + %s)", kn_c_type(v->dtype), i, lane);
+        return g->l.way[i] == KN_C_SAME ? kn_c_printed(w, "(%s)p%d", kn_c_type(v->dtype), i)
+                                        : kn_c_printed(w, "(%s)p%d + (%s)(%s)", kn_c_type(v->dtype),
+                                                       i, kn_c_type(v->dtype), lane);
     }
     for (int k = 0; k < v->nin; k++)
         in[k] = operand(g, v->in[k], loop);
@@ -356,7 +356,7 @@ static void put_value(writing *g, int i, int loop)
         return;
     for (int k = 0; k < v->nin; k++)
         want(g, v->in[k]);
-    kn_c_line(w, "const %s %s = %s;", kn_c_type(v->dtype), kn_c_value(w, i),
+    kn_c_line(w, "const %s %s = %s;", kn_c_local(v->dtype), kn_c_value(w, i),
               expression(g, i, loop));
     if (g->l.array[i])
         kn_c_line(w, "a%d[l] = %s;", i, kn_c_value(w, i));

@@ -85,6 +85,8 @@ static const char *cast_form(kn_dtype from, kn_dtype to)
         return from == to ? "$a" : NULL;
     if (to == KN_BOOL)
         return from == KN_BOOL ? "$a" : "$a != 0";
+    if (from == KN_BOOL) /* not every compiler makes a vector of a mask's conversion */
+        return "$a ? ($R)1 : ($R)0";
     return kn_is_float(from) && !kn_is_float(to) ? "KN_TO_$R($a)" : "($R)$a";
 }
 

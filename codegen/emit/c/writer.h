@@ -72,6 +72,8 @@ const char *kn_c_printed(kn_c_writer *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* As in the text form, but for what is a keyword somewhere. */
 static inline const char *kn_c_type(kn_dtype t) { return t == KN_BOOL ? "b8" : kn_dtypes[t].text; }
+/* That of a value that an expression gives. */
+static inline const char *kn_c_local(kn_dtype t) { return t == KN_BOOL ? "truth" : kn_c_type(t); }
 /* "v3_d" */
 const char *kn_c_value(kn_c_writer *w, int value);
 const char *kn_c_literal(kn_c_writer *w, kn_scalar v);
