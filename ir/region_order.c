@@ -8,6 +8,8 @@
 #include "ir/region_impl.h"
 
 static const int64_t ROOM = (int64_t)1 << 40;
+/* 2: ranges must be no fuller than half to be labelled anew, whatever their size; 1: they may be full. */
+static const double GROWING = 1.4;
 
 /* The order is a ring of regions with one more, behind the last node, before the first and behind the last. */
 static int ring_end(const kn_former *f) { return f->g->nodes.len; }
@@ -26,13 +28,27 @@ static void link_before(kn_former *f, int r, int next)
     f->before[next] = r;
 }
 
-static void label_all(kn_former *f)
+/* Labels the regions around r anew that share its label but for some last bits: so few bits that they had a label each,
+ * and so many that they have room again, the more the larger that range is. So a region is labelled about log(n) times
+ * (Bender and others, "Two simplified algorithms for maintaining order in a list", 2002). */
+static void make_room(kn_former *f, int r)
 {
-    int64_t label = 0;
-    for (int r = f->after[ring_end(f)]; r != ring_end(f); r = f->after[r]) {
-        f->label[r] = label += ROOM;
-        f->out->work++;
+    int first = r, last = r, bits = 1;
+    int64_t count = 1, least, room;
+    for (double most = 1;; bits++, most *= 2 / GROWING) {
+        least = f->label[r] >> bits << bits;
+        room = (int64_t)1 << bits;
+        for (; f->before[first] != ring_end(f) && f->label[f->before[first]] >= least; count++)
+            first = f->before[first];
+        for (; f->after[last] != ring_end(f) && f->label[f->after[last]] < least + room; count++)
+            last = f->after[last];
+        if ((double)count < most)
+            break;
     }
+    room /= count;
+    for (int64_t i = 0; i < count; i++, first = f->after[first])
+        f->label[first] = least + room / 2 + room * i;
+    f->out->work += count;
 }
 
 void kn_region_order_begin(kn_former *f)
@@ -45,7 +61,9 @@ void kn_region_order_begin(kn_former *f)
     for (int i = 0; i < n; i++)
         if (f->parent[i] >= 0)
             link_before(f, i, n);
-    label_all(f);
+    int64_t label = 0;
+    for (int r = f->after[n]; r != n; r = f->after[r])
+        f->label[r] = label += ROOM;
 }
 
 int kn_region_next(const kn_former *f, int r)
@@ -112,15 +130,16 @@ static void move_needed(kn_former *f, int low)
     for (int i = 0; i < n; i++)
         moved[i] = (labelled){f->label[f->needed.data[i]], f->needed.data[i]};
     qsort(moved, (size_t)n, sizeof *moved, by_label);
-    int64_t label = f->label[f->before[low]], room = f->label[low] - label;
-    int64_t step = room >> 10 > 0 && n < 1 << 9 ? room >> 10 : room / (n + 1);
+    int64_t label = f->label[f->before[low]], step = (f->label[low] - label) / (n + 1);
+    if (step == 0)
+        label = f->label[low];
     for (int i = 0; i < n; i++) {
         unlink_region(f, moved[i].region);
         link_before(f, moved[i].region, low);
         f->label[moved[i].region] = label += step;
     }
     if (step == 0)
-        label_all(f);
+        make_room(f, low);
 }
 
 void kn_region_order_merge(kn_former *f, int t, int s)

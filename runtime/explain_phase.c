@@ -179,10 +179,12 @@ void kn_explain_phase(const subject *s, const kn_kernel *k, int p, const kn_time
                                               : "";
     if (*when && !kn_explains_gpu(s))
         when = " (after all threads)";
-    kn_part_of_grid part;
-    if (!ph->local && kn_runs_beside(k, p, &part))
+    kn_dealing dealing = kn_deal(k);
+    if (!ph->local)
+        kn_deal_to(&dealing, p);
+    if (!ph->local && kn_runs_beside(k, p))
         when = kn_sprintf(s->t->arena, "%s (side by side: %lld pieces of work)", when,
-                          (long long)part.blocks);
+                          (long long)dealing.blocks);
     kn_putf(s->t, "    %sphase %d%s: %s", ph->local ? "local " : "", p, when,
             kn_walk_text(ph->how.walk));
     put_axes(s, ph);

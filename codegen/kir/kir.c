@@ -83,23 +83,26 @@ static int64_t at_most(int64_t pieces)
     return pieces < most ? pieces : most;
 }
 
-bool kn_runs_beside(const kn_kernel *k, int p, kn_part_of_grid *part)
+bool kn_runs_beside(const kn_kernel *k, int p)
 {
-    const kn_phase *phases = k->phases.data;
-    const bool by_pieces = kn_grid_at_once(k) && !kn_grid_persistent(k);
-    int64_t (*pieces)(const kn_phase *, int) =
-        by_pieces ? kn_grid_phase_share : kn_grid_phase_blocks;
     int next = p + 1;
-    while (next < k->phases.len && phases[next].local)
+    while (next < k->phases.len && k->phases.data[next].local)
         next++;
-    *part = (kn_part_of_grid){.blocks = at_most(pieces(&phases[p], k->threads))};
-    for (int i = p, beside = phases[p].how.beside; i > 0 && beside;) {
-        if (phases[--i].local)
-            continue;
-        part->first = at_most(part->first + at_most(pieces(&phases[i], k->threads)));
-        beside = phases[i].how.beside;
-    }
-    return phases[p].how.beside || (next < k->phases.len && phases[next].how.beside);
+    return k->phases.data[p].how.beside ||
+           (next < k->phases.len && k->phases.data[next].how.beside);
+}
+
+kn_dealing kn_deal(const kn_kernel *k)
+{
+    const bool by_pieces = kn_grid_at_once(k) && !kn_grid_persistent(k);
+    return (kn_dealing){.k = k, .pieces = by_pieces ? kn_grid_phase_share : kn_grid_phase_blocks};
+}
+
+void kn_deal_to(kn_dealing *d, int p)
+{
+    const kn_phase *ph = &d->k->phases.data[p];
+    d->first = ph->how.beside ? at_most(d->first + d->blocks) : 0;
+    d->blocks = at_most(d->pieces(ph, d->k->threads));
 }
 
 double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, int value)

@@ -81,13 +81,20 @@ const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase
 /* Do phases after the host of local phase p see its exports? Each block then computes it before the host begins. */
 bool kn_is_shared_local(const kn_kernel *k, int p);
 
-/* Phases side by side: their pieces of work are dealt to the blocks in turn, each phase going on where the one before
- * it ended. `first`: the pieces in front of phase p; `blocks`: how many blocks have a piece of it, if the grid has as
- * many. False: it has the grid to itself. */
-typedef struct kn_part_of_grid {
+/* Does phase p run side by side with another? Else it has the grid to itself. */
+bool kn_runs_beside(const kn_kernel *k, int p);
+
+/* Of phases side by side the pieces of work are dealt to the blocks in turn, each phase going on where the one before
+ * it ended. `first`: the pieces in front of a phase; `blocks`: how many blocks have a piece of it, if the grid has as
+ * many. */
+typedef struct kn_dealing {
+    const kn_kernel *k;
+    int64_t (*pieces)(const kn_phase *, int);
     int64_t first, blocks;
-} kn_part_of_grid;
-bool kn_runs_beside(const kn_kernel *k, int p, kn_part_of_grid *part);
+} kn_dealing;
+kn_dealing kn_deal(const kn_kernel *k);
+/* To phase p, which is not local, after all of these that come before it. */
+void kn_deal_to(kn_dealing *d, int p);
 
 /* The fraction of a value that phase p finds on chip, where an earlier phase left it. */
 double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, int value);

@@ -84,14 +84,15 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
 }
 
 /* What its schedule goes by. */
-static void schedule_params(params *ps, const kn_kernel *k, int p)
+static void schedule_params(params *ps, kn_dealing *d, int p)
 {
-    const kn_phase *ph = &k->phases.data[p];
+    const kn_phase *ph = &d->k->phases.data[p];
     kn_arena *a = ps->arena;
-    kn_part_of_grid part;
-    if (!ph->local && kn_runs_beside(k, p, &part)) {
-        put_index(ps, part.first, a ? kn_sprintf(a, "p%d_first", p) : NULL);
-        put_index(ps, part.blocks, a ? kn_sprintf(a, "p%d_blocks", p) : NULL);
+    if (!ph->local)
+        kn_deal_to(d, p);
+    if (!ph->local && kn_runs_beside(d->k, p)) {
+        put_index(ps, d->first, a ? kn_sprintf(a, "p%d_first", p) : NULL);
+        put_index(ps, d->blocks, a ? kn_sprintf(a, "p%d_blocks", p) : NULL);
     }
     if (ph->how.split || ph->how.mixed) {
         put_index(ps, ph->num.splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
@@ -127,9 +128,10 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
                             .index = i,
                             .value = k->extents.data[i].value,
                             .name = a ? kn_sprintf(a, "count%d", i) : NULL});
+    kn_dealing dealing = kn_deal(k);
     for (int p = 0; p < k->phases.len; p++) {
         nest_params(&ps, k, p);
-        schedule_params(&ps, k, p);
+        schedule_params(&ps, &dealing, p);
     }
     if (kn_kernel_resident(k))
         put_index(&ps, k->resident_steps, "resident_steps");

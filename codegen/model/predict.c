@@ -521,23 +521,24 @@ enum { PART_NS = 100 };
  * have a piece of counts by these blocks' part of the grid. */
 typedef struct run {
     double longest, sum;
+    kn_dealing dealing;
 } run;
 
 /* What phase p waits, besides what the machine needs for it, longer than the phases before it in its run: a block waits
  * for each phase that it has a piece of. */
 static double waits_beside(const model *m, int p, run *r, double waits)
 {
-    kn_part_of_grid part;
-    const bool parted = kn_runs_beside(m->k, p, &part);
     const double before = most(r->longest, r->sum);
+    const bool parted = kn_runs_beside(m->k, p);
+    kn_deal_to(&r->dealing, p);
     if (!m->k->phases.data[p].how.beside) {
-        *r = (run){.longest = waits, .sum = waits};
+        r->longest = r->sum = waits;
         return waits + (parted ? PART_NS : 0);
     }
     if (!parted)
         return waits;
     r->longest = most(r->longest, waits);
-    r->sum += waits * least(1, (double)part.blocks / m->grid);
+    r->sum += waits * least(1, (double)r->dealing.blocks / m->grid);
     return most(r->longest, r->sum) - before + PART_NS;
 }
 
@@ -560,7 +561,7 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     const bool *backwards = target->sm != 0 ? kn_walks_backwards(k) : NULL;
     m.rate = kn_streams_through(k) ? m.m->stream : m.m->memory;
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
-    run now = {0};
+    run now = {.dealing = kn_deal(k)};
     for (int i = 0; i < k->phases.len; i++) {
         m.reversed = backwards && !k->phases.data[i].local && backwards[i];
         kn_time t = phase_time(&m, &k->phases.data[i]);

@@ -171,7 +171,10 @@ void kn_have_parts(kn_kernel *k, int p, int64_t parts)
 
 void kn_fit_parts(const kn_site *at, kn_kernel *k, int p)
 {
+    const int64_t splits = k->phases.data[p].num.splits;
+    if (splits <= 1)
+        return;
     const int64_t blocks = (int64_t)(kn_blocks_a_unit(k, at->target) * at->target->units);
-    if (k->phases.data[p].num.splits > blocks && blocks > 1 && kn_may_have_fewer_parts(k, p))
+    if (splits > blocks && blocks > 1 && kn_may_have_fewer_parts(k, p))
         kn_have_parts(k, p, blocks);
 }

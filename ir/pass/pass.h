@@ -35,6 +35,10 @@ kn_graph *kn_pass_relax(kn_arena *a, kn_graph *g);
 /* pass/fold.c: operations on constants become constants; casts to the same type and copies that nobody
  * needs go. */
 kn_graph *kn_pass_fold(kn_arena *a, kn_graph *g);
+/* The constant that an elementwise node n with operands in[] is; NULL: none, or it depends on what is run. */
+kn_node *kn_fold_elem(kn_graph *g, const kn_node *n, kn_node *const *in);
+/* Is condition n a constant? */
+bool kn_fold_condition(const kn_node *n, bool *holds);
 /* pass/algebra.c: identities that hold for every number, as a list at the top of it. */
 kn_graph *kn_pass_algebra(kn_arena *a, kn_graph *g);
 /* pass/sink.c: what an INDEX or a TAKE reads is no cheap elementwise value, where it need not be. */

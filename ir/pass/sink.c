@@ -2,6 +2,7 @@
  *
  *     (a * b)[1:]   -->   a[1:] * b[1:]
  *     take(take(a, i), j)   -->   take(a, take(i, j))
+ *     where(arange(n) == 3, a, b)[3]   -->   a[3]
  *
  * What an INDEX or a TAKE reads lies in memory. So they sink below cheap elementwise operations, and below views
  * that add axes of size 1, permute or repeat, down to what is in memory anyway: then nothing is written that is read
@@ -24,6 +25,46 @@ typedef struct sinking {
 
 static bool is_one(const sinking *s, kn_dim d) { return kn_dim_is_one(s->g->syms, d); }
 
+/* What x shows, below views that only permute axes, or add and drop those of size 1. */
+static const kn_node *below_views(const sinking *s, const kn_node *x)
+{
+    while (x->op == KN_OP_PERMUTE || (x->op == KN_OP_RESHAPE && !kn_regroups(s->g, x)))
+        x = x->in[0];
+    return x;
+}
+
+/* Is the mover an INDEX that leaves every element of x where it is? */
+static bool moves_nothing(const sinking *s, const kn_node *x)
+{
+    kn_symbols *syms = s->g->syms;
+    const kn_node *m = s->mover;
+    int last = -1;
+    for (int j = 0; m->op == KN_OP_INDEX && j < x->rank; j++) {
+        const kn_indexing *index = m->u.index;
+        int64_t start;
+        if (is_one(s, x->shape[j]))
+            continue;
+        if (index->axis[j] <= last || index->step[j] != 1 ||
+            !kn_dim_is_const(syms, index->start[j], &start) || start != 0 ||
+            !kn_dim_equal(syms, m->shape[index->axis[j]], x->shape[j]))
+            return false;
+        last = index->axis[j];
+    }
+    return m->op == KN_OP_INDEX;
+}
+
+/* The place that the mover, an INDEX, gives of an arange that x shows: its element there. NULL: it reads several. */
+static kn_node *counted(const sinking *s, const kn_node *x)
+{
+    const kn_node *m = s->mover;
+    kn_dim place = NULL;
+    for (int j = 0; below_views(s, x)->op == KN_OP_IOTA && j < x->rank; j++)
+        if (!is_one(s, x->shape[j]))
+            place = m->u.index->axis[j] < 0 ? m->u.index->start[j] : NULL;
+    return place ? kn_build_cast(s->g, kn_build_extent(s->g, place, m->loc), x->dtype, m->loc)
+                 : NULL;
+}
+
 /* The mover of x, whose axes are those of what it moved, or 1. */
 static kn_node *move_index(const sinking *s, kn_node *x)
 {
@@ -31,6 +72,7 @@ static kn_node *move_index(const sinking *s, kn_node *x)
     const kn_node *m = s->mover;
     kn_dim shape[KN_MAX_RANK];
     kn_indexing *index = KN_NEW(g->arena, kn_indexing);
+    kn_node *number = counted(s, x);
     bool any = x->rank == 0;
     *index = *m->u.index;
     for (int i = 0; i < m->rank; i++)
@@ -44,8 +86,8 @@ static kn_node *move_index(const sinking *s, kn_node *x)
         }
         any = any || !is_one(s, x->shape[j]);
     }
-    if (!any)
-        return kn_build_reshape_to(g, x, shape, m->rank, m->loc);
+    if (!any || number || moves_nothing(s, x))
+        return kn_build_reshape_to(g, number ? number : x, shape, m->rank, m->loc);
     kn_node n = *m;
     n.dtype = x->dtype;
     n.shape = shape;
@@ -221,37 +263,37 @@ static kn_node *compose(sinking *s, const kn_node *take)
     return kn_graph_intern(g, &n);
 }
 
-static kn_node *sink(sinking *s, kn_node *x)
+/* Operand k of `below`, which x shows, as x shows it. */
+static kn_node *operand(const sinking *s, const kn_node *x, const kn_node *below, int k)
+{
+    const kn_node *views[KN_MAX_RANK];
+    int depth = 0;
+    kn_node *operand = below->in[k];
+    for (const kn_node *v = x; v != below && depth < KN_MAX_RANK; v = v->in[0])
+        views[depth++] = v;
+    while (depth > 0)
+        operand = view_of(s, views[--depth], operand);
+    return operand;
+}
+
+/* Below an operation, which x shows. Of a WHERE that chooses by places, as what was assigned to x[3] does, one operand
+ * is left where the mover knows its place. */
+static kn_node *sink_elem(sinking *s, const kn_node *x, const kn_node *below)
 {
     kn_graph *g = s->g;
-    if (x->op == KN_OP_TAKE && can_compose(s, x))
-        return compose(s, x);
-    const kn_node *below = x;
-    while (below->op == KN_OP_PERMUTE || (below->op == KN_OP_RESHAPE && !kn_regroups(g, below)))
-        below = below->in[0];
-    bool repeats = below == x && x->op == KN_OP_BROADCAST && !loses_check(s, x);
-    if (repeats) {
-        kn_node *moved = sink(s, x->in[0]);
-        return moved ? kn_build_broadcast_to(g, moved, s->mover->shape, s->mover->rank, x->loc)
-                     : NULL;
-    }
-    const kn_op_info *op = &kn_ops[below->op];
-    if (op->cls != KN_ELEM || op->cost > s->budget)
-        return s->mover->op == KN_OP_INDEX ? move_index(s, x) : move_take(s, x);
-    s->budget -= op->cost + 1;
+    const int before = s->budget;
+    bool holds;
     kn_node n = *below;
     kn_dim shape[KN_MAX_RANK];
+    s->budget -= kn_ops[below->op].cost + 1;
     for (int k = 0; k < below->nin; k++) {
-        const kn_node *views[KN_MAX_RANK];
-        int depth = 0;
-        kn_node *operand = below->in[k];
-        for (const kn_node *v = x; v != below && depth < KN_MAX_RANK; v = v->in[0])
-            views[depth++] = v;
-        while (depth > 0)
-            operand = view_of(s, views[--depth], operand);
-        n.in[k] = sink(s, operand);
+        n.in[k] = sink(s, operand(s, x, below, k));
         if (!n.in[k])
             return NULL;
+        if (k == 0 && below->op == KN_OP_WHERE && kn_fold_condition(n.in[0], &holds)) {
+            s->budget = before - 1;
+            return sink(s, operand(s, x, below, holds ? 1 : 2));
+        }
     }
     n.rank = s->mover->rank;
     n.shape = shape;
@@ -261,7 +303,26 @@ static kn_node *sink(sinking *s, kn_node *x)
             if (!is_one(s, n.in[k]->shape[i]))
                 shape[i] = n.in[k]->shape[i];
     }
-    return kn_graph_intern(g, &n);
+    kn_node *number = kn_fold_elem(g, &n, n.in);
+    return number ? number : kn_graph_intern(g, &n);
+}
+
+static kn_node *sink(sinking *s, kn_node *x)
+{
+    kn_graph *g = s->g;
+    if (x->op == KN_OP_TAKE && can_compose(s, x))
+        return compose(s, x);
+    const kn_node *below = below_views(s, x);
+    bool repeats = below == x && x->op == KN_OP_BROADCAST && !loses_check(s, x);
+    if (repeats) {
+        kn_node *moved = sink(s, x->in[0]);
+        return moved ? kn_build_broadcast_to(g, moved, s->mover->shape, s->mover->rank, x->loc)
+                     : NULL;
+    }
+    const kn_op_info *op = &kn_ops[below->op];
+    if (op->cls == KN_ELEM && op->cost <= s->budget && !moves_nothing(s, x))
+        return sink_elem(s, x, below);
+    return s->mover->op == KN_OP_INDEX ? move_index(s, x) : move_take(s, x);
 }
 
 static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *const *in)

@@ -26,6 +26,22 @@ static void updates_in_place(kn_text *t, int operations)
         kn_putf(t, "    x[%d] += x[%d] * 2\n", i % 7, (i + 3) % 7);
 }
 
+/* Places of slices overlap, so that each assignment waits for the one before it. */
+static void updates_of_slices(kn_text *t, int operations)
+{
+    kn_put(t, "def f(x: f32[N], y: f32[N]):\n");
+    for (int i = 0; i < operations; i++)
+        kn_putf(t, "    x[%d:] = x[%d:] * %d\n", i % 5, i % 5, i + 2);
+}
+
+/* A factor of its own a step: two values that wait for nothing before each merge. */
+static void factors(kn_text *t, int operations)
+{
+    kn_put(t, "def f(x: f32[N, M], y: f32[N, M]):\n");
+    for (int i = 0; i < operations; i++)
+        kn_putf(t, "    x *= y + %d\n", i);
+}
+
 static void chain(kn_text *t, int operations)
 {
     kn_put(t, "def f(x: f32[N], y: f32[N]):\n    v = x\n");
@@ -110,13 +126,15 @@ static const struct {
     int operations;  /* that make some 10,000 nodes */
 } families[] = {
     {"chain_of_means", chain_of_means, 2600},
-    {"updates_in_place", updates_in_place, 400},
+    {"updates_in_place", updates_in_place, 2500},
     {"chain", chain, 2500},
     {"random_graph", random_graph, 8000},
     {"wide_tree", wide_tree, 5000},
     {"many_arguments", NULL, 2500},
     {"derived_sizes", derived_sizes, 200},
     {"halves", halves, 200},
+    {"updates_of_slices", updates_of_slices, 700},
+    {"factors", factors, 2500},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

@@ -216,6 +216,27 @@ static void test_algebra_values(void **state)
     }
 }
 
+/* A slice of one place knows which operand a WHERE of places chooses there. */
+static void test_sink(void **state)
+{
+    (void)state;
+    static const pass_case cases[] = {
+        {"x: f32[N], y: f32[N]", "where(arange(N) == 3, y, x)[3]", "index(y)"},
+        {"x: f32[N], y: f32[N]", "where(arange(N) == 3, y, x)[2]", "index(x)"},
+        {"x: f32[N], y: f32[N]", "where(arange(N) == N - 1, y, x)[-1]", "index(y)"},
+        {"x: f32[N], y: f32[N]", "where(arange(N) < N - 1, y, x)[-2]", "index(y)"},
+        {"x: f32[N], y: f32[N]", "where(arange(N) == 3, y, x)[-1]", /* N may be 4 */
+         "where(equal(i64(size N - 1), 3:i64 as [1] as []), index(y), index(x))"},
+        {"x: f32[N], y: f32[N]", "where(arange(N) == 3, y, x)[2:]",
+         "where(equal(index(arange)), 3:i64 as [1]), index(y), index(x))"},
+        {"x: f32[N], y: f32[N]", "(x * y)[:]", "multiply(x, y)"},
+        {"x: f32[N], y: f32[N]", "(x * y)[0:N]", "multiply(x, y)"},
+        {"x: f32[N, M]", "(x * 2)[1:, :]", "multiply(index(x), 2:f32 as [1, 1])"},
+        {"x: f32[N, M]", "arange(N)[4] + x", "add(f64(4:i64) as [1, 1], f64(x))"},
+    };
+    run(kn_pass_sink, cases);
+}
+
 static void test_views(void **state)
 {
     (void)state;
@@ -408,9 +429,9 @@ static void test_verifier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(test_decompose),      test(test_fold),   test(test_algebra),      test(test_relax),
-        test(test_algebra_values), test(test_views),  test(test_share),        test(test_pipeline),
-        test(test_verifier),       test(test_refine), test(test_refine_limit),
+        test(test_decompose),      test(test_fold),     test(test_algebra), test(test_relax),
+        test(test_algebra_values), test(test_sink),     test(test_views),   test(test_share),
+        test(test_pipeline),       test(test_verifier), test(test_refine),  test(test_refine_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -456,8 +456,7 @@ static void describe_phase(kn_cuda_writer *w)
 /* Phases side by side: the blocks that have a piece of this one. */
 static bool open_part_of_grid(kn_cuda_writer *w)
 {
-    kn_part_of_grid part;
-    if (!kn_runs_beside(w->k, w->p, &part))
+    if (!kn_runs_beside(w->k, w->p))
         return false;
     kn_cuda_line(w, "const kn_part_of_grid part = kn_part_of(p%d_first, p%d_blocks);", w->p, w->p);
     kn_cuda_open(w, "if (part.block < part.blocks)");

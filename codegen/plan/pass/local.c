@@ -25,7 +25,10 @@ static bool is_overwritten(const kn_planner *p, const kn_buf *b)
 /* Has it results that do not differ between groups, and are whole? */
 static bool has_results(const kn_phase *ph)
 {
-    return !ph->local && !ph->nest.ngroup && (!ph->how.split || !ph->nest.reds.len);
+    bool stores = false;
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        stores = stores || ph->nest.stores.data[i].kind == KN_STORE_GROUP;
+    return stores && !ph->local && !ph->nest.ngroup && (!ph->how.split || !ph->nest.reds.len);
 }
 
 static bool is_cheap(const kn_planner *p, const kn_phase *results, bool saves_barrier)
