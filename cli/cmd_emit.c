@@ -42,9 +42,15 @@ static int emit(kn_session *s, const kn_args *args, kn_err *e)
     kiln_emit_options options;
     kiln_emit_options_init(&options);
     options.name = args->name;
-    options.targets = args->cpu ? "cpu" : args->arch;
+    char targets[1024];
     if (!args->cpu && !args->arch)
-        return kn_usage_error(e, "say what the program is to run on: --cpu");
+        return kn_usage_error(
+            e, "say what the program is to run on: --cpu, --arch sm_80,sm_90, or both");
+    if (snprintf(targets, sizeof targets, "%s%s%s", args->cpu ? "cpu" : "",
+                 args->cpu && args->arch ? "," : "",
+                 args->arch ? args->arch : "") >= (int)sizeof targets)
+        return kn_usage_error(e, "--arch: too many architectures");
+    options.targets = targets;
     if (mkdir(m.dir, 0777) != 0 && errno != EEXIST)
         return kn_run_error(e, "%s: %s", m.dir, strerror(errno));
     kiln_status status = kiln_emit(s->prog, s->args, s->nargs, &options, take_file, &m);

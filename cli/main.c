@@ -115,15 +115,19 @@ static const struct command {
      "  --autotune     with --device cpu or cuda: what a run with --autotune has measured there for\n"
      "                 such sizes, or would try; measures nothing itself\n" FUSION_HELP
          SCHEDULE_HELP VALUE_HELP},
-    {{"emit", KN_OPT_FUSION | KN_OPT_OUT | KN_OPT_FAST | KN_OPT_EMIT, "FILE"},
+    {{"emit", KN_OPT_FUSION | KN_OPT_OUT | KN_OPT_FAST | KN_OPT_EMIT | KN_OPT_ARCH, "FILE"},
      kn_cmd_emit,
      "write a program as C that needs no kiln to run",
-     "usage: kiln emit FILE[:FUNCTION] --cpu [NAME=f32[8,64] ...] [-o DIR] [--name NAME]\n"
+     "usage: kiln emit FILE[:FUNCTION] --cpu|--arch A,... [NAME=f32[8,64] ...] [-o DIR]\n"
+     "                 [--name NAME]\n"
      "\n"
-     "Writes NAME.h, NAME.c and kiln_cpu.h: a C library of one function, which serves all sizes and\n"
-     "needs only the C library. They compile as C11 and C++17. docs/emit.md says how to call it.\n"
+     "Writes NAME.h, NAME.c and what they include: a C library of one function, which serves all\n"
+     "sizes and needs only the C library, and on GPUs the driver. They compile as C11 and C++17.\n"
+     "docs/emit.md says how to call it.\n"
      "\n"
      "  --cpu          it runs on the CPU\n"
+     "  --arch A,...   it runs on GPUs of these architectures, sm_80,sm_90, and on newer ones; takes\n"
+     "                 NVRTC, and no GPU\n"
      "  NAME=f32[8,64] sizes that get code of their own; they decide every size of the program\n"
      "  -o DIR         where to (here); DIR is made if there is none\n"
      "  --name NAME    of functions and files (the function's own)\n" FUSION_HELP

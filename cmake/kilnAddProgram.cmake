@@ -1,15 +1,16 @@
-# kiln_add_program(TARGET FILE [CPU] [NAME name] [SIZES NAME=f32[8,64]...])
+# kiln_add_program(TARGET FILE [CPU] [ARCHS sm_80 sm_90...] [NAME name] [SIZES NAME=f32[8,64]...])
 #
 # The library TARGET, of which `kiln emit` writes the C files when FILE (or FILE:FUNCTION) is newer: what links to it includes
 # "name.h" and needs nothing of kiln's. name: of functions and files; without one it is FUNCTION, or FILE's without its ending.
-# SIZES get code of their own.
+# It runs on the CPU, on GPUs of these architectures (NVRTC compiles for them, where it is built), or on both. SIZES get code
+# of their own.
 function(kiln_add_program target file)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "CPU" "NAME" "SIZES")
+    cmake_parse_arguments(PARSE_ARGV 2 arg "CPU" "NAME" "ARCHS;SIZES")
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "kiln_add_program(${target}): what is ${arg_UNPARSED_ARGUMENTS}?")
     endif()
-    if(NOT arg_CPU)
-        message(FATAL_ERROR "kiln_add_program(${target}): say what it is to run on: CPU")
+    if(NOT arg_CPU AND NOT arg_ARCHS)
+        message(FATAL_ERROR "kiln_add_program(${target}): say what it is to run on: CPU, ARCHS sm_90, or both")
     endif()
     string(REGEX REPLACE ":[A-Za-z0-9_]+$" "" path "${file}")
     cmake_path(ABSOLUTE_PATH path BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE text)
@@ -22,14 +23,27 @@ function(kiln_add_program target file)
     endif()
     string(REPLACE "${path}" "${text}" subject "${file}")
     set(dir ${CMAKE_CURRENT_BINARY_DIR}/${target}.kiln)
-    add_custom_command(OUTPUT ${dir}/${name}.c ${dir}/${name}.h ${dir}/kiln_cpu.h
-        COMMAND kiln::command emit ${subject} --cpu --name ${name} -o ${dir} ${arg_SIZES}
+    set(files ${dir}/${name}.c ${dir}/${name}.h)
+    set(on "")
+    set(libraries m)
+    if(arg_CPU)
+        list(APPEND files ${dir}/kiln_cpu.h)
+        list(APPEND on --cpu)
+    endif()
+    if(arg_ARCHS)
+        list(APPEND files ${dir}/${name}_cubin.h ${dir}/kiln_cuda.h)
+        list(JOIN arg_ARCHS "," archs)
+        list(APPEND on --arch ${archs})
+        list(APPEND libraries ${CMAKE_DL_LIBS} pthread)
+    endif()
+    add_custom_command(OUTPUT ${files}
+        COMMAND kiln::command emit ${subject} ${on} --name ${name} -o ${dir} ${arg_SIZES}
         DEPENDS ${text} kiln::command
         COMMENT "Emitting ${name}" VERBATIM)
-    add_library(${target} STATIC ${dir}/${name}.c ${dir}/${name}.h ${dir}/kiln_cpu.h)
+    add_library(${target} STATIC ${files})
     target_include_directories(${target} PUBLIC ${dir})
     set_target_properties(${target} PROPERTIES C_STANDARD 11 POSITION_INDEPENDENT_CODE ON)
     # its loops are to be vectorised; none of these changes a value
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -fno-math-errno -fno-trapping-math)
-    target_link_libraries(${target} PUBLIC m)
+    target_link_libraries(${target} PUBLIC ${libraries})
 endfunction()

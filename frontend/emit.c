@@ -27,13 +27,10 @@ static kn_status emit_inner(void *user)
     const kn_emitting what = {e->options.name, e->options.targets, kiln_version()};
     kn_emitted made;
     KN_TRY(kn_emit(e->prog->core, e->scratch, e->args, e->nargs, &what, &made));
-    const struct {
-        const char *name, *text;
-    } files[] = {{kn_sprintf(e->scratch, "%s.h", made.name), made.header},
-                 {kn_sprintf(e->scratch, "%s.c", made.name), made.source},
-                 {"kiln_cpu.h", made.support}};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        KN_TRY((kn_status)e->write(e->user, files[i].name, files[i].text, strlen(files[i].text)));
+    for (int i = 0; i < made.files.len; i++) {
+        const kn_emitted_file *f = &made.files.data[i];
+        KN_TRY((kn_status)e->write(e->user, f->name, f->text, strlen(f->text)));
+    }
     return KN_OK;
 }
 

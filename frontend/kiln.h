@@ -687,16 +687,17 @@ KILN_API void kiln_text_free(kiln_ctx *ctx, char *text);
 
 typedef struct kiln_emit_options {
     size_t struct_size;
-    const char *name;    /* of the functions and files; NULL: the program's, kiln_prog_name() */
-    const char *targets; /* what it is to run on: "cpu", which NULL is too */
+    const char *name; /* of the functions and files; NULL: the program's, kiln_prog_name() */
+    /* what it is to run on: "cpu", which NULL is too, GPUs of these architectures, or both: "cpu,sm_80,sm_90" */
+    const char *targets;
 } kiln_emit_options;
 KILN_INIT(kiln_emit_options)
 /* Takes a file's text, of `bytes` bytes and a 0 behind them; what is not KILN_OK ends kiln_emit(). */
 typedef kiln_status (*kiln_file_fn)(void *user, const char *file, const char *text, size_t bytes);
-/* The program as C files that run it on the CPU without this library: docs/emit.md. They are made by a
- * kiln_file_fn, which is called once a file when all are ready. One plan in them is for all sizes; args, if there are
- * any, are arrays of sizes that get a plan of their own as well (data may be NULL), and decide every size. The files
- * depend on nothing but the program, its options and these sizes. */
+/* The program as C files that run it without this library: docs/emit.md. They are made by a kiln_file_fn, which is called
+ * once a file when all are ready. For GPUs this takes NVRTC, and no GPU; running them, the driver alone. One plan is for
+ * all sizes; args, if there are any, are arrays of sizes that get a plan of their own as well (data may be NULL), and
+ * decide every size. The files depend on nothing but the program, its options, these sizes and the version of NVRTC. */
 KILN_API kiln_status kiln_emit(kiln_prog *prog, const kiln_arg *args, int nargs,
                                const kiln_emit_options *options, kiln_file_fn write, void *user);
 

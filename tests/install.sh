@@ -39,6 +39,17 @@ if ldd "$scratch/emitted/emitted" | grep -E 'kiln|cuda|nvrtc'; then
     exit 1
 fi
 
+# For GPUs, where there are NVRTC and the toolkit: that it builds, and what it needs.
+if [[ -f ${CUDA_HOME:-/usr/local/cuda}/include/cuda_runtime.h ]] && "$prefix/bin/kiln" doctor | grep -q '^NVRTC *NVRTC'; then
+    cmake "$scratch/emitted" -DARCHS='sm_80;sm_90' -DCUDAToolkit_ROOT="${CUDA_HOME:-/usr/local/cuda}" >>"$scratch/emitted.log"
+    cmake --build "$scratch/emitted" >>"$scratch/emitted.log" || { cat "$scratch/emitted.log"; exit 1; }
+    if ldd "$scratch/emitted/emitted_gpu" | grep -E 'kiln|cuda|nvrtc'; then
+        echo "an emitted program needs libraries"
+        exit 1
+    fi
+    echo "emitted_gpu is built"
+fi
+
 echo "== the command"
 "$prefix/bin/kiln" --version
 

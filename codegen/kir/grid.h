@@ -5,6 +5,7 @@
 #define KN_CODEGEN_GRID_H
 
 #include "base/integer.h"
+#include "codegen/kir/blocks.h"
 #include "codegen/kir/kir.h"
 
 /* Blocks that a phase has work for; 0 when it is empty. */
@@ -59,17 +60,6 @@ static inline int64_t kn_grid_work(const kn_kernel *k)
     return kn_grid_most(k, kn_grid_phase_blocks);
 }
 
-/* The grid of persistent blocks: `per_unit` of them fit on each of `units` multiprocessors. Whole clusters, and at
- * least one, so that a kernel without work is still a valid launch. */
-static inline unsigned kn_grid_blocks(const kn_kernel *k, int per_unit, int units)
-{
-    int64_t cluster = kn_kernel_cluster(k), work = kn_ceil_div(kn_grid_work(k), cluster);
-    int64_t resident = (int64_t)per_unit * units / cluster;
-    if (resident < 1)
-        resident = 1;
-    return (unsigned)((work < resident ? work : resident) * cluster);
-}
-
 /* Must blocks be persistent? So if they synchronise, if each does something once before its first group, if it
  * prefetches its next group, or if a group is divided among the blocks that the machine holds. */
 static inline bool kn_grid_persistent(const kn_kernel *k)
@@ -95,18 +85,28 @@ static inline bool kn_grid_at_once(const kn_kernel *k)
     return at_once;
 }
 
-/* The grid of a launch: persistent, or a block for each piece of work. Elementwise blocks take all the steps that a
- * thread unrolls, unless that would leave multiprocessors idle. */
+/* What the number of a launch's blocks goes by. */
+static inline kn_grid_wants kn_grid_goes_by(const kn_kernel *k)
+{
+    const int64_t work = kn_grid_work(k);
+    const bool persistent = kn_grid_persistent(k), by_share = !persistent && kn_grid_at_once(k);
+    return (kn_grid_wants){.work = work,
+                           .share = by_share ? kn_grid_most(k, kn_grid_phase_share) : work,
+                           .cluster = kn_kernel_cluster(k),
+                           .persistent = persistent};
+}
+
+/* `per_unit` blocks fit on each of `units` multiprocessors: the grid of persistent blocks, and that of a launch. */
+static inline unsigned kn_grid_blocks(const kn_kernel *k, int per_unit, int units)
+{
+    const kn_grid_wants by = {.work = kn_grid_work(k), .cluster = kn_kernel_cluster(k)};
+    return (unsigned)kn_blocks_persistent(&by, (int64_t)per_unit * units);
+}
+
 static inline unsigned kn_grid_all_blocks(const kn_kernel *k, int per_unit, int units)
 {
-    const int64_t most = INT32_MAX / kn_kernel_cluster(k) * kn_kernel_cluster(k);
-    unsigned resident = kn_grid_blocks(k, per_unit, units);
-    int64_t work = kn_grid_work(k);
-    if (kn_grid_persistent(k) || work <= resident)
-        return resident;
-    if (kn_grid_at_once(k))
-        work = kn_grid_most(k, kn_grid_phase_share);
-    return work < resident ? resident : (unsigned)(work < most ? work : most);
+    const kn_grid_wants by = kn_grid_goes_by(k);
+    return (unsigned)kn_blocks_all(&by, (int64_t)per_unit * units);
 }
 
 #endif

@@ -1,5 +1,7 @@
 #include "codegen/kir/params.h"
 
+#include "codegen/kir/formula.h"
+
 typedef struct params {
     kn_param *out;
     int cap, n;
@@ -18,6 +20,17 @@ static void put_index(params *ps, int64_t value, const char *name)
     put(ps, (kn_param){.kind = KN_PARAM_INDEX, .value = value, .name = name});
 }
 
+static void put_formula(params *ps, int64_t value, kn_dim formula, const char *name)
+{
+    put(ps, (kn_param){.kind = KN_PARAM_INDEX, .value = value, .name = name, .formula = formula});
+}
+
+/* Are formulas wanted, and are there any? */
+static bool has_formulas(const params *ps, const kn_phase *ph)
+{
+    return ps->arena && ph->nest.extents;
+}
+
 /* "p0_v3_stride1": what is given of the i-th access, by values ('v') or stores ('o') */
 static const char *access_name(const params *ps, int phase, char kind, int i, const char *axis)
 {
@@ -33,12 +46,15 @@ static const char *place_name(const params *ps, int phase, int i, int place, con
 static void access_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc,
                           char kind, int i)
 {
+    const bool formulas = has_formulas(ps, ph) && acc->formula;
     if (acc->shifted)
-        put_index(ps, acc->offset, access_name(ps, phase, kind, i, "offset"));
+        put_formula(ps, acc->offset, formulas ? acc->formula->offset : NULL,
+                    access_name(ps, phase, kind, i, "offset"));
     for (int a = 0; a < ph->nest.naxes; a++)
         if (acc->kind[a] == KN_STRIDE_PARAM) {
             const char *name = ps->arena ? kn_sprintf(ps->arena, "stride%d", a) : NULL;
-            put_index(ps, acc->stride[a], access_name(ps, phase, kind, i, name));
+            put_formula(ps, acc->stride[a], formulas ? kn_stride_formula(&ph->nest, acc, a) : NULL,
+                        access_name(ps, phase, kind, i, name));
         }
 }
 
@@ -61,7 +77,9 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
     const kn_phase *ph = &k->phases.data[p];
     kn_arena *a = ps->arena;
     for (int x = 0; x < ph->nest.naxes; x++) {
-        put_index(ps, ph->nest.axes[x].extent, a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
+        put_formula(ps, ph->nest.axes[x].extent,
+                    has_formulas(ps, ph) ? kn_extent_formula(&ph->nest, x) : NULL,
+                    a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
         if (!k->wide && x != 0 && x != ph->nest.ngroup)
             divisor_params(ps, p, x, ph->nest.axes[x].extent);
     }
@@ -70,9 +88,11 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
         if (kn_has_access(v))
             access_params(ps, ph, p, v->access, 'v', i);
         for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
-            put_index(ps, v->access->place[j].stride, place_name(ps, p, i, j, "stride"));
+            put_formula(ps, v->access->place[j].stride, v->access->place[j].stride_is,
+                        place_name(ps, p, i, j, "stride"));
             if (v->access->checked)
-                put_index(ps, v->access->place[j].extent, place_name(ps, p, i, j, "extent"));
+                put_formula(ps, v->access->place[j].extent, v->access->place[j].extent_is,
+                            place_name(ps, p, i, j, "extent"));
         }
     }
     for (int i = 0; i < ph->nest.stores.len; i++) {
@@ -127,6 +147,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         put(&ps, (kn_param){.kind = KN_PARAM_EXTENT,
                             .index = i,
                             .value = k->extents.data[i].value,
+                            .formula = a ? k->extents.data[i].dim : NULL,
                             .name = a ? kn_sprintf(a, "count%d", i) : NULL});
     kn_dealing dealing = kn_deal(k);
     for (int p = 0; p < k->phases.len; p++) {

@@ -33,10 +33,11 @@ typedef struct kn_param {
     kn_dtype dtype;   /* SCALAR */
     int64_t value;    /* (n) EXTENT, INDEX, POLICY */
     const char *name; /* C identifier in the source */
+    kn_dim formula;   /* EXTENT, INDEX: of nests that have formulas; NULL: none */
 } kn_param;
 
-/* Writes up to `cap` parameters to `out` and returns how many there are; call with cap 0 to count. Names are made in
- * `a` unless it is NULL. */
+/* Writes up to `cap` parameters to `out` and returns how many there are; call with cap 0 to count. Names and formulas
+ * are made in `a` unless it is NULL. */
 int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap);
 
 #endif

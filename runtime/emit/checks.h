@@ -2,7 +2,7 @@
 #ifndef KN_RUNTIME_EMIT_CHECKS_H
 #define KN_RUNTIME_EMIT_CHECKS_H
 
-#define KN_OTHER_PLAN -1 /* of a plan that does not serve these sizes */
+#define KN_OTHER_PLAN -10000 /* of a plan that does not serve these sizes */
 
 static inline int kn_divides(int64_t a, int64_t b) { return b != 0 && a % b == 0; }
 
@@ -42,6 +42,15 @@ static inline void *kn_some(const void *x, int64_t elements)
 {
     static const uint64_t nothing[8] = {0};
     return elements > 0 ? (void *)x : (void *)(nothing + 4);
+}
+
+/* Does each of n arrays begin at a multiple of 16 bytes? */
+static inline int kn_aligned(void *const *array, int n)
+{
+    uintptr_t all = 0;
+    for (int i = 0; i < n; i++)
+        all |= (uintptr_t)array[i];
+    return all % 16 == 0;
 }
 
 /* Do arrays share memory? */

@@ -12,18 +12,19 @@
 
 /* Keywords of C and C++, and what the functions here, and those of plans, have names for. */
 static const char *const reserved[] = {
-    "alignas",  "alignof",   "and",       "asm",      "auto",     "bool",     "break",
-    "case",     "catch",     "char",      "class",    "const",    "continue", "default",
-    "delete",   "do",        "double",    "else",     "enum",     "explicit", "export",
-    "extern",   "false",     "float",     "for",      "friend",   "goto",     "if",
-    "inline",   "int",       "int8_t",    "int16_t",  "int32_t",  "int64_t",  "long",
-    "main",     "mutable",   "namespace", "new",      "not",      "operator", "or",
-    "private",  "protected", "public",    "register", "restrict", "return",   "short",
-    "signed",   "sizeof",    "static",    "struct",   "switch",   "template", "this",
-    "throw",    "true",      "try",       "typedef",  "typeid",   "typename", "uint8_t",
-    "uint16_t", "uint32_t",  "uint64_t",  "union",    "unsigned", "using",    "virtual",
-    "void",     "volatile",  "while",     "xor",      "array",    "bytes",    "ctx",
-    "memory",   "own",       "scalar",    "status",   "stream",   "workspace"};
+    "alignas",  "alignof",   "and",       "asm",      "auto",     "bool",      "break",
+    "case",     "catch",     "char",      "class",    "const",    "continue",  "default",
+    "delete",   "do",        "double",    "else",     "enum",     "explicit",  "export",
+    "extern",   "false",     "float",     "for",      "friend",   "goto",      "if",
+    "inline",   "int",       "int8_t",    "int16_t",  "int32_t",  "int64_t",   "long",
+    "main",     "mutable",   "namespace", "new",      "not",      "operator",  "or",
+    "private",  "protected", "public",    "register", "restrict", "return",    "short",
+    "signed",   "sizeof",    "static",    "struct",   "switch",   "template",  "this",
+    "throw",    "true",      "try",       "typedef",  "typeid",   "typename",  "uint8_t",
+    "uint16_t", "uint32_t",  "uint64_t",  "union",    "unsigned", "using",     "virtual",
+    "void",     "volatile",  "while",     "xor",      "array",    "bytes",     "ctx",
+    "memory",   "own",       "scalar",    "status",   "stream",   "workspace", "run",
+    "codes",    "params",    "archs"};
 static const char *const reserved_of_sizes[] = {
     "bad", "buf", "c", "cols", "cut", "e", "extents", "folds", "scalars", "num", "shape", "top"};
 
@@ -139,26 +140,63 @@ static void put_arrays(kn_emitter *e, kn_text *t)
     }
 }
 
+/* "sm_80, sm_90" */
+static const char *arch_list(const kn_emitter *e)
+{
+    kn_text t = kn_text_new(e->a);
+    for (int i = 0; i < e->gpus.len; i++)
+        kn_putf(&t, "%s%s", i ? ", " : "", e->gpus.data[i]->arch);
+    return kn_text_str(&t);
+}
+
+static void put_context_comment(kn_emitter *e, kn_text *t)
+{
+    if (!e->gpus.len)
+        kn_put(
+            t,
+            "/* What runs of the program on one device share. `device` is \"cpu\", which NULL is too. 0, or the\n"
+            " * number of a message. */\n");
+    else
+        kn_putf(
+            t,
+            "/* What runs of the program on one device share. `device`: \"cuda\" or \"cuda:1\", an NVIDIA GPU (%s,\n"
+            " * and newer ones, for which the driver compiles)%s. 0, or the number of a message. */\n",
+            arch_list(e), e->cpu ? "; \"cpu\", which NULL is too" : "; NULL is \"cuda\"");
+}
+
+static void put_run_comment(kn_emitter *e, kn_text *t)
+{
+    if (!e->gpus.len)
+        kn_putf(
+            t,
+            "/* Runs the program. 0, or the number of a message: then nothing was written, unless an index was out\n"
+            " * of bounds. ctx: NULL is the CPU's. stream: of the device; the CPU has none, and is done on return.\n"
+            " * workspace: memory of the size that %s_workspace() gives, aligned to 64 bytes; NULL: it is taken for\n"
+            " * the call. */\n",
+            e->name);
+    else
+        kn_putf(
+            t,
+            "/* Runs the program: on a GPU arrays and workspace are its memory, and it is done when the stream (a CUstream\n"
+            " * or cudaStream_t; NULL: the default one) is. 0, or the number of a message: then nothing was written,\n"
+            " * unless an index was out of bounds, or the driver failed.%s workspace: memory of the size that\n"
+            " * %s_workspace() gives, aligned to 64 bytes; NULL: the context keeps it for the stream. The first run on\n"
+            " * a device loads kernels. */\n",
+            e->cpu ? " ctx: NULL is the CPU's." : "", e->name);
+}
+
 /* What a header declares. */
 static void put_prototypes(kn_emitter *e, kn_text *t)
 {
     const char *n = e->name;
-    kn_putf(
-        t,
-        "/* What runs of the program on one device share. `device` is \"cpu\", which NULL is too. 0, or the\n"
-        " * number of a message. */\n"
-        "typedef struct %s_ctx %s_ctx;\n"
-        "int %s_create(%s_ctx **ctx, const char *device);\n"
-        "void %s_destroy(%s_ctx *ctx);\n\n",
-        n, n, n, n, n, n);
-    kn_putf(
-        t,
-        "/* Runs the program. 0, or the number of a message: then nothing was written, unless an index was out\n"
-        " * of bounds. ctx: NULL is the CPU's. stream: of the device; the CPU has none, and is done on return.\n"
-        " * workspace: memory of the size that %s_workspace() gives, aligned to 64 bytes; NULL: it is taken for\n"
-        " * the call. */\n"
-        "int %s_run(%s_ctx *ctx, void *stream, ",
-        n, n, n);
+    put_context_comment(e, t);
+    kn_putf(t,
+            "typedef struct %s_ctx %s_ctx;\n"
+            "int %s_create(%s_ctx **ctx, const char *device);\n"
+            "void %s_destroy(%s_ctx *ctx);\n\n",
+            n, n, n, n, n, n);
+    put_run_comment(e, t);
+    kn_putf(t, "int %s_run(%s_ctx *ctx, void *stream, ", n, n);
     put_parameters(e, t);
     kn_putf(t,
             ");\n\n"
@@ -189,27 +227,68 @@ void kn_put_header(kn_emitter *e, kn_text *t)
 
 /* ---- functions ---- */
 
-static void put_dispatch(kn_emitter *e, kn_text *t, const char *indent, const char *args)
+/* "N == 8 && C == 64"; "1" where there are no sizes */
+static const char *match(kn_emitter *e, const int64_t *pinned)
 {
-    for (int i = 0; i < e->plans.len; i++) {
-        const int64_t *pinned = e->pinned.data[i];
-        const bool last = i + 1 == e->plans.len || (pinned && !e->sizes.len);
-        if (!pinned && !last) {
+    kn_text t = kn_text_new(e->a);
+    for (int k = 0; k < e->sizes.len; k++)
+        kn_putf(&t, "%s%s == %lld", k ? " && " : "", e->size[e->sizes.data[k]],
+                (long long)pinned[e->sizes.data[k]]);
+    return e->sizes.len ? kn_text_str(&t) : "1";
+}
+
+static void put_cpu_dispatch(kn_emitter *e, kn_text *t)
+{
+    const char *sizes = kn_size_list(e, false), *comma = e->sizes.len ? ", " : "";
+    kn_putf(t,
+            "static int plan_for(%s%svoid *const *array, const void *const *scalar, char *memory,\n"
+            "                    int64_t *bytes)\n{\n",
+            e->sizes.len ? kn_size_list(e, true) : "", comma);
+    kn_put(t, "    int status = 0;\n    (void)status;\n");
+    for (int i = 0; i < e->cpu->plans.len; i++) {
+        const kn_emitted_plan *p = e->cpu->plans.data[i];
+        const char *call =
+            kn_sprintf(e->a, "%s(%s%sarray, scalar, memory, bytes)", p->name, sizes, comma);
+        const bool last = i + 1 == e->cpu->plans.len || (p->pinned && !e->sizes.len);
+        if (last)
+            kn_putf(t, "    return %s;\n", call);
+        else if (p->pinned)
+            kn_putf(t, "    if (%s) return %s;\n", match(e, p->pinned), call);
+        else
+            kn_putf(t,
+                    "    status = %s;\n    if (status != KN_OTHER_PLAN)\n        return status;\n",
+                    call);
+        if (last)
+            break;
+    }
+    kn_put(t, "}\n\n");
+}
+
+/* Plans of given sizes rely on aligned arrays. Without arrays any of them may be taken. */
+static void put_gpu_dispatch(kn_emitter *e, kn_text *t)
+{
+    const char *comma = e->sizes.len ? ", " : "";
+    const char *args = kn_sprintf(e->a, "run%s%s, array, scalar", comma, kn_size_list(e, false));
+    const int arrays = e->g->inputs.len + e->g->outputs.len;
+    kn_putf(
+        t,
+        "static int gpu_plan_for(kn_gpu_run *run%s%s, void *const *array, const void *const *scalar)\n{\n"
+        "    int status = 0;\n    (void)status;\n    switch (run->gpu->set) {\n",
+        comma, e->sizes.len ? kn_size_list(e, true) : "");
+    for (int g = 0; g < e->gpus.len; g++) {
+        const kn_emitted_for *gpu = e->gpus.data[g];
+        kn_putf(t, g + 1 < e->gpus.len ? "    case %d:\n" : "    default:\n", g);
+        for (int i = 0; i + 1 < gpu->plans.len; i++) {
+            const kn_emitted_plan *p = gpu->plans.data[i];
             kn_putf(
                 t,
-                "%sstatus = plan%d(%s%s%s);\n%sif (status != KN_OTHER_PLAN)\n%s    return status;\n",
-                indent, i, kn_size_list(e, false), e->sizes.len ? ", " : "", args, indent, indent);
-            continue;
+                "        if (%s && (!array || kn_aligned(array, %d))) {\n            status = %s(%s);\n"
+                "            if (status || array)\n                return status;\n        }\n",
+                match(e, p->pinned), arrays, p->name, args);
         }
-        kn_put(t, indent);
-        for (int k = 0; pinned && k < e->sizes.len; k++)
-            kn_putf(t, "%s%s == %lld", k ? " && " : "if (", e->size[e->sizes.data[k]],
-                    (long long)pinned[e->sizes.data[k]]);
-        kn_putf(t, "%sreturn plan%d(%s%s%s);\n", pinned && e->sizes.len ? ") " : "", i,
-                kn_size_list(e, false), e->sizes.len ? ", " : "", args);
-        if (last)
-            return;
+        kn_putf(t, "        return %s(%s);\n", gpu->plans.data[gpu->plans.len - 1]->name, args);
     }
+    kn_put(t, "    }\n}\n\n");
 }
 
 /* No output shares memory with another array. */
@@ -258,20 +337,45 @@ static void put_arrays_of_run(kn_emitter *e, kn_text *t, kn_scope *s)
             kn_text_str(&arrays), scalars.len ? kn_text_str(&scalars) : "0");
 }
 
-static void put_run(kn_emitter *e, kn_text *t)
+/* No array lies in the host's memory. */
+static void put_reaches(kn_emitter *e, kn_text *t, kn_scope *s)
+{
+    const kn_graph *g = e->g;
+    for (int i = 0; i < g->inputs.len + g->outputs.len; i++) {
+        const bool out = i >= g->inputs.len;
+        const int o = i - g->inputs.len;
+        if (out ? g->outputs.data[o].updates >= 0 : g->inputs.data[i].by_value)
+            continue;
+        const char *name = out ? e->output[o] : e->input[i];
+        const kn_node *n = out ? g->outputs.data[o].node : g->inputs.data[i].node;
+        const char *count = kn_put_count(s, n);
+        kn_putf(
+            t, "        if (kn_gpu_foreign(&ctx->gpu, %s, %s))\n            return %d;\n", name,
+            count,
+            kn_message(e, "%s is memory of the host, which kernels on the GPU cannot use", name));
+    }
+}
+
+static void put_gpu_run(kn_emitter *e, kn_text *t, kn_scope *s)
 {
     const char *sizes = kn_size_list(e, false), *comma = e->sizes.len ? ", " : "";
-    kn_scope s = kn_scope_new(e, t, e->g->syms);
-    kn_putf(t, "int %s_run(%s_ctx *ctx, void *stream, ", e->name, e->name);
-    put_parameters(e, t);
-    kn_putf(
-        t,
-        ")\n{\n    (void)ctx, (void)stream;\n    int64_t bytes;\n    int status = check_sizes(%s);\n"
-        "    if (status)\n        return status;\n",
-        sizes);
-    put_overlaps(e, &s);
-    put_arrays_of_run(e, t, &s);
+    kn_put(t, e->cpu ? "    if (ctx && ctx->on_gpu) {\n" : "    {\n");
+    put_reaches(e, t, s);
     kn_putf(t,
+            "        kn_gpu_run run;\n        kn_gpu_ask(&run, &ctx->gpu, stream);\n"
+            "        status = gpu_plan_for(&run%s%s, array, scalar);\n"
+            "        if (!status)\n            status = kn_gpu_begin(&run, workspace);\n"
+            "        if (status)\n            return status;\n"
+            "        status = gpu_plan_for(&run%s%s, array, scalar);\n"
+            "        kn_gpu_end(&run);\n        return status;\n    }\n",
+            comma, sizes, comma, sizes);
+}
+
+static void put_cpu_run(kn_emitter *e, kn_text *t)
+{
+    const char *sizes = kn_size_list(e, false), *comma = e->sizes.len ? ", " : "";
+    kn_putf(t,
+            "    int64_t bytes;\n"
             "    status = plan_for(%s%sarray, scalar, 0, &bytes);\n"
             "    if (status)\n        return status;\n"
             "    char *own = 0, *memory = (char *)workspace;\n"
@@ -280,42 +384,92 @@ static void put_run(kn_emitter *e, kn_text *t)
             "        if (!own)\n            return %d;\n"
             "        memory = own + (64 - (uintptr_t)own %% 64) %% 64;\n    }\n"
             "    status = plan_for(%s%sarray, scalar, memory, 0);\n"
-            "    free(own);\n    return status;\n}\n\n",
+            "    free(own);\n    return status;\n",
             sizes, comma, kn_message(e, "out of memory"), sizes, comma);
+}
+
+static void put_run(kn_emitter *e, kn_text *t)
+{
+    kn_scope s = kn_scope_new(e, t, e->g->syms);
+    kn_putf(t, "int %s_run(%s_ctx *ctx, void *stream, ", e->name, e->name);
+    put_parameters(e, t);
+    kn_putf(t,
+            ")\n{\n    (void)ctx, (void)stream;\n    int status = check_sizes(%s);\n"
+            "    if (status)\n        return status;\n",
+            kn_size_list(e, false));
+    if (!e->cpu)
+        kn_putf(t, "    if (!ctx)\n        return %d;\n",
+                kn_message(e, "a run on a GPU takes a context: %s_create()", e->name));
+    put_overlaps(e, &s);
+    put_arrays_of_run(e, t, &s);
+    if (e->gpus.len)
+        put_gpu_run(e, t, &s);
+    if (e->cpu)
+        put_cpu_run(e, t);
+    kn_put(t, "}\n\n");
+}
+
+static void put_workspace(kn_emitter *e, kn_text *t)
+{
+    const char *sizes = kn_size_list(e, false), *comma = e->sizes.len ? ", " : "";
+    kn_putf(t,
+            "int64_t %s_workspace(%s_ctx *ctx%s%s)\n{\n    (void)ctx;\n"
+            "    if (check_sizes(%s))\n        return -1;\n",
+            e->name, e->name, comma, e->sizes.len ? kn_size_list(e, true) : "", sizes);
+    if (e->gpus.len)
+        kn_putf(t,
+                "    if (%s) {\n        kn_gpu_run run;\n        kn_gpu_ask(&run, &ctx->gpu, 0);\n"
+                "        return gpu_plan_for(&run%s%s, 0, 0) ? -1 : run.bytes;\n    }\n",
+                e->cpu ? "ctx && ctx->on_gpu" : "ctx", comma, sizes);
+    if (e->cpu)
+        kn_putf(t,
+                "    int64_t bytes;\n    return plan_for(%s%s0, 0, 0, &bytes) ? -1 : bytes;\n}\n\n",
+                sizes, comma);
+    else
+        kn_put(t, "    return -1;\n}\n\n");
 }
 
 static void put_context(kn_emitter *e, kn_text *t)
 {
     const char *n = e->name;
+    const int codes = e->codes.len, memory = kn_message(e, "out of memory");
+    const int unknown =
+        !e->gpus.len ? kn_message(e, "the program was emitted for the device 'cpu' alone")
+        : e->cpu     ? kn_message(e, "there are the devices 'cpu', 'cuda' and 'cuda:1', ...")
+                     : kn_message(e, "there are the devices 'cuda', 'cuda:1', ...");
+    kn_putf(t, "struct %s_ctx {\n    int on_gpu;\n%s};\n\n", n,
+            e->gpus.len ? "    kn_gpu gpu;\n" : "");
+    kn_putf(
+        t,
+        "int %s_create(%s_ctx **ctx, const char *device)\n{\n    *ctx = 0;\n"
+        "    const char *const name = device ? device : \"%s\";\n"
+        "    const int on_gpu = strcmp(name, \"cpu\") != 0;\n    if (%s)\n        return %d;\n"
+        "    %s_ctx *made = (%s_ctx *)calloc(1, sizeof *made);\n    if (!made)\n        return %d;\n"
+        "    made->on_gpu = on_gpu;\n",
+        n, n, e->cpu ? "cpu" : "cuda",
+        !e->gpus.len ? "on_gpu"
+        : e->cpu     ? "on_gpu && kn_gpu_ordinal(name) < 0"
+                     : "kn_gpu_ordinal(name) < 0",
+        unknown, n, n, memory);
+    if (e->gpus.len) {
+        kn_put(t, "    static const int archs[] = {");
+        for (int i = 0; i < e->gpus.len; i++)
+            kn_putf(t, "%s%d", i ? ", " : "", e->gpus.data[i]->target.sm);
+        kn_putf(t,
+                "};\n    const int status =\n"
+                "        on_gpu ? kn_gpu_open(&made->gpu, name, archs, %d, codes, %d) : 0;\n"
+                "    if (status) {\n        free(made);\n        return status;\n    }\n",
+                e->gpus.len, codes);
+    }
     kn_putf(t,
-            "struct %s_ctx {\n    int cpu;\n};\n\n"
-            "int %s_create(%s_ctx **ctx, const char *device)\n{\n    *ctx = 0;\n"
-            "    if (device && strcmp(device, \"cpu\") != 0)\n        return %d;\n"
-            "    *ctx = (%s_ctx *)malloc(sizeof **ctx);\n    if (!*ctx)\n        return %d;\n"
-            "    (*ctx)->cpu = 1;\n    return 0;\n}\n\n"
-            "void %s_destroy(%s_ctx *ctx)\n{\n    free(ctx);\n}\n\n",
-            n, n, n, kn_message(e, "the program was emitted for the device 'cpu' alone"), n,
-            kn_message(e, "out of memory"), n, n);
+            "    *ctx = made;\n    return 0;\n}\n\n"
+            "void %s_destroy(%s_ctx *ctx)\n{\n%s    free(ctx);\n}\n\n",
+            n, n,
+            e->gpus.len ? "    if (ctx && ctx->on_gpu)\n        kn_gpu_close(&ctx->gpu);\n" : "");
 }
 
-void kn_put_interface(kn_emitter *e, kn_text *t)
+static void put_messages(kn_emitter *e, kn_text *t)
 {
-    const char *typed = kn_size_list(e, true), *sizes = kn_size_list(e, false);
-    const char *comma = e->sizes.len ? ", " : "";
-    kn_putf(t,
-            "static int plan_for(%s%svoid *const *array, const void *const *scalar, char *memory,\n"
-            "                    int64_t *bytes)\n{\n",
-            e->sizes.len ? typed : "", comma);
-    kn_put(t, "    int status = 0;\n    (void)status;\n");
-    put_dispatch(e, t, "    ", "array, scalar, memory, bytes");
-    kn_put(t, "}\n\n");
-    put_run(e, t);
-    kn_putf(t,
-            "int64_t %s_workspace(%s_ctx *ctx%s%s)\n{\n    int64_t bytes;\n    (void)ctx;\n"
-            "    if (check_sizes(%s) || plan_for(%s%s0, 0, 0, &bytes))\n        return -1;\n"
-            "    return bytes;\n}\n\n",
-            e->name, e->name, comma, e->sizes.len ? typed : "", sizes, sizes, comma);
-    put_context(e, t);
     kn_putf(t,
             "const char *%s_message(int number)\n{\n    static const char *const text[] = {\n"
             "        \"no error\",\n",
@@ -325,8 +479,22 @@ void kn_put_interface(kn_emitter *e, kn_text *t)
         kn_put_json(&message, e->messages.data[i]);
         kn_putf(t, "        %s,\n", kn_text_str(&message));
     }
-    kn_putf(
-        t,
-        "    };\n    return number >= 0 && number <= %d ? text[number] : \"no such error\";\n}\n",
-        e->messages.len);
+    kn_putf(t, "    };\n    return number >= 0 && number <= %d ? text[number] : %s;\n}\n",
+            e->messages.len, e->gpus.len ? "kn_gpu_message(number)" : "\"no such error\"");
+}
+
+void kn_put_interface(kn_emitter *e, kn_text *t)
+{
+    kn_text codes = kn_text_new(e->a);
+    if (e->gpus.len) {
+        kn_put_codes(e, &codes);
+        kn_put(t, kn_text_str(&codes));
+        put_gpu_dispatch(e, t);
+    }
+    if (e->cpu)
+        put_cpu_dispatch(e, t);
+    put_context(e, t);
+    put_run(e, t);
+    put_workspace(e, t);
+    put_messages(e, t);
 }

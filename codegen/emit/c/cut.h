@@ -6,6 +6,8 @@
 #ifndef KN_CODEGEN_C_CUT_H
 #define KN_CODEGEN_C_CUT_H
 
+#include "codegen/kir/integers.h"
+
 /* What is known of a phase without a call's numbers. */
 typedef struct kn_c_shape {
     int walks_cols;           /* its schedule walks columns */
@@ -39,16 +41,6 @@ enum {
     KN_FEW_GROUPS = 4,
     KN_TILE = 32 /* the side of a square: two cache lines of 4-byte elements */
 };
-
-static inline __INT64_TYPE__ kn_lesser(__INT64_TYPE__ a, __INT64_TYPE__ b) { return a < b ? a : b; }
-static inline __INT64_TYPE__ kn_greater(__INT64_TYPE__ a, __INT64_TYPE__ b)
-{
-    return a > b ? a : b;
-}
-static inline __INT64_TYPE__ kn_ceiling(__INT64_TYPE__ a, __INT64_TYPE__ b)
-{
-    return a / b + (a % b != 0);
-}
 
 /* Are groups the lanes, of a phase that has both? So if a group is too small for blocks of its own, or if its members have
  * the larger stride in memory. */
