@@ -48,12 +48,13 @@ static void finish_folds(kn_frame *f, const kn_stage *stage, int64_t n)
         const kn_fold *fold = plan->folds[stage->reds.data[i]];
         kn_accumulator *red = &f->red[stage->reds.data[i]];
         if (fold && fold->blocked)
-            fold->merge(n, red->acc, red->total);
+            fold->merge(n, red->total, red->acc);
     }
     for (int i = 0; i < stage->results.len; i++) {
         int r = stage->results.data[i];
         const kn_fold *fold = plan->folds[r];
-        const void *acc = f->red[plan->owner[r]].acc;
+        const kn_accumulator *red = &f->red[plan->owner[r]];
+        const void *acc = fold && fold->blocked && f->job->cols ? red->total : red->acc;
         if (!fold) {
             kn_frame_finish_own(f, r, n);
             continue;

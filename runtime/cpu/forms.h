@@ -3,6 +3,7 @@
 #ifndef KN_RUNTIME_CPU_FORMS_H
 #define KN_RUNTIME_CPU_FORMS_H
 
+#include "codegen/emit/c/functions.h"
 #include "codegen/emit/c/prelude.h"
 #include "runtime/cpu/expr.h"
 
@@ -156,11 +157,14 @@ enum { LANES = KN_FOLD_LANES };
     }
 /* ---- variances ---- */
 
-/* The state of n groups, in doubles: the number of members so far, n means, n sums of squared deviations from them. */
+/* The totals of n groups, in doubles: the number of members so far, n means, n sums of squared deviations from them. What
+ * columns accumulate is the number of members, n shifts, n sums of deviations from the shift, n sums of their squares. A
+ * shift is a member: so their variance about it is at most as many times that about the mean as there are members, and
+ * the difference of the two loses no more than that. */
 static __attribute__((unused)) void VAR_start(int64_t n, void *acc)
 {
     double *z = (double *)acc;
-    for (int64_t i = 0; i <= 2 * n; i++)
+    for (int64_t i = 0; i <= 3 * n; i++)
         z[i] = 0;
 }
 
@@ -168,16 +172,18 @@ static __attribute__((unused)) void VAR_start(int64_t n, void *acc)
 static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *from)
 {
     double *count = (double *)acc, *mean = count + 1, *m2 = mean + n;
-    const double *other = (const double *)from, *b = other + 1, *b2 = b + n;
-    const double sum = *count + *other;
-    if (*other == 0)
+    const double other = *(const double *)from;
+    const double *shift = (const double *)from + 1, *sums = shift + n, *squares = sums + n;
+    const double sum = *count + other;
+    if (other == 0)
         return;
-    const double part = *other / sum, both = *count * part;
+    const double part = other / sum, both = *count * part;
     EACH
     {
-        const double d = b[i] - mean[i];
+        const double off = sums[i] / other, b2 = squares[i] - off * sums[i];
+        const double d = shift[i] + off - mean[i];
         mean[i] += d * part;
-        m2[i] += b2[i] + d * d * both;
+        m2[i] += (b2 < 0 ? 0 : b2) + d * d * both;
     }
     *count = sum;
 }
@@ -193,45 +199,39 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
     EACH out[i] = seen;
 }
 
-/* A block is reduced about its own mean, and then merged. Single members go by Welford's update, whose division all
- * groups share. */
-#define DEVIATION(sum, from_mean)                                                                  \
+#define DEVIATION(sum, squares, x, shift)                                                          \
     {                                                                                              \
-        const double d = from_mean;                                                                \
-        sum += squares ? d * d : d;                                                                \
+        const double d = (double)(x)-shift;                                                        \
+        sum += d;                                                                                  \
+        squares += d * d;                                                                          \
     }
 #define MOMENTS(D)                                                                                 \
-    static double sum_of_##D(int64_t n, const kn_c_##D *a, double mean, int squares)               \
-    {                                                                                              \
-        double lane[LANES] = {0};                                                                  \
-        for (; n >= LANES; n -= LANES, a += LANES)                                                 \
-            for (int j = 0; j < LANES; j++)                                                        \
-                DEVIATION(lane[j], (double)a[j] - mean)                                            \
-        for (int j = 0; j < (int)n; j++)                                                           \
-            DEVIATION(lane[j], (double)a[j] - mean)                                                \
-        for (int half = LANES / 2; half; half /= 2)                                                \
-            for (int j = 0; j < half; j++)                                                         \
-                lane[j] += lane[j + half];                                                         \
-        return lane[0];                                                                            \
-    }                                                                                              \
     static void VAR_reduce_##D(int64_t n, void *acc, const void *in)                               \
     {                                                                                              \
         const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
-        const double mean = sum_of_##D(n, a, 0, 0) / (double)n;                                    \
-        const double block[] = {(double)n, mean, sum_of_##D(n, a, mean, 1)};                       \
+        const double shift = kn_shift((double)a[0]), count = (double)n;                            \
+        double sum[LANES] = {0}, squares[LANES] = {0};                                             \
+        for (; n >= LANES; n -= LANES, a += LANES)                                                 \
+            for (int j = 0; j < LANES; j++)                                                        \
+                DEVIATION(sum[j], squares[j], a[j], shift)                                         \
+        for (int j = 0; j < (int)n; j++)                                                           \
+            DEVIATION(sum[j], squares[j], a[j], shift)                                             \
+        for (int half = LANES / 2; half; half /= 2)                                                \
+            for (int j = 0; j < half; j++) {                                                       \
+                sum[j] += sum[j + half];                                                           \
+                squares[j] += squares[j + half];                                                   \
+            }                                                                                      \
+        const double block[] = {count, shift, sum[0], squares[0]};                                 \
         VAR_merge(1, acc, block);                                                                  \
     }                                                                                              \
     static void VAR_accumulate_##D(int64_t n, void *acc, const void *in)                           \
     {                                                                                              \
         const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
-        double *count = (double *)acc, *mean = count + 1, *m2 = mean + n;                          \
-        const double part = 1 / (*count += 1);                                                     \
-        EACH                                                                                       \
-        {                                                                                          \
-            const double d = (double)a[i] - mean[i];                                               \
-            mean[i] += d * part;                                                                   \
-            m2[i] += d * ((double)a[i] - mean[i]);                                                 \
-        }                                                                                          \
+        double *count = (double *)acc, *shift = count + 1, *sum = shift + n, *squares = sum + n;   \
+        if (*count == 0)                                                                           \
+            EACH shift[i] = kn_shift((double)a[i]);                                                \
+        *count += 1;                                                                               \
+        EACH DEVIATION(sum[i], squares[i], a[i], shift[i])                                         \
     }                                                                                              \
     static void VAR_finish_##D(int64_t n, void *out, const void *acc)                              \
     {                                                                                              \
@@ -249,7 +249,7 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
     }
 #define FOLD_OF_MOMENTS(D)                                                                         \
     {                                                                                              \
-        3 * (int)sizeof(double), 1, VAR_start, VAR_reduce_##D, VAR_accumulate_##D, VAR_merge,      \
+        4 * (int)sizeof(double), 1, VAR_start, VAR_reduce_##D, VAR_accumulate_##D, VAR_merge,      \
             VAR_finish_##D, VAR_mean, VAR_count                                                    \
     }
 

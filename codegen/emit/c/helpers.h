@@ -24,6 +24,13 @@ typedef double _Complex c128;
 #endif
 #define KN_ALIGNED __attribute__((aligned(16)))
 
+/* Loops of a few iterations that are unrolled before those around them become vectors. */
+#if defined(__clang__)
+#define KN_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define KN_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 #define KN_SOME(n) ((n) + ((n) == 0)) /* what may be divided by: an axis may be empty */
 #define KN_MIN(a, b) ((a) < (b) ? (a) : (b))
 
@@ -67,6 +74,24 @@ static inline i64 kn_checked(const kn_c_call *c, int value, i64 at, i64 size)
     }
     return 0;
 }
+
+/* The extreme of floats that a loop has found, of which it knows that of all but NaN; a NaN, if there is any; and of which
+ * sign the extreme is if it is a zero. */
+#define KN_EXTREME(T, U)                                                                           \
+    static inline U kn_bits_of_##T(T x)                                                            \
+    {                                                                                              \
+        U u;                                                                                       \
+        __builtin_memcpy(&u, &x, sizeof u);                                                        \
+        return u;                                                                                  \
+    }                                                                                              \
+    static inline T kn_extreme_##T(T best, T odd, U bits)                                          \
+    {                                                                                              \
+        const T zero = bits >> (8 * sizeof(U) - 1) ? -(T)0 : (T)0;                                 \
+        return odd != odd ? odd : best == 0 ? zero : best;                                         \
+    }
+KN_EXTREME(f32, u32)
+KN_EXTREME(f64, u64)
+#undef KN_EXTREME
 
 /* Minimum and maximum: a NaN on either side wins (unequal to itself on the left, compares false on the right), and -0
  * is less than 0. */

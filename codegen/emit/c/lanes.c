@@ -243,6 +243,38 @@ static void assign_slots(kn_c_writer *w, kn_c_lanes *l)
     w->slots = w->owns + used > w->slots ? w->owns + used : w->slots;
 }
 
+/* Can one loop take several members: is it all that a sweep does for them, and knows where they are? */
+static bool takes_several(const kn_c_writer *w, const kn_c_lanes *l)
+{
+    const kn_phase *p = w->ph;
+    if (w->mode != KN_C_COLS || l->group || w->ordered || p->nest.naxes == p->nest.ngroup)
+        return false;
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = value_at(w, i);
+        const bool plain = v->kind == KN_V_LOAD || v->kind == KN_V_INDEX ||
+                           (v->kind == KN_V_ELEM &&
+                            kn_c_is_inline(v->op, value_at(w, v->in[v->nin - 1])->dtype, v->dtype));
+        if (l->way[i] && !plain)
+            return false;
+    }
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (stores_here(l, p, &p->nest.stores.data[s]) && kn_c_is_guarded(&p->nest.stores.data[s]))
+            return false;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.reds.data[r].stage == l->stage && !kn_c_is_added(w, &p->nest.reds.data[r]))
+            return false;
+    return true;
+}
+
+/* What is the same for all lanes need not be so for all members. */
+static void find_members(const kn_c_writer *w, kn_c_lanes *l)
+{
+    l->several = takes_several(w, l);
+    for (int i = 0; i < w->ph->nest.values.len && l->several; i++)
+        if (l->way[i] == KN_C_SAME)
+            l->way[i] = kn_is_read(value_at(w, i)) ? KN_C_READ : KN_C_INLINE;
+}
+
 void kn_c_divide(kn_c_writer *w, bool group, int stage, kn_c_lanes *l)
 {
     const int n = w->ph->nest.values.len + 1;
@@ -256,6 +288,7 @@ void kn_c_divide(kn_c_writer *w, bool group, int stage, kn_c_lanes *l)
     l->store_loop = KN_NEW_ARRAY(w->a, int, w->ph->nest.stores.len + 1);
     memset(l->through, -1, sizeof *l->through * (size_t)n);
     find_ways(w, l);
+    find_members(w, l);
     place_stores(w, l);
     want_arrays(w, l);
     assign_slots(w, l);

@@ -3,11 +3,14 @@
 
 #include "codegen/emit/c/writer.h"
 
+enum { KN_MEMBERS = 8 };
+
 typedef struct writing {
     kn_c_writer *w;
     kn_c_lanes l;
     bool *known;  /* per value: declared at the top */
     bool *loaded; /* per value: read in this loop already */
+    bool dry;     /* values are computed without being written anywhere */
 } writing;
 
 static const kn_value *value_at(const writing *g, int v) { return &g->w->ph->nest.values.data[v]; }
@@ -31,13 +34,24 @@ static const char *origin(kn_c_writer *w, const kn_access *acc, int at, bool par
     return kn_text_str(&t);
 }
 
-/* "[l * num[6]]": a lane of an access. */
+/* " + l * num[6]": index `l` along an axis of an access. */
+static const char *step(kn_c_writer *w, const kn_access *acc, int at, int axis, const char *index)
+{
+    if (axis < 0 || acc->kind[axis] == KN_STRIDE_ZERO)
+        return "";
+    return acc->kind[axis] == KN_STRIDE_ONE
+               ? kn_c_printed(w, " + %s", index)
+               : kn_c_printed(w, " + %s * num[%d]", index, at + 2 + axis);
+}
+
+/* "l * num[6]": a lane of an access; of member m from the first, where there are several. */
 static const char *subscript(kn_c_writer *w, const kn_access *acc, int at)
 {
-    if (w->axis < 0 || acc->kind[w->axis] == KN_STRIDE_ZERO)
-        return "0";
-    return acc->kind[w->axis] == KN_STRIDE_ONE ? "l"
-                                               : kn_c_printed(w, "l * num[%d]", at + 2 + w->axis);
+    const char *lane = step(w, acc, at, w->axis, "l");
+    const char *member = w->members ? step(w, acc, at, w->ph->nest.naxes - 1, "m") : "";
+    return !*lane && !*member
+               ? "0"
+               : kn_c_printed(w, "%s%s", *lane ? lane : member, *lane ? member : "") + 3;
 }
 
 static const char *element(writing *g, int v)
@@ -53,6 +67,12 @@ static const char *element(writing *g, int v)
 static bool in_row(const writing *g, int v)
 {
     return g->w->kept[v] >= 0 && (g->l.array[v] || kn_c_is_kept(g->w, v, g->l.stage));
+}
+
+/* "[l]": a lane of its array. */
+static const char *place(const writing *g, int v)
+{
+    return g->w->members && in_row(g, v) ? "[l + m * s->lanes]" : "[l]";
 }
 
 /* The name of what holds its lanes, as an array; NULL: nothing does. */
@@ -79,7 +99,7 @@ static const char *operand(writing *g, int v, int loop)
     if (value->kind == KN_V_CONST)
         return kn_c_literal(w, value->value);
     if (!kn_c_is_fixed(value) && (w->lane[v] || kn_c_is_kept(w, v, g->l.stage)))
-        return kn_c_printed(w, "a%d[l]", v);
+        return kn_c_printed(w, "a%d%s", v, place(g, v));
     return kn_c_value(w, v);
 }
 
@@ -280,10 +300,8 @@ static void put_top(writing *g)
     }
     for (int r = 0; r < p->nest.reds.len && !g->l.group && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
-        kn_dtype t = kn_c_accumulator(p, red);
-        if (red->stage == g->l.stage && t != KN_NO_DTYPE)
-            kn_c_line(w, "%s *const acc%d = (%s *)s->acc%d%s;", kn_c_type(t), r, kn_c_type(t), r,
-                      w->one_run ? "" : " + done");
+        if (red->stage == g->l.stage && kn_red_owner(p, r) == r && kn_c_is_added(w, red))
+            kn_c_point_at_acc(w, r);
     }
 }
 
@@ -304,7 +322,8 @@ static bool adds_here(const writing *g, int r, int loop)
 {
     const kn_phase *p = g->w->ph;
     const kn_red *red = &p->nest.reds.data[r];
-    if (g->l.group || red->stage != g->l.stage || !kn_c_is_added(g->w, red))
+    if (g->l.group || red->stage != g->l.stage || kn_red_owner(p, r) != r ||
+        !kn_c_is_added(g->w, red))
         return false;
     int v = red->value;
     return loop == (g->l.way[v] == KN_C_CALLED   ? g->l.loop[v] + 1
@@ -348,9 +367,9 @@ static void put_value(writing *g, int i, int loop)
     kn_c_writer *w = g->w;
     const kn_value *v = value_at(g, i);
     bool here = g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop;
-    if (copies(g, i, loop)) {
+    if (copies(g, i, loop) && !g->dry) {
         want(g, i);
-        kn_c_line(w, "a%d[l] = %s;", i, operand(g, i, loop));
+        kn_c_line(w, "a%d%s = %s;", i, place(g, i), operand(g, i, loop));
     }
     if (!here)
         return;
@@ -358,8 +377,8 @@ static void put_value(writing *g, int i, int loop)
         want(g, v->in[k]);
     kn_c_line(w, "const %s %s = %s;", kn_c_local(v->dtype), kn_c_value(w, i),
               expression(g, i, loop));
-    if (g->l.array[i])
-        kn_c_line(w, "a%d[l] = %s;", i, kn_c_value(w, i));
+    if (g->l.array[i] && !g->dry)
+        kn_c_line(w, "a%d%s = %s;", i, place(g, i), kn_c_value(w, i));
 }
 
 static const char *stored(writing *g, int s, int loop)
@@ -374,23 +393,9 @@ static const char *stored(writing *g, int s, int loop)
     return operand(g, st->value, loop);
 }
 
-/* "acc3[l] = acc3[l] + (f64)v2;", of two accumulators, or of one and a value. */
-static void put_combine(writing *g, int r, const char *to, const char *value)
+static void forget(writing *g)
 {
-    kn_c_writer *w = g->w;
-    const kn_red *red = &w->ph->nest.reds.data[r];
-    kn_dtype t = kn_c_accumulator(w->ph, red);
-    const char *in[] = {to, value};
-    kn_c_line(w, "%s = %s;", to, kn_c_op(w->a, kn_ops[red->op].combine, t, t, in));
-}
-
-static void put_add(writing *g, int r, int loop)
-{
-    kn_c_writer *w = g->w;
-    const kn_red *red = &w->ph->nest.reds.data[r];
-    const char *value = kn_c_printed(w, "(%s)%s", kn_c_type(kn_c_accumulator(w->ph, red)),
-                                     operand(g, red->value, loop));
-    put_combine(g, r, kn_c_printed(w, w->mode == KN_C_COLS ? "acc%d[l]" : "lane%d[j]", r), value);
+    memset(g->loaded, 0, sizeof *g->loaded * (size_t)g->w->ph->nest.values.len);
 }
 
 /* What is done for lane `l`. */
@@ -398,7 +403,7 @@ static void put_lane(writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     const kn_phase *p = w->ph;
-    memset(g->loaded, 0, sizeof *g->loaded * (size_t)p->nest.values.len);
+    forget(g);
     for (int s = 0; s < p->nest.stores.len; s++) /* reads come before stores */
         if (stores_in(g, s, loop) && store_at(g, s)->kind != KN_STORE_PARTIAL)
             want(g, store_at(g, s)->value);
@@ -407,15 +412,36 @@ static void put_lane(writing *g, int loop)
     for (int r = 0; r < p->nest.reds.len; r++)
         if (adds_here(g, r, loop)) {
             want(g, p->nest.reds.data[r].value);
-            put_add(g, r, loop);
+            kn_c_put_into_acc(w, r, operand(g, p->nest.reds.data[r].value, loop));
         }
     for (int s = 0; s < p->nest.stores.len; s++)
         if (stores_in(g, s, loop))
             kn_c_line(w, "q%d[%s] = %s;", s,
                       subscript(w, &store_at(g, s)->access, kn_c_number_of(p, true, s)),
                       stored(g, s, loop));
-    memset(g->loaded, 0, sizeof *g->loaded * (size_t)p->nest.values.len);
+    forget(g);
 }
+
+/* What reduction r takes deviations from: the value at lane `l`, which no lane has computed yet. */
+static void put_shift(writing *g, int r, int loop, const char *to)
+{
+    const int v = g->w->ph->nest.reds.data[r].value;
+    forget(g);
+    g->dry = true;
+    for (int i = 0; i < g->w->ph->nest.values.len; i++)
+        put_value(g, i, loop);
+    want(g, v);
+    kn_c_line(g->w, "%s = kn_shift((f64)%s);", to, operand(g, v, loop));
+    g->dry = false;
+    forget(g);
+}
+
+static bool shifts(const writing *g, int r, int loop)
+{
+    return adds_here(g, r, loop) && g->w->ph->nest.reds.data[r].op == KN_OP_VAR;
+}
+
+/* ---- rows ---- */
 
 /* Lanes from..from + `count`, lane j of which adds to accumulator j. */
 static void put_lanes_from(writing *g, int loop, const char *count)
@@ -431,33 +457,110 @@ static void put_lanes_from(writing *g, int loop, const char *count)
 static void put_adding_loop(writing *g, int loop)
 {
     kn_c_writer *w = g->w;
-    const kn_phase *p = w->ph;
-    for (int r = 0; r < p->nest.reds.len; r++) {
-        kn_dtype t = kn_c_accumulator(p, &p->nest.reds.data[r]);
-        if (!adds_here(g, r, loop))
-            continue;
-        kn_c_line(w, "%s lane%d[KN_FOLD_LANES];", kn_c_type(t), r);
-        kn_c_line(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
-        kn_c_line(w, "    lane%d[j] = %s;", r,
-                  kn_c_literal(w, kn_identity(p->nest.reds.data[r].op, t)));
+    const int reds = w->ph->nest.reds.len;
+    for (int r = 0; r < reds; r++) {
+        if (shifts(g, r, loop)) {
+            kn_c_line(w, "f64 shift%d;", r);
+            kn_c_line(w, "{");
+            w->indent++;
+            kn_c_line(w, "const i64 l = 0;");
+            put_shift(g, r, loop, kn_c_printed(w, "shift%d", r));
+            kn_c_close(w);
+        }
+        if (adds_here(g, r, loop))
+            kn_c_declare_acc(w, r);
     }
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
     put_lanes_from(g, loop, "KN_FOLD_LANES");
     kn_c_close(w);
+    kn_c_open(w, "if (from < n)");
     put_lanes_from(g, loop, "n - from");
-    for (int r = 0; r < p->nest.reds.len; r++) {
-        if (!adds_here(g, r, loop))
-            continue;
-        for (int half = KN_FOLD_LANES / 2; half; half /= 2) {
-            kn_c_line(w, "for (int j = 0; j < %d; j++)", half);
-            w->indent++;
-            put_combine(g, r, kn_c_printed(w, "lane%d[j]", r),
-                        kn_c_printed(w, "lane%d[j + %d]", r, half));
-            w->indent--;
-        }
-        put_combine(g, r, kn_c_printed(w, "s->acc%d", r), kn_c_printed(w, "lane%d[0]", r));
+    kn_c_close(w);
+    for (int r = 0; r < reds; r++)
+        if (adds_here(g, r, loop))
+            kn_c_join_acc(w, r);
+}
+
+/* ---- columns ---- */
+
+/* Lane by lane, `count` members from the first on that is left. */
+static void put_members(writing *g, int loop, int count)
+{
+    kn_c_writer *w = g->w;
+    const int reds = w->ph->nest.reds.len;
+    kn_c_line(w, "KN_LANES");
+    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+    for (int r = 0; r < reds; r++)
+        if (adds_here(g, r, loop))
+            kn_c_declare_acc(w, r);
+    if (count > 1) {
+        kn_c_line(w, "KN_UNROLL");
+        kn_c_open(w, "for (int k = 0; k < %d; k++)", count);
+        kn_c_line(w, "const i64 m = first + k;");
+    } else if (w->members) {
+        kn_c_line(w, "const i64 m = first;");
     }
+    put_lane(g, loop);
+    if (count > 1)
+        kn_c_close(w);
+    for (int r = 0; r < reds; r++)
+        if (adds_here(g, r, loop))
+            kn_c_join_acc(w, r);
+    kn_c_close(w);
+}
+
+/* How many members a loop takes at once, so that accumulators stay in registers meanwhile. Not where it stores: then it
+ * would write, and read, as many rows at places of the same low bits. */
+static int at_once(const writing *g)
+{
+    const kn_phase *p = g->w->ph;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (g->l.store_loop[s] >= 0)
+            return 1;
+    for (int i = 0; i < p->nest.values.len; i++)
+        if (g->l.way[i] == KN_C_INLINE &&
+            kn_c_is_function(value_at(g, i)->op, value_at(g, i)->dtype))
+            return 2;
+    return KN_MEMBERS;
+}
+
+/* The first member of those that are accumulated together is what deviations are taken from. */
+static void put_shifts(writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    for (int r = 0; r < w->ph->nest.reds.len; r++) {
+        if (!shifts(g, r, loop))
+            continue;
+        kn_c_open(w, "if (s->fresh)");
+        if (w->members)
+            kn_c_line(w, "const i64 m = 0;");
+        kn_c_line(w, "KN_LANES");
+        kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+        put_shift(g, r, loop, kn_c_printed(w, "shifts%d[l]", r));
+        kn_c_close(w);
+        kn_c_close(w);
+    }
+}
+
+static void put_loop_of_columns(writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    put_shifts(g, loop);
+    if (!w->members) {
+        put_members(g, loop, 1);
+        return;
+    }
+    const int count = at_once(g);
+    kn_c_line(w, "i64 first = 0;");
+    if (count > 1) {
+        kn_c_open(w, "for (; first + %d <= s->members; first += %d)", count, count);
+        put_members(g, loop, count);
+        kn_c_close(w);
+    }
+    kn_c_open(w, "for (; first < s->members; first++)");
+    put_members(g, loop, 1);
+    kn_c_close(w);
 }
 
 static void put_loop(writing *g, int loop)
@@ -465,17 +568,19 @@ static void put_loop(writing *g, int loop)
     kn_c_writer *w = g->w;
     if (is_empty(g, loop))
         return;
-    if (w->mode == KN_C_ROWS && adds(g, loop)) {
+    if (w->mode == KN_C_COLS) {
+        put_loop_of_columns(g, loop);
+    } else if (adds(g, loop)) {
         kn_c_line(w, "{");
         w->indent++;
         put_adding_loop(g, loop);
         kn_c_close(w);
-        return;
+    } else {
+        kn_c_line(w, "KN_LANES");
+        kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+        put_lane(g, loop);
+        kn_c_close(w);
     }
-    kn_c_line(w, "KN_LANES");
-    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
-    put_lane(g, loop);
-    kn_c_close(w);
 }
 
 /* ---- behind a loop ---- */
@@ -594,12 +699,13 @@ static void put_fold_function(writing *g, const char *name)
     kn_put(w->t, "\n");
 }
 
-bool kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
+void kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
 {
     const int n = w->ph->nest.values.len + 1;
     const char *name = kn_c_state(w);
     writing g = {.w = w};
     kn_c_divide(w, group, stage, &g.l);
+    w->members = g.l.several;
     g.known = KN_NEW_ARRAY(w->a, bool, n);
     g.loaded = KN_NEW_ARRAY(w->a, bool, n);
     kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)\n{", name,
@@ -619,5 +725,9 @@ bool kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
     kn_put(w->t, "\n");
     if (!group && !w->one_run)
         put_fold_function(&g, name);
-    return !group && !w->one_run && folds(&g);
+    if (!group) {
+        w->folds[stage] = !w->one_run && folds(&g);
+        w->several[stage] = w->members;
+    }
+    w->members = false;
 }

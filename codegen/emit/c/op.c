@@ -139,12 +139,10 @@ kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red)
     return kn_is_float(t) && (red->op == KN_OP_SUM || red->op == KN_OP_PROD) ? KN_F64 : t;
 }
 
-/* Extremes of floats in rows are quicker reduced by a function, which looks for NaN and zeros only at the end. */
 bool kn_c_is_added(const kn_c_writer *w, const kn_red *red)
 {
-    kn_dtype t = kn_c_accumulator(w->ph, red);
-    bool extreme = kn_is_float(t) && (red->op == KN_OP_MIN || red->op == KN_OP_MAX);
-    return t != KN_NO_DTYPE && (w->mode == KN_C_COLS || (w->one_run && !extreme));
+    const bool known = kn_c_accumulator(w->ph, red) != KN_NO_DTYPE || red->op == KN_OP_VAR;
+    return known && !red->by && (w->mode == KN_C_COLS || w->one_run);
 }
 
 const char *kn_c_acc(kn_c_writer *w, int r)

@@ -16,7 +16,7 @@
 typedef void kn_loop_function(__INT64_TYPE__ n, void *out, const void *const *in, unsigned uniform);
 typedef kn_loop_function *kn_loop;
 
-/* A reduction at a type. An accumulator has `acc_bytes`: a double for sums and products of floats, three for
+/* A reduction at a type. An accumulator has `acc_bytes`: a double for sums and products of floats, four for
  * variances, else the operand's type. The accumulators of n groups are one state, and all functions get the same n
  * for it. */
 typedef struct kn_fold {
@@ -26,7 +26,7 @@ typedef struct kn_fold {
     void (*start)(__INT64_TYPE__ n, void *acc);                  /* acc[i] = identity */
     void (*reduce)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[0] accumulates in[0..n) */
     void (*accumulate)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[i] accumulates in[i] */
-    /* acc[i] accumulates from[i]; only if blocked */
+    /* total acc[i] accumulates from[i], what members were accumulated in; only if blocked */
     void (*merge)(__INT64_TYPE__ n, void *acc, const void *from);
     void (*finish)(__INT64_TYPE__ n, void *out,
                    const void *acc); /* converts to the operand's type */

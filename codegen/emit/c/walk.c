@@ -35,7 +35,7 @@ static bool has_total(const kn_red *red) { return red->op == KN_OP_SUM || red->o
 static int arrays_of(const kn_phase *p, const kn_red *red)
 {
     bool complex = kn_is_complex(p->nest.values.data[red->value].dtype);
-    return red->op == KN_OP_VAR ? 3 : complex ? 2 : 1;
+    return red->op == KN_OP_VAR ? 4 : complex ? 2 : 1;
 }
 
 /* Columns: arrays of what is kept for the groups of a tile. */
@@ -72,6 +72,10 @@ static void put_state(kn_c_writer *w)
     kn_c_line(w, "typedef struct %s {", name);
     w->indent++;
     kn_c_line(w, "i64 i[%d], part, row;", p->nest.naxes + 1);
+    if (w->mode == KN_C_COLS)
+        kn_c_line(w, "i64 lanes, members; /* of the tile; that a function takes */");
+    if (w->mode == KN_C_COLS)
+        kn_c_line(w, "int fresh; /* it takes the first of those that are accumulated together */");
     if (w->mode == KN_C_COLS && !w->one_run)
         kn_c_line(w, "i64 first[%d]; /* index of the first lane */", p->nest.ngroup);
     kn_c_line(w, "char *block, *rows;");
@@ -215,16 +219,16 @@ static void put_starts(kn_c_writer *w, int stage, const char *n)
     }
 }
 
-/* Columns: adds accumulators to totals, every so many members. */
+/* Columns: adds accumulators of members [i, stop) to totals. */
 static void put_merges(kn_c_writer *w, int stage)
 {
     const kn_phase *p = w->ph;
     for (int r = 0; r < p->nest.reds.len; r++) {
         if (!accumulates(p, r, stage) || !has_total(&p->nest.reds.data[r]))
             continue;
-        kn_c_open(
-            w, "if ((i - from) %% KN_FOLD_MEMBERS == KN_FOLD_MEMBERS - 1 && c->fold[%d]->blocked)",
-            r);
+        kn_c_open(w, "if (c->fold[%d]->blocked)", r);
+        if (p->nest.reds.data[r].op == KN_OP_VAR)
+            kn_c_line(w, "*(f64 *)s->acc%d = (f64)(stop - i);", r);
         kn_c_line(w, "c->fold[%d]->merge(n, s->total%d, s->acc%d);", r, r, r);
         kn_c_line(w, "c->fold[%d]->start(n, s->acc%d);", r, r);
         kn_c_close(w);
@@ -236,20 +240,22 @@ static void put_finish(kn_c_writer *w, int stage, const char *n)
     static const char *const how[] = {
         [KN_PART_RESULT] = "finish", [KN_PART_MEAN] = "mean", [KN_PART_COUNT] = "count"};
     const kn_phase *p = w->ph;
-    for (int r = 0; r < p->nest.reds.len; r++)
-        if (accumulates(p, r, stage) && w->mode == KN_C_COLS && has_total(&p->nest.reds.data[r])) {
-            kn_c_line(w, "if (c->fold[%d]->blocked)", r);
-            kn_c_line(w, "    c->fold[%d]->merge(%s, s->acc%d, s->total%d);", r, n, r, r);
-        }
     for (int r = 0; r < p->nest.reds.len; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         if (red->stage != stage)
             continue;
         if (w->mode == KN_C_ROWS && kn_c_accumulator(p, red) != KN_NO_DTYPE)
             kn_c_line(w, "s->r%d = (%s)s->acc%d;", r, kn_c_type(red->dtype), kn_red_owner(p, r));
+        else if (w->mode == KN_C_ROWS)
+            kn_c_line(w, "c->fold[%d]->%s(%s, &s->r%d, s->acc%d);", r, how[red->part], n, r,
+                      kn_red_owner(p, r));
+        else if (has_total(red))
+            kn_c_line(w,
+                      "c->fold[%d]->%s(%s, s->r%d, c->fold[%d]->blocked ? s->total%d : s->acc%d);",
+                      r, how[red->part], n, r, r, kn_red_owner(p, r), kn_red_owner(p, r));
         else
-            kn_c_line(w, "c->fold[%d]->%s(%s, %ss->r%d, s->acc%d);", r, how[red->part], n,
-                      w->mode == KN_C_COLS ? "" : "&", r, kn_red_owner(p, r));
+            kn_c_line(w, "c->fold[%d]->%s(%s, s->r%d, s->acc%d);", r, how[red->part], n, r,
+                      kn_red_owner(p, r));
     }
 }
 
@@ -304,6 +310,45 @@ static void put_rows(kn_c_writer *w)
     kn_c_close(w);
 }
 
+/* How many members the function of a sweep takes: what is left of a run along the last axis. Not where blocks have several
+ * runs of lanes. */
+static void put_members(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    const int last = p->nest.naxes - 1;
+    if (!w->several[stage]) {
+        kn_c_line(w, "s->members = 1;");
+        return;
+    }
+    const char *run = kn_c_printed(
+        w, last == p->nest.ngroup ? "stop - m" : "KN_MIN(stop - m, num[%d] - s->i[%d])", last,
+        last);
+    kn_c_line(w, w->one_run ? "s->members = %s;" : "s->members = c->run ? %s : 1;", run);
+}
+
+/* Members [from, to) of a tile's groups. */
+static void put_sweep_of_tile(kn_c_writer *w, int stage)
+{
+    const int first = w->ph->nest.ngroup, last = w->ph->nest.naxes - 1;
+    kn_c_open(w, "for (i64 i = from, stop; i < to; i = stop)");
+    kn_c_line(w, "stop = KN_MIN(to, i + KN_FOLD_MEMBERS);");
+    kn_c_line(w, "s->fresh = 1;");
+    kn_c_open(w, "for (i64 m = i; m < stop; m += s->members)");
+    put_members(w, stage);
+    kn_c_line(w, "s->row = (m - from) * n;");
+    put_block(w, "sweep", stage, "start", "n");
+    if (w->folds[stage])
+        kn_c_line(w, "if (!c->run) %s_fold%d(c, s, n);", kn_c_state(w), stage);
+    kn_c_line(w, "s->fresh = 0;");
+    if (last >= first) {
+        kn_c_line(w, "s->i[%d] += s->members - 1;", last);
+        put_next(w, first, last + 1);
+    }
+    kn_c_close(w);
+    put_merges(w, stage);
+    kn_c_close(w);
+}
+
 static void put_cols(kn_c_writer *w)
 {
     const kn_phase *p = w->ph;
@@ -319,6 +364,7 @@ static void put_cols(kn_c_writer *w)
     kn_c_close(w);
     kn_c_line(w, "kn_blocks lanes = kn_start(c, start);");
     kn_c_line(w, "const i64 n = kn_block_end(c, &lanes, start, c->groups) - start;");
+    kn_c_line(w, "s->lanes = n;");
     if (!w->one_run) {
         put_seek(w, 0, first, "start");
         for (int a = 0; a < first; a++)
@@ -333,14 +379,7 @@ static void put_cols(kn_c_writer *w)
         kn_c_open(w, "if (from < to)");
         put_seek(w, first, end, "from");
         kn_c_close(w);
-        kn_c_open(w, "for (i64 i = from; i < to; i++)");
-        kn_c_line(w, "s->row = (i - from) * n;");
-        put_block(w, "sweep", t, "start", "n");
-        if (w->folds[t])
-            kn_c_line(w, "if (!c->run) %s_fold%d(c, s, n);", kn_c_state(w), t);
-        put_next(w, first, end);
-        put_merges(w, t);
-        kn_c_close(w);
+        put_sweep_of_tile(w, t);
         put_finish(w, t, "n");
     }
     kn_c_close(w);
@@ -383,9 +422,11 @@ void kn_c_put_walk(kn_c_writer *w)
     place_own(w);
     put_state(w);
     w->folds = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
+    w->several = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     for (int t = 0; t <= p->nest.nsweeps; t++) {
         kn_c_put_lanes(w, true, t);
-        w->folds[t] = t < p->nest.nsweeps && kn_c_put_lanes(w, false, t);
+        if (t < p->nest.nsweeps)
+            kn_c_put_lanes(w, false, t);
     }
     put_runs_function(w, first, end);
     kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *c, i64 unit, i64 end, char *scratch)\n{",

@@ -3,6 +3,7 @@
  *   numbers.c   which number of a call is where
  *   op.c        one operation as a C expression
  *   text.c      lines, names, literals
+ *   reduce.c    the accumulators of loops
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
  *   loops.c     those loops as text
  *   walk.c      the walks: groups, members, blocks
@@ -36,6 +37,8 @@ typedef struct kn_c_writer {
     int rows;
     int *result, *acc; /* per reduction, cols: its arrays */
     bool *folds;       /* per stage: blocks of several runs are reduced by a function */
+    bool *several;     /* per stage, cols: the function of a sweep takes several members, */
+    bool members;      /* and this one does */
 } kn_c_writer;
 
 /* ---- numbers.c ---- */
@@ -62,6 +65,15 @@ kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red);
 bool kn_c_is_added(const kn_c_writer *w, const kn_red *red);
 /* A pointer to the accumulators of reduction r. */
 const char *kn_c_acc(kn_c_writer *w, int r);
+
+/* ---- reduce.c ---- */
+
+/* The local accumulators of reduction r: declares them, gives them `value`, and adds them to the state's. */
+void kn_c_declare_acc(kn_c_writer *w, int r);
+void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value);
+void kn_c_join_acc(kn_c_writer *w, int r);
+/* Columns: names for the state's. */
+void kn_c_point_at_acc(kn_c_writer *w, int r);
 
 /* ---- text.c ---- */
 
@@ -101,6 +113,7 @@ typedef struct kn_c_lanes {
     int *slot;       /* per value: which; -1: in the row that keeps it, or where it is stored */
     int *through;    /* per value: the store that it is written by, in place of an array; -1 */
     int *store_loop; /* per store: the loop that writes it; -1: none here */
+    bool several;    /* it is one loop, which can take several members at once */
     int loops;
 } kn_c_lanes;
 
@@ -125,8 +138,8 @@ static inline bool kn_c_is_kept(const kn_c_writer *w, int v, int t)
 /* ---- loops.c ---- */
 
 /* The function that works on lanes [done, done + n) of a block, and reduces them where they are all of it; and the one
- * that reduces a block of several runs, if there is one: then true. */
-bool kn_c_put_lanes(kn_c_writer *w, bool group, int stage);
+ * that reduces a block of several runs, if there is one. Sets w->folds and w->several of a sweep. */
+void kn_c_put_lanes(kn_c_writer *w, bool group, int stage);
 
 /* ---- walk.c ---- */
 

@@ -1,0 +1,160 @@
+/* Reductions that loops over lanes do by themselves: their local accumulators as text. In rows those are arrays of one
+ * for each of KN_FOLD_LANES lanes, as the interpreter's folds have, in columns variables of a lane.
+ *
+ *   added      lane: the sum, product, ... so far
+ *   extreme    lane: the extreme so far, of what is no NaN; odd: a NaN, or 0; bits: whose sign is that of an extreme that
+ *              is a zero
+ *   variance   lane and squares: sums of deviations from the shift, and of their squares */
+#include "codegen/emit/c/writer.h"
+
+static const kn_red *red_at(const kn_c_writer *w, int r) { return &w->ph->nest.reds.data[r]; }
+
+static bool is_variance(const kn_c_writer *w, int r) { return red_at(w, r)->op == KN_OP_VAR; }
+
+static bool is_extreme(const kn_c_writer *w, int r)
+{
+    const kn_red *red = red_at(w, r);
+    return kn_is_float(kn_c_accumulator(w->ph, red)) &&
+           (red->op == KN_OP_MIN || red->op == KN_OP_MAX);
+}
+
+/* Of a lane. */
+static kn_dtype type_of(const kn_c_writer *w, int r)
+{
+    return is_variance(w, r) ? KN_F64 : kn_c_accumulator(w->ph, red_at(w, r));
+}
+
+static const char *bits_type(kn_dtype t) { return t == KN_F32 ? "u32" : "u64"; }
+
+/* "f64 lane3[KN_FOLD_LANES]", or of one lane "f64 lane3 = 0.0" */
+static void put_local(kn_c_writer *w, const char *type, const char *name, int r, const char *start)
+{
+    if (w->mode == KN_C_COLS) {
+        kn_c_line(w, "%s %s%d = %s;", type, name, r, start);
+        return;
+    }
+    kn_c_line(w, "%s %s%d[KN_FOLD_LANES];", type, name, r);
+    kn_c_line(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
+    kn_c_line(w, "    %s%d[j] = %s;", name, r, start);
+}
+
+static const char *identity(kn_c_writer *w, int r)
+{
+    const kn_dtype t = type_of(w, r);
+    return is_variance(w, r) ? "0.0" : kn_c_literal(w, kn_identity(red_at(w, r)->op, t));
+}
+
+void kn_c_declare_acc(kn_c_writer *w, int r)
+{
+    const kn_dtype t = type_of(w, r);
+    const bool cols = w->mode == KN_C_COLS;
+    if (is_extreme(w, r)) {
+        put_local(w, kn_c_type(t), "lane", r, identity(w, r));
+        put_local(w, kn_c_type(t), "odd", r, "0");
+        put_local(w, bits_type(t), "bits", r, red_at(w, r)->op == KN_OP_MIN ? "0" : "-1");
+        return;
+    }
+    if (is_variance(w, r) && cols)
+        kn_c_line(w, "const f64 shift%d = shifts%d[l];", r, r);
+    put_local(w, kn_c_type(t), "lane", r,
+              !cols               ? identity(w, r)
+              : is_variance(w, r) ? kn_c_printed(w, "sums%d[l]", r)
+                                  : kn_c_printed(w, "acc%d[l]", r));
+    if (is_variance(w, r))
+        put_local(w, "f64", "squares", r, cols ? kn_c_printed(w, "sumsquares%d[l]", r) : "0.0");
+}
+
+/* to = to + value, or what the reduction combines by. */
+static void put_combine(kn_c_writer *w, int r, const char *to, const char *value)
+{
+    const kn_dtype t = type_of(w, r);
+    const char *in[] = {to, value};
+    kn_c_line(w, "%s = %s;", to, kn_c_op(w->a, kn_ops[red_at(w, r)->op].combine, t, t, in));
+}
+
+/* Accumulator `at` ("[j]", or "") takes the extreme `value`, `odd` and `bits` of others, or of one element. */
+static void put_nearer(kn_c_writer *w, int r, const char *at, const char *value, const char *odd,
+                       const char *bits)
+{
+    const bool min = red_at(w, r)->op == KN_OP_MIN;
+    kn_c_line(w, "lane%d%s = %s %s lane%d%s ? %s : lane%d%s;", r, at, value, min ? "<" : ">", r, at,
+              value, r, at);
+    kn_c_line(w, "odd%d%s = %s != %s ? %s : odd%d%s;", r, at, odd, odd, odd, r, at);
+    kn_c_line(w, "bits%d%s %s= %s;", r, at, min ? "|" : "&", bits);
+}
+
+void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value)
+{
+    const char *const at = w->mode == KN_C_COLS ? "" : "[j]", *const type =
+                                                                  kn_c_type(type_of(w, r));
+    if (is_extreme(w, r)) {
+        put_nearer(w, r, at, value, value, kn_c_printed(w, "kn_bits_of_%s(%s)", type, value));
+        return;
+    }
+    if (!is_variance(w, r)) {
+        put_combine(w, r, kn_c_printed(w, "lane%d%s", r, at),
+                    kn_c_printed(w, "(%s)%s", type, value));
+        return;
+    }
+    kn_c_line(w, "const f64 off%d = (f64)%s - shift%d;", r, value, r);
+    kn_c_line(w, "lane%d%s += off%d;", r, at, r);
+    kn_c_line(w, "squares%d%s += off%d * off%d;", r, at, r, r);
+}
+
+/* Lanes are combined in halves. */
+static void put_tree(kn_c_writer *w, int r)
+{
+    for (int half = KN_FOLD_LANES / 2; half; half /= 2) {
+        const char *other = kn_c_printed(w, "%d[j + %d]", r, half);
+        kn_c_open(w, "for (int j = 0; j < %d; j++)", half);
+        if (is_extreme(w, r))
+            put_nearer(w, r, "[j]", kn_c_printed(w, "lane%s", other),
+                       kn_c_printed(w, "odd%s", other), kn_c_printed(w, "bits%s", other));
+        else
+            put_combine(w, r, kn_c_printed(w, "lane%d[j]", r), kn_c_printed(w, "lane%s", other));
+        if (is_variance(w, r))
+            kn_c_line(w, "squares%d[j] += squares%s;", r, other);
+        kn_c_close(w);
+    }
+}
+
+static const char *extreme_of(kn_c_writer *w, int r, const char *at)
+{
+    return kn_c_printed(w, "kn_extreme_%s(lane%d%s, odd%d%s, bits%d%s)", kn_c_type(type_of(w, r)),
+                        r, at, r, at, r, at);
+}
+
+void kn_c_join_acc(kn_c_writer *w, int r)
+{
+    const bool cols = w->mode == KN_C_COLS;
+    const char *const acc = kn_c_printed(w, cols ? "acc%d[l]" : "s->acc%d", r);
+    if (!cols)
+        put_tree(w, r);
+    if (is_extreme(w, r)) {
+        put_combine(w, r, acc, extreme_of(w, r, cols ? "" : "[0]"));
+    } else if (is_variance(w, r) && cols) {
+        kn_c_line(w, "sums%d[l] = lane%d;", r, r);
+        kn_c_line(w, "sumsquares%d[l] = squares%d;", r, r);
+    } else if (is_variance(w, r)) {
+        kn_c_line(w, "const f64 block%d[] = {(f64)n, shift%d, lane%d[0], squares%d[0]};", r, r, r,
+                  r);
+        kn_c_line(w, "c->fold[%d]->merge(1, s->acc%d, block%d);", r, r, r);
+    } else if (cols) {
+        kn_c_line(w, "%s = lane%d;", acc, r);
+    } else {
+        put_combine(w, r, acc, kn_c_printed(w, "lane%d[0]", r));
+    }
+}
+
+void kn_c_point_at_acc(kn_c_writer *w, int r)
+{
+    const char *const done = w->one_run ? "" : " + done";
+    if (!is_variance(w, r)) {
+        const char *type = kn_c_type(type_of(w, r));
+        kn_c_line(w, "%s *const acc%d = (%s *)s->acc%d%s;", type, r, type, r, done);
+        return;
+    }
+    kn_c_line(w, "f64 *const shifts%d = (f64 *)s->acc%d + 1%s;", r, r, done);
+    kn_c_line(w, "f64 *const sums%d = shifts%d + s->lanes;", r, r);
+    kn_c_line(w, "f64 *const sumsquares%d = sums%d + s->lanes;", r, r);
+}
