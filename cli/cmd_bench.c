@@ -15,6 +15,10 @@
 static void put_json(const char *name, const kiln_measurement *m)
 {
     kn_json_string(stdout, name);
+    if (!m) {
+        printf(":null");
+        return;
+    }
     printf(":{\"launches\":%" PRIu64 ",\"us\":", m->launches);
     kn_json_number(stdout, m->device_us);
     printf(",\"bytes\":%" PRIu64 ",\"host_us\":", m->bytes);
@@ -63,6 +67,10 @@ static void put_table(const kn_session *s, const kiln_measurement *fused,
     printf("%-8s %9s %11s %9s %10s %9s %8s %11s\n", "", "launches", "device us", "host us",
            "MB moved", "GB/s", "of copy", "compile ms");
     put_row("fused", fused, fused->copy_gbps);
+    if (!unfused) {
+        printf("unfused: out of memory\n");
+        return;
+    }
     put_row("unfused", unfused, fused->copy_gbps);
     kn_cli_print(stdout, "%-8s %8.1fx %10.2fx %8.2fx %9.2fx\n", "speed-up",
                  ratio((double)unfused->launches, (double)fused->launches),
@@ -71,11 +79,22 @@ static void put_table(const kn_session *s, const kiln_measurement *fused,
                  ratio((double)unfused->bytes, (double)fused->bytes));
 }
 
-static int measure(kn_session *s, kiln_prog *prog, const char *what, kiln_measurement *m, kn_err *e)
+static kiln_status measure(kn_session *s, kiln_prog *prog, const char *what, kiln_measurement *m)
 {
     kn_progress(what);
     kiln_measurement_init(m);
-    return kn_lib_error(e, kiln_measure(prog, s->args, s->nargs, m));
+    return kiln_measure(prog, s->args, s->nargs, m);
+}
+
+/* Writes what was measured; `unfused` is NULL where memory has no room for what it keeps between kernels. */
+static int put_result(const kn_session *s, const kn_args *args, const kiln_measurement *fused,
+                      const kiln_measurement *unfused, kn_err *e)
+{
+    const kn_chart chart = {kiln_prog_name(s->prog), kiln_ctx_device(s->ctx), unfused, fused};
+    (args->json ? put_result_json : put_table)(s, fused, unfused);
+    if (args->svg && !unfused)
+        return kn_run_error(e, "no chart: unfused it is out of memory");
+    return args->svg ? kn_chart_write(args->svg, &chart, e) : KN_EXIT_OK;
 }
 
 int kn_cmd_bench(const kn_args *args, kn_err *e)
@@ -84,6 +103,7 @@ int kn_cmd_bench(const kn_args *args, kn_err *e)
     kn_args plain = *args;
     kiln_prog *unfused_prog = NULL;
     kiln_measurement fused, unfused;
+    bool fits = true;
     if (args->schedule && strchr(args->schedule, ':'))
         plain.schedule = NULL;            /* the text of schedules is of the fused kernels */
     setenv("CUDA_CACHE_DISABLE", "1", 0); /* compiling, not finding it in NVRTC's own cache */
@@ -97,16 +117,15 @@ int kn_cmd_bench(const kn_args *args, kn_err *e)
     if (!status)
         status = kn_session_compile(&s, &plain, false, &unfused_prog, e);
     if (!status)
-        status = measure(&s, s.prog, "measuring it fused", &fused, e);
-    if (!status)
-        status = measure(&s, unfused_prog, "measuring it unfused", &unfused, e);
+        status = kn_lib_error(e, measure(&s, s.prog, "measuring it fused", &fused));
+    if (!status) {
+        kiln_status done = measure(&s, unfused_prog, "measuring it unfused", &unfused);
+        fits = done != KILN_ERR_MEMORY;
+        status = fits ? kn_lib_error(e, done) : KN_EXIT_OK;
+    }
     kn_progress(NULL);
     if (!status)
-        (args->json ? put_result_json : put_table)(&s, &fused, &unfused);
-    if (!status && args->svg) {
-        const kn_chart chart = {kiln_prog_name(s.prog), kiln_ctx_device(s.ctx), &unfused, &fused};
-        status = kn_chart_write(args->svg, &chart, e);
-    }
+        status = put_result(&s, args, &fused, fits ? &unfused : NULL, e);
     kiln_prog_destroy(unfused_prog);
     kn_session_finish(&s);
     return status;

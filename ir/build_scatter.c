@@ -1,5 +1,5 @@
-/* What is added to elements at places that values give: each element of the result looks for what belongs to it, so
- * that the order of the additions is the schedule's of a sum, whatever the places are. */
+/* What is added to elements at places that values give: each element of the result is the sum of all, as far as their
+ * places are its own. Whoever computes it goes over those alone, in their order (codegen/kir/sought.h). */
 #include "ir/build_impl.h"
 
 static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
@@ -80,8 +80,8 @@ static void note(kn_graph *g, const kn_scatter *t, const space *to, const kn_nod
     if (!n || !to->nsummed)
         return;
     const char *text =
-        kn_sprintf(g->arena, "%s: each of %s is compared with each of %s", t->what,
-                   product(g, compared, n), product(g, to->shape + t->rank, to->nsummed));
+        kn_sprintf(g->arena, "%s: %s places, for each of %s", t->what,
+                   product(g, to->shape + t->rank, to->nsummed), product(g, compared, n));
     kn_push(g->arena, &g->searches, ((kn_remark){made->id, text}));
 }
 

@@ -20,7 +20,7 @@ static const word walk_words[] = {{"tpg", INT, HOW(tpg)},       {"lanes", INT, H
                                   {"unroll", INT, HOW(unroll)}, {"unaligned", FLAG, HOW(unaligned)},
                                   {"tail", FLAG, HOW(tail)},    {"full", FLAG, HOW(full)},
                                   {"pack", LONG, NUM(pack)},    {"packed", FLAG, HOW(packed)},
-                                  {"tile", INT, HOW(tile)}};
+                                  {"tile", INT, HOW(tile)},     {"sought", FLAG, HOW(sought)}};
 static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"reversed", FLAG, HOW(reversed)},
                                    {"resident", FLAG, HOW(resident)},

@@ -5,6 +5,7 @@
 
 #include "codegen/kir/grid.h"
 #include "codegen/kir/lanes.h"
+#include "codegen/kir/sought.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/machine.h"
 #include "codegen/model/resources.h"
@@ -101,6 +102,18 @@ static double bytes_written(const model *m, const kn_phase *ph, int store)
     for (int a = 0; a < ph->nest.naxes; a++)
         total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
     return acc->split_stride ? total * (double)ph->num.splits : total;
+}
+
+/* Blocks, or their parts, that go over the places of all members that are sought. */
+static double seekers(const kn_phase *ph)
+{
+    return ceil((double)ph->nest.groups / kn_cols_width(ph));
+}
+
+/* The part of the members whose steps a thread takes. */
+static double part_found(const kn_phase *ph)
+{
+    return ph->how.sought ? kn_sought_part(ph, kn_cols_width(ph)) : 1;
 }
 
 /* Bytes moved by DRAM, and by the last-level cache instead; of both, those written. */
@@ -216,7 +229,7 @@ static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
     }
     /* broadcast arrays come from the last-level cache again for each group, unless the unit's own cache holds them */
     if (t.broadcast > m->m->near_bytes - (double)m->k->shared * s->blocks_a_unit)
-        t.cache += t.broadcast * (double)(ph->nest.groups - 1);
+        t.cache += t.broadcast * ((ph->how.sought ? seekers(ph) : (double)ph->nest.groups) - 1);
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_read(kn_value_at(ph, i)))
             leave(m, kn_value_at(ph, i)->access->buf, before);
@@ -237,7 +250,8 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
         double n = ceil(members / kn_phase_step(ph));
         return ph->how.mixed ? n * ceil((double)ph->num.chunk * ph->how.tpg / k->threads) : n;
     }
-    case KN_WALK_COLS: return ceil(members / kn_phase_step(ph));
+    case KN_WALK_COLS:
+        return ph->how.sought ? ceil(members * part_found(ph)) : ceil(members / kn_phase_step(ph));
     }
     return 1;
 }
@@ -310,7 +324,8 @@ enum {
     MOMENTS_COST = 18,
     PEAK_COST = 18,
     STEP_COST = 15,
-    AXIS_COST = 38
+    AXIS_COST = 38,
+    SEEK_COST = 12 /* of testing a member's place */
 };
 
 static double accumulating(const kn_phase *ph, int red)
@@ -384,6 +399,14 @@ static double additions(model *m, const kn_phase *ph)
     double step = STEP_COST + AXIS_COST * (more > 0 ? more : 0);
     sum += m->target->sm ? ph->nest.nsweeps * step / ph->how.vec : 0;
     return ph->how.unaligned ? sum * unaligned_rows : sum;
+}
+
+/* Additions of all threads. */
+static double all_additions(model *m, const kn_phase *ph)
+{
+    double members = (double)ph->nest.members, seek = m->target->sm ? seekers(ph) : 1;
+    return (double)ph->nest.groups * members * part_found(ph) * additions(m, ph) +
+           (ph->how.sought ? seek * members * SEEK_COST : 0);
 }
 
 /* ---- times ---- */
@@ -478,7 +501,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     t.cache = straggling * all / m->m->cache;
     t.transfer = all / (s.units * m->m->unit);
     double idle = most(1, m->m->threads / (s.blocks_a_unit * m->k->threads));
-    t.work = (double)ph->nest.groups * (double)ph->nest.members * additions(m, ph) * idle;
+    t.work = all_additions(m, ph) * idle;
     t.work /= s.units * m->m->adds;
     t.machine =
         most(most(t.memory, t.cache), most(t.transfer, t.work) * s.units / m->target->units);

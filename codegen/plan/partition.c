@@ -23,6 +23,7 @@
 
 enum {
     MOST_ROUNDS = 4,
+    LONGEST_BOND = 8,
     LEAST_TRIED = 3, /* plans, and one more for each GAIN_A_PLAN nanoseconds to be gained */
     GAIN_A_PLAN = 5000,
     MOST_TRIED = 48
@@ -81,15 +82,36 @@ static int follow_squares(const kn_graph *g, const kn_node *n, const kn_node **c
     return kn_ops[m->op].cls == KN_REDUCE && operand(g, m, 0) == operand(g, d, 0) ? length : 0;
 }
 
+/* Follows operands from a sum of where(place == index, x, 0) to the comparison. */
+static int follow_places(const kn_graph *g, const kn_node *n, const kn_node **chain)
+{
+    int length = 0;
+    if (n->op != KN_OP_SUM || operand(g, n, 0)->op != KN_OP_WHERE)
+        return 0;
+    chain[length++] = n;
+    chain[length++] = n = operand(g, n, 0);
+    n = operand(g, n, 0);
+    while (n->op == KN_OP_AND && length < LONGEST_BOND - 1) {
+        chain[length++] = n;
+        n = operand(g, n, operand(g, n, 0)->op == KN_OP_AND ? 0 : 1);
+    }
+    chain[length++] = n;
+    return n->op == KN_OP_EQ &&
+                   (operand(g, n, 0)->op == KN_OP_IOTA || operand(g, n, 1)->op == KN_OP_IOTA)
+               ? length
+               : 0;
+}
+
 /* The planner corrects a variance for the rounding of its mean if both are in one region
- * (codegen/plan/form/moments.c). So what is together in the first plan stays together. first: its regions; NULL:
- * s->bonded says what is together. */
+ * (codegen/plan/form/moments.c), and seeks members by their places where it compares these (codegen/kir/sought.h). So
+ * what is together in the first plan stays together. first: its regions; NULL: s->bonded says what is together. */
 static void find_bonds(search *s, const kn_regions *first)
 {
     const kn_graph *g = s->problem->graph;
-    const kn_node *chain[5];
+    const kn_node *chain[LONGEST_BOND];
     for (int i = 0; i < g->nodes.len; i++) {
         int length = follow_squares(g, g->nodes.data[i], chain);
+        length = length ? length : follow_places(g, g->nodes.data[i], chain);
         if (!length)
             continue;
         bool bonded = first ? first->of[i] == first->of[chain[length - 1]->id] : s->bonded >> i & 1;

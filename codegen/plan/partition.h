@@ -13,7 +13,7 @@ enum { KN_MOST_SEARCHED = 64 };
 /* The regions of a refined graph. */
 typedef struct kn_partition {
     uint64_t graph; /* a hash of what node numbers refer to: another graph has its own */
-    uint64_t bonds; /* bit i: reduction i, of squares, has to stay in the region of their mean */
+    uint64_t bonds; /* bit i: reduction i has to stay with what it is bonded to */
     bool fusion;    /* false: one kernel an operation, except for bonds */
     int tried;      /* plans compared */
     int nmerges;

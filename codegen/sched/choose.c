@@ -19,6 +19,8 @@ kn_keep kn_schedule_keep(const kn_phase *ph, const kn_target *target)
 
 const kn_walker *kn_walker_for(const kn_phase *ph)
 {
+    if (ph->how.sought)
+        return &kn_walk_cols;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !ph->how.mixed; i++)
         if (kinds[i]->can(ph) && !(ph->universal && kinds[i]->walk == KN_WALK_COLS))
             return kinds[i];

@@ -217,11 +217,24 @@ void kn_schedule_columns(const kn_site *at, kn_phase *ph)
         transpose_in_registers(ph, false);
 }
 
+/* Each block goes over all places: as few blocks as fill the machine, of a row of threads each if they can. */
+void kn_schedule_sought(const kn_site *at, kn_phase *ph)
+{
+    enum { BLOCKS_A_UNIT = 2 };
+    while (at->target->sm && ph->how.lanes < WHOLE_BLOCK &&
+           ph->nest.groups / (2 * kn_cols_width(ph)) >= (int64_t)BLOCKS_A_UNIT * at->target->units)
+        ph->how.lanes *= 2;
+    while (at->target->sm && ph->how.lanes > 1 &&
+           ph->nest.groups / kn_cols_width(ph) < at->target->units)
+        ph->how.lanes /= 2;
+}
+
 void kn_schedule_few_columns(kn_phase *ph, const kn_target *target)
 {
     int bytes = 0;
-    if (target->sm == 0 || ph->how.walk != KN_WALK_COLS || ph->universal || ph->how.split ||
-        ph->how.cluster || ph->how.packed || ph->how.tile || ph->nest.reds.len == 0 ||
+    if (target->sm == 0 || ph->how.sought || ph->how.walk != KN_WALK_COLS || ph->universal ||
+        ph->how.split || ph->how.cluster || ph->how.packed || ph->how.tile ||
+        ph->nest.reds.len == 0 ||
         kn_ceil_div(ph->nest.groups, kn_cols_width(ph)) * 2 > target->units)
         return;
     for (int i = 0; i < ph->nest.values.len; i++)
@@ -268,8 +281,9 @@ static int rows_of(const kn_phase *ph, const kn_target *target, int block)
     int rows = block / ph->how.lanes;
     if (has_whole_columns(ph))
         return 1;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || ph->how.cluster ||
-        ph->how.tile || ph->how.packed || ph->nest.reds.len == 0 || kn_cols_keep(ph, target))
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.sought || ph->how.split ||
+        ph->how.cluster || ph->how.tile || ph->how.packed || ph->nest.reds.len == 0 ||
+        kn_cols_keep(ph, target))
         return rows;
     while (rows > 1 && ph->nest.members < (int64_t)rows * FEW &&
            ph->nest.groups / ((int64_t)block / rows * 2 * ph->how.vec) >=

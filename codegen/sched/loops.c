@@ -21,6 +21,7 @@ enum {
     FEW_BYTES = 8,
     FEW_BYTES_OF_COLUMNS = 32,
     FEW_STEPS = 2, /* of a local phase: no batch */
+    SOUGHT = 4,    /* steps over members that were found */
     /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where
      * registers hold other things too, such as the results of each group of columns or the rest of a row. */
     TILE_STEPS = 4,
@@ -109,7 +110,7 @@ static kn_over range_of(const loop_site *s)
 /* Not of members that are combined in order, that copies bring or that are on chip. */
 static bool may_reverse(const loop_site *s)
 {
-    return !s->on_chip && !s->ph->how.async && !kn_phase_in_order(s->ph);
+    return !s->on_chip && !s->ph->how.async && !kn_phase_in_order(s->ph) && !s->ph->how.sought;
 }
 
 /* Not where a step is more than its members, where copies come and go with the loop, nor where a batch's registers
@@ -117,6 +118,8 @@ static bool may_reverse(const loop_site *s)
 static bool may_batch(const loop_site *s)
 {
     bool any = false;
+    if (s->ph->how.sought)
+        return false;
     for (int i = 0; i < s->ph->nest.values.len; i++) {
         any = any || (loads_value(s, i) && kn_may_batch(s->ph, i));
         if (s->on_chip && is_found(s, i))
@@ -239,8 +242,8 @@ static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
         l.batch = KN_BATCH_CYCLIC;
         return l;
     }
-    l.unroll = choose_unrolling(s, &l);
-    if (l.over == KN_OVER_TILES)
+    l.unroll = s->ph->how.sought ? SOUGHT : choose_unrolling(s, &l);
+    if (l.over == KN_OVER_TILES || s->ph->how.sought)
         return l;
     l.batch = choose_batch(s, &l);
     l.counted = !l.batch && may_count(s, &l) && !takes_few_members(s);

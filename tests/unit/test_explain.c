@@ -121,14 +121,11 @@ static void searches(void **state)
     says_this(&(asked){.program = "def f(w: f32[V, D], i: i32[N, K], dy: f32[N, K, D]):\n"
                                   "    y = w[i]\n"
                                   "    return vjp(y, dy, w)\n"},
-              PARTS(title, "  the gradient of y at 2:10: each of V is compared with each of N*K\n"),
-              NONE);
-    says_this(
-        &(asked){.program = "def f(w: f32[V, D], i: i32[N], v: f32[N, D]):\n"
-                            "    return at_add(w, i, v)\n",
-                 .stage = "json"},
-        PARTS("\"searches\": [\n    \"at_add at 2:12: each of V is compared with each of N\"\n"),
-        NONE);
+              PARTS(title, "  the gradient of y at 2:10: N*K places, for each of V\n"), NONE);
+    says_this(&(asked){.program = "def f(w: f32[V, D], i: i32[N], v: f32[N, D]):\n"
+                                  "    return at_add(w, i, v)\n",
+                       .stage = "json"},
+              PARTS("\"searches\": [\n    \"at_add at 2:12: N places, for each of V\"\n"), NONE);
     says_this(&(asked){.program = "def f(w: f32[V, D], dy: f32[3, D]):\n"
                                   "    return vjp(w[:3] * 2, dy, w), w[1] + w[2:]\n"},
               NONE, PARTS(title));
