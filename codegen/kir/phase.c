@@ -105,6 +105,20 @@ bool kn_is_hoisted(const kn_phase *p, int value)
            kn_same_for_groups(p, kn_value_at(p, value));
 }
 
+bool kn_may_prefetch(const kn_phase *p, int value)
+{
+    enum { LEAST_COPY = 4 };
+    const kn_value *v = kn_value_at(p, value);
+    return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_same_for_groups(p, v) &&
+           (v->access->vector || p->how.vec == 1) && p->how.vec * kn_bytes(v->dtype) >= LEAST_COPY;
+}
+
+bool kn_is_prefetched(const kn_phase *p, int value)
+{
+    return p->how.mixed && p->how.prefetch && kn_kept(p, value) == KN_KEEP_REGISTERS &&
+           kn_may_prefetch(p, value);
+}
+
 bool kn_may_batch(const kn_phase *p, int value)
 {
     const kn_value *v = kn_value_at(p, value);

@@ -234,6 +234,10 @@ int kn_steps_at_once(int bytes);
 bool kn_same_for_groups(const kn_phase *p, const kn_value *v);
 /* Is this such a load, which persistent blocks keep in registers for all their groups? */
 bool kn_is_hoisted(const kn_phase *p, int value);
+/* Mixed: can a thread's own async copies bring the elements of this load, of the next group, while it works on one?
+ * Do they? */
+bool kn_may_prefetch(const kn_phase *p, int value);
+bool kn_is_prefetched(const kn_phase *p, int value);
 /* Can the loads of value i's elements for several steps be done before the first of these steps? */
 bool kn_may_batch(const kn_phase *p, int value);
 

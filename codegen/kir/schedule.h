@@ -152,7 +152,8 @@ typedef struct kn_schedule {
     bool persistent;
     /* async COLS: steps whose copies a thread starts at a time; 0: register tiles, which are copied whole */
     int copies;
-    /* async COLS, transposed in registers: a cluster prefetches its next tile while it stores one */
+    /* async COLS, transposed in registers: a cluster prefetches its next tile while it stores one. Mixed: each thread has
+     * async copies of its elements of the next group on their way, into shared memory, while it works on one */
     bool prefetch;
     /* ---- combine ---- */
     /* results are divided by an integer that is known before the first sweep, as a count, by its reciprocal */

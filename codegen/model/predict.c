@@ -240,16 +240,19 @@ static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
 
 /* ---- steps and instructions ---- */
 
+/* Mixed: how many times a block takes as many groups as it works on at a time; else 1. */
+static double rounds(const kn_kernel *k, const kn_phase *ph)
+{
+    return ph->how.mixed ? ceil((double)ph->num.chunk * ph->how.tpg / k->threads) : 1;
+}
+
 /* Steps of a thread through its block's part of a group. */
 static double steps(const kn_kernel *k, const kn_phase *ph)
 {
     double members = (double)(ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members);
     switch (ph->how.walk) {
     case KN_WALK_FLAT: return ph->how.unroll;
-    case KN_WALK_ROWS: {
-        double n = ceil(members / kn_phase_step(ph));
-        return ph->how.mixed ? n * ceil((double)ph->num.chunk * ph->how.tpg / k->threads) : n;
-    }
+    case KN_WALK_ROWS: return ceil(members / kn_phase_step(ph)) * rounds(k, ph);
     case KN_WALK_COLS:
         return ph->how.sought ? ceil(members * part_found(ph)) : ceil(members / kn_phase_step(ph));
     }
@@ -288,10 +291,19 @@ static double combine(const model *m, const kn_phase *ph)
                                    : 0;
 }
 
+/* Does it prefetch each group of a mixed phase but the first? */
+static bool prefetches(const kn_phase *ph) { return ph->how.mixed && ph->how.prefetch; }
+
 /* The fraction of its groups that a block waits for: only the first where the next is prefetched. */
-static double waited(const kn_phase *ph, const spread *s)
+static double waited(const model *m, const kn_phase *ph, const spread *s)
 {
-    return ph->how.hoisted ? 1 / s->waves : 1;
+    return ph->how.hoisted ? 1 / s->waves : prefetches(ph) ? 1 / rounds(m->k, ph) : 1;
+}
+
+/* Times that a block combines what its threads have in a sweep: of mixed phases deferred ones together. */
+static double combines_of(const model *m, const kn_phase *ph)
+{
+    return ceil(rounds(m->k, ph) / (ph->how.deferred ? ph->how.deferred : 1));
 }
 
 /* Counts what a block waits for from its first load to its last store, and the part of it that blocks wait together. */
@@ -303,10 +315,10 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
         done[i] = kn_part_on_chip(m->k, ph, i) == 1 || (ph->how.hoisted && kn_is_hoisted(ph, i));
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_phase_needs(ph, sweep, m->need);
-        double times = waits(m, ph, sweep, done) * waited(ph, s);
+        double times = waits(m, ph, sweep, done) * waited(m, ph, s);
         double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
         time->waits += s->waves * times * m->m->latency;
-        time->combines += s->waves * combines;
+        time->combines += s->waves * combines * combines_of(m, ph);
         in_step += least(times, 1) * m->m->latency + combines;
         for (int i = 0; i < ph->nest.values.len; i++)
             done[i] = done[i] || (m->need[i] && kn_kept(ph, i)) || loaded_ahead(ph, i);
@@ -508,7 +520,8 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     double start = m->persistent ? 0 : m->m->start;
     t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
     waits_of(m, ph, &s, &t);
-    double before = keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(ph, &s) : 0;
+    double before =
+        keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(m, ph, &s) : 0;
     t.waits += (t.work + before) / s.blocks_a_unit;
     if (s.cluster || ph->how.split) {
         double longer = waves_until_all_are_done(&s, &t) / s.waves;

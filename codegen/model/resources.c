@@ -217,7 +217,8 @@ enum { UNIT_REGISTERS = 65536, UNIT_BLOCKS = 32, OWN_REGISTERS = 32, OWN_SHARED 
 /* Of a thread: what it keeps, and as many for everything else. */
 static int registers(const kn_kernel *k)
 {
-    int largest = 0, bound = UNIT_REGISTERS / (k->bound ? k->bound : k->threads);
+    int blocks = k->min_blocks > 1 ? k->min_blocks : 1;
+    int largest = 0, bound = UNIT_REGISTERS / (blocks * (k->bound ? k->bound : k->threads));
     for (int i = 0; i < k->phases.len; i++) {
         int words = kn_held_words(&k->phases.data[i]);
         largest = words > largest ? words : largest;
@@ -243,6 +244,25 @@ double kn_blocks_a_unit(const kn_kernel *k, const kn_target *target)
     fit = fmin(fit, floor((double)target->smem_block / (double)(k->shared + OWN_SHARED)));
     return fmax(1, fmin(fit, UNIT_BLOCKS));
 }
+
+int kn_prefetch_bytes(const kn_phase *ph, int threads)
+{
+    int bytes = 0;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_is_prefetched(ph, i))
+            bytes += kn_bytes(kn_value_at(ph, i)->dtype) * ph->how.vec * ph->how.steps;
+    return (int)kn_round_up(bytes * threads, 16);
+}
+
+int kn_prefetch_offset(const kn_kernel *k, int p)
+{
+    int bytes = 0;
+    for (int i = 0; i < p; i++)
+        bytes += kn_prefetch_bytes(&k->phases.data[i], k->threads);
+    return bytes;
+}
+
+int kn_kernel_prefetch_bytes(const kn_kernel *k) { return kn_prefetch_offset(k, k->phases.len); }
 
 int kn_tile_pitch(const kn_phase *p, int bytes)
 {
@@ -295,6 +315,15 @@ bool kn_stays(const kn_phase *ph, int i)
                : kn_is_reread(ph, i);
 }
 
+int kn_across_words(const kn_phase *ph)
+{
+    int words = 0;
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (ph->nest.reds.data[r].across)
+            words += kn_words(ph->how.vec, kn_bytes(ph->nest.reds.data[r].dtype));
+    return words;
+}
+
 int kn_step_words(const kn_phase *ph, int least)
 {
     int words = 0;
@@ -304,10 +333,7 @@ int kn_step_words(const kn_phase *ph, int least)
         int bytes = kn_bytes(kn_value_at(ph, i)->dtype);
         words += kn_words(ph->how.vec, bytes > least ? bytes : least);
     }
-    for (int r = 0; r < ph->nest.reds.len; r++)
-        if (ph->nest.reds.data[r].across)
-            words += kn_words(ph->how.vec, kn_bytes(ph->nest.reds.data[r].dtype));
-    return words;
+    return words + kn_across_words(ph);
 }
 
 int64_t kn_phase_kept_bytes(const kn_phase *p)

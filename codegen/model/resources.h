@@ -22,6 +22,8 @@ int kn_held_words(const kn_phase *p);
  * accumulators across groups. */
 bool kn_stays(const kn_phase *p, int value);
 int kn_step_words(const kn_phase *p, int least);
+/* Registers of a step's accumulators across groups. */
+int kn_across_words(const kn_phase *p);
 /* Bytes of shared memory that the loads take that a block keeps of a group, in all stages. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
@@ -96,6 +98,13 @@ int64_t kn_packed_bytes(const kn_phase *ph, int threads);
 /* Registers a lane in a sweep besides those of kept values: accumulators, and group values that elements use. `need`:
  * room for an entry a value. */
 int kn_packed_lane_words(const kn_phase *ph, int sweep, bool *need);
+
+/* ---- the next group's elements, prefetched by each thread of a mixed phase: dynamic shared memory, first ---- */
+
+/* Bytes of a block's; those of the phases before phase p; those of all. */
+int kn_prefetch_bytes(const kn_phase *ph, int threads);
+int kn_prefetch_offset(const kn_kernel *k, int p);
+int kn_kernel_prefetch_bytes(const kn_kernel *k);
 
 /* ---- of a multiprocessor ---- */
 

@@ -168,9 +168,12 @@ static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, co
     RULE(steps ? is_power_of_two(ph->how.copies) && ph->how.copies <= 8 : !ph->how.copies,
          "async copies of columns are of 1, 2, 4 or 8 steps at a time");
     RULE(!ph->how.persistent || ph->how.cluster, "it is clusters that are persistent");
-    RULE(!ph->how.prefetch || (ph->how.walk == KN_WALK_COLS && ph->how.cluster && ph->how.async &&
-                               kn_transpose_side(ph) > 1),
+    RULE(!ph->how.prefetch || ph->how.mixed ||
+             (ph->how.walk == KN_WALK_COLS && ph->how.cluster && ph->how.async &&
+              kn_transpose_side(ph) > 1),
          "clusters prefetch tiles that async copies bring and registers transpose");
+    RULE(!ph->how.prefetch || !ph->how.mixed || kn_mixed_prefetches(ph, at->target),
+         "mixed phases prefetch what registers hold of a group");
     RULE(ph->how.deferred >= 0 && ph->how.deferred <= kn_deferrable_groups(ph),
          "so many groups' combines cannot be deferred");
     RULE(ph->num.skew >= 0, "skew is a time");

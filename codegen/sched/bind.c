@@ -171,6 +171,7 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k)
         k->shared +=
             kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
     }
+    k->shared += kn_kernel_prefetch_bytes(k);
     kn_resident_keep(k, at->target);
     store_results_by_vectors(at, k);
     /* several blocks a multiprocessor are so many of this size */

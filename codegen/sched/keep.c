@@ -107,7 +107,7 @@ static bool has_room(const keeper *k, int r, int i)
 /* The value of the same type whose place value i may take over; i itself if it may have new registers; -1 for none. */
 static int find_room(const keeper *k, int i)
 {
-    int words = kn_kept_words(k->ph, i);
+    int words = kn_kept_words(k->ph, i) + kn_across_words(k->ph) * k->ph->how.steps;
     for (int r = 0; r < k->ph->nest.values.len; r++) {
         if (r != i && has_room(k, r, i))
             return r;

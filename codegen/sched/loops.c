@@ -196,21 +196,25 @@ static bool may_load_whole_tile(const loop_site *s)
     return s->ph->nest.reds.len == 0 && words <= KN_KEPT_WORDS;
 }
 
-/* Does the sweep load more beside what registers hold than there are registers for? Without a branch in each step the
- * compiler would move all loads to the front. */
+/* Does the sweep load more beside what registers hold than there are registers for, or would what it computes with take
+ * more, as 16-bit elements do that become f32? Without a branch in each step the compiler would move all loads, and all
+ * conversions, to the front. */
 static bool exceeds_registers(const loop_site *s)
 {
-    int words = 0;
+    const kn_phase *ph = s->ph;
+    int words = 0, converted = 0;
     bool any = false;
-    for (int i = 0; i < s->ph->nest.values.len; i++) {
-        const kn_hold *h = kn_hold_of(s->ph, i);
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_hold *h = kn_hold_of(ph, i);
         bool held = h && h->where == KN_KEEP_REGISTERS && h->room == i &&
-                    (kn_value_at(s->ph, i)->kind == KN_V_LOAD || h->since < s->sweep);
+                    (kn_value_at(ph, i)->kind == KN_V_LOAD || h->since < s->sweep);
         bool loaded = !h && loads_value(s, i);
+        bool narrow = h && s->need[i] && kn_is_half(kn_value_at(ph, i)->dtype);
         any = any || loaded;
-        words += held || loaded ? kn_kept_words(s->ph, i) : 0;
+        words += held || loaded ? kn_kept_words(ph, i) : 0;
+        converted += narrow ? kn_words(ph->how.vec, 4) * ph->how.steps : 0;
     }
-    return any && words > KN_KEPT_WORDS;
+    return (any && words > KN_KEPT_WORDS) || converted > KN_KEPT_WORDS;
 }
 
 /* In a cyclic partition of a split group the steps of a batch are contiguous, so that each block reads memory in longer

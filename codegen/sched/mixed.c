@@ -9,7 +9,8 @@ static kn_range rest_of_columns(const kn_phase *columns, int64_t blocks)
     return kn_ranges_of(columns->nest.members, splits < 1 ? 1 : splits);
 }
 
-/* A thread waits for its loads of one group before it issues the next. So many bytes in flight keep memory busy. */
+/* Without a prefetch a thread waits for its loads of one group before it issues the next. So many bytes in flight keep
+ * memory busy. */
 enum { BYTES_IN_FLIGHT = 64 };
 
 /* How much slower than at full bandwidth the groups are read, by tpg threads each. */
@@ -44,7 +45,8 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_phase *columns,
         least += waiting * cost->again;
     }
     double loaded = cost->again > cost->saved ? cost->again : cost->saved;
-    double all = cost->saved * slowness(tpg, loaded / (double)rows->nest.groups);
+    bool prefetched = rows->nest.nsweeps > 1 && kn_mixed_prefetches(rows, target);
+    double all = cost->saved * (prefetched ? 1 : slowness(tpg, loaded / (double)rows->nest.groups));
     for (int64_t want = (int64_t)full; want > 0; want /= 2) {
         kn_range parts = {.n = want < rounds ? want : rounds};
         parts.length = kn_ceil_div(rounds, parts.n) * side;

@@ -70,6 +70,11 @@ double kn_resident_part(const kn_phase *ph, const kn_target *target, int64_t len
     return fit < bytes ? fit / bytes : 1;
 }
 
+int64_t kn_mixed_room(const kn_target *target, int threads)
+{
+    return room_besides(kn_mixed_min_blocks(target, threads), target, STATIC_BYTES);
+}
+
 double kn_resident_part_of_mixed(const kn_target *target, int threads, double bytes)
 {
     double fit =

@@ -156,6 +156,29 @@ bool kn_rows_can_mix(const kn_phase *ph, const kn_target *target)
            steps(ph) >= WARP / 2 && kn_mixed_lanes(ph) <= target->max_block;
 }
 
+/* Bytes that a thread prefetches; 0: nothing, or not all that it holds. */
+static int64_t prefetched_bytes(const kn_phase *ph)
+{
+    int64_t bytes = 0, each = kn_power_of_two_from(kn_ceil_div(steps(ph), kn_mixed_lanes(ph)));
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        if (!kn_stays(ph, i) || kn_same_for_groups(ph, kn_value_at(ph, i)))
+            continue;
+        if (!kn_may_prefetch(ph, i))
+            return 0;
+        bytes += each * ph->how.vec * kn_bytes(kn_value_at(ph, i)->dtype);
+    }
+    return bytes;
+}
+
+bool kn_mixed_prefetches(const kn_phase *ph, const kn_target *target)
+{
+    if (target->sm < 80 || !ph->how.mixed || ph->how.resident)
+        return false;
+    const int block = kn_walk_rows.threads(ph, target);
+    const int64_t bytes = prefetched_bytes(ph);
+    return bytes > 0 && bytes * block <= kn_mixed_room(target, block);
+}
+
 kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
 {
     return registers_keep(ph, target) ? KN_KEEP_REGISTERS
@@ -383,6 +406,8 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
                 kn_hold_value(at->arena, ph, i, KN_KEEP_REGISTERS);
         ph->how.steps = needed_steps(ph);
         ph->how.deferred = kn_deferrable_groups(ph);
+        /* without a barrier between its sweeps a block has its next loads on their way soon enough */
+        ph->how.prefetch = ph->nest.nsweeps > 1 && kn_mixed_prefetches(ph, target);
     } else if (several && lanes_to_keep(ph, target)) {
         ph->how.tpg = one ? WARP : lanes_to_keep(ph, target);
         keep_in_registers(at, ph);

@@ -124,7 +124,9 @@ int kn_mixed_min_blocks(const kn_target *target, int threads);
  * in shared memory, would allow for four and spill for sm_100. 0: no minimum, as for 16 bits (measured:
  * docs/lab/columns-on-chip.md). */
 int kn_transposing_min_blocks(const kn_phase *phase, int threads);
-/* The fraction that fits on chip of a mixed phase's part of so many bytes. */
+/* Shared memory of a mixed phase's block besides its static memory. The fraction that fits on chip of a part of so many
+ * bytes. */
+int64_t kn_mixed_room(const kn_target *target, int threads);
 double kn_resident_part_of_mixed(const kn_target *target, int threads, double bytes);
 /* For the phases of a kernel that are resident: gives all the same vector width, once theirs are known; and, once
  * they are bound, sets which loads are resident, resident_steps and shared. */
@@ -187,6 +189,8 @@ int kn_rows_rest_steps(const kn_phase *phase);
 /* Can rows be a mixed reduction, given vectors and sweeps: do a block's registers hold a group's elements and the
  * accumulators across groups? And the threads a group then. */
 bool kn_rows_can_mix(const kn_phase *phase, const kn_target *target);
+/* Can its threads prefetch all that they hold of the next group? */
+bool kn_mixed_prefetches(const kn_phase *phase, const kn_target *target);
 int kn_mixed_lanes(const kn_phase *phase);
 
 /* What doing the reductions of one phase across the groups of another changes: bytes that are not read twice any

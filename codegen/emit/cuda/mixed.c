@@ -43,6 +43,39 @@ static void open_rounds(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count first = part_first + iteration * group_stride;");
 }
 
+static void copy_step(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (kn_is_prefetched(w->ph, i))
+            kn_cuda_line(w, "kn_copy_async(&%s, %s);", kn_cuda_prefetched_vector(w, i),
+                         kn_cuda_address(w, i, NULL));
+}
+
+/* The function that copies a thread's elements of the groups from `first` on, and its call for the first group of a
+ * part. A thread waits for its own copies only, so no barrier is needed. */
+static void begin_prefetch(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    kn_cuda_open(w, "const auto prefetch = [&](const kn_count first)");
+    kn_cuda_write_group(w);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->need[i] = kn_is_prefetched(w->ph, i);
+    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, false);
+    kn_cuda_write_unrolled(w, &all, copy_step);
+    w->indent--;
+    kn_cuda_line(w, "};");
+    const char *last = "part_first + (kn_steps(part_first, work, group_stride) - 1) * group_stride";
+    kn_cuda_guarded(w, "part_first < work",
+                    kn_cuda_printed(w, "prefetch(%s);", w->ph->how.reversed ? last : "part_first"));
+}
+
+void kn_cuda_prefetch_next(kn_cuda_writer *w)
+{
+    const bool reversed = w->ph->how.reversed;
+    kn_cuda_guarded(w, reversed ? "iteration > 0" : "first + group_stride < work",
+                    reversed ? "prefetch(first - group_stride);"
+                             : "prefetch(first + group_stride);");
+}
+
 void kn_cuda_open_mixed(kn_cuda_writer *w)
 {
     const char *at_once = kn_cuda_groups_at_once(w);
@@ -57,6 +90,8 @@ void kn_cuda_open_mixed(kn_cuda_writer *w)
     const kn_cuda_stride by = {kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec), "members",
                                step};
     kn_cuda_load_hoisted(w, &by);
+    if (w->ph->how.prefetch)
+        begin_prefetch(w, &by);
     open_rounds(w);
     if (!resident)
         return;

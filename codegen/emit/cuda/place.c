@@ -79,11 +79,34 @@ static void declare_resident(kn_cuda_writer *w)
         const char *t = kn_cuda_vector_type(w, i), *at = "dynamic";
         if (!h || h->where != KN_KEEP_RESIDENT)
             continue;
+        if (kn_kernel_prefetch_bytes(w->k))
+            at = kn_cuda_printed(w, "((unsigned char *)dynamic + %d)",
+                                 kn_kernel_prefetch_bytes(w->k));
         if (h->offset)
-            at = kn_cuda_printed(w, "((unsigned char *)dynamic + (kn_count)resident_steps * %s)",
+            at = kn_cuda_printed(w, "((unsigned char *)%s + (kn_count)resident_steps * %s)", at,
                                  kn_cuda_block_times(w, h->offset));
         kn_cuda_line(w, "%s *const %s_resident = (%s *)%s;", t, kn_cuda_value(w, i), t, at);
     }
+}
+
+static void declare_prefetched(kn_cuda_writer *w)
+{
+    int at = kn_prefetch_offset(w->k, w->p);
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        const char *t = kn_cuda_vector_type(w, i);
+        if (!kn_is_prefetched(w->ph, i))
+            continue;
+        kn_cuda_line(w, "%s *const %s_next = (%s *)((unsigned char *)dynamic + %d);", t,
+                     kn_cuda_value(w, i), t, at);
+        at += kn_bytes(kn_value_at(w->ph, i)->dtype) * w->ph->how.vec * w->ph->how.steps *
+              w->k->threads;
+    }
+}
+
+const char *kn_cuda_prefetched_vector(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "%s_next[threadIdx.x + step * %s]", kn_cuda_value(w, i),
+                           kn_cuda_block_times(w, 1));
 }
 
 /* The vectors of one stage of a kept value's shared memory. */
@@ -109,6 +132,7 @@ static const char *behind_exchange(kn_cuda_writer *w)
 void kn_cuda_declare_shared(kn_cuda_writer *w)
 {
     declare_resident(w);
+    declare_prefetched(w);
     const char *at = w->ph->how.cluster ? behind_exchange(w) : "dynamic";
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         if (kn_kept(w->ph, i) != KN_KEEP_SHARED || kn_value_at(w->ph, i)->kind != KN_V_LOAD)

@@ -96,6 +96,8 @@ void kn_cuda_kept_loads(kn_cuda_writer *w)
             continue;
         if (ph->how.mixed && w->resident)
             kn_cuda_line(w, "%s = %s;", to, kn_cuda_shared_vector(w, i));
+        else if (kn_is_prefetched(ph, i))
+            kn_cuda_line(w, "%s = %s;", to, kn_cuda_prefetched_vector(w, i));
         else
             write_vector_load(w, i, "", to);
     }

@@ -345,8 +345,13 @@ int kn_cuda_last_stage(const kn_phase *ph)
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
 {
     /* mixed: so that element loads and those of group values are in flight together */
-    if (w->ph->how.mixed)
+    if (w->ph->how.mixed) {
+        if (w->ph->how.prefetch)
+            kn_cuda_line(w, "kn_wait_copies();");
         kn_cuda_load_all_steps(w, by);
+        if (w->ph->how.prefetch)
+            kn_cuda_prefetch_next(w);
+    }
     const int last = w->ph->how.deferred ? 0 : kn_cuda_last_stage(w->ph);
     for (int t = 0; t <= last; t++) {
         kn_cuda_group_values(w, t);

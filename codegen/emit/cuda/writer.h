@@ -131,6 +131,8 @@ bool kn_cuda_in_shared(const kn_cuda_writer *w, int i);
 /* The value whose registers or shared memory a held value uses: its own, or of a computed value the one it replaces. */
 int kn_cuda_holder(const kn_cuda_writer *w, int i);
 const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i);
+/* Where a thread's copies bring this step's vector of value i, of its next group. */
+const char *kn_cuda_prefetched_vector(kn_cuda_writer *w, int i);
 /* Declares the arrays of kept values in shared memory. */
 void kn_cuda_declare_shared(kn_cuda_writer *w);
 /* The array of value i's registers, a vector a step. This step's vector, in that array or in a variable. */
@@ -352,6 +354,8 @@ void kn_cuda_write_group(kn_cuda_writer *w);
 /* The loops over the parts of a block and over the groups of each part. */
 void kn_cuda_open_mixed(kn_cuda_writer *w);
 void kn_cuda_close_mixed(kn_cuda_writer *w);
+/* Once a group's elements are in registers: starts a thread's copies of the next one's. */
+void kn_cuda_prefetch_next(kn_cuda_writer *w);
 /* After the sweep over a group: when enough groups are deferred, combines and stores them, each by one warp. */
 void kn_cuda_deferred_groups(kn_cuda_writer *w);
 
