@@ -4,6 +4,7 @@
 
 #include "frontend/kiln.h"
 #include "ir/build.h"
+#include "runtime/comm/comm.h"
 #include "runtime/program.h"
 
 struct kiln_ctx {
@@ -26,6 +27,11 @@ struct kiln_prog {
     kn_arena arena; /* strings of kiln_prog_io() */
     kiln_io *io;
     int io_count;
+};
+
+struct kiln_comm {
+    kiln_ctx *ctx;
+    kn_comm *core;
 };
 
 /* What is made from a context keeps it until it is itself destroyed. */

@@ -33,6 +33,10 @@ STRUCT(options, autotune, F(fusion), F(schedule), F(max_threads), F(reuse), F(ma
 #define F(field) END(kiln_prepared, field)
 STRUCT(prepared, alignment, F(own_workspace), F(workspace), F(launches), F(copies))
 #undef F
+#define F(field) END(kiln_comm_config, field)
+STRUCT(comm_config, path, F(rank), F(count), F(team), F(all_gather), F(user), F(nccl),
+       F(deadline_ms))
+#undef F
 #define F(field) END(kiln_launch, field)
 STRUCT(launch, cooperative, F(grid), F(block), F(cluster), F(shared))
 #undef F

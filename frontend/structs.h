@@ -14,7 +14,7 @@ typedef struct kn_struct {
 
 extern const kn_struct kn_struct_config, kn_struct_stats, kn_struct_cache_info, kn_struct_options,
     kn_struct_prepared, kn_struct_launch, kn_struct_explain_options, kn_struct_split_options,
-    kn_struct_emit_options, kn_struct_measurement;
+    kn_struct_emit_options, kn_struct_measurement, kn_struct_comm_config;
 
 /* Sets the `given` bytes of the caller's *to to the library's defaults, of `size` bytes, and what those lack to 0. */
 void kn_struct_init(void *to, size_t given, const void *defaults, size_t size);

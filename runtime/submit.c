@@ -124,7 +124,7 @@ static kn_status launch_all(call *c, char *workspace)
     char *temps = workspace ? workspace + KN_WORKSPACE_HEAD : NULL;
     if (c->copies)
         KN_TRY(stage_inputs(c, temps + aligned((size_t)v->plan->workspace)));
-    const kn_call numbers = {c->bufs, c->spans, c->params, workspace};
+    const kn_call numbers = {c->bufs, c->spans, c->params, workspace, NULL};
     for (int i = 0; i < v->plan->kernels.len; i++) {
         const kn_kernel *k = v->launches[i].kernel;
         for (int j = 0; j < k->bufs.len; j++) {

@@ -33,6 +33,8 @@ typedef struct kn_call {
     const kn_scalar *scalars; /* per kernel->scalars, in the parameter's dtype */
     /* kernels whose blocks synchronise: device memory that is 0, or as the last such launch left it */
     void *barrier;
+    /* kernels that exchange with other ranks: their kn_ranks, in device memory */
+    void *ranks;
 } kn_call;
 
 #endif

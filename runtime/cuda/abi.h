@@ -16,6 +16,10 @@ typedef struct CUgraph_st *kn_cu_graph;
 typedef struct CUgraphNode_st *kn_cu_graph_node;
 typedef struct CUgraphExec_st *kn_cu_graph_exec;
 
+typedef struct kn_cu_ipc_handle {
+    char bytes[64];
+} kn_cu_ipc_handle;
+
 /* Results that are treated one by one. */
 enum {
     KN_CU_SUCCESS = 0,
@@ -26,6 +30,7 @@ enum {
     KN_CU_INVALID_IMAGE = 200,
     KN_CU_NO_BINARY_FOR_GPU = 209,
     KN_CU_UNSUPPORTED_PTX_VERSION = 222,
+    KN_CU_PEER_ACCESS_ALREADY_ENABLED = 704,
     KN_CU_SYSTEM_DRIVER_MISMATCH = 803,
 };
 
@@ -56,6 +61,10 @@ enum { /* cuPointerGetAttribute */
 };
 enum { KN_CU_MEMORY_HOST = 1 };
 
+enum {
+    KN_CU_HOST_MAPPED = 1 | 2
+}; /* cuMemHostAlloc: for all contexts, at an address of the GPU's */
+enum { KN_CU_IPC_PEER_ACCESS = 1 }; /* cuIpcOpenMemHandle: the other GPU's memory is written, too */
 enum { KN_CU_CAPTURE_RELAXED = 2 }; /* calls that a capture would forbid are the caller's affair */
 enum { KN_CU_STREAM_PER_THREAD = 2 }; /* a handle: the calling thread's default stream */
 

@@ -57,6 +57,31 @@ typedef struct kn_code_param {
     bool pointer, value; /* which of the two it is, if that is known */
 } kn_code_param;
 
+/* Memory that kernels of several ranks' devices use: mailboxes, see codegen/emit/cuda/prelude/ranks.cuh. */
+typedef struct kn_mail_box kn_mail_box; /* each device has its own */
+typedef struct kn_mail {
+    void *at;   /* for this device's kernels */
+    void *host; /* for the host; NULL: it has no address there */
+    kn_mail_box *box;
+} kn_mail;
+
+/* Where it is, for other ranks. */
+typedef struct kn_mail_address {
+    char device[16];  /* the same for ranks that share one */
+    char handle[64];  /* for other processes */
+    kn_mail_box *box; /* for this one */
+} kn_mail_address;
+
+typedef struct kn_mail_ops {
+    /* New memory, all 0, of the device or of the host. It lasts until all have closed it that reach it in this process. */
+    kn_status (*open)(kn_device *dev, size_t bytes, bool on_host, kn_mail *mail);
+    /* DEVICE, saying why: other processes cannot reach it. */
+    kn_status (*address)(kn_device *dev, const kn_mail *mail, kn_mail_address *address);
+    /* That of another rank; here: of this process. DEVICE, saying why: this device's kernels cannot use it. */
+    kn_status (*reach)(kn_device *dev, const kn_mail_address *address, bool here, kn_mail *mail);
+    void (*close)(kn_device *dev, kn_mail *mail);
+} kn_mail_ops;
+
 typedef struct kn_device_ops {
     const char *kind;
     bool runs_source; /* prepare() needs kernel->source */
@@ -107,6 +132,8 @@ typedef struct kn_device_ops {
     /* Adds, in lines, what its times depend on: which machine this is, and which compiler. NULL: its times do not say
      * which of two plans is quicker. */
     kn_status (*identify)(kn_device *dev, kn_text *t);
+    /* NULL: its kernels cannot exchange with those of other devices. */
+    const kn_mail_ops *mail;
 } kn_device_ops;
 
 struct kn_device {

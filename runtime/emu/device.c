@@ -109,29 +109,11 @@ static const kn_target *emu_target(const kn_device *dev) { return &((const kn_em
 
 /* ---- memory ---- */
 
-static bool remember(kn_emu *dev, char *low, size_t bytes)
-{
-    pthread_mutex_lock(&dev->lock);
-    if (dev->nallocations == dev->cap_allocations) {
-        int cap = dev->cap_allocations ? 2 * dev->cap_allocations : 16;
-        kn_emu_allocation *grown = realloc(dev->allocations, sizeof *grown * (size_t)cap);
-        if (grown) {
-            dev->allocations = grown;
-            dev->cap_allocations = cap;
-        }
-    }
-    bool room = dev->nallocations < dev->cap_allocations;
-    if (room)
-        dev->allocations[dev->nallocations++] = (kn_emu_allocation){low, bytes};
-    pthread_mutex_unlock(&dev->lock);
-    return room;
-}
-
 static kn_status emu_alloc(kn_device *base, size_t bytes, void **ptr)
 {
     kn_emu *dev = kn_emu_of(base);
     void *p = kn_aligned_alloc(&dev->from, bytes);
-    if (!p || !remember(dev, p, bytes)) {
+    if (!p || !kn_emu_remember(dev, (kn_emu_allocation){p, bytes, false})) {
         kn_aligned_free(&dev->from, p);
         return kn_fail(KN_MEMORY, "out of memory: %zu bytes", bytes);
     }
@@ -144,13 +126,7 @@ static void emu_release(kn_device *base, void *ptr)
     kn_emu *dev = kn_emu_of(base);
     if (!ptr)
         return;
-    pthread_mutex_lock(&dev->lock);
-    for (int i = 0; i < dev->nallocations; i++)
-        if (dev->allocations[i].low == ptr) {
-            dev->allocations[i] = dev->allocations[--dev->nallocations];
-            break;
-        }
-    pthread_mutex_unlock(&dev->lock);
+    kn_emu_forget(dev, ptr);
     kn_aligned_free(&dev->from, ptr);
 }
 
@@ -222,8 +198,10 @@ static kn_status emu_start(kn_device *base, kn_code *code, const kn_grid *grid, 
         const kn_emu_allocation *a = &dev->allocations[i];
         char *name = names + (size_t)i * NAME;
         snprintf(name, NAME, "the allocation of %zu bytes", a->bytes);
-        spans[i] = (kn_emu_span){.low = a->low, .high = a->low + a->bytes, .name = name};
+        spans[i] =
+            (kn_emu_span){.low = a->low, .high = a->low + a->bytes, .name = name, .mail = a->mail};
         kn_emu_span_of_params(code, params, &spans[i]);
+        spans[i].unwatched |= a->mail;
     }
     pthread_mutex_unlock(&dev->lock);
     if (!spans)
@@ -254,6 +232,26 @@ static bool is_constant(const kn_kernel *k, const kn_call *call, int buf)
     return constant;
 }
 
+/* What a kernel that exchanges with other ranks may touch besides: what it knows of them, and mail. */
+static int put_mail(kn_emu *dev, const void *ranks, kn_emu_span *spans)
+{
+    int n = 0;
+    pthread_mutex_lock(&dev->lock);
+    for (int i = 0; i < dev->nallocations; i++) {
+        const kn_emu_allocation *a = &dev->allocations[i];
+        if (a->mail || a->low == ranks)
+            n++;
+        if (spans && (a->mail || a->low == ranks))
+            spans[n - 1] = (kn_emu_span){.low = a->low,
+                                         .high = a->low + a->bytes,
+                                         .name = a->mail ? "mail" : "ranks",
+                                         .mail = a->mail,
+                                         .unwatched = a->mail};
+    }
+    pthread_mutex_unlock(&dev->lock);
+    return n;
+}
+
 /* A generated kernel may touch its buffers, each to the byte, and the words that blocks count in. */
 static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_call *call,
                             void *stream)
@@ -265,7 +263,8 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
         return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
                        k->name, launch->params.n, launch->code->nparams);
     KN_TRY(kn_params_pack(&launch->params, call, &params));
-    kn_emu_span *spans = calloc((size_t)k->bufs.len + 1, sizeof *spans);
+    const int mail = call->ranks ? put_mail(kn_emu_of(base), call->ranks, NULL) : 0;
+    kn_emu_span *spans = calloc((size_t)k->bufs.len + (size_t)mail + 1, sizeof *spans);
     if (!spans)
         return kn_fail(KN_MEMORY, "out of memory");
     for (int i = 0; i < k->bufs.len; i++)
@@ -279,6 +278,8 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
             (kn_emu_span){.low = call->barrier,
                           .high = (char *)call->barrier + KN_BARRIER_WORDS * sizeof(unsigned),
                           .name = "barrier"};
+    if (mail)
+        nspans += put_mail(kn_emu_of(base), call->ranks, spans + nspans);
     kn_status status = kn_emu_launch_run(kn_emu_of(base), launch->code, &launch->grid,
                                          params.pointers, spans, nspans);
     free(spans);
@@ -332,4 +333,5 @@ const kn_device_ops kn_emu_device = {
     .start = emu_start,
     .describe = kn_emu_describe_param,
     .time = emu_time,
+    .mail = &kn_emu_mail,
 };

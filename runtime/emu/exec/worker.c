@@ -1,4 +1,5 @@
 /* Workers: they run the blocks of a launch, and in a block one thread after another (sched.c). */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,9 @@ static void run_gang(kn_emu_worker *w, unsigned gang)
         }
         if (!left)
             return;
+        if (w->awaits_mail) /* which another thread's launch sends */
+            sched_yield();
+        w->awaits_mail = false;
         idle = w->progress == before ? idle + 1 : 0;
         if (idle > (anyone_polls(w) ? PATIENCE : 0)) {
             kn_emu_deadlock(w);

@@ -278,3 +278,11 @@ KN_EMU_INLINE double __ll2double_rn(long long x) { return (double)x; }
 // A clock that only ever moves forward.
 extern "C" long clock() noexcept;
 KN_EMU_INLINE long long clock64() { return clock(); }
+// One that is everybody's, in nanoseconds.
+extern "C" int kn_emu_clock_gettime(int clock, long long *time) __asm__("clock_gettime");
+KN_EMU_INLINE unsigned long long kn_emu_global_timer()
+{
+    long long time[2];
+    kn_emu_clock_gettime(1, time);
+    return (unsigned long long)(time[0] * 1000000000 + time[1]);
+}

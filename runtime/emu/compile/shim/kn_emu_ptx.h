@@ -454,7 +454,7 @@ KN_EMU_INLINE unsigned special_cluster_nctarank()
 }
 KN_EMU_INLINE unsigned special_clock() { return (unsigned)clock64(); }
 KN_EMU_INLINE word special_clock64() { return (word)clock64(); }
-KN_EMU_INLINE word special_globaltimer() { return (word)clock64() * 1000; }
+KN_EMU_INLINE word special_globaltimer() { return kn_emu_global_timer(); }
 KN_EMU_INLINE unsigned special_lanemask_eq() { return 1u << kn_emu_lane().x; }
 KN_EMU_INLINE unsigned special_lanemask_lt() { return special_lanemask_eq() - 1; }
 KN_EMU_INLINE unsigned special_lanemask_le() { return special_lanemask_eq() * 2 - 1; }

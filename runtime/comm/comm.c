@@ -1,0 +1,203 @@
+#include "runtime/comm/comm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "runtime/comm/impl.h"
+#include "runtime/cuda/nccl.h"
+
+int kn_comm_rank(const kn_comm *c) { return c->config.rank; }
+int kn_comm_count(const kn_comm *c) { return c->config.count; }
+kn_comm_path kn_comm_path_of(const kn_comm *c) { return c->path; }
+
+const char *kn_comm_path_name(kn_comm_path path)
+{
+    static const char *const names[] = {"kernel", "nccl", "host"};
+    return names[path];
+}
+
+/* ---- failing for good ---- */
+
+static kn_status fail_for_good(kn_comm *c, kn_status status)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->failed)
+        snprintf(c->why, sizeof c->why, "%s", kn_last_error());
+    c->failed = status;
+    pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+static void look_for_missed(kn_comm *c)
+{
+    const uint64_t *word = c->missed.host;
+    const uint64_t missed = word ? __atomic_load_n(word, __ATOMIC_RELAXED) : 0;
+    if (!missed)
+        return;
+    pthread_mutex_lock(&c->lock);
+    if (!c->failed)
+        snprintf(c->why, sizeof c->why,
+                 "rank %d of %d was not there within %d ms when kernels waited for it; what they "
+                 "wrote is unspecified, and this communicator is at its end",
+                 (int)missed - 1, c->config.count, c->config.deadline_ms);
+    c->failed = KN_RUN;
+    pthread_mutex_unlock(&c->lock);
+}
+
+kn_status kn_comm_check(kn_comm *c)
+{
+    look_for_missed(c);
+    pthread_mutex_lock(&c->lock);
+    kn_status status = c->failed ? kn_fail(c->failed, "%s", c->why) : KN_OK;
+    pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+/* ---- what all give ---- */
+
+kn_status kn_comm_gather(kn_comm *c, const void *mine, void *all, size_t bytes)
+{
+    const kn_comm_config *g = &c->config;
+    KN_TRY(kn_comm_check(c));
+    kn_status status;
+    if (g->team)
+        return kn_team_gather(g->team, g->rank, mine, all, bytes, g->deadline_ms);
+    if (!g->all_gather)
+        status = kn_nccl_gather_host(g->dev, g->nccl, g->count, mine, all, bytes);
+    else if ((status = (kn_status)g->all_gather(g->user, mine, all, bytes)) != KN_OK)
+        kn_fail(status, "the communicator's all_gather failed: %s", kn_status_text(status));
+    return status == KN_OK ? KN_OK : fail_for_good(c, status);
+}
+
+/* How a rank fared. */
+typedef struct fate {
+    int status;
+    char why[252];
+} fate;
+
+kn_status kn_comm_all_well(kn_comm *c, kn_status mine)
+{
+    const int n = c->config.count;
+    fate one = {.status = mine};
+    kn_status status = KN_OK;
+    if (mine != KN_OK)
+        snprintf(one.why, sizeof one.why, "%s", kn_last_error());
+    fate *all = c->config.from->alloc(c->config.from->user, sizeof *all * (size_t)n);
+    if (!all)
+        return kn_fail(KN_MEMORY, "out of memory: %d ranks", n);
+    status = kn_comm_gather(c, &one, all, sizeof one);
+    /* The status is the same for all, who may go by it. */
+    for (int r = 0; r < n && status == KN_OK; r++)
+        if (all[r].status != KN_OK && mine != KN_OK)
+            status = kn_fail((kn_status)all[r].status, "%s", one.why);
+        else if (all[r].status != KN_OK)
+            status = kn_fail((kn_status)all[r].status, "rank %d: %.*s", r,
+                             (int)sizeof all[r].why - 1, all[r].why);
+    c->config.from->release(c->config.from->user, all);
+    return status;
+}
+
+/* The first line of `a` that is not the same in `b`, and its length in each. */
+static void first_difference(const char **a, int *na, const char **b, int *nb)
+{
+    for (;;) {
+        *na = (int)strcspn(*a, "\n");
+        *nb = (int)strcspn(*b, "\n");
+        if (*na != *nb || memcmp(*a, *b, (size_t)*na) != 0 || !(*a)[*na])
+            return;
+        *a += *na + 1;
+        *b += *nb + 1;
+    }
+}
+
+/* Gathered: texts of `most` bytes a rank. */
+static kn_status compare_lines(const kn_comm *c, const char *all, size_t most)
+{
+    for (int r = 1; r < c->config.count; r++) {
+        const char *first = all, *other = all + (size_t)r * most;
+        int n, m;
+        if (strcmp(first, other) == 0)
+            continue;
+        first_difference(&first, &n, &other, &m);
+        return kn_fail(KN_ARGUMENT, "ranks disagree: rank 0 has '%.*s', rank %d has '%.*s'", n,
+                       first, r, m, other);
+    }
+    return KN_OK;
+}
+
+typedef struct summary {
+    uint64_t hash, bytes;
+} summary;
+
+/* Texts of `most` bytes: what each rank has, compared by each. */
+static kn_status gather_lines(kn_comm *c, const char *lines, size_t most)
+{
+    const kn_allocator *from = c->config.from;
+    char *texts = from->alloc(from->user, ((size_t)c->config.count + 1) * most);
+    if (texts) {
+        memset(texts, 0, most);
+        strcpy(texts, lines);
+    }
+    kn_status status = kn_comm_all_well(c, texts ? KN_OK : kn_fail(KN_MEMORY, "out of memory"));
+    if (status == KN_OK)
+        status = kn_comm_gather(c, texts, texts + most, most);
+    if (status == KN_OK)
+        status = compare_lines(c, texts + most, most);
+    from->release(from->user, texts);
+    return status;
+}
+
+/* The texts themselves travel only when they are not the same. */
+kn_status kn_comm_agree(kn_comm *c, kn_status mine, const char *lines)
+{
+    const kn_allocator *from = c->config.from;
+    const int n = c->config.count;
+    KN_TRY(kn_comm_all_well(c, mine));
+    const summary one = {kn_hash(lines, strlen(lines), 0), strlen(lines) + 1};
+    summary *all = from->alloc(from->user, sizeof *all * (size_t)n);
+    if (!all)
+        return kn_fail(KN_MEMORY, "out of memory: %d ranks", n);
+    kn_status status = kn_comm_gather(c, &one, all, sizeof one);
+    size_t most = 0;
+    bool same = true;
+    for (int r = 0; r < n && status == KN_OK; r++) {
+        most = all[r].bytes > most ? (size_t)all[r].bytes : most;
+        same = same && all[r].hash == all[0].hash && all[r].bytes == all[0].bytes;
+    }
+    from->release(from->user, all);
+    return status != KN_OK || same ? status : gather_lines(c, lines, most);
+}
+
+/* ---- memory of the device ---- */
+
+static kn_status exchange_by_host(kn_comm *c, const void *mine, void *all, size_t bytes,
+                                  void *stream)
+{
+    const kn_comm_config *g = &c->config;
+    const kn_device_ops *ops = g->dev->ops;
+    const size_t n = (size_t)g->count;
+    if (ops->captures && ops->captures(g->dev, stream))
+        return kn_fail(KN_RUN, "what ranks exchange through the host cannot be captured");
+    char *host = g->from->alloc(g->from->user, (n + 1) * bytes);
+    kn_status status = host ? ops->sync(g->dev, stream) : kn_fail(KN_MEMORY, "out of memory");
+    if (status == KN_OK)
+        status = ops->download(g->dev, host, mine, bytes);
+    status = kn_comm_all_well(c, status);
+    if (status == KN_OK)
+        status = kn_comm_gather(c, host, host + bytes, bytes);
+    if (status == KN_OK)
+        status = ops->upload(g->dev, all, host + bytes, n * bytes);
+    g->from->release(g->from->user, host);
+    return status;
+}
+
+kn_status kn_comm_exchange(kn_comm *c, const void *mine, void *all, size_t bytes, void *stream)
+{
+    KN_TRY(kn_comm_check(c));
+    if (!bytes)
+        return KN_OK;
+    return c->path == KN_PATH_NCCL
+               ? kn_nccl_gather(c->config.dev, c->config.nccl, mine, all, bytes, stream)
+               : exchange_by_host(c, mine, all, bytes, stream);
+}

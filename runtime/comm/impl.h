@@ -1,0 +1,28 @@
+/* What the files of runtime/comm/ share. */
+#ifndef KN_RUNTIME_COMM_IMPL_H
+#define KN_RUNTIME_COMM_IMPL_H
+
+#include <pthread.h>
+
+#include "runtime/comm/comm.h"
+
+typedef struct kn_mailbox kn_mailbox;
+
+struct kn_comm {
+    int users; /* atomic */
+    kn_comm_config config;
+    kn_comm_path path;
+    char (*processes)[16]; /* by rank: the same for ranks of one process */
+    kn_mail
+        missed; /* KN_PATH_KERNEL: a kernel's word to the host, 1 + the rank that did not come */
+    kn_mailbox *mailboxes; /* the newest, which is the largest, first */
+    pthread_mutex_t lock;  /* of what follows */
+    kn_status failed;      /* for good */
+    char why[256];
+};
+
+/* A mailbox for `words` words a rank and launch, which becomes the newest. Collective. mailbox.c */
+kn_status kn_mailbox_make(kn_comm *c, size_t words);
+void kn_mailboxes_close(kn_comm *c);
+
+#endif

@@ -1,0 +1,160 @@
+/* Mailboxes: codegen/emit/cuda/prelude/ranks.cuh has how kernels use them. */
+#include <string.h>
+
+#include "runtime/comm/impl.h"
+
+/* As kernels have it. */
+typedef struct ranks {
+    uint32_t rank, count, words, unused;
+    uint64_t launches, patience;
+    void *missed;
+    void *mail[];
+} ranks;
+enum { HEAD = 8, TURNS = 2 };
+
+struct kn_mailbox {
+    kn_mailbox *older;
+    size_t words;
+    void *ranks;    /* of the device */
+    kn_mail mail[]; /* by rank */
+};
+
+static kn_status open_own(kn_comm *c, kn_mailbox *m, kn_mail_address *address)
+{
+    const kn_comm_config *g = &c->config;
+    const kn_mail_ops *ops = g->dev->ops->mail;
+    const size_t bytes = 8 * (HEAD + TURNS * (size_t)g->count * m->words);
+    kn_status status = c->missed.at ? KN_OK : ops->open(g->dev, 8, true, &c->missed);
+    if (status == KN_OK)
+        status = ops->open(g->dev, bytes, false, &m->mail[g->rank]);
+    if (status == KN_OK)
+        status = ops->address(g->dev, &m->mail[g->rank], address);
+    return status;
+}
+
+/* Kernels of two ranks that wait for each other must run at once. */
+static kn_status check_devices(const kn_mail_address *all, int n)
+{
+    for (int r = 1; r < n; r++)
+        for (int other = 0; other < r; other++)
+            if (memcmp(all[r].device, all[other].device, sizeof all[r].device) == 0)
+                return kn_fail(KN_DEVICE, "ranks %d and %d share a device", other, r);
+    return KN_OK;
+}
+
+static kn_status reach_others(kn_comm *c, kn_mailbox *m, const kn_mail_address *all)
+{
+    const kn_comm_config *g = &c->config;
+    KN_TRY(check_devices(all, g->count));
+    for (int r = 0; r < g->count; r++) {
+        const bool here = memcmp(c->processes[r], c->processes[g->rank], sizeof *c->processes) == 0;
+        kn_status status =
+            r == g->rank ? KN_OK : g->dev->ops->mail->reach(g->dev, &all[r], here, &m->mail[r]);
+        if (status != KN_OK)
+            return kn_fail_prefix(status, "rank %d does not reach rank %d: ", g->rank, r);
+    }
+    return KN_OK;
+}
+
+static kn_status tell_kernels(kn_comm *c, kn_mailbox *m)
+{
+    const kn_comm_config *g = &c->config;
+    const size_t bytes = sizeof(ranks) + (size_t)g->count * sizeof(void *);
+    ranks *host = g->from->alloc(g->from->user, bytes);
+    if (!host)
+        return kn_fail(KN_MEMORY, "out of memory: %zu bytes", bytes);
+    *host = (ranks){.rank = (uint32_t)g->rank,
+                    .count = (uint32_t)g->count,
+                    .words = (uint32_t)m->words,
+                    .patience = (uint64_t)g->deadline_ms * 1000000,
+                    .missed = c->missed.at};
+    for (int r = 0; r < g->count; r++)
+        host->mail[r] = m->mail[r].at;
+    kn_status status = g->dev->ops->alloc(g->dev, bytes, &m->ranks);
+    if (status == KN_OK)
+        status = g->dev->ops->upload(g->dev, m->ranks, host, bytes);
+    g->from->release(g->from->user, host);
+    return status;
+}
+
+/* ---- together with the others ---- */
+
+static kn_status connect(kn_comm *c, kn_mailbox *m, kn_mail_address *all)
+{
+    kn_mail_address mine = {0};
+    KN_TRY(kn_comm_all_well(c, open_own(c, m, &mine)));
+    KN_TRY(kn_comm_gather(c, &mine, all, sizeof mine));
+    kn_status status = reach_others(c, m, all);
+    return kn_comm_all_well(c, status == KN_OK ? tell_kernels(c, m) : status);
+}
+
+static void close_mailbox(kn_comm *c, kn_mailbox *m)
+{
+    kn_device *dev = c->config.dev;
+    for (int r = 0; r < c->config.count; r++)
+        dev->ops->mail->close(dev, &m->mail[r]);
+    dev->ops->release(dev, m->ranks);
+    c->config.from->release(c->config.from->user, m);
+}
+
+kn_status kn_mailbox_make(kn_comm *c, size_t words)
+{
+    const kn_allocator *from = c->config.from;
+    const size_t n = (size_t)c->config.count;
+    kn_mailbox *m = from->alloc(from->user, sizeof *m + n * sizeof *m->mail);
+    kn_mail_address *all = from->alloc(from->user, n * sizeof *all);
+    kn_status status =
+        kn_comm_all_well(c, m && all ? KN_OK : kn_fail(KN_MEMORY, "out of memory: %zu ranks", n));
+    if (m)
+        memset(m, 0, sizeof *m + n * sizeof *m->mail);
+    if (status == KN_OK) {
+        m->words = words;
+        status = connect(c, m, all);
+    }
+    from->release(from->user, all);
+    if (status != KN_OK) {
+        if (m)
+            close_mailbox(c, m);
+        return status;
+    }
+    m->older = c->mailboxes;
+    c->mailboxes = m;
+    return KN_OK;
+}
+
+kn_status kn_comm_mailbox(kn_comm *c, size_t words, void **ranks_of)
+{
+    const kn_allocator *from = c->config.from;
+    const size_t n = (size_t)c->config.count;
+    if (c->path != KN_PATH_KERNEL)
+        return kn_fail(KN_INTERNAL, "a mailbox for ranks whose kernels do not exchange");
+    uint64_t mine = words, *all = from->alloc(from->user, n * sizeof *all);
+    kn_status status =
+        kn_comm_all_well(c, all ? KN_OK : kn_fail(KN_MEMORY, "out of memory: %zu ranks", n));
+    if (status == KN_OK)
+        status = kn_comm_gather(c, &mine, all, sizeof mine);
+    for (size_t r = 0; r < n && status == KN_OK; r++)
+        mine = all[r] > mine ? all[r] : mine;
+    from->release(from->user, all);
+    if (status == KN_OK && mine > UINT32_MAX / 2)
+        status = kn_fail(KN_MEMORY, "%llu words for each rank's mail", (unsigned long long)mine);
+    size_t room = status == KN_OK ? c->mailboxes->words : 0;
+    while (status == KN_OK && room < mine)
+        room *= 2;
+    if (status == KN_OK && room > c->mailboxes->words)
+        status = kn_mailbox_make(c, room);
+    if (status == KN_OK)
+        *ranks_of = c->mailboxes->ranks;
+    return status;
+}
+
+void kn_mailboxes_close(kn_comm *c)
+{
+    while (c->mailboxes) {
+        kn_mailbox *m = c->mailboxes;
+        c->mailboxes = m->older;
+        close_mailbox(c, m);
+    }
+    if (c->missed.box)
+        c->config.dev->ops->mail->close(c->config.dev, &c->missed);
+}

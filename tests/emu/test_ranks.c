@@ -1,0 +1,112 @@
+/* Emulated kernels of several ranks that exchange while they run: every result right whatever the order of threads, a rank
+ * that never comes, and accesses to mail that no other rank would see. */
+#include "tests/effort.h"
+#include "tests/ranks.h"
+
+enum { MOST = 300, WORDS = 6 * MOST };
+
+/* Rounds of few and of many elements, of either kernel; each rank has a grid of its own. */
+static void exchange(rank *r)
+{
+    const unsigned rounds = EFFORT(200, 40);
+    for (unsigned round = 0; round < rounds; round++) {
+        const unsigned n = round % 50 == 49 ? MOST : 1 + round * 7 % 40;
+        const unsigned blocks = 1 + (round + (unsigned)r->number) % 3;
+        if (!rank_round(r, round % 3 ? r->sums : r->moments, blocks, 32, n, round))
+            return;
+    }
+}
+
+static const rank like = {.device = "emu", .words = WORDS, .most = MOST, .body = exchange};
+
+static void test_exchange(void **state)
+{
+    (void)state;
+    for (int count = 1; count <= 5; count++)
+        run_ranks(&like, count);
+}
+
+static void test_orders(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"reversed", "seed=5", "unchecked"};
+    for (int i = 0; i < 3; i++) {
+        rank other = like;
+        other.emulator = options[i];
+        run_ranks(&other, 3);
+    }
+}
+
+/* A team of those that are left, whose communicator works as before. */
+static kiln_team *next_team;
+
+static void stay_away(rank *r)
+{
+    if (r->number == 1) {
+        kiln_comm_destroy(r->comm);
+        r->comm = NULL;
+        return;
+    }
+    rank_good(r, rank_launch(r, r->sums, 2, 32, 40, NULL));
+    rank_says(r, kiln_comm_check(r->comm), "rank 1 of 3");
+    rank_good(r, rank_launch(r, r->moments, 1, 32, 40, NULL)); /* which does not wait any more */
+    void *unused;
+    rank_says(r, kn_comm_mailbox(r->comm->core, 10, &unused), "rank 1 of 3");
+    kiln_comm_destroy(r->comm);
+    r->comm = NULL;
+    r->number /= 2;
+    r->count = 2;
+    if (rank_join(r, next_team))
+        exchange(r);
+}
+
+static void test_missing(void **state)
+{
+    (void)state;
+    rank other = like;
+    other.body = stay_away;
+    other.deadline_ms = 1000;
+    good(kiln_team_create(2, &next_team));
+    run_ranks(&other, 3);
+    kiln_team_destroy(next_team);
+}
+
+static void read_weakly(rank *r)
+{
+    kn_compiled *careless = rank_load(r, "careless");
+    rank_says(r, rank_launch(r, careless, 1, 1, 1, NULL), "relaxed.sys");
+    kn_kernels_release(&r->ctx->core->kernels, careless);
+}
+
+static void test_careless(void **state)
+{
+    (void)state;
+    rank other = like;
+    other.body = read_weakly;
+    run_ranks(&other, 2);
+}
+
+static int has_compiler(void **state)
+{
+    kiln_ctx *ctx;
+    kiln_kernel *kernel;
+    (void)state;
+    ctx = open_device("emu");
+    kiln_status status =
+        kiln_kernel_create(ctx, "extern \"C\" __global__ void none() {}\n", "none", &kernel);
+    if (status == KILN_OK)
+        kiln_kernel_destroy(kernel);
+    kiln_ctx_destroy(ctx);
+    return status != KILN_OK;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_careless),
+    };
+    return cmocka_run_group_tests(tests, has_compiler, NULL);
+}
