@@ -63,6 +63,9 @@ kn_node *kn_build_reduction(kn_graph *g, kn_op op, kn_node *x, const kn_reductio
 enum { KN_NOT_FINITE = 3 };
 kn_node *kn_build_nan_to_num(kn_graph *g, kn_node *x, kn_node *const *instead, kn_loc loc);
 
+/* clip; NULL: no bound on that side. Nor is a Python integer beyond all numbers of x's type one, as for NumPy. */
+kn_node *kn_build_clip(kn_graph *g, kn_node *x, kn_node *lo, kn_node *hi, kn_loc loc);
+
 /* An operand of a combine: what is carried from the elements before, or from those behind. TYPE for 16-bit floats. */
 kn_node *kn_build_carried(kn_graph *g, kn_dtype dtype, kn_loc loc);
 

@@ -145,6 +145,27 @@ kn_node *kn_build_nan_to_num(kn_graph *g, kn_node *x, kn_node *const *instead, k
     return x ? nan_to_num(&m, x->weak ? kn_build_cast_to(g, x, x->dtype) : x, instead) : NULL;
 }
 
+/* Is it a Python integer that x's integer type does not reach, on its side? */
+static bool is_beyond(const kn_node *x, const kn_node *bound, bool low)
+{
+    if (!bound->weak || bound->op != KN_OP_CONST || !kn_is_int(bound->dtype) ||
+        !kn_is_int(x->dtype) || kn_int_fits(bound->u.value, x->dtype))
+        return false;
+    return low == (bound->dtype != KN_U64 && bound->u.value.i < 0);
+}
+
+kn_node *kn_build_clip(kn_graph *g, kn_node *x, kn_node *lo, kn_node *hi, kn_loc loc)
+{
+    if (!x)
+        return NULL;
+    lo = lo && is_beyond(x, lo, true) ? NULL : lo;
+    hi = hi && is_beyond(x, hi, false) ? NULL : hi;
+    kn_node *made = lo ? kn_build_elem(g, KN_OP_MAXIMUM, (kn_node *[]){x, lo}, 2, loc) : x;
+    if (hi)
+        return made ? kn_build_elem(g, KN_OP_MINIMUM, (kn_node *[]){made, hi}, 2, loc) : NULL;
+    return lo ? made : kn_build_elem(g, KN_OP_COPY, &x, 1, loc);
+}
+
 static kn_node *reciprocal(const maker *m, kn_node *x)
 {
     kn_dtype t = x->dtype == KN_BOOL ? KN_I8 : x->dtype;
@@ -193,7 +214,7 @@ static kn_node *ldexp_of(const maker *m, kn_node *x, kn_node *n)
 static kn_node *of_any(const maker *m, kn_op op, kn_node *const *x, int n)
 {
     switch (op) {
-    case KN_OP_CLIP: return op2(m, KN_OP_MINIMUM, op2(m, KN_OP_MAXIMUM, x[0], x[1]), x[2]);
+    case KN_OP_CLIP: return kn_build_clip(m->g, x[0], x[1], x[2], m->loc);
     case KN_OP_POSITIVE: return is_number(x[0], op) ? op1(m, KN_OP_COPY, x[0]) : NULL;
     case KN_OP_SQUARE:
         return x[0]->dtype == KN_BOOL ? op1(m, KN_OP_SQUARE, cast(m, x[0], KN_I8))

@@ -136,9 +136,9 @@ static bool call_clip(kn_call_site *c, kn_value *out)
     if (!kn_as_node(c->p, slot[0], &x) || !optional_node(c, slot[1] ? slot[1] : slot[3], &lo) ||
         !optional_node(c, slot[2] ? slot[2] : slot[4], &hi))
         return false;
-    kn_op op = lo && hi ? KN_OP_CLIP : lo ? KN_OP_MAXIMUM : hi ? KN_OP_MINIMUM : KN_OP_COPY;
-    kn_node *in[] = {x, lo ? lo : hi, hi};
-    kn_node *made = kn_build_elem(c->p->g, op, in, 1 + (lo != NULL) + (hi != NULL), c->loc);
+    kn_node *made = lo && hi
+                        ? kn_build_elem(c->p->g, KN_OP_CLIP, (kn_node *[]){x, lo, hi}, 3, c->loc)
+                        : kn_build_clip(c->p->g, x, lo, hi, c->loc);
     return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);
 }
 

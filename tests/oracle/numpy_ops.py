@@ -63,10 +63,18 @@ def check_ops(oracle, random):
     cases += exact("round(x_i32, -1)", "round(x_u8)", "x_i32 << 33", "x_i8 >> 9", "x_u64 >> 64", "x_i32 & 255", "x_u8 | 3",
                    "x_bool & 3", "x_i16 ^ x_u16", "1 << 10", "~5 & 12", "x_i64 >> 2", "np.bitwise_not(x_u16)", "x_f32.round(1)",
                    "x_f64.clip(0, 1)", "np.degrees(x_f64)", "asin(x_f32 * 0)", "np.atan2(x_f64 * 0, y_f64)", "fix(x_f64)")
+    # Bounds that a type does not reach are none; on the other side they are no numbers of it.
+    for t, d in REALS.items():
+        if t[0] in "iu":
+            low, high = np.iinfo(d).min, np.iinfo(d).max
+            cases += exact(f"clip({NAMES[t]}, {low - 1}, {high + 1})", f"clip({NAMES[t]}, None, {high + 1})",
+                           f"clip({NAMES[t]}, {low - 1}, None)", f"clip({NAMES[t]}, {low}, 5)") if t[1:] != "64" else []
+    cases += exact("clip(x_i32, -5000000000, 2.5)", "clip(x_u8, -5, x_u8 * 0 + 3)", "clip(x_u64, -1, 7)")
     # What no integer type holds both of is compared by value.
     cases += exact(*(f"x_i64 {sign} y_u64" for sign in ("<", "<=", ">", ">=", "==", "!=")),
                    *(f"x_u64 {sign} y_i8" for sign in ("<", "<=", ">", ">=", "==", "!=")))
     oracle.eval_all(cases, values)
-    for text in ("1 << -1", "1.5 & 2", "x_f32 << 1", "x_f64 & x_i8", "x_i64 & x_u64", "round(x_f32, 1.5)", "ldexp(x_f32, 1.5)"):
+    for text in ("1 << -1", "1.5 & 2", "x_f32 << 1", "x_f64 & x_i8", "x_i64 & x_u64", "round(x_f32, 1.5)", "ldexp(x_f32, 1.5)",
+                 "clip(x_u8, 300, 400)", "clip(x_i8, -300, -200)", "clip(x_u8, -9, -5)", "maximum(x_u8, -5)"):
         oracle.refuse(text, values)
     oracle.group("bits, rounding, parts of numbers")
