@@ -72,6 +72,9 @@ typedef struct kn_access {
     kn_stride_kind kind[KN_MAX_RANK];
     /* accessed by vectors of vec elements, aligned, along the vector axis; INDEX: counts along it from multiples of vec on */
     bool vector;
+    /* of a linear schedule: it walks all axes as one, member i is its element i */
+    bool linear;
+    bool piecewise; /* its vectors would not be aligned in memory: accessed element by element */
     kn_cache cache;
     int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis */
     bool shifted;                /* offset may be other than 0 */

@@ -21,6 +21,7 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, int
         } else {
             kn_putn(t, &stride_letter[acc->kind[a]], 1);
         }
+    kn_put(t, acc->linear ? ":l" : "");
     kn_put(t, acc->vector ? ":v]" : "]");
     kn_put(t, acc->cache == KN_CACHE_POLICY      ? " by policy"
               : acc->cache == KN_CACHE_STREAMING ? " streaming"

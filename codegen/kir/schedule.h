@@ -108,6 +108,9 @@ typedef struct kn_schedule {
      * only in part. All arrays that vectors walk have the same misalignment. Members are counted from the line in which
      * the group begins: kn_phase_line() */
     bool unaligned;
+    /* FLAT, and ROWS without groups: vectors run over all members as one, across the ends of rows. Accesses that do not
+     * walk all axes as one are by elements, whose indices each lane finds for itself */
+    bool linear;
     /* FLAT, ROWS of a single run: it is no multiple of vec, and the elements behind the last whole vector, its tail, are
      * taken one by one. It follows from vec and the extent */
     bool tail;

@@ -53,6 +53,10 @@ static kn_status verify_vectors(const kn_kernel *k, int p)
         (ph->how.walk != KN_WALK_ROWS || ph->how.vec == 1 || !kn_phase_one_run(ph) ||
          ph->how.split || ph->how.mixed || ph->local || ph->how.steps || ph->how.tpg != k->threads))
         return broken(k, p, "unaligned vectors walk whole rows of one run");
+    if (ph->how.linear &&
+        (ph->nest.ngroup > 0 || ph->how.walk == KN_WALK_COLS || ph->how.unaligned ||
+         ph->how.mixed || ph->local || ph->nest.nsweeps > 1 || kn_phase_in_order(ph)))
+        return broken(k, p, "linear vectors walk all members once, in any order");
     if (ph->how.tail &&
         (ph->how.walk == KN_WALK_COLS || ph->how.vec == 1 || ph->how.unaligned || ph->how.mixed ||
          ph->local || kn_phase_in_order(ph) || !kn_has_lanes_for_tail(ph)))

@@ -29,8 +29,8 @@ typedef struct model {
 /* How a phase is distributed over the machine. */
 typedef struct spread {
     double blocks;
-    double units;         /* that have a block */
-    double waves;         /* at least 1 */
+    double units; /* that have a block */
+    double waves; /* at least 1; of the last block alone, the pieces of work that it takes */
     double blocks_a_unit; /* blocks on a unit at a time */
     bool cluster;
 } spread;
@@ -54,7 +54,9 @@ static spread spread_of(const model *m, const kn_phase *ph)
         s.blocks = most(1, (double)ph->nest.groups * (double)ph->nest.members / TASK);
     else if (m->target->sm == 0)
         s.blocks = (double)ph->nest.groups * (double)ph->num.splits;
-    if (ph->how.last_block && !ph->how.last_of_tile)
+    const bool alone = ph->how.last_block && !ph->how.last_of_tile;
+    const double turns = alone ? s.blocks : 1;
+    if (alone)
         s.blocks = 1;
     if (s.cluster && ph->num.splits > 2) {
         double clusters = floor(m->m->group_fills * m->fit / (double)ph->num.splits);
@@ -62,7 +64,7 @@ static spread spread_of(const model *m, const kn_phase *ph)
         s.units *= m->m->group_fills / m->m->group;
     }
     s.units = least(s.units, s.blocks);
-    s.waves = most(1, s.blocks / at_once);
+    s.waves = most(turns, s.blocks / at_once);
     s.blocks_a_unit = most(1, least(s.blocks, at_once) / s.units);
     return s;
 }
@@ -206,7 +208,7 @@ static double groups_at_once(const model *m, const kn_phase *ph, const spread *s
     double side = ph->how.walk == KN_WALK_COLS  ? kn_cols_width(ph)
                   : ph->how.tpg < m->k->threads ? (double)m->k->threads / ph->how.tpg
                                                 : 1;
-    return s->blocks / s->waves * side / (double)ph->num.splits;
+    return most(1, s->blocks / s->waves) * side / (double)ph->num.splits;
 }
 
 /* A phase that has touched the buffer ends. */
@@ -332,12 +334,14 @@ enum {
     LOAD_COST = 2,
     FUNCTION_COST = 4, /* costlier operations are functions */
     DOUBLE = 2,        /* 64 bits relative to 32, but for functions */
+    QUOTIENT = 8,      /* the same of quotients and remainders of integers */
     PLAIN_COST = 2,
     MOMENTS_COST = 18,
     PEAK_COST = 18,
     STEP_COST = 15,
     AXIS_COST = 38,
-    SEEK_COST = 12 /* of testing a member's place */
+    SEEK_COST = 12,     /* of testing a member's place */
+    LANE_AXIS_COST = 10 /* of a lane of linear vectors */
 };
 
 static double accumulating(const kn_phase *ph, int red)
@@ -381,6 +385,17 @@ static double a_lane(const kn_phase *ph, const kn_lanes *lanes, int i)
     return !lanes ? 1 : lanes[i].known || chosen ? 0 : 1.0 / lanes[i].alike;
 }
 
+/* Has each lane of linear vectors to find the indices of its element? */
+static bool finds_indices(const kn_phase *ph)
+{
+    bool finds = false;
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_any_access(ph, i);
+        finds = finds || (acc && acc->axes && !acc->linear);
+    }
+    return finds;
+}
+
 /* Additions an element in all sweeps. */
 static double additions(model *m, const kn_phase *ph)
 {
@@ -401,15 +416,17 @@ static double additions(model *m, const kn_phase *ph)
                 continue;
             if (m->target->sm && v->kind == KN_V_ELEM && kn_is_int(v->dtype) &&
                 kn_bytes(v->dtype) == 8)
-                wide = DOUBLE;
+                wide = costly ? QUOTIENT : DOUBLE;
+            costly = costly && kn_is_float(v->dtype);
             sum += cost * wide * (costly ? function : 1) * a_lane(ph, lanes, i);
         }
     }
     for (int i = 0; i < ph->nest.reds.len; i++)
         sum += accumulating(ph, i) * (ph->nest.reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
-    int more = ph->how.walk == KN_WALK_FLAT ? 0 : kn_stepped_axes(ph) - 1;
-    double step = STEP_COST + AXIS_COST * (more > 0 ? more : 0);
+    int more = kn_stepped_axes(ph) - 1;
+    double step = STEP_COST + (ph->how.linear ? 0 : AXIS_COST * (more > 0 ? more : 0));
     sum += m->target->sm ? ph->nest.nsweeps * step / ph->how.vec : 0;
+    sum += ph->how.linear ? LANE_AXIS_COST * more * finds_indices(ph) : 0;
     return ph->how.unaligned ? sum * unaligned_rows : sum;
 }
 

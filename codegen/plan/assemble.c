@@ -1,6 +1,7 @@
 /* Phases to kernels: barriers, buffers and parameters of each kernel. */
 #include <string.h>
 
+#include "codegen/kir/grid.h"
 #include "codegen/kir/params.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/resources.h"
@@ -59,8 +60,8 @@ static void place_barriers(kn_arena *a, kn_kernel *k)
             k->phases.data[i].barrier = kn_phase_waits(k->phases.data, i, &written);
 }
 
-/* What a block reads alone in the time that a barrier takes. */
-enum { LAST_BLOCK_BYTES = 64 * 1024 };
+/* What a block reads alone in the time that a barrier takes, and how often it waits for that. */
+enum { LAST_BLOCK_BYTES = 64 * 1024, LAST_BLOCK_TURNS = 4 };
 
 /* Is what is loaded for a group stored for that very group? Not what one of them stores for all. */
 static bool same_groups(const kn_phase *ph, const kn_store *st, const kn_access *loaded)
@@ -71,13 +72,25 @@ static bool same_groups(const kn_phase *ph, const kn_store *st, const kn_access 
     return st->access.offset == loaded->offset && !st->once;
 }
 
-/* Does `ph` combine nothing but what the split phase before it, over the same tiles of columns, has left for each? */
-static bool combines_tiles(const kn_phase *before, const kn_phase *ph)
+/* Does phase p read what phases before the last `n` store? */
+static bool reads_from_before(const kn_kernel *k, int p, int n)
 {
-    if (before->how.walk != KN_WALK_COLS || !before->how.split || before->local || ph->local ||
-        ph->how.walk != KN_WALK_COLS || ph->how.split || ph->how.tile ||
-        ph->nest.ngroup != before->nest.ngroup || ph->nest.members != before->num.splits ||
-        kn_cols_width(ph) != kn_cols_width(before))
+    bool reads = false;
+    for (int i = 0; i < p - n; i++)
+        for (int j = 0; j < k->phases.data[i].nest.stores.len; j++)
+            reads = reads || kn_reads_from(&k->phases.data[p],
+                                           k->phases.data[i].nest.stores.data[j].access.buf);
+    return reads;
+}
+
+/* Does phase p combine nothing but what the split phase before it, over the same tiles of columns, has left for each? */
+static bool combines_tiles(const kn_kernel *k, int p)
+{
+    const kn_phase *before = &k->phases.data[p - 1], *ph = &k->phases.data[p];
+    if (reads_from_before(k, p, 1) || before->how.walk != KN_WALK_COLS || !before->how.split ||
+        before->local || ph->local || ph->how.walk != KN_WALK_COLS || ph->how.split ||
+        ph->how.tile || ph->nest.ngroup != before->nest.ngroup ||
+        ph->nest.members != before->num.splits || kn_cols_width(ph) != kn_cols_width(before))
         return false;
     for (int a = 0; a < ph->nest.ngroup; a++)
         if (ph->nest.axes[a].extent != before->nest.axes[a].extent)
@@ -106,9 +119,11 @@ static void finish_by_last_block(kn_kernel *k)
         bytes += kn_phase_bytes_read(k->arena, &k->phases.data[i], k->bufs.data);
     if (barriers != 1 || !ph->barrier || kn_phase_stores_elements(ph))
         return;
-    ph->how.last_of_tile = last > 0 && kn_first_local(k, last - 1) == 0 &&
-                           combines_tiles(&k->phases.data[last - 1], ph);
-    ph->how.last_block = ph->how.last_of_tile || bytes <= LAST_BLOCK_BYTES;
+    const bool small =
+        bytes <= LAST_BLOCK_BYTES && kn_grid_phase_blocks(ph, k->threads) <= LAST_BLOCK_TURNS;
+    const bool first = last > 0 && kn_first_local(k, last - 1) == 0;
+    ph->how.last_of_tile = last > 0 && (first || !small) && combines_tiles(k, last);
+    ph->how.last_block = ph->how.last_of_tile || small;
     ph->barrier = !ph->how.last_block;
     if (ph->how.last_block)
         kn_sum_by_atomics(k);

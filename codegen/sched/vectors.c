@@ -20,6 +20,15 @@ bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf,
     return align % (bytes < 16 ? bytes : 16) == 0 && begins_at_multiple(ph, acc, va, vec);
 }
 
+/* Does it walk all axes as one, in order? */
+static bool walks_all_as_one(const kn_nest *nest, const kn_access *acc)
+{
+    bool one = nest->naxes > 0 && kn_stride_is(nest, acc, nest->naxes - 1, 1);
+    for (int a = 0; one && a < nest->naxes - 1; a++)
+        one = kn_walks_as_one(nest, acc, a);
+    return one;
+}
+
 /* Of access i. Partial results of a single group happen to be contiguous, which is not worth another kernel. */
 static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
 {
@@ -34,18 +43,28 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
                                ? KN_STRIDE_ONE
                                : KN_STRIDE_PARAM;
     acc->shifted = !kn_offset_is(&ph->nest, acc, 0) || ph->universal;
+    acc->linear = ph->how.linear && walks_all_as_one(&ph->nest, acc);
+    for (int a = 0; a < va && acc->linear; a++)
+        acc->kind[a] = KN_STRIDE_ZERO;
     acc->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
+                  acc->linear == ph->how.linear && !acc->piecewise &&
                   (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
     if (acc->buf == KN_BUF_COUNT) /* the counts of a vector begin at a multiple of its width */
-        acc->vector =
-            acc->vector && !ph->how.unaligned && begins_at_multiple(ph, acc, va, ph->how.vec);
+        acc->vector = acc->vector && !ph->how.unaligned && !ph->how.linear &&
+                      begins_at_multiple(ph, acc, va, ph->how.vec);
+}
+
+/* The elements that vectors run over. */
+static int64_t run_of(const kn_phase *ph, int va)
+{
+    return ph->how.linear ? ph->nest.members : ph->nest.axes[va].extent;
 }
 
 static void set_all_kinds(kn_phase *ph)
 {
     int va = kn_phase_vector_axis(ph);
     ph->how.tail = ph->how.walk != KN_WALK_COLS && ph->how.vec > 1 && !ph->how.unaligned &&
-                   ph->nest.axes[va].extent % ph->how.vec != 0;
+                   run_of(ph, va) % ph->how.vec != 0;
     for (int i = 0; i < kn_accesses(ph); i++)
         if (kn_any_access(ph, i))
             set_kinds(ph, kn_any_access(ph, i), i);
@@ -143,10 +162,104 @@ static bool spills_vectors(const kn_phase *ph, const kn_target *target)
            kn_has_wide_functions(ph, target);
 }
 
+/* ---- linear walks ---- */
+
+/* Arrays beyond this are not in the caches of a multiprocessor. */
+enum { NEAR_BYTES = 64 * 1024 };
+
+static bool may_be_linear(const kn_phase *ph, const kn_target *target)
+{
+    bool once = false;
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        once = once ||
+               (ph->nest.stores.data[i].kind == KN_STORE_ELEMENT && ph->nest.stores.data[i].once);
+    return target->sm && !once && ph->nest.ngroup == 0 && ph->nest.naxes > 0 &&
+           ph->nest.members > 0 && !ph->nest.extents && !ph->universal && !ph->local &&
+           !ph->how.mixed && !ph->how.resident && ph->nest.nsweeps == 1 &&
+           ph->how.walk != KN_WALK_COLS && !kn_phase_in_order(ph) &&
+           (ph->how.walk == KN_WALK_FLAT || is_long(ph, target));
+}
+
+/* Is it aligned for vectors over all members? */
+static bool linear_fits(const kn_site *at, const kn_access *acc, int vec)
+{
+    const int bytes = kn_bytes(at->bufs[acc->buf].dtype) * vec;
+    return acc->offset % vec == 0 && at->align[acc->buf] % (bytes < 16 ? bytes : 16) == 0;
+}
+
+/* Bytes of all that an access can read. */
+static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
+{
+    const kn_touched touched = kn_read_touches(at->arena, ph, value);
+    return (double)kn_bytes(kn_value_at(ph, value)->dtype) * (double)touched.most;
+}
+
+/* The widest vectors, up to `vec`, that all stores allow, and what is read by elements: neighbouring lanes of a warp
+ * read neighbouring elements of large arrays then. */
+static int linear_vector(const kn_site *at, const kn_phase *ph, int vec)
+{
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        bool by_elements = kn_is_read(v) && v->level == KN_ELEMENT &&
+                           !(v->kind == KN_V_LOAD && walks_all_as_one(&ph->nest, v->access));
+        while (by_elements && vec > 1 && vec * kn_bytes(v->dtype) > 4 &&
+               bytes_of_all(at, ph, i) > NEAR_BYTES)
+            vec /= 2;
+    }
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_access *acc = kn_element_access(ph, ph->nest.values.len + i);
+        while (acc && vec > 1 && (!walks_all_as_one(&ph->nest, acc) || !linear_fits(at, acc, vec)))
+            vec /= 2;
+    }
+    return vec;
+}
+
+/* Marks what is not aligned for vectors of so many elements. Is something loaded by vectors, and are most bytes of an
+ * element, but for those of small arrays, in what is? */
+static bool mark_pieces(const kn_site *at, kn_phase *ph, int vec)
+{
+    int by_vectors = 0, others = 0;
+    bool loads = false;
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        kn_access *acc = kn_access_at(ph, i);
+        if (!acc || !kn_element_access(ph, i))
+            continue;
+        bool linear = walks_all_as_one(&ph->nest, acc);
+        acc->piecewise = linear && !linear_fits(at, acc, vec);
+        loads = loads || (linear && !acc->piecewise && i < ph->nest.values.len);
+        if (linear && !acc->piecewise)
+            by_vectors += kn_bytes(at->bufs[acc->buf].dtype);
+        else if (i >= ph->nest.values.len || bytes_of_all(at, ph, i) > NEAR_BYTES)
+            others += kn_bytes(at->bufs[acc->buf].dtype);
+    }
+    return loads && by_vectors >= others;
+}
+
+static void forget_pieces(kn_phase *ph)
+{
+    ph->how.linear = false;
+    for (int i = 0; i < kn_accesses(ph); i++)
+        if (kn_access_at(ph, i))
+            kn_access_at(ph, i)->piecewise = false;
+}
+
+/* Vectors over all members as one, where rows allow none. */
+static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
+{
+    int vec =
+        may_be_linear(ph, at->target) ? linear_vector(at, ph, widest < 2 ? 8 : 16 / widest) : 1;
+    ph->how.linear = vec > 1 && mark_pieces(at, ph, vec);
+    if (ph->how.linear)
+        ph->how.vec = vec;
+    else
+        forget_pieces(ph);
+}
+
 void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;
     int va = kn_phase_vector_axis(ph), widest = kn_widest_element(ph, at->bufs);
+    forget_pieces(ph);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
     ph->how.lanes = KN_COLS_LANES;
     if (ph->how.walk == KN_WALK_COLS && ph->how.vec > 4)
@@ -160,6 +273,8 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
                         unaligned_fits(ph, at->align, at->bufs, target);
     while (!ph->how.unaligned && ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec))
         ph->how.vec = narrower(ph->how.vec, widest);
+    if (ph->how.vec == 1)
+        walk_linearly(at, ph, widest);
     set_all_kinds(ph);
 }
 

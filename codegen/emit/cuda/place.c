@@ -192,22 +192,33 @@ const char *kn_cuda_vectors_end(const kn_phase *ph)
     return ph->how.tail ? "tail" : ph->how.walk == KN_WALK_FLAT ? "members" : "end";
 }
 
-/* Does a step of this sweep access memory at the indices along the axes? */
+/* Does a step of this sweep access memory at the indices along the axes? What is linear goes by the member's. */
 static bool step_touches_memory(const kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(w->ph, i);
-        if (w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i])
+        if (w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i] &&
+            !v->access->linear)
             return true;
     }
     for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (kn_cuda_stores_now(w, i))
+        if (kn_cuda_stores_now(w, i) &&
+            !kn_store_at(w->ph, w->ph->nest.values.len + i)->access.linear)
             return true;
     return false;
 }
 
+void kn_cuda_write_axes_of_lane(kn_cuda_writer *w)
+{
+    if (!w->ph->how.linear || w->ph->how.vec == 1 || !step_touches_memory(w))
+        return;
+    kn_cuda_line(w, "const kn_count member = i + l;");
+    kn_cuda_decompose(w, 0, w->ph->nest.naxes, "member");
+}
+
 void kn_cuda_write_axes(kn_cuda_writer *w)
 {
-    if (step_touches_memory(w))
+    const bool by_lane = w->ph->how.linear && w->ph->how.vec > 1;
+    if (!by_lane && step_touches_memory(w))
         kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.ngroup + kn_stepped_axes(w->ph), "i");
 }

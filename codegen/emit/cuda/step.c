@@ -4,7 +4,10 @@
 static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
 {
     int va = kn_phase_vector_axis(w->ph);
-    return w->ph->how.vec > 1 && va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
+    bool varies = va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
+    for (int a = 0; a < va && w->ph->how.linear; a++)
+        varies = varies || acc->kind[a] != KN_STRIDE_ZERO;
+    return w->ph->how.vec > 1 && varies;
 }
 
 /* What write_vector_load() does where the elements are a vector in memory, too. Of a peeled vector only the lanes that
@@ -310,6 +313,7 @@ static void write_lanes(kn_cuda_writer *w)
     }
     if (ph->how.unaligned)
         kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", kn_cuda_lane_is_member(w)), "continue;");
+    kn_cuda_write_axes_of_lane(w);
     for (int i = 0; i < ph->nest.values.len; i++)
         write_element(w, i);
     write_uses(w);

@@ -189,7 +189,11 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
     if (acc->shifted)
         kn_putf(&t, "p%d_%c%d_offset", w->p, kind, i);
     bool of_group = w->ph->how.packed && acc->kind[va] == KN_STRIDE_ZERO;
-    for (int a = 0; a < w->ph->nest.naxes; a++) {
+    if (acc->linear)
+        kn_putf(&t, lane ? "%s(kn_index)(i + %s)" : "%s(kn_index)i", t.len ? " + " : "", lane);
+    if (w->ph->how.linear)
+        lane = NULL; /* its indices are its own */
+    for (int a = 0; a < w->ph->nest.naxes && !acc->linear; a++) {
         if (acc->kind[a] == KN_STRIDE_ZERO)
             continue;
         const char *index = of_group          ? kn_cuda_printed(w, "(a%d + (kn_index)my_group)", a)

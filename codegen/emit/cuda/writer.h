@@ -122,8 +122,10 @@ bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
 const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane);
 /* Is store i, of elements, this sweep's? */
 bool kn_cuda_stores_now(const kn_cuda_writer *w, int i);
-/* Declares the indices of member i along the member axes, if a step needs them. */
+/* Declares the indices of member i along the member axes, if a step needs them. Of linear vectors each lane has its
+ * own. */
 void kn_cuda_write_axes(kn_cuda_writer *w);
+void kn_cuda_write_axes_of_lane(kn_cuda_writer *w);
 /* The type of a thread's vector of value i. */
 const char *kn_cuda_vector_type(kn_cuda_writer *w, int i);
 /* Is this step's part of value i kept in shared memory? Its vector there. */

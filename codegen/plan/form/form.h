@@ -7,10 +7,13 @@
 /* instead.c: adds a value, or an operation on two, at the end of a raw phase, and finds its stage and level. */
 int kn_add_value(kn_planner *p, kn_phase *phase, kn_value v);
 int kn_add_elem(kn_planner *p, kn_phase *phase, kn_op op, kn_dtype dtype, int a, int b);
-/* Rewrites a raw phase's values: after each result of reduction `red` it adds what `make` makes of it, and all later
- * uses refer to that instead. to[] has the new numbers of the values before. */
-typedef int (*kn_instead_fn)(kn_planner *p, kn_phase *phase, int result, const int *to, void *ctx);
-void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_instead_fn make, void *ctx);
+/* Rewrites a raw phase's values, each by what `rewrite` makes of it, to which all later uses refer; or only the results
+ * of reduction `red`. to[] has the new numbers of the values before. */
+typedef int (*kn_remake_fn)(kn_planner *p, kn_phase *phase, int value, const int *to, void *ctx);
+void kn_remake_values(kn_planner *p, kn_phase *phase, kn_remake_fn rewrite, void *ctx);
+void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_remake_fn make, void *ctx);
+/* wrap.c: remainders of indices that are at most once around, without a division. */
+void kn_wrap_indices(kn_planner *p, kn_phase *phase);
 /* moments.c: sum((x - mean)**2) of a raw phase without cancellation: in the sweep of sum(x), or in
  * the next. False if it has none. */
 bool kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);

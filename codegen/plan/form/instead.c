@@ -1,4 +1,4 @@
-/* Replaces the result of a reduction, for all its users, by something computed from it. */
+/* Replaces values of a phase, for all their users, by something computed from them. */
 #include <string.h>
 
 #include "codegen/plan/form/form.h"
@@ -13,7 +13,7 @@ int kn_add_elem(kn_planner *p, kn_phase *ph, kn_op op, kn_dtype t, int a, int b)
     return kn_add_value(p, ph, kn_elem(op, t, a, b, -1));
 }
 
-void kn_instead_of_result(kn_planner *p, kn_phase *ph, int red, kn_instead_fn make, void *ctx)
+void kn_remake_values(kn_planner *p, kn_phase *ph, kn_remake_fn rewrite, void *ctx)
 {
     int old = ph->nest.values.len, *to = KN_NEW_ARRAY(p->arena, int, old + 1);
     kn_phase from = *ph;
@@ -22,9 +22,28 @@ void kn_instead_of_result(kn_planner *p, kn_phase *ph, int red, kn_instead_fn ma
         kn_value v = from.nest.values.data[i];
         for (int k = 0; k < v.nin; k++)
             v.in[k] = to[v.in[k]];
-        to[i] = kn_add_value(p, ph, v);
-        if (v.kind == KN_V_RESULT && v.index == red)
-            to[i] = make(p, ph, to[i], to, ctx);
+        to[i] = rewrite(p, ph, kn_add_value(p, ph, v), to, ctx);
     }
     kn_renumber_values(&ph->nest, to);
+}
+
+/* What becomes of the result of one reduction. */
+typedef struct instead {
+    int red;
+    kn_remake_fn make;
+    void *ctx;
+} instead;
+
+static int result_instead(kn_planner *p, kn_phase *ph, int value, const int *to, void *ctx)
+{
+    const instead *of = ctx;
+    const kn_value *v = kn_value_at(ph, value);
+    bool is = v->kind == KN_V_RESULT && v->index == of->red;
+    return is ? of->make(p, ph, value, to, of->ctx) : value;
+}
+
+void kn_instead_of_result(kn_planner *p, kn_phase *ph, int red, kn_remake_fn make, void *ctx)
+{
+    instead of = {red, make, ctx};
+    kn_remake_values(p, ph, result_instead, &of);
 }

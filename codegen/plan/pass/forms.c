@@ -1,7 +1,15 @@
-/* Chooses the form of a phase: as written, with variances without cancellation (form/moments.c), or with softmax's
+/* Chooses the form of a phase: as written, with indices that wrap around without
+ * a division (form/wrap.c), with variances without cancellation (form/moments.c), or with softmax's
  * maximum and sum in one sweep (form/online.c). */
 #include "codegen/plan/form/form.h"
 #include "codegen/plan/pass/passes.h"
+
+void kn_pass_wraps(kn_planner *p)
+{
+    for (int i = 0; i < p->phases.len; i++)
+        if (!p->phases.data[i].nest.extents)
+            kn_wrap_indices(p, &p->phases.data[i]);
+}
 
 /* In one sweep where nothing keeps groups, or only shared memory and only for this second sweep (measured:
  * docs/lab/one-sweep-variance.md). */

@@ -25,6 +25,7 @@ kn_access kn_over_groups(const kn_phase *phase, int buf);
  * reduction of it does: its reductions, and its stores, which read their results through new temporaries. */
 bool kn_part_phase(kn_planner *p, int index, int from, kn_phase *head, kn_phase *tail);
 /* Passes over the raw phases, in codegen/plan/pass/. */
+void kn_pass_wraps(kn_planner *p);
 void kn_pass_moments(kn_planner *p);
 void kn_pass_online(kn_planner *p);
 void kn_pass_cross(kn_planner *p);

@@ -7,6 +7,8 @@ static bool always(const kn_problem *pr)
     return true;
 }
 
+static bool knows_sizes(const kn_problem *pr) { return !pr->universal; }
+
 static bool may_cross(const kn_problem *pr)
 {
     return pr->target->sm && pr->target->cooperative && pr->fusion &&
@@ -23,6 +25,7 @@ static const struct {
     bool (*runs)(const kn_problem *problem);
     void (*run)(kn_planner *p);
 } passes[] = {
+    {"wraps", "indices that wrap around without a division", knows_sizes, kn_pass_wraps},
     {"moments", "mean and centred squares without cancellation, in one sweep", always,
      kn_pass_moments},
     {"online", "maximum and sum of exponentials in one sweep", always, kn_pass_online},
