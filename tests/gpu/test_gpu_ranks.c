@@ -71,7 +71,7 @@ static int need_gpus(void **state)
     return 0;
 }
 
-static void skip_without(void)
+static void skip_without_gpus(void)
 {
     if (skipped)
         skip();
@@ -116,7 +116,7 @@ static const rank like = {
 static void test_exchange(void **state)
 {
     (void)state;
-    skip_without();
+    skip_without_gpus();
     for (int count = 1; count <= gpus() && count <= MOST_RANKS; count++)
         run_ranks(&like, count);
 }
@@ -181,7 +181,7 @@ static void replay(rank *r)
 static void test_replay(void **state)
 {
     (void)state;
-    skip_without();
+    skip_without_gpus();
     rank other = like;
     other.body = replay;
     run_ranks(&other, gpus() < MOST_RANKS ? gpus() : MOST_RANKS);
@@ -209,7 +209,7 @@ static void stay_away(rank *r)
 static void test_missing(void **state)
 {
     (void)state;
-    skip_without();
+    skip_without_gpus();
     rank other = like;
     other.body = stay_away;
     other.deadline_ms = 3000; /* longer than the others of the machine take for anything */
@@ -273,7 +273,7 @@ static void measure(rank *r)
 static void test_time(void **state)
 {
     (void)state;
-    skip_without();
+    skip_without_gpus();
     rank other = like;
     other.body = measure;
     other.words = 100 * 132 * 8;
