@@ -3,19 +3,6 @@
 
 #include "codegen/emit/c/writer.h"
 
-enum { KN_MEMBERS = 8 };
-
-typedef struct writing {
-    kn_c_writer *w;
-    kn_c_lanes l;
-    bool *known;  /* per value: declared at the top */
-    bool *loaded; /* per value: read in this loop already */
-    bool dry;     /* values are computed without being written anywhere */
-} writing;
-
-static const kn_value *value_at(const writing *g, int v) { return &g->w->ph->nest.values.data[v]; }
-static const kn_store *store_at(const writing *g, int s) { return &g->w->ph->nest.stores.data[s]; }
-
 /* ---- addresses ---- */
 
 /* "num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
@@ -45,7 +32,7 @@ static const char *step(kn_c_writer *w, const kn_access *acc, int at, int axis, 
 }
 
 /* "l * num[6]": a lane of an access; of member m from the first, where there are several. */
-static const char *subscript(kn_c_writer *w, const kn_access *acc, int at)
+const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at)
 {
     const char *lane = step(w, acc, at, w->axis, "l");
     const char *member = w->members ? step(w, acc, at, w->ph->nest.naxes - 1, "m") : "";
@@ -54,29 +41,29 @@ static const char *subscript(kn_c_writer *w, const kn_access *acc, int at)
                : kn_c_printed(w, "%s%s", *lane ? lane : member, *lane ? member : "") + 3;
 }
 
-static const char *element(writing *g, int v)
+const char *kn_c_element(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
     return kn_c_printed(w, "p%d[%s]", v,
-                        subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v)));
+                        kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v)));
 }
 
 /* ---- values ---- */
 
 /* Is its array in the row that keeps it? */
-static bool in_row(const writing *g, int v)
+static bool in_row(const kn_c_writing *g, int v)
 {
     return g->w->kept[v] >= 0 && (g->l.array[v] || kn_c_is_kept(g->w, v, g->l.stage));
 }
 
 /* "[l]": a lane of its array. */
-static const char *place(const writing *g, int v)
+const char *kn_c_place(const kn_c_writing *g, int v)
 {
     return g->w->members && in_row(g, v) ? "[l + m * s->lanes]" : "[l]";
 }
 
 /* The name of what holds its lanes, as an array; NULL: nothing does. */
-static const char *array_of(writing *g, int v)
+static const char *array_of(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
     if (g->l.array[v] || in_row(g, v) || (g->l.way[v] == KN_C_ELSEWHERE && w->lane[v]))
@@ -85,13 +72,13 @@ static const char *array_of(writing *g, int v)
 }
 
 /* The value in loop `loop`, where `l` is the lane. */
-static const char *operand(writing *g, int v, int loop)
+const char *kn_c_operand(kn_c_writing *g, int v, int loop)
 {
     kn_c_writer *w = g->w;
-    const kn_value *value = value_at(g, v);
+    const kn_value *value = kn_c_value_at(g, v);
     switch (g->l.way[v]) {
     case KN_C_SAME: return kn_c_value(w, v);
-    case KN_C_READ: return g->loaded[v] ? kn_c_value(w, v) : element(g, v);
+    case KN_C_READ: return g->loaded[v] ? kn_c_value(w, v) : kn_c_element(g, v);
     case KN_C_INLINE: return g->l.loop[v] == loop ? kn_c_value(w, v) : kn_c_printed(w, "a%d[l]", v);
     case KN_C_CALLED: return kn_c_printed(w, "a%d[l]", v);
     default: break;
@@ -99,15 +86,15 @@ static const char *operand(writing *g, int v, int loop)
     if (value->kind == KN_V_CONST)
         return kn_c_literal(w, value->value);
     if (!kn_c_is_fixed(value) && (w->lane[v] || kn_c_is_kept(w, v, g->l.stage)))
-        return kn_c_printed(w, "a%d%s", v, place(g, v));
+        return kn_c_printed(w, "a%d%s", v, kn_c_place(g, v));
     return kn_c_value(w, v);
 }
 
 /* Its declaration at the top, where it comes from elsewhere. */
-static void declare(writing *g, int v)
+static void declare(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
-    const kn_value *value = value_at(g, v);
+    const kn_value *value = kn_c_value_at(g, v);
     const char *type = kn_c_type(value->dtype), *name = kn_c_value(w, v);
     if (g->known[v] || g->l.way[v] != KN_C_ELSEWHERE)
         return;
@@ -132,15 +119,15 @@ static void declare(writing *g, int v)
         kn_c_line(w, "const %s %s = s->v%d;", type, name, v);
 }
 
-static void declare_used(writing *g)
+static void declare_used(kn_c_writing *g)
 {
     const kn_phase *p = g->w->ph;
     for (int i = 0; i < p->nest.values.len; i++)
-        for (int k = 0; g->l.way[i] && k < value_at(g, i)->nin; k++)
-            declare(g, value_at(g, i)->in[k]);
+        for (int k = 0; g->l.way[i] && k < kn_c_value_at(g, i)->nin; k++)
+            declare(g, kn_c_value_at(g, i)->in[k]);
     for (int i = 0; i < p->nest.stores.len; i++)
-        if (g->l.store_loop[i] >= 0 && store_at(g, i)->kind != KN_STORE_PARTIAL)
-            declare(g, store_at(g, i)->value);
+        if (g->l.store_loop[i] >= 0 && kn_c_store_at(g, i)->kind != KN_STORE_PARTIAL)
+            declare(g, kn_c_store_at(g, i)->value);
     for (int r = 0; r < p->nest.reds.len && !g->l.group; r++)
         if (p->nest.reds.data[r].stage == g->l.stage)
             declare(g, p->nest.reds.data[r].value);
@@ -162,7 +149,7 @@ static int function_of(kn_c_writer *w, const kn_value *v)
 
 /* "{\n const f32 one1 = v5;\n const void *const in[] = {a3, &one1};\n c->loop[2](n, a6, in, 2);\n}": a call of the function of
  * value v, of n lanes to `out`. Operands without an array are one element for all lanes. */
-static void put_call(writing *g, const kn_value *v, const char *n, const char *out)
+static void put_call(kn_c_writing *g, const kn_value *v, const char *n, const char *out)
 {
     kn_c_writer *w = g->w;
     kn_text t = kn_text_new(w->a);
@@ -177,8 +164,8 @@ static void put_call(writing *g, const kn_value *v, const char *n, const char *o
         } else if (g->l.way[in] == KN_C_READ) {
             kn_putf(&t, "p%d", in);
         } else {
-            kn_c_line(w, "const %s one%d = %s;", kn_c_type(value_at(g, in)->dtype), k,
-                      operand(g, in, -1));
+            kn_c_line(w, "const %s one%d = %s;", kn_c_type(kn_c_value_at(g, in)->dtype), k,
+                      kn_c_operand(g, in, -1));
             kn_putf(&t, "&one%d", k);
             uniform |= 1u << k;
         }
@@ -189,31 +176,31 @@ static void put_call(writing *g, const kn_value *v, const char *n, const char *o
     kn_c_close(w);
 }
 
-static const char *expression(writing *g, int i, int loop)
+const char *kn_c_expression(kn_c_writing *g, int i, int loop)
 {
     kn_c_writer *w = g->w;
-    const kn_value *v = value_at(g, i);
+    const kn_value *v = kn_c_value_at(g, i);
     const char *in[KN_MAX_IN];
     if (v->kind == KN_V_INDEX) {
-        const char *lane = subscript(w, v->access, kn_c_number_of(w->ph, false, i));
+        const char *lane = kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i));
         return g->l.way[i] == KN_C_SAME ? kn_c_printed(w, "(%s)p%d", kn_c_type(v->dtype), i)
                                         : kn_c_printed(w, "(%s)p%d + (%s)(%s)", kn_c_type(v->dtype),
                                                        i, kn_c_type(v->dtype), lane);
     }
     for (int k = 0; k < v->nin; k++)
-        in[k] = operand(g, v->in[k], loop);
-    return kn_c_op(w->a, v->op, value_at(g, v->in[v->nin - 1])->dtype, v->dtype, in);
+        in[k] = kn_c_operand(g, v->in[k], loop);
+    return kn_c_op(w->a, v->op, kn_c_value_at(g, v->in[v->nin - 1])->dtype, v->dtype, in);
 }
 
 /* " + index * stride ..." of a GATHER; `l`, where it occurs, is the lane. */
-static const char *places(writing *g, int i)
+static const char *places(kn_c_writing *g, int i)
 {
     kn_c_writer *w = g->w;
-    const kn_value *v = value_at(g, i);
+    const kn_value *v = kn_c_value_at(g, i);
     kn_text t = kn_text_new(w->a);
     for (int k = 0; k < v->nin; k++) {
         int at = kn_c_number_of_place(w->ph, i, k);
-        const char *index = operand(g, v->in[k], -1);
+        const char *index = kn_c_operand(g, v->in[k], -1);
         if (v->access->checked)
             kn_putf(&t, " + kn_checked(c, %d, %s, num[%d]) * num[%d]", i, index, at + 1, at);
         else
@@ -223,10 +210,10 @@ static const char *places(writing *g, int i)
 }
 
 /* Where value i is read from. */
-static void put_pointer(writing *g, int i)
+static void put_pointer(kn_c_writing *g, int i)
 {
     kn_c_writer *w = g->w;
-    const kn_value *v = value_at(g, i);
+    const kn_value *v = kn_c_value_at(g, i);
     const char *type = kn_c_type(v->dtype);
     const char *at = origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
     if (v->kind == KN_V_INDEX) {
@@ -238,16 +225,16 @@ static void put_pointer(writing *g, int i)
               v->access->buf, at, one ? places(g, i) : "", w->k->bufs.data[v->access->buf].name);
 }
 
-static void put_same(writing *g, int i)
+static void put_same(kn_c_writing *g, int i)
 {
     kn_c_writer *w = g->w;
-    const kn_value *v = value_at(g, i);
+    const kn_value *v = kn_c_value_at(g, i);
     const char *type = kn_c_type(v->dtype), *name = kn_c_value(w, i);
     if (kn_is_read(v)) {
         kn_c_line(w, "const %s %s = *p%d;", type, name, i);
     } else if (v->kind == KN_V_INDEX ||
-               kn_c_is_inline(v->op, value_at(g, v->in[v->nin - 1])->dtype, v->dtype)) {
-        kn_c_line(w, "const %s %s = %s;", type, name, expression(g, i, -1));
+               kn_c_is_inline(v->op, kn_c_value_at(g, v->in[v->nin - 1])->dtype, v->dtype)) {
+        kn_c_line(w, "const %s %s = %s;", type, name, kn_c_expression(g, i, -1));
     } else {
         kn_c_line(w, "%s %s;", type, name);
         put_call(g, v, "1", kn_c_printed(w, "&%s", name));
@@ -256,10 +243,10 @@ static void put_same(writing *g, int i)
         kn_c_line(w, "s->v%d = %s;", i, name);
 }
 
-static void put_array(writing *g, int v)
+static void put_array(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
-    const char *type = kn_c_type(value_at(g, v)->dtype);
+    const char *type = kn_c_type(kn_c_value_at(g, v)->dtype);
     if (g->l.through[v] >= 0)
         kn_c_line(w, "%s *const a%d = q%d;", type, v, g->l.through[v]);
     else if (in_row(g, v))
@@ -273,7 +260,7 @@ static void put_array(writing *g, int v)
 /* ---- the top ---- */
 
 /* Pointers, arrays, and what all lanes share. */
-static void put_top(writing *g)
+static void put_top(kn_c_writing *g)
 {
     kn_c_writer *w = g->w;
     const kn_phase *p = w->ph;
@@ -281,7 +268,7 @@ static void put_top(writing *g)
     kn_c_line(w, "(void)num, (void)s, (void)n, (void)done;");
     declare_used(g);
     for (int s = 0; s < p->nest.stores.len; s++) {
-        const kn_store *st = store_at(g, s);
+        const kn_store *st = kn_c_store_at(g, s);
         bool partial = st->kind == KN_STORE_PARTIAL, here = g->l.store_loop[s] >= 0;
         if (!here && (partial || g->l.through[st->value] != s))
             continue;
@@ -291,7 +278,7 @@ static void put_top(writing *g)
                   origin(w, &st->access, kn_c_number_of(p, true, s), partial), buf->name);
     }
     for (int i = 0; i < p->nest.values.len; i++) {
-        if (g->l.way[i] && kn_has_access(value_at(g, i)))
+        if (g->l.way[i] && kn_has_access(kn_c_value_at(g, i)))
             put_pointer(g, i);
         if (g->l.way[i] == KN_C_SAME)
             put_same(g, i);
@@ -305,297 +292,55 @@ static void put_top(writing *g)
     }
 }
 
-/* ---- a loop ---- */
-
-/* Reads value v into a local variable, unless the loop has it already. */
-static void want(writing *g, int v)
-{
-    kn_c_writer *w = g->w;
-    if (g->l.way[v] != KN_C_READ || g->loaded[v])
-        return;
-    kn_c_line(w, "const %s %s = %s;", kn_c_type(value_at(g, v)->dtype), kn_c_value(w, v),
-              element(g, v));
-    g->loaded[v] = true;
-}
-
-static bool adds_here(const writing *g, int r, int loop)
+/* Is all that a sweep of rows does to look for the first place where something is so? Then the index; else -1. */
+static int index_sought(const kn_c_writing *g)
 {
     const kn_phase *p = g->w->ph;
-    const kn_red *red = &p->nest.reds.data[r];
-    if (g->l.group || red->stage != g->l.stage || kn_red_owner(p, r) != r ||
-        !kn_c_is_added(g->w, red))
-        return false;
-    int v = red->value;
-    return loop == (g->l.way[v] == KN_C_CALLED   ? g->l.loop[v] + 1
-                    : g->l.way[v] == KN_C_INLINE ? g->l.loop[v]
-                                                 : 0);
-}
-
-static bool adds(const writing *g, int loop)
-{
-    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
-        if (adds_here(g, r, loop))
-            return true;
-    return false;
-}
-
-static bool stores_in(const writing *g, int s, int loop)
-{
-    return g->l.store_loop[s] == loop && !kn_c_is_guarded(store_at(g, s));
-}
-
-/* Is v made elsewhere, or read, and wanted in an array? Then the first loop copies it. */
-static bool copies(const writing *g, int v, int loop)
-{
-    return loop == 0 && g->l.array[v] && g->l.way[v] <= KN_C_READ;
-}
-
-static bool is_empty(const writing *g, int loop)
-{
-    const kn_phase *p = g->w->ph;
-    for (int i = 0; i < p->nest.values.len; i++)
-        if ((g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop) || copies(g, i, loop))
-            return false;
-    for (int s = 0; s < p->nest.stores.len; s++)
-        if (stores_in(g, s, loop))
-            return false;
-    return !adds(g, loop);
-}
-
-static void put_value(writing *g, int i, int loop)
-{
-    kn_c_writer *w = g->w;
-    const kn_value *v = value_at(g, i);
-    bool here = g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop;
-    if (copies(g, i, loop) && !g->dry) {
-        want(g, i);
-        kn_c_line(w, "a%d%s = %s;", i, place(g, i), operand(g, i, loop));
-    }
-    if (!here)
-        return;
-    for (int k = 0; k < v->nin; k++)
-        want(g, v->in[k]);
-    kn_c_line(w, "const %s %s = %s;", kn_c_local(v->dtype), kn_c_value(w, i),
-              expression(g, i, loop));
-    if (g->l.array[i] && !g->dry)
-        kn_c_line(w, "a%d%s = %s;", i, place(g, i), kn_c_value(w, i));
-}
-
-static const char *stored(writing *g, int s, int loop)
-{
-    const kn_store *st = store_at(g, s);
-    if (st->kind == KN_STORE_PARTIAL)
-        return kn_c_printed(g->w,
-                            g->w->mode == KN_C_COLS && g->w->one_run ? "s->r%d[l]"
-                            : g->w->mode == KN_C_COLS                ? "s->r%d[done + l]"
-                                                                     : "s->r%d",
-                            st->value);
-    return operand(g, st->value, loop);
-}
-
-static void forget(writing *g)
-{
-    memset(g->loaded, 0, sizeof *g->loaded * (size_t)g->w->ph->nest.values.len);
-}
-
-/* What is done for lane `l`. */
-static void put_lane(writing *g, int loop)
-{
-    kn_c_writer *w = g->w;
-    const kn_phase *p = w->ph;
-    forget(g);
-    for (int s = 0; s < p->nest.stores.len; s++) /* reads come before stores */
-        if (stores_in(g, s, loop) && store_at(g, s)->kind != KN_STORE_PARTIAL)
-            want(g, store_at(g, s)->value);
-    for (int i = 0; i < p->nest.values.len; i++)
-        put_value(g, i, loop);
+    const kn_red *only = NULL;
     for (int r = 0; r < p->nest.reds.len; r++)
-        if (adds_here(g, r, loop)) {
-            want(g, p->nest.reds.data[r].value);
-            kn_c_put_into_acc(w, r, operand(g, p->nest.reds.data[r].value, loop));
+        if (p->nest.reds.data[r].stage == g->l.stage) {
+            if (only)
+                return -1;
+            only = &p->nest.reds.data[r];
         }
-    for (int s = 0; s < p->nest.stores.len; s++)
-        if (stores_in(g, s, loop))
-            kn_c_line(w, "q%d[%s] = %s;", s,
-                      subscript(w, &store_at(g, s)->access, kn_c_number_of(p, true, s)),
-                      stored(g, s, loop));
-    forget(g);
-}
-
-/* What reduction r takes deviations from: the value at lane `l`, which no lane has computed yet. */
-static void put_shift(writing *g, int r, int loop, const char *to)
-{
-    const int v = g->w->ph->nest.reds.data[r].value;
-    forget(g);
-    g->dry = true;
-    for (int i = 0; i < g->w->ph->nest.values.len; i++)
-        put_value(g, i, loop);
-    want(g, v);
-    kn_c_line(g->w, "%s = kn_shift((f64)%s);", to, operand(g, v, loop));
-    g->dry = false;
-    forget(g);
-}
-
-static bool shifts(const writing *g, int r, int loop)
-{
-    return adds_here(g, r, loop) && g->w->ph->nest.reds.data[r].op == KN_OP_VAR;
-}
-
-/* ---- rows ---- */
-
-/* Lanes from..from + `count`, lane j of which adds to accumulator j. */
-static void put_lanes_from(writing *g, int loop, const char *count)
-{
-    kn_c_line(g->w, "KN_LANES");
-    kn_c_open(g->w, "for (i64 j = 0; j < %s; j++)", count);
-    kn_c_line(g->w, "const i64 l = from + j;");
-    put_lane(g, loop);
-    kn_c_close(g->w);
-}
-
-/* A loop that adds up its lanes: KN_FOLD_LANES accumulators each, as the interpreter's folds have. */
-static void put_adding_loop(writing *g, int loop)
-{
-    kn_c_writer *w = g->w;
-    const int reds = w->ph->nest.reds.len;
-    for (int r = 0; r < reds; r++) {
-        if (shifts(g, r, loop)) {
-            kn_c_line(w, "f64 shift%d;", r);
-            kn_c_line(w, "{");
-            w->indent++;
-            kn_c_line(w, "const i64 l = 0;");
-            put_shift(g, r, loop, kn_c_printed(w, "shift%d", r));
-            kn_c_close(w);
-        }
-        if (adds_here(g, r, loop))
-            kn_c_declare_acc(w, r);
-    }
-    kn_c_line(w, "i64 from = 0;");
-    kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
-    put_lanes_from(g, loop, "KN_FOLD_LANES");
-    kn_c_close(w);
-    kn_c_open(w, "if (from < n)");
-    put_lanes_from(g, loop, "n - from");
-    kn_c_close(w);
-    for (int r = 0; r < reds; r++)
-        if (adds_here(g, r, loop))
-            kn_c_join_acc(w, r);
-}
-
-/* ---- columns ---- */
-
-/* Lane by lane, `count` members from the first on that is left. */
-static void put_members(writing *g, int loop, int count)
-{
-    kn_c_writer *w = g->w;
-    const int reds = w->ph->nest.reds.len;
-    kn_c_line(w, "KN_LANES");
-    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
-    for (int r = 0; r < reds; r++)
-        if (adds_here(g, r, loop))
-            kn_c_declare_acc(w, r);
-    if (count > 1) {
-        kn_c_line(w, "KN_UNROLL");
-        kn_c_open(w, "for (int k = 0; k < %d; k++)", count);
-        kn_c_line(w, "const i64 m = first + k;");
-    } else if (w->members) {
-        kn_c_line(w, "const i64 m = first;");
-    }
-    put_lane(g, loop);
-    if (count > 1)
-        kn_c_close(w);
-    for (int r = 0; r < reds; r++)
-        if (adds_here(g, r, loop))
-            kn_c_join_acc(w, r);
-    kn_c_close(w);
-}
-
-/* How many members a loop takes at once, so that accumulators stay in registers meanwhile. Not where it stores: then it
- * would write, and read, as many rows at places of the same low bits. */
-static int at_once(const writing *g)
-{
-    const kn_phase *p = g->w->ph;
     for (int s = 0; s < p->nest.stores.len; s++)
         if (g->l.store_loop[s] >= 0)
-            return 1;
-    for (int i = 0; i < p->nest.values.len; i++)
-        if (g->l.way[i] == KN_C_INLINE &&
-            kn_c_is_function(value_at(g, i)->op, value_at(g, i)->dtype))
-            return 2;
-    return KN_MEMBERS;
+            return -1;
+    if (!only || only->op != KN_OP_MIN || g->w->mode != KN_C_ROWS || !g->w->one_run)
+        return -1;
+    const kn_value *v = kn_c_value_at(g, only->value);
+    if (v->kind != KN_V_ELEM || v->op != KN_OP_WHERE)
+        return -1;
+    const kn_value *place = kn_c_value_at(g, v->in[1]), *none = kn_c_value_at(g, v->in[2]);
+    const bool known = none->kind == KN_V_CONST && place->kind == KN_V_INDEX &&
+                       place->access->kind[g->w->axis] == KN_STRIDE_ONE;
+    return known && none->value.i == kn_identity(KN_OP_MIN, v->dtype).i ? v->in[1] : -1;
 }
 
-/* The first member of those that are accumulated together is what deviations are taken from. */
-static void put_shifts(writing *g, int loop)
+/* Once the place is found, none of a later block comes before it. */
+static void put_exit(kn_c_writing *g)
 {
-    kn_c_writer *w = g->w;
-    for (int r = 0; r < w->ph->nest.reds.len; r++) {
-        if (!shifts(g, r, loop))
-            continue;
-        kn_c_open(w, "if (s->fresh)");
-        if (w->members)
-            kn_c_line(w, "const i64 m = 0;");
-        kn_c_line(w, "KN_LANES");
-        kn_c_open(w, "for (i64 l = 0; l < n; l++)");
-        put_shift(g, r, loop, kn_c_printed(w, "shifts%d[l]", r));
-        kn_c_close(w);
-        kn_c_close(w);
-    }
-}
-
-static void put_loop_of_columns(writing *g, int loop)
-{
-    kn_c_writer *w = g->w;
-    put_shifts(g, loop);
-    if (!w->members) {
-        put_members(g, loop, 1);
-        return;
-    }
-    const int count = at_once(g);
-    kn_c_line(w, "i64 first = 0;");
-    if (count > 1) {
-        kn_c_open(w, "for (; first + %d <= s->members; first += %d)", count, count);
-        put_members(g, loop, count);
-        kn_c_close(w);
-    }
-    kn_c_open(w, "for (; first < s->members; first++)");
-    put_members(g, loop, 1);
-    kn_c_close(w);
-}
-
-static void put_loop(writing *g, int loop)
-{
-    kn_c_writer *w = g->w;
-    if (is_empty(g, loop))
-        return;
-    if (w->mode == KN_C_COLS) {
-        put_loop_of_columns(g, loop);
-    } else if (adds(g, loop)) {
-        kn_c_line(w, "{");
-        w->indent++;
-        put_adding_loop(g, loop);
-        kn_c_close(w);
-    } else {
-        kn_c_line(w, "KN_LANES");
-        kn_c_open(w, "for (i64 l = 0; l < n; l++)");
-        put_lane(g, loop);
-        kn_c_close(w);
-    }
+    const int index = g->l.group ? -1 : index_sought(g);
+    for (int r = 0; r < g->w->ph->nest.reds.len && index >= 0; r++)
+        if (g->w->ph->nest.reds.data[r].stage == g->l.stage) {
+            kn_c_line(g->w, "if (s->acc%d <= p%d)", r, index);
+            kn_c_line(g->w, "    return;");
+        }
 }
 
 /* ---- behind a loop ---- */
 
-static void put_calls(writing *g, int loop)
+static void put_calls(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int i = 0; i < w->ph->nest.values.len; i++) {
-        const kn_value *v = value_at(g, i);
+        const kn_value *v = kn_c_value_at(g, i);
         if (g->l.way[i] != KN_C_CALLED || g->l.loop[i] != loop)
             continue;
         if (v->kind == KN_V_GATHER) {
             kn_c_line(w, "for (i64 l = 0; l < n; l++)");
             kn_c_line(w, "    a%d[l] = p%d[%s%s];", i, i,
-                      subscript(w, v->access, kn_c_number_of(w->ph, false, i)), places(g, i));
+                      kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i)), places(g, i));
             continue;
         }
         put_call(g, v, "n", kn_c_printed(w, "a%d", i));
@@ -603,12 +348,12 @@ static void put_calls(writing *g, int loop)
 }
 
 /* Stores that only some do. */
-static void put_guarded(writing *g)
+static void put_guarded(kn_c_writing *g)
 {
     kn_c_writer *w = g->w;
     const kn_phase *p = w->ph;
     for (int s = 0; s < p->nest.stores.len; s++) {
-        const kn_store *st = store_at(g, s);
+        const kn_store *st = kn_c_store_at(g, s);
         if (g->l.store_loop[s] < 0 || !kn_c_is_guarded(st))
             continue;
         kn_text t = kn_text_new(w->a);
@@ -620,12 +365,13 @@ static void put_guarded(writing *g)
         kn_c_line(w, "    for (i64 l = 0; l < %s; l++)",
                   w->axis >= 0 && (st->once >> w->axis & 1) ? "1" : "n");
         kn_c_line(w, "        q%d[%s] = %s;", s,
-                  subscript(w, &st->access, kn_c_number_of(p, true, s)), stored(g, s, -1));
+                  kn_c_subscript(w, &st->access, kn_c_number_of(p, true, s)),
+                  kn_c_stored(g, s, -1));
     }
 }
 
 /* The reductions that folds do, over n lanes; `copies`: what was copied is reduced from the copy. */
-static void put_folds(writing *g, bool copies)
+static void put_folds(kn_c_writing *g, bool copies)
 {
     kn_c_writer *w = g->w;
     const kn_phase *p = w->ph;
@@ -640,7 +386,7 @@ static void put_folds(writing *g, bool copies)
     }
 }
 
-static bool folds(const writing *g)
+static bool folds(const kn_c_writing *g)
 {
     for (int v = 0; v < g->w->ph->nest.values.len; v++)
         if (kn_c_is_folded(g->w, &g->l, v))
@@ -649,17 +395,19 @@ static bool folds(const writing *g)
 }
 
 /* Where blocks have one run each, reduces it; else copies what is to be reduced from memory when all runs are there. */
-static void put_folds_of_runs(writing *g)
+static void put_folds_of_runs(kn_c_writing *g)
 {
     kn_c_writer *w = g->w;
     if (!folds(g))
         return;
-    kn_c_open(w, "if (c->run)");
-    put_folds(g, false);
-    kn_c_line(w, "return;");
-    kn_c_close(w);
+    if (w->mode == KN_C_COLS) {
+        kn_c_open(w, "if (c->run)");
+        put_folds(g, false);
+        kn_c_line(w, "return;");
+        kn_c_close(w);
+    }
     for (int v = 0; v < w->ph->nest.values.len; v++) {
-        const char *type = kn_c_type(value_at(g, v)->dtype);
+        const char *type = kn_c_type(kn_c_value_at(g, v)->dtype);
         if (!g->l.copied[v])
             continue;
         kn_c_line(
@@ -670,7 +418,7 @@ static void put_folds_of_runs(writing *g)
 }
 
 /* A block of several runs, whose operands all have arrays; they begin with the block. */
-static void put_fold_function(writing *g, const char *name)
+static void put_fold_function(kn_c_writing *g, const char *name)
 {
     kn_c_writer *w = g->w;
     if (!folds(g))
@@ -679,7 +427,7 @@ static void put_fold_function(writing *g, const char *name)
               name);
     w->indent++;
     for (int v = 0; v < w->ph->nest.values.len; v++) {
-        const kn_value *value = value_at(g, v);
+        const kn_value *value = kn_c_value_at(g, v);
         const char *type = kn_c_type(value->dtype);
         if (!kn_c_is_folded(w, &g->l, v))
             continue;
@@ -703,29 +451,33 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
 {
     const int n = w->ph->nest.values.len + 1;
     const char *name = kn_c_state(w);
-    writing g = {.w = w};
+    kn_c_writing g = {.w = w};
     kn_c_divide(w, group, stage, &g.l);
     w->members = g.l.several;
     g.known = KN_NEW_ARRAY(w->a, bool, n);
     g.loaded = KN_NEW_ARRAY(w->a, bool, n);
     kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)\n{", name,
-              group ? "group" : "sweep", stage, name);
+              group      ? "group"
+              : w->whole ? "whole"
+                         : "sweep",
+              stage, name);
     w->indent++;
     put_top(&g);
+    put_exit(&g);
     for (int loop = 0; loop < g.l.loops; loop++) {
-        put_loop(&g, loop);
+        kn_c_put_loop(&g, loop);
         put_calls(&g, loop);
     }
     put_guarded(&g);
-    if (!group && w->one_run)
+    if (!group && (w->one_run || w->whole))
         put_folds(&g, false);
-    if (!group && !w->one_run)
+    else if (!group)
         put_folds_of_runs(&g);
     kn_c_close(w);
     kn_put(w->t, "\n");
-    if (!group && !w->one_run)
+    if (!group && !w->one_run && !w->whole)
         put_fold_function(&g, name);
-    if (!group) {
+    if (!group && !w->whole) {
         w->folds[stage] = !w->one_run && folds(&g);
         w->several[stage] = w->members;
     }

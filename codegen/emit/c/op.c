@@ -142,7 +142,7 @@ kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red)
 bool kn_c_is_added(const kn_c_writer *w, const kn_red *red)
 {
     const bool known = kn_c_accumulator(w->ph, red) != KN_NO_DTYPE || red->op == KN_OP_VAR;
-    return known && !red->by && (w->mode == KN_C_COLS || w->one_run);
+    return known && !red->by && (w->mode == KN_C_COLS || w->one_run || w->whole);
 }
 
 const char *kn_c_acc(kn_c_writer *w, int r)

@@ -279,13 +279,22 @@ static void put_sweep_of_row(kn_c_writer *w, int stage)
     put_starts(w, stage, "1");
     if (!w->one_run)
         put_seek(w, p->nest.ngroup, p->nest.naxes, "from");
-    kn_c_line(w, "kn_blocks b%d = kn_start(c, from);", stage);
+    if (!w->one_run)
+        kn_c_line(w, "kn_blocks b%d = kn_start(c, from);", stage);
     kn_c_open(w, "for (i64 i = from, stop; i < to; i = stop)");
-    kn_c_line(w, "stop = kn_block_end(c, &b%d, i, to);", stage);
+    kn_c_line(
+        w, w->one_run ? "stop = KN_MIN(to, i + c->most);" : "stop = kn_block_end(c, &b%d, i, to);",
+        stage);
     kn_c_line(w, "s->row = i - from;");
+    if (w->folds[stage]) {
+        kn_c_open(w, "if (c->run)");
+        put_block(w, "whole", stage, "i", "stop - i");
+        kn_c_line(w, "continue;");
+        kn_c_close(w);
+    }
     put_block(w, "sweep", stage, "i", "stop - i");
     if (w->folds[stage])
-        kn_c_line(w, "if (!c->run) %s_fold%d(c, s, stop - i);", kn_c_state(w), stage);
+        kn_c_line(w, "%s_fold%d(c, s, stop - i);", kn_c_state(w), stage);
     kn_c_close(w);
     put_finish(w, stage, "1");
 }
@@ -427,6 +436,10 @@ void kn_c_put_walk(kn_c_writer *w)
         kn_c_put_lanes(w, true, t);
         if (t < p->nest.nsweeps)
             kn_c_put_lanes(w, false, t);
+        w->whole = !cols && w->folds[t];
+        if (w->whole)
+            kn_c_put_lanes(w, false, t);
+        w->whole = false;
     }
     put_runs_function(w, first, end);
     kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *c, i64 unit, i64 end, char *scratch)\n{",

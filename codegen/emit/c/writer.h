@@ -5,7 +5,8 @@
  *   text.c      lines, names, literals
  *   reduce.c    the accumulators of loops
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
- *   loops.c     those loops as text
+ *   sweep.c     one of those loops as text
+ *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   walk.c      the walks: groups, members, blocks
  *   c.c         the translation unit */
 #ifndef KN_CODEGEN_C_WRITER_H
@@ -39,6 +40,7 @@ typedef struct kn_c_writer {
     bool *folds;       /* per stage: blocks of several runs are reduced by a function */
     bool *several;     /* per stage, cols: the function of a sweep takes several members, */
     bool members;      /* and this one does */
+    bool whole;        /* rows of several runs: the function's blocks are one run each */
 } kn_c_writer;
 
 /* ---- numbers.c ---- */
@@ -137,9 +139,42 @@ static inline bool kn_c_is_kept(const kn_c_writer *w, int v, int t)
 
 /* ---- loops.c ---- */
 
+/* The function of a block's lanes, as it is written. */
+typedef struct kn_c_writing {
+    kn_c_writer *w;
+    kn_c_lanes l;
+    bool *known;  /* per value: declared at the top */
+    bool *loaded; /* per value: read in this loop already */
+    bool dry;     /* values are computed without being written anywhere */
+} kn_c_writing;
+
+static inline const kn_value *kn_c_value_at(const kn_c_writing *g, int v)
+{
+    return &g->w->ph->nest.values.data[v];
+}
+static inline const kn_store *kn_c_store_at(const kn_c_writing *g, int s)
+{
+    return &g->w->ph->nest.stores.data[s];
+}
+/* "l * num[6]": a lane of an access; of member m from the first, where there are several. */
+const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at);
+/* "p3[l]": what value v is read from. */
+const char *kn_c_element(kn_c_writing *g, int v);
+/* "[l]": a lane of its array. */
+const char *kn_c_place(const kn_c_writing *g, int v);
+/* The value in loop `loop`, where `l` is the lane; and what it is computed by. */
+const char *kn_c_operand(kn_c_writing *g, int v, int loop);
+const char *kn_c_expression(kn_c_writing *g, int v, int loop);
+
 /* The function that works on lanes [done, done + n) of a block, and reduces them where they are all of it; and the one
  * that reduces a block of several runs, if there is one. Sets w->folds and w->several of a sweep. */
 void kn_c_put_lanes(kn_c_writer *w, bool group, int stage);
+
+/* ---- sweep.c ---- */
+
+void kn_c_put_loop(kn_c_writing *g, int loop);
+/* What store s writes in it. */
+const char *kn_c_stored(kn_c_writing *g, int s, int loop);
 
 /* ---- walk.c ---- */
 

@@ -1,0 +1,293 @@
+/* One loop over the lanes of a block, as text: of rows, which reduce by KN_FOLD_LANES accumulators, and of columns, which
+ * take several members. */
+#include <string.h>
+
+#include "codegen/emit/c/writer.h"
+
+enum { KN_MEMBERS = 8 };
+
+/* Reads value v into a local variable, unless the loop has it already. */
+static void want(kn_c_writing *g, int v)
+{
+    kn_c_writer *w = g->w;
+    if (g->l.way[v] != KN_C_READ || g->loaded[v])
+        return;
+    kn_c_line(w, "const %s %s = %s;", kn_c_type(kn_c_value_at(g, v)->dtype), kn_c_value(w, v),
+              kn_c_element(g, v));
+    g->loaded[v] = true;
+}
+
+static bool adds_here(const kn_c_writing *g, int r, int loop)
+{
+    const kn_phase *p = g->w->ph;
+    const kn_red *red = &p->nest.reds.data[r];
+    if (g->l.group || red->stage != g->l.stage || kn_red_owner(p, r) != r ||
+        !kn_c_is_added(g->w, red))
+        return false;
+    int v = red->value;
+    return loop == (g->l.way[v] == KN_C_CALLED   ? g->l.loop[v] + 1
+                    : g->l.way[v] == KN_C_INLINE ? g->l.loop[v]
+                                                 : 0);
+}
+
+static bool adds(const kn_c_writing *g, int loop)
+{
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
+        if (adds_here(g, r, loop))
+            return true;
+    return false;
+}
+
+static bool stores_in(const kn_c_writing *g, int s, int loop)
+{
+    return g->l.store_loop[s] == loop && !kn_c_is_guarded(kn_c_store_at(g, s));
+}
+
+/* Is v made elsewhere, or read, and wanted in an array? Then the first loop copies it. */
+static bool copies(const kn_c_writing *g, int v, int loop)
+{
+    return loop == 0 && g->l.array[v] && g->l.way[v] <= KN_C_READ;
+}
+
+static bool is_empty(const kn_c_writing *g, int loop)
+{
+    const kn_phase *p = g->w->ph;
+    for (int i = 0; i < p->nest.values.len; i++)
+        if ((g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop) || copies(g, i, loop))
+            return false;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (stores_in(g, s, loop))
+            return false;
+    return !adds(g, loop);
+}
+
+static void put_value(kn_c_writing *g, int i, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *v = kn_c_value_at(g, i);
+    bool here = g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop;
+    if (copies(g, i, loop) && !g->dry) {
+        want(g, i);
+        kn_c_line(w, "a%d%s = %s;", i, kn_c_place(g, i), kn_c_operand(g, i, loop));
+    }
+    if (!here)
+        return;
+    for (int k = 0; k < v->nin; k++)
+        want(g, v->in[k]);
+    kn_c_line(w, "const %s %s = %s;", kn_c_local(v->dtype), kn_c_value(w, i),
+              kn_c_expression(g, i, loop));
+    if (g->l.array[i] && !g->dry)
+        kn_c_line(w, "a%d%s = %s;", i, kn_c_place(g, i), kn_c_value(w, i));
+}
+
+const char *kn_c_stored(kn_c_writing *g, int s, int loop)
+{
+    const kn_store *st = kn_c_store_at(g, s);
+    if (st->kind == KN_STORE_PARTIAL)
+        return kn_c_printed(g->w,
+                            g->w->mode == KN_C_COLS && g->w->one_run ? "s->r%d[l]"
+                            : g->w->mode == KN_C_COLS                ? "s->r%d[done + l]"
+                                                                     : "s->r%d",
+                            st->value);
+    return kn_c_operand(g, st->value, loop);
+}
+
+static void forget(kn_c_writing *g)
+{
+    memset(g->loaded, 0, sizeof *g->loaded * (size_t)g->w->ph->nest.values.len);
+}
+
+/* What is done for lane `l`. */
+static void put_lane(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    forget(g);
+    for (int s = 0; s < p->nest.stores.len; s++) /* reads come before stores */
+        if (stores_in(g, s, loop) && kn_c_store_at(g, s)->kind != KN_STORE_PARTIAL)
+            want(g, kn_c_store_at(g, s)->value);
+    for (int i = 0; i < p->nest.values.len; i++)
+        put_value(g, i, loop);
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (adds_here(g, r, loop)) {
+            want(g, p->nest.reds.data[r].value);
+            kn_c_put_into_acc(w, r, kn_c_operand(g, p->nest.reds.data[r].value, loop));
+        }
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (stores_in(g, s, loop))
+            kn_c_line(w, "q%d[%s] = %s;", s,
+                      kn_c_subscript(w, &kn_c_store_at(g, s)->access, kn_c_number_of(p, true, s)),
+                      kn_c_stored(g, s, loop));
+    forget(g);
+}
+
+/* What reduction r takes deviations from: the value at lane `l`, which no lane has computed yet. */
+static void put_shift(kn_c_writing *g, int r, int loop, const char *to)
+{
+    const int v = g->w->ph->nest.reds.data[r].value;
+    forget(g);
+    g->dry = true;
+    for (int i = 0; i < g->w->ph->nest.values.len; i++)
+        put_value(g, i, loop);
+    want(g, v);
+    kn_c_line(g->w, "%s = kn_shift((f64)%s);", to, kn_c_operand(g, v, loop));
+    g->dry = false;
+    forget(g);
+}
+
+static bool shifts(const kn_c_writing *g, int r, int loop)
+{
+    return adds_here(g, r, loop) && g->w->ph->nest.reds.data[r].op == KN_OP_VAR;
+}
+
+/* ---- rows ---- */
+
+/* Lanes from..from + `count`, lane j of which adds to accumulator j. */
+static void put_lanes_from(kn_c_writing *g, int loop, const char *count)
+{
+    kn_c_line(g->w, "KN_LANES");
+    kn_c_open(g->w, "for (i64 j = 0; j < %s; j++)", count);
+    kn_c_line(g->w, "const i64 l = from + j;");
+    put_lane(g, loop);
+    kn_c_close(g->w);
+}
+
+/* Fetches what later iterations read. */
+static void put_fetches(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++)
+        if (g->l.way[v] == KN_C_READ && kn_c_access(w->ph, v)->kind[w->axis] == KN_STRIDE_ONE)
+            kn_c_line(w, "KN_FETCH(p%d + from);", v);
+}
+
+/* A loop that adds up its lanes: KN_FOLD_LANES accumulators each, as the interpreter's folds have. */
+static void put_adding_loop(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    const int reds = w->ph->nest.reds.len;
+    for (int r = 0; r < reds; r++) {
+        if (shifts(g, r, loop)) {
+            kn_c_line(w, "f64 shift%d;", r);
+            kn_c_line(w, "{");
+            w->indent++;
+            kn_c_line(w, "const i64 l = 0;");
+            put_shift(g, r, loop, kn_c_printed(w, "shift%d", r));
+            kn_c_close(w);
+        }
+        if (adds_here(g, r, loop))
+            kn_c_declare_acc(w, r);
+    }
+    kn_c_line(w, "i64 from = 0;");
+    kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
+    put_fetches(g, loop);
+    put_lanes_from(g, loop, "KN_FOLD_LANES");
+    kn_c_close(w);
+    kn_c_open(w, "if (from < n)");
+    put_lanes_from(g, loop, "n - from");
+    kn_c_close(w);
+    for (int r = 0; r < reds; r++)
+        if (adds_here(g, r, loop))
+            kn_c_join_acc(w, r);
+}
+
+/* ---- columns ---- */
+
+/* Lane by lane, `count` members from the first on that is left. */
+static void put_members(kn_c_writing *g, int loop, int count)
+{
+    kn_c_writer *w = g->w;
+    const int reds = w->ph->nest.reds.len;
+    kn_c_line(w, "KN_LANES");
+    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+    for (int r = 0; r < reds; r++)
+        if (adds_here(g, r, loop))
+            kn_c_declare_acc(w, r);
+    if (count > 1) {
+        kn_c_line(w, "KN_UNROLL");
+        kn_c_open(w, "for (int k = 0; k < %d; k++)", count);
+        kn_c_line(w, "const i64 m = first + k;");
+    } else if (w->members) {
+        kn_c_line(w, "const i64 m = first;");
+    }
+    put_lane(g, loop);
+    if (count > 1)
+        kn_c_close(w);
+    for (int r = 0; r < reds; r++)
+        if (adds_here(g, r, loop))
+            kn_c_join_acc(w, r);
+    kn_c_close(w);
+}
+
+/* How many members a loop takes at once, so that accumulators stay in registers meanwhile. Not where it stores: then it
+ * would write, and read, as many rows at places of the same low bits. */
+static int at_once(const kn_c_writing *g)
+{
+    const kn_phase *p = g->w->ph;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (g->l.store_loop[s] >= 0)
+            return 1;
+    for (int i = 0; i < p->nest.values.len; i++)
+        if (g->l.way[i] == KN_C_INLINE &&
+            kn_c_is_function(kn_c_value_at(g, i)->op, kn_c_value_at(g, i)->dtype))
+            return 2;
+    return KN_MEMBERS;
+}
+
+/* The first member of those that are accumulated together is what deviations are taken from. */
+static void put_shifts(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    for (int r = 0; r < w->ph->nest.reds.len; r++) {
+        if (!shifts(g, r, loop))
+            continue;
+        kn_c_open(w, "if (s->fresh)");
+        if (w->members)
+            kn_c_line(w, "const i64 m = 0;");
+        kn_c_line(w, "KN_LANES");
+        kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+        put_shift(g, r, loop, kn_c_printed(w, "shifts%d[l]", r));
+        kn_c_close(w);
+        kn_c_close(w);
+    }
+}
+
+static void put_loop_of_columns(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    put_shifts(g, loop);
+    if (!w->members) {
+        put_members(g, loop, 1);
+        return;
+    }
+    const int count = at_once(g);
+    kn_c_line(w, "i64 first = 0;");
+    if (count > 1) {
+        kn_c_open(w, "for (; first + %d <= s->members; first += %d)", count, count);
+        put_members(g, loop, count);
+        kn_c_close(w);
+    }
+    kn_c_open(w, "for (; first < s->members; first++)");
+    put_members(g, loop, 1);
+    kn_c_close(w);
+}
+
+void kn_c_put_loop(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    if (is_empty(g, loop))
+        return;
+    if (w->mode == KN_C_COLS) {
+        put_loop_of_columns(g, loop);
+    } else if (adds(g, loop)) {
+        kn_c_line(w, "{");
+        w->indent++;
+        put_adding_loop(g, loop);
+        kn_c_close(w);
+    } else {
+        kn_c_line(w, "KN_LANES");
+        kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+        put_lane(g, loop);
+        kn_c_close(w);
+    }
+}
