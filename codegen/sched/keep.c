@@ -18,7 +18,14 @@
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
-enum { REGISTER_PRICE = 1, MEMORY_PRICE = 4, LOAD_COST = 2, MOST_FRAMES = 2, MOST_VALUES = 256 };
+enum {
+    REGISTER_PRICE = 1,
+    MEMORY_PRICE = 4,
+    LOAD_COST = 2,
+    MOST_FRAMES = 2,
+    MOST_VALUES = 256,
+    FEWEST_LANES = 64, /* of a tile of columns */
+};
 
 typedef struct keeper {
     kn_arena *arena;
@@ -164,7 +171,8 @@ void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reu
     for (int i = 0; i < ph->nest.values.len && !k.where; i++)
         if (!kn_is_hoisted(ph, i))
             k.where = kn_kept(ph, i);
-    if (cpu && ph->how.walk == KN_WALK_ROWS && ph->nest.members <= KN_FRAME_MEMBERS)
+    const int64_t lanes = ph->how.walk == KN_WALK_COLS ? FEWEST_LANES : 1;
+    if (cpu && ph->how.walk != KN_WALK_FLAT && ph->nest.members <= KN_FRAME_MEMBERS / lanes)
         k.where = KN_KEEP_FRAME;
     if (!k.where)
         return;
