@@ -56,6 +56,7 @@ kiln_status machine_open(machine *m, const char *device)
     kiln_config config;
     kiln_config_init(&config);
     config.device = device;
+    config.cpu_compile = "wait"; /* what is measured is what is reached */
     kiln_status status = kiln_ctx_create(&config, &m->ctx);
     if (status != KILN_OK)
         return status;
