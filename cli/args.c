@@ -35,6 +35,7 @@ static const option options[] = {
     {"--bytes", KN_OPT_BYTES, NEEDED},
     {"--cpu", KN_OPT_EMIT, NONE},
     {"--name", KN_OPT_EMIT, NEEDED},
+    {"--sizes", KN_OPT_EMIT, NEEDED},
     {"--entry", KN_OPT_LAUNCH, NEEDED},
     {"--grid", KN_OPT_LAUNCH, NEEDED},
     {"--block", KN_OPT_LAUNCH, NEEDED},
@@ -101,7 +102,7 @@ static void set_emit(kn_args *args, const char *name, const char *text)
     if (strcmp(name, "--cpu") == 0)
         args->cpu = true;
     else
-        args->name = text;
+        *(strcmp(name, "--name") == 0 ? &args->name : &args->sizes) = text;
 }
 
 static int set_option(kn_args *args, const option *o, const char *text, kn_err *e)

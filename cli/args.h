@@ -26,7 +26,7 @@ enum {
     KN_OPT_HTML = 8192,
     KN_OPT_SVG = 16384,
     KN_OPT_SPLIT = 32768,
-    KN_OPT_EMIT = 65536 /* --cpu, --name */
+    KN_OPT_EMIT = 65536 /* --cpu, --name, --sizes */
 };
 
 typedef struct kn_args {
@@ -45,10 +45,10 @@ typedef struct kn_args {
     const char *bytes;
     const char *entry, *grid, *block, *cluster, *shared, *emulator; /* KN_OPT_LAUNCH */
     bool cooperative;
-    bool cpu;             /* KN_OPT_EMIT */
-    const char *name;     /* KN_OPT_EMIT */
-    const char *subject;  /* FILE or EXPR */
-    kn_cli_value *values; /* of the NAME=VALUE words, in order; names are unique */
+    bool cpu;                 /* KN_OPT_EMIT */
+    const char *name, *sizes; /* KN_OPT_EMIT */
+    const char *subject;      /* FILE or EXPR */
+    kn_cli_value *values;     /* of the NAME=VALUE words, in order; names are unique */
     int nvalues;
     char *names; /* what the values' names point into */
 } kn_args;

@@ -42,6 +42,7 @@ static int emit(kn_session *s, const kn_args *args, kn_err *e)
     kiln_emit_options options;
     kiln_emit_options_init(&options);
     options.name = args->name;
+    options.sizes = args->sizes;
     char targets[1024];
     if (!args->cpu && !args->arch)
         return kn_usage_error(
@@ -53,7 +54,12 @@ static int emit(kn_session *s, const kn_args *args, kn_err *e)
     options.targets = targets;
     if (mkdir(m.dir, 0777) != 0 && errno != EEXIST)
         return kn_run_error(e, "%s: %s", m.dir, strerror(errno));
-    kiln_status status = kiln_emit(s->prog, s->args, s->nargs, &options, take_file, &m);
+    kiln_status status = KILN_OK;
+    if (args->autotune) /* measures, where that has not been done */
+        status = kiln_prepare(s->prog, s->args, s->nargs, NULL);
+    if (status != KILN_OK)
+        return kn_lib_error(e, status);
+    status = kiln_emit(s->prog, s->args, s->nargs, &options, take_file, &m);
     return m.status ? m.status : kn_lib_error(e, status);
 }
 

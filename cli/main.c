@@ -115,7 +115,10 @@ static const struct command {
      "  --autotune     with --device cpu or cuda: what a run with --autotune has measured there for\n"
      "                 such sizes, or would try; measures nothing itself\n" FUSION_HELP
          SCHEDULE_HELP VALUE_HELP},
-    {{"emit", KN_OPT_FUSION | KN_OPT_OUT | KN_OPT_FAST | KN_OPT_EMIT | KN_OPT_ARCH, "FILE"},
+    {{"emit",
+      KN_OPT_FUSION | KN_OPT_OUT | KN_OPT_FAST | KN_OPT_EMIT | KN_OPT_ARCH | KN_OPT_DEVICE |
+          KN_OPT_TUNE,
+      "FILE"},
      kn_cmd_emit,
      "write a program as C that needs no kiln to run",
      "usage: kiln emit FILE[:FUNCTION] --cpu|--arch A,... [NAME=f32[8,64] ...] [-o DIR]\n"
@@ -129,6 +132,9 @@ static const struct command {
      "  --arch A,...   it runs on GPUs of these architectures, sm_80,sm_90, and on newer ones; takes\n"
      "                 NVRTC, and no GPU\n"
      "  NAME=f32[8,64] sizes that get code of their own; they decide every size of the program\n"
+     "  --sizes S      more of them by the names of sizes: 'N=8 C=64 | N=1 C=64'\n"
+     "  --autotune     with --device cuda: the code for NAME=f32[8,64] is what measuring here finds the\n"
+     "                 quickest for this machine's GPU\n"
      "  -o DIR         where to (here); DIR is made if there is none\n"
      "  --name NAME    of functions and files (the function's own)\n" FUSION_HELP
      "  --fast-math    algebra that floating point does not allow\n"},

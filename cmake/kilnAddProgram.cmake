@@ -1,11 +1,11 @@
-# kiln_add_program(TARGET FILE [CPU] [ARCHS sm_80 sm_90...] [NAME name] [SIZES NAME=f32[8,64]...])
+# kiln_add_program(TARGET FILE [CPU] [ARCHS sm_80 sm_90...] [NAME name] [SIZES NAME=f32[8,64]...] [AT "N=8 C=64"...])
 #
 # The library TARGET, of which `kiln emit` writes the C files when FILE (or FILE:FUNCTION) is newer: what links to it includes
 # "name.h" and needs nothing of kiln's. name: of functions and files; without one it is FUNCTION, or FILE's without its ending.
 # It runs on the CPU, on GPUs of these architectures (NVRTC compiles for them, where it is built), or on both. SIZES get code
-# of their own.
+# of their own, and so does each set of AT, by the names of sizes.
 function(kiln_add_program target file)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "CPU" "NAME" "ARCHS;SIZES")
+    cmake_parse_arguments(PARSE_ARGV 2 arg "CPU" "NAME" "ARCHS;SIZES;AT")
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "kiln_add_program(${target}): what is ${arg_UNPARSED_ARGUMENTS}?")
     endif()
@@ -35,6 +35,10 @@ function(kiln_add_program target file)
         list(JOIN arg_ARCHS "," archs)
         list(APPEND on --arch ${archs})
         list(APPEND libraries ${CMAKE_DL_LIBS} pthread)
+    endif()
+    if(arg_AT)
+        list(JOIN arg_AT " | " sizes)
+        list(APPEND on --sizes ${sizes})
     endif()
     add_custom_command(OUTPUT ${files}
         COMMAND kiln::command emit ${subject} ${on} --name ${name} -o ${dir} ${arg_SIZES}

@@ -24,7 +24,8 @@ typedef struct emission {
 static kn_status emit_inner(void *user)
 {
     emission *e = user;
-    const kn_emitting what = {e->options.name, e->options.targets, kiln_version()};
+    const kn_emitting what = {e->options.name, e->options.targets, e->options.sizes,
+                              kiln_version()};
     kn_emitted made;
     KN_TRY(kn_emit(e->prog->core, e->scratch, e->args, e->nargs, &what, &made));
     for (int i = 0; i < made.files.len; i++) {

@@ -739,6 +739,8 @@ typedef struct kiln_emit_options {
     const char *name; /* of the functions and files; NULL: the program's, kiln_prog_name() */
     /* what it is to run on: "cpu", which NULL is too, GPUs of these architectures, or both: "cpu,sm_80,sm_90" */
     const char *targets;
+    /* more sizes that get plans of their own, each set by the program's symbols: "N=8 C=64 | N=1 C=64"; NULL: none */
+    const char *sizes;
 } kiln_emit_options;
 KILN_INIT(kiln_emit_options)
 /* Takes a file's text, of `bytes` bytes and a 0 behind them; what is not KILN_OK ends kiln_emit(). */

@@ -47,7 +47,7 @@ STRUCT(explain_options, verbose, F(stage), F(arch))
 STRUCT(split_options, nargs, F(save), F(arch), F(args))
 #undef F
 #define F(field) END(kiln_emit_options, field)
-STRUCT(emit_options, targets, F(name))
+STRUCT(emit_options, sizes, F(name), F(targets))
 #undef F
 #define F(field) END(kiln_measurement, field)
 STRUCT(measurement, disk_hits, F(repeats), F(launches), F(device_us), F(host_us), F(compile_ms),

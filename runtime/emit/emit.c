@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/emit/impl.h"
+#include "runtime/tune.h"
 
 /* One thread runs it. */
 static const kn_target host = {
@@ -28,6 +29,25 @@ typedef enum serving {
     ALL,
 } serving;
 
+/* Does the program measure on a GPU of this architecture, here? */
+static const kn_target *measures_on(const kn_emitter *e, const kn_target *target)
+{
+    kn_device *dev = e->prog->ctx->dev;
+    const kn_target *own = dev->ops->target(dev);
+    return kn_tunes(e->prog) && own->sm && own->sm == target->sm ? own : NULL;
+}
+
+/* As autotune has found to be the quickest, if it has measured such sizes. */
+static kn_status make_plan(kn_emitter *e, const kn_problem *problem, kn_plan **plan)
+{
+    kn_tuning learnt;
+    KN_TRY(kn_plan_make(e->a, problem, plan));
+    if (problem->formulas || !measures_on(e, problem->target) ||
+        !kn_tune_recall(e->a, e->prog, *plan, &learnt))
+        return KN_OK;
+    return kn_program_plan_by(problem, &learnt.trials[learnt.winner].force, e->a, plan);
+}
+
 static kn_status add_plan(kn_emitter *e, kn_emitted_for *to, const kn_binding *b, serving sizes)
 {
     kn_emitted_plan *made = KN_NEW(e->a, kn_emitted_plan);
@@ -44,7 +64,7 @@ static kn_status add_plan(kn_emitter *e, kn_emitted_for *to, const kn_binding *b
                               .pinned = sizes == PINNED ? b->sizes : NULL,
                               .target = &to->target,
                               .oldest = e->gpus.len && e->gpus.data[0] == to};
-    KN_TRY(kn_plan_make(e->a, &problem, &made->plan));
+    KN_TRY(make_plan(e, &problem, &made->plan));
     kn_push(e->a, &to->plans, made);
     return KN_OK;
 }
@@ -114,11 +134,34 @@ static kn_status read_targets(kn_emitter *e, const char *text)
 
 /* ---- plans ---- */
 
-static kn_status add_plans(kn_emitter *e, kn_emitted_for *to, const kn_binding *given,
+/* Sizes that are given: as arguments, and as text. */
+typedef KN_VEC(kn_binding) givens;
+
+static kn_status read_given(kn_emitter *e, const kn_arg *args, int nargs, const char *text,
+                            givens *all)
+{
+    kn_binding b;
+    if (nargs) {
+        KN_TRY(kn_bind(e->a, e->g, args, nargs, KN_BIND_ASSUME, &b));
+        KN_TRY(check_pinned(e, &b));
+        kn_push(e->a, all, b);
+    }
+    for (const char *end; text; text = *end ? end + 1 : NULL) {
+        end = text + strcspn(text, "|");
+        KN_TRY(kn_bind_given(e->a, e->g, kn_strndup(e->a, text, (size_t)(end - text)), &b));
+        kn_push(e->a, all, b);
+    }
+    return KN_OK;
+}
+
+static kn_status add_plans(kn_emitter *e, kn_emitted_for *to, const givens *given,
                            const kn_binding *example)
 {
-    if (given)
-        KN_TRY(add_plan(e, to, given, PINNED));
+    const kn_target *own = to->arch ? measures_on(e, &to->target) : NULL;
+    if (own)
+        to->target = *own;
+    for (int i = 0; i < given->len; i++)
+        KN_TRY(add_plan(e, to, &given->data[i], PINNED));
     if (to->arch)
         return add_plan(e, to, example, ALL);
     KN_TRY(add_plan(e, to, example, EXAMPLE));
@@ -126,17 +169,13 @@ static kn_status add_plans(kn_emitter *e, kn_emitted_for *to, const kn_binding *
                                                               : KN_OK;
 }
 
-static kn_status put_plans(kn_emitter *e, kn_text *t, const kn_arg *args, int nargs)
+static kn_status put_plans(kn_emitter *e, kn_text *t, const givens *given)
 {
-    kn_binding given, example;
-    if (nargs) {
-        KN_TRY(kn_bind(e->a, e->g, args, nargs, KN_BIND_ASSUME, &given));
-        KN_TRY(check_pinned(e, &given));
-    }
+    kn_binding example;
     kn_status found = kn_bind_example(e->a, e->g, &example);
-    if (found != KN_OK && nargs) { /* what it needs of sizes is fulfilled by these */
+    if (found != KN_OK && given->len) { /* what it needs of sizes is fulfilled by these */
         kn_clear_error();
-        example = given;
+        example = given->data[0];
         found = KN_OK;
     }
     KN_TRY(found);
@@ -144,7 +183,7 @@ static kn_status put_plans(kn_emitter *e, kn_text *t, const kn_arg *args, int na
     for (int i = 0; i < all; i++) {
         const bool gpu = i < e->gpus.len;
         kn_emitted_for *to = gpu ? e->gpus.data[i] : e->cpu;
-        KN_TRY(add_plans(e, to, nargs ? &given : NULL, &example));
+        KN_TRY(add_plans(e, to, given, &example));
         for (int p = 0; p < to->plans.len; p++)
             KN_TRY((gpu ? kn_put_gpu_plan : kn_put_cpu_plan)(e, t, to->plans.data[p]));
     }
@@ -224,8 +263,10 @@ kn_status kn_emit(kn_program *prog, kn_arena *a, const kn_arg *args, int nargs,
     e.name = kn_identifier(a, "", what->name ? what->name : e.g->name);
     KN_TRY(kn_name_sizes(&e));
     KN_TRY(kn_name_parameters(&e));
+    givens given = {0};
+    KN_TRY(read_given(&e, args, nargs, what->sizes, &given));
     kn_put_checks(&e, &body);
-    KN_TRY(put_plans(&e, &body, args, nargs));
+    KN_TRY(put_plans(&e, &body, &given));
     kn_put_interface(&e, &body);
     kn_put_header(&e, &header);
     put_source(&e, &source, kn_text_str(&body));

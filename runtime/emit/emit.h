@@ -18,6 +18,7 @@
 typedef struct kn_emitting {
     const char *name;    /* of functions and files; NULL: the program's */
     const char *targets; /* "cpu", which NULL is too, and architectures: "cpu,sm_80,sm_90" */
+    const char *sizes;   /* more that are pinned, "N=8 C=64 | N=1 C=64"; NULL: none */
     const char *version; /* of the library, for the files to say */
 } kn_emitting;
 

@@ -102,6 +102,8 @@ const char *kn_size_list(kn_emitter *e, bool types);
 
 /* ---- example.c: arguments of sizes that stand for all, bound ---- */
 kn_status kn_bind_example(kn_arena *a, const kn_graph *g, kn_binding *b);
+/* Arguments of the sizes in a text, "N=8 C=64". ARGUMENT where it does not say all. */
+kn_status kn_bind_given(kn_arena *a, const kn_graph *g, const char *text, kn_binding *b);
 
 /* ---- plan.c ---- */
 

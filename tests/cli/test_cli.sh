@@ -226,7 +226,11 @@ printf 'def squares(z: c64[N]):\n    return z * z\n' >complex.kiln
 printf 'def two(x: f32[N], y: f32[M]):\n    return sum(x) + sum(y)\n' >sums.kiln
 check "emit" 0 '^emitted/softmax.c$' emit "$examples/softmax.kiln" --cpu -o emitted
 check "emit under another name" 0 '^emitted/norm2.h$' emit "$examples/softmax.kiln" --cpu -o emitted --name norm2
-check "emit for no device" 2 'what the program is to run on: --cpu' emit "$examples/softmax.kiln"
+check "emit for no device" 2 'what the program is to run on: --cpu, --arch' emit "$examples/softmax.kiln"
+check "emit for an unknown GPU" 2 "for cpu, sm_70, .*, not for 'sm_1'" emit "$examples/softmax.kiln" --arch sm_1 -o emitted
+check "emit for sizes by name" 0 'softmax.c$' emit "$examples/softmax.kiln" --cpu --sizes 'N=2 C=8 | N=3,C=9' -o emitted
+check "emit for too few sizes" 2 'does not say what C is' emit "$examples/softmax.kiln" --cpu --sizes 'N=2' -o emitted
+check "emit for sizes that are none" 2 "has no size 'D'" emit "$examples/softmax.kiln" --cpu --sizes 'N=2 C=3 D=4' -o emitted
 check "emit complex numbers" 2 'squares has complex numbers' emit complex.kiln --cpu -o emitted
 check "emit into a file" 3 'add.kiln/softmax.h: ' emit "$examples/softmax.kiln" --cpu -o add.kiln
 check "emit for some sizes" 2 'all together or not at all: M ' emit sums.kiln 'x=f32[4]' --cpu -o emitted
