@@ -26,7 +26,7 @@ enum {
 };
 
 /* Workspaces begin with words in which blocks of a grid count each other; kernels leave them as they want to find them. */
-enum { KN_GPU_HEAD = 2048, KN_GPU_SEEN = 64 };
+enum { KN_GPU_HEAD = 2048, KN_GPU_SEEN = 64, KN_GPU_MANY = 4096 };
 
 /* ---- the driver ---- */
 
@@ -280,7 +280,7 @@ static inline int kn_gpu_fit(const kn_gpu *g, const kn_gpu_code *c, kn_gpu_loade
     l->resident = (int64_t)blocks * g->units;
     if (c->clusters && !d->cuLaunchKernelEx)
         return KN_GPU_NO_CLUSTERS;
-    kn_gpu_describe(c, &launch, attributes, (unsigned)c->cluster, 0);
+    kn_gpu_describe(c, &launch, attributes, (unsigned)c->cluster * KN_GPU_MANY, 0);
     if (c->clusters && c->persistent && d->cuOccupancyMaxActiveClusters &&
         d->cuOccupancyMaxActiveClusters(&clusters, l->function, &launch) == KN_CU_SUCCESS &&
         clusters > 0)
