@@ -21,7 +21,8 @@ typedef struct model {
     double moved;  /* bytes moved so far */
     double *seen;  /* per buffer: `moved` when it was last touched; -1: not yet */
     bool *touched; /* per buffer: by this phase */
-    bool *need;    /* per value, of one sweep */
+    bool *needs;   /* per sweep and value of the phase: kn_phase_needs() */
+    bool *need;    /* those of one sweep */
     bool reversed; /* the phase's first sweep is a reverse traversal */
     bool persistent;
 } model;
@@ -143,6 +144,22 @@ static void count_read(const model *m, traffic *t, double bytes, double distance
     t->cache += bytes * cached;
 }
 
+static int sweeps_of(const kn_phase *ph) { return ph->nest.nsweeps > 0 ? ph->nest.nsweeps : 1; }
+
+/* What each sweep of the phase needs, found once for all that is asked of it. */
+static void find_needs(model *m, const kn_phase *ph)
+{
+    const int n = ph->nest.values.len;
+    m->needs = KN_NEW_ARRAY(m->k->arena, bool, (int64_t)sweeps_of(ph) * n + 1);
+    for (int sweep = 0; sweep < sweeps_of(ph); sweep++)
+        kn_phase_needs(ph, sweep, m->needs + (int64_t)sweep * n);
+}
+
+static void at_sweep(model *m, const kn_phase *ph, int sweep)
+{
+    m->need = m->needs + (int64_t)sweep * ph->nest.values.len;
+}
+
 /* Does this sweep, the one that m->need is of, load value i from memory? */
 static bool is_loaded(const model *m, const kn_phase *ph, int i, int sweep, const bool *done)
 {
@@ -158,15 +175,13 @@ static bool differs_by_group(const model *m, const kn_phase *ph, int value)
     return ph->nest.ngroup == 0 || kn_read_touches(m->k->arena, ph, value).axes & groups;
 }
 
-static int sweeps_of(const kn_phase *ph) { return ph->nest.nsweeps > 0 ? ph->nest.nsweeps : 1; }
-
 /* Counts a sweep's loads. What an earlier sweep of the phase has read is `distance_in_phase` bytes ago, those of the
  * groups worked on at a time. */
 static void sweep_reads(model *m, const kn_phase *ph, int sweep, double distance_in_phase,
                         traffic *t)
 {
     double swept = m->moved;
-    kn_phase_needs(ph, sweep, m->need);
+    at_sweep(m, ph, sweep);
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (!is_loaded(m, ph, i, sweep, t->done))
@@ -316,7 +331,7 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
     for (int i = 0; i < ph->nest.values.len; i++)
         done[i] = kn_part_on_chip(m->k, ph, i) == 1 || (ph->how.hoisted && kn_is_hoisted(ph, i));
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
-        kn_phase_needs(ph, sweep, m->need);
+        at_sweep(m, ph, sweep);
         double times = waits(m, ph, sweep, done) * waited(m, ph, s);
         double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
         time->waits += s->waves * times * m->m->latency;
@@ -404,7 +419,7 @@ static double additions(model *m, const kn_phase *ph)
     const kn_lanes *lanes = m->target->sm ? kn_find_lanes(m->k->arena, ph) : NULL;
     double sum = 0, function = m->target->sm && approximates(m->k, ph) ? 0.5 : 1;
     for (int s = 0; s < ph->nest.nsweeps; s++) {
-        kn_phase_needs(ph, s, m->need);
+        at_sweep(m, ph, s);
         for (int i = 0; i < ph->nest.values.len; i++) {
             const kn_value *v = &ph->nest.values.data[i];
             if (!m->need[i] || v->level != KN_ELEMENT || kn_is_found(ph, i, s))
@@ -501,7 +516,7 @@ static double local_time(model *m, const kn_phase *ph)
         return 0; /* at the same time */
     double wait = first && host->barrier ? -m->m->latency - m->m->block : 0;
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
-        kn_phase_needs(ph, sweep, m->need);
+        at_sweep(m, ph, sweep);
         wait += waits(m, ph, sweep, done) * m->m->latency;
         wait += kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
     }
@@ -518,6 +533,7 @@ static kn_time phase_time(model *m, const kn_phase *ph)
     t.ns = t.barriers;
     if (is_empty(ph) || is_empty(host_of(ph)))
         return t;
+    find_needs(m, ph);
     if (ph->local) {
         t.in_step = local_time(m, ph);
         t.ns += t.in_step;
@@ -599,11 +615,6 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
 {
     model m = {.m = kn_machine_of(target), .target = target, .k = k};
     const kn_arena_mark here = kn_arena_here(k->arena);
-    int values = 0;
-    for (int i = 0; i < k->phases.len; i++)
-        values =
-            k->phases.data[i].nest.values.len > values ? k->phases.data[i].nest.values.len : values;
-    m.need = KN_NEW_ARRAY(k->arena, bool, values + 1);
     m.seen = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
     m.touched = KN_NEW_ARRAY(k->arena, bool, k->bufs.len + 1);
     for (int b = 0; b < k->bufs.len; b++)

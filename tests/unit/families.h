@@ -62,7 +62,7 @@ static void random_graph(kn_text *t, int operations)
             state = state * 6364136223846793005u + 1442695040888963407u;
             at[k] = (unsigned)(state >> 33);
         }
-        if (at[2] % 200 == 0)
+        if (at[2] % 50 == 0)
             kn_putf(t, "    v%d = v%u - sum(v%u, axis=1, keepdims=True)\n", i, at[0] % (unsigned)i,
                     at[1] % (unsigned)i);
         else

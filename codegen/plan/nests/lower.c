@@ -1,6 +1,7 @@
 /* Lowers regions to raw phases. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/work.h"
 #include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
@@ -96,9 +97,12 @@ static int lower_load(lowering *lo, const kn_node *base, kn_access acc)
 static int extent_param(kn_planner *p, kn_dim dim)
 {
     kn_symbols *s = p->problem->graph->syms;
-    for (int i = 0; i < p->extents.len; i++)
+    const kn_dim resolved = kn_dim_resolve(s, dim);
+    const uint64_t hash = kn_hash(&resolved, sizeof resolved, 0);
+    for (int i = -1; (i = kn_finder_next(&p->extents_by, hash, i)) >= 0;)
         if (kn_dim_equal(s, p->extents.data[i].dim, dim))
             return i;
+    kn_finder_add(p->arena, &p->extents_by, hash, p->extents.len);
     kn_text t = kn_text_new(p->arena);
     kn_dim_print(&t, s, dim);
     if (strstr(kn_text_str(&t), KN_DIM_CUT)) /* other cut axes may have this text */

@@ -19,7 +19,8 @@ typedef struct placer {
     bool *materialised; /* per node: another region reads it, so it must be in memory */
     /* per node: read through a reshape that needs it compact in memory */
     bool *regrouped;
-    bool *output; /* per node */
+    bool *output;  /* per node */
+    int *of_level; /* per level: its regions */
     /* per node: other regions that read it, directly or for what they compute again */
     region_list *readers;
 } placer;
@@ -124,9 +125,8 @@ static bool are_a_barrier(const placer *pl, const candidates *c)
 {
     const kn_regions *regions = pl->p->regions;
     const kn_region *r = regions->of[c->x[0]->id];
-    for (int i = 0; i < regions->list.len; i++)
-        if (regions->list.data[i] != r && regions->list.data[i]->level == r->level)
-            return false;
+    if (pl->of_level[r->level] > 1)
+        return false;
     for (int i = 0; i < r->nodes.len; i++)
         if (pl->materialised[r->nodes.data[i]->id] && !is_candidate(c, r->nodes.data[i]))
             return false;
@@ -325,8 +325,11 @@ void kn_place_values(kn_planner *p)
                  .materialised = KN_NEW_ARRAY(p->arena, bool, n + 1),
                  .regrouped = KN_NEW_ARRAY(p->arena, bool, n + 1),
                  .output = KN_NEW_ARRAY(p->arena, bool, n + 1),
+                 .of_level = KN_NEW_ARRAY(p->arena, int, n + 1),
                  .readers = KN_NEW_ARRAY(p->arena, region_list, n + 1)};
 
+    for (int i = 0; i < p->regions->list.len; i++)
+        pl.of_level[p->regions->list.data[i]->level]++;
     p->buf_of_node = KN_NEW_ARRAY(p->arena, int, n + 1);
     p->again = KN_NEW_ARRAY(p->arena, bool, n + 1);
     memset(p->buf_of_node, -1, sizeof(int) * (size_t)n);

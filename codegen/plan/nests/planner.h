@@ -36,6 +36,7 @@ typedef struct kn_planner {
     kn_bufs bufs;
     KN_VEC(int) align; /* alignment in bytes of the first buffers: kn_planner_site() */
     kn_extent_params extents;
+    kn_finder extents_by; /* the addresses of their sizes, resolved */
     kn_phases phases;
     int exports;           /* of local phases */
     KN_VEC(int) region_of; /* per phase: its region; an unfused plan has a kernel for each */

@@ -17,10 +17,13 @@
 #include "codegen/plan/pass/passes.h"
 #include "codegen/sched/sched.h"
 
+typedef KN_VEC(int) phase_numbers;
+
 /* The reductions of columns being moved into rows. */
 typedef struct crossing {
     kn_planner *p;
-    int rows, columns; /* phase numbers; if rows is divided, it comes before columns */
+    const phase_numbers *loaded; /* loaded_by() */
+    int rows, columns;           /* phase numbers; if rows is divided, it comes before columns */
     const kn_phase *from;
     const kn_phase *tail; /* if rows is divided, the rest that waits; else NULL */
     kn_phase host;        /* rows as it will be */
@@ -67,16 +70,29 @@ static bool find_axes_by(const kn_phase *rows, const kn_phase *columns, const kn
     return false;
 }
 
-static bool find_axes(const kn_phase *rows, const kn_phase *columns, int *to)
+/* Does columns load this buffer? */
+static bool loads_it(const crossing *c, int buf)
 {
-    for (int i = 0; i < rows->nest.values.len; i++)
-        if (is_array(&rows->nest.values.data[i]) &&
-            find_axes_by(rows, columns, rows->nest.values.data[i].access, to))
+    for (int i = 0; i < c->loaded[buf].len; i++)
+        if (c->loaded[buf].data[i] == c->columns)
             return true;
-    for (int i = 0; i < rows->nest.stores.len; i++)
-        if (rows->nest.stores.data[i].kind == KN_STORE_ELEMENT &&
-            find_axes_by(rows, columns, &rows->nest.stores.data[i].access, to))
+    return false;
+}
+
+static bool find_axes(crossing *c, const kn_phase *rows)
+{
+    for (int i = 0; i < rows->nest.values.len; i++) {
+        const kn_value *v = &rows->nest.values.data[i];
+        if (is_array(v) && loads_it(c, v->access->buf) &&
+            find_axes_by(rows, c->from, v->access, c->to))
             return true;
+    }
+    for (int i = 0; i < rows->nest.stores.len; i++) {
+        const kn_store *st = &rows->nest.stores.data[i];
+        if (st->kind == KN_STORE_ELEMENT && loads_it(c, st->access.buf) &&
+            find_axes_by(rows, c->from, &st->access, c->to))
+            return true;
+    }
     return false;
 }
 
@@ -268,7 +284,7 @@ static kn_mixed_parts find_parts(crossing *c, const kn_phase *rows)
     const kn_target *target = p->problem->target;
     const kn_mixed_parts none = {.parts = {0}};
     if (!is_raw(rows) || !is_raw(c->from) || !only_reduces(c->from) || kn_phase_in_order(rows) ||
-        !find_axes(rows, c->from, c->to))
+        !find_axes(c, rows))
         return none;
     c->host = kn_phase_copy(p->arena, rows);
     c->copy_of = KN_NEW_ARRAY(p->arena, int, c->from->nest.values.len + 1);
@@ -315,13 +331,14 @@ static bool cross(crossing *c)
 
 /* ---- rows that wait for columns ---- */
 
-static bool cross_parted(kn_planner *p, int rows, int columns)
+static bool cross_parted(kn_planner *p, const phase_numbers *loaded, int rows, int columns)
 {
     kn_phase head, tail;
     int bufs = p->bufs.len;
     if (!is_raw(&p->phases.data[rows]) || !kn_part_phase(p, rows, columns, &head, &tail))
         return false;
     crossing c = {.p = p,
+                  .loaded = loaded,
                   .rows = columns - 1,
                   .columns = columns,
                   .from = &p->phases.data[columns],
@@ -342,8 +359,6 @@ static bool cross_parted(kn_planner *p, int rows, int columns)
 }
 
 /* ---- which phases to look at ---- */
-
-typedef KN_VEC(int) phase_numbers;
 
 /* Per buffer: the phases that load it as an array, and whose reductions another phase could do. */
 static phase_numbers *loaded_by(kn_planner *p)
@@ -391,10 +406,11 @@ static bool cross_one(kn_planner *p, const phase_numbers *loaded, int rows)
     phase_numbers columns = related(p, loaded, rows);
     for (int i = 0; i < columns.len; i++) {
         int n = columns.data[i];
-        crossing c = {.p = p, .rows = rows, .columns = n, .from = &p->phases.data[n]};
+        crossing c = {
+            .p = p, .loaded = loaded, .rows = rows, .columns = n, .from = &p->phases.data[n]};
         if (n == rows || (i && n == columns.data[i - 1]))
             continue;
-        if (cross(&c) || (n < rows && cross_parted(p, rows, n)))
+        if (cross(&c) || (n < rows && cross_parted(p, loaded, rows, n)))
             return true;
     }
     return false;
