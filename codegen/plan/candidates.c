@@ -22,13 +22,14 @@ static const struct {
 static const kn_reuse reuses[] = {KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE};
 static const int threads[] = {0, 512, 256, 128};
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
-enum { MOST_PLANS = COUNT(divisions) * COUNT(reuses) * COUNT(threads) };
+enum { MOST_PLANS = COUNT(divisions) * COUNT(reuses) * COUNT(threads) + KN_MOST_UNDONE };
 
 typedef struct finding {
     const kn_problem *problem;
     int most, n;
     kn_candidate *list;
     kn_force force; /* being tried */
+    int merges;     /* of loop nests, in the planner's own choice */
     int nseen;
     kn_digest seen[MOST_PLANS]; /* digests of the plans so far, as text */
     kn_arena *texts;            /* of the list */
@@ -71,6 +72,8 @@ static kn_status try_force(void *user)
     kn_plan *plan;
     problem.force = f->force;
     KN_TRY(kn_plan_make(&f->arena, &problem, &plan));
+    if (f->n == 0)
+        f->merges = plan->regions->merges.len;
     kn_candidate *c = is_new(f, plan) ? insert(f, plan->ns) : NULL;
     if (c && c != f->list) {
         kn_text t = kn_text_new(f->texts);
@@ -104,6 +107,14 @@ static bool set_force(finding *f, int d, int r, int t)
     return true;
 }
 
+static kn_status try_one(finding *f, const kn_allocator *from)
+{
+    kn_arena_init(&f->arena, from);
+    kn_status status = kn_protect(f->texts, try_protected, f);
+    kn_arena_finish(&f->arena);
+    return status;
+}
+
 static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
 {
     for (int t = 0; t < COUNT(threads); t++)
@@ -111,12 +122,25 @@ static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
             for (int d = 0; d < COUNT(divisions); d++) {
                 if ((d > 0) + (r > 0) + (t > 0) != changes || !set_force(f, d, r, t))
                     continue;
-                kn_arena_init(&f->arena, from);
-                kn_status status = kn_protect(f->texts, try_protected, f);
-                kn_arena_finish(&f->arena);
-                if (status != KN_OK)
-                    return status;
+                KN_TRY(try_one(f, from));
             }
+    return KN_OK;
+}
+
+/* Each merge undone, alone: the loop nests of the planner's own choice are not the only ones. */
+static kn_status try_undone(finding *f, const kn_allocator *from)
+{
+    const kn_force *own = &f->problem->force;
+    const bool may = f->problem->fusion && !own->text && !own->undone;
+    for (int i = 0; i < f->merges && i < KN_MOST_UNDONE && may; i++) {
+        f->force = *own;
+        f->force.undone = (uint64_t)1 << i;
+        kn_status status = try_one(f, from);
+        if (status == KN_ARGUMENT) /* where a reshape takes a copy */
+            kn_clear_error();
+        else if (status != KN_OK)
+            return status;
+    }
     return KN_OK;
 }
 
@@ -126,6 +150,7 @@ kn_status kn_candidates_find(const kn_problem *problem, kn_arena *a, const kn_al
     finding f = {.problem = problem, .most = most, .list = list, .texts = a};
     for (int changes = 0; changes <= MOST_CHANGES; changes++)
         KN_TRY(try_changes(&f, changes, from));
+    KN_TRY(try_undone(&f, from));
     *n = f.n;
     return KN_OK;
 }

@@ -247,6 +247,37 @@ static void test_texts(void **state)
     null_close(&n);
 }
 
+/* Merges are undone one by one, unless the options have settled which. */
+static void test_merges(void **state)
+{
+    (void)state;
+    static const char three[] =
+        "def f(x: f32[N, C]):\n"
+        "    s = sum(x, axis=1, keepdims=True)\n"
+        "    return exp(x) / s, softmax(x * s, axis=1), sum(x * x, axis=0)\n";
+    static const char *const archs[] = {"sm_90", "cpu"};
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    for (int i = 0; i < 2; i++)
+        for (int settled = 0; settled < 2; settled++) {
+            kiln_options o;
+            kiln_options_init(&o);
+            o.schedule = settled ? "undo 2" : NULL;
+            kiln_prog *p = compile_with(&n.ctx, three, &o);
+            int undone = 0;
+            found f;
+            begin(&f);
+            find(&f, p, archs[i], 256, 5000, MOST);
+            check_different(&f);
+            for (int c = 1; c < f.n; c++)
+                undone += f.list[c].force.undone != f.list[0].force.undone;
+            assert_true(settled ? undone == 0 : undone > 0);
+            end(&f);
+            kiln_prog_destroy(p);
+        }
+    null_close(&n);
+}
+
 /* Options are not overruled. */
 static void test_forced(void **state)
 {
@@ -295,7 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_different), cmocka_unit_test(test_rows_in_part),
         cmocka_unit_test(test_few),       cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_merges),    cmocka_unit_test(test_forced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

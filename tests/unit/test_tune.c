@@ -207,15 +207,14 @@ static void test_forced(void **state)
     good(run(p, ROWS, COLUMNS));
     kiln_prog_destroy(p);
     o.max_kinds = 0;
-    o.schedule = "cluster=4";
-    o.reuse = "keep";
-    o.max_threads = 256;
+    o.schedule = "threads 512: rows tpg 512 vec 4, cluster 2, async, hold v0_x shared";
     p = compile_with(&m.n.ctx, softmax, &o);
     good(run(p, ROWS, COLUMNS));
     check_counts(&m, 0, 0);
     assert_int_equal(m.timed, 0);
     kiln_prog_destroy(p);
-    o.max_threads = 0;
+    o.schedule = "cluster=4";
+    o.reuse = "keep";
     p = compile_with(&m.n.ctx, softmax, &o);
     good(run(p, ROWS, COLUMNS));
     check_counts(&m, 1, 0);
