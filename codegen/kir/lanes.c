@@ -60,6 +60,27 @@ static kn_lanes of_value(const kn_phase *ph, const kn_lanes *lanes, int i)
     return (kn_lanes){.alike = 1};
 }
 
+/* Below casts, is value i a place that counts along vectors? */
+static bool is_place(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    while (kn_is_elem(v, KN_OP_CAST) || kn_is_elem(v, KN_OP_COPY))
+        v = kn_value_at(ph, v->in[0]);
+    return v->kind == KN_V_INDEX && v->access->vector;
+}
+
+bool kn_shares_blocks(const kn_phase *ph)
+{
+    bool shares = false;
+    int shift;
+    for (int i = 0; i < ph->nest.values.len && ph->how.vec > 1; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        shares = shares || (kn_is_elem(v, KN_OP_SHR) && v->level == KN_ELEMENT &&
+                            small(ph, v->in[1], &shift) && shift > 0 && is_place(ph, v->in[0]));
+    }
+    return shares;
+}
+
 const kn_lanes *kn_find_lanes(kn_arena *a, const kn_phase *ph)
 {
     bool places = false;

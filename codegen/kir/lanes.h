@@ -18,4 +18,8 @@ const kn_lanes *kn_find_lanes(kn_arena *a, const kn_phase *ph);
 /* Is value i the lowest bits of a place? These become *bits. */
 bool kn_is_lane_number(const kn_phase *ph, const kn_lanes *lanes, int i, int *bits);
 
+/* Are there blocks of random numbers, which neighbours of a vector share? Without branches between a thread's steps
+ * these share the keys too, and what several blocks compute is interleaved. */
+bool kn_shares_blocks(const kn_phase *ph);
+
 #endif

@@ -1,6 +1,7 @@
 /* The binder: see bind.h. */
 #include "codegen/sched/bind.h"
 
+#include "codegen/kir/lanes.h"
 #include "codegen/model/resources.h"
 
 enum { WARP = 32, WARP_STEPS = 16 };
@@ -156,6 +157,9 @@ static void choose(const kn_site *at, kn_kernel *k)
         int min_blocks = ph->how.mixed ? kn_mixed_min_blocks(at->target, k->threads)
                                        : kn_transposing_min_blocks(ph, k->threads);
         k->min_blocks = min_blocks ? min_blocks : k->min_blocks;
+        /* the compiler, which sees much to compute, would have few registers and load late */
+        if (at->target->sm && ph->alone && ph->how.full && kn_shares_blocks(ph))
+            k->min_blocks = (int)kn_blocks_a_unit(k, at->target);
     }
 }
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "codegen/kir/lanes.h"
 #include "codegen/model/machine.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
@@ -16,7 +17,8 @@ enum { MIXED_BLOCK = 512 };
 /* Where as much is written as read, memory is faster the less each thread asks for (measured:
  * docs/lab/bytes-a-block.md). So a thread has at most so many bytes of a row in flight, as long as half of the
  * largest block is enough; and a lane at most so many elements, as long as there are more lanes. Of f64 twice the
- * bytes: of twice the threads, with nearly as many registers each, fewer would fit. */
+ * bytes: of twice the threads, with nearly as many registers each, fewer would fit. The same of random numbers, so that
+ * more elements share what a thread computes of a row besides. */
 enum { THREAD_BYTES = 64, LANE_ELEMENTS = 16 };
 
 static bool can(const kn_phase *ph)
@@ -89,10 +91,10 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     if (target->sm == 0 || ph->universal || ph->how.split || ph->how.unaligned ||
         ph->nest.nsweeps < 2 || !words)
         return 0;
-    int quick =
-        kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->how.cluster
-            ? kn_steps_for(moved_a_step(ph), keeps_wide(ph) ? 2 * THREAD_BYTES : THREAD_BYTES)
-            : KN_KEEP_STEPS;
+    int bytes = keeps_wide(ph) || kn_shares_blocks(ph) ? 2 * THREAD_BYTES : THREAD_BYTES;
+    int quick = kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->how.cluster
+                    ? kn_steps_for(moved_a_step(ph), bytes)
+                    : KN_KEEP_STEPS;
     int most = most_steps(ph, words, KN_KEEP_STEPS),
         wide = most_steps(ph, kn_step_words(ph, 4), quick);
     return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
@@ -314,11 +316,13 @@ static int needed_steps(const kn_phase *ph)
     return (int)kn_power_of_two_from(kn_ceil_div(steps(ph), ph->how.tpg));
 }
 
-/* Are so few bytes moved for each element that time goes to instructions? */
+/* Is so much computed for each byte that is moved that time goes to instructions? */
 static bool is_light(const kn_phase *ph)
 {
     enum { HEAVY = 8 };
     int bytes = 0;
+    if (kn_shares_blocks(ph))
+        return true;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_reread(ph, i) &&
             ph->nest.values.data[i].access->axes & ((1u << ph->nest.ngroup) - 1))
