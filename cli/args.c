@@ -213,6 +213,8 @@ int kn_args_parse(int argc, char **argv, const kn_syntax *syntax, kn_args *args,
     if (syntax->subject && !args->subject)
         return kn_usage_error(e, "%s needs %s; see kiln help %s", command, syntax->subject,
                               command);
+    if (args->save && !args->split)
+        return kn_usage_error(e, "--save is of a program that --split divides");
     return KN_EXIT_OK;
 }
 

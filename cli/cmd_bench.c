@@ -7,6 +7,7 @@
 
 #include "cli/chart.h"
 #include "cli/commands.h"
+#include "cli/halves.h"
 #include "cli/json.h"
 #include "cli/number.h"
 #include "cli/progress.h"
@@ -28,13 +29,19 @@ static void put_json(const char *name, const kiln_measurement *m)
     printf(",\"disk_hits\":%" PRIu64 "}", m->disk_hits);
 }
 
-static void put_result_json(const kn_session *s, const kiln_measurement *fused,
-                            const kiln_measurement *unfused)
+/* What is measured, by its name; NULL: it was not. */
+typedef struct row {
+    const char *name;
+    const kiln_measurement *m;
+} row;
+
+static void put_rows_json(const kn_session *s, const row *rows, int n)
 {
-    printf("{");
-    put_json("fused", fused);
-    printf(",");
-    put_json("unfused", unfused);
+    const kiln_measurement *fused = rows[0].m;
+    for (int i = 0; i < n; i++) {
+        printf(i ? "," : "{");
+        put_json(rows[i].name, rows[i].m);
+    }
     printf(",\"copy_gbps\":");
     kn_json_number(stdout, fused->copy_gbps);
     printf(",\"device\":");
@@ -59,19 +66,22 @@ static void put_row(const char *name, const kiln_measurement *m, double copy_gbp
 
 static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
-static void put_table(const kn_session *s, const kiln_measurement *fused,
-                      const kiln_measurement *unfused)
+static void put_rows(const kn_session *s, const row *rows, int n)
 {
+    const kiln_measurement *fused = rows[0].m;
     kn_cli_print(stdout, "%s on %s; a large copy moves %.1f GB/s\n", kiln_prog_name(s->prog),
                  kiln_ctx_device(s->ctx), fused->copy_gbps);
     printf("%-8s %9s %11s %9s %10s %9s %8s %11s\n", "", "launches", "device us", "host us",
            "MB moved", "GB/s", "of copy", "compile ms");
-    put_row("fused", fused, fused->copy_gbps);
-    if (!unfused) {
-        printf("unfused: out of memory\n");
-        return;
-    }
-    put_row("unfused", unfused, fused->copy_gbps);
+    for (int i = 0; i < n; i++)
+        if (rows[i].m)
+            put_row(rows[i].name, rows[i].m, fused->copy_gbps);
+        else
+            printf("%s: out of memory\n", rows[i].name);
+}
+
+static void put_speed_up(const kiln_measurement *fused, const kiln_measurement *unfused)
+{
     kn_cli_print(stdout, "%-8s %8.1fx %10.2fx %8.2fx %9.2fx\n", "speed-up",
                  ratio((double)unfused->launches, (double)fused->launches),
                  ratio(unfused->device_us, fused->device_us),
@@ -91,21 +101,66 @@ static int put_result(const kn_session *s, const kn_args *args, const kiln_measu
                       const kiln_measurement *unfused, kn_err *e)
 {
     const kn_chart chart = {kiln_prog_name(s->prog), kiln_ctx_device(s->ctx), unfused, fused};
-    (args->json ? put_result_json : put_table)(s, fused, unfused);
+    const row rows[] = {{"fused", fused}, {"unfused", unfused}};
+    (args->json ? put_rows_json : put_rows)(s, rows, 2);
+    if (unfused && !args->json)
+        put_speed_up(fused, unfused);
     if (args->svg && !unfused)
         return kn_run_error(e, "no chart: unfused it is out of memory");
     return args->svg ? kn_chart_write(args->svg, &chart, e) : KN_EXIT_OK;
 }
 
+/* Forward and backward beside the whole, which is what both take if nothing comes in between. */
+static int bench_halves(kn_session *s, const kn_args *args, kn_err *e)
+{
+    static const char *const what[] = {"measuring the forward", "measuring the backward"};
+    kiln_measurement whole, half[2];
+    const row rows[] = {{"whole", &whole}, {"forward", &half[0]}, {"backward", &half[1]}};
+    kn_halves h;
+    int status = kn_halves_make(&h, s, args, NULL, e);
+    if (!status)
+        status = kn_halves_bind(&h, s, true, e);
+    if (!status)
+        status = kn_lib_error(e, measure(s, s->prog, "measuring the whole", &whole));
+    for (int i = 0; i < 2 && !status; i++) {
+        kn_session part = {.args = h.args[i], .nargs = h.nargs[i]};
+        status = kn_lib_error(e, measure(&part, h.prog[i], what[i], &half[i]));
+    }
+    kn_progress(NULL);
+    if (!status)
+        (args->json ? put_rows_json : put_rows)(s, rows, 3);
+    kn_halves_finish(&h, s);
+    return status;
+}
+
+static int bench_whole(kn_session *s, const kn_args *args, kn_err *e)
+{
+    kiln_prog *unfused_prog = NULL;
+    kiln_measurement fused, unfused;
+    kn_args plain = *args;
+    bool fits = true;
+    if (args->schedule && strchr(args->schedule, ':'))
+        plain.schedule = NULL; /* the text of schedules is of the fused kernels */
+    int status = kn_session_compile(s, &plain, false, &unfused_prog, e);
+    if (!status)
+        status = kn_lib_error(e, measure(s, s->prog, "measuring it fused", &fused));
+    if (!status) {
+        kiln_status done = measure(s, unfused_prog, "measuring it unfused", &unfused);
+        fits = done != KILN_ERR_MEMORY;
+        status = fits ? kn_lib_error(e, done) : KN_EXIT_OK;
+    }
+    kn_progress(NULL);
+    if (!status)
+        status = put_result(s, args, &fused, fits ? &unfused : NULL, e);
+    kiln_prog_destroy(unfused_prog);
+    return status;
+}
+
 int kn_cmd_bench(const kn_args *args, kn_err *e)
 {
     kn_session s;
-    kn_args plain = *args;
-    kiln_prog *unfused_prog = NULL;
-    kiln_measurement fused, unfused;
-    bool fits = true;
-    if (args->schedule && strchr(args->schedule, ':'))
-        plain.schedule = NULL;            /* the text of schedules is of the fused kernels */
+    if (args->svg && args->split)
+        return kn_usage_error(e, "--svg draws fused beside unfused; --split measures neither");
     setenv("CUDA_CACHE_DISABLE", "1", 0); /* compiling, not finding it in NVRTC's own cache */
     int status = kn_session_open(&s, args, "auto", e);
     if (!status)
@@ -115,18 +170,7 @@ int kn_cmd_bench(const kn_args *args, kn_err *e)
     if (!status)
         status = kn_session_upload(&s, e);
     if (!status)
-        status = kn_session_compile(&s, &plain, false, &unfused_prog, e);
-    if (!status)
-        status = kn_lib_error(e, measure(&s, s.prog, "measuring it fused", &fused));
-    if (!status) {
-        kiln_status done = measure(&s, unfused_prog, "measuring it unfused", &unfused);
-        fits = done != KILN_ERR_MEMORY;
-        status = fits ? kn_lib_error(e, done) : KN_EXIT_OK;
-    }
-    kn_progress(NULL);
-    if (!status)
-        status = put_result(&s, args, &fused, fits ? &unfused : NULL, e);
-    kiln_prog_destroy(unfused_prog);
+        status = (args->split ? bench_halves : bench_whole)(&s, args, e);
     kn_session_finish(&s);
     return status;
 }

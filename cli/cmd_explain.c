@@ -1,9 +1,9 @@
 /* kiln explain: what would run, and why. Runs nothing. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/halves.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/text.h"
@@ -61,90 +61,27 @@ static int put_stages(kn_session *s, const kn_args *args, kn_err *e)
 
 /* ---- a program in two ---- */
 
-typedef struct halves {
-    kiln_graph *graph[2];
-    kiln_prog *prog[2];
-    kiln_arg *
-        args[2]; /* of each: what was given, and the saved values, whose shapes are the forward's */
-    int nargs[2];
-    int64_t (*shapes)[KILN_MAX_RANK];
-} halves;
-
-static const kiln_arg *arg_named(const kiln_arg *args, int n, const char *name)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(args[i].name, name) == 0)
-            return &args[i];
-    return NULL;
-}
-
-/* The arguments of a half, as far as they are known. */
-static int gather(const kn_session *s, halves *h, int half, kn_err *e)
-{
-    int n = kiln_prog_io_count(h->prog[half]);
-    h->args[half] = calloc((size_t)n + 1, sizeof *h->args[half]);
-    if (half)
-        h->shapes = calloc((size_t)n + 1, sizeof *h->shapes);
-    if (!h->args[half] || (half && !h->shapes))
-        return kn_run_error(e, "out of memory");
-    for (int i = 0; i < n; i++) {
-        kiln_io io;
-        kiln_prog_io(h->prog[half], i, &io);
-        const kiln_arg *whole = arg_named(s->args, s->nargs, io.name);
-        kiln_arg made = {.name = io.name};
-        bool known = io.kind != KILN_ARRAY_OUT && whole;
-        if (known)
-            made = *whole;
-        else if (half && io.kind == KILN_ARRAY_IN)
-            known = kiln_output_shape(h->prog[0], io.name, h->args[0], h->nargs[0], &made.dtype,
-                                      &made.rank, h->shapes[i]) == KILN_OK;
-        if (known && !made.shape && half)
-            made.shape = h->shapes[i];
-        if (known)
-            h->args[half][h->nargs[half]++] = made;
-    }
-    return KN_EXIT_OK;
-}
-
-static int put_half(kn_session *s, const kn_args *args, halves *h, int half, kn_err *e)
-{
-    kn_session part = {.ctx = s->ctx, .graph = h->graph[half]};
-    int status = kn_session_compile(&part, args, args->fusion, &h->prog[half], e);
-    if (!status)
-        status = gather(s, h, half, e);
-    if (status)
-        return status;
-    part.prog = h->prog[half];
-    part.args = h->args[half];
-    part.nargs = h->nargs[half];
-    if (half)
-        puts(args->json ? "," : "");
-    return put_stages(&part, args, e);
-}
-
 static int put_halves(kn_session *s, const kn_args *args, kn_err *e)
 {
-    halves h = {0};
-    kiln_split_options options;
-    kiln_split_options_init(&options);
-    options.save = args->save && strcmp(args->save, "none") == 0 ? "" : args->save;
-    options.arch = arch_of(args);
-    options.args = s->args;
-    options.nargs = s->nargs;
-    int status =
-        kn_lib_error(e, kiln_split(s->graph, args->split, &options, &h.graph[0], &h.graph[1]));
+    kn_halves h;
+    int status = kn_halves_make(&h, s, args, arch_of(args), e);
+    if (!status)
+        status = kn_halves_bind(&h, s, false, e);
     if (!status && args->json)
         puts("[");
-    for (int i = 0; i < 2 && !status; i++)
-        status = put_half(s, args, &h, i, e);
+    for (int i = 0; i < 2 && !status; i++) {
+        kn_session part = {.ctx = s->ctx,
+                           .graph = h.graph[i],
+                           .prog = h.prog[i],
+                           .args = h.args[i],
+                           .nargs = h.nargs[i]};
+        if (i)
+            puts(args->json ? "," : "");
+        status = put_stages(&part, args, e);
+    }
     if (!status && args->json)
         puts("]");
-    for (int i = 0; i < 2; i++) {
-        kiln_prog_destroy(h.prog[i]);
-        kiln_graph_destroy(h.graph[i]);
-        free(h.args[i]);
-    }
-    free(h.shapes);
+    kn_halves_finish(&h, s);
     return status;
 }
 
@@ -155,8 +92,6 @@ int kn_cmd_explain(const kn_args *args, kn_err *e)
         return kn_usage_error(e, "--json, --stage and --html exclude each other");
     if (args->html && args->split)
         return kn_usage_error(e, "--html draws one program; --split makes two");
-    if (args->save && !args->split)
-        return kn_usage_error(e, "--save is of a program that --split divides");
     int status = kn_session_open(&s, args, "cpu", e);
     if (!status)
         status = kn_session_parse_file(&s, args, e);

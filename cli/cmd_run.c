@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/commands.h"
+#include "cli/halves.h"
 #include "cli/progress.h"
 #include "cli/save.h"
 #include "cli/session.h"
@@ -31,12 +32,28 @@ static int deliver(kn_session *s, const kn_args *args, kn_err *e)
     return status;
 }
 
+/* Forward and backward, one after the other. */
+static int run_halves(kn_session *s, const kn_args *args, kn_err *e)
+{
+    kn_halves h;
+    int status = kn_halves_make(&h, s, args, NULL, e);
+    if (!status)
+        status = kn_halves_bind(&h, s, true, e);
+    for (int i = 0; i < 2 && !status; i++)
+        status = kn_lib_error(e, kiln_run(h.prog[i], NULL, h.args[i], h.nargs[i]));
+    if (!status)
+        status = kn_lib_error(e, kiln_sync(s->ctx, NULL));
+    kn_halves_finish(&h, s);
+    return status;
+}
+
 static int run(kn_session *s, const kn_args *args, kn_err *e)
 {
     int status = kn_session_upload(s, e);
     kn_progress(args->autotune ? "compiling, and measuring schedules" : "compiling and running");
     if (!status)
-        status = kn_lib_error(e, kiln_run(s->prog, NULL, s->args, s->nargs));
+        status = args->split ? run_halves(s, args, e)
+                             : kn_lib_error(e, kiln_run(s->prog, NULL, s->args, s->nargs));
     if (!status)
         status = kn_lib_error(e, kiln_sync(s->ctx, NULL));
     kn_progress(NULL);

@@ -21,6 +21,11 @@
 #define FUSION_HELP "  --fusion F     on (default), or off: one kernel an operation\n"
 #define SEED_HELP                                                                                  \
     "  --seed N       of random data; the same seed gives the same data on every machine\n"
+#define SPLIT_HELP                                                                                      \
+    "  --split NAMES  in two: what can be computed before these parameters are known (a gradient dy\n"  \
+    "                 that comes from outside), and the rest; what the first saves for the second is\n" \
+    "                 chosen by predicted time\n"                                                       \
+    "  --save NAMES   saves these values instead, or none\n"
 #define SCHEDULE_HELP                                                                                  \
     "  --schedule S   how groups are divided: whole; split (over the machine); resident (split, and\n" \
     "                 kept on chip); cluster or cluster=N; tiles (whole, and what lies transposed\n"   \
@@ -43,7 +48,7 @@ static const struct command {
 } commands[] = {
     {{"run",
       KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
-          KN_OPT_TUNE,
+          KN_OPT_TUNE | KN_OPT_SPLIT,
       "FILE"},
      kn_cmd_run,
      "run a .kiln file",
@@ -55,7 +60,7 @@ static const struct command {
      "Prints one line about each output. For example\n"
      "\n"
      "  kiln run examples/layernorm.kiln 'x=f32[32,256]' gamma=gamma.npy 'beta=f32[256]@zeros'\n"
-     "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
+     "\n" OUT_HELP SPLIT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {{"eval",
       KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_SCHEDULE | KN_OPT_FAST |
           KN_OPT_TUNE,
@@ -73,11 +78,12 @@ static const struct command {
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {{"bench",
       KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SVG | KN_OPT_SCHEDULE | KN_OPT_FAST |
-          KN_OPT_TUNE,
+          KN_OPT_TUNE | KN_OPT_SPLIT,
       "FILE"},
      kn_cmd_bench,
      "measure a .kiln file fused and unfused",
      "usage: kiln bench FILE[:FUNCTION] NAME=VALUE ... [--json] [--svg FILE]\n"
+     "                  [--split NAMES [--save NAMES]]\n"
      "\n"
      "Runs the function fused, and as one kernel an operation, and compares kernel launches, "
      "device\n"
@@ -85,8 +91,9 @@ static const struct command {
      "machine) and compile time.\n"
      "\n"
      "  --json         one JSON object instead of a table\n"
-     "  --svg FILE     write a chart of it, too\n" DEVICE_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP
-         VALUE_HELP},
+     "  --svg FILE     write a chart of it, too\n" SPLIT_HELP
+     "                 measured are forward and backward, beside the whole\n" DEVICE_HELP SEED_HELP
+         SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {{"explain",
       KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_HTML | KN_OPT_ARCH |
           KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE | KN_OPT_SPLIT,
@@ -106,11 +113,7 @@ static const struct command {
      "  --html FILE    write a page with drawings instead: what runs, unfused beside fused; the\n"
      "                 roofline; the schedule; the CUDA source beside the program's lines\n"
      "  --arch A       for another GPU architecture than sm_90: sm_80, sm_100, ...; or cpu\n"
-     "  --json         one JSON object\n"
-     "  --split NAMES  in two: what can be computed before these parameters are known (a gradient dy\n"
-     "                 that comes from outside), and the rest; what the first saves for the second is\n"
-     "                 chosen by predicted time\n"
-     "  --save NAMES   saves these values instead, or none\n"
+     "  --json         one JSON object\n" SPLIT_HELP
      "  --device D     for this machine's device: cpu, cuda, cuda:N, or auto: its GPU, else its CPU\n"
      "  --autotune     with --device cpu or cuda: what a run with --autotune has measured there for\n"
      "                 such sizes, or would try; measures nothing itself\n" FUSION_HELP

@@ -306,6 +306,12 @@ check "explain --split --json" 0 '"split": "the backward knows dy' explain split
 check "explain --split: sizes of what is saved" 0 'reads x, m, dy; writes out1' \
     explain split.kiln 'x=f32[64,512]' --split dy --save m --stage schedule,graph --arch sm_80
 check "explain --split of no parameter" 2 "no input 'dz'" explain split.kiln --split dz
+check "run --split, in two" 0 '^out1  f32\[4, 8\]  min=' run split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --device cpu --split dy
+whole=$("$kiln" run split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --device cpu)
+for save in m none; do
+    [ "$("$kiln" run split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --device cpu --split dy --save $save)" = "$whole" ]
+    result $? "run --split --save $save gives what the whole gives"
+done
 check "explain --save alone" 2 'that --split divides' explain split.kiln --save m
 check "explain --save of no value" 2 "no value 'q'.* m," explain split.kiln --split dy --save q
 check "explain of an unknown architecture" 2 'sm_80, .*sm_90, .*cpu' explain "$examples/softmax.kiln" --arch sm_9
@@ -318,6 +324,10 @@ check "bench --schedule, which is of the fused kernel" 0 '^unfused +5 ' \
     --schedule "$("$kiln" explain "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --stage schedule | head -1)"
 check "bench --json" 0 "^\\{\"fused\":$one,\"unfused\":$one,\"copy_gbps\":[0-9.e+-]+,\"device\":\"cpu\"" \
     bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --json
+check "bench --split" 0 '^backward +1 ' bench split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --device cpu --split dy
+check "bench --split --json" 0 "^\\{\"whole\":$one,\"forward\":$one,\"backward\":$one,\"copy_gbps\"" \
+    bench split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --device cpu --split dy --json
+check "bench --split --svg" 2 'measures neither' bench split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --split dy --svg a.svg
 
 # the user's mistakes
 b='b=f32[3]'
