@@ -192,6 +192,29 @@ def test_looking():
     assert "cpu" in kiln.doctor() and kiln.__version__.count(".") == 2
 
 
+def test_split():
+    norm = kiln.compile("def f(x: f32[N, C], g: f32[C], dy: f32[N, C]):\n"
+                        "    d = x - mean(x, axis=1, keepdims=True)\n"
+                        "    y = d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1e-5) * g\n"
+                        "    dx, dg = vjp(y, dy, (x, g))\n"
+                        "    return y, dx, dg\n")  # fmt: skip
+    x, g, dy = numbers(33, 64), numbers(64), numbers(33, 64)
+    whole = norm(x, g, dy)
+    for save in (None, ""):
+        forward, backward = norm.split("dy", save=save, x=(4096, 1024), g=(1024,))
+        assert (save is None) == bool(forward.saved) and list(forward.outputs) == ["y", *forward.saved]
+        y, *saved = forward(x, g) if forward.saved else (forward(x, g),)
+        dx, dg = backward(**dict(zip(forward.saved, saved)), x=x, g=g, dy=dy)
+        for got, want in zip((y, dx, dg), whole):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+    raises(kiln.ArgumentError, "no input 'dz'", lambda: norm.split("dz"))
+    twice = kiln.compile("def f(x: f32[N], dy: f32[N], ddx: f32[N]):\n"
+                         "    y = tanh(x)\n    dx = vjp(y, dy, x)\n    return y, dx, vjp(dx, ddx, x)\n")  # fmt: skip
+    first, rest = twice.split("dy, ddx")
+    second, third = rest.split("ddx")
+    assert list(first.outputs)[0] == "y" and "dx" in second.outputs and "ddx" in third.parameters
+
+
 def test_nvrtc_of_sibling_packages():
     if importlib.util.find_spec("nvidia") and importlib.util.find_spec("nvidia").submodule_search_locations:
         assert "\n.target sm_90" in softmax.explain(stage="ptx", x=(64, 64))

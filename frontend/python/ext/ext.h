@@ -3,6 +3,7 @@
  *     errors.c     statuses of kiln's as exceptions
  *     tensor.c     an object's memory; a number
  *     owned.c      tensors whose memory is kiln's
+ *     halve.c      one of two programs that another is divided into
  *     program.c    a program, compiled for each device that it is called on
  *     call.c       a call: arguments, outputs, the run
  *     look.c       what a program says of itself
@@ -77,7 +78,8 @@ typedef struct kn_py_instance {
 
 typedef struct kn_py_program {
     PyObject_HEAD PyObject *text, *file, *name, *options;
-    bool one_device; /* whatever tensors are on */
+    PyObject *halves; /* a tuple of what kn_py_halve() takes, one after the other */
+    bool one_device;  /* whatever tensors are on */
     kn_py_instance *instances;
 } kn_py_program;
 
@@ -85,6 +87,12 @@ PyObject *kn_py_context_type(void);
 PyObject *kn_py_program_type(void);
 /* The instance for tensors on a device, compiled if there is none yet. */
 kn_py_instance *kn_py_instance_for(kn_py_program *p, int32_t device_type, int32_t device);
+
+/* ---- halve.c ---- */
+
+/* Puts one of two graphs in the place of *graph, which kiln_split() divides. half: (which, late, save, arch, [(name,
+ * dtype, shape), ...]). */
+bool kn_py_halve(PyObject *half, kiln_graph **graph);
 
 /* ---- call.c ---- */
 

@@ -148,11 +148,16 @@ typedef struct compiling {
     kiln_prog **prog;
 } compiling;
 
+static kiln_status parse_it(void *user)
+{
+    compiling *c = user;
+    return kiln_parse_named(c->ctx, c->text, c->file, c->name, &c->graph);
+}
+
 static kiln_status compile_it(void *user)
 {
     compiling *c = user;
-    kiln_status status = kiln_parse_named(c->ctx, c->text, c->file, c->name, &c->graph);
-    return status == KILN_OK ? kiln_compile(c->graph, &c->options, c->prog) : status;
+    return kiln_compile(c->graph, &c->options, c->prog);
 }
 
 static bool compile(const kn_py_program *p, kiln_ctx *ctx, kiln_prog **prog)
@@ -161,7 +166,10 @@ static bool compile(const kn_py_program *p, kiln_ctx *ctx, kiln_prog **prog)
     if (!c.text || !read_text(p->file, &c.file) || !read_text(p->name, &c.name) ||
         !read_options(p->options, &c.options))
         return false;
-    bool good = kn_py_unlocked(compile_it, &c);
+    bool good = kn_py_unlocked(parse_it, &c);
+    for (Py_ssize_t i = 0; good && i < PyTuple_Size(p->halves); i++)
+        good = kn_py_halve(PyTuple_GetItem(p->halves, i), &c.graph);
+    good = good && kn_py_unlocked(compile_it, &c);
     kiln_graph_destroy(c.graph);
     return good;
 }
@@ -225,27 +233,30 @@ kn_py_instance *kn_py_instance_for(kn_py_program *p, int32_t device_type, int32_
 
 /* ---- programs ---- */
 
-/* Program(text, file, name, options, one_device): compiled for the CPU, or the one device. */
+/* Program(text, file, name, options, one_device, halves): compiled for the CPU, or the one device. */
 static int init_program(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     kn_py_program *p = (kn_py_program *)self;
-    PyObject *text, *file, *name, *options;
+    PyObject *text, *file, *name, *options, *halves;
     int one_device;
     (void)kwargs;
     if (p->text) {
         PyErr_SetString(PyExc_TypeError, "a program is made once");
         return -1;
     }
-    if (!PyArg_ParseTuple(args, "UOOO!p", &text, &file, &name, &PyDict_Type, &options, &one_device))
+    if (!PyArg_ParseTuple(args, "UOOO!pO!", &text, &file, &name, &PyDict_Type, &options,
+                          &one_device, &PyTuple_Type, &halves))
         return -1;
     Py_INCREF(text);
     Py_INCREF(file);
     Py_INCREF(name);
     Py_INCREF(options);
+    Py_INCREF(halves);
     p->text = text;
     p->file = file;
     p->name = name;
     p->options = options;
+    p->halves = halves;
     p->one_device = one_device;
     return make_instance(p, KN_DL_CPU, 0) ? 0 : -1;
 }
@@ -262,6 +273,7 @@ static void drop_program(PyObject *self)
     Py_XDECREF(p->file);
     Py_XDECREF(p->name);
     Py_XDECREF(p->options);
+    Py_XDECREF(p->halves);
     release(self);
 }
 

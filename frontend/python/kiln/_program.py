@@ -55,10 +55,11 @@ class Program(_kiln.Program):
     stream=  the address of a CUDA stream, instead of the current one
     """
 
-    def __init__(self, text, file=None, name=None, *, device=None, **options):
+    def __init__(self, text, file=None, name=None, *, device=None, halves=(), **options):
         self._device = device
         self._source = text, file, name, options
-        super().__init__(text, file, name, options, device is not None)
+        self._halves = halves
+        super().__init__(text, file, name, options, device is not None, halves)
 
     def _context(self, kind, index):
         if self._device:
@@ -85,18 +86,50 @@ class Program(_kiln.Program):
         for the program's device."""
         if stage in ("ptx", "resources"):
             find_nvrtc()
-        given = [(n, tuple(getattr(s, "shape", s if isinstance(s, tuple) else (s,)))) for n, s in shapes.items()]
-        return self._explain(given, stage, arch, verbose)
+        return self._explain(_shapes(shapes), stage, arch, verbose)
+
+    def split(self, late, *, save=None, arch="sm_90", **shapes):
+        """Two programs of one: what can be computed before the parameters `late` are known, as "dy" that comes from outside,
+        and the rest. The first one returns, behind its own outputs, values that it saves, which the second one has as
+        parameters of the same names. Either may be split again:
+
+            forward, backward = f.split("dy", x=(1024, 4096))
+            y, *saved = forward(x, gamma)
+            dx = backward(dy=dy, **{n: v for n, v in zip(forward.saved, saved)} | {"x": x, "gamma": gamma})
+
+        save: names of values with commas, "" for none; else they are chosen by the time predicted for these shapes on a GPU
+        of architecture `arch`."""
+        text, file, name, options = self._source
+        types = {n: t for _, n, t, _ in self._io()}
+        if unknown := shapes.keys() - types:
+            raise TypeError(f"{self.name} has no parameter '{min(unknown)}'")
+        given = [(n, types[n], s) for n, s in _shapes(shapes)]
+
+        def half(which, save):
+            of = which, late, save, arch, given
+            return Program(text, file, name, device=self._device, halves=(*self._halves, of), **options)
+
+        forward = half(0, save)
+        saved = [n for n in forward.outputs if n not in self.outputs]
+        if save is None:  # the same on every device
+            forward = half(0, ",".join(saved))
+        backward = half(1, ",".join(saved))
+        forward.saved = saved
+        return forward, backward
 
     def bench(self, *args, **kwargs):
         """Measures a call fused, and as one kernel an operation: launches, device_us and host_us (medians, cold caches),
         bytes moved, compile_ms, and copy_gbps of a large copy."""
         text, file, name, options = self._source
-        unfused = Program(text, file, name, device=self._device, **{**options, "fusion": False})
+        unfused = Program(text, file, name, device=self._device, halves=self._halves, **{**options, "fusion": False})
         return {"fused": self._measure(*args, **kwargs), "unfused": unfused._measure(*args, **kwargs)}
 
     def __repr__(self):
         return f"<kiln.Program {self.name}({', '.join(f'{n}: {t}' for n, t in self.parameters.items())})>"
+
+
+def _shapes(given):
+    return [(n, tuple(getattr(s, "shape", s if isinstance(s, tuple) else (s,)))) for n, s in given.items()]
 
 
 def _type_text(kind, dtype, dims):
