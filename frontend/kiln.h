@@ -534,6 +534,8 @@ typedef struct kiln_options {
      * functions: docs/optimizer.md says within which bounds. */
     bool fast_math;
     int autotune; /* milliseconds that measuring schedules may take; default 0: nothing is measured */
+    /* The ranks over which shard() divides, of a communicator of the graph's context. NULL: this one alone. */
+    kiln_comm *comm;
 } kiln_options;
 KILN_INIT(kiln_options)
 /* The program keeps nothing of the graph. options may be NULL. A program that has, or is optimised to, more than

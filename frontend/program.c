@@ -82,6 +82,8 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
     if (o.autotune < 0)
         return (kiln_status)kn_fail(KN_ARGUMENT, "options.autotune is %d; it can be 0 or more",
                                     o.autotune);
+    if (o.comm && o.comm->ctx != g->ctx)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "options.comm is of another context");
     if (kiln_graph_status(g) != KILN_OK)
         return g->status;
     const kn_allocator *from = &g->ctx->core->from;
@@ -98,7 +100,8 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
                                          .reuse = o.reuse,
                                          .fast_math = o.fast_math,
                                          .max_kinds = o.max_kinds,
-                                         .autotune = o.autotune};
+                                         .autotune = o.autotune,
+                                         .comm = o.comm ? o.comm->core : NULL};
     kn_status status = kn_program_create(g->ctx->core, g->core, &internal, &p->core);
     if (status == KN_OK)
         status = kn_protect(&p->arena, list_io, p);

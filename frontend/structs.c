@@ -27,8 +27,8 @@ STRUCT(cache_info, refused_foreign, F(dir), F(problem), F(files), F(bytes), F(li
        F(misses), F(writes), F(write_failures), F(evictions), F(refused_unsafe), F(refused_damaged))
 #undef F
 #define F(field) END(kiln_options, field)
-STRUCT(options, autotune, F(fusion), F(schedule), F(max_threads), F(reuse), F(max_kinds),
-       F(fast_math))
+STRUCT(options, comm, F(fusion), F(schedule), F(max_threads), F(reuse), F(max_kinds), F(fast_math),
+       F(autotune))
 #undef F
 #define F(field) END(kiln_prepared, field)
 STRUCT(prepared, alignment, F(own_workspace), F(workspace), F(launches), F(copies))

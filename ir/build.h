@@ -83,6 +83,10 @@ typedef struct kn_combining {
 kn_status kn_build_reduce_by(kn_graph *g, const kn_combining *by, kn_node *const *x,
                              const kn_reduction *r, kn_node **out, kn_loc loc);
 
+/* combine(a, b) of reducer r as nodes; out may be b. */
+bool kn_build_combine(kn_graph *g, const kn_reducer *r, kn_node *const *a, kn_node *const *b,
+                      kn_node **out, kn_loc loc);
+
 /* Made of several operations; they use r's axes and keepdims. */
 kn_node *kn_build_ptp(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc);
 kn_node *kn_build_count_nonzero(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc);

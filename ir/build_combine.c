@@ -184,9 +184,8 @@ static kn_status make_reducer(kn_graph *g, const kn_combining *by, kn_reducer *r
 
 /* ---- applying it ---- */
 
-/* combine(a, b) as nodes; out may be b. */
-static bool combine_nodes(kn_graph *g, const kn_reducer *r, kn_node *const *a, kn_node *const *b,
-                          kn_node **out, kn_loc loc)
+bool kn_build_combine(kn_graph *g, const kn_reducer *r, kn_node *const *a, kn_node *const *b,
+                      kn_node **out, kn_loc loc)
 {
     kn_node **value = KN_NEW_ARRAY(g->arena, kn_node *, 2 * r->count + r->nsteps);
     memcpy(value, a, sizeof *a * (size_t)r->count);
@@ -274,7 +273,7 @@ kn_status kn_build_reduce_by(kn_graph *g, const kn_combining *by, kn_node *const
     for (int i = v[0]->rank - 1; i >= 0 && !r->commutes; i--) /* row by row is in order */
         if (axes >> i & 1)
             reduce_axes(g, r, v, 1u << i, loc);
-    if (starts && !combine_nodes(g, r, start, v, v, loc))
+    if (starts && !kn_build_combine(g, r, start, v, v, loc))
         return kn_last_status();
     for (int c = 0; c < r->count; c++)
         out[c] = kn_build_reshape_to(g, v[c], left, rank, loc);

@@ -60,9 +60,9 @@ kn_node *kn_build_reshape(kn_graph *g, kn_node *x, const kn_dim *shape, int rank
     kn_dim to[KN_MAX_RANK], count = kn_dim_const(s, 1), total = kn_node_count(g, x);
     int hole = -1;
     for (int i = 0; i < rank; i++) {
-        to[i] = shape[i];
-        if (shape[i]) {
-            count = kn_dim_mul(s, count, shape[i]);
+        to[i] = shape[i] && total ? kn_dim_divided_as(s, shape[i], total) : shape[i];
+        if (to[i]) {
+            count = kn_dim_mul(s, count, to[i]);
         } else if (hole >= 0) {
             kn_fail(KN_SHAPE, "reshape: only one dimension can be -1");
             return NULL;

@@ -70,6 +70,7 @@ static size_t payload(const kn_node *n, const void **bytes)
     switch (n->op) {
     case KN_OP_INPUT:
     case KN_OP_CARRIED:
+    case KN_OP_RANKS:
     case KN_OP_SCALAR: *bytes = &n->u.input; return sizeof n->u.input;
     case KN_OP_CONST: /* bits: -0 is not 0 */
         *bytes = &n->u.value.i;
@@ -215,6 +216,7 @@ kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, 
     to->source = from->source;
     to->texts = from->texts;
     to->file = from->file;
+    to->ranks = from->ranks;
 
     const bool *live = kn_needed_nodes(from, a);
     kn_node **map = KN_NEW_ARRAY(a, kn_node *, from->nodes.len + 1);
@@ -261,6 +263,7 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
     to->texts = g->texts;
     to->file = copy_text(a, g->file);
     to->split = copy_text(a, g->split);
+    to->ranks = g->ranks;
     for (int i = 0; i < g->facts.list.len; i++) {
         kn_fact f = g->facts.list.data[i];
         f.a = kn_dim_copy(to->syms, f.a);
@@ -309,7 +312,7 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
 bool kn_is_value(const kn_node *n)
 {
     kn_op_class cls = kn_ops[n->op].cls;
-    return cls == KN_ELEM || cls == KN_REDUCE || cls == KN_GATHER;
+    return cls == KN_ELEM || cls == KN_REDUCE || cls == KN_GATHER || cls == KN_EXCHANGE;
 }
 
 bool kn_needs_members(const kn_node *n)

@@ -57,6 +57,7 @@ struct kn_node {
     int nin;
     union {
         int input;       /* INPUT, SCALAR: index into graph->inputs; CARRIED: its number */
+        int exchange;    /* RANKS: a number that it has on all ranks, however they plan */
         kn_scalar value; /* CONST */
         kn_dim dim;      /* EXTENT */
         struct {
@@ -122,6 +123,7 @@ typedef struct kn_graph {
      * their operands, by NumPy's rules; sums that search for what belongs to them */
     kn_remarks wider, searches;
     int carried; /* CARRIED nodes so far */
+    int ranks;   /* over how many what is divided is divided; 0: as 1 */
     /* Of an optimised graph: the INDEX nodes of the one before, in it, that a call's sizes can take out of bounds. */
     KN_VEC(const kn_node *) indices;
     /* Of a refined graph: the uses of its nodes so far, KN_MAX_IN each (ir/view.h). */
@@ -166,7 +168,7 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g);
 /* The reduction `old` over axes of one element only, which are no axes of it any more: the operand itself. */
 kn_node *kn_reduce_nothing(kn_graph *to, const kn_node *old, kn_node *const *in);
 
-/* An elementwise, reduced or gathered value: what is computed, neither a leaf nor a view. */
+/* An elementwise, reduced, gathered or exchanged value: what is computed, neither a leaf nor a view. */
 bool kn_is_value(const kn_node *n);
 /* A reduction that has no meaning over no elements. */
 bool kn_needs_members(const kn_node *n);

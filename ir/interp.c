@@ -1,16 +1,19 @@
 #include "ir/interp_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "ir/eval.h"
 
+/* One rank's run. */
 typedef struct interp {
     const kn_graph *g;
     kn_arena *a;
     const int64_t *sizes;
     const kn_array *in;
     bool bounds, fast;
-    kn_tensor *of; /* per node */
+    kn_tensor *of;            /* per node */
+    const struct interp *all; /* those of all ranks, in order */
 } interp;
 
 void kn_compact_strides(const int64_t *shape, int rank, int64_t *stride)
@@ -161,6 +164,21 @@ static void load_input(const kn_array *in, kn_tensor *out)
     }
 }
 
+/* Its operand's on each rank, one behind the other. */
+static kn_status run_exchange(interp *ip, const kn_node *n, kn_tensor *out)
+{
+    int64_t at = 0;
+    for (int r = 0; r < ip->g->ranks; r++) {
+        const kn_tensor *x = &ip->all[r].of[n->in[0]->id];
+        if (x->count > out->count - at)
+            return kn_node_fail(KN_SHAPE, n, "ranks have different sizes");
+        if (x->count)
+            memcpy(out->cells + at, x->cells, sizeof *x->cells * (size_t)x->count);
+        at += x->count;
+    }
+    return KN_OK;
+}
+
 static kn_status run_reduce(interp *ip, const kn_node *n, kn_tensor *out)
 {
     const kn_tensor *x[KN_MAX_IN] = {0};
@@ -200,38 +218,54 @@ static kn_status run_node(interp *ip, const kn_node *n)
     case KN_ELEM: run_elem(ip, n, out); return KN_OK;
     case KN_REDUCE: return run_reduce(ip, n, out);
     case KN_GATHER: return run_take(ip, n, out);
+    case KN_EXCHANGE: return run_exchange(ip, n, out);
     default: run_view(ip, n, out); return KN_OK;
     }
+}
+
+static void store_outputs(const interp *ip, const kn_interp_call *call)
+{
+    for (int o = 0; o < ip->g->outputs.len; o++) {
+        const kn_node *n = ip->g->outputs.data[o].node;
+        const kn_tensor *x = &ip->of[n->id];
+        const kn_array *out = &call->out[o];
+        int64_t index[KN_MAX_RANK] = {0}, offset = 0;
+        double *error = ip->bounds ? KN_NEW_ARRAY(ip->a, double, x->count ? x->count : 1) : NULL;
+        if (ip->bounds)
+            call->bounds->of[o] = error;
+        for (int64_t i = 0; i < x->count; i++) {
+            kn_scalar_store(kn_cell_value(n->dtype, &x->cells[i]),
+                            (char *)out->data + offset * kn_bytes(n->dtype));
+            if (ip->bounds)
+                error[i] = x->cells[i].err;
+            kn_interp_step(index, x->shape, n->rank, out->stride, &offset);
+        }
+    }
+}
+
+kn_status kn_interp_ranks(const kn_graph *g, kn_arena *a, const kn_interp_call *calls, int ranks)
+{
+    interp *all = KN_NEW_ARRAY(a, interp, ranks);
+    const bool *needed = kn_needed_nodes(g, a);
+    for (int r = 0; r < ranks; r++)
+        all[r] = (interp){.g = g,
+                          .a = a,
+                          .sizes = calls[r].sizes,
+                          .in = calls[r].in,
+                          .bounds = calls[r].bounds != NULL,
+                          .fast = calls[r].bounds && calls[r].bounds->fast,
+                          .of = KN_NEW_ARRAY(a, kn_tensor, g->nodes.len + 1),
+                          .all = all};
+    for (int i = 0; i < g->nodes.len; i++)
+        for (int r = 0; r < ranks && needed[i]; r++)
+            KN_TRY(run_node(&all[r], g->nodes.data[i]));
+    for (int r = 0; r < ranks; r++)
+        store_outputs(&all[r], &calls[r]);
+    return KN_OK;
 }
 
 kn_status kn_interp(const kn_graph *g, kn_arena *a, const int64_t *sizes, const kn_array *in,
                     kn_array *out, const kn_bounds *bounds)
 {
-    interp ip = {.g = g,
-                 .a = a,
-                 .sizes = sizes,
-                 .in = in,
-                 .bounds = bounds != NULL,
-                 .fast = bounds && bounds->fast};
-    ip.of = KN_NEW_ARRAY(a, kn_tensor, g->nodes.len + 1);
-    const bool *needed = kn_needed_nodes(g, a);
-    for (int i = 0; i < g->nodes.len; i++)
-        if (needed[i])
-            KN_TRY(run_node(&ip, g->nodes.data[i]));
-    for (int o = 0; o < g->outputs.len; o++) {
-        const kn_node *n = g->outputs.data[o].node;
-        const kn_tensor *x = &ip.of[n->id];
-        int64_t index[KN_MAX_RANK] = {0}, offset = 0;
-        double *error = bounds ? KN_NEW_ARRAY(a, double, x->count ? x->count : 1) : NULL;
-        if (bounds)
-            bounds->of[o] = error;
-        for (int64_t i = 0; i < x->count; i++) {
-            kn_scalar_store(kn_cell_value(n->dtype, &x->cells[i]),
-                            (char *)out[o].data + offset * kn_bytes(n->dtype));
-            if (bounds)
-                error[i] = x->cells[i].err;
-            kn_interp_step(index, x->shape, n->rank, out[o].stride, &offset);
-        }
-    }
-    return KN_OK;
+    return kn_interp_ranks(g, a, &(kn_interp_call){sizes, in, out, bounds}, 1);
 }

@@ -35,6 +35,15 @@ typedef struct kn_bounds {
 kn_status kn_interp(const kn_graph *g, kn_arena *a, const int64_t *sizes, const kn_array *in,
                     kn_array *out, const kn_bounds *bounds);
 
+/* The same of each of g->ranks ranks, one operation after the other on all of them. */
+typedef struct kn_interp_call {
+    const int64_t *sizes;
+    const kn_array *in;
+    kn_array *out;
+    const kn_bounds *bounds;
+} kn_interp_call;
+kn_status kn_interp_ranks(const kn_graph *g, kn_arena *a, const kn_interp_call *calls, int ranks);
+
 /* The sizes of a node's shape. SHAPE when one is unknown, negative or the element count overflows. */
 kn_status kn_node_sizes(const kn_node *n, const int64_t *sizes, int64_t *shape);
 

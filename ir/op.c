@@ -38,6 +38,8 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
 #define REDUCE_OWN(name, txt)                                                                      \
     [KN_OP_##name] = {.text = txt, .cls = KN_REDUCE, .cost = 4, .infix = ""},
 #define GATHER(name, txt) [KN_OP_##name] = {.text = txt, .cls = KN_GATHER, .cost = 4, .infix = ""},
+#define EXCHANGE(name, txt)                                                                        \
+    [KN_OP_##name] = {.text = txt, .cls = KN_EXCHANGE, .arity = 1, .infix = ""},
 #include "ir/ops.def"
 #undef ELEM
 #undef FORMULA
@@ -46,6 +48,7 @@ const kn_op_info kn_ops[KN_OP_COUNT] = {
 #undef LEAF
 #undef GATHER
 #undef REDUCE_OWN
+#undef EXCHANGE
 };
 
 const kn_complex_info kn_complex_ops[KN_OP_COUNT] = {
@@ -104,8 +107,8 @@ static const struct {
 int kn_op_find(const char *text, size_t len)
 {
     for (int i = 0; i < KN_OP_COUNT; i++)
-        if (kn_ops[i].cls != KN_LEAF && i != KN_OP_REDUCE_BY && strlen(kn_ops[i].text) == len &&
-            memcmp(kn_ops[i].text, text, len) == 0)
+        if (kn_ops[i].cls != KN_LEAF && kn_ops[i].cls != KN_EXCHANGE && i != KN_OP_REDUCE_BY &&
+            strlen(kn_ops[i].text) == len && memcmp(kn_ops[i].text, text, len) == 0)
             return i;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (strlen(aliases[i].text) == len && memcmp(aliases[i].text, text, len) == 0)

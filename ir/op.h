@@ -15,6 +15,7 @@ typedef enum kn_op {
 #define LEAF(name, text) KN_OP_##name,
 #define GATHER(name, text) KN_OP_##name,
 #define REDUCE_OWN(name, text) KN_OP_##name,
+#define EXCHANGE(name, text) KN_OP_##name,
 #include "ir/ops.def"
 #undef ELEM
 #undef FORMULA
@@ -23,6 +24,7 @@ typedef enum kn_op {
 #undef LEAF
 #undef GATHER
 #undef REDUCE_OWN
+#undef EXCHANGE
     KN_OP_COUNT
 } kn_op;
 
@@ -32,7 +34,8 @@ typedef enum kn_op_class {
     KN_REDUCE,
     KN_VIEW,
     KN_LEAF,
-    KN_GATHER
+    KN_GATHER,
+    KN_EXCHANGE
 } kn_op_class;
 
 typedef enum kn_rule {

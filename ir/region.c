@@ -5,6 +5,7 @@
  * the map of its axes, which are then renamed. So a node is looked at about as often as its region doubles. */
 #include "ir/region.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,9 @@ static void add_node(kn_former *f, const kn_node *n)
     }
     kn_push(f->a, &r->nodes, n);
     add_operands(f, n, region);
+    r->exchange = n->op == KN_OP_RANKS;
+    r->round = f->round[n->id];
+    region->sends = f->sent[n->id] ? r->round : INT_MAX;
     region->earliest = r->reduces ? f->waits[n->id] - 1 : 0;
     region->latest = r->reduces ? f->waits[n->id] - 1 : -1;
 }
@@ -86,6 +90,22 @@ static void count_waits(kn_former *f)
             if (f->waits[n->in[k]->id] > f->waits[i])
                 f->waits[i] = f->waits[n->in[k]->id];
         f->waits[i] += kn_ops[n->op].cls == KN_REDUCE;
+    }
+}
+
+/* Each value waits for the exchanges that it needs. */
+static void count_rounds(kn_former *f)
+{
+    f->round = KN_NEW_ARRAY(f->a, int, f->g->nodes.len + 1);
+    f->sent = KN_NEW_ARRAY(f->a, bool, f->g->nodes.len + 1);
+    for (int i = 0; i < f->g->nodes.len; i++) {
+        const kn_node *n = f->g->nodes.data[i];
+        for (int k = 0; k < n->nin; k++) {
+            int round = f->round[n->in[k]->id] + (n->in[k]->op == KN_OP_RANKS);
+            f->round[i] = round > f->round[i] ? round : f->round[i];
+        }
+        if (n->op == KN_OP_RANKS)
+            f->sent[kn_view_root(n->in[0])->id] = true;
     }
 }
 
@@ -116,10 +136,22 @@ static bool refuse_too_long(kn_former *f)
         "fewer operations, or fewer reductions one after the other");
 }
 
+/* What ranks exchange is ready before anything that waits for a later exchange begins, so that all ranks have the same
+ * exchanges in the same order, however their parts make them merge. */
+static bool is_sent_in_time(kn_former *f, int a, int b)
+{
+    const kn_forming *x = &f->forming[a], *y = &f->forming[b];
+    int round = x->region->round > y->region->round ? x->region->round : y->region->round;
+    if (!x->region->exchange && !y->region->exchange && x->sends >= round && y->sends >= round)
+        return true;
+    return kn_region_refuse(f, "ranks exchange what one of them computes before the other begins",
+                            "one rank");
+}
+
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map)
 {
-    return (!is_too_long(f, t, s) || refuse_too_long(f)) && kn_region_map_axes(f, t, s, map) &&
-           kn_region_all_walked(f, t, s, map) &&
+    return is_sent_in_time(f, t, s) && (!is_too_long(f, t, s) || refuse_too_long(f)) &&
+           kn_region_map_axes(f, t, s, map) && kn_region_all_walked(f, t, s, map) &&
            (!kn_region_between(f, t, s) || kn_region_refuse_between(f));
 }
 
@@ -151,6 +183,8 @@ static void merge(kn_former *f, int t, int s, const int8_t *map)
     for (int a = 0; a < part->naxes; a++)
         into->naxes = map[a] >= into->naxes ? map[a] + 1 : into->naxes;
     into->reduces |= part->reduces;
+    into->round = part->round > into->round ? part->round : into->round;
+    to->sends = from->sends < to->sends ? from->sends : to->sends;
     for (int i = 0; i < part->norder; i++)
         into->order[i] = map[part->order[i]];
     into->norder = part->norder ? part->norder : into->norder;
@@ -182,7 +216,7 @@ bool kn_region_merge(kn_former *f, int x, int y)
     int na = f->forming[a].region->nodes.len, nb = f->forming[b].region->nodes.len;
     bool a_first = na != nb ? na > nb : f->forming[a].first < f->forming[b].first;
     int t = a_first ? a : b, s = a_first ? b : a;
-    if (a == b || are_unlike(f, a, b) || is_too_long(f, a, b))
+    if (a == b || are_unlike(f, a, b) || is_too_long(f, a, b) || !is_sent_in_time(f, a, b))
         return false;
     if (!kn_region_map_axes(f, t, s, map)) {
         kn_push(f->a, &f->forming[a].unlike, b);
@@ -389,6 +423,7 @@ kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
 {
     kn_former *f = new_former(a, g, sizes, fuse);
     count_waits(f);
+    count_rounds(f);
     for (int i = 0; i < g->nodes.len; i++)
         if (kn_is_value(g->nodes.data[i]))
             add_node(f, g->nodes.data[i]);

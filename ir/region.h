@@ -16,6 +16,8 @@ typedef struct kn_region {
     uint32_t members; /* bit a: axis a is reduced */
     int norder;       /* not 0: the member axes are walked in this order */
     int8_t order[KN_MAX_RANK];
+    bool exchange;                 /* its one node is an exchange between ranks */
+    int round;                     /* so many exchanges, one behind the other, come before it */
     int level;                     /* 1 + the highest level of a region it reads from; 0 if none */
     KN_VEC(const kn_node *) nodes; /* operands first */
     KN_VEC(const kn_node *)

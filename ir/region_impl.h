@@ -23,6 +23,7 @@ typedef struct kn_load {
 typedef struct kn_forming {
     kn_region *region;
     int first;            /* its lowest node */
+    int sends;            /* the lowest round of a value that ranks exchange; none: INT_MAX */
     int earliest, latest; /* how many reductions its first and its last one wait for; none: 0, -1 */
     KN_VEC(int)
     reads; /* values that it reads; after merging perhaps its own, or several of one region */
@@ -46,6 +47,8 @@ struct kn_former {
     int *listed, list;        /* marks of one list */
     int *place;               /* per node: where it is in the region that is looked at */
     int *waits;               /* per node: reductions one behind the other that it needs */
+    int *round;               /* the same, exchanges */
+    bool *sent;               /* per node: ranks exchange it */
     int *cost;                /* per node: additions that computing it from arguments alone takes */
     int64_t *bytes;           /* per node: what it reads for that */
     const char *why, *need;   /* of the last refusal */

@@ -107,6 +107,16 @@ static kn_status verify_gather(const kn_graph *g, const kn_node *n)
     return KN_OK;
 }
 
+static kn_status verify_exchange(const kn_graph *g, const kn_node *n)
+{
+    int64_t ranks;
+    if (n->in[0]->dtype != n->dtype)
+        return broken(n, "result type differs from the operand's");
+    if (n->rank < 1 || !kn_dim_is_const(g->syms, n->shape[0], &ranks) || ranks != g->ranks)
+        return broken(n, "its first axis is not the ranks");
+    return KN_OK;
+}
+
 kn_status kn_graph_verify(const kn_graph *g)
 {
     for (int i = 0; i < g->nodes.len; i++) {
@@ -128,6 +138,7 @@ kn_status kn_graph_verify(const kn_graph *g)
         case KN_REDUCE: KN_TRY(verify_reduce(g, n)); break;
         case KN_VIEW: KN_TRY(verify_view(g, n)); break;
         case KN_GATHER: KN_TRY(verify_gather(g, n)); break;
+        case KN_EXCHANGE: KN_TRY(verify_exchange(g, n)); break;
         case KN_LEAF:
             if (n->op != KN_OP_INPUT && n->op != KN_OP_IOTA && n->rank != 0)
                 return broken(n, "leaf is not 0-d");

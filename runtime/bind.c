@@ -121,8 +121,36 @@ static kn_status check_distinct(const kn_layout *l, const char *name)
     return KN_OK;
 }
 
+/* Of each size that is divided: what other ranks have, and so the whole. */
+static kn_status divide(kn_arena *a, kn_binding *b, const kn_parts *parts)
+{
+    const kn_symbols *s = b->graph->syms;
+    const int ranks = b->graph->ranks > 1 ? b->graph->ranks : 1;
+    int64_t *same = KN_NEW_ARRAY(a, int64_t, ranks);
+    const int64_t *of = parts ? parts->of : NULL;
+    for (int sym = 0; sym < kn_symbols_count(s); sym++) {
+        const int whole = kn_symbol_whole(s, sym);
+        int64_t all = 0;
+        if (whole < 0)
+            continue;
+        const int64_t *part = of;
+        of = of ? of + ranks : NULL;
+        if (b->sizes[sym] == KN_UNBOUND)
+            continue;
+        for (int r = 0; r < ranks; r++)
+            same[r] = b->sizes[sym];
+        for (int r = 0; r < ranks; r++)
+            all += part ? part[r] : same[r];
+        if (b->sizes[whole] != KN_UNBOUND && b->sizes[whole] != all)
+            return kn_fail(KN_SHAPE, "%s is %lld, but the parts of the ranks are %lld together",
+                           kn_symbol_name(s, whole), (long long)b->sizes[whole], (long long)all);
+        kn_symbols_divide(s, sym, part ? part : same, parts ? parts->rank : 0, ranks, b->sizes);
+    }
+    return KN_OK;
+}
+
 /* Every symbol that the inputs' shapes determine. */
-static kn_status solve_sizes(kn_arena *a, kn_binding *b, const bool *given)
+static kn_status solve_sizes(kn_arena *a, kn_binding *b, const kn_parts *parts, const bool *given)
 {
     const kn_graph *g = b->graph;
     for (bool changed = true; changed;) {
@@ -150,6 +178,7 @@ static kn_status solve_sizes(kn_arena *a, kn_binding *b, const bool *given)
             }
         }
     }
+    KN_TRY(divide(a, b, parts));
     return kn_symbols_derive(g->syms, a, b->sizes);
 }
 
@@ -227,6 +256,14 @@ static kn_status assume(kn_arena *a, kn_binding *b, const bool *given)
 {
     const kn_graph *g = b->graph;
     kn_text notes = kn_text_new(a);
+    for (int s = 0; s < kn_symbols_count(g->syms); s++) {
+        if (b->sizes[s] != KN_UNBOUND || kn_symbol_whole(g->syms, s) < 0)
+            continue;
+        b->sizes[s] = KN_ASSUMED_SIZE;
+        kn_putf(&notes, "%s%s = %d", notes.len ? ", " : "", kn_symbol_name(g->syms, s),
+                KN_ASSUMED_SIZE);
+    }
+    KN_TRY(divide(a, b, NULL));
     for (int s = 0; s < kn_symbols_count(g->syms); s++) {
         if (b->sizes[s] != KN_UNBOUND || !kn_symbol_is_open(g->syms, s))
             continue;
@@ -366,9 +403,16 @@ static void find_over(kn_arena *a, kn_binding *b)
     }
 }
 
-static kn_status bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
-                      kn_bind_mode mode, kn_binding *b)
+/* How arguments are bound. */
+typedef struct binding_as {
+    kn_bind_mode mode;
+    const kn_parts *parts; /* or NULL */
+} binding_as;
+
+static kn_status bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, binding_as as,
+                      kn_binding *b)
 {
+    const kn_bind_mode mode = as.mode;
     int nin = g->inputs.len, nout = g->outputs.len, nsym = kn_symbols_count(g->syms);
     *b = (kn_binding){.graph = g};
     b->sizes = KN_NEW_ARRAY(a, int64_t, nsym + 1);
@@ -388,7 +432,7 @@ static kn_status bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int na
 
     KN_TRY(find_args(g, args, nargs, in, out));
     KN_TRY(bind_inputs(a, b, in, mode, given));
-    KN_TRY(solve_sizes(a, b, given));
+    KN_TRY(solve_sizes(a, b, as.parts, given));
     if (mode == KN_BIND_ASSUME)
         KN_TRY(assume(a, b, given));
     KN_TRY(kn_facts_check(&g->facts, g->syms, a, b->sizes));
@@ -401,5 +445,11 @@ static kn_status bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int na
 kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, kn_bind_mode mode,
                   kn_binding *b)
 {
-    return kn_graph_failed(a, g, bind(a, g, args, nargs, mode, b));
+    return kn_graph_failed(a, g, bind(a, g, args, nargs, (binding_as){mode, NULL}, b));
+}
+
+kn_status kn_bind_rank(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
+                       const kn_parts *parts, kn_binding *b)
+{
+    return kn_graph_failed(a, g, bind(a, g, args, nargs, (binding_as){KN_BIND_RUN, parts}, b));
 }

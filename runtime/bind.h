@@ -37,7 +37,17 @@ typedef enum kn_bind_mode {
 
 enum { KN_ASSUMED_SIZE = 128 };
 
-/* Memory in `a`. */
+/* What each rank has of each size that is divided: of[k * graph->ranks + r] is rank r's part of the k-th symbol that is a
+ * part. */
+typedef struct kn_parts {
+    int rank; /* this one */
+    const int64_t *of;
+} kn_parts;
+
+/* A rank's run: the sizes of others are known. */
+kn_status kn_bind_rank(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs,
+                       const kn_parts *parts, kn_binding *b);
+/* Memory in `a`. What is divided is taken to have parts of one size. */
 kn_status kn_bind(kn_arena *a, const kn_graph *g, const kn_arg *args, int nargs, kn_bind_mode mode,
                   kn_binding *b);
 

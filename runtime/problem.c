@@ -1,6 +1,7 @@
 /* What is to be planned for arguments of a program, and the plan of that. */
 #include <string.h>
 
+#include "runtime/comm/comm.h"
 #include "runtime/program.h"
 
 kn_status kn_target_asked(const kn_context *ctx, const char *arch, kn_arena *a, kn_target *target,
@@ -30,6 +31,7 @@ kn_problem kn_program_problem(kn_program *p, const kn_binding *b, const kn_targe
                         .in = b->in,
                         .out = b->out,
                         .over = b->over,
+                        .rank = p->comm ? kn_comm_rank(p->comm) : 0,
                         .target = target,
                         .fusion = p->options.fusion,
                         .force = p->force,

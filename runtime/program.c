@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "runtime/ranks.h"
 #include "runtime/tune.h"
 
 typedef struct creation {
@@ -39,6 +40,8 @@ static kn_status create(void *user)
     if (c->graph->outputs.len == 0)
         return kn_fail(KN_ARGUMENT, "%s has no outputs", c->graph->name);
     p->options = *c->options;
+    if (p->options.comm)
+        kn_comm_keep(p->comm = p->options.comm);
     const char *schedule = p->options.schedule;
     if (schedule)
         KN_TRY(kn_force_read(kn_strdup(&p->arena, schedule), &p->force));
@@ -47,12 +50,13 @@ static kn_status create(void *user)
         p->force.max_threads = p->options.max_threads;
     p->options.schedule = p->options.reuse = NULL; /* the caller's texts */
     p->original = kn_graph_clone(&p->arena, c->graph);
+    p->original->ranks = p->comm ? kn_comm_count(p->comm) : 1;
     p->passes = KN_NEW_ARRAY(&p->arena, kn_pass_record, kn_graph_pass_count + 1);
     p->optimised = kn_graph_optimise(&p->arena, p->original, p->options.fast_math, p->passes);
     if (!p->optimised)
         return kn_last_status();
     list_slots(p);
-    return KN_OK;
+    return kn_divided_make(p);
 }
 
 kn_status kn_program_create(kn_context *ctx, const kn_graph *g, const kn_program_options *options,
@@ -84,6 +88,8 @@ void kn_program_destroy(kn_program *p)
 {
     kn_allocator from = p->ctx->from;
     kn_variants_finish(p);
+    kn_divided_finish(p);
+    kn_comm_drop(p->comm);
     kn_tunings_finish(p);
     pthread_mutex_destroy(&p->lock);
     kn_arena_finish(&p->arena);

@@ -23,6 +23,7 @@ typedef struct kn_program_options {
     const char *reuse; /* NULL, "keep", "recompute" */
     bool fast_math;
     int max_kinds; /* of arguments that get kernels of their own; 0: KN_MAX_KINDS; -1: none */
+    struct kn_comm *comm; /* of the ranks that sizes are divided over; NULL: one rank */
     int autotune; /* milliseconds that measuring may take, for each class of arguments; 0: none is done */
 } kn_program_options;
 
@@ -45,9 +46,11 @@ typedef struct kn_program {
     kn_slot *slots;
     int nslots;
     size_t signature_bytes;
-    pthread_mutex_t lock; /* of what follows */
-    kn_table variants;    /* by signature */
-    kn_table kept;        /* kernels, by number: variant.c */
+    struct kn_comm *comm;       /* the options', kept */
+    struct kn_divided *divided; /* what is divided over several ranks; NULL: nothing is */
+    pthread_mutex_t lock;       /* of what follows */
+    kn_table variants;          /* by signature */
+    kn_table kept;              /* kernels, by number: variant.c */
     kn_variant *newest, *oldest;
     int nvariants;
     kn_memory_cache tunings; /* by class: runtime/tune.h */

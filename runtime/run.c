@@ -3,7 +3,7 @@
 
 #include "runtime/pointers.h"
 #include "runtime/promise.h"
-#include "runtime/submit.h"
+#include "runtime/ranks.h"
 #include "runtime/tune.h"
 
 /* ---- the reference interpreter ---- */
@@ -49,12 +49,26 @@ static kn_status acquire(kn_submission *s)
     s->variant = kn_variant_find(p, s->in.signature);
     if (s->variant)
         return KN_OK;
-    KN_TRY(kn_bind(s->scratch, p->optimised, s->args, s->nargs, KN_BIND_RUN, &b));
-    const kn_force force = kn_tune(p, &(kn_newcomer){s->stream, s->args, s->nargs, &s->in, &b});
+    KN_TRY(kn_submission_bind(s, &b));
+    /* what exchanges with other ranks must not be run by one alone */
+    const kn_force force =
+        p->divided ? p->force
+                   : kn_tune(p, &(kn_newcomer){s->stream, s->args, s->nargs, &s->in, &b});
     KN_TRY(kn_variant_make(p, &s->in, &b, &force, false, &mine));
     kn_status status = kn_variant_keep(p, &mine);
     s->variant = mine;
     return status;
+}
+
+/* The ranks tell each other their sizes first, and begin when all have what they need. */
+static kn_status run_with_others(kn_submission *s, bool is_signed)
+{
+    kn_comm *comm = s->prog->comm;
+    kn_status status =
+        is_signed ? kn_check_pointers(s->prog, &s->in, s->info) : kn_submission_refuse(s);
+    KN_TRY(kn_divided_agree(s, status));
+    KN_TRY(kn_comm_all_well(comm, acquire(s)));
+    return kn_submit(s);
 }
 
 static kn_status run(void *user)
@@ -63,8 +77,12 @@ static kn_status run(void *user)
     if (s->info)
         s->args = kn_promised_args(s->scratch, s->prog, s->args, s->nargs, s->alignment);
     if (s->prog->ctx->reference)
-        return run_reference(s);
-    if (!kn_sign(s->prog, s->scratch, s->args, s->nargs, &s->in))
+        return s->prog->divided ? kn_fail(KN_ARGUMENT, "the reference interpreter runs one rank")
+                                : run_reference(s);
+    bool is_signed = kn_sign(s->prog, s->scratch, s->args, s->nargs, &s->in);
+    if (s->prog->divided && (s->info || (is_signed && !s->in.told)))
+        return run_with_others(s, is_signed);
+    if (!is_signed)
         return kn_submission_refuse(s);
     KN_TRY(kn_check_pointers(s->prog, &s->in, s->info));
     KN_TRY(acquire(s));

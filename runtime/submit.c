@@ -1,6 +1,7 @@
 #include "runtime/submit.h"
 
 #include "runtime/pointers.h"
+#include "runtime/ranks.h"
 
 enum { ALIGN = KN_WORKSPACE_ALIGN };
 
@@ -115,6 +116,44 @@ static kn_status stage_inputs(call *c, char *at)
     return KN_OK;
 }
 
+/* The exchange with the lowest number above `last` of what kernels [from, to] store; NULL: none. All ranks take them in
+ * this order, however their kernels are made. */
+static const kn_buf *next_exchange(const kn_variant *v, int from, int to, int last)
+{
+    const kn_buf *next = NULL;
+    for (int i = from; i <= to; i++) {
+        const kn_kernel *k = v->launches[i].kernel;
+        for (int j = 0; j < k->bufs.len; j++) {
+            const kn_buf *b = &k->bufs.data[j];
+            if (b->part && b->exchange > last && (!next || b->exchange < next->exchange) &&
+                kn_kernel_stores_to(k, j))
+                next = b;
+        }
+    }
+    return next;
+}
+
+/* Behind kernel `at`, if it is the last in front of a later round: what its round has made for other ranks. */
+static kn_status exchange(const call *c, char *temps, int at)
+{
+    const kn_variant *v = c->of->variant;
+    kn_comm *comm = c->of->prog->comm;
+    const int round = v->launches[at].kernel->round;
+    int from = at;
+    if (!c->of->prog->divided ||
+        (at + 1 < v->plan->kernels.len && v->launches[at + 1].kernel->round == round))
+        return KN_OK;
+    while (from > 0 && v->launches[from - 1].kernel->round == round)
+        from--;
+    const kn_buf *b = next_exchange(v, from, at, -1);
+    for (; b; b = next_exchange(v, from, at, b->exchange)) {
+        char *all = temps + b->offset;
+        KN_TRY(kn_comm_exchange(comm, all + kn_comm_rank(comm) * b->part, all, (size_t)b->part,
+                                c->of->stream));
+    }
+    return KN_OK;
+}
+
 /* workspace: NULL when none is needed. */
 static kn_status launch_all(call *c, char *workspace)
 {
@@ -140,6 +179,7 @@ static kn_status launch_all(call *c, char *workspace)
         for (int j = 0; j < k->scalars.len; j++)
             c->params[j] = c->scalars[k->scalars.data[j].input];
         KN_TRY(dev->ops->launch(dev, &v->launches[i], &numbers, s->stream));
+        KN_TRY(exchange(c, temps, i));
     }
     return KN_OK;
 }
@@ -169,6 +209,15 @@ static kn_status launch_in_workspace(call *c)
 }
 
 /* ---- a call ---- */
+
+kn_status kn_submission_bind(const kn_submission *s, kn_binding *b)
+{
+    const kn_program *p = s->prog;
+    if (!p->divided)
+        return kn_bind(s->scratch, p->optimised, s->args, s->nargs, KN_BIND_RUN, b);
+    const kn_parts parts = {kn_comm_rank(p->comm), kn_divided_parts(p, s->in.signature)};
+    return kn_bind_rank(s->scratch, p->optimised, s->args, s->nargs, &parts, b);
+}
 
 kn_status kn_submission_refuse(const kn_submission *s)
 {

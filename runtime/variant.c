@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "runtime/ranks.h"
 
 /* ---- signatures ---- */
 
@@ -81,7 +82,7 @@ static int find_over(const kn_arg *const *out, int n, const kn_finder *by, const
     return first;
 }
 
-bool kn_sign(const kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_inputs *in)
+bool kn_sign(kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_inputs *in)
 {
     in->args = KN_NEW_ARRAY(a, const kn_arg *, p->nslots);
     if (!sort_args(p, args, nargs, in->args))
@@ -97,6 +98,7 @@ bool kn_sign(const kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn
         if (!p->slots[i].by_value)
             at = put_array(at, in->args[i],
                            i < nin ? find_over(out, nout, &by, in->args[i]->data) : 0);
+    in->told = !p->divided || kn_divided_sign(p, in->args, at);
     return true;
 }
 

@@ -37,10 +37,11 @@ struct kn_variant {
 typedef struct kn_inputs {
     const kn_arg **args; /* per slot; NULL: by its default */
     int64_t *signature;
+    bool told; /* what is divided over ranks: all ranks' parts are known */
 } kn_inputs;
 
 /* Sorts the arguments and signs them. False when they do not fit the program, which kn_bind() explains. */
-bool kn_sign(const kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_inputs *in);
+bool kn_sign(kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_inputs *in);
 
 /* The program's variant of these arguments, or NULL. The caller releases it. */
 kn_variant *kn_variant_find(kn_program *p, const int64_t *signature);

@@ -271,19 +271,33 @@ bool kn_dim_has_known_equal(const kn_symbols *s, kn_dim a)
     return false;
 }
 
-/* `a` with what symbols equal in their place, and `by` in that of symbol `sym`. */
-static kn_dim replace(kn_symbols *s, kn_dim a, int sym, kn_dim by)
+kn_dim kn_dim_map(kn_symbols *s, kn_dim a, kn_symbol_fn of, void *ctx)
 {
     kn_dim sum = kn_dim_const(s, 0);
     for (int i = 0; i < a->nterms; i++) {
         kn_dim product = kn_dim_const(s, a->terms[i].coef);
-        for (int j = 0; j < a->terms[i].nsym; j++) {
-            int factor = a->terms[i].sym[j];
-            product = kn_dim_mul(s, product, factor == sym ? by : kn_symbol_resolve(s, factor));
-        }
+        for (int j = 0; j < a->terms[i].nsym; j++)
+            product = kn_dim_mul(s, product, of(s, a->terms[i].sym[j], ctx));
         sum = kn_dim_add(s, sum, product);
     }
     return sum;
+}
+
+typedef struct replacing {
+    int sym;
+    kn_dim by;
+} replacing;
+
+static kn_dim replaced(kn_symbols *s, int sym, void *ctx)
+{
+    const replacing *r = ctx;
+    return sym == r->sym ? r->by : kn_symbol_resolve(s, sym);
+}
+
+/* `a` with what symbols equal in their place, and `by` in that of symbol `sym`. */
+static kn_dim replace(kn_symbols *s, kn_dim a, int sym, kn_dim by)
+{
+    return kn_dim_map(s, a, replaced, &(replacing){sym, by});
 }
 
 kn_dim kn_dim_resolve(kn_symbols *s, kn_dim a)
@@ -366,7 +380,12 @@ kn_unified kn_dim_unify(kn_symbols *s, kn_dim a, kn_dim b)
     int64_t constant;
     if (!difference)
         return KN_UNDECIDED;
-    if (kn_dim_constant(difference, &constant))
+    bool parts = kn_dim_has_part(s, a);
+    if (kn_dim_constant(difference, &constant) || parts != kn_dim_has_part(s, b))
         return KN_NEVER;
-    return isolate(s, difference) ? KN_UNIFIED : KN_UNDECIDED;
+    kn_dim whole = parts ? kn_dim_whole(s, a) : NULL, other = parts ? kn_dim_whole(s, b) : NULL;
+    if (!isolate(s, difference))
+        return KN_UNDECIDED;
+    kn_dim_unify(s, whole, other); /* what is equal on every rank is so as a whole */
+    return KN_UNIFIED;
 }

@@ -34,6 +34,29 @@ bool kn_symbol_is_open(const kn_symbols *s, int sym);
 /* The number of the symbol of that name, or -1. */
 int kn_symbol_find(const kn_symbols *s, const char *name, size_t len);
 
+/* ---- sizes that are divided over ranks ----
+ *
+ * "shard(N)" is a symbol too: what one rank has of N, its part. Dimensions with a part in them are sizes of arrays of
+ * which each rank has a part. They equal no dimension without one. */
+kn_dim kn_dim_part(kn_symbols *s, const char *name, size_t len);
+bool kn_dim_has_part(const kn_symbols *s, kn_dim a);
+/* Is it a size of which each rank has a range, one behind the other: a part, times or through sizes without one? */
+bool kn_dim_is_divided(kn_symbols *s, kn_dim a);
+/* Is it this symbol alone? */
+bool kn_dim_is_symbol(kn_dim a, int sym);
+/* The symbol of the whole size of which `sym` is the part; -1: it is none. */
+int kn_symbol_whole(const kn_symbols *s, int sym);
+/* `a` with each part replaced: by the whole size; by the parts of the ranks in front of this one together, where this
+ * rank's begins; by another rank's part. NULL, and a message, as from constructors. */
+kn_dim kn_dim_whole(kn_symbols *s, kn_dim a);
+kn_dim kn_dim_start(kn_symbols *s, kn_dim a);
+kn_dim kn_dim_at_rank(kn_symbols *s, kn_dim a, int rank);
+/* `a` with the part that `like` has in the place of its whole size; `a` itself where there is none. */
+kn_dim kn_dim_divided_as(kn_symbols *s, kn_dim a, kn_dim like);
+/* The sizes of the symbols that those stand for, where they are there; part[r] is rank r's of the part `sym`. */
+void kn_symbols_divide(const kn_symbols *s, int sym, const int64_t *part, int rank, int ranks,
+                       int64_t *values);
+
 /* The symbols of `s`, numbers and dimensions included, for work whose results live in `a`: `s` stays as it is, and must
  * for as long. */
 kn_symbols *kn_symbols_within(kn_arena *a, const kn_symbols *s);

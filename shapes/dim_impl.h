@@ -25,6 +25,8 @@ typedef struct kn_symbol {
     const char *name; /* of a free one, else NULL */
     kn_function fn;
     kn_dim num, den;     /* its parts, of symbols with lower numbers; NULL of a free one */
+    int whole;           /* of a part: 1 + the symbol of the whole size; 0: it is none */
+    bool parted;         /* it, or what it is made of, is a part */
     bool not_negative;   /* known to be so, whatever the sizes are */
     kn_dim equals;       /* a dimension that does not contain this symbol, or NULL */
     KN_VEC(int) part_of; /* symbols whose parts, equalities substituted, have it */
@@ -65,6 +67,8 @@ static inline int kn_dim_uses(kn_dim a, int sym)
     return uses;
 }
 
+/* symbols.c: the symbol of that name, which has none of its own yet. */
+int kn_symbol_named(kn_symbols *s, const char *name, size_t len);
 /* dim.c */
 kn_dim kn_dim_of_symbol(kn_symbols *s, int sym);
 /* symbols.c: the symbol for a function of two resolved dimensions; the one there is already if there is one. NULL when
@@ -74,6 +78,9 @@ kn_dim kn_symbol_of(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b);
 void kn_symbol_equate(kn_symbols *s, int sym, kn_dim equals);
 /* symbols.c: what `sym` equals, in symbols that equal nothing else; NULL where that is too large. */
 kn_dim kn_symbol_resolve(kn_symbols *s, int sym);
+/* dim.c: `a` with symbols replaced by what of() gives for them. */
+typedef kn_dim (*kn_symbol_fn)(kn_symbols *s, int sym, void *ctx);
+kn_dim kn_dim_map(kn_symbols *s, kn_dim a, kn_symbol_fn of, void *ctx);
 /* dim.c: `a` with the symbols that equal others replaced, by `to` where it is not NULL and of symbol `sym`. */
 bool kn_dim_has_known_equal(const kn_symbols *s, kn_dim a);
 /* NumPy's a // b. */

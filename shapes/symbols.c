@@ -62,11 +62,15 @@ static int new_name(kn_symbols *s, const char *name)
     return sym;
 }
 
-kn_dim kn_dim_sym(kn_symbols *s, const char *name, size_t len)
+int kn_symbol_named(kn_symbols *s, const char *name, size_t len)
 {
     int sym = kn_symbol_find(s, name, len);
-    if (sym < 0)
-        sym = new_name(s, kn_strndup(s->arena, name, len));
+    return sym >= 0 ? sym : new_name(s, kn_strndup(s->arena, name, len));
+}
+
+kn_dim kn_dim_sym(kn_symbols *s, const char *name, size_t len)
+{
+    int sym = kn_symbol_named(s, name, len);
     return sym < 0 ? NULL : kn_dim_of_symbol(s, sym);
 }
 
@@ -108,7 +112,8 @@ kn_dim kn_symbol_of(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b)
                 return kn_dim_of_symbol(s, i);
         }
     }
-    int sym = new_symbol(s, (kn_symbol){.fn = fn, .num = a, .den = b});
+    bool parted = kn_dim_has_part(s, a) || kn_dim_has_part(s, b);
+    int sym = new_symbol(s, (kn_symbol){.fn = fn, .num = a, .den = b, .parted = parted});
     if (sym < 0)
         return NULL;
     index_function(s, sym);
@@ -207,6 +212,8 @@ kn_symbols *kn_symbols_clone(kn_arena *a, const kn_symbols *s)
             new_name(copy, kn_strdup(a, from->name));
         else
             new_symbol(copy, to);
+        copy->syms.data[i].whole = from->whole;
+        copy->syms.data[i].parted = from->parted;
         copy->syms.data[i].equals = kn_dim_copy(copy, from->equals);
     }
     for (int i = 0; i < s->syms.len; i++) {

@@ -11,6 +11,14 @@ bool kn_kernel_cooperative(const kn_kernel *k)
     return false;
 }
 
+bool kn_kernel_stores_to(const kn_kernel *k, int buf)
+{
+    for (int i = 0; i < k->phases.len; i++)
+        if (kn_stores_to(&k->phases.data[i], buf))
+            return true;
+    return false;
+}
+
 bool kn_kernel_resident(const kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++)

@@ -60,6 +60,7 @@ typedef struct kn_kernel {
     int64_t shared; /* (n) CUDA: bytes of dynamic shared memory a block */
     /* (n) CUDA: steps of a thread whose resident values have room in shared memory */
     int64_t resident_steps;
+    int round;     /* (n) exchanges between ranks, one behind the other, that come before it */
     bool wide;     /* indices need 64 bits */
     bool disjoint; /* no output overlaps an input */
     bool fast;     /* fast_math: functions may be the hardware's approximations */
@@ -115,6 +116,8 @@ bool kn_kernel_cooperative(const kn_kernel *k);
 bool kn_kernel_resident(const kn_kernel *k);
 /* Do blocks synchronise, or find out which is the last? Then the kernel has a barrier parameter. */
 bool kn_kernel_meets(const kn_kernel *k);
+/* Does one of its phases store to a buffer? */
+bool kn_kernel_stores_to(const kn_kernel *k, int buf);
 /* Prints the IR. Without numbers it is the canonical text of the structure, by which compiled code is found. */
 void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers);
 kn_status kn_kernel_verify(const kn_kernel *k);

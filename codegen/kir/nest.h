@@ -36,6 +36,8 @@ typedef struct kn_buf {
     int index; /* graph input or output number; temporary number */
     kn_dtype dtype;
     const char *name;
+    int exchange;    /* of those: the exchange's number */
+    int64_t part;    /* (n) temporaries that ranks exchange: bytes of each rank's; else 0 */
     int64_t bytes;   /* (n) temporaries: size; offset is in the workspace */
     kn_dim elements; /* temporaries: how many, where numbers have formulas */
     int64_t offset;  /* (n) */

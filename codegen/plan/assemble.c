@@ -254,6 +254,7 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
         for (int j = 0; j < nest->stores.len; j++)
             use_buf(p, k, &m, &nest->stores.data[j].access.buf);
     }
+    k->round = kn_planner_round(p, from);
     k->fast = p->problem->fast;
     k->disjoint = !p->problem->universal && !has_overlap(p, k);
     KN_TRY(bind(p, k, number));
@@ -275,6 +276,7 @@ static int end_of_kernel(const kn_planner *p, int from)
     const kn_problem *pr = p->problem;
     int to = from + 1;
     while (to < p->phases.len && pr->target->cooperative &&
+           kn_planner_round(p, to) == kn_planner_round(p, from) &&
            (pr->fusion || p->region_of.data[from] == p->region_of.data[to]))
         to++;
     return to;

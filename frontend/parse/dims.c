@@ -1,7 +1,24 @@
-/* Dimensions: sum := product ('+' product)*; product := atom ('*' atom)*; atom := NAME | INTEGER | '(' sum ')' */
+/* Dimensions: sum := product ('+' product)*; product := atom ('*' atom)*;
+ * atom := NAME | INTEGER | '(' sum ')' | 'shard' '(' NAME ')' */
+#include <string.h>
+
 #include "frontend/parse/parser.h"
 
 static bool dim_sum(kn_parser *p, kn_dim *out);
+
+/* shard(N): a part of N. */
+static bool dim_part(kn_parser *p, kn_dim *out)
+{
+    kn_tok t = p->tok, name;
+    kn_advance(p);
+    kn_advance(p);
+    name = p->tok;
+    if (name.kind != KN_TOK_NAME)
+        return kn_pexpected(p, "the name of a size that is divided over ranks");
+    kn_advance(p);
+    *out = kn_dim_part(p->g->syms, name.pos.at, name.len);
+    return (*out || kn_pwrap(p, t.pos)) && kn_expect(p, ')', "')' behind a size that is divided");
+}
 
 static bool dim_atom(kn_parser *p, kn_dim *out)
 {
@@ -15,6 +32,9 @@ static bool dim_atom(kn_parser *p, kn_dim *out)
         p->depth--;
         return ok;
     }
+    if (t.kind == KN_TOK_NAME && t.len == 5 && memcmp(t.pos.at, "shard", 5) == 0 &&
+        kn_peek(p).kind == '(')
+        return dim_part(p, out);
     if (t.kind == KN_TOK_INT)
         *out = kn_dim_const(s, t.u.i);
     else if (t.kind == KN_TOK_NAME)

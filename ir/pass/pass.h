@@ -27,6 +27,10 @@ typedef struct kn_pass_record {
  * gets one for each pass that ran and one without a pass behind them; or is NULL. */
 kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records);
 
+/* pass/ranks.c: no reduction over an axis that is divided over ranks is left, if there are several: it is one of this
+ * rank's part, an exchange, and what makes one of the ranks' results. SHAPE, with its place, where an operation would
+ * need elements that other ranks have. */
+kn_graph *kn_pass_ranks(kn_arena *a, kn_graph *g);
 /* pass/decompose.c: the variance of 16-bit floats becomes one of f32; x ** 2 becomes x * x; a reduction over axes of
  * size 1 becomes elementwise. After it no reduction over nothing is left. */
 kn_graph *kn_pass_decompose(kn_arena *a, kn_graph *g);

@@ -1,6 +1,8 @@
 #include "ir/pass/pass.h"
 
 const kn_pass kn_graph_passes[] = {
+    {"ranks", "reductions of what is divided over ranks: of each part, then over the ranks",
+     kn_pass_ranks, false},
     {"decompose", "powers, variances and reductions in the form that later passes know",
      kn_pass_decompose, false},
     {"relax", "what fast_math allows: fewer divisions and functions an element", kn_pass_relax,

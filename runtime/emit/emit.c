@@ -260,6 +260,10 @@ kn_status kn_emit(kn_program *prog, kn_arena *a, const kn_arg *args, int nargs,
             body = kn_text_new(a);
     *out = (kn_emitted){0};
     KN_TRY(read_targets(&e, what->targets ? what->targets : "cpu"));
+    for (int s = 0; s < kn_symbols_count(e.g->syms); s++)
+        if (kn_symbol_whole(e.g->syms, s) >= 0)
+            return kn_fail(KN_ARGUMENT, "%s is divided over ranks, which emitted programs have not",
+                           kn_symbol_name(e.g->syms, kn_symbol_whole(e.g->syms, s)));
     e.name = kn_identifier(a, "", what->name ? what->name : e.g->name);
     KN_TRY(kn_name_sizes(&e));
     KN_TRY(kn_name_parameters(&e));

@@ -425,6 +425,8 @@ static void store(lowering *lo, const kn_node *n, int buf)
         memcpy(layout.shape, shape, sizeof shape);
         kn_compact_strides(shape, n->rank, layout.stride);
     }
+    if (b->part) /* the others are other ranks' */
+        layout.offset = p->problem->rank * kn_count(shape, n->rank);
     if (p->problem->formulas)
         layout.formula = kn_strides_compact(p->arena, p->problem->graph->syms, n->shape, n->rank);
     int8_t to[KN_MAX_RANK];
@@ -441,12 +443,15 @@ static void store(lowering *lo, const kn_node *n, int buf)
     kn_push(p->arena, &lo->phase.nest.stores, s);
 }
 
-/* Stores a value to each output that it is, and to its temporary if it has one. */
+/* Stores a value to each output that it is, to where it is exchanged, and to its temporary if it has one. */
 static void store_everywhere(lowering *lo, const kn_node *n)
 {
     int temp = lo->p->buf_of_node[n->id];
     for (int o = lo->p->output_of[n->id]; o >= 0; o = lo->p->next_output[o])
         store(lo, n, lo->p->buf_of_output[o]);
+    for (int e = lo->p->exchange_of[n->id]; e >= 0; e = lo->p->next_exchange[e])
+        if (lo->p->buf_of_node[e] >= 0)
+            store(lo, n, lo->p->buf_of_node[e]);
     if (temp >= 0 && lo->p->bufs.data[temp].kind == KN_BUF_TEMP)
         store(lo, n, temp);
 }
@@ -487,6 +492,8 @@ static void order_axes(lowering *lo)
 static bool lower_region(kn_planner *p, int number, lowered *of)
 {
     lowering lo = {.p = p, .region = p->regions->list.data[number], .of = of};
+    if (lo.region->exchange) /* between the loop nests */
+        return true;
     order_axes(&lo);
     for (int i = 0; i < lo.region->nodes.len; i++) {
         const kn_node *v = lo.region->nodes.data[i];
@@ -507,7 +514,8 @@ static bool lower_region(kn_planner *p, int number, lowered *of)
 }
 
 /* Orders phases by level: those that read no other phase's results first, then those that read only these, and so on.
- * So what a phase computes again, instead of reading it, it need not wait for. */
+ * So what a phase computes again, instead of reading it, it need not wait for. Phases that wait for an exchange are
+ * behind all that do not. */
 static void order_phases(kn_planner *p)
 {
     int n = p->phases.len, highest = 0;
@@ -515,6 +523,7 @@ static void order_phases(kn_planner *p)
     int *level_of_buf = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
     for (int i = 0; i < n; i++) {
         const kn_phase *ph = &p->phases.data[i];
+        level[i] = kn_planner_round(p, i) * n;
         for (int v = 0; v < ph->nest.values.len; v++) {
             int buf =
                 kn_is_read(&ph->nest.values.data[v]) ? ph->nest.values.data[v].access->buf : -1;
@@ -541,6 +550,22 @@ static void order_phases(kn_planner *p)
     p->phases.cap = n + 1;
     p->region_of.data = region_of;
     p->region_of.cap = n + 1;
+}
+
+/* Lists the exchanges of each node, in order. */
+static void list_exchanges(kn_planner *p)
+{
+    const kn_graph *g = p->problem->graph;
+    p->exchange_of = KN_NEW_ARRAY(p->arena, int, g->nodes.len + 1);
+    p->next_exchange = KN_NEW_ARRAY(p->arena, int, g->nodes.len + 1);
+    memset(p->exchange_of, -1, sizeof(int) * (size_t)g->nodes.len);
+    for (int i = g->nodes.len - 1; i >= 0; i--) {
+        if (g->nodes.data[i]->op != KN_OP_RANKS)
+            continue;
+        int *first = &p->exchange_of[kn_view_root(g->nodes.data[i]->in[0])->id];
+        p->next_exchange[i] = *first;
+        *first = i;
+    }
 }
 
 /* Lists the outputs that each node is, in order. */
@@ -581,6 +606,7 @@ kn_status kn_lower(kn_planner *p)
                           .name = kn_identifier(p->arena, "out_", g->outputs.data[o].name)}));
     }
     list_outputs(p);
+    list_exchanges(p);
     kn_place_values(p);
     lowered *of = KN_NEW_ARRAY(p->arena, lowered, g->nodes.len + 1);
     for (int i = 0; i < p->regions->list.len; i++)

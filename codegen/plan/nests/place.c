@@ -237,6 +237,10 @@ static void find_crossing(placer *pl)
         const kn_node *user = pl->g->nodes.data[i];
         if (!pl->p->regions->of[i])
             continue;
+        if (user->op == KN_OP_RANKS) { /* computed once, and stored where the exchange is from */
+            pl->output[kn_view_root(user->in[0])->id] = true;
+            continue;
+        }
         for (int k = 0; k < user->nin; k++) {
             const kn_node *base = kn_use_of(pl->g, user, k).base, *x = kn_view_root(base);
             if (x != base)
@@ -263,6 +267,10 @@ static void give_buffer(const placer *pl, const kn_node *n)
     int64_t shape[KN_MAX_RANK];
     kn_node_sizes(n, p->problem->sizes, shape);
     *buf = kn_planner_temp(p, n->dtype, kn_node_title(n), kn_count(shape, n->rank));
+    if (n->op == KN_OP_RANKS) {
+        p->bufs.data[*buf].part = p->bufs.data[*buf].bytes / p->problem->graph->ranks;
+        p->bufs.data[*buf].exchange = n->u.exchange;
+    }
     if (p->problem->formulas)
         p->bufs.data[*buf].elements = kn_shape_elements(p, n);
 }

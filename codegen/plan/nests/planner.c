@@ -38,6 +38,11 @@ kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k)
                      k->bufs.data, k->bufs.len,        align};
 }
 
+int kn_planner_round(const kn_planner *p, int index)
+{
+    return p->regions->list.data[p->region_of.data[index]]->round;
+}
+
 void kn_insert_phase(kn_planner *p, int at, kn_phase ph, int region)
 {
     kn_push(p->arena, &p->phases, ph);

@@ -47,6 +47,8 @@ typedef struct kn_planner {
     int *buf_of_output; /* per graph output */
     int *output_of;     /* per graph node: the first output that it is; -1: none */
     int *next_output;   /* per graph output: the next one that is the same node; -1: none */
+    int *exchange_of;   /* per graph node: the first node that exchanges it; -1: none */
+    int *next_exchange; /* per graph node: the next one that exchanges the same; -1: none */
     /* a reshape that these strides do not allow as a view */
     const kn_node *blocked;
     kn_shapes *shapes;
@@ -65,6 +67,8 @@ kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k);
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);
 /* layout.c: the number of a node's elements. */
 kn_dim kn_shape_elements(kn_planner *p, const kn_node *n);
+/* planner.c: how many exchanges between ranks, one behind the other, come before phase `index`. */
+int kn_planner_round(const kn_planner *p, int index);
 /* planner.c: inserts a phase as number `at`; `region`: its region's number. Or drops one. */
 void kn_insert_phase(kn_planner *p, int at, kn_phase phase, int region);
 void kn_drop_phase(kn_planner *p, int at);

@@ -1,0 +1,170 @@
+#include "runtime/ranks.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+/* A symbol that is a part, and an axis of an input that has its size. */
+typedef struct divided_size {
+    int sym, input, axis;
+} divided_size;
+
+/* What ranks said their parts are. */
+typedef struct told {
+    struct told *next;
+    int64_t parts[]; /* this rank's, by number; then of each all ranks' */
+} told;
+
+struct kn_divided {
+    int n, ranks;
+    const divided_size *sizes;
+    told *told; /* the newest first; p->lock */
+};
+
+/* ---- which sizes are divided ---- */
+
+static bool find_axis(const kn_graph *g, int sym, divided_size *out)
+{
+    for (int i = 0; i < g->inputs.len; i++) {
+        const kn_node *n = g->inputs.data[i].node;
+        for (int j = 0; j < n->rank; j++) {
+            *out = (divided_size){sym, i, j};
+            if (kn_dim_is_symbol(n->shape[j], sym))
+                return true;
+        }
+    }
+    return false;
+}
+
+kn_status kn_divided_make(kn_program *p)
+{
+    const kn_graph *g = p->optimised;
+    KN_VEC(divided_size) sizes = {0};
+    divided_size one;
+    for (int s = 0; g->ranks > 1 && s < kn_symbols_count(g->syms); s++) {
+        if (kn_symbol_whole(g->syms, s) < 0)
+            continue;
+        if (!find_axis(g, s, &one))
+            return kn_fail(KN_SHAPE, "%s: %s is the size of no axis of an input", g->name,
+                           kn_symbol_name(g->syms, s));
+        kn_push(&p->arena, &sizes, one);
+    }
+    if (!sizes.len)
+        return KN_OK;
+    kn_divided *d = p->divided = KN_NEW(&p->arena, kn_divided);
+    *d = (kn_divided){.n = sizes.len, .ranks = g->ranks, .sizes = sizes.data};
+    p->signature_bytes += sizeof(int64_t) * (size_t)(d->n * d->ranks);
+    return KN_OK;
+}
+
+void kn_divided_finish(kn_program *p)
+{
+    for (told *t = p->divided ? p->divided->told : NULL, *next; t; t = next) {
+        next = t->next;
+        p->ctx->from.release(p->ctx->from.user, t);
+    }
+}
+
+/* ---- what was told ---- */
+
+static void own_parts(const kn_divided *d, const kn_arg *const *args, int64_t *parts)
+{
+    for (int k = 0; k < d->n; k++)
+        parts[k] = args[d->sizes[k].input]->shape[d->sizes[k].axis];
+}
+
+static told *find_told(const kn_divided *d, const kn_arg *const *args)
+{
+    for (told *t = d->told; t; t = t->next) {
+        bool same = true;
+        for (int k = 0; k < d->n && same; k++)
+            same = t->parts[k] == args[d->sizes[k].input]->shape[d->sizes[k].axis];
+        if (same)
+            return t;
+    }
+    return NULL;
+}
+
+bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at)
+{
+    const kn_divided *d = p->divided;
+    const size_t bytes = sizeof *at * (size_t)(d->n * d->ranks);
+    pthread_mutex_lock(&p->lock);
+    const told *t = find_told(d, args);
+    if (t)
+        memcpy(at, t->parts + d->n, bytes);
+    else
+        memset(at, 0, bytes);
+    pthread_mutex_unlock(&p->lock);
+    return t != NULL;
+}
+
+const int64_t *kn_divided_parts(const kn_program *p, const int64_t *signature)
+{
+    const kn_divided *d = p->divided;
+    return d ? signature + p->signature_bytes / sizeof *signature - (size_t)(d->n * d->ranks)
+             : NULL;
+}
+
+/* ---- telling ---- */
+
+/* What must be the same on all ranks, a line each. */
+static const char *agreed_lines(const kn_submission *s)
+{
+    const kn_program *p = s->prog;
+    const kn_graph *g = p->optimised;
+    kn_text t = kn_text_new(s->scratch), graph = kn_text_new(s->scratch);
+    for (int i = 0; i < p->nslots; i++) {
+        const kn_node *n =
+            i < g->inputs.len ? g->inputs.data[i].node : g->outputs.data[i - g->inputs.len].node;
+        kn_putf(&t, "%s: %s", p->slots[i].name, kn_dtypes[n->dtype].text);
+        kn_shape_print(&t, g->syms, n->shape, n->rank);
+        for (int j = 0; j < n->rank; j++)
+            if (!kn_dim_has_part(g->syms, n->shape[j]))
+                kn_putf(&t, ", axis %d: %lld", j, (long long)s->in.args[i]->shape[j]);
+        kn_put(&t, "\n");
+    }
+    kn_graph_print(&graph, g, true);
+    const char *text = kn_text_str(&graph);
+    kn_putf(&t, "program %s %016llx\n", g->name,
+            (unsigned long long)kn_hash(text, strlen(text), 0));
+    return kn_text_str(&t);
+}
+
+/* Keeps what all ranks gave: `all` has each rank's parts, one rank behind the other. */
+static kn_status keep_told(kn_program *p, const kn_arg *const *args, const int64_t *all)
+{
+    kn_divided *d = p->divided;
+    pthread_mutex_lock(&p->lock);
+    told *t = find_told(d, args);
+    if (!t) {
+        t = p->ctx->from.alloc(p->ctx->from.user,
+                               sizeof *t + sizeof *t->parts * (size_t)(d->n * (1 + d->ranks)));
+        if (t) {
+            t->next = d->told;
+            d->told = t;
+            own_parts(d, args, t->parts);
+        }
+    }
+    for (int k = 0; t && k < d->n; k++)
+        for (int r = 0; r < d->ranks; r++)
+            t->parts[d->n + k * d->ranks + r] = all[r * d->n + k];
+    pthread_mutex_unlock(&p->lock);
+    return t ? KN_OK : kn_fail(KN_MEMORY, "out of memory");
+}
+
+kn_status kn_divided_agree(kn_submission *s, kn_status mine)
+{
+    kn_program *p = s->prog;
+    const kn_divided *d = p->divided;
+    kn_comm *comm = p->comm;
+    KN_TRY(kn_comm_agree(comm, mine, mine == KN_OK ? agreed_lines(s) : ""));
+    int64_t *own = KN_NEW_ARRAY(s->scratch, int64_t, d->n);
+    int64_t *all = KN_NEW_ARRAY(s->scratch, int64_t, d->n * d->ranks);
+    own_parts(d, s->in.args, own);
+    KN_TRY(kn_comm_gather(comm, own, all, sizeof *own * (size_t)d->n));
+    KN_TRY(keep_told(p, s->in.args, all));
+    return kn_sign(p, s->scratch, s->args, s->nargs, &s->in)
+               ? KN_OK
+               : kn_fail(KN_INTERNAL, "arguments that were signed are refused");
+}

@@ -1,0 +1,27 @@
+/* Programs of several ranks: what ranks know of each other's arguments.
+ *
+ * Each rank plans for its own part of what is divided, but must know the others' sizes. They tell each other at
+ * kn_program_prepare(), or at a run that was not prepared; from then on a run looks up what was told when its own parts
+ * were of these sizes. */
+#ifndef KN_RUNTIME_RANKS_H
+#define KN_RUNTIME_RANKS_H
+
+#include "runtime/comm/comm.h"
+#include "runtime/submit.h"
+
+typedef struct kn_divided kn_divided;
+
+/* p->divided, of the optimised graph; and what it adds to a signature. */
+kn_status kn_divided_make(kn_program *p);
+void kn_divided_finish(kn_program *p);
+
+/* Puts the parts of all ranks behind a signature, where they are known for these arguments. */
+bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at);
+/* Those in a signature; NULL where nothing is divided. */
+const int64_t *kn_divided_parts(const kn_program *p, const int64_t *signature);
+
+/* Whether programs, types and sizes are the same, what must be, and which parts each rank has; `mine`: this rank's
+ * arguments bind. Collective. */
+kn_status kn_divided_agree(kn_submission *s, kn_status mine);
+
+#endif
