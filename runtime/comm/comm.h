@@ -4,6 +4,7 @@
  *     comm.c      what they give each other, and must agree on
  *     team.c      ranks that are threads of a process
  *     mailbox.c   memory in which running kernels tell each other partial results
+ *     line_up.c   ranks brought to one moment
  *
  * What ranks tell each other goes one of three ways, the same for all of them: between running kernels, by NCCL, or through
  * the host. Calls marked "collective" are made by all ranks in the same order; each waits for all. */
@@ -59,5 +60,7 @@ kn_status kn_comm_agree(kn_comm *comm, kn_status mine, const char *lines);
 kn_status kn_comm_mailbox(kn_comm *comm, size_t words, void **ranks);
 /* Memory of the device, count * bytes of it `all`: as kn_comm_gather(), in order with what is on the stream. Collective. */
 kn_status kn_comm_exchange(kn_comm *comm, const void *mine, void *all, size_t bytes, void *stream);
+/* What is submitted to the stream after it begins on all devices at one moment, as near as they can. Collective. */
+kn_status kn_comm_line_up(kn_comm *comm, void *stream);
 
 #endif

@@ -6,7 +6,12 @@
 
 #include "runtime/comm/comm.h"
 
-typedef struct kn_mailbox kn_mailbox;
+typedef struct kn_mailbox {
+    struct kn_mailbox *older;
+    size_t words;
+    void *ranks;    /* what kernels take; of the device */
+    kn_mail mail[]; /* by rank */
+} kn_mailbox;
 
 struct kn_comm {
     int users; /* atomic */
@@ -16,6 +21,7 @@ struct kn_comm {
     kn_mail
         missed; /* KN_PATH_KERNEL: a kernel's word to the host, 1 + the rank that did not come */
     kn_mailbox *mailboxes; /* the newest, which is the largest, first */
+    kn_code *line_up;      /* the kernel; NULL: not needed yet */
     pthread_mutex_t lock;  /* of what follows */
     kn_status failed;      /* for good */
     char why[256];

@@ -5,19 +5,12 @@
 
 /* As kernels have it. */
 typedef struct ranks {
-    uint32_t rank, count, words, unused;
-    uint64_t launches, patience;
-    void *missed;
+    uint32_t rank, count;
+    uint64_t words, launches, patience;
+    void *missed, *own;
     void *mail[];
 } ranks;
 enum { HEAD = 8, TURNS = 2 };
-
-struct kn_mailbox {
-    kn_mailbox *older;
-    size_t words;
-    void *ranks;    /* of the device */
-    kn_mail mail[]; /* by rank */
-};
 
 static kn_status open_own(kn_comm *c, kn_mailbox *m, kn_mail_address *address)
 {
@@ -65,9 +58,10 @@ static kn_status tell_kernels(kn_comm *c, kn_mailbox *m)
         return kn_fail(KN_MEMORY, "out of memory: %zu bytes", bytes);
     *host = (ranks){.rank = (uint32_t)g->rank,
                     .count = (uint32_t)g->count,
-                    .words = (uint32_t)m->words,
+                    .words = m->words,
                     .patience = (uint64_t)g->deadline_ms * 1000000,
-                    .missed = c->missed.at};
+                    .missed = c->missed.at,
+                    .own = m->mail[g->rank].at};
     for (int r = 0; r < g->count; r++)
         host->mail[r] = m->mail[r].at;
     kn_status status = g->dev->ops->alloc(g->dev, bytes, &m->ranks);

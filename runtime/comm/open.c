@@ -168,6 +168,8 @@ static kn_status check(kn_comm_config *g)
 static void close_comm(kn_comm *c)
 {
     const kn_allocator from = *c->config.from;
+    if (c->line_up)
+        c->config.dev->ops->discard(c->config.dev, c->line_up);
     kn_mailboxes_close(c);
     if (c->config.team)
         kn_team_leave(c->config.team, c->config.rank);

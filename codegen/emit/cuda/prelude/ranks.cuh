@@ -9,11 +9,13 @@
 // No rank writes what another has still to read: a launch ends when it has heard all others, and they speak in one only when
 // their last one is over. So nobody is more than one launch ahead, and two places in turn are enough.
 struct kn_ranks {
-    unsigned rank, count, words, unused;
+    unsigned rank, count;
+    unsigned long long words;
     unsigned long long launches; // that are over, times 2^24: see kn_leave()
     unsigned long long patience; // in nanoseconds
     unsigned long long *missed;  // in the host's memory: the head's first word
-    unsigned long long *mail[1]; // mailboxes, by rank
+    unsigned long long *own;     // this rank's mailbox
+    unsigned long long *mail[1]; // all, by rank
 };
 enum { KN_MAIL_HEAD = 8 };
 
@@ -36,21 +38,22 @@ struct kn_meeting {
     unsigned rank, count, words, launch;
 };
 
-// For each thread that tells or hears; early in the kernel, for it loads.
+// For each thread that tells or hears; early in the kernel, for it loads, and is not moved to where that is needed.
 __device__ __forceinline__ kn_meeting kn_meet(kn_ranks *ranks)
 {
+    typedef const unsigned long long word;
+    word place = kn_mail((word *)&ranks->rank), own = kn_mail((word *)&ranks->own), words = kn_mail(&ranks->words);
+    const unsigned rank = (unsigned)place, count = (unsigned)(place >> 32);
     const unsigned launch = (unsigned)(kn_mail(&ranks->launches) >> 24) + 1;
-    kn_meeting m = {ranks, ranks->mail[ranks->rank], ranks->rank, ranks->count, ranks->words, launch};
-    m.inbox += KN_MAIL_HEAD + (size_t)(launch & 1) * m.count * m.words;
-    for (unsigned r = 0; r < m.count; ++r)
-        asm volatile("prefetch.global.L1 [%0];" ::"l"(&ranks->mail[r]));
-    return m;
+    unsigned long long *const inbox = (unsigned long long *)own + KN_MAIL_HEAD + (launch & 1) * count * words;
+    return kn_meeting{ranks, inbox, rank, count, (unsigned)words, launch};
 }
 
-// Each block, once, at its end, by one thread or all. The blocks' contributions add up to 2^24, and fewer of them to less: so
-// the launch's number is the same for all of its blocks, whichever are over.
+// By all threads of each block, once, at its end: no thread asks for the launch's number after it. The blocks' contributions
+// add up to 2^24, and fewer of them to less: so the number is the same for all blocks, whichever are over.
 __device__ __forceinline__ void kn_leave(kn_ranks *ranks)
 {
+    __syncthreads();
     if (threadIdx.x == 0) {
         const unsigned long long all = 1 << 24;
         asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(&ranks->launches),
@@ -62,7 +65,8 @@ __device__ __forceinline__ void kn_leave(kn_ranks *ranks)
 // `rank` did not come: nobody waits for anybody from now on. The first to say so tells the other ranks, and each tells its host.
 __device__ __forceinline__ void kn_give_up(kn_ranks *ranks, unsigned rank)
 {
-    const unsigned long long before = atomicCAS(ranks->mail[ranks->rank], 0ull, rank + 1ull);
+    const unsigned long long before = atomicCAS(ranks->own, 0ull, rank + 1ull);
+#pragma unroll 1
     for (unsigned r = 0; before == 0 && r < ranks->count; ++r)
         if (r != ranks->rank)
             kn_post(ranks->mail[r], rank + 1ull);
@@ -78,7 +82,7 @@ __device__ __forceinline__ bool kn_is_missed(const kn_meeting &m, unsigned rank,
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     if (start == 0)
         start = now;
-    if (kn_mail(m.ranks->mail[m.rank]) == 0 && now - start < m.ranks->patience)
+    if (kn_mail(m.ranks->own) == 0 && now - start < m.ranks->patience)
         return false;
     kn_give_up(m.ranks, rank);
     return true;
@@ -97,6 +101,7 @@ template <class T> __device__ __forceinline__ void kn_tell(const kn_meeting &m, 
     kn_letter<T> letter = {};
     letter.value = mine;
     const size_t offset = KN_MAIL_HEAD + ((size_t)(m.launch & 1) * m.count + m.rank) * m.words + place;
+#pragma unroll 1
     for (unsigned r = 0; r < m.count; ++r) {
         if (r == m.rank)
             continue;
@@ -135,6 +140,7 @@ template <class T> __device__ __forceinline__ T kn_hear(const kn_meeting &m, uns
 template <class Op, class T> __device__ __forceinline__ T kn_hear_all(const kn_meeting &m, unsigned place, const T &mine)
 {
     T all = m.rank == 0 ? mine : kn_hear<T>(m, place, 0);
+#pragma unroll 1
     for (unsigned r = 1; r < m.count; ++r)
         all = Op::of(all, r == m.rank ? mine : kn_hear<T>(m, place, r));
     return all;
