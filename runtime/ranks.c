@@ -9,14 +9,17 @@ typedef struct divided_size {
     int sym, input, axis;
 } divided_size;
 
-/* What ranks said their parts are. */
+/* What ranks said when this one's arguments had these shapes. */
 typedef struct told {
     struct told *next;
-    int64_t parts[]; /* this rank's, by number; then of each all ranks' */
+    void *mail; /* for kernels that exchange; NULL: none does */
+    int64_t
+        sizes[]; /* this rank's shapes, slot by slot; then of each divided size all ranks' parts */
 } told;
 
 struct kn_divided {
     int n, ranks;
+    int dims; /* of all arrays */
     const divided_size *sizes;
     told *told; /* the newest first; p->lock */
 };
@@ -53,6 +56,8 @@ kn_status kn_divided_make(kn_program *p)
         return KN_OK;
     kn_divided *d = p->divided = KN_NEW(&p->arena, kn_divided);
     *d = (kn_divided){.n = sizes.len, .ranks = g->ranks, .sizes = sizes.data};
+    for (int i = 0; i < p->nslots; i++)
+        d->dims += p->slots[i].rank;
     p->signature_bytes += sizeof(int64_t) * (size_t)(d->n * d->ranks);
     return KN_OK;
 }
@@ -67,34 +72,38 @@ void kn_divided_finish(kn_program *p)
 
 /* ---- what was told ---- */
 
-static void own_parts(const kn_divided *d, const kn_arg *const *args, int64_t *parts)
+static void put_shapes(const kn_program *p, const kn_arg *const *args, int64_t *sizes)
 {
-    for (int k = 0; k < d->n; k++)
-        parts[k] = args[d->sizes[k].input]->shape[d->sizes[k].axis];
+    for (int i = 0; i < p->nslots; i++)
+        for (int j = 0; j < p->slots[i].rank; j++)
+            *sizes++ = args[i]->shape[j];
 }
 
-static told *find_told(const kn_divided *d, const kn_arg *const *args)
+static told *find_told(const kn_program *p, const kn_arg *const *args)
 {
-    for (told *t = d->told; t; t = t->next) {
+    for (told *t = p->divided->told; t; t = t->next) {
+        const int64_t *size = t->sizes;
         bool same = true;
-        for (int k = 0; k < d->n && same; k++)
-            same = t->parts[k] == args[d->sizes[k].input]->shape[d->sizes[k].axis];
+        for (int i = 0; i < p->nslots && same; i++)
+            for (int j = 0; j < p->slots[i].rank && same; j++)
+                same = *size++ == args[i]->shape[j];
         if (same)
             return t;
     }
     return NULL;
 }
 
-bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at)
+bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void **mail)
 {
     const kn_divided *d = p->divided;
     const size_t bytes = sizeof *at * (size_t)(d->n * d->ranks);
     pthread_mutex_lock(&p->lock);
-    const told *t = find_told(d, args);
+    const told *t = find_told(p, args);
     if (t)
-        memcpy(at, t->parts + d->n, bytes);
+        memcpy(at, t->sizes + d->dims, bytes);
     else
         memset(at, 0, bytes);
+    *mail = t ? t->mail : NULL;
     pthread_mutex_unlock(&p->lock);
     return t != NULL;
 }
@@ -135,20 +144,21 @@ static const char *agreed_lines(const kn_submission *s)
 static kn_status keep_told(kn_program *p, const kn_arg *const *args, const int64_t *all)
 {
     kn_divided *d = p->divided;
+    const kn_allocator *from = &p->ctx->from;
     pthread_mutex_lock(&p->lock);
-    told *t = find_told(d, args);
+    told *t = find_told(p, args);
     if (!t) {
-        t = p->ctx->from.alloc(p->ctx->from.user,
-                               sizeof *t + sizeof *t->parts * (size_t)(d->n * (1 + d->ranks)));
+        t = from->alloc(from->user,
+                        sizeof *t + sizeof *t->sizes * (size_t)(d->dims + d->n * d->ranks));
         if (t) {
-            t->next = d->told;
+            *t = (told){.next = d->told};
             d->told = t;
-            own_parts(d, args, t->parts);
+            put_shapes(p, args, t->sizes);
         }
     }
     for (int k = 0; t && k < d->n; k++)
         for (int r = 0; r < d->ranks; r++)
-            t->parts[d->n + k * d->ranks + r] = all[r * d->n + k];
+            t->sizes[d->dims + k * d->ranks + r] = all[r * d->n + k];
     pthread_mutex_unlock(&p->lock);
     return t ? KN_OK : kn_fail(KN_MEMORY, "out of memory");
 }
@@ -157,14 +167,28 @@ kn_status kn_divided_agree(kn_submission *s, kn_status mine)
 {
     kn_program *p = s->prog;
     const kn_divided *d = p->divided;
-    kn_comm *comm = p->comm;
-    KN_TRY(kn_comm_agree(comm, mine, mine == KN_OK ? agreed_lines(s) : ""));
+    KN_TRY(kn_comm_agree(p->comm, mine, mine == KN_OK ? agreed_lines(s) : ""));
     int64_t *own = KN_NEW_ARRAY(s->scratch, int64_t, d->n);
     int64_t *all = KN_NEW_ARRAY(s->scratch, int64_t, d->n * d->ranks);
-    own_parts(d, s->in.args, own);
-    KN_TRY(kn_comm_gather(comm, own, all, sizeof *own * (size_t)d->n));
+    for (int k = 0; k < d->n; k++)
+        own[k] = s->in.args[d->sizes[k].input]->shape[d->sizes[k].axis];
+    KN_TRY(kn_comm_gather(p->comm, own, all, sizeof *own * (size_t)d->n));
     KN_TRY(keep_told(p, s->in.args, all));
     return kn_sign(p, s->scratch, s->args, s->nargs, &s->in)
                ? KN_OK
                : kn_fail(KN_INTERNAL, "arguments that were signed are refused");
+}
+
+kn_status kn_divided_get_mail(kn_submission *s, kn_status mine)
+{
+    kn_program *p = s->prog;
+    KN_TRY(kn_comm_all_well(p->comm, mine));
+    if (!s->variant->words)
+        return KN_OK;
+    KN_TRY(kn_comm_mailbox(p->comm, (size_t)s->variant->words, &s->in.mail));
+    pthread_mutex_lock(&p->lock);
+    told *t = find_told(p, s->in.args);
+    t->mail = s->in.mail;
+    pthread_mutex_unlock(&p->lock);
+    return KN_OK;
 }

@@ -15,13 +15,16 @@ typedef struct kn_divided kn_divided;
 kn_status kn_divided_make(kn_program *p);
 void kn_divided_finish(kn_program *p);
 
-/* Puts the parts of all ranks behind a signature, where they are known for these arguments. */
-bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at);
+/* Puts the parts of all ranks behind a signature, where they are known for these arguments; and what kernels take that
+ * exchange. */
+bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void **mail);
 /* Those in a signature; NULL where nothing is divided. */
 const int64_t *kn_divided_parts(const kn_program *p, const int64_t *signature);
 
 /* Whether programs, types and sizes are the same, what must be, and which parts each rank has; `mine`: this rank's
  * arguments bind. Collective. */
 kn_status kn_divided_agree(kn_submission *s, kn_status mine);
+/* Once all ranks have a variant of their arguments; `mine`: this one has. Collective. */
+kn_status kn_divided_get_mail(kn_submission *s, kn_status mine);
 
 #endif

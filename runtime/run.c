@@ -63,11 +63,10 @@ static kn_status acquire(kn_submission *s)
 /* The ranks tell each other their sizes first, and begin when all have what they need. */
 static kn_status run_with_others(kn_submission *s, bool is_signed)
 {
-    kn_comm *comm = s->prog->comm;
     kn_status status =
         is_signed ? kn_check_pointers(s->prog, &s->in, s->info) : kn_submission_refuse(s);
     KN_TRY(kn_divided_agree(s, status));
-    KN_TRY(kn_comm_all_well(comm, acquire(s)));
+    KN_TRY(kn_divided_get_mail(s, acquire(s)));
     return kn_submit(s);
 }
 

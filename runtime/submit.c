@@ -125,7 +125,7 @@ static const kn_buf *next_exchange(const kn_variant *v, int from, int to, int la
         const kn_kernel *k = v->launches[i].kernel;
         for (int j = 0; j < k->bufs.len; j++) {
             const kn_buf *b = &k->bufs.data[j];
-            if (b->part && b->exchange > last && (!next || b->exchange < next->exchange) &&
+            if (b->exchange > last && (!next || b->exchange < next->exchange) &&
                 kn_kernel_stores_to(k, j))
                 next = b;
         }
@@ -140,12 +140,12 @@ static kn_status exchange(const call *c, char *temps, int at)
     kn_comm *comm = c->of->prog->comm;
     const int round = v->launches[at].kernel->round;
     int from = at;
-    if (!c->of->prog->divided ||
+    if (!c->of->prog->divided || v->launches[at].kernel->ranks ||
         (at + 1 < v->plan->kernels.len && v->launches[at + 1].kernel->round == round))
         return KN_OK;
     while (from > 0 && v->launches[from - 1].kernel->round == round)
         from--;
-    const kn_buf *b = next_exchange(v, from, at, -1);
+    const kn_buf *b = next_exchange(v, from, at, 0);
     for (; b; b = next_exchange(v, from, at, b->exchange)) {
         char *all = temps + b->offset;
         KN_TRY(kn_comm_exchange(comm, all + kn_comm_rank(comm) * b->part, all, (size_t)b->part,
@@ -163,7 +163,9 @@ static kn_status launch_all(call *c, char *workspace)
     char *temps = workspace ? workspace + KN_WORKSPACE_HEAD : NULL;
     if (c->copies)
         KN_TRY(stage_inputs(c, temps + aligned((size_t)v->plan->workspace)));
-    const kn_call numbers = {c->bufs, c->spans, c->params, workspace, NULL};
+    const kn_call numbers = {c->bufs, c->spans, c->params, workspace, s->in.mail};
+    if (s->prog->divided)
+        KN_TRY(kn_comm_check(s->prog->comm));
     for (int i = 0; i < v->plan->kernels.len; i++) {
         const kn_kernel *k = v->launches[i].kernel;
         for (int j = 0; j < k->bufs.len; j++) {

@@ -98,7 +98,8 @@ bool kn_sign(kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_input
         if (!p->slots[i].by_value)
             at = put_array(at, in->args[i],
                            i < nin ? find_over(out, nout, &by, in->args[i]->data) : 0);
-    in->told = !p->divided || kn_divided_sign(p, in->args, at);
+    in->mail = NULL;
+    in->told = !p->divided || kn_divided_sign(p, in->args, at, &in->mail);
     return true;
 }
 
@@ -188,6 +189,8 @@ static kn_status make(void *user)
         v->most_bufs = k->bufs.len > v->most_bufs ? k->bufs.len : v->most_bufs;
         v->most_scalars = k->scalars.len > v->most_scalars ? k->scalars.len : v->most_scalars;
         v->meets = v->meets || kn_kernel_meets(k);
+        for (int j = 0; k->ranks && j < k->bufs.len; j++)
+            v->words += kn_exchange_words(&k->bufs.data[j]);
     }
     return KN_OK;
 }

@@ -29,6 +29,7 @@ struct kn_variant {
     int *in_place;               /* per input: the output that is written over it, or -1 */
     int most_bufs, most_scalars; /* of a kernel */
     bool meets;                  /* blocks of a kernel: there is a barrier word */
+    int64_t words;               /* of mail, where a kernel exchanges with other ranks; else 0 */
     int users;                   /* atomic: runs, and the program while it has the variant */
     kn_variant *newer, *older;
 };
@@ -37,7 +38,8 @@ struct kn_variant {
 typedef struct kn_inputs {
     const kn_arg **args; /* per slot; NULL: by its default */
     int64_t *signature;
-    bool told; /* what is divided over ranks: all ranks' parts are known */
+    void *mail; /* for kernels that exchange with other ranks */
+    bool told;  /* what is divided over ranks: all ranks' parts are known */
 } kn_inputs;
 
 /* Sorts the arguments and signs them. False when they do not fit the program, which kn_bind() explains. */

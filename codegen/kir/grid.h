@@ -8,15 +8,26 @@
 #include "codegen/kir/blocks.h"
 #include "codegen/kir/kir.h"
 
+/* Has it something to store besides elements? */
+static inline bool kn_grid_stores_once(const kn_phase *p)
+{
+    for (int i = 0; i < p->nest.stores.len; i++)
+        if (p->nest.stores.data[i].kind == KN_STORE_GROUP)
+            return true;
+    return false;
+}
+
 /* Blocks that a phase has work for; 0 when it is empty. */
 static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
 {
     if (p->local)
         return 0;
     switch (p->how.walk) {
-    case KN_WALK_FLAT:
-        return kn_ceil_div(kn_capped_product(p->nest.groups, p->nest.members),
-                           (int64_t)threads * p->how.vec);
+    case KN_WALK_FLAT: {
+        int64_t blocks = kn_ceil_div(kn_capped_product(p->nest.groups, p->nest.members),
+                                     (int64_t)threads * p->how.vec);
+        return blocks ? blocks : kn_grid_stores_once(p);
+    }
     case KN_WALK_ROWS: {
         int at_once = threads / p->how.tpg;
         if (p->how.mixed)

@@ -11,6 +11,12 @@ bool kn_kernel_cooperative(const kn_kernel *k)
     return false;
 }
 
+int64_t kn_exchange_words(const kn_buf *b)
+{
+    const int64_t bytes = kn_bytes(b->dtype);
+    return b->part / bytes * ((bytes + 3) / 4);
+}
+
 bool kn_kernel_stores_to(const kn_kernel *k, int buf)
 {
     for (int i = 0; i < k->phases.len; i++)

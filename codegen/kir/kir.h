@@ -60,6 +60,7 @@ typedef struct kn_kernel {
     int64_t shared; /* (n) CUDA: bytes of dynamic shared memory a block */
     /* (n) CUDA: steps of a thread whose resident values have room in shared memory */
     int64_t resident_steps;
+    bool ranks;    /* CUDA: what its phases exchange with other ranks is exchanged in between */
     int round;     /* (n) exchanges between ranks, one behind the other, that come before it */
     bool wide;     /* indices need 64 bits */
     bool disjoint; /* no output overlaps an input */
@@ -116,6 +117,8 @@ bool kn_kernel_cooperative(const kn_kernel *k);
 bool kn_kernel_resident(const kn_kernel *k);
 /* Do blocks synchronise, or find out which is the last? Then the kernel has a barrier parameter. */
 bool kn_kernel_meets(const kn_kernel *k);
+/* The bytes of each rank's part, in words of 32 bits: a value in whole words. */
+int64_t kn_exchange_words(const kn_buf *b);
 /* Does one of its phases store to a buffer? */
 bool kn_kernel_stores_to(const kn_kernel *k, int buf);
 /* Prints the IR. Without numbers it is the canonical text of the structure, by which compiled code is found. */

@@ -36,12 +36,16 @@ typedef struct kn_buf {
     int index; /* graph input or output number; temporary number */
     kn_dtype dtype;
     const char *name;
-    int exchange;    /* of those: the exchange's number */
-    int64_t part;    /* (n) temporaries that ranks exchange: bytes of each rank's; else 0 */
+    int exchange;    /* 1 + the number of the exchange between ranks that it is for; 0: none */
+    int64_t word;    /* (n) of kernels that exchange: where its mail begins, in words of 32 bits */
+    int64_t part;    /* (n) of those: bytes of each rank's */
     int64_t bytes;   /* (n) temporaries: size; offset is in the workspace */
     kn_dim elements; /* temporaries: how many, where numbers have formulas */
     int64_t offset;  /* (n) */
 } kn_buf;
+
+/* Do ranks exchange it? Then it has a part of each rank, in their order. */
+static inline bool kn_is_exchanged(const kn_buf *b) { return b->exchange > 0; }
 
 /* How the axes of a nest step through a buffer: element = base + offset + sum over axes of index * stride. */
 typedef enum kn_stride_kind {

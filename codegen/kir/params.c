@@ -133,6 +133,19 @@ static void schedule_params(params *ps, kn_dealing *d, int p)
         put_index(ps, ph->num.held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
 }
 
+static void exchange_params(params *ps, const kn_kernel *k)
+{
+    for (int i = 0; i < k->bufs.len; i++) {
+        const kn_buf *b = &k->bufs.data[i];
+        if (!kn_is_exchanged(b))
+            continue;
+        put_index(ps, b->part / kn_bytes(b->dtype),
+                  ps->arena ? kn_sprintf(ps->arena, "%s_part", b->name) : NULL);
+        put_index(ps, b->word, ps->arena ? kn_sprintf(ps->arena, "%s_word", b->name) : NULL);
+    }
+    put(ps, (kn_param){.kind = KN_PARAM_RANKS, .name = "ranks"});
+}
+
 int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
 {
     params ps = {out, cap, 0, a};
@@ -160,5 +173,7 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
         put(&ps, (kn_param){.kind = KN_PARAM_POLICY, .value = k->policy, .name = "policy"});
     if (kn_kernel_meets(k))
         put(&ps, (kn_param){.kind = KN_PARAM_BARRIER, .name = "barrier"});
+    if (k->ranks)
+        exchange_params(&ps, k);
     return ps.n;
 }

@@ -7,7 +7,9 @@
  *     a GATHER indexes and, if it is checked, their extents; the split stride
  *     split or mixed: splits, and of contiguous ranges chunk; packed: pack and lanes; cluster: chunk
  *     skew, copy_chunk and held, where it has them
- *   the number of steps with room for resident values; the eviction policy; the barrier words (unsigned *) */
+ *   the number of steps with room for resident values; the eviction policy; the barrier words (unsigned *)
+ *   kernels that exchange with other ranks: of each buffer that they do it with the elements of a part and the first word
+ *     of its mail; what they know of the other ranks (kn_ranks *) */
 #ifndef KN_CODEGEN_PARAMS_H
 #define KN_CODEGEN_PARAMS_H
 
@@ -20,6 +22,7 @@ typedef enum kn_param_kind {
     KN_PARAM_INDEX,   /* int, or long long when wide */
     KN_PARAM_POLICY,  /* unsigned long long */
     KN_PARAM_BARRIER, /* unsigned *: see kn_call */
+    KN_PARAM_RANKS,   /* kn_ranks *: the same */
 } kn_param_kind;
 
 /* Words in which blocks count arrivals; 0 between launches, but for the top bit of the first, which the grid barrier

@@ -11,6 +11,7 @@ typedef struct kn_phase {
     kn_schedule how;
     kn_numbers num; /* (n) */
     bool barrier;   /* a grid barrier comes before */
+    int round;      /* of kernels that exchange with other ranks: how many exchanges come before */
     bool alone;     /* the only phase of its kernel that is not local */
     bool universal; /* relies on no size, stride or alignment */
     bool local;     /* worked on by the next phase that is not local */

@@ -120,7 +120,9 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "  %sphase %d %s%s: ", ph->local ? "local " : "", p, ph->nest.name,
-            ph->barrier ? " after grid barrier" : "");
+            k->ranks && p && ph->round > k->phases.data[p - 1].round ? " after exchange"
+            : ph->barrier                                            ? " after grid barrier"
+                                                                     : "");
     kn_phase_put(t, k, p, numbers);
     kn_put(t, "\n");
     for (int a = 0; a < ph->nest.naxes; a++) {
@@ -163,7 +165,7 @@ void kn_kernel_print(kn_text *t, const kn_kernel *k, bool numbers)
         if (numbers && k->bufs.data[i].kind == KN_BUF_TEMP)
             kn_putf(t, " %lld bytes at %lld", (long long)k->bufs.data[i].bytes,
                     (long long)k->bufs.data[i].offset);
-        kn_put(t, "\n");
+        kn_put(t, k->ranks && kn_is_exchanged(&k->bufs.data[i]) ? ", exchanged\n" : "\n");
     }
     for (int i = 0; i < k->scalars.len; i++)
         kn_putf(t, "  scalar %s: %s\n", k->scalars.data[i].name,

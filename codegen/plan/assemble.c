@@ -52,12 +52,38 @@ static void use_value(kn_planner *p, kn_kernel *k, remap *m, kn_value *v)
     }
 }
 
+/* Ranks exchange between two grid barriers, behind which all that was written before can be read. */
 static void place_barriers(kn_arena *a, kn_kernel *k)
 {
     kn_written written = kn_nothing_written(a, k->bufs.len);
-    for (int i = 0; i < k->phases.len; i++)
-        if (!k->phases.data[i].local)
-            k->phases.data[i].barrier = kn_phase_waits(k->phases.data, i, &written);
+    for (int i = 0, round = k->round; i < k->phases.len; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        if (ph->local)
+            continue;
+        written.since += ph->round > round;
+        ph->barrier = kn_phase_waits(k->phases.data, i, &written) || ph->round > round;
+        k->ranks = k->ranks || ph->round > round;
+        round = ph->round;
+    }
+}
+
+/* Mail of exchanges in the order of their numbers, which is the same on all ranks. */
+static void place_mail(kn_kernel *k)
+{
+    int64_t word = 0;
+    for (int last = 0, next = -1; k->ranks; last = k->bufs.data[next].exchange) {
+        next = -1;
+        for (int i = 0; i < k->bufs.len; i++)
+            if (k->bufs.data[i].exchange > last &&
+                (next < 0 || k->bufs.data[i].exchange < k->bufs.data[next].exchange))
+                next = i;
+        if (next < 0) {
+            k->ranks = word > 0; /* empty ones need not be */
+            return;
+        }
+        k->bufs.data[next].word = word;
+        word += kn_exchange_words(&k->bufs.data[next]);
+    }
 }
 
 /* What a block reads alone in the time that a barrier takes, and how often it waits for that. */
@@ -247,6 +273,8 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
                fresh_map(p->arena, p->extents.len)};
     k->arena = p->arena;
     add_phases(p, k, from, to);
+    for (int i = 0; i < k->phases.len; i++)
+        k->phases.data[i].round = kn_planner_round(p, from + i);
     for (int i = 0; i < k->phases.len; i++) {
         kn_nest *nest = &k->phases.data[i].nest;
         for (int j = 0; j < nest->values.len; j++)
@@ -259,7 +287,8 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
     k->disjoint = !p->problem->universal && !has_overlap(p, k);
     KN_TRY(bind(p, k, number));
     place_barriers(p->arena, k);
-    if (p->problem->target->sm != 0 && !p->problem->universal)
+    place_mail(k);
+    if (p->problem->target->sm != 0 && !p->problem->universal && !k->ranks)
         finish_by_last_block(k);
     if (p->problem->target->sm != 0) {
         KN_TRY(kn_bind_loops(k, given_text(p) != NULL));
@@ -276,7 +305,7 @@ static int end_of_kernel(const kn_planner *p, int from)
     const kn_problem *pr = p->problem;
     int to = from + 1;
     while (to < p->phases.len && pr->target->cooperative &&
-           kn_planner_round(p, to) == kn_planner_round(p, from) &&
+           (pr->inside || kn_planner_round(p, to) == kn_planner_round(p, from)) &&
            (pr->fusion || p->region_of.data[from] == p->region_of.data[to]))
         to++;
     return to;

@@ -60,7 +60,8 @@ typedef struct kn_problem {
     const kn_layout *out; /* per graph output */
     /* per graph input: the output that overlaps it exactly, or -1. NULL: none */
     const int *over;
-    int rank; /* this one, of graph->ranks */
+    int rank;    /* this one, of graph->ranks */
+    bool inside; /* kernels can exchange with other ranks while they run */
     const kn_target *target;
     bool fusion;
     kn_force force;

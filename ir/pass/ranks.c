@@ -239,14 +239,12 @@ static kn_node *own(kn_graph *g, const kn_node *n, kn_node *const *in)
 static kn_node *reduction(kn_graph *g, const kn_node *n, kn_node *const *in)
 {
     kn_node *x = in[0], *made;
-    bool sums = n->op == KN_OP_SUM || n->op == KN_OP_PROD || kn_ops[n->op].rule == KN_RULE_FLOAT;
     if (n->op == KN_OP_REDUCE_BY)
         return own(g, n, in);
     if (kn_needs_members(n))
         kn_build_need(g, KN_FACT_DIFFERS, kn_dim_whole(g->syms, members_of(g, n)),
                       kn_dim_const(g->syms, 0), kn_ops[n->op].text, n->loc);
-    if (sums)
-        x = kn_build_cast(g, x, kn_compute_dtype(x->dtype), n->loc);
+    x = kn_build_cast(g, x, kn_compute_dtype(x->dtype), n->loc);
     made = n->op == KN_OP_MEAN  ? mean(g, n, x)
            : n->op == KN_OP_VAR ? variance(g, n, x)
                                 : over_ranks(g, n, n->op, x);
@@ -275,4 +273,10 @@ static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *con
                 number(g, kn_dim_start(g->syms, old->shape[0]), KN_I64, old->loc), old->loc);
 }
 
-kn_graph *kn_pass_ranks(kn_arena *a, kn_graph *g) { return kn_graph_rewrite(a, g, rewrite, NULL); }
+kn_graph *kn_pass_ranks(kn_arena *a, kn_graph *g)
+{
+    bool divides = false;
+    for (int s = 0; s < kn_symbols_count(g->syms); s++)
+        divides = divides || kn_symbol_whole(g->syms, s) >= 0;
+    return divides ? kn_graph_rewrite(a, g, rewrite, NULL) : g;
+}

@@ -45,6 +45,8 @@ kn_status kn_params_pack(const kn_params *p, const kn_call *call, kn_packed_para
             c->ptr = call->bufs[h->index];
         } else if (h->kind == KN_PARAM_BARRIER) {
             c->ptr = call->barrier;
+        } else if (h->kind == KN_PARAM_RANKS) {
+            c->ptr = call->ranks;
         } else {
             if (call->scalars[h->index].dtype != h->dtype)
                 return kn_fail(KN_INTERNAL, "scalar %d has another type than declared", h->index);

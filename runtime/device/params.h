@@ -18,7 +18,7 @@ typedef union kn_param_cell {
     _Alignas(16) double c128[2];
 } kn_param_cell;
 
-/* A parameter that every launch fills in: KN_PARAM_BUF, SCALAR or BARRIER. */
+/* A parameter that every launch fills in: KN_PARAM_BUF, SCALAR, BARRIER or RANKS. */
 typedef struct kn_param_hole {
     int cell;
     kn_param_kind kind;

@@ -11,9 +11,11 @@ static const char *const programs[] = {
     "def f(x: f32[N, M]):\n    v = roll(x, 1, axis=1)\n    v[3:, ::-2] -= 1\n    return v\n",
     "def f(x: f32[N, M]):\n    return concatenate((x[4:] * 2, x[:4], roll(x, 2, axis=0)[2:]), axis=0)\n",
     "def f(x: i32[N, M]):\n    v = take(x, x, axis=0, mode='clip')\n    v[:, :, 6::2] |= 2\n    return v\n",
+    /* what is stored once is stored by loops over nothing, side by side */
+    "def f(x: f32[N], y: f32[M]):\n    n = sqrt(sum(x * x) + sum(y * y))\n    return x * n, y * n, n\n",
 };
-static const char *const sizes[] = {"N=5 M=2", "N=2 M=3", "N=1 M=1",
-                                    "N=4 M=7", "N=3 M=0", "N=0 M=2"};
+static const char *const sizes[] = {"N=5 M=2", "N=2 M=3", "N=1 M=1", "N=4 M=7",
+                                    "N=3 M=0", "N=0 M=2", "N=0 M=0"};
 enum {
     PROGRAMS = sizeof programs / sizeof *programs,
     SIZES = sizeof sizes / sizeof *sizes,

@@ -1,5 +1,5 @@
 /* Programs of arrays that are divided over 1 to 5 ranks, which are threads, against the reference interpreter's results
- * for whole arrays. On the CPU device.*/
+ * for whole arrays. On the CPU device and the emulator.*/
 #include <stdio.h>
 #include <string.h>
 
@@ -112,16 +112,24 @@ static void check_one(const sharded *s, int ranks, uint64_t seed, tally *seen)
     kn_arena_finish(&a);
 }
 
-static void on_device(const char *device)
+/* Programs from number `first` on, each `step`-th, over up to so many ranks. */
+typedef struct choice {
+    int first, step, least, most;
+} choice;
+
+static void on_device(const char *device, choice of)
 {
+    const int n = (int)(sizeof programs / sizeof *programs);
     tally seen = {0};
+    if (setting("KILN_FUZZ", 0))
+        of = (choice){0, 1, 1, MOST_RANKS};
     for (int r = 0; r < MOST_RANKS; r++)
         if (kn_context_open(&(kn_context_config){.device = device, .threads = 1}, &contexts[r]) !=
             KN_OK)
             fail_msg("%s", kn_last_error());
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        for (int ranks = 1; ranks <= MOST_RANKS; ranks += EFFORT(1, 2))
-            check_one(&programs[i], ranks, i + (uint64_t)ranks, &seen);
+    for (int i = of.first; i < n; i += of.step)
+        for (int ranks = of.least; ranks <= of.most; ranks++)
+            check_one(&programs[i], ranks, (uint64_t)(i + ranks), &seen);
     for (int r = 0; r < MOST_RANKS; r++)
         kn_context_close(contexts[r]);
     must_have_compared(&seen);
@@ -131,13 +139,32 @@ static void test_cpu(void **state)
 {
     (void)state;
     path = NULL;
-    on_device("cpu");
+    on_device("cpu", (choice){0, 1, EFFORT(1, 2), EFFORT(MOST_RANKS, 3)});
+}
+
+/* Kernels that exchange while they run: few, for each rank compiles its own. */
+static void test_emu(void **state)
+{
+    (void)state;
+    path = NULL;
+    on_device("emu", (choice){1, 2 * (int)(sizeof programs / sizeof *programs), 2, 2});
+    on_device("emu", (choice){3, 2 * (int)(sizeof programs / sizeof *programs), 2, 2});
+}
+
+/* The same, cut where ranks exchange by the host. */
+static void test_cut(void **state)
+{
+    (void)state;
+    path = "host";
+    on_device("emu", (choice){0, 2 * (int)(sizeof programs / sizeof *programs), 2, 2});
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpu),
+        cmocka_unit_test(test_emu),
+        cmocka_unit_test(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -425,7 +425,7 @@ static void store(lowering *lo, const kn_node *n, int buf)
         memcpy(layout.shape, shape, sizeof shape);
         kn_compact_strides(shape, n->rank, layout.stride);
     }
-    if (b->part) /* the others are other ranks' */
+    if (kn_is_exchanged(b)) /* the others are other ranks' */
         layout.offset = p->problem->rank * kn_count(shape, n->rank);
     if (p->problem->formulas)
         layout.formula = kn_strides_compact(p->arena, p->problem->graph->syms, n->shape, n->rank);

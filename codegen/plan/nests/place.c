@@ -269,7 +269,7 @@ static void give_buffer(const placer *pl, const kn_node *n)
     *buf = kn_planner_temp(p, n->dtype, kn_node_title(n), kn_count(shape, n->rank));
     if (n->op == KN_OP_RANKS) {
         p->bufs.data[*buf].part = p->bufs.data[*buf].bytes / p->problem->graph->ranks;
-        p->bufs.data[*buf].exchange = n->u.exchange;
+        p->bufs.data[*buf].exchange = 1 + n->u.exchange;
     }
     if (p->problem->formulas)
         p->bufs.data[*buf].elements = kn_shape_elements(p, n);

@@ -408,7 +408,8 @@ static bool cross_one(kn_planner *p, const phase_numbers *loaded, int rows)
         int n = columns.data[i];
         crossing c = {
             .p = p, .loaded = loaded, .rows = rows, .columns = n, .from = &p->phases.data[n]};
-        if (n == rows || (i && n == columns.data[i - 1]))
+        if (n == rows || (i && n == columns.data[i - 1]) ||
+            kn_planner_round(p, n) != kn_planner_round(p, rows))
             continue;
         if (cross(&c) || (n < rows && cross_parted(p, loaded, rows, n)))
             return true;

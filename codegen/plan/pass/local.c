@@ -22,12 +22,15 @@ static bool is_overwritten(const kn_planner *p, const kn_buf *b)
     return b->kind == KN_BUF_INPUT && p->problem->over && p->problem->over[b->index] >= 0;
 }
 
-/* Has it results that do not differ between groups, and are whole? */
-static bool has_results(const kn_phase *ph)
+/* Has it results that do not differ between groups, and are whole? Not what ranks exchange. */
+static bool has_results(const kn_planner *p, const kn_phase *ph)
 {
     bool stores = false;
-    for (int i = 0; i < ph->nest.stores.len; i++)
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        if (kn_is_exchanged(&p->bufs.data[ph->nest.stores.data[i].access.buf]))
+            return false;
         stores = stores || ph->nest.stores.data[i].kind == KN_STORE_GROUP;
+    }
     return stores && !ph->local && !ph->nest.ngroup && (!ph->how.split || !ph->nest.reds.len);
 }
 
@@ -224,7 +227,7 @@ static void make_local(kn_planner *p, int first, const kn_phase *from, bool to_s
 void kn_pass_local(kn_planner *p)
 {
     for (int i = 0; i < p->phases.len; i++) {
-        if (!has_results(&p->phases.data[i]))
+        if (!has_results(p, &p->phases.data[i]))
             continue;
         bool stays = kn_phase_stores_elements(&p->phases.data[i]);
         kn_phase from = results_of(p, &p->phases.data[i]);
