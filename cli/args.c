@@ -31,6 +31,7 @@ static const option options[] = {
     {"--split", KN_OPT_SPLIT, NEEDED},
     {"--save", KN_OPT_SPLIT, NEEDED},
     {"--fast-math", KN_OPT_FAST, NONE},
+    {"--batch-invariant", KN_OPT_FAST, NONE},
     {"--autotune", KN_OPT_TUNE, OPTIONAL},
     {"--bytes", KN_OPT_BYTES, NEEDED},
     {"--cpu", KN_OPT_EMIT, NONE},
@@ -119,7 +120,9 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
     case KN_OPT_SVG: args->svg = text; break;
     case KN_OPT_ARCH: args->arch = text; break;
     case KN_OPT_SPLIT: *(strcmp(o->name, "--save") == 0 ? &args->save : &args->split) = text; break;
-    case KN_OPT_FAST: args->fast_math = true; break;
+    case KN_OPT_FAST:
+        *(strcmp(o->name, "--fast-math") == 0 ? &args->fast_math : &args->batch_invariant) = true;
+        break;
     case KN_OPT_TUNE: return set_autotune(args, text, e);
     case KN_OPT_BYTES: args->bytes = text; break;
     case KN_OPT_EMIT: set_emit(args, o->name, text); break;

@@ -40,7 +40,7 @@ typedef struct kn_args {
     const char *arch;
     const char *schedule, *reuse;
     const char *split, *save; /* KN_OPT_SPLIT */
-    bool fast_math;
+    bool fast_math, batch_invariant;
     int autotune; /* milliseconds; 0: not given */
     const char *bytes;
     const char *entry, *grid, *block, *cluster, *shared, *emulator; /* KN_OPT_LAUNCH */

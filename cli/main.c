@@ -32,7 +32,9 @@
     "                 through tiles); or the first line that explain --stage schedule prints, or\n"    \
     "                 a line of explain --autotune; undo N: without a merge of explain -v\n"           \
     "  --reuse R      keep or recompute: what becomes of values that several places need\n"            \
-    "  --fast-math    algebra that floating point does not allow, approximate functions\n"
+    "  --fast-math    algebra that floating point does not allow, approximate functions\n"             \
+    "  --batch-invariant\n"                                                                            \
+    "                 a group's results do not depend on how many groups there are, to the bit\n"
 #define TUNE_HELP                                                                                  \
     "  --autotune[=MS]\n"                                                                          \
     "                 measure a few schedules for at most MS milliseconds (2000), take the\n"      \
@@ -140,7 +142,9 @@ static const struct command {
      "                 quickest for this machine's GPU\n"
      "  -o DIR         where to (here); DIR is made if there is none\n"
      "  --name NAME    of functions and files (the function's own)\n" FUSION_HELP
-     "  --fast-math    algebra that floating point does not allow\n"},
+     "  --fast-math    algebra that floating point does not allow\n"
+     "  --batch-invariant\n"
+     "                 a group's results do not depend on how many groups there are, to the bit\n"},
     {{"kernel", KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_OUT | KN_OPT_LAUNCH, "FILE.cu"},
      kn_cmd_kernel,
      "launch a CUDA kernel of your own",

@@ -54,6 +54,7 @@ int kn_session_compile(kn_session *s, const kn_args *args, bool fusion, kiln_pro
     options.schedule = args->schedule;
     options.reuse = args->reuse;
     options.fast_math = args->fast_math;
+    options.batch_invariant = args->batch_invariant;
     options.autotune = args->autotune;
     return kn_lib_error(e, kiln_compile(s->graph, &options, prog));
 }

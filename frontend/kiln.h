@@ -534,6 +534,9 @@ typedef struct kiln_options {
      * functions: docs/optimizer.md says within which bounds. */
     bool fast_math;
     int autotune; /* milliseconds that measuring schedules may take; default 0: nothing is measured */
+    /* Default false; true gives a group the same results, to the bit, however many groups there are beside it: a row of
+     * a softmax alone, or in any batch. docs/optimizer.md says what that takes. Not with autotune. */
+    bool batch_invariant;
     /* The ranks over which shard() divides, of a communicator of the graph's context. NULL: this one alone. */
     kiln_comm *comm;
 } kiln_options;

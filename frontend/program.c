@@ -84,6 +84,9 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
                                     o.autotune);
     if (o.comm && o.comm->ctx != g->ctx)
         return (kiln_status)kn_fail(KN_ARGUMENT, "options.comm is of another context");
+    if (o.autotune && o.batch_invariant)
+        return (kiln_status)kn_fail(KN_ARGUMENT, "options.autotune chooses by measuring, which "
+                                                 "options.batch_invariant excludes");
     if (kiln_graph_status(g) != KILN_OK)
         return g->status;
     const kn_allocator *from = &g->ctx->core->from;
@@ -99,6 +102,7 @@ kiln_status kiln_compile(kiln_graph *g, const kiln_options *options, kiln_prog *
                                          .max_threads = o.max_threads,
                                          .reuse = o.reuse,
                                          .fast_math = o.fast_math,
+                                         .batch_invariant = o.batch_invariant,
                                          .max_kinds = o.max_kinds,
                                          .autotune = o.autotune,
                                          .comm = o.comm ? o.comm->core : NULL};

@@ -28,7 +28,7 @@ STRUCT(cache_info, refused_foreign, F(dir), F(problem), F(files), F(bytes), F(li
 #undef F
 #define F(field) END(kiln_options, field)
 STRUCT(options, comm, F(fusion), F(schedule), F(max_threads), F(reuse), F(max_kinds), F(fast_math),
-       F(autotune))
+       F(autotune), F(batch_invariant))
 #undef F
 #define F(field) END(kiln_prepared, field)
 STRUCT(prepared, alignment, F(own_workspace), F(workspace), F(launches), F(copies))

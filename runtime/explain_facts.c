@@ -319,6 +319,9 @@ list kn_explain_needs(const subject *s)
         add(&l, "indices need 64 bits");
     if (s->prog->options.fast_math)
         add(&l, "fast_math is on: results may differ as docs/optimizer.md says");
+    if (s->prog->options.batch_invariant)
+        add(&l,
+            "batch_invariant is on: how many groups there are does not change a group's results");
     add(&l, "no output overlaps an input (an overlapping input is copied first)");
     list_places(s, &l);
     return l;

@@ -18,6 +18,7 @@ static void put_head(const subject *s)
     else
         kn_putf(t, ", %d thread%s", s->target.units, s->target.units == 1 ? "" : "s");
     kn_put(t, o->fusion ? "" : ", fusion off");
+    kn_put(t, o->batch_invariant ? ", batch invariant" : "");
     kn_put(t, o->fast_math ? ", fast math\n" : "\n");
     if (o->fusion)
         put_cost(s, "unfused", s->plan->before.launches, s->unfused->ns);

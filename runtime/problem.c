@@ -38,6 +38,7 @@ kn_problem kn_program_problem(kn_program *p, const kn_binding *b, const kn_targe
                         .fusion = p->options.fusion,
                         .force = p->force,
                         .fast = p->options.fast_math,
+                        .invariant = p->options.batch_invariant,
                         .universal = p->options.max_kinds < 0,
                         .known = &p->known};
 }

@@ -22,6 +22,7 @@ typedef struct kn_program_options {
     int max_threads;
     const char *reuse; /* NULL, "keep", "recompute" */
     bool fast_math;
+    bool batch_invariant;
     int max_kinds; /* of arguments that get kernels of their own; 0: KN_MAX_KINDS; -1: none */
     struct kn_comm *comm; /* of the ranks that sizes are divided over; NULL: one rank */
     int autotune; /* milliseconds that measuring may take, for each class of arguments; 0: none is done */

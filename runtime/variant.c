@@ -1,5 +1,6 @@
 #include "runtime/variant.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/table.h"
@@ -156,6 +157,8 @@ static kn_status make_plan(making *m)
     kn_program *p = m->prog;
     const kn_target *target = p->ctx->dev->ops->target(p->ctx->dev);
     int most = p->options.max_kinds ? p->options.max_kinds : KN_MAX_KINDS;
+    if (p->options.batch_invariant) /* the shared plan combines in another order */
+        most = INT_MAX;
     kn_problem problem = kn_program_problem(p, m->binding, target);
     if (m->trial) /* of these schedules and no others */
         problem.force = m->force;

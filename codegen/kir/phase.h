@@ -14,7 +14,9 @@ typedef struct kn_phase {
     int round;      /* of kernels that exchange with other ranks: how many exchanges come before */
     bool alone;     /* the only phase of its kernel that is not local */
     bool universal; /* relies on no size, stride or alignment */
-    bool local;     /* worked on by the next phase that is not local */
+    /* how the members of a group are combined depends on their number and layout, not on how many groups there are */
+    bool invariant;
+    bool local; /* worked on by the next phase that is not local */
     KN_VEC(int)
     exports; /* local: group values that later phases see; with groups, that its host sees */
     int first_export; /* local: the number of exports[0] among the exports of the whole plan */
@@ -24,6 +26,17 @@ typedef struct kn_phase {
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
 
 /* ---- which threads take what ---- */
+
+/* Does the phase have groups, any number of which must give each the same results? A single group is what it is. */
+static inline bool kn_is_invariant(const kn_phase *p) { return p->invariant && p->nest.ngroup > 0; }
+
+/* The groups that a phase is scheduled for: its own, or as many as make a large array of members. */
+static inline int64_t kn_scheduled_groups(const kn_phase *p)
+{
+    enum { LARGE = 1 << 26 };
+    int64_t members = p->nest.members > 1 ? p->nest.members : 1;
+    return kn_is_invariant(p) ? LARGE / members : p->nest.groups;
+}
 
 /* The axis that vectors run along: the last member axis of FLAT, ROWS and packed COLS, else the last group axis; -1
  * when there is none. */

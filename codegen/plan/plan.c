@@ -21,7 +21,7 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
                 ((kn_plan_step){"refine", "reshapes that split or merge axes as views",
                                 kn_census_of_graph(a, pr.graph, pr.sizes)}));
     const kn_choices *c = pr.choices;
-    if (pr.fusion && !pr.universal && !c)
+    if (pr.fusion && !pr.universal && !pr.invariant && !c)
         return kn_partition_plan(a, problem, &pr, &base, out);
     return kn_plan_with(a, &pr,
                         c ? kn_regions_form_by(a, pr.graph, pr.sizes, c->merges, c->nmerges)

@@ -66,6 +66,9 @@ typedef struct kn_problem {
     bool fusion;
     kn_force force;
     bool fast; /* fast_math */
+    /* batch_invariant: no choice that decides in which order a group's members are combined depends on anything but
+     * these, so each loop nest is a kernel, and nothing is searched for */
+    bool invariant;
     /* One kernel for all sizes, strides, alignments and overlaps. */
     bool universal;
     bool explained; /* for people: the plan has `before` and `steps` */

@@ -74,8 +74,8 @@ static kn_phase best_with_blocks(const kn_site *at, const kn_phase *ph, int64_t 
     kn_phase with = with_blocks(ph, blocks), hoisted = with;
     *ns = kn_predict_phase_ns(at, &with);
     hoisted.how.hoisted = kn_rows_may_hoist(&with, at->target);
-    if (!hoisted.how.hoisted)
-        return with;
+    if (!hoisted.how.hoisted || kn_is_invariant(ph))
+        return hoisted;
     double other = kn_predict_phase_ns(at, &hoisted);
     bool better = other * alike < *ns;
     *ns = better ? other : *ns;
@@ -122,7 +122,7 @@ static bool a_part_pays(const kn_site *at, const kn_phase *ph)
     kn_phase with;
     return blocks_for(ph, 1, target) > target->cluster &&
            with_a_part(at, ph, target->cluster, &with) &&
-           kn_predict_phase_ns(at, &with) < kn_predict_phase_ns(at, ph);
+           (kn_is_invariant(ph) || kn_predict_phase_ns(at, &with) < kn_predict_phase_ns(at, ph));
 }
 
 /* How many blocks; 0: no cluster. `with`: set to the phase with these blocks, if that was predicted. Rules come before
@@ -144,6 +144,8 @@ static int64_t choose(const kn_site *at, const kn_phase *ph, kn_phase *with)
         return 0;
     if (two == 1)
         return copies(ph, four, target) ? four : one_run ? 0 : 1;
+    if (kn_is_invariant(ph))
+        return two <= target->cluster ? two : least;
     double ns = one_run ? kn_predict_phase_ns(at, ph) : INFINITY;
     for (int64_t blocks = least < 2 ? 2 : least; blocks <= target->cluster; blocks *= 2) {
         double other;

@@ -84,8 +84,8 @@ static bool fits(const kn_phase *ph, const kn_target *target, int at_once)
 static bool may_keep(const kn_phase *ph, const kn_target *target)
 {
     return target->sm != 0 && ph->how.walk == KN_WALK_COLS && ph->alone && !ph->universal &&
-           !ph->how.split && !ph->local && ph->nest.groups > 0 && ph->nest.members > 1 &&
-           ph->nest.nsweeps > 1;
+           !kn_is_invariant(ph) && !ph->how.split && !ph->local && ph->nest.groups > 0 &&
+           ph->nest.members > 1 && ph->nest.nsweeps > 1;
 }
 
 static bool has_something_to_keep(const kn_phase *ph, const kn_target *target)
@@ -281,9 +281,9 @@ static int rows_of(const kn_phase *ph, const kn_target *target, int block)
     int rows = block / ph->how.lanes;
     if (has_whole_columns(ph))
         return 1;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.sought || ph->how.split ||
-        ph->how.cluster || ph->how.tile || ph->how.packed || ph->nest.reds.len == 0 ||
-        kn_cols_keep(ph, target))
+    if (target->sm == 0 || ph->universal || kn_is_invariant(ph) || !ph->alone || ph->how.sought ||
+        ph->how.split || ph->how.cluster || ph->how.tile || ph->how.packed ||
+        ph->nest.reds.len == 0 || kn_cols_keep(ph, target))
         return rows;
     while (rows > 1 && ph->nest.members < (int64_t)rows * FEW &&
            ph->nest.groups / ((int64_t)block / rows * 2 * ph->how.vec) >=

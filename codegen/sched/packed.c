@@ -110,9 +110,9 @@ void kn_schedule_packed(const kn_site *at, kn_phase *ph)
     const int max_threads = at->force->max_threads;
     int limit = max_threads && max_threads < MOST_THREADS ? max_threads : MOST_THREADS;
     if (target->sm == 0 || ph->how.walk != KN_WALK_ROWS || !ph->alone || ph->universal ||
-        ph->how.split || ph->how.mixed || ph->local || ph->how.vec >= VECTOR ||
-        ph->nest.ngroup != 1 || kn_phase_one_run(ph) || ph->nest.groups == 0 ||
-        ph->nest.members == 0 || kn_reread_element(ph) != 4)
+        kn_is_invariant(ph) || ph->how.split || ph->how.mixed || ph->local ||
+        ph->how.vec >= VECTOR || ph->nest.ngroup != 1 || kn_phase_one_run(ph) ||
+        ph->nest.groups == 0 || ph->nest.members == 0 || kn_reread_element(ph) != 4)
         return;
     int64_t whole = VECTOR / kn_common_divisor(run_of(ph), VECTOR);
     kn_phase packed = *ph;

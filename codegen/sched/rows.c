@@ -103,7 +103,7 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
 /* Are there so many groups that each gets only a part of a block? */
 static bool crowded(const kn_phase *ph, const kn_target *target)
 {
-    return !ph->universal && ph->nest.groups * ph->num.splits >= target->units * 8;
+    return !ph->universal && kn_scheduled_groups(ph) * ph->num.splits >= target->units * 8;
 }
 
 /* Are groups so few and so short that each may have a lane of a warp for every step? Then all loads are in flight at

@@ -107,6 +107,9 @@ static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int6
     return want < 2 ? (kn_range){1, ph->nest.members, false} : kn_ranges_of(ph->nest.members, want);
 }
 
+/* Members of a range of columns, however many of these there are. */
+enum { INVARIANT_MEMBERS = 1024 };
+
 kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
 {
     const kn_target *target = at->target;
@@ -117,11 +120,16 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
         ph->how.mixed || ph->nest.reds.len == 0 || ph->nest.members < 2 ||
         (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
         return whole;
+    if (kn_is_invariant(ph) && !forced)
+        return ph->how.walk == KN_WALK_COLS && ph->nest.members > INVARIANT_MEMBERS
+                   ? kn_ranges_of(ph->nest.members,
+                                  kn_ceil_div(ph->nest.members, INVARIANT_MEMBERS))
+                   : whole;
     int64_t tile = ph->how.walk == KN_WALK_COLS && gpu ? kn_cols_width(ph) : 1;
     int64_t blocks = kn_ceil_div(ph->nest.groups, tile);
     if (blocks == 0)
         return whole;
-    kn_range ranges = force == KN_DIVIDE_SPLIT
+    kn_range ranges = force == KN_DIVIDE_SPLIT || ph->invariant
                           ? whole
                           : kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
     if (ranges.n < 2)

@@ -232,7 +232,8 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
     const kn_target *target = at->target;
     const kn_division force = at->force->division;
     if (target->sm == 0 || ph->universal || ph->local || ph->how.mixed || kn_phase_in_order(ph) ||
-        ph->nest.groups == 0 || ph->nest.members == 0 || force == KN_DIVIDE_WHOLE)
+        ph->nest.groups == 0 || ph->nest.members == 0 || force == KN_DIVIDE_WHOLE ||
+        kn_is_invariant(ph))
         return;
     kn_phase tiled = kn_phase_copy(at->arena, ph);
     if (!make_columns(at, &tiled))

@@ -6,7 +6,8 @@
 static bool begins_at_multiple(const kn_phase *ph, const kn_access *acc, int va, int vec)
 {
     for (int a = 0; a < ph->nest.naxes; a++)
-        if (a != va && ph->nest.axes[a].extent != 1 && acc->stride[a] % vec != 0)
+        if (a != va && (ph->nest.axes[a].extent != 1 || kn_is_invariant(ph)) &&
+            acc->stride[a] % vec != 0)
             return false;
     return acc->split_stride % vec == 0 && acc->offset % vec == 0;
 }
@@ -92,8 +93,8 @@ static bool may_leave_tail(const kn_phase *ph, const kn_target *target, int va)
     bool one_run = ph->how.walk != KN_WALK_COLS;
     for (int a = 0; a < ph->nest.naxes; a++)
         one_run = one_run && (a == va || ph->nest.axes[a].extent == 1);
-    return target->sm && one_run && !ph->how.mixed && !ph->local && !kn_phase_in_order(ph) &&
-           (ph->how.walk == KN_WALK_FLAT || is_long(ph, target));
+    return target->sm && one_run && !kn_is_invariant(ph) && !ph->how.mixed && !ph->local &&
+           !kn_phase_in_order(ph) && (ph->how.walk == KN_WALK_FLAT || is_long(ph, target));
 }
 
 /* Can every access along axis `va` be by aligned vectors of `vec` elements? */
@@ -133,8 +134,8 @@ static bool unaligned_fits(kn_phase *ph, const int *align, const kn_buf *bufs,
 {
     const kn_access *first = NULL;
     if (target->sm == 0 || ph->how.walk != KN_WALK_ROWS || ph->nest.reds.len == 0 ||
-        ph->how.split || ph->how.mixed || ph->local || ph->universal || !kn_phase_one_run(ph) ||
-        kn_phase_in_order(ph) || !is_long(ph, target))
+        ph->how.split || ph->how.mixed || ph->local || ph->universal || kn_is_invariant(ph) ||
+        !kn_phase_one_run(ph) || kn_phase_in_order(ph) || !is_long(ph, target))
         return false;
     bool fits = true;
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
@@ -267,7 +268,7 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     if (va < 0 || ph->universal || spills_vectors(ph, target))
         ph->how.vec = 1;
     while (ph->how.walk == KN_WALK_COLS && ph->how.vec > 1 &&
-           ph->nest.groups < KN_COLS_LANES * ph->how.vec)
+           kn_scheduled_groups(ph) < KN_COLS_LANES * ph->how.vec)
         ph->how.vec /= 2; /* narrow matrices: keep all lanes busy rather than use wide vectors */
     ph->how.unaligned = ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec) &&
                         unaligned_fits(ph, at->align, at->bufs, target);

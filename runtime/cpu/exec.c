@@ -227,7 +227,7 @@ static void work(void *ctx, int64_t task, void *scratch)
 static bool choose_cols(const kn_phase *p)
 {
     return p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0 &&
-           kn_by_cols(p->how.walk == KN_WALK_COLS, p->nest.groups, p->nest.members);
+           kn_by_cols(p->how.walk == KN_WALK_COLS, kn_scheduled_groups(p), p->nest.members);
 }
 
 static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)

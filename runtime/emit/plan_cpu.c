@@ -132,8 +132,8 @@ static void put_cut(kn_writer *w, const kn_phase_plan *plan, const kn_phase *p, 
     kn_putf(w->t, "        kn_c_extents e;\n        e.groups = %s;\n        e.members = %s;\n",
             product(w, 0, p->nest.ngroup), product(w, p->nest.ngroup, p->nest.naxes));
     if (by.first != by.other)
-        kn_putf(w->t, "        const int cols = kn_by_cols(%d, e.groups, e.members);\n",
-                s.walks_cols);
+        kn_putf(w->t, "        const int cols = kn_by_cols(%d, %s, e.members);\n", s.walks_cols,
+                kn_is_invariant(p) ? "67108864 / kn_greater(e.members, 1)" : "e.groups");
     else
         kn_put(w->t, "        const int cols = 0;\n");
     if (by.first != by.other)

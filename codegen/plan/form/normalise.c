@@ -121,6 +121,7 @@ static void count_elements(kn_phase *ph)
 void kn_normalise(kn_arena *arena, kn_phase *phases, int n, bool keep_ones)
 {
     bool universal = phases[n - 1].universal;
+    keep_ones = keep_ones || phases[n - 1].invariant; /* a single group is one of many */
     if (!universal)
         normalise_groups(arena, &(family){phases, n}, keep_ones);
     for (int i = 0; i < n; i++) {

@@ -463,6 +463,7 @@ static void order_axes(lowering *lo)
     const kn_region *r = lo->region;
     kn_phase *ph = &lo->phase;
     ph->universal = lo->p->problem->universal;
+    ph->invariant = lo->p->problem->invariant;
     if (lo->p->problem->formulas) {
         kn_extents *extents = KN_NEW(lo->p->arena, kn_extents);
         extents->syms = lo->p->problem->graph->syms;

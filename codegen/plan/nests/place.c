@@ -196,7 +196,10 @@ static kn_reuse forced(const placer *pl, const kn_node *x)
 {
     const kn_problem *pr = pl->p->problem;
     kn_reuse own = pr->choices && pr->choices->reuse ? pr->choices->reuse[x->id] : KN_REUSE_BY_COST;
-    return own != KN_REUSE_BY_COST ? own : pr->force.reuse;
+    if (own != KN_REUSE_BY_COST || pr->force.reuse != KN_REUSE_BY_COST)
+        return own != KN_REUSE_BY_COST ? own : pr->force.reuse;
+    return pr->invariant ? KN_REUSE_KEEP
+                         : KN_REUSE_BY_COST; /* the cost would depend on the sizes */
 }
 
 /* Are the candidates computed again? Forcing applies to single values only. */

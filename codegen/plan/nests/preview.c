@@ -3,7 +3,8 @@
 
 kn_shaped *kn_preview(kn_planner *p, const kn_phase *phase)
 {
-    return kn_shape(p, phase, 1, p->phases.len == 1 || !p->problem->fusion);
+    return kn_shape(p, phase, 1,
+                    p->phases.len == 1 || !p->problem->fusion || p->problem->invariant);
 }
 
 kn_range kn_preview_splits(kn_planner *p, kn_shaped *preview)
@@ -20,7 +21,8 @@ kn_range kn_preview_splits(kn_planner *p, kn_shaped *preview)
  * little, and would be one kernel more for small groups. */
 static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
 {
-    if (ph->num.chunk * kn_reread_each(ph) * 2 <= p->problem->target->smem_block ||
+    if (kn_is_invariant(ph) ||
+        ph->num.chunk * kn_reread_each(ph) * 2 <= p->problem->target->smem_block ||
         p->problem->force.division != KN_DIVIDE_BY_COST)
         return false;
     kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);

@@ -122,6 +122,8 @@ static bool read_options(PyObject *dict, kiln_options *o)
             good = read_bool(value, &o->fusion);
         else if (strcmp(name, "fast_math") == 0)
             good = read_bool(value, &o->fast_math);
+        else if (strcmp(name, "batch_invariant") == 0)
+            good = read_bool(value, &o->batch_invariant);
         else if (strcmp(name, "schedule") == 0)
             good = read_text(value, &o->schedule);
         else if (strcmp(name, "reuse") == 0)

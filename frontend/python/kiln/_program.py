@@ -138,7 +138,7 @@ def _type_text(kind, dtype, dims):
 
 def compile(text, name=None, *, file=None, device=None, **options):
     """The program of a text: of its function `name`, or of its only one. Options are those of kiln_options: fusion,
-    schedule, reuse, max_threads, max_kinds, fast_math, autotune."""
+    schedule, reuse, max_threads, max_kinds, fast_math, autotune, batch_invariant."""
     return Program(text, file, name, device=device, **options)
 
 
