@@ -32,6 +32,9 @@ enum {
      * steps pay. */
     SHARED_ELEMENTS = 4,
     SHARED_ELEMENTS_OF_SEVERAL = 8,
+    /* Of all steps at a time, in additions: beyond that a thread computes long enough for others to load, and more code
+     * costs only compile time. */
+    MOST_ADDITIONS = 1536,
 };
 
 /* A loop's place in the kernel. The arrays have an entry for each value of the phase. */
@@ -141,6 +144,14 @@ static bool may_count(const loop_site *s, const kn_sweep_loop *l)
 
 /* ---- what is chosen ---- */
 
+/* Is it the loop over the steps that are not on chip, where all are? It is there for launches of fewer blocks. */
+static bool is_for_fewer_blocks(const loop_site *s)
+{
+    const kn_phase *ph = s->ph;
+    return !s->on_chip && kn_phase_resident(ph) && !ph->how.mixed &&
+           (double)s->k->resident_steps >= (double)ph->num.chunk / kn_phase_step(ph);
+}
+
 /* Do the workers of a local phase take few members, one at a time? */
 static bool takes_few_members(const loop_site *s)
 {
@@ -157,6 +168,18 @@ static int most_bytes(const loop_site *s)
     if (ph->local && ph->how.walk == KN_WALK_COLS)
         return FEW_BYTES_OF_COLUMNS;
     return takes_few_members(s) || (ph->how.last_block && !ph->how.last_of_tile) ? FEW_BYTES : 0;
+}
+
+/* What a step takes of an element, in additions. */
+static int additions_of(const loop_site *s)
+{
+    int sum = 0;
+    for (int i = 0; i < s->ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(s->ph, i);
+        sum +=
+            s->need[i] && v->kind == KN_V_ELEM && v->level == KN_ELEMENT ? kn_ops[v->op].cost : 0;
+    }
+    return sum;
 }
 
 static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
@@ -182,6 +205,8 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
     if ((stores || how->rest_in_registers) && steps > CROWDED_STEPS)
         steps = CROWDED_STEPS;
     while (few && steps > 1 && steps * bytes > few)
+        steps /= 2;
+    while (steps > 1 && steps * how->vec * additions_of(s) > MOST_ADDITIONS)
         steps /= 2;
     return steps;
 }
@@ -246,7 +271,7 @@ static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
         l.batch = KN_BATCH_CYCLIC;
         return l;
     }
-    l.unroll = s->ph->how.sought ? SOUGHT : choose_unrolling(s, &l);
+    l.unroll = s->ph->how.sought ? SOUGHT : is_for_fewer_blocks(s) ? 1 : choose_unrolling(s, &l);
     if (l.over == KN_OVER_TILES || s->ph->how.sought)
         return l;
     l.batch = choose_batch(s, &l);

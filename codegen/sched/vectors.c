@@ -55,17 +55,17 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
                       begins_at_multiple(ph, acc, va, ph->how.vec);
 }
 
-/* The elements that vectors run over. */
-static int64_t run_of(const kn_phase *ph, int va)
+/* Do whole vectors leave a tail? Linear ones are ready for one in any case, so that one kernel serves all lengths. */
+static bool leaves_tail(const kn_phase *ph, int va)
 {
-    return ph->how.linear ? ph->nest.members : ph->nest.axes[va].extent;
+    return ph->how.walk != KN_WALK_COLS && ph->how.vec > 1 && !ph->how.unaligned &&
+           (ph->how.linear || ph->nest.axes[va].extent % ph->how.vec != 0);
 }
 
 static void set_all_kinds(kn_phase *ph)
 {
     int va = kn_phase_vector_axis(ph);
-    ph->how.tail = ph->how.walk != KN_WALK_COLS && ph->how.vec > 1 && !ph->how.unaligned &&
-                   run_of(ph, va) % ph->how.vec != 0;
+    ph->how.tail = leaves_tail(ph, va);
     for (int i = 0; i < kn_accesses(ph); i++)
         if (kn_any_access(ph, i))
             set_kinds(ph, kn_any_access(ph, i), i);
@@ -163,10 +163,73 @@ static bool spills_vectors(const kn_phase *ph, const kn_target *target)
            kn_has_wide_functions(ph, target);
 }
 
-/* ---- linear walks ---- */
+/* ---- by pieces ---- */
 
-/* Arrays beyond this are not in the caches of a multiprocessor. */
-enum { NEAR_BYTES = 64 * 1024 };
+/* Arrays up to this are in the caches of a multiprocessor; the most bytes of a vector that is read by elements: those of
+ * neighbouring lanes are neighbours then, so that few lines are read again for each element. */
+enum { NEAR_BYTES = 64 * 1024, PIECES_BYTES = 8 };
+
+/* Bytes of all that a value can read. */
+static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
+{
+    const kn_touched touched = kn_read_touches(at->arena, ph, value);
+    return (double)kn_bytes(kn_value_at(ph, value)->dtype) * (double)touched.most;
+}
+
+static void forget_pieces(kn_phase *ph)
+{
+    ph->how.linear = false;
+    for (int i = 0; i < kn_accesses(ph); i++)
+        if (kn_access_at(ph, i))
+            kn_access_at(ph, i)->piecewise = false;
+}
+
+/* How many bytes an element has in what is accessed by vectors, in pieces of these, and otherwise. Small arrays count
+ * nothing. */
+typedef struct shares {
+    int vectors, pieces, others;
+    bool loads; /* along the vectors */
+} shares;
+
+static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along, shares *s)
+{
+    const kn_access *acc = kn_access_at(ph, i);
+    const bool load = i < ph->nest.values.len;
+    const int bytes = kn_bytes(at->bufs[acc->buf].dtype);
+    s->loads = s->loads || (load && along);
+    if (along && !acc->piecewise)
+        s->vectors += bytes;
+    else if (!load || bytes_of_all(at, ph, i) > NEAR_BYTES)
+        *(along ? &s->pieces : &s->others) += bytes;
+}
+
+/* Vectors along rows where some loads are not aligned for them, as of arrays that begin elsewhere: these are read by
+ * elements, the others and all stores by vectors of as many. False if that is not most of the bytes. */
+static bool go_by_pieces(const kn_site *at, kn_phase *ph, int va, int vec)
+{
+    const int64_t extent = ph->nest.axes[va].extent;
+    shares s = {0};
+    bool fits = at->target->sm && !ph->nest.extents && !ph->local && !ph->how.mixed &&
+                !ph->how.resident && extent > 0 &&
+                (extent % vec == 0 || may_leave_tail(ph, at->target, va));
+    for (int i = 0; fits && i < kn_accesses(ph); i++) {
+        kn_access *acc = kn_access_at(ph, i);
+        if (!acc || !kn_element_access(ph, i))
+            continue;
+        const bool along = acc->stride[va] == 1, load = i < ph->nest.values.len;
+        acc->piecewise =
+            !kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
+        fits =
+            !acc->piecewise || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= PIECES_BYTES);
+        count_share(at, ph, i, along, &s);
+    }
+    fits = fits && s.pieces > 0 && s.vectors >= s.pieces;
+    if (!fits)
+        forget_pieces(ph);
+    return fits;
+}
+
+/* ---- linear walks ---- */
 
 static bool may_be_linear(const kn_phase *ph, const kn_target *target)
 {
@@ -188,22 +251,20 @@ static bool linear_fits(const kn_site *at, const kn_access *acc, int vec)
     return acc->offset % vec == 0 && at->align[acc->buf] % (bytes < 16 ? bytes : 16) == 0;
 }
 
-/* Bytes of all that an access can read. */
-static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
+/* Is it read by vectors of so many elements? */
+static bool is_read_linearly(const kn_site *at, const kn_phase *ph, const kn_value *v, int vec)
 {
-    const kn_touched touched = kn_read_touches(at->arena, ph, value);
-    return (double)kn_bytes(kn_value_at(ph, value)->dtype) * (double)touched.most;
+    return v->kind == KN_V_LOAD && walks_all_as_one(&ph->nest, v->access) &&
+           linear_fits(at, v->access, vec);
 }
 
-/* The widest vectors, up to `vec`, that all stores allow, and what is read by elements: neighbouring lanes of a warp
- * read neighbouring elements of large arrays then. */
+/* The widest vectors, up to `vec`, that all stores allow, and large arrays that are read by elements. */
 static int linear_vector(const kn_site *at, const kn_phase *ph, int vec)
 {
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        bool by_elements = kn_is_read(v) && v->level == KN_ELEMENT &&
-                           !(v->kind == KN_V_LOAD && walks_all_as_one(&ph->nest, v->access));
-        while (by_elements && vec > 1 && vec * kn_bytes(v->dtype) > 4 &&
+        while (kn_is_read(v) && v->level == KN_ELEMENT && vec > 1 &&
+               vec * kn_bytes(v->dtype) > PIECES_BYTES && !is_read_linearly(at, ph, v, vec) &&
                bytes_of_all(at, ph, i) > NEAR_BYTES)
             vec /= 2;
     }
@@ -215,45 +276,38 @@ static int linear_vector(const kn_site *at, const kn_phase *ph, int vec)
     return vec;
 }
 
-/* Marks what is not aligned for vectors of so many elements. Is something loaded by vectors, and are most bytes of an
- * element, but for those of small arrays, in what is? */
-static bool mark_pieces(const kn_site *at, kn_phase *ph, int vec)
-{
-    int by_vectors = 0, others = 0;
-    bool loads = false;
-    for (int i = 0; i < kn_accesses(ph); i++) {
-        kn_access *acc = kn_access_at(ph, i);
-        if (!acc || !kn_element_access(ph, i))
-            continue;
-        bool linear = walks_all_as_one(&ph->nest, acc);
-        acc->piecewise = linear && !linear_fits(at, acc, vec);
-        loads = loads || (linear && !acc->piecewise && i < ph->nest.values.len);
-        if (linear && !acc->piecewise)
-            by_vectors += kn_bytes(at->bufs[acc->buf].dtype);
-        else if (i >= ph->nest.values.len || bytes_of_all(at, ph, i) > NEAR_BYTES)
-            others += kn_bytes(at->bufs[acc->buf].dtype);
-    }
-    return loads && by_vectors >= others;
-}
-
-static void forget_pieces(kn_phase *ph)
-{
-    ph->how.linear = false;
-    for (int i = 0; i < kn_accesses(ph); i++)
-        if (kn_access_at(ph, i))
-            kn_access_at(ph, i)->piecewise = false;
-}
-
-/* Vectors over all members as one, where rows allow none. */
+/* Vectors over all members as one, where rows allow none. Something is loaded along them, and most bytes are. */
 static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
 {
     int vec =
         may_be_linear(ph, at->target) ? linear_vector(at, ph, widest < 2 ? 8 : 16 / widest) : 1;
-    ph->how.linear = vec > 1 && mark_pieces(at, ph, vec);
+    shares s = {0};
+    for (int i = 0; vec > 1 && i < kn_accesses(ph); i++) {
+        kn_access *acc = kn_access_at(ph, i);
+        if (!acc || !kn_element_access(ph, i))
+            continue;
+        const bool along = walks_all_as_one(&ph->nest, acc);
+        acc->piecewise = along && !linear_fits(at, acc, vec);
+        count_share(at, ph, i, along, &s);
+    }
+    ph->how.linear = s.loads && s.vectors > 0 && s.vectors + s.pieces >= s.others;
     if (ph->how.linear)
         ph->how.vec = vec;
     else
         forget_pieces(ph);
+}
+
+/* Narrower vectors, or those that not all accesses allow. */
+static void fit_vectors(const kn_site *at, kn_phase *ph, int va, int widest)
+{
+    const int wide = ph->how.vec;
+    while (ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec))
+        ph->how.vec = narrower(ph->how.vec, widest);
+    for (int vec = wide; vec > 1 && ph->how.vec == 1 && !ph->universal; vec /= 2)
+        if (go_by_pieces(at, ph, va, vec))
+            ph->how.vec = vec;
+    if (ph->how.vec == 1)
+        walk_linearly(at, ph, widest);
 }
 
 void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
@@ -272,10 +326,8 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
         ph->how.vec /= 2; /* narrow matrices: keep all lanes busy rather than use wide vectors */
     ph->how.unaligned = ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec) &&
                         unaligned_fits(ph, at->align, at->bufs, target);
-    while (!ph->how.unaligned && ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec))
-        ph->how.vec = narrower(ph->how.vec, widest);
-    if (ph->how.vec == 1)
-        walk_linearly(at, ph, widest);
+    if (!ph->how.unaligned)
+        fit_vectors(at, ph, va, widest);
     set_all_kinds(ph);
 }
 
