@@ -9,59 +9,17 @@
 #include "codegen/emit/c/functions.h"
 #include "runtime/cpu/whole.h"
 
-/* ---- 16-bit floats; without branches ---- */
-static inline uint32_t kn_bits32(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
-static inline float kn_float(uint32_t u)
-{
-    float x;
-    memcpy(&x, &u, sizeof x);
-    return x;
-}
-
-static inline float kn_F32_from_BF16(uint16_t h) { return kn_float((uint32_t)h << 16); }
-
-static inline uint16_t kn_BF16_from_F32(float x)
-{
-    uint32_t u = kn_bits32(x), nearest = (u + 0x7fff + (u >> 16 & 1)) >> 16;
-    return (uint16_t)(x != x ? 0x7fc0 : nearest);
-}
-
-/* Shifts the exponent into place; the multiplication corrects its bias and normalises subnormal numbers. */
-static inline float kn_F32_from_F16(uint16_t h)
-{
-    uint32_t m = h & 0x7fffu;
-    uint32_t u = m >= 0x7c00 ? m << 13 | 0x7f800000 : kn_bits32(kn_float(m << 13) * 0x1p112f);
-    return kn_float(u | (uint32_t)(h & 0x8000u) << 16);
-}
-
-/* Below the normal numbers, adding 1/2 rounds at the last bit. */
-static inline uint16_t kn_F16_from_F32(float x)
-{
-    uint32_t u = kn_bits32(x), m = u & 0x7fffffff;
-    uint32_t small = kn_bits32(kn_float(m) + 0.5f) - 0x3f000000;
-    uint32_t normal = (m - 0x38000000 + 0xfff + (m >> 13 & 1)) >> 13;
-    uint32_t h = m < 0x38800000 ? small : normal;
-    h = m >= 0x477ff000 ? 0x7c00 : h;
-    h = m > 0x7f800000 ? 0x7e00 : h;
-    return (uint16_t)(h | (u >> 16 & 0x8000));
-}
-
+/* ---- 16-bit floats ---- */
 /* Rounds to f32 to odd (the last bit is set if any was cut off), so that rounding again gives the correctly rounded
  * result. */
 static inline uint16_t kn_F16_from_F64(double x)
 {
     float f = (float)x;
     double back = (double)f, a = back < 0 ? -back : back, b = x < 0 ? -x : x;
-    uint32_t u = kn_bits32(f);
+    uint32_t u = kn_bits_of(f);
     uint32_t odd = a > b ? u - 1 : u + 1;
     u = a != b && !(u & 1) ? odd : u;
-    return kn_F16_from_F32(x != x ? f : kn_float(u));
+    return kn_F16_from_F32(x != x ? f : kn_of_bits(u));
 }
 
 /* ---- the parts of a float; numbers that are not finite have exponent 0 ---- */

@@ -25,6 +25,38 @@ static inline float kn_of_bits(unsigned u)
     return x;
 }
 
+/* ---- 16-bit floats ---- */
+
+static inline float kn_F32_from_BF16(unsigned short h) { return kn_of_bits((unsigned)h << 16); }
+
+static inline unsigned short kn_BF16_from_F32(float x)
+{
+    unsigned u = kn_bits_of(x), nearest = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+    return (unsigned short)(x != x ? 0x7fc0 : nearest);
+}
+
+/* Shifts the exponent into place; the multiplication corrects its bias and normalises subnormal numbers. */
+static inline float kn_F32_from_F16(unsigned short h)
+{
+    unsigned m = h & 0x7fffu;
+    unsigned u = m >= 0x7c00 ? m << 13 | 0x7f800000 : kn_bits_of(kn_of_bits(m << 13) * 0x1p112f);
+    return kn_of_bits(u | (unsigned)(h & 0x8000u) << 16);
+}
+
+/* Below the normal numbers, adding 1/2 rounds at the last bit. */
+static inline unsigned short kn_F16_from_F32(float x)
+{
+    unsigned u = kn_bits_of(x), m = u & 0x7fffffff;
+    unsigned small = kn_bits_of(kn_of_bits(m) + 0.5f) - 0x3f000000;
+    unsigned normal = (m - 0x38000000 + 0xfff + (m >> 13 & 1)) >> 13;
+    unsigned h = m < 0x38800000 ? small : normal;
+    h = m >= 0x477ff000 ? 0x7c00 : h;
+    h = m > 0x7f800000 ? 0x7e00 : h;
+    return (unsigned short)(h | (u >> 16 & 0x8000));
+}
+
+/* ---- functions ---- */
+
 /* exp(z) = 2^k exp(r), |r| <= ln(2)/2: gives exp(r), and k + bias in the low bits of `k`: adding 1.5 * 2^23 rounds to an
  * integer there. The first product is exact. */
 static inline float kn_exp_part(float z, float bias, unsigned *k)

@@ -1,5 +1,5 @@
 /* Operations as C expressions. The others are functions of the CPU device; so is all arithmetic of complex numbers, and
- * the conversion of 16-bit floats. */
+ * conversions between 16-bit floats and other types than f32. */
 #include <stdio.h>
 #include <string.h>
 
@@ -81,8 +81,14 @@ static const char *form_of(kn_op op, kn_dtype type)
 
 static const char *cast_form(kn_dtype from, kn_dtype to)
 {
+    if (from == to)
+        return "$a";
+    if (kn_is_half(from) && to == KN_F32)
+        return from == KN_F16 ? "kn_F32_from_F16($a)" : "kn_F32_from_BF16($a)";
+    if (from == KN_F32 && kn_is_half(to))
+        return to == KN_F16 ? "kn_F16_from_F32($a)" : "kn_BF16_from_F32($a)";
     if (kn_is_half(from) || kn_is_half(to) || kn_is_complex(from) || kn_is_complex(to))
-        return from == to ? "$a" : NULL;
+        return NULL;
     if (to == KN_BOOL)
         return from == KN_BOOL ? "$a" : "$a != 0";
     if (from == KN_BOOL) /* not every compiler makes a vector of a mask's conversion */
