@@ -150,7 +150,7 @@ char *kn_sprintf(kn_arena *a, const char *fmt, ...)
 
 void *kn_grow(kn_arena *a, void *data, int32_t len, int32_t *cap, size_t elem)
 {
-    int32_t wider = *cap ? *cap * 2 : 8;
+    int32_t wider = *cap ? *cap * 2 : 2;
     char *p = alloc_raw(a, (size_t)wider * elem);
     size_t used = (size_t)len * elem;
     if (len)
