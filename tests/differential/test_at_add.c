@@ -57,18 +57,18 @@ static void hold(const char *device, int rounds)
 static void test_cpu(void **state)
 {
     (void)state;
-    hold("cpu", EFFORT(100, 20));
+    hold("cpu", EFFORT(60, 20));
 }
 
 static void test_emu(void **state)
 {
     (void)state;
-    hold("emu", EFFORT(20, 10));
+    hold("emu", EFFORT(12, 10));
 }
 
 /* ---- order ---- */
 
-enum { V = 37, C = 24, N = 9000 };
+enum { V = 37, C = 24, N = 4500 };
 
 typedef struct added {
     float x[V * C], v[N * C];

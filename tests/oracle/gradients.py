@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Gradients beside JAX's vjp: the programs that test_gradients has, on the CPU device: some of those at random, with
-KILN_THOROUGH=1 all 500.
+KILN_THOROUGH=1 all 500; and second derivatives of the first of these, 3 or 50.
 
 usage: gradients.py LIBRARY TEST_GRADIENTS
 
@@ -74,7 +74,11 @@ def draw(random, kind, shape, low, high):
     return x + 1j * random.uniform(low, high, shape) if kind == "c128" else x
 
 
-def by_jax(params, body, values, wrt, random):
+def drawn_like(random, x):
+    return draw(random, "c128" if jnp.issubdtype(x.dtype, jnp.complexfloating) else "f64", x.shape, -1, 1)
+
+
+def by_jax(params, body, values, wrt, random, twice):
     scope = NAMES | SIZES
     exec(f"def f({', '.join(params)}):\n{body}", scope)
 
@@ -84,49 +88,75 @@ def by_jax(params, body, values, wrt, random):
 
     xs = [jnp.asarray(values[n]) for n in wrt]
     ys = jax.eval_shape(function, *xs)
-    seeds = [draw(random, "c128" if jnp.issubdtype(y.dtype, jnp.complexfloating) else "f64", y.shape, -1, 1) for y in ys]
-    back = jax.jit(lambda xs, seeds: jax.vjp(function, *xs)[1](seeds))
-    return seeds, back(xs, tuple(jnp.asarray(s, y.dtype) for s, y in zip(seeds, ys)))
+    seeds = [drawn_like(random, y) for y in ys]
+
+    def back(xs, seeds):
+        return jax.vjp(function, *xs)[1](seeds)
+
+    def again(xs, seeds, more):
+        return jax.vjp(lambda *xs: back(xs, seeds), *xs)[1](more)
+
+    given = tuple(jnp.asarray(s, y.dtype) for s, y in zip(seeds, ys))
+    if not twice:
+        return seeds, [], jax.jit(back)(xs, given)
+    more = [drawn_like(random, x) for x in xs]
+    return seeds, more, jax.jit(again)(xs, given, tuple(jnp.asarray(m, x.dtype) for m, x in zip(more, xs)))
 
 
-def by_kiln(kiln, head, body, values, wrt, seeds):
-    names = [f"s{i}" for i in range(len(seeds))]
-    for name, seed in zip(names, seeds):
+def by_kiln(kiln, head, body, values, wrt, seeds, more):
+    """The gradients, or with `more` those of all gradients, whose seeds these are."""
+    names = [f"s{i}" for i in range(len(seeds) + len(more))]
+    for name, seed in zip(names, seeds + more):
         dims = ", ".join(map(str, np.shape(seed))) or "()"
         head += f", {name}: {'c128' if np.iscomplexobj(seed) else 'f64'}[{dims}]"
     body = re.sub(r"^    return ", "    ys = ", body, flags=re.M)
-    given = f"({', '.join(names)})" if len(names) > 1 else names[0]
-    text = f"def f({head}):\n{body}    g = vjp(ys, {given}, ({', '.join(wrt)},))\n    return g\n"
-    out = kiln.run(text, values | {n: np.array(s) for n, s in zip(names, seeds)})
+    first, second = names[: len(seeds)], names[len(seeds) :]
+    given = f"({', '.join(first)})" if len(first) > 1 else first[0]
+    text = f"def f({head}):\n{body}    g = vjp(ys, {given}, ({', '.join(wrt)},))\n"
+    if more:
+        text += f"    g = vjp(g, ({', '.join(second)},), ({', '.join(wrt)},))\n"
+    out = kiln.run(text + "    return g\n", values | {n: np.array(s) for n, s in zip(names, seeds + more)})
     return text, list(out.values())
 
 
+def compare(kiln, program, random, twice):
+    """How many gradients differ."""
+    low, high, head, body = program
+    params = parameters(head)
+    values = {n: np.asarray(draw(random, kind, shape, low, high)) for n, (kind, shape) in params.items()}
+    wrt = [n for n, (kind, _) in params.items() if kind in ("f64", "c128")]
+    seeds, more, want = by_jax(params, body, values, wrt, random, twice)
+    try:
+        text, got = by_kiln(kiln, head, body, values, wrt, seeds, more)
+    except Refused as refused:
+        print(f"{body}{refused}")
+        return 1
+    wrong = 0
+    for name, g, w in zip(wrt, got, want):
+        off = np.max(np.abs(g - w), initial=0) / max(np.max(np.abs(w), initial=0), 1e-3)
+        if not off <= NEAR:
+            print(f"{text}differs by {off:.2g} in the gradient by {name}:\n{g}\n{w}\n")
+            wrong += 1
+    return wrong
+
+
 def main():
-    kiln, random, wrong, same = Kiln(sys.argv[1], "cpu"), np.random.default_rng(1), 0, 0
-    for low, high, head, body in programs(sys.argv[2]):
+    kiln, random, wrong, same, twice = Kiln(sys.argv[1], "cpu"), np.random.default_rng(1), 0, 0, 0
+    most_twice = 50 if os.environ.get("KILN_THOROUGH") else 3
+    for program in programs(sys.argv[2]):
+        body = program[3]
         why = next((why for pattern, why in OTHERWISE.items() if re.search(pattern, body)), None)
         if why:
             print(f"not compared: {body.strip()}: {why}", flush=True)
             continue
-        params = parameters(head)
-        values = {n: np.asarray(draw(random, kind, shape, low, high)) for n, (kind, shape) in params.items()}
-        wrt = [n for n, (kind, _) in params.items() if kind in ("f64", "c128")]
-        seeds, want = by_jax(params, body, values, wrt, random)
-        try:
-            text, got = by_kiln(kiln, head, body, values, wrt, seeds)
-        except Refused as refused:
-            print(f"{body}{refused}")
-            wrong += 1
-            continue
-        for name, g, w in zip(wrt, got, want):
-            off = np.max(np.abs(g - w), initial=0) / max(np.max(np.abs(w), initial=0), 1e-3)
-            if not off <= NEAR:
-                print(f"{text}differs by {off:.2g} in the gradient by {name}:\n{g}\n{w}\n")
-                wrong += 1
+        wrong += compare(kiln, program, random, False)
+        if program[0] == -1.5 and twice < most_twice:  # at random
+            wrong += compare(kiln, program, random, True)
+            twice += 1
         same += 1
         if same % 50 == 0:
             jax.clear_caches()  # which grow with every program
-    print(f"{same} programs beside JAX {jax.__version__}, {wrong} gradients differ")
+    print(f"{same} programs beside JAX {jax.__version__}, {twice} also twice, {wrong} gradients differ")
     kiln.close()
     return wrong > 0 or same < 50
 
