@@ -204,13 +204,14 @@ static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along
 }
 
 /* Vectors along rows where some loads are not aligned for them, as of arrays that begin elsewhere: these are read by
- * elements, the others and all stores by vectors of as many. False if that is not most of the bytes. */
+ * elements, the others and all stores by vectors of as many. False if that is not most of the bytes, which depends on
+ * how many groups there are. */
 static bool go_by_pieces(const kn_site *at, kn_phase *ph, int va, int vec)
 {
     const int64_t extent = ph->nest.axes[va].extent;
     shares s = {0};
     bool fits = at->target->sm && !ph->nest.extents && !ph->local && !ph->how.mixed &&
-                !ph->how.resident && extent > 0 &&
+                !ph->how.resident && !kn_is_invariant(ph) && extent > 0 &&
                 (extent % vec == 0 || may_leave_tail(ph, at->target, va));
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         kn_access *acc = kn_access_at(ph, i);
