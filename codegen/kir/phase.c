@@ -141,7 +141,8 @@ bool kn_begins_after_all(const kn_phase *p)
 
 bool kn_is_cyclic(const kn_phase *p)
 {
-    return p->how.split && !p->how.tile && !kn_phase_in_order(p);
+    /* blocks share a cyclic partition, however many there are */
+    return p->how.split && !p->how.tile && !kn_phase_in_order(p) && !kn_is_invariant(p);
 }
 
 int64_t kn_phase_part(const kn_phase *p, int64_t blocks)

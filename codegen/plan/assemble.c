@@ -304,7 +304,8 @@ static int end_of_kernel(const kn_planner *p, int from)
 {
     const kn_problem *pr = p->problem;
     int to = from + 1;
-    while (to < p->phases.len && pr->target->cooperative && !pr->invariant &&
+    while (to < p->phases.len && pr->target->cooperative &&
+           (!pr->invariant || p->phases.data[to - 1].local) &&
            (pr->inside || kn_planner_round(p, to) == kn_planner_round(p, from)) &&
            (pr->fusion || p->region_of.data[from] == p->region_of.data[to]))
         to++;

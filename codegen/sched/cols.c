@@ -32,13 +32,14 @@ enum {
 };
 
 /* Is the primary access contiguous along the groups, and not along the members? */
+/* A single group of columns, whose members are neighbours then, is rows; if it must be as one of many, columns. */
 static bool can(const kn_phase *ph)
 {
     const kn_access *a = kn_phase_primary(ph);
     if (!a || ph->nest.ngroup == 0)
         return false;
     bool rows = ph->nest.naxes > ph->nest.ngroup && a->stride[ph->nest.naxes - 1] == 1;
-    return a->stride[ph->nest.ngroup - 1] == 1 && !rows;
+    return a->stride[ph->nest.ngroup - 1] == 1 && (!rows || kn_is_invariant(ph));
 }
 
 /* Bytes that a block keeps. */

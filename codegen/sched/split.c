@@ -107,8 +107,16 @@ static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int6
     return want < 2 ? (kn_range){1, ph->nest.members, false} : kn_ranges_of(ph->nest.members, want);
 }
 
-/* Members of a range of columns, however many of these there are. */
-enum { INVARIANT_MEMBERS = 1024 };
+/* However many groups there are: ranges of so many members, of columns, and of long rows that stay nowhere. */
+static kn_range invariant_ranges(const kn_phase *ph, const kn_target *target)
+{
+    enum { OF_COLUMNS = 1024, OF_ROWS = 65536 };
+    const int64_t most = ph->how.walk == KN_WALK_COLS ? OF_COLUMNS : OF_ROWS,
+                  n = kn_ceil_div(ph->nest.members, most);
+    const bool stays = ph->how.cluster || kn_schedule_keep(ph, target) != KN_KEEP_NONE;
+    return n < 2 || stays ? (kn_range){1, ph->nest.members, false}
+                          : kn_ranges_of(ph->nest.members, n);
+}
 
 kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
 {
@@ -121,10 +129,7 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
         (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
         return whole;
     if (kn_is_invariant(ph) && !forced)
-        return ph->how.walk == KN_WALK_COLS && ph->nest.members > INVARIANT_MEMBERS
-                   ? kn_ranges_of(ph->nest.members,
-                                  kn_ceil_div(ph->nest.members, INVARIANT_MEMBERS))
-                   : whole;
+        return invariant_ranges(ph, target);
     int64_t tile = ph->how.walk == KN_WALK_COLS && gpu ? kn_cols_width(ph) : 1;
     int64_t blocks = kn_ceil_div(ph->nest.groups, tile);
     if (blocks == 0)

@@ -298,7 +298,7 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
         kn_cuda_begin_tail(w);
     const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->how.vec);
     const char *end = kn_cuda_vectors_end(ph);
-    const char *step = ph->how.split ? "parts * block_step" : block_step(w);
+    const char *step = kn_is_cyclic(ph) ? "parts * block_step" : block_step(w);
     if (kn_phase_in_order(ph))
         return in_order(w, "lane",
                         shares ? kn_cuda_printed(w, "%d", ph->how.tpg) : kn_cuda_block_times(w, 1));

@@ -108,7 +108,8 @@ static int copy_value(spreader *s, int i)
 
 static void begin(spreader *s)
 {
-    s->to = (kn_phase){.nest.name = s->from.nest.name,
+    s->to = (kn_phase){.invariant = s->from.invariant,
+                       .nest.name = s->from.nest.name,
                        .nest.naxes = s->from.nest.naxes,
                        .nest.ngroup = s->from.nest.ngroup};
     memcpy(s->to.nest.axes, s->from.nest.axes, sizeof s->to.nest.axes);
