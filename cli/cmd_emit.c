@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/session.h"
 
 typedef struct emission {
@@ -31,8 +32,10 @@ static kiln_status take_file(void *user, const char *file, const char *text, siz
         m->status = kn_run_error(m->e, "the path of %s is too long", file);
     else
         m->status = write_file(path, text, bytes, m->e);
-    if (!m->status)
+    if (!m->status) {
+        kn_progress(NULL);
         printf("%s\n", path);
+    }
     return m->status ? KILN_ERR_IO : KILN_OK;
 }
 
@@ -55,11 +58,14 @@ static int emit(kn_session *s, const kn_args *args, kn_err *e)
     if (mkdir(m.dir, 0777) != 0 && errno != EEXIST)
         return kn_run_error(e, "%s: %s", m.dir, strerror(errno));
     kiln_status status = KILN_OK;
-    if (args->autotune) /* measures, where that has not been done */
+    if (args->autotune) { /* measures, where that has not been done */
+        kn_progress("compiling, and measuring schedules");
         status = kiln_prepare(s->prog, s->args, s->nargs, NULL);
-    if (status != KILN_OK)
-        return kn_lib_error(e, status);
-    status = kiln_emit(s->prog, s->args, s->nargs, &options, take_file, &m);
+    }
+    kn_progress(args->arch ? "compiling" : "planning");
+    if (status == KILN_OK)
+        status = kiln_emit(s->prog, s->args, s->nargs, &options, take_file, &m);
+    kn_progress(NULL);
     return m.status ? m.status : kn_lib_error(e, status);
 }
 
