@@ -179,9 +179,17 @@ kn_status kn_divided_agree(kn_submission *s, kn_status mine)
                : kn_fail(KN_INTERNAL, "arguments that were signed are refused");
 }
 
+/* Whether kernels are cut where ranks exchange. */
+static bool has_rounds(const kn_plan *plan)
+{
+    return plan->kernels.len && plan->kernels.data[plan->kernels.len - 1]->round > 0;
+}
+
 kn_status kn_divided_get_mail(kn_submission *s, kn_status mine)
 {
     kn_program *p = s->prog;
+    if (mine == KN_OK && has_rounds(s->variant->plan))
+        mine = kn_comm_load(p->comm);
     KN_TRY(kn_comm_all_well(p->comm, mine));
     if (!s->variant->words)
         return KN_OK;

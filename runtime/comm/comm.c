@@ -197,7 +197,10 @@ kn_status kn_comm_exchange(kn_comm *c, const void *mine, void *all, size_t bytes
     KN_TRY(kn_comm_check(c));
     if (!bytes)
         return KN_OK;
-    return c->path == KN_PATH_NCCL
-               ? kn_nccl_gather(c->config.dev, c->config.nccl, mine, all, bytes, stream)
-               : exchange_by_host(c, mine, all, bytes, stream);
+    switch (c->path) {
+    case KN_PATH_KERNEL: return kn_comm_gather_by_kernel(c, mine, all, bytes, stream);
+    case KN_PATH_NCCL:
+        return kn_nccl_gather(c->config.dev, c->config.nccl, mine, all, bytes, stream);
+    default: return exchange_by_host(c, mine, all, bytes, stream);
+    }
 }

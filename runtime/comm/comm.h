@@ -4,7 +4,7 @@
  *     comm.c      what they give each other, and must agree on
  *     team.c      ranks that are threads of a process
  *     mailbox.c   memory in which running kernels tell each other partial results
- *     line_up.c   ranks brought to one moment
+ *     kernels.c   what ranks exchange by a kernel of its own
  *
  * What ranks tell each other goes one of three ways, the same for all of them: between running kernels, by NCCL, or through
  * the host. Calls marked "collective" are made by all ranks in the same order; each waits for all. */
@@ -58,7 +58,10 @@ kn_status kn_comm_agree(kn_comm *comm, kn_status mine, const char *lines);
 /* What kernels that exchange up to `words` words of 32 bits a rank and launch take as their kn_ranks: it lasts as long as the
  * communicator. Of KN_PATH_KERNEL. Collective. */
 kn_status kn_comm_mailbox(kn_comm *comm, size_t words, void **ranks);
-/* Memory of the device, count * bytes of it `all`: as kn_comm_gather(), in order with what is on the stream. Collective. */
+/* Makes ready what kn_comm_exchange() needs, for this rank alone; otherwise the first does. */
+kn_status kn_comm_load(kn_comm *comm);
+/* Memory of the device, count * bytes of it `all`, in which `mine` may have its place: as kn_comm_gather(), in order with
+ * what is on the stream. Collective. */
 kn_status kn_comm_exchange(kn_comm *comm, const void *mine, void *all, size_t bytes, void *stream);
 /* What is submitted to the stream after it begins on all devices at one moment, as near as they can. Collective. */
 kn_status kn_comm_line_up(kn_comm *comm, void *stream);

@@ -9,7 +9,8 @@
 typedef struct kn_mailbox {
     struct kn_mailbox *older;
     size_t words;
-    void *ranks;    /* what kernels take; of the device */
+    void *ranks; /* what kernels take, in memory of the device; behind it a byte a rank */
+    size_t ranks_bytes;
     kn_mail mail[]; /* by rank */
 } kn_mailbox;
 
@@ -21,14 +22,19 @@ struct kn_comm {
     kn_mail
         missed; /* KN_PATH_KERNEL: a kernel's word to the host, 1 + the rank that did not come */
     kn_mailbox *mailboxes; /* the newest, which is the largest, first */
-    kn_code *line_up;      /* the kernel; NULL: not needed yet */
-    pthread_mutex_t lock;  /* of what follows */
-    kn_status failed;      /* for good */
+    pthread_mutex_t loading;
+    kn_code *gather;      /* the kernel, once it is loaded */
+    pthread_mutex_t lock; /* of what follows */
+    kn_status failed;     /* for good */
     char why[256];
 };
 
 /* A mailbox for `words` words a rank and launch, which becomes the newest. Collective. mailbox.c */
 kn_status kn_mailbox_make(kn_comm *c, size_t words);
 void kn_mailboxes_close(kn_comm *c);
+
+/* kernels.c: as kn_comm_exchange(), on KN_PATH_KERNEL. */
+kn_status kn_comm_gather_by_kernel(kn_comm *c, const void *mine, void *all, size_t bytes,
+                                   void *stream);
 
 #endif

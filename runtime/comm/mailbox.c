@@ -64,7 +64,8 @@ static kn_status tell_kernels(kn_comm *c, kn_mailbox *m)
                     .own = m->mail[g->rank].at};
     for (int r = 0; r < g->count; r++)
         host->mail[r] = m->mail[r].at;
-    kn_status status = g->dev->ops->alloc(g->dev, bytes, &m->ranks);
+    m->ranks_bytes = bytes;
+    kn_status status = g->dev->ops->alloc(g->dev, bytes + (size_t)g->count, &m->ranks);
     if (status == KN_OK)
         status = g->dev->ops->upload(g->dev, m->ranks, host, bytes);
     g->from->release(g->from->user, host);

@@ -168,13 +168,14 @@ static kn_status check(kn_comm_config *g)
 static void close_comm(kn_comm *c)
 {
     const kn_allocator from = *c->config.from;
-    if (c->line_up)
-        c->config.dev->ops->discard(c->config.dev, c->line_up);
+    if (c->gather)
+        c->config.dev->ops->discard(c->config.dev, c->gather);
     kn_mailboxes_close(c);
     if (c->config.team)
         kn_team_leave(c->config.team, c->config.rank);
     from.release(from.user, c->processes);
     pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->loading);
     from.release(from.user, c);
 }
 
@@ -189,6 +190,7 @@ kn_status kn_comm_open(const kn_comm_config *config, kn_comm **out)
     c->users = 1;
     c->config = g;
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->loading, NULL);
     kn_status status = KN_OK;
     if (g.team && (status = kn_team_join(g.team, g.rank)) != KN_OK)
         c->config.team = NULL;

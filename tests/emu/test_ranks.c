@@ -39,6 +39,39 @@ static void test_orders(void **state)
     }
 }
 
+/* Any number of bytes at any place, also more than a mailbox has room for; with this rank's in their place among all. */
+static void gather(rank *r)
+{
+    enum { BYTES = 40000 };
+    unsigned char *memory;
+    rank_good(r, kiln_alloc(r->ctx, 4 * BYTES + 3, (void **)&memory));
+    for (unsigned round = 0; round < EFFORT(40, 10) && !r->wrong[0]; round++) {
+        const unsigned n = round == 7 ? BYTES : 1 + round * 97 % 300, shift = round % 4;
+        unsigned char *all = memory + shift, *mine = all + (unsigned)r->number * n;
+        if (round % 3 == 0)
+            mine = all + 3 * n;
+        memset(all, 0, 4 * n);
+        for (unsigned i = 0; i < n; i++)
+            mine[i] = (unsigned char)(i * 7 + round + (unsigned)r->number);
+        rank_good(r, kn_comm_exchange(r->comm->core, mine, all, n, NULL));
+        for (unsigned k = 0; k < 3; k++)
+            for (unsigned i = 0; i < n && !r->wrong[0]; i++)
+                if (all[k * n + i] != (unsigned char)(i * 7 + round + k))
+                    snprintf(r->wrong, sizeof r->wrong, "rank %d, round %u: byte %u of rank %u",
+                             r->number, round, i, k);
+    }
+    kiln_free(r->ctx, memory);
+}
+
+static void test_gather(void **state)
+{
+    (void)state;
+    rank other = like;
+    other.words = 10; /* the least that there are: 4096 */
+    other.body = gather;
+    run_ranks(&other, 3);
+}
+
 /* A team of those that are left, whose communicator works as before. */
 static kiln_team *next_team;
 
@@ -105,9 +138,8 @@ static int has_compiler(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_exchange), cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_gather),   cmocka_unit_test(test_missing),
         cmocka_unit_test(test_careless),
     };
     return cmocka_run_group_tests(tests, has_compiler, NULL);

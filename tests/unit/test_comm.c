@@ -287,7 +287,8 @@ static kiln_status all_gather(void *user, const void *mine, void *all, size_t by
 {
     const rank *r = user;
     memcpy(app.bytes[r->number], mine, bytes);
-    app.calls += r->number == 0;
+    if (r->number == 0)
+        app.calls++;
     pthread_barrier_wait(&app.barrier);
     memcpy(all, app.bytes[0], bytes);
     memcpy((char *)all + bytes, app.bytes[1], bytes);

@@ -1,0 +1,107 @@
+/* An exchange by a kernel of its own, which is in order with what is on the stream, and can be captured. */
+#include "codegen/emit/cuda/prelude.h"
+#include "runtime/comm/impl.h"
+
+/* Up to as many words as a mailbox has are told at once; the last may have less than 4 bytes, whose place may be any. */
+static const char text[] =
+    "__device__ __forceinline__ unsigned kn_pack(const unsigned char *at, unsigned bytes)\n"
+    "{\n"
+    "    unsigned word = 0;\n"
+    "    for (unsigned i = 0; i < 4 && i < bytes; ++i)\n"
+    "        word |= (unsigned)at[i] << 8 * i;\n"
+    "    return word;\n"
+    "}\n"
+    "__device__ __forceinline__ void kn_unpack(unsigned char *at, unsigned bytes, unsigned word)\n"
+    "{\n"
+    "    for (unsigned i = 0; i < 4 && i < bytes; ++i)\n"
+    "        at[i] = (unsigned char)(word >> 8 * i);\n"
+    "}\n"
+    "extern \"C\" __global__ void kiln_gather(kn_ranks *ranks, const unsigned char *mine, unsigned char *all,\n"
+    "                                       unsigned bytes, unsigned long long stride)\n"
+    "{\n"
+    "    const kn_meeting m = kn_meet(ranks);\n"
+    "    const unsigned first = 4 * (blockIdx.x * blockDim.x + threadIdx.x), step = 4 * gridDim.x * blockDim.x;\n"
+    "    const bool whole = ((unsigned long long)mine | (unsigned long long)all | stride | bytes) % 4 == 0;\n"
+    "    for (unsigned i = first; i < bytes; i += step)\n"
+    "        kn_tell(m, i / 4, whole ? *(const unsigned *)(mine + i) : kn_pack(mine + i, bytes - i));\n"
+    "    for (unsigned i = first; i < bytes; i += step)\n"
+    "        for (unsigned r = 0; r < m.count; ++r) {\n"
+    "            unsigned char *const to = all + r * stride + i;\n"
+    "            const unsigned word = r != m.rank ? kn_hear<unsigned>(m, i / 4, r)\n"
+    "                                  : whole ? *(const unsigned *)(mine + i) : kn_pack(mine + i, bytes - i);\n"
+    "            if (to == mine + i)\n"
+    "                continue;\n"
+    "            if (whole)\n"
+    "                *(unsigned *)to = word;\n"
+    "            else\n"
+    "                kn_unpack(to, bytes - i, word);\n"
+    "        }\n"
+    "    kn_leave(ranks);\n"
+    "}\n";
+
+typedef struct loading {
+    kn_comm *comm;
+    kn_arena *arena;
+    kn_code **code;
+} loading;
+
+static kn_status load(void *user)
+{
+    const loading *l = user;
+    kn_device *dev = l->comm->config.dev;
+    kn_text t = kn_text_new(l->arena);
+    kn_prelude(&t, text, false);
+    kn_put(&t, text);
+    return dev->ops->load(dev, "kiln_gather", kn_text_str(&t), l->code);
+}
+
+kn_status kn_comm_load(kn_comm *c)
+{
+    kn_status status = KN_OK;
+    kn_arena a;
+    if (c->path != KN_PATH_KERNEL)
+        return KN_OK;
+    kn_arena_init(&a, c->config.from);
+    pthread_mutex_lock(&c->loading);
+    if (!c->gather) {
+        loading l = {c, &a, &c->gather};
+        status = kn_protect(&a, load, &l);
+    }
+    pthread_mutex_unlock(&c->loading);
+    kn_arena_finish(&a);
+    return status;
+}
+
+/* A launch exchanges as much as fits into a mailbox. */
+kn_status kn_comm_gather_by_kernel(kn_comm *c, const void *mine, void *all, size_t bytes,
+                                   void *stream)
+{
+    enum { THREADS = 256 };
+    kn_device *dev = c->config.dev;
+    const kn_mailbox *m = c->mailboxes;
+    uint64_t stride = bytes;
+    KN_TRY(kn_comm_load(c));
+    for (size_t at = 0; at < bytes; at += 4 * m->words) {
+        const char *from = (const char *)mine + at;
+        char *to = (char *)all + at;
+        const size_t left = bytes - at;
+        unsigned n = (unsigned)(left < 4 * m->words ? left : 4 * m->words);
+        const unsigned wanted = (n / 4 + THREADS) / THREADS,
+                       most = (unsigned)dev->ops->target(dev)->units;
+        const kn_grid grid = {.grid = {wanted < most ? wanted : most, 1, 1},
+                              .block = {THREADS, 1, 1},
+                              .cooperative = true};
+        KN_TRY(dev->ops->start(dev, c->gather, &grid,
+                               (void *[]){(void *)&m->ranks, &from, &to, &n, &stride}, 5, stream));
+    }
+    return KN_OK;
+}
+
+kn_status kn_comm_line_up(kn_comm *c, void *stream)
+{
+    KN_TRY(kn_comm_check(c));
+    if (c->path != KN_PATH_KERNEL)
+        return kn_comm_all_well(c, c->config.dev->ops->sync(c->config.dev, stream));
+    char *bytes = (char *)c->mailboxes->ranks + c->mailboxes->ranks_bytes;
+    return kn_comm_gather_by_kernel(c, bytes + c->config.rank, bytes, 1, stream);
+}
