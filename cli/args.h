@@ -8,6 +8,8 @@
 
 #include "cli/value.h"
 
+enum { KN_MOST_RANKS = 64 };
+
 /* Which options a command takes. */
 enum {
     KN_OPT_DEVICE = 1,
@@ -26,7 +28,8 @@ enum {
     KN_OPT_HTML = 8192,
     KN_OPT_SVG = 16384,
     KN_OPT_SPLIT = 32768,
-    KN_OPT_EMIT = 65536 /* --cpu, --name, --sizes */
+    KN_OPT_EMIT = 65536, /* --cpu, --name, --sizes */
+    KN_OPT_RANKS = 131072
 };
 
 typedef struct kn_args {
@@ -42,6 +45,7 @@ typedef struct kn_args {
     const char *split, *save; /* KN_OPT_SPLIT */
     bool fast_math, batch_invariant;
     int autotune; /* milliseconds; 0: not given */
+    int ranks;    /* 0: not given */
     const char *bytes;
     const char *entry, *grid, *block, *cluster, *shared, *emulator; /* KN_OPT_LAUNCH */
     bool cooperative;

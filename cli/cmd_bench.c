@@ -11,7 +11,7 @@
 #include "cli/json.h"
 #include "cli/number.h"
 #include "cli/progress.h"
-#include "cli/session.h"
+#include "cli/ranks.h"
 
 static void put_json(const char *name, const kiln_measurement *m)
 {
@@ -46,6 +46,10 @@ static void put_rows_json(const kn_session *s, const row *rows, int n)
     kn_json_number(stdout, fused->copy_gbps);
     printf(",\"device\":");
     kn_json_string(stdout, kiln_ctx_device(s->ctx));
+    if (s->comm) {
+        printf(",\"ranks\":%d,\"path\":", kiln_comm_count(s->comm));
+        kn_json_string(stdout, kiln_comm_path(s->comm));
+    }
     printf(",\"program\":");
     kn_json_string(stdout, kiln_prog_name(s->prog));
     printf("}\n");
@@ -69,8 +73,11 @@ static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 static void put_rows(const kn_session *s, const row *rows, int n)
 {
     const kiln_measurement *fused = rows[0].m;
-    kn_cli_print(stdout, "%s on %s; a large copy moves %.1f GB/s\n", kiln_prog_name(s->prog),
-                 kiln_ctx_device(s->ctx), fused->copy_gbps);
+    kn_cli_print(stdout, "%s on %s", kiln_prog_name(s->prog), kiln_ctx_device(s->ctx));
+    if (s->comm)
+        printf(", the slowest of %d, by path %s", kiln_comm_count(s->comm),
+               kiln_comm_path(s->comm));
+    kn_cli_print(stdout, "; a large copy moves %.1f GB/s\n", fused->copy_gbps);
     printf("%-8s %9s %11s %9s %10s %9s %8s %11s\n", "", "launches", "device us", "host us",
            "MB moved", "GB/s", "of copy", "compile ms");
     for (int i = 0; i < n; i++)
@@ -156,12 +163,31 @@ static int bench_whole(kn_session *s, const kn_args *args, kn_err *e)
     return status;
 }
 
+static int bench_ranks(const kn_args *args, kn_err *e)
+{
+    const kn_rank *slowest;
+    kn_rank *ranks = calloc((size_t)args->ranks, sizeof *ranks);
+    if (!ranks)
+        return kn_run_error(e, "out of memory");
+    int status = kn_ranks_measure(ranks, args, &slowest, e);
+    if (!status)
+        status =
+            put_result(&slowest->session, args, &slowest->fused_time, &slowest->unfused_time, e);
+    kn_ranks_finish(ranks, args->ranks);
+    free(ranks);
+    return status;
+}
+
 int kn_cmd_bench(const kn_args *args, kn_err *e)
 {
     kn_session s;
     if (args->svg && args->split)
         return kn_usage_error(e, "--svg draws fused beside unfused; --split measures neither");
+    if (args->ranks && args->split)
+        return kn_usage_error(e, "--split measures on one device, --ranks on several");
     setenv("CUDA_CACHE_DISABLE", "1", 0); /* compiling, not finding it in NVRTC's own cache */
+    if (args->ranks)
+        return bench_ranks(args, e);
     int status = kn_session_open(&s, args, "auto", e);
     if (!status)
         status = kn_session_parse_file(&s, args, e);

@@ -80,12 +80,12 @@ static const struct command {
      "\n" OUT_HELP DEVICE_HELP FUSION_HELP SEED_HELP SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {{"bench",
       KN_OPT_DEVICE | KN_OPT_SEED | KN_OPT_JSON | KN_OPT_SVG | KN_OPT_SCHEDULE | KN_OPT_FAST |
-          KN_OPT_TUNE | KN_OPT_SPLIT,
+          KN_OPT_TUNE | KN_OPT_SPLIT | KN_OPT_RANKS,
       "FILE"},
      kn_cmd_bench,
      "measure a .kiln file fused and unfused",
      "usage: kiln bench FILE[:FUNCTION] NAME=VALUE ... [--json] [--svg FILE]\n"
-     "                  [--split NAMES [--save NAMES]]\n"
+     "                  [--split NAMES [--save NAMES] | --ranks N]\n"
      "\n"
      "Runs the function fused, and as one kernel an operation, and compares kernel launches, "
      "device\n"
@@ -93,7 +93,9 @@ static const struct command {
      "machine) and compile time.\n"
      "\n"
      "  --json         one JSON object instead of a table\n"
-     "  --svg FILE     write a chart of it, too\n" SPLIT_HELP
+     "  --svg FILE     write a chart of it, too\n"
+     "  --ranks N      on N devices, cuda:0 and on (or cpu, emu), which divide what is shard() among\n"
+     "                 them: a value is one's part; the device time is that of the slowest\n" SPLIT_HELP
      "                 measured are forward and backward, beside the whole\n" DEVICE_HELP SEED_HELP
          SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {{"explain",

@@ -56,6 +56,7 @@ int kn_session_compile(kn_session *s, const kn_args *args, bool fusion, kiln_pro
     options.fast_math = args->fast_math;
     options.batch_invariant = args->batch_invariant;
     options.autotune = args->autotune;
+    options.comm = s->comm;
     return kn_lib_error(e, kiln_compile(s->graph, &options, prog));
 }
 
@@ -244,12 +245,13 @@ void kn_session_forget(kn_session *s)
     free(s->args);
     kiln_prog_destroy(s->prog);
     kiln_graph_destroy(s->graph);
-    *s = (kn_session){.ctx = s->ctx};
+    *s = (kn_session){.ctx = s->ctx, .comm = s->comm};
 }
 
 void kn_session_finish(kn_session *s)
 {
     kn_session_forget(s);
+    kiln_comm_destroy(s->comm);
     kiln_ctx_destroy(s->ctx);
-    s->ctx = NULL;
+    *s = (kn_session){0};
 }

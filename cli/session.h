@@ -7,6 +7,7 @@
 
 typedef struct kn_session {
     kiln_ctx *ctx;
+    kiln_comm *comm; /* of several ranks; NULL: one */
     kiln_graph *graph;
     kiln_prog *prog;
     int nio;

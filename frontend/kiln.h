@@ -772,6 +772,7 @@ typedef struct kiln_measurement {
     uint64_t disk_hits; /* out: kernels of the first run that were in the disk cache */
 } kiln_measurement;
 KILN_INIT(kiln_measurement)
+/* Collective, of what is divided over ranks, which then begin each run together. */
 KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   kiln_measurement *m);
 

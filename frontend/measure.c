@@ -103,6 +103,7 @@ static kn_status measure(kiln_prog *p, const kn_arg *args, int nargs, void *user
     measuring ms = {.m = user, .prog = p, .args = args, .nargs = nargs};
     kn_device *dev = p->ctx->core->dev;
     KN_TRY(kn_timing_open(&ms.timing, dev));
+    ms.timing.comm = p->core->divided ? p->core->comm : NULL;
     kn_status status = dev->ops->zero(dev, ms.timing.flush, ms.timing.bytes, NULL);
     if (status == KN_OK)
         status = measure_with(&ms);

@@ -2,12 +2,13 @@
 #ifndef KN_RUNTIME_TIMING_H
 #define KN_RUNTIME_TIMING_H
 
-#include "runtime/device/device.h"
+#include "runtime/comm/comm.h"
 
 typedef struct kn_timing {
     kn_device *dev;
     char *flush; /* device memory, of `bytes` */
     size_t bytes;
+    kn_comm *comm; /* ranks that begin together; NULL: this one alone */
 } kn_timing;
 
 /* `t` needs no kn_timing_close() when this fails. */

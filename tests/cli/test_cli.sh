@@ -318,6 +318,10 @@ check "explain of an unknown architecture" 2 'sm_80, .*sm_90, .*cpu' explain "$e
 check "explain of an unknown stage" 2 'frob' explain "$examples/softmax.kiln" --stage frob
 check "bench" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu
 one='\{"launches":[0-9]+,"us":[0-9.e+-]+,"bytes":[0-9]+,"host_us":[0-9.e+-]+,"compile_ms":[0-9.e+-]+,"disk_hits":[0-9]+\}'
+sharded="$examples/../bench/ranks/programs.kiln"
+check "bench --ranks" 0 'the slowest of 2, by path host' bench "$sharded:sync_batchnorm" 'x=f32[2,3,4,4]' 'gamma=f32[3]' 'beta=f32[3]' --device cpu --ranks 2
+check "bench --ranks, of a part each" 0 '"ranks":3,"path":"host"' bench "$sharded:clip" 'g=f32[100]' --device cpu --ranks 3 --json
+check "bench --ranks 0" 2 '1 to 64' bench "$sharded:clip" 'g=f32[100]' --ranks 0
 check "bench --svg" 0 '^</svg>' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --svg /dev/stdout
 check "bench --schedule, which is of the fused kernel" 0 '^unfused +5 ' \
     bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu \
