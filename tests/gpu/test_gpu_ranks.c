@@ -281,6 +281,59 @@ static void test_time(void **state)
         run_ranks(&other, count);
 }
 
+/* ---- NCCL ---- */
+
+static void *nccl_comms[MOST_RANKS];
+
+/* Of the device's memory on the stream; what a rank must know of the others at the beginning goes the same way. */
+static void by_nccl(rank *r)
+{
+    enum { N = 1000 };
+    float x[N], all[2 * N];
+    kiln_comm *comm;
+    kiln_comm_config c;
+    kiln_comm_config_init(&c);
+    c.nccl = nccl_comms[r->number];
+    c.path = "nccl";
+    if (!rank_good(r, kiln_comm_create(r->ctx, &c, &comm)))
+        return;
+    for (unsigned round = 0; round < 20 && !r->wrong[0]; round++) {
+        for (unsigned i = 0; i < N; i++)
+            x[i] = ranks_give(r->number, round, i);
+        rank_good(r, kiln_upload(r->ctx, r->in, x, sizeof x));
+        rank_good(r, kn_comm_exchange(comm->core, r->in, r->out, sizeof x, NULL));
+        rank_good(r, kiln_sync(r->ctx, NULL));
+        rank_good(r, kiln_download(r->ctx, all, r->out, sizeof all));
+        for (unsigned i = 0; i < 2 * N && !r->wrong[0]; i++)
+            if (all[i] != ranks_give((int)(i / N), round, i % N))
+                snprintf(r->wrong, sizeof r->wrong, "rank %d, round %u: element %u", r->number,
+                         round, i);
+    }
+    kiln_comm_destroy(comm);
+}
+
+static void test_nccl(void **state)
+{
+    (void)state;
+    skip_without();
+    int (*init)(void **comms, int n, const int *devices), (*finish)(void *comm);
+    void *lib = dlopen("libnccl.so.2", RTLD_NOW | RTLD_GLOBAL), *symbol;
+    if (!lib) {
+        print_message("%s\n", dlerror());
+        skip();
+    }
+    assert_non_null(symbol = dlsym(lib, "ncclCommInitAll"));
+    memcpy(&init, &symbol, sizeof symbol);
+    assert_non_null(symbol = dlsym(lib, "ncclCommDestroy"));
+    memcpy(&finish, &symbol, sizeof symbol);
+    assert_int_equal(init(nccl_comms, 2, (const int[]){0, 1}), 0);
+    rank other = like;
+    other.body = by_nccl;
+    run_ranks(&other, 2);
+    finish(nccl_comms[0]);
+    finish(nccl_comms[1]);
+}
+
 /* ---- processes ---- */
 
 typedef struct shared {
@@ -400,9 +453,8 @@ int main(void)
 {
     const struct CMUnitTest alone[] = {cmocka_unit_test(test_processes)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_exchange), cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_missing),  cmocka_unit_test(test_nccl),
         cmocka_unit_test(test_time),
     };
     int failed = cmocka_run_group_tests_name("ranks that are processes", alone, NULL, NULL);
