@@ -171,8 +171,19 @@ static void put_schedule(const subject *s, const kn_kernel *k, const kn_phase *p
         kn_putf(s->t, "      %s\n", kn_text_str(&t) + strlen("; "));
 }
 
+/* "    ranks exchange t0_ranks, 40 B of each" */
+static void put_exchange(const subject *s, const kn_buf *b)
+{
+    kn_putf(s->t, "    ranks exchange %s, ", b->name);
+    kn_explain_put_bytes(s->t, b->part);
+    kn_put(s->t, " of each\n");
+}
+
 void kn_explain_phase(const subject *s, const kn_kernel *k, int p, const kn_time *time)
 {
+    for (int i = 0; i < k->bufs.len; i++)
+        if (kn_is_exchanged_before(k, p, i))
+            put_exchange(s, &k->bufs.data[i]);
     const kn_phase *ph = &k->phases.data[p];
     const char *when = ph->barrier            ? " (after a grid barrier)"
                        : ph->how.last_of_tile ? " (by the last block of each tile)"
@@ -218,5 +229,8 @@ void kn_explain_kernels(const subject *s)
         kn_put(t, "\n");
         for (int p = 0; p < k->phases.len; p++)
             kn_explain_phase(s, k, p, &times[p]);
+        for (int b = 0; b < k->bufs.len && !k->ranks; b++)
+            if (kn_is_exchanged(&k->bufs.data[b]) && kn_kernel_stores_to(k, b))
+                put_exchange(s, &k->bufs.data[b]);
     }
 }

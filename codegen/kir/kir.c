@@ -17,6 +17,23 @@ int64_t kn_exchange_words(const kn_buf *b)
     return b->part / bytes * ((bytes + 3) / 4);
 }
 
+bool kn_begins_round(const kn_kernel *k, int p)
+{
+    int before = k->round;
+    for (int i = 0; i < p; i++)
+        before = k->phases.data[i].local ? before : k->phases.data[i].round;
+    return k->ranks && !k->phases.data[p].local && k->phases.data[p].round > before;
+}
+
+bool kn_is_exchanged_before(const kn_kernel *k, int p, int buf)
+{
+    bool stored = false;
+    for (int i = 0; i < p && kn_is_exchanged(&k->bufs.data[buf]); i++)
+        stored = stored || (k->phases.data[i].round + 1 == k->phases.data[p].round &&
+                            kn_stores_to(&k->phases.data[i], buf));
+    return stored && kn_begins_round(k, p);
+}
+
 bool kn_kernel_stores_to(const kn_kernel *k, int buf)
 {
     for (int i = 0; i < k->phases.len; i++)

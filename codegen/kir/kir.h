@@ -119,6 +119,9 @@ bool kn_kernel_resident(const kn_kernel *k);
 bool kn_kernel_meets(const kn_kernel *k);
 /* The bytes of each rank's part, in words of 32 bits: a value in whole words. */
 int64_t kn_exchange_words(const kn_buf *b);
+/* Does phase p begin a round, so that ranks exchange before it? Do they exchange that buffer then? */
+bool kn_begins_round(const kn_kernel *k, int p);
+bool kn_is_exchanged_before(const kn_kernel *k, int p, int buf);
 /* Does one of its phases store to a buffer? */
 bool kn_kernel_stores_to(const kn_kernel *k, int buf);
 /* Prints the IR. Without numbers it is the canonical text of the structure, by which compiled code is found. */

@@ -120,9 +120,9 @@ static void print_phase(kn_text *t, const kn_kernel *k, int p, bool numbers)
 {
     const kn_phase *ph = &k->phases.data[p];
     kn_putf(t, "  %sphase %d %s%s: ", ph->local ? "local " : "", p, ph->nest.name,
-            k->ranks && p && ph->round > k->phases.data[p - 1].round ? " after exchange"
-            : ph->barrier                                            ? " after grid barrier"
-                                                                     : "");
+            kn_begins_round(k, p) ? " after exchange"
+            : ph->barrier         ? " after grid barrier"
+                                  : "");
     kn_phase_put(t, k, p, numbers);
     kn_put(t, "\n");
     for (int a = 0; a < ph->nest.naxes; a++) {

@@ -6,7 +6,140 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/pass/pass.h"
 #include "runtime/comm/comm.h"
+#include "runtime/explain.h"
+
+/* ---- programs ---- */
+
+const ranked_program ranked_programs[RANKED_PROGRAMS] = {
+    {"sum",
+     "def f(x: f32[shard(N), C], w: f32[C]):\n"
+     "    s = sum(x, axis=0)\n"
+     "    return s, x * w + s, sum(x), N * s\n",
+     "N=37 shard(N)=37 C=5"},
+    {"batchnorm",
+     "def f(x: f32[shard(N), C, H], g: f32[C], b: f32[C]):\n"
+     "    m = mean(x, axis=(0, 2), keepdims=True)\n"
+     "    v = var(x, axis=(0, 2), keepdims=True)\n"
+     "    return (x - m) / sqrt(v + 1e-5) * g[None, :, None] + b[None, :, None], m, v\n",
+     "N=11 shard(N)=11 C=6 H=33"},
+    {"rmsnorm of a divided hidden axis",
+     "def f(x: bf16[B, shard(D)], w: bf16[shard(D)]):\n"
+     "    xf = x.astype(f32)\n"
+     "    r = rsqrt(mean(xf * xf, axis=1, keepdims=True) + 1e-6)\n"
+     "    return (xf * r * w.astype(f32)).astype(bf16)\n",
+     "B=7 D=257 shard(D)=257"},
+    {"clip by the global norm",
+     "def f(a: f32[shard(N)], b: f32[shard(M)], most: f32):\n"
+     "    norm = sqrt(sum(a * a) + sum(b * b))\n"
+     "    s = minimum(1.0, most / norm)\n"
+     "    return a * s, b * s, norm\n",
+     "N=1000 shard(N)=1000 M=77 shard(M)=77"},
+    {"softmax along a divided axis",
+     "def f(x: f32[B, shard(N)]):\n"
+     "    m = max(x, axis=1, keepdims=True)\n"
+     "    e = exp(x - m)\n"
+     "    return e / sum(e, axis=1, keepdims=True)\n",
+     "B=5 N=203 shard(N)=203"},
+    {"argmax, any, all, prod",
+     "def f(x: f32[shard(N), C]):\n"
+     "    return argmax(x, axis=0), argmin(x, axis=0), any(x > 1.5, axis=0), all(x > 0.6, axis=0), "
+     "prod(x, axis=0), max(x), min(x, axis=1)\n",
+     "N=9 shard(N)=9 C=4"},
+    {"variance with ddof, of 16-bit floats, of a middle axis",
+     "def f(x: f16[A, shard(N), C]):\n"
+     "    return var(x, axis=1, ddof=1), std(x.astype(f64)), mean(x, axis=(1, 2))\n",
+     "A=3 N=40 shard(N)=40 C=8"},
+    {"the whole size as a number",
+     "def f(x: f32[shard(N), C]):\n"
+     "    i = arange(x.shape[0])\n"
+     "    return x.shape[0] * x + N, i, x * (i < N // 2)[:, None], dropout(x, 0.5, 7, 1)\n",
+     "N=6 shard(N)=6 C=3"},
+    {"a step of k-means",
+     "def f(x: f32[shard(N), D], c: f32[K, D]):\n"
+     "    d = sum((x[:, None, :] - c[None, :, :]) ** 2, axis=2)\n"
+     "    k = argmin(d, axis=1)\n"
+     "    mine = (k[:, None] == arange(K)[None, :]).astype(f32)\n"
+     "    n = sum(mine, axis=0)\n"
+     "    s = sum(mine[:, :, None] * x[:, None, :], axis=0)\n"
+     "    return s / maximum(n, 1)[:, None], n, k\n",
+     "N=50 shard(N)=50 D=3 K=4"},
+    {"gradient of a batchnorm",
+     "def f(x: f32[shard(N), C], g: f32[C], dy: f32[shard(N), C]):\n"
+     "    m = mean(x, axis=0)\n"
+     "    v = var(x, axis=0)\n"
+     "    y = (x - m) / sqrt(v + 1e-5) * g\n"
+     "    dx, dg = vjp(y, dy, (x, g))\n"
+     "    return dx, dg\n",
+     "N=23 shard(N)=23 C=7"},
+    {"two exchanges, one after the other",
+     "def f(x: f32[shard(N), C], z: f32[shard(N)]):\n"
+     "    a = sum(x, axis=0)\n"
+     "    b = sum(x * a, axis=1)\n"
+     "    return sum(b * z), max(x - a), a\n",
+     "N=19 shard(N)=19 C=4"},
+    {"a reshape that keeps ranges",
+     "def f(x: f32[shard(N), C, H]):\n"
+     "    y = reshape(x, (-1, C * H))\n"
+     "    z = reshape(x, (N, H, C)) + reshape(x, (x.shape[0], H, C))\n"
+     "    return y - mean(y, axis=0), sum(reshape(x, -1)), var(z, axis=(0, 1))\n",
+     "N=8 shard(N)=8 C=3 H=2"},
+};
+
+/* `text` with shard(X) for the first X that is a dimension of each parameter, X being `name`. */
+static const char *divided_text(kn_arena *a, const char *text, char name)
+{
+    kn_text t = kn_text_new(a);
+    const char *end = strchr(text, '\n'); /* of the parameters */
+    bool inside = false, done = false;
+    for (const char *at = text; *at; at++) {
+        const bool lone =
+            at > text && at < end && *at == name && strchr("[ ", at[-1]) && strchr(",]", at[1]);
+        inside = *at == '[' || (inside && *at != ']');
+        done = *at != '[' && done;
+        if (lone && inside && !done) {
+            kn_putf(&t, "shard(%c)", name);
+            done = true;
+        } else {
+            kn_putf(&t, "%c", *at);
+        }
+    }
+    return kn_text_str(&t);
+}
+
+static const char *sizes_text(kn_arena *a, const program *p, char name)
+{
+    kn_text t = kn_text_new(a);
+    const kn_symbols *s = p->graph->syms;
+    for (int i = 0; i < kn_symbols_count(s); i++)
+        if (kn_symbol_name(s, i))
+            kn_putf(&t, "%s=%lld ", kn_symbol_name(s, i), (long long)p->sizes[i]);
+    int divided = kn_symbol_find(s, &name, 1);
+    kn_putf(&t, "shard(%c)=%lld", name, (long long)p->sizes[divided]);
+    return kn_text_str(&t);
+}
+
+program *ranked_random(kn_arena *a, uint64_t seed)
+{
+    const program *whole = program_make(a, seed, 3000);
+    for (char name = 'A'; whole && name <= 'F'; name++) {
+        if (kn_symbol_find(whole->graph->syms, &name, 1) < 0)
+            continue;
+        const char *text = divided_text(a, program_text(whole), name);
+        if (!strstr(text, "shard("))
+            continue;
+        program *p = program_of_text(a, text, "random", sizes_text(a, whole, name), seed);
+        kn_graph *g = p ? kn_graph_clone(a, p->graph) : NULL;
+        if (g)
+            g->ranks = 2;
+        if (g && kn_graph_optimise(a, g, false, NULL))
+            return p;
+        if (kn_last_status() == KN_INTERNAL)
+            return p;
+    }
+    return NULL;
+}
 
 void ranked_divide(ranked *r, rng *from)
 {
@@ -119,6 +252,9 @@ static kn_status run_program(one *o, kn_program *prog)
     for (int times = 0; times < 2; times++)
         KN_TRY(kn_program_run(prog, NULL, o->args, nargs, NULL, 0));
     KN_TRY(dev->ops->sync(dev, NULL));
+    if (o->of->explained && o->rank == 0 && /* which takes all parts to be as rank 0's */
+        kn_explain(prog, o->args, nargs, &(kn_explaining){0}, o->of->explained) != KN_OK)
+        kn_clear_error();
     for (int i = 0; i < g->outputs.len; i++) {
         const kn_arg *arg = &o->args[nargs - g->outputs.len + i];
         size_t bytes = (size_t)(kn_count(arg->shape, arg->rank) * kn_bytes((kn_dtype)arg->dtype));
@@ -262,4 +398,27 @@ bool ranked_check(const ranked *r, kn_text *why, tally *seen)
     kn_team_drop(team);
     free(all);
     return good;
+}
+
+bool ranked_program_check(kn_arena *a, const ranked_program *s, const ranked_place *at,
+                          uint64_t seed, kn_text *why, tally *seen)
+{
+    rng r = {seed * 31 + (uint64_t)at->ranks};
+    const kn_program_options options = {.fusion = seed % 3 != 1};
+    kn_text words = kn_text_new(a);
+    ranked of = {.p = program_of_text(a, s->text, NULL, s->sizes, seed),
+                 .ranks = at->ranks,
+                 .path = at->path,
+                 .options = &options,
+                 .explained = &words};
+    if (!of.p)
+        return kn_put(why, kn_last_error()), false;
+    memcpy(of.ctx, at->ctx, sizeof *of.ctx * (size_t)at->ranks);
+    ranked_divide(&of, &r);
+    if (!ranked_check(&of, why, seen))
+        return false;
+    bool explains = at->ranks == 1 || !strstr(s->text, "mean(") ||
+                    strstr(kn_text_str(&words), " of each\n") != NULL;
+    kn_put(why, explains ? "" : "explain has no exchange");
+    return explains;
 }

@@ -14,9 +14,29 @@ typedef struct ranked {
     const char *path; /* of the communicator; NULL: the best */
     kn_context *ctx[MOST_RANKS];
     const kn_program_options *options;
+    kn_text *explained;                    /* gets rank 0's plan in words; or NULL */
     int64_t part[MAX_SYMBOLS][MOST_RANKS]; /* of symbols that are parts: each rank's */
 } ranked;
 
+/* Programs by hand. */
+typedef struct ranked_program {
+    const char *what, *text, *sizes;
+} ranked_program;
+enum { RANKED_PROGRAMS = 12 };
+extern const ranked_program ranked_programs[RANKED_PROGRAMS];
+/* Where: a context a rank. */
+typedef struct ranked_place {
+    kn_context *const *ctx;
+    int ranks;
+    const char *path;
+} ranked_place;
+/* One of them, with parts and data of a seed: what ranked_check() says, and that explain has the exchanges. */
+bool ranked_program_check(kn_arena *a, const ranked_program *s, const ranked_place *at,
+                          uint64_t seed, kn_text *why, tally *seen);
+
+/* A random program in which an array or more is divided, with whole arrays; NULL where none that this seed gives has a
+ * meaning for several ranks. */
+program *ranked_random(kn_arena *a, uint64_t seed);
 /* Parts at random, of which one in five is empty. */
 void ranked_divide(ranked *r, rng *from);
 /* Runs each rank twice and compares; what is not divided must be equal to the bit on all. */

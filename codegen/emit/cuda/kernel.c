@@ -466,25 +466,6 @@ static bool open_part_of_grid(kn_cuda_writer *w)
     return true;
 }
 
-/* Does phase p begin a round of exchanges with other ranks? */
-static bool begins_round(const kn_kernel *k, int p)
-{
-    int before = k->round;
-    for (int i = 0; i < p; i++)
-        before = k->phases.data[i].local ? before : k->phases.data[i].round;
-    return k->ranks && k->phases.data[p].round > before;
-}
-
-/* What the phases of this round, which are those in front of p, have stored for it. */
-static bool exchanges(const kn_kernel *k, int p, int buf)
-{
-    bool stored = false;
-    for (int i = 0; i < p && kn_is_exchanged(&k->bufs.data[buf]); i++)
-        stored = stored || (k->phases.data[i].round + 1 == k->phases.data[p].round &&
-                            kn_stores_to(&k->phases.data[i], buf));
-    return stored;
-}
-
 /* All is told before anything is waited for. */
 static void write_exchange(kn_cuda_writer *w, int p)
 {
@@ -495,7 +476,7 @@ static void write_exchange(kn_cuda_writer *w, int p)
     for (int tells = 1; tells >= 0; tells--)
         for (int i = 0; i < w->k->bufs.len; i++) {
             const char *name = w->k->bufs.data[i].name;
-            if (exchanges(w->k, p, i))
+            if (kn_is_exchanged_before(w->k, p, i))
                 kn_cuda_line(w, "%s(meeting, %s, (unsigned)%s_part, (unsigned)%s_word);",
                              tells ? "kn_tell_part" : "kn_hear_parts", name, name, name);
         }
@@ -505,7 +486,7 @@ static void write_exchange(kn_cuda_writer *w, int p)
 static void write_phase(kn_cuda_writer *w, int p)
 {
     enter_phase(w, p);
-    if (begins_round(w->k, p))
+    if (kn_begins_round(w->k, p))
         write_exchange(w, p);
     if (w->ph->barrier)
         kn_cuda_line(w, "kn_grid_barrier(barrier);");
