@@ -71,7 +71,7 @@ fi
 # Each of them is declared in the public header, and each declared function is there.
 declared=$({
     grep -hoE '^KILN_API .*' "$prefix"/include/kiln*.h | grep -oE 'kiln_[a-z0-9_]+\(' | tr -d '('
-    sed -nE 's/^KILN_INIT\((kiln_[a-z0-9_]+)\).*/\1_init_size/p' "$prefix/include/kiln.h"
+    sed -nE 's/^KILN_INIT\((kiln_[a-z0-9_]+)\).*/\1_init_size/p' "$prefix"/include/kiln*.h
 } | sort -u)
 if ! diff <(echo "$declared") <(sort -u <<<"$exported"); then
     echo "the headers (<) and libkiln.so (>) differ"
