@@ -8,7 +8,7 @@ typedef struct splitting {
     int rows_per_unit, cols_per_unit; /* ranges a multiprocessor, or CPU thread */
 } splitting;
 
-static const splitting gpu_splitting = {1024, KN_LEAST_OF_COLUMN, 4, 2};
+static const splitting gpu_splitting = {4096, KN_LEAST_OF_COLUMN, 4, 2};
 static const splitting cpu_splitting = {16384, KN_LEAST_OF_COLUMN, 1, 1};
 
 /* Bytes that the sweeps of a phase move; `once`: as if each array were loaded once. */
