@@ -414,34 +414,16 @@ static const char layernorm[] = "def f(x: f32[N, C], g: f32[C], b: f32[C]):\n"
                                 "    m = mean(x, axis=1, keepdims=True)\n"
                                 "    v = var(x, axis=1, keepdims=True)\n"
                                 "    return (x - m) * rsqrt(v + 1e-5) * g + b\n";
-static const char batchnorm[] =
-    "def f(x: f32[N, C, H, W], g: f32[C], b: f32[C]):\n"
-    "    m = mean(x, axis=(0, 2, 3), keepdims=True)\n"
-    "    v = var(x, axis=(0, 2, 3), keepdims=True)\n"
-    "    return (x - m) * rsqrt(v + 1e-5) * g[:, None, None] + b[:, None, None]\n";
 static const char adam[] = "def f(p: f32[N], g: f32[N], m: f32[N], v: f32[N], t: i32 = 1):\n"
                            "    m[...] = 0.9 * m + 0.1 * g\n"
                            "    v[...] = 0.999 * v + 0.001 * g * g\n"
                            "    b = 1 - 0.999 ** cast(t, f32)\n"
                            "    p -= 1e-3 * m / (1 - 0.9 ** cast(t, f32)) / (sqrt(v / b) + 1e-8)\n";
-static const char rope[] =
-    "def f(q: f32[B, T, H, D], k: f32[B, T, H, D], c: f32[T, D], s: f32[T, D]):\n"
-    "    cc, ss, h = c[:, None, :], s[:, None, :], D // 2\n"
-    "    rq = concatenate((-q[..., h:], q[..., :h]), axis=3)\n"
-    "    rk = concatenate((-k[..., h:], k[..., :h]), axis=3)\n"
-    "    return q * cc + rq * ss, k * cc + rk * ss\n";
 static const char derived_layernorm[] =
     "def f(x: f32[N, C], gamma: f32[C], beta: f32[C], dy: f32[N, C]):\n"
     "    d = x - mean(x, axis=1, keepdims=True)\n"
     "    v = mean(d * d, axis=1, keepdims=True)\n"
     "    y = d * rsqrt(v + 1e-5) * gamma + beta\n"
-    "    dx, dg, db = vjp(y, dy, (x, gamma, beta))\n"
-    "    return dx, dg, db\n";
-static const char derived_batchnorm[] =
-    "def f(x: f32[N, C, H, W], gamma: f32[C], beta: f32[C], dy: f32[N, C, H, W]):\n"
-    "    d = x - mean(x, axis=(0, 2, 3), keepdims=True)\n"
-    "    v = mean(d * d, axis=(0, 2, 3), keepdims=True)\n"
-    "    y = d * rsqrt(v + 1e-5) * gamma[:, None, None] + beta[:, None, None]\n"
     "    dx, dg, db = vjp(y, dy, (x, gamma, beta))\n"
     "    return dx, dg, db\n";
 static const char cross_entropy[] =
@@ -505,16 +487,10 @@ static const struct {
     {softmax, "N=67 C=67", "cpu", 1215, 235},
     {layernorm, "N=67 C=13", "sm_90", 1390, 700},
     {layernorm, "N=67 C=13", "cpu", 2880, 445},
-    {batchnorm, "N=32 C=20 H=19 W=19", "sm_90", 4420, 310},
-    {batchnorm, "N=32 C=20 H=19 W=19", "cpu", 1690, 355},
     {adam, "N=16000", "sm_90", 875, 440},
     {adam, "N=16000", "cpu", 670, 335},
-    {rope, "B=8 T=20 H=12 D=64", "sm_90", 4310, 700},
-    {rope, "B=8 T=20 H=12 D=64", "cpu", 10350, 485},
     {derived_layernorm, "N=67 C=13", "sm_90", 16550, 2650},
     {derived_layernorm, "N=67 C=13", "cpu", 19450, 1950},
-    {derived_batchnorm, "N=32 C=20 H=19 W=19", "sm_90", 35500, 995},
-    {derived_batchnorm, "N=32 C=20 H=19 W=19", "cpu", 31100, 960},
     {cross_entropy, "N=20 V=85", "sm_90", 2030, 470},
     {cross_entropy, "N=20 V=85", "cpu", 4130, 340},
 };
