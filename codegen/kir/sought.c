@@ -68,7 +68,7 @@ bool kn_find_sought(const kn_phase *ph, kn_sought *s)
               ph->nest.nsweeps == 1 && !kn_phase_stores_elements(ph) && !ph->local &&
               !ph->how.split && !ph->how.mixed;
     for (int r = 0; r < ph->nest.reds.len && is; r++) {
-        kn_sought one;
+        kn_sought one = {0};
         int condition = condition_of(ph, r);
         is = condition >= 0 && seeks(ph, condition, &one) &&
              (r == 0 || (one.place == s->place && one.index == s->index));
