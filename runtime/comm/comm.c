@@ -168,39 +168,3 @@ kn_status kn_comm_agree(kn_comm *c, kn_status mine, const char *lines)
     from->release(from->user, all);
     return status != KN_OK || same ? status : gather_lines(c, lines, most);
 }
-
-/* ---- memory of the device ---- */
-
-static kn_status exchange_by_host(kn_comm *c, const void *mine, void *all, size_t bytes,
-                                  void *stream)
-{
-    const kn_comm_config *g = &c->config;
-    const kn_device_ops *ops = g->dev->ops;
-    const size_t n = (size_t)g->count;
-    if (ops->captures && ops->captures(g->dev, stream))
-        return kn_fail(KN_RUN, "what ranks exchange through the host cannot be captured");
-    char *host = g->from->alloc(g->from->user, (n + 1) * bytes);
-    kn_status status = host ? ops->sync(g->dev, stream) : kn_fail(KN_MEMORY, "out of memory");
-    if (status == KN_OK)
-        status = ops->download(g->dev, host, mine, bytes);
-    status = kn_comm_all_well(c, status);
-    if (status == KN_OK)
-        status = kn_comm_gather(c, host, host + bytes, bytes);
-    if (status == KN_OK)
-        status = ops->upload(g->dev, all, host + bytes, n * bytes);
-    g->from->release(g->from->user, host);
-    return status;
-}
-
-kn_status kn_comm_exchange(kn_comm *c, const void *mine, void *all, size_t bytes, void *stream)
-{
-    KN_TRY(kn_comm_check(c));
-    if (!bytes)
-        return KN_OK;
-    switch (c->path) {
-    case KN_PATH_KERNEL: return kn_comm_gather_by_kernel(c, mine, all, bytes, stream);
-    case KN_PATH_NCCL:
-        return kn_nccl_gather(c->config.dev, c->config.nccl, mine, all, bytes, stream);
-    default: return exchange_by_host(c, mine, all, bytes, stream);
-    }
-}

@@ -4,7 +4,7 @@
  *     comm.c      what they give each other, and must agree on
  *     team.c      ranks that are threads of a process
  *     mailbox.c   memory in which running kernels tell each other partial results
- *     kernels.c   what ranks exchange by a kernel of its own
+ *     exchange.c  what they exchange of their devices' memory
  *
  * What ranks tell each other goes one of three ways, the same for all of them: between running kernels, by NCCL, or through
  * the host. Calls marked "collective" are made by all ranks in the same order; each waits for all. */

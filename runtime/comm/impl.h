@@ -33,8 +33,4 @@ struct kn_comm {
 kn_status kn_mailbox_make(kn_comm *c, size_t words);
 void kn_mailboxes_close(kn_comm *c);
 
-/* kernels.c: as kn_comm_exchange(), on KN_PATH_KERNEL. */
-kn_status kn_comm_gather_by_kernel(kn_comm *c, const void *mine, void *all, size_t bytes,
-                                   void *stream);
-
 #endif

@@ -315,7 +315,7 @@ static void by_nccl(rank *r)
 static void test_nccl(void **state)
 {
     (void)state;
-    skip_without();
+    skip_without_gpus();
     int (*init)(void **comms, int n, const int *devices), (*finish)(void *comm);
     void *lib = dlopen("libnccl.so.2", RTLD_NOW | RTLD_GLOBAL), *symbol;
     if (!lib) {

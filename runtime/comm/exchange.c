@@ -1,6 +1,8 @@
-/* An exchange by a kernel of its own, which is in order with what is on the stream, and can be captured. */
+/* What ranks exchange of their devices' memory: where they reach each other by a kernel of its own, which is in order with
+ * what is on the stream and can be captured; else by NCCL or the host. */
 #include "codegen/emit/cuda/prelude.h"
 #include "runtime/comm/impl.h"
+#include "runtime/cuda/nccl.h"
 
 /* Up to as many words as a mailbox has are told at once; the last may have less than 4 bytes, whose place may be any. */
 static const char text[] =
@@ -73,8 +75,8 @@ kn_status kn_comm_load(kn_comm *c)
 }
 
 /* A launch exchanges as much as fits into a mailbox. */
-kn_status kn_comm_gather_by_kernel(kn_comm *c, const void *mine, void *all, size_t bytes,
-                                   void *stream)
+static kn_status exchange_by_kernel(kn_comm *c, const void *mine, void *all, size_t bytes,
+                                    void *stream)
 {
     enum { THREADS = 256 };
     kn_device *dev = c->config.dev;
@@ -97,11 +99,47 @@ kn_status kn_comm_gather_by_kernel(kn_comm *c, const void *mine, void *all, size
     return KN_OK;
 }
 
+/* ---- any way ---- */
+
+static kn_status exchange_by_host(kn_comm *c, const void *mine, void *all, size_t bytes,
+                                  void *stream)
+{
+    const kn_comm_config *g = &c->config;
+    const kn_device_ops *ops = g->dev->ops;
+    const size_t n = (size_t)g->count;
+    if (ops->captures && ops->captures(g->dev, stream))
+        return kn_fail(KN_RUN, "what ranks exchange through the host cannot be captured");
+    char *host = g->from->alloc(g->from->user, (n + 1) * bytes);
+    kn_status status = host ? ops->sync(g->dev, stream) : kn_fail(KN_MEMORY, "out of memory");
+    if (status == KN_OK)
+        status = ops->download(g->dev, host, mine, bytes);
+    status = kn_comm_all_well(c, status);
+    if (status == KN_OK)
+        status = kn_comm_gather(c, host, host + bytes, bytes);
+    if (status == KN_OK)
+        status = ops->upload(g->dev, all, host + bytes, n * bytes);
+    g->from->release(g->from->user, host);
+    return status;
+}
+
+kn_status kn_comm_exchange(kn_comm *c, const void *mine, void *all, size_t bytes, void *stream)
+{
+    KN_TRY(kn_comm_check(c));
+    if (!bytes)
+        return KN_OK;
+    switch (c->path) {
+    case KN_PATH_KERNEL: return exchange_by_kernel(c, mine, all, bytes, stream);
+    case KN_PATH_NCCL:
+        return kn_nccl_gather(c->config.dev, c->config.nccl, mine, all, bytes, stream);
+    default: return exchange_by_host(c, mine, all, bytes, stream);
+    }
+}
+
 kn_status kn_comm_line_up(kn_comm *c, void *stream)
 {
     KN_TRY(kn_comm_check(c));
     if (c->path != KN_PATH_KERNEL)
         return kn_comm_all_well(c, c->config.dev->ops->sync(c->config.dev, stream));
     char *bytes = (char *)c->mailboxes->ranks + c->mailboxes->ranks_bytes;
-    return kn_comm_gather_by_kernel(c, bytes + c->config.rank, bytes, 1, stream);
+    return exchange_by_kernel(c, bytes + c->config.rank, bytes, 1, stream);
 }
