@@ -10,18 +10,18 @@ typedef struct divided_size {
 } divided_size;
 
 /* What ranks said when this one's arguments had these shapes. */
-typedef struct told {
-    struct told *next;
+typedef struct agreed {
+    struct agreed *next;
     void *mail; /* for kernels that exchange; NULL: none does */
     int64_t
         sizes[]; /* this rank's shapes, slot by slot; then of each divided size all ranks' parts */
-} told;
+} agreed;
 
 struct kn_divided {
     int n, ranks;
     int dims; /* of all arrays */
     const divided_size *sizes;
-    told *told; /* the newest first; p->lock */
+    agreed *agreed; /* the newest first; p->lock */
 };
 
 /* ---- which sizes are divided ---- */
@@ -64,13 +64,13 @@ kn_status kn_divided_make(kn_program *p)
 
 void kn_divided_finish(kn_program *p)
 {
-    for (told *t = p->divided ? p->divided->told : NULL, *next; t; t = next) {
+    for (agreed *t = p->divided ? p->divided->agreed : NULL, *next; t; t = next) {
         next = t->next;
         p->ctx->from.release(p->ctx->from.user, t);
     }
 }
 
-/* ---- what was told ---- */
+/* ---- what was agreed ---- */
 
 static void put_shapes(const kn_program *p, const kn_arg *const *args, int64_t *sizes)
 {
@@ -79,9 +79,9 @@ static void put_shapes(const kn_program *p, const kn_arg *const *args, int64_t *
             *sizes++ = args[i]->shape[j];
 }
 
-static told *find_told(const kn_program *p, const kn_arg *const *args)
+static agreed *find_agreed(const kn_program *p, const kn_arg *const *args)
 {
-    for (told *t = p->divided->told; t; t = t->next) {
+    for (agreed *t = p->divided->agreed; t; t = t->next) {
         const int64_t *size = t->sizes;
         bool same = true;
         for (int i = 0; i < p->nslots && same; i++)
@@ -98,7 +98,7 @@ bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void
     const kn_divided *d = p->divided;
     const size_t bytes = sizeof *at * (size_t)(d->n * d->ranks);
     pthread_mutex_lock(&p->lock);
-    const told *t = find_told(p, args);
+    const agreed *t = find_agreed(p, args);
     if (t)
         memcpy(at, t->sizes + d->dims, bytes);
     else
@@ -141,18 +141,18 @@ static const char *agreed_lines(const kn_submission *s)
 }
 
 /* Keeps what all ranks gave: `all` has each rank's parts, one rank behind the other. */
-static kn_status keep_told(kn_program *p, const kn_arg *const *args, const int64_t *all)
+static kn_status keep_agreed(kn_program *p, const kn_arg *const *args, const int64_t *all)
 {
     kn_divided *d = p->divided;
     const kn_allocator *from = &p->ctx->from;
     pthread_mutex_lock(&p->lock);
-    told *t = find_told(p, args);
+    agreed *t = find_agreed(p, args);
     if (!t) {
         t = from->alloc(from->user,
                         sizeof *t + sizeof *t->sizes * (size_t)(d->dims + d->n * d->ranks));
         if (t) {
-            *t = (told){.next = d->told};
-            d->told = t;
+            *t = (agreed){.next = d->agreed};
+            d->agreed = t;
             put_shapes(p, args, t->sizes);
         }
     }
@@ -173,10 +173,7 @@ kn_status kn_divided_agree(kn_submission *s, kn_status mine)
     for (int k = 0; k < d->n; k++)
         own[k] = s->in.args[d->sizes[k].input]->shape[d->sizes[k].axis];
     KN_TRY(kn_comm_gather(p->comm, own, all, sizeof *own * (size_t)d->n));
-    KN_TRY(keep_told(p, s->in.args, all));
-    return kn_sign(p, s->scratch, s->args, s->nargs, &s->in)
-               ? KN_OK
-               : kn_fail(KN_INTERNAL, "arguments that were signed are refused");
+    return keep_agreed(p, s->in.args, all);
 }
 
 /* Whether kernels are cut where ranks exchange. */
@@ -195,7 +192,7 @@ kn_status kn_divided_get_mail(kn_submission *s, kn_status mine)
         return KN_OK;
     KN_TRY(kn_comm_mailbox(p->comm, (size_t)s->variant->words, &s->in.mail));
     pthread_mutex_lock(&p->lock);
-    told *t = find_told(p, s->in.args);
+    agreed *t = find_agreed(p, s->in.args);
     t->mail = s->in.mail;
     pthread_mutex_unlock(&p->lock);
     return KN_OK;

@@ -1,7 +1,7 @@
 /* Programs of several ranks: what ranks know of each other's arguments.
  *
  * Each rank plans for its own part of what is divided, but must know the others' sizes. They tell each other at
- * kn_program_prepare(), or at a run that was not prepared; from then on a run looks up what was told when its own parts
+ * kn_program_prepare(), or at a run that was not prepared; from then on a run looks up what was agreed when its own parts
  * were of these sizes. */
 #ifndef KN_RUNTIME_RANKS_H
 #define KN_RUNTIME_RANKS_H

@@ -66,6 +66,8 @@ static kn_status run_with_others(kn_submission *s, bool is_signed)
     kn_status status =
         is_signed ? kn_check_pointers(s->prog, &s->in, s->info) : kn_submission_refuse(s);
     KN_TRY(kn_divided_agree(s, status));
+    if (!kn_sign(s->prog, s->scratch, s->args, s->nargs, &s->in))
+        return kn_fail(KN_INTERNAL, "arguments that were signed are refused");
     KN_TRY(kn_divided_get_mail(s, acquire(s)));
     return kn_submit(s);
 }
@@ -79,7 +81,7 @@ static kn_status run(void *user)
         return s->prog->divided ? kn_fail(KN_ARGUMENT, "the reference interpreter runs one rank")
                                 : run_reference(s);
     bool is_signed = kn_sign(s->prog, s->scratch, s->args, s->nargs, &s->in);
-    if (s->prog->divided && (s->info || (is_signed && !s->in.told)))
+    if (s->prog->divided && (s->info || (is_signed && !s->in.agreed)))
         return run_with_others(s, is_signed);
     if (!is_signed)
         return kn_submission_refuse(s);

@@ -24,7 +24,7 @@ typedef struct kn_submission {
 kn_status kn_submission_serve(kn_submission *s, kn_protected_fn fn);
 /* Launches; of arguments that are signed and have a variant. */
 kn_status kn_submit(const kn_submission *s);
-/* Binds the arguments, which are signed; what is divided by what ranks have told. */
+/* Binds the arguments, which are signed; what is divided by what ranks have agreed on. */
 kn_status kn_submission_bind(const kn_submission *s, kn_binding *b);
 /* What kn_bind() has against arguments that were not taken. */
 kn_status kn_submission_refuse(const kn_submission *s);

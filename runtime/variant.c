@@ -100,7 +100,7 @@ bool kn_sign(kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_input
             at = put_array(at, in->args[i],
                            i < nin ? find_over(out, nout, &by, in->args[i]->data) : 0);
     in->mail = NULL;
-    in->told = !p->divided || kn_divided_sign(p, in->args, at, &in->mail);
+    in->agreed = !p->divided || kn_divided_sign(p, in->args, at, &in->mail);
     return true;
 }
 

@@ -38,8 +38,8 @@ struct kn_variant {
 typedef struct kn_inputs {
     const kn_arg **args; /* per slot; NULL: by its default */
     int64_t *signature;
-    void *mail; /* for kernels that exchange with other ranks */
-    bool told;  /* what is divided over ranks: all ranks' parts are known */
+    void *mail;  /* for kernels that exchange with other ranks */
+    bool agreed; /* what is divided over ranks: all ranks' parts are known */
 } kn_inputs;
 
 /* Sorts the arguments and signs them. False when they do not fit the program, which kn_bind() explains. */

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Files that use each other because what they work on contains its like: the files of one cycle, and why.
 RECURSION = {
-    "shapes/{dim,symbols}.c": "a dimension is made of symbols, and a symbol may be known to equal a dimension",
+    "shapes/{dim,part,symbols}.c": "a dimension is made of symbols, and a symbol may be known to equal a dimension, or be its part",
     "ir/{build_complex,build_elem,formula}.c": "operations on complex numbers, and formulas, are made of operations",
     "frontend/parse/{call,expr,index}.c": "expressions are arguments and indices of expressions",
 }
