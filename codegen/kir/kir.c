@@ -92,18 +92,36 @@ const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase
     return NULL;
 }
 
+/* Does phase i read what one of the marked local phases, from phase p on, exports? */
+static bool reads_marked(const kn_kernel *k, int i, int p, const bool *marked)
+{
+    int local;
+    for (int v = 0; v < k->phases.data[i].nest.values.len; v++) {
+        const kn_value *value = kn_value_at(&k->phases.data[i], v);
+        if (value->kind == KN_V_LOCAL && kn_local_export(k, i, value->index, &local) &&
+            local >= p && marked[local - p])
+            return true;
+    }
+    return false;
+}
+
+/* Also by way of local phases that have the same host. */
 bool kn_is_shared_local(const kn_kernel *k, int p)
 {
-    int host = p, local;
+    int host = p;
     while (k->phases.data[host].local)
         host++;
-    bool shared = false;
-    for (int i = host + 1; i < k->phases.len && !k->phases.data[p].nest.ngroup; i++)
-        for (int v = 0; v < k->phases.data[i].nest.values.len; v++)
-            shared = shared ||
-                     (k->phases.data[i].nest.values.data[v].kind == KN_V_LOCAL &&
-                      kn_local_export(k, i, k->phases.data[i].nest.values.data[v].index, &local) &&
-                      local == p);
+    if (k->phases.data[p].nest.ngroup)
+        return false;
+    const kn_arena_mark here = kn_arena_here(k->arena);
+    bool *marked = KN_NEW_ARRAY(k->arena, bool, k->phases.len - p), shared = false;
+    marked[0] = true;
+    for (int i = p + 1; i < k->phases.len && !shared; i++) {
+        const bool reads = i != host && reads_marked(k, i, p, marked);
+        marked[i - p] = reads && i < host;
+        shared = reads && i > host;
+    }
+    kn_arena_back(k->arena, here);
     return shared;
 }
 

@@ -6,13 +6,14 @@
 
 enum { WARP = 32, WARP_STEPS = 16 };
 
-/* Are a few steps of one warp enough for a local phase? */
+/* Are a few steps of one warp enough for a local phase, and does it wait for no other? */
 static bool suits_a_warp(const kn_phase *local)
 {
     bool suits = local->nest.ngroup == 0 && local->nest.reds.len > 0 &&
                  local->nest.members <= WARP * WARP_STEPS && !kn_phase_in_order(local);
     for (int i = 0; i < local->nest.values.len; i++)
-        suits = suits && kn_value_at(local, i)->kind != KN_V_GATHER;
+        suits = suits && kn_value_at(local, i)->kind != KN_V_GATHER &&
+                kn_value_at(local, i)->kind != KN_V_LOCAL;
     return suits;
 }
 

@@ -217,7 +217,12 @@ for file in "$examples"/*.kiln; do
     [ "$name" = double_center ] && type=f64
     set -- "x=${type}[6,5]@uniform(-1,1)"
     [ "$name" = batchnorm ] && set -- 'x=f32[3,5,2,2]'
-    case $name in batchnorm | layernorm) set -- "$@" 'gamma=f32[5]' 'beta=f32[5]' ;; esac
+    case $name in batchnorm | layernorm | dropout_norm*) set -- "$@" 'gamma=f32[5]' 'beta=f32[5]' ;; esac
+    case $name in
+    dropout_norm) set -- "$@" 'r=f32[6,5]' seed=1 offset=2 ;;
+    dropout_norm_backward) set -- "$@" 'r=f32[6,5]' 'dy=f32[6,5]' seed=1 offset=2 ;;
+    embedding_backward) set -- 'table=f32[9,5]' 'i=i32[6]@ones' 'dy=f32[6,5]' ;;
+    esac
     check "example $name" 0 'min=' run "$file" "$@" --device cpu
     check "explain of example $name" 0 '.' explain "$file" "$@"
     check "explain of example $name, sizes assumed" 0 '.' explain "$file"

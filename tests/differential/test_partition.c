@@ -324,9 +324,10 @@ static void test_parts(void **state)
         }
         if (fused >= 0 && fused > parts * (1 + 1e-12)) {
             slower++;
-            print_error("KILN_SEED=%llu, %s, %s sizes: %.0f ns, one kernel an operation %.0f ns\n",
-                        (unsigned long long)seed, at->arch, at->large ? "large" : "small", fused,
-                        parts);
+            print_error(
+                "KILN_SEED=%llu, %s, %s sizes: %.0f ns, one kernel an operation %.0f ns\n%s",
+                (unsigned long long)seed, at->arch, at->large ? "large" : "small", fused, parts,
+                program_text(p));
         }
         kn_program_destroy(prog);
         kn_arena_finish(&a);

@@ -53,6 +53,8 @@ EXAMPLES = {  # file: shapes of its arguments, natural magnitudes of its outputs
     "double_center": ([[s] for s in TABLES], double_center_scales),
 }  # fmt: skip
 EXAMPLE_UNITS = 8
+# Examples of what NumPy has not: gradients and random numbers, which have tests of their own.
+OTHER_EXAMPLES = {"dropout_norm", "dropout_norm_backward", "embedding_backward"}
 
 
 # ---- tests/golden/programs -----------------------------------------------------------------------

@@ -200,9 +200,10 @@ def test_split():
                         "    return y, dx, dg\n")  # fmt: skip
     x, g, dy = numbers(33, 64), numbers(64), numbers(33, 64)
     whole = norm(x, g, dy)
-    for save in (None, ""):
+    for save in (None, "", "mean"):
         forward, backward = norm.split("dy", save=save, x=(4096, 1024), g=(1024,))
-        assert (save is None) == bool(forward.saved) and list(forward.outputs) == ["y", *forward.saved]
+        assert save is None or forward.saved == ([save] if save else [])
+        assert list(forward.outputs) == ["y", *forward.saved]
         y, *saved = forward(x, g) if forward.saved else (forward(x, g),)
         dx, dg = backward(**dict(zip(forward.saved, saved)), x=x, g=g, dy=dy)
         for got, want in zip((y, dx, dg), whole):
