@@ -1,5 +1,5 @@
 /* What is added to elements at places that values give: each element of the result is the sum of all, as far as their
- * places are its own. Whoever computes it goes over those alone, in their order (codegen/kir/sought.h). */
+ * places are its own. Whoever computes it goes over those alone, in their order (codegen/kir/scatter_sum.h). */
 #include "ir/build_impl.h"
 
 static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)

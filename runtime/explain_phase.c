@@ -129,7 +129,7 @@ static void put_threads(kn_text *t, const kn_phase *ph)
                 ph->how.tpg);
     else if (ph->how.walk == KN_WALK_COLS)
         kn_putf(t, "; %d groups x %d threads%s", kn_cols_width(ph), ph->how.tpg,
-                ph->how.sought ? ", which seek their members by place" : "");
+                ph->how.scatter_sum ? ", which compact their members by place" : "");
     if (ph->how.async)
         kn_put(t, ph->how.walk == KN_WALK_ROWS ? "; bulk copies" : "; own copies");
 }

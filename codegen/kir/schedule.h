@@ -130,9 +130,9 @@ typedef struct kn_schedule {
     /* COLS: row packing along the last member axis; combines also add up the columns of each group:
      * codegen/sched/packed.c */
     bool packed;
-    /* COLS: members are sought by their places (codegen/kir/sought.h), by all threads of a block for its groups; one row
+    /* COLS: a scatter sum (codegen/kir/scatter_sum.h): a block compacts the members to those of its groups; one row
      * of threads then adds those that are found */
-    bool sought;
+    bool scatter_sum;
     /* runs side by side with the phase before, which it does not wait for: its pieces of work go to the blocks after
      * those that had the last of it */
     bool beside;

@@ -5,7 +5,7 @@
 
 #include "codegen/kir/grid.h"
 #include "codegen/kir/lanes.h"
-#include "codegen/kir/sought.h"
+#include "codegen/kir/scatter_sum.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/machine.h"
 #include "codegen/model/resources.h"
@@ -107,8 +107,8 @@ static double bytes_written(const model *m, const kn_phase *ph, int store)
     return acc->split_stride ? total * (double)ph->num.splits : total;
 }
 
-/* Blocks, or their parts, that go over the places of all members that are sought. */
-static double seekers(const kn_phase *ph)
+/* Of a scatter sum: blocks, or their parts, that test the places of all members. */
+static double compacting_blocks(const kn_phase *ph)
 {
     return ceil((double)ph->nest.groups / kn_cols_width(ph));
 }
@@ -116,7 +116,7 @@ static double seekers(const kn_phase *ph)
 /* The part of the members whose steps a thread takes. */
 static double part_found(const kn_phase *ph)
 {
-    return ph->how.sought ? kn_sought_part(ph, kn_cols_width(ph)) : 1;
+    return ph->how.scatter_sum ? kn_scatter_sum_part(ph, kn_cols_width(ph)) : 1;
 }
 
 /* Bytes moved by DRAM, and by the last-level cache instead; of both, those written. */
@@ -246,7 +246,8 @@ static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
     }
     /* broadcast arrays come from the last-level cache again for each group, unless the unit's own cache holds them */
     if (t.broadcast > m->m->near_bytes - (double)m->k->shared * s->blocks_a_unit)
-        t.cache += t.broadcast * ((ph->how.sought ? seekers(ph) : (double)ph->nest.groups) - 1);
+        t.cache += t.broadcast *
+                   ((ph->how.scatter_sum ? compacting_blocks(ph) : (double)ph->nest.groups) - 1);
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_read(kn_value_at(ph, i)))
             leave(m, kn_value_at(ph, i)->access->buf, before);
@@ -271,7 +272,8 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
     case KN_WALK_FLAT: return ph->how.unroll;
     case KN_WALK_ROWS: return ceil(members / kn_phase_step(ph)) * rounds(k, ph);
     case KN_WALK_COLS:
-        return ph->how.sought ? ceil(members * part_found(ph)) : ceil(members / kn_phase_step(ph));
+        return ph->how.scatter_sum ? ceil(members * part_found(ph))
+                                   : ceil(members / kn_phase_step(ph));
     }
     return 1;
 }
@@ -355,7 +357,7 @@ enum {
     PEAK_COST = 18,
     STEP_COST = 15,
     AXIS_COST = 38,
-    SEEK_COST = 12,     /* of testing a member's place */
+    COMPACT_COST = 12,  /* of testing a member's place */
     LANE_AXIS_COST = 10 /* of a lane of linear vectors */
 };
 
@@ -448,9 +450,9 @@ static double additions(model *m, const kn_phase *ph)
 /* Additions of all threads. */
 static double all_additions(model *m, const kn_phase *ph)
 {
-    double members = (double)ph->nest.members, seek = m->target->sm ? seekers(ph) : 1;
+    double members = (double)ph->nest.members, testing = m->target->sm ? compacting_blocks(ph) : 1;
     return (double)ph->nest.groups * members * part_found(ph) * additions(m, ph) +
-           (ph->how.sought ? seek * members * SEEK_COST : 0);
+           (ph->how.scatter_sum ? testing * members * COMPACT_COST : 0);
 }
 
 /* ---- times ---- */

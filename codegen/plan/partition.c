@@ -103,7 +103,7 @@ static int follow_places(const kn_graph *g, const kn_node *n, const kn_node **ch
 }
 
 /* The planner corrects a variance for the rounding of its mean if both are in one region
- * (codegen/plan/form/moments.c), and seeks members by their places where it compares these (codegen/kir/sought.h). So
+ * (codegen/plan/form/moments.c), and makes a scatter sum of one that compares places (codegen/kir/scatter_sum.h). So
  * what is together in the first plan stays together. first: its regions; NULL: s->bonded says what is together. */
 static void find_bonds(search *s, const kn_regions *first)
 {

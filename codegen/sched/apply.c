@@ -35,7 +35,7 @@ static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule 
                           shaped->steps == how->steps && s->num.pack == ph->num.pack),
          "how rows are packed is the planner's");
     RULE(shaped->tile == how->tile, "tiles are the planner's");
-    RULE(shaped->sought == how->sought, "what is sought by its place follows from the program");
+    RULE(shaped->scatter_sum == how->scatter_sum, "what is a scatter sum follows from the program");
     RULE(shaped->split == how->split && shaped->mixed == how->mixed &&
              shaped->resident == how->resident,
          "what is split, mixed or resident is the planner's: the phases follow from it");

@@ -19,7 +19,7 @@ kn_keep kn_schedule_keep(const kn_phase *ph, const kn_target *target)
 
 const kn_walker *kn_walker_for(const kn_phase *ph)
 {
-    if (ph->how.sought)
+    if (ph->how.scatter_sum)
         return &kn_walk_cols;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !ph->how.mixed; i++)
         if (kinds[i]->can(ph) && !(ph->universal && kinds[i]->walk == KN_WALK_COLS))

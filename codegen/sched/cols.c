@@ -219,7 +219,7 @@ void kn_schedule_columns(const kn_site *at, kn_phase *ph)
 }
 
 /* Each block goes over all places: as few blocks as fill the machine, of a row of threads each if they can. */
-void kn_schedule_sought(const kn_site *at, kn_phase *ph)
+void kn_schedule_scatter_sum(const kn_site *at, kn_phase *ph)
 {
     enum { BLOCKS_A_UNIT = 2 };
     while (at->target->sm && ph->how.lanes < WHOLE_BLOCK &&
@@ -233,7 +233,7 @@ void kn_schedule_sought(const kn_site *at, kn_phase *ph)
 void kn_schedule_few_columns(kn_phase *ph, const kn_target *target)
 {
     int bytes = 0;
-    if (target->sm == 0 || ph->how.sought || ph->how.walk != KN_WALK_COLS || ph->universal ||
+    if (target->sm == 0 || ph->how.scatter_sum || ph->how.walk != KN_WALK_COLS || ph->universal ||
         ph->how.split || ph->how.cluster || ph->how.packed || ph->how.tile ||
         ph->nest.reds.len == 0 ||
         kn_ceil_div(ph->nest.groups, kn_cols_width(ph)) * 2 > target->units)
@@ -282,8 +282,8 @@ static int rows_of(const kn_phase *ph, const kn_target *target, int block)
     int rows = block / ph->how.lanes;
     if (has_whole_columns(ph))
         return 1;
-    if (target->sm == 0 || ph->universal || kn_is_invariant(ph) || !ph->alone || ph->how.sought ||
-        ph->how.split || ph->how.cluster || ph->how.tile || ph->how.packed ||
+    if (target->sm == 0 || ph->universal || kn_is_invariant(ph) || !ph->alone ||
+        ph->how.scatter_sum || ph->how.split || ph->how.cluster || ph->how.tile || ph->how.packed ||
         ph->nest.reds.len == 0 || kn_cols_keep(ph, target))
         return rows;
     while (rows > 1 && ph->nest.members < (int64_t)rows * FEW &&

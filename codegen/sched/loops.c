@@ -21,7 +21,7 @@ enum {
     FEW_BYTES = 8,
     FEW_BYTES_OF_COLUMNS = 32,
     FEW_STEPS = 2, /* of a local phase: no batch */
-    SOUGHT = 4,    /* steps over members that were found */
+    SCATTERED = 4, /* steps over members that were found */
     /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where
      * registers hold other things too, such as the results of each group of columns or the rest of a row. */
     TILE_STEPS = 4,
@@ -113,7 +113,7 @@ static kn_over range_of(const loop_site *s)
 /* Not of members that are combined in order, that copies bring or that are on chip. */
 static bool may_reverse(const loop_site *s)
 {
-    return !s->on_chip && !s->ph->how.async && !kn_phase_in_order(s->ph) && !s->ph->how.sought;
+    return !s->on_chip && !s->ph->how.async && !kn_phase_in_order(s->ph) && !s->ph->how.scatter_sum;
 }
 
 /* Not where a step is more than its members, where copies come and go with the loop, nor where a batch's registers
@@ -121,7 +121,7 @@ static bool may_reverse(const loop_site *s)
 static bool may_batch(const loop_site *s)
 {
     bool any = false;
-    if (s->ph->how.sought)
+    if (s->ph->how.scatter_sum)
         return false;
     for (int i = 0; i < s->ph->nest.values.len; i++) {
         any = any || (loads_value(s, i) && kn_may_batch(s->ph, i));
@@ -271,8 +271,10 @@ static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
         l.batch = KN_BATCH_CYCLIC;
         return l;
     }
-    l.unroll = s->ph->how.sought ? SOUGHT : is_for_fewer_blocks(s) ? 1 : choose_unrolling(s, &l);
-    if (l.over == KN_OVER_TILES || s->ph->how.sought)
+    l.unroll = s->ph->how.scatter_sum   ? SCATTERED
+               : is_for_fewer_blocks(s) ? 1
+                                        : choose_unrolling(s, &l);
+    if (l.over == KN_OVER_TILES || s->ph->how.scatter_sum)
         return l;
     l.batch = choose_batch(s, &l);
     l.counted = !l.batch && may_count(s, &l) && !takes_few_members(s);

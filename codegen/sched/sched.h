@@ -67,8 +67,8 @@ bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *b
  * first element. */
 void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 
-/* How many groups a block seeks members for. */
-void kn_schedule_sought(const kn_site *at, kn_phase *phase);
+/* How many groups of a scatter sum a block has. */
+void kn_schedule_scatter_sum(const kn_site *at, kn_phase *phase);
 
 /* The same for a vector width that is known to fit. */
 void kn_schedule_as(kn_phase *phase, int vec);

@@ -1,5 +1,5 @@
 /* The shape of a phase: see bind.h. */
-#include "codegen/kir/sought.h"
+#include "codegen/kir/scatter_sum.h"
 #include "codegen/sched/bind.h"
 
 void kn_shape_phase(const kn_site *at, kn_phase *ph)
@@ -11,12 +11,12 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
     kn_count_sweeps(at->arena, ph);
     if (ph->local)
         return;
-    kn_sought sought;
-    ph->how.sought = kn_find_sought(ph, &sought);
+    kn_scatter_sum sum;
+    ph->how.scatter_sum = kn_find_scatter_sum(ph, &sum);
     ph->how.walk = kn_walker_for(ph)->walk;
     kn_schedule_vectors(at, ph);
-    if (ph->how.sought) {
-        kn_schedule_sought(at, ph);
+    if (ph->how.scatter_sum) {
+        kn_schedule_scatter_sum(at, ph);
         return;
     }
     if (at->force->division == KN_DIVIDE_BY_COST)

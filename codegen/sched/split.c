@@ -124,7 +124,7 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
     const kn_division force = at->force->division;
     bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT, gpu = target->sm != 0;
     const kn_range whole = {1, ph->nest.members, false};
-    if (ph->universal || ph->nest.extents || ph->how.sought || ph->how.split || ph->local ||
+    if (ph->universal || ph->nest.extents || ph->how.scatter_sum || ph->how.split || ph->local ||
         ph->how.mixed || ph->nest.reds.len == 0 || ph->nest.members < 2 ||
         (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
         return whole;

@@ -120,13 +120,13 @@ static void work_members(kn_frame *f, const kn_stage *stage, int64_t n, int64_t 
     }
 }
 
-/* The same of members that are sought. Blocks end where they would if all were taken, so that sums are the same to the
+/* The same of a scatter sum. Blocks end where they would if all were taken, so that sums are the same to the
  * bit. */
-static void work_sought(kn_frame *f, const kn_stage *stage, int64_t group, int64_t n)
+static void work_scatter_sum(kn_frame *f, const kn_stage *stage, int64_t group, int64_t n)
 {
-    const kn_cpu_sought *s = f->job->sought;
+    const kn_cpu_scatter_sum *s = f->job->scatter_sum;
     int64_t from, to;
-    kn_cpu_found(s, group, n, &from, &to);
+    kn_cpu_members_of(s, group, n, &from, &to);
     for (int64_t i = from; i < to; i++) {
         if (i > from && s->member[i] / KN_FOLD_MEMBERS != s->member[i - 1] / KN_FOLD_MEMBERS)
             fold_block(f, stage, n);
@@ -145,8 +145,8 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
         kn_frame_seek(f, NULL, 0);
         kn_frame_steps(f, &stage->group, n, f->part == 0);
         start_folds(f, stage, n);
-        if (stage->sweep.len && from < to && f->job->sought)
-            work_sought(f, stage, group, n);
+        if (stage->sweep.len && from < to && f->job->scatter_sum)
+            work_scatter_sum(f, stage, group, n);
         else if (stage->sweep.len && from < to)
             work_members(f, stage, n, from, to);
         finish_folds(f, stage, n);
@@ -370,15 +370,16 @@ static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, kn_pool *pool)
     const kn_phase *p = job->phase;
     size_t frame = (plan->frame_bytes + 63) & ~(size_t)63;
     const size_t lane_bytes = ((size_t)plan->accesses * sizeof(kn_lanes) + 63) & ~(size_t)63;
-    const bool seeks = job->cols && p->how.sought;
-    char *scratch = kn_pool_borrow(pool, frame + lane_bytes + (seeks ? kn_cpu_sought_bytes(p) : 0));
+    const bool scatters = job->cols && p->how.scatter_sum;
+    char *scratch =
+        kn_pool_borrow(pool, frame + lane_bytes + (scatters ? kn_cpu_scatter_sum_bytes(p) : 0));
     if (!scratch)
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
     kn_lanes *lanes = (kn_lanes *)(scratch + frame);
-    kn_cpu_sought sought;
-    if (seeks) {
-        kn_cpu_seek(&sought, job->kernel, p, job->call, scratch + frame + lane_bytes);
-        job->sought = &sought;
+    kn_cpu_scatter_sum sum;
+    if (scatters) {
+        kn_cpu_sort_members(&sum, job->kernel, p, job->call, scratch + frame + lane_bytes);
+        job->scatter_sum = &sum;
     }
     if (!job->cols && !job->tile_rows)
         choose_gathered(job);
@@ -497,9 +498,9 @@ static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *cod
     KN_TRY(kn_native_get(machine->native, code->native, job->kernel, i, mode, &native));
     kn_bad_index bad = {0};
     job->bad = &bad;
-    const bool seeks = job->cols && p->how.sought; /* compiled code takes all members */
-    KN_TRY(native.work && !seeks ? run_native(job, &native, machine->pool)
-                                 : interpret(code->plan, job, machine->pool));
+    const bool scatters = job->cols && p->how.scatter_sum; /* compiled code takes all members */
+    KN_TRY(native.work && !scatters ? run_native(job, &native, machine->pool)
+                                    : interpret(code->plan, job, machine->pool));
     return bad.found ? fail_index(job->kernel, p, &bad) : KN_OK;
 }
 

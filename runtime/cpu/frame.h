@@ -6,7 +6,7 @@
 #include "runtime/cpu/exec.h"
 #include "runtime/cpu/lanes.h"
 #include "runtime/cpu/move.h"
-#include "runtime/cpu/sought.h"
+#include "runtime/cpu/scatter_sum.h"
 
 typedef struct kn_job {
     const kn_phase_plan *plan;
@@ -19,7 +19,7 @@ typedef struct kn_job {
     int64_t tile_rows, tile_columns;
     int outer_axis, outers;
     kn_c_cut cut;
-    const kn_cpu_sought *sought; /* NULL: each group takes all members */
+    const kn_cpu_scatter_sum *scatter_sum; /* NULL: each group takes all members */
     kn_bad_index *bad;
 } kn_job;
 

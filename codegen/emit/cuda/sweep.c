@@ -316,8 +316,8 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     const bool arriving = ph->how.by_chunk && t == 0;
     if (ph->how.async && t == 0 && !arriving)
         kn_cuda_await_copies(w);
-    if (ph->how.sought)
-        kn_cuda_write_sought(w);
+    if (ph->how.scatter_sum)
+        kn_cuda_write_scatter_sum(w);
     else if (w->loop->over == KN_OVER_ALL)
         kn_cuda_write_all_steps(w, by);
     else if (w->loop->over == KN_OVER_TILES)

@@ -15,7 +15,7 @@
  *   copies.c      asynchronous copies into shared memory
  *   unrolled.c    steps that are unrolled because each has registers of its own
  *   tail.c        what whole vectors leave of a single run
- *   sought.c      members that a block seeks by their places
+ *   scatter_sum.c members that a block compacts by their places
  *   sweep.c       the sweeps of a phase over the members of a group
  *   group.c       which groups a block of rows works on
  *   mixed.c       mixed reductions, and deferred combines
@@ -327,10 +327,10 @@ void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine);
 void kn_cuda_begin_tail(kn_cuda_writer *w);
 void kn_cuda_write_tail(kn_cuda_writer *w);
 
-/* ---- sought.c ---- */
+/* ---- scatter_sum.c ---- */
 
 /* A sweep over the members whose places may be among the block's groups. */
-void kn_cuda_write_sought(kn_cuda_writer *w);
+void kn_cuda_write_scatter_sum(kn_cuda_writer *w);
 
 /* ---- sweep.c ---- */
 

@@ -1,14 +1,14 @@
-// Seeking members for a block. All of its threads call it, after which list[] has the numbers from `from` on of those members
-// below `end` for which is(member), in their order. A thread tests KN_SOUGHT_EACH of them. Returns how many are in the list,
+// Compacts members for a block. All of its threads call it, after which list[] has the numbers from `from` on of those members
+// below `end` for which is(member), in their order. A thread tests KN_COMPACT_EACH of them. Returns how many are in the list,
 // the same for all threads, which have all read the list that they had before.
-constexpr int KN_SOUGHT_EACH = 8;
+constexpr int KN_COMPACT_EACH = 8;
 template <class Count, class Is>
-__device__ __forceinline__ unsigned kn_seek(Count from, Count end, unsigned short *list, unsigned *warps, Is is)
+__device__ __forceinline__ unsigned kn_compact(Count from, Count end, unsigned short *list, unsigned *warps, Is is)
 {
-    const unsigned lane = threadIdx.x % 32, first = threadIdx.x * KN_SOUGHT_EACH;
+    const unsigned lane = threadIdx.x % 32, first = threadIdx.x * KN_COMPACT_EACH;
     unsigned mine = 0; // a bit each
 #pragma unroll
-    for (unsigned j = 0; j < KN_SOUGHT_EACH; ++j)
+    for (unsigned j = 0; j < KN_COMPACT_EACH; ++j)
         if (from + first + j < end && is(from + first + j))
             mine |= 1u << j;
     if (!__syncthreads_or(mine != 0))

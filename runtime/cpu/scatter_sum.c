@@ -1,12 +1,12 @@
-#include "runtime/cpu/sought.h"
+#include "runtime/cpu/scatter_sum.h"
 
 #include <string.h>
 
-#include "codegen/kir/sought.h"
+#include "codegen/kir/scatter_sum.h"
 #include "ir/eval.h"
 
 /* What a member's place is computed from. */
-typedef struct seeking {
+typedef struct placing {
     const kn_kernel *k;
     const kn_phase *p;
     const kn_call *call;
@@ -14,9 +14,9 @@ typedef struct seeking {
     bool *need;
     int place;
     int64_t at[KN_MAX_RANK]; /* the member's index along each axis */
-} seeking;
+} placing;
 
-static int64_t offset_of(const seeking *s, const kn_access *acc)
+static int64_t offset_of(const placing *s, const kn_access *acc)
 {
     int64_t offset = acc->offset;
     for (int a = s->p->nest.ngroup; a < s->p->nest.naxes; a++)
@@ -24,7 +24,7 @@ static int64_t offset_of(const seeking *s, const kn_access *acc)
     return offset;
 }
 
-static kn_scalar compute(const seeking *s, const kn_value *v)
+static kn_scalar compute(const placing *s, const kn_value *v)
 {
     kn_scalar in[KN_MAX_IN];
     for (int k = 0; k < v->nin; k++)
@@ -46,19 +46,19 @@ static kn_scalar compute(const seeking *s, const kn_value *v)
 }
 
 /* The number of member m's place among the groups' indices; -1: it is none of them. */
-static int64_t place_of(seeking *s, const kn_sought *sought, int64_t m)
+static int64_t place_of(placing *s, const kn_scatter_sum *sum, int64_t m)
 {
     const kn_nest *nest = &s->p->nest;
-    const kn_access *index = kn_value_at(s->p, sought->index)->access;
+    const kn_access *index = kn_value_at(s->p, sum->index)->access;
     for (int a = nest->naxes - 1; a >= nest->ngroup; a--) {
         s->at[a] = m % nest->axes[a].extent;
         m /= nest->axes[a].extent;
     }
-    for (int i = 0; i <= sought->place; i++)
+    for (int i = 0; i <= sum->place; i++)
         if (s->need[i])
             s->value[i] = compute(s, kn_value_at(s->p, i));
-    int64_t by = index->stride[sought->axis], place = s->value[sought->place].i - index->offset;
-    return place % by == 0 && place / by >= 0 && place / by < nest->axes[sought->axis].extent
+    int64_t by = index->stride[sum->axis], place = s->value[sum->place].i - index->offset;
+    return place % by == 0 && place / by >= 0 && place / by < nest->axes[sum->axis].extent
                ? place / by
                : -1;
 }
@@ -67,30 +67,30 @@ static int64_t place_of(seeking *s, const kn_sought *sought, int64_t m)
 
 static size_t counts_of(const kn_phase *p)
 {
-    kn_sought s;
-    kn_find_sought(p, &s);
+    kn_scatter_sum s;
+    kn_find_scatter_sum(p, &s);
     return (size_t)p->nest.axes[s.axis].extent + 1 + 2 * (size_t)p->nest.members;
 }
 
-size_t kn_cpu_sought_bytes(const kn_phase *p)
+size_t kn_cpu_scatter_sum_bytes(const kn_phase *p)
 {
     return counts_of(p) * sizeof(int64_t) +
            (size_t)p->nest.values.len * (sizeof(kn_scalar) + sizeof(bool));
 }
 
-void kn_cpu_seek(kn_cpu_sought *s, const kn_kernel *k, const kn_phase *p, const kn_call *call,
-                 void *memory)
+void kn_cpu_sort_members(kn_cpu_scatter_sum *s, const kn_kernel *k, const kn_phase *p,
+                         const kn_call *call, void *memory)
 {
-    kn_sought sought;
-    kn_find_sought(p, &sought);
-    const int64_t places = p->nest.axes[sought.axis].extent, members = p->nest.members;
+    kn_scatter_sum by_place;
+    kn_find_scatter_sum(p, &by_place);
+    const int64_t places = p->nest.axes[by_place.axis].extent, members = p->nest.members;
     int64_t *first = memory, *member = first + places + 1, *place = member + members;
-    seeking by = {.k = k, .p = p, .call = call, .value = (kn_scalar *)(place + members)};
+    placing by = {.k = k, .p = p, .call = call, .value = (kn_scalar *)(place + members)};
     by.need = (bool *)(by.value + p->nest.values.len);
-    kn_value_needs(p, sought.place, by.need);
+    kn_value_needs(p, by_place.place, by.need);
     memset(first, 0, (size_t)(places + 1) * sizeof *first);
     for (int64_t m = 0; m < members; m++) {
-        place[m] = place_of(&by, &sought, m);
+        place[m] = place_of(&by, &by_place, m);
         if (place[m] >= 0)
             first[place[m]]++;
     }
@@ -101,11 +101,12 @@ void kn_cpu_seek(kn_cpu_sought *s, const kn_kernel *k, const kn_phase *p, const 
     for (int64_t m = members - 1; m >= 0; m--)
         if (place[m] >= 0)
             member[--first[place[m]]] = m;
-    *s = (kn_cpu_sought){member, first, places,
-                         kn_nest_count(&p->nest, sought.axis + 1, p->nest.ngroup)};
+    *s = (kn_cpu_scatter_sum){member, first, places,
+                              kn_nest_count(&p->nest, by_place.axis + 1, p->nest.ngroup)};
 }
 
-void kn_cpu_found(const kn_cpu_sought *s, int64_t group, int64_t n, int64_t *from, int64_t *to)
+void kn_cpu_members_of(const kn_cpu_scatter_sum *s, int64_t group, int64_t n, int64_t *from,
+                       int64_t *to)
 {
     int64_t first = group / s->inner, last = (group + n - 1) / s->inner;
     bool whole = first / s->places != last / s->places;

@@ -1,12 +1,12 @@
-/* Members that are sought by their places: the block tests the places of all members, some at a time, and then goes only
- * over those that may be of its groups (codegen/kir/sought.h). */
-#include "codegen/kir/sought.h"
+/* Scatter sums: the block tests the places of all members, some at a time, and then goes only
+ * over those that may be of its groups (codegen/kir/scatter_sum.h). */
+#include "codegen/kir/scatter_sum.h"
 
 #include "codegen/emit/cuda/writer.h"
 
 /* The least and the largest index that a group of the tile has along the axis: any, if the tile's groups are of several
  * indices in front of it. */
-static void write_range(kn_cuda_writer *w, const kn_sought *s)
+static void write_range(kn_cuda_writer *w, const kn_scatter_sum *s)
 {
     static const char *const ends[] = {"first", "last"};
     const kn_access *acc = kn_value_at(w->ph, s->index)->access;
@@ -32,7 +32,7 @@ static void write_range(kn_cuda_writer *w, const kn_sought *s)
 }
 
 /* The test of member i, whose place is computed as in a step. */
-static void write_test(kn_cuda_writer *w, const kn_sought *s)
+static void write_test(kn_cuda_writer *w, const kn_scatter_sum *s)
 {
     const kn_lanes *lanes = w->lanes;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
@@ -58,22 +58,23 @@ static void write_test(kn_cuda_writer *w, const kn_sought *s)
     w->lanes = lanes;
 }
 
-void kn_cuda_write_sought(kn_cuda_writer *w)
+void kn_cuda_write_scatter_sum(kn_cuda_writer *w)
 {
-    kn_sought s;
-    kn_find_sought(w->ph, &s);
+    kn_scatter_sum s;
+    kn_find_scatter_sum(w->ph, &s);
     const int threads = w->k->threads;
-    kn_cuda_line(w, "__shared__ unsigned short sought[%d * KN_SOUGHT_EACH];", threads);
-    kn_cuda_line(w, "__shared__ unsigned sought_by_warp[%d];", (threads + 31) / 32);
+    kn_cuda_line(w, "__shared__ unsigned short found_members[%d * KN_COMPACT_EACH];", threads);
+    kn_cuda_line(w, "__shared__ unsigned found_by_warp[%d];", (threads + 31) / 32);
     write_range(w, &s);
     write_test(w, &s);
-    kn_cuda_open(w, "for (kn_count from = 0; from < members; from += %d * KN_SOUGHT_EACH)",
+    kn_cuda_open(w, "for (kn_count from = 0; from < members; from += %d * KN_COMPACT_EACH)",
                  threads);
-    kn_cuda_line(w, "const unsigned found = kn_seek(from, members, sought, sought_by_warp, "
-                    "may_be_here);");
+    kn_cuda_line(w,
+                 "const unsigned found = kn_compact(from, members, found_members, found_by_warp, "
+                 "may_be_here);");
     kn_putf(w->t, "#pragma unroll %d\n", w->loop->unroll);
     kn_cuda_open(w, "for (unsigned at = live && row == 0 ? 0 : found; at < found; ++at)");
-    kn_cuda_line(w, "const kn_count i = from + sought[at];");
+    kn_cuda_line(w, "const kn_count i = from + found_members[at];");
     kn_cuda_write_axes(w);
     kn_cuda_step(w);
     kn_cuda_close(w);

@@ -1,4 +1,4 @@
-#include "codegen/kir/sought.h"
+#include "codegen/kir/scatter_sum.h"
 
 /* Values that are looked at to find out whether a place is the same for all groups. */
 enum { MOST_VALUES = 64 };
@@ -30,14 +30,14 @@ static bool is_index(const kn_phase *ph, int i, int *axis)
 }
 
 /* Does the condition hold only for members whose place is a group's index? */
-static bool seeks(const kn_phase *ph, int condition, kn_sought *s)
+static bool is_test_of_place(const kn_phase *ph, int condition, kn_scatter_sum *s)
 {
     const kn_value *v = kn_value_at(ph, condition);
     if (kn_is_elem(v, KN_OP_AND))
-        return seeks(ph, v->in[0], s) || seeks(ph, v->in[1], s);
+        return is_test_of_place(ph, v->in[0], s) || is_test_of_place(ph, v->in[1], s);
     for (int k = 0; k < 2 && kn_is_elem(v, KN_OP_EQ); k++) {
         int left = MOST_VALUES;
-        *s = (kn_sought){v->in[k], v->in[1 - k], 0};
+        *s = (kn_scatter_sum){v->in[k], v->in[1 - k], 0};
         if (kn_is_int(kn_value_at(ph, s->place)->dtype) && is_index(ph, s->index, &s->axis) &&
             is_of_members(ph, s->place, &left))
             return true;
@@ -62,25 +62,25 @@ static int condition_of(const kn_phase *ph, int r)
     return is ? v->in[0] : -1;
 }
 
-bool kn_find_sought(const kn_phase *ph, kn_sought *s)
+bool kn_find_scatter_sum(const kn_phase *ph, kn_scatter_sum *s)
 {
     bool is = ph->nest.reds.len > 0 && ph->nest.ngroup > 0 && ph->nest.naxes > ph->nest.ngroup &&
               ph->nest.nsweeps == 1 && !kn_phase_stores_elements(ph) && !ph->local &&
               !ph->how.split && !ph->how.mixed;
     for (int r = 0; r < ph->nest.reds.len && is; r++) {
-        kn_sought one = {0};
+        kn_scatter_sum one = {0};
         int condition = condition_of(ph, r);
-        is = condition >= 0 && seeks(ph, condition, &one) &&
+        is = condition >= 0 && is_test_of_place(ph, condition, &one) &&
              (r == 0 || (one.place == s->place && one.index == s->index));
         *s = one;
     }
     return is;
 }
 
-double kn_sought_part(const kn_phase *ph, double width)
+double kn_scatter_sum_part(const kn_phase *ph, double width)
 {
-    kn_sought s;
-    if (!kn_find_sought(ph, &s))
+    kn_scatter_sum s;
+    if (!kn_find_scatter_sum(ph, &s))
         return 1;
     double inner = (double)kn_nest_count(&ph->nest, s.axis + 1, ph->nest.ngroup);
     double extent = (double)ph->nest.axes[s.axis].extent, indices = width / inner + 1;
