@@ -324,6 +324,13 @@ static kn_status try_orders(search *s)
     return KN_OK;
 }
 
+/* Can one kernel an operation, these regions, take less than `ns`? */
+static bool may_be_less(search *s, const kn_regions *unfused, double ns)
+{
+    const double launches = kn_machine_of(s->problem->target)->launch * (unfused->list.len - 1);
+    return bound_of(s, parts_of(s, unfused)) + launches < ns;
+}
+
 /* One kernel an operation, except that the first plan's bonds hold: sets s->unfused if that takes less than `ns`. */
 static kn_status try_unfused(search *s, double ns)
 {
@@ -331,11 +338,9 @@ static kn_status try_unfused(search *s, double ns)
     const kn_trial *t;
     pr.fusion = false;
     kn_regions *regions = kn_regions_form(s->a, pr.graph, pr.sizes, false);
-    const int *part_of = parts_of(s, regions);
-    double launches = kn_machine_of(pr.target)->launch * (regions->list.len - 1);
-    if (bound_of(s, part_of) + launches >= ns)
+    if (!may_be_less(s, regions, ns))
         return KN_OK;
-    if (!keeps_bonds(s, part_of))
+    if (!keeps_bonds(s, parts_of(s, regions)))
         regions = kn_regions_form_by(s->a, pr.graph, pr.sizes, s->bonds.data, s->bonds.len);
     KN_TRY(kn_plan_try(&s->trials, &pr, regions, &t));
     s->tried++;
@@ -532,6 +537,28 @@ static kn_status plan_unfused(planning *g)
     return g->s.unfused ? kn_plan_with(g->s.a, &pr, g->s.unfused, g->base, &g->plan) : KN_OK;
 }
 
+/* One kernel an operation on the axes as they are written instead, where reshapes have other axes in common. */
+static kn_status plan_as_written(planning *g, const kn_problem *written)
+{
+    search *s = &g->s;
+    kn_problem pr = *written;
+    kn_plan *plan;
+    pr.fusion = false;
+    if (s->bonds.len ||
+        !may_be_less(s, kn_regions_form(s->a, s->problem->graph, s->problem->sizes, false),
+                     g->plan->ns))
+        return KN_OK;
+    KN_TRY(kn_problem_refine(s->a, &pr));
+    if (graph_hash(s->a, pr.graph) == graph_hash(s->a, s->problem->graph))
+        return KN_OK;
+    KN_TRY(
+        kn_plan_with(s->a, &pr, kn_regions_form(s->a, pr.graph, pr.sizes, false), g->base, &plan));
+    s->tried++;
+    if (plan->ns < g->plan->ns)
+        g->plan = plan;
+    return KN_OK;
+}
+
 /* The plan again, without the merges that are undone. */
 static kn_status plan_undone(planning *g, const kn_problem *problem)
 {
@@ -568,6 +595,8 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
     KN_TRY(plan_parted(&g));
     if (g.partition.fusion && !is_forced(&own))
         KN_TRY(plan_unfused(&g));
+    if (!is_forced(&own))
+        KN_TRY(plan_as_written(&g, problem));
     if (refined->force.undone)
         KN_TRY(plan_undone(&g, refined));
     *plan = g.plan;

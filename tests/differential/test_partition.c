@@ -301,13 +301,10 @@ static void test_best(void **state)
     assert_true(above * 20 <= searched && most < 1.3);
 }
 
-/* One kernel an operation is planned on the axes as they are written, what is fused on axes that reshapes share. Where a
- * size is 1 those may be fewer, which the search does not see. */
 static void test_parts(void **state)
 {
     (void)state;
     int slower = 0, compared = 0;
-    double most = 1;
     kn_context *ctx;
     ctx = open_context("cpu");
     uint64_t first = setting("KILN_SEED", FIRST_SEED), seeds = setting("KILN_FUZZ", PROGRAMS);
@@ -327,7 +324,6 @@ static void test_parts(void **state)
         }
         if (fused >= 0 && fused > parts * (1 + 1e-12)) {
             slower++;
-            most = fused / parts > most ? fused / parts : most;
             print_error(
                 "KILN_SEED=%llu, %s, %s sizes: %.0f ns, one kernel an operation %.0f ns\n%s",
                 (unsigned long long)seed, at->arch, at->large ? "large" : "small", fused, parts,
@@ -338,7 +334,7 @@ static void test_parts(void **state)
     }
     kn_context_close(ctx);
     print_message("%d programs compared with one kernel an operation\n", compared);
-    assert_true(slower * 1000 <= compared && most < 1.01);
+    assert_int_equal(slower, 0);
     assert_true((uint64_t)compared * 10 > seeds * 8);
 }
 
