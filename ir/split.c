@@ -56,8 +56,8 @@ static kn_status mark(kn_split *s, const char *late)
     }
     if (nlate > 0 && nlate < g->outputs.len)
         return KN_OK;
-    return kn_fail(KN_ARGUMENT, "split: %s output of %s depends on %s", nlate ? "every" : "no",
-                   g->name, late);
+    return kn_fail(KN_ARGUMENT, "split: %s output of %s depends on %s%s", nlate ? "every" : "no",
+                   g->name, late, nlate ? "; return also what the forward is to give" : "");
 }
 
 /* ---- what may be saved ---- */

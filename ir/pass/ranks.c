@@ -31,13 +31,19 @@ static int divided_axis(kn_graph *g, const kn_node *n)
 
 /* ---- what has a meaning ---- */
 
-static bool refuse(kn_graph *g, const kn_node *n, int axis, const char *what)
+/* The error is at n, for the sake of an axis of x. */
+static bool refuse_for(kn_graph *g, const kn_node *n, const kn_node *x, int axis, const char *what)
 {
     kn_text size = kn_text_new(g->arena);
-    kn_dim_print(&size, g->syms, n->shape[axis]);
+    kn_dim_print(&size, g->syms, x->shape[axis]);
     kn_node_fail(KN_SHAPE, n, "%s axis %d, which has %s elements on each rank", what, axis,
                  kn_text_str(&size));
     return false;
+}
+
+static bool refuse(kn_graph *g, const kn_node *n, int axis, const char *what)
+{
+    return refuse_for(g, n, n, axis, what);
 }
 
 static bool check_shape(kn_graph *g, const kn_node *n)
@@ -65,7 +71,7 @@ static bool check_reshape(kn_graph *g, const kn_node *n)
     if (from < 0 && to < 0)
         return true;
     return (from >= 0 && to >= 0 && before && behind && kn_dim_equal(g->syms, before, behind)) ||
-           (from >= 0 ? refuse(g, x, from, "a reshape would mix ranks' elements of")
+           (from >= 0 ? refuse_for(g, n, x, from, "a reshape would mix ranks' elements of")
                       : refuse(g, n, to, "a reshape would divide over ranks"));
 }
 
@@ -79,7 +85,10 @@ static bool check_index(kn_graph *g, const kn_node *n)
                   kn_dim_equal(g->syms, n->u.index->start[j], kn_dim_const(g->syms, 0)) &&
                   kn_dim_equal(g->syms, n->shape[to], x->shape[j])))
         return true;
-    return kn_node_fail(KN_SHAPE, n, "elements of other ranks would be needed along axis %d", j),
+    return kn_node_fail(
+               KN_SHAPE, n,
+               "elements of other ranks would be needed along axis %d, which is divided over ranks",
+               j),
            false;
 }
 
@@ -88,7 +97,10 @@ static bool check_take(kn_graph *g, const kn_node *n)
     int j = divided_axis(g, n->in[0]);
     if (j < 0 || (!n->u.gather.by[j] && n->u.gather.axis[j] >= 0))
         return true;
-    return kn_node_fail(KN_SHAPE, n, "elements of other ranks would be needed along axis %d", j),
+    return kn_node_fail(
+               KN_SHAPE, n,
+               "elements of other ranks would be needed along axis %d, which is divided over ranks",
+               j),
            false;
 }
 
