@@ -258,7 +258,8 @@ typedef struct kiln_comm_config {
     kiln_all_gather_fn all_gather;
     void *user;
     void *nccl; /* may also be given besides; it outlives the communicator */
-    /* How long to wait for a rank: default 30,000. After it the calls of all others fail, and those of kernels that waited. */
+    /* How long to wait for a rank: default 30,000. After it collective calls fail on all ranks, kernels
+     * stop waiting, and kiln_comm_check() says which rank was missed. */
     int deadline_ms;
     /* "kernel": kernels exchange partial results while they run, which takes GPUs that reach each other's memory, or "emu"
      * and a team. "nccl": by NCCL, between kernels; "host": by the host. NULL: the first that all ranks can. */

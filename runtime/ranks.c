@@ -133,6 +133,9 @@ static const char *agreed_lines(const kn_submission *s)
                 kn_putf(&t, ", axis %d: %lld", j, (long long)s->in.args[i]->shape[j]);
         kn_put(&t, "\n");
     }
+    /* what decides where kernels exchange */
+    kn_putf(&t, "options: fusion %d, batch_invariant %d\n", p->options.fusion,
+            p->options.batch_invariant);
     kn_graph_print(&graph, g, true);
     const char *text = kn_text_str(&graph);
     kn_putf(&t, "program %s %016llx\n", g->name,

@@ -22,9 +22,10 @@ const char *kn_comm_path_name(kn_comm_path path)
 static kn_status fail_for_good(kn_comm *c, kn_status status)
 {
     pthread_mutex_lock(&c->lock);
-    if (!c->failed)
+    if (!c->failed) {
         snprintf(c->why, sizeof c->why, "%s", kn_last_error());
-    c->failed = status;
+        c->failed = status;
+    }
     pthread_mutex_unlock(&c->lock);
     return status;
 }
@@ -36,12 +37,13 @@ static void look_for_missed(kn_comm *c)
     if (!missed)
         return;
     pthread_mutex_lock(&c->lock);
-    if (!c->failed)
+    if (!c->failed) {
         snprintf(c->why, sizeof c->why,
                  "rank %d of %d was not there within %d ms when kernels waited for it; what they "
                  "wrote is unspecified, and this communicator is at its end",
                  (int)missed - 1, c->config.count, c->config.deadline_ms);
-    c->failed = KN_RUN;
+        c->failed = KN_RUN;
+    }
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -62,8 +64,8 @@ kn_status kn_comm_gather(kn_comm *c, const void *mine, void *all, size_t bytes)
     KN_TRY(kn_comm_check(c));
     kn_status status;
     if (g->team)
-        return kn_team_gather(g->team, g->rank, mine, all, bytes, g->deadline_ms);
-    if (!g->all_gather)
+        status = kn_team_gather(g->team, g->rank, mine, all, bytes, g->deadline_ms);
+    else if (!g->all_gather)
         status = kn_nccl_gather_host(g->dev, g->nccl, g->count, mine, all, bytes);
     else if ((status = (kn_status)g->all_gather(g->user, mine, all, bytes)) != KN_OK)
         kn_fail(status, "the communicator's all_gather failed: %s", kn_status_text(status));
@@ -144,7 +146,8 @@ static kn_status gather_lines(kn_comm *c, const char *lines, size_t most)
         status = kn_comm_gather(c, texts, texts + most, most);
     if (status == KN_OK)
         status = compare_lines(c, texts + most, most);
-    from->release(from->user, texts);
+    if (texts)
+        from->release(from->user, texts);
     return status;
 }
 

@@ -82,12 +82,14 @@ static kn_status exchange_by_kernel(kn_comm *c, const void *mine, void *all, siz
     kn_device *dev = c->config.dev;
     const kn_mailbox *m = c->mailboxes;
     uint64_t stride = bytes;
+    /* the kernel counts bytes in 32 bits */
+    const size_t most_bytes = 4 * (m->words < 1u << 28 ? m->words : 1u << 28);
     KN_TRY(kn_comm_load(c));
-    for (size_t at = 0; at < bytes; at += 4 * m->words) {
+    for (size_t at = 0; at < bytes; at += most_bytes) {
         const char *from = (const char *)mine + at;
         char *to = (char *)all + at;
         const size_t left = bytes - at;
-        unsigned n = (unsigned)(left < 4 * m->words ? left : 4 * m->words);
+        unsigned n = (unsigned)(left < most_bytes ? left : most_bytes);
         const unsigned wanted = (n / 4 + THREADS) / THREADS,
                        most = (unsigned)dev->ops->target(dev)->units;
         const kn_grid grid = {.grid = {wanted < most ? wanted : most, 1, 1},
@@ -118,7 +120,8 @@ static kn_status exchange_by_host(kn_comm *c, const void *mine, void *all, size_
         status = kn_comm_gather(c, host, host + bytes, bytes);
     if (status == KN_OK)
         status = ops->upload(g->dev, all, host + bytes, n * bytes);
-    g->from->release(g->from->user, host);
+    if (host)
+        g->from->release(g->from->user, host);
     return status;
 }
 

@@ -106,7 +106,8 @@ kn_status kn_mailbox_make(kn_comm *c, size_t words)
         m->words = words;
         status = connect(c, m, all);
     }
-    from->release(from->user, all);
+    if (all)
+        from->release(from->user, all);
     if (status != KN_OK) {
         if (m)
             close_mailbox(c, m);
@@ -130,7 +131,8 @@ kn_status kn_comm_mailbox(kn_comm *c, size_t words, void **ranks_of)
         status = kn_comm_gather(c, &mine, all, sizeof mine);
     for (size_t r = 0; r < n && status == KN_OK; r++)
         mine = all[r] > mine ? all[r] : mine;
-    from->release(from->user, all);
+    if (all)
+        from->release(from->user, all);
     if (status == KN_OK && mine > UINT32_MAX / 2)
         status = kn_fail(KN_MEMORY, "%llu words for each rank's mail", (unsigned long long)mine);
     size_t room = status == KN_OK ? c->mailboxes->words : 0;

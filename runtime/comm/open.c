@@ -83,6 +83,9 @@ static bool may_have_mail(const hello *all, int n)
                        KN_DEVICE,
                        "rank %d is on \"%s\", whose kernels cannot exchange with those of others",
                        r, all[r].device) == KN_OK;
+        if (strcmp(all[r].device, all->device) != 0)
+            return kn_fail(KN_DEVICE, "rank %d is on \"%s\", rank 0 on \"%s\"", r, all[r].device,
+                           all->device) == KN_OK;
         if (strcmp(all[r].host, all->host) != 0)
             return kn_fail(KN_DEVICE, "rank %d is on another host than rank 0", r) == KN_OK;
     }
@@ -127,7 +130,8 @@ static kn_status meet(kn_comm *c)
         memcpy(c->processes[r], all[r].process, sizeof all[r].process);
     if (status == KN_OK)
         status = choose_path(c, all);
-    from->release(from->user, all);
+    if (all)
+        from->release(from->user, all);
     return status;
 }
 
@@ -173,7 +177,8 @@ static void close_comm(kn_comm *c)
     kn_mailboxes_close(c);
     if (c->config.team)
         kn_team_leave(c->config.team, c->config.rank);
-    from.release(from.user, c->processes);
+    if (c->processes)
+        from.release(from.user, c->processes);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->loading);
     from.release(from.user, c);

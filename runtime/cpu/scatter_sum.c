@@ -57,7 +57,9 @@ static int64_t place_of(placing *s, const kn_scatter_sum *sum, int64_t m)
     for (int i = 0; i <= sum->place; i++)
         if (s->need[i])
             s->value[i] = compute(s, kn_value_at(s->p, i));
-    int64_t by = index->stride[sum->axis], place = s->value[sum->place].i - index->offset;
+    int64_t by = index->stride[sum->axis], place;
+    if (__builtin_sub_overflow(s->value[sum->place].i, index->offset, &place) || place == INT64_MIN)
+        return -1;
     return place % by == 0 && place / by >= 0 && place / by < nest->axes[sum->axis].extent
                ? place / by
                : -1;

@@ -119,9 +119,10 @@ static kn_status reach_here(const kn_cuda *d, kn_mail_box *box)
         return kn_fail(KN_DEVICE, "GPU %d cannot use the memory of device %d", d->ordinal,
                        box->device);
     int result = drv->cuCtxEnablePeerAccess(box->context, 0);
-    return result == KN_CU_PEER_ACCESS_ALREADY_ENABLED
-               ? KN_OK
-               : kn_driver_check(drv, result, "cuCtxEnablePeerAccess");
+    if (result == KN_CU_PEER_ACCESS_ALREADY_ENABLED || result == KN_CU_SUCCESS)
+        return KN_OK;
+    kn_driver_check(drv, result, "cuCtxEnablePeerAccess");
+    return kn_fail_prefix(KN_DEVICE, "the memory of device %d: ", box->device);
 }
 
 static kn_status reach_other_process(const kn_cuda *d, const kn_mail_address *address,

@@ -25,7 +25,8 @@ enum {
     KN_GPU_NO_CLUSTERS = -1007
 };
 
-/* Workspaces begin with words in which blocks of a grid count each other; kernels leave them as they want to find them. */
+/* Workspaces begin with words in which blocks of a grid count each other; they are 0 before and after each
+ * kernel. */
 enum { KN_GPU_HEAD = 2048, KN_GPU_SEEN = 64, KN_GPU_MANY = 4096 };
 
 /* ---- the driver ---- */

@@ -12,6 +12,8 @@
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/emit/impl.h"
 
+_Static_assert(4 * KN_BARRIER_WORDS == 2048, "runtime/emit/gpu.h has it as KN_GPU_HEAD");
+
 /* ---- machine code ---- */
 
 /* static const uint64_t image0[] = {...}; */

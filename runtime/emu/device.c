@@ -1,5 +1,6 @@
 /* The emulator as a device: host memory, and CUDA source run thread by thread. A launch is done when it
  * returns, so streams mean nothing here. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,12 +233,13 @@ static bool is_constant(const kn_kernel *k, const kn_call *call, int buf)
     return constant;
 }
 
-/* What a kernel that exchanges with other ranks may touch besides: what it knows of them, and mail. */
-static int put_mail(kn_emu *dev, const void *ranks, kn_emu_span *spans)
+/* What a kernel that exchanges with other ranks may touch besides: what it knows of them, and mail; `most` of it, for
+ * communicators that are made meanwhile have mail, too. Returns how many. */
+static int put_mail(kn_emu *dev, const void *ranks, kn_emu_span *spans, int most)
 {
     int n = 0;
     pthread_mutex_lock(&dev->lock);
-    for (int i = 0; i < dev->nallocations; i++) {
+    for (int i = 0; i < dev->nallocations && n < most; i++) {
         const kn_emu_allocation *a = &dev->allocations[i];
         if (a->mail || a->low == ranks)
             n++;
@@ -263,7 +265,7 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
         return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
                        k->name, launch->params.n, launch->code->nparams);
     KN_TRY(kn_params_pack(&launch->params, call, &params));
-    const int mail = call->ranks ? put_mail(kn_emu_of(base), call->ranks, NULL) : 0;
+    const int mail = call->ranks ? put_mail(kn_emu_of(base), call->ranks, NULL, INT_MAX) : 0;
     kn_emu_span *spans = calloc((size_t)k->bufs.len + (size_t)mail + 1, sizeof *spans);
     if (!spans)
         return kn_fail(KN_MEMORY, "out of memory");
@@ -279,7 +281,7 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
                           .high = (char *)call->barrier + KN_BARRIER_WORDS * sizeof(unsigned),
                           .name = "barrier"};
     if (mail)
-        nspans += put_mail(kn_emu_of(base), call->ranks, spans + nspans);
+        nspans += put_mail(kn_emu_of(base), call->ranks, spans + nspans, mail);
     kn_status status = kn_emu_launch_run(kn_emu_of(base), launch->code, &launch->grid,
                                          params.pointers, spans, nspans);
     free(spans);

@@ -181,6 +181,7 @@ static void miss(rank *r)
     if (r->number != 2 && !r->wrong[0]) {
         EXPECT(r, kn_comm_gather(r->comm->core, &byte, all, 1) == KN_RUN);
         EXPECT(r, says("rank 2 of 3 did not come within 300 ms"));
+        EXPECT(r, kiln_comm_check(r->comm) == KILN_ERR_RUN && says("rank 2"));
         EXPECT(r, kn_comm_gather(r->comm->core, &byte, all, 1) == KN_RUN && says("rank 2"));
     }
     pthread_barrier_wait(&missed);
