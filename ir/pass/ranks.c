@@ -75,6 +75,14 @@ static bool check_reshape(kn_graph *g, const kn_node *n)
                       : refuse(g, n, to, "a reshape would divide over ranks"));
 }
 
+static bool needs_others(const kn_node *n, int axis)
+{
+    kn_node_fail(
+        KN_SHAPE, n,
+        "elements of other ranks would be needed along axis %d, which is divided over ranks", axis);
+    return false;
+}
+
 static bool check_index(kn_graph *g, const kn_node *n)
 {
     const kn_node *x = n->in[0];
@@ -85,11 +93,7 @@ static bool check_index(kn_graph *g, const kn_node *n)
                   kn_dim_equal(g->syms, n->u.index->start[j], kn_dim_const(g->syms, 0)) &&
                   kn_dim_equal(g->syms, n->shape[to], x->shape[j])))
         return true;
-    return kn_node_fail(
-               KN_SHAPE, n,
-               "elements of other ranks would be needed along axis %d, which is divided over ranks",
-               j),
-           false;
+    return needs_others(n, j);
 }
 
 static bool check_take(kn_graph *g, const kn_node *n)
@@ -97,11 +101,7 @@ static bool check_take(kn_graph *g, const kn_node *n)
     int j = divided_axis(g, n->in[0]);
     if (j < 0 || (!n->u.gather.by[j] && n->u.gather.axis[j] >= 0))
         return true;
-    return kn_node_fail(
-               KN_SHAPE, n,
-               "elements of other ranks would be needed along axis %d, which is divided over ranks",
-               j),
-           false;
+    return needs_others(n, j);
 }
 
 static bool check(kn_graph *g, const kn_node *n)
