@@ -67,14 +67,14 @@ typedef struct rank {
     char wrong[512]; /* the first thing that was; cmocka's checks belong to the main thread */
 } rank;
 
-static inline bool rank_good(rank *r, int status)
+static inline bool rank_good(rank *r, unsigned status)
 {
     if (status != KILN_OK && !r->wrong[0])
         snprintf(r->wrong, sizeof r->wrong, "rank %d: %s", r->number, kiln_last_error());
     return status == KILN_OK;
 }
 
-static inline bool rank_says(rank *r, int status, const char *words)
+static inline bool rank_says(rank *r, unsigned status, const char *words)
 {
     if (!r->wrong[0] && (status == KILN_OK || !strstr(kiln_last_error(), words)))
         snprintf(r->wrong, sizeof r->wrong, "rank %d: '%s' does not say '%s'", r->number,
@@ -108,8 +108,8 @@ static inline bool rank_join(rank *r, kiln_team *team)
            rank_good(r, kn_comm_mailbox(r->comm->core, (size_t)r->words, &r->ranks));
 }
 
-static inline int rank_launch(rank *r, const kn_compiled *kernel, unsigned blocks, unsigned threads,
-                              unsigned n, void *stream)
+static inline kn_status rank_launch(rank *r, const kn_compiled *kernel, unsigned blocks,
+                                    unsigned threads, unsigned n, void *stream)
 {
     const kn_grid grid = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .cooperative = true};
     return r->dev->ops->start(r->dev, kernel->code, &grid,

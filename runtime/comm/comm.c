@@ -81,7 +81,7 @@ typedef struct fate {
 kn_status kn_comm_all_well(kn_comm *c, kn_status mine)
 {
     const int n = c->config.count;
-    fate one = {.status = mine};
+    fate one = {.status = (int)mine};
     kn_status status = KN_OK;
     if (mine != KN_OK)
         snprintf(one.why, sizeof one.why, "%s", kn_last_error());

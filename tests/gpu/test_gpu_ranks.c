@@ -90,8 +90,8 @@ static kn_compiled *load_more(rank *r, const char *entry)
     return compiled;
 }
 
-static int launch_more(rank *r, const kn_compiled *kernel, unsigned blocks, unsigned threads,
-                       unsigned n, void *stream)
+static kn_status launch_more(rank *r, const kn_compiled *kernel, unsigned blocks, unsigned threads,
+                             unsigned n, void *stream)
 {
     const kn_grid grid = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .cooperative = true};
     return r->dev->ops->start(r->dev, kernel->code, &grid, (void *[]){&r->ranks, &r->in, &n}, 3,

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     }
     ranks = gpus < MOST_RANKS ? gpus : MOST_RANKS;
     for (int r = 0; r < ranks; r++) {
-        char device[16];
+        char device[24];
         snprintf(device, sizeof device, "cuda:%d", r);
         contexts[r] = open_context(device);
     }
