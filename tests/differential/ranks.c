@@ -165,6 +165,8 @@ typedef struct one {
     kn_arena arena;
     int64_t sizes[MAX_SYMBOLS];
     kn_arg args[2 * MAX_ARGS];
+    void *memory[2 * MAX_ARGS]; /* of the device, for them */
+    int nmemory;
     char *out[MAX_ARGS]; /* on the host */
     int64_t shape[2 * MAX_ARGS][KN_MAX_RANK];
     kn_status status;
@@ -226,6 +228,7 @@ static kn_status place_args(one *o, int *nargs)
         if (output || !g->inputs.data[at].by_value) {
             size_t size = (size_t)(output ? kn_count(shape, n->rank) * bytes : memory_bytes(m));
             KN_TRY(dev->ops->alloc(dev, size + 16, &data));
+            o->memory[o->nmemory++] = data;
             if (!output)
                 KN_TRY(dev->ops->upload(dev, data, m->block, size));
             data = (char *)data + (output ? 0 : (m->first + start) * bytes);
@@ -284,6 +287,8 @@ static kn_status run_rank(void *user)
     kn_status status = kn_program_create(r->ctx[o->rank], r->p->graph, &options, &prog);
     if (status == KN_OK) {
         status = run_program(o, prog);
+        for (int i = 0; i < o->nmemory; i++)
+            r->ctx[o->rank]->dev->ops->release(r->ctx[o->rank]->dev, o->memory[i]);
         kn_program_destroy(prog);
     }
     kn_comm_drop(comm);
