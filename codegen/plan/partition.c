@@ -324,23 +324,33 @@ static kn_status try_orders(search *s)
     return KN_OK;
 }
 
-/* Can one kernel an operation, these regions, take less than `ns`? */
-static bool may_be_less(search *s, const kn_regions *unfused, double ns)
+/* One kernel an operation, and what that takes at least. */
+typedef struct single_operations {
+    kn_regions *regions;
+    const int *part_of;
+    double least;
+} single_operations;
+
+static single_operations single_operations_of(search *s)
 {
-    const double launches = kn_machine_of(s->problem->target)->launch * (unfused->list.len - 1);
-    return bound_of(s, parts_of(s, unfused)) + launches < ns;
+    const kn_problem *pr = s->problem;
+    single_operations each = {.regions = kn_regions_form(s->a, pr->graph, pr->sizes, false)};
+    each.part_of = parts_of(s, each.regions);
+    each.least = bound_of(s, each.part_of) +
+                 kn_machine_of(pr->target)->launch * (each.regions->list.len - 1);
+    return each;
 }
 
 /* One kernel an operation, except that the first plan's bonds hold: sets s->unfused if that takes less than `ns`. */
-static kn_status try_unfused(search *s, double ns)
+static kn_status try_unfused(search *s, const single_operations *each, double ns)
 {
     kn_problem pr = *s->problem;
+    kn_regions *regions = each->regions;
     const kn_trial *t;
     pr.fusion = false;
-    kn_regions *regions = kn_regions_form(s->a, pr.graph, pr.sizes, false);
-    if (!may_be_less(s, regions, ns))
+    if (each->least >= ns)
         return KN_OK;
-    if (!keeps_bonds(s, parts_of(s, regions)))
+    if (!keeps_bonds(s, each->part_of))
         regions = kn_regions_form_by(s->a, pr.graph, pr.sizes, s->bonds.data, s->bonds.len);
     KN_TRY(kn_plan_try(&s->trials, &pr, regions, &t));
     s->tried++;
@@ -459,8 +469,10 @@ static kn_status search_partition(kn_arena *a, const kn_problem *problem, kn_par
         if (!is_forced(problem))
             KN_TRY(climb(&s));
     }
-    if (!is_forced(problem))
-        KN_TRY(try_unfused(&s, s.best->ns));
+    if (!is_forced(problem)) {
+        const single_operations each = single_operations_of(&s);
+        KN_TRY(try_unfused(&s, &each, s.best->ns));
+    }
     describe(&s, first, partition);
     return KN_OK;
 }
@@ -528,25 +540,24 @@ static kn_status plan_parted(planning *g)
 }
 
 /* Unfused instead, if that is better. */
-static kn_status plan_unfused(planning *g)
+static kn_status plan_unfused(planning *g, const single_operations *each)
 {
     kn_problem pr = *g->s.problem;
     kn_trials_begin(&g->s.trials, g->s.a);
-    KN_TRY(try_unfused(&g->s, g->plan->ns));
+    KN_TRY(try_unfused(&g->s, each, g->plan->ns));
     pr.fusion = false;
     return g->s.unfused ? kn_plan_with(g->s.a, &pr, g->s.unfused, g->base, &g->plan) : KN_OK;
 }
 
 /* One kernel an operation on the axes as they are written instead, where reshapes have other axes in common. */
-static kn_status plan_as_written(planning *g, const kn_problem *written)
+static kn_status plan_as_written(planning *g, const kn_problem *written,
+                                 const single_operations *each)
 {
     search *s = &g->s;
     kn_problem pr = *written;
     kn_plan *plan;
     pr.fusion = false;
-    if (s->bonds.len ||
-        !may_be_less(s, kn_regions_form(s->a, s->problem->graph, s->problem->sizes, false),
-                     g->plan->ns))
+    if (s->bonds.len || each->least >= g->plan->ns)
         return KN_OK;
     KN_TRY(kn_problem_refine(s->a, &pr));
     if (graph_hash(s->a, pr.graph) == graph_hash(s->a, s->problem->graph))
@@ -593,10 +604,12 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
     if (refined->graph->nodes.len <= KN_MOST_SEARCHED)
         KN_TRY(find_partition(a, problem, refined, &g.partition));
     KN_TRY(plan_parted(&g));
-    if (g.partition.fusion && !is_forced(&own))
-        KN_TRY(plan_unfused(&g));
-    if (!is_forced(&own))
-        KN_TRY(plan_as_written(&g, problem));
+    if (!is_forced(&own)) {
+        const single_operations each = single_operations_of(&g.s);
+        if (g.partition.fusion)
+            KN_TRY(plan_unfused(&g, &each));
+        KN_TRY(plan_as_written(&g, problem, &each));
+    }
     if (refined->force.undone)
         KN_TRY(plan_undone(&g, refined));
     *plan = g.plan;
