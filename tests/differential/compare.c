@@ -173,7 +173,7 @@ kn_status program_plan(const program *p, kn_program *prog, const kn_target *targ
 
 /* ---- comparing ---- */
 
-static bool close_enough(kn_scalar got, kn_scalar want, double bound)
+bool close_enough(kn_scalar got, kn_scalar want, double bound)
 {
     if (!kn_is_inexact(want.dtype))
         return fabsl((long double)got.i - (long double)want.i) <= (long double)bound;

@@ -149,6 +149,9 @@ typedef struct failure {
     fault fault;
     kn_status status;
 } failure;
+/* Is a number within the bound of what was expected? NaN equals NaN. */
+bool close_enough(kn_scalar got, kn_scalar want, double bound);
+
 static inline bool same_failure(failure a, failure b)
 {
     return a.fault == b.fault && a.status == b.status;

@@ -306,17 +306,6 @@ static void *in_thread(void *user)
 
 /* ---- comparing ---- */
 
-static bool is_close(kn_scalar got, kn_scalar want, double bound)
-{
-    if (!kn_is_inexact(want.dtype))
-        return fabsl((long double)got.i - (long double)want.i) <= (long double)bound;
-    bool nan[] = {isnan(got.f) || isnan(got.im), isnan(want.f) || isnan(want.im)};
-    if (nan[0] || nan[1])
-        return nan[0] && nan[1];
-    return (got.f == want.f && got.im == want.im) ||
-           hypot(got.f - want.f, got.im - want.im) <= bound;
-}
-
 /* Output `i` of a rank against its part of what was expected of the whole. */
 static bool compare(one *o, int i, kn_text *why, tally *seen)
 {
@@ -333,7 +322,7 @@ static bool compare(one *o, int i, kn_text *why, tally *seen)
         double bound = 2 * p->bound[i][at]; /* the ranks' results are combined once more */
         seen->compared += !isinf(bound);
         seen->skipped += isinf(bound);
-        if (!isinf(bound) && !is_close(got, want, bound)) {
+        if (!isinf(bound) && !close_enough(got, want, bound)) {
             kn_putf(why, "rank %d of %d: %s, element %lld of its part: %.17g, not %.17g within %g",
                     o->rank, o->of->ranks, p->graph->outputs.data[i].name, (long long)k,
                     kn_scalar_number(got), kn_scalar_number(want), bound);
