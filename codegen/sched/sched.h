@@ -73,8 +73,9 @@ void kn_schedule_scatter_sum(const kn_site *at, kn_phase *phase);
 /* The same for a vector width that is known to fit. */
 void kn_schedule_as(kn_phase *phase, int vec);
 
-/* Access i of a phase (kn_access_at) if it is a load or a store of elements, else NULL. The bytes of the widest of
- * their elements. */
+/* Access i of a phase (kn_access_at) if it is a load or a store of elements, else NULL. The bytes of the widest
+ * element that vectors walk; of what is broadcast along other axes, and so is small or cached, half of them: two accesses
+ * make such a vector. */
 const kn_access *kn_element_access(const kn_phase *phase, int i);
 int kn_widest_element(const kn_phase *phase, const kn_buf *bufs);
 

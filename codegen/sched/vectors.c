@@ -145,12 +145,26 @@ static bool unaligned_fits(kn_phase *ph, const int *align, const kn_buf *bufs,
     return fits && first;
 }
 
+/* Is it the same for all indices of some axis that has several? */
+static bool is_broadcast(const kn_phase *ph, const kn_access *acc)
+{
+    bool same = false;
+    for (int a = 0; a < ph->nest.naxes; a++)
+        same = same || (ph->nest.axes[a].extent > 1 && acc->stride[a] == 0);
+    return same;
+}
+
 int kn_widest_element(const kn_phase *ph, const kn_buf *bufs)
 {
+    const int va = kn_phase_vector_axis(ph);
     int widest = 1;
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
-        int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
+        if (!acc || (va >= 0 && acc->stride[va] == 0))
+            continue;
+        int bytes = kn_bytes(bufs[acc->buf].dtype);
+        if (i < ph->nest.values.len && is_broadcast(ph, acc))
+            bytes = (bytes + 1) / 2; /* by two accesses */
         widest = bytes > widest ? bytes : widest;
     }
     return widest;
