@@ -101,6 +101,17 @@ static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const kn_cell *c
     acc->n++;
 }
 
+/* Is it a sum of exp(x - max(x)), whose exponentials devices may approximate? */
+static bool sums_below_max(const kn_node *n)
+{
+    const kn_node *e = kn_view_root(n->in[0]), *d = e->op == KN_OP_EXP ? kn_view_root(e->in[0]) : e;
+    if (n->op != KN_OP_SUM || n->dtype != KN_F32 || d->op != KN_OP_SUB)
+        return false;
+    const kn_node *m = kn_view_root(d->in[1]);
+    m = m->op == KN_OP_WHERE ? kn_view_root(m->in[1]) : m;
+    return m->op == KN_OP_MAX && kn_view_root(m->in[0]) == kn_view_root(d->in[0]);
+}
+
 static kn_cell finish_float(const kn_node *n, const accumulation *acc, double shift_err)
 {
     kn_dtype t = n->dtype;
@@ -110,7 +121,7 @@ static kn_cell finish_float(const kn_node *n, const accumulation *acc, double sh
      * with the serial part, where adding the same number over and over errs to the same side each time. */
     long double serial = acc->n < 4096 ? (long double)acc->n / 8 : 512;
     long double depth = 4 + 2 * log2l(1 + (long double)acc->n) + serial;
-    err = acc->error + depth * u * acc->magnitude;
+    err = acc->error + depth * u * acc->magnitude + (sums_below_max(n) ? acc->rough : 0);
     if (acc->magnitude > kn_largest(in)) /* a partial sum may overflow */
         err = INFINITY;
     switch (n->op) {

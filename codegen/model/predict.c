@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "codegen/kir/below_max.h"
 #include "codegen/kir/grid.h"
 #include "codegen/kir/lanes.h"
 #include "codegen/kir/scatter_sum.h"
@@ -354,7 +355,8 @@ enum {
     QUOTIENT = 8,      /* the same of quotients and remainders of integers */
     PLAIN_COST = 2,
     MOMENTS_COST = 18,
-    PEAK_COST = 18,
+    PEAK_COST = 12, /* of f32; of f64 its exponentials are exact */
+    EXACT_PEAK_COST = 18,
     STEP_COST = 15,
     AXIS_COST = 38,
     COMPACT_COST = 12,  /* of testing a member's place */
@@ -367,8 +369,9 @@ static double accumulating(const kn_phase *ph, int red)
         return 0;
     kn_state state = kn_red_state(ph, red);
     return state == KN_STATE_MOMENTS ? MOMENTS_COST
-           : state == KN_STATE_PEAK  ? PEAK_COST
-                                     : PLAIN_COST;
+           : state == KN_STATE_PEAK
+               ? ph->nest.reds.data[red].dtype == KN_F32 ? PEAK_COST : EXACT_PEAK_COST
+               : PLAIN_COST;
 }
 
 /* May functions be the hardware's approximations? So with fast_math, and if all elements that are stored have 16
@@ -435,7 +438,9 @@ static double additions(model *m, const kn_phase *ph)
                 kn_bytes(v->dtype) == 8)
                 wide = costly ? QUOTIENT : DOUBLE;
             costly = costly && kn_is_float(v->dtype);
-            sum += cost * wide * (costly ? function : 1) * a_lane(ph, lanes, i);
+            const bool rough =
+                costly && m->target->sm && v->dtype == KN_F32 && kn_is_summed_below_max(ph, i);
+            sum += cost * wide * (rough ? 0.5 : costly ? function : 1) * a_lane(ph, lanes, i);
         }
     }
     for (int i = 0; i < ph->nest.reds.len; i++)

@@ -1,6 +1,8 @@
 /* Which f32 values need not be exact to the last bit: those that are only used rounded to 16 bits, by themselves, in
- * products and quotients, or, of exponentials, which are positive, in sums. ir/interp_bound.c has their error bounds. */
+ * products and quotients, or, of exponentials, which are positive, in sums. And exponentials of x - max(x) that are only
+ * summed. ir/interp_bound.c and ir/interp_reduce.c have their error bounds. */
 #include "codegen/emit/cuda/writer.h"
+#include "codegen/kir/below_max.h"
 
 /* Is value i a rounding to 16 bits, or an imprecise product or quotient? */
 static bool is_imprecise_use(const kn_cuda_writer *w, int i)
@@ -66,7 +68,12 @@ void kn_cuda_find_imprecise(kn_cuda_writer *w)
 /* An exponential that is only rounded, in no product, quotient or sum, keeps the bound of ir/ops.def. */
 bool kn_cuda_imprecise_exp(const kn_cuda_writer *w, int i)
 {
-    bool imprecise = w->imprecise[i] && !w->k->fast && kn_is_elem(kn_value_at(w->ph, i), KN_OP_EXP);
+    const kn_value *v = kn_value_at(w->ph, i);
+    if (w->k->fast || !kn_is_elem(v, KN_OP_EXP) || v->dtype != KN_F32)
+        return false;
+    if (kn_is_summed_below_max(w->ph, i))
+        return true;
+    bool imprecise = w->imprecise[i];
     for (int u = i + 1; u < w->ph->nest.values.len && imprecise; u++)
         imprecise =
             !is_operand(kn_value_at(w->ph, u), i) || !kn_is_elem(kn_value_at(w->ph, u), KN_OP_CAST);

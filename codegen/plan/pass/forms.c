@@ -3,6 +3,7 @@
  * maximum and sum in one sweep (form/online.c). */
 #include "codegen/plan/form/form.h"
 #include "codegen/plan/pass/passes.h"
+#include "codegen/sched/sched.h"
 
 void kn_pass_wraps(kn_planner *p)
 {
@@ -32,9 +33,18 @@ void kn_pass_moments(kn_planner *p)
         use_moments(p, i);
 }
 
-/* The online form saves a sweep over memory, and saves shared memory if no later sweep reads the group. A block that
- * is alone on its multiprocessor computes its exponentials while the group arrives; not of 16 bits, whose
- * exponentials behind a known maximum are approximate, and so cheaper (measured:
+/* Is a phase, of which one sweep is left in the online form, predicted to be quicker so? */
+static bool is_quicker_online(kn_planner *p, const kn_phase *online, const kn_phase *as_written)
+{
+    const kn_site at = kn_planner_site(p);
+    return !p->problem->invariant && online->nest.nsweeps == 1 &&
+           kn_predict_phase_ns(&at, kn_preview(p, online)->phases) <
+               kn_predict_phase_ns(&at, kn_preview(p, as_written)->phases);
+}
+
+/* The online form saves a sweep over memory, and saves shared memory if no later sweep reads the group. Where registers
+ * keep the group, it saves a combine. A block that is alone on its multiprocessor computes its exponentials while the group
+ * arrives; not of 16 bits, whose exponentials behind a known maximum are approximate, and so cheaper (measured:
  * docs/lab/rows-larger-than-a-cluster.md). */
 static void use_where_cheaper(kn_planner *p, int i)
 {
@@ -45,8 +55,11 @@ static void use_where_cheaper(kn_planner *p, int i)
         return;
     kn_count_sweeps(p->arena, &online);
     kn_keeping kept = kn_preview_keep(p, i);
-    if (kept.keep == KN_KEEP_NONE ||
-        (kept.keep != KN_KEEP_REGISTERS && (online.nest.nsweeps == 1 || kept.alone)))
+    const bool pays = kept.keep == KN_KEEP_NONE ? true
+                      : kept.keep == KN_KEEP_REGISTERS
+                          ? is_quicker_online(p, &online, &p->phases.data[i])
+                          : online.nest.nsweeps == 1 || kept.alone;
+    if (pays)
         p->phases.data[i] = online;
 }
 

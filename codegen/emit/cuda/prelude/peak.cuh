@@ -1,11 +1,15 @@
 // Online softmax: the running maximum and the running sum of exp(x - max) (Milakov and Gimelshein, "Online normalizer
 // calculation for softmax", 2018). No difference of infinities is taken, so that the sum is finite until result_sum().
+// exp(x) of a term below the maximum; ir/interp_reduce.c has the sum's bound.
+__device__ __forceinline__ float kn_exp_below_max(float x) { return kn_approximate_exp(x); }
+__device__ __forceinline__ double kn_exp_below_max(double x) { return kn_exp(x); }
+
 template <class T> struct kn_max_expsum {
     T max, sum;
     static __device__ __forceinline__ T scale(T x, T max) { return kn_exp(x == max ? (T)0 : x - max); }
     __device__ __forceinline__ void add(T x)
     {
-        const T e = kn_exp(kn_fmin(-kn_abs(x - max), (T)0)); // 1 of equal infinities
+        const T e = kn_exp_below_max(kn_fmin(-kn_abs(x - max), (T)0)); // 1 of equal infinities
         sum = x > max ? sum * e + 1 : sum + e;
         max = kn_maximum(max, x);
     }
@@ -19,7 +23,7 @@ template <class T> struct kn_max_expsum {
         const T base = top == -(T)KN_INF ? (T)0 : top;
 #pragma unroll
         for (int l = 0; l < N; ++l)
-            more += kn_exp(x.at[l] - base);
+            more += kn_exp_below_max(x.at[l] - base);
         sum = sum * kn_exp(max - base) + more;
         max = top;
     }
