@@ -374,16 +374,10 @@ static double accumulating(const kn_phase *ph, int red)
                : PLAIN_COST;
 }
 
-/* May functions be the hardware's approximations? So with fast_math, and if all elements that are stored have 16
- * bits. */
+/* May functions be the hardware's approximations? */
 static bool approximates(const kn_kernel *k, const kn_phase *ph)
 {
-    bool narrow = kn_phase_stores_elements(ph);
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        if (ph->nest.stores.data[i].kind == KN_STORE_ELEMENT)
-            narrow =
-                narrow && kn_bytes(ph->nest.values.data[ph->nest.stores.data[i].value].dtype) == 2;
-    return k->fast || narrow;
+    return k->fast || kn_phase_stores_halves(ph);
 }
 
 /* Is it another name for registers that are there: an integer in more or fewer bits, the upper half of 64? */

@@ -6,7 +6,8 @@
  *
  *   registers  A value takes over the registers of a kept one that no later sweep needs: exp(x - max) those of x. That
  *              costs no register, and pays if it saves more than a copy. If there is none, as for a float computed from a
- *              16-bit x, it takes new registers, up to KN_KEPT_WORDS with all others.
+ *              16-bit x, it takes new registers, up to KN_KEPT_WORDS with all others. From some on fewer threads fit, so it has
+ *              to save more than a conversion or an approximate exponential. Blocks of mixed phases have all registers anyhow.
  *   shared     It takes over the place of a kept load likewise, in a block or a cluster, but no new one. It is written and
  *              read once more.
  *   CPUs       It goes through the worker's memory, in phases of rows that the second-level cache holds; at most
@@ -20,8 +21,13 @@
 
 enum {
     REGISTER_PRICE = 1,
+    /* of new registers beyond FEW_WORDS of all that is kept: fewer threads fit on a multiprocessor (measured:
+     * docs/lab/rows-of-16-bits.md) */
+    NEW_REGISTER_PRICE = 16,
+    FEW_WORDS = 24,
     MEMORY_PRICE = 4,
     LOAD_COST = 2,
+    FUNCTION_COST = 4,
     MOST_FRAMES = 2,
     MOST_VALUES = 256,
     FEWEST_LANES = 64, /* of a tile of columns */
@@ -31,6 +37,8 @@ typedef struct keeper {
     kn_arena *arena;
     const kn_phase *ph;
     kn_keep where;
+    int new_price; /* of new registers, once they are many */
+    bool approximate;
     bool *need;  /* of each sweep, as values are kept now: a mark a value */
     bool *trial; /* the same, for what is tried */
 } keeper;
@@ -58,6 +66,15 @@ static void begin(keeper *k)
     find_needs(k, 0);
 }
 
+/* Additions that a value takes: functions may be approximate. */
+static int cost_of(const keeper *k, const kn_value *v)
+{
+    if (v->kind != KN_V_ELEM)
+        return LOAD_COST;
+    bool function = kn_ops[v->op].cost > FUNCTION_COST && v->dtype == KN_F32;
+    return kn_ops[v->op].cost / (function && k->approximate ? 2 : 1);
+}
+
 /* Additions an element in all sweeps from `from` on. */
 static int cost_from(const keeper *k, int from)
 {
@@ -66,7 +83,7 @@ static int cost_from(const keeper *k, int from)
         for (int i = 0; i < k->ph->nest.values.len; i++) {
             const kn_value *v = &k->ph->nest.values.data[i];
             if (need_of(k, t)[i] && v->level == KN_ELEMENT && !kn_is_found(k->ph, i, t))
-                cost += v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
+                cost += cost_of(k, v);
         }
     return cost;
 }
@@ -135,7 +152,9 @@ static int keep_one(keeper *k, kn_phase *ph, int i, int least)
     int gain = cost - cost_from(k, since + 1);
     if (gain <= least || (k->where != KN_KEEP_FRAME && (h->room = find_room(k, i)) < 0))
         return 0;
-    return gain;
+    bool fewer_threads = k->where == KN_KEEP_REGISTERS && h->room == i && !ph->how.mixed &&
+                         kn_held_words(ph) > FEW_WORDS;
+    return fewer_threads && gain <= k->new_price ? 0 : gain;
 }
 
 /* Keeps the value that saves most, if it is worth more than `price`. */
@@ -164,7 +183,7 @@ static bool keep_best(keeper *k, kn_phase *ph, int price)
 void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reuse reuse)
 {
     bool cpu = target->sm == 0;
-    keeper k = {.arena = a, .ph = ph};
+    keeper k = {.arena = a, .ph = ph, .approximate = !cpu && kn_phase_stores_halves(ph)};
     if (ph->nest.nsweeps < 2 || ph->how.split || ph->nest.values.len > MOST_VALUES ||
         reuse == KN_REUSE_RECOMPUTE)
         return;
@@ -180,6 +199,7 @@ void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reu
     int price = reuse == KN_REUSE_KEEP         ? 0
                 : k.where == KN_KEEP_REGISTERS ? REGISTER_PRICE
                                                : MEMORY_PRICE;
+    k.new_price = reuse == KN_REUSE_KEEP ? 0 : NEW_REGISTER_PRICE;
     for (int n = 0; (k.where != KN_KEEP_FRAME || n < MOST_FRAMES) && keep_best(&k, ph, price);)
         n++;
 }
