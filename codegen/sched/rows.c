@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 
 #include "codegen/kir/lanes.h"
@@ -82,9 +83,33 @@ static int moved_a_step(const kn_phase *ph)
     return (int)bytes;
 }
 
+/* Are there so many groups that each gets only a part of a block? */
+static bool crowded(const kn_phase *ph, const kn_target *target)
+{
+    return !ph->universal && kn_scheduled_groups(ph) * ph->num.splits >= target->units * 8;
+}
+
+/* Are its groups reduced again by what the first reduction gives? */
+static bool reduces_twice(const kn_phase *ph)
+{
+    int sweeps = 0;
+    for (int t = 0; t < ph->nest.nsweeps; t++)
+        sweeps += kn_sweep_reduces(ph, t);
+    return sweeps > 1;
+}
+
+/* Would lanes with so many steps each be more than a warp, and leave more than a quarter of the steps unused, for they
+ * are a power of two, or would a warp be enough with the most steps? */
+static bool wastes_steps(int64_t n, int steps, int most)
+{
+    const int64_t lanes = lanes_for(n, steps);
+    return lanes > WARP && (lanes_for(n, most) <= WARP || 4 * n <= 3 * steps * lanes);
+}
+
 /* The most steps of a thread that keeps in registers all that is read again; 0 if there is nothing, or no register,
  * to keep it in. Values computed from 16-bit elements take a register each, so these count as 32 bits as long as that
- * costs only lanes. */
+ * costs only lanes; not where many groups are reduced twice, and what each thread does for that once a group would be shared
+ * by few elements (measured: docs/lab/rows-of-16-bits.md). */
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
     int words = kn_step_words(ph, 0);
@@ -97,13 +122,10 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
                     : KN_KEEP_STEPS;
     int most = most_steps(ph, words, KN_KEEP_STEPS),
         wide = most_steps(ph, kn_step_words(ph, 4), quick);
+    if (kn_step_words(ph, 4) > words && crowded(ph, target) && reduces_twice(ph) &&
+        wastes_steps(steps(ph), wide, most))
+        return most;
     return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
-}
-
-/* Are there so many groups that each gets only a part of a block? */
-static bool crowded(const kn_phase *ph, const kn_target *target)
-{
-    return !ph->universal && kn_scheduled_groups(ph) * ph->num.splits >= target->units * 8;
 }
 
 /* Are groups so few and so short that each may have a lane of a warp for every step? Then all loads are in flight at
@@ -112,17 +134,6 @@ static bool has_one_step(const kn_phase *ph, const kn_target *target)
 {
     return keepable_steps(ph, target) && !ph->how.cluster && !ph->how.mixed &&
            !crowded(ph, target) && kn_phase_one_run(ph) && steps(ph) <= WARP;
-}
-
-static bool registers_keep(const kn_phase *ph, const kn_target *target)
-{
-    int most = keepable_steps(ph, target);
-    int threads = target->max_block;
-    if ((ph->how.cluster || keeps_wide(ph)) && threads > KN_HALF_BLOCK)
-        threads = KN_HALF_BLOCK;
-    if (ph->how.cluster && !kn_phase_one_run(ph))
-        return false; /* in shared memory, as larger ones: one kernel less */
-    return most && lanes_for(steps(ph), most) <= threads;
 }
 
 /* Bytes of a block's part of a group in shared memory, of what is read again. */
@@ -142,6 +153,27 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
     if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !place)
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
+}
+
+/* Blocks that keep their part of a group in shared memory and share a multiprocessor. */
+static int64_t sharing_blocks(const kn_phase *ph, const kn_target *target)
+{
+    return shared_keeps(ph, target) ? target->smem_block / (part_bytes(ph) + KN_SCRATCH_BYTES / 2)
+                                    : 0;
+}
+
+/* A block of which a multiprocessor has registers for one only leaves memory idle at its barriers. Where there are groups
+ * for more, and shared memory has room for two, it keeps them. */
+static bool registers_keep(const kn_phase *ph, const kn_target *target)
+{
+    int most = keepable_steps(ph, target);
+    int threads = target->max_block;
+    bool share = kn_scheduled_groups(ph) > target->units && sharing_blocks(ph, target) > 1;
+    if ((ph->how.cluster || keeps_wide(ph) || share) && threads > KN_HALF_BLOCK)
+        threads = KN_HALF_BLOCK;
+    if (ph->how.cluster && !kn_phase_one_run(ph))
+        return false; /* in shared memory, as larger ones: one kernel less */
+    return most && lanes_for(steps(ph), most) <= threads;
 }
 
 /* Not fewer than other phases need that walk the same parts. */
@@ -259,7 +291,7 @@ int kn_rows_rest_steps(const kn_phase *ph)
  * element at a time. */
 static int sharing_threads(const kn_phase *ph, const kn_target *target)
 {
-    int64_t at_once = target->smem_block / (part_bytes(ph) + KN_SCRATCH_BYTES / 2);
+    int64_t at_once = sharing_blocks(ph, target);
     return at_once >= 4 && ph->how.vec > 1 ? 256 : at_once >= 2 ? 512 : 1024;
 }
 
@@ -283,6 +315,22 @@ static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
     return part_of_warp(n, lanes < WARP ? lanes : WARP);
 }
 
+/* Threads of blocks that take a group each and read it once: all that a block may have, unless the last wave of such
+ * blocks would have few (measured: docs/lab/rows-of-16-bits.md). */
+static int threads_of_whole_waves(const kn_phase *ph, const kn_target *target)
+{
+    enum { FEWEST = 256 };
+    int threads = target->max_block;
+    bool once = ph->nest.nsweeps == 1 && ph->alone && !ph->universal;
+    for (; once && threads > FEWEST; threads /= 2) {
+        const int at_once = target->units * (target->max_threads_unit / threads);
+        const double waves = (double)kn_scheduled_groups(ph) / at_once;
+        if (waves <= 1 || ceil(waves) <= 1.1 * waves)
+            break;
+    }
+    return threads;
+}
+
 /* If registers hold a group, as many threads as that takes; else a block a group from about a hundred steps on, and
  * several groups a block below. Blocks are small where there are enough of them: while some wait, others load
  * (measured: docs/lab/softmax-50257.md). */
@@ -295,7 +343,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
                : n <= 8192                ? 256
                : ph->how.split            ? 512
                : crowded(ph, target)      ? 256
-                                          : 1024;
+                                          : threads_of_whole_waves(ph, target);
     if (ph->how.mixed) {
         want = kn_mixed_lanes(ph) > MIXED_BLOCK ? kn_mixed_lanes(ph) : MIXED_BLOCK;
     } else if (ph->how.resident) {
