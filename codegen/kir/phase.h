@@ -270,6 +270,9 @@ void kn_phase_needs(const kn_phase *p, int sweep, bool *need);
 /* Marks what one value is computed from. */
 void kn_value_needs(const kn_phase *p, int value, bool *need);
 
+/* Gives what a group takes by an index, and the index, the stage of its first use, instead of the first that it could
+ * have: defer.c. */
+void kn_defer_gathers(kn_arena *arena, kn_phase *phase);
 /* Sets nsweeps, and how many sweeps need each value. */
 void kn_count_sweeps(kn_arena *arena, kn_phase *phase);
 /* Removes values and reductions that no store and no export needs. */

@@ -11,6 +11,7 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
     kn_count_sweeps(at->arena, ph);
     if (ph->local)
         return;
+    kn_defer_gathers(at->arena, ph);
     kn_scatter_sum sum;
     ph->how.scatter_sum = kn_find_scatter_sum(ph, &sum);
     ph->how.walk = kn_walker_for(ph)->walk;
