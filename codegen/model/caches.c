@@ -33,22 +33,6 @@ static int times_through(const kn_phase *ph)
     return kn_goes_by_group(ph) || ph->how.mixed ? 1 : ph->nest.nsweeps;
 }
 
-/* Group values are loaded once, also those that no sweep needs. */
-const int *kn_times_read(const kn_kernel *k)
-{
-    int *times = KN_NEW_ARRAY(k->arena, int, k->bufs.len + 1);
-    for (int p = 0; p < k->phases.len; p++) {
-        const kn_phase *ph = &k->phases.data[p];
-        for (int i = 0; i < ph->nest.values.len; i++) {
-            const kn_value *v = &ph->nest.values.data[i];
-            bool again = v->level == KN_ELEMENT && !kn_kept(ph, i);
-            if (kn_is_read(v))
-                times[v->access->buf] += again ? v->sweeps : 1;
-        }
-    }
-    return times;
-}
-
 bool kn_varies_everywhere(const kn_phase *ph, const kn_value *v)
 {
     bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
@@ -62,6 +46,33 @@ static int elements_of(const kn_phase *ph, int i)
 {
     const kn_value *v = &ph->nest.values.data[i];
     return kn_varies_everywhere(ph, v) ? v->access->buf : -1;
+}
+
+/* Does a group take an element by an index from its own part of an array, which it walks as well? That does not read the
+ * array again. */
+static bool takes_from_its_own(const kn_phase *ph, const kn_value *v)
+{
+    bool walked = false;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        walked = walked || elements_of(ph, i) == v->access->buf;
+    return walked && v->kind == KN_V_GATHER && v->level == KN_GROUP &&
+           kn_access_varies(v->access, 0, ph->nest.ngroup);
+}
+
+/* Group values are loaded once, also those that no sweep needs. */
+const int *kn_times_read(const kn_kernel *k)
+{
+    int *times = KN_NEW_ARRAY(k->arena, int, k->bufs.len + 1);
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
+        for (int i = 0; i < ph->nest.values.len; i++) {
+            const kn_value *v = &ph->nest.values.data[i];
+            bool again = v->level == KN_ELEMENT && !kn_kept(ph, i);
+            if (kn_is_read(v) && !takes_from_its_own(ph, v))
+                times[v->access->buf] += again ? v->sweeps : 1;
+        }
+    }
+    return times;
 }
 
 const bool *kn_walks_backwards(const kn_kernel *k)

@@ -20,6 +20,8 @@ CASES = [
     ("sum(x, axis=1) * x[:, 0]", "16384,4096", "kn_load", "evict first"),
     ("sum(x, axis=1) * take(x[:, 0], i)", "16384,4096", "kn_load_with_policy", "evict last"),
     ("sum(x * take(x[0], i)[:, None], axis=1)", "16384,4096", "kn_load", "evict first"),
+    # but an element of its own row
+    ("sum(x, axis=1) * take_along_axis(x, i[:, None], axis=1)[:, 0]", "16384,4096", "kn_load_with_policy", "evict first"),
     # writes as much: in one go, in registers, in shared memory by bulk copies
     ("x * 2", "16384,4096", "kn_load_with_policy", "evict last"),
     ("x / sum(x, axis=1, keepdims=True)", "16384,4096", "kn_load_with_policy", "evict last"),
