@@ -35,6 +35,8 @@ enum {
     /* Of all steps at a time, in additions: beyond that a thread computes long enough for others to load, and more code
      * costs only compile time. */
     MOST_ADDITIONS = 1536,
+    /* The most batches for which each step is guarded, so that the last one needs not be whole. */
+    FEW_BATCHES = 4,
 };
 
 /* A loop's place in the kernel. The arrays have an entry for each value of the phase. */
@@ -242,13 +244,24 @@ static bool exceeds_registers(const loop_site *s)
     return (any && words > KN_KEPT_WORDS) || converted > KN_KEPT_WORDS;
 }
 
+/* Has a thread so few steps that the remainder of their count, which waits step by step, takes longer than the rest? */
+static bool is_mostly_remainder(const loop_site *s, const kn_sweep_loop *l)
+{
+    const kn_phase *ph = s->ph;
+    const int64_t members = ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members;
+    const int64_t batch = (int64_t)l->unroll * kn_phase_step(ph);
+    return !ph->universal && !kn_phase_resident(ph) && members % batch != 0 &&
+           members < FEW_BATCHES * batch;
+}
+
 /* In a cyclic partition of a split group the steps of a batch are contiguous, so that each block reads memory in longer
  * runs (docs/lab/split-order.md). Not of threads with several reductions, whose registers would let fewer blocks
  * fit. */
 static kn_batch choose_batch(const loop_site *s, const kn_sweep_loop *l)
 {
     bool contiguous = s->ph->nest.reds.len == 1 && may_be_contiguous(s, l);
-    bool counted = kn_by_block(s->ph) && !l->backwards && !s->ph->local;
+    bool counted =
+        kn_by_block(s->ph) && !l->backwards && !s->ph->local && !is_mostly_remainder(s, l);
     if (l->unroll == 1 || (takes_few_members(s) && s->ph->how.walk == KN_WALK_ROWS) ||
         (counted ? !s->on_chip && !contiguous : s->on_chip) || !may_batch(s))
         return KN_BATCH_NONE;
