@@ -303,6 +303,13 @@ static int part_of_warp(int64_t n, int64_t lanes)
     return n < 4 && lanes <= 1 ? 1 : lanes <= 4 ? 4 : lanes <= 16 ? 16 : WARP;
 }
 
+/* The steps of a lane, at most, as long as there are more lanes. */
+static int steps_of_lane(const kn_phase *ph, const kn_target *target)
+{
+    int few = kn_steps_for(ph->how.vec, LANE_ELEMENTS), most = keepable_steps(ph, target);
+    return few < most ? few : most;
+}
+
 /* Lanes of a warp, at most all, that keep a group in registers; 0: it takes more. */
 static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
 {
@@ -310,8 +317,7 @@ static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
     int most = keepable_steps(ph, target);
     if (!most || lanes_for(n, most) > WARP)
         return 0;
-    int few = kn_steps_for(ph->how.vec, LANE_ELEMENTS);
-    int64_t lanes = lanes_for(n, few < most ? few : most);
+    int64_t lanes = lanes_for(n, steps_of_lane(ph, target));
     return part_of_warp(n, lanes < WARP ? lanes : WARP);
 }
 
@@ -397,8 +403,8 @@ static void keep_one_step(kn_arena *a, kn_phase *ph)
 }
 
 /* Every step that a thread may take is unrolled. In a kernel of its own a phase may take as many as there are
- * registers for, whatever the size of its groups, so that one kernel serves all; phases that share a kernel share
- * registers, and take no more than they need. Light or short groups of exactly so many members, powers of two, have a
+ * registers for, whatever the size of its groups, so that one kernel serves all; those of fewer lanes than a warp has
+ * take few. Phases that share a kernel share registers, and take no more than they need. Light or short groups of exactly so many members, powers of two, have a
  * kernel without bounds checks. */
 static void keep_in_registers(const kn_site *at, kn_phase *ph)
 {
@@ -414,7 +420,7 @@ static void keep_in_registers(const kn_site *at, kn_phase *ph)
                    ph->how.vec > 1 &&
                    ph->nest.members == (int64_t)ph->how.tpg * ph->how.vec * ph->how.steps;
     if (ph->alone && !ph->how.full)
-        ph->how.steps = keepable_steps(ph, target);
+        ph->how.steps = ph->how.tpg < WARP ? steps_of_lane(ph, target) : keepable_steps(ph, target);
 }
 
 /* Members of a chunk, which prefetch refills while the block stores the others: about CHUNK_BYTES of each array
