@@ -129,8 +129,8 @@ static double ulp_of(const kn_node *n, const kn_scalar *in)
     return ulp * fmax(1, hypot(in[1].f, in[1].im) * fmax(1, turn));
 }
 
-/* A quotient may be off by 2 units of its last place, an exponential by 4 and 3/4 for each unit of its operand.
- * Infinite where that may be out of f32's range. */
+/* A quotient may be off by 2 units of its last place, an exponential by 4 and 3/4 for each unit of its operand; of other
+ * operations what their operands are off by is what remains. Infinite where that may be out of f32's range. */
 double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c)
 {
     double rough = 0;
@@ -138,6 +138,12 @@ double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const
         return 0;
     if (n->op == KN_OP_MUL || n->op == KN_OP_DIV)
         rough = c[0]->rough + c[1]->rough;
+    if (n->op == KN_OP_ADD && in[0].f >= 0 && in[1].f >= 0)
+        rough = fmax(c[0]->rough, c[1]->rough);
+    if (n->op == KN_OP_NEG || n->op == KN_OP_ABS)
+        rough = c[0]->rough;
+    if (n->op == KN_OP_WHERE)
+        rough = c[in[0].i ? 1 : 2]->rough;
     if (n->op == KN_OP_DIV)
         rough += 4 * kn_unit_roundoff(KN_F32);
     if (n->op == KN_OP_EXP)

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codegen/kir/below_max.h"
 #include "codegen/kir/grid.h"
 #include "codegen/kir/lanes.h"
+#include "codegen/kir/precision.h"
 #include "codegen/kir/scatter_sum.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/machine.h"
@@ -374,12 +374,6 @@ static double accumulating(const kn_phase *ph, int red)
                : PLAIN_COST;
 }
 
-/* May functions be the hardware's approximations? */
-static bool approximates(const kn_kernel *k, const kn_phase *ph)
-{
-    return k->fast || kn_phase_stores_halves(ph);
-}
-
 /* Is it another name for registers that are there: an integer in more or fewer bits, the upper half of 64? */
 static bool is_renamed(const kn_phase *ph, const kn_value *v)
 {
@@ -415,8 +409,10 @@ static double additions(model *m, const kn_phase *ph)
 {
     const double unaligned_rows =
         1.2; /* the check whether a vector is the first or the last of a row */
+    const double approximation = 0.5; /* of a function's cost */
     const kn_lanes *lanes = m->target->sm ? kn_find_lanes(m->k->arena, ph) : NULL;
-    double sum = 0, function = m->target->sm && approximates(m->k, ph) ? 0.5 : 1;
+    const bool *imprecise = m->target->sm ? kn_find_imprecise(m->k->arena, ph) : NULL;
+    double sum = 0;
     for (int s = 0; s < ph->nest.nsweeps; s++) {
         at_sweep(m, ph, s);
         for (int i = 0; i < ph->nest.values.len; i++) {
@@ -431,10 +427,9 @@ static double additions(model *m, const kn_phase *ph)
             if (m->target->sm && v->kind == KN_V_ELEM && kn_is_int(v->dtype) &&
                 kn_bytes(v->dtype) == 8)
                 wide = costly ? QUOTIENT : DOUBLE;
-            costly = costly && kn_is_float(v->dtype);
-            const bool rough =
-                costly && m->target->sm && v->dtype == KN_F32 && kn_is_summed_below_max(ph, i);
-            sum += cost * wide * (rough ? 0.5 : costly ? function : 1) * a_lane(ph, lanes, i);
+            const bool approximated = imprecise && costly && kn_is_float(v->dtype) &&
+                                      (m->k->fast || kn_is_approximated(ph, imprecise, i));
+            sum += cost * wide * (approximated ? approximation : 1) * a_lane(ph, lanes, i);
         }
     }
     for (int i = 0; i < ph->nest.reds.len; i++)

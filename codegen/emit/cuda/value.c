@@ -147,8 +147,10 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
                                          [KN_DIVIDED] = "kn_divide_any(%s, %s)"};
         return kn_cuda_printed(w, quotients[w->quotients], in[0], by);
     }
-    if (kn_cuda_imprecise_exp(w, i))
-        return kn_cuda_printed(w, "kn_approximate_exp(%s)", in[0]);
+    if (!w->k->fast && kn_is_approximated(w->ph, w->imprecise, i))
+        return v->op == KN_OP_EXP
+                   ? kn_cuda_printed(w, "kn_approximate_exp(%s)", in[0])
+                   : kn_cuda_printed(w, "kn_approximate_quotient(%s, %s)", in[0], in[1]);
     if (w->ph->how.inline_quotients && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) &&
         v->dtype == KN_F32)
         return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);

@@ -3,7 +3,6 @@
  *
  *   text.c        lines, names, literals, indices
  *   place.c       where a step's elements are: in memory, registers, shared memory, a tile
- *   precision.c   which values need not be exact to the last bit
  *   value.c       expressions; what is computed and stored once a group
  *   caches.c      cache policies of loads and stores
  *   unaligned.c   unaligned rows: their range, and the vectors peeled off at both ends
@@ -26,6 +25,7 @@
 
 #include "codegen/kir/kir.h"
 #include "codegen/kir/lanes.h"
+#include "codegen/kir/precision.h"
 
 /* How a quotient by a group value is computed: by the divisor's reciprocal, each with a test of its own for whether
  * that is exact; by the reciprocal, with one test for all quotients of a step; or by division. */
@@ -52,7 +52,7 @@ typedef struct kn_cuda_writer {
     bool *wide; /* COLS: a group value that is an array, an element for each of a thread's groups */
     bool *broadcast;       /* packed: a group value that differs from group to group */
     const kn_lanes *lanes; /* what lanes have in common, or NULL */
-    bool *imprecise;       /* an f32 value that is only used rounded to 16 bits: precision.c */
+    const bool *imprecise; /* codegen/kir/precision.h */
     /* ---- the steps being written ---- */
     const kn_sweep_loop *loop;
     bool tiled;        /* they are of a tile, where transposed accesses find their elements */
@@ -149,13 +149,6 @@ const char *kn_cuda_held(kn_cuda_writer *w);
 const char *kn_cuda_copied_end(const kn_phase *ph);
 /* Where a thread's whole vectors end. */
 const char *kn_cuda_vectors_end(const kn_phase *ph);
-
-/* ---- precision.c ---- */
-
-/* Finds imprecise values, on entering a phase. */
-void kn_cuda_find_imprecise(kn_cuda_writer *w);
-/* May value i, an exponential, be approximated by the hardware's exp2? */
-bool kn_cuda_imprecise_exp(const kn_cuda_writer *w, int i);
 
 /* ---- value.c ---- */
 

@@ -49,6 +49,13 @@ __device__ __forceinline__ float kn_approximate_exp2(float a)
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
     return r;
 }
+// Within 2 ulp, for all operands, without division's subroutine.
+__device__ __forceinline__ float kn_approximate_quotient(float a, float b)
+{
+    float r;
+    asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
 // exp(a) within 4 + 3/4 abs(a) ulp, as the square of exp(a / 2), whose exp2 is far from overflow and underflow.
 __device__ __forceinline__ float kn_approximate_exp(float a)
 {

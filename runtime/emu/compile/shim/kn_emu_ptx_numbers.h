@@ -86,6 +86,7 @@ template <class T, class A> KN_EMU_INLINE unsigned population(A a)
     return (unsigned)__popcll(kn_emu::bits(as<T>(a)));
 }
 KN_EMU_INLINE float reciprocal(float x) { return 1.0f / x; }
+KN_EMU_INLINE float quotient(float x, float y) { return x / y; }
 using ::cosf;
 using ::exp2f;
 using ::log2f;
