@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-RUNS, FLUSHES = 20, 8
+from timers import Timer
 
 
 def sizes(count):
@@ -48,20 +48,6 @@ def peers(torch, lengths):
     params = [torch.randn(n, device="cuda", requires_grad=True) for n in lengths]
     for p in params:
         p.grad = torch.randn_like(p)
-    flush = torch.empty(64 << 20, device="cuda")
-
-    def time(call):
-        times = []
-        for _ in range(RUNS):
-            for _ in range(FLUSHES):  # the device is busy until the call is handed over
-                flush.fill_(1)
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            call()
-            end.record()
-            torch.cuda.synchronize()
-            times.append(begin.elapsed_time(end) * 1e3)
-        return sorted(times)[RUNS // 2]
 
     def step_of(**how):
         optimiser = torch.optim.Adam(params, lr=1e-3, **how)
@@ -81,8 +67,9 @@ def peers(torch, lengths):
     torch.cuda.current_stream().wait_stream(stream)
     with torch.cuda.graph(graph):
         foreach()
-    return {"foreach": time(foreach), "foreach, CUDA graph": time(graph.replay),
-            "foreach norm, fused Adam": time(step_of(fused=True))}
+    timer = Timer(torch)
+    return {"foreach": timer.median(foreach), "foreach, CUDA graph": timer.median(graph.replay),
+            "foreach norm, fused Adam": timer.median(step_of(fused=True))}
 
 
 def main():

@@ -22,12 +22,12 @@ import sys
 import tempfile
 import time
 
+import timers
+
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
-REPEATS = 21
 PATIENCE = 0.4  # seconds for the repeats of one measurement
-FLUSH = {"cuda": 256 << 20, "cpu": 64 << 20}
-AHEAD = 8  # flushes of a GPU: longer than any host takes to hand over a call, which the device then never waits for
+FLUSH = {"cuda": timers.FLUSH, "cpu": 64 << 20}
 DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
           "i32": "int32", "i8": "int8", "u8": "uint8", "bool": "bool"}  # fmt: skip
 
@@ -80,7 +80,7 @@ def repeated(once):
     start = time.perf_counter()
     times = [once()]
     each = time.perf_counter() - start
-    times += [once() for _ in range(min(REPEATS - 1, int(PATIENCE / max(each, 1e-6))))]
+    times += [once() for _ in range(min(timers.REPEATS - 1, int(PATIENCE / max(each, 1e-6))))]
     return statistics.median(times)
 
 
@@ -111,7 +111,8 @@ class Torch:
             self.modes["torch.compile max-autotune"] = {"mode": "max-autotune-no-cudagraphs"}
         if device == "cuda" and not torch.cuda.is_available():
             raise ImportError("no CUDA")
-        self.flush = torch.empty(FLUSH[device] // 4, dtype=torch.int32, device=device)
+        self.timer = timers.Timer(torch) if device == "cuda" else None
+        self.flush = torch.empty(FLUSH["cpu"], dtype=torch.uint8)
 
     def names(self):
         t = self.torch
@@ -180,21 +181,9 @@ class Torch:
         return (lambda: table[name](*inputs)) if name in table else None
 
     def time(self, call):
-        if self.device == "cpu":
-            return repeated(lambda: wall(self.flush.zero_, call))
-        t = self.torch
-
-        def once():
-            before, after = t.cuda.Event(enable_timing=True), t.cuda.Event(enable_timing=True)
-            for _ in range(AHEAD):
-                self.flush.zero_()
-            before.record()
-            call()
-            after.record()
-            after.synchronize()
-            return before.elapsed_time(after) * 1e3
-
-        return repeated(once)
+        if self.timer:
+            return repeated(lambda: self.timer.once(call))
+        return repeated(lambda: wall(self.flush.zero_, call))
 
     def sync(self):
         if self.device == "cuda":
@@ -325,7 +314,7 @@ class Jax:
 
         def once():
             flushed = self.buffer
-            for _ in range(AHEAD):
+            for _ in range(timers.AHEAD):
                 flushed = self.step(flushed)
             self.jax.block_until_ready(timed(*call.args))
             return self.elapsed() * 1e3
@@ -376,7 +365,7 @@ class Cupy:
 
         def once():
             before, after = cuda.Event(), cuda.Event()
-            for _ in range(AHEAD):
+            for _ in range(timers.AHEAD):
                 self.flush.fill(0)
             before.record()
             call()

@@ -8,13 +8,15 @@ process a GPU, and before each run an all-reduce, behind which all begin."""
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 
-RUNS = 21
-PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs.kiln")
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from timers import Timer  # noqa: E402
+
+PROGRAMS = os.path.join(HERE, "programs.kiln")
 EPS = 1e-5
 
 
@@ -97,21 +99,10 @@ def calls(torch, dist, ranks, program, sizes):
         yield "eager and NCCL", lambda: run(squares, scale)
 
 
-def median_time(torch, dist, call, flush, token):
+def slowest_time(torch, dist, call, timer):
     for _ in range(3):
         call()
-    times = []
-    for _ in range(RUNS):
-        for _ in range(8):  # the device is busy until the call is handed over
-            flush.fill_(1)
-        dist.all_reduce(token)
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end) * 1e3)
-    slowest = torch.tensor([statistics.median(times)], device="cuda")
+    slowest = torch.tensor([timer.median(call)], device="cuda")
     dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
     return slowest.item()
 
@@ -122,10 +113,11 @@ def work(rank, ranks, workloads, meeting, out):
 
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", init_method=f"file://{meeting}", rank=rank, world_size=ranks)
-    flush, token = torch.empty(64 << 20, device="cuda"), torch.zeros(1, device="cuda")
+    token = torch.zeros(1, device="cuda")
+    timer = Timer(torch, lambda: dist.all_reduce(token))
     found = {}
     for label, program, _, sizes in workloads:
-        found[label] = {name: median_time(torch, dist, call, flush, token)
+        found[label] = {name: slowest_time(torch, dist, call, timer)
                         for name, call in calls(torch, dist, ranks, program, sizes)}
     if rank == 0:
         with open(out, "w") as file:
