@@ -2,7 +2,7 @@
 """What a call from Python costs beyond kiln_run(): six arrays without elements, in short rounds that measure both by turns,
 of which the quickest count, for whatever else the machine does only adds to them.
 
-usage: python_call.py      with the package installed, and NumPy or PyTorch
+usage: python_call.py      with the package installed, and NumPy or PyTorch, whose tensors are on the GPU, too, where there is one
 """
 import time
 
@@ -37,7 +37,8 @@ def measure(name, arrays):
 try:
     import torch
 
-    measure("PyTorch", [torch.zeros(0) for _ in range(6)])
+    for device in ["cpu"] + ["cuda"] * torch.cuda.is_available():
+        measure(f"PyTorch, {device}", [torch.zeros(0, device=device) for _ in range(6)])
 except ImportError:
     print("no PyTorch")
 try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python package: programs from functions and texts on arrays of NumPy, and of PyTorch and JAX where they are.
+"""The Python package: programs from functions and texts on arrays of NumPy, and of PyTorch, JAX and CuPy where they are.
 
 usage: test_kiln.py, with the package installed
 """
@@ -29,6 +29,12 @@ try:
     import jax.numpy as jnp
 except ImportError:
     jax = None
+try:
+    import cupy
+
+    cupy = cupy if cupy.cuda.is_available() else None
+except ImportError:
+    cupy = None
 
 BATCHNORM = """
 def batchnorm(x: f32[N, C, H, W], gamma: f32[C], beta: f32[C], eps: f32 = 1e-5):
@@ -371,9 +377,10 @@ def on_gpu():
     graph, out = torch.cuda.CUDAGraph(), torch.empty_like(x)
     with torch.cuda.graph(graph):
         softmax(x, out=out)
-    out.zero_()
-    graph.replay()
-    assert torch.allclose(out, want, atol=1e-6)
+    for contents in torch.randn(512, 4096, device="cuda"), want * 3:
+        x.copy_(contents)
+        graph.replay()
+        assert torch.allclose(out, torch.softmax(contents, 1), atol=1e-6)
     raises(kiln.ArgumentError, "y is on cpu:0", lambda: softmax(x, out=torch.empty(512, 4096)))
 
 
@@ -386,10 +393,25 @@ def test_jax():
     assert f(jnp.ones(3, jnp.bfloat16)).dtype == jnp.bfloat16
 
 
+def test_cupy():
+    x = cupy.asarray(numbers(5, 7))
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        y = softmax(x.T * 2)
+        assert type(y) is cupy.ndarray
+        stream.synchronize()
+    np.testing.assert_allclose(y.get(), expected(x.get().T * 2), rtol=1e-5)
+    out = cupy.zeros((5, 14), np.float32)[:, ::2]
+    assert softmax(x, out=out) is out
+    np.testing.assert_allclose(out.get(), expected(x.get()), rtol=1e-5)
+
+
+LIBRARIES = {"test_torch": torch, "test_jax": jax, "test_cupy": cupy}
+
+
 def main():
     failed = 0
     for name, test in list(globals().items()):
-        if not name.startswith("test_") or (name == "test_torch" and not torch) or (name == "test_jax" and not jax):
+        if not name.startswith("test_") or not LIBRARIES.get(name, True):
             continue
         try:
             test()
