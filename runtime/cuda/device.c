@@ -126,47 +126,24 @@ static void cuda_release(kn_device *dev, void *ptr)
     kn_cuda_leave(d);
 }
 
-/* A stream in a capture does not tell its number, and asking breaks the capture. The default stream fails to tell
- * whether it is in one when another stream is. */
-static bool captures(const kn_cuda *d, void *stream)
-{
-    int status = 0;
-    return d->driver->cuStreamIsCapturing &&
-           (d->driver->cuStreamIsCapturing(stream, &status) != KN_CU_SUCCESS || status != 0);
-}
-
 static bool cuda_captures(kn_device *dev, void *stream)
 {
     kn_cuda *d = kn_cuda_of(dev);
     if (kn_cuda_enter(d) != KN_OK)
         return true;
-    bool captured = captures(d, stream);
+    bool captured = kn_stream_captures(d->driver, stream);
     kn_cuda_leave(d);
     return captured;
 }
 
-/* A number that no other stream of the process ever has: handles are used again, and the handle of "the
- * thread's default stream" stands for another stream in each thread. In a capture it is the handle for all that. The
- * default stream needs no asking. */
 static uint64_t cuda_stream_id(kn_device *dev, void *stream)
 {
-    static _Thread_local char here;
-    static char common;
-    if (!stream)
-        return (uintptr_t)&common;
     kn_cuda *d = kn_cuda_of(dev);
-    unsigned long long id;
-    bool inside = kn_cuda_inside(d);
-    int result = -1;
-    if (d->driver->cuStreamGetId && (inside || kn_cuda_enter(d) == KN_OK)) {
-        if (!captures(d, stream))
-            result = d->driver->cuStreamGetId(stream, &id);
-        if (!inside)
-            kn_cuda_leave(d);
-    }
-    if (result == KN_CU_SUCCESS)
-        return id;
-    return (uintptr_t)stream == KN_CU_STREAM_PER_THREAD ? (uintptr_t)&here : (uintptr_t)stream;
+    bool left = stream && !kn_cuda_inside(d) && kn_cuda_enter(d) == KN_OK;
+    uint64_t id = kn_stream_id(d->driver, stream);
+    if (left)
+        kn_cuda_leave(d);
+    return id;
 }
 
 static bool cuda_reaches(kn_device *dev, const void *data)

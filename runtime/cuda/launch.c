@@ -7,6 +7,7 @@
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/replay.h"
 #include "runtime/cuda/signature.h"
+#include "runtime/cuda/stream.h"
 #include "runtime/device/params.h"
 
 /* How a loaded kernel fits the machine, by the kind of kernel. */
@@ -218,19 +219,15 @@ kn_status kn_cuda_load(kn_device *dev, const char *entry, const char *text, kn_c
     return make_code(kn_cuda_of(dev), NULL, entry, text, code);
 }
 
-/* Work of the kernel may still be on its way. Where it cannot be waited for, the module stays. Relaxed: a capture of
- * another stream is none of it. */
+/* Work of the kernel may still be on its way. Where it cannot be waited for, the module stays. */
 static bool is_done(const kn_cuda *d)
 {
     const kn_driver *drv = d->driver;
-    int mode = KN_CU_CAPTURE_RELAXED;
     if (!drv->cuCtxSynchronize)
         return true;
-    if (drv->cuThreadExchangeStreamCaptureMode)
-        drv->cuThreadExchangeStreamCaptureMode(&mode);
+    int mode = kn_uncaptured(drv);
     bool done = drv->cuCtxSynchronize() == KN_CU_SUCCESS;
-    if (drv->cuThreadExchangeStreamCaptureMode)
-        drv->cuThreadExchangeStreamCaptureMode(&mode);
+    kn_uncaptured_end(drv, mode);
     return done;
 }
 

@@ -2,9 +2,7 @@
 #ifndef KN_RUNTIME_CUDA_POINTER_H
 #define KN_RUNTIME_CUDA_POINTER_H
 
-#include <stdbool.h>
-
-#include "runtime/cuda/abi.h"
+#include "runtime/cuda/stream.h"
 
 static inline bool kn_address_reaches(const kn_driver *d, kn_cu_ptr address)
 {
@@ -25,14 +23,11 @@ static inline bool kn_address_reaches(const kn_driver *d, kn_cu_ptr address)
  * say. Legal while a stream is captured. For GPUs that use all of the host's memory this is not to be asked. */
 static inline bool kn_pointer_reaches(const kn_driver *d, const void *data)
 {
-    int mode = KN_CU_CAPTURE_RELAXED;
     if (!d->cuPointerGetAttribute)
         return true;
-    if (d->cuThreadExchangeStreamCaptureMode)
-        d->cuThreadExchangeStreamCaptureMode(&mode);
-    bool good = kn_address_reaches(d, (kn_cu_ptr)(uintptr_t)data);
-    if (d->cuThreadExchangeStreamCaptureMode)
-        d->cuThreadExchangeStreamCaptureMode(&mode);
+    const int mode = kn_uncaptured(d);
+    const bool good = kn_address_reaches(d, (kn_cu_ptr)(uintptr_t)data);
+    kn_uncaptured_end(d, mode);
     return good;
 }
 

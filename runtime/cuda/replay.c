@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/cuda/stream.h"
+
 /* Making a graph and giving up another takes as long as some seven launches by it spare (docs/lab/host-time.md). */
 enum { OFTEN = 16 };
 
@@ -80,12 +82,10 @@ static bool add_node(const kn_replay *r, const kn_driver *d, kn_cu_graph graph,
                                                                 &cluster) == KN_CU_SUCCESS);
 }
 
-/* Other streams may be in a capture, which this does not touch. */
 static void make(kn_replay *r, const kn_driver *d, kn_cu_function function)
 {
     kn_cu_graph graph;
-    int mode = KN_CU_CAPTURE_RELAXED;
-    d->cuThreadExchangeStreamCaptureMode(&mode);
+    int mode = kn_uncaptured(d);
     drop(r, d);
     r->again = 0;
     if (d->cuGraphCreate(&graph, 0) == KN_CU_SUCCESS) {
@@ -95,7 +95,7 @@ static void make(kn_replay *r, const kn_driver *d, kn_cu_function function)
         d->cuGraphDestroy(graph);
         remember(r, &r->made, &r->last.grid, r->last.cells);
     }
-    d->cuThreadExchangeStreamCaptureMode(&mode);
+    kn_uncaptured_end(d, mode);
 }
 
 /* Is there a graph of this call, now? */

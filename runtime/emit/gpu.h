@@ -13,6 +13,7 @@
 #include "codegen/kir/blocks.h"
 #include "runtime/cuda/abi.h"
 #include "runtime/cuda/pointer.h"
+#include "runtime/cuda/stream.h"
 #include "runtime/emit/checks.h"
 
 enum {
@@ -27,7 +28,7 @@ enum {
 
 /* Workspaces begin with words in which blocks of a grid count each other; they are 0 before and after each
  * kernel. */
-enum { KN_GPU_HEAD = 2048, KN_GPU_SEEN = 64, KN_GPU_MANY = 4096 };
+enum { KN_GPU_HEAD = 2048, KN_GPU_SEEN = 64, KN_GPU_MANY = 4096, KN_GPU_STREAMS = 32 };
 
 /* ---- the driver ---- */
 
@@ -113,7 +114,7 @@ typedef struct kn_gpu {
     const kn_gpu_code *codes;
     int ncodes;
     kn_gpu_loaded *loaded;
-    kn_gpu_memory *kept;
+    kn_gpu_memory *kept;         /* of KN_GPU_STREAMS streams at most, the last used first */
     uintptr_t seen[KN_GPU_SEEN]; /* atomic: addresses that were asked about */
     pthread_mutex_t loading, lending;
 } kn_gpu;
@@ -205,7 +206,7 @@ static inline void kn_gpu_leave(int inside)
 static inline void kn_gpu_close(kn_gpu *g)
 {
     kn_driver *const d = &kn_gpu_driver;
-    const int inside = kn_gpu_enter(g);
+    const int inside = kn_gpu_enter(g), mode = kn_uncaptured(d);
     if (d->cuCtxSynchronize)
         d->cuCtxSynchronize();
     for (int i = 0; i < g->ncodes; i++)
@@ -216,6 +217,7 @@ static inline void kn_gpu_close(kn_gpu *g)
         d->cuMemFree_v2(m->at);
         free(m);
     }
+    kn_uncaptured_end(d, mode);
     kn_gpu_leave(inside);
     d->cuDevicePrimaryCtxRelease_v2(g->device);
     pthread_mutex_destroy(&g->loading);
@@ -300,21 +302,19 @@ static inline int kn_gpu_load_now(const kn_gpu *g, const kn_gpu_code *c, kn_gpu_
     return status ? status : kn_gpu_fit(g, c, l);
 }
 
-/* Loads the kernel when it is first needed. A stream that is being captured is none of that. */
+/* Loads the kernel when it is first needed. */
 static inline int kn_gpu_load(kn_gpu *g, int kernel)
 {
     kn_driver *const d = &kn_gpu_driver;
     kn_gpu_loaded *const l = &g->loaded[kernel];
-    int mode = KN_CU_CAPTURE_RELAXED, status = 0;
+    int status = 0;
     if (__atomic_load_n(&l->ready, __ATOMIC_ACQUIRE))
         return 0;
     pthread_mutex_lock(&g->loading);
     if (!l->ready) {
-        if (d->cuThreadExchangeStreamCaptureMode)
-            d->cuThreadExchangeStreamCaptureMode(&mode);
+        const int mode = kn_uncaptured(d);
         status = kn_gpu_load_now(g, &g->codes[kernel], l);
-        if (d->cuThreadExchangeStreamCaptureMode)
-            d->cuThreadExchangeStreamCaptureMode(&mode);
+        kn_uncaptured_end(d, mode);
         if (status && l->module)
             d->cuModuleUnload(l->module);
         if (status)
@@ -350,45 +350,54 @@ static inline void kn_gpu_ask(kn_gpu_run *run, kn_gpu *gpu, void *stream)
     run->asks = 1;
 }
 
-/* What tells the stream from others: not its handle, which may be used again, where the driver has something better. */
-static inline unsigned long long kn_gpu_stream_id(kn_cu_stream stream)
+/* The stream's memory, out of the list. Where there are too many already it is that of the stream which has not run for
+ * longest; NULL: out of memory. */
+static inline kn_gpu_memory *kn_gpu_take(kn_gpu *g, unsigned long long stream)
 {
-    unsigned long long id;
-    if (stream && kn_gpu_driver.cuStreamGetId &&
-        kn_gpu_driver.cuStreamGetId(stream, &id) == KN_CU_SUCCESS)
-        return id;
-    return (unsigned long long)(uintptr_t)stream;
+    kn_gpu_memory **at = &g->kept, *m;
+    for (int n = 1; *at && (*at)->stream != stream; n++) {
+        if (!(*at)->next && n >= KN_GPU_STREAMS)
+            break;
+        at = &(*at)->next;
+    }
+    m = *at;
+    if (m)
+        *at = m->next;
+    else
+        m = (kn_gpu_memory *)calloc(1, sizeof *m);
+    return m;
 }
 
-/* The stream's memory, made larger if it must be. */
-static inline int kn_gpu_lend(kn_gpu_run *run)
+/* Makes it of these bytes. cuMemFree() waits for work that uses the memory. */
+static inline int kn_gpu_resize(kn_gpu_memory *m, int64_t bytes, kn_cu_stream stream)
 {
     kn_driver *const d = &kn_gpu_driver;
-    const unsigned long long id = kn_gpu_stream_id(run->stream);
-    kn_gpu_memory *m = run->gpu->kept;
+    const int mode = kn_uncaptured(d);
+    if (m->at)
+        d->cuMemFree_v2(m->at);
+    m->at = 0;
+    m->bytes = 0;
+    int status = -d->cuMemAlloc_v2(&m->at, (size_t)bytes);
+    if (!status)
+        status = -d->cuMemsetD8Async(m->at, 0, KN_GPU_HEAD, stream);
+    kn_uncaptured_end(d, mode);
+    m->bytes = status ? 0 : bytes;
+    return status;
+}
+
+/* Memory of the stream's own, kept for its next run. */
+static inline int kn_gpu_lend(kn_gpu_run *run)
+{
+    const unsigned long long id = kn_stream_id(&kn_gpu_driver, run->stream);
+    kn_gpu_memory *const m = kn_gpu_take(run->gpu, id);
     int status = 0;
-    while (m && m->stream != id)
-        m = m->next;
-    if (!m) {
-        m = (kn_gpu_memory *)calloc(1, sizeof *m);
-        if (!m)
-            return KN_GPU_NO_MEMORY;
-        m->stream = id;
-        m->next = run->gpu->kept;
-        run->gpu->kept = m;
-    }
-    if (m->bytes < run->bytes) {
-        if (m->at)
-            d->cuStreamSynchronize(run->stream);
-        if (m->at)
-            d->cuMemFree_v2(m->at);
-        m->at = 0;
-        m->bytes = 0;
-        status = -d->cuMemAlloc_v2(&m->at, (size_t)run->bytes);
-        if (!status)
-            status = -d->cuMemsetD8Async(m->at, 0, KN_GPU_HEAD, run->stream);
-        m->bytes = status ? 0 : run->bytes;
-    }
+    if (!m)
+        return KN_GPU_NO_MEMORY;
+    if (m->stream != id || m->bytes < run->bytes)
+        status = kn_gpu_resize(m, run->bytes, run->stream);
+    m->stream = id;
+    m->next = run->gpu->kept;
+    run->gpu->kept = m;
     run->memory = (char *)(uintptr_t)m->at;
     return status;
 }
@@ -404,29 +413,46 @@ static inline int kn_gpu_allocate(kn_gpu_run *run)
     return status;
 }
 
+/* Memory where the caller gives none. kn_gpu_return() if it returns 0. */
+static inline int kn_gpu_borrow(kn_gpu_run *run)
+{
+    int status;
+    if (kn_stream_captures(&kn_gpu_driver, run->stream)) {
+        run->lent = KN_GPU_OF_GRAPH;
+        return kn_gpu_allocate(run);
+    }
+    run->lent = KN_GPU_KEPT;
+    pthread_mutex_lock(&run->gpu->lending);
+    status = kn_gpu_lend(run);
+    if (status)
+        pthread_mutex_unlock(&run->gpu->lending);
+    return status;
+}
+
+static inline void kn_gpu_return(kn_gpu_run *run)
+{
+    if (run->lent == KN_GPU_KEPT)
+        pthread_mutex_unlock(&run->gpu->lending);
+    if (run->lent == KN_GPU_OF_GRAPH)
+        kn_gpu_driver.cuMemFreeAsync((kn_cu_ptr)(uintptr_t)run->memory, run->stream);
+}
+
 /* After a plan has said what it takes: the context is entered, and there is memory. kn_gpu_end() if it returns 0. */
 static inline int kn_gpu_begin(kn_gpu_run *run, void *workspace)
 {
-    kn_driver *const d = &kn_gpu_driver;
-    int status = 0, captured = 0;
+    int status = 0;
     run->asks = 0;
     run->inside = kn_gpu_enter(run->gpu);
     run->memory = (char *)workspace;
     run->lent = KN_GPU_GIVEN;
-    if (run->bytes && !workspace) {
-        if (d->cuStreamIsCapturing &&
-            d->cuStreamIsCapturing(run->stream, &captured) != KN_CU_SUCCESS)
-            captured = 1;
-        run->lent = captured ? KN_GPU_OF_GRAPH : KN_GPU_KEPT;
-        if (!captured)
-            pthread_mutex_lock(&run->gpu->lending);
-        status = captured ? kn_gpu_allocate(run) : kn_gpu_lend(run);
-        if (status && !captured)
-            pthread_mutex_unlock(&run->gpu->lending);
+    if (run->bytes && !workspace)
+        status = kn_gpu_borrow(run);
+    if (!status && run->bytes && run->meets && run->lent != KN_GPU_KEPT) {
+        status = -kn_gpu_driver.cuMemsetD8Async((kn_cu_ptr)(uintptr_t)run->memory, 0, KN_GPU_HEAD,
+                                                run->stream);
+        if (status)
+            kn_gpu_return(run);
     }
-    if (!status && run->bytes && run->meets && run->lent != KN_GPU_KEPT)
-        status =
-            -d->cuMemsetD8Async((kn_cu_ptr)(uintptr_t)run->memory, 0, KN_GPU_HEAD, run->stream);
     if (status)
         kn_gpu_leave(run->inside);
     return status;
@@ -434,10 +460,7 @@ static inline int kn_gpu_begin(kn_gpu_run *run, void *workspace)
 
 static inline void kn_gpu_end(kn_gpu_run *run)
 {
-    if (run->lent == KN_GPU_KEPT)
-        pthread_mutex_unlock(&run->gpu->lending);
-    if (run->lent == KN_GPU_OF_GRAPH)
-        kn_gpu_driver.cuMemFreeAsync((kn_cu_ptr)(uintptr_t)run->memory, run->stream);
+    kn_gpu_return(run);
     kn_gpu_leave(run->inside);
 }
 

@@ -337,6 +337,13 @@ static void put_arrays_of_run(kn_emitter *e, kn_text *t, kn_scope *s)
             kn_text_str(&arrays), scalars.len ? kn_text_str(&scalars) : "0");
 }
 
+static void put_reach(kn_emitter *e, kn_text *t, const char *name, const char *count)
+{
+    kn_putf(t, "        if (kn_gpu_foreign(&ctx->gpu, %s, %s))\n            return %d;\n", name,
+            count,
+            kn_message(e, "%s is memory of the host, which kernels on the GPU cannot use", name));
+}
+
 /* No array lies in the host's memory. */
 static void put_reaches(kn_emitter *e, kn_text *t, kn_scope *s)
 {
@@ -348,12 +355,9 @@ static void put_reaches(kn_emitter *e, kn_text *t, kn_scope *s)
             continue;
         const char *name = out ? e->output[o] : e->input[i];
         const kn_node *n = out ? g->outputs.data[o].node : g->inputs.data[i].node;
-        const char *count = kn_put_count(s, n);
-        kn_putf(
-            t, "        if (kn_gpu_foreign(&ctx->gpu, %s, %s))\n            return %d;\n", name,
-            count,
-            kn_message(e, "%s is memory of the host, which kernels on the GPU cannot use", name));
+        put_reach(e, t, name, kn_put_count(s, n));
     }
+    put_reach(e, t, "workspace", "workspace != 0");
 }
 
 static void put_gpu_run(kn_emitter *e, kn_text *t, kn_scope *s)
@@ -400,6 +404,8 @@ static void put_run(kn_emitter *e, kn_text *t)
     if (!e->cpu)
         kn_putf(t, "    if (!ctx)\n        return %d;\n",
                 kn_message(e, "a run on a GPU takes a context: %s_create()", e->name));
+    kn_put_check(&s, "(uintptr_t)workspace % 64 != 0",
+                 kn_message(e, "workspace is not aligned to 64 bytes"));
     put_overlaps(e, &s);
     put_arrays_of_run(e, t, &s);
     if (e->gpus.len)

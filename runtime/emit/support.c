@@ -5,8 +5,8 @@
 
 extern const char kn_c_prelude[], kn_c_functions[], kn_c_helpers[], kn_c_cut_text[], kn_cpu_whole[],
     kn_cpu_real[], kn_cpu_expr[], kn_cpu_forms[], kn_ir_special[], kn_kir_integers[],
-    kn_kir_blocks[], kn_cuda_abi[], kn_cuda_driver[], kn_cuda_pointer[], kn_emit_gpu[],
-    kn_emit_checks[]; /* made of the files of those names by the build */
+    kn_kir_blocks[], kn_cuda_abi[], kn_cuda_driver[], kn_cuda_pointer[], kn_cuda_stream[],
+    kn_emit_gpu[], kn_emit_checks[]; /* made of the files of those names by the build */
 
 #define DTYPE(name, code, text, kind, bytes, ctype, cuda, numpy) {#name, #ctype, KN_##name},
 static const struct {
@@ -67,7 +67,8 @@ static void put_whole(kn_text *t, const char *text)
     } ours[] = {
         {"codegen/kir/blocks.h", kn_kir_blocks},     {"codegen/kir/integers.h", kn_kir_integers},
         {"runtime/cuda/abi.h", kn_cuda_abi},         {"runtime/cuda/driver.def", kn_cuda_driver},
-        {"runtime/cuda/pointer.h", kn_cuda_pointer}, {"runtime/emit/checks.h", kn_emit_checks},
+        {"runtime/cuda/pointer.h", kn_cuda_pointer}, {"runtime/cuda/stream.h", kn_cuda_stream},
+        {"runtime/emit/checks.h", kn_emit_checks},
     };
     static const char include[] = "#include \"";
     const size_t n = sizeof include - 1;

@@ -17,8 +17,12 @@
 /* What tests say and ask. */
 void fake_host(const char *low, const char *high);
 void fake_capture(int capturing);
+void fake_capture_elsewhere(int capturing);
+void fake_ids(int has);
+void fake_memsets(int work);
 int fake_launches(void);
 int fake_allocations(void);
+int fake_living(void);
 
 enum { UNITS = 4, BLOCKS_A_UNIT = 2, NOT_FOUND = 500, LAUNCH_FAILED = 719, NAME = 128 };
 
@@ -32,7 +36,9 @@ struct CUmod_st {
 
 static kiln_ctx *emulator;
 static const char *host_low, *host_high; /* memory that is no device's */
-static int is_capturing, launches, allocations;
+static int is_capturing, captures_elsewhere, has_no_ids, fails_memsets;
+static int launches, allocations, living;
+static _Thread_local int mode; /* of captures: 0, global, or KN_CU_CAPTURE_RELAXED */
 static char text[8192];
 
 void fake_host(const char *low, const char *high)
@@ -40,9 +46,15 @@ void fake_host(const char *low, const char *high)
     host_low = low;
     host_high = high;
 }
+/* The streams of all runs, or another one. */
 void fake_capture(int capturing) { is_capturing = capturing; }
+void fake_capture_elsewhere(int capturing) { captures_elsewhere = capturing; }
+/* Can streams tell their numbers; does cuMemsetD8Async() work? */
+void fake_ids(int has) { has_no_ids = !has; }
+void fake_memsets(int work) { fails_memsets = !work; }
 int fake_launches(void) { return launches; }
 int fake_allocations(void) { return allocations; }
+int fake_living(void) { return living; }
 
 static int say(int result, const char *what)
 {
@@ -125,7 +137,8 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device)
 
 /* ---- its context ---- */
 
-static int current, primary;
+static _Thread_local int current;
+static int primary;
 
 int cuDevicePrimaryCtxRetain(kn_cu_context *context, int device)
 {
@@ -159,23 +172,43 @@ int cuCtxGetCurrent(kn_cu_context *context)
     return KN_CU_SUCCESS;
 }
 
+int cuCtxSynchronize(void) { return KN_CU_SUCCESS; }
+
+int cuThreadExchangeStreamCaptureMode(int *other)
+{
+    const int before = mode;
+    mode = *other;
+    *other = before;
+    return KN_CU_SUCCESS;
+}
+
 /* ---- memory ---- */
+
+/* In a capture, or beside one whose mode is not relaxed. */
+static bool is_forbidden(void)
+{
+    return is_capturing || (captures_elsewhere && mode != KN_CU_CAPTURE_RELAXED);
+}
 
 int cuMemAlloc_v2(kn_cu_ptr *ptr, size_t bytes)
 {
     void *made;
     allocations++;
-    if (is_capturing)
+    if (is_forbidden())
         return say(900, "an allocation while a stream is captured");
     if (kiln_alloc(emulator, bytes, &made) != KILN_OK)
         return say(KN_CU_OUT_OF_MEMORY, "cuMemAlloc");
     memset(made, 0x5a, bytes);
     *ptr = (kn_cu_ptr)(uintptr_t)made;
+    __atomic_fetch_add(&living, 1, __ATOMIC_RELAXED);
     return KN_CU_SUCCESS;
 }
 
 int cuMemFree_v2(kn_cu_ptr ptr)
 {
+    if (ptr && captures_elsewhere && mode != KN_CU_CAPTURE_RELAXED)
+        return say(900, "memory is freed while a stream is captured");
+    __atomic_fetch_sub(&living, ptr != 0, __ATOMIC_RELAXED);
     kiln_free(emulator, (void *)(uintptr_t)ptr);
     return KN_CU_SUCCESS;
 }
@@ -220,6 +253,8 @@ int cuMemcpyDtoDAsync_v2(kn_cu_ptr to, kn_cu_ptr from, size_t bytes, kn_cu_strea
 int cuMemsetD8Async(kn_cu_ptr to, unsigned char value, size_t n, kn_cu_stream stream)
 {
     (void)stream;
+    if (fails_memsets)
+        return say(999, "cuMemsetD8Async");
     memset((void *)(uintptr_t)to, value, n);
     return current ? KN_CU_SUCCESS : say(201, "no context is current");
 }
@@ -243,7 +278,7 @@ int cuStreamSynchronize(kn_cu_stream stream)
 int cuStreamGetId(kn_cu_stream stream, unsigned long long *id)
 {
     *id = 100 + (uintptr_t)stream;
-    return is_capturing ? 900 : KN_CU_SUCCESS;
+    return is_capturing ? 900 : has_no_ids ? 801 : KN_CU_SUCCESS;
 }
 
 int cuStreamIsCapturing(kn_cu_stream stream, int *status)
@@ -268,6 +303,8 @@ static int is_for(const unsigned char *image)
 
 int cuModuleLoadData(kn_cu_module *module, const void *image)
 {
+    if (captures_elsewhere && mode != KN_CU_CAPTURE_RELAXED)
+        return say(900, "code is loaded while a stream is captured");
     if (!is_for(image))
         return say(KN_CU_NO_BINARY_FOR_GPU, "machine code for another architecture");
     *module = calloc(1, sizeof **module);

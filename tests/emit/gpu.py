@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 
 try:
     import numpy as np
@@ -16,7 +17,7 @@ except ImportError:
     print("skipped: this Python has no NumPy")
     sys.exit(77)
 
-from run import LANGUAGES, TYPES, Program, compile_all, data, run_kiln, same
+from run import LANGUAGES, Program, compile_all, run_kiln, same
 
 HOST = "is memory of the host"
 TARGETS, GIVEN = ["--arch", "sm_90", "--cpu"], "N=12 M=4"
@@ -58,36 +59,26 @@ class Emitted:
     def workspace(self, sizes):
         return self.call("workspace", self.context, *[ctypes.c_int64(sizes[s]) for s in self.program.sizes])
 
-    def run(self, inputs, sizes, workspace=None, misalign=0):
-        """The status and the outputs by name."""
-        program, arguments, arrays = self.program, [], {}
-        for name in program.parameters:
-            if name in sizes:
-                arguments.append(ctypes.c_int64(sizes[name]))
-            elif name == "workspace":
-                arguments.append(ctypes.c_void_p(workspace))
-            elif program.arrays[name][1] is None:
-                arguments.append(ctypes.c_float(inputs[name].item()))
-            else:
-                dtype, _, how = program.arrays[name]
-                shape = program.shape(name, sizes)
-                value = inputs[name] if name in inputs else np.full([max(n, 0) for n in shape], 77).astype(dtype)
-                arrays[name] = (*self.device.array(value, misalign), value)
-                arguments.append(ctypes.c_void_p(arrays[name][0]))
-        status = self.call("run", self.context, None, *arguments)
-        outputs = {}
-        for name, (address, block, value) in arrays.items():
-            if "written" in program.arrays[name][2]:
-                outputs[name] = value.copy()
-                ctypes.memmove(outputs[name].ctypes.data, address, value.nbytes)
+    def run(self, inputs, sizes, workspace=None, misalign=0, stream=None, during=lambda on: None):
+        """The status, and the outputs by name. during: what is switched on for the call."""
+        placed = []
+
+        def place(value):
+            placed.append(self.device.array(value, misalign))
+            return placed[-1][0]
+
+        arguments, values = self.program.arguments(sizes, inputs, workspace, place)
+        during(1)
+        status = self.call("run", self.context, ctypes.c_void_p(stream), *arguments)
+        during(0)
+        for (address, block), value in zip(placed, values.values()):
+            ctypes.memmove(value.ctypes.data, address, value.nbytes)
             self.device.driver.cuMemFree_v2(block)
-        return status, outputs
+        return status, self.program.written(values)
 
 
 def inputs_of(program, sizes, seed):
-    rng = np.random.default_rng(seed)
-    return {name: data(rng, dtype, program.shape(name, sizes) or ()) for name, (dtype, dims, how) in program.arrays.items()
-            if how != ", written"}
+    return program.inputs(sizes, np.random.default_rng(seed))
 
 
 def emit(kiln, file, folder, name, targets, sizes=None):
@@ -95,11 +86,7 @@ def emit(kiln, file, folder, name, targets, sizes=None):
     words = []
     if sizes:
         emit(kiln, file, folder, name, ["--cpu"])
-        program = Program(os.path.join(folder, name + ".h"))
-        for array, (dtype, dims, how) in program.arrays.items():
-            if how != ", written" and dims is not None:
-                text = next(t for t, d in TYPES.items() if d == dtype)
-                words.append(f"{array}={text}[{','.join(map(str, program.shape(array, sizes)))}]")
+        words = Program(os.path.join(folder, name + ".h")).words(sizes)
     done = subprocess.run([kiln, "emit", file, *words, *targets, "--name", name, "-o", folder], capture_output=True, text=True)
     if "NVRTC" in done.stderr:
         print("skipped:", done.stderr)
@@ -164,6 +151,12 @@ def check_refusals(emitted, sizes, driver):
     status, _ = emitted.run(inputs, sizes)
     driver.fake_host(None, None)
     assert HOST in emitted.words(status), emitted.words(status)
+    status, _ = emitted.run(inputs, sizes, workspace=32)
+    assert "not aligned" in emitted.words(status)
+    driver.fake_host(64, 65)
+    status, _ = emitted.run(inputs, sizes, workspace=64)
+    driver.fake_host(None, None)
+    assert "workspace " + HOST in emitted.words(status), emitted.words(status)
     status, _ = emitted.run(inputs, {**sizes, "N": -2})
     assert "a size is negative" in emitted.words(status)
     context = ctypes.c_void_p()
@@ -180,18 +173,73 @@ def check_again(kiln, file, folder, stem):
             assert a.read() == b.read(), name
 
 
-def check_captured(emitted, sizes):
-    """A graph's runs have memory of their own."""
-    driver, inputs = emitted.device.driver, inputs_of(emitted.program, sizes, 6)
+def agree(emitted, sizes, **how):
+    """A run gives what one in the default stream gives."""
+    inputs = inputs_of(emitted.program, sizes, 6)
     first = emitted.run(inputs, sizes)
-    array, release = emitted.device.array, driver.cuMemFree_v2
-    driver.fake_capture(0)
-    emitted.device.array = lambda *a: (driver.fake_capture(0), array(*a), driver.fake_capture(1))[1]
-    status, outputs = emitted.run(inputs, sizes)
-    driver.fake_capture(0)
-    emitted.device.array = array
+    status, outputs = emitted.run(inputs, sizes, **how)
     assert status == 0, emitted.words(status)
-    assert all(np.array_equal(first[1][n], outputs[n]) for n in outputs)
+    assert all(np.array_equal(first[1][n], outputs[n]) for n in outputs), how
+
+
+def check_captured(emitted, sizes):
+    """A graph's runs have memory of their own, which is not lost where they fail."""
+    driver = emitted.device.driver
+    agree(emitted, sizes, during=driver.fake_capture)
+    before = driver.fake_living()
+
+    def no_memsets(on):
+        driver.fake_capture(on)
+        driver.fake_memsets(not on)
+
+    emitted.run(inputs_of(emitted.program, sizes, 6), sizes, during=no_memsets)
+    assert driver.fake_living() == before
+
+
+def check_streams(emitted, sizes, empty):
+    """Each stream has memory of its own, of 32 streams at most; `empty`: blocks on the device before there were any."""
+    driver, inputs = emitted.device.driver, inputs_of(emitted.program, sizes, 6)
+    agree(emitted, sizes, stream=100, during=driver.fake_capture_elsewhere)
+    for stream in range(101, 135):
+        status, _ = emitted.run(inputs, sizes, stream=stream, during=driver.fake_capture_elsewhere)
+        assert status == 0, emitted.words(status)
+    assert driver.fake_living() - empty == 32
+    arrays = sum(dims is not None for _, dims, _ in emitted.program.arrays.values())
+    for stream, made in (134, 0), (101, 1), (101, 0), (134, 0):
+        before = driver.fake_allocations()
+        assert emitted.run(inputs, sizes, stream=stream)[0] == 0
+        assert driver.fake_allocations() - before == arrays + made, stream
+    assert driver.fake_living() - empty == 32
+
+
+def check_threads(emitted, sizes):
+    """The handle of "the thread's default stream" is another stream in each thread, whether the driver tells or not."""
+    driver, inputs = emitted.device.driver, inputs_of(emitted.program, sizes, 6)
+    counted, both = [], threading.Barrier(2)
+
+    def run(first):
+        if not first:
+            both.wait()
+        before = driver.fake_allocations()
+        assert emitted.run(inputs, sizes, stream=2)[0] == 0
+        counted.append(driver.fake_allocations() - before)
+        if first:
+            both.wait()
+        both.wait()
+
+    driver.fake_ids(0)
+    threads = [threading.Thread(target=run, args=(first,)) for first in (True, False)]
+    for call in threading.Thread.start, threading.Thread.join:
+        for thread in threads:
+            call(thread)
+    driver.fake_ids(1)
+    assert len(counted) == 2 and counted[0] == counted[1], counted
+
+
+def check_own_memory(emitted, sizes, empty):
+    check_captured(emitted, sizes)
+    check_threads(emitted, sizes)
+    check_streams(emitted, sizes, empty)
 
 
 def main():
@@ -206,6 +254,7 @@ def main():
         emit(kiln, file, own, stem, TARGETS + (["--sizes", GIVEN] if stem == "whole" else []))
         if stem == "groups":
             check_again(kiln, file, own, stem)
+        empty = device.driver.fake_living()
         emitted = Emitted(own, stem, device, compile_all(own, stem, {"gcc": LANGUAGES["gcc"]}))
         assert emitted.status == 0, emitted.words(emitted.status)
         for seed in 1, 2:
@@ -215,8 +264,9 @@ def main():
             check_run(kiln, file, emitted, sizes, seed, own)
             need = check_memory(kiln, file, emitted, sizes, own)
         if need:
-            check_captured(emitted, sizes)
+            check_own_memory(emitted, sizes, empty)
         emitted.call("destroy", emitted.context)
+        assert device.driver.fake_living() == empty
     print(f"batchnorm and {len(files)} programs, {device.driver.fake_launches()} launches")
 
 

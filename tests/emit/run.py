@@ -21,6 +21,8 @@ except ImportError:
 
 TYPES = {"bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8,
          "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "f16": np.float16, "f32": np.float32, "f64": np.float64}
+SCALARS = {np.float32: ctypes.c_float, np.float64: ctypes.c_double, np.int32: ctypes.c_int32, np.int64: ctypes.c_int64,
+           np.bool_: ctypes.c_uint8}
 SIZES = [0, 1, 1, 2, 3, 4, 5, 8, 16, 17, 31, 64, 200, 300]
 FLAGS = ["-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 LANGUAGES = {"gcc": ["-std=c11"], "clang": ["-std=c11"], "g++": ["-x", "c++", "-std=c++17"],
@@ -49,6 +51,34 @@ class Program:
         if dims in ("", "()"):
             return ()
         return tuple(eval(re.sub("/+", "//", d), {"min": min, "max": max}, dict(sizes)) for d in split(dims))
+
+    def inputs(self, sizes, rng):
+        return {name: data(rng, dtype, self.shape(name, sizes) or ()) for name, (dtype, dims, how) in self.arrays.items()
+                if how != ", written"}
+
+    def words(self, sizes):
+        """These sizes as the command takes them: x=f32[2,3]."""
+        return [f"{name}={next(t for t, d in TYPES.items() if d == dtype)}[{','.join(map(str, self.shape(name, sizes)))}]"
+                for name, (dtype, dims, how) in self.arrays.items() if how != ", written" and dims is not None]
+
+    def arguments(self, sizes, inputs, workspace, place):
+        """What a run takes behind its stream, and the arrays by name; place(array) is the address to give for it."""
+        values, arguments = {}, []
+        for name in self.parameters:
+            if name in sizes:
+                arguments.append(ctypes.c_int64(sizes[name]))
+            elif name == "workspace":
+                arguments.append(ctypes.c_void_p(workspace))
+            elif self.arrays[name][1] is None:
+                arguments.append(SCALARS[self.arrays[name][0]](inputs[name].item()))
+            else:
+                shape = [max(n, 0) for n in self.shape(name, sizes)]
+                values[name] = inputs[name].copy() if name in inputs else np.full(shape, 77).astype(self.arrays[name][0])
+                arguments.append(ctypes.c_void_p(place(values[name])))
+        return arguments, values
+
+    def written(self, values):
+        return {n: v for n, v in values.items() if "written" in self.arrays[n][2]}
 
 
 def split(dims):
@@ -101,24 +131,9 @@ def run_kiln(kiln, file, inputs, folder):
 
 
 def run_emitted(library, program, sizes, inputs, workspace):
-    """The outputs by name, and the status."""
-    values, arguments = {}, []
-    for name in program.parameters:
-        if name in sizes:
-            arguments.append(ctypes.c_int64(sizes[name]))
-        elif name == "workspace":
-            arguments.append(ctypes.c_void_p(workspace))
-        elif program.arrays[name][1] is None:
-            scalar = {np.float32: ctypes.c_float, np.float64: ctypes.c_double, np.int32: ctypes.c_int32,
-                      np.int64: ctypes.c_int64, np.bool_: ctypes.c_uint8}[program.arrays[name][0]]
-            arguments.append(scalar(inputs[name].item()))
-        else:
-            dtype, _, how = program.arrays[name]
-            shape = program.shape(name, sizes)
-            values[name] = inputs[name].copy() if name in inputs else np.full(shape, 77).astype(dtype)
-            arguments.append(ctypes.c_void_p(values[name].ctypes.data))
-    status = getattr(library, program.name + "_run")(None, None, *arguments)
-    return status, {n: v for n, v in values.items() if "written" in program.arrays[n][2]}
+    """The status, and the outputs by name."""
+    arguments, values = program.arguments(sizes, inputs, workspace, lambda array: array.ctypes.data)
+    return getattr(library, program.name + "_run")(None, None, *arguments), program.written(values)
 
 
 def same(a, b):
@@ -129,15 +144,10 @@ def same(a, b):
 
 
 def check_sizes(kiln, file, program, libraries, sizes, folder, rng):
-    inputs = {}
-    for name, (dtype, dims, how) in program.arrays.items():
-        if how == ", written":
-            continue
-        try:
-            shape = program.shape(name, sizes)
-        except ZeroDivisionError:
-            return False
-        inputs[name] = data(rng, dtype, shape if shape is not None else ())
+    try:
+        inputs = program.inputs(sizes, rng)
+    except ZeroDivisionError:
+        return False
     expected = run_kiln(kiln, file, inputs, folder)
     for compiler, library in libraries.items():
         message = getattr(library, program.name + "_message")
@@ -163,13 +173,8 @@ def check_sizes(kiln, file, program, libraries, sizes, folder, rng):
 
 def check_given(kiln, file, program, sizes, folder, rng):
     """Sizes that were given to kiln emit, and others."""
-    words = []
-    for name, (dtype, dims, how) in program.arrays.items():
-        if how != ", written" and dims is not None:
-            text = next(t for t, d in TYPES.items() if d == dtype)
-            words.append(f"{name}={text}[{','.join(map(str, program.shape(name, sizes)))}]")
     folder = os.path.join(folder, "given")
-    subprocess.run([kiln, "emit", file, *words, "--cpu", "-o", folder, "--name", program.name], check=True,
+    subprocess.run([kiln, "emit", file, *program.words(sizes), "--cpu", "-o", folder, "--name", program.name], check=True,
                    stdout=subprocess.DEVNULL)
     libraries = compile_all(folder, program.name, {"gcc": LANGUAGES["gcc"]})
     assert check_sizes(kiln, file, program, libraries, sizes, folder, rng)
