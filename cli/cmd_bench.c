@@ -35,6 +35,16 @@ typedef struct row {
     const kiln_measurement *m;
 } row;
 
+/* How the CPU device ran it; NULL on others. */
+static const char *way_of(const kn_session *s)
+{
+    kiln_stats stats;
+    kiln_stats_init(&stats);
+    if (strcmp(kiln_ctx_device(s->ctx), "cpu") != 0 || kiln_ctx_stats(s->ctx, &stats) != KILN_OK)
+        return NULL;
+    return stats.compiler_calls + stats.disk_hits ? "compiled" : "interpreted";
+}
+
 static void put_rows_json(const kn_session *s, const row *rows, int n)
 {
     const kiln_measurement *fused = rows[0].m;
@@ -46,6 +56,8 @@ static void put_rows_json(const kn_session *s, const row *rows, int n)
     kn_json_number(stdout, fused->copy_gbps);
     printf(",\"device\":");
     kn_json_string(stdout, kiln_ctx_device(s->ctx));
+    if (way_of(s))
+        printf(",\"cpu\":\"%s\"", way_of(s));
     if (s->comm) {
         printf(",\"ranks\":%d,\"path\":", kiln_comm_count(s->comm));
         kn_json_string(stdout, kiln_comm_path(s->comm));
@@ -74,6 +86,8 @@ static void put_rows(const kn_session *s, const row *rows, int n)
 {
     const kiln_measurement *fused = rows[0].m;
     kn_cli_print(stdout, "%s on %s", kiln_prog_name(s->prog), kiln_ctx_device(s->ctx));
+    if (way_of(s))
+        printf(", %s", way_of(s));
     if (s->comm)
         printf(", the slowest of %d, by path %s", kiln_comm_count(s->comm),
                kiln_comm_path(s->comm));
@@ -185,7 +199,8 @@ int kn_cmd_bench(const kn_args *args, kn_err *e)
         return kn_usage_error(e, "--svg draws fused beside unfused; --split measures neither");
     if (args->ranks && args->split)
         return kn_usage_error(e, "--split measures on one device, --ranks on several");
-    setenv("CUDA_CACHE_DISABLE", "1", 0); /* compiling, not finding it in NVRTC's own cache */
+    setenv("CUDA_CACHE_DISABLE", "1", 0);  /* compiling, not finding it in NVRTC's own cache */
+    setenv("KILN_CPU_COMPILE", "wait", 0); /* what is measured is what is reached */
     if (args->ranks)
         return bench_ranks(args, e);
     int status = kn_session_open(&s, args, "auto", e);

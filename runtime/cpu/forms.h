@@ -96,16 +96,17 @@ enum { LANES = KN_FOLD_LANES };
     {                                                                                              \
         const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
         kn_c_##AD *z = (kn_c_##AD *)acc, lane[LANES];                                              \
+        KN_UNROLL                                                                                  \
         for (int j = 0; j < LANES; j++)                                                            \
             lane[j] = (kn_c_##AD)KN_ID_##OP##_##KIND(AD);                                          \
         for (; n >= LANES; n -= LANES, a += LANES)                                                 \
-            for (int j = 0; j < LANES; j++)                                                        \
-                lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);        \
+            KN_FEW for (int j = 0; j < LANES; j++) lane[j] =                                       \
+                (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);                  \
         for (int j = 0; j < (int)n; j++)                                                           \
             lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);            \
         for (int half = LANES / 2; half; half /= 2)                                                \
-            for (int j = 0; j < half; j++)                                                         \
-                lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], lane[j + half]);         \
+            KN_FEW for (int j = 0; j < half; j++) lane[j] =                                        \
+                (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], lane[j + half]);                   \
         *z = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, *z, lane[0]);                                  \
     }                                                                                              \
     static void OP##_accumulate_##D(int64_t n, void *acc, const void *in)                          \
@@ -137,16 +138,17 @@ enum { LANES = KN_FOLD_LANES };
         const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
         kn_c_##D *z = (kn_c_##D *)acc, lane[LANES];                                                \
         MASK nan[LANES] = {0};                                                                     \
+        KN_UNROLL                                                                                  \
         for (int j = 0; j < LANES; j++)                                                            \
             lane[j] = KN_ID_##OP##_FLOAT(D);                                                       \
         int64_t i = 0;                                                                             \
         for (; i + LANES <= n; i += LANES)                                                         \
-            for (int j = 0; j < LANES; j++)                                                        \
-                NEARER(OP, MASK, lane[j], nan[j], a[i + j])                                        \
-        for (int j = 0; i + j < n; j++)                                                            \
-            NEARER(OP, MASK, lane[j], nan[j], a[i + j])                                            \
-        for (int half = LANES / 2; half; half /= 2)                                                \
-            for (int j = 0; j < half; j++) {                                                       \
+            KN_FEW for (int j = 0; j < LANES; j++)                                                 \
+                NEARER(OP, MASK, lane[j], nan[j], a[i + j]) for (int j = 0; i + j < n; j++)        \
+                    NEARER(OP, MASK, lane[j], nan[j], a[i + j]) for (int half = LANES / 2; half;   \
+                                                                     half /= 2)                    \
+                        KN_FEW for (int j = 0; j < half; j++)                                      \
+            {                                                                                      \
                 lane[j] = lane[j + half] BEYOND_##OP lane[j] ? lane[j + half] : lane[j];           \
                 nan[j] |= nan[j + half];                                                           \
             }                                                                                      \
@@ -212,12 +214,12 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
         const double shift = kn_shift((double)a[0]), count = (double)n;                            \
         double sum[LANES] = {0}, squares[LANES] = {0};                                             \
         for (; n >= LANES; n -= LANES, a += LANES)                                                 \
-            for (int j = 0; j < LANES; j++)                                                        \
-                DEVIATION(sum[j], squares[j], a[j], shift)                                         \
-        for (int j = 0; j < (int)n; j++)                                                           \
-            DEVIATION(sum[j], squares[j], a[j], shift)                                             \
-        for (int half = LANES / 2; half; half /= 2)                                                \
-            for (int j = 0; j < half; j++) {                                                       \
+            KN_FEW for (int j = 0; j < LANES; j++)                                                 \
+                DEVIATION(sum[j], squares[j], a[j], shift) for (int j = 0; j < (int)n; j++)        \
+                    DEVIATION(sum[j], squares[j], a[j], shift) for (int half = LANES / 2; half;    \
+                                                                    half /= 2)                     \
+                        KN_FEW for (int j = 0; j < half; j++)                                      \
+            {                                                                                      \
                 sum[j] += sum[j + half];                                                           \
                 squares[j] += squares[j + half];                                                   \
             }                                                                                      \

@@ -323,6 +323,7 @@ check "explain of an unknown architecture" 2 'sm_80, .*sm_90, .*cpu' explain "$e
 check "explain of an unknown stage" 2 'frob' explain "$examples/softmax.kiln" --stage frob
 check "bench" 0 '^speed-up ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu
 one='\{"launches":[0-9]+,"us":[0-9.e+-]+,"bytes":[0-9]+,"host_us":[0-9.e+-]+,"compile_ms":[0-9.e+-]+,"disk_hits":[0-9]+\}'
+check "bench on the CPU says how it ran" 0 ' on cpu, interpreted; ' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu
 sharded="$examples/../bench/ranks/programs.kiln"
 check "bench --ranks" 0 'the slowest of 2, by path host' bench "$sharded:sync_batchnorm" 'x=f32[2,3,4,4]' 'gamma=f32[3]' 'beta=f32[3]' --device cpu --ranks 2
 check "bench --ranks, of a part each" 0 '"ranks":3,"path":"host"' bench "$sharded:clip" 'g=f32[100]' --device cpu --ranks 3 --json
@@ -331,7 +332,7 @@ check "bench --svg" 0 '^</svg>' bench "$examples/softmax.kiln" 'x=f32[32,32]' --
 check "bench --schedule, which is of the fused kernel" 0 '^unfused +5 ' \
     bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu \
     --schedule "$("$kiln" explain "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --stage schedule | head -1)"
-check "bench --json" 0 "^\\{\"fused\":$one,\"unfused\":$one,\"copy_gbps\":[0-9.e+-]+,\"device\":\"cpu\"" \
+check "bench --json" 0 "^\\{\"fused\":$one,\"unfused\":$one,\"copy_gbps\":[0-9.e+-]+,\"device\":\"cpu\",\"cpu\":\"interpreted\"" \
     bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --json
 check "bench --split" 0 '^backward +1 ' bench split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --device cpu --split dy
 check "bench --split --json" 0 "^\\{\"whole\":$one,\"forward\":$one,\"backward\":$one,\"copy_gbps\"" \

@@ -24,13 +24,6 @@ typedef double _Complex c128;
 #endif
 #define KN_ALIGNED __attribute__((aligned(16)))
 
-/* Loops of a few iterations that are unrolled before those around them become vectors. */
-#if defined(__clang__)
-#define KN_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define KN_UNROLL _Pragma("GCC unroll 8")
-#endif
-
 /* Loops that reduce rows do more for each line of memory than processors look ahead past: KN_FOLD_LANES elements that follow
  * in KN_AHEAD bytes. It is harmless past the end of an array. */
 #define KN_AHEAD 4096

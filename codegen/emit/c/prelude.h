@@ -11,6 +11,19 @@
 #define KN_LANES _Pragma("GCC ivdep")
 #endif
 
+/* A loop over a few lanes, which becomes vectors: gcc would unroll it before, and then sees none. */
+#if defined(__clang__)
+#define KN_FEW
+#else
+#define KN_FEW _Pragma("GCC unroll 1")
+#endif
+/* A loop of a few iterations that is unrolled before loops around it become vectors. */
+#if defined(__clang__)
+#define KN_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define KN_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 /* out[i] = op(in[0][i], ...) for i < n. Bit k of `uniform`: operand k is one element for all i; at least one operand
  * is not, unless n is 1. `out` may be one of the operands, else it overlaps none. */
 typedef void kn_loop_function(__INT64_TYPE__ n, void *out, const void *const *in, unsigned uniform);
@@ -35,7 +48,7 @@ typedef struct kn_fold {
 } kn_fold;
 
 /* Rows: independent accumulators of a block, which are combined in a fixed order. */
-#define KN_FOLD_LANES 32
+#define KN_FOLD_LANES 16
 /* Columns: members before an accumulator that is blocked is added to its total. */
 #define KN_FOLD_MEMBERS 256
 

@@ -34,6 +34,7 @@ static void put_local(kn_c_writer *w, const char *type, const char *name, int r,
         return;
     }
     kn_c_line(w, "%s %s%d[KN_FOLD_LANES];", type, name, r);
+    kn_c_line(w, "KN_UNROLL");
     kn_c_line(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
     kn_c_line(w, "    %s%d[j] = %s;", name, r, start);
 }
@@ -106,6 +107,7 @@ static void put_tree(kn_c_writer *w, int r)
 {
     for (int half = KN_FOLD_LANES / 2; half; half /= 2) {
         const char *other = kn_c_printed(w, "%d[j + %d]", r, half);
+        kn_c_line(w, "KN_FEW");
         kn_c_open(w, "for (int j = 0; j < %d; j++)", half);
         if (is_extreme(w, r))
             put_nearer(w, r, "[j]", kn_c_printed(w, "lane%s", other),

@@ -145,7 +145,7 @@ static bool shifts(const kn_c_writing *g, int r, int loop)
 /* Lanes from..from + `count`, lane j of which adds to accumulator j. */
 static void put_lanes_from(kn_c_writing *g, int loop, const char *count)
 {
-    kn_c_line(g->w, "KN_LANES");
+    kn_c_line(g->w, "KN_LANES KN_FEW");
     kn_c_open(g->w, "for (i64 j = 0; j < %s; j++)", count);
     kn_c_line(g->w, "const i64 l = from + j;");
     put_lane(g, loop);
