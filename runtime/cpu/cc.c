@@ -85,12 +85,17 @@ static const char *const always[] = {
     "-fno-math-errno", "-fPIC", "-shared", "-fno-trapping-math", "-fvisibility=hidden",
     "-nostartfiles",   "-pipe"};
 
+/* Threading jumps makes branches of selections by constants, as of clip(x, 0, 1), before loops become vectors. */
+static const char *const of_gcc[] = {"-fno-thread-jumps", "-fno-tree-pre"};
+
 /* Up to a NULL. What is compiled is checked as the library is, if the same compiler can. */
 static void put_flags(const kn_cc *cc, const char *flags[MAX_FLAGS])
 {
     int n = 0;
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         flags[n++] = always[i];
+    for (size_t i = 0; i < sizeof of_gcc / sizeof *of_gcc && !cc->host.clang; i++)
+        flags[n++] = of_gcc[i];
 #if defined(KN_SANITIZE)
 #if defined(__clang__)
     const bool same = cc->host.clang;
@@ -102,7 +107,6 @@ static void put_flags(const kn_cc *cc, const char *flags[MAX_FLAGS])
         flags[n++] = "-fno-sanitize-recover=all";
     }
 #endif
-    (void)cc;
     flags[n] = NULL;
 }
 

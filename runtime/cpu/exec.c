@@ -310,11 +310,14 @@ int kn_cpu_run_axis(const kn_phase *p, bool cols)
     return axes > 1 ? (cols ? p->nest.ngroup : p->nest.naxes) - 1 : -1;
 }
 
-/* Divides the job for so many threads; true if it is worth several. */
-static bool cut(kn_job *job, int threads)
+/* Divides the job for so many threads; true if it is worth several. Compiled code takes short rows that a gather finds
+ * one by one within a block, too. */
+static bool cut(kn_job *job, int threads, bool compiled)
 {
     const kn_phase *p = job->phase;
-    const kn_c_shape shape = kn_cpu_shape(job->plan, p);
+    kn_c_shape shape = kn_cpu_shape(job->plan, p);
+    if (compiled && job->plan->nreds == 0)
+        shape.run_rows = RUN_LANES;
     const int axis = kn_cpu_run_axis(p, job->cols);
     kn_c_extents e = {.groups = p->nest.groups,
                       .members = p->nest.members,
@@ -389,7 +392,7 @@ static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, kn_pool *pool)
                                  : p->nest.ngroup;
     job->lanes = lanes;
     bind(job, lanes);
-    bool several = cut(job, kn_pool_threads(pool));
+    bool several = cut(job, kn_pool_threads(pool), false);
     kn_status status = share(job, several, pool, plan->frame_bytes, scratch, work, job);
     kn_pool_return(pool, scratch);
     return status;
@@ -451,7 +454,7 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *p
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
     place_numbers(job, scratch + mine, &numbers);
     fill_numbers(job, &numbers);
-    bool several = cut(job, kn_pool_threads(pool));
+    bool several = cut(job, kn_pool_threads(pool), true);
     native_job n = {.job = job,
                     .work = code->work,
                     .call = {.buf = job->call->bufs,

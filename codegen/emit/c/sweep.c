@@ -272,12 +272,50 @@ static void put_loop_of_columns(kn_c_writing *g, int loop)
     kn_c_close(w);
 }
 
+/* ---- copies ---- */
+
+/* Does store s of the loop only move what lies side by side to where it lies side by side again? */
+static bool is_copy(const kn_c_writing *g, int s)
+{
+    const kn_c_writer *w = g->w;
+    const kn_store *st = kn_c_store_at(g, s);
+    return st->kind == KN_STORE_ELEMENT && !w->ordered && w->axis >= 0 &&
+           g->l.way[st->value] == KN_C_READ && st->access.kind[w->axis] == KN_STRIDE_ONE &&
+           kn_c_access(w->ph, st->value)->kind[w->axis] == KN_STRIDE_ONE;
+}
+
+/* Is that all that the loop does? */
+static bool only_copies(const kn_c_writing *g, int loop)
+{
+    const kn_phase *p = g->w->ph;
+    if (g->w->mode == KN_C_COLS || g->l.group || adds(g, loop))
+        return false;
+    for (int i = 0; i < p->nest.values.len; i++)
+        if ((g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop) || copies(g, i, loop))
+            return false;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (stores_in(g, s, loop) && !is_copy(g, s))
+            return false;
+    return true;
+}
+
+/* memcpy() has less to do than a loop of vectors before the first lane, and more ways for many. */
+static void put_copies(kn_c_writing *g, int loop)
+{
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        if (stores_in(g, s, loop))
+            kn_c_line(g->w, "__builtin_memcpy(q%d, p%d, (u64)n * sizeof *q%d);", s,
+                      kn_c_store_at(g, s)->value, s);
+}
+
 void kn_c_put_loop(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     if (is_empty(g, loop))
         return;
-    if (w->mode == KN_C_COLS) {
+    if (only_copies(g, loop)) {
+        put_copies(g, loop);
+    } else if (w->mode == KN_C_COLS) {
         put_loop_of_columns(g, loop);
     } else if (adds(g, loop)) {
         kn_c_line(w, "{");
