@@ -1,5 +1,5 @@
 /* Compiled kernels of the CPU device against its interpreter: the same bits, on random programs and on those of
- * tests/golden/programs; and against the reference interpreter, within its bounds.
+ * tests/golden/programs, and of what went wrong, here; and against the reference interpreter, within its bounds.
  *
  * KILN_FUZZ: how many programs; KILN_SEED: the first one's seed. Each kernel takes a run of the host's compiler. */
 #include <glob.h>
@@ -115,7 +115,8 @@ static void test_golden_programs(void **state)
     glob_t files;
     (void)state;
     need_compiler();
-    assert_int_equal(glob("tests/golden/programs/*.kiln", 0, NULL, &files), 0);
+    assert_int_equal(glob("tests/compiled/*.kiln", 0, NULL, &files), 0);
+    assert_int_equal(glob("tests/golden/programs/*.kiln", GLOB_APPEND, NULL, &files), 0);
     for (size_t f = 0; f < files.gl_pathc; f += EFFORT(1, 5))
         for (size_t s = f % 4; s < sizeof sizes / sizeof *sizes; s += 4) {
             kn_arena a;

@@ -208,6 +208,10 @@ static int last_use(const kn_c_writer *w, const kn_c_lanes *l, int v)
         for (int k = 0; k < value_at(w, i)->nin && l->way[i] > KN_C_READ; k++)
             if (value_at(w, i)->in[k] == v && l->loop[i] > last)
                 last = l->loop[i];
+    for (int r = 0; r < p->nest.reds.len && !l->group; r++)
+        if (p->nest.reds.data[r].value == v && p->nest.reds.data[r].stage == l->stage &&
+            ready(l, v) > last)
+            last = ready(l, v);
     for (int s = 0; s < p->nest.stores.len; s++)
         if (l->store_loop[s] >= 0 && p->nest.stores.data[s].kind != KN_STORE_PARTIAL &&
             p->nest.stores.data[s].value == v)
