@@ -154,7 +154,7 @@ static void place_stores(kn_c_writer *w, kn_c_lanes *l)
 static bool is_contiguous(const kn_c_writer *w, const kn_c_lanes *l, int v)
 {
     return l->way[v] == KN_C_READ && !w->ordered &&
-           value_at(w, v)->access->kind[w->axis] == KN_STRIDE_ONE;
+           (w->turned[v] >= 0 || value_at(w, v)->access->kind[w->axis] == KN_STRIDE_ONE);
 }
 
 static bool has_own_array(const kn_c_writer *w, const kn_c_lanes *l, int v)

@@ -5,8 +5,7 @@
 
 /* ---- addresses ---- */
 
-/* "num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
-static const char *origin(kn_c_writer *w, const kn_access *acc, int at, bool partial)
+const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial)
 {
     kn_text t = kn_text_new(w->a);
     if (acc->shifted)
@@ -21,17 +20,17 @@ static const char *origin(kn_c_writer *w, const kn_access *acc, int at, bool par
     return kn_text_str(&t);
 }
 
-/* " + l * num[6]": index `l` along an axis of an access. */
+/* " + l * step6": index `l` along an axis of an access. */
 static const char *step(kn_c_writer *w, const kn_access *acc, int at, int axis, const char *index)
 {
     if (axis < 0 || acc->kind[axis] == KN_STRIDE_ZERO)
         return "";
     return acc->kind[axis] == KN_STRIDE_ONE
                ? kn_c_printed(w, " + %s", index)
-               : kn_c_printed(w, " + %s * num[%d]", index, at + 2 + axis);
+               : kn_c_printed(w, " + %s * step%d", index, at + 2 + axis);
 }
 
-/* "l * num[6]": a lane of an access; of member m from the first, where there are several. */
+/* "l * step6": a lane of an access; of member m from the first, where there are several. */
 const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at)
 {
     const char *lane = step(w, acc, at, w->axis, "l");
@@ -41,9 +40,20 @@ const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at)
                : kn_c_printed(w, "%s%s", *lane ? lane : member, *lane ? member : "") + 3;
 }
 
+/* The strides that kn_c_subscript() names. Stores of bytes might change numbers in memory, for all that a compiler knows. */
+static void put_steps(kn_c_writer *w, const kn_access *acc, int at)
+{
+    for (int a = 0; a < w->ph->nest.naxes; a++)
+        if (acc->kind[a] == KN_STRIDE_PARAM &&
+            (a == w->axis || (w->members && a == w->ph->nest.naxes - 1)))
+            kn_c_line(w, "const i64 step%d = num[%d];", at + 2 + a, at + 2 + a);
+}
+
 const char *kn_c_element(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
+    if (w->turned[v] >= 0)
+        return kn_c_printed(w, "p%d[l]", v);
     return kn_c_printed(w, "p%d[%s]", v,
                         kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v)));
 }
@@ -59,7 +69,7 @@ static bool in_row(const kn_c_writing *g, int v)
 /* "[l]": a lane of its array. */
 const char *kn_c_place(const kn_c_writing *g, int v)
 {
-    return g->w->members && in_row(g, v) ? "[l + m * s->lanes]" : "[l]";
+    return g->w->members && in_row(g, v) ? "[l + m * lanes]" : "[l]";
 }
 
 /* The name of what holds its lanes, as an array; NULL: nothing does. */
@@ -131,6 +141,15 @@ static void declare_used(kn_c_writing *g)
     for (int r = 0; r < p->nest.reds.len && !g->l.group; r++)
         if (p->nest.reds.data[r].stage == g->l.stage)
             declare(g, p->nest.reds.data[r].value);
+}
+
+/* Does it read or write a row that keeps a value? */
+static bool uses_rows(const kn_c_writing *g)
+{
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (g->w->kept[v] >= 0 && (g->l.array[v] || g->known[v]))
+            return true;
+    return false;
 }
 
 /* ---- operations ---- */
@@ -215,7 +234,12 @@ static void put_pointer(kn_c_writing *g, int i)
     kn_c_writer *w = g->w;
     const kn_value *v = kn_c_value_at(g, i);
     const char *type = kn_c_type(v->dtype);
-    const char *at = origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
+    if (w->turned[i] >= 0) {
+        kn_c_line(w, "const %s *const p%d = (const %s *)(s->block + %d * c->slot) + s->line;", type,
+                  i, type, w->turned[i]);
+        return;
+    }
+    const char *at = kn_c_origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
     if (v->kind == KN_V_INDEX) {
         kn_c_line(w, "const i64 p%d = 0%s;", i, at);
         return;
@@ -267,6 +291,8 @@ static void put_top(kn_c_writing *g)
     kn_c_line(w, "const i64 *const num = c->num;");
     kn_c_line(w, "(void)num, (void)s, (void)n, (void)done;");
     declare_used(g);
+    if (w->members && uses_rows(g))
+        kn_c_line(w, "const i64 lanes = s->lanes;");
     for (int s = 0; s < p->nest.stores.len; s++) {
         const kn_store *st = kn_c_store_at(g, s);
         bool partial = st->kind == KN_STORE_PARTIAL, here = g->l.store_loop[s] >= 0;
@@ -274,12 +300,17 @@ static void put_top(kn_c_writing *g)
             continue;
         const kn_buf *buf = &w->k->bufs.data[st->access.buf];
         const char *type = kn_c_type(buf->dtype);
+        if (here)
+            put_steps(w, &st->access, kn_c_number_of(p, true, s));
         kn_c_line(w, "%s *const q%d = (%s *)c->buf[%d]%s; /* %s */", type, s, type, st->access.buf,
-                  origin(w, &st->access, kn_c_number_of(p, true, s), partial), buf->name);
+                  kn_c_origin(w, &st->access, kn_c_number_of(p, true, s), partial), buf->name);
     }
     for (int i = 0; i < p->nest.values.len; i++) {
-        if (g->l.way[i] && kn_has_access(kn_c_value_at(g, i)))
+        if (g->l.way[i] && kn_has_access(kn_c_value_at(g, i))) {
+            if (w->turned[i] < 0)
+                put_steps(w, kn_c_access(p, i), kn_c_number_of(p, false, i));
             put_pointer(g, i);
+        }
         if (g->l.way[i] == KN_C_SAME)
             put_same(g, i);
         if (g->l.array[i])

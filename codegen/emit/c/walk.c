@@ -44,6 +44,7 @@ static void place_own(kn_c_writer *w)
     const kn_phase *p = w->ph;
     w->own = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
     w->kept = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
+    w->turned = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
     w->result = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
     w->acc = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
     w->owns = w->rows = 0;
@@ -52,6 +53,7 @@ static void place_own(kn_c_writer *w)
         bool group = w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT;
         w->own[i] = group && w->lane[i] && w->mode == KN_C_COLS ? w->owns++ : -1;
         w->kept[i] = kn_kept(p, i) == KN_KEEP_FRAME ? w->rows++ : -1;
+        w->turned[i] = kn_c_is_turned(w, i) ? w->owns++ : -1;
     }
     for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
@@ -72,6 +74,8 @@ static void put_state(kn_c_writer *w)
     kn_c_line(w, "typedef struct %s {", name);
     w->indent++;
     kn_c_line(w, "i64 i[%d], part, row;", p->nest.naxes + 1);
+    if (w->mode == KN_C_TILES)
+        kn_c_line(w, "i64 line; /* where a row of a tile begins in an array of tiles */");
     if (w->mode == KN_C_COLS)
         kn_c_line(w, "i64 lanes, members; /* of the tile; that a function takes */");
     if (w->mode == KN_C_COLS)
@@ -412,8 +416,14 @@ static void put_tiles(kn_c_writer *w)
         put_group_stage(w, t);
         if (t == w->ph->nest.nsweeps)
             continue;
+        if (kn_c_turns(w, t)) {
+            kn_c_line(w, "s->i[%d] = row;", down);
+            kn_c_line(w, "s->i[%d] = column;", across);
+            kn_c_line(w, "%s_turn%d(c, s, rows, columns);", kn_c_state(w), t);
+        }
         kn_c_open(w, "for (i64 r = 0; r < rows; r++)");
         kn_c_line(w, "s->i[%d] = row + r;", down);
+        kn_c_line(w, "s->line = r * c->tile;");
         put_block(w, "sweep", t, "column", "columns");
         kn_c_close(w);
     }
@@ -436,6 +446,8 @@ void kn_c_put_walk(kn_c_writer *w)
         kn_c_put_lanes(w, true, t);
         if (t < p->nest.nsweeps)
             kn_c_put_lanes(w, false, t);
+        if (t < p->nest.nsweeps)
+            kn_c_put_turn(w, t);
         w->whole = !cols && w->folds[t];
         if (w->whole)
             kn_c_put_lanes(w, false, t);

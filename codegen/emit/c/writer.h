@@ -7,6 +7,7 @@
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
  *   sweep.c     one of those loops as text
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
+ *   turn.c      tiles of what is contiguous down a tile, copied so that its rows are
  *   walk.c      the walks: groups, members, blocks
  *   c.c         the translation unit */
 #ifndef KN_CODEGEN_C_WRITER_H
@@ -33,8 +34,9 @@ typedef struct kn_c_writer {
     bool *lane;   /* per value: it may differ from lane to lane */
     int *own;     /* per value, cols: the array of a group value; -1 */
     int *kept;    /* per value: the row that keeps it; -1 */
-    int owns;     /* arrays of group values, results and accumulators; blocks' arrays come behind */
-    int slots;    /* the most arrays so far */
+    int *turned;  /* per value, tiles: the array that has the tile of it; -1 */
+    int owns; /* arrays of group values, results, accumulators and tiles; blocks' arrays come behind */
+    int slots; /* the most arrays so far */
     int rows;
     int *result, *acc; /* per reduction, cols: its arrays */
     bool *folds;       /* per stage: blocks of several runs are reduced by a function */
@@ -156,7 +158,9 @@ static inline const kn_store *kn_c_store_at(const kn_c_writing *g, int s)
 {
     return &g->w->ph->nest.stores.data[s];
 }
-/* "l * num[6]": a lane of an access; of member m from the first, where there are several. */
+/* " + num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
+const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial);
+/* "l * step6": a lane of an access; of member m from the first, where there are several. */
 const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at);
 /* "p3[l]": what value v is read from. */
 const char *kn_c_element(kn_c_writing *g, int v);
@@ -175,6 +179,14 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage);
 void kn_c_put_loop(kn_c_writing *g, int loop);
 /* What store s writes in it. */
 const char *kn_c_stored(kn_c_writing *g, int s, int loop);
+
+/* ---- turn.c ---- */
+
+/* Is v read from what is contiguous down a tile, not along its rows? */
+bool kn_c_is_turned(const kn_c_writer *w, int v);
+bool kn_c_turns(const kn_c_writer *w, int stage);
+/* The function that copies the tiles of such values of a stage. */
+void kn_c_put_turn(kn_c_writer *w, int stage);
 
 /* ---- walk.c ---- */
 
