@@ -237,7 +237,8 @@ static void assign_slots(kn_c_writer *w, kn_c_lanes *l)
                 l->slot[v] = w->own[v];
                 continue;
             }
-            int slot = 0;
+            /* what is folded when all runs of a block are there outlasts what each run puts into others */
+            int slot = !w->one_run && kn_c_is_folded(w, l, v) ? used : 0;
             while (slot < used && busy[slot] >= loop)
                 slot++;
             used = slot == used ? used + 1 : used;
